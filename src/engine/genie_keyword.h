@@ -1,0 +1,193 @@
+/*
+ * genie_keyword.h
+ *	  Keywords as byte strings, and queries as sorted sets of intervals over them.
+ *
+ * A keyword is a pair (dimension, value).  Everything below the types' own code sees it as
+ * one byte string, its *key*, whose memcmp order is (dimension, family, value) order:
+ *
+ *		+-----------------------+----------+---------------------------------+
+ *		| dimension, 1..5 bytes | family,1 | normalised value, 0..136 bytes  |
+ *		+-----------------------+----------+---------------------------------+
+ *
+ *	dimension	an order-preserving variable-length integer in 0 .. 2^31 - 1: a byte b < 248
+ *				stands for itself; 248 + L - 1 is followed by L = 1..4 big-endian bytes, the
+ *				shortest that hold the number (a longer form is malformed).
+ *	family		a GenieFamily, so that int2, int4 and int8 meet and nothing depends on OIDs.
+ *	value		bytes whose memcmp order (then length) is the value order within the family.
+ *				A normalised value longer than GENIE_VALUE_MAX bytes is cut to its first
+ *				GENIE_VALUE_MAX bytes followed by the 64-bit hash of the whole, big-endian:
+ *				the match count is defined on that, equality is the hash's, and order is kept
+ *				up to the cut.
+ *
+ * A set of keywords is stored *packed*: keys in strictly ascending order, each preceded by
+ * its length as a LEB128 varint (1 byte below 128, else 2).  The same packing is used in the
+ * type genie_object, in pending rows, and between decomposition and index build.
+ *
+ * Plain C99, no PostgreSQL: the fuzzers and unit tests link this alone.  Nothing here
+ * allocates; nothing trusts its input bytes unless its comment says so.
+ */
+#ifndef GENIE_KEYWORD_H
+#define GENIE_KEYWORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define GENIE_DIMENSION_MAX		INT32_MAX
+#define GENIE_DIMENSION_BYTES	5	/* the longest encoded dimension */
+#define GENIE_VALUE_MAX			128 /* longer normalised values are cut and hashed */
+#define GENIE_VALUE_HASH_BYTES	8
+#define GENIE_KEY_MAX			(GENIE_DIMENSION_BYTES + 1 + GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES)
+#define GENIE_OBJECT_KEYWORDS_MAX	65535	/* so that a match count fits 16 bits */
+
+/* Families.  On disk and in dumps: numbers are never reused or changed. */
+typedef enum GenieFamily
+{
+	GENIE_FAMILY_BOOL = 1,
+	GENIE_FAMILY_INT = 2,		/* int2, int4, int8 */
+	GENIE_FAMILY_FLOAT = 3,		/* float4, float8 */
+	GENIE_FAMILY_NUMERIC = 4,
+	GENIE_FAMILY_TEXT = 5,		/* text, varchar, bpchar (trailing blanks cut), name, unknown */
+	GENIE_FAMILY_BYTEA = 6,
+	GENIE_FAMILY_TIMESTAMP = 7, /* date and timestamp */
+	GENIE_FAMILY_TIMESTAMPTZ = 8,
+	GENIE_FAMILY_TIME = 9,
+	GENIE_FAMILY_TIMETZ = 10,
+	GENIE_FAMILY_INTERVAL = 11,
+	GENIE_FAMILY_UUID = 12,
+	GENIE_FAMILY_OID = 13,
+	GENIE_FAMILY_CHAR = 14,		/* "char" */
+	GENIE_FAMILY_MONEY = 15,
+	GENIE_FAMILY_BIT = 16,		/* bit, varbit */
+	GENIE_FAMILY_MACADDR = 17,
+	GENIE_FAMILY_MACADDR8 = 18,
+	GENIE_FAMILY_LSN = 19,
+	GENIE_FAMILY_ENUM = 64,		/* by label, equality only */
+	GENIE_FAMILY_HASH = 65		/* 64-bit extended hash of any other type, equality only */
+} GenieFamily;
+
+#define GENIE_FAMILY_IS_ORDERED(family) ((family) < GENIE_FAMILY_ENUM)
+
+typedef struct GenieKey
+{
+	const uint8_t *data;
+	uint32_t	len;
+} GenieKey;
+
+/* memcmp order, a prefix before what it is a prefix of */
+static inline int
+genie_key_cmp(GenieKey a, GenieKey b)
+{
+	int			diff = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	if (diff != 0)
+		return diff;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+/* Writes the dimension's bytes to out (room for GENIE_DIMENSION_BYTES); returns how many. */
+extern size_t genie_key_put_dimension(uint8_t *out, uint32_t dimension);
+
+/* Reads a dimension; returns the bytes it took, 0 if malformed or cut short. */
+extern size_t genie_key_get_dimension(const uint8_t *data, size_t len, uint32_t *dimension);
+
+/*
+ * Order-preserving signed integers (family INT and others): lead byte 0x80 + L and the L
+ * big-endian bytes of n for n >= 0; lead 0x7F - L and the L bytes of ~n, complemented, for n < 0;
+ * L is the fewest bytes (0 for 0 and -1).  At most 9 bytes.
+ */
+extern size_t genie_key_put_int(uint8_t *out, int64_t value);
+extern size_t genie_key_get_int(const uint8_t *data, size_t len, int64_t *value);
+
+/*
+ * Splits a key.  False if it is malformed: bad dimension, unknown family, too long.
+ * Does not look into the value.
+ */
+extern bool genie_key_split(GenieKey key, uint32_t *dimension, GenieFamily *family, GenieKey *value);
+
+/* the length of the (dimension, family) prefix of a well-formed key */
+extern uint32_t genie_key_prefix_len(GenieKey key);
+
+/* ---- packed sets ---- */
+
+/* Appends the length prefix and key at out (room for len + 2); returns bytes written. */
+extern size_t genie_packed_put(uint8_t *out, GenieKey key);
+
+/* Reads the key at *at; advances *at.  Trusts its input (validated before). */
+static inline GenieKey
+genie_packed_next(const uint8_t **at)
+{
+	GenieKey	key;
+	uint32_t	len = *(*at)++;
+
+	if (len & 0x80)
+		len = (len & 0x7F) | ((uint32_t) *(*at)++ << 7);
+	key.data = *at;
+	key.len = len;
+	*at += len;
+	return key;
+}
+
+/*
+ * True if data is exactly n well-formed packed keys in strictly ascending order.
+ * For bytes from outside: binary input, damaged pages.
+ */
+extern bool genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n);
+
+/* ---- queries ---- */
+
+/*
+ * An interval of keys of one dimension and family.  Its ends are cuts: before or after a key.
+ *	point k:  lo = k before, hi = k after  (lo.data == hi.data is allowed)
+ *	[a, b):   lo = a before, hi = b before;   (a, b]:  lo = a after, hi = b after
+ *	unbounded below: lo = the bare (dimension, family) prefix, before;
+ *	unbounded above: hi = the bare prefix of (dimension, family + 1), before.
+ */
+typedef struct GenieInterval
+{
+	GenieKey	lo;
+	GenieKey	hi;
+	bool		lo_after;
+	bool		hi_after;
+} GenieInterval;
+
+/*
+ * A compiled query: disjoint, non-empty intervals in ascending order, so a keyword is counted
+ * once.  The bytes belong to whoever made it.
+ */
+typedef struct GenieQueryView
+{
+	int32_t		min_match;
+	uint32_t	n_intervals;
+	const GenieInterval *intervals;
+} GenieQueryView;
+
+/* order of two cuts */
+extern int	genie_cut_cmp(GenieKey a, bool a_after, GenieKey b, bool b_after);
+
+/* is the interval one single key? */
+extern bool genie_interval_is_point(const GenieInterval *interval);
+
+/*
+ * Sorts n intervals and unites those that overlap, in place; drops empty ones.  Returns how many are left.
+ * Touching intervals ([1,2) and [2,3)) may stay apart: the count does not change.
+ */
+extern uint32_t genie_intervals_normalise(GenieInterval *intervals, uint32_t n);
+
+/* the index of the interval that contains the key, or -1; binary search */
+extern int64_t genie_query_find(const GenieQueryView *query, GenieKey key);
+
+/*
+ * The match count of a packed set (trusted: validated or made by us) of n keys: how many lie in an
+ * interval.  *conflict is set (never cleared) if the query has intervals on a keyword's
+ * dimension, but none of the keyword's family: then the caller owes the user an error.
+ * conflict_key, if not NULL, gets the first such keyword.
+ */
+extern uint32_t genie_query_count_packed(const GenieQueryView *query, const uint8_t *packed, uint32_t n,
+										 bool *conflict, GenieKey *conflict_key);
+
+/* does the query touch the key's dimension, but never its family? */
+extern bool genie_query_conflicts(const GenieQueryView *query, GenieKey key);
+
+#endif							/* GENIE_KEYWORD_H */
