@@ -1,0 +1,133 @@
+# genie: an index access method for PostgreSQL 15 (PGXS)
+#
+#   make, make install, make uninstall, make clean   as every extension
+#   make demo        installs what is missing, builds, shows genie on real data in a temporary server
+#   make test        the same set-up, then every test; the last line is "N passed, N failed"
+#   make installcheck    the SQL and isolation tests against a running server
+#   make check-static | check-unit | check-regress | check-isolation | check-tap    one part of make test
+#   make bench       the SQL benchmark;  make bench-engine   the counting engine alone
+#   make fuzz        the fuzz targets for FUZZ_SECONDS each (needs clang with libFuzzer)
+#
+#   ASSERT=1         assertions, codec round trips and fault points compiled in
+#   PG_CONFIG=...    which PostgreSQL
+#   TESTS="..."      with check-regress, check-isolation, check-tap: only these
+#
+# Objects are compiled with the same flags everywhere but src/engine/, which gets -O3.  A change of the
+# flags (ASSERT=1) or of any header rebuilds all objects: PGXS tracks neither.
+
+MODULE_big = genie
+EXTENSION = genie
+DATA = $(wildcard genie--*.sql)
+PGFILEDESC = "genie - similarity search by match count"
+HEADERS = src/engine/genie_keyword.h src/am/genie_opclass.h
+
+LAYERS = engine disk shared am
+SOURCES = $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
+ALL_HEADERS = $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.h)))
+ENGINE_SOURCES = $(filter src/engine/%,$(SOURCES))
+OBJS = $(SOURCES:.c=.o)
+ENGINE_OBJS = $(ENGINE_SOURCES:.c=.o)
+
+PG_CPPFLAGS = $(LAYERS:%=-Isrc/%)
+PG_CFLAGS = -Wall -Wextra -Wmissing-prototypes -Wdeclaration-after-statement \
+	-Wno-unused-parameter -Wno-sign-compare -fno-semantic-interposition
+ifdef ASSERT
+PG_CPPFLAGS += -DUSE_ASSERT_CHECKING -DGENIE_CHECK_ROUNDTRIP -DGENIE_FAULTS
+endif
+
+# Only what PostgreSQL looks up by name is exported: a linker version script made from the sources.
+# (Hiding by default would hide the magic block and the SQL functions too, for PostgreSQL 15 marks neither.)
+SHLIB_EXPORTS = build/exports.txt
+
+# pg_regress makes the extension in its database, so no test creates it.
+REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+REGRESS_OPTS = --load-extension=genie
+ISOLATION = $(patsubst test/isolation/specs/%.spec,%,$(sort $(wildcard test/isolation/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test/isolation --load-extension=genie
+EXTRA_CLEAN = build log
+
+ifndef PG_CONFIG
+PG_CONFIG := $(firstword $(wildcard /usr/lib/postgresql/15/bin/pg_config) pg_config)
+endif
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+export PG_CONFIG
+
+ifneq ($(wildcard $(PGXS)),)
+# A PostgreSQL built with LLVM wants bitcode; without its clang the extension is built without.
+ifeq ($(shell command -v $$(sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)),)
+override with_llvm := no
+endif
+include $(PGXS)
+else
+all install uninstall clean installcheck:
+	@echo "PostgreSQL 15's development files are missing: install postgresql-server-dev-15, or name PG_CONFIG=..." >&2; exit 1
+endif
+
+$(ENGINE_OBJS): override CFLAGS += -O3
+
+$(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS) build/flags
+
+build/flags: FORCE
+	@mkdir -p build
+	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' >$@
+
+build/exports.txt: $(SOURCES) Makefile
+	@mkdir -p build
+	test/check/exports --list $(SOURCES) >$@
+
+# ---- unit tests and fuzz targets: plain C, without PostgreSQL, under sanitizers ----
+
+UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+FUZZ_PROGRAMS = $(patsubst test/fuzz/%.c,build/unit/%,$(sort $(filter-out test/fuzz/fuzz_main.c,$(wildcard test/fuzz/fuzz_*.c))))
+UNIT_HEADERS = $(filter src/engine/%,$(ALL_HEADERS)) $(wildcard test/unit/*.h)
+UNIT_OBJS = $(ENGINE_SOURCES:src/engine/%.c=build/unit/%.o)
+UNIT_CFLAGS = -std=gnu99 -g -O2 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -fno-omit-frame-pointer \
+	-DGENIE_CHECK_ROUNDTRIP -Isrc/engine -Itest/unit
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
+
+build/unit/%.o: src/engine/%.c $(UNIT_HEADERS) Makefile
+	@mkdir -p build/unit
+	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -c -o $@ $<
+
+build/unit/test_%: test/unit/test_%.c $(UNIT_OBJS) $(UNIT_HEADERS)
+	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< $(UNIT_OBJS) -lm
+
+build/unit/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/fuzz_main.c $(UNIT_OBJS) $(UNIT_HEADERS)
+	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< test/fuzz/fuzz_main.c $(UNIT_OBJS) -lm
+
+unit-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
+
+FUZZ_SECONDS = 60
+fuzz:
+	@mkdir -p build/fuzz
+	@for target in $(FUZZ_PROGRAMS:build/unit/fuzz_%=%); do \
+		mkdir -p build/fuzz/corpus-$$target; \
+		clang $(UNIT_CFLAGS) -fsanitize=fuzzer,address,undefined -o build/fuzz/fuzz_$$target \
+			test/fuzz/fuzz_$$target.c $(ENGINE_SOURCES) -lm || exit 1; \
+		build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target test/fuzz/corpus/$$target || exit 1; \
+	done
+
+# ---- tests on servers of their own, the demo, the benchmarks ----
+
+test:
+	test/setup
+	test/run
+
+check-static check-unit check-regress check-isolation check-tap:
+	test/run $(@:check-%=%)
+
+demo:
+	test/demo/demo
+
+bench:
+	test/bench/bench $(DATASETS)
+
+build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+	@mkdir -p build
+	$(CC) -std=gnu99 -O3 -Wall -Wextra -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm
+
+bench-engine: build/bench_engine
+	build/bench_engine
+
+FORCE:
+.PHONY: FORCE test demo bench bench-engine fuzz unit-programs check-static check-unit check-regress check-isolation check-tap
