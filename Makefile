@@ -90,9 +90,11 @@ build/unit/%.o: src/engine/%.c $(UNIT_HEADERS) Makefile
 	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -c -o $@ $<
 
 build/unit/test_%: test/unit/test_%.c $(UNIT_OBJS) $(UNIT_HEADERS)
+	@mkdir -p build/unit
 	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< $(UNIT_OBJS) -lm
 
 build/unit/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/fuzz_main.c $(UNIT_OBJS) $(UNIT_HEADERS)
+	@mkdir -p build/unit
 	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< test/fuzz/fuzz_main.c $(UNIT_OBJS) -lm
 
 unit-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
