@@ -1,0 +1,121 @@
+-- demo.sql: what the index is for, on the packages of this machine (loaded by test/demo/demo)
+\pset footer off
+\pset linestyle unicode
+\pset border 1
+\pset null '-'
+\timing off
+
+ANALYZE packages;
+SELECT count(*) AS packages, sum(cardinality(depends)) AS dependencies, sum(cardinality(tags)) AS tags FROM packages;
+
+\echo
+\echo 'Two sets and a tuple of every package are indexed.  Attributes of a tuple may be of any type.'
+\echo
+\set ECHO queries
+\timing on
+CREATE INDEX packages_depends ON packages USING genie (depends);
+CREATE INDEX packages_tags ON packages USING genie (tags);
+CREATE INDEX packages_tuple ON packages USING genie (genie_tuple(section, priority, maintainer, installed_size));
+\timing off
+SELECT c.relname AS index, pg_size_pretty(pg_relation_size(c.oid)) AS size, i.objects, i.keywords, i.postings
+FROM pg_class c, genie_index_info(c.oid) i WHERE c.relname LIKE 'packages\_%' AND c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'genie')
+ORDER BY 1;
+ANALYZE packages;
+\set ECHO none
+
+SELECT name AS package, (tags <> '{}')::text AS tagged FROM packages
+ORDER BY name = 'postgresql-15' DESC, section = 'database' DESC, cardinality(depends) DESC LIMIT 1 \gset
+SELECT name AS program FROM packages
+ORDER BY name = 'gimp' DESC, cardinality(tags) DESC, name LIMIT 1 \gset
+SELECT maintainer AS team FROM packages WHERE section = 'database' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1 \gset
+SELECT EXISTS (SELECT FROM packages WHERE tags <> '{}') AS have_tags \gset
+
+\echo
+\echo '1. Which packages share the most dependencies with' :package '?'
+\echo '   depends <&> query is minus the number of shared elements, so ascending order is most alike first.'
+\echo
+\set ECHO queries
+EXPLAIN (COSTS OFF)
+SELECT name, -(depends <&> (SELECT depends FROM packages WHERE name = :'package')) AS shared, cardinality(depends) AS of
+FROM packages ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package') LIMIT 8;
+\timing on
+SELECT name, -(depends <&> (SELECT depends FROM packages WHERE name = :'package')) AS shared, cardinality(depends) AS of
+FROM packages ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package') LIMIT 8;
+\timing off
+\set ECHO none
+
+\echo
+\echo '2. Which packages use at least three of four libraries?  The most first, from sections other than libraries.'
+\echo '   @& is the search condition: match count >= the query''s min_match.'
+\echo
+\set ECHO queries
+EXPLAIN (COSTS OFF)
+SELECT name, section FROM packages
+WHERE depends @& genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[], 3) AND section NOT IN ('libs', 'libdevel')
+ORDER BY depends <&> genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[]) LIMIT 8;
+\timing on
+SELECT name, section, -(depends <&> '{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[]) AS shared FROM packages
+WHERE depends @& genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[], 3) AND section NOT IN ('libs', 'libdevel')
+ORDER BY depends <&> genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[]) LIMIT 8;
+\timing off
+\set ECHO none
+
+\if :have_tags
+\echo
+\echo '3. Which packages are described by the most tags of' :program '?'
+\echo
+\set ECHO queries
+\timing on
+SELECT name, -(tags <&> (SELECT tags FROM packages WHERE name = :'program')) AS shared, left(description, 60) AS description
+FROM packages ORDER BY tags <&> (SELECT tags FROM packages WHERE name = :'program') LIMIT 8;
+\timing off
+\set ECHO none
+\else
+\echo
+\echo '3. (The package index of this distribution has no tags.)'
+\endif
+
+\echo
+\echo '4. Packages that come closest to: section database, priority optional, this maintainer, 1,000 to 5,000 kB installed.'
+\echo '   A criterion is a value, a range, an array (any of them) or NULL (none); each counts one.'
+\echo
+\set ECHO queries
+EXPLAIN (COSTS OFF)
+SELECT name FROM packages
+ORDER BY genie_tuple(section, priority, maintainer, installed_size)
+	<&> genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000)) LIMIT 8;
+\timing on
+SELECT name, section, maintainer, installed_size,
+	-(genie_tuple(section, priority, maintainer, installed_size)
+		<&> genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000))) AS matches
+FROM packages
+ORDER BY genie_tuple(section, priority, maintainer, installed_size)
+	<&> genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000)) LIMIT 8;
+\timing off
+\set ECHO none
+
+\echo
+\echo '5. The same criteria, all of them required: the classical selection, from the same index.'
+\echo
+\set ECHO queries
+EXPLAIN (COSTS OFF)
+SELECT count(*) FROM packages
+WHERE genie_tuple(section, priority, maintainer, installed_size)
+	@& genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000));
+SELECT count(*) FROM packages
+WHERE genie_tuple(section, priority, maintainer, installed_size)
+	@& genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000));
+\set ECHO none
+
+\echo
+\echo '6. An index scan and a sequential scan give the same rows in the same order: the first 1,000 of question 1 are compared.'
+\echo
+CREATE TEMP TABLE by_index AS
+SELECT row_number() OVER () AS n, name FROM (SELECT name FROM packages
+	ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package') LIMIT 1000) t;
+SET enable_indexscan = off;
+CREATE TEMP TABLE by_scan AS
+SELECT row_number() OVER () AS n, name FROM (SELECT name FROM packages
+	ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package'), ctid LIMIT 1000) t;
+SELECT count(*) AS rows, count(*) FILTER (WHERE i.name IS DISTINCT FROM s.name) AS different
+FROM by_index i FULL JOIN by_scan s USING (n);

@@ -1,0 +1,80 @@
+# lib.sh: what test/run, test/demo/demo and test/bench/bench share; they source it (bash), after a cd to the project's root.
+#
+# Builds happen in copies of the tree below $work, a folder of its own in $TMPDIR or /tmp that goes at the end, whatever
+# happens: a clone may be unreadable for the user that runs servers, and stays clean.  PostgreSQL finds an
+# extension only where it is installed, so builds are installed.
+#
+# As root, servers and their clients run as user "postgres", since PostgreSQL refuses to run as root.  Servers listen on a Unix socket below $work only.
+
+export PG_CONFIG=${PG_CONFIG:-$(ls /usr/lib/postgresql/15/bin/pg_config 2>/dev/null || echo pg_config)}
+bindir=$("$PG_CONFIG" --bindir) || { echo "$0: no PostgreSQL here; run test/setup first" >&2; exit 1; }
+libdir=$("$PG_CONFIG" --pkglibdir)
+for name in MAKEFLAGS MAKELEVEL MFLAGS ${!PG@}; do
+	[ "$name" = PG_CONFIG ] || unset "$name"
+done
+export LC_ALL=C.UTF-8
+
+if [ "$(id -u)" = 0 ]; then
+	id postgres >/dev/null 2>&1 || { echo "$0: servers do not run as root, and there is no user \"postgres\"" >&2; exit 1; }
+	as_server() { runuser -u postgres -- "$@"; }
+	as_root() { "$@"; }
+else
+	as_server() { "$@"; }
+	as_root() { if [ -w "$libdir" ]; then "$@"; else sudo "$@"; fi; }
+fi
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/genie.XXXXXX") || exit 1
+chmod 755 "$work"
+installed=						# the build that is installed: release or assert
+finish() {
+	[ ! -f "$work/data/postmaster.pid" ] || as_server "$bindir/pg_ctl" -D "$work/data" -m immediate -s stop
+	[ "$installed" != assert ] || [ ! -f "$work/release/genie.so" ] || install_build release
+	cd / && rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+
+flags_of() { if [ "$1" = assert ]; then echo ASSERT=1 with_llvm=no; fi; }
+
+copy_tree() {					# copy_tree BUILD
+	mkdir -p "$work/$1"
+	tar -c --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude=./build --exclude=./log \
+		--exclude=./results . | tar -x --no-same-owner -C "$work/$1"
+}
+
+compile() {						# compile BUILD: into $work/BUILD, what make says into $work/make-BUILD.log
+	copy_tree "$1"
+	make -C "$work/$1" -j"$(nproc)" $(flags_of "$1") all >"$work/make-$1.log" 2>&1
+}
+
+install_build() {				# install_build BUILD
+	[ "$installed" != "$1" ] || return 0
+	if as_root make -s -C "$work/$1" PG_CONFIG="$PG_CONFIG" $(flags_of "$1") install >"$work/install.log" 2>&1; then
+		installed=$1
+	else
+		cat "$work/install.log"
+		return 1
+	fi
+	[ "$(id -u)" != 0 ] || chown -R postgres: "$work/$1"
+}
+
+start_server() {				# start_server: with the settings on standard input; then psql works
+	mkdir "$work/data" "$work/socket"
+	chmod 700 "$work/data" "$work/socket"
+	[ "$(id -u)" != 0 ] || chown postgres: "$work/data" "$work/socket"
+	as_server "$bindir/initdb" -D "$work/data" --auth=peer --no-locale --encoding=UTF8 --no-sync >"$work/server.log" 2>&1 &&
+		{
+			cat
+			echo "listen_addresses = ''"
+			echo "unix_socket_directories = '$work/socket'"
+			echo "fsync = off"
+			echo "jit = off"
+			echo "log_min_messages = error"
+		} | as_server tee -a "$work/data/postgresql.conf" >/dev/null &&
+		(cd / && as_server "$bindir/pg_ctl" -D "$work/data" -l "$work/data/log" -w -s start) ||
+		{ cat "$work/server.log" "$work/data/log" 2>/dev/null; return 1; }
+}
+
+psql() {						# as the server's superuser, without anybody's .psqlrc
+	(cd / && as_server env PGHOST="$work/socket" PGDATABASE=postgres "$bindir/psql" -X -q -v ON_ERROR_STOP=1 "$@")
+}
