@@ -36,6 +36,8 @@
 
 #define GENIE_DIMENSION_MAX		INT32_MAX
 #define GENIE_DIMENSION_BYTES	5	/* the longest encoded dimension */
+#define GENIE_DIMENSION_LEAD	248 /* smaller dimensions are one byte */
+#define GENIE_KEY_INT_BYTES		9	/* the longest genie_key_put_int() */
 #define GENIE_VALUE_MAX			128 /* longer normalised values are cut and hashed */
 #define GENIE_VALUE_HASH_BYTES	8
 #define GENIE_KEY_MAX			(GENIE_DIMENSION_BYTES + 1 + GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES)
@@ -69,6 +71,13 @@ typedef enum GenieFamily
 
 #define GENIE_FAMILY_IS_ORDERED(family) ((family) < GENIE_FAMILY_ENUM)
 
+static inline bool
+genie_family_known(uint32_t family)
+{
+	return (family >= GENIE_FAMILY_BOOL && family <= GENIE_FAMILY_LSN) ||
+		family == GENIE_FAMILY_ENUM || family == GENIE_FAMILY_HASH;
+}
+
 typedef struct GenieKey
 {
 	const uint8_t *data;
@@ -86,8 +95,27 @@ genie_key_cmp(GenieKey a, GenieKey b)
 	return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Writes the dimension's bytes to out (room for GENIE_DIMENSION_BYTES); returns how many. */
-extern size_t genie_key_put_dimension(uint8_t *out, uint32_t dimension);
+/*
+ * What makes keys is inline, so that another extension's operator class needs nothing but the headers.
+ *
+ * Writes the dimension's bytes to out (room for GENIE_DIMENSION_BYTES); returns how many.
+ */
+static inline size_t
+genie_key_put_dimension(uint8_t *out, uint32_t dimension)
+{
+	size_t		n;
+
+	if (dimension < GENIE_DIMENSION_LEAD)
+	{
+		out[0] = (uint8_t) dimension;
+		return 1;
+	}
+	n = 1 + (dimension > 0xFF) + (dimension > 0xFFFF) + (dimension > 0xFFFFFF);
+	out[0] = (uint8_t) (GENIE_DIMENSION_LEAD + n - 1);
+	for (size_t i = 1; i <= n; i++)
+		out[i] = (uint8_t) (dimension >> (8 * (n - i)));
+	return 1 + n;
+}
 
 /* Reads a dimension; returns the bytes it took, 0 if malformed or cut short. */
 extern size_t genie_key_get_dimension(const uint8_t *data, size_t len, uint32_t *dimension);
@@ -95,9 +123,24 @@ extern size_t genie_key_get_dimension(const uint8_t *data, size_t len, uint32_t 
 /*
  * Order-preserving signed integers (family INT and others): lead byte 0x80 + L and the L
  * big-endian bytes of n for n >= 0; lead 0x7F - L and the L bytes of ~n, complemented, for n < 0;
- * L is the fewest bytes (0 for 0 and -1).  At most 9 bytes.
+ * L is the fewest bytes (0 for 0 and -1).  At most GENIE_KEY_INT_BYTES.  (Complementing the complement
+ * gives n's own low bytes back.)
  */
-extern size_t genie_key_put_int(uint8_t *out, int64_t value);
+static inline size_t
+genie_key_put_int(uint8_t *out, int64_t value)
+{
+	uint64_t	magnitude = value >= 0 ? (uint64_t) value : ~(uint64_t) value;
+	size_t		n = 0;
+
+	while (n < 8 && magnitude >> (8 * n) != 0)
+		n++;
+	out[0] = (uint8_t) (value >= 0 ? 0x80 + n : 0x7F - n);
+	for (size_t i = 1; i <= n; i++)
+		out[i] = (uint8_t) ((uint64_t) value >> (8 * (n - i)));
+	return 1 + n;
+}
+
+/* Bytes taken, or 0 if malformed (not the shortest form, past 64 bits, cut short). */
 extern size_t genie_key_get_int(const uint8_t *data, size_t len, int64_t *value);
 
 /*
@@ -112,7 +155,21 @@ extern uint32_t genie_key_prefix_len(GenieKey key);
 /* ---- packed sets ---- */
 
 /* Appends the length prefix and key at out (room for len + 2); returns bytes written. */
-extern size_t genie_packed_put(uint8_t *out, GenieKey key);
+static inline size_t
+genie_packed_put(uint8_t *out, GenieKey key)
+{
+	size_t		n = 0;
+
+	if (key.len < 0x80)
+		out[n++] = (uint8_t) key.len;
+	else
+	{
+		out[n++] = (uint8_t) (0x80 | (key.len & 0x7F));
+		out[n++] = (uint8_t) (key.len >> 7);
+	}
+	memcpy(out + n, key.data, key.len);
+	return n + key.len;
+}
 
 /* Reads the key at *at; advances *at.  Trusts its input (validated before). */
 static inline GenieKey
@@ -171,7 +228,7 @@ extern bool genie_interval_is_point(const GenieInterval *interval);
 
 /*
  * Sorts n intervals and unites those that overlap, in place; drops empty ones.  Returns how many are left.
- * Touching intervals ([1,2) and [2,3)) may stay apart: the count does not change.
+ * Those that touch ([1,2) and [2,3)) are united too, but never two families.
  */
 extern uint32_t genie_intervals_normalise(GenieInterval *intervals, uint32_t n);
 

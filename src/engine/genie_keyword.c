@@ -1,0 +1,339 @@
+/*
+ * genie_keyword.c
+ *	  Keys, packed sets of keys, and the arithmetic of intervals over keys.
+ *
+ * The forms are described in genie_keyword.h.  What matters for the code here:
+ *
+ * - A dimension's bytes are prefix-free, so two keys are of one dimension exactly if those bytes are
+ *	 the same, whatever follows.
+ * - A query's intervals are sorted and disjoint, and none spans two (dimension, family) prefixes.  So the
+ *	 intervals of a prefix are neighbours, and a key that no interval contains lies between two
+ *	 neighbours: if neither is of its family, none is.  That makes the check for conflicts O(1)
+ *	 beside the search.
+ */
+#include "genie_keyword.h"
+
+#include <stdlib.h>
+
+size_t
+genie_key_get_dimension(const uint8_t *data, size_t len, uint32_t *dimension)
+{
+	uint32_t	n;
+	uint32_t	value = 0;
+
+	if (len == 0)
+		return 0;
+	if (data[0] < GENIE_DIMENSION_LEAD)
+	{
+		*dimension = data[0];
+		return 1;
+	}
+	n = data[0] - GENIE_DIMENSION_LEAD + 1;
+	if (n > sizeof(uint32_t) || len < 1 + n)
+		return 0;
+	for (uint32_t i = 1; i <= n; i++)
+		value = value << 8 | data[i];
+	if (value > GENIE_DIMENSION_MAX)
+		return 0;
+	if (n == 1 ? value < GENIE_DIMENSION_LEAD : value >> (8 * (n - 1)) == 0)
+		return 0;				/* a shorter form exists */
+	*dimension = value;
+	return 1 + n;
+}
+
+size_t
+genie_key_get_int(const uint8_t *data, size_t len, int64_t *value)
+{
+	bool		negative;
+	size_t		n;
+	uint64_t	magnitude = 0;
+
+	if (len == 0)
+		return 0;
+	negative = data[0] < 0x80;
+	n = negative ? 0x7F - data[0] : data[0] - 0x80;
+	if (n > 8 || len < 1 + n)
+		return 0;
+	for (size_t i = 1; i <= n; i++)
+		magnitude = magnitude << 8 | (negative ? (uint8_t) ~data[i] : data[i]);
+	if (magnitude > INT64_MAX)
+		return 0;
+	if (n > 0 && magnitude >> (8 * (n - 1)) == 0)
+		return 0;				/* a shorter form exists */
+	*value = negative ? -(int64_t) magnitude - 1 : (int64_t) magnitude;
+	return 1 + n;
+}
+
+bool
+genie_key_split(GenieKey key, uint32_t *dimension, GenieFamily *family, GenieKey *value)
+{
+	size_t		n = genie_key_get_dimension(key.data, key.len, dimension);
+
+	if (n == 0 || key.len < n + 1 || !genie_family_known(key.data[n]))
+		return false;
+	*family = (GenieFamily) key.data[n];
+	value->data = key.data + n + 1;
+	value->len = key.len - (uint32_t) n - 1;
+	return value->len <= GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES;
+}
+
+uint32_t
+genie_key_prefix_len(GenieKey key)
+{
+	uint32_t	lead = key.data[0];
+
+	return lead < GENIE_DIMENSION_LEAD ? 2 : lead - GENIE_DIMENSION_LEAD + 3;
+}
+
+bool
+genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
+{
+	const uint8_t *end = data + nbytes;
+	GenieKey	last = {NULL, 0};
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GenieKey	key;
+		GenieKey	value;
+		uint32_t	dimension;
+		GenieFamily family;
+
+		if (data == end)
+			return false;
+		key.len = *data++;
+		if (key.len & 0x80)
+		{
+			if (data == end || *data == 0 || *data & 0x80)
+				return false;
+			key.len = (key.len & 0x7F) | (uint32_t) *data++ << 7;
+		}
+		if (key.len > (size_t) (end - data))
+			return false;
+		key.data = data;
+		data += key.len;
+		if (!genie_key_split(key, &dimension, &family, &value))
+			return false;
+		if (i > 0 && genie_key_cmp(last, key) >= 0)
+			return false;
+		last = key;
+	}
+	return data == end;
+}
+
+int
+genie_cut_cmp(GenieKey a, bool a_after, GenieKey b, bool b_after)
+{
+	int			diff = genie_key_cmp(a, b);
+
+	return diff != 0 ? diff : (int) a_after - (int) b_after;
+}
+
+bool
+genie_interval_is_point(const GenieInterval *interval)
+{
+	return !interval->lo_after && interval->hi_after &&
+		interval->lo.len == interval->hi.len &&
+		(interval->lo.data == interval->hi.data ||
+		 memcmp(interval->lo.data, interval->hi.data, interval->lo.len) == 0);
+}
+
+static int
+compare_lo(const void *a, const void *b)
+{
+	const GenieInterval *x = a;
+	const GenieInterval *y = b;
+
+	return genie_cut_cmp(x->lo, x->lo_after, y->lo, y->lo_after);
+}
+
+static bool
+same_prefix(GenieKey a, GenieKey b)
+{
+	uint32_t	n = genie_key_prefix_len(a);
+
+	return b.len >= n && memcmp(a.data, b.data, n) == 0;
+}
+
+uint32_t
+genie_intervals_normalise(GenieInterval *intervals, uint32_t n)
+{
+	uint32_t	kept = 0;
+	bool		sorted = true;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GenieInterval *interval = &intervals[i];
+
+		if (genie_cut_cmp(interval->lo, interval->lo_after, interval->hi, interval->hi_after) >= 0)
+			continue;
+		if (kept > 0 && compare_lo(&intervals[kept - 1], interval) > 0)
+			sorted = false;
+		intervals[kept++] = *interval;
+	}
+	n = kept;
+	if (!sorted)
+		qsort(intervals, n, sizeof(GenieInterval), compare_lo);
+
+	kept = 0;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GenieInterval *last = &intervals[kept == 0 ? 0 : kept - 1];
+		GenieInterval *interval = &intervals[i];
+		int			gap = kept == 0 ? 1 :
+			genie_cut_cmp(interval->lo, interval->lo_after, last->hi, last->hi_after);
+
+		if (gap > 0 || (gap == 0 && !same_prefix(last->lo, interval->lo)))
+			intervals[kept++] = *interval;
+		else if (genie_cut_cmp(interval->hi, interval->hi_after, last->hi, last->hi_after) > 0)
+		{
+			last->hi = interval->hi;
+			last->hi_after = interval->hi_after;
+		}
+	}
+	return kept;
+}
+
+/* Where a key stands relative to an interval's end: < 0 before it, 0 it is the last key, > 0 past it. */
+static inline int
+compare_to_hi(GenieKey key, const GenieInterval *interval)
+{
+	int			diff = genie_key_cmp(key, interval->hi);
+
+	return diff != 0 || interval->hi_after ? diff : 1;
+}
+
+/*
+ * The first interval from number first on that does not end before the key.  Gallops: the next wanted
+ * interval is mostly near, but a large query must not cost its length.
+ * *diff is compare_to_hi() of the one found, if there is one.
+ */
+static inline uint32_t
+seek(const GenieQueryView *query, uint32_t first, GenieKey key, int *diff)
+{
+	uint32_t	n = query->n_intervals;
+	uint32_t	step = 1;
+	uint32_t	end;
+
+	if (first >= n)
+		return n;
+	*diff = compare_to_hi(key, &query->intervals[first]);
+	if (*diff <= 0)
+		return first;
+	while (step < n - first && compare_to_hi(key, &query->intervals[first + step]) > 0)
+	{
+		first += step;
+		step = step < n / 2 ? step * 2 : n;
+	}
+	end = step < n - first ? first + step : n;
+	first++;
+	while (first < end)
+	{
+		uint32_t	middle = first + (end - first) / 2;
+
+		if (compare_to_hi(key, &query->intervals[middle]) > 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (first < n)
+		*diff = compare_to_hi(key, &query->intervals[first]);
+	return first;
+}
+
+/* Does the interval contain the key, whose compare_to_hi() is diff <= 0? */
+static inline bool
+contains(const GenieInterval *interval, GenieKey key, int diff)
+{
+	int			lo;
+
+	if (diff == 0)
+		return true;			/* not empty, so its last key is in it */
+	lo = genie_key_cmp(key, interval->lo);
+	return lo > 0 || (lo == 0 && !interval->lo_after);
+}
+
+/* Is there a conflict for a key that lies between the intervals next - 1 and next? */
+static bool
+conflicts_between(const GenieQueryView *query, uint32_t next, GenieKey key)
+{
+	uint32_t	prefix = genie_key_prefix_len(key);
+	bool		conflict = false;
+
+	for (uint32_t i = next == 0 ? 0 : next - 1; i <= next && i < query->n_intervals; i++)
+	{
+		GenieKey	lo = query->intervals[i].lo;
+
+		if (lo.len >= prefix && memcmp(lo.data, key.data, prefix - 1) == 0)
+		{
+			if (lo.data[prefix - 1] == key.data[prefix - 1])
+				return false;
+			conflict = true;
+		}
+	}
+	return conflict;
+}
+
+int64_t
+genie_query_find(const GenieQueryView *query, GenieKey key)
+{
+	uint32_t	first = 0;
+	uint32_t	end = query->n_intervals;
+
+	while (first < end)
+	{
+		uint32_t	middle = first + (end - first) / 2;
+
+		if (compare_to_hi(key, &query->intervals[middle]) > 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (first < query->n_intervals &&
+		contains(&query->intervals[first], key, compare_to_hi(key, &query->intervals[first])))
+		return first;
+	return -1;
+}
+
+bool
+genie_query_conflicts(const GenieQueryView *query, GenieKey key)
+{
+	uint32_t	next;
+	int			diff;
+
+	next = seek(query, 0, key, &diff);
+	if (next < query->n_intervals && contains(&query->intervals[next], key, diff))
+		return false;
+	return conflicts_between(query, next, key);
+}
+
+uint32_t
+genie_query_count_packed(const GenieQueryView *query, const uint8_t *packed, uint32_t n,
+						 bool *conflict, GenieKey *conflict_key)
+{
+	uint32_t	count = 0;
+	uint32_t	at = 0;
+	GenieKey	checked = {NULL, 0};
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GenieKey	key = genie_packed_next(&packed);
+		int			diff = 0;
+
+		at = seek(query, at, key, &diff);
+		if (at < query->n_intervals && contains(&query->intervals[at], key, diff))
+		{
+			count++;
+			continue;
+		}
+		if (checked.data != NULL && same_prefix(checked, key))
+			continue;
+		checked = key;
+		if (!*conflict && conflicts_between(query, at, key))
+		{
+			*conflict = true;
+			if (conflict_key != NULL)
+				*conflict_key = key;
+		}
+	}
+	return count;
+}
