@@ -34,7 +34,11 @@
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
 
-/* Collects the keywords of one value, packed (genie_keyword.h) but in any order, in palloc'd memory. */
+/*
+ * Collects the keywords of one value, packed (genie_keyword.h) but in any order, in palloc'd memory.
+ * genie sets it up and gives it to decompose; what a decompose function needs is inline and
+ * reaches genie through the enlarge pointer, so that another extension links to nothing.
+ */
 typedef struct GenieKeywords
 {
 	uint8	   *bytes;
@@ -44,12 +48,42 @@ typedef struct GenieKeywords
 	int32		size;			/* the object's size; -1: the number of distinct keywords */
 	bool		sorted;			/* strictly ascending so far (kept by genie_keywords_add) */
 	uint32		last;			/* offset of the last key's length prefix, if n > 0 */
+
+	/* Makes room for so many more bytes; raises the same error as genie_keywords_finish(). */
+	void		(*enlarge) (struct GenieKeywords *keywords, Size nbytes);
 } GenieKeywords;
+
+#define GENIE_PACKED_KEY_MAX	(GENIE_KEY_MAX + 2) /* bytes of one packed key */
+
+static inline void
+genie_keywords_reserve(GenieKeywords *keywords, Size nbytes)
+{
+	if (keywords->capacity - keywords->nbytes < nbytes)
+		keywords->enlarge(keywords, nbytes);
+}
+
+/* the key must be well-formed: Assert(genie_key_split(...)) */
+static inline void
+genie_keywords_add(GenieKeywords *keywords, GenieKey key)
+{
+	Size		begin;
+
+	genie_keywords_reserve(keywords, GENIE_PACKED_KEY_MAX);
+	if (keywords->n > 0 && keywords->sorted)
+	{
+		const uint8 *at = keywords->bytes + keywords->last;
+
+		keywords->sorted = genie_key_cmp(genie_packed_next(&at), key) < 0;
+	}
+	begin = keywords->nbytes;
+	keywords->nbytes += genie_packed_put(keywords->bytes + begin, key);
+	keywords->last = (uint32) begin;
+	keywords->n++;
+}
 
 /* in genie_keywords.c */
 extern void genie_keywords_init(GenieKeywords *keywords);	/* in CurrentMemoryContext */
 extern void genie_keywords_reset(GenieKeywords *keywords);	/* keeps the memory */
-extern void genie_keywords_add(GenieKeywords *keywords, GenieKey key);
 
 /*
  * Sorts and drops duplicates; then bytes is a valid packed set of n keys.

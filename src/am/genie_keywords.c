@@ -1,0 +1,117 @@
+/*
+ * genie_keywords.c
+ *	  The set of keywords of one value while it is made.
+ *
+ * Keys are appended packed, duplicates and all; the collector only remembers whether they came in
+ * strictly ascending order, as tuples and sorted arrays give them.  Otherwise
+ * finish sorts pointers to the keys and copies the distinct ones to a new buffer.
+ *
+ * A value may hold any number of duplicates (an array of a million zeros), so when the buffer
+ * is to grow past GENIE_KEYWORDS_COMPACT keys, duplicates are dropped first.  An object with
+ * too many keywords is found there, and memory stays below about 40 MB.
+ */
+#include "postgres.h"
+
+#include "genie_opclass.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#define GENIE_KEYWORDS_INITIAL	1024	/* bytes */
+#define GENIE_KEYWORDS_COMPACT	(4 * (GENIE_OBJECT_KEYWORDS_MAX + 1))	/* keys */
+
+#define ST_SORT sort_keys
+#define ST_ELEMENT_TYPE GenieKey
+#define ST_COMPARE(a, b) genie_key_cmp(*(a), *(b))
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static void genie_keywords_enlarge(GenieKeywords *keywords, Size nbytes);
+
+void
+genie_keywords_init(GenieKeywords *keywords)
+{
+	keywords->bytes = palloc(GENIE_KEYWORDS_INITIAL);
+	keywords->capacity = GENIE_KEYWORDS_INITIAL;
+	keywords->enlarge = genie_keywords_enlarge;
+	genie_keywords_reset(keywords);
+}
+
+void
+genie_keywords_reset(GenieKeywords *keywords)
+{
+	keywords->nbytes = 0;
+	keywords->n = 0;
+	keywords->size = -1;
+	keywords->sorted = true;
+	keywords->last = 0;
+}
+
+/* Sorts the keys and drops duplicates, into a buffer of the same capacity. */
+static void
+compact(GenieKeywords *keywords)
+{
+	GenieKey   *keys = palloc(keywords->n * sizeof(GenieKey));
+	uint8	   *bytes = MemoryContextAlloc(GetMemoryChunkContext(keywords->bytes), keywords->capacity);
+	const uint8 *at = keywords->bytes;
+	uint32		kept = 0;
+	Size		nbytes = 0;
+
+	for (uint32 i = 0; i < keywords->n; i++)
+		keys[i] = genie_packed_next(&at);
+	sort_keys(keys, keywords->n);
+	for (uint32 i = 0; i < keywords->n; i++)
+	{
+		if (i > 0 && genie_key_cmp(keys[i - 1], keys[i]) == 0)
+			continue;
+		keywords->last = (uint32) nbytes;
+		nbytes += genie_packed_put(bytes + nbytes, keys[i]);
+		kept++;
+	}
+	pfree(keys);
+	pfree(keywords->bytes);
+	keywords->bytes = bytes;
+	keywords->nbytes = nbytes;
+	keywords->n = kept;
+	keywords->sorted = true;
+}
+
+static void
+check_limit(const GenieKeywords *keywords)
+{
+	if (keywords->n > GENIE_OBJECT_KEYWORDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("object has too many keywords"),
+				 errdetail("An object can have at most %d distinct keywords.", GENIE_OBJECT_KEYWORDS_MAX)));
+}
+
+static void
+genie_keywords_enlarge(GenieKeywords *keywords, Size nbytes)
+{
+	Size		capacity = keywords->capacity;
+
+	if (keywords->n >= GENIE_KEYWORDS_COMPACT)
+	{
+		if (!keywords->sorted)
+			compact(keywords);
+		check_limit(keywords);
+	}
+	while (capacity - keywords->nbytes < nbytes)
+		capacity *= 2;
+	if (capacity > keywords->capacity)
+	{
+		keywords->bytes = repalloc(keywords->bytes, capacity);
+		keywords->capacity = capacity;
+	}
+}
+
+void
+genie_keywords_finish(GenieKeywords *keywords)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!keywords->sorted)
+		compact(keywords);
+	check_limit(keywords);
+}
