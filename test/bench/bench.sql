@@ -1,0 +1,194 @@
+-- bench.sql: how the SQL benchmark measures (test/bench/bench calls these)
+--
+-- Methods, each alone with its index:
+--	genie		ORDER BY kw <&> q, index scan
+--	seq			the same, sequential scan with two parallel workers
+--	intarray	ORDER BY icount(kw & q) DESC, sequential scan with two parallel workers over sorted int[]
+--	gin			kw && q, counted and sorted; RUM's and GIN's plans are forced by settings, and checked
+--	rum			kw && q ORDER BY kw <=> q (another measure: only its time is compared)
+--
+-- A query is prepared once (generic plan).  Time is clock_timestamp() around its execution in the server, over queries
+-- taken from the rows by a fixed hash; three run before the clock.  The value is the median.
+
+CREATE SCHEMA intarray;
+CREATE EXTENSION intarray SCHEMA intarray;
+ALTER DATABASE postgres SET search_path = public, intarray;
+ALTER DATABASE postgres SET client_min_messages = warning;
+
+CREATE TABLE bench_results (dataset text, method text, place int, metric text, value text);
+
+CREATE FUNCTION bench_note(dataset text, method text, place int, metric text, value numeric, digits int) RETURNS void
+LANGUAGE sql AS $$
+	INSERT INTO bench_results VALUES (dataset, method, place, metric, trim(to_char(round(value, digits), CASE digits WHEN 0 THEN '999,999,999' WHEN 1 THEN '999,990.0' ELSE '999,990.00' END)))
+$$;
+
+CREATE FUNCTION bench_is_int() RETURNS boolean LANGUAGE sql AS $$ SELECT to_regclass('rows_int') IS NULL $$;
+
+CREATE FUNCTION bench_table(method text) RETURNS text
+LANGUAGE sql AS $$ SELECT CASE WHEN method = 'intarray' AND NOT bench_is_int() THEN 'rows_int' ELSE 'rows' END $$;
+
+-- the queries, and for intarray the same with words as numbers
+CREATE FUNCTION bench_queries(n int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF bench_is_int() THEN
+		CREATE TABLE queries AS SELECT row_number() OVER () AS n, kw AS q, kw AS q_int
+		FROM (SELECT kw FROM rows ORDER BY md5(id::text) LIMIT bench_queries.n) r;
+	ELSE
+		CREATE TABLE queries AS SELECT row_number() OVER () AS n, words AS q, kw AS q_int
+		FROM (SELECT kw, words FROM rows_int ORDER BY md5(id::text) LIMIT bench_queries.n) r;
+		ALTER TABLE rows_int DROP COLUMN words;
+		CREATE TABLE copied AS SELECT * FROM rows_int;		-- narrow rows for the scan
+		DROP TABLE rows_int;
+		ALTER TABLE copied RENAME TO rows_int;
+	END IF;
+END $$;
+
+CREATE FUNCTION bench_settings(method text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('plan_cache_mode', 'force_generic_plan', false);
+	PERFORM set_config('max_parallel_workers_per_gather', '2', false);
+	PERFORM set_config('min_parallel_table_scan_size', '0', false);
+	PERFORM set_config('parallel_setup_cost', '0', false);
+	PERFORM set_config('parallel_tuple_cost', '0', false);
+	IF method IN ('genie', 'gin', 'rum') THEN
+		PERFORM set_config('enable_seqscan', 'off', false);
+	END IF;
+	IF method = 'rum' THEN
+		PERFORM set_config('enable_bitmapscan', 'off', false);
+	END IF;
+END $$;
+
+CREATE FUNCTION bench_index(method text, tab text) RETURNS text LANGUAGE sql AS $$
+	SELECT CASE method WHEN 'genie' THEN format('CREATE INDEX %1$s_genie ON %1$s USING genie (kw)', tab)
+		WHEN 'gin' THEN format('CREATE INDEX %1$s_gin ON %1$s USING gin (kw)', tab)
+		WHEN 'rum' THEN format('CREATE INDEX %1$s_rum ON %1$s USING rum (kw rum_anyarray_ops)', tab) END
+$$;
+
+CREATE FUNCTION bench_drop(method text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('DROP INDEX IF EXISTS rows_%s', method);
+END $$;
+
+-- median of three builds (RUM: one)
+CREATE FUNCTION bench_build(dataset text, method text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	started timestamptz;
+	seconds float8[] = '{}';
+BEGIN
+	IF bench_index(method, 'rows') IS NULL THEN
+		RETURN;
+	END IF;
+	FOR i IN 1 .. CASE method WHEN 'rum' THEN 1 ELSE 3 END LOOP
+		PERFORM bench_drop(method);
+		started = clock_timestamp();
+		EXECUTE bench_index(method, 'rows');
+		seconds = seconds || extract(epoch FROM clock_timestamp() - started)::float8;
+	END LOOP;
+	PERFORM bench_note(dataset, method, 1, 'build, s', (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY s) FROM unnest(seconds) s)::numeric, 2);
+	PERFORM bench_note(dataset, method, 2, 'index size, MiB', pg_relation_size('rows_' || method) / 1048576.0, 1);
+END $$;
+
+CREATE FUNCTION bench_query(method text, k int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	shares CONSTANT text = 'kw OPERATOR(pg_catalog.&&) $1';
+	icount CONSTANT text = 'icount(kw OPERATOR(intarray.&) $1) DESC';
+BEGIN
+	RETURN format('SELECT id FROM %s %s LIMIT %s', bench_table(method),
+		CASE method
+			WHEN 'intarray' THEN 'ORDER BY ' || icount
+			WHEN 'gin' THEN 'WHERE ' || shares || ' ORDER BY ' || CASE WHEN bench_is_int() THEN icount ELSE 'kw <&> $1' END
+			WHEN 'rum' THEN 'WHERE ' || shares || ' ORDER BY kw <=> $1'
+			ELSE 'ORDER BY kw <&> $1' END, k);
+END $$;
+
+-- is the plan the one that the method stands for?
+CREATE FUNCTION bench_check_plan(method text, call text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text = '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || call LOOP
+		plan = plan || line || E'\n';
+	END LOOP;
+	IF (plan !~ CASE method WHEN 'genie' THEN 'Index Scan using rows_genie(.|\n)*Order By' WHEN 'gin' THEN 'Bitmap Index Scan on rows_gin'
+		WHEN 'rum' THEN 'Index Scan using rows_rum(.|\n)*Order By' ELSE 'Gather(.|\n)*Parallel Seq Scan' END) THEN
+		RAISE EXCEPTION 'method "%" is not what the plan does', method USING DETAIL = plan;
+	END IF;
+END $$;
+
+CREATE FUNCTION bench_latency(dataset text, method text, k int, budget float8) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	call text;
+	started timestamptz;
+	begun timestamptz;
+	milliseconds float8[] = '{}';
+BEGIN
+	EXECUTE format('PREPARE bench_%s (%s) AS %s', k,
+		(SELECT format_type(atttypid, -1) FROM pg_attribute WHERE attrelid = bench_table(method)::regclass AND attname = 'kw'),
+		bench_query(method, k));
+	begun = clock_timestamp();
+	FOR r IN (SELECT n, CASE WHEN bench_table(method) = 'rows' THEN q::text ELSE q_int::text END AS q FROM queries WHERE n <= 3)
+		UNION ALL (SELECT n + 3, CASE WHEN bench_table(method) = 'rows' THEN q::text ELSE q_int::text END FROM queries)
+		ORDER BY n LOOP
+		call = format('EXECUTE bench_%s (%L)', k, r.q);
+		IF r.n = 1 THEN
+			PERFORM bench_check_plan(method, call);
+		END IF;
+		started = clock_timestamp();
+		EXECUTE call;
+		IF r.n > 3 THEN
+			milliseconds = milliseconds || 1000 * extract(epoch FROM clock_timestamp() - started)::float8;
+		END IF;
+		EXIT WHEN r.n >= 8 AND clock_timestamp() > begun + budget * interval '1 second';
+	END LOOP;
+	PERFORM bench_note(dataset, method, 2 + k, format('top-%s, ms', k), (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY m) FROM unnest(milliseconds) m)::numeric, 2);
+END $$;
+
+-- do the index and a sequential scan give the same rows in the same order?  Three queries, 1,000 rows.
+CREATE FUNCTION bench_check_answers(method text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	call text;
+	by_index int[];
+	by_scan int[];
+BEGIN
+	IF method <> 'genie' THEN
+		RETURN;
+	END IF;
+	FOR r IN SELECT q FROM queries WHERE n <= 3 LOOP
+		call = 'SELECT array_agg(id) FROM (SELECT id FROM rows ORDER BY kw <&> $1%s LIMIT 1000) s';
+		EXECUTE format(call, '') INTO by_index USING r.q;
+		PERFORM set_config('enable_seqscan', 'on', false), set_config('enable_indexscan', 'off', false);
+		EXECUTE format(call, ', ctid') INTO by_scan USING r.q;
+		PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_indexscan', 'on', false);
+		IF by_index IS DISTINCT FROM by_scan THEN
+			RAISE EXCEPTION 'the index scan and the sequential scan differ' USING DETAIL = r.q::text;
+		END IF;
+	END LOOP;
+END $$;
+
+-- 20,000 rows into a table of at most 100,000: one statement each in one transaction, then another 20,000 by one INSERT ... SELECT
+CREATE FUNCTION bench_insert(dataset text, method text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	started timestamptz;
+	seconds float8;
+BEGIN
+	IF bench_index(method, 'rows') IS NULL THEN
+		RETURN;
+	END IF;
+	CREATE TABLE inserts AS SELECT id, kw FROM rows WHERE id <= 100000;
+	EXECUTE bench_index(method, 'inserts');
+	started = clock_timestamp();
+	FOR r IN SELECT id, kw FROM rows ORDER BY id DESC LIMIT 20000 LOOP
+		INSERT INTO inserts VALUES (r.id, r.kw);
+	END LOOP;
+	seconds = extract(epoch FROM clock_timestamp() - started);
+	PERFORM bench_note(dataset, method, 1001, 'inserts one by one, rows/s', (20000 / seconds)::numeric, 0);
+	started = clock_timestamp();
+	INSERT INTO inserts SELECT id, kw FROM rows ORDER BY id DESC LIMIT 20000;
+	seconds = extract(epoch FROM clock_timestamp() - started);
+	PERFORM bench_note(dataset, method, 1002, 'INSERT ... SELECT, rows/s', (20000 / seconds)::numeric, 0);
+	DROP TABLE inserts;
+END $$;
