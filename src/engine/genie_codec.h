@@ -58,12 +58,19 @@ typedef enum GenieCodec
 
 extern size_t genie_varint_put(uint8_t *out, uint64_t value);
 
-/* Bytes taken, or 0 if it does not end before end or does not fit 64 bits. */
+/*
+ * Bytes taken, or 0 if it does not end before end, does not fit 64 bits, or is not the
+ * shortest form of its value.
+ */
 extern size_t genie_varint_get(const uint8_t *data, const uint8_t *end, uint64_t *value);
 
 /* ---- writing a list ---- */
 
-/* Takes the encoder's bytes as they come: at most about 8,300 a call. */
+/* the longest payload of a tile: the encoder takes BITMAP rather than anything longer */
+#define GENIE_TILE_PAYLOAD_MAX GENIE_TILE_BITMAP_BYTES
+#define GENIE_TILE_HEADER_MAX (5 + 3 + 1 + 3)
+
+/* Takes the encoder's bytes as they come: at most a tile's header and payload a call. */
 typedef void (*GenieEmit) (void *arg, const uint8_t *bytes, size_t n);
 
 /* About 300 KB; the caller allocates it once and uses it for list after list. */
@@ -79,7 +86,8 @@ typedef struct GenieListEncoder
 	uint32_t	tile;
 	uint32_t	loose[GENIE_LOOSE_MAX];
 	uint16_t	locals[GENIE_TILE_OBJECTS];
-	uint8_t		bytes[GENIE_TILE_OBJECTS * 2 + 2 * GENIE_TILE_OBJECTS / 128 + 64];
+	uint16_t	check[GENIE_TILE_OBJECTS];	/* decoded again, in builds that check */
+	uint8_t		bytes[GENIE_TILE_HEADER_MAX + GENIE_TILE_PAYLOAD_MAX];
 } GenieListEncoder;
 
 extern void genie_list_begin(GenieListEncoder *encoder, GenieEmit emit, void *arg);
@@ -97,7 +105,7 @@ typedef struct GenieListRef
 {
 	uint32_t	rank;			/* the keyword's number in its segment's dictionary */
 	uint32_t	n;				/* postings in this tile, 1 .. 65,536 (RAW may hold more) */
-	uint32_t	nbytes;
+	uint32_t	nbytes;			/* 1 .. GENIE_TILE_PAYLOAD_MAX (RAW: 2 * n) */
 	uint16_t	codec;			/* GenieCodec */
 	const uint8_t *data;
 } GenieListRef;
@@ -109,7 +117,6 @@ typedef struct GenieListRef
  * (ref->data is left NULL).  False: malformed or cut short.
  * GENIE_TILE_HEADER_MAX bytes are always enough.
  */
-#define GENIE_TILE_HEADER_MAX (5 + 3 + 1 + 3)
 extern bool genie_tile_header(const uint8_t *data, const uint8_t *end, int64_t previous_tile,
 							  uint32_t *tile, GenieListRef *ref, size_t *header_len);
 

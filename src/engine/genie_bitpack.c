@@ -1,0 +1,56 @@
+/*
+ * genie_bitpack.c
+ *	  Unsigned integers of any width, packed without gaps, little-endian bit order.
+ *
+ * Value i takes the bits [i * width, (i + 1) * width) of the bytes read as one number with
+ * the least significant byte first.  The general form, for object sizes and for
+ * writing; what a query unpacks goes through the kernels (genie_kernels.h).
+ */
+#include "genie_codec.h"
+
+uint32_t
+genie_bits_needed(uint32_t value)
+{
+	return value == 0 ? 0 : 32 - (uint32_t) __builtin_clz(value);
+}
+
+void
+genie_bits_pack(uint8_t *out, const uint32_t *values, size_t n, uint32_t width)
+{
+	uint64_t	pending = 0;	/* bits not written yet, the first one lowest */
+	uint32_t	n_pending = 0;	/* fewer than 8 between values */
+
+	for (size_t i = 0; i < n; i++)
+	{
+		pending |= (uint64_t) values[i] << n_pending;
+		n_pending += width;
+		while (n_pending >= 8)
+		{
+			*out++ = (uint8_t) pending;
+			pending >>= 8;
+			n_pending -= 8;
+		}
+	}
+	if (n_pending > 0)
+		*out = (uint8_t) pending;
+}
+
+void
+genie_bits_unpack(const uint8_t *data, size_t n, uint32_t width, uint32_t *values)
+{
+	const uint64_t mask = (UINT64_C(1) << width) - 1;
+	uint64_t	pending = 0;
+	uint32_t	n_pending = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		while (n_pending < width)
+		{
+			pending |= (uint64_t) *data++ << n_pending;
+			n_pending += 8;
+		}
+		values[i] = (uint32_t) (pending & mask);
+		pending >>= width;
+		n_pending -= width;
+	}
+}

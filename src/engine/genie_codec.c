@@ -1,0 +1,457 @@
+/*
+ * genie_codec.c
+ *	  Writes and reads posting lists in the form that genie_codec.h describes.
+ *
+ * Writing.  The encoder keeps the first GENIE_LOOSE_MAX objects of a list as they come; if the list
+ * ends there, it is LOOSE.  One more makes it TILED: the kept objects and all later ones go
+ * into the buffer of the tile at hand, which is written when an object of a later tile comes or the
+ * list ends.  The three codecs' lengths are computed from the gaps first, then only the
+ * shortest is written, so a tile's payload never exceeds a bitmap's bytes.
+ *
+ * Reading.  Each reader takes what it decodes from bytes that may be anything: a bound is
+ * checked before each read and each write, and a list is good only if it gives exactly n ascending locals and
+ * uses all of its bytes.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "genie_codec.h"
+#include "genie_list_reader.h"
+
+#if defined(USE_ASSERT_CHECKING) && !defined(GENIE_CHECK_ROUNDTRIP)
+#define GENIE_CHECK_ROUNDTRIP
+#endif
+
+/* ---- varints ---- */
+
+size_t
+genie_varint_put(uint8_t *out, uint64_t value)
+{
+	size_t		len = 0;
+
+	while (value >= 0x80)
+	{
+		out[len++] = (uint8_t) (value | 0x80);
+		value >>= 7;
+	}
+	out[len++] = (uint8_t) value;
+	return len;
+}
+
+static size_t
+varint_len(uint32_t value)
+{
+	return value == 0 ? 1 : (genie_bits_needed(value) + 6) / 7;
+}
+
+size_t
+genie_varint_get(const uint8_t *data, const uint8_t *end, uint64_t *value)
+{
+	uint64_t	result = 0;
+
+	for (size_t len = 0; len < GENIE_VARINT_MAX && data + len < end; len++)
+	{
+		uint8_t		byte = data[len];
+
+		result |= (uint64_t) (byte & 0x7F) << (7 * len);
+		if (byte < 0x80)
+		{
+			if (len == GENIE_VARINT_MAX - 1 && byte > 1)
+				return 0;		/* the tenth byte holds bit 63 alone */
+			if (len > 0 && byte == 0)
+				return 0;		/* not the shortest form */
+			*value = result;
+			return len + 1;
+		}
+	}
+	return 0;
+}
+
+/* Reads a varint of at most max and moves *data past it. */
+static bool
+varint_read(const uint8_t **data, const uint8_t *end, uint64_t max, uint64_t *value)
+{
+	size_t		len = genie_varint_get(*data, end, value);
+
+	*data += len;
+	return len > 0 && *value <= max;
+}
+
+/* ---- writing a tile's locals ---- */
+
+typedef struct TileLengths
+{
+	size_t		packed;
+	size_t		bitmap;
+	size_t		runs;
+} TileLengths;
+
+static void
+tile_lengths(const uint16_t *locals, uint32_t n, TileLengths *lengths)
+{
+	int32_t		previous = -1;
+	uint32_t	gap_bits = 0;	/* all gaps of the block, or-ed */
+	uint32_t	run_start = 0;	/* index of the run's first local */
+
+	lengths->packed = 0;
+	lengths->runs = varint_len(locals[0]);
+	lengths->bitmap = locals[n - 1] / 8 + 1;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	gap = (uint32_t) (locals[i] - previous - 1);
+
+		previous = locals[i];
+		gap_bits |= gap;
+		if (i % GENIE_BLOCK_VALUES == GENIE_BLOCK_VALUES - 1 || i == n - 1)
+		{
+			lengths->packed += 1 + genie_bits_bytes(i % GENIE_BLOCK_VALUES + 1,
+													genie_bits_needed(gap_bits));
+			gap_bits = 0;
+		}
+		if (gap > 0 && i > 0)
+		{
+			lengths->runs += varint_len(i - run_start - 1) + varint_len(gap);
+			run_start = i;
+		}
+	}
+	lengths->runs += varint_len(n - run_start - 1);
+}
+
+static size_t
+write_packed(uint8_t *out, const uint16_t *locals, uint32_t n)
+{
+	uint8_t    *at = out;
+	int32_t		previous = -1;
+
+	for (uint32_t start = 0; start < n; start += GENIE_BLOCK_VALUES)
+	{
+		uint32_t	gaps[GENIE_BLOCK_VALUES];
+		uint32_t	n_block = n - start < GENIE_BLOCK_VALUES ? n - start : GENIE_BLOCK_VALUES;
+		uint32_t	gap_bits = 0;
+		uint32_t	width;
+
+		for (uint32_t i = 0; i < n_block; i++)
+		{
+			gaps[i] = (uint32_t) (locals[start + i] - previous - 1);
+			previous = locals[start + i];
+			gap_bits |= gaps[i];
+		}
+		width = genie_bits_needed(gap_bits);
+		*at++ = (uint8_t) width;
+		genie_bits_pack(at, gaps, n_block, width);
+		at += genie_bits_bytes(n_block, width);
+	}
+	return (size_t) (at - out);
+}
+
+static size_t
+write_bitmap(uint8_t *out, const uint16_t *locals, uint32_t n)
+{
+	size_t		len = locals[n - 1] / 8 + 1;
+
+	memset(out, 0, len);
+	for (uint32_t i = 0; i < n; i++)
+		out[locals[i] / 8] |= (uint8_t) (1 << (locals[i] % 8));
+	return len;
+}
+
+static size_t
+write_runs(uint8_t *out, const uint16_t *locals, uint32_t n)
+{
+	uint8_t    *at = out;
+	int32_t		previous = -1;	/* last local of the run before */
+	uint32_t	i = 0;
+
+	while (i < n)
+	{
+		uint32_t	start = i;
+
+		while (i + 1 < n && locals[i + 1] == locals[i] + 1)
+			i++;
+		at += genie_varint_put(at, (uint64_t) (locals[start] - previous - 1));
+		at += genie_varint_put(at, i - start);
+		previous = locals[i++];
+	}
+	return (size_t) (at - out);
+}
+
+#ifdef GENIE_CHECK_ROUNDTRIP
+static void
+check_roundtrip(GenieListEncoder *encoder, size_t len)
+{
+	GenieListRef ref = {0};
+	uint32_t	tile;
+	size_t		header_len;
+
+	if (!genie_tile_header(encoder->bytes, encoder->bytes + len, encoder->last_tile,
+						   &tile, &ref, &header_len))
+		assert(!"tile header does not read back");
+	assert(tile == encoder->tile && ref.n == encoder->n_locals && header_len + ref.nbytes == len);
+	ref.data = encoder->bytes + header_len;
+	if (!genie_list_decode(&ref, encoder->check))
+		assert(!"tile does not read back");
+	assert(memcmp(encoder->check, encoder->locals, ref.n * sizeof(uint16_t)) == 0);
+}
+#endif
+
+static void
+write_tile(GenieListEncoder *encoder)
+{
+	const uint16_t *locals = encoder->locals;
+	uint32_t	n = encoder->n_locals;
+	GenieCodec	codec = GENIE_CODEC_PACKED;
+	TileLengths lengths;
+	size_t		payload;
+	size_t		len;
+
+	tile_lengths(locals, n, &lengths);
+	payload = lengths.packed;
+	if (lengths.bitmap < payload)
+	{
+		codec = GENIE_CODEC_BITMAP;
+		payload = lengths.bitmap;
+	}
+	if (lengths.runs < payload)
+	{
+		codec = GENIE_CODEC_RUNS;
+		payload = lengths.runs;
+	}
+
+	len = genie_varint_put(encoder->bytes, (uint64_t) (encoder->tile - encoder->last_tile - 1));
+	len += genie_varint_put(encoder->bytes + len, n - 1);
+	encoder->bytes[len++] = (uint8_t) codec;
+	len += genie_varint_put(encoder->bytes + len, payload);
+	if (codec == GENIE_CODEC_PACKED)
+		len += write_packed(encoder->bytes + len, locals, n);
+	else if (codec == GENIE_CODEC_BITMAP)
+		len += write_bitmap(encoder->bytes + len, locals, n);
+	else
+		len += write_runs(encoder->bytes + len, locals, n);
+
+#ifdef GENIE_CHECK_ROUNDTRIP
+	check_roundtrip(encoder, len);
+#endif
+	encoder->emit(encoder->arg, encoder->bytes, len);
+	encoder->last_tile = encoder->tile;
+	encoder->n_locals = 0;
+}
+
+/* ---- writing a list ---- */
+
+static void
+add_to_tile(GenieListEncoder *encoder, uint32_t object)
+{
+	uint32_t	tile = object >> GENIE_TILE_SHIFT;
+
+	if (encoder->n_locals > 0 && tile != encoder->tile)
+		write_tile(encoder);
+	encoder->tile = tile;
+	encoder->locals[encoder->n_locals++] = (uint16_t) object;
+}
+
+void
+genie_list_begin(GenieListEncoder *encoder, GenieEmit emit, void *arg)
+{
+	encoder->emit = emit;
+	encoder->arg = arg;
+	encoder->n = 0;
+	encoder->last = 0;
+	encoder->last_tile = -1;
+	encoder->tiled = false;
+	encoder->n_locals = 0;
+	encoder->tile = 0;
+}
+
+void
+genie_list_add(GenieListEncoder *encoder, uint32_t object)
+{
+	assert(encoder->n == 0 || object > encoder->last);
+
+	encoder->last = object;
+	if (encoder->n < GENIE_LOOSE_MAX)
+	{
+		encoder->loose[encoder->n++] = object;
+		return;
+	}
+	if (!encoder->tiled)
+	{
+		uint8_t		form = GENIE_LIST_TILED;
+
+		encoder->tiled = true;
+		encoder->emit(encoder->arg, &form, 1);
+		for (uint32_t i = 0; i < GENIE_LOOSE_MAX; i++)
+			add_to_tile(encoder, encoder->loose[i]);
+	}
+	add_to_tile(encoder, object);
+	encoder->n++;
+}
+
+static void
+write_loose(GenieListEncoder *encoder)
+{
+	size_t		len = 0;
+	int64_t		previous = -1;
+
+	encoder->bytes[len++] = GENIE_LIST_LOOSE;
+	for (uint64_t i = 0; i < encoder->n; i++)
+	{
+		len += genie_varint_put(encoder->bytes + len,
+								(uint64_t) (encoder->loose[i] - previous - 1));
+		previous = encoder->loose[i];
+	}
+
+#ifdef GENIE_CHECK_ROUNDTRIP
+	{
+		uint32_t	objects[GENIE_LOOSE_MAX];
+
+		if (!genie_loose_decode(encoder->bytes + 1, len - 1, (uint32_t) encoder->n, objects))
+			assert(!"loose list does not read back");
+		assert(memcmp(objects, encoder->loose, encoder->n * sizeof(uint32_t)) == 0);
+	}
+#endif
+	encoder->emit(encoder->arg, encoder->bytes, len);
+}
+
+void
+genie_list_end(GenieListEncoder *encoder)
+{
+	if (encoder->tiled)
+		write_tile(encoder);
+	else if (encoder->n > 0)
+		write_loose(encoder);
+}
+
+/* ---- reading ---- */
+
+bool
+genie_tile_header(const uint8_t *data, const uint8_t *end, int64_t previous_tile,
+				  uint32_t *tile, GenieListRef *ref, size_t *header_len)
+{
+	const uint8_t *at = data;
+	const int64_t last_tile = UINT32_MAX >> GENIE_TILE_SHIFT;
+	uint64_t	gap;
+	uint64_t	n_less_1;
+	uint64_t	nbytes;
+
+	if (previous_tile >= last_tile ||
+		!varint_read(&at, end, (uint64_t) (last_tile - previous_tile - 1), &gap) ||
+		!varint_read(&at, end, GENIE_TILE_OBJECTS - 1, &n_less_1))
+		return false;
+	if (at == end || *at < GENIE_CODEC_PACKED || *at > GENIE_CODEC_RUNS)
+		return false;
+	ref->codec = *at++;
+	if (!varint_read(&at, end, GENIE_TILE_PAYLOAD_MAX, &nbytes) || nbytes == 0)
+		return false;
+
+	*tile = (uint32_t) (previous_tile + 1 + (int64_t) gap);
+	*header_len = (size_t) (at - data);
+	ref->n = (uint32_t) n_less_1 + 1;
+	ref->nbytes = (uint32_t) nbytes;
+	ref->data = NULL;
+	return true;
+}
+
+static bool
+decode_packed(const GenieListRef *ref, uint16_t *locals)
+{
+	GeniePackedReader reader;
+	uint16_t	block[GENIE_BLOCK_VALUES];
+	uint32_t	n;
+
+	genie_packed_begin(&reader, genie_kernels_choose(), ref);
+	while ((n = genie_packed_next(&reader, block)) > 0)
+	{
+		memcpy(locals, block, n * sizeof(uint16_t));
+		locals += n;
+	}
+	return genie_packed_good(&reader);
+}
+
+static bool
+decode_bitmap(const GenieListRef *ref, uint16_t *locals)
+{
+	uint32_t	n = 0;
+
+	if (ref->nbytes == 0 || ref->nbytes > GENIE_TILE_BITMAP_BYTES || ref->data[ref->nbytes - 1] == 0)
+		return false;
+	for (uint32_t start = 0; start < ref->nbytes; start += 8)
+	{
+		uint32_t	len = ref->nbytes - start < 8 ? ref->nbytes - start : 8;
+		uint64_t	word = 0;
+
+		for (uint32_t i = 0; i < len; i++)
+			word |= (uint64_t) ref->data[start + i] << (8 * i);
+		if ((uint32_t) __builtin_popcountll(word) > ref->n - n)
+			return false;
+		for (; word != 0; word &= word - 1)
+			locals[n++] = (uint16_t) (start * 8 + (uint32_t) __builtin_ctzll(word));
+	}
+	return n == ref->n;
+}
+
+static bool
+decode_runs(const GenieListRef *ref, uint16_t *locals)
+{
+	GenieRunsReader reader;
+	uint32_t	start;
+	uint32_t	len;
+
+	genie_runs_begin(&reader, ref);
+	while ((len = genie_runs_next(&reader, &start)) > 0)
+	{
+		for (uint32_t i = 0; i < len; i++)
+			*locals++ = (uint16_t) (start + i);
+	}
+	return genie_runs_good(&reader);
+}
+
+static bool
+decode_raw(const GenieListRef *ref, uint16_t *locals)
+{
+	if (ref->nbytes != (uint64_t) ref->n * 2)
+		return false;
+	for (uint32_t i = 0; i < ref->n; i++)
+	{
+		locals[i] = (uint16_t) (ref->data[2 * (size_t) i] | ref->data[2 * (size_t) i + 1] << 8);
+		if (i > 0 && locals[i] < locals[i - 1])
+			return false;
+	}
+	return true;
+}
+
+bool
+genie_list_decode(const GenieListRef *ref, uint16_t *locals)
+{
+	switch (ref->codec)
+	{
+		case GENIE_CODEC_PACKED:
+			return decode_packed(ref, locals);
+		case GENIE_CODEC_BITMAP:
+			return decode_bitmap(ref, locals);
+		case GENIE_CODEC_RUNS:
+			return decode_runs(ref, locals);
+		case GENIE_CODEC_RAW:
+			return decode_raw(ref, locals);
+	}
+	return false;
+}
+
+bool
+genie_loose_decode(const uint8_t *data, size_t nbytes, uint32_t n, uint32_t *objects)
+{
+	const uint8_t *end = data + nbytes;
+	uint64_t	next = 0;		/* the smallest object that may come next */
+
+	if (n > GENIE_LOOSE_MAX)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint64_t	gap;
+
+		if (!varint_read(&data, end, UINT32_MAX, &gap) || next + gap > UINT32_MAX)
+			return false;
+		objects[i] = (uint32_t) (next + gap);
+		next += gap + 1;
+	}
+	return data == end;
+}

@@ -1,0 +1,73 @@
+/*
+ * genie_kernels.h
+ *	  The inner loops of counting, one set of them for each instruction set.
+ *
+ * A kernel works on plain memory of one tile and knows neither lists nor queries.  The portable
+ * set is C alone and is what the others are tested against; genie_kernels_choose() gives the best
+ * set that this processor runs.
+ *
+ *	genie_kernels_choose.c		the chooser
+ *	genie_kernels_portable.c	64-bit words
+ *	genie_kernels_avx2.c		x86-64 with AVX2
+ */
+#ifndef GENIE_KERNELS_H
+#define GENIE_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* values in a block of the PACKED codec */
+#define GENIE_BLOCK_VALUES 128
+
+/*
+ * Bytes that unpack_locals may read from data on: a block of 16 bits a value, and one
+ * vector, because groups of eight values are read 16 bytes at a time.
+ */
+#define GENIE_UNPACK_READ_BYTES (GENIE_BLOCK_VALUES * 2 + 16)
+
+/* bitmaps added in one call: their sums take GENIE_BITMAP_PLANES bits */
+#define GENIE_BITMAP_PLANES 6
+#define GENIE_BITMAPS_MAX ((1 << GENIE_BITMAP_PLANES) - 1)
+
+/* A bitmap of a tile, LSB first; locals past its bytes are not in it. */
+typedef struct GenieBitmap
+{
+	const uint8_t *data;
+	uint32_t	nbytes;			/* at most GENIE_TILE_BITMAP_BYTES */
+} GenieBitmap;
+
+typedef struct GenieKernels
+{
+	const char *name;
+
+	/*
+	 * Unpacks n (1..GENIE_BLOCK_VALUES) gaps of width bits and sums them up: locals[i] = base +
+	 * i + the sum of gaps[0..i].  False if a local would pass 65,535.  Writes GENIE_BLOCK_VALUES
+	 * locals, the ones from n on without meaning; base and width are at most 65,535 and 16.
+	 */
+	bool		(*unpack_locals) (const uint8_t *data, uint32_t width, uint32_t n,
+								  uint32_t base, uint16_t *locals);
+
+	/* Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the 65,536 counters of a tile. */
+	void		(*add_bitmaps_8) (uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n);
+	void		(*add_bitmaps_16) (uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n);
+
+	/*
+	 * mask = the objects whose counter is at least threshold, of those allowed, as a bitmap of
+	 * n_words words (64 counters each); returns how many they are.  The threshold fits the counter.
+	 */
+	uint32_t	(*mask_8) (const uint8_t *counters, uint32_t n_words, uint32_t threshold,
+						   const uint64_t *allowed, uint64_t *mask);
+	uint32_t	(*mask_16) (const uint16_t *counters, uint32_t n_words, uint32_t threshold,
+							const uint64_t *allowed, uint64_t *mask);
+} GenieKernels;
+
+extern const GenieKernels genie_kernels_portable;
+#if defined(__x86_64__)
+extern const GenieKernels genie_kernels_avx2;
+#endif
+
+extern const GenieKernels *genie_kernels_choose(void);
+
+#endif							/* GENIE_KERNELS_H */

@@ -1,0 +1,348 @@
+/*
+ * genie_kernels_avx2.c
+ *	  The counting kernels for x86-64 with AVX2: 32 counters of 8 bits at a time.
+ *
+ * Every function carries its target as an attribute, so the file needs no compiler flag and
+ * nothing else of the library uses an instruction that the processor may lack.
+ * What each kernel must give is what genie_kernels_portable.c gives.
+ */
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "genie_codec.h"
+#include "genie_kernels.h"
+
+#define AVX2 __attribute__((target("avx2,popcnt")))
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2,popcnt")))
+
+#define VECTOR_BYTES 32
+
+/* ---- PACKED blocks ---- */
+
+/*
+ * Eight values of width w take w bytes.  Value i of them begins in byte i * w / 8 at bit i * w % 8 and needs at
+ * most 23 bits from there: the shuffle gives each 32-bit lane four bytes from its
+ * first byte on (a byte past the sixteenth is of the next group and masked off anyway: 0x80
+ * makes it zero), then each lane shifts by its own amount.
+ */
+typedef struct UnpackWidth
+{
+	uint8_t		shuffle[VECTOR_BYTES];
+	uint32_t	shift[8];
+} UnpackWidth;
+
+#define BYTE_OF(w, i, b) (((w) * (i)) / 8 + (b) < 16 ? ((w) * (i)) / 8 + (b) : 0x80)
+#define LANE_OF(w, i) BYTE_OF(w, i, 0), BYTE_OF(w, i, 1), BYTE_OF(w, i, 2), BYTE_OF(w, i, 3)
+#define SHIFT_OF(w, i) (((w) * (i)) % 8)
+#define UNPACK_WIDTH(w) \
+	{ \
+		{LANE_OF(w, 0), LANE_OF(w, 1), LANE_OF(w, 2), LANE_OF(w, 3), \
+		 LANE_OF(w, 4), LANE_OF(w, 5), LANE_OF(w, 6), LANE_OF(w, 7)}, \
+		{SHIFT_OF(w, 0), SHIFT_OF(w, 1), SHIFT_OF(w, 2), SHIFT_OF(w, 3), \
+		 SHIFT_OF(w, 4), SHIFT_OF(w, 5), SHIFT_OF(w, 6), SHIFT_OF(w, 7)} \
+	}
+
+static const UnpackWidth unpack_widths[17] = {
+	UNPACK_WIDTH(0), UNPACK_WIDTH(1), UNPACK_WIDTH(2), UNPACK_WIDTH(3), UNPACK_WIDTH(4),
+	UNPACK_WIDTH(5), UNPACK_WIDTH(6), UNPACK_WIDTH(7), UNPACK_WIDTH(8), UNPACK_WIDTH(9),
+	UNPACK_WIDTH(10), UNPACK_WIDTH(11), UNPACK_WIDTH(12), UNPACK_WIDTH(13), UNPACK_WIDTH(14),
+	UNPACK_WIDTH(15), UNPACK_WIDTH(16),
+};
+
+/* no local of a block may be at or below the one before it: sums that passed 65,535 came round again */
+AVX2_INLINE bool
+is_ascending(const uint16_t *locals, uint32_t n)
+{
+	__m256i		fallen = _mm256_setzero_si256();
+	uint32_t	i = 1;
+
+	for (; i + 16 <= n; i += 16)
+	{
+		__m256i		here = _mm256_loadu_si256((const __m256i *) (locals + i));
+		__m256i		before = _mm256_loadu_si256((const __m256i *) (locals + i - 1));
+
+		fallen = _mm256_or_si256(fallen, _mm256_cmpeq_epi16(_mm256_max_epu16(before, here), before));
+	}
+	if (!_mm256_testz_si256(fallen, fallen))
+		return false;
+	for (; i < n; i++)
+		if (locals[i] <= locals[i - 1])
+			return false;
+	return true;
+}
+
+AVX2 static bool
+unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, uint16_t *locals)
+{
+	const __m256i shuffle = _mm256_loadu_si256((const __m256i *) unpack_widths[width].shuffle);
+	const __m256i shift = _mm256_loadu_si256((const __m256i *) unpack_widths[width].shift);
+	const __m256i mask = _mm256_set1_epi32((1 << width) - 1);
+	const __m256i ones = _mm256_set1_epi16(1);
+	const __m256i last_of_low = _mm256_set1_epi16(0x0F0E);
+	__m256i		before = _mm256_set1_epi16((short) (base - 1));	/* the last local, in every lane */
+
+	for (uint32_t i = 0; i < n; i += 16, data += 2 * width)
+	{
+		__m256i		low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) data));
+		__m256i		high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) (data + width)));
+		__m256i		sums;
+		__m256i		carry;
+
+		low = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(low, shuffle), shift), mask);
+		high = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(high, shuffle), shift), mask);
+		sums = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xD8);
+
+		/* sums within each half, then the low half's total into the high half */
+		sums = _mm256_add_epi16(sums, ones);
+		sums = _mm256_add_epi16(sums, _mm256_slli_si256(sums, 2));
+		sums = _mm256_add_epi16(sums, _mm256_slli_si256(sums, 4));
+		sums = _mm256_add_epi16(sums, _mm256_slli_si256(sums, 8));
+		carry = _mm256_permute2x128_si256(sums, sums, 0x08);
+		sums = _mm256_add_epi16(sums, _mm256_shuffle_epi8(carry, last_of_low));
+
+		_mm256_storeu_si256((__m256i *) (locals + i), _mm256_add_epi16(sums, before));
+		carry = _mm256_permute2x128_si256(sums, sums, 0x11);
+		before = _mm256_add_epi16(before, _mm256_shuffle_epi8(carry, last_of_low));
+	}
+	return locals[0] >= base && is_ascending(locals, n);
+}
+
+/* ---- bitmaps ---- */
+
+/* the bitmap's 256 bits from a byte on, zeros past its end */
+AVX2_INLINE __m256i
+bitmap_vector(const GenieBitmap *bitmap, uint32_t byte, const bool within)
+{
+	uint8_t		padded[VECTOR_BYTES] = {0};
+
+	if (within || byte + VECTOR_BYTES <= bitmap->nbytes)
+		return _mm256_loadu_si256((const __m256i *) (bitmap->data + byte));
+	if (byte < bitmap->nbytes)
+		memcpy(padded, bitmap->data + byte, bitmap->nbytes - byte);
+	return _mm256_loadu_si256((const __m256i *) padded);
+}
+
+/*
+ * Sums up the bitmaps' bits of 256 objects: plane p is bit p of each sum.  Two bitmaps and plane 0
+ * pass one full adder, whose carry then ripples through the planes above.
+ */
+AVX2_INLINE void
+sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within,
+		   const uint32_t n_planes, __m256i *planes)
+{
+	for (uint32_t p = 0; p < n_planes; p++)
+		planes[p] = _mm256_setzero_si256();
+
+	for (uint32_t i = 0; i < n; i += 2)
+	{
+		__m256i		a = bitmap_vector(&bitmaps[i], byte, within);
+		__m256i		b = _mm256_setzero_si256();
+		__m256i		half;
+		__m256i		carry;
+
+		if (i + 1 < n)
+			b = bitmap_vector(&bitmaps[i + 1], byte, within);
+		half = _mm256_xor_si256(a, b);
+		carry = _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(half, planes[0]));
+		planes[0] = _mm256_xor_si256(planes[0], half);
+		for (uint32_t p = 1; p < n_planes; p++)
+		{
+			__m256i		sum = _mm256_xor_si256(planes[p], carry);
+
+			carry = _mm256_and_si256(planes[p], carry);
+			planes[p] = sum;
+		}
+	}
+}
+
+/* the sums of 32 of 256 objects, a byte each; bits holds the planes as 32-bit words */
+AVX2_INLINE __m256i
+expand_sums(uint32_t (*bits)[8], uint32_t word, const uint32_t n_planes)
+{
+	const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+											2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+	const __m256i bit = _mm256_set1_epi64x((long long) 0x8040201008040201);
+	__m256i		sums = _mm256_setzero_si256();
+
+	for (uint32_t p = n_planes; p-- > 0;)
+	{
+		__m256i		each = _mm256_shuffle_epi8(_mm256_set1_epi32((int) bits[p][word]), spread);
+		__m256i		is_set = _mm256_cmpeq_epi8(_mm256_and_si256(each, bit), bit);
+
+		/* 2 * sums + 1 where the bit is set: "set" is -1 */
+		sums = _mm256_sub_epi8(_mm256_add_epi8(sums, sums), is_set);
+	}
+	return sums;
+}
+
+AVX2_INLINE void
+add_sums(void *counters, const bool wide, uint32_t at, __m256i sums)
+{
+	if (wide)
+	{
+		__m256i    *to = (__m256i *) ((uint16_t *) counters + at);
+		__m256i		low = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(sums));
+		__m256i		high = _mm256_cvtepu8_epi16(_mm256_extracti128_si256(sums, 1));
+
+		_mm256_storeu_si256(to, _mm256_add_epi16(_mm256_loadu_si256(to), low));
+		_mm256_storeu_si256(to + 1, _mm256_add_epi16(_mm256_loadu_si256(to + 1), high));
+	}
+	else
+	{
+		__m256i    *to = (__m256i *) ((uint8_t *) counters + at);
+
+		_mm256_storeu_si256(to, _mm256_add_epi8(_mm256_loadu_si256(to), sums));
+	}
+}
+
+/* bytes [start, end) of the bitmaps; "within": no bitmap ends before end */
+AVX2_INLINE void
+add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
+			uint32_t start, uint32_t end, const bool within, const uint32_t n_planes)
+{
+	for (uint32_t byte = start; byte < end; byte += VECTOR_BYTES)
+	{
+		__m256i		planes[GENIE_BITMAP_PLANES];
+		uint32_t	bits[GENIE_BITMAP_PLANES][8];
+
+		sum_planes(bitmaps, n, byte, within, n_planes, planes);
+		for (uint32_t p = 0; p < n_planes; p++)
+			_mm256_storeu_si256((__m256i *) bits[p], planes[p]);
+		for (uint32_t word = 0; word < 8; word++)
+			add_sums(counters, wide, 8 * byte + 32 * word, expand_sums(bits, word, n_planes));
+	}
+}
+
+AVX2_INLINE void
+add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
+			const uint32_t n_planes)
+{
+	uint32_t	shortest = UINT32_MAX;
+	uint32_t	longest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (bitmaps[i].nbytes < shortest)
+			shortest = bitmaps[i].nbytes;
+		if (bitmaps[i].nbytes > longest)
+			longest = bitmaps[i].nbytes;
+	}
+	shortest -= shortest % VECTOR_BYTES;
+	add_stretch(counters, wide, bitmaps, n, 0, shortest, true, n_planes);
+	add_stretch(counters, wide, bitmaps, n, shortest, longest, false, n_planes);
+}
+
+/* The number of planes is a constant in each branch, so that they stay in registers. */
+AVX2_INLINE void
+add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n)
+{
+	switch (genie_bits_needed(n))
+	{
+		case 1:
+			add_bitmaps(counters, wide, bitmaps, n, 1);
+			break;
+		case 2:
+			add_bitmaps(counters, wide, bitmaps, n, 2);
+			break;
+		case 3:
+			add_bitmaps(counters, wide, bitmaps, n, 3);
+			break;
+		case 4:
+			add_bitmaps(counters, wide, bitmaps, n, 4);
+			break;
+		case 5:
+			add_bitmaps(counters, wide, bitmaps, n, 5);
+			break;
+		default:
+			add_bitmaps(counters, wide, bitmaps, n, GENIE_BITMAP_PLANES);
+			break;
+	}
+}
+
+AVX2 static void
+add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
+{
+	add_bitmaps_by_planes(counters, false, bitmaps, n);
+}
+
+AVX2 static void
+add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
+{
+	add_bitmaps_by_planes(counters, true, bitmaps, n);
+}
+
+/* ---- selection ---- */
+
+AVX2 static uint32_t
+mask_8(const uint8_t *counters, uint32_t n_words, uint32_t threshold,
+	   const uint64_t *allowed, uint64_t *mask)
+{
+	const __m256i thresholds = _mm256_set1_epi8((char) threshold);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		const __m256i *from = (const __m256i *) (counters + 64 * w);
+		__m256i		low = _mm256_loadu_si256(from);
+		__m256i		high = _mm256_loadu_si256(from + 1);
+		uint32_t	low_bits;
+		uint32_t	high_bits;
+
+		low = _mm256_cmpeq_epi8(_mm256_max_epu8(low, thresholds), low);
+		high = _mm256_cmpeq_epi8(_mm256_max_epu8(high, thresholds), high);
+		low_bits = (uint32_t) _mm256_movemask_epi8(low);
+		high_bits = (uint32_t) _mm256_movemask_epi8(high);
+		mask[w] = (low_bits | (uint64_t) high_bits << 32) & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
+/* "at least" of 32 counters of 16 bits, a bit each */
+AVX2_INLINE uint32_t
+mask_32_wide(const uint16_t *counters, __m256i thresholds)
+{
+	const __m256i *from = (const __m256i *) counters;
+	__m256i		low = _mm256_loadu_si256(from);
+	__m256i		high = _mm256_loadu_si256(from + 1);
+
+	low = _mm256_cmpeq_epi16(_mm256_max_epu16(low, thresholds), low);
+	high = _mm256_cmpeq_epi16(_mm256_max_epu16(high, thresholds), high);
+	return (uint32_t) _mm256_movemask_epi8(_mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xD8));
+}
+
+AVX2 static uint32_t
+mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
+		const uint64_t *allowed, uint64_t *mask)
+{
+	const __m256i thresholds = _mm256_set1_epi16((short) threshold);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		uint64_t	bits = mask_32_wide(counters + 64 * w, thresholds);
+
+		bits |= (uint64_t) mask_32_wide(counters + 64 * w + 32, thresholds) << 32;
+		mask[w] = bits & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
+const GenieKernels genie_kernels_avx2 = {
+	.name = "avx2",
+	.unpack_locals = unpack_locals,
+	.add_bitmaps_8 = add_bitmaps_8,
+	.add_bitmaps_16 = add_bitmaps_16,
+	.mask_8 = mask_8,
+	.mask_16 = mask_16,
+};
+
+#else
+
+/* an empty file is not C */
+typedef int genie_kernels_avx2_unused;
+
+#endif							/* __x86_64__ */

@@ -1,0 +1,287 @@
+/*
+ * genie_kernels_portable.c
+ *	  The counting kernels in plain C, eight counters at a time in 64-bit words.
+ *
+ * Bytes are loaded least significant first, so bit and byte numbers grow with object
+ * numbers on every machine.  These functions are the definition of what a kernel does; the
+ * other instruction sets are tested against them.
+ */
+#include <string.h>
+
+#include "genie_codec.h"
+#include "genie_kernels.h"
+
+#define EACH_BYTE(value) ((value) * UINT64_C(0x0101010101010101))
+#define EACH_16(value) ((value) * UINT64_C(0x0001000100010001))
+
+static inline uint64_t
+load_64(const uint8_t *from)
+{
+	uint64_t	word;
+
+	memcpy(&word, from, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return word;
+}
+
+static inline void
+store_64(uint8_t *to, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	memcpy(to, &word, sizeof(word));
+}
+
+/* ---- PACKED blocks ---- */
+
+/*
+ * Eight values take width bytes, so groups of eight begin on a byte.  In a group a value begins at
+ * most 7 bits into a byte and ends within the next two: one 32-bit load has it.  width is a
+ * constant after inlining, which leaves a load, a shift and a mask a value.
+ */
+static inline __attribute__((always_inline)) bool
+unpack_width(const uint8_t *data, const uint32_t width, uint32_t n, uint32_t base, uint16_t *locals)
+{
+	const uint32_t mask = (1u << width) - 1;
+	uint32_t	next = base;
+
+	for (uint32_t group = 0; group < n; group += 8, data += width)
+	{
+		uint32_t	n_group = n - group < 8 ? n - group : 8;
+		uint32_t	gaps[8];
+
+		for (uint32_t i = 0; i < 8; i++)
+		{
+			uint32_t	bit = i * width;
+			const uint8_t *at = data + bit / 8;
+			uint32_t	bits = at[0] | (uint32_t) at[1] << 8 |
+				(uint32_t) at[2] << 16 | (uint32_t) at[3] << 24;
+
+			gaps[i] = (bits >> (bit % 8)) & mask;
+		}
+		for (uint32_t i = 0; i < n_group; i++)
+		{
+			next += gaps[i];
+			locals[group + i] = (uint16_t) next++;
+		}
+	}
+	return next <= GENIE_TILE_OBJECTS;
+}
+
+/* each case is unpack_width() with its own constant */
+#define UNPACK_CASE(width) \
+	case width: \
+		return unpack_width(data, width, n, base, locals)
+
+static bool
+unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, uint16_t *locals)
+{
+	switch (width)
+	{
+			UNPACK_CASE(0);
+			UNPACK_CASE(1);
+			UNPACK_CASE(2);
+			UNPACK_CASE(3);
+			UNPACK_CASE(4);
+			UNPACK_CASE(5);
+			UNPACK_CASE(6);
+			UNPACK_CASE(7);
+			UNPACK_CASE(8);
+			UNPACK_CASE(9);
+			UNPACK_CASE(10);
+			UNPACK_CASE(11);
+			UNPACK_CASE(12);
+			UNPACK_CASE(13);
+			UNPACK_CASE(14);
+			UNPACK_CASE(15);
+			UNPACK_CASE(16);
+	}
+	return false;
+}
+
+/* ---- bitmaps ---- */
+
+/* the bitmap's 64 bits from a byte on, zeros past its end */
+static inline uint64_t
+bitmap_word(const GenieBitmap *bitmap, uint32_t byte)
+{
+	uint64_t	word = 0;
+
+	if (byte + 8 <= bitmap->nbytes)
+		return load_64(bitmap->data + byte);
+	for (uint32_t i = byte; i < bitmap->nbytes; i++)
+		word |= (uint64_t) bitmap->data[i] << (8 * (i - byte));
+	return word;
+}
+
+/* Sums up the bitmaps' bits of 64 objects: plane p is bit p of each sum. */
+static inline void
+sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, uint64_t *planes)
+{
+	memset(planes, 0, GENIE_BITMAP_PLANES * sizeof(uint64_t));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint64_t	carry = bitmap_word(&bitmaps[i], byte);
+
+		for (uint32_t p = 0; carry != 0 && p < GENIE_BITMAP_PLANES; p++)
+		{
+			uint64_t	sum = planes[p] ^ carry;
+
+			carry &= planes[p];
+			planes[p] = sum;
+		}
+	}
+}
+
+/* Bits 0..7 become the lowest bits of bytes 0..7. */
+static inline uint64_t
+spread_bits(uint64_t bits)
+{
+	uint64_t	each = EACH_BYTE(bits) & UINT64_C(0x8040201008040201);
+
+	return ((each + EACH_BYTE(UINT64_C(0x7F))) >> 7) & EACH_BYTE(UINT64_C(1));
+}
+
+/* the sums of objects 8 * octet .. + 7 of 64, a byte each */
+static inline uint64_t
+octet_sums(const uint64_t *planes, uint32_t n_planes, uint32_t octet)
+{
+	uint64_t	sums = 0;
+
+	for (uint32_t p = 0; p < n_planes; p++)
+		sums += spread_bits((planes[p] >> (8 * octet)) & 0xFF) << p;
+	return sums;
+}
+
+static uint32_t
+longest_bitmap(const GenieBitmap *bitmaps, uint32_t n)
+{
+	uint32_t	longest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (bitmaps[i].nbytes > longest)
+			longest = bitmaps[i].nbytes;
+	return longest;
+}
+
+static void
+add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
+{
+	uint32_t	longest = longest_bitmap(bitmaps, n);
+	uint32_t	n_planes = genie_bits_needed(n);
+
+	for (uint32_t byte = 0; byte < longest; byte += 8)
+	{
+		uint64_t	planes[GENIE_BITMAP_PLANES];
+
+		sum_planes(bitmaps, n, byte, planes);
+		for (uint32_t octet = 0; octet < 8; octet++)
+		{
+			uint8_t    *at = counters + 8 * (byte + octet);
+
+			store_64(at, load_64(at) + octet_sums(planes, n_planes, octet));
+		}
+	}
+}
+
+static void
+add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
+{
+	uint32_t	longest = longest_bitmap(bitmaps, n);
+	uint32_t	n_planes = genie_bits_needed(n);
+
+	for (uint32_t byte = 0; byte < longest; byte += 8)
+	{
+		uint64_t	planes[GENIE_BITMAP_PLANES];
+
+		sum_planes(bitmaps, n, byte, planes);
+		for (uint32_t octet = 0; octet < 8; octet++)
+		{
+			uint16_t   *at = counters + 8 * (byte + octet);
+			uint64_t	sums = octet_sums(planes, n_planes, octet);
+
+			for (uint32_t i = 0; i < 8; i++)
+				at[i] = (uint16_t) (at[i] + ((sums >> (8 * i)) & 0xFF));
+		}
+	}
+}
+
+/* ---- selection ---- */
+
+/*
+ * The highest bit of each field of words becomes "field >= threshold".  low and high are the fields' low
+ * bits and highest bit; a borrow never leaves its field, because the highest bit is set before the
+ * subtraction.
+ */
+static inline uint64_t
+at_least(uint64_t words, uint64_t thresholds, uint64_t high)
+{
+	uint64_t	low_at_least = (words | high) - (thresholds & ~high);
+
+	return ((words & ~thresholds) | (~(words ^ thresholds) & low_at_least)) & high;
+}
+
+static uint32_t
+mask_8(const uint8_t *counters, uint32_t n_words, uint32_t threshold,
+	   const uint64_t *allowed, uint64_t *mask)
+{
+	const uint64_t high = EACH_BYTE(UINT64_C(0x80));
+	const uint64_t thresholds = EACH_BYTE((uint64_t) threshold);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		uint64_t	bits = 0;
+
+		for (uint32_t octet = 0; octet < 8 && allowed[w] != 0; octet++)
+		{
+			uint64_t	ge = at_least(load_64(counters + 64 * w + 8 * octet), thresholds, high);
+
+			/* gathers the eight bits, byte 0's lowest, in the highest byte */
+			bits |= (((ge >> 7) * UINT64_C(0x0102040810204080)) >> 56) << (8 * octet);
+		}
+		mask[w] = bits & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
+static uint32_t
+mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
+		const uint64_t *allowed, uint64_t *mask)
+{
+	const uint64_t high = EACH_16(UINT64_C(0x8000));
+	const uint64_t thresholds = EACH_16((uint64_t) threshold);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		uint64_t	bits = 0;
+
+		for (uint32_t quad = 0; quad < 16 && allowed[w] != 0; quad++)
+		{
+			const uint16_t *at = counters + 64 * w + 4 * quad;
+			uint64_t	words = at[0] | (uint64_t) at[1] << 16 |
+				(uint64_t) at[2] << 32 | (uint64_t) at[3] << 48;
+			uint64_t	ge = at_least(words, thresholds, high);
+
+			/* gathers the four bits, field 0's lowest, in the highest four */
+			bits |= (((ge >> 15) * UINT64_C(0x1000200040008000)) >> 60) << (4 * quad);
+		}
+		mask[w] = bits & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
+const GenieKernels genie_kernels_portable = {
+	.name = "portable",
+	.unpack_locals = unpack_locals,
+	.add_bitmaps_8 = add_bitmaps_8,
+	.add_bitmaps_16 = add_bitmaps_16,
+	.mask_8 = mask_8,
+	.mask_16 = mask_16,
+};

@@ -1,0 +1,93 @@
+/*
+ * genie_tile_count.h
+ *	  Counting one query's matches in one tile.
+ *
+ * A tile's lists that the query asks for are found first (genie_tile_find), as *spans* of
+ * consecutive lists, with two totals: how many there are bounds every count, so that a tile
+ * that cannot reach the top-k's floor is left out; how many postings they have decides how
+ * the tile is counted:
+ *
+ *	dense	zero all counters, add all lists, look at all counters.
+ *	few		(at most GENIE_FEW_POSTINGS) counters that are zero between tiles, and a bitmap of the
+ *			counters touched, so that nothing but those is looked at and zeroed again.
+ */
+#ifndef GENIE_TILE_COUNT_H
+#define GENIE_TILE_COUNT_H
+
+#include "genie_engine.h"
+#include "genie_kernels.h"
+
+/*
+ * Postings in a tile up to which only touched counters are looked at: such a posting costs
+ * about 2 ns more, zeroing and scanning all counters costs about 4 us.
+ */
+#define GENIE_FEW_POSTINGS 2048
+
+/* spans found at a time; a query of more ranges is counted in several rounds */
+#define GENIE_SPANS_MAX 1024
+
+/* counts up to this fit the narrow counters */
+#define GENIE_NARROW_MAX UINT8_MAX
+
+/* lists [first, end) of a tile */
+typedef struct GenieListSpan
+{
+	uint32_t	first;
+	uint32_t	end;
+} GenieListSpan;
+
+/* One round of finding lists, and where the next one goes on. */
+typedef struct GenieTileFound
+{
+	uint32_t	next_range;		/* of the query */
+	uint32_t	next_list;		/* of the tile; earlier ones are below next_range */
+	uint32_t	n_spans;
+	uint64_t	max_count;		/* no object can match more of this round's lists */
+	uint64_t	n_postings;
+} GenieTileFound;
+
+/* Scratch of one engine; its kernels must be set and all else zero at the start. */
+typedef struct GenieTileScratch
+{
+	union
+	{
+		uint8_t		narrow[GENIE_TILE_OBJECTS];
+		uint16_t	wide[GENIE_TILE_OBJECTS];
+	}			counters;
+	uint16_t	few_counters[GENIE_TILE_OBJECTS];	/* zero between calls */
+	uint64_t	touched[GENIE_TILE_WORDS];	/* zero between calls */
+	uint64_t	allowed[GENIE_TILE_WORDS];
+	uint64_t	mask[GENIE_TILE_WORDS];
+	uint16_t	locals[GENIE_FEW_POSTINGS];
+	GenieListSpan spans[GENIE_SPANS_MAX];
+	const GenieKernels *kernels;
+} GenieTileScratch;
+
+static inline bool
+genie_query_is_wide(const GenieEngineQuery *query)
+{
+	return query->max_count > GENIE_NARROW_MAX;
+}
+
+/*
+ * Fills scratch->spans with the next lists that the query asks for; *found is all zero before the first
+ * round.  True: there may be more after this round.
+ */
+extern bool genie_tile_find(GenieTileScratch *scratch, const GenieTileView *tile,
+							const GenieEngineQuery *query, GenieTileFound *found);
+
+/*
+ * Counts the whole tile into scratch->counters, given the first round and what it returned.  False: a
+ * list is malformed.
+ */
+extern bool genie_tile_count_dense(GenieTileScratch *scratch, const GenieTileView *tile,
+								   const GenieEngineQuery *query, GenieTileFound *found, bool more);
+
+/*
+ * Counts a tile of few postings, all found in one round, into few_counters and touched; who
+ * takes the counts from there zeroes them.  False: a list is malformed; then they are zero again.
+ */
+extern bool genie_tile_count_few(GenieTileScratch *scratch, const GenieTileView *tile,
+								 const GenieTileFound *found);
+
+#endif							/* GENIE_TILE_COUNT_H */

@@ -1,0 +1,26 @@
+/*
+ * genie_tile_select.h
+ *	  Offering one tile's objects to a query's top-k, by the counts that genie_tile_count.c made.
+ */
+#ifndef GENIE_TILE_SELECT_H
+#define GENIE_TILE_SELECT_H
+
+#include "genie_tile_count.h"
+
+/*
+ * The smallest count that an object must have for the top-k to want it; more than max_count: none is wanted.
+ */
+extern uint32_t genie_tile_threshold(const GenieEngineQuery *query, const GenieTopK *top);
+
+/*
+ * After genie_tile_count_dense; threshold is genie_tile_threshold's, at most max_count.  False: a count
+ * is above the query's max_count, so a list was not what it should be.
+ */
+extern bool genie_tile_select_dense(GenieTileScratch *scratch, const GenieTileView *tile,
+									const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top);
+
+/* After genie_tile_count_few, for a query without a key table; zeroes what that counted. */
+extern bool genie_tile_select_few(GenieTileScratch *scratch, const GenieTileView *tile,
+								  const GenieEngineQuery *query, GenieTopK *top);
+
+#endif							/* GENIE_TILE_SELECT_H */
