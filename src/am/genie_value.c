@@ -1,0 +1,449 @@
+/*
+ * genie_value.c
+ *	  From a datum of any type to a family and normalised bytes.
+ *
+ * Three kinds of types:
+ *
+ * - Those in the table below have a family with an order: their bytes compare with memcmp as
+ *	 PostgreSQL compares the values, but text, which is in byte order whatever the collation
+ *	 (an index must not depend on a collation's version).
+ * - Enums are known by their labels, for equality only: neither their OIDs nor their order
+ *	 survive dump and restore in all cases.  Labels are looked up in the system cache for
+ *	 each value, which sees a label that is renamed.
+ * - Every other type is hashed by its extended hash function, for equality only.  A collatable type is hashed under
+ *	 the collation "C".  Types whose hash looks at OIDs (regclass, or a row that has an enum)
+ *	 are refused, for dump and restore would change their values.
+ *
+ * A domain is its base type.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "genie_value.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/cash.h"
+#include "utils/inet.h"
+#include "utils/lsyscache.h"
+#include "utils/pg_lsn.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+#include "utils/uuid.h"
+
+/* the bits of the one NaN that is used */
+#define GENIE_NAN_BITS	UINT64CONST(0x7FF8000000000000)
+#define GENIE_SIGN_BIT	UINT64CONST(0x8000000000000000)
+
+uint32
+genie_value_put_uint(uint8 *out, uint64 value, uint32 nbytes)
+{
+	for (uint32 i = 0; i < nbytes; i++)
+		out[i] = (uint8) (value >> (8 * (nbytes - 1 - i)));
+	return nbytes;
+}
+
+uint64
+genie_value_get_uint(const uint8 *data, uint32 nbytes)
+{
+	uint64		value = 0;
+
+	for (uint32 i = 0; i < nbytes; i++)
+		value = value << 8 | data[i];
+	return value;
+}
+
+uint32
+genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
+{
+	if (n <= GENIE_VALUE_MAX)
+	{
+		memcpy(out, bytes, n);
+		return (uint32) n;
+	}
+	memcpy(out, bytes, GENIE_VALUE_MAX);
+	return GENIE_VALUE_MAX +
+		genie_value_put_uint(out + GENIE_VALUE_MAX, hash_bytes_extended(bytes, (int) n, 0),
+							 GENIE_VALUE_HASH_BYTES);
+}
+
+/*
+ * The bits of an IEEE double order like signed magnitudes: flip the sign of positive
+ * ones, all bits of negative ones.  The one NaN is positive, so it comes above infinity.
+ */
+uint32
+genie_value_put_float(uint8 *out, float8 value)
+{
+	uint64		bits;
+
+	if (isnan(value))
+		bits = GENIE_NAN_BITS;
+	else
+	{
+		if (value == 0.0)
+			value = 0.0;		/* -0 too */
+		memcpy(&bits, &value, sizeof(bits));
+	}
+	bits = bits & GENIE_SIGN_BIT ? ~bits : bits | GENIE_SIGN_BIT;
+	return genie_value_put_uint(out, bits, sizeof(bits));
+}
+
+float8
+genie_value_get_float(const uint8 *data)
+{
+	uint64		bits = genie_value_get_uint(data, sizeof(bits));
+	float8		value;
+
+	bits = bits & GENIE_SIGN_BIT ? bits & ~GENIE_SIGN_BIT : ~bits;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static uint32
+put_bool(GenieValueType *type, Datum value, uint8 *out)
+{
+	out[0] = DatumGetBool(value);
+	return 1;
+}
+
+static uint32
+put_int2(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_key_put_int(out, DatumGetInt16(value));
+}
+
+static uint32
+put_int4(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_key_put_int(out, DatumGetInt32(value));
+}
+
+static uint32
+put_int8(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_key_put_int(out, DatumGetInt64(value));
+}
+
+static uint32
+put_float4(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_float(out, (float8) DatumGetFloat4(value));
+}
+
+static uint32
+put_float8(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_float(out, DatumGetFloat8(value));
+}
+
+static uint32
+put_numeric(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_numeric(out, value);
+}
+
+/* text, varchar, bytea */
+static uint32
+put_varlena(GenieValueType *type, Datum value, uint8 *out)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	uint32		n = genie_value_cut(out, (uint8 *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+
+	if ((Pointer) bytes != DatumGetPointer(value))
+		pfree(bytes);
+	return n;
+}
+
+static uint32
+put_bpchar(GenieValueType *type, Datum value, uint8 *out)
+{
+	BpChar	   *chars = DatumGetBpCharPP(value);
+	int			len = bpchartruelen(VARDATA_ANY(chars), VARSIZE_ANY_EXHDR(chars));
+	uint32		n = genie_value_cut(out, (uint8 *) VARDATA_ANY(chars), len);
+
+	if ((Pointer) chars != DatumGetPointer(value))
+		pfree(chars);
+	return n;
+}
+
+static uint32
+put_name(GenieValueType *type, Datum value, uint8 *out)
+{
+	const char *name = NameStr(*DatumGetName(value));
+
+	return genie_value_cut(out, (const uint8 *) name, strlen(name));
+}
+
+/* a literal whose type nobody said */
+static uint32
+put_unknown(GenieValueType *type, Datum value, uint8 *out)
+{
+	const char *string = DatumGetCString(value);
+
+	return genie_value_cut(out, (const uint8 *) string, strlen(string));
+}
+
+static uint32
+put_date(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_date(out, value);
+}
+
+static uint32
+put_timestamp(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_timestamp(out, value);
+}
+
+static uint32
+put_time(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_time(out, value);
+}
+
+static uint32
+put_timetz(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_timetz(out, value);
+}
+
+static uint32
+put_interval(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_interval(out, value);
+}
+
+static uint32
+put_uuid(GenieValueType *type, Datum value, uint8 *out)
+{
+	memcpy(out, DatumGetUUIDP(value)->data, UUID_LEN);
+	return UUID_LEN;
+}
+
+static uint32
+put_oid(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_key_put_int(out, DatumGetObjectId(value));
+}
+
+static uint32
+put_char(GenieValueType *type, Datum value, uint8 *out)
+{
+	out[0] = (uint8) DatumGetChar(value);
+	return 1;
+}
+
+static uint32
+put_money(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_key_put_int(out, DatumGetCash(value));
+}
+
+static uint32
+put_bit(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_bit(out, value);
+}
+
+static uint32
+put_macaddr(GenieValueType *type, Datum value, uint8 *out)
+{
+	memcpy(out, DatumGetMacaddrP(value), sizeof(macaddr));
+	return sizeof(macaddr);
+}
+
+static uint32
+put_macaddr8(GenieValueType *type, Datum value, uint8 *out)
+{
+	memcpy(out, DatumGetMacaddr8P(value), sizeof(macaddr8));
+	return sizeof(macaddr8);
+}
+
+static uint32
+put_lsn(GenieValueType *type, Datum value, uint8 *out)
+{
+	return genie_value_put_uint(out, DatumGetLSN(value), sizeof(XLogRecPtr));
+}
+
+static uint32
+put_enum(GenieValueType *type, Datum value, uint8 *out)
+{
+	HeapTuple	tuple = SearchSysCache1(ENUMOID, value);
+	const char *label;
+	uint32		n;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid internal value for enum: %u", DatumGetObjectId(value))));
+	label = NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel);
+	n = genie_value_cut(out, (const uint8 *) label, strlen(label));
+	ReleaseSysCache(tuple);
+	return n;
+}
+
+static uint32
+put_hash(GenieValueType *type, Datum value, uint8 *out)
+{
+	Datum		hash = FunctionCall2Coll(&type->hash, C_COLLATION_OID, value, Int64GetDatum(0));
+
+	return genie_value_put_uint(out, DatumGetUInt64(hash), sizeof(uint64));
+}
+
+typedef struct KnownType
+{
+	Oid			type;
+	GenieFamily family;
+	GenieNormalise normalise;
+} KnownType;
+
+static const KnownType known_types[] = {
+	{BOOLOID, GENIE_FAMILY_BOOL, put_bool},
+	{INT2OID, GENIE_FAMILY_INT, put_int2},
+	{INT4OID, GENIE_FAMILY_INT, put_int4},
+	{INT8OID, GENIE_FAMILY_INT, put_int8},
+	{FLOAT4OID, GENIE_FAMILY_FLOAT, put_float4},
+	{FLOAT8OID, GENIE_FAMILY_FLOAT, put_float8},
+	{NUMERICOID, GENIE_FAMILY_NUMERIC, put_numeric},
+	{TEXTOID, GENIE_FAMILY_TEXT, put_varlena},
+	{VARCHAROID, GENIE_FAMILY_TEXT, put_varlena},
+	{BPCHAROID, GENIE_FAMILY_TEXT, put_bpchar},
+	{NAMEOID, GENIE_FAMILY_TEXT, put_name},
+	{UNKNOWNOID, GENIE_FAMILY_TEXT, put_unknown},
+	{BYTEAOID, GENIE_FAMILY_BYTEA, put_varlena},
+	{DATEOID, GENIE_FAMILY_TIMESTAMP, put_date},
+	{TIMESTAMPOID, GENIE_FAMILY_TIMESTAMP, put_timestamp},
+	{TIMESTAMPTZOID, GENIE_FAMILY_TIMESTAMPTZ, put_timestamp},
+	{TIMEOID, GENIE_FAMILY_TIME, put_time},
+	{TIMETZOID, GENIE_FAMILY_TIMETZ, put_timetz},
+	{INTERVALOID, GENIE_FAMILY_INTERVAL, put_interval},
+	{UUIDOID, GENIE_FAMILY_UUID, put_uuid},
+	{OIDOID, GENIE_FAMILY_OID, put_oid},
+	{CHAROID, GENIE_FAMILY_CHAR, put_char},
+	{MONEYOID, GENIE_FAMILY_MONEY, put_money},
+	{BITOID, GENIE_FAMILY_BIT, put_bit},
+	{VARBITOID, GENIE_FAMILY_BIT, put_bit},
+	{MACADDROID, GENIE_FAMILY_MACADDR, put_macaddr},
+	{MACADDR8OID, GENIE_FAMILY_MACADDR8, put_macaddr8},
+	{PG_LSNOID, GENIE_FAMILY_LSN, put_lsn},
+};
+
+/* Does a hash of this type's values look at OIDs, which dump and restore changes? */
+static bool
+hash_sees_oids(Oid type)
+{
+	TypeCacheEntry *entry;
+	bool		found = false;
+
+	check_stack_depth();
+	type = getBaseType(type);
+	switch (type)
+	{
+		case REGPROCOID:
+		case REGPROCEDUREOID:
+		case REGOPEROID:
+		case REGOPERATOROID:
+		case REGCLASSOID:
+		case REGCOLLATIONOID:
+		case REGTYPEOID:
+		case REGROLEOID:
+		case REGNAMESPACEOID:
+		case REGCONFIGOID:
+		case REGDICTIONARYOID:
+		case ACLITEMOID:
+			return true;
+	}
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_ENUM:
+			return true;
+		case TYPTYPE_RANGE:
+			return hash_sees_oids(get_range_subtype(type));
+		case TYPTYPE_MULTIRANGE:
+			return hash_sees_oids(get_multirange_range(type));
+		case TYPTYPE_COMPOSITE:
+			entry = lookup_type_cache(type, TYPECACHE_TUPDESC);
+			for (int i = 0; entry->tupDesc != NULL && i < entry->tupDesc->natts && !found; i++)
+			{
+				Form_pg_attribute attribute = TupleDescAttr(entry->tupDesc, i);
+
+				found = !attribute->attisdropped && hash_sees_oids(attribute->atttypid);
+			}
+			return found;
+		default:
+			return type_is_array(type) && hash_sees_oids(get_element_type(type));
+	}
+}
+
+static void
+init_hash(GenieValueType *type, Oid base, MemoryContext context)
+{
+	TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_HASH_EXTENDED_PROC);
+
+	if (!OidIsValid(entry->hash_extended_proc) || get_typtype(base) == TYPTYPE_PSEUDO)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("values of type %s cannot be keywords", format_type_be(base)),
+				 errdetail("The type has no extended hash function."),
+				 errhint("Cast the value to a type that can be hashed, such as text.")));
+	if (hash_sees_oids(base))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("values of type %s cannot be keywords", format_type_be(base)),
+				 errdetail("Their hash depends on object identifiers, which dump and restore changes."),
+				 errhint("Cast the value to text.")));
+	fmgr_info_cxt(entry->hash_extended_proc, &type->hash, context);
+	type->family = GENIE_FAMILY_HASH;
+	type->normalise = put_hash;
+}
+
+void
+genie_value_type_init(GenieValueType *type, Oid oid, MemoryContext context)
+{
+	Oid			base = getBaseType(oid);
+
+	memset(type, 0, sizeof(GenieValueType));
+	get_typlenbyvalalign(base, &type->typlen, &type->typbyval, &type->typalign);
+	for (int i = 0; i < lengthof(known_types) && type->normalise == NULL; i++)
+	{
+		if (known_types[i].type == base)
+		{
+			type->family = known_types[i].family;
+			type->normalise = known_types[i].normalise;
+		}
+	}
+	if (type->normalise == NULL && get_typtype(base) == TYPTYPE_ENUM)
+	{
+		type->family = GENIE_FAMILY_ENUM;
+		type->normalise = put_enum;
+	}
+	if (type->normalise == NULL)
+		init_hash(type, base, context);
+	type->type = oid;
+}
+
+void
+genie_attribute_init(GenieAttribute *attribute, uint32 dimension, Oid type, MemoryContext context)
+{
+	genie_value_type_init(&attribute->type, type, context);
+	attribute->prefix_len = genie_key_put_dimension(attribute->prefix, dimension);
+	attribute->prefix[attribute->prefix_len++] = attribute->type.family;
+}
+
+GenieKey
+genie_attribute_key(GenieAttribute *attribute, Datum value, uint8 *out)
+{
+	GenieKey	key;
+
+	memcpy(out, attribute->prefix, attribute->prefix_len);
+	key.data = out;
+	key.len = attribute->prefix_len +
+		attribute->type.normalise(&attribute->type, value, out + attribute->prefix_len);
+	return key;
+}
