@@ -17,11 +17,11 @@ CREATE INDEX packages_depends ON packages USING genie (depends);
 CREATE INDEX packages_tags ON packages USING genie (tags);
 CREATE INDEX packages_tuple ON packages USING genie (genie_tuple(section, priority, maintainer, installed_size));
 \timing off
+\set ECHO none
 SELECT c.relname AS index, pg_size_pretty(pg_relation_size(c.oid)) AS size, i.objects, i.keywords, i.postings
 FROM pg_class c, genie_index_info(c.oid) i WHERE c.relname LIKE 'packages\_%' AND c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'genie')
 ORDER BY 1;
 ANALYZE packages;
-\set ECHO none
 
 SELECT name AS package, (tags <> '{}')::text AS tagged FROM packages
 ORDER BY name = 'postgresql-15' DESC, section = 'database' DESC, cardinality(depends) DESC LIMIT 1 \gset
@@ -38,11 +38,11 @@ SELECT EXISTS (SELECT FROM packages WHERE tags <> '{}') AS have_tags \gset
 EXPLAIN (COSTS OFF)
 SELECT name, -(depends <&> (SELECT depends FROM packages WHERE name = :'package')) AS shared, cardinality(depends) AS of
 FROM packages ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package') LIMIT 8;
+\set ECHO none
 \timing on
 SELECT name, -(depends <&> (SELECT depends FROM packages WHERE name = :'package')) AS shared, cardinality(depends) AS of
 FROM packages ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package') LIMIT 8;
 \timing off
-\set ECHO none
 
 \echo
 \echo '2. Which packages use at least three of four libraries?  The most first, from sections other than libraries.'
@@ -53,12 +53,12 @@ EXPLAIN (COSTS OFF)
 SELECT name, section FROM packages
 WHERE depends @& genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[], 3) AND section NOT IN ('libs', 'libdevel')
 ORDER BY depends <&> genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[]) LIMIT 8;
+\set ECHO none
 \timing on
 SELECT name, section, -(depends <&> '{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[]) AS shared FROM packages
 WHERE depends @& genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[], 3) AND section NOT IN ('libs', 'libdevel')
 ORDER BY depends <&> genie_query('{libcairo2,libgdk-pixbuf-2.0-0,libsqlite3-0,libxml2}'::text[]) LIMIT 8;
 \timing off
-\set ECHO none
 
 \if :have_tags
 \echo
@@ -84,6 +84,7 @@ EXPLAIN (COSTS OFF)
 SELECT name FROM packages
 ORDER BY genie_tuple(section, priority, maintainer, installed_size)
 	<&> genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000)) LIMIT 8;
+\set ECHO none
 \timing on
 SELECT name, section, maintainer, installed_size,
 	-(genie_tuple(section, priority, maintainer, installed_size)
@@ -92,7 +93,6 @@ FROM packages
 ORDER BY genie_tuple(section, priority, maintainer, installed_size)
 	<&> genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000)) LIMIT 8;
 \timing off
-\set ECHO none
 
 \echo
 \echo '5. The same criteria, all of them required: the classical selection, from the same index.'
@@ -102,10 +102,10 @@ EXPLAIN (COSTS OFF)
 SELECT count(*) FROM packages
 WHERE genie_tuple(section, priority, maintainer, installed_size)
 	@& genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000));
+\set ECHO none
 SELECT count(*) FROM packages
 WHERE genie_tuple(section, priority, maintainer, installed_size)
 	@& genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000));
-\set ECHO none
 
 \echo
 \echo '6. An index scan and a sequential scan give the same rows in the same order: the first 1,000 of question 1 are compared.'
@@ -119,3 +119,7 @@ SELECT row_number() OVER () AS n, name FROM (SELECT name FROM packages
 	ORDER BY depends <&> (SELECT depends FROM packages WHERE name = :'package'), ctid LIMIT 1000) t;
 SELECT count(*) AS rows, count(*) FILTER (WHERE i.name IS DISTINCT FROM s.name) AS different
 FROM by_index i FULL JOIN by_scan s USING (n);
+SELECT count(*) > 0 AS wrong FROM by_index i FULL JOIN by_scan s USING (n) WHERE i.name IS DISTINCT FROM s.name \gset
+\if :wrong
+DO $$ BEGIN RAISE EXCEPTION 'the index scan and the sequential scan differ' USING ERRCODE = 'data_corrupted'; END $$;
+\endif
