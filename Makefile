@@ -50,7 +50,6 @@ ifndef PG_CONFIG
 PG_CONFIG := $(firstword $(wildcard /usr/lib/postgresql/15/bin/pg_config) pg_config)
 endif
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
-export PG_CONFIG
 
 ifneq ($(wildcard $(PGXS)),)
 # A PostgreSQL built with LLVM wants bitcode; without its clang the extension is built without.

@@ -23,7 +23,7 @@ FROM pg_class c, genie_index_info(c.oid) i WHERE c.relname LIKE 'packages\_%' AN
 ORDER BY 1;
 ANALYZE packages;
 
-SELECT name AS package, (tags <> '{}')::text AS tagged FROM packages
+SELECT name AS package FROM packages
 ORDER BY name = 'postgresql-15' DESC, section = 'database' DESC, cardinality(depends) DESC LIMIT 1 \gset
 SELECT name AS program FROM packages
 ORDER BY name = 'gimp' DESC, cardinality(tags) DESC, name LIMIT 1 \gset
