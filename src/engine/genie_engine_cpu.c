@@ -147,12 +147,18 @@ genie_cpu_engine_size(void)
 GenieEngine *
 genie_cpu_engine_open(void *memory)
 {
+	return genie_cpu_engine_open_with(memory, genie_kernels_choose());
+}
+
+GenieEngine *
+genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels)
+{
 	CpuEngine  *cpu = memory;
 
 	assert((uintptr_t) memory % MEMORY_ALIGNMENT == 0);
 
 	memset(cpu, 0, sizeof(CpuEngine));
-	cpu->scratch.kernels = genie_kernels_choose();
+	cpu->scratch.kernels = kernels;
 	cpu->engine.ops = &cpu_engine_ops;
 	return &cpu->engine;
 }

@@ -70,4 +70,8 @@ extern const GenieKernels genie_kernels_avx2;
 
 extern const GenieKernels *genie_kernels_choose(void);
 
+/* The CPU engine with a given set of kernels, for tests and benchmarks (genie_engine.h has the rest). */
+struct GenieEngine;
+extern struct GenieEngine *genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels);
+
 #endif							/* GENIE_KERNELS_H */
