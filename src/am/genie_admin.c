@@ -1,0 +1,220 @@
+/*
+ * genie_admin.c
+ *	  Functions for the administrator: genie_merge, genie_check, genie_index_info.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "genie_merge.h"
+#include "genie_meta.h"
+#include "genie_pending.h"
+#include "genie_segment.h"
+#include "genie_space.h"
+#include "genie_verify.h"
+
+PG_FUNCTION_INFO_V1(genie_merge);
+PG_FUNCTION_INFO_V1(genie_check);
+PG_FUNCTION_INFO_V1(genie_index_info);
+
+#define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
+#define GENIE_INFO_COLUMNS 16
+
+/* Opens an index that must be genie's, valid enough to be looked at, and within reach. */
+static Relation
+genie_admin_open(Oid oid, LOCKMODE mode)
+{
+	Relation	index = relation_open(oid, mode);
+
+	if ((index->rd_rel->relkind != RELKIND_INDEX &&
+		 index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) ||
+		index->rd_rel->relam != get_index_am_oid("genie", false))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a genie index", RelationGetRelationName(index))));
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
+				 errhint("Name the index of a partition; \\d+ \"%s\" lists them.",
+						 RelationGetRelationName(index))));
+	if (RELATION_IS_OTHER_TEMP(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary indexes of other sessions")));
+	return index;
+}
+
+/*
+ * genie_merge(index regclass) returns void: merges the pending list and segments of similar size.
+ * For the index's owner.  Waits for a merge or VACUUM that runs; scans and inserts go on.
+ */
+Datum
+genie_merge(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	Relation	index;
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("A genie index is merged on the primary only.")));
+	index = genie_admin_open(oid, RowExclusiveLock);
+	if (!pg_class_ownercheck(oid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+	genie_merge_lock(index, ExclusiveLock);
+	genie_merge_index(index, maintenance_work_mem * (Size) 1024, GENIE_FAN_IN_FULL, NULL);
+	genie_merge_unlock(index, ExclusiveLock);
+	relation_close(index, RowExclusiveLock);
+	PG_RETURN_VOID();
+}
+
+static void
+genie_check_report(void *arg, BlockNumber block, const char *what)
+{
+	ReturnSetInfo *result = arg;
+	Datum		values[2] = {Int64GetDatum(block), CStringGetTextDatum(what)};
+	bool		nulls[2] = {false, false};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/*
+ * genie_check(index regclass) returns table (block bigint, violation text): one row for each invariant that does
+ * not hold (genie_verify.c lists them), none when all is well.
+ */
+Datum
+genie_check(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < GENIE_CHECK_TRIES; i++)
+	{
+		tuplestore_clear(result->setResult);
+		if (genie_verify_index(index, genie_check_report, result))
+		{
+			relation_close(index, AccessShareLock);
+			return (Datum) 0;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("index \"%s\" changed during every one of %d checks",
+					RelationGetRelationName(index), GENIE_CHECK_TRIES),
+			 errhint("Pause replay with pg_wal_replay_pause() and check again.")));
+}
+
+/* Counts the pending list's live rows. */
+static int64
+genie_info_pending_rows(Relation index, const GenieMetaData *meta)
+{
+	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	int64		n = 0;
+
+	genie_pending_scan(scan, index, meta);
+	while (genie_pending_next_page(scan))
+	{
+		GeniePendingFragment fragment;
+		const uint8 *packed;
+
+		while (genie_pending_next_fragment(scan, &fragment, &packed))
+			n += (fragment.flags & (GENIE_FRAGMENT_DEAD | GENIE_FRAGMENT_MORE)) == 0;
+	}
+	return n;
+}
+
+/* Bytes of pages by what they hold. */
+static void
+genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
+{
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
+
+		if (segment == NULL)
+			continue;			/* merged away meanwhile, on a standby */
+		for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+			for (uint32 j = 0; j < segment->sections[kind].entry.n_extents; j++)
+				by_section[kind] += (int64) segment->sections[kind].extents[j].n_blocks * BLCKSZ;
+		by_section[0] += (int64) segment->n_root_pages * BLCKSZ;
+	}
+}
+
+/*
+ * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords (summed over
+ * segments), postings, tombstones and pending rows; bytes by kind of page; pages that nothing reaches.
+ */
+Datum
+genie_index_info(PG_FUNCTION_ARGS)
+{
+	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
+	bool		lock = !RecoveryInProgress();
+	int64		by_section[GENIE_SECTIONS + 1] = {0};
+	int64		objects = 0;
+	int64		keywords = 0;
+	int64		postings = 0;
+	int64		tombstones = 0;
+	BlockNumber n_blocks;
+	BlockNumber n_lost = 0;
+	BlockNumber n_free = 0;
+	GenieMetaData *meta;
+	uint8	   *reachable;
+	TupleDesc	desc;
+	Datum		values[GENIE_INFO_COLUMNS];
+	bool		nulls[GENIE_INFO_COLUMNS] = {false};
+	int			n = 0;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (lock)
+		genie_merge_lock(index, ShareLock);
+	meta = genie_meta_read(index);
+	n_blocks = RelationGetNumberOfBlocks(index);
+	reachable = genie_space_reachable(index, meta, n_blocks);
+	if (reachable != NULL)
+		genie_space_survey(index, meta, reachable, n_blocks, false, &n_lost, &n_free);
+	genie_info_bytes(index, meta, by_section);
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		objects += meta->segments[i].n_objects;
+		keywords += meta->segments[i].n_keywords;
+		postings += meta->segments[i].n_postings;
+		tombstones += meta->segments[i].n_dead;
+	}
+	values[n++] = Int32GetDatum(meta->n_segments);
+	values[n++] = Int64GetDatum(objects);
+	values[n++] = Int64GetDatum(keywords);
+	values[n++] = Int64GetDatum(postings);
+	values[n++] = Int64GetDatum(tombstones);
+	values[n++] = Int64GetDatum(genie_info_pending_rows(index, meta));
+	values[n++] = Int64GetDatum((int64) n_blocks * BLCKSZ);
+	values[n++] = Int64GetDatum(by_section[0] + BLCKSZ);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_OBJECTS]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_DICTIONARY]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_POSTINGS]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_SIZES]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_TOMBSTONES]);
+	values[n++] = Int64GetDatum((int64) meta->pending_pages * BLCKSZ);
+	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
+	values[n++] = Int64GetDatum(n_lost);
+	Assert(n == GENIE_INFO_COLUMNS);
+	if (lock)
+		genie_merge_unlock(index, ShareLock);
+	relation_close(index, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}

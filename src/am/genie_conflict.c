@@ -1,0 +1,168 @@
+/*
+ * genie_conflict.c
+ *	  Finding and reporting conflicts of type between a query and indexed rows.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "genie_codec.h"
+#include "genie_conflict.h"
+#include "genie_dictionary.h"
+#include "genie_match.h"
+#include "genie_meta.h"
+#include "genie_object_table.h"
+#include "genie_search.h"
+
+void
+genie_conflicts_add(GenieConflicts *conflicts, const GenieQueryView *query, uint64 tid, GenieKey key)
+{
+	uint8	   *copy = palloc(key.len);
+	GenieConflict *conflict;
+
+	if (conflicts->n == conflicts->capacity)
+	{
+		conflicts->capacity = conflicts->capacity == 0 ? 16 : conflicts->capacity * 2;
+		if (conflicts->list == NULL)
+			conflicts->list = palloc(conflicts->capacity * sizeof(GenieConflict));
+		else
+			conflicts->list = repalloc_huge(conflicts->list,
+											(Size) conflicts->capacity * sizeof(GenieConflict));
+	}
+	memcpy(copy, key.data, key.len);
+	conflict = &conflicts->list[conflicts->n++];
+	conflict->query = query;
+	conflict->tid = tid;
+	conflict->key.data = copy;
+	conflict->key.len = key.len;
+}
+
+/* Adds the live objects of the keyword that the cursor is on, by asking for exactly that keyword. */
+static bool
+genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
+					 const GenieQueryView *query, GenieKey key)
+{
+	GenieInterval interval = {key, key, false, true};
+	GenieQueryView single = {1, 1, &interval};
+	uint32		n = segment->header.n_objects;
+	uint64	   *live = genie_search_live(segment, NULL);
+	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
+	GenieSearch *search;
+
+	if (live == NULL)
+		return false;
+	search = genie_search_open(segment, &single, work_mem * (Size) 1024);
+	if (search == NULL || !genie_search_filter(search, 1, live))
+		return false;
+	genie_object_reader(objects, segment, true);
+	for (uint32 i = 0; i < n; i++)
+	{
+		const GenieTileObjects *tile;
+		bool		is_null;
+
+		if ((live[i / 64] >> (i % 64) & 1) == 0)
+			continue;
+		tile = genie_object_tile(objects, i >> GENIE_TILE_SHIFT);
+		if (tile == NULL)
+			return false;
+		genie_conflicts_add(conflicts, query,
+							genie_object_tid(tile, i & (GENIE_TILE_OBJECTS - 1), &is_null), key);
+	}
+	return true;
+}
+
+/* Looks through one dimension of the dictionary for families that the query does not ask for. */
+static bool
+genie_conflicts_find_dimension(GenieConflicts *conflicts, GenieSegment *segment,
+							   const GenieQueryView *query, GenieDictionaryCursor *cursor,
+							   uint32 dimension)
+{
+	uint8		prefix[GENIE_DIMENSION_BYTES + 1];
+	size_t		len = genie_key_put_dimension(prefix, dimension);
+	GenieKey	from = {prefix, (uint32) len};
+
+	if (!genie_dictionary_seek(cursor, from, false))
+		return false;
+	while (cursor->valid && cursor->key.len > len && memcmp(cursor->key.data, prefix, len) == 0)
+	{
+		if (genie_query_conflicts(query, cursor->key))
+		{
+			uint8		bytes[GENIE_KEY_MAX];
+			GenieKey	key = {bytes, cursor->key.len};
+
+			memcpy(bytes, cursor->key.data, key.len);
+			if (!genie_conflicts_take(conflicts, segment, query, key) ||
+				!genie_dictionary_next(cursor))
+				return false;
+			CHECK_FOR_INTERRUPTS();
+		}
+		else
+		{
+			/* on to the next family */
+			prefix[len] = cursor->key.data[len] + 1;
+			from.len = (uint32) len + 1;
+			if (!genie_dictionary_seek(cursor, from, false))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool
+genie_conflicts_find(GenieConflicts *conflicts, GenieSegment *segment, const GenieQueryView *query)
+{
+	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+	int64		last = -1;
+	bool		ok = true;
+
+	genie_dictionary_cursor(cursor, segment);
+	for (uint32 i = 0; ok && i < query->n_intervals; i++)
+	{
+		uint32		dimension;
+
+		if (genie_key_get_dimension(query->intervals[i].lo.data, query->intervals[i].lo.len,
+									&dimension) == 0)
+			elog(ERROR, "malformed key in a query");
+		if (dimension == last)
+			continue;
+		last = dimension;
+		ok = genie_conflicts_find_dimension(conflicts, segment, query, cursor, dimension);
+	}
+	pfree(cursor);
+	return ok;
+}
+
+void
+genie_conflicts_report(const GenieConflicts *conflicts, IndexScanDesc scan)
+{
+	Relation	heap = scan->heapRelation;
+	bool		opened = heap == NULL;
+	IndexFetchTableData *fetch;
+	TupleTableSlot *slot;
+
+	if (conflicts->n == 0)
+		return;
+	if (opened)					/* a bitmap scan does not bring its table */
+		heap = table_open(IndexGetRelation(RelationGetRelid(scan->indexRelation), false),
+						  AccessShareLock);
+	fetch = table_index_fetch_begin(heap);
+	slot = table_slot_create(heap, NULL);
+	for (uint32 i = 0; i < conflicts->n; i++)
+	{
+		ItemPointerData tid;
+		bool		call_again = false;
+
+		genie_tid_from_number(conflicts->list[i].tid, &tid);
+		if (table_index_fetch_tuple(fetch, &tid, scan->xs_snapshot, slot, &call_again, NULL))
+			genie_report_conflict(conflicts->list[i].query, conflicts->list[i].key);
+		CHECK_FOR_INTERRUPTS();
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_index_fetch_end(fetch);
+	if (opened)
+		table_close(heap, AccessShareLock);
+}

@@ -1,0 +1,79 @@
+/*
+ * genie_options.c
+ *	  Settings and storage parameters.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/reloptions.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+
+#include "genie_fault.h"
+#include "genie_options.h"
+
+typedef struct GenieOptions
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int			pending_limit;	/* kB; -1: genie.pending_limit */
+} GenieOptions;
+
+int			genie_pending_limit = GENIE_PENDING_LIMIT_DEFAULT;
+
+static relopt_kind genie_relopt_kind;
+
+void
+genie_options_init(void)
+{
+	genie_relopt_kind = add_reloption_kind();
+	add_int_reloption(genie_relopt_kind, "pending_limit",
+					  "Maximum size of the pending list, in kilobytes.",
+					  -1, -1, MAX_KILOBYTES, AccessExclusiveLock);
+
+	DefineCustomIntVariable("genie.pending_limit",
+							"Sets the maximum size of the pending list of a genie index.",
+							"Rows beyond it are merged into the index by the insert that crosses it. "
+							"The storage parameter pending_limit overrides it for an index.",
+							&genie_pending_limit,
+							GENIE_PENDING_LIMIT_DEFAULT, GENIE_PENDING_LIMIT_MIN, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+#ifdef GENIE_FAULTS
+	DefineCustomStringVariable("genie.fault_point", "Names the point at which to fail (tests only).",
+							   NULL, &genie_fault_point, "", PGC_SUSET, GUC_NOT_IN_SAMPLE,
+							   NULL, NULL, NULL);
+	DefineCustomStringVariable("genie.fault_action", "How to fail: crash, error or wait (tests only).",
+							   NULL, &genie_fault_action, "error", PGC_SUSET, GUC_NOT_IN_SAMPLE,
+							   NULL, NULL, NULL);
+#endif
+	MarkGUCPrefixReserved("genie");
+}
+
+bytea *
+genie_reloptions(Datum options, bool validate)
+{
+	static const relopt_parse_elt table[] = {
+		{"pending_limit", RELOPT_TYPE_INT, offsetof(GenieOptions, pending_limit)}
+	};
+	GenieOptions *parsed = build_reloptions(options, validate, genie_relopt_kind,
+											sizeof(GenieOptions), table, lengthof(table));
+
+	if (validate && parsed != NULL && parsed->pending_limit != -1 &&
+		parsed->pending_limit < GENIE_PENDING_LIMIT_MIN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("value %d out of bounds for option \"%s\"", parsed->pending_limit,
+						"pending_limit"),
+				 errdetail("Valid values are between \"%d\" and \"%d\".",
+						   GENIE_PENDING_LIMIT_MIN, MAX_KILOBYTES)));
+	return (bytea *) parsed;
+}
+
+int
+genie_pending_limit_of(Relation index)
+{
+	const GenieOptions *options = (const GenieOptions *) index->rd_options;
+
+	return options != NULL && options->pending_limit != -1 ? options->pending_limit :
+		genie_pending_limit;
+}

@@ -1,0 +1,25 @@
+/*
+ * genie_options.h
+ *	  Settings (genie.*) and storage parameters of a genie index.
+ */
+#ifndef GENIE_OPTIONS_H
+#define GENIE_OPTIONS_H
+
+#include "utils/rel.h"
+
+#define GENIE_PENDING_LIMIT_MIN 64	/* kB */
+#define GENIE_PENDING_LIMIT_DEFAULT 1024	/* kB: a scan counts this by brute force, about a millisecond */
+
+/* kB; the setting genie.pending_limit */
+extern int	genie_pending_limit;
+
+/* Defines settings and storage parameters; once, when the library is loaded. */
+extern void genie_options_init(void);
+
+/* parses the WITH clause */
+extern bytea *genie_reloptions(Datum options, bool validate);
+
+/* the index's pending_limit, or the setting; kB */
+extern int	genie_pending_limit_of(Relation index);
+
+#endif							/* GENIE_OPTIONS_H */

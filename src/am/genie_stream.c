@@ -1,0 +1,322 @@
+/*
+ * genie_stream.c
+ *	  One segment's objects in scan order.
+ *
+ * Modes, each entered from the one before:
+ *
+ *	TOP		asks for the best GENIE_FIRST_K, then GENIE_K_GROWTH times as many behind the last one, and
+ *			so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
+ *	LEVELS	counts every object once and goes through the levels from the cursor's down to 0
+ *			(a counting sort that is never written out): each level is a sweep over the counts;
+ *	NULLS	live NULL rows, where the scan has no condition.
+ *
+ * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
+ *
+ * Cursors are (count, object); since objects are numbered in TID order, a position (count, tid) of the
+ * whole scan is turned into one by finding how many of the segment's TIDs are not above tid.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "genie_codec.h"
+#include "genie_stream.h"
+
+#define GENIE_FIRST_K	64
+#define GENIE_K_GROWTH	8
+#define GENIE_TOP_LIMIT 65536	/* rows a page; beyond it all counts are taken */
+
+/* How many objects of the segment have a TID of at most tid.  False: stale. */
+static bool
+genie_stream_find_tid(GenieStream *stream, uint64 tid, uint32 *n)
+{
+	uint32		low = 0;
+	uint32		high = stream->segment->header.n_objects;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		const GenieTileObjects *tile = genie_object_tile(&stream->objects,
+														 middle >> GENIE_TILE_SHIFT);
+		bool		is_null;
+
+		if (tile == NULL)
+			return false;
+		if (genie_object_tid(tile, middle & (GENIE_TILE_OBJECTS - 1), &is_null) <= tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*n = low;
+	return true;
+}
+
+/* Sets an exact head for an object.  False: stale. */
+static bool
+genie_stream_show(GenieStream *stream, int32 count, uint32 object)
+{
+	const GenieTileObjects *tile = genie_object_tile(&stream->objects, object >> GENIE_TILE_SHIFT);
+	bool		is_null;
+
+	if (tile == NULL)
+		return false;
+	stream->tid = genie_object_tid(tile, object & (GENIE_TILE_OBJECTS - 1), &is_null);
+	stream->count = count;
+	stream->exact = true;
+	return true;
+}
+
+/* Nothing above this comes any more. */
+static void
+genie_stream_bound(GenieStream *stream, int32 count)
+{
+	stream->count = count;
+	stream->tid = 0;
+	stream->exact = false;
+}
+
+static void
+genie_stream_start_nulls(GenieStream *stream, uint32 first)
+{
+	stream->mode = stream->nulls == NULL ? GENIE_STREAM_END : GENIE_STREAM_NULLS;
+	stream->at_end = stream->nulls == NULL;
+	stream->next = first;
+	genie_stream_bound(stream, GENIE_COUNT_NULL);
+}
+
+/* Applies the conditions to the live objects.  False: stale. */
+static bool
+genie_stream_filter(GenieStream *stream, const GenieScanQuery *query, Size memory)
+{
+	for (int i = 0; i < query->n_conditions; i++)
+	{
+		GenieSearch *search = genie_search_open(stream->segment, query->conditions[i], memory);
+
+		if (search == NULL ||
+			!genie_search_filter(search, query->conditions[i]->min_match, stream->live))
+			return false;
+	}
+	return true;
+}
+
+/* Moves the fresh stream behind the position. */
+static bool
+genie_stream_place(GenieStream *stream, const GenieScanPosition *position)
+{
+	uint32		n;
+
+	if (!genie_stream_find_tid(stream, position->tid, &n))
+		return false;
+	if (position->count == GENIE_COUNT_NULL)
+	{
+		genie_stream_start_nulls(stream, n);
+		return true;
+	}
+	if (stream->mode == GENIE_STREAM_LEVELS)
+	{
+		/* all counts are 0 */
+		if (position->count == 0)
+			stream->next = n;
+		return true;
+	}
+	stream->has_after = true;
+	stream->after.key = (uint32) position->count;
+	stream->after.object = n - 1;
+	if (n == 0)
+	{
+		/* all of the position's count are still to come */
+		stream->after.key++;
+		stream->after.object = PG_UINT32_MAX;
+	}
+	genie_stream_bound(stream, Min(stream->count, position->count));
+	return true;
+}
+
+bool
+genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQuery *query,
+				  const GenieScanPosition *position, Size memory)
+{
+	memset(stream, 0, sizeof(*stream));
+	stream->segment = segment;
+	genie_object_reader(&stream->objects, segment, true);
+	stream->live = genie_search_live(segment, &stream->nulls);
+	if (stream->live == NULL || !genie_stream_filter(stream, query, memory))
+		return false;
+	if (query->n_conditions > 0)
+		stream->nulls = NULL;	/* NULL fulfils no condition */
+
+	if (query->order != NULL)
+	{
+		stream->search = genie_search_open(segment, query->order, memory);
+		if (stream->search == NULL)
+			return false;
+		if (genie_search_postings(stream->search) == 0)
+			stream->search = NULL;	/* all counts are 0 */
+	}
+	stream->mode = stream->search != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
+	stream->k = GENIE_FIRST_K;
+	genie_stream_bound(stream, stream->search == NULL ? 0 :
+					   (int32) genie_search_max_count(stream->search));
+	return !position->has_position || genie_stream_place(stream, position);
+}
+
+/* Switches to the sweep behind the cursor; what is not counted yet is counted when it is needed. */
+static void
+genie_stream_start_levels(GenieStream *stream)
+{
+	stream->mode = GENIE_STREAM_LEVELS;
+	stream->level = genie_search_max_count(stream->search);
+	stream->next = 0;
+	if (stream->has_after && stream->after.key <= stream->level)
+	{
+		stream->level = stream->after.key;
+		stream->next = stream->after.object == PG_UINT32_MAX ? stream->segment->header.n_objects :
+			stream->after.object + 1;
+	}
+}
+
+/* TOP: the next hit, or the next page, or the next mode. */
+static bool
+genie_stream_settle_top(GenieStream *stream)
+{
+	MemoryContext old;
+	bool		ok;
+
+	if (stream->hit < stream->n_hits)
+		return genie_stream_show(stream, (int32) stream->hits[stream->hit].key,
+								 stream->hits[stream->hit].object);
+
+	/* a page that was not full was the last: only count 0 is left */
+	if (stream->hits != NULL && stream->n_hits < stream->k)
+	{
+		stream->mode = GENIE_STREAM_LEVELS;
+		stream->level = 0;
+		stream->next = 0;
+		if (stream->has_after && stream->after.key == 0)
+			stream->next = stream->after.object + 1;
+		genie_stream_bound(stream, 0);
+		return true;
+	}
+	if (stream->hits != NULL)
+	{
+		stream->k *= GENIE_K_GROWTH;
+		pfree(stream->hits);
+		stream->hits = NULL;
+		stream->hit = stream->n_hits = 0;
+	}
+	if (stream->k > GENIE_TOP_LIMIT)
+	{
+		genie_stream_start_levels(stream);
+		return true;
+	}
+
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(stream->live));
+	stream->hits = palloc(genie_topk_capacity(stream->k) * sizeof(GenieHit));
+	ok = genie_search_top(stream->search, stream->live, stream->k, 1,
+						  stream->has_after ? &stream->after : NULL,
+						  stream->hits, &stream->n_hits);
+	MemoryContextSwitchTo(old);
+	stream->hit = 0;
+	if (!ok)
+		return false;
+	if (stream->n_hits > 0)
+	{
+		stream->has_after = true;
+		stream->after = stream->hits[stream->n_hits - 1];
+		genie_stream_bound(stream, (int32) stream->hits[0].key);
+	}
+	return true;
+}
+
+/* The next object from `from` on whose bit is set, or n. */
+static uint32
+genie_next_bit(const uint64 *words, uint32 from, uint32 n)
+{
+	while (from < n)
+	{
+		uint64		word = words[from / 64] >> (from % 64);
+
+		if (word != 0)
+			return from + pg_rightmost_one_pos64(word);
+		from = (from / 64 + 1) * 64;
+	}
+	return n;
+}
+
+/* LEVELS: the next live object of the level, or a lower level, or the NULL rows. */
+static bool
+genie_stream_settle_levels(GenieStream *stream)
+{
+	uint32		n = stream->segment->header.n_objects;
+
+	if (stream->search != NULL && stream->counts == NULL)
+	{
+		Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
+
+		stream->counts = MemoryContextAllocHuge(GetMemoryChunkContext(stream->live), bytes);
+		if (!genie_search_counts(stream->search, stream->counts))
+			return false;
+	}
+	for (;;)
+	{
+		while (stream->next < n)
+		{
+			uint32		object = genie_next_bit(stream->live, stream->next, n);
+
+			stream->next = object;
+			if (object >= n)
+				break;
+			if (stream->counts == NULL || stream->counts[object] == stream->level)
+				return genie_stream_show(stream, (int32) stream->level, object);
+			stream->next++;
+		}
+		CHECK_FOR_INTERRUPTS();
+		if (stream->level == 0)
+		{
+			genie_stream_start_nulls(stream, 0);
+			return true;
+		}
+		stream->level--;
+		stream->next = 0;
+	}
+}
+
+bool
+genie_stream_settle(GenieStream *stream)
+{
+	Assert(!stream->exact && !stream->at_end);
+	switch (stream->mode)
+	{
+		case GENIE_STREAM_TOP:
+			return genie_stream_settle_top(stream);
+		case GENIE_STREAM_LEVELS:
+			return genie_stream_settle_levels(stream);
+		case GENIE_STREAM_NULLS:
+			stream->next = genie_next_bit(stream->nulls, stream->next,
+										  stream->segment->header.n_objects);
+			if (stream->next < stream->segment->header.n_objects)
+				return genie_stream_show(stream, GENIE_COUNT_NULL, stream->next);
+			stream->mode = GENIE_STREAM_END;
+			break;
+		case GENIE_STREAM_END:
+			break;
+	}
+	stream->at_end = true;
+	return true;
+}
+
+void
+genie_stream_next(GenieStream *stream)
+{
+	Assert(stream->exact && !stream->at_end);
+	stream->exact = false;
+	if (stream->mode != GENIE_STREAM_TOP)
+		stream->next++;
+	else if (++stream->hit < stream->n_hits &&
+			 stream->hits[stream->hit].key < (uint32) stream->count)
+		genie_stream_bound(stream, (int32) stream->hits[stream->hit].key);
+
+	/* else the old head is the bound: nothing ranks above it any more */
+}

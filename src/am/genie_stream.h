@@ -1,0 +1,84 @@
+/*
+ * genie_stream.h
+ *	  The objects of one segment, or of the pending list, in the order of a scan, one after the other.
+ *
+ * Order: (count descending, TID ascending); rows that are NULL have count GENIE_COUNT_NULL and so come last.
+ * A stream shows its *head*.  A head may be a bound: the stream will give nothing that ranks above
+ * it, but has not counted yet what comes next; genie_stream_settle makes it exact.  So a
+ * segment is counted further only if the scan gets that far.
+ */
+#ifndef GENIE_STREAM_H
+#define GENIE_STREAM_H
+
+#include "genie_keyword.h"
+#include "genie_object_table.h"
+#include "genie_search.h"
+
+#define GENIE_COUNT_NULL (-1)
+
+/* Everything that a scan asks for, compiled. */
+typedef struct GenieScanQuery
+{
+	const GenieQueryView *order;	/* rank by this; NULL: no ranking, TID order */
+	int			n_conditions;	/* @& conditions, all must hold */
+	const GenieQueryView **conditions;
+} GenieScanQuery;
+
+/* Where a scan continues: behind (count, tid).  As the first position: has_position = false. */
+typedef struct GenieScanPosition
+{
+	bool		has_position;
+	int32		count;
+	uint64		tid;
+} GenieScanPosition;
+
+typedef enum GenieStreamMode
+{
+	GENIE_STREAM_TOP,			/* pages of the best k */
+	GENIE_STREAM_LEVELS,		/* all counts are known: one level after the other, down to 0 */
+	GENIE_STREAM_NULLS,			/* NULL rows in TID order */
+	GENIE_STREAM_END
+} GenieStreamMode;
+
+typedef struct GenieStream
+{
+	/* the head */
+	int32		count;
+	uint64		tid;
+	bool		exact;			/* false: a bound */
+	bool		at_end;
+
+	/* a segment's */
+	GenieSegment *segment;
+	GenieStreamMode mode;
+	GenieSearch *search;		/* NULL: no ranking */
+	uint64	   *live;			/* what qualifies and is not NULL */
+	uint64	   *nulls;			/* live NULL rows; NULL: none wanted */
+	GenieObjectReader objects;
+	uint32		k;				/* TOP: rows a page */
+	GenieHit   *hits;
+	uint32		n_hits;
+	uint32		hit;
+	GenieHit	after;			/* the cursor behind the page in hand */
+	bool		has_after;
+	uint16	   *counts;			/* LEVELS; NULL: not counted yet, or all are 0 (search is NULL) */
+	uint32		level;
+	uint32		next;			/* LEVELS, NULLS: next object to look at */
+} GenieStream;
+
+/*
+ * Opens a segment's stream behind the position.  False: stale.  memory: for posting lists.
+ */
+extern bool genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQuery *query,
+							  const GenieScanPosition *position, Size memory);
+
+/*
+ * Takes a head that is a bound one step on: it becomes exact, or a lower bound, or the stream at_end.
+ * False: stale.
+ */
+extern bool genie_stream_settle(GenieStream *stream);
+
+/* Steps over the (exact) head. */
+extern void genie_stream_next(GenieStream *stream);
+
+#endif							/* GENIE_STREAM_H */

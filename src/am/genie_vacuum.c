@@ -1,0 +1,201 @@
+/*
+ * genie_vacuum.c
+ *	  VACUUM: marking dead rows, then tidying up.
+ *
+ * ambulkdelete, under the merge lock so that no row moves while it looks:
+ *	1. pending rows: page by page, dead ones get a flag;
+ *	2. segments: for each object that is not dead yet the callback is asked, dead ones get their
+ *	   tombstone bit;
+ *	3. the tombstone version is raised and the counts of dead objects are stored, in one record.
+ * When it returns, every scan that starts sees 1 to 3: no removed TID is returned, and it may be used again.
+ * Rows appended meanwhile are newer than what VACUUM removes.  The callback is called for every
+ * live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
+ *
+ * amvacuumcleanup merges the pending list, compacts segments, gives back pages whose time has come
+ * or that a crash left, and reports the sizes.
+ */
+#include "postgres.h"
+
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "genie_codec.h"
+#include "genie_fault.h"
+#include "genie_merge.h"
+#include "genie_meta.h"
+#include "genie_object_table.h"
+#include "genie_pending.h"
+#include "genie_space.h"
+#include "genie_tombstone.h"
+#include "genie_vacuum.h"
+
+static void
+genie_vacuum_corrupt(const GenieSegment *segment)
+{
+	genie_report_corrupt(segment->index, segment->entry.root, "a page belongs to somebody else");
+}
+
+/* Asks for each live object of a tile; returns how many died now. */
+static uint32
+genie_vacuum_tile(GenieSegment *segment, GenieObjectReader *objects, GenieSectionReader *tombstones,
+				  uint32 tile_number, IndexBulkDeleteCallback callback, void *callback_state,
+				  uint64 *n_left)
+{
+	const GenieTileObjects *tile = genie_object_tile(objects, tile_number);
+	uint32		first = tile_number << GENIE_TILE_SHIFT;
+	uint64	   *dead = palloc0(GENIE_TILE_WORDS * sizeof(uint64));
+	uint64	   *died = palloc0(GENIE_TILE_WORDS * sizeof(uint64));
+	uint32		n_died = 0;
+
+	if (tile == NULL || !genie_tombstone_read(tombstones, first, tile->n_objects, dead))
+		genie_vacuum_corrupt(segment);
+	for (uint32 r = 0; r < tile->n_runs; r++)
+	{
+		const GenieTidRun *run = &tile->runs[r];
+		uint32		end = r + 1 < tile->n_runs ? run[1].start : tile->n_objects;
+
+		for (uint32 i = run->start; i < end; i++)
+		{
+			ItemPointerData tid;
+
+			if ((dead[i / 64] >> (i % 64)) & 1)
+				continue;
+			ItemPointerSet(&tid, run->block, (OffsetNumber) (run->offset + (i - run->start)));
+			if (callback(&tid, callback_state))
+			{
+				died[i / 64] |= UINT64CONST(1) << (i % 64);
+				n_died++;
+			}
+			else
+				(*n_left)++;
+		}
+	}
+	if (n_died > 0)
+		genie_tombstone_set(segment, first, tile->n_objects, died);
+	pfree(dead);
+	pfree(died);
+	return n_died;
+}
+
+/* Sets the tombstones of one segment; returns how many are new. */
+static uint32
+genie_vacuum_segment(Relation index, const GenieSegmentEntry *entry, IndexBulkDeleteCallback callback,
+					 void *callback_state, uint64 *n_left)
+{
+	GenieSegment *segment = genie_segment_open(index, entry);
+	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
+	GenieSectionReader *tombstones = palloc(sizeof(GenieSectionReader));
+	uint32		n_died = 0;
+
+	if (segment == NULL)
+		genie_report_corrupt(index, entry->root, "not the segment's root");
+	genie_object_reader(objects, segment, false);
+	genie_section_reader(tombstones, segment, GENIE_SECTION_TOMBSTONES);
+	for (uint32 tile = 0; tile < genie_object_tiles(segment); tile++)
+	{
+		n_died += genie_vacuum_tile(segment, objects, tombstones, tile, callback, callback_state,
+									n_left);
+		tombstones->cached = -1;
+		vacuum_delay_point();
+		GENIE_FAULT("vacuum-tile");
+	}
+	return n_died;
+}
+
+IndexBulkDeleteResult *
+genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+				 IndexBulkDeleteCallback callback, void *callback_state)
+{
+	Relation	index = info->index;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie bulkdelete",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+	GenieMetaData *meta;
+	uint32	   *n_dead;
+	uint64		n_removed = 0;
+	uint64		n_left = 0;
+	uint64		n_died = 0;
+
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	old = MemoryContextSwitchTo(context);
+	genie_merge_lock(index, ExclusiveLock);
+	meta = genie_meta_read(index);
+	n_dead = palloc((meta->n_segments + 1) * sizeof(uint32));
+
+	genie_pending_delete(index, meta, callback, callback_state, &n_removed, &n_left);
+	GENIE_FAULT("vacuum-pending");
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		uint32		died = genie_vacuum_segment(index, &meta->segments[i], callback,
+												callback_state, &n_left);
+
+		n_dead[i] = meta->segments[i].n_dead + died;
+		n_died += died;
+	}
+	GENIE_FAULT("vacuum-before-version");
+	if (n_died > 0)
+		genie_meta_publish_tombstones(index, meta, n_dead);
+	genie_merge_unlock(index, ExclusiveLock);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+
+	stats->tuples_removed += n_removed + n_died;
+	stats->num_index_tuples = n_left;
+	return stats;
+}
+
+static void
+genie_vacuum_delay(void)
+{
+	vacuum_delay_point();
+}
+
+IndexBulkDeleteResult *
+genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	Relation	index = info->index;
+	MemoryContext context;
+	MemoryContext old;
+	GenieMetaData *meta;
+	BlockNumber n_blocks;
+	BlockNumber n_lost;
+	BlockNumber n_free;
+	uint8	   *reachable;
+
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	genie_merge_lock(index, ExclusiveLock);
+	genie_merge_index(index, maintenance_work_mem * (Size) 1024, GENIE_FAN_IN_FULL, genie_vacuum_delay);
+
+	/* the metapage's stamp counter is read before the size: newer pages have newer stamps */
+	meta = genie_meta_read(index);
+	n_blocks = RelationGetNumberOfBlocks(index);
+	reachable = genie_space_reachable(index, meta, n_blocks);
+	if (reachable == NULL)
+		genie_report_corrupt(index, GENIE_META_BLOCK, "the list of segments or of retired pages is broken");
+	genie_space_survey(index, meta, reachable, n_blocks, true, &n_lost, &n_free);
+	genie_merge_unlock(index, ExclusiveLock);
+	IndexFreeSpaceMapVacuum(index);
+
+	stats->num_pages = n_blocks;
+	stats->pages_newly_deleted += n_lost;
+	stats->pages_free = n_free + n_lost;
+	stats->estimated_count = false;
+	stats->num_index_tuples = 0;
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		stats->num_index_tuples += meta->segments[i].n_objects - meta->segments[i].n_dead;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return stats;
+}

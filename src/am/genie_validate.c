@@ -1,0 +1,204 @@
+/*
+ * genie_validate.c
+ *	  amvalidate: is this operator class one that the access method can use?
+ *
+ * Checked: strategies are 1 (<&>, ORDER BY, int4) or 2 (@&, search, boolean), support functions are 1 to
+ * 4 with the signatures of genie_opclass.h, and those that every class needs are there.  Each
+ * finding is an INFO, as for the built-in access methods.
+ */
+#include "postgres.h"
+
+#include "access/amvalidate.h"
+#include "access/htup_details.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_amproc.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+
+#include "genie_opclass.h"
+#include "genie_validate.h"
+
+#define GENIE_INVALID(...) \
+	ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__)))
+
+/* The operator family's name, palloc'd. */
+static char *
+genie_validate_family_name(Oid family)
+{
+	HeapTuple	tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator family %u", family);
+	name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/* The function's result type if that is genie_query, else InvalidOid. */
+static Oid
+genie_validate_query_type(Oid function)
+{
+	Oid			type = get_func_rettype(function);
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	bool		is_query;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	is_query = strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname), "genie_query") == 0;
+	ReleaseSysCache(tuple);
+	return is_query ? type : InvalidOid;
+}
+
+/* Does the support function have the signature that its number asks for? */
+static bool
+genie_validate_signature(const Form_pg_amproc proc)
+{
+	switch (proc->amprocnum)
+	{
+		case GENIE_DECOMPOSE_PROC:
+			return check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2,
+										  proc->amproclefttype, INTERNALOID);
+		case GENIE_COMPILE_PROC:
+			return check_amproc_signature(proc->amproc, genie_validate_query_type(proc->amproc), false, 3, 3,
+										  INTERNALOID, INT2OID, OIDOID);
+		case GENIE_BOUND_PROC:
+			return check_amproc_signature(proc->amproc, FLOAT8OID, false, 4, 4,
+										  INT2OID, INTERNALOID, INT4OID, INT4OID);
+		case GENIE_OPTIONS_PROC:
+			return check_amoptsproc_signature(proc->amproc);
+		default:
+			return false;
+	}
+}
+
+/* The family's support functions; *found gets those of the class's own type as bits. */
+static bool
+genie_validate_functions(const char *family, CatCList *procs, Oid type, uint32 *found)
+{
+	bool		result = true;
+
+	for (int i = 0; i < procs->n_members; i++)
+	{
+		Form_pg_amproc proc = (Form_pg_amproc) GETSTRUCT(&procs->members[i]->tuple);
+
+		if (proc->amproclefttype != proc->amprocrighttype)
+		{
+			GENIE_INVALID("operator family \"%s\" of access method genie contains support function %s "
+						  "with different left and right input types",
+						  family, format_procedure(proc->amproc));
+			result = false;
+		}
+		if (proc->amprocnum < 1 || proc->amprocnum > GENIE_NPROC)
+		{
+			GENIE_INVALID("operator family \"%s\" of access method genie contains function %s "
+						  "with invalid support number %d",
+						  family, format_procedure(proc->amproc), proc->amprocnum);
+			result = false;
+		}
+		else if (!genie_validate_signature(proc))
+		{
+			GENIE_INVALID("operator family \"%s\" of access method genie contains function %s "
+						  "with wrong signature for support number %d",
+						  family, format_procedure(proc->amproc), proc->amprocnum);
+			result = false;
+		}
+		if (proc->amproclefttype == type && proc->amprocrighttype == type &&
+			proc->amprocnum >= 1 && proc->amprocnum <= GENIE_NPROC)
+			*found |= 1u << proc->amprocnum;
+	}
+	return result;
+}
+
+/* One operator of the family. */
+static bool
+genie_validate_operator(const char *family, const Form_pg_amop oper)
+{
+	Oid			result_type = BOOLOID;
+	bool		result = true;
+
+	if (oper->amopstrategy != GENIE_COUNT_STRATEGY && oper->amopstrategy != GENIE_MATCH_STRATEGY)
+	{
+		GENIE_INVALID("operator family \"%s\" of access method genie contains operator %s "
+					  "with invalid strategy number %d",
+					  family, format_operator(oper->amopopr), oper->amopstrategy);
+		return false;
+	}
+	if ((oper->amopstrategy == GENIE_COUNT_STRATEGY) != (oper->amoppurpose == AMOP_ORDER))
+	{
+		GENIE_INVALID("operator family \"%s\" of access method genie contains operator %s for the wrong purpose",
+					  family, format_operator(oper->amopopr));
+		result = false;
+	}
+	if (oper->amoppurpose == AMOP_ORDER)
+	{
+		result_type = get_op_rettype(oper->amopopr);
+		if (!opfamily_can_sort_type(oper->amopsortfamily, result_type) || result_type != INT4OID)
+		{
+			GENIE_INVALID("operator family \"%s\" of access method genie contains invalid ORDER BY "
+						  "specification for operator %s",
+						  family, format_operator(oper->amopopr));
+			result = false;
+		}
+	}
+	if (!check_amop_signature(oper->amopopr, result_type, oper->amoplefttype, oper->amoprighttype))
+	{
+		GENIE_INVALID("operator family \"%s\" of access method genie contains operator %s with wrong signature",
+					  family, format_operator(oper->amopopr));
+		result = false;
+	}
+	return result;
+}
+
+bool
+genie_validate(Oid opclass_oid)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass_oid));
+	Form_pg_opclass opclass;
+	char	   *family;
+	CatCList   *procs;
+	CatCList   *opers;
+	uint32		found = 0;
+	bool		has_operator = false;
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass_oid);
+	opclass = (Form_pg_opclass) GETSTRUCT(tuple);
+	family = genie_validate_family_name(opclass->opcfamily);
+	procs = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(opclass->opcfamily));
+	opers = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(opclass->opcfamily));
+
+	result = genie_validate_functions(family, procs, opclass->opcintype, &found);
+	for (int i = 0; i < opers->n_members; i++)
+	{
+		Form_pg_amop oper = (Form_pg_amop) GETSTRUCT(&opers->members[i]->tuple);
+
+		result &= genie_validate_operator(family, oper);
+		has_operator |= oper->amoplefttype == opclass->opcintype;
+	}
+	for (int i = 1; i <= GENIE_NPROC; i++)
+		if ((found & (1u << i)) == 0 && (i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC))
+		{
+			GENIE_INVALID("operator class \"%s\" of access method genie is missing support function %d",
+						  NameStr(opclass->opcname), i);
+			result = false;
+		}
+	if (!has_operator)
+	{
+		GENIE_INVALID("operator class \"%s\" of access method genie has no operator for its type",
+					  NameStr(opclass->opcname));
+		result = false;
+	}
+	ReleaseCatCacheList(procs);
+	ReleaseCatCacheList(opers);
+	ReleaseSysCache(tuple);
+	return result;
+}

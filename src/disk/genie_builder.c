@@ -1,0 +1,490 @@
+/*
+ * genie_builder.c
+ *	  The in-memory inverted index of a build.
+ *
+ * Memory.  One context holds everything and is reset after each segment: the hash table of
+ * keywords, an array with one GenieBuildList a keyword, chunks of list bytes cut from an arena, the
+ * rows' TID numbers and sizes.  builder->used is the sum of what was taken; the limit is
+ * compared with it.
+ *
+ * Numbering.  The objects of the heap page at hand wait in `page` with their keyword
+ * numbers; when the next page begins they are sorted by TID and get object numbers.  Only then
+ * are postings appended, so every list ascends, and a keyword that an object has twice
+ * is recognised by the list's last object.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "genie_builder.h"
+#include "genie_codec.h"
+#include "genie_dictionary.h"
+#include "genie_object_table.h"
+
+#define GENIE_CHUNK_MIN 12		/* bytes of a list's first chunk */
+#define GENIE_CHUNK_MAX 4080
+#define GENIE_ARENA_BLOCK (256 * 1024)
+
+/* A piece of a list: gaps to the object before, as varints. */
+typedef struct GenieChunk
+{
+	struct GenieChunk *next;
+	uint32		used;
+	uint8		bytes[FLEXIBLE_ARRAY_MEMBER];
+} GenieChunk;
+
+typedef struct GenieBuildList
+{
+	GenieKey	key;
+	uint32		n;				/* postings */
+	uint32		first;			/* object of the first, which no chunk holds */
+	uint32		last;			/* object of the last */
+	uint32		room;			/* bytes left in the last chunk */
+	uint32		total;			/* bytes in all chunks */
+	GenieChunk *head;
+	GenieChunk *tail;
+} GenieBuildList;
+
+typedef struct GenieKeyEntry
+{
+	GenieKey	key;
+	uint32		hash;
+	uint32		list;
+	char		status;
+} GenieKeyEntry;
+
+/* Short keys (all integers) by one mix of their bytes, others by PostgreSQL's hash. */
+static inline uint32
+genie_key_hash(GenieKey key)
+{
+	if (key.len <= sizeof(uint64))
+	{
+		uint64		word = 0;
+
+		memcpy(&word, key.data, key.len);
+		word ^= word >> 33;
+		word *= UINT64CONST(0xff51afd7ed558ccd);
+		word ^= word >> 33;
+		word *= UINT64CONST(0xc4ceb9fe1a85ec53);
+		word ^= word >> 33;
+		return (uint32) word;
+	}
+	return hash_bytes(key.data, key.len);
+}
+
+#define SH_PREFIX genie_keys
+#define SH_ELEMENT_TYPE GenieKeyEntry
+#define SH_KEY_TYPE GenieKey
+#define SH_KEY key
+#define SH_HASH_KEY(tb, k) genie_key_hash(k)
+#define SH_EQUAL(tb, a, b) ((a).len == (b).len && memcmp((a).data, (b).data, (a).len) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(tb, a) (a)->hash
+#define SH_SCOPE static inline
+#define SH_DEFINE
+#define SH_DECLARE
+#include "lib/simplehash.h"
+
+typedef struct GeniePageRow
+{
+	uint64		tid;
+	uint32		first_list;		/* in page_lists */
+	uint32		n_lists;
+	int32		size;
+	bool		is_null;
+} GeniePageRow;
+
+struct GenieBuilder
+{
+	MemoryContext context;		/* everything below */
+	Size		limit;
+	Size		used;
+	genie_keys_hash *keys;
+	GenieBuildList *lists;
+	uint32		n_lists;
+	uint32		lists_capacity;
+	char	   *arena;
+	Size		arena_left;
+
+	uint64	   *tids;			/* bit 63: NULL */
+	uint16	   *sizes;
+	uint32		n_objects;
+	uint32		objects_capacity;
+	uint32		min_size;
+	uint32		max_size;
+	uint64		n_postings;
+
+	/* the heap page at hand */
+	bool		has_page;
+	BlockNumber block;
+	bool		page_sorted;
+	GeniePageRow *rows;
+	uint32		n_rows;
+	uint32		rows_capacity;
+	uint32	   *page_lists;
+	Size		n_page_lists;
+	Size		page_lists_capacity;
+};
+
+#define GENIE_TID_NULL (UINT64CONST(1) << 63)
+
+void
+genie_report_too_many_keywords(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("object has more than %d keywords", GENIE_OBJECT_KEYWORDS_MAX),
+			 errdetail("A match count must fit 16 bits."),
+			 errhint("Split the value, or index an expression that keeps fewer keywords.")));
+}
+
+/* Everything as in an empty builder. */
+static void
+genie_builder_start(GenieBuilder *builder)
+{
+	MemoryContext old = MemoryContextSwitchTo(builder->context);
+	Size		limit = builder->limit;
+	MemoryContext context = builder->context;
+
+	memset(builder, 0, sizeof(*builder));
+	builder->context = context;
+	builder->limit = limit;
+	builder->keys = genie_keys_create(context, 256, NULL);
+	builder->lists_capacity = 256;
+	builder->lists = palloc(builder->lists_capacity * sizeof(GenieBuildList));
+	builder->objects_capacity = 1024;
+	builder->tids = palloc(builder->objects_capacity * sizeof(uint64));
+	builder->sizes = palloc(builder->objects_capacity * sizeof(uint16));
+	builder->rows_capacity = MaxHeapTuplesPerPage;
+	builder->rows = palloc(builder->rows_capacity * sizeof(GeniePageRow));
+	builder->page_lists_capacity = 4096;
+	builder->page_lists = palloc(builder->page_lists_capacity * sizeof(uint32));
+	builder->min_size = GENIE_OBJECT_KEYWORDS_MAX;
+	MemoryContextSwitchTo(old);
+}
+
+GenieBuilder *
+genie_builder_begin(Size memory)
+{
+	GenieBuilder *builder = palloc0(sizeof(GenieBuilder));
+
+	builder->context = AllocSetContextCreate(CurrentMemoryContext, "genie builder",
+											 ALLOCSET_DEFAULT_SIZES);
+	builder->limit = memory;
+	genie_builder_start(builder);
+	return builder;
+}
+
+void
+genie_builder_end(GenieBuilder *builder)
+{
+	MemoryContextDelete(builder->context);
+	pfree(builder);
+}
+
+static void *
+genie_builder_alloc(GenieBuilder *builder, Size n, Size alignment)
+{
+	Size		pad = (alignment - (uintptr_t) builder->arena % alignment) % alignment;
+	char	   *result;
+
+	if (builder->arena == NULL || n + pad > builder->arena_left)
+	{
+		builder->arena = MemoryContextAlloc(builder->context, GENIE_ARENA_BLOCK);
+		builder->arena_left = GENIE_ARENA_BLOCK;
+		builder->used += GENIE_ARENA_BLOCK;
+		pad = 0;
+	}
+	result = builder->arena + pad;
+	builder->arena += n + pad;
+	builder->arena_left -= n + pad;
+	return result;
+}
+
+/* The number of the keyword's list; made if new. */
+static inline uint32
+genie_builder_list(GenieBuilder *builder, GenieKey key)
+{
+	bool		found;
+	uint32		hash = genie_key_hash(key);
+	GenieKeyEntry *entry = genie_keys_lookup_hash(builder->keys, key, hash);
+	GenieBuildList *list;
+	uint8	   *bytes;
+
+	if (likely(entry != NULL))
+		return entry->list;
+
+	bytes = genie_builder_alloc(builder, key.len, 1);
+	memcpy(bytes, key.data, key.len);
+	key.data = bytes;
+	entry = genie_keys_insert_hash(builder->keys, key, hash, &found);
+	entry->list = builder->n_lists;
+	if (builder->n_lists == builder->lists_capacity)
+	{
+		builder->lists_capacity *= 2;
+		builder->lists = repalloc_huge(builder->lists,
+									   (Size) builder->lists_capacity * sizeof(GenieBuildList));
+	}
+	list = &builder->lists[builder->n_lists++];
+	memset(list, 0, sizeof(*list));
+	list->key = key;
+	return entry->list;
+}
+
+/* Appends an object to a list; false if it is its last object already. */
+static inline bool
+genie_builder_append(GenieBuilder *builder, GenieBuildList *list, uint32 object)
+{
+	uint8		gap[GENIE_VARINT_MAX];
+	uint32		n;
+
+	if (list->n == 0)
+	{
+		list->first = list->last = object;
+		list->n = 1;
+		return true;
+	}
+	if (list->last == object)
+		return false;
+	if (object - list->last < 0x80)
+	{
+		gap[0] = (uint8) (object - list->last);
+		n = 1;
+	}
+	else
+		n = (uint32) genie_varint_put(gap, object - list->last);
+	if (n > list->room)
+	{
+		uint32		size = Min(Max(list->total, GENIE_CHUNK_MIN), GENIE_CHUNK_MAX);
+		GenieChunk *chunk = genie_builder_alloc(builder, offsetof(GenieChunk, bytes) + size,
+												sizeof(void *));
+
+		chunk->next = NULL;
+		chunk->used = 0;
+		if (list->tail == NULL)
+			list->head = chunk;
+		else
+			list->tail->next = chunk;
+		list->tail = chunk;
+		list->room = size;
+	}
+	for (uint32 i = 0; i < n; i++)
+		list->tail->bytes[list->tail->used++] = gap[i];
+	list->room -= n;
+	list->total += n;
+	list->last = object;
+	list->n++;
+	return true;
+}
+
+static int
+genie_row_cmp(const void *a, const void *b)
+{
+	uint64		x = ((const GeniePageRow *) a)->tid;
+	uint64		y = ((const GeniePageRow *) b)->tid;
+
+	return (x > y) - (x < y);
+}
+
+/* Gives the rows of the heap page at hand their object numbers. */
+static void
+genie_builder_flush_page(GenieBuilder *builder)
+{
+	if (!builder->page_sorted)
+		qsort(builder->rows, builder->n_rows, sizeof(GeniePageRow), genie_row_cmp);
+	if (builder->n_objects + builder->n_rows > builder->objects_capacity)
+	{
+		builder->objects_capacity = Max(builder->objects_capacity * 2,
+										builder->n_objects + builder->n_rows);
+		builder->tids = repalloc_huge(builder->tids,
+									  (Size) builder->objects_capacity * sizeof(uint64));
+		builder->sizes = repalloc_huge(builder->sizes,
+									   (Size) builder->objects_capacity * sizeof(uint16));
+	}
+	for (uint32 i = 0; i < builder->n_rows; i++)
+	{
+		const GeniePageRow *row = &builder->rows[i];
+		const uint32 *lists = builder->page_lists + row->first_list;
+		uint32		object = builder->n_objects;
+		uint32		n = 0;
+		uint32		size;
+
+		/* the same TID twice on a page: a pending row whose line pointer was taken again */
+		if (i + 1 < builder->n_rows && builder->rows[i + 1].tid == row->tid)
+			continue;
+		for (uint32 j = 0; j < row->n_lists; j++)
+			n += genie_builder_append(builder, &builder->lists[lists[j]], object);
+		if (n > GENIE_OBJECT_KEYWORDS_MAX)
+			genie_report_too_many_keywords();
+		size = row->size >= 0 ? (uint32) row->size : n;
+		builder->n_postings += n;
+		builder->tids[object] = row->tid | (row->is_null ? GENIE_TID_NULL : 0);
+		builder->sizes[object] = (uint16) size;
+		if (!row->is_null)
+		{
+			builder->min_size = Min(builder->min_size, size);
+			builder->max_size = Max(builder->max_size, size);
+		}
+		builder->n_objects++;
+	}
+	builder->n_rows = 0;
+	builder->n_page_lists = 0;
+}
+
+bool
+genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
+				  const uint8 *packed, uint32 n, int32 size)
+{
+	BlockNumber block = (BlockNumber) (tid >> 16);
+	GeniePageRow *row;
+	const uint8 *at = packed;
+
+	if (builder->has_page && block < builder->block)
+		return false;
+	if (!builder->has_page || block != builder->block)
+	{
+		if (builder->has_page)
+			genie_builder_flush_page(builder);
+		builder->has_page = true;
+		builder->block = block;
+		builder->page_sorted = true;
+	}
+	else if (builder->n_rows > 0 && builder->rows[builder->n_rows - 1].tid >= tid)
+		builder->page_sorted = false;
+
+	if (builder->n_rows == builder->rows_capacity)
+	{
+		builder->rows_capacity *= 2;
+		builder->rows = repalloc_huge(builder->rows, builder->rows_capacity * sizeof(GeniePageRow));
+	}
+	if (builder->n_page_lists + n > builder->page_lists_capacity)
+	{
+		builder->page_lists_capacity = Max(builder->page_lists_capacity * 2,
+										   builder->n_page_lists + n);
+		builder->page_lists = repalloc_huge(builder->page_lists,
+											builder->page_lists_capacity * sizeof(uint32));
+	}
+	row = &builder->rows[builder->n_rows++];
+	row->tid = tid;
+	row->is_null = is_null;
+	row->size = size;
+	row->first_list = (uint32) builder->n_page_lists;
+	row->n_lists = n;
+	for (uint32 i = 0; i < n; i++)
+		builder->page_lists[builder->n_page_lists++] =
+			genie_builder_list(builder, genie_packed_next(&at));
+	return true;
+}
+
+bool
+genie_builder_full(const GenieBuilder *builder)
+{
+	Size		used = builder->used +
+	(Size) builder->lists_capacity * sizeof(GenieBuildList) +
+	(Size) builder->keys->size * sizeof(GenieKeyEntry) +
+	(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16)) +
+	builder->page_lists_capacity * sizeof(uint32);
+
+	return used >= builder->limit;
+}
+
+uint64
+genie_builder_objects(const GenieBuilder *builder)
+{
+	return (uint64) builder->n_objects + builder->n_rows;
+}
+
+static int
+genie_list_key_cmp(const void *a, const void *b, void *arg)
+{
+	const GenieBuildList *lists = arg;
+
+	return genie_key_cmp(lists[*(const uint32 *) a].key, lists[*(const uint32 *) b].key);
+}
+
+static void
+genie_builder_emit(void *arg, const uint8 *bytes, size_t n)
+{
+	genie_segment_write(arg, GENIE_SECTION_POSTINGS, bytes, n);
+}
+
+/* Writes one keyword's list. */
+static void
+genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
+						 GenieSegmentWriter *writer)
+{
+	uint32		object = list->first;
+
+	genie_list_begin(encoder, genie_builder_emit, writer);
+	genie_list_add(encoder, object);
+	for (const GenieChunk *chunk = list->head; chunk != NULL; chunk = chunk->next)
+	{
+		const uint8 *at = chunk->bytes;
+		const uint8 *end = chunk->bytes + chunk->used;
+
+		while (at < end)
+		{
+			if (*at < 0x80)
+				object += *at++;
+			else
+			{
+				uint64		gap;
+
+				at += genie_varint_get(at, end, &gap);
+				object += (uint32) gap;
+			}
+			genie_list_add(encoder, object);
+		}
+	}
+	genie_list_end(encoder);
+}
+
+void
+genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRootHeader *header)
+{
+	GenieDictionaryWriter *dictionary;
+	GenieObjectWriter *objects;
+	GenieListEncoder *encoder;
+	uint32	   *order;
+
+	genie_builder_flush_page(builder);
+	memset(header, 0, sizeof(*header));
+	if (builder->min_size > builder->max_size)
+		builder->min_size = builder->max_size = 0;	/* no object but NULLs */
+
+	objects = genie_object_writer(writer, builder->min_size, builder->max_size);
+	for (uint32 i = 0; i < builder->n_objects; i++)
+		genie_object_add(objects, builder->tids[i] & ~GENIE_TID_NULL,
+						 (builder->tids[i] & GENIE_TID_NULL) != 0, builder->sizes[i]);
+	genie_object_finish(objects, header);
+
+	order = MemoryContextAllocHuge(CurrentMemoryContext, (Size) (builder->n_lists + 1) * sizeof(uint32));
+	for (uint32 i = 0; i < builder->n_lists; i++)
+		order[i] = i;
+	qsort_arg(order, builder->n_lists, sizeof(uint32), genie_list_key_cmp, builder->lists);
+
+	encoder = palloc(sizeof(GenieListEncoder));
+	dictionary = genie_dictionary_begin(writer);
+	for (uint32 i = 0; i < builder->n_lists; i++)
+	{
+		const GenieBuildList *list = &builder->lists[order[i]];
+		uint64		before = genie_segment_position(writer, GENIE_SECTION_POSTINGS);
+
+		if (list->n == 0)
+			continue;			/* its only row was replaced on its page */
+		genie_builder_write_list(list, encoder, writer);
+		genie_dictionary_add(dictionary, list->key, list->n,
+							 genie_segment_position(writer, GENIE_SECTION_POSTINGS) - before);
+		CHECK_FOR_INTERRUPTS();
+	}
+	header->n_keywords = genie_dictionary_finish(dictionary);
+	header->n_postings = builder->n_postings;
+	pfree(encoder);
+	pfree(order);
+
+	MemoryContextReset(builder->context);
+	genie_builder_start(builder);
+}

@@ -1,0 +1,18 @@
+/*
+ * genie_compat.h
+ *	  The one place that looks at PG_VERSION_NUM: what versions spell differently, named once.
+ */
+#ifndef GENIE_COMPAT_H
+#define GENIE_COMPAT_H
+
+#if PG_VERSION_NUM < 150000
+#error "genie needs PostgreSQL 15 or later"
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#define GENIE_SMGR_LOCATOR(smgr) ((smgr)->smgr_rlocator.locator)
+#else
+#define GENIE_SMGR_LOCATOR(smgr) ((smgr)->smgr_rnode.node)
+#endif
+
+#endif							/* GENIE_COMPAT_H */

@@ -1,0 +1,26 @@
+/*
+ * genie_fault.h
+ *	  Named points at which tests make the server fail (after TimescaleDB's debug points).
+ *
+ * GENIE_FAULT("merge-before-flip") does nothing unless the build defines GENIE_FAULTS and the
+ * setting genie.fault_point names the point; then genie.fault_action says what happens:
+ *	crash	the process kills itself by SIGKILL, as a power failure would
+ *	error	an ERROR, as a cancelled query or a full disk would
+ *	wait	takes and gives back the advisory lock GENIE_FAULT_LOCK, so that a test that
+ *			holds it stops the process here; it must hold no buffer lock
+ * A release build contains neither the points nor the settings.
+ */
+#ifndef GENIE_FAULT_H
+#define GENIE_FAULT_H
+
+#ifdef GENIE_FAULTS
+#define GENIE_FAULT_LOCK 714100
+extern char *genie_fault_point;
+extern char *genie_fault_action;
+extern void genie_fault_reached(const char *point);
+#define GENIE_FAULT(point) genie_fault_reached(point)
+#else
+#define GENIE_FAULT(point) ((void) 0)
+#endif
+
+#endif							/* GENIE_FAULT_H */

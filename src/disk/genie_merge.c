@@ -1,0 +1,425 @@
+/*
+ * genie_merge.c
+ *	  Merging segments: the objects by TID, the keywords by key, without the dead.
+ *
+ * Phase 1, objects.  All inputs' object tables are read in TID order side by side.  Each object
+ * that lives gets the next number of the output.  What happened to an input's objects is kept as
+ * *pieces*: from input object `first` on, output numbers count up from `to` (or the objects
+ * are dropped), until the next piece.  Inputs whose TID ranges do not interleave have one
+ * piece; at worst there is one for each object.
+ *
+ * Phase 2, keywords.  The inputs' dictionaries are read in key order side by side; a keyword's
+ * lists are decoded tile by tile, renumbered through the pieces (both ascend, so that is a walk)
+ * and merged into the encoder.  Everything is read and written sequentially.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "genie_codec.h"
+#include "genie_dictionary.h"
+#include "genie_merge.h"
+#include "genie_meta.h"
+#include "genie_object_table.h"
+#include "genie_tombstone.h"
+
+#define GENIE_DROPPED PG_UINT32_MAX
+
+typedef struct GeniePiece
+{
+	uint32		first;
+	uint32		to;				/* GENIE_DROPPED: dead or replaced */
+} GeniePiece;
+
+/* One input and where the merge stands in it. */
+typedef struct GenieMergeInput
+{
+	GenieSegment *segment;
+
+	/* phase 1 */
+	GenieObjectReader objects;
+	GenieSectionReader sizes_reader;
+	GenieSectionReader tombstones;
+	const GenieTileObjects *tile;
+	uint32		object;			/* the object at hand, from the segment's first */
+	uint32		run;			/* its run in the tile */
+	uint64		tid;
+	bool		at_end;
+	uint32	   *sizes;			/* of the tile */
+	uint64		dead[GENIE_TILE_WORDS];
+
+	GeniePiece *pieces;
+	Size		n_pieces;
+	Size		pieces_capacity;
+
+	/* phase 2 */
+	GenieDictionaryCursor dictionary;
+	GenieSectionReader postings;
+	uint8	   *list;
+	Size		list_capacity;
+	const uint8 *list_next;
+	const uint8 *list_end;
+	int64		list_tile;
+	Size		piece;
+	uint32		n_locals;
+	uint32		local;
+	uint32		base;
+	uint32		loose[GENIE_LOOSE_MAX];
+	bool		is_loose;
+	uint16		locals[GENIE_TILE_OBJECTS];
+} GenieMergeInput;
+
+static void
+genie_merge_corrupt(const GenieSegment *segment)
+{
+	if (segment->index == NULL)
+		elog(ERROR, "spilled segment is malformed");
+	genie_report_corrupt(segment->index, segment->entry.root, "malformed or foreign segment page");
+}
+
+/* ---- phase 1 ---- */
+
+/* Loads the tile of the input's object at hand. */
+static void
+genie_merge_load_tile(GenieMergeInput *input)
+{
+	uint32		tile = input->object >> GENIE_TILE_SHIFT;
+	uint32		first = tile << GENIE_TILE_SHIFT;
+
+	input->tile = genie_object_tile(&input->objects, tile);
+	if (input->tile == NULL ||
+		!genie_object_sizes(&input->sizes_reader, first, input->tile->n_objects, input->sizes))
+		genie_merge_corrupt(input->segment);
+	memset(input->dead, 0, sizeof(input->dead));
+	if (input->segment->index != NULL &&
+		!genie_tombstone_read(&input->tombstones, first, input->tile->n_objects, input->dead))
+		genie_merge_corrupt(input->segment);
+	input->run = 0;
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Sets tid for the object at hand, or at_end. */
+static void
+genie_merge_settle(GenieMergeInput *input)
+{
+	uint32		local = input->object & (GENIE_TILE_OBJECTS - 1);
+	const GenieTidRun *run;
+
+	if (input->object == input->segment->header.n_objects)
+	{
+		input->at_end = true;
+		return;
+	}
+	if (local == 0)
+		genie_merge_load_tile(input);
+	if (input->run + 1 < input->tile->n_runs && input->tile->runs[input->run + 1].start <= local)
+		input->run++;
+	run = &input->tile->runs[input->run];
+	input->tid = ((uint64) run->block << 16) | (run->offset + (local - run->start));
+}
+
+/* Records that the object at hand became output object `to`, and steps on. */
+static void
+genie_merge_step(GenieMergeInput *input, uint32 to)
+{
+	GeniePiece *last = input->pieces + input->n_pieces - 1;
+	bool		goes_on;
+
+	if (input->n_pieces == 0)
+		goes_on = false;
+	else if (last->to == GENIE_DROPPED || to == GENIE_DROPPED)
+		goes_on = last->to == to;
+	else
+		goes_on = last->to + (input->object - last->first) == to;
+	if (!goes_on)
+	{
+		if (input->n_pieces == input->pieces_capacity)
+		{
+			input->pieces_capacity = input->pieces_capacity == 0 ? 64 : input->pieces_capacity * 2;
+			if (input->pieces == NULL)
+				input->pieces = palloc(input->pieces_capacity * sizeof(GeniePiece));
+			else
+				input->pieces = repalloc_huge(input->pieces, input->pieces_capacity * sizeof(GeniePiece));
+		}
+		input->pieces[input->n_pieces].first = input->object;
+		input->pieces[input->n_pieces++].to = to;
+	}
+	input->object++;
+	genie_merge_settle(input);
+}
+
+static bool
+genie_merge_is_dead(const GenieMergeInput *input)
+{
+	uint32		local = input->object & (GENIE_TILE_OBJECTS - 1);
+
+	return (input->dead[local / 64] >> (local % 64)) & 1;
+}
+
+/* Steps over objects that are dead already; then the input is on a live one or at its end. */
+static void
+genie_merge_skip_dead(GenieMergeInput *input)
+{
+	while (!input->at_end && genie_merge_is_dead(input))
+		genie_merge_step(input, GENIE_DROPPED);
+}
+
+static void
+genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *writer,
+					GenieRootHeader *header)
+{
+	uint32		min_size = GENIE_OBJECT_KEYWORDS_MAX;
+	uint32		max_size = 0;
+	uint32		output = 0;
+	GenieObjectWriter *objects;
+
+	for (int i = 0; i < n_inputs; i++)
+	{
+		GenieMergeInput *input = &inputs[i];
+
+		if (input->segment->header.n_objects > input->segment->header.n_nulls)
+		{
+			min_size = Min(min_size, input->segment->header.min_size);
+			max_size = Max(max_size, input->segment->header.max_size);
+		}
+		genie_object_reader(&input->objects, input->segment, false);
+		genie_section_reader(&input->sizes_reader, input->segment, GENIE_SECTION_SIZES);
+		genie_section_reader(&input->tombstones, input->segment, GENIE_SECTION_TOMBSTONES);
+		input->sizes = palloc(sizeof(uint32) * GENIE_TILE_OBJECTS);
+		genie_merge_settle(input);
+		genie_merge_skip_dead(input);
+	}
+	objects = genie_object_writer(writer, Min(min_size, max_size), max_size);
+	for (;;)
+	{
+		GenieMergeInput *best = NULL;
+		uint32		local;
+
+		for (int i = 0; i < n_inputs; i++)
+		{
+			GenieMergeInput *input = &inputs[i];
+
+			if (input->at_end || (best != NULL && input->tid > best->tid))
+				continue;
+			if (best != NULL && input->tid == best->tid)
+			{
+				/* the same TID in an earlier input: replaced */
+				genie_merge_step(best, GENIE_DROPPED);
+				genie_merge_skip_dead(best);
+			}
+			best = input;
+		}
+		if (best == NULL)
+			break;
+		local = best->object & (GENIE_TILE_OBJECTS - 1);
+		genie_object_add(objects, best->tid, best->tile->runs[best->run].is_null, best->sizes[local]);
+		genie_merge_step(best, output++);
+		genie_merge_skip_dead(best);
+	}
+	genie_object_finish(objects, header);
+	for (int i = 0; i < n_inputs; i++)
+		pfree(inputs[i].sizes);
+}
+
+/* ---- phase 2 ---- */
+
+/* Reads the list of the keyword that the input's dictionary is on. */
+static void
+genie_merge_load_list(GenieMergeInput *input)
+{
+	GenieDictionaryCursor *cursor = &input->dictionary;
+
+	if (cursor->list_bytes > input->list_capacity)
+	{
+		if (input->list != NULL)
+			pfree(input->list);
+		input->list_capacity = Max(cursor->list_bytes, 2 * input->list_capacity);
+		input->list = MemoryContextAllocHuge(CurrentMemoryContext, input->list_capacity);
+	}
+	if (cursor->list_bytes < 2 ||
+		!genie_section_read(&input->postings, cursor->list_at, cursor->list_bytes, input->list))
+		genie_merge_corrupt(input->segment);
+	input->is_loose = input->list[0] == GENIE_LIST_LOOSE;
+	input->list_next = input->list + 1;
+	input->list_end = input->list + cursor->list_bytes;
+	input->list_tile = -1;
+	input->piece = 0;
+	input->n_locals = input->local = 0;
+	if (input->is_loose)
+	{
+		if (cursor->n_postings > GENIE_LOOSE_MAX ||
+			!genie_loose_decode(input->list_next, input->list_end - input->list_next,
+								cursor->n_postings, input->loose))
+			genie_merge_corrupt(input->segment);
+		input->n_locals = cursor->n_postings;
+		input->list_next = input->list_end;
+	}
+}
+
+/* Decodes the list's next tile; false at its end. */
+static bool
+genie_merge_next_tile(GenieMergeInput *input)
+{
+	GenieListRef ref;
+	uint32		tile;
+	size_t		header;
+
+	if (input->list_next == input->list_end)
+		return false;
+	if (!genie_tile_header(input->list_next, input->list_end, input->list_tile, &tile, &ref, &header) ||
+		ref.nbytes > (Size) (input->list_end - input->list_next) - header)
+		genie_merge_corrupt(input->segment);
+	ref.data = input->list_next + header;
+	if (!genie_list_decode(&ref, input->locals))
+		genie_merge_corrupt(input->segment);
+	input->list_next += header + ref.nbytes;
+	input->list_tile = tile;
+	input->base = tile << GENIE_TILE_SHIFT;
+	input->n_locals = ref.n;
+	input->local = 0;
+	return true;
+}
+
+/* The output number of the list's next posting that lives; GENIE_DROPPED at the end. */
+static uint32
+genie_merge_next_posting(GenieMergeInput *input)
+{
+	for (;;)
+	{
+		uint32		object;
+		const GeniePiece *piece;
+
+		if (input->local == input->n_locals && !genie_merge_next_tile(input))
+			return GENIE_DROPPED;
+		object = input->is_loose ? input->loose[input->local] :
+			input->base + input->locals[input->local];
+		input->local++;
+		if (object >= input->segment->header.n_objects)
+			genie_merge_corrupt(input->segment);
+		while (input->piece + 1 < input->n_pieces && input->pieces[input->piece + 1].first <= object)
+			input->piece++;
+		piece = &input->pieces[input->piece];
+		if (piece->to != GENIE_DROPPED)
+			return piece->to + (object - piece->first);
+	}
+}
+
+static void
+genie_merge_emit(void *arg, const uint8 *bytes, size_t n)
+{
+	genie_segment_write(arg, GENIE_SECTION_POSTINGS, bytes, n);
+}
+
+/* Merges the lists of one keyword; returns the number of postings written. */
+static uint32
+genie_merge_list(GenieMergeInput **same, int n_same, GenieListEncoder *encoder,
+				 GenieSegmentWriter *writer)
+{
+	uint32		n = 0;
+	uint32		heads[GENIE_SEGMENTS_MAX];
+
+	genie_list_begin(encoder, genie_merge_emit, writer);
+	for (int i = 0; i < n_same; i++)
+	{
+		genie_merge_load_list(same[i]);
+		heads[i] = genie_merge_next_posting(same[i]);
+	}
+	for (;;)
+	{
+		int			best = 0;
+
+		for (int i = 1; i < n_same; i++)
+			if (heads[i] < heads[best])
+				best = i;
+		if (heads[best] == GENIE_DROPPED)
+			break;
+		genie_list_add(encoder, heads[best]);
+		n++;
+		heads[best] = genie_merge_next_posting(same[best]);
+	}
+	genie_list_end(encoder);
+	return n;
+}
+
+static void
+genie_merge_keywords(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *writer,
+					 GenieRootHeader *header)
+{
+	GenieDictionaryWriter *dictionary = genie_dictionary_begin(writer);
+	GenieListEncoder *encoder = palloc(sizeof(GenieListEncoder));
+	GenieMergeInput *same[GENIE_SEGMENTS_MAX];
+
+	for (int i = 0; i < n_inputs; i++)
+	{
+		genie_dictionary_cursor(&inputs[i].dictionary, inputs[i].segment);
+		genie_section_reader(&inputs[i].postings, inputs[i].segment, GENIE_SECTION_POSTINGS);
+		if (!genie_dictionary_first(&inputs[i].dictionary))
+			genie_merge_corrupt(inputs[i].segment);
+	}
+	for (;;)
+	{
+		int			n_same = 0;
+		uint64		before = genie_segment_position(writer, GENIE_SECTION_POSTINGS);
+		uint32		n;
+
+		for (int i = 0; i < n_inputs; i++)
+		{
+			int			cmp;
+
+			if (!inputs[i].dictionary.valid)
+				continue;
+			cmp = n_same == 0 ? -1 : genie_key_cmp(inputs[i].dictionary.key, same[0]->dictionary.key);
+			if (cmp < 0)
+				n_same = 0;
+			if (cmp <= 0)
+				same[n_same++] = &inputs[i];
+		}
+		if (n_same == 0)
+			break;
+		n = genie_merge_list(same, n_same, encoder, writer);
+		if (n > 0)
+		{
+			genie_dictionary_add(dictionary, same[0]->dictionary.key, n,
+								 genie_segment_position(writer, GENIE_SECTION_POSTINGS) - before);
+			header->n_postings += n;
+		}
+		for (int i = 0; i < n_same; i++)
+			if (!genie_dictionary_next(&same[i]->dictionary))
+				genie_merge_corrupt(same[i]->segment);
+		CHECK_FOR_INTERRUPTS();
+	}
+	header->n_keywords = genie_dictionary_finish(dictionary);
+	pfree(encoder);
+}
+
+void
+genie_merge_write(GenieSegment **segments, int n_inputs, GenieSegmentWriter *writer,
+				  GenieRootHeader *header)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	GenieMergeInput *inputs;
+
+	Assert(n_inputs <= GENIE_SEGMENTS_MAX);
+	memset(header, 0, sizeof(*header));
+	inputs = MemoryContextAllocExtended(context, sizeof(GenieMergeInput) * n_inputs,
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (int i = 0; i < n_inputs; i++)
+		inputs[i].segment = segments[i];
+
+	/*
+	 * The writer's own memory (extents, pages) must outlive this context, so the inputs'
+	 * memory is what is switched to only by name: phases run in the caller's context.
+	 */
+	genie_merge_objects(inputs, n_inputs, writer, header);
+	genie_merge_keywords(inputs, n_inputs, writer, header);
+	for (int i = 0; i < n_inputs; i++)
+	{
+		if (inputs[i].pieces != NULL)
+			pfree(inputs[i].pieces);
+		if (inputs[i].list != NULL)
+			pfree(inputs[i].list);
+	}
+	MemoryContextDelete(context);
+}

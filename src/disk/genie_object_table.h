@@ -1,0 +1,89 @@
+/*
+ * genie_object_table.h
+ *	  A segment's objects: object number → heap TID and NULL flag, and the objects' sizes.
+ *
+ * Objects are numbered densely in TID order.  The section OBJECTS holds one blob a tile (65,536
+ * objects) and then a directory, uint64 offset of each blob and of their end.  A blob is a varint number of
+ * runs, then the runs: objects on consecutive line pointers of one heap page, all NULL or none.
+ *
+ *		varint	block - block of the run before (the tile's first run: block)
+ *		varint	offset, or, on the same block, offset - end of the run before
+ *		varint	(length - 1) << 1 | is NULL
+ *
+ * In a table without holes that is one run a heap page.  The section SIZES holds size - smallest of every object,
+ * bit-packed (width and smallest are the section's parameters): nothing where all are equal.  NULL objects have size 0 and do not
+ * count for the smallest; they are stored as the smallest.
+ */
+#ifndef GENIE_OBJECT_TABLE_H
+#define GENIE_OBJECT_TABLE_H
+
+#include "genie_segment.h"
+#include "storage/itemptr.h"
+
+/* TIDs as integers, in TID order */
+static inline uint64
+genie_tid_number(const ItemPointerData *tid)
+{
+	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
+		ItemPointerGetOffsetNumberNoCheck(tid);
+}
+
+static inline void
+genie_tid_from_number(uint64 number, ItemPointerData *tid)
+{
+	ItemPointerSet(tid, (BlockNumber) (number >> 16), (OffsetNumber) (number & 0xFFFF));
+}
+
+/* ---- writing, in TID order ---- */
+
+typedef struct GenieObjectWriter GenieObjectWriter;
+
+/*
+ * min_size and max_size must hold for every non-NULL object that will come (they may be wider than necessary).
+ */
+extern GenieObjectWriter *genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size);
+extern void genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size);
+
+/* Ends the sections OBJECTS, SIZES and TOMBSTONES; fills n_objects, n_nulls, min_size, max_size. */
+extern void genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header);
+
+/* ---- reading ---- */
+
+typedef struct GenieTidRun
+{
+	uint32		start;			/* first object of the run, from the tile's first */
+	BlockNumber block;
+	uint16		offset;
+	bool		is_null;
+} GenieTidRun;
+
+typedef struct GenieTileObjects
+{
+	uint32		n_objects;
+	uint32		n_runs;
+	GenieTidRun runs[FLEXIBLE_ARRAY_MEMBER];
+} GenieTileObjects;
+
+typedef struct GenieObjectReader
+{
+	GenieSectionReader reader;
+	uint32		n_tiles;
+	GenieTileObjects **tiles;	/* those decoded so far, if kept */
+	bool		keep;
+} GenieObjectReader;
+
+extern uint32 genie_object_tiles(const GenieSegment *segment);
+
+/* keep: decoded tiles stay in the current memory context; else each call's result replaces the last */
+extern void genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep);
+
+/* The runs of a tile; NULL: stale. */
+extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint32 tile);
+
+/* the TID number of an object of the tile */
+extern uint64 genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
+
+/* Sizes of n objects from first on.  False: stale. */
+extern bool genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes);
+
+#endif							/* GENIE_OBJECT_TABLE_H */

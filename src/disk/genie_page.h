@@ -1,0 +1,194 @@
+/*
+ * genie_page.h
+ *	  The page formats of a genie index.
+ *
+ * Every page:
+ *
+ *		0         24                    pd_lower       pd_upper = 8176      8192
+ *		+---------+---------------------+--------------+---------------------+
+ *		| header  | payload             | hole         | GeniePageOpaque, 16 |
+ *		+---------+---------------------+--------------+---------------------+
+ *
+ * pd_lower ends the payload exactly: Generic WAL zeroes the hole of logged relations.
+ *
+ * Block 0 is the metapage.  The others are
+ *
+ *	PENDING	a page of the pending list: a GeniePendingHeader, then rows (genie_pending.h).
+ *			`next` links the list.
+ *	ROOT	the root of a segment: GenieRootHeader, section entries, extents, as one byte
+ *			stream that goes on in the `next` page where it does not fit.
+ *	DATA	a page of one section of a segment; the section's bytes, GENIE_PAGE_PAYLOAD of
+ *			them on every page but the last.
+ *	RETIRED	entries of what was replaced and waits for older snapshots to end
+ *			(genie_space.h).  `next` links the list.
+ *	FREE	owned by nobody.  So is a page of zeroes (the relation was extended and the
+ *			server crashed).
+ *
+ * Stamps.  Whoever takes a page writes a stamp from the metapage's counter on it: a segment
+ * writes its own stamp on each of its pages, each pending page gets one of its own, a page
+ * that is freed gets a new one.  Stamps are never used again.  So a reader that followed a
+ * pointer can tell that the page has meanwhile been given to somebody else: a segment page
+ * must carry the segment's stamp, a pending page one below the counter that the reader saw
+ * with the list's head.
+ *
+ * History of GENIE_VERSION: 1, the first.
+ */
+#ifndef GENIE_PAGE_H
+#define GENIE_PAGE_H
+
+#include "access/transam.h"
+#include "storage/block.h"
+#include "storage/bufpage.h"
+#include "storage/itemptr.h"
+
+#define GENIE_MAGIC			0x47454E49	/* "GENI" */
+#define GENIE_VERSION		1
+#define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
+#define GENIE_META_BLOCK	0
+
+typedef enum GeniePageKind
+{
+	GENIE_PAGE_META = 1,
+	GENIE_PAGE_PENDING = 2,
+	GENIE_PAGE_ROOT = 3,
+	GENIE_PAGE_DATA = 4,
+	GENIE_PAGE_RETIRED = 5,
+	GENIE_PAGE_FREE = 6
+} GeniePageKind;
+
+typedef struct GeniePageOpaqueData
+{
+	uint64		stamp;
+	BlockNumber next;			/* InvalidBlockNumber: none */
+	uint8		kind;			/* GeniePageKind */
+	uint8		detail;			/* DATA: GenieSectionKind; PENDING: GENIE_PENDING_SEALED */
+	uint16		page_id;
+} GeniePageOpaqueData;
+
+typedef GeniePageOpaqueData *GeniePageOpaque;
+
+StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueData)),
+				 "special area must be aligned");
+
+/* bytes of payload on a page */
+#define GENIE_PAGE_PAYLOAD \
+	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - sizeof(GeniePageOpaqueData))
+
+#define GeniePageGetOpaque(page) ((GeniePageOpaque) PageGetSpecialPointer(page))
+#define GeniePageGetPayload(page) ((char *) PageGetContents(page))
+#define GeniePageGetUsed(page) \
+	((uint32) (((PageHeader) (page))->pd_lower - MAXALIGN(SizeOfPageHeaderData)))
+#define GeniePageSetUsed(page, used) \
+	(((PageHeader) (page))->pd_lower = MAXALIGN(SizeOfPageHeaderData) + (used))
+
+/* ---- metapage ---- */
+
+#define GENIE_SEGMENTS_MAX	96
+
+/* One live segment, as the metapage lists it. */
+typedef struct GenieSegmentEntry
+{
+	uint64		stamp;
+	uint64		n_postings;
+	BlockNumber root;
+	uint32		n_pages;		/* root and data pages */
+	uint32		n_objects;		/* NULLs and dead ones too */
+	uint32		n_nulls;
+	uint32		n_dead;			/* tombstones; written by ambulkdelete alone */
+	uint32		n_keywords;
+	uint16		min_size;		/* keywords an object, over non-NULL objects */
+	uint16		max_size;
+	uint32		reserved;
+} GenieSegmentEntry;
+
+/*
+ * The metapage.  All fields are written under the exclusive lock of its buffer; a reader copies
+ * the whole under the shared lock and so sees one moment.
+ *
+ *	segment_version		raised by every flip (merge, compaction): the segment list changed
+ *	tombstone_version	raised by ambulkdelete after its bitmaps are written and before it returns
+ *	next_stamp			the next stamp that nobody has
+ *	pending_*			head, tail and pages of the pending list; appending to the tail page
+ *						changes nothing here
+ */
+typedef struct GenieMetaData
+{
+	uint32		magic;
+	uint16		version;
+	uint16		flags;
+	uint64		build_id;
+	uint64		segment_version;
+	uint64		tombstone_version;
+	uint64		next_stamp;
+	BlockNumber pending_head;
+	BlockNumber pending_tail;
+	uint32		pending_pages;
+	BlockNumber retired_head;
+	uint32		n_segments;
+	uint32		reserved[7];
+	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
+} GenieMetaData;
+
+StaticAssertDecl(sizeof(GenieMetaData) <= GENIE_PAGE_PAYLOAD, "metapage must fit a page");
+
+/* ---- segment root ---- */
+
+typedef enum GenieSectionKind
+{
+	GENIE_SECTION_OBJECTS = 1,	/* TID runs by tile (genie_object_table.h) */
+	GENIE_SECTION_SIZES = 2,	/* keywords per object, bit-packed */
+	GENIE_SECTION_DICTIONARY = 3,	/* sorted keywords (genie_dictionary.h) */
+	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
+	GENIE_SECTION_TOMBSTONES = 5	/* one bit an object; the only mutable section */
+} GenieSectionKind;
+
+#define GENIE_SECTIONS 5		/* those that this version knows */
+
+/* a segment that lacks support for a required section must be refused, an optional one is skipped */
+#define GENIE_SECTION_REQUIRED	0x01
+
+typedef struct GenieSectionEntry
+{
+	uint16		kind;			/* GenieSectionKind */
+	uint8		codec;			/* of that kind; 1 in this version */
+	uint8		flags;
+	uint32		n_extents;
+	uint64		length;			/* bytes */
+	uint32		parameter;		/* SIZES: bits an object; DICTIONARY: leaf pages */
+	uint32		parameter2;		/* SIZES: the smallest size */
+} GenieSectionEntry;
+
+/* a run of consecutive blocks */
+typedef struct GenieExtent
+{
+	BlockNumber start;
+	uint32		n_blocks;
+} GenieExtent;
+
+typedef struct GenieRootHeader
+{
+	uint64		n_postings;
+	uint32		n_objects;
+	uint32		n_nulls;
+	uint32		n_keywords;
+	uint32		n_sections;
+	uint32		n_extents;		/* of all sections together */
+	uint16		min_size;
+	uint16		max_size;
+} GenieRootHeader;
+
+#define GENIE_SECTION_CODEC_1 1
+
+extern void genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 stamp);
+
+/* Is this a page of ours of that kind? */
+static inline bool
+genie_page_is(Page page, GeniePageKind kind)
+{
+	return !PageIsNew(page) &&
+		PageGetSpecialSize(page) == sizeof(GeniePageOpaqueData) &&
+		GeniePageGetOpaque(page)->page_id == GENIE_PAGE_ID &&
+		GeniePageGetOpaque(page)->kind == kind;
+}
+
+#endif							/* GENIE_PAGE_H */

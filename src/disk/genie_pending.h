@@ -1,0 +1,87 @@
+/*
+ * genie_pending.h
+ *	  The pending list: rows that aminsert wrote and no merge has taken yet.
+ *
+ * A list of pages, appended to at its tail, consumed by merges from its head.  A page holds fragments of rows:
+ *
+ *		GeniePendingFragment { tid 6, flags 1, pad 1, keywords 2, size 2, bytes 2 }, then the packed keywords
+ *
+ * A row that fits a page is one fragment.  A longer one is several on consecutive pages of its
+ * own (MORE on all but the last): they are written as a list of their own, sealed, and linked to the tail in one
+ * record, so a reader meets all of them or none.
+ *
+ * Page states: open (only the tail may be), sealed (GENIE_PENDING_SEALED in the special area: nothing is
+ * ever appended; a merge seals the tail before it reads).  The check is made under the page's exclusive lock: an insert that
+ * finds its tail sealed, linked or given to somebody else starts over.
+ *
+ * Locks: metapage before page, tail before a new page.  An append to an open tail locks that page alone.
+ */
+#ifndef GENIE_PENDING_H
+#define GENIE_PENDING_H
+
+#include "genie_keyword.h"
+#include "genie_page.h"
+#include "storage/itemptr.h"
+#include "utils/rel.h"
+
+#define GENIE_PENDING_SEALED	0x01	/* page detail */
+
+#define GENIE_FRAGMENT_NULL		0x01
+#define GENIE_FRAGMENT_DEAD		0x02	/* set by ambulkdelete */
+#define GENIE_FRAGMENT_MORE		0x04	/* the row goes on in the next fragment */
+
+typedef struct GeniePendingFragment
+{
+	ItemPointerData tid;
+	uint8		flags;
+	uint8		pad;
+	uint16		n;
+	uint16		size;
+	uint16		nbytes;
+} GeniePendingFragment;
+
+/*
+ * Appends a row: n packed keywords (a valid packed set of nbytes), its size.  *n_pages gets the list's length
+ * where this call added a page, else 0.
+ */
+extern void genie_pending_append(Relation index, const ItemPointerData *tid, bool is_null,
+								 const uint8 *packed, uint32 n, Size nbytes, uint32 size,
+								 uint32 *n_pages);
+
+/*
+ * Walks the list from the metapage copy's head to its tail.  Each call of genie_pending_next_page copies the next page.
+ */
+typedef struct GeniePendingScan
+{
+	Relation	index;
+	BlockNumber next;
+	BlockNumber last;			/* stop after this one */
+	BlockNumber block;			/* the page in hand */
+	uint64		below;			/* stamps must be */
+	bool		stale;
+	PGAlignedBlock page;
+	uint32		at;
+	uint32		used;
+} GeniePendingScan;
+
+extern void genie_pending_scan(GeniePendingScan *scan, Relation index, const GenieMetaData *meta);
+
+/* False at the end, or if stale (scan->stale: start again from the metapage). */
+extern bool genie_pending_next_page(GeniePendingScan *scan);
+
+/*
+ * The next fragment of the page in hand; false at its end.  *packed points into the page.
+ * ERRCODE_INDEX_CORRUPTED for a malformed one.
+ */
+extern bool genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragment,
+										const uint8 **packed);
+
+/* Seals the tail, so that the list up to it stays as it is.  Returns a copy of the metapage at that moment. */
+extern GenieMetaData *genie_pending_seal(Relation index);
+
+/* The callback's answer true marks all fragments of the row dead.  Returns by counters. */
+typedef bool (*GenieDeadCallback) (ItemPointer tid, void *state);
+extern void genie_pending_delete(Relation index, const GenieMetaData *meta, GenieDeadCallback callback,
+								 void *state, uint64 *n_removed, uint64 *n_left);
+
+#endif							/* GENIE_PENDING_H */

@@ -1,0 +1,297 @@
+/*
+ * genie_segment.c
+ *	  Segments as sets of sections: opening one and reading its bytes.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "genie_meta.h"
+#include "genie_segment.h"
+
+/* Reads the root's byte stream through its chain of pages. */
+typedef struct GenieRootReader
+{
+	GenieSegment *segment;
+	BlockNumber next;
+	PGAlignedBlock page;
+	uint32		used;
+	uint32		at;
+	uint32		pages_capacity;
+} GenieRootReader;
+
+/* Copies the next page of the chain.  False: stale. */
+static bool
+genie_root_next_page(GenieRootReader *root)
+{
+	GenieSegment *segment = root->segment;
+	Buffer		buffer;
+	Page		page;
+
+	if (root->next == InvalidBlockNumber ||
+		root->next >= RelationGetNumberOfBlocks(segment->index))
+	{
+		segment->stale = true;
+		return false;
+	}
+	buffer = ReadBuffer(segment->index, root->next);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	if (!genie_page_is(page, GENIE_PAGE_ROOT) ||
+		GeniePageGetOpaque(page)->stamp != segment->entry.stamp)
+	{
+		UnlockReleaseBuffer(buffer);
+		segment->stale = true;
+		return false;
+	}
+	memcpy(root->page.data, page, BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+
+	if (segment->n_root_pages == root->pages_capacity)
+	{
+		root->pages_capacity *= 2;
+		segment->root_pages = repalloc(segment->root_pages,
+									   root->pages_capacity * sizeof(GenieExtent));
+	}
+	segment->root_pages[segment->n_root_pages].start = root->next;
+	segment->root_pages[segment->n_root_pages++].n_blocks = 1;
+	root->used = GeniePageGetUsed((Page) root->page.data);
+	root->at = 0;
+	root->next = GeniePageGetOpaque((Page) root->page.data)->next;
+	CHECK_FOR_INTERRUPTS();
+	return true;
+}
+
+static bool
+genie_root_read(GenieRootReader *root, void *out, Size n)
+{
+	char	   *to = out;
+
+	while (n > 0)
+	{
+		Size		part;
+
+		if (root->at == root->used && !genie_root_next_page(root))
+			return false;
+		part = Min(n, root->used - root->at);
+		memcpy(to, GeniePageGetPayload((Page) root->page.data) + root->at, part);
+		root->at += part;
+		to += part;
+		n -= part;
+	}
+	return true;
+}
+
+/* Takes one section entry into the segment, or refuses or skips it. */
+static GenieSection *
+genie_segment_take_section(GenieSegment *segment, const GenieSectionEntry *entry,
+						   GenieSection *skipped)
+{
+	GenieSection *section = skipped;
+
+	if (entry->kind >= 1 && entry->kind <= GENIE_SECTIONS &&
+		entry->codec == GENIE_SECTION_CODEC_1)
+		section = &segment->sections[entry->kind];
+	else if (entry->flags & GENIE_SECTION_REQUIRED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" has a section of kind %u, codec %u, that this genie cannot read",
+						RelationGetRelationName(segment->index), entry->kind, entry->codec),
+				 errhint("Please REINDEX it.")));
+	section->entry = *entry;
+	section->spill = NULL;
+	return section;
+}
+
+GenieSegment *
+genie_segment_open(Relation index, const GenieSegmentEntry *entry)
+{
+	GenieSegment *segment = palloc0(sizeof(GenieSegment));
+	GenieRootReader *root = palloc0(sizeof(GenieRootReader));
+	GenieSection skipped;
+	GenieSectionEntry *entries;
+
+	segment->index = index;
+	segment->entry = *entry;
+	root->segment = segment;
+	root->next = entry->root;
+	root->pages_capacity = 4;
+	segment->root_pages = palloc(root->pages_capacity * sizeof(GenieExtent));
+
+	if (!genie_root_read(root, &segment->header, sizeof(GenieRootHeader)))
+		return NULL;
+	if (segment->header.n_sections > 64 || segment->header.n_extents > MaxBlockNumber)
+		genie_report_corrupt(index, entry->root, "bad section count");
+	entries = palloc(sizeof(GenieSectionEntry) * (segment->header.n_sections + 1));
+	if (!genie_root_read(root, entries, sizeof(GenieSectionEntry) * segment->header.n_sections))
+		return NULL;
+
+	for (uint32 i = 0; i < segment->header.n_sections; i++)
+	{
+		GenieSection *section = genie_segment_take_section(segment, &entries[i], &skipped);
+		Size		bytes = sizeof(GenieExtent) * (Size) entries[i].n_extents;
+
+		if (entries[i].n_extents > segment->header.n_extents)
+			genie_report_corrupt(index, entry->root, "bad extent count");
+		section->extents = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
+		if (!genie_root_read(root, section->extents, bytes))
+			return NULL;
+	}
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+		if (segment->sections[kind].entry.kind == 0)
+			genie_report_corrupt(index, entry->root, "a section is missing");
+	pfree(entries);
+	pfree(root);
+	return segment;
+}
+
+BlockNumber
+genie_segment_block(const GenieSegment *segment, GenieSectionKind kind, uint32 page)
+{
+	const GenieSection *section = &segment->sections[kind];
+	uint32		rest = page;
+
+	for (uint32 i = 0; i < section->entry.n_extents; i++)
+	{
+		if (rest < section->extents[i].n_blocks)
+			return section->extents[i].start + rest;
+		rest -= section->extents[i].n_blocks;
+	}
+	genie_report_corrupt(segment->index, segment->entry.root, "read past the end of a section");
+}
+
+void
+genie_section_reader(GenieSectionReader *reader, GenieSegment *segment, GenieSectionKind kind)
+{
+	reader->segment = segment;
+	reader->kind = kind;
+	reader->cached = -1;
+	reader->used = 0;
+}
+
+/* Reads a page of a spilled section. */
+static void
+genie_section_read_spill(GenieSectionReader *reader, uint32 page)
+{
+	const GenieSection *section = &reader->segment->sections[reader->kind];
+	uint64		at = (uint64) page * GENIE_PAGE_PAYLOAD;
+	Size		n = Min((uint64) GENIE_PAGE_PAYLOAD, section->entry.length - at);
+	Size		segment_size = 1024 * 1024 * 1024;
+
+	if (BufFileSeek(section->spill, at / segment_size, at % segment_size, SEEK_SET) != 0 ||
+		BufFileRead(section->spill, reader->data.bytes, n) != n)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read a temporary file of an index build: %m")));
+	reader->used = n;
+}
+
+/*
+ * Copies bytes [from, from + n) of a page of the index under its shared lock.  Returns the page's used bytes, or -1 if
+ * the page is not the segment's any more.
+ */
+static int64
+genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, Size n, char *out)
+{
+	GenieSegment *segment = reader->segment;
+	BlockNumber block = genie_segment_block(segment, reader->kind, page_number);
+	Buffer		buffer;
+	Page		page;
+	int64		used = -1;
+
+	buffer = ReadBuffer(segment->index, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	if (genie_page_is(page, GENIE_PAGE_DATA) &&
+		GeniePageGetOpaque(page)->stamp == segment->entry.stamp &&
+		GeniePageGetOpaque(page)->detail == reader->kind)
+	{
+		used = GeniePageGetUsed(page);
+		if (used <= GENIE_PAGE_PAYLOAD && from + n <= GENIE_PAGE_PAYLOAD)
+			memcpy(out, GeniePageGetPayload(page) + from, Min(n, (Size) used - Min(from, used)));
+	}
+	else
+		segment->stale = true;
+	UnlockReleaseBuffer(buffer);
+	if (used > (int64) GENIE_PAGE_PAYLOAD)
+		genie_report_corrupt(segment->index, block, "bad page length");
+	return used;
+}
+
+const char *
+genie_section_page(GenieSectionReader *reader, uint32 page)
+{
+	GenieSegment *segment = reader->segment;
+
+	if (reader->cached == page)
+		return reader->data.bytes;
+	if ((uint64) page * GENIE_PAGE_PAYLOAD >= segment->sections[reader->kind].entry.length)
+	{
+		if (segment->index == NULL)
+			elog(ERROR, "read past the end of a spilled section");
+		genie_report_corrupt(segment->index, segment->entry.root, "read past the end of a section");
+	}
+	reader->cached = -1;
+	if (segment->sections[reader->kind].spill != NULL)
+		genie_section_read_spill(reader, page);
+	else
+	{
+		int64		used = genie_section_copy(reader, page, 0, GENIE_PAGE_PAYLOAD,
+											  reader->data.bytes);
+
+		if (used < 0)
+			return NULL;
+		reader->used = (uint32) used;
+	}
+	reader->cached = page;
+	return reader->data.bytes;
+}
+
+bool
+genie_section_read(GenieSectionReader *reader, uint64 position, Size n, void *out)
+{
+	char	   *to = out;
+
+	while (n > 0)
+	{
+		uint32		page = (uint32) (position / GENIE_PAGE_PAYLOAD);
+		uint32		from = (uint32) (position % GENIE_PAGE_PAYLOAD);
+		Size		part = Min(n, GENIE_PAGE_PAYLOAD - from);
+		bool		whole = part == GENIE_PAGE_PAYLOAD && reader->cached != page &&
+			reader->segment->index != NULL;
+		uint32		used;
+
+		if (whole)
+		{
+			int64		copied = genie_section_copy(reader, page, 0, part, to);
+
+			if (copied < 0)
+				return false;
+			used = (uint32) copied;
+		}
+		else
+		{
+			const char *data = genie_section_page(reader, page);
+
+			if (data == NULL)
+				return false;
+			used = reader->used;
+			if (from + part <= used)
+				memcpy(to, data + from, part);
+		}
+		if (from + part > used)
+		{
+			if (reader->segment->index == NULL)
+				elog(ERROR, "read past the end of a spilled page");
+			genie_report_corrupt(reader->segment->index,
+								 genie_segment_block(reader->segment, reader->kind, page),
+								 "page is shorter than its section says");
+		}
+		position += part;
+		to += part;
+		n -= part;
+	}
+	return true;
+}

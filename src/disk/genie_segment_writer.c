@@ -1,0 +1,285 @@
+/*
+ * genie_segment_writer.c
+ *	  Writing a segment: each section is a stream of bytes that becomes pages.
+ *
+ * Sections are written interleaved (a keyword's postings before its dictionary entry), so each
+ * keeps the page it is filling in memory and takes runs of consecutive blocks, 1, 2, 4 … 64 at a time, so that its
+ * extents stay few and reads sequential.  What is left of the last run goes back to the free space map.
+ *
+ * Until the flip nothing of this is reachable: an error or a crash leaves pages that the next
+ * VACUUM takes back.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "genie_fault.h"
+#include "genie_meta.h"
+#include "genie_segment.h"
+#include "genie_space.h"
+#include "genie_wal.h"
+
+typedef struct GenieSectionWriter
+{
+	uint64		full_pages;		/* written */
+	uint32		used;			/* bytes in page */
+	char	   *page;			/* the page being filled, GENIE_PAGE_PAYLOAD bytes */
+	BufFile    *spill;
+	GenieExtent *extents;
+	uint32		n_extents;
+	uint32		extents_capacity;
+	GenieRun	run;
+	uint32		parameter;
+	uint32		parameter2;
+} GenieSectionWriter;
+
+struct GenieSegmentWriter
+{
+	Relation	index;
+	bool		build;
+	bool		spill;
+	uint64		stamp;
+	uint32		n_pages;
+	GenieSectionWriter sections[GENIE_SECTIONS + 1];
+};
+
+GenieSegmentWriter *
+genie_segment_begin(Relation index, bool build, bool spill)
+{
+	GenieSegmentWriter *writer = palloc0(sizeof(GenieSegmentWriter));
+
+	writer->index = index;
+	writer->build = build;
+	writer->spill = spill;
+	if (!spill)
+		writer->stamp = genie_meta_new_stamp(index, build);
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+	{
+		writer->sections[kind].page = palloc(GENIE_PAGE_PAYLOAD);
+		if (spill)
+			writer->sections[kind].spill = BufFileCreateTemp(false);
+	}
+	return writer;
+}
+
+/* Appends a block to the section's extents. */
+static void
+genie_section_add_block(GenieSectionWriter *section, BlockNumber block)
+{
+	GenieExtent *last = section->extents + section->n_extents - 1;
+
+	if (section->n_extents > 0 && last->start + last->n_blocks == block)
+	{
+		last->n_blocks++;
+		return;
+	}
+	if (section->n_extents == section->extents_capacity)
+	{
+		section->extents_capacity = section->extents_capacity == 0 ? 8 : section->extents_capacity * 2;
+		if (section->extents == NULL)
+			section->extents = palloc(section->extents_capacity * sizeof(GenieExtent));
+		else
+			section->extents = repalloc_huge(section->extents,
+											 (Size) section->extents_capacity * sizeof(GenieExtent));
+	}
+	section->extents[section->n_extents].start = block;
+	section->extents[section->n_extents++].n_blocks = 1;
+}
+
+/* Writes the section's page, full or not. */
+static void
+genie_section_flush(GenieSegmentWriter *writer, GenieSectionKind kind)
+{
+	GenieSectionWriter *section = &writer->sections[kind];
+
+	if (writer->spill)
+		BufFileWrite(section->spill, section->page, GENIE_PAGE_PAYLOAD);
+	else
+	{
+		Buffer		buffer = genie_space_take(writer->index, &section->run);
+		GenieWal	wal;
+		Page		page;
+
+		genie_section_add_block(section, BufferGetBlockNumber(buffer));
+		genie_wal_begin(&wal, writer->index, writer->build);
+		page = genie_wal_register(&wal, buffer, true);
+		genie_page_init(page, GENIE_PAGE_DATA, kind, writer->stamp);
+		memcpy(GeniePageGetPayload(page), section->page, section->used);
+		GeniePageSetUsed(page, section->used);
+		genie_wal_commit_release(&wal);
+		writer->n_pages++;
+		GENIE_FAULT("segment-page");
+	}
+	section->full_pages++;
+	section->used = 0;
+	CHECK_FOR_INTERRUPTS();
+}
+
+void
+genie_segment_write(GenieSegmentWriter *writer, GenieSectionKind kind, const void *bytes, Size n)
+{
+	GenieSectionWriter *section = &writer->sections[kind];
+	const char *from = bytes;
+
+	while (n > 0)
+	{
+		Size		part = Min(n, GENIE_PAGE_PAYLOAD - section->used);
+
+		memcpy(section->page + section->used, from, part);
+		section->used += part;
+		from += part;
+		n -= part;
+		if (section->used == GENIE_PAGE_PAYLOAD)
+			genie_section_flush(writer, kind);
+	}
+}
+
+void
+genie_segment_next_page(GenieSegmentWriter *writer, GenieSectionKind kind)
+{
+	if (writer->sections[kind].used > 0)
+		genie_section_flush(writer, kind);
+}
+
+uint64
+genie_segment_position(const GenieSegmentWriter *writer, GenieSectionKind kind)
+{
+	const GenieSectionWriter *section = &writer->sections[kind];
+
+	return section->full_pages * GENIE_PAGE_PAYLOAD + section->used;
+}
+
+void
+genie_segment_parameters(GenieSegmentWriter *writer, GenieSectionKind kind, uint32 parameter,
+						 uint32 parameter2)
+{
+	writer->sections[kind].parameter = parameter;
+	writer->sections[kind].parameter2 = parameter2;
+}
+
+/* The section's entry; its last page is written. */
+static GenieSectionEntry
+genie_section_finish(GenieSegmentWriter *writer, GenieSectionKind kind)
+{
+	GenieSectionWriter *section = &writer->sections[kind];
+	GenieSectionEntry entry = {0};
+
+	entry.length = genie_segment_position(writer, kind);
+	genie_segment_next_page(writer, kind);
+	if (!writer->spill)
+		genie_space_give_back(writer->index, &section->run);
+	entry.kind = kind;
+	entry.codec = GENIE_SECTION_CODEC_1;
+	entry.flags = GENIE_SECTION_REQUIRED;
+	entry.n_extents = section->n_extents;
+	entry.parameter = section->parameter;
+	entry.parameter2 = section->parameter2;
+	return entry;
+}
+
+/* Writes the root's bytes as a chain of pages, the last first, and returns its first block. */
+static BlockNumber
+genie_root_write(GenieSegmentWriter *writer, const char *bytes, Size n)
+{
+	Size		n_pages = (n + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD;
+	BlockNumber next = InvalidBlockNumber;
+
+	for (Size i = n_pages; i-- > 0;)
+	{
+		Buffer		buffer = genie_space_take(writer->index, NULL);
+		Size		from = i * GENIE_PAGE_PAYLOAD;
+		Size		part = Min(n - from, GENIE_PAGE_PAYLOAD);
+		GenieWal	wal;
+		Page		page;
+
+		genie_wal_begin(&wal, writer->index, writer->build);
+		page = genie_wal_register(&wal, buffer, true);
+		genie_page_init(page, GENIE_PAGE_ROOT, 0, writer->stamp);
+		GeniePageGetOpaque(page)->next = next;
+		memcpy(GeniePageGetPayload(page), bytes + from, part);
+		GeniePageSetUsed(page, part);
+		next = BufferGetBlockNumber(buffer);
+		genie_wal_commit_release(&wal);
+		writer->n_pages++;
+	}
+	return next;
+}
+
+GenieSegmentEntry
+genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *counts)
+{
+	GenieSectionEntry entries[GENIE_SECTIONS];
+	GenieRootHeader header = *counts;
+	GenieSegmentEntry entry = {0};
+	Size		n;
+	char	   *bytes;
+	char	   *to;
+
+	Assert(!writer->spill);
+	header.n_sections = GENIE_SECTIONS;
+	header.n_extents = 0;
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+	{
+		entries[kind - 1] = genie_section_finish(writer, kind);
+		header.n_extents += entries[kind - 1].n_extents;
+	}
+	n = sizeof(header) + sizeof(entries) + (Size) header.n_extents * sizeof(GenieExtent);
+	to = bytes = MemoryContextAllocHuge(CurrentMemoryContext, n);
+	memcpy(to, &header, sizeof(header));
+	to += sizeof(header);
+	memcpy(to, entries, sizeof(entries));
+	to += sizeof(entries);
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+	{
+		Size		part = writer->sections[kind].n_extents * sizeof(GenieExtent);
+
+		if (part > 0)
+			memcpy(to, writer->sections[kind].extents, part);
+		to += part;
+	}
+	GENIE_FAULT("segment-before-root");
+	entry.root = genie_root_write(writer, bytes, n);
+	pfree(bytes);
+
+	entry.stamp = writer->stamp;
+	entry.n_postings = header.n_postings;
+	entry.n_pages = writer->n_pages;
+	entry.n_objects = header.n_objects;
+	entry.n_nulls = header.n_nulls;
+	entry.n_keywords = header.n_keywords;
+	entry.min_size = header.min_size;
+	entry.max_size = header.max_size;
+	return entry;
+}
+
+GenieSegment *
+genie_segment_finish_spilled(GenieSegmentWriter *writer, const GenieRootHeader *header)
+{
+	GenieSegment *segment = palloc0(sizeof(GenieSegment));
+
+	Assert(writer->spill);
+	segment->header = *header;
+	segment->entry.n_postings = header->n_postings;
+	segment->entry.n_objects = header->n_objects;
+	segment->entry.n_nulls = header->n_nulls;
+	segment->entry.n_keywords = header->n_keywords;
+	segment->entry.min_size = header->min_size;
+	segment->entry.max_size = header->max_size;
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+	{
+		segment->sections[kind].entry = genie_section_finish(writer, kind);
+		segment->sections[kind].spill = writer->sections[kind].spill;
+		pfree(writer->sections[kind].page);
+	}
+	pfree(writer);
+	return segment;
+}
+
+void
+genie_segment_close_spilled(GenieSegment *segment)
+{
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+		BufFileClose(segment->sections[kind].spill);
+}

@@ -1,0 +1,488 @@
+/*
+ * genie_space.c
+ *	  Pages: taking, retiring, reclaiming them (the life of a page is drawn in genie_space.h).
+ *
+ * Why a taken page cannot be taken twice: whoever takes one verifies under its exclusive lock that it is
+ * FREE or all zeroes, and initialises it before unlocking.  So the free space map may be wrong
+ * (it is not logged): a block it names wrongly is skipped.
+ *
+ * Why a survey cannot free a page that an insert just took: such a page has a stamp that is not
+ * below the metapage's counter as the survey saw it.  Pages of an unfinished merge or of a long row that
+ * is not linked yet have older stamps: their makers hold the merge lock.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "storage/procarray.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "genie_fault.h"
+#include "genie_meta.h"
+#include "genie_segment.h"
+#include "genie_space.h"
+#include "genie_wal.h"
+
+void
+genie_merge_lock(Relation index, LOCKMODE mode)
+{
+	LockPage(index, GENIE_META_BLOCK, mode);
+}
+
+bool
+genie_merge_lock_conditional(Relation index)
+{
+	return ConditionalLockPage(index, GENIE_META_BLOCK, ExclusiveLock);
+}
+
+void
+genie_merge_unlock(Relation index, LOCKMODE mode)
+{
+	UnlockPage(index, GENIE_META_BLOCK, mode);
+}
+
+/* Extends the relation by the run's next size. */
+static void
+genie_space_extend(Relation index, GenieRun *run)
+{
+	bool		lock = !RELATION_IS_LOCAL(index);
+
+	run->want = run->want == 0 ? 1 : Min(run->want * 2, GENIE_RUN_MAX);
+	if (lock)
+		LockRelationForExtension(index, ExclusiveLock);
+	for (uint32 i = 0; i < run->want; i++)
+	{
+		Buffer		buffer = ReadBuffer(index, P_NEW);
+
+		if (i == 0)
+			run->start = BufferGetBlockNumber(buffer);
+		ReleaseBuffer(buffer);
+	}
+	if (lock)
+		UnlockRelationForExtension(index, ExclusiveLock);
+	run->left = run->want;
+}
+
+Buffer
+genie_space_take(Relation index, GenieRun *run)
+{
+	GenieRun	single = {0};
+
+	for (;;)
+	{
+		bool		from_map = false;
+		BlockNumber block = InvalidBlockNumber;
+		Buffer		buffer;
+		Page		page;
+
+		CHECK_FOR_INTERRUPTS();
+		if (run == NULL || run->left == 0)
+		{
+			block = GetFreeIndexPage(index);
+			from_map = block != InvalidBlockNumber;
+		}
+		if (!from_map)
+		{
+			GenieRun   *from = run == NULL ? &single : run;
+
+			if (from->left == 0)
+				genie_space_extend(index, from);
+			block = from->start++;
+			from->left--;
+		}
+		if (block == GENIE_META_BLOCK)
+			continue;
+		buffer = ReadBuffer(index, block);
+		if (!from_map)
+			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		else if (!ConditionalLockBuffer(buffer))
+		{
+			/* somebody uses it: so it is not free */
+			ReleaseBuffer(buffer);
+			continue;
+		}
+		page = BufferGetPage(buffer);
+		if (PageIsNew(page) || genie_page_is(page, GENIE_PAGE_FREE))
+			return buffer;
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+void
+genie_space_give_back(Relation index, GenieRun *run)
+{
+	while (run->left > 0)
+	{
+		RecordFreeIndexPage(index, run->start++);
+		run->left--;
+	}
+}
+
+void
+genie_space_free_block(Relation index, BlockNumber block, uint64 stamp)
+{
+	Buffer		buffer = ReadBuffer(index, block);
+	GenieWal	wal;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	genie_wal_begin(&wal, index, false);
+	genie_page_init(genie_wal_register(&wal, buffer, true), GENIE_PAGE_FREE, 0, stamp);
+	genie_wal_commit_release(&wal);
+	RecordFreeIndexPage(index, block);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Frees a retired segment: data pages first, the root's pages last and from behind. */
+static void
+genie_space_free_segment(Relation index, const GenieRetiredEntry *retired, uint64 stamp)
+{
+	GenieSegmentEntry entry = {0};
+	GenieSegment *segment;
+
+	entry.stamp = retired->stamp;
+	entry.root = retired->head;
+	segment = genie_segment_open(index, &entry);
+	if (segment == NULL)
+		return;					/* a crash came between freeing the root and removing the entry */
+
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+	{
+		const GenieSection *section = &segment->sections[kind];
+
+		for (uint32 i = 0; i < section->entry.n_extents; i++)
+			for (uint32 j = 0; j < section->extents[i].n_blocks; j++)
+			{
+				BlockNumber block = section->extents[i].start + j;
+				Buffer		buffer = ReadBuffer(index, block);
+				bool		ours;
+
+				LockBuffer(buffer, BUFFER_LOCK_SHARE);
+				ours = genie_page_is(BufferGetPage(buffer), GENIE_PAGE_DATA) &&
+					GeniePageGetOpaque(BufferGetPage(buffer))->stamp == retired->stamp;
+				UnlockReleaseBuffer(buffer);
+				if (ours)		/* else freed before the crash, and perhaps taken again */
+					genie_space_free_block(index, block, stamp);
+			}
+	}
+	GENIE_FAULT("reclaim-before-root");
+	for (uint32 i = segment->n_root_pages; i-- > 0;)
+		genie_space_free_block(index, segment->root_pages[i].start, stamp);
+}
+
+/*
+ * The pages of a pending list from head on, at most n, as long as they are pending pages with stamps
+ * below the limit.  palloc'd; *found of them.
+ */
+static BlockNumber *
+genie_space_list_pages(Relation index, BlockNumber head, uint32 n, uint64 below, uint32 *found)
+{
+	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
+	BlockNumber *blocks;
+	BlockNumber block = head;
+
+	n = Min(n, n_blocks);
+	blocks = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(BlockNumber) * ((Size) n + 1));
+	*found = 0;
+	while (block < n_blocks && *found < n)
+	{
+		Buffer		buffer = ReadBuffer(index, block);
+		Page		page = BufferGetPage(buffer);
+		BlockNumber next = InvalidBlockNumber;
+		bool		ours;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		ours = genie_page_is(page, GENIE_PAGE_PENDING) && GeniePageGetOpaque(page)->stamp < below;
+		if (ours)
+			next = GeniePageGetOpaque(page)->next;
+		UnlockReleaseBuffer(buffer);
+		if (!ours)
+			break;
+		blocks[(*found)++] = block;
+		block = next;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return blocks;
+}
+
+static void
+genie_space_free_retired(Relation index, const GenieRetiredEntry *retired, uint64 stamp)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie reclaim",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	if (retired->kind == GENIE_RETIRED_SEGMENT)
+		genie_space_free_segment(index, retired, stamp);
+	else
+	{
+		uint32		n;
+		BlockNumber *blocks = genie_space_list_pages(index, retired->head, retired->n_pages,
+													 retired->stamp, &n);
+
+		/* from behind, so that a crash leaves a list that can be walked again */
+		while (n > 0)
+			genie_space_free_block(index, blocks[--n], stamp);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Removes from a page of retired entries those whose slot is true in gone. */
+static void
+genie_space_remove_entries(Relation index, BlockNumber block, const bool *gone)
+{
+	Buffer		buffer = ReadBuffer(index, block);
+	GenieWal	wal;
+	Page		page;
+	GenieRetiredEntry *entries;
+	uint32		n;
+	uint32		kept = 0;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	genie_wal_begin(&wal, index, false);
+	page = genie_wal_register(&wal, buffer, false);
+	entries = (GenieRetiredEntry *) GeniePageGetPayload(page);
+	n = GeniePageGetUsed(page) / sizeof(GenieRetiredEntry);
+	for (uint32 i = 0; i < n; i++)
+		if (!gone[i])
+			entries[kept++] = entries[i];
+	GeniePageSetUsed(page, kept * sizeof(GenieRetiredEntry));
+	genie_wal_commit_release(&wal);
+}
+
+/* The last page of retired entries is empty: cuts it off the list and frees it. */
+static void
+genie_space_drop_retired_page(Relation index, BlockNumber before, BlockNumber block, uint64 stamp)
+{
+	Buffer		meta_buffer = genie_meta_lock(index);
+	GenieWal	wal;
+
+	genie_wal_begin(&wal, index, false);
+	if (before == InvalidBlockNumber)
+	{
+		GenieMetaData *meta = genie_meta_of(genie_wal_register(&wal, meta_buffer, false));
+
+		meta->retired_head = InvalidBlockNumber;
+		genie_wal_commit_release(&wal);
+	}
+	else
+	{
+		Buffer		buffer = ReadBuffer(index, before);
+
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		GeniePageGetOpaque(genie_wal_register(&wal, buffer, false))->next = InvalidBlockNumber;
+		genie_wal_commit_release(&wal);
+		UnlockReleaseBuffer(meta_buffer);
+	}
+	genie_space_free_block(index, block, stamp);
+}
+
+void
+genie_space_reclaim(Relation index)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	BlockNumber block = meta->retired_head;
+	BlockNumber before = InvalidBlockNumber;
+	uint64		stamp = 0;
+
+	while (block != InvalidBlockNumber)
+	{
+		Buffer		buffer = ReadBuffer(index, block);
+		PGAlignedBlock copy;
+		GenieRetiredEntry *entries;
+		BlockNumber next;
+		uint32		n;
+		uint32		n_gone = 0;
+		bool		gone[GENIE_RETIRED_PER_PAGE] = {false};
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+		UnlockReleaseBuffer(buffer);
+		if (!genie_page_is((Page) copy.data, GENIE_PAGE_RETIRED))
+			genie_report_corrupt(index, block, "not a page of retired entries");
+		next = GeniePageGetOpaque((Page) copy.data)->next;
+		entries = (GenieRetiredEntry *) GeniePageGetPayload((Page) copy.data);
+		n = GeniePageGetUsed((Page) copy.data) / sizeof(GenieRetiredEntry);
+
+		for (uint32 i = 0; i < n; i++)
+		{
+			if (!GlobalVisCheckRemovableFullXid(NULL, entries[i].xid))
+				continue;
+			if (stamp == 0)
+				stamp = genie_meta_new_stamp(index, false);
+			genie_space_free_retired(index, &entries[i], stamp);
+			GENIE_FAULT("reclaim-before-entry");
+			gone[i] = true;
+			n_gone++;
+		}
+		if (n_gone > 0)
+			genie_space_remove_entries(index, block, gone);
+		if (n_gone == n && next == InvalidBlockNumber && stamp != 0)
+			genie_space_drop_retired_page(index, before, block, stamp);
+		else
+			before = block;
+		block = next;
+	}
+	pfree(meta);
+}
+
+/*
+ * Marks a block; a second owner is damage.  Live pages are marked first: a block of a retired list that
+ * has another owner was freed before a crash that left the entry, and taken again.
+ */
+static void
+genie_space_mark(uint8 *reachable, BlockNumber n_blocks, BlockNumber block, uint8 kind)
+{
+	if (block >= n_blocks)
+		return;
+	if (reachable[block] == 0)
+		reachable[block] = kind;
+	else if ((kind & GENIE_REACHABLE_RETIRED) == 0)
+		reachable[block] = GENIE_REACHABLE_TWICE;
+}
+
+/* Marks a segment's pages.  False: stale. */
+static bool
+genie_space_mark_segment(Relation index, const GenieSegmentEntry *entry, uint8 *reachable,
+						 BlockNumber n_blocks, uint8 retired)
+{
+	GenieSegment *segment = genie_segment_open(index, entry);
+
+	if (segment == NULL)
+		return false;
+	for (uint32 i = 0; i < segment->n_root_pages; i++)
+		genie_space_mark(reachable, n_blocks, segment->root_pages[i].start, GENIE_PAGE_ROOT | retired);
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+		for (uint32 i = 0; i < segment->sections[kind].entry.n_extents; i++)
+		{
+			const GenieExtent *extent = &segment->sections[kind].extents[i];
+
+			for (uint32 j = 0; j < extent->n_blocks; j++)
+				genie_space_mark(reachable, n_blocks, extent->start + j, GENIE_PAGE_DATA | retired);
+		}
+	return true;
+}
+
+static void
+genie_space_mark_pending(Relation index, BlockNumber head, uint32 n, uint64 below,
+						 uint8 *reachable, BlockNumber n_blocks, uint8 retired)
+{
+	uint32		found;
+	BlockNumber *blocks = genie_space_list_pages(index, head, n, below, &found);
+
+	for (uint32 i = 0; i < found; i++)
+		genie_space_mark(reachable, n_blocks, blocks[i], GENIE_PAGE_PENDING | retired);
+	pfree(blocks);
+}
+
+/* Marks the pages of retired entries and what the entries hold. */
+static bool
+genie_space_mark_retired(Relation index, BlockNumber head, uint8 *reachable, BlockNumber n_blocks)
+{
+	while (head != InvalidBlockNumber && head < n_blocks)
+	{
+		Buffer		buffer = ReadBuffer(index, head);
+		PGAlignedBlock copy;
+		GenieRetiredEntry *entries;
+		uint32		n;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+		UnlockReleaseBuffer(buffer);
+		if (!genie_page_is((Page) copy.data, GENIE_PAGE_RETIRED) || reachable[head] != 0)
+			return false;
+		genie_space_mark(reachable, n_blocks, head, GENIE_PAGE_RETIRED);
+		entries = (GenieRetiredEntry *) GeniePageGetPayload((Page) copy.data);
+		n = GeniePageGetUsed((Page) copy.data) / sizeof(GenieRetiredEntry);
+		for (uint32 i = 0; i < n; i++)
+		{
+			GenieSegmentEntry entry = {0};
+
+			entry.stamp = entries[i].stamp;
+			entry.root = entries[i].head;
+			if (entries[i].kind == GENIE_RETIRED_PENDING)
+				genie_space_mark_pending(index, entries[i].head, entries[i].n_pages,
+										 entries[i].stamp, reachable, n_blocks,
+										 GENIE_REACHABLE_RETIRED);
+			else
+				(void) genie_space_mark_segment(index, &entry, reachable, n_blocks,
+												GENIE_REACHABLE_RETIRED);
+		}
+		head = GeniePageGetOpaque((Page) copy.data)->next;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return true;
+}
+
+uint8 *
+genie_space_reachable(Relation index, const GenieMetaData *meta, BlockNumber n_blocks)
+{
+	uint8	   *reachable = MemoryContextAllocExtended(CurrentMemoryContext, (Size) n_blocks + 1,
+													   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie reachable",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		ok = true;
+
+	genie_space_mark(reachable, n_blocks, GENIE_META_BLOCK, GENIE_PAGE_META);
+	for (uint32 i = 0; ok && i < meta->n_segments; i++)
+		ok = genie_space_mark_segment(index, &meta->segments[i], reachable, n_blocks, 0);
+	if (ok)
+		genie_space_mark_pending(index, meta->pending_head, meta->pending_pages, meta->next_stamp,
+								 reachable, n_blocks, 0);
+	if (ok)
+		ok = genie_space_mark_retired(index, meta->retired_head, reachable, n_blocks);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok ? reachable : NULL;
+}
+
+void
+genie_space_survey(Relation index, const GenieMetaData *meta, const uint8 *reachable,
+				   BlockNumber n_blocks, bool collect, BlockNumber *n_lost, BlockNumber *n_free)
+{
+	uint64		stamp = 0;
+
+	*n_lost = *n_free = 0;
+	for (BlockNumber block = 0; block < n_blocks; block++)
+	{
+		Buffer		buffer;
+		Page		page;
+		bool		is_new;
+		bool		is_free;
+		bool		is_newer;
+
+		if (reachable[block] != 0)
+			continue;
+		buffer = ReadBuffer(index, block);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		page = BufferGetPage(buffer);
+		is_new = PageIsNew(page);
+		is_free = genie_page_is(page, GENIE_PAGE_FREE);
+		is_newer = !is_new && PageGetSpecialSize(page) == sizeof(GeniePageOpaqueData) &&
+			GeniePageGetOpaque(page)->stamp >= meta->next_stamp;
+		UnlockReleaseBuffer(buffer);
+
+		if (is_new || is_free)
+		{
+			(*n_free)++;
+			if (collect)
+				RecordFreeIndexPage(index, block);
+		}
+		else if (!is_newer)
+		{
+			(*n_lost)++;
+			if (collect)
+			{
+				if (stamp == 0)
+					stamp = genie_meta_new_stamp(index, false);
+				genie_space_free_block(index, block, stamp);
+			}
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}

@@ -1,0 +1,103 @@
+/*
+ * genie_space.h
+ *	  Pages: taking them, retiring them, getting them back.
+ *
+ * The life of a page:
+ *
+ *	(extension, zeroes) ──take──► PENDING, ROOT, DATA, RETIRED ──retire──► (unchanged, but
+ *	        ▲                            no longer reachable from the metapage, listed on a RETIRED page)
+ *	        │                                                                │
+ *	        └────────── take ◄── FREE, in the free space map ◄──reclaim──────┘
+ *
+ * retire	is part of the flip's record (genie_meta.c): an entry (what, head block, stamp,
+ *			next transaction id at that moment).  The pages stay as they are: a scan that read
+ *			the old metapage goes on reading them.
+ * reclaim	under the merge lock, once no snapshot is older than the entry's transaction id:
+ *			pages are stamped FREE (data pages first, roots and list heads last, so that a
+ *			crash in the middle leaves an entry that can be walked again), then the entry is
+ *			removed.  A scan on a standby may still be reading: it finds the foreign stamp
+ *			and starts again.
+ * lost		pages that a crash left reachable from nowhere are found by VACUUM, which marks
+ *			everything reachable and frees the rest.
+ *
+ * The merge lock (LockPage on block 0, a heavyweight lock: waiting for it can be interrupted, an
+ * error releases it) excludes merges, compaction, ambulkdelete and reclaim from each other;
+ * inserts and scans never take it.  Holding it in share mode keeps the segment list as it is.
+ */
+#ifndef GENIE_SPACE_H
+#define GENIE_SPACE_H
+
+#include "genie_page.h"
+#include "storage/buf.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
+typedef enum GenieRetiredKind
+{
+	GENIE_RETIRED_SEGMENT = 1,
+	GENIE_RETIRED_PENDING = 2
+} GenieRetiredKind;
+
+typedef struct GenieRetiredEntry
+{
+	uint64		stamp;			/* SEGMENT: the segment's; PENDING: pages' stamps are all below it */
+	FullTransactionId xid;		/* reclaim when no snapshot can be older */
+	BlockNumber head;			/* root, or first page of the list */
+	uint32		n_pages;		/* PENDING: how many pages of the list */
+	uint32		kind;			/* GenieRetiredKind */
+	uint32		reserved;
+} GenieRetiredEntry;
+
+#define GENIE_RETIRED_PER_PAGE (GENIE_PAGE_PAYLOAD / sizeof(GenieRetiredEntry))
+
+extern void genie_merge_lock(Relation index, LOCKMODE mode);
+extern bool genie_merge_lock_conditional(Relation index);
+extern void genie_merge_unlock(Relation index, LOCKMODE mode);
+
+/*
+ * Consecutive blocks that the relation was extended by and that nobody has initialised yet.
+ * Start with all zeroes.  want doubles up to GENIE_RUN_MAX.
+ */
+#define GENIE_RUN_MAX 64		/* blocks: 512 kB */
+
+typedef struct GenieRun
+{
+	BlockNumber start;
+	uint32		left;
+	uint32		want;
+} GenieRun;
+
+/*
+ * A page that nobody owns, exclusively locked and pinned; the caller must genie_page_init it
+ * before it unlocks.  From the run, else from the free space map, else by extension: by one
+ * page, or, where run is not NULL, by a new run.
+ */
+extern Buffer genie_space_take(Relation index, GenieRun *run);
+
+/* Puts what is left of a run into the free space map. */
+extern void genie_space_give_back(Relation index, GenieRun *run);
+
+/* Frees what retired entries hold and no snapshot needs.  Under the merge lock. */
+extern void genie_space_reclaim(Relation index);
+
+/* Stamps one page FREE and puts it into the free space map. */
+extern void genie_space_free_block(Relation index, BlockNumber block, uint64 stamp);
+
+/*
+ * What each block belongs to, as far as it is reachable from meta: GeniePageKind, 0 = not reachable;
+ * 64 is added where it waits on a list of retired entries.  palloc'd, n_blocks bytes.  Under the merge lock in
+ * any mode, or on a standby under none: NULL where the index changed meanwhile.
+ */
+#define GENIE_REACHABLE_RETIRED 64
+#define GENIE_REACHABLE_TWICE 255	/* has two owners */
+extern uint8 *genie_space_reachable(Relation index, const GenieMetaData *meta, BlockNumber n_blocks);
+
+/*
+ * Counts pages that are neither reachable nor free, and free ones; if collect, frees the former and
+ * records all in the free space map (then under the exclusive merge lock).
+ */
+extern void genie_space_survey(Relation index, const GenieMetaData *meta, const uint8 *reachable,
+							   BlockNumber n_blocks, bool collect,
+							   BlockNumber *n_lost, BlockNumber *n_free);
+
+#endif							/* GENIE_SPACE_H */

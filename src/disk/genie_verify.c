@@ -1,0 +1,616 @@
+/*
+ * genie_verify.c
+ *	  Verifying an index, page by page and segment by segment.
+ *
+ * Invariants (each has a message):
+ *	pages		1 every page is a metapage (block 0), a page of a kind we know with the lengths it may have, or
+ *				  all zeroes; 2 it is reachable from one place at most, and its kind is what that place
+ *				  expects; 3 its stamp is the owner's; pages that nothing reaches are free ones or were left by a
+ *				  crash (genie_index_info counts those, they are no violation)
+ *	segment		4 the object table decodes, TIDs ascend, its counts are the root's and the metapage's;
+ *				5 keywords ascend strictly and are well-formed; 6 lists lie one behind the other and end
+ *				  where their section ends; 7 each list decodes to as many ascending objects as the
+ *				  dictionary says, all of them in the segment and not NULL; 8 an object's size is within the
+ *				  root's bounds; the number of its postings is its size (unless sizes are the operator
+ *				  class's own, which no class of this version has); 9 tombstones: their number is the metapage's
+ *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows decode, keywords
+ *				  ascend; the rows of a page fill it
+ *	all			12 no TID is live in two places
+ *
+ * Damage must be reported, not stop the walk.  What the reading functions raise for it (genie_report_corrupt,
+ * a failed checksum) is caught in an internal subtransaction, which releases what the error left, and becomes a finding;
+ * every other error goes on.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "genie_codec.h"
+#include "genie_dictionary.h"
+#include "genie_meta.h"
+#include "genie_object_table.h"
+#include "genie_pending.h"
+#include "genie_space.h"
+#include "genie_tombstone.h"
+#include "genie_verify.h"
+
+typedef struct GenieVerify
+{
+	Relation	index;
+	GenieMetaData *meta;
+	BlockNumber n_blocks;
+	GenieViolation report;
+	void	   *arg;
+
+	/* the page walk */
+	uint8	   *reachable;
+	BlockNumber block;
+
+	/* the segment in hand */
+	GenieSegment *segment;
+	const GenieSegmentEntry *entry;
+	uint64	   *nulls;
+	uint16	   *counts;			/* postings of each object */
+
+	/* pending rows' TIDs, for the last invariant */
+	uint64	   *tids;
+	Size		n_tids;
+	Size		tids_capacity;
+} GenieVerify;
+
+typedef void (*GenieVerifyStep) (GenieVerify *verify);
+
+static void
+genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...) pg_attribute_printf(3, 4);
+
+static void
+genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...)
+{
+	char		text[256];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	verify->report(verify->arg, block, text);
+}
+
+/* Runs a step; what it raises for damage becomes a finding at `block` or where the message says. */
+static void
+genie_verify_guard(GenieVerify *verify, GenieVerifyStep step, BlockNumber block)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		step(verify);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		const char *at;
+		unsigned int found;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
+			error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
+			error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
+			ReThrowError(error);
+		at = strstr(error->message, " at block ");
+		if (at != NULL && sscanf(at, " at block %u", &found) == 1)
+			block = found;
+		genie_verify_say(verify, block, "%s", error->message);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+}
+
+/* ---- pages ---- */
+
+/* Invariants 1 and 2 for one page. */
+static void
+genie_verify_page(GenieVerify *verify, BlockNumber block, Page page)
+{
+	uint8		expected = verify->reachable[block];
+	GeniePageOpaque opaque = GeniePageGetOpaque(page);
+
+	if (expected == GENIE_REACHABLE_TWICE)
+		genie_verify_say(verify, block, "page belongs to two owners");
+	if (PageIsNew(page))
+	{
+		if (expected != 0 && (expected & GENIE_REACHABLE_RETIRED) == 0)
+			genie_verify_say(verify, block, "page is in use but all zeroes");
+		return;
+	}
+	if (PageGetSpecialSize(page) != sizeof(GeniePageOpaqueData) ||
+		opaque->page_id != GENIE_PAGE_ID ||
+		opaque->kind < GENIE_PAGE_META || opaque->kind > GENIE_PAGE_FREE)
+	{
+		genie_verify_say(verify, block, "not a genie page");
+		return;
+	}
+	if (GeniePageGetUsed(page) > GENIE_PAGE_PAYLOAD)
+		genie_verify_say(verify, block, "bad page length");
+	if (expected == 0 || expected == GENIE_REACHABLE_TWICE || (expected & GENIE_REACHABLE_RETIRED))
+		return;
+	if (opaque->kind != expected)
+		genie_verify_say(verify, block, "page of kind %u where kind %u is expected",
+						 opaque->kind, expected);
+}
+
+static void
+genie_verify_pages(GenieVerify *verify)
+{
+	while (verify->block < verify->n_blocks)
+	{
+		BlockNumber block = verify->block++;
+		Buffer		buffer = ReadBuffer(verify->index, block);
+		PGAlignedBlock copy;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+		UnlockReleaseBuffer(buffer);
+		genie_verify_page(verify, block, (Page) copy.data);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+genie_verify_reach(GenieVerify *verify)
+{
+	verify->reachable = genie_space_reachable(verify->index, verify->meta, verify->n_blocks);
+	if (verify->reachable == NULL)
+		genie_report_corrupt(verify->index, GENIE_META_BLOCK,
+							 "a segment or the list of retired pages cannot be followed");
+}
+
+/* ---- segments ---- */
+
+static void
+genie_verify_stale(GenieVerify *verify)
+{
+	genie_report_corrupt(verify->index, verify->entry->root, "a page of the segment belongs to somebody else");
+}
+
+/* Invariants 4 and 9; notes the NULL objects. */
+static void
+genie_verify_objects(GenieVerify *verify)
+{
+	GenieSegment *segment = verify->segment;
+	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
+	GenieSectionReader *tombstones = palloc(sizeof(GenieSectionReader));
+	uint64	   *dead = palloc(GENIE_TILE_WORDS * sizeof(uint64));
+	uint64		last = 0;
+	uint32		n_nulls = 0;
+	uint64		n_dead = 0;
+
+	genie_object_reader(objects, segment, false);
+	genie_section_reader(tombstones, segment, GENIE_SECTION_TOMBSTONES);
+	for (uint32 t = 0; t < genie_object_tiles(segment); t++)
+	{
+		const GenieTileObjects *tile = genie_object_tile(objects, t);
+
+		memset(dead, 0, GENIE_TILE_WORDS * sizeof(uint64));
+		if (tile == NULL ||
+			!genie_tombstone_read(tombstones, t << GENIE_TILE_SHIFT, tile->n_objects, dead))
+			genie_verify_stale(verify);
+		for (uint32 i = 0; i < GENIE_TILE_WORDS; i++)
+			n_dead += pg_popcount64(dead[i]);
+		for (uint32 i = 0; i < tile->n_objects; i++)
+		{
+			bool		is_null;
+			uint64		tid = genie_object_tid(tile, i, &is_null);
+			uint32		object = (t << GENIE_TILE_SHIFT) + i;
+
+			if (tid <= last)
+				genie_verify_say(verify, verify->entry->root, "TIDs do not ascend at object %u", object);
+			last = tid;
+			if (is_null)
+			{
+				n_nulls++;
+				verify->nulls[object / 64] |= UINT64CONST(1) << (object % 64);
+			}
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (n_nulls != segment->header.n_nulls || n_nulls != verify->entry->n_nulls ||
+		segment->header.n_objects != verify->entry->n_objects)
+		genie_verify_say(verify, verify->entry->root, "object counts differ from the root's or the metapage's");
+
+	/* a VACUUM that was interrupted has set bits that are not counted yet */
+	if (n_dead < verify->entry->n_dead)
+		genie_verify_say(verify, verify->entry->root,
+						 "%llu tombstones, but the metapage counts %u",
+						 (unsigned long long) n_dead, verify->entry->n_dead);
+}
+
+/* Counts one posting; invariant 7's second half. */
+static void
+genie_verify_posting(GenieVerify *verify, uint64 object)
+{
+	if (object >= verify->segment->header.n_objects)
+		genie_report_corrupt(verify->index, verify->entry->root, "a posting leaves the segment");
+	if ((verify->nulls[object / 64] >> (object % 64)) & 1)
+		genie_verify_say(verify, verify->entry->root, "NULL object %llu has a keyword",
+						 (unsigned long long) object);
+	verify->counts[object]++;
+}
+
+/* Invariant 7 for the list of the keyword that the cursor is on. */
+static void
+genie_verify_list(GenieVerify *verify, const GenieDictionaryCursor *cursor, const uint8 *list)
+{
+	const uint8 *at = list + 1;
+	const uint8 *end = list + cursor->list_bytes;
+	uint16	   *locals;
+	int64		last_tile = -1;
+	uint64		n = 0;
+
+	if (list[0] == GENIE_LIST_LOOSE)
+	{
+		uint32		objects[GENIE_LOOSE_MAX];
+
+		if (cursor->n_postings > GENIE_LOOSE_MAX ||
+			!genie_loose_decode(at, end - at, cursor->n_postings, objects))
+			genie_report_corrupt(verify->index, verify->entry->root, "malformed loose posting list");
+		for (uint32 i = 0; i < cursor->n_postings; i++)
+			genie_verify_posting(verify, objects[i]);
+		return;
+	}
+	if (list[0] != GENIE_LIST_TILED || cursor->n_postings <= GENIE_LOOSE_MAX)
+		genie_report_corrupt(verify->index, verify->entry->root, "posting list of unknown form");
+	locals = palloc(GENIE_TILE_OBJECTS * sizeof(uint16));
+	while (at < end)
+	{
+		GenieListRef ref;
+		uint32		tile;
+		size_t		header;
+
+		if (!genie_tile_header(at, end, last_tile, &tile, &ref, &header) ||
+			ref.nbytes > (Size) (end - at) - header)
+			genie_report_corrupt(verify->index, verify->entry->root, "malformed posting list");
+		ref.data = at + header;
+		if (!genie_list_decode(&ref, locals))
+			genie_report_corrupt(verify->index, verify->entry->root, "malformed posting list");
+		for (uint32 i = 0; i < ref.n; i++)
+			genie_verify_posting(verify, ((uint64) tile << GENIE_TILE_SHIFT) + locals[i]);
+		n += ref.n;
+		last_tile = tile;
+		at += header + ref.nbytes;
+	}
+	if (n != cursor->n_postings)
+		genie_verify_say(verify, verify->entry->root,
+						 "posting list has %llu postings, but its keyword says %u",
+						 (unsigned long long) n, cursor->n_postings);
+	pfree(locals);
+}
+
+/* Invariants 5 to 7. */
+static void
+genie_verify_keywords(GenieVerify *verify)
+{
+	GenieSegment *segment = verify->segment;
+	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+	GenieSectionReader *postings = palloc(sizeof(GenieSectionReader));
+	uint8		last_bytes[GENIE_KEY_MAX];
+	GenieKey	last = {last_bytes, 0};
+	uint64		list_at = 0;
+	uint64		n_keywords = 0;
+	uint64		n_postings = 0;
+
+	genie_dictionary_cursor(cursor, segment);
+	genie_section_reader(postings, segment, GENIE_SECTION_POSTINGS);
+	if (!genie_dictionary_first(cursor))
+		genie_verify_stale(verify);
+	while (cursor->valid)
+	{
+		uint32		dimension;
+		GenieFamily family;
+		GenieKey	value;
+		uint8	   *list;
+
+		if (!genie_key_split(cursor->key, &dimension, &family, &value))
+			genie_verify_say(verify, verify->entry->root, "malformed keyword %u", cursor->rank);
+		if (n_keywords > 0 && genie_key_cmp(last, cursor->key) >= 0)
+			genie_verify_say(verify, verify->entry->root, "keywords do not ascend at %u", cursor->rank);
+		if (cursor->rank != n_keywords || cursor->list_at != list_at)
+			genie_verify_say(verify, verify->entry->root, "keyword %u has a wrong rank or list position",
+							 cursor->rank);
+		if (cursor->list_bytes < 2 || cursor->list_bytes > MaxAllocHugeSize)
+			genie_report_corrupt(verify->index, verify->entry->root, "posting list of impossible length");
+		list = MemoryContextAllocHuge(CurrentMemoryContext, cursor->list_bytes);
+		if (!genie_section_read(postings, cursor->list_at, cursor->list_bytes, list))
+			genie_verify_stale(verify);
+		genie_verify_list(verify, cursor, list);
+		pfree(list);
+		list_at += cursor->list_bytes;
+		n_keywords++;
+		n_postings += cursor->n_postings;
+		memcpy(last_bytes, cursor->key.data, cursor->key.len);
+		last.len = cursor->key.len;
+		if (!genie_dictionary_next(cursor))
+			genie_verify_stale(verify);
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (list_at != segment->sections[GENIE_SECTION_POSTINGS].entry.length)
+		genie_verify_say(verify, verify->entry->root, "posting lists do not fill their section");
+	if (n_keywords != segment->header.n_keywords || n_keywords != verify->entry->n_keywords ||
+		n_postings != segment->header.n_postings || n_postings != verify->entry->n_postings)
+		genie_verify_say(verify, verify->entry->root, "keyword counts differ from the root's or the metapage's");
+}
+
+/* Invariant 8. */
+static void
+genie_verify_sizes(GenieVerify *verify)
+{
+	GenieSegment *segment = verify->segment;
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
+
+	genie_section_reader(reader, segment, GENIE_SECTION_SIZES);
+	for (uint32 t = 0; t < genie_object_tiles(segment); t++)
+	{
+		uint32		first = t << GENIE_TILE_SHIFT;
+		uint32		n = Min(segment->header.n_objects - first, GENIE_TILE_OBJECTS);
+
+		if (!genie_object_sizes(reader, first, n, sizes))
+			genie_verify_stale(verify);
+		for (uint32 i = 0; i < n; i++)
+		{
+			uint32		object = first + i;
+
+			if ((verify->nulls[object / 64] >> (object % 64)) & 1)
+				continue;
+			if (sizes[i] < segment->header.min_size || sizes[i] > segment->header.max_size)
+				genie_verify_say(verify, verify->entry->root, "size of object %u is out of bounds", object);
+			if (sizes[i] != verify->counts[object])
+				genie_verify_say(verify, verify->entry->root,
+								 "object %u has %u postings, but size %u", object,
+								 verify->counts[object], sizes[i]);
+		}
+	}
+}
+
+static void
+genie_verify_segment(GenieVerify *verify)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie verify segment",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Size		n;
+
+	verify->segment = genie_segment_open(verify->index, verify->entry);
+	if (verify->segment == NULL)
+		genie_verify_stale(verify);
+	n = (Size) genie_object_tiles(verify->segment) * GENIE_TILE_OBJECTS;
+	verify->nulls = MemoryContextAllocExtended(context, n / 8 + 8, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	verify->counts = MemoryContextAllocExtended(context, n * sizeof(uint16) + 8,
+												MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	genie_verify_objects(verify);
+	genie_verify_keywords(verify);
+	genie_verify_sizes(verify);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* ---- pending rows ---- */
+
+static void
+genie_verify_note_tid(GenieVerify *verify, uint64 tid)
+{
+	if (verify->n_tids == verify->tids_capacity)
+	{
+		verify->tids_capacity *= 2;
+		verify->tids = repalloc_huge(verify->tids, verify->tids_capacity * sizeof(uint64));
+	}
+	verify->tids[verify->n_tids++] = tid;
+}
+
+/* Invariants 10 and 11. */
+static void
+genie_verify_pending(GenieVerify *verify)
+{
+	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	uint32		n_pages = 0;
+	bool		open = false;
+	uint64		open_tid = 0;
+
+	genie_pending_scan(scan, verify->index, verify->meta);
+	while (genie_pending_next_page(scan))
+	{
+		GeniePendingFragment fragment;
+		const uint8 *packed;
+
+		n_pages++;
+		while (genie_pending_next_fragment(scan, &fragment, &packed))
+		{
+			uint64		tid = genie_tid_number(&fragment.tid);
+
+			if (open && tid != open_tid)
+				genie_verify_say(verify, scan->block, "a row's fragments do not follow each other");
+			if ((fragment.flags & GENIE_FRAGMENT_NULL) && fragment.n > 0)
+				genie_verify_say(verify, scan->block, "a NULL row has keywords");
+			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
+			open_tid = tid;
+			if (!open && (fragment.flags & GENIE_FRAGMENT_DEAD) == 0)
+				genie_verify_note_tid(verify, tid);
+		}
+	}
+	if (scan->stale)
+		genie_report_corrupt(verify->index, scan->next, "the pending list is broken");
+	if (n_pages != verify->meta->pending_pages)
+		genie_verify_say(verify, GENIE_META_BLOCK, "the pending list has %u pages, but the metapage says %u",
+						 n_pages, verify->meta->pending_pages);
+}
+
+/* ---- all TIDs ---- */
+
+/* A segment's live TIDs in order. */
+typedef struct GenieTidCursor
+{
+	GenieSegment *segment;
+	GenieObjectReader objects;
+	GenieSectionReader tombstones;
+	const GenieTileObjects *tile;
+	uint64		dead[GENIE_TILE_WORDS];
+	uint32		object;
+	uint64		tid;
+	bool		at_end;
+} GenieTidCursor;
+
+static void
+genie_verify_next_tid(GenieVerify *verify, GenieTidCursor *cursor)
+{
+	for (; cursor->object < cursor->segment->header.n_objects; cursor->object++)
+	{
+		uint32		local = cursor->object & (GENIE_TILE_OBJECTS - 1);
+		bool		is_null;
+
+		if (local == 0)
+		{
+			cursor->tile = genie_object_tile(&cursor->objects, cursor->object >> GENIE_TILE_SHIFT);
+			memset(cursor->dead, 0, sizeof(cursor->dead));
+			if (cursor->tile == NULL ||
+				!genie_tombstone_read(&cursor->tombstones, cursor->object, cursor->tile->n_objects,
+									  cursor->dead))
+				genie_verify_stale(verify);
+			CHECK_FOR_INTERRUPTS();
+		}
+		if ((cursor->dead[local / 64] >> (local % 64)) & 1)
+			continue;
+		cursor->tid = genie_object_tid(cursor->tile, local, &is_null);
+		cursor->object++;
+		return;
+	}
+	cursor->at_end = true;
+}
+
+static int
+genie_tid_number_cmp(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Invariant 12: all segments' TIDs and the pending rows' are merged. */
+static void
+genie_verify_tids(GenieVerify *verify)
+{
+	uint32		n = verify->meta->n_segments;
+	GenieTidCursor *cursors = MemoryContextAllocHuge(CurrentMemoryContext,
+													 sizeof(GenieTidCursor) * (n + 1));
+	Size		pending = 0;
+	uint64		last = 0;
+
+	qsort(verify->tids, verify->n_tids, sizeof(uint64), genie_tid_number_cmp);
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieTidCursor *cursor = &cursors[i];
+
+		verify->entry = &verify->meta->segments[i];
+		cursor->segment = genie_segment_open(verify->index, verify->entry);
+		if (cursor->segment == NULL)
+			genie_verify_stale(verify);
+		genie_object_reader(&cursor->objects, cursor->segment, false);
+		genie_section_reader(&cursor->tombstones, cursor->segment, GENIE_SECTION_TOMBSTONES);
+		cursor->object = 0;
+		cursor->at_end = false;
+		genie_verify_next_tid(verify, cursor);
+	}
+	for (;;)
+	{
+		GenieTidCursor *best = NULL;
+		uint64		tid;
+
+		for (uint32 i = 0; i < n; i++)
+			if (!cursors[i].at_end && (best == NULL || cursors[i].tid < best->tid))
+				best = &cursors[i];
+		if (pending < verify->n_tids && (best == NULL || verify->tids[pending] < best->tid))
+			tid = verify->tids[pending++];
+		else if (best != NULL)
+		{
+			tid = best->tid;
+			genie_verify_next_tid(verify, best);
+		}
+		else
+			break;
+		if (tid == last)
+			genie_verify_say(verify, GENIE_META_BLOCK, "TID (%u,%u) is live in two places",
+							 (unsigned int) (tid >> 16), (unsigned int) (tid & 0xFFFF));
+		last = tid;
+	}
+}
+
+static void
+genie_verify_meta(GenieVerify *verify)
+{
+	verify->meta = genie_meta_read(verify->index);
+}
+
+bool
+genie_verify_index(Relation index, GenieViolation report, void *arg)
+{
+	GenieVerify *verify = palloc0(sizeof(GenieVerify));
+	bool		lock = !RecoveryInProgress();
+	bool		unchanged = true;
+
+	verify->index = index;
+	verify->report = report;
+	verify->arg = arg;
+	verify->tids_capacity = 1024;
+	verify->tids = palloc(verify->tids_capacity * sizeof(uint64));
+	if (lock)
+		genie_merge_lock(index, ShareLock);
+
+	if (RelationGetNumberOfBlocks(index) == 0)
+		genie_verify_say(verify, GENIE_META_BLOCK, "the index has no metapage");
+	else
+		genie_verify_guard(verify, genie_verify_meta, GENIE_META_BLOCK);
+	if (verify->meta != NULL)
+	{
+		verify->n_blocks = RelationGetNumberOfBlocks(index);
+		genie_verify_guard(verify, genie_verify_reach, GENIE_META_BLOCK);
+		if (verify->reachable == NULL)
+			verify->reachable = MemoryContextAllocExtended(CurrentMemoryContext,
+														   (Size) verify->n_blocks + 1,
+														   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		while (verify->block < verify->n_blocks)
+			genie_verify_guard(verify, genie_verify_pages, verify->block);
+		for (uint32 i = 0; i < verify->meta->n_segments; i++)
+		{
+			verify->entry = &verify->meta->segments[i];
+			genie_verify_guard(verify, genie_verify_segment, verify->entry->root);
+		}
+		genie_verify_guard(verify, genie_verify_pending, GENIE_META_BLOCK);
+		genie_verify_guard(verify, genie_verify_tids, GENIE_META_BLOCK);
+		if (!lock)
+		{
+			GenieMetaData *now = genie_meta_read(index);
+
+			unchanged = now->segment_version == verify->meta->segment_version &&
+				now->tombstone_version == verify->meta->tombstone_version;
+		}
+	}
+	if (lock)
+		genie_merge_unlock(index, ShareLock);
+	return unchanged;
+}

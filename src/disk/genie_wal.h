@@ -1,0 +1,59 @@
+/*
+ * genie_wal.h
+ *	  The only writer of pages.
+ *
+ * Three ways, each crash-safe on its own:
+ *
+ *	changes		genie_wal_begin, genie_wal_register for up to four exclusively locked buffers,
+ *				edit the images it returns, genie_wal_commit: one Generic WAL record, so all
+ *				of the pages change or none.  (For unlogged and temporary relations Generic
+ *				WAL only copies the images back.)
+ *	build		the same calls with build = true edit the buffers themselves and log nothing:
+ *				nobody else can see the relation, and genie_wal_log_build logs every page
+ *				at the end.
+ *	init fork	genie_wal_write_init_fork logs and syncs the one page of an unlogged index's init fork
+ *				unconditionally: Generic WAL would write nothing for it.
+ *
+ * Between register and commit there is no ERROR to be expected; if one comes, the images are
+ * thrown away with the memory and the pages are as they were (in a build, the relation goes).
+ */
+#ifndef GENIE_WAL_H
+#define GENIE_WAL_H
+
+#include "access/generic_xlog.h"
+#include "storage/buf.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+typedef struct GenieWal
+{
+	Relation	relation;
+	GenericXLogState *state;	/* NULL in a build */
+	int			n;
+	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
+} GenieWal;
+
+extern void genie_wal_begin(GenieWal *wal, Relation relation, bool build);
+
+/*
+ * The page image to edit.  fresh: the page is written anew as a whole (a full image is logged);
+ * call genie_page_init on it.  The buffer must be locked exclusively.
+ */
+extern Page genie_wal_register(GenieWal *wal, Buffer buffer, bool fresh);
+
+/* Makes it so.  Locks and pins stay the caller's. */
+extern void genie_wal_commit(GenieWal *wal);
+
+/* Commits, then unlocks and releases all registered buffers. */
+extern void genie_wal_commit_release(GenieWal *wal);
+
+/* Gives up: no page has changed. */
+extern void genie_wal_abort(GenieWal *wal);
+
+/* After a build: every page of the main fork into WAL, if the relation needs it. */
+extern void genie_wal_log_build(Relation relation);
+
+/* Writes page as block 0 of the init fork, logged and synced. */
+extern void genie_wal_write_init_fork(Relation relation, Page page);
+
+#endif							/* GENIE_WAL_H */
