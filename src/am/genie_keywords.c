@@ -77,10 +77,10 @@ compact(GenieKeywords *keywords)
 	keywords->sorted = true;
 }
 
-static void
-check_limit(const GenieKeywords *keywords)
+void
+genie_keywords_check_limit(Size n)
 {
-	if (keywords->n > GENIE_OBJECT_KEYWORDS_MAX)
+	if (n > GENIE_OBJECT_KEYWORDS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("object has too many keywords"),
@@ -96,7 +96,7 @@ genie_keywords_enlarge(GenieKeywords *keywords, Size nbytes)
 	{
 		if (!keywords->sorted)
 			compact(keywords);
-		check_limit(keywords);
+		genie_keywords_check_limit(keywords->n);
 	}
 	while (capacity - keywords->nbytes < nbytes)
 		capacity *= 2;
@@ -113,5 +113,5 @@ genie_keywords_finish(GenieKeywords *keywords)
 	CHECK_FOR_INTERRUPTS();
 	if (!keywords->sorted)
 		compact(keywords);
-	check_limit(keywords);
+	genie_keywords_check_limit(keywords->n);
 }

@@ -91,4 +91,7 @@ extern void genie_keywords_reset(GenieKeywords *keywords);	/* keeps the memory *
  */
 extern void genie_keywords_finish(GenieKeywords *keywords);
 
+/* The same error, if n distinct keywords are too many. */
+extern void genie_keywords_check_limit(Size n);
+
 #endif							/* GENIE_OPCLASS_H */

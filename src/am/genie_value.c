@@ -386,7 +386,13 @@ init_hash(GenieValueType *type, Oid base, MemoryContext context)
 {
 	TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_HASH_EXTENDED_PROC);
 
-	if (!OidIsValid(entry->hash_extended_proc) || get_typtype(base) == TYPTYPE_PSEUDO)
+	if (get_typtype(base) == TYPTYPE_PSEUDO)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("values of type %s cannot be keywords", format_type_be(base)),
+				 errdetail("It is a pseudo-type."),
+				 errhint("Cast the value to a named type.")));
+	if (!OidIsValid(entry->hash_extended_proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("values of type %s cannot be keywords", format_type_be(base)),

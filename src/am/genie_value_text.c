@@ -12,8 +12,8 @@
 #include "postgres.h"
 
 #include "common/shortest_dec.h"
-#include "genie_text.h"
 #include "genie_value.h"
+#include "genie_value_text.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -355,4 +355,58 @@ genie_value_parse(GenieFamily family, const char *text, uint8 *out)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid value for type family \"%s\": \"%s\"", genie_family_name(family), text)));
 	return n;
+}
+
+GenieKey
+genie_value_text_key(const GenieTextItem *item, const GenieTextValue *value, uint8 *out)
+{
+	GenieKey	key;
+
+	key.data = out;
+	key.len = genie_key_put_dimension(out, item->dimension);
+	out[key.len++] = item->family;
+	if (!value->raw)
+		key.len += genie_value_parse(item->family, value->data, out + key.len);
+	else if (value->len <= GENIE_VALUE_BYTES &&
+			 genie_value_valid(item->family, (const uint8 *) value->data, value->len))
+	{
+		memcpy(out + key.len, value->data, value->len);
+		key.len += value->len;
+	}
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid normalised bytes for type family \"%s\"", genie_family_name(item->family)),
+				 errdetail("No value of the family has these %zu bytes.", value->len)));
+	return key;
+}
+
+void
+genie_value_text_report(const GenieTextScanner *scanner, const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("malformed %s: \"%s\"", type, scanner->text),
+			 errdetail("At character %d: %s.", pg_mbstrlen_with_len(scanner->text, scanner->error_at) + 1,
+					   scanner->error),
+			 scanner->is_query ?
+			 errhint("To ask for the elements of an array, cast it: genie_query('...'::integer[]).") : 0));
+}
+
+void
+genie_value_print_prefix(StringInfo out, GenieKey key)
+{
+	uint32		dimension;
+	size_t		n = genie_key_get_dimension(key.data, key.len, &dimension);
+
+	appendStringInfo(out, "%u:%s:", dimension, genie_family_name(key.data[n]));
+}
+
+void
+genie_value_print_key(StringInfo out, GenieKey key)
+{
+	uint32		n = genie_key_prefix_len(key);
+
+	genie_value_print_prefix(out, key);
+	genie_value_print(out, key.data[n - 1], key.data + n, key.len - n);
 }

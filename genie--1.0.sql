@@ -1,0 +1,308 @@
+/* genie--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION genie" to load this file. \quit
+
+-- ---- types ----
+
+CREATE TYPE genie_object;
+
+CREATE FUNCTION genie_object_in(cstring) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_out(genie_object) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_recv(internal) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_send(genie_object) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE genie_object (
+	INPUT = genie_object_in,
+	OUTPUT = genie_object_out,
+	RECEIVE = genie_object_recv,
+	SEND = genie_object_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = extended
+);
+
+COMMENT ON TYPE genie_object IS 'set of keywords, each a dimension and a value: {dimension:family:value,...}';
+COMMENT ON FUNCTION genie_object_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION genie_object_out(genie_object) IS 'I/O';
+COMMENT ON FUNCTION genie_object_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION genie_object_send(genie_object) IS 'I/O';
+
+CREATE TYPE genie_query;
+
+CREATE FUNCTION genie_query_in(cstring) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_query_out(genie_query) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_query_recv(internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_query_send(genie_query) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE genie_query (
+	INPUT = genie_query_in,
+	OUTPUT = genie_query_out,
+	RECEIVE = genie_query_recv,
+	SEND = genie_query_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = extended
+);
+
+COMMENT ON TYPE genie_query IS 'values and ranges asked for by dimension, and how many must match: {dimension:family:value,dimension:family:[from,to),...}@min_match';
+COMMENT ON FUNCTION genie_query_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION genie_query_out(genie_query) IS 'I/O';
+COMMENT ON FUNCTION genie_query_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION genie_query_send(genie_query) IS 'I/O';
+
+-- ---- making objects and queries ----
+
+CREATE FUNCTION genie_tuple(VARIADIC "any") RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_tuple(VARIADIC "any") IS 'a tuple as an object: argument i is the value of attribute i; NULL gives no keyword';
+
+CREATE FUNCTION genie_tuple_query(VARIADIC "any") RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_tuple_query(VARIADIC "any") IS 'a query over tuples: per attribute a value, a range, an array (any of) or NULL (no criterion); all criteria must match';
+
+CREATE FUNCTION genie_query(elements anyarray, min_match int DEFAULT 1) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(anyarray, int) IS 'a query for an array''s elements, of which min_match must match';
+
+CREATE FUNCTION genie_query(ranges int4multirange) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_multirange' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(int4multirange) IS 'a query for array elements within the ranges';
+
+CREATE FUNCTION genie_query(ranges int8multirange) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_multirange' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(int8multirange) IS 'a query for array elements within the ranges';
+
+CREATE FUNCTION genie_query(object genie_object) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(genie_object) IS 'a query for an object''s keywords';
+
+CREATE FUNCTION genie_with_min_match(query genie_query, min_match int) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_with_min_match' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_with_min_match(genie_query, int) IS 'the same query with another min_match';
+
+CREATE CAST (genie_object AS genie_query) WITH FUNCTION genie_query(genie_object);
+CREATE CAST (int4multirange AS genie_query) WITH FUNCTION genie_query(int4multirange);
+CREATE CAST (int8multirange AS genie_query) WITH FUNCTION genie_query(int8multirange);
+
+-- ---- match count ----
+
+CREATE FUNCTION genie_match_count(anyarray, anyarray) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(anyarray, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(genie_object, genie_object) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(genie_object, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_match_count(anyarray, anyarray) IS 'how many distinct elements two arrays share';
+COMMENT ON FUNCTION genie_match_count(anyarray, genie_query) IS 'how many distinct elements the query asks for';
+COMMENT ON FUNCTION genie_match_count(genie_object, genie_object) IS 'how many keywords two objects share';
+COMMENT ON FUNCTION genie_match_count(genie_object, genie_query) IS 'how many keywords the query asks for';
+
+CREATE FUNCTION genie_order(anyarray, anyarray) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(anyarray, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(genie_object, genie_object) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(genie_object, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_order(anyarray, anyarray) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(anyarray, genie_query) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(genie_object, genie_object) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(genie_object, genie_query) IS 'implementation of <&> operator';
+
+CREATE OPERATOR <&> (
+	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_order, COMMUTATOR = <&>
+);
+CREATE OPERATOR <&> (
+	LEFTARG = anyarray, RIGHTARG = genie_query, FUNCTION = genie_order
+);
+CREATE OPERATOR <&> (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_order, COMMUTATOR = <&>
+);
+CREATE OPERATOR <&> (
+	LEFTARG = genie_object, RIGHTARG = genie_query, FUNCTION = genie_order
+);
+
+COMMENT ON OPERATOR <&> (anyarray, anyarray) IS 'negative match count: ORDER BY it for the most common elements first';
+COMMENT ON OPERATOR <&> (anyarray, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
+COMMENT ON OPERATOR <&> (genie_object, genie_object) IS 'negative match count: ORDER BY it for the most common keywords first';
+COMMENT ON OPERATOR <&> (genie_object, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
+
+CREATE FUNCTION genie_matches(anyarray, genie_query) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(genie_object, genie_query) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_matches(anyarray, genie_query) IS 'implementation of @& operator';
+COMMENT ON FUNCTION genie_matches(genie_object, genie_query) IS 'implementation of @& operator';
+
+CREATE OPERATOR @& (
+	LEFTARG = anyarray, RIGHTARG = genie_query, FUNCTION = genie_matches,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = genie_object, RIGHTARG = genie_query, FUNCTION = genie_matches,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+
+COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'matches at least min_match of the query';
+COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'matches at least min_match of the query';
+
+-- ---- equality and order of objects ----
+
+CREATE FUNCTION genie_object_eq(genie_object, genie_object) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_ne(genie_object, genie_object) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_lt(genie_object, genie_object) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_le(genie_object, genie_object) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_gt(genie_object, genie_object) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_ge(genie_object, genie_object) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_cmp(genie_object, genie_object) RETURNS int
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_hash(genie_object) RETURNS int
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_hash_extended(genie_object, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION genie_object_eq(genie_object, genie_object) IS 'implementation of = operator';
+COMMENT ON FUNCTION genie_object_ne(genie_object, genie_object) IS 'implementation of <> operator';
+COMMENT ON FUNCTION genie_object_lt(genie_object, genie_object) IS 'implementation of < operator';
+COMMENT ON FUNCTION genie_object_le(genie_object, genie_object) IS 'implementation of <= operator';
+COMMENT ON FUNCTION genie_object_gt(genie_object, genie_object) IS 'implementation of > operator';
+COMMENT ON FUNCTION genie_object_ge(genie_object, genie_object) IS 'implementation of >= operator';
+COMMENT ON FUNCTION genie_object_cmp(genie_object, genie_object) IS 'less-equal-greater';
+COMMENT ON FUNCTION genie_object_hash(genie_object) IS 'hash';
+COMMENT ON FUNCTION genie_object_hash_extended(genie_object, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_object_eq,
+	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+CREATE OPERATOR <> (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_object_ne,
+	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+);
+CREATE OPERATOR < (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_object_lt,
+	COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+CREATE OPERATOR <= (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_object_le,
+	COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+CREATE OPERATOR > (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_object_gt,
+	COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+CREATE OPERATOR >= (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_object_ge,
+	COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+
+COMMENT ON OPERATOR = (genie_object, genie_object) IS 'equal';
+COMMENT ON OPERATOR <> (genie_object, genie_object) IS 'not equal';
+COMMENT ON OPERATOR < (genie_object, genie_object) IS 'less than, in the order of the bytes';
+COMMENT ON OPERATOR <= (genie_object, genie_object) IS 'less than or equal, in the order of the bytes';
+COMMENT ON OPERATOR > (genie_object, genie_object) IS 'greater than, in the order of the bytes';
+COMMENT ON OPERATOR >= (genie_object, genie_object) IS 'greater than or equal, in the order of the bytes';
+
+CREATE OPERATOR CLASS genie_object_btree_ops DEFAULT FOR TYPE genie_object USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 genie_object_cmp(genie_object, genie_object);
+
+CREATE OPERATOR CLASS genie_object_hash_ops DEFAULT FOR TYPE genie_object USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 genie_object_hash(genie_object),
+	FUNCTION 2 genie_object_hash_extended(genie_object, bigint);
+
+-- ---- the access method ----
+
+CREATE FUNCTION genie_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION genie_handler(internal) IS 'genie index access method handler';
+
+CREATE ACCESS METHOD genie TYPE INDEX HANDLER genie_handler;
+COMMENT ON ACCESS METHOD genie IS 'genie index access method: rows by match count';
+
+CREATE FUNCTION genie_array_decompose(anyarray, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_array_compile(internal, int2, oid) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_decompose(genie_object, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_object_compile(internal, int2, oid) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION genie_array_decompose(anyarray, internal) IS 'genie support: an array''s keywords';
+COMMENT ON FUNCTION genie_array_compile(internal, int2, oid) IS 'genie support: what an operator asks of arrays';
+COMMENT ON FUNCTION genie_object_decompose(genie_object, internal) IS 'genie support: an object''s keywords';
+COMMENT ON FUNCTION genie_object_compile(internal, int2, oid) IS 'genie support: what an operator asks of objects';
+
+CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
+	OPERATOR 1 <&> (anyarray, anyarray) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (anyarray, genie_query) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 2 @& (anyarray, genie_query),
+	FUNCTION 1 genie_array_decompose(anyarray, internal),
+	FUNCTION 2 genie_array_compile(internal, int2, oid);
+COMMENT ON OPERATOR CLASS genie_array_ops USING genie IS 'arrays as sets of their elements';
+
+CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie AS
+	OPERATOR 1 <&> (genie_object, genie_object) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (genie_object, genie_query) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 2 @& (genie_object, genie_query),
+	FUNCTION 1 genie_object_decompose(genie_object, internal),
+	FUNCTION 2 genie_object_compile(internal, int2, oid);
+COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects made by genie_tuple() and others';
+
+-- ---- administration ----
+
+CREATE FUNCTION genie_merge(index regclass) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_merge(regclass) IS 'merge an index''s pending rows, and its segments, into new segments';
+
+CREATE FUNCTION genie_check(index regclass, OUT block bigint, OUT violation text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_check(regclass) IS 'verify every page of an index: a row for each violation';
+REVOKE EXECUTE ON FUNCTION genie_check(regclass) FROM PUBLIC;
+
+CREATE FUNCTION genie_index_info(index regclass,
+	OUT segments int,
+	OUT objects bigint,
+	OUT keywords bigint,
+	OUT postings bigint,
+	OUT tombstones bigint,
+	OUT pending_rows bigint,
+	OUT total_bytes bigint,
+	OUT metadata_bytes bigint,
+	OUT object_bytes bigint,
+	OUT dictionary_bytes bigint,
+	OUT posting_bytes bigint,
+	OUT size_bytes bigint,
+	OUT tombstone_bytes bigint,
+	OUT pending_bytes bigint,
+	OUT free_bytes bigint,
+	OUT unreachable_pages bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_index_info(regclass) IS 'what an index holds and where its bytes go';

@@ -1,0 +1,73 @@
+/*
+ * genie_array.h
+ *	  The elements of arrays of any type as keywords of dimension 0.
+ */
+#ifndef GENIE_ARRAY_H
+#define GENIE_ARRAY_H
+
+#include "access/tupmacs.h"
+#include "genie_int_array.h"
+#include "genie_query.h"
+#include "genie_value.h"
+
+#define GENIE_ARRAY_DIMENSION	0
+
+/* Walks over an array's elements; NULLs are left out. */
+typedef struct GenieArrayCursor
+{
+	const char *at;
+	const bits8 *nulls;			/* NULL: none */
+	uint32		i;
+	uint32		n;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+} GenieArrayCursor;
+
+static inline void
+genie_array_begin(GenieArrayCursor *cursor, ArrayType *array, const GenieValueType *type)
+{
+	cursor->at = ARR_DATA_PTR(array);
+	cursor->nulls = ARR_NULLBITMAP(array);
+	cursor->i = 0;
+	cursor->n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	cursor->typlen = type->typlen;
+	cursor->typbyval = type->typbyval;
+	cursor->typalign = type->typalign;
+}
+
+static inline bool
+genie_array_next(GenieArrayCursor *cursor, Datum *element)
+{
+	while (cursor->i < cursor->n)
+	{
+		uint32		i = cursor->i++;
+
+		if (cursor->nulls != NULL && !(cursor->nulls[i / 8] & (1 << (i % 8))))
+			continue;
+		*element = fetch_att(cursor->at, cursor->typbyval, cursor->typlen);
+		cursor->at = att_addlength_pointer(cursor->at, cursor->typlen, cursor->at);
+		cursor->at = (const char *) att_align_nominal(cursor->at, cursor->typalign);
+		return true;
+	}
+	return false;
+}
+
+/* How arrays of one element type are taken apart; kept for as long as there are rows. */
+typedef struct GenieArrayType
+{
+	GenieAttribute attribute;
+	int			int_width;		/* 0: not integers */
+	GenieInts	ints;			/* their scratch */
+} GenieArrayType;
+
+/* The type in *cache, made in context if it is NULL or of another element type. */
+extern GenieArrayType *genie_array_type(GenieArrayType **cache, Oid element_type, MemoryContext context);
+
+/* Adds the elements to the keywords. */
+extern void genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywords);
+
+/* A query for the elements. */
+extern GenieQuery *genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match);
+
+#endif							/* GENIE_ARRAY_H */

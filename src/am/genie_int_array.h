@@ -1,0 +1,56 @@
+/*
+ * genie_int_array.h
+ *	  Arrays of int2, int4 and int8 without a key per element: reading, packing, counting.
+ */
+#ifndef GENIE_INT_ARRAY_H
+#define GENIE_INT_ARRAY_H
+
+#include "genie_opclass.h"
+#include "utils/array.h"
+
+/* Distinct integers in ascending order. */
+typedef struct GenieInts
+{
+	MemoryContext context;		/* of values, which grow */
+	int64	   *values;
+	uint32		n;
+	uint32		capacity;
+} GenieInts;
+
+/* A strictly ascending sequence of integers of 2, 4 or 8 bytes; data need not be aligned. */
+typedef struct GenieIntRun
+{
+	const char *data;
+	int			width;
+	uint32		n;
+} GenieIntRun;
+
+/* A query's part for integers in dimension 0. */
+typedef struct GenieIntQuery
+{
+	uint32		n;
+	const int64 *lo;			/* disjoint, ascending intervals [lo, hi] ... */
+	const int64 *hi;			/* ... NULL: hi is lo */
+	bool		conflict;		/* there are intervals in dimension 0, but for no integers */
+} GenieIntQuery;
+
+/* the width in bytes of that type's integers, 0 if it is none of them */
+extern int	genie_int_width(Oid type);
+
+extern void genie_ints_init(GenieInts *ints);	/* in CurrentMemoryContext */
+
+/* Reads the array's elements but NULLs, sorted, without duplicates. */
+extern void genie_ints_read(GenieInts *ints, ArrayType *array, int width);
+
+/* The array's elements as a run: in place if they are one already, else through ints. */
+extern GenieIntRun genie_int_run(ArrayType *array, int width, GenieInts *ints);
+
+/* Adds the run's keys of dimension 0. */
+extern void genie_int_run_pack(GenieIntRun run, GenieKeywords *keywords);
+
+extern void genie_int_query_of_view(GenieIntQuery *query, const GenieQueryView *view, MemoryContext context);
+
+/* how many of the run lie in the query's intervals */
+extern uint32 genie_int_query_count(const GenieIntQuery *query, GenieIntRun run);
+
+#endif							/* GENIE_INT_ARRAY_H */

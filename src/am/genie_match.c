@@ -1,0 +1,319 @@
+/*
+ * genie_match.c
+ *	  The match count by the values alone: genie_match_count() and the operators <&> and @&.
+ *
+ * This is the definition that every index scan must agree with.  It also has to be fast, for it is
+ * what a sequential scan runs.  The right operand is mostly the same in all rows, so what
+ * is made of it is kept in fn_extra, together with the operand's bytes as they were given (a toast
+ * pointer, if it was one: nothing is fetched again); the next row compares them and goes on.
+ * Of an expanded array, which is a pointer to memory that may change, the flat form is compared.
+ *
+ * The left operand:
+ *
+ *	integers	are counted as integers (genie_int_array.c)
+ *	other arrays	are decomposed into a buffer that is kept, sorted, and merged with the query
+ *	objects		are merged where they lie: they are packed and sorted already
+ *
+ * Nothing is allocated per row but where a value must be detoasted or unpacked, and that is freed at once.
+ */
+#include "postgres.h"
+
+#include "genie_array.h"
+#include "genie_match.h"
+#include "genie_object.h"
+#include "genie_query.h"
+#include "genie_text.h"
+#include "utils/memutils.h"
+
+PG_FUNCTION_INFO_V1(genie_match_count_arrays);
+PG_FUNCTION_INFO_V1(genie_match_count_array_query);
+PG_FUNCTION_INFO_V1(genie_match_count_objects);
+PG_FUNCTION_INFO_V1(genie_match_count_object_query);
+PG_FUNCTION_INFO_V1(genie_order_arrays);
+PG_FUNCTION_INFO_V1(genie_order_array_query);
+PG_FUNCTION_INFO_V1(genie_order_objects);
+PG_FUNCTION_INFO_V1(genie_order_object_query);
+PG_FUNCTION_INFO_V1(genie_matches_array_query);
+PG_FUNCTION_INFO_V1(genie_matches_object_query);
+
+/* what the right operand is */
+typedef enum RightKind
+{
+	RIGHT_ARRAY,
+	RIGHT_OBJECT,
+	RIGHT_QUERY
+} RightKind;
+
+typedef struct MatchState
+{
+	MemoryContext rows;			/* lives as long as this state */
+	MemoryContext operand;		/* reset when another right operand comes */
+	struct varlena *right;		/* the operand's bytes as given, in operand; NULL: none yet */
+	GenieQueryView *view;		/* of the operand */
+	bool		has_ints;		/* ints is made of view */
+	GenieIntQuery ints;
+	GenieArrayType *array_type; /* of the left operand */
+	GenieKeywords keywords;		/* of the left operand */
+} MatchState;
+
+void
+genie_report_conflict(const GenieQueryView *query, GenieKey key)
+{
+	uint32		prefix = genie_key_prefix_len(key);
+	const char *asked = NULL;
+	uint32		dimension;
+
+	genie_key_get_dimension(key.data, key.len, &dimension);
+	for (uint32 i = 0; i < query->n_intervals && asked == NULL; i++)
+	{
+		GenieKey	lo = query->intervals[i].lo;
+
+		if (lo.len >= prefix && memcmp(lo.data, key.data, prefix - 1) == 0)
+			asked = genie_family_name(lo.data[prefix - 1]);
+	}
+	if (dimension == GENIE_ARRAY_DIMENSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("query asks for elements of type family \"%s\", but the object has \"%s\"",
+						asked, genie_family_name(key.data[prefix - 1])),
+				 errhint("Cast what the query is made of to the type of the elements.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("query asks attribute %u for type family \"%s\", but the object has \"%s\"",
+					dimension, asked, genie_family_name(key.data[prefix - 1])),
+			 errhint("Cast the query's value to the type of the attribute.")));
+}
+
+static MatchState *
+match_state(FunctionCallInfo fcinfo)
+{
+	MatchState *state = fcinfo->flinfo->fn_extra;
+	MemoryContext old;
+
+	if (state != NULL)
+		return state;
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	state = palloc0(sizeof(MatchState));
+	state->rows = CurrentMemoryContext;
+	state->operand = AllocSetContextCreate(CurrentMemoryContext, "genie right operand", ALLOCSET_SMALL_SIZES);
+	genie_keywords_init(&state->keywords);
+	MemoryContextSwitchTo(old);
+	fcinfo->flinfo->fn_extra = state;
+	return state;
+}
+
+/* Makes the view of a right operand that is not the one before; in the context operand. */
+static void
+compile_right(MatchState *state, struct varlena *right, RightKind kind)
+{
+	MemoryContext old;
+	GenieQuery *query;
+	struct varlena *copy;
+	ArrayType  *array;
+
+	state->right = NULL;
+	state->has_ints = false;
+	MemoryContextReset(state->operand);
+	old = MemoryContextSwitchTo(state->operand);
+	copy = palloc(VARSIZE_ANY(right));
+	memcpy(copy, right, VARSIZE_ANY(right));
+	switch (kind)
+	{
+		case RIGHT_ARRAY:
+			array = DatumGetArrayTypeP(PointerGetDatum(copy));
+			query = genie_array_query(genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows),
+									  array, 1);
+			break;
+		case RIGHT_OBJECT:
+			query = genie_query_of_object(PG_DETOAST_DATUM_PACKED(PointerGetDatum(copy)), 1);
+			break;
+		default:
+			query = DatumGetGenieQuery(PointerGetDatum(copy));
+	}
+	state->view = genie_query_view(query, state->operand);
+	MemoryContextSwitchTo(old);
+	state->right = copy;
+}
+
+static void
+prepare_right(MatchState *state, Datum datum, RightKind kind)
+{
+	struct varlena *right = (struct varlena *) DatumGetPointer(datum);
+	bool		flattened = VARATT_IS_EXTERNAL(right) && !VARATT_IS_EXTERNAL_ONDISK(right);
+
+	if (flattened)
+		right = pg_detoast_datum(right);
+	if (state->right == NULL || VARSIZE_ANY(state->right) != VARSIZE_ANY(right) ||
+		memcmp(state->right, right, VARSIZE_ANY(right)) != 0)
+		compile_right(state, right, kind);
+	if (flattened)
+		pfree(right);
+}
+
+static uint32
+count_packed(const MatchState *state, const uint8 *packed, uint32 n)
+{
+	bool		conflict = false;
+	GenieKey	key;
+	uint32		count = genie_query_count_packed(state->view, packed, n, &conflict, &key);
+
+	if (conflict)
+		genie_report_conflict(state->view, key);
+	return count;
+}
+
+static uint32
+count_ints(MatchState *state, ArrayType *array)
+{
+	static const uint8 prefix[] = {GENIE_ARRAY_DIMENSION, GENIE_FAMILY_INT};
+	GenieIntRun run = genie_int_run(array, state->array_type->int_width, &state->array_type->ints);
+
+	genie_keywords_check_limit(run.n);
+	if (!state->has_ints)
+	{
+		genie_int_query_of_view(&state->ints, state->view, state->operand);
+		state->has_ints = true;
+	}
+	if (state->ints.conflict && run.n > 0)
+	{
+		GenieKey	key = {prefix, sizeof(prefix)};
+
+		genie_report_conflict(state->view, key);
+	}
+	return genie_int_query_count(&state->ints, run);
+}
+
+/* The match count of an array; what the right operand is made into stays in fn_extra. */
+static MatchState *
+count_array(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
+{
+	MatchState *state = match_state(fcinfo);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+
+	prepare_right(state, PG_GETARG_DATUM(1), kind);
+	genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows);
+	if (state->array_type->int_width != 0)
+		*count = count_ints(state, array);
+	else
+	{
+		genie_keywords_reset(&state->keywords);
+		genie_array_collect(state->array_type, array, &state->keywords);
+		genie_keywords_finish(&state->keywords);
+		*count = count_packed(state, state->keywords.bytes, state->keywords.n);
+	}
+	PG_FREE_IF_COPY(array, 0);
+	return state;
+}
+
+static MatchState *
+count_object(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
+{
+	MatchState *state = match_state(fcinfo);
+	struct varlena *object = PG_GETARG_VARLENA_PP(0);
+	uint32		n;
+	Size		nbytes;
+	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
+
+	prepare_right(state, PG_GETARG_DATUM(1), kind);
+	*count = count_packed(state, packed, n);
+	PG_FREE_IF_COPY(object, 0);
+	return state;
+}
+
+/* ---- the SQL functions ---- */
+
+Datum
+genie_match_count_arrays(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_array(fcinfo, RIGHT_ARRAY, &count);
+	PG_RETURN_INT32(count);
+}
+
+Datum
+genie_match_count_array_query(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_array(fcinfo, RIGHT_QUERY, &count);
+	PG_RETURN_INT32(count);
+}
+
+Datum
+genie_match_count_objects(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_object(fcinfo, RIGHT_OBJECT, &count);
+	PG_RETURN_INT32(count);
+}
+
+Datum
+genie_match_count_object_query(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_object(fcinfo, RIGHT_QUERY, &count);
+	PG_RETURN_INT32(count);
+}
+
+/* array <&> array: the negative match count, so that an ascending order gives the best first */
+Datum
+genie_order_arrays(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_array(fcinfo, RIGHT_ARRAY, &count);
+	PG_RETURN_INT32(-(int32) count);
+}
+
+/* array <&> query */
+Datum
+genie_order_array_query(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_array(fcinfo, RIGHT_QUERY, &count);
+	PG_RETURN_INT32(-(int32) count);
+}
+
+/* object <&> object */
+Datum
+genie_order_objects(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_object(fcinfo, RIGHT_OBJECT, &count);
+	PG_RETURN_INT32(-(int32) count);
+}
+
+/* object <&> query */
+Datum
+genie_order_object_query(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+
+	count_object(fcinfo, RIGHT_QUERY, &count);
+	PG_RETURN_INT32(-(int32) count);
+}
+
+/* array @& query */
+Datum
+genie_matches_array_query(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+	MatchState *state = count_array(fcinfo, RIGHT_QUERY, &count);
+
+	PG_RETURN_BOOL((int64) count >= state->view->min_match);
+}
+
+/* object @& query */
+Datum
+genie_matches_object_query(PG_FUNCTION_ARGS)
+{
+	uint32		count;
+	MatchState *state = count_object(fcinfo, RIGHT_QUERY, &count);
+
+	PG_RETURN_BOOL((int64) count >= state->view->min_match);
+}

@@ -1,0 +1,28 @@
+/*
+ * genie_object.h
+ *	  The type genie_object: a set of keywords.
+ */
+#ifndef GENIE_OBJECT_H
+#define GENIE_OBJECT_H
+
+#include "fmgr.h"
+#include "genie_opclass.h"
+
+/* The packed keys (genie_keyword.h) are valid, ascending, distinct: one value has one representation. */
+typedef struct GenieObject
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	uint32		n;				/* keywords */
+	uint8		packed[FLEXIBLE_ARRAY_MEMBER];
+} GenieObject;
+
+/* of finished keywords */
+extern GenieObject *genie_object_make(const GenieKeywords *keywords);
+
+/*
+ * The packed keys of an object that is not toasted or compressed, but whose header may be short (as
+ * PG_DETOAST_DATUM_PACKED gives it) and which may lie anywhere: nothing is copied.
+ */
+extern const uint8 *genie_object_keys(const struct varlena *object, uint32 *n, Size *nbytes);
+
+#endif							/* GENIE_OBJECT_H */

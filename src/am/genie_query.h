@@ -1,0 +1,66 @@
+/*
+ * genie_query.h
+ *	  The type genie_query: sets of values per dimension, and how many an object must match.
+ *
+ * On disk, after the varlena header: min_match, the number of intervals, and for each of them,
+ * normalised as genie_intervals_normalise() leaves them:
+ *
+ *		+-------+-----------+----------------------+
+ *		| flags | packed lo | packed hi (no point) |		cuts of genie_keyword.h's GenieInterval
+ *		+-------+-----------+----------------------+
+ */
+#ifndef GENIE_QUERY_H
+#define GENIE_QUERY_H
+
+#include "fmgr.h"
+#include "genie_keyword.h"
+#include "genie_object.h"
+
+#define GENIE_QUERY_LO_AFTER	0x01
+#define GENIE_QUERY_HI_AFTER	0x02
+#define GENIE_QUERY_POINT		0x04	/* no hi; the other flags are clear */
+
+typedef struct GenieQuery
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int32		min_match;		/* >= 0 */
+	uint32		n;				/* intervals */
+	uint8		body[FLEXIBLE_ARRAY_MEMBER];
+} GenieQuery;
+
+#define DatumGetGenieQuery(datum)	((GenieQuery *) PG_DETOAST_DATUM(datum))
+#define PG_GETARG_GENIE_QUERY(i)	DatumGetGenieQuery(PG_GETARG_DATUM(i))
+
+/* The plain view, in context, of a query that stays where it is while the view is used. */
+extern GenieQueryView *genie_query_view(const GenieQuery *query, MemoryContext context);
+
+/* ---- making queries ---- */
+
+/* Collects intervals in any order.  Keys are copied. */
+typedef struct GenieQueryBuilder
+{
+	MemoryContext context;		/* of all below; gone after finish */
+	GenieInterval *intervals;
+	uint64		n;
+	uint64		capacity;
+	uint8	   *block;			/* where the next key is put */
+	Size		block_left;
+} GenieQueryBuilder;
+
+extern void genie_query_begin(GenieQueryBuilder *builder);
+extern void genie_query_add_point(GenieQueryBuilder *builder, GenieKey key);
+
+/*
+ * Adds the values of the (dimension, family) prefix between two keys; a key without data is an unbounded side.
+ * Adds nothing if there is nothing between.
+ */
+extern void genie_query_add_range(GenieQueryBuilder *builder, GenieKey prefix,
+								  GenieKey lo, bool lo_after, GenieKey hi, bool hi_after);
+
+/* In the caller's memory context.  Errors: min_match is negative. */
+extern GenieQuery *genie_query_finish(GenieQueryBuilder *builder, int32 min_match);
+
+/* An object's keywords as points. */
+extern GenieQuery *genie_query_of_object(const struct varlena *object, int32 min_match);
+
+#endif							/* GENIE_QUERY_H */
