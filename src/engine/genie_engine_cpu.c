@@ -78,25 +78,44 @@ cpu_search(GenieEngine *engine, const GenieGroupView *group,
 	return GENIE_OK;
 }
 
+/* Both copy a tile's counters and return the largest; loops that the compiler vectorises. */
+static uint32_t
+copy_narrow(const uint8_t *counters, uint32_t n, uint16_t *counts)
+{
+	uint8_t		largest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		largest = counters[i] > largest ? counters[i] : largest;
+	for (uint32_t i = 0; i < n; i++)
+		counts[i] = counters[i];
+	return largest;
+}
+
+static uint32_t
+copy_wide(const uint16_t *counters, uint32_t n, uint16_t *counts)
+{
+	uint16_t	largest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		largest = counters[i] > largest ? counters[i] : largest;
+	memcpy(counts, counters, n * sizeof(uint16_t));
+	return largest;
+}
+
 static GenieStatus
 count_tile(GenieTileScratch *scratch, const GenieTileView *tile,
 		   const GenieEngineQuery *query, uint16_t *counts)
 {
 	GenieTileFound found = {0};
 	bool		more = genie_tile_find(scratch, tile, query, &found);
-	uint32_t	largest = 0;
+	uint32_t	largest;
 
 	if (!genie_tile_count_dense(scratch, tile, query, &found, more))
 		return GENIE_STATUS_CORRUPT;
 	if (genie_query_is_wide(query))
-		memcpy(counts, scratch->counters.wide, tile->n_objects * sizeof(uint16_t));
+		largest = copy_wide(scratch->counters.wide, tile->n_objects, counts);
 	else
-	{
-		for (uint32_t i = 0; i < tile->n_objects; i++)
-			counts[i] = scratch->counters.narrow[i];
-	}
-	for (uint32_t i = 0; i < tile->n_objects; i++)
-		largest = counts[i] > largest ? counts[i] : largest;
+		largest = copy_narrow(scratch->counters.narrow, tile->n_objects, counts);
 	return largest <= query->max_count ? GENIE_OK : GENIE_STATUS_CORRUPT;
 }
 

@@ -51,7 +51,17 @@ static const UnpackWidth unpack_widths[17] = {
 	UNPACK_WIDTH(15), UNPACK_WIDTH(16),
 };
 
-/* no local of a block may be at or below the one before it: sums that passed 65,535 came round again */
+/* all ones in the 16-bit lanes of locals[at .. at + 15] that are not above the local before them */
+AVX2_INLINE __m256i
+not_ascending(const uint16_t *locals, uint32_t at)
+{
+	__m256i		here = _mm256_loadu_si256((const __m256i *) (locals + at));
+	__m256i		before = _mm256_loadu_si256((const __m256i *) (locals + at - 1));
+
+	return _mm256_cmpeq_epi16(_mm256_max_epu16(before, here), before);
+}
+
+/* A local at or below the one before it: the sums passed 65,535 and came round again. */
 AVX2_INLINE bool
 is_ascending(const uint16_t *locals, uint32_t n)
 {
@@ -59,18 +69,17 @@ is_ascending(const uint16_t *locals, uint32_t n)
 	uint32_t	i = 1;
 
 	for (; i + 16 <= n; i += 16)
+		fallen = _mm256_or_si256(fallen, not_ascending(locals, i));
+	if (n > 16)
 	{
-		__m256i		here = _mm256_loadu_si256((const __m256i *) (locals + i));
-		__m256i		before = _mm256_loadu_si256((const __m256i *) (locals + i - 1));
-
-		fallen = _mm256_or_si256(fallen, _mm256_cmpeq_epi16(_mm256_max_epu16(before, here), before));
+		/* the last 16, some of them once more */
+		fallen = _mm256_or_si256(fallen, not_ascending(locals, n - 16));
+		i = n;
 	}
-	if (!_mm256_testz_si256(fallen, fallen))
-		return false;
 	for (; i < n; i++)
 		if (locals[i] <= locals[i - 1])
 			return false;
-	return true;
+	return _mm256_testz_si256(fallen, fallen) != 0;
 }
 
 AVX2 static bool
