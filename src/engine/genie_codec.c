@@ -262,16 +262,17 @@ genie_list_begin(GenieListEncoder *encoder, GenieEmit emit, void *arg)
 	encoder->tile = 0;
 }
 
-void
+bool
 genie_list_add(GenieListEncoder *encoder, uint32_t object)
 {
-	assert(encoder->n == 0 || object > encoder->last);
+	if (encoder->n > 0 && object <= encoder->last)
+		return false;
 
 	encoder->last = object;
 	if (encoder->n < GENIE_LOOSE_MAX)
 	{
 		encoder->loose[encoder->n++] = object;
-		return;
+		return true;
 	}
 	if (!encoder->tiled)
 	{
@@ -284,6 +285,7 @@ genie_list_add(GenieListEncoder *encoder, uint32_t object)
 	}
 	add_to_tile(encoder, object);
 	encoder->n++;
+	return true;
 }
 
 static void

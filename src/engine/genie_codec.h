@@ -92,8 +92,8 @@ typedef struct GenieListEncoder
 
 extern void genie_list_begin(GenieListEncoder *encoder, GenieEmit emit, void *arg);
 
-/* object must be greater than the one before */
-extern void genie_list_add(GenieListEncoder *encoder, uint32_t object);
+/* False, and nothing is added: object is not greater than the one before. */
+extern bool genie_list_add(GenieListEncoder *encoder, uint32_t object);
 
 /* Writes what is left.  A list without postings writes nothing. */
 extern void genie_list_end(GenieListEncoder *encoder);

@@ -42,7 +42,12 @@ encode(const uint32_t *objects, size_t n)
 	buffer.n = 0;
 	genie_list_begin(&encoder, emit, &buffer);
 	for (size_t i = 0; i < n; i++)
-		genie_list_add(&encoder, objects[i]);
+	{
+		if (!genie_list_add(&encoder, objects[i]))
+			CHECK(!"an ascending object is refused");
+		if (i % 500 == 0 && (genie_list_add(&encoder, objects[i]) || genie_list_add(&encoder, 0)))
+			CHECK(!"an object that does not ascend is taken");
+	}
 	genie_list_end(&encoder);
 }
 
