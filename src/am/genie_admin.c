@@ -92,8 +92,8 @@ genie_check_report(void *arg, BlockNumber block, const char *what)
 }
 
 /*
- * genie_check(index regclass) returns table (block bigint, violation text): one row for each invariant that does
- * not hold (genie_verify.c lists them), none when all is well.
+ * genie_check(index regclass) returns table (block bigint, violation text): one row for each
+ * invariant that does not hold (genie_verify.c lists them), none when all is well.
  */
 Datum
 genie_check(PG_FUNCTION_ARGS)
@@ -156,8 +156,9 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 }
 
 /*
- * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords (summed over
- * segments), postings, tombstones and pending rows; bytes by kind of page; pages that nothing reaches.
+ * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
+ * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; pages
+ * that nothing reaches.
  */
 Datum
 genie_index_info(PG_FUNCTION_ARGS)

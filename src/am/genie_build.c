@@ -5,9 +5,9 @@
  * Phases
  *	scan	The heap is read in block order (no synchronised scan); every row is decomposed and
  *			goes into the in-memory inverted index (genie_builder.c), NULL rows too.
- *	write	Whenever maintenance_work_mem is used up, the contents are written to temporary files as a
- *			*spilled* segment, and the scan goes on.  If everything fits, it is written
- *			to the index at once.
+ *	write	Whenever maintenance_work_mem is used up, the contents are written to temporary files
+ *			as a *spilled* segment, and the scan goes on.  If everything fits, it is written to
+ *			the index at once.
  *	merge	Spilled segments are merged into the index.  GENIE_SPILL_FAN_IN spilled segments of one
  *			generation are merged into one of the next, so open files and memory stay bounded.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).

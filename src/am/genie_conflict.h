@@ -2,10 +2,10 @@
  * genie_conflict.h
  *	  A query that asks a dimension for another type than the rows have there.
  *
- * The definition (genie_match_count) raises an error for such a pair of query and object, so the index must,
- * too; but only for a row that the scan's snapshot sees: index entries of dead or uncommitted rows
- * must not make a query fail.  This is the rare path: finding that there is no conflict costs two
- * dictionary look-ups a dimension and segment.
+ * The definition (genie_match_count) raises an error for such a pair of query and object, so the
+ * index must, too; but only for a row that the scan's snapshot sees: index entries of dead or
+ * uncommitted rows must not make a query fail.  This is the rare path: finding that there is no
+ * conflict costs two dictionary look-ups a dimension and segment.
  */
 #ifndef GENIE_CONFLICT_H
 #define GENIE_CONFLICT_H

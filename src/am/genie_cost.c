@@ -4,11 +4,11 @@
  *
  * Before the first row a scan reads the posting lists of its queries and goes over all objects once
  * a query: that is the startup cost.  Each further row costs next to nothing in the index;
- * the heap visits, which the planner adds (uncorrelated: TIDs come in count order), decide between the
- * index for a LIMIT and a sequential scan for the whole table.
+ * the heap visits, which the planner adds (uncorrelated: TIDs come in count order), decide
+ * between the index for a LIMIT and a sequential scan for the whole table.
  *
- * Without an ordering operator or a condition the index has nothing to offer: such a path is priced out
- * (it can arise from a partial index's predicate).
+ * Without an ordering operator or a condition the index has nothing to offer: such a path is
+ * priced out (it can arise from a partial index's predicate).
  */
 #include "postgres.h"
 

@@ -2,9 +2,9 @@
  * genie_pending_stream.c
  *	  The rows of the pending list in scan order.
  *
- * Each row is counted against the queries as its page is read; the bounded list makes that cheap. What
- * qualifies is 16 bytes in a binary heap, which is built in linear time and costs a logarithm for
- * each row that the scan really takes.
+ * Each row is counted against the queries as its page is read; the bounded list makes that cheap.
+ * What qualifies is 16 bytes in a binary heap, which is built in linear time and costs a
+ * logarithm for each row that the scan really takes.
  */
 #include "postgres.h"
 

@@ -24,8 +24,8 @@ typedef struct GeniePendingStream
 } GeniePendingStream;
 
 /*
- * Reads the list as of meta and keeps what qualifies and ranks behind the position.  Keywords of another
- * family than the query's go to conflicts.  False: stale.
+ * Reads the list as of meta and keeps what qualifies and ranks behind the position.  Keywords of
+ * another family than the query's go to conflicts.  False: stale.
  */
 extern bool genie_pending_stream_open(GeniePendingStream *stream, Relation index, const GenieMetaData *meta,
 									  const GenieScanQuery *query, const GenieScanPosition *position,

@@ -6,19 +6,19 @@
  * merges them by (count desc, tid asc).  Nothing is fixed beforehand: the executor takes as
  * many rows as it likes, and streams count further only when their turn comes.
  *
- * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER BY
- * operator ranks.  A second one cannot be ranked by at the same time; its value is given as a lower bound that is
- * the same for all rows, and xs_recheckorderby makes the executor compute and sort: it holds rows of
- * equal first value back until that value ends.  (A bound per row would have to come in order
- * within equal first values, which would need a second ranking.)
+ * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER
+ * BY operator ranks.  A second one cannot be ranked by at the same time; its value is given as a
+ * lower bound that is the same for all rows, and xs_recheckorderby makes the executor compute and
+ * sort: it holds rows of equal first value back until that value ends.  (A bound per row would
+ * have to come in order within equal first values, which would need a second ranking.)
  *
  * Staleness.  Where a page turns out to belong to somebody else (possible on a standby, where
- * replay reuses pages under running queries), everything is opened again from the metapage, behind the last row
- * returned: (count, tid) is a total order that no merge changes.  If the metapage is still the
- * same, the page is damaged.
+ * replay reuses pages under running queries), everything is opened again from the metapage,
+ * behind the last row returned: (count, tid) is a total order that no merge changes.  If the
+ * metapage is still the same, the page is damaged.
  *
- * Only MVCC snapshots are served: for others, a TID that VACUUM removed meanwhile and that was taken
- * again would be returned.
+ * Only MVCC snapshots are served: for others, a TID that VACUUM removed meanwhile and that was
+ * taken again would be returned.
  */
 #include "postgres.h"
 

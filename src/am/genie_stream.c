@@ -4,16 +4,17 @@
  *
  * Modes, each entered from the one before:
  *
- *	TOP		asks for the best GENIE_FIRST_K, then GENIE_K_GROWTH times as many behind the last one, and
- *			so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
+ *	TOP		asks for the best GENIE_FIRST_K, then GENIE_K_GROWTH times as many behind the last
+ *			one, and so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
  *	LEVELS	counts every object once and goes through the levels from the cursor's down to 0
  *			(a counting sort that is never written out): each level is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.
  *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
  *
- * Cursors are (count, object); since objects are numbered in TID order, a position (count, tid) of the
- * whole scan is turned into one by finding how many of the segment's TIDs are not above tid.
+ * Cursors are (count, object); since objects are numbered in TID order, a position (count, tid)
+ * of the whole scan is turned into one by finding how many of the segment's TIDs are not above
+ * tid.
  */
 #include "postgres.h"
 

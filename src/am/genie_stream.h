@@ -1,11 +1,12 @@
 /*
  * genie_stream.h
- *	  The objects of one segment, or of the pending list, in the order of a scan, one after the other.
+ *	  The objects of one segment, or of the pending list, in the order of a scan, one after the
+ *	  other.
  *
- * Order: (count descending, TID ascending); rows that are NULL have count GENIE_COUNT_NULL and so come last.
- * A stream shows its *head*.  A head may be a bound: the stream will give nothing that ranks above
- * it, but has not counted yet what comes next; genie_stream_settle makes it exact.  So a
- * segment is counted further only if the scan gets that far.
+ * Order: (count descending, TID ascending); rows that are NULL have count GENIE_COUNT_NULL and so
+ * come last. A stream shows its *head*.  A head may be a bound: the stream will give nothing that
+ * ranks above it, but has not counted yet what comes next; genie_stream_settle makes it exact.
+ * So a segment is counted further only if the scan gets that far.
  */
 #ifndef GENIE_STREAM_H
 #define GENIE_STREAM_H
@@ -73,8 +74,8 @@ extern bool genie_stream_open(GenieStream *stream, GenieSegment *segment, const 
 							  const GenieScanPosition *position, Size memory);
 
 /*
- * Takes a head that is a bound one step on: it becomes exact, or a lower bound, or the stream at_end.
- * False: stale.
+ * Takes a head that is a bound one step on: it becomes exact, or a lower bound, or the stream
+ * at_end. False: stale.
  */
 extern bool genie_stream_settle(GenieStream *stream);
 

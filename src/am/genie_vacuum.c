@@ -7,9 +7,9 @@
  *	2. segments: for each object that is not dead yet the callback is asked, dead ones get their
  *	   tombstone bit;
  *	3. the tombstone version is raised and the counts of dead objects are stored, in one record.
- * When it returns, every scan that starts sees 1 to 3: no removed TID is returned, and it may be used again.
- * Rows appended meanwhile are newer than what VACUUM removes.  The callback is called for every
- * live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
+ * When it returns, every scan that starts sees 1 to 3: no removed TID is returned, and it may be
+ * used again. Rows appended meanwhile are newer than what VACUUM removes.  The callback is called
+ * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
  *
  * amvacuumcleanup merges the pending list, compacts segments, gives back pages whose time has come
  * or that a crash left, and reports the sizes.

@@ -2,9 +2,9 @@
  * genie_validate.c
  *	  amvalidate: is this operator class one that the access method can use?
  *
- * Checked: strategies are 1 (<&>, ORDER BY, int4) or 2 (@&, search, boolean), support functions are 1 to
- * 4 with the signatures of genie_opclass.h, and those that every class needs are there.  Each
- * finding is an INFO, as for the built-in access methods.
+ * Checked: strategies are 1 (<&>, ORDER BY, int4) or 2 (@&, search, boolean), support functions
+ * are 1 to 4 with the signatures of genie_opclass.h, and those that every class needs are there.
+ * Each finding is an INFO, as for the built-in access methods.
  */
 #include "postgres.h"
 

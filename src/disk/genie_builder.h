@@ -2,10 +2,10 @@
  * genie_builder.h
  *	  Objects in, segments out: the in-memory inverted index of a build or a merge of pending rows.
  *
- * Objects come in TID order, but for those of one heap page, which may come in any order (a heap scan reports the
- * roots of HOT chains).  Their keywords go into a hash table; each keyword owns a list of
- * object-number gaps that grows by appending.  When the memory is used up, the contents become
- * a segment and the builder starts empty again.
+ * Objects come in TID order, but for those of one heap page, which may come in any order (a heap
+ * scan reports the roots of HOT chains).  Their keywords go into a hash table; each keyword owns
+ * a list of object-number gaps that grows by appending.  When the memory is used up, the contents
+ * become a segment and the builder starts empty again.
  */
 #ifndef GENIE_BUILDER_H
 #define GENIE_BUILDER_H
@@ -21,8 +21,8 @@ extern GenieBuilder *genie_builder_begin(Size memory);
 /*
  * Adds an object: n packed keywords in any order, perhaps with duplicates.  size < 0: the number of
  * distinct keywords.  tid: genie_tid_number().
- * False, and nothing is added, if the TID lies on a heap page before the last one: write the segment
- * first.  More than 65,535 distinct keywords: ERRCODE_PROGRAM_LIMIT_EXCEEDED.
+ * False, and nothing is added, if the TID lies on a heap page before the last one: write the
+ * segment first.  More than 65,535 distinct keywords: ERRCODE_PROGRAM_LIMIT_EXCEEDED.
  */
 extern bool genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 							  const uint8 *packed, uint32 n, int32 size);
@@ -33,8 +33,8 @@ extern bool genie_builder_full(const GenieBuilder *builder);
 extern uint64 genie_builder_objects(const GenieBuilder *builder);
 
 /*
- * Writes everything into the writer's sections and empties the builder.  The header gets its counts;
- * the caller finishes the segment.
+ * Writes everything into the writer's sections and empties the builder.  The header gets its
+ * counts; the caller finishes the segment.
  */
 extern void genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRootHeader *header);
 

@@ -3,11 +3,13 @@
  *	  What is merged and when: pending rows, then segments of similar weight.
  *
  * Everything here runs under the exclusive merge lock.  The work of one step is written to
- * new pages and becomes visible by one flip; a crash or an error in between leaves pages that VACUUM finds.
+ * new pages and becomes visible by one flip; a crash or an error in between leaves pages that
+ * VACUUM finds.
  *
- * Policy (tiered): a segment's level is log4 of its weight (postings + objects).  Where a level has `fan_in` segments,
- * they and all lighter ones become one segment.  So there are fewer than fan_in segments a level, and a
- * posting is rewritten at most once a level.  A segment that is mostly dead is rewritten alone.
+ * Policy (tiered): a segment's level is log4 of its weight (postings + objects).  Where a level
+ * has `fan_in` segments, they and all lighter ones become one segment.  So there are fewer than
+ * fan_in segments a level, and a posting is rewritten at most once a level.  A segment that is
+ * mostly dead is rewritten alone.
  */
 #include "postgres.h"
 
@@ -136,7 +138,8 @@ genie_compact_rows(Relation index, GeniePendingRows *rows, Size memory, GenieSeg
 }
 
 /*
- * Merges pages of the sealed list from the head on, as many as fit the memory.  True: there are more.
+ * Merges pages of the sealed list from the head on, as many as fit the memory.  True: there are
+ * more.
  */
 static bool
 genie_compact_pending_part(Relation index, const GenieMetaData *sealed, Size memory)

@@ -9,9 +9,9 @@
 #include "utils/rel.h"
 
 /*
- * Merges segments into the writer's sections: objects by TID, keywords by key, without dead objects.
- * Of objects with the same TID the one in the later input stays.  Memory: 8 bytes for each change
- * from one input to another in TID order, and one list a input.
+ * Merges segments into the writer's sections: objects by TID, keywords by key, without dead
+ * objects. Of objects with the same TID the one in the later input stays.  Memory: 8 bytes for
+ * each change from one input to another in TID order, and one list a input.
  */
 extern void genie_merge_write(GenieSegment **inputs, int n_inputs, GenieSegmentWriter *writer,
 							  GenieRootHeader *header);
@@ -20,9 +20,10 @@ extern void genie_merge_write(GenieSegment **inputs, int n_inputs, GenieSegmentW
 #define GENIE_FAN_IN_FULL 2		/* VACUUM's and genie_merge()'s: one segment a level stays */
 
 /*
- * Everything that is due, in genie_compact.c: reclaims retired pages, merges the pending list, compacts segments.
- * memory: bytes.  fan_in: how many segments of similar weight call for a merge.  delay (may be NULL) is
- * called between pieces of work, e.g. vacuum_delay_point.  Under the exclusive merge lock.
+ * Everything that is due, in genie_compact.c: reclaims retired pages, merges the pending list,
+ * compacts segments. memory: bytes.  fan_in: how many segments of similar weight call for a
+ * merge.  delay (may be NULL) is called between pieces of work, e.g. vacuum_delay_point.  Under
+ * the exclusive merge lock.
  */
 extern void genie_merge_index(Relation index, Size memory, int fan_in, void (*delay) (void));
 

@@ -3,8 +3,8 @@
  *	  The metapage: one page that says what the index consists of.
  *
  * Readers copy it under the shared lock: segment list, pending list and both versions are of one
- * moment.  Writers hold the exclusive lock, and where they lock another page too, the metapage comes
- * first (then pending pages from head to tail, then new pages).
+ * moment.  Writers hold the exclusive lock, and where they lock another page too, the metapage
+ * comes first (then pending pages from head to tail, then new pages).
  *
  * A flip is one Generic WAL record over the metapage and the page of retired entries: before it
  * the new segment's pages are unreachable, after it the old ones are.  A crash at any

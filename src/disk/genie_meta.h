@@ -49,8 +49,8 @@ extern uint64 genie_meta_new_stamp(Relation index, bool build);
 extern void genie_meta_flip(Relation index, const GenieFlip *flip, bool build);
 
 /*
- * ambulkdelete is done: raises the tombstone version and stores each segment's number of dead objects.
- * n_dead goes with meta's segment list (unchanged since: the merge lock is held).
+ * ambulkdelete is done: raises the tombstone version and stores each segment's number of dead
+ * objects. n_dead goes with meta's segment list (unchanged since: the merge lock is held).
  */
 extern void genie_meta_publish_tombstones(Relation index, const GenieMetaData *meta, const uint32 *n_dead);
 

@@ -3,16 +3,18 @@
  *	  A segment's objects: object number → heap TID and NULL flag, and the objects' sizes.
  *
  * Objects are numbered densely in TID order.  The section OBJECTS holds one blob a tile (65,536
- * objects) and then a directory, uint64 offset of each blob and of their end.  A blob is a varint number of
- * runs, then the runs: objects on consecutive line pointers of one heap page, all NULL or none.
+ * objects) and then a directory, uint64 offset of each blob and of their end.  A blob is a varint
+ * number of runs, then the runs: objects on consecutive line pointers of one heap page, all NULL
+ * or none.
  *
  *		varint	block - block of the run before (the tile's first run: block)
  *		varint	offset, or, on the same block, offset - end of the run before
  *		varint	(length - 1) << 1 | is NULL
  *
- * In a table without holes that is one run a heap page.  The section SIZES holds size - smallest of every object,
- * bit-packed (width and smallest are the section's parameters): nothing where all are equal.  NULL objects have size 0 and do not
- * count for the smallest; they are stored as the smallest.
+ * In a table without holes that is one run a heap page.  The section SIZES holds size - smallest
+ * of every object, bit-packed (width and smallest are the section's parameters): nothing where
+ * all are equal.  NULL objects have size 0 and do not count for the smallest; they are stored as
+ * the smallest.
  */
 #ifndef GENIE_OBJECT_TABLE_H
 #define GENIE_OBJECT_TABLE_H
@@ -39,7 +41,8 @@ genie_tid_from_number(uint64 number, ItemPointerData *tid)
 typedef struct GenieObjectWriter GenieObjectWriter;
 
 /*
- * min_size and max_size must hold for every non-NULL object that will come (they may be wider than necessary).
+ * min_size and max_size must hold for every non-NULL object that will come (they may be wider
+ * than necessary).
  */
 extern GenieObjectWriter *genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size);
 extern void genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size);

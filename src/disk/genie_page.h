@@ -74,7 +74,9 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 #define GENIE_PAGE_PAYLOAD \
 	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - sizeof(GeniePageOpaqueData))
 
-#define GeniePageGetOpaque(page) ((GeniePageOpaque) PageGetSpecialPointer(page))
+/* by its place, not by pd_special: a damaged page must not lead anywhere */
+#define GENIE_PAGE_SPECIAL (BLCKSZ - sizeof(GeniePageOpaqueData))
+#define GeniePageGetOpaque(page) ((GeniePageOpaque) ((char *) (page) + GENIE_PAGE_SPECIAL))
 #define GeniePageGetPayload(page) ((char *) PageGetContents(page))
 #define GeniePageGetUsed(page) \
 	((uint32) (((PageHeader) (page))->pd_lower - MAXALIGN(SizeOfPageHeaderData)))
@@ -181,14 +183,21 @@ typedef struct GenieRootHeader
 
 extern void genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 stamp);
 
+/* Does it look like a page of ours? */
+static inline bool
+genie_page_is_ours(Page page)
+{
+	return ((PageHeader) page)->pd_special == GENIE_PAGE_SPECIAL &&
+		((PageHeader) page)->pd_lower >= MAXALIGN(SizeOfPageHeaderData) &&
+		((PageHeader) page)->pd_lower <= GENIE_PAGE_SPECIAL &&
+		GeniePageGetOpaque(page)->page_id == GENIE_PAGE_ID;
+}
+
 /* Is this a page of ours of that kind? */
 static inline bool
 genie_page_is(Page page, GeniePageKind kind)
 {
-	return !PageIsNew(page) &&
-		PageGetSpecialSize(page) == sizeof(GeniePageOpaqueData) &&
-		GeniePageGetOpaque(page)->page_id == GENIE_PAGE_ID &&
-		GeniePageGetOpaque(page)->kind == kind;
+	return genie_page_is_ours(page) && GeniePageGetOpaque(page)->kind == kind;
 }
 
 #endif							/* GENIE_PAGE_H */

@@ -65,8 +65,8 @@ genie_pending_append_tail(Relation index, BlockNumber tail, const GeniePendingFr
 }
 
 /*
- * Links the pages first .. last, of which there are n, behind the tail; meta and its buffer are in the open
- * record.  Registers the old tail's page if there is one.
+ * Links the pages first .. last, of which there are n, behind the tail; meta and its buffer are
+ * in the open record.  Registers the old tail's page if there is one.
  */
 static void
 genie_pending_link(GenieWal *wal, Relation index, GenieMetaData *meta, BlockNumber first,
@@ -140,8 +140,9 @@ genie_pending_cut(const uint8 **at, uint32 n)
 }
 
 /*
- * A row longer than a page: writes its fragments, each on a page of its own, as a sealed list, then links
- * it.  The merge lock in share mode keeps VACUUM from taking the unlinked pages for lost ones.
+ * A row longer than a page: writes its fragments, each on a page of its own, as a sealed list,
+ * then links it.  The merge lock in share mode keeps VACUUM from taking the unlinked pages for
+ * lost ones.
  */
 static void
 genie_pending_append_long(Relation index, const GeniePendingFragment *row, const uint8 *packed,

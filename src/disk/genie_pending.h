@@ -2,19 +2,23 @@
  * genie_pending.h
  *	  The pending list: rows that aminsert wrote and no merge has taken yet.
  *
- * A list of pages, appended to at its tail, consumed by merges from its head.  A page holds fragments of rows:
+ * A list of pages, appended to at its tail, consumed by merges from its head.  A page holds
+ * fragments of rows:
  *
- *		GeniePendingFragment { tid 6, flags 1, pad 1, keywords 2, size 2, bytes 2 }, then the packed keywords
+ *		GeniePendingFragment { tid 6, flags 1, pad 1, keywords 2, size 2, bytes 2 }, then the
+ *		packed keywords
  *
  * A row that fits a page is one fragment.  A longer one is several on consecutive pages of its
- * own (MORE on all but the last): they are written as a list of their own, sealed, and linked to the tail in one
- * record, so a reader meets all of them or none.
+ * own (MORE on all but the last): they are written as a list of their own, sealed, and linked to
+ * the tail in one record, so a reader meets all of them or none.
  *
- * Page states: open (only the tail may be), sealed (GENIE_PENDING_SEALED in the special area: nothing is
- * ever appended; a merge seals the tail before it reads).  The check is made under the page's exclusive lock: an insert that
- * finds its tail sealed, linked or given to somebody else starts over.
+ * Page states: open (only the tail may be), sealed (GENIE_PENDING_SEALED in the special area:
+ * nothing is ever appended; a merge seals the tail before it reads).  The check is made under the
+ * page's exclusive lock: an insert that finds its tail sealed, linked or given to somebody else
+ * starts over.
  *
- * Locks: metapage before page, tail before a new page.  An append to an open tail locks that page alone.
+ * Locks: metapage before page, tail before a new page.  An append to an open tail locks that page
+ * alone.
  */
 #ifndef GENIE_PENDING_H
 #define GENIE_PENDING_H
@@ -41,15 +45,16 @@ typedef struct GeniePendingFragment
 } GeniePendingFragment;
 
 /*
- * Appends a row: n packed keywords (a valid packed set of nbytes), its size.  *n_pages gets the list's length
- * where this call added a page, else 0.
+ * Appends a row: n packed keywords (a valid packed set of nbytes), its size.  *n_pages gets the
+ * list's length where this call added a page, else 0.
  */
 extern void genie_pending_append(Relation index, const ItemPointerData *tid, bool is_null,
 								 const uint8 *packed, uint32 n, Size nbytes, uint32 size,
 								 uint32 *n_pages);
 
 /*
- * Walks the list from the metapage copy's head to its tail.  Each call of genie_pending_next_page copies the next page.
+ * Walks the list from the metapage copy's head to its tail.  Each call of genie_pending_next_page
+ * copies the next page.
  */
 typedef struct GeniePendingScan
 {

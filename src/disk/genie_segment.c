@@ -189,8 +189,8 @@ genie_section_read_spill(GenieSectionReader *reader, uint32 page)
 }
 
 /*
- * Copies bytes [from, from + n) of a page of the index under its shared lock.  Returns the page's used bytes, or -1 if
- * the page is not the segment's any more.
+ * Copies bytes [from, from + n) of a page of the index under its shared lock.  Returns the page's
+ * used bytes, or -1 if the page is not the segment's any more.
  */
 static int64
 genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, Size n, char *out)

@@ -2,8 +2,8 @@
  * genie_segment.h
  *	  Segments: an immutable part of the index, a set of sections of bytes.
  *
- * A segment is written by a GenieSegmentWriter, section by section or interleaved, then closed by its
- * root page; it becomes part of the index by a flip.  It is read through a GenieSegment,
+ * A segment is written by a GenieSegmentWriter, section by section or interleaved, then closed by
+ * its root page; it becomes part of the index by a flip.  It is read through a GenieSegment,
  * which holds the root's contents, and section readers.
  *
  * The same writer and readers serve *spilled* segments, which CREATE INDEX writes to
@@ -11,9 +11,10 @@
  * a file of the same payload pages.
  *
  * Reading is under nobody's protection: pages may be given to another owner meanwhile (see
- * genie_space.h).  Each read copies what it needs under the page's shared lock after comparing the stamp; where
- * another stamp is found, the functions return false and set segment->stale: the caller starts again from
- * the metapage.  That is no error unless the metapage still lists the segment.
+ * genie_space.h).  Each read copies what it needs under the page's shared lock after comparing
+ * the stamp; where another stamp is found, the functions return false and set segment->stale: the
+ * caller starts again from the metapage.  That is no error unless the metapage still lists the
+ * segment.
  */
 #ifndef GENIE_SEGMENT_H
 #define GENIE_SEGMENT_H

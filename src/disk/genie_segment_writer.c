@@ -3,8 +3,9 @@
  *	  Writing a segment: each section is a stream of bytes that becomes pages.
  *
  * Sections are written interleaved (a keyword's postings before its dictionary entry), so each
- * keeps the page it is filling in memory and takes runs of consecutive blocks, 1, 2, 4 … 64 at a time, so that its
- * extents stay few and reads sequential.  What is left of the last run goes back to the free space map.
+ * keeps the page it is filling in memory and takes runs of consecutive blocks, longer ones as it
+ * grows, so that its extents stay few and reads sequential.  What is left of the last run goes
+ * back to the free space map.
  *
  * Until the flip nothing of this is reachable: an error or a crash leaves pages that the next
  * VACUUM takes back.

@@ -2,13 +2,13 @@
  * genie_space.c
  *	  Pages: taking, retiring, reclaiming them (the life of a page is drawn in genie_space.h).
  *
- * Why a taken page cannot be taken twice: whoever takes one verifies under its exclusive lock that it is
- * FREE or all zeroes, and initialises it before unlocking.  So the free space map may be wrong
- * (it is not logged): a block it names wrongly is skipped.
+ * Why a taken page cannot be taken twice: whoever takes one verifies under its exclusive lock
+ * that it is FREE or all zeroes, and initialises it before unlocking.  So the free space map may
+ * be wrong (it is not logged): a block it names wrongly is skipped.
  *
  * Why a survey cannot free a page that an insert just took: such a page has a stamp that is not
- * below the metapage's counter as the survey saw it.  Pages of an unfinished merge or of a long row that
- * is not linked yet have older stamps: their makers hold the merge lock.
+ * below the metapage's counter as the survey saw it.  Pages of an unfinished merge or of a long
+ * row that is not linked yet have older stamps: their makers hold the merge lock.
  */
 #include "postgres.h"
 
@@ -45,13 +45,14 @@ genie_merge_unlock(Relation index, LOCKMODE mode)
 	UnlockPage(index, GENIE_META_BLOCK, mode);
 }
 
-/* Extends the relation by the run's next size. */
+/* Extends the relation by as many blocks as the run wants: an eighth of what it had so far. */
 static void
 genie_space_extend(Relation index, GenieRun *run)
 {
 	bool		lock = !RELATION_IS_LOCAL(index);
 
-	run->want = run->want == 0 ? 1 : Min(run->want * 2, GENIE_RUN_MAX);
+	run->want = Min(Max(run->taken / 8, 1), GENIE_RUN_MAX);
+	run->taken += run->want;
 	if (lock)
 		LockRelationForExtension(index, ExclusiveLock);
 	for (uint32 i = 0; i < run->want; i++)
@@ -174,8 +175,8 @@ genie_space_free_segment(Relation index, const GenieRetiredEntry *retired, uint6
 }
 
 /*
- * The pages of a pending list from head on, at most n, as long as they are pending pages with stamps
- * below the limit.  palloc'd; *found of them.
+ * The pages of a pending list from head on, at most n, as long as they are pending pages with
+ * stamps below the limit.  palloc'd; *found of them.
  */
 static BlockNumber *
 genie_space_list_pages(Relation index, BlockNumber head, uint32 n, uint64 below, uint32 *found)
@@ -331,8 +332,8 @@ genie_space_reclaim(Relation index)
 }
 
 /*
- * Marks a block; a second owner is damage.  Live pages are marked first: a block of a retired list that
- * has another owner was freed before a crash that left the entry, and taken again.
+ * Marks a block; a second owner is damage.  Live pages are marked first: a block of a retired
+ * list that has another owner was freed before a crash that left the entry, and taken again.
  */
 static void
 genie_space_mark(uint8 *reachable, BlockNumber n_blocks, BlockNumber block, uint8 kind)
@@ -463,7 +464,7 @@ genie_space_survey(Relation index, const GenieMetaData *meta, const uint8 *reach
 		page = BufferGetPage(buffer);
 		is_new = PageIsNew(page);
 		is_free = genie_page_is(page, GENIE_PAGE_FREE);
-		is_newer = !is_new && PageGetSpecialSize(page) == sizeof(GeniePageOpaqueData) &&
+		is_newer = !is_new && genie_page_is_ours(page) &&
 			GeniePageGetOpaque(page)->stamp >= meta->next_stamp;
 		UnlockReleaseBuffer(buffer);
 

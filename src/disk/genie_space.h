@@ -5,8 +5,8 @@
  * The life of a page:
  *
  *	(extension, zeroes) ──take──► PENDING, ROOT, DATA, RETIRED ──retire──► (unchanged, but
- *	        ▲                            no longer reachable from the metapage, listed on a RETIRED page)
- *	        │                                                                │
+ *	        ▲                            no longer reachable from the metapage, listed on a
+ *	        RETIRED page) │                                                                │
  *	        └────────── take ◄── FREE, in the free space map ◄──reclaim──────┘
  *
  * retire	is part of the flip's record (genie_meta.c): an entry (what, head block, stamp,
@@ -56,7 +56,7 @@ extern void genie_merge_unlock(Relation index, LOCKMODE mode);
 
 /*
  * Consecutive blocks that the relation was extended by and that nobody has initialised yet.
- * Start with all zeroes.  want doubles up to GENIE_RUN_MAX.
+ * Start with all zeroes.
  */
 #define GENIE_RUN_MAX 64		/* blocks: 512 kB */
 
@@ -64,7 +64,8 @@ typedef struct GenieRun
 {
 	BlockNumber start;
 	uint32		left;
-	uint32		want;
+	uint32		want;			/* the size of this run */
+	uint32		taken;			/* blocks of all runs so far */
 } GenieRun;
 
 /*
@@ -84,9 +85,10 @@ extern void genie_space_reclaim(Relation index);
 extern void genie_space_free_block(Relation index, BlockNumber block, uint64 stamp);
 
 /*
- * What each block belongs to, as far as it is reachable from meta: GeniePageKind, 0 = not reachable;
- * 64 is added where it waits on a list of retired entries.  palloc'd, n_blocks bytes.  Under the merge lock in
- * any mode, or on a standby under none: NULL where the index changed meanwhile.
+ * What each block belongs to, as far as it is reachable from meta: GeniePageKind, 0 = not
+ * reachable; 64 is added where it waits on a list of retired entries.  palloc'd, n_blocks bytes.
+ * Under the merge lock in any mode, or on a standby under none: NULL where the index changed
+ * meanwhile.
  */
 #define GENIE_REACHABLE_RETIRED 64
 #define GENIE_REACHABLE_TWICE 255	/* has two owners */

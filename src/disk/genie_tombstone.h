@@ -3,8 +3,8 @@
  *	  Which objects of a segment are dead: the one mutable section, a bit an object.
  *
  * ambulkdelete alone sets bits, under the merge lock; nobody clears them: the next merge drops
- * the objects.  A bit is set before the tombstone version is raised, and a scan reads the bits after the metapage, so a scan
- * that starts after VACUUM returned sees them.
+ * the objects.  A bit is set before the tombstone version is raised, and a scan reads the bits
+ * after the metapage, so a scan that starts after VACUUM returned sees them.
  */
 #ifndef GENIE_TOMBSTONE_H
 #define GENIE_TOMBSTONE_H

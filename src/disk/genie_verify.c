@@ -3,23 +3,26 @@
  *	  Verifying an index, page by page and segment by segment.
  *
  * Invariants (each has a message):
- *	pages		1 every page is a metapage (block 0), a page of a kind we know with the lengths it may have, or
- *				  all zeroes; 2 it is reachable from one place at most, and its kind is what that place
- *				  expects; 3 its stamp is the owner's; pages that nothing reaches are free ones or were left by a
- *				  crash (genie_index_info counts those, they are no violation)
- *	segment		4 the object table decodes, TIDs ascend, its counts are the root's and the metapage's;
- *				5 keywords ascend strictly and are well-formed; 6 lists lie one behind the other and end
+ *	pages		1 every page is a metapage (block 0), a page of a kind we know with the lengths it
+ *				  may have, or all zeroes; 2 it is reachable from one place at most, and its kind
+ *				  is what that place expects; 3 its stamp is the owner's; pages that nothing
+ *				  reaches are free ones or were left by a crash (genie_index_info counts those,
+ *				  they are no violation)
+ *	segment		4 the object table decodes, TIDs ascend, its counts are the root's and the
+ *				metapage's; 5 keywords ascend strictly and are well-formed; 6 lists lie one behind
+ *				the other and end
  *				  where their section ends; 7 each list decodes to as many ascending objects as the
- *				  dictionary says, all of them in the segment and not NULL; 8 an object's size is within the
- *				  root's bounds; the number of its postings is its size (unless sizes are the operator
- *				  class's own, which no class of this version has); 9 tombstones: their number is the metapage's
- *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows decode, keywords
- *				  ascend; the rows of a page fill it
+ *				  dictionary says, all of them in the segment and not NULL; 8 an object's size is
+ *				  within the root's bounds; the number of its postings is its size (unless sizes
+ *				  are the operator class's own, which no class of this version has); 9 tombstones:
+ *				  their number is the metapage's
+ *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows
+ *				  decode, keywords ascend; the rows of a page fill it
  *	all			12 no TID is live in two places
  *
- * Damage must be reported, not stop the walk.  What the reading functions raise for it (genie_report_corrupt,
- * a failed checksum) is caught in an internal subtransaction, which releases what the error left, and becomes a finding;
- * every other error goes on.
+ * Damage must be reported, not stop the walk.  What the reading functions raise for it
+ * (genie_report_corrupt, a failed checksum) is caught in an internal subtransaction, which
+ * releases what the error left, and becomes a finding; every other error goes on.
  */
 #include "postgres.h"
 
@@ -102,6 +105,7 @@ genie_verify_guard(GenieVerify *verify, GenieVerifyStep step, BlockNumber block)
 		ErrorData  *error;
 		const char *at;
 		unsigned int found;
+		BlockNumber where = block;
 
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
@@ -115,8 +119,8 @@ genie_verify_guard(GenieVerify *verify, GenieVerifyStep step, BlockNumber block)
 			ReThrowError(error);
 		at = strstr(error->message, " at block ");
 		if (at != NULL && sscanf(at, " at block %u", &found) == 1)
-			block = found;
-		genie_verify_say(verify, block, "%s", error->message);
+			where = found;
+		genie_verify_say(verify, where, "%s", error->message);
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
@@ -139,15 +143,12 @@ genie_verify_page(GenieVerify *verify, BlockNumber block, Page page)
 			genie_verify_say(verify, block, "page is in use but all zeroes");
 		return;
 	}
-	if (PageGetSpecialSize(page) != sizeof(GeniePageOpaqueData) ||
-		opaque->page_id != GENIE_PAGE_ID ||
+	if (!genie_page_is_ours(page) ||
 		opaque->kind < GENIE_PAGE_META || opaque->kind > GENIE_PAGE_FREE)
 	{
 		genie_verify_say(verify, block, "not a genie page");
 		return;
 	}
-	if (GeniePageGetUsed(page) > GENIE_PAGE_PAYLOAD)
-		genie_verify_say(verify, block, "bad page length");
 	if (expected == 0 || expected == GENIE_REACHABLE_TWICE || (expected & GENIE_REACHABLE_RETIRED))
 		return;
 	if (opaque->kind != expected)

@@ -13,8 +13,8 @@ typedef void (*GenieViolation) (void *arg, BlockNumber block, const char *what);
 
 /*
  * Verifies the whole index.  Readers and inserts go on; on a primary the merge lock is held in
- * share mode, so merges and VACUUM wait (on a standby replay goes on: false means that the index changed under
- * the walk, whatever was reported; try again).
+ * share mode, so merges and VACUUM wait (on a standby replay goes on: false means that the index
+ * changed under the walk, whatever was reported; try again).
  */
 extern bool genie_verify_index(Relation index, GenieViolation report, void *arg);
 

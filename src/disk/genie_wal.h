@@ -11,8 +11,8 @@
  *	build		the same calls with build = true edit the buffers themselves and log nothing:
  *				nobody else can see the relation, and genie_wal_log_build logs every page
  *				at the end.
- *	init fork	genie_wal_write_init_fork logs and syncs the one page of an unlogged index's init fork
- *				unconditionally: Generic WAL would write nothing for it.
+ *	init fork	genie_wal_write_init_fork logs and syncs the one page of an unlogged index's init
+ *				fork unconditionally: Generic WAL would write nothing for it.
  *
  * Between register and commit there is no ERROR to be expected; if one comes, the images are
  * thrown away with the memory and the pages are as they were (in a build, the relation goes).

@@ -5,10 +5,10 @@
  * Compiling a query against a segment looks its intervals up in the dictionary: a point gives
  * one list, a range a run of consecutive ones.  Ranks become GenieRankRanges.
  *
- * Loose lists (few postings) are decoded at once, thrown together and sorted: a tile's part of them is
- * one RAW list, placed first under the first rank of the query (only this query ever sees the
- * tiles, so the rank only has to be one of its own).  Tiled lists keep a position; a group of tiles takes from each list the
- * records that fall into it.
+ * Loose lists (few postings) are decoded at once, thrown together and sorted: a tile's part of
+ * them is one RAW list, placed first under the first rank of the query (only this query ever sees
+ * the tiles, so the rank only has to be one of its own).  Tiled lists keep a position; a group of
+ * tiles takes from each list the records that fall into it.
  *
  * The engine is the process's own: one, opened on first use, kept for the life of the process.
  */

@@ -7,8 +7,8 @@
  * against a segment (GenieSearch) and may then be asked repeatedly: for the best k after a cursor,
  * for all counts, or for a filter.
  *
- * Memory.  Lists that together fit `memory` bytes are read once and kept; longer ones are read again,
- * a group of tiles at a time, on every call.
+ * Memory.  Lists that together fit `memory` bytes are read once and kept; longer ones are read
+ * again, a group of tiles at a time, on every call.
  *
  * All functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -31,9 +31,9 @@ extern uint64 genie_search_postings(const GenieSearch *search);
 extern uint32 genie_search_max_count(const GenieSearch *search);
 
 /*
- * The best k objects by (match count desc, object asc), of those that are set in live (NULL: all), have at least
- * min_count >= 1 matches and rank below *after (NULL: from the top).  hits has room for
- * genie_topk_capacity(k); *n of them are valid.
+ * The best k objects by (match count desc, object asc), of those that are set in live (NULL:
+ * all), have at least min_count >= 1 matches and rank below *after (NULL: from the top).  hits
+ * has room for genie_topk_capacity(k); *n of them are valid.
  */
 extern bool genie_search_top(GenieSearch *search, const uint64 *live, uint32 k, uint32 min_count,
 							 const GenieHit *after, GenieHit *hits, uint32 *n);
@@ -45,8 +45,9 @@ extern bool genie_search_counts(GenieSearch *search, uint16 *counts);
 extern bool genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live);
 
 /*
- * The segment's live objects that are not NULL, a bit each, whole tiles of GENIE_TILE_WORDS words.  palloc'd; NULL: stale.
- * If nulls is not NULL, *nulls gets the live NULL objects (or NULL if there are none).
+ * The segment's live objects that are not NULL, a bit each, whole tiles of GENIE_TILE_WORDS
+ * words.  palloc'd; NULL: stale. If nulls is not NULL, *nulls gets the live NULL objects (or NULL
+ * if there are none).
  */
 extern uint64 *genie_search_live(GenieSegment *segment, uint64 **nulls);
 
