@@ -63,6 +63,9 @@ all install uninstall clean installcheck:
 endif
 
 $(ENGINE_OBJS): override CFLAGS += -O3
+ifndef ASSERT
+$(ENGINE_OBJS): override CPPFLAGS += -DNDEBUG
+endif
 
 $(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS) build/flags
 

@@ -75,7 +75,7 @@ genie_merge(PG_FUNCTION_ARGS)
 	if (!pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	genie_merge_lock(index, ExclusiveLock);
-	genie_merge_index(index, maintenance_work_mem * (Size) 1024, GENIE_FAN_IN_FULL, NULL);
+	genie_merge_index(index, maintenance_work_mem * (Size) 1024, &genie_merge_effort_full, NULL);
 	genie_merge_unlock(index, ExclusiveLock);
 	relation_close(index, RowExclusiveLock);
 	PG_RETURN_VOID();

@@ -25,7 +25,7 @@ genie_insert_merge(Relation index, uint32 n_pages)
 	if ((uint64) n_pages * BLCKSZ <= (uint64) genie_pending_limit_of(index) * 1024 ||
 		!genie_merge_lock_conditional(index))
 		return;
-	genie_merge_index(index, work_mem * (Size) 1024, GENIE_FAN_IN_INSERT, NULL);
+	genie_merge_index(index, work_mem * (Size) 1024, &genie_merge_effort_insert, NULL);
 	genie_merge_unlock(index, ExclusiveLock);
 }
 

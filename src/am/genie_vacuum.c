@@ -18,6 +18,7 @@
 
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
 #include "utils/memutils.h"
@@ -166,6 +167,8 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	BlockNumber n_lost;
 	BlockNumber n_free;
 	uint8	   *reachable;
+	Size		memory = (IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+						  autovacuum_work_mem : maintenance_work_mem) * (Size) 1024;
 
 	if (info->analyze_only)
 		return stats;
@@ -176,7 +179,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	genie_merge_lock(index, ExclusiveLock);
-	genie_merge_index(index, maintenance_work_mem * (Size) 1024, GENIE_FAN_IN_FULL, genie_vacuum_delay);
+	genie_merge_index(index, memory, &genie_merge_effort_full, genie_vacuum_delay);
 
 	/* the metapage's stamp counter is read before the size: newer pages have newer stamps */
 	meta = genie_meta_read(index);

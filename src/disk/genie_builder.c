@@ -418,8 +418,10 @@ genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
 {
 	uint32		object = list->first;
 
+	bool		ascends;
+
 	genie_list_begin(encoder, genie_builder_emit, writer);
-	genie_list_add(encoder, object);
+	ascends = genie_list_add(encoder, object);
 	for (const GenieChunk *chunk = list->head; chunk != NULL; chunk = chunk->next)
 	{
 		const uint8 *at = chunk->bytes;
@@ -436,9 +438,11 @@ genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
 				at += genie_varint_get(at, end, &gap);
 				object += (uint32) gap;
 			}
-			genie_list_add(encoder, object);
+			ascends &= genie_list_add(encoder, object);
 		}
 	}
+	if (!ascends)
+		elog(ERROR, "a list in memory does not ascend");
 	genie_list_end(encoder);
 }
 

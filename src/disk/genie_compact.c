@@ -26,8 +26,9 @@
 
 #define GENIE_LEVEL_BASE 4096	/* weights below this are level 0 */
 #define GENIE_LEVEL_FACTOR 4
-#define GENIE_SEGMENTS_HIGH 80	/* from here on everything small is merged, whatever the policy */
-#define GENIE_NEW_SEGMENTS_MAX 8	/* that one flip of pending rows may add */
+#define GENIE_LEVELS 32			/* 4096 * 4^26 is past 2^64 */
+#define GENIE_SEGMENTS_HIGH 80	/* from here on everything is merged, whatever the policy */
+#define GENIE_PART_MIN (1024 * 1024)	/* bytes of pending rows that are merged at a time, at least */
 
 /* A pending row in memory. */
 typedef struct GeniePendingRow
@@ -110,12 +111,15 @@ genie_compact_write_builder(Relation index, GenieBuilder *builder)
 	return genie_segment_finish(writer, &header);
 }
 
-/* Makes segments of the rows; returns how many. */
-static int
-genie_compact_rows(Relation index, GeniePendingRows *rows, Size memory, GenieSegmentEntry *added)
+/*
+ * Makes a segment of the rows; false if there are none.  They were bounded when they were read, so the builder is
+ * not bounded again.
+ */
+static bool
+genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *added)
 {
-	GenieBuilder *builder = genie_builder_begin(memory);
-	int			n_added = 0;
+	GenieBuilder *builder = genie_builder_begin(MaxAllocHugeSize);
+	bool		any;
 
 	qsort(rows->rows, rows->n, sizeof(GeniePendingRow), genie_pending_row_cmp);
 	for (uint32 i = 0; i < rows->n; i++)
@@ -124,17 +128,16 @@ genie_compact_rows(Relation index, GeniePendingRows *rows, Size memory, GenieSeg
 
 		if (i + 1 < rows->n && rows->rows[i + 1].tid == row->tid)
 			continue;
-		if (genie_builder_full(builder) && n_added + 1 < GENIE_NEW_SEGMENTS_MAX)
-			added[n_added++] = genie_compact_write_builder(index, builder);
 		if (!genie_builder_add(builder, row->tid, row->is_null, rows->bytes + row->at, row->n,
 							   row->size))
 			elog(ERROR, "pending rows are not sorted");
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (genie_builder_objects(builder) > 0)
-		added[n_added++] = genie_compact_write_builder(index, builder);
+	any = genie_builder_objects(builder) > 0;
+	if (any)
+		*added = genie_compact_write_builder(index, builder);
 	genie_builder_end(builder);
-	return n_added;
+	return any;
 }
 
 /*
@@ -146,9 +149,10 @@ genie_compact_pending_part(Relation index, const GenieMetaData *sealed, Size mem
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 	GeniePendingRows rows = {0};
-	GenieSegmentEntry added[GENIE_NEW_SEGMENTS_MAX];
+	GenieSegmentEntry added;
 	GenieFlip	flip = {0};
 
+	memory = Max(memory, GENIE_PART_MIN);
 	rows.capacity = 1024;
 	rows.rows = palloc(rows.capacity * sizeof(GeniePendingRow));
 	rows.bytes_capacity = 64 * 1024;
@@ -170,12 +174,15 @@ genie_compact_pending_part(Relation index, const GenieMetaData *sealed, Size mem
 		genie_report_corrupt(index, scan->next, "the pending list is broken");
 	if (flip.consumed_pages == 0)
 		return false;
-	flip.n_added = genie_compact_rows(index, &rows, memory, added);
-	flip.added = added;
+	flip.n_added = genie_compact_rows(index, &rows, &added) ? 1 : 0;
+	flip.added = &added;
 	GENIE_FAULT("merge-before-flip");
 	genie_meta_flip(index, &flip, false);
 	return flip.consumed_last != sealed->pending_tail;
 }
+
+const GenieMergeEffort genie_merge_effort_insert = {4, 5};	/* up to about 4 M postings */
+const GenieMergeEffort genie_merge_effort_full = {2, GENIE_LEVELS - 1};
 
 static int
 genie_compact_level(const GenieSegmentEntry *entry)
@@ -193,26 +200,27 @@ genie_compact_level(const GenieSegmentEntry *entry)
 
 /* The segments to merge next, as positions in the list; returns how many, 0: nothing is due. */
 static int
-genie_compact_pick(const GenieMetaData *meta, int fan_in, int *picked)
+genie_compact_pick(const GenieMetaData *meta, const GenieMergeEffort *effort, int *picked)
 {
-	int			per_level[64] = {0};
+	int			per_level[GENIE_LEVELS] = {0};
 	int			level = -1;
 	int			n = 0;
 
 	for (uint32 i = 0; i < meta->n_segments; i++)
 		per_level[genie_compact_level(&meta->segments[i])]++;
-	for (int i = 0; i < 64; i++)
-		if (per_level[i] >= fan_in)
+	for (int i = 0; i <= effort->max_level; i++)
+		if (per_level[i] >= effort->fan_in)
 			level = i;
 	if (level < 0 && meta->n_segments >= GENIE_SEGMENTS_HIGH)
-		level = 63;
+		level = GENIE_LEVELS - 1;
 	for (uint32 i = 0; i < meta->n_segments; i++)
 		if (genie_compact_level(&meta->segments[i]) <= level)
 			picked[n++] = i;
 	if (n > 0)
 		return n;
 	for (uint32 i = 0; i < meta->n_segments; i++)
-		if (meta->segments[i].n_dead > meta->segments[i].n_objects / 2)
+		if (meta->segments[i].n_dead > meta->segments[i].n_objects / 2 &&
+			genie_compact_level(&meta->segments[i]) <= effort->max_level)
 		{
 			picked[0] = i;
 			return 1;
@@ -222,13 +230,13 @@ genie_compact_pick(const GenieMetaData *meta, int fan_in, int *picked)
 
 /* Merges what the policy picks; false: nothing is due. */
 static bool
-genie_compact_segments(Relation index, int fan_in)
+genie_compact_segments(Relation index, const GenieMergeEffort *effort)
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	int			picked[GENIE_SEGMENTS_MAX];
 	GenieSegment *inputs[GENIE_SEGMENTS_MAX];
 	uint64		removed[GENIE_SEGMENTS_MAX];
-	int			n = genie_compact_pick(meta, fan_in, picked);
+	int			n = genie_compact_pick(meta, effort, picked);
 	GenieSegmentWriter *writer;
 	GenieRootHeader header;
 	GenieSegmentEntry added;
@@ -256,7 +264,7 @@ genie_compact_segments(Relation index, int fan_in)
 }
 
 void
-genie_merge_index(Relation index, Size memory, int fan_in, void (*delay) (void))
+genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, void (*delay) (void))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge index",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -274,8 +282,8 @@ genie_merge_index(Relation index, Size memory, int fan_in, void (*delay) (void))
 		GenieMetaData *meta = genie_meta_read(index);
 
 		MemoryContextSwitchTo(part);
-		if (meta->n_segments + GENIE_NEW_SEGMENTS_MAX > GENIE_SEGMENTS_MAX)
-			(void) genie_compact_segments(index, 2);
+		if (meta->n_segments >= GENIE_SEGMENTS_HIGH)
+			(void) genie_compact_segments(index, effort);
 		sealed->pending_head = meta->pending_head;
 		more = genie_compact_pending_part(index, sealed, memory);
 		MemoryContextSwitchTo(context);
@@ -289,7 +297,7 @@ genie_merge_index(Relation index, Size memory, int fan_in, void (*delay) (void))
 		MemoryContextReset(context);
 		if (delay != NULL)
 			delay();
-	} while (genie_compact_segments(index, fan_in));
+	} while (genie_compact_segments(index, effort));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

@@ -334,7 +334,8 @@ genie_merge_list(GenieMergeInput **same, int n_same, GenieListEncoder *encoder,
 				best = i;
 		if (heads[best] == GENIE_DROPPED)
 			break;
-		genie_list_add(encoder, heads[best]);
+		if (!genie_list_add(encoder, heads[best]))
+			genie_merge_corrupt(same[best]->segment);	/* a posting twice */
 		n++;
 		heads[best] = genie_merge_next_posting(same[best]);
 	}

@@ -16,15 +16,22 @@
 extern void genie_merge_write(GenieSegment **inputs, int n_inputs, GenieSegmentWriter *writer,
 							  GenieRootHeader *header);
 
-#define GENIE_FAN_IN_INSERT 4	/* segments of one level that an insert's merge leaves alone but the last */
-#define GENIE_FAN_IN_FULL 2		/* VACUUM's and genie_merge()'s: one segment a level stays */
+/* How far a merge goes (genie_compact.c: levels). */
+typedef struct GenieMergeEffort
+{
+	int			fan_in;			/* so many segments of one level call for a merge */
+	int			max_level;		/* segments of higher levels are left alone */
+} GenieMergeEffort;
+
+extern const GenieMergeEffort genie_merge_effort_insert;
+extern const GenieMergeEffort genie_merge_effort_full;	/* VACUUM's and genie_merge()'s */
 
 /*
  * Everything that is due, in genie_compact.c: reclaims retired pages, merges the pending list,
- * compacts segments. memory: bytes.  fan_in: how many segments of similar weight call for a
- * merge.  delay (may be NULL) is called between pieces of work, e.g. vacuum_delay_point.  Under
- * the exclusive merge lock.
+ * compacts segments.  memory: bytes.  delay (may be NULL) is called between pieces of work,
+ * e.g. vacuum_delay_point.  Under the exclusive merge lock.
  */
-extern void genie_merge_index(Relation index, Size memory, int fan_in, void (*delay) (void));
+extern void genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort,
+							  void (*delay) (void));
 
 #endif							/* GENIE_MERGE_H */

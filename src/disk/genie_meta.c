@@ -110,6 +110,19 @@ genie_meta_read(Relation index)
 	return copy;
 }
 
+BlockNumber
+genie_meta_pending_tail(Relation index)
+{
+	Buffer		buffer = ReadBuffer(index, GENIE_META_BLOCK);
+	BlockNumber tail;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	genie_meta_verify(index, BufferGetPage(buffer));
+	tail = genie_meta_of(BufferGetPage(buffer))->pending_tail;
+	UnlockReleaseBuffer(buffer);
+	return tail;
+}
+
 Buffer
 genie_meta_lock(Relation index)
 {

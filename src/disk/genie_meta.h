@@ -33,6 +33,9 @@ extern void genie_meta_create(Relation index);
  */
 extern GenieMetaData *genie_meta_read(Relation index);
 
+/* The pending list's tail; the same errors.  For inserts, which need nothing else. */
+extern BlockNumber genie_meta_pending_tail(Relation index);
+
 /* The metapage, exclusively locked and pinned; release with UnlockReleaseBuffer. */
 extern Buffer genie_meta_lock(Relation index);
 

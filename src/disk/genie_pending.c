@@ -223,10 +223,8 @@ genie_pending_append(Relation index, const ItemPointerData *tid, bool is_null,
 	fragment.nbytes = (uint16) nbytes;
 	for (;;)
 	{
-		GenieMetaData *meta = genie_meta_read(index);
-		BlockNumber tail = meta->pending_tail;
+		BlockNumber tail = genie_meta_pending_tail(index);
 
-		pfree(meta);
 		CHECK_FOR_INTERRUPTS();
 		if (tail != InvalidBlockNumber &&
 			genie_pending_append_tail(index, tail, &fragment, packed))
