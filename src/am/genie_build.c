@@ -30,6 +30,7 @@
 
 #include "genie_build.h"
 #include "genie_builder.h"
+#include "genie_fault.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -118,6 +119,7 @@ genie_build_spill(GenieBuildState *state)
 	genie_build_phase(GENIE_PHASE_WRITE);
 	genie_builder_write(state->builder, writer, &header);
 	genie_build_keep_spilled(state, genie_segment_finish_spilled(writer, &header), 0);
+	GENIE_FAULT("build-spilled");
 	genie_build_phase(GENIE_PHASE_SCAN);
 }
 
@@ -228,8 +230,10 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 	genie_builder_end(state->builder);
 	MemoryContextDelete(state->row_context);
 
+	GENIE_FAULT("build-before-log");
 	genie_build_phase(GENIE_PHASE_LOG);
 	genie_wal_log_build(index);
+	GENIE_FAULT("build-logged");
 	result->index_tuples = state->n_indexed;
 	pfree(state);
 	return result;

@@ -45,6 +45,9 @@ genie_options_init(void)
 	DefineCustomStringVariable("genie.fault_action", "How to fail: crash, error or wait (tests only).",
 							   NULL, &genie_fault_action, "error", PGC_SUSET, GUC_NOT_IN_SAMPLE,
 							   NULL, NULL, NULL);
+	DefineCustomIntVariable("genie.fault_skip", "How often to pass the point before (tests only).",
+							NULL, &genie_fault_skip, 0, 0, INT_MAX, PGC_SUSET, GUC_NOT_IN_SAMPLE,
+							NULL, NULL, NULL);
 #endif
 	MarkGUCPrefixReserved("genie");
 }

@@ -141,6 +141,7 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	GENIE_FAULT("vacuum-before-version");
 	if (n_died > 0)
 		genie_meta_publish_tombstones(index, meta, n_dead);
+	GENIE_FAULT("vacuum-after-version");
 	genie_merge_unlock(index, ExclusiveLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -16,6 +16,7 @@
 
 char	   *genie_fault_point = NULL;
 char	   *genie_fault_action = NULL;
+int			genie_fault_skip = 0;
 
 void
 genie_fault_reached(const char *point)
@@ -23,6 +24,11 @@ genie_fault_reached(const char *point)
 	if (genie_fault_point == NULL || genie_fault_action == NULL ||
 		strcmp(genie_fault_point, point) != 0)
 		return;
+	if (genie_fault_skip > 0)
+	{
+		genie_fault_skip--;
+		return;
+	}
 	if (strcmp(genie_fault_action, "crash") == 0)
 		kill(getpid(), SIGKILL);
 	else if (strcmp(genie_fault_action, "wait") == 0)

@@ -3,7 +3,8 @@
  *	  Named points at which tests make the server fail (after TimescaleDB's debug points).
  *
  * GENIE_FAULT("merge-before-flip") does nothing unless the build defines GENIE_FAULTS and the
- * setting genie.fault_point names the point; then genie.fault_action says what happens:
+ * setting genie.fault_point names the point; then, when the session has passed it genie.fault_skip
+ * times, genie.fault_action says what happens:
  *	crash	the process kills itself by SIGKILL, as a power failure would
  *	error	an ERROR, as a cancelled query or a full disk would
  *	wait	takes and gives back the advisory lock GENIE_FAULT_LOCK, so that a test that
@@ -17,6 +18,7 @@
 #define GENIE_FAULT_LOCK 714100
 extern char *genie_fault_point;
 extern char *genie_fault_action;
+extern int	genie_fault_skip;	/* counts down */
 extern void genie_fault_reached(const char *point);
 #define GENIE_FAULT(point) genie_fault_reached(point)
 #else

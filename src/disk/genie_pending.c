@@ -379,7 +379,10 @@ genie_pending_delete(Relation index, const GenieMetaData *meta, GenieDeadCallbac
 
 	genie_pending_scan(scan, index, meta);
 	while (genie_pending_next_page(scan))
+	{
 		genie_pending_delete_page(scan, callback, state, n_removed, n_left);
+		GENIE_FAULT("vacuum-pending-page");
+	}
 	if (scan->stale)
 		genie_report_corrupt(index, scan->next, "the pending list is broken");
 	pfree(scan);

@@ -133,6 +133,7 @@ genie_space_free_block(Relation index, BlockNumber block, uint64 stamp)
 	genie_wal_begin(&wal, index, false);
 	genie_page_init(genie_wal_register(&wal, buffer, true), GENIE_PAGE_FREE, 0, stamp);
 	genie_wal_commit_release(&wal);
+	GENIE_FAULT("free-page");
 	RecordFreeIndexPage(index, block);
 	CHECK_FOR_INTERRUPTS();
 }
@@ -279,6 +280,7 @@ genie_space_drop_retired_page(Relation index, BlockNumber before, BlockNumber bl
 		genie_wal_commit_release(&wal);
 		UnlockReleaseBuffer(meta_buffer);
 	}
+	GENIE_FAULT("reclaim-page-dropped");
 	genie_space_free_block(index, block, stamp);
 }
 
