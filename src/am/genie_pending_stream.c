@@ -86,7 +86,7 @@ genie_pending_keep(GeniePendingStream *stream, const GenieScanQuery *query,
 	for (int i = 0; i < query->n_conditions; i++)
 		if (row->conditions[i] < (uint32) query->conditions[i]->min_match)
 			return;
-	hit.count = row->is_null ? GENIE_COUNT_NULL : (int32) row->order;
+	hit.count = row->is_null && query->order != NULL ? GENIE_COUNT_NULL : (int32) row->order;
 	hit.tid = row->tid;
 	if (position->has_position)
 	{

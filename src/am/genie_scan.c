@@ -7,10 +7,12 @@
  * many rows as it likes, and streams count further only when their turn comes.
  *
  * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER
- * BY operator ranks.  A second one cannot be ranked by at the same time; its value is given as a
- * lower bound that is the same for all rows, and xs_recheckorderby makes the executor compute and
- * sort: it holds rows of equal first value back until that value ends.  (A bound per row would
- * have to come in order within equal first values, which would need a second ranking.)
+ * BY operator whose query is not NULL ranks.  A second one cannot be ranked by at the same time; its
+ * value is given as a lower bound that is the same for all rows, and xs_recheckorderby makes the executor
+ * compute and sort: it holds rows of equal first value back until that value ends.  (A bound per row
+ * would have to come in order within equal first values, which would need a second ranking.)  It would
+ * not sort by what follows a NULL, for it takes two NULLs as the end of its comparison: so NULL
+ * queries before the ranking one are passed over here.  Where all are NULL, the order is the TIDs'.
  *
  * Staleness.  Where a page turns out to belong to somebody else (possible on a standby, where
  * replay reuses pages under running queries), everything is opened again from the metapage,
@@ -42,6 +44,7 @@ typedef struct GenieScanState
 	MemoryContext query_context;	/* compiled queries: until the next rescan */
 	MemoryContext stream_context;	/* streams: until the next rescan or restart */
 	GenieScanQuery query;
+	int			rank_by;		/* the ORDER BY operator that query.order is of */
 	bool		nothing;		/* a condition is NULL */
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
@@ -115,8 +118,12 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		else
 			state->query.conditions[state->query.n_conditions++] = genie_scan_compile(scan, key);
 	}
-	if (scan->numberOfOrderBys > 0 && (scan->orderByData[0].sk_flags & SK_ISNULL) == 0)
-		state->query.order = genie_scan_compile(scan, &scan->orderByData[0]);
+	state->rank_by = 0;
+	while (state->rank_by < scan->numberOfOrderBys &&
+		   (scan->orderByData[state->rank_by].sk_flags & SK_ISNULL) != 0)
+		state->rank_by++;
+	if (state->rank_by < scan->numberOfOrderBys)
+		state->query.order = genie_scan_compile(scan, &scan->orderByData[state->rank_by]);
 	MemoryContextSwitchTo(old);
 }
 
@@ -254,12 +261,12 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 		return false;
 	genie_tid_from_number(state->position.tid, &scan->xs_heaptid);
 	scan->xs_recheck = false;
-	scan->xs_recheckorderby = scan->numberOfOrderBys > 1;
+	scan->xs_recheckorderby = scan->numberOfOrderBys > state->rank_by + 1;
 	for (int i = 0; i < scan->numberOfOrderBys; i++)
 	{
 		scan->xs_orderbynulls[i] = state->position.count == GENIE_COUNT_NULL ||
 			(scan->orderByData[i].sk_flags & SK_ISNULL) != 0;
-		scan->xs_orderbyvals[i] = Int32GetDatum(i == 0 ? -state->position.count :
+		scan->xs_orderbyvals[i] = Int32GetDatum(i == state->rank_by ? -state->position.count :
 												-GENIE_OBJECT_KEYWORDS_MAX);
 	}
 	return true;

@@ -147,6 +147,15 @@ genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQue
 		return false;
 	if (query->n_conditions > 0)
 		stream->nulls = NULL;	/* NULL fulfils no condition */
+	else if (query->order == NULL && stream->nulls != NULL)
+	{
+		/* a NULL query gives every row the same value, NULL */
+		uint32		n_words = genie_object_tiles(segment) * GENIE_TILE_WORDS;
+
+		for (uint32 i = 0; i < n_words; i++)
+			stream->live[i] |= stream->nulls[i];
+		stream->nulls = NULL;
+	}
 
 	if (query->order != NULL)
 	{

@@ -4,8 +4,9 @@
  *	  other.
  *
  * Order: (count descending, TID ascending); rows that are NULL have count GENIE_COUNT_NULL and so
- * come last. A stream shows its *head*.  A head may be a bound: the stream will give nothing that
- * ranks above it, but has not counted yet what comes next; genie_stream_settle makes it exact.
+ * come last; without a ranking every row, NULL or not, has count 0.  A stream shows its *head*.  A
+ * head may be a bound: the stream will give nothing that ranks above it, but has not counted yet
+ * what comes next; genie_stream_settle makes it exact.
  * So a segment is counted further only if the scan gets that far.
  */
 #ifndef GENIE_STREAM_H
