@@ -6,7 +6,7 @@
  * keys.  Both are read with distrust, for a key that is not canonical would match nothing
  * and break the order that everything relies on.
  *
- * The order is that of the bytes, and means nothing but that equal objects are neighbours: it is
+ * The order is that of the packed keys' bytes, and means nothing but that equal objects are neighbours: it is
  * there for DISTINCT, GROUP BY, merge joins and unique indexes.
  */
 #include "postgres.h"
@@ -180,9 +180,12 @@ compare_arguments(FunctionCallInfo fcinfo)
 {
 	struct varlena *a = PG_GETARG_VARLENA_PP(0);
 	struct varlena *b = PG_GETARG_VARLENA_PP(1);
-	Size		a_len = VARSIZE_ANY_EXHDR(a);
-	Size		b_len = VARSIZE_ANY_EXHDR(b);
-	int			diff = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_len, b_len));
+	uint32		n;
+	Size		a_len;
+	Size		b_len;
+	const uint8 *a_keys = genie_object_keys(a, &n, &a_len);
+	const uint8 *b_keys = genie_object_keys(b, &n, &b_len);
+	int			diff = memcmp(a_keys, b_keys, Min(a_len, b_len));
 
 	if (diff == 0)
 		diff = (a_len > b_len) - (a_len < b_len);

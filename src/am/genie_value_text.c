@@ -389,7 +389,7 @@ genie_value_text_report(const GenieTextScanner *scanner, const char *type)
 			 errmsg("malformed %s: \"%s\"", type, scanner->text),
 			 errdetail("At character %d: %s.", pg_mbstrlen_with_len(scanner->text, scanner->error_at) + 1,
 					   scanner->error),
-			 scanner->is_query ?
+			 scanner->is_query && memchr(scanner->text, ':', scanner->len) == NULL ?
 			 errhint("To ask for the elements of an array, cast it: genie_query('...'::integer[]).") : 0));
 }
 

@@ -148,7 +148,7 @@ scan_family(GenieTextScanner *scanner, GenieFamily *family)
 		scanner->at++;
 	found = genie_family_from_name(scanner->text + begin, scanner->at - begin);
 	if (found == 0)
-		return fail_at(scanner, begin, "the name of a type family is missing");
+		return fail_at(scanner, begin, "the name of a type family is expected");
 	*family = (GenieFamily) found;
 	return true;
 }
@@ -244,7 +244,7 @@ scan_value(GenieTextScanner *scanner, GenieTextValue *value)
 		while (scanner->at < scanner->len && is_bare(scanner->text[scanner->at]))
 			put(scanner, scanner->text[scanner->at++]);
 		if (scanner->scratch_used == begin)
-			return fail(scanner, "a value is missing");
+			return fail(scanner, "a value is expected");
 	}
 	value->len = scanner->scratch_used - begin;
 	put(scanner, '\0');
@@ -266,7 +266,7 @@ scan_range(GenieTextScanner *scanner, GenieTextItem *item)
 	if (peek(scanner) != ',' && !scan_value(scanner, &item->lo))
 		return false;
 	if (!accept(scanner, ','))
-		return fail(scanner, "a \",\" is missing");
+		return fail(scanner, "a \",\" is expected");
 	c = peek(scanner);
 	if (c != ']' && c != ')')
 	{
@@ -275,7 +275,7 @@ scan_range(GenieTextScanner *scanner, GenieTextItem *item)
 		c = peek(scanner);
 	}
 	if (c != ']' && c != ')')
-		return fail(scanner, "a \"]\" or \")\" is missing");
+		return fail(scanner, "a \"]\" or \")\" is expected");
 	scanner->at++;
 	item->hi_closed = c == ']';
 	return true;
@@ -288,14 +288,14 @@ scan_item(GenieTextScanner *scanner, GenieTextItem *item)
 
 	memset(item, 0, sizeof(GenieTextItem));
 	scanner->scratch_used = 0;
-	if (!scan_number(scanner, "a dimension between 0 and 2147483647 is missing", &item->dimension))
+	if (!scan_number(scanner, "a dimension between 0 and 2147483647 is expected", &item->dimension))
 		return false;
 	if (!accept(scanner, ':'))
-		return fail(scanner, "a \":\" is missing");
+		return fail(scanner, "a \":\" is expected");
 	if (!scan_family(scanner, &item->family))
 		return false;
 	if (!accept(scanner, ':'))
-		return fail(scanner, "a \":\" is missing");
+		return fail(scanner, "a \":\" is expected");
 	c = peek(scanner);
 	if (c == '[' || c == '(')
 		return scan_range(scanner, item);
@@ -310,7 +310,7 @@ scan_end(GenieTextScanner *scanner)
 
 	if (scanner->is_query && accept(scanner, '@'))
 	{
-		if (!scan_number(scanner, "a min_match between 0 and 2147483647 is missing", &number))
+		if (!scan_number(scanner, "a min_match between 0 and 2147483647 is expected", &number))
 			return false;
 		scanner->min_match = (int32_t) number;
 	}
@@ -328,14 +328,14 @@ genie_text_next(GenieTextScanner *scanner, GenieTextItem *item)
 	scanner->begun = true;
 	if (first && !accept(scanner, '{'))
 	{
-		fail(scanner, "a \"{\" is missing");
+		fail(scanner, "a \"{\" is expected");
 		return GENIE_TEXT_ERROR;
 	}
 	if (accept(scanner, '}'))
 		return scan_end(scanner) ? GENIE_TEXT_END : GENIE_TEXT_ERROR;
 	if (!first && !accept(scanner, ','))
 	{
-		fail(scanner, "a \",\" or \"}\" is missing");
+		fail(scanner, "a \",\" or \"}\" is expected");
 		return GENIE_TEXT_ERROR;
 	}
 	return scan_item(scanner, item) ? GENIE_TEXT_ITEM : GENIE_TEXT_ERROR;
