@@ -5,7 +5,7 @@
  *		object	= "{" [ item { "," item } ] "}"
  *		query	= "{" [ item { "," item } ] "}" [ "@" min_match ]
  *		item	= dimension ":" family ":" ( value | range )
- *		range	= ( "[" | "(" ) [ value ] "," [ value ] ( "]" | ")" )		only in a query, only where values are ordered
+ *		range	= ( "[" | "(" ) [ value ] "," [ value ] ( "]" | ")" )		in a query, of ordered families
  *		value	= bare | quoted | raw
  *		bare	= characters other than  , : { } [ ] ( ) " @ \  and white space
  *		quoted	= '"', any characters with \" for " and \\ for \, '"'

@@ -26,6 +26,13 @@ int_key(uint8_t *buffer, uint32_t dimension, GenieFamily family, int64_t value)
 	return key;
 }
 
+/* of all magnitudes, of both signs */
+static int64_t
+random_int(GenieRandom *random)
+{
+	return (int64_t) genie_random(random) >> genie_random_below(random, 64);
+}
+
 static void
 test_ints(void)
 {
@@ -35,8 +42,8 @@ test_ints(void)
 
 	for (int i = 0; i < 20000; i++)
 	{
-		int64_t		x = i < N_EDGE_INTS ? edge_ints[i] : (int64_t) genie_random(&random) >> genie_random_below(&random, 64);
-		int64_t		y = i < N_EDGE_INTS ? x : (int64_t) genie_random(&random) >> genie_random_below(&random, 64);
+		int64_t		x = i < N_EDGE_INTS ? edge_ints[i] : random_int(&random);
+		int64_t		y = i < N_EDGE_INTS ? x : random_int(&random);
 		int64_t		got = 0;
 		GenieKey	p = {a, genie_key_put_int(a, x)};
 		GenieKey	q = {b, genie_key_put_int(b, y)};
@@ -173,7 +180,7 @@ random_key(GenieRandom *random, uint8_t *buffer)
 static void
 random_intervals(GenieRandom *random, Case *test)
 {
-	test->n = genie_random_below(random, 2) ? genie_random_below(random, 6) : genie_random_below(random, N_KEYS);
+	test->n = genie_random_below(random, genie_random_below(random, 2) ? 6 : N_KEYS);
 	for (uint32_t i = 0; i < test->n; i++)
 	{
 		GenieInterval *interval = &test->intervals[i];
@@ -250,7 +257,7 @@ check_query(GenieRandom *random, const GenieQueryView *query, const GenieInterva
 	static uint8_t bytes[N_KEYS][GENIE_KEY_MAX];
 	static uint8_t packed[N_KEYS * (GENIE_KEY_MAX + 2)];
 	GenieKey	keys[N_KEYS];
-	uint32_t	n_keys = genie_random_below(random, 2) ? genie_random_below(random, 10) : genie_random_below(random, N_KEYS);
+	uint32_t	n_keys = genie_random_below(random, genie_random_below(random, 2) ? 10 : N_KEYS);
 	uint32_t	kept = 0;
 	uint32_t	wanted = 0;
 	size_t		nbytes = 0;
