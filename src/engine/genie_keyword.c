@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 
+#define NEAR_INTERVALS 8		/* tried one by one before a search takes longer steps */
+
 size_t
 genie_key_get_dimension(const uint8_t *data, size_t len, uint32_t *dimension)
 {
@@ -203,8 +205,8 @@ compare_to_hi(GenieKey key, const GenieInterval *interval)
 }
 
 /*
- * The first interval from number first on that does not end before the key.  Gallops: the next wanted
- * interval is mostly near, but a large query must not cost its length.
+ * The first interval from number first on that does not end before the key.  The wanted interval is
+ * mostly near; past that the search gallops, for a large query must not cost its length.
  * *diff is compare_to_hi() of the one found, if there is one.
  */
 static inline uint32_t
@@ -212,13 +214,18 @@ seek(const GenieQueryView *query, uint32_t first, GenieKey key, int *diff)
 {
 	uint32_t	n = query->n_intervals;
 	uint32_t	step = 1;
+	uint32_t	near = n - first > NEAR_INTERVALS ? first + NEAR_INTERVALS : n;
 	uint32_t	end;
 
+	for (; first < near; first++)
+	{
+		*diff = compare_to_hi(key, &query->intervals[first]);
+		if (*diff <= 0)
+			return first;
+	}
 	if (first >= n)
 		return n;
-	*diff = compare_to_hi(key, &query->intervals[first]);
-	if (*diff <= 0)
-		return first;
+	first--;					/* which ends before the key */
 	while (step < n - first && compare_to_hi(key, &query->intervals[first + step]) > 0)
 	{
 		first += step;
