@@ -267,8 +267,20 @@ genie_object_decompose(PG_FUNCTION_ARGS)
 	Size		nbytes;
 	const uint8 *at = genie_object_keys(object, &n, &nbytes);
 
-	for (uint32 i = 0; i < n; i++)
-		genie_keywords_add(keywords, genie_packed_next(&at));
+	if (n > 0)
+	{
+		const uint8 *last = at;
+
+		/* they are packed and ascending already */
+		genie_keywords_reserve(keywords, nbytes);
+		memcpy(keywords->bytes + keywords->nbytes, at, nbytes);
+		for (const uint8 *next = at; next < at + nbytes; genie_packed_next(&next))
+			last = next;
+		keywords->sorted = keywords->n == 0;
+		keywords->last = keywords->nbytes + (last - at);
+		keywords->nbytes += nbytes;
+		keywords->n += n;
+	}
 	PG_FREE_IF_COPY(object, 0);
 	PG_RETURN_VOID();
 }
