@@ -21,10 +21,12 @@
 
 #include "access/tableam.h"
 #include "catalog/index.h"
+#include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "pgstat.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -35,6 +37,7 @@
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
+#include "genie_value.h"
 #include "genie_wal.h"
 
 #define GENIE_SPILL_FAN_IN 16
@@ -205,6 +208,20 @@ genie_build_finish(GenieBuildState *state)
 	genie_meta_flip(state->index, &flip, true);
 }
 
+/*
+ * An operator class for any array takes some arrays whose elements cannot be keywords.  That is refused
+ * now, not with the first row.
+ */
+static void
+genie_build_check_type(Relation index)
+{
+	Oid			element = get_base_element_type(TupleDescAttr(RelationGetDescr(index), 0)->atttypid);
+	GenieValueType type;
+
+	if (index->rd_opcintype[0] == ANYARRAYOID && OidIsValid(element))
+		genie_value_type_init(&type, element, CurrentMemoryContext);
+}
+
 IndexBuildResult *
 genie_build(Relation heap, Relation index, IndexInfo *info)
 {
@@ -214,6 +231,7 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
+	genie_build_check_type(index);
 	genie_meta_create(index);
 	state->index = index;
 	state->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
