@@ -17,6 +17,7 @@
 #include "access/htup_details.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
 #include "genie_builder.h"
@@ -397,13 +398,38 @@ genie_builder_objects(const GenieBuilder *builder)
 	return (uint64) builder->n_objects + builder->n_rows;
 }
 
-static int
-genie_list_key_cmp(const void *a, const void *b, void *arg)
+/* A list's place in key order: the key's first bytes decide most comparisons. */
+typedef struct GenieListOrder
 {
-	const GenieBuildList *lists = arg;
+	uint64		prefix;			/* the key's first 8 bytes, big-endian, zeroes behind */
+	uint32		list;
+} GenieListOrder;
 
-	return genie_key_cmp(lists[*(const uint32 *) a].key, lists[*(const uint32 *) b].key);
+static inline uint64
+genie_key_prefix(GenieKey key)
+{
+	uint64		prefix = 0;
+
+	memcpy(&prefix, key.data, Min(key.len, sizeof(prefix)));
+	return pg_ntoh64(prefix);
 }
+
+static inline int
+genie_list_order_cmp(const GenieListOrder *a, const GenieListOrder *b, const GenieBuildList *lists)
+{
+	if (a->prefix != b->prefix)
+		return a->prefix < b->prefix ? -1 : 1;
+	return genie_key_cmp(lists[a->list].key, lists[b->list].key);
+}
+
+#define ST_SORT genie_sort_lists
+#define ST_ELEMENT_TYPE GenieListOrder
+#define ST_COMPARE_ARG_TYPE const GenieBuildList
+#define ST_COMPARE(a, b, lists) genie_list_order_cmp(a, b, lists)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 static void
 genie_builder_emit(void *arg, const uint8 *bytes, size_t n)
@@ -452,7 +478,7 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 	GenieDictionaryWriter *dictionary;
 	GenieObjectWriter *objects;
 	GenieListEncoder *encoder;
-	uint32	   *order;
+	GenieListOrder *order;
 
 	genie_builder_flush_page(builder);
 	memset(header, 0, sizeof(*header));
@@ -465,16 +491,20 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 						 (builder->tids[i] & GENIE_TID_NULL) != 0, builder->sizes[i]);
 	genie_object_finish(objects, header);
 
-	order = MemoryContextAllocHuge(CurrentMemoryContext, (Size) (builder->n_lists + 1) * sizeof(uint32));
+	order = MemoryContextAllocHuge(CurrentMemoryContext,
+								   (Size) (builder->n_lists + 1) * sizeof(GenieListOrder));
 	for (uint32 i = 0; i < builder->n_lists; i++)
-		order[i] = i;
-	qsort_arg(order, builder->n_lists, sizeof(uint32), genie_list_key_cmp, builder->lists);
+	{
+		order[i].prefix = genie_key_prefix(builder->lists[i].key);
+		order[i].list = i;
+	}
+	genie_sort_lists(order, builder->n_lists, builder->lists);
 
 	encoder = palloc(sizeof(GenieListEncoder));
 	dictionary = genie_dictionary_begin(writer);
 	for (uint32 i = 0; i < builder->n_lists; i++)
 	{
-		const GenieBuildList *list = &builder->lists[order[i]];
+		const GenieBuildList *list = &builder->lists[order[i].list];
 		uint64		before = genie_segment_position(writer, GENIE_SECTION_POSTINGS);
 
 		if (list->n == 0)

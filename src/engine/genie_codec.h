@@ -18,7 +18,7 @@
  *			bit order; the last block holds what is left, ceil(rest * w / 8) bytes.
  *	BITMAP	bit i of byte i / 8 (LSB first) is local i; as many bytes as the last local needs.
  *	RUNS	pairs of varints: gap - 1 from the end of the run before, length - 1.
- *	RAW		uint16 little-endian locals, ascending, duplicates allowed: what loose
+ *	RAW		uint16 little-endian locals, in any order, duplicates allowed: what loose
  *			lists become in memory.  Never on disk.
  *
  * Decoders check every bound: hostile bytes give false, never a read or write outside.
@@ -121,7 +121,7 @@ extern bool genie_tile_header(const uint8_t *data, const uint8_t *end, int64_t p
 							  uint32_t *tile, GenieListRef *ref, size_t *header_len);
 
 /*
- * Decodes a tile's list into ascending locals; room for ref->n.  False if the bytes are malformed: not
+ * Decodes a tile's list into locals, ascending but for RAW; room for ref->n.  False if the bytes are malformed: not
  * exactly n locals, not ascending, past 65,535, or bytes left over.
  */
 extern bool genie_list_decode(const GenieListRef *ref, uint16_t *locals);

@@ -51,10 +51,11 @@ struct GenieSearch
 	uint32		n_tiled;
 	uint32		tiled_capacity;
 	uint64		tiled_bytes;
-	uint32	   *loose;			/* objects, sorted */
+	uint32	   *loose;			/* objects, list after list */
 	Size		n_loose;
 	Size		loose_capacity;
-	uint16	   *loose_locals;	/* the same as locals */
+	uint16	   *loose_locals;	/* the same as locals, tile after tile */
+	Size	   *loose_start;	/* where each tile's begin; n_tiles + 1 */
 	bool		resident;
 	uint32		group_tiles;
 	MemoryContext group_context;
@@ -199,13 +200,31 @@ genie_search_make_resident(GenieSearch *search, Size memory)
 	return true;
 }
 
-static int
-genie_object_number_cmp(const void *a, const void *b)
+/* Deals the loose postings out to their tiles. */
+static void
+genie_search_deal_loose(GenieSearch *search)
 {
-	uint32		x = *(const uint32 *) a;
-	uint32		y = *(const uint32 *) b;
+	Size	   *next;
 
-	return (x > y) - (x < y);
+	search->loose_start = palloc0((search->n_tiles + 1) * sizeof(Size));
+	search->loose_locals = MemoryContextAllocHuge(CurrentMemoryContext,
+												  (search->n_loose + 1) * sizeof(uint16));
+	for (Size i = 0; i < search->n_loose; i++)
+	{
+		if (search->loose[i] >= search->segment->header.n_objects)
+			genie_search_corrupt(search);
+		search->loose_start[(search->loose[i] >> GENIE_TILE_SHIFT) + 1]++;
+	}
+	for (uint32 tile = 0; tile < search->n_tiles; tile++)
+		search->loose_start[tile + 1] += search->loose_start[tile];
+	next = palloc(search->n_tiles * sizeof(Size) + 1);
+	memcpy(next, search->loose_start, search->n_tiles * sizeof(Size));
+	for (Size i = 0; i < search->n_loose; i++)
+		search->loose_locals[next[search->loose[i] >> GENIE_TILE_SHIFT]++] =
+			(uint16) (search->loose[i] & (GENIE_TILE_OBJECTS - 1));
+	pfree(next);
+	pfree(search->loose);
+	search->loose = NULL;
 }
 
 GenieSearch *
@@ -234,14 +253,7 @@ genie_search_open(GenieSegment *segment, const GenieQueryView *query, Size memor
 	if (!genie_search_make_resident(search, memory))
 		return NULL;
 
-	qsort(search->loose, search->n_loose, sizeof(uint32), genie_object_number_cmp);
-	if (search->n_loose > 0 &&
-		search->loose[search->n_loose - 1] >= segment->header.n_objects)
-		genie_search_corrupt(search);
-	search->loose_locals = MemoryContextAllocHuge(CurrentMemoryContext,
-												  (search->n_loose + 1) * sizeof(uint16));
-	for (Size i = 0; i < search->n_loose; i++)
-		search->loose_locals[i] = (uint16) search->loose[i];
+	genie_search_deal_loose(search);
 
 	n_lists = 0;
 	for (uint32 i = 0; i < search->n_ranges; i++)
@@ -359,25 +371,6 @@ genie_search_take_records(GenieSearch *search, GenieTiledList *list, uint32 firs
 	return true;
 }
 
-/* The position of the first loose object at or after `object`. */
-static Size
-genie_search_loose_from(const GenieSearch *search, uint64 object)
-{
-	Size		low = 0;
-	Size		high = search->n_loose;
-
-	while (low < high)
-	{
-		Size		middle = (low + high) / 2;
-
-		if (search->loose[middle] < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Fills the group with the tiles [first, end).  In group_context.  False: stale. */
 static bool
 genie_search_fill_group(GenieSearch *search, uint32 first, uint32 end, const uint64 *live,
@@ -388,8 +381,8 @@ genie_search_fill_group(GenieSearch *search, uint32 first, uint32 end, const uin
 		GenieTileView *view = &group->tiles[tile - first];
 		GenieListRef *refs = palloc((search->n_tiled + 1) * sizeof(GenieListRef));
 		uint64		base = (uint64) tile << GENIE_TILE_SHIFT;
-		Size		from = genie_search_loose_from(search, base);
-		Size		to = genie_search_loose_from(search, base + GENIE_TILE_OBJECTS);
+		Size		from = search->loose_start[tile];
+		Size		to = search->loose_start[tile + 1];
 
 		group->refs[tile - first] = refs;
 		view->tile = tile;

@@ -366,7 +366,7 @@ decode_exactly(const GenieListRef *ref, const uint8_t *bytes, bool *ascending)
 	good = genie_list_decode(&copy, out);
 	*ascending = true;
 	for (uint32_t i = 1; good && i < ref->n; i++)
-		*ascending = *ascending && (ref->codec == GENIE_CODEC_RAW ? out[i] >= out[i - 1] : out[i] > out[i - 1]);
+		*ascending = *ascending && (ref->codec == GENIE_CODEC_RAW || out[i] > out[i - 1]);
 	free(out);
 	free(data);
 	return good;
