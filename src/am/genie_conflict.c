@@ -21,33 +21,27 @@
 void
 genie_conflicts_add(GenieConflicts *conflicts, const GenieQueryView *query, uint64 tid, GenieKey key)
 {
-	uint8	   *copy = palloc(key.len);
 	GenieConflict *conflict;
 
-	if (conflicts->n == conflicts->capacity)
-	{
-		conflicts->capacity = conflicts->capacity == 0 ? 16 : conflicts->capacity * 2;
-		if (conflicts->list == NULL)
-			conflicts->list = palloc(conflicts->capacity * sizeof(GenieConflict));
-		else
-			conflicts->list = repalloc_huge(conflicts->list,
-											(Size) conflicts->capacity * sizeof(GenieConflict));
-	}
-	memcpy(copy, key.data, key.len);
+	if (conflicts->list == NULL)
+		conflicts->list = palloc(GENIE_CONFLICTS_BATCH * sizeof(GenieConflict));
+	if (conflicts->n == GENIE_CONFLICTS_BATCH)
+		genie_conflicts_report(conflicts);
 	conflict = &conflicts->list[conflicts->n++];
 	conflict->query = query;
 	conflict->tid = tid;
-	conflict->key.data = copy;
-	conflict->key.len = key.len;
+	memcpy(conflict->prefix, key.data, genie_key_prefix_len(key));
 }
 
-/* Adds the live objects of the keyword that the cursor is on, by asking for exactly that keyword. */
+/* Adds the live objects that have keywords of the key's dimension and family. */
 static bool
 genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 					 const GenieQueryView *query, GenieKey key)
 {
-	GenieInterval interval = {key, key, false, true};
-	GenieQueryView single = {1, 1, &interval};
+	uint32		len = genie_key_prefix_len(key);
+	uint8		next[GENIE_DIMENSION_BYTES + 1];
+	GenieInterval interval = {{key.data, len}, {next, len}, false, false};
+	GenieQueryView family = {1, 1, &interval};
 	uint32		n = segment->header.n_objects;
 	uint64	   *live = genie_search_live(segment, NULL);
 	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
@@ -55,7 +49,9 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 
 	if (live == NULL)
 		return false;
-	search = genie_search_open(segment, &single, work_mem * (Size) 1024);
+	memcpy(next, key.data, len);
+	next[len - 1]++;
+	search = genie_search_open(segment, &family, work_mem * (Size) 1024);
 	if (search == NULL || !genie_search_filter(search, 1, live))
 		return false;
 	genie_object_reader(objects, segment, true);
@@ -72,6 +68,7 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 		genie_conflicts_add(conflicts, query,
 							genie_object_tid(tile, i & (GENIE_TILE_OBJECTS - 1), &is_null), key);
 	}
+	pfree(live);
 	return true;
 }
 
@@ -89,25 +86,15 @@ genie_conflicts_find_dimension(GenieConflicts *conflicts, GenieSegment *segment,
 		return false;
 	while (cursor->valid && cursor->key.len > len && memcmp(cursor->key.data, prefix, len) == 0)
 	{
-		if (genie_query_conflicts(query, cursor->key))
-		{
-			uint8		bytes[GENIE_KEY_MAX];
-			GenieKey	key = {bytes, cursor->key.len};
+		if (genie_query_conflicts(query, cursor->key) &&
+			!genie_conflicts_take(conflicts, segment, query, cursor->key))
+			return false;
 
-			memcpy(bytes, cursor->key.data, key.len);
-			if (!genie_conflicts_take(conflicts, segment, query, key) ||
-				!genie_dictionary_next(cursor))
-				return false;
-			CHECK_FOR_INTERRUPTS();
-		}
-		else
-		{
-			/* on to the next family */
-			prefix[len] = cursor->key.data[len] + 1;
-			from.len = (uint32) len + 1;
-			if (!genie_dictionary_seek(cursor, from, false))
-				return false;
-		}
+		/* on to the next family */
+		prefix[len] = cursor->key.data[len] + 1;
+		from.len = (uint32) len + 1;
+		if (!genie_dictionary_seek(cursor, from, false))
+			return false;
 	}
 	return true;
 }
@@ -137,8 +124,9 @@ genie_conflicts_find(GenieConflicts *conflicts, GenieSegment *segment, const Gen
 }
 
 void
-genie_conflicts_report(const GenieConflicts *conflicts, IndexScanDesc scan)
+genie_conflicts_report(GenieConflicts *conflicts)
 {
+	IndexScanDesc scan = conflicts->scan;
 	Relation	heap = scan->heapRelation;
 	bool		opened = heap == NULL;
 	IndexFetchTableData *fetch;
@@ -153,14 +141,20 @@ genie_conflicts_report(const GenieConflicts *conflicts, IndexScanDesc scan)
 	slot = table_slot_create(heap, NULL);
 	for (uint32 i = 0; i < conflicts->n; i++)
 	{
+		const GenieConflict *conflict = &conflicts->list[i];
 		ItemPointerData tid;
 		bool		call_again = false;
 
-		genie_tid_from_number(conflicts->list[i].tid, &tid);
+		genie_tid_from_number(conflict->tid, &tid);
 		if (table_index_fetch_tuple(fetch, &tid, scan->xs_snapshot, slot, &call_again, NULL))
-			genie_report_conflict(conflicts->list[i].query, conflicts->list[i].key);
+		{
+			GenieKey	key = {conflict->prefix, sizeof(conflict->prefix)};
+
+			genie_report_conflict(conflict->query, key);
+		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	conflicts->n = 0;
 	ExecDropSingleTupleTableSlot(slot);
 	table_index_fetch_end(fetch);
 	if (opened)

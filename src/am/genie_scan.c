@@ -132,7 +132,7 @@ static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
-	GenieConflicts conflicts = {0};
+	GenieConflicts conflicts = {.scan = scan};
 	Size		memory = work_mem * (Size) 1024;
 
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
@@ -158,7 +158,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		state->n_streams++;
 		CHECK_FOR_INTERRUPTS();
 	}
-	genie_conflicts_report(&conflicts, scan);
+	genie_conflicts_report(&conflicts);
 	return true;
 }
 
