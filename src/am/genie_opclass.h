@@ -2,7 +2,10 @@
  * genie_opclass.h
  *	  What an operator class implements: the four support functions of the genie access method.
  *
- * Another extension includes this header (installed with genie) to index its own type.
+ * Another extension includes this header (installed with genie) to index its own type; test/module is an example.
+ * All that such an extension needs is inline, for it cannot link to genie: making keys (genie_key_make() and
+ * genie_keyword.h), collecting a value's keywords, making and reading a genie_query.  Its operators must
+ * agree with its support functions, or the index answers otherwise than the table.
  *
  *	1	decompose(value opcintype, keywords internal) returns void
  *			Adds the value's keywords to the GenieKeywords behind the pointer with
@@ -11,19 +14,26 @@
  *			the function sets keywords->size.
  *	2	compile(query internal, strategy int2, subtype oid) returns genie_query
  *			Turns the right operand of an operator (its datum passed as it is, of type
- *			subtype; not NULL) into a genie_query: normalised intervals and min_match.
+ *			subtype; not NULL) into a genie_query: normalised intervals and min_match, as
+ *			genie_query_of_keys() makes it.  If genie_query itself is a right operand: subtype is
+ *			then the function's own result type, get_func_rettype(fcinfo->flinfo->fn_oid), and
+ *			the datum may be returned.
  *	3	bound(strategy int2, query internal, match_count int4, object_size int4) returns float8
  *			A lower bound of the strategy's distance for an object of that size that matches that many
  *			keywords.  Optional; reserved for ordering operators other than <&>.
  *	4	options(relopts internal) returns void
- *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.
+ *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.  The other
+ *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
  *
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match).
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
 
+#include "common/hashfn.h"
+#include "fmgr.h"
 #include "genie_keyword.h"
+#include "utils/memutils.h"
 
 #define GENIE_DECOMPOSE_PROC	1
 #define GENIE_COMPILE_PROC		2
@@ -33,6 +43,43 @@
 
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
+
+/* ---- making keys ---- */
+
+/*
+ * Copies n normalised bytes to out (room for GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES), by the cut-and-hash rule of
+ * genie_keyword.h; returns how many there are now.
+ */
+static inline uint32
+genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
+{
+	uint64		hash;
+
+	if (n <= GENIE_VALUE_MAX)
+	{
+		memcpy(out, bytes, n);
+		return (uint32) n;
+	}
+	memcpy(out, bytes, GENIE_VALUE_MAX);
+	hash = hash_bytes_extended(bytes, (int) n, 0);
+	for (int i = 0; i < GENIE_VALUE_HASH_BYTES; i++)
+		out[GENIE_VALUE_MAX + i] = (uint8) (hash >> (8 * (GENIE_VALUE_HASH_BYTES - 1 - i)));
+	return GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES;
+}
+
+/* Writes the key of a value that has these normalised bytes to out (room for GENIE_KEY_MAX). */
+static inline GenieKey
+genie_key_make(uint8 *out, uint32 dimension, GenieFamily family, const uint8 *bytes, Size n)
+{
+	GenieKey	key = {out, 0};
+
+	key.len = (uint32) genie_key_put_dimension(out, dimension);
+	out[key.len++] = (uint8) family;
+	key.len += genie_value_cut(out + key.len, bytes, n);
+	return key;
+}
+
+/* ---- a value's keywords, for decompose ---- */
 
 /*
  * Collects the keywords of one value, packed (genie_keyword.h) but in any order, in palloc'd memory.
@@ -81,7 +128,121 @@ genie_keywords_add(GenieKeywords *keywords, GenieKey key)
 	keywords->n++;
 }
 
-/* in genie_keywords.c */
+/* ---- queries, for compile and for operators ---- */
+
+/*
+ * The type genie_query.  Body: for each interval, normalised as genie_intervals_normalise() leaves them (ascending,
+ * disjoint, not empty),
+ *
+ *		+-------+-----------+----------------------+
+ *		| flags | packed lo | packed hi (no point) |		cuts of genie_keyword.h's GenieInterval
+ *		+-------+-----------+----------------------+
+ */
+typedef struct GenieQuery
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int32		min_match;		/* >= 0 */
+	uint32		n;				/* intervals */
+	uint8		body[FLEXIBLE_ARRAY_MEMBER];
+} GenieQuery;
+
+#define GENIE_QUERY_LO_AFTER	0x01
+#define GENIE_QUERY_HI_AFTER	0x02
+#define GENIE_QUERY_POINT		0x04	/* no hi; the other flags are clear */
+
+#define DatumGetGenieQuery(datum)	((GenieQuery *) PG_DETOAST_DATUM(datum))
+#define PG_GETARG_GENIE_QUERY(i)	DatumGetGenieQuery(PG_GETARG_DATUM(i))
+
+static inline void
+genie_query_check_min_match(int32 min_match)
+{
+	if (min_match < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_match must not be negative")));
+}
+
+/* A query with room for so many bytes of n intervals, which the caller fills. */
+static inline GenieQuery *
+genie_query_allocate(Size nbytes, uint32 n, int32 min_match)
+{
+	Size		size = offsetof(GenieQuery, body) + nbytes;
+	GenieQuery *query;
+
+	genie_query_check_min_match(min_match);
+	if (!AllocSizeIsValid(size))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("query has too many keywords")));
+	query = (GenieQuery *) palloc(size);
+	SET_VARSIZE(query, size);
+	query->min_match = min_match;
+	query->n = n;
+	return query;
+}
+
+static inline int
+genie_query_compare_keys(const void *a, const void *b)
+{
+	return genie_key_cmp(*(const GenieKey *) a, *(const GenieKey *) b);
+}
+
+/* The query for any of n keys, given in any order, duplicates too; sorts them.  Errors: min_match is negative. */
+static inline GenieQuery *
+genie_query_of_keys(GenieKey *keys, uint32 n, int32 min_match)
+{
+	GenieQuery *query;
+	uint32		kept = 0;
+	Size		nbytes = 0;
+	uint8	   *at;
+
+	qsort(keys, n, sizeof(GenieKey), genie_query_compare_keys);
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (kept > 0 && genie_key_cmp(keys[kept - 1], keys[i]) == 0)
+			continue;
+		keys[kept++] = keys[i];
+		nbytes += 1 + 2 + keys[i].len;
+	}
+	query = genie_query_allocate(nbytes, kept, min_match);
+	at = query->body;
+	for (uint32 i = 0; i < kept; i++)
+	{
+		*at++ = GENIE_QUERY_POINT;
+		at += genie_packed_put(at, keys[i]);
+	}
+	SET_VARSIZE(query, at - (uint8 *) query);
+	return query;
+}
+
+/* Reads the interval at *at, from query->body on; advances *at.  Its keys point into the query. */
+static inline GenieInterval
+genie_query_next(const uint8 **at)
+{
+	GenieInterval interval;
+	uint8		flags = *(*at)++;
+
+	interval.lo = genie_packed_next(at);
+	interval.lo_after = (flags & GENIE_QUERY_LO_AFTER) != 0;
+	interval.hi = flags & GENIE_QUERY_POINT ? interval.lo : genie_packed_next(at);
+	interval.hi_after = (flags & (GENIE_QUERY_HI_AFTER | GENIE_QUERY_POINT)) != 0;
+	return interval;
+}
+
+/* Where a key stands: < 0 before the interval, 0 in it, > 0 past it. */
+static inline int
+genie_interval_locate(const GenieInterval *interval, GenieKey key)
+{
+	int			lo = genie_key_cmp(key, interval->lo);
+	int			hi = genie_key_cmp(key, interval->hi);
+
+	if (lo < 0 || (lo == 0 && interval->lo_after))
+		return -1;
+	return hi > 0 || (hi == 0 && !interval->hi_after);
+}
+
+/* ---- in genie_keywords.c: for genie itself ---- */
+
 extern void genie_keywords_init(GenieKeywords *keywords);	/* in CurrentMemoryContext */
 extern void genie_keywords_reset(GenieKeywords *keywords);	/* keeps the memory */
 

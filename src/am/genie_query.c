@@ -3,7 +3,7 @@
  *	  The type genie_query: input and output, the builder that all constructors use, the plain view.
  *
  * Text form: genie_text.h.  Binary form: a version byte, min_match (int32), the number of intervals
- * (int32), then the intervals as they are stored (genie_query.h).  What comes from outside
+ * (int32), then the intervals as they are stored (genie_opclass.h).  What comes from outside
  * goes through the builder, so a stored query is always normalised.
  *
  * There is no equality: [10,20) and [10,19] are the same question to integers, but not the same bytes.
@@ -31,15 +31,6 @@ PG_FUNCTION_INFO_V1(genie_query_from_object);
 PG_FUNCTION_INFO_V1(genie_query_with_min_match);
 
 /* ---- building ---- */
-
-static void
-check_min_match(int32 min_match)
-{
-	if (min_match < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("min_match must not be negative")));
-}
 
 void
 genie_query_begin(GenieQueryBuilder *builder)
@@ -125,24 +116,6 @@ genie_query_add_range(GenieQueryBuilder *builder, GenieKey prefix,
 	add_interval(builder, interval);
 }
 
-static GenieQuery *
-allocate(Size nbytes, uint32 n, int32 min_match)
-{
-	Size		size = offsetof(GenieQuery, body) + nbytes;
-	GenieQuery *query;
-
-	check_min_match(min_match);
-	if (!AllocSizeIsValid(size))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("query has too many keywords")));
-	query = palloc(size);
-	SET_VARSIZE(query, size);
-	query->min_match = min_match;
-	query->n = n;
-	return query;
-}
-
 GenieQuery *
 genie_query_finish(GenieQueryBuilder *builder, int32 min_match)
 {
@@ -157,7 +130,7 @@ genie_query_finish(GenieQueryBuilder *builder, int32 min_match)
 	CHECK_FOR_INTERRUPTS();
 	for (uint32 i = 0; i < n; i++)
 		nbytes += 1 + 2 + intervals[i].lo.len + 2 + intervals[i].hi.len;
-	query = allocate(nbytes, n, min_match);
+	query = genie_query_allocate(nbytes, n, min_match);
 	at = query->body;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -183,7 +156,7 @@ genie_query_of_object(const struct varlena *object, int32 min_match)
 	uint32		n;
 	Size		nbytes;
 	const uint8 *from = genie_object_keys(object, &n, &nbytes);
-	GenieQuery *query = allocate(nbytes + n, n, min_match);
+	GenieQuery *query = genie_query_allocate(nbytes + n, n, min_match);
 	uint8	   *at = query->body;
 
 	for (uint32 i = 0; i < n; i++)
@@ -206,15 +179,8 @@ genie_query_view(const GenieQuery *query, MemoryContext context)
 	view->min_match = query->min_match;
 	view->n_intervals = query->n;
 	view->intervals = interval;
-	for (uint32 i = 0; i < query->n; i++, interval++)
-	{
-		uint8		flags = *at++;
-
-		interval->lo = genie_packed_next(&at);
-		interval->lo_after = flags & GENIE_QUERY_LO_AFTER;
-		interval->hi = flags & GENIE_QUERY_POINT ? interval->lo : genie_packed_next(&at);
-		interval->hi_after = flags & (GENIE_QUERY_HI_AFTER | GENIE_QUERY_POINT);
-	}
+	for (uint32 i = 0; i < query->n; i++)
+		interval[i] = genie_query_next(&at);
 	return view;
 }
 
@@ -446,7 +412,7 @@ genie_query_with_min_match(PG_FUNCTION_ARGS)
 	GenieQuery *query = (GenieQuery *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
 	int32		min_match = PG_GETARG_INT32(1);
 
-	check_min_match(min_match);
+	genie_query_check_min_match(min_match);
 	query->min_match = min_match;
 	PG_RETURN_POINTER(query);
 }

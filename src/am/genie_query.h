@@ -2,12 +2,7 @@
  * genie_query.h
  *	  The type genie_query: sets of values per dimension, and how many an object must match.
  *
- * On disk, after the varlena header: min_match, the number of intervals, and for each of them,
- * normalised as genie_intervals_normalise() leaves them:
- *
- *		+-------+-----------+----------------------+
- *		| flags | packed lo | packed hi (no point) |		cuts of genie_keyword.h's GenieInterval
- *		+-------+-----------+----------------------+
+ * What is stored is described in genie_opclass.h, for other extensions make queries too.
  */
 #ifndef GENIE_QUERY_H
 #define GENIE_QUERY_H
@@ -15,21 +10,6 @@
 #include "fmgr.h"
 #include "genie_keyword.h"
 #include "genie_object.h"
-
-#define GENIE_QUERY_LO_AFTER	0x01
-#define GENIE_QUERY_HI_AFTER	0x02
-#define GENIE_QUERY_POINT		0x04	/* no hi; the other flags are clear */
-
-typedef struct GenieQuery
-{
-	int32		vl_len_;		/* varlena header (do not touch directly!) */
-	int32		min_match;		/* >= 0 */
-	uint32		n;				/* intervals */
-	uint8		body[FLEXIBLE_ARRAY_MEMBER];
-} GenieQuery;
-
-#define DatumGetGenieQuery(datum)	((GenieQuery *) PG_DETOAST_DATUM(datum))
-#define PG_GETARG_GENIE_QUERY(i)	DatumGetGenieQuery(PG_GETARG_DATUM(i))
 
 /* The plain view, in context, of a query that stays where it is while the view is used. */
 extern GenieQueryView *genie_query_view(const GenieQuery *query, MemoryContext context);

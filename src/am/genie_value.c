@@ -25,7 +25,6 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "genie_value.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -57,20 +56,6 @@ genie_value_get_uint(const uint8 *data, uint32 nbytes)
 	for (uint32 i = 0; i < nbytes; i++)
 		value = value << 8 | data[i];
 	return value;
-}
-
-uint32
-genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
-{
-	if (n <= GENIE_VALUE_MAX)
-	{
-		memcpy(out, bytes, n);
-		return (uint32) n;
-	}
-	memcpy(out, bytes, GENIE_VALUE_MAX);
-	return GENIE_VALUE_MAX +
-		genie_value_put_uint(out + GENIE_VALUE_MAX, hash_bytes_extended(bytes, (int) n, 0),
-							 GENIE_VALUE_HASH_BYTES);
 }
 
 /*

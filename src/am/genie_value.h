@@ -6,7 +6,7 @@
 #define GENIE_VALUE_H
 
 #include "fmgr.h"
-#include "genie_keyword.h"
+#include "genie_opclass.h"
 #include "lib/stringinfo.h"
 
 /* room that normalised bytes need */
@@ -45,9 +45,6 @@ extern void genie_attribute_init(GenieAttribute *attribute, uint32 dimension, Oi
 
 /* Writes the value's key to out (room for GENIE_KEY_MAX). */
 extern GenieKey genie_attribute_key(GenieAttribute *attribute, Datum value, uint8 *out);
-
-/* Copies n normalised bytes to out, by the cut-and-hash rule; returns how many there are now. */
-extern uint32 genie_value_cut(uint8 *out, const uint8 *bytes, Size n);
 
 /* big-endian integers */
 extern uint32 genie_value_put_uint(uint8 *out, uint64 value, uint32 nbytes);
