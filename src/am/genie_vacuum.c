@@ -7,6 +7,8 @@
  *	2. segments: for each object that is not dead yet the callback is asked, dead ones get their
  *	   tombstone bit;
  *	3. the tombstone version is raised and the counts of dead objects are stored, in one record.
+ * A VACUUM that ended between 2 and 3 left bits that are not counted: the next one counts all bits
+ * of a segment, and does 3 whenever a count differs from what is stored.
  * When it returns, every scan that starts sees 1 to 3: no removed TID is returned, and it may be
  * used again. Rows appended meanwhile are newer than what VACUUM removes.  The callback is called
  * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
@@ -40,17 +42,21 @@ genie_vacuum_corrupt(const GenieSegment *segment)
 	genie_report_corrupt(segment->index, segment->entry.root, "a page belongs to somebody else");
 }
 
-/* Asks for each live object of a tile; returns how many died now. */
+/*
+ * Asks for each live object of a tile.  Returns how many are dead now, those of a VACUUM that was
+ * interrupted before it stored its counts included; *n_died counts the new ones.
+ */
 static uint32
 genie_vacuum_tile(GenieSegment *segment, GenieObjectReader *objects, GenieSectionReader *tombstones,
 				  uint32 tile_number, IndexBulkDeleteCallback callback, void *callback_state,
-				  uint64 *n_left)
+				  uint64 *n_died, uint64 *n_left)
 {
 	const GenieTileObjects *tile = genie_object_tile(objects, tile_number);
 	uint32		first = tile_number << GENIE_TILE_SHIFT;
 	uint64	   *dead = palloc0(GENIE_TILE_WORDS * sizeof(uint64));
 	uint64	   *died = palloc0(GENIE_TILE_WORDS * sizeof(uint64));
-	uint32		n_died = 0;
+	uint32		n_dead = 0;
+	bool		any = false;
 
 	if (tile == NULL || !genie_tombstone_read(tombstones, first, tile->n_objects, dead))
 		genie_vacuum_corrupt(segment);
@@ -64,33 +70,38 @@ genie_vacuum_tile(GenieSegment *segment, GenieObjectReader *objects, GenieSectio
 			ItemPointerData tid;
 
 			if ((dead[i / 64] >> (i % 64)) & 1)
+			{
+				n_dead++;
 				continue;
+			}
 			ItemPointerSet(&tid, run->block, (OffsetNumber) (run->offset + (i - run->start)));
 			if (callback(&tid, callback_state))
 			{
 				died[i / 64] |= UINT64CONST(1) << (i % 64);
-				n_died++;
+				any = true;
+				n_dead++;
+				(*n_died)++;
 			}
 			else
 				(*n_left)++;
 		}
 	}
-	if (n_died > 0)
+	if (any)
 		genie_tombstone_set(segment, first, tile->n_objects, died);
 	pfree(dead);
 	pfree(died);
-	return n_died;
+	return n_dead;
 }
 
-/* Sets the tombstones of one segment; returns how many are new. */
+/* Sets the tombstones of one segment; returns how many there are. */
 static uint32
 genie_vacuum_segment(Relation index, const GenieSegmentEntry *entry, IndexBulkDeleteCallback callback,
-					 void *callback_state, uint64 *n_left)
+					 void *callback_state, uint64 *n_died, uint64 *n_left)
 {
 	GenieSegment *segment = genie_segment_open(index, entry);
 	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
 	GenieSectionReader *tombstones = palloc(sizeof(GenieSectionReader));
-	uint32		n_died = 0;
+	uint32		n_dead = 0;
 
 	if (segment == NULL)
 		genie_report_corrupt(index, entry->root, "not the segment's root");
@@ -98,13 +109,13 @@ genie_vacuum_segment(Relation index, const GenieSegmentEntry *entry, IndexBulkDe
 	genie_section_reader(tombstones, segment, GENIE_SECTION_TOMBSTONES);
 	for (uint32 tile = 0; tile < genie_object_tiles(segment); tile++)
 	{
-		n_died += genie_vacuum_tile(segment, objects, tombstones, tile, callback, callback_state,
-									n_left);
+		n_dead += genie_vacuum_tile(segment, objects, tombstones, tile, callback, callback_state,
+									n_died, n_left);
 		tombstones->cached = -1;
 		vacuum_delay_point();
 		GENIE_FAULT("vacuum-tile");
 	}
-	return n_died;
+	return n_dead;
 }
 
 IndexBulkDeleteResult *
@@ -120,6 +131,7 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	uint64		n_removed = 0;
 	uint64		n_left = 0;
 	uint64		n_died = 0;
+	bool		changed = false;
 
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
@@ -132,14 +144,12 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	GENIE_FAULT("vacuum-pending");
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
-		uint32		died = genie_vacuum_segment(index, &meta->segments[i], callback,
-												callback_state, &n_left);
-
-		n_dead[i] = meta->segments[i].n_dead + died;
-		n_died += died;
+		n_dead[i] = genie_vacuum_segment(index, &meta->segments[i], callback, callback_state,
+										 &n_died, &n_left);
+		changed |= n_dead[i] != meta->segments[i].n_dead;
 	}
 	GENIE_FAULT("vacuum-before-version");
-	if (n_died > 0)
+	if (changed)				/* a segment that counts none dead is read without its tombstones */
 		genie_meta_publish_tombstones(index, meta, n_dead);
 	GENIE_FAULT("vacuum-after-version");
 	genie_merge_unlock(index, ExclusiveLock);
