@@ -408,7 +408,8 @@ test_many_ranges(GenieEngine *engine, GenieRandom *random)
 static void
 test_widths(GenieEngine *engine, GenieRandom *random)
 {
-	static const uint32_t ns[] = {1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 62, 63, 64, 65, 127, 128, 254, 255, 256, 257, 512, 1000};
+	static const uint32_t ns[] = {1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 62, 63, 64, 65, 127, 128,
+	254, 255, 256, 257, 512, 1000};
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
 	{
