@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "genie_builder.h"
 #include "genie_opclass.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -81,10 +82,7 @@ void
 genie_keywords_check_limit(Size n)
 {
 	if (n > GENIE_OBJECT_KEYWORDS_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("object has too many keywords"),
-				 errdetail("An object can have at most %d distinct keywords.", GENIE_OBJECT_KEYWORDS_MAX)));
+		genie_report_too_many_keywords();
 }
 
 static void

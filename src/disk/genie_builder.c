@@ -137,9 +137,8 @@ genie_report_too_many_keywords(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("object has more than %d keywords", GENIE_OBJECT_KEYWORDS_MAX),
-			 errdetail("A match count must fit 16 bits."),
-			 errhint("Split the value, or index an expression that keeps fewer keywords.")));
+			 errmsg("object has too many keywords"),
+			 errdetail("An object can have at most %d distinct keywords.", GENIE_OBJECT_KEYWORDS_MAX)));
 }
 
 /* Everything as in an empty builder. */
