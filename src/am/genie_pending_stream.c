@@ -110,7 +110,8 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 	GenieRowCounts row = {0};
-	bool		open = false;
+	bool		open = false;	/* the row in hand goes on in the next fragment */
+	bool		dead = false;	/* a fragment of it is: VACUUM may be marking it just now */
 
 	stream->n = 0;
 	stream->capacity = 256;
@@ -125,18 +126,19 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 
 		while (genie_pending_next_fragment(scan, &fragment, &packed))
 		{
-			if (fragment.flags & GENIE_FRAGMENT_DEAD)
-				continue;
 			if (!open)
 			{
+				dead = false;
 				row.tid = genie_tid_number(&fragment.tid);
 				row.is_null = (fragment.flags & GENIE_FRAGMENT_NULL) != 0;
 				row.order = 0;
 				memset(row.conditions, 0, query->n_conditions * sizeof(uint32));
 			}
-			genie_pending_count(query, &fragment, packed, &row, conflicts);
+			dead |= (fragment.flags & GENIE_FRAGMENT_DEAD) != 0;
+			if (!dead)
+				genie_pending_count(query, &fragment, packed, &row, conflicts);
 			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
-			if (!open)
+			if (!open && !dead)
 				genie_pending_keep(stream, query, position, &row);
 		}
 	}

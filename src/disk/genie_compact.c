@@ -49,25 +49,27 @@ typedef struct GeniePendingRows
 	uint8	   *bytes;
 	Size		used;
 	Size		bytes_capacity;
-	bool		open;			/* the last row goes on in the next fragment */
+	bool		open;			/* the row in hand goes on in the next fragment */
+	bool		dead;			/* it is dead, perhaps by its first fragments only */
 } GeniePendingRows;
 
 static void
 genie_rows_take(GeniePendingRows *rows, const GeniePendingFragment *fragment, const uint8 *packed)
 {
+	bool		first = !rows->open;
 	GeniePendingRow *row;
 
-	if (fragment->flags & GENIE_FRAGMENT_DEAD)
-	{
-		rows->open = false;
+	/* a VACUUM that was interrupted has marked a long row's fragments from the first on */
+	rows->dead = (first ? false : rows->dead) || (fragment->flags & GENIE_FRAGMENT_DEAD) != 0;
+	rows->open = (fragment->flags & GENIE_FRAGMENT_MORE) != 0;
+	if (rows->dead)
 		return;
-	}
 	if (rows->used + fragment->nbytes > rows->bytes_capacity)
 	{
 		rows->bytes_capacity = Max(rows->bytes_capacity * 2, rows->used + fragment->nbytes);
 		rows->bytes = repalloc_huge(rows->bytes, rows->bytes_capacity);
 	}
-	if (!rows->open)
+	if (first)
 	{
 		if (rows->n == rows->capacity)
 		{
@@ -86,7 +88,6 @@ genie_rows_take(GeniePendingRows *rows, const GeniePendingFragment *fragment, co
 	memcpy(rows->bytes + rows->used, packed, fragment->nbytes);
 	rows->used += fragment->nbytes;
 	row->n += fragment->n;
-	rows->open = (fragment->flags & GENIE_FRAGMENT_MORE) != 0;
 }
 
 static int
