@@ -1,0 +1,263 @@
+# GenieTest: what the TAP tests share.
+#
+# A test table "t" (x int[], n text[], note int), with a genie index on x and one on genie_tuple(note % 20, n[1]), whose
+# rows come from seeded random functions; sound(), the question that every test ends with; the list of all fault points
+# with what reaches them; sessions that run beside the test.
+#
+# The oracle is the sequential scan, ordered by (x <&> query, ctid).  Ties of an index scan come in the order of the
+# indexed TIDs, which are the rows' ctids as long as no row is updated in place (HOT).
+package GenieTest;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until
+  fault_scenarios fault_points_in_source);
+
+my $settings = <<'CONF';
+autovacuum = off
+fsync = off
+jit = off
+shared_buffers = 32MB
+max_connections = 30
+log_min_messages = warning
+log_statement = none
+CONF
+
+# A new server; options: conf (more settings), init (arguments of initdb, see Cluster.pm), start => 0.
+sub genie_node
+{
+	my ($name, %option) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(%{ $option{init} // {} });
+	$node->append_conf('postgresql.conf', $settings . ($option{conf} // ''));
+	$node->start if $option{start} // 1;
+	return $node;
+}
+
+# The functions that compare scans, and the table with as many rows.  seed: from 0 to 1.
+sub create_table
+{
+	my ($node, $rows, $seed) = @_;
+	$node->safe_psql('postgres', <<"SQL");
+CREATE EXTENSION genie;
+
+-- a random set, empty or NULL now and then; small numbers are frequent
+CREATE FUNCTION random_set(vocabulary int, most int) RETURNS int[] LANGUAGE sql VOLATILE AS
+	'SELECT CASE WHEN random() < 0.02 THEN NULL
+			ELSE ARRAY(SELECT (random() ^ 3 * vocabulary)::int FROM generate_series(1, (random() * most)::int)) END';
+
+-- a random query for x, as SQL
+CREATE FUNCTION random_query() RETURNS text LANGUAGE sql VOLATILE AS \$\$
+	SELECT CASE
+		WHEN kind < 0.5 THEN quote_literal(words) || '::int[]'
+		WHEN kind < 0.8 THEN format('genie_query(%L::int[], %s)', words, 1 + (random() * 3)::int)
+		ELSE format('genie_query(%L::int4multirange)', '{[' || a || ',' || a + 40 || '),[1,3)}') END
+	FROM (SELECT random() AS kind, ARRAY(SELECT (random() ^ 3 * 300)::int FROM generate_series(1, 6)) AS words,
+			(random() * 200)::int AS a) s \$\$;
+
+-- "ctid distance" of the first k rows by the index, whose use is verified, and by a sequential scan
+CREATE FUNCTION by_index(query text) RETURNS text[] LANGUAGE plpgsql
+	SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS \$\$
+DECLARE
+	line text;
+	plan text := '';
+	rows text[];
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || format(query, '') LOOP
+		plan := plan || line || E'\\n';
+	END LOOP;
+	IF plan !~ 'Index Scan using' OR plan ~ 'Sort' THEN
+		RAISE 'not an index scan: %', plan;
+	END IF;
+	EXECUTE format('SELECT array_agg(row) FROM (' || query || ') s', '') INTO rows;
+	RETURN rows;
+END \$\$;
+CREATE FUNCTION by_sequence(query text) RETURNS text[] LANGUAGE plpgsql
+	SET enable_indexscan = off SET enable_bitmapscan = off AS \$\$
+DECLARE
+	rows text[];
+BEGIN
+	EXECUTE format('SELECT array_agg(row) FROM (' || query || ') s', ', ctid') INTO rows;
+	RETURN rows;
+END \$\$;
+-- the same for conditions alone, by a bitmap scan
+CREATE FUNCTION by_bitmap(condition text) RETURNS text[] LANGUAGE plpgsql
+	SET enable_seqscan = off SET enable_indexscan = off AS \$\$
+DECLARE
+	rows text[];
+BEGIN
+	EXECUTE 'SELECT array_agg(ctid::text ORDER BY ctid) FROM t WHERE ' || condition INTO rows;
+	RETURN rows;
+END \$\$;
+CREATE FUNCTION by_filter(condition text) RETURNS text[] LANGUAGE plpgsql
+	SET enable_indexscan = off SET enable_bitmapscan = off AS \$\$
+DECLARE
+	rows text[];
+BEGIN
+	EXECUTE 'SELECT array_agg(ctid::text ORDER BY ctid) FROM t WHERE ' || condition INTO rows;
+	RETURN rows;
+END \$\$;
+
+-- Random queries for which the index and the table disagree: none, we hope.
+CREATE FUNCTION differences(n int, seed float8) RETURNS SETOF text LANGUAGE plpgsql AS \$\$
+DECLARE
+	what text;
+	q text;
+	filter text;
+	k text;
+	query text;
+BEGIN
+	PERFORM setseed(seed);
+	FOR i IN 1 .. n LOOP
+		what := 'x';
+		q := random_query();
+		filter := (ARRAY['true', 'true', 'note % 10 = 3', 'x \@& genie_query(ARRAY[1,2,3], 2)'])[1 + (random() * 3)::int];
+		k := (ARRAY['1', '10', '100', '1000', 'NULL'])[1 + (random() * 4)::int];
+		IF i % 4 = 0 THEN
+			what := 'genie_tuple(note % 20, n[1])';
+			q := format('genie_tuple_query(int4range(%s, %s), %L)', i % 20, i % 20 + 5, 'word ' || i % 30);
+			filter := 'true';
+		END IF;
+		query := format('SELECT ctid || '' '' || coalesce((%1\$s <&> %2\$s)::text, ''-'') AS row FROM t WHERE %3\$s '
+						'ORDER BY %1\$s <&> %2\$s', what, q, replace(filter, '%', '%%'));
+		query := replace(query, ' % 20', ' %% 20') || '%s LIMIT ' || k;
+		IF by_index(query) IS DISTINCT FROM by_sequence(query) THEN
+			RETURN NEXT query;
+		END IF;
+		IF i % 4 = 1 AND q LIKE 'genie%' AND by_bitmap('x \@& ' || q) IS DISTINCT FROM by_filter('x \@& ' || q) THEN
+			RETURN NEXT 'x \@& ' || q;
+		END IF;
+	END LOOP;
+END \$\$;
+
+-- what genie_check finds in all genie indexes
+CREATE FUNCTION violations() RETURNS TABLE (index regclass, block bigint, violation text) LANGUAGE sql AS \$\$
+	SELECT i.oid::regclass, c.* FROM (SELECT c.oid FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+		WHERE a.amname = 'genie' AND c.relkind = 'i' ORDER BY c.oid) i, genie_check(i.oid) c \$\$;
+
+CREATE FUNCTION add_rows(n int, seed float8) RETURNS void LANGUAGE plpgsql AS \$\$
+BEGIN
+	PERFORM setseed(seed);
+	INSERT INTO t SELECT random_set(300, 12), ARRAY['word ' || i % 30], i FROM generate_series(1, n) i;
+END \$\$;
+
+CREATE TABLE t (x int[], n text[], note int);
+SELECT add_rows($rows, $seed);
+CREATE INDEX t_x ON t USING genie (x) WITH (pending_limit = 64);
+CREATE INDEX t_tuple ON t USING genie (genie_tuple(note % 20, n[1])) WITH (pending_limit = 64);
+SQL
+	return;
+}
+
+sub differences
+{
+	my ($node, $queries, $seed) = @_;
+	return $node->safe_psql('postgres', "SELECT * FROM differences($queries, $seed)");
+}
+
+sub violations
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres', 'SELECT * FROM violations() LIMIT 20');
+}
+
+# Is every genie index well-formed, and do scans of t's indexes give what the table holds?
+my $sounds = 0;
+
+sub sound
+{
+	my ($node, $when, $queries) = @_;
+	$sounds++;
+	return is(violations($node) . differences($node, $queries // 8, ($sounds % 97) / 97), '', "index is sound $when");
+}
+
+# One column of genie_index_info().
+sub info
+{
+	my ($node, $index, $column) = @_;
+	return $node->safe_psql('postgres', "SELECT $column FROM genie_index_info('$index')");
+}
+
+# A session that runs statements beside the test and ends with the first that fails.
+sub start_sql
+{
+	my ($node, @statements) = @_;
+	my $session = { out => '', err => '' };
+	note("beside the test: @statements");
+	$session->{run} = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', (map { ('-c', $_) } @statements), '-d',
+			$node->connstr('postgres') ], '<', \undef, '>', \$session->{out}, '2>', \$session->{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return $session;
+}
+
+# Waits for its end; true if it went well.
+sub finish_sql
+{
+	my ($session) = @_;
+	$session->{run}->finish;
+	return $session->{run}->result(0) == 0;
+}
+
+# Waits until the query returns t.
+sub wait_until
+{
+	my ($node, $query) = @_;
+	return $node->poll_query_until('postgres', $query) || die "timed out: $query";
+}
+
+# Every fault point with a statement that reaches it: point => [passes before, preparation, statement].  Run against
+# the table of create_table().
+sub fault_scenarios
+{
+	my $few = 'SELECT add_rows(150, 0.31)';
+	my $many = 'SELECT add_rows(2500, 0.32)';
+	my $long = "INSERT INTO t SELECT array_agg(i), '{long}', 7 FROM generate_series(1, 9000) i";
+	my $dead = "$few; DELETE FROM t WHERE note % 7 = 2";
+	my $build = 'CREATE INDEX t_built ON t USING genie (x)';
+	my $numbers = join(', ', map { "note + ${_}00000" } 0 .. 9);
+	my $spilling = "SET maintenance_work_mem = '1MB'; CREATE INDEX t_built ON t USING genie ((ARRAY[$numbers]))";
+	my $merge = "SELECT genie_merge('t_x')";
+	my $small = "REINDEX TABLE t; $few; $merge; $few; $merge; $few";	# a merge compacts, and pages wait to be reclaimed
+	return (
+		'build-spilled' => [ 1, $many, $spilling ],
+		'build-before-log' => [ 0, '', $build ],
+		'build-logged' => [ 0, '', $build ],
+		'pending-page' => [ 1, '', $few ],
+		'pending-before-link' => [ 0, '', $long ],
+		'pending-sealed' => [ 0, '', $many ],
+		'segment-page' => [ 7, $small, $merge ],
+		'segment-before-root' => [ 0, $few, $merge ],
+		'merge-before-flip' => [ 0, '', $many ],
+		'compact-before-flip' => [ 0, $small, $merge ],
+		'flip-before' => [ 1, $small, $merge ],
+		'flip-after' => [ 1, $small, $merge ],
+		'free-page' => [ 3, $small, $merge ],
+		'reclaim-before-root' => [ 0, $small, $merge ],
+		'reclaim-before-entry' => [ 1, $small, $merge ],
+		'reclaim-page-dropped' => [ 0, $small, $merge ],
+		'vacuum-pending-page' => [ 0, "$long; DELETE FROM t WHERE n = '{long}'", 'VACUUM t' ],
+		'vacuum-pending' => [ 0, $dead, 'VACUUM t' ],
+		'vacuum-tile' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 3", 'VACUUM t' ],
+		'vacuum-before-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 4", 'VACUUM t' ],
+		'vacuum-after-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 5", 'VACUUM t' ],
+	);
+}
+
+# The names of the points that the sources have.
+sub fault_points_in_source
+{
+	my %points;
+	foreach my $file (glob('src/*/*.c'))
+	{
+		$points{$_} = 1 foreach slurp_file($file) =~ /\bGENIE_FAULT\("([^"]+)"\)/g;
+	}
+	return sort keys %points;
+}
+
+1;
