@@ -291,6 +291,8 @@ genie_dictionary_read_entry(GenieDictionaryCursor *cursor)
 	const uint8 *page = (const uint8 *) cursor->reader.data.bytes;
 	const uint8 *end = page + cursor->entries_end;
 	const uint8 *at = page + cursor->offset;
+	uint64		postings_length =
+	cursor->reader.segment->sections[GENIE_SECTION_POSTINGS].entry.length;
 	uint64		shared;
 	uint64		rest;
 	uint64		n_postings;
@@ -311,7 +313,9 @@ genie_dictionary_read_entry(GenieDictionaryCursor *cursor)
 	if ((n = genie_varint_get(at, end, &n_postings)) == 0)
 		genie_dictionary_corrupt(cursor, cursor->leaf);
 	at += n;
-	if ((n = genie_varint_get(at, end, &list_bytes)) == 0 || n_postings > PG_UINT32_MAX)
+	if ((n = genie_varint_get(at, end, &list_bytes)) == 0 ||
+		n_postings == 0 || n_postings > PG_UINT32_MAX || list_bytes < 2 ||
+		list_bytes > postings_length || cursor->list_at > postings_length - list_bytes)
 		genie_dictionary_corrupt(cursor, cursor->leaf);
 	at += n;
 	cursor->n_postings = (uint32) n_postings;

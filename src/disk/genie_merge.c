@@ -9,8 +9,8 @@
  * piece; at worst there is one for each object.
  *
  * Phase 2, keywords.  The inputs' dictionaries are read in key order side by side; a keyword's
- * lists are decoded tile by tile, renumbered through the pieces (both ascend, so that is a walk)
- * and merged into the encoder.  Everything is read and written sequentially.
+ * lists are decoded tile by tile, renumbered through the pieces (both ascend; the next piece is searched
+ * for by galloping, for a short list must not cost all pieces) and merged into the encoder.  Everything is read and written sequentially.
  */
 #include "postgres.h"
 
@@ -281,6 +281,33 @@ genie_merge_next_tile(GenieMergeInput *input)
 	return true;
 }
 
+/* Moves on to the last piece that begins at or before the object. */
+static void
+genie_merge_find_piece(GenieMergeInput *input, uint32 object)
+{
+	const GeniePiece *pieces = input->pieces;
+	Size		low = input->piece;
+	Size		step = 1;
+	Size		high;
+
+	while (low + step < input->n_pieces && pieces[low + step].first <= object)
+	{
+		low += step;
+		step *= 2;
+	}
+	high = Min(low + step, input->n_pieces);
+	while (high - low > 1)
+	{
+		Size		middle = low + (high - low) / 2;
+
+		if (pieces[middle].first <= object)
+			low = middle;
+		else
+			high = middle;
+	}
+	input->piece = low;
+}
+
 /* The output number of the list's next posting that lives; GENIE_DROPPED at the end. */
 static uint32
 genie_merge_next_posting(GenieMergeInput *input)
@@ -297,8 +324,7 @@ genie_merge_next_posting(GenieMergeInput *input)
 		input->local++;
 		if (object >= input->segment->header.n_objects)
 			genie_merge_corrupt(input->segment);
-		while (input->piece + 1 < input->n_pieces && input->pieces[input->piece + 1].first <= object)
-			input->piece++;
+		genie_merge_find_piece(input, object);
 		piece = &input->pieces[input->piece];
 		if (piece->to != GENIE_DROPPED)
 			return piece->to + (object - piece->first);

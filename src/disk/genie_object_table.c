@@ -337,8 +337,9 @@ genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *s
 	uint32		width = entry->parameter;
 	uint8		packed[GENIE_SIZES_BATCH * sizeof(uint32)];
 
-	if (width > 16 || first % 8 != 0)
-		elog(ERROR, "cannot read object sizes of width %u from %u", width, first);
+	Assert(first % 8 == 0);
+	if (width > 16)
+		genie_object_corrupt(reader->segment);
 	for (uint32 done = 0; done < n; done += GENIE_SIZES_BATCH)
 	{
 		uint32		part = Min(n - done, GENIE_SIZES_BATCH);

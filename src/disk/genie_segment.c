@@ -58,6 +58,8 @@ genie_root_next_page(GenieRootReader *root)
 	segment->root_pages[segment->n_root_pages].start = root->next;
 	segment->root_pages[segment->n_root_pages++].n_blocks = 1;
 	root->used = GeniePageGetUsed((Page) root->page.data);
+	if (root->used == 0)
+		genie_report_corrupt(segment->index, root->next, "empty page of a segment's root");
 	root->at = 0;
 	root->next = GeniePageGetOpaque((Page) root->page.data)->next;
 	CHECK_FOR_INTERRUPTS();
@@ -105,6 +107,31 @@ genie_segment_take_section(GenieSegment *segment, const GenieSectionEntry *entry
 	return section;
 }
 
+/*
+ * Adds up the section's extents and checks them: every block and every byte that the section claims
+ * lies in the index, so that no loop or allocation over it is longer than the index.
+ */
+static void
+genie_segment_check_section(const GenieSegment *segment, GenieSection *section, BlockNumber n_blocks)
+{
+	uint64		n_pages = 0;
+
+	section->ends = MemoryContextAllocHuge(CurrentMemoryContext,
+										   sizeof(uint32) * ((Size) section->entry.n_extents + 1));
+	for (uint32 i = 0; i < section->entry.n_extents; i++)
+	{
+		const GenieExtent *extent = &section->extents[i];
+
+		n_pages += extent->n_blocks;
+		if (extent->n_blocks == 0 || (uint64) extent->start + extent->n_blocks > n_blocks ||
+			n_pages > n_blocks)
+			genie_report_corrupt(segment->index, segment->entry.root, "an extent leaves the index");
+		section->ends[i] = (uint32) n_pages;
+	}
+	if (section->entry.length > n_pages * GENIE_PAGE_PAYLOAD)
+		genie_report_corrupt(segment->index, segment->entry.root, "a section is longer than its pages");
+}
+
 GenieSegment *
 genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 {
@@ -112,6 +139,7 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 	GenieRootReader *root = palloc0(sizeof(GenieRootReader));
 	GenieSection skipped;
 	GenieSectionEntry *entries;
+	BlockNumber n_blocks;
 
 	segment->index = index;
 	segment->entry = *entry;
@@ -122,7 +150,8 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 
 	if (!genie_root_read(root, &segment->header, sizeof(GenieRootHeader)))
 		return NULL;
-	if (segment->header.n_sections > 64 || segment->header.n_extents > MaxBlockNumber)
+	n_blocks = RelationGetNumberOfBlocks(index);
+	if (segment->header.n_sections > 64 || segment->header.n_extents > n_blocks)
 		genie_report_corrupt(index, entry->root, "bad section count");
 	entries = palloc(sizeof(GenieSectionEntry) * (segment->header.n_sections + 1));
 	if (!genie_root_read(root, entries, sizeof(GenieSectionEntry) * segment->header.n_sections))
@@ -138,10 +167,14 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 		section->extents = MemoryContextAllocHuge(CurrentMemoryContext, bytes + 1);
 		if (!genie_root_read(root, section->extents, bytes))
 			return NULL;
+		genie_segment_check_section(segment, section, n_blocks);
 	}
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
 		if (segment->sections[kind].entry.kind == 0)
 			genie_report_corrupt(index, entry->root, "a section is missing");
+	if (segment->sections[GENIE_SECTION_TOMBSTONES].entry.length !=
+		((uint64) segment->header.n_objects + 7) / 8)
+		genie_report_corrupt(index, entry->root, "the number of objects is not that of the tombstones");
 	pfree(entries);
 	pfree(root);
 	return segment;
@@ -151,15 +184,22 @@ BlockNumber
 genie_segment_block(const GenieSegment *segment, GenieSectionKind kind, uint32 page)
 {
 	const GenieSection *section = &segment->sections[kind];
-	uint32		rest = page;
+	uint32		low = 0;
+	uint32		high = section->entry.n_extents;
 
-	for (uint32 i = 0; i < section->entry.n_extents; i++)
+	/* the first extent that ends behind the page */
+	while (low < high)
 	{
-		if (rest < section->extents[i].n_blocks)
-			return section->extents[i].start + rest;
-		rest -= section->extents[i].n_blocks;
+		uint32		middle = low + (high - low) / 2;
+
+		if (section->ends[middle] <= page)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	genie_report_corrupt(segment->index, segment->entry.root, "read past the end of a section");
+	if (low == section->entry.n_extents)
+		genie_report_corrupt(segment->index, segment->entry.root, "read past the end of a section");
+	return section->extents[low].start + section->extents[low].n_blocks - (section->ends[low] - page);
 }
 
 void

@@ -29,6 +29,7 @@ typedef struct GenieSection
 {
 	GenieSectionEntry entry;	/* kind = 0: the segment has no such section */
 	GenieExtent *extents;
+	uint32	   *ends;			/* pages of the extents up to each one */
 	BufFile    *spill;			/* instead of extents, for spilled segments */
 } GenieSection;
 

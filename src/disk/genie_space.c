@@ -95,7 +95,8 @@ genie_space_take(Relation index, GenieRun *run)
 			block = from->start++;
 			from->left--;
 		}
-		if (block == GENIE_META_BLOCK)
+		/* after a crash or on a copy the map may know blocks that the file has not */
+		if (block == GENIE_META_BLOCK || (from_map && block >= RelationGetNumberOfBlocks(index)))
 			continue;
 		buffer = ReadBuffer(index, block);
 		if (!from_map)
@@ -302,6 +303,7 @@ genie_space_reclaim(Relation index)
 		uint32		n_gone = 0;
 		bool		gone[GENIE_RETIRED_PER_PAGE] = {false};
 
+		CHECK_FOR_INTERRUPTS();
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
 		UnlockReleaseBuffer(buffer);
@@ -330,6 +332,8 @@ genie_space_reclaim(Relation index)
 			before = block;
 		block = next;
 	}
+	if (stamp != 0)
+		IndexFreeSpaceMapVacuum(index); /* or only a VACUUM would make them found */
 	pfree(meta);
 }
 
