@@ -7,7 +7,7 @@
  *	TOP		asks for the best GENIE_FIRST_K, then GENIE_K_GROWTH times as many behind the last
  *			one, and so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
  *	LEVELS	counts every object once and goes through the levels from the cursor's down to 0
- *			(a counting sort that is never written out): each level is a sweep over the counts;
+ *			(a counting sort that is never written out): each level that occurs is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.
  *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
@@ -178,12 +178,15 @@ genie_stream_start_levels(GenieStream *stream)
 {
 	stream->mode = GENIE_STREAM_LEVELS;
 	stream->level = genie_search_max_count(stream->search);
+	stream->lower = 0;
 	stream->next = 0;
 	if (stream->has_after && stream->after.key <= stream->level)
 	{
 		stream->level = stream->after.key;
 		stream->next = stream->after.object == PG_UINT32_MAX ? stream->segment->header.n_objects :
 			stream->after.object + 1;
+		/* this sweep leaves out the first objects, so it cannot tell which level is the next */
+		stream->lower = stream->level > 0 ? stream->level - 1 : 0;
 	}
 }
 
@@ -280,6 +283,8 @@ genie_stream_settle_levels(GenieStream *stream)
 				break;
 			if (stream->counts == NULL || stream->counts[object] == stream->level)
 				return genie_stream_show(stream, (int32) stream->level, object);
+			if (stream->counts[object] < stream->level)
+				stream->lower = Max(stream->lower, stream->counts[object]);
 			stream->next++;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -288,7 +293,8 @@ genie_stream_settle_levels(GenieStream *stream)
 			genie_stream_start_nulls(stream, 0);
 			return true;
 		}
-		stream->level--;
+		stream->level = stream->lower;
+		stream->lower = 0;
 		stream->next = 0;
 	}
 }

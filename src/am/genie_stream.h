@@ -65,6 +65,7 @@ typedef struct GenieStream
 	bool		has_after;
 	uint16	   *counts;			/* LEVELS; NULL: not counted yet, or all are 0 (search is NULL) */
 	uint32		level;
+	uint32		lower;			/* LEVELS: no object has a count between this and level */
 	uint32		next;			/* LEVELS, NULLS: next object to look at */
 } GenieStream;
 

@@ -36,6 +36,7 @@ typedef struct GenieTiledList
 	const uint8 *bytes;			/* all of them, if resident */
 	uint64		done;			/* bytes consumed in this pass */
 	int64		last_tile;
+	int64		next_tile;		/* of the record at `done`, if a group left it; else -1 */
 } GenieTiledList;
 
 struct GenieSearch
@@ -299,6 +300,7 @@ genie_search_rewind(GenieSearch *search)
 	{
 		search->tiled[i].done = 0;
 		search->tiled[i].last_tile = -1;
+		search->tiled[i].next_tile = -1;
 	}
 }
 
@@ -341,7 +343,7 @@ static bool
 genie_search_take_records(GenieSearch *search, GenieTiledList *list, uint32 first, uint32 end,
 						  GenieGroup *group)
 {
-	while (list->done < list->length)
+	while (list->done < list->length && list->next_tile < (int64) end)
 	{
 		GenieListRef ref;
 		uint32		tile;
@@ -351,7 +353,10 @@ genie_search_take_records(GenieSearch *search, GenieTiledList *list, uint32 firs
 		if (!genie_search_header(search, list, &tile, &ref, &header_len))
 			return false;
 		if (tile >= end)
+		{
+			list->next_tile = tile;
 			break;
+		}
 		if (list->bytes != NULL)
 			ref.data = list->bytes + list->done + header_len;
 		else
@@ -367,6 +372,7 @@ genie_search_take_records(GenieSearch *search, GenieTiledList *list, uint32 firs
 		group->refs[tile - first][view->n_lists++] = ref;
 		list->done += header_len + ref.nbytes;
 		list->last_tile = tile;
+		list->next_tile = -1;
 	}
 	return true;
 }
@@ -379,7 +385,8 @@ genie_search_fill_group(GenieSearch *search, uint32 first, uint32 end, const uin
 	for (uint32 tile = first; tile < end; tile++)
 	{
 		GenieTileView *view = &group->tiles[tile - first];
-		GenieListRef *refs = palloc((search->n_tiled + 1) * sizeof(GenieListRef));
+		GenieListRef *refs = MemoryContextAllocHuge(CurrentMemoryContext,
+													((Size) search->n_tiled + 1) * sizeof(GenieListRef));
 		uint64		base = (uint64) tile << GENIE_TILE_SHIFT;
 		Size		from = search->loose_start[tile];
 		Size		to = search->loose_start[tile + 1];
@@ -565,6 +572,7 @@ genie_search_live(GenieSegment *segment, uint64 **nulls)
 
 			if (tile == NULL)
 				return NULL;
+			CHECK_FOR_INTERRUPTS();
 			for (uint32 r = 0; r < tile->n_runs; r++)
 			{
 				uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
