@@ -16,7 +16,7 @@
 typedef struct GenieOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
-	int			pending_limit;	/* kB; -1: genie.pending_limit */
+	int			pending_limit;	/* kB; -1, which cannot be given: genie.pending_limit */
 } GenieOptions;
 
 int			genie_pending_limit = GENIE_PENDING_LIMIT_DEFAULT;
@@ -29,7 +29,7 @@ genie_options_init(void)
 	genie_relopt_kind = add_reloption_kind();
 	add_int_reloption(genie_relopt_kind, "pending_limit",
 					  "Maximum size of the pending list, in kilobytes.",
-					  -1, -1, MAX_KILOBYTES, AccessExclusiveLock);
+					  -1, GENIE_PENDING_LIMIT_MIN, MAX_KILOBYTES, AccessExclusiveLock);
 
 	DefineCustomIntVariable("genie.pending_limit",
 							"Sets the maximum size of the pending list of a genie index.",
@@ -58,18 +58,9 @@ genie_reloptions(Datum options, bool validate)
 	static const relopt_parse_elt table[] = {
 		{"pending_limit", RELOPT_TYPE_INT, offsetof(GenieOptions, pending_limit)}
 	};
-	GenieOptions *parsed = build_reloptions(options, validate, genie_relopt_kind,
-											sizeof(GenieOptions), table, lengthof(table));
 
-	if (validate && parsed != NULL && parsed->pending_limit != -1 &&
-		parsed->pending_limit < GENIE_PENDING_LIMIT_MIN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("value %d out of bounds for option \"%s\"", parsed->pending_limit,
-						"pending_limit"),
-				 errdetail("Valid values are between \"%d\" and \"%d\".",
-						   GENIE_PENDING_LIMIT_MIN, MAX_KILOBYTES)));
-	return (bytea *) parsed;
+	return build_reloptions(options, validate, genie_relopt_kind, sizeof(GenieOptions), table,
+							lengthof(table));
 }
 
 int
