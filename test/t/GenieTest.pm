@@ -228,7 +228,7 @@ sub fault_scenarios
 		'build-spilled' => [ 1, $many, $spilling ],
 		'build-before-log' => [ 0, '', $build ],
 		'build-logged' => [ 0, '', $build ],
-		'pending-page' => [ 1, '', $few ],
+		'pending-page' => [ 1, '', 'SELECT add_rows(500, 0.33)' ],
 		'pending-before-link' => [ 0, '', $long ],
 		'pending-sealed' => [ 0, '', $many ],
 		'segment-page' => [ 7, $small, $merge ],

@@ -1,0 +1,97 @@
+# A disk that is full in the middle of a build, an insert or a merge: a clear error, nothing lost, and all works once
+# there is room.
+#
+# The disk is a limit of one backend on the size of files (RLIMIT_FSIZE, set with prlimit from outside), which ends the
+# index's file and not the table's, for the index is the larger one; and temp_file_limit for what a build spills.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'prlimit is not installed' if system('prlimit --version >/dev/null 2>&1') != 0;
+
+my $node = genie_node('out_of_space', init => { extra => ['--wal-segsize=1'] });
+create_table($node, 500, 0.3);
+my $numbers = join(', ', map { "note + ${_}00000" } 0 .. 9);
+$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE wide (note int);
+INSERT INTO wide SELECT generate_series(1, 20000);
+CREATE INDEX wide_idx ON wide USING genie ((ARRAY[$numbers])) WITH (pending_limit = 64);
+SQL
+
+# A query over the wide index whose answer must not change, and one that counts all rows through it.
+sub wide_answer
+{
+	return $node->safe_psql('postgres', <<"SQL");
+SET enable_seqscan = off;
+SELECT count(*), sum(note), count(DISTINCT note) FROM (SELECT note FROM wide ORDER BY ARRAY[$numbers] <&> '{7,100007,19999}' OFFSET 0) s;
+SELECT note FROM wide ORDER BY ARRAY[$numbers] <&> '{7,100007,19999}' LIMIT 3;
+SQL
+}
+
+# Runs SQL in a backend whose files cannot grow beyond $bytes; returns what it says.
+sub limited
+{
+	my ($bytes, @sql) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query_safe('SELECT pg_backend_pid()');
+	system_or_bail('prlimit', "--fsize=$bytes:", '--pid', $pid);
+	$session->query($_) foreach @sql;
+	my $err = $session->{stderr};
+	$session->quit;
+	$err =~ s/^\s*background_psql:.*$//mg;
+	return $err;
+}
+
+sub size_of { return $node->safe_psql('postgres', "SELECT pg_relation_size('$_[0]')"); }
+
+my $full = qr/ERROR:  could not (extend|write)[^\n]*(wrote only|File too large)/;
+my $size = size_of('wide_idx');
+my $before = wide_answer();
+cmp_ok($size, '>', 2 * size_of('wide'), 'the index is larger than its table');
+
+# build
+like(limited($size / 2, 'CREATE INDEX wide_second ON wide USING genie ((ARRAY[' . $numbers . ']))'), $full, 'a build without room fails');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class WHERE relname = 'wide_second'"), 0, 'and leaves no index');
+like(limited($size / 2, 'REINDEX INDEX wide_idx'), $full, 'a REINDEX without room fails');
+is(wide_answer(), $before, 'and leaves the old index');
+my ($result, $out, $err) = $node->psql('postgres',
+	"SET maintenance_work_mem = '1MB'; SET temp_file_limit = '300kB'; REINDEX INDEX wide_idx");
+like($err, qr/ERROR:  temporary file size exceeds temp_file_limit \(300kB\)/, 'a build that may not spill fails');
+is(wide_answer(), $before, 'and leaves the old index, too');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_ls_tmpdir()'), 0, 'and no temporary file');
+
+# insert: the pending list cannot grow
+like(limited($size, 'INSERT INTO wide SELECT generate_series(30001, 31000)'), $full, 'an insert without room fails');
+is(wide_answer(), $before, 'and inserts nothing');
+sound($node, 'after an insert without room');
+
+# merge, by the insert that crosses the limit, by the administrator, and by VACUUM
+my $room = size_of('wide_idx') + 90 * 1024;
+$node->safe_psql('postgres', 'INSERT INTO wide SELECT generate_series(40001, 40300)');
+my $with_pending = wide_answer();
+like(limited($room, "SELECT genie_merge('wide_idx')"), $full, 'a merge without room fails');
+is(wide_answer(), $with_pending, 'and changes no answer');
+sound($node, 'after a merge without room');
+like(limited(size_of('wide_idx'), 'INSERT INTO wide SELECT generate_series(50001, 51000)'), $full, 'an insert whose merge has no room fails');
+is(wide_answer(), $with_pending, 'and inserts nothing');
+$node->safe_psql('postgres', 'DELETE FROM wide WHERE note % 5 = 0 AND note NOT IN (7, 19999)');
+$with_pending = wide_answer();
+like(limited(size_of('wide_idx'), 'VACUUM wide'), $full, 'a VACUUM whose merge has no room fails');
+is(wide_answer(), $with_pending, 'and changes no answer');
+sound($node, 'after a VACUUM without room');
+cmp_ok(info($node, 'wide_idx', 'unreachable_pages'), '>', 0, 'pages were left behind');
+
+# room again
+$node->safe_psql('postgres', 'VACUUM wide');
+is(wide_answer(), $with_pending, 'VACUUM with room changes no answer');
+is(info($node, 'wide_idx', 'unreachable_pages'), 0, 'and takes the pages back');
+is(info($node, 'wide_idx', 'objects - tombstones + pending_rows'), $node->safe_psql('postgres', 'SELECT count(*) FROM wide'),
+	'the index has as many live entries as the table has rows');
+$node->safe_psql('postgres', "INSERT INTO wide SELECT generate_series(50001, 51000); SELECT genie_merge('wide_idx')");
+sound($node, 'with room again');
+
+done_testing();
