@@ -4,7 +4,7 @@
  *
  * Readers copy it under the shared lock: segment list, pending list and both versions are of one
  * moment.  Writers hold the exclusive lock, and where they lock another page too, the metapage
- * comes first (then pending pages from head to tail, then new pages).
+ * comes first, then a new page or the head of the retired list, then the one pending page.
  *
  * A flip is one Generic WAL record over the metapage and the page of retired entries: before it
  * the new segment's pages are unreachable, after it the old ones are.  A crash at any

@@ -17,8 +17,8 @@
  * page's exclusive lock: an insert that finds its tail sealed, linked or given to somebody else
  * starts over.
  *
- * Locks: metapage before page, tail before a new page.  An append to an open tail locks that page
- * alone.
+ * Locks: metapage, then a new page (nobody waits for anything else while holding one), then the
+ * tail.  An append to an open tail locks that page alone.
  */
 #ifndef GENIE_PENDING_H
 #define GENIE_PENDING_H

@@ -21,8 +21,11 @@
  *			everything reachable and frees the rest.
  *
  * The merge lock (LockPage on block 0, a heavyweight lock: waiting for it can be interrupted, an
- * error releases it) excludes merges, compaction, ambulkdelete and reclaim from each other;
- * inserts and scans never take it.  Holding it in share mode keeps the segment list as it is.
+ * error releases it) excludes merges, compaction, ambulkdelete and reclaim from each other.  Holding
+ * it in share mode keeps the segment list as it is: genie_check does, and an insert of a row
+ * longer than a page while it writes pages that are not linked yet.  Other inserts only try for
+ * it, when a merge is due; scans never take it.  PostgreSQL's deadlock detector does not look at page locks:
+ * whoever holds it must not wait for any heavyweight lock but relation extension.
  */
 #ifndef GENIE_SPACE_H
 #define GENIE_SPACE_H
