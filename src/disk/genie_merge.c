@@ -9,8 +9,9 @@
  * piece; at worst there is one for each object.
  *
  * Phase 2, keywords.  The inputs' dictionaries are read in key order side by side; a keyword's
- * lists are decoded tile by tile, renumbered through the pieces (both ascend; the next piece is searched
- * for by galloping, for a short list must not cost all pieces) and merged into the encoder.  Everything is read and written sequentially.
+ * lists are decoded tile by tile, renumbered through the pieces and merged into the encoder.
+ * Everything is read and written sequentially.  Both a list and the pieces ascend, and the next piece is
+ * searched for by galloping: a short list must not cost all pieces.
  */
 #include "postgres.h"
 
