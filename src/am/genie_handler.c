@@ -15,6 +15,7 @@
 #include "genie_insert.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
+#include "genie_property.h"
 #include "genie_scan.h"
 #include "genie_vacuum.h"
 #include "genie_validate.h"
@@ -65,7 +66,7 @@ genie_handler(PG_FUNCTION_ARGS)
 	routine->amcanreturn = NULL;
 	routine->amcostestimate = genie_costestimate;
 	routine->amoptions = genie_reloptions;
-	routine->amproperty = NULL;
+	routine->amproperty = genie_property;
 	routine->ambuildphasename = genie_buildphasename;
 	routine->amvalidate = genie_validate;
 	routine->amadjustmembers = NULL;
