@@ -3,9 +3,10 @@
  *	  What an index scan costs, for the planner.
  *
  * Before the first row a scan reads the posting lists of its queries and goes over all objects once
- * a query: that is the startup cost.  Each further row costs next to nothing in the index;
- * the heap visits, which the planner adds (uncorrelated: TIDs come in count order), decide
- * between the index for a LIMIT and a sequential scan for the whole table.
+ * a query: that is the startup cost.  Each further row costs little in a bitmap, but a ranked row
+ * is taken from its level alone, and its heap page is looked up and locked for it alone.  Together with
+ * the heap visits, which the planner adds (uncorrelated: TIDs come in count order), that decides
+ * between the index for a LIMIT and a sequential scan with a sort for the whole table.
  *
  * Without an ordering operator or a condition the index has nothing to offer: such a path is
  * priced out (it can arise from a partial index's predicate).
@@ -27,6 +28,12 @@
 /* counting an object, in terms of an operator call: some thousand objects a microsecond */
 #define GENIE_COUNT_COST (cpu_operator_cost / 50)
 
+/*
+ * Giving a ranked row, in operator calls.  Measured with everything cached, 400,000 rows: the first tenth of
+ * them takes a sixth of the time of a sequential scan with its sort, all of them about as long.
+ */
+#define GENIE_RANKED_ROW_COST (40 * cpu_operator_cost)
+
 void
 genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				   Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
@@ -36,6 +43,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	int			n_queries = list_length(path->indexclauses) + list_length(path->indexorderbys);
 	List	   *quals;
 	double		n_pages;
+	Cost		row_cost = cpu_index_tuple_cost + cpu_operator_cost;
 
 	*correlation = 0;
 	if (n_queries == 0)
@@ -53,6 +61,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	*pages = n_pages;
 	*startup_cost = n_pages * seq_page_cost +
 		n_queries * (index->tuples * GENIE_COUNT_COST + 10 * cpu_operator_cost);
-	*total_cost = *startup_cost +
-		*selectivity * index->tuples * (cpu_index_tuple_cost + cpu_operator_cost);
+	if (path->indexorderbys != NIL)
+		row_cost += GENIE_RANKED_ROW_COST;
+	*total_cost = *startup_cost + *selectivity * index->tuples * row_cost;
 }
