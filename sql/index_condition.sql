@@ -84,6 +84,9 @@ SELECT count(*), count(*) = (SELECT count(*) FROM t WHERE genie_match_count(tags
 	OR genie_match_count(o, genie_tuple_query(3, 'name 3')) >= 2) AS same FROM by_index;
 RESET enable_seqscan; RESET enable_indexscan;
 
+-- any of several queries: the server asks the index for each
+SELECT agree('tags @& ANY (ARRAY[''{0:int:1,0:int:5}@2'', ''{0:int:8}'', NULL]::genie_query[])');
+
 -- lossy bitmap pages are rechecked
 CREATE TABLE lossy AS SELECT i AS id, ARRAY[i % 2, i % 3, 1000 + i] AS tags, repeat('x', 300) AS filler FROM generate_series(1, 10000) i;
 CREATE INDEX ON lossy USING genie (tags);
