@@ -45,7 +45,7 @@ foreach (@statements)
 
 	foreach my $try (1 .. 8)
 	{
-		my $timeout = 1 + int(rand($ms));
+		my $timeout = $try == 1 ? 1 : 1 + int(rand($ms));
 		$node->safe_psql('postgres', $prepare) if $prepare ne '';
 		my $started = time;
 		my ($result, $out, $err) = $node->psql('postgres', ($settings // '') . "SET statement_timeout = $timeout; $statement");

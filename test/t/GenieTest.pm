@@ -139,7 +139,7 @@ END \$\$;
 -- what genie_check finds in all genie indexes
 CREATE FUNCTION violations() RETURNS TABLE (index regclass, block bigint, violation text) LANGUAGE sql AS \$\$
 	SELECT i.oid::regclass, c.* FROM (SELECT c.oid FROM pg_class c JOIN pg_am a ON a.oid = c.relam
-		WHERE a.amname = 'genie' AND c.relkind = 'i' ORDER BY c.oid) i, genie_check(i.oid) c \$\$;
+		WHERE a.amname = 'genie' AND c.relkind = 'i' AND c.relpersistence <> 't' ORDER BY c.oid) i, genie_check(i.oid) c \$\$;
 
 CREATE FUNCTION add_rows(n int, seed float8) RETURNS void LANGUAGE plpgsql AS \$\$
 BEGIN
