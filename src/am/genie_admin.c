@@ -49,6 +49,11 @@ genie_admin_open(Oid oid, LOCKMODE mode)
 				 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
 				 errhint("Name the index of a partition; \\d+ \"%s\" lists them.",
 						 RelationGetRelationName(index))));
+	if (!index->rd_index->indisready)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not built yet", RelationGetRelationName(index)),
+				 errhint("Wait for CREATE INDEX CONCURRENTLY, or drop what a failed one left.")));
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

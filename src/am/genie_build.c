@@ -132,6 +132,7 @@ genie_build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, boo
 {
 	GenieBuildState *state = arg;
 	uint64		number = genie_tid_number(tid);
+	int32		size;
 
 	genie_keywords_reset(&state->keywords);
 	if (!nulls[0])
@@ -143,15 +144,16 @@ genie_build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, boo
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(state->row_context);
 	}
+	size = genie_keywords_own_size(&state->keywords);
 	if (genie_builder_full(state->builder))
 		genie_build_spill(state);
 	if (!genie_builder_add(state->builder, number, nulls[0], state->keywords.bytes,
-						   state->keywords.n, state->keywords.size))
+						   state->keywords.n, size))
 	{
 		/* a table access method that goes backwards */
 		genie_build_spill(state);
 		if (!genie_builder_add(state->builder, number, nulls[0], state->keywords.bytes,
-							   state->keywords.n, state->keywords.size))
+							   state->keywords.n, size))
 			elog(ERROR, "an empty builder refused a row");
 	}
 	state->n_indexed++;

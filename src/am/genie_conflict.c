@@ -43,15 +43,16 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 	GenieInterval interval = {{key.data, len}, {next, len}, false, false};
 	GenieQueryView family = {1, 1, &interval};
 	uint32		n = segment->header.n_objects;
-	uint64	   *live = genie_search_live(segment, NULL);
+	Size		memory = work_mem * (Size) 1024;
+	uint64	   *live;
 	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
 	GenieSearch *search;
 
-	if (live == NULL)
+	if (!genie_search_live(segment, true, &live, NULL))
 		return false;
 	memcpy(next, key.data, len);
 	next[len - 1]++;
-	search = genie_search_open(segment, &family, work_mem * (Size) 1024);
+	search = genie_search_open(segment, &family, &memory);
 	if (search == NULL || !genie_search_filter(search, 1, live))
 		return false;
 	genie_object_reader(objects, segment, true);

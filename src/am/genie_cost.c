@@ -17,7 +17,6 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/float.h"
 #include "utils/selfuncs.h"
 
 #include "genie_cost.h"
@@ -34,6 +33,9 @@
  */
 #define GENIE_RANKED_ROW_COST (40 * cpu_operator_cost)
 
+/* far above disable_cost; finite, since the planner subtracts one cost from another */
+#define GENIE_DISABLED_COST 1.0e100
+
 void
 genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				   Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
@@ -48,8 +50,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	*correlation = 0;
 	if (n_queries == 0)
 	{
-		*startup_cost = get_float8_infinity();
-		*total_cost = get_float8_infinity();
+		*startup_cost = *total_cost = GENIE_DISABLED_COST;
 		*selectivity = 1;
 		*pages = index->pages;
 		return;

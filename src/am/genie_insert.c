@@ -37,6 +37,7 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 	MemoryContext old;
 	GenieKeywords keywords;
 	uint32		n_pages;
+	int32		size;
 
 	if (context == NULL)
 		info->ii_AmCache = context = AllocSetContextCreate(info->ii_Context, "genie insert",
@@ -49,8 +50,9 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 						  index->rd_indcollation[0], values[0], PointerGetDatum(&keywords));
 		genie_keywords_finish(&keywords);
 	}
+	size = genie_keywords_own_size(&keywords);
 	genie_pending_append(index, tid, nulls[0], keywords.bytes, keywords.n, keywords.nbytes,
-						 keywords.size >= 0 ? keywords.size : keywords.n, &n_pages);
+						 size >= 0 ? size : keywords.n, &n_pages);
 	if (n_pages > 0)
 		genie_insert_merge(index, n_pages);
 	MemoryContextSwitchTo(old);

@@ -78,6 +78,18 @@ compact(GenieKeywords *keywords)
 	keywords->sorted = true;
 }
 
+int32
+genie_keywords_own_size(const GenieKeywords *keywords)
+{
+	if (keywords->size > GENIE_OBJECT_KEYWORDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("object has size %d, but at most %d is possible",
+						keywords->size, GENIE_OBJECT_KEYWORDS_MAX),
+				 errdetail("The operator class's decompose function set it.")));
+	return Max(keywords->size, -1);
+}
+
 void
 genie_keywords_check_limit(Size n)
 {

@@ -255,4 +255,7 @@ extern void genie_keywords_finish(GenieKeywords *keywords);
 /* The same error, if n distinct keywords are too many. */
 extern void genie_keywords_check_limit(Size n);
 
+/* The size if the function set one, else -1.  Raises an error for one past 65,535. */
+extern int32 genie_keywords_own_size(const GenieKeywords *keywords);
+
 #endif							/* GENIE_OPCLASS_H */

@@ -153,7 +153,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 			if (!genie_conflicts_find(&conflicts, segment, state->query.conditions[j]))
 				return false;
 		if (!genie_stream_open(&state->streams[state->n_streams], segment, &state->query,
-							   &state->position, memory))
+							   &state->position, &memory))
 			return false;
 		state->n_streams++;
 		CHECK_FOR_INTERRUPTS();

@@ -87,19 +87,27 @@ genie_stream_start_nulls(GenieStream *stream, uint32 first)
 	genie_stream_bound(stream, GENIE_COUNT_NULL);
 }
 
-/* Applies the conditions to the live objects.  False: stale. */
+/* Applies the conditions to the live objects.  False: stale.  What it reads goes at once. */
 static bool
 genie_stream_filter(GenieStream *stream, const GenieScanQuery *query, Size memory)
 {
-	for (int i = 0; i < query->n_conditions; i++)
-	{
-		GenieSearch *search = genie_search_open(stream->segment, query->conditions[i], memory);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie condition",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		ok = true;
 
-		if (search == NULL ||
-			!genie_search_filter(search, query->conditions[i]->min_match, stream->live))
-			return false;
+	for (int i = 0; ok && i < query->n_conditions; i++)
+	{
+		Size		left = memory;
+		GenieSearch *search = genie_search_open(stream->segment, query->conditions[i], &left);
+
+		ok = search != NULL &&
+			genie_search_filter(search, query->conditions[i]->min_match, stream->live);
+		MemoryContextReset(context);
 	}
-	return true;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
 }
 
 /* Moves the fresh stream behind the position. */
@@ -137,13 +145,14 @@ genie_stream_place(GenieStream *stream, const GenieScanPosition *position)
 
 bool
 genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQuery *query,
-				  const GenieScanPosition *position, Size memory)
+				  const GenieScanPosition *position, Size *memory)
 {
 	memset(stream, 0, sizeof(*stream));
+	stream->context = CurrentMemoryContext;
 	stream->segment = segment;
 	genie_object_reader(&stream->objects, segment, true);
-	stream->live = genie_search_live(segment, &stream->nulls);
-	if (stream->live == NULL || !genie_stream_filter(stream, query, memory))
+	if (!genie_search_live(segment, query->n_conditions > 0, &stream->live, &stream->nulls) ||
+		!genie_stream_filter(stream, query, *memory))
 		return false;
 	if (query->n_conditions > 0)
 		stream->nulls = NULL;	/* NULL fulfils no condition */
@@ -225,7 +234,7 @@ genie_stream_settle_top(GenieStream *stream)
 		return true;
 	}
 
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(stream->live));
+	old = MemoryContextSwitchTo(stream->context);
 	stream->hits = palloc(genie_topk_capacity(stream->k) * sizeof(GenieHit));
 	ok = genie_search_top(stream->search, stream->live, stream->k, 1,
 						  stream->has_after ? &stream->after : NULL,
@@ -243,10 +252,12 @@ genie_stream_settle_top(GenieStream *stream)
 	return true;
 }
 
-/* The next object from `from` on whose bit is set, or n. */
+/* The next object from `from` on whose bit is set, or n.  words NULL: all bits are. */
 static uint32
 genie_next_bit(const uint64 *words, uint32 from, uint32 n)
 {
+	if (words == NULL)
+		return from;
 	while (from < n)
 	{
 		uint64		word = words[from / 64] >> (from % 64);
@@ -268,7 +279,7 @@ genie_stream_settle_levels(GenieStream *stream)
 	{
 		Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
 
-		stream->counts = MemoryContextAllocHuge(GetMemoryChunkContext(stream->live), bytes);
+		stream->counts = MemoryContextAllocHuge(stream->context, bytes);
 		if (!genie_search_counts(stream->search, stream->counts))
 			return false;
 	}

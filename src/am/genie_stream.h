@@ -51,10 +51,11 @@ typedef struct GenieStream
 	bool		at_end;
 
 	/* a segment's */
+	MemoryContext context;		/* of everything below */
 	GenieSegment *segment;
 	GenieStreamMode mode;
 	GenieSearch *search;		/* NULL: no ranking */
-	uint64	   *live;			/* what qualifies and is not NULL */
+	uint64	   *live;			/* what qualifies and is not NULL; NULL: all objects */
 	uint64	   *nulls;			/* live NULL rows; NULL: none wanted */
 	GenieObjectReader objects;
 	uint32		k;				/* TOP: rows a page */
@@ -70,10 +71,11 @@ typedef struct GenieStream
 } GenieStream;
 
 /*
- * Opens a segment's stream behind the position.  False: stale.  memory: for posting lists.
+ * Opens a segment's stream behind the position, in the current memory context.  False: stale.
+ * *memory: what is left for posting lists.
  */
 extern bool genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQuery *query,
-							  const GenieScanPosition *position, Size memory);
+							  const GenieScanPosition *position, Size *memory);
 
 /*
  * Takes a head that is a bound one step on: it becomes exact, or a lower bound, or the stream

@@ -191,6 +191,10 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	old = MemoryContextSwitchTo(context);
 	genie_merge_lock(index, ExclusiveLock);
 	genie_merge_index(index, memory, &genie_merge_effort_full, genie_vacuum_delay);
+	genie_merge_unlock(index, ExclusiveLock);
+
+	genie_survey_lock(index, ExclusiveLock);
+	genie_merge_lock(index, ExclusiveLock);
 
 	/* the metapage's stamp counter is read before the size: newer pages have newer stamps */
 	meta = genie_meta_read(index);
@@ -200,6 +204,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "the list of segments or of retired pages is broken");
 	genie_space_survey(index, meta, reachable, n_blocks, true, &n_lost, &n_free);
 	genie_merge_unlock(index, ExclusiveLock);
+	genie_survey_unlock(index, ExclusiveLock);
 	IndexFreeSpaceMapVacuum(index);
 
 	stats->num_pages = n_blocks;

@@ -28,6 +28,7 @@
 #define GENIE_CHUNK_MIN 12		/* bytes of a list's first chunk */
 #define GENIE_CHUNK_MAX 4080
 #define GENIE_ARENA_BLOCK (256 * 1024)
+#define GENIE_BUILDER_MAX (1u << 30)	/* objects or keywords: capacities double in 32 bits */
 
 /* A piece of a list: gaps to the object before, as varints. */
 typedef struct GenieChunk
@@ -116,6 +117,8 @@ struct GenieBuilder
 	uint32		objects_capacity;
 	uint32		min_size;
 	uint32		max_size;
+	uint32		max_keywords;
+	bool		own_sizes;		/* some object's size is not its number of keywords */
 	uint64		n_postings;
 
 	/* the heap page at hand */
@@ -327,6 +330,8 @@ genie_builder_flush_page(GenieBuilder *builder)
 		{
 			builder->min_size = Min(builder->min_size, size);
 			builder->max_size = Max(builder->max_size, size);
+			builder->max_keywords = Max(builder->max_keywords, n);
+			builder->own_sizes |= size != n;
 		}
 		builder->n_objects++;
 	}
@@ -388,7 +393,8 @@ genie_builder_full(const GenieBuilder *builder)
 	(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16)) +
 	builder->page_lists_capacity * sizeof(uint32);
 
-	return used >= builder->limit;
+	return used >= builder->limit || builder->n_objects >= GENIE_BUILDER_MAX ||
+		builder->n_lists >= GENIE_BUILDER_MAX;
 }
 
 uint64
@@ -489,6 +495,8 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 		genie_object_add(objects, builder->tids[i] & ~GENIE_TID_NULL,
 						 (builder->tids[i] & GENIE_TID_NULL) != 0, builder->sizes[i]);
 	genie_object_finish(objects, header);
+	header->max_keywords = (uint16) builder->max_keywords;
+	header->flags = builder->own_sizes ? GENIE_ROOT_OWN_SIZES : 0;
 
 	order = MemoryContextAllocHuge(CurrentMemoryContext,
 								   (Size) (builder->n_lists + 1) * sizeof(GenieListOrder));

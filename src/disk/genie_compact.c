@@ -27,7 +27,8 @@
 #define GENIE_LEVEL_BASE 4096	/* weights below this are level 0 */
 #define GENIE_LEVEL_FACTOR 4
 #define GENIE_LEVELS 32			/* 4096 * 4^26 is past 2^64 */
-#define GENIE_SEGMENTS_HIGH 80	/* from here on everything is merged, whatever the policy */
+#define GENIE_SEGMENTS_HIGH 80	/* from here on the lighter half is merged, whatever the policy */
+#define GENIE_SEGMENT_MAX (UINT64CONST(1) << 31)	/* objects or keywords of a merged segment */
 #define GENIE_PART_MIN (1024 * 1024)	/* bytes of pending rows that are merged at a time, at least */
 
 /* A pending row in memory. */
@@ -205,6 +206,8 @@ genie_compact_pick(const GenieMetaData *meta, const GenieMergeEffort *effort, in
 {
 	int			per_level[GENIE_LEVELS] = {0};
 	int			level = -1;
+	uint64		n_objects = 0;
+	uint64		n_keywords = 0;
 	int			n = 0;
 
 	for (uint32 i = 0; i < meta->n_segments; i++)
@@ -213,11 +216,21 @@ genie_compact_pick(const GenieMetaData *meta, const GenieMergeEffort *effort, in
 		if (per_level[i] >= effort->fan_in)
 			level = i;
 	if (level < 0 && meta->n_segments >= GENIE_SEGMENTS_HIGH)
-		level = GENIE_LEVELS - 1;
+		for (uint32 lighter = 0; lighter < meta->n_segments / 2;)
+			lighter += per_level[++level];
 	for (uint32 i = 0; i < meta->n_segments; i++)
-		if (genie_compact_level(&meta->segments[i]) <= level)
-			picked[n++] = i;
-	if (n > 0)
+	{
+		const GenieSegmentEntry *entry = &meta->segments[i];
+
+		if (genie_compact_level(entry) > level ||
+			n_objects + entry->n_objects > GENIE_SEGMENT_MAX ||
+			n_keywords + entry->n_keywords > GENIE_SEGMENT_MAX)
+			continue;
+		n_objects += entry->n_objects;
+		n_keywords += entry->n_keywords;
+		picked[n++] = i;
+	}
+	if (n > 1)
 		return n;
 	for (uint32 i = 0; i < meta->n_segments; i++)
 		if (meta->segments[i].n_dead > meta->segments[i].n_objects / 2 &&
@@ -231,7 +244,7 @@ genie_compact_pick(const GenieMetaData *meta, const GenieMergeEffort *effort, in
 
 /* Merges what the policy picks; false: nothing is due. */
 static bool
-genie_compact_segments(Relation index, const GenieMergeEffort *effort)
+genie_compact_segments(Relation index, const GenieMergeEffort *effort, void (*delay) (void))
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	int			picked[GENIE_SEGMENTS_MAX];
@@ -253,6 +266,7 @@ genie_compact_segments(Relation index, const GenieMergeEffort *effort)
 		removed[i] = meta->segments[picked[i]].stamp;
 	}
 	writer = genie_segment_begin(index, false, false);
+	genie_segment_set_delay(writer, delay);
 	genie_merge_write(inputs, n, writer, &header);
 	added = genie_segment_finish(writer, &header);
 	flip.n_added = header.n_objects > 0 ? 1 : 0;
@@ -284,7 +298,7 @@ genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, v
 
 		MemoryContextSwitchTo(part);
 		if (meta->n_segments >= GENIE_SEGMENTS_HIGH)
-			(void) genie_compact_segments(index, effort);
+			(void) genie_compact_segments(index, effort, delay);
 		sealed->pending_head = meta->pending_head;
 		more = genie_compact_pending_part(index, sealed, memory);
 		MemoryContextSwitchTo(context);
@@ -298,7 +312,7 @@ genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, v
 		MemoryContextReset(context);
 		if (delay != NULL)
 			delay();
-	} while (genie_compact_segments(index, effort));
+	} while (genie_compact_segments(index, effort, delay));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

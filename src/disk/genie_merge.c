@@ -183,6 +183,8 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 		{
 			min_size = Min(min_size, input->segment->header.min_size);
 			max_size = Max(max_size, input->segment->header.max_size);
+			header->max_keywords = Max(header->max_keywords, input->segment->header.max_keywords);
+			header->flags |= input->segment->header.flags & GENIE_ROOT_OWN_SIZES;
 		}
 		genie_object_reader(&input->objects, input->segment, false);
 		genie_section_reader(&input->sizes_reader, input->segment, GENIE_SECTION_SIZES);

@@ -167,6 +167,9 @@ typedef struct GenieExtent
 	uint32		n_blocks;
 } GenieExtent;
 
+/* sizes are the operator class's own, not the numbers of keywords */
+#define GENIE_ROOT_OWN_SIZES	0x0001
+
 typedef struct GenieRootHeader
 {
 	uint64		n_postings;
@@ -177,6 +180,9 @@ typedef struct GenieRootHeader
 	uint32		n_extents;		/* of all sections together */
 	uint16		min_size;
 	uint16		max_size;
+	uint16		max_keywords;	/* no object has more keywords */
+	uint16		flags;
+	uint32		reserved;
 } GenieRootHeader;
 
 #define GENIE_SECTION_CODEC_1 1

@@ -141,7 +141,7 @@ genie_pending_cut(const uint8 **at, uint32 n)
 
 /*
  * A row longer than a page: writes its fragments, each on a page of its own, as a sealed list,
- * then links it.  The merge lock in share mode keeps VACUUM from taking the unlinked pages for
+ * then links it.  The survey lock in share mode keeps VACUUM from taking the unlinked pages for
  * lost ones.
  */
 static void
@@ -158,7 +158,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	GenieWal	wal;
 	GenieMetaData *meta;
 
-	genie_merge_lock(index, ShareLock);
+	genie_survey_lock(index, ShareLock);
 	stamp = genie_meta_new_stamp(index, false);
 	while (n > 0)
 	{
@@ -201,7 +201,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	genie_pending_link(&wal, index, meta, first, last, written);
 	*n_pages = meta->pending_pages;
 	genie_wal_commit_release(&wal);
-	genie_merge_unlock(index, ShareLock);
+	genie_survey_unlock(index, ShareLock);
 }
 
 void

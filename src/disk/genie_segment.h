@@ -90,6 +90,9 @@ typedef struct GenieSegmentWriter GenieSegmentWriter;
  */
 extern GenieSegmentWriter *genie_segment_begin(Relation index, bool build, bool spill);
 
+/* Has delay (e.g. vacuum_delay_point) called after each page. */
+extern void genie_segment_set_delay(GenieSegmentWriter *writer, void (*delay) (void));
+
 extern void genie_segment_write(GenieSegmentWriter *writer, GenieSectionKind kind, const void *bytes, Size n);
 
 /* Ends the section's current page, so that what comes next starts on a page of its own. */

@@ -43,6 +43,7 @@ struct GenieSegmentWriter
 	bool		spill;
 	uint64		stamp;
 	uint32		n_pages;
+	void		(*delay) (void);	/* may be NULL */
 	GenieSectionWriter sections[GENIE_SECTIONS + 1];
 };
 
@@ -63,6 +64,12 @@ genie_segment_begin(Relation index, bool build, bool spill)
 			writer->sections[kind].spill = BufFileCreateTemp(false);
 	}
 	return writer;
+}
+
+void
+genie_segment_set_delay(GenieSegmentWriter *writer, void (*delay) (void))
+{
+	writer->delay = delay;
 }
 
 /* Appends a block to the section's extents. */
@@ -115,6 +122,8 @@ genie_section_flush(GenieSegmentWriter *writer, GenieSectionKind kind)
 	}
 	section->full_pages++;
 	section->used = 0;
+	if (writer->delay != NULL)
+		writer->delay();
 	CHECK_FOR_INTERRUPTS();
 }
 

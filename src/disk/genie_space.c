@@ -8,7 +8,7 @@
  *
  * Why a survey cannot free a page that an insert just took: such a page has a stamp that is not
  * below the metapage's counter as the survey saw it.  Pages of an unfinished merge or of a long
- * row that is not linked yet have older stamps: their makers hold the merge lock.
+ * row that is not linked yet have older stamps: their makers hold the merge lock or the survey lock.
  */
 #include "postgres.h"
 
@@ -43,6 +43,24 @@ void
 genie_merge_unlock(Relation index, LOCKMODE mode)
 {
 	UnlockPage(index, GENIE_META_BLOCK, mode);
+}
+
+void
+genie_survey_lock(Relation index, LOCKMODE mode)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, GENIE_META_BLOCK, FirstOffsetNumber);
+	LockTuple(index, &tid, mode);
+}
+
+void
+genie_survey_unlock(Relation index, LOCKMODE mode)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, GENIE_META_BLOCK, FirstOffsetNumber);
+	UnlockTuple(index, &tid, mode);
 }
 
 /* Extends the relation by as many blocks as the run wants: an eighth of what it had so far. */

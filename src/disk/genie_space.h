@@ -22,10 +22,13 @@
  *
  * The merge lock (LockPage on block 0, a heavyweight lock: waiting for it can be interrupted, an
  * error releases it) excludes merges, compaction, ambulkdelete and reclaim from each other.  Holding
- * it in share mode keeps the segment list as it is: genie_check does, and an insert of a row
- * longer than a page while it writes pages that are not linked yet.  Other inserts only try for
- * it, when a merge is due; scans never take it.  PostgreSQL's deadlock detector does not look at page locks:
- * whoever holds it must not wait for any heavyweight lock but relation extension.
+ * it in share mode keeps the segment list as it is: genie_check does.  Inserts only try for it,
+ * when a merge is due; scans never take it.  PostgreSQL's deadlock detector does not look at page
+ * locks: whoever holds it must not wait for any heavyweight lock but relation extension.
+ *
+ * The survey lock (LockTuple on the metapage, taken before the merge lock) excludes VACUUM's search
+ * for lost pages from inserts of rows longer than a page, which write pages that are not linked
+ * yet: those hold it in share mode, and wait for a survey, not for a merge.
  */
 #ifndef GENIE_SPACE_H
 #define GENIE_SPACE_H
@@ -56,6 +59,8 @@ typedef struct GenieRetiredEntry
 extern void genie_merge_lock(Relation index, LOCKMODE mode);
 extern bool genie_merge_lock_conditional(Relation index);
 extern void genie_merge_unlock(Relation index, LOCKMODE mode);
+extern void genie_survey_lock(Relation index, LOCKMODE mode);
+extern void genie_survey_unlock(Relation index, LOCKMODE mode);
 
 /*
  * Consecutive blocks that the relation was extended by and that nobody has initialised yet.
@@ -99,7 +104,7 @@ extern uint8 *genie_space_reachable(Relation index, const GenieMetaData *meta, B
 
 /*
  * Counts pages that are neither reachable nor free, and free ones; if collect, frees the former and
- * records all in the free space map (then under the exclusive merge lock).
+ * records all in the free space map (then under the exclusive survey and merge locks).
  */
 extern void genie_space_survey(Relation index, const GenieMetaData *meta, const uint8 *reachable,
 							   BlockNumber n_blocks, bool collect,

@@ -50,6 +50,7 @@ typedef struct GenieVerify
 	BlockNumber n_blocks;
 	GenieViolation report;
 	void	   *arg;
+	uint64		n_said;			/* findings */
 
 	/* the page walk */
 	uint8	   *reachable;
@@ -82,6 +83,7 @@ genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	verify->report(verify->arg, block, text);
+	verify->n_said++;
 }
 
 /* Runs a step; what it raises for damage becomes a finding at `block` or where the message says. */
@@ -381,7 +383,11 @@ genie_verify_sizes(GenieVerify *verify)
 				continue;
 			if (sizes[i] < segment->header.min_size || sizes[i] > segment->header.max_size)
 				genie_verify_say(verify, verify->entry->root, "size of object %u is out of bounds", object);
-			if (sizes[i] != verify->counts[object])
+			if (verify->counts[object] > segment->header.max_keywords)
+				genie_verify_say(verify, verify->entry->root,
+								 "object %u has more keywords than the root allows", object);
+			if ((segment->header.flags & GENIE_ROOT_OWN_SIZES) == 0 &&
+				sizes[i] != verify->counts[object])
 				genie_verify_say(verify, verify->entry->root,
 								 "object %u has %u postings, but size %u", object,
 								 verify->counts[object], sizes[i]);
@@ -607,8 +613,10 @@ genie_verify_index(Relation index, GenieViolation report, void *arg)
 		{
 			GenieMetaData *now = genie_meta_read(index);
 
+			/* any page may have changed owner where the counter of stamps moved */
 			unchanged = now->segment_version == verify->meta->segment_version &&
-				now->tombstone_version == verify->meta->tombstone_version;
+				now->tombstone_version == verify->meta->tombstone_version &&
+				(verify->n_said == 0 || now->next_stamp == verify->meta->next_stamp);
 		}
 	}
 	if (lock)

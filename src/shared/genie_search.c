@@ -181,13 +181,14 @@ genie_search_add_interval(GenieSearch *search, GenieDictionaryCursor *cursor,
 
 /* Reads tiled lists into memory, if they fit. */
 static bool
-genie_search_make_resident(GenieSearch *search, Size memory)
+genie_search_make_resident(GenieSearch *search, Size *memory)
 {
 	uint8	   *to;
 
-	search->resident = search->tiled_bytes <= memory;
+	search->resident = search->tiled_bytes <= *memory;
 	if (!search->resident || search->n_tiled == 0)
 		return true;
+	*memory -= search->tiled_bytes;
 	to = MemoryContextAllocHuge(CurrentMemoryContext, search->tiled_bytes);
 	for (uint32 i = 0; i < search->n_tiled; i++)
 	{
@@ -229,7 +230,7 @@ genie_search_deal_loose(GenieSearch *search)
 }
 
 GenieSearch *
-genie_search_open(GenieSegment *segment, const GenieQueryView *query, Size memory)
+genie_search_open(GenieSegment *segment, const GenieQueryView *query, Size *memory)
 {
 	GenieSearch *search = palloc0(sizeof(GenieSearch));
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
@@ -259,13 +260,11 @@ genie_search_open(GenieSegment *segment, const GenieQueryView *query, Size memor
 	n_lists = 0;
 	for (uint32 i = 0; i < search->n_ranges; i++)
 		n_lists += search->ranges[i].end - search->ranges[i].first;
-	search->max_count = (uint32) Min(n_lists, segment->header.max_size == 0 ?
-									 GENIE_OBJECT_KEYWORDS_MAX : segment->header.max_size);
-	search->max_count = Max(search->max_count, 1);
+	search->max_count = (uint32) Max(Min(n_lists, segment->header.max_keywords), 1);
 
 	per_tile = (search->resident ? 0 : search->tiled_bytes / Max(search->n_tiles, 1)) +
 		(uint64) (search->n_tiled + 1) * sizeof(GenieListRef);
-	search->group_tiles = (uint32) Min(Max(memory / per_tile, 1), GENIE_GROUP_TILES);
+	search->group_tiles = (uint32) Min(Max(*memory / per_tile, 1), GENIE_GROUP_TILES);
 	search->group_context = AllocSetContextCreate(CurrentMemoryContext, "genie tiles",
 												  ALLOCSET_DEFAULT_SIZES);
 	return search;
@@ -532,64 +531,75 @@ genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live)
 	return true;
 }
 
-uint64 *
-genie_search_live(GenieSegment *segment, uint64 **nulls)
+/* Moves the bits of NULL objects from live to nulls.  False: stale. */
+static bool
+genie_search_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 {
-	uint32		n_tiles = genie_object_tiles(segment);
-	uint32		n_objects = segment->header.n_objects;
-	Size		bytes = (Size) n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
-	uint64	   *live = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-	uint64	   *dead = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
-												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	uint64	   *null_words = NULL;
+	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
+	bool		ok = true;
 
+	genie_object_reader(objects, segment, false);
+	for (uint32 t = 0; ok && t < objects->n_tiles; t++)
+	{
+		const GenieTileObjects *tile = genie_object_tile(objects, t);
+
+		CHECK_FOR_INTERRUPTS();
+		ok = tile != NULL;
+		for (uint32 r = 0; ok && r < tile->n_runs; r++)
+		{
+			uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
+
+			for (uint32 i = tile->runs[r].start; tile->runs[r].is_null && i < end; i++)
+			{
+				Size		word = (Size) t * GENIE_TILE_WORDS + i / 64;
+				uint64		bit = UINT64CONST(1) << (i % 64);
+
+				nulls[word] |= live[word] & bit;
+				live[word] &= ~bit;
+			}
+		}
+	}
+	pfree(objects);
+	return ok;
+}
+
+bool
+genie_search_live(GenieSegment *segment, bool always, uint64 **live, uint64 **nulls)
+{
+	uint32		n_objects = segment->header.n_objects;
+	Size		bytes = (Size) genie_object_tiles(segment) * GENIE_TILE_WORDS * sizeof(uint64);
+	uint64	   *words;
+	uint64	   *null_words;
+
+	*live = NULL;
+	if (nulls != NULL)
+		*nulls = NULL;
+	if (!always && segment->entry.n_dead == 0 && segment->header.n_nulls == 0)
+		return true;
+
+	*live = words = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
+											   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (segment->entry.n_dead > 0)
 	{
 		GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
 
 		genie_section_reader(reader, segment, GENIE_SECTION_TOMBSTONES);
-		if (!genie_tombstone_read(reader, 0, n_objects, dead))
-			return NULL;
+		if (!genie_tombstone_read(reader, 0, n_objects, words))
+			return false;
 		pfree(reader);
 	}
-	memset(live, 0, bytes);
 	for (uint32 i = 0; i < n_objects / 64; i++)
-		live[i] = ~dead[i];
+		words[i] = ~words[i];
 	if (n_objects % 64 != 0)
-		live[n_objects / 64] = ~dead[n_objects / 64] & ((UINT64CONST(1) << (n_objects % 64)) - 1);
-	pfree(dead);
+		words[n_objects / 64] = ~words[n_objects / 64] & ((UINT64CONST(1) << (n_objects % 64)) - 1);
+	if (segment->header.n_nulls == 0)
+		return true;
 
-	if (segment->header.n_nulls > 0)
-	{
-		GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
-
-		null_words = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
-												MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		genie_object_reader(objects, segment, false);
-		for (uint32 t = 0; t < n_tiles; t++)
-		{
-			const GenieTileObjects *tile = genie_object_tile(objects, t);
-
-			if (tile == NULL)
-				return NULL;
-			CHECK_FOR_INTERRUPTS();
-			for (uint32 r = 0; r < tile->n_runs; r++)
-			{
-				uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
-
-				for (uint32 i = tile->runs[r].start; tile->runs[r].is_null && i < end; i++)
-				{
-					Size		word = (Size) t * GENIE_TILE_WORDS + i / 64;
-					uint64		bit = UINT64CONST(1) << (i % 64);
-
-					null_words[word] |= live[word] & bit;
-					live[word] &= ~bit;
-				}
-			}
-		}
-		pfree(objects);
-	}
+	null_words = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (!genie_search_split_nulls(segment, words, null_words))
+		return false;
 	if (nulls != NULL)
 		*nulls = null_words;
-	return live;
+	return true;
 }

@@ -21,8 +21,11 @@
 
 typedef struct GenieSearch GenieSearch;
 
-/* NULL: stale.  Lives in the current memory context; segment and query must stay. */
-extern GenieSearch *genie_search_open(GenieSegment *segment, const GenieQueryView *query, Size memory);
+/*
+ * NULL: stale.  Lives in the current memory context; segment and query must stay.  *memory is what
+ * the caller can spare for posting lists; what is taken of it is subtracted.
+ */
+extern GenieSearch *genie_search_open(GenieSegment *segment, const GenieQueryView *query, Size *memory);
 
 /* postings of all lists that the query touches; 0: nothing in this segment matches */
 extern uint64 genie_search_postings(const GenieSearch *search);
@@ -45,10 +48,11 @@ extern bool genie_search_counts(GenieSearch *search, uint16 *counts);
 extern bool genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live);
 
 /*
- * The segment's live objects that are not NULL, a bit each, whole tiles of GENIE_TILE_WORDS
- * words.  palloc'd; NULL: stale. If nulls is not NULL, *nulls gets the live NULL objects (or NULL
+ * The segment's live objects that are not NULL, a bit each, whole tiles of GENIE_TILE_WORDS words, palloc'd.
+ * False: stale.  Unless always, *live is NULL where all objects are live and none is NULL, which
+ * saves a pass over the segment.  If nulls is not NULL, *nulls gets the live NULL objects (or NULL
  * if there are none).
  */
-extern uint64 *genie_search_live(GenieSegment *segment, uint64 **nulls);
+extern bool genie_search_live(GenieSegment *segment, bool always, uint64 **live, uint64 **nulls);
 
 #endif							/* GENIE_SEARCH_H */
