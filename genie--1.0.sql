@@ -279,11 +279,11 @@ COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects made by genie
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION genie_merge(regclass) IS 'merge an index''s pending rows, and its segments, into new segments';
 
 CREATE FUNCTION genie_check(index regclass, OUT block bigint, OUT violation text) RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION genie_check(regclass) IS 'verify every page of an index: a row for each violation';
 REVOKE EXECUTE ON FUNCTION genie_check(regclass) FROM PUBLIC;
 
