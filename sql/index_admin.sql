@@ -57,6 +57,13 @@ SELECT genie_merge('t_a');
 RESET maintenance_work_mem;
 SELECT count(*) FROM genie_check('t_a');
 
+-- they write, or use a subtransaction: never below a parallel plan
+SET force_parallel_mode = on;
+SELECT genie_merge('t_a');
+SELECT count(*) FROM genie_check('t_a');
+SELECT unreachable_pages FROM genie_index_info('t_a');
+RESET force_parallel_mode;
+
 -- NULL
 SELECT genie_merge(NULL), genie_index_info(NULL);
 SELECT * FROM genie_check(NULL);
