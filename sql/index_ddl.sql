@@ -67,13 +67,15 @@ DROP INDEX CONCURRENTLY t_a;
 CREATE INDEX CONCURRENTLY IF NOT EXISTS t_a ON t USING genie (a);
 CREATE INDEX CONCURRENTLY IF NOT EXISTS t_a ON t USING genie (a);
 
--- a concurrent build that fails leaves an index that is not valid, is not used, and takes rows
+-- a concurrent build that fails leaves an index that is not valid, is not used, and can be built again
 INSERT INTO t VALUES (-1, 0, (SELECT array_agg(i) FROM generate_series(1, 65536) i));
 DROP INDEX t_a;
 INSERT INTO t VALUES (-1, 0, (SELECT array_agg(i) FROM generate_series(1, 65536) i));
 CREATE INDEX CONCURRENTLY t_a ON t USING genie (a);
 SELECT indisvalid FROM pg_index WHERE indexrelid = 't_a'::regclass;
 SELECT * FROM genie_check('t_a');
+SELECT genie_merge('t_a');
+SELECT segments FROM genie_index_info('t_a');
 DELETE FROM t WHERE id = -1;
 INSERT INTO t SELECT * FROM rows(701, 720);
 SELECT agrees() ~ 'no index' AS not_used;
