@@ -285,7 +285,6 @@ COMMENT ON FUNCTION genie_merge(regclass) IS 'merge an index''s pending rows, an
 CREATE FUNCTION genie_check(index regclass, OUT block bigint, OUT violation text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION genie_check(regclass) IS 'verify every page of an index: a row for each violation';
-REVOKE EXECUTE ON FUNCTION genie_check(regclass) FROM PUBLIC;
 
 CREATE FUNCTION genie_index_info(index regclass,
 	OUT segments int,

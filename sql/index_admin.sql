@@ -99,7 +99,7 @@ SELECT genie_merge('t');
 SELECT genie_merge('p_a');
 SELECT genie_check('no_such_index');
 
--- permissions: merging is for the owner, checking for whom it is granted to, looking for everybody
+-- permissions: merging is for the owner, looking for the owner and pg_stat_scan_tables
 CREATE ROLE genie_owner;
 CREATE ROLE genie_other;
 GRANT USAGE ON SCHEMA index_admin TO genie_owner, genie_other;
@@ -110,11 +110,11 @@ RESET ROLE;
 SET ROLE genie_owner;
 SELECT function, message FROM refused('t_a');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION genie_check(regclass) TO genie_other;
+GRANT pg_stat_scan_tables TO genie_other;
 SET ROLE genie_other;
 SELECT function, message FROM refused('t_a');
 RESET ROLE;
-REVOKE EXECUTE ON FUNCTION genie_check(regclass) FROM genie_other;
+REVOKE pg_stat_scan_tables FROM genie_other;
 SELECT function, message FROM refused('t_a');
 
 -- while a scan is open

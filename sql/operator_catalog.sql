@@ -21,6 +21,3 @@ SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
 -- operator classes are what PostgreSQL takes for valid
 SELECT opcname, opcdefault, amvalidate(c.oid) FROM pg_opclass c JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_opclass'::regclass AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid WHERE e.extname = 'genie' ORDER BY 1;
-
--- only its owner's checks are for the public
-SELECT has_function_privilege('public', 'genie_check(regclass)', 'EXECUTE') AS check, has_function_privilege('public', 'genie_index_info(regclass)', 'EXECUTE') AS info;

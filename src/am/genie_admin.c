@@ -7,6 +7,7 @@
 #include "access/genam.h"
 #include "access/relation.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "fmgr.h"
@@ -62,6 +63,20 @@ genie_admin_open(Oid oid, LOCKMODE mode)
 }
 
 /*
+ * Looking through an index holds merges up meanwhile: for its owner and for members of
+ * pg_stat_scan_tables, as pgstattuple has it.
+ */
+static void
+genie_admin_may_look(Relation index)
+{
+	Oid			oid = RelationGetRelid(index);
+
+	if (!pg_class_ownercheck(oid, GetUserId()) &&
+		!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+}
+
+/*
  * genie_merge(index regclass) returns void: merges the pending list and segments of similar size.
  * For the index's owner.  Waits for a merge or VACUUM that runs; scans and inserts go on.
  */
@@ -106,6 +121,7 @@ genie_check(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
 
+	genie_admin_may_look(index);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < GENIE_CHECK_TRIES; i++)
 	{
@@ -187,6 +203,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
+	genie_admin_may_look(index);
 	if (lock)
 		genie_merge_lock(index, ShareLock);
 	meta = genie_meta_read(index);
