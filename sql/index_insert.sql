@@ -97,17 +97,6 @@ SELECT count(*) FROM t WHERE a @& genie_query('{70}'::int[]);
 SELECT count(*), count(DISTINCT id) FROM t WHERE a @& genie_query('{71}'::int[]);
 SELECT array(SELECT id FROM t ORDER BY a <&> '{71,3}' LIMIT 200) = array(SELECT id FROM t ORDER BY -genie_match_count(a, '{71,3}'), ctid LIMIT 200) AS same;
 
--- prepared transactions
-BEGIN;
-INSERT INTO t VALUES (4000, '{400}');
-DELETE FROM t WHERE id = 3400;
-PREPARE TRANSACTION 'genie_index_insert';
-SELECT count(*) FROM t WHERE a @& genie_query('{400}'::int[]);
-SELECT genie_merge('t_a');
-SELECT count(*) FROM t WHERE a @& genie_query('{400}'::int[]);
-COMMIT PREPARED 'genie_index_insert';
-SELECT id FROM t WHERE a @& genie_query('{400}'::int[]);
-
 -- insert after insert beyond the limit, in one command and in many, with a cursor that goes on all the time
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM t ORDER BY a <&> '{71,3}';
