@@ -72,11 +72,22 @@ genie_meta_create(Relation index)
 	genie_wal_commit_release(&wal);
 }
 
-/* Refuses a metapage that this version cannot read. */
+/* Is it a block that a list of the metapage may begin or end with? */
+static bool
+genie_meta_links(BlockNumber block, BlockNumber n_blocks)
+{
+	return block == InvalidBlockNumber || (block != GENIE_META_BLOCK && block < n_blocks);
+}
+
+/*
+ * Refuses a metapage that this version cannot read, or that leads where no page can be: to itself,
+ * which its reader has locked, or out of the file.
+ */
 static void
 genie_meta_verify(Relation index, Page page)
 {
 	GenieMetaData *meta = genie_meta_of(page);
+	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
 
 	if (!genie_page_is(page, GENIE_PAGE_META) ||
 		GeniePageGetUsed(page) < offsetof(GenieMetaData, flags) ||
@@ -95,6 +106,11 @@ genie_meta_verify(Relation index, Page page)
 	if (GeniePageGetUsed(page) != sizeof(GenieMetaData) ||
 		meta->n_segments > GENIE_SEGMENTS_MAX)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "bad metapage length or segment count");
+	if (!genie_meta_links(meta->pending_head, n_blocks) ||
+		!genie_meta_links(meta->pending_tail, n_blocks) ||
+		!genie_meta_links(meta->retired_head, n_blocks) ||
+		(meta->pending_head == InvalidBlockNumber) != (meta->pending_tail == InvalidBlockNumber))
+		genie_report_corrupt(index, GENIE_META_BLOCK, "a list of pages begins or ends nowhere");
 }
 
 GenieMetaData *
@@ -200,7 +216,8 @@ genie_meta_consume_pending(Relation index, GenieMetaData *meta, const GenieFlip 
 	UnlockReleaseBuffer(last);
 	if (meta->pending_head == InvalidBlockNumber)
 		meta->pending_tail = InvalidBlockNumber;
-	Assert(meta->pending_pages >= flip->consumed_pages);
+	if (meta->pending_pages < flip->consumed_pages)
+		genie_report_corrupt(index, GENIE_META_BLOCK, "the pending list is longer than the metapage says");
 	meta->pending_pages -= flip->consumed_pages;
 }
 

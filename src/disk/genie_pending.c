@@ -76,9 +76,13 @@ genie_pending_link(GenieWal *wal, Relation index, GenieMetaData *meta, BlockNumb
 		meta->pending_head = first;
 	else
 	{
-		Buffer		buffer = ReadBuffer(index, meta->pending_tail);
+		Buffer		buffer;
 		Page		page;
 
+		/* a free page, and the tail: waiting for its lock would be waiting for oneself */
+		if (first == meta->pending_tail || last == meta->pending_tail)
+			genie_report_corrupt(index, meta->pending_tail, "the pending list's tail was a free page");
+		buffer = ReadBuffer(index, meta->pending_tail);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		page = genie_wal_register(wal, buffer, false);
 		if (!genie_page_is(page, GENIE_PAGE_PENDING) ||
@@ -240,6 +244,7 @@ genie_pending_scan(GeniePendingScan *scan, Relation index, const GenieMetaData *
 	scan->index = index;
 	scan->next = meta->pending_head;
 	scan->last = meta->pending_tail;
+	scan->left = Min(meta->pending_pages, RelationGetNumberOfBlocks(index));
 	scan->below = meta->next_stamp;
 	scan->stale = false;
 	scan->at = scan->used = 0;
@@ -256,6 +261,8 @@ genie_pending_next_page(GeniePendingScan *scan)
 	CHECK_FOR_INTERRUPTS();
 	if (scan->next >= RelationGetNumberOfBlocks(scan->index))
 		genie_report_corrupt(scan->index, scan->next, "the pending list leaves the index");
+	if (scan->left-- == 0)
+		genie_report_corrupt(scan->index, scan->next, "the pending list is longer than the metapage says");
 	scan->block = scan->next;
 	buffer = ReadBuffer(scan->index, scan->block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);

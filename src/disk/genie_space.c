@@ -309,11 +309,12 @@ genie_space_reclaim(Relation index)
 	GenieMetaData *meta = genie_meta_read(index);
 	BlockNumber block = meta->retired_head;
 	BlockNumber before = InvalidBlockNumber;
+	BlockNumber left = RelationGetNumberOfBlocks(index);
 	uint64		stamp = 0;
 
 	while (block != InvalidBlockNumber)
 	{
-		Buffer		buffer = ReadBuffer(index, block);
+		Buffer		buffer;
 		PGAlignedBlock copy;
 		GenieRetiredEntry *entries;
 		BlockNumber next;
@@ -322,6 +323,9 @@ genie_space_reclaim(Relation index)
 		bool		gone[GENIE_RETIRED_PER_PAGE] = {false};
 
 		CHECK_FOR_INTERRUPTS();
+		if (block >= RelationGetNumberOfBlocks(index) || left-- == 0)
+			genie_report_corrupt(index, block, "the list of retired pages leaves the index or is a circle");
+		buffer = ReadBuffer(index, block);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
 		UnlockReleaseBuffer(buffer);
