@@ -143,11 +143,11 @@ genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *ad
 }
 
 /*
- * Merges pages of the sealed list from the head on, as many as fit the memory.  True: there are
- * more.
+ * Merges pages of the sealed list from the head on, as many as fit the memory, and takes them off
+ * its number of pages.  True: there are more.
  */
 static bool
-genie_compact_pending_part(Relation index, const GenieMetaData *sealed, Size memory)
+genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory)
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 	GeniePendingRows rows = {0};
@@ -180,6 +180,7 @@ genie_compact_pending_part(Relation index, const GenieMetaData *sealed, Size mem
 	flip.added = &added;
 	GENIE_FAULT("merge-before-flip");
 	genie_meta_flip(index, &flip, false);
+	sealed->pending_pages -= flip.consumed_pages;
 	return flip.consumed_last != sealed->pending_tail;
 }
 

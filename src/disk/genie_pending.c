@@ -244,7 +244,7 @@ genie_pending_scan(GeniePendingScan *scan, Relation index, const GenieMetaData *
 	scan->index = index;
 	scan->next = meta->pending_head;
 	scan->last = meta->pending_tail;
-	scan->left = Min(meta->pending_pages, RelationGetNumberOfBlocks(index));
+	scan->left = meta->pending_pages;
 	scan->below = meta->next_stamp;
 	scan->stale = false;
 	scan->at = scan->used = 0;
@@ -261,8 +261,11 @@ genie_pending_next_page(GeniePendingScan *scan)
 	CHECK_FOR_INTERRUPTS();
 	if (scan->next >= RelationGetNumberOfBlocks(scan->index))
 		genie_report_corrupt(scan->index, scan->next, "the pending list leaves the index");
-	if (scan->left-- == 0)
-		genie_report_corrupt(scan->index, scan->next, "the pending list is longer than the metapage says");
+	if (scan->left == 0 || (scan->left == 1) != (scan->next == scan->last) ||
+		scan->left > RelationGetNumberOfBlocks(scan->index))
+		genie_report_corrupt(scan->index, scan->next,
+							 "the pending list has more or fewer pages than the metapage says");
+	scan->left--;
 	scan->block = scan->next;
 	buffer = ReadBuffer(scan->index, scan->block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);

@@ -62,7 +62,7 @@ typedef struct GeniePendingScan
 	BlockNumber next;
 	BlockNumber last;			/* stop after this one */
 	BlockNumber block;			/* the page in hand */
-	uint32		left;			/* pages that may still come: a damaged list may be a circle */
+	uint32		left;			/* pages to come; a damaged list may lack some, or be a circle */
 	uint64		below;			/* stamps must be */
 	bool		stale;
 	PGAlignedBlock page;
