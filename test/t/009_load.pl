@@ -85,7 +85,7 @@ note($load->{out});
 cmp_ok($n, '>', 100, 'clients worked');
 sound($node, 'after the load', 20);
 $node->safe_psql('postgres', 'ALTER TABLE t SET (autovacuum_enabled = off)');
-$node->safe_psql('postgres', 'VACUUM t');
+$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP on) t');	# else VACUUM passes a few dead rows over
 sound($node, 'after the load and VACUUM', 20);
 foreach my $index ('t_x', 't_tuple')
 {
@@ -107,7 +107,7 @@ foreach my $crash (1 .. 4)
 	$node->start;
 	sound($node, "after crash $crash under load", 12);
 }
-$node->safe_psql('postgres', 'VACUUM t');
+$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP on) t');	# else VACUUM passes a few dead rows over
 sound($node, 'after VACUUM', 12);
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|disagrees|is damaged/, 'nothing worse in the log');
 
