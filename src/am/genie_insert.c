@@ -52,7 +52,7 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 	}
 	size = genie_keywords_own_size(&keywords);
 	genie_pending_append(index, tid, nulls[0], keywords.bytes, keywords.n, keywords.nbytes,
-						 size >= 0 ? size : keywords.n, &n_pages);
+						 size >= 0 ? (uint32) size : keywords.n, &n_pages);
 	if (n_pages > 0)
 		genie_insert_merge(index, n_pages);
 	MemoryContextSwitchTo(old);

@@ -401,7 +401,7 @@ genie_value_type_init(GenieValueType *type, Oid oid, MemoryContext context)
 
 	memset(type, 0, sizeof(GenieValueType));
 	get_typlenbyvalalign(base, &type->typlen, &type->typbyval, &type->typalign);
-	for (int i = 0; i < lengthof(known_types) && type->normalise == NULL; i++)
+	for (size_t i = 0; i < lengthof(known_types) && type->normalise == NULL; i++)
 	{
 		if (known_types[i].type == base)
 		{

@@ -299,7 +299,7 @@ static const FamilyForm forms[] = {
 static const FamilyForm *
 form_of(GenieFamily family)
 {
-	for (int i = 0; i < lengthof(forms); i++)
+	for (size_t i = 0; i < lengthof(forms); i++)
 	{
 		if (forms[i].family == family)
 			return &forms[i];

@@ -18,7 +18,8 @@
  *	ROOT	the root of a segment: GenieRootHeader, section entries, extents, as one byte
  *			stream that goes on in the `next` page where it does not fit.
  *	DATA	a page of one section of a segment; the section's bytes, GENIE_PAGE_PAYLOAD of
- *			them on every page but the last.
+ *			them on every page but the last, or one that was ended early.  `next` is the page's
+ *			number in its section, so that pages that changed places are noticed.
  *	RETIRED	entries of what was replaced and waits for older snapshots to end
  *			(genie_space.h).  `next` links the list.
  *	FREE	owned by nobody.  So is a page of zeroes (the relation was extended and the
@@ -59,7 +60,7 @@ typedef enum GeniePageKind
 typedef struct GeniePageOpaqueData
 {
 	uint64		stamp;
-	BlockNumber next;			/* InvalidBlockNumber: none */
+	BlockNumber next;			/* InvalidBlockNumber: none; DATA: the page's number in its section */
 	uint8		kind;			/* GeniePageKind */
 	uint8		detail;			/* DATA: GenieSectionKind; PENDING: GENIE_PENDING_SEALED */
 	uint16		page_id;

@@ -239,25 +239,32 @@ genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, 
 	BlockNumber block = genie_segment_block(segment, reader->kind, page_number);
 	Buffer		buffer;
 	Page		page;
-	int64		used = -1;
+	Size		used = 0;
+	bool		ours;
+	bool		in_place;
 
 	buffer = ReadBuffer(segment->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	if (genie_page_is(page, GENIE_PAGE_DATA) &&
+	ours = genie_page_is(page, GENIE_PAGE_DATA) &&
 		GeniePageGetOpaque(page)->stamp == segment->entry.stamp &&
-		GeniePageGetOpaque(page)->detail == reader->kind)
+		GeniePageGetOpaque(page)->detail == reader->kind;
+	in_place = ours && GeniePageGetOpaque(page)->next == page_number;
+	if (in_place)
 	{
-		used = GeniePageGetUsed(page);
-		if (used <= GENIE_PAGE_PAYLOAD && from + n <= GENIE_PAGE_PAYLOAD)
-			memcpy(out, GeniePageGetPayload(page) + from, Min(n, (Size) used - Min(from, used)));
+		used = GeniePageGetUsed(page);	/* at most GENIE_PAGE_PAYLOAD: the page is ours */
+		if (from + n <= GENIE_PAGE_PAYLOAD)
+			memcpy(out, GeniePageGetPayload(page) + from, Min(n, used - Min(from, used)));
 	}
-	else
-		segment->stale = true;
 	UnlockReleaseBuffer(buffer);
-	if (used > (int64) GENIE_PAGE_PAYLOAD)
-		genie_report_corrupt(segment->index, block, "bad page length");
-	return used;
+	if (!ours)
+	{
+		segment->stale = true;
+		return -1;
+	}
+	if (!in_place)
+		genie_report_corrupt(segment->index, block, "a page of a section is in another page's place");
+	return (int64) used;
 }
 
 const char *

@@ -114,6 +114,7 @@ genie_section_flush(GenieSegmentWriter *writer, GenieSectionKind kind)
 		genie_wal_begin(&wal, writer->index, writer->build);
 		page = genie_wal_register(&wal, buffer, true);
 		genie_page_init(page, GENIE_PAGE_DATA, kind, writer->stamp);
+		GeniePageGetOpaque(page)->next = (BlockNumber) section->full_pages;
 		memcpy(GeniePageGetPayload(page), section->page, section->used);
 		GeniePageSetUsed(page, section->used);
 		genie_wal_commit_release(&wal);

@@ -62,6 +62,7 @@ genie_tombstone_set(GenieSegment *segment, uint32 first, uint32 n, const uint64 
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		if (!genie_page_is(BufferGetPage(buffer), GENIE_PAGE_DATA) ||
 			GeniePageGetOpaque(BufferGetPage(buffer))->stamp != segment->entry.stamp ||
+			GeniePageGetOpaque(BufferGetPage(buffer))->next != page_number ||
 			GeniePageGetUsed(BufferGetPage(buffer)) < from + part)
 			genie_report_corrupt(segment->index, block, "not the segment's tombstone page");
 		genie_wal_begin(&wal, segment->index, false);

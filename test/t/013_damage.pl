@@ -167,8 +167,8 @@ foreach my $i (1 .. $n)
 	my $block = $blocks[ rand @blocks ];
 	$case->{block} = $block;
 
-	# pages of one section are told apart by nothing but their contents
-	$case->{class} = 'bytes' if $case->{name} =~ /swapped/ && $case->{class} eq 'foreign' &&
+	# pages of one long pending row are told apart by nothing but their contents; those of a section carry their number
+	$case->{class} = 'bytes' if $case->{name} =~ /swapped/ && $case->{class} eq 'foreign' && kind_of($pages[$block]) != 4 &&
 	  join(' ', (special_of($pages[$block]))[ 0, 2, 3 ]) eq join(' ', (special_of($pages[ $block - 1 ]))[ 0, 2, 3 ]);
 	$case->{change}->(\@pages, $block);
 	open(my $out, '>:raw', $file) or die "could not open \"$file\": $!";
