@@ -427,21 +427,14 @@ void
 genie_merge_write(GenieSegment **segments, int n_inputs, GenieSegmentWriter *writer,
 				  GenieRootHeader *header)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge",
-												  ALLOCSET_DEFAULT_SIZES);
 	GenieMergeInput *inputs;
 
 	Assert(n_inputs <= GENIE_SEGMENTS_MAX);
 	memset(header, 0, sizeof(*header));
-	inputs = MemoryContextAllocExtended(context, sizeof(GenieMergeInput) * n_inputs,
+	inputs = MemoryContextAllocExtended(CurrentMemoryContext, sizeof(GenieMergeInput) * n_inputs,
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 0; i < n_inputs; i++)
 		inputs[i].segment = segments[i];
-
-	/*
-	 * The writer's own memory (extents, pages) must outlive this context, so the inputs'
-	 * memory is what is switched to only by name: phases run in the caller's context.
-	 */
 	genie_merge_objects(inputs, n_inputs, writer, header);
 	genie_merge_keywords(inputs, n_inputs, writer, header);
 	for (int i = 0; i < n_inputs; i++)
@@ -450,6 +443,9 @@ genie_merge_write(GenieSegment **segments, int n_inputs, GenieSegmentWriter *wri
 			pfree(inputs[i].pieces);
 		if (inputs[i].list != NULL)
 			pfree(inputs[i].list);
+		if (inputs[i].tile != NULL)
+			pfree(inputs[i].objects.tiles[0]);
+		pfree(inputs[i].objects.tiles);
 	}
-	MemoryContextDelete(context);
+	pfree(inputs);
 }

@@ -280,27 +280,6 @@ conflicts_between(const GenieQueryView *query, uint32_t next, GenieKey key)
 	return conflict;
 }
 
-int64_t
-genie_query_find(const GenieQueryView *query, GenieKey key)
-{
-	uint32_t	first = 0;
-	uint32_t	end = query->n_intervals;
-
-	while (first < end)
-	{
-		uint32_t	middle = first + (end - first) / 2;
-
-		if (compare_to_hi(key, &query->intervals[middle]) > 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	if (first < query->n_intervals &&
-		contains(&query->intervals[first], key, compare_to_hi(key, &query->intervals[first])))
-		return first;
-	return -1;
-}
-
 bool
 genie_query_conflicts(const GenieQueryView *query, GenieKey key)
 {

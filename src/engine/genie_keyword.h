@@ -232,9 +232,6 @@ extern bool genie_interval_is_point(const GenieInterval *interval);
  */
 extern uint32_t genie_intervals_normalise(GenieInterval *intervals, uint32_t n);
 
-/* the index of the interval that contains the key, or -1; binary search */
-extern int64_t genie_query_find(const GenieQueryView *query, GenieKey key);
-
 /*
  * The match count of a packed set (trusted: validated or made by us) of n keys: how many lie in an
  * interval.  *conflict is set (never cleared) if the query has intervals on a keyword's

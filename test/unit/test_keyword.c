@@ -279,7 +279,6 @@ check_query(GenieRandom *random, const GenieQueryView *query, const GenieInterva
 		nbytes += genie_packed_put(packed + nbytes, keys[i]);
 		wanted += inside;
 		wanted_conflict |= conflicts;
-		CHECK_INT(genie_query_find(query, keys[i]) >= 0, inside);
 		CHECK_INT(genie_query_conflicts(query, keys[i]), conflicts);
 	}
 	CHECK(genie_packed_valid(packed, nbytes, kept));
