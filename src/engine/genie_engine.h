@@ -1,59 +1,48 @@
 /*
  * genie_engine.h
- *	  What an engine is: match counts over groups of tiles, and the best objects by them.
+ *	  What an engine is: it takes a batch of jobs over images of segments and does them.
  *
- * An engine takes (groups of tiles, a batch of queries) and gives partial results that merge:
- * the best k of each query among the objects of the groups seen so far, or the counts
- * of all objects of a group.  The CPU engine (genie_engine_cpu.c) is the oracle of every
- * other; the CUDA engine implements the same table of functions.
+ * A job is one query against one segment's image (genie_image.h): the best k objects, or the counts of all
+ * objects of some tiles, or which objects of some tiles fulfil conditions.  A batch may mix jobs of all
+ * kinds, of many images, with different k, lengths and keys.  The CPU engine (genie_engine_cpu.h) is
+ * the oracle of every other; the CUDA engine (cuda/) is the other one.
  *
- * Data flows one way: the caller owns every byte of groups and queries and keeps them
- * unchanged during a call; the engine writes only into the results handed to it.
- * Engines know objects by number and keywords by rank (number in the segment's
- * sorted dictionary); no page, no TID, no PostgreSQL.
+ * Data flows one way: the caller owns every byte of images and jobs and keeps them unchanged during
+ * a call; the engine writes only results: job->out, job->n_hits, job->status.  Engines know objects by
+ * number and keywords by rank (number in the segment's sorted dictionary); no page, no TID, no PostgreSQL.
  *
  * Ranking.  Objects are ranked by (key descending, object ascending).  The key is the match
- * count, or, where the query brings a key table, keys[size class of the object][count].
- * Object numbers follow TID order inside a segment, so ties come in TID order.
+ * count, or, where the query brings a key table, keys[size class of the object][count].  Object numbers follow
+ * TID order inside a segment, so ties come in TID order.  Objects of key 0 are never returned.
  *
- * Dead objects (tombstones, NULLs, and what a caller filters away) are clear bits in a tile's
- * live bitmap; they are masked before anything is ranked, or they would push live objects out.
+ * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
+ * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
+ *
+ * An engine may keep copies of images (by their id) as a cache, until the caller tells it to forget them.
+ * One process, one thread calls an engine.
  */
 #ifndef GENIE_ENGINE_H
 #define GENIE_ENGINE_H
 
-#include "genie_codec.h"
+#include "genie_image.h"
 #include "genie_topk.h"
 
-#define GENIE_ENGINE_ABI 1
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GENIE_ENGINE_ABI 2
 
 typedef enum GenieStatus
 {
 	GENIE_OK = 0,
-	GENIE_STATUS_RETRY,			/* may work next time */
+	GENIE_STATUS_RETRY,			/* failed, may work next time */
 	GENIE_STATUS_NO_ROOM,		/* does not fit this engine's memory */
 	GENIE_STATUS_LOST,			/* the device is gone; the process must restart */
-	GENIE_STATUS_CORRUPT,		/* a list's bytes are malformed */
-	GENIE_STATUS_CANCELLED		/* the caller's interrupt callback said stop */
+	GENIE_STATUS_CORRUPT,		/* what was given is malformed */
+	GENIE_STATUS_CANCELLED,		/* the caller's interrupt callback said stop */
+	GENIE_STATUS_UNAVAILABLE	/* from opening: no device, no driver, or one too old */
 } GenieStatus;
-
-/* One tile: its lists sorted by rank (several RAW lists may share one rank). */
-typedef struct GenieTileView
-{
-	uint32_t	tile;			/* objects tile * 65,536 .. + n_objects - 1 */
-	uint32_t	n_objects;		/* 1 .. 65,536 */
-	uint32_t	n_lists;
-	const GenieListRef *lists;
-	const uint64_t *live;		/* GENIE_TILE_WORDS words, bits past n_objects clear; NULL: all live */
-	const uint16_t *sizes;		/* n_objects keywords per object; NULL unless key tables need it */
-} GenieTileView;
-
-/* Consecutive tiles of one segment: the unit of upload, eviction and placement. */
-typedef struct GenieGroupView
-{
-	uint32_t	n_tiles;
-	const GenieTileView *tiles;
-} GenieGroupView;
 
 /* [first, end) of ranks: a point is one rank, a range item a run of them */
 typedef struct GenieRankRange
@@ -64,9 +53,11 @@ typedef struct GenieRankRange
 
 /*
  * Integer keys for a distance: classes of object size, each a row of keys by count.
- * class_of_size has GENIE_OBJECT_KEYWORDS_MAX + 1 entries; keys has n_classes rows of
- * (max_count + 1) entries; a key of 0 is "not returned".
+ * class_of_size has GENIE_ENGINE_SIZES entries (sizes are keywords an object); keys has n_classes rows of
+ * (max_count + 1) entries; a key of 0 is "not returned".  Count 0 is an ordinary count here.
  */
+#define GENIE_ENGINE_SIZES 65536
+
 typedef struct GenieKeyTable
 {
 	uint32_t	n_classes;
@@ -77,10 +68,70 @@ typedef struct GenieKeyTable
 typedef struct GenieEngineQuery
 {
 	uint32_t	n_ranges;
-	const GenieRankRange *ranges;	/* ascending, disjoint */
+	const GenieRankRange *ranges;	/* ascending, disjoint, within the image's n_keywords */
 	uint32_t	max_count;		/* no object can match more: sizes the counters, 1 .. 65,535 */
 	const GenieKeyTable *keys;	/* NULL: rank by count */
 } GenieEngineQuery;
+
+/* An object must match the query at least min_count >= 1 times (by count; the query has no key table). */
+typedef struct GenieCondition
+{
+	GenieEngineQuery query;
+	uint32_t	min_count;
+} GenieCondition;
+
+typedef enum GenieJobKind
+{
+	GENIE_JOB_TOP = 1,			/* the best k by query */
+	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
+	GENIE_JOB_MASK				/* which live objects fulfil all conditions */
+} GenieJobKind;
+
+typedef struct GenieJob
+{
+	GenieJobKind kind;
+	const GenieSegmentImage *image;
+	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
+	const GenieCondition *conditions;
+	GenieEngineQuery query;		/* TOP, COUNTS */
+
+	/* TOP */
+	uint32_t	k;				/* 1 .. GENIE_JOB_K_MAX */
+	uint32_t	min_key;		/* at least 1: smaller keys are not wanted */
+	bool		has_after;		/* only objects that rank below after */
+	GenieHit	after;
+
+	/* COUNTS, MASK: tiles [first_tile, first_tile + n_tiles) */
+	uint32_t	first_tile;
+	uint32_t	n_tiles;
+
+	/*
+	 * TOP: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past the
+	 * segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS uint64_t a tile.
+	 */
+	void	   *out;
+	uint32_t	n_hits;			/* TOP: how many there are, <= k */
+	GenieStatus status;
+} GenieJob;
+
+#define GENIE_JOB_K_MAX 65536	/* a result is a page; the next one continues after its last hit */
+#define GENIE_COUNT_NARROW 255	/* counts up to this are given in one byte */
+
+#define GENIE_DEVICE_NAME_MAX 128
+#define GENIE_ENGINE_ERROR_MAX 256
+
+/* What a database administrator is told of a device. */
+typedef struct GenieDeviceInfo
+{
+	char		name[GENIE_DEVICE_NAME_MAX];
+	uint64_t	memory_bytes;	/* the device's */
+	uint64_t	limit_bytes;	/* what the engine may take */
+	uint64_t	image_bytes;	/* taken by copies of images */
+	uint64_t	scratch_bytes;	/* taken by batches */
+	uint64_t	uploaded_bytes; /* images copied to the device since opening */
+	uint64_t	upload_us;		/* and how long that took */
+	uint64_t	n_evictions;	/* images dropped from the device for others */
+} GenieDeviceInfo;
 
 typedef struct GenieEngine GenieEngine;
 
@@ -88,23 +139,23 @@ typedef struct GenieEngine GenieEngine;
 typedef struct GenieEngineOps
 {
 	uint32_t	abi;			/* GENIE_ENGINE_ABI */
-	const char *name;
+	const char *name;			/* "cpu", "cuda" */
 
 	/*
-	 * Offers every live object of the group to each query's top-k (genie_topk.h: which
-	 * holds k, the smallest key wanted, the cursor to continue after, and carries the bound
-	 * from group to group).  Groups must come in object order.
+	 * Does a batch.  Each job gets its own status; jobs that are not GENIE_OK were not done and have no result.
+	 * Returns GENIE_STATUS_LOST if the engine cannot be used any more, else GENIE_OK.  Where something
+	 * failed, engine->error has one sentence about it.
 	 */
-	GenieStatus (*search) (GenieEngine *engine, const GenieGroupView *group,
-						   uint32_t n_queries, const GenieEngineQuery *queries, GenieTopK *const *tops);
+	GenieStatus (*run) (GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs);
 
-	/*
-	 * The match count of every object of the group, dead ones too: counts[q][i], i from the
-	 * first object of the group's first tile (tiles of a group are consecutive and full but the
-	 * segment's last).
-	 */
-	GenieStatus (*count) (GenieEngine *engine, const GenieGroupView *group,
-						  uint32_t n_queries, const GenieEngineQuery *queries, uint16_t *const *counts);
+	/* Drops the copy of the image with this id, if there is one. */
+	void		(*forget) (GenieEngine *engine, uint64_t image_id);
+
+	/* Another limit of device memory, 0: as much as is sensible.  From the next batch on. */
+	void		(*set_memory_limit) (GenieEngine *engine, uint64_t bytes);
+
+	/* Fills up to max entries; returns how many devices there are.  The CPU has none. */
+	uint32_t	(*devices) (GenieEngine *engine, GenieDeviceInfo *info, uint32_t max);
 
 	void		(*close) (GenieEngine *engine);
 } GenieEngineOps;
@@ -113,15 +164,41 @@ struct GenieEngine
 {
 	const GenieEngineOps *ops;
 
-	/* Asked between tiles; true makes the call return GENIE_STATUS_CANCELLED.  May be NULL. */
+	/* Asked now and then; true makes what is not done GENIE_STATUS_CANCELLED.  May be NULL. */
 	bool		(*interrupted) (void);
+
+	char		error[GENIE_ENGINE_ERROR_MAX];	/* about the last failure, "" if there was none */
 };
 
-/*
- * The CPU engine.  memory is scratch of at least genie_cpu_engine_size() bytes, 64-byte aligned, that stays with the
- * engine until close (the caller frees it); one engine serves one call at a time.
- */
-extern size_t genie_cpu_engine_size(void);
-extern GenieEngine *genie_cpu_engine_open(void *memory);
+/* ---- an engine in a library of its own, which is opened with dlopen ---- */
+
+typedef struct GenieEngineOptions
+{
+	uint64_t	memory_limit;	/* of the device, bytes; 0: as much as is sensible */
+
+	/*
+	 * The memory that images lie in, if it is one block: an engine may pin it for faster copies.  It stays until the
+	 * process ends.  NULL: they may lie anywhere.
+	 */
+	void	   *arena;
+	size_t		arena_bytes;
+} GenieEngineOptions;
+
+#define GENIE_ENGINE_LIBRARY_MAGIC 0x47454E47	/* "GENG" */
+#define GENIE_ENGINE_LIBRARY_SYMBOL "genie_engine_library"
+
+/* The one symbol that such a library exports, under the name GENIE_ENGINE_LIBRARY_SYMBOL. */
+typedef struct GenieEngineLibrary
+{
+	uint32_t	magic;
+	uint32_t	abi;			/* compared before open is called */
+
+	/* On anything but GENIE_OK *engine is NULL and error has one sentence (GENIE_ENGINE_ERROR_MAX bytes). */
+	GenieStatus (*open) (const GenieEngineOptions *options, GenieEngine **engine, char *error);
+} GenieEngineLibrary;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* GENIE_ENGINE_H */

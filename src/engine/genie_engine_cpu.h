@@ -1,0 +1,56 @@
+/*
+ * genie_engine_cpu.h
+ *	  The CPU engine: as an engine for images, and its way to count lists that are not in an image.
+ *
+ * The second is what a backend uses that counts by itself: it gives the lists as they are on the pages, a group
+ * of tiles and a query at a time, and needs nothing in shared memory.
+ */
+#ifndef GENIE_ENGINE_CPU_H
+#define GENIE_ENGINE_CPU_H
+
+#include "genie_engine.h"
+
+/*
+ * memory is scratch of at least genie_cpu_engine_size() bytes, 64-byte aligned, that stays with the
+ * engine until close (the caller frees it); one engine serves one call at a time.  A batch of jobs takes
+ * memory for its top-k buffers from malloc and gives it back before it returns.
+ */
+extern size_t genie_cpu_engine_size(void);
+extern GenieEngine *genie_cpu_engine_open(void *memory);
+
+/* ---- lists that are not in an image ---- */
+
+/* One tile: its lists sorted by rank (several RAW lists may share one rank). */
+typedef struct GenieTileView
+{
+	uint32_t	tile;			/* objects tile * 65,536 .. + n_objects - 1 */
+	uint32_t	n_objects;		/* 1 .. 65,536 */
+	uint32_t	n_lists;
+	const GenieListRef *lists;
+	const uint64_t *live;		/* GENIE_TILE_WORDS words, bits past n_objects clear; NULL: all live */
+	const uint16_t *sizes;		/* n_objects keywords per object; NULL unless key tables need it */
+} GenieTileView;
+
+/* Consecutive tiles of one segment. */
+typedef struct GenieGroupView
+{
+	uint32_t	n_tiles;
+	const GenieTileView *tiles;
+} GenieGroupView;
+
+/*
+ * Offers every live object of the group to each query's top-k (genie_topk.h: which holds k, the smallest
+ * key wanted, the cursor to continue after, and carries the bound from group to group).  Groups must come
+ * in object order.
+ */
+extern GenieStatus genie_cpu_search(GenieEngine *engine, const GenieGroupView *group, uint32_t n_queries,
+									const GenieEngineQuery *queries, GenieTopK *const *tops);
+
+/*
+ * The match count of every object of the group, dead ones too: counts[q][i], i from the first object of
+ * the group's first tile (tiles of a group are consecutive and full but the segment's last).
+ */
+extern GenieStatus genie_cpu_count(GenieEngine *engine, const GenieGroupView *group, uint32_t n_queries,
+								   const GenieEngineQuery *queries, uint16_t *const *counts);
+
+#endif							/* GENIE_ENGINE_CPU_H */

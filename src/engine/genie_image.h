@@ -1,0 +1,279 @@
+/*
+ * genie_image.h
+ *	  The image of a segment: posting lists by tile, as engines count them in memory.
+ *
+ * On disk lists are compressed and lie by keyword (genie_codec.h).  An image holds the same lists
+ * tile by tile, a posting as the plain 16-bit number of its object in the tile, so that an
+ * engine reads what it counts and nothing else, and a range of keywords is one run of postings.
+ *
+ * An image is cut into *groups* of consecutive tiles: position-independent blocks of bytes, each
+ * with its header, all offsets from its first byte.  The group is the unit of memory, upload,
+ * eviction and placement on a device.  Groups are read-only once they are finished.  Which objects
+ * are live is apart, a bit an object for the whole segment, because VACUUM changes it.
+ *
+ *		GenieImageGroup		header
+ *		GenieImageTile[]	one a tile: counts, and where its parts are
+ *		for each tile, each part aligned to GENIE_IMAGE_ALIGN bytes:
+ *			directory		which keywords (ranks) have a list here; two forms:
+ *				INDEXED		GenieImageWord for each 64 ranks, and two words more: bits of the ranks
+ *							that have a list, lists and bitmaps before them (a succinct rank index)
+ *				SORTED		uint32 rank of each list, ascending: where few of very many keywords occur
+ *			starts			uint32[n_lists + 1]: where each list begins in postings, and the end
+ *			postings		uint16[n_postings], list after list by rank, ascending inside a list; then
+ *							GENIE_IMAGE_SLACK bytes that may be read and mean nothing
+ *			bitmap_ranks	uint32[n_bitmaps], ascending
+ *			bitmaps			GENIE_TILE_BITMAP_BYTES each, bit i of byte i / 8 (LSB first) is object i
+ *			sizes			keywords an object less the smallest of the segment, size_width bytes each;
+ *							nothing where all are equal (size_width 0)
+ *
+ * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of
+ * postings; never both.
+ *
+ * An image is made in two passes over the lists in rank order: the first plans (how many lists,
+ * postings and bitmaps each tile has, hence how many bytes), the second fills.
+ *
+ * Plain C99 that C++ and CUDA compile too.
+ */
+#ifndef GENIE_IMAGE_H
+#define GENIE_IMAGE_H
+
+#include "genie_codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __CUDACC__
+#define GENIE_IMAGE_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define GENIE_IMAGE_FUNCTION static inline
+#endif
+
+#ifdef __CUDA_ARCH__
+#define GENIE_POPCOUNT(word) ((uint32_t) __popcll(word))
+#else
+#define GENIE_POPCOUNT(word) ((uint32_t) __builtin_popcountll(word))
+#endif
+
+#define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
+#define GENIE_IMAGE_VERSION 1
+#define GENIE_IMAGE_ALIGN	16		/* bytes: a vector load */
+#define GENIE_IMAGE_SLACK	16
+
+/*
+ * Postings from which on a list is a bitmap: one object in 24.  A bitmap of 8 KB is read and added faster
+ * than that many postings are counted one by one; a larger part of lists as bitmaps would take more than 2.3 bytes a
+ * posting on LSH signatures of 67 buckets.
+ */
+#define GENIE_IMAGE_DENSE	(GENIE_TILE_OBJECTS / 24)
+
+/* bytes that a group aims at: large enough to copy at full speed, small enough to place anywhere */
+#define GENIE_IMAGE_GROUP_BYTES (UINT64_C(32) << 20)
+
+typedef enum GenieDirectoryForm
+{
+	GENIE_DIRECTORY_INDEXED = 1,
+	GENIE_DIRECTORY_SORTED = 2
+} GenieDirectoryForm;
+
+/* 64 ranks of an INDEXED directory; one 16-byte load */
+typedef struct GenieImageWord
+{
+	uint64_t	present;		/* bit i: rank 64 * word + i has a list in postings */
+	uint32_t	lists_before;	/* lists of lower words */
+	uint32_t	bitmaps_before; /* bitmaps of lower words */
+} GenieImageWord;
+
+typedef struct GenieImageTile
+{
+	uint32_t	n_objects;		/* 1 .. 65,536 */
+	uint32_t	n_lists;		/* without bitmaps */
+	uint32_t	n_bitmaps;
+	uint32_t	n_postings;		/* of the lists */
+	uint32_t	form;			/* GenieDirectoryForm */
+	uint32_t	reserved;
+	uint64_t	directory;		/* offsets from the group's first byte */
+	uint64_t	starts;
+	uint64_t	postings;
+	uint64_t	bitmap_ranks;
+	uint64_t	bitmaps;
+	uint64_t	sizes;
+} GenieImageTile;
+
+typedef struct GenieImageGroup
+{
+	uint32_t	magic;
+	uint16_t	version;
+	uint16_t	size_width;		/* bytes an object: 0, 1 or 2 */
+	uint64_t	n_bytes;		/* of the whole group */
+	uint32_t	first_tile;
+	uint32_t	n_tiles;
+	uint32_t	n_keywords;		/* of the segment: ranks are below it */
+	uint32_t	min_size;
+	uint64_t	reserved;
+} GenieImageGroup;				/* GenieImageTile[n_tiles] follows */
+
+/* A segment's image as an engine gets it.  Everything stays where it is during a call. */
+typedef struct GenieSegmentImage
+{
+	uint64_t	id;				/* never given to another image while the engine lives */
+	uint32_t	n_objects;
+	uint32_t	n_keywords;
+	uint32_t	n_tiles;
+	uint32_t	n_groups;
+	const GenieImageGroup *const *groups;	/* in object order */
+	const uint64_t *live;		/* GENIE_TILE_WORDS words a tile; bits past n_objects are clear */
+	uint64_t	live_version;	/* another number whenever live is another */
+} GenieSegmentImage;
+
+static inline const GenieImageTile *
+genie_image_tiles(const GenieImageGroup *group)
+{
+	return (const GenieImageTile *) (const void *) (group + 1);
+}
+
+/* What a range of ranks is in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
+typedef struct GenieImageSpan
+{
+	uint32_t	n_lists;		/* how many lists the postings are of */
+	uint32_t	from;
+	uint32_t	to;
+	uint32_t	bitmap_from;
+	uint32_t	bitmap_to;
+} GenieImageSpan;
+
+/* the first of n ascending ranks that is at least rank */
+GENIE_IMAGE_FUNCTION uint32_t
+genie_rank_lower_bound(const uint32_t *ranks, uint32_t low, uint32_t high, uint32_t rank)
+{
+	while (low < high)
+	{
+		uint32_t	middle = low + (high - low) / 2;
+
+		if (ranks[middle] < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Finds the lists of ranks [first, end), end <= n_keywords, in a tile of a group that begins at base.
+ */
+GENIE_IMAGE_FUNCTION GenieImageSpan
+genie_image_find(const uint8_t *base, const GenieImageTile *tile, uint32_t first, uint32_t end)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	GenieImageSpan span;
+	uint32_t	low;
+	uint32_t	high;
+
+	if (tile->form == GENIE_DIRECTORY_INDEXED)
+	{
+		const GenieImageWord *words = (const GenieImageWord *) (const void *) (base + tile->directory);
+		const GenieImageWord *a = words + first / 64;
+		const GenieImageWord *b = words + end / 64;
+
+		low = a->lists_before + GENIE_POPCOUNT(a->present & ((UINT64_C(1) << (first % 64)) - 1));
+		high = b->lists_before + GENIE_POPCOUNT(b->present & ((UINT64_C(1) << (end % 64)) - 1));
+		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, a->bitmaps_before, a[1].bitmaps_before, first);
+		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, b->bitmaps_before, b[1].bitmaps_before, end);
+	}
+	else
+	{
+		const uint32_t *ranks = (const uint32_t *) (const void *) (base + tile->directory);
+
+		low = genie_rank_lower_bound(ranks, 0, tile->n_lists, first);
+		high = genie_rank_lower_bound(ranks, low, tile->n_lists, end);
+		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, 0, tile->n_bitmaps, first);
+		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, span.bitmap_from, tile->n_bitmaps, end);
+	}
+	span.n_lists = high - low;
+	span.from = starts[low];
+	span.to = starts[high];
+	return span;
+}
+
+#ifndef __CUDACC__
+
+/* ---- pass 1: planning ---- */
+
+typedef struct GenieTilePlan
+{
+	uint32_t	n_objects;
+	uint32_t	n_lists;
+	uint32_t	n_bitmaps;
+	uint64_t	n_postings;
+} GenieTilePlan;
+
+/* Notes a list of n postings, 1 .. 65,536, in the tile. */
+static inline void
+genie_tile_plan_add(GenieTilePlan *plan, uint32_t n)
+{
+	if (n >= GENIE_IMAGE_DENSE)
+		plan->n_bitmaps++;
+	else
+	{
+		plan->n_lists++;
+		plan->n_postings += n;
+	}
+}
+
+/* What is the same for all tiles of a segment. */
+typedef struct GenieImagePlan
+{
+	uint32_t	n_keywords;
+	uint16_t	size_width;		/* 0, 1, 2 */
+	uint32_t	min_size;
+} GenieImagePlan;
+
+/*
+ * How many of the tiles from plans[first] on make a group of about GENIE_IMAGE_GROUP_BYTES, at least one, and
+ * its bytes in *n_bytes.  0: a tile has more postings than an image can hold (2^32 - 1).
+ */
+extern uint32_t genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, uint32_t first,
+									   uint32_t n_tiles, uint64_t *n_bytes);
+
+/* ---- pass 2: filling ---- */
+
+/* Where filling stands in one tile. */
+typedef struct GenieTileFill
+{
+	uint8_t    *base;			/* of its group */
+	uint32_t	list;
+	uint32_t	posting;
+	uint32_t	bitmap;
+} GenieTileFill;
+
+/*
+ * Lays out a group of n_tiles planned tiles, the first being number first_tile of the segment, in memory of the planned size,
+ * aligned to GENIE_IMAGE_ALIGN, and starts filling: fills has n_tiles entries.
+ */
+extern void genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+									const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
+									GenieTileFill *fills);
+
+/*
+ * Adds the list of a rank: n ascending locals.  tile: the tile's number in its group.  Ranks come in
+ * ascending order.  False: this is not what was planned (the pages changed meanwhile, or are damaged).
+ */
+extern bool genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n);
+
+/* Stores the sizes (keywords) of the tile's objects. */
+extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes);
+
+/* Finishes the group.  False: some tile did not get all that was planned. */
+extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
+
+/* Does the group hold together: offsets inside, starts ascending, ranks ascending and in range?  For tests and assertions. */
+extern bool genie_image_group_valid(const GenieImageGroup *group);
+
+#endif							/* __CUDACC__ */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GENIE_IMAGE_H */

@@ -1,0 +1,74 @@
+/*
+ * genie_request.h
+ *	  Requests: what a backend asks the worker, and how it waits for the answer.
+ *
+ * A request is one or more jobs, each one query on one segment's image, put together in the
+ * backend's own memory.  genie_request_run() hands them to the worker and returns when all are
+ * answered, or can not be; then the backend counts those itself.  It may be left by an ERROR
+ * (cancel, statement_timeout, termination) at any moment; nothing is lost by that.
+ */
+#ifndef GENIE_REQUEST_H
+#define GENIE_REQUEST_H
+
+#include "genie_directory.h"
+#include "genie_engine.h"
+#include "genie_stat.h"
+#include "utils/dsa.h"
+
+/* ---- for backends ---- */
+
+typedef struct GenieRequestJob
+{
+	GenieImageRef image;
+	uint64		tombstone_version;	/* the image must be at least as new */
+	GenieJob	job;			/* image, status and out unused; queries without key tables */
+	void	   *result;			/* what the engine's out holds (genie_engine.h), in the backend's memory */
+
+	/* the answer */
+	bool		done;
+	GenieFallback why;			/* if not */
+} GenieRequestJob;
+
+extern void genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
+
+/* bytes of a job's result */
+extern Size genie_request_result_bytes(const GenieJob *job);
+
+/* ---- for the worker ---- */
+
+/* Who may answer: the worker comes up, and goes down whatever the reason. */
+extern void genie_request_worker_up(void);
+extern void genie_request_worker_down(void);
+
+/* A request that the worker has taken. */
+typedef struct GenieTaken
+{
+	uint32		slot;
+	dsa_pointer memory;
+	void	   *wire;			/* the request itself, in shared memory */
+	uint32		n_jobs;
+	GenieJob   *jobs;			/* as the engine wants them; images are not set */
+	GenieRequestJob *refs;		/* their image and tombstone_version */
+} GenieTaken;
+
+/*
+ * Takes requests that are ready, oldest slots first in turn, until there are max_jobs jobs or no more requests; in the current
+ * memory context.  Returns how many requests.
+ */
+extern uint32 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs);
+
+/* Has the backend given the request up? */
+extern bool genie_request_is_abandoned(const GenieTaken *taken);
+
+/*
+ * Answers: n_hits of jobs whose status is GENIE_OK; why tells of the others.  Results are in place already.
+ */
+extern void genie_request_answer(GenieTaken *taken, const GenieFallback *why);
+
+/* how many requests there can be at a time */
+extern uint32 genie_request_slots(void);
+
+extern Size genie_request_shmem_size(void);
+extern void genie_request_shmem_init(void *memory);
+
+#endif							/* GENIE_REQUEST_H */

@@ -1,0 +1,108 @@
+/*
+ * genie_stat.h
+ *	  Counters that genie_stat shows, and what the worker says of itself and its devices.
+ *
+ * They lie in shared memory; without preload there are none, and the functions that count do nothing.
+ *
+ *	counters	atomic; anybody adds, anybody reads; they are statistics and promise no common moment
+ *	worker_*	written by the worker (and by who cleans up after it) under the spinlock, read under it
+ *	devices		the same
+ */
+#ifndef GENIE_STAT_H
+#define GENIE_STAT_H
+
+#include "datatype/timestamp.h"
+#include "genie_engine.h"
+
+/* Why a query on a segment was not answered by the worker. */
+typedef enum GenieFallback
+{
+	GENIE_FALLBACK_NONE = 0,
+	GENIE_FALLBACK_OFF,			/* genie.worker is off */
+	GENIE_FALLBACK_NO_WORKER,	/* it is not running, is restarting, or ended meanwhile */
+	GENIE_FALLBACK_NO_IMAGE,	/* temporary table, or another backend is loading the image just now */
+	GENIE_FALLBACK_NO_ROOM,		/* the image, or the request, does not fit shared memory */
+	GENIE_FALLBACK_GONE,		/* the image was evicted, or is older than the scan, when the worker looked */
+	GENIE_FALLBACK_BUSY,		/* the worker is still busy with a request that this backend gave up */
+	GENIE_FALLBACK_FAILED		/* the worker could not count it */
+} GenieFallback;
+
+#define GENIE_FALLBACKS (GENIE_FALLBACK_FAILED + 1)
+
+typedef enum GenieCounter
+{
+	GENIE_COUNTER_REQUESTS,		/* round trips from a backend to the worker */
+	GENIE_COUNTER_QUERIES,		/* in them: queries, each on one segment */
+	GENIE_COUNTER_BATCHES,
+	GENIE_COUNTER_BATCHED,		/* queries in those batches */
+	GENIE_COUNTER_WAIT_US,		/* from ready to taken, summed over requests */
+	GENIE_COUNTER_COUNT_US,		/* in the engine, summed over batches */
+	GENIE_COUNTER_BY_GPU,		/* queries on a segment answered by ... */
+	GENIE_COUNTER_BY_WORKER_CPU,
+	GENIE_COUNTER_BY_BACKEND,
+	GENIE_COUNTER_DEVICE_RETRY, /* of those that the GPU could not answer: failed, */
+	GENIE_COUNTER_DEVICE_FULL,	/* did not fit the device, */
+	GENIE_COUNTER_DEVICE_LOST,	/* the device was lost */
+	GENIE_COUNTER_WORKER_STARTS,
+	GENIE_COUNTERS				/* how many there are */
+} GenieCounter;
+
+typedef enum GenieWorkerState
+{
+	GENIE_WORKER_DOWN = 0,
+	GENIE_WORKER_STARTING,
+	GENIE_WORKER_IDLE,
+	GENIE_WORKER_COUNTING
+} GenieWorkerState;
+
+#define GENIE_DEVICES_MAX 8
+
+/* What the worker says of itself. */
+typedef struct GenieWorkerReport
+{
+	int			pid;			/* 0: none */
+	GenieWorkerState state;
+	char		engine[16];		/* "cuda", "cpu", "" while there is none */
+	char		error[GENIE_ENGINE_ERROR_MAX];	/* the GPU engine's last failure, or why there is none */
+	TimestampTz error_at;		/* 0: never */
+	uint32		n_losses;		/* devices lost in a row, each not long after the one before */
+	TimestampTz lost_at;		/* the last of them */
+	uint32		n_devices;
+	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
+} GenieWorkerReport;
+
+/* Everything that genie_stat shows of the counters. */
+typedef struct GenieStatCounters
+{
+	uint64		counters[GENIE_COUNTERS];
+	uint64		fallbacks[GENIE_FALLBACKS];
+	TimestampTz since;
+} GenieStatCounters;
+
+extern Size genie_stat_shmem_size(void);
+extern void genie_stat_shmem_init(void *memory);
+
+extern void genie_stat_add(GenieCounter counter, uint64 n);
+
+/* A query on a segment that the backend answers itself, and why. */
+extern void genie_stat_fallback(GenieFallback why);
+
+/* Copies; false: there is no shared memory. */
+extern bool genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report);
+
+/* Counters start at 0 again. */
+extern void genie_stat_reset(void);
+
+/* ---- for the worker ---- */
+
+extern void genie_stat_worker(GenieWorkerState state, const char *engine);
+extern void genie_stat_devices(const GenieDeviceInfo *devices, uint32 n);
+
+/* Notes a failure of the GPU engine. */
+extern void genie_stat_error(const char *message);
+
+/* Notes that a device was lost; returns how often in a row, each within window_ms of the one before. */
+extern uint32 genie_stat_lost(int window_ms);
+extern void genie_stat_forget_losses(void);
+
+#endif							/* GENIE_STAT_H */
