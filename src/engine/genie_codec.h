@@ -33,6 +33,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define GENIE_TILE_SHIFT	16
 #define GENIE_TILE_OBJECTS	(1u << GENIE_TILE_SHIFT)
 #define GENIE_TILE_WORDS	(GENIE_TILE_OBJECTS / 64)	/* of a bitmap of a tile */
@@ -144,5 +148,9 @@ genie_bits_bytes(size_t n, uint32_t width)
 /* little-endian bit order; width 0..32; out has genie_bits_bytes(n, width) bytes */
 extern void genie_bits_pack(uint8_t *out, const uint32_t *values, size_t n, uint32_t width);
 extern void genie_bits_unpack(const uint8_t *data, size_t n, uint32_t width, uint32_t *values);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* GENIE_CODEC_H */

@@ -10,6 +10,10 @@
 
 #include "genie_engine.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*
  * memory is scratch of at least genie_cpu_engine_size() bytes, 64-byte aligned, that stays with the
  * engine until close (the caller frees it); one engine serves one call at a time.  A batch of jobs takes
@@ -52,5 +56,9 @@ extern GenieStatus genie_cpu_search(GenieEngine *engine, const GenieGroupView *g
  */
 extern GenieStatus genie_cpu_count(GenieEngine *engine, const GenieGroupView *group, uint32_t n_queries,
 								   const GenieEngineQuery *queries, uint16_t *const *counts);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* GENIE_ENGINE_CPU_H */

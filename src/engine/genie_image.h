@@ -245,6 +245,7 @@ typedef struct GenieTileFill
 	uint32_t	list;
 	uint32_t	posting;
 	uint32_t	bitmap;
+	uint32_t	next_rank;		/* the smallest that may come next */
 } GenieTileFill;
 
 /*
@@ -256,15 +257,15 @@ extern void genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieI
 									GenieTileFill *fills);
 
 /*
- * Adds the list of a rank: n ascending locals.  tile: the tile's number in its group.  Ranks come in
- * ascending order.  False: this is not what was planned (the pages changed meanwhile, or are damaged).
+ * Adds the list of a rank: n ascending locals.  tile: the tile's number in its group; fill: its entry, &fills[tile].
+ * Ranks come in ascending order.  False: this is not what was planned (the pages changed meanwhile, or are damaged).
  */
 extern bool genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n);
 
-/* Stores the sizes (keywords) of the tile's objects. */
+/* Stores the sizes (keywords) of the tile's objects, from min_size on and within size_width; fill as above. */
 extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes);
 
-/* Finishes the group.  False: some tile did not get all that was planned. */
+/* Finishes the group: all its fills.  False: some tile did not get all that was planned. */
 extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
 
 /* Does the group hold together: offsets inside, starts ascending, ranks ascending and in range?  For tests and assertions. */

@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* values in a block of the PACKED codec */
 #define GENIE_BLOCK_VALUES 128
 
@@ -73,5 +77,9 @@ extern const GenieKernels *genie_kernels_choose(void);
 /* The CPU engine with a given set of kernels, for tests and benchmarks (genie_engine.h has the rest). */
 struct GenieEngine;
 extern struct GenieEngine *genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* GENIE_KERNELS_H */

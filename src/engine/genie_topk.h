@@ -18,6 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define GENIE_TOPK_SLACK 1024
 #define GENIE_TOPK_K_MAX (1u << 30)
 
@@ -63,5 +67,9 @@ genie_topk_offer(GenieTopK *top, uint32_t key, uint32_t object)
 
 /* Sorts the best k by (key desc, object asc) to the front; returns how many there are (<= k). */
 extern uint32_t genie_topk_finish(GenieTopK *top);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* GENIE_TOPK_H */

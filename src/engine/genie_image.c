@@ -1,0 +1,430 @@
+/*
+ * genie_image.c
+ *	  Planning, laying out, filling and checking groups of an image (genie_image.h).
+ *
+ * A group's layout follows from its plans alone: the header and the tiles' entries, then tile after
+ * tile its parts in the order of genie_image.h, each aligned.  The planner adds up the same sizes that
+ * lay_out() gives out, so a group takes its bytes exactly.
+ *
+ * What holds of a finished group (genie_image_group_valid() checks it all):
+ *
+ *	1.	Each part of each tile lies inside the group, aligned, behind the part before it.
+ *	2.	starts has n_lists + 1 entries, strictly ascending from 0 to n_postings: no list is empty.
+ *	3.	A list has fewer than GENIE_IMAGE_DENSE postings, ascending and below the tile's n_objects.
+ *	4.	A bitmap has at least GENIE_IMAGE_DENSE objects, none past n_objects.
+ *	5.	Ranks are below n_keywords, ascending in lists and in bitmaps, and no rank has both.
+ *	6.	INDEXED: the words cover ranks 0 .. n_keywords + 64 at least, so that genie_image_find may read word
+ *		n_keywords / 64 and the one behind it; each word's two counts are those of all lower ranks, and
+ *		the word behind the last bit has the totals.
+ *	7.	Bytes that belong to no part (alignment, slack) are zero: equal lists make equal bytes.
+ *
+ * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes ascending ranks, no more than
+ * was planned, and objects that exist; genie_image_group_finish() takes tiles that got all of it.  That
+ * the locals of a list ascend is the caller's word: they come from a decoder that checks it.
+ *
+ * While it is being filled an INDEXED directory has only the bits; finishing makes the counts.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "genie_image.h"
+
+/* bytes of an INDEXED directory that need not pay: nothing next to a tile's postings */
+#define INDEX_SMALL_BYTES 4096
+
+/* How many times the bytes of SORTED's ranks an INDEXED directory may take: it is found in without a search. */
+#define INDEX_WORTH 2
+
+static inline uint64_t
+align_up(uint64_t bytes)
+{
+	return (bytes + GENIE_IMAGE_ALIGN - 1) / GENIE_IMAGE_ALIGN * GENIE_IMAGE_ALIGN;
+}
+
+static inline uint64_t
+n_words(uint32_t n_keywords)
+{
+	return (uint64_t) n_keywords / 64 + 2;
+}
+
+static GenieDirectoryForm
+directory_form(const GenieImagePlan *plan, const GenieTilePlan *tile)
+{
+	uint64_t	indexed = n_words(plan->n_keywords) * sizeof(GenieImageWord);
+	uint64_t	sorted = (uint64_t) tile->n_lists * sizeof(uint32_t);
+
+	if (indexed <= INDEX_SMALL_BYTES || indexed <= INDEX_WORTH * sorted)
+		return GENIE_DIRECTORY_INDEXED;
+	return GENIE_DIRECTORY_SORTED;
+}
+
+/* the bytes before the first tile's parts */
+static uint64_t
+header_bytes(uint32_t n_tiles)
+{
+	return align_up(sizeof(GenieImageGroup) + (uint64_t) n_tiles * sizeof(GenieImageTile));
+}
+
+/* Gives the tile's parts their places from offset on; returns the offset behind them. */
+static uint64_t
+lay_out(const GenieImagePlan *plan, const GenieTilePlan *planned, uint64_t offset, GenieImageTile *tile)
+{
+	memset(tile, 0, sizeof(GenieImageTile));
+	tile->n_objects = planned->n_objects;
+	tile->n_lists = planned->n_lists;
+	tile->n_bitmaps = planned->n_bitmaps;
+	tile->n_postings = (uint32_t) planned->n_postings;
+	tile->form = directory_form(plan, planned);
+
+	tile->directory = offset;
+	if (tile->form == GENIE_DIRECTORY_INDEXED)
+		offset += align_up(n_words(plan->n_keywords) * sizeof(GenieImageWord));
+	else
+		offset += align_up((uint64_t) tile->n_lists * sizeof(uint32_t));
+	tile->starts = offset;
+	offset += align_up(((uint64_t) tile->n_lists + 1) * sizeof(uint32_t));
+	tile->postings = offset;
+	offset += align_up(planned->n_postings * sizeof(uint16_t) + GENIE_IMAGE_SLACK);
+	tile->bitmap_ranks = offset;
+	offset += align_up((uint64_t) tile->n_bitmaps * sizeof(uint32_t));
+	tile->bitmaps = offset;
+	offset += (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES;
+	tile->sizes = offset;
+	offset += align_up((uint64_t) tile->n_objects * plan->size_width);
+	return offset;
+}
+
+uint32_t
+genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, uint32_t first,
+					   uint32_t n_tiles, uint64_t *n_bytes)
+{
+	uint64_t	parts = 0;
+	uint32_t	n = 0;
+
+	assert(first < n_tiles && plan->size_width <= 2);
+
+	*n_bytes = 0;
+	while (first + n < n_tiles)
+	{
+		GenieImageTile tile;
+		uint64_t	more;
+
+		if (tiles[first + n].n_postings > UINT32_MAX)
+			return 0;
+		more = lay_out(plan, &tiles[first + n], 0, &tile);
+		if (n > 0 && header_bytes(n + 1) + parts + more > GENIE_IMAGE_GROUP_BYTES)
+			break;
+		parts += more;
+		n++;
+	}
+	*n_bytes = header_bytes(n) + parts;
+	return n;
+}
+
+void
+genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+						const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
+						GenieTileFill *fills)
+{
+	GenieImageGroup *group = memory;
+	GenieImageTile *entries = (GenieImageTile *) (void *) (group + 1);
+	uint64_t	offset = header_bytes(n_tiles);
+
+	assert((uintptr_t) memory % GENIE_IMAGE_ALIGN == 0);
+
+	memset(memory, 0, n_bytes);
+	group->magic = GENIE_IMAGE_MAGIC;
+	group->version = GENIE_IMAGE_VERSION;
+	group->size_width = plan->size_width;
+	group->n_bytes = n_bytes;
+	group->first_tile = first_tile;
+	group->n_tiles = n_tiles;
+	group->n_keywords = plan->n_keywords;
+	group->min_size = plan->min_size;
+	for (uint32_t t = 0; t < n_tiles; t++)
+	{
+		offset = lay_out(plan, &tiles[t], offset, &entries[t]);
+		memset(&fills[t], 0, sizeof(GenieTileFill));
+		fills[t].base = memory;
+	}
+	assert(offset == n_bytes);
+}
+
+/* ---- filling ---- */
+
+static inline GenieImageTile *
+filled_tile(const GenieTileFill *fill, uint32_t tile)
+{
+	return (GenieImageTile *) (void *) (fill->base + sizeof(GenieImageGroup)) + tile;
+}
+
+static void
+add_bitmap(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const uint16_t *locals, uint32_t n)
+{
+	uint8_t    *bitmap = fill->base + tile->bitmaps + (uint64_t) fill->bitmap * GENIE_TILE_BITMAP_BYTES;
+
+	((uint32_t *) (void *) (fill->base + tile->bitmap_ranks))[fill->bitmap++] = rank;
+	for (uint32_t i = 0; i < n; i++)
+		bitmap[locals[i] / 8] |= (uint8_t) (1 << (locals[i] % 8));
+}
+
+static void
+add_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const uint16_t *locals, uint32_t n)
+{
+	uint8_t    *directory = fill->base + tile->directory;
+
+	if (tile->form == GENIE_DIRECTORY_INDEXED)
+		((GenieImageWord *) (void *) directory)[rank / 64].present |= UINT64_C(1) << (rank % 64);
+	else
+		((uint32_t *) (void *) directory)[fill->list] = rank;
+	((uint32_t *) (void *) (fill->base + tile->starts))[fill->list++] = fill->posting;
+	memcpy((uint16_t *) (void *) (fill->base + tile->postings) + fill->posting, locals, n * sizeof(uint16_t));
+	fill->posting += n;
+}
+
+bool
+genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n)
+{
+	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) fill->base;
+	const GenieImageTile *entry = filled_tile(fill, tile);
+
+	assert(tile < group->n_tiles);
+
+	if (n == 0 || n > entry->n_objects || locals[n - 1] >= entry->n_objects ||
+		rank < fill->next_rank || rank >= group->n_keywords)
+		return false;
+	if (n >= GENIE_IMAGE_DENSE)
+	{
+		if (fill->bitmap == entry->n_bitmaps)
+			return false;
+		add_bitmap(fill, entry, rank, locals, n);
+	}
+	else
+	{
+		if (fill->list == entry->n_lists || n > entry->n_postings - fill->posting)
+			return false;
+		add_list(fill, entry, rank, locals, n);
+	}
+	fill->next_rank = rank + 1;
+	return true;
+}
+
+void
+genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes)
+{
+	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) fill->base;
+	const GenieImageTile *entry = filled_tile(fill, tile);
+	uint8_t    *to = fill->base + entry->sizes;
+
+	for (uint32_t i = 0; i < entry->n_objects; i++)
+	{
+		uint32_t	more = sizes[i] - group->min_size;
+
+		assert(sizes[i] >= group->min_size && (uint64_t) more >> (8 * group->size_width) == 0);
+		if (group->size_width == 1)
+			to[i] = (uint8_t) more;
+		else if (group->size_width == 2)
+			((uint16_t *) (void *) to)[i] = (uint16_t) more;
+	}
+}
+
+/* Fills in the counts of an INDEXED directory from its bits and the bitmaps' ranks. */
+static void
+finish_index(uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
+{
+	GenieImageWord *words = (GenieImageWord *) (void *) (base + tile->directory);
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	uint32_t	n_lists = 0;
+	uint32_t	n_bitmaps = 0;
+
+	for (uint64_t w = 0; w < n_words(n_keywords); w++)
+	{
+		words[w].lists_before = n_lists;
+		words[w].bitmaps_before = n_bitmaps;
+		n_lists += GENIE_POPCOUNT(words[w].present);
+		while (n_bitmaps < tile->n_bitmaps && bitmap_ranks[n_bitmaps] / 64 == w)
+			n_bitmaps++;
+	}
+}
+
+bool
+genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles)
+{
+	for (uint32_t t = 0; t < n_tiles; t++)
+	{
+		const GenieTileFill *fill = &fills[t];
+		const GenieImageTile *tile = filled_tile(fill, t);
+
+		if (fill->list != tile->n_lists || fill->posting != tile->n_postings || fill->bitmap != tile->n_bitmaps)
+			return false;
+		((uint32_t *) (void *) (fill->base + tile->starts))[tile->n_lists] = tile->n_postings;
+		if (tile->form == GENIE_DIRECTORY_INDEXED)
+			finish_index(fill->base, tile, ((const GenieImageGroup *) (const void *) fill->base)->n_keywords);
+	}
+	return true;
+}
+
+/* ---- checking ---- */
+
+/* Does a part of this length begin where the one before it ended?  Moves *offset behind it. */
+static bool
+part_follows(uint64_t part, uint64_t length, uint64_t n_bytes, uint64_t *offset)
+{
+	uint64_t	start = *offset;
+
+	if (part != start || start > n_bytes || length > n_bytes - start)
+		return false;
+	*offset = align_up(start + length);
+	return true;
+}
+
+static bool
+parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint64_t *offset)
+{
+	uint64_t	n_bytes = group->n_bytes;
+	uint64_t	directory = tile->form == GENIE_DIRECTORY_INDEXED ?
+		n_words(group->n_keywords) * sizeof(GenieImageWord) : (uint64_t) tile->n_lists * sizeof(uint32_t);
+
+	return part_follows(tile->directory, directory, n_bytes, offset) &&
+		part_follows(tile->starts, ((uint64_t) tile->n_lists + 1) * sizeof(uint32_t), n_bytes, offset) &&
+		part_follows(tile->postings, (uint64_t) tile->n_postings * sizeof(uint16_t) + GENIE_IMAGE_SLACK,
+					 n_bytes, offset) &&
+		part_follows(tile->bitmap_ranks, (uint64_t) tile->n_bitmaps * sizeof(uint32_t), n_bytes, offset) &&
+		part_follows(tile->bitmaps, (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES, n_bytes, offset) &&
+		part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset);
+}
+
+static bool
+lists_valid(const uint8_t *base, const GenieImageTile *tile)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint16_t *postings = (const uint16_t *) (const void *) (base + tile->postings);
+
+	if (starts[0] != 0 || starts[tile->n_lists] != tile->n_postings)
+		return false;
+	for (uint32_t list = 0; list < tile->n_lists; list++)
+	{
+		if (starts[list + 1] <= starts[list] || starts[list + 1] > tile->n_postings ||
+			starts[list + 1] - starts[list] >= GENIE_IMAGE_DENSE)
+			return false;
+		for (uint32_t i = starts[list]; i < starts[list + 1]; i++)
+			if (postings[i] >= tile->n_objects || (i > starts[list] && postings[i] <= postings[i - 1]))
+				return false;
+	}
+	return true;
+}
+
+static bool
+bitmaps_valid(const uint8_t *base, const GenieImageTile *tile)
+{
+	for (uint32_t b = 0; b < tile->n_bitmaps; b++)
+	{
+		const uint8_t *bitmap = base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES;
+		uint32_t	n = 0;
+
+		for (uint32_t i = 0; i < GENIE_TILE_BITMAP_BYTES; i++)
+		{
+			uint32_t	exists = 8 * i >= tile->n_objects ? 0 :
+				tile->n_objects - 8 * i >= 8 ? 0xFF : (1u << (tile->n_objects - 8 * i)) - 1;
+
+			if ((bitmap[i] & ~exists) != 0)
+				return false;
+			n += GENIE_POPCOUNT((uint64_t) bitmap[i]);
+		}
+		if (n < GENIE_IMAGE_DENSE)
+			return false;
+	}
+	return true;
+}
+
+static bool
+ranks_ascend(const uint32_t *ranks, uint32_t n, uint32_t n_keywords)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (ranks[i] >= n_keywords || (i > 0 && ranks[i] <= ranks[i - 1]))
+			return false;
+	return true;
+}
+
+/* Has the rank a list?  The bitmaps' ranks are known to be good. */
+static bool
+has_list(const uint8_t *base, const GenieImageTile *tile, uint32_t rank)
+{
+	const uint8_t *directory = base + tile->directory;
+	const uint32_t *ranks = (const uint32_t *) (const void *) directory;
+	uint32_t	at;
+
+	if (tile->form == GENIE_DIRECTORY_INDEXED)
+		return (((const GenieImageWord *) (const void *) directory)[rank / 64].present >> (rank % 64) & 1) != 0;
+	at = genie_rank_lower_bound(ranks, 0, tile->n_lists, rank);
+	return at < tile->n_lists && ranks[at] == rank;
+}
+
+static bool
+index_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
+{
+	const GenieImageWord *words = (const GenieImageWord *) (const void *) (base + tile->directory);
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	uint64_t	last = n_words(n_keywords) - 1;
+	uint32_t	n_lists = 0;
+
+	for (uint64_t w = 0; w <= last; w++)
+	{
+		uint64_t	first = 64 * w;
+		uint64_t	exists = first >= n_keywords ? 0 :
+			n_keywords - first >= 64 ? UINT64_MAX : (UINT64_C(1) << (n_keywords - first)) - 1;
+		uint32_t	below = first > UINT32_MAX ? tile->n_bitmaps :
+			genie_rank_lower_bound(bitmap_ranks, 0, tile->n_bitmaps, (uint32_t) first);
+
+		if (words[w].lists_before != n_lists || words[w].bitmaps_before != below ||
+			(words[w].present & ~exists) != 0)
+			return false;
+		n_lists += GENIE_POPCOUNT(words[w].present);
+	}
+	return n_lists == tile->n_lists;
+}
+
+static bool
+directory_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
+{
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+
+	if (!ranks_ascend(bitmap_ranks, tile->n_bitmaps, n_keywords))
+		return false;
+	if (tile->form == GENIE_DIRECTORY_INDEXED)
+	{
+		if (!index_valid(base, tile, n_keywords))
+			return false;
+	}
+	else if (!ranks_ascend((const uint32_t *) (const void *) (base + tile->directory), tile->n_lists, n_keywords))
+		return false;
+	for (uint32_t b = 0; b < tile->n_bitmaps; b++)
+		if (has_list(base, tile, bitmap_ranks[b]))
+			return false;
+	return true;
+}
+
+bool
+genie_image_group_valid(const GenieImageGroup *group)
+{
+	const GenieImageTile *tiles = genie_image_tiles(group);
+	const uint8_t *base = (const uint8_t *) group;
+	uint64_t	offset = header_bytes(group->n_tiles);
+
+	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
+		group->size_width > 2 || group->n_tiles == 0 || group->n_bytes < offset)
+		return false;
+	for (uint32_t t = 0; t < group->n_tiles; t++)
+	{
+		const GenieImageTile *tile = &tiles[t];
+
+		if (tile->n_objects == 0 || tile->n_objects > GENIE_TILE_OBJECTS ||
+			(tile->form != GENIE_DIRECTORY_INDEXED && tile->form != GENIE_DIRECTORY_SORTED) ||
+			!parts_valid(group, tile, &offset) ||
+			!directory_valid(base, tile, group->n_keywords) ||
+			!lists_valid(base, tile) ||
+			!bitmaps_valid(base, tile))
+			return false;
+	}
+	return offset == group->n_bytes;
+}
