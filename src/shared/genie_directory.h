@@ -1,0 +1,168 @@
+/*
+ * genie_directory.h
+ *	  The directory of images: which segments' images are in shared memory, and who may touch them.
+ *
+ * One entry an image of a segment.  Its life:
+ *
+ *		        claim                 publish
+ *		FREE ───────────► LOADING ───────────► READY ── evict, drop ──► FREE
+ *		  ▲                  │ │                                          ▲
+ *		  │     abandon      │ │ no_room                       recycle,   │
+ *		  └──────────────────┘ └─────────────► NO_ROOM ── claim again ────┘ (or LOADING)
+ *
+ *	FREE	nothing is known; whoever holds the lock exclusively may take it.
+ *	LOADING one backend, the owner, allocates and fills.  Nobody else reads or writes anything but the state.
+ *			It ends by publish, no_room or abandon; an ERROR, a cancel and the backend's exit abandon.
+ *	READY	groups do not change any more.  The worker alone reads them, between pin and unpin.  Live bits
+ *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
+ *	NO_ROOM it did not fit: needs more than the arena has (never tried again), or everything else was in use (tried
+ *			again after a while).  Holds no memory.
+ *
+ * What happens when somebody dies: a backend's exit abandons what it loads; the worker's pins are void
+ * once a new worker has called genie_directory_unpin_all(); anything that crashes restarts the server, and
+ * shared memory starts empty.
+ *
+ * An image has a number, its id, that no other image of this server run ever gets.  A GenieImageRef names an entry and
+ * the id that it had; whatever takes one says false if the entry has another by now.
+ */
+#ifndef GENIE_DIRECTORY_H
+#define GENIE_DIRECTORY_H
+
+#include "datatype/timestamp.h"
+#include "utils/dsa.h"
+
+#include "genie_image.h"
+
+/*
+ * Images at once.  An index has at most 96 segments, typically fewer than 10; an entry takes about 200
+ * bytes with its part of the hash table.
+ */
+#define GENIE_IMAGES_MAX 4096
+
+/*
+ * Which segment: of which index, by its storage and its build, and the segment's stamp.  The same number of a database may
+ * be used again (CREATE DATABASE ... OID), with files copied from the same template; the transaction id that
+ * its row in pg_database has tells the databases apart.  No padding: it is hashed as bytes.
+ */
+typedef struct GenieImageKey
+{
+	uint32		tablespace;
+	uint32		database;
+	uint32		database_xmin;
+	uint32		storage;		/* relfilenode */
+	uint64		build_id;
+	uint64		stamp;
+} GenieImageKey;
+
+typedef struct GenieImageRef
+{
+	uint32		entry;
+	uint64		id;
+} GenieImageRef;
+
+typedef enum GenieImageState
+{
+	GENIE_IMAGE_FREE = 0,
+	GENIE_IMAGE_LOADING,
+	GENIE_IMAGE_READY,
+	GENIE_IMAGE_NO_ROOM
+} GenieImageState;
+
+/* What an image is made of; filled by the loader, constant once it is READY. */
+typedef struct GenieImageParts
+{
+	uint32		n_objects;
+	uint32		n_keywords;
+	uint32		n_tiles;
+	uint32		n_groups;
+
+	/* GENIE_TILE_WORDS live words a tile, and behind them dsa_pointer[n_groups], one a group */
+	dsa_pointer body;
+} GenieImageParts;
+
+typedef struct GenieDirectoryUsage
+{
+	uint64		n_images;		/* READY */
+	uint64		image_bytes;	/* of the arena that images have, those being loaded too */
+	uint64		arena_bytes;
+	uint64		n_loads;		/* since server start */
+	uint64		n_evictions;	/* for others, or because the segment was replaced */
+	uint64		n_no_room;		/* loads that found no room */
+} GenieDirectoryUsage;
+
+extern Size genie_directory_shmem_size(void);
+extern void genie_directory_shmem_init(void *block);
+
+/* ---- for the worker ---- */
+
+/*
+ * Pins an image and describes it; image->groups is palloc'd in the current context.  It stays until unpin.  False: it is
+ * gone, or its live bits are older than the tombstone version.
+ */
+extern bool genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image);
+extern void genie_directory_unpin(const GenieImageRef *ref);
+
+/* A new worker begins: what a dead one pinned is free again. */
+extern void genie_directory_unpin_all(void);
+
+/* Is the image still there?  An engine may forget its copy of one that is not. */
+extern bool genie_directory_has(uint64 image_id, uint32 entry);
+
+/* Raised whenever an image goes; cheap to read. */
+extern uint64 genie_directory_generation(void);
+
+extern void genie_directory_usage(GenieDirectoryUsage *usage);
+
+/* ---- for the loader, in backends ---- */
+
+/*
+ * What is known of a segment.  READY: *ref, *live_version and *bytes, and it counts as used now.  NO_ROOM: *bytes that it
+ * needs, and *due whether it may be tried again.
+ */
+typedef struct GenieFound
+{
+	GenieImageRef ref;
+	uint64		live_version;
+	uint64		bytes;
+	bool		due;
+} GenieFound;
+
+extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound *found);
+
+/*
+ * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no entry
+ * left.  *first: nobody found before that it has no room.
+ */
+extern bool genie_directory_claim(const GenieImageKey *key, GenieImageRef *ref, bool *first);
+
+/*
+ * Reserves bytes of the arena for a LOADING entry, evicting what was used least recently.  Images of the
+ * same index stay, and, unless insist, what was used a moment ago.  False, and nothing is evicted: there is not
+ * enough; *never: not even with nothing else there.
+ */
+extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never);
+
+/* Evicts one image more, for the arena is in pieces.  False: there is none. */
+extern bool genie_directory_evict_one(const GenieImageRef *ref, bool insist);
+
+extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
+extern void genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never);
+extern void genie_directory_abandon(const GenieImageRef *ref);
+
+/* Waits until some load has ended, interruptibly; call it in a loop that looks again. */
+extern void genie_directory_wait(void);
+extern void genie_directory_wait_end(void);
+
+/*
+ * Drops images of an index (the key's, whatever its stamp) that are neither in the list of stamps nor newer than it:
+ * below is the first stamp that no segment of the list can have.
+ */
+extern void genie_directory_drop_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below);
+
+/* Clears the bits that are set in dead, n words from the image's first_word on.  False: it is gone. */
+extern bool genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n, const uint64 *dead);
+
+/* All that is dead by this tombstone version is cleared.  False: it is gone. */
+extern bool genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version);
+
+#endif							/* GENIE_DIRECTORY_H */

@@ -1,0 +1,45 @@
+/*
+ * genie_loader.h
+ *	  Brings images of segments into shared memory, and their live bits up to date.
+ */
+#ifndef GENIE_LOADER_H
+#define GENIE_LOADER_H
+
+#include "utils/rel.h"
+
+#include "genie_directory.h"
+#include "genie_page.h"
+#include "genie_segment.h"
+
+/* Why a segment has no image now; the caller counts from the pages. */
+typedef enum GenieLoaderMiss
+{
+	GENIE_MISS_NONE = 0,
+	GENIE_MISS_NOT_PRELOADED,
+	GENIE_MISS_NO_ARENA,		/* genie.shared_memory = 0 */
+	GENIE_MISS_TEMPORARY,		/* a temporary table's */
+	GENIE_MISS_LOADING,			/* another backend is at it */
+	GENIE_MISS_NO_ROOM,
+	GENIE_MISS_REPLACED,		/* a merge replaced the segment; this scan still reads it */
+	GENIE_MISS_STALE			/* segment->stale: start again from the metapage */
+} GenieLoaderMiss;
+
+#define GENIE_MISSES (GENIE_MISS_STALE + 1)
+
+/*
+ * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is what the
+ * segment was opened from.  False, and *why: there is none.
+ */
+extern bool genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+							   GenieImageRef *ref, GenieLoaderMiss *why);
+
+/*
+ * Loads all segments, waiting for other backends that load them; returns the bytes that they have.  Without shared memory,
+ * for temporary indexes and without room: ERROR.
+ */
+extern uint64 genie_loader_prewarm(Relation index);
+
+/* ambulkdelete has raised the tombstone version: takes the dead out of the images that are loaded. */
+extern void genie_loader_publish_tombstones(Relation index);
+
+#endif							/* GENIE_LOADER_H */
