@@ -1,0 +1,583 @@
+/*
+ * genie_request.c
+ *	  The request queue: a slot for each backend, and the states that a slot goes through.
+ *
+ * A backend asks one request at a time, so slot number = backend number.  A slot is a state and a pointer to the
+ * request's memory, which is in the arena (genie_shmem.h) and holds jobs, their ranges, and room for the results.
+ *
+ *				 backend: ask					worker: take
+ *		IDLE ------------------> READY -----------------------> TAKEN
+ *		 ^  ^ backend: give up     |    worker: answer, or go down |	| backend: give up
+ *		 |  +----------------------+      (READY too, going down)  |	| (ERROR, cancel, exit)
+ *		 |                                                         v	v
+ *		 +------- backend: read the answer ------------------- DONE	  ABANDONED
+ *		 +------- worker: answer, or go down; free the memory ------------+
+ *
+ * All transitions are compare-and-exchange, hence full barriers: what one side wrote before is seen by the
+ * other after.  Who may touch the slot's memory pointer, the request's memory, and frees it:
+ *
+ *	IDLE		nobody; there is none.  The backend gets it from the arena before it asks.
+ *	READY		the backend only
+ *	TAKEN		the worker only; the memory stays whatever the backend does
+ *	DONE		the backend only; it copies results out and frees it
+ *	ABANDONED	the worker only; it frees it.  The backend, or the next one of the same number, may not ask until
+ *				the slot is IDLE, and counts itself meanwhile (GENIE_FALLBACK_BUSY).
+ *
+ * Death.	A backend that ends, by ERROR or by FATAL, gives up on its way out (PG_CATCH; before_shmem_exit).
+ *			A worker that ends answers READY and TAKEN slots with "no worker" on its way out.  Whoever dies
+ *			otherwise (SIGKILL, a crash) takes the whole server's shared memory along: the postmaster restarts it.
+ *			The backend asks in two steps: READY first, then it looks whether the worker is up; the worker goes down in two
+ *			steps: not up first, then it answers all slots.  So one of the two sees the other (each step is a barrier).
+ *
+ * Waking.	The backend sets the worker's latch after READY; the worker sets the backend's after DONE.  Backends wait
+ *			interruptibly and look at their slot's state, nothing else.  Because a latch set too early is only a
+ *			spurious wake-up, and both sides look at the states after resetting their latch, none is lost.
+ *
+ * No lock is held by anybody while waiting, counting or copying.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/atomics.h"
+#include "portability/instr_time.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+#include "genie_request.h"
+#include "genie_shmem.h"
+
+/* looks again this often although nobody set the latch, in case that the postmaster was too busy to say */
+#define GENIE_WAIT_MS 1000
+
+typedef enum GenieSlotState
+{
+	SLOT_IDLE = 0,
+	SLOT_READY,
+	SLOT_TAKEN,
+	SLOT_DONE,
+	SLOT_ABANDONED
+} GenieSlotState;
+
+typedef struct GenieSlot
+{
+	pg_atomic_uint32 state;
+	int			pgprocno;		/* whose latch to set; written before READY, read in TAKEN */
+	dsa_pointer memory;
+	uint64		ready_at;		/* us; written before READY */
+} GenieSlot;
+
+/* a cache line each, so that backends do not disturb each other */
+typedef union GenieSlotPadded
+{
+	GenieSlot	slot;
+	char		pad[PG_CACHE_LINE_SIZE];
+} GenieSlotPadded;
+
+typedef struct GenieRequestShared
+{
+	pg_atomic_uint32 worker_up;	/* 1: READY slots will be looked at */
+	int			worker_pgprocno;	/* whose latch to set; written before worker_up */
+	uint32		n_slots;
+	uint32		next;			/* the worker's: where it begins to look, so that nobody starves */
+	GenieSlotPadded slots[FLEXIBLE_ARRAY_MEMBER];
+} GenieRequestShared;
+
+/* ---- a request in shared memory: offsets from its first byte, each 16-byte aligned ---- */
+
+typedef struct GenieWireQuery
+{
+	Size		ranges;			/* GenieRankRange[n_ranges] */
+	uint32		n_ranges;
+	uint32		max_count;
+	uint32		min_count;		/* of a condition */
+} GenieWireQuery;
+
+typedef struct GenieWireJob
+{
+	GenieImageRef image;
+	uint64		tombstone_version;
+	GenieJobKind kind;
+	uint32		n_conditions;
+	Size		conditions;		/* GenieWireQuery[n_conditions] */
+	GenieWireQuery query;
+	uint32		k;
+	uint32		min_key;
+	bool		has_after;
+	GenieHit	after;
+	uint32		first_tile;
+	uint32		n_tiles;
+	Size		out;			/* where the result goes */
+
+	/* the answer */
+	GenieStatus status;
+	GenieFallback why;
+	uint32		n_hits;
+} GenieWireJob;
+
+typedef struct GenieWire
+{
+	uint32		n_jobs;
+	GenieWireJob jobs[FLEXIBLE_ARRAY_MEMBER];
+} GenieWire;
+
+static GenieRequestShared *request_shared = NULL;
+
+/* This backend's request in shared memory: what to give up if it ends.  Invalid: none. */
+static dsa_pointer asked = InvalidDsaPointer;
+
+static Size
+align_part(Size size)
+{
+	return TYPEALIGN(16, size);
+}
+
+/* auxiliary processes never ask */
+static uint32
+count_slots(void)
+{
+	return (uint32) MaxBackends;
+}
+
+Size
+genie_request_shmem_size(void)
+{
+	return add_size(offsetof(GenieRequestShared, slots), mul_size(count_slots(), sizeof(GenieSlotPadded)));
+}
+
+void
+genie_request_shmem_init(void *memory)
+{
+	request_shared = memory;
+	if (IsUnderPostmaster)
+		return;
+	memset(memory, 0, genie_request_shmem_size());
+	pg_atomic_init_u32(&request_shared->worker_up, 0);
+	request_shared->n_slots = count_slots();
+	for (uint32 i = 0; i < request_shared->n_slots; i++)
+	{
+		pg_atomic_init_u32(&request_shared->slots[i].slot.state, SLOT_IDLE);
+		request_shared->slots[i].slot.memory = InvalidDsaPointer;
+	}
+}
+
+uint32
+genie_request_slots(void)
+{
+	return request_shared->n_slots;
+}
+
+static GenieSlot *
+slot_at(uint32 i)
+{
+	return &request_shared->slots[i].slot;
+}
+
+/* The transition from one state to another, if it is in that one. */
+static bool
+slot_move(GenieSlot *slot, GenieSlotState from, GenieSlotState to)
+{
+	uint32		expected = from;
+
+	return pg_atomic_compare_exchange_u32(&slot->state, &expected, to);
+}
+
+static uint64
+now_us(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+/* ---- the backend's side ---- */
+
+Size
+genie_request_result_bytes(const GenieJob *job)
+{
+	switch (job->kind)
+	{
+		case GENIE_JOB_TOP:
+			return (Size) job->k * sizeof(GenieHit);
+		case GENIE_JOB_COUNTS:
+			return (Size) job->n_tiles * GENIE_TILE_OBJECTS *
+				(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8) : sizeof(uint16));
+		case GENIE_JOB_MASK:
+			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
+	}
+	elog(ERROR, "unknown kind of job: %d", (int) job->kind);
+}
+
+static Size
+query_bytes(const GenieEngineQuery *query)
+{
+	return align_part((Size) query->n_ranges * sizeof(GenieRankRange));
+}
+
+/* Bytes of the whole request. */
+static Size
+request_bytes(const GenieRequestJob *jobs, uint32 n_jobs)
+{
+	Size		bytes = align_part(offsetof(GenieWire, jobs) + n_jobs * sizeof(GenieWireJob));
+
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		const GenieJob *job = &jobs[i].job;
+
+		if (job->kind != GENIE_JOB_MASK)
+			bytes += query_bytes(&job->query);
+		bytes += align_part(job->n_conditions * sizeof(GenieWireQuery));
+		for (uint32 c = 0; c < job->n_conditions; c++)
+			bytes += query_bytes(&job->conditions[c].query);
+		bytes += align_part(genie_request_result_bytes(job));
+	}
+	return bytes;
+}
+
+/* Copies a query's ranges to *at and moves it on. */
+static void
+write_query(char *base, Size *at, const GenieEngineQuery *query, uint32 min_count, GenieWireQuery *wire)
+{
+	wire->ranges = *at;
+	wire->n_ranges = query->n_ranges;
+	wire->max_count = query->max_count;
+	wire->min_count = min_count;
+	memcpy(base + *at, query->ranges, query->n_ranges * sizeof(GenieRankRange));
+	*at += query_bytes(query);
+}
+
+static void
+write_request(GenieWire *wire, const GenieRequestJob *jobs, uint32 n_jobs)
+{
+	char	   *base = (char *) wire;
+	Size		at = align_part(offsetof(GenieWire, jobs) + n_jobs * sizeof(GenieWireJob));
+
+	wire->n_jobs = n_jobs;
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		const GenieJob *job = &jobs[i].job;
+		GenieWireJob *to = &wire->jobs[i];
+		GenieWireQuery *conditions;
+
+		Assert(job->query.keys == NULL);
+		memset(to, 0, sizeof(*to));
+		to->image = jobs[i].image;
+		to->tombstone_version = jobs[i].tombstone_version;
+		to->kind = job->kind;
+		to->k = job->k;
+		to->min_key = job->min_key;
+		to->has_after = job->has_after;
+		to->after = job->after;
+		to->first_tile = job->first_tile;
+		to->n_tiles = job->n_tiles;
+		to->status = GENIE_STATUS_RETRY;
+		to->why = GENIE_FALLBACK_NO_WORKER;
+		if (job->kind != GENIE_JOB_MASK)
+			write_query(base, &at, &job->query, 0, &to->query);
+		to->n_conditions = job->n_conditions;
+		to->conditions = at;
+		conditions = (GenieWireQuery *) (base + at);
+		at += align_part(job->n_conditions * sizeof(GenieWireQuery));
+		for (uint32 c = 0; c < job->n_conditions; c++)
+			write_query(base, &at, &job->conditions[c].query, job->conditions[c].min_count, &conditions[c]);
+		to->out = at;
+		at += align_part(genie_request_result_bytes(job));
+	}
+}
+
+/*
+ * Leaves no request behind, whatever state the slot is in.  Does nothing where there is none.  The worker may move the
+ * slot on meanwhile, READY to TAKEN to DONE: then the next look finds it there.
+ */
+static void
+give_up(void)
+{
+	GenieSlot  *slot = slot_at(MyBackendId - 1);
+	dsa_pointer memory = asked;
+	bool		left = false;
+
+	if (!DsaPointerIsValid(memory))
+		return;
+	asked = InvalidDsaPointer;
+	while (!left)
+	{
+		switch ((GenieSlotState) pg_atomic_read_u32(&slot->state))
+		{
+			case SLOT_READY:
+				left = slot_move(slot, SLOT_READY, SLOT_IDLE);
+				break;
+			case SLOT_TAKEN:
+				if (slot_move(slot, SLOT_TAKEN, SLOT_ABANDONED))
+					return;		/* the worker frees it */
+				break;
+			case SLOT_DONE:
+				left = slot_move(slot, SLOT_DONE, SLOT_IDLE);
+				break;
+			case SLOT_IDLE:		/* not asked yet, or taken back */
+			case SLOT_ABANDONED:	/* cannot be: nobody asks before it is IDLE */
+				left = true;
+				break;
+		}
+	}
+	dsa_free(genie_shmem_arena(), memory);
+}
+
+static void
+give_up_at_exit(int code, Datum arg)
+{
+	give_up();
+}
+
+/* Waits until the worker has answered.  An ERROR may leave it. */
+static void
+wait_for_answer(GenieSlot *slot)
+{
+	while (pg_atomic_read_u32(&slot->state) != SLOT_DONE)
+	{
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_WAIT_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pg_memory_barrier();
+}
+
+/* Hands the request over.  False: there is no worker. */
+static bool
+ask_worker(GenieSlot *slot)
+{
+	slot->pgprocno = MyProc->pgprocno;
+	slot->memory = asked;
+	slot->ready_at = now_us();
+	if (!slot_move(slot, SLOT_IDLE, SLOT_READY))
+		elog(ERROR, "the request slot is not idle");
+	if (pg_atomic_read_u32(&request_shared->worker_up) == 0)
+	{
+		/* it may have seen us and be about to say so: then that answer counts */
+		return !slot_move(slot, SLOT_READY, SLOT_IDLE);
+	}
+	SetLatch(&ProcGlobal->allProcs[request_shared->worker_pgprocno].procLatch);
+	return true;
+}
+
+static void
+all_undone(GenieRequestJob *jobs, uint32 n_jobs, GenieFallback why)
+{
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		jobs[i].done = false;
+		jobs[i].why = why;
+	}
+}
+
+static void
+read_answer(const GenieWire *wire, GenieRequestJob *jobs, uint32 n_jobs)
+{
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		const GenieWireJob *from = &wire->jobs[i];
+
+		jobs[i].done = from->status == GENIE_OK;
+		jobs[i].why = from->why;
+		if (!jobs[i].done)
+			continue;
+		jobs[i].job.n_hits = from->n_hits;
+		memcpy(jobs[i].result, (const char *) wire + from->out,
+			   from->kind == GENIE_JOB_TOP ? from->n_hits * sizeof(GenieHit) :
+			   genie_request_result_bytes(&jobs[i].job));
+	}
+}
+
+void
+genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
+{
+	static bool exit_registered = false;
+	dsa_area   *arena;
+	GenieSlot  *slot;
+	GenieWire  *wire;
+
+	if (request_shared == NULL || pg_atomic_read_u32(&request_shared->worker_up) == 0 ||
+		(arena = genie_shmem_arena()) == NULL)
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
+		return;
+	}
+	if (!exit_registered)
+	{
+		before_shmem_exit(give_up_at_exit, 0);
+		exit_registered = true;
+	}
+	slot = slot_at(MyBackendId - 1);
+	if (pg_atomic_read_u32(&slot->state) != SLOT_IDLE)
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);
+		return;
+	}
+	Assert(!DsaPointerIsValid(asked));
+	asked = dsa_allocate_extended(arena, request_bytes(jobs, n_jobs), DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	if (!DsaPointerIsValid(asked))
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_ROOM);
+		return;
+	}
+	wire = dsa_get_address(arena, asked);
+	write_request(wire, jobs, n_jobs);
+	genie_stat_add(GENIE_COUNTER_REQUESTS, 1);
+	genie_stat_add(GENIE_COUNTER_QUERIES, n_jobs);
+
+	PG_TRY();
+	{
+		if (ask_worker(slot))
+		{
+			wait_for_answer(slot);
+			read_answer(wire, jobs, n_jobs);
+		}
+		else
+			all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
+	}
+	PG_FINALLY();
+	{
+		give_up();
+	}
+	PG_END_TRY();
+}
+
+/* ---- the worker's side ---- */
+
+void
+genie_request_worker_up(void)
+{
+	request_shared->worker_pgprocno = MyProc->pgprocno;
+	pg_memory_barrier();
+	pg_atomic_write_u32(&request_shared->worker_up, 1);
+}
+
+/* Takes the answered slot's next step: to its backend, or, if that has gone, to nobody. */
+static void
+finish_slot(GenieSlot *slot)
+{
+	dsa_pointer memory = slot->memory;
+	int			pgprocno = slot->pgprocno;
+
+	if (slot_move(slot, SLOT_TAKEN, SLOT_DONE))
+		SetLatch(&ProcGlobal->allProcs[pgprocno].procLatch);
+	else
+	{
+		dsa_free(genie_shmem_arena(), memory);
+		slot_move(slot, SLOT_ABANDONED, SLOT_IDLE);
+	}
+}
+
+void
+genie_request_worker_down(void)
+{
+	pg_atomic_write_u32(&request_shared->worker_up, 0);
+	pg_memory_barrier();
+	for (uint32 i = 0; i < request_shared->n_slots; i++)
+	{
+		GenieSlot  *slot = slot_at(i);
+
+		if (slot_move(slot, SLOT_READY, SLOT_TAKEN) ||
+			pg_atomic_read_u32(&slot->state) == SLOT_TAKEN ||
+			pg_atomic_read_u32(&slot->state) == SLOT_ABANDONED)
+			finish_slot(slot);
+	}
+}
+
+static void
+read_query(char *base, const GenieWireQuery *wire, GenieEngineQuery *query)
+{
+	query->n_ranges = wire->n_ranges;
+	query->ranges = (const GenieRankRange *) (base + wire->ranges);
+	query->max_count = wire->max_count;
+	query->keys = NULL;
+}
+
+/* The request's jobs as the engine wants them; ranges and results stay where they are. */
+static void
+read_request(GenieTaken *taken)
+{
+	GenieWire  *wire = taken->wire;
+	char	   *base = (char *) wire;
+
+	taken->n_jobs = wire->n_jobs;
+	taken->jobs = palloc0(wire->n_jobs * sizeof(GenieJob));
+	taken->refs = palloc0(wire->n_jobs * sizeof(GenieRequestJob));
+	for (uint32 i = 0; i < wire->n_jobs; i++)
+	{
+		const GenieWireJob *from = &wire->jobs[i];
+		GenieJob   *job = &taken->jobs[i];
+		GenieCondition *conditions = palloc((from->n_conditions + 1) * sizeof(GenieCondition));
+		const GenieWireQuery *queries = (const GenieWireQuery *) (base + from->conditions);
+
+		taken->refs[i].image = from->image;
+		taken->refs[i].tombstone_version = from->tombstone_version;
+		for (uint32 c = 0; c < from->n_conditions; c++)
+		{
+			read_query(base, &queries[c], &conditions[c].query);
+			conditions[c].min_count = queries[c].min_count;
+		}
+		job->kind = from->kind;
+		job->n_conditions = from->n_conditions;
+		job->conditions = conditions;
+		if (from->kind != GENIE_JOB_MASK)
+			read_query(base, &from->query, &job->query);
+		job->k = from->k;
+		job->min_key = from->min_key;
+		job->has_after = from->has_after;
+		job->after = from->after;
+		job->first_tile = from->first_tile;
+		job->n_tiles = from->n_tiles;
+		job->out = base + from->out;
+		job->status = GENIE_STATUS_RETRY;
+	}
+}
+
+uint32
+genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs)
+{
+	uint32		n = 0;
+	uint32		n_jobs = 0;
+	uint32		first = request_shared->next;
+
+	for (uint32 i = 0; i < request_shared->n_slots && n < max_requests && n_jobs < max_jobs; i++)
+	{
+		uint32		number = (first + i) % request_shared->n_slots;
+		GenieSlot  *slot = slot_at(number);
+
+		/* a look before the exchange, which takes the cache line away from its backend */
+		if (pg_atomic_read_u32(&slot->state) != SLOT_READY || !slot_move(slot, SLOT_READY, SLOT_TAKEN))
+			continue;
+		genie_stat_add(GENIE_COUNTER_WAIT_US, now_us() - slot->ready_at);
+		taken[n].slot = number;
+		taken[n].memory = slot->memory;
+		taken[n].wire = dsa_get_address(genie_shmem_arena(), slot->memory);
+		read_request(&taken[n]);
+		n_jobs += taken[n++].n_jobs;
+		request_shared->next = (number + 1) % request_shared->n_slots;
+	}
+	return n;
+}
+
+bool
+genie_request_is_abandoned(const GenieTaken *taken)
+{
+	return pg_atomic_read_u32(&slot_at(taken->slot)->state) == SLOT_ABANDONED;
+}
+
+void
+genie_request_answer(GenieTaken *taken, const GenieFallback *why)
+{
+	GenieWire  *wire = taken->wire;
+
+	for (uint32 i = 0; i < taken->n_jobs; i++)
+	{
+		wire->jobs[i].status = taken->jobs[i].status;
+		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
+		wire->jobs[i].why = why[i];
+	}
+	finish_slot(slot_at(taken->slot));
+}

@@ -1,0 +1,153 @@
+/*
+ * genie_stat.c
+ *	  Counters and the worker's report in shared memory (genie_stat.h).
+ *
+ * The report has a sequence of writers (the worker, and the next one after it) but one at a time; the spinlock is
+ * for readers, who copy all of it (3 KB) at once.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/spin.h"
+#include "utils/timestamp.h"
+
+#include "genie_stat.h"
+
+typedef struct GenieStatShared
+{
+	pg_atomic_uint64 counters[GENIE_COUNTERS];
+	pg_atomic_uint64 fallbacks[GENIE_FALLBACKS];
+	slock_t		mutex;			/* of what follows */
+	TimestampTz since;
+	GenieWorkerReport report;
+} GenieStatShared;
+
+static GenieStatShared *stat_shared = NULL;
+
+Size
+genie_stat_shmem_size(void)
+{
+	return sizeof(GenieStatShared);
+}
+
+void
+genie_stat_shmem_init(void *memory)
+{
+	stat_shared = memory;
+	if (IsUnderPostmaster)
+		return;
+	memset(stat_shared, 0, sizeof(*stat_shared));
+	for (int i = 0; i < GENIE_COUNTERS; i++)
+		pg_atomic_init_u64(&stat_shared->counters[i], 0);
+	for (int i = 0; i < GENIE_FALLBACKS; i++)
+		pg_atomic_init_u64(&stat_shared->fallbacks[i], 0);
+	SpinLockInit(&stat_shared->mutex);
+	stat_shared->since = GetCurrentTimestamp();
+}
+
+void
+genie_stat_add(GenieCounter counter, uint64 n)
+{
+	if (stat_shared != NULL)
+		pg_atomic_fetch_add_u64(&stat_shared->counters[counter], n);
+}
+
+void
+genie_stat_fallback(GenieFallback why)
+{
+	if (stat_shared == NULL)
+		return;
+	pg_atomic_fetch_add_u64(&stat_shared->fallbacks[why], 1);
+	pg_atomic_fetch_add_u64(&stat_shared->counters[GENIE_COUNTER_BY_BACKEND], 1);
+}
+
+bool
+genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report)
+{
+	if (stat_shared == NULL)
+		return false;
+	for (int i = 0; i < GENIE_COUNTERS; i++)
+		counters->counters[i] = pg_atomic_read_u64(&stat_shared->counters[i]);
+	for (int i = 0; i < GENIE_FALLBACKS; i++)
+		counters->fallbacks[i] = pg_atomic_read_u64(&stat_shared->fallbacks[i]);
+	SpinLockAcquire(&stat_shared->mutex);
+	counters->since = stat_shared->since;
+	*report = stat_shared->report;
+	SpinLockRelease(&stat_shared->mutex);
+	return true;
+}
+
+void
+genie_stat_reset(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (stat_shared == NULL)
+		return;
+	for (int i = 0; i < GENIE_COUNTERS; i++)
+		pg_atomic_write_u64(&stat_shared->counters[i], 0);
+	for (int i = 0; i < GENIE_FALLBACKS; i++)
+		pg_atomic_write_u64(&stat_shared->fallbacks[i], 0);
+	SpinLockAcquire(&stat_shared->mutex);
+	stat_shared->since = now;
+	SpinLockRelease(&stat_shared->mutex);
+}
+
+/* ---- the worker's report ---- */
+
+void
+genie_stat_worker(GenieWorkerState state, const char *engine)
+{
+	GenieWorkerReport *report = &stat_shared->report;
+
+	SpinLockAcquire(&stat_shared->mutex);
+	report->pid = state == GENIE_WORKER_DOWN ? 0 : MyProcPid;
+	report->state = state;
+	strlcpy(report->engine, engine, sizeof(report->engine));
+	SpinLockRelease(&stat_shared->mutex);
+}
+
+void
+genie_stat_devices(const GenieDeviceInfo *devices, uint32 n)
+{
+	SpinLockAcquire(&stat_shared->mutex);
+	stat_shared->report.n_devices = n;
+	memcpy(stat_shared->report.devices, devices, n * sizeof(GenieDeviceInfo));
+	SpinLockRelease(&stat_shared->mutex);
+}
+
+void
+genie_stat_error(const char *message)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	SpinLockAcquire(&stat_shared->mutex);
+	strlcpy(stat_shared->report.error, message, sizeof(stat_shared->report.error));
+	stat_shared->report.error_at = now;
+	SpinLockRelease(&stat_shared->mutex);
+}
+
+uint32
+genie_stat_lost(int window_ms)
+{
+	GenieWorkerReport *report = &stat_shared->report;
+	TimestampTz now = GetCurrentTimestamp();
+	uint32		n;
+
+	SpinLockAcquire(&stat_shared->mutex);
+	if (report->n_losses > 0 && now - report->lost_at > (TimestampTz) window_ms * 1000)
+		report->n_losses = 0;
+	report->lost_at = now;
+	n = ++report->n_losses;
+	SpinLockRelease(&stat_shared->mutex);
+	return n;
+}
+
+void
+genie_stat_forget_losses(void)
+{
+	SpinLockAcquire(&stat_shared->mutex);
+	stat_shared->report.n_losses = 0;
+	SpinLockRelease(&stat_shared->mutex);
+}

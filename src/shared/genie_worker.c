@@ -1,0 +1,549 @@
+/*
+ * genie_worker.c
+ *	  The background worker: takes what backends ask, counts it as one batch, answers.
+ *
+ * It has no database connection (a connected worker would stand in the way of DROP DATABASE), touches no
+ * buffers and no relations, and reads images in shared memory only.  It alone has an engine on images: the one
+ * for the GPU where there is a usable one, and always the CPU engine, which does what the GPU could not.
+ *
+ * Loop.  Batching is natural: it takes all requests that are ready (up to genie.max_batch queries), counts them at
+ * once, answers, and looks again; it sleeps when there are none.  Requests that come while it counts are
+ * the next batch.  Nothing waits for a batch to fill.
+ *
+ * A batch.  Images are pinned for as long as the batch runs, so that nobody evicts them; a job whose image has gone, or
+ * is older than the scan that asks, is answered "gone".  What the GPU engine could not do (it failed, or the image does
+ * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.
+ *
+ * Ends, and what the exit status means to the postmaster:
+ *
+ *	SIGTERM, shutdown of the server			status 1: restarted after RESTART_SECONDS, unless the server stops
+ *	the device is lost						the same, in a new process: a CUDA context cannot be revived
+ *	an ERROR of PostgreSQL's				the same
+ *	any signal that kills it				the postmaster restarts the whole server, as for any process with shared memory
+ *	(status 0 would mean: never again)
+ *
+ * On each of the first three a callback answers whoever waits, and voids pins.  After LOSSES_MAX losses in a row, each within
+ * LOSS_WINDOW_MS of the one before, the GPU is left alone until settings are reloaded.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "genie_directory.h"
+#include "genie_engine_cpu.h"
+#include "genie_engine_load.h"
+#include "genie_request.h"
+#include "genie_shmem.h"
+#include "genie_stat.h"
+#include "genie_worker.h"
+
+#define RESTART_SECONDS 2
+#define LOSSES_MAX 3
+#define LOSS_WINDOW_MS (60 * 1000)
+#define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
+#define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
+
+typedef enum GenieEngineSetting
+{
+	GENIE_ENGINE_AUTO,
+	GENIE_ENGINE_CPU,
+	GENIE_ENGINE_CUDA
+} GenieEngineSetting;
+
+static const struct config_enum_entry engine_options[] = {
+	{"auto", GENIE_ENGINE_AUTO, false},
+	{"cpu", GENIE_ENGINE_CPU, false},
+	{"cuda", GENIE_ENGINE_CUDA, false},
+	{NULL, 0, false}
+};
+
+bool		genie_worker_wanted = true;
+static int	engine_setting = GENIE_ENGINE_AUTO;
+static int	max_batch = 1024;
+static int	gpu_memory = 0;		/* kB */
+static char *gpu_library = NULL;
+
+/* An image that was given to the GPU engine, which may hold a copy. */
+typedef struct GenieGiven
+{
+	GenieImageRef ref;
+} GenieGiven;
+
+/* The worker's own; one a process. */
+typedef struct GenieWorker
+{
+	GenieEngine *cpu;
+	GenieEngine *gpu;			/* NULL: none */
+	GenieEngineSetting opened_for;	/* the setting that gpu was opened, or not, by */
+	bool		reopen;			/* try again at reopen_at */
+	TimestampTz reopen_at;
+	TimestampTz logged_at;
+	char		logged[GENIE_ENGINE_ERROR_MAX];
+	uint64		generation;		/* of the directory, when given was last looked through */
+	GenieGiven *given;
+	uint32		n_given;
+	uint32		given_capacity;
+	MemoryContext batch_context;
+	const GenieTaken *only;		/* the one request of the batch, if it is one */
+} GenieWorker;
+
+static GenieWorker worker;
+
+PGDLLEXPORT void genie_worker_main(Datum arg) pg_attribute_noreturn();
+
+void
+genie_worker_settings(void)
+{
+	DefineCustomBoolVariable("genie.worker",
+							 "Lets index scans be counted by the background worker.",
+							 "Off: each session counts by itself, from the index's pages. The rows are the same.",
+							 &genie_worker_wanted, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("genie.engine",
+							 "Selects what the background worker counts with.",
+							 "auto: the GPU if there is a usable one, else the CPU.",
+							 &engine_setting, GENIE_ENGINE_AUTO, engine_options, PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("genie.max_batch",
+							"Sets the maximum number of queries that the background worker counts at once.",
+							NULL, &max_batch, 1024, 1, 65536, PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("genie.gpu_memory",
+							"Sets the maximum amount of GPU memory that genie uses.",
+							"0: most of what is free when the background worker starts.",
+							&gpu_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomStringVariable("genie.gpu_library",
+							   "Names the library that holds the GPU engine.",
+							   NULL, &gpu_library, "$libdir/genie_cuda", PGC_SIGHUP, GUC_SUPERUSER_ONLY,
+							   NULL, NULL, NULL);
+}
+
+void
+genie_worker_register(void)
+{
+	BackgroundWorker registration;
+
+	memset(&registration, 0, sizeof(registration));
+	registration.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	registration.bgw_start_time = BgWorkerStart_ConsistentState;
+	registration.bgw_restart_time = RESTART_SECONDS;
+	strlcpy(registration.bgw_library_name, "genie", BGW_MAXLEN);
+	strlcpy(registration.bgw_function_name, "genie_worker_main", BGW_MAXLEN);
+	strlcpy(registration.bgw_name, "genie worker", BGW_MAXLEN);
+	strlcpy(registration.bgw_type, "genie worker", BGW_MAXLEN);
+	RegisterBackgroundWorker(&registration);
+}
+
+static bool
+is_past(TimestampTz then, int ms)
+{
+	return TimestampDifferenceExceeds(then, GetCurrentTimestamp(), ms);
+}
+
+/* ---- engines ---- */
+
+/* Asked by engines now and then: stop what you do? */
+static bool
+is_interrupted(void)
+{
+	return ShutdownRequestPending || (worker.only != NULL && genie_request_is_abandoned(worker.only));
+}
+
+static void
+open_cpu(void)
+{
+	char	   *memory = MemoryContextAllocHuge(TopMemoryContext, genie_cpu_engine_size() + 64);
+
+	worker.cpu = genie_cpu_engine_open((void *) TYPEALIGN(64, memory));
+	worker.cpu->interrupted = is_interrupted;
+}
+
+/* Logs a failure of the GPU engine, unless it said the same just now. */
+static void
+log_gpu_error(const char *what, const char *error)
+{
+	genie_stat_error(error);
+	if (strcmp(worker.logged, error) == 0 && !is_past(worker.logged_at, SAME_ERROR_MS))
+		return;
+	strlcpy(worker.logged, error, sizeof(worker.logged));
+	worker.logged_at = GetCurrentTimestamp();
+	ereport(LOG,
+			(errmsg("%s: %s", what, error),
+			 errdetail("Queries are counted on the CPU instead.")));
+}
+
+static void
+open_gpu(void)
+{
+	GenieEngineOptions options = {0};
+	GenieWorkerReport report;
+	GenieStatCounters counters;
+	char		error[GENIE_ENGINE_ERROR_MAX] = "";
+	GenieStatus status;
+
+	worker.reopen = false;
+	worker.opened_for = engine_setting;
+	if (engine_setting == GENIE_ENGINE_CPU)
+		return;
+	genie_stat_read(&counters, &report);
+	if (report.n_losses >= LOSSES_MAX)
+	{
+		ereport(LOG,
+				(errmsg("genie leaves the GPU alone after %u losses in a row", report.n_losses),
+				 errhint("Reload the settings, with SELECT pg_reload_conf(), to try it again.")));
+		return;
+	}
+
+	options.memory_limit = (uint64) gpu_memory * 1024;
+	genie_shmem_arena_block(&options.arena, &options.arena_bytes);
+	status = genie_engine_load(gpu_library, &options, &worker.gpu, error);
+	if (status == GENIE_OK)
+	{
+		GenieDeviceInfo device[GENIE_DEVICES_MAX];
+		uint32		n = worker.gpu->ops->devices(worker.gpu, device, GENIE_DEVICES_MAX);
+
+		worker.gpu->interrupted = is_interrupted;
+		ereport(LOG,
+				(errmsg("genie counts on the GPU: %s", n > 0 ? device[0].name : worker.gpu->ops->name)));
+		genie_stat_devices(device, n);
+		return;
+	}
+	genie_stat_error(error);
+	worker.reopen = status != GENIE_STATUS_UNAVAILABLE;
+	worker.reopen_at = GetCurrentTimestamp();
+	ereport(engine_setting == GENIE_ENGINE_CUDA ? WARNING : LOG,
+			(errmsg("genie counts on the CPU: %s", error)));
+}
+
+static void
+close_gpu(void)
+{
+	if (worker.gpu != NULL)
+		worker.gpu->ops->close(worker.gpu);
+	worker.gpu = NULL;
+	worker.n_given = 0;
+	genie_stat_devices(NULL, 0);
+}
+
+static void
+report_state(GenieWorkerState state)
+{
+	genie_stat_worker(state, worker.gpu != NULL ? worker.gpu->ops->name : worker.cpu->ops->name);
+}
+
+/* Settings were reloaded. */
+static void
+reload(void)
+{
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+	genie_stat_forget_losses();
+	if (worker.gpu != NULL && engine_setting != GENIE_ENGINE_CPU)
+		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) gpu_memory * 1024);
+	else
+	{
+		close_gpu();
+		open_gpu();
+	}
+	report_state(GENIE_WORKER_IDLE);
+}
+
+/* Has the GPU engine drop its copies of images that are not loaded any more. */
+static void
+forget_dropped(void)
+{
+	uint64		generation = genie_directory_generation();
+	uint32		n = 0;
+
+	if (generation == worker.generation)
+		return;
+	worker.generation = generation;
+	for (uint32 i = 0; i < worker.n_given; i++)
+	{
+		GenieImageRef ref = worker.given[i].ref;
+
+		if (genie_directory_has(ref.id, ref.entry))
+			worker.given[n++].ref = ref;
+		else
+			worker.gpu->ops->forget(worker.gpu, ref.id);
+	}
+	worker.n_given = n;
+}
+
+/* Notes that the GPU engine is about to see the image. */
+static void
+note_given(const GenieImageRef *ref)
+{
+	for (uint32 i = 0; i < worker.n_given; i++)
+		if (worker.given[i].ref.id == ref->id)
+			return;
+	if (worker.n_given == worker.given_capacity)
+	{
+		worker.given_capacity = worker.given_capacity * 2 + 16;
+		worker.given = worker.given == NULL ?
+			MemoryContextAlloc(TopMemoryContext, worker.given_capacity * sizeof(GenieGiven)) :
+			repalloc(worker.given, worker.given_capacity * sizeof(GenieGiven));
+	}
+	worker.given[worker.n_given++].ref = *ref;
+}
+
+/* ---- a batch ---- */
+
+/* Images that the batch has pinned; linear, for a batch uses few. */
+typedef struct GeniePins
+{
+	uint32		n;
+	uint32		capacity;
+	GenieImageRef *refs;
+	GenieSegmentImage **images;
+} GeniePins;
+
+/* Finds or pins the image of a job.  NULL: it has gone, or is too old. */
+static const GenieSegmentImage *
+pin_image(GeniePins *pins, const GenieRequestJob *wanted)
+{
+	GenieSegmentImage *image;
+
+	for (uint32 i = 0; i < pins->n; i++)
+		if (pins->refs[i].id == wanted->image.id)
+			return pins->images[i]->live_version >= wanted->tombstone_version ? pins->images[i] : NULL;
+
+	image = palloc(sizeof(GenieSegmentImage));
+	if (!genie_directory_pin(&wanted->image, wanted->tombstone_version, image))
+		return NULL;
+	if (pins->n == pins->capacity)
+	{
+		pins->capacity = pins->capacity * 2 + 16;
+		pins->refs = pins->refs == NULL ? palloc(pins->capacity * sizeof(GenieImageRef)) :
+			repalloc(pins->refs, pins->capacity * sizeof(GenieImageRef));
+		pins->images = pins->images == NULL ? palloc(pins->capacity * sizeof(GenieSegmentImage *)) :
+			repalloc(pins->images, pins->capacity * sizeof(GenieSegmentImage *));
+	}
+	pins->refs[pins->n] = wanted->image;
+	pins->images[pins->n++] = image;
+	if (worker.gpu != NULL)
+		note_given(&wanted->image);
+	return image;
+}
+
+/* Has an engine do those of the jobs that are not done. */
+static GenieStatus
+run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, GenieCounter answered)
+{
+	GenieJob   *batch = palloc(n_jobs * sizeof(GenieJob));
+	uint32	   *from = palloc(n_jobs * sizeof(uint32));
+	uint32		n = 0;
+	uint32		n_done = 0;
+	GenieStatus status;
+
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		if (jobs[i].image == NULL || jobs[i].status == GENIE_OK)
+			continue;
+		from[n] = i;
+		batch[n++] = jobs[i];
+	}
+	if (n == 0)
+		return GENIE_OK;
+	status = engine->ops->run(engine, n, batch);
+	for (uint32 i = 0; i < n; i++)
+	{
+		jobs[from[i]] = batch[i];
+		n_done += batch[i].status == GENIE_OK;
+	}
+	genie_stat_add(answered, n_done);
+	return status;
+}
+
+/* What the GPU engine left undone, and why.  Returns how many jobs that is. */
+static uint32
+note_failures(const GenieJob *jobs, uint32 n_jobs)
+{
+	uint32		n = 0;
+
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		if (jobs[i].image == NULL || jobs[i].status == GENIE_OK)
+			continue;
+		n++;
+		if (jobs[i].status == GENIE_STATUS_NO_ROOM)
+			genie_stat_add(GENIE_COUNTER_DEVICE_FULL, 1);
+		else if (jobs[i].status == GENIE_STATUS_LOST)
+			genie_stat_add(GENIE_COUNTER_DEVICE_LOST, 1);
+		else if (jobs[i].status != GENIE_STATUS_CANCELLED)
+			genie_stat_add(GENIE_COUNTER_DEVICE_RETRY, 1);
+	}
+	return n;
+}
+
+/* Counts all jobs of the batch.  False: the device is lost. */
+static bool
+count_jobs(GenieJob *jobs, uint32 n_jobs)
+{
+	if (worker.gpu != NULL)
+	{
+		GenieStatus status = run_engine(worker.gpu, jobs, n_jobs, GENIE_COUNTER_BY_GPU);
+		uint32		n_undone = note_failures(jobs, n_jobs);
+
+		if (status == GENIE_STATUS_LOST)
+			return false;
+		if (n_undone > 0 && !is_interrupted())
+			log_gpu_error("the GPU could not count", worker.gpu->error);
+	}
+	run_engine(worker.cpu, jobs, n_jobs, GENIE_COUNTER_BY_WORKER_CPU);
+	return true;
+}
+
+static void
+answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
+{
+	for (uint32 t = 0; t < n_taken; t++)
+	{
+		GenieFallback *why = palloc(taken[t].n_jobs * sizeof(GenieFallback));
+
+		for (uint32 i = 0; i < taken[t].n_jobs; i++)
+		{
+			const GenieJob *job = jobs++;
+
+			taken[t].jobs[i] = *job;
+			why[i] = job->status == GENIE_OK ? GENIE_FALLBACK_NONE :
+				job->image == NULL ? GENIE_FALLBACK_GONE :
+				job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
+		}
+		genie_request_answer(&taken[t], why);
+	}
+}
+
+/* Counts and answers what is ready.  False: nothing was. */
+static bool
+run_batch(void)
+{
+	uint32		n_slots = genie_request_slots();
+	GenieTaken *taken = palloc(n_slots * sizeof(GenieTaken));
+	uint32		n_taken = genie_request_take(taken, n_slots, (uint32) max_batch);
+	GeniePins	pins = {0};
+	GenieJob   *jobs;
+	uint32		n_jobs = 0;
+	instr_time	started;
+	instr_time	took;
+	bool		lost;
+
+	if (n_taken == 0)
+		return false;
+	report_state(GENIE_WORKER_COUNTING);
+	forget_dropped();
+	for (uint32 t = 0; t < n_taken; t++)
+		n_jobs += taken[t].n_jobs;
+	jobs = palloc(n_jobs * sizeof(GenieJob));
+	n_jobs = 0;
+	for (uint32 t = 0; t < n_taken; t++)
+		for (uint32 i = 0; i < taken[t].n_jobs; i++)
+		{
+			taken[t].jobs[i].image = pin_image(&pins, &taken[t].refs[i]);
+			jobs[n_jobs++] = taken[t].jobs[i];
+		}
+
+	worker.only = n_taken == 1 ? &taken[0] : NULL;
+	INSTR_TIME_SET_CURRENT(started);
+	lost = !count_jobs(jobs, n_jobs);
+	INSTR_TIME_SET_CURRENT(took);
+	INSTR_TIME_SUBTRACT(took, started);
+	worker.only = NULL;
+
+	for (uint32 i = 0; i < pins.n; i++)
+		genie_directory_unpin(&pins.refs[i]);
+	genie_stat_add(GENIE_COUNTER_BATCHES, 1);
+	genie_stat_add(GENIE_COUNTER_BATCHED, n_jobs);
+	genie_stat_add(GENIE_COUNTER_COUNT_US, INSTR_TIME_GET_MICROSEC(took));
+	answer(taken, n_taken, jobs);
+	if (lost)
+	{
+		genie_stat_error(worker.gpu->error);
+		genie_stat_lost(LOSS_WINDOW_MS);
+		ereport(LOG,
+				(errmsg("the GPU was lost: %s", worker.gpu->error),
+				 errdetail("genie's background worker restarts; queries are counted on the CPU meanwhile.")));
+		proc_exit(1);
+	}
+	return true;
+}
+
+/* ---- the process ---- */
+
+/* On the way out, whatever the reason. */
+static void
+leave(int code, Datum arg)
+{
+	LWLockReleaseAll();			/* an ERROR may have left one held */
+	genie_request_worker_down();
+	genie_directory_unpin_all();
+	genie_stat_devices(NULL, 0);
+	genie_stat_worker(GENIE_WORKER_DOWN, "");
+}
+
+static void
+report_devices(void)
+{
+	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
+
+	if (worker.gpu != NULL)
+		genie_stat_devices(devices, worker.gpu->ops->devices(worker.gpu, devices, GENIE_DEVICES_MAX));
+}
+
+void
+genie_worker_main(Datum arg)
+{
+	bool		counted = false;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+
+	before_shmem_exit(leave, 0);
+	genie_stat_worker(GENIE_WORKER_STARTING, "");
+	genie_stat_add(GENIE_COUNTER_WORKER_STARTS, 1);
+	genie_request_worker_down();	/* whatever another worker left */
+	genie_directory_unpin_all();
+	worker.batch_context = AllocSetContextCreate(TopMemoryContext, "genie batch", ALLOCSET_DEFAULT_SIZES);
+	open_cpu();
+	open_gpu();
+	MemoryContextSwitchTo(worker.batch_context);
+	report_state(GENIE_WORKER_IDLE);
+	genie_request_worker_up();
+
+	while (!ShutdownRequestPending)
+	{
+		ResetLatch(MyLatch);
+		if (ConfigReloadPending)
+			reload();
+		if (worker.reopen && is_past(worker.reopen_at, REOPEN_MS))
+		{
+			open_gpu();
+			report_state(GENIE_WORKER_IDLE);
+		}
+		MemoryContextReset(worker.batch_context);
+		if (run_batch())
+		{
+			counted = true;
+			continue;
+		}
+		if (counted)
+		{
+			report_state(GENIE_WORKER_IDLE);
+			report_devices();
+			counted = false;
+		}
+		forget_dropped();
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (worker.reopen ? WL_TIMEOUT : 0),
+				  REOPEN_MS, PG_WAIT_EXTENSION);
+	}
+	proc_exit(1);
+}
