@@ -2,9 +2,13 @@
  * genie_engine_cpu.c
  *	  The CPU engine: counts tiles one after the other, in the caller's process.
  *
+ * There are two ways in: batches of jobs over images (genie_cpu_batch.c), and lists that a backend read from
+ * the pages, here.  Both come down to one query in one tile (genie_tile_search.c), whose
+ * lists are found and read by a source (genie_tile_source.h), counted (genie_tile_count.c) and
+ * selected (genie_tile_select.c).
+ *
  * Tiles are the outer loop and queries the inner one, so a tile's lists stay in the cache for a whole
- * batch.  For each (tile, query): find the lists that the query asks for; leave the tile out if they
- * cannot give a count that the top-k wants; count (genie_tile_count.c); select (genie_tile_select.c).
+ * batch.
  *
  * All state is the scratch in the memory that the caller gave.  It carries nothing from one tile to the
  * next, so an early return (a malformed list, an interrupt) leaves the engine usable, and what the
@@ -13,9 +17,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "genie_engine.h"
-#include "genie_tile_count.h"
-#include "genie_tile_select.h"
+#include "genie_cpu_batch.h"
+#include "genie_tile_search.h"
+#include "genie_tile_source.h"
 
 #define MEMORY_ALIGNMENT 64
 
@@ -31,115 +35,112 @@ scratch_of(GenieEngine *engine)
 	return &((CpuEngine *) (void *) ((char *) engine - offsetof(CpuEngine, engine)))->scratch;
 }
 
+/* ---- lists that are not in an image ---- */
+
 static bool
 is_interrupted(GenieEngine *engine)
 {
 	return engine->interrupted != NULL && engine->interrupted();
 }
 
-static GenieStatus
-search_tile(GenieTileScratch *scratch, const GenieTileView *tile,
-			const GenieEngineQuery *query, GenieTopK *top)
+static GenieTile
+tile_of(const GenieTileView *view)
 {
-	GenieTileFound found = {0};
-	bool		more = genie_tile_find(scratch, tile, query, &found);
-	uint32_t	threshold = genie_tile_threshold(query, top);
-	bool		good;
+	GenieTile	tile = {0};
 
-	if (threshold > query->max_count || (!more && threshold > found.max_count))
-		return GENIE_OK;
-
-	if (!more && query->keys == NULL && found.n_postings <= GENIE_FEW_POSTINGS)
-		good = genie_tile_count_few(scratch, tile, &found) &&
-			genie_tile_select_few(scratch, tile, query, top);
-	else
-		good = genie_tile_count_dense(scratch, tile, query, &found, more) &&
-			genie_tile_select_dense(scratch, tile, query, threshold, top);
-	return good ? GENIE_OK : GENIE_STATUS_CORRUPT;
+	tile.first_object = view->tile << GENIE_TILE_SHIFT;
+	tile.n_objects = view->n_objects;
+	tile.live = view->live;
+	tile.sizes = view->sizes;
+	tile.source = &genie_tile_lists;
+	tile.n_lists = view->n_lists;
+	tile.lists = view->lists;
+	return tile;
 }
 
-static GenieStatus
-cpu_search(GenieEngine *engine, const GenieGroupView *group,
-		   uint32_t n_queries, const GenieEngineQuery *queries, GenieTopK *const *tops)
+GenieStatus
+genie_cpu_search(GenieEngine *engine, const GenieGroupView *group, uint32_t n_queries,
+				 const GenieEngineQuery *queries, GenieTopK *const *tops)
 {
 	for (uint32_t t = 0; t < group->n_tiles; t++)
 	{
+		GenieTile	tile = tile_of(&group->tiles[t]);
+
 		for (uint32_t q = 0; q < n_queries; q++)
 		{
-			GenieStatus status;
-
 			if (is_interrupted(engine))
 				return GENIE_STATUS_CANCELLED;
-			status = search_tile(scratch_of(engine), &group->tiles[t], &queries[q], tops[q]);
-			if (status != GENIE_OK)
-				return status;
+			if (!genie_tile_search(scratch_of(engine), &tile, &queries[q], tops[q]))
+				return GENIE_STATUS_CORRUPT;
 		}
 	}
 	return GENIE_OK;
 }
 
-/* Both copy a tile's counters and return the largest; loops that the compiler vectorises. */
-static uint32_t
-copy_narrow(const uint8_t *counters, uint32_t n, uint16_t *counts)
+/* Copies the first n counters of the tile that was counted last. */
+static void
+copy_counts(const GenieTileScratch *scratch, bool wide, uint32_t n, uint16_t *counts)
 {
-	uint8_t		largest = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		largest = counters[i] > largest ? counters[i] : largest;
-	for (uint32_t i = 0; i < n; i++)
-		counts[i] = counters[i];
-	return largest;
-}
-
-static uint32_t
-copy_wide(const uint16_t *counters, uint32_t n, uint16_t *counts)
-{
-	uint16_t	largest = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		largest = counters[i] > largest ? counters[i] : largest;
-	memcpy(counts, counters, n * sizeof(uint16_t));
-	return largest;
-}
-
-static GenieStatus
-count_tile(GenieTileScratch *scratch, const GenieTileView *tile,
-		   const GenieEngineQuery *query, uint16_t *counts)
-{
-	GenieTileFound found = {0};
-	bool		more = genie_tile_find(scratch, tile, query, &found);
-	uint32_t	largest;
-
-	if (!genie_tile_count_dense(scratch, tile, query, &found, more))
-		return GENIE_STATUS_CORRUPT;
-	if (genie_query_is_wide(query))
-		largest = copy_wide(scratch->counters.wide, tile->n_objects, counts);
+	if (wide)
+		memcpy(counts, scratch->counters.wide, n * sizeof(uint16_t));
 	else
-		largest = copy_narrow(scratch->counters.narrow, tile->n_objects, counts);
-	return largest <= query->max_count ? GENIE_OK : GENIE_STATUS_CORRUPT;
+		for (uint32_t i = 0; i < n; i++)
+			counts[i] = scratch->counters.narrow[i];
 }
 
-static GenieStatus
-cpu_count(GenieEngine *engine, const GenieGroupView *group,
-		  uint32_t n_queries, const GenieEngineQuery *queries, uint16_t *const *counts)
+GenieStatus
+genie_cpu_count(GenieEngine *engine, const GenieGroupView *group, uint32_t n_queries,
+				const GenieEngineQuery *queries, uint16_t *const *counts)
 {
+	GenieTileScratch *scratch = scratch_of(engine);
+
 	for (uint32_t t = 0; t < group->n_tiles; t++)
 	{
-		const GenieTileView *tile = &group->tiles[t];
-		size_t		first = (size_t) (tile->tile - group->tiles[0].tile) << GENIE_TILE_SHIFT;
+		GenieTile	tile = tile_of(&group->tiles[t]);
+		size_t		first = (size_t) (group->tiles[t].tile - group->tiles[0].tile) << GENIE_TILE_SHIFT;
 
 		for (uint32_t q = 0; q < n_queries; q++)
 		{
-			GenieStatus status;
-
 			if (is_interrupted(engine))
 				return GENIE_STATUS_CANCELLED;
-			status = count_tile(scratch_of(engine), tile, &queries[q], counts[q] + first);
-			if (status != GENIE_OK)
-				return status;
+			if (!genie_tile_count(scratch, &tile, &queries[q]))
+				return GENIE_STATUS_CORRUPT;
+			copy_counts(scratch, genie_query_is_wide(&queries[q]), tile.n_objects, counts[q] + first);
 		}
 	}
 	return GENIE_OK;
+}
+
+/* ---- the engine ---- */
+
+static GenieStatus
+cpu_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	return genie_cpu_batch_run(engine, scratch_of(engine), n_jobs, jobs);
+}
+
+/* Images are counted where they lie: there are no copies, and no device. */
+static void
+cpu_forget(GenieEngine *engine, uint64_t image_id)
+{
+	(void) engine;
+	(void) image_id;
+}
+
+static void
+cpu_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	(void) engine;
+	(void) bytes;
+}
+
+static uint32_t
+cpu_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
+{
+	(void) engine;
+	(void) info;
+	(void) max;
+	return 0;
 }
 
 /* The memory is the caller's; nothing else is held. */
@@ -152,8 +153,10 @@ cpu_close(GenieEngine *engine)
 static const GenieEngineOps cpu_engine_ops = {
 	.abi = GENIE_ENGINE_ABI,
 	.name = "cpu",
-	.search = cpu_search,
-	.count = cpu_count,
+	.run = cpu_run,
+	.forget = cpu_forget,
+	.set_memory_limit = cpu_set_memory_limit,
+	.devices = cpu_devices,
 	.close = cpu_close,
 };
 

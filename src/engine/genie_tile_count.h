@@ -2,10 +2,10 @@
  * genie_tile_count.h
  *	  Counting one query's matches in one tile.
  *
- * A tile's lists that the query asks for are found first (genie_tile_find), as *spans* of
- * consecutive lists, with two totals: how many there are bounds every count, so that a tile
- * that cannot reach the top-k's floor is left out; how many postings they have decides how
- * the tile is counted:
+ * A tile's lists come from a *source* (genie_tile_source.h): as they are on pages, or from an image.  What the
+ * query asks for is found first (genie_tile_find), as *spans* of consecutive lists, with two totals: how many
+ * lists there are bounds every count, so that a tile that cannot reach the top-k's floor is left out;
+ * how many postings they have decides how the tile is counted:
  *
  *	dense	zero all counters, add all lists, look at all counters.
  *	few		(at most GENIE_FEW_POSTINGS) counters that are zero between tiles, and a bitmap of the
@@ -14,7 +14,7 @@
 #ifndef GENIE_TILE_COUNT_H
 #define GENIE_TILE_COUNT_H
 
-#include "genie_engine.h"
+#include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 
 /*
@@ -26,8 +26,25 @@
 /* spans found at a time; a query of more ranges is counted in several rounds */
 #define GENIE_SPANS_MAX 1024
 
-/* counts up to this fit the narrow counters */
-#define GENIE_NARROW_MAX UINT8_MAX
+struct GenieTileSource;
+
+/* A tile: its objects, and its lists in the form that its source reads. */
+typedef struct GenieTile
+{
+	uint32_t	first_object;
+	uint32_t	n_objects;		/* 1 .. 65,536 */
+	const uint64_t *live;		/* GENIE_TILE_WORDS words, bits past n_objects clear; NULL: all live */
+	const uint16_t *sizes;		/* n_objects keywords per object; NULL unless key tables need it */
+	const struct GenieTileSource *source;
+
+	/* of genie_tile_lists: sorted by rank */
+	uint32_t	n_lists;
+	const GenieListRef *lists;
+
+	/* of genie_tile_image */
+	const uint8_t *base;		/* of the group */
+	const GenieImageTile *image;
+} GenieTile;
 
 /* lists [first, end) of a tile */
 typedef struct GenieListSpan
@@ -40,10 +57,10 @@ typedef struct GenieListSpan
 typedef struct GenieTileFound
 {
 	uint32_t	next_range;		/* of the query */
-	uint32_t	next_list;		/* of the tile; earlier ones are below next_range */
+	uint32_t	next_list;		/* of the tile, if it has an array of lists; earlier ones are below next_range */
 	uint32_t	n_spans;
 	uint64_t	max_count;		/* no object can match more of this round's lists */
-	uint64_t	n_postings;
+	uint64_t	n_postings;		/* a bitmap counts for GENIE_IMAGE_DENSE, the fewest it has */
 } GenieTileFound;
 
 /* Scratch of one engine; its kernels must be set and all else zero at the start. */
@@ -59,35 +76,43 @@ typedef struct GenieTileScratch
 	uint64_t	allowed[GENIE_TILE_WORDS];
 	uint64_t	mask[GENIE_TILE_WORDS];
 	uint16_t	locals[GENIE_FEW_POSTINGS];
-	GenieListSpan spans[GENIE_SPANS_MAX];
+	union
+	{
+		GenieListSpan lists[GENIE_SPANS_MAX];
+		GenieImageSpan image[GENIE_SPANS_MAX];
+	}			spans;			/* each source has its own */
 	const GenieKernels *kernels;
+
+	/* of a batch of jobs, for the tile at hand */
+	uint64_t	fulfilling[GENIE_TILE_WORDS];	/* a job's conditions */
+	uint16_t	sizes[GENIE_TILE_OBJECTS];
 } GenieTileScratch;
 
 static inline bool
 genie_query_is_wide(const GenieEngineQuery *query)
 {
-	return query->max_count > GENIE_NARROW_MAX;
+	return query->max_count > GENIE_COUNT_NARROW;
 }
 
 /*
  * Fills scratch->spans with the next lists that the query asks for; *found is all zero before the first
  * round.  True: there may be more after this round.
  */
-extern bool genie_tile_find(GenieTileScratch *scratch, const GenieTileView *tile,
+extern bool genie_tile_find(GenieTileScratch *scratch, const GenieTile *tile,
 							const GenieEngineQuery *query, GenieTileFound *found);
 
 /*
  * Counts the whole tile into scratch->counters, given the first round and what it returned.  False: a
  * list is malformed.
  */
-extern bool genie_tile_count_dense(GenieTileScratch *scratch, const GenieTileView *tile,
+extern bool genie_tile_count_dense(GenieTileScratch *scratch, const GenieTile *tile,
 								   const GenieEngineQuery *query, GenieTileFound *found, bool more);
 
 /*
  * Counts a tile of few postings, all found in one round, into few_counters and touched; who
  * takes the counts from there zeroes them.  False: a list is malformed; then they are zero again.
  */
-extern bool genie_tile_count_few(GenieTileScratch *scratch, const GenieTileView *tile,
+extern bool genie_tile_count_few(GenieTileScratch *scratch, const GenieTile *tile,
 								 const GenieTileFound *found);
 
 #endif							/* GENIE_TILE_COUNT_H */

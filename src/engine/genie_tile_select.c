@@ -6,6 +6,8 @@
  * cursor), and of those the ones whose counter reaches a threshold.  A kernel makes the second from
  * the first and counts it in one pass; only the objects in it are looked at one by one.
  *
+ * A condition leaves those objects of a bitmap whose counter reaches its min_count, the same way.
+ *
  * Where more objects reach the floor than the query wants (the first tile, and the first where relational
  * data ties), the threshold is raised first: T is the largest count that at least k allowed objects of this
  * tile reach, found by bisection, each step one pass.  Those k rank before every object of
@@ -24,14 +26,14 @@
 #define KEYS_LOOKED_AT GENIE_TILE_OBJECTS
 
 static inline bool
-is_live(const GenieTileView *tile, uint32_t local)
+is_live(const GenieTile *tile, uint32_t local)
 {
 	return local < tile->n_objects &&
 		(tile->live == NULL || ((tile->live[local / 64] >> (local % 64)) & 1) != 0);
 }
 
 static inline uint32_t
-n_words(const GenieTileView *tile)
+n_words(const GenieTile *tile)
 {
 	return (tile->n_objects + 63) / 64;
 }
@@ -86,6 +88,20 @@ genie_tile_threshold(const GenieEngineQuery *query, const GenieTopK *top)
 	return query->max_count + 1;
 }
 
+void
+genie_tile_live(const GenieTile *tile, uint64_t *objects)
+{
+	uint32_t	words = n_words(tile);
+
+	if (tile->live != NULL)
+		memcpy(objects, tile->live, words * sizeof(uint64_t));
+	else
+		memset(objects, 0xFF, words * sizeof(uint64_t));
+	if (tile->n_objects % 64 != 0)
+		objects[words - 1] &= (UINT64_C(1) << (tile->n_objects % 64)) - 1;
+	memset(objects + words, 0, (GENIE_TILE_WORDS - words) * sizeof(uint64_t));
+}
+
 /* ---- by count ---- */
 
 /* Clears the first n bits of scratch->allowed where scratch->mask is set. */
@@ -98,26 +114,13 @@ disallow(GenieTileScratch *scratch, uint32_t n)
 		scratch->allowed[n / 64] &= ~(scratch->mask[n / 64] & ((UINT64_C(1) << (n % 64)) - 1));
 }
 
-static void
-allow_live(GenieTileScratch *scratch, const GenieTileView *tile)
-{
-	uint32_t	words = n_words(tile);
-
-	if (tile->live != NULL)
-		memcpy(scratch->allowed, tile->live, words * sizeof(uint64_t));
-	else
-		memset(scratch->allowed, 0xFF, words * sizeof(uint64_t));
-	if (tile->n_objects % 64 != 0)
-		scratch->allowed[words - 1] &= (UINT64_C(1) << (tile->n_objects % 64)) - 1;
-}
-
 /* Takes away what ranks at or before the cursor: a larger count, or the same up to its object. */
 static void
-allow_after(GenieTileScratch *scratch, const GenieTileView *tile,
+allow_after(GenieTileScratch *scratch, const GenieTile *tile,
 			const GenieEngineQuery *query, const GenieTopK *top)
 {
 	bool		wide = genie_query_is_wide(query);
-	uint64_t	first = (uint64_t) tile->tile << GENIE_TILE_SHIFT;
+	uint64_t	first = tile->first_object;
 	uint64_t	n_before = 0;	/* objects of the tile up to the cursor's */
 
 	if (top->after.key > query->max_count)
@@ -143,7 +146,7 @@ allow_after(GenieTileScratch *scratch, const GenieTileView *tile,
  * many; *above gets how many objects pass it.
  */
 static uint32_t
-raise_threshold(GenieTileScratch *scratch, const GenieTileView *tile,
+raise_threshold(GenieTileScratch *scratch, const GenieTile *tile,
 				const GenieEngineQuery *query, uint32_t threshold, uint32_t k, uint32_t *above)
 {
 	uint32_t	low = threshold;
@@ -167,16 +170,16 @@ raise_threshold(GenieTileScratch *scratch, const GenieTileView *tile,
 }
 
 static bool
-select_by_count(GenieTileScratch *scratch, const GenieTileView *tile,
+select_by_count(GenieTileScratch *scratch, const GenieTile *tile,
 				const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top)
 {
 	const bool	wide = genie_query_is_wide(query);
 	const uint32_t words = n_words(tile);
-	const uint32_t first = tile->tile << GENIE_TILE_SHIFT;
+	const uint32_t first = tile->first_object;
 	uint32_t	n;
 	uint32_t	ties;			/* objects of count = threshold to be offered */
 
-	allow_live(scratch, tile);
+	genie_tile_live(tile, scratch->allowed);
 	if (top->has_after)
 		allow_after(scratch, tile, query, top);
 	n = ties = mask_at_least(scratch, wide, words, threshold);
@@ -215,17 +218,17 @@ select_by_count(GenieTileScratch *scratch, const GenieTileView *tile,
 /* ---- by key ---- */
 
 static bool
-select_by_key(GenieTileScratch *scratch, const GenieTileView *tile,
+select_by_key(GenieTileScratch *scratch, const GenieTile *tile,
 			  const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top)
 {
 	const bool	wide = genie_query_is_wide(query);
 	const uint32_t words = n_words(tile);
-	const uint32_t first = tile->tile << GENIE_TILE_SHIFT;
+	const uint32_t first = tile->first_object;
 	const GenieKeyTable *table = query->keys;
 
 	assert(tile->sizes != NULL);
 
-	allow_live(scratch, tile);
+	genie_tile_live(tile, scratch->allowed);
 	if (mask_at_least(scratch, wide, words, threshold) == 0)
 		return true;
 	for (uint32_t w = 0; w < words; w++)
@@ -246,7 +249,7 @@ select_by_key(GenieTileScratch *scratch, const GenieTileView *tile,
 }
 
 bool
-genie_tile_select_dense(GenieTileScratch *scratch, const GenieTileView *tile,
+genie_tile_select_dense(GenieTileScratch *scratch, const GenieTile *tile,
 						const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top)
 {
 	if (query->keys != NULL)
@@ -257,10 +260,10 @@ genie_tile_select_dense(GenieTileScratch *scratch, const GenieTileView *tile,
 /* ---- few ---- */
 
 bool
-genie_tile_select_few(GenieTileScratch *scratch, const GenieTileView *tile,
+genie_tile_select_few(GenieTileScratch *scratch, const GenieTile *tile,
 					  const GenieEngineQuery *query, GenieTopK *top)
 {
-	const uint32_t first = tile->tile << GENIE_TILE_SHIFT;
+	const uint32_t first = tile->first_object;
 	bool		good = true;
 
 	for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
@@ -280,4 +283,46 @@ genie_tile_select_few(GenieTileScratch *scratch, const GenieTileView *tile,
 	}
 	raise_floor(top);
 	return good;
+}
+
+/* ---- conditions ---- */
+
+bool
+genie_tile_filter_dense(GenieTileScratch *scratch, const GenieTile *tile,
+						const GenieCondition *condition, uint64_t *objects)
+{
+	const uint32_t words = n_words(tile);
+
+	memcpy(scratch->allowed, objects, words * sizeof(uint64_t));
+	if (mask_at_least(scratch, genie_query_is_wide(&condition->query), words, condition->min_count) == 0)
+	{
+		memset(objects, 0, words * sizeof(uint64_t));
+		return false;
+	}
+	memcpy(objects, scratch->mask, words * sizeof(uint64_t));
+	return true;
+}
+
+bool
+genie_tile_filter_few(GenieTileScratch *scratch, const GenieCondition *condition, uint64_t *objects)
+{
+	uint64_t	any = 0;
+
+	for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
+	{
+		uint64_t	fulfil = 0;
+
+		for (uint64_t bits = scratch->touched[w]; bits != 0; bits &= bits - 1)
+		{
+			uint32_t	local = 64 * w + (uint32_t) __builtin_ctzll(bits);
+
+			if (scratch->few_counters[local] >= condition->min_count)
+				fulfil |= bits & -bits;
+			scratch->few_counters[local] = 0;
+		}
+		scratch->touched[w] = 0;
+		objects[w] &= fulfil;
+		any |= objects[w];
+	}
+	return any != 0;
 }

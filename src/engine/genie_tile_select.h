@@ -1,6 +1,7 @@
 /*
  * genie_tile_select.h
- *	  Offering one tile's objects to a query's top-k, by the counts that genie_tile_count.c made.
+ *	  Offering one tile's objects to a query's top-k, by the counts that genie_tile_count.c made; and
+ *	  which of them fulfil a condition.
  */
 #ifndef GENIE_TILE_SELECT_H
 #define GENIE_TILE_SELECT_H
@@ -16,11 +17,22 @@ extern uint32_t genie_tile_threshold(const GenieEngineQuery *query, const GenieT
  * After genie_tile_count_dense; threshold is genie_tile_threshold's, at most max_count.  False: a count
  * is above the query's max_count, so a list was not what it should be.
  */
-extern bool genie_tile_select_dense(GenieTileScratch *scratch, const GenieTileView *tile,
+extern bool genie_tile_select_dense(GenieTileScratch *scratch, const GenieTile *tile,
 									const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top);
 
 /* After genie_tile_count_few, for a query without a key table; zeroes what that counted. */
-extern bool genie_tile_select_few(GenieTileScratch *scratch, const GenieTileView *tile,
+extern bool genie_tile_select_few(GenieTileScratch *scratch, const GenieTile *tile,
 								  const GenieEngineQuery *query, GenieTopK *top);
+
+/* The tile's live objects as a bitmap of GENIE_TILE_WORDS words. */
+extern void genie_tile_live(const GenieTile *tile, uint64_t *objects);
+
+/*
+ * After genie_tile_count_dense or genie_tile_count_few for a condition's query: leaves those of objects that
+ * fulfil it, min_count being at most max_count.  False: none is left.
+ */
+extern bool genie_tile_filter_dense(GenieTileScratch *scratch, const GenieTile *tile,
+									const GenieCondition *condition, uint64_t *objects);
+extern bool genie_tile_filter_few(GenieTileScratch *scratch, const GenieCondition *condition, uint64_t *objects);
 
 #endif							/* GENIE_TILE_SELECT_H */

@@ -19,7 +19,7 @@
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
-#include "genie_engine.h"
+#include "genie_engine_cpu.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_search.h"
@@ -449,7 +449,7 @@ genie_search_top(GenieSearch *search, const uint64 *live, uint32 k, uint32 min_c
 		MemoryContextSwitchTo(old);
 		if (!ok)
 			return false;
-		genie_search_check(search, engine->ops->search(engine, &group.view, 1, &query, tops));
+		genie_search_check(search, genie_cpu_search(engine, &group.view, 1, &query, tops));
 		MemoryContextReset(search->group_context);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -471,7 +471,7 @@ genie_search_count_group(GenieSearch *search, uint32 first, uint32 end, uint16 *
 	if (!ok)
 		return false;
 	genie_search_engine_query(search, &query);
-	genie_search_check(search, engine->ops->count(engine, &group.view, 1, &query, &counts));
+	genie_search_check(search, genie_cpu_count(engine, &group.view, 1, &query, &counts));
 	MemoryContextReset(search->group_context);
 	CHECK_FOR_INTERRUPTS();
 	return true;

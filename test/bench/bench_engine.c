@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "genie_engine.h"
+#include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "../unit/genie_test.h"
 
@@ -185,7 +185,7 @@ bench_count(GenieEngine *engine, const GenieKernels *kernels)
 			double		start = now();
 
 			for (int i = 0; i < repeat; i++)
-				if (engine->ops->count(engine, &group, 1, &query, results) != GENIE_OK)
+				if (genie_cpu_count(engine, &group, 1, &query, results) != GENIE_OK)
 					abort();
 			seconds[r] = now() - start;
 		}
@@ -250,7 +250,7 @@ bench_search(GenieEngine *engine, const GenieKernels *kernels)
 				double		start = now();
 
 				genie_topk_init(&top, hits, ks[i], 1, NULL);
-				if (engine->ops->search(engine, &group, 1, &query, tops) != GENIE_OK ||
+				if (genie_cpu_search(engine, &group, 1, &query, tops) != GENIE_OK ||
 					genie_topk_finish(&top) != ks[i])
 					abort();
 				seconds[r] = now() - start;

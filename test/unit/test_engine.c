@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "genie_engine.h"
+#include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "genie_test.h"
 
@@ -292,7 +292,7 @@ check_page(GenieEngine *engine, const GenieEngineQuery *query, uint32_t n_wanted
 	bool		good;
 
 	genie_topk_init(&top, hits, k, min_key, start == 0 ? NULL : &wanted[start - 1]);
-	good = CHECK_INT(engine->ops->search(engine, &group, 1, query, tops), GENIE_OK);
+	good = CHECK_INT(genie_cpu_search(engine, &group, 1, query, tops), GENIE_OK);
 	n_found = genie_topk_finish(&top);
 	while (n < k && start + n < n_wanted && wanted[start + n].key >= min_key)
 		n++;
@@ -308,7 +308,7 @@ check_counts(GenieEngine *engine, const GenieEngineQuery *query)
 	uint16_t   *const results[1] = {got_counts};
 	bool		same = true;
 
-	if (!CHECK_INT(engine->ops->count(engine, &group, 1, query, results), GENIE_OK))
+	if (!CHECK_INT(genie_cpu_count(engine, &group, 1, query, results), GENIE_OK))
 		return false;
 	for (uint32_t i = 0; i < n_objects; i++)
 		same = same && got_counts[i] == counts[i];
@@ -515,7 +515,7 @@ test_batches(GenieEngine *engine, GenieRandom *random)
 		{
 			GenieGroupView one = {.n_tiles = 1, .tiles = &whole.tiles[t]};
 
-			CHECK_INT(engine->ops->search(engine, &one, N_QUERIES, queries, top_pointers), GENIE_OK);
+			CHECK_INT(genie_cpu_search(engine, &one, N_QUERIES, queries, top_pointers), GENIE_OK);
 		}
 		for (uint32_t q = 0; q < N_QUERIES; q++)
 		{
@@ -573,11 +573,11 @@ test_failures(GenieEngine *engine, GenieRandom *random)
 			ref->codec = (uint16_t) genie_random_below(random, 6);
 
 		genie_topk_init(&top, hits, 50, 1, NULL);
-		n_corrupt += engine->ops->search(engine, &group, 1, &query, tops) == GENIE_STATUS_CORRUPT;
+		n_corrupt += genie_cpu_search(engine, &group, 1, &query, tops) == GENIE_STATUS_CORRUPT;
 		for (uint32_t i = 0; i < top.n; i++)
 			if (hits[i].object - first_object >= n_objects || hits[i].key > query.max_count)
 				CHECK(!"an object or count that does not exist");
-		n_corrupt += engine->ops->count(engine, &group, 1, &query, results) == GENIE_STATUS_CORRUPT;
+		n_corrupt += genie_cpu_count(engine, &group, 1, &query, results) == GENIE_STATUS_CORRUPT;
 
 		free(data);
 		*ref = before;
@@ -594,10 +594,10 @@ test_failures(GenieEngine *engine, GenieRandom *random)
 	{
 		calls_left = calls;
 		genie_topk_init(&top, hits, 50, 1, NULL);
-		CHECK_INT(engine->ops->search(engine, &group, 1, &query, tops),
+		CHECK_INT(genie_cpu_search(engine, &group, 1, &query, tops),
 				  calls < 2 ? GENIE_STATUS_CANCELLED : GENIE_OK);
 		calls_left = calls;
-		CHECK_INT(engine->ops->count(engine, &group, 1, &query, results),
+		CHECK_INT(genie_cpu_count(engine, &group, 1, &query, results),
 				  calls < 2 ? GENIE_STATUS_CANCELLED : GENIE_OK);
 	}
 	engine->interrupted = NULL;

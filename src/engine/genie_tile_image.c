@@ -1,0 +1,69 @@
+/*
+ * genie_tile_image.c
+ *	  A tile of an image as a source of lists (genie_tile_source.h).
+ *
+ * Nothing is copied or decoded: a range's lists are one run of postings, and its bitmaps lie one behind
+ * the other.  Images are made by this library from lists that were checked when they were
+ * decoded (genie_image.c), so nothing is checked here.
+ */
+#include "genie_tile_source.h"
+
+static inline const uint16_t *
+postings_of(const GenieTile *tile)
+{
+	return (const uint16_t *) (const void *) (tile->base + tile->image->postings);
+}
+
+static bool
+image_find(GenieTileScratch *scratch, const GenieTile *tile,
+		   const GenieEngineQuery *query, GenieTileFound *found)
+{
+	while (found->n_spans < GENIE_SPANS_MAX && found->next_range < query->n_ranges)
+	{
+		const GenieRankRange *range = &query->ranges[found->next_range++];
+		GenieImageSpan span = genie_image_find(tile->base, tile->image, range->first, range->end);
+		uint32_t	n_bitmaps = span.bitmap_to - span.bitmap_from;
+
+		if (span.n_lists + n_bitmaps == 0)
+			continue;
+		scratch->spans.image[found->n_spans++] = span;
+		found->max_count += span.n_lists + n_bitmaps;
+		found->n_postings += span.to - span.from + (uint64_t) n_bitmaps * GENIE_IMAGE_DENSE;
+	}
+	return found->next_range < query->n_ranges;
+}
+
+static bool
+image_add(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
+{
+	const uint16_t *postings = postings_of(tile);
+	const uint8_t *bitmaps = tile->base + tile->image->bitmaps;
+
+	for (uint32_t s = 0; s < n_spans; s++)
+	{
+		const GenieImageSpan *span = &counting->scratch->spans.image[s];
+
+		genie_counting_locals(counting, postings + span->from, span->to - span->from);
+		for (uint32_t b = span->bitmap_from; b < span->bitmap_to; b++)
+			genie_counting_bitmap(counting, bitmaps + (size_t) b * GENIE_TILE_BITMAP_BYTES, GENIE_TILE_BITMAP_BYTES);
+	}
+	return true;
+}
+
+static bool
+image_touch(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
+{
+	for (uint32_t s = 0; s < n_spans; s++)
+	{
+		const GenieImageSpan *span = &scratch->spans.image[s];
+
+		genie_tile_touch(scratch, postings_of(tile) + span->from, span->to - span->from);
+	}
+	return true;
+}
+
+const GenieTileSource genie_tile_image = {
+	.find = image_find,
+	.add = image_add,
+	.touch = image_touch,
+};

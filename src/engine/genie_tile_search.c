@@ -1,0 +1,133 @@
+/*
+ * genie_tile_search.c
+ *	  One query in one tile (genie_tile_search.h): find, then count and select.
+ *
+ * Where all lists were found in one round, their number bounds every count: a tile is left out that cannot
+ * give a count that is wanted, and one of few postings is counted without looking at all counters.
+ */
+#include <string.h>
+
+#include "genie_tile_search.h"
+#include "genie_tile_select.h"
+
+/* Were all of a query's lists found, and are they few? */
+static inline bool
+is_few(const GenieTileFound *found, bool more)
+{
+	return !more && found->n_postings <= GENIE_FEW_POSTINGS;
+}
+
+/* Is no count in the tile as large as the threshold? */
+static inline bool
+is_out_of_reach(uint32_t threshold, const GenieEngineQuery *query, const GenieTileFound *found, bool more)
+{
+	return threshold > query->max_count || (!more && threshold > found->max_count);
+}
+
+bool
+genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile,
+					const GenieEngineQuery *query, const GenieTopK *top)
+{
+	GenieTileFound found = {0};
+	bool		more = genie_tile_find(scratch, tile, query, &found);
+
+	return !is_out_of_reach(genie_tile_threshold(query, top), query, &found, more);
+}
+
+bool
+genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
+				  const GenieEngineQuery *query, GenieTopK *top)
+{
+	GenieTileFound found = {0};
+	bool		more = genie_tile_find(scratch, tile, query, &found);
+	uint32_t	threshold = genie_tile_threshold(query, top);
+
+	if (is_out_of_reach(threshold, query, &found, more))
+		return true;
+	if (query->keys == NULL && is_few(&found, more))
+		return genie_tile_count_few(scratch, tile, &found) &&
+			genie_tile_select_few(scratch, tile, query, top);
+	return genie_tile_count_dense(scratch, tile, query, &found, more) &&
+		genie_tile_select_dense(scratch, tile, query, threshold, top);
+}
+
+/* Both return the largest counter of a tile; loops that the compiler vectorises. */
+static uint32_t
+largest_narrow(const uint8_t *counters)
+{
+	uint8_t		largest = 0;
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		largest = counters[i] > largest ? counters[i] : largest;
+	return largest;
+}
+
+static uint32_t
+largest_wide(const uint16_t *counters)
+{
+	uint16_t	largest = 0;
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		largest = counters[i] > largest ? counters[i] : largest;
+	return largest;
+}
+
+bool
+genie_tile_count(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query)
+{
+	GenieTileFound found = {0};
+	bool		more = genie_tile_find(scratch, tile, query, &found);
+
+	if (!genie_tile_count_dense(scratch, tile, query, &found, more))
+		return false;
+	if (genie_query_is_wide(query))
+		return largest_wide(scratch->counters.wide) <= query->max_count;
+	return largest_narrow(scratch->counters.narrow) <= query->max_count;
+}
+
+/* Leaves those of objects that fulfil the condition; *any: is one left?  False: a list is malformed. */
+static bool
+filter(GenieTileScratch *scratch, const GenieTile *tile, const GenieCondition *condition,
+	   uint64_t *objects, bool *any)
+{
+	const GenieEngineQuery *query = &condition->query;
+	GenieTileFound found = {0};
+	bool		more = genie_tile_find(scratch, tile, query, &found);
+
+	*any = false;
+	if (is_out_of_reach(condition->min_count, query, &found, more))
+		return true;
+	if (is_few(&found, more))
+	{
+		if (!genie_tile_count_few(scratch, tile, &found))
+			return false;
+		*any = genie_tile_filter_few(scratch, condition, objects);
+	}
+	else
+	{
+		if (!genie_tile_count_dense(scratch, tile, query, &found, more))
+			return false;
+		*any = genie_tile_filter_dense(scratch, tile, condition, objects);
+	}
+	return true;
+}
+
+bool
+genie_tile_fulfilling(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_conditions,
+					  const GenieCondition *conditions, uint64_t *objects)
+{
+	genie_tile_live(tile, objects);
+	for (uint32_t c = 0; c < n_conditions; c++)
+	{
+		bool		any;
+
+		if (!filter(scratch, tile, &conditions[c], objects, &any))
+			return false;
+		if (!any)
+		{
+			memset(objects, 0, GENIE_TILE_WORDS * sizeof(uint64_t));
+			break;
+		}
+	}
+	return true;
+}
