@@ -22,8 +22,11 @@
  * once a new worker has called genie_directory_unpin_all(); anything that crashes restarts the server, and
  * shared memory starts empty.
  *
- * An image has a number, its id, that no other image of this server run ever gets.  A GenieImageRef names an entry and
- * the id that it had; whatever takes one says false if the entry has another by now.
+ * An image has a number, its id, that no other image of this server run ever gets.  A GenieImageRef names
+ * an entry and the id that it had; whatever takes one says false if the entry has another by now.
+ *
+ * One LWLock protects the directory.  It is held for look-ups and changes of state only: never during I/O, allocation or
+ * filling of images, waiting, or counting.
  */
 #ifndef GENIE_DIRECTORY_H
 #define GENIE_DIRECTORY_H

@@ -1,0 +1,660 @@
+/*
+ * genie_directory.c
+ *	  Who has which image in shared memory, and who must go (genie_directory.h has the states).
+ *
+ * An array of entries, and a hash table from keys to them; both of fixed size.  The lock:
+ *
+ *	exclusive	every change of state, of the hash table, of sums; whoever takes an image out owns its memory
+ *				from then on and frees it after releasing the lock
+ *	share		looking up, pinning, clearing live bits: what must not happen while an image goes
+ *
+ * Fields of an entry that change while the lock is held in share mode: pins (by the worker alone, so no two processes
+ * write it), last_used (atomic, approximate), live_version (atomic, only ever raised), and the live bits
+ * in the arena (atomic, only ever cleared).
+ *
+ * Room.  Images may have all of the arena but a share for requests.  A loader reserves its bytes before it
+ * allocates, so loaders do not race each other for the same room.  The arena may still say no, when its free memory is in
+ * pieces: the loader then evicts further images, one at a time.
+ *
+ * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the index that is
+ * being loaded, for the same scan wants them again (an index larger than the arena would replace itself for
+ * ever); and, unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans
+ * which take turns on two indexes do not spend all their time loading.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/hsearch.h"
+#include "utils/timestamp.h"
+
+#include "genie_directory.h"
+#include "genie_shmem.h"
+
+/* The part of the arena that images leave to requests: one of so many, at least so many bytes. */
+#define GENIE_ARENA_REQUEST_SHARE 16
+#define GENIE_ARENA_REQUEST_BYTES (1024 * 1024)
+
+/* us: an image that was used so recently stays; loading 100 million postings takes about as long */
+#define GENIE_IMAGE_KEEP_US INT64CONST(1000000)
+
+/* us until an image is tried again that found everything in use; a try reads the index's lists once */
+#define GENIE_NO_ROOM_RETRY_US INT64CONST(10000000)
+
+typedef struct GenieDirectoryEntry
+{
+	GenieImageKey key;
+	GenieImageState state;
+	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
+	uint64		id;
+	GenieImageParts parts;		/* READY */
+	uint64		bytes;			/* LOADING: reserved; READY: taken; NO_ROOM: needed */
+	TimestampTz retry_at;		/* NO_ROOM; PG_INT64_MAX: never */
+	pg_atomic_uint64 last_used; /* TimestampTz */
+	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
+} GenieDirectoryEntry;
+
+typedef struct GenieDirectory
+{
+	LWLock		lock;
+	ConditionVariable load_ended;
+	pg_atomic_uint64 generation;	/* raised with the lock held exclusively, read without */
+
+	/* all under the lock */
+	uint64		next_id;
+	uint64		n_images;		/* READY */
+	uint64		image_bytes;	/* READY and LOADING */
+	uint64		n_loads;
+	uint64		n_evictions;
+	uint64		n_no_room;
+	GenieDirectoryEntry entries[GENIE_IMAGES_MAX];
+} GenieDirectory;
+
+typedef struct GenieKeyEntry
+{
+	GenieImageKey key;			/* hashed as bytes: there is no padding */
+	uint32		entry;
+} GenieKeyEntry;
+
+StaticAssertDecl(sizeof(GenieImageKey) == 4 * sizeof(uint32) + 2 * sizeof(uint64), "keys must have no padding");
+
+static GenieDirectory *directory = NULL;
+static HTAB *directory_keys = NULL;
+
+Size
+genie_directory_shmem_size(void)
+{
+	return add_size(sizeof(GenieDirectory), hash_estimate_size(GENIE_IMAGES_MAX, sizeof(GenieKeyEntry)));
+}
+
+void
+genie_directory_shmem_init(void *block)
+{
+	HASHCTL		info = {0};
+
+	info.keysize = sizeof(GenieImageKey);
+	info.entrysize = sizeof(GenieKeyEntry);
+	directory_keys = ShmemInitHash("genie image keys", GENIE_IMAGES_MAX, GENIE_IMAGES_MAX, &info,
+								   HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
+	directory = block;
+	if (IsUnderPostmaster)
+		return;
+	memset(directory, 0, sizeof(GenieDirectory));
+	LWLockInitialize(&directory->lock, genie_shmem_tranche());
+	ConditionVariableInit(&directory->load_ended);
+	pg_atomic_init_u64(&directory->generation, 0);
+	directory->next_id = 1;
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		pg_atomic_init_u64(&directory->entries[i].last_used, 0);
+		pg_atomic_init_u64(&directory->entries[i].live_version, 0);
+	}
+}
+
+/* The bytes of the arena that images may have. */
+static uint64
+genie_directory_limit(void)
+{
+	void	   *base;
+	Size		bytes;
+	Size		requests;
+
+	genie_shmem_arena_block(&base, &bytes);
+	requests = Max(bytes / GENIE_ARENA_REQUEST_SHARE, GENIE_ARENA_REQUEST_BYTES);
+	return bytes - Min(requests, bytes);
+}
+
+static void
+genie_directory_touch(GenieDirectoryEntry *entry)
+{
+	pg_atomic_write_u64(&entry->last_used, (uint64) GetCurrentTimestamp());
+}
+
+static bool
+genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b)
+{
+	return a->tablespace == b->tablespace && a->database == b->database &&
+		a->database_xmin == b->database_xmin && a->storage == b->storage && a->build_id == b->build_id;
+}
+
+/* The entry that has the key, under the lock; NULL: none. */
+static GenieDirectoryEntry *
+genie_directory_lookup(const GenieImageKey *key)
+{
+	GenieKeyEntry *found = hash_search(directory_keys, key, HASH_FIND, NULL);
+
+	return found == NULL ? NULL : &directory->entries[found->entry];
+}
+
+/* The entry that ref names, under the lock; NULL: it is another by now. */
+static GenieDirectoryEntry *
+genie_directory_of(const GenieImageRef *ref)
+{
+	GenieDirectoryEntry *entry;
+
+	if (ref->entry >= GENIE_IMAGES_MAX)
+		return NULL;
+	entry = &directory->entries[ref->entry];
+	return entry->id == ref->id ? entry : NULL;
+}
+
+static GenieDirectoryEntry *
+genie_directory_ready(const GenieImageRef *ref)
+{
+	GenieDirectoryEntry *entry = genie_directory_of(ref);
+
+	return entry != NULL && entry->state == GENIE_IMAGE_READY ? entry : NULL;
+}
+
+/* the group pointers behind the live bits of a body */
+static const dsa_pointer *
+genie_directory_groups(dsa_area *arena, const GenieImageParts *parts)
+{
+	uint64	   *live = dsa_get_address(arena, parts->body);
+
+	return (const dsa_pointer *) (live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
+}
+
+/* Gives an image's memory back.  Without the lock; the caller has taken it out. */
+static void
+genie_directory_free(const GenieImageParts *parts)
+{
+	dsa_area   *arena = genie_shmem_arena();
+	const dsa_pointer *groups = genie_directory_groups(arena, parts);
+
+	for (uint32 i = 0; i < parts->n_groups; i++)
+		dsa_free(arena, groups[i]);
+	dsa_free(arena, parts->body);
+}
+
+/* Makes an entry FREE, under the exclusive lock. */
+static void
+genie_directory_forget(GenieDirectoryEntry *entry)
+{
+	hash_search(directory_keys, &entry->key, HASH_REMOVE, NULL);
+	if (entry->state == GENIE_IMAGE_READY)
+	{
+		directory->n_images--;
+		directory->n_evictions++;
+		pg_atomic_fetch_add_u64(&directory->generation, 1);
+	}
+	if (entry->state == GENIE_IMAGE_READY || entry->state == GENIE_IMAGE_LOADING)
+		directory->image_bytes -= entry->bytes;
+	entry->state = GENIE_IMAGE_FREE;
+	entry->id = 0;
+	entry->bytes = 0;
+}
+
+/* May the image go for another of the index of key?  Under the exclusive lock. */
+static bool
+genie_directory_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, TimestampTz used_before)
+{
+	return entry->state == GENIE_IMAGE_READY && entry->pins == 0 &&
+		(TimestampTz) pg_atomic_read_u64(&entry->last_used) < used_before &&
+		!genie_directory_same_index(&entry->key, key);
+}
+
+static TimestampTz
+genie_directory_used_before(bool insist)
+{
+	return insist ? PG_INT64_MAX : GetCurrentTimestamp() - GENIE_IMAGE_KEEP_US;
+}
+
+/* The image that goes next for one of the index of key; NULL: none may.  Under the exclusive lock. */
+static GenieDirectoryEntry *
+genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
+{
+	GenieDirectoryEntry *oldest = NULL;
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &directory->entries[i];
+
+		if (genie_directory_evictable(entry, key, used_before) &&
+			(oldest == NULL ||
+			 pg_atomic_read_u64(&entry->last_used) < pg_atomic_read_u64(&oldest->last_used)))
+			oldest = entry;
+	}
+	return oldest;
+}
+
+/* ---- for backends: finding and claiming ---- */
+
+GenieImageState
+genie_directory_find(const GenieImageKey *key, GenieFound *found)
+{
+	GenieImageState state = GENIE_IMAGE_FREE;
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_lookup(key);
+	if (entry != NULL)
+	{
+		state = entry->state;
+		found->ref.entry = (uint32) (entry - directory->entries);
+		found->ref.id = entry->id;
+		found->live_version = pg_atomic_read_u64(&entry->live_version);
+		found->bytes = entry->bytes;
+		found->due = state == GENIE_IMAGE_NO_ROOM && entry->retry_at <= GetCurrentTimestamp();
+		if (state == GENIE_IMAGE_READY)
+			genie_directory_touch(entry);
+	}
+	LWLockRelease(&directory->lock);
+	return state;
+}
+
+/*
+ * An entry for a new key, under the exclusive lock: a FREE one, else the oldest NO_ROOM, which is FREE then.
+ * NULL: none.
+ */
+static GenieDirectoryEntry *
+genie_directory_take_entry(void)
+{
+	GenieDirectoryEntry *oldest = NULL;
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &directory->entries[i];
+
+		if (entry->state == GENIE_IMAGE_FREE)
+			return entry;
+		if (entry->state == GENIE_IMAGE_NO_ROOM && (oldest == NULL ||
+													pg_atomic_read_u64(&entry->last_used) <
+													pg_atomic_read_u64(&oldest->last_used)))
+			oldest = entry;
+	}
+	if (oldest != NULL)
+		genie_directory_forget(oldest);
+	return oldest;
+}
+
+bool
+genie_directory_claim(const GenieImageKey *key, GenieImageRef *ref, bool *first)
+{
+	GenieDirectoryEntry *entry;
+	GenieImageParts victim = {0};
+	bool		claimed;
+
+	*first = false;
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_lookup(key);
+	claimed = entry != NULL && entry->state == GENIE_IMAGE_NO_ROOM;
+	if (entry == NULL)
+	{
+		entry = genie_directory_take_entry();
+		if (entry == NULL)
+			entry = genie_directory_victim(key, genie_directory_used_before(false));
+		if (entry != NULL)
+		{
+			if (entry->state == GENIE_IMAGE_READY)
+			{
+				victim = entry->parts;
+				genie_directory_forget(entry);
+			}
+			((GenieKeyEntry *) hash_search(directory_keys, key, HASH_ENTER, NULL))->entry =
+				(uint32) (entry - directory->entries);
+			entry->key = *key;
+			claimed = true;
+			*first = true;
+		}
+	}
+	if (claimed)
+	{
+		entry->state = GENIE_IMAGE_LOADING;
+		entry->id = directory->next_id++;
+		entry->bytes = 0;
+		entry->pins = 0;
+		ref->entry = (uint32) (entry - directory->entries);
+		ref->id = entry->id;
+	}
+	LWLockRelease(&directory->lock);
+	if (victim.body != InvalidDsaPointer)
+		genie_directory_free(&victim);
+	return claimed;
+}
+
+/* ---- room ---- */
+
+/* Could bytes be had by evicting?  Under the exclusive lock. */
+static bool
+genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
+{
+	uint64		limit = genie_directory_limit();
+	uint64		room = limit - Min(directory->image_bytes, limit);
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
+		if (genie_directory_evictable(&directory->entries[i], key, used_before))
+			room += directory->entries[i].bytes;
+	return room >= bytes;
+}
+
+bool
+genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never)
+{
+	TimestampTz used_before = genie_directory_used_before(insist);
+	uint64		limit = genie_directory_limit();
+
+	*never = bytes > limit;
+	while (!*never)
+	{
+		GenieDirectoryEntry *entry;
+		GenieDirectoryEntry *victim;
+		GenieImageParts parts;
+
+		LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+		entry = genie_directory_of(ref);
+		Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING);
+		if (directory->image_bytes + bytes <= limit)
+		{
+			directory->image_bytes += bytes;
+			entry->bytes = bytes;
+			LWLockRelease(&directory->lock);
+			return true;
+		}
+		victim = genie_directory_enough(bytes, &entry->key, used_before) ?
+			genie_directory_victim(&entry->key, used_before) : NULL;
+		if (victim == NULL)
+		{
+			LWLockRelease(&directory->lock);
+			return false;
+		}
+		parts = victim->parts;
+		genie_directory_forget(victim);
+		LWLockRelease(&directory->lock);
+		genie_directory_free(&parts);
+	}
+	return false;
+}
+
+bool
+genie_directory_evict_one(const GenieImageRef *ref, bool insist)
+{
+	GenieDirectoryEntry *victim;
+	GenieImageParts parts;
+
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	victim = genie_directory_victim(&directory->entries[ref->entry].key, genie_directory_used_before(insist));
+	if (victim == NULL)
+	{
+		LWLockRelease(&directory->lock);
+		return false;
+	}
+	parts = victim->parts;
+	genie_directory_forget(victim);
+	LWLockRelease(&directory->lock);
+	genie_directory_free(&parts);
+	return true;
+}
+
+/* An image, or the memory of a lack of room, that the list has no use for; under the exclusive lock.  NULL: none. */
+static GenieDirectoryEntry *
+genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below)
+{
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &directory->entries[i];
+		bool		listed = false;
+
+		if (!(entry->state == GENIE_IMAGE_NO_ROOM || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
+			entry->key.stamp >= below || !genie_directory_same_index(&entry->key, key))
+			continue;
+		for (uint32 j = 0; j < n; j++)
+			listed |= entry->key.stamp == stamps[j];
+		if (!listed)
+			return entry;
+	}
+	return NULL;
+}
+
+void
+genie_directory_drop_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below)
+{
+	bool		more = true;
+
+	while (more)
+	{
+		GenieImageParts parts = {0};
+		GenieDirectoryEntry *entry;
+
+		LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+		entry = genie_directory_replaced(key, stamps, n, below);
+		more = entry != NULL;
+		if (more)
+		{
+			if (entry->state == GENIE_IMAGE_READY)
+				parts = entry->parts;
+			genie_directory_forget(entry);
+		}
+		LWLockRelease(&directory->lock);
+		if (parts.body != InvalidDsaPointer)
+			genie_directory_free(&parts);
+	}
+}
+
+/* ---- the end of a load ---- */
+
+static GenieDirectoryEntry *
+genie_directory_loading(const GenieImageRef *ref)
+{
+	GenieDirectoryEntry *entry = genie_directory_of(ref);
+
+	if (entry == NULL || entry->state != GENIE_IMAGE_LOADING)
+		elog(ERROR, "a genie image that is being loaded has lost its entry");
+	return entry;
+}
+
+void
+genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_loading(ref);
+	entry->parts = *parts;
+	entry->state = GENIE_IMAGE_READY;
+	pg_atomic_write_u64(&entry->live_version, live_version);
+	genie_directory_touch(entry);
+	directory->n_images++;
+	directory->n_loads++;
+	LWLockRelease(&directory->lock);
+	ConditionVariableBroadcast(&directory->load_ended);
+}
+
+void
+genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_loading(ref);
+	directory->image_bytes -= entry->bytes;
+	directory->n_no_room++;
+	entry->state = GENIE_IMAGE_NO_ROOM;
+	entry->bytes = bytes;
+	entry->retry_at = never ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US;
+	genie_directory_touch(entry);
+	LWLockRelease(&directory->lock);
+	ConditionVariableBroadcast(&directory->load_ended);
+}
+
+void
+genie_directory_abandon(const GenieImageRef *ref)
+{
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	genie_directory_forget(genie_directory_loading(ref));
+	LWLockRelease(&directory->lock);
+	ConditionVariableBroadcast(&directory->load_ended);
+}
+
+void
+genie_directory_wait(void)
+{
+	ConditionVariableSleep(&directory->load_ended, PG_WAIT_EXTENSION);
+}
+
+void
+genie_directory_wait_end(void)
+{
+	ConditionVariableCancelSleep();
+}
+
+/* ---- live bits ---- */
+
+bool
+genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n, const uint64 *dead)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL)
+	{
+		uint64	   *live = (uint64 *) dsa_get_address(genie_shmem_arena(), entry->parts.body) + first_word;
+
+		Assert((uint64) first_word + n <= (uint64) entry->parts.n_tiles * GENIE_TILE_WORDS);
+		for (uint32 i = 0; i < n; i++)
+			if (live[i] & dead[i])
+				__atomic_fetch_and(&live[i], ~dead[i], __ATOMIC_RELAXED);
+	}
+	LWLockRelease(&directory->lock);
+	return entry != NULL;
+}
+
+bool
+genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL)
+	{
+		uint64		now = pg_atomic_read_u64(&entry->live_version);
+
+		/* a full barrier: who sees the version sees the bits */
+		while (now < version &&
+			   !pg_atomic_compare_exchange_u64(&entry->live_version, &now, version))
+			;
+	}
+	LWLockRelease(&directory->lock);
+	return entry != NULL;
+}
+
+/* ---- for the worker ---- */
+
+bool
+genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
+{
+	dsa_area   *arena = genie_shmem_arena();
+	GenieDirectoryEntry *entry;
+	const GenieImageGroup **groups;
+	const dsa_pointer *pointers;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL && pg_atomic_read_u64(&entry->live_version) < tombstone_version)
+		entry = NULL;
+	if (entry != NULL)
+	{
+		entry->pins++;
+		image->live_version = pg_atomic_read_u64(&entry->live_version);
+	}
+	LWLockRelease(&directory->lock);
+	if (entry == NULL)
+		return false;
+
+	/* pinned: parts stay as they are */
+	image->id = ref->id;
+	image->n_objects = entry->parts.n_objects;
+	image->n_keywords = entry->parts.n_keywords;
+	image->n_tiles = entry->parts.n_tiles;
+	image->n_groups = entry->parts.n_groups;
+	image->live = dsa_get_address(arena, entry->parts.body);
+	groups = palloc((Size) image->n_groups * sizeof(GenieImageGroup *));
+	pointers = genie_directory_groups(arena, &entry->parts);
+	for (uint32 i = 0; i < image->n_groups; i++)
+		groups[i] = dsa_get_address(arena, pointers[i]);
+	image->groups = groups;
+	return true;
+}
+
+void
+genie_directory_unpin(const GenieImageRef *ref)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	Assert(entry != NULL && entry->pins > 0);
+	if (entry != NULL)
+		entry->pins--;
+	LWLockRelease(&directory->lock);
+}
+
+void
+genie_directory_unpin_all(void)
+{
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+		directory->entries[i].pins = 0;
+	LWLockRelease(&directory->lock);
+}
+
+bool
+genie_directory_has(uint64 image_id, uint32 entry)
+{
+	GenieImageRef ref = {entry, image_id};
+	bool		there;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	there = genie_directory_ready(&ref) != NULL;
+	LWLockRelease(&directory->lock);
+	return there;
+}
+
+uint64
+genie_directory_generation(void)
+{
+	return pg_atomic_read_u64(&directory->generation);
+}
+
+void
+genie_directory_usage(GenieDirectoryUsage *usage)
+{
+	void	   *base;
+	Size		arena_bytes;
+
+	genie_shmem_arena_block(&base, &arena_bytes);
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	usage->n_images = directory->n_images;
+	usage->image_bytes = directory->image_bytes;
+	usage->arena_bytes = arena_bytes;
+	usage->n_loads = directory->n_loads;
+	usage->n_evictions = directory->n_evictions;
+	usage->n_no_room = directory->n_no_room;
+	LWLockRelease(&directory->lock);
+}
