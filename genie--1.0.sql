@@ -305,3 +305,70 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT unreachable_pages bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_index_info(regclass) IS 'what an index holds and where its bytes go';
+
+-- ---- seeing the shared memory and the worker at work ----
+
+CREATE FUNCTION genie_stat_get(
+	OUT worker_pid int,
+	OUT worker_state text,
+	OUT engine text,
+	OUT worker_starts bigint,
+	OUT requests bigint,
+	OUT queries bigint,
+	OUT batches bigint,
+	OUT queries_per_batch float8,
+	OUT wait_time float8,
+	OUT count_time float8,
+	OUT answered_by_gpu bigint,
+	OUT answered_by_worker_cpu bigint,
+	OUT answered_by_backend bigint,
+	OUT fallback_worker_off bigint,
+	OUT fallback_no_worker bigint,
+	OUT fallback_no_image bigint,
+	OUT fallback_no_room bigint,
+	OUT fallback_image_gone bigint,
+	OUT fallback_busy bigint,
+	OUT fallback_failed bigint,
+	OUT gpu_failed bigint,
+	OUT gpu_no_room bigint,
+	OUT gpu_lost bigint,
+	OUT images bigint,
+	OUT image_bytes bigint,
+	OUT shared_memory_bytes bigint,
+	OUT image_loads bigint,
+	OUT image_evictions bigint,
+	OUT image_no_room bigint,
+	OUT stats_since timestamptz)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_stat_get() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION genie_stat_get() TO pg_monitor;
+COMMENT ON FUNCTION genie_stat_get() IS 'what the view genie_stat shows';
+
+CREATE VIEW genie_stat AS SELECT * FROM genie_stat_get();
+REVOKE ALL ON genie_stat FROM PUBLIC;
+GRANT SELECT ON genie_stat TO pg_monitor;
+COMMENT ON VIEW genie_stat IS 'the background worker and the images in shared memory: state, counters since stats_since, times in milliseconds';
+
+CREATE FUNCTION genie_stat_reset() RETURNS void
+	AS 'MODULE_PATHNAME', 'genie_stat_reset_counters' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_stat_reset() FROM PUBLIC;
+COMMENT ON FUNCTION genie_stat_reset() IS 'start the counters of genie_stat at 0 again';
+
+CREATE FUNCTION genie_devices(
+	OUT device int,
+	OUT name text,
+	OUT memory_bytes bigint,
+	OUT limit_bytes bigint,
+	OUT used_bytes bigint,
+	OUT image_bytes bigint,
+	OUT uploaded_bytes bigint,
+	OUT upload_time float8,
+	OUT evictions bigint,
+	OUT state text,
+	OUT last_error text,
+	OUT last_error_at timestamptz)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_devices() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION genie_devices() TO pg_monitor;
+COMMENT ON FUNCTION genie_devices() IS 'the GPUs that the background worker counts on, or what stands in the way; sizes in bytes, times in milliseconds';

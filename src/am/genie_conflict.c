@@ -44,16 +44,13 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 	GenieQueryView family = {1, 1, &interval};
 	uint32		n = segment->header.n_objects;
 	Size		memory = work_mem * (Size) 1024;
-	uint64	   *live;
+	GenieSource *source = genie_source_of_pages(segment, &memory);
+	const uint64 *live;
 	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
-	GenieSearch *search;
 
-	if (!genie_search_live(segment, true, &live, NULL))
-		return false;
 	memcpy(next, key.data, len);
 	next[len - 1]++;
-	search = genie_search_open(segment, &family, &memory);
-	if (search == NULL || !genie_search_filter(search, 1, live))
+	if (!genie_source_add_condition(source, &family) || !genie_source_qualified(source, &live))
 		return false;
 	genie_object_reader(objects, segment, true);
 	for (uint32 i = 0; i < n; i++)
@@ -69,7 +66,6 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 		genie_conflicts_add(conflicts, query,
 							genie_object_tid(tile, i & (GENIE_TILE_OBJECTS - 1), &is_null), key);
 	}
-	pfree(live);
 	return true;
 }
 

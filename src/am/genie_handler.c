@@ -19,6 +19,7 @@
 #include "genie_scan.h"
 #include "genie_vacuum.h"
 #include "genie_validate.h"
+#include "genie_worker.h"
 
 PG_MODULE_MAGIC;
 
@@ -30,6 +31,7 @@ void
 _PG_init(void)
 {
 	genie_options_init();
+	genie_worker_register();
 }
 
 /* The index access method handler: genie_handler(internal) returns index_am_handler. */

@@ -12,6 +12,8 @@
 
 #include "genie_fault.h"
 #include "genie_options.h"
+#include "genie_shmem.h"
+#include "genie_worker.h"
 
 typedef struct GenieOptions
 {
@@ -49,6 +51,8 @@ genie_options_init(void)
 							NULL, &genie_fault_skip, 0, 0, INT_MAX, PGC_SUSET, GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
 #endif
+	genie_shmem_init();
+	genie_worker_settings();
 	MarkGUCPrefixReserved("genie");
 }
 

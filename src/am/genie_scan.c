@@ -49,6 +49,7 @@ typedef struct GenieScanState
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
 	uint64		segment_version;
+	Size		memory;			/* what is left for posting lists */
 	GenieStream *streams;
 	int			n_streams;
 	GeniePendingStream pending;
@@ -133,8 +134,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
 	GenieConflicts conflicts = {.scan = scan};
-	Size		memory = work_mem * (Size) 1024;
 
+	state->memory = work_mem * (Size) 1024;
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
 	state->n_streams = 0;
 	if (!genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query,
@@ -143,8 +144,12 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment = genie_segment_open(scan->indexRelation, &meta->segments[i]);
+		GenieSource *source;
 
 		if (segment == NULL)
+			return false;
+		source = genie_source_open(scan->indexRelation, meta, segment, &state->memory);
+		if (source == NULL)
 			return false;
 		if (state->query.order != NULL &&
 			!genie_conflicts_find(&conflicts, segment, state->query.order))
@@ -152,14 +157,13 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		for (int j = 0; j < state->query.n_conditions; j++)
 			if (!genie_conflicts_find(&conflicts, segment, state->query.conditions[j]))
 				return false;
-		if (!genie_stream_open(&state->streams[state->n_streams], segment, &state->query,
-							   &state->position, &memory))
+		if (!genie_stream_open(&state->streams[state->n_streams], source, &state->query, &state->position))
 			return false;
 		state->n_streams++;
 		CHECK_FOR_INTERRUPTS();
 	}
 	genie_conflicts_report(&conflicts);
-	return true;
+	return genie_stream_first_pages(state->streams, state->n_streams);
 }
 
 /* Opens the streams from the metapage on, behind the scan's position. */

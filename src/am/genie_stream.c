@@ -10,6 +10,9 @@
  *			(a counting sort that is never written out): each level that occurs is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.
  *
+ * The first page of all streams of a scan is asked for at once.  Which objects qualify is read only when a sweep begins:
+ * pages of the best are masked by who counts.
+ *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
  *
  * Cursors are (count, object); since objects are numbered in TID order, a position (count, tid)
@@ -81,33 +84,10 @@ genie_stream_bound(GenieStream *stream, int32 count)
 static void
 genie_stream_start_nulls(GenieStream *stream, uint32 first)
 {
-	stream->mode = stream->nulls == NULL ? GENIE_STREAM_END : GENIE_STREAM_NULLS;
-	stream->at_end = stream->nulls == NULL;
+	stream->mode = stream->wants_nulls ? GENIE_STREAM_NULLS : GENIE_STREAM_END;
+	stream->at_end = !stream->wants_nulls;
 	stream->next = first;
 	genie_stream_bound(stream, GENIE_COUNT_NULL);
-}
-
-/* Applies the conditions to the live objects.  False: stale.  What it reads goes at once. */
-static bool
-genie_stream_filter(GenieStream *stream, const GenieScanQuery *query, Size memory)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie condition",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	bool		ok = true;
-
-	for (int i = 0; ok && i < query->n_conditions; i++)
-	{
-		Size		left = memory;
-		GenieSearch *search = genie_search_open(stream->segment, query->conditions[i], &left);
-
-		ok = search != NULL &&
-			genie_search_filter(search, query->conditions[i]->min_match, stream->live);
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	return ok;
 }
 
 /* Moves the fresh stream behind the position. */
@@ -144,34 +124,29 @@ genie_stream_place(GenieStream *stream, const GenieScanPosition *position)
 }
 
 bool
-genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQuery *query,
-				  const GenieScanPosition *position, Size *memory)
+genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery *query,
+				  const GenieScanPosition *position)
 {
 	memset(stream, 0, sizeof(*stream));
 	stream->context = CurrentMemoryContext;
-	stream->segment = segment;
-	genie_object_reader(&stream->objects, segment, true);
-	if (!genie_search_live(segment, query->n_conditions > 0, &stream->live, &stream->nulls) ||
-		!genie_stream_filter(stream, query, *memory))
-		return false;
-	if (query->n_conditions > 0)
-		stream->nulls = NULL;	/* NULL fulfils no condition */
-	else if (query->order == NULL && stream->nulls != NULL)
-	{
-		/* a NULL query gives every row the same value, NULL */
-		uint32		n_words = genie_object_tiles(segment) * GENIE_TILE_WORDS;
+	stream->source = source;
+	stream->segment = source->segment;
+	genie_object_reader(&stream->objects, stream->segment, true);
+	for (int i = 0; i < query->n_conditions; i++)
+		if (!genie_source_add_condition(source, query->conditions[i]))
+			return false;
 
-		for (uint32 i = 0; i < n_words; i++)
-			stream->live[i] |= stream->nulls[i];
-		stream->nulls = NULL;
-	}
+	/* NULL fulfils no condition; a NULL query gives every row the same value, NULL */
+	stream->null_query = query->order == NULL && query->n_conditions == 0;
+	stream->wants_nulls = query->order != NULL && query->n_conditions == 0 &&
+		stream->segment->header.n_nulls > 0;
 
 	if (query->order != NULL)
 	{
-		stream->search = genie_search_open(segment, query->order, memory);
+		stream->search = genie_search_open(source, query->order);
 		if (stream->search == NULL)
 			return false;
-		if (genie_search_postings(stream->search) == 0)
+		if (!genie_search_matches(stream->search))
 			stream->search = NULL;	/* all counts are 0 */
 	}
 	stream->mode = stream->search != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
@@ -179,6 +154,56 @@ genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQue
 	genie_stream_bound(stream, stream->search == NULL ? 0 :
 					   (int32) genie_search_max_count(stream->search));
 	return !position->has_position || genie_stream_place(stream, position);
+}
+
+/* Readies the question for the page of k behind the cursor. */
+static void
+genie_stream_ask(GenieStream *stream, GenieSearchTop *top)
+{
+	stream->hits = MemoryContextAlloc(stream->context, genie_topk_capacity(stream->k) * sizeof(GenieHit));
+	memset(top, 0, sizeof(*top));
+	top->search = stream->search;
+	top->k = stream->k;
+	top->has_after = stream->has_after;
+	top->after = stream->after;
+	top->hits = stream->hits;
+}
+
+/* Takes the page. */
+static void
+genie_stream_take(GenieStream *stream, const GenieSearchTop *top)
+{
+	stream->n_hits = top->n_hits;
+	stream->hit = 0;
+	if (stream->n_hits > 0)
+	{
+		stream->has_after = true;
+		stream->after = stream->hits[stream->n_hits - 1];
+		genie_stream_bound(stream, (int32) stream->hits[0].key);
+	}
+}
+
+bool
+genie_stream_first_pages(GenieStream *streams, int n)
+{
+	GenieSearchTop *tops = palloc((n + 1) * sizeof(GenieSearchTop));
+	GenieStream **of = palloc((n + 1) * sizeof(GenieStream *));
+	uint32		n_tops = 0;
+	bool		ok;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (streams[i].at_end || streams[i].mode != GENIE_STREAM_TOP)
+			continue;
+		genie_stream_ask(&streams[i], &tops[n_tops]);
+		of[n_tops++] = &streams[i];
+	}
+	ok = genie_search_tops(tops, n_tops);
+	for (uint32 i = 0; ok && i < n_tops; i++)
+		genie_stream_take(of[i], &tops[i]);
+	pfree(tops);
+	pfree(of);
+	return ok;
 }
 
 /* Switches to the sweep behind the cursor; what is not counted yet is counted when it is needed. */
@@ -203,8 +228,7 @@ genie_stream_start_levels(GenieStream *stream)
 static bool
 genie_stream_settle_top(GenieStream *stream)
 {
-	MemoryContext old;
-	bool		ok;
+	GenieSearchTop top;
 
 	if (stream->hit < stream->n_hits)
 		return genie_stream_show(stream, (int32) stream->hits[stream->hit].key,
@@ -234,21 +258,10 @@ genie_stream_settle_top(GenieStream *stream)
 		return true;
 	}
 
-	old = MemoryContextSwitchTo(stream->context);
-	stream->hits = palloc(genie_topk_capacity(stream->k) * sizeof(GenieHit));
-	ok = genie_search_top(stream->search, stream->live, stream->k, 1,
-						  stream->has_after ? &stream->after : NULL,
-						  stream->hits, &stream->n_hits);
-	MemoryContextSwitchTo(old);
-	stream->hit = 0;
-	if (!ok)
+	genie_stream_ask(stream, &top);
+	if (!genie_search_tops(&top, 1))
 		return false;
-	if (stream->n_hits > 0)
-	{
-		stream->has_after = true;
-		stream->after = stream->hits[stream->n_hits - 1];
-		genie_stream_bound(stream, (int32) stream->hits[0].key);
-	}
+	genie_stream_take(stream, &top);
 	return true;
 }
 
@@ -269,12 +282,33 @@ genie_next_bit(const uint64 *words, uint32 from, uint32 n)
 	return n;
 }
 
+/* Reads which objects the sweep goes over.  False: stale. */
+static bool
+genie_stream_read_live(GenieStream *stream)
+{
+	uint64	   *live;
+
+	if (!stream->null_query)
+	{
+		if (!genie_source_qualified(stream->source, &stream->live))
+			return false;
+	}
+	else if (!genie_source_live(stream->source, &live))
+		return false;
+	else
+		stream->live = live;
+	stream->has_live = true;
+	return true;
+}
+
 /* LEVELS: the next live object of the level, or a lower level, or the NULL rows. */
 static bool
 genie_stream_settle_levels(GenieStream *stream)
 {
 	uint32		n = stream->segment->header.n_objects;
 
+	if (!stream->has_live && !genie_stream_read_live(stream))
+		return false;
 	if (stream->search != NULL && stream->counts == NULL)
 	{
 		Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
@@ -321,6 +355,8 @@ genie_stream_settle(GenieStream *stream)
 		case GENIE_STREAM_LEVELS:
 			return genie_stream_settle_levels(stream);
 		case GENIE_STREAM_NULLS:
+			if (stream->nulls == NULL && !genie_source_nulls(stream->source, &stream->nulls))
+				return false;
 			stream->next = genie_next_bit(stream->nulls, stream->next,
 										  stream->segment->header.n_objects);
 			if (stream->next < stream->segment->header.n_objects)

@@ -53,10 +53,14 @@ typedef struct GenieStream
 	/* a segment's */
 	MemoryContext context;		/* of everything below */
 	GenieSegment *segment;
+	GenieSource *source;
 	GenieStreamMode mode;
 	GenieSearch *search;		/* NULL: no ranking */
-	uint64	   *live;			/* what qualifies and is not NULL; NULL: all objects */
-	uint64	   *nulls;			/* live NULL rows; NULL: none wanted */
+	bool		null_query;		/* there is no ranking: NULL rows are like all others */
+	bool		wants_nulls;	/* NULL rows come last */
+	const uint64 *live;			/* LEVELS: what qualifies; NULL: all objects */
+	bool		has_live;		/* it is read */
+	uint64	   *nulls;			/* NULLS: live NULL rows */
 	GenieObjectReader objects;
 	uint32		k;				/* TOP: rows a page */
 	GenieHit   *hits;
@@ -72,10 +76,15 @@ typedef struct GenieStream
 
 /*
  * Opens a segment's stream behind the position, in the current memory context.  False: stale.
- * *memory: what is left for posting lists.
  */
-extern bool genie_stream_open(GenieStream *stream, GenieSegment *segment, const GenieScanQuery *query,
-							  const GenieScanPosition *position, Size *memory);
+extern bool genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery *query,
+							  const GenieScanPosition *position);
+
+/*
+ * Asks for the first page of each stream that ranks, all at once: for the worker that is one request instead of one after
+ * the other.  False: one is stale.
+ */
+extern bool genie_stream_first_pages(GenieStream *streams, int n);
 
 /*
  * Takes a head that is a bound one step on: it becomes exact, or a lower bound, or the stream

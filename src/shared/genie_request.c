@@ -391,6 +391,12 @@ read_answer(const GenieWire *wire, GenieRequestJob *jobs, uint32 n_jobs)
 	}
 }
 
+bool
+genie_request_worker_is_up(void)
+{
+	return request_shared != NULL && pg_atomic_read_u32(&request_shared->worker_up) != 0;
+}
+
 void
 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 {
@@ -399,8 +405,7 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 	GenieSlot  *slot;
 	GenieWire  *wire;
 
-	if (request_shared == NULL || pg_atomic_read_u32(&request_shared->worker_up) == 0 ||
-		(arena = genie_shmem_arena()) == NULL)
+	if (!genie_request_worker_is_up() || (arena = genie_shmem_arena()) == NULL)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
 		return;

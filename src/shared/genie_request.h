@@ -29,6 +29,9 @@ typedef struct GenieRequestJob
 	GenieFallback why;			/* if not */
 } GenieRequestJob;
 
+/* Is there a worker that would answer? */
+extern bool genie_request_worker_is_up(void);
+
 extern void genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
 
 /* bytes of a job's result */

@@ -113,7 +113,8 @@ genie_stat_devices(const GenieDeviceInfo *devices, uint32 n)
 {
 	SpinLockAcquire(&stat_shared->mutex);
 	stat_shared->report.n_devices = n;
-	memcpy(stat_shared->report.devices, devices, n * sizeof(GenieDeviceInfo));
+	if (n > 0)
+		memcpy(stat_shared->report.devices, devices, n * sizeof(GenieDeviceInfo));
 	SpinLockRelease(&stat_shared->mutex);
 }
 

@@ -131,6 +131,8 @@ genie_worker_register(void)
 {
 	BackgroundWorker registration;
 
+	if (!process_shared_preload_libraries_in_progress)
+		return;
 	memset(&registration, 0, sizeof(registration));
 	registration.bgw_flags = BGWORKER_SHMEM_ACCESS;
 	registration.bgw_start_time = BgWorkerStart_ConsistentState;

@@ -5,15 +5,13 @@
 #ifndef GENIE_WORKER_H
 #define GENIE_WORKER_H
 
-#include "postgres.h"
-
 /* the setting genie.worker: may this session ask the worker? */
 extern bool genie_worker_wanted;
 
 /* Defines the worker's settings; once, when the library is loaded, with or without preload. */
 extern void genie_worker_settings(void);
 
-/* Has the postmaster start the worker; while shared_preload_libraries are loaded. */
+/* Has the postmaster start the worker, if the library is being preloaded. */
 extern void genie_worker_register(void);
 
 #endif							/* GENIE_WORKER_H */

@@ -1,0 +1,187 @@
+/*
+ * genie_monitor.c
+ *	  What the shared memory and the worker do, for the administrator: the functions behind the view genie_stat, genie_devices(),
+ *	  and genie_stat_reset().
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "genie_directory.h"
+#include "genie_shmem.h"
+#include "genie_stat.h"
+
+PG_FUNCTION_INFO_V1(genie_stat_get);
+PG_FUNCTION_INFO_V1(genie_stat_reset_counters);
+PG_FUNCTION_INFO_V1(genie_devices);
+
+#define GENIE_STAT_COLUMNS 32
+#define GENIE_DEVICE_COLUMNS 12
+#define US_PER_MS 1000.0
+
+static const char *const worker_states[] = {"not running", "starting", "idle", "counting"};
+
+/* Values of a row as they are added. */
+typedef struct GenieRow
+{
+	int			n;
+	Datum		values[GENIE_STAT_COLUMNS];
+	bool		nulls[GENIE_STAT_COLUMNS];
+} GenieRow;
+
+static void
+add_value(GenieRow *row, Datum value)
+{
+	row->nulls[row->n] = false;
+	row->values[row->n++] = value;
+}
+
+static void
+add_null(GenieRow *row)
+{
+	row->values[row->n] = (Datum) 0;
+	row->nulls[row->n++] = true;
+}
+
+static void
+add_count(GenieRow *row, uint64 n)
+{
+	add_value(row, Int64GetDatum((int64) n));
+}
+
+static void
+add_text(GenieRow *row, const char *text)
+{
+	if (text[0] == '\0')
+		add_null(row);
+	else
+		add_value(row, CStringGetTextDatum(text));
+}
+
+static void
+add_time(GenieRow *row, TimestampTz when)
+{
+	if (when == 0)
+		add_null(row);
+	else
+		add_value(row, TimestampTzGetDatum(when));
+}
+
+/*
+ * genie_stat_get(): the one row of the view genie_stat.  Times are in milliseconds, sizes in bytes.
+ */
+Datum
+genie_stat_get(PG_FUNCTION_ARGS)
+{
+	GenieStatCounters counters = {{0}};
+	GenieWorkerReport report = {0};
+	GenieDirectoryUsage usage = {0};
+	const uint64 *count = counters.counters;
+	GenieRow	row = {0};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (genie_stat_read(&counters, &report))
+		genie_directory_usage(&usage);
+
+	if (report.pid != 0)
+		add_value(&row, Int32GetDatum(report.pid));
+	else
+		add_null(&row);
+	add_text(&row, genie_shmem_available() ? worker_states[report.state] : "not preloaded");
+	add_text(&row, report.engine);
+	add_count(&row, count[GENIE_COUNTER_WORKER_STARTS]);
+	add_count(&row, count[GENIE_COUNTER_REQUESTS]);
+	add_count(&row, count[GENIE_COUNTER_QUERIES]);
+	add_count(&row, count[GENIE_COUNTER_BATCHES]);
+	if (count[GENIE_COUNTER_BATCHES] > 0)
+		add_value(&row, Float8GetDatum((double) count[GENIE_COUNTER_BATCHED] / count[GENIE_COUNTER_BATCHES]));
+	else
+		add_null(&row);
+	add_value(&row, Float8GetDatum(count[GENIE_COUNTER_WAIT_US] / US_PER_MS));
+	add_value(&row, Float8GetDatum(count[GENIE_COUNTER_COUNT_US] / US_PER_MS));
+	add_count(&row, count[GENIE_COUNTER_BY_GPU]);
+	add_count(&row, count[GENIE_COUNTER_BY_WORKER_CPU]);
+	add_count(&row, count[GENIE_COUNTER_BY_BACKEND]);
+	for (int i = GENIE_FALLBACK_OFF; i < GENIE_FALLBACKS; i++)
+		add_count(&row, counters.fallbacks[i]);
+	add_count(&row, count[GENIE_COUNTER_DEVICE_RETRY]);
+	add_count(&row, count[GENIE_COUNTER_DEVICE_FULL]);
+	add_count(&row, count[GENIE_COUNTER_DEVICE_LOST]);
+	add_count(&row, usage.n_images);
+	add_count(&row, usage.image_bytes);
+	add_count(&row, usage.arena_bytes);
+	add_count(&row, usage.n_loads);
+	add_count(&row, usage.n_evictions);
+	add_count(&row, usage.n_no_room);
+	add_time(&row, counters.since);
+	Assert(row.n <= GENIE_STAT_COLUMNS && row.n == desc->natts);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, row.values, row.nulls)));
+}
+
+/* genie_stat_reset(): the counters of genie_stat start at 0 again. */
+Datum
+genie_stat_reset_counters(PG_FUNCTION_ARGS)
+{
+	genie_stat_reset();
+	PG_RETURN_VOID();
+}
+
+static void
+put_row(ReturnSetInfo *result, GenieRow *row)
+{
+	Assert(row->n == GENIE_DEVICE_COLUMNS);
+	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+}
+
+/*
+ * genie_devices(): a row for each GPU that the worker counts on; one without a name where there is none, which says
+ * what stands in the way.  Sizes are in bytes.
+ */
+Datum
+genie_devices(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GenieStatCounters counters;
+	GenieWorkerReport report = {0};
+	bool		preloaded = genie_stat_read(&counters, &report);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (uint32 i = 0; i < report.n_devices; i++)
+	{
+		const GenieDeviceInfo *device = &report.devices[i];
+		GenieRow	row = {0};
+
+		add_value(&row, Int32GetDatum((int32) i));
+		add_text(&row, device->name);
+		add_count(&row, device->memory_bytes);
+		add_count(&row, device->limit_bytes);
+		add_count(&row, device->image_bytes + device->scratch_bytes);
+		add_count(&row, device->image_bytes);
+		add_count(&row, device->uploaded_bytes);
+		add_value(&row, Float8GetDatum(device->upload_us / US_PER_MS));
+		add_count(&row, device->n_evictions);
+		add_text(&row, "in use");
+		add_text(&row, report.error);
+		add_time(&row, report.error_at);
+		put_row(result, &row);
+	}
+	if (report.n_devices == 0)
+	{
+		GenieRow	row = {0};
+
+		while (row.n < GENIE_DEVICE_COLUMNS - 3)
+			add_null(&row);
+		add_text(&row, !preloaded ? "genie is not preloaded" :
+				 report.state == GENIE_WORKER_DOWN ? "the worker is not running" : "no GPU in use");
+		add_text(&row, report.error);
+		add_time(&row, report.error_at);
+		put_row(result, &row);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * genie_inprocess.h
+ *	  Counting one query in one segment in the backend itself, from the pages.
+ *
+ * All functions that read return false where the segment turned out to be stale (genie_segment.h).
+ */
+#ifndef GENIE_INPROCESS_H
+#define GENIE_INPROCESS_H
+
+#include "genie_engine.h"
+#include "genie_keyword.h"
+#include "genie_segment.h"
+
+typedef struct GenieInprocess GenieInprocess;
+
+/*
+ * Reads what view asks for; query is the same with ranks, at least one of them.  NULL: stale.  Lives in the current
+ * memory context; segment and queries must stay.  *memory is what the caller can spare for posting lists; what is taken of it
+ * is subtracted.
+ */
+extern GenieInprocess *genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view,
+											const GenieEngineQuery *query, Size *memory);
+
+/*
+ * The best k objects by (match count desc, object asc), of those that are set in live (NULL:
+ * all), have at least min_count >= 1 matches and rank below *after (NULL: from the top).  hits
+ * has room for genie_topk_capacity(k); *n of them are valid.
+ */
+extern bool genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32 min_count,
+								const GenieHit *after, GenieHit *hits, uint32 *n);
+
+/* The match count of every object: counts has room for whole tiles (65,536 entries each). */
+extern bool genie_inprocess_counts(GenieInprocess *search, uint16 *counts);
+
+/* Clears in live the objects that match fewer than min_count >= 1 times. */
+extern bool genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live);
+
+#endif							/* GENIE_INPROCESS_H */

@@ -1,0 +1,63 @@
+/*
+ * genie_source.h
+ *	  A segment as a scan sees it: its pages, its image where there is one, and which of its objects qualify.
+ *
+ * An object qualifies if it is live (no tombstone), not NULL, and fulfils the scan's conditions.  What the worker
+ * counts it masks by itself; the bits are brought to the backend only where that counts or sweeps on its own.
+ *
+ * Functions that read return false where the segment turned out to be stale (genie_segment.h).
+ */
+#ifndef GENIE_SOURCE_H
+#define GENIE_SOURCE_H
+
+#include "genie_directory.h"
+#include "genie_keyword.h"
+#include "genie_segment.h"
+#include "genie_stat.h"
+
+typedef struct GenieSearch GenieSearch;
+
+typedef struct GenieSource
+{
+	MemoryContext context;		/* of everything below */
+	GenieSegment *segment;
+	Size	   *memory;			/* what the scan can spare for posting lists */
+	uint64		tombstone_version;	/* of the metapage that the scan began with */
+	GenieFallback why;			/* GENIE_FALLBACK_NONE: there is an image */
+	GenieImageRef image;
+	bool		nothing;		/* a condition that no object can fulfil */
+	int			n_conditions;
+	GenieSearch **conditions;
+	uint32	   *min_counts;		/* of each */
+	bool		has_qualified;
+	uint64	   *qualified;		/* once asked for; NULL: all objects */
+} GenieSource;
+
+/*
+ * Opens a source in the current memory context, loading the segment's image if there can be one.  NULL: stale.
+ */
+extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+									  Size *memory);
+
+/* A source that is counted from the pages, whatever there is in shared memory. */
+extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
+
+/* Objects must match at least query->min_match times from now on. */
+extern bool genie_source_add_condition(GenieSource *source, const GenieQueryView *query);
+
+/*
+ * The objects that qualify, a bit each, whole tiles of GENIE_TILE_WORDS words; NULL where all of the segment's
+ * do.
+ */
+extern bool genie_source_qualified(GenieSource *source, const uint64 **words);
+
+/* All live objects, NULL or not, whatever the conditions; NULL where none is dead.  palloc'd. */
+extern bool genie_source_live(GenieSource *source, uint64 **words);
+
+/* The live objects that are NULL; NULL where there is none.  palloc'd. */
+extern bool genie_source_nulls(GenieSource *source, uint64 **words);
+
+/* The worker could not answer for this source: counts that, and notes if the image has gone. */
+extern void genie_source_fell_back(GenieSource *source, GenieFallback why);
+
+#endif							/* GENIE_SOURCE_H */
