@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 
@@ -32,10 +33,15 @@ genie_engine_load(const char *library, const GenieEngineOptions *options, GenieE
 		(strlen(path) < strlen(DLSUFFIX) || strcmp(path + strlen(path) - strlen(DLSUFFIX), DLSUFFIX) != 0))
 		strcat(path, DLSUFFIX);
 
+	if (access(path, F_OK) != 0)
+	{
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "the GPU engine is not installed: there is no file \"%s\"", path);
+		return GENIE_STATUS_UNAVAILABLE;
+	}
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL)
 	{
-		snprintf(error, GENIE_ENGINE_ERROR_MAX, "could not load library \"%s\": %s", path, dlerror());
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "could not load the GPU engine: %s", dlerror());
 		return GENIE_STATUS_UNAVAILABLE;
 	}
 	found = dlsym(handle, GENIE_ENGINE_LIBRARY_SYMBOL);
