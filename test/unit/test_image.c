@@ -1,0 +1,436 @@
+/*
+ * test_image.c
+ *	  Images of segments against the lists that they were made of, and what the builder refuses.
+ */
+#include <string.h>
+
+#include "genie_image.h"
+#include "genie_test.h"
+#include "genie_test_image.h"
+
+#define OBJECTS_MAX (5 * GENIE_TILE_OBJECTS)
+
+static uint32_t objects[OBJECTS_MAX];
+
+/* ---- against the model ---- */
+
+/* The locals of a list in a tile, out of the model; returns how many. */
+static uint32_t
+model_locals(const GenieModel *model, uint32_t rank, uint32_t tile, uint16_t *locals)
+{
+	const GenieModelList *list = &model->lists[rank];
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->objects[i] >> GENIE_TILE_SHIFT == tile)
+			locals[n++] = (uint16_t) list->objects[i];
+	return n;
+}
+
+/* One rank's list in one tile: found where it should be, with what it should have. */
+static bool
+check_rank(const GenieModel *model, const GenieImageGroup *group, uint32_t t, uint32_t rank)
+{
+	static uint16_t locals[GENIE_TILE_OBJECTS];
+	const uint8_t *base = (const uint8_t *) group;
+	const GenieImageTile *tile = genie_image_tiles(group) + t;
+	GenieImageSpan span = genie_image_find(base, tile, rank, rank + 1);
+	uint32_t	n = model_locals(model, rank, group->first_tile + t, locals);
+
+	if (n >= GENIE_IMAGE_DENSE)
+	{
+		const uint8_t *bitmap = base + tile->bitmaps + (size_t) span.bitmap_from * GENIE_TILE_BITMAP_BYTES;
+		uint32_t	n_set = 0;
+
+		if (span.n_lists != 0 || span.from != span.to || span.bitmap_to != span.bitmap_from + 1)
+			return false;
+		for (uint32_t i = 0; i < GENIE_TILE_BITMAP_BYTES; i++)
+			n_set += (uint32_t) __builtin_popcount(bitmap[i]);
+		for (uint32_t i = 0; i < n; i++)
+			if ((bitmap[locals[i] / 8] >> (locals[i] % 8) & 1) == 0)
+				return false;
+		return n_set == n;
+	}
+	return span.n_lists == (n > 0) && span.bitmap_from == span.bitmap_to && span.to - span.from == n &&
+		memcmp(base + tile->postings + (size_t) span.from * sizeof(uint16_t), locals, n * sizeof(uint16_t)) == 0;
+}
+
+/* A range of ranks is all of its ranks, one behind the other. */
+static bool
+check_range(const GenieImageGroup *group, uint32_t t, uint32_t first, uint32_t end)
+{
+	const uint8_t *base = (const uint8_t *) group;
+	const GenieImageTile *tile = genie_image_tiles(group) + t;
+	GenieImageSpan span = genie_image_find(base, tile, first, end);
+	uint32_t	n_lists = 0;
+	uint32_t	from = span.from;
+	uint32_t	bitmap = span.bitmap_from;
+
+	for (uint32_t rank = first; rank < end; rank++)
+	{
+		GenieImageSpan one = genie_image_find(base, tile, rank, rank + 1);
+
+		if (one.from != from || one.bitmap_from != bitmap)
+			return false;
+		n_lists += one.n_lists;
+		from = one.to;
+		bitmap = one.bitmap_to;
+	}
+	return span.n_lists == n_lists && span.to == from && span.bitmap_to == bitmap;
+}
+
+static bool
+check_sizes(const GenieModel *model, const GenieImageGroup *group, uint32_t t)
+{
+	const GenieImageTile *tile = genie_image_tiles(group) + t;
+	const uint8_t *sizes = (const uint8_t *) group + tile->sizes;
+
+	for (uint32_t i = 0; i < tile->n_objects; i++)
+	{
+		uint32_t	size = group->min_size;
+
+		if (group->size_width == 1)
+			size += sizes[i];
+		else if (group->size_width == 2)
+			size += ((const uint16_t *) (const void *) sizes)[i];
+		if (size != model->sizes[(size_t) (group->first_tile + t) * GENIE_TILE_OBJECTS + i])
+			return false;
+	}
+	return true;
+}
+
+static void
+check_image(GenieRandom *random, const GenieModel *model, uint32_t tiles_max)
+{
+	GenieSegmentImage image;
+	uint32_t	tile = 0;
+	uint32_t	n_keywords = model->n_keywords;
+
+	genie_model_image(model, 1, tiles_max, &image);
+	for (uint32_t g = 0; g < image.n_groups; g++)
+	{
+		const GenieImageGroup *group = image.groups[g];
+
+		CHECK(genie_image_group_valid(group));
+		CHECK_INT(group->first_tile, tile);
+		for (uint32_t t = 0; t < group->n_tiles; t++, tile++)
+		{
+			uint32_t	left = model->n_objects - tile * GENIE_TILE_OBJECTS;
+
+			CHECK_INT(genie_image_tiles(group)[t].n_objects, left < GENIE_TILE_OBJECTS ? left : GENIE_TILE_OBJECTS);
+			CHECK(check_sizes(model, group, t));
+			for (int i = 0; i < 60; i++)
+			{
+				uint32_t	first = (uint32_t) genie_random_below(random, n_keywords + 1);
+				uint32_t	length = (uint32_t) genie_random_below(random, i < 30 ? 70 : 500);
+				uint32_t	end = n_keywords - first < length ? n_keywords : first + length;
+
+				if (i >= 30)
+					first = end - (end - first) / 64 * 64;	/* whole words */
+				CHECK(check_range(group, t, first, end));
+				CHECK(check_range(group, t, first, first));
+				if (first < n_keywords)
+					CHECK(check_rank(model, group, t, first));
+			}
+			CHECK(check_range(group, t, n_keywords, n_keywords));
+			CHECK(check_range(group, t, n_keywords - n_keywords % 64, n_keywords));
+			if (n_keywords < 300)
+			{
+				CHECK(check_range(group, t, 0, n_keywords));
+				for (uint32_t rank = 0; rank < n_keywords; rank++)
+					CHECK(check_rank(model, group, t, rank));
+			}
+		}
+	}
+	CHECK_INT(tile, image.n_tiles);
+	genie_model_free_image(&image);
+}
+
+static void
+random_sizes(GenieRandom *random, GenieModel *model, uint16_t width)
+{
+	static const uint32_t values[] = {1, 256, 60000};
+
+	model->size_width = width;
+	model->min_size = (uint32_t) genie_random_below(random, 5000);
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		model->sizes[i] = model->min_size + (uint32_t) genie_random_below(random, values[width]);
+}
+
+/* Vocabularies around words of 64 ranks; a few lists, or one for every rank. */
+static void
+test_random(GenieRandom *random)
+{
+	static const uint32_t vocabularies[] = {1, 2, 63, 64, 65, 127, 128, 129, 200, 1000, 20000};
+
+	for (int round = 0; round < 33; round++)
+	{
+		GenieModel	model;
+		uint32_t	n_keywords = vocabularies[round % 11];
+		uint32_t	n_lists = n_keywords < 100 ? n_keywords : 100;
+
+		genie_model_begin(&model, 1 + (uint32_t) genie_random_below(random, 4 * GENIE_TILE_OBJECTS), n_keywords);
+		random_sizes(random, &model, (uint16_t) (round % 3));
+		for (uint32_t l = 0; l < n_lists; l++)
+		{
+			uint32_t	rank = n_lists == n_keywords ? l : (uint32_t) genie_random_below(random, n_keywords);
+
+			genie_model_list(&model, rank, objects, genie_model_random_objects(random, model.n_objects, objects));
+		}
+		check_image(random, &model, round % 2 == 0 ? UINT32_MAX : 1 + (uint32_t) round % 3);
+		genie_model_end(&model);
+	}
+}
+
+/* Lists just below and at the size from which on they are bitmaps. */
+static void
+test_dense(GenieRandom *random)
+{
+	for (uint32_t n = GENIE_IMAGE_DENSE - 1; n <= GENIE_IMAGE_DENSE; n++)
+	{
+		GenieModel	model;
+
+		genie_model_begin(&model, 2 * GENIE_TILE_OBJECTS, 5);
+		for (uint32_t i = 0; i < n; i++)
+			objects[i] = GENIE_TILE_OBJECTS + 24 * i;
+		genie_model_list(&model, 3, objects, n);
+		check_image(random, &model, UINT32_MAX);
+		genie_model_end(&model);
+	}
+}
+
+/* The form of the directory follows from what it costs, and both are met. */
+static void
+test_forms(GenieRandom *random)
+{
+	static const struct
+	{
+		uint32_t	n_keywords;
+		uint32_t	n_lists;
+		GenieDirectoryForm form;
+	}			cases[] = {
+		{16000, 0, GENIE_DIRECTORY_INDEXED},	/* tiny */
+		{17000, 10, GENIE_DIRECTORY_SORTED},
+		{64 * 998, 1999, GENIE_DIRECTORY_SORTED},	/* 1000 words of 16 bytes are more than 2 * 4 * 1999 */
+		{64 * 998, 2000, GENIE_DIRECTORY_INDEXED},
+		{3000000, 40000, GENIE_DIRECTORY_SORTED},
+	};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+
+		genie_model_begin(&model, 5000, cases[c].n_keywords);
+		for (uint32_t l = 0; l < cases[c].n_lists; l++)
+		{
+			uint32_t	n = 1 + l % 3;
+
+			for (uint32_t i = 0; i < n; i++)
+				objects[i] = (l + 1000 * i) % 1000 + 1000 * i;
+			genie_model_list(&model, (uint32_t) ((uint64_t) l * cases[c].n_keywords / cases[c].n_lists), objects, n);
+		}
+		genie_model_image(&model, 1, 1, &image);
+		CHECK_INT(genie_image_tiles(image.groups[0])->form, cases[c].form);
+		genie_model_free_image(&image);
+		check_image(random, &model, 1);
+		genie_model_end(&model);
+	}
+}
+
+/* ---- groups ---- */
+
+static void
+test_groups(void)
+{
+	enum {N_TILES = 40};
+	GenieImagePlan plan = {.n_keywords = 1000};
+	GenieTilePlan tiles[N_TILES];
+	uint64_t	n_bytes;
+	uint32_t	first = 0;
+	uint32_t	n;
+
+	for (uint32_t t = 0; t < N_TILES; t++)
+	{
+		memset(&tiles[t], 0, sizeof(GenieTilePlan));
+		tiles[t].n_objects = GENIE_TILE_OBJECTS;
+		for (uint32_t l = 0; l < 1000; l++)
+			genie_tile_plan_add(&tiles[t], l == 999 && t == 17 ? GENIE_IMAGE_DENSE : 2000 + l / 2);
+	}
+	for (; first < N_TILES; first += n)
+	{
+		n = genie_image_group_plan(&plan, tiles, first, N_TILES, &n_bytes);
+		if (!CHECK(n >= 1))
+			return;
+		CHECK(n_bytes <= GENIE_IMAGE_GROUP_BYTES && n_bytes % GENIE_IMAGE_ALIGN == 0);
+		if (first + n < N_TILES)
+			CHECK(n_bytes > GENIE_IMAGE_GROUP_BYTES - n_bytes / n - 4096);
+	}
+	CHECK_INT(first, N_TILES);
+
+	/* a tile larger than a group, and one larger than an image can hold */
+	tiles[0].n_postings = UINT64_C(40) << 20;
+	tiles[0].n_lists = 1u << 20;
+	CHECK_INT(genie_image_group_plan(&plan, tiles, 0, N_TILES, &n_bytes), 1);
+	CHECK(n_bytes > GENIE_IMAGE_GROUP_BYTES);
+	tiles[0].n_postings = UINT32_MAX;
+	CHECK_INT(genie_image_group_plan(&plan, tiles, 0, N_TILES, &n_bytes), 1);
+	tiles[0].n_postings++;
+	CHECK_INT(genie_image_group_plan(&plan, tiles, 0, N_TILES, &n_bytes), 0);
+}
+
+/* ---- what the builder refuses ---- */
+
+/* A group of two tiles of 100 and 50 objects, planned for two lists of 3 postings each in both. */
+static void *
+small_group(GenieTileFill *fills)
+{
+	GenieImagePlan plan = {.n_keywords = 70};
+	GenieTilePlan tiles[2] = {{100, 2, 0, 6}, {50, 2, 0, 6}};
+	uint64_t	n_bytes;
+	void	   *memory;
+
+	CHECK_INT(genie_image_group_plan(&plan, tiles, 0, 2, &n_bytes), 2);
+	memory = genie_model_memory(n_bytes);
+	genie_image_group_begin(memory, n_bytes, &plan, tiles, 7, 2, fills);
+	return memory;
+}
+
+static void
+test_refusals(void)
+{
+	static uint16_t dense[GENIE_IMAGE_DENSE];
+	const uint16_t locals[] = {1, 48, 49, 50, 99, 100};
+	GenieTileFill fills[2];
+	void	   *memory = small_group(fills);
+
+	CHECK(!genie_image_group_finish(fills, 2));
+	CHECK(!genie_image_add(&fills[0], 0, 70, locals, 3));	/* no such keyword */
+	CHECK(!genie_image_add(&fills[0], 0, 5, locals, 0));	/* nothing */
+	CHECK(!genie_image_add(&fills[0], 0, 5, locals + 3, 3));	/* no such object */
+	CHECK(!genie_image_add(&fills[1], 1, 5, locals + 1, 3));
+	CHECK(!genie_image_add(&fills[0], 0, 5, dense, GENIE_IMAGE_DENSE));	/* more than there are objects */
+	CHECK(genie_image_add(&fills[0], 0, 5, locals, 3));
+	CHECK(!genie_image_add(&fills[0], 0, 5, locals, 3));	/* again */
+	CHECK(!genie_image_add(&fills[0], 0, 4, locals, 3));	/* backwards */
+	CHECK(!genie_image_add(&fills[0], 0, 6, locals, 4));	/* too many postings */
+	CHECK(genie_image_add(&fills[0], 0, 69, locals + 2, 3));
+	CHECK(!genie_image_add(&fills[0], 0, 69, locals, 1));
+	CHECK(genie_image_add(&fills[1], 1, 0, locals, 3));
+	CHECK(!genie_image_group_finish(fills, 2));
+	CHECK(genie_image_add(&fills[1], 1, 64, locals, 2));
+	CHECK(!genie_image_add(&fills[1], 1, 65, locals, 1));	/* too many lists */
+	CHECK(!genie_image_group_finish(fills, 2)); /* a posting is missing */
+	free(memory);
+
+	memory = small_group(fills);
+	for (uint32_t t = 0; t < 2; t++)
+		for (uint32_t l = 0; l < 2; l++)
+			CHECK(genie_image_add(&fills[t], t, 60 + 5 * l, locals, 3));
+	CHECK(genie_image_group_finish(fills, 2));
+	CHECK(genie_image_group_valid(memory));
+	free(memory);
+}
+
+/* A bitmap where a list was planned, and the other way round. */
+static void
+test_unplanned_bitmap(void)
+{
+	static uint16_t locals[GENIE_IMAGE_DENSE];
+	GenieImagePlan plan = {.n_keywords = 10};
+	GenieTilePlan tiles[2] = {{GENIE_TILE_OBJECTS, 1, 0, GENIE_IMAGE_DENSE}, {GENIE_TILE_OBJECTS, 0, 1, 0}};
+	GenieTileFill fills[2];
+	uint64_t	n_bytes;
+	void	   *memory;
+
+	for (uint32_t i = 0; i < GENIE_IMAGE_DENSE; i++)
+		locals[i] = (uint16_t) i;
+	genie_image_group_plan(&plan, tiles, 0, 2, &n_bytes);
+	memory = genie_model_memory(n_bytes);
+	genie_image_group_begin(memory, n_bytes, &plan, tiles, 0, 2, fills);
+	CHECK(!genie_image_add(&fills[0], 0, 1, locals, GENIE_IMAGE_DENSE));
+	CHECK(!genie_image_add(&fills[1], 1, 1, locals, GENIE_IMAGE_DENSE - 1));
+	CHECK(genie_image_add(&fills[1], 1, 1, locals, GENIE_IMAGE_DENSE));
+	CHECK(!genie_image_add(&fills[1], 1, 2, locals, GENIE_IMAGE_DENSE));
+	free(memory);
+}
+
+/* ---- what the check finds ---- */
+
+/*
+ * Flips bits of [from, from + length) one by one; each must be noticed.  lowest: of each 32 bits the ones from
+ * there on.
+ */
+static void
+check_flips(GenieRandom *random, GenieImageGroup *group, uint64_t from, uint64_t length, uint32_t lowest)
+{
+	uint64_t	n_bits = length * 8;
+	uint64_t	step = n_bits < 4000 ? 1 : n_bits / 4000;
+
+	for (uint64_t bit = genie_random_below(random, step); bit < n_bits; bit += step)
+	{
+		uint8_t    *byte;
+
+		if (bit % 32 < lowest)
+			continue;
+		byte = (uint8_t *) group + from + bit / 8;
+		*byte ^= (uint8_t) (1 << bit % 8);
+		if (genie_image_group_valid(group))
+			CHECK_INT(bit, -1);
+		*byte ^= (uint8_t) (1 << bit % 8);
+	}
+	CHECK(genie_image_group_valid(group));
+}
+
+static void
+test_validity(GenieRandom *random)
+{
+	for (int round = 0; round < 2; round++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+		GenieImageGroup *group;
+
+		/* INDEXED, then SORTED */
+		genie_model_begin(&model, GENIE_TILE_OBJECTS + 30, round == 0 ? 300 : 30000);
+		for (uint32_t rank = 0; rank < 300; rank += 3)
+			genie_model_list(&model, rank, objects, genie_model_random_objects(random, model.n_objects, objects));
+		genie_model_image(&model, 1, 2, &image);
+		group = (GenieImageGroup *) image.groups[0];
+		CHECK(genie_image_group_valid(group));
+		check_flips(random, group, offsetof(GenieImageGroup, magic), 16, 0);	/* magic .. n_bytes */
+		for (uint32_t t = 0; t < 2; t++)
+		{
+			const GenieImageTile *tile = genie_image_tiles(group) + t;
+
+			CHECK_INT(tile->form, round == 0 ? GENIE_DIRECTORY_INDEXED : GENIE_DIRECTORY_SORTED);
+			CHECK(tile->n_lists > 10);
+			if (round == 0)
+				check_flips(random, group, tile->directory, (300 / 64 + 2) * sizeof(GenieImageWord), 0);
+			check_flips(random, group, (uint64_t) ((const uint8_t *) tile - (const uint8_t *) group) + 4, 16, 0);
+			/* a boundary moved by more than a list has; by less, it may be another good image */
+			check_flips(random, group, tile->starts, (uint64_t) tile->n_lists * sizeof(uint32_t), 12);
+			check_flips(random, group, offsetof(GenieImageTile, directory) +
+						(uint64_t) ((const uint8_t *) tile - (const uint8_t *) group), 6 * sizeof(uint64_t), 0);
+		}
+		group->n_keywords = 200;
+		CHECK(!genie_image_group_valid(group));
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	}
+}
+
+int
+main(void)
+{
+	GenieRandom random = {11};
+
+	test_random(&random);
+	test_dense(&random);
+	test_forms(&random);
+	test_groups();
+	test_refusals();
+	test_unplanned_bitmap();
+	test_validity(&random);
+	return genie_test_end();
+}
