@@ -1,0 +1,621 @@
+/*
+ * test_batch.c
+ *	  Batches of jobs over images in the CPU engine, against counting and sorting plainly.
+ *
+ * What a job must give is computed object by object from the model that its image was made of.
+ */
+#include <string.h>
+
+#include "genie_engine_cpu.h"
+#include "genie_kernels.h"
+#include "genie_test.h"
+#include "genie_test_image.h"
+
+#define OBJECTS_MAX (4 * GENIE_TILE_OBJECTS)
+#define RANGES_MAX 12
+#define CONDITIONS_MAX 3
+
+static uint32_t objects[OBJECTS_MAX];
+static uint32_t counts[OBJECTS_MAX];
+static GenieHit wanted[OBJECTS_MAX];
+static bool allowed[OBJECTS_MAX];
+
+/* ---- what is expected ---- */
+
+/* Counts the query's matches of every object into counts; returns the largest, at least 1. */
+static uint32_t
+count_plainly(const GenieModel *model, const GenieEngineQuery *query)
+{
+	uint32_t	largest = 1;
+
+	memset(counts, 0, model->n_objects * sizeof(uint32_t));
+	for (uint32_t r = 0; r < query->n_ranges; r++)
+		for (uint32_t rank = query->ranges[r].first; rank < query->ranges[r].end; rank++)
+			for (uint32_t i = 0; i < model->lists[rank].n; i++)
+				counts[model->lists[rank].objects[i]]++;
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		largest = counts[i] > largest ? counts[i] : largest;
+	return largest;
+}
+
+/* Which objects are live and fulfil the job's conditions. */
+static void
+allow_plainly(const GenieModel *model, const GenieJob *job)
+{
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		allowed[i] = genie_model_is_live(model, i);
+	for (uint32_t c = 0; c < job->n_conditions; c++)
+	{
+		count_plainly(model, &job->conditions[c].query);
+		for (uint32_t i = 0; i < model->n_objects; i++)
+			allowed[i] = allowed[i] && counts[i] >= job->conditions[c].min_count;
+	}
+}
+
+static int
+compare_hits(const void *a, const void *b)
+{
+	const GenieHit *x = a;
+	const GenieHit *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+/* Fills wanted with all objects that the job may return, in rank order, whatever its k and cursor. */
+static uint32_t
+rank_plainly(const GenieModel *model, const GenieJob *job)
+{
+	const GenieKeyTable *table = job->query.keys;
+	uint32_t	n = 0;
+
+	allow_plainly(model, job);
+	count_plainly(model, &job->query);
+	for (uint32_t i = 0; i < model->n_objects; i++)
+	{
+		uint32_t	key = counts[i];
+
+		if (table != NULL)
+			key = table->keys[table->class_of_size[model->sizes[i]] * (job->query.max_count + 1) + key];
+		if (!allowed[i] || key < job->min_key)
+			continue;
+		wanted[n].key = key;
+		wanted[n++].object = i;
+	}
+	qsort(wanted, n, sizeof(GenieHit), compare_hits);
+	return n;
+}
+
+/* ---- checks of a job that was done ---- */
+
+static bool
+check_top(const GenieModel *model, const GenieJob *job)
+{
+	uint32_t	n_wanted = rank_plainly(model, job);
+	uint32_t	start = 0;
+	uint32_t	n;
+
+	while (job->has_after && start < n_wanted && compare_hits(&wanted[start], &job->after) <= 0)
+		start++;
+	n = n_wanted - start < job->k ? n_wanted - start : job->k;
+	return CHECK_INT(job->n_hits, n) && CHECK(memcmp(job->out, wanted + start, n * sizeof(GenieHit)) == 0);
+}
+
+static bool
+check_counts(const GenieModel *model, const GenieJob *job)
+{
+	uint32_t	first = job->first_tile * GENIE_TILE_OBJECTS;
+
+	count_plainly(model, &job->query);
+	for (uint32_t i = 0; i < job->n_tiles * GENIE_TILE_OBJECTS; i++)
+	{
+		uint32_t	count = first + i < model->n_objects ? counts[first + i] : 0;
+		uint32_t	got = job->query.max_count <= GENIE_COUNT_NARROW ?
+			((const uint8_t *) job->out)[i] : ((const uint16_t *) job->out)[i];
+
+		if (got != count)
+			return CHECK_INT(got, count);
+	}
+	return CHECK(true);
+}
+
+static bool
+check_mask(const GenieModel *model, const GenieJob *job)
+{
+	uint32_t	first = job->first_tile * GENIE_TILE_OBJECTS;
+	const uint64_t *mask = job->out;
+
+	allow_plainly(model, job);
+	for (uint32_t i = 0; i < job->n_tiles * GENIE_TILE_OBJECTS; i++)
+		if ((mask[i / 64] >> (i % 64) & 1) != (first + i < model->n_objects && allowed[first + i]))
+			return CHECK_INT(i, -1);
+	return CHECK(true);
+}
+
+static bool
+check_job(const GenieModel *model, const GenieJob *job)
+{
+	if (!CHECK_INT(job->status, GENIE_OK))
+		return false;
+	if (job->kind == GENIE_JOB_TOP)
+		return check_top(model, job);
+	if (job->kind == GENIE_JOB_COUNTS)
+		return check_counts(model, job);
+	return check_mask(model, job);
+}
+
+/* ---- random segments and jobs ---- */
+
+static void
+random_model(GenieRandom *random, GenieModel *model)
+{
+	uint32_t	n_keywords = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 3) == 0 ? 50000 : 100);
+	uint32_t	n_lists = n_keywords < 50 ? n_keywords : 50;
+	uint16_t	width = (uint16_t) genie_random_below(random, 3);
+
+	genie_model_begin(model, 1 + (uint32_t) genie_random_below(random, OBJECTS_MAX), n_keywords);
+	for (uint32_t l = 0; l < n_lists; l++)
+		genie_model_list(model, (uint32_t) ((uint64_t) l * n_keywords / n_lists), objects,
+						 genie_model_random_objects(random, model->n_objects, objects));
+	model->size_width = width;
+	model->min_size = (uint32_t) genie_random_below(random, 1000);
+	for (uint32_t i = 0; i < model->n_objects; i++)
+	{
+		model->sizes[i] = model->min_size +
+			(uint32_t) genie_random_below(random, width == 0 ? 1 : width == 1 ? 256 : 64000);
+		if (i / 20000 % 3 == 1 && genie_random_below(random, 4) != 0)
+			model->live[i / 64] &= ~(UINT64_C(1) << (i % 64));
+	}
+}
+
+/* Ranges that ascend; some are empty, some end with the last keyword.  From malloc. */
+static void
+random_query(GenieRandom *random, const GenieModel *model, GenieEngineQuery *query)
+{
+	GenieRankRange *ranges = malloc(RANGES_MAX * sizeof(GenieRankRange));
+	uint32_t	rank = 0;
+	uint32_t	step = model->n_keywords / 4 + 1;
+
+	memset(query, 0, sizeof(GenieEngineQuery));
+	query->ranges = ranges;
+	while (query->n_ranges < RANGES_MAX && rank < model->n_keywords && genie_random_below(random, 12) > 0)
+	{
+		GenieRankRange *range = &ranges[query->n_ranges++];
+
+		range->first = rank + (uint32_t) genie_random_below(random, (model->n_keywords - rank < step ?
+																	  model->n_keywords - rank : step));
+		range->end = range->first + (uint32_t) genie_random_below(random, step);
+		if (range->end > model->n_keywords || genie_random_below(random, 20) == 0)
+			range->end = model->n_keywords;
+		rank = range->end;
+	}
+	query->max_count = count_plainly(model, query);
+	if (genie_random_below(random, 4) == 0)
+		query->max_count += (uint32_t) genie_random_below(random, 300);
+}
+
+/* Keys by class of size and count: not monotone, with zeros, with keys for a count of 0. */
+static GenieKeyTable *
+random_keys(GenieRandom *random, uint32_t max_count)
+{
+	GenieKeyTable *table = malloc(sizeof(GenieKeyTable));
+	uint16_t   *class_of_size = malloc(GENIE_ENGINE_SIZES * sizeof(uint16_t));
+	uint32_t	bits = (uint32_t) genie_random_below(random, 33);
+	uint32_t   *keys;
+
+	table->n_classes = 1 + (uint32_t) genie_random_below(random, 8);
+	keys = malloc(table->n_classes * (max_count + 1) * sizeof(uint32_t));
+	for (uint32_t size = 0; size < GENIE_ENGINE_SIZES; size++)
+		class_of_size[size] = (uint16_t) (size * 7 % table->n_classes);
+	for (uint32_t i = 0; i < table->n_classes * (max_count + 1); i++)
+		keys[i] = genie_random_below(random, 4) == 0 ? 0 :
+			(uint32_t) (genie_random(random) & ((UINT64_C(1) << bits) - 1));
+	table->class_of_size = class_of_size;
+	table->keys = keys;
+	return table;
+}
+
+static void
+random_conditions(GenieRandom *random, const GenieModel *model, GenieJob *job)
+{
+	GenieCondition *conditions = calloc(CONDITIONS_MAX, sizeof(GenieCondition));
+
+	job->conditions = conditions;
+	while (job->n_conditions < CONDITIONS_MAX && genie_random_below(random, 2) == 0)
+	{
+		GenieCondition *condition = &conditions[job->n_conditions++];
+
+		random_query(random, model, &condition->query);
+		condition->min_count = 1 + (uint32_t) genie_random_below(random, condition->query.max_count / 2 + 1);
+		if (genie_random_below(random, 20) == 0)
+			condition->min_count = condition->query.max_count + 1;
+	}
+}
+
+/* out is of exactly the size that the job needs. */
+static void
+take_out(GenieJob *job)
+{
+	size_t		n_objects = (size_t) job->n_tiles * GENIE_TILE_OBJECTS;
+
+	if (job->kind == GENIE_JOB_TOP)
+		job->out = malloc(job->k * sizeof(GenieHit));
+	else if (job->kind == GENIE_JOB_MASK)
+		job->out = malloc(n_objects / 8);
+	else
+		job->out = malloc(n_objects * (job->query.max_count <= GENIE_COUNT_NARROW ? 1 : 2));
+}
+
+static void
+random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage *image, GenieJob *job)
+{
+	static const uint32_t ks[] = {1, 10, 100, 1000, GENIE_JOB_K_MAX};
+
+	memset(job, 0, sizeof(GenieJob));
+	job->kind = genie_random_below(random, 2) == 0 ? GENIE_JOB_TOP :
+		(GenieJobKind) (GENIE_JOB_TOP + genie_random_below(random, 3));
+	job->image = image;
+	job->status = GENIE_STATUS_LOST;
+	random_query(random, model, &job->query);
+	if (job->kind != GENIE_JOB_COUNTS)
+		random_conditions(random, model, job);
+	if (job->kind == GENIE_JOB_TOP)
+	{
+		if (genie_random_below(random, 3) == 0)
+			job->query.keys = random_keys(random, job->query.max_count);
+		job->k = ks[genie_random_below(random, 5)];
+		job->min_key = genie_random_below(random, 2) == 0 ? 1 :
+			1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
+		job->has_after = genie_random_below(random, 3) == 0;
+		if (job->has_after)
+		{
+			uint32_t	n = rank_plainly(model, job);
+
+			job->after.key = 1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
+			job->after.object = (uint32_t) genie_random_below(random, model->n_objects);
+			if (n > 0 && genie_random_below(random, 3) > 0)
+				job->after = wanted[genie_random_below(random, n)];
+		}
+	}
+	else
+	{
+		job->first_tile = (uint32_t) genie_random_below(random, image->n_tiles + 1);
+		job->n_tiles = (uint32_t) genie_random_below(random, image->n_tiles - job->first_tile + 1);
+	}
+	take_out(job);
+}
+
+static void
+free_job(GenieJob *job)
+{
+	if (job->query.keys != NULL)
+	{
+		free((void *) job->query.keys->class_of_size);
+		free((void *) job->query.keys->keys);
+		free((void *) job->query.keys);
+	}
+	for (uint32_t c = 0; c < job->n_conditions; c++)
+		free((void *) job->conditions[c].query.ranges);
+	free((void *) job->conditions);
+	free((void *) job->query.ranges);
+	free(job->out);
+}
+
+/* ---- tests ---- */
+
+/* Jobs of all kinds over several images in one batch. */
+static void
+test_random(GenieEngine *engine, GenieRandom *random)
+{
+	enum {N_IMAGES = 3, N_JOBS = 24};
+	GenieModel	models[N_IMAGES];
+	GenieSegmentImage images[N_IMAGES];
+	GenieJob	jobs[N_JOBS];
+	uint32_t	of[N_JOBS];
+
+	for (int round = 0; round < 12; round++)
+	{
+		uint32_t	n_jobs = 1 + (uint32_t) genie_random_below(random, N_JOBS);
+
+		for (uint32_t m = 0; m < N_IMAGES; m++)
+		{
+			random_model(random, &models[m]);
+			genie_model_image(&models[m], 100 - m, 1 + (uint32_t) genie_random_below(random, 4), &images[m]);
+		}
+		for (uint32_t j = 0; j < n_jobs; j++)
+		{
+			of[j] = (uint32_t) genie_random_below(random, N_IMAGES);
+			random_job(random, &models[of[j]], &images[of[j]], &jobs[j]);
+		}
+		CHECK_INT(engine->ops->run(engine, n_jobs, jobs), GENIE_OK);
+		CHECK_INT(strlen(engine->error), 0);
+		for (uint32_t j = 0; j < n_jobs; j++)
+		{
+			if (!check_job(&models[of[j]], &jobs[j]))
+				printf("in round %d, job %u of kind %d\n", round, j, (int) jobs[j].kind);
+			free_job(&jobs[j]);
+		}
+		for (uint32_t m = 0; m < N_IMAGES; m++)
+		{
+			genie_model_free_image(&images[m]);
+			genie_model_end(&models[m]);
+		}
+	}
+}
+
+/* All pages of a job, each after the last hit of the one before, give every object once. */
+static void
+check_pages(GenieEngine *engine, const GenieModel *model, GenieJob *job)
+{
+	GenieHit   *pages = malloc(model->n_objects * sizeof(GenieHit));
+	uint32_t	n = 0;
+
+	do
+	{
+		CHECK_INT(engine->ops->run(engine, 1, job), GENIE_OK);
+		if (!CHECK_INT(job->status, GENIE_OK) || !CHECK(n + job->n_hits <= model->n_objects))
+			break;
+		memcpy(pages + n, job->out, job->n_hits * sizeof(GenieHit));
+		n += job->n_hits;
+		job->has_after = true;
+		if (n > 0)
+			job->after = pages[n - 1];
+	} while (job->n_hits == job->k);
+	if (CHECK_INT(n, rank_plainly(model, job)))
+		CHECK(memcmp(pages, wanted, n * sizeof(GenieHit)) == 0);
+	free(pages);
+}
+
+static void
+test_pages(GenieEngine *engine, GenieRandom *random)
+{
+	for (int round = 0; round < 6; round++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .min_key = 1};
+
+		random_model(random, &model);
+		genie_model_image(&model, 1, 2, &image);
+		random_query(random, &model, &job.query);
+		if (round % 2 == 1)
+			job.query.keys = random_keys(random, job.query.max_count);
+		random_conditions(random, &model, &job);
+		job.k = model.n_objects / 7 + 1;
+		if (round == 0)
+			job.k = model.n_objects < GENIE_JOB_K_MAX ? model.n_objects : GENIE_JOB_K_MAX;
+		take_out(&job);
+		check_pages(engine, &model, &job);
+		free_job(&job);
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	}
+}
+
+/*
+ * Counts around the widths of counters and of a batch of bitmaps; all objects tie, but for some that one list
+ * does not have.  dense: bitmaps, else lists.
+ */
+static void
+check_width(GenieEngine *engine, uint32_t n_lists, bool dense)
+{
+	GenieRankRange range = {0, n_lists};
+	GenieModel	model;
+	GenieSegmentImage image;
+	GenieJob	jobs[2] = {{.kind = GENIE_JOB_TOP, .k = 50, .min_key = 1}, {.kind = GENIE_JOB_COUNTS, .n_tiles = 1}};
+
+	genie_model_begin(&model, 3000, n_lists);
+	for (uint32_t l = 0; l < n_lists; l++)
+	{
+		uint32_t	n = 0;
+
+		for (uint32_t i = dense ? 0 : 600; i < 3000; i++)
+			if (l > 0 || i % 11 != 3)
+				objects[n++] = i;
+		genie_model_list(&model, l, objects, n);
+	}
+	genie_model_image(&model, 1, 1, &image);
+	for (int j = 0; j < 2; j++)
+	{
+		jobs[j].image = &image;
+		jobs[j].query.n_ranges = 1;
+		jobs[j].query.ranges = &range;
+		jobs[j].query.max_count = n_lists;
+		take_out(&jobs[j]);
+	}
+	CHECK_INT(engine->ops->run(engine, 2, jobs), GENIE_OK);
+	for (int j = 0; j < 2; j++)
+	{
+		CHECK(check_job(&model, &jobs[j]));
+		free(jobs[j].out);
+	}
+	genie_model_free_image(&image);
+	genie_model_end(&model);
+}
+
+static void
+test_widths(GenieEngine *engine)
+{
+	static const uint32_t ns[] = {1, 2, 15, 16, 17, 62, 63, 64, 65, 126, 127, 254, 255, 256, 257, 700};
+
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
+	{
+		check_width(engine, ns[i], true);
+		check_width(engine, ns[i], false);
+	}
+}
+
+/* More ranges than are found in one round, few postings in all. */
+static void
+test_many_ranges(GenieEngine *engine, GenieRandom *random)
+{
+	static GenieRankRange ranges[3000];
+	GenieModel	model;
+	GenieSegmentImage image;
+	GenieJob	job = {.kind = GENIE_JOB_TOP, .k = 1000, .min_key = 1};
+
+	genie_model_begin(&model, GENIE_TILE_OBJECTS + 500, 9000);
+	for (uint32_t r = 0; r < 3000; r++)
+	{
+		objects[0] = (uint32_t) genie_random_below(random, 30000);
+		objects[1] = 30000 + (uint32_t) genie_random_below(random, 3);
+		objects[2] = GENIE_TILE_OBJECTS + (uint32_t) genie_random_below(random, 500);
+		genie_model_list(&model, 3 * r + (uint32_t) genie_random_below(random, 3), objects, 3);
+		ranges[r].first = 3 * r + r % 2;
+		ranges[r].end = 3 * r + 2;
+	}
+	genie_model_image(&model, 1, 1, &image);
+	job.image = &image;
+	job.query = (GenieEngineQuery) {.n_ranges = 3000, .ranges = ranges};
+	job.query.max_count = count_plainly(&model, &job.query);
+	CHECK(job.query.max_count > GENIE_COUNT_NARROW);
+	take_out(&job);
+	CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);
+	CHECK(check_job(&model, &job));
+	free(job.out);
+	genie_model_free_image(&image);
+	genie_model_end(&model);
+}
+
+/* What is malformed, or counts more than it says, fails alone. */
+static void
+test_malformed(GenieEngine *engine)
+{
+	static const GenieRankRange good[] = {{0, 3}};
+	static const GenieRankRange past[] = {{1, 4}};
+	static const GenieRankRange overlapping[] = {{0, 2}, {1, 3}};
+	static const GenieRankRange backwards[] = {{2, 1}};
+	GenieEngineQuery query = {.n_ranges = 1, .ranges = good, .max_count = 3};
+	GenieCondition condition = {.query = query, .min_count = 0};
+	GenieHit	hits[8];
+	static uint8_t narrow[2 * GENIE_TILE_OBJECTS];
+	const GenieJob top = {.kind = GENIE_JOB_TOP, .query = query, .k = 8, .min_key = 1, .out = hits};
+	const GenieJob count = {.kind = GENIE_JOB_COUNTS, .query = query, .n_tiles = 1, .out = narrow};
+	GenieModel	model;
+	GenieSegmentImage image;
+
+	genie_model_begin(&model, 4000, 3);
+	for (uint32_t i = 0; i < 4000; i++)
+		objects[i] = i;
+	for (uint32_t rank = 0; rank < 3; rank++)
+		genie_model_list(&model, rank, objects, rank == 1 ? 5 : 4000);
+	genie_model_image(&model, 1, 1, &image);
+	for (int fault = 0; fault < 14; fault++)
+	{
+		GenieJob	jobs[3] = {top, fault < 9 ? top : count, top};
+
+		switch (fault)
+		{
+			case 0: jobs[1].query.ranges = past; break;
+			case 1: jobs[1].query.ranges = overlapping; jobs[1].query.n_ranges = 2; break;
+			case 2: jobs[1].query.ranges = backwards; break;
+			case 3: jobs[1].query.max_count = 0; break;
+			case 4: jobs[1].query.max_count = 65536; break;
+			case 5: jobs[1].k = 0; break;
+			case 6: jobs[1].k = GENIE_JOB_K_MAX + 1; break;
+			case 7: jobs[1].min_key = 0; break;
+			case 8: jobs[1].n_conditions = 1; jobs[1].conditions = &condition; break;
+			case 9: jobs[1].n_tiles = 2; break;
+			case 10: jobs[1].first_tile = 2; jobs[1].n_tiles = 0; break;
+			case 11: jobs[1].kind = (GenieJobKind) 7; break;
+			case 12: jobs[1].query.max_count = 1; break;
+			case 13: jobs[1].kind = GENIE_JOB_TOP; jobs[1].k = 8; jobs[1].min_key = 1; jobs[1].query.max_count = 2; break;
+		}
+		for (int j = 0; j < 3; j++)
+			jobs[j].image = &image;
+		CHECK_INT(engine->ops->run(engine, 3, jobs), GENIE_OK);
+		CHECK_INT(jobs[0].status, GENIE_OK);
+		CHECK_INT(jobs[1].status, GENIE_STATUS_CORRUPT);
+		CHECK_INT(jobs[2].status, GENIE_OK);
+		CHECK(strlen(engine->error) > 0);
+		CHECK(check_top(&model, &jobs[2]));
+	}
+	CHECK_INT(engine->ops->run(engine, 0, NULL), GENIE_OK);
+	CHECK_INT(strlen(engine->error), 0);
+	genie_model_free_image(&image);
+	genie_model_end(&model);
+}
+
+static int	calls_left;
+
+static bool
+interrupt_after_some(void)
+{
+	return calls_left-- == 0;
+}
+
+/* Two images of two tiles, two jobs each: jobs of an image that is done are done, the others cancelled. */
+static void
+test_interrupts(GenieEngine *engine, GenieRandom *random)
+{
+	GenieModel	models[2];
+	GenieSegmentImage images[2];
+	GenieJob	jobs[4];
+
+	for (uint32_t m = 0; m < 2; m++)
+	{
+		do
+		{
+			random_model(random, &models[m]);
+			if (genie_model_tiles(&models[m]) == 2)
+				break;
+			genie_model_end(&models[m]);
+		} while (true);
+		genie_model_image(&models[m], 50 + m, 1, &images[m]);
+	}
+	for (uint32_t j = 0; j < 4; j++)
+		random_job(random, &models[j % 2], &images[j % 2], &jobs[j]);
+	engine->interrupted = interrupt_after_some;
+	for (int calls = 0; calls <= 8; calls++)
+	{
+		calls_left = calls;
+		CHECK_INT(engine->ops->run(engine, 4, jobs), GENIE_OK);
+		for (int j = 0; j < 4; j++)
+		{
+			if (calls < (j % 2 == 0 ? 4 : 8))
+				CHECK_INT(jobs[j].status, GENIE_STATUS_CANCELLED);
+			else
+				CHECK(check_job(&models[j % 2], &jobs[j]));
+		}
+	}
+	engine->interrupted = NULL;
+	for (uint32_t j = 0; j < 4; j++)
+		free_job(&jobs[j]);
+	for (uint32_t m = 0; m < 2; m++)
+	{
+		genie_model_free_image(&images[m]);
+		genie_model_end(&models[m]);
+	}
+}
+
+static void
+test_engine(const GenieKernels *kernels)
+{
+	GenieRandom random = {23};
+	void	   *memory = malloc(genie_cpu_engine_size() + 64);
+	GenieEngine *engine = genie_cpu_engine_open_with((void *) (((uintptr_t) memory + 63) / 64 * 64), kernels);
+	GenieDeviceInfo info;
+
+	CHECK_INT(engine->ops->abi, GENIE_ENGINE_ABI);
+	CHECK_INT(engine->ops->devices(engine, &info, 1), 0);
+	engine->ops->set_memory_limit(engine, 1);
+	engine->ops->forget(engine, 1);
+	test_random(engine, &random);
+	test_pages(engine, &random);
+	test_widths(engine);
+	test_many_ranges(engine, &random);
+	test_malformed(engine);
+	test_interrupts(engine, &random);
+	engine->ops->close(engine);
+	free(memory);
+}
+
+int
+main(void)
+{
+	test_engine(&genie_kernels_portable);
+	if (genie_kernels_choose() != &genie_kernels_portable)
+		test_engine(genie_kernels_choose());
+	return genie_test_end();
+}
