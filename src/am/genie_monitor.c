@@ -77,7 +77,7 @@ add_time(GenieRow *row, TimestampTz when)
 Datum
 genie_stat_get(PG_FUNCTION_ARGS)
 {
-	GenieStatCounters counters = {{0}};
+	GenieStatCounters counters;
 	GenieWorkerReport report = {0};
 	GenieDirectoryUsage usage = {0};
 	const uint64 *count = counters.counters;
@@ -86,6 +86,7 @@ genie_stat_get(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
+	memset(&counters, 0, sizeof(counters));
 	if (genie_stat_read(&counters, &report))
 		genie_directory_usage(&usage);
 

@@ -64,8 +64,11 @@ genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segme
 		return source;
 	if (!genie_request_worker_is_up())
 		source->why = GENIE_FALLBACK_NO_WORKER;
-	else if (!genie_loader_image(index, meta, segment, &source->image, &miss))
+	else
+	{
+		genie_loader_image(index, meta, segment, &source->image, &miss);
 		source->why = genie_source_why(miss);
+	}
 	return segment->stale ? NULL : source;
 }
 

@@ -95,6 +95,9 @@ typedef struct GenieWorker
 	uint32		given_capacity;
 	MemoryContext batch_context;
 	const GenieTaken *only;		/* the one request of the batch, if it is one */
+	uint64		n_batches;
+	uint64		n_on_gpu;		/* queries on a segment */
+	uint64		n_on_cpu;
 } GenieWorker;
 
 static GenieWorker worker;
@@ -338,7 +341,7 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 
 /* Has an engine do those of the jobs that are not done. */
 static GenieStatus
-run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, GenieCounter answered)
+run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered)
 {
 	GenieJob   *batch = palloc(n_jobs * sizeof(GenieJob));
 	uint32	   *from = palloc(n_jobs * sizeof(uint32));
@@ -361,7 +364,8 @@ run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, GenieCounter answ
 		jobs[from[i]] = batch[i];
 		n_done += batch[i].status == GENIE_OK;
 	}
-	genie_stat_add(answered, n_done);
+	genie_stat_add(engine == worker.gpu ? GENIE_COUNTER_BY_GPU : GENIE_COUNTER_BY_WORKER_CPU, n_done);
+	*n_answered += n_done;
 	return status;
 }
 
@@ -392,7 +396,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs)
 {
 	if (worker.gpu != NULL)
 	{
-		GenieStatus status = run_engine(worker.gpu, jobs, n_jobs, GENIE_COUNTER_BY_GPU);
+		GenieStatus status = run_engine(worker.gpu, jobs, n_jobs, &worker.n_on_gpu);
 		uint32		n_undone = note_failures(jobs, n_jobs);
 
 		if (status == GENIE_STATUS_LOST)
@@ -400,7 +404,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs)
 		if (n_undone > 0 && !is_interrupted())
 			log_gpu_error("the GPU could not count", worker.gpu->error);
 	}
-	run_engine(worker.cpu, jobs, n_jobs, GENIE_COUNTER_BY_WORKER_CPU);
+	run_engine(worker.cpu, jobs, n_jobs, &worker.n_on_cpu);
 	return true;
 }
 
@@ -462,6 +466,7 @@ run_batch(void)
 
 	for (uint32 i = 0; i < pins.n; i++)
 		genie_directory_unpin(&pins.refs[i]);
+	worker.n_batches++;
 	genie_stat_add(GENIE_COUNTER_BATCHES, 1);
 	genie_stat_add(GENIE_COUNTER_BATCHED, n_jobs);
 	genie_stat_add(GENIE_COUNTER_COUNT_US, INSTR_TIME_GET_MICROSEC(took));
@@ -486,6 +491,10 @@ leave(int code, Datum arg)
 {
 	LWLockReleaseAll();			/* an ERROR may have left one held */
 	genie_request_worker_down();
+	ereport(LOG,
+			(errmsg("genie worker ends: " UINT64_FORMAT " queries in " UINT64_FORMAT " batches, "
+					UINT64_FORMAT " on the GPU, " UINT64_FORMAT " on the CPU",
+					worker.n_on_gpu + worker.n_on_cpu, worker.n_batches, worker.n_on_gpu, worker.n_on_cpu)));
 	genie_directory_unpin_all();
 	genie_stat_devices(NULL, 0);
 	genie_stat_worker(GENIE_WORKER_DOWN, "");

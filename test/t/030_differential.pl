@@ -23,6 +23,7 @@ diag("seed $seed (GENIE_SEED=$seed repeats this run)");
 
 my $node = PostgreSQL::Test::Cluster->new('differential');
 $node->init(extra => [ '--no-locale', '--encoding=UTF8' ]);
+$node->append_conf('postgresql.conf', $ENV{GENIE_TEST_CONF} // '');
 $node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\nshared_buffers = 64MB\njit = off\n");
 $node->start;
 

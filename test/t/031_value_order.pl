@@ -14,6 +14,7 @@ diag("seed $seed (GENIE_SEED=$seed repeats this run)");
 
 my $node = PostgreSQL::Test::Cluster->new('value_order');
 $node->init(extra => [ '--no-locale', '--encoding=UTF8' ]);
+$node->append_conf('postgresql.conf', $ENV{GENIE_TEST_CONF} // '');
 $node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\njit = off\nmax_parallel_workers_per_gather = 0\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION genie');

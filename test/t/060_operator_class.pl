@@ -38,6 +38,7 @@ system_log(@make, 'clean');
 
 my $node = PostgreSQL::Test::Cluster->new('operator_class');
 $node->init;
+$node->append_conf('postgresql.conf', $ENV{GENIE_TEST_CONF} // '');
 $node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\njit = off\n");
 $node->start;
 $node->safe_psql('postgres', "CREATE EXTENSION genie;\n$script");

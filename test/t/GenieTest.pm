@@ -29,13 +29,13 @@ log_min_messages = warning
 log_statement = none
 CONF
 
-# A new server; options: conf (more settings), init (arguments of initdb, see Cluster.pm), start => 0.
+# A new server, with what test/run wants in all of them (GENIE_TEST_CONF: the worker's settings); options: conf (more settings), init (arguments of initdb, see Cluster.pm), start => 0.
 sub genie_node
 {
 	my ($name, %option) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(%{ $option{init} // {} });
-	$node->append_conf('postgresql.conf', $settings . ($option{conf} // ''));
+	$node->append_conf('postgresql.conf', $settings . ($ENV{GENIE_TEST_CONF} // '') . "\n" . ($option{conf} // ''));
 	$node->start if $option{start} // 1;
 	return $node;
 }
