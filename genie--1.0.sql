@@ -372,3 +372,8 @@ CREATE FUNCTION genie_devices(
 REVOKE EXECUTE ON FUNCTION genie_devices() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION genie_devices() TO pg_monitor;
 COMMENT ON FUNCTION genie_devices() IS 'the GPUs that the background worker counts on, or what stands in the way; sizes in bytes, times in milliseconds';
+
+CREATE FUNCTION genie_prewarm(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+REVOKE EXECUTE ON FUNCTION genie_prewarm(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION genie_prewarm(regclass) IS 'load an index into shared memory: the bytes that it has there';

@@ -1,6 +1,6 @@
 /*
  * genie_admin.c
- *	  Functions for the administrator: genie_merge, genie_check, genie_index_info.
+ *	  Functions for the administrator: genie_merge, genie_check, genie_index_info, genie_prewarm.
  */
 #include "postgres.h"
 
@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "genie_loader.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
@@ -28,6 +29,7 @@
 PG_FUNCTION_INFO_V1(genie_merge);
 PG_FUNCTION_INFO_V1(genie_check);
 PG_FUNCTION_INFO_V1(genie_index_info);
+PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
 #define GENIE_INFO_COLUMNS 16
@@ -240,4 +242,20 @@ genie_index_info(PG_FUNCTION_ARGS)
 		genie_merge_unlock(index, ShareLock);
 	relation_close(index, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+/*
+ * genie_prewarm(index regclass) returns bigint: loads all segments into shared memory, in place of images of other
+ * indexes if need be; returns the bytes that they have there.  For those it is granted to who may look, too.
+ */
+Datum
+genie_prewarm(PG_FUNCTION_ARGS)
+{
+	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
+	uint64		n_bytes;
+
+	genie_admin_may_look(index);
+	n_bytes = genie_loader_prewarm(index);
+	relation_close(index, AccessShareLock);
+	PG_RETURN_INT64((int64) n_bytes);
 }

@@ -11,8 +11,14 @@
 
 #if PG_VERSION_NUM >= 160000
 #define GENIE_SMGR_LOCATOR(smgr) ((smgr)->smgr_rlocator.locator)
+#define GENIE_REL_TABLESPACE(rel) ((rel)->rd_locator.spcOid)
+#define GENIE_REL_DATABASE(rel) ((rel)->rd_locator.dbOid)
+#define GENIE_REL_STORAGE(rel) ((rel)->rd_locator.relNumber)
 #else
 #define GENIE_SMGR_LOCATOR(smgr) ((smgr)->smgr_rnode.node)
+#define GENIE_REL_TABLESPACE(rel) ((rel)->rd_node.spcNode)
+#define GENIE_REL_DATABASE(rel) ((rel)->rd_node.dbNode)
+#define GENIE_REL_STORAGE(rel) ((rel)->rd_node.relNode)
 #endif
 
 #endif							/* GENIE_COMPAT_H */

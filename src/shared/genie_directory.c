@@ -13,12 +13,12 @@
  * in the arena (atomic, only ever cleared).
  *
  * Room.  Images may have all of the arena but a share for requests.  A loader reserves its bytes before it
- * allocates, so loaders do not race each other for the same room.  The arena may still say no, when its free memory is in
- * pieces: the loader then evicts further images, one at a time.
+ * allocates, so loaders do not race each other for the same room.  The arena may still say no, when its free
+ * memory is in pieces: the loader then evicts further images, one at a time.
  *
- * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the index that is
- * being loaded, for the same scan wants them again (an index larger than the arena would replace itself for
- * ever); and, unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans
+ * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the
+ * index that is being loaded, for the same scan wants them again (an index larger than the arena would replace
+ * itself for ever); and, unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans
  * which take turns on two indexes do not spend all their time loading.
  */
 #include "postgres.h"
@@ -44,6 +44,9 @@
 
 /* us until an image is tried again that found everything in use; a try reads the index's lists once */
 #define GENIE_NO_ROOM_RETRY_US INT64CONST(10000000)
+
+/* ms after which a waiter looks again although no load has ended: there may have been no entry to load into */
+#define GENIE_LOAD_WAIT_MS 1000
 
 typedef struct GenieDirectoryEntry
 {
@@ -293,7 +296,7 @@ genie_directory_take_entry(void)
 }
 
 bool
-genie_directory_claim(const GenieImageKey *key, GenieImageRef *ref, bool *first)
+genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first)
 {
 	GenieDirectoryEntry *entry;
 	GenieImageParts victim = {0};
@@ -307,7 +310,7 @@ genie_directory_claim(const GenieImageKey *key, GenieImageRef *ref, bool *first)
 	{
 		entry = genie_directory_take_entry();
 		if (entry == NULL)
-			entry = genie_directory_victim(key, genie_directory_used_before(false));
+			entry = genie_directory_victim(key, genie_directory_used_before(insist));
 		if (entry != NULL)
 		{
 			if (entry->state == GENIE_IMAGE_READY)
@@ -513,7 +516,7 @@ genie_directory_abandon(const GenieImageRef *ref)
 void
 genie_directory_wait(void)
 {
-	ConditionVariableSleep(&directory->load_ended, PG_WAIT_EXTENSION);
+	(void) ConditionVariableTimedSleep(&directory->load_ended, GENIE_LOAD_WAIT_MS, PG_WAIT_EXTENSION);
 }
 
 void

@@ -134,9 +134,9 @@ extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound
 
 /*
  * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no entry
- * left.  *first: nobody found before that it has no room.
+ * left.  *first: nobody found before that it has no room.  insist: as below.
  */
-extern bool genie_directory_claim(const GenieImageKey *key, GenieImageRef *ref, bool *first);
+extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first);
 
 /*
  * Reserves bytes of the arena for a LOADING entry, evicting what was used least recently.  Images of the
@@ -152,7 +152,7 @@ extern void genie_directory_publish(const GenieImageRef *ref, const GenieImagePa
 extern void genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never);
 extern void genie_directory_abandon(const GenieImageRef *ref);
 
-/* Waits until some load has ended, interruptibly; call it in a loop that looks again. */
+/* Waits until some load has ended, interruptibly, or a second; call it in a loop that looks again. */
 extern void genie_directory_wait(void);
 extern void genie_directory_wait_end(void);
 
