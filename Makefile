@@ -112,6 +112,10 @@ fuzz:
 		build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target test/fuzz/corpus/$$target || exit 1; \
 	done
 
+# ---- engines that misbehave on demand: make fake-engine ----
+
+include test/engine/engine.mk
+
 # ---- tests on servers of their own, the demo, the benchmarks ----
 
 test:

@@ -1,0 +1,297 @@
+/*
+ * genie_fake_engine.c
+ *	  An engine in a library that answers through the CPU engine and fails when it is told to.
+ *
+ * With it, what a server does when its GPU fails is tested on machines that have none.  It is opened
+ * like any other engine library, and is never installed.
+ *
+ * GENIE_FAKE_ENGINE names a file that is read again for each batch and when the engine is opened.  It holds words:
+ *
+ *	retry, no_room		no job is done, all get this status
+ *	lost				the same, and the engine stays lost
+ *	slow MILLISECONDS	the batch takes that much longer; interrupts are heard
+ *	open STATUS			opening fails: unavailable, no_room, lost or retry
+ *	once				what the file says holds for the next batch (or opening) only: the file is emptied then
+ *
+ * No file, an empty one or no variable: all is well.
+ *
+ * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
+ * "open", "batch JOBS IMAGES", "forget ID", "limit BYTES", "close".
+ *
+ * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "genie_engine_cpu.h"
+
+#ifndef GENIE_FAKE_ABI
+#define GENIE_FAKE_ABI GENIE_ENGINE_ABI
+#endif
+
+#define CONTROL_VARIABLE "GENIE_FAKE_ENGINE"
+#define LOG_VARIABLE "GENIE_FAKE_ENGINE_LOG"
+#define CONTROL_MAX 1000		/* bytes of the control file */
+#define DEVICE_BYTES (UINT64_C(1) << 30)	/* what the fake device says it has */
+#define MEMORY_ALIGNMENT 64
+#define SLEEP_MS 5				/* between two looks at the interrupts */
+
+typedef struct FakeEngine
+{
+	GenieEngine engine;
+	GenieEngine *cpu;			/* does the work */
+	void	   *memory;			/* the CPU engine's */
+	uint64_t	limit;
+	bool		lost;
+} FakeEngine;
+
+/* What the control file says. */
+typedef struct FakeOrder
+{
+	GenieStatus batch;
+	GenieStatus open;
+	long		slow_ms;
+	bool		once;
+} FakeOrder;
+
+static GenieStatus
+status_named(const char *word)
+{
+	if (strcmp(word, "retry") == 0)
+		return GENIE_STATUS_RETRY;
+	if (strcmp(word, "no_room") == 0)
+		return GENIE_STATUS_NO_ROOM;
+	if (strcmp(word, "lost") == 0)
+		return GENIE_STATUS_LOST;
+	if (strcmp(word, "unavailable") == 0)
+		return GENIE_STATUS_UNAVAILABLE;
+	return GENIE_OK;
+}
+
+static FakeOrder
+read_order(void)
+{
+	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false};
+	const char *path = getenv(CONTROL_VARIABLE);
+	FILE	   *file = path == NULL ? NULL : fopen(path, "r");
+	char		text[CONTROL_MAX + 1];
+	char	   *rest = text;
+	char	   *word;
+
+	if (file == NULL)
+		return order;
+	text[fread(text, 1, CONTROL_MAX, file)] = '\0';
+	fclose(file);
+	while ((word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+	{
+		if (strcmp(word, "once") == 0)
+			order.once = true;
+		else if (strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.slow_ms = atol(word);
+		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.open = status_named(word);
+		else if (word != NULL)
+			order.batch = status_named(word);
+	}
+	return order;
+}
+
+/* Empties the control file of an order that was for once. */
+static void
+obeyed(const FakeOrder *order)
+{
+	FILE	   *file = order->once ? fopen(getenv(CONTROL_VARIABLE), "w") : NULL;
+
+	if (file != NULL)
+		fclose(file);
+}
+
+static void
+say(const char *format,...)
+{
+	const char *path = getenv(LOG_VARIABLE);
+	FILE	   *file = path == NULL ? NULL : fopen(path, "a");
+	va_list		args;
+
+	if (file == NULL)
+		return;
+	va_start(args, format);
+	vfprintf(file, format, args);
+	va_end(args);
+	fputc('\n', file);
+	fclose(file);
+}
+
+static const char *
+sentence(GenieStatus status)
+{
+	switch (status)
+	{
+		case GENIE_STATUS_RETRY:
+			return "the fake device failed for once";
+		case GENIE_STATUS_NO_ROOM:
+			return "the fake device is full";
+		case GENIE_STATUS_LOST:
+			return "the fake device is lost";
+		default:
+			return "there is no fake device";
+	}
+}
+
+/* False: interrupted. */
+static bool
+sleep_ms(GenieEngine *engine, long ms)
+{
+	for (; ms > 0; ms -= SLEEP_MS)
+	{
+		struct timespec pause = {0, SLEEP_MS * 1000000L};
+
+		if (engine->interrupted != NULL && engine->interrupted())
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+static uint32_t
+count_images(uint32_t n_jobs, const GenieJob *jobs)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		uint32_t	before = 0;
+
+		while (before < i && jobs[before].image->id != jobs[i].image->id)
+			before++;
+		n += before == i;
+	}
+	return n;
+}
+
+static GenieStatus
+fail_all(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs, GenieStatus status)
+{
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		jobs[i].n_hits = 0;
+		jobs[i].status = status;
+	}
+	if (status != GENIE_STATUS_CANCELLED)
+		snprintf(engine->error, sizeof(engine->error), "%s", sentence(status));
+	return status == GENIE_STATUS_LOST ? status : GENIE_OK;
+}
+
+static GenieStatus
+fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	FakeEngine *fake = (FakeEngine *) (void *) engine;
+	FakeOrder	order = read_order();
+	GenieStatus status;
+
+	say("batch %u %u", n_jobs, count_images(n_jobs, jobs));
+	engine->error[0] = '\0';
+	obeyed(&order);
+	fake->lost = fake->lost || order.batch == GENIE_STATUS_LOST;
+	if (!sleep_ms(engine, order.slow_ms))
+		return fail_all(engine, n_jobs, jobs, GENIE_STATUS_CANCELLED);
+	if (fake->lost || order.batch != GENIE_OK)
+		return fail_all(engine, n_jobs, jobs, fake->lost ? GENIE_STATUS_LOST : order.batch);
+
+	fake->cpu->interrupted = engine->interrupted;
+	status = fake->cpu->ops->run(fake->cpu, n_jobs, jobs);
+	memcpy(engine->error, fake->cpu->error, sizeof(engine->error));
+	return status;
+}
+
+static void
+fake_forget(GenieEngine *engine, uint64_t image_id)
+{
+	(void) engine;
+	say("forget %" PRIu64, image_id);
+}
+
+static void
+fake_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	((FakeEngine *) (void *) engine)->limit = bytes;
+	say("limit %" PRIu64, bytes);
+}
+
+static uint32_t
+fake_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
+{
+	uint64_t	limit = ((FakeEngine *) (void *) engine)->limit;
+
+	if (max >= 1)
+	{
+		memset(info, 0, sizeof(GenieDeviceInfo));
+		snprintf(info->name, sizeof(info->name), "fake");
+		info->memory_bytes = DEVICE_BYTES;
+		info->limit_bytes = limit == 0 || limit > DEVICE_BYTES ? DEVICE_BYTES : limit;
+	}
+	return 1;
+}
+
+static void
+fake_close(GenieEngine *engine)
+{
+	FakeEngine *fake = (FakeEngine *) (void *) engine;
+
+	say("close");
+	fake->cpu->ops->close(fake->cpu);
+	free(fake->memory);
+	free(fake);
+}
+
+static const GenieEngineOps fake_ops = {
+	.abi = GENIE_ENGINE_ABI,
+	.name = "fake",
+	.run = fake_run,
+	.forget = fake_forget,
+	.set_memory_limit = fake_set_memory_limit,
+	.devices = fake_devices,
+	.close = fake_close,
+};
+
+static GenieStatus
+fake_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
+{
+	FakeOrder	order = read_order();
+	FakeEngine *fake;
+
+	*engine = NULL;
+	say("open");
+	if (order.open != GENIE_OK)
+	{
+		obeyed(&order);
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "%s", sentence(order.open));
+		return order.open;
+	}
+	fake = calloc(1, sizeof(FakeEngine));
+	if (fake == NULL || posix_memalign(&fake->memory, MEMORY_ALIGNMENT, genie_cpu_engine_size()) != 0)
+	{
+		free(fake);
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "there is no memory for the fake engine");
+		return GENIE_STATUS_NO_ROOM;
+	}
+	fake->cpu = genie_cpu_engine_open(fake->memory);
+	fake->limit = options->memory_limit;
+	fake->engine.ops = &fake_ops;
+	*engine = &fake->engine;
+	return GENIE_OK;
+}
+
+extern const GenieEngineLibrary genie_engine_library;
+
+__attribute__((visibility("default"))) const GenieEngineLibrary genie_engine_library = {
+	.magic = GENIE_ENGINE_LIBRARY_MAGIC,
+	.abi = GENIE_FAKE_ABI,
+	.open = fake_open,
+};
