@@ -83,7 +83,7 @@ fail(GenieEngine *engine, BatchJob *work, GenieStatus status, const char *error)
 static void
 fail_malformed(GenieEngine *engine, BatchJob *work)
 {
-	fail(engine, work, GENIE_STATUS_CORRUPT, "A job is malformed, or counts more than it says.");
+	fail(engine, work, GENIE_STATUS_CORRUPT, "a job is malformed, or counts more than it says");
 }
 
 /* ---- a job in a tile ---- */
@@ -171,7 +171,7 @@ begin_job(GenieEngine *engine, BatchJob *work)
 	{
 		hits = malloc(genie_topk_capacity(job->k) * sizeof(GenieHit));
 		if (hits == NULL)
-			fail(engine, work, GENIE_STATUS_RETRY, "There is no memory for the results of a batch.");
+			fail(engine, work, GENIE_STATUS_RETRY, "there is no memory for the results of a batch");
 		else
 			genie_topk_init(&work->top, hits, job->k, job->min_key, job->has_after ? &job->after : NULL);
 	}
@@ -273,7 +273,7 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, uint32_t n_j
 	}
 	if (works == NULL)
 	{
-		snprintf(engine->error, sizeof(engine->error), "There is no memory for a batch of %u jobs.", n_jobs);
+		snprintf(engine->error, sizeof(engine->error), "there is no memory for a batch of %u jobs", n_jobs);
 		return GENIE_OK;
 	}
 

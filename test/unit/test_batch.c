@@ -344,6 +344,44 @@ test_random(GenieEngine *engine, GenieRandom *random)
 	}
 }
 
+/* Lists so short that a tile is counted without looking at all its counters, in conditions too. */
+static void
+test_few(GenieEngine *engine, GenieRandom *random)
+{
+	for (int round = 0; round < 20; round++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+		GenieJob	jobs[6];
+
+		genie_model_begin(&model, 1 + (uint32_t) genie_random_below(random, 2 * GENIE_TILE_OBJECTS), 10);
+		for (uint32_t rank = 0; rank < model.n_keywords; rank++)
+		{
+			uint32_t	n = 0;
+
+			/* most lists have the same objects */
+			for (uint64_t i = round; i < model.n_objects; i += 3000)
+				if (genie_random_below(random, 4) > 0)
+					objects[n++] = (uint32_t) i;
+			genie_model_list(&model, rank, objects, n);
+		}
+		for (uint32_t i = 0; i < model.n_objects; i++)
+			if (genie_random_below(random, 4) == 0)
+				model.live[i / 64] &= ~(UINT64_C(1) << (i % 64));
+		genie_model_image(&model, 1, 1, &image);
+		for (int j = 0; j < 6; j++)
+			random_job(random, &model, &image, &jobs[j]);
+		CHECK_INT(engine->ops->run(engine, 6, jobs), GENIE_OK);
+		for (int j = 0; j < 6; j++)
+		{
+			CHECK(check_job(&model, &jobs[j]));
+			free_job(&jobs[j]);
+		}
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	}
+}
+
 /* All pages of a job, each after the last hit of the one before, give every object once. */
 static void
 check_pages(GenieEngine *engine, const GenieModel *model, GenieJob *job)
@@ -602,6 +640,7 @@ test_engine(const GenieKernels *kernels)
 	engine->ops->set_memory_limit(engine, 1);
 	engine->ops->forget(engine, 1);
 	test_random(engine, &random);
+	test_few(engine, &random);
 	test_pages(engine, &random);
 	test_widths(engine);
 	test_many_ranges(engine, &random);
