@@ -107,7 +107,8 @@ typedef struct GenieJob
 
 	/*
 	 * TOP: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past the
-	 * segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS uint64_t a tile.
+	 * segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
+	 * uint64_t a tile.
 	 */
 	void	   *out;
 	uint32_t	n_hits;			/* TOP: how many there are, <= k */

@@ -249,8 +249,8 @@ typedef struct GenieTileFill
 } GenieTileFill;
 
 /*
- * Lays out a group of n_tiles planned tiles, the first being number first_tile of the segment, in memory of the planned size,
- * aligned to GENIE_IMAGE_ALIGN, and starts filling: fills has n_tiles entries.
+ * Lays out a group of n_tiles planned tiles, the first being number first_tile of the segment, in memory of the
+ * planned size, aligned to GENIE_IMAGE_ALIGN, and starts filling: fills has n_tiles entries.
  */
 extern void genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
 									const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
@@ -268,7 +268,7 @@ extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t
 /* Finishes the group: all its fills.  False: some tile did not get all that was planned. */
 extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
 
-/* Does the group hold together: offsets inside, starts ascending, ranks ascending and in range?  For tests and assertions. */
+/* Does the group hold together (the list of what holds is in genie_image.c)?  For tests and assertions. */
 extern bool genie_image_group_valid(const GenieImageGroup *group);
 
 #endif							/* __CUDACC__ */

@@ -352,7 +352,8 @@ draw_distinct(GenieRandom *random, const Segment *segment, const Attribute *attr
 
 /* Gives the ranks [first, first + n_values) their lists. */
 static void
-add_attribute(GenieRandom *random, const Segment *segment, const Attribute *attribute, GenieModel *model, uint32_t first)
+add_attribute(GenieRandom *random, const Segment *segment, const Attribute *attribute,
+			  GenieModel *model, uint32_t first)
 {
 	size_t		n = (size_t) model->n_objects * attribute->an_object;
 	uint32_t   *values = malloc(n * sizeof(uint32_t));

@@ -150,7 +150,8 @@ check_job(const GenieModel *model, const GenieJob *job)
 static void
 random_model(GenieRandom *random, GenieModel *model)
 {
-	uint32_t	n_keywords = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 3) == 0 ? 50000 : 100);
+	bool		large = genie_random_below(random, 3) == 0;
+	uint32_t	n_keywords = 1 + (uint32_t) genie_random_below(random, large ? 50000 : 100);
 	uint32_t	n_lists = n_keywords < 50 ? n_keywords : 50;
 	uint16_t	width = (uint16_t) genie_random_below(random, 3);
 
@@ -516,16 +517,50 @@ test_many_ranges(GenieEngine *engine, GenieRandom *random)
 	genie_model_end(&model);
 }
 
+/* Makes one thing wrong with a job of three keywords that have up to three matches an object, in one tile. */
+static void
+spoil(GenieJob *job, int fault)
+{
+	static const GenieRankRange past[] = {{1, 4}};
+	static const GenieRankRange overlapping[] = {{0, 2}, {1, 3}};
+	static const GenieRankRange backwards[] = {{2, 1}};
+	static const GenieCondition always = {.query = {.max_count = 1}, .min_count = 0};
+	static const GenieRankRange *const ranges[] = {past, overlapping, backwards};
+	static const uint32_t max_counts[] = {0, 65536};
+
+	if (fault < 3)
+	{
+		job->query.ranges = ranges[fault];
+		job->query.n_ranges = fault == 1 ? 2 : 1;
+	}
+	else if (fault < 5)
+		job->query.max_count = max_counts[fault - 3];
+	else if (fault < 7)
+		job->k = fault == 5 ? 0 : GENIE_JOB_K_MAX + 1;
+	else if (fault == 7)
+		job->min_key = 0;
+	else if (fault == 8)
+	{
+		job->n_conditions = 1;
+		job->conditions = &always;
+	}
+	else if (fault < 11)
+	{
+		job->first_tile = fault == 9 ? 0 : 2;
+		job->n_tiles = fault == 9 ? 2 : 0;
+	}
+	else if (fault == 11)
+		job->kind = (GenieJobKind) 7;
+	else
+		job->query.max_count = 1;	/* COUNTS, and TOP */
+}
+
 /* What is malformed, or counts more than it says, fails alone. */
 static void
 test_malformed(GenieEngine *engine)
 {
 	static const GenieRankRange good[] = {{0, 3}};
-	static const GenieRankRange past[] = {{1, 4}};
-	static const GenieRankRange overlapping[] = {{0, 2}, {1, 3}};
-	static const GenieRankRange backwards[] = {{2, 1}};
 	GenieEngineQuery query = {.n_ranges = 1, .ranges = good, .max_count = 3};
-	GenieCondition condition = {.query = query, .min_count = 0};
 	GenieHit	hits[8];
 	static uint8_t narrow[2 * GENIE_TILE_OBJECTS];
 	const GenieJob top = {.kind = GENIE_JOB_TOP, .query = query, .k = 8, .min_key = 1, .out = hits};
@@ -541,25 +576,9 @@ test_malformed(GenieEngine *engine)
 	genie_model_image(&model, 1, 1, &image);
 	for (int fault = 0; fault < 14; fault++)
 	{
-		GenieJob	jobs[3] = {top, fault < 9 ? top : count, top};
+		GenieJob	jobs[3] = {top, fault < 9 || fault == 13 ? top : count, top};
 
-		switch (fault)
-		{
-			case 0: jobs[1].query.ranges = past; break;
-			case 1: jobs[1].query.ranges = overlapping; jobs[1].query.n_ranges = 2; break;
-			case 2: jobs[1].query.ranges = backwards; break;
-			case 3: jobs[1].query.max_count = 0; break;
-			case 4: jobs[1].query.max_count = 65536; break;
-			case 5: jobs[1].k = 0; break;
-			case 6: jobs[1].k = GENIE_JOB_K_MAX + 1; break;
-			case 7: jobs[1].min_key = 0; break;
-			case 8: jobs[1].n_conditions = 1; jobs[1].conditions = &condition; break;
-			case 9: jobs[1].n_tiles = 2; break;
-			case 10: jobs[1].first_tile = 2; jobs[1].n_tiles = 0; break;
-			case 11: jobs[1].kind = (GenieJobKind) 7; break;
-			case 12: jobs[1].query.max_count = 1; break;
-			case 13: jobs[1].kind = GENIE_JOB_TOP; jobs[1].k = 8; jobs[1].min_key = 1; jobs[1].query.max_count = 2; break;
-		}
+		spoil(&jobs[1], fault);
 		for (int j = 0; j < 3; j++)
 			jobs[j].image = &image;
 		CHECK_INT(engine->ops->run(engine, 3, jobs), GENIE_OK);
