@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "genie_codec.h"
-#include "genie_engine.h"
+#include "genie_engine_cpu.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -106,12 +106,12 @@ count_tile(const uint8_t *data, size_t size)
 	if (memory == NULL)
 		memory = malloc(genie_cpu_engine_size() + 64);
 	engine = genie_cpu_engine_open((void *) (((uintptr_t) memory + 63) / 64 * 64));
-	status = engine->ops->count(engine, &group, 1, &query, results);
+	status = genie_cpu_count(engine, &group, 1, &query, results);
 	require(status == GENIE_OK || status == GENIE_STATUS_CORRUPT);
 	require(!good || status == GENIE_OK || ref.codec == GENIE_CODEC_RAW);
 
 	genie_topk_init(&top, hits, 10, 1, NULL);
-	engine->ops->search(engine, &group, 1, &query, tops);
+	genie_cpu_search(engine, &group, 1, &query, tops);
 	for (uint32_t i = 0; i < top.n; i++)
 		require(hits[i].object < tile.n_objects && hits[i].key <= query.max_count);
 	engine->ops->close(engine);
