@@ -249,11 +249,11 @@ sub fault_scenarios
 	);
 }
 
-# The names of the points that the sources have.
+# The names of the points that the sources of what is on disk have.  (040_images.pl has those of shared memory.)
 sub fault_points_in_source
 {
 	my %points;
-	foreach my $file (glob('src/*/*.c'))
+	foreach my $file (glob('src/{am,disk}/*.c'))
 	{
 		$points{$_} = 1 foreach slurp_file($file) =~ /\bGENIE_FAULT\("([^"]+)"\)/g;
 	}

@@ -1,0 +1,300 @@
+# Images of segments in shared memory: what is loaded, kept fresh, replaced and evicted; that nothing remains of a load
+# that fails; and that rows are right all the time, whichever of them is there.
+#
+# genie_stat says what is loaded.  The assert build checks each group of an image when it has been filled.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $lock = 714100;
+my $node = genie_node('images', conf => "shared_preload_libraries = ''\nrestart_after_crash = on\n", init => { allows_streaming => 1 });
+create_table($node, 3000, 0.3);
+
+sub sql { return $node->safe_psql('postgres', @_); }
+sub stat_of { my ($column, $where) = @_; return ($where // $node)->safe_psql('postgres', "SELECT $column FROM genie_stat"); }
+sub prewarm { my ($index, $database) = @_; return $node->safe_psql($database // 'postgres', "SELECT genie_prewarm('$index')"); }
+
+sub fails_to_prewarm
+{
+	my ($index, $pattern, $what) = @_;
+	my ($result, $out, $err) = $node->psql('postgres', "SELECT genie_prewarm('$index')");
+	like($err, $pattern, $what);
+	return;
+}
+
+sub restart_with
+{
+	my (@lines) = @_;
+	$node->append_conf('postgresql.conf', join("\n", @lines) . "\n");
+	$node->restart;
+	return;
+}
+
+# ---- without shared memory ----
+
+my $hint = qr/HINT:  Add genie to shared_preload_libraries in postgresql\.conf and restart the server\./;
+fails_to_prewarm('t_x', qr/ERROR:  genie has no shared memory\n$hint/, 'not preloaded: genie_prewarm says what to set');
+sound($node, 'without preload');
+restart_with("shared_preload_libraries = 'genie'", 'genie.worker = on', "genie.engine = 'cpu'", 'genie.shared_memory = 0');
+fails_to_prewarm('t_x', qr/ERROR:  genie has no shared memory for images\nHINT:  Set genie\.shared_memory in postgresql\.conf to more than 0/,
+	'no memory for images: genie_prewarm says what to set');
+sound($node, 'without memory for images');
+is(stat_of('images, image_bytes, shared_memory_bytes'), '0|0|0', 'genie_stat has none');
+restart_with('genie.shared_memory = 1MB');
+is(sql('SHOW genie.shared_memory'), '256MB', 'a size that could hold no image is refused');
+like(slurp_file($node->logfile), qr/invalid value for parameter "genie\.shared_memory": 1024\n.*DETAIL:  It must be 0, or at least 4096 kB\./,
+	'and the log says what is possible');
+restart_with('genie.shared_memory = 32MB');
+
+# ---- what can be loaded ----
+
+is(stat_of('images, image_bytes, image_loads'), '0|0|0', 'nothing is loaded at first');
+cmp_ok(prewarm('t_x'), '>', 0, 'genie_prewarm returns bytes');
+is(prewarm('t_x'), stat_of('image_bytes'), 'and the same when all is there');
+is(stat_of('images'), info($node, 't_x', 'segments'), 'an image for each segment');
+my $answered = stat_of('answered_by_worker_cpu');
+sound($node, 'with images');
+cmp_ok(stat_of('answered_by_worker_cpu'), '>', $answered, 'which were used');
+is(stat_of('images'), info($node, 't_x', 'segments') + info($node, 't_tuple', 'segments'), 'the first scan has loaded the other index');
+
+sql(<<'SQL');
+CREATE TABLE sparse AS SELECT ARRAY[i, i + 1000000, i % 3 - 5] AS x FROM generate_series(1, 70000) i;
+CREATE TABLE dense AS SELECT ARRAY[1, 2, 3 + i % 2, 10 + i % 30] || CASE WHEN i % 100 = 0 THEN ARRAY(SELECT 100 + j FROM generate_series(1, 300) j) END AS x
+	FROM generate_series(1, 70000) i;
+CREATE TABLE nulls AS SELECT CASE WHEN i % 3 = 0 THEN ARRAY[i % 10] END AS x FROM generate_series(1, 1000) i;
+CREATE TABLE only_nulls AS SELECT NULL::int[] AS x FROM generate_series(1, 100) i;
+CREATE TABLE empty_sets AS SELECT '{}'::int[] AS x FROM generate_series(1, 100) i;
+CREATE TABLE nothing (x int[]);
+CREATE TABLE words AS SELECT ARRAY['w' || i % 17, 'x' || i, repeat('long', 100) || i % 2] AS x FROM generate_series(1, 5000) i;
+CREATE UNLOGGED TABLE unlogged AS SELECT ARRAY[i % 10] AS x FROM generate_series(1, 1000) i;
+SELECT format('CREATE INDEX %1$s_x ON %1$s USING genie (x)', t)
+	FROM unnest('{sparse,dense,nulls,only_nulls,empty_sets,nothing,words,unlogged}'::text[]) t \gexec
+SQL
+foreach my $table (qw(sparse dense nulls only_nulls empty_sets words unlogged))
+{
+	cmp_ok(prewarm("${table}_x"), '>', 0, "genie_prewarm of $table");
+}
+is(prewarm('nothing_x'), 0, 'an empty index has no image');
+
+# Do scans of these indexes return what the tables hold?  (No row is updated, so ties come in ctid order.)
+sub same_rows
+{
+	my ($when) = @_;
+	my %queries = (sparse => '{7,1000007,-4,70000}', dense => '{1,2,3,11,150,400}', nulls => '{3,6}', only_nulls => '{1}', empty_sets => '{1}',
+		words => '{w3,x3,x20}', unlogged => '{4}');
+	foreach my $table (sort keys %queries)
+	{
+		my $query = "SELECT string_agg(s::text, ' ') FROM (SELECT ctid, x <&> '$queries{$table}' AS d FROM $table "
+		  . "ORDER BY x <&> '$queries{$table}' %s LIMIT 300) s";
+		my $by_index = sql('SET enable_seqscan = off; SET enable_sort = off; ' . sprintf($query, ''));
+		my $by_table = sql('SET enable_indexscan = off; ' . sprintf($query, ', ctid'));
+		is($by_index, $by_table, "the rows of $table $when");
+	}
+	return;
+}
+same_rows('with images');
+
+sql('CREATE TABLE parted (x int[]) PARTITION BY RANGE (x); CREATE INDEX parted_x ON parted USING genie (x); CREATE INDEX t_note ON t (note)');
+fails_to_prewarm('parted_x', qr/ERROR:  "parted_x" is a partitioned index/, 'a partitioned index');
+fails_to_prewarm('t_note', qr/ERROR:  "t_note" is not a genie index/, 'an index of another kind');
+my ($result, $out, $err) = $node->psql('postgres',
+	"CREATE TEMP TABLE temporary AS SELECT ARRAY[i] AS x FROM generate_series(1, 10) i; CREATE INDEX temporary_x ON temporary USING genie (x);
+	SET enable_seqscan = off; SELECT x FROM temporary ORDER BY x <&> '{3}' LIMIT 1; SELECT genie_prewarm('temporary_x')");
+is($out, '{3}', 'a temporary table is searched');
+like($err, qr/ERROR:  cannot load temporary index "temporary_x" into shared memory/, 'and its index never loaded');
+
+sql('CREATE ROLE nobody; CREATE ROLE owner; CREATE ROLE scanner; GRANT pg_stat_scan_tables TO scanner; CREATE TABLE owned (x int[]);
+	ALTER TABLE owned OWNER TO owner; CREATE INDEX owned_x ON owned USING genie (x)');
+($result, $out, $err) = $node->psql('postgres', "SET ROLE owner; SELECT genie_prewarm('owned_x')");
+like($err, qr/ERROR:  permission denied for function genie_prewarm/, 'genie_prewarm is not for everybody');
+sql('GRANT EXECUTE ON FUNCTION genie_prewarm TO nobody, owner, scanner');
+($result, $out, $err) = $node->psql('postgres', "SET ROLE nobody; SELECT genie_prewarm('owned_x')");
+like($err, qr/ERROR:  must be owner of index owned_x/, 'nor for those it is granted to who have no business with the index');
+is(sql("SET ROLE $_; SELECT genie_prewarm('owned_x')"), 0, "but for a $_") foreach 'owner', 'scanner';
+
+# ---- changes of the index ----
+
+sub merged_away
+{
+	my ($images, $bytes) = split /\|/, stat_of('images, image_bytes');
+	sql("SELECT add_rows(300, 0.6); SELECT genie_merge('t_x'); SELECT genie_merge('t_tuple')") foreach 1 .. 5;
+	sound($node, 'after merges');
+	prewarm('t_x');
+	prewarm('t_tuple');
+	my $segments = info($node, 't_x', 'segments') + info($node, 't_tuple', 'segments');
+	is(stat_of('images') - $images, $segments - 2, 'images of segments that were merged are gone');
+	cmp_ok(stat_of('image_bytes'), '<', $bytes + 1_000_000, 'and so is their memory');
+	return;
+}
+sql('VACUUM t; REINDEX INDEX t_x; REINDEX INDEX t_tuple');
+sound($node, 'after REINDEX');
+merged_away();
+
+my $loads = stat_of('image_loads');
+sql('DELETE FROM t WHERE note % 5 = 1; DELETE FROM nulls WHERE x IS NULL; DELETE FROM dense WHERE ctid < $$(100,1)$$; VACUUM nulls; VACUUM dense');
+sql('VACUUM (INDEX_CLEANUP on) t');
+sql("INSERT INTO dense SELECT ARRAY[1, 2, 3, 11, 150, 400] FROM generate_series(1, 2000); INSERT INTO nulls SELECT '{6}' FROM generate_series(1, 500)");
+same_rows('when TIDs are used again');
+sound($node, 'after VACUUM');
+
+sql("DELETE FROM dense WHERE ctid < '(300,1)'");
+my ($r, $o, $e) = $node->psql('postgres', "SET genie.fault_point = 'image-refreshed'; SET genie.fault_action = 'error'; VACUUM dense");
+like($e, qr/fault point "image-refreshed" reached/, 'a VACUUM that fails while it takes the dead out of images');
+same_rows('after that VACUUM');
+sql('VACUUM dense');
+same_rows('after the next one');
+
+sql('TRUNCATE sparse; INSERT INTO sparse SELECT ARRAY[i, 7] FROM generate_series(1, 500) i; REINDEX TABLE dense');
+same_rows('after TRUNCATE and REINDEX');
+sql('DROP INDEX words_x; CREATE INDEX words_x ON words USING genie (x)');
+same_rows('after DROP INDEX and CREATE INDEX');
+
+# ---- databases ----
+
+sql("SELECT genie_merge('t_x'); VACUUM t; CHECKPOINT");
+prewarm('t_x');
+foreach my $strategy ('wal_log', 'file_copy')
+{
+	my $name = "copy_$strategy";
+	sql("CREATE DATABASE $name TEMPLATE postgres STRATEGY $strategy");
+	is($node->safe_psql($name, "SELECT relfilenode FROM pg_class WHERE relname = 't_x'"), sql("SELECT relfilenode FROM pg_class WHERE relname = 't_x'"),
+		"$strategy: the index's file has the same number in both databases");
+	$node->safe_psql($name, "DELETE FROM t WHERE note % 3 = 0; VACUUM t; SELECT add_rows(700, 0.21); SELECT genie_merge('t_x'); VACUUM t");
+	prewarm('t_x', $name);
+	is($node->safe_psql($name, 'SELECT * FROM differences(12, 0.3)'), '', "$strategy: the copy's answers");
+	sound($node, "with a copy made by $strategy", 12);
+}
+
+# The same number, files copied from the same template: only the row in pg_database tells them apart.
+foreach my $part (1, 2)
+{
+	sql("CREATE DATABASE again TEMPLATE postgres STRATEGY file_copy OID 90001");
+	$node->safe_psql('again', "TRUNCATE nulls; DELETE FROM t WHERE note % 7 <> $part; VACUUM t; SELECT add_rows(900 * $part, 0.4$part); SELECT genie_merge('t_x'); VACUUM t");
+	prewarm('t_x', 'again');
+	is($node->safe_psql('again', 'SELECT * FROM differences(12, 0.4)'), '', "the answers of database 90001, life $part");
+	sql('DROP DATABASE again');
+}
+is(sql("SELECT count(*) FROM pg_database WHERE datname = 'again'"), 0, 'a database whose images are loaded can be dropped');
+
+# ---- loads that do not succeed ----
+
+sub rest_of
+{
+	my ($index) = @_;
+	sql("REINDEX INDEX $index");
+	return stat_of('images, image_bytes');
+}
+
+foreach my $point ('image-claimed', 'image-fill')
+{
+	my $fault = "SET genie.fault_point = '$point'; SET genie.fault_action = ";
+	my $before = rest_of('dense_x');
+	($r, $o, $e) = $node->psql('postgres', "$fault 'error'; SELECT genie_prewarm('dense_x')");
+	like($e, qr/fault point "$point" reached/, "an error at $point");
+	is(stat_of('images, image_bytes'), $before, 'leaves nothing');
+
+	foreach my $how ('pg_cancel_backend', 'pg_terminate_backend')
+	{
+		my $holder = $node->background_psql('postgres');
+		$holder->query_safe("SELECT pg_advisory_lock($lock)");
+		my $session = start_sql($node, $fault . "'wait'; SELECT genie_prewarm('dense_x')");
+		wait_until($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+		same_rows("while the image of dense is being loaded, at $point");
+		my $waiting = start_sql($node, "SELECT genie_prewarm('dense_x')");
+		wait_until($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'SELECT genie_prewarm%' AND wait_event_type = 'Extension'");
+		sql("SELECT $how(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+		ok(!finish_sql($session), "$how during a load, at $point");
+		$holder->quit;
+		ok(finish_sql($waiting), 'who waited for it loads');
+		is($waiting->{out} + 0, prewarm('dense_x'), 'all of it');
+		$before = rest_of('dense_x');
+	}
+	$loads = stat_of('image_loads');
+	my @sessions = map { start_sql($node, "SELECT genie_prewarm('dense_x')") } 1 .. 5;
+	my %bytes = map { finish_sql($_); ($_->{out} + 0 => 1) } @sessions;
+	is(join(' ', keys %bytes), prewarm('dense_x'), 'five sessions at once get the same answer');
+	is(stat_of('image_loads'), $loads + 1, 'and one of them loads');
+}
+
+{
+	my $session = start_sql($node, "SET genie.fault_point = 'image-fill'; SET genie.fault_action = crash; REINDEX INDEX dense_x; SELECT genie_prewarm('dense_x')");
+	ok(!finish_sql($session), 'a crash during a load');
+	$node->poll_query_until('postgres', 'SELECT true') or die 'the server did not come back';
+	is(stat_of('images, image_bytes, image_loads'), '0|0|0', 'shared memory starts anew');
+	cmp_ok(prewarm('dense_x'), '>', 0, 'and is used again');
+	sound($node, 'after a crash during a load');
+}
+
+# ---- a standby ----
+
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+$node->wait_for_catchup($standby);
+cmp_ok($standby->safe_psql('postgres', "SELECT genie_prewarm('t_x') + genie_prewarm('t_tuple')"), '>', 0, 'a standby loads images');
+foreach my $round (1 .. 3)
+{
+	sql("DELETE FROM t WHERE note % 11 = $round; VACUUM t; SELECT add_rows(200, 0.8$round)");
+	sql("SELECT genie_merge('t_x')") if $round == 2;
+	$node->wait_for_catchup($standby);
+	is(differences($standby, 12, $round / 10), '', "the standby's answers after VACUUM and inserts, round $round");
+}
+cmp_ok(stat_of('answered_by_worker_cpu', $standby), '>', 0, 'from its images');
+$standby->promote;
+$standby->safe_psql('postgres', "DELETE FROM t WHERE note % 13 = 1; VACUUM t; SELECT add_rows(200, 0.77)");
+is(differences($standby, 12, 0.9), '', 'and after its promotion');
+$standby->stop;
+
+# ---- more than fits ----
+
+restart_with('genie.shared_memory = 4MB');
+sql(<<'SQL');
+SELECT format('CREATE TABLE many_%1$s AS SELECT ARRAY(SELECT (i * 7 + j * j * %1$s) %% 600 FROM generate_series(1, 8) j WHERE i > 0) AS x FROM generate_series(1, 40000) i', n),
+	format('CREATE INDEX many_%1$s_x ON many_%1$s USING genie (x)', n) FROM generate_series(1, 6) n \gexec
+CREATE TABLE large AS SELECT ARRAY(SELECT (i * 7 + j * j) % 900 FROM generate_series(1, 60) j WHERE i > 0) AS x FROM generate_series(1, 70000) i;
+CREATE INDEX large_x ON large USING genie (x);
+SQL
+foreach my $round (1, 2)
+{
+	foreach my $n (1 .. 6)
+	{
+		cmp_ok(prewarm("many_${n}_x"), '>', 600_000, "genie_prewarm of index $n");
+		cmp_ok(stat_of('image_bytes'), '<=', 3 << 20, 'stays within the memory');
+	}
+}
+cmp_ok(stat_of('image_evictions'), '>=', 6, 'because images were evicted');
+
+sub many_rows
+{
+	my ($table) = @_;
+	my $query = "SELECT string_agg(s::text, ' ') FROM (SELECT ctid, x <&> '{1,4,9,200,300,599}' AS d FROM $table ORDER BY x <&> '{1,4,9,200,300,599}' %s LIMIT 300) s";
+	return sql('SET enable_seqscan = off; SET enable_sort = off; ' . sprintf($query, '')) eq sql('SET enable_indexscan = off; ' . sprintf($query, ', ctid'));
+}
+foreach my $round (1, 2)
+{
+	ok(many_rows("many_$_"), "the rows of index $_") foreach 1 .. 6;
+}
+$node->pgbench('--no-vacuum --client=6 --transactions=40', 0, [qr/processed: 240\/240/], [qr/^$/], 'scans of six indexes at once',
+	{ '040_images' => "\\set n random(1, 6)\nSET enable_seqscan = off;\nSELECT x FROM many_:n ORDER BY x <&> ARRAY[1,4,9,:n] LIMIT 10;\n" });
+cmp_ok(stat_of('image_bytes'), '<=', 3 << 20, 'stay within the memory');
+
+my $log_at = -s $node->logfile;
+ok(many_rows('large'), 'the rows of an index that does not fit') foreach 1 .. 3;
+fails_to_prewarm('large_x', qr/ERROR:  no room in shared memory for all of genie index "large_x"\nDETAIL:  A segment needs \d+ kB; 0 kB of the index are loaded; genie\.shared_memory is 4096 kB, less a part for queries\.\nHINT:  Raise genie\.shared_memory/,
+	'which genie_prewarm says');
+my $log = substr(slurp_file($node->logfile), $log_at);
+my @lines = $log =~ /LOG:  no room in shared memory for an image of genie index "large_x"/g;
+is(scalar @lines, 1, 'the log says it once');
+like($log, qr/DETAIL:  A segment of 70000 rows needs \d+ kB, more than genie\.shared_memory of 4096 kB has for images\.\n.*HINT:  Queries on it are counted from the index's pages\./,
+	'with what is needed and what there is');
+cmp_ok(stat_of('image_no_room'), '>=', 1, 'and genie_stat counts it');
+sound($node, 'with little memory');
+
+$node->stop;
+done_testing();
