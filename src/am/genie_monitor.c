@@ -1,7 +1,7 @@
 /*
  * genie_monitor.c
- *	  What the shared memory and the worker do, for the administrator: the functions behind the view genie_stat, genie_devices(),
- *	  and genie_stat_reset().
+ *	  What the shared memory and the worker do, for the administrator: the functions behind the view genie_stat,
+ *	  genie_devices(), and genie_stat_reset().
  */
 #include "postgres.h"
 

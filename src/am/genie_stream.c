@@ -10,8 +10,8 @@
  *			(a counting sort that is never written out): each level that occurs is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.
  *
- * The first page of all streams of a scan is asked for at once.  Which objects qualify is read only when a sweep begins:
- * pages of the best are masked by who counts.
+ * The first page of all streams of a scan is asked for at once.  Which objects qualify is read only when a
+ * sweep begins: pages of the best are masked by who counts.
  *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
  *

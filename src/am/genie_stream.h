@@ -81,8 +81,8 @@ extern bool genie_stream_open(GenieStream *stream, GenieSource *source, const Ge
 							  const GenieScanPosition *position);
 
 /*
- * Asks for the first page of each stream that ranks, all at once: for the worker that is one request instead of one after
- * the other.  False: one is stale.
+ * Asks for the first page of each stream that ranks, all at once: for the worker that is one request instead of
+ * one after the other.  False: one is stale.
  */
 extern bool genie_stream_first_pages(GenieStream *streams, int n);
 

@@ -11,8 +11,8 @@
 extern Size genie_live_words(const GenieSegment *segment);
 
 /*
- * Fills bitmaps of genie_live_words() words with the objects that have no tombstone: in live those that are not NULL, in
- * nulls the others.  Bits past the last object are clear.  False: stale.
+ * Fills bitmaps of genie_live_words() words with the objects that have no tombstone: in live those that are not
+ * NULL, in nulls the others.  Bits past the last object are clear.  False: stale.
  */
 extern bool genie_live_read(GenieSegment *segment, uint64 *live, uint64 *nulls);
 

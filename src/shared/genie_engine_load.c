@@ -3,8 +3,8 @@
  *	  dlopen for engines.
  *
  * load_external_function() cannot be used: it wants PostgreSQL's magic block, and an engine has
- * no PostgreSQL in it.  It has a magic word and an ABI number of its own instead, which are looked at before anything in it
- * is called.  The library is not closed again: a GPU driver leaves threads behind that run its code.
+ * no PostgreSQL in it.  It has a magic word and an ABI number of its own instead, which are looked at before
+ * anything in it is called.  The library is not closed again: a GPU driver leaves threads behind that run its code.
  */
 #include "postgres.h"
 

@@ -10,8 +10,9 @@
 #include "genie_engine.h"
 
 /*
- * Opens the engine of the library (a path; "$libdir" is PostgreSQL's library directory).  On anything but GENIE_OK *engine is
- * NULL and error, GENIE_ENGINE_ERROR_MAX bytes, says why.  A library stays loaded once it was opened.
+ * Opens the engine of the library (a path; "$libdir" is PostgreSQL's library directory).  On anything but
+ * GENIE_OK *engine is NULL and error, GENIE_ENGINE_ERROR_MAX bytes, says why.  A library stays loaded once it
+ * was opened.
  */
 extern GenieStatus genie_engine_load(const char *library, const GenieEngineOptions *options,
 									 GenieEngine **engine, char *error);

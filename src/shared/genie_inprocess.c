@@ -463,4 +463,3 @@ genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live)
 	pfree(counts);
 	return true;
 }
-

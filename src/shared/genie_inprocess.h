@@ -15,8 +15,8 @@ typedef struct GenieInprocess GenieInprocess;
 
 /*
  * Reads what view asks for; query is the same with ranks, at least one of them.  NULL: stale.  Lives in the current
- * memory context; segment and queries must stay.  *memory is what the caller can spare for posting lists; what is taken of it
- * is subtracted.
+ * memory context; segment and queries must stay.  *memory is what the caller can spare for posting lists; what
+ * is taken of it is subtracted.
  */
 extern GenieInprocess *genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view,
 											const GenieEngineQuery *query, Size *memory);

@@ -26,8 +26,9 @@
  * Death.	A backend that ends, by ERROR or by FATAL, gives up on its way out (PG_CATCH; before_shmem_exit).
  *			A worker that ends answers READY and TAKEN slots with "no worker" on its way out.  Whoever dies
  *			otherwise (SIGKILL, a crash) takes the whole server's shared memory along: the postmaster restarts it.
- *			The backend asks in two steps: READY first, then it looks whether the worker is up; the worker goes down in two
- *			steps: not up first, then it answers all slots.  So one of the two sees the other (each step is a barrier).
+ *			The backend asks in two steps: READY first, then it looks whether the worker is up; the worker goes
+ *			down in two steps: not up first, then it answers all slots.  So one of the two sees the other (each
+ *			step is a barrier).
  *
  * Waking.	The backend sets the worker's latch after READY; the worker sets the backend's after DONE.  Backends wait
  *			interruptibly and look at their slot's state, nothing else.  Because a latch set too early is only a
@@ -290,8 +291,8 @@ write_request(GenieWire *wire, const GenieRequestJob *jobs, uint32 n_jobs)
 }
 
 /*
- * Leaves no request behind, whatever state the slot is in.  Does nothing where there is none.  The worker may move the
- * slot on meanwhile, READY to TAKEN to DONE: then the next look finds it there.
+ * Leaves no request behind, whatever state the slot is in.  Does nothing where there is none.  The worker may
+ * move the slot on meanwhile, READY to TAKEN to DONE: then the next look finds it there.
  */
 static void
 give_up(void)

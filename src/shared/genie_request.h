@@ -55,8 +55,8 @@ typedef struct GenieTaken
 } GenieTaken;
 
 /*
- * Takes requests that are ready, oldest slots first in turn, until there are max_jobs jobs or no more requests; in the current
- * memory context.  Returns how many requests.
+ * Takes requests that are ready, oldest slots first in turn, until there are max_jobs jobs or no more requests;
+ * in the current memory context.  Returns how many requests.
  */
 extern uint32 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs);
 

@@ -226,7 +226,7 @@ genie_search_ask_counts(GenieSearch *search, uint16 *counts)
 {
 	bool		narrow = search->query.max_count <= GENIE_COUNT_NARROW;
 	uint32		n_tiles = genie_object_tiles(search->source->segment);
-	uint8	   *bytes = narrow ? MemoryContextAllocHuge(CurrentMemoryContext, GENIE_COUNT_TILES * GENIE_TILE_OBJECTS) : NULL;
+	uint8	   *bytes = narrow ? palloc(GENIE_COUNT_TILES * GENIE_TILE_OBJECTS) : NULL;
 	bool		ok = true;
 
 	for (uint32 first = 0; ok && first < n_tiles; first += GENIE_COUNT_TILES)

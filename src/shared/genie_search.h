@@ -3,8 +3,9 @@
  *	  Counting matches in one segment: what a scan asks for, whoever counts.
  *
  * A query is compiled once against a segment, from its dictionary, and may then be asked repeatedly: for
- * the best k after a cursor, for all counts, or as a filter.  The worker counts (genie_request.h) where the segment has an image; where
- * it has none, or the worker cannot, the backend does (genie_inprocess.h).  The answers are the same.
+ * the best k after a cursor, for all counts, or as a filter.  The worker counts (genie_request.h) where the
+ * segment has an image; where it has none, or the worker cannot, the backend does (genie_inprocess.h).  The
+ * answers are the same.
  *
  * All functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -26,8 +27,8 @@ extern bool genie_search_matches(const GenieSearch *search);
 extern uint32 genie_search_max_count(const GenieSearch *search);
 
 /*
- * One question for the best k objects by (match count desc, object asc): of those that qualify (genie_source.h), match at least
- * once, and rank below after.
+ * One question for the best k objects by (match count desc, object asc): of those that qualify
+ * (genie_source.h), match at least once, and rank below after.
  */
 typedef struct GenieSearchTop
 {
@@ -49,7 +50,8 @@ extern bool genie_search_counts(GenieSearch *search, uint16 *counts);
 extern bool genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live);
 
 /*
- * Begins a job for the worker: its image, the source's conditions, and search's query if it is not NULL.  In the current memory context.
+ * Begins a job for the worker: its image, the source's conditions, and search's query if it is not NULL.  In
+ * the current memory context.
  */
 extern void genie_search_request(GenieSource *source, const GenieSearch *search, GenieJobKind kind,
 								 GenieRequestJob *request);

@@ -2,8 +2,8 @@
  * genie_source.c
  *	  A segment as a scan sees it (genie_source.h).
  *
- * Bits of qualifying objects come from the worker where there is an image (a job of kind MASK for some tiles at a time),
- * else from the pages: tombstones, the NULL flags of the object table, and each condition counted in turn.
+ * Bits of qualifying objects come from the worker where there is an image (a job of kind MASK for some tiles at
+ * a time), else from the pages: tombstones, the NULL flags of the object table, and each condition counted in turn.
  */
 #include "postgres.h"
 

@@ -4,14 +4,14 @@
  *
  *	generate_rows SHAPE ROWS SEED [query]
  *
- * Each line is a number from 1 and an int[] of keywords; with "query" the second column is a genie_query in its text form,
- * drawn from the same distribution.
+ * Each line is a number from 1 and an int[] of keywords; with "query" the second column is a genie_query in its
+ * text form, drawn from the same distribution.
  *
- *	sift		237 functions, each the bucket of a normally distributed projection, 67 buckets, standard deviation 8.56
- *				buckets: sum of squared bucket frequencies 1/30 (GENIE, section 6: SIFT with p-stable functions)
- *	documents	10 different words of a Zipf(1) vocabulary of 200,000
- *	adult		14 attributes: 6 numeric ones of 1024 values, 8 of 2 to 40 values; queries ask for the numeric ones within 50 (GENIE's
- *				Adult with ranges)
+ *	sift		237 functions, each the bucket of a normally distributed projection, 67 buckets, standard
+ *				deviation 8.56 buckets: sum of squared bucket frequencies 1/30 (GENIE, section 6: SIFT with
+ *	p-stable functions) documents	10 different words of a Zipf(1) vocabulary of 200,000
+ *	adult		14 attributes: 6 numeric ones of 1024 values, 8 of 2 to 40 values; queries ask for the numeric
+ *				ones within 50 (GENIE's Adult with ranges)
  */
 #include <math.h>
 #include <stdint.h>
