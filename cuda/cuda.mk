@@ -1,0 +1,70 @@
+# cuda.mk: genie_cuda.so, the CUDA engine; included by the Makefile.
+#
+#   make                 builds it if nvcc is found;  make NVCC= builds without
+#   make cuda-library    builds it alone, without PostgreSQL's files
+#   make unit-cuda       its tests against the CPU engine;  make bench-cuda  its benchmark  (both need a GPU)
+#
+#   CUDA_ARCHS="90"      only for these compute capabilities (faster to compile)
+#
+# Not in OBJS: PGXS would make bitcode of it.
+
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+
+CUDA_ARCHS = 75 80 86 89 90
+CUDA_SOURCES = $(sort $(wildcard cuda/*.cu))
+CUDA_HEADERS = $(sort $(wildcard cuda/*.cuh)) $(wildcard src/engine/*.h)
+CUDA_OBJS = $(CUDA_SOURCES:cuda/%.cu=build/cuda/%.o)
+CUDA_LIBRARY = build/cuda/genie_cuda.so
+
+# code for each device, and what newer ones compile themselves from: the last one's PTX
+CUDA_TARGETS = $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+	-gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+NVCC_FLAGS = -std=c++17 -O3 -t0 -cudart static -Isrc/engine -Icuda \
+	-Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden $(CUDA_TARGETS)
+
+build/cuda/flags: FORCE
+	@mkdir -p build/cuda
+	@echo '$(NVCC) $(NVCC_FLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCC_FLAGS)' >$@
+
+build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
+	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
+
+$(CUDA_LIBRARY): $(CUDA_OBJS) cuda/genie_cuda.map
+	$(NVCC) -shared -cudart static -Xlinker --version-script=cuda/genie_cuda.map -o $@ $(CUDA_OBJS)
+
+cuda-library: $(CUDA_LIBRARY)
+
+ifneq ($(NVCC),)
+all: cuda-library
+install: install-cuda
+install-cuda: cuda-library
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) $(CUDA_LIBRARY) '$(DESTDIR)$(pkglibdir)/genie_cuda.so'
+endif
+uninstall: uninstall-cuda
+uninstall-cuda:
+	rm -f '$(DESTDIR)$(pkglibdir)/genie_cuda.so'
+
+# ---- tests and benchmark: C++ without CUDA, which open the library as the worker does ----
+
+CUDA_TEST_FLAGS = -O2 -g -Wall -Wextra -Isrc/engine -Itest/bench -Itest/unit_cuda
+CUDA_TEST_OBJS = $(patsubst src/engine/%.c,build/cuda/engine/%.o,$(sort $(wildcard src/engine/*.c)))
+CUDA_TEST_HEADERS = $(wildcard src/engine/*.h test/bench/*cuda*.h test/unit_cuda/*.h)
+
+build/cuda/engine/%.o: src/engine/%.c $(wildcard src/engine/*.h)
+	@mkdir -p build/cuda/engine
+	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Isrc/engine -c -o $@ $<
+
+build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
+	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
+
+build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
+	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
+
+unit-cuda: $(CUDA_LIBRARY) build/cuda/unit_cuda
+	build/cuda/unit_cuda $(CUDA_LIBRARY)
+
+bench-cuda: $(CUDA_LIBRARY) build/cuda/bench_cuda
+	build/cuda/bench_cuda $(CUDA_LIBRARY)
+
+.PHONY: cuda-library install-cuda uninstall-cuda unit-cuda bench-cuda

@@ -1,0 +1,391 @@
+/*
+ * genie_cuda_engine.cu
+ *	  The CUDA engine: opening a device, batches, and the library's one exported symbol.
+ *
+ * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes (genie_cuda_pass.cuh) by
+ * what fits: the images of a pass, and its scratch.  A pass that fails gives its status to its jobs and the next one is tried; only
+ * a lost device ends the batch.
+ *
+ * Waiting.  The engine's thread yields the processor while it waits for the device (cudaDeviceScheduleYield): an interrupt costs
+ * tens of microseconds, which a query of 0.1 ms would notice, and spinning would keep a core from the backends
+ * during batches that take milliseconds.
+ *
+ * Signals are blocked while the driver starts its threads, or those would take signals that the process's own thread waits for.
+ */
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "genie_cuda_pass.cuh"
+
+/* the oldest compute capability that the library has code for, times 10 */
+constexpr int OLDEST_DEVICE = 75;
+
+/* For tests: pretend that a block has no more shared memory than this, as on smaller devices. */
+constexpr char SHARED_ENVIRONMENT[] = "GENIE_CUDA_SHARED_BYTES";
+
+class GenieCudaEngine : public GenieEngine
+{
+public:
+	GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options);
+	~GenieCudaEngine();
+	GenieCudaEngine(const GenieCudaEngine &) = delete;
+	GenieCudaEngine &operator=(const GenieCudaEngine &) = delete;
+
+	GenieStatus run(uint32_t n_jobs, GenieJob *jobs) noexcept;
+	void		forget(uint64_t image_id);
+	void		set_memory_limit(uint64_t bytes);
+	void		describe(GenieDeviceInfo &info) const;
+
+private:
+	GenieStatus run_pass(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles) noexcept;
+	void		run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
+	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
+
+	cudaDeviceProp properties;
+	GenieCudaDevice device;
+	std::unique_ptr<GenieCudaMemory> memory;
+	std::unique_ptr<GenieCudaImages> images;
+	std::unique_ptr<GenieCudaContext> context;
+	uint64_t	n_passes = 0;
+	void	   *registered = nullptr;	/* the arena, if it could be pinned */
+};
+
+/* ---- opening ---- */
+
+static GenieCudaEngine *
+engine_of(GenieEngine *engine)
+{
+	return static_cast<GenieCudaEngine *>(engine);
+}
+
+static uint64_t
+free_memory()
+{
+	size_t		free_bytes;
+	size_t		total_bytes;
+
+	GENIE_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+	return free_bytes * GENIE_CUDA_FREE_PERCENT / 100;
+}
+
+GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
+	GenieEngine{table, nullptr, ""}
+{
+	const char *pretend = getenv(SHARED_ENVIRONMENT);
+	cudaStream_t stream;
+	cudaStream_t copy_stream;
+	cudaEvent_t copy_begin;
+	cudaEvent_t copy_end;
+
+	GENIE_CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+	if (properties.major * 10 + properties.minor < OLDEST_DEVICE)
+		throw GenieCudaFailure(GENIE_STATUS_UNAVAILABLE, "the GPU is too old: compute capability 7.5 or later is needed");
+	device.shared_of_multiprocessor = (uint32_t) properties.sharedMemPerMultiprocessor;
+	device.shared_of_block = (uint32_t) properties.sharedMemPerBlockOptin;
+	device.n_multiprocessors = (uint32_t) properties.multiProcessorCount;
+	if (pretend != nullptr)
+	{
+		device.shared_of_block = std::min(device.shared_of_block, (uint32_t) strtoul(pretend, nullptr, 10));
+		device.shared_of_multiprocessor = device.shared_of_block;
+	}
+	if (options.arena != nullptr)
+	{
+		/* without it copies are slower, that is all */
+		if (cudaHostRegister(options.arena, options.arena_bytes, cudaHostRegisterPortable) == cudaSuccess)
+			registered = options.arena;
+		(void) cudaGetLastError();
+	}
+	GENIE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	GENIE_CUDA_CHECK(cudaStreamCreateWithFlags(&copy_stream, cudaStreamNonBlocking));
+	GENIE_CUDA_CHECK(cudaEventCreate(&copy_begin));
+	GENIE_CUDA_CHECK(cudaEventCreate(&copy_end));
+	memory.reset(new GenieCudaMemory(options.memory_limit, free_memory()));
+	images.reset(new GenieCudaImages(*memory));
+	context.reset(new GenieCudaContext{device, *memory, *images, stream, copy_stream, copy_begin, copy_end, 0, 0});
+}
+
+GenieCudaEngine::~GenieCudaEngine()
+{
+	(void) cudaDeviceSynchronize();
+	if (registered != nullptr)
+		(void) cudaHostUnregister(registered);
+	if (context)
+	{
+		(void) cudaEventDestroy(context->copy_begin);
+		(void) cudaEventDestroy(context->copy_end);
+		(void) cudaStreamDestroy(context->stream);
+		(void) cudaStreamDestroy(context->copy_stream);
+	}
+}
+
+/* ---- a batch ---- */
+
+/* Runs a pass and gives its status to its jobs. */
+GenieStatus
+GenieCudaEngine::run_pass(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles) noexcept
+{
+	const uint64_t number = ++n_passes;
+	const GenieStatus status = genie_cuda_guard(error, [&] ()
+	{
+		GenieCudaPass(*context, number).run(parts, chunk_tiles);
+	});
+
+	if (status != GENIE_OK)
+	{
+		images->drop_incomplete();
+		for (const GenieCudaJobPart &part : parts)
+			part.job->status = status;
+	}
+	return status;
+}
+
+/* The most tiles that a part can be counted in at a time, so that its bytes fit scratch; 0: not even one. */
+uint32_t
+GenieCudaEngine::chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const
+{
+	uint32_t	chunk = part.n_tiles;
+	GenieCudaBytes bytes = whole;
+
+	while (chunk > 0 && bytes.device() > memory->scratch_limit())
+	{
+		chunk /= 2;
+		if (chunk > 0)
+			bytes = GenieCudaPass::bytes_of(*context, part, chunk);
+	}
+	return chunk;
+}
+
+/* The parts of the jobs, those of images that are on the device first, the jobs of an image together. */
+static std::vector<GenieCudaJobPart>
+parts_of(uint32_t n_jobs, GenieJob *jobs, const GenieCudaImages &images)
+{
+	std::vector<GenieCudaJobPart> parts;
+
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		GenieJob   *job = &jobs[i];
+		const uint32_t first = job->kind == GENIE_JOB_TOP ? 0 : job->first_tile;
+		const uint32_t n = job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
+		const uint32_t each = job->kind == GENIE_JOB_TOP ? n : GENIE_CUDA_OUT_TILES;
+
+		job->n_hits = 0;
+		job->status = GENIE_OK;
+		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
+			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS, (size_t) n * GENIE_TILE_BITMAP_BYTES);
+		else if (!images.fits(*job->image))
+			job->status = GENIE_STATUS_NO_ROOM;
+		else
+			for (uint32_t done = 0; done < n; done += each)
+				parts.push_back(GenieCudaJobPart{job, first + done, std::min(each, n - done)});
+	}
+	std::stable_sort(parts.begin(), parts.end(), [&] (const GenieCudaJobPart &a, const GenieCudaJobPart &b)
+	{
+		const bool	a_there = images.resident(a.job->image->id);
+		const bool	b_there = images.resident(b.job->image->id);
+
+		return a_there != b_there ? a_there : a.job->image->id < b.job->image->id;
+	});
+	return parts;
+}
+
+/* Cuts the jobs into passes and runs them. */
+void
+GenieCudaEngine::run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
+{
+	std::vector<GenieCudaJobPart> all = parts_of(n_jobs, jobs, *images);
+	std::vector<GenieCudaJobPart> parts;
+	size_t		next = 0;
+
+	for (uint32_t i = 0; i < n_jobs; i++)
+		if (jobs[i].status == GENIE_STATUS_NO_ROOM)
+			snprintf(error, sizeof(error), "an image does not fit the limit of GPU memory");
+
+	while (next < all.size() && status == GENIE_OK)
+	{
+		GenieCudaBytes sum = {};
+		uint64_t	image_bytes = 0;
+		uint32_t	chunk = UINT32_MAX;
+		uint64_t	image_id = 0;
+
+		if (interrupted != nullptr && interrupted())
+		{
+			for (; next < all.size(); next++)
+				all[next].job->status = GENIE_STATUS_CANCELLED;
+			break;
+		}
+		parts.clear();
+		for (; next < all.size() && parts.size() < GENIE_CUDA_PASS_JOBS; next++)
+		{
+			const GenieCudaJobPart &part = all[next];
+			const GenieSegmentImage &image = *part.job->image;
+			const GenieCudaBytes bytes = GenieCudaPass::bytes_of(*context, part, UINT32_MAX);
+			const uint64_t more = parts.empty() || image.id != image_id ? GenieCudaImage::bytes_of(image) : 0;
+
+			if (!parts.empty() && (image_bytes + more > memory->image_limit() ||
+								   sum.device() + bytes.device() > memory->scratch_limit() ||
+								   sum.result + bytes.result > GENIE_CUDA_RESULT_MAX))
+				break;
+			if (parts.empty())
+				chunk = bytes.device() > memory->scratch_limit() ? chunk_for(part, bytes) : UINT32_MAX;
+			sum.blob += bytes.blob;
+			sum.result += bytes.result;
+			sum.room += bytes.room;
+			image_bytes += more;
+			image_id = image.id;
+			parts.push_back(part);
+			if (chunk != UINT32_MAX)
+			{
+				next++;
+				break;
+			}
+		}
+		if (chunk == 0 || (chunk != UINT32_MAX && parts[0].job->kind != GENIE_JOB_TOP))
+		{
+			snprintf(error, sizeof(error), "a query does not fit the limit of GPU memory");
+			parts[0].job->status = GENIE_STATUS_NO_ROOM;
+		}
+		else if (run_pass(parts, chunk) == GENIE_STATUS_LOST)
+			status = GENIE_STATUS_LOST;
+	}
+	for (; next < all.size(); next++)
+		all[next].job->status = status;
+}
+
+GenieStatus
+GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
+{
+	GenieStatus status = GENIE_OK;
+	GenieStatus failure;
+
+	error[0] = '\0';
+	failure = genie_cuda_guard(error, [&] ()
+	{
+		images->trim();
+		run_jobs(n_jobs, jobs, status);
+	});
+	if (failure != GENIE_OK)
+		for (uint32_t i = 0; i < n_jobs; i++)
+			jobs[i].status = failure;
+	return failure == GENIE_STATUS_LOST ? failure : status;
+}
+
+void
+GenieCudaEngine::forget(uint64_t image_id)
+{
+	images->forget(image_id);
+}
+
+void
+GenieCudaEngine::set_memory_limit(uint64_t bytes)
+{
+	memory->set_limit(bytes);
+}
+
+void
+GenieCudaEngine::describe(GenieDeviceInfo &info) const
+{
+	memset(&info, 0, sizeof(info));
+	snprintf(info.name, sizeof(info.name), "%.*s", GENIE_DEVICE_NAME_MAX - 1, properties.name);
+	info.memory_bytes = properties.totalGlobalMem;
+	info.limit_bytes = memory->limit();
+	info.image_bytes = memory->image_bytes();
+	info.scratch_bytes = memory->scratch_bytes();
+	info.uploaded_bytes = context->uploaded_bytes;
+	info.upload_us = context->upload_us;
+	info.n_evictions = images->evictions();
+}
+
+/* ---- the table ---- */
+
+static GenieStatus
+genie_cuda_engine_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	return engine_of(engine)->run(n_jobs, jobs);
+}
+
+static void
+genie_cuda_engine_forget(GenieEngine *engine, uint64_t image_id)
+{
+	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->forget(image_id); });
+}
+
+static void
+genie_cuda_engine_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->set_memory_limit(bytes); });
+}
+
+static uint32_t
+genie_cuda_engine_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
+{
+	if (max > 0)
+		engine_of(engine)->describe(*info);
+	return 1;
+}
+
+static void
+genie_cuda_engine_close(GenieEngine *engine)
+{
+	(void) genie_cuda_guard(engine->error, [&] () { delete engine_of(engine); });
+}
+
+static const GenieEngineOps cuda_ops = {
+	GENIE_ENGINE_ABI,
+	"cuda",
+	genie_cuda_engine_run,
+	genie_cuda_engine_forget,
+	genie_cuda_engine_set_memory_limit,
+	genie_cuda_engine_devices,
+	genie_cuda_engine_close
+};
+
+/* The driver starts its threads here, in a thread that takes no signals, so neither do they. */
+static cudaError_t
+start_driver()
+{
+	sigset_t	all;
+	sigset_t	before;
+	cudaError_t code;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = cudaSetDeviceFlags(cudaDeviceScheduleYield);
+	if (code == cudaSuccess)
+		code = cudaSetDevice(0);
+	if (code == cudaSuccess)
+		code = cudaFree(nullptr);
+	pthread_sigmask(SIG_SETMASK, &before, nullptr);
+	return code;
+}
+
+static GenieStatus
+genie_cuda_engine_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
+{
+	const cudaError_t started = start_driver();
+
+	*engine = nullptr;
+	if (started != cudaSuccess)
+	{
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "no usable NVIDIA GPU: %s", cudaGetErrorString(started));
+		return started == cudaErrorMemoryAllocation ? GENIE_STATUS_NO_ROOM : GENIE_STATUS_UNAVAILABLE;
+	}
+	return genie_cuda_guard(error, [&] ()
+	{
+		*engine = new GenieCudaEngine(&cuda_ops, *options);
+	});
+}
+
+extern "C" const GenieEngineLibrary genie_engine_library;
+
+extern "C" __attribute__((visibility("default"))) const GenieEngineLibrary genie_engine_library = {
+	GENIE_ENGINE_LIBRARY_MAGIC,
+	GENIE_ENGINE_ABI,
+	genie_cuda_engine_open
+};

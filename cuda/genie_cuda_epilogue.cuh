@@ -1,0 +1,269 @@
+/*
+ * genie_cuda_epilogue.cuh
+ *	  What becomes of a piece's counters: candidates for the best k, a mask, or counts written out.
+ *
+ * TOP.  An object is wanted if its bit in the mask is set, its key is at least the query's threshold, and it ranks below the
+ * cursor; all three before anything is ranked.  The wanted objects of a piece are
+ *
+ *		at most k:	all candidates, in any order (genie_cuda_top.cu sorts);
+ *		more:		exactly k of them: the piece's own k-th key T is found by a radix select (one histogram a byte), all
+ *					objects above it are candidates, and of those with key T the first ones; and the query's bound is
+ *					raised to (T, the piece's last object), since these k objects are known now.
+ *
+ * So a piece gives at most k candidates, which is what the buffers are sized by.
+ */
+#ifndef GENIE_CUDA_EPILOGUE_CUH
+#define GENIE_CUDA_EPILOGUE_CUH
+
+#include "genie_cuda_rank.cuh"
+
+constexpr uint32_t GENIE_CUDA_DIGITS = 256;	/* values of a key's byte */
+
+/* Which objects of a unit are wanted, given the threshold that their keys must reach. */
+template <int BITS, class RANKING>
+__device__ __forceinline__ uint32_t
+genie_cuda_wanted(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t unit, uint32_t threshold)
+{
+	typedef typename GenieCudaUnit<BITS>::Mask Mask;
+	const GenieCudaQuery *query = piece.query;
+	const uint32_t mask_unit = piece.first / GENIE_CUDA_UNIT<BITS> + unit;
+	uint32_t	wanted = (Mask) ~0u;
+
+	if (RANKING::MASK_FIRST)
+		wanted = ((const Mask *) genie_cuda_piece_mask(piece))[mask_unit];
+	wanted = ranking.at_least(unit, threshold, wanted);
+	if (wanted == 0)
+		return 0;
+	if (!RANKING::MASK_FIRST)
+		wanted &= ((const Mask *) genie_cuda_piece_mask(piece))[mask_unit];
+	if (query->has_after)
+	{
+		const uint32_t object = genie_cuda_piece_object(piece) + unit * GENIE_CUDA_UNIT<BITS>;
+
+		if (query->after.key != UINT32_MAX)
+			wanted &= ~ranking.at_least(unit, query->after.key + 1, wanted);
+		if (object <= query->after.object)
+		{
+			/* those up to the cursor's object have been there, if they have its key */
+			const uint32_t n = query->after.object - object;
+			const uint32_t up_to = n >= 31 ? ~0u : (2u << n) - 1;
+
+			wanted &= ~ranking.at_least(unit, query->after.key, wanted & up_to);
+		}
+	}
+	return wanted;
+}
+
+/* Writes the wanted objects of a unit as candidates. */
+template <int BITS, class RANKING>
+__device__ __forceinline__ void
+genie_cuda_emit(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t unit, uint32_t wanted,
+				GenieCudaCandidate *out)
+{
+	for (; wanted != 0; wanted &= wanted - 1)
+	{
+		const uint32_t object = unit * GENIE_CUDA_UNIT<BITS> + __ffs((int) wanted) - 1;
+
+		*out++ = genie_cuda_candidate(ranking.key(object), genie_cuda_piece_object(piece) + object);
+	}
+}
+
+/*
+ * Finds the digit of the k-th largest: of *need objects from the top of the histogram.  One warp calls it together; *need becomes
+ * how many are needed of that digit.
+ */
+__device__ __forceinline__ void
+genie_cuda_find_digit(const uint32_t *histogram, uint32_t *digit, uint32_t *need)
+{
+	constexpr uint32_t EACH = GENIE_CUDA_DIGITS / GENIE_CUDA_WARP;
+	const uint32_t lane = genie_cuda_lane();
+	const uint32_t top = GENIE_CUDA_DIGITS - lane * EACH;	/* a lane has the digits [top - EACH, top) */
+	const uint32_t wanted = *need;
+	uint32_t	sum = 0;
+	uint32_t	above;
+
+	for (uint32_t i = 1; i <= EACH; i++)
+		sum += histogram[top - i];
+	above = genie_cuda_warp_scan(sum) - sum;
+	__syncwarp();
+	if (above < wanted && wanted <= above + sum)
+	{
+		uint32_t	value = top - 1;
+
+		while (above + histogram[value] < wanted)
+			above += histogram[value--];
+		*digit = value;
+		*need = wanted - above;
+	}
+	__syncwarp();
+}
+
+/*
+ * The k-th largest key among the piece's objects that reach threshold, which are more than k.  shared.need becomes how many objects of
+ * exactly this key belong to the best k.
+ */
+template <int BITS, int THREADS, class RANKING>
+__device__ uint32_t
+genie_cuda_kth_key(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t threshold,
+				   GenieCudaShared<THREADS> &shared)
+{
+	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
+	uint32_t   *histogram = shared.from;	/* the runs are not needed any more */
+	uint32_t	known = 0;		/* the k-th key's bytes known so far */
+	uint32_t	known_mask = 0;
+
+	static_assert(THREADS >= GENIE_CUDA_DIGITS, "the histogram takes the place of the runs");
+	if (threadIdx.x == 0)
+		shared.need = piece.query->k;
+	for (int byte = (int) piece.query->key_bytes - 1; byte >= 0; byte--)
+	{
+		for (uint32_t i = threadIdx.x; i < GENIE_CUDA_DIGITS; i += THREADS)
+			histogram[i] = 0;
+		__syncthreads();
+		for (uint32_t unit = threadIdx.x; unit < n_units; unit += THREADS)
+		{
+			uint32_t	wanted = genie_cuda_wanted<BITS>(piece, ranking, unit, threshold);
+
+			for (; wanted != 0; wanted &= wanted - 1)
+			{
+				const uint32_t key = ranking.key(unit * GENIE_CUDA_UNIT<BITS> + __ffs((int) wanted) - 1);
+
+				if ((key & known_mask) == known)
+					atomicAdd(&histogram[key >> (8 * byte) & (GENIE_CUDA_DIGITS - 1)], 1);
+			}
+		}
+		__syncthreads();
+		if (genie_cuda_warp() == 0)
+			genie_cuda_find_digit(histogram, &shared.digit, &shared.need);
+		__syncthreads();
+		known |= shared.digit << (8 * byte);
+		known_mask |= (GENIE_CUDA_DIGITS - 1) << (8 * byte);
+		__syncthreads();
+	}
+	return known;
+}
+
+/* More than k objects of the piece are wanted: gives the best k of them as candidates and raises the query's bound. */
+template <int BITS, int THREADS, class RANKING>
+__device__ void
+genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t threshold,
+					  GenieCudaShared<THREADS> &shared)
+{
+	const GenieCudaQuery *query = piece.query;
+	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
+	const uint32_t kth = genie_cuda_kth_key<BITS, THREADS>(piece, ranking, threshold, shared);
+	const uint32_t need = shared.need;
+	GenieCudaCandidate *out;
+	uint32_t	above = 0;
+	uint32_t	ties = 0;
+
+	if (threadIdx.x == 0)
+	{
+		atomicMax(&query->top->bound, genie_cuda_bound(kth, genie_cuda_piece_object(piece) + piece.n - 1));
+		shared.base = atomicAdd(&query->top->n, query->k);
+	}
+	__syncthreads();
+	out = query->candidates + shared.base;
+
+	/* units in object order, as many at a time as there are threads */
+	for (uint32_t first = 0; first < n_units; first += THREADS)
+	{
+		const uint32_t unit = first + threadIdx.x;
+		uint32_t	all = 0;
+		uint32_t	better = 0;
+		uint32_t	sums[2] = {0, 0};
+		uint32_t	totals[2];
+
+		if (unit < n_units)
+		{
+			all = genie_cuda_wanted<BITS>(piece, ranking, unit, kth);
+			if (all != 0 && kth != UINT32_MAX)
+				better = ranking.at_least(unit, kth + 1, all);
+			sums[0] = __popc(better);
+			sums[1] = __popc(all & ~better);
+		}
+		genie_cuda_block_scan<THREADS, 2>(sums, totals, shared.sums);
+		if (better != 0)
+			genie_cuda_emit<BITS>(piece, ranking, unit, better, out + above + sums[0]);
+		if (all != better && ties + sums[1] < need)
+		{
+			uint32_t	kept = all & ~better;
+			uint32_t	n = need - ties - sums[1];
+
+			for (uint32_t excess = __popc(kept); excess > n; excess--)
+				kept &= ~(0x80000000u >> __clz((int) kept));
+			genie_cuda_emit<BITS>(piece, ranking, unit, kept, out + (query->k - need) + ties + sums[1]);
+		}
+		above += totals[0];
+		ties += totals[1];
+	}
+}
+
+/* TOP: gives the piece's wanted objects as candidates. */
+template <int BITS, int THREADS, class RANKING>
+__device__ __forceinline__ void
+genie_cuda_offer(const GenieCudaPiece &piece, const uint32_t *counters, GenieCudaShared<THREADS> &shared)
+{
+	const RANKING ranking(piece, counters);
+	const uint32_t threshold = shared.threshold;
+	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
+	uint32_t	sums[1] = {0};
+	uint32_t	totals[1];
+	uint32_t	own;
+
+	for (uint32_t unit = threadIdx.x; unit < n_units; unit += THREADS)
+		sums[0] += __popc(genie_cuda_wanted<BITS>(piece, ranking, unit, threshold));
+	own = sums[0];
+	genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
+	if (totals[0] == 0)
+		return;
+	if (totals[0] > piece.query->k)
+	{
+		genie_cuda_offer_best<BITS, THREADS>(piece, ranking, threshold, shared);
+		return;
+	}
+	if (threadIdx.x == 0)
+		shared.base = atomicAdd(&piece.query->top->n, totals[0]);
+	__syncthreads();
+	if (own == 0)
+		return;
+	for (uint32_t unit = threadIdx.x; unit < n_units; unit += THREADS)
+	{
+		const uint32_t wanted = genie_cuda_wanted<BITS>(piece, ranking, unit, threshold);
+
+		if (wanted == 0)
+			continue;
+		genie_cuda_emit<BITS>(piece, ranking, unit, wanted, piece.query->candidates + shared.base + sums[0]);
+		sums[0] += __popc(wanted);
+	}
+}
+
+/* MASK: which objects match at least min_count times, of the live ones or of those that fulfil earlier conditions. */
+template <int BITS, int THREADS>
+__device__ __forceinline__ void
+genie_cuda_write_mask(const GenieCudaPiece &piece, const uint32_t *counters)
+{
+	typedef typename GenieCudaUnit<BITS>::Mask Mask;
+	const GenieCudaByCount<BITS> ranking(piece, counters);
+	const GenieCudaQuery *query = piece.query;
+	Mask	   *mask = (Mask *) (query->mask + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS);
+	const Mask *before = query->first_condition ? (const Mask *) piece.tile->live : mask;
+	const uint32_t first = piece.first / GENIE_CUDA_UNIT<BITS>;
+
+	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
+		mask[first + unit] = (Mask) ranking.at_least(unit, query->min_count, before[first + unit]);
+}
+
+/* COUNTS: the counters as they are, of 8 or 16 bits. */
+template <int BITS, int THREADS>
+__device__ __forceinline__ void
+genie_cuda_write_counts(const GenieCudaPiece &piece, const uint32_t *counters)
+{
+	const size_t object = (size_t) (piece.tile_number - piece.query->first_tile) * GENIE_TILE_OBJECTS + piece.first;
+	uint4	   *out = (uint4 *) ((uint8_t *) piece.query->counts + object * (BITS / 8));
+
+	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
+		out[unit] = ((const uint4 *) counters)[unit];
+}
+
+#endif							/* GENIE_CUDA_EPILOGUE_CUH */

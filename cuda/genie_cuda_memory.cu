@@ -1,0 +1,102 @@
+/*
+ * genie_cuda_memory.cu
+ *	  Device memory under a limit, and pinned host memory.
+ */
+#include <algorithm>
+
+#include "genie_cuda_memory.cuh"
+
+/* Growing blocks grow by at least a half, so that batches that get larger one by one do not allocate each time. */
+static size_t
+grown(size_t now, size_t needed)
+{
+	return std::max(needed, now + now / 2);
+}
+
+GenieCudaMemory::GenieCudaMemory(uint64_t limit, uint64_t available_) : available(available_)
+{
+	device_limit = limit != 0 ? limit : available;
+}
+
+GenieCudaMemory::~GenieCudaMemory()
+{
+	drop_scratch();
+	(void) cudaFreeHost(pinned_memory);
+}
+
+void
+GenieCudaMemory::drop_scratch() noexcept
+{
+	(void) cudaFree(scratch_memory);
+	scratch_memory = nullptr;
+	scratch_size = 0;
+}
+
+void
+GenieCudaMemory::set_limit(uint64_t limit)
+{
+	device_limit = limit != 0 ? limit : available;
+	if (scratch_size > scratch_limit())
+		drop_scratch();
+}
+
+uint64_t
+GenieCudaMemory::scratch_limit() const
+{
+	return std::min(device_limit / GENIE_CUDA_SCRATCH_PART, GENIE_CUDA_SCRATCH_MAX);
+}
+
+uint8_t *
+GenieCudaMemory::take_image(size_t bytes)
+{
+	void	   *memory = nullptr;
+
+	GENIE_CUDA_CHECK(cudaMalloc(&memory, bytes));
+	in_images += bytes;
+	return (uint8_t *) memory;
+}
+
+void
+GenieCudaMemory::give_image(uint8_t *memory, size_t bytes) noexcept
+{
+	if (memory == nullptr)
+		return;
+	(void) cudaFree(memory);
+	in_images -= bytes;
+}
+
+uint8_t *
+GenieCudaMemory::scratch(size_t bytes)
+{
+	if (bytes > scratch_limit())
+		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "the batch needs more working memory than the limit of GPU memory leaves");
+	if (bytes > scratch_size)
+	{
+		const size_t size = std::min<size_t>(grown(scratch_size, bytes), scratch_limit());
+		void	   *memory = nullptr;
+
+		drop_scratch();
+		GENIE_CUDA_CHECK(cudaMalloc(&memory, size));
+		scratch_memory = (uint8_t *) memory;
+		scratch_size = size;
+	}
+	return scratch_memory;
+}
+
+uint8_t *
+GenieCudaMemory::pinned(size_t bytes)
+{
+	if (bytes > pinned_size)
+	{
+		const size_t size = grown(pinned_size, bytes);
+		void	   *memory = nullptr;
+
+		(void) cudaFreeHost(pinned_memory);
+		pinned_memory = nullptr;
+		pinned_size = 0;
+		GENIE_CUDA_CHECK(cudaMallocHost(&memory, size));
+		pinned_memory = (uint8_t *) memory;
+		pinned_size = size;
+	}
+	return pinned_memory;
+}

@@ -1,0 +1,65 @@
+/*
+ * genie_cuda_memory.cuh
+ *	  The only owner of device memory and of pinned host memory.
+ *
+ * Device memory has two categories under one limit: images, and scratch of batches, which gets a fixed part of the limit, so that
+ * neither can push the other out.  Scratch and pinned memory are one block each, which grows and is used again from batch
+ * to batch; growing loses what was in it.
+ */
+#ifndef GENIE_CUDA_MEMORY_CUH
+#define GENIE_CUDA_MEMORY_CUH
+
+#include "genie_cuda_error.cuh"
+#include "genie_cuda_policy.cuh"
+
+class GenieCudaMemory
+{
+public:
+	/* available: what limit 0 stands for */
+	GenieCudaMemory(uint64_t limit, uint64_t available);
+	~GenieCudaMemory();
+	GenieCudaMemory(const GenieCudaMemory &) = delete;
+	GenieCudaMemory &operator=(const GenieCudaMemory &) = delete;
+
+	/* The caller drops images until they fit the new limit; scratch is given back at once if it does not. */
+	void		set_limit(uint64_t limit);
+
+	/* Throws if the device has no room; the caller keeps within image_limit(). */
+	uint8_t    *take_image(size_t bytes);
+	void		give_image(uint8_t *memory, size_t bytes) noexcept;
+
+	/* At least so many bytes; throws if that is above scratch_limit() or the device has no room. */
+	uint8_t    *scratch(size_t bytes);
+	uint8_t    *pinned(size_t bytes);
+
+	uint64_t	limit() const
+	{
+		return device_limit;
+	}
+	uint64_t	scratch_limit() const;
+	uint64_t	image_limit() const
+	{
+		return device_limit - scratch_limit();
+	}
+	uint64_t	image_bytes() const
+	{
+		return in_images;
+	}
+	uint64_t	scratch_bytes() const
+	{
+		return scratch_size;
+	}
+
+private:
+	void		drop_scratch() noexcept;
+
+	uint64_t	available;
+	uint64_t	device_limit;
+	uint64_t	in_images = 0;
+	uint8_t    *scratch_memory = nullptr;
+	size_t		scratch_size = 0;
+	uint8_t    *pinned_memory = nullptr;
+	size_t		pinned_size = 0;
+};
+
+#endif							/* GENIE_CUDA_MEMORY_CUH */

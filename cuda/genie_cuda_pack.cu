@@ -1,0 +1,293 @@
+/*
+ * genie_cuda_pack.cu
+ *	  Packing a pass: which queries are launched together, and what the device needs to know of them.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "genie_cuda_pass.cuh"
+#include "genie_cuda_piece.cuh"
+
+/* in Launch::condition: the job's query itself, after all conditions */
+constexpr uint32_t QUERY = UINT32_MAX;
+
+static const GenieEngineQuery &
+query_of(const GenieJob &job, uint32_t condition)
+{
+	return condition == QUERY ? job.query : job.conditions[condition].query;
+}
+
+static bool
+is_large(const GenieJob &job)
+{
+	return job.kind == GENIE_JOB_TOP && job.k > GENIE_CUDA_SORT_MAX;
+}
+
+/* The narrowest counters that hold every count. */
+static int
+bits_for(uint32_t max_count, GenieCudaWork work)
+{
+	if (max_count < 1u << 4 && work != GENIE_CUDA_WORK_COUNTS)
+		return 4;
+	return max_count < 1u << 8 ? 8 : 16;
+}
+
+/* Objects of which a part can give candidates, from so many tiles: at most k a piece. */
+static size_t
+candidates_of(const GenieJob &job, uint32_t n_tiles, uint32_t splits_log2)
+{
+	const size_t n_pieces = (size_t) n_tiles << splits_log2;
+	const uint32_t piece_objects = GENIE_TILE_OBJECTS >> splits_log2;
+
+	return n_pieces * std::min(job.k, piece_objects);
+}
+
+bool
+GenieCudaPass::Launch::same(const Launch &other) const
+{
+	return image->id == other.image->id && condition == other.condition && bits == other.bits &&
+		work == other.work && few == other.few && large == other.large && first_tile == other.first_tile && n_tiles == other.n_tiles;
+}
+
+/* Puts a query of a part into the launch of its like. */
+void
+GenieCudaPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork kind)
+{
+	Launch		launch;
+
+	launch.image = work[part].job->image;
+	launch.condition = condition;
+	launch.bits = bits_for(query.max_count, kind);
+	launch.work = kind;
+	launch.few = kind == GENIE_CUDA_WORK_TOP && query.n_ranges <= GENIE_CUDA_FEW_RANGES;
+	launch.large = condition == QUERY && is_large(*work[part].job);
+	launch.first_tile = work[part].first_tile;
+	launch.n_tiles = work[part].n_tiles;
+
+	/* the launches are few: the kinds of queries of each image; jobs of one kind often come together */
+	for (size_t i = launches.size(); i-- > 0;)
+		if (launches[i].same(launch))
+		{
+			launches[i].parts.push_back(part);
+			return;
+		}
+	launch.parts.push_back(part);
+	launches.push_back(std::move(launch));
+}
+
+/* Sorts the parts' queries into launches, conditions before queries. */
+void
+GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
+{
+	uint32_t	max_conditions = 0;
+
+	work = parts;
+	chunk = chunk_tiles;
+	launches.clear();
+	for (const GenieCudaJobPart &part : work)
+		max_conditions = std::max(max_conditions, part.job->kind == GENIE_JOB_COUNTS ? 0 : part.job->n_conditions);
+	for (uint32_t condition = 0; condition < max_conditions; condition++)
+		for (uint32_t i = 0; i < work.size(); i++)
+			if (work[i].job->kind != GENIE_JOB_COUNTS && condition < work[i].job->n_conditions)
+				add(i, condition, work[i].job->conditions[condition].query, GENIE_CUDA_WORK_MASK);
+
+	/* queries of small k first, so that all of them lie together */
+	for (uint32_t i = 0; i < work.size(); i++)
+		if (work[i].job->kind == GENIE_JOB_COUNTS)
+			add(i, QUERY, work[i].job->query, GENIE_CUDA_WORK_COUNTS);
+	for (const bool large : {false, true})
+		for (uint32_t i = 0; i < work.size(); i++)
+			if (work[i].job->kind == GENIE_JOB_TOP && is_large(*work[i].job) == large)
+				add(i, QUERY, work[i].job->query,
+					work[i].job->query.keys != nullptr ? GENIE_CUDA_WORK_TOP_TABLE : GENIE_CUDA_WORK_TOP);
+}
+
+void
+GenieCudaPass::pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &query, const GenieSegmentImage &image,
+							  GenieCudaBuffer &blob)
+{
+	const GenieKeyTable *table = query.keys;
+	const GenieImageGroup *group = image.groups[0];
+	const size_t n_keys = (size_t) table->n_classes * (query.max_count + 1);
+	const size_t n_sizes = std::min<size_t>((size_t) 1 << (8 * group->size_width), GENIE_ENGINE_SIZES - group->min_size);
+	uint16_t   *classes;
+	uint32_t   *keys;
+
+	packed.class_of_size = blob.take<uint16_t>(n_sizes, &classes);
+	packed.keys = blob.take<uint32_t>(n_keys, &keys);
+	packed.key_bytes = sizeof(uint32_t);
+	if (keys == nullptr)
+		return;
+	memcpy(classes, table->class_of_size + group->min_size, n_sizes * sizeof(uint16_t));
+	memcpy(keys, table->keys, n_keys * sizeof(uint32_t));
+}
+
+void
+GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
+						GenieCudaBuffer &result, GenieCudaBuffer &room)
+{
+	const GenieJob &job = *work[part].job;
+	const uint32_t splits_log2 = genie_cuda_dense_splits_log2(context.device, launch.bits);
+	const bool	carried = chunk < launch.n_tiles;
+	GenieCudaTop *top;
+	GenieHit   *hits;
+	uint32_t   *n_hits;
+
+	packed.k = job.k;
+	packed.min_key = job.min_key;
+	packed.has_after = job.has_after;
+	packed.after = job.after;
+	packed.key_bytes = launch.bits == 16 ? 2 : 1;
+	if (job.query.keys != nullptr)
+		pack_key_table(packed, job.query, *job.image, blob);
+	packed.top = blob.take<GenieCudaTop>(1, &top);
+	packed.candidates = room.take<GenieCudaCandidate>(candidates_of(job, std::min(chunk, launch.n_tiles), splits_log2) +
+													  (carried ? job.k : 0));
+	if (carried && !is_large(job))
+		packed.selected = room.take<GenieCudaCandidate>(job.k);
+	packed.hits = result.take<GenieHit>(job.k, &hits);
+	packed.n_hits = result.take<uint32_t>(1, &n_hits);
+	packed_parts[part].result = (const uint8_t *) hits;
+	packed_parts[part].n_hits = n_hits;
+	if (top != nullptr)
+		*top = GenieCudaTop{0, 0, 0};
+}
+
+GenieCudaQuery
+GenieCudaPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
+						  GenieCudaBuffer &room)
+{
+	const GenieJob &job = *work[part].job;
+	const GenieEngineQuery &query = query_of(job, launch.condition);
+	GenieCudaQuery packed = {};
+	GenieRankRange *ranges;
+
+	packed.ranges = blob.take<GenieRankRange>(query.n_ranges, &ranges);
+	packed.n_ranges = query.n_ranges;
+	packed.max_count = query.max_count;
+	packed.first_tile = launch.first_tile;
+	if (ranges != nullptr && query.n_ranges > 0)
+		memcpy(ranges, query.ranges, query.n_ranges * sizeof(GenieRankRange));
+
+	if (launch.work == GENIE_CUDA_WORK_MASK)
+	{
+		if (launch.condition == 0)
+		{
+			const size_t n = (size_t) launch.n_tiles * GENIE_TILE_WORDS;
+			uint64_t   *mask = nullptr;
+
+			if (job.kind == GENIE_JOB_MASK)
+			{
+				packed_parts[part].mask = result.take<uint64_t>(n, &mask);
+				packed_parts[part].result = (const uint8_t *) mask;
+			}
+			else
+				packed_parts[part].mask = room.take<uint64_t>(n);
+		}
+		packed.min_count = job.conditions[launch.condition].min_count;
+		packed.first_condition = launch.condition == 0;
+	}
+	packed.mask = packed_parts[part].mask;
+	if (launch.work == GENIE_CUDA_WORK_COUNTS)
+	{
+		uint8_t    *counts;
+
+		packed.counts = result.take<uint8_t>((size_t) launch.n_tiles * GENIE_TILE_OBJECTS * (launch.bits / 8), &counts);
+		packed_parts[part].result = counts;
+	}
+	else if (launch.work != GENIE_CUDA_WORK_MASK)
+		pack_top(packed, launch, part, blob, result, room);
+	return packed;
+}
+
+/* Lays out what sorting large k needs; queries (on the host, NULL while dry) and on_device are the first of large k. */
+void
+GenieCudaPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
+						 GenieCudaBuffer &room)
+{
+	uint32_t   *begins;
+	uint64_t	n = 0;
+	uint32_t	at = 0;
+
+	top_large = on_device;
+	for (const GenieCudaJobPart &part : work)
+		n += is_large(*part.job) ? part.job->k : 0;
+	sort.n = n;
+	sort.begins = blob.take<uint32_t>(n_top_large, &begins);
+	sort.ends = room.take<uint32_t>(n_top_large);
+	sort.from = room.take<GenieCudaCandidate>(n);
+	sort.to = room.take<GenieCudaCandidate>(n);
+	sort.temporary_bytes = genie_cuda_top_large_bytes(n_top_large, n);
+	sort.temporary = room.take<uint8_t>(sort.temporary_bytes);
+	for (uint32_t i = 0; queries != nullptr && i < n_top_large; i++)
+	{
+		begins[i] = at;
+		queries[i].selected = sort.from + at;
+		at += queries[i].k;
+	}
+}
+
+/*
+ * Lays everything out and writes the blob, given the sizes that a dry run (host NULL) returned.  On the device blob, result and
+ * room follow each other, on the host blob and result.
+ */
+GenieCudaBytes
+GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
+{
+	const bool	dry = host == nullptr;
+	GenieCudaBuffer blob(host, device);
+	GenieCudaBuffer result(dry ? nullptr : host + sizes.blob, device + sizes.blob);
+	GenieCudaBuffer room(nullptr, device + sizes.blob + sizes.result);
+	uint64_t	n_pieces = 0;
+	uint32_t	n_queries = 0;
+	uint32_t	at = 0;
+	GenieCudaQuery *queries;
+	GenieCudaQuery *on_device;
+
+	packed_parts.assign(work.size(), Packed());
+	n_top_small = n_top_large = 0;
+	for (const Launch &launch : launches)
+		n_queries += (uint32_t) launch.parts.size();
+	on_device = blob.take<GenieCudaQuery>(n_queries, &queries);
+
+	for (Launch &launch : launches)
+	{
+		const uint64_t n_tiles = std::min(chunk, launch.n_tiles);
+
+		launch.queries = on_device + at;
+		if (launch.few)
+			n_pieces = std::max(n_pieces, n_tiles * launch.parts.size()
+								<< genie_cuda_dense_splits_log2(context.device, launch.bits));
+		for (const uint32_t part : launch.parts)
+		{
+			const GenieCudaQuery query = pack_query(launch, part, blob, result, room);
+
+			if (!dry)
+				queries[at] = query;
+			at++;
+		}
+		if (launch.condition == QUERY && work[launch.parts[0]].job->kind == GENIE_JOB_TOP)
+			(launch.large ? n_top_large : n_top_small) += (uint32_t) launch.parts.size();
+	}
+	/* TOP comes last, small k first */
+	top_small = on_device + (n_queries - n_top_large - n_top_small);
+	if (n_pieces > 0)
+	{
+		lists.n = room.take<uint32_t>(2);
+		lists.few = room.take<uint32_t>(n_pieces);
+		lists.dense = room.take<uint32_t>(n_pieces);
+	}
+	if (n_top_large > 0)
+		pack_sort(on_device + (n_queries - n_top_large), dry ? nullptr : queries + (n_queries - n_top_large), blob,
+				  room);
+	return GenieCudaBytes{blob.used, result.used, room.used};
+}
+
+GenieCudaBytes
+GenieCudaPass::bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles)
+{
+	GenieCudaPass pass(context, 0);
+
+	pass.plan({part}, chunk_tiles);
+	return pass.pack(GenieCudaBytes{}, nullptr, nullptr);
+}

@@ -1,0 +1,155 @@
+/*
+ * genie_cuda_pass.cu
+ *	  Running a pass: the kernels in their order, and the results.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "genie_cuda_pass.cuh"
+
+/* The images of the launches, each once, complete copies first. */
+static std::vector<const GenieSegmentImage *>
+images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &copies)
+{
+	std::vector<const GenieSegmentImage *> images;
+
+	for (const GenieCudaJobPart &part : parts)
+		if (std::none_of(images.begin(), images.end(),
+						 [&] (const GenieSegmentImage *image) { return image->id == part.job->image->id; }))
+			images.push_back(part.job->image);
+	std::stable_partition(images.begin(), images.end(),
+						  [&] (const GenieSegmentImage *image) { return copies.resident(image->id); });
+	return images;
+}
+
+/* Counts the tiles [first_tile, end_tile), which are on the device or will be before the stream gets there. */
+void
+GenieCudaPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
+						 uint32_t end_tile)
+{
+	for (const Launch &planned : launches)
+	{
+		GenieCudaLaunch launch = {};
+		const uint32_t first = std::max(first_tile, planned.first_tile);
+		const uint32_t end = std::min(end_tile, planned.first_tile + planned.n_tiles);
+		uint32_t	n_pieces;
+
+		if (planned.image->id != image.id || first >= end)
+			continue;
+		launch.tiles = copy.tiles();
+		launch.first_tile = first;
+		launch.n_tiles = end - first;
+		launch.queries = planned.queries;
+		launch.n_queries = (uint32_t) planned.parts.size();
+		launch.splits_log2 = genie_cuda_dense_splits_log2(context.device, planned.bits);
+		n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
+		if (planned.few)
+		{
+			genie_cuda_few(launch, lists, context.stream);
+			launch.list = lists.dense;
+			launch.n_list = lists.n + 1;
+		}
+		genie_cuda_dense(context.device, planned.bits, planned.work, launch, n_pieces, context.stream);
+	}
+}
+
+/* Counts in one image, group by group where it has to be copied first. */
+void
+GenieCudaPass::run_image(const GenieSegmentImage &image)
+{
+	GenieCudaImage &copy = context.images.acquire(image, number);
+	uint32_t	done = 0;		/* tiles */
+
+	copy.update(image, context.stream);
+	if (copy.complete() && chunk >= image.n_tiles)
+	{
+		run_tiles(image, copy, 0, image.n_tiles);
+		return;
+	}
+	for (uint32_t i = 0; i < image.n_groups; i++)
+	{
+		const uint32_t end = image.groups[i]->first_tile + image.groups[i]->n_tiles;
+
+		context.uploaded_bytes += copy.upload(image, i, context.copy_stream, context.stream);
+		for (uint32_t next; done < end; done = next)
+		{
+			next = std::min(end, (done / chunk + 1) * chunk);
+			run_tiles(image, copy, done, next);
+			if (next % chunk == 0 && next < image.n_tiles)
+				genie_cuda_top_carry(n_top_small > 0 ? top_small : top_large, 1, next * GENIE_TILE_OBJECTS - 1,
+									 context.stream);
+		}
+	}
+}
+
+void
+GenieCudaPass::run_top()
+{
+	if (n_top_small > 0)
+		genie_cuda_top_small(top_small, n_top_small, context.stream);
+	if (n_top_large > 0)
+		genie_cuda_top_large(top_large, n_top_large, sort, context.stream);
+}
+
+/* Copies what came back to where the jobs want it. */
+void
+GenieCudaPass::give_results()
+{
+	for (size_t i = 0; i < work.size(); i++)
+	{
+		const GenieCudaJobPart &part = work[i];
+		const Packed &packed = packed_parts[i];
+		GenieJob   *job = part.job;
+		const size_t skipped = part.first_tile - job->first_tile;
+
+		if (job->kind == GENIE_JOB_TOP)
+		{
+			job->n_hits = *packed.n_hits;
+			memcpy(job->out, packed.result, job->n_hits * sizeof(GenieHit));
+		}
+		else
+		{
+			const size_t tile_bytes = job->kind == GENIE_JOB_MASK ? GENIE_TILE_BITMAP_BYTES :
+				job->query.max_count <= GENIE_COUNT_NARROW ? GENIE_TILE_OBJECTS : 2 * GENIE_TILE_OBJECTS;
+
+			memcpy((uint8_t *) job->out + skipped * tile_bytes, packed.result, part.n_tiles * tile_bytes);
+		}
+	}
+}
+
+void
+GenieCudaPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
+{
+	const uint64_t uploaded_before = context.uploaded_bytes;
+	GenieCudaBytes bytes;
+	uint8_t    *host;
+	uint8_t    *device;
+	float		upload_ms = 0;
+
+	plan(parts, chunk_tiles);
+	bytes = pack(GenieCudaBytes{}, nullptr, nullptr);
+	host = context.memory.pinned(bytes.blob + bytes.result);
+	device = context.memory.scratch(bytes.device());
+	(void) pack(bytes, host, device);
+
+	/* room for all images before anything starts */
+	for (const GenieSegmentImage *image : images_of(parts, context.images))
+		(void) context.images.acquire(*image, number);
+
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
+	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
+	for (const GenieSegmentImage *image : images_of(parts, context.images))
+		run_image(*image);
+	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
+	run_top();
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost,
+									 context.stream));
+	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
+	if (context.uploaded_bytes > uploaded_before)
+	{
+		GENIE_CUDA_CHECK(cudaEventSynchronize(context.copy_end));
+		GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, context.copy_begin, context.copy_end));
+		context.upload_us += (uint64_t) (upload_ms * 1000);
+	}
+	give_results();
+}

@@ -1,0 +1,155 @@
+/*
+ * genie_cuda_pass.cuh
+ *	  A pass: jobs that are done together, with one copy to the device, some kernels and one copy back.
+ *
+ * A batch is one pass where its images and its scratch fit the device; else several.  COUNTS and MASK jobs of many tiles are
+ * cut into several works; a TOP job whose candidates do not fit scratch is a pass of its own and is counted in several runs of
+ * tiles, between which only its best k are kept.
+ *
+ * Packing lays three buffers out: *blob*, copied to the device (queries, ranges, key tables, state), *result*, copied back, and
+ * *room*, which stays there (candidates, masks, lists).  It is run twice by the same code: first dry, which only adds up bytes, then
+ * into the memory.
+ *
+ * Kernels of one pass, in stream order, for each image (complete ones first) and each run of its tiles: condition by condition the
+ * masks; then counting and candidates, or counts; and at the end, for all images, the best k.  Runs of tiles are whole images, but
+ * groups where an image is being copied, so that counting begins with the first group.
+ */
+#ifndef GENIE_CUDA_PASS_CUH
+#define GENIE_CUDA_PASS_CUH
+
+#include <vector>
+
+#include "genie_cuda_few.cuh"
+#include "genie_cuda_image.cuh"
+#include "genie_cuda_top.cuh"
+
+/* A job, or some tiles of one. */
+struct GenieCudaJobPart
+{
+	GenieJob   *job;
+	uint32_t	first_tile;
+	uint32_t	n_tiles;
+};
+
+/* What a pass runs on. */
+struct GenieCudaContext
+{
+	const GenieCudaDevice &device;
+	GenieCudaMemory &memory;
+	GenieCudaImages &images;
+	cudaStream_t stream;
+	cudaStream_t copy_stream;
+	cudaEvent_t copy_begin;		/* with timing */
+	cudaEvent_t copy_end;
+	uint64_t	uploaded_bytes;
+	uint64_t	upload_us;
+};
+
+struct GenieCudaBytes
+{
+	size_t		blob;
+	size_t		result;
+	size_t		room;
+
+	size_t		device() const
+	{
+		return blob + result + room;
+	}
+};
+
+/* Some bytes of a buffer, or only their number while packing is dry. */
+class GenieCudaBuffer
+{
+public:
+	GenieCudaBuffer(uint8_t *host_, uint8_t *device_) : host(host_), device(device_) {}
+
+	/* Takes room for n values; on the host it is at *on_host, NULL while packing is dry or if there is no host side. */
+	template <class T> T *
+	take(size_t n, T **on_host = nullptr)
+	{
+		const size_t at = used;
+
+		used += (n * sizeof(T) + GENIE_CUDA_ALIGN - 1) / GENIE_CUDA_ALIGN * GENIE_CUDA_ALIGN;
+		if (on_host != nullptr)
+			*on_host = host == nullptr ? nullptr : (T *) (host + at);
+		return (T *) (device + at);
+	}
+
+	size_t		used = 0;
+
+private:
+	uint8_t    *host;
+	uint8_t    *device;
+};
+
+class GenieCudaPass
+{
+public:
+	GenieCudaPass(GenieCudaContext &context_, uint64_t number_) : context(context_), number(number_) {}
+
+	/* Bytes that a part alone would need, counted in runs of chunk_tiles. */
+	static GenieCudaBytes bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles);
+
+	/* Runs the parts; throws if anything fails, and then no job has a result. */
+	void		run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles);
+
+private:
+	/* Queries that go into the same launches. */
+	struct Launch
+	{
+		const GenieSegmentImage *image;
+		uint32_t	condition;	/* conditions in their order, then QUERY */
+		int			bits;
+		GenieCudaWork work;
+		bool		few;		/* some tiles may have few postings */
+		bool		large;		/* of a k that is not sorted in shared memory */
+		uint32_t	first_tile;
+		uint32_t	n_tiles;
+		std::vector<uint32_t> parts;	/* numbers of the pass's parts */
+		const GenieCudaQuery *queries = nullptr;	/* on the device */
+
+		bool		same(const Launch &other) const;
+	};
+
+	/* What is known of a part on the device while packing, and where its result is on the host. */
+	struct Packed
+	{
+		uint64_t   *mask = nullptr;
+		const uint8_t *result = nullptr;
+		const uint32_t *n_hits = nullptr;
+	};
+
+	void		plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles);
+	void		add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork work);
+	GenieCudaBytes pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device);
+	void		pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
+						  GenieCudaBuffer &room);
+	GenieCudaQuery pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
+							  GenieCudaBuffer &room);
+	void		pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &query, const GenieSegmentImage &image,
+							   GenieCudaBuffer &blob);
+	void		pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
+						 GenieCudaBuffer &result, GenieCudaBuffer &room);
+	void		run_image(const GenieSegmentImage &image);
+	void		run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
+						  uint32_t end_tile);
+	void		run_top();
+	void		give_results();
+
+	GenieCudaContext &context;
+	const uint64_t number;
+	uint32_t	chunk = 0;		/* tiles counted between two times that candidates are reduced to the best k */
+	std::vector<GenieCudaJobPart> work;
+	std::vector<Launch> launches;
+	std::vector<Packed> packed_parts;
+
+	/* on the device */
+	const GenieCudaQuery *top_small = nullptr;
+	const GenieCudaQuery *top_large = nullptr;
+	uint32_t	n_top_small = 0;
+	uint32_t	n_top_large = 0;
+	GenieCudaSort sort = {};
+	GenieCudaPlan lists = {};
+};
+
+#endif							/* GENIE_CUDA_PASS_CUH */

@@ -1,0 +1,82 @@
+/*
+ * genie_cuda_piece.cuh
+ *	  A piece of work of one block, and the shared memory that the block does it in.
+ */
+#ifndef GENIE_CUDA_PIECE_CUH
+#define GENIE_CUDA_PIECE_CUH
+
+#include "genie_cuda_scan.cuh"
+#include "genie_cuda_types.cuh"
+
+/* One query in a tile or a part of one. */
+struct GenieCudaPiece
+{
+	const GenieCudaQuery *query;
+	const GenieCudaTile *tile;
+	uint32_t	tile_number;	/* in the segment */
+	uint32_t	first;			/* local of the part's first object */
+	uint32_t	n;				/* objects of the part, a power of two; those past the segment's end are not live */
+};
+
+__device__ __forceinline__ GenieCudaPiece
+genie_cuda_piece(const GenieCudaLaunch &launch, uint32_t number)
+{
+	const uint32_t part = number / launch.n_queries;
+	GenieCudaPiece piece;
+
+	piece.query = launch.queries + number % launch.n_queries;
+	piece.tile_number = launch.first_tile + (part >> launch.splits_log2);
+	piece.tile = launch.tiles + piece.tile_number;
+	piece.first = (part & ((1u << launch.splits_log2) - 1)) << launch.part_log2;
+	piece.n = 1u << launch.part_log2;
+	return piece;
+}
+
+/* number of the piece's first object in the segment */
+__device__ __forceinline__ uint32_t
+genie_cuda_piece_object(const GenieCudaPiece &piece)
+{
+	return piece.tile_number * GENIE_TILE_OBJECTS + piece.first;
+}
+
+/* The mask of the piece's tile: which objects count. */
+__device__ __forceinline__ const uint64_t *
+genie_cuda_piece_mask(const GenieCudaPiece &piece)
+{
+	const GenieCudaQuery *query = piece.query;
+
+	if (query->mask != NULL)
+		return query->mask + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS;
+	return piece.tile->live;
+}
+
+/* The smallest key that an object of the piece must have, by what is known of the query now. */
+__device__ __forceinline__ uint32_t
+genie_cuda_threshold(const GenieCudaQuery *query, uint32_t first_object)
+{
+	const unsigned long long bound = *(volatile unsigned long long *) &query->top->bound;
+	const uint32_t key = (uint32_t) (bound >> 32);
+	const uint32_t last_object = UINT32_MAX - (uint32_t) bound;
+
+	if (bound != 0 && first_object > last_object)
+		return key == UINT32_MAX ? key : max(query->min_key, key + 1);
+	return max(query->min_key, key);
+}
+
+/* What a block keeps in shared memory beside the counters. */
+template <int THREADS>
+struct GenieCudaShared
+{
+	/* runs of postings: [from, to), and how many chunks they and those before them have */
+	uint32_t	from[THREADS];
+	uint32_t	to[THREADS];
+	uint32_t	end[THREADS];
+	uint32_t	bitmaps[GENIE_CUDA_BITMAP_WINDOW];
+	uint32_t	sums[3][GENIE_CUDA_WARP];
+	uint32_t	threshold;
+	uint32_t	base;			/* where the piece's candidates go */
+	uint32_t	digit;
+	uint32_t	need;
+};
+
+#endif							/* GENIE_CUDA_PIECE_CUH */

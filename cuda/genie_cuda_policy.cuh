@@ -1,0 +1,97 @@
+/*
+ * genie_cuda_policy.cuh
+ *	  All tuning numbers of the CUDA engine.
+ */
+#ifndef GENIE_CUDA_POLICY_CUH
+#define GENIE_CUDA_POLICY_CUH
+
+#include <cstddef>
+#include <cstdint>
+
+/* ---- counting a tile (genie_cuda_dense.cuh) ---- */
+
+/*
+ * Threads of a block and blocks of a multiprocessor by the counters' width.  Whole tiles take 32 KB at 4 bits and 64 KB at 8; a
+ * multiprocessor of 228 KB holds 6 or 3 blocks of them, and 1536 threads hide the latency of L2 with
+ * two 16-byte loads each in flight.  16-bit counters are counted in parts of a tile, with more registers for their 16 planes.
+ */
+template <int BITS> struct GenieCudaPolicy;
+template <> struct GenieCudaPolicy<4>
+{
+	static constexpr int THREADS = 256;
+	static constexpr int BLOCKS = 6;
+};
+template <> struct GenieCudaPolicy<8>
+{
+	static constexpr int THREADS = 512;
+	static constexpr int BLOCKS = 3;
+};
+template <> struct GenieCudaPolicy<16>
+{
+	static constexpr int THREADS = 512;
+	static constexpr int BLOCKS = 2;
+};
+
+constexpr uint32_t GENIE_CUDA_WARP = 32;
+
+/* postings of a 16-byte load */
+constexpr uint32_t GENIE_CUDA_CHUNK = 8;
+
+/* 16-byte loads of postings that a thread has in flight */
+constexpr uint32_t GENIE_CUDA_LOADS = 2;
+
+/* bitmaps added before their sums are carried into higher planes: a full tree of carry-save adders */
+constexpr uint32_t GENIE_CUDA_BITMAP_BATCH = 8;
+
+/* bitmaps listed in shared memory at a time: 1 KB */
+constexpr uint32_t GENIE_CUDA_BITMAP_WINDOW = 256;
+
+/* objects that share one mask word, and the parts that a tile may be counted in */
+constexpr uint32_t GENIE_CUDA_SPLITS_MAX = 8;
+
+/* shared memory that the device takes of each block for itself */
+constexpr uint32_t GENIE_CUDA_RESERVED_SHARED = 1024;
+
+/* ---- short lists (genie_cuda_few.cu) ---- */
+
+/*
+ * Queries of at most so many ranges are looked at tile by tile first, and a tile with few postings and no bitmap is counted by one
+ * warp: a block that zeroes and scans all counters costs about 10 us, 512 insertions by a warp about 1 us.
+ * Longer queries rarely have so few postings in a tile.
+ */
+constexpr uint32_t GENIE_CUDA_FEW_RANGES = 64;
+constexpr uint32_t GENIE_CUDA_FEW_POSTINGS = 512;
+
+/* a warp's hash table: half full at most */
+constexpr uint32_t GENIE_CUDA_FEW_SLOTS = 1024;
+constexpr uint32_t GENIE_CUDA_FEW_WARPS = 8;
+
+/* ---- the best k of a query (genie_cuda_top.cu) ---- */
+
+constexpr uint32_t GENIE_CUDA_TOP_THREADS = 512;
+
+/* up to this many hits are sorted in shared memory (16 KB), more by CUB */
+constexpr uint32_t GENIE_CUDA_SORT_MAX = 2048;
+
+/* ---- memory ---- */
+
+/* of the memory that is free at opening, in percent: the rest is for other processes and the driver */
+constexpr uint64_t GENIE_CUDA_FREE_PERCENT = 80;
+
+/* scratch takes at most this part of the limit, and at most so many bytes: 1024 queries of k = 100 take about 0.1 GB */
+constexpr uint64_t GENIE_CUDA_SCRATCH_PART = 4;
+constexpr uint64_t GENIE_CUDA_SCRATCH_MAX = UINT64_C(1) << 30;
+
+/* tiles of a COUNTS or MASK job done at a time: 32 MB of 16-bit counts */
+constexpr uint32_t GENIE_CUDA_OUT_TILES = 256;
+
+/* jobs done at a time; keeps the numbers of pieces below 2^31: 65,536 tiles of 8 parts */
+constexpr uint32_t GENIE_CUDA_PASS_JOBS = 2048;
+
+/* bytes of results copied to the host at a time: pinned memory is taken from all processes */
+constexpr uint64_t GENIE_CUDA_RESULT_MAX = UINT64_C(64) << 20;
+
+/* every part of a buffer begins at a multiple of this: the largest vector access */
+constexpr size_t GENIE_CUDA_ALIGN = 16;
+
+#endif							/* GENIE_CUDA_POLICY_CUH */

@@ -1,0 +1,230 @@
+/*
+ * genie_cuda_top.cu
+ *	  The best k of each query's candidates, exactly, sorted by (key descending, object ascending).
+ *
+ * A block a query.  Candidates are 64-bit numbers that rank as they compare, and no two are equal; so the k-th largest is found by
+ * a radix select from the highest byte down, with one histogram a byte, and all that are not smaller are the
+ * answer.  Bytes that are equal in all candidates are skipped: those that no key of the query needs.  It ends early as soon as a byte
+ * separates exactly k.
+ *
+ * Up to GENIE_CUDA_SORT_MAX of them are sorted in shared memory by a bitonic network; more are gathered, sorted by CUB (a
+ * segment a query) and then written as hits.
+ */
+#include <cub/device/device_segmented_radix_sort.cuh>
+
+#include "genie_cuda_epilogue.cuh"
+#include "genie_cuda_error.cuh"
+#include "genie_cuda_top.cuh"
+
+struct TopShared
+{
+	uint32_t	histogram[GENIE_CUDA_DIGITS];
+	uint32_t	digit;
+	uint32_t	need;
+	uint32_t	n;
+	uint32_t	done;
+};
+
+/* A lower bound that exactly min(n, k) of the query's n candidates reach.  All threads call it together. */
+static __device__ GenieCudaCandidate
+kth_candidate(const GenieCudaQuery &query, uint32_t n, TopShared &shared)
+{
+	GenieCudaCandidate known = 0;
+	GenieCudaCandidate known_mask = 0;
+
+	if (n <= query.k)
+		return 0;
+	if (threadIdx.x == 0)
+		shared.need = query.k;
+	for (int byte = 3 + (int) query.key_bytes; byte >= 0; byte--)
+	{
+		for (uint32_t i = threadIdx.x; i < GENIE_CUDA_DIGITS; i += GENIE_CUDA_TOP_THREADS)
+			shared.histogram[i] = 0;
+		__syncthreads();
+		for (uint32_t i = threadIdx.x; i < n; i += GENIE_CUDA_TOP_THREADS)
+		{
+			const GenieCudaCandidate candidate = query.candidates[i];
+
+			if ((candidate & known_mask) == known)
+				atomicAdd(&shared.histogram[candidate >> (8 * byte) & (GENIE_CUDA_DIGITS - 1)], 1);
+		}
+		__syncthreads();
+		if (genie_cuda_warp() == 0)
+		{
+			genie_cuda_find_digit(shared.histogram, &shared.digit, &shared.need);
+			if (genie_cuda_lane() == 0)
+				shared.done = shared.histogram[shared.digit] == shared.need;
+		}
+		__syncthreads();
+		known |= (GenieCudaCandidate) shared.digit << (8 * byte);
+		known_mask |= (GenieCudaCandidate) (GENIE_CUDA_DIGITS - 1) << (8 * byte);
+		if (shared.done)
+			break;
+		__syncthreads();
+	}
+	return known;
+}
+
+/* Copies the candidates that reach the bound to out, in any order; returns how many.  All threads call it together. */
+static __device__ uint32_t
+gather(const GenieCudaQuery &query, uint32_t n, GenieCudaCandidate bound, GenieCudaCandidate *out, TopShared &shared)
+{
+	if (threadIdx.x == 0)
+		shared.n = 0;
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < n; i += GENIE_CUDA_TOP_THREADS)
+	{
+		const GenieCudaCandidate candidate = query.candidates[i];
+
+		if (candidate >= bound)
+			out[atomicAdd(&shared.n, 1)] = candidate;
+	}
+	__syncthreads();
+	return shared.n;
+}
+
+static __device__ __forceinline__ GenieHit
+candidate_hit(GenieCudaCandidate candidate)
+{
+	GenieHit	hit;
+
+	hit.key = (uint32_t) (candidate >> 32);
+	hit.object = UINT32_MAX - (uint32_t) candidate;
+	return hit;
+}
+
+/* Sorts n values, descending; n is a power of two.  All threads call it together. */
+static __device__ void
+sort_descending(GenieCudaCandidate *values, uint32_t n)
+{
+	for (uint32_t size = 2; size <= n; size *= 2)
+		for (uint32_t step = size / 2; step > 0; step /= 2)
+		{
+			for (uint32_t i = threadIdx.x; i < n / 2; i += GENIE_CUDA_TOP_THREADS)
+			{
+				const uint32_t low = 2 * i - (i & (step - 1));
+				const GenieCudaCandidate a = values[low];
+				const GenieCudaCandidate b = values[low + step];
+
+				if ((a < b) == ((low & size) == 0))
+				{
+					values[low] = b;
+					values[low + step] = a;
+				}
+			}
+			__syncthreads();
+		}
+}
+
+static __global__ void
+__launch_bounds__(GENIE_CUDA_TOP_THREADS)
+genie_cuda_top_small_kernel(const GenieCudaQuery *queries)
+{
+	__shared__ TopShared shared;
+	__shared__ GenieCudaCandidate best[GENIE_CUDA_SORT_MAX];
+	const GenieCudaQuery &query = queries[blockIdx.x];
+	const uint32_t n = query.top->n;
+	const uint32_t n_best = gather(query, n, kth_candidate(query, n, shared), best, shared);
+	uint32_t	padded = 1;
+
+	while (padded < n_best)
+		padded *= 2;
+	for (uint32_t i = n_best + threadIdx.x; i < padded; i += GENIE_CUDA_TOP_THREADS)
+		best[i] = 0;
+	__syncthreads();
+	sort_descending(best, padded);
+	for (uint32_t i = threadIdx.x; i < n_best; i += GENIE_CUDA_TOP_THREADS)
+		query.hits[i] = candidate_hit(best[i]);
+	if (threadIdx.x == 0)
+		*query.n_hits = n_best;
+}
+
+static __global__ void
+__launch_bounds__(GENIE_CUDA_TOP_THREADS)
+genie_cuda_gather_kernel(const GenieCudaQuery *queries, const uint32_t *begins, uint32_t *ends)
+{
+	__shared__ TopShared shared;
+	const GenieCudaQuery &query = queries[blockIdx.x];
+	const uint32_t n = query.top->n;
+	const uint32_t n_best = gather(query, n, kth_candidate(query, n, shared), query.selected, shared);
+
+	if (threadIdx.x == 0)
+	{
+		ends[blockIdx.x] = begins[blockIdx.x] + n_best;
+		*query.n_hits = n_best;
+	}
+}
+
+static __global__ void
+__launch_bounds__(GENIE_CUDA_TOP_THREADS)
+genie_cuda_hits_kernel(const GenieCudaQuery *queries, const GenieCudaCandidate *sorted, const uint32_t *begins)
+{
+	const GenieCudaQuery &query = queries[blockIdx.y];
+	const uint32_t i = blockIdx.x * GENIE_CUDA_TOP_THREADS + threadIdx.x;
+
+	if (i < *query.n_hits)
+		query.hits[i] = candidate_hit(sorted[begins[blockIdx.y] + i]);
+}
+
+static __global__ void
+__launch_bounds__(GENIE_CUDA_TOP_THREADS)
+genie_cuda_carry_kernel(const GenieCudaQuery *queries, uint32_t last_object)
+{
+	__shared__ TopShared shared;
+	const GenieCudaQuery &query = queries[blockIdx.x];
+	const uint32_t n = query.top->n;
+	const GenieCudaCandidate bound = kth_candidate(query, n, shared);
+
+	if (n <= query.k)
+		return;
+	gather(query, n, bound, query.selected, shared);
+	for (uint32_t i = threadIdx.x; i < query.k; i += GENIE_CUDA_TOP_THREADS)
+		query.candidates[i] = query.selected[i];
+	if (threadIdx.x == 0)
+	{
+		query.top->n = query.k;
+
+		/* where the select ended early the key's lower bytes are 0 and the bound is low, but true */
+		atomicMax(&query.top->bound, genie_cuda_bound((uint32_t) (bound >> 32), last_object));
+	}
+}
+
+void
+genie_cuda_top_small(const GenieCudaQuery *queries, uint32_t n_queries, cudaStream_t stream)
+{
+	genie_cuda_top_small_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>(queries);
+	genie_cuda_check_launch("genie_cuda_top_small_kernel");
+}
+
+size_t
+genie_cuda_top_large_bytes(uint32_t n_queries, uint64_t n)
+{
+	size_t		bytes = 0;
+
+	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(
+		NULL, bytes, (const GenieCudaCandidate *) NULL, (GenieCudaCandidate *) NULL, (int64_t) n, (int64_t) n_queries,
+		(const uint32_t *) NULL, (const uint32_t *) NULL));
+	return bytes;
+}
+
+void
+genie_cuda_top_large(const GenieCudaQuery *queries, uint32_t n_queries, const GenieCudaSort &sort, cudaStream_t stream)
+{
+	size_t		bytes = sort.temporary_bytes;
+
+	genie_cuda_gather_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>(queries, sort.begins, sort.ends);
+	genie_cuda_check_launch("genie_cuda_gather_kernel");
+	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(
+		sort.temporary, bytes, (const GenieCudaCandidate *) sort.from, sort.to, (int64_t) sort.n, (int64_t) n_queries,
+		(const uint32_t *) sort.begins, (const uint32_t *) sort.ends, 0, 64, stream));
+	genie_cuda_hits_kernel<<<dim3(GENIE_JOB_K_MAX / GENIE_CUDA_TOP_THREADS, n_queries), GENIE_CUDA_TOP_THREADS, 0,
+		stream>>>(queries, sort.to, sort.begins);
+	genie_cuda_check_launch("genie_cuda_hits_kernel");
+}
+
+void
+genie_cuda_top_carry(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t last_object, cudaStream_t stream)
+{
+	genie_cuda_carry_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>(queries, last_object);
+	genie_cuda_check_launch("genie_cuda_carry_kernel");
+}

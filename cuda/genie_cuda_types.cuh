@@ -1,0 +1,103 @@
+/*
+ * genie_cuda_types.cuh
+ *	  What kernels are given.
+ *
+ * All are trivially copyable views; the host owns what they point to, which is in device memory.
+ *
+ * A *piece* is what one block counts: one query in one tile, or in a part of it where counters do not fit shared
+ * memory.  Pieces are numbered tile by tile, part by part, and inside by query, so that blocks that run together
+ * read the same tile and find it in L2.
+ */
+#ifndef GENIE_CUDA_TYPES_CUH
+#define GENIE_CUDA_TYPES_CUH
+
+#include "genie_cuda_policy.cuh"
+
+#include "genie_engine.h"
+
+/* A tile of an image on the device; the header is copied here to save a step on the way to the lists. */
+struct GenieCudaTile
+{
+	const uint8_t *base;		/* of its group */
+	const uint64_t *live;		/* GENIE_TILE_WORDS words */
+	uint64_t	size_width;
+	GenieImageTile tile;
+};
+
+/*
+ * A candidate: key << 32 | (UINT32_MAX - object).  Larger ranks first, and no two are equal.
+ */
+typedef unsigned long long GenieCudaCandidate;
+
+__host__ __device__ __forceinline__ GenieCudaCandidate
+genie_cuda_candidate(uint32_t key, uint32_t object)
+{
+	return (GenieCudaCandidate) key << 32 | (UINT32_MAX - object);
+}
+
+/*
+ * A query's state, which its blocks share.  bound packs (T, t): at least k objects that count have key >= T and a number
+ * <= t.  So objects behind t need a key > T, the others one >= T.  It is only ever raised, by atomicMax: a greater T is
+ * better, and of equal T the smaller t.  When a block reads it is a matter of timing, but each value that it may
+ * read is true, so what is dropped cannot be among the best k, and the answer does not depend on timing.
+ */
+struct GenieCudaTop
+{
+	unsigned long long bound;
+	uint32_t	n;				/* candidates so far */
+	uint32_t	reserved;
+};
+
+__host__ __device__ __forceinline__ unsigned long long
+genie_cuda_bound(uint32_t key, uint32_t last_object)
+{
+	return (unsigned long long) key << 32 | (UINT32_MAX - last_object);
+}
+
+struct GenieCudaQuery
+{
+	const GenieRankRange *ranges;
+	uint32_t	n_ranges;
+	uint32_t	max_count;
+
+	/* which objects count, GENIE_TILE_WORDS words a tile from first_tile on; NULL: the live ones.  Written by MASK. */
+	uint64_t   *mask;
+	uint32_t	first_tile;
+
+	/* MASK: objects stay that match at least so often */
+	uint32_t	min_count;
+	bool		first_condition;	/* of the live objects; else of those in mask */
+
+	/* COUNTS: 65,536 a tile from first_tile on */
+	void	   *counts;
+
+	/* TOP; class_of_size begins with the segment's smallest size */
+	const uint16_t *class_of_size;
+	const uint32_t *keys;
+	uint32_t	k;
+	uint32_t	min_key;
+	bool		has_after;
+	GenieHit	after;
+	uint32_t	key_bytes;		/* what the largest key needs */
+	GenieCudaTop *top;
+	GenieCudaCandidate *candidates;
+	GenieCudaCandidate *selected;	/* k of them, where they are not sorted in shared memory */
+	GenieHit   *hits;
+	uint32_t   *n_hits;
+};
+
+/* One launch: some queries over some tiles of one image. */
+struct GenieCudaLaunch
+{
+	const GenieCudaTile *tiles; /* of the image */
+	uint32_t	first_tile;
+	uint32_t	n_tiles;
+	const GenieCudaQuery *queries;
+	uint32_t	n_queries;
+	uint32_t	splits_log2;
+	uint32_t	part_log2;		/* objects of a part */
+	const uint32_t *list;		/* pieces to do; NULL: all */
+	const uint32_t *n_list;
+};
+
+#endif							/* GENIE_CUDA_TYPES_CUH */
