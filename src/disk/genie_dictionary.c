@@ -245,6 +245,7 @@ genie_dictionary_cursor(GenieDictionaryCursor *cursor, GenieSegment *segment)
 	const GenieSectionEntry *entry = &segment->sections[GENIE_SECTION_DICTIONARY].entry;
 
 	genie_section_reader(&cursor->reader, segment, GENIE_SECTION_DICTIONARY);
+	genie_section_reader(&cursor->inner, segment, GENIE_SECTION_DICTIONARY);
 	cursor->n_leaves = entry->parameter;
 	cursor->n_pages = (uint32) ((entry->length + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD);
 	cursor->valid = false;
@@ -365,7 +366,7 @@ static bool
 genie_dictionary_descend(GenieDictionaryCursor *cursor, uint32 page_number, GenieKey key,
 						 uint32 *child)
 {
-	const char *page = genie_section_page(&cursor->reader, page_number);
+	const char *page = genie_section_page(&cursor->inner, page_number);
 	GenieInnerHeader header;
 	uint32		low = 0;
 	uint32		high;
@@ -373,7 +374,7 @@ genie_dictionary_descend(GenieDictionaryCursor *cursor, uint32 page_number, Geni
 	if (page == NULL)
 		return false;
 	memcpy(&header, page, sizeof(header));
-	if (header.n == 0 || header.offsets_at + header.n * sizeof(uint16) > cursor->reader.used)
+	if (header.n == 0 || header.offsets_at + header.n * sizeof(uint16) > cursor->inner.used)
 		genie_dictionary_corrupt(cursor, page_number);
 
 	/* the last child whose first key is not above the key; the first if all are */

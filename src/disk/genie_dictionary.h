@@ -42,7 +42,8 @@ extern uint32 genie_dictionary_finish(GenieDictionaryWriter *writer);
 
 typedef struct GenieDictionaryCursor
 {
-	GenieSectionReader reader;
+	GenieSectionReader reader;	/* of leaves */
+	GenieSectionReader inner;	/* of inner pages: apart, so that keys in ascending order copy each page once */
 	uint32		n_leaves;
 	uint32		n_pages;
 	bool		valid;			/* on an entry; false: past the last */
