@@ -84,7 +84,7 @@ typedef struct GenieWorker
 {
 	GenieEngine *cpu;
 	GenieEngine *gpu;			/* NULL: none */
-	GenieEngineSetting opened_for;	/* the setting that gpu was opened, or not, by */
+	char		library[MAXPGPATH]; /* that gpu was opened from */
 	bool		reopen;			/* try again at reopen_at */
 	TimestampTz reopen_at;
 	TimestampTz logged_at;
@@ -185,6 +185,17 @@ log_gpu_error(const char *what, const char *error)
 			 errdetail("Queries are counted on the CPU instead.")));
 }
 
+/* Says which devices the GPU engine has, as far as there is room for them.  Returns how many these are. */
+static uint32
+report_devices(GenieDeviceInfo *devices)
+{
+	uint32		n = worker.gpu->ops->devices(worker.gpu, devices, GENIE_DEVICES_MAX);
+
+	n = Min(n, GENIE_DEVICES_MAX);
+	genie_stat_devices(devices, n);
+	return n;
+}
+
 static void
 open_gpu(void)
 {
@@ -195,7 +206,6 @@ open_gpu(void)
 	GenieStatus status;
 
 	worker.reopen = false;
-	worker.opened_for = engine_setting;
 	if (engine_setting == GENIE_ENGINE_CPU)
 		return;
 	genie_stat_read(&counters, &report);
@@ -207,18 +217,18 @@ open_gpu(void)
 		return;
 	}
 
+	strlcpy(worker.library, gpu_library, sizeof(worker.library));
 	options.memory_limit = (uint64) gpu_memory * 1024;
 	genie_shmem_arena_block(&options.arena, &options.arena_bytes);
 	status = genie_engine_load(gpu_library, &options, &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
-		GenieDeviceInfo device[GENIE_DEVICES_MAX];
-		uint32		n = worker.gpu->ops->devices(worker.gpu, device, GENIE_DEVICES_MAX);
+		GenieDeviceInfo devices[GENIE_DEVICES_MAX];
+		uint32		n = report_devices(devices);
 
 		worker.gpu->interrupted = is_interrupted;
 		ereport(LOG,
-				(errmsg("genie counts on the GPU: %s", n > 0 ? device[0].name : worker.gpu->ops->name)));
-		genie_stat_devices(device, n);
+				(errmsg("genie counts on the GPU: %s", n > 0 ? devices[0].name : worker.gpu->ops->name)));
 		return;
 	}
 	genie_stat_error(error);
@@ -251,7 +261,7 @@ reload(void)
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	genie_stat_forget_losses();
-	if (worker.gpu != NULL && engine_setting != GENIE_ENGINE_CPU)
+	if (worker.gpu != NULL && engine_setting != GENIE_ENGINE_CPU && strcmp(worker.library, gpu_library) == 0)
 		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) gpu_memory * 1024);
 	else
 	{
@@ -500,18 +510,10 @@ leave(int code, Datum arg)
 	genie_stat_worker(GENIE_WORKER_DOWN, "");
 }
 
-static void
-report_devices(void)
-{
-	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
-
-	if (worker.gpu != NULL)
-		genie_stat_devices(devices, worker.gpu->ops->devices(worker.gpu, devices, GENIE_DEVICES_MAX));
-}
-
 void
 genie_worker_main(Datum arg)
 {
+	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
 	bool		counted = false;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -549,7 +551,8 @@ genie_worker_main(Datum arg)
 		if (counted)
 		{
 			report_state(GENIE_WORKER_IDLE);
-			report_devices();
+			if (worker.gpu != NULL)
+				report_devices(devices);
 			counted = false;
 		}
 		forget_dropped();

@@ -11,13 +11,14 @@ package GenieTest;
 use strict;
 use warnings;
 use Exporter 'import';
+use FindBin;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until
-  fault_scenarios fault_points_in_source);
+  fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told);
 
 my $settings = <<'CONF';
 autovacuum = off
@@ -209,6 +210,72 @@ sub wait_until
 {
 	my ($node, $query) = @_;
 	return $node->poll_query_until('postgres', $query) || die "timed out: $query";
+}
+
+# ---- the worker ----
+
+# Settings of a server whose worker counts; more settings may follow.
+sub worker_settings
+{
+	my (@more) = @_;
+	return join("\n", "shared_preload_libraries = 'genie'", "genie.worker = on", "genie.engine = 'cpu'", "genie.shared_memory = 16MB",
+		'restart_after_crash = on', @more) . "\n";
+}
+
+# Columns of genie_stat.
+sub stat_of
+{
+	my ($node, $columns) = @_;
+	return $node->safe_psql('postgres', "SELECT $columns FROM genie_stat");
+}
+
+# What asks for the first rows of t by their distance to the query, as a checksum; how: by_index or by_sequence.
+sub question
+{
+	my ($how, $query, $limit) = @_;
+	return "SELECT md5($how(\$q\$SELECT ctid || ' ' || coalesce((x <&> $query)::text, '-') AS row FROM t "
+	  . "ORDER BY x <&> $query%s LIMIT " . ($limit // 'NULL') . "\$q\$)::text)";
+}
+
+# Waits until so many sessions wait for the worker.
+sub wait_for_waiting
+{
+	my ($node, $n) = @_;
+	return wait_until($node, "SELECT count(*) >= $n FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Extension'");
+}
+
+# Readies the fake engine (test/engine): builds its libraries where they are missing, and makes its two files known to servers that are
+# started from now on.  Returns the settings that have it used.
+my ($fake_control, $fake_log);
+
+sub fake_engine
+{
+	my $root = "$FindBin::RealBin/../..";
+	my $files = PostgreSQL::Test::Utils::tempdir();
+	system_or_bail('flock', "$root/test/engine/engine.mk", 'make', '-s', '-C', $root, 'fake-engine');
+	$ENV{GENIE_FAKE_ENGINE} = $fake_control = "$files/order";
+	$ENV{GENIE_FAKE_ENGINE_LOG} = $fake_log = "$files/told";
+	return ("genie.engine = 'cuda'", "genie.gpu_library = '$root/build/genie_fake_engine'");
+}
+
+# Tells the fake engine what to do (the words are in genie_fake_engine.c).
+sub order
+{
+	my ($words) = @_;
+	note("the fake engine is to do: $words");
+	# renamed into place, for the engine may read it at any moment
+	append_to_file("$fake_control.new", "$words\n");
+	rename("$fake_control.new", $fake_control) or die "rename: $!";
+	return;
+}
+
+# The lines of what the fake engine was told, from line number `from` on.
+sub told
+{
+	my ($from) = @_;
+	return () unless -e $fake_log;
+	my @lines = split /\n/, slurp_file($fake_log);
+	return @lines[ ($from // 0) .. $#lines ];
 }
 
 # Every fault point with a statement that reaches it: point => [passes before, preparation, statement].  Run against
