@@ -12,9 +12,8 @@
  * write it), last_used (atomic, approximate), live_version (atomic, only ever raised), and the live bits
  * in the arena (atomic, only ever cleared).
  *
- * Room.  Images may have all of the arena but a share for requests.  A loader reserves its bytes before it
- * allocates, so loaders do not race each other for the same room.  The arena may still say no, when its free
- * memory is in pieces: the loader then evicts further images, one at a time.
+ * Room.  A loader reserves its bytes before it allocates, so loaders do not race each other for the same room.  The
+ * arena may still say no, when its free memory is in pieces: the loader then evicts further images, one at a time.
  *
  * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the
  * index that is being loaded, for the same scan wants them again (an index larger than the arena would replace
@@ -34,10 +33,6 @@
 
 #include "genie_directory.h"
 #include "genie_shmem.h"
-
-/* The part of the arena that images leave to requests: one of so many, at least so many bytes. */
-#define GENIE_ARENA_REQUEST_SHARE 16
-#define GENIE_ARENA_REQUEST_BYTES (1024 * 1024)
 
 /* us: an image that was used so recently stays; loading 100 million postings takes about as long */
 #define GENIE_IMAGE_KEEP_US INT64CONST(1000000)
@@ -118,19 +113,6 @@ genie_directory_shmem_init(void *block)
 	}
 }
 
-/* The bytes of the arena that images may have. */
-static uint64
-genie_directory_limit(void)
-{
-	void	   *base;
-	Size		bytes;
-	Size		requests;
-
-	genie_shmem_arena_block(&base, &bytes);
-	requests = Max(bytes / GENIE_ARENA_REQUEST_SHARE, GENIE_ARENA_REQUEST_BYTES);
-	return bytes - Min(requests, bytes);
-}
-
 static void
 genie_directory_touch(GenieDirectoryEntry *entry)
 {
@@ -186,7 +168,7 @@ genie_directory_groups(dsa_area *arena, const GenieImageParts *parts)
 static void
 genie_directory_free(const GenieImageParts *parts)
 {
-	dsa_area   *arena = genie_shmem_arena();
+	dsa_area   *arena = genie_shmem_image_arena();
 	const dsa_pointer *groups = genie_directory_groups(arena, parts);
 
 	for (uint32 i = 0; i < parts->n_groups; i++)
@@ -346,7 +328,7 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 static bool
 genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
 {
-	uint64		limit = genie_directory_limit();
+	uint64		limit = genie_shmem_image_bytes();
 	uint64		room = limit - Min(directory->image_bytes, limit);
 
 	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
@@ -359,7 +341,7 @@ bool
 genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never)
 {
 	TimestampTz used_before = genie_directory_used_before(insist);
-	uint64		limit = genie_directory_limit();
+	uint64		limit = genie_shmem_image_bytes();
 
 	*never = bytes > limit;
 	while (!*never)
@@ -536,7 +518,7 @@ genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
 	{
-		uint64	   *live = (uint64 *) dsa_get_address(genie_shmem_arena(), entry->parts.body) + first_word;
+		uint64	   *live = (uint64 *) dsa_get_address(genie_shmem_image_arena(), entry->parts.body) + first_word;
 
 		Assert((uint64) first_word + n <= (uint64) entry->parts.n_tiles * GENIE_TILE_WORDS);
 		for (uint32 i = 0; i < n; i++)
@@ -572,7 +554,7 @@ genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 bool
 genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
 {
-	dsa_area   *arena = genie_shmem_arena();
+	dsa_area   *arena = genie_shmem_image_arena();
 	GenieDirectoryEntry *entry;
 	const GenieImageGroup **groups;
 	const dsa_pointer *pointers;

@@ -509,20 +509,16 @@ genie_loader_finish(GenieLoad *load, GenieLoadEnd end)
 static void
 genie_loader_log_no_room(Relation index, const GenieLoad *load, bool never)
 {
-	void	   *base;
-	Size		arena_bytes;
+	unsigned long long kb = genie_shmem_image_bytes() / 1024;
 
-	genie_shmem_arena_block(&base, &arena_bytes);
 	ereport(LOG,
 			(errmsg("no room in shared memory for an image of genie index \"%s\"", RelationGetRelationName(index)),
 			 never ?
-			 errdetail("A segment of %u rows needs %llu kB, more than genie.shared_memory of %llu kB has for images.",
-					   load->parts.n_objects, (unsigned long long) load->n_bytes / 1024,
-					   (unsigned long long) arena_bytes / 1024) :
-			 errdetail("A segment of %u rows needs %llu kB of genie.shared_memory, %llu kB, which other images in use "
-					   "or of the same index take.",
-					   load->parts.n_objects, (unsigned long long) load->n_bytes / 1024,
-					   (unsigned long long) arena_bytes / 1024),
+			 errdetail("A segment of %u rows needs %llu kB, but genie.shared_memory has %llu kB for images.",
+					   load->parts.n_objects, (unsigned long long) load->n_bytes / 1024, kb) :
+			 errdetail("A segment of %u rows needs %llu kB; genie.shared_memory has %llu kB for images, and others are "
+					   "in use or of the same index.",
+					   load->parts.n_objects, (unsigned long long) load->n_bytes / 1024, kb),
 			 errhint("Queries on it are counted from the index's pages.  Raise genie.shared_memory, which needs a "
 					 "restart, to have it in memory.")));
 }
@@ -541,7 +537,7 @@ genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *ke
 	bool		listed = false;
 
 	load->segment = segment;
-	load->arena = genie_shmem_arena();
+	load->arena = genie_shmem_image_arena();
 	load->insist = insist;
 	load->tombstone_version = meta->tombstone_version;
 	for (uint32 i = 0; i < meta->n_segments; i++)
@@ -675,7 +671,7 @@ genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segm
 	*why = GENIE_MISS_NONE;
 	if (!genie_shmem_available())
 		*why = GENIE_MISS_NOT_PRELOADED;
-	else if (genie_shmem_arena() == NULL)
+	else if (genie_shmem_image_arena() == NULL)
 		*why = GENIE_MISS_NO_ARENA;
 	else if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		*why = GENIE_MISS_TEMPORARY;
@@ -689,7 +685,7 @@ genie_loader_publish_tombstones(Relation index)
 	MemoryContext old;
 	GenieMetaData *meta;
 
-	if (genie_shmem_arena() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+	if (genie_shmem_image_arena() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie image refresh", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -721,7 +717,7 @@ genie_loader_report_unusable(Relation index)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory"),
 				 errhint("Add genie to shared_preload_libraries in postgresql.conf and restart the server.")));
-	if (genie_shmem_arena() == NULL)
+	if (genie_shmem_image_arena() == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory for images"),
@@ -737,19 +733,15 @@ static void
 genie_loader_report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 {
 	GenieFound	found;
-	void	   *base;
-	Size		arena_bytes;
 
-	genie_shmem_arena_block(&base, &arena_bytes);
 	if (genie_directory_find(key, &found) != GENIE_IMAGE_NO_ROOM)
 		found.bytes = 0;
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("no room in shared memory for all of genie index \"%s\"", RelationGetRelationName(index)),
-			 errdetail("A segment needs %llu kB; %llu kB of the index are loaded; genie.shared_memory is %llu kB, "
-					   "less a part for queries.",
+			 errdetail("A segment needs %llu kB; %llu kB of the index are loaded; genie.shared_memory has %llu kB for images.",
 					   (unsigned long long) found.bytes / 1024, (unsigned long long) have / 1024,
-					   (unsigned long long) arena_bytes / 1024),
+					   (unsigned long long) genie_shmem_image_bytes() / 1024),
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));
 }
 

@@ -5,8 +5,9 @@
  * Only with shared_preload_libraries = 'genie'.  Each module that has something in shared memory gives two
  * functions, genie_<module>_shmem_size() and genie_<module>_shmem_init(block), and is listed in genie_shmem.c.
  *
- * The arena is the block of genie.shared_memory that images are allocated in: a DSA area in place,
- * which never grows.  No room is a return value: allocate with GENIE_ARENA_FLAGS.
+ * genie.shared_memory is one block, cut into two arenas: images have the larger part, requests of backends and other small
+ * and short-lived things the rest, so that the former's long runs of pages are not broken by the latter.
+ * Each is a DSA area in place, which never grows.  No room is a return value: allocate with GENIE_ARENA_FLAGS.
  */
 #ifndef GENIE_SHMEM_H
 #define GENIE_SHMEM_H
@@ -25,10 +26,16 @@ extern void genie_shmem_init(void);
 /* Was genie preloaded, so that its shared memory exists? */
 extern bool genie_shmem_available(void);
 
-/* The arena, attached to on first use; NULL if genie.shared_memory is 0 or genie is not preloaded. */
-extern dsa_area *genie_shmem_arena(void);
+/*
+ * The arenas, attached to on first use; NULL if genie.shared_memory is 0 or genie is not preloaded.
+ */
+extern dsa_area *genie_shmem_arena(void);	/* for requests */
+extern dsa_area *genie_shmem_image_arena(void);
 
-/* Where the arena lies in this process; NULL and 0 if there is none. */
+/* The bytes that images can have. */
+extern Size genie_shmem_image_bytes(void);
+
+/* Where the block of both arenas lies in this process; NULL and 0 if there is none. */
 extern void genie_shmem_arena_block(void **base, Size *bytes);
 
 /* The tranche "genie", for LWLocks in its shared memory. */
