@@ -47,9 +47,9 @@ uninstall-cuda:
 
 # ---- tests and benchmark: C++ without CUDA, which open the library as the worker does ----
 
-CUDA_TEST_FLAGS = -O2 -g -Wall -Wextra -Isrc/engine -Itest/bench -Itest/unit_cuda
+CUDA_TEST_FLAGS = -O2 -g -Wall -Wextra -Isrc/engine -Itest/unit_cuda
 CUDA_TEST_OBJS = $(patsubst src/engine/%.c,build/cuda/engine/%.o,$(sort $(wildcard src/engine/*.c)))
-CUDA_TEST_HEADERS = $(wildcard src/engine/*.h test/bench/*cuda*.h test/unit_cuda/*.h)
+CUDA_TEST_HEADERS = $(wildcard src/engine/*.h test/unit_cuda/*.h)
 
 build/cuda/engine/%.o: src/engine/%.c $(wildcard src/engine/*.h)
 	@mkdir -p build/cuda/engine
@@ -58,7 +58,7 @@ build/cuda/engine/%.o: src/engine/%.c $(wildcard src/engine/*.h)
 build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
-build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
+build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/genie_cuda_data.cpp $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
 unit-cuda: $(CUDA_LIBRARY) build/cuda/unit_cuda

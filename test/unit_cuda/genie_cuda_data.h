@@ -1,0 +1,140 @@
+/*
+ * genie_cuda_data.h
+ *	  For tests and benchmarks of the CUDA engine: random numbers, images made from lists, and opening the library.
+ */
+#ifndef GENIE_CUDA_DATA_H
+#define GENIE_CUDA_DATA_H
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "genie_engine.h"
+
+/* A small generator (splitmix64): the same numbers from the same seed everywhere. */
+class Random
+{
+public:
+	explicit Random(uint64_t seed) : state(seed) {}
+
+	uint64_t
+	next()
+	{
+		uint64_t	z = (state += UINT64_C(0x9E3779B97F4A7C15));
+
+		z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+		z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+		return z ^ (z >> 31);
+	}
+
+	/* 0 .. n - 1 */
+	uint32_t
+	below(uint32_t n)
+	{
+		return (uint32_t) ((next() >> 32) * n >> 32);
+	}
+
+	/* 0 .. 1 */
+	double
+	unit()
+	{
+		return (double) (next() >> 11) / (double) (UINT64_C(1) << 53);
+	}
+
+private:
+	uint64_t	state;
+};
+
+/* Draws 0 .. n - 1 by weights; a table of 65,536 entries, so the weights hold to that precision. */
+class Draw
+{
+public:
+	explicit Draw(const std::vector<double> &weights);
+
+	uint32_t
+	operator()(Random &random) const
+	{
+		return table[random.next() >> 48];
+	}
+
+private:
+	std::vector<uint32_t> table;
+};
+
+/* The lists of a tile: ranks ascending, locals ascending inside each. */
+struct TileLists
+{
+	uint32_t	n_objects = 0;
+	std::vector<uint32_t> ranks;
+	std::vector<uint32_t> starts;	/* one more than ranks */
+	std::vector<uint16_t> locals;
+	std::vector<uint32_t> sizes;	/* keywords an object */
+
+	/* Takes (rank, local) pairs, packed rank << 16 | local, in any order, each once. */
+	void		set(uint32_t n_objects_, std::vector<uint64_t> &pairs);
+};
+
+/* A block of memory that images are made in, as the server's shared memory is. */
+class Arena
+{
+public:
+	explicit Arena(size_t bytes_);
+	~Arena();
+	Arena(const Arena &) = delete;
+	Arena &operator=(const Arena &) = delete;
+
+	void	   *take(size_t n);
+	void
+	reset()
+	{
+		used = 0;
+	}
+
+	uint8_t    *const memory;
+	const size_t bytes;
+
+private:
+	size_t		used = 0;
+};
+
+/* A segment's image and the lists that it was made of. */
+class TestImage
+{
+public:
+	typedef std::function<TileLists (uint32_t tile)> Maker;
+
+	/* maker is called from several threads. */
+	TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists);
+
+	void		set_live(uint32_t object, bool is_live);
+
+	/* a new live bitmap is announced */
+	void
+	live_changed()
+	{
+		image.live_version++;
+	}
+
+	GenieSegmentImage image;
+	std::vector<TileLists> lists;	/* if they are kept */
+	uint64_t	n_postings = 0;
+	uint64_t	n_bytes = 0;	/* of all groups */
+	uint32_t	max_size = 0;
+
+private:
+	std::vector<const GenieImageGroup *> groups;
+	std::vector<uint64_t> live;
+};
+
+/* Does body(0 .. n - 1) in as many threads as there are processors. */
+extern void parallel(uint32_t n, const std::function<void (uint32_t)> &body);
+
+/* Opens the library as the worker does.  NULL: there is no usable GPU, or it could not be opened; says why. */
+extern GenieEngine *open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status);
+
+/* Runs the jobs on the CPU engine, spread over threads; returns seconds. */
+extern double run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads);
+
+extern double seconds();
+
+#endif							/* GENIE_CUDA_DATA_H */

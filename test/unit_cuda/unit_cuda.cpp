@@ -1,0 +1,749 @@
+/*
+ * unit_cuda.cpp
+ *	  The CUDA engine against the CPU engine, through the library as the worker opens it.
+ *
+ *		unit_cuda LIBRARY [--quick]
+ *
+ * Prints a line a case and ends with 1 if any answer differs, with 77 if there is no GPU.  --quick leaves out what is
+ * large, for compute-sanitizer.  Everything is seeded: a difference comes again.
+ */
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "genie_cuda_data.h"
+
+static const char *library;
+static GenieEngine *cuda;
+static Arena *arena;
+static bool quick;
+static uint32_t n_threads = 16;
+static uint32_t n_failed;
+static uint32_t n_cases;
+
+/* ---- queries and jobs ---- */
+
+/* A job with all that it points to. */
+struct Job
+{
+	std::vector<std::vector<GenieRankRange>> ranges;	/* the query's, then the conditions' */
+	std::vector<GenieCondition> conditions;
+	std::vector<uint16_t> class_of_size;
+	std::vector<uint32_t> keys;
+	GenieKeyTable table;
+	GenieJob	job;
+	std::vector<uint8_t> out;
+};
+
+typedef std::vector<std::unique_ptr<Job>> Batch;
+
+struct Query
+{
+	uint32_t	n_ranges;
+	uint32_t	max_width;		/* ranks of a range */
+	std::vector<uint32_t> ranks;	/* where ranges may begin; empty: anywhere */
+};
+
+static std::vector<GenieRankRange>
+make_ranges(Random &random, const TestImage &image, const Query &query)
+{
+	std::vector<uint32_t> begins;
+	std::vector<GenieRankRange> ranges;
+	const uint32_t n = image.image.n_keywords;
+
+	for (uint32_t i = 0; i < query.n_ranges; i++)
+		begins.push_back(query.ranks.empty() ? random.below(n) : query.ranks[random.below((uint32_t) query.ranks.size())]);
+	std::sort(begins.begin(), begins.end());
+	for (const uint32_t begin : begins)
+	{
+		const uint32_t end = std::min(n, begin + 1 + random.below(query.max_width));
+
+		if (ranges.empty() || begin >= ranges.back().end)
+			ranges.push_back(GenieRankRange{begin, end});
+	}
+	return ranges;
+}
+
+/* What no object can match more than: it has no more keywords, and there are no more in the ranges. */
+static uint32_t
+bound_of(const TestImage &image, const std::vector<GenieRankRange> &ranges)
+{
+	uint64_t	n = 0;
+
+	for (const GenieRankRange &range : ranges)
+		n += range.end - range.first;
+	return (uint32_t) std::max<uint64_t>(1, std::min<uint64_t>(std::min(n, (uint64_t) image.max_size), UINT16_MAX));
+}
+
+static Job &
+add_job(Batch &batch, const TestImage &image, GenieJobKind kind, std::vector<GenieRankRange> ranges)
+{
+	batch.emplace_back(new Job());
+	Job		   &job = *batch.back();
+
+	memset(&job.job, 0, sizeof(job.job));
+	job.ranges.push_back(std::move(ranges));
+	job.job.kind = kind;
+	job.job.image = &image.image;
+	job.job.query.max_count = bound_of(image, job.ranges[0]);
+	job.job.k = 10;
+	job.job.min_key = 1;
+	job.job.n_tiles = kind == GENIE_JOB_TOP ? 0 : image.image.n_tiles;
+	return job;
+}
+
+static void
+add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> ranges, uint32_t min_count)
+{
+	GenieCondition condition;
+
+	memset(&condition, 0, sizeof(condition));
+	condition.query.max_count = bound_of(image, ranges);
+	condition.min_count = min_count;
+	job.ranges.push_back(std::move(ranges));
+	job.conditions.push_back(condition);
+}
+
+/* Random keys that fall with the class and rise with the count, now and then 0. */
+static void
+add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
+{
+	const uint32_t n_counts = job.job.query.max_count + 1;
+
+	for (uint32_t i = 0; i < GENIE_ENGINE_SIZES; i++)
+		job.class_of_size.push_back((uint16_t) (i * 7 % n_classes));
+	for (uint32_t i = 0; i < n_classes * n_counts; i++)
+		job.keys.push_back(random.below(8) == 0 ? 0 : random.below(max_key) + (random.below(2) ? i % n_counts : 0));
+}
+
+static size_t
+out_bytes(const GenieJob &job)
+{
+	if (job.kind == GENIE_JOB_TOP)
+		return job.k * sizeof(GenieHit);
+	if (job.kind == GENIE_JOB_MASK)
+		return (size_t) job.n_tiles * GENIE_TILE_BITMAP_BYTES;
+	return (size_t) job.n_tiles * GENIE_TILE_OBJECTS * (job.query.max_count <= GENIE_COUNT_NARROW ? 1 : 2);
+}
+
+/* The jobs as engines take them, with results in the given memory. */
+static std::vector<GenieJob>
+jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
+{
+	std::vector<GenieJob> jobs;
+
+	outs.clear();
+	for (const std::unique_ptr<Job> &job : batch)
+	{
+		job->job.query.n_ranges = (uint32_t) job->ranges[0].size();
+		job->job.query.ranges = job->ranges[0].data();
+		job->job.n_conditions = (uint32_t) job->conditions.size();
+		job->job.conditions = job->conditions.data();
+		for (size_t i = 0; i < job->conditions.size(); i++)
+		{
+			job->conditions[i].query.n_ranges = (uint32_t) job->ranges[i + 1].size();
+			job->conditions[i].query.ranges = job->ranges[i + 1].data();
+		}
+		if (!job->keys.empty())
+		{
+			job->table.n_classes = (uint32_t) (job->keys.size() / (job->job.query.max_count + 1));
+			job->table.class_of_size = job->class_of_size.data();
+			job->table.keys = job->keys.data();
+			job->job.query.keys = &job->table;
+		}
+		outs.emplace_back(out_bytes(job->job), (uint8_t) 0xAA);
+		job->job.out = outs.back().data();
+		jobs.push_back(job->job);
+	}
+	return jobs;
+}
+
+/* ---- comparing ---- */
+
+static std::string
+difference(const GenieJob &cpu, const GenieJob &gpu)
+{
+	char		text[200 + GENIE_ENGINE_ERROR_MAX];
+
+	if (gpu.status != cpu.status)
+		snprintf(text, sizeof(text), "status %d, not %d (%s)", (int) gpu.status, (int) cpu.status, cuda->error);
+	else if (cpu.kind == GENIE_JOB_TOP && gpu.n_hits != cpu.n_hits)
+		snprintf(text, sizeof(text), "%u hits, not %u", gpu.n_hits, cpu.n_hits);
+	else if (cpu.kind == GENIE_JOB_TOP)
+	{
+		const GenieHit *a = (const GenieHit *) cpu.out;
+		const GenieHit *b = (const GenieHit *) gpu.out;
+		uint32_t	i = 0;
+
+		while (i < cpu.n_hits && a[i].key == b[i].key && a[i].object == b[i].object)
+			i++;
+		if (i == cpu.n_hits)
+			return "";
+		snprintf(text, sizeof(text), "hit %u of %u: (%u, %u), not (%u, %u)", i, cpu.n_hits, b[i].key, b[i].object,
+				 a[i].key, a[i].object);
+	}
+	else
+	{
+		const uint8_t *a = (const uint8_t *) cpu.out;
+		const uint8_t *b = (const uint8_t *) gpu.out;
+		const size_t n = out_bytes(cpu);
+		size_t		i = 0;
+
+		while (i < n && a[i] == b[i])
+			i++;
+		if (i == n)
+			return "";
+		snprintf(text, sizeof(text), "byte %zu of %zu: %02x, not %02x", i, n, b[i], a[i]);
+	}
+	return text;
+}
+
+static void
+report(const char *name, const std::string &what, const std::string &wrong)
+{
+	n_cases++;
+	n_failed += !wrong.empty();
+	printf("%-34s %-62s %s%s\n", name, what.c_str(), wrong.empty() ? "ok" : "NOT OK: ", wrong.c_str());
+	fflush(stdout);
+}
+
+/* Runs the batch on both engines; returns what differs first. */
+static std::string
+compare(Batch &batch)
+{
+	std::vector<std::vector<uint8_t>> cpu_out;
+	std::vector<std::vector<uint8_t>> gpu_out;
+	std::vector<GenieJob> cpu_jobs = jobs_of(batch, cpu_out);
+	std::vector<GenieJob> gpu_jobs = jobs_of(batch, gpu_out);
+	GenieStatus status;
+
+	run_on_cpu(cpu_jobs, n_threads);
+	status = cuda->ops->run(cuda, (uint32_t) gpu_jobs.size(), gpu_jobs.data());
+	if (status != GENIE_OK)
+		return std::string("the batch failed: ") + cuda->error;
+	for (size_t i = 0; i < batch.size(); i++)
+	{
+		const std::string wrong = difference(cpu_jobs[i], gpu_jobs[i]);
+
+		if (!wrong.empty())
+			return "job " + std::to_string(i) + ": " + wrong;
+	}
+	return "";
+}
+
+static void
+check(const char *name, const std::string &what, Batch &batch)
+{
+	report(name, std::to_string(batch.size()) + " jobs, " + what, compare(batch));
+}
+
+/* ---- images ---- */
+
+/* Objects of some keywords each, drawn by a function of the random number's generator. */
+static std::unique_ptr<TestImage>
+make_sets(uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size,
+		  const std::function<uint32_t (Random &)> &draw)
+{
+	return std::unique_ptr<TestImage>(new TestImage(*arena, n_objects, n_keywords, [=] (uint32_t t)
+	{
+		Random		random(seed * 1000003 + t);
+		const uint32_t n = std::min(n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+		std::vector<uint64_t> pairs;
+		TileLists	lists;
+
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
+				pairs.push_back((uint64_t) draw(random) << 16 | i);
+		std::sort(pairs.begin(), pairs.end());
+		pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+		lists.set(n, pairs);
+		return lists;
+	}, false));
+}
+
+static std::unique_ptr<TestImage>
+make_uniform_sets(uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size)
+{
+	return make_sets(seed, n_objects, n_keywords, min_size, max_size,
+					 [=] (Random &random) { return random.below(n_keywords); });
+}
+
+/* Small ranks are frequent: 1 / rank, roughly. */
+static std::unique_ptr<TestImage>
+make_skewed_sets(uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size)
+{
+	return make_sets(seed, n_objects, n_keywords, min_size, max_size, [=] (Random &random)
+	{
+		return random.below(1 + random.below(1 + random.below(n_keywords)));
+	});
+}
+
+static void
+kill_some(Random &random, TestImage &image, uint32_t one_in)
+{
+	for (uint32_t i = 0; i < image.image.n_objects; i++)
+		if (random.below(one_in) == 0)
+			image.set_live(i, false);
+	image.live_changed();
+}
+
+/* ---- cases ---- */
+
+/* TOP jobs of all kinds on one image. */
+static void
+add_random_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_jobs, const Query &query,
+				const std::vector<uint32_t> &ks)
+{
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		Query		own = query;
+
+		own.n_ranges = 1 + random.below(query.n_ranges);
+		Job		   &job = add_job(batch, image, GENIE_JOB_TOP, make_ranges(random, image, own));
+
+		job.job.k = ks[random.below((uint32_t) ks.size())];
+		if (random.below(4) == 0)
+			job.job.min_key = 1 + random.below(job.job.query.max_count);
+		if (random.below(4) == 0)
+		{
+			job.job.has_after = true;
+			job.job.after.key = 1 + random.below(std::min(job.job.query.max_count + 1, 12u));
+			job.job.after.object = random.below(image.image.n_objects);
+		}
+		if (random.below(4) == 0)
+			for (uint32_t j = 1 + random.below(3); j > 0; j--)
+				add_condition(job, image, make_ranges(random, image, Query{1 + random.below(5), query.max_width * 4, query.ranks}),
+							  1 + random.below(2));
+		if (random.below(6) == 0)
+			add_key_table(random, job, 1 + random.below(9), random.below(2) ? 20 : 4000000000u);
+	}
+}
+
+/* MASK and COUNTS jobs over ranges of tiles. */
+static void
+add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_jobs, const Query &query)
+{
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		Job		   &job = add_job(batch, image, i % 2 ? GENIE_JOB_MASK : GENIE_JOB_COUNTS,
+								  make_ranges(random, image, query));
+
+		job.job.first_tile = random.below(image.image.n_tiles);
+		job.job.n_tiles = 1 + random.below(image.image.n_tiles - job.job.first_tile);
+		for (uint32_t j = random.below(3); j > 0 && i % 2; j--)
+			add_condition(job, image, make_ranges(random, image, query), 1 + random.below(3));
+	}
+}
+
+static void
+random_cases()
+{
+	struct Shape
+	{
+		const char *name;
+		uint32_t	n_objects;
+		uint32_t	n_keywords;
+		uint32_t	min_size;
+		uint32_t	max_size;
+		bool		skewed;
+		uint32_t	n_jobs;
+		Query		query;
+		std::vector<uint32_t> ks;
+		bool		large;
+	};
+	const std::vector<Shape> shapes = {
+		{"one object", 1, 1, 1, 1, false, 3, {2, 1, {}}, {1, 10}, false},
+		{"few objects", 63, 20, 0, 10, false, 40, {8, 3, {}}, {1, 10, 100}, false},
+		{"one tile", 65536, 500, 1, 30, true, 40, {40, 3, {}}, {1, 10, 100, 1000}, false},
+		{"a tile and one object", 65537, 300, 5, 12, false, 30, {100, 2, {}}, {1, 100, 3000}, false},
+		{"indexed directory", 200000, 2000, 3, 20, true, 60, {60, 10, {}}, {1, 10, 100, 1000, 65536}, false},
+		{"sorted directory", 150000, 3000000, 3, 12, false, 60, {20, 50000, {}}, {1, 10, 100, 65536}, false},
+		{"sorted directory, skewed", 150000, 3000000, 3, 12, true, 60, {60, 3, {}}, {1, 5, 100}, false},
+		{"300 items", 100000, 3000, 200, 280, false, 24, {300, 20, {}}, {10, 100, 1000}, false},
+		{"1500 items", 40000, 6000, 300, 400, false, 12, {1500, 3, {}}, {10, 100}, false},
+		{"dense lists only", 100000, 40, 8, 20, false, 30, {30, 3, {}}, {10, 1000, 65536}, false},
+		{"2048 queries", 300000, 5000, 5, 15, true, 2048, {20, 3, {}}, {1, 10, 100}, true},
+		{"5 million objects", 5000000, 20000, 4, 9, true, 24, {30, 40, {}}, {1, 100, 1000, 65536}, true},
+	};
+
+	for (const Shape &shape : shapes)
+	{
+		if (shape.large && quick)
+			continue;
+		arena->reset();
+		for (uint32_t round = 0; round < (quick || shape.large ? 1u : 3u); round++)
+		{
+			Random		random(round * 31 + shape.n_objects);
+			const auto	image = shape.skewed ?
+				make_skewed_sets(round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size) :
+				make_uniform_sets(round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size);
+			Batch		batch;
+
+			if (round != 1)
+				kill_some(random, *image, round == 0 ? 10 : 2);
+			add_random_jobs(batch, random, *image, quick ? (shape.n_jobs + 3) / 4 : shape.n_jobs, shape.query, shape.ks);
+			add_tile_jobs(batch, random, *image, quick ? 2 : 6, shape.query);
+			check(shape.name, std::to_string(shape.n_objects) + " objects, " + std::to_string(image->n_postings) +
+				  " postings, round " + std::to_string(round), batch);
+			cuda->ops->forget(cuda, image->image.id);
+			arena->reset();
+		}
+	}
+}
+
+/* Every object has rank 0: a list of all, and nothing but ties. */
+static void
+ties_case()
+{
+	const uint32_t n = quick ? 70000 : 1000000;
+	Batch		batch;
+
+	arena->reset();
+	const auto	image = make_sets(5, n, 100, 1, 1, [] (Random &) { return 0u; });
+	Random		random(5);
+
+	kill_some(random, *image, 3);
+	for (const uint32_t k : {1u, 10u, 100u, 1000u, 65536u})
+	{
+		Job		   &job = add_job(batch, *image, GENIE_JOB_TOP, {{0, 1}});
+		Job		   &later = add_job(batch, *image, GENIE_JOB_TOP, {{0, 100}});
+
+		job.job.k = later.job.k = k;
+		later.job.has_after = true;
+		later.job.after = GenieHit{1, n / 2};
+	}
+	add_job(batch, *image, GENIE_JOB_TOP, {{1, 100}});
+	add_job(batch, *image, GENIE_JOB_TOP, {});
+	check("all ties, one huge list", "empty lists, empty query", batch);
+	cuda->ops->forget(cuda, image->image.id);
+
+	/* lists too short for bitmaps: ties among few and among many postings */
+	for (const uint32_t one_in : {40u, 150u, 2000u})
+	{
+		Batch		sparse;
+		const auto	other = make_sets(6, n, 3000, 1, 1, [=] (Random &r) { return r.below(one_in) == 0 ? r.below(3) : 5 + r.below(2000); });
+
+		for (const uint32_t k : {1u, 10u, 100u, 1000u})
+			add_job(sparse, *other, GENIE_JOB_TOP, {{0, 3}}).job.k = k;
+		add_job(sparse, *other, GENIE_JOB_TOP, {{0, 1}, {2, 3}}).job.k = 7;
+		check("all ties, short lists", "one object in " + std::to_string(one_in), sparse);
+		cuda->ops->forget(cuda, other->image.id);
+	}
+}
+
+/* Matches only in the first and the last of the tiles. */
+static void
+empty_tiles_case()
+{
+	const uint32_t n = 5 * GENIE_TILE_OBJECTS - 100;
+	Batch		batch;
+
+	arena->reset();
+	TestImage	image(*arena, n, 50, [=] (uint32_t t)
+	{
+		std::vector<uint64_t> pairs;
+		TileLists	lists;
+
+		for (uint32_t i = 0; t % 4 == 0 && i < 60000; i++)
+			pairs.push_back((uint64_t) (i % 50) << 16 | i);
+		lists.set(std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), pairs);
+		return lists;
+	}, false);
+	Random		random(9);
+
+	add_random_jobs(batch, random, image, 30, Query{20, 3, {}}, {1, 10, 100, 5000});
+	add_tile_jobs(batch, random, image, 4, Query{20, 3, {}});
+	check("empty tiles", "tiles without any list", batch);
+	cuda->ops->forget(cuda, image.image.id);
+}
+
+/* Objects that match exactly 2^bits - 1, 2^bits and 2^bits + 1 times, beside each other. */
+static void
+boundary_cases()
+{
+	for (const uint32_t top : {15u, 16u, 17u, 255u, 256u, 257u, 4095u, 65535u})
+	{
+		const uint32_t n = top > 300 ? 9 : 700;
+		Batch		batch;
+
+		arena->reset();
+		TestImage	image(*arena, n, 70000, [=] (uint32_t)
+		{
+			std::vector<uint64_t> pairs;
+			TileLists	lists;
+
+			for (uint32_t i = 0; i < n; i++)
+				for (uint32_t j = 0; j < top - std::min(i / 2 % 4, top - 1); j++)
+					pairs.push_back((uint64_t) (j + i % 3) << 16 | i);
+			lists.set(n, pairs);
+			return lists;
+		}, false);
+
+		for (const uint32_t k : {1u, 10u, 1000u})
+		{
+			add_job(batch, image, GENIE_JOB_TOP, {{0, 70000}}).job.k = k;
+			add_job(batch, image, GENIE_JOB_TOP, {{0, 5}, {5, 70000}}).job.k = k;
+			Job		   &job = add_job(batch, image, GENIE_JOB_TOP, {{0, 70000}});
+
+			job.job.k = k;
+			job.job.has_after = true;
+			job.job.after = GenieHit{top, 4};
+		}
+		add_job(batch, image, GENIE_JOB_COUNTS, {{0, 70000}});
+		add_condition(add_job(batch, image, GENIE_JOB_MASK, {}), image, {{0, 70000}}, top);
+		check("counts up to a counter's end", "largest count " + std::to_string(top), batch);
+		cuda->ops->forget(cuda, image.image.id);
+	}
+
+	/* the same with dense lists, whose sums are bit-sliced: every object has them all */
+	for (const uint32_t top : {15u, 16u, 255u, 256u, 700u})
+	{
+		const uint32_t n = 4000;
+		Batch		batch;
+
+		arena->reset();
+		TestImage	image(*arena, n, top + 3, [=] (uint32_t)
+		{
+			std::vector<uint64_t> pairs;
+			TileLists	lists;
+
+			for (uint32_t i = 0; i < n; i++)
+				for (uint32_t j = i % 5 == 0; j < top; j++)
+					pairs.push_back((uint64_t) j << 16 | i);
+			lists.set(n, pairs);
+			return lists;
+		}, false);
+
+		for (const uint32_t k : {1u, 1000u, 4000u})
+			add_job(batch, image, GENIE_JOB_TOP, {{0, top + 3}}).job.k = k;
+		add_job(batch, image, GENIE_JOB_COUNTS, {{0, top + 3}});
+		check("counts up to a counter's end", "bitmaps, largest count " + std::to_string(top), batch);
+		cuda->ops->forget(cuda, image.image.id);
+	}
+}
+
+/* Pages with a cursor until the end give every object once, in order. */
+static void
+paging_case()
+{
+	const uint32_t n = quick ? 3000 : 150000;
+	const uint32_t k = quick ? 500 : 7000;
+
+	arena->reset();
+	const auto	image = make_skewed_sets(12, n, 400, 2, 20);
+	Random		random(12);
+	GenieHit	last = {UINT32_MAX, 0};
+	std::vector<bool> seen(n, false);
+	std::string wrong;
+	uint32_t	n_seen = 0;
+	uint32_t	n_pages = 0;
+
+	kill_some(random, *image, 5);
+	for (bool more = true; more && wrong.empty(); n_pages++)
+	{
+		Batch		batch;
+		std::vector<std::vector<uint8_t>> out;
+		std::vector<GenieJob> jobs;
+		Job		   &job = add_job(batch, *image, GENIE_JOB_TOP, {{0, 30}, {35, 36}, {50, 90}});
+
+		job.job.k = k;
+		job.job.has_after = n_pages > 0;
+		job.job.after = last;
+		wrong = compare(batch);
+		jobs = jobs_of(batch, out);
+		if (cuda->ops->run(cuda, 1, jobs.data()) != GENIE_OK || jobs[0].status != GENIE_OK)
+			wrong = "a page failed";
+		for (uint32_t i = 0; i < jobs[0].n_hits && wrong.empty(); i++)
+		{
+			const GenieHit hit = ((const GenieHit *) jobs[0].out)[i];
+
+			if (hit.key > last.key || (hit.key == last.key && hit.object <= last.object) || seen[hit.object])
+				wrong = "out of order or twice";
+			seen[hit.object] = true;
+			last = hit;
+			n_seen++;
+		}
+		more = jobs[0].n_hits == k;
+	}
+	report("paging with a cursor", std::to_string(n_pages) + " pages, " + std::to_string(n_seen) + " objects", wrong);
+	cuda->ops->forget(cuda, image->image.id);
+}
+
+/* Jobs of all kinds over several images in one batch, and again after live bits changed. */
+static void
+mixed_case()
+{
+	std::vector<std::unique_ptr<TestImage>> images;
+	Random		random(77);
+
+	arena->reset();
+	for (uint32_t i = 0; i < 5; i++)
+		images.push_back(i % 2 ? make_uniform_sets(i, 30000 + 40000 * i, 200 << 3 * i, 3, 9 + 60 * i) :
+						 make_skewed_sets(i, 20000 + 50000 * i, 900, 0, 12));
+	for (uint32_t round = 0; round < 3; round++)
+	{
+		Batch		batch;
+
+		for (uint32_t i = 0; i < (quick ? 10u : 60u); i++)
+		{
+			const TestImage &image = *images[random.below(5)];
+
+			add_random_jobs(batch, random, image, 2, Query{1 + random.below(80), 5, {}}, {1, 10, 100, 3000});
+			add_tile_jobs(batch, random, image, random.below(2), Query{10, 5, {}});
+		}
+		check("mixed batch, several images", "round " + std::to_string(round), batch);
+		for (const auto &image : images)
+			kill_some(random, *image, 4);
+		cuda->ops->forget(cuda, images[round]->image.id);
+	}
+	for (const auto &image : images)
+		cuda->ops->forget(cuda, image->image.id);
+}
+
+/* Limits that hold one image at a time, that hold none, and candidates that do not fit. */
+static void
+memory_cases()
+{
+	std::vector<std::unique_ptr<TestImage>> images;
+	Random		random(99);
+	GenieDeviceInfo before;
+	GenieDeviceInfo after;
+	Batch		batch;
+
+	arena->reset();
+	for (uint32_t i = 0; i < 3; i++)
+		images.push_back(make_uniform_sets(i, 600000, 3000, 8, 12));
+
+	/* scratch is a quarter of the limit */
+	cuda->ops->set_memory_limit(cuda, (images[0]->n_bytes + (4 << 20)) * 4 / 3);
+	(void) cuda->ops->devices(cuda, &before, 1);
+	for (uint32_t round = 0; round < 2; round++)
+	{
+		batch.clear();
+		for (uint32_t i = 0; i < 3; i++)
+			add_random_jobs(batch, random, *images[i], 8, Query{40, 5, {}}, {1, 100});
+		check("a limit of one image", "evicted inside a batch", batch);
+	}
+	(void) cuda->ops->devices(cuda, &after, 1);
+	report("a limit of one image", "evictions are counted", after.n_evictions >= before.n_evictions + 4 &&
+		   after.image_bytes <= after.limit_bytes ? "" : "no evictions");
+
+	/* 10 tiles of 65,536 candidates each do not fit */
+	batch.clear();
+	for (uint32_t i = 0; i < 3; i++)
+	{
+		Job		   &job = add_job(batch, *images[0], GENIE_JOB_TOP, make_ranges(random, *images[0], Query{100, 20, {}}));
+
+		job.job.k = i == 0 ? 65536 : 40000;
+		if (i == 2)
+			add_condition(job, *images[0], {{0, 2000}}, 2);
+	}
+	check("candidates that do not fit", "tiles done in several runs", batch);
+
+	cuda->ops->set_memory_limit(cuda, 1 << 20);
+	batch.clear();
+	add_random_jobs(batch, random, *images[1], 4, Query{40, 5, {}}, {10});
+	{
+		std::vector<std::vector<uint8_t>> out;
+		std::vector<GenieJob> jobs = jobs_of(batch, out);
+		const GenieStatus status = cuda->ops->run(cuda, (uint32_t) jobs.size(), jobs.data());
+		bool		good = status == GENIE_OK && cuda->error[0] != '\0';
+
+		for (const GenieJob &job : jobs)
+			good = good && job.status == GENIE_STATUS_NO_ROOM;
+		report("an image that does not fit", cuda->error, good ? "" : "not GENIE_STATUS_NO_ROOM");
+	}
+	(void) cuda->ops->devices(cuda, &after, 1);
+	report("an image that does not fit", "memory was given back", after.image_bytes <= after.limit_bytes ? "" : "it was not");
+	cuda->ops->set_memory_limit(cuda, 0);
+	check("the limit is raised again", "", batch);
+	for (const auto &image : images)
+		cuda->ops->forget(cuda, image->image.id);
+	(void) cuda->ops->devices(cuda, &after, 1);
+	report("all images are forgotten", "no device memory is left", after.image_bytes == 0 ? "" : "some is");
+}
+
+static bool
+stop_at_once()
+{
+	return true;
+}
+
+static void
+interrupt_case()
+{
+	Batch		batch;
+	std::vector<std::vector<uint8_t>> out;
+	bool		good;
+
+	arena->reset();
+	const auto	image = make_uniform_sets(3, 1000, 30, 3, 9);
+
+	add_job(batch, *image, GENIE_JOB_TOP, {{0, 10}});
+	std::vector<GenieJob> jobs = jobs_of(batch, out);
+	cuda->interrupted = stop_at_once;
+	good = cuda->ops->run(cuda, 1, jobs.data()) == GENIE_OK && jobs[0].status == GENIE_STATUS_CANCELLED;
+	cuda->interrupted = NULL;
+	report("interrupted", "nothing is done", good ? "" : "not GENIE_STATUS_CANCELLED");
+	cuda->ops->forget(cuda, image->image.id);
+}
+
+static void
+open_engine(const char *shared_bytes)
+{
+	GenieEngineOptions options;
+	GenieStatus status;
+
+	if (shared_bytes != NULL)
+		setenv("GENIE_CUDA_SHARED_BYTES", shared_bytes, 1);
+	options.memory_limit = 0;
+	options.arena = shared_bytes == NULL ? arena->memory : NULL;
+	options.arena_bytes = shared_bytes == NULL ? arena->bytes : 0;
+	cuda = open_library(library, options, &status);
+	if (cuda == NULL)
+		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc < 2)
+	{
+		fprintf(stderr, "usage: unit_cuda LIBRARY [--quick]\n");
+		return 2;
+	}
+	library = argv[1];
+	quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
+	arena = new Arena((size_t) (quick ? 256 : 1024) << 20);
+
+	open_engine(NULL);
+	random_cases();
+	ties_case();
+	empty_tiles_case();
+	boundary_cases();
+	paging_case();
+	mixed_case();
+	if (!quick)
+		memory_cases();
+	interrupt_case();
+	cuda->ops->close(cuda);
+
+	/* as on devices of less shared memory: tiles in 2, 4 or 8 parts; and images in memory that is not pinned */
+	for (const char *shared_bytes : {"101376", "65536", "49152", "24576"})
+	{
+		if (quick && strcmp(shared_bytes, "49152") != 0)
+			continue;
+		printf("-- %s bytes of shared memory a block\n", shared_bytes);
+		open_engine(shared_bytes);
+		boundary_cases();
+		if (!quick)
+			random_cases();
+		ties_case();
+		cuda->ops->close(cuda);
+	}
+	printf("%u cases, %u failed\n", n_cases, n_failed);
+	return n_failed > 0;
+}
