@@ -269,13 +269,13 @@ sub order
 	return;
 }
 
-# The lines of what the fake engine was told, from line number `from` on.
+# The lines of what the fake engine was told, from line number `from` on; their number where one is wanted.
 sub told
 {
 	my ($from) = @_;
-	return () unless -e $fake_log;
-	my @lines = split /\n/, slurp_file($fake_log);
-	return @lines[ ($from // 0) .. $#lines ];
+	my @lines = -e $fake_log ? split /\n/, slurp_file($fake_log) : ();
+	splice(@lines, 0, $from // 0);
+	return @lines;
 }
 
 # Every fault point with a statement that reaches it: point => [passes before, preparation, statement].  Run against
