@@ -15,8 +15,8 @@
  *			It ends by publish, no_room or abandon; an ERROR, a cancel and the backend's exit abandon.
  *	READY	groups do not change any more.  The worker alone reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
- *	NO_ROOM it did not fit: needs more than the arena has (never tried again), or everything else was in use (tried
- *			again after a while).  Holds no memory.
+ *	NO_ROOM it did not fit: needs more than the arena has (never tried again), or everything else was in use
+ *			(tried again after a while).  Holds no memory.
  *
  * What happens when somebody dies: a backend's exit abandons what it loads; the worker's pins are void
  * once a new worker has called genie_directory_unpin_all(); anything that crashes restarts the server, and
@@ -25,8 +25,8 @@
  * An image has a number, its id, that no other image of this server run ever gets.  A GenieImageRef names
  * an entry and the id that it had; whatever takes one says false if the entry has another by now.
  *
- * One LWLock protects the directory.  It is held for look-ups and changes of state only: never during I/O, allocation or
- * filling of images, waiting, or counting.
+ * One LWLock protects the directory.  It is held for look-ups and changes of state only: never during I/O,
+ * allocation or filling of images, waiting, or counting.
  */
 #ifndef GENIE_DIRECTORY_H
 #define GENIE_DIRECTORY_H
@@ -43,9 +43,9 @@
 #define GENIE_IMAGES_MAX 4096
 
 /*
- * Which segment: of which index, by its storage and its build, and the segment's stamp.  The same number of a database may
- * be used again (CREATE DATABASE ... OID), with files copied from the same template; the transaction id that
- * its row in pg_database has tells the databases apart.  No padding: it is hashed as bytes.
+ * Which segment: of which index, by its storage and its build, and the segment's stamp.  The same number of a
+ * database may be used again (CREATE DATABASE ... OID), with files copied from the same template; the transaction
+ * id that its row in pg_database has tells the databases apart.  No padding: it is hashed as bytes.
  */
 typedef struct GenieImageKey
 {
@@ -99,8 +99,8 @@ extern void genie_directory_shmem_init(void *block);
 /* ---- for the worker ---- */
 
 /*
- * Pins an image and describes it; image->groups is palloc'd in the current context.  It stays until unpin.  False: it is
- * gone, or its live bits are older than the tombstone version.
+ * Pins an image and describes it; image->groups is palloc'd in the current context.  It stays until unpin.  False:
+ * it is gone, or its live bits are older than the tombstone version.
  */
 extern bool genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image);
 extern void genie_directory_unpin(const GenieImageRef *ref);
@@ -119,8 +119,8 @@ extern void genie_directory_usage(GenieDirectoryUsage *usage);
 /* ---- for the loader, in backends ---- */
 
 /*
- * What is known of a segment.  READY: *ref, *live_version and *bytes, and it counts as used now.  NO_ROOM: *bytes that it
- * needs, and *due whether it may be tried again.
+ * What is known of a segment.  READY: ref, live_version and bytes, and it counts as used now.  NO_ROOM: the bytes
+ * that it needs, and whether a new try is due.
  */
 typedef struct GenieFound
 {
@@ -133,8 +133,8 @@ typedef struct GenieFound
 extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound *found);
 
 /*
- * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no entry
- * left.  *first: nobody found before that it has no room.  insist: as below.
+ * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no
+ * entry left.  *first: nobody found before that it has no room.  insist: as below.
  */
 extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first);
 
@@ -157,8 +157,8 @@ extern void genie_directory_wait(void);
 extern void genie_directory_wait_end(void);
 
 /*
- * Drops images of an index (the key's, whatever its stamp) that are neither in the list of stamps nor newer than it:
- * below is the first stamp that no segment of the list can have.
+ * Drops images of an index (the key's, whatever its stamp) that are neither in the list of stamps nor newer than
+ * it: below is the first stamp that no segment of the list can have.
  */
 extern void genie_directory_drop_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below);
 

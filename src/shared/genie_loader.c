@@ -1,20 +1,11 @@
 /*
  * genie_loader.c
- *	  Loading images from the pages, and taking the dead out of them.
+ *	  Finding a segment's image, having it loaded where there is none, and taking the dead out of it.
  *
- * A load, by the backend whose scan (or genie_prewarm) wants the image:
- *
- *	1. claim	an entry of the directory, LOADING; images of segments that merges replaced are dropped
- *	2. plan		one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has
- *	3. room		the bytes are reserved, evicting others, then allocated group by group
- *	4. fill		a second pass decodes the lists into the groups; then sizes and live bits
- *	5. publish	READY; from then on the groups are read-only
- *
- * Whatever ends it before 5, an ERROR, a cancel, the backend's exit, frees what was allocated and the entry.
- * No lock is held during any of it.
- *
- * Only segments that the metapage lists now are loaded: one that a merge replaced is read by scans that are
- * older than the merge alone, and they count from its pages.
+ * The backend whose scan (or genie_prewarm) wants an image loads it (genie_load.c).  Only segments that the
+ * metapage lists now are loaded, and images of an index's segments that it does not list any more are dropped
+ * then: a segment that a merge replaced is read by scans that are older than the merge alone, and they count
+ * from its pages.
  *
  * Live bits.  Those of the image at tombstone version v have lost all that was dead by v.  To bring an image from
  * one version to the next, dead bits are read from the pages, cleared in the image, and then the version is raised
@@ -33,492 +24,35 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
-#include "storage/ipc.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
 #include "genie_compat.h"
-#include "genie_dictionary.h"
 #include "genie_fault.h"
+#include "genie_load.h"
 #include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_shmem.h"
 #include "genie_tombstone.h"
 
-/* pages of posting lists that are read at once: 256 kB, what stays in a core's cache */
-#define GENIE_WINDOW_PAGES 32
-#define GENIE_WINDOW_BYTES (GENIE_WINDOW_PAGES * GENIE_PAGE_PAYLOAD)
-
-/*
- * An allocation's smallest size: above it DSA gives whole pages, which are aligned; below it objects have
- * only the alignment of 8 bytes.
- */
-#define GENIE_ALLOCATION_MIN (8 * 1024 + 1)
-#define GENIE_ALLOCATION_UNIT 4096
-
 /* tiles whose dead bits are read before the directory's lock is taken to clear them: 128 kB */
 #define GENIE_REFRESH_TILES 16
 
-/* The posting lists' bytes, read in sequence. */
-typedef struct GenieListWindow
-{
-	uint64		at;				/* in the section, of the window's first byte */
-	uint32		n;
-	uint8		bytes[GENIE_WINDOW_BYTES];
-	GenieSectionReader reader;
-} GenieListWindow;
-
-/* A load in progress. */
-typedef struct GenieLoad
-{
-	GenieSegment *segment;
-	dsa_area   *arena;
-	bool		claimed;		/* the entry is ours, LOADING */
-	bool		first;
-	bool		insist;
-	GenieImageRef ref;
-	uint32		n_dead;			/* by the metapage of tombstone_version */
-	uint64		tombstone_version;
-
-	/* the plan */
-	GenieImagePlan plan;
-	GenieImageParts parts;
-	GenieTilePlan *tiles;
-	uint64		n_bytes;		/* of the arena */
-	uint32	   *first_tile;		/* of each group, and n_tiles behind the last */
-	uint64	   *group_bytes;
-
-	/* what is allocated: InvalidDsaPointer, not yet */
-	dsa_pointer *groups;
-
-	/* filling */
-	GenieTileFill *fills;		/* of each tile */
-	uint32	   *in_group;		/* each tile's number in its group */
-	GenieListWindow *window;
-	uint16		locals[GENIE_TILE_OBJECTS];
-} GenieLoad;
-
-/* how a load ended */
-typedef enum GenieLoadEnd
-{
-	GENIE_LOAD_DONE,
-	GENIE_LOAD_NO_ROOM,
-	GENIE_LOAD_NEVER_ROOM,
-	GENIE_LOAD_STALE,
-	GENIE_LOAD_TAKEN			/* somebody else has the entry, or there is none */
-} GenieLoadEnd;
-
-static void
-genie_loader_corrupt(const GenieSegment *segment, const char *what)
-{
-	genie_report_corrupt(segment->index, segment->entry.root, what);
-}
-
-/* ---- posting lists ---- */
-
-/* n bytes at position, n being at most a page's; NULL: stale. */
-static const uint8 *
-genie_loader_bytes(GenieLoad *load, uint64 position, uint32 n)
-{
-	GenieListWindow *window = load->window;
-
-	if (position < window->at || position + n > window->at + window->n)
-	{
-		uint64		length = load->segment->sections[GENIE_SECTION_POSTINGS].entry.length;
-
-		if (position > length || n > length - position)
-			genie_loader_corrupt(load->segment, "a posting list is longer than the section");
-		window->n = 0;
-		window->at = position / GENIE_PAGE_PAYLOAD * GENIE_PAGE_PAYLOAD;
-		CHECK_FOR_INTERRUPTS();
-		if (!genie_section_read(&window->reader, window->at, Min(length - window->at, GENIE_WINDOW_BYTES),
-								window->bytes))
-			return NULL;
-		window->n = (uint32) Min(length - window->at, GENIE_WINDOW_BYTES);
-	}
-	return window->bytes + (position - window->at);
-}
-
-/* Plans, or adds, a list's part in a tile. */
-static void
-genie_loader_take(GenieLoad *load, uint32 tile, uint32 rank, const uint16 *locals, uint32 n)
-{
-	if (load->fills == NULL)
-		genie_tile_plan_add(&load->tiles[tile], n);
-	else if (!genie_image_add(&load->fills[tile], load->in_group[tile], rank, locals, n))
-		genie_loader_corrupt(load->segment, "a posting list names an object that does not exist");
-}
-
-/* A list of few postings.  False: stale. */
-static bool
-genie_loader_loose_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
-{
-	uint32		objects[GENIE_LOOSE_MAX];
-	uint32		from = 0;
-	const uint8 *bytes;
-
-	if (cursor->list_bytes > 1 + GENIE_LOOSE_MAX * GENIE_VARINT_MAX)
-		genie_loader_corrupt(load->segment, "malformed posting list");
-	bytes = genie_loader_bytes(load, cursor->list_at, (uint32) cursor->list_bytes);
-	if (bytes == NULL)
-		return false;
-	if (bytes[0] != GENIE_LIST_LOOSE ||
-		!genie_loose_decode(bytes + 1, cursor->list_bytes - 1, cursor->n_postings, objects) ||
-		objects[cursor->n_postings - 1] >= load->segment->header.n_objects)
-		genie_loader_corrupt(load->segment, "malformed posting list");
-	for (uint32 i = 0; i < cursor->n_postings; i++)
-	{
-		uint32		tile = objects[i] >> GENIE_TILE_SHIFT;
-
-		load->locals[i] = (uint16) (objects[i] & (GENIE_TILE_OBJECTS - 1));
-		if (i + 1 == cursor->n_postings || objects[i + 1] >> GENIE_TILE_SHIFT != tile)
-		{
-			genie_loader_take(load, tile, cursor->rank, load->locals + from, i + 1 - from);
-			from = i + 1;
-		}
-	}
-	return true;
-}
-
-/* A list that is cut into tiles: to plan, its records' headers are enough.  False: stale. */
-static bool
-genie_loader_tiled_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
-{
-	uint64		at = cursor->list_at + 1;
-	uint64		end = cursor->list_at + cursor->list_bytes;
-	int64		last_tile = -1;
-
-	while (at < end)
-	{
-		uint32		n = (uint32) Min(end - at, GENIE_TILE_HEADER_MAX);
-		const uint8 *bytes = genie_loader_bytes(load, at, n);
-		GenieListRef ref;
-		uint32		tile;
-		size_t		header_len;
-
-		if (bytes == NULL)
-			return false;
-		if (!genie_tile_header(bytes, bytes + n, last_tile, &tile, &ref, &header_len) ||
-			ref.nbytes > end - at - header_len || tile >= load->parts.n_tiles)
-			genie_loader_corrupt(load->segment, "malformed posting list");
-		at += header_len;
-		if (load->fills != NULL)
-		{
-			ref.data = genie_loader_bytes(load, at, ref.nbytes);
-			if (ref.data == NULL)
-				return false;
-			if (!genie_list_decode(&ref, load->locals))
-				genie_loader_corrupt(load->segment, "malformed posting list");
-		}
-		genie_loader_take(load, tile, cursor->rank, load->locals, ref.n);
-		at += ref.nbytes;
-		last_tile = tile;
-	}
-	return true;
-}
-
-/* One pass over all lists: plans, or, once there are fills, fills.  False: stale. */
-static bool
-genie_loader_pass(GenieLoad *load)
-{
-	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
-	uint32		n = 0;
-
-	load->window->n = 0;
-	genie_section_reader(&load->window->reader, load->segment, GENIE_SECTION_POSTINGS);
-	genie_dictionary_cursor(cursor, load->segment);
-	if (!genie_dictionary_first(cursor))
-		return false;
-	while (cursor->valid)
-	{
-		if (cursor->rank != n++)
-			genie_loader_corrupt(load->segment, "keywords are not numbered in sequence");
-		if (cursor->n_postings <= GENIE_LOOSE_MAX ? !genie_loader_loose_list(load, cursor) :
-			!genie_loader_tiled_list(load, cursor))
-			return false;
-		if (!genie_dictionary_next(cursor))
-			return false;
-	}
-	if (n != load->plan.n_keywords)
-		genie_loader_corrupt(load->segment, "the dictionary does not have as many keywords as the segment");
-	pfree(cursor);
-	return true;
-}
-
-/* ---- planning ---- */
-
-/* an allocation's part of the arena */
-static uint64
-genie_loader_allocated(uint64 bytes)
-{
-	return TYPEALIGN64(GENIE_ALLOCATION_UNIT, Max(bytes, GENIE_ALLOCATION_MIN));
-}
-
-static uint64
-genie_loader_body_bytes(const GenieImageParts *parts)
-{
-	return (uint64) parts->n_tiles * GENIE_TILE_WORDS * sizeof(uint64) +
-		(uint64) parts->n_groups * sizeof(dsa_pointer);
-}
-
-/* Cuts the planned tiles into groups, and adds up. */
-static void
-genie_loader_plan_groups(GenieLoad *load)
-{
-	GenieImageParts *parts = &load->parts;
-
-	load->first_tile = palloc((Size) (parts->n_tiles + 1) * sizeof(uint32));
-	load->group_bytes = palloc((Size) (parts->n_tiles + 1) * sizeof(uint64));
-	load->in_group = palloc((Size) (parts->n_tiles + 1) * sizeof(uint32));
-	for (uint32 first = 0; first < parts->n_tiles;)
-	{
-		uint32		n = genie_image_group_plan(&load->plan, load->tiles, first, parts->n_tiles,
-											   &load->group_bytes[parts->n_groups]);
-
-		if (n == 0)				/* 65,536 objects of at most 65,535 keywords cannot have so many postings */
-			genie_loader_corrupt(load->segment, "an object has too many keywords");
-		for (uint32 i = 0; i < n; i++)
-			load->in_group[first + i] = i;
-		load->n_bytes += genie_loader_allocated(load->group_bytes[parts->n_groups]);
-		load->first_tile[parts->n_groups++] = first;
-		first += n;
-	}
-	load->first_tile[parts->n_groups] = parts->n_tiles;
-	load->n_bytes += genie_loader_allocated(genie_loader_body_bytes(parts));
-}
-
-/* The first pass.  False: stale. */
-static bool
-genie_loader_plan(GenieLoad *load)
-{
-	const GenieSegment *segment = load->segment;
-	const GenieSectionEntry *sizes = &segment->sections[GENIE_SECTION_SIZES].entry;
-	GenieImageParts *parts = &load->parts;
-
-	parts->n_objects = segment->header.n_objects;
-	parts->n_keywords = segment->header.n_keywords;
-	parts->n_tiles = genie_object_tiles(segment);
-	load->plan.n_keywords = parts->n_keywords;
-	load->plan.min_size = sizes->parameter2;
-	load->plan.size_width = sizes->parameter == 0 ? 0 : sizes->parameter <= 8 ? 1 : 2;
-
-	load->window = palloc(sizeof(GenieListWindow));
-	load->tiles = palloc0((Size) (parts->n_tiles + 1) * sizeof(GenieTilePlan));
-	for (uint32 tile = 0; tile < parts->n_tiles; tile++)
-		load->tiles[tile].n_objects = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
-	if (!genie_loader_pass(load))
-		return false;
-	genie_loader_plan_groups(load);
-	return true;
-}
-
-/* ---- memory ---- */
-
-static bool
-genie_loader_allocate(GenieLoad *load, uint64 bytes, dsa_pointer *pointer)
-{
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		*pointer = dsa_allocate_extended(load->arena, Max(bytes, GENIE_ALLOCATION_MIN), GENIE_ARENA_FLAGS);
-	} while (*pointer == InvalidDsaPointer && genie_directory_evict_one(&load->ref, load->insist));
-	return *pointer != InvalidDsaPointer;
-}
-
-/* Allocates everything that is planned.  False: no room; what it got so far stays with the load. */
-static bool
-genie_loader_make_room(GenieLoad *load, bool *never)
-{
-	GenieImageParts *parts = &load->parts;
-
-	if (!genie_directory_reserve(&load->ref, load->n_bytes, load->insist, never))
-		return false;
-	load->groups = palloc0((Size) (parts->n_groups + 1) * sizeof(dsa_pointer));
-	if (!genie_loader_allocate(load, genie_loader_body_bytes(parts), &parts->body))
-		return false;
-	for (uint32 i = 0; i < parts->n_groups; i++)
-		if (!genie_loader_allocate(load, load->group_bytes[i], &load->groups[i]))
-			return false;
-	return true;
-}
-
-static void
-genie_loader_free(GenieLoad *load)
-{
-	for (uint32 i = 0; load->groups != NULL && i < load->parts.n_groups; i++)
-		if (load->groups[i] != InvalidDsaPointer)
-			dsa_free(load->arena, load->groups[i]);
-	if (load->parts.body != InvalidDsaPointer)
-		dsa_free(load->arena, load->parts.body);
-	load->groups = NULL;
-	load->parts.body = InvalidDsaPointer;
-}
-
-/* ---- filling ---- */
-
-/* False: stale. */
-static bool
-genie_loader_fill_sizes(GenieLoad *load)
-{
-	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
-	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-
-	genie_section_reader(reader, load->segment, GENIE_SECTION_SIZES);
-	for (uint32 tile = 0; load->plan.size_width > 0 && tile < load->parts.n_tiles; tile++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!genie_object_sizes(reader, tile * GENIE_TILE_OBJECTS, load->tiles[tile].n_objects, sizes))
-			return false;
-		genie_image_sizes(&load->fills[tile], load->in_group[tile], sizes);
-	}
-	pfree(sizes);
-	pfree(reader);
-	return true;
-}
-
-/* Clears the bits of a tile's NULL objects. */
-static void
-genie_loader_clear_nulls(const GenieTileObjects *tile, uint64 *live)
-{
-	for (uint32 r = 0; r < tile->n_runs; r++)
-	{
-		uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
-
-		for (uint32 i = tile->runs[r].start; tile->runs[r].is_null && i < end; i++)
-			live[i / 64] &= ~(UINT64CONST(1) << (i % 64));
-	}
-}
-
-/* Not tombstoned, not NULL, existing.  False: stale. */
-static bool
-genie_loader_fill_live(GenieLoad *load)
-{
-	uint64	   *live = dsa_get_address(load->arena, load->parts.body);
-	GenieSectionReader *tombstones = palloc(sizeof(GenieSectionReader));
-	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
-
-	genie_section_reader(tombstones, load->segment, GENIE_SECTION_TOMBSTONES);
-	genie_object_reader(objects, load->segment, false);
-	for (uint32 t = 0; t < load->parts.n_tiles; t++, live += GENIE_TILE_WORDS)
-	{
-		uint32		n = load->tiles[t].n_objects;
-
-		CHECK_FOR_INTERRUPTS();
-		memset(live, 0, GENIE_TILE_WORDS * sizeof(uint64));
-		if (load->n_dead > 0 && !genie_tombstone_read(tombstones, t * GENIE_TILE_OBJECTS, n, live))
-			return false;
-		for (uint32 i = 0; i < n / 64; i++)
-			live[i] = ~live[i];
-		if (n % 64 != 0)
-			live[n / 64] = ~live[n / 64] & ((UINT64CONST(1) << (n % 64)) - 1);
-		if (load->segment->header.n_nulls > 0)
-		{
-			const GenieTileObjects *tile = genie_object_tile(objects, t);
-
-			if (tile == NULL)
-				return false;
-			genie_loader_clear_nulls(tile, live);
-		}
-	}
-	memcpy(live, load->groups, load->parts.n_groups * sizeof(dsa_pointer));
-	pfree(tombstones);
-	pfree(objects);
-	return true;
-}
-
-/* The second pass.  False: stale. */
-static bool
-genie_loader_fill(GenieLoad *load)
-{
-	load->fills = palloc((Size) (load->parts.n_tiles + 1) * sizeof(GenieTileFill));
-	for (uint32 i = 0; i < load->parts.n_groups; i++)
-	{
-		uint32		first = load->first_tile[i];
-
-		CHECK_FOR_INTERRUPTS();
-		genie_image_group_begin(dsa_get_address(load->arena, load->groups[i]), load->group_bytes[i], &load->plan,
-								load->tiles + first, first, load->first_tile[i + 1] - first, load->fills + first);
-	}
-	GENIE_FAULT("image-fill");
-	if (!genie_loader_pass(load) || !genie_loader_fill_sizes(load) || !genie_loader_fill_live(load))
-		return false;
-	for (uint32 i = 0; i < load->parts.n_groups; i++)
-	{
-		uint32		first = load->first_tile[i];
-
-		if (!genie_image_group_finish(load->fills + first, load->first_tile[i + 1] - first))
-			genie_loader_corrupt(load->segment, "posting lists changed while they were read");
-		Assert(genie_image_group_valid(dsa_get_address(load->arena, load->groups[i])));
-		CHECK_FOR_INTERRUPTS();
-	}
-	return true;
-}
-
-/* ---- a load ---- */
-
-/* An ERROR, or the process ends: nothing of the load remains. */
-static void
-genie_loader_cleanup(int code, Datum arg)
-{
-	GenieLoad  *load = (GenieLoad *) DatumGetPointer(arg);
-
-	genie_loader_free(load);
-	if (load->claimed)
-		genie_directory_abandon(&load->ref);
-	load->claimed = false;
-}
-
-static GenieLoadEnd
-genie_loader_run(GenieLoad *load, const GenieImageKey *key)
-{
-	bool		never = false;
-
-	load->claimed = genie_directory_claim(key, load->insist, &load->ref, &load->first);
-	if (!load->claimed)
-		return GENIE_LOAD_TAKEN;
-	GENIE_FAULT("image-claimed");
-	if (!genie_loader_plan(load))
-		return GENIE_LOAD_STALE;
-	if (!genie_loader_make_room(load, &never))
-		return never ? GENIE_LOAD_NEVER_ROOM : GENIE_LOAD_NO_ROOM;
-	if (!genie_loader_fill(load))
-		return GENIE_LOAD_STALE;
-	return GENIE_LOAD_DONE;
-}
-
-/* Gives the entry the state that it has from now on. */
-static void
-genie_loader_finish(GenieLoad *load, GenieLoadEnd end)
-{
-	if (end == GENIE_LOAD_DONE)
-	{
-		genie_directory_publish(&load->ref, &load->parts, load->tombstone_version);
-		load->groups = NULL;	/* the directory's from now on */
-		load->parts.body = InvalidDsaPointer;
-	}
-	genie_loader_free(load);
-	if (end == GENIE_LOAD_STALE)
-		genie_directory_abandon(&load->ref);
-	else if (end == GENIE_LOAD_NO_ROOM || end == GENIE_LOAD_NEVER_ROOM)
-		genie_directory_no_room(&load->ref, load->n_bytes, end == GENIE_LOAD_NEVER_ROOM);
-	load->claimed = false;
-}
-
 /* Once for each image. */
 static void
-genie_loader_log_no_room(Relation index, const GenieLoad *load, bool never)
+genie_loader_log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *result)
 {
 	unsigned long long kb = genie_shmem_image_bytes() / 1024;
 
 	ereport(LOG,
 			(errmsg("no room in shared memory for an image of genie index \"%s\"", RelationGetRelationName(index)),
-			 never ?
+			 result->end == GENIE_LOAD_NEVER_ROOM ?
 			 errdetail("A segment of %u rows needs %llu kB, but genie.shared_memory has %llu kB for images.",
-					   load->parts.n_objects, (unsigned long long) load->n_bytes / 1024, kb) :
+					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb) :
 			 errdetail("A segment of %u rows needs %llu kB; genie.shared_memory has %llu kB for images, and others are "
 					   "in use or of the same index.",
-					   load->parts.n_objects, (unsigned long long) load->n_bytes / 1024, kb),
+					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb),
 			 errhint("Queries on it are counted from the index's pages.  Raise genie.shared_memory, which needs a "
 					 "restart, to have it in memory.")));
 }
@@ -532,38 +66,26 @@ genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *ke
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieMetaData *meta = genie_meta_read(index);
 	uint64	   *stamps = palloc((meta->n_segments + 1) * sizeof(uint64));
-	GenieLoad  *load = palloc0(sizeof(GenieLoad));
-	GenieLoadEnd end;
-	bool		listed = false;
+	const GenieSegmentEntry *entry = NULL;
 
-	load->segment = segment;
-	load->arena = genie_shmem_image_arena();
-	load->insist = insist;
-	load->tombstone_version = meta->tombstone_version;
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		stamps[i] = meta->segments[i].stamp;
 		if (stamps[i] == key->stamp)
-		{
-			listed = true;
-			load->n_dead = meta->segments[i].n_dead;
-		}
+			entry = &meta->segments[i];
 	}
 	*why = GENIE_MISS_REPLACED;
-	if (listed)
+	if (entry != NULL)
 	{
+		GenieLoadResult result;
+
 		genie_directory_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
-		PG_ENSURE_ERROR_CLEANUP(genie_loader_cleanup, PointerGetDatum(load));
-		{
-			end = genie_loader_run(load, key);
-			genie_loader_finish(load, end);
-		}
-		PG_END_ENSURE_ERROR_CLEANUP(genie_loader_cleanup, PointerGetDatum(load));
-		*why = end == GENIE_LOAD_DONE ? GENIE_MISS_NONE :
-			end == GENIE_LOAD_STALE ? GENIE_MISS_STALE :
-			end == GENIE_LOAD_TAKEN ? GENIE_MISS_LOADING : GENIE_MISS_NO_ROOM;
-		if (*why == GENIE_MISS_NO_ROOM && load->first && !insist)
-			genie_loader_log_no_room(index, load, end == GENIE_LOAD_NEVER_ROOM);
+		result = genie_load_image(segment, key, entry->n_dead, meta->tombstone_version, insist);
+		*why = result.end == GENIE_LOAD_DONE ? GENIE_MISS_NONE :
+			result.end == GENIE_LOAD_STALE ? GENIE_MISS_STALE :
+			result.end == GENIE_LOAD_TAKEN ? GENIE_MISS_LOADING : GENIE_MISS_NO_ROOM;
+		if (*why == GENIE_MISS_NO_ROOM && result.first && !insist)
+			genie_loader_log_no_room(index, segment, &result);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -739,7 +261,8 @@ genie_loader_report_no_room(Relation index, const GenieImageKey *key, uint64 hav
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("no room in shared memory for all of genie index \"%s\"", RelationGetRelationName(index)),
-			 errdetail("A segment needs %llu kB; %llu kB of the index are loaded; genie.shared_memory has %llu kB for images.",
+			 errdetail("A segment needs %llu kB; %llu kB of the index are loaded; genie.shared_memory has %llu kB for "
+					   "images.",
 					   (unsigned long long) found.bytes / 1024, (unsigned long long) have / 1024,
 					   (unsigned long long) genie_shmem_image_bytes() / 1024),
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));

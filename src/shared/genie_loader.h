@@ -34,8 +34,8 @@ extern bool genie_loader_image(Relation index, const GenieMetaData *meta, GenieS
 							   GenieImageRef *ref, GenieLoaderMiss *why);
 
 /*
- * Loads all segments, waiting for other backends that load them; returns the bytes that they have.  Without shared memory,
- * for temporary indexes and without room: ERROR.
+ * Loads all segments, waiting for other backends that load them; returns the bytes that they have.  Without shared
+ * memory, for temporary indexes and without room: ERROR.
  */
 extern uint64 genie_loader_prewarm(Relation index);
 

@@ -38,8 +38,8 @@
 #define GENIE_ARENA_ALIGN 4096
 
 /*
- * The requests' arena: one part of so many, but not less and not more than so many bytes.  A request takes kilobytes, or
- * up to 1 MB where it brings back bits or counts; each backend has one at most.
+ * The requests' arena: one part of so many, but not less and not more than so many bytes.  A request takes kilobytes,
+ * or up to 1 MB where it brings back bits or counts; each backend has one at most.
  */
 #define GENIE_REQUEST_SHARE 8
 #define GENIE_REQUEST_BYTES_MIN ((Size) 1 << 20)

@@ -5,8 +5,8 @@
  * Only with shared_preload_libraries = 'genie'.  Each module that has something in shared memory gives two
  * functions, genie_<module>_shmem_size() and genie_<module>_shmem_init(block), and is listed in genie_shmem.c.
  *
- * genie.shared_memory is one block, cut into two arenas: images have the larger part, requests of backends and other small
- * and short-lived things the rest, so that the former's long runs of pages are not broken by the latter.
+ * genie.shared_memory is one block, cut into two arenas: images have the larger part, requests of backends and other
+ * small and short-lived things the rest, so that the former's long runs of pages are not broken by the latter.
  * Each is a DSA area in place, which never grows.  No room is a return value: allocate with GENIE_ARENA_FLAGS.
  */
 #ifndef GENIE_SHMEM_H
@@ -18,8 +18,8 @@
 #define GENIE_ARENA_FLAGS (DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM)
 
 /*
- * Called from _PG_init, before the prefix of settings is reserved (MarkGUCPrefixReserved drops values of settings that are
- * not defined yet).  Does nothing unless the library is being preloaded.
+ * Called from _PG_init, before the prefix of settings is reserved (MarkGUCPrefixReserved drops values of settings
+ * that are not defined yet).  Does nothing unless the library is being preloaded.
  */
 extern void genie_shmem_init(void);
 

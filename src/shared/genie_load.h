@@ -1,0 +1,35 @@
+/*
+ * genie_load.h
+ *	  One load: from a segment's pages to an image in shared memory.
+ */
+#ifndef GENIE_LOAD_H
+#define GENIE_LOAD_H
+
+#include "genie_directory.h"
+#include "genie_segment.h"
+
+typedef enum GenieLoadEnd
+{
+	GENIE_LOAD_DONE,
+	GENIE_LOAD_NO_ROOM,			/* too much is in use */
+	GENIE_LOAD_NEVER_ROOM,		/* shared memory is too small */
+	GENIE_LOAD_STALE,
+	GENIE_LOAD_TAKEN			/* somebody else loads it, or the directory is full */
+} GenieLoadEnd;
+
+typedef struct GenieLoadResult
+{
+	GenieLoadEnd end;
+	bool		first;			/* NO_ROOM, NEVER_ROOM: nobody found that before */
+	uint64		n_bytes;		/* the same: how many it needs */
+} GenieLoadResult;
+
+/*
+ * Loads the segment's image under the key.  n_dead of its objects are dead by tombstone_version, both of one
+ * copy of the metapage that lists the segment.  In the current memory context, which the caller throws away.
+ * insist: evict what was used a moment ago, too.
+ */
+extern GenieLoadResult genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
+										uint64 tombstone_version, bool insist);
+
+#endif							/* GENIE_LOAD_H */
