@@ -91,24 +91,69 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	return found;
 }
 
+/* Adds N bitmaps' words, of which only n are there (ALL: all), given where they begin. */
+template <int BITS, uint32_t N, bool ALL>
+__device__ __forceinline__ void
+genie_cuda_add_words(uint32_t (&planes)[BITS], const uint8_t *word, const uint4 *bitmaps, uint32_t n)
+{
+	uint32_t	words[GENIE_CUDA_BITMAP_BATCH] = {};
+
+#pragma unroll
+	for (uint32_t i = 0; i < N; i += 4)
+	{
+		const uint4 four = bitmaps[i / 4];
+		const uint32_t at[4] = {four.x, four.y, four.z, four.w};
+
+#pragma unroll
+		for (uint32_t j = 0; j < 4; j++)
+			if (ALL || i + j < n)
+				words[i + j] = __ldg((const uint32_t *) (word + (uint64_t) at[j] * GENIE_IMAGE_ALIGN));
+	}
+	genie_cuda_planes_add<BITS>(planes, words);
+}
+
+/* Adds the listed bitmaps' bits of 32 objects, whose word is at the given place in each, to the planes. */
+template <int BITS>
+__device__ __forceinline__ void
+genie_cuda_sum_bitmaps(uint32_t (&planes)[BITS], const uint8_t *word, const uint32_t *bitmaps, uint32_t n)
+{
+	constexpr uint32_t N = GENIE_CUDA_BITMAP_BATCH;
+	const uint4 *at = (const uint4 *) bitmaps;
+
+	for (; n >= N; n -= N, at += N / 4)
+		genie_cuda_add_words<BITS, N, true>(planes, word, at, N);
+	if (n > N / 2)
+		genie_cuda_add_words<BITS, N, false>(planes, word, at, n);
+	else if (n > 0)
+		genie_cuda_add_words<BITS, N / 2, false>(planes, word, at, n);
+}
+
 /*
  * Adds the bitmaps found to the counters, or sets the counters to their sums.  Ends with the counters visible to all.
  */
 template <int BITS, int THREADS>
-__device__ __forceinline__ void
-genie_cuda_add_bitmaps(const GenieCudaPiece &piece, const GenieCudaFound &found, bool add, uint32_t *counters,
-					   GenieCudaShared<THREADS> &shared)
+__device__ __noinline__ void
+genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, bool add)
 {
-	const uint32_t *bitmaps = (const uint32_t *) (piece.tile->base + piece.tile->tile.bitmaps) + piece.first / 32;
-	uint32_t	window = 0;
+	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
+	uint32_t   *counters = genie_cuda_counters();
+	const uint8_t *bitmaps = piece.tile->base + piece.tile->tile.bitmaps + piece.first / 8;
 
-	do
+	if (found.total_bitmaps == 0)
+	{
+		for (uint32_t i = threadIdx.x; !add && i < piece.n * BITS / 128; i += THREADS)
+			((uint4 *) counters)[i] = make_uint4(0, 0, 0, 0);
+		__syncthreads();
+		return;
+	}
+	for (uint32_t window = 0; window < found.total_bitmaps; window += GENIE_CUDA_BITMAP_WINDOW)
 	{
 		const uint32_t n = min(found.total_bitmaps - window, GENIE_CUDA_BITMAP_WINDOW);
 
 		for (uint32_t i = 0; i < found.n_bitmaps; i++)
 			if (found.bitmaps_before + i - window < GENIE_CUDA_BITMAP_WINDOW)
-				shared.bitmaps[found.bitmaps_before + i - window] = found.bitmap + i;
+				shared.bitmaps[found.bitmaps_before + i - window] =
+					(found.bitmap + i) * (GENIE_TILE_BITMAP_BYTES / GENIE_IMAGE_ALIGN);
 		__syncthreads();
 
 		for (uint32_t word = threadIdx.x; word < piece.n / 32; word += THREADS)
@@ -117,23 +162,14 @@ genie_cuda_add_bitmaps(const GenieCudaPiece &piece, const GenieCudaFound &found,
 			uint32_t	sums[BITS];
 			uint4	   *out = (uint4 *) (counters + word * BITS);
 
-			for (uint32_t i = 0; i < n; i += GENIE_CUDA_BITMAP_BATCH)
-			{
-				uint32_t	words[GENIE_CUDA_BITMAP_BATCH];
-
-#pragma unroll
-				for (uint32_t j = 0; j < GENIE_CUDA_BITMAP_BATCH; j++)
-					words[j] = i + j < n ?
-						__ldg(bitmaps + (size_t) shared.bitmaps[i + j] * (GENIE_TILE_OBJECTS / 32) + word) : 0;
-				genie_cuda_planes_add<BITS>(planes, words);
-			}
+			genie_cuda_sum_bitmaps<BITS>(planes, bitmaps + word * sizeof(uint32_t), shared.bitmaps, n);
 			genie_cuda_planes_to_counters<BITS>(planes, sums);
 #pragma unroll
 			for (int i = 0; i < BITS / 4; i++)
 			{
 				uint4		sum = make_uint4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]);
 
-				if (add)
+				if (add || window > 0)
 				{
 					const uint4 old = out[i];
 
@@ -144,88 +180,123 @@ genie_cuda_add_bitmaps(const GenieCudaPiece &piece, const GenieCudaFound &found,
 			}
 		}
 		__syncthreads();
-		window += GENIE_CUDA_BITMAP_WINDOW;
-		add = true;
-	} while (window < found.total_bitmaps);
+	}
 }
 
-/* Adds one posting, given as the number of its object in the piece. */
+/*
+ * Adds one posting, given as the number of its object in the piece (higher bits than those of a local are ignored), once or, if
+ * once is 0, not at all: an addition of 0 costs less than a branch around it.
+ */
 template <int BITS>
 __device__ __forceinline__ void
-genie_cuda_add_posting(uint32_t *counters, uint32_t object)
+genie_cuda_add_posting(uint32_t object, uint32_t once)
 {
-	/* the funnel shift takes its amount modulo 32: which counter of its word the object has */
-	atomicAdd(counters + object / (32 / BITS), __funnelshift_l(0, 1, object * BITS));
+	constexpr uint32_t PER_WORD = 32 / BITS;
+	uint32_t	addend;			/* once, in the object's counter of the word */
+
+	if constexpr (BITS == 8)
+		asm("prmt.b32.b4e %0, %1, 0, %2;" : "=r"(addend) : "r"(once), "r"(object));
+	else
+		addend = __funnelshift_l(0, once, object * BITS);	/* which takes its amount modulo 32 */
+	atomicAdd(genie_cuda_counters() + object % GENIE_TILE_OBJECTS / PER_WORD, addend);
 }
 
-/* Adds those of a chunk's postings whose bit in valid is set and that belong to the piece. */
-template <int BITS, bool PARTS>
+/* Adds those of a chunk's postings whose bit in valid is set (ALL: all) and that belong to the part. */
+template <int BITS, bool PARTS, bool ALL>
 __device__ __forceinline__ void
-genie_cuda_add_chunk(const GenieCudaPiece &piece, uint32_t *counters, const uint4 &chunk, uint32_t valid)
+genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, uint32_t valid)
 {
 	const uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
 
 #pragma unroll
 	for (int i = 0; i < 4; i++)
 	{
-		const uint32_t low = (words[i] & 0xFFFFu) - (PARTS ? piece.first : 0);
-		const uint32_t high = (words[i] >> 16) - (PARTS ? piece.first : 0);
+		const uint32_t low_once = ALL ? 1 : valid >> (2 * i) & 1;
+		const uint32_t high_once = ALL ? 1 : valid >> (2 * i + 1) & 1;
 
-		if ((valid >> (2 * i) & 1) && (!PARTS || low < piece.n))
-			genie_cuda_add_posting<BITS>(counters, low);
-		if ((valid >> (2 * i + 1) & 1) && (!PARTS || high < piece.n))
-			genie_cuda_add_posting<BITS>(counters, high);
-	}
-}
-
-/* A thread's place among the runs. */
-struct GenieCudaWalk
-{
-	uint32_t	run;
-	uint32_t	end;			/* shared.end[run] */
-	uint32_t	from;
-	uint32_t	to;
-	uint32_t	first_chunk;	/* chunk in the postings less number of the chunk */
-};
-
-/* Goes on to the run of a chunk, total_chunks > chunk. */
-template <int THREADS>
-__device__ __forceinline__ void
-genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, const GenieCudaShared<THREADS> &shared)
-{
-	uint32_t	low = walk.run + 1;
-
-	/* mostly it is the next run; else, many short ones are skipped by bisection */
-	if (shared.end[low] <= chunk)
-	{
-		uint32_t	high = THREADS - 1;
-
-		low++;
-		while (low < high)
+		if (PARTS)
 		{
-			const uint32_t middle = (low + high) / 2;
+			const uint32_t low = (words[i] & (GENIE_TILE_OBJECTS - 1)) - part_first;
+			const uint32_t high = (words[i] >> 16) - part_first;
 
-			if (shared.end[middle] <= chunk)
-				low = middle + 1;
-			else
-				high = middle;
+			if (low < part_n)
+				genie_cuda_add_posting<BITS>(low, low_once);
+			if (high < part_n)
+				genie_cuda_add_posting<BITS>(high, high_once);
+		}
+		else
+		{
+			genie_cuda_add_posting<BITS>(words[i], low_once);
+			genie_cuda_add_posting<BITS>(words[i] >> 16, high_once);
 		}
 	}
-	walk.run = low;
-	walk.end = shared.end[low];
-	walk.from = shared.from[low];
-	walk.to = shared.to[low];
-	walk.first_chunk = (walk.to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - walk.end;
 }
 
-/* Which of a chunk's postings lie in the run, as 8 bits. */
-__device__ __forceinline__ uint32_t
-genie_cuda_valid(const GenieCudaWalk &walk, uint32_t chunk)
+/*
+ * A thread's place among the runs.  Chunks [inner, inner + n_inner) of all are whole in the run, so that most chunks cost one
+ * comparison.
+ */
+struct GenieCudaWalk
 {
-	const int	head = (int) (walk.from - chunk * GENIE_CUDA_CHUNK);
-	const uint32_t tail = walk.to - chunk * GENIE_CUDA_CHUNK;
+	uint32_t	inner;
+	uint32_t	n_inner;
+	uint32_t	first_chunk;	/* chunk in the postings less number of the chunk */
+	uint32_t	run;
+};
+
+/* the first run whose end is above chunk, of [low, THREADS) */
+template <int THREADS>
+__device__ __forceinline__ uint32_t
+genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &shared)
+{
+	uint32_t	high = THREADS - 1;
+
+	/* mostly it is the first; else, many short ones are skipped by bisection */
+	if (shared.end[low] > chunk)
+		return low;
+	for (low++; low < high;)
+	{
+		const uint32_t middle = (low + high) / 2;
+
+		if (shared.end[middle] <= chunk)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * For a chunk outside the walk's inner ones: goes on to its run and returns which of its postings lie in that run, as 8 bits.
+ * Chunks from end on are the next warp's: none.
+ */
+template <int THREADS>
+__device__ __forceinline__ uint32_t
+genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, const GenieCudaShared<THREADS> &shared)
+{
+	uint32_t	from;
+	uint32_t	to;
+	uint32_t	run_end;
+	uint32_t	run_begin;
+	uint32_t	inner_end;
+	int			head;
+	uint32_t	tail;
 	uint32_t	valid = 0xFF;
 
+	if (chunk >= end)
+		return 0;
+	walk.run = genie_cuda_run_of<THREADS>(chunk, walk.run, shared);
+	from = shared.from[walk.run];
+	to = shared.to[walk.run];
+	run_end = shared.end[walk.run];
+	run_begin = run_end - ((to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - from / GENIE_CUDA_CHUNK);
+	walk.first_chunk = from / GENIE_CUDA_CHUNK - run_begin;
+	walk.inner = run_begin + (from % GENIE_CUDA_CHUNK != 0);
+	inner_end = min(run_end - (to % GENIE_CUDA_CHUNK != 0), end);
+	walk.n_inner = inner_end > walk.inner ? inner_end - walk.inner : 0;
+
+	head = (int) (from - (chunk + walk.first_chunk) * GENIE_CUDA_CHUNK);
+	tail = to - (chunk + walk.first_chunk) * GENIE_CUDA_CHUNK;
 	if (head > 0)
 		valid <<= head;
 	if (tail < GENIE_CUDA_CHUNK)
@@ -235,40 +306,45 @@ genie_cuda_valid(const GenieCudaWalk &walk, uint32_t chunk)
 
 /* Adds the postings of the runs found. */
 template <int BITS, int THREADS, bool PARTS>
-__device__ __forceinline__ void
-genie_cuda_add_postings(const GenieCudaPiece &piece, uint32_t total_chunks, uint32_t *counters,
-						const GenieCudaShared<THREADS> &shared)
+__device__ __noinline__ void
+genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t part_first, uint32_t part_n)
 {
 	constexpr uint32_t WARPS = THREADS / GENIE_CUDA_WARP;
-	const uint4 *chunks = (const uint4 *) (piece.tile->base + piece.tile->tile.postings);
+	constexpr uint32_t ALL = 0xFF;
+	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(part_n);
 	const uint32_t share = ((total_chunks + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
 	const uint32_t end = min(total_chunks, (genie_cuda_warp() + 1) * share);
-	GenieCudaWalk walk = {UINT32_MAX, 0, 0, 0, 0};
+	GenieCudaWalk walk = {0, 0, 0, 0};
 
-	for (uint32_t i = genie_cuda_warp() * share + genie_cuda_lane(); i < end;
-		 i += GENIE_CUDA_WARP * GENIE_CUDA_LOADS)
+	for (uint32_t first = genie_cuda_warp() * share; first < end; first += GENIE_CUDA_WARP * GENIE_CUDA_LOADS)
 	{
 		uint4		data[GENIE_CUDA_LOADS];
 		uint32_t	valid[GENIE_CUDA_LOADS];
+		bool		all = true;
 
 #pragma unroll
-		for (uint32_t j = 0; j < GENIE_CUDA_LOADS; j++)
+		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
 		{
-			const uint32_t number = i + GENIE_CUDA_WARP * j;
+			const uint32_t number = first + GENIE_CUDA_WARP * i + genie_cuda_lane();
 
-			valid[j] = 0;
-			if (number < end)
-			{
-				if (number >= walk.end)
-					genie_cuda_walk<THREADS>(walk, number, shared);
-				data[j] = __ldg(chunks + (number + walk.first_chunk));
-				valid[j] = genie_cuda_valid(walk, number + walk.first_chunk);
-			}
+			valid[i] = ALL;
+			if (number - walk.inner >= walk.n_inner)
+				valid[i] = genie_cuda_walk<THREADS>(walk, number, end, shared);
+			data[i] = valid[i] == 0 ? make_uint4(0, 0, 0, 0) : __ldg(chunks + (number + walk.first_chunk));
+			all = all && valid[i] == ALL;
 		}
+		if (__all_sync(GENIE_CUDA_ALL_LANES, all))
+		{
 #pragma unroll
-		for (uint32_t j = 0; j < GENIE_CUDA_LOADS; j++)
-			if (valid[j] != 0)
-				genie_cuda_add_chunk<BITS, PARTS>(piece, counters, data[j], valid[j]);
+			for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
+				genie_cuda_add_chunk<BITS, PARTS, true>(part_first, part_n, data[i], ALL);
+		}
+		else
+		{
+#pragma unroll
+			for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
+				genie_cuda_add_chunk<BITS, PARTS, false>(part_first, part_n, data[i], valid[i]);
+		}
 	}
 }
 
@@ -278,8 +354,9 @@ genie_cuda_add_postings(const GenieCudaPiece &piece, uint32_t total_chunks, uint
  */
 template <int BITS, int THREADS, bool PARTS>
 __device__ __forceinline__ bool
-genie_cuda_count(const GenieCudaPiece &piece, uint32_t *counters, GenieCudaShared<THREADS> &shared)
+genie_cuda_count(const GenieCudaPiece &piece)
 {
+	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
 	const uint32_t n_ranges = piece.query->n_ranges;
 	uint32_t	first_range = 0;
 
@@ -289,8 +366,9 @@ genie_cuda_count(const GenieCudaPiece &piece, uint32_t *counters, GenieCudaShare
 
 		if (n_ranges <= THREADS && found.total_lists < shared.threshold)
 			return false;
-		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, first_range > 0, counters, shared);
-		genie_cuda_add_postings<BITS, THREADS, PARTS>(piece, found.total_chunks, counters, shared);
+		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, first_range > 0);
+		genie_cuda_add_postings<BITS, THREADS, PARTS>(
+			(const uint4 *) (piece.tile->base + piece.tile->tile.postings), found.total_chunks, piece.first, piece.n);
 		__syncthreads();
 		first_range += THREADS;
 	} while (first_range < n_ranges);

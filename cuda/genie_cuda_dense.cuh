@@ -2,7 +2,8 @@
  * genie_cuda_dense.cuh
  *	  The kernel that counts pieces, a block a piece, with counters for all objects in shared memory; and its launcher.
  *
- * Dynamic shared memory is the piece's counters, then GenieCudaShared.
+ * Its phases are functions that are not inlined: each has the registers for itself, where all of them together spilled inside
+ * the innermost loops.
  */
 #ifndef GENIE_CUDA_DENSE_CUH
 #define GENIE_CUDA_DENSE_CUH
@@ -12,8 +13,6 @@
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
 
-extern __shared__ uint4 genie_cuda_dense_memory[];
-
 template <int BITS, bool PARTS, GenieCudaWork WORK>
 __global__ void
 __launch_bounds__(GenieCudaPolicy<BITS>::THREADS, GenieCudaPolicy<BITS>::BLOCKS)
@@ -22,8 +21,7 @@ genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 	constexpr int THREADS = GenieCudaPolicy<BITS>::THREADS;
 	constexpr bool TOP = WORK == GENIE_CUDA_WORK_TOP || WORK == GENIE_CUDA_WORK_TOP_TABLE;
 	const uint32_t part_log2 = PARTS ? launch.part_log2 : GENIE_TILE_SHIFT;
-	uint32_t   *counters = (uint32_t *) genie_cuda_dense_memory;
-	GenieCudaShared<THREADS> &shared = *(GenieCudaShared<THREADS> *) (counters + ((size_t) BITS << part_log2) / 32);
+	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(1u << part_log2);
 	const uint32_t n_pieces = launch.list != NULL ? *launch.n_list :
 		(launch.n_tiles << launch.splits_log2) * launch.n_queries;
 
@@ -34,7 +32,7 @@ genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 		if (threadIdx.x == 0)
 			shared.threshold = WORK == GENIE_CUDA_WORK_TOP ?
 				genie_cuda_threshold(piece.query, genie_cuda_piece_object(piece)) : 0;
-		if (genie_cuda_count<BITS, THREADS, PARTS>(piece, counters, shared))
+		if (genie_cuda_count<BITS, THREADS, PARTS>(piece))
 		{
 			if (TOP)
 			{
@@ -44,13 +42,13 @@ genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 				__syncthreads();
 			}
 			if (WORK == GENIE_CUDA_WORK_TOP)
-				genie_cuda_offer<BITS, THREADS, GenieCudaByCount<BITS>>(piece, counters, shared);
+				genie_cuda_offer<BITS, THREADS, GenieCudaByCount<BITS>>(piece);
 			else if (WORK == GENIE_CUDA_WORK_TOP_TABLE)
-				genie_cuda_offer<BITS, THREADS, GenieCudaByTable<BITS>>(piece, counters, shared);
+				genie_cuda_offer<BITS, THREADS, GenieCudaByTable<BITS>>(piece);
 			else if (WORK == GENIE_CUDA_WORK_MASK)
-				genie_cuda_write_mask<BITS, THREADS>(piece, counters);
+				genie_cuda_write_mask<BITS, THREADS>(piece);
 			else
-				genie_cuda_write_counts<BITS, THREADS>(piece, counters);
+				genie_cuda_write_counts<BITS, THREADS>(piece);
 		}
 		__syncthreads();
 	}

@@ -201,10 +201,11 @@ genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint3
 
 /* TOP: gives the piece's wanted objects as candidates. */
 template <int BITS, int THREADS, class RANKING>
-__device__ __forceinline__ void
-genie_cuda_offer(const GenieCudaPiece &piece, const uint32_t *counters, GenieCudaShared<THREADS> &shared)
+__device__ __noinline__ void
+genie_cuda_offer(const GenieCudaPiece piece)
 {
-	const RANKING ranking(piece, counters);
+	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
+	const RANKING ranking(piece, genie_cuda_counters());
 	const uint32_t threshold = shared.threshold;
 	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
 	uint32_t	sums[1] = {0};
@@ -241,10 +242,10 @@ genie_cuda_offer(const GenieCudaPiece &piece, const uint32_t *counters, GenieCud
 /* MASK: which objects match at least min_count times, of the live ones or of those that fulfil earlier conditions. */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
-genie_cuda_write_mask(const GenieCudaPiece &piece, const uint32_t *counters)
+genie_cuda_write_mask(const GenieCudaPiece &piece)
 {
 	typedef typename GenieCudaUnit<BITS>::Mask Mask;
-	const GenieCudaByCount<BITS> ranking(piece, counters);
+	const GenieCudaByCount<BITS> ranking(piece, genie_cuda_counters());
 	const GenieCudaQuery *query = piece.query;
 	Mask	   *mask = (Mask *) (query->mask + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS);
 	const Mask *before = query->first_condition ? (const Mask *) piece.tile->live : mask;
@@ -257,13 +258,13 @@ genie_cuda_write_mask(const GenieCudaPiece &piece, const uint32_t *counters)
 /* COUNTS: the counters as they are, of 8 or 16 bits. */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
-genie_cuda_write_counts(const GenieCudaPiece &piece, const uint32_t *counters)
+genie_cuda_write_counts(const GenieCudaPiece &piece)
 {
 	const size_t object = (size_t) (piece.tile_number - piece.query->first_tile) * GENIE_TILE_OBJECTS + piece.first;
 	uint4	   *out = (uint4 *) ((uint8_t *) piece.query->counts + object * (BITS / 8));
 
 	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
-		out[unit] = ((const uint4 *) counters)[unit];
+		out[unit] = ((const uint4 *) genie_cuda_counters())[unit];
 }
 
 #endif							/* GENIE_CUDA_EPILOGUE_CUH */

@@ -71,12 +71,31 @@ struct GenieCudaShared
 	uint32_t	from[THREADS];
 	uint32_t	to[THREADS];
 	uint32_t	end[THREADS];
-	uint32_t	bitmaps[GENIE_CUDA_BITMAP_WINDOW];
+	uint32_t	bitmaps[GENIE_CUDA_BITMAP_WINDOW];	/* where they begin, in units of GENIE_IMAGE_ALIGN */
 	uint32_t	sums[3][GENIE_CUDA_WARP];
 	uint32_t	threshold;
 	uint32_t	base;			/* where the piece's candidates go */
 	uint32_t	digit;
 	uint32_t	need;
 };
+
+/*
+ * A block's dynamic shared memory: the counters, and behind them GenieCudaShared.  Functions refer to it by name instead of by
+ * pointers, so that the compiler knows the address space in functions that are not inlined.
+ */
+extern __shared__ uint4 genie_cuda_memory[];
+
+__device__ __forceinline__ uint32_t *
+genie_cuda_counters()
+{
+	return (uint32_t *) genie_cuda_memory;
+}
+
+template <int BITS, int THREADS>
+__device__ __forceinline__ GenieCudaShared<THREADS> &
+genie_cuda_shared(uint32_t n_objects)
+{
+	return *(GenieCudaShared<THREADS> *) (genie_cuda_memory + n_objects * BITS / 128);
+}
 
 #endif							/* GENIE_CUDA_PIECE_CUH */
