@@ -24,6 +24,7 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
@@ -35,6 +36,12 @@
 #include "genie_object_table.h"
 #include "genie_shmem.h"
 #include "genie_tombstone.h"
+
+/*
+ * Postings that a load gets through in a millisecond at the very least, if pages are cached: a tenth of what was
+ * measured (test/bench/RESULTS.md).
+ */
+#define GENIE_LOAD_POSTINGS_PER_MS 20000
 
 /* tiles whose dead bits are read before the directory's lock is taken to clear them: 128 kB */
 #define GENIE_REFRESH_TILES 16
@@ -147,6 +154,17 @@ genie_loader_key(Relation index, const GenieMetaData *meta, uint64 stamp)
 	return key;
 }
 
+/*
+ * Would loading it take a good part of the statement's time?  Then this scan counts from the pages: or each query
+ * would begin to load, be cancelled, and leave nothing to the next one.
+ */
+static bool
+genie_loader_has_no_time(const GenieSegment *segment)
+{
+	return StatementTimeout > 0 &&
+		segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS > (uint64) StatementTimeout / 2;
+}
+
 /* The segment's image, fresh as of meta. */
 static bool
 genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, bool insist,
@@ -178,6 +196,9 @@ genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segmen
 					return false;
 				/* FALLTHROUGH */
 			case GENIE_IMAGE_FREE:
+				*why = GENIE_MISS_NO_TIME;
+				if (!insist && genie_loader_has_no_time(segment))
+					return false;
 				if (!genie_loader_load(index, segment, &key, insist, why))
 					return false;
 				break;			/* it is found now */

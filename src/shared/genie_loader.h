@@ -19,12 +19,11 @@ typedef enum GenieLoaderMiss
 	GENIE_MISS_NO_ARENA,		/* genie.shared_memory = 0 */
 	GENIE_MISS_TEMPORARY,		/* a temporary table's */
 	GENIE_MISS_LOADING,			/* another backend is at it */
+	GENIE_MISS_NO_TIME,			/* loading would not end before statement_timeout */
 	GENIE_MISS_NO_ROOM,
 	GENIE_MISS_REPLACED,		/* a merge replaced the segment; this scan still reads it */
 	GENIE_MISS_STALE			/* segment->stale: start again from the metapage */
 } GenieLoaderMiss;
-
-#define GENIE_MISSES (GENIE_MISS_STALE + 1)
 
 /*
  * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is what the

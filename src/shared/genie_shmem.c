@@ -169,14 +169,18 @@ genie_shmem_check_size(int *value, void **extra, GucSource source)
 void
 genie_shmem_init(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
-		return;
+	bool		preloading = process_shared_preload_libraries_in_progress;
+
+	/* without preload it has no effect, but may stand in postgresql.conf without a warning from each session */
 	DefineCustomIntVariable("genie.shared_memory",
 							"Sets the shared memory for images of genie indexes.",
 							"0 keeps none: every query is counted by its own backend, from the index's pages.",
 							&shared_memory,
 							GENIE_SHARED_MEMORY_DEFAULT, 0, GENIE_SHARED_MEMORY_MAX,
-							PGC_POSTMASTER, GUC_UNIT_KB, genie_shmem_check_size, NULL, NULL);
+							preloading ? PGC_POSTMASTER : PGC_SIGHUP, GUC_UNIT_KB,
+							genie_shmem_check_size, NULL, NULL);
+	if (!preloading)
+		return;
 	previous_request_hook = shmem_request_hook;
 	shmem_request_hook = genie_shmem_request;
 	previous_startup_hook = shmem_startup_hook;

@@ -19,7 +19,7 @@
 
 /*
  * Called from _PG_init, before the prefix of settings is reserved (MarkGUCPrefixReserved drops values of settings
- * that are not defined yet).  Does nothing unless the library is being preloaded.
+ * that are not defined yet).  Reserves nothing unless the library is being preloaded.
  */
 extern void genie_shmem_init(void);
 

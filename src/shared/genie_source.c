@@ -34,6 +34,7 @@ genie_source_why(GenieLoaderMiss miss)
 			return GENIE_FALLBACK_NO_WORKER;
 		case GENIE_MISS_TEMPORARY:
 		case GENIE_MISS_LOADING:
+		case GENIE_MISS_NO_TIME:
 		case GENIE_MISS_REPLACED:
 		case GENIE_MISS_STALE:
 			break;

@@ -265,14 +265,27 @@ $standby->safe_psql('postgres', "DELETE FROM t WHERE note % 13 = 1; VACUUM t; SE
 is(differences($standby, 12, 0.9), '', 'and after its promotion');
 $standby->stop;
 
+# ---- no time ----
+
+# a session whose statement_timeout leaves no time to load 3 million postings counts from the pages, and leaves the load to others
+sql(<<'SQL');
+CREATE TABLE large AS SELECT ARRAY(SELECT (i * 7 + j * j) % 900 FROM generate_series(1, 60) j WHERE i > 0) AS x FROM generate_series(1, 70000) i;
+CREATE INDEX large_x ON large USING genie (x);
+SQL
+my $loads = shown('image_loads');
+my $no_image = shown('fallback_no_image');
+sql("SET statement_timeout = '250ms'; SET enable_seqscan = off; SELECT count(*) FROM (SELECT x FROM large ORDER BY x <&> ARRAY[1, 4] LIMIT 3) s");
+is(shown('image_loads'), $loads, 'a short statement_timeout: nothing is loaded');
+cmp_ok(shown('fallback_no_image'), '>', $no_image, 'and genie_stat says why');
+sql("SET enable_seqscan = off; SELECT count(*) FROM (SELECT x FROM large ORDER BY x <&> ARRAY[1, 4] LIMIT 3) s");
+is(shown('image_loads'), $loads + 1, 'without it, it is');
+
 # ---- more than fits ----
 
 restart_with('genie.shared_memory = 4MB');
 sql(<<'SQL');
 SELECT format('CREATE TABLE many_%1$s AS SELECT ARRAY(SELECT (i * 7 + j * j * %1$s) %% 600 FROM generate_series(1, 8) j WHERE i > 0) AS x FROM generate_series(1, 40000) i', n),
 	format('CREATE INDEX many_%1$s_x ON many_%1$s USING genie (x)', n) FROM generate_series(1, 6) n \gexec
-CREATE TABLE large AS SELECT ARRAY(SELECT (i * 7 + j * j) % 900 FROM generate_series(1, 60) j WHERE i > 0) AS x FROM generate_series(1, 70000) i;
-CREATE INDEX large_x ON large USING genie (x);
 SQL
 foreach my $round (1, 2)
 {
