@@ -128,24 +128,28 @@ genie_cuda_sum_bitmaps(uint32_t (&planes)[BITS], const uint8_t *word, const uint
 		genie_cuda_add_words<BITS, N / 2, false>(planes, word, at, n);
 }
 
-/*
- * Adds the bitmaps found to the counters, or sets the counters to their sums.  Ends with the counters visible to all.
- */
+/* What to do with the bitmaps of a round. */
+enum GenieCudaBitmaps
+{
+	GENIE_CUDA_BITMAPS_SET,		/* set the counters to their sums */
+	GENIE_CUDA_BITMAPS_ADD,		/* add them to the counters */
+	GENIE_CUDA_BITMAPS_LATER	/* list them and set the counters to 0; there are at most as many as the list holds */
+};
+
+/* Ends with the counters, or the list, visible to all. */
 template <int BITS, int THREADS>
 __device__ __noinline__ void
-genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, bool add)
+genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, GenieCudaBitmaps what)
 {
 	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
 	uint32_t   *counters = genie_cuda_counters();
 	const uint8_t *bitmaps = piece.tile->base + piece.tile->tile.bitmaps + piece.first / 8;
 
-	if (found.total_bitmaps == 0)
-	{
-		for (uint32_t i = threadIdx.x; !add && i < piece.n * BITS / 128; i += THREADS)
+	if (what == GENIE_CUDA_BITMAPS_LATER || (what == GENIE_CUDA_BITMAPS_SET && found.total_bitmaps == 0))
+		for (uint32_t i = threadIdx.x; i < piece.n * BITS / 128; i += THREADS)
 			((uint4 *) counters)[i] = make_uint4(0, 0, 0, 0);
+	if (found.total_bitmaps == 0)
 		__syncthreads();
-		return;
-	}
 	for (uint32_t window = 0; window < found.total_bitmaps; window += GENIE_CUDA_BITMAP_WINDOW)
 	{
 		const uint32_t n = min(found.total_bitmaps - window, GENIE_CUDA_BITMAP_WINDOW);
@@ -155,6 +159,8 @@ genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, b
 				shared.bitmaps[found.bitmaps_before + i - window] =
 					(found.bitmap + i) * (GENIE_TILE_BITMAP_BYTES / GENIE_IMAGE_ALIGN);
 		__syncthreads();
+		if (what == GENIE_CUDA_BITMAPS_LATER)
+			return;
 
 		for (uint32_t word = threadIdx.x; word < piece.n / 32; word += THREADS)
 		{
@@ -169,7 +175,7 @@ genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, b
 			{
 				uint4		sum = make_uint4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]);
 
-				if (add || window > 0)
+				if (what == GENIE_CUDA_BITMAPS_ADD || window > 0)
 				{
 					const uint4 old = out[i];
 
@@ -195,7 +201,7 @@ genie_cuda_add_posting(uint32_t object, uint32_t once)
 	uint32_t	addend;			/* once, in the object's counter of the word */
 
 	if constexpr (BITS == 8)
-		asm("prmt.b32.b4e %0, %1, 0, %2;" : "=r"(addend) : "r"(once), "r"(object));
+		asm("prmt.b32.b4e %0, %1, 0, %2;" : "=r"(addend) : "r"(once), "r"(object)); /* once << 8 * (object % 4) */
 	else
 		addend = __funnelshift_l(0, once, object * BITS);	/* which takes its amount modulo 32 */
 	atomicAdd(genie_cuda_counters() + object % GENIE_TILE_OBJECTS / PER_WORD, addend);
@@ -233,15 +239,15 @@ genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, u
 }
 
 /*
- * A thread's place among the runs.  Chunks [inner, inner + n_inner) of all are whole in the run, so that most chunks cost one
- * comparison.
+ * A warp's place among the runs; the same in all its lanes.  Chunks [inner, inner_end) are whole in the run, so that a warp's
+ * chunks between them need no look at where they lie.
  */
 struct GenieCudaWalk
 {
-	uint32_t	inner;
-	uint32_t	n_inner;
-	uint32_t	first_chunk;	/* chunk in the postings less number of the chunk */
 	uint32_t	run;
+	uint32_t	inner;
+	uint32_t	inner_end;
+	uint32_t	first_chunk;	/* chunk in the postings less number of the chunk */
 };
 
 /* the first run whose end is above chunk, of [low, THREADS) */
@@ -251,8 +257,10 @@ genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &
 {
 	uint32_t	high = THREADS - 1;
 
-	/* mostly it is the first; else, many short ones are skipped by bisection */
+	/* mostly it is this one or the next; else, many short ones are skipped by bisection */
 	if (shared.end[low] > chunk)
+		return low;
+	if (shared.end[++low] > chunk)
 		return low;
 	for (low++; low < high;)
 	{
@@ -267,41 +275,36 @@ genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &
 }
 
 /*
- * For a chunk outside the walk's inner ones: goes on to its run and returns which of its postings lie in that run, as 8 bits.
- * Chunks from end on are the next warp's: none.
+ * Each lane's chunk, which need not be of the walk's run: gives the place in the postings in *at and returns which of its postings
+ * lie in its run, as 8 bits; none for chunks from end on.  The walk goes on to the last lane's run.  All lanes call it together.
  */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
-genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, const GenieCudaShared<THREADS> &shared)
+genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, uint32_t *at,
+				const GenieCudaShared<THREADS> &shared)
 {
-	uint32_t	from;
-	uint32_t	to;
-	uint32_t	run_end;
-	uint32_t	run_begin;
-	uint32_t	inner_end;
-	int			head;
-	uint32_t	tail;
+	const uint32_t run = genie_cuda_run_of<THREADS>(min(chunk, end - 1), walk.run, shared);
+	const uint32_t from = shared.from[run];
+	const uint32_t to = shared.to[run];
+	const uint32_t run_end = shared.end[run];
+	const uint32_t first_chunk = (to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - run_end;
+	const uint32_t inner = from / GENIE_CUDA_CHUNK - first_chunk + (from % GENIE_CUDA_CHUNK != 0);
+	const int	head = (int) (from - (chunk + first_chunk) * GENIE_CUDA_CHUNK);
+	const uint32_t tail = to - (chunk + first_chunk) * GENIE_CUDA_CHUNK;
 	uint32_t	valid = 0xFF;
 
-	if (chunk >= end)
-		return 0;
-	walk.run = genie_cuda_run_of<THREADS>(chunk, walk.run, shared);
-	from = shared.from[walk.run];
-	to = shared.to[walk.run];
-	run_end = shared.end[walk.run];
-	run_begin = run_end - ((to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - from / GENIE_CUDA_CHUNK);
-	walk.first_chunk = from / GENIE_CUDA_CHUNK - run_begin;
-	walk.inner = run_begin + (from % GENIE_CUDA_CHUNK != 0);
-	inner_end = min(run_end - (to % GENIE_CUDA_CHUNK != 0), end);
-	walk.n_inner = inner_end > walk.inner ? inner_end - walk.inner : 0;
-
-	head = (int) (from - (chunk + walk.first_chunk) * GENIE_CUDA_CHUNK);
-	tail = to - (chunk + walk.first_chunk) * GENIE_CUDA_CHUNK;
 	if (head > 0)
 		valid <<= head;
 	if (tail < GENIE_CUDA_CHUNK)
 		valid &= (1u << tail) - 1;
-	return valid;
+	*at = chunk + first_chunk;
+
+	walk.run = __shfl_sync(GENIE_CUDA_ALL_LANES, run, GENIE_CUDA_WARP - 1);
+	walk.inner = __shfl_sync(GENIE_CUDA_ALL_LANES, inner, GENIE_CUDA_WARP - 1);
+	walk.inner_end = __shfl_sync(GENIE_CUDA_ALL_LANES, min(run_end - (to % GENIE_CUDA_CHUNK != 0), end),
+								 GENIE_CUDA_WARP - 1);
+	walk.first_chunk = __shfl_sync(GENIE_CUDA_ALL_LANES, first_chunk, GENIE_CUDA_WARP - 1);
+	return chunk < end ? valid : 0;
 }
 
 /* Adds the postings of the runs found. */
@@ -310,49 +313,75 @@ __device__ __noinline__ void
 genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t part_first, uint32_t part_n)
 {
 	constexpr uint32_t WARPS = THREADS / GENIE_CUDA_WARP;
-	constexpr uint32_t ALL = 0xFF;
 	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(part_n);
 	const uint32_t share = ((total_chunks + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
 	const uint32_t end = min(total_chunks, (genie_cuda_warp() + 1) * share);
-	GenieCudaWalk walk = {0, 0, 0, 0};
+	GenieCudaWalk walk = {0, 1, 0, 0};
 
 	for (uint32_t first = genie_cuda_warp() * share; first < end; first += GENIE_CUDA_WARP * GENIE_CUDA_LOADS)
 	{
 		uint4		data[GENIE_CUDA_LOADS];
 		uint32_t	valid[GENIE_CUDA_LOADS];
-		bool		all = true;
+		bool		all[GENIE_CUDA_LOADS];
 
 #pragma unroll
 		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
 		{
-			const uint32_t number = first + GENIE_CUDA_WARP * i + genie_cuda_lane();
+			const uint32_t warp_chunk = first + GENIE_CUDA_WARP * i;
+			const uint32_t chunk = warp_chunk + genie_cuda_lane();
+			uint32_t	at = chunk + walk.first_chunk;
 
-			valid[i] = ALL;
-			if (number - walk.inner >= walk.n_inner)
-				valid[i] = genie_cuda_walk<THREADS>(walk, number, end, shared);
-			data[i] = valid[i] == 0 ? make_uint4(0, 0, 0, 0) : __ldg(chunks + (number + walk.first_chunk));
-			all = all && valid[i] == ALL;
+			all[i] = warp_chunk >= walk.inner && warp_chunk + GENIE_CUDA_WARP <= walk.inner_end;
+			valid[i] = 0xFF;
+			if (warp_chunk >= end)
+				valid[i] = 0;
+			else if (!all[i])
+				valid[i] = genie_cuda_walk<THREADS>(walk, chunk, end, &at, shared);
+			data[i] = valid[i] == 0 ? make_uint4(0, 0, 0, 0) : __ldg(chunks + at);
 		}
-		if (__all_sync(GENIE_CUDA_ALL_LANES, all))
-		{
 #pragma unroll
-			for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
-				genie_cuda_add_chunk<BITS, PARTS, true>(part_first, part_n, data[i], ALL);
-		}
-		else
+		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
 		{
-#pragma unroll
-			for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
+			if (all[i])
+				genie_cuda_add_chunk<BITS, PARTS, true>(part_first, part_n, data[i], valid[i]);
+			else if (first + GENIE_CUDA_WARP * i < end)
 				genie_cuda_add_chunk<BITS, PARTS, false>(part_first, part_n, data[i], valid[i]);
 		}
 	}
 }
 
 /*
+ * Adds the listed bitmaps to those counters of four words (a unit, 128 / BITS objects) that are at least least; for a piece that
+ * was counted without them.
+ */
+template <int BITS, int THREADS>
+__device__ __forceinline__ void
+genie_cuda_complete(const GenieCudaPiece &piece, uint32_t unit, uint32_t at_least)
+{
+	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
+	const uint8_t *bitmaps = piece.tile->base + piece.tile->tile.bitmaps;
+
+	for (uint32_t left = at_least; left != 0; left &= left - 1)
+	{
+		const uint32_t object = unit * (128 / BITS) + __ffs((int) left) - 1;
+		const uint8_t *word = bitmaps + (piece.first + object) / 32 * sizeof(uint32_t);
+		uint32_t	sum = 0;
+
+		for (uint32_t i = 0; i < shared.n_later; i++)
+			sum += __ldg((const uint32_t *) (word + (uint64_t) shared.bitmaps[i] * GENIE_IMAGE_ALIGN)) >> (object % 32) & 1;
+		genie_cuda_counters()[object / (32 / BITS)] += sum << (object % (32 / BITS) * BITS);
+	}
+}
+
+/*
  * Counts a piece.  False, and the counters are not what they should be: no object can reach shared.threshold, which the caller
  * has set before (0: count in any case).  All threads call it together; ends with the counters visible to all.
+ *
+ * LATER: where bitmaps alone cannot reach the threshold, an object needs some postings too: threshold less bitmaps, at least.
+ * Few objects have them if that is 2 or more.  Then only postings are counted, shared.least becomes that number, and who looks at
+ * the counters completes those that reach it.  Else shared.least becomes 0.
  */
-template <int BITS, int THREADS, bool PARTS>
+template <int BITS, int THREADS, bool PARTS, bool LATER>
 __device__ __forceinline__ bool
 genie_cuda_count(const GenieCudaPiece &piece)
 {
@@ -363,10 +392,20 @@ genie_cuda_count(const GenieCudaPiece &piece)
 	do
 	{
 		const GenieCudaFound found = genie_cuda_find<THREADS, PARTS>(piece, first_range, shared);
+		const uint32_t threshold = shared.threshold;
+		GenieCudaBitmaps what = first_range == 0 ? GENIE_CUDA_BITMAPS_SET : GENIE_CUDA_BITMAPS_ADD;
 
-		if (n_ranges <= THREADS && found.total_lists < shared.threshold)
+		if (n_ranges <= THREADS && found.total_lists < threshold)
 			return false;
-		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, first_range > 0);
+		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps + 2 <= threshold &&
+			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW)
+			what = GENIE_CUDA_BITMAPS_LATER;
+		if (LATER && threadIdx.x == 0)
+		{
+			shared.least = what == GENIE_CUDA_BITMAPS_LATER ? threshold - found.total_bitmaps : 0;
+			shared.n_later = found.total_bitmaps;
+		}
+		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, what);
 		genie_cuda_add_postings<BITS, THREADS, PARTS>(
 			(const uint4 *) (piece.tile->base + piece.tile->tile.postings), found.total_chunks, piece.first, piece.n);
 		__syncthreads();

@@ -25,17 +25,19 @@ splits_log2(const GenieCudaDevice &device)
 }
 
 uint32_t
-genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits)
+genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits, uint64_t n_wholes)
 {
-	return bits == 4 ? splits_log2<4>(device) : bits == 8 ? splits_log2<8>(device) : splits_log2<16>(device);
+	uint32_t	log2 = bits == 4 ? splits_log2<4>(device) : bits == 8 ? splits_log2<8>(device) : splits_log2<16>(device);
+
+	while (n_wholes << log2 < device.n_multiprocessors && 1u << log2 < GENIE_CUDA_SPLITS_MAX)
+		log2++;
+	return log2;
 }
 
 void
-genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work, GenieCudaLaunch launch,
+genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work, const GenieCudaLaunch &launch,
 				 uint32_t max_pieces, cudaStream_t stream)
 {
-	launch.splits_log2 = genie_cuda_dense_splits_log2(device, bits);
-	launch.part_log2 = GENIE_TILE_SHIFT - launch.splits_log2;
 	if (bits == 4)
 		genie_cuda_dense_4(device, work, launch, max_pieces, stream);
 	else if (bits == 8)

@@ -32,7 +32,7 @@ genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 		if (threadIdx.x == 0)
 			shared.threshold = WORK == GENIE_CUDA_WORK_TOP ?
 				genie_cuda_threshold(piece.query, genie_cuda_piece_object(piece)) : 0;
-		if (genie_cuda_count<BITS, THREADS, PARTS>(piece))
+		if (genie_cuda_count<BITS, THREADS, PARTS, WORK == GENIE_CUDA_WORK_TOP>(piece))
 		{
 			if (TOP)
 			{

@@ -26,15 +26,17 @@ struct GenieCudaDevice
 	uint32_t	n_multiprocessors;
 };
 
-/* In how many parts (a power of two) are tiles counted with counters of so many bits? */
-extern uint32_t genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits);
+/*
+ * In how many parts (a power of two) are tiles counted with counters of so many bits, n_wholes pieces of work if they are not
+ * cut?  More parts than shared memory asks for where there is too little work for all multiprocessors.
+ */
+extern uint32_t genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits, uint64_t n_wholes);
 
 /*
- * Launches the counting of the launch's pieces: all, or those of its list, on the stream.  max_pieces bounds the list.  Sets
- * launch.splits_log2 and part_log2 itself.
+ * Launches the counting of the launch's pieces: all, or those of its list, on the stream.  max_pieces bounds the list.
  */
-extern void genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work, GenieCudaLaunch launch,
-							 uint32_t max_pieces, cudaStream_t stream);
+extern void genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work,
+							 const GenieCudaLaunch &launch, uint32_t max_pieces, cudaStream_t stream);
 
 /* The widths' own launchers, of genie_cuda_dense_*.cu. */
 extern void genie_cuda_dense_4(const GenieCudaDevice &device, GenieCudaWork work, const GenieCudaLaunch &launch,

@@ -15,6 +15,7 @@
 #ifndef GENIE_CUDA_EPILOGUE_CUH
 #define GENIE_CUDA_EPILOGUE_CUH
 
+#include "genie_cuda_count.cuh"
 #include "genie_cuda_rank.cuh"
 
 constexpr uint32_t GENIE_CUDA_DIGITS = 256;	/* values of a key's byte */
@@ -210,11 +211,20 @@ genie_cuda_offer(const GenieCudaPiece piece)
 	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
 	uint32_t	sums[1] = {0};
 	uint32_t	totals[1];
-	uint32_t	own;
+	uint32_t	seen = 0;		/* which of the thread's units have wanted objects */
 
-	for (uint32_t unit = threadIdx.x; unit < n_units; unit += THREADS)
-		sums[0] += __popc(genie_cuda_wanted<BITS>(piece, ranking, unit, threshold));
-	own = sums[0];
+	/* a thread has at most as many units as seen has bits */
+	static_assert(GENIE_TILE_OBJECTS / GENIE_CUDA_UNIT<BITS> / THREADS <= 32, "too few threads");
+	for (uint32_t unit = threadIdx.x, bit = 1; unit < n_units; unit += THREADS, bit <<= 1)
+	{
+		uint32_t	wanted;
+
+		if (!RANKING::MASK_FIRST && shared.least > 0)
+			genie_cuda_complete<BITS, THREADS>(piece, unit, ranking.at_least(unit, shared.least, ~0u));
+		wanted = genie_cuda_wanted<BITS>(piece, ranking, unit, threshold);
+		sums[0] += __popc(wanted);
+		seen |= wanted != 0 ? bit : 0;
+	}
 	genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
 	if (totals[0] == 0)
 		return;
@@ -226,14 +236,11 @@ genie_cuda_offer(const GenieCudaPiece piece)
 	if (threadIdx.x == 0)
 		shared.base = atomicAdd(&piece.query->top->n, totals[0]);
 	__syncthreads();
-	if (own == 0)
-		return;
-	for (uint32_t unit = threadIdx.x; unit < n_units; unit += THREADS)
+	for (; seen != 0; seen &= seen - 1)
 	{
+		const uint32_t unit = threadIdx.x + (__ffs((int) seen) - 1) * THREADS;
 		const uint32_t wanted = genie_cuda_wanted<BITS>(piece, ranking, unit, threshold);
 
-		if (wanted == 0)
-			continue;
 		genie_cuda_emit<BITS>(piece, ranking, unit, wanted, piece.query->candidates + shared.base + sums[0]);
 		sums[0] += __popc(wanted);
 	}

@@ -100,6 +100,9 @@ GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_t
 			if (work[i].job->kind == GENIE_JOB_TOP && is_large(*work[i].job) == large)
 				add(i, QUERY, work[i].job->query,
 					work[i].job->query.keys != nullptr ? GENIE_CUDA_WORK_TOP_TABLE : GENIE_CUDA_WORK_TOP);
+	for (Launch &launch : launches)
+		launch.splits_log2 = genie_cuda_dense_splits_log2(context.device, launch.bits,
+														  (uint64_t) launch.n_tiles * launch.parts.size());
 }
 
 void
@@ -127,7 +130,6 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 						GenieCudaBuffer &result, GenieCudaBuffer &room)
 {
 	const GenieJob &job = *work[part].job;
-	const uint32_t splits_log2 = genie_cuda_dense_splits_log2(context.device, launch.bits);
 	const bool	carried = chunk < launch.n_tiles;
 	GenieCudaTop *top;
 	GenieHit   *hits;
@@ -141,7 +143,7 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 	if (job.query.keys != nullptr)
 		pack_key_table(packed, job.query, *job.image, blob);
 	packed.top = blob.take<GenieCudaTop>(1, &top);
-	packed.candidates = room.take<GenieCudaCandidate>(candidates_of(job, std::min(chunk, launch.n_tiles), splits_log2) +
+	packed.candidates = room.take<GenieCudaCandidate>(candidates_of(job, std::min(chunk, launch.n_tiles), launch.splits_log2) +
 													  (carried ? job.k : 0));
 	if (carried && !is_large(job))
 		packed.selected = room.take<GenieCudaCandidate>(job.k);
@@ -256,8 +258,7 @@ GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 
 		launch.queries = on_device + at;
 		if (launch.few)
-			n_pieces = std::max(n_pieces, n_tiles * launch.parts.size()
-								<< genie_cuda_dense_splits_log2(context.device, launch.bits));
+			n_pieces = std::max(n_pieces, n_tiles * launch.parts.size() << launch.splits_log2);
 		for (const uint32_t part : launch.parts)
 		{
 			const GenieCudaQuery query = pack_query(launch, part, blob, result, room);

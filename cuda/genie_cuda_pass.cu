@@ -41,7 +41,8 @@ GenieCudaPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &c
 		launch.n_tiles = end - first;
 		launch.queries = planned.queries;
 		launch.n_queries = (uint32_t) planned.parts.size();
-		launch.splits_log2 = genie_cuda_dense_splits_log2(context.device, planned.bits);
+		launch.splits_log2 = planned.splits_log2;
+		launch.part_log2 = GENIE_TILE_SHIFT - planned.splits_log2;
 		n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
 		if (planned.few)
 		{

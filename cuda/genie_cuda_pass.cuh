@@ -105,6 +105,7 @@ private:
 		bool		large;		/* of a k that is not sorted in shared memory */
 		uint32_t	first_tile;
 		uint32_t	n_tiles;
+		uint32_t	splits_log2 = 0;	/* parts of a tile */
 		std::vector<uint32_t> parts;	/* numbers of the pass's parts */
 		const GenieCudaQuery *queries = nullptr;	/* on the device */
 
