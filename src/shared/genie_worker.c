@@ -16,10 +16,10 @@
  *
  * Ends, and what the exit status means to the postmaster:
  *
- *	SIGTERM, shutdown of the server			status 1: restarted after RESTART_SECONDS, unless the server stops
- *	the device is lost						the same, in a new process: a CUDA context cannot be revived
- *	an ERROR of PostgreSQL's				the same
- *	any signal that kills it				the postmaster restarts the whole server, as for any process with shared memory
+ *	SIGTERM, the server stops		status 1: restarted after RESTART_SECONDS, unless the server stops
+ *	the device is lost				the same, in a new process: a CUDA context cannot be revived
+ *	an ERROR of PostgreSQL's		the same
+ *	any signal that kills it		the postmaster restarts the whole server
  *	(status 0 would mean: never again)
  *
  * On each of the first three a callback answers whoever waits, and voids pins.  After LOSSES_MAX losses in a row, each within
@@ -235,7 +235,8 @@ open_gpu(void)
 	worker.reopen = status != GENIE_STATUS_UNAVAILABLE;
 	worker.reopen_at = GetCurrentTimestamp();
 	ereport(engine_setting == GENIE_ENGINE_CUDA ? WARNING : LOG,
-			(errmsg("genie counts on the CPU: %s", error)));
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("genie counts on the CPU: %s", error)));
 }
 
 static void
@@ -487,7 +488,7 @@ run_batch(void)
 		genie_stat_lost(LOSS_WINDOW_MS);
 		ereport(LOG,
 				(errmsg("the GPU was lost: %s", worker.gpu->error),
-				 errdetail("genie's background worker restarts; queries are counted on the CPU meanwhile.")));
+				 errdetail("The background worker restarts; queries are counted on the CPU meanwhile.")));
 		proc_exit(1);
 	}
 	return true;
