@@ -123,3 +123,11 @@ SELECT count(*) > 0 AS wrong FROM by_index i FULL JOIN by_scan s USING (n) WHERE
 \if :wrong
 DO $$ BEGIN RAISE EXCEPTION 'the index scan and the sequential scan differ' USING ERRCODE = 'data_corrupted'; END $$;
 \endif
+
+\echo
+\echo '7. Who counted: this server preloads genie, so queries went to the background worker, on the GPU if there is one.'
+\echo
+\set ECHO queries
+SELECT engine, queries, batches, answered_by_gpu, answered_by_worker_cpu, answered_by_backend, images, image_bytes FROM genie_stat;
+SELECT name, state, last_error FROM genie_devices();
+\set ECHO none
