@@ -6,8 +6,10 @@
 #   make installcheck    the SQL and isolation tests against a running server
 #   make check-static | check-unit | check-regress | check-isolation | check-tap    one part of make test
 #   make bench       the SQL benchmark;  make bench-engine   the counting engine alone
+#   make unit-cuda, make bench-cuda      tests and benchmark of the CUDA engine; test/gpu runs all that needs a GPU
 #   make fuzz        the fuzz targets for FUZZ_SECONDS each (needs clang with libFuzzer)
 #
+#   NVCC=            builds without the GPU engine, which is built where nvcc is found (cuda/cuda.mk)
 #   ASSERT=1         assertions, codec round trips and fault points compiled in
 #   PG_CONFIG=...    which PostgreSQL
 #   TESTS="..."      with check-regress, check-isolation, check-tap: only these
@@ -115,6 +117,7 @@ fuzz:
 # ---- engines that misbehave on demand: make fake-engine ----
 
 include test/engine/engine.mk
+include cuda/cuda.mk
 
 # ---- tests on servers of their own, the demo, the benchmarks ----
 

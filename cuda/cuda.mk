@@ -10,7 +10,7 @@
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 
-CUDA_ARCHS = 75 80 86 89 90
+CUDA_ARCHS ?= 75 80 86 89 90
 CUDA_SOURCES = $(sort $(wildcard cuda/*.cu))
 CUDA_HEADERS = $(sort $(wildcard cuda/*.cuh)) $(wildcard src/engine/*.h)
 CUDA_OBJS = $(CUDA_SOURCES:cuda/%.cu=build/cuda/%.o)
