@@ -316,6 +316,9 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(part_n);
 	const uint32_t share = ((total_chunks + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
 	const uint32_t end = min(total_chunks, (genie_cuda_warp() + 1) * share);
+	/* instead of chunks that are not there, to which 0 is added: a word of counters of each lane's own, so that none waits */
+	const uint32_t own = genie_cuda_lane() * (32 / BITS) * 0x10001u + part_first * 0x10001u;
+	const uint4 nothing = make_uint4(own, own, own, own);
 	GenieCudaWalk walk = {0, 1, 0, 0};
 
 	for (uint32_t first = genie_cuda_warp() * share; first < end; first += GENIE_CUDA_WARP * GENIE_CUDA_LOADS)
@@ -337,7 +340,7 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 				valid[i] = 0;
 			else if (!all[i])
 				valid[i] = genie_cuda_walk<THREADS>(walk, chunk, end, &at, shared);
-			data[i] = valid[i] == 0 ? make_uint4(0, 0, 0, 0) : __ldg(chunks + at);
+			data[i] = valid[i] == 0 ? nothing : __ldg(chunks + at);
 		}
 #pragma unroll
 		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)

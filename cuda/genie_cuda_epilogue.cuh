@@ -220,7 +220,14 @@ genie_cuda_offer(const GenieCudaPiece piece)
 		uint32_t	wanted;
 
 		if (!RANKING::MASK_FIRST && shared.least > 0)
-			genie_cuda_complete<BITS, THREADS>(piece, unit, ranking.at_least(unit, shared.least, ~0u));
+		{
+			/* the others are below the threshold, with all bitmaps */
+			const uint32_t enough = ranking.at_least(unit, shared.least, ~0u);
+
+			if (enough == 0)
+				continue;
+			genie_cuda_complete<BITS, THREADS>(piece, unit, enough);
+		}
 		wanted = genie_cuda_wanted<BITS>(piece, ranking, unit, threshold);
 		sums[0] += __popc(wanted);
 		seen |= wanted != 0 ? bit : 0;

@@ -117,12 +117,11 @@ genie_cuda_plan_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 }
 
 static __device__ __forceinline__ void
-insert(uint32_t *slots, uint32_t local)
+insert(uint32_t *slots, uint32_t n_slots, uint32_t local)
 {
-	/* a multiplicative hash: the golden ratio's bits spread neighbours */
-	uint32_t	slot = (local * 0x9E3779B1u) >> 22;
+	/* a multiplicative hash: the golden ratio spreads neighbours */
+	uint32_t	slot = __umulhi(local * 0x9E3779B1u, n_slots);
 
-	static_assert(GENIE_CUDA_FEW_SLOTS == 1u << (32 - 22), "the hash has as many bits as there are slots");
 	for (;;)
 	{
 		const uint32_t old = atomicCAS(&slots[slot], EMPTY, local << 16 | 1);
@@ -134,20 +133,22 @@ insert(uint32_t *slots, uint32_t local)
 			atomicAdd(&slots[slot], 1);
 			return;
 		}
-		slot = (slot + 1) % GENIE_CUDA_FEW_SLOTS;
+		slot = (slot + 1) & (n_slots - 1);
 	}
 }
 
-/* Looks up the ranges and counts their postings in the warp's slots; runs is scratch.  All lanes call it together. */
-static __device__ __forceinline__ void
+/*
+ * Looks up the ranges and counts their postings in the warp's slots; returns how many slots it uses.  runs is scratch.  All lanes
+ * call it together.
+ */
+static __device__ __forceinline__ uint32_t
 count_few(const GenieCudaPiece &piece, uint32_t *slots, uint2 *runs)
 {
 	const uint16_t *postings = (const uint16_t *) (piece.tile->base + piece.tile->tile.postings);
 	uint32_t	total = 0;
 	uint32_t	run = 0;
+	uint32_t	n_slots = GENIE_CUDA_WARP;
 
-	for (uint32_t i = genie_cuda_lane(); i < GENIE_CUDA_FEW_SLOTS; i += GENIE_CUDA_WARP)
-		slots[i] = EMPTY;
 	for (uint32_t i = 0; i < RANGES_EACH; i++)
 	{
 		const uint32_t number = i * GENIE_CUDA_WARP + genie_cuda_lane();
@@ -158,14 +159,19 @@ count_few(const GenieCudaPiece &piece, uint32_t *slots, uint2 *runs)
 		runs[number] = make_uint2(end, span.to - end);
 		total = __shfl_sync(GENIE_CUDA_ALL_LANES, end, GENIE_CUDA_WARP - 1);
 	}
+	while (n_slots < 2 * total)
+		n_slots *= 2;
+	for (uint32_t i = genie_cuda_lane(); i < n_slots; i += GENIE_CUDA_WARP)
+		slots[i] = EMPTY;
 	__syncwarp();
 	for (uint32_t i = genie_cuda_lane(); i < total; i += GENIE_CUDA_WARP)
 	{
 		while (runs[run].x <= i)
 			run++;
-		insert(slots, postings[i + runs[run].y]);
+		insert(slots, n_slots, postings[i + runs[run].y]);
 	}
 	__syncwarp();
+	return n_slots;
 }
 
 /* Is a slot's object wanted at this threshold? */
@@ -184,11 +190,11 @@ slot_wanted(const GenieCudaPiece &piece, const uint32_t *live, uint32_t slot, ui
 
 /* How many slots have a count above count, or this count and a local <= last? */
 static __device__ __forceinline__ uint32_t
-count_slots(const uint32_t *slots, uint32_t count, int32_t last)
+count_slots(const uint32_t *slots, uint32_t n_slots, uint32_t count, int32_t last)
 {
 	uint32_t	n = 0;
 
-	for (uint32_t i = genie_cuda_lane(); i < GENIE_CUDA_FEW_SLOTS; i += GENIE_CUDA_WARP)
+	for (uint32_t i = genie_cuda_lane(); i < n_slots; i += GENIE_CUDA_WARP)
 		n += slots[i] != EMPTY && ((slots[i] & SLOT_COUNT) > count ||
 								   ((slots[i] & SLOT_COUNT) == count && (int32_t) (slots[i] >> 16) <= last));
 	return genie_cuda_warp_sum(n);
@@ -196,7 +202,7 @@ count_slots(const uint32_t *slots, uint32_t count, int32_t last)
 
 /* Empties all slots but the best k, which are fewer than the slots taken, and raises the query's bound. */
 static __device__ void
-keep_best(const GenieCudaPiece &piece, uint32_t *slots)
+keep_best(const GenieCudaPiece &piece, uint32_t *slots, uint32_t n_slots)
 {
 	const uint32_t k = piece.query->k;
 	uint32_t	low = 1;		/* the largest count that at least k objects have */
@@ -208,7 +214,7 @@ keep_best(const GenieCudaPiece &piece, uint32_t *slots)
 	{
 		const uint32_t middle = (low + high + 1) / 2;
 
-		if (count_slots(slots, middle, UINT16_MAX) >= k)
+		if (count_slots(slots, n_slots, middle, UINT16_MAX) >= k)
 			low = middle;
 		else
 			high = middle - 1;
@@ -217,13 +223,13 @@ keep_best(const GenieCudaPiece &piece, uint32_t *slots)
 	{
 		const int32_t middle = (first + last) / 2;
 
-		if (count_slots(slots, low, middle) >= k)
+		if (count_slots(slots, n_slots, low, middle) >= k)
 			last = middle;
 		else
 			first = middle + 1;
 	}
 	__syncwarp();
-	for (uint32_t i = genie_cuda_lane(); i < GENIE_CUDA_FEW_SLOTS; i += GENIE_CUDA_WARP)
+	for (uint32_t i = genie_cuda_lane(); i < n_slots; i += GENIE_CUDA_WARP)
 		if ((slots[i] & SLOT_COUNT) < low || ((slots[i] & SLOT_COUNT) == low && (int32_t) (slots[i] >> 16) > last))
 			slots[i] = EMPTY;
 	if (genie_cuda_lane() == 0)
@@ -248,11 +254,11 @@ genie_cuda_few_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 		const GenieCudaQuery *query = piece.query;
 		const uint32_t *live = (const uint32_t *) genie_cuda_piece_mask(piece);
 		const uint32_t threshold = genie_cuda_threshold(query, genie_cuda_piece_object(piece));
+		const uint32_t n_slots = count_few(piece, slots, all_runs[genie_cuda_warp()]);
 		uint32_t	n = 0;
 		uint32_t	base = 0;
 
-		count_few(piece, slots, all_runs[genie_cuda_warp()]);
-		for (uint32_t j = genie_cuda_lane(); j < GENIE_CUDA_FEW_SLOTS; j += GENIE_CUDA_WARP)
+		for (uint32_t j = genie_cuda_lane(); j < n_slots; j += GENIE_CUDA_WARP)
 		{
 			if (slot_wanted(piece, live, slots[j], threshold))
 				n++;
@@ -263,7 +269,7 @@ genie_cuda_few_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 		__syncwarp();
 		if (n > query->k)
 		{
-			keep_best(piece, slots);
+			keep_best(piece, slots, n_slots);
 			n = query->k;
 		}
 		if (n == 0)
@@ -271,7 +277,7 @@ genie_cuda_few_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 		if (genie_cuda_lane() == 0)
 			base = atomicAdd(&query->top->n, n);
 		base = __shfl_sync(GENIE_CUDA_ALL_LANES, base, 0);
-		for (uint32_t j = genie_cuda_lane(); j < GENIE_CUDA_FEW_SLOTS; j += GENIE_CUDA_WARP)
+		for (uint32_t j = genie_cuda_lane(); j < n_slots; j += GENIE_CUDA_WARP)
 		{
 			const uint32_t slot = slots[j];
 			const uint32_t taken = __ballot_sync(GENIE_CUDA_ALL_LANES, slot != EMPTY);
