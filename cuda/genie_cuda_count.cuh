@@ -5,14 +5,16 @@
  * In rounds of as many ranges as the block has threads (mostly one round):
  *
  * 1.	Each thread looks one range up in the tile's directory: a run of postings and some bitmaps.
- * 2.	Bitmaps: each thread takes 32 objects at a time, adds all bitmaps in planes in registers and stores the sums as counters.
+ * 2.	Bitmaps: each thread takes 32 objects at a time, adds all bitmaps in planes in registers and stores the sums
+ * 	as counters.
  *		This also sets the counters to zero where there is no bitmap, so it comes first.
- * 3.	Postings: the runs are cut into chunks of 16 bytes, numbered through; each warp takes as many chunks as any other, so
- *		that one list of 60,000 postings and a hundred of 600 are counted alike.  A posting is one atomic addition in shared
- *		memory.  A run begins and ends inside chunks: postings outside are left out by a mask.
+ * 3.	Postings: the runs are cut into chunks of 16 bytes, numbered through; each warp takes as many chunks as any
+ * 	other, so
+ *		that one list of 60,000 postings and a hundred of 600 are counted alike.  A posting is one atomic addition in
+ *		shared memory.  A run begins and ends inside chunks: postings outside are left out by a mask.
  *
- * Parts.  A piece that is not a whole tile counts the objects [first, first + n) and leaves all other postings out.  A run that
- * is one list is cut to these by bisection; a run of several lists is read whole once for each part.
+ * Parts.  A piece that is not a whole tile counts the objects [first, first + n) and leaves all other postings out.
+ * A run that is one list is cut to these by bisection; a run of several lists is read whole once for each part.
  */
 #ifndef GENIE_CUDA_COUNT_CUH
 #define GENIE_CUDA_COUNT_CUH
@@ -82,7 +84,14 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	shared.from[threadIdx.x] = span.from;
 	shared.to[threadIdx.x] = span.to;
 	shared.end[threadIdx.x] = sums[0];
-	genie_cuda_block_scan<THREADS, 3>(sums, totals, shared.sums);
+	if (piece.query->n_ranges > GENIE_CUDA_WARP)
+		genie_cuda_block_scan<THREADS, 3>(sums, totals, shared.sums);
+	else
+	{
+		genie_cuda_first_warp_scan<3>(sums, totals, shared.sums);
+		if (genie_cuda_warp() > 0)
+			sums[0] = totals[0];
+	}
 	shared.end[threadIdx.x] += sums[0];
 	found.bitmaps_before = sums[1];
 	found.total_chunks = totals[0];
@@ -190,8 +199,8 @@ genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, G
 }
 
 /*
- * Adds one posting, given as the number of its object in the piece (higher bits than those of a local are ignored), once or, if
- * once is 0, not at all: an addition of 0 costs less than a branch around it.
+ * Adds one posting, given as the number of its object in the piece (higher bits than those of a local are ignored),
+ * once or, if once is 0, not at all: an addition of 0 costs less than a branch around it.
  */
 template <int BITS>
 __device__ __forceinline__ void
@@ -239,8 +248,8 @@ genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, u
 }
 
 /*
- * A warp's place among the runs; the same in all its lanes.  Chunks [inner, inner_end) are whole in the run, so that a warp's
- * chunks between them need no look at where they lie.
+ * A warp's place among the runs; the same in all its lanes.  Chunks [inner, inner_end) are whole in the run, so that
+ * a warp's chunks between them need no look at where they lie.
  */
 struct GenieCudaWalk
 {
@@ -275,8 +284,9 @@ genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &
 }
 
 /*
- * Each lane's chunk, which need not be of the walk's run: gives the place in the postings in *at and returns which of its postings
- * lie in its run, as 8 bits; none for chunks from end on.  The walk goes on to the last lane's run.  All lanes call it together.
+ * Each lane's chunk, which need not be of the walk's run: gives the place in the postings in *at and returns which of
+ * its postings lie in its run, as 8 bits; none for chunks from end on.  The walk goes on to the last lane's run.  All
+ * lanes call it together.
  */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
@@ -316,7 +326,10 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(part_n);
 	const uint32_t share = ((total_chunks + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
 	const uint32_t end = min(total_chunks, (genie_cuda_warp() + 1) * share);
-	/* instead of chunks that are not there, to which 0 is added: a word of counters of each lane's own, so that none waits */
+	/*
+	 * instead of chunks that are not there, to which 0 is added: a word of counters of each lane's own, so that none
+	 * waits
+	 */
 	const uint32_t own = genie_cuda_lane() * (32 / BITS) * 0x10001u + part_first * 0x10001u;
 	const uint4 nothing = make_uint4(own, own, own, own);
 	GenieCudaWalk walk = {0, 1, 0, 0};
@@ -354,8 +367,8 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 }
 
 /*
- * Adds the listed bitmaps to those counters of four words (a unit, 128 / BITS objects) that are at least least; for a piece that
- * was counted without them.
+ * Adds the listed bitmaps to those counters of four words (a unit, 128 / BITS objects) that are at least least; for a
+ * piece that was counted without them.
  */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
@@ -371,18 +384,24 @@ genie_cuda_complete(const GenieCudaPiece &piece, uint32_t unit, uint32_t at_leas
 		uint32_t	sum = 0;
 
 		for (uint32_t i = 0; i < shared.n_later; i++)
-			sum += __ldg((const uint32_t *) (word + (uint64_t) shared.bitmaps[i] * GENIE_IMAGE_ALIGN)) >> (object % 32) & 1;
+		{
+			const uint32_t bits = __ldg((const uint32_t *) (word + (uint64_t) shared.bitmaps[i] * GENIE_IMAGE_ALIGN));
+
+			sum += bits >> (object % 32) & 1;
+		}
 		genie_cuda_counters()[object / (32 / BITS)] += sum << (object % (32 / BITS) * BITS);
 	}
 }
 
 /*
- * Counts a piece.  False, and the counters are not what they should be: no object can reach shared.threshold, which the caller
- * has set before (0: count in any case).  All threads call it together; ends with the counters visible to all.
+ * Counts a piece.  False, and the counters are not what they should be: no object can reach shared.threshold, which
+ * the caller has set before (0: count in any case).  All threads call it together; ends with the counters visible to
+ * all.
  *
- * LATER: where bitmaps alone cannot reach the threshold, an object needs some postings too: threshold less bitmaps, at least.
- * Few objects have them if that is 2 or more.  Then only postings are counted, shared.least becomes that number, and who looks at
- * the counters completes those that reach it.  Else shared.least becomes 0.
+ * LATER: where bitmaps alone cannot reach the threshold, an object needs some postings too: threshold less bitmaps,
+ * at least. Few objects have them if that is 2 or more, or if there are few postings.  Then only postings are
+ * counted, shared.least becomes that number, and who looks at the counters completes those that reach it.  Else
+ * shared.least becomes 0.
  */
 template <int BITS, int THREADS, bool PARTS, bool LATER>
 __device__ __forceinline__ bool
@@ -400,7 +419,8 @@ genie_cuda_count(const GenieCudaPiece &piece)
 
 		if (n_ranges <= THREADS && found.total_lists < threshold)
 			return false;
-		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps + 2 <= threshold &&
+		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps < threshold &&
+			(found.total_bitmaps + 2 <= threshold || found.total_chunks <= GENIE_CUDA_LATER_CHUNKS) &&
 			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW)
 			what = GENIE_CUDA_BITMAPS_LATER;
 		if (LATER && threadIdx.x == 0)

@@ -2,8 +2,8 @@
  * genie_cuda_dense.cuh
  *	  The kernel that counts pieces, a block a piece, with counters for all objects in shared memory; and its launcher.
  *
- * Its phases are functions that are not inlined: each has the registers for itself, where all of them together spilled inside
- * the innermost loops.
+ * Its phases are functions that are not inlined: each has the registers for itself, where all of them together
+ * spilled inside the innermost loops.
  */
 #ifndef GENIE_CUDA_DENSE_CUH
 #define GENIE_CUDA_DENSE_CUH
@@ -15,7 +15,9 @@
 
 template <int BITS, bool PARTS, GenieCudaWork WORK>
 __global__ void
-__launch_bounds__(GenieCudaPolicy<BITS>::THREADS, GenieCudaPolicy<BITS>::BLOCKS)
+__launch_bounds__(GenieCudaPolicy<BITS>::THREADS,
+				  GenieCudaPolicy<BITS>::BLOCKS * GenieCudaPolicy<BITS>::THREADS <= GENIE_CUDA_RESIDENT_THREADS ?
+				  GenieCudaPolicy<BITS>::BLOCKS : GENIE_CUDA_RESIDENT_THREADS / GenieCudaPolicy<BITS>::THREADS)
 genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 {
 	constexpr int THREADS = GenieCudaPolicy<BITS>::THREADS;

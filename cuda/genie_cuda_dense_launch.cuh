@@ -27,8 +27,8 @@ struct GenieCudaDevice
 };
 
 /*
- * In how many parts (a power of two) are tiles counted with counters of so many bits, n_wholes pieces of work if they are not
- * cut?  More parts than shared memory asks for where there is too little work for all multiprocessors.
+ * In how many parts (a power of two) are tiles counted with counters of so many bits, n_wholes pieces of work if they
+ * are not cut?  More parts than shared memory asks for where there is too little work for all multiprocessors.
  */
 extern uint32_t genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits, uint64_t n_wholes);
 

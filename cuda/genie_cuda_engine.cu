@@ -2,15 +2,16 @@
  * genie_cuda_engine.cu
  *	  The CUDA engine: opening a device, batches, and the library's one exported symbol.
  *
- * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes (genie_cuda_pass.cuh) by
- * what fits: the images of a pass, and its scratch.  A pass that fails gives its status to its jobs and the next one is tried; only
- * a lost device ends the batch.
+ * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes
+ * (genie_cuda_pass.cuh) by what fits: the images of a pass, and its scratch.  A pass that fails gives its status to
+ * its jobs and the next one is tried; only a lost device ends the batch.
  *
- * Waiting.  The engine's thread yields the processor while it waits for the device (cudaDeviceScheduleYield): an interrupt costs
- * tens of microseconds, which a query of 0.1 ms would notice, and spinning would keep a core from the backends
- * during batches that take milliseconds.
+ * Waiting.  The engine's thread yields the processor while it waits for the device (cudaDeviceScheduleYield): an
+ * interrupt costs tens of microseconds, which a query of 0.1 ms would notice, and spinning would keep a core from the
+ * backends during batches that take milliseconds.
  *
- * Signals are blocked while the driver starts its threads, or those would take signals that the process's own thread waits for.
+ * Signals are blocked while the driver starts its threads, or those would take signals that the process's own thread
+ * waits for.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -86,7 +87,8 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 
 	GENIE_CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
 	if (properties.major * 10 + properties.minor < OLDEST_DEVICE)
-		throw GenieCudaFailure(GENIE_STATUS_UNAVAILABLE, "the GPU is too old: compute capability 7.5 or later is needed");
+		throw GenieCudaFailure(GENIE_STATUS_UNAVAILABLE,
+							   "the GPU is too old: compute capability 7.5 or later is needed");
 	device.shared_of_multiprocessor = (uint32_t) properties.sharedMemPerMultiprocessor;
 	device.shared_of_block = (uint32_t) properties.sharedMemPerBlockOptin;
 	device.n_multiprocessors = (uint32_t) properties.multiProcessorCount;
@@ -178,7 +180,8 @@ parts_of(uint32_t n_jobs, GenieJob *jobs, const GenieCudaImages &images)
 		job->n_hits = 0;
 		job->status = GENIE_OK;
 		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
-			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS, (size_t) n * GENIE_TILE_BITMAP_BYTES);
+			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS,
+				   (size_t) n * GENIE_TILE_BITMAP_BYTES);
 		else if (!images.fits(*job->image))
 			job->status = GENIE_STATUS_NO_ROOM;
 		else

@@ -2,8 +2,8 @@
  * genie_cuda_epilogue.cuh
  *	  What becomes of a piece's counters: candidates for the best k, a mask, or counts written out.
  *
- * TOP.  An object is wanted if its bit in the mask is set, its key is at least the query's threshold, and it ranks below the
- * cursor; all three before anything is ranked.  The wanted objects of a piece are
+ * TOP.  An object is wanted if its bit in the mask is set, its key is at least the query's threshold, and it ranks
+ * below the cursor; all three before anything is ranked.  The wanted objects of a piece are
  *
  *		at most k:	all candidates, in any order (genie_cuda_top.cu sorts);
  *		more:		exactly k of them: the piece's own k-th key T is found by a radix select (one histogram a byte), all
@@ -11,6 +11,9 @@
  *					raised to (T, the piece's last object), since these k objects are known now.
  *
  * So a piece gives at most k candidates, which is what the buffers are sized by.
+ *
+ * Pieces together know more than each alone: a histogram of all candidates' keys gives the largest T that k of them
+ * reach, and the last object of all pieces that gave any is the t that belongs to it.
  */
 #ifndef GENIE_CUDA_EPILOGUE_CUH
 #define GENIE_CUDA_EPILOGUE_CUH
@@ -65,13 +68,66 @@ genie_cuda_emit(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t un
 	{
 		const uint32_t object = unit * GENIE_CUDA_UNIT<BITS> + __ffs((int) wanted) - 1;
 
-		*out++ = genie_cuda_candidate(ranking.key(object), genie_cuda_piece_object(piece) + object);
+		const uint32_t key = ranking.key(object);
+
+		*out++ = genie_cuda_candidate(key, genie_cuda_piece_object(piece) + object);
+		if (!RANKING::MASK_FIRST && piece.query->histogram != NULL)
+			atomicAdd(&piece.query->histogram[key], 1);
 	}
 }
 
 /*
- * Finds the digit of the k-th largest: of *need objects from the top of the histogram.  One warp calls it together; *need becomes
- * how many are needed of that digit.
+ * Raises the query's bound by the histogram of its candidates.  One warp calls it together, after the piece's
+ * candidates were counted.  The histogram grows meanwhile; what is read of it was true before, and the last object is
+ * read after it.
+ */
+template <int BITS>
+__device__ void
+genie_cuda_raise_bound(const GenieCudaQuery *query)
+{
+	constexpr uint32_t KEYS = 1u << BITS;
+	constexpr uint32_t EACH = (KEYS + GENIE_CUDA_WARP - 1) / GENIE_CUDA_WARP;
+	const uint32_t lane = genie_cuda_lane();
+	uint32_t	counts[EACH] = {};	/* of the keys from KEYS - lane * EACH - 1 downwards */
+	uint32_t	sum = 0;
+	uint32_t	above;
+
+#pragma unroll
+	for (uint32_t i = 0; i < EACH; i++)
+	{
+		if (lane * EACH + i < KEYS)
+			counts[i] = __ldcg(&query->histogram[KEYS - 1 - lane * EACH - i]);
+		sum += counts[i];
+	}
+	above = genie_cuda_warp_scan(sum) - sum;
+	if (above >= query->k || above + sum < query->k)
+		return;
+	__threadfence();
+#pragma unroll
+	for (uint32_t i = 0; i < EACH; i++)
+	{
+		above += counts[i];
+		if (above >= query->k)
+		{
+			const uint32_t last_object = *(volatile uint32_t *) &query->top->last_object;
+
+			atomicMax(&query->top->bound, genie_cuda_bound(KEYS - 1 - lane * EACH - i, last_object));
+			return;
+		}
+	}
+}
+
+/* Notes, before a piece's candidates are counted, that it gives some.  One thread calls it. */
+__device__ __forceinline__ void
+genie_cuda_note_piece(const GenieCudaPiece &piece)
+{
+	if (piece.query->histogram != NULL)
+		atomicMax(&piece.query->top->last_object, genie_cuda_piece_object(piece) + piece.n - 1);
+}
+
+/*
+ * Finds the digit of the k-th largest: of *need objects from the top of the histogram.  One warp calls it together;
+ * *need becomes how many are needed of that digit.
  */
 __device__ __forceinline__ void
 genie_cuda_find_digit(const uint32_t *histogram, uint32_t *digit, uint32_t *need)
@@ -100,8 +156,8 @@ genie_cuda_find_digit(const uint32_t *histogram, uint32_t *digit, uint32_t *need
 }
 
 /*
- * The k-th largest key among the piece's objects that reach threshold, which are more than k.  shared.need becomes how many objects of
- * exactly this key belong to the best k.
+ * The k-th largest key among the piece's objects that reach threshold, which are more than k.  shared.need becomes
+ * how many objects of exactly this key belong to the best k.
  */
 template <int BITS, int THREADS, class RANKING>
 __device__ uint32_t
@@ -162,8 +218,10 @@ genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint3
 	{
 		atomicMax(&query->top->bound, genie_cuda_bound(kth, genie_cuda_piece_object(piece) + piece.n - 1));
 		shared.base = atomicAdd(&query->top->n, query->k);
+		genie_cuda_note_piece(piece);
 	}
 	__syncthreads();
+	__threadfence();
 	out = query->candidates + shared.base;
 
 	/* units in object order, as many at a time as there are threads */
@@ -241,8 +299,13 @@ genie_cuda_offer(const GenieCudaPiece piece)
 		return;
 	}
 	if (threadIdx.x == 0)
+	{
 		shared.base = atomicAdd(&piece.query->top->n, totals[0]);
+		genie_cuda_note_piece(piece);
+	}
 	__syncthreads();
+	if (seen != 0)
+		__threadfence();
 	for (; seen != 0; seen &= seen - 1)
 	{
 		const uint32_t unit = threadIdx.x + (__ffs((int) seen) - 1) * THREADS;
@@ -250,6 +313,14 @@ genie_cuda_offer(const GenieCudaPiece piece)
 
 		genie_cuda_emit<BITS>(piece, ranking, unit, wanted, piece.query->candidates + shared.base + sums[0]);
 		sums[0] += __popc(wanted);
+	}
+	if constexpr (!RANKING::MASK_FIRST && BITS <= 8)
+	{
+		if (piece.query->histogram == NULL)
+			return;
+		__syncthreads();
+		if (genie_cuda_warp() == 0)
+			genie_cuda_raise_bound<BITS>(piece.query);
 	}
 }
 

@@ -7,8 +7,6 @@
 #ifndef GENIE_CUDA_ERROR_CUH
 #define GENIE_CUDA_ERROR_CUH
 
-#include <cuda_runtime.h>
-
 #include <exception>
 
 #include "genie_engine.h"

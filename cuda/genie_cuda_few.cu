@@ -2,13 +2,14 @@
  * genie_cuda_few.cu
  *	  Pieces with few postings: many to a block, a warp each.
  *
- * A planning kernel, a warp a (tile, query), sums up what the query's ranges have in the tile.  Nothing: done.  A bitmap, or more
- * than GENIE_CUDA_FEW_POSTINGS postings: a block counts it (genie_cuda_dense.cuh).  Else it goes on the list of few, whose
- * kernel gives each a warp:
+ * A planning kernel, a warp a (tile, query), sums up what the query's ranges have in the tile.  Nothing: done.  A
+ * bitmap, or more than GENIE_CUDA_FEW_POSTINGS postings: a block counts it (genie_cuda_dense.cuh).  Else it goes on
+ * the list of few, whose kernel gives each a warp:
  *
  * 1.	look the ranges up again, two a lane, and number their postings through;
  * 2.	put each posting's object in a hash table in shared memory (open addressing, at most half full) and count;
- * 3.	offer the table's wanted objects, at most k, by the rules of genie_cuda_epilogue.cuh.  Where more than k are wanted, the k-th
+ * 3.	offer the table's wanted objects, at most k, by the rules of genie_cuda_epilogue.cuh.  Where more than k are
+ * 	wanted, the k-th
  *		count and then the last object of that count are found by bisection, the warp going through its table each time.
  */
 #include "genie_cuda_error.cuh"
@@ -138,8 +139,8 @@ insert(uint32_t *slots, uint32_t n_slots, uint32_t local)
 }
 
 /*
- * Looks up the ranges and counts their postings in the warp's slots; returns how many slots it uses.  runs is scratch.  All lanes
- * call it together.
+ * Looks up the ranges and counts their postings in the warp's slots; returns how many slots it uses.  runs is
+ * scratch.  All lanes call it together.
  */
 static __device__ __forceinline__ uint32_t
 count_few(const GenieCudaPiece &piece, uint32_t *slots, uint2 *runs)

@@ -2,12 +2,13 @@
  * genie_cuda_image.cuh
  *	  Copies of images on the device.
  *
- * A copy is one block of device memory a group, so that the groups of a large image need no room in one piece, a block for the live
- * bitmap, and a table of tiles with device addresses.  Room for all of them is taken before anything is copied; groups are copied
- * one by one on a stream of their own, and who counts in a group waits for that group alone.
+ * A copy is one block of device memory a group, so that the groups of a large image need no room in one piece, a
+ * block for the live bitmap, and a table of tiles with device addresses.  Room for all of them is taken before
+ * anything is copied; groups are copied one by one on a stream of their own, and who counts in a group waits for that
+ * group alone.
  *
- * Copies are dropped, least recently used first, to make room for others, but never one that the batch's current pass uses
- * (its number is the copy's last_pass).
+ * Copies are dropped, least recently used first, to make room for others, but never one that the batch's current pass
+ * uses (its number is the copy's last_pass).
  *
  *		absent ── acquire() ──> room taken ── upload() of each group ──> complete
  *		complete, or room taken and the pass failed ── drop ──> absent
@@ -36,7 +37,9 @@ public:
 	/* Starts copying of the tile table, and of the live bitmap if the device has another version. */
 	void		update(const GenieSegmentImage &image, cudaStream_t stream);
 
-	/* Starts copying a group on copy_stream, and lets stream wait for it.  Returns the bytes copied, 0 if it is there. */
+	/*
+	 * Starts copying a group on copy_stream, and lets stream wait for it.  Returns the bytes copied, 0 if it is there.
+	 */
 	uint64_t	upload(const GenieSegmentImage &image, uint32_t group, cudaStream_t copy_stream,
 					   cudaStream_t stream);
 
@@ -81,7 +84,8 @@ public:
 	bool		resident(uint64_t id) const;
 
 	/*
-	 * The image's copy, complete or with room for it.  Drops others that the pass does not use; throws if that is not enough.
+	 * The image's copy, complete or with room for it.  Drops others that the pass does not use; throws if that is not
+	 * enough.
 	 */
 	GenieCudaImage &acquire(const GenieSegmentImage &image, uint64_t pass);
 

@@ -69,7 +69,8 @@ uint8_t *
 GenieCudaMemory::scratch(size_t bytes)
 {
 	if (bytes > scratch_limit())
-		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "the batch needs more working memory than the limit of GPU memory leaves");
+		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM,
+							   "the batch needs more working memory than the limit of GPU memory leaves");
 	if (bytes > scratch_size)
 	{
 		const size_t size = std::min<size_t>(grown(scratch_size, bytes), scratch_limit());

@@ -2,9 +2,9 @@
  * genie_cuda_memory.cuh
  *	  The only owner of device memory and of pinned host memory.
  *
- * Device memory has two categories under one limit: images, and scratch of batches, which gets a fixed part of the limit, so that
- * neither can push the other out.  Scratch and pinned memory are one block each, which grows and is used again from batch
- * to batch; growing loses what was in it.
+ * Device memory has two categories under one limit: images, and scratch of batches, which gets a fixed part of the
+ * limit, so that neither can push the other out.  Scratch and pinned memory are one block each, which grows and is
+ * used again from batch to batch; growing loses what was in it.
  */
 #ifndef GENIE_CUDA_MEMORY_CUH
 #define GENIE_CUDA_MEMORY_CUH

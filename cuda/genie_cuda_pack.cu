@@ -46,7 +46,8 @@ bool
 GenieCudaPass::Launch::same(const Launch &other) const
 {
 	return image->id == other.image->id && condition == other.condition && bits == other.bits &&
-		work == other.work && few == other.few && large == other.large && first_tile == other.first_tile && n_tiles == other.n_tiles;
+		work == other.work && few == other.few && large == other.large &&
+		first_tile == other.first_tile && n_tiles == other.n_tiles;
 }
 
 /* Puts a query of a part into the launch of its like. */
@@ -112,7 +113,8 @@ GenieCudaPass::pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &qu
 	const GenieKeyTable *table = query.keys;
 	const GenieImageGroup *group = image.groups[0];
 	const size_t n_keys = (size_t) table->n_classes * (query.max_count + 1);
-	const size_t n_sizes = std::min<size_t>((size_t) 1 << (8 * group->size_width), GENIE_ENGINE_SIZES - group->min_size);
+	const size_t n_sizes = std::min<size_t>((size_t) 1 << (8 * group->size_width),
+											GENIE_ENGINE_SIZES - group->min_size);
 	uint16_t   *classes;
 	uint32_t   *keys;
 
@@ -132,8 +134,9 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 	const GenieJob &job = *work[part].job;
 	const bool	carried = chunk < launch.n_tiles;
 	GenieCudaTop *top;
+	uint32_t   *histogram;
 	GenieHit   *hits;
-	uint32_t   *n_hits;
+	uint4	   *n_hits;
 
 	packed.k = job.k;
 	packed.min_key = job.min_key;
@@ -143,14 +146,20 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 	if (job.query.keys != nullptr)
 		pack_key_table(packed, job.query, *job.image, blob);
 	packed.top = blob.take<GenieCudaTop>(1, &top);
-	packed.candidates = room.take<GenieCudaCandidate>(candidates_of(job, std::min(chunk, launch.n_tiles), launch.splits_log2) +
-													  (carried ? job.k : 0));
+	packed.candidates = room.take<GenieCudaCandidate>(
+		candidates_of(job, std::min(chunk, launch.n_tiles), launch.splits_log2) + (carried ? job.k : 0));
 	if (carried && !is_large(job))
 		packed.selected = room.take<GenieCudaCandidate>(job.k);
-	packed.hits = result.take<GenieHit>(job.k, &hits);
-	packed.n_hits = result.take<uint32_t>(1, &n_hits);
+	if (launch.bits <= 8 && launch.work == GENIE_CUDA_WORK_TOP && !launch.large)
+	{
+		packed.histogram = blob.take<uint32_t>((size_t) 1 << launch.bits, &histogram);
+		if (histogram != nullptr)
+			memset(histogram, 0, sizeof(uint32_t) << launch.bits);
+	}
+	packed.hits = result.take<GenieHit>(job.k + job.k % 2, &hits);
+	packed.n_hits = result.take<uint4>(1, &n_hits);
 	packed_parts[part].result = (const uint8_t *) hits;
-	packed_parts[part].n_hits = n_hits;
+	packed_parts[part].n_hits = (const uint32_t *) n_hits;
 	if (top != nullptr)
 		*top = GenieCudaTop{0, 0, 0};
 }
@@ -230,8 +239,8 @@ GenieCudaPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *querie
 }
 
 /*
- * Lays everything out and writes the blob, given the sizes that a dry run (host NULL) returned.  On the device blob, result and
- * room follow each other, on the host blob and result.
+ * Lays everything out and writes the blob, given the sizes that a dry run (host NULL) returned.  On the device blob,
+ * result and room follow each other, on the host blob and result.
  */
 GenieCudaBytes
 GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)

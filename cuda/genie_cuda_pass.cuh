@@ -2,17 +2,17 @@
  * genie_cuda_pass.cuh
  *	  A pass: jobs that are done together, with one copy to the device, some kernels and one copy back.
  *
- * A batch is one pass where its images and its scratch fit the device; else several.  COUNTS and MASK jobs of many tiles are
- * cut into several works; a TOP job whose candidates do not fit scratch is a pass of its own and is counted in several runs of
- * tiles, between which only its best k are kept.
+ * A batch is one pass where its images and its scratch fit the device; else several.  COUNTS and MASK jobs of many
+ * tiles are cut into several works; a TOP job whose candidates do not fit scratch is a pass of its own and is counted
+ * in several runs of tiles, between which only its best k are kept.
  *
- * Packing lays three buffers out: *blob*, copied to the device (queries, ranges, key tables, state), *result*, copied back, and
- * *room*, which stays there (candidates, masks, lists).  It is run twice by the same code: first dry, which only adds up bytes, then
- * into the memory.
+ * Packing lays three buffers out: *blob*, copied to the device (queries, ranges, key tables, state), *result*, copied
+ * back, and *room*, which stays there (candidates, masks, lists).  It is run twice by the same code: first dry, which
+ * only adds up bytes, then into the memory.
  *
- * Kernels of one pass, in stream order, for each image (complete ones first) and each run of its tiles: condition by condition the
- * masks; then counting and candidates, or counts; and at the end, for all images, the best k.  Runs of tiles are whole images, but
- * groups where an image is being copied, so that counting begins with the first group.
+ * Kernels of one pass, in stream order, for each image (complete ones first) and each run of its tiles: condition by
+ * condition the masks; then counting and candidates, or counts; and at the end, for all images, the best k.  Runs of
+ * tiles are whole images, but groups where an image is being copied, so that counting begins with the first group.
  */
 #ifndef GENIE_CUDA_PASS_CUH
 #define GENIE_CUDA_PASS_CUH

@@ -82,8 +82,8 @@ struct GenieCudaShared
 };
 
 /*
- * A block's dynamic shared memory: the counters, and behind them GenieCudaShared.  Functions refer to it by name instead of by
- * pointers, so that the compiler knows the address space in functions that are not inlined.
+ * A block's dynamic shared memory: the counters, and behind them GenieCudaShared.  Functions refer to it by name
+ * instead of by pointers, so that the compiler knows the address space in functions that are not inlined.
  */
 extern __shared__ uint4 genie_cuda_memory[];
 

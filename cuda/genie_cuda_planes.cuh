@@ -6,8 +6,8 @@
  * Eight words go through a tree of carry-save adders (two three-input logic operations each), so that only every
  * eighth time a carry ripples into the planes of weight 8 and more: 3 operations a word.
  *
- * Counters lie in object order, 32 / BITS in a word.  Planes become counters by transposing 8 x 8 (4 x 4) blocks of bits
- * by swaps of halves, in all byte (nibble) lanes at once, and then bytes among words.
+ * Counters lie in object order, 32 / BITS in a word.  Planes become counters by transposing 8 x 8 (4 x 4) blocks of
+ * bits by swaps of halves, in all byte (nibble) lanes at once, and then bytes among words.
  *
  * Sums fit: an object matches a query at most max_count times, which fits BITS bits, and each bitmap is one match.
  */

@@ -11,9 +11,10 @@
 /* ---- counting a tile (genie_cuda_dense.cuh) ---- */
 
 /*
- * Threads of a block and blocks of a multiprocessor by the counters' width.  Whole tiles take 32 KB at 4 bits and 64 KB at 8; a
- * multiprocessor of 228 KB holds 6 or 3 blocks of them, and 1536 threads hide the latency of L2 with
- * two 16-byte loads each in flight.  16-bit counters are counted in parts of a tile, with more registers for their 16 planes.
+ * Threads of a block and blocks of a multiprocessor by the counters' width.  Whole tiles take 32 KB at 4 bits and 64
+ * KB at 8; a multiprocessor of 228 KB holds 6 or 3 blocks of them, and 1536 threads hide the latency of L2 with
+ * two 16-byte loads each in flight.  16-bit counters are counted in parts of a tile, with more registers for their 16
+ * planes.
  */
 template <int BITS> struct GenieCudaPolicy;
 template <> struct GenieCudaPolicy<4>
@@ -32,6 +33,13 @@ template <> struct GenieCudaPolicy<16>
 	static constexpr int BLOCKS = 2;
 };
 
+/* threads that a multiprocessor can hold, by compute capability; a kernel must not promise more */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int GENIE_CUDA_RESIDENT_THREADS = 1024;
+#else
+constexpr int GENIE_CUDA_RESIDENT_THREADS = 1536;
+#endif
+
 constexpr uint32_t GENIE_CUDA_WARP = 32;
 
 /* postings of a 16-byte load */
@@ -46,7 +54,10 @@ constexpr uint32_t GENIE_CUDA_BITMAP_BATCH = 8;
 /* bitmaps listed in shared memory at a time: 1 KB */
 constexpr uint32_t GENIE_CUDA_BITMAP_WINDOW = 256;
 
-/* objects that share one mask word, and the parts that a tile may be counted in */
+/* chunks up to which looking bitmaps up for each object that has a posting costs less than adding whole bitmaps */
+constexpr uint32_t GENIE_CUDA_LATER_CHUNKS = 32;
+
+/* the parts that a tile may be counted in: 16-bit counters of an eighth take 16 KB */
 constexpr uint32_t GENIE_CUDA_SPLITS_MAX = 8;
 
 /* shared memory that the device takes of each block for itself */
@@ -55,9 +66,9 @@ constexpr uint32_t GENIE_CUDA_RESERVED_SHARED = 1024;
 /* ---- short lists (genie_cuda_few.cu) ---- */
 
 /*
- * Queries of at most so many ranges are looked at tile by tile first, and a tile with few postings and no bitmap is counted by one
- * warp: a block that zeroes and scans all counters costs about 10 us, 512 insertions by a warp about 1 us.
- * Longer queries rarely have so few postings in a tile.
+ * Queries of at most so many ranges are looked at tile by tile first, and a tile with few postings and no bitmap is
+ * counted by one warp: a block that zeroes and scans all counters costs about 10 us, 512 insertions by a warp about 1
+ * us. Longer queries rarely have so few postings in a tile.
  */
 constexpr uint32_t GENIE_CUDA_FEW_RANGES = 64;
 constexpr uint32_t GENIE_CUDA_FEW_POSTINGS = 512;

@@ -2,8 +2,8 @@
  * genie_cuda_rank.cuh
  *	  The keys of a piece's objects: their counts, or entries of a key table.
  *
- * Counters are looked at a *unit* at a time: 16 bytes, 128 / BITS objects.  A ranking tells which objects of a unit have a key
- * of at least some value, and what the key of one of them is.
+ * Counters are looked at a *unit* at a time: 16 bytes, 128 / BITS objects.  A ranking tells which objects of a unit
+ * have a key of at least some value, and what the key of one of them is.
  */
 #ifndef GENIE_CUDA_RANK_CUH
 #define GENIE_CUDA_RANK_CUH
@@ -37,8 +37,9 @@ template <int BITS>
 constexpr uint32_t GENIE_CUDA_ONES = GENIE_CUDA_HIGH<BITS> >> (BITS - 1);
 
 /*
- * The high bit of each counter is set where counter + addend >= 2^BITS: the carry out of the sum, taken from the average of the
- * two, which cannot overflow.  With addend = 2^BITS - key in every counter: where counter >= key, for key 1 .. 2^BITS.
+ * The high bit of each counter is set where counter + addend >= 2^BITS: the carry out of the sum, taken from the
+ * average of the two, which cannot overflow.  With addend = 2^BITS - key in every counter: where counter >= key, for
+ * key 1 .. 2^BITS.
  */
 template <int BITS>
 __device__ __forceinline__ uint32_t

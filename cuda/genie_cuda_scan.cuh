@@ -47,8 +47,8 @@ genie_cuda_warp_sum(uint32_t value)
 }
 
 /*
- * Replaces each of N values by its sum over the threads below, and gives the sums over the block.  All threads of the block call it
- * together; sums is scratch in shared memory and free again afterwards.
+ * Replaces each of N values by its sum over the threads below, and gives the sums over the block.  All threads of the
+ * block call it together; sums is scratch in shared memory and free again afterwards.
  */
 template <int THREADS, int N>
 __device__ __forceinline__ void
@@ -77,6 +77,30 @@ genie_cuda_block_scan(uint32_t (&values)[N], uint32_t (&totals)[N], uint32_t (*s
 		totals[i] = __shfl_sync(GENIE_CUDA_ALL_LANES, sum, WARPS - 1);
 		values[i] += warp == 0 ? 0 : before;
 	}
+	__syncthreads();
+}
+
+/* The same where only the first warp has values: the others wait. */
+template <int N>
+__device__ __forceinline__ void
+genie_cuda_first_warp_scan(uint32_t (&values)[N], uint32_t (&totals)[N], uint32_t (*sums)[GENIE_CUDA_WARP])
+{
+	if (genie_cuda_warp() == 0)
+	{
+#pragma unroll
+		for (int i = 0; i < N; i++)
+		{
+			const uint32_t sum = genie_cuda_warp_scan(values[i]);
+
+			if (genie_cuda_lane() == GENIE_CUDA_WARP - 1)
+				sums[i][0] = sum;
+			values[i] = sum - values[i];
+		}
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		totals[i] = sums[i][0];
 	__syncthreads();
 }
 

@@ -2,13 +2,13 @@
  * genie_cuda_top.cu
  *	  The best k of each query's candidates, exactly, sorted by (key descending, object ascending).
  *
- * A block a query.  Candidates are 64-bit numbers that rank as they compare, and no two are equal; so the k-th largest is found by
- * a radix select from the highest byte down, with one histogram a byte, and all that are not smaller are the
- * answer.  Bytes that are equal in all candidates are skipped: those that no key of the query needs.  It ends early as soon as a byte
- * separates exactly k.
+ * A block a query.  Candidates are 64-bit numbers that rank as they compare, and no two are equal; so the k-th
+ * largest is found by a radix select from the highest byte down, with one histogram a byte, and all that are not
+ * smaller are the answer.  Bytes that are equal in all candidates are skipped: those that no key of the query needs.
+ * It ends early as soon as a byte separates exactly k.
  *
- * Up to GENIE_CUDA_SORT_MAX of them are sorted in shared memory by a bitonic network; more are gathered, sorted by CUB (a
- * segment a query) and then written as hits.
+ * Up to GENIE_CUDA_SORT_MAX of them are sorted in shared memory by a bitonic network; more are gathered, sorted by
+ * CUB (a segment a query) and then written as hits.
  */
 #include <cub/device/device_segmented_radix_sort.cuh>
 
@@ -93,6 +93,13 @@ candidate_hit(GenieCudaCandidate candidate)
 	return hit;
 }
 
+/* Hits come in pairs, so that all bytes that are copied to the host were written. */
+static __device__ __forceinline__ uint32_t
+even(uint32_t n)
+{
+	return (n + 1) & ~1u;
+}
+
 /* Sorts n values, descending; n is a power of two.  All threads call it together. */
 static __device__ void
 sort_descending(GenieCudaCandidate *values, uint32_t n)
@@ -133,10 +140,10 @@ genie_cuda_top_small_kernel(const GenieCudaQuery *queries)
 		best[i] = 0;
 	__syncthreads();
 	sort_descending(best, padded);
-	for (uint32_t i = threadIdx.x; i < n_best; i += GENIE_CUDA_TOP_THREADS)
-		query.hits[i] = candidate_hit(best[i]);
+	for (uint32_t i = threadIdx.x; i < even(query.k); i += GENIE_CUDA_TOP_THREADS)
+		query.hits[i] = i < n_best ? candidate_hit(best[i]) : GenieHit{0, 0};
 	if (threadIdx.x == 0)
-		*query.n_hits = n_best;
+		*query.n_hits = make_uint4(n_best, 0, 0, 0);
 }
 
 static __global__ void
@@ -151,7 +158,7 @@ genie_cuda_gather_kernel(const GenieCudaQuery *queries, const uint32_t *begins, 
 	if (threadIdx.x == 0)
 	{
 		ends[blockIdx.x] = begins[blockIdx.x] + n_best;
-		*query.n_hits = n_best;
+		*query.n_hits = make_uint4(n_best, 0, 0, 0);
 	}
 }
 
@@ -162,8 +169,8 @@ genie_cuda_hits_kernel(const GenieCudaQuery *queries, const GenieCudaCandidate *
 	const GenieCudaQuery &query = queries[blockIdx.y];
 	const uint32_t i = blockIdx.x * GENIE_CUDA_TOP_THREADS + threadIdx.x;
 
-	if (i < *query.n_hits)
-		query.hits[i] = candidate_hit(sorted[begins[blockIdx.y] + i]);
+	if (i < even(query.k))
+		query.hits[i] = i < query.n_hits->x ? candidate_hit(sorted[begins[blockIdx.y] + i]) : GenieHit{0, 0};
 }
 
 static __global__ void

@@ -5,8 +5,6 @@
 #ifndef GENIE_CUDA_TOP_CUH
 #define GENIE_CUDA_TOP_CUH
 
-#include <cuda_runtime.h>
-
 #include "genie_cuda_types.cuh"
 
 /* Queries of k up to GENIE_CUDA_SORT_MAX: the best k, sorted, to hits and n_hits. */
@@ -29,8 +27,8 @@ extern void genie_cuda_top_large(const GenieCudaQuery *queries, uint32_t n_queri
 								 cudaStream_t stream);
 
 /*
- * Between two parts of a query's tiles, when its candidates of all do not fit: only the best k stay.  last_object: the last of the
- * tiles that are done.
+ * Between two parts of a query's tiles, when its candidates of all do not fit: only the best k stay.  last_object:
+ * the last of the tiles that are done.
  */
 extern void genie_cuda_top_carry(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t last_object,
 								 cudaStream_t stream);

@@ -36,16 +36,16 @@ genie_cuda_candidate(uint32_t key, uint32_t object)
 }
 
 /*
- * A query's state, which its blocks share.  bound packs (T, t): at least k objects that count have key >= T and a number
- * <= t.  So objects behind t need a key > T, the others one >= T.  It is only ever raised, by atomicMax: a greater T is
- * better, and of equal T the smaller t.  When a block reads it is a matter of timing, but each value that it may
- * read is true, so what is dropped cannot be among the best k, and the answer does not depend on timing.
+ * A query's state, which its blocks share.  bound packs (T, t): at least k objects that count have key >= T and a
+ * number <= t.  So objects behind t need a key > T, the others one >= T.  It is only ever raised, by atomicMax: a
+ * greater T is better, and of equal T the smaller t.  When a block reads it is a matter of timing, but each value
+ * that it may read is true, so what is dropped cannot be among the best k, and the answer does not depend on timing.
  */
 struct GenieCudaTop
 {
 	unsigned long long bound;
 	uint32_t	n;				/* candidates so far */
-	uint32_t	reserved;
+	uint32_t	last_object;	/* of all pieces that gave candidates; raised before histogram counts them */
 };
 
 __host__ __device__ __forceinline__ unsigned long long
@@ -81,9 +81,10 @@ struct GenieCudaQuery
 	uint32_t	key_bytes;		/* what the largest key needs */
 	GenieCudaTop *top;
 	GenieCudaCandidate *candidates;
+	uint32_t   *histogram;		/* candidates by key, a number for each that a counter can hold; NULL: not kept */
 	GenieCudaCandidate *selected;	/* k of them, where they are not sorted in shared memory */
-	GenieHit   *hits;
-	uint32_t   *n_hits;
+	GenieHit   *hits;			/* an even number, those behind the last 0 */
+	uint4	   *n_hits;			/* in x */
 };
 
 /* One launch: some queries over some tiles of one image. */

@@ -7,11 +7,13 @@
  * Shapes, all synthetic and seeded:
  *	sift		4.5 M objects x 237 functions x 67 buckets of p-stable sizes (normal, standard deviation 8.56 buckets)
  *	uniform		the same with buckets of equal size
- *	documents	6.77 M objects x 10 distinct words of 200,000, drawn by Zipf's law; queries of 10 distinct words by the same law
- *	adult		976,840 objects x 14 attributes: 6 of 1024 values, asked for by ranges of +-50, and 8 of few values
+ *	documents	6.77 M objects x 10 distinct words of 200,000, drawn by Zipf's law; queries of 10 distinct words by
+ *	the same law adult		976,840 objects x 14 attributes: 6 of 1024 values, asked for by ranges of +-50, and 8 of
+ *	few values
  *
- * Times are of run(), on the host's clock, so they include copying queries and results; medians after a warm-up.  A few queries
- * are checked against counting plainly, more against the CPU engine.  --profile: the first query, group by group as it is copied, and the warm-up only.
+ * Times are of run(), on the host's clock, so they include copying queries and results; medians after a warm-up.  A
+ * few queries are checked against counting plainly, more against the CPU engine.  --profile: the first query, group
+ * by group as it is copied, and the warm-up only.
  */
 #include <algorithm>
 #include <cmath>
@@ -176,7 +178,8 @@ adult()
 {
 	constexpr uint32_t NUMERIC = 1024;
 	constexpr uint32_t AROUND = 50;
-	const std::vector<uint32_t> n_values = {NUMERIC, 9, NUMERIC, 16, NUMERIC, 7, 15, 6, 5, 2, NUMERIC, NUMERIC, NUMERIC, 42};
+	const std::vector<uint32_t> n_values = {NUMERIC, 9, NUMERIC, 16, NUMERIC, 7, 15, 6, 5, 2,
+		NUMERIC, NUMERIC, NUMERIC, 42};
 	const uint32_t n_objects = 976840;
 	const uint32_t n = (uint32_t) n_values.size();
 	uint32_t	n_keywords = 0;
@@ -268,8 +271,9 @@ plain_answer(const TestImage &image, const Ranges &ranges, uint64_t *n_postings)
 		counts[t].assign(tile.n_objects, 0);
 		for (const GenieRankRange &range : ranges)
 		{
-			const size_t first = (size_t) (std::lower_bound(tile.ranks.begin(), tile.ranks.end(), range.first) - tile.ranks.begin());
-			const size_t end = (size_t) (std::lower_bound(tile.ranks.begin(), tile.ranks.end(), range.end) - tile.ranks.begin());
+			const auto	begin = tile.ranks.begin();
+			const size_t first = (size_t) (std::lower_bound(begin, tile.ranks.end(), range.first) - begin);
+			const size_t end = (size_t) (std::lower_bound(begin, tile.ranks.end(), range.end) - begin);
 
 			for (uint32_t i = tile.starts[first]; i < tile.starts[end]; i++)
 				counts[t][tile.locals[i]]++;
@@ -377,9 +381,11 @@ bench_shape(const Shape &shape, Arena &arena, GenieEngine *engine, bool profile)
 
 	cpu_ms = run_on_cpu(cpu_jobs, 1) * 1000;
 	printf("%-10s %7.2f %7.2f %6.2f | %7.2f %6.3f %6.3f | %5.2f %5.2f %6.1f | %8.2f %9.0f | %7.1f %u\n",
-		   shape.name.c_str(), percentile(batch_ms, 0.5), percentile(batch_ms, 0), per_query * BATCH / percentile(batch_ms, 0.5) / 1e9,
+		   shape.name.c_str(), percentile(batch_ms, 0.5), percentile(batch_ms, 0),
+		   per_query * BATCH / percentile(batch_ms, 0.5) / 1e9,
 		   percentile(small_ms, 0.5), percentile(single_ms, 0.5), percentile(single_ms, 0.99),
-		   (double) (info.image_bytes - image_bytes) / (double) image.n_postings, (double) (info.uploaded_bytes - uploaded) / 1e9,
+		   (double) (info.image_bytes - image_bytes) / (double) image.n_postings,
+		   (double) (info.uploaded_bytes - uploaded) / 1e9,
 		   (double) (info.uploaded_bytes - uploaded) / (double) (info.upload_us - upload_us) / 1e3,
 		   cpu_ms / CPU_QUERIES, cpu_ms / CPU_QUERIES * BATCH, made, n_wrong);
 	printf("           %.1f M postings a query, %.0f M in all; first query (with upload) %.1f ms; scratch %.0f MB\n",
@@ -422,8 +428,9 @@ main(int argc, char **argv)
 		return status == GENIE_STATUS_UNAVAILABLE ? 77 : 1;
 	printf("opened in %.2f s (with %zu GB pinned); k = %u, batches of %u, medians of %u\n", seconds() - begin,
 		   arena.bytes >> 30, K, BATCH, REPEATS);
-	printf("           |        batch of 1024        | of 64  |  one query  |        memory        |   CPU engine, 1 core\n");
-	printf("shape           ms    best   T/s |      ms    p50    p99 | B/pst    GB   GB/s | ms/query  ms/1024 | made, s wrong\n");
+	printf("           |   batch of 1024      | of 64 |   one query   |       memory       |  CPU engine, 1 core\n"
+		   "shape           ms    best   T/s |      ms    p50    p99 | B/pst    GB   GB/s | ms/query   ms/1024 | "
+		   "made, s wrong\n");
 	for (const Shape &shape : {signatures("sift", 8.56), signatures("uniform", 0), documents(), adult()})
 		if (wanted.empty() || std::find(wanted.begin(), wanted.end(), shape.name) != wanted.end())
 			n_wrong += bench_shape(shape, arena, engine, profile);

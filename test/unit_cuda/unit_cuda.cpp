@@ -44,7 +44,6 @@ struct Query
 {
 	uint32_t	n_ranges;
 	uint32_t	max_width;		/* ranks of a range */
-	std::vector<uint32_t> ranks;	/* where ranges may begin; empty: anywhere */
 };
 
 static std::vector<GenieRankRange>
@@ -55,7 +54,7 @@ make_ranges(Random &random, const TestImage &image, const Query &query)
 	const uint32_t n = image.image.n_keywords;
 
 	for (uint32_t i = 0; i < query.n_ranges; i++)
-		begins.push_back(query.ranks.empty() ? random.below(n) : query.ranks[random.below((uint32_t) query.ranks.size())]);
+		begins.push_back(random.below(n));
 	std::sort(begins.begin(), begins.end());
 	for (const uint32_t begin : begins)
 	{
@@ -315,7 +314,7 @@ add_random_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n
 		}
 		if (random.below(4) == 0)
 			for (uint32_t j = 1 + random.below(3); j > 0; j--)
-				add_condition(job, image, make_ranges(random, image, Query{1 + random.below(5), query.max_width * 4, query.ranks}),
+				add_condition(job, image, make_ranges(random, image, Query{1 + random.below(5), query.max_width * 4}),
 							  1 + random.below(2));
 		if (random.below(6) == 0)
 			add_key_table(random, job, 1 + random.below(9), random.below(2) ? 20 : 4000000000u);
@@ -355,18 +354,18 @@ random_cases()
 		bool		large;
 	};
 	const std::vector<Shape> shapes = {
-		{"one object", 1, 1, 1, 1, false, 3, {2, 1, {}}, {1, 10}, false},
-		{"few objects", 63, 20, 0, 10, false, 40, {8, 3, {}}, {1, 10, 100}, false},
-		{"one tile", 65536, 500, 1, 30, true, 40, {40, 3, {}}, {1, 10, 100, 1000}, false},
-		{"a tile and one object", 65537, 300, 5, 12, false, 30, {100, 2, {}}, {1, 100, 3000}, false},
-		{"indexed directory", 200000, 2000, 3, 20, true, 60, {60, 10, {}}, {1, 10, 100, 1000, 65536}, false},
-		{"sorted directory", 150000, 3000000, 3, 12, false, 60, {20, 50000, {}}, {1, 10, 100, 65536}, false},
-		{"sorted directory, skewed", 150000, 3000000, 3, 12, true, 60, {60, 3, {}}, {1, 5, 100}, false},
-		{"300 items", 100000, 3000, 200, 280, false, 24, {300, 20, {}}, {10, 100, 1000}, false},
-		{"1500 items", 40000, 6000, 300, 400, false, 12, {1500, 3, {}}, {10, 100}, false},
-		{"dense lists only", 100000, 40, 8, 20, false, 30, {30, 3, {}}, {10, 1000, 65536}, false},
-		{"2048 queries", 300000, 5000, 5, 15, true, 2048, {20, 3, {}}, {1, 10, 100}, true},
-		{"5 million objects", 5000000, 20000, 4, 9, true, 24, {30, 40, {}}, {1, 100, 1000, 65536}, true},
+		{"one object", 1, 1, 1, 1, false, 3, {2, 1}, {1, 10}, false},
+		{"few objects", 63, 20, 0, 10, false, 40, {8, 3}, {1, 10, 100}, false},
+		{"one tile", 65536, 500, 1, 30, true, 40, {40, 3}, {1, 10, 100, 1000}, false},
+		{"a tile and one object", 65537, 300, 5, 12, false, 30, {100, 2}, {1, 100, 3000}, false},
+		{"indexed directory", 200000, 2000, 3, 20, true, 60, {60, 10}, {1, 10, 100, 1000, 65536}, false},
+		{"sorted directory", 150000, 3000000, 3, 12, false, 60, {20, 50000}, {1, 10, 100, 65536}, false},
+		{"sorted directory, skewed", 150000, 3000000, 3, 12, true, 60, {60, 3}, {1, 5, 100}, false},
+		{"300 items", 100000, 3000, 200, 280, false, 24, {300, 20}, {10, 100, 1000}, false},
+		{"1500 items", 40000, 6000, 300, 400, false, 12, {1500, 3}, {10, 100}, false},
+		{"dense lists only", 100000, 40, 8, 20, false, 30, {30, 3}, {10, 1000, 65536}, false},
+		{"2048 queries", 300000, 5000, 5, 15, true, 2048, {20, 3}, {1, 10, 100}, true},
+		{"5 million objects", 5000000, 20000, 4, 9, true, 24, {30, 40}, {1, 100, 1000, 65536}, true},
 	};
 
 	for (const Shape &shape : shapes)
@@ -384,7 +383,8 @@ random_cases()
 
 			if (round != 1)
 				kill_some(random, *image, round == 0 ? 10 : 2);
-			add_random_jobs(batch, random, *image, quick ? (shape.n_jobs + 3) / 4 : shape.n_jobs, shape.query, shape.ks);
+			add_random_jobs(batch, random, *image, quick ? (shape.n_jobs + 3) / 4 : shape.n_jobs, shape.query,
+							shape.ks);
 			add_tile_jobs(batch, random, *image, quick ? 2 : 6, shape.query);
 			check(shape.name, std::to_string(shape.n_objects) + " objects, " + std::to_string(image->n_postings) +
 				  " postings, round " + std::to_string(round), batch);
@@ -424,7 +424,10 @@ ties_case()
 	for (const uint32_t one_in : {40u, 150u, 2000u})
 	{
 		Batch		sparse;
-		const auto	other = make_sets(6, n, 3000, 1, 1, [=] (Random &r) { return r.below(one_in) == 0 ? r.below(3) : 5 + r.below(2000); });
+		const auto	other = make_sets(6, n, 3000, 1, 1, [=] (Random &r)
+		{
+			return r.below(one_in) == 0 ? r.below(3) : 5 + r.below(2000);
+		});
 
 		for (const uint32_t k : {1u, 10u, 100u, 1000u})
 			add_job(sparse, *other, GENIE_JOB_TOP, {{0, 3}}).job.k = k;
@@ -454,8 +457,8 @@ empty_tiles_case()
 	}, false);
 	Random		random(9);
 
-	add_random_jobs(batch, random, image, 30, Query{20, 3, {}}, {1, 10, 100, 5000});
-	add_tile_jobs(batch, random, image, 4, Query{20, 3, {}});
+	add_random_jobs(batch, random, image, 30, Query{20, 3}, {1, 10, 100, 5000});
+	add_tile_jobs(batch, random, image, 4, Query{20, 3});
 	check("empty tiles", "tiles without any list", batch);
 	cuda->ops->forget(cuda, image.image.id);
 }
@@ -591,8 +594,8 @@ mixed_case()
 		{
 			const TestImage &image = *images[random.below(5)];
 
-			add_random_jobs(batch, random, image, 2, Query{1 + random.below(80), 5, {}}, {1, 10, 100, 3000});
-			add_tile_jobs(batch, random, image, random.below(2), Query{10, 5, {}});
+			add_random_jobs(batch, random, image, 2, Query{1 + random.below(80), 5}, {1, 10, 100, 3000});
+			add_tile_jobs(batch, random, image, random.below(2), Query{10, 5});
 		}
 		check("mixed batch, several images", "round " + std::to_string(round), batch);
 		for (const auto &image : images)
@@ -624,7 +627,7 @@ memory_cases()
 	{
 		batch.clear();
 		for (uint32_t i = 0; i < 3; i++)
-			add_random_jobs(batch, random, *images[i], 8, Query{40, 5, {}}, {1, 100});
+			add_random_jobs(batch, random, *images[i], 8, Query{40, 5}, {1, 100});
 		check("a limit of one image", "evicted inside a batch", batch);
 	}
 	(void) cuda->ops->devices(cuda, &after, 1);
@@ -635,7 +638,8 @@ memory_cases()
 	batch.clear();
 	for (uint32_t i = 0; i < 3; i++)
 	{
-		Job		   &job = add_job(batch, *images[0], GENIE_JOB_TOP, make_ranges(random, *images[0], Query{100, 20, {}}));
+		Job		   &job = add_job(batch, *images[0], GENIE_JOB_TOP,
+								  make_ranges(random, *images[0], Query{100, 20}));
 
 		job.job.k = i == 0 ? 65536 : 40000;
 		if (i == 2)
@@ -645,7 +649,7 @@ memory_cases()
 
 	cuda->ops->set_memory_limit(cuda, 1 << 20);
 	batch.clear();
-	add_random_jobs(batch, random, *images[1], 4, Query{40, 5, {}}, {10});
+	add_random_jobs(batch, random, *images[1], 4, Query{40, 5}, {10});
 	{
 		std::vector<std::vector<uint8_t>> out;
 		std::vector<GenieJob> jobs = jobs_of(batch, out);
@@ -657,7 +661,8 @@ memory_cases()
 		report("an image that does not fit", cuda->error, good ? "" : "not GENIE_STATUS_NO_ROOM");
 	}
 	(void) cuda->ops->devices(cuda, &after, 1);
-	report("an image that does not fit", "memory was given back", after.image_bytes <= after.limit_bytes ? "" : "it was not");
+	report("an image that does not fit", "memory was given back",
+		   after.image_bytes <= after.limit_bytes ? "" : "it was not");
 	cuda->ops->set_memory_limit(cuda, 0);
 	check("the limit is raised again", "", batch);
 	for (const auto &image : images)
