@@ -8,7 +8,9 @@
 #
 # Not in OBJS: PGXS would make bitcode of it.
 
-NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+ifeq ($(origin NVCC),undefined)
+NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+endif
 
 CUDA_ARCHS ?= 75 80 86 89 90
 CUDA_SOURCES = $(sort $(wildcard cuda/*.cu))

@@ -110,7 +110,8 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	GENIE_CUDA_CHECK(cudaEventCreate(&copy_end));
 	memory.reset(new GenieCudaMemory(options.memory_limit, free_memory()));
 	images.reset(new GenieCudaImages(*memory));
-	context.reset(new GenieCudaContext{device, *memory, *images, stream, copy_stream, copy_begin, copy_end, 0, 0});
+	context.reset(new GenieCudaContext{this, device, *memory, *images, stream, copy_stream, copy_begin, copy_end,
+									   0, 0});
 }
 
 GenieCudaEngine::~GenieCudaEngine()

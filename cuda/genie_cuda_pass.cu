@@ -71,6 +71,9 @@ GenieCudaPass::run_image(const GenieSegmentImage &image)
 	{
 		const uint32_t end = image.groups[i]->first_tile + image.groups[i]->n_tiles;
 
+		/* copying a large image takes seconds where the host's memory is not pinned */
+		if (context.engine->interrupted != nullptr && context.engine->interrupted())
+			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
 		context.uploaded_bytes += copy.upload(image, i, context.copy_stream, context.stream);
 		for (uint32_t next; done < end; done = next)
 		{

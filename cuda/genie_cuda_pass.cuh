@@ -34,6 +34,7 @@ struct GenieCudaJobPart
 /* What a pass runs on. */
 struct GenieCudaContext
 {
+	const GenieEngine *engine;	/* whose caller may say stop */
 	const GenieCudaDevice &device;
 	GenieCudaMemory &memory;
 	GenieCudaImages &images;
