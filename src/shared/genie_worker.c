@@ -22,8 +22,8 @@
  *	any signal that kills it		the postmaster restarts the whole server
  *	(status 0 would mean: never again)
  *
- * On each of the first three a callback answers whoever waits, and voids pins.  After LOSSES_MAX losses in a row, each within
- * LOSS_WINDOW_MS of the one before, the GPU is left alone until settings are reloaded.
+ * On each of the first three a callback answers whoever waits, and voids pins.  After LOSSES_MAX losses in a row, each
+ * within LOSS_WINDOW_MS of the one before, the GPU is left alone until settings are reloaded.
  */
 #include "postgres.h"
 
@@ -42,6 +42,7 @@
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
+#include "genie_fault.h"
 #include "genie_request.h"
 #include "genie_shmem.h"
 #include "genie_stat.h"
@@ -468,6 +469,7 @@ run_batch(void)
 			jobs[n_jobs++] = taken[t].jobs[i];
 		}
 
+	GENIE_FAULT("worker-pinned");
 	worker.only = n_taken == 1 ? &taken[0] : NULL;
 	INSTR_TIME_SET_CURRENT(started);
 	lost = !count_jobs(jobs, n_jobs);

@@ -15,7 +15,7 @@ use Time::HiRes qw(time);
 
 my $query = "'{1,2,3,4,5,60,70}'::int[]";
 my @fake = fake_engine();
-my $node = genie_node('worker', conf => worker_settings('log_min_messages = log'));
+my $node = genie_node('worker', conf => worker_settings());
 create_table($node, 3000, 0.41);
 my $rows = $node->safe_psql('postgres', question('by_sequence', $query, 100));
 
@@ -118,6 +118,36 @@ is($_->{out}, "$rows\n", 'with the right rows') foreach @waiting;
 cmp_ok(stat_of($node, 'fallback_no_worker') - $before, '>=', 3 * info($node, 't_x', 'segments'), 'by its backend');
 order('');
 wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+
+# ---- an ERROR in the worker ----
+
+# It has taken requests and pinned images then.  The next one fails in the same way, until the fault is taken back.
+my $log_at = -s $node->logfile;
+my $starts = stat_of($node, 'worker_starts');
+order('slow 1000 once');
+my $first = start_sql($node, question('by_index', $query, 50));
+wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+reload_with("genie.fault_point = 'worker-pinned'", "genie.fault_action = 'error'");
+@waiting = map { start_sql($node, question('by_index', $query, 100)) } 1 .. 4;
+foreach ($first, @waiting)
+{
+	ok(finish_sql($_), 'a query whose batch fails in the worker') or diag($_->{err});
+}
+is($_->{out}, "$rows\n", 'has its rows') foreach @waiting;
+ok($node->wait_for_log(qr/ERROR:  fault point "worker-pinned" reached/, $log_at), 'the worker failed');
+wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+cmp_ok(stat_of($node, 'worker_starts'), '>', $starts, 'and restarts by itself');
+answers('while the worker fails again and again');
+reload_with("genie.fault_point = ''");
+wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+cmp_ok(grown('answered_by_gpu', sub { answers('when it does not any more') }), '>', 0, 'then it counts again');
+foreach my $round (1 .. 5)
+{
+	$node->safe_psql('postgres', "SELECT add_rows(600, 0.7$round); SELECT genie_merge('t_x'); SELECT genie_merge('t_tuple')");
+}
+$node->safe_psql('postgres', "SELECT genie_prewarm('t_x') + genie_prewarm('t_tuple')");
+is(stat_of($node, 'images'), info($node, 't_x', 'segments') + info($node, 't_tuple', 'segments'), 'no image is pinned for ever');
+$rows = $node->safe_psql('postgres', question('by_sequence', $query, 100));
 
 # ---- killed: the server starts again ----
 
