@@ -87,6 +87,7 @@ typedef struct GenieWorker
 	GenieEngine *gpu;			/* NULL: none */
 	char		library[MAXPGPATH]; /* that gpu was opened from */
 	bool		reopen;			/* try again at reopen_at */
+	bool		reopen_anew;	/* in a new process: the device was lost while it was opened */
 	TimestampTz reopen_at;
 	TimestampTz logged_at;
 	char		logged[GENIE_ENGINE_ERROR_MAX];
@@ -234,6 +235,7 @@ open_gpu(void)
 	}
 	genie_stat_error(error);
 	worker.reopen = status != GENIE_STATUS_UNAVAILABLE;
+	worker.reopen_anew = status == GENIE_STATUS_LOST;
 	worker.reopen_at = GetCurrentTimestamp();
 	ereport(engine_setting == GENIE_ENGINE_CUDA ? WARNING : LOG,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -542,6 +544,8 @@ genie_worker_main(Datum arg)
 			reload();
 		if (worker.reopen && is_past(worker.reopen_at, REOPEN_MS))
 		{
+			if (worker.reopen_anew)
+				proc_exit(1);
 			open_gpu();
 			report_state(GENIE_WORKER_IDLE);
 		}

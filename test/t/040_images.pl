@@ -272,7 +272,7 @@ sql(<<'SQL');
 CREATE TABLE large AS SELECT ARRAY(SELECT (i * 7 + j * j) % 900 FROM generate_series(1, 60) j WHERE i > 0) AS x FROM generate_series(1, 70000) i;
 CREATE INDEX large_x ON large USING genie (x);
 SQL
-my $loads = shown('image_loads');
+$loads = shown('image_loads');
 my $no_image = shown('fallback_no_image');
 sql("SET statement_timeout = '250ms'; SET enable_seqscan = off; SELECT count(*) FROM (SELECT x FROM large ORDER BY x <&> ARRAY[1, 4] LIMIT 3) s");
 is(shown('image_loads'), $loads, 'a short statement_timeout: nothing is loaded');
