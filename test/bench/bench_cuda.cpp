@@ -428,7 +428,7 @@ main(int argc, char **argv)
 		return status == GENIE_STATUS_UNAVAILABLE ? 77 : 1;
 	printf("opened in %.2f s (with %zu GB pinned); k = %u, batches of %u, medians of %u\n", seconds() - begin,
 		   arena.bytes >> 30, K, BATCH, REPEATS);
-	printf("           |   batch of 1024      | of 64 |   one query   |       memory       |  CPU engine, 1 core\n"
+	printf("           |   batch of 1024      | of 64 |   one query   |       memory       |  CPU engine, 1 core, 32 q.\n"
 		   "shape           ms    best   T/s |      ms    p50    p99 | B/pst    GB   GB/s | ms/query   ms/1024 | "
 		   "made, s wrong\n");
 	for (const Shape &shape : {signatures("sift", 8.56), signatures("uniform", 0), documents(), adult()})
