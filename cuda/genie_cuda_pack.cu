@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "genie_cuda_pass.cuh"
-#include "genie_cuda_piece.cuh"
 
 /* in Launch::condition: the job's query itself, after all conditions */
 constexpr uint32_t QUERY = UINT32_MAX;
