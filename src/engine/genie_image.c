@@ -98,6 +98,7 @@ uint32_t
 genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, uint32_t first,
 					   uint32_t n_tiles, uint64_t *n_bytes)
 {
+	uint64_t	aim = plan->group_bytes != 0 ? plan->group_bytes : GENIE_IMAGE_GROUP_BYTES;
 	uint64_t	parts = 0;
 	uint32_t	n = 0;
 
@@ -112,7 +113,7 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 		if (tiles[first + n].n_postings > UINT32_MAX)
 			return 0;
 		more = lay_out(plan, &tiles[first + n], 0, &tile);
-		if (n > 0 && header_bytes(n + 1) + parts + more > GENIE_IMAGE_GROUP_BYTES)
+		if (n > 0 && header_bytes(n + 1) + parts + more > aim)
 			break;
 		parts += more;
 		n++;

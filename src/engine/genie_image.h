@@ -227,10 +227,11 @@ typedef struct GenieImagePlan
 	uint32_t	n_keywords;
 	uint16_t	size_width;		/* 0, 1, 2 */
 	uint32_t	min_size;
+	uint64_t	group_bytes;	/* what a group aims at; 0: GENIE_IMAGE_GROUP_BYTES */
 } GenieImagePlan;
 
 /*
- * How many of the tiles from plans[first] on make a group of about GENIE_IMAGE_GROUP_BYTES, at least one, and
+ * How many of the tiles from plans[first] on make a group of about plan->group_bytes, at least one, and
  * its bytes in *n_bytes.  0: a tile has more postings than an image can hold (2^32 - 1).
  */
 extern uint32_t genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, uint32_t first,

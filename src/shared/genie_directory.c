@@ -37,7 +37,7 @@
 /* us: an image that was used so recently stays; loading 100 million postings takes about as long */
 #define GENIE_IMAGE_KEEP_US INT64CONST(1000000)
 
-/* us until an image is tried again that found everything in use; a try reads the index's lists once */
+/* us until an image is tried again that found everything in use, or whose load failed */
 #define GENIE_NO_ROOM_RETRY_US INT64CONST(10000000)
 
 /* ms after which a waiter looks again although no load has ended: there may have been no entry to load into */
@@ -50,7 +50,7 @@ typedef struct GenieDirectoryEntry
 	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
 	uint64		id;
 	GenieImageParts parts;		/* READY */
-	uint64		bytes;			/* LOADING: reserved; READY: taken; NO_ROOM: needed */
+	uint64		bytes;			/* LOADING: reserved; READY: taken; NO_ROOM: needed, 0 if loading failed */
 	TimestampTz retry_at;		/* NO_ROOM; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
@@ -86,7 +86,13 @@ static HTAB *directory_keys = NULL;
 Size
 genie_directory_shmem_size(void)
 {
-	return add_size(sizeof(GenieDirectory), hash_estimate_size(GENIE_IMAGES_MAX, sizeof(GenieKeyEntry)));
+	return sizeof(GenieDirectory);
+}
+
+Size
+genie_directory_hash_size(void)
+{
+	return hash_estimate_size(GENIE_IMAGES_MAX, sizeof(GenieKeyEntry));
 }
 
 void
@@ -119,11 +125,15 @@ genie_directory_touch(GenieDirectoryEntry *entry)
 	pg_atomic_write_u64(&entry->last_used, (uint64) GetCurrentTimestamp());
 }
 
+/*
+ * The same index: at another xmin of its database it is another one, or, if the row of the database was updated, the same
+ * that nobody will ask for under this key again.
+ */
 static bool
 genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b)
 {
-	return a->tablespace == b->tablespace && a->database == b->database &&
-		a->database_xmin == b->database_xmin && a->storage == b->storage && a->build_id == b->build_id;
+	return a->tablespace == b->tablespace && a->database == b->database && a->storage == b->storage &&
+		a->build_id == b->build_id;
 }
 
 /* The entry that has the key, under the lock; NULL: none. */
@@ -194,7 +204,7 @@ genie_directory_forget(GenieDirectoryEntry *entry)
 	entry->bytes = 0;
 }
 
-/* May the image go for another of the index of key?  Under the exclusive lock. */
+/* May the image go for another of the index of key?  Under the lock. */
 static bool
 genie_directory_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, TimestampTz used_before)
 {
@@ -227,6 +237,19 @@ genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
 	return oldest;
 }
 
+/* Could bytes be had by evicting?  Under the lock. */
+static bool
+genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
+{
+	uint64		limit = genie_shmem_image_bytes();
+	uint64		room = limit - Min(directory->image_bytes, limit);
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
+		if (genie_directory_evictable(&directory->entries[i], key, used_before))
+			room += directory->entries[i].bytes;
+	return room >= bytes;
+}
+
 /* ---- for backends: finding and claiming ---- */
 
 GenieImageState
@@ -244,7 +267,8 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->ref.id = entry->id;
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
 		found->bytes = entry->bytes;
-		found->due = state == GENIE_IMAGE_NO_ROOM && entry->retry_at <= GetCurrentTimestamp();
+		found->due = state == GENIE_IMAGE_NO_ROOM && entry->retry_at <= GetCurrentTimestamp() &&
+			genie_directory_enough(entry->bytes, key, genie_directory_used_before(false));
 		if (state == GENIE_IMAGE_READY)
 			genie_directory_touch(entry);
 	}
@@ -324,19 +348,6 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 
 /* ---- room ---- */
 
-/* Could bytes be had by evicting?  Under the exclusive lock. */
-static bool
-genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
-{
-	uint64		limit = genie_shmem_image_bytes();
-	uint64		room = limit - Min(directory->image_bytes, limit);
-
-	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
-		if (genie_directory_evictable(&directory->entries[i], key, used_before))
-			room += directory->entries[i].bytes;
-	return room >= bytes;
-}
-
 bool
 genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never)
 {
@@ -375,24 +386,26 @@ genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, boo
 	return false;
 }
 
-bool
+uint64
 genie_directory_evict_one(const GenieImageRef *ref, bool insist)
 {
 	GenieDirectoryEntry *victim;
 	GenieImageParts parts;
+	uint64		bytes;
 
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	victim = genie_directory_victim(&directory->entries[ref->entry].key, genie_directory_used_before(insist));
 	if (victim == NULL)
 	{
 		LWLockRelease(&directory->lock);
-		return false;
+		return 0;
 	}
 	parts = victim->parts;
+	bytes = victim->bytes;
 	genie_directory_forget(victim);
 	LWLockRelease(&directory->lock);
 	genie_directory_free(&parts);
-	return true;
+	return bytes;
 }
 
 /* An image, or the memory of a lack of room, that the list has no use for; under the exclusive lock.  NULL: none. */
@@ -405,10 +418,14 @@ genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 
 		bool		listed = false;
 
 		if (!(entry->state == GENIE_IMAGE_NO_ROOM || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
-			entry->key.stamp >= below || !genie_directory_same_index(&entry->key, key))
+			!genie_directory_same_index(&entry->key, key))
 			continue;
-		for (uint32 j = 0; j < n; j++)
-			listed |= entry->key.stamp == stamps[j];
+		if (entry->key.database_xmin == key->database_xmin)
+		{
+			listed = entry->key.stamp >= below;
+			for (uint32 j = 0; j < n; j++)
+				listed |= entry->key.stamp == stamps[j];
+		}
 		if (!listed)
 			return entry;
 	}
@@ -448,7 +465,11 @@ genie_directory_loading(const GenieImageRef *ref)
 	GenieDirectoryEntry *entry = genie_directory_of(ref);
 
 	if (entry == NULL || entry->state != GENIE_IMAGE_LOADING)
+	{
+		/* the caller's cleanup takes the lock again */
+		LWLockRelease(&directory->lock);
 		elog(ERROR, "a genie image that is being loaded has lost its entry");
+	}
 	return entry;
 }
 
@@ -469,21 +490,34 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	ConditionVariableBroadcast(&directory->load_ended);
 }
 
-void
-genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never)
+/* LOADING to NO_ROOM. */
+static void
+genie_directory_stay_out(const GenieImageRef *ref, uint64 bytes, TimestampTz retry_at)
 {
 	GenieDirectoryEntry *entry;
 
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	entry = genie_directory_loading(ref);
 	directory->image_bytes -= entry->bytes;
-	directory->n_no_room++;
+	directory->n_no_room += bytes > 0;
 	entry->state = GENIE_IMAGE_NO_ROOM;
 	entry->bytes = bytes;
-	entry->retry_at = never ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US;
+	entry->retry_at = retry_at;
 	genie_directory_touch(entry);
 	LWLockRelease(&directory->lock);
 	ConditionVariableBroadcast(&directory->load_ended);
+}
+
+void
+genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never)
+{
+	genie_directory_stay_out(ref, bytes, never ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US);
+}
+
+void
+genie_directory_put_off(const GenieImageRef *ref)
+{
+	genie_directory_stay_out(ref, 0, GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US);
 }
 
 void

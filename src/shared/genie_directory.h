@@ -12,13 +12,14 @@
  *
  *	FREE	nothing is known; whoever holds the lock exclusively may take it.
  *	LOADING one backend, the owner, allocates and fills.  Nobody else reads or writes anything but the state.
- *			It ends by publish, no_room or abandon; an ERROR, a cancel and the backend's exit abandon.
+ *			It ends by publish, no_room, abandon (the segment has gone) or put_off (an ERROR, a cancel, the
+ *			backend's exit, damaged pages), which leaves NO_ROOM, too.
  *	READY	groups do not change any more.  The worker alone reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
- *	NO_ROOM it did not fit: needs more than the arena has (never tried again), or everything else was in use
- *			(tried again after a while).  Holds no memory.
+ *	NO_ROOM it did not fit: needs more than the arena has (never tried again), or everything else was in use,
+ *			or loading failed (both tried again after a while).  Holds no memory.
  *
- * What happens when somebody dies: a backend's exit abandons what it loads; the worker's pins are void
+ * What happens when somebody dies: a backend's exit puts off what it loads; the worker's pins are void
  * once a new worker has called genie_directory_unpin_all(); anything that crashes restarts the server, and
  * shared memory starts empty.
  *
@@ -94,6 +95,10 @@ typedef struct GenieDirectoryUsage
 } GenieDirectoryUsage;
 
 extern Size genie_directory_shmem_size(void);
+
+/* of the hash table, which allocates its own */
+extern Size genie_directory_hash_size(void);
+
 extern void genie_directory_shmem_init(void *block);
 
 /* ---- for the worker ---- */
@@ -145,12 +150,15 @@ extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieIm
  */
 extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never);
 
-/* Evicts one image more, for the arena is in pieces.  False: there is none. */
-extern bool genie_directory_evict_one(const GenieImageRef *ref, bool insist);
+/* Evicts one image more, for the arena is in pieces.  Its bytes; 0: there is none. */
+extern uint64 genie_directory_evict_one(const GenieImageRef *ref, bool insist);
 
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
 extern void genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never);
 extern void genie_directory_abandon(const GenieImageRef *ref);
+
+/* The load failed: it is not tried again for a while, or every scan would fail in the same way. */
+extern void genie_directory_put_off(const GenieImageRef *ref);
 
 /* Waits until some load has ended, interruptibly, or a second; call it in a loop that looks again. */
 extern void genie_directory_wait(void);

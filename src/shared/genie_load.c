@@ -50,6 +50,9 @@ typedef struct GenieListWindow
 	GenieSectionReader reader;
 } GenieListWindow;
 
+/* a group is no larger than this part of the arena, if tiles allow: small ones find room between others */
+#define GENIE_GROUPS_IN_ARENA 16
+
 /* A load in progress. */
 typedef struct GenieLoad
 {
@@ -67,6 +70,8 @@ typedef struct GenieLoad
 	GenieImageParts parts;
 	GenieTilePlan *tiles;
 	uint64		n_bytes;		/* of the arena */
+	uint64		evicted_bytes;	/* to make room in one piece */
+	const char *damage;			/* what is malformed; NULL: nothing */
 	uint32	   *first_tile;		/* of each group, and n_tiles behind the last */
 	uint64	   *group_bytes;
 
@@ -80,15 +85,17 @@ typedef struct GenieLoad
 	uint16		locals[GENIE_TILE_OBJECTS];
 } GenieLoad;
 
-static void
-genie_load_corrupt(const GenieSegment *segment, const char *what)
+/* What was read is malformed: the load ends, and says so.  Always false. */
+static bool
+genie_load_damaged(GenieLoad *load, const char *what)
 {
-	genie_report_corrupt(segment->index, segment->entry.root, what);
+	load->damage = what;
+	return false;
 }
 
 /* ---- posting lists ---- */
 
-/* n bytes at position, n being at most a page's; NULL: stale. */
+/* n bytes at position, n being at most a page's; NULL: stale, or damaged. */
 static const uint8 *
 genie_load_bytes(GenieLoad *load, uint64 position, uint32 n)
 {
@@ -99,7 +106,10 @@ genie_load_bytes(GenieLoad *load, uint64 position, uint32 n)
 		uint64		length = load->segment->sections[GENIE_SECTION_POSTINGS].entry.length;
 
 		if (position > length || n > length - position)
-			genie_load_corrupt(load->segment, "a posting list is longer than the section");
+		{
+			genie_load_damaged(load, "a posting list is longer than the section");
+			return NULL;
+		}
 		window->n = 0;
 		window->at = position / GENIE_PAGE_PAYLOAD * GENIE_PAGE_PAYLOAD;
 		CHECK_FOR_INTERRUPTS();
@@ -111,14 +121,15 @@ genie_load_bytes(GenieLoad *load, uint64 position, uint32 n)
 	return window->bytes + (position - window->at);
 }
 
-/* Plans, or adds, a list's part in a tile. */
-static void
+/* Plans, or adds, a list's part in a tile.  False: damaged. */
+static bool
 genie_load_take(GenieLoad *load, uint32 tile, uint32 rank, const uint16 *locals, uint32 n)
 {
 	if (load->fills == NULL)
 		genie_tile_plan_add(&load->tiles[tile], n);
 	else if (!genie_image_add(&load->fills[tile], load->in_group[tile], rank, locals, n))
-		genie_load_corrupt(load->segment, "a posting list names an object that does not exist");
+		return genie_load_damaged(load, "a posting list names an object that does not exist");
+	return true;
 }
 
 /* A list of few postings.  False: stale. */
@@ -130,14 +141,14 @@ genie_load_loose_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
 	const uint8 *bytes;
 
 	if (cursor->list_bytes > 1 + GENIE_LOOSE_MAX * GENIE_VARINT_MAX)
-		genie_load_corrupt(load->segment, "malformed posting list");
+		return genie_load_damaged(load, "malformed posting list");
 	bytes = genie_load_bytes(load, cursor->list_at, (uint32) cursor->list_bytes);
 	if (bytes == NULL)
 		return false;
 	if (bytes[0] != GENIE_LIST_LOOSE ||
 		!genie_loose_decode(bytes + 1, cursor->list_bytes - 1, cursor->n_postings, objects) ||
 		objects[cursor->n_postings - 1] >= load->segment->header.n_objects)
-		genie_load_corrupt(load->segment, "malformed posting list");
+		return genie_load_damaged(load, "malformed posting list");
 	for (uint32 i = 0; i < cursor->n_postings; i++)
 	{
 		uint32		tile = objects[i] >> GENIE_TILE_SHIFT;
@@ -145,7 +156,8 @@ genie_load_loose_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
 		load->locals[i] = (uint16) (objects[i] & (GENIE_TILE_OBJECTS - 1));
 		if (i + 1 == cursor->n_postings || objects[i + 1] >> GENIE_TILE_SHIFT != tile)
 		{
-			genie_load_take(load, tile, cursor->rank, load->locals + from, i + 1 - from);
+			if (!genie_load_take(load, tile, cursor->rank, load->locals + from, i + 1 - from))
+				return false;
 			from = i + 1;
 		}
 	}
@@ -172,7 +184,7 @@ genie_load_tiled_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
 			return false;
 		if (!genie_tile_header(bytes, bytes + n, last_tile, &tile, &ref, &header_len) ||
 			ref.nbytes > end - at - header_len || tile >= load->parts.n_tiles)
-			genie_load_corrupt(load->segment, "malformed posting list");
+			return genie_load_damaged(load, "malformed posting list");
 		at += header_len;
 		if (load->fills != NULL)
 		{
@@ -180,9 +192,10 @@ genie_load_tiled_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
 			if (ref.data == NULL)
 				return false;
 			if (!genie_list_decode(&ref, load->locals))
-				genie_load_corrupt(load->segment, "malformed posting list");
+				return genie_load_damaged(load, "malformed posting list");
 		}
-		genie_load_take(load, tile, cursor->rank, load->locals, ref.n);
+		if (!genie_load_take(load, tile, cursor->rank, load->locals, ref.n))
+			return false;
 		at += ref.nbytes;
 		last_tile = tile;
 	}
@@ -204,7 +217,7 @@ genie_load_pass(GenieLoad *load)
 	while (cursor->valid)
 	{
 		if (cursor->rank != n++)
-			genie_load_corrupt(load->segment, "keywords are not numbered in sequence");
+			return genie_load_damaged(load, "keywords are not numbered in sequence");
 		if (cursor->n_postings <= GENIE_LOOSE_MAX ? !genie_load_loose_list(load, cursor) :
 			!genie_load_tiled_list(load, cursor))
 			return false;
@@ -212,7 +225,7 @@ genie_load_pass(GenieLoad *load)
 			return false;
 	}
 	if (n != load->plan.n_keywords)
-		genie_load_corrupt(load->segment, "the dictionary does not have as many keywords as the segment");
+		return genie_load_damaged(load, "the dictionary does not have as many keywords as the segment");
 	pfree(cursor);
 	return true;
 }
@@ -234,7 +247,7 @@ genie_load_body_bytes(const GenieImageParts *parts)
 }
 
 /* Cuts the planned tiles into groups, and adds up. */
-static void
+static bool
 genie_load_plan_groups(GenieLoad *load)
 {
 	GenieImageParts *parts = &load->parts;
@@ -248,7 +261,7 @@ genie_load_plan_groups(GenieLoad *load)
 											   &load->group_bytes[parts->n_groups]);
 
 		if (n == 0)				/* 65,536 objects of at most 65,535 keywords cannot have so many postings */
-			genie_load_corrupt(load->segment, "an object has too many keywords");
+			return genie_load_damaged(load, "an object has too many keywords");
 		for (uint32 i = 0; i < n; i++)
 			load->in_group[first + i] = i;
 		load->n_bytes += genie_load_allocated(load->group_bytes[parts->n_groups]);
@@ -257,6 +270,7 @@ genie_load_plan_groups(GenieLoad *load)
 	}
 	load->first_tile[parts->n_groups] = parts->n_tiles;
 	load->n_bytes += genie_load_allocated(genie_load_body_bytes(parts));
+	return true;
 }
 
 /* The first pass.  False: stale. */
@@ -273,6 +287,7 @@ genie_load_plan(GenieLoad *load)
 	load->plan.n_keywords = parts->n_keywords;
 	load->plan.min_size = sizes->parameter2;
 	load->plan.size_width = sizes->parameter == 0 ? 0 : sizes->parameter <= 8 ? 1 : 2;
+	load->plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_shmem_image_bytes() / GENIE_GROUPS_IN_ARENA);
 
 	load->window = palloc(sizeof(GenieListWindow));
 	load->tiles = palloc0((Size) (parts->n_tiles + 1) * sizeof(GenieTilePlan));
@@ -280,21 +295,30 @@ genie_load_plan(GenieLoad *load)
 		load->tiles[tile].n_objects = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
 	if (!genie_load_pass(load))
 		return false;
-	genie_load_plan_groups(load);
-	return true;
+	return genie_load_plan_groups(load);
 }
 
 /* ---- memory ---- */
 
+/*
+ * The bytes are reserved, but may not be free in one piece: then others are evicted, oldest first, but no more than this
+ * image is worth.
+ */
 static bool
 genie_load_allocate(GenieLoad *load, uint64 bytes, dsa_pointer *pointer)
 {
-	do
+	uint64		evicted = 1;
+
+	while (evicted > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		*pointer = dsa_allocate_extended(load->arena, Max(bytes, GENIE_ALLOCATION_MIN), GENIE_ARENA_FLAGS);
-	} while (*pointer == InvalidDsaPointer && genie_directory_evict_one(&load->ref, load->insist));
-	return *pointer != InvalidDsaPointer;
+		if (*pointer != InvalidDsaPointer)
+			return true;
+		evicted = load->evicted_bytes < load->n_bytes ? genie_directory_evict_one(&load->ref, load->insist) : 0;
+		load->evicted_bytes += evicted;
+	}
+	return false;
 }
 
 /* Allocates everything that is planned.  False: no room; what it got so far stays with the load. */
@@ -419,7 +443,7 @@ genie_load_fill(GenieLoad *load)
 		uint32		first = load->first_tile[i];
 
 		if (!genie_image_group_finish(load->fills + first, load->first_tile[i + 1] - first))
-			genie_load_corrupt(load->segment, "posting lists changed while they were read");
+			return genie_load_damaged(load, "posting lists changed while they were read");
 		Assert(genie_image_group_valid(dsa_get_address(load->arena, load->groups[i])));
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -436,7 +460,7 @@ genie_load_cleanup(int code, Datum arg)
 
 	genie_load_free(load);
 	if (load->claimed)
-		genie_directory_abandon(&load->ref);
+		genie_directory_put_off(&load->ref);
 	load->claimed = false;
 }
 
@@ -450,11 +474,11 @@ genie_load_run(GenieLoad *load, const GenieImageKey *key)
 		return GENIE_LOAD_TAKEN;
 	GENIE_FAULT("image-claimed");
 	if (!genie_load_plan(load))
-		return GENIE_LOAD_STALE;
+		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
 	if (!genie_load_make_room(load, &never))
 		return never ? GENIE_LOAD_NEVER_ROOM : GENIE_LOAD_NO_ROOM;
 	if (!genie_load_fill(load))
-		return GENIE_LOAD_STALE;
+		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
 	return GENIE_LOAD_DONE;
 }
 
@@ -473,6 +497,8 @@ genie_load_finish(GenieLoad *load, GenieLoadEnd end)
 		genie_directory_abandon(&load->ref);
 	else if (end == GENIE_LOAD_NO_ROOM || end == GENIE_LOAD_NEVER_ROOM)
 		genie_directory_no_room(&load->ref, load->n_bytes, end == GENIE_LOAD_NEVER_ROOM);
+	else if (end == GENIE_LOAD_DAMAGED)
+		genie_directory_put_off(&load->ref);
 	load->claimed = false;
 }
 
@@ -495,5 +521,6 @@ genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	PG_END_ENSURE_ERROR_CLEANUP(genie_load_cleanup, PointerGetDatum(load));
 	result.first = load->first;
 	result.n_bytes = load->n_bytes;
+	result.damage = load->damage;
 	return result;
 }

@@ -14,6 +14,7 @@ typedef enum GenieLoadEnd
 	GENIE_LOAD_NO_ROOM,			/* too much is in use */
 	GENIE_LOAD_NEVER_ROOM,		/* shared memory is too small */
 	GENIE_LOAD_STALE,
+	GENIE_LOAD_DAMAGED,			/* posting lists are malformed */
 	GENIE_LOAD_TAKEN			/* somebody else loads it, or the directory is full */
 } GenieLoadEnd;
 
@@ -22,6 +23,7 @@ typedef struct GenieLoadResult
 	GenieLoadEnd end;
 	bool		first;			/* NO_ROOM, NEVER_ROOM: nobody found that before */
 	uint64		n_bytes;		/* the same: how many it needs */
+	const char *damage;			/* DAMAGED: what is malformed */
 } GenieLoadResult;
 
 /*

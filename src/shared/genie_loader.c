@@ -64,6 +64,21 @@ genie_loader_log_no_room(Relation index, const GenieSegment *segment, const Geni
 					 "restart, to have it in memory.")));
 }
 
+/*
+ * A scan may not need what is damaged: it counts from the pages, and fails there if it does.  Who asked for the whole
+ * index to be loaded is told.
+ */
+static void
+genie_loader_report_damage(Relation index, const GenieSegment *segment, const char *damage, bool insist)
+{
+	if (insist)
+		genie_report_corrupt(index, segment->entry.root, damage);
+	ereport(LOG,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("could not load genie index \"%s\" into shared memory: %s", RelationGetRelationName(index), damage),
+			 errhint("Look through the index with genie_check(), and build it anew with REINDEX.")));
+}
+
 /* Loads what the directory does not have. */
 static bool
 genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *key, bool insist,
@@ -90,7 +105,10 @@ genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *ke
 		result = genie_load_image(segment, key, entry->n_dead, meta->tombstone_version, insist);
 		*why = result.end == GENIE_LOAD_DONE ? GENIE_MISS_NONE :
 			result.end == GENIE_LOAD_STALE ? GENIE_MISS_STALE :
-			result.end == GENIE_LOAD_TAKEN ? GENIE_MISS_LOADING : GENIE_MISS_NO_ROOM;
+			result.end == GENIE_LOAD_TAKEN ? GENIE_MISS_LOADING :
+			result.end == GENIE_LOAD_DAMAGED ? GENIE_MISS_FAILED : GENIE_MISS_NO_ROOM;
+		if (result.end == GENIE_LOAD_DAMAGED)
+			genie_loader_report_damage(index, segment, result.damage, insist);
 		if (*why == GENIE_MISS_NO_ROOM && result.first && !insist)
 			genie_loader_log_no_room(index, segment, &result);
 	}
@@ -191,7 +209,7 @@ genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segmen
 				*why = GENIE_MISS_LOADING;
 				return false;
 			case GENIE_IMAGE_NO_ROOM:
-				*why = GENIE_MISS_NO_ROOM;
+				*why = found.bytes > 0 ? GENIE_MISS_NO_ROOM : GENIE_MISS_FAILED;
 				if (!found.due && !insist)
 					return false;
 				/* FALLTHROUGH */

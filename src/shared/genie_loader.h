@@ -21,6 +21,7 @@ typedef enum GenieLoaderMiss
 	GENIE_MISS_LOADING,			/* another backend is at it */
 	GENIE_MISS_NO_TIME,			/* loading would not end before statement_timeout */
 	GENIE_MISS_NO_ROOM,
+	GENIE_MISS_FAILED,			/* a load failed a moment ago, or its lists are damaged */
 	GENIE_MISS_REPLACED,		/* a merge replaced the segment; this scan still reads it */
 	GENIE_MISS_STALE			/* segment->stale: start again from the metapage */
 } GenieLoaderMiss;

@@ -51,6 +51,12 @@
 #include "genie_request.h"
 #include "genie_shmem.h"
 
+/*
+ * A request's smallest allocation: above 8 kB DSA gives whole pages back, below it keeps 64 kB for each size of its
+ * own, which a small arena cannot spare.
+ */
+#define GENIE_REQUEST_BYTES_MIN (8 * 1024 + 1)
+
 /* looks again this often although nobody set the latch, in case that the postmaster was too busy to say */
 #define GENIE_WAIT_MS 1000
 
@@ -423,7 +429,8 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 		return;
 	}
 	Assert(!DsaPointerIsValid(asked));
-	asked = dsa_allocate_extended(arena, request_bytes(jobs, n_jobs), DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	asked = dsa_allocate_extended(arena, Max(request_bytes(jobs, n_jobs), GENIE_REQUEST_BYTES_MIN),
+								  GENIE_ARENA_FLAGS);
 	if (!DsaPointerIsValid(asked))
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_ROOM);

@@ -12,6 +12,7 @@
 
 #include "genie_dictionary.h"
 #include "genie_inprocess.h"
+#include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_search.h"
 
@@ -48,6 +49,11 @@ genie_search_find_interval(GenieDictionaryCursor *cursor, const GenieInterval *i
 		!genie_dictionary_seek(cursor, interval->hi, interval->hi_after))
 		return false;
 	range->end = cursor->valid ? cursor->rank : n_keywords;
+
+	/* who counts uses ranks as they are */
+	if (range->first >= range->end || range->end > n_keywords)
+		genie_report_corrupt(cursor->reader.segment->index, cursor->reader.segment->entry.root,
+							 "keywords are not numbered in sequence");
 	return true;
 }
 

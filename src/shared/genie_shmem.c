@@ -96,6 +96,7 @@ genie_shmem_request(void)
 	if (previous_request_hook)
 		previous_request_hook();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(GenieShmem)));
+	RequestAddinShmemSpace(genie_directory_hash_size());
 	for (int i = 0; i < lengthof(parts); i++)
 		RequestAddinShmemSpace(add_size(parts[i].size(), PG_CACHE_LINE_SIZE));
 	if (shared_memory > 0)

@@ -35,6 +35,7 @@ genie_source_why(GenieLoaderMiss miss)
 		case GENIE_MISS_TEMPORARY:
 		case GENIE_MISS_LOADING:
 		case GENIE_MISS_NO_TIME:
+		case GENIE_MISS_FAILED:
 		case GENIE_MISS_REPLACED:
 		case GENIE_MISS_STALE:
 			break;

@@ -51,6 +51,8 @@
 #define RESTART_SECONDS 2
 #define LOSSES_MAX 3
 #define LOSS_WINDOW_MS (60 * 1000)
+/* pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop; a larger arena is copied slower */
+#define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
 #define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
 
@@ -222,6 +224,8 @@ open_gpu(void)
 	strlcpy(worker.library, gpu_library, sizeof(worker.library));
 	options.memory_limit = (uint64) gpu_memory * 1024;
 	genie_shmem_arena_block(&options.arena, &options.arena_bytes);
+	if (options.arena_bytes > PINNED_BYTES_MAX)
+		options.arena = NULL;
 	status = genie_engine_load(gpu_library, &options, &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
@@ -537,9 +541,9 @@ genie_worker_main(Datum arg)
 	report_state(GENIE_WORKER_IDLE);
 	genie_request_worker_up();
 
+	/* What sets the latch, SIGTERM and SIGHUP too, is looked at after each reset and before the next wait. */
 	while (!ShutdownRequestPending)
 	{
-		ResetLatch(MyLatch);
 		if (ConfigReloadPending)
 			reload();
 		if (worker.reopen && is_past(worker.reopen_at, REOPEN_MS))
@@ -565,6 +569,7 @@ genie_worker_main(Datum arg)
 		forget_dropped();
 		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (worker.reopen ? WL_TIMEOUT : 0),
 				  REOPEN_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
 	}
 	proc_exit(1);
 }
