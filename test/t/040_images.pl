@@ -280,6 +280,47 @@ cmp_ok(shown('fallback_no_image'), '>', $no_image, 'and genie_stat says why');
 sql("SET enable_seqscan = off; SELECT count(*) FROM (SELECT x FROM large ORDER BY x <&> ARRAY[1, 4] LIMIT 3) s");
 is(shown('image_loads'), $loads + 1, 'without it, it is');
 
+# ---- a damaged posting list that a query does not need ----
+
+sql(<<'SQL');
+CREATE TABLE damaged AS SELECT ARRAY[i % 50, 100 + i % 300] AS x FROM generate_series(1, 30000) i;
+CREATE INDEX damaged_x ON damaged USING genie (x);
+CHECKPOINT;
+SQL
+my $path = $node->data_dir . '/' . sql("SELECT pg_relation_filepath('damaged_x')");
+$node->stop;
+my $pages = slurp_file($path);
+my ($last) = grep { my ($kind, $section) = unpack('CC', substr($pages, $_ * 8192 + 8176 + 12, 2)); $kind == 4 && $section == 4 }
+  reverse 0 .. length($pages) / 8192 - 1;
+open(my $handle, '+<:raw', $path) or die "$path: $!";
+seek($handle, $last * 8192 + 24, 0);
+print $handle "\xFF" x 100;
+close($handle);
+$node->start;
+wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+my $damage_at = -s $node->logfile;
+my $ask = "SELECT string_agg(s::text, ' ') FROM (SELECT ctid, x <&> '{3,7,101}' AS d FROM damaged ORDER BY x <&> '{3,7,101}' %s LIMIT 300) s";
+is(sql('SET enable_seqscan = off; SET enable_sort = off; ' . sprintf($ask, '')), sql('SET enable_indexscan = off; ' . sprintf($ask, ', ctid')),
+	'a query on other keywords') foreach 1 .. 3;
+my @said = slurp_file($node->logfile, $damage_at) =~ /could not load genie index "damaged_x" into shared memory: malformed posting list/g;
+is(scalar @said, 1, 'the log says once that the index is not loaded');
+fails_to_prewarm('damaged_x', qr/ERROR:  index "damaged_x" is damaged at block \d+: malformed posting list/, 'and so does genie_prewarm');
+cmp_ok(shown('fallback_no_image'), '>=', 3, 'genie_stat counts what was counted from the pages');
+sql('DROP TABLE damaged');
+
+# ---- a database whose row changes ----
+
+sql("CREATE TABLE granted AS SELECT ARRAY[i % 50, 100 + i % 300] AS x FROM generate_series(1, 30000) i; CREATE INDEX granted_x ON granted USING genie (x)");
+prewarm('granted_x');
+my $images = shown('images');
+foreach (1 .. 3)
+{
+	sql('GRANT CONNECT ON DATABASE postgres TO pg_monitor; REVOKE CONNECT ON DATABASE postgres FROM pg_monitor');
+	prewarm('granted_x');
+}
+is(shown('images'), $images, 'GRANT ON DATABASE leaves no image behind that nobody asks for');
+sql('DROP TABLE granted');
+
 # ---- more than fits ----
 
 restart_with('genie.shared_memory = 4MB');
