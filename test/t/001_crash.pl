@@ -40,7 +40,7 @@ foreach my $point (sort keys %scenarios)
 	$node->safe_psql('postgres', "$prepare") if $prepare ne '';
 	my $session = start_sql($node, $fault, 'SET genie.fault_action = crash', split(/;/, $statement));
 	ok(!finish_sql($session), "the session dies at $point");
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server did not come back';
+	wait_until($node, 'SELECT true');
 	recovered("killed at $point");
 
 	$node->safe_psql('postgres', "$prepare") if $prepare ne '';

@@ -244,7 +244,7 @@ foreach my $i (1 .. $n)
 		push @bad, "$what: $err" if $failed && ($what eq 'round 3' || $case->{class} eq 'none');
 	}
 	is(join("\n", @bad), '', $name);
-	$node->poll_query_until('postgres', 'SELECT true') if @bad;
+	wait_until($node, 'SELECT true') if @bad;
 }
 note("$n copies: $n_found found; answers: $n_right right, $n_error errors, $n_wrong wrong");
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|was terminated by signal/, 'no crash');

@@ -237,7 +237,7 @@ foreach my $point ('image-claimed', 'image-fill')
 {
 	my $session = start_sql($node, "SET genie.fault_point = 'image-fill'; SET genie.fault_action = crash; REINDEX INDEX dense_x; SELECT genie_prewarm('dense_x')");
 	ok(!finish_sql($session), 'a crash during a load');
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server did not come back';
+	wait_until($node, 'SELECT true');
 	is(shown('images, image_bytes, image_loads'), '0|0|0', 'shared memory starts anew');
 	cmp_ok(prewarm('dense_x'), '>', 0, 'and is used again');
 	sound($node, 'after a crash during a load');

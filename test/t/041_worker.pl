@@ -84,7 +84,7 @@ wait_until($node, "SELECT engine = 'fake' FROM genie_stat");
 cmp_ok(grown('answered_by_gpu', sub { answers('on the fake GPU') }), '>', 0, 'genie.engine = cuda, reloaded: the GPU counts');
 is(stat_of($node, 'worker_pid = ' . stat_of($node, 'worker_pid')), 't', 'in the same process');
 reload_with("genie.gpu_memory = '3MB'");
-$node->poll_query_until('postgres', "SELECT limit_bytes = 3 << 20 FROM genie_devices()") if answers('after a change of genie.gpu_memory');
+wait_until($node, "SELECT limit_bytes = 3 << 20 FROM genie_devices()") if answers('after a change of genie.gpu_memory');
 ok((grep { $_ eq 'limit 3145728' } told()), 'genie.gpu_memory, reloaded: the engine is told');
 is($node->safe_psql('postgres', 'SELECT name, limit_bytes FROM genie_devices()'), 'fake|3145728', 'and genie_devices shows it');
 

@@ -16,6 +16,7 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until
   fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told);
@@ -205,11 +206,20 @@ sub finish_sql
 	return $session->{run}->result(0) == 0;
 }
 
-# Waits until the query returns t.
+# Until the query gives true.  The server may be starting: a client that it refuses ends before it has read the query, which
+# IPC::Run takes for a reason to die.
 sub wait_until
 {
 	my ($node, $query) = @_;
-	return $node->poll_query_until('postgres', $query) || die "timed out: $query";
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
+	my @command = ('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', $query);
+	while (time() < $deadline)
+	{
+		my ($out, $err) = ('', '');
+		return 1 if IPC::Run::run(\@command, '>', \$out, '2>', \$err) && $out eq "t\n";
+		usleep(50_000);
+	}
+	die "timed out: $query";
 }
 
 # ---- the worker ----
