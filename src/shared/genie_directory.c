@@ -126,8 +126,8 @@ genie_directory_touch(GenieDirectoryEntry *entry)
 }
 
 /*
- * The same index: at another xmin of its database it is another one, or, if the row of the database was updated, the same
- * that nobody will ask for under this key again.
+ * The same index: at another xmin of its database it is another one, or, if the row of the database was updated,
+ * the same that nobody will ask for under this key again.
  */
 static bool
 genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b)

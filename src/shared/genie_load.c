@@ -301,8 +301,8 @@ genie_load_plan(GenieLoad *load)
 /* ---- memory ---- */
 
 /*
- * The bytes are reserved, but may not be free in one piece: then others are evicted, oldest first, but no more than this
- * image is worth.
+ * The bytes are reserved, but may not be free in one piece: then others are evicted, oldest first, but no more
+ * than this image is worth.
  */
 static bool
 genie_load_allocate(GenieLoad *load, uint64 bytes, dsa_pointer *pointer)
