@@ -40,6 +40,7 @@ endif
 # Only what PostgreSQL looks up by name is exported: a linker version script made from the sources.
 # (Hiding by default would hide the magic block and the SQL functions too, for PostgreSQL 15 marks neither.)
 SHLIB_EXPORTS = build/exports.txt
+SHLIB_LINK = -lpthread
 
 # pg_regress makes the extension in its database, so no test creates it.
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
@@ -96,11 +97,11 @@ build/unit/%.o: src/engine/%.c $(UNIT_HEADERS) Makefile
 
 build/unit/test_%: test/unit/test_%.c $(UNIT_OBJS) $(UNIT_HEADERS)
 	@mkdir -p build/unit
-	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< $(UNIT_OBJS) -lm
+	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< $(UNIT_OBJS) -lm -lpthread
 
 build/unit/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/fuzz_main.c $(UNIT_OBJS) $(UNIT_HEADERS)
 	@mkdir -p build/unit
-	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< test/fuzz/fuzz_main.c $(UNIT_OBJS) -lm
+	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< test/fuzz/fuzz_main.c $(UNIT_OBJS) -lm -lpthread
 
 unit-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
 
@@ -110,7 +111,7 @@ fuzz:
 	@for target in $(FUZZ_PROGRAMS:build/unit/fuzz_%=%); do \
 		mkdir -p build/fuzz/corpus-$$target; \
 		clang $(UNIT_CFLAGS) -fsanitize=fuzzer,address,undefined -o build/fuzz/fuzz_$$target \
-			test/fuzz/fuzz_$$target.c $(ENGINE_SOURCES) -lm || exit 1; \
+			test/fuzz/fuzz_$$target.c $(ENGINE_SOURCES) -lm -lpthread || exit 1; \
 		build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target test/fuzz/corpus/$$target || exit 1; \
 	done
 
@@ -136,7 +137,7 @@ bench:
 
 build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -Wall -Wextra -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm
+	$(CC) -std=gnu99 -O3 -Wall -Wextra -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
 
 bench-engine: build/bench_engine
 	build/bench_engine

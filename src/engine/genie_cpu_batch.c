@@ -1,15 +1,37 @@
 /*
  * genie_cpu_batch.c
- *	  Does a batch of jobs over images, one image after the other (GenieEngineOps.run).
+ *	  Does a batch of jobs over images, by the caller's thread alone or with others (GenieEngineOps.run).
  *
- * The jobs of an image are done together, tiles in the outer loop and jobs in the inner one, so that a
- * tile's lists stay in the cache for all jobs.  In a tile a job's conditions come first and leave a bitmap of
- * objects, which then is what the tile has alive for the job's own query; where the tile cannot
- * have what the query wants, the conditions are not even looked at.
+ * A *task* is what one thread does at a time: some jobs of one image in a range of its tiles.  Tiles are in the outer
+ * loop and jobs in the inner one, so that a tile's lists stay in the cache for all jobs of the task.  In a tile a job's
+ * conditions come first and leave a bitmap of objects, which then is what the tile has alive for the job's own query;
+ * where the tile cannot have what the query wants, the conditions are not even looked at.
  *
- * A job is CANCELLED until it is done: an interrupt leaves at once, and what was not finished
- * has the right status already.  The top-k's of an image's jobs are taken from malloc when its turn comes
- * and given back after it.
+ * Planning.  One thread alone has one task an image.  For several the caller estimates what each job costs and
+ * cuts the batch into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put
+ * together, one that costs more is cut into *parts*, ranges of its tiles.  A task is not made smaller than what
+ * waking a thread for it is worth, so a tiny batch is done by the caller, and wakes nobody.  Estimates decide only
+ * who does what and never what comes out.
+ *
+ * Doing.  Threads take tasks by adding one to next_task.  Who writes what:
+ *	a job's parts		the thread that has the part's task
+ *	job->out			COUNTS, MASK: the same, each its tiles; TOP: the thread that ended the job's last part
+ *	parts_left			each thread that ends a part takes one off; who takes the last one ends the job, and the
+ *						others' parts are written by then (the subtraction releases and acquires)
+ *	stopped				the caller's thread only, after the engine's callback said so; others look
+ *	engine->error		the caller, after all threads have left
+ * The caller takes tasks too; when there is none left it waits for the others and asks the callback meanwhile.
+ * Nobody else waits for anything.
+ *
+ * Why the result is the same whatever the timing.  Counts and masks of a tile depend on nothing else.  A TOP
+ * job in one part is offered its objects in object order by one thread.  In several parts, each part's top-k
+ * leaves at least those of the job's best k that lie in its tiles, in object order; these are offered to
+ * the first part's top-k, part by part, so in object order again, and that top-k drops only what k others outrank.
+ * (Only whether a job is noticed to be malformed may depend on the plan, because a top-k leaves out tiles.)
+ *
+ * A job is CANCELLED until it is done: an interrupt ends tasks at once, and what was not finished
+ * has the right status already.  Top-k's are taken from malloc when a task begins and given back when their job
+ * ends; so tasks are taken to the last one after an interrupt too.
  *
  * Sizes lie in the image as one or two bytes above the smallest; they are widened for a tile when
  * the first of its jobs has a key table.
@@ -22,12 +44,68 @@
 #include "genie_tile_search.h"
 #include "genie_tile_source.h"
 
+#define CACHE_LINE 64			/* bytes */
+
+/*
+ * Costs are in postings, about half a nanosecond each.  Measured with bench_engine: zeroing and looking at all counters
+ * of a tile takes 5 us, finding one range's lists 10 ns.
+ */
+#define COST_TILE 10000
+#define COST_RANGE 20
+
+/* tasks a thread; more balance better, fewer use a tile's lists for more jobs */
+#define TASKS_PER_THREAD 4
+
+/* jobs a thread from which on they are taken to cost the same in each tile: there are enough to balance */
+#define MANY_JOBS_PER_THREAD 8
+
+/* tiles that are looked at to estimate a job's cost: SAMPLES_A_BATCH over all jobs, but 1 .. SAMPLES_MAX a job */
+#define SAMPLES_A_BATCH 16
+#define SAMPLES_MAX 4
+
+/* milliseconds between two questions whether to stop, while the caller waits for other threads */
+#define ASK_MS 2
+
+/* A range of a job's tiles, on cache lines of its own: its thread writes it all the time. */
+typedef struct BatchPart
+{
+	GenieTopK	top;			/* TOP; hits is NULL while it has no memory */
+	GenieStatus status;			/* CANCELLED: not done yet, or never */
+} __attribute__((aligned(CACHE_LINE))) BatchPart;
+
 typedef struct BatchJob
 {
 	GenieJob   *job;
-	bool		active;			/* nothing went wrong yet */
-	GenieTopK	top;			/* TOP; its hits are NULL before and after its image's turn */
+	uint64_t	cost;
+	uint32_t	n_parts;
+	uint32_t	parts_left;		/* atomic */
+	BatchPart  *parts;			/* in tile order */
 } BatchJob;
+
+typedef struct BatchTask
+{
+	BatchJob   *works;			/* of one image */
+	uint32_t	n_works;
+	uint32_t	part;			/* of each of them */
+	uint32_t	first_tile;
+	uint32_t	end_tile;
+} BatchTask;
+
+typedef struct Batch
+{
+	GenieEngine *engine;
+	uint32_t	n_threads;		/* the caller's too */
+	uint64_t	task_cost;		/* what a task should cost, about */
+	uint64_t	cost;			/* of all jobs */
+	uint32_t	n_works;
+	BatchJob   *works;			/* valid jobs, by image */
+	BatchPart  *parts;
+	uint32_t	n_parts;
+	BatchTask  *tasks;
+	uint32_t	n_tasks;
+	uint32_t	next_task;		/* atomic */
+	bool		stopped;		/* atomic */
+} Batch;
 
 /* ---- are jobs what they should be? ---- */
 
@@ -72,20 +150,6 @@ job_valid(const GenieJob *job)
 	return true;
 }
 
-static void
-fail(GenieEngine *engine, BatchJob *work, GenieStatus status, const char *error)
-{
-	work->active = false;
-	work->job->status = status;
-	snprintf(engine->error, sizeof(engine->error), "%s", error);
-}
-
-static void
-fail_malformed(GenieEngine *engine, BatchJob *work)
-{
-	fail(engine, work, GENIE_STATUS_CORRUPT, "a job is malformed, or counts more than it says");
-}
-
 /* ---- a job in a tile ---- */
 
 /* The sizes of the tile's objects, widened to 16 bits. */
@@ -107,23 +171,22 @@ widen_sizes(GenieTileScratch *scratch, const GenieTile *tile)
 }
 
 static bool
-top_in_tile(GenieTileScratch *scratch, GenieTile *tile, BatchJob *work)
+top_in_tile(GenieTileScratch *scratch, GenieTile *tile, const GenieJob *job, GenieTopK *top)
 {
-	const GenieJob *job = work->job;
 	GenieTile	rest;
 
 	if (job->query.keys != NULL && tile->sizes == NULL)
 		tile->sizes = widen_sizes(scratch, tile);
 	if (job->n_conditions == 0)
-		return genie_tile_search(scratch, tile, &job->query, &work->top);
+		return genie_tile_search(scratch, tile, &job->query, top);
 
-	if (!genie_tile_may_have(scratch, tile, &job->query, &work->top))
+	if (!genie_tile_may_have(scratch, tile, &job->query, top))
 		return true;
 	if (!genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions, scratch->fulfilling))
 		return false;
 	rest = *tile;
 	rest.live = scratch->fulfilling;
-	return genie_tile_search(scratch, &rest, &job->query, &work->top);
+	return genie_tile_search(scratch, &rest, &job->query, top);
 }
 
 static bool
@@ -142,13 +205,11 @@ counts_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob 
 
 /* Does the job's part in tile number t of its image.  False: it is malformed. */
 static bool
-job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, BatchJob *work)
+job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJob *job, GenieTopK *top)
 {
-	const GenieJob *job = work->job;
-
 	tile->live = job->image->live + (size_t) t * GENIE_TILE_WORDS;
 	if (job->kind == GENIE_JOB_TOP)
-		return top_in_tile(scratch, tile, work);
+		return top_in_tile(scratch, tile, job, top);
 	if (t < job->first_tile || t - job->first_tile >= job->n_tiles)
 		return true;
 	if (job->kind == GENIE_JOB_COUNTS)
@@ -157,90 +218,320 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, BatchJob *wo
 								 (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS);
 }
 
-/* ---- the jobs of an image ---- */
+/* ---- a task ---- */
+
+/* Is the batch to stop?  asks: this is the caller's thread. */
+static bool
+is_stopped(Batch *batch, bool asks)
+{
+	if (asks && batch->engine->interrupted != NULL && batch->engine->interrupted())
+		__atomic_store_n(&batch->stopped, true, __ATOMIC_RELAXED);
+	return __atomic_load_n(&batch->stopped, __ATOMIC_RELAXED);
+}
 
 static void
-begin_job(GenieEngine *engine, BatchJob *work)
+begin_part(const GenieJob *job, BatchPart *part)
 {
-	const GenieJob *job = work->job;
 	GenieHit   *hits;
 
-	if (!job_valid(job))
-		fail_malformed(engine, work);
-	else if (job->kind == GENIE_JOB_TOP)
+	if (job->kind != GENIE_JOB_TOP)
+		return;
+	hits = malloc(genie_topk_capacity(job->k) * sizeof(GenieHit));
+	if (hits == NULL)
+		part->status = GENIE_STATUS_RETRY;
+	else
+		genie_topk_init(&part->top, hits, job->k, job->min_key, job->has_after ? &job->after : NULL);
+}
+
+/* The job's best k, of all its parts. */
+static void
+finish_top(BatchJob *work)
+{
+	GenieJob   *job = work->job;
+	GenieTopK  *top = &work->parts[0].top;
+
+	for (uint32_t p = 1; p < work->n_parts; p++)
 	{
-		hits = malloc(genie_topk_capacity(job->k) * sizeof(GenieHit));
-		if (hits == NULL)
-			fail(engine, work, GENIE_STATUS_RETRY, "there is no memory for the results of a batch");
-		else
-			genie_topk_init(&work->top, hits, job->k, job->min_key, job->has_after ? &job->after : NULL);
+		GenieTopK  *next = &work->parts[p].top;
+
+		genie_topk_compact(next);
+		for (uint32_t i = 0; i < next->n; i++)
+			genie_topk_offer(top, next->hits[i].key, next->hits[i].object);
 	}
+	job->n_hits = genie_topk_finish(top);
+	memcpy(job->out, top->hits, job->n_hits * sizeof(GenieHit));
+}
+
+/* All parts have ended: the job failed if one did, and else is done if all are. */
+static void
+end_job(BatchJob *work)
+{
+	GenieStatus status = GENIE_OK;
+
+	for (uint32_t p = 0; p < work->n_parts; p++)
+		if (status == GENIE_OK || status == GENIE_STATUS_CANCELLED)
+			status = work->parts[p].status == GENIE_OK ? status : work->parts[p].status;
+	if (status == GENIE_OK && work->job->kind == GENIE_JOB_TOP)
+		finish_top(work);
+	work->job->status = status;
+	for (uint32_t p = 0; p < work->n_parts; p++)
+		free(work->parts[p].top.hits);
 }
 
 /* done: no interrupt came */
 static void
-end_job(BatchJob *work, bool done)
+end_part(BatchJob *work, BatchPart *part, bool done)
 {
-	GenieJob   *job = work->job;
-
-	if (work->active && done)
-	{
-		if (job->kind == GENIE_JOB_TOP)
-		{
-			job->n_hits = genie_topk_finish(&work->top);
-			memcpy(job->out, work->top.hits, job->n_hits * sizeof(GenieHit));
-		}
-		job->status = GENIE_OK;
-	}
-	free(work->top.hits);
-	work->top.hits = NULL;
+	if (done && part->status == GENIE_STATUS_CANCELLED)
+		part->status = GENIE_OK;
+	if (__atomic_sub_fetch(&work->parts_left, 1, __ATOMIC_ACQ_REL) == 0)
+		end_job(work);
 }
 
-/* False: interrupted. */
-static bool
-jobs_in_group(GenieEngine *engine, GenieTileScratch *scratch, const GenieImageGroup *group,
-			  BatchJob *works, uint32_t n)
+static GenieTile
+tile_of(const GenieImageGroup *group, uint32_t t)
 {
-	for (uint32_t i = 0; i < group->n_tiles; i++)
-	{
-		uint32_t	t = group->first_tile + i;
-		GenieTile	tile = {0};
+	GenieTile	tile = {0};
 
-		tile.source = &genie_tile_image;
-		tile.base = (const uint8_t *) group;
-		tile.image = genie_image_tiles(group) + i;
-		tile.first_object = t << GENIE_TILE_SHIFT;
-		tile.n_objects = tile.image->n_objects;
-		for (uint32_t w = 0; w < n; w++)
-		{
-			if (!works[w].active)
-				continue;
-			if (engine->interrupted != NULL && engine->interrupted())
-				return false;
-			if (!job_in_tile(scratch, &tile, t, &works[w]))
-				fail_malformed(engine, &works[w]);
-		}
+	tile.source = &genie_tile_image;
+	tile.base = (const uint8_t *) group;
+	tile.image = genie_image_tiles(group) + (t - group->first_tile);
+	tile.first_object = t << GENIE_TILE_SHIFT;
+	tile.n_objects = tile.image->n_objects;
+	return tile;
+}
+
+/* The task's jobs in tile number t.  False: the batch is to stop. */
+static bool
+task_in_tile(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *task,
+			 const GenieImageGroup *group, uint32_t t)
+{
+	GenieTile	tile = tile_of(group, t);
+
+	for (uint32_t w = 0; w < task->n_works; w++)
+	{
+		BatchPart  *part = &task->works[w].parts[task->part];
+
+		if (part->status != GENIE_STATUS_CANCELLED)
+			continue;
+		if (is_stopped(batch, asks))
+			return false;
+		if (!job_in_tile(scratch, &tile, t, task->works[w].job, &part->top))
+			part->status = GENIE_STATUS_CORRUPT;
 	}
 	return true;
 }
 
-/* Does jobs of the same image.  False: interrupted. */
-static bool
-jobs_in_image(GenieEngine *engine, GenieTileScratch *scratch, BatchJob *works, uint32_t n)
+static void
+do_task(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *task)
 {
-	const GenieSegmentImage *image = works[0].job->image;
+	const GenieSegmentImage *image = task->works[0].job->image;
 	bool		done = true;
 
-	for (uint32_t w = 0; w < n; w++)
-		begin_job(engine, &works[w]);
+	for (uint32_t w = 0; w < task->n_works; w++)
+		begin_part(task->works[w].job, &task->works[w].parts[task->part]);
 	for (uint32_t g = 0; g < image->n_groups && done; g++)
-		done = jobs_in_group(engine, scratch, image->groups[g], works, n);
-	for (uint32_t w = 0; w < n; w++)
-		end_job(&works[w], done);
-	return done;
+	{
+		const GenieImageGroup *group = image->groups[g];
+		uint32_t	end = group->first_tile + group->n_tiles;
+
+		for (uint32_t t = group->first_tile; t < end && done; t++)
+			if (t >= task->first_tile && t < task->end_tile)
+				done = task_in_tile(batch, scratch, asks, task, group, t);
+	}
+	for (uint32_t w = 0; w < task->n_works; w++)
+		end_part(&task->works[w], &task->works[w].parts[task->part], done);
+}
+
+/* ---- planning ---- */
+
+/* The postings that the query counts in a tile, and what finding them costs. */
+static uint64_t
+query_cost(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query)
+{
+	GenieTileFound found = {0};
+	uint64_t	n_postings = 0;
+	bool		more;
+
+	do
+	{
+		more = genie_tile_find(scratch, tile, query, &found);
+		n_postings += found.n_postings;
+	} while (more);
+	return n_postings + (uint64_t) query->n_ranges * COST_RANGE +
+		(n_postings > GENIE_FEW_POSTINGS ? COST_TILE : 0);
+}
+
+/* Tiles that the job looks at. */
+static uint32_t
+tiles_of(const GenieJob *job)
+{
+	return job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
+}
+
+/* Estimates what a job costs from n_samples of its tiles, evenly spaced. */
+static uint64_t
+sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
+{
+	uint32_t	first = job->kind == GENIE_JOB_TOP ? 0 : job->first_tile;
+	uint32_t	n_tiles = tiles_of(job);
+	uint64_t	cost = 0;
+	uint32_t	g = 0;
+
+	if (n_samples > n_tiles)
+		n_samples = n_tiles;
+	for (uint32_t i = 0; i < n_samples; i++)
+	{
+		uint32_t	t = first + (uint32_t) ((2 * i + 1) * (uint64_t) n_tiles / (2 * n_samples));
+		GenieTile	tile;
+
+		while (t - job->image->groups[g]->first_tile >= job->image->groups[g]->n_tiles)
+			g++;
+		tile = tile_of(job->image->groups[g], t);
+		if (job->kind != GENIE_JOB_MASK)
+			cost += query_cost(scratch, &tile, &job->query);
+		for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
+			cost += query_cost(scratch, &tile, &job->conditions[c].query);
+	}
+	return n_samples == 0 ? 0 : cost * n_tiles / n_samples;
+}
+
+/* Estimates the jobs' costs. */
+static void
+estimate(Batch *batch, GenieTileScratch *scratch)
+{
+	uint32_t	n_samples = SAMPLES_A_BATCH / batch->n_works;
+
+	if (n_samples < 1)
+		n_samples = 1;
+	if (n_samples > SAMPLES_MAX)
+		n_samples = SAMPLES_MAX;
+	for (uint32_t w = 0; w < batch->n_works; w++)
+	{
+		BatchJob   *work = &batch->works[w];
+
+		if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
+			work->cost = (uint64_t) tiles_of(work->job) * COST_TILE;
+		else
+			work->cost = sampled_cost(scratch, work->job, n_samples);
+		batch->cost += work->cost;
+	}
+}
+
+/* Adds the tasks of a job that is cut into parts, or of n_works jobs that are not. */
+static void
+add_tasks(Batch *batch, BatchJob *works, uint32_t n_works, uint32_t n_parts)
+{
+	const GenieJob *job = works[0].job;
+	uint32_t	n_tiles = n_works == 1 ? tiles_of(job) : job->image->n_tiles;
+	uint32_t	first = n_works == 1 && job->kind != GENIE_JOB_TOP ? job->first_tile : 0;
+
+	for (uint32_t w = 0; w < n_works; w++)
+	{
+		works[w].n_parts = works[w].parts_left = n_parts;
+		works[w].parts = batch->parts + batch->n_parts;
+		for (uint32_t p = 0; p < n_parts; p++)
+			batch->parts[batch->n_parts++] = (BatchPart) {.status = GENIE_STATUS_CANCELLED};
+	}
+	for (uint32_t p = 0; p < n_parts; p++)
+		batch->tasks[batch->n_tasks++] = (BatchTask) {
+			.works = works, .n_works = n_works, .part = p,
+			.first_tile = first + (uint32_t) ((uint64_t) n_tiles * p / n_parts),
+			.end_tile = first + (uint32_t) ((uint64_t) n_tiles * (p + 1) / n_parts)
+		};
+}
+
+/* Tasks of an image by tile, so that threads are in the same tiles at the same time and share the processor's cache. */
+static int
+compare_tasks(const void *a, const void *b)
+{
+	const BatchTask *x = a;
+	const BatchTask *y = b;
+	uint64_t	x_image = x->works[0].job->image->id;
+	uint64_t	y_image = y->works[0].job->image->id;
+
+	if (x_image != y_image)
+		return x_image < y_image ? -1 : 1;
+	if (x->first_tile != y->first_tile)
+		return x->first_tile < y->first_tile ? -1 : 1;
+	return (x->works > y->works) - (x->works < y->works);
+}
+
+/* Cuts the batch into tasks. */
+static void
+plan(Batch *batch)
+{
+	uint32_t	end;
+
+	for (uint32_t start = 0; start < batch->n_works; start = end)
+	{
+		BatchJob   *first = &batch->works[start];
+		uint64_t	cost = first->cost;
+		uint64_t	n_parts = cost / batch->task_cost;
+
+		end = start + 1;
+		if (n_parts > tiles_of(first->job))
+			n_parts = tiles_of(first->job);
+		if (n_parts < 2)
+		{
+			n_parts = 1;
+			for (; end < batch->n_works && batch->works[end].job->image->id == first->job->image->id &&
+				 cost + batch->works[end].cost <= batch->task_cost; end++)
+				cost += batch->works[end].cost;
+		}
+		add_tasks(batch, first, end - start, (uint32_t) n_parts);
+	}
+	qsort(batch->tasks, batch->n_tasks, sizeof(BatchTask), compare_tasks);
 }
 
 /* ---- the batch ---- */
+
+static void
+take_tasks(Batch *batch, GenieTileScratch *scratch, bool asks)
+{
+	for (;;)
+	{
+		uint32_t	i = __atomic_fetch_add(&batch->next_task, 1, __ATOMIC_RELAXED);
+
+		if (i >= batch->n_tasks)
+			break;
+		do_task(batch, scratch, asks, &batch->tasks[i]);
+	}
+}
+
+/* GenieCpuHelp */
+static void
+help(void *arg, GenieTileScratch *scratch)
+{
+	take_tasks(arg, scratch, false);
+}
+
+/* Estimates, plans and does the batch, of at least one job. */
+static void
+do_batch(Batch *batch, GenieTileScratch *scratch, GenieCpuThreads *threads, uint64_t task_cost_min)
+{
+	uint64_t	n_helpers = batch->n_threads - 1;
+
+	batch->task_cost = UINT64_MAX;
+	if (n_helpers > 0)
+	{
+		estimate(batch, scratch);
+		batch->task_cost = batch->cost / (TASKS_PER_THREAD * batch->n_threads) + 1;
+		if (batch->task_cost < task_cost_min)
+			batch->task_cost = task_cost_min;
+	}
+	plan(batch);
+	if (n_helpers > batch->n_tasks - 1)
+		n_helpers = batch->n_tasks - 1;
+	if (n_helpers > batch->cost / task_cost_min)
+		n_helpers = batch->cost / task_cost_min;
+
+	if (n_helpers > 0)
+		genie_cpu_threads_begin(threads, (uint32_t) n_helpers, help, batch);
+	take_tasks(batch, scratch, true);
+	while (n_helpers > 0 && !genie_cpu_threads_end(threads, ASK_MS))
+		is_stopped(batch, true);
+}
 
 /* by image, in the caller's order within one */
 static int
@@ -254,37 +545,65 @@ compare_works(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-GenieStatus
-genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, uint32_t n_jobs, GenieJob *jobs)
+/* Says what the last job that failed failed of. */
+static void
+report_failure(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
 {
-	BatchJob   *works;
-	uint32_t	end;
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		if (jobs[i].status == GENIE_STATUS_CORRUPT)
+			snprintf(engine->error, sizeof(engine->error), "a job is malformed, or counts more than it says");
+		else if (jobs[i].status == GENIE_STATUS_RETRY)
+			snprintf(engine->error, sizeof(engine->error), "there is no memory for the results of a batch");
+	}
+}
+
+/* Takes the batch's memory; false: there is none. */
+static bool
+take_memory(Batch *batch, uint32_t n_jobs)
+{
+	/* a job's parts cost a task each, but for one of them */
+	uint32_t	n_parts = n_jobs + (batch->n_threads == 1 ? 0 : TASKS_PER_THREAD * batch->n_threads);
+	void	   *parts = NULL;
+
+	if (posix_memalign(&parts, CACHE_LINE, n_parts * sizeof(BatchPart)) != 0)
+		return false;
+	batch->parts = parts;
+	batch->works = malloc(n_jobs * sizeof(BatchJob));
+	batch->tasks = malloc(n_parts * sizeof(BatchTask));
+	return batch->works != NULL && batch->tasks != NULL;
+}
+
+GenieStatus
+genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThreads *threads,
+					uint64_t task_cost, uint32_t n_jobs, GenieJob *jobs)
+{
+	Batch		batch = {.engine = engine};
+	bool		has_memory;
 
 	engine->error[0] = '\0';
 	if (n_jobs == 0)
 		return GENIE_OK;
-	works = calloc(n_jobs, sizeof(BatchJob));
+	batch.n_threads = 1 + (threads == NULL ? 0 : genie_cpu_threads_count(threads));
+	has_memory = take_memory(&batch, n_jobs);
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{
 		jobs[i].n_hits = 0;
-		jobs[i].status = works == NULL ? GENIE_STATUS_RETRY : GENIE_STATUS_CANCELLED;
-		if (works != NULL)
-			works[i] = (BatchJob) {.job = &jobs[i], .active = true};
+		jobs[i].status = GENIE_STATUS_RETRY;
+		if (!has_memory)
+			continue;
+		jobs[i].status = job_valid(&jobs[i]) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
+		if (jobs[i].status == GENIE_STATUS_CANCELLED)
+			batch.works[batch.n_works++] = (BatchJob) {.job = &jobs[i]};
 	}
-	if (works == NULL)
+	if (batch.n_works > 0)
 	{
-		snprintf(engine->error, sizeof(engine->error), "there is no memory for a batch of %u jobs", n_jobs);
-		return GENIE_OK;
+		qsort(batch.works, batch.n_works, sizeof(BatchJob), compare_works);
+		do_batch(&batch, scratch, threads, task_cost);
 	}
-
-	qsort(works, n_jobs, sizeof(BatchJob), compare_works);
-	for (uint32_t start = 0; start < n_jobs; start = end)
-	{
-		for (end = start + 1; end < n_jobs && works[end].job->image->id == works[start].job->image->id;)
-			end++;
-		if (!jobs_in_image(engine, scratch, works + start, end - start))
-			break;
-	}
-	free(works);
+	report_failure(engine, n_jobs, jobs);
+	free(batch.tasks);
+	free(batch.works);
+	free(batch.parts);
 	return GENIE_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * genie_engine_cpu.c
- *	  The CPU engine: counts tiles one after the other, in the caller's process.
+ *	  The CPU engine: counts tiles one after the other, in the caller's process, with one thread or several.
  *
  * There are two ways in: batches of jobs over images (genie_cpu_batch.c), and lists that a backend read from
  * the pages, here.  Both come down to one query in one tile (genie_tile_search.c), whose
@@ -10,8 +10,11 @@
  * Tiles are the outer loop and queries the inner one, so a tile's lists stay in the cache for a whole
  * batch.
  *
- * All state is the scratch in the memory that the caller gave.  It carries nothing from one tile to the
- * next, so an early return (a malformed list, an interrupt) leaves the engine usable, and what the
+ * Only batches use other threads than the caller's (genie_cpu_threads.c), and only once they are asked for: a backend
+ * that counts by itself never makes any.
+ *
+ * All state is the scratch in the memory that the caller gave, and one a thread.  It carries nothing from one tile to
+ * the next, so an early return (a malformed list, an interrupt) leaves the engine usable, and what the
  * top-k holds then is what was found so far.
  */
 #include <assert.h>
@@ -26,13 +29,21 @@
 typedef struct CpuEngine
 {
 	GenieTileScratch scratch;	/* first: its counters are aligned as the memory is */
+	GenieCpuThreads *threads;	/* NULL: there never were any */
+	uint64_t	task_cost;
 	GenieEngine engine;
 } CpuEngine;
+
+static CpuEngine *
+cpu_of(GenieEngine *engine)
+{
+	return (CpuEngine *) (void *) ((char *) engine - offsetof(CpuEngine, engine));
+}
 
 static GenieTileScratch *
 scratch_of(GenieEngine *engine)
 {
-	return &((CpuEngine *) (void *) ((char *) engine - offsetof(CpuEngine, engine)))->scratch;
+	return &cpu_of(engine)->scratch;
 }
 
 /* ---- lists that are not in an image ---- */
@@ -116,7 +127,9 @@ genie_cpu_count(GenieEngine *engine, const GenieGroupView *group, uint32_t n_que
 static GenieStatus
 cpu_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
-	return genie_cpu_batch_run(engine, scratch_of(engine), n_jobs, jobs);
+	CpuEngine  *cpu = cpu_of(engine);
+
+	return genie_cpu_batch_run(engine, &cpu->scratch, cpu->threads, cpu->task_cost, n_jobs, jobs);
 }
 
 /* Images are counted where they lie: there are no copies, and no device. */
@@ -143,10 +156,12 @@ cpu_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 	return 0;
 }
 
-/* The memory is the caller's; nothing else is held. */
+/* The memory is the caller's; nothing but threads is held. */
 static void
 cpu_close(GenieEngine *engine)
 {
+	genie_cpu_threads_close(cpu_of(engine)->threads);
+	cpu_of(engine)->threads = NULL;
 	engine->ops = NULL;
 }
 
@@ -181,6 +196,24 @@ genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels)
 
 	memset(cpu, 0, sizeof(CpuEngine));
 	cpu->scratch.kernels = kernels;
+	cpu->task_cost = GENIE_CPU_TASK_COST;
 	cpu->engine.ops = &cpu_engine_ops;
 	return &cpu->engine;
+}
+
+uint32_t
+genie_cpu_engine_threads(GenieEngine *engine, uint32_t n)
+{
+	CpuEngine  *cpu = cpu_of(engine);
+
+	if (cpu->threads == NULL && n > 1)
+		cpu->threads = genie_cpu_threads_open(cpu->scratch.kernels);
+	return cpu->threads == NULL ? 1 : 1 + genie_cpu_threads_resize(cpu->threads, n <= 1 ? 0 : n - 1);
+}
+
+void
+genie_cpu_engine_task_cost(GenieEngine *engine, uint64_t task_cost)
+{
+	assert(task_cost >= 1);
+	cpu_of(engine)->task_cost = task_cost;
 }

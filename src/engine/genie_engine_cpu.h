@@ -22,6 +22,15 @@ extern "C" {
 extern size_t genie_cpu_engine_size(void);
 extern GenieEngine *genie_cpu_engine_open(void *memory);
 
+/*
+ * Has batches of jobs counted by n threads, the caller's being one of them; 1 is what opening gives.  May be called
+ * between batches as often as wanted.  Returns how many there are: fewer than n if the system refuses more, or n
+ * is beyond reason.  Closing the engine ends them, and a process may exit without closing it.
+ *
+ * The interrupted callback is asked by the caller's thread only, every few milliseconds.  It must return.
+ */
+extern uint32_t genie_cpu_engine_threads(GenieEngine *engine, uint32_t n);
+
 /* ---- lists that are not in an image ---- */
 
 /* One tile: its lists sorted by rank (several RAW lists may share one rank). */

@@ -5,7 +5,7 @@ FAKE_CFLAGS = -std=gnu99 -g -O2 -Wall -Wextra -Wno-unused-parameter -fPIC -fvisi
 
 build/genie_fake_engine.so build/genie_old_engine.so: test/engine/genie_fake_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS) test/engine/engine.mk
 	@mkdir -p build
-	$(CC) $(FAKE_CFLAGS) $(if $(findstring old,$@),-DGENIE_FAKE_ABI=1) -shared -o $@ $< $(ENGINE_SOURCES)
+	$(CC) $(FAKE_CFLAGS) $(if $(findstring old,$@),-DGENIE_FAKE_ABI=1) -shared -o $@ $< $(ENGINE_SOURCES) -lpthread
 
 fake-engine: $(FAKE_ENGINES)
 .PHONY: fake-engine

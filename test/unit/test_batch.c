@@ -3,10 +3,13 @@
  *	  Batches of jobs over images in the CPU engine, against counting and sorting plainly.
  *
  * What a job must give is computed object by object from the model that its image was made of.
+ *
+ * All tests run with one thread and with several, and with another number of threads for each batch.  Tasks are
+ * as small as can be with several threads, or as they are in earnest, in turns: both cut jobs into parts.
  */
 #include <string.h>
 
-#include "genie_engine_cpu.h"
+#include "genie_cpu_batch.h"
 #include "genie_kernels.h"
 #include "genie_test.h"
 #include "genie_test_image.h"
@@ -19,6 +22,23 @@ static uint32_t objects[OBJECTS_MAX];
 static uint32_t counts[OBJECTS_MAX];
 static GenieHit wanted[OBJECTS_MAX];
 static bool allowed[OBJECTS_MAX];
+
+/* How batches are done: by this many threads, or CHANGING ones. */
+#define CHANGING 0
+#define THREADS_MAX 8
+
+static uint32_t n_threads;
+static uint32_t n_runs;
+
+static void
+run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	uint32_t	n = n_threads == CHANGING ? 1 + n_runs * 5 % THREADS_MAX : n_threads;
+
+	CHECK_INT(genie_cpu_engine_threads(engine, n), n);
+	genie_cpu_engine_task_cost(engine, n_runs++ % 2 == 0 ? 1 : GENIE_CPU_TASK_COST);
+	CHECK_INT(engine->ops->run(engine, n_jobs, jobs), GENIE_OK);
+}
 
 /* ---- what is expected ---- */
 
@@ -329,7 +349,7 @@ test_random(GenieEngine *engine, GenieRandom *random)
 			of[j] = (uint32_t) genie_random_below(random, N_IMAGES);
 			random_job(random, &models[of[j]], &images[of[j]], &jobs[j]);
 		}
-		CHECK_INT(engine->ops->run(engine, n_jobs, jobs), GENIE_OK);
+		run(engine, n_jobs, jobs);
 		CHECK_INT(strlen(engine->error), 0);
 		for (uint32_t j = 0; j < n_jobs; j++)
 		{
@@ -372,7 +392,7 @@ test_few(GenieEngine *engine, GenieRandom *random)
 		genie_model_image(&model, 1, 1, &image);
 		for (int j = 0; j < 6; j++)
 			random_job(random, &model, &image, &jobs[j]);
-		CHECK_INT(engine->ops->run(engine, 6, jobs), GENIE_OK);
+		run(engine, 6, jobs);
 		for (int j = 0; j < 6; j++)
 		{
 			CHECK(check_job(&model, &jobs[j]));
@@ -392,7 +412,7 @@ check_pages(GenieEngine *engine, const GenieModel *model, GenieJob *job)
 
 	do
 	{
-		CHECK_INT(engine->ops->run(engine, 1, job), GENIE_OK);
+		run(engine, 1, job);
 		if (!CHECK_INT(job->status, GENIE_OK) || !CHECK(n + job->n_hits <= model->n_objects))
 			break;
 		memcpy(pages + n, job->out, job->n_hits * sizeof(GenieHit));
@@ -463,7 +483,7 @@ check_width(GenieEngine *engine, uint32_t n_lists, bool dense)
 		jobs[j].query.max_count = n_lists;
 		take_out(&jobs[j]);
 	}
-	CHECK_INT(engine->ops->run(engine, 2, jobs), GENIE_OK);
+	run(engine, 2, jobs);
 	for (int j = 0; j < 2; j++)
 	{
 		CHECK(check_job(&model, &jobs[j]));
@@ -510,7 +530,7 @@ test_many_ranges(GenieEngine *engine, GenieRandom *random)
 	job.query.max_count = count_plainly(&model, &job.query);
 	CHECK(job.query.max_count > GENIE_COUNT_NARROW);
 	take_out(&job);
-	CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);
+	run(engine, 1, &job);
 	CHECK(check_job(&model, &job));
 	free(job.out);
 	genie_model_free_image(&image);
@@ -561,9 +581,9 @@ test_malformed(GenieEngine *engine)
 {
 	static const GenieRankRange good[] = {{0, 3}};
 	GenieEngineQuery query = {.n_ranges = 1, .ranges = good, .max_count = 3};
-	GenieHit	hits[8];
+	GenieHit	hits[3][8];
 	static uint8_t narrow[2 * GENIE_TILE_OBJECTS];
-	const GenieJob top = {.kind = GENIE_JOB_TOP, .query = query, .k = 8, .min_key = 1, .out = hits};
+	const GenieJob top = {.kind = GENIE_JOB_TOP, .query = query, .k = 8, .min_key = 1};
 	const GenieJob count = {.kind = GENIE_JOB_COUNTS, .query = query, .n_tiles = 1, .out = narrow};
 	GenieModel	model;
 	GenieSegmentImage image;
@@ -580,15 +600,19 @@ test_malformed(GenieEngine *engine)
 
 		spoil(&jobs[1], fault);
 		for (int j = 0; j < 3; j++)
+		{
 			jobs[j].image = &image;
-		CHECK_INT(engine->ops->run(engine, 3, jobs), GENIE_OK);
+			if (jobs[j].out == NULL)
+				jobs[j].out = hits[j];
+		}
+		run(engine, 3, jobs);
 		CHECK_INT(jobs[0].status, GENIE_OK);
 		CHECK_INT(jobs[1].status, GENIE_STATUS_CORRUPT);
 		CHECK_INT(jobs[2].status, GENIE_OK);
 		CHECK(strlen(engine->error) > 0);
 		CHECK(check_top(&model, &jobs[2]));
 	}
-	CHECK_INT(engine->ops->run(engine, 0, NULL), GENIE_OK);
+	run(engine, 0, NULL);
 	CHECK_INT(strlen(engine->error), 0);
 	genie_model_free_image(&image);
 	genie_model_end(&model);
@@ -602,7 +626,10 @@ interrupt_after_some(void)
 	return calls_left-- == 0;
 }
 
-/* Two images of two tiles, two jobs each: jobs of an image that is done are done, the others cancelled. */
+/*
+ * Two images of two tiles, two jobs each: jobs of an image that is done are done, the others cancelled.  With several
+ * threads each job is one or the other.
+ */
 static void
 test_interrupts(GenieEngine *engine, GenieRandom *random)
 {
@@ -627,10 +654,14 @@ test_interrupts(GenieEngine *engine, GenieRandom *random)
 	for (int calls = 0; calls <= 8; calls++)
 	{
 		calls_left = calls;
-		CHECK_INT(engine->ops->run(engine, 4, jobs), GENIE_OK);
+		run(engine, 4, jobs);
 		for (int j = 0; j < 4; j++)
 		{
-			if (calls < (j % 2 == 0 ? 4 : 8))
+			if (n_threads != 1 && calls_left >= 0)
+				CHECK(check_job(&models[j % 2], &jobs[j]));
+			else if (n_threads != 1)
+				CHECK(jobs[j].status == GENIE_STATUS_CANCELLED || check_job(&models[j % 2], &jobs[j]));
+			else if (calls < (j % 2 == 0 ? 4 : 8))
 				CHECK_INT(jobs[j].status, GENIE_STATUS_CANCELLED);
 			else
 				CHECK(check_job(&models[j % 2], &jobs[j]));
@@ -647,13 +678,14 @@ test_interrupts(GenieEngine *engine, GenieRandom *random)
 }
 
 static void
-test_engine(const GenieKernels *kernels)
+test_engine(const GenieKernels *kernels, uint32_t threads)
 {
-	GenieRandom random = {23};
+	GenieRandom random = {23 + threads};
 	void	   *memory = malloc(genie_cpu_engine_size() + 64);
 	GenieEngine *engine = genie_cpu_engine_open_with((void *) (((uintptr_t) memory + 63) / 64 * 64), kernels);
 	GenieDeviceInfo info;
 
+	n_threads = threads;
 	CHECK_INT(engine->ops->abi, GENIE_ENGINE_ABI);
 	CHECK_INT(engine->ops->devices(engine, &info, 1), 0);
 	engine->ops->set_memory_limit(engine, 1);
@@ -672,8 +704,11 @@ test_engine(const GenieKernels *kernels)
 int
 main(void)
 {
-	test_engine(&genie_kernels_portable);
+	static const uint32_t threads[] = {1, 2, 3, 8, CHANGING};
+
 	if (genie_kernels_choose() != &genie_kernels_portable)
-		test_engine(genie_kernels_choose());
+		test_engine(&genie_kernels_portable, 1);
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+		test_engine(genie_kernels_choose(), threads[i]);
 	return genie_test_end();
 }
