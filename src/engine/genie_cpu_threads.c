@@ -13,7 +13,8 @@
  * gave true.
  *
  * Who writes what:
- *	n_seats, n_inside	both sides, under the lock
+ *	n_seats, n_inside	both sides, under the lock; the caller also looks at n_inside without it, to wait a moment
+ *						awake (waking up takes longer than most waits), and then once more under the lock
  *	n_wanted			the caller, under the lock, outside a batch
  *	help, arg			the caller, under the lock, while there is no seat and nobody is inside; a thread
  *						copies them with its seat
@@ -52,6 +53,13 @@
  */
 #define STACK_BYTES (1 << 20)
 
+/*
+ * How long the caller waits awake for threads that are inside, nanoseconds: what going to sleep and waking up takes.
+ * Between two looks it pauses, so that it does not slow the core that it shares.
+ */
+#define SPIN_NS 50000
+#define SPIN_PAUSES 16
+
 typedef struct Helper
 {
 	GenieTileScratch scratch;	/* first: its counters are aligned as the memory is */
@@ -66,7 +74,7 @@ struct GenieCpuThreads
 	pthread_cond_t wake;		/* there is a seat, or n_wanted is less */
 	pthread_cond_t left;		/* nobody is inside */
 	uint32_t	n_seats;
-	uint32_t	n_inside;
+	uint32_t	n_inside;		/* atomic */
 	uint32_t	n_wanted;
 	GenieCpuHelp help;
 	void	   *arg;
@@ -99,11 +107,11 @@ helper_main(void *arg)
 			continue;
 		}
 		threads->n_seats--;
-		threads->n_inside++;
+		__atomic_add_fetch(&threads->n_inside, 1, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&threads->lock);
 		help(help_arg, &helper->scratch);
 		pthread_mutex_lock(&threads->lock);
-		if (--threads->n_inside == 0)
+		if (__atomic_sub_fetch(&threads->n_inside, 1, __ATOMIC_RELAXED) == 0)
 			pthread_cond_signal(&threads->left);
 	}
 	pthread_mutex_unlock(&threads->lock);
@@ -242,22 +250,41 @@ genie_cpu_threads_begin(GenieCpuThreads *threads, uint32_t n, GenieCpuHelp help,
 		pthread_cond_signal(&threads->wake);
 }
 
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+}
+
+/* Waits a moment for threads to leave, awake. */
+static void
+spin(const GenieCpuThreads *threads, uint64_t until)
+{
+	while (__atomic_load_n(&threads->n_inside, __ATOMIC_RELAXED) > 0 && now_ns() < until)
+	{
+#if defined(__x86_64__)
+		for (int i = 0; i < SPIN_PAUSES; i++)
+			__builtin_ia32_pause();
+#endif
+	}
+}
+
 bool
 genie_cpu_threads_end(GenieCpuThreads *threads, uint32_t wait_ms)
 {
-	struct timespec until;
+	uint64_t	begin = now_ns();
+	uint64_t	end = begin + (uint64_t) wait_ms * 1000000;
+	struct timespec until = {.tv_sec = (time_t) (end / 1000000000), .tv_nsec = (long) (end % 1000000000)};
 	bool		all_left;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += wait_ms / 1000;
-	until.tv_nsec += (long) (wait_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000)
-	{
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&threads->lock);
 	threads->n_seats = 0;
+	pthread_mutex_unlock(&threads->lock);
+	spin(threads, begin + SPIN_NS);
+	pthread_mutex_lock(&threads->lock);
 	while (threads->n_inside > 0 &&
 		   pthread_cond_timedwait(&threads->left, &threads->lock, &until) == 0)
 		;

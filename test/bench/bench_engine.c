@@ -1,6 +1,6 @@
 /*
  * bench_engine.c
- *	  Rates of the codec, the counting kernels and the CPU engine, as a table, one core.
+ *	  Rates of the codec, the counting kernels and the CPU engine, as a table; one core but for batches.
  *
  *	decode		values a second of genie_list_decode, by codec and density
  *	count		postings a second of genie_cpu_count, by codec and density, for each set of kernels
@@ -8,7 +8,11 @@
  *	run			a batch of 1, 32, 256 jobs over images of the shapes that the papers measure, k = 100:
  *				lsh, 131 k objects of 237 signatures that fall into 67 buckets like a normal distribution;
  *				documents, 524 k of 10 words of a Zipf vocabulary; ranges, 983 k rows of 14 attributes, of which
- *				the 6 numeric ones are asked for a tenth of their values
+ *				the 6 numeric ones are asked for a tenth of their values; with 1 thread, 2, 4, ... up to the cores
+ *	wake		a batch of one job, small to large, with 1 thread and with 2, which are woken however small it is:
+ *				where it takes the same time is what a thread is worth waking for
+ *
+ * "bench_engine batches" runs the last two only.
  *
  * The data is seeded: the same on every machine.  Each figure is the median of several runs.
  * Build with -O3 and -DNDEBUG.
@@ -20,8 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "genie_engine_cpu.h"
+#include "genie_cpu_batch.h"
 #include "genie_kernels.h"
 #include "../unit/genie_test_image.h"
 
@@ -421,6 +426,36 @@ count_postings(const GenieModel *model, const GenieJob *jobs, uint32_t n_jobs)
 }
 
 static void
+run_batch(GenieEngine *engine, const char *name, uint64_t n_postings, uint32_t n, GenieJob *jobs)
+{
+	int			runs = n == JOBS_MAX ? 3 : RUNS;
+	uint32_t	n_cores = (uint32_t) sysconf(_SC_NPROCESSORS_ONLN);
+	double		seconds[RUNS];
+	double		alone = 0;
+
+	for (uint32_t n_threads = 1; n_threads <= n_cores; n_threads *= 2)
+	{
+		if (genie_cpu_engine_threads(engine, n_threads) != n_threads)
+			abort();
+		for (int r = 0; r < runs; r++)
+		{
+			double		start = now();
+
+			if (engine->ops->run(engine, n, jobs) != GENIE_OK || jobs[0].n_hits != BATCH_K)
+				abort();
+			seconds[r] = now() - start;
+		}
+		qsort(seconds, (size_t) runs, sizeof(double), compare_doubles);
+		if (n_threads == 1)
+			alone = seconds[runs / 2];
+		printf("%-10s %6u %8u %12.2f %12.1f %12.0f %8.2f\n",
+			   name, n, n_threads, 1e3 * seconds[runs / 2],
+			   1e6 * seconds[runs / 2] / n, 1e-6 * (double) n_postings / seconds[runs / 2],
+			   alone / seconds[runs / 2]);
+	}
+}
+
+static void
 run_batches(GenieEngine *engine, const Segment *segment, const GenieModel *model, const GenieSegmentImage *image)
 {
 	static const uint32_t batches[] = {1, 32, JOBS_MAX};
@@ -435,24 +470,7 @@ run_batches(GenieEngine *engine, const Segment *segment, const GenieModel *model
 		jobs[j].out = hits[j];
 	}
 	for (size_t b = 0; b < sizeof(batches) / sizeof(batches[0]); b++)
-	{
-		uint32_t	n = batches[b];
-		uint64_t	n_postings = count_postings(model, jobs, n);
-		int			runs = n == JOBS_MAX ? 3 : RUNS;
-		double		seconds[RUNS];
-
-		for (int r = 0; r < runs; r++)
-		{
-			double		start = now();
-
-			if (engine->ops->run(engine, n, jobs) != GENIE_OK || jobs[0].n_hits != BATCH_K)
-				abort();
-			seconds[r] = now() - start;
-		}
-		qsort(seconds, (size_t) runs, sizeof(double), compare_doubles);
-		printf("%-10s %6u %12.2f %12.1f %12.0f\n", segment->name, n, 1e3 * seconds[runs / 2],
-			   1e6 * seconds[runs / 2] / n, 1e-6 * (double) n_postings / seconds[runs / 2]);
-	}
+		run_batch(engine, segment->name, count_postings(model, jobs, batches[b]), batches[b], jobs);
 }
 
 static void
@@ -503,13 +521,65 @@ bench_images(void)
 	documents.zipf = rows.zipf = zipf;
 	for (uint32_t a = 0; a < RANGES_MAX; a++)
 		lsh.attributes[a] = (Attribute) {67, 1, 1, 'n'};
-	printf("\n%s: batches over images, k = %d\n%-10s %6s %12s %12s %12s\n", genie_kernels_choose()->name, BATCH_K,
-		   "segment", "jobs", "ms a batch", "us a job", "count M/s");
+	printf("\n%s: batches over images, k = %d\n", genie_kernels_choose()->name, BATCH_K);
+	printf("%-10s %6s %8s %12s %12s %12s %8s\n", "segment", "jobs", "threads", "ms a batch", "us a job", "count M/s", "speedup");
 	bench_segment(engine, &lsh);
 	bench_segment(engine, &documents);
 	bench_segment(engine, &rows);
 	engine->ops->close(engine);
 	free(zipf);
+	free(memory);
+}
+
+/* One job over two tiles that have n_lists lists of 300 objects each, counted by 1 thread and by 2. */
+static void
+bench_wake(void)
+{
+	enum {WAKE_TILES = 2, LISTS_MAX = 2048, STEP = GENIE_TILE_OBJECTS / 300, WAKE_RUNS = 2001};
+	static uint32_t objects[WAKE_TILES * 300];
+	static double seconds[WAKE_RUNS];
+	void	   *memory = malloc(genie_cpu_engine_size() + 64);
+	GenieEngine *engine = genie_cpu_engine_open((void *) (((uintptr_t) memory + 63) / 64 * 64));
+	GenieModel	model;
+	GenieSegmentImage image;
+
+	genie_model_begin(&model, WAKE_TILES * GENIE_TILE_OBJECTS, LISTS_MAX);
+	for (uint32_t l = 0; l < LISTS_MAX; l++)
+	{
+		for (uint32_t i = 0; i < WAKE_TILES * 300; i++)
+			objects[i] = i * STEP + (l * 7) % STEP;
+		genie_model_list(&model, l, objects, WAKE_TILES * 300);
+	}
+	genie_model_image(&model, 1, UINT32_MAX, &image);
+	printf("\none job of two tiles\n%10s %12s %12s\n", "postings", "1 thread us", "2 threads us");
+	genie_cpu_engine_task_cost(engine, 1);
+	for (uint32_t n_lists = 1; n_lists <= LISTS_MAX; n_lists *= 4)
+	{
+		GenieRankRange range = {0, n_lists};
+		GenieHit	hits[BATCH_K];
+		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .k = BATCH_K, .min_key = 1, .out = hits,
+		.query = {.n_ranges = 1, .ranges = &range, .max_count = n_lists}};
+
+		printf("%10u", n_lists * WAKE_TILES * 300);
+		for (uint32_t n_threads = 1; n_threads <= 2; n_threads++)
+		{
+			genie_cpu_engine_threads(engine, n_threads);
+			for (int r = 0; r < WAKE_RUNS; r++)
+			{
+				double		start = now();
+
+				if (engine->ops->run(engine, 1, &job) != GENIE_OK || job.n_hits != BATCH_K)
+					abort();
+				seconds[r] = now() - start;
+			}
+			qsort(seconds, WAKE_RUNS, sizeof(double), compare_doubles);
+			printf(" %12.1f", 1e6 * seconds[WAKE_RUNS / 2]);
+		}
+		printf("\n");
+	}
+	engine->ops->close(engine);
+	genie_model_free_image(&image);
+	genie_model_end(&model);
 	free(memory);
 }
 
@@ -526,12 +596,16 @@ bench_kernels(const GenieKernels *kernels)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	bench_codec();
-	bench_kernels(&genie_kernels_portable);
-	if (genie_kernels_choose() != &genie_kernels_portable)
-		bench_kernels(genie_kernels_choose());
+	if (argc != 2 || strcmp(argv[1], "batches") != 0)
+	{
+		bench_codec();
+		bench_kernels(&genie_kernels_portable);
+		if (genie_kernels_choose() != &genie_kernels_portable)
+			bench_kernels(genie_kernels_choose());
+	}
 	bench_images();
+	bench_wake();
 	return 0;
 }
