@@ -522,7 +522,8 @@ bench_images(void)
 	for (uint32_t a = 0; a < RANGES_MAX; a++)
 		lsh.attributes[a] = (Attribute) {67, 1, 1, 'n'};
 	printf("\n%s: batches over images, k = %d\n", genie_kernels_choose()->name, BATCH_K);
-	printf("%-10s %6s %8s %12s %12s %12s %8s\n", "segment", "jobs", "threads", "ms a batch", "us a job", "count M/s", "speedup");
+	printf("%-10s %6s %8s %12s %12s %12s %8s\n", "segment", "jobs", "threads",
+		   "ms a batch", "us a job", "count M/s", "speedup");
 	bench_segment(engine, &lsh);
 	bench_segment(engine, &documents);
 	bench_segment(engine, &rows);
