@@ -27,6 +27,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "portability/instr_time.h"
@@ -49,6 +51,8 @@
 #include "genie_worker.h"
 
 #define RESTART_SECONDS 2
+#define CPU_THREADS_MAX 256
+#define CPU_THREADS_AUTO 16		/* more gain little: they share the memory's bandwidth */
 #define LOSSES_MAX 3
 #define LOSS_WINDOW_MS (60 * 1000)
 /* pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop; a larger arena is copied slower */
@@ -74,6 +78,7 @@ bool		genie_worker_wanted = true;
 static int	engine_setting = GENIE_ENGINE_AUTO;
 static int	max_batch = 1024;
 static int	gpu_memory = 0;		/* kB */
+static int	cpu_threads = 0;	/* 0: as many as there are processors */
 static char *gpu_library = NULL;
 
 /* An image that was given to the GPU engine, which may hold a copy. */
@@ -123,6 +128,10 @@ genie_worker_settings(void)
 	DefineCustomIntVariable("genie.max_batch",
 							"Sets the maximum number of queries that the background worker counts at once.",
 							NULL, &max_batch, 1024, 1, 65536, PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("genie.cpu_threads",
+							"Sets the number of threads that the background worker counts with on the CPU.",
+							"0: as many as there are processors, but no more than 16.",
+							&cpu_threads, 0, 0, CPU_THREADS_MAX, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("genie.gpu_memory",
 							"Sets the maximum amount of GPU memory that genie uses.",
 							"0: most of what is free when the background worker starts.",
@@ -167,12 +176,23 @@ is_interrupted(void)
 }
 
 static void
+set_cpu_threads(void)
+{
+	long		n = cpu_threads;
+
+	if (n == 0)
+		n = Min(Max(sysconf(_SC_NPROCESSORS_ONLN), 1), CPU_THREADS_AUTO);
+	genie_cpu_engine_threads(worker.cpu, (uint32) n);
+}
+
+static void
 open_cpu(void)
 {
 	char	   *memory = MemoryContextAllocHuge(TopMemoryContext, genie_cpu_engine_size() + 64);
 
 	worker.cpu = genie_cpu_engine_open((void *) TYPEALIGN(64, memory));
 	worker.cpu->interrupted = is_interrupted;
+	set_cpu_threads();
 }
 
 /* Logs a failure of the GPU engine, unless it said the same just now. */
@@ -269,6 +289,7 @@ reload(void)
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	genie_stat_forget_losses();
+	set_cpu_threads();
 	if (worker.gpu != NULL && engine_setting != GENIE_ENGINE_CPU && strcmp(worker.library, gpu_library) == 0)
 		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) gpu_memory * 1024);
 	else

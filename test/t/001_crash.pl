@@ -38,9 +38,10 @@ foreach my $point (sort keys %scenarios)
 	my $fault = "SET genie.fault_point = '$point'; SET genie.fault_skip = $skip;";
 
 	$node->safe_psql('postgres', "$prepare") if $prepare ne '';
+	my $log_at = -s $node->logfile;
 	my $session = start_sql($node, $fault, 'SET genie.fault_action = crash', split(/;/, $statement));
 	ok(!finish_sql($session), "the session dies at $point");
-	wait_until($node, 'SELECT true');
+	restarted($node, $log_at);
 	recovered("killed at $point");
 
 	$node->safe_psql('postgres', "$prepare") if $prepare ne '';

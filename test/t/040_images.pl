@@ -235,9 +235,10 @@ foreach my $point ('image-claimed', 'image-fill')
 }
 
 {
+	my $log_at = -s $node->logfile;
 	my $session = start_sql($node, "SET genie.fault_point = 'image-fill'; SET genie.fault_action = crash; REINDEX INDEX dense_x; SELECT genie_prewarm('dense_x')");
 	ok(!finish_sql($session), 'a crash during a load');
-	wait_until($node, 'SELECT true');
+	restarted($node, $log_at);
 	is(shown('images, image_bytes, image_loads'), '0|0|0', 'shared memory starts anew');
 	cmp_ok(prewarm('dense_x'), '>', 0, 'and is used again');
 	sound($node, 'after a crash during a load');

@@ -31,7 +31,7 @@ my ($result, $out, $err) = $node->psql('postgres', "SELECT genie_prewarm('t_x')"
 like($err, qr/ERROR:  genie has no shared memory\nHINT:  Add genie to shared_preload_libraries in postgresql\.conf and restart the server\./, 'genie_prewarm says what to do');
 ($result, $out, $err) = $node->psql('postgres', q{LOAD 'genie'; SET genie.worker = off; SHOW genie.worker;
 	SELECT name, boot_val, context FROM pg_settings WHERE name ~ '^genie\.(worker|engine|max_batch|gpu|cpu)' ORDER BY name});
-is($out, "off\ngenie.engine|auto|sighup\ngenie.gpu_library|\$libdir/genie_cuda|sighup\ngenie.gpu_memory|0|sighup\n"
+is($out, "off\ngenie.cpu_threads|0|sighup\ngenie.engine|auto|sighup\ngenie.gpu_library|\$libdir/genie_cuda|sighup\ngenie.gpu_memory|0|sighup\n"
 	. "genie.max_batch|1024|sighup\ngenie.worker|on|user", 'the settings have their defaults');
 foreach ([ 'genie.engine', 'gpu', qr/invalid value for parameter "genie\.engine": "gpu"\nHINT:  Available values: auto, cpu, cuda\./ ],
 	[ 'genie.max_batch', '0', qr/0 is outside the valid range for parameter "genie\.max_batch" \(1 \.\. 65536\)/ ],

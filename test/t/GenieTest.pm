@@ -18,7 +18,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until
+our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until restarted
   fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told);
 
 my $settings = <<'CONF';
@@ -220,6 +220,15 @@ sub wait_until
 		usleep(50_000);
 	}
 	die "timed out: $query";
+}
+
+# Until the server has started again after a crash, which the log told from that place on.  (It may take sessions for a moment
+# before it notices the crash.)
+sub restarted
+{
+	my ($node, $log_at) = @_;
+	$node->wait_for_log(qr/all server processes terminated; reinitializing/, $log_at);
+	return wait_until($node, 'SELECT true');
 }
 
 # ---- the worker ----
