@@ -537,6 +537,45 @@ test_many_ranges(GenieEngine *engine, GenieRandom *random)
 	genie_model_end(&model);
 }
 
+/*
+ * A job in two parts of two tiles each, where the second part finds its k while the first one still counts much in its
+ * first tile: the objects of the same key in the tile after that rank before them nevertheless.
+ */
+static void
+test_ties(GenieEngine *engine)
+{
+	enum {HEAVY_LISTS = 400, KEY = 30, EVERY = 24, N_HEAVY = 2700};
+	GenieRankRange range = {0, HEAVY_LISTS + KEY};
+	GenieModel	model;
+	GenieSegmentImage image;
+	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .k = 100, .min_key = 1};
+
+	genie_model_begin(&model, OBJECTS_MAX, HEAVY_LISTS + KEY);
+	for (uint32_t l = 0; l < HEAVY_LISTS; l++)
+	{
+		for (uint32_t i = 0; i < N_HEAVY; i++)
+			objects[i] = i * EVERY + l % EVERY;
+		genie_model_list(&model, l, objects, N_HEAVY);
+	}
+	for (uint32_t i = 0; i < 305; i++)
+		objects[i] = i < 5 ? GENIE_TILE_OBJECTS + 7 * i : 2 * GENIE_TILE_OBJECTS + i;
+	for (uint32_t l = 0; l < KEY; l++)
+		genie_model_list(&model, HEAVY_LISTS + l, objects, 305);
+	genie_model_image(&model, 1, 2, &image);
+	job.query = (GenieEngineQuery) {.n_ranges = 1, .ranges = &range, .max_count = KEY};
+	take_out(&job);
+	genie_cpu_engine_threads(engine, n_threads == 1 ? 1 : 2);
+	genie_cpu_engine_task_cost(engine, HEAVY_LISTS * N_HEAVY / 2);
+	for (int round = 0; round < 10; round++)
+	{
+		CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);
+		CHECK(check_job(&model, &job));
+	}
+	free(job.out);
+	genie_model_free_image(&image);
+	genie_model_end(&model);
+}
+
 /* Makes one thing wrong with a job of three keywords that have up to three matches an object, in one tile. */
 static void
 spoil(GenieJob *job, int fault)
@@ -695,6 +734,7 @@ test_engine(const GenieKernels *kernels, uint32_t threads)
 	test_pages(engine, &random);
 	test_widths(engine);
 	test_many_ranges(engine, &random);
+	test_ties(engine);
 	test_malformed(engine);
 	test_interrupts(engine, &random);
 	engine->ops->close(engine);
