@@ -444,7 +444,6 @@ estimate(Batch *batch, GenieTileScratch *scratch, uint64_t task_cost)
 {
 	uint32_t	n_samples = SAMPLES_A_BATCH / batch->n_works;
 
-	batch->cost = 1;
 	if (n_samples < 1)
 		n_samples = 1;
 	if (n_samples > SAMPLES_MAX)
@@ -459,6 +458,8 @@ estimate(Batch *batch, GenieTileScratch *scratch, uint64_t task_cost)
 			work->cost = sampled_cost(scratch, work->job, n_samples);
 		batch->cost += work->cost;
 	}
+	if (batch->cost == 0)
+		batch->cost = 1;
 	batch->n_wanted = batch->n_threads * TASKS_PER_THREAD;
 	if (batch->n_wanted > batch->cost / task_cost)
 		batch->n_wanted = (uint32_t) (batch->cost / task_cost);
