@@ -122,7 +122,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::vector<uint32_t> n_in_group;
 	std::vector<void *> memories;
 	std::vector<uint64_t> bytes;
-	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX};
+	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0};
 	std::atomic<uint64_t> postings(0);
 
 	lists.resize(n_tiles);
