@@ -369,6 +369,24 @@ start_driver()
 	return code;
 }
 
+/* Says why the driver did not start, and what to do where that is known. */
+static void
+explain_driver(cudaError_t started, char *error)
+{
+	int			supported = 0;
+
+	cudaDriverGetVersion(&supported);
+	if (started == cudaErrorInsufficientDriver && supported == 0)
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "no usable NVIDIA GPU: no NVIDIA driver is installed");
+	else if (started == cudaErrorInsufficientDriver)
+		snprintf(error, GENIE_ENGINE_ERROR_MAX,
+				 "no usable NVIDIA GPU: the driver supports CUDA %d.%d, but the GPU engine was built with %d.%d: "
+				 "install a newer driver",
+				 supported / 1000, supported % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+	else
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "no usable NVIDIA GPU: %s", cudaGetErrorString(started));
+}
+
 static GenieStatus
 genie_cuda_engine_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
 {
@@ -377,7 +395,7 @@ genie_cuda_engine_open(const GenieEngineOptions *options, GenieEngine **engine, 
 	*engine = nullptr;
 	if (started != cudaSuccess)
 	{
-		snprintf(error, GENIE_ENGINE_ERROR_MAX, "no usable NVIDIA GPU: %s", cudaGetErrorString(started));
+		explain_driver(started, error);
 		return started == cudaErrorMemoryAllocation ? GENIE_STATUS_NO_ROOM : GENIE_STATUS_UNAVAILABLE;
 	}
 	return genie_cuda_guard(error, [&] ()

@@ -215,6 +215,8 @@ genie_source_qualified(GenieSource *source, const uint64 **words)
 		{
 			uint64	   *asked = source->why == GENIE_FALLBACK_NONE ? genie_source_words(source) : NULL;
 
+			if (asked == NULL && source->n_conditions > 0)
+				genie_stat_fallback(source->why);
 			if (asked != NULL && genie_source_ask(source, asked))
 				source->qualified = asked;
 			else if (!genie_source_compute(source, &source->qualified))
