@@ -17,12 +17,15 @@
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_search.h"
+#include "genie_text.h"
 
 void
 genie_conflicts_add(GenieConflicts *conflicts, const GenieQueryView *query, uint64 tid, GenieKey key)
 {
 	GenieConflict *conflict;
 
+	if (genie_family_name(key.data[genie_key_prefix_len(key) - 1]) == NULL)
+		genie_report_corrupt(conflicts->scan->indexRelation, GENIE_META_BLOCK, "a keyword of no type family");
 	if (conflicts->list == NULL)
 		conflicts->list = palloc(GENIE_CONFLICTS_BATCH * sizeof(GenieConflict));
 	if (conflicts->n == GENIE_CONFLICTS_BATCH)

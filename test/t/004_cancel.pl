@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $seed = $ENV{GENIE_SEED} // int(rand(1_000_000));
+my $seed = $ENV{GENIE_SEED} // 586805;
 srand($seed);
 note("seed $seed (GENIE_SEED=$seed repeats this run)");
 

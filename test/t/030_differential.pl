@@ -17,7 +17,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{GENIE_SEED} // int(rand(1_000_000));
+my $seed = $ENV{GENIE_SEED} // 586805;
 srand($seed);
 diag("seed $seed (GENIE_SEED=$seed repeats this run)");
 
