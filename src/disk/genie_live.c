@@ -20,7 +20,7 @@ genie_live_words(const GenieSegment *segment)
 	return (Size) genie_object_tiles(segment) * GENIE_TILE_WORDS;
 }
 
-/* Moves the bits of NULL objects from live to nulls.  False: stale. */
+/* Moves the bits of NULL objects from live to nulls, if those are wanted.  False: stale. */
 static bool
 genie_live_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 {
@@ -43,7 +43,8 @@ genie_live_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 				Size		word = (Size) t * GENIE_TILE_WORDS + i / 64;
 				uint64		bit = UINT64CONST(1) << (i % 64);
 
-				nulls[word] |= live[word] & bit;
+				if (nulls != NULL)
+					nulls[word] |= live[word] & bit;
 				live[word] &= ~bit;
 			}
 		}
@@ -53,14 +54,15 @@ genie_live_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 }
 
 bool
-genie_live_read(GenieSegment *segment, uint64 *live, uint64 *nulls)
+genie_live_read(GenieSegment *segment, uint32 n_dead, uint64 *live, uint64 *nulls)
 {
 	uint32		n_objects = segment->header.n_objects;
 	Size		bytes = genie_live_words(segment) * sizeof(uint64);
 
 	memset(live, 0, bytes);
-	memset(nulls, 0, bytes);
-	if (segment->entry.n_dead > 0)
+	if (nulls != NULL)
+		memset(nulls, 0, bytes);
+	if (n_dead > 0)
 	{
 		GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
 

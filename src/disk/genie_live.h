@@ -12,8 +12,9 @@ extern Size genie_live_words(const GenieSegment *segment);
 
 /*
  * Fills bitmaps of genie_live_words() words with the objects that have no tombstone: in live those that are not
- * NULL, in nulls the others.  Bits past the last object are clear.  False: stale.
+ * NULL, in nulls the others (NULL: not wanted).  Bits past the last object are clear.  n_dead: how many tombstones the
+ * segment has by the metapage that the caller goes by; 0: they are not read.  False: stale.
  */
-extern bool genie_live_read(GenieSegment *segment, uint64 *live, uint64 *nulls);
+extern bool genie_live_read(GenieSegment *segment, uint32 n_dead, uint64 *live, uint64 *nulls);
 
 #endif							/* GENIE_LIVE_H */

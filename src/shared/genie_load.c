@@ -24,11 +24,11 @@
 
 #include "genie_dictionary.h"
 #include "genie_fault.h"
+#include "genie_live.h"
 #include "genie_load.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_shmem.h"
-#include "genie_tombstone.h"
 
 /* pages of posting lists that are read at once: 256 kB, what stays in a core's cache */
 #define GENIE_WINDOW_PAGES 32
@@ -372,54 +372,14 @@ genie_load_fill_sizes(GenieLoad *load)
 	return true;
 }
 
-/* Clears the bits of a tile's NULL objects. */
-static void
-genie_load_clear_nulls(const GenieTileObjects *tile, uint64 *live)
-{
-	for (uint32 r = 0; r < tile->n_runs; r++)
-	{
-		uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
-
-		for (uint32 i = tile->runs[r].start; tile->runs[r].is_null && i < end; i++)
-			live[i / 64] &= ~(UINT64CONST(1) << (i % 64));
-	}
-}
-
-/* Not tombstoned, not NULL, existing.  False: stale. */
+/* Live bits, and the groups behind them.  False: stale. */
 static bool
-genie_load_fill_live(GenieLoad *load)
+genie_load_fill_body(GenieLoad *load)
 {
 	uint64	   *live = dsa_get_address(load->arena, load->parts.body);
-	GenieSectionReader *tombstones = palloc(sizeof(GenieSectionReader));
-	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
 
-	genie_section_reader(tombstones, load->segment, GENIE_SECTION_TOMBSTONES);
-	genie_object_reader(objects, load->segment, false);
-	for (uint32 t = 0; t < load->parts.n_tiles; t++, live += GENIE_TILE_WORDS)
-	{
-		uint32		n = load->tiles[t].n_objects;
-
-		CHECK_FOR_INTERRUPTS();
-		memset(live, 0, GENIE_TILE_WORDS * sizeof(uint64));
-		if (load->n_dead > 0 && !genie_tombstone_read(tombstones, t * GENIE_TILE_OBJECTS, n, live))
-			return false;
-		for (uint32 i = 0; i < n / 64; i++)
-			live[i] = ~live[i];
-		if (n % 64 != 0)
-			live[n / 64] = ~live[n / 64] & ((UINT64CONST(1) << (n % 64)) - 1);
-		if (load->segment->header.n_nulls > 0)
-		{
-			const GenieTileObjects *tile = genie_object_tile(objects, t);
-
-			if (tile == NULL)
-				return false;
-			genie_load_clear_nulls(tile, live);
-		}
-	}
-	memcpy(live, load->groups, load->parts.n_groups * sizeof(dsa_pointer));
-	pfree(tombstones);
-	pfree(objects);
-	return true;
+	memcpy(live + genie_live_words(load->segment), load->groups, load->parts.n_groups * sizeof(dsa_pointer));
+	return genie_live_read(load->segment, load->n_dead, live, NULL);
 }
 
 /* The second pass.  False: stale. */
@@ -436,7 +396,7 @@ genie_load_fill(GenieLoad *load)
 								load->tiles + first, first, load->first_tile[i + 1] - first, load->fills + first);
 	}
 	GENIE_FAULT("image-fill");
-	if (!genie_load_pass(load) || !genie_load_fill_sizes(load) || !genie_load_fill_live(load))
+	if (!genie_load_pass(load) || !genie_load_fill_sizes(load) || !genie_load_fill_body(load))
 		return false;
 	for (uint32 i = 0; i < load->parts.n_groups; i++)
 	{

@@ -203,8 +203,9 @@ now_us(void)
 
 /* ---- the backend's side ---- */
 
-Size
-genie_request_result_bytes(const GenieJob *job)
+/* Bytes of a job's result. */
+static Size
+result_bytes(const GenieJob *job)
 {
 	switch (job->kind)
 	{
@@ -240,7 +241,7 @@ request_bytes(const GenieRequestJob *jobs, uint32 n_jobs)
 		bytes += align_part(job->n_conditions * sizeof(GenieWireQuery));
 		for (uint32 c = 0; c < job->n_conditions; c++)
 			bytes += query_bytes(&job->conditions[c].query);
-		bytes += align_part(genie_request_result_bytes(job));
+		bytes += align_part(result_bytes(job));
 	}
 	return bytes;
 }
@@ -292,7 +293,7 @@ write_request(GenieWire *wire, const GenieRequestJob *jobs, uint32 n_jobs)
 		for (uint32 c = 0; c < job->n_conditions; c++)
 			write_query(base, &at, &job->conditions[c].query, job->conditions[c].min_count, &conditions[c]);
 		to->out = at;
-		at += align_part(genie_request_result_bytes(job));
+		at += align_part(result_bytes(job));
 	}
 }
 
@@ -394,7 +395,7 @@ read_answer(const GenieWire *wire, GenieRequestJob *jobs, uint32 n_jobs)
 		jobs[i].job.n_hits = from->n_hits;
 		memcpy(jobs[i].result, (const char *) wire + from->out,
 			   from->kind == GENIE_JOB_TOP ? from->n_hits * sizeof(GenieHit) :
-			   genie_request_result_bytes(&jobs[i].job));
+			   result_bytes(&jobs[i].job));
 	}
 }
 

@@ -34,9 +34,6 @@ extern bool genie_request_worker_is_up(void);
 
 extern void genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
 
-/* bytes of a job's result */
-extern Size genie_request_result_bytes(const GenieJob *job);
-
 /* ---- for the worker ---- */
 
 /* Who may answer: the worker comes up, and goes down whatever the reason. */

@@ -124,7 +124,7 @@ genie_source_read(GenieSource *source, uint64 **live, uint64 **nulls)
 {
 	*live = genie_source_words(source);
 	*nulls = genie_source_words(source);
-	return genie_live_read(source->segment, *live, *nulls);
+	return genie_live_read(source->segment, source->segment->entry.n_dead, *live, *nulls);
 }
 
 bool
