@@ -77,7 +77,7 @@ free_memory()
 }
 
 GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
-	GenieEngine{table, nullptr, ""}
+	GenieEngine{table, nullptr, "", {}}
 {
 	const char *pretend = getenv(SHARED_ENVIRONMENT);
 	cudaStream_t stream;
@@ -326,6 +326,14 @@ genie_cuda_engine_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->set_memory_limit(bytes); });
 }
 
+/* Posting lists are the one way that there is. */
+static void
+genie_cuda_engine_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
+{
+	(void) engine;
+	(void) choice;
+}
+
 static uint32_t
 genie_cuda_engine_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 {
@@ -346,6 +354,7 @@ static const GenieEngineOps cuda_ops = {
 	genie_cuda_engine_run,
 	genie_cuda_engine_forget,
 	genie_cuda_engine_set_memory_limit,
+	genie_cuda_engine_set_kernels,
 	genie_cuda_engine_devices,
 	genie_cuda_engine_close
 };

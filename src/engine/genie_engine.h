@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 2
+#define GENIE_ENGINE_ABI 3
 
 typedef enum GenieStatus
 {
@@ -121,6 +121,29 @@ typedef struct GenieJob
 #define GENIE_DEVICE_NAME_MAX 128
 #define GENIE_ENGINE_ERROR_MAX 256
 
+/*
+ * Two ways to count the best k of many queries, with the same answers: posting lists tile by tile, or, where an image
+ * has codes, all objects against all queries at once, a query being a bit lane.  Engines choose per batch and image.
+ */
+typedef enum GenieKernelChoice
+{
+	GENIE_KERNELS_AUTO = 0,		/* by exact posting totals and constants that the engine measures when it is opened */
+	GENIE_KERNELS_TILES,
+	GENIE_KERNELS_LANES			/* where they can: for tests */
+} GenieKernelChoice;
+
+#define GENIE_ENGINE_REASON_MAX 256
+
+/* What was chosen since opening, and why. */
+typedef struct GenieEngineChoices
+{
+	uint64_t	n_tiles;		/* TOP jobs counted from posting lists */
+	uint64_t	n_lanes;		/* by bit lanes */
+	uint64_t	n_tensor;		/* by bit lanes on tensor cores */
+	char		reason[GENIE_ENGINE_REASON_MAX];	/* the last choice that had an alternative, in words with numbers */
+	char		constants[GENIE_ENGINE_REASON_MAX]; /* what was measured at opening */
+} GenieEngineChoices;
+
 /* What a database administrator is told of a device. */
 typedef struct GenieDeviceInfo
 {
@@ -155,6 +178,9 @@ typedef struct GenieEngineOps
 	/* Another limit of device memory, 0: as much as is sensible.  From the next batch on. */
 	void		(*set_memory_limit) (GenieEngine *engine, uint64_t bytes);
 
+	/* How to count from the next batch on; opening gives GENIE_KERNELS_AUTO. */
+	void		(*set_kernels) (GenieEngine *engine, GenieKernelChoice choice);
+
 	/* Fills up to max entries; returns how many devices there are.  The CPU has none. */
 	uint32_t	(*devices) (GenieEngine *engine, GenieDeviceInfo *info, uint32_t max);
 
@@ -169,6 +195,7 @@ struct GenieEngine
 	bool		(*interrupted) (void);
 
 	char		error[GENIE_ENGINE_ERROR_MAX];	/* about the last failure, "" if there was none */
+	GenieEngineChoices choices;	/* kept by the engine */
 };
 
 /* ---- an engine in a library of its own, which is opened with dlopen ---- */

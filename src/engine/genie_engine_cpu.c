@@ -147,6 +147,14 @@ cpu_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	(void) bytes;
 }
 
+/* Posting lists are the one way that there is. */
+static void
+cpu_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
+{
+	(void) engine;
+	(void) choice;
+}
+
 static uint32_t
 cpu_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 {
@@ -171,6 +179,7 @@ static const GenieEngineOps cpu_engine_ops = {
 	.run = cpu_run,
 	.forget = cpu_forget,
 	.set_memory_limit = cpu_set_memory_limit,
+	.set_kernels = cpu_set_kernels,
 	.devices = cpu_devices,
 	.close = cpu_close,
 };

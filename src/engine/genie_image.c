@@ -17,6 +17,7 @@
  *		n_keywords / 64 and the one behind it; each word's two counts are those of all lower ranks, and
  *		the word behind the last bit has the totals.
  *	7.	Bytes that belong to no part (alignment, slack) are zero: equal lists make equal bytes.
+ *	8.	In a group with codes each posting is a code and each code a posting (genie_image_codes.c).
  *
  * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes ascending ranks, no more than
  * was planned, and objects that exist; genie_image_group_finish() takes tiles that got all of it.  That
@@ -27,7 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "genie_image.h"
+#include "genie_image_codes.h"
 
 /* bytes of an INDEXED directory that need not pay: nothing next to a tile's postings */
 #define INDEX_SMALL_BYTES 4096
@@ -65,9 +66,18 @@ header_bytes(uint32_t n_tiles)
 	return align_up(sizeof(GenieImageGroup) + (uint64_t) n_tiles * sizeof(GenieImageTile));
 }
 
-/* Gives the tile's parts their places from offset on; returns the offset behind them. */
+/* the bytes behind the last tile's parts */
 static uint64_t
-lay_out(const GenieImagePlan *plan, const GenieTilePlan *planned, uint64_t offset, GenieImageTile *tile)
+trailer_bytes(uint32_t n_dimensions, uint32_t n_strips)
+{
+	return align_up((uint64_t) n_dimensions * sizeof(GenieCodeDimension)) +
+		align_up((uint64_t) n_strips * sizeof(GenieCodeStrip));
+}
+
+/* Gives the tile's parts their places from offset on; returns the offset behind them.  code_bytes: of an object. */
+static uint64_t
+lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *planned, uint64_t offset,
+		GenieImageTile *tile)
 {
 	memset(tile, 0, sizeof(GenieImageTile));
 	tile->n_objects = planned->n_objects;
@@ -91,6 +101,8 @@ lay_out(const GenieImagePlan *plan, const GenieTilePlan *planned, uint64_t offse
 	offset += (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES;
 	tile->sizes = offset;
 	offset += align_up((uint64_t) tile->n_objects * plan->size_width);
+	tile->codes = offset;
+	offset += (uint64_t) genie_code_rows(tile->n_objects) * code_bytes;
 	return offset;
 }
 
@@ -99,7 +111,8 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 					   uint32_t n_tiles, uint64_t *n_bytes)
 {
 	uint64_t	aim = plan->group_bytes != 0 ? plan->group_bytes : GENIE_IMAGE_GROUP_BYTES;
-	uint64_t	parts = 0;
+	GenieCodeLayout layout = genie_codes_layout(plan, NULL, NULL);
+	uint64_t	parts = trailer_bytes(plan->n_dimensions, layout.n_strips);
 	uint32_t	n = 0;
 
 	assert(first < n_tiles && plan->size_width <= 2);
@@ -112,7 +125,7 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 
 		if (tiles[first + n].n_postings > UINT32_MAX)
 			return 0;
-		more = lay_out(plan, &tiles[first + n], 0, &tile);
+		more = lay_out(plan, layout.row_bytes, &tiles[first + n], 0, &tile);
 		if (n > 0 && header_bytes(n + 1) + parts + more > aim)
 			break;
 		parts += more;
@@ -127,8 +140,10 @@ genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *pl
 						const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
 						GenieTileFill *fills)
 {
+	uint8_t    *group_bytes = memory;
 	GenieImageGroup *group = memory;
 	GenieImageTile *entries = (GenieImageTile *) (void *) (group + 1);
+	GenieCodeLayout layout = genie_codes_layout(plan, NULL, NULL);
 	uint64_t	offset = header_bytes(n_tiles);
 
 	assert((uintptr_t) memory % GENIE_IMAGE_ALIGN == 0);
@@ -144,10 +159,17 @@ genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *pl
 	group->min_size = plan->min_size;
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
-		offset = lay_out(plan, &tiles[t], offset, &entries[t]);
+		offset = lay_out(plan, layout.row_bytes, &tiles[t], offset, &entries[t]);
 		memset(&fills[t], 0, sizeof(GenieTileFill));
 		fills[t].base = memory;
 	}
+	group->n_dimensions = plan->n_dimensions;
+	group->n_strips = layout.n_strips;
+	group->dimensions = offset;
+	group->strips = offset + align_up((uint64_t) plan->n_dimensions * sizeof(GenieCodeDimension));
+	offset += trailer_bytes(plan->n_dimensions, layout.n_strips);
+	genie_codes_layout(plan, (GenieCodeDimension *) (void *) (group_bytes + group->dimensions),
+					   (GenieCodeStrip *) (void *) (group_bytes + group->strips));
 	assert(offset == n_bytes);
 }
 
@@ -251,6 +273,8 @@ finish_index(uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
 bool
 genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles)
 {
+	GenieImageGroup *group = (GenieImageGroup *) (void *) fills[0].base;
+
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
 		const GenieTileFill *fill = &fills[t];
@@ -260,8 +284,11 @@ genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles)
 			return false;
 		((uint32_t *) (void *) (fill->base + tile->starts))[tile->n_lists] = tile->n_postings;
 		if (tile->form == GENIE_DIRECTORY_INDEXED)
-			finish_index(fill->base, tile, ((const GenieImageGroup *) (const void *) fill->base)->n_keywords);
+			finish_index(fill->base, tile, group->n_keywords);
 	}
+	for (uint32_t t = 0; t < n_tiles && group->n_dimensions > 0; t++)
+		if (!genie_codes_fill(group, t))
+			group->n_dimensions = 0;
 	return true;
 }
 
@@ -280,7 +307,7 @@ part_follows(uint64_t part, uint64_t length, uint64_t n_bytes, uint64_t *offset)
 }
 
 static bool
-parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint64_t *offset)
+parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t code_bytes, uint64_t *offset)
 {
 	uint64_t	n_bytes = group->n_bytes;
 	uint64_t	directory = tile->form == GENIE_DIRECTORY_INDEXED ?
@@ -292,7 +319,8 @@ parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint64_t *
 					 n_bytes, offset) &&
 		part_follows(tile->bitmap_ranks, (uint64_t) tile->n_bitmaps * sizeof(uint32_t), n_bytes, offset) &&
 		part_follows(tile->bitmaps, (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES, n_bytes, offset) &&
-		part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset);
+		part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset) &&
+		part_follows(tile->codes, (uint64_t) genie_code_rows(tile->n_objects) * code_bytes, n_bytes, offset);
 }
 
 static bool
@@ -405,15 +433,40 @@ directory_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keyw
 	return true;
 }
 
+/* The bytes an object that the group's strips have, in *row_bytes, if the tables lie inside the group. */
+static bool
+strips_valid(const GenieImageGroup *group, uint32_t *row_bytes)
+{
+	const GenieCodeStrip *strips = genie_image_strips(group);
+
+	*row_bytes = 0;
+	if (group->n_strips > GENIE_CODE_DIMENSIONS_MAX || group->n_dimensions > GENIE_CODE_DIMENSIONS_MAX ||
+		group->dimensions > group->strips || group->strips % GENIE_IMAGE_ALIGN != 0 ||
+		group->dimensions % GENIE_IMAGE_ALIGN != 0 ||
+		(uint64_t) group->n_dimensions * sizeof(GenieCodeDimension) > group->strips - group->dimensions ||
+		group->strips > group->n_bytes ||
+		align_up((uint64_t) group->n_strips * sizeof(GenieCodeStrip)) != group->n_bytes - group->strips)
+		return false;
+	for (uint32_t s = 0; s < group->n_strips; s++)
+	{
+		if (strips[s].offset != *row_bytes)
+			return false;
+		*row_bytes += strips[s].row_bytes;
+	}
+	return true;
+}
+
 bool
 genie_image_group_valid(const GenieImageGroup *group)
 {
 	const GenieImageTile *tiles = genie_image_tiles(group);
 	const uint8_t *base = (const uint8_t *) group;
 	uint64_t	offset = header_bytes(group->n_tiles);
+	uint32_t	code_bytes;
 
 	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
-		group->size_width > 2 || group->n_tiles == 0 || group->n_bytes < offset)
+		group->size_width > 2 || group->n_tiles == 0 || group->n_bytes < offset ||
+		!strips_valid(group, &code_bytes))
 		return false;
 	for (uint32_t t = 0; t < group->n_tiles; t++)
 	{
@@ -421,11 +474,11 @@ genie_image_group_valid(const GenieImageGroup *group)
 
 		if (tile->n_objects == 0 || tile->n_objects > GENIE_TILE_OBJECTS ||
 			(tile->form != GENIE_DIRECTORY_INDEXED && tile->form != GENIE_DIRECTORY_SORTED) ||
-			!parts_valid(group, tile, &offset) ||
+			!parts_valid(group, tile, code_bytes, &offset) ||
 			!directory_valid(base, tile, group->n_keywords) ||
 			!lists_valid(base, tile) ||
 			!bitmaps_valid(base, tile))
 			return false;
 	}
-	return offset == group->n_bytes;
+	return offset == group->dimensions && (group->n_dimensions == 0 || genie_codes_valid(group));
 }

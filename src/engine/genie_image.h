@@ -25,6 +25,20 @@
  *			bitmaps			GENIE_TILE_BITMAP_BYTES each, bit i of byte i / 8 (LSB first) is object i
  *			sizes			keywords an object less the smallest of the segment, size_width bytes each;
  *							nothing where all are equal (size_width 0)
+ *			codes			the objects once more, as rows of codes; only in groups with codes (below)
+ *		GenieCodeDimension[], GenieCodeStrip[]		what the codes mean; only in groups with codes
+ *
+ * Codes.  Where no object has two keywords of one dimension (tuples, LSH signatures), an object is one code a
+ * dimension: 0 for no keyword, else the keyword's number in its dimension, from 1 on.  That is what bit lanes read: all
+ * queries of a batch at once, object by object.  A code takes 4, 8 or 16 bits by how many keywords its dimension has.
+ * Codes of one width lie together in *strips*: a strip is a row of 4, 8 or 16 bytes an object, row after row, as many
+ * rows as the tile has objects rounded up to GENIE_CODE_ROWS (codes of the rows past the end are 0).  Strips of
+ * 16-bit codes come first, then 8, then 4; inside a width dimensions come in rank order, and only the last strip of a
+ * width may be shorter than 16 bytes.  Unused codes at a strip's end are 0.  The lowest bits of a row's first byte are
+ * its first code (little endian).
+ *
+ * Codes are asked for by the plan, and made from the lists when a group is finished.  If it then turns out that an
+ * object has two keywords of one dimension, the group has none: n_dimensions is 0.
  *
  * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of
  * postings; never both.
@@ -56,7 +70,7 @@ extern "C" {
 #endif
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
-#define GENIE_IMAGE_VERSION 1
+#define GENIE_IMAGE_VERSION 2
 #define GENIE_IMAGE_ALIGN	16		/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
@@ -98,7 +112,39 @@ typedef struct GenieImageTile
 	uint64_t	bitmap_ranks;
 	uint64_t	bitmaps;
 	uint64_t	sizes;
+	uint64_t	codes;
 } GenieImageTile;
+
+/* rows of a strip come in multiples of this: engines read whole blocks of objects */
+#define GENIE_CODE_ROWS 64
+
+/* more dimensions than this have no codes: the sums of a row must fit bit-sliced counters of 16 bits */
+#define GENIE_CODE_DIMENSIONS_MAX 4096
+
+/*
+ * Segments of more keywords have no codes: the table of a batch, 128 bytes a keyword for 1024 queries, must stay in a
+ * GPU's cache, where this many take 8 MB.
+ */
+#define GENIE_CODE_KEYWORDS_MAX 65536
+
+/* A dimension: code c >= 1 is rank first_rank + c - 1. */
+typedef struct GenieCodeDimension
+{
+	uint32_t	first_rank;
+	uint32_t	n_values;		/* ranks that it has, 1 .. 65,535 */
+	uint16_t	strip;
+	uint16_t	slot;			/* which of the strip's codes */
+	uint32_t	width;			/* bits of a code: 4, 8, 16 */
+} GenieCodeDimension;
+
+/* A strip of tile t begins at base + t->codes + offset * genie_code_rows(t->n_objects). */
+typedef struct GenieCodeStrip
+{
+	uint16_t	width;			/* bits of a code */
+	uint16_t	row_bytes;		/* 4, 8, 16 */
+	uint16_t	n_codes;		/* used, at most row_bytes * 8 / width */
+	uint16_t	offset;			/* bytes of the rows of earlier strips */
+} GenieCodeStrip;
 
 typedef struct GenieImageGroup
 {
@@ -110,7 +156,10 @@ typedef struct GenieImageGroup
 	uint32_t	n_tiles;
 	uint32_t	n_keywords;		/* of the segment: ranks are below it */
 	uint32_t	min_size;
-	uint64_t	reserved;
+	uint32_t	n_dimensions;	/* 0: no codes */
+	uint32_t	n_strips;
+	uint64_t	dimensions;		/* offsets from the group's first byte; dimensions are in rank order */
+	uint64_t	strips;
 } GenieImageGroup;				/* GenieImageTile[n_tiles] follows */
 
 /* A segment's image as an engine gets it.  Everything stays where it is during a call. */
@@ -124,12 +173,46 @@ typedef struct GenieSegmentImage
 	const GenieImageGroup *const *groups;	/* in object order */
 	const uint64_t *live;		/* GENIE_TILE_WORDS words a tile; bits past n_objects are clear */
 	uint64_t	live_version;	/* another number whenever live is another */
+
+	/*
+	 * Postings of all ranks below r, for r = 0 .. n_keywords: what a query would count, exactly.  NULL where no group
+	 * has codes: there is nothing to choose.
+	 */
+	const uint64_t *postings_before;
 } GenieSegmentImage;
 
 static inline const GenieImageTile *
 genie_image_tiles(const GenieImageGroup *group)
 {
 	return (const GenieImageTile *) (const void *) (group + 1);
+}
+
+static inline const GenieCodeDimension *
+genie_image_dimensions(const GenieImageGroup *group)
+{
+	return (const GenieCodeDimension *) (const void *) ((const uint8_t *) group + group->dimensions);
+}
+
+static inline const GenieCodeStrip *
+genie_image_strips(const GenieImageGroup *group)
+{
+	return (const GenieCodeStrip *) (const void *) ((const uint8_t *) group + group->strips);
+}
+
+GENIE_IMAGE_FUNCTION uint32_t
+genie_code_rows(uint32_t n_objects)
+{
+	return (n_objects + GENIE_CODE_ROWS - 1) / GENIE_CODE_ROWS * GENIE_CODE_ROWS;
+}
+
+/* Do all groups have codes?  They are of the same dimensions then. */
+static inline bool
+genie_image_has_codes(const GenieSegmentImage *image)
+{
+	for (uint32_t g = 0; g < image->n_groups; g++)
+		if (image->groups[g]->n_dimensions == 0)
+			return false;
+	return image->n_groups > 0 && image->postings_before != NULL;
 }
 
 /* What a range of ranks is in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
@@ -228,7 +311,21 @@ typedef struct GenieImagePlan
 	uint16_t	size_width;		/* 0, 1, 2 */
 	uint32_t	min_size;
 	uint64_t	group_bytes;	/* what a group aims at; 0: GENIE_IMAGE_GROUP_BYTES */
+
+	/*
+	 * The dimensions' first ranks, ascending from 0 on, if codes are wanted and possible; n_dimensions 0 if not.  See
+	 * genie_image_wants_codes().
+	 */
+	uint32_t	n_dimensions;
+	const uint32_t *first_ranks;
 } GenieImagePlan;
+
+/*
+ * Is a segment worth codes?  max_keywords is what its largest object has.  Where objects have few of the
+ * dimensions, lists say the same in less room.
+ */
+extern bool genie_image_wants_codes(uint32_t n_dimensions, const uint32_t *first_ranks, uint32_t n_keywords,
+									uint32_t max_keywords, uint64_t n_objects, uint64_t n_postings);
 
 /*
  * How many of the tiles from plans[first] on make a group of about plan->group_bytes, at least one, and

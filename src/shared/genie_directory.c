@@ -618,6 +618,8 @@ genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSeg
 	for (uint32 i = 0; i < image->n_groups; i++)
 		groups[i] = dsa_get_address(arena, pointers[i]);
 	image->groups = groups;
+	image->postings_before = entry->parts.n_totals == 0 ? NULL :
+		(const uint64 *) (const void *) (pointers + image->n_groups);
 	return true;
 }
 

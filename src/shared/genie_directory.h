@@ -79,8 +79,12 @@ typedef struct GenieImageParts
 	uint32		n_keywords;
 	uint32		n_tiles;
 	uint32		n_groups;
+	uint32		n_totals;		/* n_keywords + 1, or 0 where there are no codes (genie_image.h) */
 
-	/* GENIE_TILE_WORDS live words a tile, and behind them dsa_pointer[n_groups], one a group */
+	/*
+	 * GENIE_TILE_WORDS live words a tile; behind them dsa_pointer[n_groups], one a group; behind them
+	 * uint64[n_totals], the postings of all ranks below each
+	 */
 	dsa_pointer body;
 } GenieImageParts;
 

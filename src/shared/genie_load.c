@@ -3,7 +3,8 @@
  *	  One load: from a segment's pages to an image in shared memory.
  *
  *	1. claim	an entry of the directory, LOADING
- *	2. plan		one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has
+ *	2. plan		one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has, where
+ *				dimensions begin, and hence whether objects get codes (genie_image.h)
  *	3. room		the bytes are reserved, evicting others, then allocated group by group
  *	4. fill		a second pass decodes the lists into the groups; then sizes and live bits
  *	5. publish	READY; from then on the groups are read-only
@@ -15,7 +16,8 @@
  * pages at a time.  To plan, the headers of a list's records are enough; few lists are so long that skipping
  * what is between them would save pages.
  *
- * Memory of the backend: the window, room for one tile's list, and about 60 bytes a tile.
+ * Memory of the backend: the window, room for one tile's list, about 60 bytes a tile, and, while codes are possible, 8
+ * bytes a keyword of at most GENIE_CODE_KEYWORDS_MAX.
  */
 #include "postgres.h"
 
@@ -74,6 +76,8 @@ typedef struct GenieLoad
 	const char *damage;			/* what is malformed; NULL: nothing */
 	uint32	   *first_tile;		/* of each group, and n_tiles behind the last */
 	uint64	   *group_bytes;
+	uint64	   *postings_before;	/* of each rank, and the total; NULL: no codes */
+	uint32	   *first_ranks;	/* of each dimension so far */
 
 	/* what is allocated: InvalidDsaPointer, not yet */
 	dsa_pointer *groups;
@@ -202,11 +206,34 @@ genie_load_tiled_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
 	return true;
 }
 
+/* Planning: notes a keyword's postings, and whether a dimension begins with it.  Ranks come in ascending order. */
+static bool
+genie_load_note(GenieLoad *load, const GenieDictionaryCursor *cursor, uint32 *dimension)
+{
+	uint32		of_key;
+
+	if (genie_key_get_dimension(cursor->key.data, cursor->key.len, &of_key) == 0)
+		return genie_load_damaged(load, "malformed keyword");
+	if (load->plan.n_dimensions == 0 || of_key != *dimension)
+	{
+		if (load->plan.n_dimensions == GENIE_CODE_DIMENSIONS_MAX)
+		{
+			load->postings_before = NULL;
+			return true;
+		}
+		load->first_ranks[load->plan.n_dimensions++] = cursor->rank;
+		*dimension = of_key;
+	}
+	load->postings_before[cursor->rank + 1] = load->postings_before[cursor->rank] + cursor->n_postings;
+	return true;
+}
+
 /* One pass over all lists: plans, or, once there are fills, fills.  False: stale. */
 static bool
 genie_load_pass(GenieLoad *load)
 {
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+	uint32		dimension = 0;
 	uint32		n = 0;
 
 	load->window->n = 0;
@@ -216,8 +243,10 @@ genie_load_pass(GenieLoad *load)
 		return false;
 	while (cursor->valid)
 	{
-		if (cursor->rank != n++)
+		if (cursor->rank != n++ || n > load->plan.n_keywords)
 			return genie_load_damaged(load, "keywords are not numbered in sequence");
+		if (load->fills == NULL && load->postings_before != NULL && !genie_load_note(load, cursor, &dimension))
+			return false;
 		if (cursor->n_postings <= GENIE_LOOSE_MAX ? !genie_load_loose_list(load, cursor) :
 			!genie_load_tiled_list(load, cursor))
 			return false;
@@ -243,7 +272,7 @@ static uint64
 genie_load_body_bytes(const GenieImageParts *parts)
 {
 	return (uint64) parts->n_tiles * GENIE_TILE_WORDS * sizeof(uint64) +
-		(uint64) parts->n_groups * sizeof(dsa_pointer);
+		(uint64) parts->n_groups * sizeof(dsa_pointer) + (uint64) parts->n_totals * sizeof(uint64);
 }
 
 /* Cuts the planned tiles into groups, and adds up. */
@@ -273,6 +302,24 @@ genie_load_plan_groups(GenieLoad *load)
 	return true;
 }
 
+/* Decides on codes; without, nobody chooses and the totals are of no use. */
+static void
+genie_load_plan_codes(GenieLoad *load)
+{
+	const GenieImageParts *parts = &load->parts;
+	uint64	   *before = load->postings_before;
+
+	if (before != NULL && genie_image_wants_codes(load->plan.n_dimensions, load->first_ranks, parts->n_keywords,
+												  load->segment->header.max_keywords, parts->n_objects,
+												  before[parts->n_keywords]))
+	{
+		load->plan.first_ranks = load->first_ranks;
+		load->parts.n_totals = parts->n_keywords + 1;
+	}
+	else
+		load->plan.n_dimensions = 0;
+}
+
 /* The first pass.  False: stale. */
 static bool
 genie_load_plan(GenieLoad *load)
@@ -293,8 +340,14 @@ genie_load_plan(GenieLoad *load)
 	load->tiles = palloc0((Size) (parts->n_tiles + 1) * sizeof(GenieTilePlan));
 	for (uint32 tile = 0; tile < parts->n_tiles; tile++)
 		load->tiles[tile].n_objects = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+	if (parts->n_keywords <= GENIE_CODE_KEYWORDS_MAX && segment->header.max_keywords <= GENIE_CODE_DIMENSIONS_MAX)
+	{
+		load->postings_before = palloc0((Size) (parts->n_keywords + 1) * sizeof(uint64));
+		load->first_ranks = palloc(GENIE_CODE_DIMENSIONS_MAX * sizeof(uint32));
+	}
 	if (!genie_load_pass(load))
 		return false;
+	genie_load_plan_codes(load);
 	return genie_load_plan_groups(load);
 }
 
@@ -372,13 +425,16 @@ genie_load_fill_sizes(GenieLoad *load)
 	return true;
 }
 
-/* Live bits, and the groups behind them.  False: stale. */
+/* Live bits, and behind them the groups and the totals.  False: stale. */
 static bool
 genie_load_fill_body(GenieLoad *load)
 {
 	uint64	   *live = dsa_get_address(load->arena, load->parts.body);
+	dsa_pointer *groups = (dsa_pointer *) (live + genie_live_words(load->segment));
 
-	memcpy(live + genie_live_words(load->segment), load->groups, load->parts.n_groups * sizeof(dsa_pointer));
+	memcpy(groups, load->groups, load->parts.n_groups * sizeof(dsa_pointer));
+	if (load->parts.n_totals > 0)
+		memcpy(groups + load->parts.n_groups, load->postings_before, load->parts.n_totals * sizeof(uint64));
 	return genie_live_read(load->segment, load->n_dead, live, NULL);
 }
 

@@ -224,6 +224,14 @@ fake_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	say("limit %" PRIu64, bytes);
 }
 
+static void
+fake_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
+{
+	FakeEngine *fake = (FakeEngine *) (void *) engine;
+
+	fake->cpu->ops->set_kernels(fake->cpu, choice);
+}
+
 static uint32_t
 fake_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 {
@@ -256,6 +264,7 @@ static const GenieEngineOps fake_ops = {
 	.run = fake_run,
 	.forget = fake_forget,
 	.set_memory_limit = fake_set_memory_limit,
+	.set_kernels = fake_set_kernels,
 	.devices = fake_devices,
 	.close = fake_close,
 };

@@ -30,6 +30,8 @@ typedef struct GenieModel
 	uint32_t	min_size;
 	uint64_t   *live;			/* whole tiles of words; all live at first */
 	uint64_t	n_postings;
+	uint32_t	n_dimensions;	/* 0: no codes */
+	uint32_t   *first_ranks;	/* given by the test, freed with the model */
 } GenieModel;
 
 /* memory of exactly the group's size, aligned to no more than it must be */
@@ -82,6 +84,7 @@ genie_model_end(GenieModel *model)
 	for (uint32_t rank = 0; rank < model->n_keywords; rank++)
 		free(model->lists[rank].objects);
 	free(model->lists);
+	free(model->first_ranks);
 	free(model->sizes);
 	free(model->live);
 	memset(model, 0, sizeof(GenieModel));
@@ -136,7 +139,8 @@ genie_model_plan(const GenieModel *model)
 static inline void
 genie_model_groups(const GenieModel *model, uint32_t tiles_max, GenieTileFill *fills, GenieSegmentImage *image)
 {
-	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size};
+	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size, 0, model->n_dimensions,
+		model->first_ranks};
 	GenieTilePlan *plans = genie_model_plan(model);
 	const GenieImageGroup **groups = calloc(image->n_tiles, sizeof(*groups));
 	uint32_t	n;
@@ -156,6 +160,17 @@ genie_model_groups(const GenieModel *model, uint32_t tiles_max, GenieTileFill *f
 	free(plans);
 }
 
+/* Postings of all ranks below each. */
+static inline uint64_t *
+genie_model_totals(const GenieModel *model)
+{
+	uint64_t   *totals = calloc((size_t) model->n_keywords + 1, sizeof(uint64_t));
+
+	for (uint32_t rank = 0; rank < model->n_keywords; rank++)
+		totals[rank + 1] = totals[rank] + model->lists[rank].n;
+	return totals;
+}
+
 /* Makes the image of the model, to be given to genie_model_free_image(). */
 static inline void
 genie_model_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, GenieSegmentImage *image)
@@ -169,6 +184,8 @@ genie_model_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, Geni
 	image->n_keywords = model->n_keywords;
 	image->n_tiles = genie_model_tiles(model);
 	image->live = model->live;
+	if (model->n_dimensions > 0)
+		image->postings_before = genie_model_totals(model);
 	genie_model_groups(model, tiles_max, fills, image);
 	for (uint32_t g = 0; g < image->n_groups; g++)
 	{
@@ -206,6 +223,7 @@ genie_model_free_image(GenieSegmentImage *image)
 	for (uint32_t g = 0; g < image->n_groups; g++)
 		free((void *) image->groups[g]);
 	free((void *) image->groups);
+	free((void *) image->postings_before);
 	memset(image, 0, sizeof(GenieSegmentImage));
 }
 
@@ -235,6 +253,50 @@ genie_model_random_objects(GenieRandom *random, uint32_t n_objects, uint32_t *ob
 		 i += step == 1 ? 1 : 1 + genie_random_below(random, 2 * step - 1))
 		objects[n++] = (uint32_t) i;
 	return n;
+}
+
+/*
+ * Begins a model of tuples with codes: in dimension d an object has one of n_values[d] values, small ones more often
+ * than large ones, or, once in none_in times (0: never), none.
+ */
+static inline void
+genie_model_tuples(GenieModel *model, GenieRandom *random, uint32_t n_objects, uint32_t n_dimensions,
+				   const uint32_t *n_values, uint32_t none_in)
+{
+	uint32_t   *values = malloc(n_objects * sizeof(uint32_t));
+	uint32_t   *objects = malloc(n_objects * sizeof(uint32_t));
+	uint32_t	n_keywords = 0;
+	uint32_t	first = 0;
+
+	for (uint32_t d = 0; d < n_dimensions; d++)
+		n_keywords += n_values[d];
+	genie_model_begin(model, n_objects, n_keywords);
+	model->n_dimensions = n_dimensions;
+	model->first_ranks = malloc(n_dimensions * sizeof(uint32_t));
+	for (uint32_t d = 0; d < n_dimensions; d++)
+	{
+		model->first_ranks[d] = first;
+		for (uint32_t i = 0; i < n_objects; i++)
+		{
+			values[i] = (uint32_t) genie_random_below(random, 1 + genie_random_below(random, n_values[d]));
+			if (none_in > 0 && genie_random_below(random, none_in) == 0)
+				values[i] = UINT32_MAX;
+			model->sizes[i] += values[i] != UINT32_MAX;
+		}
+		for (uint32_t v = 0; v < n_values[d]; v++)
+		{
+			uint32_t	n = 0;
+
+			for (uint32_t i = 0; i < n_objects; i++)
+				if (values[i] == v)
+					objects[n++] = i;
+			genie_model_list(model, first + v, objects, n);
+		}
+		first += n_values[d];
+	}
+	model->size_width = 2;
+	free(objects);
+	free(values);
 }
 
 #endif							/* GENIE_TEST_IMAGE_H */

@@ -411,13 +411,148 @@ test_validity(GenieRandom *random)
 			/* a boundary moved by more than a list has; by less, it may be another good image */
 			check_flips(random, group, tile->starts, (uint64_t) tile->n_lists * sizeof(uint32_t), 12);
 			check_flips(random, group, offsetof(GenieImageTile, directory) +
-						(uint64_t) ((const uint8_t *) tile - (const uint8_t *) group), 6 * sizeof(uint64_t), 0);
+						(uint64_t) ((const uint8_t *) tile - (const uint8_t *) group), 7 * sizeof(uint64_t), 0);
 		}
 		group->n_keywords = 200;
 		CHECK(!genie_image_group_valid(group));
 		genie_model_free_image(&image);
 		genie_model_end(&model);
 	}
+}
+
+/* ---- codes ---- */
+
+/* An object's code in a dimension, read as genie_image.h says. */
+static uint32_t
+code_of(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t d, uint32_t local)
+{
+	const GenieCodeDimension *dimension = &genie_image_dimensions(group)[d];
+	const GenieCodeStrip *strip = &genie_image_strips(group)[dimension->strip];
+	const uint8_t *row = (const uint8_t *) group + tile->codes +
+		(uint64_t) strip->offset * genie_code_rows(tile->n_objects) + (uint64_t) local * strip->row_bytes;
+	uint32_t	code = 0;
+
+	for (uint32_t bit = 0; bit < dimension->width; bit++)
+	{
+		uint32_t	at = dimension->slot * dimension->width + bit;
+
+		code |= (row[at / 8] >> (at % 8) & 1u) << bit;
+	}
+	return code;
+}
+
+static bool
+has_object(const GenieModelList *list, uint32_t object)
+{
+	uint32_t	at = genie_rank_lower_bound(list->objects, 0, list->n, object);
+
+	return at < list->n && list->objects[at] == object;
+}
+
+/* Every object's codes name lists that have it, and as many as it has keywords. */
+static void
+check_codes(const GenieModel *model, const GenieSegmentImage *image)
+{
+	CHECK(genie_image_has_codes(image));
+	for (uint32_t object = 0; object < model->n_objects; object += 1 + object % 7)
+	{
+		uint32_t	t = object >> GENIE_TILE_SHIFT;
+		uint32_t	g = 0;
+		uint32_t	n = 0;
+		const GenieImageGroup *group;
+
+		while (t - image->groups[g]->first_tile >= image->groups[g]->n_tiles)
+			g++;
+		group = image->groups[g];
+		for (uint32_t d = 0; d < model->n_dimensions; d++)
+		{
+			uint32_t	code = code_of(group, genie_image_tiles(group) + (t - group->first_tile), d,
+									   object & (GENIE_TILE_OBJECTS - 1));
+
+			if (code == 0)
+				continue;
+			n++;
+			if (!CHECK(has_object(&model->lists[model->first_ranks[d] + code - 1], object)))
+				return;
+		}
+		if (!CHECK_INT(n, model->sizes[object]))
+			return;
+	}
+}
+
+static void
+test_codes(GenieRandom *random)
+{
+	static const uint32_t n_values[] = {15, 3, 16, 255, 1, 256, 700, 15, 2, 2, 4000, 30, 40, 50, 60, 70, 80, 90, 100,
+	110, 120, 130, 140, 150, 160, 170, 180, 190, 200};
+	static const uint32_t n_dimensions[] = {2, 3, 6, 12, 29};
+	static const uint32_t n_objects[] = {1, 63, 1000, GENIE_TILE_OBJECTS + 1};
+
+	for (uint32_t i = 0; i < 20; i++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+		GenieImageGroup *group;
+
+		genie_model_tuples(&model, random, n_objects[i % 4], n_dimensions[i % 5], n_values, i % 3 == 0 ? 0 : 5);
+		genie_model_image(&model, 1, 1, &image);
+		group = (GenieImageGroup *) image.groups[0];
+		CHECK(genie_image_group_valid(group));
+		check_codes(&model, &image);
+		CHECK_INT(image.postings_before[model.n_keywords], model.n_postings);
+
+		/* a code that does not say what the lists say, and a strip that is not where it is */
+		check_flips(random, group, genie_image_tiles(group)->codes, 1, 0);
+		((GenieCodeStrip *) genie_image_strips(group))->offset++;
+		CHECK(!genie_image_group_valid(group));
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	}
+}
+
+/* Two keywords of one dimension in one object: as a list, as a bitmap, and in a 4-bit dimension. */
+static void
+test_no_codes(GenieRandom *random)
+{
+	static const uint32_t n_values[] = {300, 5};
+
+	for (uint32_t round = 0; round < 3; round++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+		GenieModelList *list;
+
+		genie_model_tuples(&model, random, 50000, 2, n_values, 0);
+		list = &model.lists[round == 0 ? 70 : round == 1 ? 0 : 301];
+		memcpy(objects, list->objects, list->n * sizeof(uint32_t));
+		objects[list->n] = 49999;
+		if (objects[list->n - 1] != 49999)
+			genie_model_list(&model, round == 0 ? 70 : round == 1 ? 0 : 301, objects, list->n + 1);
+		else
+		{
+			objects[0] = 49999;
+			genie_model_list(&model, round == 0 ? 71 : round == 1 ? 1 : 302, objects, 1);
+		}
+		genie_model_image(&model, 1, 1, &image);
+		CHECK(!genie_image_has_codes(&image));
+		CHECK(genie_image_group_valid(image.groups[0]));
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	}
+}
+
+static void
+test_wants_codes(void)
+{
+	static const uint32_t two[] = {0, 100};
+	static const uint32_t wide[] = {0, 30000, 60000};
+
+	CHECK(genie_image_wants_codes(2, two, 200, 2, 1000, 2000));
+	CHECK(!genie_image_wants_codes(2, two, 200, 3, 1000, 2000));	/* two keywords of one dimension */
+	CHECK(!genie_image_wants_codes(1, two, 200, 1, 1000, 1000));
+	CHECK(!genie_image_wants_codes(2, two, 200, 2, 1000, 100));	/* too few keywords */
+	CHECK(genie_image_wants_codes(3, wide, 65536, 3, 100000, 300000));
+	CHECK(!genie_image_wants_codes(3, wide, 65537, 3, 100000, 300000));	/* too many values */
 }
 
 int
@@ -432,5 +567,8 @@ main(void)
 	test_refusals();
 	test_unplanned_bitmap();
 	test_validity(&random);
+	test_codes(&random);
+	test_no_codes(&random);
+	test_wants_codes();
 	return genie_test_end();
 }

@@ -114,7 +114,8 @@ Arena::take(size_t n)
 	return taken;
 }
 
-TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists)
+TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists,
+					 const std::vector<uint32_t> &first_ranks)
 {
 	static std::atomic<uint64_t> next_id(1);
 	const uint32_t n_tiles = (n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
@@ -122,7 +123,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::vector<uint32_t> n_in_group;
 	std::vector<void *> memories;
 	std::vector<uint64_t> bytes;
-	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0};
+	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0, (uint32_t) first_ranks.size(), first_ranks.data()};
 	std::atomic<uint64_t> postings(0);
 
 	lists.resize(n_tiles);
@@ -190,6 +191,16 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	image.groups = groups.data();
 	image.live = live.data();
 	image.live_version = 1;
+	if (!first_ranks.empty())
+	{
+		totals.assign((size_t) n_keywords + 1, 0);
+		for (const TileLists &tile : lists)
+			for (size_t i = 0; i < tile.ranks.size(); i++)
+				totals[tile.ranks[i] + 1] += tile.starts[i + 1] - tile.starts[i];
+		for (uint32_t rank = 0; rank < n_keywords; rank++)
+			totals[rank + 1] += totals[rank];
+		image.postings_before = totals.data();
+	}
 	if (!keep_lists)
 		std::vector<TileLists>().swap(lists);
 }

@@ -103,8 +103,9 @@ class TestImage
 public:
 	typedef std::function<TileLists (uint32_t tile)> Maker;
 
-	/* maker is called from several threads. */
-	TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists);
+	/* maker is called from several threads.  first_ranks: of the dimensions, where codes are wanted. */
+	TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists,
+			  const std::vector<uint32_t> &first_ranks = std::vector<uint32_t>());
 
 	void		set_live(uint32_t object, bool is_live);
 
@@ -124,6 +125,7 @@ public:
 private:
 	std::vector<const GenieImageGroup *> groups;
 	std::vector<uint64_t> live;
+	std::vector<uint64_t> totals;
 };
 
 /* Does body(0 .. n - 1) in as many threads as there are processors. */

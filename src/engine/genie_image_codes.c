@@ -1,0 +1,336 @@
+/*
+ * genie_image_codes.c
+ *	  Codes of a group (genie_image_codes.h).
+ *
+ * Codes are made tile by tile from the finished lists, in rank order: the codes of a strip, 1 MB for a full tile, stay
+ * in the processor's cache while the lists of its dimensions are walked over.
+ *
+ * An object with two keywords of one dimension shows itself when the second finds a code in its place.
+ */
+#include <string.h>
+
+#include "genie_image_codes.h"
+
+#define STRIP_BYTES 16			/* of a row of a full strip */
+#define STRIP_BYTES_MIN 4
+
+/* code bytes a posting up to which codes are worth their memory */
+#define CODE_BYTES_A_POSTING 3
+
+static const uint32_t widths[] = {16, 8, 4};
+
+#define N_WIDTHS (sizeof(widths) / sizeof(widths[0]))
+
+static uint32_t
+n_values(const GenieImagePlan *plan, uint32_t d)
+{
+	return (d + 1 < plan->n_dimensions ? plan->first_ranks[d + 1] : plan->n_keywords) - plan->first_ranks[d];
+}
+
+/* one code means none */
+static uint32_t
+width_of(uint32_t values)
+{
+	return values < 16 ? 4 : values < 256 ? 8 : 16;
+}
+
+/* The bytes of a strip's row with so many codes of a width. */
+static uint32_t
+row_bytes_of(uint32_t n_codes, uint32_t width)
+{
+	uint32_t	bytes = STRIP_BYTES_MIN;
+
+	while (bytes * 8 / width < n_codes)
+		bytes *= 2;
+	return bytes;
+}
+
+GenieCodeLayout
+genie_codes_layout(const GenieImagePlan *plan, GenieCodeDimension *dimensions, GenieCodeStrip *strips)
+{
+	GenieCodeLayout layout = {0, 0};
+
+	for (uint32_t w = 0; w < N_WIDTHS; w++)
+	{
+		uint32_t	width = widths[w];
+		uint32_t	capacity = STRIP_BYTES * 8 / width;
+		uint32_t	n = 0;
+
+		for (uint32_t d = 0; d < plan->n_dimensions; d++)
+		{
+			uint32_t	values = n_values(plan, d);
+
+			if (width_of(values) != width)
+				continue;
+			if (dimensions != NULL)
+				dimensions[d] = (GenieCodeDimension) {plan->first_ranks[d], values,
+					(uint16_t) (layout.n_strips + n / capacity), (uint16_t) (n % capacity), width};
+			n++;
+		}
+		for (uint32_t i = 0; i < n; i += capacity)
+		{
+			uint32_t	n_codes = n - i < capacity ? n - i : capacity;
+			uint32_t	bytes = row_bytes_of(n_codes, width);
+
+			if (strips != NULL)
+				strips[layout.n_strips] = (GenieCodeStrip) {(uint16_t) width, (uint16_t) bytes,
+					(uint16_t) n_codes, (uint16_t) layout.row_bytes};
+			layout.n_strips++;
+			layout.row_bytes += bytes;
+		}
+	}
+	return layout;
+}
+
+bool
+genie_image_wants_codes(uint32_t n_dimensions, const uint32_t *first_ranks, uint32_t n_keywords,
+						uint32_t max_keywords, uint64_t n_objects, uint64_t n_postings)
+{
+	GenieImagePlan plan = {.n_keywords = n_keywords, .n_dimensions = n_dimensions, .first_ranks = first_ranks};
+
+	if (n_dimensions < 2 || n_dimensions > GENIE_CODE_DIMENSIONS_MAX || n_keywords > GENIE_CODE_KEYWORDS_MAX ||
+		max_keywords > n_dimensions)
+		return false;
+	for (uint32_t d = 0; d < n_dimensions; d++)
+		if (n_values(&plan, d) > UINT16_MAX)
+			return false;
+	return genie_codes_layout(&plan, NULL, NULL).row_bytes * n_objects <= CODE_BYTES_A_POSTING * n_postings;
+}
+
+/* ---- walking over a tile's lists ---- */
+
+/* The lists of a tile that are runs of postings, and its bitmaps, each in rank order. */
+typedef struct ListWalk
+{
+	const uint8_t *base;
+	const GenieImageTile *tile;
+	uint32_t	list;			/* the next list */
+	uint32_t	word;			/* INDEXED: where it is */
+	uint64_t	present;		/* bits of the word that are still to come */
+} ListWalk;
+
+static ListWalk
+walk_lists(const uint8_t *base, const GenieImageTile *tile)
+{
+	ListWalk	walk = {base, tile, 0, 0, 0};
+
+	if (tile->form == GENIE_DIRECTORY_INDEXED)
+		walk.present = ((const GenieImageWord *) (const void *) (base + tile->directory))->present;
+	return walk;
+}
+
+/* The rank of the next list; there is one. */
+static uint32_t
+next_rank(ListWalk *walk)
+{
+	const uint8_t *directory = walk->base + walk->tile->directory;
+	uint32_t	rank;
+
+	if (walk->tile->form == GENIE_DIRECTORY_SORTED)
+		return ((const uint32_t *) (const void *) directory)[walk->list++];
+	while (walk->present == 0)
+		walk->present = ((const GenieImageWord *) (const void *) directory)[++walk->word].present;
+	rank = walk->word * 64 + (uint32_t) __builtin_ctzll(walk->present);
+	walk->present &= walk->present - 1;
+	walk->list++;
+	return rank;
+}
+
+/* ---- one dimension's codes ---- */
+
+/* Where the codes of a dimension lie in a tile. */
+typedef struct CodeColumn
+{
+	uint8_t    *bytes;			/* of the first row's code */
+	uint32_t	stride;
+	uint32_t	width;
+	uint32_t	shift;			/* 4-bit codes: in the byte */
+} CodeColumn;
+
+static CodeColumn
+column_of(const GenieImageGroup *group, const GenieImageTile *tile, const GenieCodeDimension *dimension)
+{
+	const GenieCodeStrip *strip = genie_image_strips(group) + dimension->strip;
+	uint32_t	bit = dimension->slot * dimension->width;
+
+	return (CodeColumn) {(uint8_t *) group + tile->codes +
+		(uint64_t) strip->offset * genie_code_rows(tile->n_objects) + bit / 8,
+		strip->row_bytes, dimension->width, bit % 8};
+}
+
+/* Writes an object's code; returns what was there before. */
+static inline uint32_t
+put_code(const CodeColumn *column, uint32_t object, uint32_t code)
+{
+	uint8_t    *at = column->bytes + (size_t) object * column->stride;
+	uint32_t	before;
+
+	if (column->width == 8)
+	{
+		before = *at;
+		*at = (uint8_t) code;
+	}
+	else if (column->width == 16)
+	{
+		before = *(uint16_t *) (void *) at;
+		*(uint16_t *) (void *) at = (uint16_t) code;
+	}
+	else
+	{
+		before = *at >> column->shift & 0xF;
+		*at |= (uint8_t) (code << column->shift);
+	}
+	return before;
+}
+
+static inline uint32_t
+get_code(const CodeColumn *column, uint32_t object)
+{
+	const uint8_t *at = column->bytes + (size_t) object * column->stride;
+
+	if (column->width == 16)
+		return *(const uint16_t *) (const void *) at;
+	return column->width == 8 ? *at : *at >> column->shift & 0xF;
+}
+
+/* The dimension of a rank, ranks coming in ascending order. */
+static const GenieCodeDimension *
+dimension_of(const GenieCodeDimension *dimension, uint32_t rank)
+{
+	while (rank - dimension->first_rank >= dimension->n_values)
+		dimension++;
+	return dimension;
+}
+
+static uint32_t
+put_bitmap(const CodeColumn *column, const uint8_t *bitmap, uint32_t code)
+{
+	const uint64_t *words = (const uint64_t *) (const void *) bitmap;
+	uint32_t	before = 0;
+
+	for (uint32_t w = 0; w < GENIE_TILE_BITMAP_BYTES / sizeof(uint64_t); w++)
+		for (uint64_t word = words[w]; word != 0; word &= word - 1)
+			before |= put_code(column, w * 64 + (uint32_t) __builtin_ctzll(word), code);
+	return before;
+}
+
+bool
+genie_codes_fill(GenieImageGroup *group, uint32_t t)
+{
+	const uint8_t *base = (const uint8_t *) group;
+	const GenieImageTile *tile = genie_image_tiles(group) + t;
+	const GenieCodeDimension *dimension = genie_image_dimensions(group);
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint16_t *postings = (const uint16_t *) (const void *) (base + tile->postings);
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	ListWalk	walk = walk_lists(base, tile);
+	uint32_t	before = 0;
+
+	while (walk.list < tile->n_lists && before == 0)
+	{
+		uint32_t	list = walk.list;
+		uint32_t	rank = next_rank(&walk);
+		CodeColumn	column;
+
+		dimension = dimension_of(dimension, rank);
+		column = column_of(group, tile, dimension);
+		for (uint32_t i = starts[list]; i < starts[list + 1]; i++)
+			before |= put_code(&column, postings[i], rank - dimension->first_rank + 1);
+	}
+	dimension = genie_image_dimensions(group);
+	for (uint32_t b = 0; b < tile->n_bitmaps && before == 0; b++)
+	{
+		CodeColumn	column;
+
+		dimension = dimension_of(dimension, bitmap_ranks[b]);
+		column = column_of(group, tile, dimension);
+		before = put_bitmap(&column, base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES,
+							bitmap_ranks[b] - dimension->first_rank + 1);
+	}
+	return before == 0;
+}
+
+/* ---- checking ---- */
+
+/* Are there as many codes as postings, none in rows past the end, each of a value that its dimension has? */
+static bool
+tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
+{
+	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
+	const uint8_t *base = (const uint8_t *) group;
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint16_t *postings = (const uint16_t *) (const void *) (base + tile->postings);
+	const GenieCodeDimension *dimension = dimensions;
+	ListWalk	walk = walk_lists(base, tile);
+	uint64_t	n_codes = 0;
+	uint64_t	n_postings = tile->n_postings;
+
+	for (uint32_t d = 0; d < group->n_dimensions; d++)
+	{
+		CodeColumn	column = column_of(group, tile, &dimensions[d]);
+
+		for (uint32_t i = 0; i < genie_code_rows(tile->n_objects); i++)
+		{
+			uint32_t	code = get_code(&column, i);
+
+			if (code > dimensions[d].n_values || (code != 0 && i >= tile->n_objects))
+				return false;
+			n_codes += code != 0;
+		}
+	}
+	while (walk.list < tile->n_lists)
+	{
+		uint32_t	list = walk.list;
+		uint32_t	rank = next_rank(&walk);
+		CodeColumn	column;
+
+		dimension = dimension_of(dimension, rank);
+		column = column_of(group, tile, dimension);
+		for (uint32_t i = starts[list]; i < starts[list + 1]; i++)
+			if (get_code(&column, postings[i]) != rank - dimension->first_rank + 1)
+				return false;
+	}
+	dimension = dimensions;
+	for (uint32_t b = 0; b < tile->n_bitmaps; b++)
+	{
+		const uint8_t *bitmap = base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES;
+		CodeColumn	column;
+
+		dimension = dimension_of(dimension, bitmap_ranks[b]);
+		column = column_of(group, tile, dimension);
+		for (uint32_t i = 0; i < tile->n_objects; i++)
+			if ((bitmap[i / 8] >> (i % 8) & 1) != 0)
+			{
+				n_postings++;
+				if (get_code(&column, i) != bitmap_ranks[b] - dimension->first_rank + 1)
+					return false;
+			}
+	}
+	return n_codes == n_postings;
+}
+
+bool
+genie_codes_valid(const GenieImageGroup *group)
+{
+	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
+	uint32_t	rank = 0;
+
+	for (uint32_t d = 0; d < group->n_dimensions; d++)
+	{
+		const GenieCodeDimension *dimension = &dimensions[d];
+		const GenieCodeStrip *strip = genie_image_strips(group) + dimension->strip;
+
+		if (dimension->first_rank != rank || dimension->n_values == 0 || dimension->strip >= group->n_strips ||
+			dimension->width != width_of(dimension->n_values) || strip->width != dimension->width ||
+			dimension->slot >= strip->n_codes || strip->n_codes > strip->row_bytes * 8 / strip->width)
+			return false;
+		rank += dimension->n_values;
+	}
+	if (rank != group->n_keywords)
+		return false;
+	for (uint32_t t = 0; t < group->n_tiles; t++)
+		if (!tile_valid(group, genie_image_tiles(group) + t))
+			return false;
+	return true;
+}

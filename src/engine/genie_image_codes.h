@@ -1,0 +1,30 @@
+/*
+ * genie_image_codes.h
+ *	  Codes of a group: their layout, making them from the lists, checking them (genie_image.h).  For genie_image.c.
+ */
+#ifndef GENIE_IMAGE_CODES_H
+#define GENIE_IMAGE_CODES_H
+
+#include "genie_image.h"
+
+/* What all strips of a plan take: how many they are, and their bytes an object. */
+typedef struct GenieCodeLayout
+{
+	uint32_t	n_strips;
+	uint32_t	row_bytes;
+} GenieCodeLayout;
+
+/* Lays the plan's codes out; fills both tables (n_dimensions and n_strips entries) unless they are NULL. */
+extern GenieCodeLayout genie_codes_layout(const GenieImagePlan *plan, GenieCodeDimension *dimensions,
+										  GenieCodeStrip *strips);
+
+/*
+ * Makes the codes of tile number t of the group from its finished lists.  False: an object has two keywords of one
+ * dimension.
+ */
+extern bool genie_codes_fill(GenieImageGroup *group, uint32_t t);
+
+/* Do the codes say what the lists say, and are the tables as the layout would have them? */
+extern bool genie_codes_valid(const GenieImageGroup *group);
+
+#endif							/* GENIE_IMAGE_CODES_H */
