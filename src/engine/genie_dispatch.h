@@ -8,7 +8,7 @@
  *
  *	tiles	a query costs its postings, which image->postings_before gives exactly; but a list so long that it is a
  *			bitmap costs the same whatever it has; plus a piece of work in each tile, plus finding each range's
- *			lists in each tile.
+ *			lists in each tile.  Where it has few postings a tile, these cost more each, and the piece costs nothing.
  *	lanes	queries go in blocks of so many lanes; a block costs the same whatever its queries ask for: for each
  *			object a row of the block's table a dimension, and a comparison with all thresholds; plus making the
  *			table.  Rows come from the cache that the table fits, so what a row costs is measured for a small table
@@ -44,6 +44,8 @@ typedef struct GenieDispatchCosts
 	double		bitmap_ns;		/* a list of a tile that is a bitmap */
 	double		piece_ns;		/* a query in a tile */
 	double		range_ns;		/* a range in a tile */
+	double		few_postings;	/* up to so many in a tile, on average, */
+	double		few_ns;			/* a posting costs this, and nothing else does but the ranges */
 
 	/* lanes */
 	uint32_t	n_lanes;		/* queries in a block */
@@ -81,9 +83,10 @@ genie_dispatch_query(const GenieDispatchCosts *costs, const GenieSegmentImage *i
 {
 	double		dense = (double) GENIE_IMAGE_DENSE * image->n_tiles;
 	double		bitmap_ns = costs->bitmap_ns * image->n_tiles;
+	double		ranges_ns = costs->range_ns * query->n_ranges * image->n_tiles;
 	GenieDispatchQuery cost;
 
-	cost.tiles_ns = (costs->piece_ns + costs->range_ns * query->n_ranges) * image->n_tiles;
+	cost.tiles_ns = costs->piece_ns * image->n_tiles + ranges_ns;
 	cost.n_postings = 0;
 	cost.job = job;
 	for (uint32_t r = 0; r < query->n_ranges; r++)
@@ -100,6 +103,8 @@ genie_dispatch_query(const GenieDispatchCosts *costs, const GenieSegmentImage *i
 			cost.tiles_ns += n < dense * step ? n * costs->posting_ns : bitmap_ns * step;
 		}
 	}
+	if (cost.n_postings <= costs->few_postings * image->n_tiles)
+		cost.tiles_ns = costs->few_ns * (double) cost.n_postings + ranges_ns;
 	return cost;
 }
 
@@ -210,8 +215,8 @@ genie_dispatch_explain(const GenieDispatchChoice *choice, GenieKernelChoice sett
 				 choice->n_queries, postings, why, 1e-6 * choice->ns, lanes, 1e-6 * choice->all_lanes_ns);
 	else
 		snprintf(text, GENIE_ENGINE_REASON_MAX,
-				 "%u queries, %s postings: %s for %u, tiles for %u, %.2f ms estimated, tiles for all %.2f ms, %s for all "
-				 "%.2f ms", choice->n_queries, postings, lanes, choice->n_lanes, n_tiles, 1e-6 * choice->ns,
+				 "%u queries, %s postings: %s for %u, tiles for %u, %.2f ms estimated, tiles %.2f ms, %s %.2f ms",
+				 choice->n_queries, postings, lanes, choice->n_lanes, n_tiles, 1e-6 * choice->ns,
 				 1e-6 * choice->all_tiles_ns, lanes, 1e-6 * choice->all_lanes_ns);
 }
 
@@ -220,9 +225,10 @@ static inline void
 genie_dispatch_describe(const GenieDispatchCosts *costs, char *text)
 {
 	snprintf(text, GENIE_ENGINE_REASON_MAX,
-			 "ns: posting %.3g, bitmap %.3g, query in a tile %.4g, range %.3g; row of %u lanes %.3g to %.3g, object %.3g, "
-			 "keyword %.3g", costs->posting_ns, costs->bitmap_ns, costs->piece_ns, costs->range_ns, costs->n_lanes,
-			 costs->small_row_ns, costs->large_row_ns, costs->object_ns, costs->keyword_ns);
+			 "ns: posting %.3g, few %.3g, bitmap %.4g, query in a tile %.4g, range %.3g; "
+			 "row of %u lanes %.3g to %.3g, object %.3g, keyword %.3g",
+			 costs->posting_ns, costs->few_ns, costs->bitmap_ns, costs->piece_ns, costs->range_ns,
+			 costs->n_lanes, costs->small_row_ns, costs->large_row_ns, costs->object_ns, costs->keyword_ns);
 }
 
 #ifdef __cplusplus
