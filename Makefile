@@ -5,8 +5,8 @@
 #   make test        the same set-up, then every test; the last line is "N passed, N failed"
 #   make installcheck    the SQL and isolation tests against a running server
 #   make check-static | check-unit | check-regress | check-isolation | check-tap    one part of make test
-#   make bench       the SQL benchmark;  make bench-engine   the counting engine alone
-#   make unit-cuda, make bench-cuda      tests and benchmark of the CUDA engine; test/gpu runs all that needs a GPU
+#   make bench       the benchmarks (test/bench/bench.mk);  make plots   plots of recorded figures
+#   make unit-cuda   tests of the CUDA engine; test/gpu runs all that needs a GPU
 #   make fuzz        the fuzz targets for FUZZ_SECONDS each (needs clang with libFuzzer)
 #
 #   NVCC=            builds without the GPU engine, which is built where nvcc is found (cuda/cuda.mk)
@@ -119,8 +119,9 @@ fuzz:
 
 include test/engine/engine.mk
 include cuda/cuda.mk
+include test/bench/bench.mk
 
-# ---- tests on servers of their own, the demo, the benchmarks ----
+# ---- tests on servers of their own, the demo ----
 
 test:
 	test/setup
@@ -132,15 +133,5 @@ check-static check-unit check-regress check-isolation check-tap:
 demo:
 	test/demo/demo
 
-bench:
-	test/bench/bench $(DATASETS)
-
-build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
-	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -Wall -Wextra -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
-
-bench-engine: build/bench_engine
-	build/bench_engine
-
 FORCE:
-.PHONY: FORCE test demo bench bench-engine fuzz unit-programs check-static check-unit check-regress check-isolation check-tap
+.PHONY: FORCE test demo fuzz unit-programs check-static check-unit check-regress check-isolation check-tap

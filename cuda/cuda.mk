@@ -2,7 +2,7 @@
 #
 #   make                 builds it if nvcc is found;  make NVCC= builds without
 #   make cuda-library    builds it alone, without PostgreSQL's files
-#   make unit-cuda       its tests against the CPU engine;  make bench-cuda  its benchmark  (both need a GPU)
+#   make unit-cuda       its tests against the CPU engine  (needs a GPU)
 #
 #   CUDA_ARCHS="90"      only for these compute capabilities (faster to compile)
 #
@@ -47,7 +47,7 @@ uninstall: uninstall-cuda
 uninstall-cuda:
 	rm -f '$(DESTDIR)$(pkglibdir)/genie_cuda.so'
 
-# ---- tests and benchmark: C++ without CUDA, which open the library as the worker does ----
+# ---- tests (and benchmarks, test/bench/bench.mk): C++ without CUDA, which open the library as the worker does ----
 
 CUDA_TEST_FLAGS = -O2 -g -Wall -Wextra -Isrc/engine -Itest/unit_cuda
 CUDA_TEST_OBJS = $(patsubst src/engine/%.c,build/cuda/engine/%.o,$(sort $(wildcard src/engine/*.c)))
@@ -60,13 +60,7 @@ build/cuda/engine/%.o: src/engine/%.c $(wildcard src/engine/*.h)
 build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
-build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/genie_cuda_data.cpp $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
-	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
-
 unit-cuda: $(CUDA_LIBRARY) build/cuda/unit_cuda
 	build/cuda/unit_cuda $(CUDA_LIBRARY)
 
-bench-cuda: $(CUDA_LIBRARY) build/cuda/bench_cuda
-	build/cuda/bench_cuda $(CUDA_LIBRARY)
-
-.PHONY: cuda-library install-cuda uninstall-cuda unit-cuda bench-cuda
+.PHONY: cuda-library install-cuda uninstall-cuda unit-cuda

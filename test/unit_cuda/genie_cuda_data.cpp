@@ -114,10 +114,18 @@ Arena::take(size_t n)
 	return taken;
 }
 
+/* a number that no image has had */
+static uint64_t
+new_image_id()
+{
+	static std::atomic<uint64_t> next_id(1);
+
+	return next_id++;
+}
+
 TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists,
 					 const std::vector<uint32_t> &first_ranks)
 {
-	static std::atomic<uint64_t> next_id(1);
 	const uint32_t n_tiles = (n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
 	std::vector<GenieTilePlan> plans(n_tiles);
 	std::vector<uint32_t> n_in_group;
@@ -183,7 +191,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 		set_live(i, true);
 	for (void *memory : memories)
 		groups.push_back((const GenieImageGroup *) memory);
-	image.id = next_id++;
+	image.id = new_image_id();
 	image.n_objects = n_objects;
 	image.n_keywords = n_keywords;
 	image.n_tiles = n_tiles;
@@ -211,6 +219,21 @@ TestImage::set_live(uint32_t object, bool is_live)
 	const uint64_t bit = UINT64_C(1) << (object % 64);
 
 	live[object / 64] = is_live ? live[object / 64] | bit : live[object / 64] & ~bit;
+}
+
+GenieSegmentImage
+TestImage::first_groups(uint32_t n) const
+{
+	GenieSegmentImage part = image;
+
+	if (n < image.n_groups)
+	{
+		part.n_groups = n;
+		part.n_tiles = image.groups[n]->first_tile;
+		part.n_objects = part.n_tiles * GENIE_TILE_OBJECTS;
+	}
+	part.id = new_image_id();
+	return part;
 }
 
 GenieEngine *

@@ -45,16 +45,16 @@ private:
 	uint64_t	state;
 };
 
-/* Draws 0 .. n - 1 by weights; a table of 65,536 entries, so the weights hold to that precision. */
+/* Draws 0 .. n - 1 by weights and random bits; a table of 65,536 entries, so the weights hold to that precision. */
 class Draw
 {
 public:
 	explicit Draw(const std::vector<double> &weights);
 
 	uint32_t
-	operator()(Random &random) const
+	at(uint16_t bits) const
 	{
-		return table[random.next() >> 48];
+		return table[bits];
 	}
 
 private:
@@ -115,6 +115,9 @@ public:
 	{
 		image.live_version++;
 	}
+
+	/* its first groups as an image of fewer objects; valid as long as this one, and another image to engines */
+	GenieSegmentImage first_groups(uint32_t n) const;
 
 	GenieSegmentImage image;
 	std::vector<TileLists> lists;	/* if they are kept */

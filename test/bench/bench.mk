@@ -1,0 +1,49 @@
+# bench.mk: the benchmarks; included by the Makefile after cuda/cuda.mk.
+#
+#   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL
+#   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult")
+#   make bench-cuda     the papers' shapes on the GPU and the CPU
+#   make bench-engine   the CPU engine's parts: codec, kernels, threads
+#   make plots          plots of the recorded figures, test/bench/results/*.tsv, in build/plots (needs gnuplot)
+#
+#   BENCH_SCALE=0.1     so many times the papers' objects, without a GPU: 1 needs 16 GB of memory
+#   BENCH_ARGS="sift --parts=batches"    shapes and options of test/bench/bench_cuda.cpp
+#   RECORD=FILE         where figures are recorded for plots
+
+BENCH_SCALE ?= 0.1
+BENCH_ARGS ?=
+RECORD ?= build/bench/$(1).tsv
+
+BENCH_CUDA_HEADERS = $(wildcard test/bench/bench_cuda*.h test/bench/bench_cuda*.cuh)
+BENCH_RIVALS = build/cuda/bench_rivals.so
+
+build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/genie_cuda_data.cpp $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS) $(BENCH_CUDA_HEADERS)
+	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
+
+$(BENCH_RIVALS): $(wildcard test/bench/bench_cuda*.cu) $(BENCH_CUDA_HEADERS) $(wildcard src/engine/*.h) build/cuda/flags
+	$(NVCC) $(NVCC_FLAGS) -shared -o $@ $(filter %.cu,$^)
+
+bench: bench-papers bench-sql
+
+bench-papers: build/cuda/bench_cuda
+	@mkdir -p build/bench
+	build/cuda/bench_cuda - --scale=$(BENCH_SCALE) --record=$(call RECORD,papers) $(BENCH_ARGS)
+
+bench-cuda: $(CUDA_LIBRARY) $(BENCH_RIVALS) build/cuda/bench_cuda
+	@mkdir -p build/bench
+	build/cuda/bench_cuda $(CUDA_LIBRARY) --rivals=$(BENCH_RIVALS) --record=$(call RECORD,gpu) $(BENCH_ARGS)
+
+bench-sql:
+	test/bench/bench $(DATASETS)
+
+build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+	@mkdir -p build
+	$(CC) -std=gnu99 -O3 -Wall -Wextra -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
+
+bench-engine: build/bench_engine
+	build/bench_engine
+
+plots:
+	test/bench/plots/plot
+
+.PHONY: bench bench-papers bench-cuda bench-sql bench-engine plots
