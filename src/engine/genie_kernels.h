@@ -9,6 +9,7 @@
  *	genie_kernels_choose.c		the chooser
  *	genie_kernels_portable.c	64-bit words
  *	genie_kernels_avx2.c		x86-64 with AVX2
+ *	genie_kernels_avx512.c		x86-64 with AVX-512 and its byte permutations (VBMI2)
  */
 #ifndef GENIE_KERNELS_H
 #define GENIE_KERNELS_H
@@ -53,9 +54,12 @@ typedef struct GenieKernels
 	bool		(*unpack_locals) (const uint8_t *data, uint32_t width, uint32_t n,
 								  uint32_t base, uint16_t *locals);
 
-	/* Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the 65,536 counters of a tile. */
-	void		(*add_bitmaps_8) (uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n);
-	void		(*add_bitmaps_16) (uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n);
+	/*
+	 * Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the counters, as many as the longest has bits and up to 511 more, within
+	 * the 65,536 of a tile.  An object that is in fewer than `least` of the bitmaps may be left out.
+	 */
+	void		(*add_bitmaps_8) (uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least);
+	void		(*add_bitmaps_16) (uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least);
 
 	/*
 	 * mask = the objects whose counter is at least threshold, of those allowed, as a bitmap of
@@ -70,8 +74,13 @@ typedef struct GenieKernels
 extern const GenieKernels genie_kernels_portable;
 #if defined(__x86_64__)
 extern const GenieKernels genie_kernels_avx2;
+extern const GenieKernels genie_kernels_avx512;
 #endif
 
+/* The sets that this processor runs, the portable one first and the best one last; NULL after that. */
+extern const GenieKernels *genie_kernels_nth(uint32_t i);
+
+/* the best one */
 extern const GenieKernels *genie_kernels_choose(void);
 
 /* The CPU engine with a given set of kernels, for tests and benchmarks (genie_engine.h has the rest). */

@@ -4,6 +4,7 @@
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult")
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads
+#   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
 #   make plots          plots of the recorded figures, test/bench/results/*.tsv, in build/plots (needs gnuplot)
 #
 #   BENCH_SCALE=0.1     so many times the papers' objects, without a GPU: 1 needs 16 GB of memory
@@ -38,12 +39,19 @@ bench-sql:
 
 build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -Wall -Wextra -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
+	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
 
 bench-engine: build/bench_engine
 	build/bench_engine
 
+build/bench_rows: test/bench/bench_rows.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+	@mkdir -p build
+	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lpthread
+
+bench-rows: build/bench_rows
+	build/bench_rows $(ROWS)
+
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-engine plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-engine bench-rows plots

@@ -602,9 +602,8 @@ main(int argc, char **argv)
 	if (argc != 2 || strcmp(argv[1], "batches") != 0)
 	{
 		bench_codec();
-		bench_kernels(&genie_kernels_portable);
-		if (genie_kernels_choose() != &genie_kernels_portable)
-			bench_kernels(genie_kernels_choose());
+		for (uint32_t i = 0; genie_kernels_nth(i) != NULL; i++)
+			bench_kernels(genie_kernels_nth(i));
 	}
 	bench_images();
 	bench_wake();

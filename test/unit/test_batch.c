@@ -746,8 +746,8 @@ main(void)
 {
 	static const uint32_t threads[] = {1, 2, 3, 8, CHANGING};
 
-	if (genie_kernels_choose() != &genie_kernels_portable)
-		test_engine(&genie_kernels_portable, 1);
+	for (uint32_t i = 0; genie_kernels_nth(i + 1) != NULL; i++)
+		test_engine(genie_kernels_nth(i), 1);
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
 		test_engine(genie_kernels_choose(), threads[i]);
 	return genie_test_end();

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "genie_codec.h"
-#include "genie_kernels.h"
 #include "genie_test.h"
 
 #define BUFFER_BYTES (1 << 22)
@@ -504,32 +503,6 @@ test_hostile_loose(GenieRandom *random)
 	}
 }
 
-/* ---- kernels ---- */
-
-static void
-test_unpack_kernel(GenieRandom *random, const GenieKernels *kernels)
-{
-	for (int round = 0; round < 40000; round++)
-	{
-		uint8_t		bytes[GENIE_UNPACK_READ_BYTES];
-		uint16_t	got[GENIE_BLOCK_VALUES];
-		uint16_t	wanted[GENIE_BLOCK_VALUES];
-		uint32_t	width = (uint32_t) genie_random_below(random, 17);
-		uint32_t	n = 1 + (uint32_t) genie_random_below(random, GENIE_BLOCK_VALUES);
-		uint32_t	base = (uint32_t) (genie_random_below(random, 65536) >> genie_random_below(random, 17));
-		uint8_t		density = (uint8_t) genie_random(random);
-		bool		good;
-
-		for (size_t b = 0; b < sizeof(bytes); b++)
-			bytes[b] = (uint8_t) (genie_random_below(random, 4) == 0 ? genie_random(random) & density : 0);
-		good = genie_kernels_portable.unpack_locals(bytes, width, n, base, wanted);
-		if (kernels->unpack_locals(bytes, width, n, base, got) != good)
-			CHECK(!"kernels differ about the result");
-		else if (good && memcmp(got, wanted, n * sizeof(uint16_t)) != 0)
-			CHECK(!"kernels differ about the locals");
-	}
-}
-
 int
 main(void)
 {
@@ -542,7 +515,5 @@ main(void)
 	test_hostile_tiles(&random);
 	test_hostile_headers(&random);
 	test_hostile_loose(&random);
-	test_unpack_kernel(&random, genie_kernels_choose());
-	test_unpack_kernel(&random, &genie_kernels_portable);
 	return genie_test_end();
 }

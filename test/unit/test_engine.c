@@ -629,8 +629,9 @@ test_engine(const GenieKernels *kernels)
 int
 main(void)
 {
-	test_engine(&genie_kernels_portable);
-	if (genie_kernels_choose() != &genie_kernels_portable)
-		test_engine(genie_kernels_choose());
+	const GenieKernels *kernels;
+
+	for (uint32_t i = 0; (kernels = genie_kernels_nth(i)) != NULL; i++)
+		test_engine(kernels);
 	return genie_test_end();
 }

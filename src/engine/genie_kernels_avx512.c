@@ -1,0 +1,361 @@
+/*
+ * genie_kernels_avx512.c
+ *	  The counting kernels for x86-64 with AVX-512 as of Ice Lake and Zen 4: 64 counters of 8 bits at a time.
+ *
+ * The older processors that have AVX-512 without VBMI2 take the AVX2 kernels: they lower their clock for wide
+ * vectors.  Every function carries its target as an attribute, as in genie_kernels_avx2.c.  What each kernel must
+ * give is what genie_kernels_portable.c gives.
+ *
+ * A word of a bitmap is a mask register: adding a bit plane to 64 counters is one masked addition, and comparing 64
+ * counters makes a word of the result.
+ */
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "genie_codec.h"
+#include "genie_kernels.h"
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")))
+#define AVX512_INLINE static inline \
+	__attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")))
+
+#define VECTOR_BYTES 64
+#define VECTOR_WORDS (VECTOR_BYTES / 8)
+
+/* three-operand logic: the sum bit and the carry of a full adder */
+#define SUM_BIT(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
+#define CARRY_BIT(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0xE8)
+
+/* ---- PACKED blocks ---- */
+
+/*
+ * 32 values of width w take 4w bytes, one vector.  Value i of them begins in byte i * w / 8 at bit i * w % 8 and needs
+ * at most 23 bits from there: one byte permutation gives each 16-bit lane its first two bytes, another the
+ * next two, and a double shift takes the lane's 16 bits out of the 32.  (Where the second pair would lie past the
+ * vector, no bit of it is needed.)
+ */
+typedef struct UnpackWidth
+{
+	uint8_t		low[VECTOR_BYTES];
+	uint8_t		high[VECTOR_BYTES];
+	uint16_t	shift[32];
+} UnpackWidth;
+
+#define LOW_OF(w, i) ((w) * (i)) / 8 % VECTOR_BYTES, (((w) * (i)) / 8 + 1) % VECTOR_BYTES
+#define HIGH_OF(w, i) (((w) * (i)) / 8 + 2) % VECTOR_BYTES, (((w) * (i)) / 8 + 3) % VECTOR_BYTES
+#define SHIFT_OF(w, i) ((w) * (i)) % 8
+#define EACH_8(of, w, i) \
+	of(w, i), of(w, (i) + 1), of(w, (i) + 2), of(w, (i) + 3), \
+	of(w, (i) + 4), of(w, (i) + 5), of(w, (i) + 6), of(w, (i) + 7)
+#define EACH_32(of, w) EACH_8(of, w, 0), EACH_8(of, w, 8), EACH_8(of, w, 16), EACH_8(of, w, 24)
+#define UNPACK_WIDTH(w) {{EACH_32(LOW_OF, w)}, {EACH_32(HIGH_OF, w)}, {EACH_32(SHIFT_OF, w)}}
+
+static const UnpackWidth unpack_widths[17] = {
+	UNPACK_WIDTH(0), UNPACK_WIDTH(1), UNPACK_WIDTH(2), UNPACK_WIDTH(3), UNPACK_WIDTH(4),
+	UNPACK_WIDTH(5), UNPACK_WIDTH(6), UNPACK_WIDTH(7), UNPACK_WIDTH(8), UNPACK_WIDTH(9),
+	UNPACK_WIDTH(10), UNPACK_WIDTH(11), UNPACK_WIDTH(12), UNPACK_WIDTH(13), UNPACK_WIDTH(14),
+	UNPACK_WIDTH(15), UNPACK_WIDTH(16),
+};
+
+/* Inclusive sums of 32 lanes of 16 bits: within each quarter, then from quarter to quarter. */
+AVX512_INLINE __m512i
+sum_lanes_16(__m512i sums)
+{
+	const __m512i last_of_quarter = _mm512_set_epi64(
+		0x001F001F001F001F, 0x001F001F001F001F, 0x0017001700170017, 0x0017001700170017,
+		0x000F000F000F000F, 0x000F000F000F000F, 0x0007000700070007, 0x0007000700070007);
+	const __m512i before_1 = _mm512_shuffle_i64x2(last_of_quarter, last_of_quarter, _MM_SHUFFLE(2, 1, 0, 0));
+	const __m512i before_2 = _mm512_shuffle_i64x2(last_of_quarter, last_of_quarter, _MM_SHUFFLE(1, 0, 0, 0));
+
+	sums = _mm512_add_epi16(sums, _mm512_bslli_epi128(sums, 2));
+	sums = _mm512_add_epi16(sums, _mm512_bslli_epi128(sums, 4));
+	sums = _mm512_add_epi16(sums, _mm512_bslli_epi128(sums, 8));
+	sums = _mm512_add_epi16(sums, _mm512_maskz_permutexvar_epi16(0xFFFFFF00, before_1, sums));
+	return _mm512_add_epi16(sums, _mm512_maskz_permutexvar_epi16(0xFFFF0000, before_2, sums));
+}
+
+AVX512 static bool
+unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, uint16_t *locals)
+{
+	const __m512i low = _mm512_loadu_si512(unpack_widths[width].low);
+	const __m512i high = _mm512_loadu_si512(unpack_widths[width].high);
+	const __m512i shift = _mm512_loadu_si512(unpack_widths[width].shift);
+	const __m512i mask = _mm512_set1_epi16((short) ((1u << width) - 1));
+	const __m512i ones = _mm512_set1_epi16(1);
+	const __m512i last = _mm512_set1_epi16(31);
+	const __m512i left_neighbour = _mm512_add_epi16(
+		_mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+						 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi16(-1));
+	__m512i		before = _mm512_set1_epi16((short) (base - 1));	/* the last local, in every lane */
+	__mmask32	good = UINT32_MAX;
+
+	for (uint32_t i = 0; i < n; i += 32, data += 4 * width)
+	{
+		__m512i		bytes = _mm512_loadu_si512(data);
+		__m512i		sums = _mm512_and_si512(mask, _mm512_shrdv_epi16(
+			_mm512_permutexvar_epi8(low, bytes), _mm512_permutexvar_epi8(high, bytes), shift));
+		__mmask32	ascends;
+
+		sums = _mm512_add_epi16(sum_lanes_16(_mm512_add_epi16(sums, ones)), before);
+		_mm512_storeu_si512(locals + i, sums);
+
+		/* a local at or below the one before it: the sums passed 65,535 and came round again */
+		before = _mm512_mask_permutexvar_epi16(before, 0xFFFFFFFE, left_neighbour, sums);
+		ascends = _mm512_cmpgt_epu16_mask(sums, before);
+		if (i == 0)
+			ascends |= 1;
+		if (n - i < 32)
+			ascends |= UINT32_MAX << (n - i);
+		good &= ascends;
+		before = _mm512_permutexvar_epi16(last, sums);
+	}
+	return locals[0] >= base && good == UINT32_MAX;
+}
+
+/* ---- bitmaps ---- */
+
+/* the bitmap's 512 bits from a byte on, zeros past its end */
+AVX512_INLINE __m512i
+bitmap_vector(const GenieBitmap *bitmap, uint32_t byte, const bool within)
+{
+	uint32_t	left = bitmap->nbytes - byte;
+
+	if (within || byte + VECTOR_BYTES <= bitmap->nbytes)
+		return _mm512_loadu_si512(bitmap->data + byte);
+	if (byte >= bitmap->nbytes)
+		return _mm512_setzero_si512();
+	return _mm512_maskz_loadu_epi8((UINT64_C(1) << left) - 1, bitmap->data + byte);
+}
+
+/* Adds a bit plane of weight 2^from to the sums. */
+AVX512_INLINE void
+add_plane(__m512i *planes, const uint32_t from, const uint32_t n_planes, __m512i carry)
+{
+	for (uint32_t p = from; p < n_planes; p++)
+	{
+		__m512i		sum = _mm512_xor_si512(planes[p], carry);
+
+		carry = _mm512_and_si512(planes[p], carry);
+		planes[p] = sum;
+	}
+}
+
+/*
+ * Sums up the bitmaps' bits of 512 objects: plane p is bit p of each sum.  Four bitmaps pass two full adders into
+ * plane 0, whose carries pass one into plane 1; what that carries ripples through the planes above.
+ */
+AVX512_INLINE void
+sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within,
+		   const uint32_t n_planes, __m512i *planes)
+{
+	uint32_t	i = 0;
+
+	for (uint32_t p = 0; p < n_planes; p++)
+		planes[p] = _mm512_setzero_si512();
+
+	for (; n_planes > 1 && i + 4 <= n; i += 4)
+	{
+		__m512i		a = bitmap_vector(&bitmaps[i], byte, within);
+		__m512i		b = bitmap_vector(&bitmaps[i + 1], byte, within);
+		__m512i		c = bitmap_vector(&bitmaps[i + 2], byte, within);
+		__m512i		d = bitmap_vector(&bitmaps[i + 3], byte, within);
+		__m512i		carry_1 = CARRY_BIT(a, b, planes[0]);
+		__m512i		carry_2;
+		__m512i		carry_3;
+
+		planes[0] = SUM_BIT(a, b, planes[0]);
+		carry_2 = CARRY_BIT(c, d, planes[0]);
+		planes[0] = SUM_BIT(c, d, planes[0]);
+		carry_3 = CARRY_BIT(carry_1, carry_2, planes[1]);
+		planes[1] = SUM_BIT(carry_1, carry_2, planes[1]);
+		add_plane(planes, 2, n_planes, carry_3);
+	}
+	for (; i < n; i++)
+		add_plane(planes, 0, n_planes, bitmap_vector(&bitmaps[i], byte, within));
+}
+
+/* The words of the planes in which some sum is at least `least`, a bit each. */
+AVX512_INLINE uint32_t
+words_at_least(const __m512i *planes, const uint32_t n_planes, uint32_t least)
+{
+	__m512i		less = _mm512_setzero_si512();
+
+	/* the borrow of sums - least */
+	for (uint32_t p = 0; p < n_planes; p++)
+		less = (least >> p & 1) != 0 ? _mm512_ternarylogic_epi64(less, planes[p], planes[p], 0xF3) :
+			_mm512_andnot_si512(planes[p], less);
+	return _mm512_cmpneq_epi64_mask(less, _mm512_set1_epi64(-1));
+}
+
+/* Adds one word of each plane, 64 sums, to the counters from at on. */
+AVX512_INLINE void
+add_sums(void *counters, const bool wide, uint32_t at, uint64_t (*bits)[VECTOR_WORDS], uint32_t word,
+		 const uint32_t n_planes)
+{
+	if (wide)
+	{
+		uint16_t   *to = (uint16_t *) counters + at;
+		__m512i		low = _mm512_loadu_si512(to);
+		__m512i		high = _mm512_loadu_si512(to + 32);
+
+		for (uint32_t p = 0; p < n_planes; p++)
+		{
+			__m512i		weight = _mm512_set1_epi16((short) (1 << p));
+
+			low = _mm512_mask_add_epi16(low, (__mmask32) bits[p][word], low, weight);
+			high = _mm512_mask_add_epi16(high, (__mmask32) (bits[p][word] >> 32), high, weight);
+		}
+		_mm512_storeu_si512(to, low);
+		_mm512_storeu_si512(to + 32, high);
+	}
+	else
+	{
+		uint8_t    *to = (uint8_t *) counters + at;
+		__m512i		sums = _mm512_loadu_si512(to);
+
+		for (uint32_t p = 0; p < n_planes; p++)
+			sums = _mm512_mask_add_epi8(sums, bits[p][word], sums, _mm512_set1_epi8((char) (1 << p)));
+		_mm512_storeu_si512(to, sums);
+	}
+}
+
+/* bytes [start, end) of the bitmaps; "within": no bitmap ends before end */
+AVX512_INLINE void
+add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t least,
+			uint32_t start, uint32_t end, const bool within, const uint32_t n_planes)
+{
+	for (uint32_t byte = start; byte < end; byte += VECTOR_BYTES)
+	{
+		__m512i		planes[GENIE_BITMAP_PLANES];
+		uint64_t	bits[GENIE_BITMAP_PLANES][VECTOR_WORDS];
+		uint32_t	words = (1 << VECTOR_WORDS) - 1;
+
+		sum_planes(bitmaps, n, byte, within, n_planes, planes);
+		if (least > 0)
+			words = words_at_least(planes, n_planes, least);
+		if (words == 0)
+			continue;
+		for (uint32_t p = 0; p < n_planes; p++)
+			_mm512_storeu_si512(bits[p], planes[p]);
+		for (; words != 0; words &= words - 1)
+		{
+			uint32_t	word = (uint32_t) __builtin_ctz(words);
+
+			add_sums(counters, wide, 8 * byte + 64 * word, bits, word, n_planes);
+		}
+	}
+}
+
+AVX512_INLINE void
+add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t least,
+			const uint32_t n_planes)
+{
+	uint32_t	shortest = UINT32_MAX;
+	uint32_t	longest = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (bitmaps[i].nbytes < shortest)
+			shortest = bitmaps[i].nbytes;
+		if (bitmaps[i].nbytes > longest)
+			longest = bitmaps[i].nbytes;
+	}
+	shortest -= shortest % VECTOR_BYTES;
+	add_stretch(counters, wide, bitmaps, n, least, 0, shortest, true, n_planes);
+	add_stretch(counters, wide, bitmaps, n, least, shortest, longest, false, n_planes);
+}
+
+/* The number of planes is a constant in each branch, so that they stay in registers. */
+AVX512_INLINE void
+add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+{
+	if (least > n)
+		return;
+	switch (genie_bits_needed(n))
+	{
+		case 1:
+			add_bitmaps(counters, wide, bitmaps, n, least, 1);
+			break;
+		case 2:
+			add_bitmaps(counters, wide, bitmaps, n, least, 2);
+			break;
+		case 3:
+			add_bitmaps(counters, wide, bitmaps, n, least, 3);
+			break;
+		case 4:
+			add_bitmaps(counters, wide, bitmaps, n, least, 4);
+			break;
+		case 5:
+			add_bitmaps(counters, wide, bitmaps, n, least, 5);
+			break;
+		default:
+			add_bitmaps(counters, wide, bitmaps, n, least, GENIE_BITMAP_PLANES);
+			break;
+	}
+}
+
+AVX512 static void
+add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+{
+	add_bitmaps_by_planes(counters, false, bitmaps, n, least);
+}
+
+AVX512 static void
+add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+{
+	add_bitmaps_by_planes(counters, true, bitmaps, n, least);
+}
+
+/* ---- selection ---- */
+
+AVX512 static uint32_t
+mask_8(const uint8_t *counters, uint32_t n_words, uint32_t threshold,
+	   const uint64_t *allowed, uint64_t *mask)
+{
+	const __m512i thresholds = _mm512_set1_epi8((char) threshold);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		mask[w] = _mm512_cmpge_epu8_mask(_mm512_loadu_si512(counters + 64 * w), thresholds) & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
+AVX512 static uint32_t
+mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
+		const uint64_t *allowed, uint64_t *mask)
+{
+	const __m512i thresholds = _mm512_set1_epi16((short) threshold);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		const uint16_t *from = counters + 64 * w;
+		uint64_t	low = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(from), thresholds);
+		uint64_t	high = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(from + 32), thresholds);
+
+		mask[w] = (low | high << 32) & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
+const GenieKernels genie_kernels_avx512 = {
+	.name = "avx512",
+	.unpack_locals = unpack_locals,
+	.add_bitmaps_8 = add_bitmaps_8,
+	.add_bitmaps_16 = add_bitmaps_16,
+	.mask_8 = mask_8,
+	.mask_16 = mask_16,
+};
+
+#else
+
+/* an empty file is not C */
+typedef int genie_kernels_avx512_unused;
+
+#endif							/* __x86_64__ */

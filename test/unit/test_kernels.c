@@ -1,0 +1,168 @@
+/*
+ * test_kernels.c
+ *	  Every set of kernels that runs here against the portable one, or against counting plainly.
+ */
+#include <string.h>
+
+#include "genie_codec.h"
+#include "genie_kernels.h"
+#include "genie_test.h"
+
+static uint16_t plain[GENIE_TILE_OBJECTS];	/* what the counters should hold */
+static uint32_t in_bitmaps[GENIE_TILE_OBJECTS]; /* bitmaps that an object is in */
+static uint8_t narrow[GENIE_TILE_OBJECTS];
+static uint16_t wide[GENIE_TILE_OBJECTS];
+
+static void
+test_unpack(GenieRandom *random, const GenieKernels *kernels)
+{
+	for (int round = 0; round < 40000; round++)
+	{
+		uint8_t		bytes[GENIE_UNPACK_READ_BYTES];
+		uint16_t	got[GENIE_BLOCK_VALUES];
+		uint16_t	wanted[GENIE_BLOCK_VALUES];
+		uint32_t	width = (uint32_t) genie_random_below(random, 17);
+		uint32_t	n = 1 + (uint32_t) genie_random_below(random, GENIE_BLOCK_VALUES);
+		uint32_t	base = (uint32_t) (genie_random_below(random, 65536) >> genie_random_below(random, 17));
+		uint8_t		density = (uint8_t) genie_random(random);
+		bool		good;
+
+		for (size_t b = 0; b < sizeof(bytes); b++)
+			bytes[b] = (uint8_t) (genie_random_below(random, 4) == 0 ? genie_random(random) & density : 0);
+		good = genie_kernels_portable.unpack_locals(bytes, width, n, base, wanted);
+		if (kernels->unpack_locals(bytes, width, n, base, got) != good)
+			CHECK(!"kernels differ about the result");
+		else if (good && memcmp(got, wanted, n * sizeof(uint16_t)) != 0)
+			CHECK(!"kernels differ about the locals");
+	}
+}
+
+/* Makes random bitmaps, each in memory of exactly its length, and notes what they hold. */
+static void
+make_bitmaps(GenieRandom *random, GenieBitmap *bitmaps, uint32_t n)
+{
+	uint32_t	longest = 1 + (uint32_t) genie_random_below(random, GENIE_TILE_BITMAP_BYTES);
+
+	memset(in_bitmaps, 0, sizeof(in_bitmaps));
+	for (uint32_t b = 0; b < n; b++)
+	{
+		uint32_t	nbytes = longest;
+		uint32_t	sparse = (uint32_t) genie_random_below(random, 3);
+		uint8_t    *data;
+
+		if (genie_random_below(random, 3) == 0)
+			nbytes = 1 + (uint32_t) genie_random_below(random, longest);
+		data = malloc(nbytes);
+		for (uint32_t i = 0; i < nbytes; i++)
+		{
+			data[i] = (uint8_t) (genie_random(random) & (sparse > 0 ? genie_random(random) : 0xFF) &
+								 (sparse > 1 ? genie_random(random) : 0xFF));
+			for (uint32_t bit = 0; bit < 8; bit++)
+				in_bitmaps[8 * i + bit] += data[i] >> bit & 1;
+		}
+		bitmaps[b] = (GenieBitmap) {data, nbytes};
+	}
+}
+
+/*
+ * Objects in at least `least` bitmaps must have been counted, others may have been.  counted: what was added to
+ * an object's counter.
+ */
+static bool
+is_counted(uint32_t object, uint32_t counted, uint32_t least)
+{
+	return counted == in_bitmaps[object] || (counted == 0 && in_bitmaps[object] < least);
+}
+
+static void
+test_bitmaps(GenieRandom *random, const GenieKernels *kernels)
+{
+	for (int round = 0; round < 200; round++)
+	{
+		GenieBitmap bitmaps[GENIE_BITMAPS_MAX];
+		uint32_t	n = 1 + (uint32_t) genie_random_below(random, round % 2 == 0 ? GENIE_BITMAPS_MAX : 8);
+		uint32_t	least = 0;
+		bool		good = true;
+
+		if (genie_random_below(random, 2) == 0)
+			least = (uint32_t) genie_random_below(random, n + 2);
+		make_bitmaps(random, bitmaps, n);
+		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		{
+			plain[i] = (uint16_t) genie_random_below(random, 100);
+			narrow[i] = (uint8_t) plain[i];
+			wide[i] = plain[i] = (uint16_t) (plain[i] + 256 * i);
+		}
+		kernels->add_bitmaps_8(narrow, bitmaps, n, least);
+		kernels->add_bitmaps_16(wide, bitmaps, n, least);
+		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+			good = good && is_counted(i, (uint8_t) (narrow[i] - plain[i]), least) &&
+				is_counted(i, (uint16_t) (wide[i] - plain[i]), least);
+		CHECK(good);
+		for (uint32_t b = 0; b < n; b++)
+			free((void *) bitmaps[b].data);
+	}
+}
+
+static void
+test_masks(GenieRandom *random, const GenieKernels *kernels)
+{
+	static uint64_t allowed[GENIE_TILE_WORDS];
+	static uint64_t got[GENIE_TILE_WORDS];
+	static const uint32_t thresholds[] = {0, 1, 2, 127, 128, 129, 254, 255, 256, 32767, 32768, 40000, 65535};
+
+	for (size_t t = 0; t < sizeof(thresholds) / sizeof(thresholds[0]); t++)
+	{
+		uint32_t	threshold = thresholds[t];
+		uint32_t	n_words = 1 + (uint32_t) genie_random_below(random, GENIE_TILE_WORDS);
+		uint32_t	n_narrow = 0;
+		uint32_t	n_wide = 0;
+		bool		good = true;
+
+		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		{
+			wide[i] = (uint16_t) (threshold - 2 + genie_random_below(random, 4));
+			narrow[i] = (uint8_t) wide[i];
+		}
+		for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
+			allowed[w] = genie_random(random) & genie_random(random);
+		n_wide = kernels->mask_16(wide, n_words, threshold, allowed, got);
+		for (uint32_t i = 0; i < 64 * n_words; i++)
+		{
+			bool		wanted = wide[i] >= threshold && (allowed[i / 64] >> (i % 64) & 1) != 0;
+
+			good = good && (got[i / 64] >> (i % 64) & 1) == wanted;
+			n_wide -= wanted;
+		}
+		CHECK(good && n_wide == 0);
+		if (threshold > UINT8_MAX)
+			continue;
+		n_narrow = kernels->mask_8(narrow, n_words, threshold, allowed, got);
+		for (uint32_t i = 0; i < 64 * n_words; i++)
+		{
+			bool		wanted = narrow[i] >= threshold && (allowed[i / 64] >> (i % 64) & 1) != 0;
+
+			good = good && (got[i / 64] >> (i % 64) & 1) == wanted;
+			n_narrow -= wanted;
+		}
+		CHECK(good && n_narrow == 0);
+	}
+}
+
+int
+main(void)
+{
+	GenieRandom random = {20180416};
+	const GenieKernels *best = NULL;
+
+	for (uint32_t i = 0; genie_kernels_nth(i) != NULL; i++)
+	{
+		const GenieKernels *kernels = best = genie_kernels_nth(i);
+
+		test_unpack(&random, kernels);
+		test_bitmaps(&random, kernels);
+		test_masks(&random, kernels);
+	}
+	CHECK(genie_kernels_choose() == best);
+	return genie_test_end();
+}
