@@ -1,60 +1,42 @@
 /*
  * genie_build.c
- *	  CREATE INDEX: one pass over the table, segments in memory, one segment on disk.
+ *	  CREATE INDEX: one pass over the table, one segment on disk.
  *
  * Phases
- *	scan	The heap is read in block order (no synchronised scan); every row is decomposed and
- *			goes into the in-memory inverted index (genie_builder.c), NULL rows too.
- *	write	Whenever maintenance_work_mem is used up, the contents are written to temporary files
- *			as a *spilled* segment, and the scan goes on.  If everything fits, it is written to
- *			the index at once.
- *	merge	Spilled segments are merged into the index.  GENIE_SPILL_FAN_IN spilled segments of one
- *			generation are merged into one of the next, so open files and memory stay bounded.
+ *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
+ *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in temporary
+ *			files (genie_build_runs.c).
+ *	write	If everything fits into this process's memory, it is written to the index at once.
+ *	merge	Else all runs are merged into the index.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).
  *
  * Nobody else sees the relation until the transaction commits, so pages are written without
- * WAL before that; an error leaves nothing behind.  Memory: the builder stays below
+ * WAL before that; an error leaves nothing behind.  Memory: the processes together stay below
  * maintenance_work_mem but for the heap page in hand; a merge needs a list and four pages an
  * input.
  */
 #include "postgres.h"
 
-#include "access/tableam.h"
 #include "catalog/index.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
-#include "pgstat.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "genie_build.h"
-#include "genie_builder.h"
+#include "genie_build_parallel.h"
+#include "genie_build_runs.h"
 #include "genie_fault.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
-#include "genie_object_table.h"
 #include "genie_opclass.h"
+#include "genie_spill.h"
 #include "genie_value.h"
 #include "genie_wal.h"
-
-#define GENIE_SPILL_FAN_IN 16
-#define GENIE_GENERATIONS 16	/* 16^16 spills are enough */
-
-typedef struct GenieBuildState
-{
-	Relation	index;
-	FmgrInfo   *decompose;
-	Oid			collation;
-	MemoryContext row_context;
-	GenieKeywords keywords;
-	GenieBuilder *builder;
-	double		n_indexed;
-	int			n_spilled[GENIE_GENERATIONS];
-	GenieSegment *spilled[GENIE_GENERATIONS][GENIE_SPILL_FAN_IN];
-} GenieBuildState;
 
 char *
 genie_buildphasename(int64 phase)
@@ -76,138 +58,28 @@ genie_buildphasename(int64 phase)
 	}
 }
 
+/* Writes the runs, or what is in memory, to the index as one segment. */
 static void
-genie_build_phase(int64 phase)
+genie_build_write(Relation index, GenieBuildRuns *runs, GenieSegment **inputs, int n_inputs)
 {
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
-}
-
-/* Merges spilled segments into one that is spilled, too. */
-static GenieSegment *
-genie_build_merge_spilled(GenieBuildState *state, GenieSegment **inputs, int n)
-{
-	GenieSegmentWriter *writer = genie_segment_begin(state->index, true, true);
-	GenieRootHeader header;
-
-	genie_build_phase(GENIE_PHASE_MERGE);
-	genie_merge_write(inputs, n, writer, &header);
-	for (int i = 0; i < n; i++)
-		genie_segment_close_spilled(inputs[i]);
-	return genie_segment_finish_spilled(writer, &header);
-}
-
-/* Keeps a spilled segment; merges a generation that is full. */
-static void
-genie_build_keep_spilled(GenieBuildState *state, GenieSegment *segment, int generation)
-{
-	Assert(generation < GENIE_GENERATIONS);
-	state->spilled[generation][state->n_spilled[generation]++] = segment;
-	if (state->n_spilled[generation] == GENIE_SPILL_FAN_IN)
-	{
-		state->n_spilled[generation] = 0;
-		genie_build_keep_spilled(state,
-								 genie_build_merge_spilled(state, state->spilled[generation],
-														   GENIE_SPILL_FAN_IN),
-								 generation + 1);
-	}
-}
-
-/* The memory is used up: writes the builder's contents to temporary files. */
-static void
-genie_build_spill(GenieBuildState *state)
-{
-	GenieSegmentWriter *writer = genie_segment_begin(state->index, true, true);
-	GenieRootHeader header;
-
-	genie_build_phase(GENIE_PHASE_WRITE);
-	genie_builder_write(state->builder, writer, &header);
-	genie_build_keep_spilled(state, genie_segment_finish_spilled(writer, &header), 0);
-	GENIE_FAULT("build-spilled");
-	genie_build_phase(GENIE_PHASE_SCAN);
-}
-
-/* Takes one row of the table; called by table_index_build_scan. */
-static void
-genie_build_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
-{
-	GenieBuildState *state = arg;
-	uint64		number = genie_tid_number(tid);
-	int32		size;
-
-	genie_keywords_reset(&state->keywords);
-	if (!nulls[0])
-	{
-		MemoryContext old = MemoryContextSwitchTo(state->row_context);
-
-		FunctionCall2Coll(state->decompose, state->collation, values[0],
-						  PointerGetDatum(&state->keywords));
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(state->row_context);
-	}
-	size = genie_keywords_own_size(&state->keywords);
-	if (genie_builder_full(state->builder))
-		genie_build_spill(state);
-	if (!genie_builder_add(state->builder, number, nulls[0], state->keywords.bytes,
-						   state->keywords.n, size))
-	{
-		/* a table access method that goes backwards */
-		genie_build_spill(state);
-		if (!genie_builder_add(state->builder, number, nulls[0], state->keywords.bytes,
-							   state->keywords.n, size))
-			elog(ERROR, "an empty builder refused a row");
-	}
-	state->n_indexed++;
-}
-
-/* Writes what there is to the index. */
-static void
-genie_build_finish(GenieBuildState *state)
-{
-	GenieSegment *inputs[GENIE_SEGMENTS_MAX];
-	int			n_inputs = 0;
-	GenieSegmentWriter *writer;
+	GenieSegmentWriter *writer = genie_segment_begin(index, true, NULL);
 	GenieRootHeader header;
 	GenieSegmentEntry entry;
 	GenieFlip	flip = {0};
 
-	for (int generation = GENIE_GENERATIONS; generation-- > 0;)
-		for (int i = 0; i < state->n_spilled[generation]; i++)
-		{
-			if (n_inputs == GENIE_SEGMENTS_MAX - 1)
-			{
-				inputs[0] = genie_build_merge_spilled(state, inputs, n_inputs);
-				n_inputs = 1;
-			}
-			inputs[n_inputs++] = state->spilled[generation][i];
-		}
-	if (n_inputs == 0 && genie_builder_objects(state->builder) == 0)
-		return;
-	if (n_inputs > 0 && genie_builder_objects(state->builder) > 0)
-	{
-		GenieSegmentWriter *last = genie_segment_begin(state->index, true, true);
-
-		genie_build_phase(GENIE_PHASE_WRITE);
-		genie_builder_write(state->builder, last, &header);
-		inputs[n_inputs++] = genie_segment_finish_spilled(last, &header);
-	}
-
-	writer = genie_segment_begin(state->index, true, false);
 	if (n_inputs > 0)
 	{
 		genie_build_phase(GENIE_PHASE_MERGE);
 		genie_merge_write(inputs, n_inputs, writer, &header);
 	}
 	else
-	{
-		genie_build_phase(GENIE_PHASE_WRITE);
-		genie_builder_write(state->builder, writer, &header);
-	}
+		genie_build_runs_write(runs, writer, &header);
 	entry = genie_segment_finish(writer, &header);
 	for (int i = 0; i < n_inputs; i++)
-		genie_segment_close_spilled(inputs[i]);
+		genie_spill_close(inputs[i]);
 	flip.n_added = 1;
 	flip.added = &entry;
-	genie_meta_flip(state->index, &flip, true);
+	genie_meta_flip(index, &flip, true);
 }
 
 /*
@@ -224,38 +96,63 @@ genie_build_check_type(Relation index)
 		genie_value_type_init(&type, element, CurrentMemoryContext);
 }
 
+/* How many workers shall help?  PostgreSQL plans that for its own access methods alone. */
+static int
+genie_build_plan_workers(Relation heap, Relation index)
+{
+	if (RelationGetNumberOfBlocks(heap) == 0 ||
+		func_parallel(index_getprocid(index, 1, GENIE_DECOMPOSE_PROC)) != PROPARALLEL_SAFE)
+		return 0;
+	return plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
+}
+
+/* Without workers. */
+static void
+genie_build_alone(Relation heap, Relation index, IndexInfo *info, IndexBuildResult *result)
+{
+	GenieBuildRuns *runs = genie_build_runs_begin(index, maintenance_work_mem * (Size) 1024, NULL, 0);
+	GenieSegment **inputs = NULL;
+	int			n_inputs = 0;
+
+	result->heap_tuples = genie_build_runs_scan(runs, heap, info, NULL, true);
+	result->index_tuples = genie_build_runs_rows(runs);
+	if (!genie_build_runs_in_memory(runs))
+		n_inputs = genie_build_runs_finish(runs, GENIE_SEGMENTS_MAX, &inputs);
+	if (result->index_tuples > 0)
+		genie_build_write(index, runs, inputs, n_inputs);
+	genie_build_runs_end(runs);
+}
+
 IndexBuildResult *
 genie_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	GenieBuildState *state = palloc0(sizeof(GenieBuildState));
+	GenieParallelBuild *parallel = NULL;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
 	genie_build_check_type(index);
 	genie_meta_create(index);
-	state->index = index;
-	state->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
-	state->collation = index->rd_indcollation[0];
-	state->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie build row",
-											   ALLOCSET_DEFAULT_SIZES);
-	genie_keywords_init(&state->keywords);
-	state->builder = genie_builder_begin(maintenance_work_mem * (Size) 1024);
+	info->ii_ParallelWorkers = genie_build_plan_workers(heap, index);
+	if (info->ii_ParallelWorkers > 0)
+		parallel = genie_build_parallel_begin(heap, index, info);
+	if (parallel == NULL)
+		genie_build_alone(heap, index, info, result);
+	else
+	{
+		GenieSegment **inputs;
+		int			n_inputs = genie_build_parallel_scan(parallel, result, &inputs);
 
-	genie_build_phase(GENIE_PHASE_SCAN);
-	result->heap_tuples = table_index_build_scan(heap, index, info, false, true,
-												 genie_build_row, state, NULL);
-	genie_build_finish(state);
-	genie_builder_end(state->builder);
-	MemoryContextDelete(state->row_context);
+		if (n_inputs > 0)
+			genie_build_write(index, NULL, inputs, n_inputs);
+		genie_build_parallel_end(parallel);
+	}
 
 	GENIE_FAULT("build-before-log");
 	genie_build_phase(GENIE_PHASE_LOG);
 	genie_wal_log_build(index);
 	GENIE_FAULT("build-logged");
-	result->index_tuples = state->n_indexed;
-	pfree(state);
 	return result;
 }
 

@@ -106,7 +106,7 @@ genie_pending_row_cmp(const void *a, const void *b)
 static GenieSegmentEntry
 genie_compact_write_builder(Relation index, GenieBuilder *builder)
 {
-	GenieSegmentWriter *writer = genie_segment_begin(index, false, false);
+	GenieSegmentWriter *writer = genie_segment_begin(index, false, NULL);
 	GenieRootHeader header;
 
 	genie_builder_write(builder, writer, &header);
@@ -266,7 +266,7 @@ genie_compact_segments(Relation index, const GenieMergeEffort *effort, void (*de
 			genie_report_corrupt(index, meta->segments[picked[i]].root, "not the segment's root");
 		removed[i] = meta->segments[picked[i]].stamp;
 	}
-	writer = genie_segment_begin(index, false, false);
+	writer = genie_segment_begin(index, false, NULL);
 	genie_segment_set_delay(writer, delay);
 	genie_merge_write(inputs, n, writer, &header);
 	added = genie_segment_finish(writer, &header);

@@ -10,6 +10,7 @@
 
 #include "genie_meta.h"
 #include "genie_segment.h"
+#include "genie_spill.h"
 
 /* Reads the root's byte stream through its chain of pages. */
 typedef struct GenieRootReader
@@ -218,13 +219,8 @@ genie_section_read_spill(GenieSectionReader *reader, uint32 page)
 	const GenieSection *section = &reader->segment->sections[reader->kind];
 	uint64		at = (uint64) page * GENIE_PAGE_PAYLOAD;
 	Size		n = Min((uint64) GENIE_PAGE_PAYLOAD, section->entry.length - at);
-	Size		segment_size = 1024 * 1024 * 1024;
 
-	if (BufFileSeek(section->spill, at / segment_size, at % segment_size, SEEK_SET) != 0 ||
-		BufFileRead(section->spill, reader->data.bytes, n) != n)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read a temporary file of an index build: %m")));
+	genie_spill_read(section->spill, at, n, reader->data.bytes);
 	reader->used = n;
 }
 

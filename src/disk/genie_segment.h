@@ -8,7 +8,7 @@
  *
  * The same writer and readers serve *spilled* segments, which CREATE INDEX writes to
  * temporary files when maintenance_work_mem is full and merges at the end: then a section is
- * a file of the same payload pages.
+ * a file of the same payload pages (genie_spill.h).
  *
  * Reading is under nobody's protection: pages may be given to another owner meanwhile (see
  * genie_space.h).  Each read copies what it needs under the page's shared lock after comparing
@@ -33,9 +33,13 @@ typedef struct GenieSection
 	BufFile    *spill;			/* instead of extents, for spilled segments */
 } GenieSection;
 
+struct GenieSpillPlace;			/* genie_spill.h */
+
 typedef struct GenieSegment
 {
 	Relation	index;			/* NULL if spilled */
+	struct GenieSpillPlace *place;	/* if this process has spilled it */
+	uint32		number;			/* in its place */
 	GenieSegmentEntry entry;
 	GenieRootHeader header;
 	GenieSection sections[GENIE_SECTIONS + 1];	/* by kind */
@@ -43,6 +47,18 @@ typedef struct GenieSegment
 	uint32		n_root_pages;
 	bool		stale;			/* a page belonged to somebody else */
 } GenieSegment;
+
+/* What an entry says about the segment's contents is the root's. */
+static inline void
+genie_segment_set_counts(GenieSegmentEntry *entry, const GenieRootHeader *header)
+{
+	entry->n_postings = header->n_postings;
+	entry->n_objects = header->n_objects;
+	entry->n_nulls = header->n_nulls;
+	entry->n_keywords = header->n_keywords;
+	entry->min_size = header->min_size;
+	entry->max_size = header->max_size;
+}
 
 /*
  * Reads the root.  NULL: stale.  Everything is palloc'd in the current context.
@@ -85,10 +101,10 @@ extern bool genie_section_read(GenieSectionReader *reader, uint64 position, Size
 typedef struct GenieSegmentWriter GenieSegmentWriter;
 
 /*
- * build: nobody sees the relation yet, log nothing.  spill: write to temporary files instead of the
+ * build: nobody sees the relation yet, log nothing.  place, if not NULL: spill, instead of writing to the
  * index.  Lives in the current memory context.
  */
-extern GenieSegmentWriter *genie_segment_begin(Relation index, bool build, bool spill);
+extern GenieSegmentWriter *genie_segment_begin(Relation index, bool build, struct GenieSpillPlace *place);
 
 /* Has delay (e.g. vacuum_delay_point) called after each page. */
 extern void genie_segment_set_delay(GenieSegmentWriter *writer, void (*delay) (void));
@@ -112,8 +128,5 @@ extern GenieSegmentEntry genie_segment_finish(GenieSegmentWriter *writer, const 
 
 /* The same for a spilled segment: frees the writer and returns what can be read back. */
 extern GenieSegment *genie_segment_finish_spilled(GenieSegmentWriter *writer, const GenieRootHeader *header);
-
-/* Closes a spilled segment's files. */
-extern void genie_segment_close_spilled(GenieSegment *segment);
 
 #endif							/* GENIE_SEGMENT_H */

@@ -20,6 +20,7 @@
 #include "genie_meta.h"
 #include "genie_segment.h"
 #include "genie_space.h"
+#include "genie_spill.h"
 #include "genie_wal.h"
 
 typedef struct GenieSectionWriter
@@ -40,7 +41,8 @@ struct GenieSegmentWriter
 {
 	Relation	index;
 	bool		build;
-	bool		spill;
+	GenieSpillPlace *place;		/* NULL: it goes to the index */
+	uint32		number;			/* in its place */
 	uint64		stamp;
 	uint32		n_pages;
 	void		(*delay) (void);	/* may be NULL */
@@ -48,20 +50,22 @@ struct GenieSegmentWriter
 };
 
 GenieSegmentWriter *
-genie_segment_begin(Relation index, bool build, bool spill)
+genie_segment_begin(Relation index, bool build, GenieSpillPlace *place)
 {
 	GenieSegmentWriter *writer = palloc0(sizeof(GenieSegmentWriter));
 
 	writer->index = index;
 	writer->build = build;
-	writer->spill = spill;
-	if (!spill)
+	writer->place = place;
+	if (place == NULL)
 		writer->stamp = genie_meta_new_stamp(index, build);
+	else
+		writer->number = place->n_segments++;
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
 	{
 		writer->sections[kind].page = palloc(GENIE_PAGE_PAYLOAD);
-		if (spill)
-			writer->sections[kind].spill = BufFileCreateTemp(false);
+		if (place != NULL)
+			writer->sections[kind].spill = genie_spill_create(place, writer->number, kind);
 	}
 	return writer;
 }
@@ -102,7 +106,7 @@ genie_section_flush(GenieSegmentWriter *writer, GenieSectionKind kind)
 {
 	GenieSectionWriter *section = &writer->sections[kind];
 
-	if (writer->spill)
+	if (writer->place != NULL)
 		BufFileWrite(section->spill, section->page, GENIE_PAGE_PAYLOAD);
 	else
 	{
@@ -179,7 +183,7 @@ genie_section_finish(GenieSegmentWriter *writer, GenieSectionKind kind)
 
 	entry.length = genie_segment_position(writer, kind);
 	genie_segment_next_page(writer, kind);
-	if (!writer->spill)
+	if (writer->place == NULL)
 		genie_space_give_back(writer->index, &section->run);
 	entry.kind = kind;
 	entry.codec = GENIE_SECTION_CODEC_1;
@@ -228,7 +232,7 @@ genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *counts)
 	char	   *bytes;
 	char	   *to;
 
-	Assert(!writer->spill);
+	Assert(writer->place == NULL);
 	header.n_sections = GENIE_SECTIONS;
 	header.n_extents = 0;
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
@@ -255,13 +259,8 @@ genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *counts)
 	pfree(bytes);
 
 	entry.stamp = writer->stamp;
-	entry.n_postings = header.n_postings;
 	entry.n_pages = writer->n_pages;
-	entry.n_objects = header.n_objects;
-	entry.n_nulls = header.n_nulls;
-	entry.n_keywords = header.n_keywords;
-	entry.min_size = header.min_size;
-	entry.max_size = header.max_size;
+	genie_segment_set_counts(&entry, &header);
 	return entry;
 }
 
@@ -270,27 +269,18 @@ genie_segment_finish_spilled(GenieSegmentWriter *writer, const GenieRootHeader *
 {
 	GenieSegment *segment = palloc0(sizeof(GenieSegment));
 
-	Assert(writer->spill);
+	Assert(writer->place != NULL);
+	segment->place = writer->place;
+	segment->number = writer->number;
+	genie_segment_set_counts(&segment->entry, header);
 	segment->header = *header;
-	segment->entry.n_postings = header->n_postings;
-	segment->entry.n_objects = header->n_objects;
-	segment->entry.n_nulls = header->n_nulls;
-	segment->entry.n_keywords = header->n_keywords;
-	segment->entry.min_size = header->min_size;
-	segment->entry.max_size = header->max_size;
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
 	{
 		segment->sections[kind].entry = genie_section_finish(writer, kind);
 		segment->sections[kind].spill = writer->sections[kind].spill;
+		genie_spill_written(writer->place, writer->sections[kind].spill);
 		pfree(writer->sections[kind].page);
 	}
 	pfree(writer);
 	return segment;
-}
-
-void
-genie_segment_close_spilled(GenieSegment *segment)
-{
-	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
-		BufFileClose(segment->sections[kind].spill);
 }

@@ -1,0 +1,220 @@
+/*
+ * genie_build_runs.c
+ *	  What one process of a build makes of its share of the table.
+ *
+ * Every row is decomposed and goes into the in-memory inverted index (genie_builder.c), NULL rows too.  Whenever the memory
+ * is used up, the contents are spilled as a *run*: a segment in temporary files.  GENIE_SPILL_FAN_IN runs of one generation
+ * are merged into one of the next, so open files stay few.
+ *
+ * A run has its rows in TID order.  A scan that goes backwards begins a new run: a table access method may
+ * do so.  A parallel scan hands out pieces of the table in ascending order, so that the pieces of one process ascend,
+ * as long as it begins at block 0 (genie_build_parallel.c).
+ *
+ * Nothing here writes to the index.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "genie_build.h"
+#include "genie_build_runs.h"
+#include "genie_builder.h"
+#include "genie_fault.h"
+#include "genie_merge.h"
+#include "genie_object_table.h"
+#include "genie_opclass.h"
+#include "genie_spill.h"
+
+#define GENIE_SPILL_FAN_IN 16
+#define GENIE_GENERATIONS 16	/* 16^16 runs are enough */
+
+struct GenieBuildRuns
+{
+	Relation	index;
+	FmgrInfo   *decompose;
+	Oid			collation;
+	MemoryContext row_context;
+	GenieKeywords keywords;
+	GenieBuilder *builder;
+	double		n_rows;
+	GenieSpillPlace place;
+	int			n_runs[GENIE_GENERATIONS];
+	GenieSegment *runs[GENIE_GENERATIONS][GENIE_SPILL_FAN_IN];
+};
+
+void
+genie_build_phase(int64 phase)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+}
+
+GenieBuildRuns *
+genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
+{
+	GenieBuildRuns *runs = palloc0(sizeof(GenieBuildRuns));
+
+	runs->index = index;
+	runs->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
+	runs->collation = index->rd_indcollation[0];
+	runs->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie build row",
+											  ALLOCSET_DEFAULT_SIZES);
+	genie_keywords_init(&runs->keywords);
+	runs->builder = genie_builder_begin(memory);
+	runs->place.files = files;
+	runs->place.process = process;
+	return runs;
+}
+
+void
+genie_build_runs_end(GenieBuildRuns *runs)
+{
+	genie_builder_end(runs->builder);
+	MemoryContextDelete(runs->row_context);
+}
+
+/* Merges runs into one; they are gone then. */
+static GenieSegment *
+genie_build_runs_merge(GenieBuildRuns *runs, GenieSegment **inputs, int n)
+{
+	GenieSegmentWriter *writer = genie_segment_begin(runs->index, true, &runs->place);
+	GenieRootHeader header;
+
+	genie_build_phase(GENIE_PHASE_MERGE);
+	genie_merge_write(inputs, n, writer, &header);
+	for (int i = 0; i < n; i++)
+		genie_spill_close(inputs[i]);
+	return genie_segment_finish_spilled(writer, &header);
+}
+
+/* Keeps a run; merges a generation that is full. */
+static void
+genie_build_runs_keep(GenieBuildRuns *runs, GenieSegment *run, int generation)
+{
+	Assert(generation < GENIE_GENERATIONS);
+	runs->runs[generation][runs->n_runs[generation]++] = run;
+	if (runs->n_runs[generation] == GENIE_SPILL_FAN_IN)
+	{
+		runs->n_runs[generation] = 0;
+		genie_build_runs_keep(runs,
+							  genie_build_runs_merge(runs, runs->runs[generation], GENIE_SPILL_FAN_IN),
+							  generation + 1);
+	}
+}
+
+/* Writes the builder's contents to temporary files. */
+static void
+genie_build_runs_spill(GenieBuildRuns *runs)
+{
+	GenieSegmentWriter *writer = genie_segment_begin(runs->index, true, &runs->place);
+	GenieRootHeader header;
+
+	genie_build_phase(GENIE_PHASE_WRITE);
+	genie_builder_write(runs->builder, writer, &header);
+	genie_build_runs_keep(runs, genie_segment_finish_spilled(writer, &header), 0);
+	GENIE_FAULT("build-spilled");
+}
+
+/* Takes one row of the table; called by table_index_build_scan. */
+static void
+genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
+{
+	GenieBuildRuns *runs = arg;
+	uint64		number = genie_tid_number(tid);
+	int32		size;
+
+	genie_keywords_reset(&runs->keywords);
+	if (!nulls[0])
+	{
+		MemoryContext old = MemoryContextSwitchTo(runs->row_context);
+
+		FunctionCall2Coll(runs->decompose, runs->collation, values[0],
+						  PointerGetDatum(&runs->keywords));
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(runs->row_context);
+	}
+	size = genie_keywords_own_size(&runs->keywords);
+	if (genie_builder_full(runs->builder))
+	{
+		genie_build_runs_spill(runs);
+		genie_build_phase(GENIE_PHASE_SCAN);
+	}
+	if (!genie_builder_add(runs->builder, number, nulls[0], runs->keywords.bytes,
+						   runs->keywords.n, size))
+	{
+		/* a table access method that goes backwards */
+		genie_build_runs_spill(runs);
+		genie_build_phase(GENIE_PHASE_SCAN);
+		if (!genie_builder_add(runs->builder, number, nulls[0], runs->keywords.bytes,
+							   runs->keywords.n, size))
+			elog(ERROR, "an empty builder refused a row");
+	}
+	runs->n_rows++;
+}
+
+double
+genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexInfo *info, TableScanDesc scan, bool progress)
+{
+	genie_build_phase(GENIE_PHASE_SCAN);
+	return table_index_build_scan(heap, runs->index, info, false, progress,
+								  genie_build_runs_row, runs, scan);
+}
+
+double
+genie_build_runs_rows(const GenieBuildRuns *runs)
+{
+	return runs->n_rows;
+}
+
+bool
+genie_build_runs_in_memory(const GenieBuildRuns *runs)
+{
+	for (int generation = 0; generation < GENIE_GENERATIONS; generation++)
+		if (runs->n_runs[generation] > 0)
+			return false;
+	return true;
+}
+
+void
+genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header)
+{
+	genie_build_phase(GENIE_PHASE_WRITE);
+	genie_builder_write(runs->builder, writer, header);
+}
+
+int
+genie_build_runs_reduce(GenieBuildRuns *runs, GenieSegment **inputs, int n, int most)
+{
+	while (n > most)
+	{
+		int			n_merged = Min(n - most + 1, GENIE_SPILL_FAN_IN);
+
+		/* the last are the smallest */
+		inputs[n - n_merged] = genie_build_runs_merge(runs, inputs + n - n_merged, n_merged);
+		n -= n_merged - 1;
+	}
+	return n;
+}
+
+int
+genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs)
+{
+	int			n = 0;
+
+	if (genie_builder_objects(runs->builder) > 0)
+		genie_build_runs_spill(runs);
+	*inputs = palloc(sizeof(GenieSegment *) * GENIE_GENERATIONS * GENIE_SPILL_FAN_IN);
+	for (int generation = GENIE_GENERATIONS; generation-- > 0;)
+		for (int i = 0; i < runs->n_runs[generation]; i++)
+			(*inputs)[n++] = runs->runs[generation][i];
+	return genie_build_runs_reduce(runs, *inputs, n, most);
+}
+
+void
+genie_build_runs_share(GenieBuildRuns *runs, GenieSegment **inputs, int n)
+{
+	genie_spill_list(&runs->place, inputs, n);
+}
