@@ -42,10 +42,17 @@
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
 
+#include "genie_build.h"
 #include "genie_build_parallel.h"
 #include "genie_build_runs.h"
 #include "genie_fault.h"
 #include "genie_spill.h"
+
+/*
+ * Bytes: the least value of maintenance_work_mem.  PostgreSQL plans 32 MB a process and more, unless the table's parameter says how many
+ * workers; with less than this a run would have but a few rows.
+ */
+#define GENIE_PROCESS_MEMORY_MIN (1024 * 1024)
 
 /* keys of the DSM segment's table of contents */
 typedef enum GenieParallelKey
@@ -140,7 +147,7 @@ genie_build_parallel_fill(GenieParallelBuild *build, Size scan_size)
 	shared->index = RelationGetRelid(build->index);
 	shared->concurrent = build->info->ii_Concurrent;
 	shared->n_processes = context->nworkers + 1;
-	shared->memory = maintenance_work_mem * (Size) 1024 / shared->n_processes;
+	shared->memory = Max(maintenance_work_mem * (Size) 1024 / shared->n_processes, GENIE_PROCESS_MEMORY_MIN);
 	SharedFileSetInit(&shared->files, context->seg);
 	ConditionVariableInit(&shared->changed);
 	SpinLockInit(&shared->mutex);
@@ -213,6 +220,7 @@ genie_build_parallel_wait(GenieParallelBuild *build)
 {
 	GenieParallelShared *shared = build->shared;
 
+	genie_build_phase(GENIE_PHASE_SCAN);
 	/* that one does not start must not keep us waiting */
 	WaitForParallelWorkersToAttach(build->context);
 	for (;;)
@@ -288,6 +296,7 @@ genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	n = genie_build_parallel_share(runs, shared, shm_toc_lookup(toc, GENIE_KEY_SCAN, false), heap, info,
 								   &inputs, &heap_tuples);
 	genie_build_runs_share(runs, inputs, n);
+	GENIE_FAULT("build-worker-listed");
 
 	SpinLockAcquire(&shared->mutex);
 	shared->n_scanned++;

@@ -48,7 +48,7 @@ foreach my $point (sort keys %scenarios)
 	my $holder = $node->background_psql('postgres');
 	$holder->query_safe("SELECT pg_advisory_lock($lock)");
 	$session = start_sql($node, $fault, 'SET genie.fault_action = wait', split(/;/, $statement));
-	wait_until($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+	wait_until($node, "SELECT count(*) >= 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	$node->stop('immediate');
 	finish_sql($session);

@@ -306,12 +306,16 @@ sub fault_scenarios
 	my $long = "INSERT INTO t SELECT array_agg(i), '{long}', 7 FROM generate_series(1, 9000) i";
 	my $dead = "$few; DELETE FROM t WHERE note % 7 = 2";
 	my $build = 'CREATE INDEX t_built ON t USING genie (x)';
+	my $together = "SET min_parallel_table_scan_size = 0; $build";
 	my $numbers = join(', ', map { "note + ${_}00000" } 0 .. 9);
 	my $spilling = "SET maintenance_work_mem = '1MB'; CREATE INDEX t_built ON t USING genie ((ARRAY[$numbers]))";
 	my $merge = "SELECT genie_merge('t_x')";
 	my $small = "REINDEX TABLE t; $few; $merge; $few; $merge; $few";	# a merge compacts, and pages wait to be reclaimed
 	return (
 		'build-spilled' => [ 1, $many, $spilling ],
+		'build-scanned' => [ 0, $many, $together ],
+		'build-worker-listed' => [ 0, $many, $together ],
+		'build-before-merge' => [ 0, $many, $together ],
 		'build-before-log' => [ 0, '', $build ],
 		'build-logged' => [ 0, '', $build ],
 		'pending-page' => [ 1, '', 'SELECT add_rows(500, 0.33)' ],
