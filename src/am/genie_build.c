@@ -4,8 +4,8 @@
  *
  * Phases
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
- *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in temporary
- *			files (genie_build_runs.c).
+ *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in
+ *			temporary files (genie_build_runs.c).
  *	write	If everything fits into this process's memory, it is written to the index at once.
  *	merge	Else all runs are merged into the index.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).
@@ -23,6 +23,7 @@
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -56,6 +57,12 @@ genie_buildphasename(int64 phase)
 		default:
 			return NULL;
 	}
+}
+
+void
+genie_build_phase(int64 phase)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
 /* Writes the runs, or what is in memory, to the index as one segment. */

@@ -18,4 +18,7 @@ extern IndexBuildResult *genie_build(Relation heap, Relation index, IndexInfo *i
 extern void genie_buildempty(Relation index);
 extern char *genie_buildphasename(int64 phase);
 
+/* Tells pg_stat_progress_create_index which phase begins. */
+extern void genie_build_phase(int64 phase);
+
 #endif							/* GENIE_BUILD_H */

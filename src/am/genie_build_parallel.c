@@ -2,9 +2,9 @@
  * genie_build_parallel.c
  *	  CREATE INDEX with PostgreSQL's maintenance workers.
  *
- * The leader, which is the session that builds, and its workers are the *processes* of the build; the leader is number 0.  They
- * share the table by a parallel table scan, and each makes runs of what it gets (genie_build_runs.c), with an equal part of
- * maintenance_work_mem.  Then the leader merges all runs into the index.
+ * The leader, which is the session that builds, and its workers are the *processes* of the build; the leader is
+ * number 0.  They share the table by a parallel table scan, and each makes runs of what it gets
+ * (genie_build_runs.c), with an equal part of maintenance_work_mem.  Then the leader merges all runs into the index.
  *
  *	leader									worker
  *	begin: DSM, start workers
@@ -15,15 +15,15 @@
  *	end: wait for the workers' ends
  *
  * Runs of different processes interleave in TID order, piece by piece as the scan handed them out.  The scan
- * is told not to join other scans half way (phs_syncscan): it would go on at block 0 after the last one, and each process have a
- * second run.
+ * is told not to join other scans half way (phs_syncscan): it would go on at block 0 after the last one, and each
+ * process have a second run.
  *
  * Locks: a worker takes the locks that the leader holds; they are of one lock group, so they do not conflict.
  *
  * Errors.  Everything shared lives in the DSM segment, and so do the temporary files (SharedFileSet): whichever way the
- * leader ends, DestroyParallelContext stops the workers, and the last process that detaches removes the files.  A worker's error is
- * raised in the leader when it next looks for interrupts, and it does look whenever it waits.  A worker that never
- * started is noticed by WaitForParallelWorkersToAttach.
+ * leader ends, DestroyParallelContext stops the workers, and the last process that detaches removes the files.  A
+ * worker's error is raised in the leader when it next looks for interrupts, and it does look whenever it waits.  A
+ * worker that never started is noticed by WaitForParallelWorkersToAttach.
  */
 #include "postgres.h"
 
@@ -49,8 +49,8 @@
 #include "genie_spill.h"
 
 /*
- * Bytes: the least value of maintenance_work_mem.  PostgreSQL plans 32 MB a process and more, unless the table's parameter says how many
- * workers; with less than this a run would have but a few rows.
+ * Bytes: the least value of maintenance_work_mem.  PostgreSQL plans 32 MB a process and more, unless the table's
+ * parameter says how many workers; with less than this a run would have but a few rows.
  */
 #define GENIE_PROCESS_MEMORY_MIN (1024 * 1024)
 

@@ -16,8 +16,8 @@ typedef struct GenieParallelBuild GenieParallelBuild;
 extern GenieParallelBuild *genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info);
 
 /*
- * Scans the table together with the workers; fills in what was counted and gives all processes' runs.  The runs can be read
- * until the end.
+ * Scans the table together with the workers; fills in what was counted and gives all processes' runs.  The runs can
+ * be read until the end.
  */
 extern int	genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result, GenieSegment ***inputs);
 

@@ -2,9 +2,9 @@
  * genie_build_runs.c
  *	  What one process of a build makes of its share of the table.
  *
- * Every row is decomposed and goes into the in-memory inverted index (genie_builder.c), NULL rows too.  Whenever the memory
- * is used up, the contents are spilled as a *run*: a segment in temporary files.  GENIE_SPILL_FAN_IN runs of one generation
- * are merged into one of the next, so open files stay few.
+ * Every row is decomposed and goes into the in-memory inverted index (genie_builder.c), NULL rows too.  Whenever
+ * the memory is used up, the contents are spilled as a *run*: a segment in temporary files.  GENIE_SPILL_FAN_IN
+ * runs of one generation are merged into one of the next, so open files stay few.
  *
  * A run has its rows in TID order.  A scan that goes backwards begins a new run: a table access method may
  * do so.  A parallel scan hands out pieces of the table in ascending order, so that the pieces of one process ascend,
@@ -16,8 +16,6 @@
 
 #include "access/tableam.h"
 #include "catalog/index.h"
-#include "commands/progress.h"
-#include "pgstat.h"
 #include "utils/memutils.h"
 
 #include "genie_build.h"
@@ -45,12 +43,6 @@ struct GenieBuildRuns
 	int			n_runs[GENIE_GENERATIONS];
 	GenieSegment *runs[GENIE_GENERATIONS][GENIE_SPILL_FAN_IN];
 };
-
-void
-genie_build_phase(int64 phase)
-{
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
-}
 
 GenieBuildRuns *
 genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)

@@ -20,10 +20,11 @@ typedef struct GenieBuildRuns GenieBuildRuns;
 extern GenieBuildRuns *genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process);
 
 /*
- * Takes all rows that the scan gives (NULL: the whole table) into memory and runs; returns the number of the table's rows
- * that it saw.  progress: reports blocks done.
+ * Takes all rows that the scan gives (NULL: the whole table) into memory and runs; returns the number of the
+ * table's rows that it saw.  progress: reports blocks done.
  */
-extern double genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexInfo *info, TableScanDesc scan, bool progress);
+extern double genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexInfo *info, TableScanDesc scan,
+									bool progress);
 
 /* rows taken */
 extern double genie_build_runs_rows(const GenieBuildRuns *runs);
@@ -34,19 +35,22 @@ extern bool genie_build_runs_in_memory(const GenieBuildRuns *runs);
 /* Writes what is in memory. */
 extern void genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header);
 
-/* Spills what is left in memory and merges runs until there are at most so many; returns how many.  *inputs is palloc'd. */
+/*
+ * Spills what is left in memory and merges runs until there are at most so many; returns how many.  *inputs is
+ * palloc'd.
+ */
 extern int	genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs);
 
 /* Lists finished runs for other processes, and leaves them to those. */
 extern void genie_build_runs_share(GenieBuildRuns *runs, GenieSegment **inputs, int n);
 
-/* Merges some of the inputs into one run and puts that in their place, until there are at most so many; returns how many. */
+/*
+ * Merges some of the inputs into one run and puts that in their place, until there are at most so many; returns how
+ * many.
+ */
 extern int	genie_build_runs_reduce(GenieBuildRuns *runs, GenieSegment **inputs, int n, int most);
 
 /* Frees memory; runs that were handed out stay. */
 extern void genie_build_runs_end(GenieBuildRuns *runs);
-
-/* Tells pg_stat_progress_create_index which phase (genie_build.h) begins. */
-extern void genie_build_phase(int64 phase);
 
 #endif							/* GENIE_BUILD_RUNS_H */
