@@ -2,14 +2,15 @@
  * generate_rows.c
  *	  Rows of the papers' shapes, for benchmarks through SQL: COPY text on standard output.
  *
- *	generate_rows SHAPE ROWS SEED [query]
+ *	generate_rows SHAPE ROWS SEED FIRST [query]
  *
- * Each line is a number from 1 and an int[] of keywords; with "query" the second column is a genie_query in its
- * text form, drawn from the same distribution.
+ * Each line is a number, from FIRST on, and an int[] of keywords; with "query" the second column is a genie_query in
+ * its text form, drawn from the same distribution.
  *
  *	sift		237 functions, each the bucket of a normally distributed projection, 67 buckets, standard
  *				deviation 8.56 buckets: sum of squared bucket frequencies 1/30 (GENIE, section 6: SIFT with
- *	p-stable functions) documents	10 different words of a Zipf(1) vocabulary of 200,000
+ *				p-stable functions)
+ *	documents	10 different words of a Zipf(1) vocabulary of 200,000
  *	adult		14 attributes: 6 numeric ones of 1024 values, 8 of 2 to 40 values; queries ask for the numeric
  *				ones within 50 (GENIE's Adult with ranges)
  */
@@ -118,21 +119,23 @@ main(int argc, char **argv)
 {
 	int			(*shape) (int *keywords) = NULL;
 	int			keywords[FUNCTIONS];
+	long		first;
 	long		rows;
 	int			query;
 
-	if (argc >= 4)
+	if (argc >= 5)
 		shape = strcmp(argv[1], "sift") == 0 ? sift : strcmp(argv[1], "documents") == 0 ? documents :
 			strcmp(argv[1], "adult") == 0 ? adult : NULL;
 	if (shape == NULL)
 	{
-		fprintf(stderr, "usage: generate_rows sift|documents|adult ROWS SEED [query]\n");
+		fprintf(stderr, "usage: generate_rows sift|documents|adult ROWS SEED FIRST [query]\n");
 		return 2;
 	}
 	rows = atol(argv[2]);
 	state = (uint64_t) atol(argv[3]);
-	query = argc > 4;
-	for (long row = 1; row <= rows; row++)
+	first = atol(argv[4]);
+	query = argc > 5;
+	for (long row = first; row < first + rows; row++)
 	{
 		int			n = shape(keywords);
 
