@@ -31,6 +31,9 @@ extern "C" {
  */
 #define GENIE_UNPACK_READ_BYTES (GENIE_BLOCK_VALUES * 2 + 16)
 
+/* ends of runs that unpack_edges writes at most */
+#define GENIE_EDGES_MAX 32
+
 /* bitmaps added in one call: their sums take GENIE_BITMAP_PLANES bits */
 #define GENIE_BITMAP_PLANES 6
 #define GENIE_BITMAPS_MAX ((1 << GENIE_BITMAP_PLANES) - 1)
@@ -53,6 +56,18 @@ typedef struct GenieKernels
 	 */
 	bool		(*unpack_locals) (const uint8_t *data, uint32_t width, uint32_t n,
 								  uint32_t base, uint16_t *locals);
+
+	/*
+	 * Reads some whole runs of a RUNS list from data on, never past end: edges get the first local of each and the one
+	 * behind its last, all at most 65,535; base is the smallest local that may come.  Returns how many edges (even, at
+	 * most GENIE_EDGES_MAX) and in *n_bytes what was read.  0: the next run is none that this kernel reads, or malformed.
+	 */
+	uint32_t	(*unpack_edges) (const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
+								 size_t *n_bytes);
+
+	/* Makes each of a tile's 65,536 counters the sum, modulo its width, of those up to it. */
+	void		(*sum_up_8) (uint8_t *counters);
+	void		(*sum_up_16) (uint16_t *counters);
 
 	/*
 	 * Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the counters, as many as the longest has bits and up to 511 more, within
@@ -82,6 +97,10 @@ extern const GenieKernels *genie_kernels_nth(uint32_t i);
 
 /* the best one */
 extern const GenieKernels *genie_kernels_choose(void);
+
+/* unpack_edges of the sets that have nothing better */
+extern uint32_t genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
+								   size_t *n_bytes);
 
 /* The CPU engine with a given set of kernels, for tests and benchmarks (genie_engine.h has the rest). */
 struct GenieEngine;

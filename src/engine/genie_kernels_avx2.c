@@ -118,6 +118,47 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 	return locals[0] >= base && is_ascending(locals, n);
 }
 
+/* ---- RUNS ---- */
+
+AVX2 static void
+sum_up_8(uint8_t *counters)
+{
+	const __m128i last = _mm_set1_epi8(15);
+	__m128i		before = _mm_setzero_si128();	/* the last sum, in every lane */
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i += 16)
+	{
+		__m128i    *at = (__m128i *) (counters + i);
+		__m128i		sums = _mm_loadu_si128(at);
+
+		sums = _mm_add_epi8(sums, _mm_slli_si128(sums, 1));
+		sums = _mm_add_epi8(sums, _mm_slli_si128(sums, 2));
+		sums = _mm_add_epi8(sums, _mm_slli_si128(sums, 4));
+		sums = _mm_add_epi8(sums, _mm_slli_si128(sums, 8));
+		_mm_storeu_si128(at, _mm_add_epi8(sums, before));
+		before = _mm_add_epi8(before, _mm_shuffle_epi8(sums, last));
+	}
+}
+
+AVX2 static void
+sum_up_16(uint16_t *counters)
+{
+	const __m128i last = _mm_set1_epi16(0x0F0E);
+	__m128i		before = _mm_setzero_si128();
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i += 8)
+	{
+		__m128i    *at = (__m128i *) (counters + i);
+		__m128i		sums = _mm_loadu_si128(at);
+
+		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 2));
+		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 4));
+		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 8));
+		_mm_storeu_si128(at, _mm_add_epi16(sums, before));
+		before = _mm_add_epi16(before, _mm_shuffle_epi8(sums, last));
+	}
+}
+
 /* ---- bitmaps ---- */
 
 /* the bitmap's 256 bits from a byte on, zeros past its end */
@@ -343,6 +384,9 @@ mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 const GenieKernels genie_kernels_avx2 = {
 	.name = "avx2",
 	.unpack_locals = unpack_locals,
+	.unpack_edges = genie_unpack_edges,
+	.sum_up_8 = sum_up_8,
+	.sum_up_16 = sum_up_16,
 	.add_bitmaps_8 = add_bitmaps_8,
 	.add_bitmaps_16 = add_bitmaps_16,
 	.mask_8 = mask_8,

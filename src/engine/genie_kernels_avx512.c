@@ -17,9 +17,9 @@
 #include "genie_codec.h"
 #include "genie_kernels.h"
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")))
 #define AVX512_INLINE static inline \
-	__attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")))
+	__attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")))
 
 #define VECTOR_BYTES 64
 #define VECTOR_WORDS (VECTOR_BYTES / 8)
@@ -112,6 +112,113 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 		before = _mm512_permutexvar_epi16(last, sums);
 	}
 	return locals[0] >= base && good == UINT32_MAX;
+}
+
+/* ---- RUNS ---- */
+
+/*
+ * Varints of one and two bytes, up to 32 at a time, from at most 64 bytes: a value's last byte has a clear highest
+ * bit, and before it lies the first one of a pair.  Both are compressed to one lane a value and put together.
+ */
+AVX512 static uint32_t
+unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges, size_t *n_bytes)
+{
+	const __m512i left_byte = _mm512_set_epi64(
+		0x3E3D3C3B3A393837, 0x363534333231302F, 0x2E2D2C2B2A292827, 0x262524232221201F,
+		0x1E1D1C1B1A191817, 0x161514131211100F, 0x0E0D0C0B0A090807, 0x060504030201003F);
+	const __m512i left_lane = _mm512_set_epi64(
+		0x001E001D001C001B, 0x001A001900180017, 0x0016001500140013, 0x001200110010000F,
+		0x000E000D000C000B, 0x000A000900080007, 0x0006000500040003, 0x000200010000001F);
+	const __m512i before = _mm512_set1_epi16((short) base);
+	uint64_t	left = (uint64_t) (end - data);
+	__mmask64	loaded = left < VECTOR_BYTES ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+	__m512i		bytes = _mm512_maskz_loadu_epi8(loaded, data);
+	uint64_t	firsts = _mm512_movepi8_mask(bytes);	/* of pairs */
+	uint64_t	seconds = firsts << 1;
+	uint64_t	zeros = _mm512_testn_epi8_mask(bytes, bytes);
+	uint64_t	others = seconds & (firsts | zeros);	/* a third byte follows, or it is not the shortest form */
+	uint64_t	lasts = ~firsts & loaded;
+	uint32_t	n;
+	__m512i		values;
+	__m512i		sums;
+	__mmask32	in;
+
+	if (base > UINT16_MAX)
+		return 0;
+	if (others != 0)
+		lasts &= (others & -others) - 1;
+	lasts = _pdep_u64(UINT32_MAX, lasts);	/* the lowest 32 of them */
+	n = (uint32_t) __builtin_popcountll(lasts);
+	if (n % 2 == 1)
+		lasts ^= UINT64_C(1) << (63 - __builtin_clzll(lasts));
+	n -= n % 2;
+	if (n == 0)
+		return 0;
+	in = n == 32 ? UINT32_MAX : (1u << n) - 1;
+
+	values = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(_mm512_maskz_compress_epi8(lasts, bytes)));
+	bytes = _mm512_and_si512(_mm512_maskz_permutexvar_epi8(seconds, left_byte, bytes), _mm512_set1_epi8(0x7F));
+	bytes = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(_mm512_maskz_compress_epi8(lasts, bytes)));
+	values = _mm512_mask_add_epi16(values, (__mmask32) _pext_u64(seconds, lasts), bytes, _mm512_slli_epi16(values, 7));
+
+	/* a length is one more than its value */
+	values = _mm512_mask_add_epi16(values, 0xAAAAAAAA, values, _mm512_set1_epi16(1));
+	sums = _mm512_add_epi16(sum_lanes_16(values), before);
+
+	/* a sum below the one before it: it passed 65,535 */
+	if ((_mm512_cmplt_epu16_mask(sums, _mm512_mask_permutexvar_epi16(before, 0xFFFFFFFE, left_lane, sums)) & in) != 0)
+		return 0;
+	_mm512_storeu_si512(edges, sums);
+	*n_bytes = 64 - (size_t) __builtin_clzll(lasts);
+	return n;
+}
+
+/* Inclusive sums of 64 lanes of 8 bits: within each quarter, then from quarter to quarter. */
+AVX512_INLINE __m512i
+sum_lanes_8(__m512i sums)
+{
+	const __m512i before_1 = _mm512_set_epi64(
+		0x2F2F2F2F2F2F2F2F, 0x2F2F2F2F2F2F2F2F, 0x1F1F1F1F1F1F1F1F, 0x1F1F1F1F1F1F1F1F,
+		0x0F0F0F0F0F0F0F0F, 0x0F0F0F0F0F0F0F0F, 0, 0);
+	const __m512i before_2 = _mm512_set_epi64(
+		0x1F1F1F1F1F1F1F1F, 0x1F1F1F1F1F1F1F1F, 0x0F0F0F0F0F0F0F0F, 0x0F0F0F0F0F0F0F0F, 0, 0, 0, 0);
+
+	sums = _mm512_add_epi8(sums, _mm512_bslli_epi128(sums, 1));
+	sums = _mm512_add_epi8(sums, _mm512_bslli_epi128(sums, 2));
+	sums = _mm512_add_epi8(sums, _mm512_bslli_epi128(sums, 4));
+	sums = _mm512_add_epi8(sums, _mm512_bslli_epi128(sums, 8));
+	sums = _mm512_add_epi8(sums, _mm512_maskz_permutexvar_epi8(UINT64_MAX << 16, before_1, sums));
+	return _mm512_add_epi8(sums, _mm512_maskz_permutexvar_epi8(UINT64_MAX << 32, before_2, sums));
+}
+
+AVX512 static void
+sum_up_8(uint8_t *counters)
+{
+	const __m512i last = _mm512_set1_epi8(63);
+	__m512i		before = _mm512_setzero_si512();	/* the last sum, in every lane */
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i += 64)
+	{
+		__m512i		sums = sum_lanes_8(_mm512_loadu_si512(counters + i));
+
+		_mm512_storeu_si512(counters + i, _mm512_add_epi8(sums, before));
+		before = _mm512_add_epi8(before, _mm512_permutexvar_epi8(last, sums));
+	}
+}
+
+AVX512 static void
+sum_up_16(uint16_t *counters)
+{
+	const __m512i last = _mm512_set1_epi16(31);
+	__m512i		before = _mm512_setzero_si512();
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i += 32)
+	{
+		__m512i		sums = sum_lanes_16(_mm512_loadu_si512(counters + i));
+
+		_mm512_storeu_si512(counters + i, _mm512_add_epi16(sums, before));
+		before = _mm512_add_epi16(before, _mm512_permutexvar_epi16(last, sums));
+	}
 }
 
 /* ---- bitmaps ---- */
@@ -347,6 +454,9 @@ mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 const GenieKernels genie_kernels_avx512 = {
 	.name = "avx512",
 	.unpack_locals = unpack_locals,
+	.unpack_edges = unpack_edges,
+	.sum_up_8 = sum_up_8,
+	.sum_up_16 = sum_up_16,
 	.add_bitmaps_8 = add_bitmaps_8,
 	.add_bitmaps_16 = add_bitmaps_16,
 	.mask_8 = mask_8,

@@ -102,6 +102,65 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 	return false;
 }
 
+/* ---- RUNS ---- */
+
+uint32_t
+genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges, size_t *n_bytes)
+{
+	const uint8_t *at = data;
+	uint32_t	n = 0;
+
+	for (; n < GENIE_EDGES_MAX; n += 2)
+	{
+		uint64_t	gap;
+		uint64_t	len_less_1;
+		size_t		gap_len = genie_varint_get(at, end, &gap);
+		size_t		len_len;
+
+		if (gap_len == 0 || gap > UINT16_MAX)
+			break;
+		len_len = genie_varint_get(at + gap_len, end, &len_less_1);
+		if (len_len == 0 || len_less_1 > UINT16_MAX || base + gap + len_less_1 + 1 > UINT16_MAX)
+			break;
+		edges[n] = (uint16_t) (base + gap);
+		edges[n + 1] = (uint16_t) (base + gap + len_less_1 + 1);
+		base = edges[n + 1];
+		at += gap_len + len_len;
+	}
+	*n_bytes = (size_t) (at - data);
+	return n;
+}
+
+/*
+ * Eight counters at a time, as four fields of 16 bits with the even ones and four with the odd ones, in which nothing
+ * overflows; fields times EACH_16(1) have in each the sum of those up to it.
+ */
+static void
+sum_up_8(uint8_t *counters)
+{
+	const uint64_t low = EACH_16(UINT64_C(0xFF));
+	uint64_t	sum = 0;
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i += 8)
+	{
+		uint64_t	word = load_64(counters + i);
+		uint64_t	even = EACH_16(word & low) + EACH_16(sum);
+		uint64_t	odd = EACH_16(word >> 8 & low);
+
+		store_64(counters + i, ((even + (odd << 16)) & low) | ((even + odd) & low) << 8);
+		sum = (even + odd) >> 48 & 0xFF;
+	}
+}
+
+static void
+sum_up_16(uint16_t *counters)
+{
+	uint16_t	sum = 0;
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		counters[i] = sum = (uint16_t) (sum + counters[i]);
+}
+
 /* ---- bitmaps ---- */
 
 /* the bitmap's 64 bits from a byte on, zeros past its end */
@@ -280,6 +339,9 @@ mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 const GenieKernels genie_kernels_portable = {
 	.name = "portable",
 	.unpack_locals = unpack_locals,
+	.unpack_edges = genie_unpack_edges,
+	.sum_up_8 = sum_up_8,
+	.sum_up_16 = sum_up_16,
 	.add_bitmaps_8 = add_bitmaps_8,
 	.add_bitmaps_16 = add_bitmaps_16,
 	.mask_8 = mask_8,

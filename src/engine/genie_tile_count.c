@@ -29,6 +29,7 @@ genie_tile_count_dense(GenieTileScratch *scratch, const GenieTile *tile,
 
 	counting.scratch = scratch;
 	counting.wide = genie_query_is_wide(query);
+	counting.all_zero = true;
 	counting.n_bitmaps = 0;
 	memset(&scratch->counters, 0,
 		   GENIE_TILE_OBJECTS * (counting.wide ? sizeof(uint16_t) : sizeof(uint8_t)));
@@ -36,6 +37,7 @@ genie_tile_count_dense(GenieTileScratch *scratch, const GenieTile *tile,
 	{
 		if (!tile->source->add(&counting, tile, found->n_spans))
 			return false;
+		counting.all_zero = false;
 		if (!more)
 			break;
 		more = genie_tile_find(scratch, tile, query, found);

@@ -3,8 +3,10 @@
  *	  A tile's lists as they are on the pages (genie_tile_source.h).
  *
  * A list is added in the way that its codec allows: PACKED and RAW increment a counter a posting, a
- * block at a time while the block's locals are in L1; RUNS adds to whole words of counters; BITMAPs are
- * gathered and added bit-sliced, up to GENIE_BITMAPS_MAX in one pass over the counters.
+ * block at a time while the block's locals are in L1; BITMAPs are gathered and added bit-sliced, up to
+ * GENIE_BITMAPS_MAX in one pass over the counters.  RUNS adds to whole words of counters where there are few of them.
+ * Where there are many, they come first: each adds one where it begins and takes one where it has ended, and one pass
+ * then makes of these edges the counts, for all lists together, to which the others are added.
  *
  * The bytes may be anything: the readers check them.
  */
@@ -12,6 +14,12 @@
 
 #include "genie_list_reader.h"
 #include "genie_tile_source.h"
+
+/*
+ * Bytes of a tile's RUNS lists from which on their edges are summed up: a run has two bytes or more and costs some 8 ns
+ * less that way, the pass over all counters takes 3 us.
+ */
+#define EDGES_BYTES 1024
 
 /* ---- finding ---- */
 
@@ -163,15 +171,120 @@ add_list(GenieCounting *counting, const GenieListRef *ref)
 	return false;
 }
 
+/* ---- the edges of runs ---- */
+
+/* Notes in the counters where a run of n >= 1 locals begins and ends. */
+static inline void
+add_edges(GenieCounting *counting, uint32_t start, uint32_t end)
+{
+	if (counting->wide)
+	{
+		counting->scratch->counters.wide[start]++;
+		if (end < GENIE_TILE_OBJECTS)
+			counting->scratch->counters.wide[end]--;
+	}
+	else
+	{
+		counting->scratch->counters.narrow[start]++;
+		if (end < GENIE_TILE_OBJECTS)
+			counting->scratch->counters.narrow[end]--;
+	}
+}
+
+/* The same for a whole list. */
+static bool
+add_list_edges(GenieCounting *counting, const GenieListRef *ref)
+{
+	const GenieKernels *kernels = counting->scratch->kernels;
+	GenieRunsReader reader;
+
+	genie_runs_begin(&reader, ref);
+	for (;;)
+	{
+		uint16_t	edges[GENIE_EDGES_MAX];
+		size_t		n_bytes;
+		uint32_t	n = kernels->unpack_edges(reader.at, reader.end, reader.base, edges, &n_bytes);
+		uint32_t	n_locals = 0;
+
+		if (n > 0)
+		{
+			for (uint32_t i = 0; i < n; i += 2)
+			{
+				add_edges(counting, edges[i], edges[i + 1]);
+				n_locals += (uint32_t) edges[i + 1] - edges[i];
+			}
+			if (n_locals > reader.left)
+				return false;
+			reader.at += n_bytes;
+			reader.left -= n_locals;
+			reader.base = edges[n - 1];
+		}
+		else
+		{
+			uint32_t	start;
+			uint32_t	len = genie_runs_next(&reader, &start);
+
+			if (len == 0)
+				return genie_runs_good(&reader);
+			add_edges(counting, start, start + len);
+		}
+	}
+}
+
+/* ---- all lists ---- */
+
+/* The bytes of all RUNS lists of the spans. */
+static uint64_t
+runs_bytes(const GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
+{
+	uint64_t	n = 0;
+
+	for (uint32_t s = 0; s < n_spans; s++)
+	{
+		GenieListSpan span = scratch->spans.lists[s];
+
+		for (uint32_t list = span.first; list < span.end; list++)
+			if (tile->lists[list].codec == GENIE_CODEC_RUNS)
+				n += tile->lists[list].nbytes;
+	}
+	return n;
+}
+
+/* Counts all RUNS lists of the spans in counters that are zero. */
+static bool
+count_runs(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
+{
+	GenieTileScratch *scratch = counting->scratch;
+
+	for (uint32_t s = 0; s < n_spans; s++)
+	{
+		GenieListSpan span = scratch->spans.lists[s];
+
+		for (uint32_t list = span.first; list < span.end; list++)
+			if (tile->lists[list].codec == GENIE_CODEC_RUNS && !add_list_edges(counting, &tile->lists[list]))
+				return false;
+	}
+	if (counting->wide)
+		scratch->kernels->sum_up_16(scratch->counters.wide);
+	else
+		scratch->kernels->sum_up_8(scratch->counters.narrow);
+	return true;
+}
+
 static bool
 lists_add(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
 {
+	bool		by_edges = counting->all_zero && runs_bytes(counting->scratch, tile, n_spans) >= EDGES_BYTES;
+
+	if (by_edges && !count_runs(counting, tile, n_spans))
+		return false;
 	for (uint32_t s = 0; s < n_spans; s++)
 	{
 		GenieListSpan span = counting->scratch->spans.lists[s];
 
 		for (uint32_t list = span.first; list < span.end; list++)
-			if (!add_list(counting, &tile->lists[list]))
+			if (!(by_edges && tile->lists[list].codec == GENIE_CODEC_RUNS) &&
+				!add_list(counting, &tile->lists[list]))
 				return false;
 	}
 	return true;

@@ -18,6 +18,7 @@ typedef struct GenieCounting
 {
 	GenieTileScratch *scratch;
 	bool		wide;
+	bool		all_zero;		/* nothing was added yet */
 	uint32_t	n_bitmaps;
 	GenieBitmap bitmaps[GENIE_BITMAPS_MAX];
 } GenieCounting;

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "genie_codec.h"
 #include "genie_kernels.h"
+#include "genie_list_reader.h"
 #include "genie_test.h"
 
 static uint16_t plain[GENIE_TILE_OBJECTS];	/* what the counters should hold */
@@ -34,6 +34,94 @@ test_unpack(GenieRandom *random, const GenieKernels *kernels)
 			CHECK(!"kernels differ about the result");
 		else if (good && memcmp(got, wanted, n * sizeof(uint16_t)) != 0)
 			CHECK(!"kernels differ about the locals");
+	}
+}
+
+/* Runs, some malformed, as varints; returns their bytes. */
+static size_t
+make_runs(GenieRandom *random, uint8_t *bytes, size_t n_runs)
+{
+	static const uint64_t limits[] = {2, 40, 200, 20000, 70000};
+	uint64_t	limit = limits[genie_random_below(random, sizeof(limits) / sizeof(limits[0]))];
+	size_t		n = 0;
+
+	for (size_t i = 0; i < 2 * n_runs; i++)
+	{
+		if (genie_random_below(random, 20) == 0)
+			limit = limits[genie_random_below(random, sizeof(limits) / sizeof(limits[0]))];
+		n += genie_varint_put(bytes + n, genie_random_below(random, limit));
+		if (genie_random_below(random, 200) == 0)
+			bytes[n - 1] = (uint8_t) genie_random(random);
+	}
+	if (genie_random_below(random, 8) == 0)
+		n -= genie_random_below(random, n + 1);
+	return n;
+}
+
+/* What a kernel gives must begin what the reader gives, and end before nothing but what it may leave to the reader. */
+static void
+test_edges(GenieRandom *random, const GenieKernels *kernels)
+{
+	uint8_t		made[200 * 2 * GENIE_VARINT_MAX];
+
+	for (int round = 0; round < 20000; round++)
+	{
+		size_t		n_bytes = make_runs(random, made, 1 + genie_random_below(random, 200));
+		uint8_t    *bytes = malloc(n_bytes + 1);
+		GenieListRef ref = {.n = UINT32_MAX, .nbytes = (uint32_t) n_bytes, .data = bytes};
+		GenieRunsReader reader;
+		const uint8_t *at = bytes;
+		uint16_t	edges[GENIE_EDGES_MAX];
+		uint32_t	base = 0;
+		uint32_t	start;
+		uint32_t	len;
+		bool		good = true;
+
+		memcpy(bytes, made, n_bytes);
+		genie_runs_begin(&reader, &ref);
+		do
+		{
+			size_t		n_read;
+			uint32_t	n = kernels->unpack_edges(at, bytes + n_bytes, base, edges, &n_read);
+
+			good = good && n % 2 == 0 && n <= GENIE_EDGES_MAX;
+			for (uint32_t i = 0; i < n; i += 2)
+			{
+				len = genie_runs_next(&reader, &start);
+				good = good && len > 0 && start == edges[i] && start + len == edges[i + 1];
+			}
+			good = good && (n == 0 || at + n_read == reader.at);
+			len = genie_runs_next(&reader, &start);
+			at = reader.at;
+			base = reader.base;
+		} while (good && len > 0);
+		CHECK(good);
+		free(bytes);
+	}
+}
+
+static void
+test_sums(GenieRandom *random, const GenieKernels *kernels)
+{
+	for (int round = 0; round < 20; round++)
+	{
+		uint16_t	sum = 0;
+		bool		good = true;
+
+		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		{
+			wide[i] = (uint16_t) (genie_random(random) & genie_random(random));
+			if (round % 4 != 0 && genie_random_below(random, 100) < 95)
+				wide[i] = 0;
+			narrow[i] = (uint8_t) wide[i];
+			sum = (uint16_t) (sum + wide[i]);
+			plain[i] = sum;
+		}
+		kernels->sum_up_8(narrow);
+		kernels->sum_up_16(wide);
+		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+			good = good && narrow[i] == (uint8_t) plain[i] && wide[i] == plain[i];
+		CHECK(good);
 	}
 }
 
@@ -160,6 +248,8 @@ main(void)
 		const GenieKernels *kernels = best = genie_kernels_nth(i);
 
 		test_unpack(&random, kernels);
+		test_edges(&random, kernels);
+		test_sums(&random, kernels);
 		test_bitmaps(&random, kernels);
 		test_masks(&random, kernels);
 	}
