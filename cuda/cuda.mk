@@ -55,7 +55,7 @@ CUDA_TEST_HEADERS = $(wildcard src/engine/*.h test/unit_cuda/*.h)
 
 build/cuda/engine/%.o: src/engine/%.c $(wildcard src/engine/*.h)
 	@mkdir -p build/cuda/engine
-	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Isrc/engine -c -o $@ $<
+	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -c -o $@ $<
 
 build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm

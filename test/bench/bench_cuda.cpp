@@ -27,6 +27,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -138,6 +140,26 @@ open_cpu(uint32_t n_threads)
 	return engine;
 }
 
+/* when and where, for the record */
+static void
+note_machine(Record &record, GenieEngine *gpu, const Options &options)
+{
+	const time_t now = time(nullptr);
+	std::ifstream cpuinfo("/proc/cpuinfo");
+	std::string line;
+	GenieDeviceInfo info;
+	char		date[sizeof("2000-01-01")];
+
+	strftime(date, sizeof(date), "%Y-%m-%d", gmtime(&now));
+	while (std::getline(cpuinfo, line) && line.compare(0, 10, "model name") != 0)
+		;
+	record.note(std::string(date) + ", " + line.substr(std::min(line.size(), line.find(':') + 2)) + ", " +
+				std::to_string(std::thread::hardware_concurrency()) + " cores; objects scaled by " +
+				std::to_string(options.scale));
+	if (gpu != nullptr && gpu->ops->devices(gpu, &info, 1) > 0)
+		record.note(info.name);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -169,8 +191,9 @@ main(int argc, char **argv)
 	bench.budget = options.budget;
 	bench.parts = options.parts;
 	bench.record = &record;
+	note_machine(record, bench.gpu, options);
 
-	printf("k = %u; medians; %u cores; the CPU engine \"genie cpu N\" has N threads\n", K, bench.n_cores);
+	printf("k = %u; medians; %u cores; the CPU engine \"genie-cpu-N\" has N threads\n", K, bench.n_cores);
 	if (bench.wants("ceilings") && !options.profile)
 		bench_ceilings(bench);
 	for (const std::string &name : options.shapes)

@@ -176,13 +176,13 @@ engine_lines(const Bench &bench, const Table &table, const Subject &subject, con
 	const GenieSegmentImage *image = &subject.image.image;
 
 	if (bench.gpu != nullptr)
-		table.line("genie gpu", {}, [&] (double n)
+		table.line("genie-gpu", {}, [&] (double n)
 		{
 			return engine_ms(bench.gpu, image, subject, queries, (size_t) n, K);
 		});
 	for (const uint32_t n_threads : {bench.n_cores, 1u})
 	{
-		const std::string name = "genie cpu " + std::to_string(n_threads);
+		const std::string name = "genie-cpu-" + std::to_string(n_threads);
 
 		(void) genie_cpu_engine_threads(bench.cpu, n_threads);
 		if (n_threads == bench.n_cores || bench.n_cores > 1)
@@ -236,11 +236,11 @@ bench_kernels(const Bench &bench, const Subject &subject)
 	{
 		if (engine == nullptr)
 			continue;
-		const std::string name = engine == bench.gpu ? "gpu" : "cpu " + std::to_string(bench.n_cores);
+		const std::string name = engine == bench.gpu ? "gpu" : "cpu-" + std::to_string(bench.n_cores);
 		const auto	line = [&] (const char *way, GenieKernelChoice choice)
 		{
 			engine->ops->set_kernels(engine, choice);
-			table.line((name + " " + way).c_str(), {}, [&] (double n)
+			table.line((name + "-" + way).c_str(), {}, [&] (double n)
 			{
 				return engine_ms(engine, image, subject, subject.queries, (size_t) n, K);
 			});
@@ -347,14 +347,14 @@ bench_sizes(const Bench &bench, const Subject &subject)
 
 	if (bench.gpu != nullptr)
 	{
-		table.line("genie gpu", {}, [&] (double n)
+		table.line("genie-gpu", {}, [&] (double n)
 		{
 			return engine_ms(bench.gpu, image_of(n), subject, subject.queries, SIZES_BATCH, K);
 		});
 		for (const GenieSegmentImage &image : images)
 			bench.gpu->ops->forget(bench.gpu, image.id);
 	}
-	table.line(("genie cpu " + std::to_string(bench.n_cores)).c_str(), {}, [&] (double n)
+	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&] (double n)
 	{
 		return engine_ms(bench.cpu, image_of(n), subject, subject.queries, SIZES_BATCH, K);
 	});
@@ -371,11 +371,11 @@ bench_ks(const Bench &bench, const Subject &subject)
 	const Table table(bench, subject.rows.shape, "k", "ms for 1024 queries, by k", as_doubles(ks), false);
 
 	if (bench.gpu != nullptr)
-		table.line("genie gpu", {}, [&] (double k)
+		table.line("genie-gpu", {}, [&] (double k)
 		{
 			return engine_ms(bench.gpu, &subject.image.image, subject, subject.queries, BATCH, (uint32_t) k);
 		});
-	table.line(("genie cpu " + std::to_string(bench.n_cores)).c_str(), {}, [&] (double k)
+	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&] (double k)
 	{
 		return engine_ms(bench.cpu, &subject.image.image, subject, subject.queries, BATCH, (uint32_t) k);
 	});
@@ -564,7 +564,7 @@ bench_ceilings(Bench &bench)
 	}
 	for (const uint32_t n_threads : {1u, bench.n_cores})
 	{
-		const std::string name = "cpu " + std::to_string(n_threads);
+		const std::string name = "cpu-" + std::to_string(n_threads);
 
 		bench.cpu_ceilings = cpu_ceilings(n_threads);
 		print(name.c_str(), "bytes copied in memory (read and written)", bench.cpu_ceilings.copy_bytes);
