@@ -276,6 +276,13 @@ CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie
 	FUNCTION 2 genie_object_compile(internal, int2, oid);
 COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects made by genie_tuple() and others';
 
+-- ---- many queries at once ----
+
+CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, match_count int)
+	AS 'MODULE_PATHNAME', 'genie_batch_search' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_search(regclass, genie_query[], int) IS 'the k rows of highest match count for each of the queries, by an index: query is its number in the array, tid the row''s ctid';
+
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void
@@ -332,6 +339,9 @@ CREATE FUNCTION genie_stat_get(
 	OUT gpu_failed bigint,
 	OUT gpu_no_room bigint,
 	OUT gpu_lost bigint,
+	OUT batch_searches bigint,
+	OUT batch_queries bigint,
+	OUT batch_queries_done bigint,
 	OUT images bigint,
 	OUT image_bytes bigint,
 	OUT shared_memory_bytes bigint,

@@ -9,15 +9,19 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "genie_admin.h"
 #include "genie_loader.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
@@ -33,9 +37,37 @@ PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
 #define GENIE_INFO_COLUMNS 16
+#define GENIE_NAMES_MAX 8		/* names of indexes in a message */
 
-/* Opens an index that must be genie's, valid enough to be looked at, and within reach. */
-static Relation
+/* A partitioned index has no pages: its partitions' indexes, at whatever depth, have. */
+static void
+genie_admin_report_partitioned(Relation index)
+{
+	List	   *children = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
+	StringInfoData names;
+	ListCell   *cell;
+	int			n = 0;
+
+	initStringInfo(&names);
+	foreach(cell, children)
+	{
+		char	   *name = get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX ? get_rel_name(lfirst_oid(cell)) : NULL;
+
+		if (name == NULL)
+			continue;			/* itself, or dropped meanwhile */
+		if (n++ < GENIE_NAMES_MAX)
+			appendStringInfo(&names, "%s\"%s\"", n > 1 ? ", " : "", name);
+	}
+	if (n > GENIE_NAMES_MAX)
+		appendStringInfoString(&names, " and others");
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
+			 n == 0 ? errhint("Its table has no partitions.") :
+			 errhint("Name the index of a partition: %s.", names.data)));
+}
+
+Relation
 genie_admin_open(Oid oid, LOCKMODE mode)
 {
 	Relation	index = relation_open(oid, mode);
@@ -45,13 +77,10 @@ genie_admin_open(Oid oid, LOCKMODE mode)
 		index->rd_rel->relam != get_index_am_oid("genie", false))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a genie index", RelationGetRelationName(index))));
+				 errmsg("\"%s\" is not a genie index", RelationGetRelationName(index)),
+				 errhint("Name an index that was made with CREATE INDEX ... USING genie.")));
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
-				 errhint("Name the index of a partition; \\d+ \"%s\" lists them.",
-						 RelationGetRelationName(index))));
+		genie_admin_report_partitioned(index);
 	if (!index->rd_index->indisready)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

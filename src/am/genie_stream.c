@@ -160,7 +160,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 static void
 genie_stream_ask(GenieStream *stream, GenieSearchTop *top)
 {
-	stream->hits = MemoryContextAlloc(stream->context, genie_topk_capacity(stream->k) * sizeof(GenieHit));
+	stream->hits = MemoryContextAlloc(stream->context, stream->k * sizeof(GenieHit));
 	memset(top, 0, sizeof(*top));
 	top->search = stream->search;
 	top->k = stream->k;

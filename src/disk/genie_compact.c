@@ -113,15 +113,32 @@ genie_compact_write_builder(Relation index, GenieBuilder *builder)
 	return genie_segment_finish(writer, &header);
 }
 
-/*
- * Makes a segment of the rows; false if there are none.  They were bounded when they were read, so the builder is
- * not bounded again.
- */
-static bool
-genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *added)
+static void
+genie_rows_init(GeniePendingRows *rows)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->capacity = 1024;
+	rows->rows = palloc(rows->capacity * sizeof(GeniePendingRow));
+	rows->bytes_capacity = 64 * 1024;
+	rows->bytes = palloc(rows->bytes_capacity);
+}
+
+/* Takes the rows of the page in hand. */
+static void
+genie_rows_take_page(GeniePendingRows *rows, GeniePendingScan *scan)
+{
+	GeniePendingFragment fragment;
+	const uint8 *packed;
+
+	while (genie_pending_next_fragment(scan, &fragment, &packed))
+		genie_rows_take(rows, &fragment, packed);
+}
+
+/* The rows in a builder.  They were bounded when they were read, so it is not bounded again. */
+static GenieBuilder *
+genie_rows_build(GeniePendingRows *rows)
 {
 	GenieBuilder *builder = genie_builder_begin(MaxAllocHugeSize);
-	bool		any;
 
 	qsort(rows->rows, rows->n, sizeof(GeniePendingRow), genie_pending_row_cmp);
 	for (uint32 i = 0; i < rows->n; i++)
@@ -135,11 +152,52 @@ genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *ad
 			elog(ERROR, "pending rows are not sorted");
 		CHECK_FOR_INTERRUPTS();
 	}
-	any = genie_builder_objects(builder) > 0;
+	return builder;
+}
+
+/* Makes a segment of the rows; false if there are none. */
+static bool
+genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *added)
+{
+	GenieBuilder *builder = genie_rows_build(rows);
+	bool		any = genie_builder_objects(builder) > 0;
+
 	if (any)
 		*added = genie_compact_write_builder(index, builder);
 	genie_builder_end(builder);
 	return any;
+}
+
+bool
+genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **segment)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie pending rows", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	GeniePendingRows rows;
+	bool		stale;
+
+	*segment = NULL;
+	genie_rows_init(&rows);
+	genie_pending_scan(scan, index, meta);
+	while (genie_pending_next_page(scan))
+		genie_rows_take_page(&rows, scan);
+	stale = scan->stale;
+	if (!stale && rows.n > 0)
+	{
+		GenieBuilder *builder = genie_rows_build(&rows);
+		GenieSegmentWriter *writer;
+		GenieRootHeader header;
+
+		MemoryContextSwitchTo(old);
+		writer = genie_segment_begin(index, true, true);
+		genie_builder_write(builder, writer, &header);
+		*segment = genie_segment_finish_spilled(writer, &header);
+		genie_builder_end(builder);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return !stale;
 }
 
 /*
@@ -150,25 +208,17 @@ static bool
 genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory)
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
-	GeniePendingRows rows = {0};
+	GeniePendingRows rows;
 	GenieSegmentEntry added;
 	GenieFlip	flip = {0};
 
 	memory = Max(memory, GENIE_PART_MIN);
-	rows.capacity = 1024;
-	rows.rows = palloc(rows.capacity * sizeof(GeniePendingRow));
-	rows.bytes_capacity = 64 * 1024;
-	rows.bytes = palloc(rows.bytes_capacity);
-
+	genie_rows_init(&rows);
 	genie_pending_scan(scan, index, sealed);
 	while ((rows.open || rows.used + (Size) rows.n * sizeof(GeniePendingRow) < memory) &&
 		   genie_pending_next_page(scan))
 	{
-		GeniePendingFragment fragment;
-		const uint8 *packed;
-
-		while (genie_pending_next_fragment(scan, &fragment, &packed))
-			genie_rows_take(&rows, &fragment, packed);
+		genie_rows_take_page(&rows, scan);
 		flip.consumed_pages++;
 		flip.consumed_last = scan->block;
 	}

@@ -5,6 +5,7 @@
 #ifndef GENIE_MERGE_H
 #define GENIE_MERGE_H
 
+#include "genie_page.h"
 #include "genie_segment.h"
 #include "utils/rel.h"
 
@@ -33,5 +34,12 @@ extern const GenieMergeEffort genie_merge_effort_full;	/* VACUUM's and genie_mer
  */
 extern void genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort,
 							  void (*delay) (void));
+
+/*
+ * The rows of the pending list as of meta as a spilled segment of the caller's own, without those that VACUUM has
+ * flagged; writes nothing to the index, locks nothing.  *segment is NULL where there is none; its memory is the
+ * current context's.  False: stale.
+ */
+extern bool genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **segment);
 
 #endif							/* GENIE_MERGE_H */

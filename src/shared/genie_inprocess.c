@@ -3,7 +3,8 @@
  *	  Counting in the backend itself: lists from pages, tiles in memory, the CPU engine.
  *
  * Every answer can be given this way, with nothing in shared memory: where genie is not preloaded, where the worker is
- * away, and where an image does not fit.
+ * away, and where an image does not fit.  One query reads its own lists; many queries are jobs on an image of the
+ * whole segment in the backend's memory (genie_load.h).
  *
  * Loose lists (few postings) are decoded at once, thrown together and sorted: a tile's part of
  * them is one RAW list, placed first under the first rank of the query (only this query ever sees
@@ -28,6 +29,10 @@
 #include "genie_object_table.h"
 
 #define GENIE_GROUP_TILES 16	/* at most; 2 MB of counts */
+
+/* jobs on an image at a time: more gain nothing, and their hits take memory */
+#define GENIE_RUN_JOBS 512
+#define GENIE_RUN_BYTES ((Size) 16 << 20)
 
 /* A list that is cut into tiles, and where the pass stands in it. */
 typedef struct GenieTiledList
@@ -461,5 +466,62 @@ genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live)
 		}
 	}
 	pfree(counts);
+	return true;
+}
+
+/* ---- images ---- */
+
+/* CHECK_FOR_INTERRUPTS() has something to do. */
+static bool
+genie_inprocess_is_interrupted(void)
+{
+	return InterruptPending;
+}
+
+/* As many jobs at a time as their hits, which the engine keeps until they are done, fit the memory. */
+static uint32
+genie_inprocess_chunk(const GenieJob *job)
+{
+	Size		bytes = genie_topk_capacity(job->k) * sizeof(GenieHit);
+
+	return (uint32) Min(Max(GENIE_RUN_BYTES / bytes, 1), GENIE_RUN_JOBS);
+}
+
+/* The worst that happened to the jobs. */
+static GenieStatus
+genie_inprocess_run_chunk(GenieJob *jobs, uint32 n_jobs)
+{
+	GenieEngine *engine = genie_inprocess_engine();
+	GenieStatus status = GENIE_STATUS_CANCELLED;
+
+	/* whoever interrupts may leave the statement alone: then it is done again */
+	while (status == GENIE_STATUS_CANCELLED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		engine->interrupted = genie_inprocess_is_interrupted;
+		status = engine->ops->run(engine, n_jobs, jobs);
+		engine->interrupted = NULL;
+		for (uint32 i = 0; status == GENIE_OK && i < n_jobs; i++)
+			status = jobs[i].status;
+	}
+	return status;
+}
+
+bool
+genie_inprocess_run(GenieJob *jobs, uint32 n_jobs)
+{
+	uint32		n;
+
+	for (uint32 first = 0; first < n_jobs; first += n)
+	{
+		GenieStatus status;
+
+		n = Min(genie_inprocess_chunk(&jobs[first]), n_jobs - first);
+		status = genie_inprocess_run_chunk(jobs + first, n);
+		if (status == GENIE_STATUS_RETRY)
+			return false;
+		if (status != GENIE_OK)
+			elog(ERROR, "the CPU engine failed with status %d", (int) status);
+	}
 	return true;
 }

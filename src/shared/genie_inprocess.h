@@ -1,6 +1,6 @@
 /*
  * genie_inprocess.h
- *	  Counting one query in one segment in the backend itself, from the pages.
+ *	  Counting in the backend itself: one query in one segment, from the pages, or jobs on an image of its own.
  *
  * All functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -34,5 +34,8 @@ extern bool genie_inprocess_counts(GenieInprocess *search, uint16 *counts);
 
 /* Clears in live the objects that match fewer than min_count >= 1 times. */
 extern bool genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live);
+
+/* Does jobs on an image in the backend's memory.  False: the engine has no memory for that; no job has a result. */
+extern bool genie_inprocess_run(GenieJob *jobs, uint32 n_jobs);
 
 #endif							/* GENIE_INPROCESS_H */

@@ -1,6 +1,6 @@
 /*
  * genie_load.c
- *	  One load: from a segment's pages to an image in shared memory.
+ *	  One load: from a segment's pages to an image in shared memory, or in the backend's own.
  *
  *	1. claim	an entry of the directory, LOADING
  *	2. plan		one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has, where
@@ -8,6 +8,8 @@
  *	3. room		the bytes are reserved, evicting others, then allocated group by group
  *	4. fill		a second pass decodes the lists into the groups; then sizes and live bits
  *	5. publish	READY; from then on the groups are read-only
+ *
+ * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
  * Whatever ends it before 5, an ERROR, a cancel, the backend's exit, frees what was allocated and the entry.
  * No lock is held during any of it.
@@ -23,6 +25,7 @@
 
 #include "miscadmin.h"
 #include "storage/ipc.h"
+#include "utils/memutils.h"
 
 #include "genie_dictionary.h"
 #include "genie_fault.h"
@@ -42,6 +45,11 @@
  */
 #define GENIE_ALLOCATION_MIN (8 * 1024 + 1)
 #define GENIE_ALLOCATION_UNIT 4096
+
+#define GENIE_OWN_ALIGN 64		/* a cache line */
+
+/* an image is not smaller than this, for a bitmap of all objects has 8 postings a byte */
+#define GENIE_POSTINGS_A_BYTE 8
 
 /* The posting lists' bytes, read in sequence. */
 typedef struct GenieListWindow
@@ -79,8 +87,12 @@ typedef struct GenieLoad
 	uint64	   *postings_before;	/* of each rank, and the total; NULL: no codes */
 	uint32	   *first_ranks;	/* of each dimension so far */
 
-	/* what is allocated: InvalidDsaPointer, not yet */
+	/* what is allocated in the arena: InvalidDsaPointer, not yet */
 	dsa_pointer *groups;
+
+	/* the same, or the backend's own memory, where it is to be filled */
+	void	  **group_at;
+	uint64	   *live;
 
 	/* filling */
 	GenieTileFill *fills;		/* of each tile */
@@ -334,7 +346,6 @@ genie_load_plan(GenieLoad *load)
 	load->plan.n_keywords = parts->n_keywords;
 	load->plan.min_size = sizes->parameter2;
 	load->plan.size_width = sizes->parameter == 0 ? 0 : sizes->parameter <= 8 ? 1 : 2;
-	load->plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_shmem_image_bytes() / GENIE_GROUPS_IN_ARENA);
 
 	load->window = palloc(sizeof(GenieListWindow));
 	load->tiles = palloc0((Size) (parts->n_tiles + 1) * sizeof(GenieTilePlan));
@@ -385,9 +396,14 @@ genie_load_make_room(GenieLoad *load, bool *never)
 	load->groups = palloc0((Size) (parts->n_groups + 1) * sizeof(dsa_pointer));
 	if (!genie_load_allocate(load, genie_load_body_bytes(parts), &parts->body))
 		return false;
+	load->live = dsa_get_address(load->arena, parts->body);
+	load->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
 	for (uint32 i = 0; i < parts->n_groups; i++)
+	{
 		if (!genie_load_allocate(load, load->group_bytes[i], &load->groups[i]))
 			return false;
+		load->group_at[i] = dsa_get_address(load->arena, load->groups[i]);
+	}
 	return true;
 }
 
@@ -425,17 +441,15 @@ genie_load_fill_sizes(GenieLoad *load)
 	return true;
 }
 
-/* Live bits, and behind them the groups and the totals.  False: stale. */
-static bool
+/* What the directory's image has behind its live bits: the groups, and the totals. */
+static void
 genie_load_fill_body(GenieLoad *load)
 {
-	uint64	   *live = dsa_get_address(load->arena, load->parts.body);
-	dsa_pointer *groups = (dsa_pointer *) (live + genie_live_words(load->segment));
+	dsa_pointer *groups = (dsa_pointer *) (load->live + genie_live_words(load->segment));
 
 	memcpy(groups, load->groups, load->parts.n_groups * sizeof(dsa_pointer));
 	if (load->parts.n_totals > 0)
 		memcpy(groups + load->parts.n_groups, load->postings_before, load->parts.n_totals * sizeof(uint64));
-	return genie_live_read(load->segment, load->n_dead, live, NULL);
 }
 
 /* The second pass.  False: stale. */
@@ -448,11 +462,12 @@ genie_load_fill(GenieLoad *load)
 		uint32		first = load->first_tile[i];
 
 		CHECK_FOR_INTERRUPTS();
-		genie_image_group_begin(dsa_get_address(load->arena, load->groups[i]), load->group_bytes[i], &load->plan,
+		genie_image_group_begin(load->group_at[i], load->group_bytes[i], &load->plan,
 								load->tiles + first, first, load->first_tile[i + 1] - first, load->fills + first);
 	}
 	GENIE_FAULT("image-fill");
-	if (!genie_load_pass(load) || !genie_load_fill_sizes(load) || !genie_load_fill_body(load))
+	if (!genie_load_pass(load) || !genie_load_fill_sizes(load) ||
+		!genie_live_read(load->segment, load->n_dead, load->live, NULL))
 		return false;
 	for (uint32 i = 0; i < load->parts.n_groups; i++)
 	{
@@ -460,7 +475,7 @@ genie_load_fill(GenieLoad *load)
 
 		if (!genie_image_group_finish(load->fills + first, load->first_tile[i + 1] - first))
 			return genie_load_damaged(load, "posting lists changed while they were read");
-		Assert(genie_image_group_valid(dsa_get_address(load->arena, load->groups[i])));
+		Assert(genie_image_group_valid(load->group_at[i]));
 		CHECK_FOR_INTERRUPTS();
 	}
 	return true;
@@ -495,6 +510,7 @@ genie_load_run(GenieLoad *load, const GenieImageKey *key)
 		return never ? GENIE_LOAD_NEVER_ROOM : GENIE_LOAD_NO_ROOM;
 	if (!genie_load_fill(load))
 		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
+	genie_load_fill_body(load);
 	return GENIE_LOAD_DONE;
 }
 
@@ -529,6 +545,7 @@ genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	load->n_dead = n_dead;
 	load->tombstone_version = tombstone_version;
 	load->insist = insist;
+	load->plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_shmem_image_bytes() / GENIE_GROUPS_IN_ARENA);
 	PG_ENSURE_ERROR_CLEANUP(genie_load_cleanup, PointerGetDatum(load));
 	{
 		result.end = genie_load_run(load, key);
@@ -539,4 +556,60 @@ genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	result.n_bytes = load->n_bytes;
 	result.damage = load->damage;
 	return result;
+}
+
+/* ---- in the backend's own memory ---- */
+
+static void *
+genie_load_own_memory(Size bytes)
+{
+	return (void *) TYPEALIGN(GENIE_OWN_ALIGN, MemoryContextAllocHuge(CurrentMemoryContext, bytes + GENIE_OWN_ALIGN));
+}
+
+/* Plans and fills it.  False: it is too large, damaged, or stale. */
+static bool
+genie_load_own_run(GenieLoad *load, Size limit)
+{
+	if (load->segment->header.n_postings / GENIE_POSTINGS_A_BYTE > limit ||
+		!genie_load_plan(load) || load->n_bytes > limit)
+		return false;
+	load->live = genie_load_own_memory(genie_load_body_bytes(&load->parts));
+	load->group_at = palloc((Size) (load->parts.n_groups + 1) * sizeof(void *));
+	for (uint32 i = 0; i < load->parts.n_groups; i++)
+		load->group_at[i] = genie_load_own_memory(load->group_bytes[i]);
+	return genie_load_fill(load);
+}
+
+/*
+ * What planning leaves (the window, tiles' plans) is small and stays with the image; where there is no image, all of
+ * it is freed.
+ */
+GenieSegmentImage *
+genie_load_own(GenieSegment *segment, uint32 n_dead, Size limit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+	GenieSegmentImage *image = palloc0(sizeof(GenieSegmentImage));
+
+	load->segment = segment;
+	load->n_dead = n_dead;
+	load->plan.group_bytes = GENIE_IMAGE_GROUP_BYTES;
+	if (genie_load_own_run(load, limit))
+	{
+		image->n_objects = load->parts.n_objects;
+		image->n_keywords = load->parts.n_keywords;
+		image->n_tiles = load->parts.n_tiles;
+		image->n_groups = load->parts.n_groups;
+		image->groups = (const GenieImageGroup *const *) load->group_at;
+		image->postings_before = load->parts.n_totals > 0 ? load->postings_before : NULL;
+		image->live = load->live;
+		pfree(load->window);
+	}
+	else
+		image = NULL;
+	MemoryContextSwitchTo(old);
+	if (image == NULL)
+		MemoryContextDelete(context);
+	return image;
 }

@@ -1,6 +1,6 @@
 /*
  * genie_load.h
- *	  One load: from a segment's pages to an image in shared memory.
+ *	  One load: from a segment's pages to an image in shared memory, or in the backend's own.
  */
 #ifndef GENIE_LOAD_H
 #define GENIE_LOAD_H
@@ -33,5 +33,11 @@ typedef struct GenieLoadResult
  */
 extern GenieLoadResult genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 										uint64 tombstone_version, bool insist);
+
+/*
+ * An image in the current memory context, for this backend alone; n_dead as above.  NULL: it would take more than limit
+ * bytes, or its lists are damaged, which whoever counts from the pages will notice, or the segment is stale.
+ */
+extern GenieSegmentImage *genie_load_own(GenieSegment *segment, uint32 n_dead, Size limit);
 
 #endif							/* GENIE_LOAD_H */

@@ -50,12 +50,19 @@
 
 #include "genie_request.h"
 #include "genie_shmem.h"
+#include "genie_worker.h"
 
 /*
  * A request's smallest allocation: above 8 kB DSA gives whole pages back, below it keeps 64 kB for each size of its
  * own, which a small arena cannot spare.
  */
 #define GENIE_REQUEST_BYTES_MIN (8 * 1024 + 1)
+
+/* queries that are one request although genie.max_batch may be less: a scan has one for each segment */
+#define GENIE_REQUEST_JOBS 64
+
+/* a request has no more than one of so many parts of the arena, unless one job alone needs it: others ask, too */
+#define GENIE_REQUEST_PART 4
 
 /* looks again this often although nobody set the latch, in case that the postmaster was too busy to say */
 #define GENIE_WAIT_MS 1000
@@ -405,38 +412,19 @@ genie_request_worker_is_up(void)
 	return request_shared != NULL && pg_atomic_read_u32(&request_shared->worker_up) != 0;
 }
 
-void
-genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
+/* Asks for the jobs, all in one request.  False: it does not fit the arena. */
+static bool
+run_request(GenieRequestJob *jobs, uint32 n_jobs)
 {
-	static bool exit_registered = false;
-	dsa_area   *arena;
-	GenieSlot  *slot;
+	dsa_area   *arena = genie_shmem_arena();
+	GenieSlot  *slot = slot_at(MyBackendId - 1);
 	GenieWire  *wire;
 
-	if (!genie_request_worker_is_up() || (arena = genie_shmem_arena()) == NULL)
-	{
-		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
-		return;
-	}
-	if (!exit_registered)
-	{
-		before_shmem_exit(give_up_at_exit, 0);
-		exit_registered = true;
-	}
-	slot = slot_at(MyBackendId - 1);
-	if (pg_atomic_read_u32(&slot->state) != SLOT_IDLE)
-	{
-		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);
-		return;
-	}
 	Assert(!DsaPointerIsValid(asked));
 	asked = dsa_allocate_extended(arena, Max(request_bytes(jobs, n_jobs), GENIE_REQUEST_BYTES_MIN),
 								  GENIE_ARENA_FLAGS);
 	if (!DsaPointerIsValid(asked))
-	{
-		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_ROOM);
-		return;
-	}
+		return false;
 	wire = dsa_get_address(arena, asked);
 	write_request(wire, jobs, n_jobs);
 	genie_stat_add(GENIE_COUNTER_REQUESTS, 1);
@@ -457,6 +445,54 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 		give_up();
 	}
 	PG_END_TRY();
+	return true;
+}
+
+/* How many of the jobs are one request: no more than a batch may have, and than memory for all backends allows. */
+static uint32
+count_in_request(const GenieRequestJob *jobs, uint32 n_jobs, uint32 max_jobs)
+{
+	Size		limit = genie_shmem_request_bytes() / GENIE_REQUEST_PART;
+	Size		bytes = 0;
+	uint32		n = 0;
+
+	while (n < Min(n_jobs, max_jobs) && (n == 0 || bytes <= limit))
+		bytes += request_bytes(&jobs[n++], 1);
+	return bytes > limit && n > 1 ? n - 1 : n;
+}
+
+void
+genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
+{
+	static bool exit_registered = false;
+	uint32		most = Max(genie_worker_max_batch, GENIE_REQUEST_JOBS);
+	uint32		n;
+
+	if (!genie_request_worker_is_up() || genie_shmem_arena() == NULL)
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
+		return;
+	}
+	if (!exit_registered)
+	{
+		before_shmem_exit(give_up_at_exit, 0);
+		exit_registered = true;
+	}
+	if (pg_atomic_read_u32(&slot_at(MyBackendId - 1)->state) != SLOT_IDLE)
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);
+		return;
+	}
+	for (uint32 first = 0; first < n_jobs; first += n)
+	{
+		n = count_in_request(jobs + first, n_jobs - first, most);
+		while (n > 0 && !run_request(jobs + first, n))
+			most = n /= 2;
+		if (n > 0)
+			continue;
+		all_undone(jobs + first, n_jobs - first, GENIE_FALLBACK_NO_ROOM);
+		return;
+	}
 }
 
 /* ---- the worker's side ---- */

@@ -2,94 +2,68 @@
  * genie_search.c
  *	  Compiling a query against a segment, and asking the worker or the backend itself.
  *
- * Compiling looks the query's intervals up in the dictionary: each gives a run of ranks, of one for a point.  That
- * is all that the worker needs.  Posting lists are read, in the backend, only when it must count itself.
+ * Compiling (genie_compile.h) gives the ranges of ranks that a query asks for.  That is all that the worker needs.
+ * Posting lists are read, in the backend, only when it must count itself: a query's own lists, or, where many queries
+ * ask one segment, all of them, once, as an image of the backend's own (genie_source_image()).
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "genie_dictionary.h"
+#include "genie_compile.h"
 #include "genie_inprocess.h"
-#include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_search.h"
 
 #define GENIE_COUNT_TILES 32	/* whose counts are asked for at a time; 2 or 4 MB */
 
+/*
+ * Questions to one segment from which on the backend makes an image of it: that reads and decodes every list once,
+ * which is less than what so many queries read, unless they are small.
+ */
+#define GENIE_IMAGE_QUERIES 32
+
 struct GenieSearch
 {
 	GenieSource *source;
 	const GenieQueryView *view;
-	GenieRankRange *ranges;
 	GenieEngineQuery query;
+	bool		once;			/* of a set: lists that it reads are not kept */
 	GenieInprocess *inprocess;	/* NULL: not needed yet */
 };
 
 /* ---- compiling ---- */
 
-/* The run of ranks of one interval.  False: stale. */
-static bool
-genie_search_find_interval(GenieDictionaryCursor *cursor, const GenieInterval *interval, GenieRankRange *range)
-{
-	uint32		n_keywords = cursor->reader.segment->header.n_keywords;
-
-	range->first = range->end = 0;
-	if (!genie_dictionary_seek(cursor, interval->lo, interval->lo_after))
-		return false;
-	if (!cursor->valid || genie_cut_cmp(cursor->key, false, interval->hi, interval->hi_after) >= 0)
-		return true;
-	range->first = cursor->rank;
-
-	/* most intervals are points: the next keyword is behind them */
-	if (!genie_dictionary_next(cursor))
-		return false;
-	if (cursor->valid && genie_cut_cmp(cursor->key, false, interval->hi, interval->hi_after) < 0 &&
-		!genie_dictionary_seek(cursor, interval->hi, interval->hi_after))
-		return false;
-	range->end = cursor->valid ? cursor->rank : n_keywords;
-
-	/* who counts uses ranks as they are */
-	if (range->first >= range->end || range->end > n_keywords)
-		genie_report_corrupt(cursor->reader.segment->index, cursor->reader.segment->entry.root,
-							 "keywords are not numbered in sequence");
-	return true;
-}
-
 GenieSearch *
 genie_search_open(GenieSource *source, const GenieQueryView *query)
 {
 	GenieSearch *search = palloc0(sizeof(GenieSearch));
-	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
-	uint64		n_lists = 0;
-	uint32		n = 0;
 
 	search->source = source;
 	search->view = query;
-	search->ranges = MemoryContextAllocHuge(CurrentMemoryContext,
-											((Size) query->n_intervals + 1) * sizeof(GenieRankRange));
-	genie_dictionary_cursor(cursor, source->segment);
-	for (uint32 i = 0; i < query->n_intervals; i++)
-	{
-		GenieRankRange range;
+	return genie_compile(source->segment, query, &search->query) ? search : NULL;
+}
 
-		CHECK_FOR_INTERRUPTS();
-		if (!genie_search_find_interval(cursor, &query->intervals[i], &range))
-			return NULL;
-		n_lists += range.end - range.first;
-		if (range.end == range.first)
-			continue;
-		if (n > 0 && search->ranges[n - 1].end == range.first)
-			search->ranges[n - 1].end = range.end;
-		else
-			search->ranges[n++] = range;
+bool
+genie_search_open_set(GenieSource *source, const GenieQuerySet *set, GenieSearch **searches)
+{
+	uint32		n = genie_query_set_size(set);
+	GenieSearch *search = MemoryContextAllocExtended(CurrentMemoryContext, n * sizeof(GenieSearch),
+													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	GenieEngineQuery *queries = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(GenieEngineQuery));
+
+	if (!genie_query_set_compile(set, source->segment, queries))
+		return false;
+	for (uint32 i = 0; i < n; i++)
+	{
+		search[i].source = source;
+		search[i].view = genie_query_set_view(set, i);
+		search[i].query = queries[i];
+		search[i].once = true;
+		searches[i] = &search[i];
 	}
-	pfree(cursor);
-	search->query.n_ranges = n;
-	search->query.ranges = search->ranges;
-	search->query.max_count = (uint32) Max(Min(n_lists, source->segment->header.max_keywords), 1);
-	return search;
+	pfree(queries);
+	return true;
 }
 
 bool
@@ -139,15 +113,91 @@ genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live)
 	return ok;
 }
 
+/* One question, from the pages. */
 static bool
-genie_search_top_here(GenieSearchTop *top)
+genie_search_top_pages(GenieSearchTop *top)
 {
+	GenieSearch *search = top->search;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie best", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Size		memory = *search->source->memory;
+	GenieInprocess *inprocess = search->inprocess;
+	GenieHit   *hits = palloc_extended(genie_topk_capacity(top->k) * sizeof(GenieHit), MCXT_ALLOC_HUGE);
 	const uint64 *qualified;
+	bool		ok = genie_source_qualified(search->source, &qualified);
 
-	return genie_source_qualified(top->search->source, &qualified) &&
-		genie_search_read(top->search) &&
-		genie_inprocess_top(top->search->inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL,
-							top->hits, &top->n_hits);
+	if (ok && search->once)
+	{
+		inprocess = genie_inprocess_open(search->source->segment, search->view, &search->query, &memory);
+		ok = inprocess != NULL;
+	}
+	else if (ok)
+	{
+		ok = genie_search_read(search);
+		inprocess = search->inprocess;
+	}
+	ok = ok && genie_inprocess_top(inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL, hits,
+								   &top->n_hits);
+	if (ok)
+		memcpy(top->hits, hits, top->n_hits * sizeof(GenieHit));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
+}
+
+static void
+genie_search_top_job(const GenieSearchTop *top, GenieJob *job)
+{
+	job->k = top->k;
+	job->min_key = 1;
+	job->has_after = top->has_after;
+	job->after = top->after;
+}
+
+/* Questions to one source, on its own image.  False: there is none, or it could not be counted. */
+static bool
+genie_search_tops_image(GenieSearchTop **tops, uint32 n, const GenieSegmentImage *image)
+{
+	GenieJob   *jobs = palloc_extended(n * sizeof(GenieJob), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	bool		ok;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		jobs[i].kind = GENIE_JOB_TOP;
+		jobs[i].image = image;
+		jobs[i].query = tops[i]->search->query;
+		jobs[i].out = tops[i]->hits;
+		genie_search_top_job(tops[i], &jobs[i]);
+	}
+	ok = genie_inprocess_run(jobs, n);
+	for (uint32 i = 0; ok && i < n; i++)
+		tops[i]->n_hits = jobs[i].n_hits;
+	pfree(jobs);
+	return ok;
+}
+
+/* Questions that the backend answers itself. */
+static bool
+genie_search_tops_here(GenieSearchTop **tops, uint32 n)
+{
+	uint32		end;
+
+	for (uint32 first = 0; first < n; first = end)
+	{
+		GenieSource *source = tops[first]->search->source;
+		const GenieSegmentImage *image = NULL;
+
+		for (end = first; end < n && tops[end]->search->source == source;)
+			end++;
+		if (end - first >= GENIE_IMAGE_QUERIES && source->n_conditions == 0 && !genie_source_image(source, &image))
+			return false;
+		if (image != NULL && genie_search_tops_image(tops + first, end - first, image))
+			continue;
+		for (uint32 i = first; i < end; i++)
+			if (!genie_search_top_pages(tops[i]))
+				return false;
+	}
+	return true;
 }
 
 /* ---- by the worker ---- */
@@ -179,11 +229,12 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie request", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	GenieRequestJob *requests = palloc(n * sizeof(GenieRequestJob));
-	GenieSearchTop **of = palloc(n * sizeof(GenieSearchTop *));
+	GenieRequestJob *requests = palloc_extended(n * sizeof(GenieRequestJob), MCXT_ALLOC_HUGE);
+	GenieSearchTop **of = palloc_extended(n * sizeof(GenieSearchTop *), MCXT_ALLOC_HUGE);
+	GenieSearchTop **here = palloc_extended(n * sizeof(GenieSearchTop *), MCXT_ALLOC_HUGE);
 	uint32		n_requests = 0;
-	bool	   *done = palloc0(n * sizeof(bool));
-	bool		ok = true;
+	uint32		n_here = 0;
+	bool		ok;
 
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -191,19 +242,17 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		GenieRequestJob *request = &requests[n_requests];
 
 		tops[i].n_hits = 0;
-		done[i] = source->nothing || !genie_search_matches(tops[i].search);
-		if (done[i])
+		if (source->nothing || !genie_search_matches(tops[i].search))
 			continue;
 		if (source->why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
 		{
-			genie_stat_fallback(source->why);
+			if (!source->is_private)
+				genie_stat_fallback(source->why);
+			here[n_here++] = &tops[i];
 			continue;
 		}
 		genie_search_request(source, tops[i].search, GENIE_JOB_TOP, request);
-		request->job.k = tops[i].k;
-		request->job.min_key = 1;
-		request->job.has_after = tops[i].has_after;
-		request->job.after = tops[i].after;
+		genie_search_top_job(&tops[i], &request->job);
 		request->result = tops[i].hits;
 		of[n_requests++] = &tops[i];
 	}
@@ -214,14 +263,13 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		if (requests[i].done)
 		{
 			of[i]->n_hits = requests[i].job.n_hits;
-			done[of[i] - tops] = true;
+			continue;
 		}
-		else
-			genie_source_fell_back(of[i]->search->source, requests[i].why);
+		genie_source_fell_back(of[i]->search->source, requests[i].why);
+		here[n_here++] = of[i];
 	}
+	ok = genie_search_tops_here(here, n_here);
 	MemoryContextSwitchTo(old);
-	for (uint32 i = 0; ok && i < n; i++)
-		ok = done[i] || genie_search_top_here(&tops[i]);
 	MemoryContextDelete(context);
 	return ok;
 }

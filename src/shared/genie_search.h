@@ -12,6 +12,7 @@
 #ifndef GENIE_SEARCH_H
 #define GENIE_SEARCH_H
 
+#include "genie_compile.h"
 #include "genie_keyword.h"
 #include "genie_request.h"
 #include "genie_source.h"
@@ -19,6 +20,9 @@
 
 /* NULL: stale.  Lives in the current memory context; source and query must stay. */
 extern GenieSearch *genie_search_open(GenieSource *source, const GenieQueryView *query);
+
+/* The same for each query of a set: searches has an entry each.  False: stale. */
+extern bool genie_search_open_set(GenieSource *source, const GenieQuerySet *set, GenieSearch **searches);
 
 /* Does the query have any keyword of this segment? */
 extern bool genie_search_matches(const GenieSearch *search);
@@ -36,11 +40,14 @@ typedef struct GenieSearchTop
 	uint32		k;
 	bool		has_after;
 	GenieHit	after;
-	GenieHit   *hits;			/* room for genie_topk_capacity(k) */
+	GenieHit   *hits;			/* room for k */
 	uint32		n_hits;			/* the answer */
 } GenieSearchTop;
 
-/* Several at once: what the worker can answer is one request. */
+/*
+ * Several at once: what the worker can answer is asked together.  Those of one source should stand side by side: where
+ * there are many, and the backend counts them, it may make an image for them.
+ */
 extern bool genie_search_tops(GenieSearchTop *tops, uint32 n);
 
 /* The match count of every object: counts has room for whole tiles (65,536 entries each). */

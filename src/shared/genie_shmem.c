@@ -230,6 +230,12 @@ genie_shmem_image_bytes(void)
 	return shmem->image_bytes - Min(overhead, shmem->image_bytes);
 }
 
+Size
+genie_shmem_request_bytes(void)
+{
+	return shmem->block_bytes - shmem->image_bytes;
+}
+
 void
 genie_shmem_arena_block(void **base, Size *bytes)
 {

@@ -35,6 +35,9 @@ extern dsa_area *genie_shmem_image_arena(void);
 /* The bytes that images can have. */
 extern Size genie_shmem_image_bytes(void);
 
+/* The bytes of the requests' arena. */
+extern Size genie_shmem_request_bytes(void);
+
 /* Where the block of both arenas lies in this process; NULL and 0 if there is none. */
 extern void genie_shmem_arena_block(void **base, Size *bytes);
 

@@ -7,10 +7,12 @@
  */
 #include "postgres.h"
 
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "genie_live.h"
+#include "genie_load.h"
 #include "genie_loader.h"
 #include "genie_object_table.h"
 #include "genie_request.h"
@@ -19,6 +21,9 @@
 #include "genie_worker.h"
 
 #define GENIE_MASK_TILES 128	/* in one request; 1 MB of bits */
+
+/* An image of a backend's own may be so large, or as large as a hash table (work_mem * hash_mem_multiplier). */
+#define GENIE_OWN_IMAGE_BYTES ((Size) 64 << 20)
 
 static GenieFallback
 genie_source_why(GenieLoaderMiss miss)
@@ -80,6 +85,22 @@ genie_source_fell_back(GenieSource *source, GenieFallback why)
 	genie_stat_fallback(why);
 	if (why == GENIE_FALLBACK_GONE || why == GENIE_FALLBACK_NO_WORKER)
 		source->why = why;		/* not asked again for this scan */
+}
+
+bool
+genie_source_image(GenieSource *source, const GenieSegmentImage **image)
+{
+	if (!source->has_tried_own)
+	{
+		Size		limit = Max(get_hash_memory_limit(), GENIE_OWN_IMAGE_BYTES);
+		MemoryContext old = MemoryContextSwitchTo(source->context);
+
+		source->own = genie_load_own(source->segment, source->segment->entry.n_dead, limit);
+		source->has_tried_own = true;
+		MemoryContextSwitchTo(old);
+	}
+	*image = source->own;
+	return !source->segment->stale;
 }
 
 bool

@@ -11,6 +11,7 @@
 #define GENIE_SOURCE_H
 
 #include "genie_directory.h"
+#include "genie_image.h"
 #include "genie_keyword.h"
 #include "genie_segment.h"
 #include "genie_stat.h"
@@ -25,6 +26,9 @@ typedef struct GenieSource
 	uint64		tombstone_version;	/* of the metapage that the scan began with */
 	GenieFallback why;			/* GENIE_FALLBACK_NONE: there is an image */
 	GenieImageRef image;
+	bool		is_private;		/* not of the index: no worker could know it */
+	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
+	bool		has_tried_own;
 	bool		nothing;		/* a condition that no object can fulfil */
 	int			n_conditions;
 	GenieSearch **conditions;
@@ -39,8 +43,14 @@ typedef struct GenieSource
 extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 									  Size *memory);
 
-/* A source that is counted from the pages, whatever there is in shared memory. */
+/* A source that is counted by the backend, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
+
+/*
+ * An image in the backend's own memory, for the questions that the worker does not answer: made when it is first asked
+ * for, and kept.  *image is NULL where it would be too large.
+ */
+extern bool genie_source_image(GenieSource *source, const GenieSegmentImage **image);
 
 /* Objects must match at least query->min_match times from now on. */
 extern bool genie_source_add_condition(GenieSource *source, const GenieQueryView *query);

@@ -9,6 +9,7 @@
 
 #include "miscadmin.h"
 #include "port/atomics.h"
+#include "storage/ipc.h"
 #include "storage/spin.h"
 #include "utils/timestamp.h"
 
@@ -18,12 +19,18 @@ typedef struct GenieStatShared
 {
 	pg_atomic_uint64 counters[GENIE_COUNTERS];
 	pg_atomic_uint64 fallbacks[GENIE_FALLBACKS];
+	pg_atomic_uint64 batch_searches;
+	pg_atomic_uint64 batch_queries;
+	pg_atomic_uint64 batch_done;
 	slock_t		mutex;			/* of what follows */
 	TimestampTz since;
 	GenieWorkerReport report;
 } GenieStatShared;
 
 static GenieStatShared *stat_shared = NULL;
+
+/* This process's part of the batch searches that run. */
+static GenieBatchProgress batch_here = {0, 0, 0};
 
 Size
 genie_stat_shmem_size(void)
@@ -42,6 +49,9 @@ genie_stat_shmem_init(void *memory)
 		pg_atomic_init_u64(&stat_shared->counters[i], 0);
 	for (int i = 0; i < GENIE_FALLBACKS; i++)
 		pg_atomic_init_u64(&stat_shared->fallbacks[i], 0);
+	pg_atomic_init_u64(&stat_shared->batch_searches, 0);
+	pg_atomic_init_u64(&stat_shared->batch_queries, 0);
+	pg_atomic_init_u64(&stat_shared->batch_done, 0);
 	SpinLockInit(&stat_shared->mutex);
 	stat_shared->since = GetCurrentTimestamp();
 }
@@ -62,6 +72,41 @@ genie_stat_fallback(GenieFallback why)
 	pg_atomic_fetch_add_u64(&stat_shared->counters[GENIE_COUNTER_BY_BACKEND], 1);
 }
 
+static void
+genie_stat_add_batch(const GenieBatchProgress *more)
+{
+	pg_atomic_fetch_add_u64(&stat_shared->batch_searches, more->n_searches);
+	pg_atomic_fetch_add_u64(&stat_shared->batch_queries, more->n_queries);
+	pg_atomic_fetch_add_u64(&stat_shared->batch_done, more->n_done);
+}
+
+/* A process that ends without an end of its search takes its part off. */
+static void
+genie_stat_batch_at_exit(int code, Datum arg)
+{
+	GenieBatchProgress less = {-batch_here.n_searches, -batch_here.n_queries, -batch_here.n_done};
+
+	genie_stat_add_batch(&less);
+}
+
+void
+genie_stat_batch(const GenieBatchProgress *more)
+{
+	static bool exit_registered = false;
+
+	if (stat_shared == NULL)
+		return;
+	if (!exit_registered)
+	{
+		before_shmem_exit(genie_stat_batch_at_exit, 0);
+		exit_registered = true;
+	}
+	batch_here.n_searches += more->n_searches;
+	batch_here.n_queries += more->n_queries;
+	batch_here.n_done += more->n_done;
+	genie_stat_add_batch(more);
+}
+
 bool
 genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report)
 {
@@ -71,6 +116,9 @@ genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report)
 		counters->counters[i] = pg_atomic_read_u64(&stat_shared->counters[i]);
 	for (int i = 0; i < GENIE_FALLBACKS; i++)
 		counters->fallbacks[i] = pg_atomic_read_u64(&stat_shared->fallbacks[i]);
+	counters->batches.n_searches = (int64) pg_atomic_read_u64(&stat_shared->batch_searches);
+	counters->batches.n_queries = (int64) pg_atomic_read_u64(&stat_shared->batch_queries);
+	counters->batches.n_done = (int64) pg_atomic_read_u64(&stat_shared->batch_done);
 	SpinLockAcquire(&stat_shared->mutex);
 	counters->since = stat_shared->since;
 	*report = stat_shared->report;

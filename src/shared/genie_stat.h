@@ -5,6 +5,7 @@
  * They lie in shared memory; without preload there are none, and the functions that count do nothing.
  *
  *	counters	atomic; anybody adds, anybody reads; they are statistics and promise no common moment
+ *	batches		atomic, the same; genie_stat_reset() leaves them alone
  *	worker_*	written by the worker (and by who cleans up after it) under the spinlock, read under it
  *	devices		the same
  */
@@ -55,6 +56,14 @@ typedef enum GenieWorkerState
 	GENIE_WORKER_COUNTING
 } GenieWorkerState;
 
+/* Batch searches that run now. */
+typedef struct GenieBatchProgress
+{
+	int64		n_searches;
+	int64		n_queries;		/* in them */
+	int64		n_done;			/* of these */
+} GenieBatchProgress;
+
 #define GENIE_DEVICES_MAX 8
 
 /* What the worker says of itself. */
@@ -77,6 +86,7 @@ typedef struct GenieStatCounters
 	uint64		counters[GENIE_COUNTERS];
 	uint64		fallbacks[GENIE_FALLBACKS];
 	TimestampTz since;
+	GenieBatchProgress batches;
 } GenieStatCounters;
 
 extern Size genie_stat_shmem_size(void);
@@ -86,6 +96,12 @@ extern void genie_stat_add(GenieCounter counter, uint64 n);
 
 /* A query on a segment that the backend answers itself, and why. */
 extern void genie_stat_fallback(GenieFallback why);
+
+/*
+ * Adds to what runs now, or, negative, takes off: whoever adds takes the same off when it ends, by an ERROR too.  What
+ * a process leaves that ends in between is taken off for it.
+ */
+extern void genie_stat_batch(const GenieBatchProgress *more);
 
 /* Copies; false: there is no shared memory. */
 extern bool genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report);

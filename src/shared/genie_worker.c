@@ -75,8 +75,8 @@ static const struct config_enum_entry engine_options[] = {
 };
 
 bool		genie_worker_wanted = true;
+int			genie_worker_max_batch = 1024;
 static int	engine_setting = GENIE_ENGINE_AUTO;
-static int	max_batch = 1024;
 static int	gpu_memory = 0;		/* kB */
 static int	cpu_threads = 0;	/* 0: as many as there are processors */
 static char *gpu_library = NULL;
@@ -127,7 +127,7 @@ genie_worker_settings(void)
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("genie.max_batch",
 							"Sets the maximum number of queries that the background worker counts at once.",
-							NULL, &max_batch, 1024, 1, 65536, PGC_SIGHUP, 0, NULL, NULL, NULL);
+							NULL, &genie_worker_max_batch, 1024, 1, 65536, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("genie.cpu_threads",
 							"Sets the number of threads that the background worker counts with on the CPU.",
 							"0: as many as there are processors, but no more than 16.",
@@ -473,7 +473,7 @@ run_batch(void)
 {
 	uint32		n_slots = genie_request_slots();
 	GenieTaken *taken = palloc(n_slots * sizeof(GenieTaken));
-	uint32		n_taken = genie_request_take(taken, n_slots, (uint32) max_batch);
+	uint32		n_taken = genie_request_take(taken, n_slots, (uint32) genie_worker_max_batch);
 	GeniePins	pins = {0};
 	GenieJob   *jobs;
 	uint32		n_jobs = 0;

@@ -8,6 +8,9 @@
 /* the setting genie.worker: may this session ask the worker? */
 extern bool genie_worker_wanted;
 
+/* the setting genie.max_batch: how many queries the worker counts at once */
+extern int	genie_worker_max_batch;
+
 /* Defines the worker's settings; once, when the library is loaded, with or without preload. */
 extern void genie_worker_settings(void);
 

@@ -1,0 +1,365 @@
+/*
+ * genie_round.c
+ *	  A round of a batch search (genie_round.h).
+ *
+ *	1. ask		each source for the best `ask` objects of each query behind what was taken of it before
+ *	2. number	an object is a row of the round, however many queries hit it; rows get their TIDs
+ *	3. merge	each query takes the best `ask` of all sources by (count desc, tid asc)
+ *	4. visit	the rows that were taken, in TID order
+ *	5. keep		each query's visible ones, in its order
+ *
+ * That is what a scan of one query would take: a source's hits come in its order, so the best of all sources are among
+ * the best `ask` of each, and a source goes on behind the last hit that was taken of it.  It has ended when it gave
+ * fewer than was asked for and all of those were taken.
+ *
+ * Objects are sorted by number within their source, which is TID order: then TIDs are found by going through the
+ * object table once, and each page of the table is visited once, whatever the number of sources and of hits on it.
+ *
+ * Visibility.  Each row is looked up in the table under the caller's MVCC snapshot after the answer has come, from the
+ * TID in the index to the member of its HOT chain that the snapshot sees, with the call that index scans use
+ * (table_index_fetch_tuple), so it works for every table access method, prunes pages as index scans do, and takes part
+ * in serializable transactions.  The visibility map is not asked: it could save the test of a tuple, which takes a few
+ * nanoseconds, but not the page, because only that tells the live member's TID.
+ *
+ * VACUUM at the same time.  It may remove a row's TID from the index between 1 and 4, raise the tombstone version, and
+ * free the line pointer.  The row is then dead to every snapshot, ours too: the look-up finds an unused line pointer,
+ * or one that is used again by a row newer than our snapshot, which does not see it, and takes neither.  So what was
+ * answered from older tombstones is checked again here, always, and an old answer costs only the rows asked for in
+ * vain.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "genie_fault.h"
+#include "genie_object_table.h"
+#include "genie_round.h"
+
+#define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
+
+/* An object that was hit. */
+typedef struct GenieRoundRow
+{
+	uint64		tid;			/* that the index holds */
+	uint64		live;			/* of the visible member of its HOT chain; 0: there is none */
+	bool		wanted;
+} GenieRoundRow;
+
+/* The hits of query i in source s are number s * n + i, each with room for `ask`. */
+typedef struct GenieRoundState
+{
+	uint32		n;
+	uint32		ask;
+	GenieHit   *hits;
+	uint32	   *n_hits;
+	uint32	   *row_of;			/* of each hit */
+	GenieRoundRow *rows;		/* source after source, ascending */
+	uint32	   *first_row;		/* of each source, and the end */
+	uint32	   *order;			/* rows that query i takes, from i * ask on */
+	uint32	   *n_order;
+	uint32	   *counts;			/* with them */
+} GenieRoundState;
+
+#define ST_SORT genie_sort_hits
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b) ? 1 : 0)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static void *
+genie_round_array(Size n, Size size)
+{
+	return MemoryContextAllocHuge(CurrentMemoryContext, (n + 1) * size);
+}
+
+void
+genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query)
+{
+	memset(query, 0, sizeof(*query));
+	query->number = number;
+	query->found = genie_round_array(round->k, sizeof(GenieRoundFound));
+	query->taken_capacity = round->k;
+	query->taken = genie_round_array(round->k, sizeof(uint64));
+	query->has_after = palloc0((round->n_sources + 1) * sizeof(bool));
+	query->ended = palloc0((round->n_sources + 1) * sizeof(bool));
+	query->after = palloc((round->n_sources + 1) * sizeof(GenieHit));
+}
+
+/* ---- asking ---- */
+
+static bool
+genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundState *state)
+{
+	GenieSearchTop *tops = genie_round_array((Size) state->n * round->n_sources, sizeof(GenieSearchTop));
+	uint32	   *list = genie_round_array((Size) state->n * round->n_sources, sizeof(uint32));
+	uint32		n_tops = 0;
+
+	for (uint32 s = 0; s < round->n_sources; s++)
+		for (uint32 i = 0; i < state->n; i++)
+		{
+			uint32		number = s * state->n + i;
+			GenieSearchTop *top = &tops[n_tops];
+
+			state->n_hits[number] = 0;
+			if (queries[i]->ended[s])
+				continue;
+			top->search = round->searches[s][queries[i]->number];
+			top->k = state->ask;
+			top->has_after = queries[i]->has_after[s];
+			top->after = queries[i]->after[s];
+			top->hits = state->hits + (Size) number * state->ask;
+			list[n_tops++] = number;
+		}
+	if (!genie_search_tops(tops, n_tops))
+		return false;
+	for (uint32 t = 0; t < n_tops; t++)
+		state->n_hits[list[t]] = tops[t].n_hits;
+	pfree(tops);
+	pfree(list);
+	return true;
+}
+
+/* ---- rows and their TIDs ---- */
+
+/* A source's objects in ascending order. */
+typedef struct GenieTidWalk
+{
+	GenieObjectReader objects;
+	const GenieTileObjects *tile;	/* NULL: none yet */
+	uint32		number;			/* of the tile */
+	uint32		run;
+} GenieTidWalk;
+
+/* The TID of an object that is not before the last one.  False: stale. */
+static bool
+genie_tid_walk(GenieTidWalk *walk, uint32 object, uint64 *tid)
+{
+	uint32		local = object & (GENIE_TILE_OBJECTS - 1);
+	const GenieTidRun *run;
+
+	if (walk->tile == NULL || walk->number != object >> GENIE_TILE_SHIFT)
+	{
+		walk->number = object >> GENIE_TILE_SHIFT;
+		walk->tile = genie_object_tile(&walk->objects, walk->number);
+		walk->run = 0;
+		if (walk->tile == NULL)
+			return false;
+	}
+	while (walk->run + 1 < walk->tile->n_runs && walk->tile->runs[walk->run + 1].start <= local)
+		walk->run++;
+	run = &walk->tile->runs[walk->run];
+	*tid = ((uint64) run->block << 16) + run->offset + (local - run->start);
+	return true;
+}
+
+/* The rows of one source, from first_row[s] on.  keys is scratch for all its hits. */
+static bool
+genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint32 s, uint64 *keys)
+{
+	Size		base = (Size) s * state->n * state->ask;
+	uint32		n_keys = 0;
+	uint32		row = state->first_row[s];
+	GenieTidWalk walk = {.tile = NULL};
+
+	for (uint32 i = 0; i < state->n; i++)
+		for (uint32 h = 0; h < state->n_hits[s * state->n + i]; h++)
+		{
+			Size		number = (Size) i * state->ask + h;
+
+			keys[n_keys++] = ((uint64) state->hits[base + number].object << 32) | number;
+		}
+	genie_sort_hits(keys, n_keys);
+	genie_object_reader(&walk.objects, round->sources[s]->segment, false);
+	for (uint32 i = 0; i < n_keys; i++)
+	{
+		if (i == 0 || keys[i] >> 32 != keys[i - 1] >> 32)
+		{
+			if (!genie_tid_walk(&walk, (uint32) (keys[i] >> 32), &state->rows[row].tid))
+				return false;
+			state->rows[row].live = 0;
+			state->rows[row++].wanted = false;
+		}
+		state->row_of[base + (uint32) keys[i]] = row - 1;
+		if (i % GENIE_INTERRUPT_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	state->first_row[s + 1] = row;
+	return true;
+}
+
+static bool
+genie_round_number(const GenieRound *round, GenieRoundState *state)
+{
+	Size		n_hits = 0;
+	uint64	   *keys;
+
+	for (uint32 l = 0; l < state->n * round->n_sources; l++)
+		n_hits += state->n_hits[l];
+	keys = genie_round_array(n_hits, sizeof(uint64));
+	state->rows = genie_round_array(n_hits, sizeof(GenieRoundRow));
+	state->first_row[0] = 0;
+	for (uint32 s = 0; s < round->n_sources; s++)
+		if (!genie_round_number_source(round, state, s, keys))
+			return false;
+	pfree(keys);
+	return true;
+}
+
+/* ---- merging ---- */
+
+/* Query i takes a row. */
+static void
+genie_round_take(GenieRoundState *state, uint32 i, GenieRoundQuery *query, uint32 row, uint32 count)
+{
+	Size		at = (Size) i * state->ask + state->n_order[i]++;
+
+	state->rows[row].wanted = true;
+	state->order[at] = row;
+	state->counts[at] = count;
+	if (query->n_taken == query->taken_capacity)
+	{
+		query->taken_capacity *= 2;
+		query->taken = repalloc_huge(query->taken, ((Size) query->taken_capacity + 1) * sizeof(uint64));
+	}
+	query->taken[query->n_taken++] = state->rows[row].tid;
+}
+
+/* Merges the sources' hits of query i; next has an entry for each source. */
+static void
+genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, GenieRoundQuery *query, uint32 *next)
+{
+	memset(next, 0, round->n_sources * sizeof(uint32));
+	state->n_order[i] = 0;
+	while (state->n_order[i] < state->ask)
+	{
+		const GenieHit *best = NULL;
+		uint64		best_tid = 0;
+		uint32		best_row = 0;
+		uint32		best_source = 0;
+
+		for (uint32 s = 0; s < round->n_sources; s++)
+		{
+			Size		at = ((Size) s * state->n + i) * state->ask + next[s];
+			const GenieHit *hit = &state->hits[at];
+			uint64		tid;
+
+			if (next[s] == state->n_hits[s * state->n + i])
+				continue;
+			tid = state->rows[state->row_of[at]].tid;
+			if (best != NULL && (hit->key < best->key || (hit->key == best->key && tid > best_tid)))
+				continue;
+			best = hit;
+			best_tid = tid;
+			best_row = state->row_of[at];
+			best_source = s;
+		}
+		if (best == NULL)
+			break;
+		genie_round_take(state, i, query, best_row, best->key);
+		query->after[best_source] = *best;
+		query->has_after[best_source] = true;
+		next[best_source]++;
+	}
+	query->at_end = true;
+	for (uint32 s = 0; s < round->n_sources; s++)
+	{
+		uint32		n_hits = state->n_hits[s * state->n + i];
+
+		query->ended[s] |= n_hits < state->ask && next[s] == n_hits;
+		query->at_end &= query->ended[s];
+	}
+}
+
+/* ---- visiting ---- */
+
+static void
+genie_round_visit_row(const GenieRound *round, GenieRoundRow *row)
+{
+	ItemPointerData tid;
+	bool		call_again = false;
+	bool		all_dead = false;
+
+	genie_tid_from_number(row->tid, &tid);
+	if (!table_index_fetch_tuple(round->fetch, &tid, round->snapshot, round->slot, &call_again, &all_dead))
+		return;
+	row->live = genie_tid_number(&round->slot->tts_tid);
+	pgstat_count_heap_fetch(round->index);
+}
+
+/* Visits the wanted rows of all sources in TID order. */
+static void
+genie_round_visit(const GenieRound *round, GenieRoundState *state)
+{
+	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
+	uint32		n_visited = 0;
+
+	memcpy(next, state->first_row, round->n_sources * sizeof(uint32));
+	for (;;)
+	{
+		GenieRoundRow *best = NULL;
+		uint32		best_source = 0;
+
+		for (uint32 s = 0; s < round->n_sources; s++)
+		{
+			while (next[s] < state->first_row[s + 1] && !state->rows[next[s]].wanted)
+				next[s]++;
+			if (next[s] == state->first_row[s + 1] ||
+				(best != NULL && state->rows[next[s]].tid >= best->tid))
+				continue;
+			best = &state->rows[next[s]];
+			best_source = s;
+		}
+		if (best == NULL)
+			break;
+		genie_round_visit_row(round, best);
+		next[best_source]++;
+		if (n_visited++ % GENIE_INTERRUPT_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	ExecClearTuple(round->slot);
+	pfree(next);
+}
+
+bool
+genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 ask)
+{
+	MemoryContext old = MemoryContextSwitchTo(round->context);
+	Size		n_lists = (Size) n * round->n_sources;
+	GenieRoundState state = {.n = n, .ask = ask};
+	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
+	bool		ok;
+
+	state.hits = genie_round_array(n_lists * ask, sizeof(GenieHit));
+	state.n_hits = genie_round_array(n_lists, sizeof(uint32));
+	state.row_of = genie_round_array(n_lists * ask, sizeof(uint32));
+	state.first_row = genie_round_array(round->n_sources + 1, sizeof(uint32));
+	state.order = genie_round_array((Size) n * ask, sizeof(uint32));
+	state.n_order = genie_round_array(n, sizeof(uint32));
+	state.counts = genie_round_array((Size) n * ask, sizeof(uint32));
+	ok = genie_round_ask(round, queries, &state) && genie_round_number(round, &state);
+	if (ok)
+	{
+		for (uint32 i = 0; i < n; i++)
+			genie_round_merge(round, &state, i, queries[i], next);
+		GENIE_FAULT("batch-answered");
+		genie_round_visit(round, &state);
+	}
+	for (uint32 i = 0; ok && i < n; i++)
+		for (uint32 j = 0; j < state.n_order[i] && queries[i]->n_found < round->k; j++)
+		{
+			const GenieRoundRow *row = &state.rows[state.order[(Size) i * ask + j]];
+
+			if (row->live == 0)
+				continue;
+			queries[i]->found[queries[i]->n_found].tid = row->live;
+			queries[i]->found[queries[i]->n_found++].count = (int32) state.counts[(Size) i * ask + j];
+		}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(round->context);
+	return ok;
+}

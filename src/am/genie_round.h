@@ -1,0 +1,60 @@
+/*
+ * genie_round.h
+ *	  A round of a batch search: the next best rows of many queries, merged over all segments, and which of them are
+ *	  visible.
+ */
+#ifndef GENIE_ROUND_H
+#define GENIE_ROUND_H
+
+#include "access/tableam.h"
+#include "genie_search.h"
+#include "genie_source.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/* A visible row that a query has found. */
+typedef struct GenieRoundFound
+{
+	uint64		tid;			/* its own; the index may hold another one, its HOT chain's root */
+	int32		count;
+} GenieRoundFound;
+
+/* What a query has found so far, and where it goes on. */
+typedef struct GenieRoundQuery
+{
+	uint32		number;			/* in the piece: its searches are searches[source][number] */
+	uint32		n_found;
+	GenieRoundFound *found;			/* room for k */
+	bool		at_end;			/* nothing that matches is left */
+	uint64	   *taken;			/* TIDs in the index of all that was taken, visible or not */
+	uint32		n_taken;
+	uint32		taken_capacity;
+	bool	   *has_after;		/* of each source: the last hit that was taken, if one was, */
+	bool	   *ended;			/* and whether it has no more */
+	GenieHit   *after;
+} GenieRoundQuery;
+
+/* What all rounds of a piece have in common. */
+typedef struct GenieRound
+{
+	MemoryContext context;		/* of a round; reset by it */
+	Relation	index;
+	Snapshot	snapshot;
+	IndexFetchTableData *fetch;
+	TupleTableSlot *slot;
+	uint32		k;
+	uint32		n_sources;
+	GenieSource **sources;
+	GenieSearch ***searches;
+} GenieRound;
+
+/* Prepares a query, in the current memory context. */
+extern void genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query);
+
+/*
+ * Takes up to ask more rows that match for each of n queries and keeps those that are visible, until there are k.
+ * False: a segment is stale, and what the queries hold is void.
+ */
+extern bool genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 ask);
+
+#endif							/* GENIE_ROUND_H */
