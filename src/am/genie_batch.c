@@ -64,6 +64,7 @@
 #include "genie_opclass.h"
 #include "genie_query.h"
 #include "genie_round.h"
+#include "genie_spill.h"
 #include "genie_stat.h"
 #include "genie_stream.h"
 
@@ -301,7 +302,7 @@ static void
 genie_batch_close_segments(GenieBatch *batch)
 {
 	if (batch->pending != NULL)
-		genie_segment_close_spilled(batch->pending);
+		genie_spill_close(batch->pending);
 	batch->pending = NULL;
 	batch->is_open = false;
 	MemoryContextReset(batch->segments_context);

@@ -23,6 +23,7 @@
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_space.h"
+#include "genie_spill.h"
 
 #define GENIE_LEVEL_BASE 4096	/* weights below this are level 0 */
 #define GENIE_LEVEL_FACTOR 4
@@ -190,7 +191,7 @@ genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **se
 		GenieRootHeader header;
 
 		MemoryContextSwitchTo(old);
-		writer = genie_segment_begin(index, true, true);
+		writer = genie_segment_begin(index, true, palloc0(sizeof(GenieSpillPlace)));
 		genie_builder_write(builder, writer, &header);
 		*segment = genie_segment_finish_spilled(writer, &header);
 		genie_builder_end(builder);
