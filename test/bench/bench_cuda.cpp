@@ -9,8 +9,8 @@
  *		--rivals=LIBRARY	build/cuda/bench_rivals.so: the competitors on the GPU and the GPU's ceilings
  *		--parts=PART,...	only these of: ceilings, batches, rivals, few, sizes, k
  *		--scale=X			so many times the objects
- *		--budget=SECONDS	a figure that would take longer is left out (2)
- *		--arena=GB			memory for images (8)
+ *		--budget=SECONDS	a figure that would take longer is left out (1)
+ *		--arena=GB			memory for images (6)
  *		--record=FILE		the figures for plots, a line each: figure, shape, engine, x, value, tab-separated
  *		--profile			a few batches on the GPU and no more
  *
@@ -44,8 +44,8 @@ struct Options
 	const char *rivals = nullptr;
 	const char *record = nullptr;
 	double		scale = 1;
-	double		budget = 2;
-	double		arena_gb = 8;
+	double		budget = 1;
+	double		arena_gb = 6;
 	bool		profile = false;
 	std::vector<std::string> parts;
 	std::vector<std::string> shapes;

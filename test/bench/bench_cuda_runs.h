@@ -35,7 +35,7 @@ struct Bench
 	const BenchGpu *rivals = nullptr;	/* NULL: none that need a GPU */
 	GenieEngine *cpu = nullptr;
 	uint32_t	n_cores = 1;
-	double		budget = 2; /* seconds that a figure may take; what would take longer is left out */
+	double		budget = 1; /* seconds that a figure may take; what would take longer is left out */
 	std::vector<std::string> parts; /* of part_names(); empty: all */
 	BenchGpuCeilings gpu_ceilings = {};
 	BenchCpuCeilings cpu_ceilings = {};
