@@ -7,6 +7,10 @@
  * conditions come first and leave a bitmap of objects, which then is what the tile has alive for the job's own query;
  * where the tile cannot have what the query wants, the conditions are not even looked at.
  *
+ * Lanes.  TOP jobs without conditions and key tables, of an image that has codes, can be counted as bit lanes too
+ * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a range of
+ * tiles; all else, parts and bounds too, is the same.
+ *
  * Planning.  One thread alone has one task an image.  For several the caller estimates what each job costs and
  * cuts the batch into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put
  * together, one that costs more is cut into *parts*, ranges of its tiles.  A task is not made smaller than what
@@ -44,6 +48,7 @@
 #include <string.h>
 
 #include "genie_cpu_batch.h"
+#include "genie_cpu_job.h"
 #include "genie_tile_search.h"
 #include "genie_tile_source.h"
 
@@ -55,12 +60,24 @@
  */
 #define COST_TILE 10000
 #define COST_RANGE 20
+#define COSTS_A_NS 2
 
 /*
  * Tasks a thread; more balance better, fewer use a tile's lists for more jobs.  On 16 cores 8 are a quarter faster
  * than 2, and a tenth faster than 4.
  */
 #define TASKS_PER_THREAD 8
+
+/*
+ * The same for blocks of lanes.  A task has all its objects at the same cost, so fewer balance well; each makes the
+ * block's table and has a top-k for each lane.
+ */
+#define LANE_TASKS_PER_THREAD 2
+
+/* objects that lanes count between two looks at the bound of other parts, or whether to stop: 2 ms of 240 dimensions */
+#define LANE_OBJECTS 8192
+
+#define NO_LANE UINT32_MAX
 
 /* tasks that a thread is woken for: it begins so late that others have done the rest (measured on 16 cores) */
 #define TASKS_TO_WAKE 2
@@ -86,6 +103,7 @@ typedef struct BatchJob
 {
 	GenieJob   *job;
 	uint64_t	cost;
+	uint32_t	lane;			/* which of the image's, block after block; NO_LANE: by tiles */
 	uint32_t	n_parts;
 	uint32_t	parts_left;		/* atomic */
 	uint32_t	bound;			/* atomic; of a job in parts: smaller keys are not wanted */
@@ -104,11 +122,13 @@ typedef struct BatchTask
 typedef struct Batch
 {
 	GenieEngine *engine;
+	const GenieCpuPolicy *policy;
 	uint32_t	n_threads;		/* the caller's too */
 	uint64_t	cost;			/* of all jobs; at least 1 */
 	uint32_t	n_wanted;		/* tasks of similar cost; 0: one an image */
 	uint32_t	n_works;
-	BatchJob   *works;			/* valid jobs, by image */
+	BatchJob   *works;			/* valid jobs, by image, first those by lanes */
+	uint32_t	n_lanes;		/* jobs by lanes, of all images */
 	BatchPart  *parts;
 	uint32_t	n_parts;
 	BatchTask  *tasks;
@@ -116,49 +136,6 @@ typedef struct Batch
 	uint32_t	next_task;		/* atomic */
 	bool		stopped;		/* atomic */
 } Batch;
-
-/* ---- are jobs what they should be? ---- */
-
-static bool
-query_valid(const GenieEngineQuery *query, const GenieSegmentImage *image)
-{
-	uint32_t	next = 0;
-
-	for (uint32_t r = 0; r < query->n_ranges; r++)
-	{
-		const GenieRankRange *range = &query->ranges[r];
-
-		if (range->first < next || range->end < range->first || range->end > image->n_keywords)
-			return false;
-		next = range->end;
-	}
-	return query->max_count >= 1 && query->max_count <= UINT16_MAX;
-}
-
-static bool
-job_valid(const GenieJob *job)
-{
-	if (job->kind == GENIE_JOB_TOP)
-	{
-		if (job->k < 1 || job->k > GENIE_JOB_K_MAX || job->min_key < 1)
-			return false;
-	}
-	else if (job->kind != GENIE_JOB_COUNTS && job->kind != GENIE_JOB_MASK)
-		return false;
-	else if (job->first_tile > job->image->n_tiles || job->n_tiles > job->image->n_tiles - job->first_tile)
-		return false;
-
-	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
-		return false;
-	for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
-	{
-		const GenieCondition *condition = &job->conditions[c];
-
-		if (condition->min_count < 1 || !query_valid(&condition->query, job->image))
-			return false;
-	}
-	return true;
-}
 
 /* ---- a job in a tile ---- */
 
@@ -240,17 +217,22 @@ is_stopped(Batch *batch, bool asks)
 }
 
 static void
-begin_part(const GenieJob *job, BatchPart *part)
+begin_part(const BatchJob *work, BatchPart *part)
 {
+	const GenieJob *job = work->job;
+	uint32_t	capacity = work->lane == NO_LANE ? genie_topk_capacity(job->k) : genie_lanes_capacity(job->k);
 	GenieHit   *hits;
 
 	if (job->kind != GENIE_JOB_TOP)
 		return;
-	hits = malloc(genie_topk_capacity(job->k) * sizeof(GenieHit));
+	hits = malloc(capacity * sizeof(GenieHit));
 	if (hits == NULL)
+	{
 		part->status = GENIE_STATUS_RETRY;
-	else
-		genie_topk_init(&part->top, hits, job->k, job->min_key, job->has_after ? &job->after : NULL);
+		return;
+	}
+	genie_topk_init(&part->top, hits, job->k, job->min_key, job->has_after ? &job->after : NULL);
+	part->top.capacity = capacity;
 }
 
 /* The job's best k, of all its parts. */
@@ -364,23 +346,78 @@ task_in_tile(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask
 	return true;
 }
 
+/* A task's block of lanes in tile number t.  False: the batch is to stop. */
+static bool
+lanes_in_tile(Batch *batch, GenieLaneBlock *block, bool asks, const BatchTask *task, const GenieImageGroup *group,
+			  uint32_t t)
+{
+	uint32_t	n_objects = genie_image_tiles(group)[t - group->first_tile].n_objects;
+	bool		shares = task->works[0].n_parts > 1;
+
+	for (uint32_t first = 0; first < n_objects; first += LANE_OBJECTS)
+	{
+		if (is_stopped(batch, asks))
+			return false;
+		for (uint32_t w = 0; w < task->n_works && shares; w++)
+			begin_tile(&task->works[w], &task->works[w].parts[task->part].top);
+		if (shares)
+			genie_lanes_refresh(block);
+		genie_lanes_search(block, group, t, first, first + LANE_OBJECTS);
+		for (uint32_t w = 0; w < task->n_works && shares; w++)
+			end_tile(&task->works[w], &task->works[w].parts[task->part].top);
+	}
+	return true;
+}
+
+/* Makes the block of the task's jobs, all of which have begun.  NULL: there is no memory. */
+static GenieLaneBlock *
+open_lanes(const Batch *batch, const BatchTask *task, GenieLaneQuery *queries)
+{
+	for (uint32_t w = 0; w < task->n_works; w++)
+	{
+		BatchPart  *part = &task->works[w].parts[task->part];
+
+		if (part->status != GENIE_STATUS_CANCELLED || queries == NULL)
+			return NULL;
+		queries[w].query = &task->works[w].job->query;
+		queries[w].top = &part->top;
+	}
+	return genie_lanes_open(batch->policy->lanes, task->works[0].job->image, task->n_works, queries);
+}
+
 static void
 do_task(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *task)
 {
 	const GenieSegmentImage *image = task->works[0].job->image;
+	bool		by_lanes = task->works[0].lane != NO_LANE;
+	GenieLaneQuery *queries = by_lanes ? malloc(task->n_works * sizeof(GenieLaneQuery)) : NULL;
+	GenieLaneBlock *block = NULL;
 	bool		done = true;
 
 	for (uint32_t w = 0; w < task->n_works; w++)
-		begin_part(task->works[w].job, &task->works[w].parts[task->part]);
+		begin_part(&task->works[w], &task->works[w].parts[task->part]);
+	if (by_lanes)
+		block = open_lanes(batch, task, queries);
 	for (uint32_t g = 0; g < image->n_groups && done; g++)
 	{
 		const GenieImageGroup *group = image->groups[g];
 		uint32_t	end = group->first_tile + group->n_tiles;
 
 		for (uint32_t t = group->first_tile; t < end && done; t++)
-			if (t >= task->first_tile && t < task->end_tile)
+			if (t < task->first_tile || t >= task->end_tile)
+				continue;
+			else if (block != NULL)
+				done = lanes_in_tile(batch, block, asks, task, group, t);
+			else if (!by_lanes)
 				done = task_in_tile(batch, scratch, asks, task, group, t);
 	}
+	for (uint32_t w = 0; w < task->n_works && by_lanes; w++)
+		if (block == NULL)
+			task->works[w].parts[task->part].status = GENIE_STATUS_RETRY;
+		else if (queries[w].corrupt)
+			task->works[w].parts[task->part].status = GENIE_STATUS_CORRUPT;
+	genie_lanes_close(block);
+	free(queries);
 	for (uint32_t w = 0; w < task->n_works; w++)
 		end_part(&task->works[w], &task->works[w].parts[task->part], done);
 }
@@ -438,6 +475,15 @@ sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
 	return n_samples == 0 ? 0 : cost * n_tiles / n_samples;
 }
 
+/* A lane's share of what its block costs. */
+static uint64_t
+lane_cost(const Batch *batch, const BatchJob *work)
+{
+	const GenieDispatchCosts *costs = &batch->policy->costs;
+
+	return (uint64_t) (COSTS_A_NS * genie_dispatch_block_ns(costs, work->job->image) / costs->n_lanes);
+}
+
 /* Estimates the jobs' costs and how many tasks they are worth. */
 static void
 estimate(Batch *batch, GenieTileScratch *scratch, uint64_t task_cost)
@@ -452,7 +498,9 @@ estimate(Batch *batch, GenieTileScratch *scratch, uint64_t task_cost)
 	{
 		BatchJob   *work = &batch->works[w];
 
-		if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
+		if (work->lane != NO_LANE)
+			work->cost = lane_cost(batch, work);
+		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
 			work->cost = (uint64_t) tiles_of(work->job) * COST_TILE;
 		else
 			work->cost = sampled_cost(scratch, work->job, n_samples);
@@ -504,32 +552,121 @@ compare_tasks(const void *a, const void *b)
 	return (x->works > y->works) - (x->works < y->works);
 }
 
+/* The end of the block of lanes that begins at a job, and in *cost what it costs. */
+static uint32_t
+block_end(const Batch *batch, uint32_t start, uint64_t *cost)
+{
+	const BatchJob *works = batch->works;
+	uint32_t	end = start;
+
+	*cost = 0;
+	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes && works[end].lane != NO_LANE &&
+		 works[end].job->image->id == works[start].job->image->id; end++)
+		*cost += works[end].cost;
+	return end;
+}
+
 /* Cuts the batch into tasks. */
 static void
 plan(Batch *batch)
 {
 	uint64_t	task_cost = batch->n_wanted == 0 ? UINT64_MAX : batch->cost / batch->n_wanted;
+	uint32_t	n_lane_tasks = LANE_TASKS_PER_THREAD * batch->n_threads;
 	uint32_t	end;
 
+	if (n_lane_tasks > batch->n_wanted)
+		n_lane_tasks = batch->n_wanted;
 	for (uint32_t start = 0; start < batch->n_works; start = end)
 	{
 		BatchJob   *first = &batch->works[start];
+		bool		by_lanes = first->lane != NO_LANE;
 		uint64_t	cost = first->cost;
-		uint64_t	n_parts = batch->n_wanted == 0 ? 1 : cost * batch->n_wanted / batch->cost;
+		uint64_t	n_parts;
 
 		end = start + 1;
+		if (by_lanes)
+			end = block_end(batch, start, &cost);
+		n_parts = batch->n_wanted == 0 ? 1 : cost * (by_lanes ? n_lane_tasks : batch->n_wanted) / batch->cost;
 		if (n_parts > tiles_of(first->job))
 			n_parts = tiles_of(first->job);
 		if (n_parts < 2)
 		{
 			n_parts = 1;
-			for (; end < batch->n_works && batch->works[end].job->image->id == first->job->image->id &&
+			for (; !by_lanes && end < batch->n_works && batch->works[end].job->image->id == first->job->image->id &&
 				 cost + batch->works[end].cost <= task_cost; end++)
 				cost += batch->works[end].cost;
 		}
 		add_tasks(batch, first, end - start, (uint32_t) n_parts);
 	}
 	qsort(batch->tasks, batch->n_tasks, sizeof(BatchTask), compare_tasks);
+}
+
+/* ---- lanes or tiles ---- */
+
+/* by image, those by lanes first, else in the caller's order */
+static int
+compare_works(const void *a, const void *b)
+{
+	const BatchJob *x = a;
+	const BatchJob *y = b;
+
+	if (x->job->image->id != y->job->image->id)
+		return x->job->image->id < y->job->image->id ? -1 : 1;
+	if (x->lane != y->lane)
+		return x->lane < y->lane ? -1 : 1;
+	return (x->job > y->job) - (x->job < y->job);
+}
+
+/* Gives lanes to those of an image's jobs that are to be counted so; queries has room for all of them. */
+static void
+dispatch_image(Batch *batch, uint32_t start, uint32_t end, GenieDispatchQuery *queries)
+{
+	const GenieCpuPolicy *policy = batch->policy;
+	const GenieSegmentImage *image = batch->works[start].job->image;
+	GenieDispatchChoice choice;
+	uint32_t	n = 0;
+
+	if (!genie_image_has_codes(image))
+		return;
+	for (uint32_t w = start; w < end; w++)
+	{
+		const GenieJob *job = batch->works[w].job;
+
+		if (job->kind == GENIE_JOB_TOP && job->n_conditions == 0 && job->query.keys == NULL)
+			queries[n++] = genie_dispatch_query(&policy->costs, image, &job->query, w);
+	}
+	if (n == 0)
+		return;
+	choice = genie_dispatch_choose(&policy->costs, image, policy->choice, n, queries);
+	for (uint32_t q = 0; q < choice.n_lanes; q++)
+		batch->works[queries[q].job].lane = q;
+	batch->n_lanes += choice.n_lanes;
+	genie_dispatch_explain(&choice, policy->choice, "bit lanes", batch->engine->choices.reason);
+}
+
+/* Decides which jobs are counted by lanes, and puts the jobs in order.  Without memory all go by tiles. */
+static void
+dispatch(Batch *batch)
+{
+	GenieDispatchQuery *queries = malloc(batch->n_works * sizeof(GenieDispatchQuery));
+	uint32_t	n_top = 0;
+	uint32_t	end;
+
+	qsort(batch->works, batch->n_works, sizeof(BatchJob), compare_works);
+	for (uint32_t start = 0; start < batch->n_works && queries != NULL; start = end)
+	{
+		for (end = start + 1; end < batch->n_works &&
+			 batch->works[end].job->image->id == batch->works[start].job->image->id; end++)
+			;
+		dispatch_image(batch, start, end, queries);
+	}
+	free(queries);
+	if (batch->n_lanes > 0)
+		qsort(batch->works, batch->n_works, sizeof(BatchJob), compare_works);
+	for (uint32_t w = 0; w < batch->n_works; w++)
+		n_top += batch->works[w].job->kind == GENIE_JOB_TOP;
+	batch->engine->choices.n_lanes += batch->n_lanes;
+	batch->engine->choices.n_tiles += n_top - batch->n_lanes;
 }
 
 /* ---- the batch ---- */
@@ -554,14 +691,29 @@ help(void *arg, GenieTileScratch *scratch)
 	take_tasks(arg, scratch, false);
 }
 
-/* Estimates, plans and does the batch, of at least one job. */
+/* Takes memory for parts and tasks; false: there is none. */
+static bool
+take_parts(Batch *batch)
+{
+	/* a job has one part, or no more than its share of the tasks wanted; those of a block of lanes have theirs each */
+	uint32_t	n_parts = batch->n_works + (batch->n_threads == 1 ? 0 : TASKS_PER_THREAD * batch->n_threads);
+	void	   *parts = NULL;
+
+	batch->tasks = malloc(n_parts * sizeof(BatchTask));
+	if (batch->n_lanes > 0 && batch->n_threads > 1)
+		n_parts += LANE_TASKS_PER_THREAD * batch->n_threads * batch->policy->lanes->n_lanes;
+	if (posix_memalign(&parts, CACHE_LINE, n_parts * sizeof(BatchPart)) != 0)
+		return false;
+	batch->parts = parts;
+	return batch->tasks != NULL;
+}
+
+/* Plans and does the batch, of at least one job. */
 static void
-do_batch(Batch *batch, GenieTileScratch *scratch, GenieCpuThreads *threads, uint64_t task_cost)
+do_batch(Batch *batch, GenieTileScratch *scratch, GenieCpuThreads *threads)
 {
 	uint32_t	n_helpers;
 
-	if (batch->n_threads > 1)
-		estimate(batch, scratch, task_cost);
 	plan(batch);
 	n_helpers = batch->n_wanted / TASKS_TO_WAKE;
 	if (n_helpers > batch->n_threads - 1)
@@ -574,18 +726,6 @@ do_batch(Batch *batch, GenieTileScratch *scratch, GenieCpuThreads *threads, uint
 	take_tasks(batch, scratch, true);
 	while (n_helpers > 0 && !genie_cpu_threads_end(threads, ASK_MS))
 		is_stopped(batch, true);
-}
-
-/* by image, in the caller's order within one */
-static int
-compare_works(const void *a, const void *b)
-{
-	const GenieJob *x = ((const BatchJob *) a)->job;
-	const GenieJob *y = ((const BatchJob *) b)->job;
-
-	if (x->image->id != y->image->id)
-		return x->image->id < y->image->id ? -1 : 1;
-	return (x > y) - (x < y);
 }
 
 /* Says what the last job that failed failed of. */
@@ -601,48 +741,37 @@ report_failure(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
 	}
 }
 
-/* Takes the batch's memory; false: there is none. */
-static bool
-take_memory(Batch *batch, uint32_t n_jobs)
-{
-	/* a job has one part, or no more than its share of the tasks wanted */
-	uint32_t	n_parts = n_jobs + (batch->n_threads == 1 ? 0 : TASKS_PER_THREAD * batch->n_threads);
-	void	   *parts = NULL;
-
-	if (posix_memalign(&parts, CACHE_LINE, n_parts * sizeof(BatchPart)) != 0)
-		return false;
-	batch->parts = parts;
-	batch->works = malloc(n_jobs * sizeof(BatchJob));
-	batch->tasks = malloc(n_parts * sizeof(BatchTask));
-	return batch->works != NULL && batch->tasks != NULL;
-}
-
 GenieStatus
 genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThreads *threads,
-					uint64_t task_cost, uint32_t n_jobs, GenieJob *jobs)
+					const GenieCpuPolicy *policy, uint32_t n_jobs, GenieJob *jobs)
 {
-	Batch		batch = {.engine = engine};
-	bool		has_memory;
+	Batch		batch = {.engine = engine, .policy = policy};
 
 	engine->error[0] = '\0';
 	if (n_jobs == 0)
 		return GENIE_OK;
 	batch.n_threads = 1 + (threads == NULL ? 0 : genie_cpu_threads_count(threads));
-	has_memory = take_memory(&batch, n_jobs);
+	batch.works = malloc(n_jobs * sizeof(BatchJob));
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{
 		jobs[i].n_hits = 0;
 		jobs[i].status = GENIE_STATUS_RETRY;
-		if (!has_memory)
+		if (batch.works == NULL)
 			continue;
-		jobs[i].status = job_valid(&jobs[i]) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
+		jobs[i].status = genie_cpu_job_valid(&jobs[i]) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
 		if (jobs[i].status == GENIE_STATUS_CANCELLED)
-			batch.works[batch.n_works++] = (BatchJob) {.job = &jobs[i]};
+			batch.works[batch.n_works++] = (BatchJob) {.job = &jobs[i], .lane = NO_LANE};
 	}
 	if (batch.n_works > 0)
 	{
-		qsort(batch.works, batch.n_works, sizeof(BatchJob), compare_works);
-		do_batch(&batch, scratch, threads, task_cost);
+		dispatch(&batch);
+		if (batch.n_threads > 1)
+			estimate(&batch, scratch, policy->task_cost);
+		if (take_parts(&batch))
+			do_batch(&batch, scratch, threads);
+		else
+			for (uint32_t w = 0; w < batch.n_works; w++)
+				batch.works[w].job->status = GENIE_STATUS_RETRY;
 	}
 	report_failure(engine, n_jobs, jobs);
 	free(batch.tasks);

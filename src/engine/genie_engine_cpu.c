@@ -30,7 +30,7 @@ typedef struct CpuEngine
 {
 	GenieTileScratch scratch;	/* first: its counters are aligned as the memory is */
 	GenieCpuThreads *threads;	/* NULL: there never were any */
-	uint64_t	task_cost;
+	GenieCpuPolicy policy;
 	GenieEngine engine;
 } CpuEngine;
 
@@ -129,7 +129,10 @@ cpu_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
 	CpuEngine  *cpu = cpu_of(engine);
 
-	return genie_cpu_batch_run(engine, &cpu->scratch, cpu->threads, cpu->task_cost, n_jobs, jobs);
+	for (uint32_t i = 0; i < n_jobs && cpu->policy.costs.n_lanes == 0; i++)
+		if (genie_image_has_codes(jobs[i].image))
+			genie_cpu_engine_measure(engine);
+	return genie_cpu_batch_run(engine, &cpu->scratch, cpu->threads, &cpu->policy, n_jobs, jobs);
 }
 
 /* Images are counted where they lie: there are no copies, and no device. */
@@ -147,12 +150,10 @@ cpu_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	(void) bytes;
 }
 
-/* Posting lists are the one way that there is. */
 static void
 cpu_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
 {
-	(void) engine;
-	(void) choice;
+	cpu_of(engine)->policy.choice = choice;
 }
 
 static uint32_t
@@ -205,7 +206,8 @@ genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels)
 
 	memset(cpu, 0, sizeof(CpuEngine));
 	cpu->scratch.kernels = kernels;
-	cpu->task_cost = GENIE_CPU_TASK_COST;
+	cpu->policy.task_cost = GENIE_CPU_TASK_COST;
+	cpu->policy.lanes = genie_lanes_choose();
 	cpu->engine.ops = &cpu_engine_ops;
 	return &cpu->engine;
 }
@@ -221,8 +223,16 @@ genie_cpu_engine_threads(GenieEngine *engine, uint32_t n)
 }
 
 void
-genie_cpu_engine_task_cost(GenieEngine *engine, uint64_t task_cost)
+genie_cpu_engine_measure(GenieEngine *engine)
 {
-	assert(task_cost >= 1);
-	cpu_of(engine)->task_cost = task_cost;
+	CpuEngine  *cpu = cpu_of(engine);
+
+	genie_cpu_measure(&cpu->scratch, &cpu->policy);
+	genie_dispatch_describe(&cpu->policy.costs, engine->choices.constants);
+}
+
+GenieCpuPolicy *
+genie_cpu_engine_policy(GenieEngine *engine)
+{
+	return &cpu_of(engine)->policy;
 }

@@ -31,6 +31,12 @@ extern GenieEngine *genie_cpu_engine_open(void *memory);
  */
 extern uint32_t genie_cpu_engine_threads(GenieEngine *engine, uint32_t n);
 
+/*
+ * Measures now what choosing between tiles and bit lanes needs, a few milliseconds; else the first batch does that has
+ * a choice.
+ */
+extern void genie_cpu_engine_measure(GenieEngine *engine);
+
 /* ---- lists that are not in an image ---- */
 
 /* One tile: its lists sorted by rank (several RAW lists may share one rank). */

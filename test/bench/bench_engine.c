@@ -553,7 +553,7 @@ bench_wake(void)
 	}
 	genie_model_image(&model, 1, UINT32_MAX, &image);
 	printf("\none job of two tiles\n%10s %12s %12s\n", "postings", "1 thread us", "2 threads us");
-	genie_cpu_engine_task_cost(engine, 1);
+	genie_cpu_engine_policy(engine)->task_cost = 1;
 	for (uint32_t n_lists = 1; n_lists <= LISTS_MAX; n_lists *= 4)
 	{
 		GenieRankRange range = {0, n_lists};

@@ -36,7 +36,7 @@ run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	uint32_t	n = n_threads == CHANGING ? 1 + n_runs * 5 % THREADS_MAX : n_threads;
 
 	CHECK_INT(genie_cpu_engine_threads(engine, n), n);
-	genie_cpu_engine_task_cost(engine, n_runs++ % 2 == 0 ? 1 : GENIE_CPU_TASK_COST);
+	genie_cpu_engine_policy(engine)->task_cost = n_runs++ % 2 == 0 ? 1 : GENIE_CPU_TASK_COST;
 	CHECK_INT(engine->ops->run(engine, n_jobs, jobs), GENIE_OK);
 }
 
@@ -565,7 +565,7 @@ test_ties(GenieEngine *engine)
 	job.query = (GenieEngineQuery) {.n_ranges = 1, .ranges = &range, .max_count = KEY};
 	take_out(&job);
 	genie_cpu_engine_threads(engine, n_threads == 1 ? 1 : 2);
-	genie_cpu_engine_task_cost(engine, HEAVY_LISTS * N_HEAVY / 2);
+	genie_cpu_engine_policy(engine)->task_cost = HEAVY_LISTS * N_HEAVY / 2;
 	for (int round = 0; round < 10; round++)
 	{
 		CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);

@@ -1,0 +1,14 @@
+/*
+ * genie_cpu_job.h
+ *	  Is a job what it should be?
+ *
+ * A job comes from a request in shared memory; what it says is checked before it decides what is read and written.
+ */
+#ifndef GENIE_CPU_JOB_H
+#define GENIE_CPU_JOB_H
+
+#include "genie_engine.h"
+
+extern bool genie_cpu_job_valid(const GenieJob *job);
+
+#endif							/* GENIE_CPU_JOB_H */

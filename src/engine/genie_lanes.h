@@ -1,0 +1,159 @@
+/*
+ * genie_lanes.h
+ *	  Queries as bit lanes: the best k of a block of queries, over objects that have codes.
+ *
+ * A *block* is as many queries as a vector has bits; a query is a lane, one bit in each vector.  Before counting, the
+ * block's *table* is made: for each keyword a row, one vector that says which queries ask for it, and for each
+ * dimension a row of zeros, for objects that have no keyword of it.  Row numbers follow from codes alone: code c of
+ * dimension d is row first_rank + d + c.  Ranges, lists of values and frequent values cost nothing more: they only
+ * set more bits.
+ *
+ * An object is read once for all queries of the block.  Its code of each dimension gives a row, and the rows are
+ * added bit by bit: counter plane p holds bit p of each lane's count.  Rows are added sixteen at a time by a tree of
+ * carry-save adders, two three-input operations for each row (R. Harley's and D. Seal's method; see Warren,
+ * Hacker's Delight, section 5-1).  Then the counts are compared with the lanes' thresholds, which are planes too: the
+ * borrow of count - threshold, one operation a plane.  Only where a lane is not below its threshold are its counts
+ * taken out of the planes and offered to its query's top-k.  Dead objects are not counted at all.
+ *
+ * Counters are never in memory: an object's rows are all added while the planes stay in registers.  So what counts is
+ * where the table lies: 985 keywords are 63 KB for 512 lanes, most of which is in the nearest cache, for rows of
+ * frequent values are what is fetched; 237 dimensions of 67 values are 1 MB, in the second.  (To cut the dimensions so
+ * that a part of the table fits the nearest cache would write and read the planes once more for each part, which is
+ * no less than what is saved.)  The codes themselves stream by: 1 byte for a row of 64.
+ *
+ * Codes of GENIE_LANE_ROWS objects at a time are turned into row offsets, for the objects' *slots*: one a dimension,
+ * strip by strip, and at the end some that no dimension has and that give row 0, of zeros.  Where a strip has codes that
+ * no dimension uses, the next strip's slots are written over what they give.  Strips of which no query asks for any
+ * dimension are left out.
+ *
+ * Objects are offered in object order, so the result is what posting lists give, to the last tie.  The threshold of a
+ * lane is its top-k's floor.  A top-k raises that when it is compacted, so it gets room for no more than max(k, 64) new
+ * hits (genie_lanes_capacity): each time about half as many objects are wanted as before.
+ *
+ *	genie_lanes.c			the block, tables, taking counts out; the chooser
+ *	genie_lanes_kernel.h	the counting kernel, a template by vector
+ *	genie_lanes_portable.c, genie_lanes_avx2.c, genie_lanes_avx512.c		its instances
+ */
+#ifndef GENIE_LANES_H
+#define GENIE_LANES_H
+
+#include "genie_engine.h"
+
+#define GENIE_LANES_MAX 512		/* of a block, in any instance */
+#define GENIE_LANE_WORDS_MAX (GENIE_LANES_MAX / 64)
+#define GENIE_LANE_ALIGN (GENIE_LANES_MAX / 8)	/* bytes */
+
+/* objects that are counted in one call of a kernel; GENIE_CODE_ROWS is a multiple of it */
+#define GENIE_LANE_ROWS 16
+
+/* bits of the largest count: GENIE_CODE_DIMENSIONS_MAX */
+#define GENIE_LANE_PLANES_MAX 13
+
+/* slots of an object come in multiples of this */
+#define GENIE_LANE_SLOTS 8
+
+/* codes turned into offsets at a time; more than a row of a strip has */
+#define GENIE_LANE_CODES 16
+
+/*
+ * What a strip gives: n_codes slots of each object.  A strip of 4-bit codes is two of these, the low halves of
+ * its bytes and the high ones.
+ */
+typedef struct GenieLaneStrip
+{
+	uint32_t	offset;			/* bytes of an object's rows in earlier strips */
+	uint32_t	row_bytes;
+	uint32_t	n_codes;		/* 2, 4, 8, 16 */
+	uint32_t	unit;			/* bytes that a code is taken from */
+	uint32_t	shift;			/* of the code in there */
+	uint32_t	mask;
+	uint32_t	slot;			/* the first one */
+	uint32_t	bases[GENIE_LANE_CODES];	/* offset of code 0 of each slot, over and over */
+} GenieLaneStrip;
+
+/* What the kernel reads and writes; a block of lanes is more than this (genie_lanes.c). */
+typedef struct GenieLaneTable
+{
+	uint64_t	wanted[GENIE_LANE_WORDS_MAX];	/* lanes that a count could still reach the threshold of */
+	uint64_t	thresholds[GENIE_LANE_PLANES_MAX][GENIE_LANE_WORDS_MAX];
+	const uint8_t *rows;		/* aligned to GENIE_LANE_ALIGN */
+	uint32_t	n_slots;		/* of an object */
+	uint32_t	stride;			/* from one object's slots to the next one's */
+	uint32_t	n_planes;
+	uint32_t	n_strips;
+	const GenieLaneStrip *strips;
+	uint32_t   *offsets;		/* GENIE_LANE_ROWS times stride; what is in no strip is 0 */
+
+	/*
+	 * For each hit: which lanes it is one of, then their counts, a vector a plane.
+	 */
+	uint64_t   *hits;
+	uint32_t	hit_rows[GENIE_LANE_ROWS];
+} __attribute__((aligned(GENIE_LANE_ALIGN))) GenieLaneTable;
+
+typedef struct GenieLaneKernels
+{
+	const char *name;
+	uint32_t	n_lanes;		/* a multiple of 64 */
+
+	/* How many planes the kernel has where counts take n of them. */
+	uint32_t	(*planes) (uint32_t n);
+
+	/*
+	 * Counts GENIE_LANE_ROWS objects from number first of a tile on, those whose bit is set in live.  codes is where
+	 * the tile's codes begin, n_rows what it has of them (genie_code_rows).  Returns how many hits there are: objects
+	 * that reach the threshold of a lane.
+	 */
+	uint32_t	(*count) (GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_t first, uint32_t live);
+} GenieLaneKernels;
+
+extern const GenieLaneKernels genie_lanes_portable;
+#if defined(__x86_64__)
+extern const GenieLaneKernels genie_lanes_avx2;
+extern const GenieLaneKernels genie_lanes_avx512;
+#endif
+
+/* The best that this processor runs. */
+extern const GenieLaneKernels *genie_lanes_choose(void);
+
+/* new hits after which a lane's top-k is compacted: its k, but no fewer than this */
+#define GENIE_LANE_COMPACT_HITS 64
+
+/* What a lane's top-k should have as its capacity. */
+static inline uint32_t
+genie_lanes_capacity(uint32_t k)
+{
+	return k + (k < GENIE_LANE_COMPACT_HITS ? GENIE_LANE_COMPACT_HITS : k);
+}
+
+/* A query of a block. */
+typedef struct GenieLaneQuery
+{
+	const GenieEngineQuery *query;	/* without a key table */
+	GenieTopK  *top;
+	bool		corrupt;		/* written: an object matches more than query->max_count */
+} GenieLaneQuery;
+
+typedef struct GenieLaneBlock GenieLaneBlock;
+
+/*
+ * Makes the block of 1 .. kernels->n_lanes queries of an image that has codes; all that is given stays until it is
+ * closed.  NULL: there is no memory.
+ */
+extern GenieLaneBlock *genie_lanes_open(const GenieLaneKernels *kernels, const GenieSegmentImage *image, uint32_t n,
+										GenieLaneQuery *queries);
+
+/* Takes over the top-k's floors, which somebody else raised. */
+extern void genie_lanes_refresh(GenieLaneBlock *block);
+
+/*
+ * Offers the live ones of objects [first, end) of tile number t of the image to the queries.  Both are multiples of
+ * GENIE_LANE_ROWS; end may be past the tile's last object.
+ */
+extern void genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, uint32_t first,
+							   uint32_t end);
+
+/* NULL is allowed. */
+extern void genie_lanes_close(GenieLaneBlock *block);
+
+#endif							/* GENIE_LANES_H */
