@@ -8,8 +8,8 @@
  * where the tile cannot have what the query wants, the conditions are not even looked at.
  *
  * Lanes.  TOP jobs without conditions and key tables, of an image that has codes, can be counted as bit lanes too
- * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a range of
- * tiles; all else, parts and bounds too, is the same.
+ * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
+ * range of tiles; all else, parts and bounds too, is the same.
  *
  * Planning.  One thread alone has one task an image.  For several the caller estimates what each job costs and
  * cuts the batch into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put

@@ -209,7 +209,7 @@ make_large(MeasureImage *measure)
 
 /* ---- tiles ---- */
 
-/* Nanoseconds of a query on the small image by tiles; its ranges are n runs of values, step ranks from one to the next. */
+/* Nanoseconds of a query on the small image by tiles: n ranges of n_values, step ranks from one to the next. */
 static double
 time_tiles(GenieTileScratch *scratch, const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t first,
 		   uint32_t n_values, uint32_t step, uint32_t n)
@@ -267,13 +267,14 @@ measure_tiles(GenieTileScratch *scratch, GenieCpuPolicy *policy, MeasureImage *s
 
 /* ---- lanes ---- */
 
-/* Nanoseconds that a block of n lanes takes to be made, and to count n_objects; they ask for dimensions [first, end). */
+/* Nanoseconds that a block of lanes takes to be made, and to count. */
 typedef struct LaneTimes
 {
 	double		open_ns;
 	double		search_ns;
 } LaneTimes;
 
+/* A block of queries that ask for dimensions [first, end), on n_objects.  False: there is no memory. */
 static bool
 time_lanes(const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t first, uint32_t end, uint32_t n_objects,
 		   LaneTimes *least)
@@ -346,7 +347,7 @@ measure_lanes(GenieCpuPolicy *policy, MeasureImage *small, MeasureImage *large)
 	LaneTimes	common;
 	LaneTimes	many;
 
-	/* the dense dimensions alone take one step of the kernel, of GENIE_LANE_SLOTS rows; with the common ones it is two */
+	/* the dense dimensions alone take one step of the kernel, of GENIE_LANE_SLOTS rows; with the common ones, two */
 	if (!time_lanes(policy, small, COMMON_DIMENSIONS, COMMON_DIMENSIONS + DENSE_DIMENSIONS, LANE_OBJECTS, &few) ||
 		!time_lanes(policy, small, 0, COMMON_DIMENSIONS + DENSE_DIMENSIONS, LANE_OBJECTS, &common) ||
 		!time_lanes(policy, large, 0, LARGE_DIMENSIONS, LARGE_OBJECTS, &many))

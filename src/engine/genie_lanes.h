@@ -22,9 +22,9 @@
  * no less than what is saved.)  The codes themselves stream by: 1 byte for a row of 64.
  *
  * Codes of GENIE_LANE_ROWS objects at a time are turned into row offsets, for the objects' *slots*: one a dimension,
- * strip by strip, and at the end some that no dimension has and that give row 0, of zeros.  Where a strip has codes that
- * no dimension uses, the next strip's slots are written over what they give.  Strips of which no query asks for any
- * dimension are left out.
+ * strip by strip, and at the end some that no dimension has and that give row 0, of zeros.  Where a strip has codes
+ * that no dimension uses, the next strip's slots are written over what they give.  Strips of which no query asks for
+ * any dimension are left out.
  *
  * Objects are offered in object order, so the result is what posting lists give, to the last tie.  The threshold of a
  * lane is its top-k's floor.  A top-k raises that when it is compacted, so it gets room for no more than max(k, 64) new

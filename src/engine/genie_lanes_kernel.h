@@ -1,6 +1,6 @@
 /*
  * genie_lanes_kernel.h
- *	  The counting kernel of bit lanes, as a template: what a file that defines the vector includes once (genie_lanes.h).
+ *	  The counting kernel of bit lanes, as a template: a file that defines the vector includes it (genie_lanes.h).
  *
  *	LANES_BITS		bits of a vector: 128, 256, 512
  *	LANES_TARGET	attribute of each function: the instructions that it may use

@@ -206,7 +206,8 @@ bench_kernels(const Shape *shape, Batch *batch)
 	const GenieLaneKernels *best = genie_lanes_choose();
 
 	printf("\n%s: %u objects, %u dimensions, %u keywords\n%-10s %8s %12s %12s %16s\n", shape->name, shape->n_objects,
-		   shape->n_dimensions, batch->model.n_keywords, "lanes", "queries", "ms a block", "us a query", "G compares/s");
+		   shape->n_dimensions, batch->model.n_keywords, "lanes", "queries", "ms a block", "us a query",
+		   "G compares/s");
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 	{
 		double		seconds;
