@@ -58,9 +58,10 @@ typedef struct GenieKernels
 								  uint32_t base, uint16_t *locals);
 
 	/*
-	 * Reads some whole runs of a RUNS list from data on, never past end: edges get the first local of each and the one
-	 * behind its last, all at most 65,535; base is the smallest local that may come.  Returns how many edges (even, at
-	 * most GENIE_EDGES_MAX) and in *n_bytes what was read.  0: the next run is none that this kernel reads, or malformed.
+	 * Reads some whole runs of a RUNS list from data on, never past end: edges get the first local of each and the
+	 * one behind its last, all at most 65,535; base is the smallest local that may come.  Returns how many edges
+	 * (even, at most GENIE_EDGES_MAX) and in *n_bytes what was read.  0: this kernel does not read the next run, or it
+	 * is malformed.
 	 */
 	uint32_t	(*unpack_edges) (const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
 								 size_t *n_bytes);
@@ -71,10 +72,10 @@ typedef struct GenieKernels
 
 	/*
 	 * Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the counters, as many as the longest has bits and up to 511 more, within
-	 * the 65,536 of a tile.  An object that is in fewer than `least` of the bitmaps may be left out.
+	 * the 65,536 of a tile.
 	 */
-	void		(*add_bitmaps_8) (uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least);
-	void		(*add_bitmaps_16) (uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least);
+	void		(*add_bitmaps_8) (uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n);
+	void		(*add_bitmaps_16) (uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n);
 
 	/*
 	 * mask = the objects whose counter is at least threshold, of those allowed, as a bitmap of

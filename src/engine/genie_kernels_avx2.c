@@ -312,13 +312,13 @@ add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmap
 }
 
 AVX2 static void
-add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 {
 	add_bitmaps_by_planes(counters, false, bitmaps, n);
 }
 
 AVX2 static void
-add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 {
 	add_bitmaps_by_planes(counters, true, bitmaps, n);
 }

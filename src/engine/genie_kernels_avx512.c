@@ -283,19 +283,6 @@ sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool wit
 		add_plane(planes, 0, n_planes, bitmap_vector(&bitmaps[i], byte, within));
 }
 
-/* The words of the planes in which some sum is at least `least`, a bit each. */
-AVX512_INLINE uint32_t
-words_at_least(const __m512i *planes, const uint32_t n_planes, uint32_t least)
-{
-	__m512i		less = _mm512_setzero_si512();
-
-	/* the borrow of sums - least */
-	for (uint32_t p = 0; p < n_planes; p++)
-		less = (least >> p & 1) != 0 ? _mm512_ternarylogic_epi64(less, planes[p], planes[p], 0xF3) :
-			_mm512_andnot_si512(planes[p], less);
-	return _mm512_cmpneq_epi64_mask(less, _mm512_set1_epi64(-1));
-}
-
 /* Adds one word of each plane, 64 sums, to the counters from at on. */
 AVX512_INLINE void
 add_sums(void *counters, const bool wide, uint32_t at, uint64_t (*bits)[VECTOR_WORDS], uint32_t word,
@@ -330,33 +317,24 @@ add_sums(void *counters, const bool wide, uint32_t at, uint64_t (*bits)[VECTOR_W
 
 /* bytes [start, end) of the bitmaps; "within": no bitmap ends before end */
 AVX512_INLINE void
-add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t least,
+add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
 			uint32_t start, uint32_t end, const bool within, const uint32_t n_planes)
 {
 	for (uint32_t byte = start; byte < end; byte += VECTOR_BYTES)
 	{
 		__m512i		planes[GENIE_BITMAP_PLANES];
 		uint64_t	bits[GENIE_BITMAP_PLANES][VECTOR_WORDS];
-		uint32_t	words = (1 << VECTOR_WORDS) - 1;
 
 		sum_planes(bitmaps, n, byte, within, n_planes, planes);
-		if (least > 0)
-			words = words_at_least(planes, n_planes, least);
-		if (words == 0)
-			continue;
 		for (uint32_t p = 0; p < n_planes; p++)
 			_mm512_storeu_si512(bits[p], planes[p]);
-		for (; words != 0; words &= words - 1)
-		{
-			uint32_t	word = (uint32_t) __builtin_ctz(words);
-
+		for (uint32_t word = 0; word < VECTOR_WORDS; word++)
 			add_sums(counters, wide, 8 * byte + 64 * word, bits, word, n_planes);
-		}
 	}
 }
 
 AVX512_INLINE void
-add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t least,
+add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
 			const uint32_t n_planes)
 {
 	uint32_t	shortest = UINT32_MAX;
@@ -370,49 +348,47 @@ add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_
 			longest = bitmaps[i].nbytes;
 	}
 	shortest -= shortest % VECTOR_BYTES;
-	add_stretch(counters, wide, bitmaps, n, least, 0, shortest, true, n_planes);
-	add_stretch(counters, wide, bitmaps, n, least, shortest, longest, false, n_planes);
+	add_stretch(counters, wide, bitmaps, n, 0, shortest, true, n_planes);
+	add_stretch(counters, wide, bitmaps, n, shortest, longest, false, n_planes);
 }
 
 /* The number of planes is a constant in each branch, so that they stay in registers. */
 AVX512_INLINE void
-add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n)
 {
-	if (least > n)
-		return;
 	switch (genie_bits_needed(n))
 	{
 		case 1:
-			add_bitmaps(counters, wide, bitmaps, n, least, 1);
+			add_bitmaps(counters, wide, bitmaps, n, 1);
 			break;
 		case 2:
-			add_bitmaps(counters, wide, bitmaps, n, least, 2);
+			add_bitmaps(counters, wide, bitmaps, n, 2);
 			break;
 		case 3:
-			add_bitmaps(counters, wide, bitmaps, n, least, 3);
+			add_bitmaps(counters, wide, bitmaps, n, 3);
 			break;
 		case 4:
-			add_bitmaps(counters, wide, bitmaps, n, least, 4);
+			add_bitmaps(counters, wide, bitmaps, n, 4);
 			break;
 		case 5:
-			add_bitmaps(counters, wide, bitmaps, n, least, 5);
+			add_bitmaps(counters, wide, bitmaps, n, 5);
 			break;
 		default:
-			add_bitmaps(counters, wide, bitmaps, n, least, GENIE_BITMAP_PLANES);
+			add_bitmaps(counters, wide, bitmaps, n, GENIE_BITMAP_PLANES);
 			break;
 	}
 }
 
 AVX512 static void
-add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 {
-	add_bitmaps_by_planes(counters, false, bitmaps, n, least);
+	add_bitmaps_by_planes(counters, false, bitmaps, n);
 }
 
 AVX512 static void
-add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 {
-	add_bitmaps_by_planes(counters, true, bitmaps, n, least);
+	add_bitmaps_by_planes(counters, true, bitmaps, n);
 }
 
 /* ---- selection ---- */

@@ -227,7 +227,7 @@ longest_bitmap(const GenieBitmap *bitmaps, uint32_t n)
 }
 
 static void
-add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 {
 	uint32_t	longest = longest_bitmap(bitmaps, n);
 	uint32_t	n_planes = genie_bits_needed(n);
@@ -247,7 +247,7 @@ add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_
 }
 
 static void
-add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n, uint32_t least)
+add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 {
 	uint32_t	longest = longest_bitmap(bitmaps, n);
 	uint32_t	n_planes = genie_bits_needed(n);

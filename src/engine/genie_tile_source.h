@@ -68,9 +68,9 @@ genie_counting_flush(GenieCounting *counting)
 	if (counting->n_bitmaps == 0)
 		return;
 	if (counting->wide)
-		scratch->kernels->add_bitmaps_16(scratch->counters.wide, counting->bitmaps, counting->n_bitmaps, 0);
+		scratch->kernels->add_bitmaps_16(scratch->counters.wide, counting->bitmaps, counting->n_bitmaps);
 	else
-		scratch->kernels->add_bitmaps_8(scratch->counters.narrow, counting->bitmaps, counting->n_bitmaps, 0);
+		scratch->kernels->add_bitmaps_8(scratch->counters.narrow, counting->bitmaps, counting->n_bitmaps);
 	counting->n_bitmaps = 0;
 }
 
