@@ -7,6 +7,10 @@
  * rows' TID numbers and sizes.  builder->used is the sum of what was taken; the limit is
  * compared with it.
  *
+ * Speed.  A build spends most of its time finding keywords and appending to their lists, and there waits for memory.
+ * So a slot of the hash table is 16 bytes and holds short keys (all integers) whole, and what will be touched is
+ * prefetched: a row's slots before the first is looked at, a page's lists a few postings ahead.
+ *
  * Numbering.  The objects of the heap page at hand wait in `page` with their keyword
  * numbers; when the next page begins they are sorted by TID and get object numbers.  Only then
  * are postings appended, so every list ascends, and a keyword that an object has twice
@@ -17,6 +21,7 @@
 #include "access/htup_details.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
@@ -28,13 +33,14 @@
 #define GENIE_CHUNK_MIN 12		/* bytes of a list's first chunk */
 #define GENIE_CHUNK_MAX 4080
 #define GENIE_ARENA_BLOCK (256 * 1024)
+#define GENIE_WRITE_BATCH 1024	/* postings given to the encoder at once: a few KB, and calls cost little */
 #define GENIE_BUILDER_MAX (1u << 30)	/* objects or keywords: capacities double in 32 bits */
 
 /* A piece of a list: gaps to the object before, as varints. */
 typedef struct GenieChunk
 {
 	struct GenieChunk *next;
-	uint32		used;
+	uint32		used;			/* set when the chunk is full or read */
 	uint8		bytes[FLEXIBLE_ARRAY_MEMBER];
 } GenieChunk;
 
@@ -46,49 +52,40 @@ typedef struct GenieBuildList
 	uint32		last;			/* object of the last */
 	uint32		room;			/* bytes left in the last chunk */
 	uint32		total;			/* bytes in all chunks */
+	uint8	   *to;				/* where the last chunk's next byte goes */
 	GenieChunk *head;
 	GenieChunk *tail;
 } GenieBuildList;
 
-typedef struct GenieKeyEntry
+/* A slot of the hash table: linear probing, at most half full. */
+typedef struct GenieKeySlot
 {
-	GenieKey	key;
-	uint32		hash;
-	uint32		list;
-	char		status;
-} GenieKeyEntry;
+	uint64		word;			/* a key of at most 8 bytes itself, else its hash */
+	uint32		len;			/* of the key */
+	uint32		list;			/* its list's number + 1; 0: the slot is empty */
+} GenieKeySlot;
 
-/* Short keys (all integers) by one mix of their bytes, others by PostgreSQL's hash. */
-static inline uint32
-genie_key_hash(GenieKey key)
+#define GENIE_SLOTS_MIN 1024
+#define GENIE_PREFETCH 8		/* postings ahead */
+
+/* A key's word.  Two words and lengths are equal if the keys are, and, up to 8 bytes, only if they are. */
+static inline uint64
+genie_key_word(GenieKey key)
 {
-	if (key.len <= sizeof(uint64))
+	uint32		low;
+	uint32		high;
+
+	if (key.len > sizeof(uint64))
+		return hash_bytes_extended(key.data, key.len, 0);
+	if (key.len >= sizeof(uint32))
 	{
-		uint64		word = 0;
-
-		memcpy(&word, key.data, key.len);
-		word ^= word >> 33;
-		word *= UINT64CONST(0xff51afd7ed558ccd);
-		word ^= word >> 33;
-		word *= UINT64CONST(0xc4ceb9fe1a85ec53);
-		word ^= word >> 33;
-		return (uint32) word;
+		/* the two overlap where the key is shorter than both */
+		memcpy(&low, key.data, sizeof(uint32));
+		memcpy(&high, key.data + key.len - sizeof(uint32), sizeof(uint32));
+		return low | (uint64) high << 32;
 	}
-	return hash_bytes(key.data, key.len);
+	return key.data[0] | (uint64) key.data[key.len / 2] << 8 | (uint64) key.data[key.len - 1] << 16;
 }
-
-#define SH_PREFIX genie_keys
-#define SH_ELEMENT_TYPE GenieKeyEntry
-#define SH_KEY_TYPE GenieKey
-#define SH_KEY key
-#define SH_HASH_KEY(tb, k) genie_key_hash(k)
-#define SH_EQUAL(tb, a, b) ((a).len == (b).len && memcmp((a).data, (b).data, (a).len) == 0)
-#define SH_STORE_HASH
-#define SH_GET_HASH(tb, a) (a)->hash
-#define SH_SCOPE static inline
-#define SH_DEFINE
-#define SH_DECLARE
-#include "lib/simplehash.h"
 
 typedef struct GeniePageRow
 {
@@ -104,7 +101,11 @@ struct GenieBuilder
 	MemoryContext context;		/* everything below */
 	Size		limit;
 	Size		used;
-	genie_keys_hash *keys;
+	GenieKeySlot *slots;
+	uint32		n_slots;		/* a power of 2 */
+	int			slot_shift;		/* 64 - its logarithm */
+	uint64	   *row_words;		/* of the row at hand */
+	uint32		row_words_capacity;
 	GenieBuildList *lists;
 	uint32		n_lists;
 	uint32		lists_capacity;
@@ -155,7 +156,11 @@ genie_builder_start(GenieBuilder *builder)
 	memset(builder, 0, sizeof(*builder));
 	builder->context = context;
 	builder->limit = limit;
-	builder->keys = genie_keys_create(context, 256, NULL);
+	builder->n_slots = GENIE_SLOTS_MIN;
+	builder->slot_shift = 64 - pg_leftmost_one_pos32(GENIE_SLOTS_MIN);
+	builder->slots = palloc0(GENIE_SLOTS_MIN * sizeof(GenieKeySlot));
+	builder->row_words_capacity = 256;
+	builder->row_words = palloc(builder->row_words_capacity * sizeof(uint64));
 	builder->lists_capacity = 256;
 	builder->lists = palloc(builder->lists_capacity * sizeof(GenieBuildList));
 	builder->objects_capacity = 1024;
@@ -207,34 +212,82 @@ genie_builder_alloc(GenieBuilder *builder, Size n, Size alignment)
 	return result;
 }
 
-/* The number of the keyword's list; made if new. */
+/* Where the search for a key begins: the product's high bits depend on all of the word's. */
 static inline uint32
-genie_builder_list(GenieBuilder *builder, GenieKey key)
+genie_builder_home(const GenieBuilder *builder, uint64 word)
 {
-	bool		found;
-	uint32		hash = genie_key_hash(key);
-	GenieKeyEntry *entry = genie_keys_lookup_hash(builder->keys, key, hash);
+	word ^= word >> 32;
+	return (uint32) ((word * UINT64CONST(0x9E3779B97F4A7C15)) >> builder->slot_shift);
+}
+
+static void
+genie_builder_grow_slots(GenieBuilder *builder)
+{
+	GenieKeySlot *old = builder->slots;
+	uint32		n_old = builder->n_slots;
+
+	builder->n_slots *= 2;
+	builder->slot_shift--;
+	builder->slots = MemoryContextAllocExtended(builder->context, (Size) builder->n_slots * sizeof(GenieKeySlot),
+												MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (uint32 i = 0; i < n_old; i++)
+	{
+		uint32		at = genie_builder_home(builder, old[i].word);
+
+		if (old[i].list == 0)
+			continue;
+		while (builder->slots[at].list != 0)
+			at = (at + 1) & (builder->n_slots - 1);
+		builder->slots[at] = old[i];
+	}
+	pfree(old);
+}
+
+/* Makes a list for a new keyword; returns its number. */
+static uint32
+genie_builder_new_list(GenieBuilder *builder, GenieKey key)
+{
 	GenieBuildList *list;
-	uint8	   *bytes;
+	char	   *bytes = genie_builder_alloc(builder, key.len, 1);
 
-	if (likely(entry != NULL))
-		return entry->list;
-
-	bytes = genie_builder_alloc(builder, key.len, 1);
 	memcpy(bytes, key.data, key.len);
-	key.data = bytes;
-	entry = genie_keys_insert_hash(builder->keys, key, hash, &found);
-	entry->list = builder->n_lists;
+	key.data = (const uint8 *) bytes;
 	if (builder->n_lists == builder->lists_capacity)
 	{
 		builder->lists_capacity *= 2;
 		builder->lists = repalloc_huge(builder->lists,
 									   (Size) builder->lists_capacity * sizeof(GenieBuildList));
 	}
-	list = &builder->lists[builder->n_lists++];
+	list = &builder->lists[builder->n_lists];
 	memset(list, 0, sizeof(*list));
 	list->key = key;
-	return entry->list;
+	return builder->n_lists++;
+}
+
+/* The number of the keyword's list; made if new. */
+static inline uint32
+genie_builder_list(GenieBuilder *builder, GenieKey key, uint64 word)
+{
+	uint32		at = genie_builder_home(builder, word);
+	uint32		list;
+
+	while (builder->slots[at].list != 0)
+	{
+		const GenieKeySlot *slot = &builder->slots[at];
+
+		if (slot->word == word && slot->len == key.len &&
+			(key.len <= sizeof(uint64) ||
+			 memcmp(builder->lists[slot->list - 1].key.data, key.data, key.len) == 0))
+			return slot->list - 1;
+		at = (at + 1) & (builder->n_slots - 1);
+	}
+	list = genie_builder_new_list(builder, key);
+	builder->slots[at].word = word;
+	builder->slots[at].len = key.len;
+	builder->slots[at].list = list + 1;
+	if (builder->n_lists > builder->n_slots / 2)
+		genie_builder_grow_slots(builder);
+	return list;
 }
 
 /* Appends an object to a list; false if it is its last object already. */
@@ -266,16 +319,19 @@ genie_builder_append(GenieBuilder *builder, GenieBuildList *list, uint32 object)
 												sizeof(void *));
 
 		chunk->next = NULL;
-		chunk->used = 0;
 		if (list->tail == NULL)
 			list->head = chunk;
 		else
+		{
 			list->tail->next = chunk;
+			list->tail->used = list->to - list->tail->bytes;
+		}
 		list->tail = chunk;
+		list->to = chunk->bytes;
 		list->room = size;
 	}
 	for (uint32 i = 0; i < n; i++)
-		list->tail->bytes[list->tail->used++] = gap[i];
+		*list->to++ = gap[i];
 	list->room -= n;
 	list->total += n;
 	list->last = object;
@@ -296,6 +352,8 @@ genie_row_cmp(const void *a, const void *b)
 static void
 genie_builder_flush_page(GenieBuilder *builder)
 {
+	const uint32 *end = builder->page_lists + builder->n_page_lists;
+
 	if (!builder->page_sorted)
 		qsort(builder->rows, builder->n_rows, sizeof(GeniePageRow), genie_row_cmp);
 	if (builder->n_objects + builder->n_rows > builder->objects_capacity)
@@ -319,7 +377,12 @@ genie_builder_flush_page(GenieBuilder *builder)
 		if (i + 1 < builder->n_rows && builder->rows[i + 1].tid == row->tid)
 			continue;
 		for (uint32 j = 0; j < row->n_lists; j++)
+		{
+			/* the page's next rows' lists follow, in the order they came in */
+			if (lists + j + GENIE_PREFETCH < end)
+				__builtin_prefetch(&builder->lists[lists[j + GENIE_PREFETCH]], 1);
 			n += genie_builder_append(builder, &builder->lists[lists[j]], object);
+		}
 		if (n > GENIE_OBJECT_KEYWORDS_MAX)
 			genie_report_too_many_keywords();
 		size = row->size >= 0 ? (uint32) row->size : n;
@@ -378,9 +441,20 @@ genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 	row->size = size;
 	row->first_list = (uint32) builder->n_page_lists;
 	row->n_lists = n;
+	if (n > builder->row_words_capacity)
+	{
+		builder->row_words_capacity = n;
+		builder->row_words = repalloc_huge(builder->row_words, n * sizeof(uint64));
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		builder->row_words[i] = genie_key_word(genie_packed_next(&at));
+		__builtin_prefetch(&builder->slots[genie_builder_home(builder, builder->row_words[i])]);
+	}
+	at = packed;
 	for (uint32 i = 0; i < n; i++)
 		builder->page_lists[builder->n_page_lists++] =
-			genie_builder_list(builder, genie_packed_next(&at));
+			genie_builder_list(builder, genie_packed_next(&at), builder->row_words[i]);
 	return true;
 }
 
@@ -389,9 +463,10 @@ genie_builder_full(const GenieBuilder *builder)
 {
 	Size		used = builder->used +
 	(Size) builder->lists_capacity * sizeof(GenieBuildList) +
-	(Size) builder->keys->size * sizeof(GenieKeyEntry) +
+	(Size) builder->n_slots * sizeof(GenieKeySlot) +
 	(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16)) +
-	builder->page_lists_capacity * sizeof(uint32);
+	builder->page_lists_capacity * sizeof(uint32) +
+	builder->row_words_capacity * sizeof(uint64);
 
 	return used >= builder->limit || builder->n_objects >= GENIE_BUILDER_MAX ||
 		builder->n_lists >= GENIE_BUILDER_MAX;
@@ -447,12 +522,15 @@ static void
 genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
 						 GenieSegmentWriter *writer)
 {
+	uint32		objects[GENIE_WRITE_BATCH];
+	uint32		n = 0;
 	uint32		object = list->first;
+	bool		ascends = true;
 
-	bool		ascends;
-
+	if (list->tail != NULL)
+		list->tail->used = list->to - list->tail->bytes;
 	genie_list_begin(encoder, genie_builder_emit, writer);
-	ascends = genie_list_add(encoder, object);
+	objects[n++] = object;
 	for (const GenieChunk *chunk = list->head; chunk != NULL; chunk = chunk->next)
 	{
 		const uint8 *at = chunk->bytes;
@@ -469,9 +547,15 @@ genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
 				at += genie_varint_get(at, end, &gap);
 				object += (uint32) gap;
 			}
-			ascends &= genie_list_add(encoder, object);
+			if (n == GENIE_WRITE_BATCH)
+			{
+				ascends &= genie_list_add_many(encoder, objects, n);
+				n = 0;
+			}
+			objects[n++] = object;
 		}
 	}
+	ascends &= genie_list_add_many(encoder, objects, n);
 	if (!ascends)
 		elog(ERROR, "a list in memory does not ascend");
 	genie_list_end(encoder);

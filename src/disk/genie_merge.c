@@ -11,7 +11,9 @@
  * Phase 2, keywords.  The inputs' dictionaries are read in key order side by side; a keyword's
  * lists are decoded tile by tile, renumbered through the pieces and merged into the encoder.
  * Everything is read and written sequentially.  Both a list and the pieces ascend, and the next piece is
- * searched for by galloping: a short list must not cost all pieces.
+ * searched for by galloping: a short list must not cost all pieces.  The output numbers of a piece are nobody
+ * else's, so the postings of one piece follow each other in the output, and inputs are compared once a piece, not
+ * once a posting.
  */
 #include "postgres.h"
 
@@ -26,6 +28,7 @@
 #include "genie_tombstone.h"
 
 #define GENIE_DROPPED PG_UINT32_MAX
+#define GENIE_MERGE_BATCH 1024	/* postings given to the encoder at once: a few KB, and calls cost little */
 
 typedef struct GeniePiece
 {
@@ -64,7 +67,9 @@ typedef struct GenieMergeInput
 	int64		list_tile;
 	Size		piece;
 	uint32		n_locals;
-	uint32		local;
+	uint32		local;			/* the next posting */
+	uint32		run_end;		/* behind the last of those that lie in the same piece */
+	uint32		head;			/* the next posting's output number; GENIE_DROPPED at the end */
 	uint32		base;
 	uint32		loose[GENIE_LOOSE_MAX];
 	bool		is_loose;
@@ -257,6 +262,8 @@ genie_merge_load_list(GenieMergeInput *input)
 			genie_merge_corrupt(input->segment);
 		input->n_locals = cursor->n_postings;
 		input->list_next = input->list_end;
+		if (input->loose[input->n_locals - 1] >= input->segment->header.n_objects)
+			genie_merge_corrupt(input->segment);
 	}
 }
 
@@ -281,6 +288,8 @@ genie_merge_next_tile(GenieMergeInput *input)
 	input->base = tile << GENIE_TILE_SHIFT;
 	input->n_locals = ref.n;
 	input->local = 0;
+	if ((uint64) input->base + input->locals[ref.n - 1] >= input->segment->header.n_objects)
+		genie_merge_corrupt(input->segment);
 	return true;
 }
 
@@ -311,9 +320,41 @@ genie_merge_find_piece(GenieMergeInput *input, uint32 object)
 	input->piece = low;
 }
 
-/* The output number of the list's next posting that lives; GENIE_DROPPED at the end. */
+static inline uint32
+genie_merge_posting(const GenieMergeInput *input, uint32 i)
+{
+	return input->is_loose ? input->loose[i] : input->base + input->locals[i];
+}
+
+/* The first posting in hand behind `from` that is not below the object, by galloping. */
 static uint32
-genie_merge_next_posting(GenieMergeInput *input)
+genie_merge_find_end(const GenieMergeInput *input, uint32 from, uint32 object)
+{
+	uint32		low = from;
+	uint32		step = 1;
+	uint32		high;
+
+	while (low + step < input->n_locals && genie_merge_posting(input, low + step) < object)
+	{
+		low += step;
+		step *= 2;
+	}
+	high = Min(low + step, input->n_locals);
+	while (high - low > 1)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (genie_merge_posting(input, middle) < object)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* Moves on to the next postings that live, of one piece: sets local, run_end and head. */
+static void
+genie_merge_next_run(GenieMergeInput *input)
 {
 	for (;;)
 	{
@@ -321,16 +362,21 @@ genie_merge_next_posting(GenieMergeInput *input)
 		const GeniePiece *piece;
 
 		if (input->local == input->n_locals && !genie_merge_next_tile(input))
-			return GENIE_DROPPED;
-		object = input->is_loose ? input->loose[input->local] :
-			input->base + input->locals[input->local];
-		input->local++;
-		if (object >= input->segment->header.n_objects)
-			genie_merge_corrupt(input->segment);
+		{
+			input->head = GENIE_DROPPED;
+			return;
+		}
+		object = genie_merge_posting(input, input->local);
 		genie_merge_find_piece(input, object);
 		piece = &input->pieces[input->piece];
+		input->run_end = input->piece + 1 == input->n_pieces ? input->n_locals :
+			genie_merge_find_end(input, input->local, piece[1].first);
 		if (piece->to != GENIE_DROPPED)
-			return piece->to + (object - piece->first);
+		{
+			input->head = piece->to + (object - piece->first);
+			return;
+		}
+		input->local = input->run_end;
 	}
 }
 
@@ -340,34 +386,72 @@ genie_merge_emit(void *arg, const uint8 *bytes, size_t n)
 	genie_segment_write(arg, GENIE_SECTION_POSTINGS, bytes, n);
 }
 
+/* Renumbers at most `room` postings of the input's run to out; returns how many. */
+static uint32
+genie_merge_renumber(GenieMergeInput *input, uint32 *out, uint32 room)
+{
+	uint32		n = Min(input->run_end - input->local, room);
+	uint32		shift = input->head - genie_merge_posting(input, input->local);
+
+	if (input->is_loose)
+		for (uint32 i = 0; i < n; i++)
+			out[i] = input->loose[input->local + i] + shift;
+	else
+	{
+		const uint16 *locals = input->locals + input->local;
+		uint32		base = input->base + shift;
+
+		for (uint32 i = 0; i < n; i++)
+			out[i] = base + locals[i];
+	}
+	input->local += n;
+	if (input->local < input->run_end)
+		input->head = genie_merge_posting(input, input->local) + shift;
+	return n;
+}
+
 /* Merges the lists of one keyword; returns the number of postings written. */
 static uint32
 genie_merge_list(GenieMergeInput **same, int n_same, GenieListEncoder *encoder,
 				 GenieSegmentWriter *writer)
 {
+	uint32		batch[GENIE_MERGE_BATCH];
+	uint32		n_batch = 0;
 	uint32		n = 0;
-	uint32		heads[GENIE_SEGMENTS_MAX];
+	bool		ascends = true;
 
 	genie_list_begin(encoder, genie_merge_emit, writer);
 	for (int i = 0; i < n_same; i++)
 	{
 		genie_merge_load_list(same[i]);
-		heads[i] = genie_merge_next_posting(same[i]);
+		genie_merge_next_run(same[i]);
 	}
 	for (;;)
 	{
-		int			best = 0;
+		GenieMergeInput *best = same[0];
 
 		for (int i = 1; i < n_same; i++)
-			if (heads[i] < heads[best])
-				best = i;
-		if (heads[best] == GENIE_DROPPED)
+			if (same[i]->head < best->head)
+				best = same[i];
+		if (best->head == GENIE_DROPPED)
 			break;
-		if (!genie_list_add(encoder, heads[best]))
-			genie_merge_corrupt(same[best]->segment);	/* a posting twice */
-		n++;
-		heads[best] = genie_merge_next_posting(same[best]);
+		while (best->local < best->run_end)
+		{
+			uint32		part = genie_merge_renumber(best, batch + n_batch, GENIE_MERGE_BATCH - n_batch);
+
+			n_batch += part;
+			n += part;
+			if (n_batch == GENIE_MERGE_BATCH)
+			{
+				ascends &= genie_list_add_many(encoder, batch, n_batch);
+				n_batch = 0;
+			}
+		}
+		genie_merge_next_run(best);
 	}
+	ascends &= genie_list_add_many(encoder, batch, n_batch);
+	if (!ascends)
+		genie_merge_corrupt(same[0]->segment);	/* a posting twice */
 	genie_list_end(encoder);
 	return n;
 }

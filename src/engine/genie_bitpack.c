@@ -18,21 +18,25 @@ void
 genie_bits_pack(uint8_t *out, const uint32_t *values, size_t n, uint32_t width)
 {
 	uint64_t	pending = 0;	/* bits not written yet, the first one lowest */
-	uint32_t	n_pending = 0;	/* fewer than 8 between values */
+	uint32_t	n_pending = 0;	/* fewer than 32 between values */
 
 	for (size_t i = 0; i < n; i++)
 	{
 		pending |= (uint64_t) values[i] << n_pending;
 		n_pending += width;
-		while (n_pending >= 8)
+		if (n_pending >= 32)
 		{
-			*out++ = (uint8_t) pending;
-			pending >>= 8;
-			n_pending -= 8;
+			out[0] = (uint8_t) pending;
+			out[1] = (uint8_t) (pending >> 8);
+			out[2] = (uint8_t) (pending >> 16);
+			out[3] = (uint8_t) (pending >> 24);
+			out += 4;
+			pending >>= 32;
+			n_pending -= 32;
 		}
 	}
-	if (n_pending > 0)
-		*out = (uint8_t) pending;
+	for (uint32_t done = 0; done < n_pending; done += 8)
+		*out++ = (uint8_t) (pending >> done);
 }
 
 void

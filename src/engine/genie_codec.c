@@ -86,57 +86,77 @@ typedef struct TileLengths
 	size_t		runs;
 } TileLengths;
 
+/* The gap in front of each local of a block; returns all of them, or-ed. */
+static uint32_t
+block_gaps(const uint16_t *locals, uint32_t n, int32_t previous, uint32_t *gaps)
+{
+	uint32_t	bits;
+
+	bits = gaps[0] = (uint32_t) (locals[0] - previous - 1);
+	for (uint32_t i = 1; i < n; i++)
+	{
+		gaps[i] = (uint32_t) locals[i] - locals[i - 1] - 1;
+		bits |= gaps[i];
+	}
+	return bits;
+}
+
+static size_t
+runs_length(const uint16_t *locals, uint32_t n)
+{
+	size_t		length = varint_len(locals[0]);
+	uint32_t	start = 0;		/* index of the run's first local */
+
+	for (uint32_t i = 1; i < n; i++)
+	{
+		uint32_t	gap = (uint32_t) locals[i] - locals[i - 1] - 1;
+
+		if (gap > 0)
+		{
+			length += varint_len(i - start - 1) + varint_len(gap);
+			start = i;
+		}
+	}
+	return length + varint_len(n - start - 1);
+}
+
 static void
 tile_lengths(const uint16_t *locals, uint32_t n, TileLengths *lengths)
 {
-	int32_t		previous = -1;
-	uint32_t	gap_bits = 0;	/* all gaps of the block, or-ed */
-	uint32_t	run_start = 0;	/* index of the run's first local */
+	uint32_t	gaps[GENIE_BLOCK_VALUES];
+	uint32_t	n_runs = 1;
+	size_t		other;
 
 	lengths->packed = 0;
-	lengths->runs = varint_len(locals[0]);
 	lengths->bitmap = locals[n - 1] / 8 + 1;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t start = 0; start < n; start += GENIE_BLOCK_VALUES)
 	{
-		uint32_t	gap = (uint32_t) (locals[i] - previous - 1);
+		uint32_t	n_block = n - start < GENIE_BLOCK_VALUES ? n - start : GENIE_BLOCK_VALUES;
+		uint32_t	bits = block_gaps(locals + start, n_block, start == 0 ? -1 : locals[start - 1], gaps);
 
-		previous = locals[i];
-		gap_bits |= gap;
-		if (i % GENIE_BLOCK_VALUES == GENIE_BLOCK_VALUES - 1 || i == n - 1)
-		{
-			lengths->packed += 1 + genie_bits_bytes(i % GENIE_BLOCK_VALUES + 1,
-													genie_bits_needed(gap_bits));
-			gap_bits = 0;
-		}
-		if (gap > 0 && i > 0)
-		{
-			lengths->runs += varint_len(i - run_start - 1) + varint_len(gap);
-			run_start = i;
-		}
+		lengths->packed += 1 + genie_bits_bytes(n_block, genie_bits_needed(bits));
+		for (uint32_t i = 0; i < n_block; i++)
+			n_runs += gaps[i] > 0;
 	}
-	lengths->runs += varint_len(n - run_start - 1);
+	n_runs -= locals[0] > 0;	/* the tile's first gap begins no other run */
+
+	/* a run takes two bytes or more */
+	other = lengths->bitmap < lengths->packed ? lengths->bitmap : lengths->packed;
+	lengths->runs = 2 * (size_t) n_runs < other ? runs_length(locals, n) : 2 * (size_t) n_runs;
 }
 
 static size_t
 write_packed(uint8_t *out, const uint16_t *locals, uint32_t n)
 {
 	uint8_t    *at = out;
-	int32_t		previous = -1;
 
 	for (uint32_t start = 0; start < n; start += GENIE_BLOCK_VALUES)
 	{
 		uint32_t	gaps[GENIE_BLOCK_VALUES];
 		uint32_t	n_block = n - start < GENIE_BLOCK_VALUES ? n - start : GENIE_BLOCK_VALUES;
-		uint32_t	gap_bits = 0;
-		uint32_t	width;
+		uint32_t	bits = block_gaps(locals + start, n_block, start == 0 ? -1 : locals[start - 1], gaps);
+		uint32_t	width = genie_bits_needed(bits);
 
-		for (uint32_t i = 0; i < n_block; i++)
-		{
-			gaps[i] = (uint32_t) (locals[start + i] - previous - 1);
-			previous = locals[start + i];
-			gap_bits |= gaps[i];
-		}
-		width = genie_bits_needed(gap_bits);
 		*at++ = (uint8_t) width;
 		genie_bits_pack(at, gaps, n_block, width);
 		at += genie_bits_bytes(n_block, width);
@@ -148,10 +168,20 @@ static size_t
 write_bitmap(uint8_t *out, const uint16_t *locals, uint32_t n)
 {
 	size_t		len = locals[n - 1] / 8 + 1;
+	uint32_t	i = 0;
 
 	memset(out, 0, len);
-	for (uint32_t i = 0; i < n; i++)
-		out[locals[i] / 8] |= (uint8_t) (1 << (locals[i] % 8));
+	while (i < n)
+	{
+		uint32_t	at = locals[i] / 64;
+		uint64_t	word = 0;
+		uint8_t    *to = out + 8 * at;
+
+		while (i < n && locals[i] / 64 == at)
+			word |= UINT64_C(1) << (locals[i++] % 64);
+		for (; word != 0; word >>= 8)
+			*to++ = (uint8_t) word;
+	}
 	return len;
 }
 
@@ -285,6 +315,46 @@ genie_list_add(GenieListEncoder *encoder, uint32_t object)
 	}
 	add_to_tile(encoder, object);
 	encoder->n++;
+	return true;
+}
+
+bool
+genie_list_add_many(GenieListEncoder *encoder, const uint32_t *objects, size_t n)
+{
+	size_t		i = 0;
+	bool		ascends = true;
+
+	/* one more than a LOOSE list makes it TILED */
+	while (i < n && encoder->n <= GENIE_LOOSE_MAX)
+		if (!genie_list_add(encoder, objects[i++]))
+			return false;
+	if (i == n)
+		return true;
+	if (objects[i] <= encoder->last)
+		return false;
+	for (size_t j = i + 1; j < n; j++)
+		ascends &= objects[j] > objects[j - 1];
+	if (!ascends)
+		return false;
+	encoder->n += n - i;
+	encoder->last = objects[n - 1];
+	while (i < n)
+	{
+		uint32_t	tile = objects[i] >> GENIE_TILE_SHIFT;
+		size_t		end = n;
+		uint16_t   *to;
+
+		if (objects[n - 1] >> GENIE_TILE_SHIFT != tile)
+			for (end = i + 1; objects[end] >> GENIE_TILE_SHIFT == tile;)
+				end++;
+		if (encoder->n_locals > 0 && tile != encoder->tile)
+			write_tile(encoder);
+		encoder->tile = tile;
+		to = encoder->locals + encoder->n_locals;
+		encoder->n_locals += (uint32_t) (end - i);
+		while (i < end)
+			*to++ = (uint16_t) objects[i++];
+	}
 	return true;
 }
 

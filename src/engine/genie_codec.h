@@ -99,6 +99,9 @@ extern void genie_list_begin(GenieListEncoder *encoder, GenieEmit emit, void *ar
 /* False, and nothing is added: object is not greater than the one before. */
 extern bool genie_list_add(GenieListEncoder *encoder, uint32_t object);
 
+/* The same for n of them at once.  False: they do not ascend; the list is spoilt then. */
+extern bool genie_list_add_many(GenieListEncoder *encoder, const uint32_t *objects, size_t n);
+
 /* Writes what is left.  A list without postings writes nothing. */
 extern void genie_list_end(GenieListEncoder *encoder);
 

@@ -50,6 +50,26 @@ encode(const uint32_t *objects, size_t n)
 	genie_list_end(&encoder);
 }
 
+/* The same by pieces of many lengths must give the same bytes. */
+static bool
+encodes_by_pieces(const uint32_t *objects, size_t n)
+{
+	static Buffer by_one;
+	size_t		piece = 1 + n % 7;
+
+	by_one.n = buffer.n;
+	memcpy(by_one.bytes, buffer.bytes, buffer.n);
+	buffer.n = 0;
+	genie_list_begin(&encoder, emit, &buffer);
+	for (size_t i = 0; i < n; i += piece, piece = piece * 3 % 1009)
+		if (!genie_list_add_many(&encoder, objects + i, n - i < piece ? n - i : piece))
+			return false;
+	if (n > 0 && genie_list_add_many(&encoder, objects + n - 1, 1))
+		return false;
+	genie_list_end(&encoder);
+	return buffer.n == by_one.n && memcmp(buffer.bytes, by_one.bytes, buffer.n) == 0;
+}
+
 /* Is buffer a list of exactly these objects?  The payload is read from memory of its own length. */
 static bool
 reads_back(const uint32_t *objects, size_t n)
@@ -103,6 +123,23 @@ check_list(const uint32_t *objects, size_t n)
 {
 	encode(objects, n);
 	CHECK(reads_back(objects, n));
+	CHECK(encodes_by_pieces(objects, n));
+}
+
+static void
+test_order(void)
+{
+	uint32_t	objects[200];
+
+	for (uint32_t i = 0; i < 200; i++)
+		objects[i] = 3 * i;
+	objects[150] = objects[149];
+	genie_list_begin(&encoder, emit, &buffer);
+	CHECK(!genie_list_add_many(&encoder, objects, 200));
+	objects[150] = 450;
+	objects[20] = 0;
+	genie_list_begin(&encoder, emit, &buffer);
+	CHECK(!genie_list_add_many(&encoder, objects, 200));
 }
 
 static void
@@ -509,6 +546,7 @@ main(void)
 	GenieRandom random = {20180416};
 
 	test_varints();
+	test_order();
 	test_bits(&random);
 	test_tiles(&random);
 	test_lists(&random);
