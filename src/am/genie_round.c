@@ -41,6 +41,10 @@
 
 #define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
 
+/* a digit of an object's number, which is the upper half of a key */
+#define GENIE_DIGIT_BITS 11
+#define GENIE_DIGIT(key, shift) ((uint32) ((key) >> (32 + (shift))) & ((1 << GENIE_DIGIT_BITS) - 1))
+
 /* An object that was hit. */
 typedef struct GenieRoundRow
 {
@@ -63,13 +67,6 @@ typedef struct GenieRoundState
 	uint32	   *n_order;
 	uint32	   *counts;			/* with them */
 } GenieRoundState;
-
-#define ST_SORT genie_sort_hits
-#define ST_ELEMENT_TYPE uint64
-#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b) ? 1 : 0)
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
 
 static void *
 genie_round_array(Size n, Size size)
@@ -157,9 +154,39 @@ genie_tid_walk(GenieTidWalk *walk, uint32 object, uint64 *tid)
 	return true;
 }
 
-/* The rows of one source, from first_row[s] on.  keys is scratch for all its hits. */
+/*
+ * Sorts n keys by the object in their upper half, which is below n_objects: a radix sort, from the lowest digits up. 
+ * Returns where they are, in keys or in scratch.
+ */
+static uint64 *
+genie_round_sort(uint64 *keys, uint64 *scratch, uint32 n, uint32 n_objects)
+{
+	for (uint32 shift = 0; shift < 32 && n_objects > UINT64CONST(1) << shift; shift += GENIE_DIGIT_BITS)
+	{
+		uint32		at[1 << GENIE_DIGIT_BITS] = {0};
+		uint64	   *sorted = scratch;
+		uint32		before = 0;
+
+		for (uint32 i = 0; i < n; i++)
+			at[GENIE_DIGIT(keys[i], shift)]++;
+		for (uint32 digit = 0; digit < lengthof(at); digit++)
+		{
+			uint32		count = at[digit];
+
+			at[digit] = before;
+			before += count;
+		}
+		for (uint32 i = 0; i < n; i++)
+			sorted[at[GENIE_DIGIT(keys[i], shift)]++] = keys[i];
+		scratch = keys;
+		keys = sorted;
+	}
+	return keys;
+}
+
+/* The rows of one source, from first_row[s] on.  keys and scratch have room for all its hits. */
 static bool
-genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint32 s, uint64 *keys)
+genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint32 s, uint64 *keys, uint64 *scratch)
 {
 	Size		base = (Size) s * state->n * state->ask;
 	uint32		n_keys = 0;
@@ -173,7 +200,7 @@ genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint3
 
 			keys[n_keys++] = ((uint64) state->hits[base + number].object << 32) | number;
 		}
-	genie_sort_hits(keys, n_keys);
+	keys = genie_round_sort(keys, scratch, n_keys, round->sources[s]->segment->header.n_objects);
 	genie_object_reader(&walk.objects, round->sources[s]->segment, false);
 	for (uint32 i = 0; i < n_keys; i++)
 	{
@@ -197,16 +224,19 @@ genie_round_number(const GenieRound *round, GenieRoundState *state)
 {
 	Size		n_hits = 0;
 	uint64	   *keys;
+	uint64	   *scratch;
 
 	for (uint32 l = 0; l < state->n * round->n_sources; l++)
 		n_hits += state->n_hits[l];
 	keys = genie_round_array(n_hits, sizeof(uint64));
+	scratch = genie_round_array(n_hits, sizeof(uint64));
 	state->rows = genie_round_array(n_hits, sizeof(GenieRoundRow));
 	state->first_row[0] = 0;
 	for (uint32 s = 0; s < round->n_sources; s++)
-		if (!genie_round_number_source(round, state, s, keys))
+		if (!genie_round_number_source(round, state, s, keys, scratch))
 			return false;
 	pfree(keys);
+	pfree(scratch);
 	return true;
 }
 

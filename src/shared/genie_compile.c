@@ -21,6 +21,7 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
 #include "genie_compile.h"
@@ -175,47 +176,82 @@ genie_compile(GenieSegment *segment, const GenieQueryView *view, GenieEngineQuer
 
 /* ---- distinct intervals ---- */
 
+/*
+ * What the hash table compares: of a point whose key has up to 8 bytes, as most have, all of it, so that looking one up
+ * touches the table's entry and nothing else.
+ */
+typedef struct GenieIntervalKey
+{
+	uint64		begin;			/* the lower key's first 8 bytes, big-endian; shorter ones are filled with 0 */
+	uint32		len;			/* of a point's key, if that is all; else 0 */
+	const GenieInterval *interval;
+} GenieIntervalKey;
+
 typedef struct GenieIntervalEntry
 {
-	const GenieInterval *interval;
-	uint32		hash;
+	GenieIntervalKey key;
 	uint32		number;
 	char		status;
 } GenieIntervalEntry;
 
+static inline uint64
+genie_key_begin(GenieKey key)
+{
+	uint64		begin = 0;
+
+	if (key.len >= sizeof(begin))
+	{
+		memcpy(&begin, key.data, sizeof(begin));
+		return pg_ntoh64(begin);
+	}
+	for (uint32 i = 0; i < key.len; i++)
+		begin |= (uint64) key.data[i] << (56 - 8 * i);
+	return begin;
+}
+
+static inline GenieIntervalKey
+genie_interval_key(const GenieInterval *interval)
+{
+	GenieIntervalKey key;
+	bool		is_short = interval->lo.len <= sizeof(key.begin) && genie_interval_is_point(interval);
+
+	key.begin = genie_key_begin(interval->lo);
+	key.len = is_short ? interval->lo.len : 0;
+	key.interval = interval;
+	return key;
+}
+
 static inline uint32
-genie_interval_hash(const GenieInterval *interval)
+genie_interval_hash(GenieIntervalKey key)
 {
-	uint32		hash = hash_bytes(interval->lo.data, (int) interval->lo.len);
+	const GenieInterval *interval = key.interval;
+	uint32		hash;
 
-	if (interval->hi.data != interval->lo.data)
-		hash = hash_combine(hash, hash_bytes(interval->hi.data, (int) interval->hi.len));
-	return hash;
+	if (key.len > 0)
+		return (uint32) (((key.begin ^ key.len) * UINT64CONST(0x9E3779B97F4A7C15)) >> 32);	/* Fibonacci hashing */
+	hash = hash_bytes(interval->lo.data, (int) interval->lo.len);
+	return hash_combine(hash, hash_bytes(interval->hi.data, (int) interval->hi.len));
 }
 
-static inline bool
-genie_key_same(GenieKey a, GenieKey b)
-{
-	return a.len == b.len && (a.data == b.data || memcmp(a.data, b.data, a.len) == 0);
-}
-
-/* A point has one key twice, the same bytes: the second comparison is of pointers where both are points. */
-static inline bool
+static bool
 genie_interval_same(const GenieInterval *a, const GenieInterval *b)
 {
-	if (a->lo_after != b->lo_after || a->hi_after != b->hi_after || !genie_key_same(a->lo, b->lo))
-		return false;
-	return (a->lo.data == a->hi.data && b->lo.data == b->hi.data) || genie_key_same(a->hi, b->hi);
+	return genie_cut_cmp(a->lo, a->lo_after, b->lo, b->lo_after) == 0 &&
+		genie_cut_cmp(a->hi, a->hi_after, b->hi, b->hi_after) == 0;
+}
+
+static inline bool
+genie_interval_key_same(GenieIntervalKey a, GenieIntervalKey b)
+{
+	return a.begin == b.begin && a.len == b.len && (a.len > 0 || genie_interval_same(a.interval, b.interval));
 }
 
 #define SH_PREFIX genie_intervals
 #define SH_ELEMENT_TYPE GenieIntervalEntry
-#define SH_KEY_TYPE const GenieInterval *
-#define SH_KEY interval
+#define SH_KEY_TYPE GenieIntervalKey
+#define SH_KEY key
 #define SH_HASH_KEY(table, key) genie_interval_hash(key)
-#define SH_EQUAL(table, a, b) genie_interval_same(a, b)
-#define SH_STORE_HASH
-#define SH_GET_HASH(table, entry) ((entry)->hash)
+#define SH_EQUAL(table, a, b) genie_interval_key_same(a, b)
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
@@ -234,7 +270,7 @@ typedef struct GenieSetInterval
 /* A cut to be sorted: of interval number / 2, its upper end if the number is odd. */
 typedef struct GenieSetCut
 {
-	uint64		begin;			/* the key's first 8 bytes; shorter ones are filled with 0 */
+	uint64		begin;			/* of its key */
 	uint32		number;
 } GenieSetCut;
 
@@ -282,16 +318,6 @@ genie_set_cut_cmp(const GenieSetCut *a, const GenieSetCut *b, const GenieQuerySe
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
-
-static uint64
-genie_key_begin(GenieKey key)
-{
-	uint64		begin = 0;
-
-	for (uint32 i = 0; i < Min(key.len, sizeof(begin)); i++)
-		begin |= (uint64) key.data[i] << (56 - 8 * i);
-	return begin;
-}
 
 /* A new distinct interval; returns its number. */
 static uint32
@@ -399,7 +425,7 @@ genie_set_number(GenieQuerySet *set)
 		for (uint32 i = 0; i < view->n_intervals; i++)
 		{
 			bool		found;
-			GenieIntervalEntry *entry = genie_intervals_insert(table, &view->intervals[i], &found);
+			GenieIntervalEntry *entry = genie_intervals_insert(table, genie_interval_key(&view->intervals[i]), &found);
 
 			if (!found)
 				entry->number = genie_set_add(set, &view->intervals[i]);
