@@ -76,6 +76,12 @@ foreach my $round (1 .. 5)
 my ($result, $out, $err) = $standby->psql('postgres', "SELECT genie_merge('t_x')");
 like($err, qr/ERROR:  recovery is in progress\nHINT:  A genie index is merged on the primary only\./, 'a standby does not merge');
 
+$primary->safe_psql('postgres', "CREATE UNLOGGED TABLE unlogged (x int[]); CREATE INDEX unlogged_x ON unlogged USING genie (x)");
+$primary->wait_for_catchup($standby);
+($result, $out, $err) = $standby->psql('postgres', "SELECT * FROM genie_search('unlogged_x', ARRAY['{}'::genie_query])");
+like($err, qr/ERROR:  cannot access temporary or unlogged relations during recovery/, 'nor search what it does not have');
+$primary->safe_psql('postgres', 'DROP TABLE unlogged');
+
 # a crash of the standby, a checkpoint in between
 $standby->stop('immediate');
 $primary->safe_psql('postgres', 'SELECT add_rows(500, 0.8); CHECKPOINT; DELETE FROM t WHERE note % 4 = 1');

@@ -7,6 +7,8 @@
 #	tuples		genie_tuple over columns of many types, asked by values, ranges, multiranges, lists and NULLs
 #	shapes		tables of one and several tiles, of equal rows, of rows without common keywords, of huge objects
 #
+# Queries are asked one by one, and several in one call of genie_search().
+#
 # The oracle of the index is the sequential scan, sorted by (x <&> q, ctid); updates change an indexed column, so
 # that no row is updated in place and the ctid is the TID that the index holds.  The oracle of the operators,
 # where tables are small, is plain SQL on the values.  Everything random follows from one seed, which is printed;
@@ -101,6 +103,26 @@ BEGIN
 	END IF;
 END $$;
 
+-- Several queries in one call of genie_search(), all of them so many times, each against its sequential scan; queries: as SQL.
+CREATE FUNCTION compare_batch(tab text, x text, queries text[], times int, k int, tie text DEFAULT 'ctid') RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	n int := cardinality(queries);
+	searched text := format('SELECT array_agg(q ORDER BY r, o) FROM generate_series(1, %s) r, unnest(ARRAY[%s]) WITH ORDINALITY u(q, o)', times, array_to_string(queries, ', '));
+	expected bigint[];
+	found bigint[];
+BEGIN
+	FOR i IN 1 .. n LOOP
+		expected := ids('Seq Scan', format('SELECT id FROM %s ORDER BY %s <&> %s, %s LIMIT %s', tab, x, queries[i], tie, k));
+		FOR found IN EXECUTE format('SELECT DISTINCT array_agg(t.id ORDER BY s.n)
+				FROM generate_series(%s, %s, %s) number LEFT JOIN (genie_search(%L, (%s), %s) WITH ORDINALITY s (query, tid, match_count, n)
+					JOIN %s t ON t.ctid = s.tid AND s.match_count IS NOT DISTINCT FROM -(%s <&> %s)) ON s.query = number GROUP BY number',
+				i, n * times, n, tab || '_x', searched, k, tab, x, queries[i]) LOOP
+			found := array_remove(found, NULL);
+			RETURN QUERY SELECT * FROM differ(format('query %s of genie_search() with %s', i, queries), found, expected);
+		END LOOP;
+	END LOOP;
+END $$;
+
 -- the operator against plain SQL: wanted is the expected match count
 CREATE FUNCTION compare_count(tab text, x text, query text, wanted text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -177,7 +199,8 @@ sub forms
 		$ordered->($order, 'true'),
 		$ordered->(@{ pick([ $order, $filter ], [ $order, $match ], [ $order2, "$match AND $filter" ], [ $order, "$match AND $match2" ]) }),
 		"SELECT compare_two('$tab', " . quoted($order) . ', ' . quoted($order2) . ", $third);",
-		"SELECT compare_bitmap('$tab', " . quoted(pick($match, "$match AND $match2", "$match OR $match2")) . ');');
+		"SELECT compare_bitmap('$tab', " . quoted(pick($match, "$match AND $match2", "$match OR $match2")) . ');',
+		"SELECT compare_batch('$tab', " . quoted($x) . ', ARRAY[' . join(', ', map { quoted($_) } pick([$q], [ $q, $q2 ], [ $q2, $q, $q2 ])->@*) . '], ' . pick(1, 1, 20) . ', ' . pick(1, 10, 100, 1000) . ');');
 }
 
 # ---- arrays ----
@@ -407,6 +430,7 @@ for my $shape (sort keys %shapes)
 	my @update = ('UPDATE hot SET revision = revision + 1 WHERE id % 3 = ' . between(0, 2) . ';', 'VACUUM (INDEX_CLEANUP ON) hot;');
 	my @compare = ("SELECT genie_check('hot_x');",
 		map { "SELECT compare('hot', " . quoted('x <&> genie_query(' . integers(5, 30) . ')') . ", 'true', $_, 'id');" } @limits);
+	push @compare, map { "SELECT compare_batch('hot', 'x', ARRAY[" . join(', ', map { quoted('genie_query(' . integers(5, 30) . ')') } 1 .. 5) . "], 10, $_, 'id');" } 1, 10, 1000;
 	check('rows updated in place',
 		'CREATE TABLE hot (id serial, x int[], revision int DEFAULT 0) WITH (fillfactor = 40);',
 		'INSERT INTO hot (x) SELECT ARRAY[g % 3, g % 20, g] FROM generate_series(1, 10000) g;',

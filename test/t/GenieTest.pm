@@ -136,6 +136,25 @@ BEGIN
 			RETURN NEXT 'x \@& ' || q;
 		END IF;
 	END LOOP;
+	RETURN QUERY SELECT * FROM differences_in_batch(3);
+END \$\$;
+
+-- Random queries asked in one call of genie_search() for which it and the table disagree.
+CREATE FUNCTION differences_in_batch(n int) RETURNS SETOF text LANGUAGE plpgsql AS \$\$
+DECLARE
+	queries text[] := ARRAY(SELECT CASE WHEN q LIKE 'genie%' THEN q ELSE 'genie_query(' || q || ')' END FROM (SELECT random_query() AS q FROM generate_series(1, n)) s);
+	k text := (ARRAY['1', '10', '100', '4000'])[1 + (random() * 3)::int];
+	query text;
+	rows text[];
+BEGIN
+	FOR i IN 1 .. n LOOP
+		query := format('SELECT ctid || '' '' || coalesce((x <&> %1\$s)::text, ''-'') AS row FROM t ORDER BY x <&> %1\$s', queries[i]);
+		EXECUTE format('SELECT array_agg(tid || '' '' || coalesce((-match_count)::text, ''-'') ORDER BY n) FROM genie_search(''t_x'', ARRAY[%s], %s)
+			WITH ORDINALITY s (query, tid, match_count, n) WHERE query = %s', array_to_string(queries, ', '), k, i) INTO rows;
+		IF rows IS DISTINCT FROM by_sequence(query || '%s LIMIT ' || k) THEN
+			RETURN NEXT format('query %s of genie_search() with %s, k = %s', i, queries, k);
+		END IF;
+	END LOOP;
 END \$\$;
 
 -- what genie_check finds in all genie indexes
