@@ -28,7 +28,7 @@
 #include "genie_codec.h"
 #include "genie_stream.h"
 
-#define GENIE_FIRST_K	64
+#define GENIE_FIRST_K	128		/* what a LIMIT of 100 needs at once */
 #define GENIE_K_GROWTH	8
 #define GENIE_TOP_LIMIT 65536	/* rows a page; beyond it all counts are taken */
 
