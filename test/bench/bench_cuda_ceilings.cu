@@ -14,21 +14,22 @@ constexpr uint32_t REPEATS = 5;
 constexpr size_t COPY_BYTES = (size_t) 2 << 30;
 constexpr size_t UPLOAD_BYTES = (size_t) 256 << 20;
 constexpr uint32_t THREADS = 512;
-constexpr uint32_t BLOCKS_EACH = 3; /* a multiprocessor */
+constexpr uint32_t BLOCKS_EACH = 24;	/* a multiprocessor: several rounds, whether 2, 3 or 4 of them run at a time */
 
 constexpr uint32_t SHARED_WORDS = 16384;	/* 64 KB: the counters of a tile of 65,536 objects */
-constexpr uint32_t SHARED_ROUNDS = 4096;
+constexpr uint32_t SHARED_ROUNDS = 1024;
 constexpr uint32_t GLOBAL_WORDS = 1u << 26;
-constexpr uint32_t GLOBAL_ROUNDS = 1024;
+constexpr uint32_t GLOBAL_ROUNDS = 256;
 
 constexpr uint32_t ROW_BYTES = 128; /* a bit for each of 1024 queries */
 constexpr uint32_t ROW_LANES = ROW_BYTES / sizeof(uint4);
 constexpr uint32_t ADDER_ROWS = 64; /* 8 KB of shared memory */
-constexpr uint32_t ADDER_ROUNDS = 512;
-constexpr uint32_t ADDER_STEP = 8;	/* rows that a tree of carry-save adders takes at a time */
-constexpr uint32_t ADDER_PLANES = 8;
+constexpr uint32_t ADDER_ROUNDS = 64;
+constexpr int ADDER_LEVELS = 5;
+constexpr uint32_t ADDER_STEP = 1u << ADDER_LEVELS; /* rows that a tree of carry-save adders takes at a time */
+constexpr int ADDER_PLANES = 8;
 
-constexpr uint32_t MATRIX_ROUNDS = 2048;
+constexpr uint32_t MATRIX_ROUNDS = 512;
 constexpr uint32_t MATRIX_EACH = 8; /* independent sums a warp */
 
 /* Best seconds of doing it; negative: failed, and *error says why. */
@@ -112,45 +113,57 @@ add(uint4 &high, uint4 &low, uint4 a, uint4 b)
 					  (a.z & b.z) | (c.z & (a.z | b.z)), (a.w & b.w) | (c.w & (a.w | b.w)));
 }
 
+/* where rows are fetched from, and random bits that say which: 6 for each, in place as offsets of rows */
+struct AdderRows
+{
+	const char *table;
+	uint32_t	state;
+};
+
 /*
- * ROW_LANES lanes add rows for an object: 8 rows by 7 adders into planes 1, 2, 4 and a carry, which ripples into
- * the planes above.
+ * Adds 2^LEVEL rows into the planes below LEVEL; returns the carry.  Each word of a row takes two three-input operations
+ * on its way, as few as can be.
  */
+template <int LEVEL> __device__ __forceinline__ uint4
+add_tree(uint4 *planes, AdderRows &rows)
+{
+	if constexpr (LEVEL == 0)
+	{
+		rows.state = next_random(rows.state);
+		return *(const uint4 *) (rows.table + (rows.state >> 16 & (ADDER_ROWS - 1) * ROW_BYTES));
+	}
+	else
+	{
+		const uint4 a = add_tree<LEVEL - 1>(planes, rows);
+		const uint4 b = add_tree<LEVEL - 1>(planes, rows);
+		uint4		carry;
+
+		add(carry, planes[LEVEL - 1], a, b);
+		return carry;
+	}
+}
+
+/* ROW_LANES lanes add rows for an object. */
 __global__ void __launch_bounds__(THREADS)
 adder_kernel(uint4 *out)
 {
 	__shared__ uint4 table[ADDER_ROWS * ROW_LANES];
 	const uint4 none = make_uint4(0, 0, 0, 0);
-	const uint4 *rows = table + threadIdx.x % ROW_LANES;
-	uint32_t	state = (blockIdx.x * THREADS + threadIdx.x) / ROW_LANES;
+	AdderRows	rows = {(const char *) (table + threadIdx.x % ROW_LANES),
+						(blockIdx.x * THREADS + threadIdx.x) / ROW_LANES};
 	uint4		planes[ADDER_PLANES];
 
 	for (uint32_t i = threadIdx.x; i < ADDER_ROWS * ROW_LANES; i += THREADS)
 		table[i] = make_uint4(i * 0x9E3779B9u, i * 0x85EBCA6Bu, i * 0xC2B2AE35u, i * 0x27D4EB2Fu);
-	for (uint32_t p = 0; p < ADDER_PLANES; p++)
+	for (int p = 0; p < ADDER_PLANES; p++)
 		planes[p] = none;
 	__syncthreads();
 	for (uint32_t i = 0; i < ADDER_ROUNDS; i++)
 	{
-		uint4		row[ADDER_STEP];
-		uint4		two[4];
-		uint4		four[2];
-		uint4		carry;
+		uint4		carry = add_tree<ADDER_LEVELS>(planes, rows);
 
-		/* 8 rows' numbers of 6 bits from two words, as codes come packed */
-		state = next_random(state);
 #pragma unroll
-		for (uint32_t j = 0; j < ADDER_STEP; j++)
-			row[j] = rows[((j < 4 ? state : state * 0x9E3779B9u) >> (8 + j % 4 * 6) & (ADDER_ROWS - 1)) * ROW_LANES];
-		add(two[0], planes[0], row[0], row[1]);
-		add(two[1], planes[0], row[2], row[3]);
-		add(two[2], planes[0], row[4], row[5]);
-		add(two[3], planes[0], row[6], row[7]);
-		add(four[0], planes[1], two[0], two[1]);
-		add(four[1], planes[1], two[2], two[3]);
-		add(carry, planes[2], four[0], four[1]);
-#pragma unroll
-		for (uint32_t p = 3; p < ADDER_PLANES; p++)
+		for (int p = ADDER_LEVELS; p < ADDER_PLANES; p++)
 		{
 			uint4		next;
 
@@ -158,7 +171,7 @@ adder_kernel(uint4 *out)
 			carry = next;
 		}
 	}
-	for (uint32_t p = 1; p < ADDER_PLANES; p++)
+	for (int p = 1; p < ADDER_PLANES; p++)
 		planes[0] = make_uint4(planes[0].x ^ planes[p].x, planes[0].y ^ planes[p].y, planes[0].z ^ planes[p].z,
 							   planes[0].w ^ planes[p].w);
 	out[blockIdx.x * THREADS + threadIdx.x] = planes[0];

@@ -71,7 +71,7 @@ constexpr uint32_t LANE_PLANES = 8;
 
 typedef uint64_t Lanes __attribute__((vector_size(64)));
 
-#define BENCH_CLONES __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
+#define BENCH_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 
 BENCH_CLONES static void
 count_postings(const uint16_t *postings, uint8_t *counters)

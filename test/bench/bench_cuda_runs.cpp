@@ -491,6 +491,7 @@ load_rivals(const Bench &bench, const Subject &subject)
 uint32_t
 bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 {
+	const double begin = seconds();
 	uint32_t	n_wrong = 0;
 
 	arena.reset();
@@ -536,7 +537,7 @@ bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 	if (bench.wants("k"))
 		bench_ks(bench, subject);
 	n_wrong = check_answers(bench, subject);
-	printf("%s: %u wrong answers\n", shape.name.c_str(), n_wrong);
+	printf("%s: %u wrong answers; %.0f s\n", shape.name.c_str(), n_wrong, seconds() - begin);
 	if (bench.gpu != nullptr)
 		bench.gpu->ops->forget(bench.gpu, subject.image.image.id);
 	if (bench.rivals != nullptr)
