@@ -121,8 +121,8 @@ struct AdderRows
 };
 
 /*
- * Adds 2^LEVEL rows into the planes below LEVEL; returns the carry.  Each word of a row takes two three-input operations
- * on its way, as few as can be.
+ * Adds 2^LEVEL rows into the planes below LEVEL; returns the carry.  Each word of a row takes two three-input
+ * operations on its way, as few as can be.
  */
 template <int LEVEL> __device__ __forceinline__ uint4
 add_tree(uint4 *planes, AdderRows &rows)
