@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "genie_image_codes.h"
+#include "genie_list_reader.h"
 
 /* bytes of an INDEXED directory that need not pay: nothing next to a tile's postings */
 #define INDEX_SMALL_BYTES 4096
@@ -181,18 +182,98 @@ filled_tile(const GenieTileFill *fill, uint32_t tile)
 	return (GenieImageTile *) (void *) (fill->base + sizeof(GenieImageGroup)) + tile;
 }
 
-static void
-add_bitmap(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const uint16_t *locals, uint32_t n)
+/* Is there room for n postings of the rank, and are they what was planned next? */
+static bool
+has_room(const GenieTileFill *fill, const GenieImageTile *entry, uint32_t rank, uint32_t n)
 {
-	uint8_t    *bitmap = fill->base + tile->bitmaps + (uint64_t) fill->bitmap * GENIE_TILE_BITMAP_BYTES;
+	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) fill->base;
 
-	((uint32_t *) (void *) (fill->base + tile->bitmap_ranks))[fill->bitmap++] = rank;
-	for (uint32_t i = 0; i < n; i++)
-		bitmap[locals[i] / 8] |= (uint8_t) (1 << (locals[i] % 8));
+	if (n == 0 || n > entry->n_objects || rank < fill->next_rank || rank >= group->n_keywords)
+		return false;
+	if (n >= GENIE_IMAGE_DENSE)
+		return fill->bitmap < entry->n_bitmaps;
+	return fill->list < entry->n_lists && n <= entry->n_postings - fill->posting;
 }
 
+/* The next bitmap, which is the rank's. */
+static uint8_t *
+take_bitmap(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank)
+{
+	((uint32_t *) (void *) (fill->base + tile->bitmap_ranks))[fill->bitmap] = rank;
+	fill->next_rank = rank + 1;
+	return fill->base + tile->bitmaps + (uint64_t) fill->bitmap++ * GENIE_TILE_BITMAP_BYTES;
+}
+
+/* Sets the locals' bits, 64 at a time: neighbours are many where lists are dense. */
 static void
-add_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const uint16_t *locals, uint32_t n)
+set_bits(uint8_t *bitmap, const uint16_t *locals, uint32_t n)
+{
+	for (uint32_t i = 0; i < n;)
+	{
+		uint32_t	at = locals[i] / 64;
+		uint64_t	word = 0;
+
+		while (i < n && locals[i] / 64 == at)
+			word |= UINT64_C(1) << (locals[i++] % 64);
+		for (uint32_t byte = 0; byte < 8; byte++)
+			bitmap[8 * at + byte] = (uint8_t) (word >> (8 * byte));
+	}
+}
+
+/* Copies a list that is a bitmap already.  False: malformed, or it names objects that do not exist. */
+static bool
+copy_bitmap(uint8_t *bitmap, const GenieListRef *ref, uint32_t n_objects)
+{
+	uint32_t	n = 0;
+	uint32_t	last;
+
+	if (ref->nbytes == 0 || ref->nbytes > GENIE_TILE_BITMAP_BYTES || ref->data[ref->nbytes - 1] == 0)
+		return false;
+	last = 8 * (ref->nbytes - 1) + 31 - (uint32_t) __builtin_clz(ref->data[ref->nbytes - 1]);
+	if (last >= n_objects)
+		return false;
+	memcpy(bitmap, ref->data, ref->nbytes);
+	for (uint32_t i = 0; i < ref->nbytes; i += 8)
+	{
+		uint64_t	word;		/* the bitmap ends with a whole one, zeroes behind the list's */
+
+		memcpy(&word, bitmap + i, sizeof(word));
+		n += GENIE_POPCOUNT(word);
+	}
+	return n == ref->n;
+}
+
+/* Sets the bits of a list of runs.  False: malformed, or it names objects that do not exist. */
+static bool
+set_runs(uint8_t *bitmap, const GenieListRef *ref, uint32_t n_objects)
+{
+	GenieRunsReader reader;
+	uint32_t	start;
+	uint32_t	n;
+
+	genie_runs_begin(&reader, ref);
+	while ((n = genie_runs_next(&reader, &start)) > 0)
+	{
+		uint32_t	last = start + n - 1;
+		uint8_t		from_start = (uint8_t) (0xFF << (start % 8));
+		uint8_t		to_last = (uint8_t) (0xFF >> (7 - last % 8));
+
+		if (last >= n_objects)
+			return false;
+		if (start / 8 == last / 8)
+			from_start &= to_last;
+		bitmap[start / 8] |= from_start;
+		for (uint32_t byte = start / 8 + 1; byte < last / 8; byte++)
+			bitmap[byte] = 0xFF;
+		if (start / 8 < last / 8)
+			bitmap[last / 8] |= to_last;
+	}
+	return genie_runs_good(&reader);
+}
+
+/* Notes the rank of the next list, whose n postings are in place. */
+static void
+take_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, uint32_t n)
 {
 	uint8_t    *directory = fill->base + tile->directory;
 
@@ -201,34 +282,55 @@ add_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const u
 	else
 		((uint32_t *) (void *) directory)[fill->list] = rank;
 	((uint32_t *) (void *) (fill->base + tile->starts))[fill->list++] = fill->posting;
-	memcpy((uint16_t *) (void *) (fill->base + tile->postings) + fill->posting, locals, n * sizeof(uint16_t));
 	fill->posting += n;
+	fill->next_rank = rank + 1;
+}
+
+static inline uint16_t *
+next_postings(const GenieTileFill *fill, const GenieImageTile *tile)
+{
+	return (uint16_t *) (void *) (fill->base + tile->postings) + fill->posting;
 }
 
 bool
 genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n)
 {
-	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) fill->base;
 	const GenieImageTile *entry = filled_tile(fill, tile);
 
-	assert(tile < group->n_tiles);
+	assert(tile < ((const GenieImageGroup *) (const void *) fill->base)->n_tiles);
 
-	if (n == 0 || n > entry->n_objects || locals[n - 1] >= entry->n_objects ||
-		rank < fill->next_rank || rank >= group->n_keywords)
+	if (!has_room(fill, entry, rank, n) || locals[n - 1] >= entry->n_objects)
 		return false;
 	if (n >= GENIE_IMAGE_DENSE)
-	{
-		if (fill->bitmap == entry->n_bitmaps)
-			return false;
-		add_bitmap(fill, entry, rank, locals, n);
-	}
+		set_bits(take_bitmap(fill, entry, rank), locals, n);
 	else
 	{
-		if (fill->list == entry->n_lists || n > entry->n_postings - fill->posting)
-			return false;
-		add_list(fill, entry, rank, locals, n);
+		memcpy(next_postings(fill, entry), locals, n * sizeof(uint16_t));
+		take_list(fill, entry, rank, n);
 	}
-	fill->next_rank = rank + 1;
+	return true;
+}
+
+bool
+genie_image_decode(GenieTileFill *fill, uint32_t tile, uint32_t rank, const GenieListRef *ref, uint16_t *scratch)
+{
+	const GenieImageTile *entry = filled_tile(fill, tile);
+	uint16_t   *to = scratch;
+
+	if (!has_room(fill, entry, rank, ref->n))
+		return false;
+	if (ref->n >= GENIE_IMAGE_DENSE && ref->codec == GENIE_CODEC_BITMAP)
+		return copy_bitmap(take_bitmap(fill, entry, rank), ref, entry->n_objects);
+	if (ref->n >= GENIE_IMAGE_DENSE && ref->codec == GENIE_CODEC_RUNS)
+		return set_runs(take_bitmap(fill, entry, rank), ref, entry->n_objects);
+	if (ref->n < GENIE_IMAGE_DENSE)
+		to = next_postings(fill, entry);
+	if (!genie_list_decode(ref, to) || to[ref->n - 1] >= entry->n_objects)
+		return false;
+	if (ref->n >= GENIE_IMAGE_DENSE)
+		set_bits(take_bitmap(fill, entry, rank), to, ref->n);
+	else
+		take_list(fill, entry, rank, ref->n);
 	return true;
 }
 

@@ -360,6 +360,13 @@ extern void genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieI
  */
 extern bool genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n);
 
+/*
+ * The same from a list's bytes, which are decoded into place.  scratch has room for a tile.  False, and the group is
+ * spoilt: malformed bytes, or as above.
+ */
+extern bool genie_image_decode(GenieTileFill *fill, uint32_t tile, uint32_t rank, const GenieListRef *ref,
+							   uint16_t *scratch);
+
 /* Stores the sizes (keywords) of the tile's objects, from min_size on and within size_width; fill as above. */
 extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes);
 

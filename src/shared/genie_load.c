@@ -202,16 +202,16 @@ genie_load_tiled_list(GenieLoad *load, const GenieDictionaryCursor *cursor)
 			ref.nbytes > end - at - header_len || tile >= load->parts.n_tiles)
 			return genie_load_damaged(load, "malformed posting list");
 		at += header_len;
-		if (load->fills != NULL)
+		if (load->fills == NULL)
+			genie_tile_plan_add(&load->tiles[tile], ref.n);
+		else
 		{
 			ref.data = genie_load_bytes(load, at, ref.nbytes);
 			if (ref.data == NULL)
 				return false;
-			if (!genie_list_decode(&ref, load->locals))
+			if (!genie_image_decode(&load->fills[tile], load->in_group[tile], cursor->rank, &ref, load->locals))
 				return genie_load_damaged(load, "malformed posting list");
 		}
-		if (!genie_load_take(load, tile, cursor->rank, load->locals, ref.n))
-			return false;
 		at += ref.nbytes;
 		last_tile = tile;
 	}

@@ -355,6 +355,114 @@ test_unplanned_bitmap(void)
 	free(memory);
 }
 
+/* ---- lists that are decoded into place ---- */
+
+static void
+emit_bytes(void *arg, const uint8_t *bytes, size_t n)
+{
+	memcpy(*(uint8_t **) arg, bytes, n);
+	*(uint8_t **) arg += n;
+}
+
+/* One tile with one list: the group, or NULL where the list is refused.  bytes: its payload, or NULL to add locals. */
+static GenieImageGroup *
+one_list(const uint16_t *locals, const GenieListRef *ref, uint32_t n_objects, uint64_t *n_bytes)
+{
+	static uint16_t scratch[GENIE_TILE_OBJECTS];
+	GenieImagePlan plan = {.n_keywords = 10};
+	GenieTilePlan tile = {.n_objects = n_objects};
+	GenieTileFill fill;
+	void	   *memory;
+
+	genie_tile_plan_add(&tile, ref->n);
+	genie_image_group_plan(&plan, &tile, 0, 1, n_bytes);
+	memory = genie_model_memory(*n_bytes);
+	genie_image_group_begin(memory, *n_bytes, &plan, &tile, 0, 1, &fill);
+	if ((locals != NULL ? genie_image_add(&fill, 0, 3, locals, ref->n) :
+		 genie_image_decode(&fill, 0, 3, ref, scratch)) && genie_image_group_finish(&fill, 1))
+		return memory;
+	free(memory);
+	return NULL;
+}
+
+/* The same image by locals and by bytes; bytes with a bit flipped give nothing, or an image that is valid. */
+static void
+check_decode(GenieRandom *random, const uint16_t *locals, uint32_t n, GenieCodec codec)
+{
+	static GenieListEncoder encoder;
+	static uint8_t bytes[GENIE_TILE_HEADER_MAX + GENIE_TILE_PAYLOAD_MAX + 1];
+	uint8_t    *end = bytes;
+	uint32_t	n_objects = locals[n - 1] + 1u;
+	GenieListRef ref;
+	uint32_t	tile;
+	size_t		header_len;
+	uint64_t	n_bytes;
+	GenieImageGroup *by_locals;
+	GenieImageGroup *by_bytes;
+
+	genie_list_begin(&encoder, emit_bytes, &end);
+	for (uint32_t i = 0; i < n; i++)
+		genie_list_add(&encoder, locals[i]);
+	genie_list_end(&encoder);
+	CHECK(genie_tile_header(bytes + 1, end, -1, &tile, &ref, &header_len));
+	ref.data = bytes + 1 + header_len;
+	CHECK_INT(ref.codec, codec);
+	by_locals = one_list(locals, &ref, n_objects, &n_bytes);
+	by_bytes = one_list(NULL, &ref, n_objects, &n_bytes);
+	CHECK(by_locals != NULL && by_bytes != NULL && memcmp(by_locals, by_bytes, n_bytes) == 0);
+	free(by_locals);
+	free(by_bytes);
+	CHECK(n_objects == 1 || one_list(NULL, &ref, n_objects - 1, &n_bytes) == NULL);
+	for (int i = 0; i < 300; i++)
+	{
+		uint8_t    *byte = bytes + 1 + header_len + genie_random_below(random, ref.nbytes);
+		uint8_t		before = *byte;
+
+		*byte ^= (uint8_t) (1 << genie_random_below(random, 8));
+		by_bytes = one_list(NULL, &ref, n_objects, &n_bytes);
+		CHECK(by_bytes == NULL || genie_image_group_valid(by_bytes));
+		free(by_bytes);
+		*byte = before;
+	}
+	ref.nbytes--;
+	CHECK(one_list(NULL, &ref, n_objects, &n_bytes) == NULL);
+}
+
+static void
+test_decode(GenieRandom *random)
+{
+	static uint16_t locals[GENIE_TILE_OBJECTS];
+	static const struct
+	{
+		uint32_t	step;		/* a local of so many, in the mean */
+		uint32_t	run;		/* so many at a time */
+		uint32_t	span;		/* below this */
+		GenieCodec	codec;
+	}			kinds[] = {
+		{300, 1, GENIE_TILE_OBJECTS, GENIE_CODEC_PACKED},
+		{20, 1, 65000, GENIE_CODEC_PACKED},
+		{3, 1, GENIE_TILE_OBJECTS, GENIE_CODEC_BITMAP},
+		{2, 1, 40003, GENIE_CODEC_BITMAP},
+		{2, 1, 900, GENIE_CODEC_BITMAP},
+		{1, 1, GENIE_TILE_OBJECTS, GENIE_CODEC_RUNS},
+		{4, 200, 65001, GENIE_CODEC_RUNS},
+		{30, 40, GENIE_TILE_OBJECTS, GENIE_CODEC_RUNS}
+	};
+
+	for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
+		for (int round = 0; round < 4; round++)
+		{
+			uint32_t	n = 0;
+
+			for (uint32_t at = 0; at < kinds[kind].span; at += kinds[kind].run)
+				if (genie_random_below(random, kinds[kind].step) == 0)
+					for (uint32_t i = at; i < at + kinds[kind].run && i < kinds[kind].span; i++)
+						locals[n++] = (uint16_t) i;
+			CHECK(n > GENIE_LOOSE_MAX);
+			check_decode(random, locals, n, kinds[kind].codec);
+		}
+}
+
 /* ---- what the check finds ---- */
 
 /*
@@ -562,6 +670,7 @@ main(void)
 
 	test_random(&random);
 	test_dense(&random);
+	test_decode(&random);
 	test_forms(&random);
 	test_groups();
 	test_refusals();
