@@ -2,7 +2,7 @@
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'genie_stat'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT count(*) FROM genie_stat;
 SELECT name, setting, unit, context FROM pg_settings
-	WHERE name IN ('genie.worker', 'genie.max_batch', 'genie.gpu_memory', 'genie.gpu_library') ORDER BY name;
+	WHERE name IN ('genie.worker', 'genie.kernels', 'genie.max_batch', 'genie.gpu_memory', 'genie.gpu_library') ORDER BY name;
 SELECT p.oid::regprocedure AS function, obj_description(p.oid) IS NOT NULL AS is_described, provolatile, proparallel
 	FROM pg_proc p WHERE proname IN ('genie_stat_get', 'genie_stat_reset', 'genie_devices', 'genie_prewarm') ORDER BY 1;
 

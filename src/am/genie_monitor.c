@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(genie_stat_get);
 PG_FUNCTION_INFO_V1(genie_stat_reset_counters);
 PG_FUNCTION_INFO_V1(genie_devices);
 
-#define GENIE_STAT_COLUMNS 40
+#define GENIE_STAT_COLUMNS 48
 #define GENIE_DEVICE_COLUMNS 12
 #define US_PER_MS 1000.0
 
@@ -114,6 +114,13 @@ genie_stat_get(PG_FUNCTION_ARGS)
 	add_count(&row, count[GENIE_COUNTER_DEVICE_RETRY]);
 	add_count(&row, count[GENIE_COUNTER_DEVICE_FULL]);
 	add_count(&row, count[GENIE_COUNTER_DEVICE_LOST]);
+	add_count(&row, count[GENIE_COUNTER_BY_TILES]);
+	add_count(&row, count[GENIE_COUNTER_BY_LANES]);
+	add_count(&row, count[GENIE_COUNTER_BY_TENSOR]);
+	add_text(&row, report.cpu_choice.reason);
+	add_text(&row, report.cpu_choice.constants);
+	add_text(&row, report.gpu_choice.reason);
+	add_text(&row, report.gpu_choice.constants);
 	add_count(&row, counters.batches.n_searches);
 	add_count(&row, counters.batches.n_queries);
 	add_count(&row, counters.batches.n_done);

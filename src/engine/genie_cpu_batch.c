@@ -369,6 +369,16 @@ lanes_in_tile(Batch *batch, GenieLaneBlock *block, bool asks, const BatchTask *t
 	return true;
 }
 
+/* Has an object more matches than the job says is possible?  If so, it is among the best. */
+static bool
+exceeds(const GenieJob *job, const GenieTopK *top)
+{
+	for (uint32_t i = 0; i < top->n; i++)
+		if (top->hits[i].key > job->query.max_count)
+			return true;
+	return false;
+}
+
 /* Makes the block of the task's jobs, all of which have begun.  NULL: there is no memory. */
 static GenieLaneBlock *
 open_lanes(const Batch *batch, const BatchTask *task, GenieLaneQuery *queries)
@@ -414,7 +424,7 @@ do_task(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *tas
 	for (uint32_t w = 0; w < task->n_works && by_lanes; w++)
 		if (block == NULL)
 			task->works[w].parts[task->part].status = GENIE_STATUS_RETRY;
-		else if (queries[w].corrupt)
+		else if (exceeds(task->works[w].job, &task->works[w].parts[task->part].top))
 			task->works[w].parts[task->part].status = GENIE_STATUS_CORRUPT;
 	genie_lanes_close(block);
 	free(queries);

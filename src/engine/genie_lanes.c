@@ -1,6 +1,6 @@
 /*
  * genie_lanes.c
- *	  A block of bit lanes: its table, its thresholds, and taking counts out of the kernel's planes (genie_lanes.h).
+ *	  A block of bit lanes: its table, its thresholds, and what becomes of hits (genie_lanes.h).
  *
  * The table is made without looking at each rank of a range.  A query turns its lane over in the row where a range
  * begins and in the row behind its end; then one pass over the rows in rank order, each getting the exclusive or of
@@ -265,8 +265,7 @@ prepare(GenieLaneBlock *block)
 	if (table->n_slots == 0)
 		return true;
 	table->offsets = take((uint64_t) GENIE_LANE_ROWS * table->stride * sizeof(uint32_t));
-	table->hits = take((uint64_t) GENIE_LANE_ROWS * (1 + table->n_planes) * block->n_words * sizeof(uint64_t));
-	return table->offsets != NULL && table->hits != NULL;
+	return table->offsets != NULL;
 }
 
 GenieLaneBlock *
@@ -287,7 +286,6 @@ genie_lanes_open(const GenieLaneKernels *kernels, const GenieSegmentImage *image
 	for (uint32_t lane = 0; lane < n; lane++)
 	{
 		assert(queries[lane].query->keys == NULL);
-		queries[lane].corrupt = false;
 	}
 	if (!prepare(block))
 	{
@@ -303,7 +301,6 @@ genie_lanes_close(GenieLaneBlock *block)
 {
 	if (block == NULL)
 		return;
-	free(block->table.hits);
 	free(block->table.offsets);
 	free(block->strips);
 	free(block->rows);
@@ -321,7 +318,7 @@ set_threshold(GenieLaneBlock *block, uint32_t lane)
 	uint64_t	bit = UINT64_C(1) << (lane % 64);
 
 	block->floors[lane] = floor;
-	if (floor >> table->n_planes != 0 || block->queries[lane].corrupt)
+	if (floor >> table->n_planes != 0)
 	{
 		table->wanted[lane / 64] &= ~bit;
 		return;
@@ -342,40 +339,21 @@ genie_lanes_refresh(GenieLaneBlock *block)
 		set_threshold(block, lane);
 }
 
+/* Offers the first n hits, of objects from first on. */
 static void
-offer(GenieLaneBlock *block, uint32_t lane, uint32_t count, uint32_t object)
+offer_hits(GenieLaneBlock *block, uint32_t n, uint32_t first)
 {
-	GenieLaneQuery *query = &block->queries[lane];
-	GenieTopK  *top = query->top;
+	const GenieLaneHit *hits = block->table.hits;
 
-	if (count > query->query->max_count)
-		query->corrupt = true;
-	else
+	for (uint32_t i = 0; i < n; i++)
 	{
-		genie_topk_offer(top, count, object);
-		if (top->floor == block->floors[lane])
-			return;
+		uint32_t	lane = hits[i].lane;
+		GenieTopK  *top = block->queries[lane].top;
+
+		genie_topk_offer(top, hits[i].count, first + hits[i].row);
+		if (top->floor != block->floors[lane])
+			set_threshold(block, lane);
 	}
-	set_threshold(block, lane);
-}
-
-/* Offers an object to the lanes of a hit. */
-static void
-offer_hit(GenieLaneBlock *block, const uint64_t *hit, uint32_t object)
-{
-	uint32_t	n_words = block->n_words;
-	uint32_t	n_planes = block->table.n_planes;
-
-	for (uint32_t w = 0; w < n_words; w++)
-		for (uint64_t mask = hit[w]; mask != 0; mask &= mask - 1)
-		{
-			uint32_t	bit = (uint32_t) __builtin_ctzll(mask);
-			uint32_t	count = 0;
-
-			for (uint32_t p = 0; p < n_planes; p++)
-				count |= (uint32_t) (hit[(1 + p) * n_words + w] >> bit & 1) << p;
-			offer(block, w * 64 + bit, count, object);
-		}
 }
 
 static bool
@@ -395,7 +373,6 @@ genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t
 	const uint8_t *codes = (const uint8_t *) group + tile->codes;
 	const uint64_t *live = block->image->live + (size_t) t * GENIE_TILE_WORDS;
 	uint32_t	n_rows = genie_code_rows(tile->n_objects);
-	size_t		hit_words = (size_t) (1 + block->table.n_planes) * block->n_words;
 
 	assert(first % GENIE_LANE_ROWS == 0 && (end % GENIE_LANE_ROWS == 0 || end >= tile->n_objects));
 
@@ -404,13 +381,9 @@ genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t
 	for (; first < end && is_wanted(block); first += GENIE_LANE_ROWS)
 	{
 		uint32_t	alive = (uint32_t) (live[first / 64] >> (first % 64)) & ((UINT32_C(1) << GENIE_LANE_ROWS) - 1);
-		uint32_t	n_hits;
 
-		if (alive == 0)
-			continue;
-		n_hits = block->kernels->count(&block->table, codes, n_rows, first, alive);
-		for (uint32_t i = 0; i < n_hits; i++)
-			offer_hit(block, block->table.hits + i * hit_words,
-					  (t << GENIE_TILE_SHIFT) + first + block->table.hit_rows[i]);
+		if (alive != 0)
+			offer_hits(block, block->kernels->count(&block->table, codes, n_rows, first, alive),
+					   (t << GENIE_TILE_SHIFT) + first);
 	}
 }

@@ -30,7 +30,7 @@
  * lane is its top-k's floor.  A top-k raises that when it is compacted, so it gets room for no more than max(k, 64) new
  * hits (genie_lanes_capacity): each time about half as many objects are wanted as before.
  *
- *	genie_lanes.c			the block, tables, taking counts out; the chooser
+ *	genie_lanes.c			the block, its table, offering hits; the chooser
  *	genie_lanes_kernel.h	the counting kernel, a template by vector
  *	genie_lanes_portable.c, genie_lanes_avx2.c, genie_lanes_avx512.c		its instances
  */
@@ -71,6 +71,14 @@ typedef struct GenieLaneStrip
 	uint32_t	bases[GENIE_LANE_CODES];	/* offset of code 0 of each slot, over and over */
 } GenieLaneStrip;
 
+/* An object that reaches the threshold of a lane. */
+typedef struct GenieLaneHit
+{
+	uint16_t	lane;
+	uint16_t	count;
+	uint32_t	row;			/* of the objects that the kernel counted */
+} GenieLaneHit;
+
 /* What the kernel reads and writes; a block of lanes is more than this (genie_lanes.c). */
 typedef struct GenieLaneTable
 {
@@ -84,11 +92,7 @@ typedef struct GenieLaneTable
 	const GenieLaneStrip *strips;
 	uint32_t   *offsets;		/* GENIE_LANE_ROWS times stride; what is in no strip is 0 */
 
-	/*
-	 * For each hit: which lanes it is one of, then their counts, a vector a plane.
-	 */
-	uint64_t   *hits;
-	uint32_t	hit_rows[GENIE_LANE_ROWS];
+	GenieLaneHit hits[GENIE_LANE_ROWS * GENIE_LANES_MAX];	/* written by the kernel, in object order */
 } __attribute__((aligned(GENIE_LANE_ALIGN))) GenieLaneTable;
 
 typedef struct GenieLaneKernels
@@ -101,8 +105,7 @@ typedef struct GenieLaneKernels
 
 	/*
 	 * Counts GENIE_LANE_ROWS objects from number first of a tile on, those whose bit is set in live.  codes is where
-	 * the tile's codes begin, n_rows what it has of them (genie_code_rows).  Returns how many hits there are: objects
-	 * that reach the threshold of a lane.
+	 * the tile's codes begin, n_rows what it has of them (genie_code_rows).  Returns how many hits there are.
 	 */
 	uint32_t	(*count) (GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_t first, uint32_t live);
 } GenieLaneKernels;
@@ -129,9 +132,8 @@ genie_lanes_capacity(uint32_t k)
 /* A query of a block. */
 typedef struct GenieLaneQuery
 {
-	const GenieEngineQuery *query;	/* without a key table */
+	const GenieEngineQuery *query;	/* without a key table; its max_count is not looked at */
 	GenieTopK  *top;
-	bool		corrupt;		/* written: an object matches more than query->max_count */
 } GenieLaneQuery;
 
 typedef struct GenieLaneBlock GenieLaneBlock;

@@ -109,10 +109,32 @@ reaching(const GenieLaneTable *table, const uint32_t n_planes, const LaneVector 
 	return *(const LaneVector *) (const void *) table->wanted & ~less;
 }
 
+/* Takes the counts of the mask's lanes out of the planes; returns behind the hits. */
+LANES_INLINE GenieLaneHit *
+add_hits(GenieLaneHit *hit, uint32_t row, const uint32_t n_planes, const LaneVector *planes, LaneVector mask)
+{
+	uint64_t	masks[LANE_WORDS];
+	uint64_t	words[GENIE_LANE_PLANES_MAX][LANE_WORDS];
+
+	memcpy(masks, &mask, sizeof(masks));
+	memcpy(words, planes, n_planes * sizeof(LaneVector));
+	for (uint32_t w = 0; w < LANE_WORDS; w++)
+		for (uint64_t left = masks[w]; left != 0; left &= left - 1)
+		{
+			uint32_t	bit = (uint32_t) __builtin_ctzll(left);
+			uint32_t	count = 0;
+
+			for (uint32_t p = n_planes; p-- > 0;)
+				count = 2 * count + (uint32_t) (words[p][w] >> bit & 1);
+			*hit++ = (GenieLaneHit) {(uint16_t) (w * 64 + bit), (uint16_t) count, row};
+		}
+	return hit;
+}
+
 LANES_INLINE uint32_t
 count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
 {
-	uint32_t	n_hits = 0;
+	GenieLaneHit *hit = table->hits;
 
 	for (; live != 0; live &= live - 1)
 	{
@@ -123,16 +145,9 @@ count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
 		count_object(table->rows, table->offsets + (size_t) row * table->stride, table->n_slots, n_planes, planes);
 		mask = reaching(table, n_planes, planes);
 		if (LANES_ANY(mask))
-		{
-			LaneVector *hit = (LaneVector *) (void *) table->hits + (size_t) n_hits * (1 + n_planes);
-
-			hit[0] = mask;
-			for (uint32_t p = 0; p < n_planes; p++)
-				hit[1 + p] = planes[p];
-			table->hit_rows[n_hits++] = row;
-		}
+			hit = add_hits(hit, row, n_planes, planes, mask);
 	}
-	return n_hits;
+	return (uint32_t) (hit - table->hits);
 }
 
 /* ---- codes to offsets ---- */

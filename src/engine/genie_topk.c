@@ -61,7 +61,7 @@ kth_key(const GenieHit *hits, uint32_t n, uint32_t k, uint32_t *above)
 	{
 		uint32_t	histogram[BYTE_VALUES] = {0};
 		int			shift = 8 * byte;
-		uint32_t	value = BYTE_VALUES - 1;
+		uint32_t	value = (all_bits >> shift) & 0xFF; /* no byte is larger */
 
 		for (uint32_t i = 0; i < n; i++)
 			if ((hits[i].key & prefix_mask) == prefix)
@@ -89,13 +89,12 @@ genie_topk_compact(GenieTopK *top)
 	for (uint32_t i = 0; i < top->n; i++)
 	{
 		GenieHit	hit = top->hits[i];
+		bool		tie = hit.key == bound && ties > 0;
 
 		assert(i == 0 || n == 0 || hit.object > top->hits[n - 1].object);
-		if (hit.key < bound || (hit.key == bound && ties == 0))
-			continue;
-		if (hit.key == bound)
-			ties--;
-		top->hits[n++] = hit;
+		top->hits[n] = hit;
+		n += hit.key > bound || tie;
+		ties -= tie;
 	}
 	assert(n == top->k);
 	top->n = n;

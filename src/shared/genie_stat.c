@@ -3,7 +3,7 @@
  *	  Counters and the worker's report in shared memory (genie_stat.h).
  *
  * The report has a sequence of writers (the worker, and the next one after it) but one at a time; the spinlock is
- * for readers, who copy all of it (3 KB) at once.
+ * for readers, who copy all of it (4 KB) at once.
  */
 #include "postgres.h"
 
@@ -163,6 +163,21 @@ genie_stat_devices(const GenieDeviceInfo *devices, uint32 n)
 	stat_shared->report.n_devices = n;
 	if (n > 0)
 		memcpy(stat_shared->report.devices, devices, n * sizeof(GenieDeviceInfo));
+	SpinLockRelease(&stat_shared->mutex);
+}
+
+void
+genie_stat_choices(bool is_gpu, const GenieEngineChoices *before, const GenieEngineChoices *now)
+{
+	GenieWorkerReport *report = &stat_shared->report;
+	GenieStatChoice *choice = is_gpu ? &report->gpu_choice : &report->cpu_choice;
+
+	genie_stat_add(GENIE_COUNTER_BY_TILES, now->n_tiles - before->n_tiles);
+	genie_stat_add(GENIE_COUNTER_BY_LANES, now->n_lanes - before->n_lanes);
+	genie_stat_add(GENIE_COUNTER_BY_TENSOR, now->n_tensor - before->n_tensor);
+	SpinLockAcquire(&stat_shared->mutex);
+	memcpy(choice->reason, now->reason, sizeof(choice->reason));
+	memcpy(choice->constants, now->constants, sizeof(choice->constants));
 	SpinLockRelease(&stat_shared->mutex);
 }
 

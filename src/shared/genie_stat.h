@@ -44,6 +44,9 @@ typedef enum GenieCounter
 	GENIE_COUNTER_DEVICE_RETRY, /* of those that the GPU could not answer: failed, */
 	GENIE_COUNTER_DEVICE_FULL,	/* did not fit the device, */
 	GENIE_COUNTER_DEVICE_LOST,	/* the device was lost */
+	GENIE_COUNTER_BY_TILES,		/* searches in the worker counted by posting lists, */
+	GENIE_COUNTER_BY_LANES,		/* by bit lanes, */
+	GENIE_COUNTER_BY_TENSOR,	/* by those on tensor cores */
 	GENIE_COUNTER_WORKER_STARTS,
 	GENIE_COUNTERS				/* how many there are */
 } GenieCounter;
@@ -66,6 +69,13 @@ typedef struct GenieBatchProgress
 
 #define GENIE_DEVICES_MAX 8
 
+/* What an engine said of its choice between tiles and lanes; "" before the first. */
+typedef struct GenieStatChoice
+{
+	char		reason[GENIE_ENGINE_REASON_MAX];
+	char		constants[GENIE_ENGINE_REASON_MAX];
+} GenieStatChoice;
+
 /* What the worker says of itself. */
 typedef struct GenieWorkerReport
 {
@@ -76,6 +86,8 @@ typedef struct GenieWorkerReport
 	TimestampTz error_at;		/* 0: never */
 	uint32		n_losses;		/* devices lost in a row, each not long after the one before */
 	TimestampTz lost_at;		/* the last of them */
+	GenieStatChoice cpu_choice;
+	GenieStatChoice gpu_choice;
 	uint32		n_devices;
 	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
 } GenieWorkerReport;
@@ -113,6 +125,9 @@ extern void genie_stat_reset(void);
 
 extern void genie_stat_worker(GenieWorkerState state, const char *engine);
 extern void genie_stat_devices(const GenieDeviceInfo *devices, uint32 n);
+
+/* Notes what an engine's choices are now, and counts what is more than in before. */
+extern void genie_stat_choices(bool is_gpu, const GenieEngineChoices *before, const GenieEngineChoices *now);
 
 /* Notes a failure of the GPU engine. */
 extern void genie_stat_error(const char *message);

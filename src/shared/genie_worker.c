@@ -74,9 +74,17 @@ static const struct config_enum_entry engine_options[] = {
 	{NULL, 0, false}
 };
 
+static const struct config_enum_entry kernel_options[] = {
+	{"auto", GENIE_KERNELS_AUTO, false},
+	{"tiles", GENIE_KERNELS_TILES, false},
+	{"lanes", GENIE_KERNELS_LANES, false},
+	{NULL, 0, false}
+};
+
 bool		genie_worker_wanted = true;
 int			genie_worker_max_batch = 1024;
 static int	engine_setting = GENIE_ENGINE_AUTO;
+static int	kernel_setting = GENIE_KERNELS_AUTO;
 static int	gpu_memory = 0;		/* kB */
 static int	cpu_threads = 0;	/* 0: as many as there are processors */
 static char *gpu_library = NULL;
@@ -124,6 +132,12 @@ genie_worker_settings(void)
 							 "Selects what the background worker counts with.",
 							 "auto: the GPU if there is a usable one, else the CPU.",
 							 &engine_setting, GENIE_ENGINE_AUTO, engine_options, PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+	DefineCustomEnumVariable("genie.kernels",
+							 "Selects how the background worker counts.",
+							 "tiles: by posting lists; lanes: all queries at once, where the index allows it; "
+							 "auto: what the worker expects to be faster.",
+							 &kernel_setting, GENIE_KERNELS_AUTO, kernel_options, PGC_SIGHUP, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("genie.max_batch",
 							"Sets the maximum number of queries that the background worker counts at once.",
@@ -185,6 +199,14 @@ set_cpu_threads(void)
 	genie_cpu_engine_threads(worker.cpu, (uint32) n);
 }
 
+/* Tells the engine how to count, and the statistics what it measured at its opening. */
+static void
+set_kernels(GenieEngine *engine)
+{
+	engine->ops->set_kernels(engine, (GenieKernelChoice) kernel_setting);
+	genie_stat_choices(engine != worker.cpu, &engine->choices, &engine->choices);
+}
+
 static void
 open_cpu(void)
 {
@@ -192,7 +214,9 @@ open_cpu(void)
 
 	worker.cpu = genie_cpu_engine_open((void *) TYPEALIGN(64, memory));
 	worker.cpu->interrupted = is_interrupted;
+	genie_cpu_engine_measure(worker.cpu);
 	set_cpu_threads();
+	set_kernels(worker.cpu);
 }
 
 /* Logs a failure of the GPU engine, unless it said the same just now. */
@@ -253,6 +277,7 @@ open_gpu(void)
 		uint32		n = report_devices(devices);
 
 		worker.gpu->interrupted = is_interrupted;
+		set_kernels(worker.gpu);
 		ereport(LOG,
 				(errmsg("genie counts on the GPU: %s", n > 0 ? devices[0].name : worker.gpu->ops->name)));
 		return;
@@ -290,8 +315,12 @@ reload(void)
 	ProcessConfigFile(PGC_SIGHUP);
 	genie_stat_forget_losses();
 	set_cpu_threads();
+	set_kernels(worker.cpu);
 	if (worker.gpu != NULL && engine_setting != GENIE_ENGINE_CPU && strcmp(worker.library, gpu_library) == 0)
+	{
 		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) gpu_memory * 1024);
+		set_kernels(worker.gpu);
+	}
 	else
 	{
 		close_gpu();
@@ -382,6 +411,7 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 static GenieStatus
 run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered)
 {
+	GenieEngineChoices before = engine->choices;
 	GenieJob   *batch = palloc(n_jobs * sizeof(GenieJob));
 	uint32	   *from = palloc(n_jobs * sizeof(uint32));
 	uint32		n = 0;
@@ -404,6 +434,7 @@ run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answere
 		n_done += batch[i].status == GENIE_OK;
 	}
 	genie_stat_add(engine == worker.gpu ? GENIE_COUNTER_BY_GPU : GENIE_COUNTER_BY_WORKER_CPU, n_done);
+	genie_stat_choices(engine == worker.gpu, &before, &engine->choices);
 	*n_answered += n_done;
 	return status;
 }

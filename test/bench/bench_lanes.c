@@ -179,7 +179,8 @@ time_block(const GenieLaneKernels *kernels, Batch *batch, uint32_t n)
 		for (uint32_t q = 0; q < n; q++)
 		{
 			genie_topk_init(&tops[q], batch->hits[q], K, 1, NULL);
-			queries[q] = (GenieLaneQuery) {&batch->jobs[q].query, &tops[q], false};
+			tops[q].capacity = genie_lanes_capacity(K);
+			queries[q] = (GenieLaneQuery) {&batch->jobs[q].query, &tops[q]};
 		}
 		block = genie_lanes_open(kernels, &batch->image, n, queries);
 		for (uint32_t g = 0; g < batch->image.n_groups; g++)
