@@ -17,7 +17,8 @@
  * For a table that does not fit the nearest cache there is another image: few objects, but LARGE_DIMENSIONS
  * dimensions of LARGE_VALUES values, 1 MB for 512 lanes.
  *
- * All in all 15 to 20 ms.  Without memory for it the constants are a guess, those of the machine that this was written on.
+ * All in all 15 to 20 ms.  Without memory for it the constants are a guess, those of the machine that this was written
+ * on.
  */
 #define _POSIX_C_SOURCE 200112L
 
