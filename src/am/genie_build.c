@@ -87,6 +87,7 @@ genie_build_write(Relation index, GenieBuildRuns *runs, GenieSegment **inputs, i
 	flip.n_added = 1;
 	flip.added = &entry;
 	genie_meta_flip(index, &flip, true);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, entry.n_objects);
 }
 
 /*
@@ -125,6 +126,7 @@ genie_build_alone(Relation heap, Relation index, IndexInfo *info, IndexBuildResu
 	result->index_tuples = genie_build_runs_rows(runs);
 	if (!genie_build_runs_in_memory(runs))
 		n_inputs = genie_build_runs_finish(runs, GENIE_SEGMENTS_MAX, &inputs);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) result->index_tuples);
 	if (result->index_tuples > 0)
 		genie_build_write(index, runs, inputs, n_inputs);
 	genie_build_runs_end(runs);
@@ -151,6 +153,7 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 		GenieSegment **inputs;
 		int			n_inputs = genie_build_parallel_scan(parallel, result, &inputs);
 
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) result->index_tuples);
 		if (n_inputs > 0)
 			genie_build_write(index, NULL, inputs, n_inputs);
 		genie_build_parallel_end(parallel);

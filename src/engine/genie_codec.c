@@ -86,44 +86,52 @@ typedef struct TileLengths
 	size_t		runs;
 } TileLengths;
 
-/* The gap in front of each local of a block; returns all of them, or-ed. */
+/* The gap in front of each local of a block (next: the smallest local that may be its first); returns all, or-ed. */
 static uint32_t
-block_gaps(const uint16_t *locals, uint32_t n, int32_t previous, uint32_t *gaps)
+block_gaps(const uint16_t *locals, uint32_t n, uint32_t next, uint16_t *gaps)
 {
-	uint32_t	bits;
+	uint16_t	bits;
 
-	bits = gaps[0] = (uint32_t) (locals[0] - previous - 1);
+	bits = gaps[0] = (uint16_t) (locals[0] - next);
 	for (uint32_t i = 1; i < n; i++)
 	{
-		gaps[i] = (uint32_t) locals[i] - locals[i - 1] - 1;
+		gaps[i] = (uint16_t) (locals[i] - locals[i - 1] - 1);
 		bits |= gaps[i];
 	}
 	return bits;
 }
 
+/* The last local of the run that local i lies in.  Locals ascend, so those that are n apart and differ by n are a run. */
+static uint32_t
+run_last(const uint16_t *locals, uint32_t n, uint32_t i)
+{
+	for (uint32_t step = 64; step > 0; step /= 4)
+		while (i + step < n && locals[i + step] == locals[i] + step)
+			i += step;
+	return i;
+}
+
 static size_t
 runs_length(const uint16_t *locals, uint32_t n)
 {
-	size_t		length = varint_len(locals[0]);
-	uint32_t	start = 0;		/* index of the run's first local */
+	size_t		length = 0;
+	uint32_t	next = 0;		/* the smallest local that may come next */
 
-	for (uint32_t i = 1; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	gap = (uint32_t) locals[i] - locals[i - 1] - 1;
+		uint32_t	start = i;
 
-		if (gap > 0)
-		{
-			length += varint_len(i - start - 1) + varint_len(gap);
-			start = i;
-		}
+		i = run_last(locals, n, i);
+		length += varint_len(locals[start] - next) + varint_len(i - start);
+		next = locals[i] + 1u;
 	}
-	return length + varint_len(n - start - 1);
+	return length;
 }
 
 static void
 tile_lengths(const uint16_t *locals, uint32_t n, TileLengths *lengths)
 {
-	uint32_t	gaps[GENIE_BLOCK_VALUES];
+	uint16_t	gaps[GENIE_BLOCK_VALUES];
 	uint32_t	n_runs = 1;
 	size_t		other;
 
@@ -132,11 +140,13 @@ tile_lengths(const uint16_t *locals, uint32_t n, TileLengths *lengths)
 	for (uint32_t start = 0; start < n; start += GENIE_BLOCK_VALUES)
 	{
 		uint32_t	n_block = n - start < GENIE_BLOCK_VALUES ? n - start : GENIE_BLOCK_VALUES;
-		uint32_t	bits = block_gaps(locals + start, n_block, start == 0 ? -1 : locals[start - 1], gaps);
+		uint32_t	bits = block_gaps(locals + start, n_block, start == 0 ? 0 : locals[start - 1] + 1u, gaps);
+		uint16_t	n_in_block = 0;
 
 		lengths->packed += 1 + genie_bits_bytes(n_block, genie_bits_needed(bits));
 		for (uint32_t i = 0; i < n_block; i++)
-			n_runs += gaps[i] > 0;
+			n_in_block += gaps[i] > 0;
+		n_runs += n_in_block;
 	}
 	n_runs -= locals[0] > 0;	/* the tile's first gap begins no other run */
 
@@ -152,13 +162,16 @@ write_packed(uint8_t *out, const uint16_t *locals, uint32_t n)
 
 	for (uint32_t start = 0; start < n; start += GENIE_BLOCK_VALUES)
 	{
-		uint32_t	gaps[GENIE_BLOCK_VALUES];
+		uint16_t	gaps[GENIE_BLOCK_VALUES];
+		uint32_t	values[GENIE_BLOCK_VALUES];
 		uint32_t	n_block = n - start < GENIE_BLOCK_VALUES ? n - start : GENIE_BLOCK_VALUES;
-		uint32_t	bits = block_gaps(locals + start, n_block, start == 0 ? -1 : locals[start - 1], gaps);
+		uint32_t	bits = block_gaps(locals + start, n_block, start == 0 ? 0 : locals[start - 1] + 1u, gaps);
 		uint32_t	width = genie_bits_needed(bits);
 
+		for (uint32_t i = 0; i < n_block; i++)
+			values[i] = gaps[i];
 		*at++ = (uint8_t) width;
-		genie_bits_pack(at, gaps, n_block, width);
+		genie_bits_pack(at, values, n_block, width);
 		at += genie_bits_bytes(n_block, width);
 	}
 	return (size_t) (at - out);
@@ -189,18 +202,16 @@ static size_t
 write_runs(uint8_t *out, const uint16_t *locals, uint32_t n)
 {
 	uint8_t    *at = out;
-	int32_t		previous = -1;	/* last local of the run before */
-	uint32_t	i = 0;
+	uint32_t	next = 0;		/* the smallest local that may come next */
 
-	while (i < n)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		uint32_t	start = i;
 
-		while (i + 1 < n && locals[i + 1] == locals[i] + 1)
-			i++;
-		at += genie_varint_put(at, (uint64_t) (locals[start] - previous - 1));
+		i = run_last(locals, n, i);
+		at += genie_varint_put(at, locals[start] - next);
 		at += genie_varint_put(at, i - start);
-		previous = locals[i++];
+		next = locals[i] + 1u;
 	}
 	return (size_t) (at - out);
 }

@@ -139,4 +139,13 @@ is(info($node, 'stopped', $counts), $alone, 'and right');
 is(violations($node), '', 'all indexes are sound');
 no_files('all of it');
 
+# all rows are counted when all processes are done
+$gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(714100)');
+$session = start_sql($node, "SET genie.fault_point = 'build-before-log'; SET genie.fault_action = wait", 'REINDEX INDEX wide_x');
+wait_until($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+is($node->safe_psql('postgres', 'SELECT tuples_total, tuples_done FROM pg_stat_progress_create_index'), '20000|20000', 'all rows are counted');
+$gate->quit;
+ok(finish_sql($session), 'and the build ends');
+
 done_testing();
