@@ -189,6 +189,11 @@ parts_of(uint32_t n_jobs, GenieJob *jobs, const GenieCudaImages &images)
 			for (uint32_t done = 0; done < n; done += each)
 				parts.push_back(GenieCudaJobPart{job, first + done, std::min(each, n - done)});
 	}
+	if (std::none_of(parts.begin(), parts.end(), [&] (const GenieCudaJobPart &part)
+	{
+		return part.job->image->id != parts[0].job->image->id;
+	}))
+		return parts;
 	std::stable_sort(parts.begin(), parts.end(), [&] (const GenieCudaJobPart &a, const GenieCudaJobPart &b)
 	{
 		const bool	a_there = images.resident(a.job->image->id);
@@ -197,6 +202,16 @@ parts_of(uint32_t n_jobs, GenieJob *jobs, const GenieCudaImages &images)
 		return a_there != b_there ? a_there : a.job->image->id < b.job->image->id;
 	});
 	return parts;
+}
+
+/* Do two parts need the same room?  False does not say that they do not. */
+static bool
+same_room(const GenieCudaJobPart &a, const GenieCudaJobPart &b)
+{
+	return a.n_tiles == b.n_tiles && a.job->image == b.job->image && a.job->kind == b.job->kind &&
+		a.job->n_conditions == 0 && b.job->n_conditions == 0 && a.job->k == b.job->k &&
+		a.job->query.keys == nullptr && b.job->query.keys == nullptr &&
+		a.job->query.n_ranges == b.job->query.n_ranges && a.job->query.max_count == b.job->query.max_count;
 }
 
 /* Cuts the jobs into passes and runs them. */
@@ -214,6 +229,7 @@ GenieCudaEngine::run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 	while (next < all.size() && status == GENIE_OK)
 	{
 		GenieCudaBytes sum = {};
+		GenieCudaBytes bytes = {};
 		uint64_t	image_bytes = 0;
 		uint32_t	chunk = UINT32_MAX;
 		uint64_t	image_id = 0;
@@ -229,9 +245,11 @@ GenieCudaEngine::run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 		{
 			const GenieCudaJobPart &part = all[next];
 			const GenieSegmentImage &image = *part.job->image;
-			const GenieCudaBytes bytes = GenieCudaPass::bytes_of(*context, part, UINT32_MAX);
 			const uint64_t more = parts.empty() || image.id != image_id ? GenieCudaImage::bytes_of(image) : 0;
 
+			/* a batch is mostly of queries of one kind */
+			if (parts.empty() || !same_room(part, parts.back()))
+				bytes = GenieCudaPass::bytes_of(*context, part, UINT32_MAX);
 			if (!parts.empty() && (image_bytes + more > memory->image_limit() ||
 								   sum.device() + bytes.device() > memory->scratch_limit() ||
 								   sum.result + bytes.result > GENIE_CUDA_RESULT_MAX))

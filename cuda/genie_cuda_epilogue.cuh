@@ -200,6 +200,43 @@ genie_cuda_kth_key(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t
 	return known;
 }
 
+/*
+ * The same where keys are counts of few values, by bisection: units are counted as wholes, where a histogram would take
+ * each of their objects by itself.
+ */
+template <int BITS, int THREADS, class RANKING>
+__device__ uint32_t
+genie_cuda_kth_count(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t threshold,
+					 GenieCudaShared<THREADS> &shared)
+{
+	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
+	uint32_t	low = threshold;	/* more than k reach it */
+	uint32_t	high = min(piece.query->max_count, (1u << BITS) - 1);
+	uint32_t	above = 0;		/* how many have more than high */
+
+	while (low < high)
+	{
+		const uint32_t middle = (low + high + 1) / 2;
+		uint32_t	sums[1] = {0};
+		uint32_t	totals[1];
+
+		for (uint32_t unit = threadIdx.x; unit < n_units; unit += THREADS)
+			sums[0] += __popc(genie_cuda_wanted<BITS>(piece, ranking, unit, middle));
+		genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
+		if (totals[0] >= piece.query->k)
+			low = middle;
+		else
+		{
+			high = middle - 1;
+			above = totals[0];
+		}
+	}
+	if (threadIdx.x == 0)
+		shared.need = piece.query->k - above;
+	__syncthreads();
+	return low;
+}
+
 /* More than k objects of the piece are wanted: gives the best k of them as candidates and raises the query's bound. */
 template <int BITS, int THREADS, class RANKING>
 __device__ void
@@ -208,7 +245,9 @@ genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint3
 {
 	const GenieCudaQuery *query = piece.query;
 	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
-	const uint32_t kth = genie_cuda_kth_key<BITS, THREADS>(piece, ranking, threshold, shared);
+	const uint32_t kth = BITS == 4 && !RANKING::MASK_FIRST ?
+		genie_cuda_kth_count<BITS, THREADS>(piece, ranking, threshold, shared) :
+		genie_cuda_kth_key<BITS, THREADS>(piece, ranking, threshold, shared);
 	const uint32_t need = shared.need;
 	GenieCudaCandidate *out;
 	uint32_t	above = 0;

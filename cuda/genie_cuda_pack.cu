@@ -75,6 +75,38 @@ GenieCudaPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &qu
 	launches.push_back(std::move(launch));
 }
 
+/* Have some of the launch's queries, by some of their ranges, few enough postings and bitmaps in the first tile? */
+bool
+GenieCudaPass::is_sparse(const Launch &launch) const
+{
+	constexpr uint32_t SOME_QUERIES = 4;
+	constexpr uint32_t SOME_RANGES = 16;
+	const GenieImageGroup *group = launch.image->groups[0];
+	const GenieImageTile *tile = genie_image_tiles(group);
+	const size_t n_queries = launch.parts.size();
+	uint64_t	n_postings = 0;
+	uint64_t	n_bitmaps = 0;
+
+	if (launch.work != GENIE_CUDA_WORK_TOP || n_queries * launch.n_tiles < GENIE_CUDA_SPARSE_PIECES)
+		return false;
+	for (uint32_t i = 0; i < SOME_QUERIES; i++)
+	{
+		const GenieEngineQuery &query = work[launch.parts[n_queries * i / SOME_QUERIES]].job->query;
+		const uint32_t step = (query.n_ranges + SOME_RANGES - 1) / SOME_RANGES;
+
+		for (uint32_t j = 0; j < query.n_ranges; j += step)
+		{
+			const GenieImageSpan span = genie_image_find((const uint8_t *) group, tile, query.ranges[j].first,
+														 query.ranges[j].end);
+
+			n_postings += (uint64_t) step * (span.to - span.from);
+			n_bitmaps += (uint64_t) step * (span.bitmap_to - span.bitmap_from);
+		}
+	}
+	return n_postings <= (uint64_t) SOME_QUERIES * GENIE_CUDA_SPARSE_POSTINGS &&
+		n_bitmaps <= (uint64_t) SOME_QUERIES * GENIE_CUDA_SPARSE_BITMAPS;
+}
+
 /* Sorts the parts' queries into launches, conditions before queries. */
 void
 GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
@@ -101,8 +133,11 @@ GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_t
 				add(i, QUERY, work[i].job->query,
 					work[i].job->query.keys != nullptr ? GENIE_CUDA_WORK_TOP_TABLE : GENIE_CUDA_WORK_TOP);
 	for (Launch &launch : launches)
+	{
 		launch.splits_log2 = genie_cuda_dense_splits_log2(context.device, launch.bits,
 														  (uint64_t) launch.n_tiles * launch.parts.size());
+		launch.sparse = is_sparse(launch);
+	}
 }
 
 void
@@ -265,7 +300,7 @@ GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 		const uint64_t n_tiles = std::min(chunk, launch.n_tiles);
 
 		launch.queries = on_device + at;
-		if (launch.few)
+		if (launch.work == GENIE_CUDA_WORK_TOP)
 			n_pieces = std::max(n_pieces, n_tiles * launch.parts.size() << launch.splits_log2);
 		for (const uint32_t part : launch.parts)
 		{

@@ -22,6 +22,40 @@ images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &cop
 	return images;
 }
 
+/* Counts a launch's queries in some of its tiles.  bounds_known: a tile before these has given the queries bounds. */
+void
+GenieCudaPass::run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile,
+						  bool bounds_known)
+{
+	const bool	sparse = planned.sparse && bounds_known;
+	const bool	few = planned.few && !planned.sparse;
+	GenieCudaLaunch launch = {};
+	uint32_t	n_pieces;
+
+	launch.tiles = copy.tiles();
+	launch.first_tile = first_tile;
+	launch.n_tiles = end_tile - first_tile;
+	launch.queries = planned.queries;
+	launch.n_queries = (uint32_t) planned.parts.size();
+	launch.splits_log2 = planned.splits_log2;
+	launch.part_log2 = GENIE_TILE_SHIFT - planned.splits_log2;
+	n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
+	if (sparse)
+	{
+		GENIE_CUDA_CHECK(cudaMemsetAsync(lists.n, 0, 2 * sizeof(uint32_t), context.stream));
+		genie_cuda_sparse(context.device, planned.bits, !planned.few, launch, GenieCudaLeft{lists.n + 1, lists.dense},
+						  context.stream);
+	}
+	else if (few)
+		genie_cuda_few(launch, lists, context.stream);
+	if (sparse || few)
+	{
+		launch.list = lists.dense;
+		launch.n_list = lists.n + 1;
+	}
+	genie_cuda_dense(context.device, planned.bits, planned.work, launch, n_pieces, context.stream);
+}
+
 /* Counts the tiles [first_tile, end_tile), which are on the device or will be before the stream gets there. */
 void
 GenieCudaPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
@@ -29,28 +63,19 @@ GenieCudaPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &c
 {
 	for (const Launch &planned : launches)
 	{
-		GenieCudaLaunch launch = {};
-		const uint32_t first = std::max(first_tile, planned.first_tile);
-		const uint32_t end = std::min(end_tile, planned.first_tile + planned.n_tiles);
-		uint32_t	n_pieces;
+		const uint32_t begin = planned.first_tile;
+		const uint32_t end = std::min(end_tile, begin + planned.n_tiles);
+		uint32_t	first = std::max(first_tile, begin);
 
 		if (planned.image->id != image.id || first >= end)
 			continue;
-		launch.tiles = copy.tiles();
-		launch.first_tile = first;
-		launch.n_tiles = end - first;
-		launch.queries = planned.queries;
-		launch.n_queries = (uint32_t) planned.parts.size();
-		launch.splits_log2 = planned.splits_log2;
-		launch.part_log2 = GENIE_TILE_SHIFT - planned.splits_log2;
-		n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
-		if (planned.few)
+		if (planned.sparse && first == begin)
 		{
-			genie_cuda_few(launch, lists, context.stream);
-			launch.list = lists.dense;
-			launch.n_list = lists.n + 1;
+			run_launch(planned, copy, first, first + 1, false);
+			first++;
 		}
-		genie_cuda_dense(context.device, planned.bits, planned.work, launch, n_pieces, context.stream);
+		if (first < end)
+			run_launch(planned, copy, first, end, first > begin);
 	}
 }
 

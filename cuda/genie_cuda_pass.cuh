@@ -21,6 +21,7 @@
 
 #include "genie_cuda_few.cuh"
 #include "genie_cuda_image.cuh"
+#include "genie_cuda_sparse.cuh"
 #include "genie_cuda_top.cuh"
 
 /* A job, or some tiles of one. */
@@ -107,6 +108,7 @@ private:
 		uint32_t	first_tile;
 		uint32_t	n_tiles;
 		uint32_t	splits_log2 = 0;	/* parts of a tile */
+		bool		sparse = false;	/* for genie_cuda_sparse(), but for the first tile */
 		std::vector<uint32_t> parts;	/* numbers of the pass's parts */
 		const GenieCudaQuery *queries = nullptr;	/* on the device */
 
@@ -122,6 +124,7 @@ private:
 	};
 
 	void		plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles);
+	bool		is_sparse(const Launch &launch) const;
 	void		add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork work);
 	GenieCudaBytes pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device);
 	void		pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
@@ -135,6 +138,8 @@ private:
 	void		run_image(const GenieSegmentImage &image);
 	void		run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
 						  uint32_t end_tile);
+	void		run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile,
+						   bool bounds_known);
 	void		run_top();
 	void		give_results();
 

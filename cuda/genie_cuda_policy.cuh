@@ -7,8 +7,14 @@
  * What bounds it.  A random atomic addition in shared memory takes a warp about 3.5 cycles of its multiprocessor's
  * L1, for bank conflicts; with the lists' own way through L1 that is 1.5 T postings/s at most, and LSH signatures of
  * equal buckets reach 1.44 T/s (11.4 ms), L1 being busy 98 % of the time.  With p-stable bucket sizes 40 % of the
- * postings are in bitmaps, and 2.1 T/s come of it (17.2 ms, L1 busy 89 %).  Documents (2.7 ms) are bound by the
- * latency of look-ups.
+ * postings are in bitmaps, and 2.1 T/s come of it (17.2 ms, L1 busy 89 %).
+ *
+ * Documents take 1.2 ms: 0.09 the first tile, 0.84 genie_cuda_sparse.cu, 0.02 what that leaves, 0.03 the best k, the
+ * rest on the host and in copies.  The sparse kernel is bound by instructions: 4,040 a piece, half of them to see
+ * postings, at 1.9 a cycle of a multiprocessor.  Signatures of 8192 equal buckets, 8 postings a list and tile, take 2.1
+ * ms: 0.12, 1.43, 0.003 and 0.03, and 0.5 on the host and in copies.  There the sparse kernel waits: 34 % of its
+ * samples for memory, which is at 1.2 TB/s (1.4 GB in random sectors must be read), and 31 % at barriers for the last
+ * of a block's look-ups.
  *
  * What was tried.  Numbers of the signatures with p-stable sizes, each change against the version before:
  *		spills in the inner loops (all phases inlined in one kernel)	25.0 ms, apart 18.5
@@ -20,6 +26,17 @@
  *		bitmaps only for objects that postings make possible			4.0 ms, then 3.3
  *		the bound from all pieces' candidates instead of one's alone	3.3, then 2.7
  *		5 blocks a multiprocessor of 4-bit counters instead of 6		2.9 against 2.7
+ *		a bit an object instead of counters, where a bound is known		2.8, then 1.7
+ *		the first tile: k-th count by bisection, and no warps for few	0.23 for it alone, then 0.09
+ *		short runs seen by the thread that looked them up, and others in segments, not all chunks numbered through
+ *																		1.08 for the sparse kernel, then 0.84
+ * and of documents and signatures of 8192 equal buckets, as parts of what they took without genie_cuda_sparse.cu: 0.43
+ * and 0.79 as it is,
+ *		10 blocks a multiprocessor without spills instead of 12			0.47, 0.79
+ *		the next piece's look-ups made between the phases of this one	0.49, 0.88; with its postings fetched 0.49, 0.81
+ *		a chunk's additions unconditional, back to back, and two chunks on their way	0.43, 0.84
+ * On the host, for 1024 queries of 10 ranges: 0.22 ms with each query's room computed and the jobs of one image sorted,
+ * 0.10 without.
  */
 #ifndef GENIE_CUDA_POLICY_CUH
 #define GENIE_CUDA_POLICY_CUH
@@ -98,6 +115,34 @@ constexpr uint32_t GENIE_CUDA_FEW_POSTINGS = 512;
 /* a warp's hash table: half full at most */
 constexpr uint32_t GENIE_CUDA_FEW_SLOTS = 1024;
 constexpr uint32_t GENIE_CUDA_FEW_WARPS = 8;
+
+/* ---- few postings and a known bound (genie_cuda_sparse.cu) ---- */
+
+/*
+ * Launches of at least so many pieces are counted so, after their first tile has given the queries bounds: with
+ * fewer, all tiles run at a time and there is no bound to use.
+ */
+constexpr uint32_t GENIE_CUDA_SPARSE_PIECES = 2048;
+
+/* threads of a block; twice as many where queries have more ranges than so many */
+constexpr int GENIE_CUDA_SPARSE_THREADS = 128;
+
+/* threads that a multiprocessor runs at a time */
+constexpr int GENIE_CUDA_SPARSE_RESIDENT = GENIE_CUDA_RESIDENT_THREADS;
+
+/* postings that a query may have in a tile, as the host estimates them, and segments, as the kernel counts them */
+constexpr uint32_t GENIE_CUDA_SPARSE_POSTINGS = 8192;
+constexpr uint32_t GENIE_CUDA_SPARSE_SEGMENTS = 192;
+
+/* postings of a run that one thread sees by itself: two or three chunks */
+constexpr uint32_t GENIE_CUDA_SPARSE_SHORT = 16;
+
+/* sums of bitmaps and one more fit four planes */
+constexpr uint32_t GENIE_CUDA_SPARSE_BITMAPS = 14;
+
+/* postings of objects seen before: of 8,192 at random, 512 are; and objects that reach the bound */
+constexpr uint32_t GENIE_CUDA_SPARSE_AGAIN = 512;
+constexpr uint32_t GENIE_CUDA_SPARSE_WANTED = 512;
 
 /* ---- the best k of a query (genie_cuda_top.cu) ---- */
 

@@ -236,6 +236,56 @@ TestImage::first_groups(uint32_t n) const
 	return part;
 }
 
+/* Objects of some keywords each, drawn by a function of the random number's generator. */
+std::unique_ptr<TestImage>
+make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size,
+		  const std::function<uint32_t (Random &)> &draw)
+{
+	return std::unique_ptr<TestImage>(new TestImage(arena, n_objects, n_keywords, [=] (uint32_t t)
+	{
+		Random		random(seed * 1000003 + t);
+		const uint32_t n = std::min(n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+		std::vector<uint64_t> pairs;
+		TileLists	lists;
+
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
+				pairs.push_back((uint64_t) draw(random) << 16 | i);
+		std::sort(pairs.begin(), pairs.end());
+		pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+		lists.set(n, pairs);
+		return lists;
+	}, false));
+}
+
+std::unique_ptr<TestImage>
+make_uniform_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size,
+				  uint32_t max_size)
+{
+	return make_sets(arena, seed, n_objects, n_keywords, min_size, max_size,
+					 [=] (Random &random) { return random.below(n_keywords); });
+}
+
+/* Small ranks are frequent: 1 / rank, roughly. */
+std::unique_ptr<TestImage>
+make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size,
+				 uint32_t max_size)
+{
+	return make_sets(arena, seed, n_objects, n_keywords, min_size, max_size, [=] (Random &random)
+	{
+		return random.below(1 + random.below(1 + random.below(n_keywords)));
+	});
+}
+
+void
+kill_some(Random &random, TestImage &image, uint32_t one_in)
+{
+	for (uint32_t i = 0; i < image.image.n_objects; i++)
+		if (random.below(one_in) == 0)
+			image.set_live(i, false);
+	image.live_changed();
+}
+
 GenieEngine *
 open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status)
 {

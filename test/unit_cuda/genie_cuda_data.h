@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "genie_engine.h"
@@ -130,6 +131,20 @@ private:
 	std::vector<uint64_t> live;
 	std::vector<uint64_t> totals;
 };
+
+/* Images of objects of min_size to max_size keywords each, drawn by a function of the generator, equal ones once. */
+extern std::unique_ptr<TestImage> make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
+											uint32_t min_size, uint32_t max_size,
+											const std::function<uint32_t (Random &)> &draw);
+
+/* All keywords are as frequent, or small ranks more: 1 / rank, roughly. */
+extern std::unique_ptr<TestImage> make_uniform_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
+													uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
+extern std::unique_ptr<TestImage> make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
+												   uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
+
+/* Makes one object in so many dead. */
+extern void kill_some(Random &random, TestImage &image, uint32_t one_in);
 
 /* Does body(0 .. n - 1) in as many threads as there are processors. */
 extern void parallel(uint32_t n, const std::function<void (uint32_t)> &body);

@@ -239,56 +239,6 @@ check(const char *name, const std::string &what, Batch &batch)
 	report(name, std::to_string(batch.size()) + " jobs, " + what, compare(batch));
 }
 
-/* ---- images ---- */
-
-/* Objects of some keywords each, drawn by a function of the random number's generator. */
-static std::unique_ptr<TestImage>
-make_sets(uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size,
-		  const std::function<uint32_t (Random &)> &draw)
-{
-	return std::unique_ptr<TestImage>(new TestImage(*arena, n_objects, n_keywords, [=] (uint32_t t)
-	{
-		Random		random(seed * 1000003 + t);
-		const uint32_t n = std::min(n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
-		std::vector<uint64_t> pairs;
-		TileLists	lists;
-
-		for (uint32_t i = 0; i < n; i++)
-			for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
-				pairs.push_back((uint64_t) draw(random) << 16 | i);
-		std::sort(pairs.begin(), pairs.end());
-		pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-		lists.set(n, pairs);
-		return lists;
-	}, false));
-}
-
-static std::unique_ptr<TestImage>
-make_uniform_sets(uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size)
-{
-	return make_sets(seed, n_objects, n_keywords, min_size, max_size,
-					 [=] (Random &random) { return random.below(n_keywords); });
-}
-
-/* Small ranks are frequent: 1 / rank, roughly. */
-static std::unique_ptr<TestImage>
-make_skewed_sets(uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size)
-{
-	return make_sets(seed, n_objects, n_keywords, min_size, max_size, [=] (Random &random)
-	{
-		return random.below(1 + random.below(1 + random.below(n_keywords)));
-	});
-}
-
-static void
-kill_some(Random &random, TestImage &image, uint32_t one_in)
-{
-	for (uint32_t i = 0; i < image.image.n_objects; i++)
-		if (random.below(one_in) == 0)
-			image.set_live(i, false);
-	image.live_changed();
-}
-
 /* ---- cases ---- */
 
 /* TOP jobs of all kinds on one image. */
@@ -377,8 +327,8 @@ random_cases()
 		{
 			Random		random(round * 31 + shape.n_objects);
 			const auto	image = shape.skewed ?
-				make_skewed_sets(round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size) :
-				make_uniform_sets(round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size);
+				make_skewed_sets(*arena, round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size) :
+				make_uniform_sets(*arena, round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size);
 			Batch		batch;
 
 			if (round != 1)
@@ -394,6 +344,85 @@ random_cases()
 	}
 }
 
+/*
+ * Batches so large that queries have bounds after the first tile, over lists of few postings, with and without bitmaps;
+ * and tiles in which that does not help: many objects that match again, or reach the bound.
+ */
+static void
+bounded_cases()
+{
+	struct Shape
+	{
+		const char *what;
+		uint32_t	n_keywords;
+		std::function<void (Random &, std::vector<uint32_t> &)> object;
+		Query		query;
+	};
+	const auto	uniform = [] (Random &random, std::vector<uint32_t> &keywords, uint32_t n, uint32_t below)
+	{
+		for (uint32_t i = 0; i < n; i++)
+			keywords.push_back(random.below(below));
+	};
+	const std::vector<Shape> shapes = {
+		{"short lists", 20000, [&] (Random &r, std::vector<uint32_t> &k) { uniform(r, k, 8 + r.below(5), 20000); },
+		{12, 3}},
+		{"bitmaps", 2000, [&] (Random &r, std::vector<uint32_t> &k)
+		{
+			for (uint32_t i = 0; i < 10; i++)
+				k.push_back(r.below(1 + r.below(1 + r.below(1 + r.below(2000)))));
+		}, {14, 1}},
+		{"more bitmaps than fit", 2000, [&] (Random &r, std::vector<uint32_t> &k)
+		{
+			uniform(r, k, 6, 40);
+			uniform(r, k, 4, 2000);
+		}, {100, 5}},
+		{"many ranges", 60000, [&] (Random &r, std::vector<uint32_t> &k) { uniform(r, k, 20 + r.below(9), 60000); },
+		{400, 1}},
+		{"counters of 16 bits", 60000, [&] (Random &r, std::vector<uint32_t> &k)
+		{
+			uniform(r, k, r.below(3000) == 0 ? 400 : r.below(9), 60000);
+		}, {40, 60}},
+		{"the same objects again", 900, [&] (Random &r, std::vector<uint32_t> &k)
+		{
+			const uint32_t n = r.below(2) ? 40 : 300;
+
+			for (uint32_t i = 0, first = r.below(n); i < 3; i++)
+				k.push_back(3 * first + i);
+		}, {9, 2}},
+	};
+
+	for (const Shape &shape : shapes)
+	{
+		const uint32_t n = 6 * GENIE_TILE_OBJECTS - 100;
+		Batch		batch;
+		Random		random(n + shape.n_keywords);
+
+		arena->reset();
+		TestImage	image(*arena, n, shape.n_keywords, [&] (uint32_t t)
+		{
+			Random		own(t);
+			std::vector<uint64_t> pairs;
+			std::vector<uint32_t> keywords;
+			TileLists	lists;
+
+			for (uint32_t i = 0; i < std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS); i++, keywords.clear())
+			{
+				shape.object(own, keywords);
+				for (const uint32_t keyword : keywords)
+					pairs.push_back((uint64_t) keyword << 16 | i);
+			}
+			std::sort(pairs.begin(), pairs.end());
+			pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+			lists.set(std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), pairs);
+			return lists;
+		}, false);
+		kill_some(random, image, 5);
+		add_random_jobs(batch, random, image, quick ? 600 : 1000, shape.query, {1, 10, 100, 1000});
+		check("bounds after the first tile", shape.what, batch);
+		cuda->ops->forget(cuda, image.image.id);
+	}
+}
+
 /* Every object has rank 0: a list of all, and nothing but ties. */
 static void
 ties_case()
@@ -402,7 +431,7 @@ ties_case()
 	Batch		batch;
 
 	arena->reset();
-	const auto	image = make_sets(5, n, 100, 1, 1, [] (Random &) { return 0u; });
+	const auto	image = make_sets(*arena, 5, n, 100, 1, 1, [] (Random &) { return 0u; });
 	Random		random(5);
 
 	kill_some(random, *image, 3);
@@ -424,7 +453,7 @@ ties_case()
 	for (const uint32_t one_in : {40u, 150u, 2000u})
 	{
 		Batch		sparse;
-		const auto	other = make_sets(6, n, 3000, 1, 1, [=] (Random &r)
+		const auto	other = make_sets(*arena, 6, n, 3000, 1, 1, [=] (Random &r)
 		{
 			return r.below(one_in) == 0 ? r.below(3) : 5 + r.below(2000);
 		});
@@ -536,7 +565,7 @@ paging_case()
 	const uint32_t k = quick ? 500 : 7000;
 
 	arena->reset();
-	const auto	image = make_skewed_sets(12, n, 400, 2, 20);
+	const auto	image = make_skewed_sets(*arena, 12, n, 400, 2, 20);
 	Random		random(12);
 	GenieHit	last = {UINT32_MAX, 0};
 	std::vector<bool> seen(n, false);
@@ -584,8 +613,8 @@ mixed_case()
 
 	arena->reset();
 	for (uint32_t i = 0; i < 5; i++)
-		images.push_back(i % 2 ? make_uniform_sets(i, 30000 + 40000 * i, 200 << 3 * i, 3, 9 + 60 * i) :
-						 make_skewed_sets(i, 20000 + 50000 * i, 900, 0, 12));
+		images.push_back(i % 2 ? make_uniform_sets(*arena, i, 30000 + 40000 * i, 200 << 3 * i, 3, 9 + 60 * i) :
+						 make_skewed_sets(*arena, i, 20000 + 50000 * i, 900, 0, 12));
 	for (uint32_t round = 0; round < 3; round++)
 	{
 		Batch		batch;
@@ -618,7 +647,7 @@ memory_cases()
 
 	arena->reset();
 	for (uint32_t i = 0; i < 3; i++)
-		images.push_back(make_uniform_sets(i, 600000, 3000, 8, 12));
+		images.push_back(make_uniform_sets(*arena, i, 600000, 3000, 8, 12));
 
 	/* scratch is a quarter of the limit */
 	cuda->ops->set_memory_limit(cuda, (images[0]->n_bytes + (4 << 20)) * 4 / 3);
@@ -685,7 +714,7 @@ interrupt_case()
 	bool		good;
 
 	arena->reset();
-	const auto	image = make_uniform_sets(3, 1000, 30, 3, 9);
+	const auto	image = make_uniform_sets(*arena, 3, 1000, 30, 3, 9);
 
 	add_job(batch, *image, GENIE_JOB_TOP, {{0, 10}});
 	std::vector<GenieJob> jobs = jobs_of(batch, out);
@@ -726,6 +755,7 @@ main(int argc, char **argv)
 
 	open_engine(NULL);
 	random_cases();
+	bounded_cases();
 	ties_case();
 	empty_tiles_case();
 	boundary_cases();

@@ -1,0 +1,502 @@
+/*
+ * genie_cuda_sparse.cu
+ *	  Pieces with few postings where a bound is known: counted without counters.
+ *
+ * Where postings are few, most objects that match do so once, and once a query's bound T is known, once is not
+ * enough, or only with many bitmaps.  So a block keeps for each object of a tile no counter, but a bit: seen or not.
+ * A tile takes 8 KB, no counter can be too narrow, and many blocks run at a time and hide each other's latency.
+ *
+ * 1.	Each thread looks a range up.  A short run of postings it sees at once by itself; a longer one is cut into
+ *		segments of a chunk a lane, which the warps then take one by one.
+ * 2.	To see a posting is to set its object's bit; if it was set, the object is noted as seen again.
+ * 3.	What was noted is counted in a small hash table: matches by postings are these and one.  Matches by bitmaps are
+ *		looked up for each object in the table, if the sum may reach the threshold.
+ * 4.	Objects seen at most once can reach it only where there are threshold - 1 bitmaps or more.  If there are exactly
+ *		so many, an object needs them all and to be seen; if there are more, bitmaps and bits seen are added in planes
+ *		and compared with the threshold without leaving the planes.  Objects in the table have been dealt with.
+ * 5.	The wanted objects are offered, at most k, by the rules of genie_cuda_epilogue.cuh; where there are more, each
+ *		is ranked by comparing it with all.
+ *
+ * A piece that has too many postings, bitmaps, objects seen again or wanted ones is listed for genie_cuda_dense.cuh;
+ * this costs little as long as it is rare, so a query's first tile should not come here, and the caller estimates its
+ * postings.
+ */
+#include "genie_cuda_epilogue.cuh"
+#include "genie_cuda_error.cuh"
+#include "genie_cuda_find.cuh"
+#include "genie_cuda_sparse.cuh"
+
+/* a slot: local << 16 | times seen again; no object is seen again 65,535 times */
+constexpr uint32_t EMPTY = UINT32_MAX;
+constexpr uint32_t SLOT_AGAIN = 0xFFFF;
+
+/* postings of a segment at most: a chunk a lane */
+constexpr uint32_t SEGMENT = GENIE_CUDA_WARP * GENIE_CUDA_CHUNK;
+
+/* planes hold the sum of all bitmaps and the bits seen */
+constexpr int PLANES = 4;
+
+static_assert(GENIE_CUDA_SPARSE_BITMAPS + 1 < 1 << PLANES, "sums of bitmaps do not fit the planes");
+
+struct SparseShared
+{
+	alignas(GENIE_CUDA_ALIGN) uint32_t seen[GENIE_TILE_OBJECTS / 32];	/* a bit an object */
+	uint32_t	slots[2 * GENIE_CUDA_SPARSE_AGAIN];
+	union
+	{
+		uint16_t	again[GENIE_CUDA_SPARSE_AGAIN];	/* locals */
+		uint32_t	wanted[GENIE_CUDA_SPARSE_WANTED];	/* key << 16 | (65,535 - local): larger ranks first */
+	};
+	uint2		segments[GENIE_CUDA_SPARSE_SEGMENTS];	/* postings [x, y) */
+	const uint8_t *bitmaps[GENIE_CUDA_SPARSE_BITMAPS];
+	uint32_t	n_lists;		/* bitmaps too */
+	uint32_t	n_bitmaps;
+	uint32_t	n_segments;
+	uint32_t	n_again;
+	uint32_t	n_wanted;
+	uint32_t	threshold;
+	uint32_t	base;			/* where the piece's candidates go */
+};
+
+/* ---- seeing postings ---- */
+
+/* Sees those of the postings of a chunk, number at, that lie in [from, to). */
+static __device__ __forceinline__ void
+see_chunk(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShared &shared)
+{
+	const uint32_t words[4] = {data.x, data.y, data.z, data.w};
+	const int	head = (int) (from - at * GENIE_CUDA_CHUNK);
+	const uint32_t tail = to - at * GENIE_CUDA_CHUNK;
+	uint32_t	valid = 0xFF;
+	uint32_t	again = 0;
+
+	if (head > 0)
+		valid <<= head;
+	if (tail < GENIE_CUDA_CHUNK)
+		valid &= (1u << tail) - 1;
+#pragma unroll
+	for (uint32_t i = 0; i < GENIE_CUDA_CHUNK; i++)
+	{
+		const uint32_t local = i % 2 == 0 ? words[i / 2] : words[i / 2] >> 16;
+		const uint32_t bit = __funnelshift_l(0, 1, local);	/* which takes its amount modulo 32 */
+
+		if ((valid >> i & 1) != 0 && (atomicOr(&shared.seen[local % GENIE_TILE_OBJECTS / 32], bit) & bit) != 0)
+			again |= 1u << i;
+	}
+	for (; again != 0; again &= again - 1)
+	{
+		/* the posting's number, and then its word without an index that only running tells */
+		const uint32_t i = __ffs((int) again) - 1;
+		const uint32_t word = i < 4 ? (i < 2 ? words[0] : words[1]) : (i < 6 ? words[2] : words[3]);
+		const uint32_t place = atomicAdd(&shared.n_again, 1);
+
+		if (place < GENIE_CUDA_SPARSE_AGAIN)
+			shared.again[place] = (uint16_t) (word >> (i % 2 * 16));
+	}
+}
+
+/* Sees the postings [from, to), which are few, in one thread. */
+static __device__ __forceinline__ void
+see_short_run(const uint4 *chunks, uint32_t from, uint32_t to, SparseShared &shared)
+{
+	for (uint32_t at = from / GENIE_CUDA_CHUNK; at * GENIE_CUDA_CHUNK < to; at++)
+		see_chunk(__ldg(chunks + at), at, from, to, shared);
+}
+
+/* Cuts the postings [from, to) into segments of a chunk a lane. */
+static __device__ __forceinline__ void
+add_segments(uint32_t from, uint32_t to, SparseShared &shared)
+{
+	const uint32_t first = from & ~(GENIE_CUDA_CHUNK - 1);
+	const uint32_t n = (to - first + SEGMENT - 1) / SEGMENT;
+	const uint32_t place = atomicAdd(&shared.n_segments, n);
+
+	if (place + n <= GENIE_CUDA_SPARSE_SEGMENTS)
+		for (uint32_t i = 0; i < n; i++)
+			shared.segments[place + i] = make_uint2(max(from, first + i * SEGMENT), min(to, first + (i + 1) * SEGMENT));
+}
+
+enum Seen
+{
+	ALL,
+	TOO_MANY,
+	NONE_WANTED					/* no object can reach the threshold */
+};
+
+/* Looks the query's ranges up, lists their bitmaps and sees their postings; ends with both visible to all. */
+template <int THREADS>
+static __device__ __forceinline__ Seen
+see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
+{
+	const uint32_t n_ranges = piece.query->n_ranges;
+	const GenieRankRange *ranges = piece.query->ranges;
+	const uint8_t *bitmaps = piece.tile->base + piece.tile->tile.bitmaps;
+	const uint4 *chunks = (const uint4 *) (piece.tile->base + piece.tile->tile.postings);
+	uint32_t	done = 0;		/* segments */
+
+	__syncthreads();
+	for (uint32_t first = 0; first < n_ranges; first += THREADS)
+	{
+		uint32_t	n_segments;
+		uint32_t	n_lists = 0;
+
+		if (first + threadIdx.x < n_ranges)
+		{
+			const GenieImageSpan span = genie_cuda_look_up(piece.tile, ranges[first + threadIdx.x]);
+
+			n_lists = span.n_lists + span.bitmap_to - span.bitmap_from;
+			for (uint32_t i = span.bitmap_from; i < span.bitmap_to; i++)
+			{
+				const uint32_t place = atomicAdd(&shared.n_bitmaps, 1);
+
+				if (place >= GENIE_CUDA_SPARSE_BITMAPS)
+					break;
+				shared.bitmaps[place] = bitmaps + (size_t) i * GENIE_TILE_BITMAP_BYTES;
+			}
+			if (span.to - span.from > GENIE_CUDA_SPARSE_SHORT)
+				add_segments(span.from, span.to, shared);
+			else
+				see_short_run(chunks, span.from, span.to, shared);
+		}
+		__syncwarp();
+		n_lists = genie_cuda_warp_sum(n_lists);
+		if (n_lists > 0 && genie_cuda_lane() == 0)
+			atomicAdd(&shared.n_lists, n_lists);
+		__syncthreads();
+
+		n_segments = shared.n_segments;
+		if (n_segments > GENIE_CUDA_SPARSE_SEGMENTS || shared.n_bitmaps > GENIE_CUDA_SPARSE_BITMAPS)
+			return TOO_MANY;
+		if (n_ranges <= THREADS && shared.n_lists < shared.threshold)
+			return NONE_WANTED;
+		for (uint32_t i = done + genie_cuda_warp(); i < n_segments; i += THREADS / GENIE_CUDA_WARP)
+		{
+			const uint2 segment = shared.segments[i];
+			const uint32_t at = segment.x / GENIE_CUDA_CHUNK + genie_cuda_lane();
+
+			if (at * GENIE_CUDA_CHUNK < segment.y)
+				see_chunk(__ldg(chunks + at), at, segment.x, segment.y, shared);
+		}
+		done = n_segments;
+		__syncthreads();
+	}
+	return shared.n_again > GENIE_CUDA_SPARSE_AGAIN ? TOO_MANY : ALL;
+}
+
+/* ---- objects seen again ---- */
+
+static __device__ __forceinline__ uint32_t
+slot_of(uint32_t local, uint32_t n_slots)
+{
+	/* a multiplicative hash: the golden ratio spreads neighbours */
+	return __umulhi(local * 0x9E3779B1u, n_slots);
+}
+
+/* Counts an object in the table once more. */
+static __device__ __forceinline__ void
+count_again(uint32_t *slots, uint32_t n_slots, uint32_t local)
+{
+	for (uint32_t slot = slot_of(local, n_slots);; slot = (slot + 1) & (n_slots - 1))
+	{
+		const uint32_t old = atomicCAS(&slots[slot], EMPTY, local << 16 | 1);
+
+		if (old == EMPTY)
+			return;
+		if (old >> 16 == local)
+		{
+			atomicAdd(&slots[slot], 1);
+			return;
+		}
+	}
+}
+
+static __device__ __forceinline__ bool
+is_in_table(const uint32_t *slots, uint32_t n_slots, uint32_t local)
+{
+	for (uint32_t slot = slot_of(local, n_slots); slots[slot] != EMPTY; slot = (slot + 1) & (n_slots - 1))
+		if (slots[slot] >> 16 == local)
+			return true;
+	return false;
+}
+
+/* ---- wanted objects ---- */
+
+/* Wants an object if it counts and the cursor lets it. */
+static __device__ __forceinline__ void
+want(const GenieCudaPiece &piece, uint32_t local, uint32_t key, SparseShared &shared)
+{
+	const GenieCudaQuery *query = piece.query;
+	const uint32_t *mask = (const uint32_t *) genie_cuda_piece_mask(piece);
+	const uint32_t object = genie_cuda_piece_object(piece) + local;
+	uint32_t	place;
+
+	if ((__ldg(&mask[local / 32]) >> (local % 32) & 1) == 0)
+		return;
+	if (query->has_after && (key > query->after.key || (key == query->after.key && object <= query->after.object)))
+		return;
+	place = atomicAdd(&shared.n_wanted, 1);
+	if (place < GENIE_CUDA_SPARSE_WANTED)
+		shared.wanted[place] = key << 16 | (UINT16_MAX - local);
+}
+
+/* Wants those of the objects in the table that reach the threshold. */
+template <int THREADS>
+static __device__ __forceinline__ void
+want_again(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, uint32_t threshold, SparseShared &shared)
+{
+	for (uint32_t i = threadIdx.x; i < n_slots; i += THREADS)
+	{
+		const uint32_t slot = shared.slots[i];
+		const uint32_t local = slot >> 16;
+		uint32_t	count = 1 + (slot & SLOT_AGAIN);
+
+		if (slot == EMPTY || count + n_bitmaps < threshold)
+			continue;
+		for (uint32_t j = 0; j < n_bitmaps; j++)
+			count += __ldg((const uint32_t *) shared.bitmaps[j] + local / 32) >> (local % 32) & 1;
+		if (count >= threshold)
+			want(piece, local, count, shared);
+	}
+}
+
+/* Wants the objects of a word's bits, 32 from first on, that are not in the table. */
+static __device__ __forceinline__ void
+want_bits(const GenieCudaPiece &piece, uint32_t bits, uint32_t first, uint32_t key, uint32_t n_slots,
+		  SparseShared &shared)
+{
+	for (; bits != 0; bits &= bits - 1)
+	{
+		const uint32_t local = first + __ffs((int) bits) - 1;
+
+		if (!is_in_table(shared.slots, n_slots, local))
+			want(piece, local, key, shared);
+	}
+}
+
+/* Wants the objects that are seen once and in all bitmaps, which is what it takes to reach the threshold. */
+template <int THREADS>
+static __device__ __forceinline__ void
+want_in_all(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, SparseShared &shared)
+{
+	for (uint32_t i = threadIdx.x; i < GENIE_TILE_OBJECTS / 128; i += THREADS)
+	{
+		uint4		all = ((const uint4 *) shared.seen)[i];
+
+#pragma unroll 4
+		for (uint32_t j = 0; j < n_bitmaps; j++)
+		{
+			const uint4 bitmap = __ldg((const uint4 *) shared.bitmaps[j] + i);
+
+			all = make_uint4(all.x & bitmap.x, all.y & bitmap.y, all.z & bitmap.z, all.w & bitmap.w);
+		}
+		if ((all.x | all.y | all.z | all.w) != 0)
+		{
+			want_bits(piece, all.x, i * 128, n_bitmaps + 1, n_slots, shared);
+			want_bits(piece, all.y, i * 128 + 32, n_bitmaps + 1, n_slots, shared);
+			want_bits(piece, all.z, i * 128 + 64, n_bitmaps + 1, n_slots, shared);
+			want_bits(piece, all.w, i * 128 + 96, n_bitmaps + 1, n_slots, shared);
+		}
+	}
+}
+
+/* Adds two words to the planes. */
+static __device__ __forceinline__ void
+add_two(uint32_t (&planes)[PLANES], uint32_t a, uint32_t b)
+{
+	uint32_t	carry;
+
+	genie_cuda_add3(planes[0], a, b, planes[0], carry);
+#pragma unroll
+	for (int i = 1; i < PLANES; i++)
+	{
+		const uint32_t next = planes[i] & carry;
+
+		planes[i] ^= carry;
+		carry = next;
+	}
+}
+
+/* Wants the objects that are not in the table and whose bitmaps, and once if they are seen, reach the threshold. */
+template <int THREADS>
+static __device__ __forceinline__ void
+want_by_sums(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, uint32_t threshold,
+			 SparseShared &shared)
+{
+	for (uint32_t word = threadIdx.x; word < GENIE_TILE_OBJECTS / 32; word += THREADS)
+	{
+		uint32_t	planes[PLANES] = {shared.seen[word]};
+		uint32_t	reached = ~0u;
+
+#pragma unroll 2
+		for (uint32_t i = 0; i < n_bitmaps; i += 2)
+		{
+			const uint32_t a = __ldg((const uint32_t *) shared.bitmaps[i] + word);
+			const uint32_t b = i + 1 < n_bitmaps ? __ldg((const uint32_t *) shared.bitmaps[i + 1] + word) : 0;
+
+			add_two(planes, a, b);
+		}
+#pragma unroll
+		for (int i = 0; i < PLANES; i++)
+		{
+			const uint32_t bit = (threshold >> i & 1) != 0 ? ~0u : 0;
+
+			/* of the planes up to this one: the sum is greater, or equal so far */
+			reached = (planes[i] & ~bit) | (~(planes[i] ^ bit) & reached);
+		}
+		for (; reached != 0; reached &= reached - 1)
+		{
+			const uint32_t bit = reached & (0 - reached);
+			uint32_t	key = 0;
+
+#pragma unroll
+			for (int i = 0; i < PLANES; i++)
+				key |= (planes[i] & bit) != 0 ? 1u << i : 0;
+			want_bits(piece, bit, word * 32, key, n_slots, shared);
+		}
+	}
+}
+
+/* Gives the wanted objects, the best k of them, as candidates. */
+template <int BITS, int THREADS>
+static __device__ __noinline__ void
+offer_wanted(const GenieCudaPiece piece, SparseShared &shared)
+{
+	const GenieCudaQuery *query = piece.query;
+	const uint32_t n = shared.n_wanted;
+
+	if (threadIdx.x == 0)
+	{
+		shared.base = atomicAdd(&query->top->n, min(n, query->k));
+		genie_cuda_note_piece(piece);
+	}
+	__syncthreads();
+	__threadfence();
+	for (uint32_t i = threadIdx.x; i < n; i += THREADS)
+	{
+		const uint32_t wanted = shared.wanted[i];
+		const uint32_t key = wanted >> 16;
+		uint32_t	place = i;
+
+		if (n > query->k)
+		{
+			place = 0;
+			for (uint32_t j = 0; j < n; j++)
+				place += shared.wanted[j] > wanted;
+			if (place + 1 == query->k)
+				atomicMax(&query->top->bound,
+						  genie_cuda_bound(key, genie_cuda_piece_object(piece) + GENIE_TILE_OBJECTS - 1));
+			if (place >= query->k)
+				continue;
+		}
+		query->candidates[shared.base + place] =
+			genie_cuda_candidate(key, genie_cuda_piece_object(piece) + UINT16_MAX - (wanted & UINT16_MAX));
+		if (query->histogram != NULL)
+			atomicAdd(&query->histogram[key], 1);
+	}
+	if (query->histogram == NULL)
+		return;
+	__syncthreads();
+	if (genie_cuda_warp() == 0)
+		genie_cuda_raise_bound<BITS>(query);
+}
+
+/* ---- the kernel ---- */
+
+/* Counts a piece and offers its candidates.  False: it could not.  All threads call it together. */
+template <int BITS, int THREADS>
+static __device__ __forceinline__ bool
+count_sparse(const GenieCudaPiece &piece, SparseShared &shared)
+{
+	uint32_t	n_slots = GENIE_CUDA_WARP;
+	uint32_t	n_bitmaps;
+	uint32_t	threshold;
+	Seen		seen;
+
+	for (uint32_t i = threadIdx.x; i < GENIE_TILE_OBJECTS / 128; i += THREADS)
+		((uint4 *) shared.seen)[i] = make_uint4(0, 0, 0, 0);
+	if (threadIdx.x == 0)
+	{
+		shared.n_lists = shared.n_bitmaps = shared.n_segments = shared.n_again = shared.n_wanted = 0;
+		shared.threshold = genie_cuda_threshold(piece.query, genie_cuda_piece_object(piece));
+	}
+	seen = see_ranges<THREADS>(piece, shared);
+	if (seen != ALL)
+		return seen == NONE_WANTED;
+
+	threshold = shared.threshold;
+	n_bitmaps = shared.n_bitmaps;
+	if (shared.n_again == 0 && threshold > n_bitmaps + 1)
+		return true;
+	while (n_slots < 2 * shared.n_again)
+		n_slots *= 2;
+	for (uint32_t i = threadIdx.x; i < n_slots; i += THREADS)
+		shared.slots[i] = EMPTY;
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < shared.n_again; i += THREADS)
+		count_again(shared.slots, n_slots, shared.again[i]);
+	__syncthreads();
+	want_again<THREADS>(piece, n_slots, n_bitmaps, threshold, shared);
+	if (threshold == n_bitmaps + 1)
+		want_in_all<THREADS>(piece, n_slots, n_bitmaps, shared);
+	else if (threshold <= n_bitmaps)
+		want_by_sums<THREADS>(piece, n_slots, n_bitmaps, threshold, shared);
+	__syncthreads();
+	if (shared.n_wanted > GENIE_CUDA_SPARSE_WANTED)
+		return false;
+	if (shared.n_wanted > 0)
+		offer_wanted<BITS, THREADS>(piece, shared);
+	return true;
+}
+
+template <int BITS, int THREADS>
+static __global__ void
+__launch_bounds__(THREADS, GENIE_CUDA_SPARSE_RESIDENT / THREADS)
+genie_cuda_sparse_kernel(const GenieCudaLaunch launch, const GenieCudaLeft left)
+{
+	__shared__ SparseShared shared;
+	GenieCudaLaunch whole = launch;
+
+	whole.splits_log2 = 0;
+	whole.part_log2 = GENIE_TILE_SHIFT;
+	for (uint32_t i = blockIdx.x; i < launch.n_tiles * launch.n_queries; i += gridDim.x)
+	{
+		if (!count_sparse<BITS, THREADS>(genie_cuda_piece(whole, i), shared) && threadIdx.x == 0)
+		{
+			const uint32_t parts = 1u << launch.splits_log2;
+			const uint32_t base = atomicAdd(left.n, parts);
+			const uint32_t tile = i / launch.n_queries;
+
+			for (uint32_t part = 0; part < parts; part++)
+				left.pieces[base + part] = (tile * parts + part) * launch.n_queries + i % launch.n_queries;
+		}
+		__syncthreads();
+	}
+}
+
+template <int BITS, int THREADS>
+static void
+sparse_kernel_launch(const GenieCudaDevice &device, const GenieCudaLaunch &launch, const GenieCudaLeft &left,
+					 cudaStream_t stream)
+{
+	const uint32_t resident = device.n_multiprocessors * (GENIE_CUDA_SPARSE_RESIDENT / THREADS);
+
+	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_sparse_kernel<BITS, THREADS>,
+										  cudaFuncAttributePreferredSharedMemoryCarveout,
+										  cudaSharedmemCarveoutMaxShared));
+	genie_cuda_sparse_kernel<BITS, THREADS><<<min(launch.n_tiles * launch.n_queries, resident), THREADS, 0, stream>>>
+		(launch, left);
+	genie_cuda_check_launch("genie_cuda_sparse_kernel");
+}
+
+void
+genie_cuda_sparse(const GenieCudaDevice &device, int bits, bool many_ranges, const GenieCudaLaunch &launch,
+				  const GenieCudaLeft &left, cudaStream_t stream)
+{
+	/* wider counters than 8 bits have no histogram, which alone depends on the width */
+	if (bits == 4)
+		sparse_kernel_launch<4, GENIE_CUDA_SPARSE_THREADS>(device, launch, left, stream);
+	else if (many_ranges)
+		sparse_kernel_launch<8, 2 * GENIE_CUDA_SPARSE_THREADS>(device, launch, left, stream);
+	else
+		sparse_kernel_launch<8, GENIE_CUDA_SPARSE_THREADS>(device, launch, left, stream);
+}
