@@ -199,7 +199,7 @@ set_cpu_threads(void)
 	genie_cpu_engine_threads(worker.cpu, (uint32) n);
 }
 
-/* Tells the engine how to count, and the statistics what it measured at its opening. */
+/* Tells the engine how to count, and the statistics what it measured. */
 static void
 set_kernels(GenieEngine *engine)
 {
@@ -214,7 +214,6 @@ open_cpu(void)
 
 	worker.cpu = genie_cpu_engine_open((void *) TYPEALIGN(64, memory));
 	worker.cpu->interrupted = is_interrupted;
-	genie_cpu_engine_measure(worker.cpu);
 	set_cpu_threads();
 	set_kernels(worker.cpu);
 }
@@ -592,6 +591,8 @@ genie_worker_main(Datum arg)
 	MemoryContextSwitchTo(worker.batch_context);
 	report_state(GENIE_WORKER_IDLE);
 	genie_request_worker_up();
+	genie_cpu_engine_measure(worker.cpu);	/* whoever asks meanwhile waits for some milliseconds */
+	set_kernels(worker.cpu);
 
 	/* What sets the latch, SIGTERM and SIGHUP too, is looked at after each reset and before the next wait. */
 	while (!ShutdownRequestPending)

@@ -19,10 +19,11 @@ sub sql { return $node->safe_psql('postgres', @_); }
 # ---- not preloaded ----
 
 my @counters = split /\n/, sql(q{SELECT attname FROM pg_attribute WHERE attrelid = 'genie_stat'::regclass AND attnum > 0
-	AND attname NOT IN ('worker_pid', 'worker_state', 'engine', 'queries_per_batch', 'stats_since') ORDER BY attnum});
+	AND attname NOT IN ('worker_pid', 'queries_per_batch', 'stats_since') AND atttypid <> 'text'::regtype ORDER BY attnum});
 my $all = join(' + ', @counters);
 is(sql('SELECT count(*) FROM genie_stat'), 1, 'genie_stat has a row');
 is(sql("SELECT worker_pid, worker_state, engine, queries_per_batch, stats_since, $all FROM genie_stat"), '|not preloaded||||0', 'which says that genie is not preloaded');
+is(sql('SELECT cpu_choice, cpu_constants, gpu_choice, gpu_constants FROM genie_stat'), '|||', 'and that nothing was chosen');
 is(sql('SELECT * FROM genie_devices()'), '|||||||||genie is not preloaded||', 'and so does genie_devices');
 is(sql('SELECT genie_stat_reset()'), '', 'there is nothing to reset');
 sound($node, 'without preload', 4);
@@ -30,9 +31,9 @@ is(sql("SELECT $all FROM genie_stat"), 0, 'nothing is counted');
 my ($result, $out, $err) = $node->psql('postgres', "SELECT genie_prewarm('t_x')");
 like($err, qr/ERROR:  genie has no shared memory\nHINT:  Add genie to shared_preload_libraries in postgresql\.conf and restart the server\./, 'genie_prewarm says what to do');
 ($result, $out, $err) = $node->psql('postgres', q{LOAD 'genie'; SET genie.worker = off; SHOW genie.worker;
-	SELECT name, boot_val, context FROM pg_settings WHERE name ~ '^genie\.(worker|engine|max_batch|gpu|cpu)' ORDER BY name});
+	SELECT name, boot_val, context FROM pg_settings WHERE name ~ '^genie\.(worker|engine|kernels|max_batch|gpu|cpu)' ORDER BY name});
 is($out, "off\ngenie.cpu_threads|0|sighup\ngenie.engine|auto|sighup\ngenie.gpu_library|\$libdir/genie_cuda|sighup\ngenie.gpu_memory|0|sighup\n"
-	. "genie.max_batch|1024|sighup\ngenie.worker|on|user", 'the settings have their defaults');
+	. "genie.kernels|auto|sighup\ngenie.max_batch|1024|sighup\ngenie.worker|on|user", 'the settings have their defaults');
 foreach ([ 'genie.engine', 'gpu', qr/invalid value for parameter "genie\.engine": "gpu"\nHINT:  Available values: auto, cpu, cuda\./ ],
 	[ 'genie.max_batch', '0', qr/0 is outside the valid range for parameter "genie\.max_batch" \(1 \.\. 65536\)/ ],
 	[ 'genie.gpu_memory', '-1', qr/-1 kB is outside the valid range for parameter "genie\.gpu_memory"/ ])
