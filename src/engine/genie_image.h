@@ -218,6 +218,7 @@ genie_image_has_codes(const GenieSegmentImage *image)
 /* What a range of ranks is in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
 typedef struct GenieImageSpan
 {
+	uint32_t	first_list;		/* of the tile: where in starts the postings' lists begin */
 	uint32_t	n_lists;		/* how many lists the postings are of */
 	uint32_t	from;
 	uint32_t	to;
@@ -273,6 +274,7 @@ genie_image_find(const uint8_t *base, const GenieImageTile *tile, uint32_t first
 		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, 0, tile->n_bitmaps, first);
 		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, span.bitmap_from, tile->n_bitmaps, end);
 	}
+	span.first_list = low;
 	span.n_lists = high - low;
 	span.from = starts[low];
 	span.to = starts[high];

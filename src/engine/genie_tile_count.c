@@ -17,6 +17,7 @@ genie_tile_find(GenieTileScratch *scratch, const GenieTile *tile,
 {
 	found->n_spans = 0;
 	found->max_count = 0;
+	found->n_bitmaps = 0;
 	found->n_postings = 0;
 	return tile->source->find(scratch, tile, query, found);
 }
@@ -44,6 +45,28 @@ genie_tile_count_dense(GenieTileScratch *scratch, const GenieTile *tile,
 	}
 	genie_counting_flush(&counting);
 	return true;
+}
+
+bool
+genie_tile_in_parts(const GenieTile *tile, const GenieTileFound *found, bool more)
+{
+	return tile->source->add_part != NULL && !more &&
+		found->max_count - found->n_bitmaps <= GENIE_PART_LISTS;
+}
+
+void
+genie_tile_count_part(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
+					  const GenieTileFound *found, uint32_t first)
+{
+	GenieCounting counting;
+
+	counting.scratch = scratch;
+	counting.wide = genie_query_is_wide(query);
+	counting.all_zero = true;
+	counting.n_bitmaps = 0;
+	memset(&scratch->counters, 0, GENIE_PART_BYTES);
+	tile->source->add_part(&counting, tile, found->n_spans, first, first + genie_part_objects(query));
+	genie_counting_flush(&counting);
 }
 
 bool

@@ -28,6 +28,7 @@ image_find(GenieTileScratch *scratch, const GenieTile *tile,
 			continue;
 		scratch->spans.image[found->n_spans++] = span;
 		found->max_count += span.n_lists + n_bitmaps;
+		found->n_bitmaps += n_bitmaps;
 		found->n_postings += span.to - span.from + (uint64_t) n_bitmaps * GENIE_IMAGE_DENSE;
 	}
 	return found->next_range < query->n_ranges;
@@ -50,6 +51,57 @@ image_add(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
 	return true;
 }
 
+/*
+ * Counts the ascending postings [from, to) as far as they are below end, eight at a time; an object's counter is the
+ * one of its number less first.  Moves from to where it stopped.
+ */
+#define COUNT_BELOW(counters, postings, from, to, first, end) \
+	do { \
+		for (; from + 8 <= to && postings[from + 7] < end; from += 8) \
+			for (uint32_t i_ = 0; i_ < 8; i_++) \
+				counters[postings[from + i_] - first]++; \
+		for (; from < to && postings[from] < end; from++) \
+			counters[postings[from] - first]++; \
+	} while (0)
+
+static uint32_t
+count_below(GenieCounting *counting, const uint16_t *postings, uint32_t from, uint32_t to,
+			uint32_t first, uint32_t end)
+{
+	uint8_t    *narrow = counting->scratch->counters.narrow;
+	uint16_t   *wide = counting->scratch->counters.wide;
+
+	if (counting->wide)
+		COUNT_BELOW(wide, postings, from, to, first, end);
+	else
+		COUNT_BELOW(narrow, postings, from, to, first, end);
+	return from;
+}
+
+static void
+image_add_part(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans, uint32_t first, uint32_t end)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (tile->base + tile->image->starts);
+	const uint16_t *postings = postings_of(tile);
+	const uint8_t *bitmaps = tile->base + tile->image->bitmaps;
+	uint32_t   *cursor = counting->scratch->cursors;
+
+	for (uint32_t s = 0; s < n_spans; s++)
+	{
+		const GenieImageSpan *span = &counting->scratch->spans.image[s];
+
+		for (uint32_t list = span->first_list; list < span->first_list + span->n_lists; list++, cursor++)
+		{
+			if (first == 0)
+				*cursor = starts[list];
+			*cursor = count_below(counting, postings, *cursor, starts[list + 1], first, end);
+		}
+		for (uint32_t b = span->bitmap_from; b < span->bitmap_to; b++)
+			genie_counting_bitmap(counting, bitmaps + (size_t) b * GENIE_TILE_BITMAP_BYTES + first / 8,
+								  (end - first) / 8);
+	}
+}
+
 static bool
 image_touch(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
 {
@@ -65,5 +117,6 @@ image_touch(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
 const GenieTileSource genie_tile_image = {
 	.find = image_find,
 	.add = image_add,
+	.add_part = image_add_part,
 	.touch = image_touch,
 };

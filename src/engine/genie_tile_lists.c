@@ -69,6 +69,7 @@ lists_find(GenieTileScratch *scratch, const GenieTile *tile,
 
 			/* only a RAW list may hold an object more than once */
 			found->max_count += ref->codec == GENIE_CODEC_RAW ? ref->n : 1;
+			found->n_bitmaps += ref->codec == GENIE_CODEC_BITMAP;
 			found->n_postings += ref->n;
 		}
 		span->end = list;

@@ -34,6 +34,34 @@ genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile,
 	return !is_out_of_reach(genie_tile_threshold(query, top), query, &found, more);
 }
 
+/* Offers the tile's live objects to the top-k, part by part; the threshold rises meanwhile. */
+static bool
+search_parts(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
+			 const GenieTileFound *found, uint32_t threshold, GenieTopK *top)
+{
+	uint32_t	n_objects = genie_part_objects(query);
+
+	for (uint32_t first = 0; first < tile->n_objects; first += n_objects)
+	{
+		GenieTile	part = *tile;
+
+		if (first > 0)
+			threshold = genie_tile_threshold(query, top);
+		if (is_out_of_reach(threshold, query, found, false))
+			break;
+		part.first_object += first;
+		part.n_objects = tile->n_objects - first < n_objects ? tile->n_objects - first : n_objects;
+		if (tile->live != NULL)
+			part.live = tile->live + first / 64;
+		if (tile->sizes != NULL)
+			part.sizes = tile->sizes + first;
+		genie_tile_count_part(scratch, tile, query, found, first);
+		if (!genie_tile_select_dense(scratch, &part, query, threshold, top))
+			return false;
+	}
+	return true;
+}
+
 bool
 genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 				  const GenieEngineQuery *query, GenieTopK *top)
@@ -47,6 +75,8 @@ genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 	if (query->keys == NULL && is_few(&found, more))
 		return genie_tile_count_few(scratch, tile, &found) &&
 			genie_tile_select_few(scratch, tile, query, top);
+	if (genie_tile_in_parts(tile, &found, more))
+		return search_parts(scratch, tile, query, &found, threshold, top);
 	return genie_tile_count_dense(scratch, tile, query, &found, more) &&
 		genie_tile_select_dense(scratch, tile, query, threshold, top);
 }

@@ -32,7 +32,14 @@ typedef struct GenieTileSource
 	/* Adds the lists of the first n_spans spans to the counters.  False: a list is malformed. */
 	bool		(*add) (GenieCounting *counting, const GenieTile *tile, uint32_t n_spans);
 
-	/* The same for few postings: each through genie_tile_touch(). */
+	/*
+	 * The same for the objects [first, end) of the tile, whose counters are the first ones; lists stand in
+	 * scratch->cursors where the part before ended.  NULL: the source cannot.
+	 */
+	void		(*add_part) (GenieCounting *counting, const GenieTile *tile, uint32_t n_spans,
+							 uint32_t first, uint32_t end);
+
+	/* add for few postings: each through genie_tile_touch(). */
 	bool		(*touch) (GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans);
 } GenieTileSource;
 

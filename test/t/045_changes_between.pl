@@ -97,7 +97,7 @@ sub close_cursors
 	return;
 }
 
-foreach my $rows (1, 30, 64, 200, 3000)
+foreach my $rows (1, 30, 128, 200, 3000)
 {
 	fresh_table();
 	my @cursors = open_cursors($rows);

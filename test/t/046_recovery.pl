@@ -58,7 +58,7 @@ foreach my $round (1 .. 4)
 is(stat_of($standby, 'images, fallback_image_gone, image_loads'), "$images|0|$loads", 'by the same images');
 
 # a scan that goes on while all that is replayed
-foreach my $rows (20, 64, 100)
+foreach my $rows (20, 128, 200)
 {
 	my $session = $standby->background_psql('postgres');
 	$session->query_safe("BEGIN ISOLATION LEVEL REPEATABLE READ; $by_table");
