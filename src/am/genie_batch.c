@@ -59,6 +59,7 @@
 #include "genie_admin.h"
 #include "genie_array.h"
 #include "genie_conflict.h"
+#include "genie_fault.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
@@ -584,6 +585,7 @@ genie_batch_run(GenieBatch *batch)
 		genie_batch_refresh(batch, false);
 		old = MemoryContextSwitchTo(batch->piece_context);
 		genie_batch_take_queries(batch);
+		GENIE_FAULT("batch-opened");
 		while (!done)
 		{
 			MemoryContextSwitchTo(batch->attempt_context);

@@ -155,7 +155,7 @@ genie_tid_walk(GenieTidWalk *walk, uint32 object, uint64 *tid)
 }
 
 /*
- * Sorts n keys by the object in their upper half, which is below n_objects: a radix sort, from the lowest digits up. 
+ * Sorts n keys by the object in their upper half, which is below n_objects: a radix sort, from the lowest digits up.
  * Returns where they are, in keys or in scratch.
  */
 static uint64 *

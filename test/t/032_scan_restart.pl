@@ -4,6 +4,8 @@
 # That happens on a standby alone, where replay of index pages waits for no query.  The cursors read segments of four
 # tiles (65,536 rows each; the last two hold NULLs only) with too little work_mem to keep lists.  The primary inserts
 # and merges until no page of these segments is left.  The oracle is a sequential scan in the cursor's snapshot.
+#
+# A batch search that has opened such segments begins its piece again.
 use strict;
 use warnings;
 use FindBin;
@@ -45,6 +47,8 @@ BEGIN
 	EXECUTE format('SELECT array_agg(id) FROM (%s, ctid) s', query) INTO ids;
 	RETURN n || ' ' || md5(ids[:n]::text) || ' then ' || cardinality(ids) - n || ' ' || md5(ids[n + 1:]::text);
 END $$;
+CREATE TABLE questions AS SELECT i, genie_query(ARRAY[i % 2, 2 + i % 3, 10 + i * 7, 5 + i % 4]) AS q FROM generate_series(1, 40) i;
+INSERT INTO questions VALUES (41, genie_query('{11}'::int[]));	-- fewer rows than are asked for
 SQL
 $primary->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
@@ -77,6 +81,16 @@ foreach my $cursor (@cursors)
 	$cursor->{got} = $session->query_safe("SELECT take('c', $cursor->{n})");
 	$cursor->{session} = $session;
 }
+
+my $gate = $standby->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(714100)');
+my @searches = map { start_sql($standby, "SET genie.worker = $_", 'BEGIN ISOLATION LEVEL REPEATABLE READ',
+		q{SELECT md5(string_agg(format('%s %s %s', q.i, tid, match_count), ';' ORDER BY q.i, n)) FROM questions q, LATERAL (SELECT *, row_number() OVER () AS n
+			FROM (SELECT ctid AS tid, -(x <&> q.q) AS match_count FROM t ORDER BY x <&> q.q, ctid LIMIT 500) r) s},
+		q{SET genie.fault_point = 'batch-opened'}, q{SET genie.fault_action = 'wait'},
+		q{SELECT md5(string_agg(format('%s %s %s', query, tid, match_count), ';' ORDER BY n))
+			FROM genie_search('t_x', (SELECT array_agg(q ORDER BY i) FROM questions), 500) WITH ORDINALITY s (query, tid, match_count, n)}) } 'on', 'off';
+wait_until($standby, "SELECT count(*) = 2 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
 my @before = stamps();
 
 # one more segment as large as the first calls for a merge of both; what is inserted then takes the old pages
@@ -96,6 +110,14 @@ foreach my $cursor (@cursors)
 	is("$cursor->{got} then $rest", $cursor->{expected}, "$cursor->{order} where $cursor->{condition}: right before and after row $cursor->{n}");
 	$cursor->{session}->quit;
 }
+$gate->query_safe('SELECT pg_advisory_unlock(714100)');
+foreach my $search (@searches)
+{
+	ok(finish_sql($search), 'a batch search ends') or diag($search->{err});
+	my ($expected, $got) = split /\n/, $search->{out};
+	is($got, $expected, 'with the rows of its snapshot');
+}
+$gate->quit;
 is($standby->safe_psql('postgres', q{SELECT * FROM genie_check('t_x')}), '', 'genie_check');
 
 $standby->stop;

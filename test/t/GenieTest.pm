@@ -354,6 +354,7 @@ sub fault_scenarios
 		'vacuum-pending' => [ 0, $dead, 'VACUUM t' ],
 		'vacuum-tile' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 3", 'VACUUM t' ],
 		'vacuum-before-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 4", 'VACUUM t' ],
+		'batch-opened' => [ 0, '', "SELECT count(*) FROM genie_search('t_x', ARRAY[genie_query('{1,2,3}'::int[])])" ],
 		'batch-answered' => [ 0, '', "SELECT count(*) FROM genie_search('t_x', ARRAY[genie_query('{1,2,3}'::int[])])" ],
 		'vacuum-after-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 5", 'VACUUM t' ],
 	);
