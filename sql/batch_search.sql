@@ -5,13 +5,14 @@ SET client_min_messages = warning;
 SET enable_seqscan = off;
 SET enable_sort = off;
 SET enable_bitmapscan = off;
+SET jit = off;
 
 \df genie_search
 
 -- Ties, NULL and empty rows, rows that no query matches, pending rows, dead rows.
 CREATE TABLE t (id int, x int[], note int);
 INSERT INTO t SELECT g, CASE WHEN g % 50 = 0 THEN NULL WHEN g % 70 = 1 THEN '{}' ELSE ARRAY[g % 3, 10 + g % 4, 20 + g % 50, 100 + g % 7] END, 0
-	FROM generate_series(1, 3000) g;
+	FROM generate_series(1, 1000) g;
 CREATE INDEX t_x ON t USING genie (x) WITH (pending_limit = 1024);
 INSERT INTO t SELECT g, ARRAY[g % 3, 10 + g % 5, 3000 + g], 0 FROM generate_series(3001, 3100) g;
 SELECT genie_merge('t_x');
@@ -130,6 +131,13 @@ SELECT * FROM genie_search(0, ARRAY[genie_query('{1}'::int[])]);
 CREATE INDEX t_id ON t (id);
 SELECT * FROM genie_search('t_id', ARRAY[genie_query('{1}'::int[])]);
 DROP INDEX t_id;
+
+-- an operator class that does not rank by queries
+CREATE OPERATOR CLASS conditions FOR TYPE anyarray USING genie AS OPERATOR 2 @& (anyarray, genie_query),
+	FUNCTION 1 genie_array_decompose(anyarray, internal), FUNCTION 2 genie_array_compile(internal, int2, oid);
+CREATE INDEX t_conditions ON t USING genie (x conditions);
+SELECT * FROM genie_search('t_conditions', ARRAY[genie_query('{1}'::int[])]);
+DROP INDEX t_conditions;
 
 -- queries of another type than the rows, as the operator has it
 SELECT * FROM genie_search('t_x', ARRAY[genie_query('{1}'::int[]), genie_query('{a}'::text[])]);

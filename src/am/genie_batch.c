@@ -229,9 +229,7 @@ genie_batch_open(GenieBatch *batch, Oid index_oid)
 	batch->heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
 	batch->index = genie_admin_open(index_oid, AccessShareLock);
 	if (batch->heap == NULL || IndexGetRelation(index_oid, true) != RelationGetRelid(batch->heap))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open the table of index \"%s\"", RelationGetRelationName(batch->index))));
+		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(batch->index));
 	genie_batch_check_access(batch->heap, batch->index);
 	genie_batch_check_usable(batch->heap, batch->index);
 }

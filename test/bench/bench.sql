@@ -170,6 +170,41 @@ BEGIN
 	END LOOP;
 END $$;
 
+-- The k-nearest-neighbour join: of each of n rows the 10 nearest ones, in milliseconds a row, the best of three (without an index: 4
+-- rows, once).
+CREATE FUNCTION bench_knn(dataset text, method text, n int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	one_by_one CONSTANT text = 'SELECT count(*), sum(hashint8(near.i * 10000000 + s.id)) FROM near, LATERAL (SELECT id FROM rows ORDER BY kw <&> q %sLIMIT 10) s';
+	batch CONSTANT text = 'SELECT count(*), sum(hashint8(s.query::bigint * 10000000 + rows.id))
+		FROM genie_search(''rows_genie'', (SELECT array_agg(q ORDER BY i) FROM near)) s JOIN rows ON rows.ctid = s.tid';
+	form record;
+	started timestamptz;
+	seconds float8;
+	answer record;
+	answers text[] = '{}';
+BEGIN
+	IF method NOT IN ('genie', 'seq') THEN
+		RETURN;
+	END IF;
+	CREATE TABLE near AS SELECT row_number() OVER () AS i, q FROM (SELECT genie_query(kw) AS q FROM rows ORDER BY md5(id::text)
+		LIMIT CASE method WHEN 'genie' THEN n ELSE 4 END) r;
+	FOR form IN SELECT * FROM (VALUES ('genie', 2001, 'genie_search', batch, 3), ('genie', 2002, 'LATERAL', format(one_by_one, ''), 3),
+			('seq', 2002, 'LATERAL', format(one_by_one, ', ctid '), 1)) v (of, place, name, query, times) WHERE v.of = method LOOP
+		seconds = 'Infinity';
+		FOR i IN 1 .. form.times LOOP
+			started = clock_timestamp();
+			EXECUTE form.query INTO answer;
+			seconds = least(seconds, extract(epoch FROM clock_timestamp() - started));
+		END LOOP;
+		answers = answers || answer::text;
+		PERFORM bench_note(dataset, method, form.place, format('10 nearest of each of %s rows, %s, ms a row', n, form.name), (1000 * seconds / (SELECT count(*) FROM near))::numeric, 2);
+	END LOOP;
+	IF answers[1] <> answers[2] THEN
+		RAISE EXCEPTION 'the forms of the join differ' USING DETAIL = answers;
+	END IF;
+	DROP TABLE near;
+END $$;
+
 -- 20,000 rows into a table of at most 100,000: one statement each in one transaction, then another 20,000 by one INSERT ... SELECT
 CREATE FUNCTION bench_insert(dataset text, method text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
