@@ -7,7 +7,7 @@
  *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in
  *			temporary files (genie_build_runs.c).
  *	write	If everything fits into this process's memory, it is written to the index at once.
- *	merge	Else all runs are merged into the index.
+ *	merge	Else all runs are merged into the index, by all processes together if there are workers.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).
  *
  * Nobody else sees the relation until the transaction commits, so pages are written without
@@ -32,10 +32,8 @@
 #include "genie_build_parallel.h"
 #include "genie_build_runs.h"
 #include "genie_fault.h"
-#include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_spill.h"
 #include "genie_value.h"
 #include "genie_wal.h"
 
@@ -65,25 +63,20 @@ genie_build_phase(int64 phase)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
-/* Writes the runs, or what is in memory, to the index as one segment. */
+/* Writes what one or several processes have collected to the index, as one segment. */
 static void
-genie_build_write(Relation index, GenieBuildRuns *runs, GenieSegment **inputs, int n_inputs)
+genie_build_write(Relation index, GenieBuildRuns *runs, GenieParallelBuild *parallel)
 {
 	GenieSegmentWriter *writer = genie_segment_begin(index, true, NULL);
 	GenieRootHeader header;
 	GenieSegmentEntry entry;
 	GenieFlip	flip = {0};
 
-	if (n_inputs > 0)
-	{
-		genie_build_phase(GENIE_PHASE_MERGE);
-		genie_merge_write(inputs, n_inputs, writer, &header);
-	}
+	if (parallel != NULL)
+		genie_build_parallel_write(parallel, writer, &header);
 	else
 		genie_build_runs_write(runs, writer, &header);
 	entry = genie_segment_finish(writer, &header);
-	for (int i = 0; i < n_inputs; i++)
-		genie_spill_close(inputs[i]);
 	flip.n_added = 1;
 	flip.added = &entry;
 	genie_meta_flip(index, &flip, true);
@@ -111,7 +104,7 @@ genie_build_plan_workers(Relation heap, Relation index)
 	if (RelationGetNumberOfBlocks(heap) == 0 ||
 		func_parallel(index_getprocid(index, 1, GENIE_DECOMPOSE_PROC)) != PROPARALLEL_SAFE)
 		return 0;
-	return plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
+	return Min(plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)), GENIE_WORKERS_MAX);
 }
 
 /* Without workers. */
@@ -119,16 +112,12 @@ static void
 genie_build_alone(Relation heap, Relation index, IndexInfo *info, IndexBuildResult *result)
 {
 	GenieBuildRuns *runs = genie_build_runs_begin(index, maintenance_work_mem * (Size) 1024, NULL, 0);
-	GenieSegment **inputs = NULL;
-	int			n_inputs = 0;
 
 	result->heap_tuples = genie_build_runs_scan(runs, heap, info, NULL, true);
 	result->index_tuples = genie_build_runs_rows(runs);
-	if (!genie_build_runs_in_memory(runs))
-		n_inputs = genie_build_runs_finish(runs, GENIE_SEGMENTS_MAX, &inputs);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) result->index_tuples);
 	if (result->index_tuples > 0)
-		genie_build_write(index, runs, inputs, n_inputs);
+		genie_build_write(index, runs, NULL);
 	genie_build_runs_end(runs);
 }
 
@@ -150,12 +139,10 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 		genie_build_alone(heap, index, info, result);
 	else
 	{
-		GenieSegment **inputs;
-		int			n_inputs = genie_build_parallel_scan(parallel, result, &inputs);
-
+		genie_build_parallel_scan(parallel, result);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) result->index_tuples);
-		if (n_inputs > 0)
-			genie_build_write(index, NULL, inputs, n_inputs);
+		if (result->index_tuples > 0)
+			genie_build_write(index, NULL, parallel);
 		genie_build_parallel_end(parallel);
 	}
 

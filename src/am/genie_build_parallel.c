@@ -4,15 +4,25 @@
  *
  * The leader, which is the session that builds, and its workers are the *processes* of the build; the leader is
  * number 0.  They share the table by a parallel table scan, and each makes runs of what it gets
- * (genie_build_runs.c), with an equal part of maintenance_work_mem.  Then the leader merges all runs into the index.
+ * (genie_build_runs.c), with an equal part of maintenance_work_mem.  Then all of them merge all runs, each another
+ * part of the keywords, and the leader appends the parts to the index.
  *
  *	leader									worker
  *	begin: DSM, start workers
- *	scan its share							scan its share
- *											list its runs, add up its counts, signal `changed`
- *	wait until all have scanned				end
- *	open everybody's runs, merge
+ *	scan its share, list its runs			scan its share, list its runs
+ *											add up its counts, n_scanned
+ *	wait until all have scanned				wait for the stage after SCAN
+ *	cut the keywords into parts: MERGE
+ *	number the objects, write them			number the objects
+ *	merge parts while there are some left	merge parts while there are some left
+ *											list its parts, n_merged
+ *	wait until all have merged				end
+ *	append the parts
  *	end: wait for the workers' ends
+ *
+ * Every process numbers all objects by itself, from all runs: that is little next to the posting lists.  There are
+ * several times as many parts as processes, taken one by one, so that a process that is slow or has a long part
+ * holds nobody up.
  *
  * Runs of different processes interleave in TID order, piece by piece as the scan handed them out.  The scan
  * is told not to join other scans half way (phs_syncscan): it would go on at block 0 after the last one, and each
@@ -64,6 +74,17 @@ typedef enum GenieParallelKey
 	GENIE_KEY_WAL_USAGE
 } GenieParallelKey;
 
+/* SCAN -> MERGE, or SCAN -> DONE where there is nothing to merge */
+typedef enum GenieParallelStage
+{
+	GENIE_STAGE_SCAN,
+	GENIE_STAGE_MERGE,
+	GENIE_STAGE_DONE
+} GenieParallelStage;
+
+/* parts for each process: more even the load out, fewer have less overhead */
+#define GENIE_PARTS_A_PROCESS 4
+
 typedef struct GenieParallelShared
 {
 	/* written before the workers start, then only read */
@@ -73,15 +94,29 @@ typedef struct GenieParallelShared
 	int			n_processes;	/* that were planned: workers that do not start leave their memory unused */
 	Size		memory;			/* of each process */
 
-	SharedFileSet files;		/* the processes' runs */
-	ConditionVariable changed;	/* of n_scanned */
+	SharedFileSet files;		/* the processes' runs and parts */
+	ConditionVariable changed;	/* of stage, n_scanned, n_merged */
 
-	/* the workers' sums, under mutex */
+	/* the rest under mutex, or by the leader alone before the stage tells that it is there */
 	slock_t		mutex;
+	GenieParallelStage stage;	/* by the leader */
+
+	/* SCAN: the workers' sums */
 	int			n_scanned;		/* workers that have listed their runs */
 	double		heap_tuples;
 	double		index_tuples;
 	bool		broken_hot_chain;
+
+	/* MERGE: what the leader planned */
+	int			n_started;		/* processes */
+	int			n_parts;
+	uint32		cut_lengths[GENIE_PARTS_MAX];	/* part i ends where part i + 1 begins, at cut i */
+	uint8		cuts[GENIE_PARTS_MAX][GENIE_KEY_MAX];
+
+	/* MERGE: what the processes do */
+	int			next_part;
+	int			merged_by[GENIE_PARTS_MAX];
+	int			n_merged;		/* workers that have listed their parts */
 } GenieParallelShared;
 
 struct GenieParallelBuild
@@ -106,14 +141,72 @@ genie_build_parallel_most_runs(const GenieParallelShared *shared)
 	return Max(GENIE_SEGMENTS_MAX / shared->n_processes, 1);
 }
 
-/* What a process does until it has listed its runs or can use them itself. */
-static int
+/* Scans a process's share and lists its runs; returns the number of the table's rows that it saw. */
+static double
 genie_build_parallel_share(GenieBuildRuns *runs, const GenieParallelShared *shared, ParallelTableScanDesc scan,
-						   Relation heap, IndexInfo *info, GenieSegment ***inputs, double *heap_tuples)
+						   Relation heap, IndexInfo *info)
 {
-	*heap_tuples = genie_build_runs_scan(runs, heap, info, table_beginscan_parallel(heap, scan), !IsParallelWorker());
+	double		heap_tuples = genie_build_runs_scan(runs, heap, info, table_beginscan_parallel(heap, scan),
+													!IsParallelWorker());
+
 	GENIE_FAULT("build-scanned");
-	return genie_build_runs_finish(runs, genie_build_parallel_most_runs(shared), inputs);
+	genie_build_runs_share(runs, genie_build_parallel_most_runs(shared));
+	return heap_tuples;
+}
+
+/* Opens the runs of all processes; returns how many.  *inputs is palloc'd. */
+static int
+genie_build_parallel_open(GenieParallelShared *shared, GenieSegment ***inputs)
+{
+	int			n = 0;
+
+	*inputs = palloc(sizeof(GenieSegment *) * genie_build_parallel_most_runs(shared) * shared->n_started);
+	for (int process = 0; process < shared->n_started; process++)
+	{
+		GenieSegment **theirs;
+		int			n_theirs = genie_spill_open(&shared->files.fs, process, 0, &theirs);
+
+		memcpy(*inputs + n, theirs, sizeof(GenieSegment *) * n_theirs);
+		n += n_theirs;
+		pfree(theirs);
+	}
+	return n;
+}
+
+/* A part's first key, or the end of the last part. */
+static GenieKey
+genie_build_parallel_cut(const GenieParallelShared *shared, int part)
+{
+	GenieKey	key = {NULL, 0};
+
+	if (part > 0 && part < shared->n_parts)
+	{
+		key.data = shared->cuts[part - 1];
+		key.len = shared->cut_lengths[part - 1];
+	}
+	return key;
+}
+
+/* Merges parts until all are taken, and lists those. */
+static void
+genie_build_parallel_merge(GenieBuildRuns *runs, int process, GenieParallelShared *shared, GenieMerge *merge)
+{
+	for (;;)
+	{
+		int			part;
+
+		SpinLockAcquire(&shared->mutex);
+		part = shared->next_part;
+		if (part < shared->n_parts)
+			shared->merged_by[shared->next_part++] = process;
+		SpinLockRelease(&shared->mutex);
+		if (part == shared->n_parts)
+			break;
+		genie_build_runs_merge_part(runs, merge, genie_build_parallel_cut(shared, part),
+									genie_build_parallel_cut(shared, part + 1));
+		GENIE_FAULT("build-part");
+	}
+	genie_build_runs_share_parts(runs);
 }
 
 /* Reserves what a chunk and its key take. */
@@ -200,9 +293,117 @@ genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info)
 	return build;
 }
 
+/* Waits until a count of the workers is all of them. */
+static void
+genie_build_parallel_wait(GenieParallelBuild *build, const int *count)
+{
+	GenieParallelShared *shared = build->shared;
+
+	for (;;)
+	{
+		int			n;
+
+		SpinLockAcquire(&shared->mutex);
+		n = *count;
+		SpinLockRelease(&shared->mutex);
+		if (n == build->context->nworkers_launched)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/* The leader says what comes next. */
+static void
+genie_build_parallel_set_stage(GenieParallelShared *shared, GenieParallelStage stage)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->stage = stage;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->changed);
+}
+
+/* A worker waits for that. */
+static GenieParallelStage
+genie_build_parallel_await_stage(GenieParallelShared *shared)
+{
+	GenieParallelStage stage;
+
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		stage = shared->stage;
+		SpinLockRelease(&shared->mutex);
+		if (stage != GENIE_STAGE_SCAN)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+	return stage;
+}
+
+void
+genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result)
+{
+	GenieParallelShared *shared = build->shared;
+	ParallelTableScanDesc scan = shm_toc_lookup(build->context->toc, GENIE_KEY_SCAN, false);
+
+	build->runs = genie_build_runs_begin(build->index, shared->memory, &shared->files.fs, 0);
+	result->heap_tuples = genie_build_parallel_share(build->runs, shared, scan, build->heap, build->info);
+	genie_build_phase(GENIE_PHASE_SCAN);
+	/* one that does not start must not keep us waiting */
+	WaitForParallelWorkersToAttach(build->context);
+	genie_build_parallel_wait(build, &shared->n_scanned);
+	result->heap_tuples += shared->heap_tuples;
+	result->index_tuples = genie_build_runs_rows(build->runs) + shared->index_tuples;
+	build->info->ii_BrokenHotChain |= shared->broken_hot_chain;
+	shared->n_started = build->context->nworkers_launched + 1;
+}
+
+void
+genie_build_parallel_write(GenieParallelBuild *build, GenieSegmentWriter *writer, GenieRootHeader *header)
+{
+	GenieParallelShared *shared = build->shared;
+	GenieSegment **inputs;
+	GenieSegment *parts[GENIE_PARTS_MAX];
+	GenieSegment ***by_process = palloc(sizeof(GenieSegment **) * shared->n_started);
+	int		   *taken = palloc0(sizeof(int) * shared->n_started);
+	int			n = genie_build_parallel_open(shared, &inputs);
+	int			longest = 0;
+	GenieMerge *merge;
+
+	genie_build_phase(GENIE_PHASE_MERGE);
+	GENIE_FAULT("build-before-merge");
+	for (int i = 1; i < n; i++)
+		if (inputs[i]->header.n_postings > inputs[longest]->header.n_postings)
+			longest = i;
+	shared->n_parts = 1 + genie_merge_cuts(inputs[longest],
+										   Min(GENIE_PARTS_A_PROCESS * shared->n_started, GENIE_PARTS_MAX),
+										   shared->cuts, shared->cut_lengths);
+	genie_build_parallel_set_stage(shared, GENIE_STAGE_MERGE);
+
+	merge = genie_merge_begin(inputs, n, writer, header);
+	genie_build_parallel_merge(build->runs, 0, shared, merge);
+	genie_merge_end(merge);
+	genie_build_parallel_wait(build, &shared->n_merged);
+	for (int i = 0; i < n; i++)
+		genie_spill_close(inputs[i]);
+
+	/* a process lists its parts in the order in which it took them, which is theirs */
+	for (int process = 0; process < shared->n_started; process++)
+		(void) genie_spill_open(&shared->files.fs, process, 1, &by_process[process]);
+	for (int part = 0; part < shared->n_parts; part++)
+		parts[part] = by_process[shared->merged_by[part]][taken[shared->merged_by[part]]++];
+	genie_merge_append(parts, shared->n_parts, writer, header);
+	for (int part = 0; part < shared->n_parts; part++)
+		genie_spill_close(parts[part]);
+}
+
 void
 genie_build_parallel_end(GenieParallelBuild *build)
 {
+	if (build->context->nworkers_launched > 0)
+		genie_build_parallel_set_stage(build->shared, GENIE_STAGE_DONE);
 	WaitForParallelWorkersToFinish(build->context);
 	for (int i = 0; i < build->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&build->buffer_usage[i], &build->wal_usage[i]);
@@ -214,57 +415,23 @@ genie_build_parallel_end(GenieParallelBuild *build)
 	ExitParallelMode();
 }
 
-/* Waits until all workers have listed their runs. */
+/* A worker takes part in the merge. */
 static void
-genie_build_parallel_wait(GenieParallelBuild *build)
+genie_build_worker_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
 {
-	GenieParallelShared *shared = build->shared;
+	GenieSegment **inputs;
+	int			n = genie_build_parallel_open(shared, &inputs);
+	GenieRootHeader header;
+	GenieMerge *merge = genie_merge_begin(inputs, n, NULL, &header);
 
-	genie_build_phase(GENIE_PHASE_SCAN);
-	/* that one does not start must not keep us waiting */
-	WaitForParallelWorkersToAttach(build->context);
-	for (;;)
-	{
-		int			n_scanned;
-
-		SpinLockAcquire(&shared->mutex);
-		n_scanned = shared->n_scanned;
-		SpinLockRelease(&shared->mutex);
-		if (n_scanned == build->context->nworkers_launched)
-			break;
-		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
-	}
-	ConditionVariableCancelSleep();
-}
-
-int
-genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result, GenieSegment ***inputs)
-{
-	GenieParallelShared *shared = build->shared;
-	ParallelTableScanDesc scan = shm_toc_lookup(build->context->toc, GENIE_KEY_SCAN, false);
-	int			n_workers = build->context->nworkers_launched;
-	GenieSegment **own;
-	int			n;
-
-	build->runs = genie_build_runs_begin(build->index, shared->memory, &shared->files.fs, 0);
-	n = genie_build_parallel_share(build->runs, shared, scan, build->heap, build->info, &own, &result->heap_tuples);
-	genie_build_parallel_wait(build);
-
-	result->heap_tuples += shared->heap_tuples;
-	result->index_tuples = genie_build_runs_rows(build->runs) + shared->index_tuples;
-	build->info->ii_BrokenHotChain |= shared->broken_hot_chain;
-	*inputs = palloc(sizeof(GenieSegment *) * genie_build_parallel_most_runs(shared) * (n_workers + 1));
-	memcpy(*inputs, own, sizeof(GenieSegment *) * n);
-	for (int process = 1; process <= n_workers; process++)
-	{
-		GenieSegment **theirs;
-		int			n_theirs = genie_spill_open(&shared->files.fs, process, &theirs);
-
-		memcpy(*inputs + n, theirs, sizeof(GenieSegment *) * n_theirs);
-		n += n_theirs;
-	}
-	GENIE_FAULT("build-before-merge");
-	return genie_build_runs_reduce(build->runs, *inputs, n, GENIE_SEGMENTS_MAX);
+	genie_build_parallel_merge(runs, ParallelWorkerNumber + 1, shared, merge);
+	genie_merge_end(merge);
+	for (int i = 0; i < n; i++)
+		genie_spill_close(inputs[i]);
+	SpinLockAcquire(&shared->mutex);
+	shared->n_merged++;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->changed);
 }
 
 /* A worker: what PostgreSQL starts it with. */
@@ -274,14 +441,11 @@ genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	GenieParallelShared *shared = shm_toc_lookup(toc, GENIE_KEY_SHARED, false);
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, GENIE_KEY_BUFFER_USAGE, false);
 	WalUsage   *wal_usage = shm_toc_lookup(toc, GENIE_KEY_WAL_USAGE, false);
-	int			process = ParallelWorkerNumber + 1;
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
 	GenieBuildRuns *runs;
-	GenieSegment **inputs;
 	double		heap_tuples;
-	int			n;
 
 	debug_query_string = shm_toc_lookup(toc, GENIE_KEY_QUERY_TEXT, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
@@ -292,10 +456,8 @@ genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	SharedFileSetAttach(&shared->files, segment);
 
 	InstrStartParallelQuery();
-	runs = genie_build_runs_begin(index, shared->memory, &shared->files.fs, process);
-	n = genie_build_parallel_share(runs, shared, shm_toc_lookup(toc, GENIE_KEY_SCAN, false), heap, info,
-								   &inputs, &heap_tuples);
-	genie_build_runs_share(runs, inputs, n);
+	runs = genie_build_runs_begin(index, shared->memory, &shared->files.fs, ParallelWorkerNumber + 1);
+	heap_tuples = genie_build_parallel_share(runs, shared, shm_toc_lookup(toc, GENIE_KEY_SCAN, false), heap, info);
 	GENIE_FAULT("build-worker-listed");
 
 	SpinLockAcquire(&shared->mutex);
@@ -304,8 +466,10 @@ genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	shared->index_tuples += genie_build_runs_rows(runs);
 	shared->broken_hot_chain |= info->ii_BrokenHotChain;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableSignal(&shared->changed);
+	ConditionVariableBroadcast(&shared->changed);
 
+	if (genie_build_parallel_await_stage(shared) == GENIE_STAGE_MERGE)
+		genie_build_worker_merge(runs, shared);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
 	genie_build_runs_end(runs);
 	index_close(index, NoLock);

@@ -10,16 +10,19 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
+/* one merge takes runs of all processes */
+#define GENIE_WORKERS_MAX (GENIE_SEGMENTS_MAX - 1)
+
 typedef struct GenieParallelBuild GenieParallelBuild;
 
 /* Starts info->ii_ParallelWorkers workers, or fewer; NULL if there is none to be had. */
 extern GenieParallelBuild *genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info);
 
-/*
- * Scans the table together with the workers; fills in what was counted and gives all processes' runs.  The runs can
- * be read until the end.
- */
-extern int	genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result, GenieSegment ***inputs);
+/* Scans the table together with the workers; fills in what was counted. */
+extern void genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result);
+
+/* Merges all processes' runs, together with the workers, to the index's sections.  At most once. */
+extern void genie_build_parallel_write(GenieParallelBuild *build, GenieSegmentWriter *writer, GenieRootHeader *header);
 
 /* Waits for the workers' ends. */
 extern void genie_build_parallel_end(GenieParallelBuild *build);

@@ -42,6 +42,8 @@ struct GenieBuildRuns
 	GenieSpillPlace place;
 	int			n_runs[GENIE_GENERATIONS];
 	GenieSegment *runs[GENIE_GENERATIONS][GENIE_SPILL_FAN_IN];
+	int			n_parts;
+	GenieSegment *parts[GENIE_PARTS_MAX];
 };
 
 GenieBuildRuns *
@@ -161,37 +163,8 @@ genie_build_runs_rows(const GenieBuildRuns *runs)
 	return runs->n_rows;
 }
 
-bool
-genie_build_runs_in_memory(const GenieBuildRuns *runs)
-{
-	for (int generation = 0; generation < GENIE_GENERATIONS; generation++)
-		if (runs->n_runs[generation] > 0)
-			return false;
-	return true;
-}
-
-void
-genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header)
-{
-	genie_build_phase(GENIE_PHASE_WRITE);
-	genie_builder_write(runs->builder, writer, header);
-}
-
-int
-genie_build_runs_reduce(GenieBuildRuns *runs, GenieSegment **inputs, int n, int most)
-{
-	while (n > most)
-	{
-		int			n_merged = Min(n - most + 1, GENIE_SPILL_FAN_IN);
-
-		/* the last are the smallest */
-		inputs[n - n_merged] = genie_build_runs_merge(runs, inputs + n - n_merged, n_merged);
-		n -= n_merged - 1;
-	}
-	return n;
-}
-
-int
+/* Spills what is left in memory and merges runs until there are at most so many; returns how many. */
+static int
 genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs)
 {
 	int			n = 0;
@@ -202,11 +175,57 @@ genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs)
 	for (int generation = GENIE_GENERATIONS; generation-- > 0;)
 		for (int i = 0; i < runs->n_runs[generation]; i++)
 			(*inputs)[n++] = runs->runs[generation][i];
-	return genie_build_runs_reduce(runs, *inputs, n, most);
+	while (n > most)
+	{
+		int			n_merged = Min(n - most + 1, GENIE_SPILL_FAN_IN);
+
+		/* the last are the smallest */
+		(*inputs)[n - n_merged] = genie_build_runs_merge(runs, *inputs + n - n_merged, n_merged);
+		n -= n_merged - 1;
+	}
+	return n;
 }
 
 void
-genie_build_runs_share(GenieBuildRuns *runs, GenieSegment **inputs, int n)
+genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header)
 {
+	GenieSegment **inputs;
+	int			n;
+
+	if (runs->place.n_segments == 0)
+	{
+		genie_build_phase(GENIE_PHASE_WRITE);
+		genie_builder_write(runs->builder, writer, header);
+		return;
+	}
+	n = genie_build_runs_finish(runs, GENIE_SEGMENTS_MAX, &inputs);
+	genie_build_phase(GENIE_PHASE_MERGE);
+	genie_merge_write(inputs, n, writer, header);
+	for (int i = 0; i < n; i++)
+		genie_spill_close(inputs[i]);
+}
+
+void
+genie_build_runs_share(GenieBuildRuns *runs, int most)
+{
+	GenieSegment **inputs;
+	int			n = genie_build_runs_finish(runs, most, &inputs);
+
 	genie_spill_list(&runs->place, inputs, n);
+}
+
+void
+genie_build_runs_merge_part(GenieBuildRuns *runs, GenieMerge *merge, GenieKey from, GenieKey to)
+{
+	GenieSegmentWriter *writer = genie_segment_begin(runs->index, true, &runs->place);
+	GenieRootHeader header = {0};
+
+	genie_merge_part(merge, from, to, writer, &header);
+	runs->parts[runs->n_parts++] = genie_segment_finish_spilled(writer, &header);
+}
+
+void
+genie_build_runs_share_parts(GenieBuildRuns *runs)
+{
+	genie_spill_list(&runs->place, runs->parts, runs->n_parts);
 }

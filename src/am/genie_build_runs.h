@@ -6,7 +6,7 @@
 #define GENIE_BUILD_RUNS_H
 
 #include "access/relscan.h"
-#include "genie_segment.h"
+#include "genie_merge.h"
 #include "nodes/execnodes.h"
 #include "storage/fileset.h"
 #include "utils/rel.h"
@@ -29,28 +29,17 @@ extern double genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexIn
 /* rows taken */
 extern double genie_build_runs_rows(const GenieBuildRuns *runs);
 
-/* Is nothing spilled, so that genie_build_runs_write() can write everything straight to the index? */
-extern bool genie_build_runs_in_memory(const GenieBuildRuns *runs);
-
-/* Writes what is in memory. */
+/* Writes everything to the index's sections. */
 extern void genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header);
 
-/*
- * Spills what is left in memory and merges runs until there are at most so many; returns how many.  *inputs is
- * palloc'd.
- */
-extern int	genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs);
+/* Spills what is left in memory, merges runs until there are at most so many, and lists them for all processes. */
+extern void genie_build_runs_share(GenieBuildRuns *runs, int most);
 
-/* Lists finished runs for other processes, and leaves them to those. */
-extern void genie_build_runs_share(GenieBuildRuns *runs, GenieSegment **inputs, int n);
+/* Merges keywords (genie_merge.h) into a segment of their own, which the next genie_build_runs_share_parts() lists. */
+extern void genie_build_runs_merge_part(GenieBuildRuns *runs, GenieMerge *merge, GenieKey from, GenieKey to);
+extern void genie_build_runs_share_parts(GenieBuildRuns *runs);
 
-/*
- * Merges some of the inputs into one run and puts that in their place, until there are at most so many; returns how
- * many.
- */
-extern int	genie_build_runs_reduce(GenieBuildRuns *runs, GenieSegment **inputs, int n, int most);
-
-/* Frees memory; runs that were handed out stay. */
+/* Frees memory.  What was listed stays. */
 extern void genie_build_runs_end(GenieBuildRuns *runs);
 
 #endif							/* GENIE_BUILD_RUNS_H */

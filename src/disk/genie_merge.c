@@ -50,7 +50,7 @@ typedef struct GenieMergeInput
 	uint32		run;			/* its run in the tile */
 	uint64		tid;
 	bool		at_end;
-	uint32	   *sizes;			/* of the tile */
+	uint32	   *sizes;			/* of the tile; NULL: not wanted */
 	uint64		dead[GENIE_TILE_WORDS];
 
 	GeniePiece *pieces;
@@ -76,6 +76,12 @@ typedef struct GenieMergeInput
 	uint16		locals[GENIE_TILE_OBJECTS];
 } GenieMergeInput;
 
+struct GenieMerge
+{
+	int			n_inputs;
+	GenieMergeInput *inputs;
+};
+
 static void
 genie_merge_corrupt(const GenieSegment *segment)
 {
@@ -95,7 +101,8 @@ genie_merge_load_tile(GenieMergeInput *input)
 
 	input->tile = genie_object_tile(&input->objects, tile);
 	if (input->tile == NULL ||
-		!genie_object_sizes(&input->sizes_reader, first, input->tile->n_objects, input->sizes))
+		(input->sizes != NULL &&
+		 !genie_object_sizes(&input->sizes_reader, first, input->tile->n_objects, input->sizes)))
 		genie_merge_corrupt(input->segment);
 	memset(input->dead, 0, sizeof(input->dead));
 	if (input->segment->index != NULL &&
@@ -178,7 +185,7 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 	uint32		min_size = GENIE_OBJECT_KEYWORDS_MAX;
 	uint32		max_size = 0;
 	uint32		output = 0;
-	GenieObjectWriter *objects;
+	GenieObjectWriter *objects = NULL;
 
 	for (int i = 0; i < n_inputs; i++)
 	{
@@ -194,11 +201,12 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 		genie_object_reader(&input->objects, input->segment, false);
 		genie_section_reader(&input->sizes_reader, input->segment, GENIE_SECTION_SIZES);
 		genie_section_reader(&input->tombstones, input->segment, GENIE_SECTION_TOMBSTONES);
-		input->sizes = palloc(sizeof(uint32) * GENIE_TILE_OBJECTS);
+		input->sizes = writer == NULL ? NULL : palloc(sizeof(uint32) * GENIE_TILE_OBJECTS);
 		genie_merge_settle(input);
 		genie_merge_skip_dead(input);
 	}
-	objects = genie_object_writer(writer, Min(min_size, max_size), max_size);
+	if (writer != NULL)
+		objects = genie_object_writer(writer, Min(min_size, max_size), max_size);
 	for (;;)
 	{
 		GenieMergeInput *best = NULL;
@@ -221,10 +229,13 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 		if (best == NULL)
 			break;
 		local = best->object & (GENIE_TILE_OBJECTS - 1);
-		genie_object_add(objects, best->tid, best->tile->runs[best->run].is_null, best->sizes[local]);
+		if (objects != NULL)
+			genie_object_add(objects, best->tid, best->tile->runs[best->run].is_null, best->sizes[local]);
 		genie_merge_step(best, output++);
 		genie_merge_skip_dead(best);
 	}
+	if (writer == NULL)
+		return;
 	genie_object_finish(objects, header);
 	for (int i = 0; i < n_inputs; i++)
 		pfree(inputs[i].sizes);
@@ -456,40 +467,46 @@ genie_merge_list(GenieMergeInput **same, int n_same, GenieListEncoder *encoder,
 	return n;
 }
 
+/* Places the input's dictionary on the first keyword from the key on. */
 static void
-genie_merge_keywords(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *writer,
-					 GenieRootHeader *header)
+genie_merge_start(GenieMergeInput *input, GenieKey from)
+{
+	genie_dictionary_cursor(&input->dictionary, input->segment);
+	genie_section_reader(&input->postings, input->segment, GENIE_SECTION_POSTINGS);
+	if (from.len == 0 ? !genie_dictionary_first(&input->dictionary) :
+		!genie_dictionary_seek(&input->dictionary, from, false))
+		genie_merge_corrupt(input->segment);
+}
+
+void
+genie_merge_part(GenieMerge *merge, GenieKey from, GenieKey to, GenieSegmentWriter *writer, GenieRootHeader *header)
 {
 	GenieDictionaryWriter *dictionary = genie_dictionary_begin(writer);
 	GenieListEncoder *encoder = palloc(sizeof(GenieListEncoder));
 	GenieMergeInput *same[GENIE_SEGMENTS_MAX];
 
-	for (int i = 0; i < n_inputs; i++)
-	{
-		genie_dictionary_cursor(&inputs[i].dictionary, inputs[i].segment);
-		genie_section_reader(&inputs[i].postings, inputs[i].segment, GENIE_SECTION_POSTINGS);
-		if (!genie_dictionary_first(&inputs[i].dictionary))
-			genie_merge_corrupt(inputs[i].segment);
-	}
+	for (int i = 0; i < merge->n_inputs; i++)
+		genie_merge_start(&merge->inputs[i], from);
 	for (;;)
 	{
 		int			n_same = 0;
 		uint64		before = genie_segment_position(writer, GENIE_SECTION_POSTINGS);
 		uint32		n;
 
-		for (int i = 0; i < n_inputs; i++)
+		for (int i = 0; i < merge->n_inputs; i++)
 		{
+			GenieMergeInput *input = &merge->inputs[i];
 			int			cmp;
 
-			if (!inputs[i].dictionary.valid)
+			if (!input->dictionary.valid)
 				continue;
-			cmp = n_same == 0 ? -1 : genie_key_cmp(inputs[i].dictionary.key, same[0]->dictionary.key);
+			cmp = n_same == 0 ? -1 : genie_key_cmp(input->dictionary.key, same[0]->dictionary.key);
 			if (cmp < 0)
 				n_same = 0;
 			if (cmp <= 0)
-				same[n_same++] = &inputs[i];
+				same[n_same++] = input;
 		}
-		if (n_same == 0)
+		if (n_same == 0 || (to.len > 0 && genie_key_cmp(same[0]->dictionary.key, to) >= 0))
 			break;
 		n = genie_merge_list(same, n_same, encoder, writer);
 		if (n > 0)
@@ -507,29 +524,117 @@ genie_merge_keywords(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *
 	pfree(encoder);
 }
 
+GenieMerge *
+genie_merge_begin(GenieSegment **segments, int n_inputs, GenieSegmentWriter *writer, GenieRootHeader *header)
+{
+	GenieMerge *merge = palloc(sizeof(GenieMerge));
+
+	Assert(n_inputs <= GENIE_SEGMENTS_MAX);
+	memset(header, 0, sizeof(*header));
+	merge->n_inputs = n_inputs;
+	merge->inputs = MemoryContextAllocExtended(CurrentMemoryContext, sizeof(GenieMergeInput) * n_inputs,
+											   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (int i = 0; i < n_inputs; i++)
+		merge->inputs[i].segment = segments[i];
+	genie_merge_objects(merge->inputs, n_inputs, writer, header);
+	return merge;
+}
+
+void
+genie_merge_end(GenieMerge *merge)
+{
+	for (int i = 0; i < merge->n_inputs; i++)
+	{
+		GenieMergeInput *input = &merge->inputs[i];
+
+		if (input->pieces != NULL)
+			pfree(input->pieces);
+		if (input->list != NULL)
+			pfree(input->list);
+		if (input->tile != NULL)
+			pfree(input->objects.tiles[0]);
+		pfree(input->objects.tiles);
+	}
+	pfree(merge->inputs);
+	pfree(merge);
+}
+
 void
 genie_merge_write(GenieSegment **segments, int n_inputs, GenieSegmentWriter *writer,
 				  GenieRootHeader *header)
 {
-	GenieMergeInput *inputs;
+	const GenieKey all = {NULL, 0};
+	GenieMerge *merge = genie_merge_begin(segments, n_inputs, writer, header);
 
-	Assert(n_inputs <= GENIE_SEGMENTS_MAX);
-	memset(header, 0, sizeof(*header));
-	inputs = MemoryContextAllocExtended(CurrentMemoryContext, sizeof(GenieMergeInput) * n_inputs,
-										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < n_inputs; i++)
-		inputs[i].segment = segments[i];
-	genie_merge_objects(inputs, n_inputs, writer, header);
-	genie_merge_keywords(inputs, n_inputs, writer, header);
-	for (int i = 0; i < n_inputs; i++)
+	genie_merge_part(merge, all, all, writer, header);
+	genie_merge_end(merge);
+}
+
+/* ---- parts ---- */
+
+int
+genie_merge_cuts(GenieSegment *input, int n, uint8 (*cuts)[GENIE_KEY_MAX], uint32 *lengths)
+{
+	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+	uint64		step = input->sections[GENIE_SECTION_POSTINGS].entry.length / n + 1;
+	uint64		next = step;
+	int			n_cuts = 0;
+
+	genie_dictionary_cursor(cursor, input);
+	if (!genie_dictionary_first(cursor))
+		genie_merge_corrupt(input);
+	while (cursor->valid && n_cuts < n - 1)
 	{
-		if (inputs[i].pieces != NULL)
-			pfree(inputs[i].pieces);
-		if (inputs[i].list != NULL)
-			pfree(inputs[i].list);
-		if (inputs[i].tile != NULL)
-			pfree(inputs[i].objects.tiles[0]);
-		pfree(inputs[i].objects.tiles);
+		if (cursor->rank > 0 && cursor->list_at >= next)
+		{
+			lengths[n_cuts] = cursor->key.len;
+			memcpy(cuts[n_cuts++], cursor->key.data, cursor->key.len);
+			/* a list that is longer than a part leaves fewer parts */
+			while (next <= cursor->list_at)
+				next += step;
+		}
+		if (!genie_dictionary_next(cursor))
+			genie_merge_corrupt(input);
 	}
-	pfree(inputs);
+	pfree(cursor);
+	return n_cuts;
+}
+
+/* Appends the part's posting lists, which are what the section has. */
+static void
+genie_merge_append_postings(GenieSegment *part, GenieSegmentWriter *writer)
+{
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	uint64		length = part->sections[GENIE_SECTION_POSTINGS].entry.length;
+
+	genie_section_reader(reader, part, GENIE_SECTION_POSTINGS);
+	for (uint64 at = 0; at < length; at += GENIE_PAGE_PAYLOAD)
+		genie_segment_write(writer, GENIE_SECTION_POSTINGS,
+							genie_section_page(reader, (uint32) (at / GENIE_PAGE_PAYLOAD)),
+							Min(length - at, GENIE_PAGE_PAYLOAD));
+	pfree(reader);
+}
+
+void
+genie_merge_append(GenieSegment **parts, int n, GenieSegmentWriter *writer, GenieRootHeader *header)
+{
+	GenieDictionaryWriter *dictionary = genie_dictionary_begin(writer);
+	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+
+	for (int i = 0; i < n; i++)
+	{
+		genie_merge_append_postings(parts[i], writer);
+		genie_dictionary_cursor(cursor, parts[i]);
+		if (!genie_dictionary_first(cursor))
+			genie_merge_corrupt(parts[i]);
+		while (cursor->valid)
+		{
+			genie_dictionary_add(dictionary, cursor->key, cursor->n_postings, cursor->list_bytes);
+			if (!genie_dictionary_next(cursor))
+				genie_merge_corrupt(parts[i]);
+		}
+		header->n_postings += parts[i]->header.n_postings;
+	}
+	header->n_keywords = genie_dictionary_finish(dictionary);
+	pfree(cursor);
 }

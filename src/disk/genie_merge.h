@@ -6,6 +6,7 @@
 #define GENIE_MERGE_H
 
 #include "genie_page.h"
+#include "genie_keyword.h"
 #include "genie_segment.h"
 #include "utils/rel.h"
 
@@ -16,6 +17,31 @@
  */
 extern void genie_merge_write(GenieSegment **inputs, int n_inputs, GenieSegmentWriter *writer,
 							  GenieRootHeader *header);
+
+/*
+ * The same by several processes: each begins, with the same inputs, and then merges other parts of the keywords
+ * into segments that have nothing but these; appended one after the other in key order, the parts are the whole.
+ */
+typedef struct GenieMerge GenieMerge;
+
+#define GENIE_PARTS_MAX 64
+
+/* Numbers the objects; writes them, if there is a writer. */
+extern GenieMerge *genie_merge_begin(GenieSegment **inputs, int n_inputs, GenieSegmentWriter *writer,
+									 GenieRootHeader *header);
+
+/*
+ * Merges the keywords from one key on (no bytes: all) up to below another (no bytes: all); counts them in the header.
+ */
+extern void genie_merge_part(GenieMerge *merge, GenieKey from, GenieKey to, GenieSegmentWriter *writer,
+							 GenieRootHeader *header);
+extern void genie_merge_end(GenieMerge *merge);
+
+/* Chooses at most n - 1 keys that cut an input into n parts of about equal postings; returns how many. */
+extern int	genie_merge_cuts(GenieSegment *input, int n, uint8 (*cuts)[GENIE_KEY_MAX], uint32 *lengths);
+
+/* Appends parts to the writer, and their counts to the header. */
+extern void genie_merge_append(GenieSegment **parts, int n, GenieSegmentWriter *writer, GenieRootHeader *header);
 
 /* How far a merge goes (genie_compact.c: levels). */
 typedef struct GenieMergeEffort

@@ -27,9 +27,9 @@ genie_spill_name(char *name, int process, uint32 number, GenieSectionKind kind)
 }
 
 static void
-genie_spill_list_name(char *name, int process)
+genie_spill_list_name(char *name, int process, int list_number)
 {
-	snprintf(name, MAXPGPATH, "%d.list", process);
+	snprintf(name, MAXPGPATH, "%d.list.%d", process, list_number);
 }
 
 BufFile *
@@ -74,12 +74,12 @@ genie_spill_close(GenieSegment *segment)
 }
 
 void
-genie_spill_list(const GenieSpillPlace *place, GenieSegment **segments, int n)
+genie_spill_list(GenieSpillPlace *place, GenieSegment **segments, int n)
 {
 	char		name[MAXPGPATH];
 	BufFile    *file;
 
-	genie_spill_list_name(name, place->process);
+	genie_spill_list_name(name, place->process, place->n_lists++);
 	file = BufFileCreateFileSet(place->files, name);
 	BufFileWrite(file, &n, sizeof(n));
 	for (int i = 0; i < n; i++)
@@ -110,13 +110,13 @@ genie_spill_read(BufFile *file, uint64 at, Size n, void *out)
 }
 
 int
-genie_spill_open(FileSet *files, int process, GenieSegment ***segments)
+genie_spill_open(FileSet *files, int process, int list_number, GenieSegment ***segments)
 {
 	char		name[MAXPGPATH];
 	BufFile    *list;
 	int			n;
 
-	genie_spill_list_name(name, process);
+	genie_spill_list_name(name, process, list_number);
 	list = BufFileOpenFileSet(files, name, O_RDONLY, false);
 	genie_spill_read(list, 0, sizeof(n), &n);
 	*segments = palloc(sizeof(GenieSegment *) * (n + 1));

@@ -86,7 +86,7 @@ typedef struct TileLengths
 	size_t		runs;
 } TileLengths;
 
-/* The gap in front of each local of a block (next: the smallest local that may be its first); returns all, or-ed. */
+/* The gap in front of each local of a block; next: the smallest that its first may be.  Returns all gaps, or-ed. */
 static uint32_t
 block_gaps(const uint16_t *locals, uint32_t n, uint32_t next, uint16_t *gaps)
 {
@@ -101,7 +101,7 @@ block_gaps(const uint16_t *locals, uint32_t n, uint32_t next, uint16_t *gaps)
 	return bits;
 }
 
-/* The last local of the run that local i lies in.  Locals ascend, so those that are n apart and differ by n are a run. */
+/* The last local of the run that local i lies in.  Locals ascend: those that are n apart and differ by n are a run. */
 static uint32_t
 run_last(const uint16_t *locals, uint32_t n, uint32_t i)
 {

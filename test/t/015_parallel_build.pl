@@ -128,6 +128,31 @@ foreach (['leader', 2], ['worker', 3])
 	is(info($node, 'wide_x', $counts), $alone, 'and the other one is as it was');
 }
 
+# the same while parts are merged
+foreach (
+	[ 'a cancelled leader that merges', 'SELECT pg_cancel_backend(LEADER)', qr/canceling statement due to user request/ ],
+	[ 'a terminated worker that merges', 'SELECT pg_terminate_backend(WORKER)', qr/terminating background worker "parallel worker"/ ])
+{
+	my ($name, $strike, $message) = @$_;
+	my $gate = $node->background_psql('postgres');
+	$gate->query_safe('SELECT pg_advisory_lock(714100)');
+	my $session = start_sql($node, "SET genie.fault_point = 'build-part'; SET genie.fault_action = wait; SET maintenance_work_mem = '1MB'",
+		'CREATE INDEX stopped ON wide USING genie (x)');
+	wait_until($node, "SELECT count(*) = 4 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+	my ($leader, $worker) = split /\|/, $node->safe_psql('postgres',
+		"SELECT leader_pid, pid FROM pg_stat_activity WHERE backend_type = 'parallel worker' LIMIT 1");
+	$node->safe_psql('postgres', $strike =~ s/LEADER/$leader/r =~ s/WORKER/$worker/r);
+	if ($strike =~ /WORKER/)
+	{
+		$gate->quit;			# for the leader waits for the gate, too
+	}
+	ok(!finish_sql($session), "$name: the build fails");
+	like($session->{err}, $message, "$name: and says why");
+	$gate->quit if $strike =~ /LEADER/;
+	no_files($name);
+	is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class WHERE relname = 'stopped'"), 0, "$name: no index is left");
+}
+
 # what workers do is seen while they do it, and the build goes on when it may
 my ($gate, $session, $leader, $worker) = stopped_build(2);
 wait_until($node, "SELECT wait_event = 'ParallelCreateIndexScan' FROM pg_stat_activity WHERE pid = $leader");

@@ -335,6 +335,7 @@ sub fault_scenarios
 		'build-scanned' => [ 0, $many, $together ],
 		'build-worker-listed' => [ 0, $many, $together ],
 		'build-before-merge' => [ 0, $many, $together ],
+		'build-part' => [ 0, $many, $together ],
 		'build-before-log' => [ 0, '', $build ],
 		'build-logged' => [ 0, '', $build ],
 		'pending-page' => [ 1, '', 'SELECT add_rows(500, 0.33)' ],
