@@ -66,6 +66,12 @@ typedef struct GenieKernels
 	uint32_t	(*unpack_edges) (const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
 								 size_t *n_bytes);
 
+	/*
+	 * Bytes of a tile's RUNS lists from which on counting them by edges is faster than adding run after run, measured
+	 * with runs of about 20 objects: an edge is cheaper than a run, and summing up is a pass over all counters.
+	 */
+	uint32_t	edges_bytes;
+
 	/* Makes each of a tile's 65,536 counters the sum, modulo its width, of those up to it. */
 	void		(*sum_up_8) (uint8_t *counters);
 	void		(*sum_up_16) (uint16_t *counters);

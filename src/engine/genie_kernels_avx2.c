@@ -385,6 +385,7 @@ const GenieKernels genie_kernels_avx2 = {
 	.name = "avx2",
 	.unpack_locals = unpack_locals,
 	.unpack_edges = genie_unpack_edges,
+	.edges_bytes = 4096,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
 	.add_bitmaps_8 = add_bitmaps_8,

@@ -431,6 +431,7 @@ const GenieKernels genie_kernels_avx512 = {
 	.name = "avx512",
 	.unpack_locals = unpack_locals,
 	.unpack_edges = unpack_edges,
+	.edges_bytes = 1024,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
 	.add_bitmaps_8 = add_bitmaps_8,

@@ -340,6 +340,7 @@ const GenieKernels genie_kernels_portable = {
 	.name = "portable",
 	.unpack_locals = unpack_locals,
 	.unpack_edges = genie_unpack_edges,
+	.edges_bytes = 24576,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
 	.add_bitmaps_8 = add_bitmaps_8,

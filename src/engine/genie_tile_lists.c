@@ -15,12 +15,6 @@
 #include "genie_list_reader.h"
 #include "genie_tile_source.h"
 
-/*
- * Bytes of a tile's RUNS lists from which on their edges are summed up: a run has two bytes or more and costs some 8 ns
- * less that way, the pass over all counters takes 3 us.
- */
-#define EDGES_BYTES 1024
-
 /* ---- finding ---- */
 
 /* the first list from start on with a rank of at least rank */
@@ -275,7 +269,8 @@ count_runs(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
 static bool
 lists_add(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
 {
-	bool		by_edges = counting->all_zero && runs_bytes(counting->scratch, tile, n_spans) >= EDGES_BYTES;
+	bool		by_edges = counting->all_zero &&
+		runs_bytes(counting->scratch, tile, n_spans) >= counting->scratch->kernels->edges_bytes;
 
 	if (by_edges && !count_runs(counting, tile, n_spans))
 		return false;
