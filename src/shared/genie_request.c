@@ -486,12 +486,15 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 	for (uint32 first = 0; first < n_jobs; first += n)
 	{
 		n = count_in_request(jobs + first, n_jobs - first, most);
-		while (n > 0 && !run_request(jobs + first, n))
-			most = n /= 2;
-		if (n > 0)
-			continue;
-		all_undone(jobs + first, n_jobs - first, GENIE_FALLBACK_NO_ROOM);
-		return;
+		while (!run_request(jobs + first, n))
+		{
+			if (n == 1)
+			{
+				all_undone(jobs + first, 1, GENIE_FALLBACK_NO_ROOM);
+				break;
+			}
+			n /= 2;
+		}
 	}
 }
 

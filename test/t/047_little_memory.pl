@@ -104,6 +104,29 @@ foreach (@sessions)
 	is($_->{out}, "$expected{'100,000 elements'}\n", 'has its rows');
 }
 
+# a batch that does not fit the requests' memory is several requests, all by the worker while nobody else asks
+sql(q{SELECT genie_prewarm('words_x')});
+foreach (
+	[ 'a batch that is larger than memory for requests', 'genie_query(run_from(i * 7, 40))', 600, 100 ],
+	[ 'a batch of large queries and small ones', 'CASE WHEN i % 2 = 0 THEN genie_query(evens(100000)) ELSE genie_query(run_from(i * 7, 40)) END', 6, 65536 ])
+{
+	my ($what, $query, $n, $k) = @$_;
+	my $batch = "SELECT count(*), sum(match_count), sum(hashtext(tid::text || ' ' || query)) FROM genie_search('words_x', (SELECT array_agg($query) FROM generate_series(1, $n) i), $k)";
+	my $rows = sql("SET genie.worker = off; $batch");
+	my @before = split /\|/, stat_of($node, 'requests, answered_by_worker_cpu, answered_by_backend');
+	is(sql($batch), $rows, "$what: right rows");
+	my @after = split /\|/, stat_of($node, 'requests, answered_by_worker_cpu, answered_by_backend');
+	cmp_ok($after[0] - $before[0], '>', 2, 'in several requests');
+	cmp_ok($after[1] - $before[1], '>=', $n, 'counted by the worker');
+	is($after[2] - $before[2], 0, 'alone');
+	my @sessions = map { start_sql($node, $batch) } 1 .. 4;
+	foreach (@sessions)
+	{
+		ok(finish_sql($_), 'one of several at once') or diag($_->{err});
+		is($_->{out}, "$rows\n", 'has its rows');
+	}
+}
+
 # ---- enough memory: everything is counted by the worker ----
 
 $node->append_conf('postgresql.conf', "genie.shared_memory = 64MB\n");
