@@ -379,7 +379,7 @@ genie_builder_flush_page(GenieBuilder *builder)
 		for (uint32 j = 0; j < row->n_lists; j++)
 		{
 			/* the page's next rows' lists follow, in the order they came in */
-			if (lists + j + GENIE_PREFETCH < end)
+			if (end - (lists + j) > GENIE_PREFETCH)
 				__builtin_prefetch(&builder->lists[lists[j + GENIE_PREFETCH]], 1);
 			n += genie_builder_append(builder, &builder->lists[lists[j]], object);
 		}
