@@ -68,11 +68,11 @@
  */
 #define TASKS_PER_THREAD 8
 
-/*
- * The same for blocks of lanes.  A task has all its objects at the same cost, so fewer balance well; each makes the
- * block's table and has a top-k for each lane.
- */
+/* for blocks of lanes: fewer, because each makes the block's table; a task's objects all cost the same */
 #define LANE_TASKS_PER_THREAD 2
+
+/* hits that a block's top-k's have room for, all parts together: 256 MB; with more, a block is not cut into parts */
+#define LANE_HITS_MAX (UINT64_C(32) << 20)
 
 /* objects that lanes count between two looks at the bound of other parts, or whether to stop: 2 ms of 240 dimensions */
 #define LANE_OBJECTS 8192
@@ -562,17 +562,23 @@ compare_tasks(const void *a, const void *b)
 	return (x->works > y->works) - (x->works < y->works);
 }
 
-/* The end of the block of lanes that begins at a job, and in *cost what it costs. */
+/* The end of the block of lanes that begins at a job, in *cost what it costs; lowers *most, the parts that it may have. */
 static uint32_t
-block_end(const Batch *batch, uint32_t start, uint64_t *cost)
+block_end(const Batch *batch, uint32_t start, uint64_t *cost, uint64_t *most)
 {
 	const BatchJob *works = batch->works;
 	uint32_t	end = start;
+	uint64_t	n_hits = 0;
 
 	*cost = 0;
 	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes && works[end].lane != NO_LANE &&
 		 works[end].job->image->id == works[start].job->image->id; end++)
+	{
 		*cost += works[end].cost;
+		n_hits += genie_lanes_capacity(works[end].job->k);
+	}
+	if (*most > LANE_HITS_MAX / n_hits)
+		*most = LANE_HITS_MAX / n_hits;
 	return end;
 }
 
@@ -591,14 +597,15 @@ plan(Batch *batch)
 		BatchJob   *first = &batch->works[start];
 		bool		by_lanes = first->lane != NO_LANE;
 		uint64_t	cost = first->cost;
+		uint64_t	most = tiles_of(first->job);
 		uint64_t	n_parts;
 
 		end = start + 1;
 		if (by_lanes)
-			end = block_end(batch, start, &cost);
+			end = block_end(batch, start, &cost, &most);
 		n_parts = batch->n_wanted == 0 ? 1 : cost * (by_lanes ? n_lane_tasks : batch->n_wanted) / batch->cost;
-		if (n_parts > tiles_of(first->job))
-			n_parts = tiles_of(first->job);
+		if (n_parts > most)
+			n_parts = most;
 		if (n_parts < 2)
 		{
 			n_parts = 1;
