@@ -562,7 +562,7 @@ compare_tasks(const void *a, const void *b)
 	return (x->works > y->works) - (x->works < y->works);
 }
 
-/* The end of the block of lanes that begins at a job, in *cost what it costs; lowers *most, the parts that it may have. */
+/* The end of the block of lanes from start on, in *cost what it costs; lowers *most, the parts that it may have. */
 static uint32_t
 block_end(const Batch *batch, uint32_t start, uint64_t *cost, uint64_t *most)
 {
