@@ -339,6 +339,17 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	return true;
 }
 
+/* The worker may be back, or an image loaded, since the last piece.  False: stale. */
+static bool
+genie_batch_find_images(GenieBatch *batch, const GenieMetaData *meta)
+{
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		if (!batch->sources[s]->is_private && batch->sources[s]->why != GENIE_FALLBACK_NONE &&
+			!genie_source_find_image(batch->sources[s], batch->index, meta))
+			return false;
+	return true;
+}
+
 /* Sees to it that what is open is what the metapage lists now.  stale: what is open cannot be read. */
 static void
 genie_batch_refresh(GenieBatch *batch, bool stale)
@@ -353,7 +364,12 @@ genie_batch_refresh(GenieBatch *batch, bool stale)
 		if (stale && same)
 			genie_report_corrupt(batch->index, GENIE_META_BLOCK, "a page that it lists belongs to somebody else");
 		if (batch->is_open && same && meta->tombstone_version == batch->tombstone_version)
-			break;
+		{
+			stale = !genie_batch_find_images(batch, meta);
+			if (!stale)
+				break;
+			continue;
+		}
 		CHECK_FOR_INTERRUPTS();
 		genie_batch_close_segments(batch);
 		MemoryContextSwitchTo(batch->segments_context);

@@ -64,19 +64,26 @@ GenieSource *
 genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment, Size *memory)
 {
 	GenieSource *source = genie_source_of_pages(segment, memory);
-	GenieLoaderMiss miss = GENIE_MISS_NONE;
 
 	source->tombstone_version = meta->tombstone_version;
+	return genie_source_find_image(source, index, meta) ? source : NULL;
+}
+
+bool
+genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta)
+{
+	GenieLoaderMiss miss = GENIE_MISS_NONE;
+
 	if (!genie_worker_wanted)
-		return source;
-	if (!genie_request_worker_is_up())
+		source->why = GENIE_FALLBACK_OFF;
+	else if (!genie_request_worker_is_up())
 		source->why = GENIE_FALLBACK_NO_WORKER;
 	else
 	{
-		genie_loader_image(index, meta, segment, &source->image, &miss);
+		genie_loader_image(index, meta, source->segment, &source->image, &miss);
 		source->why = genie_source_why(miss);
 	}
-	return segment->stale ? NULL : source;
+	return !source->segment->stale;
 }
 
 void

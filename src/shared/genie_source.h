@@ -43,6 +43,12 @@ typedef struct GenieSource
 extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 									  Size *memory);
 
+/*
+ * Looks for the image again, where there was none, or no worker, or it has gone: for who keeps a source for long. 
+ * meta has the tombstone version of the one that it was opened with.
+ */
+extern bool genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta);
+
 /* A source that is counted by the backend, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
 

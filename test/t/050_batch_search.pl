@@ -166,6 +166,29 @@ SKIP:
 	is(join('', map { $_->{out} } @sessions), "$expected\n" x 3, 'with all its rows');
 }
 
+# the worker ends while a piece waits to be counted, and is back when a later one is
+SKIP:
+{
+	skip 'there is no worker', 4 unless $preloaded && sql('SELECT worker_pid IS NOT NULL FROM genie_stat') eq 't';
+	my $expected = sql("SET genie.worker = off; $large");
+	stop_there();
+	my $session = start_sql($node, fault(1), "SET genie.fault_point = 'batch-opened'", $large);
+	wait_for_stopped();
+	kill 'TERM', stat_of($node, 'worker_pid');
+	wait_until($node, 'SELECT worker_pid IS NULL FROM genie_stat');
+	my $missed = stat_of($node, 'fallback_no_worker');
+	go_on();
+	stop_there();
+	wait_for_stopped();
+	wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+	cmp_ok(stat_of($node, 'fallback_no_worker'), '>', $missed, 'a piece is counted without the worker');
+	my $counted = stat_of($node, 'answered_by_worker_cpu');
+	go_on();
+	ok(finish_sql($session), 'the search ends') or diag($session->{err});
+	is($session->{out}, "$expected\n", 'with its rows');
+	cmp_ok(stat_of($node, 'answered_by_worker_cpu'), '>', $counted + 4000, 'of which others are counted by the next worker');
+}
+
 # ---- 100,000 queries in bounded memory ----
 
 # Memory that was the process's own at some time; pages of shared memory count when it has touched them, so they are touched
