@@ -14,8 +14,8 @@
 #define STRIP_BYTES 16			/* of a row of a full strip */
 #define STRIP_BYTES_MIN 4
 
-/* code bytes a posting up to which codes are worth their memory */
-#define CODE_BYTES_A_POSTING 3
+/* code bytes a posting up to which codes are worth their memory: a few attributes of different widths take 3 to 4 */
+#define CODE_BYTES_A_POSTING 4
 
 static const uint32_t widths[] = {16, 8, 4};
 
