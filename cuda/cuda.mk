@@ -14,7 +14,7 @@ endif
 
 CUDA_ARCHS ?= 75 80 86 89 90
 CUDA_SOURCES = $(sort $(wildcard cuda/*.cu))
-CUDA_HEADERS = $(sort $(wildcard cuda/*.cuh)) $(wildcard src/engine/*.h)
+CUDA_HEADERS = $(sort $(wildcard cuda/*.cuh cuda/*.h)) $(wildcard src/engine/*.h)
 CUDA_OBJS = $(CUDA_SOURCES:cuda/%.cu=build/cuda/%.o)
 CUDA_LIBRARY = build/cuda/genie_cuda.so
 
@@ -31,8 +31,20 @@ build/cuda/flags: FORCE
 build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
 
-$(CUDA_LIBRARY): $(CUDA_OBJS) cuda/genie_cuda.map
-	$(NVCC) -shared -cudart static -Xlinker --version-script=cuda/genie_cuda.map -o $@ $(CUDA_OBJS)
+# images to measure with are made by the engine's own code
+CUDA_PLAIN_OBJS = build/cuda/genie_cuda_sample.o build/cuda/genie_image.o build/cuda/genie_image_codes.o
+CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Isrc/engine -Icuda
+
+build/cuda/genie_cuda_sample.o: cuda/genie_cuda_sample.cpp cuda/genie_cuda_sample.h $(wildcard src/engine/*.h)
+	@mkdir -p build/cuda
+	$(CXX) -std=c++17 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
+
+build/cuda/genie_image.o build/cuda/genie_image_codes.o: build/cuda/%.o: src/engine/%.c $(wildcard src/engine/*.h)
+	@mkdir -p build/cuda
+	$(CC) -std=gnu99 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
+
+$(CUDA_LIBRARY): $(CUDA_OBJS) $(CUDA_PLAIN_OBJS) cuda/genie_cuda.map
+	$(NVCC) -shared -cudart static -Xlinker --version-script=cuda/genie_cuda.map -o $@ $(CUDA_OBJS) $(CUDA_PLAIN_OBJS)
 
 cuda-library: $(CUDA_LIBRARY)
 

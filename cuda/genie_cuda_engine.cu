@@ -3,8 +3,9 @@
  *	  The CUDA engine: opening a device, batches, and the library's one exported symbol.
  *
  * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes
- * (genie_cuda_pass.cuh) by what fits: the images of a pass, and its scratch.  A pass that fails gives its status to
- * its jobs and the next one is tried; only a lost device ends the batch.
+ * (genie_cuda_pass.cuh) by what fits: the images of a pass, and its scratch.  Where genie_cuda_dispatch.cuh says so,
+ * the best k of an image's queries are counted by bit lanes first (genie_cuda_lanes_pass.cuh), in passes of their own.
+ * A pass that fails gives its status to its jobs and the next one is tried; only a lost device ends the batch.
  *
  * Waiting.  The engine's thread yields the processor while it waits for the device (cudaDeviceScheduleYield): an
  * interrupt costs tens of microseconds, which a query of 0.1 ms would notice, and spinning would keep a core from the
@@ -20,10 +21,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <new>
 
-#include "genie_cuda_pass.cuh"
+#include "genie_cuda_dispatch.cuh"
 
 /* the oldest compute capability that the library has code for, times 10 */
 constexpr int OLDEST_DEVICE = 75;
@@ -42,11 +44,15 @@ public:
 	GenieStatus run(uint32_t n_jobs, GenieJob *jobs) noexcept;
 	void		forget(uint64_t image_id);
 	void		set_memory_limit(uint64_t bytes);
+	void		set_kernels(GenieKernelChoice choice);
 	void		describe(GenieDeviceInfo &info) const;
 
 private:
 	GenieStatus run_pass(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles) noexcept;
-	void		run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
+	void		run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &status);
+	GenieStatus run_lanes(const std::vector<GenieJob *> &jobs, const GenieCudaLaneImage &lanes,
+						  std::vector<GenieJob *> &again) noexcept;
+	std::vector<GenieJob *> run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
 	cudaDeviceProp properties;
@@ -54,6 +60,7 @@ private:
 	std::unique_ptr<GenieCudaMemory> memory;
 	std::unique_ptr<GenieCudaImages> images;
 	std::unique_ptr<GenieCudaContext> context;
+	std::unique_ptr<GenieCudaDispatch> dispatch;
 	uint64_t	n_passes = 0;
 	void	   *registered = nullptr;	/* the arena, if it could be pinned */
 };
@@ -112,6 +119,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	images.reset(new GenieCudaImages(*memory));
 	context.reset(new GenieCudaContext{this, device, *memory, *images, stream, copy_stream, copy_begin, copy_end,
 									   0, 0});
+	dispatch.reset(new GenieCudaDispatch(*context, choices));
 }
 
 GenieCudaEngine::~GenieCudaEngine()
@@ -167,19 +175,16 @@ GenieCudaEngine::chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &w
 
 /* The parts of the jobs, those of images that are on the device first, the jobs of an image together. */
 static std::vector<GenieCudaJobPart>
-parts_of(uint32_t n_jobs, GenieJob *jobs, const GenieCudaImages &images)
+parts_of(const std::vector<GenieJob *> &jobs, const GenieCudaImages &images)
 {
 	std::vector<GenieCudaJobPart> parts;
 
-	for (uint32_t i = 0; i < n_jobs; i++)
+	for (GenieJob *job : jobs)
 	{
-		GenieJob   *job = &jobs[i];
 		const uint32_t first = job->kind == GENIE_JOB_TOP ? 0 : job->first_tile;
 		const uint32_t n = job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
 		const uint32_t each = job->kind == GENIE_JOB_TOP ? n : GENIE_CUDA_OUT_TILES;
 
-		job->n_hits = 0;
-		job->status = GENIE_OK;
 		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
 			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS,
 				   (size_t) n * GENIE_TILE_BITMAP_BYTES);
@@ -214,16 +219,16 @@ same_room(const GenieCudaJobPart &a, const GenieCudaJobPart &b)
 		a.job->query.n_ranges == b.job->query.n_ranges && a.job->query.max_count == b.job->query.max_count;
 }
 
-/* Cuts the jobs into passes and runs them. */
+/* Cuts jobs into passes of tiles and runs them. */
 void
-GenieCudaEngine::run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
+GenieCudaEngine::run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &status)
 {
-	std::vector<GenieCudaJobPart> all = parts_of(n_jobs, jobs, *images);
+	std::vector<GenieCudaJobPart> all = parts_of(jobs, *images);
 	std::vector<GenieCudaJobPart> parts;
 	size_t		next = 0;
 
-	for (uint32_t i = 0; i < n_jobs; i++)
-		if (jobs[i].status == GENIE_STATUS_NO_ROOM)
+	for (const GenieJob *job : jobs)
+		if (job->status == GENIE_STATUS_NO_ROOM)
 			snprintf(error, sizeof(error), "an image does not fit the limit of GPU memory");
 
 	while (next < all.size() && status == GENIE_OK)
@@ -280,6 +285,76 @@ GenieCudaEngine::run_jobs(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 		all[next].job->status = status;
 }
 
+/* Runs a pass of bit lanes and gives its status to its jobs; again: jobs that tiles have to do. */
+GenieStatus
+GenieCudaEngine::run_lanes(const std::vector<GenieJob *> &jobs, const GenieCudaLaneImage &lanes,
+						   std::vector<GenieJob *> &again) noexcept
+{
+	const uint64_t number = ++n_passes;
+	const GenieStatus status = genie_cuda_guard(error, [&] ()
+	{
+		const std::vector<GenieJob *> left = GenieCudaLanesPass(*context, lanes).run(jobs, number);
+
+		again.insert(again.end(), left.begin(), left.end());
+	});
+
+	if (status != GENIE_OK)
+	{
+		images->drop_incomplete();
+		for (GenieJob *job : jobs)
+			job->status = status;
+	}
+	return status;
+}
+
+/* Does what bit lanes do; returns the jobs that are left for tiles. */
+std::vector<GenieJob *>
+GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
+{
+	std::map<uint64_t, std::vector<GenieJob *>> candidates;
+	std::vector<GenieJob *> left;
+
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		GenieJob   *job = &jobs[i];
+
+		job->n_hits = 0;
+		job->status = GENIE_OK;
+		if (GenieCudaLanesPass::can_do(*job) && genie_image_has_codes(job->image) && images->fits(*job->image))
+			candidates[job->image->id].push_back(job);
+		else
+		{
+			choices.n_tiles += job->kind == GENIE_JOB_TOP;
+			left.push_back(job);
+		}
+	}
+	for (auto &entry : candidates)
+	{
+		std::vector<GenieJob *> &of_image = entry.second;
+		const size_t n = dispatch->choose(of_image);
+		const uint32_t each = n == 0 ? 0 : dispatch->jobs_of_pass(of_image, n);
+		size_t		done = 0;
+
+		while (done < n && each > 0 && status == GENIE_OK)
+		{
+			const size_t end = std::min(n, done + each);
+
+			if (interrupted != nullptr && interrupted())
+				break;
+			if (run_lanes(std::vector<GenieJob *>(of_image.begin() + (long) done, of_image.begin() + (long) end),
+						  dispatch->lanes_of(*of_image[0]->image), left) == GENIE_STATUS_LOST)
+				status = GENIE_STATUS_LOST;
+			done = end;
+		}
+		choices.n_lanes += done;
+		choices.n_tiles += of_image.size() - done;
+
+		/* an interrupt is seen again at once, where tiles begin; after a loss they do nothing but say so */
+		left.insert(left.end(), of_image.begin() + (long) done, of_image.end());
+	}
+	return left;
+}
+
 GenieStatus
 GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 {
@@ -290,7 +365,7 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 	failure = genie_cuda_guard(error, [&] ()
 	{
 		images->trim();
-		run_jobs(n_jobs, jobs, status);
+		run_tiles(run_dense(n_jobs, jobs, status), status);
 	});
 	if (failure != GENIE_OK)
 		for (uint32_t i = 0; i < n_jobs; i++)
@@ -302,6 +377,13 @@ void
 GenieCudaEngine::forget(uint64_t image_id)
 {
 	images->forget(image_id);
+	dispatch->forget(image_id);
+}
+
+void
+GenieCudaEngine::set_kernels(GenieKernelChoice choice)
+{
+	dispatch->setting = choice;
 }
 
 void
@@ -344,12 +426,10 @@ genie_cuda_engine_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->set_memory_limit(bytes); });
 }
 
-/* Posting lists are the one way that there is. */
 static void
 genie_cuda_engine_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
 {
-	(void) engine;
-	(void) choice;
+	engine_of(engine)->set_kernels(choice);
 }
 
 static uint32_t

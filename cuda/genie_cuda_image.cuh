@@ -53,6 +53,7 @@ public:
 	}
 
 	uint64_t	last_pass = 0;	/* that used it */
+	bool		turned = false; /* have its codes been brought into the order of bit lanes? */
 
 private:
 	struct Block

@@ -30,6 +30,12 @@ public:
 
 	/* At least so many bytes; throws if that is above scratch_limit() or the device has no room. */
 	uint8_t    *scratch(size_t bytes);
+
+	/* Gives scratch back until it is asked for again. */
+	void		give_scratch()
+	{
+		drop_scratch();
+	}
 	uint8_t    *pinned(size_t bytes);
 
 	uint64_t	limit() const

@@ -7,6 +7,16 @@
 
 #include "genie_cuda_pass.cuh"
 
+void
+GenieCudaContext::note_upload()
+{
+	float		upload_ms = 0;
+
+	GENIE_CUDA_CHECK(cudaEventSynchronize(copy_end));
+	GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, copy_begin, copy_end));
+	upload_us += (uint64_t) (upload_ms * 1000);
+}
+
 /* The images of the launches, each once, complete copies first. */
 static std::vector<const GenieSegmentImage *>
 images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &copies)
@@ -153,7 +163,6 @@ GenieCudaPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_ti
 	GenieCudaBytes bytes;
 	uint8_t    *host;
 	uint8_t    *device;
-	float		upload_ms = 0;
 
 	plan(parts, chunk_tiles);
 	bytes = pack(GenieCudaBytes{}, nullptr, nullptr);
@@ -175,10 +184,6 @@ GenieCudaPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_ti
 									 context.stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
 	if (context.uploaded_bytes > uploaded_before)
-	{
-		GENIE_CUDA_CHECK(cudaEventSynchronize(context.copy_end));
-		GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, context.copy_begin, context.copy_end));
-		context.upload_us += (uint64_t) (upload_ms * 1000);
-	}
+		context.note_upload();
 	give_results();
 }

@@ -45,6 +45,9 @@ struct GenieCudaContext
 	cudaEvent_t copy_end;
 	uint64_t	uploaded_bytes;
 	uint64_t	upload_us;
+
+	/* Adds the time between the copy's two events to upload_us. */
+	void		note_upload();
 };
 
 struct GenieCudaBytes

@@ -144,6 +144,77 @@ constexpr uint32_t GENIE_CUDA_SPARSE_BITMAPS = 14;
 constexpr uint32_t GENIE_CUDA_SPARSE_AGAIN = 512;
 constexpr uint32_t GENIE_CUDA_SPARSE_WANTED = 512;
 
+/* ---- bit lanes (genie_cuda_lanes_kernel.cuh) ---- */
+
+/*
+ * Threads of a block, one block a multiprocessor, and objects of a thread, by the planes of a count: planes take 4
+ * registers each.  Two objects share what is not adding, which matters where an object has few dimensions.
+ */
+template <int PLANES> struct GenieCudaLanePolicy;
+template <> struct GenieCudaLanePolicy<4>
+{
+	static constexpr int THREADS = 512;
+	static constexpr int OBJECTS = 2;
+};
+template <> struct GenieCudaLanePolicy<8>
+{
+	static constexpr int THREADS = 512;
+	static constexpr int OBJECTS = 1;
+};
+template <> struct GenieCudaLanePolicy<12>
+{
+	static constexpr int THREADS = 384;
+	static constexpr int OBJECTS = 1;
+};
+
+/* strips whose codes are on their way: 2 hide the latency of L2, 3 were no faster and take registers */
+constexpr int GENIE_CUDA_LANE_AHEAD = 2;
+
+/* planes from which on carries are so rare that looking for one costs less than adding none */
+constexpr int GENIE_CUDA_LANE_RARE = 5;
+
+/* queries of a larger k go by tiles: their candidates of a launch would take too much room */
+constexpr uint32_t GENIE_CUDA_LANE_K_MAX = 2048;
+
+/*
+ * Candidates that a query has room for: so many, or so many times k if that is more.  The first launch counts a part of
+ * that of objects, all of which may be candidates; each later one so many times what was counted before it that, where
+ * objects come in no order, that part of the room is taken, but not more than GENIE_CUDA_LANE_GROWTH times: each launch
+ * costs some 15 us, and k * (GROWTH - 1) events a query.
+ */
+constexpr uint32_t GENIE_CUDA_LANE_CAPACITY = 8192;
+constexpr uint32_t GENIE_CUDA_LANE_CAPACITY_K = 16;
+constexpr uint32_t GENIE_CUDA_LANE_FIRST_PART = 4;
+constexpr uint32_t GENIE_CUDA_LANE_GROWTH = 8;
+
+/* events that a launch has room for: of its queries' candidates, one in so many; twice those of the first launch */
+constexpr uint32_t GENIE_CUDA_LANE_EVENTS_PART = 2;
+constexpr uint32_t GENIE_CUDA_LANE_DEAL_THREADS = 256;
+constexpr uint32_t GENIE_CUDA_LANE_DEAL_BLOCKS = 8;
+
+constexpr uint32_t GENIE_CUDA_LANE_TABLE_THREADS = 128;
+constexpr uint32_t GENIE_CUDA_LANE_TURN_THREADS = 256;
+
+/* a range of more ranks than this is filled in by a warp together */
+constexpr uint32_t GENIE_CUDA_LANE_SHORT = 4;
+
+/* ---- choosing (genie_cuda_dispatch.cu) and measuring for it (genie_cuda_measure.cu) ---- */
+
+/*
+ * Of larger batches about so many queries are looked at first: adding up what 1024 queries of 237 ranges cost takes
+ * some milliseconds of the host, which is as much as counting them.  Only where the two ways are estimated within a
+ * factor of GENIE_CUDA_CLOSE are all queries looked at.
+ */
+constexpr uint32_t GENIE_CUDA_SAMPLED = 64;
+constexpr double GENIE_CUDA_CLOSE = 1.3;
+
+/* enough to keep a device busy for some 100 us a batch, in which differences are seen */
+constexpr uint32_t GENIE_CUDA_MEASURE_QUERIES = 1024;
+constexpr uint32_t GENIE_CUDA_MEASURE_TILES = 16;
+
+/* of which the fastest counts */
+constexpr uint32_t GENIE_CUDA_MEASURE_RUNS = 4;
+
 /* ---- the best k of a query (genie_cuda_top.cu) ---- */
 
 constexpr uint32_t GENIE_CUDA_TOP_THREADS = 512;

@@ -2,86 +2,16 @@
  * genie_cuda_top.cu
  *	  The best k of each query's candidates, exactly, sorted by (key descending, object ascending).
  *
- * A block a query.  Candidates are 64-bit numbers that rank as they compare, and no two are equal; so the k-th
- * largest is found by a radix select from the highest byte down, with one histogram a byte, and all that are not
- * smaller are the answer.  Bytes that are equal in all candidates are skipped: those that no key of the query needs.
- * It ends early as soon as a byte separates exactly k.
+ * A block a query, which selects the best (genie_cuda_select.cuh).
  *
  * Up to GENIE_CUDA_SORT_MAX of them are sorted in shared memory by a bitonic network; more are gathered, sorted by
  * CUB (a segment a query) and then written as hits.
  */
 #include <cub/device/device_segmented_radix_sort.cuh>
 
-#include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
+#include "genie_cuda_select.cuh"
 #include "genie_cuda_top.cuh"
-
-struct TopShared
-{
-	uint32_t	histogram[GENIE_CUDA_DIGITS];
-	uint32_t	digit;
-	uint32_t	need;
-	uint32_t	n;
-	uint32_t	done;
-};
-
-/* A lower bound that exactly min(n, k) of the query's n candidates reach.  All threads call it together. */
-static __device__ GenieCudaCandidate
-kth_candidate(const GenieCudaQuery &query, uint32_t n, TopShared &shared)
-{
-	GenieCudaCandidate known = 0;
-	GenieCudaCandidate known_mask = 0;
-
-	if (n <= query.k)
-		return 0;
-	if (threadIdx.x == 0)
-		shared.need = query.k;
-	for (int byte = 3 + (int) query.key_bytes; byte >= 0; byte--)
-	{
-		for (uint32_t i = threadIdx.x; i < GENIE_CUDA_DIGITS; i += GENIE_CUDA_TOP_THREADS)
-			shared.histogram[i] = 0;
-		__syncthreads();
-		for (uint32_t i = threadIdx.x; i < n; i += GENIE_CUDA_TOP_THREADS)
-		{
-			const GenieCudaCandidate candidate = query.candidates[i];
-
-			if ((candidate & known_mask) == known)
-				atomicAdd(&shared.histogram[candidate >> (8 * byte) & (GENIE_CUDA_DIGITS - 1)], 1);
-		}
-		__syncthreads();
-		if (genie_cuda_warp() == 0)
-		{
-			genie_cuda_find_digit(shared.histogram, &shared.digit, &shared.need);
-			if (genie_cuda_lane() == 0)
-				shared.done = shared.histogram[shared.digit] == shared.need;
-		}
-		__syncthreads();
-		known |= (GenieCudaCandidate) shared.digit << (8 * byte);
-		known_mask |= (GenieCudaCandidate) (GENIE_CUDA_DIGITS - 1) << (8 * byte);
-		if (shared.done)
-			break;
-		__syncthreads();
-	}
-	return known;
-}
-
-/* Copies the candidates that reach the bound to out, in any order; returns how many.  All threads call it together. */
-static __device__ uint32_t
-gather(const GenieCudaQuery &query, uint32_t n, GenieCudaCandidate bound, GenieCudaCandidate *out, TopShared &shared)
-{
-	if (threadIdx.x == 0)
-		shared.n = 0;
-	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < n; i += GENIE_CUDA_TOP_THREADS)
-	{
-		const GenieCudaCandidate candidate = query.candidates[i];
-
-		if (candidate >= bound)
-			out[atomicAdd(&shared.n, 1)] = candidate;
-	}
-	__syncthreads();
-	return shared.n;
-}
 
 static __device__ __forceinline__ GenieHit
 candidate_hit(GenieCudaCandidate candidate)
@@ -127,11 +57,11 @@ static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
 genie_cuda_top_small_kernel(const GenieCudaQuery *queries)
 {
-	__shared__ TopShared shared;
+	__shared__ GenieCudaSelect shared;
 	__shared__ GenieCudaCandidate best[GENIE_CUDA_SORT_MAX];
 	const GenieCudaQuery &query = queries[blockIdx.x];
 	const uint32_t n = query.top->n;
-	const uint32_t n_best = gather(query, n, kth_candidate(query, n, shared), best, shared);
+	const uint32_t n_best = genie_cuda_gather(query, n, genie_cuda_kth_candidate(query, n, shared), best, shared);
 	uint32_t	padded = 1;
 
 	while (padded < n_best)
@@ -150,10 +80,11 @@ static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
 genie_cuda_gather_kernel(const GenieCudaQuery *queries, const uint32_t *begins, uint32_t *ends)
 {
-	__shared__ TopShared shared;
+	__shared__ GenieCudaSelect shared;
 	const GenieCudaQuery &query = queries[blockIdx.x];
 	const uint32_t n = query.top->n;
-	const uint32_t n_best = gather(query, n, kth_candidate(query, n, shared), query.selected, shared);
+	const uint32_t n_best = genie_cuda_gather(query, n, genie_cuda_kth_candidate(query, n, shared), query.selected,
+											  shared);
 
 	if (threadIdx.x == 0)
 	{
@@ -177,14 +108,14 @@ static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
 genie_cuda_carry_kernel(const GenieCudaQuery *queries, uint32_t last_object)
 {
-	__shared__ TopShared shared;
+	__shared__ GenieCudaSelect shared;
 	const GenieCudaQuery &query = queries[blockIdx.x];
 	const uint32_t n = query.top->n;
-	const GenieCudaCandidate bound = kth_candidate(query, n, shared);
+	const GenieCudaCandidate bound = genie_cuda_kth_candidate(query, n, shared);
 
 	if (n <= query.k)
 		return;
-	gather(query, n, bound, query.selected, shared);
+	genie_cuda_gather(query, n, bound, query.selected, shared);
 	for (uint32_t i = threadIdx.x; i < query.k; i += GENIE_CUDA_TOP_THREADS)
 		query.candidates[i] = query.selected[i];
 	if (threadIdx.x == 0)

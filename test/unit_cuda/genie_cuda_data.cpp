@@ -321,6 +321,7 @@ run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads)
 
 		memset(memory, 0, size);
 		engine = genie_cpu_engine_open(memory);
+		engine->ops->set_kernels(engine, GENIE_KERNELS_TILES);
 		if (engine->ops->run(engine, (uint32_t) (end - first), jobs.data() + first) != GENIE_OK)
 			fail("the CPU engine failed");
 		engine->ops->close(engine);

@@ -152,7 +152,7 @@ extern void parallel(uint32_t n, const std::function<void (uint32_t)> &body);
 /* Opens the library as the worker does.  NULL: there is no usable GPU, or it could not be opened; says why. */
 extern GenieEngine *open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status);
 
-/* Runs the jobs on the CPU engine, spread over threads; returns seconds. */
+/* Runs the jobs on the CPU engine, by tiles, spread over threads; returns seconds. */
 extern double run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads);
 
 extern double seconds();

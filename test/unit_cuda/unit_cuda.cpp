@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "genie_cuda_data.h"
+#include "unit_cuda_lanes.h"
 
 static const char *library;
 static GenieEngine *cuda;
@@ -761,6 +761,7 @@ main(int argc, char **argv)
 	boundary_cases();
 	paging_case();
 	mixed_case();
+	lanes_cases(cuda, *arena, quick, false, report);
 	if (!quick)
 		memory_cases();
 	interrupt_case();
@@ -777,6 +778,7 @@ main(int argc, char **argv)
 		if (!quick)
 			random_cases();
 		ties_case();
+		lanes_cases(cuda, *arena, true, true, report);
 		cuda->ops->close(cuda);
 	}
 	printf("%u cases, %u failed\n", n_cases, n_failed);

@@ -1,0 +1,50 @@
+/*
+ * genie_cuda_dispatch.cuh
+ *	  What is counted by bit lanes: the engine's side of genie_dispatch.h.
+ *
+ * A block of lanes is a slice (genie_cuda_lanes_types.cuh).  Most batches are clear from a sample of their queries,
+ * with exact posting totals of each; where they are not, the cost model looks at all of them, and may cut the batch in
+ * two.
+ */
+#ifndef GENIE_CUDA_DISPATCH_CUH
+#define GENIE_CUDA_DISPATCH_CUH
+
+#include <map>
+
+#include "genie_cuda_lanes_pass.cuh"
+#include "genie_dispatch.h"
+
+class GenieCudaDispatch
+{
+public:
+	/* Measures what things cost. */
+	GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoices &choices_);
+
+	/*
+	 * Which of an image's jobs, which all are TOP jobs that lanes can do, should go by lanes: they are put first, and
+	 * their number is returned.  Says why in the engine's choices.
+	 */
+	size_t		choose(std::vector<GenieJob *> &jobs);
+
+	/* How many of the first n jobs make a pass; 0: not even one fits. */
+	uint32_t	jobs_of_pass(const std::vector<GenieJob *> &jobs, size_t n);
+
+	const GenieCudaLaneImage &lanes_of(const GenieSegmentImage &image);
+
+	void		forget(uint64_t image_id)
+	{
+		images.erase(image_id);
+	}
+
+	GenieKernelChoice setting = GENIE_KERNELS_AUTO;
+
+private:
+	GenieDispatchChoice sample(const std::vector<GenieJob *> &jobs) const;
+
+	GenieCudaContext &context;
+	GenieEngineChoices &choices;
+	GenieDispatchCosts costs;
+	std::map<uint64_t, GenieCudaLaneImage> images;
+};
+
+#endif							/* GENIE_CUDA_DISPATCH_CUH */

@@ -1,0 +1,314 @@
+/*
+ * genie_cuda_lanes.cu
+ *	  Bit lanes: an image's layout, turning codes, tables, and what happens between launches.
+ */
+#include <algorithm>
+
+#include "genie_cuda_error.cuh"
+#include "genie_cuda_lanes.cuh"
+#include "genie_cuda_select.cuh"
+
+/* ---- the layout ---- */
+
+/* What kernels keep in shared memory beside a table: planes of thresholds, at most 16, and what the device takes. */
+constexpr uint32_t BESIDE = 17 * GENIE_CUDA_LANE_ENTRY + GENIE_CUDA_RESERVED_SHARED;
+
+/* The slot of a strip's code number n: groups follow each other, and in a word all low 4-bit codes come first. */
+static uint32_t
+slot_of(uint32_t width, uint32_t n)
+{
+	return width == 4 ? n / 8 * 8 + n % 2 * 4 + n % 8 / 2 : n;
+}
+
+/* Sums of the strips' bytes, given that n of them are first ones and as many last ones. */
+static void
+divide(GenieCudaLaneLayout &layout, const std::vector<uint32_t> &bytes, uint32_t n)
+{
+	layout.n_first = n;
+	layout.resident_bytes = layout.first_bytes = layout.last_bytes = 0;
+	for (uint32_t s = 0; s < layout.n_strips; s++)
+		(s < n ? layout.first_bytes : s >= layout.n_strips - n ? layout.last_bytes : layout.resident_bytes) += bytes[s];
+}
+
+/* Fills in the strips but their place in the table; returns their bytes in it. */
+static std::vector<uint32_t>
+lay_out_strips(const GenieImageGroup *group, GenieCudaLaneLayout &layout)
+{
+	std::vector<uint32_t> n_rows(group->n_strips, 1);
+	std::vector<uint32_t> bytes;
+
+	for (uint32_t d = 0; d < group->n_dimensions; d++)
+	{
+		const GenieCodeDimension &dimension = genie_image_dimensions(group)[d];
+
+		n_rows[dimension.strip] = std::max(n_rows[dimension.strip], dimension.n_values + 1);
+	}
+	for (uint32_t s = 0; s < group->n_strips; s++)
+	{
+		const GenieCodeStrip &strip = genie_image_strips(group)[s];
+		const uint32_t words = strip.row_bytes / 4;
+		const uint32_t each = 32 / strip.width;
+		const uint32_t kind = genie_cuda_lane_kind(strip.width, words);
+		GenieCudaLaneStrip &lane_strip = layout.strips[s];
+
+		lane_strip.row_bytes = strip.row_bytes;
+		lane_strip.turn_shift = strip.width == 16 ? 1 : strip.width == 8 ? 2 : 3;
+		lane_strip.turn_mask = (uint8_t) (std::min(words, GENIE_CUDA_LANE_SLOTS / each) - 1);
+		lane_strip.offset = strip.offset;
+		lane_strip.group_bytes = n_rows[s] * GENIE_CUDA_LANE_ROW;
+		bytes.push_back(std::max(1u, words * each / GENIE_CUDA_LANE_SLOTS) * lane_strip.group_bytes);
+		if (layout.n_runs == 0 || layout.runs[layout.n_runs - 1].kind != kind)
+			layout.runs[layout.n_runs++] = GenieCudaLaneRun{kind, 0};
+		layout.runs[layout.n_runs - 1].n_strips++;
+	}
+	return bytes;
+}
+
+/* Where the entries of each rank are, given where each strip's table begins. */
+static void
+find_places(const GenieImageGroup *group, const GenieCudaLaneLayout &layout, const std::vector<uint32_t> &tables,
+			std::vector<GenieCudaLanePlace> &places)
+{
+	for (uint32_t d = 0; d < group->n_dimensions; d++)
+	{
+		const GenieCodeDimension &dimension = genie_image_dimensions(group)[d];
+		const GenieCudaLaneStrip &strip = layout.strips[dimension.strip];
+		const uint32_t n_codes = strip.row_bytes * 8 / dimension.width;
+		const uint32_t copies = std::max(1u, GENIE_CUDA_LANE_SLOTS / n_codes);
+		const uint32_t slot = slot_of(dimension.width, dimension.slot);
+		const uint32_t column = tables[dimension.strip] + slot / GENIE_CUDA_LANE_SLOTS * strip.group_bytes +
+			slot % GENIE_CUDA_LANE_SLOTS * GENIE_CUDA_LANE_ENTRY;
+
+		for (uint32_t code = 1; code <= dimension.n_values; code++)
+			places.push_back((column + code * GENIE_CUDA_LANE_ROW) | copies);
+	}
+}
+
+GenieCudaLaneImage
+genie_cuda_lanes_layout(const GenieSegmentImage &image, uint32_t shared_of_block)
+{
+	const GenieImageGroup *group = image.groups[0];
+	GenieCudaLaneImage lanes = {};
+	GenieCudaLaneLayout &layout = lanes.layout;
+	std::vector<uint32_t> bytes;
+	std::vector<uint32_t> tables;
+	uint32_t	resident = 0;
+	uint32_t	first;
+	uint32_t	last;
+
+	if (group->n_strips > GENIE_CUDA_LANE_STRIPS_MAX)
+		return lanes;
+	layout.n_strips = group->n_strips;
+	bytes = lay_out_strips(group, layout);
+	for (uint32_t n = 0; !lanes.possible && 2 * n <= layout.n_strips; n++)
+	{
+		divide(layout, bytes, n);
+		lanes.possible = layout.shared_bytes() + BESIDE <= shared_of_block;
+	}
+	if (!lanes.possible)
+		return lanes;
+	first = layout.resident_bytes;
+	last = first + layout.first_bytes;
+	for (uint32_t s = 0; s < layout.n_strips; s++)
+	{
+		const bool	is_last = s >= layout.n_strips - layout.n_first;
+		uint32_t   &at = s < layout.n_first ? first : is_last ? last : resident;
+
+		tables.push_back(at);
+		layout.strips[s].table = is_last ? at - layout.first_bytes : at;
+		at += bytes[s];
+	}
+	find_places(group, layout, tables, lanes.places);
+	return lanes;
+}
+
+/* ---- turning codes ---- */
+
+static __global__ void
+__launch_bounds__(GENIE_CUDA_LANE_TURN_THREADS)
+genie_cuda_lanes_turn_kernel(const __grid_constant__ GenieCudaLaneLayout layout, const GenieCudaTile *tiles)
+{
+	const GenieCudaTile &tile = tiles[blockIdx.y];
+	const uint32_t n_rows = genie_code_rows(tile.tile.n_objects);
+	const uint32_t row = blockIdx.x * GENIE_CUDA_LANE_TURN_THREADS + threadIdx.x;
+
+	if (row >= n_rows)
+		return;
+	for (uint32_t s = 0; s < layout.n_strips; s++)
+	{
+		const GenieCudaLaneStrip &strip = layout.strips[s];
+		const uint32_t turn = row >> strip.turn_shift & strip.turn_mask;
+		uint32_t   *words = (uint32_t *) ((uint8_t *) tile.base + tile.tile.codes + (size_t) strip.offset * n_rows +
+										  row * strip.row_bytes);
+		uint32_t	turned[4];
+
+		if (turn == 0)
+			continue;
+		for (uint32_t i = 0; i < strip.row_bytes / 4u; i++)
+			turned[i] = words[i ^ turn];
+		for (uint32_t i = 0; i < strip.row_bytes / 4u; i++)
+			words[i] = turned[i];
+	}
+}
+
+void
+genie_cuda_lanes_turn(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,
+					  cudaStream_t stream)
+{
+	genie_cuda_lanes_turn_kernel<<<dim3(GENIE_TILE_OBJECTS / GENIE_CUDA_LANE_TURN_THREADS, n_tiles),
+		GENIE_CUDA_LANE_TURN_THREADS, 0, stream>>>(layout, tiles);
+	genie_cuda_check_launch("genie_cuda_lanes_turn_kernel");
+}
+
+/* ---- tables ---- */
+
+/* Sets a lane's bit in the entries of a rank; table: the slice's, at the word of the lane. */
+static __device__ __forceinline__ void
+set_bit(uint8_t *table, GenieCudaLanePlace place, uint32_t bit)
+{
+	const uint32_t copies = place & GENIE_CUDA_LANE_COPIES;
+
+	for (uint32_t i = 0; i < copies; i++)
+		atomicOr((uint32_t *) (table + place - copies + i * (GENIE_CUDA_LANE_ROW / copies)), bit);
+}
+
+/* A block a query: short ranges a thread each, long ones a warp together. */
+static __global__ void
+__launch_bounds__(GENIE_CUDA_LANE_TABLE_THREADS)
+genie_cuda_lanes_table_kernel(const GenieCudaLanePlace *places, const GenieCudaQuery *queries, uint8_t *tables,
+							  uint32_t table_bytes)
+{
+	const GenieCudaQuery &query = queries[blockIdx.x];
+	const uint32_t q = blockIdx.x % GENIE_CUDA_LANE_QUERIES;
+	const uint32_t bit = 1u << (q % 32);
+	uint8_t    *table = tables + (size_t) (blockIdx.x / GENIE_CUDA_LANE_QUERIES) * table_bytes + q / 32 * 4;
+
+	for (uint32_t first = genie_cuda_warp() * GENIE_CUDA_WARP; first < query.n_ranges;
+		 first += GENIE_CUDA_LANE_TABLE_THREADS)
+	{
+		const uint32_t number = first + genie_cuda_lane();
+		const GenieRankRange range = number < query.n_ranges ? query.ranges[number] : GenieRankRange{0, 0};
+		const bool	is_long = range.end - range.first > GENIE_CUDA_LANE_SHORT;
+
+		for (uint32_t rank = range.first; rank < range.end && !is_long; rank++)
+			set_bit(table, places[rank], bit);
+		for (uint32_t left = __ballot_sync(GENIE_CUDA_ALL_LANES, is_long); left != 0; left &= left - 1)
+		{
+			const int	from = __ffs((int) left) - 1;
+			const uint32_t end = __shfl_sync(GENIE_CUDA_ALL_LANES, range.end, from);
+			const uint32_t begin = __shfl_sync(GENIE_CUDA_ALL_LANES, range.first, from);
+
+			for (uint32_t rank = begin + genie_cuda_lane(); rank < end; rank += GENIE_CUDA_WARP)
+				set_bit(table, places[rank], bit);
+		}
+	}
+}
+
+void
+genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const GenieCudaLanePlace *places,
+					   const GenieCudaQuery *queries, uint32_t n_queries, uint8_t *tables, cudaStream_t stream)
+{
+	genie_cuda_lanes_table_kernel<<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>
+		(places, queries, tables, layout.table_bytes());
+	genie_cuda_check_launch("genie_cuda_lanes_table_kernel");
+}
+
+/* ---- counting ---- */
+
+uint32_t
+genie_cuda_lanes_unit(uint32_t max_count)
+{
+	return GENIE_CUDA_WARP * (max_count < 1u << 4 ? GenieCudaLanePolicy<4>::OBJECTS :
+							  max_count < 1u << 8 ? GenieCudaLanePolicy<8>::OBJECTS : GenieCudaLanePolicy<12>::OBJECTS);
+}
+
+void
+genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLaneLaunch &launch, cudaStream_t stream)
+{
+	if (max_count < 1u << 4)
+		genie_cuda_lanes_4(device, launch, stream);
+	else if (max_count < 1u << 8)
+		genie_cuda_lanes_8(device, launch, stream);
+	else
+		genie_cuda_lanes_12(device, launch, stream);
+}
+
+/* ---- between launches ---- */
+
+/* A block for each block that counted. */
+static __global__ void
+__launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)
+genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n_events, uint32_t room,
+							 const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity)
+{
+	const uint32_t block = blockIdx.x * gridDim.y + blockIdx.y;
+	const uint32_t n = n_events[block];
+	const uint32_t first = blockIdx.x * GENIE_CUDA_LANE_QUERIES;
+
+	if (n > room && threadIdx.x < GENIE_CUDA_LANE_QUERIES && first + threadIdx.x < n_queries)
+		queries[first + threadIdx.x].top->last_object = 1;
+	for (uint32_t i = blockIdx.z * GENIE_CUDA_LANE_DEAL_THREADS + threadIdx.x; i < min(n, room);
+		 i += gridDim.z * GENIE_CUDA_LANE_DEAL_THREADS)
+	{
+		const GenieCudaLaneEvent event = events[(size_t) block * room + i];
+		const GenieCudaQuery &query = queries[first + (event & 0xFF)];
+		const GenieCudaCandidate candidate =
+			genie_cuda_candidate((uint32_t) event >> 8, (uint32_t) (event >> 32));
+		uint32_t	at;
+
+		if (query.has_after && candidate >= genie_cuda_candidate(query.after.key, query.after.object))
+			continue;
+		at = atomicAdd(&query.top->n, 1);
+		if (at < capacity)
+			query.candidates[at] = candidate;
+	}
+}
+
+void
+genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cudaStream_t stream)
+{
+	const uint32_t n_slices = (launch.n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
+
+	genie_cuda_lanes_deal_kernel<<<dim3(n_slices, launch.n_blocks, GENIE_CUDA_LANE_DEAL_BLOCKS),
+		GENIE_CUDA_LANE_DEAL_THREADS, 0, stream>>>
+		(launch.events, launch.n_events, launch.room, launch.queries, launch.n_queries, capacity);
+	genie_cuda_check_launch("genie_cuda_lanes_deal_kernel");
+}
+
+static __global__ void
+__launch_bounds__(GENIE_CUDA_TOP_THREADS)
+genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity, uint32_t last_object,
+							   uint32_t *overflowed)
+{
+	__shared__ GenieCudaSelect shared;
+	const GenieCudaQuery &query = queries[blockIdx.x];
+	const uint32_t n = min(query.top->n, capacity);
+	const GenieCudaCandidate bound = genie_cuda_kth_candidate(query, n, shared);
+
+	/* of a query that lanes count, last_object says whether anything was lost */
+	if (threadIdx.x == 0 && query.top->n > capacity)
+		query.top->last_object = 1;
+	__syncthreads();
+	if (n > query.k)
+	{
+		genie_cuda_gather(query, n, bound, query.selected, shared);
+		for (uint32_t i = threadIdx.x; i < query.k; i += GENIE_CUDA_TOP_THREADS)
+			query.candidates[i] = query.selected[i];
+	}
+	if (threadIdx.x == 0)
+	{
+		query.top->n = min(n, query.k);
+		if (n > query.k)
+			query.top->bound = max(query.top->bound, genie_cuda_bound((uint32_t) (bound >> 32), last_object));
+		overflowed[blockIdx.x] = query.top->last_object;
+	}
+}
+
+void
+genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity, uint32_t last_object,
+						uint32_t *overflowed, cudaStream_t stream)
+{
+	genie_cuda_lanes_settle_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>
+		(queries, capacity, last_object, overflowed);
+	genie_cuda_check_launch("genie_cuda_lanes_settle_kernel");
+}

@@ -1,0 +1,56 @@
+/*
+ * genie_cuda_lanes.cuh
+ *	  Bit lanes: the layout of an image's table, and the launchers that the host calls.
+ */
+#ifndef GENIE_CUDA_LANES_CUH
+#define GENIE_CUDA_LANES_CUH
+
+#include <vector>
+
+#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_lanes_types.cuh"
+
+/* What lanes need to know of an image: the same for all batches. */
+struct GenieCudaLaneImage
+{
+	bool		possible;		/* false: the table does not fit shared memory, or there are too many strips */
+	GenieCudaLaneLayout layout;
+	std::vector<GenieCudaLanePlace> places; /* of each rank */
+};
+
+/* Lays out an image that has codes, for blocks with so much shared memory. */
+extern GenieCudaLaneImage genie_cuda_lanes_layout(const GenieSegmentImage &image, uint32_t shared_of_block);
+
+/* Brings the words of all rows of codes into the order of threads, in place; once an image. */
+extern void genie_cuda_lanes_turn(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,
+								  cudaStream_t stream);
+
+/* Fills the queries' tables, which are zero. */
+extern void genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const GenieCudaLanePlace *places,
+								   const GenieCudaQuery *queries, uint32_t n_queries, uint8_t *tables,
+								   cudaStream_t stream);
+
+/* Objects that a warp counts at a time, for counts up to max_count. */
+extern uint32_t genie_cuda_lanes_unit(uint32_t max_count);
+
+/* Counts the launch's units; fills in itself how many rounds and blocks that takes. */
+extern void genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLaneLaunch &launch,
+							 cudaStream_t stream);
+
+/* Gives the launch's events to their queries as candidates, as far as there is room for so many a query. */
+extern void genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cudaStream_t stream);
+
+/*
+ * Between launches and behind the last one: only the best k candidates of each query stay, and its bound is that all
+ * objects up to last_object are known.  overflowed: an entry a query, 1 if ever one of its events or candidates found
+ * no room.
+ */
+extern void genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity,
+									uint32_t last_object, uint32_t *overflowed, cudaStream_t stream);
+
+/* The kernels of one number of planes, of genie_cuda_lanes_*.cu. */
+extern void genie_cuda_lanes_4(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
+extern void genie_cuda_lanes_8(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
+extern void genie_cuda_lanes_12(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
+
+#endif							/* GENIE_CUDA_LANES_CUH */

@@ -1,0 +1,397 @@
+/*
+ * genie_cuda_lanes_kernel.cuh
+ *	  Bit lanes: the counting kernel, a template by the planes of a count and the objects of a thread.
+ *
+ * A block of the grid is (slice, part): it copies the slice's table to shared memory, and its warps go over the units
+ * in rounds, all blocks of a round side by side, so that codes are read from memory about once and else from L2.  A
+ * unit is 32 * OBJECTS consecutive objects, those of a thread 32 apart.
+ *
+ * A thread counts its objects for the slice's queries strip by strip; codes are loaded strips ahead, across the ends of
+ * rounds.  Then the counts are compared with the queries' thresholds all at once, plane by plane; where a count reaches
+ * its threshold, and only there, the thread writes an event into the block's list.  Events become candidates of their
+ * queries later (genie_cuda_lanes_deal): to take room in a query's list here would have the whole block wait.
+ *
+ * Thresholds are of before the launch: an object must beat the k-th best of all that earlier launches saw, and
+ * strictly, as later objects lose ties.
+ *
+ * Everything but addresses and codes is the same in all threads, and is written so that the compiler sees that: it then
+ * costs them next to nothing.
+ */
+#ifndef GENIE_CUDA_LANES_KERNEL_CUH
+#define GENIE_CUDA_LANES_KERNEL_CUH
+
+#include <algorithm>
+
+#include "genie_cuda_error.cuh"
+#include "genie_cuda_lanes.cuh"
+#include "genie_cuda_lanes_add.cuh"
+#include "genie_cuda_piece.cuh"
+
+/* What a block keeps in shared memory beside the table. */
+template <int PLANES>
+struct GenieCudaLaneShared
+{
+	GenieCudaLaneEntry thresholds[PLANES];
+	GenieCudaLaneEntry open;	/* lanes of queries that some count can satisfy */
+	uint32_t	n_events;		/* of the block */
+};
+
+/* Codes on their way: the rows of the next strips, and where loading goes on. */
+template <int OBJECTS>
+struct GenieCudaLaneCodes
+{
+	uint4		rows[GENIE_CUDA_LANE_AHEAD][OBJECTS];
+	uint32_t	position;		/* in the round's order of strips */
+	uint32_t	round;
+	const uint8_t *base;		/* of the tile's codes */
+	uint32_t	n_rows;			/* of the tile */
+	uint32_t	row[OBJECTS];
+};
+
+/* The number of the strip, or the run, at a position: odd rounds go the other way. */
+static __device__ __forceinline__ uint32_t
+genie_cuda_lane_turned(uint32_t position, uint32_t n, uint32_t round)
+{
+	return round % 2 == 0 ? position : n - 1 - position;
+}
+
+/* The number of the block: slice by slice. */
+static __device__ __forceinline__ uint32_t
+genie_cuda_lane_block()
+{
+	return blockIdx.x * gridDim.y + blockIdx.y;
+}
+
+static __device__ __forceinline__ uint32_t
+genie_cuda_lane_unit(uint32_t round)
+{
+	const uint32_t n_warps = blockDim.x / GENIE_CUDA_WARP;
+
+	/* few units are spread over all blocks */
+	return (round * n_warps + genie_cuda_warp()) * gridDim.y + blockIdx.y;
+}
+
+/* Begins with a round's unit; behind the last one it is the last one again. */
+template <int OBJECTS>
+static __device__ __forceinline__ void
+genie_cuda_lane_begin(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJECTS> &codes)
+{
+	const uint32_t unit = min(genie_cuda_lane_unit(codes.round), launch.n_units - 1);
+	const uint32_t first = launch.first_object + unit * (GENIE_CUDA_WARP * OBJECTS);
+	const GenieCudaTile &tile = launch.tiles[first / GENIE_TILE_OBJECTS];
+
+	codes.base = tile.base + tile.tile.codes;
+	codes.n_rows = genie_code_rows(tile.tile.n_objects);
+#pragma unroll
+	for (uint32_t i = 0; i < OBJECTS; i++)
+		codes.row[i] = min(first % GENIE_TILE_OBJECTS + i * GENIE_CUDA_WARP, codes.n_rows - GENIE_CUDA_WARP) +
+			genie_cuda_lane();
+}
+
+static __device__ __forceinline__ uint4
+genie_cuda_lane_row(const uint8_t *at, uint32_t row_bytes)
+{
+	if (row_bytes == 16)
+		return __ldg((const uint4 *) at);
+	if (row_bytes == 8)
+	{
+		const uint2 half = __ldg((const uint2 *) at);
+
+		return make_uint4(half.x, half.y, 0, 0);
+	}
+	return make_uint4(__ldg((const uint32_t *) at), 0, 0, 0);
+}
+
+/* Loads the next strip's rows. */
+template <int OBJECTS>
+static __device__ __forceinline__ void
+genie_cuda_lane_load(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJECTS> &codes, uint4 (&rows)[OBJECTS])
+{
+	const uint32_t number = genie_cuda_lane_turned(codes.position, launch.layout.n_strips, codes.round);
+	const GenieCudaLaneStrip &strip = launch.layout.strips[number];
+	const uint8_t *at = codes.base + (size_t) strip.offset * codes.n_rows;
+
+#pragma unroll
+	for (int i = 0; i < OBJECTS; i++)
+		rows[i] = genie_cuda_lane_row(at + codes.row[i] * strip.row_bytes, strip.row_bytes);
+	if (++codes.position == launch.layout.n_strips)
+	{
+		codes.position = 0;
+		codes.round++;
+		genie_cuda_lane_begin(launch, codes);
+	}
+}
+
+/* Copies 16 bytes to shared memory, without waiting for them where the device can do that. */
+static __device__ __forceinline__ void
+genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : :
+				 "r"((uint32_t) __cvta_generic_to_shared(to)), "l"(from) : "memory");
+#else
+	*(uint4 *) to = *(const uint4 *) from;
+#endif
+}
+
+/* Waits for all that the thread copies. */
+static __device__ __forceinline__ void
+genie_cuda_lane_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
+}
+
+/* Copies bytes of the slice's table into shared memory, without waiting for them. */
+static __device__ __forceinline__ void
+genie_cuda_lane_fetch(const uint8_t *from, uint32_t to, uint32_t n_bytes)
+{
+	uint8_t    *table = (uint8_t *) genie_cuda_memory + to;
+
+	for (uint32_t i = threadIdx.x * sizeof(uint4); i < n_bytes; i += blockDim.x * sizeof(uint4))
+		genie_cuda_lane_copy(table + i, from + i);
+}
+
+/*
+ * Between strips: brings the part of the table that comes next where another was.  All threads of the block call it
+ * together.
+ */
+static __device__ __forceinline__ void
+genie_cuda_lane_exchange(const GenieCudaLaneLaunch &launch, const uint8_t *table, uint32_t position, uint32_t round)
+{
+	const GenieCudaLaneLayout &layout = launch.layout;
+
+	if (layout.n_first == 0)
+		return;
+	if (position == layout.n_first)
+	{
+		__syncthreads();
+		if (round % 2 == 0)
+			genie_cuda_lane_fetch(table + layout.resident_bytes + layout.first_bytes, layout.resident_bytes,
+								  layout.last_bytes);
+		else
+			genie_cuda_lane_fetch(table + layout.resident_bytes, layout.resident_bytes, layout.first_bytes);
+	}
+	if (position == layout.n_strips - layout.n_first)
+	{
+		genie_cuda_lane_wait();
+		__syncthreads();
+	}
+}
+
+/* Adds a run of strips of one kind; position is that of its first strip. */
+template <int WIDTH, int WORDS, int PLANES, int OBJECTS>
+static __device__ __forceinline__ void
+genie_cuda_lane_run(const GenieCudaLaneLaunch &launch, const uint8_t *table, uint32_t position, uint32_t end,
+					uint32_t round, GenieCudaLaneCodes<OBJECTS> &codes, const GenieCudaLaneThread &thread,
+					GenieCudaLanePlanes<PLANES> (&planes)[OBJECTS])
+{
+	for (; position < end; position++)
+	{
+		const GenieCudaLaneStrip &strip =
+			launch.layout.strips[genie_cuda_lane_turned(position, launch.layout.n_strips, round)];
+		uint4		rows[OBJECTS];
+
+		genie_cuda_lane_exchange(launch, table, position, round);
+#pragma unroll
+		for (int i = 0; i < OBJECTS; i++)
+		{
+			rows[i] = codes.rows[0][i];
+#pragma unroll
+			for (int a = 0; a + 1 < GENIE_CUDA_LANE_AHEAD; a++)
+				codes.rows[a][i] = codes.rows[a + 1][i];
+		}
+		genie_cuda_lane_load(launch, codes, codes.rows[GENIE_CUDA_LANE_AHEAD - 1]);
+#pragma unroll
+		for (int i = 0; i < OBJECTS; i++)
+			genie_cuda_lane_strip<WIDTH, WORDS>(planes[i], thread, rows[i], strip.table, strip.group_bytes);
+	}
+}
+
+/* Counts a round: a thread's objects for all queries of the slice. */
+template <int PLANES, int OBJECTS>
+static __device__ __forceinline__ void
+genie_cuda_lane_count(const GenieCudaLaneLaunch &launch, const uint8_t *table, uint32_t round,
+					  GenieCudaLaneCodes<OBJECTS> &codes, const GenieCudaLaneThread &thread,
+					  GenieCudaLanePlanes<PLANES> (&planes)[OBJECTS])
+{
+	uint32_t	from = 0;
+
+	for (uint32_t r = 0; r < launch.layout.n_runs; r++)
+	{
+		const GenieCudaLaneRun &run = launch.layout.runs[genie_cuda_lane_turned(r, launch.layout.n_runs, round)];
+		const uint32_t to = from + run.n_strips;
+
+#define GENIE_CUDA_LANE_CASE(WIDTH, WORDS) \
+		case genie_cuda_lane_kind(WIDTH, WORDS): \
+			genie_cuda_lane_run<WIDTH, WORDS>(launch, table, from, to, round, codes, thread, planes); \
+			break
+		switch (run.kind)
+		{
+			GENIE_CUDA_LANE_CASE(16, 4);
+			GENIE_CUDA_LANE_CASE(16, 2);
+			GENIE_CUDA_LANE_CASE(16, 1);
+			GENIE_CUDA_LANE_CASE(8, 4);
+			GENIE_CUDA_LANE_CASE(8, 2);
+			GENIE_CUDA_LANE_CASE(8, 1);
+			GENIE_CUDA_LANE_CASE(4, 4);
+			GENIE_CUDA_LANE_CASE(4, 2);
+			GENIE_CUDA_LANE_CASE(4, 1);
+		}
+#undef GENIE_CUDA_LANE_CASE
+		from = to;
+	}
+}
+
+/* Which queries have a count that reaches the threshold. */
+template <int PLANES>
+static __device__ __forceinline__ GenieCudaLaneEntry
+genie_cuda_lane_reached(const GenieCudaLanePlanes<PLANES> &planes, const GenieCudaLaneShared<PLANES> &shared)
+{
+	GenieCudaLaneEntry reached = {{~0u, ~0u, ~0u, ~0u}};
+
+#pragma unroll
+	for (int b = 0; b < PLANES; b++)
+#pragma unroll
+		for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
+		{
+			const uint32_t count = planes.plane[b].word[w];
+			const uint32_t threshold = shared.thresholds[b].word[w];
+
+			reached.word[w] = (count & ~threshold) | (~(count ^ threshold) & reached.word[w]);
+		}
+#pragma unroll
+	for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
+		reached.word[w] &= shared.open.word[w];
+	return reached;
+}
+
+/*
+ * Gives an object a thread to the queries that it reached: an event for each pair, in any order.  All lanes call it
+ * together.
+ */
+template <int PLANES>
+static __device__ __forceinline__ void
+genie_cuda_lane_offer(const GenieCudaLaneLaunch &launch, uint32_t object, const GenieCudaLaneEntry &reached,
+					  const GenieCudaLanePlanes<PLANES> &planes, GenieCudaLaneShared<PLANES> &shared)
+{
+	const GenieCudaTile &tile = launch.tiles[object / GENIE_TILE_OBJECTS];
+	const uint32_t live = ((const uint32_t *) tile.live)[object % GENIE_TILE_OBJECTS / 32] >> (object % 32) & 1;
+	GenieCudaLaneEvent *events = launch.events + (size_t) genie_cuda_lane_block() * launch.room;
+	uint32_t	n = 0;
+	uint32_t	base = 0;
+	uint32_t	at;
+
+#pragma unroll
+	for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
+		n += live ? __popc(reached.word[w]) : 0;
+	at = genie_cuda_warp_scan(n);
+	if (genie_cuda_lane() == GENIE_CUDA_WARP - 1 && at > 0)
+		base = atomicAdd(&shared.n_events, at);
+	at += __shfl_sync(GENIE_CUDA_ALL_LANES, base, GENIE_CUDA_WARP - 1) - n;
+#pragma unroll
+	for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
+		for (uint32_t left = live ? reached.word[w] : 0; left != 0; left &= left - 1)
+		{
+			const uint32_t q = (uint32_t) __ffs((int) left) - 1;
+			uint32_t	count = 0;
+
+#pragma unroll
+			for (int b = 0; b < PLANES; b++)
+				count |= (planes.plane[b].word[w] >> q & 1) << b;
+			if (at < launch.room)
+				events[at] = genie_cuda_lane_event(32 * w + q, count, object);
+			at++;
+		}
+}
+
+/* The thresholds of the slice's queries, as planes. */
+template <int PLANES>
+static __device__ __forceinline__ void
+genie_cuda_lane_thresholds(const GenieCudaLaneLaunch &launch, GenieCudaLaneShared<PLANES> &shared)
+{
+	const uint32_t w = genie_cuda_warp();
+	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
+	uint32_t	threshold = UINT32_MAX;
+	uint32_t	open;
+
+	if (threadIdx.x == 0)
+		shared.n_events = 0;
+	if (w >= GENIE_CUDA_LANE_WORDS)
+		return;
+	if (q < launch.n_queries)
+		threshold = genie_cuda_threshold(&launch.queries[q], launch.first_object);
+	open = __ballot_sync(GENIE_CUDA_ALL_LANES, threshold < 1u << PLANES);
+	if (genie_cuda_lane() == 0)
+		shared.open.word[w] = open;
+	for (int b = 0; b < PLANES; b++)
+	{
+		const uint32_t plane = __ballot_sync(GENIE_CUDA_ALL_LANES, (threshold >> b & 1) != 0);
+
+		if (genie_cuda_lane() == 0)
+			shared.thresholds[b].word[w] = plane;
+	}
+}
+
+template <int PLANES, int OBJECTS, int THREADS>
+static __global__ void
+__launch_bounds__(THREADS, 1)
+genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
+{
+	typedef GenieCudaLaneShared<PLANES> Shared;
+	Shared	   &shared = *(Shared *) ((uint8_t *) genie_cuda_memory + launch.layout.shared_bytes());
+	const uint8_t *table = launch.tables + (size_t) blockIdx.x * launch.layout.table_bytes();
+	const GenieCudaLaneThread thread = genie_cuda_lane_thread();
+	GenieCudaLaneCodes<OBJECTS> codes = {};
+
+	genie_cuda_lane_fetch(table, 0, launch.layout.resident_bytes + launch.layout.first_bytes);
+	genie_cuda_lane_thresholds(launch, shared);
+	genie_cuda_lane_begin(launch, codes);
+#pragma unroll
+	for (int a = 0; a < GENIE_CUDA_LANE_AHEAD; a++)
+		genie_cuda_lane_load(launch, codes, codes.rows[a]);
+	genie_cuda_lane_wait();
+	__syncthreads();
+
+	for (uint32_t round = 0; round < launch.n_rounds; round++)
+	{
+		const uint32_t unit = genie_cuda_lane_unit(round);
+		GenieCudaLanePlanes<PLANES> planes[OBJECTS] = {};
+
+		genie_cuda_lane_count(launch, table, round, codes, thread, planes);
+#pragma unroll
+		for (uint32_t i = 0; i < OBJECTS; i++)
+		{
+			const GenieCudaLaneEntry reached = genie_cuda_lane_reached(planes[i], shared);
+
+			if (__any_sync(GENIE_CUDA_ALL_LANES, genie_cuda_lane_any(reached) != 0) && unit < launch.n_units)
+				genie_cuda_lane_offer(launch, launch.first_object + (unit * OBJECTS + i) * GENIE_CUDA_WARP +
+									  genie_cuda_lane(), reached, planes[i], shared);
+		}
+	}
+	__syncthreads();
+	if (threadIdx.x == 0)
+		launch.n_events[genie_cuda_lane_block()] = shared.n_events;
+}
+
+template <int PLANES>
+static void
+genie_cuda_lanes_launch(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream)
+{
+	typedef GenieCudaLanePolicy<PLANES> Policy;
+	constexpr uint32_t WARPS = Policy::THREADS / GENIE_CUDA_WARP;
+	const auto	kernel = genie_cuda_lanes_kernel<PLANES, Policy::OBJECTS, Policy::THREADS>;
+	const uint32_t n_slices = (launch.n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
+	const uint32_t n_blocks = std::max(1u, std::min(device.n_multiprocessors / n_slices, launch.n_units));
+	const uint32_t shared = launch.layout.shared_bytes() + (uint32_t) sizeof(GenieCudaLaneShared<PLANES>);
+
+	launch.n_rounds = (launch.n_units + n_blocks * WARPS - 1) / (n_blocks * WARPS);
+	launch.n_blocks = n_blocks;
+	launch.room = launch.slice_room / n_blocks;
+	GENIE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared));
+	kernel<<<dim3(n_slices, n_blocks), Policy::THREADS, shared, stream>>>(launch);
+	genie_cuda_check_launch("genie_cuda_lanes_kernel");
+}
+
+#endif							/* GENIE_CUDA_LANES_KERNEL_CUH */

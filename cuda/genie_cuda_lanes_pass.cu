@@ -1,0 +1,210 @@
+/*
+ * genie_cuda_lanes_pass.cu
+ *	  Running a pass of bit lanes.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "genie_cuda_lanes_pass.cuh"
+
+bool
+GenieCudaLanesPass::can_do(const GenieJob &job)
+{
+	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.query.keys == nullptr &&
+		job.k <= GENIE_CUDA_LANE_K_MAX;
+}
+
+void
+GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
+{
+	n_queries = (uint32_t) jobs.size();
+	n_slices = (n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
+	max_k = max_count = 1;
+	for (const GenieJob *job : jobs)
+	{
+		max_k = std::max(max_k, job->k);
+		max_count = std::max(max_count, job->query.max_count);
+	}
+	/* an object has one keyword a dimension */
+	max_count = std::min(max_count, jobs[0]->image->groups[0]->n_dimensions);
+	capacity = std::max(GENIE_CUDA_LANE_CAPACITY, GENIE_CUDA_LANE_CAPACITY_K * max_k);
+	slice_room = GENIE_CUDA_LANE_QUERIES * capacity / GENIE_CUDA_LANE_EVENTS_PART;
+}
+
+/* Hits lie query after query, each with an even number: the kernel writes pairs. */
+static uint32_t
+hits_of(uint32_t k)
+{
+	return k + k % 2;
+}
+
+GenieCudaBytes
+GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaBytes &sizes, uint8_t *host,
+						 uint8_t *device)
+{
+	const bool	dry = host == nullptr;
+	GenieCudaBuffer blob(host, device);
+	GenieCudaBuffer result(dry ? nullptr : host + sizes.blob, device + sizes.blob);
+	GenieCudaBuffer room(nullptr, device + sizes.blob + sizes.result);
+	size_t		n_ranges = 0;
+	size_t		n_hit = 0;
+	GenieCudaQuery *packed;
+	GenieCudaLanePlace *host_places;
+	GenieRankRange *host_ranges;
+	GenieCudaTop *host_tops;
+	uint4	   *host_n_hits;
+	GenieHit   *host_hits;
+	uint32_t   *flags;
+
+	for (const GenieJob *job : jobs)
+	{
+		n_ranges += job->query.n_ranges;
+		n_hit += hits_of(job->k);
+	}
+	queries = blob.take<GenieCudaQuery>(n_queries, &packed);
+	device_places = blob.take<GenieCudaLanePlace>(places.size(), &host_places);
+	const GenieRankRange *ranges = blob.take<GenieRankRange>(n_ranges, &host_ranges);
+	GenieCudaTop *tops = blob.take<GenieCudaTop>(n_queries, &host_tops);
+	uint4	   *counts = result.take<uint4>(n_queries, &host_n_hits);
+	GenieHit   *all_hits = result.take<GenieHit>(n_hit, &host_hits);
+
+	overflowed = result.take<uint32_t>(n_queries, &flags);
+	tables = room.take<uint8_t>((size_t) n_slices * layout.table_bytes());
+	GenieCudaCandidate *candidates = room.take<GenieCudaCandidate>((size_t) n_queries * capacity);
+	events = room.take<GenieCudaLaneEvent>((size_t) n_slices * slice_room);
+	n_events = room.take<uint32_t>((size_t) n_slices * context.device.n_multiprocessors);
+	GenieCudaCandidate *selected = room.take<GenieCudaCandidate>((size_t) n_queries * max_k);
+
+	n_hits = host_n_hits;
+	hits = host_hits;
+	host_overflowed = flags;
+	if (dry)
+		return GenieCudaBytes{blob.used, result.used, room.used};
+
+	memcpy(host_places, places.data(), places.size() * sizeof(GenieCudaLanePlace));
+	memset(host_tops, 0, n_queries * sizeof(GenieCudaTop));
+	for (uint32_t i = 0; i < n_queries; i++)
+	{
+		const GenieJob &job = *jobs[i];
+		GenieCudaQuery query = {};
+
+		query.ranges = ranges;
+		query.n_ranges = job.query.n_ranges;
+		query.max_count = job.query.max_count;
+		query.k = job.k;
+		query.min_key = std::max(job.min_key, 1u);
+		query.has_after = job.has_after;
+		query.after = job.after;
+		query.key_bytes = max_count < 1u << 8 ? 1 : 2;
+		query.top = tops + i;
+		query.candidates = candidates + (size_t) i * capacity;
+		query.selected = selected + (size_t) i * max_k;
+		query.hits = all_hits;
+		query.n_hits = counts + i;
+		packed[i] = query;
+		if (query.n_ranges > 0)
+			memcpy(host_ranges, job.query.ranges, query.n_ranges * sizeof(GenieRankRange));
+		host_ranges += query.n_ranges;
+		ranges += query.n_ranges;
+		all_hits += hits_of(job.k);
+	}
+	return GenieCudaBytes{blob.used, result.used, room.used};
+}
+
+GenieCudaBytes
+GenieCudaLanesPass::bytes_of(const std::vector<GenieJob *> &jobs)
+{
+	plan(jobs);
+	return pack(jobs, GenieCudaBytes{}, nullptr, nullptr);
+}
+
+/* Copies what is not on the device yet, and turns its codes if that was not done. */
+void
+GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
+{
+	copy.update(image, context.stream);
+	if (!copy.complete())
+	{
+		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
+		for (uint32_t i = 0; i < image.n_groups; i++)
+		{
+			if (context.engine->interrupted != nullptr && context.engine->interrupted())
+				throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
+			context.uploaded_bytes += copy.upload(image, i, context.copy_stream, context.stream);
+		}
+		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
+	}
+	if (!copy.turned)
+	{
+		genie_cuda_lanes_turn(layout, copy.tiles(), image.n_tiles, context.stream);
+		copy.turned = true;
+	}
+}
+
+/* Counts all objects, in launches over more and more of them. */
+void
+GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &copy)
+{
+	const uint32_t unit = genie_cuda_lanes_unit(max_count);
+	const uint64_t growth = std::max(2u, std::min(GENIE_CUDA_LANE_GROWTH,
+												  capacity / (GENIE_CUDA_LANE_FIRST_PART * max_k)));
+	uint64_t	end = capacity / GENIE_CUDA_LANE_FIRST_PART / unit * unit;
+	GenieCudaLaneLaunch launch = {};
+
+	launch.tiles = copy.tiles();
+	launch.tables = tables;
+	launch.queries = queries;
+	launch.n_queries = n_queries;
+	launch.events = events;
+	launch.n_events = n_events;
+	launch.slice_room = slice_room;
+	launch.layout = layout;
+	for (uint64_t first = 0; first < image.n_objects; first = end, end *= growth)
+	{
+		/* a small rest is not worth a launch of its own */
+		if (end + end / 4 >= image.n_objects)
+			end = ((uint64_t) image.n_objects + unit - 1) / unit * unit;
+		launch.first_object = (uint32_t) first;
+		launch.n_units = (uint32_t) ((end - first) / unit);
+		genie_cuda_lanes(context.device, max_count, launch, context.stream);
+		genie_cuda_lanes_deal(launch, capacity, context.stream);
+		genie_cuda_lanes_settle(queries, n_queries, capacity, (uint32_t) (end - 1), overflowed, context.stream);
+	}
+}
+
+std::vector<GenieJob *>
+GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
+{
+	const GenieSegmentImage &image = *jobs[0]->image;
+	const uint64_t uploaded_before = context.uploaded_bytes;
+	const GenieCudaBytes bytes = bytes_of(jobs);
+	uint8_t    *host = context.memory.pinned(bytes.blob + bytes.result);
+	uint8_t    *device = context.memory.scratch(bytes.device());
+	GenieCudaImage &copy = context.images.acquire(image, number);
+	std::vector<GenieJob *> again;
+
+	(void) pack(jobs, bytes, host, device);
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
+	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * layout.table_bytes(), context.stream));
+	genie_cuda_lanes_table(layout, device_places, queries, n_queries, tables, context.stream);
+	upload(image, copy);
+	count(image, copy);
+	genie_cuda_top_small(queries, n_queries, context.stream);
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost,
+									 context.stream));
+	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
+	if (context.uploaded_bytes > uploaded_before)
+		context.note_upload();
+	for (uint32_t i = 0; i < n_queries; i++)
+	{
+		if (host_overflowed[i] != 0)
+			again.push_back(jobs[i]);
+		else
+		{
+			jobs[i]->n_hits = n_hits[i].x;
+			memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
+		}
+		hits += hits_of(jobs[i]->k);
+	}
+	return again;
+}

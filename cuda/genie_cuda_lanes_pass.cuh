@@ -1,0 +1,67 @@
+/*
+ * genie_cuda_lanes_pass.cuh
+ *	  A pass of bit lanes: TOP jobs of one image, done together.
+ *
+ * In stream order: the queries to the device; their tables; then launches over more and more objects, in object order.
+ * Between launches events become candidates, each query keeps its best k candidates, and later objects must beat the
+ * k-th of them; so a few launches, each over so many times the objects of those before, give each query some hundred
+ * candidates to choose from, whatever the number of objects.  Where objects come in an order that has the best ones
+ * last, a query may have more candidates than there is room for: its answer is then not complete, and its job is given
+ * back to be done by tiles.
+ */
+#ifndef GENIE_CUDA_LANES_PASS_CUH
+#define GENIE_CUDA_LANES_PASS_CUH
+
+#include "genie_cuda_lanes.cuh"
+#include "genie_cuda_pass.cuh"
+
+class GenieCudaLanesPass
+{
+public:
+	GenieCudaLanesPass(GenieCudaContext &context_, const GenieCudaLaneImage &lanes) :
+		context(context_), layout(lanes.layout), places(lanes.places) {}
+
+	/* Can lanes do the job at all, if they can do its image? */
+	static bool can_do(const GenieJob &job);
+
+	/* Bytes that a pass of these jobs needs. */
+	GenieCudaBytes bytes_of(const std::vector<GenieJob *> &jobs);
+
+	/*
+	 * Runs jobs of one image; throws if anything fails, and then none has a result.  number: as GenieCudaPass.  Returns
+	 * those that have to be done in another way.
+	 */
+	std::vector<GenieJob *> run(const std::vector<GenieJob *> &jobs, uint64_t number);
+
+private:
+	void		plan(const std::vector<GenieJob *> &jobs);
+	GenieCudaBytes pack(const std::vector<GenieJob *> &jobs, const GenieCudaBytes &sizes, uint8_t *host,
+						uint8_t *device);
+	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
+	void		count(const GenieSegmentImage &image, const GenieCudaImage &copy);
+
+	GenieCudaContext &context;
+	const GenieCudaLaneLayout &layout;
+	const std::vector<GenieCudaLanePlace> &places;
+	uint32_t	n_queries = 0;
+	uint32_t	n_slices = 0;
+	uint32_t	max_k = 0;
+	uint32_t	max_count = 0;
+	uint32_t	capacity = 0;	/* candidates of a query */
+	uint32_t	slice_room = 0; /* events of a slice */
+
+	/* on the device */
+	const GenieCudaQuery *queries = nullptr;
+	const GenieCudaLanePlace *device_places = nullptr;
+	uint8_t    *tables = nullptr;
+	GenieCudaLaneEvent *events = nullptr;
+	uint32_t   *n_events = nullptr;
+	uint32_t   *overflowed = nullptr;
+
+	/* what came back */
+	const uint4 *n_hits = nullptr;
+	const GenieHit *hits = nullptr;
+	const uint32_t *host_overflowed = nullptr;
+};
+
+#endif							/* GENIE_CUDA_LANES_PASS_CUH */

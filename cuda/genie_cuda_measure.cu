@@ -1,0 +1,192 @@
+/*
+ * genie_cuda_measure.cu
+ *	  What counting costs on this device: batches on made-up images, each timed whole, as they are in use.
+ *
+ * Batches differ from each other in one thing, so that differences of their times are what that thing costs.  The
+ * images are those of genie_cuda_sample.h.
+ */
+#include <algorithm>
+#include <chrono>
+
+#include "genie_cuda_measure.cuh"
+#include "genie_cuda_sample.h"
+
+/* The same query many times over: so many ranges of width ranks each, one a dimension, and bitmaps behind them. */
+class Batch
+{
+public:
+	Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width);
+
+	/* the least milliseconds of some runs, in nanoseconds */
+	double		tiles_ns(GenieCudaContext &context);
+	double		lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes);
+
+private:
+	template <class RUN> double least_ns(RUN run);
+
+	std::vector<GenieRankRange> ranges;
+	std::vector<GenieHit> hits;
+	std::vector<GenieJob> jobs;
+};
+
+Batch::Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width)
+{
+	constexpr uint32_t K = 16;
+	GenieJob	job = {};
+
+	if (!sample.made)
+		throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "could not make an image to measure with");
+	for (uint32_t i = 0; i < n_ranges; i++)
+	{
+		const uint32_t first = sample.first_ranks[first_dimension + i];
+
+		ranges.push_back(GenieRankRange{first, first + width});
+	}
+	hits.resize(K * GENIE_CUDA_MEASURE_QUERIES);
+	job.kind = GENIE_JOB_TOP;
+	job.image = &sample.image;
+	job.query.n_ranges = n_ranges;
+	job.query.ranges = ranges.data();
+	job.query.max_count = (uint32_t) sample.first_ranks.size();
+	job.k = K;
+	job.min_key = 1;
+	jobs.assign(GENIE_CUDA_MEASURE_QUERIES, job);
+	for (uint32_t i = 0; i < GENIE_CUDA_MEASURE_QUERIES; i++)
+		jobs[i].out = &hits[i * K];
+}
+
+template <class RUN>
+double
+Batch::least_ns(RUN run)
+{
+	double		least = 0;
+
+	run();
+	for (uint32_t i = 0; i < GENIE_CUDA_MEASURE_RUNS; i++)
+	{
+		const auto	begin = std::chrono::steady_clock::now();
+
+		run();
+
+		const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+
+		least = i == 0 ? ns : std::min(least, ns);
+	}
+	return least;
+}
+
+double
+Batch::tiles_ns(GenieCudaContext &context)
+{
+	std::vector<GenieCudaJobPart> parts;
+
+	for (GenieJob &job : jobs)
+		parts.push_back(GenieCudaJobPart{&job, 0, job.image->n_tiles});
+	return least_ns([&] () { GenieCudaPass(context, 0).run(parts, UINT32_MAX); });
+}
+
+double
+Batch::lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes)
+{
+	std::vector<GenieJob *> pointers;
+
+	for (GenieJob &job : jobs)
+		pointers.push_back(&job);
+	return least_ns([&] () { (void) GenieCudaLanesPass(context, lanes).run(pointers, 0); });
+}
+
+/* What differences of times are worth: never less than nothing, which noise could make of them. */
+static double
+per(double ns, double n)
+{
+	return std::max(0.0, ns) / n;
+}
+
+/* Dimensions of three kinds: values with lists of 1,024 postings, with bitmaps, and with lists of 16. */
+static void
+measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
+{
+	constexpr uint32_t LISTS = 16;
+	constexpr uint32_t BITMAPS = 4;
+	constexpr uint32_t SHORT = 1;
+	constexpr double PIECES = (double) GENIE_CUDA_MEASURE_TILES * GENIE_CUDA_MEASURE_QUERIES;
+	constexpr uint32_t LIST_VALUES = 64;
+	constexpr uint32_t BITMAP_VALUES = 16;
+	constexpr uint32_t SHORT_VALUES = 4096;
+	constexpr double POSTINGS = GENIE_TILE_OBJECTS / LIST_VALUES;
+	std::vector<uint32_t> n_values(LISTS, LIST_VALUES);
+
+	n_values.insert(n_values.end(), BITMAPS, BITMAP_VALUES);
+	n_values.insert(n_values.end(), SHORT, SHORT_VALUES);
+
+	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, GENIE_CUDA_MEASURE_TILES, n_values);
+	const double nothing = Batch(sample, 0, 0, 0).tiles_ns(context);
+	const double one = Batch(sample, 0, 1, 1).tiles_ns(context);
+	const double wide = Batch(sample, 0, 1, LISTS).tiles_ns(context);
+	const double many = Batch(sample, 0, LISTS, 1).tiles_ns(context);
+	const double bitmaps = Batch(sample, LISTS, BITMAPS, 1).tiles_ns(context);
+	const double few = Batch(sample, LISTS + BITMAPS, SHORT, 1).tiles_ns(context);
+
+	costs.tiles_ns = nothing;
+	costs.posting_ns = per(wide - one, PIECES * (LISTS - 1) * POSTINGS);
+	costs.range_ns = per(many - wide, PIECES * (LISTS - 1));
+	costs.piece_ns = per(per(one - nothing, PIECES) - costs.range_ns - costs.posting_ns * POSTINGS, 1);
+	costs.bitmap_ns = per(per(bitmaps - nothing, PIECES) - costs.piece_ns, BITMAPS);
+	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
+	costs.few_ns = per(few - nothing, PIECES * SHORT * GENIE_TILE_OBJECTS / SHORT_VALUES);
+	context.images.forget(GENIE_CUDA_MEASURE_ID);
+}
+
+/* The least milliseconds of a batch by lanes on an image of so many dimensions. */
+static double
+measure_image(GenieCudaContext &context, uint32_t n_tiles, uint32_t n_dimensions)
+{
+	constexpr uint32_t VALUES = 32;
+	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, n_tiles,
+								 std::vector<uint32_t>(n_dimensions, VALUES));
+	const GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device.shared_of_block);
+	const double ns = Batch(sample, 0, n_dimensions, 1).lanes_ns(context, lanes);
+
+	context.images.forget(GENIE_CUDA_MEASURE_ID);
+	return ns;
+}
+
+/*
+ * Two numbers of objects and two of dimensions.  What does not grow with either is a batch's own cost: the launches, of
+ * which the larger image has one more.
+ */
+static void
+measure_lanes(GenieCudaContext &context, GenieDispatchCosts &costs)
+{
+	constexpr uint32_t FEW = 12;
+	constexpr uint32_t MANY = 40;
+	constexpr uint32_t SMALL = 2;
+	constexpr double BLOCKS = (double) GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
+	constexpr double SMALL_OBJECTS = (double) SMALL * GENIE_TILE_OBJECTS;
+	constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS;
+	const double small = measure_image(context, SMALL, FEW);
+	const double few = measure_image(context, GENIE_CUDA_MEASURE_TILES, FEW);
+	const double many = measure_image(context, GENIE_CUDA_MEASURE_TILES, MANY);
+	const double each = per(few - small, (OBJECTS - SMALL_OBJECTS) * BLOCKS);
+
+	costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
+	costs.lanes_ns = per(small - each * SMALL_OBJECTS * BLOCKS, 1);
+	costs.small_row_ns = costs.large_row_ns = per(many - few, OBJECTS * BLOCKS * (MANY - FEW));
+	costs.small_bytes = costs.large_bytes = GENIE_CODE_KEYWORDS_MAX * GENIE_CUDA_LANE_ENTRY;
+	costs.object_ns = per(each - costs.small_row_ns * FEW, 1);
+}
+
+GenieDispatchCosts
+genie_cuda_measure(GenieCudaContext &context)
+{
+	const uint64_t uploaded_bytes = context.uploaded_bytes;
+	const uint64_t upload_us = context.upload_us;
+	GenieDispatchCosts costs = {};
+
+	measure_tiles(context, costs);
+	measure_lanes(context, costs);
+	context.memory.give_scratch();
+	context.uploaded_bytes = uploaded_bytes;
+	context.upload_us = upload_us;
+	return costs;
+}

@@ -1,0 +1,256 @@
+/*
+ * unit_cuda_lanes.cpp
+ *	  Bit lanes of the CUDA engine against the CPU engine, and that the engine counts as it is told.
+ *
+ * Objects have at most one keyword a dimension.  Each case is done by lanes and by tiles as forced, and as the engine
+ * chooses; answers must be the same to the last tie.
+ */
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "unit_cuda_lanes.h"
+
+/* How objects' values are drawn. */
+enum Order
+{
+	UNIFORM,
+	SKEWED,						/* small values are frequent */
+	ALIKE,						/* all objects are equal: nothing but ties */
+	RISING						/* later objects match more: what lanes have no room for */
+};
+
+struct LaneShape
+{
+	const char *name;
+	uint32_t	n_objects;
+	std::vector<uint32_t> n_values; /* of each dimension */
+	uint32_t	missing;		/* one value in so many is none; 0: none is */
+	uint32_t	one_dead_in;	/* 0: all live */
+	Order		order;
+	uint32_t	n_queries;
+	uint32_t	width;			/* values that a query asks for in a dimension, at most */
+	std::vector<uint32_t> ks;
+	bool		large;
+};
+
+static uint32_t
+draw_value(Random &random, const LaneShape &shape, uint32_t object, uint32_t n)
+{
+	if (shape.order == ALIKE)
+		return n / 2;
+	if (shape.order == SKEWED)
+		return random.below(1 + random.below(n));
+	if (shape.order == RISING && random.below(shape.n_objects) < object)
+		return 0;
+	return random.below(n);
+}
+
+static std::unique_ptr<TestImage>
+make_tuples(Arena &arena, const LaneShape &shape, uint64_t seed)
+{
+	std::vector<uint32_t> first_ranks;
+	uint32_t	n_keywords = 0;
+
+	for (const uint32_t n : shape.n_values)
+	{
+		first_ranks.push_back(n_keywords);
+		n_keywords += n;
+	}
+	return std::unique_ptr<TestImage>(new TestImage(arena, shape.n_objects, n_keywords, [&] (uint32_t t)
+	{
+		Random		random(seed * 1000003 + t);
+		const uint32_t n = std::min(shape.n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+		std::vector<uint64_t> pairs;
+		TileLists	lists;
+
+		for (uint32_t i = 0; i < n; i++)
+			for (size_t d = 0; d < shape.n_values.size(); d++)
+				if (shape.missing == 0 || random.below(shape.missing) > 0)
+				{
+					const uint32_t value = draw_value(random, shape, t * GENIE_TILE_OBJECTS + i, shape.n_values[d]);
+
+					pairs.push_back((uint64_t) (first_ranks[d] + value) << 16 | i);
+				}
+		lists.set(n, pairs);
+		return lists;
+	}, false, first_ranks));
+}
+
+/* A query of a range in most dimensions. */
+static std::vector<GenieRankRange>
+make_query(Random &random, const LaneShape &shape, uint32_t some_in)
+{
+	std::vector<GenieRankRange> ranges;
+	uint32_t	rank = 0;
+
+	for (const uint32_t n : shape.n_values)
+	{
+		const uint32_t value = draw_value(random, shape, 0, n);
+		const uint32_t end = std::min(n, value + 1 + random.below(shape.width));
+
+		if (random.below(some_in) > 0 || some_in == 1)
+			ranges.push_back(GenieRankRange{rank + value, rank + end});
+		rank += n;
+	}
+	return ranges;
+}
+
+/* Jobs with all that they point to. */
+struct LaneBatch
+{
+	std::vector<std::vector<GenieRankRange>> ranges;
+	std::vector<std::vector<GenieHit>> hits;
+	std::vector<GenieJob> jobs;
+};
+
+static LaneBatch
+make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed)
+{
+	LaneBatch	batch;
+	Random		random(seed);
+
+	for (uint32_t i = 0; i < shape.n_queries; i++)
+	{
+		GenieJob	job = {};
+
+		batch.ranges.push_back(i == 3 ? std::vector<GenieRankRange>() : make_query(random, shape, 1 + i % 7));
+		job.kind = GENIE_JOB_TOP;
+		job.image = &image.image;
+		job.query.max_count = std::max(1u, (uint32_t) batch.ranges.back().size());
+		job.k = shape.ks[random.below((uint32_t) shape.ks.size())];
+		job.min_key = random.below(4) == 0 ? 1 + random.below(job.query.max_count) : 1;
+		if (random.below(4) == 0)
+		{
+			job.has_after = true;
+			job.after.key = 1 + random.below(job.query.max_count);
+			job.after.object = random.below(shape.n_objects);
+		}
+		batch.jobs.push_back(job);
+	}
+	for (uint32_t i = 0; i < shape.n_queries; i++)
+	{
+		batch.hits.emplace_back(batch.jobs[i].k, GenieHit{UINT32_MAX, UINT32_MAX});
+		batch.jobs[i].query.n_ranges = (uint32_t) batch.ranges[i].size();
+		batch.jobs[i].query.ranges = batch.ranges[i].data();
+	}
+	for (uint32_t i = 0; i < shape.n_queries; i++)
+		batch.jobs[i].out = batch.hits[i].data();
+	return batch;
+}
+
+static std::string
+first_difference(const LaneBatch &right, const LaneBatch &other)
+{
+	for (size_t i = 0; i < right.jobs.size(); i++)
+	{
+		const GenieJob &a = right.jobs[i];
+		const GenieJob &b = other.jobs[i];
+
+		if (b.status != GENIE_OK)
+			return "job " + std::to_string(i) + " has status " + std::to_string((int) b.status);
+		if (a.n_hits != b.n_hits)
+			return "job " + std::to_string(i) + ": " + std::to_string(b.n_hits) + " hits, not " +
+				std::to_string(a.n_hits);
+		for (uint32_t h = 0; h < a.n_hits; h++)
+			if (right.hits[i][h].key != other.hits[i][h].key || right.hits[i][h].object != other.hits[i][h].object)
+				return "job " + std::to_string(i) + ", hit " + std::to_string(h) + ": (" +
+					std::to_string(other.hits[i][h].key) + ", " + std::to_string(other.hits[i][h].object) + "), not (" +
+					std::to_string(right.hits[i][h].key) + ", " + std::to_string(right.hits[i][h].object) + ")";
+	}
+	return "";
+}
+
+/* One shape by lanes, tiles and as chosen; must: lanes can do all of it. */
+static void
+lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, bool must, const Report &report)
+{
+	Random		random(shape.n_objects);
+
+	arena.reset();
+	const auto	image = make_tuples(arena, shape, shape.n_objects + shape.n_values.size());
+
+	if (!genie_image_has_codes(&image->image))
+		report(shape.name, "the image", "it has no codes");
+	for (uint32_t i = 0; i < shape.n_objects && shape.one_dead_in > 0; i++)
+		if (random.below(shape.one_dead_in) == 0)
+			image->set_live(i, false);
+	image->live_changed();
+
+	LaneBatch	right = make_batch(shape, *image, 17);
+
+	(void) run_on_cpu(right.jobs, 16);
+	for (const GenieKernelChoice choice : {GENIE_KERNELS_LANES, GENIE_KERNELS_TILES, GENIE_KERNELS_AUTO})
+	{
+		const char *name = choice == GENIE_KERNELS_LANES ? "lanes" : choice == GENIE_KERNELS_TILES ? "tiles" : "auto";
+		const uint64_t n_lanes = cuda->choices.n_lanes;
+		LaneBatch	batch = make_batch(shape, *image, 17);
+		std::string wrong;
+
+		cuda->ops->set_kernels(cuda, choice);
+		if (cuda->ops->run(cuda, (uint32_t) batch.jobs.size(), batch.jobs.data()) != GENIE_OK)
+			wrong = cuda->error;
+		else
+			wrong = first_difference(right, batch);
+		if (wrong.empty() && choice == GENIE_KERNELS_TILES && cuda->choices.n_lanes != n_lanes)
+			wrong = "lanes were used";
+		if (wrong.empty() && choice == GENIE_KERNELS_LANES && must && cuda->choices.n_lanes - n_lanes != batch.jobs.size())
+			wrong = "lanes were used for " + std::to_string(cuda->choices.n_lanes - n_lanes);
+		report(shape.name, std::string(name) + ", " + std::to_string(shape.n_queries) + " queries, " +
+			   std::to_string(shape.n_objects) + " objects, " + std::to_string(shape.n_values.size()) + " dimensions",
+			   wrong);
+	}
+	cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
+	cuda->ops->forget(cuda, image->image.id);
+}
+
+/* so many dimensions of n values, and others of their own */
+static std::vector<uint32_t>
+dimensions(uint32_t n, uint32_t n_values, const std::vector<uint32_t> &others = {})
+{
+	std::vector<uint32_t> all(n, n_values);
+
+	all.insert(all.begin() + n / 2, others.begin(), others.end());
+	return all;
+}
+
+void
+lanes_cases(GenieEngine *cuda, Arena &arena, bool quick, bool little_shared, const Report &report)
+{
+	const std::vector<uint32_t> attributes = {74, 9, 528, 16, 16, 7, 15, 6, 5, 2, 77, 92, 96, 42};
+	const std::vector<uint32_t> table = {1024, 9, 1024, 16, 1024, 7, 15, 6, 5, 2, 1000};
+	const std::vector<uint32_t> ks = {1, 10, 100};
+	const std::vector<LaneShape> shapes = {
+		{"lanes: one object", 1, {3, 4}, 0, 0, UNIFORM, 2, 1, {1, 5}, false},
+		{"lanes: two dimensions", 1000, {2, 300}, 0, 9, UNIFORM, 40, 3, ks, false},
+		{"lanes: a tuple", 70000, attributes, 20, 10, SKEWED, 130, 50, ks, false},
+		{"lanes: a tuple, one query", 66000, attributes, 0, 0, UNIFORM, 1, 50, {100}, false},
+		{"lanes: a table", 100001, table, 10, 3, UNIFORM, 129, 100, {1, 100, 1000, 2048}, false},
+		{"lanes: 4-bit codes", 65537, dimensions(40, 14), 5, 0, UNIFORM, 64, 3, ks, false},
+		{"lanes: 5 of each width", 20000, dimensions(5, 9, {200, 30, 16, 255, 100, 256, 300, 257, 400, 256}), 3, 2,
+		 UNIFORM, 300, 40, ks, false},
+		{"lanes: signatures", 66000, dimensions(237, 67), 0, 7, SKEWED, 200, 1, ks, false},
+		{"lanes: 300 dimensions", 30000, dimensions(260, 13, dimensions(40, 120)), 9, 0, SKEWED, 90, 2, ks, false},
+		{"lanes: more than 255 match", 9000, dimensions(300, 3), 30, 0, SKEWED, 90, 2, ks, false},
+		{"lanes: all alike", 200000, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false},
+		{"lanes: rising counts", 300000, dimensions(14, 40), 0, 0, RISING, 60, 1, ks, false},
+		{"lanes: all missing", 5000, dimensions(3, 20), 2, 0, UNIFORM, 20, 1, {5000, 100}, false},
+		{"lanes: 2,048 queries", 300000, attributes, 0, 11, UNIFORM, 2048, 30, ks, true},
+		{"lanes: 2,500 signatures", 400000, dimensions(100, 67), 0, 0, UNIFORM, 2500, 1, {10, 100, 1000}, true},
+		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
+	};
+
+	for (const LaneShape &shape : shapes)
+	{
+		LaneShape	small = shape;
+
+		if (shape.large && quick)
+			continue;
+		if (quick)
+		{
+			small.n_objects = std::min(shape.n_objects, 20000u);
+			small.n_queries = std::min(shape.n_queries, 40u);
+		}
+		lanes_case(cuda, arena, small, !little_shared && shape.order != RISING && shape.ks[0] <= 2048, report);
+	}
+}
