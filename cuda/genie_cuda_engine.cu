@@ -333,7 +333,9 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 		std::vector<GenieJob *> &of_image = entry.second;
 		const size_t n = dispatch->choose(of_image);
 		const uint32_t each = n == 0 ? 0 : dispatch->jobs_of_pass(of_image, n);
+		const size_t before = left.size();
 		size_t		done = 0;
+		size_t		again;
 
 		while (done < n && each > 0 && status == GENIE_OK)
 		{
@@ -346,8 +348,9 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 				status = GENIE_STATUS_LOST;
 			done = end;
 		}
-		choices.n_lanes += done;
-		choices.n_tiles += of_image.size() - done;
+		again = left.size() - before;
+		choices.n_lanes += done - again;
+		choices.n_tiles += of_image.size() - done + again;
 
 		/* an interrupt is seen again at once, where tiles begin; after a loss they do nothing but say so */
 		left.insert(left.end(), of_image.begin() + (long) done, of_image.end());
