@@ -148,8 +148,8 @@ constexpr uint32_t GENIE_CUDA_SPARSE_WANTED = 512;
 
 /*
  * What bounds them.  A 16-byte entry is a load of shared memory that takes a warp 4 cycles of its multiprocessor, and 8
- * logic operations that take 4 as well: 4.1 ms for 1024 queries of 237 functions on 4.5 M objects.  The kernel alone ran
- * 183 T compares/s with 200 functions (table of 218 KB, 5.05 ms).  What was tried, each against the version before:
+ * logic operations that take 4 as well: 4.1 ms for 1024 queries of 237 functions on 4.5 M objects.  The kernel alone
+ * ran 183 T compares/s with 200 functions (table of 218 KB, 5.05 ms).  What was tried, each against the version before:
  *		entries of 8 bytes instead of 16							7.6 ms, where 16 bytes make 5.8
  *		slots and masks computed again each time					10.2 ms, kept in registers 7.9
  *		640, 768, 1024 threads instead of 512, 8-byte entries		7.6, 7.8, 9.0 against 7.9
