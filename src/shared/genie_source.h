@@ -44,7 +44,7 @@ extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta,
 									  Size *memory);
 
 /*
- * Looks for the image again, where there was none, or no worker, or it has gone: for who keeps a source for long. 
+ * Looks for the image again, where there was none, or no worker, or it has gone: for who keeps a source for long.
  * meta has the tombstone version of the one that it was opened with.
  */
 extern bool genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta);
