@@ -31,20 +31,22 @@ build/cuda/flags: FORCE
 build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
 
-# images to measure with are made by the engine's own code
-CUDA_PLAIN_OBJS = build/cuda/genie_cuda_sample.o build/cuda/genie_image.o build/cuda/genie_image_codes.o
+# images to measure with are made by the engine's own code, which brings the codec and its kernels
+CUDA_ENGINE_OBJS = $(patsubst src/engine/%.c,build/cuda/%.o,$(sort $(wildcard src/engine/genie_image*.c src/engine/genie_kernels*.c)) \
+	src/engine/genie_bitpack.c src/engine/genie_codec.c)
+CUDA_PLAIN_OBJS = build/cuda/genie_cuda_sample.o $(CUDA_ENGINE_OBJS)
 CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Isrc/engine -Icuda
 
 build/cuda/genie_cuda_sample.o: cuda/genie_cuda_sample.cpp cuda/genie_cuda_sample.h $(wildcard src/engine/*.h)
 	@mkdir -p build/cuda
 	$(CXX) -std=c++17 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
 
-build/cuda/genie_image.o build/cuda/genie_image_codes.o: build/cuda/%.o: src/engine/%.c $(wildcard src/engine/*.h)
+$(CUDA_ENGINE_OBJS): build/cuda/%.o: src/engine/%.c $(wildcard src/engine/*.h)
 	@mkdir -p build/cuda
 	$(CC) -std=gnu99 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
 
 $(CUDA_LIBRARY): $(CUDA_OBJS) $(CUDA_PLAIN_OBJS) cuda/genie_cuda.map
-	$(NVCC) -shared -cudart static -Xlinker --version-script=cuda/genie_cuda.map -o $@ $(CUDA_OBJS) $(CUDA_PLAIN_OBJS)
+	$(NVCC) -shared -cudart static -Xlinker --version-script=cuda/genie_cuda.map -Xlinker -z,defs -o $@ $(CUDA_OBJS) $(CUDA_PLAIN_OBJS)
 
 cuda-library: $(CUDA_LIBRARY)
 
