@@ -18,12 +18,21 @@ enum GenieCudaWork
 	GENIE_CUDA_WORK_COUNTS		/* counters of 8 or 16 bits */
 };
 
+/* Are tensor cores used? */
+enum GenieCudaTensorUse
+{
+	GENIE_CUDA_TENSOR_NEVER,	/* the device has none that count bits, or it is told so */
+	GENIE_CUDA_TENSOR_MEASURED, /* where they are faster */
+	GENIE_CUDA_TENSOR_ALWAYS	/* where they can */
+};
+
 /* What the device offers to a block. */
 struct GenieCudaDevice
 {
 	uint32_t	shared_of_multiprocessor;	/* bytes */
 	uint32_t	shared_of_block;	/* at most */
 	uint32_t	n_multiprocessors;
+	GenieCudaTensorUse tensor;
 };
 
 /*

@@ -11,8 +11,7 @@
 
 #include <map>
 
-#include "genie_cuda_lanes_pass.cuh"
-#include "genie_dispatch.h"
+#include "genie_cuda_measure.cuh"
 
 class GenieCudaDispatch
 {
@@ -39,11 +38,14 @@ public:
 	GenieKernelChoice setting = GENIE_KERNELS_AUTO;
 
 private:
-	GenieDispatchChoice sample(const std::vector<GenieJob *> &jobs) const;
+	GenieDispatchChoice sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs) const;
+	GenieCudaLaneImage decided(const GenieSegmentImage &image) const;
+	GenieDispatchCosts costs_of(const GenieSegmentImage &image);
 
 	GenieCudaContext &context;
 	GenieEngineChoices &choices;
 	GenieDispatchCosts costs;
+	GenieCudaTensorCosts tensor;
 	std::map<uint64_t, GenieCudaLaneImage> images;
 };
 

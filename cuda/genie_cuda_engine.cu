@@ -33,6 +33,9 @@ constexpr int OLDEST_DEVICE = 75;
 /* For tests: pretend that a block has no more shared memory than this, as on smaller devices. */
 constexpr char SHARED_ENVIRONMENT[] = "GENIE_CUDA_SHARED_BYTES";
 
+/* For tests: 1, tensor cores are used where they can be; 0, they never are. */
+constexpr char TENSOR_ENVIRONMENT[] = "GENIE_CUDA_TENSOR_CORES";
+
 class GenieCudaEngine : public GenieEngine
 {
 public:
@@ -83,6 +86,18 @@ free_memory()
 	return free_bytes * GENIE_CUDA_FREE_PERCENT / 100;
 }
 
+static GenieCudaTensorUse
+tensor_use(const cudaDeviceProp &properties)
+{
+	const char *told = getenv(TENSOR_ENVIRONMENT);
+
+	if (!GENIE_CUDA_TENSOR || properties.major * 10 + properties.minor < GENIE_CUDA_TENSOR_DEVICE)
+		return GENIE_CUDA_TENSOR_NEVER;
+	if (told == nullptr)
+		return GENIE_CUDA_TENSOR_MEASURED;
+	return strcmp(told, "0") == 0 ? GENIE_CUDA_TENSOR_NEVER : GENIE_CUDA_TENSOR_ALWAYS;
+}
+
 GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
 	GenieEngine{table, nullptr, "", {}}
 {
@@ -99,6 +114,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	device.shared_of_multiprocessor = (uint32_t) properties.sharedMemPerMultiprocessor;
 	device.shared_of_block = (uint32_t) properties.sharedMemPerBlockOptin;
 	device.n_multiprocessors = (uint32_t) properties.multiProcessorCount;
+	device.tensor = tensor_use(properties);
 	if (pretend != nullptr)
 	{
 		device.shared_of_block = std::min(device.shared_of_block, (uint32_t) strtoul(pretend, nullptr, 10));
@@ -331,6 +347,7 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 	for (auto &entry : candidates)
 	{
 		std::vector<GenieJob *> &of_image = entry.second;
+		const GenieSegmentImage &image = *of_image[0]->image;
 		const size_t n = dispatch->choose(of_image);
 		const uint32_t each = n == 0 ? 0 : dispatch->jobs_of_pass(of_image, n);
 		const size_t before = left.size();
@@ -344,12 +361,12 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 			if (interrupted != nullptr && interrupted())
 				break;
 			if (run_lanes(std::vector<GenieJob *>(of_image.begin() + (long) done, of_image.begin() + (long) end),
-						  dispatch->lanes_of(*of_image[0]->image), left) == GENIE_STATUS_LOST)
+						  dispatch->lanes_of(image), left) == GENIE_STATUS_LOST)
 				status = GENIE_STATUS_LOST;
 			done = end;
 		}
 		again = left.size() - before;
-		choices.n_lanes += done - again;
+		(dispatch->lanes_of(image).by_tensor ? choices.n_tensor : choices.n_lanes) += done - again;
 		choices.n_tiles += of_image.size() - done + again;
 
 		/* an interrupt is seen again at once, where tiles begin; after a loss they do nothing but say so */

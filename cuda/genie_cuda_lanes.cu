@@ -6,7 +6,9 @@
 
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
+#include "genie_cuda_lanes_table.cuh"
 #include "genie_cuda_select.cuh"
+#include "genie_cuda_tensor.cuh"
 
 /* ---- the layout ---- */
 
@@ -85,7 +87,7 @@ find_places(const GenieImageGroup *group, const GenieCudaLaneLayout &layout, con
 }
 
 GenieCudaLaneImage
-genie_cuda_lanes_layout(const GenieSegmentImage &image, uint32_t shared_of_block)
+genie_cuda_lanes_layout(const GenieSegmentImage &image, const GenieCudaDevice &device)
 {
 	const GenieImageGroup *group = image.groups[0];
 	GenieCudaLaneImage lanes = {};
@@ -103,7 +105,7 @@ genie_cuda_lanes_layout(const GenieSegmentImage &image, uint32_t shared_of_block
 	for (uint32_t n = 0; !lanes.possible && 2 * n <= layout.n_strips; n++)
 	{
 		divide(layout, bytes, n);
-		lanes.possible = layout.shared_bytes() + BESIDE <= shared_of_block;
+		lanes.possible = layout.shared_bytes() + BESIDE <= device.shared_of_block;
 	}
 	if (!lanes.possible)
 		return lanes;
@@ -119,6 +121,7 @@ genie_cuda_lanes_layout(const GenieSegmentImage &image, uint32_t shared_of_block
 		at += bytes[s];
 	}
 	find_places(group, layout, tables, lanes.places);
+	genie_cuda_tensor_layout(group, device, lanes);
 	return lanes;
 }
 
@@ -162,53 +165,24 @@ genie_cuda_lanes_turn(const GenieCudaLaneLayout &layout, const GenieCudaTile *ti
 
 /* ---- tables ---- */
 
-/* Sets a lane's bit in the entries of a rank; table: the slice's, at the word of the lane. */
-static __device__ __forceinline__ void
-set_bit(uint8_t *table, GenieCudaLanePlace place, uint32_t bit)
+struct LaneTable
 {
-	const uint32_t copies = place & GENIE_CUDA_LANE_COPIES;
-
-	for (uint32_t i = 0; i < copies; i++)
-		atomicOr((uint32_t *) (table + place - copies + i * (GENIE_CUDA_LANE_ROW / copies)), bit);
-}
-
-/* A block a query: short ranges a thread each, long ones a warp together. */
-static __global__ void
-__launch_bounds__(GENIE_CUDA_LANE_TABLE_THREADS)
-genie_cuda_lanes_table_kernel(const GenieCudaLanePlace *places, const GenieCudaQuery *queries, uint8_t *tables,
-							  uint32_t table_bytes)
-{
-	const GenieCudaQuery &query = queries[blockIdx.x];
-	const uint32_t q = blockIdx.x % GENIE_CUDA_LANE_QUERIES;
-	const uint32_t bit = 1u << (q % 32);
-	uint8_t    *table = tables + (size_t) (blockIdx.x / GENIE_CUDA_LANE_QUERIES) * table_bytes + q / 32 * 4;
-
-	for (uint32_t first = genie_cuda_warp() * GENIE_CUDA_WARP; first < query.n_ranges;
-		 first += GENIE_CUDA_LANE_TABLE_THREADS)
+	/* Sets the bit of a slice's query in the entries of a rank. */
+	static __device__ __forceinline__ void set(uint8_t *table, GenieCudaLanePlace place, uint32_t query)
 	{
-		const uint32_t number = first + genie_cuda_lane();
-		const GenieRankRange range = number < query.n_ranges ? query.ranges[number] : GenieRankRange{0, 0};
-		const bool	is_long = range.end - range.first > GENIE_CUDA_LANE_SHORT;
+		const uint32_t copies = place & GENIE_CUDA_LANE_COPIES;
+		uint8_t    *entry = table + place - copies + query / 32 * 4;
 
-		for (uint32_t rank = range.first; rank < range.end && !is_long; rank++)
-			set_bit(table, places[rank], bit);
-		for (uint32_t left = __ballot_sync(GENIE_CUDA_ALL_LANES, is_long); left != 0; left &= left - 1)
-		{
-			const int	from = __ffs((int) left) - 1;
-			const uint32_t end = __shfl_sync(GENIE_CUDA_ALL_LANES, range.end, from);
-			const uint32_t begin = __shfl_sync(GENIE_CUDA_ALL_LANES, range.first, from);
-
-			for (uint32_t rank = begin + genie_cuda_lane(); rank < end; rank += GENIE_CUDA_WARP)
-				set_bit(table, places[rank], bit);
-		}
+		for (uint32_t i = 0; i < copies; i++)
+			atomicOr((uint32_t *) (entry + i * (GENIE_CUDA_LANE_ROW / copies)), 1u << (query % 32));
 	}
-}
+};
 
 void
 genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const GenieCudaLanePlace *places,
 					   const GenieCudaQuery *queries, uint32_t n_queries, uint8_t *tables, cudaStream_t stream)
 {
-	genie_cuda_lanes_table_kernel<<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>
+	genie_cuda_lanes_table_kernel<LaneTable><<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>
 		(places, queries, tables, layout.table_bytes());
 	genie_cuda_check_launch("genie_cuda_lanes_table_kernel");
 }

@@ -16,10 +16,15 @@ struct GenieCudaLaneImage
 	bool		possible;		/* false: the table does not fit shared memory, or there are too many strips */
 	GenieCudaLaneLayout layout;
 	std::vector<GenieCudaLanePlace> places; /* of each rank */
+
+	/* the same for tensor cores, where possible (genie_cuda_tensor.cuh) */
+	uint32_t	tensor_bytes;	/* of a slice's table; 0: they cannot count the image */
+	std::vector<GenieCudaLanePlace> tensor_places;
+	bool		by_tensor;		/* are they to be used? */
 };
 
-/* Lays out an image that has codes, for blocks with so much shared memory. */
-extern GenieCudaLaneImage genie_cuda_lanes_layout(const GenieSegmentImage &image, uint32_t shared_of_block);
+/* Lays out an image that has codes. */
+extern GenieCudaLaneImage genie_cuda_lanes_layout(const GenieSegmentImage &image, const GenieCudaDevice &device);
 
 /* Brings the words of all rows of codes into the order of threads, in place; once an image. */
 extern void genie_cuda_lanes_turn(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,

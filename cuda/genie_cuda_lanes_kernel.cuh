@@ -25,6 +25,7 @@
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
 #include "genie_cuda_lanes_add.cuh"
+#include "genie_cuda_lanes_block.cuh"
 #include "genie_cuda_piece.cuh"
 
 /* What a block keeps in shared memory beside the table. */
@@ -53,22 +54,6 @@ static __device__ __forceinline__ uint32_t
 genie_cuda_lane_turned(uint32_t position, uint32_t n, uint32_t round)
 {
 	return round % 2 == 0 ? position : n - 1 - position;
-}
-
-/* The number of the block: slice by slice. */
-static __device__ __forceinline__ uint32_t
-genie_cuda_lane_block()
-{
-	return blockIdx.x * gridDim.y + blockIdx.y;
-}
-
-static __device__ __forceinline__ uint32_t
-genie_cuda_lane_unit(uint32_t round)
-{
-	const uint32_t n_warps = blockDim.x / GENIE_CUDA_WARP;
-
-	/* few units are spread over all blocks */
-	return (round * n_warps + genie_cuda_warp()) * gridDim.y + blockIdx.y;
 }
 
 /* Begins with a round's unit; behind the last one it is the last one again. */
@@ -120,37 +105,6 @@ genie_cuda_lane_load(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJEC
 		codes.round++;
 		genie_cuda_lane_begin(launch, codes);
 	}
-}
-
-/* Copies 16 bytes to shared memory, without waiting for them where the device can do that. */
-static __device__ __forceinline__ void
-genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : :
-				 "r"((uint32_t) __cvta_generic_to_shared(to)), "l"(from) : "memory");
-#else
-	*(uint4 *) to = *(const uint4 *) from;
-#endif
-}
-
-/* Waits for all that the thread copies. */
-static __device__ __forceinline__ void
-genie_cuda_lane_wait()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-	asm volatile("cp.async.wait_all;" : : : "memory");
-#endif
-}
-
-/* Copies bytes of the slice's table into shared memory, without waiting for them. */
-static __device__ __forceinline__ void
-genie_cuda_lane_fetch(const uint8_t *from, uint32_t to, uint32_t n_bytes)
-{
-	uint8_t    *table = (uint8_t *) genie_cuda_memory + to;
-
-	for (uint32_t i = threadIdx.x * sizeof(uint4); i < n_bytes; i += blockDim.x * sizeof(uint4))
-		genie_cuda_lane_copy(table + i, from + i);
 }
 
 /*

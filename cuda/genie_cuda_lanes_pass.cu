@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "genie_cuda_lanes_pass.cuh"
+#include "genie_cuda_tensor.cuh"
 
 bool
 GenieCudaLanesPass::can_do(const GenieJob &job)
@@ -69,7 +70,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	GenieHit   *all_hits = result.take<GenieHit>(n_hit, &host_hits);
 
 	overflowed = result.take<uint32_t>(n_queries, &flags);
-	tables = room.take<uint8_t>((size_t) n_slices * layout.table_bytes());
+	tables = room.take<uint8_t>((size_t) n_slices * table_bytes);
 	GenieCudaCandidate *candidates = room.take<GenieCudaCandidate>((size_t) n_queries * capacity);
 	events = room.take<GenieCudaLaneEvent>((size_t) n_slices * slice_room);
 	n_events = room.take<uint32_t>((size_t) n_slices * context.device.n_multiprocessors);
@@ -145,7 +146,7 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 void
 GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &copy)
 {
-	const uint32_t unit = genie_cuda_lanes_unit(max_count);
+	const uint32_t unit = by_tensor ? GENIE_CUDA_TENSOR_OBJECTS : genie_cuda_lanes_unit(max_count);
 	const uint64_t growth = std::max(2u, std::min(GENIE_CUDA_LANE_GROWTH,
 												  capacity / (GENIE_CUDA_LANE_FIRST_PART * max_k)));
 	uint64_t	end = capacity / GENIE_CUDA_LANE_FIRST_PART / unit * unit;
@@ -166,7 +167,10 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 			end = ((uint64_t) image.n_objects + unit - 1) / unit * unit;
 		launch.first_object = (uint32_t) first;
 		launch.n_units = (uint32_t) ((end - first) / unit);
-		genie_cuda_lanes(context.device, max_count, launch, context.stream);
+		if (by_tensor)
+			genie_cuda_tensor(context.device, table_bytes, launch, context.stream);
+		else
+			genie_cuda_lanes(context.device, max_count, launch, context.stream);
 		genie_cuda_lanes_deal(launch, capacity, context.stream);
 		genie_cuda_lanes_settle(queries, n_queries, capacity, (uint32_t) (end - 1), overflowed, context.stream);
 	}
@@ -185,8 +189,11 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 
 	(void) pack(jobs, bytes, host, device);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
-	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * layout.table_bytes(), context.stream));
-	genie_cuda_lanes_table(layout, device_places, queries, n_queries, tables, context.stream);
+	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
+	if (by_tensor)
+		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);
+	else
+		genie_cuda_lanes_table(layout, device_places, queries, n_queries, tables, context.stream);
 	upload(image, copy);
 	count(image, copy);
 	genie_cuda_top_small(queries, n_queries, context.stream);

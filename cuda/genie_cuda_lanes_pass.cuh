@@ -19,7 +19,9 @@ class GenieCudaLanesPass
 {
 public:
 	GenieCudaLanesPass(GenieCudaContext &context_, const GenieCudaLaneImage &lanes) :
-		context(context_), layout(lanes.layout), places(lanes.places) {}
+		context(context_), layout(lanes.layout), by_tensor(lanes.by_tensor),
+		places(by_tensor ? lanes.tensor_places : lanes.places),
+		table_bytes(by_tensor ? lanes.tensor_bytes : lanes.layout.table_bytes()) {}
 
 	/* Can lanes do the job at all, if they can do its image? */
 	static bool can_do(const GenieJob &job);
@@ -42,7 +44,9 @@ private:
 
 	GenieCudaContext &context;
 	const GenieCudaLaneLayout &layout;
+	const bool	by_tensor;
 	const std::vector<GenieCudaLanePlace> &places;
+	const uint32_t table_bytes; /* of a slice */
 	uint32_t	n_queries = 0;
 	uint32_t	n_slices = 0;
 	uint32_t	max_k = 0;

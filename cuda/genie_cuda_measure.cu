@@ -10,6 +10,7 @@
 
 #include "genie_cuda_measure.cuh"
 #include "genie_cuda_sample.h"
+#include "genie_cuda_tensor.cuh"
 
 /* The same query many times over: so many ranges of width ranks each, one a dimension, and bitmaps behind them. */
 class Batch
@@ -137,16 +138,18 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 }
 
-/* The least milliseconds of a batch by lanes on an image of so many dimensions. */
+/* The least nanoseconds of a batch by lanes on an image of so many dimensions. */
 static double
-measure_image(GenieCudaContext &context, uint32_t n_tiles, uint32_t n_dimensions)
+measure_image(GenieCudaContext &context, uint32_t n_tiles, uint32_t n_dimensions, bool by_tensor)
 {
-	constexpr uint32_t VALUES = 32;
+	const uint32_t n_values = by_tensor ? 15 : 32;
 	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, n_tiles,
-								 std::vector<uint32_t>(n_dimensions, VALUES));
-	const GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device.shared_of_block);
-	const double ns = Batch(sample, 0, n_dimensions, 1).lanes_ns(context, lanes);
+								 std::vector<uint32_t>(n_dimensions, n_values));
+	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device);
+	double		ns;
 
+	lanes.by_tensor = by_tensor;
+	ns = Batch(sample, 0, n_dimensions, 1).lanes_ns(context, lanes);
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 	return ns;
 }
@@ -164,9 +167,9 @@ measure_lanes(GenieCudaContext &context, GenieDispatchCosts &costs)
 	constexpr double BLOCKS = (double) GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
 	constexpr double SMALL_OBJECTS = (double) SMALL * GENIE_TILE_OBJECTS;
 	constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS;
-	const double small = measure_image(context, SMALL, FEW);
-	const double few = measure_image(context, GENIE_CUDA_MEASURE_TILES, FEW);
-	const double many = measure_image(context, GENIE_CUDA_MEASURE_TILES, MANY);
+	const double small = measure_image(context, SMALL, FEW, false);
+	const double few = measure_image(context, GENIE_CUDA_MEASURE_TILES, FEW, false);
+	const double many = measure_image(context, GENIE_CUDA_MEASURE_TILES, MANY, false);
 	const double each = per(few - small, (OBJECTS - SMALL_OBJECTS) * BLOCKS);
 
 	costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
@@ -176,8 +179,35 @@ measure_lanes(GenieCudaContext &context, GenieDispatchCosts &costs)
 	costs.object_ns = per(each - costs.small_row_ns * FEW, 1);
 }
 
+/* Two numbers of dimensions, each of whole steps; a batch's own cost is that of lanes. */
+static void
+measure_tensor(GenieCudaContext &context, const GenieDispatchCosts &costs, GenieCudaTensorCosts &tensor)
+{
+	constexpr uint32_t FEW = 1;
+	constexpr uint32_t MANY = 4;
+	constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS *
+		GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
+	const double few = measure_image(context, GENIE_CUDA_MEASURE_TILES, FEW * GENIE_CUDA_TENSOR_DIMENSIONS, true);
+	const double many = measure_image(context, GENIE_CUDA_MEASURE_TILES, MANY * GENIE_CUDA_TENSOR_DIMENSIONS, true);
+
+	tensor.step_ns = per(many - few, OBJECTS * (MANY - FEW));
+	tensor.object_ns = per(per(few - costs.lanes_ns, OBJECTS) - tensor.step_ns * FEW, 1);
+}
+
 GenieDispatchCosts
-genie_cuda_measure(GenieCudaContext &context)
+GenieCudaTensorCosts::of_image(const GenieDispatchCosts &others, const GenieSegmentImage &image,
+							   uint32_t tensor_bytes) const
+{
+	const uint32_t n_steps = tensor_bytes / GENIE_CUDA_TENSOR_STEP_BYTES;
+	GenieDispatchCosts costs = others;
+
+	costs.small_row_ns = costs.large_row_ns = step_ns * n_steps / image.groups[0]->n_dimensions;
+	costs.object_ns = object_ns;
+	return costs;
+}
+
+GenieDispatchCosts
+genie_cuda_measure(GenieCudaContext &context, GenieCudaTensorCosts &tensor)
 {
 	const uint64_t uploaded_bytes = context.uploaded_bytes;
 	const uint64_t upload_us = context.upload_us;
@@ -185,6 +215,8 @@ genie_cuda_measure(GenieCudaContext &context)
 
 	measure_tiles(context, costs);
 	measure_lanes(context, costs);
+	if (context.device.tensor != GENIE_CUDA_TENSOR_NEVER)
+		measure_tensor(context, costs, tensor);
 	context.memory.give_scratch();
 	context.uploaded_bytes = uploaded_bytes;
 	context.upload_us = upload_us;

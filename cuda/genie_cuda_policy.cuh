@@ -210,6 +210,22 @@ constexpr uint32_t GENIE_CUDA_LANE_TURN_THREADS = 256;
 /* a range of more ranks than this is filled in by a warp together */
 constexpr uint32_t GENIE_CUDA_LANE_SHORT = 4;
 
+/* ---- bit lanes on tensor cores (genie_cuda_tensor.cu) ---- */
+
+/* are they used at all? */
+constexpr bool GENIE_CUDA_TENSOR = true;
+
+/* the oldest compute capability, times 10, whose tensor cores count the ones of a conjunction; for #if */
+#define GENIE_CUDA_TENSOR_DEVICE 80
+
+/*
+ * A warp counts 32 objects for all 128 queries of a slice: 128 registers of counts.  A step is 32 products; at a
+ * product in 1.5 cycles of a multiprocessor that is 48, by the instructions' rates 4 KB of the table come from shared
+ * memory in 32 of them, and codes become bits in some 28.  With 64 queries a warp, codes would take as long as products.
+ * With 194 registers a thread, two warps a scheduler fit.
+ */
+constexpr int GENIE_CUDA_TENSOR_THREADS = 256;
+
 /* ---- choosing (genie_cuda_dispatch.cu) and measuring for it (genie_cuda_measure.cu) ---- */
 
 /*

@@ -767,6 +767,15 @@ main(int argc, char **argv)
 	interrupt_case();
 	cuda->ops->close(cuda);
 
+	for (const char *tensor : {"1", "0"})
+	{
+		setenv("GENIE_CUDA_TENSOR_CORES", tensor, 1);
+		open_engine(NULL);
+		tensor_cases(cuda, *arena, quick, tensor[0] == '1', report);
+		cuda->ops->close(cuda);
+		unsetenv("GENIE_CUDA_TENSOR_CORES");
+	}
+
 	/* as on devices of less shared memory: tiles in 2, 4 or 8 parts; and images in memory that is not pinned */
 	for (const char *shared_bytes : {"101376", "65536", "49152", "24576"})
 	{

@@ -32,6 +32,7 @@ struct LaneShape
 	uint32_t	width;			/* values that a query asks for in a dimension, at most */
 	std::vector<uint32_t> ks;
 	bool		large;
+	bool		from_start = false; /* no query has a cursor */
 };
 
 static uint32_t
@@ -120,7 +121,7 @@ make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed)
 		job.query.max_count = std::max(1u, (uint32_t) batch.ranges.back().size());
 		job.k = shape.ks[random.below((uint32_t) shape.ks.size())];
 		job.min_key = random.below(4) == 0 ? 1 + random.below(job.query.max_count) : 1;
-		if (random.below(4) == 0)
+		if (!shape.from_start && random.below(4) == 0)
 		{
 			job.has_after = true;
 			job.after.key = 1 + random.below(job.query.max_count);
@@ -161,9 +162,36 @@ first_difference(const LaneBatch &right, const LaneBatch &other)
 	return "";
 }
 
-/* One shape by lanes, tiles and as chosen; must: lanes can do all of it. */
+/* How a shape's queries must be counted where lanes are asked for. */
+struct Way
+{
+	bool		all;			/* none is given back to tiles */
+	bool		may_lanes;
+	bool		may_tensor;
+};
+
+/* What is wrong about how a batch was counted, "" if nothing. */
+static std::string
+wrong_way(const GenieEngineChoices &before, const GenieEngineChoices &now, GenieKernelChoice choice, const Way &way,
+		  uint64_t n_queries)
+{
+	const uint64_t n_lanes = now.n_lanes - before.n_lanes;
+	const uint64_t n_tensor = now.n_tensor - before.n_tensor;
+
+	if (choice == GENIE_KERNELS_TILES && n_lanes + n_tensor > 0)
+		return "lanes were used";
+	if (choice == GENIE_KERNELS_LANES &&
+		((way.all && n_lanes + n_tensor != n_queries) || (!way.may_lanes && n_lanes > 0) ||
+		 (!way.may_tensor && n_tensor > 0)))
+		return "lanes were used for " + std::to_string(n_lanes) + ", tensor cores for " + std::to_string(n_tensor);
+	if (choice == GENIE_KERNELS_LANES && !way.may_lanes && strstr(now.reason, "tensor cores") == NULL)
+		return std::string("tensor cores are not the reason: ") + now.reason;
+	return "";
+}
+
+/* One shape by lanes, tiles and as chosen. */
 static void
-lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, bool must, const Report &report)
+lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, const Way &way, const Report &report)
 {
 	Random		random(shape.n_objects);
 
@@ -183,7 +211,7 @@ lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, bool must, c
 	for (const GenieKernelChoice choice : {GENIE_KERNELS_LANES, GENIE_KERNELS_TILES, GENIE_KERNELS_AUTO})
 	{
 		const char *name = choice == GENIE_KERNELS_LANES ? "lanes" : choice == GENIE_KERNELS_TILES ? "tiles" : "auto";
-		const uint64_t n_lanes = cuda->choices.n_lanes;
+		const GenieEngineChoices before = cuda->choices;
 		LaneBatch	batch = make_batch(shape, *image, 17);
 		std::string wrong;
 
@@ -192,10 +220,8 @@ lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, bool must, c
 			wrong = cuda->error;
 		else
 			wrong = first_difference(right, batch);
-		if (wrong.empty() && choice == GENIE_KERNELS_TILES && cuda->choices.n_lanes != n_lanes)
-			wrong = "lanes were used";
-		if (wrong.empty() && choice == GENIE_KERNELS_LANES && must && cuda->choices.n_lanes - n_lanes != batch.jobs.size())
-			wrong = "lanes were used for " + std::to_string(cuda->choices.n_lanes - n_lanes);
+		if (wrong.empty())
+			wrong = wrong_way(before, cuda->choices, choice, way, batch.jobs.size());
 		report(shape.name, std::string(name) + ", " + std::to_string(shape.n_queries) + " queries, " +
 			   std::to_string(shape.n_objects) + " objects, " + std::to_string(shape.n_values.size()) + " dimensions",
 			   wrong);
@@ -212,6 +238,28 @@ dimensions(uint32_t n, uint32_t n_values, const std::vector<uint32_t> &others = 
 
 	all.insert(all.begin() + n / 2, others.begin(), others.end());
 	return all;
+}
+
+/* All shapes, smaller ones if quick; way: of those that lanes have room for. */
+static void
+run_shapes(GenieEngine *cuda, Arena &arena, const std::vector<LaneShape> &shapes, bool quick, const Way &way,
+		   const Report &report)
+{
+	for (const LaneShape &shape : shapes)
+	{
+		LaneShape	small = shape;
+		Way			of_shape = way;
+
+		if (shape.large && quick)
+			continue;
+		if (quick)
+		{
+			small.n_objects = std::min(shape.n_objects, 20000u);
+			small.n_queries = std::min(shape.n_queries, 40u);
+		}
+		of_shape.all = way.all && shape.order != RISING && shape.ks[0] <= 2048;
+		lanes_case(cuda, arena, small, of_shape, report);
+	}
 }
 
 void
@@ -240,17 +288,37 @@ lanes_cases(GenieEngine *cuda, Arena &arena, bool quick, bool little_shared, con
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
-	for (const LaneShape &shape : shapes)
-	{
-		LaneShape	small = shape;
+	run_shapes(cuda, arena, shapes, quick, Way{!little_shared, true, true}, report);
+}
 
-		if (shape.large && quick)
-			continue;
-		if (quick)
-		{
-			small.n_objects = std::min(shape.n_objects, 20000u);
-			small.n_queries = std::min(shape.n_queries, 40u);
-		}
-		lanes_case(cuda, arena, small, !little_shared && shape.order != RISING && shape.ks[0] <= 2048, report);
-	}
+void
+tensor_cases(GenieEngine *cuda, Arena &arena, bool quick, bool used, const Report &report)
+{
+	const std::vector<uint32_t> ks = {1, 10, 100};
+	/* all objects in one launch, or queries from the start: there is room for all events */
+	const std::vector<LaneShape> shapes = {
+		{"tensor: one dimension", 2000, {15}, 0, 9, UNIFORM, 5, 4, ks, false},
+		{"tensor: half a row", 2048, dimensions(8, 8), 6, 5, UNIFORM, 129, 3, ks, false},
+		{"tensor: a tuple", 2047, dimensions(14, 8), 9, 20, SKEWED, 1100, 3, ks, false},
+		{"tensor: 15 values", 2001, dimensions(15, 15), 4, 7, UNIFORM, 130, 15, ks, false},
+		{"tensor: one step", 1999, dimensions(16, 15), 0, 0, UNIFORM, 1, 2, {100}, false},
+		{"tensor: a step and one", 33, dimensions(17, 9), 3, 3, SKEWED, 64, 4, ks, false},
+		{"tensor: 31 dimensions", 1031, dimensions(31, 12), 0, 4, UNIFORM, 127, 3, {1, 100, 1000}, false},
+		{"tensor: one strip", 1024, dimensions(32, 15), 2, 0, UNIFORM, 128, 3, ks, false},
+		{"tensor: a strip and one", 2000, dimensions(33, 3), 2, 6, SKEWED, 200, 2, ks, false},
+		{"tensor: values of all numbers", 2048, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 15, 1, 8, 2, 15}, 5,
+		 3, UNIFORM, 150, 5, ks, false},
+		{"tensor: all alike", 2048, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false},
+		{"tensor: more than 255 match", 2048, dimensions(300, 3), 30, 0, SKEWED, 90, 2, ks, false},
+		{"tensor: tuples", 131073, dimensions(14, 8), 9, 20, SKEWED, 1100, 3, ks, false, true},
+		{"tensor: 15 dimensions", 70000, dimensions(15, 15), 4, 7, UNIFORM, 130, 15, ks, false, true},
+		{"tensor: 237 dimensions", 66000, dimensions(237, 15), 8, 12, SKEWED, 257, 2, ks, false, true},
+		{"tensor: ties", 200000, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false, true},
+		{"tensor: rising counts", 300000, dimensions(30, 15), 0, 0, RISING, 60, 1, ks, false},
+		{"tensor: 2,048 queries", 1000000, dimensions(60, 15), 20, 30, SKEWED, 2048, 3, ks, true, true},
+	};
+	const bool	able = strstr(cuda->choices.constants, "tensor cores") != NULL;
+
+	report("tensor: told", used ? "to use them" : "not to", able && !used ? "they are measured" : "");
+	run_shapes(cuda, arena, shapes, quick, Way{true, !(used && able), used && able}, report);
 }

@@ -1,0 +1,60 @@
+/*
+ * genie_cuda_lanes_block.cuh
+ *	  Bit lanes: what blocks of all counting kernels do: finding their units, and fetching their slice's table.
+ */
+#ifndef GENIE_CUDA_LANES_BLOCK_CUH
+#define GENIE_CUDA_LANES_BLOCK_CUH
+
+#include "genie_cuda_lanes_types.cuh"
+#include "genie_cuda_scan.cuh"
+
+extern __shared__ uint4 genie_cuda_memory[];
+
+/* The number of the block: slice by slice. */
+__device__ __forceinline__ uint32_t
+genie_cuda_lane_block()
+{
+	return blockIdx.x * gridDim.y + blockIdx.y;
+}
+
+__device__ __forceinline__ uint32_t
+genie_cuda_lane_unit(uint32_t round)
+{
+	const uint32_t n_warps = blockDim.x / GENIE_CUDA_WARP;
+
+	/* few units are spread over all blocks */
+	return (round * n_warps + genie_cuda_warp()) * gridDim.y + blockIdx.y;
+}
+
+/* Copies 16 bytes to shared memory, without waiting for them where the device can do that. */
+__device__ __forceinline__ void
+genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : :
+				 "r"((uint32_t) __cvta_generic_to_shared(to)), "l"(from) : "memory");
+#else
+	*(uint4 *) to = *(const uint4 *) from;
+#endif
+}
+
+/* Waits for all that the thread copies. */
+__device__ __forceinline__ void
+genie_cuda_lane_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
+}
+
+/* Copies bytes of the slice's table into shared memory, without waiting for them. */
+__device__ __forceinline__ void
+genie_cuda_lane_fetch(const uint8_t *from, uint32_t to, uint32_t n_bytes)
+{
+	uint8_t    *table = (uint8_t *) genie_cuda_memory + to;
+
+	for (uint32_t i = threadIdx.x * sizeof(uint4); i < n_bytes; i += blockDim.x * sizeof(uint4))
+		genie_cuda_lane_copy(table + i, from + i);
+}
+
+#endif							/* GENIE_CUDA_LANES_BLOCK_CUH */
