@@ -220,9 +220,9 @@ constexpr bool GENIE_CUDA_TENSOR = true;
 
 /*
  * A warp counts 32 objects for all 128 queries of a slice: 128 registers of counts.  A step is 32 products; at a
- * product in 1.5 cycles of a multiprocessor that is 48, by the instructions' rates 4 KB of the table come from shared
- * memory in 32 of them, and codes become bits in some 28.  With 64 queries a warp, codes would take as long as products.
- * With 194 registers a thread, two warps a scheduler fit.
+ * product in 1.5 cycles of a multiprocessor that is 48.  By the instructions' rates 4 KB of the table come from shared
+ * memory in 32 of them, and codes become bits in some 28; with 64 queries a warp, codes would take as long as
+ * products.  With 194 registers a thread, two warps a scheduler fit.
  */
 constexpr int GENIE_CUDA_TENSOR_THREADS = 256;
 
