@@ -153,10 +153,12 @@ static __device__ __forceinline__ void
 add_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low, uint32_t queries_high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * GENIE_CUDA_TENSOR_DEVICE
-	asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
-		"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" :
-		"+r"(count[0]), "+r"(count[1]), "+r"(count[2]), "+r"(count[3]) :
-		"r"(objects[0]), "r"(objects[1]), "r"(objects[2]), "r"(objects[3]), "r"(queries_low), "r"(queries_high));
+	/* volatile: it stays where all lanes come together */
+	asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
+				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" :
+				 "+r"(count[0]), "+r"(count[1]), "+r"(count[2]), "+r"(count[3]) :
+				 "r"(objects[0]), "r"(objects[1]), "r"(objects[2]), "r"(objects[3]),
+				 "r"(queries_low), "r"(queries_high));
 #else
 	/* never launched on older devices (genie_cuda_engine.cu) */
 	(void) count;
