@@ -108,7 +108,19 @@ WHERE genie_tuple(section, priority, maintainer, installed_size)
 	@& genie_tuple_query('database', 'optional', :'team', int4range(1000, 5000));
 
 \echo
-\echo '6. An index scan and a sequential scan give the same rows in the same order: the first 1,000 of question 1 are compared.'
+\echo '6. Many questions in one call: for each program of many dependencies, the package most like it; the closest pairs.'
+\echo '   genie_search answers an array of queries as one batch; its tid is the row''s ctid.'
+\echo
+\set ECHO queries
+WITH q AS (SELECT array_agg(name ORDER BY name) AS names, array_agg(genie_query(depends) ORDER BY name) AS queries
+	FROM packages WHERE cardinality(depends) >= 12 AND section NOT LIKE '%lib%')
+SELECT cardinality(q.queries) AS queries, q.names[s.query] AS package, p.name AS most_alike, s.match_count AS shared
+FROM q, genie_search('packages_depends', q.queries, 2) s JOIN packages p ON p.ctid = s.tid
+WHERE p.name <> q.names[s.query] ORDER BY s.match_count DESC, package LIMIT 8;
+\set ECHO none
+
+\echo
+\echo '7. An index scan and a sequential scan give the same rows in the same order: the first 1,000 of question 1 are compared.'
 \echo
 CREATE TEMP TABLE by_index AS
 SELECT row_number() OVER () AS n, name FROM (SELECT name FROM packages
@@ -125,7 +137,7 @@ DO $$ BEGIN RAISE EXCEPTION 'the index scan and the sequential scan differ' USIN
 \endif
 
 \echo
-\echo '7. Who counted: this server preloads genie, so queries went to the background worker, on the GPU if there is one.'
+\echo '8. Who counted: this server preloads genie, so queries went to the background worker, on the GPU if there is one.'
 \echo
 \set ECHO queries
 SELECT engine, queries, batches, answered_by_gpu, answered_by_worker_cpu, answered_by_backend, images, image_bytes FROM genie_stat;
