@@ -226,15 +226,10 @@ genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n
 	{
 		const GenieCudaLaneEvent event = events[(size_t) block * room + i];
 		const GenieCudaQuery &query = queries[first + (event & 0xFF)];
-		const GenieCudaCandidate candidate =
-			genie_cuda_candidate((uint32_t) event >> 8, (uint32_t) (event >> 32));
-		uint32_t	at;
+		const uint32_t at = atomicAdd(&query.top->n, 1);
 
-		if (query.has_after && candidate >= genie_cuda_candidate(query.after.key, query.after.object))
-			continue;
-		at = atomicAdd(&query.top->n, 1);
 		if (at < capacity)
-			query.candidates[at] = candidate;
+			query.candidates[at] = genie_cuda_candidate((uint32_t) event >> 8, (uint32_t) (event >> 32));
 	}
 }
 

@@ -8,10 +8,14 @@
 #include "genie_cuda_lanes_pass.cuh"
 #include "genie_cuda_tensor.cuh"
 
+/*
+ * Behind a cursor, all that ranks above it would be events too, and no bound would keep them away: they would take the
+ * room of the slice's other queries.  Such jobs are later pages, of few queries.
+ */
 bool
 GenieCudaLanesPass::can_do(const GenieJob &job)
 {
-	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.query.keys == nullptr &&
+	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.query.keys == nullptr && !job.has_after &&
 		job.k <= GENIE_CUDA_LANE_K_MAX;
 }
 
@@ -94,8 +98,6 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 		query.max_count = job.query.max_count;
 		query.k = job.k;
 		query.min_key = std::max(job.min_key, 1u);
-		query.has_after = job.has_after;
-		query.after = job.after;
 		query.key_bytes = max_count < 1u << 8 ? 1 : 2;
 		query.top = tops + i;
 		query.candidates = candidates + (size_t) i * capacity;

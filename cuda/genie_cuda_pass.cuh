@@ -17,6 +17,7 @@
 #ifndef GENIE_CUDA_PASS_CUH
 #define GENIE_CUDA_PASS_CUH
 
+#include <cstring>
 #include <vector>
 
 #include "genie_cuda_few.cuh"
@@ -73,10 +74,13 @@ public:
 	take(size_t n, T **on_host = nullptr)
 	{
 		const size_t at = used;
+		const size_t end = at + n * sizeof(T);
 
-		used += (n * sizeof(T) + GENIE_CUDA_ALIGN - 1) / GENIE_CUDA_ALIGN * GENIE_CUDA_ALIGN;
+		used = (end + GENIE_CUDA_ALIGN - 1) / GENIE_CUDA_ALIGN * GENIE_CUDA_ALIGN;
 		if (on_host != nullptr)
 			*on_host = host == nullptr ? nullptr : (T *) (host + at);
+		if (host != nullptr)
+			memset(host + end, 0, used - end);	/* it is copied, too */
 		return (T *) (device + at);
 	}
 

@@ -170,6 +170,16 @@ struct Way
 	bool		may_tensor;
 };
 
+/* Jobs behind a cursor go by tiles. */
+static uint64_t
+n_from_start(const LaneBatch &batch)
+{
+	return (uint64_t) std::count_if(batch.jobs.begin(), batch.jobs.end(), [] (const GenieJob &job)
+	{
+		return !job.has_after;
+	});
+}
+
 /* What is wrong about how a batch was counted, "" if nothing. */
 static std::string
 wrong_way(const GenieEngineChoices &before, const GenieEngineChoices &now, GenieKernelChoice choice, const Way &way,
@@ -221,7 +231,7 @@ lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, const Way &w
 		else
 			wrong = first_difference(right, batch);
 		if (wrong.empty())
-			wrong = wrong_way(before, cuda->choices, choice, way, batch.jobs.size());
+			wrong = wrong_way(before, cuda->choices, choice, way, n_from_start(batch));
 		report(shape.name, std::string(name) + ", " + std::to_string(shape.n_queries) + " queries, " +
 			   std::to_string(shape.n_objects) + " objects, " + std::to_string(shape.n_values.size()) + " dimensions",
 			   wrong);
