@@ -192,6 +192,9 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	(void) pack(jobs, bytes, host, device);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
+	/* the last part of the result, with what aligns it */
+	GENIE_CUDA_CHECK(cudaMemsetAsync(overflowed, 0, device + bytes.blob + bytes.result - (uint8_t *) overflowed,
+									 context.stream));
 	if (by_tensor)
 		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);
 	else
