@@ -64,8 +64,10 @@ CREATE OPERATOR CLASS compiles_to_text FOR TYPE genie_object USING genie AS
 SELECT valid('compiles_to_text');
 
 -- operators: unknown strategies, the wrong purpose, wrong results, wrong order
-CREATE OPERATOR CLASS third FOR TYPE genie_object USING genie AS
-	OPERATOR 3 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
+CREATE OPERATOR CLASS third_searches FOR TYPE genie_object USING genie AS
+	OPERATOR 3 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 3 bound(int2, internal, int4, int4);
+SELECT valid('third_searches');
 CREATE OPERATOR CLASS first_searches FOR TYPE genie_object USING genie AS
 	OPERATOR 1 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 SELECT valid('first_searches');
@@ -80,6 +82,25 @@ CREATE OPERATOR <~~~> (LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION
 CREATE OPERATOR CLASS float_distance FOR TYPE genie_object USING genie AS
 	OPERATOR 1 <~~~> (genie_object, genie_object) FOR ORDER BY float_ops, FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 SELECT valid('float_distance');
+CREATE OPERATOR CLASS distance FOR TYPE genie_object USING genie AS
+	OPERATOR 3 <~~~> (genie_object, genie_object) FOR ORDER BY float_ops, FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 3 bound(int2, internal, int4, int4);
+SELECT valid('distance');
+CREATE OPERATOR CLASS own_distance FOR TYPE genie_object USING genie AS
+	OPERATOR 31 <~~~> (genie_object, genie_object) FOR ORDER BY float_ops,
+	FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid), FUNCTION 3 bound(int2, internal, int4, int4);
+SELECT valid('own_distance');
+CREATE OPERATOR CLASS no_bound FOR TYPE genie_object USING genie AS
+	OPERATOR 3 <~~~> (genie_object, genie_object) FOR ORDER BY float_ops, FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
+SELECT valid('no_bound');
+CREATE OPERATOR CLASS integer_distance FOR TYPE genie_object USING genie AS
+	OPERATOR 4 <&> (genie_object, genie_object) FOR ORDER BY integer_ops, FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 3 bound(int2, internal, int4, int4);
+SELECT valid('integer_distance');
+CREATE OPERATOR CLASS sorts_as_integer FOR TYPE genie_object USING genie AS
+	OPERATOR 3 <~~~> (genie_object, genie_object) FOR ORDER BY integer_ops, FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 3 bound(int2, internal, int4, int4);
+SELECT valid('sorts_as_integer');
 CREATE OPERATOR CLASS not_boolean FOR TYPE genie_object USING genie AS
 	OPERATOR 2 <&> (genie_object, genie_object), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 CREATE OPERATOR FAMILY loose USING genie;
@@ -100,6 +121,9 @@ END $$;
 SELECT family('seventh_strategy') AS oid \gset
 UPDATE pg_amop SET amopstrategy = 7 WHERE amopfamily = :oid AND amopstrategy = 2;
 SELECT valid('seventh_strategy');
+SELECT family('zeroth_strategy') AS oid \gset
+UPDATE pg_amop SET amopstrategy = 0 WHERE amopfamily = :oid AND amopstrategy = 2;
+SELECT valid('zeroth_strategy');
 SELECT family('operators_of_text') AS oid \gset
 UPDATE pg_amop SET amoprighttype = 'text'::regtype WHERE amopfamily = :oid;
 SELECT valid('operators_of_text');

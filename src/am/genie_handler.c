@@ -40,7 +40,7 @@ genie_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
-	routine->amstrategies = GENIE_MATCH_STRATEGY;
+	routine->amstrategies = 0;	/* a class may have distances of its own (genie_opclass.h) */
 	routine->amsupport = GENIE_NPROC;
 	routine->amoptsprocnum = GENIE_OPTIONS_PROC;
 	routine->amcanorder = false;

@@ -19,13 +19,20 @@
  *			then the function's own result type, get_func_rettype(fcinfo->flinfo->fn_oid), and
  *			the datum may be returned.
  *	3	bound(strategy int2, query internal, match_count int4, object_size int4) returns float8
- *			A lower bound of the strategy's distance for an object of that size that matches that many
- *			keywords.  Optional; reserved for ordering operators other than <&>.
+ *			A lower bound of the strategy's distance for an object of that size (at least match_count) that
+ *			matches that many keywords of the query, which is the GenieQuery * that compile made.  Needed by strategies
+ *			from 3 on.  Immutable.  Computed with the operator's own C expression, so that an exact bound
+ *			equals the operator's value bit for bit: the executor raises an error for a row whose distance is smaller
+ *			than its bound.  Never NaN; for a given size it does not increase with match_count; for a given
+ *			count it does not decrease as object_size grows.  (A scan calls it once for each count and class of
+ *			sizes, not once a row, and checks what it returns: genie_bound.h.)
  *	4	options(relopts internal) returns void
  *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.  The other
  *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
  *
- * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match).
+ * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
+ * max_distance where the query has one), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance, float8, FOR
+ * ORDER BY).  From 5 on each is a distance of the class's own: float8, FOR ORDER BY float_ops.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
@@ -43,6 +50,9 @@
 
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
+#define GENIE_JACCARD_STRATEGY	3
+#define GENIE_EDIT_STRATEGY		4
+#define GENIE_DISTANCE_STRATEGY	3	/* the first of those that return a distance, a float8 */
 
 /* ---- making keys ---- */
 

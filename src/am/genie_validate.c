@@ -2,8 +2,9 @@
  * genie_validate.c
  *	  amvalidate: is this operator class one that the access method can use?
  *
- * Checked: strategies are 1 (<&>, ORDER BY, int4) or 2 (@&, search, boolean), support functions
- * are 1 to 4 with the signatures of genie_opclass.h, and those that every class needs are there.
+ * Checked: strategies are 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
+ * float8), support functions are 1 to 4 with the signatures of genie_opclass.h, and those that the class needs
+ * are there.
  * Each finding is an INFO, as for the built-in access methods.
  */
 #include "postgres.h"
@@ -124,14 +125,14 @@ genie_validate_operator(const char *family, const Form_pg_amop oper)
 	Oid			result_type = BOOLOID;
 	bool		result = true;
 
-	if (oper->amopstrategy != GENIE_COUNT_STRATEGY && oper->amopstrategy != GENIE_MATCH_STRATEGY)
+	if (oper->amopstrategy < GENIE_COUNT_STRATEGY)
 	{
 		GENIE_INVALID("operator family \"%s\" of access method genie contains operator %s "
 					  "with invalid strategy number %d",
 					  family, format_operator(oper->amopopr), oper->amopstrategy);
 		return false;
 	}
-	if ((oper->amopstrategy == GENIE_COUNT_STRATEGY) != (oper->amoppurpose == AMOP_ORDER))
+	if ((oper->amopstrategy != GENIE_MATCH_STRATEGY) != (oper->amoppurpose == AMOP_ORDER))
 	{
 		GENIE_INVALID("operator family \"%s\" of access method genie contains operator %s for the wrong purpose",
 					  family, format_operator(oper->amopopr));
@@ -139,8 +140,10 @@ genie_validate_operator(const char *family, const Form_pg_amop oper)
 	}
 	if (oper->amoppurpose == AMOP_ORDER)
 	{
+		Oid			wanted = oper->amopstrategy < GENIE_DISTANCE_STRATEGY ? INT4OID : FLOAT8OID;
+
 		result_type = get_op_rettype(oper->amopopr);
-		if (!opfamily_can_sort_type(oper->amopsortfamily, result_type) || result_type != INT4OID)
+		if (!opfamily_can_sort_type(oper->amopsortfamily, result_type) || result_type != wanted)
 		{
 			GENIE_INVALID("operator family \"%s\" of access method genie contains invalid ORDER BY "
 						  "specification for operator %s",
@@ -166,6 +169,7 @@ genie_validate(Oid opclass_oid)
 	CatCList   *procs;
 	CatCList   *opers;
 	uint32		found = 0;
+	uint32		needed = 1u << GENIE_DECOMPOSE_PROC | 1u << GENIE_COMPILE_PROC;
 	bool		has_operator = false;
 	bool		result;
 
@@ -182,10 +186,14 @@ genie_validate(Oid opclass_oid)
 		Form_pg_amop oper = (Form_pg_amop) GETSTRUCT(&opers->members[i]->tuple);
 
 		result &= genie_validate_operator(family, oper);
-		has_operator |= oper->amoplefttype == opclass->opcintype;
+		if (oper->amoplefttype != opclass->opcintype)
+			continue;
+		has_operator = true;
+		if (oper->amopstrategy >= GENIE_DISTANCE_STRATEGY && oper->amoppurpose == AMOP_ORDER)
+			needed |= 1u << GENIE_BOUND_PROC;
 	}
 	for (int i = 1; i <= GENIE_NPROC; i++)
-		if ((found & (1u << i)) == 0 && (i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC))
+		if ((needed & ~found & (1u << i)) != 0)
 		{
 			GENIE_INVALID("operator class \"%s\" of access method genie is missing support function %d",
 						  NameStr(opclass->opcname), i);
