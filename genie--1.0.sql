@@ -49,11 +49,11 @@ CREATE TYPE genie_query (
 	RECEIVE = genie_query_recv,
 	SEND = genie_query_send,
 	INTERNALLENGTH = VARIABLE,
-	ALIGNMENT = int4,
+	ALIGNMENT = double,
 	STORAGE = extended
 );
 
-COMMENT ON TYPE genie_query IS 'values and ranges asked for by dimension, and how many must match: {dimension:family:value,dimension:family:[from,to),...}@min_match';
+COMMENT ON TYPE genie_query IS 'values and ranges asked for by dimension, and how many must match, or how similar an object must be: {dimension:family:value,dimension:family:[from,to),...}@min_match%similarity';
 COMMENT ON FUNCTION genie_query_in(cstring) IS 'I/O';
 COMMENT ON FUNCTION genie_query_out(genie_query) IS 'I/O';
 COMMENT ON FUNCTION genie_query_recv(internal) IS 'I/O';

@@ -18,6 +18,14 @@ SELECT ARRAY[1, 2, 3] @& genie_query(ARRAY[2, 3, 4], n) AS matches FROM generate
 SELECT genie_tuple(1, 'a') @& '{1:int:1,2:text:b}@1' AS one, genie_tuple(1, 'a') @& '{1:int:1,2:text:b}@2' AS two, '{}'::genie_object @& '{}@0' AS zero, '{}'::int[] @& '{}@1' AS none;
 SELECT ARRAY[1] @& '{0:int:1}@2147483647' AS most;
 
+-- a similarity asks for more: distinct elements of either side count, and both conditions must hold
+SELECT a, a @& '{0:int:1,0:int:2,0:int:3}%0.5' AS half, a @& '{0:int:1,0:int:2,0:int:3}@2%0.5' AS two_and_half, a @& '{0:int:1,0:int:2,0:int:3}%1' AS equal, a @& '{0:int:1,0:int:2,0:int:3}%0' AS any, a @& '{}%1' AS empty
+	FROM (VALUES (ARRAY[1, 2, 3]), (ARRAY[3, 2, 1, 1, NULL]), (ARRAY[1, 2, 4, 2]), (ARRAY[1, 2, 4, 5]), (ARRAY[1, 2]), (ARRAY[1]), (ARRAY[1, 1]), ('{}'), ('{NULL}')) AS v(a);
+SELECT ARRAY['a', 'b', 'a'] @& '{0:text:a,0:text:b,0:text:c}%0.66' AS text, ARRAY['a', 'b', 'a'] @& '{0:text:a,0:text:b,0:text:c}%0.67' AS too_high,
+	genie_tuple(1, 2, 3) @& '{1:int:1,2:int:2,4:int:3}%0.5' AS object, genie_tuple(1, 2, 3) @& '{1:int:1,2:int:2,4:int:3}%0.51' AS other_object;
+-- genie_match_count and <&> count, whatever the query asks besides
+SELECT ARRAY[1, 2, 4] <&> '{0:int:1,0:int:2,0:int:3}%0.9'::genie_query AS negative_count, genie_match_count(ARRAY[1, 2, 4], '{0:int:1,0:int:2,0:int:3}%0.9'::genie_query);
+
 -- families: all integers are one, if PostgreSQL lets them meet
 SELECT '{1,2,3}'::bigint[] @& genie_query('{2,3}'::int[], 2) AS bigint, '{1,2,3}'::smallint[] <&> genie_query('{2,3,99999}'::int[]) AS smallint;
 SELECT '{1,2}'::smallint[] <&> '{1,2}'::int[];

@@ -8,7 +8,7 @@ INSERT INTO binary_out VALUES
 	(2, genie_tuple(1, 'x'::text, 1.5, 2.5::float8, true, now()::timestamp, '1 day'::interval, '10:00+01'::timetz, B'101', point(1, 2)::text),
 		'{1:int:(,),1:float:3,2:text:("",b),2:text:["c",),3:bit:"",4:float:(-Infinity,NaN],248:int:1,70000:int:[1,2)}@3'),
 	(3, genie_tuple(repeat('x', 5000)), genie_query(genie_tuple(repeat('x', 5000)))),
-	(4, NULL, NULL);
+	(4, NULL, NULL), (6, NULL, '{1:int:39,2:text:x}@1%0.1');
 INSERT INTO binary_out SELECT 5, ('{' || string_agg(i % 300 || ':int:' || i, ',') || '}')::genie_object,
 	('{' || string_agg(i % 300 || ':int:[' || i || ',' || i + 1 || ')', ',') || '}')::genie_query FROM generate_series(1, 20000) i;
 COPY binary_out TO :'file' (FORMAT binary);
@@ -69,7 +69,17 @@ SELECT name, receive('query', bytes) FROM (VALUES
 	('not normalised', '\x0100000001 00000003 04 0401028127 03 040102810a 0401028130 04 0401028105'),
 	('empty range', '\x010000000100000001000401028114040102810a'),
 	('no version', '\x'),
-	('version 2', '\x020000000100000000'),
+	('version 3', '\x030000000100000000'),
+	('threshold', '\x0200000001 0003 3fe0000000000000 00000001 04 0401028127'),
+	('exact threshold', '\x0200000001 0003 0000000000000000 00000000'),
+	('unknown strategy', '\x0200000001 0005 3fe0000000000000 00000000'),
+	('no strategy', '\x0200000001 0000 0000000000000000 00000000'),
+	('negative distance', '\x0200000001 0003 bfe0000000000000 00000000'),
+	('distance above 1', '\x0200000001 0003 3ff8000000000000 00000000'),
+	('distance of no similarity', '\x0200000001 0003 0000000000000001 00000000'),
+	('distance NaN', '\x0200000001 0003 7ff8000000000000 00000000'),
+	('threshold cut short', '\x0200000001 0003 3fe0'),
+	('threshold and range', '\x0200000001 0003 3fe0000000000000 00000001 00 040102810a 0401028114'),
 	('negative min_match', '\x01ffffffff00000000'),
 	('cut short', '\x0100000001000000020404010281 27'),
 	('bytes left', '\x010000000100000000ff'),

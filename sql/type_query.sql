@@ -13,7 +13,27 @@ SELECT '{1:text:["",""],2:text:["",b),3:text:("",b),4:text:(,""]}'::genie_query;
 SELECT q::text = q::text::genie_query::text AS same FROM (VALUES
 	('{1:int:(,),1:int:7,2:text:("",b),2:text:["c",),3:bit:"",4:float:(-Infinity,NaN]}@3'::genie_query)) AS v(q);
 
+-- a threshold: Jaccard similarity, kept as a distance; min_match is 0 unless it is given
+SELECT '{1:int:1,1:int:2}@2%0.5'::genie_query, '{1:int:1}%0.25'::genie_query AS no_min_match, ' { } @ 1 % .75 '::genie_query AS spaces, '{1:text:5%}'::genie_query AS none;
+SELECT '{1:int:1}@1%0'::genie_query AS zero, '{1:int:1}@1%1'::genie_query AS one, '{1:int:1}@1%1.000e+0'::genie_query AS also_one, '{1:int:1}@1%1e-300'::genie_query AS no_more_than_zero;
+SELECT count(*) AS texts, count(*) FILTER (WHERE t <> '{1:int:1}@0%' || s) AS other_text, count(*) FILTER (WHERE t::genie_query::text <> t) AS other_again
+	FROM (SELECT s, ('{1:int:1}%' || s)::genie_query::text AS t FROM (SELECT DISTINCT trim_scale(i / 1000.0) FROM generate_series(0, 1000) i) v(s)) w;
+SELECT count(*) AS texts, count(*) FILTER (WHERE t::genie_query::text <> t) AS other_again FROM (SELECT ('{1:int:1}%' || i / 99991::float8)::genie_query::text AS t FROM generate_series(0, 99991, 7) i) w;
+SELECT genie_with_min_match('{1:int:1}%0.1', 1) AS kept;
+
 -- grammar errors
+SELECT '{1:int:1}@1%'::genie_query;
+SELECT '{1:int:1}%x'::genie_query;
+SELECT '{1:int:1}%-0.5'::genie_query;
+SELECT '{1:int:1}%1.0001'::genie_query;
+SELECT '{1:int:1}%0.5.5'::genie_query;
+SELECT '{1:int:1}%1e'::genie_query;
+SELECT '{1:int:1}%NaN'::genie_query;
+SELECT '{1:int:1}%1e400'::genie_query;
+SELECT '{1:int:1}%0x1'::genie_query;
+SELECT '{1:int:1}%0.5@1'::genie_query;
+SELECT '{1:int:1,2:int:[3,4]}@1%0.5'::genie_query;
+SELECT '{1:int:1}%0.5'::genie_object;
 SELECT '{1:int:[1,2}'::genie_query;
 SELECT '{1:int:[1 2]}'::genie_query;
 SELECT '{1:int:[1,2'::genie_query;

@@ -44,7 +44,7 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 	uint32		len = genie_key_prefix_len(key);
 	uint8		next[GENIE_DIMENSION_BYTES + 1];
 	GenieInterval interval = {{key.data, len}, {next, len}, false, false};
-	GenieQueryView family = {1, 1, &interval};
+	GenieQueryView family = {.min_match = 1, .n_intervals = 1, .intervals = &interval};
 	uint32		n = segment->header.n_objects;
 	Size		memory = work_mem * (Size) 1024;
 	GenieSource *source = genie_source_of_pages(segment, &memory);

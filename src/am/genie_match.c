@@ -54,6 +54,7 @@ typedef struct MatchState
 	GenieIntQuery ints;
 	GenieArrayType *array_type; /* of the left operand */
 	GenieKeywords keywords;		/* of the left operand */
+	uint32		size;			/* how many the left operand has */
 } MatchState;
 
 void
@@ -151,7 +152,7 @@ prepare_right(MatchState *state, Datum datum, RightKind kind)
 }
 
 static uint32
-count_packed(const MatchState *state, const uint8 *packed, uint32 n)
+count_packed(MatchState *state, const uint8 *packed, uint32 n)
 {
 	bool		conflict = false;
 	GenieKey	key;
@@ -159,6 +160,7 @@ count_packed(const MatchState *state, const uint8 *packed, uint32 n)
 
 	if (conflict)
 		genie_report_conflict(state->view, key);
+	state->size = n;
 	return count;
 }
 
@@ -180,6 +182,7 @@ count_ints(MatchState *state, ArrayType *array)
 
 		genie_report_conflict(state->view, key);
 	}
+	state->size = run.n;
 	return genie_int_query_count(&state->ints, run);
 }
 
@@ -298,6 +301,13 @@ genie_order_object_query(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(-(int32) count);
 }
 
+static bool
+satisfies(const GenieQueryView *query, uint32 count, uint32 size)
+{
+	return (int64) count >= query->min_match &&
+		genie_threshold_holds(query->distance_strategy, query->max_distance, count, query->n_intervals, size);
+}
+
 /* array @& query */
 Datum
 genie_matches_array_query(PG_FUNCTION_ARGS)
@@ -305,7 +315,7 @@ genie_matches_array_query(PG_FUNCTION_ARGS)
 	uint32		count;
 	MatchState *state = count_array(fcinfo, RIGHT_QUERY, &count);
 
-	PG_RETURN_BOOL((int64) count >= state->view->min_match);
+	PG_RETURN_BOOL(satisfies(state->view, count, state->size));
 }
 
 /* object @& query */
@@ -315,5 +325,5 @@ genie_matches_object_query(PG_FUNCTION_ARGS)
 	uint32		count;
 	MatchState *state = count_object(fcinfo, RIGHT_QUERY, &count);
 
-	PG_RETURN_BOOL((int64) count >= state->view->min_match);
+	PG_RETURN_BOOL(satisfies(state->view, count, state->size));
 }

@@ -40,6 +40,7 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "genie_keyword.h"
+#include "genie_measure.h"
 #include "utils/memutils.h"
 
 #define GENIE_DECOMPOSE_PROC	1
@@ -147,12 +148,19 @@ genie_keywords_add(GenieKeywords *keywords, GenieKey key)
  *		+-------+-----------+----------------------+
  *		| flags | packed lo | packed hi (no point) |		cuts of genie_keyword.h's GenieInterval
  *		+-------+-----------+----------------------+
+ *
+ * A query may carry a threshold: then an object must not only match min_match keywords, but also be within
+ * max_distance by the distance of that strategy, and all intervals are points.  What SQL sees has Jaccard
+ * distances from 0 to 1 only; a compile function may make others for its own class.
  */
 typedef struct GenieQuery
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int32		min_match;		/* >= 0 */
 	uint32		n;				/* intervals */
+	uint16		distance_strategy;	/* 0: no threshold */
+	uint16		unused;			/* 0 */
+	float8		max_distance;	/* 0 without a threshold */
 	uint8		body[FLEXIBLE_ARRAY_MEMBER];
 } GenieQuery;
 
@@ -188,7 +196,21 @@ genie_query_allocate(Size nbytes, uint32 n, int32 min_match)
 	SET_VARSIZE(query, size);
 	query->min_match = min_match;
 	query->n = n;
+	query->distance_strategy = 0;
+	query->unused = 0;
+	query->max_distance = 0;
 	return query;
+}
+
+/*
+ * Is an object of that size, which matches so many of the query's n keywords, within the query's threshold?  An
+ * operator x @& genie_query asks this besides min_match; its query has none or one of Jaccard distance.
+ */
+static inline bool
+genie_threshold_holds(uint16 strategy, float8 max_distance, uint32 match_count, uint32 n, uint32 size)
+{
+	Assert(strategy == 0 || strategy == GENIE_JACCARD_STRATEGY);
+	return strategy == 0 || genie_jaccard_distance(match_count, n, size) <= max_distance;
 }
 
 static inline int

@@ -2,9 +2,12 @@
  * genie_query.c
  *	  The type genie_query: input and output, the builder that all constructors use, the plain view.
  *
- * Text form: genie_text.h.  Binary form: a version byte, min_match (int32), the number of intervals
- * (int32), then the intervals as they are stored (genie_opclass.h).  What comes from outside
- * goes through the builder, so a stored query is always normalised.
+ * Text form: genie_text.h.  Binary form: a version byte, min_match (int32), with version 2 the threshold (strategy,
+ * int16, and max_distance, float8), the number of intervals (int32), then the intervals as they are stored
+ * (genie_opclass.h).  What comes from outside goes through the builder, so a stored query is always normalised.
+ *
+ * A threshold is written as a similarity and kept as a distance.  Several similarities can round to one distance and
+ * mean the same then; the text form is the shortest of them that reads back as that distance.
  *
  * There is no equality: [10,20) and [10,19] are the same question to integers, but not the same bytes.
  */
@@ -19,6 +22,8 @@
 #include "utils/memutils.h"
 
 #define GENIE_QUERY_VERSION		1	/* of the binary form */
+#define GENIE_QUERY_VERSION_THRESHOLD	2	/* the same with a threshold */
+#define SIMILARITY_DIGITS_MAX	17	/* that tell any two doubles apart */
 #define KEY_BLOCK_BYTES			8192
 #define INTERVALS_INITIAL		16
 #define INTERVALS_COMPACT		65536	/* from so many on, duplicates are dropped before room is made for more */
@@ -150,6 +155,13 @@ genie_query_finish(GenieQueryBuilder *builder, int32 min_match)
 	return query;
 }
 
+void
+genie_query_limit_jaccard(GenieQuery *query, float8 similarity)
+{
+	query->distance_strategy = GENIE_JACCARD_STRATEGY;
+	query->max_distance = 1.0 - similarity;
+}
+
 GenieQuery *
 genie_query_of_object(const struct varlena *object, int32 min_match)
 {
@@ -179,6 +191,8 @@ genie_query_view(const GenieQuery *query, MemoryContext context)
 	view->min_match = query->min_match;
 	view->n_intervals = query->n;
 	view->intervals = interval;
+	view->distance_strategy = query->distance_strategy;
+	view->max_distance = query->max_distance;
 	for (uint32 i = 0; i < query->n; i++)
 		interval[i] = genie_query_next(&at);
 	return view;
@@ -224,6 +238,7 @@ genie_query_in(PG_FUNCTION_ARGS)
 	GenieTextItem item;
 	GenieTextResult result;
 	GenieQueryBuilder builder;
+	GenieQuery *query;
 
 	genie_query_begin(&builder);
 	genie_text_begin(&scanner, text, len, true, palloc(len + 1));
@@ -234,7 +249,10 @@ genie_query_in(PG_FUNCTION_ARGS)
 	}
 	if (result == GENIE_TEXT_ERROR)
 		genie_value_text_report(&scanner, "genie_query");
-	PG_RETURN_POINTER(genie_query_finish(&builder, scanner.min_match));
+	query = genie_query_finish(&builder, scanner.min_match);
+	if (scanner.similarity >= 0)
+		genie_query_limit_jaccard(query, scanner.similarity);
+	PG_RETURN_POINTER(query);
 }
 
 /* A side of a range: nothing if it is unbounded. */
@@ -264,6 +282,21 @@ print_range(StringInfo out, const GenieInterval *interval)
 	appendStringInfoChar(out, interval->hi_after ? ']' : ')');
 }
 
+/* The shortest similarity that reads back as that Jaccard distance. */
+static void
+print_similarity(StringInfo out, float8 max_distance)
+{
+	char		text[32];
+
+	for (int digits = 1; digits <= SIMILARITY_DIGITS_MAX; digits++)
+	{
+		snprintf(text, sizeof(text), "%.*g", digits, 1.0 - max_distance);
+		if (1.0 - strtod(text, NULL) == max_distance)
+			break;
+	}
+	appendStringInfo(out, "%%%s", text);
+}
+
 Datum
 genie_query_out(PG_FUNCTION_ARGS)
 {
@@ -284,6 +317,8 @@ genie_query_out(PG_FUNCTION_ARGS)
 			print_range(&out, &view->intervals[i]);
 	}
 	appendStringInfo(&out, "}@%d", view->min_match);
+	if (view->distance_strategy == GENIE_JACCARD_STRATEGY)
+		print_similarity(&out, view->max_distance);
 	PG_RETURN_CSTRING(out.data);
 }
 
@@ -312,7 +347,7 @@ receive_key(StringInfo buf, uint32 interval)
 }
 
 static void
-receive_interval(StringInfo buf, uint32 interval, GenieQueryBuilder *builder)
+receive_interval(StringInfo buf, uint32 interval, bool only_points, GenieQueryBuilder *builder)
 {
 	int			flags = pq_getmsgbyte(buf);
 	GenieKey	lo = receive_key(buf, interval);
@@ -335,7 +370,8 @@ receive_interval(StringInfo buf, uint32 interval, GenieQueryBuilder *builder)
 		genie_query_add_point(builder, lo);
 		return;
 	}
-	if ((flags & ~(GENIE_QUERY_LO_AFTER | GENIE_QUERY_HI_AFTER)) != 0 || !GENIE_FAMILY_IS_ORDERED(family))
+	if ((flags & ~(GENIE_QUERY_LO_AFTER | GENIE_QUERY_HI_AFTER)) != 0 || only_points ||
+		!GENIE_FAMILY_IS_ORDERED(family))
 		malformed(interval);
 	if (value.len == 0 && !lo_after)
 		lo.data = NULL;			/* unbounded */
@@ -354,6 +390,18 @@ receive_interval(StringInfo buf, uint32 interval, GenieQueryBuilder *builder)
 	genie_query_add_range(builder, prefix, lo, lo_after, hi, hi_after);
 }
 
+static void
+receive_threshold(StringInfo buf, uint16 *strategy, float8 *max_distance)
+{
+	*strategy = pq_getmsgint(buf, sizeof(uint16));
+	*max_distance = pq_getmsgfloat8(buf);
+	if (*strategy != GENIE_JACCARD_STRATEGY || !(*max_distance >= 0 && *max_distance <= 1) ||
+		1.0 - (1.0 - *max_distance) != *max_distance)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid threshold in external \"genie_query\" value")));
+}
+
 Datum
 genie_query_recv(PG_FUNCTION_ARGS)
 {
@@ -361,9 +409,12 @@ genie_query_recv(PG_FUNCTION_ARGS)
 	int			version = pq_getmsgbyte(buf);
 	int32		min_match;
 	uint32		n;
+	uint16		strategy = 0;
+	float8		max_distance = 0;
 	GenieQueryBuilder builder;
+	GenieQuery *query;
 
-	if (version != GENIE_QUERY_VERSION)
+	if (version != GENIE_QUERY_VERSION && version != GENIE_QUERY_VERSION_THRESHOLD)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("unsupported version %d of external \"genie_query\" value", version)));
@@ -372,14 +423,19 @@ genie_query_recv(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid min_match in external \"genie_query\" value")));
+	if (version == GENIE_QUERY_VERSION_THRESHOLD)
+		receive_threshold(buf, &strategy, &max_distance);
 	n = pq_getmsgint(buf, sizeof(uint32));
 	genie_query_begin(&builder);
 	for (uint32 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		receive_interval(buf, i, &builder);
+		receive_interval(buf, i, strategy != 0, &builder);
 	}
-	PG_RETURN_POINTER(genie_query_finish(&builder, min_match));
+	query = genie_query_finish(&builder, min_match);
+	query->distance_strategy = strategy;
+	query->max_distance = max_distance;
+	PG_RETURN_POINTER(query);
 }
 
 Datum
@@ -389,8 +445,13 @@ genie_query_send(PG_FUNCTION_ARGS)
 	StringInfoData buf;
 
 	pq_begintypsend(&buf);
-	pq_sendbyte(&buf, GENIE_QUERY_VERSION);
+	pq_sendbyte(&buf, query->distance_strategy == 0 ? GENIE_QUERY_VERSION : GENIE_QUERY_VERSION_THRESHOLD);
 	pq_sendint32(&buf, query->min_match);
+	if (query->distance_strategy != 0)
+	{
+		pq_sendint16(&buf, query->distance_strategy);
+		pq_sendfloat8(&buf, query->max_distance);
+	}
 	pq_sendint32(&buf, query->n);
 	pq_sendbytes(&buf, (const char *) query->body, VARSIZE(query) - offsetof(GenieQuery, body));
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));

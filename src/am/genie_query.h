@@ -40,6 +40,9 @@ extern void genie_query_add_range(GenieQueryBuilder *builder, GenieKey prefix,
 /* In the caller's memory context.  Errors: min_match is negative. */
 extern GenieQuery *genie_query_finish(GenieQueryBuilder *builder, int32 min_match);
 
+/* Gives a query of points the threshold of a Jaccard similarity, 0 to 1. */
+extern void genie_query_limit_jaccard(GenieQuery *query, float8 similarity);
+
 /* An object's keywords as points. */
 extern GenieQuery *genie_query_of_object(const struct varlena *object, int32 min_match);
 

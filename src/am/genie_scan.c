@@ -46,6 +46,7 @@ typedef struct GenieScanState
 	GenieScanQuery query;
 	int			rank_by;		/* the ORDER BY operator that query.order is of */
 	bool		nothing;		/* a condition is NULL */
+	bool		recheck;		/* a condition has a threshold, which only the operator knows */
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
 	uint64		segment_version;
@@ -103,6 +104,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	memset(&state->query, 0, sizeof(state->query));
 	memset(&state->position, 0, sizeof(state->position));
 	state->nothing = false;
+	state->recheck = false;
 	state->started = false;
 	state->streams = NULL;
 	state->n_streams = 0;
@@ -117,7 +119,12 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		if (key->sk_flags & SK_ISNULL)
 			state->nothing = true;
 		else
-			state->query.conditions[state->query.n_conditions++] = genie_scan_compile(scan, key);
+		{
+			const GenieQueryView *query = genie_scan_compile(scan, key);
+
+			state->query.conditions[state->query.n_conditions++] = query;
+			state->recheck |= query->distance_strategy != 0;
+		}
 	}
 	state->rank_by = 0;
 	while (state->rank_by < scan->numberOfOrderBys &&
@@ -264,7 +271,7 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 	if (!genie_scan_next(scan))
 		return false;
 	genie_tid_from_number(state->position.tid, &scan->xs_heaptid);
-	scan->xs_recheck = false;
+	scan->xs_recheck = state->recheck;
 	scan->xs_recheckorderby = scan->numberOfOrderBys > state->rank_by + 1;
 	for (int i = 0; i < scan->numberOfOrderBys; i++)
 	{
@@ -289,13 +296,13 @@ genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 		genie_tid_from_number(state->position.tid, &tids[n++]);
 		if (n == lengthof(tids))
 		{
-			tbm_add_tuples(bitmap, tids, n, false);
+			tbm_add_tuples(bitmap, tids, n, state->recheck);
 			total += n;
 			n = 0;
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
-	tbm_add_tuples(bitmap, tids, n, false);
+	tbm_add_tuples(bitmap, tids, n, state->recheck);
 	return total + n;
 }
 

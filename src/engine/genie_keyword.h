@@ -218,6 +218,8 @@ typedef struct GenieQueryView
 	int32_t		min_match;
 	uint32_t	n_intervals;
 	const GenieInterval *intervals;
+	uint16_t	distance_strategy;	/* of the distance below; 0: none is asked for */
+	double		max_distance;
 } GenieQueryView;
 
 /* order of two cuts */

@@ -8,6 +8,8 @@
  * a value is no longer than its text, and the zero byte after it has room where
  * the ":" or "," before it stood.
  */
+#include <stdlib.h>
+
 #include "genie_text.h"
 
 typedef struct FamilyName
@@ -73,6 +75,7 @@ genie_text_begin(GenieTextScanner *scanner, const char *text, size_t len, bool i
 	scanner->is_query = is_query;
 	scanner->scratch = scratch;
 	scanner->min_match = 1;
+	scanner->similarity = -1;
 }
 
 static bool
@@ -262,6 +265,7 @@ scan_range(GenieTextScanner *scanner, GenieTextItem *item)
 	if (!GENIE_FAMILY_IS_ORDERED(item->family))
 		return fail_at(scanner, begin, "this type family has no order, so it takes no range");
 	item->is_range = true;
+	scanner->has_range = true;
 	item->lo_closed = c == '[';
 	if (peek(scanner) != ',' && !scan_value(scanner, &item->lo))
 		return false;
@@ -302,17 +306,49 @@ scan_item(GenieTextScanner *scanner, GenieTextItem *item)
 	return scan_value(scanner, &item->lo);
 }
 
+static bool
+scan_similarity(GenieTextScanner *scanner)
+{
+	static const char what[] = "a similarity between 0 and 1 is expected";
+	size_t		begin;
+	char	   *end;
+
+	if (scanner->has_range)
+		return fail_at(scanner, scanner->at - 1, "a query with a range takes no similarity");
+	peek(scanner);
+	begin = scanner->at;
+	scanner->scratch_used = 0;
+	while (scanner->at < scanner->len && scanner->text[scanner->at] != '\0' &&
+		   strchr("0123456789.eE+-", scanner->text[scanner->at]) != NULL)
+		put(scanner, scanner->text[scanner->at++]);
+	put(scanner, '\0');
+	if (strchr("0123456789.", scanner->scratch[0]) == NULL || scanner->at == begin)
+		return fail_at(scanner, begin, what);
+	scanner->similarity = strtod(scanner->scratch, &end);
+	if (*end != '\0' || !(scanner->similarity >= 0 && scanner->similarity <= 1))
+		return fail_at(scanner, begin, what);
+	return true;
+}
+
 /* what follows the closing brace */
 static bool
 scan_end(GenieTextScanner *scanner)
 {
 	uint32_t	number;
+	bool		has_min_match = scanner->is_query && accept(scanner, '@');
 
-	if (scanner->is_query && accept(scanner, '@'))
+	if (has_min_match)
 	{
 		if (!scan_number(scanner, "a min_match between 0 and 2147483647 is expected", &number))
 			return false;
 		scanner->min_match = (int32_t) number;
+	}
+	if (scanner->is_query && accept(scanner, '%'))
+	{
+		if (!scan_similarity(scanner))
+			return false;
+		if (!has_min_match)
+			scanner->min_match = 0;
 	}
 	peek(scanner);
 	if (scanner->at < scanner->len)

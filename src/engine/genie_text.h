@@ -3,7 +3,7 @@
  *	  The grammar of the text forms of genie_object and genie_query.
  *
  *		object	= "{" [ item { "," item } ] "}"
- *		query	= "{" [ item { "," item } ] "}" [ "@" min_match ]
+ *		query	= "{" [ item { "," item } ] "}" [ "@" min_match ] [ "%" similarity ]
  *		item	= dimension ":" family ":" ( value | range )
  *		range	= ( "[" | "(" ) [ value ] "," [ value ] ( "]" | ")" )		in a query, of ordered families
  *		value	= bare | quoted | raw
@@ -12,7 +12,8 @@
  *		raw		= "\x" and pairs of hexadecimal digits: the normalised bytes themselves
  *
  * White space may stand between any two of these.  A side of a range without a value is
- * unbounded (within the family).  dimension and min_match are decimal, 0 .. 2^31 - 1.
+ * unbounded (within the family).  dimension and min_match are decimal, 0 .. 2^31 - 1; similarity is a decimal number
+ * from 0 to 1, without a sign, and stands in no query that has a range.
  *
  * This splits text into items and knows nothing of what a value means.  Plain C99, nothing
  * allocates, the text need not end with a zero byte: fuzzers link this alone.
@@ -63,7 +64,9 @@ typedef struct GenieTextScanner
 	size_t		scratch_used;
 	bool		is_query;
 	bool		begun;
-	int32_t		min_match;		/* of a query, after GENIE_TEXT_END; 1 if the text does not say */
+	bool		has_range;
+	int32_t		min_match;		/* of a query, after GENIE_TEXT_END; else 1, or 0 with a similarity */
+	double		similarity;		/* of a query, after GENIE_TEXT_END; -1 if the text has none */
 	const char *error;			/* after GENIE_TEXT_ERROR: what is wrong ... */
 	size_t		error_at;		/* ... and at which byte, 0 .. len */
 } GenieTextScanner;

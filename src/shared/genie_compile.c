@@ -359,7 +359,7 @@ genie_set_note_aspect(GenieQuerySet *set, uint32 dimension, uint64 families, con
 	aspect = &set->aspects[set->n_aspects++];
 	aspect->dimension = dimension;
 	aspect->families = families;
-	aspect->view.min_match = 0;
+	memset(&aspect->view, 0, sizeof(GenieQueryView));
 	aspect->view.n_intervals = n;
 	aspect->view.intervals = intervals;
 }

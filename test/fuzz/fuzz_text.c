@@ -119,7 +119,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (result == GENIE_TEXT_ERROR)
 		REQUIRE(scanner.error != NULL && scanner.error_at <= size - 1);
 	else
+	{
 		REQUIRE(scanner.min_match >= 0);
+		REQUIRE(scanner.similarity == -1 ||
+				(is_query && !scanner.has_range && scanner.similarity >= 0 && scanner.similarity <= 1));
+	}
 	free(scratch);
 	return 0;
 }

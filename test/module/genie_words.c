@@ -162,9 +162,12 @@ genie_words_order(PG_FUNCTION_ARGS)
 Datum
 genie_words_matches(PG_FUNCTION_ARGS)
 {
+	GenieQuery *words = query_of_text(PG_GETARG_TEXT_PP(0), MIN_LENGTH_DEFAULT);
 	GenieQuery *query = check_query(PG_GETARG_GENIE_QUERY(1));
+	int32		count = count_shared(words, query);
 
-	PG_RETURN_BOOL(count_shared(query_of_text(PG_GETARG_TEXT_PP(0), MIN_LENGTH_DEFAULT), query) >= query->min_match);
+	PG_RETURN_BOOL(count >= query->min_match &&
+				   genie_threshold_holds(query->distance_strategy, query->max_distance, count, query->n, words->n));
 }
 
 /* ---- support functions (genie_opclass.h) ---- */

@@ -297,7 +297,7 @@ test_queries(void)
 
 	for (int round = 0; round < 3000; round++)
 	{
-		GenieQueryView query = {1, 0, normal};
+		GenieQueryView query = {.min_match = 1, .intervals = normal};
 
 		random_intervals(&random, &test);
 		memcpy(normal, test.intervals, sizeof(normal));
