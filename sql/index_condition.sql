@@ -66,6 +66,14 @@ SELECT agree('tags @& NULL::genie_query');
 SELECT agree('tags @& (SELECT NULL::genie_query)');
 SELECT agree('tags @& genie_query(''{[0,100)}''::int4multirange)'), agree('tags @& genie_with_min_match(genie_query(''{[3,6),[9,12)}''::int8multirange), 3)');
 
+-- thresholds: the Jaccard similarity to the query's keywords
+SELECT s, agree(format('tags @& ''{0:int:1,0:int:2,0:int:5,0:int:8}@0%%%s''', s)), agree(format('tags @& ''{0:int:1,0:int:2,0:int:5,0:int:8}@2%%%s''', s))
+	FROM unnest('{0,0.1,0.25,0.5,0.75,1}'::text[]) s;
+SELECT s, agree(format('tags @& ''{}%%%s''', s)), agree(format('tags @& ''{}@1%%%s''', s)), agree(format('tags @& ''{0:int:-5}%%%s''', s)), agree(format('o @& ''{1:int:3,2:text:"name 3",4:bool:true}%%%s''', s))
+	FROM unnest('{0,0.1,0.5,1}'::text[]) s;
+SELECT agree('tags @& ''{0:int:1,0:int:2}%0.3'' AND tags @& ''{0:int:1,0:int:2,0:int:3}%0.2'' AND tags @& ''{0:int:1}@1'''),
+	agree('tags @& ANY (ARRAY[''{0:int:1,0:int:5}%0.3'', ''{0:int:8}'', NULL]::genie_query[])');
+
 -- objects
 SELECT agree('o @& genie_tuple_query(3, ''name 3'')'), agree('o @& genie_tuple_query(int4range(2, 5), ARRAY[''name 3'', ''name 4''], numrange(1, 2, ''[]''))'),
 	agree('o @& genie_with_min_match(genie_tuple_query(3, ''name 3'', 1.5, true), 3)'), agree('o @& genie_tuple_query(NULL::int)'),
@@ -100,6 +108,7 @@ SELECT lim, agree('tags @& genie_query(''{1,2,5}''::int[], 2)', 'tags <&> ''{1,2
 	FROM unnest('{"LIMIT 1","LIMIT 70","LIMIT 70 OFFSET 50",""}'::text[]) lim;
 SELECT agree('tags @& genie_query(''{1,2}''::int[], 0)', 'tags <&> ''{3,4}'''), agree('tags @& genie_query(''{-1}''::int[])', 'tags <&> ''{3,4}'''),
 	agree('tags @& genie_query(''{1,2}''::int[]) AND tags @& genie_query(''{5,8,9}''::int[], 2) AND id % 2 = 0', 'tags <&> ''{4,1}''', 'LIMIT 12'),
+	agree('tags @& ''{0:int:1,0:int:2,0:int:3}%0.2''', 'tags <&> ''{3,4}'''), agree('tags @& ''{0:int:1,0:int:2,0:int:3}%0.2''', 'tags <&> ''{1,2,3}''', 'LIMIT 20'),
 	agree('tags @& genie_query(''{1,2}''::int[])', 'tags <&> (SELECT NULL::int[])'), agree('tags @& (SELECT NULL::genie_query)', 'tags <&> ''{1}''');
 SELECT agree('o @& genie_tuple_query(int4range(2, 5), NULL, 1.0)', 'o <&> genie_tuple(4, ''name 1'', 1.0, true)', 'LIMIT 100');
 

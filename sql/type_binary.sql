@@ -1,6 +1,6 @@
 -- binary input and output: round trips, and nothing malformed gets in
 SELECT current_setting('data_directory') || '/genie_type_binary' AS file \gset
-SELECT format('rm -f "%s"', :'file') AS remove \gset
+SELECT format('cat >/dev/null; rm -f "%s"', :'file') AS remove \gset
 
 CREATE TABLE binary_out (id int, o genie_object, q genie_query);
 INSERT INTO binary_out VALUES

@@ -31,8 +31,8 @@
  *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
  *
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
- * max_distance where the query has one), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance, float8, FOR
- * ORDER BY).  From 5 on each is a distance of the class's own: float8, FOR ORDER BY float_ops.
+ * max_distance where the query has one), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
+ * float8, FOR ORDER BY).  From 5 on each is a distance of the class's own: float8, FOR ORDER BY float_ops.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
