@@ -10,6 +10,7 @@
  *	genie_kernels_portable.c	64-bit words
  *	genie_kernels_avx2.c		x86-64 with AVX2
  *	genie_kernels_avx512.c		x86-64 with AVX-512 and its byte permutations (VBMI2)
+ *	genie_bitmaps_kernel.h		adding bitmaps, a template by vector that all of these include
  */
 #ifndef GENIE_KERNELS_H
 #define GENIE_KERNELS_H
@@ -17,10 +18,36 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* a byte's value in each byte of a word */
+#define GENIE_EACH_BYTE(value) ((value) * UINT64_C(0x0101010101010101))
+
+/* Eight bytes as a word, the first one lowest: so bit and byte numbers grow with object numbers on every machine. */
+static inline uint64_t
+genie_load_64(const uint8_t *from)
+{
+	uint64_t	word;
+
+	memcpy(&word, from, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return word;
+}
+
+static inline void
+genie_store_64(uint8_t *to, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	memcpy(to, &word, sizeof(word));
+}
 
 /* values in a block of the PACKED codec */
 #define GENIE_BLOCK_VALUES 128

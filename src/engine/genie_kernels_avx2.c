@@ -161,52 +161,6 @@ sum_up_16(uint16_t *counters)
 
 /* ---- bitmaps ---- */
 
-/* the bitmap's 256 bits from a byte on, zeros past its end */
-AVX2_INLINE __m256i
-bitmap_vector(const GenieBitmap *bitmap, uint32_t byte, const bool within)
-{
-	uint8_t		padded[VECTOR_BYTES] = {0};
-
-	if (within || byte + VECTOR_BYTES <= bitmap->nbytes)
-		return _mm256_loadu_si256((const __m256i *) (bitmap->data + byte));
-	if (byte < bitmap->nbytes)
-		memcpy(padded, bitmap->data + byte, bitmap->nbytes - byte);
-	return _mm256_loadu_si256((const __m256i *) padded);
-}
-
-/*
- * Sums up the bitmaps' bits of 256 objects: plane p is bit p of each sum.  Two bitmaps and plane 0
- * pass one full adder, whose carry then ripples through the planes above.
- */
-AVX2_INLINE void
-sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within,
-		   const uint32_t n_planes, __m256i *planes)
-{
-	for (uint32_t p = 0; p < n_planes; p++)
-		planes[p] = _mm256_setzero_si256();
-
-	for (uint32_t i = 0; i < n; i += 2)
-	{
-		__m256i		a = bitmap_vector(&bitmaps[i], byte, within);
-		__m256i		b = _mm256_setzero_si256();
-		__m256i		half;
-		__m256i		carry;
-
-		if (i + 1 < n)
-			b = bitmap_vector(&bitmaps[i + 1], byte, within);
-		half = _mm256_xor_si256(a, b);
-		carry = _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(half, planes[0]));
-		planes[0] = _mm256_xor_si256(planes[0], half);
-		for (uint32_t p = 1; p < n_planes; p++)
-		{
-			__m256i		sum = _mm256_xor_si256(planes[p], carry);
-
-			carry = _mm256_and_si256(planes[p], carry);
-			planes[p] = sum;
-		}
-	}
-}
-
 /* the sums of 32 of 256 objects, a byte each; bits holds the planes as 32-bit words */
 AVX2_INLINE __m256i
 expand_sums(uint32_t (*bits)[8], uint32_t word, const uint32_t n_planes)
@@ -247,81 +201,25 @@ add_sums(void *counters, const bool wide, uint32_t at, __m256i sums)
 	}
 }
 
-/* bytes [start, end) of the bitmaps; "within": no bitmap ends before end */
+/* Adds the sums of 256 objects. */
 AVX2_INLINE void
-add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
-			uint32_t start, uint32_t end, const bool within, const uint32_t n_planes)
+add_planes(void *counters, const bool wide, const __m256i *planes, const uint32_t n_planes)
 {
-	for (uint32_t byte = start; byte < end; byte += VECTOR_BYTES)
-	{
-		__m256i		planes[GENIE_BITMAP_PLANES];
-		uint32_t	bits[GENIE_BITMAP_PLANES][8];
+	uint32_t	bits[GENIE_BITMAP_PLANES][8];
 
-		sum_planes(bitmaps, n, byte, within, n_planes, planes);
-		for (uint32_t p = 0; p < n_planes; p++)
-			_mm256_storeu_si256((__m256i *) bits[p], planes[p]);
-		for (uint32_t word = 0; word < 8; word++)
-			add_sums(counters, wide, 8 * byte + 32 * word, expand_sums(bits, word, n_planes));
-	}
+	for (uint32_t p = 0; p < n_planes; p++)
+		_mm256_storeu_si256((__m256i *) bits[p], planes[p]);
+	for (uint32_t word = 0; word < 8; word++)
+		add_sums(counters, wide, 32 * word, expand_sums(bits, word, n_planes));
 }
 
-AVX2_INLINE void
-add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
-			const uint32_t n_planes)
-{
-	uint32_t	shortest = UINT32_MAX;
-	uint32_t	longest = 0;
+#define BITMAPS_VECTOR __m256i
+#define BITMAPS_TARGET AVX2
+#define BITMAPS_XOR3(a, b, c) ((a) ^ (b) ^ (c))
+#define BITMAPS_MAJORITY(a, b, c) (((a) & (b)) | (((a) ^ (b)) & (c)))
+#define BITMAPS_ADD add_planes
 
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (bitmaps[i].nbytes < shortest)
-			shortest = bitmaps[i].nbytes;
-		if (bitmaps[i].nbytes > longest)
-			longest = bitmaps[i].nbytes;
-	}
-	shortest -= shortest % VECTOR_BYTES;
-	add_stretch(counters, wide, bitmaps, n, 0, shortest, true, n_planes);
-	add_stretch(counters, wide, bitmaps, n, shortest, longest, false, n_planes);
-}
-
-/* The number of planes is a constant in each branch, so that they stay in registers. */
-AVX2_INLINE void
-add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n)
-{
-	switch (genie_bits_needed(n))
-	{
-		case 1:
-			add_bitmaps(counters, wide, bitmaps, n, 1);
-			break;
-		case 2:
-			add_bitmaps(counters, wide, bitmaps, n, 2);
-			break;
-		case 3:
-			add_bitmaps(counters, wide, bitmaps, n, 3);
-			break;
-		case 4:
-			add_bitmaps(counters, wide, bitmaps, n, 4);
-			break;
-		case 5:
-			add_bitmaps(counters, wide, bitmaps, n, 5);
-			break;
-		default:
-			add_bitmaps(counters, wide, bitmaps, n, GENIE_BITMAP_PLANES);
-			break;
-	}
-}
-
-AVX2 static void
-add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
-{
-	add_bitmaps_by_planes(counters, false, bitmaps, n);
-}
-
-AVX2 static void
-add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
-{
-	add_bitmaps_by_planes(counters, true, bitmaps, n);
-}
+#include "genie_bitmaps_kernel.h"
 
 /* ---- selection ---- */
 
@@ -388,8 +286,7 @@ const GenieKernels genie_kernels_avx2 = {
 	.edges_bytes = 4096,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
-	.add_bitmaps_8 = add_bitmaps_8,
-	.add_bitmaps_16 = add_bitmaps_16,
+	BITMAP_KERNELS,
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
 };

@@ -24,10 +24,6 @@
 #define VECTOR_BYTES 64
 #define VECTOR_WORDS (VECTOR_BYTES / 8)
 
-/* three-operand logic: the sum bit and the carry of a full adder */
-#define SUM_BIT(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
-#define CARRY_BIT(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0xE8)
-
 /* ---- PACKED blocks ---- */
 
 /*
@@ -223,66 +219,6 @@ sum_up_16(uint16_t *counters)
 
 /* ---- bitmaps ---- */
 
-/* the bitmap's 512 bits from a byte on, zeros past its end */
-AVX512_INLINE __m512i
-bitmap_vector(const GenieBitmap *bitmap, uint32_t byte, const bool within)
-{
-	uint32_t	left = bitmap->nbytes - byte;
-
-	if (within || byte + VECTOR_BYTES <= bitmap->nbytes)
-		return _mm512_loadu_si512(bitmap->data + byte);
-	if (byte >= bitmap->nbytes)
-		return _mm512_setzero_si512();
-	return _mm512_maskz_loadu_epi8((UINT64_C(1) << left) - 1, bitmap->data + byte);
-}
-
-/* Adds a bit plane of weight 2^from to the sums. */
-AVX512_INLINE void
-add_plane(__m512i *planes, const uint32_t from, const uint32_t n_planes, __m512i carry)
-{
-	for (uint32_t p = from; p < n_planes; p++)
-	{
-		__m512i		sum = _mm512_xor_si512(planes[p], carry);
-
-		carry = _mm512_and_si512(planes[p], carry);
-		planes[p] = sum;
-	}
-}
-
-/*
- * Sums up the bitmaps' bits of 512 objects: plane p is bit p of each sum.  Four bitmaps pass two full adders into
- * plane 0, whose carries pass one into plane 1; what that carries ripples through the planes above.
- */
-AVX512_INLINE void
-sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within,
-		   const uint32_t n_planes, __m512i *planes)
-{
-	uint32_t	i = 0;
-
-	for (uint32_t p = 0; p < n_planes; p++)
-		planes[p] = _mm512_setzero_si512();
-
-	for (; n_planes > 1 && i + 4 <= n; i += 4)
-	{
-		__m512i		a = bitmap_vector(&bitmaps[i], byte, within);
-		__m512i		b = bitmap_vector(&bitmaps[i + 1], byte, within);
-		__m512i		c = bitmap_vector(&bitmaps[i + 2], byte, within);
-		__m512i		d = bitmap_vector(&bitmaps[i + 3], byte, within);
-		__m512i		carry_1 = CARRY_BIT(a, b, planes[0]);
-		__m512i		carry_2;
-		__m512i		carry_3;
-
-		planes[0] = SUM_BIT(a, b, planes[0]);
-		carry_2 = CARRY_BIT(c, d, planes[0]);
-		planes[0] = SUM_BIT(c, d, planes[0]);
-		carry_3 = CARRY_BIT(carry_1, carry_2, planes[1]);
-		planes[1] = SUM_BIT(carry_1, carry_2, planes[1]);
-		add_plane(planes, 2, n_planes, carry_3);
-	}
-	for (; i < n; i++)
-		add_plane(planes, 0, n_planes, bitmap_vector(&bitmaps[i], byte, within));
-}
-
 /* Adds one word of each plane, 64 sums, to the counters from at on. */
 AVX512_INLINE void
 add_sums(void *counters, const bool wide, uint32_t at, uint64_t (*bits)[VECTOR_WORDS], uint32_t word,
@@ -315,81 +251,26 @@ add_sums(void *counters, const bool wide, uint32_t at, uint64_t (*bits)[VECTOR_W
 	}
 }
 
-/* bytes [start, end) of the bitmaps; "within": no bitmap ends before end */
+/* Adds the sums of 512 objects. */
 AVX512_INLINE void
-add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
-			uint32_t start, uint32_t end, const bool within, const uint32_t n_planes)
+add_planes(void *counters, const bool wide, const __m512i *planes, const uint32_t n_planes)
 {
-	for (uint32_t byte = start; byte < end; byte += VECTOR_BYTES)
-	{
-		__m512i		planes[GENIE_BITMAP_PLANES];
-		uint64_t	bits[GENIE_BITMAP_PLANES][VECTOR_WORDS];
+	uint64_t	bits[GENIE_BITMAP_PLANES][VECTOR_WORDS];
 
-		sum_planes(bitmaps, n, byte, within, n_planes, planes);
-		for (uint32_t p = 0; p < n_planes; p++)
-			_mm512_storeu_si512(bits[p], planes[p]);
-		for (uint32_t word = 0; word < VECTOR_WORDS; word++)
-			add_sums(counters, wide, 8 * byte + 64 * word, bits, word, n_planes);
-	}
+	for (uint32_t p = 0; p < n_planes; p++)
+		_mm512_storeu_si512(bits[p], planes[p]);
+	for (uint32_t word = 0; word < VECTOR_WORDS; word++)
+		add_sums(counters, wide, 64 * word, bits, word, n_planes);
 }
 
-AVX512_INLINE void
-add_bitmaps(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n,
-			const uint32_t n_planes)
-{
-	uint32_t	shortest = UINT32_MAX;
-	uint32_t	longest = 0;
+/* three-operand logic: the sum bit and the carry of a full adder */
+#define BITMAPS_VECTOR __m512i
+#define BITMAPS_TARGET AVX512
+#define BITMAPS_XOR3(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
+#define BITMAPS_MAJORITY(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0xE8)
+#define BITMAPS_ADD add_planes
 
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (bitmaps[i].nbytes < shortest)
-			shortest = bitmaps[i].nbytes;
-		if (bitmaps[i].nbytes > longest)
-			longest = bitmaps[i].nbytes;
-	}
-	shortest -= shortest % VECTOR_BYTES;
-	add_stretch(counters, wide, bitmaps, n, 0, shortest, true, n_planes);
-	add_stretch(counters, wide, bitmaps, n, shortest, longest, false, n_planes);
-}
-
-/* The number of planes is a constant in each branch, so that they stay in registers. */
-AVX512_INLINE void
-add_bitmaps_by_planes(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n)
-{
-	switch (genie_bits_needed(n))
-	{
-		case 1:
-			add_bitmaps(counters, wide, bitmaps, n, 1);
-			break;
-		case 2:
-			add_bitmaps(counters, wide, bitmaps, n, 2);
-			break;
-		case 3:
-			add_bitmaps(counters, wide, bitmaps, n, 3);
-			break;
-		case 4:
-			add_bitmaps(counters, wide, bitmaps, n, 4);
-			break;
-		case 5:
-			add_bitmaps(counters, wide, bitmaps, n, 5);
-			break;
-		default:
-			add_bitmaps(counters, wide, bitmaps, n, GENIE_BITMAP_PLANES);
-			break;
-	}
-}
-
-AVX512 static void
-add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
-{
-	add_bitmaps_by_planes(counters, false, bitmaps, n);
-}
-
-AVX512 static void
-add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
-{
-	add_bitmaps_by_planes(counters, true, bitmaps, n);
-}
+#include "genie_bitmaps_kernel.h"
 
 /* ---- selection ---- */
 
@@ -434,8 +315,7 @@ const GenieKernels genie_kernels_avx512 = {
 	.edges_bytes = 1024,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
-	.add_bitmaps_8 = add_bitmaps_8,
-	.add_bitmaps_16 = add_bitmaps_16,
+	BITMAP_KERNELS,
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
 };

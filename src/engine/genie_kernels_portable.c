@@ -8,32 +8,11 @@
  */
 #include <string.h>
 
+#include "genie_bitmaps_kernel.h"
 #include "genie_codec.h"
 #include "genie_kernels.h"
 
-#define EACH_BYTE(value) ((value) * UINT64_C(0x0101010101010101))
 #define EACH_16(value) ((value) * UINT64_C(0x0001000100010001))
-
-static inline uint64_t
-load_64(const uint8_t *from)
-{
-	uint64_t	word;
-
-	memcpy(&word, from, sizeof(word));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	word = __builtin_bswap64(word);
-#endif
-	return word;
-}
-
-static inline void
-store_64(uint8_t *to, uint64_t word)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	word = __builtin_bswap64(word);
-#endif
-	memcpy(to, &word, sizeof(word));
-}
 
 /* ---- PACKED blocks ---- */
 
@@ -143,11 +122,11 @@ sum_up_8(uint8_t *counters)
 
 	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i += 8)
 	{
-		uint64_t	word = load_64(counters + i);
+		uint64_t	word = genie_load_64(counters + i);
 		uint64_t	even = EACH_16(word & low) + EACH_16(sum);
 		uint64_t	odd = EACH_16(word >> 8 & low);
 
-		store_64(counters + i, ((even + (odd << 16)) & low) | ((even + odd) & low) << 8);
+		genie_store_64(counters + i, ((even + (odd << 16)) & low) | ((even + odd) & low) << 8);
 		sum = (even + odd) >> 48 & 0xFF;
 	}
 }
@@ -159,113 +138,6 @@ sum_up_16(uint16_t *counters)
 
 	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
 		counters[i] = sum = (uint16_t) (sum + counters[i]);
-}
-
-/* ---- bitmaps ---- */
-
-/* the bitmap's 64 bits from a byte on, zeros past its end */
-static inline uint64_t
-bitmap_word(const GenieBitmap *bitmap, uint32_t byte)
-{
-	uint64_t	word = 0;
-
-	if (byte + 8 <= bitmap->nbytes)
-		return load_64(bitmap->data + byte);
-	for (uint32_t i = byte; i < bitmap->nbytes; i++)
-		word |= (uint64_t) bitmap->data[i] << (8 * (i - byte));
-	return word;
-}
-
-/* Sums up the bitmaps' bits of 64 objects: plane p is bit p of each sum. */
-static inline void
-sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, uint64_t *planes)
-{
-	memset(planes, 0, GENIE_BITMAP_PLANES * sizeof(uint64_t));
-	for (uint32_t i = 0; i < n; i++)
-	{
-		uint64_t	carry = bitmap_word(&bitmaps[i], byte);
-
-		for (uint32_t p = 0; carry != 0 && p < GENIE_BITMAP_PLANES; p++)
-		{
-			uint64_t	sum = planes[p] ^ carry;
-
-			carry &= planes[p];
-			planes[p] = sum;
-		}
-	}
-}
-
-/* Bits 0..7 become the lowest bits of bytes 0..7. */
-static inline uint64_t
-spread_bits(uint64_t bits)
-{
-	uint64_t	each = EACH_BYTE(bits) & UINT64_C(0x8040201008040201);
-
-	return ((each + EACH_BYTE(UINT64_C(0x7F))) >> 7) & EACH_BYTE(UINT64_C(1));
-}
-
-/* the sums of objects 8 * octet .. + 7 of 64, a byte each */
-static inline uint64_t
-octet_sums(const uint64_t *planes, uint32_t n_planes, uint32_t octet)
-{
-	uint64_t	sums = 0;
-
-	for (uint32_t p = 0; p < n_planes; p++)
-		sums += spread_bits((planes[p] >> (8 * octet)) & 0xFF) << p;
-	return sums;
-}
-
-static uint32_t
-longest_bitmap(const GenieBitmap *bitmaps, uint32_t n)
-{
-	uint32_t	longest = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (bitmaps[i].nbytes > longest)
-			longest = bitmaps[i].nbytes;
-	return longest;
-}
-
-static void
-add_bitmaps_8(uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n)
-{
-	uint32_t	longest = longest_bitmap(bitmaps, n);
-	uint32_t	n_planes = genie_bits_needed(n);
-
-	for (uint32_t byte = 0; byte < longest; byte += 8)
-	{
-		uint64_t	planes[GENIE_BITMAP_PLANES];
-
-		sum_planes(bitmaps, n, byte, planes);
-		for (uint32_t octet = 0; octet < 8; octet++)
-		{
-			uint8_t    *at = counters + 8 * (byte + octet);
-
-			store_64(at, load_64(at) + octet_sums(planes, n_planes, octet));
-		}
-	}
-}
-
-static void
-add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
-{
-	uint32_t	longest = longest_bitmap(bitmaps, n);
-	uint32_t	n_planes = genie_bits_needed(n);
-
-	for (uint32_t byte = 0; byte < longest; byte += 8)
-	{
-		uint64_t	planes[GENIE_BITMAP_PLANES];
-
-		sum_planes(bitmaps, n, byte, planes);
-		for (uint32_t octet = 0; octet < 8; octet++)
-		{
-			uint16_t   *at = counters + 8 * (byte + octet);
-			uint64_t	sums = octet_sums(planes, n_planes, octet);
-
-			for (uint32_t i = 0; i < 8; i++)
-				at[i] = (uint16_t) (at[i] + ((sums >> (8 * i)) & 0xFF));
-		}
-	}
 }
 
 /* ---- selection ---- */
@@ -287,8 +159,8 @@ static uint32_t
 mask_8(const uint8_t *counters, uint32_t n_words, uint32_t threshold,
 	   const uint64_t *allowed, uint64_t *mask)
 {
-	const uint64_t high = EACH_BYTE(UINT64_C(0x80));
-	const uint64_t thresholds = EACH_BYTE((uint64_t) threshold);
+	const uint64_t high = GENIE_EACH_BYTE(UINT64_C(0x80));
+	const uint64_t thresholds = GENIE_EACH_BYTE((uint64_t) threshold);
 	uint32_t	n = 0;
 
 	for (uint32_t w = 0; w < n_words; w++)
@@ -297,7 +169,7 @@ mask_8(const uint8_t *counters, uint32_t n_words, uint32_t threshold,
 
 		for (uint32_t octet = 0; octet < 8 && allowed[w] != 0; octet++)
 		{
-			uint64_t	ge = at_least(load_64(counters + 64 * w + 8 * octet), thresholds, high);
+			uint64_t	ge = at_least(genie_load_64(counters + 64 * w + 8 * octet), thresholds, high);
 
 			/* gathers the eight bits, byte 0's lowest, in the highest byte */
 			bits |= (((ge >> 7) * UINT64_C(0x0102040810204080)) >> 56) << (8 * octet);
@@ -343,8 +215,7 @@ const GenieKernels genie_kernels_portable = {
 	.edges_bytes = 24576,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
-	.add_bitmaps_8 = add_bitmaps_8,
-	.add_bitmaps_16 = add_bitmaps_16,
+	BITMAP_KERNELS,
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
 };
