@@ -7,7 +7,7 @@
  * the list of few, whose kernel gives each a warp:
  *
  * 1.	look the ranges up again, two a lane, and number their postings through;
- * 2.	put each posting's object in a hash table in shared memory (open addressing, at most half full) and count;
+ * 2.	put each posting's object in a hash table in shared memory (genie_cuda_slots.cuh) and count;
  * 3.	offer the table's wanted objects, at most k, by the rules of genie_cuda_epilogue.cuh.  Where more than k are
  * 	wanted, the k-th
  *		count and then the last object of that count are found by bisection, the warp going through its table each time.
@@ -15,13 +15,10 @@
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_few.cuh"
 #include "genie_cuda_piece.cuh"
+#include "genie_cuda_slots.cuh"
 
 constexpr uint32_t FEW_THREADS = GENIE_CUDA_FEW_WARPS * GENIE_CUDA_WARP;
 constexpr uint32_t RANGES_EACH = GENIE_CUDA_FEW_RANGES / GENIE_CUDA_WARP;
-
-/* a slot: local << 16 | count; no count is 0xFFFF */
-constexpr uint32_t EMPTY = UINT32_MAX;
-constexpr uint32_t SLOT_COUNT = 0xFFFF;
 
 static_assert(GENIE_CUDA_FEW_POSTINGS <= GENIE_CUDA_FEW_SLOTS / 2, "a hash table that is too full is slow");
 
@@ -117,27 +114,6 @@ genie_cuda_plan_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 	}
 }
 
-static __device__ __forceinline__ void
-insert(uint32_t *slots, uint32_t n_slots, uint32_t local)
-{
-	/* a multiplicative hash: the golden ratio spreads neighbours */
-	uint32_t	slot = __umulhi(local * 0x9E3779B1u, n_slots);
-
-	for (;;)
-	{
-		const uint32_t old = atomicCAS(&slots[slot], EMPTY, local << 16 | 1);
-
-		if (old == EMPTY)
-			return;
-		if (old >> 16 == local)
-		{
-			atomicAdd(&slots[slot], 1);
-			return;
-		}
-		slot = (slot + 1) & (n_slots - 1);
-	}
-}
-
 /*
  * Looks up the ranges and counts their postings in the warp's slots; returns how many slots it uses.  runs is
  * scratch.  All lanes call it together.
@@ -163,13 +139,13 @@ count_few(const GenieCudaPiece &piece, uint32_t *slots, uint2 *runs)
 	while (n_slots < 2 * total)
 		n_slots *= 2;
 	for (uint32_t i = genie_cuda_lane(); i < n_slots; i += GENIE_CUDA_WARP)
-		slots[i] = EMPTY;
+		slots[i] = GENIE_CUDA_SLOT_EMPTY;
 	__syncwarp();
 	for (uint32_t i = genie_cuda_lane(); i < total; i += GENIE_CUDA_WARP)
 	{
 		while (runs[run].x <= i)
 			run++;
-		insert(slots, n_slots, postings[i + runs[run].y]);
+		genie_cuda_slots_count(slots, n_slots, postings[i + runs[run].y]);
 	}
 	__syncwarp();
 	return n_slots;
@@ -181,9 +157,9 @@ slot_wanted(const GenieCudaPiece &piece, const uint32_t *live, uint32_t slot, ui
 {
 	const GenieCudaQuery *query = piece.query;
 	const uint32_t local = slot >> 16;
-	const uint32_t count = slot & SLOT_COUNT;
+	const uint32_t count = slot & GENIE_CUDA_SLOT_COUNT;
 
-	if (slot == EMPTY || count < threshold || (live[local / 32] >> (local % 32) & 1) == 0)
+	if (slot == GENIE_CUDA_SLOT_EMPTY || count < threshold || (live[local / 32] >> (local % 32) & 1) == 0)
 		return false;
 	return !query->has_after || count < query->after.key ||
 		(count == query->after.key && genie_cuda_piece_object(piece) + local > query->after.object);
@@ -196,8 +172,11 @@ count_slots(const uint32_t *slots, uint32_t n_slots, uint32_t count, int32_t las
 	uint32_t	n = 0;
 
 	for (uint32_t i = genie_cuda_lane(); i < n_slots; i += GENIE_CUDA_WARP)
-		n += slots[i] != EMPTY && ((slots[i] & SLOT_COUNT) > count ||
-								   ((slots[i] & SLOT_COUNT) == count && (int32_t) (slots[i] >> 16) <= last));
+	{
+		const uint32_t key = slots[i] & GENIE_CUDA_SLOT_COUNT;
+
+		n += slots[i] != GENIE_CUDA_SLOT_EMPTY && (key > count || (key == count && (int32_t) (slots[i] >> 16) <= last));
+	}
 	return genie_cuda_warp_sum(n);
 }
 
@@ -231,8 +210,12 @@ keep_best(const GenieCudaPiece &piece, uint32_t *slots, uint32_t n_slots)
 	}
 	__syncwarp();
 	for (uint32_t i = genie_cuda_lane(); i < n_slots; i += GENIE_CUDA_WARP)
-		if ((slots[i] & SLOT_COUNT) < low || ((slots[i] & SLOT_COUNT) == low && (int32_t) (slots[i] >> 16) > last))
-			slots[i] = EMPTY;
+	{
+		const uint32_t key = slots[i] & GENIE_CUDA_SLOT_COUNT;
+
+		if (key < low || (key == low && (int32_t) (slots[i] >> 16) > last))
+			slots[i] = GENIE_CUDA_SLOT_EMPTY;
+	}
 	if (genie_cuda_lane() == 0)
 		atomicMax(&piece.query->top->bound,
 				  genie_cuda_bound(low, genie_cuda_piece_object(piece) + GENIE_TILE_OBJECTS - 1));
@@ -264,7 +247,7 @@ genie_cuda_few_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 			if (slot_wanted(piece, live, slots[j], threshold))
 				n++;
 			else
-				slots[j] = EMPTY;
+				slots[j] = GENIE_CUDA_SLOT_EMPTY;
 		}
 		n = genie_cuda_warp_sum(n);
 		__syncwarp();
@@ -281,11 +264,11 @@ genie_cuda_few_kernel(const GenieCudaLaunch launch, const GenieCudaPlan plan)
 		for (uint32_t j = genie_cuda_lane(); j < n_slots; j += GENIE_CUDA_WARP)
 		{
 			const uint32_t slot = slots[j];
-			const uint32_t taken = __ballot_sync(GENIE_CUDA_ALL_LANES, slot != EMPTY);
+			const uint32_t taken = __ballot_sync(GENIE_CUDA_ALL_LANES, slot != GENIE_CUDA_SLOT_EMPTY);
 
-			if (slot != EMPTY)
+			if (slot != GENIE_CUDA_SLOT_EMPTY)
 				query->candidates[base + __popc(taken & ((1u << genie_cuda_lane()) - 1))] =
-					genie_cuda_candidate(slot & SLOT_COUNT, genie_cuda_piece_object(piece) + (slot >> 16));
+					genie_cuda_candidate(slot & GENIE_CUDA_SLOT_COUNT, genie_cuda_piece_object(piece) + (slot >> 16));
 			base += __popc(taken);
 		}
 		__syncwarp();

@@ -24,11 +24,8 @@
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_find.cuh"
+#include "genie_cuda_slots.cuh"
 #include "genie_cuda_sparse.cuh"
-
-/* a slot: local << 16 | times seen again; no object is seen again 65,535 times */
-constexpr uint32_t EMPTY = UINT32_MAX;
-constexpr uint32_t SLOT_AGAIN = 0xFFFF;
 
 /* postings of a segment at most: a chunk a lane */
 constexpr uint32_t SEGMENT = GENIE_CUDA_WARP * GENIE_CUDA_CHUNK;
@@ -183,42 +180,6 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 	return shared.n_again > GENIE_CUDA_SPARSE_AGAIN ? TOO_MANY : ALL;
 }
 
-/* ---- objects seen again ---- */
-
-static __device__ __forceinline__ uint32_t
-slot_of(uint32_t local, uint32_t n_slots)
-{
-	/* a multiplicative hash: the golden ratio spreads neighbours */
-	return __umulhi(local * 0x9E3779B1u, n_slots);
-}
-
-/* Counts an object in the table once more. */
-static __device__ __forceinline__ void
-count_again(uint32_t *slots, uint32_t n_slots, uint32_t local)
-{
-	for (uint32_t slot = slot_of(local, n_slots);; slot = (slot + 1) & (n_slots - 1))
-	{
-		const uint32_t old = atomicCAS(&slots[slot], EMPTY, local << 16 | 1);
-
-		if (old == EMPTY)
-			return;
-		if (old >> 16 == local)
-		{
-			atomicAdd(&slots[slot], 1);
-			return;
-		}
-	}
-}
-
-static __device__ __forceinline__ bool
-is_in_table(const uint32_t *slots, uint32_t n_slots, uint32_t local)
-{
-	for (uint32_t slot = slot_of(local, n_slots); slots[slot] != EMPTY; slot = (slot + 1) & (n_slots - 1))
-		if (slots[slot] >> 16 == local)
-			return true;
-	return false;
-}
-
 /* ---- wanted objects ---- */
 
 /* Wants an object if it counts and the cursor lets it. */
@@ -248,9 +209,9 @@ want_again(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, ui
 	{
 		const uint32_t slot = shared.slots[i];
 		const uint32_t local = slot >> 16;
-		uint32_t	count = 1 + (slot & SLOT_AGAIN);
+		uint32_t	count = 1 + (slot & GENIE_CUDA_SLOT_COUNT);
 
-		if (slot == EMPTY || count + n_bitmaps < threshold)
+		if (slot == GENIE_CUDA_SLOT_EMPTY || count + n_bitmaps < threshold)
 			continue;
 		for (uint32_t j = 0; j < n_bitmaps; j++)
 			count += __ldg((const uint32_t *) shared.bitmaps[j] + local / 32) >> (local % 32) & 1;
@@ -268,7 +229,7 @@ want_bits(const GenieCudaPiece &piece, uint32_t bits, uint32_t first, uint32_t k
 	{
 		const uint32_t local = first + __ffs((int) bits) - 1;
 
-		if (!is_in_table(shared.slots, n_slots, local))
+		if (!genie_cuda_slots_have(shared.slots, n_slots, local))
 			want(piece, local, key, shared);
 	}
 }
@@ -430,10 +391,10 @@ count_sparse(const GenieCudaPiece &piece, SparseShared &shared)
 	while (n_slots < 2 * shared.n_again)
 		n_slots *= 2;
 	for (uint32_t i = threadIdx.x; i < n_slots; i += THREADS)
-		shared.slots[i] = EMPTY;
+		shared.slots[i] = GENIE_CUDA_SLOT_EMPTY;
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < shared.n_again; i += THREADS)
-		count_again(shared.slots, n_slots, shared.again[i]);
+		genie_cuda_slots_count(shared.slots, n_slots, shared.again[i]);
 	__syncthreads();
 	want_again<THREADS>(piece, n_slots, n_bitmaps, threshold, shared);
 	if (threshold == n_bitmaps + 1)

@@ -38,6 +38,20 @@ first_keywords(const std::vector<uint32_t> &n_values)
 	return first;
 }
 
+/* A slot of n objects: keywords from first on, as drawn. */
+static void
+fill_slot(Random &random, const Draw &draw, uint32_t first, uint32_t n, uint32_t *keywords)
+{
+	uint64_t	bits = 0;
+
+	for (uint32_t i = 0; i < n; i++, bits >>= 16)
+	{
+		if (i % 4 == 0)
+			bits = random.next();
+		keywords[i] = first + draw.at((uint16_t) bits);
+	}
+}
+
 /* Functions of equal kind: each bucket by its weight. */
 static Shape
 signatures(const std::string &name, uint32_t n_objects, const std::vector<double> &weights)
@@ -54,15 +68,8 @@ signatures(const std::string &name, uint32_t n_objects, const std::vector<double
 	shape.first = first_keywords(std::vector<uint32_t>(FUNCTIONS, n_buckets));
 	shape.fill = [=] (Random &random, uint32_t n, uint32_t *keywords)
 	{
-		uint64_t	bits = 0;
-
 		for (uint32_t s = 0; s < FUNCTIONS; s++)
-			for (uint32_t i = 0; i < n; i++, bits >>= 16)
-			{
-				if (i % 4 == 0)
-					bits = random.next();
-				keywords[(size_t) s * n + i] = s * n_buckets + draw->at((uint16_t) bits);
-			}
+			fill_slot(random, *draw, s * n_buckets, n, keywords + (size_t) s * n);
 	};
 	shape.ask = [] (const uint32_t *keywords, bool)
 	{
@@ -147,15 +154,8 @@ adult(const std::string &name, uint32_t n_objects)
 	shape.first = first_keywords(std::vector<uint32_t>(N, BENCH_ADULT_INTERVALS));
 	shape.fill = [=] (Random &random, uint32_t n, uint32_t *keywords)
 	{
-		uint64_t	bits = 0;
-
 		for (uint32_t s = 0; s < N; s++)
-			for (uint32_t i = 0; i < n; i++, bits >>= 16)
-			{
-				if (i % 4 == 0)
-					bits = random.next();
-				keywords[(size_t) s * n + i] = s * BENCH_ADULT_INTERVALS + (*draws)[s].at((uint16_t) bits);
-			}
+			fill_slot(random, (*draws)[s], s * BENCH_ADULT_INTERVALS, n, keywords + (size_t) s * n);
 	};
 	shape.ask = [] (const uint32_t *keywords, bool exact)
 	{
