@@ -85,6 +85,14 @@ CREATE FUNCTION genie_query(object genie_object) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_query(genie_object) IS 'a query for an object''s keywords';
 
+CREATE FUNCTION genie_query(document tsvector, min_match int DEFAULT 1) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_tsvector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(tsvector, int) IS 'a query for a document''s lexemes, of which min_match must match';
+
+CREATE FUNCTION genie_query(query tsquery, min_match int DEFAULT 1) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(tsquery, int) IS 'a query for the lexemes and prefixes of a text search query that are not negated, of which min_match must match';
+
 CREATE FUNCTION genie_with_min_match(query genie_query, min_match int) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_with_min_match' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION genie_with_min_match(genie_query, int) IS 'the same query with another min_match';
@@ -103,11 +111,20 @@ CREATE FUNCTION genie_match_count(genie_object, genie_object) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_match_count(genie_object, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(tsvector, tsvector) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_tsvectors' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(tsvector, tsquery) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_tsvector_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(tsvector, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_tsvector_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_match_count(anyarray, anyarray) IS 'how many distinct elements two arrays share';
 COMMENT ON FUNCTION genie_match_count(anyarray, genie_query) IS 'how many distinct elements the query asks for';
 COMMENT ON FUNCTION genie_match_count(genie_object, genie_object) IS 'how many keywords two objects share';
 COMMENT ON FUNCTION genie_match_count(genie_object, genie_query) IS 'how many keywords the query asks for';
+COMMENT ON FUNCTION genie_match_count(tsvector, tsvector) IS 'how many lexemes two documents share';
+COMMENT ON FUNCTION genie_match_count(tsvector, tsquery) IS 'how many lexemes the text search query names or, by a prefix, asks for';
+COMMENT ON FUNCTION genie_match_count(tsvector, genie_query) IS 'how many lexemes the query asks for';
 
 CREATE FUNCTION genie_order(anyarray, anyarray) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -117,11 +134,20 @@ CREATE FUNCTION genie_order(genie_object, genie_object) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_order(genie_object, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(tsvector, tsvector) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_tsvectors' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(tsvector, tsquery) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_tsvector_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(tsvector, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_tsvector_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_order(anyarray, anyarray) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(anyarray, genie_query) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(genie_object, genie_object) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(genie_object, genie_query) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(tsvector, tsvector) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(tsvector, tsquery) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(tsvector, genie_query) IS 'implementation of <&> operator';
 
 CREATE OPERATOR <&> (
 	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_order, COMMUTATOR = <&>
@@ -135,19 +161,34 @@ CREATE OPERATOR <&> (
 CREATE OPERATOR <&> (
 	LEFTARG = genie_object, RIGHTARG = genie_query, FUNCTION = genie_order
 );
+CREATE OPERATOR <&> (
+	LEFTARG = tsvector, RIGHTARG = tsvector, FUNCTION = genie_order, COMMUTATOR = <&>
+);
+CREATE OPERATOR <&> (
+	LEFTARG = tsvector, RIGHTARG = tsquery, FUNCTION = genie_order
+);
+CREATE OPERATOR <&> (
+	LEFTARG = tsvector, RIGHTARG = genie_query, FUNCTION = genie_order
+);
 
 COMMENT ON OPERATOR <&> (anyarray, anyarray) IS 'negative match count: ORDER BY it for the most common elements first';
 COMMENT ON OPERATOR <&> (anyarray, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
 COMMENT ON OPERATOR <&> (genie_object, genie_object) IS 'negative match count: ORDER BY it for the most common keywords first';
 COMMENT ON OPERATOR <&> (genie_object, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
+COMMENT ON OPERATOR <&> (tsvector, tsvector) IS 'negative match count: ORDER BY it for the most common lexemes first';
+COMMENT ON OPERATOR <&> (tsvector, tsquery) IS 'negative match count: ORDER BY it for the most lexemes of the query first';
+COMMENT ON OPERATOR <&> (tsvector, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
 
 CREATE FUNCTION genie_matches(anyarray, genie_query) RETURNS bool
 	AS 'MODULE_PATHNAME', 'genie_matches_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_matches(genie_object, genie_query) RETURNS bool
 	AS 'MODULE_PATHNAME', 'genie_matches_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(tsvector, genie_query) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_tsvector_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_matches(anyarray, genie_query) IS 'implementation of @& operator';
 COMMENT ON FUNCTION genie_matches(genie_object, genie_query) IS 'implementation of @& operator';
+COMMENT ON FUNCTION genie_matches(tsvector, genie_query) IS 'implementation of @& operator';
 
 CREATE OPERATOR @& (
 	LEFTARG = anyarray, RIGHTARG = genie_query, FUNCTION = genie_matches,
@@ -157,9 +198,14 @@ CREATE OPERATOR @& (
 	LEFTARG = genie_object, RIGHTARG = genie_query, FUNCTION = genie_matches,
 	RESTRICT = contsel, JOIN = contjoinsel
 );
+CREATE OPERATOR @& (
+	LEFTARG = tsvector, RIGHTARG = genie_query, FUNCTION = genie_matches,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
 
 COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'matches at least min_match of the query';
 COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'matches at least min_match of the query';
+COMMENT ON OPERATOR @& (tsvector, genie_query) IS 'matches at least min_match of the query';
 
 -- ---- equality and order of objects ----
 
@@ -254,11 +300,17 @@ CREATE FUNCTION genie_object_decompose(genie_object, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_object_compile(internal, int2, oid) RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tsvector_decompose(tsvector, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tsvector_compile(internal, int2, oid) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION genie_array_decompose(anyarray, internal) IS 'genie support: an array''s keywords';
 COMMENT ON FUNCTION genie_array_compile(internal, int2, oid) IS 'genie support: what an operator asks of arrays';
 COMMENT ON FUNCTION genie_object_decompose(genie_object, internal) IS 'genie support: an object''s keywords';
 COMMENT ON FUNCTION genie_object_compile(internal, int2, oid) IS 'genie support: what an operator asks of objects';
+COMMENT ON FUNCTION genie_tsvector_decompose(tsvector, internal) IS 'genie support: a document''s keywords';
+COMMENT ON FUNCTION genie_tsvector_compile(internal, int2, oid) IS 'genie support: what an operator asks of documents';
 
 CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
 	OPERATOR 1 <&> (anyarray, anyarray) FOR ORDER BY pg_catalog.integer_ops,
@@ -275,6 +327,15 @@ CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie
 	FUNCTION 1 genie_object_decompose(genie_object, internal),
 	FUNCTION 2 genie_object_compile(internal, int2, oid);
 COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects made by genie_tuple() and others';
+
+CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie AS
+	OPERATOR 1 <&> (tsvector, tsvector) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (tsvector, tsquery) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (tsvector, genie_query) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 2 @& (tsvector, genie_query),
+	FUNCTION 1 genie_tsvector_decompose(tsvector, internal),
+	FUNCTION 2 genie_tsvector_compile(internal, int2, oid);
+COMMENT ON OPERATOR CLASS genie_tsvector_ops USING genie IS 'documents as sets of their lexemes';
 
 -- ---- many queries at once ----
 

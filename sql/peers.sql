@@ -24,6 +24,8 @@ INSERT INTO expressions (of, expression) VALUES
 	('genie', $$'{1,2}'::int[] @& genie_query('{2}'::int[])$$), ('genie', $$'{1,2}'::bigint[] @& genie_query('{[2,5)}'::int4multirange)$$),
 	('genie', $$genie_tuple(1, 'a'::text) <&> genie_tuple(1, 'b'::text)$$), ('genie', $$genie_tuple(1, 'a'::text) @& genie_tuple_query(1, 'a')$$),
 	('genie', $$genie_match_count('{1,2}'::int[], '{2}')$$), ('genie', $$'{1:int:1}'::genie_object = '{1:int:1}'$$), ('genie', $$genie_tuple('A'::citext, 'a=>1'::hstore) = genie_tuple('a'::citext, '"a"=>"1"'::hstore)$$),
+	('genie', $$'a b'::tsvector <&> 'b c'$$), ('genie', $$'a b' <&> 'b c'::tsvector$$), ('genie', $$'a b'::tsvector <&> 'a & b'::tsquery$$), ('genie', $$to_tsvector('english', 'two foxes') @& genie_query(to_tsquery('english', 'fox:*'))$$),
+	('genie', $$genie_match_count('a b'::tsvector, 'b | c')$$),
 	('core', $$'{1,2}'::int[] && '{2}'$$), ('core', $$'{1,2}'::int[] @> '{2}'$$), ('core', $$'{2}'::int[] <@ '{1,2}'$$), ('core', $$'{a,b}'::text[] && '{b}'$$), ('core', $$ARRAY[1,2] = '{1,2}'$$),
 	('core', $$'{1,2}'::int[] || '{3}'$$), ('core', $$'{1,2}' < '{3}'::int[]$$), ('core', $$'(1,2)'::point <-> '(4,6)'$$), ('core', $$int4range(1, 5) && '[4,9)'$$), ('core', $$'{[1,5)}'::int4multirange && '{[4,9)}'$$),
 	('core', $$'{[1,5)}'::int4multirange @> 3$$), ('core', $$'a b'::tsvector @@ 'a'$$), ('core', $$'a' <-> 'b'::tsquery$$), ('core', $$'{"a": 1}'::jsonb @> '{"a": 1}'$$), ('core', $$6 & 3$$),
@@ -83,7 +85,7 @@ CREATE VIEW ours AS SELECT o.* FROM pg_operator o JOIN pg_depend d ON d.classid 
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid WHERE extname = 'genie';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprresult::regtype FROM ours ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regtype::text COLLATE "C";
 SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&');
--- and none of ours is between types that are not ours, but for arrays
+-- those of ours that are between types that are not ours
 SELECT oprname, oprleft::regtype, oprright::regtype FROM ours WHERE 'genie_object'::regtype NOT IN (oprleft, oprright) AND 'genie_query'::regtype NOT IN (oprleft, oprright);
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast WHERE castsource IN ('genie_object'::regtype, 'genie_query'::regtype) OR casttarget IN ('genie_object'::regtype, 'genie_query'::regtype) ORDER BY castsource::regtype::text COLLATE "C";
 

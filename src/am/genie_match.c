@@ -13,6 +13,7 @@
  *	integers	are counted as integers (genie_int_array.c)
  *	other arrays	are decomposed into a buffer that is kept, sorted, and merged with the query
  *	objects		are merged where they lie: they are packed and sorted already
+ *	other types	give what takes them apart, and what makes a query of the right operand (genie_match.h)
  *
  * Nothing is allocated per row but where a value must be detoasted or unpacked, and that is freed at once.
  */
@@ -41,7 +42,8 @@ typedef enum RightKind
 {
 	RIGHT_ARRAY,
 	RIGHT_OBJECT,
-	RIGHT_QUERY
+	RIGHT_QUERY,
+	RIGHT_OTHER					/* made_by makes the query */
 } RightKind;
 
 typedef struct MatchState
@@ -50,6 +52,7 @@ typedef struct MatchState
 	MemoryContext operand;		/* reset when another right operand comes */
 	struct varlena *right;		/* the operand's bytes as given, in operand; NULL: none yet */
 	GenieQueryView *view;		/* of the operand */
+	GenieMakeQuery made_by;		/* RIGHT_OTHER */
 	bool		has_ints;		/* ints is made of view */
 	GenieIntQuery ints;
 	GenieArrayType *array_type; /* of the left operand */
@@ -128,6 +131,9 @@ compile_right(MatchState *state, struct varlena *right, RightKind kind)
 		case RIGHT_OBJECT:
 			query = genie_query_of_object(PG_DETOAST_DATUM_PACKED(PointerGetDatum(copy)), 1);
 			break;
+		case RIGHT_OTHER:
+			query = state->made_by(PointerGetDatum(copy), 1);
+			break;
 		default:
 			query = DatumGetGenieQuery(PointerGetDatum(copy));
 	}
@@ -149,6 +155,13 @@ prepare_right(MatchState *state, Datum datum, RightKind kind)
 		compile_right(state, right, kind);
 	if (flattened)
 		pfree(right);
+}
+
+bool
+genie_match_satisfies(const GenieQueryView *query, uint32 count, uint32 size)
+{
+	return (int64) count >= query->min_match &&
+		genie_threshold_holds(query->distance_strategy, query->max_distance, count, query->n_intervals, size);
 }
 
 static uint32
@@ -186,6 +199,14 @@ count_ints(MatchState *state, ArrayType *array)
 	return genie_int_query_count(&state->ints, run);
 }
 
+/* The match count of what is packed in state->keywords, which are finished first. */
+static uint32
+count_keywords(MatchState *state)
+{
+	genie_keywords_finish(&state->keywords);
+	return count_packed(state, state->keywords.bytes, state->keywords.n);
+}
+
 /* The match count of an array; what the right operand is made into stays in fn_extra. */
 static MatchState *
 count_array(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
@@ -201,8 +222,7 @@ count_array(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
 	{
 		genie_keywords_reset(&state->keywords);
 		genie_array_collect(state->array_type, array, &state->keywords);
-		genie_keywords_finish(&state->keywords);
-		*count = count_packed(state, state->keywords.bytes, state->keywords.n);
+		*count = count_keywords(state);
 	}
 	PG_FREE_IF_COPY(array, 0);
 	return state;
@@ -221,6 +241,22 @@ count_object(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
 	*count = count_packed(state, packed, n);
 	PG_FREE_IF_COPY(object, 0);
 	return state;
+}
+
+GenieMatch
+genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_query)
+{
+	MatchState *state = match_state(fcinfo);
+	GenieMatch	match;
+
+	state->made_by = make_query;
+	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? RIGHT_QUERY : RIGHT_OTHER);
+	genie_keywords_reset(&state->keywords);
+	collect(PG_GETARG_DATUM(0), &state->keywords);
+	match.count = count_keywords(state);
+	match.size = state->size;
+	match.query = state->view;
+	return match;
 }
 
 /* ---- the SQL functions ---- */
@@ -301,13 +337,6 @@ genie_order_object_query(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(-(int32) count);
 }
 
-static bool
-satisfies(const GenieQueryView *query, uint32 count, uint32 size)
-{
-	return (int64) count >= query->min_match &&
-		genie_threshold_holds(query->distance_strategy, query->max_distance, count, query->n_intervals, size);
-}
-
 /* array @& query */
 Datum
 genie_matches_array_query(PG_FUNCTION_ARGS)
@@ -315,7 +344,7 @@ genie_matches_array_query(PG_FUNCTION_ARGS)
 	uint32		count;
 	MatchState *state = count_array(fcinfo, RIGHT_QUERY, &count);
 
-	PG_RETURN_BOOL(satisfies(state->view, count, state->size));
+	PG_RETURN_BOOL(genie_match_satisfies(state->view, count, state->size));
 }
 
 /* object @& query */
@@ -325,5 +354,5 @@ genie_matches_object_query(PG_FUNCTION_ARGS)
 	uint32		count;
 	MatchState *state = count_object(fcinfo, RIGHT_QUERY, &count);
 
-	PG_RETURN_BOOL(satisfies(state->view, count, state->size));
+	PG_RETURN_BOOL(genie_match_satisfies(state->view, count, state->size));
 }

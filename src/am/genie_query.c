@@ -163,21 +163,28 @@ genie_query_limit_jaccard(GenieQuery *query, float8 similarity)
 }
 
 GenieQuery *
-genie_query_of_object(const struct varlena *object, int32 min_match)
+genie_query_of_packed(const uint8 *packed, Size nbytes, uint32 n, int32 min_match)
 {
-	uint32		n;
-	Size		nbytes;
-	const uint8 *from = genie_object_keys(object, &n, &nbytes);
 	GenieQuery *query = genie_query_allocate(nbytes + n, n, min_match);
 	uint8	   *at = query->body;
 
 	for (uint32 i = 0; i < n; i++)
 	{
 		*at++ = GENIE_QUERY_POINT;
-		at += genie_packed_put(at, genie_packed_next(&from));
+		at += genie_packed_put(at, genie_packed_next(&packed));
 	}
 	Assert(at == (uint8 *) query + VARSIZE(query));
 	return query;
+}
+
+GenieQuery *
+genie_query_of_object(const struct varlena *object, int32 min_match)
+{
+	uint32		n;
+	Size		nbytes;
+	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
+
+	return genie_query_of_packed(packed, nbytes, n, min_match);
 }
 
 GenieQueryView *

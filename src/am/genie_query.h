@@ -43,6 +43,9 @@ extern GenieQuery *genie_query_finish(GenieQueryBuilder *builder, int32 min_matc
 /* Gives a query of points the threshold of a Jaccard similarity, 0 to 1. */
 extern void genie_query_limit_jaccard(GenieQuery *query, float8 similarity);
 
+/* A packed set of n keys as points. */
+extern GenieQuery *genie_query_of_packed(const uint8 *packed, Size nbytes, uint32 n, int32 min_match);
+
 /* An object's keywords as points. */
 extern GenieQuery *genie_query_of_object(const struct varlena *object, int32 min_match);
 
