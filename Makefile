@@ -21,7 +21,7 @@ MODULE_big = genie
 EXTENSION = genie
 DATA = $(wildcard genie--*.sql)
 PGFILEDESC = "genie - similarity search by match count"
-HEADERS = src/engine/genie_keyword.h src/am/genie_measure.h src/am/genie_opclass.h
+HEADERS = src/engine/genie_keyword.h src/engine/genie_measure.h src/am/genie_opclass.h
 
 LAYERS = engine disk shared am
 SOURCES = $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))

@@ -93,6 +93,14 @@ CREATE FUNCTION genie_query(query tsquery, min_match int DEFAULT 1) RETURNS geni
 	AS 'MODULE_PATHNAME', 'genie_query_from_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_query(tsquery, int) IS 'a query for the lexemes and prefixes of a text search query that are not negated, of which min_match must match';
 
+CREATE FUNCTION genie_jaccard_query(elements anyarray, similarity float8) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_jaccard_query(anyarray, float8) IS 'a query for arrays whose Jaccard similarity to this one is at least so high';
+
+CREATE FUNCTION genie_jaccard_query(object genie_object, similarity float8) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_jaccard_query(genie_object, float8) IS 'a query for objects whose Jaccard similarity to this one is at least so high';
+
 CREATE FUNCTION genie_with_min_match(query genie_query, min_match int) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_with_min_match' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION genie_with_min_match(genie_query, int) IS 'the same query with another min_match';
@@ -203,9 +211,53 @@ CREATE OPERATOR @& (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
-COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'matches at least min_match of the query';
-COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'matches at least min_match of the query';
-COMMENT ON OPERATOR @& (tsvector, genie_query) IS 'matches at least min_match of the query';
+COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
+COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
+COMMENT ON OPERATOR @& (tsvector, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
+
+-- ---- similarity of sets ----
+
+CREATE FUNCTION genie_jaccard(a anyarray, b anyarray) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard(a genie_object, b genie_object) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_dice(a anyarray, b anyarray) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_dice_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_dice(a genie_object, b genie_object) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_dice_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_cosine(a anyarray, b anyarray) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_cosine_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_cosine(a genie_object, b genie_object) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_cosine_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_overlap(a anyarray, b anyarray) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_overlap_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_overlap(a genie_object, b genie_object) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_overlap_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard_distance(a anyarray, b anyarray) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard_distance(a genie_object, b genie_object) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_jaccard(anyarray, anyarray) IS 'Jaccard (Tanimoto) similarity: shared / united';
+COMMENT ON FUNCTION genie_jaccard(genie_object, genie_object) IS 'Jaccard (Tanimoto) similarity: shared / united';
+COMMENT ON FUNCTION genie_dice(anyarray, anyarray) IS 'Dice similarity: 2 * shared / (size of a + size of b)';
+COMMENT ON FUNCTION genie_dice(genie_object, genie_object) IS 'Dice similarity: 2 * shared / (size of a + size of b)';
+COMMENT ON FUNCTION genie_cosine(anyarray, anyarray) IS 'cosine (Ochiai) similarity: shared / sqrt(size of a * size of b)';
+COMMENT ON FUNCTION genie_cosine(genie_object, genie_object) IS 'cosine (Ochiai) similarity: shared / sqrt(size of a * size of b)';
+COMMENT ON FUNCTION genie_overlap(anyarray, anyarray) IS 'overlap coefficient: shared / the smaller size';
+COMMENT ON FUNCTION genie_overlap(genie_object, genie_object) IS 'overlap coefficient: shared / the smaller size';
+COMMENT ON FUNCTION genie_jaccard_distance(anyarray, anyarray) IS 'implementation of <%> operator';
+COMMENT ON FUNCTION genie_jaccard_distance(genie_object, genie_object) IS 'implementation of <%> operator';
+
+CREATE OPERATOR <%> (
+	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
+);
+CREATE OPERATOR <%> (
+	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
+);
+
+COMMENT ON OPERATOR <%> (anyarray, anyarray) IS 'Jaccard distance: 1 - genie_jaccard';
+COMMENT ON OPERATOR <%> (genie_object, genie_object) IS 'Jaccard distance: 1 - genie_jaccard';
 
 -- ---- equality and order of objects ----
 
@@ -312,12 +364,17 @@ COMMENT ON FUNCTION genie_object_compile(internal, int2, oid) IS 'genie support:
 COMMENT ON FUNCTION genie_tsvector_decompose(tsvector, internal) IS 'genie support: a document''s keywords';
 COMMENT ON FUNCTION genie_tsvector_compile(internal, int2, oid) IS 'genie support: what an operator asks of documents';
 
+CREATE FUNCTION genie_jaccard_bound(int2, internal, int, int) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_jaccard_bound(int2, internal, int, int) IS 'genie support: Jaccard distance by match count and size';
+
 CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
 	OPERATOR 1 <&> (anyarray, anyarray) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (anyarray, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (anyarray, genie_query),
 	FUNCTION 1 genie_array_decompose(anyarray, internal),
-	FUNCTION 2 genie_array_compile(internal, int2, oid);
+	FUNCTION 2 genie_array_compile(internal, int2, oid),
+	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
 COMMENT ON OPERATOR CLASS genie_array_ops USING genie IS 'arrays as sets of their elements';
 
 CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie AS
@@ -325,7 +382,8 @@ CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie
 	OPERATOR 1 <&> (genie_object, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (genie_object, genie_query),
 	FUNCTION 1 genie_object_decompose(genie_object, internal),
-	FUNCTION 2 genie_object_compile(internal, int2, oid);
+	FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
 COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects made by genie_tuple() and others';
 
 CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie AS

@@ -8,7 +8,7 @@ SELECT o.oid::regoperator AS without_comment FROM pg_operator o JOIN pg_depend d
 
 -- operators
 SELECT o.oid::regoperator AS operator, oprresult::regtype AS result, oprcom::oid::regoperator AS commutator, oprrest, oprjoin
-	FROM pg_operator o WHERE oprname IN ('<&>', '@&') ORDER BY 1::text COLLATE "C";
+	FROM pg_operator o WHERE oprname IN ('<&>', '@&', '<%>') ORDER BY 1::text COLLATE "C";
 -- functions are immutable, parallel safe, and strict where NULL is no argument
 SELECT proname, oidvectortypes(p.proargtypes) AS arguments, provolatile, proparallel, proisstrict
 	FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'

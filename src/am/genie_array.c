@@ -16,6 +16,7 @@
 PG_FUNCTION_INFO_V1(genie_array_decompose);
 PG_FUNCTION_INFO_V1(genie_array_compile);
 PG_FUNCTION_INFO_V1(genie_query_from_array);
+PG_FUNCTION_INFO_V1(genie_jaccard_query_from_array);
 
 GenieArrayType *
 genie_array_type(GenieArrayType **cache, Oid element_type, MemoryContext context)
@@ -117,4 +118,14 @@ Datum
 genie_query_from_array(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(query_of_array(fcinfo, PG_GETARG_DATUM(0), PG_GETARG_INT32(1)));
+}
+
+/* genie_jaccard_query(anyarray, similarity) */
+Datum
+genie_jaccard_query_from_array(PG_FUNCTION_ARGS)
+{
+	GenieQuery *query = query_of_array(fcinfo, PG_GETARG_DATUM(0), 0);
+
+	genie_query_limit_jaccard(query, PG_GETARG_FLOAT8(1));
+	PG_RETURN_POINTER(query);
 }

@@ -1,6 +1,7 @@
 /*
  * genie_match.c
- *	  The match count by the values alone: genie_match_count() and the operators <&> and @&.
+ *	  The match count by the values alone: genie_match_count(), the operators <&> and @&, and what genie_measure.c is
+ *	  made of.
  *
  * This is the definition that every index scan must agree with.  It also has to be fast, for it is
  * what a sequential scan runs.  The right operand is mostly the same in all rows, so what
@@ -37,27 +38,17 @@ PG_FUNCTION_INFO_V1(genie_order_object_query);
 PG_FUNCTION_INFO_V1(genie_matches_array_query);
 PG_FUNCTION_INFO_V1(genie_matches_object_query);
 
-/* what the right operand is */
-typedef enum RightKind
-{
-	RIGHT_ARRAY,
-	RIGHT_OBJECT,
-	RIGHT_QUERY,
-	RIGHT_OTHER					/* made_by makes the query */
-} RightKind;
-
 typedef struct MatchState
 {
 	MemoryContext rows;			/* lives as long as this state */
 	MemoryContext operand;		/* reset when another right operand comes */
 	struct varlena *right;		/* the operand's bytes as given, in operand; NULL: none yet */
 	GenieQueryView *view;		/* of the operand */
-	GenieMakeQuery made_by;		/* RIGHT_OTHER */
+	GenieMakeQuery made_by;		/* GENIE_RIGHT_OTHER */
 	bool		has_ints;		/* ints is made of view */
 	GenieIntQuery ints;
 	GenieArrayType *array_type; /* of the left operand */
 	GenieKeywords keywords;		/* of the left operand */
-	uint32		size;			/* how many the left operand has */
 } MatchState;
 
 void
@@ -108,7 +99,7 @@ match_state(FunctionCallInfo fcinfo)
 
 /* Makes the view of a right operand that is not the one before; in the context operand. */
 static void
-compile_right(MatchState *state, struct varlena *right, RightKind kind)
+compile_right(MatchState *state, struct varlena *right, GenieRightKind kind)
 {
 	MemoryContext old;
 	GenieQuery *query;
@@ -123,15 +114,15 @@ compile_right(MatchState *state, struct varlena *right, RightKind kind)
 	memcpy(copy, right, VARSIZE_ANY(right));
 	switch (kind)
 	{
-		case RIGHT_ARRAY:
+		case GENIE_RIGHT_ARRAY:
 			array = DatumGetArrayTypeP(PointerGetDatum(copy));
 			query = genie_array_query(genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows),
 									  array, 1);
 			break;
-		case RIGHT_OBJECT:
+		case GENIE_RIGHT_OBJECT:
 			query = genie_query_of_object(PG_DETOAST_DATUM_PACKED(PointerGetDatum(copy)), 1);
 			break;
-		case RIGHT_OTHER:
+		case GENIE_RIGHT_OTHER:
 			query = state->made_by(PointerGetDatum(copy), 1);
 			break;
 		default:
@@ -143,7 +134,7 @@ compile_right(MatchState *state, struct varlena *right, RightKind kind)
 }
 
 static void
-prepare_right(MatchState *state, Datum datum, RightKind kind)
+prepare_right(MatchState *state, Datum datum, GenieRightKind kind)
 {
 	struct varlena *right = (struct varlena *) DatumGetPointer(datum);
 	bool		flattened = VARATT_IS_EXTERNAL(right) && !VARATT_IS_EXTERNAL_ONDISK(right);
@@ -164,24 +155,25 @@ genie_match_satisfies(const GenieQueryView *query, uint32 count, uint32 size)
 		genie_threshold_holds(query->distance_strategy, query->max_distance, count, query->n_intervals, size);
 }
 
-static uint32
-count_packed(MatchState *state, const uint8 *packed, uint32 n)
+static GenieMatch
+match_packed(const MatchState *state, const uint8 *packed, uint32 n)
 {
+	GenieMatch	match = {.query = state->view, .size = n};
 	bool		conflict = false;
 	GenieKey	key;
-	uint32		count = genie_query_count_packed(state->view, packed, n, &conflict, &key);
 
+	match.count = genie_query_count_packed(state->view, packed, n, &conflict, &key);
 	if (conflict)
 		genie_report_conflict(state->view, key);
-	state->size = n;
-	return count;
+	return match;
 }
 
-static uint32
-count_ints(MatchState *state, ArrayType *array)
+static GenieMatch
+match_ints(MatchState *state, ArrayType *array)
 {
 	static const uint8 prefix[] = {GENIE_ARRAY_DIMENSION, GENIE_FAMILY_INT};
 	GenieIntRun run = genie_int_run(array, state->array_type->int_width, &state->array_type->ints);
+	GenieMatch	match = {.query = state->view, .size = run.n};
 
 	genie_keywords_check_limit(run.n);
 	if (!state->has_ints)
@@ -195,68 +187,65 @@ count_ints(MatchState *state, ArrayType *array)
 
 		genie_report_conflict(state->view, key);
 	}
-	state->size = run.n;
-	return genie_int_query_count(&state->ints, run);
+	match.count = genie_int_query_count(&state->ints, run);
+	return match;
 }
 
-/* The match count of what is packed in state->keywords, which are finished first. */
-static uint32
-count_keywords(MatchState *state)
+/* The match of what is in state->keywords, which are finished first. */
+static GenieMatch
+match_keywords(MatchState *state)
 {
 	genie_keywords_finish(&state->keywords);
-	return count_packed(state, state->keywords.bytes, state->keywords.n);
+	return match_packed(state, state->keywords.bytes, state->keywords.n);
 }
 
-/* The match count of an array; what the right operand is made into stays in fn_extra. */
-static MatchState *
-count_array(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
+GenieMatch
+genie_match_array(FunctionCallInfo fcinfo, GenieRightKind kind)
 {
 	MatchState *state = match_state(fcinfo);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	GenieMatch	match;
 
 	prepare_right(state, PG_GETARG_DATUM(1), kind);
 	genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows);
 	if (state->array_type->int_width != 0)
-		*count = count_ints(state, array);
+		match = match_ints(state, array);
 	else
 	{
 		genie_keywords_reset(&state->keywords);
 		genie_array_collect(state->array_type, array, &state->keywords);
-		*count = count_keywords(state);
+		match = match_keywords(state);
 	}
 	PG_FREE_IF_COPY(array, 0);
-	return state;
+	return match;
 }
 
-static MatchState *
-count_object(FunctionCallInfo fcinfo, RightKind kind, uint32 *count)
+GenieMatch
+genie_match_object(FunctionCallInfo fcinfo, GenieRightKind kind)
 {
 	MatchState *state = match_state(fcinfo);
 	struct varlena *object = PG_GETARG_VARLENA_PP(0);
+	GenieMatch	match;
 	uint32		n;
 	Size		nbytes;
 	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
 
 	prepare_right(state, PG_GETARG_DATUM(1), kind);
-	*count = count_packed(state, packed, n);
+	match = match_packed(state, packed, n);
 	PG_FREE_IF_COPY(object, 0);
-	return state;
+	return match;
 }
 
 GenieMatch
 genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_query)
 {
 	MatchState *state = match_state(fcinfo);
-	GenieMatch	match;
 
 	state->made_by = make_query;
-	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? RIGHT_QUERY : RIGHT_OTHER);
+	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER);
 	genie_keywords_reset(&state->keywords);
 	collect(PG_GETARG_DATUM(0), &state->keywords);
-	match.count = count_keywords(state);
-	match.size = state->size;
-	match.query = state->view;
-	return match;
+	return match_keywords(state);
 }
 
 /* ---- the SQL functions ---- */
@@ -264,95 +253,69 @@ genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_q
 Datum
 genie_match_count_arrays(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_array(fcinfo, RIGHT_ARRAY, &count);
-	PG_RETURN_INT32(count);
+	PG_RETURN_INT32(genie_match_array(fcinfo, GENIE_RIGHT_ARRAY).count);
 }
 
 Datum
 genie_match_count_array_query(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_array(fcinfo, RIGHT_QUERY, &count);
-	PG_RETURN_INT32(count);
+	PG_RETURN_INT32(genie_match_array(fcinfo, GENIE_RIGHT_QUERY).count);
 }
 
 Datum
 genie_match_count_objects(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_object(fcinfo, RIGHT_OBJECT, &count);
-	PG_RETURN_INT32(count);
+	PG_RETURN_INT32(genie_match_object(fcinfo, GENIE_RIGHT_OBJECT).count);
 }
 
 Datum
 genie_match_count_object_query(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_object(fcinfo, RIGHT_QUERY, &count);
-	PG_RETURN_INT32(count);
+	PG_RETURN_INT32(genie_match_object(fcinfo, GENIE_RIGHT_QUERY).count);
 }
 
 /* array <&> array: the negative match count, so that an ascending order gives the best first */
 Datum
 genie_order_arrays(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_array(fcinfo, RIGHT_ARRAY, &count);
-	PG_RETURN_INT32(-(int32) count);
+	PG_RETURN_INT32(-(int32) genie_match_array(fcinfo, GENIE_RIGHT_ARRAY).count);
 }
 
 /* array <&> query */
 Datum
 genie_order_array_query(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_array(fcinfo, RIGHT_QUERY, &count);
-	PG_RETURN_INT32(-(int32) count);
+	PG_RETURN_INT32(-(int32) genie_match_array(fcinfo, GENIE_RIGHT_QUERY).count);
 }
 
 /* object <&> object */
 Datum
 genie_order_objects(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_object(fcinfo, RIGHT_OBJECT, &count);
-	PG_RETURN_INT32(-(int32) count);
+	PG_RETURN_INT32(-(int32) genie_match_object(fcinfo, GENIE_RIGHT_OBJECT).count);
 }
 
 /* object <&> query */
 Datum
 genie_order_object_query(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-
-	count_object(fcinfo, RIGHT_QUERY, &count);
-	PG_RETURN_INT32(-(int32) count);
+	PG_RETURN_INT32(-(int32) genie_match_object(fcinfo, GENIE_RIGHT_QUERY).count);
 }
 
 /* array @& query */
 Datum
 genie_matches_array_query(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-	MatchState *state = count_array(fcinfo, RIGHT_QUERY, &count);
+	GenieMatch	match = genie_match_array(fcinfo, GENIE_RIGHT_QUERY);
 
-	PG_RETURN_BOOL(genie_match_satisfies(state->view, count, state->size));
+	PG_RETURN_BOOL(genie_match_satisfies(match.query, match.count, match.size));
 }
 
 /* object @& query */
 Datum
 genie_matches_object_query(PG_FUNCTION_ARGS)
 {
-	uint32		count;
-	MatchState *state = count_object(fcinfo, RIGHT_QUERY, &count);
+	GenieMatch	match = genie_match_object(fcinfo, GENIE_RIGHT_QUERY);
 
-	PG_RETURN_BOOL(genie_match_satisfies(state->view, count, state->size));
+	PG_RETURN_BOOL(genie_match_satisfies(match.query, match.count, match.size));
 }

@@ -18,23 +18,39 @@ extern void genie_report_conflict(const GenieQueryView *query, GenieKey key) pg_
 /* The operator @&: does an object of that size and match count meet the query's min_match and threshold? */
 extern bool genie_match_satisfies(const GenieQueryView *query, uint32 count, uint32 size);
 
+/* What a row comes to. */
+typedef struct GenieMatch
+{
+	const GenieQueryView *query;	/* of the right operand; stays until the next call */
+	uint32		count;			/* the match count */
+	uint32		size;			/* distinct keywords of the left operand */
+} GenieMatch;
+
+/* What argument 1 is. */
+typedef enum GenieRightKind
+{
+	GENIE_RIGHT_ARRAY,
+	GENIE_RIGHT_OBJECT,
+	GENIE_RIGHT_QUERY,
+	GENIE_RIGHT_OTHER			/* in genie_match() only */
+} GenieRightKind;
+
+/*
+ * The match of argument 0, an array or an object, and argument 1, both not NULL, of an SQL function whose fn_extra
+ * is left to this and whose argument 1 is always of the same kind.
+ */
+extern GenieMatch genie_match_array(FunctionCallInfo fcinfo, GenieRightKind kind);
+extern GenieMatch genie_match_object(FunctionCallInfo fcinfo, GenieRightKind kind);
+
 /* Adds a value's keywords; what it detoasts it frees. */
 typedef void (*GenieCollect) (Datum value, GenieKeywords *keywords);
 
 /* Makes the query of a right operand, which stays where it is; in CurrentMemoryContext. */
 typedef GenieQuery *(*GenieMakeQuery) (Datum operand, int32 min_match);
 
-/* what a row comes to */
-typedef struct GenieMatch
-{
-	uint32		count;			/* the match count */
-	uint32		size;			/* distinct keywords of the left operand */
-	const GenieQueryView *query;	/* of the right operand; stays until the next call */
-} GenieMatch;
-
 /*
- * The match of argument 0 and argument 1, both not NULL, of an SQL function whose fn_extra is left to this and
- * whose arguments are always taken by the same two functions.  make_query is NULL if argument 1 is a genie_query.
+ * The same for arguments that are always taken by the same two functions.  make_query is NULL if argument 1 is a
+ * genie_query.
  */
 extern GenieMatch genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_query);
 

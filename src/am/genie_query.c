@@ -33,6 +33,7 @@ PG_FUNCTION_INFO_V1(genie_query_out);
 PG_FUNCTION_INFO_V1(genie_query_recv);
 PG_FUNCTION_INFO_V1(genie_query_send);
 PG_FUNCTION_INFO_V1(genie_query_from_object);
+PG_FUNCTION_INFO_V1(genie_jaccard_query_from_object);
 PG_FUNCTION_INFO_V1(genie_query_with_min_match);
 
 /* ---- building ---- */
@@ -158,6 +159,10 @@ genie_query_finish(GenieQueryBuilder *builder, int32 min_match)
 void
 genie_query_limit_jaccard(GenieQuery *query, float8 similarity)
 {
+	if (!(similarity >= 0 && similarity <= 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("similarity must be between 0 and 1")));
 	query->distance_strategy = GENIE_JACCARD_STRATEGY;
 	query->max_distance = 1.0 - similarity;
 }
@@ -471,6 +476,16 @@ Datum
 genie_query_from_object(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(genie_query_of_object(PG_GETARG_VARLENA_PP(0), 1));
+}
+
+/* genie_jaccard_query(genie_object, similarity) */
+Datum
+genie_jaccard_query_from_object(PG_FUNCTION_ARGS)
+{
+	GenieQuery *query = genie_query_of_object(PG_GETARG_VARLENA_PP(0), 0);
+
+	genie_query_limit_jaccard(query, PG_GETARG_FLOAT8(1));
+	PG_RETURN_POINTER(query);
 }
 
 /* genie_with_min_match(genie_query, int) */

@@ -40,7 +40,7 @@ extern void genie_query_add_range(GenieQueryBuilder *builder, GenieKey prefix,
 /* In the caller's memory context.  Errors: min_match is negative. */
 extern GenieQuery *genie_query_finish(GenieQueryBuilder *builder, int32 min_match);
 
-/* Gives a query of points the threshold of a Jaccard similarity, 0 to 1. */
+/* Gives a query of points the threshold of a Jaccard similarity.  Errors: it is not between 0 and 1. */
 extern void genie_query_limit_jaccard(GenieQuery *query, float8 similarity);
 
 /* A packed set of n keys as points. */

@@ -12,8 +12,7 @@
 #define GENIE_MEASURE_H
 
 #include <math.h>
-
-#include "genie_keyword.h"
+#include <stdint.h>
 
 /* shared / united (Jaccard 1901); of fingerprints also called Tanimoto */
 static inline double

@@ -1,0 +1,115 @@
+/*
+ * genie_measure.c
+ *	  Similarities of sets as SQL functions, the distance <%>, and its bound for the index.
+ *
+ * Sets are arrays, by their distinct elements, or objects.  Counting is genie_match.c's; the expressions are those
+ * of genie_measure.h.  The bound is exact: (match count, object's size) is all that the distance depends on.
+ */
+#include "postgres.h"
+
+#include "genie_match.h"
+#include "genie_measure.h"
+#include "genie_opclass.h"
+
+PG_FUNCTION_INFO_V1(genie_measure_jaccard_arrays);
+PG_FUNCTION_INFO_V1(genie_measure_jaccard_objects);
+PG_FUNCTION_INFO_V1(genie_measure_jaccard_distance_arrays);
+PG_FUNCTION_INFO_V1(genie_measure_jaccard_distance_objects);
+PG_FUNCTION_INFO_V1(genie_measure_dice_arrays);
+PG_FUNCTION_INFO_V1(genie_measure_dice_objects);
+PG_FUNCTION_INFO_V1(genie_measure_cosine_arrays);
+PG_FUNCTION_INFO_V1(genie_measure_cosine_objects);
+PG_FUNCTION_INFO_V1(genie_measure_overlap_arrays);
+PG_FUNCTION_INFO_V1(genie_measure_overlap_objects);
+PG_FUNCTION_INFO_V1(genie_jaccard_bound);
+
+/* of (shared, a, b) */
+typedef double (*Measure) (uint32 shared, uint32 a, uint32 b);
+
+static pg_attribute_always_inline Datum
+measure_arrays(FunctionCallInfo fcinfo, Measure measure)
+{
+	GenieMatch	match = genie_match_array(fcinfo, GENIE_RIGHT_ARRAY);
+
+	PG_RETURN_FLOAT8(measure(match.count, match.size, match.query->n_intervals));
+}
+
+static pg_attribute_always_inline Datum
+measure_objects(FunctionCallInfo fcinfo, Measure measure)
+{
+	GenieMatch	match = genie_match_object(fcinfo, GENIE_RIGHT_OBJECT);
+
+	PG_RETURN_FLOAT8(measure(match.count, match.size, match.query->n_intervals));
+}
+
+Datum
+genie_measure_jaccard_arrays(PG_FUNCTION_ARGS)
+{
+	return measure_arrays(fcinfo, genie_jaccard_similarity);
+}
+
+Datum
+genie_measure_jaccard_objects(PG_FUNCTION_ARGS)
+{
+	return measure_objects(fcinfo, genie_jaccard_similarity);
+}
+
+Datum
+genie_measure_jaccard_distance_arrays(PG_FUNCTION_ARGS)
+{
+	return measure_arrays(fcinfo, genie_jaccard_distance);
+}
+
+Datum
+genie_measure_jaccard_distance_objects(PG_FUNCTION_ARGS)
+{
+	return measure_objects(fcinfo, genie_jaccard_distance);
+}
+
+Datum
+genie_measure_dice_arrays(PG_FUNCTION_ARGS)
+{
+	return measure_arrays(fcinfo, genie_dice_similarity);
+}
+
+Datum
+genie_measure_dice_objects(PG_FUNCTION_ARGS)
+{
+	return measure_objects(fcinfo, genie_dice_similarity);
+}
+
+Datum
+genie_measure_cosine_arrays(PG_FUNCTION_ARGS)
+{
+	return measure_arrays(fcinfo, genie_cosine_similarity);
+}
+
+Datum
+genie_measure_cosine_objects(PG_FUNCTION_ARGS)
+{
+	return measure_objects(fcinfo, genie_cosine_similarity);
+}
+
+Datum
+genie_measure_overlap_arrays(PG_FUNCTION_ARGS)
+{
+	return measure_arrays(fcinfo, genie_overlap_similarity);
+}
+
+Datum
+genie_measure_overlap_objects(PG_FUNCTION_ARGS)
+{
+	return measure_objects(fcinfo, genie_overlap_similarity);
+}
+
+/* support function 3 of genie_array_ops and genie_object_ops (genie_opclass.h) */
+Datum
+genie_jaccard_bound(PG_FUNCTION_ARGS)
+{
+	int16		strategy = PG_GETARG_INT16(0);
+	const GenieQuery *query = (const GenieQuery *) PG_GETARG_POINTER(1);
+
+	if (strategy != GENIE_JACCARD_STRATEGY)
+		elog(ERROR, "strategy %d has no bound", strategy);
+	PG_RETURN_FLOAT8(genie_jaccard_distance(PG_GETARG_INT32(2), PG_GETARG_INT32(3), query->n));
+}
