@@ -336,7 +336,12 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 
 		job->n_hits = 0;
 		job->status = GENIE_OK;
-		if (GenieCudaLanesPass::can_do(*job) && genie_image_has_codes(job->image) && images->fits(*job->image))
+		if (!genie_job_keys_fit(job))
+		{
+			job->status = GENIE_STATUS_CORRUPT;
+			snprintf(error, sizeof(error), "a key table does not fit the sizes of an image");
+		}
+		else if (GenieCudaLanesPass::can_do(*job) && genie_image_has_codes(job->image) && images->fits(*job->image))
 			candidates[job->image->id].push_back(job);
 		else
 		{

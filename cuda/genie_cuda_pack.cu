@@ -146,19 +146,19 @@ GenieCudaPass::pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &qu
 {
 	const GenieKeyTable *table = query.keys;
 	const GenieImageGroup *group = image.groups[0];
-	const size_t n_keys = (size_t) table->n_classes * (query.max_count + 1);
-	const size_t n_sizes = std::min<size_t>((size_t) 1 << (8 * group->size_width),
-											GENIE_ENGINE_SIZES - group->min_size);
+	const size_t n_counts = query.max_count + 1;
+	const size_t n_sizes = group->max_size - group->min_size + 1;
 	uint16_t   *classes;
 	uint32_t   *keys;
 
 	packed.class_of_size = blob.take<uint16_t>(n_sizes, &classes);
-	packed.keys = blob.take<uint32_t>(n_keys, &keys);
+	packed.keys = blob.take<uint32_t>(table->n_classes * n_counts, &keys);
 	packed.key_bytes = sizeof(uint32_t);
 	if (keys == nullptr)
 		return;
-	memcpy(classes, table->class_of_size + group->min_size, n_sizes * sizeof(uint16_t));
-	memcpy(keys, table->keys, n_keys * sizeof(uint32_t));
+	memcpy(classes, table->class_of_size + (group->min_size - table->first_size), n_sizes * sizeof(uint16_t));
+	for (uint32_t i = 0; i < table->n_classes; i++)
+		memcpy(keys + i * n_counts, table->keys + (size_t) i * table->stride, n_counts * sizeof(uint32_t));
 }
 
 void

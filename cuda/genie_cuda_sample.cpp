@@ -31,7 +31,7 @@ GenieCudaSample::GenieCudaSample(uint64_t id, uint32_t n_objects, uint32_t n_til
 			lists[first_ranks[d] + value_of(i, d, n_values[d])].push_back((uint16_t) i);
 	}
 	plan.n_keywords = (uint32_t) lists.size();
-	plan.min_size = (uint32_t) n_values.size();
+	plan.min_size = plan.max_size = (uint32_t) n_values.size();
 	plan.n_dimensions = (uint32_t) n_values.size();
 	plan.first_ranks = first_ranks.data();
 	tile.n_objects = n_objects;

@@ -71,7 +71,7 @@ struct GenieCudaQuery
 	/* COUNTS: 65,536 a tile from first_tile on */
 	void	   *counts;
 
-	/* TOP; class_of_size begins with the segment's smallest size */
+	/* TOP; class_of_size begins with the segment's smallest size, and a row of keys ends with max_count */
 	const uint16_t *class_of_size;
 	const uint32_t *keys;
 	uint32_t	k;

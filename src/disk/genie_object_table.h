@@ -86,7 +86,10 @@ extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint
 /* the TID number of an object of the tile */
 extern uint64 genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
 
-/* Sizes of n objects from first on.  False: stale. */
+/*
+ * Sizes of n objects from first on, a multiple of 8; all within the header's min_size and max_size, or the index is
+ * damaged (ERROR).  False: stale.
+ */
 extern bool genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes);
 
 #endif							/* GENIE_OBJECT_TABLE_H */

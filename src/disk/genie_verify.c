@@ -381,8 +381,6 @@ genie_verify_sizes(GenieVerify *verify)
 
 			if ((verify->nulls[object / 64] >> (object % 64)) & 1)
 				continue;
-			if (sizes[i] < segment->header.min_size || sizes[i] > segment->header.max_size)
-				genie_verify_say(verify, verify->entry->root, "size of object %u is out of bounds", object);
 			if (verify->counts[object] > segment->header.max_keywords)
 				genie_verify_say(verify, verify->entry->root,
 								 "object %u has more keywords than the root allows", object);

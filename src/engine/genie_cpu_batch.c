@@ -39,9 +39,6 @@
  * A job is CANCELLED until it is done: an interrupt ends tasks at once, and what was not finished
  * has the right status already.  Top-k's are taken from malloc when a task begins and given back when their job
  * ends; so tasks are taken to the last one after an interrupt too.
- *
- * Sizes lie in the image as one or two bytes above the smallest; they are widened for a tile when
- * the first of its jobs has a key table.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,31 +136,11 @@ typedef struct Batch
 
 /* ---- a job in a tile ---- */
 
-/* The sizes of the tile's objects, widened to 16 bits. */
-static const uint16_t *
-widen_sizes(GenieTileScratch *scratch, const GenieTile *tile)
-{
-	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) tile->base;
-	const uint8_t *from = tile->base + tile->image->sizes;
-	uint16_t   *sizes = scratch->sizes;
-	uint16_t	least = (uint16_t) group->min_size;
-
-	for (uint32_t i = 0; group->size_width == 0 && i < tile->n_objects; i++)
-		sizes[i] = least;
-	for (uint32_t i = 0; group->size_width == 1 && i < tile->n_objects; i++)
-		sizes[i] = (uint16_t) (least + from[i]);
-	for (uint32_t i = 0; group->size_width == 2 && i < tile->n_objects; i++)
-		sizes[i] = (uint16_t) (least + ((const uint16_t *) (const void *) from)[i]);
-	return sizes;
-}
-
 static bool
-top_in_tile(GenieTileScratch *scratch, GenieTile *tile, const GenieJob *job, GenieTopK *top)
+top_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, GenieTopK *top)
 {
 	GenieTile	rest;
 
-	if (job->query.keys != NULL && tile->sizes == NULL)
-		tile->sizes = widen_sizes(scratch, tile);
 	if (job->n_conditions == 0)
 		return genie_tile_search(scratch, tile, &job->query, top);
 
@@ -290,6 +267,10 @@ tile_of(const GenieImageGroup *group, uint32_t t)
 	tile.image = genie_image_tiles(group) + (t - group->first_tile);
 	tile.first_object = t << GENIE_TILE_SHIFT;
 	tile.n_objects = tile.image->n_objects;
+	tile.sizes.width = group->size_width;
+	tile.sizes.smallest = group->min_size;
+	tile.sizes.largest = group->max_size;
+	tile.sizes.above = tile.base + tile.image->sizes;
 	return tile;
 }
 

@@ -35,6 +35,8 @@ genie_cpu_job_valid(const GenieJob *job)
 
 	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
 		return false;
+	if (!genie_job_keys_fit(job))
+		return false;
 	for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
 	{
 		const GenieCondition *condition = &job->conditions[c];

@@ -12,8 +12,9 @@
  * number and keywords by rank (number in the segment's sorted dictionary); no page, no TID, no PostgreSQL.
  *
  * Ranking.  Objects are ranked by (key descending, object ascending).  The key is the match
- * count, or, where the query brings a key table, keys[size class of the object][count].  Object numbers follow
- * TID order inside a segment, so ties come in TID order.  Objects of key 0 are never returned.
+ * count, or, where the query brings a key table, keys[size class of the object][count]; then objects without
+ * any match are ranked too.  Object numbers follow TID order inside a segment, so ties come in TID order.  Objects of
+ * key 0 are never returned.
  *
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
@@ -31,7 +32,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 3
+#define GENIE_ENGINE_ABI 4
 
 typedef enum GenieStatus
 {
@@ -52,22 +53,25 @@ typedef struct GenieRankRange
 } GenieRankRange;
 
 /*
- * Integer keys for a distance: classes of object size, each a row of keys by count.
- * class_of_size has GENIE_ENGINE_SIZES entries (sizes are keywords an object); keys has n_classes rows of
- * (max_count + 1) entries; a key of 0 is "not returned".  Count 0 is an ordinary count here.
+ * Integer keys for a distance, by size (keywords an object) and match count: sizes fall into classes, and each class
+ * has a row of keys by count.  In a row keys never decrease with the count, which is what makes a smallest count for
+ * each size of a smallest key.  Count 0 is an ordinary count here.
+ *
+ * An image whose sizes are not covered, a class without a row and rows too short make the job GENIE_STATUS_CORRUPT.
  */
-#define GENIE_ENGINE_SIZES 65536
-
 typedef struct GenieKeyTable
 {
+	uint32_t	first_size;		/* covers sizes [first_size, first_size + n_sizes) */
+	uint32_t	n_sizes;
+	const uint16_t *class_of_size;	/* n_sizes entries: the class of size first_size + i */
 	uint32_t	n_classes;
-	const uint16_t *class_of_size;
-	const uint32_t *keys;
+	uint32_t	stride;			/* entries a row, at least max_count + 1 of every query that uses it */
+	const uint32_t *keys;		/* n_classes rows; 0: not returned */
 } GenieKeyTable;
 
 typedef struct GenieEngineQuery
 {
-	uint32_t	n_ranges;
+	uint32_t	n_ranges;		/* may be 0: then nothing matches, but keys may rank what does not */
 	const GenieRankRange *ranges;	/* ascending, disjoint, within the image's n_keywords */
 	uint32_t	max_count;		/* no object can match more: sizes the counters, 1 .. 65,535 */
 	const GenieKeyTable *keys;	/* NULL: rank by count */
@@ -114,6 +118,36 @@ typedef struct GenieJob
 	uint32_t	n_hits;			/* TOP: how many there are, <= k */
 	GenieStatus status;
 } GenieJob;
+
+/* Has the table what a query of max_count asks of objects of these sizes? */
+static inline bool
+genie_keys_fit(const GenieKeyTable *table, uint32_t max_count, uint32_t min_size, uint32_t max_size)
+{
+	uint32_t	n_bad = 0;
+
+	if (min_size < table->first_size || max_size < min_size || max_size > UINT16_MAX ||
+		max_size - table->first_size >= table->n_sizes || max_count >= table->stride)
+		return false;
+	for (uint32_t i = min_size - table->first_size; i <= max_size - table->first_size; i++)
+		n_bad += table->class_of_size[i] >= table->n_classes;
+	return n_bad == 0;
+}
+
+/* The same for a TOP job's table, if it has one, and its image, whose groups all have the same sizes. */
+static inline bool
+genie_job_keys_fit(const GenieJob *job)
+{
+	return job->kind != GENIE_JOB_TOP || job->query.keys == NULL || job->image->n_groups == 0 ||
+		genie_keys_fit(job->query.keys, job->query.max_count, job->image->groups[0]->min_size,
+					   job->image->groups[0]->max_size);
+}
+
+/* The row of keys of a size that the table covers. */
+static inline const uint32_t *
+genie_keys_of_size(const GenieKeyTable *table, uint32_t size)
+{
+	return table->keys + (size_t) table->class_of_size[size - table->first_size] * table->stride;
+}
 
 #define GENIE_JOB_K_MAX 65536	/* a result is a page; the next one continues after its last hit */
 #define GENIE_COUNT_NARROW 255	/* counts up to this are given in one byte */

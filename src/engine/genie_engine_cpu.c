@@ -81,6 +81,9 @@ genie_cpu_search(GenieEngine *engine, const GenieGroupView *group, uint32_t n_qu
 		{
 			if (is_interrupted(engine))
 				return GENIE_STATUS_CANCELLED;
+			if (queries[q].keys != NULL &&
+				!genie_keys_fit(queries[q].keys, queries[q].max_count, tile.sizes.smallest, tile.sizes.largest))
+				return GENIE_STATUS_CORRUPT;
 			if (!genie_tile_search(scratch_of(engine), &tile, &queries[q], tops[q]))
 				return GENIE_STATUS_CORRUPT;
 		}

@@ -39,6 +39,15 @@ extern void genie_cpu_engine_measure(GenieEngine *engine);
 
 /* ---- lists that are not in an image ---- */
 
+/* The sizes of a tile's objects, keywords each, as images and backends keep them. */
+typedef struct GenieTileSizes
+{
+	uint32_t	width;			/* bytes an object: 0, 1 or 2 */
+	uint32_t	smallest;
+	uint32_t	largest;		/* none is larger */
+	const uint8_t *above;		/* n_objects times width bytes: size - smallest */
+} GenieTileSizes;
+
 /* One tile: its lists sorted by rank (several RAW lists may share one rank). */
 typedef struct GenieTileView
 {
@@ -47,7 +56,7 @@ typedef struct GenieTileView
 	uint32_t	n_lists;
 	const GenieListRef *lists;
 	const uint64_t *live;		/* GENIE_TILE_WORDS words, bits past n_objects clear; NULL: all live */
-	const uint16_t *sizes;		/* n_objects keywords per object; NULL unless key tables need it */
+	GenieTileSizes sizes;		/* only for queries with key tables */
 } GenieTileView;
 
 /* Consecutive tiles of one segment. */

@@ -158,6 +158,7 @@ genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *pl
 	group->n_tiles = n_tiles;
 	group->n_keywords = plan->n_keywords;
 	group->min_size = plan->min_size;
+	group->max_size = plan->max_size;
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
 		offset = lay_out(plan, layout.row_bytes, &tiles[t], offset, &entries[t]);
@@ -345,7 +346,8 @@ genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes)
 	{
 		uint32_t	more = sizes[i] - group->min_size;
 
-		assert(sizes[i] >= group->min_size && (uint64_t) more >> (8 * group->size_width) == 0);
+		assert(sizes[i] >= group->min_size && sizes[i] <= group->max_size &&
+			   (uint64_t) more >> (8 * group->size_width) == 0);
 		if (group->size_width == 1)
 			to[i] = (uint8_t) more;
 		else if (group->size_width == 2)
@@ -567,7 +569,7 @@ genie_image_group_valid(const GenieImageGroup *group)
 	uint32_t	code_bytes;
 
 	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
-		group->size_width > 2 || group->n_tiles == 0 || group->n_bytes < offset ||
+		group->size_width > 2 || group->max_size < group->min_size || group->n_tiles == 0 || group->n_bytes < offset ||
 		!strips_valid(group, &code_bytes))
 		return false;
 	for (uint32_t t = 0; t < group->n_tiles; t++)

@@ -70,7 +70,7 @@ extern "C" {
 #endif
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
-#define GENIE_IMAGE_VERSION 2
+#define GENIE_IMAGE_VERSION 3
 #define GENIE_IMAGE_ALIGN	16		/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
@@ -155,9 +155,11 @@ typedef struct GenieImageGroup
 	uint32_t	first_tile;
 	uint32_t	n_tiles;
 	uint32_t	n_keywords;		/* of the segment: ranks are below it */
-	uint32_t	min_size;
+	uint32_t	min_size;		/* of the segment's objects, as its sizes are stored */
+	uint32_t	max_size;
 	uint32_t	n_dimensions;	/* 0: no codes */
 	uint32_t	n_strips;
+	uint32_t	reserved;
 	uint64_t	dimensions;		/* offsets from the group's first byte; dimensions are in rank order */
 	uint64_t	strips;
 } GenieImageGroup;				/* GenieImageTile[n_tiles] follows */
@@ -312,6 +314,7 @@ typedef struct GenieImagePlan
 	uint32_t	n_keywords;
 	uint16_t	size_width;		/* 0, 1, 2 */
 	uint32_t	min_size;
+	uint32_t	max_size;
 	uint64_t	group_bytes;	/* what a group aims at; 0: GENIE_IMAGE_GROUP_BYTES */
 
 	/*
@@ -369,7 +372,7 @@ extern bool genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, c
 extern bool genie_image_decode(GenieTileFill *fill, uint32_t tile, uint32_t rank, const GenieListRef *ref,
 							   uint16_t *scratch);
 
-/* Stores the sizes (keywords) of the tile's objects, from min_size on and within size_width; fill as above. */
+/* Stores the sizes (keywords) of the tile's objects, min_size .. max_size and within size_width; fill as above. */
 extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes);
 
 /* Finishes the group: all its fills.  False: some tile did not get all that was planned. */

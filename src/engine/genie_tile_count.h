@@ -44,7 +44,7 @@ typedef struct GenieTile
 	uint32_t	first_object;
 	uint32_t	n_objects;		/* 1 .. 65,536 */
 	const uint64_t *live;		/* GENIE_TILE_WORDS words, bits past n_objects clear; NULL: all live */
-	const uint16_t *sizes;		/* n_objects keywords per object; NULL unless key tables need it */
+	GenieTileSizes sizes;		/* for queries with key tables */
 	const struct GenieTileSource *source;
 
 	/* of genie_tile_lists: sorted by rank */
@@ -95,9 +95,11 @@ typedef struct GenieTileScratch
 	}			spans;			/* each source has its own */
 	const GenieKernels *kernels;
 
+	/* of a query with a key table: the count from which on an object is wanted, capped, by size less the smallest */
+	uint16_t	least[GENIE_TILE_OBJECTS];
+
 	/* of a batch of jobs, for the tile at hand */
 	uint64_t	fulfilling[GENIE_TILE_WORDS];	/* a job's conditions */
-	uint16_t	sizes[GENIE_TILE_OBJECTS];
 } GenieTileScratch;
 
 static inline bool

@@ -31,7 +31,7 @@ genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile,
 	GenieTileFound found = {0};
 	bool		more = genie_tile_find(scratch, tile, query, &found);
 
-	return !is_out_of_reach(genie_tile_threshold(query, top), query, &found, more);
+	return !is_out_of_reach(genie_tile_threshold(scratch, tile, query, top), query, &found, more);
 }
 
 /* Offers the tile's live objects to the top-k, part by part; the threshold rises meanwhile. */
@@ -46,15 +46,15 @@ search_parts(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngine
 		GenieTile	part = *tile;
 
 		if (first > 0)
-			threshold = genie_tile_threshold(query, top);
+			threshold = genie_tile_threshold(scratch, tile, query, top);
 		if (is_out_of_reach(threshold, query, found, false))
 			break;
 		part.first_object += first;
 		part.n_objects = tile->n_objects - first < n_objects ? tile->n_objects - first : n_objects;
 		if (tile->live != NULL)
 			part.live = tile->live + first / 64;
-		if (tile->sizes != NULL)
-			part.sizes = tile->sizes + first;
+		if (tile->sizes.width > 0)
+			part.sizes.above = tile->sizes.above + (size_t) first * tile->sizes.width;
 		genie_tile_count_part(scratch, tile, query, found, first);
 		if (!genie_tile_select_dense(scratch, &part, query, threshold, top))
 			return false;
@@ -68,11 +68,11 @@ genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 {
 	GenieTileFound found = {0};
 	bool		more = genie_tile_find(scratch, tile, query, &found);
-	uint32_t	threshold = genie_tile_threshold(query, top);
+	uint32_t	threshold = genie_tile_threshold(scratch, tile, query, top);
 
 	if (is_out_of_reach(threshold, query, &found, more))
 		return true;
-	if (query->keys == NULL && is_few(&found, more))
+	if (threshold > 0 && is_few(&found, more))
 		return genie_tile_count_few(scratch, tile, &found) &&
 			genie_tile_select_few(scratch, tile, query, top);
 	if (genie_tile_in_parts(tile, &found, more))

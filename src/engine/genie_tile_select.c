@@ -14,16 +14,19 @@
  * a smaller count, and of the objects with count = T the first ones in object order rank before the others, so
  * exactly k objects are offered.
  *
+ * By key.  A key table never lets a key decrease with the count, so a floor of keys is a smallest count for each size.
+ * An object is looked at if its counter reaches the smallest of its size; the smallest of all sizes is the tile's
+ * threshold.
+ *
  * The top-k is compacted after a tile that filled it, so that its floor, which only grows, is
  * as high as it can be for the next one.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "genie_tile_select.h"
 
-/* entries of a key table that are looked at for a tile's threshold: a tile's work */
-#define KEYS_LOOKED_AT GENIE_TILE_OBJECTS
+/* words of a tile, 1,024 objects, that are offered by key before the floor is raised for the first time */
+#define STRETCH_WORDS 16
 
 static inline bool
 is_live(const GenieTile *tile, uint32_t local)
@@ -44,14 +47,34 @@ count_of(const GenieTileScratch *scratch, bool wide, uint32_t local)
 	return wide ? scratch->counters.wide[local] : scratch->counters.narrow[local];
 }
 
+/* of the n words from first on */
 static inline uint32_t
-mask_at_least(GenieTileScratch *scratch, bool wide, uint32_t words, uint32_t threshold)
+mask_at_least(GenieTileScratch *scratch, bool wide, uint32_t first, uint32_t n, uint32_t threshold)
 {
 	if (wide)
-		return scratch->kernels->mask_16(scratch->counters.wide, words, threshold,
-										 scratch->allowed, scratch->mask);
-	return scratch->kernels->mask_8(scratch->counters.narrow, words, threshold,
-									scratch->allowed, scratch->mask);
+		return scratch->kernels->mask_16(scratch->counters.wide + 64 * first, n, threshold,
+										 scratch->allowed + first, scratch->mask + first);
+	return scratch->kernels->mask_8(scratch->counters.narrow + 64 * first, n, threshold,
+									scratch->allowed + first, scratch->mask + first);
+}
+
+/* an object's size - the smallest of the tile's */
+static inline uint32_t
+size_above(const GenieTile *tile, uint32_t local)
+{
+	if (tile->sizes.width == 0)
+		return 0;
+	if (tile->sizes.width == 1)
+		return tile->sizes.above[local];
+	return ((const uint16_t *) (const void *) tile->sizes.above)[local];
+}
+
+static inline uint32_t
+key_of(const GenieTile *tile, const GenieEngineQuery *query, uint32_t local, uint32_t count)
+{
+	if (query->keys == NULL)
+		return count;
+	return genie_keys_of_size(query->keys, tile->sizes.smallest + size_above(tile, local))[count];
 }
 
 /*
@@ -67,25 +90,55 @@ raise_floor(GenieTopK *top)
 		genie_topk_compact(top);
 }
 
-uint32_t
-genie_tile_threshold(const GenieEngineQuery *query, const GenieTopK *top)
+/*
+ * The smallest count of a row whose key reaches the floor; more than max_count: none does.  guess is what it was in
+ * another row: rows of neighbouring sizes are much alike.
+ */
+static uint32_t
+least_count(const uint32_t *row, uint32_t max_count, uint32_t floor, uint32_t guess)
 {
-	const GenieKeyTable *table = query->keys;
-	const uint32_t row = query->max_count + 1;
-	uint32_t	n_looked_at = 0;
+	uint32_t	low = 0;
+	uint32_t	high = max_count + 1;
 
-	if (table == NULL)
-		return top->floor;
-	for (uint32_t count = 0; count <= query->max_count; count++)
+	if (guess > 0 && row[guess - 1] < floor)
+		low = guess;
+	if (guess <= max_count && row[guess] >= floor)
+		high = guess;
+	while (low < high)
 	{
-		for (uint32_t class = 0; class < table->n_classes; class++)
-			if (table->keys[(size_t) class * row + count] >= top->floor)
-				return count;
-		n_looked_at += table->n_classes;
-		if (n_looked_at >= KEYS_LOOKED_AT)
-			return count;		/* not proven further: a smaller threshold is right too */
+		uint32_t	middle = low + (high - low) / 2;
+
+		if (row[middle] >= floor)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	return query->max_count + 1;
+	return low;
+}
+
+uint32_t
+genie_tile_threshold(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
+					 const GenieTopK *top)
+{
+	const GenieTileSizes *sizes = &tile->sizes;
+	const uint32_t *last = NULL;
+	uint32_t	threshold = query->max_count + 1;
+	uint32_t	least = 0;
+
+	if (query->keys == NULL)
+		return top->floor;
+	for (uint32_t i = 0; i <= sizes->largest - sizes->smallest; i++)
+	{
+		const uint32_t *row = genie_keys_of_size(query->keys, sizes->smallest + i);
+
+		if (row != last)
+			least = least_count(row, query->max_count, top->floor, least);
+		last = row;
+		scratch->least[i] = least < UINT16_MAX ? (uint16_t) least : UINT16_MAX;
+		if (least < threshold)
+			threshold = least;
+	}
+	return threshold;
 }
 
 void
@@ -127,7 +180,7 @@ allow_after(GenieTileScratch *scratch, const GenieTile *tile,
 		return;
 	if (top->after.key < query->max_count)
 	{
-		mask_at_least(scratch, wide, n_words(tile), top->after.key + 1);
+		mask_at_least(scratch, wide, 0, n_words(tile), top->after.key + 1);
 		disallow(scratch, tile->n_objects);
 	}
 	if (top->after.object >= first)
@@ -136,7 +189,7 @@ allow_after(GenieTileScratch *scratch, const GenieTile *tile,
 		n_before = tile->n_objects;
 	if (n_before > 0)
 	{
-		mask_at_least(scratch, wide, n_words(tile), top->after.key);
+		mask_at_least(scratch, wide, 0, n_words(tile), top->after.key);
 		disallow(scratch, (uint32_t) n_before);
 	}
 }
@@ -156,7 +209,7 @@ raise_threshold(GenieTileScratch *scratch, const GenieTile *tile,
 	while (high - low > 1)
 	{
 		uint32_t	middle = low + (high - low) / 2;
-		uint32_t	n = mask_at_least(scratch, genie_query_is_wide(query), n_words(tile), middle);
+		uint32_t	n = mask_at_least(scratch, genie_query_is_wide(query), 0, n_words(tile), middle);
 
 		if (n >= k)
 			low = middle;
@@ -182,13 +235,13 @@ select_by_count(GenieTileScratch *scratch, const GenieTile *tile,
 	genie_tile_live(tile, scratch->allowed);
 	if (top->has_after)
 		allow_after(scratch, tile, query, top);
-	n = ties = mask_at_least(scratch, wide, words, threshold);
+	n = ties = mask_at_least(scratch, wide, 0, words, threshold);
 	if (n > top->k)
 	{
 		uint32_t	above;
 
 		threshold = raise_threshold(scratch, tile, query, threshold, top->k, &above);
-		mask_at_least(scratch, wide, words, threshold);
+		mask_at_least(scratch, wide, 0, words, threshold);
 		ties = top->k - above;
 	}
 
@@ -217,34 +270,81 @@ select_by_count(GenieTileScratch *scratch, const GenieTile *tile,
 
 /* ---- by key ---- */
 
+/* Takes those objects out of n words of the mask whose count is below the least that is wanted of their size. */
+static uint32_t
+unmask_below_least(GenieTileScratch *scratch, const GenieTile *tile, bool wide, uint32_t first, uint32_t n)
+{
+	uint32_t	n_left = 0;
+
+	for (uint32_t w = first; w < first + n; w++)
+	{
+		uint64_t	left = scratch->mask[w];
+
+		for (uint64_t bits = left; bits != 0; bits &= bits - 1)
+		{
+			uint32_t	local = 64 * w + (uint32_t) __builtin_ctzll(bits);
+
+			if (count_of(scratch, wide, local) < scratch->least[size_above(tile, local)])
+				left ^= bits & -bits;
+		}
+		scratch->mask[w] = left;
+		n_left += (uint32_t) __builtin_popcountll(left);
+	}
+	return n_left;
+}
+
+/* Offers the objects in n words of the mask. */
+static bool
+offer_keys(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
+		   uint32_t first, uint32_t n, GenieTopK *top)
+{
+	const bool	wide = genie_query_is_wide(query);
+
+	for (uint32_t w = first; w < first + n; w++)
+	{
+		for (uint64_t bits = scratch->mask[w]; bits != 0; bits &= bits - 1)
+		{
+			uint32_t	local = 64 * w + (uint32_t) __builtin_ctzll(bits);
+			uint32_t	count = count_of(scratch, wide, local);
+
+			if (count > query->max_count)
+				return false;
+			genie_topk_offer(top, key_of(tile, query, local, count), tile->first_object + local);
+		}
+	}
+	return true;
+}
+
+/*
+ * While nothing bounds the top-k, any object may be wanted: so the first ones of a tile are looked at in stretches,
+ * each as long as all before it, and each stretch raises the floor for the next.
+ */
 static bool
 select_by_key(GenieTileScratch *scratch, const GenieTile *tile,
 			  const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top)
 {
 	const bool	wide = genie_query_is_wide(query);
 	const uint32_t words = n_words(tile);
-	const uint32_t first = tile->first_object;
-	const GenieKeyTable *table = query->keys;
-
-	assert(tile->sizes != NULL);
+	uint32_t	floor = top->floor;
+	uint32_t	stretch = floor == top->min_key ? STRETCH_WORDS : words;
 
 	genie_tile_live(tile, scratch->allowed);
-	if (mask_at_least(scratch, wide, words, threshold) == 0)
-		return true;
-	for (uint32_t w = 0; w < words; w++)
+	for (uint32_t first = 0, n; first < words; first += n)
 	{
-		for (uint64_t bits = scratch->mask[w]; bits != 0; bits &= bits - 1)
-		{
-			uint32_t	local = 64 * w + (uint32_t) __builtin_ctzll(bits);
-			uint32_t	count = count_of(scratch, wide, local);
-			size_t		class = table->class_of_size[tile->sizes[local]];
-
-			if (count > query->max_count)
-				return false;
-			genie_topk_offer(top, table->keys[class * (query->max_count + 1) + count], first + local);
-		}
+		n = words - first < stretch ? words - first : stretch;
+		stretch = first + n;
+		if (top->floor != floor)
+			threshold = genie_tile_threshold(scratch, tile, query, top);
+		floor = top->floor;
+		if (threshold > query->max_count)
+			break;
+		if (mask_at_least(scratch, wide, first, n, threshold) == 0 ||
+			unmask_below_least(scratch, tile, wide, first, n) == 0)
+			continue;
+		if (!offer_keys(scratch, tile, query, first, n, top))
+			return false;
+		raise_floor(top);
 	}
-	raise_floor(top);
 	return true;
 }
 
@@ -277,7 +377,7 @@ genie_tile_select_few(GenieTileScratch *scratch, const GenieTile *tile,
 			if (count > query->max_count)
 				good = false;
 			else if (is_live(tile, local))
-				genie_topk_offer(top, count, first + local);
+				genie_topk_offer(top, key_of(tile, query, local, count), first + local);
 		}
 		scratch->touched[w] = 0;
 	}
@@ -294,7 +394,7 @@ genie_tile_filter_dense(GenieTileScratch *scratch, const GenieTile *tile,
 	const uint32_t words = n_words(tile);
 
 	memcpy(scratch->allowed, objects, words * sizeof(uint64_t));
-	if (mask_at_least(scratch, genie_query_is_wide(&condition->query), words, condition->min_count) == 0)
+	if (mask_at_least(scratch, genie_query_is_wide(&condition->query), 0, words, condition->min_count) == 0)
 	{
 		memset(objects, 0, words * sizeof(uint64_t));
 		return false;

@@ -9,18 +9,20 @@
 #include "genie_tile_count.h"
 
 /*
- * The smallest count that an object must have for the top-k to want it; more than max_count: none is wanted.
+ * The smallest count that an object must have for the top-k to want it; more than max_count: none is wanted.  With a
+ * key table, scratch->least gets the same for each size.
  */
-extern uint32_t genie_tile_threshold(const GenieEngineQuery *query, const GenieTopK *top);
+extern uint32_t genie_tile_threshold(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
+									 const GenieTopK *top);
 
 /*
- * After genie_tile_count_dense; threshold is genie_tile_threshold's, at most max_count.  False: a count
+ * After genie_tile_count_dense; threshold is what genie_tile_threshold just said, at most max_count.  False: a count
  * is above the query's max_count, so a list was not what it should be.
  */
 extern bool genie_tile_select_dense(GenieTileScratch *scratch, const GenieTile *tile,
 									const GenieEngineQuery *query, uint32_t threshold, GenieTopK *top);
 
-/* After genie_tile_count_few, for a query without a key table; zeroes what that counted. */
+/* After genie_tile_count_few, where objects of count 0 are not wanted; zeroes what that counted. */
 extern bool genie_tile_select_few(GenieTileScratch *scratch, const GenieTile *tile,
 								  const GenieEngineQuery *query, GenieTopK *top);
 

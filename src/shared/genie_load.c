@@ -345,6 +345,7 @@ genie_load_plan(GenieLoad *load)
 	parts->n_tiles = genie_object_tiles(segment);
 	load->plan.n_keywords = parts->n_keywords;
 	load->plan.min_size = sizes->parameter2;
+	load->plan.max_size = segment->header.max_size;
 	load->plan.size_width = sizes->parameter == 0 ? 0 : sizes->parameter <= 8 ? 1 : 2;
 
 	load->window = palloc(sizeof(GenieListWindow));
@@ -429,7 +430,7 @@ genie_load_fill_sizes(GenieLoad *load)
 	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
 
 	genie_section_reader(reader, load->segment, GENIE_SECTION_SIZES);
-	for (uint32 tile = 0; load->plan.size_width > 0 && tile < load->parts.n_tiles; tile++)
+	for (uint32 tile = 0; tile < load->parts.n_tiles; tile++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!genie_object_sizes(reader, tile * GENIE_TILE_OBJECTS, load->tiles[tile].n_objects, sizes))

@@ -139,12 +139,14 @@ genie_model_plan(const GenieModel *model)
 static inline void
 genie_model_groups(const GenieModel *model, uint32_t tiles_max, GenieTileFill *fills, GenieSegmentImage *image)
 {
-	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size, 0, model->n_dimensions,
-		model->first_ranks};
+	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size, model->min_size, 0,
+		model->n_dimensions, model->first_ranks};
 	GenieTilePlan *plans = genie_model_plan(model);
 	const GenieImageGroup **groups = calloc(image->n_tiles, sizeof(*groups));
 	uint32_t	n;
 
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		plan.max_size = model->sizes[i] > plan.max_size ? model->sizes[i] : plan.max_size;
 	for (uint32_t first = 0; first < image->n_tiles; first += n)
 	{
 		uint32_t	end = image->n_tiles - first < tiles_max ? image->n_tiles : first + tiles_max;

@@ -13,6 +13,7 @@
 #include "genie_kernels.h"
 #include "genie_test.h"
 #include "genie_test_image.h"
+#include "genie_test_keys.h"
 
 #define OBJECTS_MAX (4 * GENIE_TILE_OBJECTS)
 #define RANGES_MAX 12
@@ -97,7 +98,7 @@ rank_plainly(const GenieModel *model, const GenieJob *job)
 		uint32_t	key = counts[i];
 
 		if (table != NULL)
-			key = table->keys[table->class_of_size[model->sizes[i]] * (job->query.max_count + 1) + key];
+			key = genie_keys_of_size(table, model->sizes[i])[key];
 		if (!allowed[i] || key < job->min_key)
 			continue;
 		wanted[n].key = key;
@@ -216,25 +217,15 @@ random_query(GenieRandom *random, const GenieModel *model, GenieEngineQuery *que
 		query->max_count += (uint32_t) genie_random_below(random, 300);
 }
 
-/* Keys by class of size and count: not monotone, with zeros, with keys for a count of 0. */
+/* A key table for the model's objects. */
 static GenieKeyTable *
-random_keys(GenieRandom *random, uint32_t max_count)
+random_keys(GenieRandom *random, const GenieModel *model, uint32_t max_count)
 {
-	GenieKeyTable *table = malloc(sizeof(GenieKeyTable));
-	uint16_t   *class_of_size = malloc(GENIE_ENGINE_SIZES * sizeof(uint16_t));
-	uint32_t	bits = (uint32_t) genie_random_below(random, 33);
-	uint32_t   *keys;
+	uint32_t	max_size = model->min_size;
 
-	table->n_classes = 1 + (uint32_t) genie_random_below(random, 8);
-	keys = malloc(table->n_classes * (max_count + 1) * sizeof(uint32_t));
-	for (uint32_t size = 0; size < GENIE_ENGINE_SIZES; size++)
-		class_of_size[size] = (uint16_t) (size * 7 % table->n_classes);
-	for (uint32_t i = 0; i < table->n_classes * (max_count + 1); i++)
-		keys[i] = genie_random_below(random, 4) == 0 ? 0 :
-			(uint32_t) (genie_random(random) & ((UINT64_C(1) << bits) - 1));
-	table->class_of_size = class_of_size;
-	table->keys = keys;
-	return table;
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		max_size = model->sizes[i] > max_size ? model->sizes[i] : max_size;
+	return genie_test_keys(random, model->min_size, max_size, max_count);
 }
 
 static void
@@ -284,7 +275,7 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 	if (job->kind == GENIE_JOB_TOP)
 	{
 		if (genie_random_below(random, 3) == 0)
-			job->query.keys = random_keys(random, job->query.max_count);
+			job->query.keys = random_keys(random, model, job->query.max_count);
 		job->k = ks[genie_random_below(random, 5)];
 		job->min_key = genie_random_below(random, 2) == 0 ? 1 :
 			1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
@@ -310,12 +301,7 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 static void
 free_job(GenieJob *job)
 {
-	if (job->query.keys != NULL)
-	{
-		free((void *) job->query.keys->class_of_size);
-		free((void *) job->query.keys->keys);
-		free((void *) job->query.keys);
-	}
+	genie_test_free_keys(job->query.keys);
 	for (uint32_t c = 0; c < job->n_conditions; c++)
 		free((void *) job->conditions[c].query.ranges);
 	free((void *) job->conditions);
@@ -439,13 +425,40 @@ test_pages(GenieEngine *engine, GenieRandom *random)
 		genie_model_image(&model, 1, 2, &image);
 		random_query(random, &model, &job.query);
 		if (round % 2 == 1)
-			job.query.keys = random_keys(random, job.query.max_count);
+			job.query.keys = random_keys(random, &model, job.query.max_count);
 		random_conditions(random, &model, &job);
 		job.k = model.n_objects / 7 + 1;
 		if (round == 0)
 			job.k = model.n_objects < GENIE_JOB_K_MAX ? model.n_objects : GENIE_JOB_K_MAX;
 		take_out(&job);
 		check_pages(engine, &model, &job);
+		free_job(&job);
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	}
+}
+
+/* Queries of which the segment has no keyword: only sizes rank, and only where there are keys. */
+static void
+test_no_ranges(GenieEngine *engine, GenieRandom *random)
+{
+	for (int round = 0; round < 6; round++)
+	{
+		GenieModel	model;
+		GenieSegmentImage image;
+		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .min_key = 1, .k = 3000};
+
+		random_model(random, &model);
+		genie_model_image(&model, 1, 2, &image);
+		job.query.max_count = round % 3 == 0 ? 300 : 1;
+		if (round > 0)
+			job.query.keys = random_keys(random, &model, job.query.max_count);
+		random_conditions(random, &model, &job);
+		take_out(&job);
+		run(engine, 1, &job);
+		CHECK(check_job(&model, &job));
+		if (round == 0)
+			CHECK_INT(job.n_hits, 0);
 		free_job(&job);
 		genie_model_free_image(&image);
 		genie_model_end(&model);
@@ -576,6 +589,27 @@ test_ties(GenieEngine *engine)
 	genie_model_end(&model);
 }
 
+#define SPOILT_SIZE 10			/* objects of the job to be spoilt have so many keywords, and up to 10 more */
+#define SPOILT_KEYS 14			/* the first fault that is one of a key table */
+#define N_FAULTS 19
+
+/* The job's key table does not cover the image's sizes, or its classes have no rows, or not long enough ones. */
+static void
+spoil_keys(GenieJob *job, int fault)
+{
+	static const uint16_t class_of_size[] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+	static const uint32_t keys[] = {1, 1, 1, 1, 1, 1, 1, 1};
+	static const GenieKeyTable tables[] = {
+		{SPOILT_SIZE + 1, 11, class_of_size, 2, 4, keys},
+		{SPOILT_SIZE, 10, class_of_size, 2, 4, keys},
+		{SPOILT_SIZE - 1, 11, class_of_size, 2, 4, keys},
+		{SPOILT_SIZE, 11, class_of_size, 1, 4, keys},
+		{SPOILT_SIZE, 11, class_of_size, 2, 3, keys},
+	};
+
+	job->query.keys = &tables[fault];
+}
+
 /* Makes one thing wrong with a job of three keywords that have up to three matches an object, in one tile. */
 static void
 spoil(GenieJob *job, int fault)
@@ -610,6 +644,8 @@ spoil(GenieJob *job, int fault)
 	}
 	else if (fault == 11)
 		job->kind = (GenieJobKind) 7;
+	else if (fault >= SPOILT_KEYS)
+		spoil_keys(job, fault - SPOILT_KEYS);
 	else
 		job->query.max_count = 1;	/* COUNTS, and TOP */
 }
@@ -628,14 +664,19 @@ test_malformed(GenieEngine *engine)
 	GenieSegmentImage image;
 
 	genie_model_begin(&model, 4000, 3);
+	model.size_width = 1;
+	model.min_size = SPOILT_SIZE;
 	for (uint32_t i = 0; i < 4000; i++)
+	{
 		objects[i] = i;
+		model.sizes[i] = SPOILT_SIZE + i % 11;
+	}
 	for (uint32_t rank = 0; rank < 3; rank++)
 		genie_model_list(&model, rank, objects, rank == 1 ? 5 : 4000);
 	genie_model_image(&model, 1, 1, &image);
-	for (int fault = 0; fault < 14; fault++)
+	for (int fault = 0; fault < N_FAULTS; fault++)
 	{
-		GenieJob	jobs[3] = {top, fault < 9 || fault == 13 ? top : count, top};
+		GenieJob	jobs[3] = {top, fault < 9 || fault >= 13 ? top : count, top};
 
 		spoil(&jobs[1], fault);
 		for (int j = 0; j < 3; j++)
@@ -732,6 +773,7 @@ test_engine(const GenieKernels *kernels, uint32_t threads)
 	test_random(engine, &random);
 	test_few(engine, &random);
 	test_pages(engine, &random);
+	test_no_ranges(engine, &random);
 	test_widths(engine);
 	test_many_ranges(engine, &random);
 	test_ties(engine);

@@ -10,6 +10,7 @@
 #include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "genie_test.h"
+#include "genie_test_keys.h"
 
 #define TILES_MAX 3
 #define LISTS_MAX 4096
@@ -21,7 +22,7 @@ typedef struct Tile
 	uint32_t	n_lists;
 	GenieListRef lists[LISTS_MAX];
 	uint64_t	live[GENIE_TILE_WORDS];
-	uint16_t	sizes[GENIE_TILE_OBJECTS];
+	uint8_t    *sizes;			/* of exactly their length */
 } Tile;
 
 static Tile tiles[TILES_MAX];
@@ -41,6 +42,8 @@ free_segment(void)
 		for (uint32_t l = 0; l < tiles[t].n_lists; l++)
 			free((void *) tiles[t].lists[l].data);
 		tiles[t].n_lists = 0;
+		free(tiles[t].sizes);
+		tiles[t].sizes = NULL;
 	}
 }
 
@@ -166,6 +169,37 @@ random_locals(GenieRandom *random, uint32_t end)
 	return n;
 }
 
+#define SIZE_SMALLEST 5
+#define SIZE_LARGEST 3000
+
+/* Sizes of a tile in a random width. */
+static void
+random_sizes(GenieRandom *random, uint32_t t)
+{
+	static const uint32_t n_sizes[] = {1, 256, SIZE_LARGEST - SIZE_SMALLEST + 1};
+	GenieTileSizes *sizes = &views[t].sizes;
+
+	sizes->width = (uint32_t) genie_random_below(random, 3);
+	sizes->smallest = SIZE_SMALLEST;
+	sizes->largest = SIZE_SMALLEST + n_sizes[sizes->width] - 1;
+	sizes->above = tiles[t].sizes = malloc((size_t) views[t].n_objects * sizes->width + 1);
+	for (uint32_t i = 0; i < views[t].n_objects; i++)
+	{
+		uint16_t	above = (uint16_t) genie_random_below(random, n_sizes[sizes->width]);
+
+		memcpy(tiles[t].sizes + (size_t) i * sizes->width, &above, sizes->width);
+	}
+}
+
+static uint32_t
+size_of(const GenieTileSizes *sizes, uint32_t local)
+{
+	uint16_t	above = 0;
+
+	memcpy(&above, sizes->above + (size_t) local * sizes->width, sizes->width);
+	return sizes->smallest + above;
+}
+
 static void
 random_segment(GenieRandom *random, uint32_t n, uint32_t lists_a_tile)
 {
@@ -192,9 +226,7 @@ random_segment(GenieRandom *random, uint32_t n, uint32_t lists_a_tile)
 			}
 			add_list(t, rank, codec, n_locals);
 		}
-		for (uint32_t i = 0; i < views[t].n_objects; i++)
-			tiles[t].sizes[i] = (uint16_t) genie_random_below(random, 40);
-		views[t].sizes = tiles[t].sizes;
+		random_sizes(random, t);
 		if (genie_random_below(random, 2) == 0)
 		{
 			memset(tiles[t].live, 0, sizeof(tiles[t].live));
@@ -267,7 +299,7 @@ rank_plainly(const GenieEngineQuery *query)
 		if (view->live != NULL && ((view->live[local / 64] >> (local % 64)) & 1) == 0)
 			continue;
 		if (query->keys != NULL)
-			key = query->keys->keys[query->keys->class_of_size[view->sizes[local]] * (query->max_count + 1) + key];
+			key = genie_keys_of_size(query->keys, size_of(&view->sizes, local))[key];
 		if (key == 0)
 			continue;
 		wanted[n].key = key;
@@ -458,31 +490,50 @@ test_ties(GenieEngine *engine, GenieRandom *random)
 	CHECK(check_query(engine, random, &query));
 }
 
-/* Key tables: by size class, not monotone, with zeros, with keys for a count of 0. */
+/* Key tables, with one and two bytes a count, also where nothing is asked for. */
 static void
 test_keys(GenieEngine *engine, GenieRandom *random)
 {
-	static uint16_t class_of_size[65536];
-	static uint32_t keys[8 * 65536];
-
-	for (int round = 0; round < 12; round++)
+	for (int round = 0; round < 16; round++)
 	{
 		GenieRankRange range = {2, 60};
-		GenieEngineQuery query = {.n_ranges = 1, .ranges = &range};
-		GenieKeyTable table = {.n_classes = 1 + (uint32_t) round % 8, .class_of_size = class_of_size, .keys = keys};
-		uint32_t	bits = (uint32_t) genie_random_below(random, 33);
+		GenieEngineQuery query = {.n_ranges = round % 4 != 3, .ranges = &range};
+		bool		good;
 
 		random_segment(random, 1 + (uint32_t) genie_random_below(random, 2 * GENIE_TILE_OBJECTS), 12);
-		query.keys = &table;
-		query.max_count = count_plainly(1, &range) + (round % 5 == 0 ? 400 : 0);
-		for (uint32_t size = 0; size < 65536; size++)
-			class_of_size[size] = (uint16_t) (size * 7 % table.n_classes);
-		for (uint32_t i = 0; i < table.n_classes * (query.max_count + 1); i++)
-			keys[i] = genie_random_below(random, 4) == 0 ? 0 :
-				(uint32_t) (genie_random(random) & ((UINT64_C(1) << bits) - 1));
-		if (!CHECK(check_query(engine, random, &query)))
+		query.max_count = count_plainly(query.n_ranges, &range) + (round % 5 == 0 ? 400 : 0);
+		query.keys = genie_test_keys(random, SIZE_SMALLEST, SIZE_LARGEST, query.max_count);
+		good = CHECK(check_query(engine, random, &query));
+		genie_test_free_keys(query.keys);
+		if (!good)
+		{
+			printf("in round %d\n", round);
 			return;
+		}
 	}
+}
+
+/* A table that does not cover a tile's sizes. */
+static void
+test_keys_misfit(GenieEngine *engine, GenieRandom *random)
+{
+	static const uint16_t class_of_size[SIZE_LARGEST] = {0};
+	static const uint32_t keys[] = {1, 1};
+	GenieKeyTable table = {.n_sizes = SIZE_LARGEST, .class_of_size = class_of_size, .n_classes = 1, .stride = 2,
+		.keys = keys};
+	GenieEngineQuery query = {.max_count = 1, .keys = &table};
+	GenieHit   *hits = malloc(genie_topk_capacity(50) * sizeof(GenieHit));
+	GenieTopK	top;
+	GenieTopK  *tops[1] = {&top};
+
+	random_segment(random, 100, 1);
+	for (int round = 0; round < 2; round++)
+	{
+		table.first_size = SIZE_SMALLEST + (uint32_t) round;
+		genie_topk_init(&top, hits, 50, 1, NULL);
+		CHECK_INT(genie_cpu_search(engine, &group, 1, &query, tops), round == 0 ? GENIE_OK : GENIE_STATUS_CORRUPT);
+	}
+	free(hits);
 }
 
 /* Several queries in one call, groups one after the other with the same top-k. */
@@ -619,6 +670,7 @@ test_engine(const GenieKernels *kernels)
 	test_widths(engine, &random);
 	test_ties(engine, &random);
 	test_keys(engine, &random);
+	test_keys_misfit(engine, &random);
 	test_batches(engine, &random);
 	test_failures(engine, &random);
 	engine->ops->close(engine);

@@ -321,9 +321,9 @@ static void
 test_mixed(GenieEngine *engine)
 {
 	static const uint32_t n_values[] = {5, 20, 3};
-	static uint16_t class_of_size[GENIE_ENGINE_SIZES];
+	static const uint16_t class_of_size[] = {0, 0, 0, 0};
 	static const uint32_t keys[] = {0, 1, 2, 3};
-	GenieKeyTable table = {1, class_of_size, keys};
+	GenieKeyTable table = {.n_sizes = 4, .class_of_size = class_of_size, .n_classes = 1, .stride = 4, .keys = keys};
 	GenieRandom random = {6};
 	GenieModel	model;
 	GenieSegmentImage image;

@@ -131,7 +131,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::vector<uint32_t> n_in_group;
 	std::vector<void *> memories;
 	std::vector<uint64_t> bytes;
-	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0, (uint32_t) first_ranks.size(), first_ranks.data()};
+	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0, 0, (uint32_t) first_ranks.size(), first_ranks.data()};
 	std::atomic<uint64_t> postings(0);
 
 	lists.resize(n_tiles);
@@ -150,6 +150,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 			plan.min_size = std::min(plan.min_size, size);
 			max_size = std::max(max_size, size);
 		}
+	plan.max_size = max_size;
 	plan.size_width = max_size == plan.min_size ? 0 : max_size - plan.min_size <= UINT8_MAX ? 1 : 2;
 
 	for (uint32_t first = 0; first < n_tiles; first += n_in_group.back())

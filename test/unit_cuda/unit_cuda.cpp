@@ -106,16 +106,27 @@ add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> rang
 	job.conditions.push_back(condition);
 }
 
-/* Random keys that fall with the class and rise with the count, now and then 0. */
+/* Random keys that rise with the count, from 0 on for some, in rows that are longer than they must be. */
 static void
 add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 {
-	const uint32_t n_counts = job.job.query.max_count + 1;
+	const GenieImageGroup &group = *job.job.image->groups[0];
+	uint32_t	key = 0;
 
-	for (uint32_t i = 0; i < GENIE_ENGINE_SIZES; i++)
+	job.table.first_size = group.min_size - random.below(std::min(group.min_size, 3u) + 1);
+	job.table.n_sizes = group.max_size + 1 + random.below(3) - job.table.first_size;
+	job.table.n_classes = n_classes;
+	job.table.stride = job.job.query.max_count + 1 + random.below(3);
+	for (uint32_t i = 0; i < job.table.n_sizes; i++)
 		job.class_of_size.push_back((uint16_t) (i * 7 % n_classes));
-	for (uint32_t i = 0; i < n_classes * n_counts; i++)
-		job.keys.push_back(random.below(8) == 0 ? 0 : random.below(max_key) + (random.below(2) ? i % n_counts : 0));
+	for (uint32_t i = 0; i < n_classes * job.table.stride; i++)
+	{
+		if (i % job.table.stride == 0)
+			key = random.below(2) * random.below(max_key);
+		else if (random.below(2) == 0)
+			key += random.below(max_key / job.table.stride + 2);
+		job.keys.push_back(key);
+	}
 }
 
 static size_t
@@ -148,7 +159,6 @@ jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
 		}
 		if (!job->keys.empty())
 		{
-			job->table.n_classes = (uint32_t) (job->keys.size() / (job->job.query.max_count + 1));
 			job->table.class_of_size = job->class_of_size.data();
 			job->table.keys = job->keys.data();
 			job->job.query.keys = &job->table;
