@@ -29,6 +29,7 @@
 #include "genie_object_table.h"
 
 #define GENIE_GROUP_TILES 16	/* at most; 2 MB of counts */
+#define GENIE_SIZES_AT_ONCE 4096	/* objects; a multiple of 8 */
 
 /* jobs on an image at a time: more gain nothing, and their hits take memory */
 #define GENIE_RUN_JOBS 512
@@ -49,7 +50,7 @@ typedef struct GenieTiledList
 struct GenieInprocess
 {
 	GenieSegment *segment;
-	GenieEngineQuery query;
+	const GenieEngineQuery *query;
 	uint32		n_tiles;
 	GenieTiledList *tiled;
 	uint32		n_tiled;
@@ -64,6 +65,7 @@ struct GenieInprocess
 	uint32		group_tiles;
 	MemoryContext group_context;
 	GenieSectionReader postings;
+	GenieSectionReader sizes;	/* for key tables */
 };
 
 static GenieEngine *process_engine = NULL;
@@ -221,13 +223,14 @@ genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view, const Ge
 	uint64		per_tile;
 
 	search->segment = segment;
-	search->query = *query;
+	search->query = query;
 	search->n_tiles = genie_object_tiles(segment);
 	search->tiled_capacity = 16;
 	search->tiled = palloc(search->tiled_capacity * sizeof(GenieTiledList));
 	search->loose_capacity = GENIE_LOOSE_MAX;
 	search->loose = palloc(search->loose_capacity * sizeof(uint32));
 	genie_section_reader(&search->postings, segment, GENIE_SECTION_POSTINGS);
+	genie_section_reader(&search->sizes, segment, GENIE_SECTION_SIZES);
 	genie_dictionary_cursor(cursor, segment);
 
 	for (uint32 i = 0; i < view->n_intervals; i++)
@@ -341,10 +344,42 @@ genie_inprocess_take_records(GenieInprocess *search, GenieTiledList *list, uint3
 	return true;
 }
 
-/* Fills the group with the tiles [first, end).  In group_context.  False: stale. */
+/* Reads the sizes of the tile's objects, in one byte each if that is enough.  False: stale. */
+static bool
+genie_inprocess_sizes(GenieInprocess *search, GenieTileView *view)
+{
+	const GenieRootHeader *header = &search->segment->header;
+	uint32		first = view->tile << GENIE_TILE_SHIFT;
+	uint32		sizes[GENIE_SIZES_AT_ONCE];
+	uint8	   *narrow;
+	uint16	   *wide;
+
+	view->sizes.smallest = header->min_size;
+	view->sizes.largest = header->max_size;
+	if (header->min_size >= header->max_size)
+		return true;
+	view->sizes.width = header->max_size - header->min_size <= PG_UINT8_MAX ? sizeof(uint8) : sizeof(uint16);
+	narrow = palloc(view->n_objects * view->sizes.width);
+	wide = (uint16 *) narrow;
+	view->sizes.above = narrow;
+	for (uint32 done = 0; done < view->n_objects; done += GENIE_SIZES_AT_ONCE)
+	{
+		uint32		n = Min(view->n_objects - done, GENIE_SIZES_AT_ONCE);
+
+		if (!genie_object_sizes(&search->sizes, first + done, n, sizes))
+			return false;
+		for (uint32 i = 0; i < n && view->sizes.width == sizeof(uint8); i++)
+			narrow[done + i] = (uint8) (sizes[i] - header->min_size);
+		for (uint32 i = 0; i < n && view->sizes.width == sizeof(uint16); i++)
+			wide[done + i] = (uint16) (sizes[i] - header->min_size);
+	}
+	return true;
+}
+
+/* Fills the group with the tiles [first, end), and with sizes if they are wanted.  In group_context.  False: stale. */
 static bool
 genie_inprocess_fill_group(GenieInprocess *search, uint32 first, uint32 end, const uint64 *live,
-						GenieGroup *group)
+						   bool sizes, GenieGroup *group)
 {
 	for (uint32 tile = first; tile < end; tile++)
 	{
@@ -361,10 +396,12 @@ genie_inprocess_fill_group(GenieInprocess *search, uint32 first, uint32 end, con
 		view->lists = refs;
 		view->n_lists = 0;
 		view->live = live == NULL ? NULL : live + (Size) tile * GENIE_TILE_WORDS;
-		view->sizes = NULL;
+		memset(&view->sizes, 0, sizeof(view->sizes));
+		if (sizes && !genie_inprocess_sizes(search, view))
+			return false;
 		if (to > from)
 		{
-			refs->rank = search->query.ranges[0].first;
+			refs->rank = search->query->ranges[0].first;
 			refs->codec = GENIE_CODEC_RAW;
 			refs->n = (uint32) (to - from);
 			refs->data = (const uint8 *) (search->loose_locals + from);
@@ -381,7 +418,7 @@ genie_inprocess_fill_group(GenieInprocess *search, uint32 first, uint32 end, con
 }
 
 bool
-genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32 min_count,
+genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32 min_key,
 				 const GenieHit *after, GenieHit *hits, uint32 *n)
 {
 	GenieEngine *engine = genie_inprocess_engine();
@@ -390,18 +427,18 @@ genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32
 	GenieGroup	group;
 
 	*n = 0;
-	genie_topk_init(&top, hits, k, min_count, after);
+	genie_topk_init(&top, hits, k, min_key, after);
 	genie_inprocess_rewind(search);
 	for (uint32 first = 0; first < search->n_tiles; first += search->group_tiles)
 	{
 		uint32		end = Min(first + search->group_tiles, search->n_tiles);
 		MemoryContext old = MemoryContextSwitchTo(search->group_context);
-		bool		ok = genie_inprocess_fill_group(search, first, end, live, &group);
+		bool		ok = genie_inprocess_fill_group(search, first, end, live, search->query->keys != NULL, &group);
 
 		MemoryContextSwitchTo(old);
 		if (!ok)
 			return false;
-		genie_inprocess_check(search, genie_cpu_search(engine, &group.view, 1, &search->query, tops));
+		genie_inprocess_check(search, genie_cpu_search(engine, &group.view, 1, search->query, tops));
 		MemoryContextReset(search->group_context);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -416,12 +453,12 @@ genie_inprocess_count_group(GenieInprocess *search, uint32 first, uint32 end, ui
 	GenieEngine *engine = genie_inprocess_engine();
 	GenieGroup	group;
 	MemoryContext old = MemoryContextSwitchTo(search->group_context);
-	bool		ok = genie_inprocess_fill_group(search, first, end, NULL, &group);
+	bool		ok = genie_inprocess_fill_group(search, first, end, NULL, false, &group);
 
 	MemoryContextSwitchTo(old);
 	if (!ok)
 		return false;
-	genie_inprocess_check(search, genie_cpu_count(engine, &group.view, 1, &search->query, &counts));
+	genie_inprocess_check(search, genie_cpu_count(engine, &group.view, 1, search->query, &counts));
 	MemoryContextReset(search->group_context);
 	CHECK_FOR_INTERRUPTS();
 	return true;

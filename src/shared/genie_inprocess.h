@@ -14,19 +14,19 @@
 typedef struct GenieInprocess GenieInprocess;
 
 /*
- * Reads what view asks for; query is the same with ranks, at least one of them.  NULL: stale.  Lives in the current
- * memory context; segment and queries must stay.  *memory is what the caller can spare for posting lists; what
- * is taken of it is subtracted.
+ * Reads what view asks for; query is the same with ranks.  NULL: stale.  Lives in the current memory context; segment
+ * and queries must stay, but query->keys may be others from call to call.  *memory is what the caller can spare for
+ * posting lists; what is taken of it is subtracted.
  */
 extern GenieInprocess *genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view,
 											const GenieEngineQuery *query, Size *memory);
 
 /*
- * The best k objects by (match count desc, object asc), of those that are set in live (NULL:
- * all), have at least min_count >= 1 matches and rank below *after (NULL: from the top).  hits
- * has room for genie_topk_capacity(k); *n of them are valid.
+ * The best k objects by (key desc, object asc), the key being the match count if the query has no key table, of those
+ * that are set in live (NULL: all), have a key of at least min_key >= 1 and rank below *after (NULL: from the top).
+ * hits has room for genie_topk_capacity(k); *n of them are valid.
  */
-extern bool genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32 min_count,
+extern bool genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32 min_key,
 								const GenieHit *after, GenieHit *hits, uint32 *n);
 
 /* The match count of every object: counts has room for whole tiles (65,536 entries each). */

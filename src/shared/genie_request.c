@@ -3,7 +3,8 @@
  *	  The request queue: a slot for each backend, and the states that a slot goes through.
  *
  * A backend asks one request at a time, so slot number = backend number.  A slot is a state and a pointer to the
- * request's memory, which is in the arena (genie_shmem.h) and holds jobs, their ranges, and room for the results.
+ * request's memory, which is in the arena (genie_shmem.h): jobs, what they ask, and room for the results
+ * (genie_wire.h).
  *
  *				 backend: ask					worker: take
  *		IDLE ------------------> READY -----------------------> TAKEN
@@ -50,6 +51,7 @@
 
 #include "genie_request.h"
 #include "genie_shmem.h"
+#include "genie_wire.h"
 #include "genie_worker.h"
 
 /*
@@ -100,54 +102,10 @@ typedef struct GenieRequestShared
 	GenieSlotPadded slots[FLEXIBLE_ARRAY_MEMBER];
 } GenieRequestShared;
 
-/* ---- a request in shared memory: offsets from its first byte, each 16-byte aligned ---- */
-
-typedef struct GenieWireQuery
-{
-	Size		ranges;			/* GenieRankRange[n_ranges] */
-	uint32		n_ranges;
-	uint32		max_count;
-	uint32		min_count;		/* of a condition */
-} GenieWireQuery;
-
-typedef struct GenieWireJob
-{
-	GenieImageRef image;
-	uint64		tombstone_version;
-	GenieJobKind kind;
-	uint32		n_conditions;
-	Size		conditions;		/* GenieWireQuery[n_conditions] */
-	GenieWireQuery query;
-	uint32		k;
-	uint32		min_key;
-	bool		has_after;
-	GenieHit	after;
-	uint32		first_tile;
-	uint32		n_tiles;
-	Size		out;			/* where the result goes */
-
-	/* the answer */
-	GenieStatus status;
-	GenieFallback why;
-	uint32		n_hits;
-} GenieWireJob;
-
-typedef struct GenieWire
-{
-	uint32		n_jobs;
-	GenieWireJob jobs[FLEXIBLE_ARRAY_MEMBER];
-} GenieWire;
-
 static GenieRequestShared *request_shared = NULL;
 
 /* This backend's request in shared memory: what to give up if it ends.  Invalid: none. */
 static dsa_pointer asked = InvalidDsaPointer;
-
-static Size
-align_part(Size size)
-{
-	return TYPEALIGN(16, size);
-}
 
 /* auxiliary processes never ask */
 static uint32
@@ -209,100 +167,6 @@ now_us(void)
 }
 
 /* ---- the backend's side ---- */
-
-/* Bytes of a job's result. */
-static Size
-result_bytes(const GenieJob *job)
-{
-	switch (job->kind)
-	{
-		case GENIE_JOB_TOP:
-			return (Size) job->k * sizeof(GenieHit);
-		case GENIE_JOB_COUNTS:
-			return (Size) job->n_tiles * GENIE_TILE_OBJECTS *
-				(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8) : sizeof(uint16));
-		case GENIE_JOB_MASK:
-			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
-	}
-	elog(ERROR, "unknown kind of job: %d", (int) job->kind);
-}
-
-static Size
-query_bytes(const GenieEngineQuery *query)
-{
-	return align_part((Size) query->n_ranges * sizeof(GenieRankRange));
-}
-
-/* Bytes of the whole request. */
-static Size
-request_bytes(const GenieRequestJob *jobs, uint32 n_jobs)
-{
-	Size		bytes = align_part(offsetof(GenieWire, jobs) + n_jobs * sizeof(GenieWireJob));
-
-	for (uint32 i = 0; i < n_jobs; i++)
-	{
-		const GenieJob *job = &jobs[i].job;
-
-		if (job->kind != GENIE_JOB_MASK)
-			bytes += query_bytes(&job->query);
-		bytes += align_part(job->n_conditions * sizeof(GenieWireQuery));
-		for (uint32 c = 0; c < job->n_conditions; c++)
-			bytes += query_bytes(&job->conditions[c].query);
-		bytes += align_part(result_bytes(job));
-	}
-	return bytes;
-}
-
-/* Copies a query's ranges to *at and moves it on. */
-static void
-write_query(char *base, Size *at, const GenieEngineQuery *query, uint32 min_count, GenieWireQuery *wire)
-{
-	wire->ranges = *at;
-	wire->n_ranges = query->n_ranges;
-	wire->max_count = query->max_count;
-	wire->min_count = min_count;
-	memcpy(base + *at, query->ranges, query->n_ranges * sizeof(GenieRankRange));
-	*at += query_bytes(query);
-}
-
-static void
-write_request(GenieWire *wire, const GenieRequestJob *jobs, uint32 n_jobs)
-{
-	char	   *base = (char *) wire;
-	Size		at = align_part(offsetof(GenieWire, jobs) + n_jobs * sizeof(GenieWireJob));
-
-	wire->n_jobs = n_jobs;
-	for (uint32 i = 0; i < n_jobs; i++)
-	{
-		const GenieJob *job = &jobs[i].job;
-		GenieWireJob *to = &wire->jobs[i];
-		GenieWireQuery *conditions;
-
-		Assert(job->query.keys == NULL);
-		memset(to, 0, sizeof(*to));
-		to->image = jobs[i].image;
-		to->tombstone_version = jobs[i].tombstone_version;
-		to->kind = job->kind;
-		to->k = job->k;
-		to->min_key = job->min_key;
-		to->has_after = job->has_after;
-		to->after = job->after;
-		to->first_tile = job->first_tile;
-		to->n_tiles = job->n_tiles;
-		to->status = GENIE_STATUS_RETRY;
-		to->why = GENIE_FALLBACK_NO_WORKER;
-		if (job->kind != GENIE_JOB_MASK)
-			write_query(base, &at, &job->query, 0, &to->query);
-		to->n_conditions = job->n_conditions;
-		to->conditions = at;
-		conditions = (GenieWireQuery *) (base + at);
-		at += align_part(job->n_conditions * sizeof(GenieWireQuery));
-		for (uint32 c = 0; c < job->n_conditions; c++)
-			write_query(base, &at, &job->conditions[c].query, job->conditions[c].min_count, &conditions[c]);
-		to->out = at;
-		at += align_part(result_bytes(job));
-	}
-}
 
 /*
  * Leaves no request behind, whatever state the slot is in.  Does nothing where there is none.  The worker may
@@ -388,24 +252,6 @@ all_undone(GenieRequestJob *jobs, uint32 n_jobs, GenieFallback why)
 	}
 }
 
-static void
-read_answer(const GenieWire *wire, GenieRequestJob *jobs, uint32 n_jobs)
-{
-	for (uint32 i = 0; i < n_jobs; i++)
-	{
-		const GenieWireJob *from = &wire->jobs[i];
-
-		jobs[i].done = from->status == GENIE_OK;
-		jobs[i].why = from->why;
-		if (!jobs[i].done)
-			continue;
-		jobs[i].job.n_hits = from->n_hits;
-		memcpy(jobs[i].result, (const char *) wire + from->out,
-			   from->kind == GENIE_JOB_TOP ? from->n_hits * sizeof(GenieHit) :
-			   result_bytes(&jobs[i].job));
-	}
-}
-
 bool
 genie_request_worker_is_up(void)
 {
@@ -418,15 +264,22 @@ run_request(GenieRequestJob *jobs, uint32 n_jobs)
 {
 	dsa_area   *arena = genie_shmem_arena();
 	GenieSlot  *slot = slot_at(MyBackendId - 1);
+	GenieWirePlan *plan = genie_wire_plan();
 	GenieWire  *wire;
 
 	Assert(!DsaPointerIsValid(asked));
-	asked = dsa_allocate_extended(arena, Max(request_bytes(jobs, n_jobs), GENIE_REQUEST_BYTES_MIN),
+	for (uint32 i = 0; i < n_jobs; i++)
+		genie_wire_plan_add(plan, &jobs[i]);
+	asked = dsa_allocate_extended(arena, Max(genie_wire_plan_bytes(plan), GENIE_REQUEST_BYTES_MIN),
 								  GENIE_ARENA_FLAGS);
 	if (!DsaPointerIsValid(asked))
+	{
+		genie_wire_plan_free(plan);
 		return false;
+	}
 	wire = dsa_get_address(arena, asked);
-	write_request(wire, jobs, n_jobs);
+	genie_wire_write(plan, wire, jobs);
+	genie_wire_plan_free(plan);
 	genie_stat_add(GENIE_COUNTER_REQUESTS, 1);
 	genie_stat_add(GENIE_COUNTER_QUERIES, n_jobs);
 
@@ -435,7 +288,7 @@ run_request(GenieRequestJob *jobs, uint32 n_jobs)
 		if (ask_worker(slot))
 		{
 			wait_for_answer(slot);
-			read_answer(wire, jobs, n_jobs);
+			genie_wire_read_answer(wire, jobs);
 		}
 		else
 			all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
@@ -453,12 +306,15 @@ static uint32
 count_in_request(const GenieRequestJob *jobs, uint32 n_jobs, uint32 max_jobs)
 {
 	Size		limit = genie_shmem_request_bytes() / GENIE_REQUEST_PART;
-	Size		bytes = 0;
+	GenieWirePlan *plan = genie_wire_plan();
 	uint32		n = 0;
 
-	while (n < Min(n_jobs, max_jobs) && (n == 0 || bytes <= limit))
-		bytes += request_bytes(&jobs[n++], 1);
-	return bytes > limit && n > 1 ? n - 1 : n;
+	while (n < Min(n_jobs, max_jobs) && (n == 0 || genie_wire_plan_bytes(plan) <= limit))
+		genie_wire_plan_add(plan, &jobs[n++]);
+	if (genie_wire_plan_bytes(plan) > limit && n > 1)
+		n--;
+	genie_wire_plan_free(plan);
+	return n;
 }
 
 void
@@ -540,55 +396,6 @@ genie_request_worker_down(void)
 	}
 }
 
-static void
-read_query(char *base, const GenieWireQuery *wire, GenieEngineQuery *query)
-{
-	query->n_ranges = wire->n_ranges;
-	query->ranges = (const GenieRankRange *) (base + wire->ranges);
-	query->max_count = wire->max_count;
-	query->keys = NULL;
-}
-
-/* The request's jobs as the engine wants them; ranges and results stay where they are. */
-static void
-read_request(GenieTaken *taken)
-{
-	GenieWire  *wire = taken->wire;
-	char	   *base = (char *) wire;
-
-	taken->n_jobs = wire->n_jobs;
-	taken->jobs = palloc0(wire->n_jobs * sizeof(GenieJob));
-	taken->refs = palloc0(wire->n_jobs * sizeof(GenieRequestJob));
-	for (uint32 i = 0; i < wire->n_jobs; i++)
-	{
-		const GenieWireJob *from = &wire->jobs[i];
-		GenieJob   *job = &taken->jobs[i];
-		GenieCondition *conditions = palloc((from->n_conditions + 1) * sizeof(GenieCondition));
-		const GenieWireQuery *queries = (const GenieWireQuery *) (base + from->conditions);
-
-		taken->refs[i].image = from->image;
-		taken->refs[i].tombstone_version = from->tombstone_version;
-		for (uint32 c = 0; c < from->n_conditions; c++)
-		{
-			read_query(base, &queries[c], &conditions[c].query);
-			conditions[c].min_count = queries[c].min_count;
-		}
-		job->kind = from->kind;
-		job->n_conditions = from->n_conditions;
-		job->conditions = conditions;
-		if (from->kind != GENIE_JOB_MASK)
-			read_query(base, &from->query, &job->query);
-		job->k = from->k;
-		job->min_key = from->min_key;
-		job->has_after = from->has_after;
-		job->after = from->after;
-		job->first_tile = from->first_tile;
-		job->n_tiles = from->n_tiles;
-		job->out = base + from->out;
-		job->status = GENIE_STATUS_RETRY;
-	}
-}
-
 uint32
 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs)
 {
@@ -608,7 +415,7 @@ genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs)
 		taken[n].slot = number;
 		taken[n].memory = slot->memory;
 		taken[n].wire = dsa_get_address(genie_shmem_arena(), slot->memory);
-		read_request(&taken[n]);
+		genie_wire_read(taken[n].wire, &taken[n]);
 		n_jobs += taken[n++].n_jobs;
 		request_shared->next = (number + 1) % request_shared->n_slots;
 	}
@@ -624,13 +431,6 @@ genie_request_is_abandoned(const GenieTaken *taken)
 void
 genie_request_answer(GenieTaken *taken, const GenieFallback *why)
 {
-	GenieWire  *wire = taken->wire;
-
-	for (uint32 i = 0; i < taken->n_jobs; i++)
-	{
-		wire->jobs[i].status = taken->jobs[i].status;
-		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
-		wire->jobs[i].why = why[i];
-	}
+	genie_wire_answer(taken->wire, taken->jobs, why);
 	finish_slot(slot_at(taken->slot));
 }

@@ -22,7 +22,9 @@ typedef struct GenieRequestJob
 {
 	GenieImageRef image;
 	uint64		tombstone_version;	/* the image must be at least as new */
-	GenieJob	job;			/* image, status and out unused; queries without key tables */
+	GenieJob	job;			/* image, status and out unused */
+	uint32		min_size;		/* of the image's objects; for key tables */
+	uint32		max_size;
 	void	   *result;			/* what the engine's out holds (genie_engine.h), in the backend's memory */
 
 	/* the answer */

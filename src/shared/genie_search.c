@@ -66,6 +66,17 @@ genie_search_open_set(GenieSource *source, const GenieQuerySet *set, GenieSearch
 	return true;
 }
 
+void
+genie_search_rank_by(GenieSearch *search, const GenieKeyTable *keys)
+{
+	const GenieRootHeader *header = &search->source->segment->header;
+
+	if (keys != NULL && !genie_keys_fit(keys, search->query.max_count, header->min_size, header->max_size))
+		elog(ERROR, "a key table does not cover sizes %u to %u and counts up to %u",
+			 header->min_size, header->max_size, search->query.max_count);
+	search->query.keys = keys;
+}
+
 bool
 genie_search_matches(const GenieSearch *search)
 {
@@ -213,8 +224,13 @@ genie_search_request(GenieSource *source, const GenieSearch *search, GenieJobKin
 	request->job.kind = kind;
 	if (search != NULL)
 		request->job.query = search->query;
+	request->min_size = source->segment->header.min_size;
+	request->max_size = source->segment->header.max_size;
 	if (kind == GENIE_JOB_COUNTS)
+	{
+		request->job.query.keys = NULL;
 		return;					/* of all objects, whatever they fulfil */
+	}
 	request->job.n_conditions = source->n_conditions;
 	request->job.conditions = conditions;
 	for (int i = 0; i < source->n_conditions; i++)
@@ -242,7 +258,7 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		GenieRequestJob *request = &requests[n_requests];
 
 		tops[i].n_hits = 0;
-		if (source->nothing || !genie_search_matches(tops[i].search))
+		if (source->nothing || (tops[i].search->query.keys == NULL && !genie_search_matches(tops[i].search)))
 			continue;
 		if (source->why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
 		{

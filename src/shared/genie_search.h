@@ -31,8 +31,15 @@ extern bool genie_search_matches(const GenieSearch *search);
 extern uint32 genie_search_max_count(const GenieSearch *search);
 
 /*
- * One question for the best k objects by (match count desc, object asc): of those that qualify
- * (genie_source.h), match at least once, and rank below after.
+ * From now on genie_search_tops() ranks by these keys (genie_engine.h), and gives them in the place of counts; what
+ * matches nothing is ranked too, if its key is not 0.  The table stays the caller's, and must cover the sizes that the
+ * segment's header has.  NULL: by match count again.  genie_search_counts() gives counts in any case.
+ */
+extern void genie_search_rank_by(GenieSearch *search, const GenieKeyTable *keys);
+
+/*
+ * One question for the best k objects by (match count desc, object asc), or by (key desc, object asc): of those that
+ * qualify (genie_source.h), have a match or a key, and rank below after.
  */
 typedef struct GenieSearchTop
 {

@@ -1,0 +1,422 @@
+/*
+ * genie_wire.c
+ *	  A request as it lies in shared memory (genie_wire.h).
+ *
+ * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
+ * conditions with theirs, and room for its result.  Everything refers to its parts by offsets from the block's first
+ * byte, because processes may have the arena at different addresses; parts are aligned to 16 bytes.
+ *
+ * Key tables are shared: jobs that rank by the same table in the backend do so in the request, be it that one query
+ * asks many segments.  Of a table only what the jobs can ask for is written: the sizes between the smallest and the
+ * largest of their images' objects, the classes of these, and counts up to the largest that any of the jobs can have.
+ * So a table's bytes are known only when all its jobs are, and planning adds jobs one by one.
+ */
+#include "postgres.h"
+
+#include "genie_wire.h"
+
+#define WIRE_ALIGN 16			/* bytes */
+#define NO_TABLE PG_UINT32_MAX
+
+typedef struct WireTable
+{
+	uint32		first_size;
+	uint32		n_sizes;
+	Size		class_of_size;	/* uint16[n_sizes] */
+	uint32		n_classes;
+	uint32		stride;
+	Size		keys;			/* uint32[n_classes * stride] */
+} WireTable;
+
+typedef struct WireQuery
+{
+	Size		ranges;			/* GenieRankRange[n_ranges] */
+	uint32		n_ranges;
+	uint32		max_count;
+	uint32		min_count;		/* of a condition */
+	uint32		table;			/* of a TOP job's query; or NO_TABLE */
+} WireQuery;
+
+typedef struct WireJob
+{
+	GenieImageRef image;
+	uint64		tombstone_version;
+	GenieJobKind kind;
+	uint32		n_conditions;
+	Size		conditions;		/* WireQuery[n_conditions] */
+	WireQuery	query;
+	uint32		k;
+	uint32		min_key;
+	bool		has_after;
+	GenieHit	after;
+	uint32		first_tile;
+	uint32		n_tiles;
+	Size		out;			/* where the result goes */
+
+	/* the answer */
+	GenieStatus status;
+	GenieFallback why;
+	uint32		n_hits;
+} WireJob;
+
+struct GenieWire
+{
+	uint32		n_jobs;
+	uint32		n_tables;
+	Size		tables;			/* WireTable[n_tables] */
+	WireJob		jobs[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* A key table, and what is written of it. */
+typedef struct PlannedTable
+{
+	const GenieKeyTable *table;
+	uint32		min_size;
+	uint32		max_size;
+	uint32		max_count;
+	uint16		min_class;
+	uint16		max_class;
+} PlannedTable;
+
+struct GenieWirePlan
+{
+	uint32		n_jobs;
+	uint32		jobs_capacity;
+	uint32	   *table_of_job;	/* number, or NO_TABLE */
+	uint32		n_tables;
+	uint32		tables_capacity;
+	PlannedTable *tables;
+	Size		part_bytes;		/* of jobs' parts */
+	Size		table_bytes;	/* of the tables' classes and keys */
+};
+
+static Size
+align_part(Size size)
+{
+	return TYPEALIGN(WIRE_ALIGN, size);
+}
+
+/* Bytes of a job's result. */
+static Size
+result_bytes(const GenieJob *job)
+{
+	switch (job->kind)
+	{
+		case GENIE_JOB_TOP:
+			return (Size) job->k * sizeof(GenieHit);
+		case GENIE_JOB_COUNTS:
+			return (Size) job->n_tiles * GENIE_TILE_OBJECTS *
+				(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8) : sizeof(uint16));
+		case GENIE_JOB_MASK:
+			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
+	}
+	elog(ERROR, "unknown kind of job: %d", (int) job->kind);
+}
+
+/* ---- planning ---- */
+
+GenieWirePlan *
+genie_wire_plan(void)
+{
+	GenieWirePlan *plan = palloc0(sizeof(GenieWirePlan));
+
+	plan->jobs_capacity = 16;
+	plan->table_of_job = palloc(plan->jobs_capacity * sizeof(uint32));
+	plan->tables_capacity = 4;
+	plan->tables = palloc(plan->tables_capacity * sizeof(PlannedTable));
+	return plan;
+}
+
+void
+genie_wire_plan_free(GenieWirePlan *plan)
+{
+	pfree(plan->table_of_job);
+	pfree(plan->tables);
+	pfree(plan);
+}
+
+static uint32
+planned_classes(const PlannedTable *planned)
+{
+	return (uint32) planned->max_class - planned->min_class + 1;
+}
+
+static Size
+classes_bytes(const PlannedTable *planned)
+{
+	return align_part((planned->max_size - planned->min_size + 1) * sizeof(uint16));
+}
+
+static Size
+keys_bytes(const PlannedTable *planned)
+{
+	return align_part((Size) planned_classes(planned) * (planned->max_count + 1) * sizeof(uint32));
+}
+
+/* The number of the job's table, which gets room for what this job asks for. */
+static uint32
+plan_table(GenieWirePlan *plan, const GenieRequestJob *job)
+{
+	const GenieKeyTable *table = job->job.query.keys;
+	uint32		i = plan->n_tables;
+	PlannedTable *planned;
+
+	/* jobs of one table mostly follow each other */
+	while (i > 0 && plan->tables[i - 1].table != table)
+		i--;
+	if (i > 0)
+	{
+		planned = &plan->tables[--i];
+		plan->table_bytes -= classes_bytes(planned) + keys_bytes(planned);
+	}
+	else
+	{
+		if (plan->n_tables == plan->tables_capacity)
+		{
+			plan->tables_capacity *= 2;
+			plan->tables = repalloc(plan->tables, plan->tables_capacity * sizeof(PlannedTable));
+		}
+		i = plan->n_tables++;
+		planned = &plan->tables[i];
+		planned->table = table;
+		planned->min_size = job->min_size;
+		planned->max_size = job->max_size;
+		planned->max_count = 0;
+		planned->min_class = PG_UINT16_MAX;
+		planned->max_class = 0;
+	}
+	Assert(genie_keys_fit(table, job->job.query.max_count, job->min_size, job->max_size));
+	planned->min_size = Min(planned->min_size, job->min_size);
+	planned->max_size = Max(planned->max_size, job->max_size);
+	planned->max_count = Max(planned->max_count, job->job.query.max_count);
+	for (uint32 size = planned->min_size; size <= planned->max_size; size++)
+	{
+		uint16		class = table->class_of_size[size - table->first_size];
+
+		planned->min_class = Min(planned->min_class, class);
+		planned->max_class = Max(planned->max_class, class);
+	}
+	plan->table_bytes += classes_bytes(planned) + keys_bytes(planned);
+	return i;
+}
+
+static Size
+query_bytes(const GenieEngineQuery *query)
+{
+	return align_part((Size) query->n_ranges * sizeof(GenieRankRange));
+}
+
+void
+genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
+{
+	const GenieJob *job = &request->job;
+
+	if (plan->n_jobs == plan->jobs_capacity)
+	{
+		plan->jobs_capacity *= 2;
+		plan->table_of_job = repalloc(plan->table_of_job, plan->jobs_capacity * sizeof(uint32));
+	}
+	plan->table_of_job[plan->n_jobs++] =
+		job->kind == GENIE_JOB_TOP && job->query.keys != NULL ? plan_table(plan, request) : NO_TABLE;
+	if (job->kind != GENIE_JOB_MASK)
+		plan->part_bytes += query_bytes(&job->query);
+	plan->part_bytes += align_part(job->n_conditions * sizeof(WireQuery));
+	for (uint32 c = 0; c < job->n_conditions; c++)
+		plan->part_bytes += query_bytes(&job->conditions[c].query);
+	plan->part_bytes += align_part(result_bytes(job));
+}
+
+static Size
+head_bytes(const GenieWirePlan *plan)
+{
+	return align_part(offsetof(GenieWire, jobs) + plan->n_jobs * sizeof(WireJob));
+}
+
+Size
+genie_wire_plan_bytes(const GenieWirePlan *plan)
+{
+	return head_bytes(plan) + align_part(plan->n_tables * sizeof(WireTable)) + plan->table_bytes + plan->part_bytes;
+}
+
+/* ---- the backend's side ---- */
+
+/* Writes what was planned of a table to *at and moves it on. */
+static void
+write_table(char *base, Size *at, const PlannedTable *planned, WireTable *wire)
+{
+	const GenieKeyTable *table = planned->table;
+	uint16	   *class_of_size = (uint16 *) (base + *at);
+	uint32	   *keys = (uint32 *) (base + *at + classes_bytes(planned));
+
+	wire->first_size = planned->min_size;
+	wire->n_sizes = planned->max_size - planned->min_size + 1;
+	wire->class_of_size = *at;
+	wire->n_classes = planned_classes(planned);
+	wire->stride = planned->max_count + 1;
+	wire->keys = *at + classes_bytes(planned);
+	for (uint32 i = 0; i < wire->n_sizes; i++)
+		class_of_size[i] = table->class_of_size[wire->first_size - table->first_size + i] - planned->min_class;
+	for (uint32 i = 0; i < wire->n_classes; i++)
+		memcpy(keys + (Size) i * wire->stride, table->keys + (Size) (planned->min_class + i) * table->stride,
+			   wire->stride * sizeof(uint32));
+	*at += classes_bytes(planned) + keys_bytes(planned);
+}
+
+/* Copies a query's ranges to *at and moves it on. */
+static void
+write_query(char *base, Size *at, const GenieEngineQuery *query, uint32 min_count, uint32 table, WireQuery *wire)
+{
+	wire->ranges = *at;
+	wire->n_ranges = query->n_ranges;
+	wire->max_count = query->max_count;
+	wire->min_count = min_count;
+	wire->table = table;
+	memcpy(base + *at, query->ranges, query->n_ranges * sizeof(GenieRankRange));
+	*at += query_bytes(query);
+}
+
+/* Writes a job, its parts to *at, which it moves on. */
+static void
+write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, WireJob *to)
+{
+	const GenieJob *job = &request->job;
+	WireQuery  *conditions;
+
+	memset(to, 0, sizeof(*to));
+	to->image = request->image;
+	to->tombstone_version = request->tombstone_version;
+	to->kind = job->kind;
+	to->k = job->k;
+	to->min_key = job->min_key;
+	to->has_after = job->has_after;
+	to->after = job->after;
+	to->first_tile = job->first_tile;
+	to->n_tiles = job->n_tiles;
+	to->status = GENIE_STATUS_RETRY;
+	to->why = GENIE_FALLBACK_NO_WORKER;
+	if (job->kind != GENIE_JOB_MASK)
+		write_query(base, at, &job->query, 0, table, &to->query);
+	to->n_conditions = job->n_conditions;
+	to->conditions = *at;
+	conditions = (WireQuery *) (base + *at);
+	*at += align_part(job->n_conditions * sizeof(WireQuery));
+	for (uint32 c = 0; c < job->n_conditions; c++)
+		write_query(base, at, &job->conditions[c].query, job->conditions[c].min_count, NO_TABLE, &conditions[c]);
+	to->out = *at;
+	*at += align_part(result_bytes(job));
+}
+
+void
+genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJob *jobs)
+{
+	char	   *base = (char *) wire;
+	Size		at = head_bytes(plan);
+	WireTable  *tables = (WireTable *) (base + at);
+
+	wire->n_jobs = plan->n_jobs;
+	wire->n_tables = plan->n_tables;
+	wire->tables = at;
+	at += align_part(plan->n_tables * sizeof(WireTable));
+	for (uint32 i = 0; i < plan->n_tables; i++)
+		write_table(base, &at, &plan->tables[i], &tables[i]);
+	for (uint32 i = 0; i < plan->n_jobs; i++)
+		write_job(base, &at, &jobs[i], plan->table_of_job[i], &wire->jobs[i]);
+	Assert(at == genie_wire_plan_bytes(plan));
+}
+
+void
+genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs)
+{
+	for (uint32 i = 0; i < wire->n_jobs; i++)
+	{
+		const WireJob *from = &wire->jobs[i];
+
+		jobs[i].done = from->status == GENIE_OK;
+		jobs[i].why = from->why;
+		if (!jobs[i].done)
+			continue;
+		jobs[i].job.n_hits = from->n_hits;
+		memcpy(jobs[i].result, (const char *) wire + from->out,
+			   from->kind == GENIE_JOB_TOP ? from->n_hits * sizeof(GenieHit) :
+			   result_bytes(&jobs[i].job));
+	}
+}
+
+/* ---- the worker's side ---- */
+
+static void
+read_query(char *base, const WireQuery *wire, const GenieKeyTable *tables, GenieEngineQuery *query)
+{
+	query->n_ranges = wire->n_ranges;
+	query->ranges = (const GenieRankRange *) (base + wire->ranges);
+	query->max_count = wire->max_count;
+	query->keys = wire->table == NO_TABLE ? NULL : &tables[wire->table];
+}
+
+static GenieKeyTable *
+read_tables(char *base, const GenieWire *wire)
+{
+	const WireTable *from = (const WireTable *) (base + wire->tables);
+	GenieKeyTable *tables = palloc((wire->n_tables + 1) * sizeof(GenieKeyTable));
+
+	for (uint32 i = 0; i < wire->n_tables; i++)
+	{
+		tables[i].first_size = from[i].first_size;
+		tables[i].n_sizes = from[i].n_sizes;
+		tables[i].class_of_size = (const uint16 *) (base + from[i].class_of_size);
+		tables[i].n_classes = from[i].n_classes;
+		tables[i].stride = from[i].stride;
+		tables[i].keys = (const uint32 *) (base + from[i].keys);
+	}
+	return tables;
+}
+
+void
+genie_wire_read(GenieWire *wire, GenieTaken *taken)
+{
+	char	   *base = (char *) wire;
+	const GenieKeyTable *tables = read_tables(base, wire);
+
+	taken->n_jobs = wire->n_jobs;
+	taken->jobs = palloc0(wire->n_jobs * sizeof(GenieJob));
+	taken->refs = palloc0(wire->n_jobs * sizeof(GenieRequestJob));
+	for (uint32 i = 0; i < wire->n_jobs; i++)
+	{
+		const WireJob *from = &wire->jobs[i];
+		GenieJob   *job = &taken->jobs[i];
+		GenieCondition *conditions = palloc((from->n_conditions + 1) * sizeof(GenieCondition));
+		const WireQuery *queries = (const WireQuery *) (base + from->conditions);
+
+		taken->refs[i].image = from->image;
+		taken->refs[i].tombstone_version = from->tombstone_version;
+		for (uint32 c = 0; c < from->n_conditions; c++)
+		{
+			read_query(base, &queries[c], tables, &conditions[c].query);
+			conditions[c].min_count = queries[c].min_count;
+		}
+		job->kind = from->kind;
+		job->n_conditions = from->n_conditions;
+		job->conditions = conditions;
+		if (from->kind != GENIE_JOB_MASK)
+			read_query(base, &from->query, tables, &job->query);
+		job->k = from->k;
+		job->min_key = from->min_key;
+		job->has_after = from->has_after;
+		job->after = from->after;
+		job->first_tile = from->first_tile;
+		job->n_tiles = from->n_tiles;
+		job->out = base + from->out;
+		job->status = GENIE_STATUS_RETRY;
+	}
+}
+
+void
+genie_wire_answer(GenieWire *wire, const GenieJob *jobs, const GenieFallback *why)
+{
+	for (uint32 i = 0; i < wire->n_jobs; i++)
+	{
+		wire->jobs[i].status = jobs[i].status;
+		wire->jobs[i].n_hits = jobs[i].n_hits;
+		wire->jobs[i].why = why[i];
+	}
+}

@@ -1,0 +1,32 @@
+/*
+ * genie_wire.h
+ *	  A request as it lies in shared memory: written by a backend, read and answered by the worker.
+ */
+#ifndef GENIE_WIRE_H
+#define GENIE_WIRE_H
+
+#include "genie_request.h"
+
+typedef struct GenieWire GenieWire;
+
+/* Which jobs a request is to have, and what room that takes.  In the current memory context. */
+typedef struct GenieWirePlan GenieWirePlan;
+
+extern GenieWirePlan *genie_wire_plan(void);
+extern void genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *job);
+extern Size genie_wire_plan_bytes(const GenieWirePlan *plan);
+extern void genie_wire_plan_free(GenieWirePlan *plan);
+
+/* The backend: writes the jobs that were planned, in their order, and reads their answers. */
+extern void genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJob *jobs);
+extern void genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs);
+
+/*
+ * The worker: fills in the jobs as the engine wants them, in the current memory context; what they point to and their
+ * results stay where they are in the request.  Then writes the answers: n_hits of jobs whose status is GENIE_OK; why
+ * tells of the others.
+ */
+extern void genie_wire_read(GenieWire *wire, GenieTaken *taken);
+extern void genie_wire_answer(GenieWire *wire, const GenieJob *jobs, const GenieFallback *why);
+
+#endif							/* GENIE_WIRE_H */
