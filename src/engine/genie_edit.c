@@ -1,0 +1,277 @@
+/*
+ * genie_edit.c
+ *	  The edit distance, 64 cells at a time.
+ *
+ * D(i, j), the distance of the pattern's first i characters and the text's first j, differs by at most 1
+ * from each neighbour.  So 64 cells of a column are two words: which differ by +1, and which by -1, from the
+ * cell above.  One step makes the next column's of them with a dozen operations, among them one addition, whose carries run through
+ * the matches (Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic programming",
+ * J. ACM 46, 1999; in the form of Hyyro, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances", Nordic
+ * J. Computing 10, 2003).
+ *
+ * A pattern of up to 64 characters is one block of rows, whose masks (where in it does a character stand?) are
+ * made once.  A longer one is cut into blocks, from the top; a block goes through all its columns before
+ * the next begins, and leaves the differences along its last row, one byte a column, for that one.  So the
+ * masks of one block at a time are all that is needed: their memory does not grow with the alphabet times
+ * the pattern, and a table of a few characters stays in the first cache.
+ *
+ * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for approximate
+ * string matching", Information and Control 64, 1985)
+ *
+ *		-(k - e) / 2  <=  j - i  <=  (k + e) / 2,		e = length of the text - length of the pattern,
+ *
+ * for from D(i, j) it still costs |e - (j - i)| at least, and has cost |j - i|.  Each block does those columns only that have such a
+ * cell.  What the missing cells would have given is replaced by what is never too small, a step of +1:
+ * to the right along the row above, where that block has ended already, and down the column before the block's first.
+ * So a value that is computed is the cost of some path, and the smallest in the band is found: the result is
+ * right if it is at most k, and above k otherwise.
+ *
+ * Where no limit is known the band is tried at GENIE_EDIT_BAND beyond the difference of the lengths, then four times as wide, until the
+ * result is inside.  After each block, the smallest cost with which a path through its last row can
+ * still end is known; where that is above k, the band is given up at once.
+ *
+ * Before, what the two have in common at their beginnings and ends is cut off, which changes no distance.
+ */
+#include <string.h>
+
+#include "genie_edit.h"
+
+#define BLOCK			64		/* rows, the bits of a word */
+#define GENIE_EDIT_BAND 64		/* a band as wide as a block costs two blocks a column, and four times that, five */
+
+/* a step along a block's row, as it is kept: bit 0: +1, bit 1: -1 */
+#define STEP_UP			1
+#define STEP_DOWN		2
+
+uint32_t
+genie_edit_slots(uint32_t length)
+{
+	uint32_t	slots = 16;
+
+	while (slots < 2 * length)
+		slots *= 2;
+	return slots;
+}
+
+static uint32_t
+slot_of(const GenieEditPattern *pattern, uint32_t character)
+{
+	uint32_t	slot = (character * UINT32_C(0x9E3779B1)) >> 7 & pattern->slot_mask;
+
+	while (pattern->slots[slot] != 0 && pattern->slots[slot] >> 16 != character)
+		slot = (slot + 1) & pattern->slot_mask;
+	return slot;
+}
+
+uint16_t
+genie_edit_find(const GenieEditPattern *pattern, uint32_t character)
+{
+	return (uint16_t) pattern->slots[slot_of(pattern, character)];
+}
+
+/* The number of a character of the pattern; the next one if it is new. */
+static uint16_t
+number_character(GenieEditPattern *pattern, uint32_t character)
+{
+	uint64_t   *slot;
+
+	if (character < GENIE_EDIT_BYTES)
+	{
+		if (pattern->id_of_byte[character] == 0)
+			pattern->id_of_byte[character] = (uint16_t) ++pattern->n_ids;
+		return pattern->id_of_byte[character];
+	}
+	slot = &pattern->slots[slot_of(pattern, character)];
+	if (*slot == 0)
+		*slot = (uint64_t) character << 16 | ++pattern->n_ids;
+	return (uint16_t) *slot;
+}
+
+/* Sets the masks of so many rows, or zeroes them again. */
+static void
+set_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows)
+{
+	for (uint32_t i = 0; i < rows; i++)
+		pattern->masks[ids[i]] |= UINT64_C(1) << i;
+}
+
+static void
+clear_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows)
+{
+	for (uint32_t i = 0; i < rows; i++)
+		pattern->masks[ids[i]] = 0;
+}
+
+void
+genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32_t length)
+{
+	memset(pattern->id_of_byte, 0, sizeof(pattern->id_of_byte));
+	pattern->n_ids = 0;
+	pattern->slot_mask = genie_edit_slots(length) - 1;
+	pattern->length = length;
+	for (uint32_t i = 0; i < length; i++)
+		pattern->ids[i] = number_character(pattern, characters[i]);
+	if (length <= BLOCK)
+		set_masks(pattern, pattern->ids, length);
+}
+
+/* the differences down one column of a block: bit i: D(row i) - D(row above) is +1, or -1 */
+typedef struct Column
+{
+	uint64_t	up;
+	uint64_t	down;
+} Column;
+
+/*
+ * The next column.  matches: the rows whose character is the column's; above: the step along the row above the block.
+ * Returns the step along the row at bit last.
+ */
+static inline uint32_t
+advance(Column *column, uint64_t matches, uint32_t above, uint32_t last)
+{
+	uint64_t	up = column->up;
+	uint64_t	down = column->down;
+	uint64_t	diagonal;
+	uint64_t	row_up;
+	uint64_t	row_down;
+	uint32_t	step;
+
+	diagonal = matches | down;
+	matches |= above >> 1;
+	matches = (((matches & up) + up) ^ up) | matches;
+	row_up = down | ~(matches | up);
+	row_down = up & matches;
+	step = (uint32_t) (row_up >> last & 1) | (uint32_t) (row_down >> last & 1) << 1;
+	row_up = row_up << 1 | (above & STEP_UP);
+	row_down = row_down << 1 | above >> 1;
+	column->up = row_down | ~(diagonal | row_up);
+	column->down = row_up & diagonal;
+	return step;
+}
+
+/* what a step adds */
+static inline int32_t
+step_value(uint32_t step)
+{
+	return (int32_t) (step & STEP_UP) - (int32_t) (step >> 1);
+}
+
+/* The distance of the rows whose masks are set, at least one, and the text. */
+static uint32_t
+distance_of_block(const uint64_t *masks, uint32_t rows, const uint16_t *text, uint32_t n)
+{
+	Column		column = {~UINT64_C(0), 0};
+	int32_t		distance = (int32_t) rows;
+
+	for (uint32_t j = 0; j < n; j++)
+		distance += step_value(advance(&column, masks[text[j]], STEP_UP, rows - 1));
+	return (uint32_t) distance;
+}
+
+/*
+ * The distance of m characters, more than a block, and n, at least one, if that is at most k; else a number above k.
+ * k is at least the difference of the lengths.
+ */
+static uint32_t
+distance_in_band(GenieEditPattern *pattern, const uint16_t *ids, uint32_t m,
+				 const uint16_t *text, uint32_t n, uint32_t k, uint8_t *steps)
+{
+	int64_t		behind = ((int64_t) k - ((int64_t) n - m)) / 2; /* how far j may be below i */
+	int64_t		ahead = ((int64_t) k + ((int64_t) n - m)) / 2;
+	int64_t		value = 0;		/* of the cell above the block's first row, left of its first column */
+
+	memset(steps, STEP_UP, n);
+	for (uint32_t top = 0;; top += BLOCK)
+	{
+		uint32_t	rows = m - top < BLOCK ? m - top : BLOCK;
+		int64_t		left = (int64_t) m - top - rows;	/* rows below the block */
+		int64_t		from = top > behind ? top - behind : 0;
+		int64_t		to = top + rows + ahead < n ? top + rows + ahead : n;	/* columns from .. to - 1 */
+		int64_t		next = top + rows > behind ? top + rows - behind : 0;	/* the next block's first */
+		int64_t		best = INT64_MAX;
+		int64_t		next_value;
+		Column		column = {~UINT64_C(0), 0};
+
+		set_masks(pattern, ids + top, rows);
+		for (int64_t j = from; j < to; j++)
+			steps[j] = (uint8_t) advance(&column, pattern->masks[text[j]], steps[j], rows - 1);
+		clear_masks(pattern, ids + top, rows);
+
+		/* along the block's last row: what a path through it costs at the least */
+		value += rows;
+		next_value = value;
+		for (int64_t j = from; j <= to; j++)
+		{
+			int64_t		distance = n - j > left ? n - j - left : left - (n - j);
+
+			if (j == next)
+				next_value = value;
+			if (value + distance < best)
+				best = value + distance;
+			if (j < to)
+				value += step_value(steps[j]);
+		}
+		if (left == 0)
+			return (uint32_t) value;
+		if (best > k)
+			return (uint32_t) best;
+		value = next_value;
+	}
+}
+
+/* As genie_edit_distance, for a pattern of several blocks. */
+static uint32_t
+distance_of_blocks(GenieEditPattern *pattern, const uint16_t *text, uint32_t n, uint32_t limit, uint8_t *steps)
+{
+	const uint16_t *ids = pattern->ids;
+	uint32_t	m = pattern->length;
+	uint32_t	longer;
+	uint32_t	distance;
+	uint64_t	k;
+
+	while (m > 0 && n > 0 && ids[m - 1] == text[n - 1])
+	{
+		m--;
+		n--;
+	}
+	while (m > 0 && n > 0 && *ids == *text)
+	{
+		ids++;
+		text++;
+		m--;
+		n--;
+	}
+	if (m == 0 || n == 0)
+		return m + n;
+	if (m <= BLOCK)
+	{
+		set_masks(pattern, ids, m);
+		distance = distance_of_block(pattern->masks, m, text, n);
+		clear_masks(pattern, ids, m);
+		return distance;
+	}
+	longer = m > n ? m : n;
+	for (k = (m > n ? m - n : n - m) + GENIE_EDIT_BAND;; k *= 4)
+	{
+		if (k > limit)
+			k = limit;
+		if (k > longer)
+			k = longer;			/* the distance is never more */
+		distance = distance_in_band(pattern, ids, m, text, n, (uint32_t) k, steps);
+		if (distance <= k || k == limit)
+			return distance;
+	}
+}
+
+uint32_t
+genie_edit_distance(GenieEditPattern *pattern, const uint16_t *text, uint32_t n, uint32_t limit, uint8_t *scratch)
+{
+	uint32_t	m = pattern->length;
+	uint32_t	least = m > n ? m - n : n - m;
+
+	if (least > limit || m == 0 || n == 0)
+		return least;
+	if (m <= BLOCK)
+		return distance_of_block(pattern->masks, m, text, n);
+	return distance_of_blocks(pattern, text, n, limit, scratch);
+}

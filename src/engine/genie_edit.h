@@ -1,0 +1,57 @@
+/*
+ * genie_edit.h
+ *	  The edit distance (Levenshtein: insertions, deletions and substitutions of one character, each of
+ *	  cost 1) between a pattern, which stays, and many texts.
+ *
+ * Characters are numbers that the caller makes (genie_edit_distance.c).  The pattern's alphabet numbers its distinct
+ * characters from 1; a text is an array of these numbers, 0 for a character that the pattern does not have.
+ *
+ * Nothing here allocates.  The pattern's memory is the caller's, in the sizes stated at its fields.
+ */
+#ifndef GENIE_EDIT_H
+#define GENIE_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GENIE_EDIT_LENGTH_MAX	65535	/* characters of a pattern or a text; ids and distances fit 16 bits */
+#define GENIE_EDIT_BYTES		256 /* characters below are looked up in a table, others are hashed */
+
+typedef struct GenieEditPattern
+{
+	/* the alphabet */
+	uint16_t	id_of_byte[GENIE_EDIT_BYTES];
+	uint32_t	n_ids;			/* distinct characters */
+	uint32_t	slot_mask;		/* slots - 1 */
+	uint64_t   *slots;			/* genie_edit_slots(length) of them, zeroed: character << 16 | id; 0: free */
+
+	/* the pattern */
+	uint32_t	length;
+	uint16_t   *ids;			/* length entries */
+	uint64_t   *masks;			/* by id, length + 1 entries, zeroed: where the character stands in a block */
+} GenieEditPattern;
+
+/* Slots that the alphabet of a pattern of so many characters needs: a power of two. */
+extern uint32_t genie_edit_slots(uint32_t length);
+
+/* Takes the pattern's characters; slots, ids and masks are set and zeroed, length is at most GENIE_EDIT_LENGTH_MAX. */
+extern void genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32_t length);
+
+/* 0: not in the pattern */
+extern uint16_t genie_edit_find(const GenieEditPattern *pattern, uint32_t character);
+
+static inline uint16_t
+genie_edit_id(const GenieEditPattern *pattern, uint32_t character)
+{
+	return character < GENIE_EDIT_BYTES ? pattern->id_of_byte[character] : genie_edit_find(pattern, character);
+}
+
+/*
+ * The distance to a text of n characters, at most GENIE_EDIT_LENGTH_MAX, if that is at most limit; else any number
+ * above limit.  scratch is n bytes; the pattern's masks are used and left as they were.
+ */
+extern uint32_t genie_edit_distance(GenieEditPattern *pattern, const uint16_t *text, uint32_t n,
+									uint32_t limit, uint8_t *scratch);
+
+#endif							/* GENIE_EDIT_H */
