@@ -259,6 +259,63 @@ CREATE OPERATOR <%> (
 COMMENT ON OPERATOR <%> (anyarray, anyarray) IS 'Jaccard distance: 1 - genie_jaccard';
 COMMENT ON OPERATOR <%> (genie_object, genie_object) IS 'Jaccard distance: 1 - genie_jaccard';
 
+-- ---- texts: n-grams and edit distance ----
+
+CREATE FUNCTION genie_ngrams(value text, n int DEFAULT 3) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_ngrams(text, int) IS 'a text as the set of its numbered n-grams: keyword (n * 65536 + occurrence, gram), padded with n - 1 blanks at both ends';
+
+CREATE FUNCTION genie_match_count(text, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_text_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(text, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_text_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(text, genie_query) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_text_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_match_count(text, genie_query) IS 'how many numbered n-grams the query asks for';
+COMMENT ON FUNCTION genie_order(text, genie_query) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_matches(text, genie_query) IS 'implementation of @& operator';
+
+CREATE OPERATOR <&> (
+	LEFTARG = text, RIGHTARG = genie_query, FUNCTION = genie_order
+);
+CREATE OPERATOR @& (
+	LEFTARG = text, RIGHTARG = genie_query, FUNCTION = genie_matches,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+
+COMMENT ON OPERATOR <&> (text, genie_query) IS 'negative match count: ORDER BY it for the most common n-grams first';
+COMMENT ON OPERATOR @& (text, genie_query) IS 'matches at least min_match of the query';
+
+CREATE TYPE genie_edit_query AS (query text, distance int);
+COMMENT ON TYPE genie_edit_query IS 'a text, and how far by edit distance another may be from it';
+
+CREATE FUNCTION genie_edit_query(query text, distance int) RETURNS genie_edit_query
+	AS 'MODULE_PATHNAME', 'genie_edit_query_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_edit_query(text, int) IS 'a query for texts within an edit distance';
+
+CREATE FUNCTION genie_levenshtein(text, text) RETURNS int
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_edit_distance(text, text) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_edit_distance_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(text, genie_edit_query) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_text_edit_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_levenshtein(text, text) IS 'edit distance: how many characters must be inserted, deleted or replaced to make one text the other';
+COMMENT ON FUNCTION genie_edit_distance(text, text) IS 'implementation of <~> operator';
+COMMENT ON FUNCTION genie_matches(text, genie_edit_query) IS 'implementation of @& operator';
+
+CREATE OPERATOR <~> (
+	LEFTARG = text, RIGHTARG = text, FUNCTION = genie_edit_distance, COMMUTATOR = <~>
+);
+CREATE OPERATOR @& (
+	LEFTARG = text, RIGHTARG = genie_edit_query, FUNCTION = genie_matches,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+
+COMMENT ON OPERATOR <~> (text, text) IS 'edit distance: ORDER BY it for the nearest texts first';
+COMMENT ON OPERATOR @& (text, genie_edit_query) IS 'within the edit distance';
+
 -- ---- equality and order of objects ----
 
 CREATE FUNCTION genie_object_eq(genie_object, genie_object) RETURNS bool

@@ -5,9 +5,7 @@
  *
  * This is the definition that every index scan must agree with.  It also has to be fast, for it is
  * what a sequential scan runs.  The right operand is mostly the same in all rows, so what
- * is made of it is kept in fn_extra, together with the operand's bytes as they were given (a toast
- * pointer, if it was one: nothing is fetched again); the next row compares them and goes on.
- * Of an expanded array, which is a pointer to memory that may change, the flat form is compared.
+ * is made of it is kept in fn_extra (genie_operand.h).
  *
  * The left operand:
  *
@@ -23,6 +21,7 @@
 #include "genie_array.h"
 #include "genie_match.h"
 #include "genie_object.h"
+#include "genie_operand.h"
 #include "genie_query.h"
 #include "genie_text.h"
 #include "utils/memutils.h"
@@ -41,9 +40,8 @@ PG_FUNCTION_INFO_V1(genie_matches_object_query);
 typedef struct MatchState
 {
 	MemoryContext rows;			/* lives as long as this state */
-	MemoryContext operand;		/* reset when another right operand comes */
-	struct varlena *right;		/* the operand's bytes as given, in operand; NULL: none yet */
-	GenieQueryView *view;		/* of the operand */
+	GenieOperand right;
+	GenieQueryView *view;		/* of the right operand */
 	GenieMakeQuery made_by;		/* GENIE_RIGHT_OTHER */
 	bool		has_ints;		/* ints is made of view */
 	GenieIntQuery ints;
@@ -90,62 +88,44 @@ match_state(FunctionCallInfo fcinfo)
 	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	state = palloc0(sizeof(MatchState));
 	state->rows = CurrentMemoryContext;
-	state->operand = AllocSetContextCreate(CurrentMemoryContext, "genie right operand", ALLOCSET_SMALL_SIZES);
+	genie_operand_init(&state->right);
 	genie_keywords_init(&state->keywords);
 	MemoryContextSwitchTo(old);
 	fcinfo->flinfo->fn_extra = state;
 	return state;
 }
 
-/* Makes the view of a right operand that is not the one before; in the context operand. */
 static void
-compile_right(MatchState *state, struct varlena *right, GenieRightKind kind)
+prepare_right(MatchState *state, Datum datum, GenieRightKind kind)
 {
+	struct varlena *right = genie_operand_if_new(&state->right, datum);
 	MemoryContext old;
 	GenieQuery *query;
-	struct varlena *copy;
 	ArrayType  *array;
 
-	state->right = NULL;
+	if (right == NULL)
+		return;
 	state->has_ints = false;
-	MemoryContextReset(state->operand);
-	old = MemoryContextSwitchTo(state->operand);
-	copy = palloc(VARSIZE_ANY(right));
-	memcpy(copy, right, VARSIZE_ANY(right));
+	old = MemoryContextSwitchTo(state->right.context);
 	switch (kind)
 	{
 		case GENIE_RIGHT_ARRAY:
-			array = DatumGetArrayTypeP(PointerGetDatum(copy));
+			array = DatumGetArrayTypeP(PointerGetDatum(right));
 			query = genie_array_query(genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows),
 									  array, 1);
 			break;
 		case GENIE_RIGHT_OBJECT:
-			query = genie_query_of_object(PG_DETOAST_DATUM_PACKED(PointerGetDatum(copy)), 1);
+			query = genie_query_of_object(PG_DETOAST_DATUM_PACKED(PointerGetDatum(right)), 1);
 			break;
 		case GENIE_RIGHT_OTHER:
-			query = state->made_by(PointerGetDatum(copy), 1);
+			query = state->made_by(PointerGetDatum(right), 1);
 			break;
 		default:
-			query = DatumGetGenieQuery(PointerGetDatum(copy));
+			query = DatumGetGenieQuery(PointerGetDatum(right));
 	}
-	state->view = genie_query_view(query, state->operand);
+	state->view = genie_query_view(query, state->right.context);
 	MemoryContextSwitchTo(old);
-	state->right = copy;
-}
-
-static void
-prepare_right(MatchState *state, Datum datum, GenieRightKind kind)
-{
-	struct varlena *right = (struct varlena *) DatumGetPointer(datum);
-	bool		flattened = VARATT_IS_EXTERNAL(right) && !VARATT_IS_EXTERNAL_ONDISK(right);
-
-	if (flattened)
-		right = pg_detoast_datum(right);
-	if (state->right == NULL || VARSIZE_ANY(state->right) != VARSIZE_ANY(right) ||
-		memcmp(state->right, right, VARSIZE_ANY(right)) != 0)
-		compile_right(state, right, kind);
-	if (flattened)
-		pfree(right);
+	genie_operand_keep(&state->right, right);
 }
 
 bool
@@ -178,7 +158,7 @@ match_ints(MatchState *state, ArrayType *array)
 	genie_keywords_check_limit(run.n);
 	if (!state->has_ints)
 	{
-		genie_int_query_of_view(&state->ints, state->view, state->operand);
+		genie_int_query_of_view(&state->ints, state->view, state->right.context);
 		state->has_ints = true;
 	}
 	if (state->ints.conflict && run.n > 0)
@@ -236,16 +216,32 @@ genie_match_object(FunctionCallInfo fcinfo, GenieRightKind kind)
 	return match;
 }
 
-GenieMatch
-genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_query)
+const GenieQueryView *
+genie_match_right(FunctionCallInfo fcinfo, GenieMakeQuery make_query, GenieKeywords **keywords)
 {
 	MatchState *state = match_state(fcinfo);
 
 	state->made_by = make_query;
 	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER);
 	genie_keywords_reset(&state->keywords);
-	collect(PG_GETARG_DATUM(0), &state->keywords);
-	return match_keywords(state);
+	*keywords = &state->keywords;
+	return state->view;
+}
+
+GenieMatch
+genie_match_left(FunctionCallInfo fcinfo)
+{
+	return match_keywords(fcinfo->flinfo->fn_extra);
+}
+
+GenieMatch
+genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_query)
+{
+	GenieKeywords *keywords;
+
+	genie_match_right(fcinfo, make_query, &keywords);
+	collect(PG_GETARG_DATUM(0), keywords);
+	return genie_match_left(fcinfo);
 }
 
 /* ---- the SQL functions ---- */
