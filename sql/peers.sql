@@ -25,6 +25,8 @@ INSERT INTO expressions (of, expression) VALUES
 	('genie', $$genie_tuple(1, 'a'::text) <&> genie_tuple(1, 'b'::text)$$), ('genie', $$genie_tuple(1, 'a'::text) @& genie_tuple_query(1, 'a')$$),
 	('genie', $$'{1,2}'::int[] <%> '{2}'$$), ('genie', $$'{1,2}' <%> '{2,3}'::int[]$$), ('genie', $$ARRAY['a','b'] <%> '{b,a}'$$), ('genie', $$'{a,b}'::citext[] <%> '{B,C}'$$), ('genie', $$ARRAY[1,2]<%>ARRAY[2]$$),
 	('genie', $$genie_tuple(1, 'a'::text) <%> '{1:int:1}'$$), ('genie', $$'{1,2}'::int[] @& genie_jaccard_query('{2,3}'::int[], 0.3)$$), ('genie', $$genie_jaccard('{1,2}'::int[], '{2}')$$),
+	('genie', $$'word'::text <~> 'ward'$$), ('genie', $$'word' <~> 'ward'$$), ('genie', $$'word'::varchar <~> 'ward'::varchar$$), ('genie', $$'Word'::citext <~> 'word'$$), ('genie', $$'word' @& genie_edit_query('ward', 1)$$),
+	('genie', $$'word'::text <&> genie_query(genie_ngrams('ward'))$$), ('genie', $$'word' @& genie_query(genie_ngrams('ward'))$$), ('genie', $$genie_levenshtein('kitten', 'sitting')$$),
 	('genie', $$genie_match_count('{1,2}'::int[], '{2}')$$), ('genie', $$'{1:int:1}'::genie_object = '{1:int:1}'$$), ('genie', $$genie_tuple('A'::citext, 'a=>1'::hstore) = genie_tuple('a'::citext, '"a"=>"1"'::hstore)$$),
 	('genie', $$'a b'::tsvector <&> 'b c'$$), ('genie', $$'a b' <&> 'b c'::tsvector$$), ('genie', $$'a b'::tsvector <&> 'a & b'::tsquery$$), ('genie', $$to_tsvector('english', 'two foxes') @& genie_query(to_tsquery('english', 'fox:*'))$$),
 	('genie', $$genie_match_count('a b'::tsvector, 'b | c')$$),
@@ -86,7 +88,7 @@ DROP TABLE t;
 CREATE VIEW ours AS SELECT o.* FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid WHERE extname = 'genie';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprresult::regtype FROM ours ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regtype::text COLLATE "C";
-SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&', '<%>');
+SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&', '<%>', '<~>');
 -- those of ours that are between types that are not ours
 SELECT oprname, oprleft::regtype, oprright::regtype FROM ours WHERE 'genie_object'::regtype NOT IN (oprleft, oprright) AND 'genie_query'::regtype NOT IN (oprleft, oprright);
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast WHERE castsource IN ('genie_object'::regtype, 'genie_query'::regtype) OR casttarget IN ('genie_object'::regtype, 'genie_query'::regtype) ORDER BY castsource::regtype::text COLLATE "C";

@@ -195,7 +195,7 @@ genie_ngrams(PG_FUNCTION_ARGS)
  * its dimensions tell.
  */
 static GenieMatch
-match(FunctionCallInfo fcinfo)
+match_text(FunctionCallInfo fcinfo)
 {
 	GenieKeywords *keywords;
 	const GenieQueryView *query = genie_match_right(fcinfo, NULL, &keywords);
@@ -222,21 +222,21 @@ match(FunctionCallInfo fcinfo)
 Datum
 genie_match_count_text_query(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32(match(fcinfo).count);
+	PG_RETURN_INT32(match_text(fcinfo).count);
 }
 
 /* text <&> query */
 Datum
 genie_order_text_query(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32(-(int32) match(fcinfo).count);
+	PG_RETURN_INT32(-(int32) match_text(fcinfo).count);
 }
 
 /* text @& query */
 Datum
 genie_matches_text_query(PG_FUNCTION_ARGS)
 {
-	GenieMatch	m = match(fcinfo);
+	GenieMatch	match = match_text(fcinfo);
 
-	PG_RETURN_BOOL(genie_match_satisfies(m.query, m.count, m.size));
+	PG_RETURN_BOOL(genie_match_satisfies(match.query, match.count, match.size));
 }

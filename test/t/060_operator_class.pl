@@ -41,7 +41,8 @@ $node->init;
 $node->append_conf('postgresql.conf', $ENV{GENIE_TEST_CONF} // '');
 $node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\njit = off\n");
 $node->start;
-$node->safe_psql('postgres', "CREATE EXTENSION genie;\n$script");
+# genie has operators of these names between texts and queries as well: the module's are in a schema that is searched first
+$node->safe_psql('postgres', "CREATE EXTENSION genie; CREATE SCHEMA words; ALTER DATABASE postgres SET search_path = words, public;\nSET search_path = words, public;\n$script");
 
 is($node->safe_psql('postgres', q{SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'genie_words_ops'}), 't', 'amvalidate accepts the class');
 is($node->safe_psql('postgres', q{SELECT 'a  bb a ccc ' <&> 'ccc a d', '' <&> 'a', 'a b' @& genie_query(ARRAY['a','b','c'], 2),
