@@ -2,16 +2,18 @@
  * genie_edit_distance.c
  *	  The edit distance of texts: genie_levenshtein(), text <~> text, text @& genie_edit_query.
  *
- * The distance is of characters of the server's encoding, whatever the collation: insertions, deletions and substitutions
- * cost 1 each (Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", Soviet Physics Doklady 10,
- * 1966).  genie_edit.c computes it; here texts become numbers of characters.  A character of several bytes is these bytes as
- * one number, for no server encoding has longer ones than four.
+ * The distance is of characters of the server's encoding, whatever the collation: insertions, deletions and
+ * substitutions cost 1 each (Levenshtein, "Binary codes capable of correcting deletions, insertions, and
+ * reversals", Soviet Physics Doklady 10, 1966).  genie_edit.c computes it; here texts become numbers of
+ * characters.  A character of several bytes is these bytes as one number, for no server encoding has longer
+ * ones than four.
  *
- * The right operand is mostly the same in all rows, so its pattern is kept in fn_extra (genie_operand.h).  Nothing is allocated per
- * row but where a text must be detoasted, or is longer than all before.
+ * The right operand is mostly the same in all rows, so its pattern is kept in fn_extra (genie_operand.h).
+ * Nothing is allocated per row but where a text must be detoasted, or is longer than all before.
  *
- * PostgreSQL's own varstr_levenshtein(), which fuzzystrmatch calls, ends at 255 characters, and takes the cells one by one.  For words, about 10
- * characters by 10, it needs 190 ns a pair and this 30; so it serves nowhere here, and there is one function for all lengths.
+ * PostgreSQL's own varstr_levenshtein(), which fuzzystrmatch calls, ends at 255 characters, and takes the cells
+ * one by one: of 611,756 words it compares one with all in 290 ms, and this in 30 ms.  So it serves nowhere
+ * here, and there is one function for all lengths.
  *
  * Two texts of 65,535 characters with nothing in common take some 0.2 s, in which an interrupt has to wait.
  */

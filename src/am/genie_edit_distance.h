@@ -11,8 +11,8 @@
 extern void genie_edit_check_length(const text *value);
 
 /*
- * The parts of a genie_edit_query, which must have no NULL and be what the function genie_edit_query() makes: a composite value can be
- * written by hand too.  The text is in the current memory context.
+ * The parts of a genie_edit_query, which must have no NULL and be what the function genie_edit_query() makes: a
+ * composite value can be written by hand too.  The text is in the current memory context.
  */
 extern text *genie_edit_query_parts(Datum datum, uint32 *distance);
 

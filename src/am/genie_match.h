@@ -55,8 +55,8 @@ typedef GenieQuery *(*GenieMakeQuery) (Datum operand, int32 min_match);
 extern GenieMatch genie_match(FunctionCallInfo fcinfo, GenieCollect collect, GenieMakeQuery make_query);
 
 /*
- * The same in two steps, where a value's keywords depend on the query: the first gives the query and the empty keywords that the
- * caller adds the left operand's to.
+ * The same in two steps, where a value's keywords depend on the query: the first gives the query and the empty
+ * keywords that the caller adds the left operand's to.
  */
 extern const GenieQueryView *genie_match_right(FunctionCallInfo fcinfo, GenieMakeQuery make_query,
 											   GenieKeywords **keywords);

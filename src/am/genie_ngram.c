@@ -2,8 +2,8 @@
  * genie_ngram.c
  *	  genie_ngrams(): a text as the set of its numbered n-grams; operators of texts and queries for these.
  *
- * A gram is n neighbouring characters of the text, which is padded with n - 1 blanks at both ends.  The i-th occurrence of a gram
- * (from 0) is the keyword
+ * A gram is n neighbouring characters of the text, which is padded with n - 1 blanks at both ends.  The i-th
+ * occurrence of a gram (from 0) is the keyword
  *
  *		dimension n * 65536 + i, family text, value: the gram's characters
  *
@@ -13,16 +13,17 @@
  * A text of L characters has exactly L + n - 1 grams, whatever L is: the empty text has n - 1 grams of
  * blanks, or none if n = 1, and a text shorter than n has grams too.
  *
- * What an edit does to them.  Inserting, deleting or replacing one character of the text does the same to the padded text.  There a
- * character is in at most n grams, and between two characters run at most n - 1: so one edit takes at most n grams away, and puts
- * at most n in.  After d edits of a text with g grams, at least g - d * n of them are left, and the same holds the other
- * way round; genie_edit_class.c makes a bound of the distance of that.  Nothing in this needs the padding to be a character that texts
- * do not have, so it is the blank, which can be read, and which words in a text have around them as well.
+ * What an edit does to them.  Inserting, deleting or replacing one character of the text does the same to the
+ * padded text.  There a character is in at most n grams, and between two characters run at most n - 1: so one
+ * edit takes at most n grams away, and puts at most n in.  After d edits of a text with g grams at least g - dn
+ * of them are left, and the same holds the other way round, which bounds d.  Nothing in this needs the padding to
+ * be a character that texts do not have, so it is the blank, which can be read, and which words in a text have
+ * around them as well.
  *
  * Why pad at all?  Without, a character at an end is in one gram instead of n, and what one edit may do is
  * overestimated where most misspellings are; and short texts would have no grams.  Padding was compared by the
- * rows that the executor has to look at, until it knows the 10 nearest of 611,756 words for 200 misspellings (median, and
- * mean in parentheses):
+ * rows that the executor has to look at, until it knows the 10 nearest of 611,756 words for 200 misspellings
+ * (median, and mean in parentheses):
  *
  *		n		both ends		front only			none
  *		1		255 (593)		the same			the same
@@ -30,8 +31,9 @@
  *		3		97 (358)		318 (6,685)			2,631 (47,598)
  *		4		494 (8,236)		7,044 (61,007)		142,844 (238,974)
  *
- * A second kind of keyword helps little: single characters besides pairs give 22 (43).  With L known from the number of
- * grams the difference of the lengths is another bound; where texts are padded it is hardly ever the larger one (100 instead of 97).
+ * A second kind of keyword helps little: single characters besides pairs give 22 (43).  With L known from the
+ * number of grams the difference of the lengths is another bound; where texts are padded it is hardly ever the
+ * larger one (100 instead of 97).
  */
 #include "postgres.h"
 

@@ -2,12 +2,12 @@
  * genie_edit.c
  *	  The edit distance, 64 cells at a time.
  *
- * D(i, j), the distance of the pattern's first i characters and the text's first j, differs by at most 1
- * from each neighbour.  So 64 cells of a column are two words: which differ by +1, and which by -1, from the
- * cell above.  One step makes the next column's of them with a dozen operations, among them one addition, whose carries run through
- * the matches (Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic programming",
- * J. ACM 46, 1999; in the form of Hyyro, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances", Nordic
- * J. Computing 10, 2003).
+ * D(i, j), the distance of the pattern's first i characters and the text's first j, differs by at most 1 from
+ * each neighbour.  So 64 cells of a column are two words: which differ by +1, and which by -1, from the cell
+ * above.  One step makes the next column's of them with a dozen operations, among them one addition, whose
+ * carries run through the matches (Myers, "A fast bit-vector algorithm for approximate string matching based on
+ * dynamic programming", J. ACM 46, 1999; in the form of Hyyro, "A bit-vector algorithm for computing
+ * Levenshtein and Damerau edit distances", Nordic J. Computing 10, 2003).
  *
  * A pattern of up to 64 characters is one block of rows, whose masks (where in it does a character stand?) are
  * made once.  A longer one is cut into blocks, from the top; a block goes through all its columns before
@@ -15,20 +15,20 @@
  * masks of one block at a time are all that is needed: their memory does not grow with the alphabet times
  * the pattern, and a table of a few characters stays in the first cache.
  *
- * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for approximate
- * string matching", Information and Control 64, 1985)
+ * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for
+ * approximate string matching", Information and Control 64, 1985)
  *
  *		-(k - e) / 2  <=  j - i  <=  (k + e) / 2,		e = length of the text - length of the pattern,
  *
- * for from D(i, j) it still costs |e - (j - i)| at least, and has cost |j - i|.  Each block does those columns only that have such a
- * cell.  What the missing cells would have given is replaced by what is never too small, a step of +1:
- * to the right along the row above, where that block has ended already, and down the column before the block's first.
- * So a value that is computed is the cost of some path, and the smallest in the band is found: the result is
- * right if it is at most k, and above k otherwise.
+ * for from D(i, j) it still costs |e - (j - i)| at least, and has cost |j - i|.  Each block does those columns
+ * only that have such a cell.  What the missing cells would have given is replaced by what is never too small,
+ * a step of +1: to the right along the row above, where that block has ended already, and down the column
+ * before the block's first. So a value that is computed is the cost of some path, and the smallest in the band
+ * is found: the result is right if it is at most k, and above k otherwise.
  *
- * Where no limit is known the band is tried at GENIE_EDIT_BAND beyond the difference of the lengths, then four times as wide, until the
- * result is inside.  After each block, the smallest cost with which a path through its last row can
- * still end is known; where that is above k, the band is given up at once.
+ * Where no limit is known the band is tried at GENIE_EDIT_BAND beyond the difference of the lengths, then four
+ * times as wide, until the result is inside.  After each block, the smallest cost with which a path through its
+ * last row can still end is known; where that is above k, the band is given up at once.
  *
  * Before, what the two have in common at their beginnings and ends is cut off, which changes no distance.
  */

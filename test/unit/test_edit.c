@@ -278,7 +278,7 @@ shared_grams(const String *a, const String *b, uint32_t n)
 	return shared;
 }
 
-/* A million pairs, random ones and edited ones: the bound that src/am/genie_edit.c states is never above the distance. */
+/* A million pairs, random ones and edited ones: the bound is never above the distance. */
 static void
 test_bound(GenieRandom *random)
 {
