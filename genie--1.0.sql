@@ -69,6 +69,18 @@ CREATE FUNCTION genie_tuple_query(VARIADIC "any") RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_tuple_query(VARIADIC "any") IS 'a query over tuples: per attribute a value, a range, an array (any of) or NULL (no criterion); all criteria must match';
 
+CREATE FUNCTION genie_binary_branches(tree text) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION genie_binary_branches(text) IS 'a tree in bracket notation, {a{b}{c}}, as an object: its binary branches with their numbers of occurrence';
+
+CREATE FUNCTION genie_stars(labels text[], edges int[]) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION genie_stars(text[], int[]) IS 'an undirected graph as an object: its stars, a vertex''s label with those of its neighbours; edges are pairs of vertex numbers from 1';
+
+CREATE FUNCTION genie_jsonb(document jsonb) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION genie_jsonb(jsonb) IS 'a JSON document as an object: its paths with the values there';
+
 CREATE FUNCTION genie_query(elements anyarray, min_match int DEFAULT 1) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_query(anyarray, int) IS 'a query for an array''s elements, of which min_match must match';
@@ -93,6 +105,10 @@ CREATE FUNCTION genie_query(query tsquery, min_match int DEFAULT 1) RETURNS geni
 	AS 'MODULE_PATHNAME', 'genie_query_from_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_query(tsquery, int) IS 'a query for the lexemes and prefixes of a text search query that are not negated, of which min_match must match';
 
+CREATE FUNCTION genie_query(document jsonb, min_match int DEFAULT 1) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_query_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_query(jsonb, int) IS 'a query for a JSON document''s paths and values, of which min_match must match';
+
 CREATE FUNCTION genie_jaccard_query(elements anyarray, similarity float8) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_jaccard_query(anyarray, float8) IS 'a query for arrays whose Jaccard similarity to this one is at least so high';
@@ -100,6 +116,14 @@ COMMENT ON FUNCTION genie_jaccard_query(anyarray, float8) IS 'a query for arrays
 CREATE FUNCTION genie_jaccard_query(object genie_object, similarity float8) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_jaccard_query(genie_object, float8) IS 'a query for objects whose Jaccard similarity to this one is at least so high';
+
+CREATE FUNCTION genie_jaccard_query(document tsvector, similarity float8) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_tsvector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_jaccard_query(tsvector, float8) IS 'a query for documents whose lexemes'' Jaccard similarity to this one''s is at least so high';
+
+CREATE FUNCTION genie_jaccard_query(document jsonb, similarity float8) RETURNS genie_query
+	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_jaccard_query(jsonb, float8) IS 'a query for documents whose paths'' and values'' Jaccard similarity to this one''s is at least so high';
 
 CREATE FUNCTION genie_with_min_match(query genie_query, min_match int) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_with_min_match' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -125,6 +149,10 @@ CREATE FUNCTION genie_match_count(tsvector, tsquery) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_tsvector_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_match_count(tsvector, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_tsvector_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(jsonb, jsonb) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_jsonbs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_match_count(jsonb, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_match_count_jsonb_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_match_count(anyarray, anyarray) IS 'how many distinct elements two arrays share';
 COMMENT ON FUNCTION genie_match_count(anyarray, genie_query) IS 'how many distinct elements the query asks for';
@@ -133,6 +161,8 @@ COMMENT ON FUNCTION genie_match_count(genie_object, genie_query) IS 'how many ke
 COMMENT ON FUNCTION genie_match_count(tsvector, tsvector) IS 'how many lexemes two documents share';
 COMMENT ON FUNCTION genie_match_count(tsvector, tsquery) IS 'how many lexemes the text search query names or, by a prefix, asks for';
 COMMENT ON FUNCTION genie_match_count(tsvector, genie_query) IS 'how many lexemes the query asks for';
+COMMENT ON FUNCTION genie_match_count(jsonb, jsonb) IS 'how many paths with their values two documents share';
+COMMENT ON FUNCTION genie_match_count(jsonb, genie_query) IS 'how many paths with their values the query asks for';
 
 CREATE FUNCTION genie_order(anyarray, anyarray) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -148,6 +178,10 @@ CREATE FUNCTION genie_order(tsvector, tsquery) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_tsvector_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_order(tsvector, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_tsvector_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(jsonb, jsonb) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_jsonbs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_order(jsonb, genie_query) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_jsonb_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_order(anyarray, anyarray) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(anyarray, genie_query) IS 'implementation of <&> operator';
@@ -156,6 +190,8 @@ COMMENT ON FUNCTION genie_order(genie_object, genie_query) IS 'implementation of
 COMMENT ON FUNCTION genie_order(tsvector, tsvector) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(tsvector, tsquery) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(tsvector, genie_query) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(jsonb, jsonb) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(jsonb, genie_query) IS 'implementation of <&> operator';
 
 CREATE OPERATOR <&> (
 	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_order, COMMUTATOR = <&>
@@ -178,6 +214,12 @@ CREATE OPERATOR <&> (
 CREATE OPERATOR <&> (
 	LEFTARG = tsvector, RIGHTARG = genie_query, FUNCTION = genie_order
 );
+CREATE OPERATOR <&> (
+	LEFTARG = jsonb, RIGHTARG = jsonb, FUNCTION = genie_order, COMMUTATOR = <&>
+);
+CREATE OPERATOR <&> (
+	LEFTARG = jsonb, RIGHTARG = genie_query, FUNCTION = genie_order
+);
 
 COMMENT ON OPERATOR <&> (anyarray, anyarray) IS 'negative match count: ORDER BY it for the most common elements first';
 COMMENT ON OPERATOR <&> (anyarray, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
@@ -186,6 +228,8 @@ COMMENT ON OPERATOR <&> (genie_object, genie_query) IS 'negative match count: OR
 COMMENT ON OPERATOR <&> (tsvector, tsvector) IS 'negative match count: ORDER BY it for the most common lexemes first';
 COMMENT ON OPERATOR <&> (tsvector, tsquery) IS 'negative match count: ORDER BY it for the most lexemes of the query first';
 COMMENT ON OPERATOR <&> (tsvector, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
+COMMENT ON OPERATOR <&> (jsonb, jsonb) IS 'negative match count: ORDER BY it for the most common paths and values first';
+COMMENT ON OPERATOR <&> (jsonb, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
 
 CREATE FUNCTION genie_matches(anyarray, genie_query) RETURNS bool
 	AS 'MODULE_PATHNAME', 'genie_matches_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -193,10 +237,13 @@ CREATE FUNCTION genie_matches(genie_object, genie_query) RETURNS bool
 	AS 'MODULE_PATHNAME', 'genie_matches_object_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_matches(tsvector, genie_query) RETURNS bool
 	AS 'MODULE_PATHNAME', 'genie_matches_tsvector_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(jsonb, genie_query) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_jsonb_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_matches(anyarray, genie_query) IS 'implementation of @& operator';
 COMMENT ON FUNCTION genie_matches(genie_object, genie_query) IS 'implementation of @& operator';
 COMMENT ON FUNCTION genie_matches(tsvector, genie_query) IS 'implementation of @& operator';
+COMMENT ON FUNCTION genie_matches(jsonb, genie_query) IS 'implementation of @& operator';
 
 CREATE OPERATOR @& (
 	LEFTARG = anyarray, RIGHTARG = genie_query, FUNCTION = genie_matches,
@@ -210,10 +257,15 @@ CREATE OPERATOR @& (
 	LEFTARG = tsvector, RIGHTARG = genie_query, FUNCTION = genie_matches,
 	RESTRICT = contsel, JOIN = contjoinsel
 );
+CREATE OPERATOR @& (
+	LEFTARG = jsonb, RIGHTARG = genie_query, FUNCTION = genie_matches,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
 
 COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
 COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
 COMMENT ON OPERATOR @& (tsvector, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
+COMMENT ON OPERATOR @& (jsonb, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
 
 -- ---- similarity of sets ----
 
@@ -237,6 +289,10 @@ CREATE FUNCTION genie_jaccard_distance(a anyarray, b anyarray) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard_distance(a tsvector, b tsvector) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_jaccard_distance_tsvectors' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard_distance(a jsonb, b jsonb) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_jaccard_distance_jsonbs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_jaccard(anyarray, anyarray) IS 'Jaccard (Tanimoto) similarity: shared / united';
 COMMENT ON FUNCTION genie_jaccard(genie_object, genie_object) IS 'Jaccard (Tanimoto) similarity: shared / united';
@@ -248,6 +304,8 @@ COMMENT ON FUNCTION genie_overlap(anyarray, anyarray) IS 'overlap coefficient: s
 COMMENT ON FUNCTION genie_overlap(genie_object, genie_object) IS 'overlap coefficient: shared / the smaller size';
 COMMENT ON FUNCTION genie_jaccard_distance(anyarray, anyarray) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(genie_object, genie_object) IS 'implementation of <%> operator';
+COMMENT ON FUNCTION genie_jaccard_distance(tsvector, tsvector) IS 'implementation of <%> operator';
+COMMENT ON FUNCTION genie_jaccard_distance(jsonb, jsonb) IS 'implementation of <%> operator';
 
 CREATE OPERATOR <%> (
 	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
@@ -255,9 +313,17 @@ CREATE OPERATOR <%> (
 CREATE OPERATOR <%> (
 	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
 );
+CREATE OPERATOR <%> (
+	LEFTARG = tsvector, RIGHTARG = tsvector, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
+);
+CREATE OPERATOR <%> (
+	LEFTARG = jsonb, RIGHTARG = jsonb, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
+);
 
 COMMENT ON OPERATOR <%> (anyarray, anyarray) IS 'Jaccard distance: 1 - genie_jaccard';
 COMMENT ON OPERATOR <%> (genie_object, genie_object) IS 'Jaccard distance: 1 - genie_jaccard';
+COMMENT ON OPERATOR <%> (tsvector, tsvector) IS 'Jaccard distance of the lexemes';
+COMMENT ON OPERATOR <%> (jsonb, jsonb) IS 'Jaccard distance of the paths with their values';
 
 -- ---- texts: n-grams and edit distance ----
 
@@ -413,6 +479,10 @@ CREATE FUNCTION genie_tsvector_decompose(tsvector, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_tsvector_compile(internal, int2, oid) RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_jsonb_decompose(jsonb, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_jsonb_compile(internal, int2, oid) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION genie_array_decompose(anyarray, internal) IS 'genie support: an array''s keywords';
 COMMENT ON FUNCTION genie_array_compile(internal, int2, oid) IS 'genie support: what an operator asks of arrays';
@@ -420,6 +490,8 @@ COMMENT ON FUNCTION genie_object_decompose(genie_object, internal) IS 'genie sup
 COMMENT ON FUNCTION genie_object_compile(internal, int2, oid) IS 'genie support: what an operator asks of objects';
 COMMENT ON FUNCTION genie_tsvector_decompose(tsvector, internal) IS 'genie support: a document''s keywords';
 COMMENT ON FUNCTION genie_tsvector_compile(internal, int2, oid) IS 'genie support: what an operator asks of documents';
+COMMENT ON FUNCTION genie_jsonb_decompose(jsonb, internal) IS 'genie support: a JSON document''s keywords';
+COMMENT ON FUNCTION genie_jsonb_compile(internal, int2, oid) IS 'genie support: what an operator asks of JSON documents';
 
 CREATE FUNCTION genie_jaccard_bound(int2, internal, int, int) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -449,8 +521,18 @@ CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie A
 	OPERATOR 1 <&> (tsvector, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (tsvector, genie_query),
 	FUNCTION 1 genie_tsvector_decompose(tsvector, internal),
-	FUNCTION 2 genie_tsvector_compile(internal, int2, oid);
+	FUNCTION 2 genie_tsvector_compile(internal, int2, oid),
+	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
 COMMENT ON OPERATOR CLASS genie_tsvector_ops USING genie IS 'documents as sets of their lexemes';
+
+CREATE OPERATOR CLASS genie_jsonb_ops DEFAULT FOR TYPE jsonb USING genie AS
+	OPERATOR 1 <&> (jsonb, jsonb) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (jsonb, genie_query) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 2 @& (jsonb, genie_query),
+	FUNCTION 1 genie_jsonb_decompose(jsonb, internal),
+	FUNCTION 2 genie_jsonb_compile(internal, int2, oid),
+	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
+COMMENT ON OPERATOR CLASS genie_jsonb_ops USING genie IS 'JSON documents as sets of their paths with the values there';
 
 -- ---- many queries at once ----
 

@@ -50,6 +50,12 @@ SELECT count(*) AS pairs, count(*) FILTER (WHERE genie_match_count(a.body, (b.wo
 	(SELECT count(*) FROM unnest(a.words) w WHERE w IN (b.words[1], b.words[2]) OR w LIKE b.words[4] || '%')) AS wrong
 	FROM document a, document b WHERE a.id > 0 AND b.id BETWEEN 1 AND 200 AND length(b.words[4]) <= 128;
 
+-- Jaccard distance and thresholds: as of the arrays of words
+SELECT 'a b c'::tsvector <%> 'b:1 c:2A d' AS half, 'a'::tsvector <%> 'a' AS same, ''::tsvector <%> '' AS empty, ''::tsvector <%> 'a' AS none, genie_jaccard_query('a b'::tsvector, 0.25) AS query;
+SELECT genie_jaccard_query('a b'::tsvector, 1.25);
+SELECT count(*) FILTER (WHERE a.body <%> b.body <> a.words <%> b.words OR a.body @& genie_jaccard_query(b.body, 0.2) <> a.words @& genie_jaccard_query(b.words, 0.2)) AS wrong,
+	count(*) FILTER (WHERE a.body @& genie_jaccard_query(b.body, 0.2)) > 100 AS some FROM document a, document b WHERE a.id < 300 AND b.id BETWEEN 100 AND 200;
+
 -- and through an index, with rows in segments and pending
 -- Compares the order by an index scan with that of a sequential scan, where ties come by ctid.
 CREATE FUNCTION agree(ordering text, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
@@ -79,6 +85,7 @@ SELECT agree(format('body <&> %L::tsquery', q)), count(*) FROM unnest('{w1 | w2 
 SELECT agree(format('body <&> %L::tsvector', body)), count(*) FROM document WHERE id BETWEEN 1 AND 20 GROUP BY 1;
 SELECT agree('body <&> ''w5 | w6 | w7:*''::tsquery', format('body @& genie_query(%L::tsquery, %s)', q, n)), count(*)
 	FROM (VALUES ('w1 | w2 & w3', 2), ('w1:*', 3), ('longlong:*', 1), ('x', 0)) v (q, n) GROUP BY 1;
+SELECT agree(format('body <&> %L::tsvector', body), format('body @& genie_jaccard_query(%L::tsvector, 0.25)', body)), count(*) FROM document WHERE id BETWEEN 1 AND 20 GROUP BY 1;
 SELECT id, body <&> 'w3:* & w10'::tsquery AS count FROM document WHERE id > 0 ORDER BY body <&> 'w3:* & w10'::tsquery, id LIMIT 3;
 SELECT count(*) = (SELECT count(*) FROM document) AS all FROM genie_search('document_idx', ARRAY[genie_query('w1'::tsvector)], 10000);
 CREATE INDEX document_gin ON document USING gin (body);

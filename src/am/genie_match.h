@@ -6,7 +6,7 @@
 #define GENIE_MATCH_H
 
 #include "fmgr.h"
-#include "genie_opclass.h"
+#include "genie_query.h"
 
 /*
  * Raises the error that the query has intervals in the key's dimension, but none of its family
@@ -41,9 +41,6 @@ typedef enum GenieRightKind
  */
 extern GenieMatch genie_match_array(FunctionCallInfo fcinfo, GenieRightKind kind);
 extern GenieMatch genie_match_object(FunctionCallInfo fcinfo, GenieRightKind kind);
-
-/* Adds a value's keywords; what it detoasts it frees. */
-typedef void (*GenieCollect) (Datum value, GenieKeywords *keywords);
 
 /* Makes the query of a right operand, which stays where it is; in CurrentMemoryContext. */
 typedef GenieQuery *(*GenieMakeQuery) (Datum operand, int32 min_match);

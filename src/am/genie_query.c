@@ -167,8 +167,9 @@ genie_query_limit_jaccard(GenieQuery *query, float8 similarity)
 	query->max_distance = 1.0 - similarity;
 }
 
-GenieQuery *
-genie_query_of_packed(const uint8 *packed, Size nbytes, uint32 n, int32 min_match)
+/* A packed set of n keys as points. */
+static GenieQuery *
+query_of_packed(const uint8 *packed, Size nbytes, uint32 n, int32 min_match)
 {
 	GenieQuery *query = genie_query_allocate(nbytes + n, n, min_match);
 	uint8	   *at = query->body;
@@ -189,7 +190,21 @@ genie_query_of_object(const struct varlena *object, int32 min_match)
 	Size		nbytes;
 	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
 
-	return genie_query_of_packed(packed, nbytes, n, min_match);
+	return query_of_packed(packed, nbytes, n, min_match);
+}
+
+GenieQuery *
+genie_query_of_value(GenieCollect collect, Datum value, int32 min_match)
+{
+	GenieKeywords keywords;
+	GenieQuery *query;
+
+	genie_keywords_init(&keywords);
+	collect(value, &keywords);
+	genie_keywords_finish(&keywords);
+	query = query_of_packed(keywords.bytes, keywords.nbytes, keywords.n, min_match);
+	pfree(keywords.bytes);
+	return query;
 }
 
 GenieQueryView *

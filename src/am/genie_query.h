@@ -43,10 +43,13 @@ extern GenieQuery *genie_query_finish(GenieQueryBuilder *builder, int32 min_matc
 /* Gives a query of points the threshold of a Jaccard similarity.  Errors: it is not between 0 and 1. */
 extern void genie_query_limit_jaccard(GenieQuery *query, float8 similarity);
 
-/* A packed set of n keys as points. */
-extern GenieQuery *genie_query_of_packed(const uint8 *packed, Size nbytes, uint32 n, int32 min_match);
-
 /* An object's keywords as points. */
 extern GenieQuery *genie_query_of_object(const struct varlena *object, int32 min_match);
+
+/* Adds a value's keywords; what it detoasts it frees. */
+typedef void (*GenieCollect) (Datum value, GenieKeywords *keywords);
+
+/* The keywords of a value of any type as points.  Errors: those of an object too. */
+extern GenieQuery *genie_query_of_value(GenieCollect collect, Datum value, int32 min_match);
 
 #endif							/* GENIE_QUERY_H */

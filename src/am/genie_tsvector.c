@@ -27,6 +27,8 @@ PG_FUNCTION_INFO_V1(genie_tsvector_decompose);
 PG_FUNCTION_INFO_V1(genie_tsvector_compile);
 PG_FUNCTION_INFO_V1(genie_query_from_tsvector);
 PG_FUNCTION_INFO_V1(genie_query_from_tsquery);
+PG_FUNCTION_INFO_V1(genie_jaccard_query_from_tsvector);
+PG_FUNCTION_INFO_V1(genie_jaccard_distance_tsvectors);
 PG_FUNCTION_INFO_V1(genie_match_count_tsvectors);
 PG_FUNCTION_INFO_V1(genie_match_count_tsvector_tsquery);
 PG_FUNCTION_INFO_V1(genie_match_count_tsvector_query);
@@ -72,12 +74,7 @@ collect(Datum value, GenieKeywords *keywords)
 static GenieQuery *
 query_of_tsvector(Datum value, int32 min_match)
 {
-	GenieKeywords keywords;
-
-	genie_keywords_init(&keywords);
-	collect(value, &keywords);
-	genie_keywords_finish(&keywords);
-	return genie_query_of_packed(keywords.bytes, keywords.nbytes, keywords.n, min_match);
+	return genie_query_of_value(collect, value, min_match);
 }
 
 /*
@@ -185,6 +182,25 @@ Datum
 genie_query_from_tsquery(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(query_of_tsquery(PG_GETARG_DATUM(0), PG_GETARG_INT32(1)));
+}
+
+/* genie_jaccard_query(tsvector, similarity) */
+Datum
+genie_jaccard_query_from_tsvector(PG_FUNCTION_ARGS)
+{
+	GenieQuery *query = query_of_tsvector(PG_GETARG_DATUM(0), 0);
+
+	genie_query_limit_jaccard(query, PG_GETARG_FLOAT8(1));
+	PG_RETURN_POINTER(query);
+}
+
+/* tsvector <%> tsvector */
+Datum
+genie_jaccard_distance_tsvectors(PG_FUNCTION_ARGS)
+{
+	GenieMatch	match = genie_match(fcinfo, collect, query_of_tsvector);
+
+	PG_RETURN_FLOAT8(genie_jaccard_distance(match.count, match.size, match.query->n_intervals));
 }
 
 Datum
