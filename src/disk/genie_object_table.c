@@ -351,10 +351,11 @@ genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *s
 	const GenieSectionEntry *entry = &reader->segment->sections[GENIE_SECTION_SIZES].entry;
 	uint32		width = entry->parameter;
 	uint8		packed[GENIE_SIZES_BATCH * sizeof(uint32)];
-	uint32		largest = entry->parameter2;
+	uint32		smallest = entry->parameter2;
+	uint32		largest = smallest;
 
 	Assert(first % 8 == 0);
-	if (width > 16 || entry->parameter2 < reader->segment->header.min_size)
+	if (width > 16 || smallest < reader->segment->header.min_size)
 		genie_object_corrupt(reader->segment);
 	for (uint32 done = 0; done < n; done += GENIE_SIZES_BATCH)
 	{
@@ -367,8 +368,10 @@ genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *s
 		genie_bits_unpack(packed, part, width, sizes + done);
 		for (uint32 i = 0; i < part; i++)
 		{
-			sizes[done + i] += entry->parameter2;
-			largest = Max(largest, sizes[done + i]);
+			uint32		size = sizes[done + i] + smallest;
+
+			sizes[done + i] = size;
+			largest = Max(largest, size);
 		}
 	}
 	if (largest > reader->segment->header.max_size)

@@ -350,15 +350,16 @@ genie_inprocess_sizes(GenieInprocess *search, GenieTileView *view)
 {
 	const GenieRootHeader *header = &search->segment->header;
 	uint32		first = view->tile << GENIE_TILE_SHIFT;
+	uint32		smallest = header->min_size;
 	uint32		sizes[GENIE_SIZES_AT_ONCE];
 	uint8	   *narrow;
 	uint16	   *wide;
 
-	view->sizes.smallest = header->min_size;
+	view->sizes.smallest = smallest;
 	view->sizes.largest = header->max_size;
-	if (header->min_size >= header->max_size)
+	if (smallest >= header->max_size)
 		return true;
-	view->sizes.width = header->max_size - header->min_size <= PG_UINT8_MAX ? sizeof(uint8) : sizeof(uint16);
+	view->sizes.width = header->max_size - smallest <= PG_UINT8_MAX ? sizeof(uint8) : sizeof(uint16);
 	narrow = palloc(view->n_objects * view->sizes.width);
 	wide = (uint16 *) narrow;
 	view->sizes.above = narrow;
@@ -368,10 +369,12 @@ genie_inprocess_sizes(GenieInprocess *search, GenieTileView *view)
 
 		if (!genie_object_sizes(&search->sizes, first + done, n, sizes))
 			return false;
-		for (uint32 i = 0; i < n && view->sizes.width == sizeof(uint8); i++)
-			narrow[done + i] = (uint8) (sizes[i] - header->min_size);
-		for (uint32 i = 0; i < n && view->sizes.width == sizeof(uint16); i++)
-			wide[done + i] = (uint16) (sizes[i] - header->min_size);
+		if (view->sizes.width == sizeof(uint8))
+			for (uint32 i = 0; i < n; i++)
+				narrow[done + i] = (uint8) (sizes[i] - smallest);
+		else
+			for (uint32 i = 0; i < n; i++)
+				wide[done + i] = (uint16) (sizes[i] - smallest);
 	}
 	return true;
 }
