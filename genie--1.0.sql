@@ -501,6 +501,7 @@ CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
 	OPERATOR 1 <&> (anyarray, anyarray) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (anyarray, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (anyarray, genie_query),
+	OPERATOR 3 <%> (anyarray, anyarray) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_array_decompose(anyarray, internal),
 	FUNCTION 2 genie_array_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
@@ -510,6 +511,7 @@ CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie
 	OPERATOR 1 <&> (genie_object, genie_object) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (genie_object, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (genie_object, genie_query),
+	OPERATOR 3 <%> (genie_object, genie_object) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_object_decompose(genie_object, internal),
 	FUNCTION 2 genie_object_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);

@@ -486,7 +486,7 @@ genie_batch_put(GenieBatch *batch, uint64 live, int32 count)
 {
 	ItemPointerData tid;
 	Datum		values[3];
-	bool		nulls[3] = {false, false, count == GENIE_COUNT_NULL};
+	bool		nulls[3] = {false, false, count == GENIE_KEY_NULL};
 
 	genie_tid_from_number(live, &tid);
 	values[0] = Int32GetDatum((int32) batch->n_output);
@@ -518,7 +518,7 @@ genie_batch_put_tail(GenieBatch *batch, GenieRoundQuery *query)
 			taken++;
 		if (!row->is_null && taken < query->n_taken && query->taken[taken] == row->tid)
 			continue;
-		genie_batch_put(batch, row->live, row->is_null ? GENIE_COUNT_NULL : 0);
+		genie_batch_put(batch, row->live, row->is_null ? GENIE_KEY_NULL : 0);
 		query->n_found++;
 	}
 }
@@ -539,7 +539,7 @@ genie_batch_put_scan(GenieBatch *batch, Datum query)
 	}
 	genie_batch_rescan(batch, batch->own_scan, query);
 	for (uint32 i = 0; i < batch->k && genie_batch_scan_next(batch, batch->own_scan, &tid, &live); i++)
-		genie_batch_put(batch, live, batch->own_scan->xs_orderbynulls[0] ? GENIE_COUNT_NULL :
+		genie_batch_put(batch, live, batch->own_scan->xs_orderbynulls[0] ? GENIE_KEY_NULL :
 						-DatumGetInt32(batch->own_scan->xs_orderbyvals[0]));
 }
 

@@ -8,6 +8,10 @@
  * the heap visits, which the planner adds (uncorrelated: TIDs come in count order), that decides
  * between the index for a LIMIT and a sequential scan with a sort for the whole table.
  *
+ * Ordered by a distance, what the index gives are lower bounds, and the executor computes the operators for each row
+ * again: they are paid per row.  How many more rows than those of a LIMIT it must look at depends on how close the
+ * bounds are, which nobody knows beforehand; with exact ones, as sets have, it is none.
+ *
  * Without an ordering operator or a condition the index has nothing to offer: such a path is
  * priced out (it can arise from a partial index's predicate).
  */
@@ -15,6 +19,8 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
@@ -63,6 +69,15 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	*startup_cost = n_pages * seq_page_cost +
 		n_queries * (index->tuples * GENIE_COUNT_COST + 10 * cpu_operator_cost);
 	if (path->indexorderbys != NIL)
+	{
 		row_cost += GENIE_RANKED_ROW_COST;
+		if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID)
+		{
+			QualCost	recheck;
+
+			cost_qual_eval(&recheck, path->indexorderbys, root);
+			row_cost += recheck.per_tuple;
+		}
+	}
 	*total_cost = *startup_cost + *selectivity * index->tuples * row_cost;
 }

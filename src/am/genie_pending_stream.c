@@ -5,6 +5,8 @@
  * Each row is counted against the queries as its page is read; the bounded list makes that cheap.
  * What qualifies is 16 bytes in a binary heap, which is built in linear time and costs a
  * logarithm for each row that the scan really takes.
+ *
+ * Reading and ranking are two steps: bounds can be compiled only when the sizes of all rows are known.
  */
 #include "postgres.h"
 
@@ -19,6 +21,7 @@ typedef struct GenieRowCounts
 {
 	uint64		tid;
 	bool		is_null;
+	uint16		size;
 	uint32		order;
 	uint32	   *conditions;		/* one a condition */
 } GenieRowCounts;
@@ -26,7 +29,7 @@ typedef struct GenieRowCounts
 static inline bool
 genie_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
 {
-	return a->count > b->count || (a->count == b->count && a->tid < b->tid);
+	return a->key > b->key || (a->key == b->key && a->tid < b->tid);
 }
 
 static void
@@ -74,39 +77,36 @@ genie_pending_count(const GenieScanQuery *query, const GeniePendingFragment *fra
 	}
 }
 
-/* Keeps the complete row if it qualifies. */
+/* Keeps the complete row if it fulfils the conditions. */
 static void
-genie_pending_keep(GeniePendingStream *stream, const GenieScanQuery *query,
-				   const GenieScanPosition *position, const GenieRowCounts *row)
+genie_pending_keep(GeniePendingStream *stream, const GenieScanQuery *query, const GenieRowCounts *row)
 {
-	GeniePendingHit hit;
+	GeniePendingHit *hit;
 
-	if (row->is_null && query->n_conditions > 0)
+	if (row->is_null && query->excludes_nulls)
 		return;
 	for (int i = 0; i < query->n_conditions; i++)
 		if (row->conditions[i] < (uint32) query->conditions[i]->min_match)
 			return;
-	hit.count = row->is_null && query->order != NULL ? GENIE_COUNT_NULL : (int32) row->order;
-	hit.tid = row->tid;
-	if (position->has_position)
-	{
-		GeniePendingHit last = {position->count, position->tid};
-
-		if (!genie_hit_before(&last, &hit))
-			return;
-	}
 	if (stream->n == stream->capacity)
 	{
 		stream->capacity *= 2;
 		stream->hits = repalloc_huge(stream->hits, (Size) stream->capacity * sizeof(GeniePendingHit));
 	}
-	stream->hits[stream->n++] = hit;
+	hit = &stream->hits[stream->n++];
+	hit->key = row->is_null && query->order != NULL ? GENIE_KEY_NULL : (int32) row->order;
+	hit->size = row->size;
+	hit->tid = row->tid;
+	if (!row->is_null)
+	{
+		stream->min_size = Min(stream->min_size, row->size);
+		stream->max_size = Max(stream->max_size, row->size);
+	}
 }
 
 bool
 genie_pending_stream_open(GeniePendingStream *stream, Relation index, const GenieMetaData *meta,
-						  const GenieScanQuery *query, const GenieScanPosition *position,
-						  GenieConflicts *conflicts)
+						  const GenieScanQuery *query, GenieConflicts *conflicts)
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 	GenieRowCounts row = {0};
@@ -114,6 +114,8 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 	bool		dead = false;	/* a fragment of it is: VACUUM may be marking it just now */
 
 	stream->n = 0;
+	stream->min_size = PG_UINT32_MAX;
+	stream->max_size = 0;
 	stream->capacity = 256;
 	stream->hits = palloc(stream->capacity * sizeof(GeniePendingHit));
 	row.conditions = palloc0((query->n_conditions + 1) * sizeof(uint32));
@@ -131,6 +133,7 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 				dead = false;
 				row.tid = genie_tid_number(&fragment.tid);
 				row.is_null = (fragment.flags & GENIE_FRAGMENT_NULL) != 0;
+				row.size = fragment.size;
 				row.order = 0;
 				memset(row.conditions, 0, query->n_conditions * sizeof(uint32));
 			}
@@ -139,15 +142,38 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 				genie_pending_count(query, &fragment, packed, &row, conflicts);
 			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
 			if (!open && !dead)
-				genie_pending_keep(stream, query, position, &row);
+				genie_pending_keep(stream, query, &row);
 		}
 	}
 	if (scan->stale)
 		return false;
-	for (uint32 i = stream->n / 2; i-- > 0;)
-		genie_pending_sift_down(stream->hits, stream->n, i);
 	pfree(scan);
 	return true;
+}
+
+void
+genie_pending_stream_rank(GeniePendingStream *stream, const GenieScanQuery *query,
+						  const GenieScanPosition *position)
+{
+	GeniePendingHit last = {.key = position->key, .tid = position->tid};
+	uint32		n = 0;
+
+	for (uint32 i = 0; i < stream->n; i++)
+	{
+		GeniePendingHit hit = stream->hits[i];
+
+		if (query->bound != NULL && hit.key != GENIE_KEY_NULL)
+		{
+			hit.key = (int32) genie_bound_key(query->bound, hit.size, (uint32) hit.key);
+			if (hit.key == 0)
+				continue;		/* not wanted */
+		}
+		if (!position->has_position || genie_hit_before(&last, &hit))
+			stream->hits[n++] = hit;
+	}
+	stream->n = n;
+	for (uint32 i = n / 2; i-- > 0;)
+		genie_pending_sift_down(stream->hits, n, i);
 }
 
 void

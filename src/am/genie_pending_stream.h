@@ -12,7 +12,8 @@
 
 typedef struct GeniePendingHit
 {
-	int32		count;
+	int32		key;			/* when read: the match count */
+	uint16		size;			/* keywords of the row */
 	uint64		tid;
 } GeniePendingHit;
 
@@ -21,15 +22,20 @@ typedef struct GeniePendingStream
 	GeniePendingHit *hits;		/* a binary heap, the next one first */
 	uint32		n;
 	uint32		capacity;
+	uint32		min_size;		/* over the rows that are not NULL; UINT32_MAX if there is none */
+	uint32		max_size;
 } GeniePendingStream;
 
 /*
- * Reads the list as of meta and keeps what qualifies and ranks behind the position.  Keywords of
- * another family than the query's go to conflicts.  False: stale.
+ * Reads the list as of meta and keeps what fulfils the conditions.  Keywords of another family than the query's go to
+ * conflicts.  False: stale.
  */
 extern bool genie_pending_stream_open(GeniePendingStream *stream, Relation index, const GenieMetaData *meta,
-									  const GenieScanQuery *query, const GenieScanPosition *position,
-									  GenieConflicts *conflicts);
+									  const GenieScanQuery *query, GenieConflicts *conflicts);
+
+/* Ranks what was read, by the query's bound if it has one, from the position on. */
+extern void genie_pending_stream_rank(GeniePendingStream *stream, const GenieScanQuery *query,
+									  const GenieScanPosition *position);
 
 /* Removes the first. */
 extern void genie_pending_stream_next(GeniePendingStream *stream);

@@ -3,20 +3,30 @@
  *	  Index scans: the rows of all segments and of the pending list, best first.
  *
  * A scan reads the metapage once, opens a stream for each segment and one for the pending list, and
- * merges them by (count desc, tid asc).  Nothing is fixed beforehand: the executor takes as
+ * merges them by (key desc, tid asc): the key is the match count or, where a distance ranks, that of its lower bound
+ * (genie_bound.h).  Nothing is fixed beforehand: the executor takes as
  * many rows as it likes, and streams count further only when their turn comes.
  *
  * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER
  * BY operator whose query is not NULL ranks.  A second one cannot be ranked by at the same time; its
  * value is given as a lower bound that is the same for all rows, and xs_recheckorderby makes the executor
  * compute and sort: it holds rows of equal first value back until that value ends.  (A bound per row
- * would have to come in order within equal first values, which would need a second ranking.)  It would
+ * would have to come in order within equal first values, which would need a second ranking.)  It does
  * not sort by what follows a NULL, for it takes two NULLs as the end of its comparison: so NULL
- * queries before the ranking one are passed over here.  Where all are NULL, the order is the TIDs'.
+ * queries before the ranking one are passed over here, and where the executor would have to sort behind them,
+ * that is an error.  Where all are NULL, the order is the TIDs'.
+ *
+ * A distance's value is always its bound, with recheck: the executor computes the distance itself, and holds the
+ * row back until the bounds have reached it.
+ *
+ * Thresholds.  A condition with a threshold wants the rows whose distance is within it; which these are, only the
+ * operator knows, so all rows are rechecked.  Candidates are those whose bound is within it.  Where the scan ranks
+ * by that very bound, or by nothing, they are the first keys, and the others are cut off (genie_bound_cut).
+ * Otherwise the threshold becomes the fewest matches that it leaves possible, a condition like any other.
  *
  * Staleness.  Where a page turns out to belong to somebody else (possible on a standby, where
  * replay reuses pages under running queries), everything is opened again from the metapage,
- * behind the last row returned: (count, tid) is a total order that no merge changes.  If the
+ * behind the last row returned: (count or bound, tid) is a total order that no merge changes.  If the
  * metapage is still the same, the page is damaged.
  *
  * Only MVCC snapshots are served: for others, a TID that VACUUM removed meanwhile and that was
@@ -28,6 +38,7 @@
 #include "access/relscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -44,7 +55,7 @@ typedef struct GenieScanState
 	MemoryContext query_context;	/* compiled queries: until the next rescan */
 	MemoryContext stream_context;	/* streams: until the next rescan or restart */
 	GenieScanQuery query;
-	int			rank_by;		/* the ORDER BY operator that query.order is of */
+	int			rank_by;		/* the ORDER BY operator that query.order is of; past the last: a condition, or none */
 	bool		nothing;		/* a condition is NULL */
 	bool		recheck;		/* a condition has a threshold, which only the operator knows */
 	bool		started;
@@ -76,8 +87,8 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 	return scan;
 }
 
-/* The right operand of a scan key as a plain query, in the current context. */
-static const GenieQueryView *
+/* The right operand of a scan key as a query, in the current context. */
+static const GenieQuery *
 genie_scan_compile(IndexScanDesc scan, ScanKey key)
 {
 	FmgrInfo   *compile = index_getprocinfo(scan->indexRelation, key->sk_attno, GENIE_COMPILE_PROC);
@@ -85,7 +96,79 @@ genie_scan_compile(IndexScanDesc scan, ScanKey key)
 										  Int16GetDatum(key->sk_strategy),
 										  ObjectIdGetDatum(key->sk_subtype));
 
-	return genie_query_view((GenieQuery *) PG_DETOAST_DATUM(query), CurrentMemoryContext);
+	return (GenieQuery *) PG_DETOAST_DATUM(query);
+}
+
+/* Do they ask for the same keywords? */
+static bool
+genie_scan_same_intervals(const GenieQuery *a, const GenieQuery *b)
+{
+	return a->n == b->n && VARSIZE(a) == VARSIZE(b) &&
+		memcmp(a->body, b->body, VARSIZE(a) - offsetof(GenieQuery, body)) == 0;
+}
+
+/* Takes the threshold of a condition into the ranking, or into the condition's min_match. */
+static void
+genie_scan_add_threshold(IndexScanDesc scan, const GenieQuery *query, GenieQueryView *view)
+{
+	GenieScanState *state = scan->opaque;
+	Relation	index = scan->indexRelation;
+	GenieScanQuery *to = &state->query;
+	bool		same;
+
+	if (!genie_bound_knows(index, (int16) view->distance_strategy))
+	{
+		to->conditions[to->n_conditions++] = view;
+		return;
+	}
+	if (scan->numberOfOrderBys == 0 && to->order == NULL)
+	{
+		to->order = view;
+		to->bound = genie_bound_begin(index, (int16) view->distance_strategy, query);
+	}
+	same = to->bound != NULL && to->bound->strategy == view->distance_strategy &&
+		genie_scan_same_intervals(to->bound->query, query);
+	if (same)
+		genie_bound_cut(to->bound, (uint32) view->min_match, view->max_distance);
+	else
+	{
+		GenieBound *bound = genie_bound_begin(index, (int16) view->distance_strategy, query);
+		uint32		least = genie_bound_least_count(bound, view->max_distance);
+
+		view->min_match = Max(view->min_match, (int32) least);
+		to->conditions[to->n_conditions++] = view;
+	}
+}
+
+/* Compiles the first ORDER BY operator whose query is not NULL. */
+static void
+genie_scan_compile_order(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+	const GenieQuery *query;
+	ScanKey		key;
+	bool		sorts;
+
+	state->rank_by = 0;
+	while (state->rank_by < scan->numberOfOrderBys &&
+		   (scan->orderByData[state->rank_by].sk_flags & SK_ISNULL) != 0)
+		state->rank_by++;
+	if (state->rank_by == scan->numberOfOrderBys)
+		return;
+	key = &scan->orderByData[state->rank_by];
+	query = genie_scan_compile(scan, key);
+	state->query.order = genie_query_view(query, CurrentMemoryContext);
+	if (key->sk_strategy >= GENIE_DISTANCE_STRATEGY)
+		state->query.bound = genie_bound_begin(scan->indexRelation, (int16) key->sk_strategy, query);
+
+	sorts = state->query.bound != NULL;
+	for (int i = state->rank_by + 1; i < scan->numberOfOrderBys; i++)
+		sorts |= (scan->orderByData[i].sk_flags & SK_ISNULL) == 0;
+	if (sorts && state->rank_by > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a genie index scan cannot sort rows behind an ORDER BY operator whose query is null"),
+				 errhint("Leave that operator out, or set enable_indexscan to off.")));
 }
 
 void
@@ -110,29 +193,55 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	state->n_streams = 0;
 
 	old = MemoryContextSwitchTo(state->query_context);
+	genie_scan_compile_order(scan);
+	state->query.excludes_nulls = scan->numberOfKeys > 0;
 	if (scan->numberOfKeys > 0)
 		state->query.conditions = palloc(sizeof(GenieQueryView *) * scan->numberOfKeys);
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
 		ScanKey		key = &scan->keyData[i];
+		const GenieQuery *query;
+		GenieQueryView *view;
 
-		if (key->sk_flags & SK_ISNULL)
-			state->nothing = true;
+		state->nothing |= (key->sk_flags & SK_ISNULL) != 0;
+		if (state->nothing)
+			break;
+		query = genie_scan_compile(scan, key);
+		view = genie_query_view(query, CurrentMemoryContext);
+		if (view->distance_strategy == 0)
+			state->query.conditions[state->query.n_conditions++] = view;
 		else
 		{
-			const GenieQueryView *query = genie_scan_compile(scan, key);
-
-			state->query.conditions[state->query.n_conditions++] = query;
-			state->recheck |= query->distance_strategy != 0;
+			state->recheck = true;
+			genie_scan_add_threshold(scan, query, view);
 		}
 	}
-	state->rank_by = 0;
-	while (state->rank_by < scan->numberOfOrderBys &&
-		   (scan->orderByData[state->rank_by].sk_flags & SK_ISNULL) != 0)
-		state->rank_by++;
-	if (state->rank_by < scan->numberOfOrderBys)
-		state->query.order = genie_scan_compile(scan, &scan->orderByData[state->rank_by]);
 	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Compiles the ranking's bounds for the sizes that there are, of segments and pending rows, and finds the position
+ * among the keys that are new: if no row has its bound any more, the first row of the next worse one comes next.
+ */
+static void
+genie_scan_compile_bounds(GenieScanState *state, const GenieMetaData *meta, GenieScanPosition *position)
+{
+	GenieBound *bound = state->query.bound;
+	uint32		min_size = state->pending.min_size;
+	uint32		max_size = state->pending.max_size;
+	bool		found;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		min_size = Min(min_size, meta->segments[i].min_size);
+		max_size = Max(max_size, meta->segments[i].max_size);
+	}
+	genie_bound_compile(bound, Min(min_size, max_size), max_size);
+	if (!position->has_position || position->key == GENIE_KEY_NULL)
+		return;
+	position->key = (int32) genie_bound_place(bound, position->bound, &found) + 1;
+	if (!found)
+		position->tid = PG_UINT64_MAX;
 }
 
 /* Opens all streams.  False: stale. */
@@ -140,14 +249,17 @@ static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
+	GenieScanPosition position = state->position;
 	GenieConflicts conflicts = {.scan = scan};
 
 	state->memory = work_mem * (Size) 1024;
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
 	state->n_streams = 0;
-	if (!genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query,
-								   &state->position, &conflicts))
+	if (!genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query, &conflicts))
 		return false;
+	if (state->query.bound != NULL)
+		genie_scan_compile_bounds(state, meta, &position);
+	genie_pending_stream_rank(&state->pending, &state->query, &position);
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment = genie_segment_open(scan->indexRelation, &meta->segments[i]);
@@ -164,7 +276,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		for (int j = 0; j < state->query.n_conditions; j++)
 			if (!genie_conflicts_find(&conflicts, segment, state->query.conditions[j]))
 				return false;
-		if (!genie_stream_open(&state->streams[state->n_streams], source, &state->query, &state->position))
+		if (!genie_stream_open(&state->streams[state->n_streams], source, &state->query, &position))
 			return false;
 		state->n_streams++;
 		CHECK_FOR_INTERRUPTS();
@@ -198,8 +310,19 @@ genie_scan_start(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
+/* The row at the head of a stream, which is exact, is given. */
+static void
+genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
+{
+	state->position.key = key;
+	state->position.tid = tid;
+	state->position.has_position = true;
+	if (state->query.bound != NULL && key != GENIE_KEY_NULL)
+		state->position.bound = genie_bound_of_key(state->query.bound, (uint32) key);
+}
+
 /*
- * The next row: its count (GENIE_COUNT_NULL for a NULL row) and TID.  False: there is none.
+ * The next row: its key (GENIE_KEY_NULL for a NULL row) and TID.  False: there is none.
  */
 static bool
 genie_scan_next(IndexScanDesc scan)
@@ -229,17 +352,15 @@ genie_scan_next(IndexScanDesc scan)
 			GenieStream *stream = &state->streams[i];
 
 			if (!stream->at_end &&
-				(best == NULL || stream->count > best->count ||
-				 (stream->count == best->count && stream->tid < best->tid)))
+				(best == NULL || stream->key > best->key ||
+				 (stream->key == best->key && stream->tid < best->tid)))
 				best = stream;
 		}
 		if (pending != NULL &&
-			(best == NULL || pending->count > best->count ||
-			 (pending->count == best->count && pending->tid < best->tid)))
+			(best == NULL || pending->key > best->key ||
+			 (pending->key == best->key && pending->tid < best->tid)))
 		{
-			state->position.count = pending->count;
-			state->position.tid = pending->tid;
-			state->position.has_position = true;
+			genie_scan_take(state, pending->key, pending->tid);
 			genie_pending_stream_next(&state->pending);
 			return true;
 		}
@@ -247,9 +368,7 @@ genie_scan_next(IndexScanDesc scan)
 			return false;
 		if (best->exact)
 		{
-			state->position.count = best->count;
-			state->position.tid = best->tid;
-			state->position.has_position = true;
+			genie_scan_take(state, best->key, best->tid);
 			genie_stream_next(best);
 			return true;
 		}
@@ -262,6 +381,18 @@ genie_scan_next(IndexScanDesc scan)
 	}
 }
 
+/* The value of the ranking operator for the row in hand, or a lower bound of any row's for another operator. */
+static Datum
+genie_scan_order_value(const IndexScanDesc scan, int i)
+{
+	const GenieScanState *state = scan->opaque;
+	bool		is_count = scan->orderByData[i].sk_strategy == GENIE_COUNT_STRATEGY;
+
+	if (i == state->rank_by)
+		return is_count ? Int32GetDatum(-state->position.key) : Float8GetDatum(state->position.bound);
+	return is_count ? Int32GetDatum(-GENIE_OBJECT_KEYWORDS_MAX) : Float8GetDatum(-get_float8_infinity());
+}
+
 bool
 genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 {
@@ -272,13 +403,12 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 		return false;
 	genie_tid_from_number(state->position.tid, &scan->xs_heaptid);
 	scan->xs_recheck = state->recheck;
-	scan->xs_recheckorderby = scan->numberOfOrderBys > state->rank_by + 1;
+	scan->xs_recheckorderby = scan->numberOfOrderBys > state->rank_by + (state->query.bound == NULL);
 	for (int i = 0; i < scan->numberOfOrderBys; i++)
 	{
-		scan->xs_orderbynulls[i] = state->position.count == GENIE_COUNT_NULL ||
+		scan->xs_orderbynulls[i] = state->position.key == GENIE_KEY_NULL ||
 			(scan->orderByData[i].sk_flags & SK_ISNULL) != 0;
-		scan->xs_orderbyvals[i] = Int32GetDatum(i == state->rank_by ? -state->position.count :
-												-GENIE_OBJECT_KEYWORDS_MAX);
+		scan->xs_orderbyvals[i] = genie_scan_order_value(scan, i);
 	}
 	return true;
 }

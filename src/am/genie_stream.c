@@ -10,12 +10,18 @@
  *			(a counting sort that is never written out): each level that occurs is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.
  *
+ * A ranking by bounds (genie_bound.h) leaves out LEVELS: its pages have objects without a match, too, at their
+ * place.  And it may have thousands of keys, so that after TOP comes
+ *
+ *	SORTED	counts every object once, looks up the keys by count and size, and sorts the objects by counting;
+ *			then NULLS.
+ *
  * The first page of all streams of a scan is asked for at once.  Which objects qualify is read only when a
  * sweep begins: pages of the best are masked by who counts.
  *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
  *
- * Cursors are (count, object); since objects are numbered in TID order, a position (count, tid)
+ * Cursors are (key, object); since objects are numbered in TID order, a position (key, tid)
  * of the whole scan is turned into one by finding how many of the segment's TIDs are not above
  * tid.
  */
@@ -26,6 +32,7 @@
 #include "utils/memutils.h"
 
 #include "genie_codec.h"
+#include "genie_meta.h"
 #include "genie_stream.h"
 
 #define GENIE_FIRST_K	128		/* what a LIMIT of 100 needs at once */
@@ -59,7 +66,7 @@ genie_stream_find_tid(GenieStream *stream, uint64 tid, uint32 *n)
 
 /* Sets an exact head for an object.  False: stale. */
 static bool
-genie_stream_show(GenieStream *stream, int32 count, uint32 object)
+genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 {
 	const GenieTileObjects *tile = genie_object_tile(&stream->objects, object >> GENIE_TILE_SHIFT);
 	bool		is_null;
@@ -67,16 +74,16 @@ genie_stream_show(GenieStream *stream, int32 count, uint32 object)
 	if (tile == NULL)
 		return false;
 	stream->tid = genie_object_tid(tile, object & (GENIE_TILE_OBJECTS - 1), &is_null);
-	stream->count = count;
+	stream->key = key;
 	stream->exact = true;
 	return true;
 }
 
 /* Nothing above this comes any more. */
 static void
-genie_stream_bound(GenieStream *stream, int32 count)
+genie_stream_bound(GenieStream *stream, int32 key)
 {
-	stream->count = count;
+	stream->key = key;
 	stream->tid = 0;
 	stream->exact = false;
 }
@@ -87,7 +94,7 @@ genie_stream_start_nulls(GenieStream *stream, uint32 first)
 	stream->mode = stream->wants_nulls ? GENIE_STREAM_NULLS : GENIE_STREAM_END;
 	stream->at_end = !stream->wants_nulls;
 	stream->next = first;
-	genie_stream_bound(stream, GENIE_COUNT_NULL);
+	genie_stream_bound(stream, GENIE_KEY_NULL);
 }
 
 /* Moves the fresh stream behind the position. */
@@ -98,7 +105,7 @@ genie_stream_place(GenieStream *stream, const GenieScanPosition *position)
 
 	if (!genie_stream_find_tid(stream, position->tid, &n))
 		return false;
-	if (position->count == GENIE_COUNT_NULL)
+	if (position->key == GENIE_KEY_NULL)
 	{
 		genie_stream_start_nulls(stream, n);
 		return true;
@@ -106,20 +113,20 @@ genie_stream_place(GenieStream *stream, const GenieScanPosition *position)
 	if (stream->mode == GENIE_STREAM_LEVELS)
 	{
 		/* all counts are 0 */
-		if (position->count == 0)
+		if (position->key == 0)
 			stream->next = n;
 		return true;
 	}
 	stream->has_after = true;
-	stream->after.key = (uint32) position->count;
+	stream->after.key = (uint32) position->key;
 	stream->after.object = n - 1;
 	if (n == 0)
 	{
-		/* all of the position's count are still to come */
+		/* all of the position's key are still to come */
 		stream->after.key++;
 		stream->after.object = PG_UINT32_MAX;
 	}
-	genie_stream_bound(stream, Min(stream->count, position->count));
+	genie_stream_bound(stream, Min(stream->key, position->key));
 	return true;
 }
 
@@ -137,8 +144,8 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 			return false;
 
 	/* NULL fulfils no condition; a NULL query gives every row the same value, NULL */
-	stream->null_query = query->order == NULL && query->n_conditions == 0;
-	stream->wants_nulls = query->order != NULL && query->n_conditions == 0 &&
+	stream->null_query = query->order == NULL && !query->excludes_nulls;
+	stream->wants_nulls = query->order != NULL && !query->excludes_nulls &&
 		stream->segment->header.n_nulls > 0;
 
 	if (query->order != NULL)
@@ -146,13 +153,21 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 		stream->search = genie_search_open(source, query->order);
 		if (stream->search == NULL)
 			return false;
-		if (!genie_search_matches(stream->search))
+		if (query->bound != NULL)
+		{
+			stream->bound = query->bound;
+			genie_search_rank_by(stream->search, &query->bound->table);
+		}
+		else if (!genie_search_matches(stream->search))
 			stream->search = NULL;	/* all counts are 0 */
 	}
 	stream->mode = stream->search != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
 	stream->k = GENIE_FIRST_K;
-	genie_stream_bound(stream, stream->search == NULL ? 0 :
-					   (int32) genie_search_max_count(stream->search));
+	if (stream->bound != NULL)
+		genie_stream_bound(stream, (int32) stream->bound->n_bounds);
+	else
+		genie_stream_bound(stream, stream->search == NULL ? 0 :
+						   (int32) genie_search_max_count(stream->search));
 	return !position->has_position || genie_stream_place(stream, position);
 }
 
@@ -237,6 +252,11 @@ genie_stream_settle_top(GenieStream *stream)
 	/* a page that was not full was the last: only count 0 is left */
 	if (stream->hits != NULL && stream->n_hits < stream->k)
 	{
+		if (stream->bound != NULL)
+		{
+			genie_stream_start_nulls(stream, 0);
+			return true;
+		}
 		stream->mode = GENIE_STREAM_LEVELS;
 		stream->level = 0;
 		stream->next = 0;
@@ -254,7 +274,10 @@ genie_stream_settle_top(GenieStream *stream)
 	}
 	if (stream->k > GENIE_TOP_LIMIT)
 	{
-		genie_stream_start_levels(stream);
+		if (stream->bound != NULL)
+			stream->mode = GENIE_STREAM_SORTED;
+		else
+			genie_stream_start_levels(stream);
 		return true;
 	}
 
@@ -301,6 +324,16 @@ genie_stream_read_live(GenieStream *stream)
 	return true;
 }
 
+/* All counts, whole tiles, in the stream's context.  False: stale. */
+static bool
+genie_stream_count(GenieStream *stream)
+{
+	Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
+
+	stream->counts = MemoryContextAllocHuge(stream->context, bytes);
+	return genie_search_counts(stream->search, stream->counts);
+}
+
 /* LEVELS: the next live object of the level, or a lower level, or the NULL rows. */
 static bool
 genie_stream_settle_levels(GenieStream *stream)
@@ -309,14 +342,8 @@ genie_stream_settle_levels(GenieStream *stream)
 
 	if (!stream->has_live && !genie_stream_read_live(stream))
 		return false;
-	if (stream->search != NULL && stream->counts == NULL)
-	{
-		Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
-
-		stream->counts = MemoryContextAllocHuge(stream->context, bytes);
-		if (!genie_search_counts(stream->search, stream->counts))
-			return false;
-	}
+	if (stream->search != NULL && stream->counts == NULL && !genie_stream_count(stream))
+		return false;
 	for (;;)
 	{
 		while (stream->next < n)
@@ -344,6 +371,110 @@ genie_stream_settle_levels(GenieStream *stream)
 	}
 }
 
+/* The keys of a tile's objects, 0 where an object is not wanted or not behind the cursor.  False: stale. */
+static bool
+genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_reader, uint32 tile, uint32 *sizes,
+					   uint32 *keys)
+{
+	const GenieKeyTable *table = &stream->bound->table;
+	uint32		first = tile << GENIE_TILE_SHIFT;
+	uint32		n = Min(stream->segment->header.n_objects - first, GENIE_TILE_OBJECTS);
+	const uint16 *counts = stream->counts + first;
+	const uint64 *live = stream->live == NULL ? NULL : stream->live + (Size) tile * GENIE_TILE_WORDS;
+
+	if (!genie_object_sizes(sizes_reader, first, n, sizes))
+		return false;
+	memset(keys, 0, n * sizeof(uint32));
+	for (uint32 i = genie_next_bit(live, 0, n); i < n; i = genie_next_bit(live, i + 1, n))
+	{
+		uint32		key;
+
+		if (sizes[i] - table->first_size >= table->n_sizes || counts[i] >= table->stride)
+			genie_report_corrupt(stream->segment->index, stream->segment->entry.root,
+								 "an object's size is out of range");
+		key = genie_bound_key(stream->bound, sizes[i], counts[i]);
+		if (!stream->has_after || key < stream->after.key ||
+			(key == stream->after.key && first + i > stream->after.object))
+			keys[i] = key;
+	}
+	return true;
+}
+
+/* SORTED: counts the objects of each key, then puts each object into its place.  False: stale. */
+static bool
+genie_stream_sort(GenieStream *stream)
+{
+	uint32		n_tiles = genie_object_tiles(stream->segment);
+	uint32		n_keys = stream->bound->n_bounds;
+	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
+	uint32	   *keys = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
+	GenieSectionReader *sizes_reader = palloc(sizeof(GenieSectionReader));
+	uint32	   *ends = MemoryContextAllocZero(stream->context, (n_keys + 1) * sizeof(uint32));
+	bool		ok = genie_stream_read_live(stream) && genie_stream_count(stream);
+
+	genie_section_reader(sizes_reader, stream->segment, GENIE_SECTION_SIZES);
+	for (int pass = 0; ok && pass < 2; pass++)
+	{
+		for (uint32 tile = 0; ok && tile < n_tiles; tile++)
+		{
+			uint32		first = tile << GENIE_TILE_SHIFT;
+			uint32		n = Min(stream->segment->header.n_objects - first, GENIE_TILE_OBJECTS);
+
+			CHECK_FOR_INTERRUPTS();
+			ok = genie_stream_tile_keys(stream, sizes_reader, tile, sizes, keys);
+			for (uint32 i = 0; ok && i < n; i++)
+			{
+				if (keys[i] == 0)
+					continue;
+				if (pass == 0)
+					stream->n_sorted++;
+				else
+					stream->sorted[ends[keys[i]]] = first + i;
+				ends[keys[i]]++;
+			}
+		}
+		if (pass == 0)
+		{
+			uint32		begin = 0;
+
+			for (uint32 key = n_keys; key > 0; key--)
+			{
+				uint32		n = ends[key];
+
+				ends[key] = begin;
+				begin += n;
+			}
+			stream->sorted = MemoryContextAllocHuge(stream->context, ((Size) stream->n_sorted + 1) * sizeof(uint32));
+		}
+	}
+	if (!ok)
+		return false;
+	stream->ends = ends;
+	stream->level = n_keys;
+	pfree(stream->counts);
+	stream->counts = NULL;
+	pfree(sizes_reader);
+	pfree(keys);
+	pfree(sizes);
+	return true;
+}
+
+/* SORTED: the next object, or the NULL rows. */
+static bool
+genie_stream_settle_sorted(GenieStream *stream)
+{
+	if (stream->sorted == NULL && !genie_stream_sort(stream))
+		return false;
+	if (stream->next == stream->n_sorted)
+	{
+		genie_stream_start_nulls(stream, 0);
+		return true;
+	}
+	while (stream->next == stream->ends[stream->level])
+		stream->level--;
+	return genie_stream_show(stream, (int32) stream->level, stream->sorted[stream->next]);
+}
+
 bool
 genie_stream_settle(GenieStream *stream)
 {
@@ -354,13 +485,15 @@ genie_stream_settle(GenieStream *stream)
 			return genie_stream_settle_top(stream);
 		case GENIE_STREAM_LEVELS:
 			return genie_stream_settle_levels(stream);
+		case GENIE_STREAM_SORTED:
+			return genie_stream_settle_sorted(stream);
 		case GENIE_STREAM_NULLS:
 			if (stream->nulls == NULL && !genie_source_nulls(stream->source, &stream->nulls))
 				return false;
 			stream->next = genie_next_bit(stream->nulls, stream->next,
 										  stream->segment->header.n_objects);
 			if (stream->next < stream->segment->header.n_objects)
-				return genie_stream_show(stream, GENIE_COUNT_NULL, stream->next);
+				return genie_stream_show(stream, GENIE_KEY_NULL, stream->next);
 			stream->mode = GENIE_STREAM_END;
 			break;
 		case GENIE_STREAM_END:
@@ -378,7 +511,7 @@ genie_stream_next(GenieStream *stream)
 	if (stream->mode != GENIE_STREAM_TOP)
 		stream->next++;
 	else if (++stream->hit < stream->n_hits &&
-			 stream->hits[stream->hit].key < (uint32) stream->count)
+			 stream->hits[stream->hit].key < (uint32) stream->key)
 		genie_stream_bound(stream, (int32) stream->hits[stream->hit].key);
 
 	/* else the old head is the bound: nothing ranks above it any more */

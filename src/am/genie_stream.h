@@ -3,8 +3,9 @@
  *	  The objects of one segment, or of the pending list, in the order of a scan, one after the
  *	  other.
  *
- * Order: (count descending, TID ascending); rows that are NULL have count GENIE_COUNT_NULL and so
- * come last; without a ranking every row, NULL or not, has count 0.  A stream shows its *head*.  A
+ * Order: (key descending, TID ascending).  The key is the match count or, where the scan ranks by a distance, that
+ * of its bound (genie_bound.h).  Rows that are NULL have key GENIE_KEY_NULL and so come last; without a
+ * ranking every row, NULL or not, has key 0.  A stream shows its *head*.  A
  * head may be a bound: the stream will give nothing that ranks above it, but has not counted yet
  * what comes next; genie_stream_settle makes it exact.
  * So a segment is counted further only if the scan gets that far.
@@ -12,25 +13,32 @@
 #ifndef GENIE_STREAM_H
 #define GENIE_STREAM_H
 
+#include "genie_bound.h"
 #include "genie_keyword.h"
 #include "genie_object_table.h"
 #include "genie_search.h"
 
-#define GENIE_COUNT_NULL (-1)
+#define GENIE_KEY_NULL (-1)
 
 /* Everything that a scan asks for, compiled. */
 typedef struct GenieScanQuery
 {
 	const GenieQueryView *order;	/* rank by this; NULL: no ranking, TID order */
+	GenieBound *bound;			/* by its keys; NULL: by the match count */
+	bool		excludes_nulls; /* some condition is part of the bound, or below; NULL fulfils none */
 	int			n_conditions;	/* @& conditions, all must hold */
 	const GenieQueryView **conditions;
 } GenieScanQuery;
 
-/* Where a scan continues: behind (count, tid).  As the first position: has_position = false. */
+/*
+ * Where a scan continues: behind (key, tid).  As the first position: has_position = false.  A key means something as
+ * long as the bounds are not compiled again; what it stood for is kept beside it.
+ */
 typedef struct GenieScanPosition
 {
 	bool		has_position;
-	int32		count;
+	int32		key;
+	double		bound;			/* of the key, where the scan ranks by bounds */
 	uint64		tid;
 } GenieScanPosition;
 
@@ -38,6 +46,7 @@ typedef enum GenieStreamMode
 {
 	GENIE_STREAM_TOP,			/* pages of the best k */
 	GENIE_STREAM_LEVELS,		/* all counts are known: one level after the other, down to 0 */
+	GENIE_STREAM_SORTED,		/* all keys of bounds are known: sorted */
 	GENIE_STREAM_NULLS,			/* NULL rows in TID order */
 	GENIE_STREAM_END
 } GenieStreamMode;
@@ -45,7 +54,7 @@ typedef enum GenieStreamMode
 typedef struct GenieStream
 {
 	/* the head */
-	int32		count;
+	int32		key;
 	uint64		tid;
 	bool		exact;			/* false: a bound */
 	bool		at_end;
@@ -56,9 +65,10 @@ typedef struct GenieStream
 	GenieSource *source;
 	GenieStreamMode mode;
 	GenieSearch *search;		/* NULL: no ranking */
+	const GenieBound *bound;	/* of the ranking; NULL: it is by count */
 	bool		null_query;		/* there is no ranking: NULL rows are like all others */
 	bool		wants_nulls;	/* NULL rows come last */
-	const uint64 *live;			/* LEVELS: what qualifies; NULL: all objects */
+	const uint64 *live;			/* LEVELS, SORTED: what qualifies; NULL: all objects */
 	bool		has_live;		/* it is read */
 	uint64	   *nulls;			/* NULLS: live NULL rows */
 	GenieObjectReader objects;
@@ -69,9 +79,12 @@ typedef struct GenieStream
 	GenieHit	after;			/* the cursor behind the page in hand */
 	bool		has_after;
 	uint16	   *counts;			/* LEVELS; NULL: not counted yet, or all are 0 (search is NULL) */
-	uint32		level;
+	uint32		level;			/* LEVELS, SORTED: the key in hand */
 	uint32		lower;			/* LEVELS: no object has a count between this and level */
-	uint32		next;			/* LEVELS, NULLS: next object to look at */
+	uint32		next;			/* LEVELS, NULLS: next object to look at; SORTED: next entry */
+	uint32	   *sorted;			/* SORTED: objects behind the cursor, best first; NULL: not sorted yet */
+	uint32		n_sorted;
+	uint32	   *ends;			/* where each key's entries end */
 } GenieStream;
 
 /*

@@ -8,7 +8,9 @@
 # computes the same with that parameter.  Everything random follows from one seed.
 use strict;
 use warnings;
-use IPC::Run;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieTest qw(module_library);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -18,21 +20,13 @@ srand($seed);
 
 # ---- the module ----
 
-my $module = "$ENV{TESTDIR}/test/module";
 my $root = PostgreSQL::Test::Utils::tempdir();
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-my @make = ('make', '-C', $module, "PG_CONFIG=$pg_config", 'with_llvm=no');
-my ($out, $err);
-IPC::Run::run([ @make, "DESTDIR=$root", 'install' ], '>', \$out, '2>', \$err);
-is($?, 0, 'the module builds against the installed headers') or die "$out\n$err";
-unlike($err, qr/warning:/, 'without a warning');
-my ($library) = glob("$root" . `$pg_config --pkglibdir` =~ s/\n//r . '/genie_words.so');
-ok($library, 'the library is installed below DESTDIR');
+my $library = module_library('genie_words', $root);
 my ($undefined) = run_command([ 'nm', '-D', '--undefined-only', $library ]);
 unlike($undefined, qr/genie/, 'it needs no symbol of genie');
 my $script = slurp_file("$root" . `$pg_config --sharedir` =~ s/\n//r . '/extension/genie_words--1.0.sql');
 $script =~ s/MODULE_PATHNAME/$library/g;
-system_log(@make, 'clean');
 
 # ---- the class ----
 

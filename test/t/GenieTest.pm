@@ -14,12 +14,14 @@ use Exporter 'import';
 use FindBin;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::RecursiveCopy;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until restarted
-  fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told);
+  fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told
+  module_library);
 
 my $settings = <<'CONF';
 autovacuum = off
@@ -110,6 +112,7 @@ END \$\$;
 CREATE FUNCTION differences(n int, seed float8) RETURNS SETOF text LANGUAGE plpgsql AS \$\$
 DECLARE
 	what text;
+	op text;
 	q text;
 	filter text;
 	k text;
@@ -118,6 +121,7 @@ BEGIN
 	PERFORM setseed(seed);
 	FOR i IN 1 .. n LOOP
 		what := 'x';
+		op := '<&>';
 		q := random_query();
 		filter := (ARRAY['true', 'true', 'note % 10 = 3', 'x \@& genie_query(ARRAY[1,2,3], 2)'])[1 + (random() * 3)::int];
 		k := (ARRAY['1', '10', '100', '1000', 'NULL'])[1 + (random() * 4)::int];
@@ -125,9 +129,15 @@ BEGIN
 			what := 'genie_tuple(note % 20, n[1])';
 			q := format('genie_tuple_query(int4range(%s, %s), %L)', i % 20, i % 20 + 5, 'word ' || i % 30);
 			filter := 'true';
+		ELSIF i % 4 = 2 THEN
+			op := '<%%>';
+			q := quote_literal(ARRAY(SELECT (random() ^ 3 * 100)::int FROM generate_series(1, 1 + i % 9))) || '::int[]';
+			IF i % 3 = 0 THEN
+				filter := format('x \@& genie_jaccard_query(%s, %s)', q, random() ^ 2);
+			END IF;
 		END IF;
-		query := format('SELECT ctid || '' '' || coalesce((%1\$s <&> %2\$s)::text, ''-'') AS row FROM t WHERE %3\$s '
-						'ORDER BY %1\$s <&> %2\$s', what, q, replace(filter, '%', '%%'));
+		query := format('SELECT ctid || '' '' || coalesce((%1\$s %4\$s %2\$s)::text, ''-'') AS row FROM t WHERE %3\$s '
+						'ORDER BY %1\$s %4\$s %2\$s', what, q, replace(filter, '%', '%%'), op);
 		query := replace(query, ' % 20', ' %% 20') || '%s LIMIT ' || k;
 		IF by_index(query) IS DISTINCT FROM by_sequence(query) THEN
 			RETURN NEXT query;
@@ -370,6 +380,22 @@ sub fault_points_in_source
 		$points{$_} = 1 foreach slurp_file($file) =~ /\bGENIE_FAULT\("([^"]+)"\)/g;
 	}
 	return sort keys %points;
+}
+
+# Builds test/module against the installed headers alone and installs it below the folder; the path of one of its libraries.
+sub module_library
+{
+	my ($name, $root) = @_;
+	my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+	my $copy = "$root/module";
+	my ($out, $err);
+	PostgreSQL::Test::RecursiveCopy::copypath("$ENV{TESTDIR}/test/module", $copy);
+	IPC::Run::run([ 'make', '-C', $copy, "PG_CONFIG=$pg_config", 'with_llvm=no', "DESTDIR=$root", 'install' ], '>', \$out, '2>', \$err);
+	is($?, 0, 'the module builds against the installed headers') or die "$out\n$err";
+	unlike($err, qr/warning:/, 'without a warning');
+	my ($library) = glob("$root" . `$pg_config --pkglibdir` =~ s/\n//r . "/$name.so");
+	ok($library, 'the library is installed below DESTDIR');
+	return $library;
 }
 
 1;
