@@ -536,6 +536,31 @@ CREATE OPERATOR CLASS genie_jsonb_ops DEFAULT FOR TYPE jsonb USING genie AS
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
 COMMENT ON OPERATOR CLASS genie_jsonb_ops USING genie IS 'JSON documents as sets of their paths with the values there';
 
+CREATE FUNCTION genie_edit_decompose(text, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_edit_compile(internal, int2, oid) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_edit_bound(int2, internal, int, int) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_edit_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION genie_edit_decompose(text, internal) IS 'genie support: a text''s n-grams';
+COMMENT ON FUNCTION genie_edit_compile(internal, int2, oid) IS 'genie support: what an operator asks of texts';
+COMMENT ON FUNCTION genie_edit_bound(int2, internal, int, int) IS 'genie support: lower bound of the edit distance by match count and size';
+COMMENT ON FUNCTION genie_edit_options(internal) IS 'genie support: the option n, characters of an n-gram';
+
+CREATE OPERATOR CLASS genie_edit_ops FOR TYPE text USING genie AS
+	OPERATOR 1 <&> (text, genie_query) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 2 @& (text, genie_query),
+	OPERATOR 2 @& (text, genie_edit_query),
+	OPERATOR 4 <~> (text, text) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_edit_decompose(text, internal),
+	FUNCTION 2 genie_edit_compile(internal, int2, oid),
+	FUNCTION 3 genie_edit_bound(int2, internal, int, int),
+	FUNCTION 4 genie_edit_options(internal);
+COMMENT ON OPERATOR CLASS genie_edit_ops USING genie IS 'texts by their n-grams, option n: nearest by edit distance';
+
 -- ---- many queries at once ----
 
 CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAULT 10)

@@ -1,0 +1,144 @@
+/*
+ * genie_edit_class.c
+ *	  The operator class genie_edit_ops: texts by their n-grams, nearest first by edit distance.
+ *
+ * The class's option n is how many characters a gram has; its dimensions are those of genie_ngrams(value, n).
+ * Operators do not see options: x <~> q and x @& genie_edit_query do not need them, and x <&> genie_query and
+ * x @& genie_query find n in the query's dimensions, which must be the index's.
+ *
+ * The bound.  After d edits at most dn of a text's grams are gone (genie_ngram.c), so of a text with g grams and
+ * another with h, which share c, g - c <= dn and h - c <= dn, and the distance is at least
+ *
+ *		ceil((max(g, h) - c) / n)
+ *
+ * (Ukkonen, "Approximate string-matching with q-grams and maximal matches", Theoretical Computer Science 92,
+ * 1992; for the larger of the two, GENIE, section 5.3.)  It is a whole number as the distance is: a row whose
+ * bound is its distance is returned at once, and all rows of one bound come in the table's order.
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "catalog/pg_type.h"
+#include "genie_edit_distance.h"
+#include "genie_ngram.h"
+#include "genie_query.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(genie_edit_decompose);
+PG_FUNCTION_INFO_V1(genie_edit_compile);
+PG_FUNCTION_INFO_V1(genie_edit_bound);
+PG_FUNCTION_INFO_V1(genie_edit_options);
+
+typedef struct EditOptions
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int			n;				/* characters of a gram */
+} EditOptions;
+
+static int
+option_n(FunctionCallInfo fcinfo)
+{
+	if (!PG_HAS_OPCLASS_OPTIONS())
+		return GENIE_NGRAM_DEFAULT;
+	return ((EditOptions *) PG_GET_OPCLASS_OPTIONS())->n;
+}
+
+/* support function 1 (genie_opclass.h) */
+Datum
+genie_edit_decompose(PG_FUNCTION_ARGS)
+{
+	text	   *value = PG_GETARG_TEXT_PP(0);
+
+	genie_ngram_collect(value, option_n(fcinfo), (GenieKeywords *) PG_GETARG_POINTER(1));
+	PG_FREE_IF_COPY(value, 0);
+	PG_RETURN_VOID();
+}
+
+/* Errors, if the query asks for what is not in the index. */
+static GenieQuery *
+check_dimensions(GenieQuery *query, int n)
+{
+	const uint8 *at = query->body;
+
+	for (uint32 i = 0; i < query->n; i++)
+	{
+		GenieKey	lo = genie_query_next(&at).lo;
+		uint32		dimension;
+
+		genie_key_get_dimension(lo.data, lo.len, &dimension);
+		if (dimension / GENIE_NGRAM_DIMENSIONS != n)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("query asks for dimension %u, which the index does not have", dimension),
+					 errdetail("The index has n-grams of %d characters, in dimensions %d to %d.", n,
+							   n * GENIE_NGRAM_DIMENSIONS, (n + 1) * GENIE_NGRAM_DIMENSIONS - 1),
+					 errhint("Make the query of genie_ngrams(..., %d).", n)));
+	}
+	return query;
+}
+
+/* A query for the text's grams. */
+static GenieQuery *
+query_of_text(const text *value, int n)
+{
+	GenieKeywords keywords;
+
+	genie_keywords_init(&keywords);
+	genie_ngram_collect(value, n, &keywords);
+	genie_keywords_finish(&keywords);
+	return genie_query_of_object((struct varlena *) genie_object_make(&keywords), 1);
+}
+
+/* support function 2: the right operand is a genie_query, a text or a genie_edit_query */
+Datum
+genie_edit_compile(PG_FUNCTION_ARGS)
+{
+	Datum		operand = PG_GETARG_DATUM(0);
+	Oid			subtype = PG_GETARG_OID(2);
+	int			n = option_n(fcinfo);
+	GenieQuery *query;
+	text	   *value;
+	uint32		distance;
+
+	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
+		PG_RETURN_POINTER(check_dimensions(DatumGetGenieQuery(operand), n));
+	if (subtype == TEXTOID)
+	{
+		value = DatumGetTextPP(operand);
+		genie_edit_check_length(value);
+		PG_RETURN_POINTER(query_of_text(value, n));
+	}
+	value = genie_edit_query_parts(operand, &distance);
+	query = query_of_text(value, n);
+	query->min_match = 0;
+	query->distance_strategy = GENIE_EDIT_STRATEGY;
+	query->max_distance = distance;
+	PG_RETURN_POINTER(query);
+}
+
+/* support function 3: of the edit distance; or, for a genie_query with a threshold, the Jaccard distance itself */
+Datum
+genie_edit_bound(PG_FUNCTION_ARGS)
+{
+	const GenieQuery *query = (const GenieQuery *) PG_GETARG_POINTER(1);
+	int32		count = PG_GETARG_INT32(2);
+	int32		size = PG_GETARG_INT32(3);
+	int			n = option_n(fcinfo);
+
+	if (PG_GETARG_INT16(0) == GENIE_EDIT_STRATEGY)
+		PG_RETURN_FLOAT8((Max((int32) query->n, size) - count + n - 1) / n);
+	/* a query for nothing does not tell the operator n, so it takes texts for empty */
+	PG_RETURN_FLOAT8(query->n == 0 ? 0 : genie_jaccard_distance(count, query->n, size));
+}
+
+/* support function 4 */
+Datum
+genie_edit_options(PG_FUNCTION_ARGS)
+{
+	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
+
+	init_local_reloptions(options, sizeof(EditOptions));
+	add_local_int_reloption(options, "n", "Number of characters of an n-gram.",
+							GENIE_NGRAM_DEFAULT, 1, GENIE_NGRAM_MAX, offsetof(EditOptions, n));
+	PG_RETURN_VOID();
+}
