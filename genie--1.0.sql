@@ -522,6 +522,7 @@ CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie A
 	OPERATOR 1 <&> (tsvector, tsquery) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (tsvector, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (tsvector, genie_query),
+	OPERATOR 3 <%> (tsvector, tsvector) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_tsvector_decompose(tsvector, internal),
 	FUNCTION 2 genie_tsvector_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
@@ -531,6 +532,7 @@ CREATE OPERATOR CLASS genie_jsonb_ops DEFAULT FOR TYPE jsonb USING genie AS
 	OPERATOR 1 <&> (jsonb, jsonb) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (jsonb, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (jsonb, genie_query),
+	OPERATOR 3 <%> (jsonb, jsonb) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_jsonb_decompose(jsonb, internal),
 	FUNCTION 2 genie_jsonb_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);

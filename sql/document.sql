@@ -79,6 +79,7 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM document ORDER BY body <&> 'w1 | w2'::tsquery LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM document WHERE body @& genie_query('w1 & w2'::tsquery, 2) ORDER BY body <&> 'w1 w2'::tsvector LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM document ORDER BY body <%> 'w1 w2' LIMIT 3;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 SELECT agree(format('body <&> %L::tsquery', q)), count(*) FROM unnest('{w1 | w2 & w3,w1:*,w1:* & !w2:* | longlong:*,x,!x}'::text[]) q GROUP BY 1;
@@ -86,6 +87,7 @@ SELECT agree(format('body <&> %L::tsvector', body)), count(*) FROM document WHER
 SELECT agree('body <&> ''w5 | w6 | w7:*''::tsquery', format('body @& genie_query(%L::tsquery, %s)', q, n)), count(*)
 	FROM (VALUES ('w1 | w2 & w3', 2), ('w1:*', 3), ('longlong:*', 1), ('x', 0)) v (q, n) GROUP BY 1;
 SELECT agree(format('body <&> %L::tsvector', body), format('body @& genie_jaccard_query(%L::tsvector, 0.25)', body)), count(*) FROM document WHERE id BETWEEN 1 AND 20 GROUP BY 1;
+SELECT agree(format('body <%%> %L::tsvector', body)), agree(format('body <%%> %L::tsvector', body), format('body @& genie_jaccard_query(%L::tsvector, 0.25)', body)), count(*) FROM document WHERE id BETWEEN -1 AND 20 AND body IS NOT NULL GROUP BY 1, 2;
 SELECT id, body <&> 'w3:* & w10'::tsquery AS count FROM document WHERE id > 0 ORDER BY body <&> 'w3:* & w10'::tsquery, id LIMIT 3;
 SELECT count(*) = (SELECT count(*) FROM document) AS all FROM genie_search('document_idx', ARRAY[genie_query('w1'::tsvector)], 10000);
 CREATE INDEX document_gin ON document USING gin (body);

@@ -91,6 +91,6 @@ EXPLAIN (COSTS OFF) SELECT id FROM json ORDER BY doc <&> '{"a": 1}' LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM json WHERE genie_jsonb(doc) @& genie_query('{"a": [1]}'::jsonb) ORDER BY genie_jsonb(doc) <&> genie_jsonb('{"a": 1}') LIMIT 3;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
-SELECT agree(format('doc <&> %L', doc)), agree(format('genie_jsonb(doc) <&> genie_jsonb(%L)', doc)), agree(format('doc <&> %L', doc), format('doc @& genie_query(%L::jsonb, %s)', doc, id % 3)), count(*) FROM json WHERE id <= 1000 AND id % 50 = 0 GROUP BY 1, 2, 3;
+SELECT agree(format('doc <&> %L', doc)), agree(format('genie_jsonb(doc) <&> genie_jsonb(%L)', doc)), agree(format('doc <&> %L', doc), format('doc @& genie_query(%L::jsonb, %s)', doc, id % 3)), agree(format('doc <%%> %L', doc)), agree(format('doc <%%> %L', doc), format('doc @& genie_jaccard_query(%L::jsonb, 0.5)', doc)), count(*) FROM json WHERE id <= 1000 AND id % 50 = 0 GROUP BY 1, 2, 3, 4, 5;
 SELECT * FROM genie_check('json_doc');
 DROP SCHEMA json CASCADE;
