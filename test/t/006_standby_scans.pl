@@ -34,16 +34,17 @@ my @queries = ("'{1,2,3,4,5}'::int[]", "genie_query('{[0,100]}'::int4multirange)
 # A cursor in a transaction of its own, some rows taken, and what all rows should be.
 sub open_cursor
 {
-	my ($query, $filter, $take) = @_;
+	my ($query, $filter, $take, $operator) = @_;
 	my $session = $standby->background_psql('postgres', on_error_stop => 0);
-	my $select = "SELECT ctid, x <&> $query FROM t WHERE $filter ORDER BY x <&> $query";
+	my $distance = 'x ' . ($operator // '<&>') . " $query";
+	my $select = "SELECT ctid, $distance FROM t WHERE $filter ORDER BY $distance";
 	$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SET enable_indexscan = off; SET enable_bitmapscan = off');
 	my $expected = $session->query_safe("$select, ctid");
 	$session->query_safe('SET enable_seqscan = off; SET enable_indexscan = on; SET enable_sort = off');
 	like($session->query_safe("EXPLAIN (COSTS OFF) $select"), qr/Index Scan using t_x/, 'the cursor reads the index');
 	$session->query_safe("DECLARE c CURSOR FOR $select");
 	my $got = $session->query_safe("FETCH $take FROM c");
-	return { session => $session, expected => $expected, got => $got, what => "$query, $filter, $take rows before" };
+	return { session => $session, expected => $expected, got => $got, what => "$distance, $filter, $take rows before" };
 }
 
 # Takes the rest.  True if the rows are right; a recovery conflict is as good where it may be.
@@ -99,6 +100,7 @@ foreach my $round (1 .. 3)
 		push @cursors, open_cursor($query, 'true', $_) foreach (0, 1, 70, 700);
 	}
 	push @cursors, open_cursor($queries[0], "x \@& $queries[1]", 100);
+	push @cursors, map { open_cursor($queries[0], 'true', $_, '<%>') } 0, 1, 70, 700;
 	my $checks = start_sql($standby, map { 'SELECT * FROM violations()' } 1 .. 20);
 	churn($round);
 	$primary->wait_for_catchup($standby);

@@ -15,7 +15,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $primary = genie_node('primary', init => { allows_streaming => 1, extra => [ '--no-locale', '--encoding=UTF8' ] });
+my $primary = genie_node('primary', init => { allows_streaming => 1, extra => [ '--no-locale', '--encoding=UTF8' ] }, conf => "max_connections = 60\n");
 $primary->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION genie;
 CREATE EXTENSION pageinspect;
@@ -65,13 +65,14 @@ sub stamps
 
 my ($common, $rare, $none) = ("'{0,1,2,3,4,5,6,7,8,500,501}'::int[]", "'{10,11,12}'::int[]", "'{-1}'::int[]");
 my @cursors = map { { order => $_->[0], condition => $_->[1], n => $_->[2] } } (
-	[ $common, 'true', 1 ], [ $common, 'true', 64 ], [ $common, 'true', 300 ], [ $common, 'true', 577 ], [ $common, 'true', 45_000 ], [ $common, 'true', 117_970 ],
-	[ $common, 'x @& genie_query(ARRAY[0, 2, 5], 2)', 5000 ], [ $common, 'id % 1000 = 1', 70 ],
-	[ $rare, 'true', 64 ], [ $rare, 'true', 380 ], [ $rare, 'true', 1000 ], [ $rare, 'true', 131_972 + 20 ], [ $rare, 'true', 131_972 + 50_000 ],
-	[ $none, 'true', 10 ], [ $none, 'true', 131_972 ], [ $none, 'true', 131_972 + 100 ], [ '(SELECT NULL::int[])', 'true', 1000 ], [ '(SELECT NULL::int[])', 'id > 100000', 20_000 ]);
+	(map { [ "<&> $common", 'true', $_ ] } 1, 64, 300, 577, 45_000, 117_970), [ "<&> $common", 'x @& genie_query(ARRAY[0, 2, 5], 2)', 5000 ], [ "<&> $common", 'id % 1000 = 1', 70 ],
+	(map { [ "<&> $rare", 'true', $_ ] } 64, 380, 1000, 131_972 + 20, 131_972 + 50_000), (map { [ "<&> $none", 'true', $_ ] } 10, 131_972, 131_972 + 100),
+	[ '<&> (SELECT NULL::int[])', 'true', 1000 ], [ '<&> (SELECT NULL::int[])', 'id > 100000', 20_000 ],
+	(map { [ "<%> $common", 'true', $_ ] } 1, 64, 577, 45_000, 117_970, 131_972 + 20), (map { [ "<%> $rare", 'true', $_ ] } 380, 100_000), [ "<%> $none", 'true', 20_000 ],
+	[ "<%> $common", "x \@& genie_jaccard_query($common, 0.1)", 5000 ], [ "<%> $rare", "x \@& genie_jaccard_query($common, 0.1)", 5000 ]);
 foreach my $cursor (@cursors)
 {
-	my $select = "SELECT id FROM t WHERE $cursor->{condition} ORDER BY x <&> $cursor->{order}";
+	my $select = "SELECT id FROM t WHERE $cursor->{condition} ORDER BY x $cursor->{order}";
 	my $session = $standby->background_psql('postgres');
 	$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
 	$cursor->{expected} = $session->query_safe("SELECT expected(\$q\$$select\$q\$, $cursor->{n})");

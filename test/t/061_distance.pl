@@ -62,12 +62,12 @@ sub agree
 
 # ---- the table in all states, bounds exact and smaller ----
 
-$node->safe_psql('postgres', 'SELECT add_rows(1, 150000); DELETE FROM t WHERE id % 17 = 3; VACUUM t;
+$node->safe_psql('postgres', 'SELECT add_rows(1, 100000); DELETE FROM t WHERE id % 17 = 3; VACUUM t;
 	CREATE INDEX t_o ON t USING genie (o genie_bounds_ops) WITH (pending_limit = 4096)');
 my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT id FROM t ORDER BY o <+> object(17)');
 like($plan, qr/Index Scan using t_o on t\n *Order By/, 'the index serves the order');
 agree(1, 'built', 1);
-$node->safe_psql('postgres', q{SELECT add_rows(1, 70000), genie_merge('t_o'); DELETE FROM t WHERE id % 13 = 4; SELECT add_rows(60000, 62000)});
+$node->safe_psql('postgres', q{SELECT add_rows(1, 20000), genie_merge('t_o'); DELETE FROM t WHERE id % 13 = 4; SELECT add_rows(60000, 62000)});
 agree(1, 'two segments and pending rows', 1);
 $node->safe_psql('postgres', q{VACUUM t; SELECT add_rows(1, 1000)});
 agree(1, 'vacuumed', 0);
