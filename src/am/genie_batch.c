@@ -4,6 +4,7 @@
  *
  * For each query it returns what SELECT ... ORDER BY x <&> query LIMIT k returns through the index, in that order:
  * rows that match, then rows of count 0 in TID order, then rows with NULL, of those that the caller's snapshot sees.
+ * A query's min_match and threshold are conditions of @&, and nothing to ORDER BY and to this.
  * Where a scan would raise an error because a query asks for another type than a row has, so does this.
  *
  * Pieces.  Queries are taken from the array a piece at a time, as many as bounded memory allows; what a piece found
