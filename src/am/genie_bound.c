@@ -52,13 +52,61 @@ typedef struct GenieBoundRun
 	uint32		entry;
 } GenieBoundRun;
 
-#define ST_SORT genie_bound_sort
-#define ST_ELEMENT_TYPE GenieBoundRun
-#define ST_COMPARE(a, b) ((a)->bound < (b)->bound ? -1 : (a)->bound > (b)->bound)
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
+/* digits of a bound's 64 bits to sort by; digits that are the same everywhere cost nothing */
+#define GENIE_BOUND_DIGIT_BITS	11
+#define GENIE_BOUND_DIGITS		((64 + GENIE_BOUND_DIGIT_BITS - 1) / GENIE_BOUND_DIGIT_BITS)
+
+/* A digit of an integer that is ordered as the bound is. */
+static inline uint32
+genie_bound_digit(double bound, uint32 digit)
+{
+	uint64		bits;
+
+	memcpy(&bits, &bound, sizeof(bits));
+	bits ^= bits >> 63 != 0 ? PG_UINT64_MAX : UINT64CONST(1) << 63;
+	return (uint32) (bits >> (digit * GENIE_BOUND_DIGIT_BITS)) & ((1u << GENIE_BOUND_DIGIT_BITS) - 1);
+}
+
+/*
+ * Sorts by the bounds, the smallest first.  By digits, the last one first, for with some thousand runs comparing them
+ * was a quarter of what a query took.
+ */
+static void
+genie_bound_sort(GenieBoundRun *runs, uint32 n)
+{
+	uint32		starts[GENIE_BOUND_DIGITS][1 << GENIE_BOUND_DIGIT_BITS];
+	GenieBoundRun *from = runs;
+	GenieBoundRun *to = palloc(n * sizeof(GenieBoundRun));
+	GenieBoundRun *copy = to;
+
+	memset(starts, 0, sizeof(starts));
+	for (uint32 i = 0; i < n; i++)
+		for (uint32 digit = 0; digit < GENIE_BOUND_DIGITS; digit++)
+			starts[digit][genie_bound_digit(runs[i].bound, digit)]++;
+	for (uint32 digit = 0; digit < GENIE_BOUND_DIGITS; digit++)
+	{
+		GenieBoundRun *sorted = to;
+		uint32		start = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (n == 0 || starts[digit][genie_bound_digit(from[0].bound, digit)] == n)
+			continue;
+		for (uint32 i = 0; i < 1 << GENIE_BOUND_DIGIT_BITS; i++)
+		{
+			uint32		count = starts[digit][i];
+
+			starts[digit][i] = start;
+			start += count;
+		}
+		for (uint32 i = 0; i < n; i++)
+			sorted[starts[digit][genie_bound_digit(from[i].bound, digit)]++] = from[i];
+		to = from;
+		from = sorted;
+	}
+	if (from != runs)
+		memcpy(runs, from, n * sizeof(GenieBoundRun));
+	pfree(copy);
+}
 
 /* ---- the support function ---- */
 
