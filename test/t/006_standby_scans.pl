@@ -126,6 +126,7 @@ foreach my $feedback ('off', 'on')
 		$primary->safe_psql('postgres', "SELECT add_rows(300, 0.4$round)");
 		$primary->wait_for_catchup($standby);
 		my @cursors = map { (open_cursor($_, 'true', 10), open_cursor($_, 'note % 3 > 0', 200)) } @queries;
+		push @cursors, map { open_cursor($queries[0], 'true', $_, '<%>') } 10, 200;
 		if ($feedback eq 'on')
 		{
 			wait_until($primary, 'SELECT backend_xmin IS NOT NULL FROM pg_stat_replication');
