@@ -82,3 +82,10 @@ start_server() {				# start_server: with the settings on standard input; then ps
 psql() {						# as the server's superuser, without anybody's .psqlrc
 	(cd / && as_server env PGHOST="$work/socket" PGDATABASE=postgres "$bindir/psql" -X -q -v ON_ERROR_STOP=1 "$@")
 }
+
+say_platform() {				# when and where figures were measured, by a server that has started
+	echo "Date: $(date -u +%Y-%m-%d)"
+	echo "Hardware: $(lscpu | sed -n 's/^Model name: *//p' | head -n 1), $(nproc) cores, $(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
+	psql -At -c "SELECT split_part(version(), ',', 1) || format('; shared_buffers %s, maintenance_work_mem %s, no JIT, all rows cached',
+		current_setting('shared_buffers'), current_setting('maintenance_work_mem'))"
+}

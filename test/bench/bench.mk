@@ -1,7 +1,7 @@
 # bench.mk: the benchmarks; included by the Makefile after cuda/cuda.mk.
 #
-#   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL
-#   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult")
+#   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count and by distance
+#   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes
 #   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
@@ -24,7 +24,7 @@ build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/gen
 $(BENCH_RIVALS): $(wildcard test/bench/bench_cuda*.cu) $(BENCH_CUDA_HEADERS) $(wildcard src/engine/*.h) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -shared -o $@ $(filter %.cu,$^)
 
-bench: bench-papers bench-sql
+bench: bench-papers bench-sql bench-distance
 
 bench-papers: build/cuda/bench_cuda
 	@mkdir -p build/bench
@@ -36,6 +36,9 @@ bench-cuda: $(CUDA_LIBRARY) $(BENCH_RIVALS) build/cuda/bench_cuda
 
 bench-sql:
 	test/bench/bench $(DATASETS)
+
+bench-distance:
+	test/bench/bench_distance $(DATASETS)
 
 build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
@@ -59,4 +62,4 @@ bench-rows: build/bench_rows
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-engine bench-rows plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-engine bench-rows plots

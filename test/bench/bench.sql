@@ -101,48 +101,63 @@ BEGIN
 			ELSE 'ORDER BY kw <&> $1' END, k);
 END $$;
 
--- is the plan the one that the method stands for?
-CREATE FUNCTION bench_check_plan(method text, call text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION bench_plan(method text) RETURNS text LANGUAGE sql AS $$
+	SELECT CASE method WHEN 'genie' THEN 'Index Scan using rows_genie(.|\n)*Order By' WHEN 'gin' THEN 'Bitmap Index Scan on rows_gin'
+		WHEN 'rum' THEN 'Index Scan using rows_rum(.|\n)*Order By' ELSE 'Gather(.|\n)*Parallel Seq Scan' END
+$$;
+
+CREATE FUNCTION bench_plan_is(call text, plan text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
-	plan text = '';
+	lines text = '';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || call LOOP
-		plan = plan || line || E'\n';
+		lines = lines || line || E'\n';
 	END LOOP;
-	IF (plan !~ CASE method WHEN 'genie' THEN 'Index Scan using rows_genie(.|\n)*Order By' WHEN 'gin' THEN 'Bitmap Index Scan on rows_gin'
-		WHEN 'rum' THEN 'Index Scan using rows_rum(.|\n)*Order By' ELSE 'Gather(.|\n)*Parallel Seq Scan' END) THEN
-		RAISE EXCEPTION 'method "%" is not what the plan does', method USING DETAIL = plan;
-	END IF;
+	RETURN lines ~ plan;
+END $$;
+
+-- A query with one parameter of that type, prepared, for each of the questions: milliseconds, and how many rows it read from the index
+-- (NULL: no index is named).  The first three run before the clock too.  plan: what the plan must look like.
+CREATE FUNCTION bench_times(query text, type text, questions text[], plan text, index text, budget float8)
+RETURNS TABLE (ms float8, rows_read bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	question text;
+	call text;
+	i int = 0;
+	started timestamptz;
+	begun CONSTANT timestamptz = clock_timestamp();
+	read_before bigint;
+BEGIN
+	EXECUTE format('PREPARE bench_timed (%s) AS %s', type, query);
+	FOREACH question IN ARRAY questions[:3] || questions LOOP
+		i = i + 1;
+		call = format('EXECUTE bench_timed (%L)', question);
+		IF i = 1 AND NOT bench_plan_is(call, plan) THEN
+			RAISE EXCEPTION 'the plan is not what the method stands for' USING DETAIL = query;
+		END IF;
+		read_before = pg_stat_get_xact_tuples_returned(index::regclass);
+		started = clock_timestamp();
+		EXECUTE call;
+		ms = 1000 * extract(epoch FROM clock_timestamp() - started);
+		rows_read = pg_stat_get_xact_tuples_returned(index::regclass) - read_before;
+		IF i > 3 THEN
+			RETURN NEXT;
+		END IF;
+		EXIT WHEN i >= 8 AND clock_timestamp() > begun + budget * interval '1 second';
+	END LOOP;
+	DEALLOCATE bench_timed;
 END $$;
 
 CREATE FUNCTION bench_latency(dataset text, method text, k int, budget float8) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+	tab CONSTANT text = bench_table(method);
 	r record;
-	call text;
-	started timestamptz;
-	begun timestamptz;
-	milliseconds float8[] = '{}';
 BEGIN
-	EXECUTE format('PREPARE bench_%s (%s) AS %s', k,
-		(SELECT format_type(atttypid, -1) FROM pg_attribute WHERE attrelid = bench_table(method)::regclass AND attname = 'kw'),
-		bench_query(method, k));
-	begun = clock_timestamp();
-	FOR r IN (SELECT n, CASE WHEN bench_table(method) = 'rows' THEN q::text ELSE q_int::text END AS q FROM queries WHERE n <= 3)
-		UNION ALL (SELECT n + 3, CASE WHEN bench_table(method) = 'rows' THEN q::text ELSE q_int::text END FROM queries)
-		ORDER BY n LOOP
-		call = format('EXECUTE bench_%s (%L)', k, r.q);
-		IF r.n = 1 THEN
-			PERFORM bench_check_plan(method, call);
-		END IF;
-		started = clock_timestamp();
-		EXECUTE call;
-		IF r.n > 3 THEN
-			milliseconds = milliseconds || 1000 * extract(epoch FROM clock_timestamp() - started)::float8;
-		END IF;
-		EXIT WHEN r.n >= 8 AND clock_timestamp() > begun + budget * interval '1 second';
-	END LOOP;
-	FOR r IN SELECT p, percentile_disc(p / 100.0) WITHIN GROUP (ORDER BY m) AS ms FROM unnest(milliseconds) m, unnest(ARRAY[50, 95, 99]) p GROUP BY p LOOP
+	FOR r IN SELECT p, percentile_disc(p / 100.0) WITHIN GROUP (ORDER BY ms) AS ms
+		FROM bench_times(bench_query(method, k), (SELECT format_type(atttypid, -1) FROM pg_attribute WHERE attrelid = tab::regclass AND attname = 'kw'),
+				ARRAY(SELECT CASE WHEN tab = 'rows' THEN q::text ELSE q_int::text END FROM queries ORDER BY n), bench_plan(method), NULL, budget),
+			unnest(ARRAY[50, 95, 99]) p GROUP BY p LOOP
 		PERFORM bench_note(dataset, method, 3 * k + r.p, format('top-%s p%s, ms', k, r.p), r.ms::numeric, 2);
 	END LOOP;
 END $$;

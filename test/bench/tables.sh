@@ -17,6 +17,8 @@ load() {						# load FILE COLUMNS: a table named after the file
 	psql -c "CREATE TABLE $1 ($2)" && zcat "$(real_data)/$1.tsv.gz" | psql -c "COPY $1 FROM STDIN"
 }
 
+titles_columns="id int, post text, subreddit text, created bigint, score int, title text"
+
 make_rows() {					# make_rows DATASET
 	case $1 in
 		adult)
@@ -29,7 +31,7 @@ make_rows() {					# make_rows DATASET
 				psql -c 'CREATE TABLE rows AS SELECT id, morgan AS kw FROM molecules' -c 'DROP TABLE molecules'
 			;;
 		titles)
-			load titles "id int, post text, subreddit text, created bigint, score int, title text" && psql <<'SQL'
+			load titles "$titles_columns" && psql <<'SQL'
 CREATE TABLE rows AS SELECT id,
 	ARRAY(SELECT DISTINCT w FROM regexp_split_to_table(lower(title), '\W+') w WHERE w <> '' ORDER BY w) AS kw FROM titles;
 CREATE TEMP TABLE vocabulary AS SELECT w, row_number() OVER (ORDER BY count(*) DESC, w)::int AS number
@@ -39,6 +41,20 @@ FROM rows r, unnest(r.kw) u(w) JOIN vocabulary v USING (w) GROUP BY r.id, r.kw O
 DROP TABLE titles;
 SQL
 			;;
-		*) echo "$0: no data set \"$1\": adult, molecules or titles" >&2; return 1 ;;
+		documents)
+			load titles "$titles_columns" && psql -c "CREATE TABLE rows AS SELECT id, to_tsvector('english', title) AS kw FROM titles" -c 'DROP TABLE titles'
+			;;
+		words)
+			load words "id int, list text, word text" &&
+				psql -c "CREATE TABLE rows AS SELECT id, word AS kw FROM words WHERE list IN ('single', 'compound')" -c 'DROP TABLE words'
+			;;
+		rrna)
+			load rrna "id int, db text, name text, seq text" && psql -c 'CREATE TABLE rows AS SELECT id, seq AS kw FROM rrna' -c 'DROP TABLE rrna'
+			;;
+		trees)
+			load trees "id int, sent_id text, n int, bracket text, labels text[], parent int[], sentence text" &&
+				psql -c 'CREATE TABLE rows AS SELECT id, genie_binary_branches(bracket) AS kw FROM trees' -c 'DROP TABLE trees'
+			;;
+		*) echo "$0: no data set \"$1\": see test/bench/tables.sh" >&2; return 1 ;;
 	esac
 }
