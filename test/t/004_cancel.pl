@@ -29,6 +29,7 @@ my @statements = (
 	[ 'merge', "SET genie.pending_limit = '1GB'; ALTER INDEX t_x RESET (pending_limit); SELECT add_rows(4000, 0.6);", "SELECT genie_merge('t_x')", '' ],
 	[ 'vacuum', 'DELETE FROM t WHERE random() < 0.2;', 'VACUUM t', 'SELECT add_rows(20000 - (SELECT count(*)::int FROM t), 0.7)' ],
 	[ 'scan', '', $ordered, '' ],
+	[ 'scan by distance', '', $ordered =~ s/<&> genie_query\((.*?)\)/<%> $1/r, '' ],
 	[ 'batch search', '', "SELECT count(*) FROM genie_search('t_x', (SELECT array_agg(genie_query(ARRAY[i % 300, i % 17, i % 5])) FROM generate_series(1, 3000) i), 20)", '' ],
 	[ 'batch search by its own session', '', "SET genie.worker = off; SELECT count(*) FROM genie_search('t_x', (SELECT array_agg(genie_query(ARRAY[i % 300, i % 17, i % 5])) FROM generate_series(1, 3000) i), 20)", '' ],
 	[ 'check', '', 'SELECT count(*) FROM violations()', '' ]);

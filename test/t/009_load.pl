@@ -5,7 +5,6 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use GenieTest;
-use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -55,27 +54,10 @@ my %scripts = (
 	check => [ 3, "SELECT must_be_sound('t_x'), must_be_sound('t_tuple');" ],
 	merge => [ 2, "SELECT do_merge('t_x');" ],
 	vacuum => [ 1, "VACUUM t;" ]);
-my @files;
-foreach my $name (sort keys %scripts)
-{
-	my ($weight, $sql) = @{ $scripts{$name} };
-	my $file = "$PostgreSQL::Test::Utils::tmp_check/load_$name.sql";
-	append_to_file($file, "\\set n random(1, 1500)\n$sql\n");
-	push @files, '-f', "$file\@$weight";
-}
-
-sub start_load
-{
-	my ($seconds, $clients) = @_;
-	my $load = { out => '' };
-	$load->{run} = IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-T', $seconds, '--max-tries=10', @files, '-d', 'postgres', '-h', $node->host, '-p', $node->port ],
-		'<', \undef, '>', \$load->{out}, '2>&1');
-	return $load;
-}
 
 # ---- all at once ----
 
-my $load = start_load(20, 8);
+my $load = start_load($node, 20, 8, %scripts);
 my $rebuilds = start_sql($node, map { ('REINDEX INDEX CONCURRENTLY t_x', 'SELECT pg_sleep(1)', 'REINDEX INDEX t_tuple', 'SELECT pg_sleep(1)') } 1 .. 5);
 $load->{run}->finish;
 is($load->{run}->result(0), 0, 'no client failed') or diag($load->{out});
@@ -99,7 +81,7 @@ $node->safe_psql('postgres', 'ALTER TABLE t RESET (autovacuum_enabled)');
 
 foreach my $crash (1 .. 4)
 {
-	$load = start_load(60, 6);
+	$load = start_load($node, 60, 6, %scripts);
 	sleep(1 + $crash % 3);
 	$node->stop('immediate');
 	$load->{run}->finish;

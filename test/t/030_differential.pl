@@ -11,65 +11,22 @@
 #
 # The oracle of the index is the sequential scan, sorted by (x <&> q, ctid); updates change an indexed column, so
 # that no row is updated in place and the ctid is the TID that the index holds.  The oracle of the operators,
-# where tables are small, is plain SQL on the values.  Everything random follows from one seed, which is printed;
-# GENIE_SEED repeats a run.
+# where tables are small, is plain SQL on the values.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieRandom;
 use Test::More;
 
-my $seed = $ENV{GENIE_SEED} // 586805;
-srand($seed);
-diag("seed $seed (GENIE_SEED=$seed repeats this run)");
+my $node = random_node('differential', 586805);
 
-my $node = PostgreSQL::Test::Cluster->new('differential');
-$node->init(extra => [ '--no-locale', '--encoding=UTF8' ]);
-$node->append_conf('postgresql.conf', $ENV{GENIE_TEST_CONF} // '');
-$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\nshared_buffers = 64MB\njit = off\n");
-$node->start;
-
-# compare() returns no row where both scans agree; see(), which states the index went through.
+# compare() returns no row where both scans agree.
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION genie;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'a mood with blanks', 'E', '');
 CREATE TYPE textrange AS RANGE (SUBTYPE = text, COLLATION = "C");
 CREATE TYPE floatrange AS RANGE (SUBTYPE = float8);
 CREATE TYPE timerange AS RANGE (SUBTYPE = time);
-
-CREATE TABLE seen (part text, segments int, pending bigint, tombstones bigint, tiles bigint);
-CREATE FUNCTION see(part text, index regclass) RETURNS void LANGUAGE sql
-	AS $$ INSERT INTO seen SELECT part, segments, pending_rows, tombstones, (objects + 65535) / 65536 FROM genie_index_info(index) $$;
-
--- The ids that a query returns, in its order, by a plan that must have the given kind of scan.
-CREATE FUNCTION ids(scan text, query text) RETURNS bigint[] LANGUAGE plpgsql AS $$
-DECLARE
-	plan text := '';
-	line text;
-	result bigint[];
-BEGIN
-	PERFORM set_config('enable_seqscan', (scan = 'Seq Scan')::text, true),
-		set_config('enable_indexscan', (scan = 'Index Scan')::text, true),
-		set_config('enable_bitmapscan', (scan = 'Bitmap Index Scan')::text, true),
-		set_config('enable_sort', (scan <> 'Index Scan')::text, true);
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		plan := plan || line || E'\n';
-	END LOOP;
-	IF strpos(plan, scan) = 0 THEN
-		RAISE EXCEPTION 'no % for %: %', scan, query, plan;
-	END IF;
-	EXECUTE format('SELECT array_agg(id) FROM (%s) s', query) INTO result;
-	RETURN coalesce(result, '{}');
-END $$;
-
-CREATE FUNCTION differ(what text, a bigint[], b bigint[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-	IF a IS DISTINCT FROM b THEN
-		RETURN NEXT (SELECT format('%s rows by index, %s by sequential scan, first difference at row %s: %s, expected %s: %s',
-					cardinality(a), cardinality(b), i, a[i], b[i], what)
-			FROM generate_series(1, greatest(cardinality(a), cardinality(b))) i WHERE a[i] IS DISTINCT FROM b[i] LIMIT 1);
-	END IF;
-END $$;
 
 CREATE FUNCTION compare(tab text, order_by text, condition text, "limit" int, tie text DEFAULT 'ctid') RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -137,52 +94,7 @@ SQL
 
 my @limits = (1, 10, 100, 1000, 'NULL');
 
-sub pick { return $_[ int(rand(@_)) ]; }
-sub between { my ($low, $high) = @_; return $low + int(rand($high - $low + 1)); }
 sub integers { my ($n, $domain) = @_; return "'{" . join(',', map { int($domain * rand()**2) } 1 .. $n) . "}'::int[]"; }
-sub quoted { return '$q$' . $_[0] . '$q$'; }
-sub quiet { return ('\o /dev/null', @_, '\o'); }
-
-# Runs a script of statements that print something only where there is a difference.
-sub check
-{
-	my ($name, @script) = @_;
-	my ($stdout, $stderr) = ('', '');
-	my $started = time;
-	my $status = $node->psql('postgres',
-		join("\n", 'SET client_min_messages = warning;', quiet('SELECT setseed(' . rand(1) . ');'), @script),
-		stdout => \$stdout, stderr => \$stderr, on_error_stop => 1, extra_params => ['-At']);
-	ok($status == 0 && $stdout eq '' && $stderr eq '', $name) or diag("seed $seed: " . substr("$stdout\n$stderr", 0, 4000));
-	note(sprintf '%s: %d lines, %d s', $name, scalar(@script), time - $started);
-	return;
-}
-
-# A random change of a table.  insert: makes SQL that inserts n rows; update: SQL that sets indexed columns anew.
-sub change
-{
-	my ($tab, $insert, $update, $n) = @_;
-	my $p = pick(0.01, 0.1, 0.5);
-	my $some = between(1, $n);
-	return @{ pick(
-			[ $insert->($some) ],
-			[ $insert->($some) ],
-			[ "UPDATE $tab SET $update, revision = revision + 1 WHERE random() < $p;" ],
-			[ "UPDATE $tab SET $update, revision = revision + 1 WHERE random() < $p;" ],
-			[ "DELETE FROM $tab WHERE random() < $p;" ],
-			[ 'BEGIN;', $insert->($some), 'ROLLBACK;' ],
-			[ 'BEGIN;', $insert->(3), 'SAVEPOINT a;', $insert->($some), 'ROLLBACK TO a;', $insert->(5), 'COMMIT;' ],
-			[ quiet("SELECT genie_merge('${tab}_x');") ],
-			[ quiet("SELECT genie_merge('${tab}_x');") ],
-			[ "DELETE FROM $tab WHERE random() < $p;", "VACUUM (INDEX_CLEANUP ON) $tab;", $insert->($some) ],
-			[ "VACUUM (INDEX_CLEANUP ON) $tab;" ],
-			[ pick("TRUNCATE $tab;", "REINDEX INDEX ${tab}_x;", "REINDEX INDEX CONCURRENTLY ${tab}_x;", "VACUUM FULL $tab;", "DELETE FROM $tab;") ]) };
-}
-
-sub verify
-{
-	my ($part, $tab) = @_;
-	return ("SELECT '$tab', * FROM genie_check('${tab}_x');", quiet("SELECT see('$part', '${tab}_x');"));
-}
 
 # The forms in which x can be asked for the genie_query q; operand: q, or an array that means the same.
 sub forms

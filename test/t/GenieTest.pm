@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql wait_until restarted
+our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql start_load wait_until restarted
   fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told
   module_library);
 
@@ -233,6 +233,26 @@ sub finish_sql
 	my ($session) = @_;
 	$session->{run}->finish;
 	return $session->{run}->result(0) == 0;
+}
+
+# Many clients for so many seconds; scripts: name => [weight, SQL], where :n is random, from 1 to 1500.  Its `run` is to be finished, and what
+# it said is in `out`.
+sub start_load
+{
+	my ($node, $seconds, $clients, %scripts) = @_;
+	my @files;
+	foreach my $name (sort keys %scripts)
+	{
+		my ($weight, $sql) = @{ $scripts{$name} };
+		my $file = $PostgreSQL::Test::Utils::tmp_check . '/load_' . $node->name . "_$name.sql";
+		unlink($file);
+		append_to_file($file, "\\set n random(1, 1500)\n$sql\n");
+		push @files, '-f', "$file\@$weight";
+	}
+	my $load = { out => '' };
+	$load->{run} = IPC::Run::start([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-T', $seconds, '--max-tries=10', @files, '-d', 'postgres', '-h', $node->host, '-p', $node->port ],
+		'<', \undef, '>', \$load->{out}, '2>&1');
+	return $load;
 }
 
 # Until the query gives true.  The server may be starting: a client that it refuses ends before it has read the query, which
