@@ -65,6 +65,9 @@ genie_store_64(uint8_t *to, uint64_t word)
 #define GENIE_BITMAP_PLANES 6
 #define GENIE_BITMAPS_MAX ((1 << GENIE_BITMAP_PLANES) - 1)
 
+/* sizes that fit a byte */
+#define GENIE_LEAST_SIZES 256
+
 /* A bitmap of a tile, LSB first; locals past its bytes are not in it. */
 typedef struct GenieBitmap
 {
@@ -118,6 +121,14 @@ typedef struct GenieKernels
 						   const uint64_t *allowed, uint64_t *mask);
 	uint32_t	(*mask_16) (const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 							const uint64_t *allowed, uint64_t *mask);
+
+	/*
+	 * mask_8 with a threshold for each object: least[its size].  least has GENIE_LEAST_SIZES entries, and the sizes,
+	 * 64 a word, are below n_least.  NULL: mask_8 with the smallest threshold, and a look at each object that it
+	 * leaves, is faster.
+	 */
+	uint32_t	(*mask_sizes_8) (const uint8_t *counters, uint32_t n_words, const uint8_t *sizes,
+								 const uint8_t *least, uint32_t n_least, const uint64_t *allowed, uint64_t *mask);
 } GenieKernels;
 
 extern const GenieKernels genie_kernels_portable;

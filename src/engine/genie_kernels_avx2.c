@@ -279,6 +279,46 @@ mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 	return n;
 }
 
+/*
+ * A shuffle looks up 16 entries: so each 16 of least have their turn, and give 0 for sizes that are not among them.
+ * Adding 0x70 with saturation leaves the low four bits of sizes 0 .. 15 of the turn and sets the highest bit of all
+ * others, which is what the shuffle takes for "zero".
+ */
+AVX2_INLINE uint32_t
+mask_32_sizes(const uint8_t *counters, const uint8_t *sizes, const uint8_t *least, uint32_t n_least)
+{
+	const __m256i counts = _mm256_loadu_si256((const __m256i *) counters);
+	const __m256i size = _mm256_loadu_si256((const __m256i *) sizes);
+	__m256i		thresholds = _mm256_setzero_si256();
+
+	for (uint32_t first = 0; first < n_least; first += 16)
+	{
+		__m256i		entries = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) (least + first)));
+		__m256i		within = _mm256_adds_epu8(_mm256_sub_epi8(size, _mm256_set1_epi8((char) first)),
+											  _mm256_set1_epi8(0x70));
+
+		thresholds = _mm256_or_si256(thresholds, _mm256_shuffle_epi8(entries, within));
+	}
+	return (uint32_t) _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(counts, thresholds), counts));
+}
+
+AVX2 static uint32_t
+mask_sizes_8(const uint8_t *counters, uint32_t n_words, const uint8_t *sizes, const uint8_t *least, uint32_t n_least,
+			 const uint64_t *allowed, uint64_t *mask)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		uint64_t	bits = mask_32_sizes(counters + 64 * w, sizes + 64 * w, least, n_least);
+
+		bits |= (uint64_t) mask_32_sizes(counters + 64 * w + 32, sizes + 64 * w + 32, least, n_least) << 32;
+		mask[w] = bits & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
 const GenieKernels genie_kernels_avx2 = {
 	.name = "avx2",
 	.unpack_locals = unpack_locals,
@@ -289,6 +329,7 @@ const GenieKernels genie_kernels_avx2 = {
 	BITMAP_KERNELS,
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
+	.mask_sizes_8 = mask_sizes_8,
 };
 
 #else

@@ -308,6 +308,31 @@ mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 	return n;
 }
 
+/* A permutation of two vectors looks up 128 entries by a size's low seven bits; the highest one tells which 128. */
+AVX512 static uint32_t
+mask_sizes_8(const uint8_t *counters, uint32_t n_words, const uint8_t *sizes, const uint8_t *least, uint32_t n_least,
+			 const uint64_t *allowed, uint64_t *mask)
+{
+	const __m512i least_0 = _mm512_loadu_si512(least);
+	const __m512i least_64 = _mm512_loadu_si512(least + 64);
+	const __m512i least_128 = _mm512_loadu_si512(least + 128);
+	const __m512i least_192 = _mm512_loadu_si512(least + 192);
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+	{
+		__m512i		size = _mm512_loadu_si512(sizes + 64 * w);
+		__m512i		thresholds = _mm512_permutex2var_epi8(least_0, size, least_64);
+
+		if (n_least > 128)
+			thresholds = _mm512_mask_mov_epi8(thresholds, _mm512_movepi8_mask(size),
+											  _mm512_permutex2var_epi8(least_128, size, least_192));
+		mask[w] = _mm512_cmpge_epu8_mask(_mm512_loadu_si512(counters + 64 * w), thresholds) & allowed[w];
+		n += (uint32_t) __builtin_popcountll(mask[w]);
+	}
+	return n;
+}
+
 const GenieKernels genie_kernels_avx512 = {
 	.name = "avx512",
 	.unpack_locals = unpack_locals,
@@ -318,6 +343,7 @@ const GenieKernels genie_kernels_avx512 = {
 	BITMAP_KERNELS,
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
+	.mask_sizes_8 = mask_sizes_8,
 };
 
 #else

@@ -218,4 +218,5 @@ const GenieKernels genie_kernels_portable = {
 	BITMAP_KERNELS,
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
+	.mask_sizes_8 = NULL,
 };

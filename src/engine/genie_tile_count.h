@@ -97,6 +97,7 @@ typedef struct GenieTileScratch
 
 	/* of a query with a key table: the count from which on an object is wanted, capped, by size less the smallest */
 	uint16_t	least[GENIE_TILE_OBJECTS];
+	uint8_t		narrow_least[GENIE_LEAST_SIZES];
 
 	/* of a batch of jobs, for the tile at hand */
 	uint64_t	fulfilling[GENIE_TILE_WORDS];	/* a job's conditions */

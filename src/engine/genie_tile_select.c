@@ -135,6 +135,8 @@ genie_tile_threshold(GenieTileScratch *scratch, const GenieTile *tile, const Gen
 			least = least_count(row, query->max_count, top->floor, least);
 		last = row;
 		scratch->least[i] = least < UINT16_MAX ? (uint16_t) least : UINT16_MAX;
+		if (i < GENIE_LEAST_SIZES)
+			scratch->narrow_least[i] = least < UINT8_MAX ? (uint8_t) least : UINT8_MAX;
 		if (least < threshold)
 			threshold = least;
 	}
@@ -270,6 +272,29 @@ select_by_count(GenieTileScratch *scratch, const GenieTile *tile,
 
 /* ---- by key ---- */
 
+/* Fills n words of the mask with the objects whose count is at least what is wanted of their size, a byte each. */
+static uint32_t
+mask_narrow_sizes(GenieTileScratch *scratch, const GenieTile *tile, uint32_t first, uint32_t n)
+{
+	const GenieKernels *kernels = scratch->kernels;
+	const uint8_t *sizes = tile->sizes.above;
+	const uint32_t n_least = tile->sizes.largest - tile->sizes.smallest + 1;
+	const uint32_t last = first + n - 1;
+	uint8_t		last_sizes[64] = {0};
+	uint32_t	n_masked = 0;
+
+	if (64 * (last + 1) <= tile->n_objects)
+		return kernels->mask_sizes_8(scratch->counters.narrow + 64 * first, n, sizes + 64 * first,
+									 scratch->narrow_least, n_least, scratch->allowed + first, scratch->mask + first);
+
+	/* the sizes end within the last word */
+	if (n > 1)
+		n_masked = mask_narrow_sizes(scratch, tile, first, n - 1);
+	memcpy(last_sizes, sizes + 64 * last, tile->n_objects - 64 * last);
+	return n_masked + kernels->mask_sizes_8(scratch->counters.narrow + 64 * last, 1, last_sizes, scratch->narrow_least,
+											n_least, scratch->allowed + last, scratch->mask + last);
+}
+
 /* Takes those objects out of n words of the mask whose count is below the least that is wanted of their size. */
 static uint32_t
 unmask_below_least(GenieTileScratch *scratch, const GenieTile *tile, bool wide, uint32_t first, uint32_t n)
@@ -291,6 +316,18 @@ unmask_below_least(GenieTileScratch *scratch, const GenieTile *tile, bool wide, 
 		n_left += (uint32_t) __builtin_popcountll(left);
 	}
 	return n_left;
+}
+
+/* The same as mask_narrow_sizes, whatever counters and sizes are; no least count is below the threshold. */
+static uint32_t
+mask_by_size(GenieTileScratch *scratch, const GenieTile *tile, bool wide, uint32_t first, uint32_t n,
+			 uint32_t threshold)
+{
+	if (!wide && tile->sizes.width == sizeof(uint8_t) && scratch->kernels->mask_sizes_8 != NULL)
+		return mask_narrow_sizes(scratch, tile, first, n);
+	if (mask_at_least(scratch, wide, first, n, threshold) == 0)
+		return 0;
+	return unmask_below_least(scratch, tile, wide, first, n);
 }
 
 /* Offers the objects in n words of the mask. */
@@ -338,8 +375,7 @@ select_by_key(GenieTileScratch *scratch, const GenieTile *tile,
 		floor = top->floor;
 		if (threshold > query->max_count)
 			break;
-		if (mask_at_least(scratch, wide, first, n, threshold) == 0 ||
-			unmask_below_least(scratch, tile, wide, first, n) == 0)
+		if (mask_by_size(scratch, tile, wide, first, n, threshold) == 0)
 			continue;
 		if (!offer_keys(scratch, tile, query, first, n, top))
 			return false;

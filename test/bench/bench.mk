@@ -3,7 +3,7 @@
 #   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count and by distance
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
-#   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes
+#   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
 #   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
 #   make plots          plots of the recorded figures, test/bench/results/*.tsv, in build/plots (needs gnuplot)
 #
@@ -44,13 +44,14 @@ build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
 
-build/bench_lanes: test/bench/bench_lanes.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_lanes build/bench_keys: build/%: test/bench/%.c $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
 
-bench-engine: build/bench_engine build/bench_lanes
+bench-engine: build/bench_engine build/bench_lanes build/bench_keys
 	build/bench_engine
 	build/bench_lanes
+	build/bench_keys
 
 build/bench_rows: test/bench/bench_rows.c $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build

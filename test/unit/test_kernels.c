@@ -224,6 +224,43 @@ test_masks(GenieRandom *random, const GenieKernels *kernels)
 	}
 }
 
+/* A threshold for each size: of few sizes and of all that fit a byte. */
+static void
+test_masks_by_size(GenieRandom *random, const GenieKernels *kernels)
+{
+	static uint8_t sizes[GENIE_TILE_OBJECTS];
+	static uint64_t allowed[GENIE_TILE_WORDS];
+	static uint64_t got[GENIE_TILE_WORDS];
+	static const uint32_t n_sizes[] = {1, 2, 15, 16, 17, 28, 64, 127, 128, 129, 240, 255, 256};
+
+	for (size_t s = 0; s < sizeof(n_sizes) / sizeof(n_sizes[0]) && kernels->mask_sizes_8 != NULL; s++)
+	{
+		uint8_t		least[GENIE_LEAST_SIZES];
+		uint32_t	n_words = 1 + (uint32_t) genie_random_below(random, GENIE_TILE_WORDS);
+		uint32_t	n;
+		bool		good = true;
+
+		for (uint32_t i = 0; i < GENIE_LEAST_SIZES; i++)
+			least[i] = (uint8_t) (genie_random_below(random, 3) * 127 + genie_random_below(random, 2));
+		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		{
+			sizes[i] = (uint8_t) genie_random_below(random, n_sizes[s]);
+			narrow[i] = (uint8_t) (least[sizes[i]] - 1 + genie_random_below(random, 3));
+		}
+		for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
+			allowed[w] = genie_random_below(random, 5) == 0 ? 0 : genie_random(random) | genie_random(random);
+		n = kernels->mask_sizes_8(narrow, n_words, sizes, least, n_sizes[s], allowed, got);
+		for (uint32_t i = 0; i < 64 * n_words; i++)
+		{
+			bool		wanted = narrow[i] >= least[sizes[i]] && (allowed[i / 64] >> (i % 64) & 1) != 0;
+
+			good = good && (got[i / 64] >> (i % 64) & 1) == wanted;
+			n -= wanted;
+		}
+		CHECK(good && n == 0);
+	}
+}
+
 int
 main(void)
 {
@@ -239,6 +276,7 @@ main(void)
 		test_sums(&random, kernels);
 		test_bitmaps(&random, kernels);
 		test_masks(&random, kernels);
+		test_masks_by_size(&random, kernels);
 	}
 	CHECK(genie_kernels_choose() == best);
 	return genie_test_end();
