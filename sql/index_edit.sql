@@ -5,9 +5,11 @@ CREATE FUNCTION random_text(most int, salt int) RETURNS text LANGUAGE sql VOLATI
 	$$ SELECT coalesce(string_agg(substr('aabcdefgé猫 ', 1 + floor(random() ^ 2 * 11)::int, 1), ''), '') FROM generate_series(1, floor(random() * (most + 1))::int + salt * 0) $$;
 INSERT INTO texts (value) SELECT CASE WHEN g % 40 <> 0 THEN random_text(12, g) END FROM generate_series(1, 2000) g;
 INSERT INTO texts (value) SELECT random_text(150, g) FROM generate_series(1, 60) g;
+INSERT INTO texts (value) SELECT left(repeat(random_text(60, g) || g % 5, 40), 250 + g * 37) FROM generate_series(1, 40) g;
 -- near ones: up to four edits
 INSERT INTO texts (value) SELECT overlay(overlay(value PLACING 'x' FROM 1 + id % 7 FOR id % 3) PLACING '' FROM 1 + id % 5 FOR id % 2) FROM texts WHERE length(value) > 6 AND id % 3 = 0;
 CREATE TABLE queries AS SELECT n, CASE n % 3 WHEN 0 THEN random_text(14, n) ELSE (SELECT overlay(value PLACING 'xb' FROM 2 FOR n % 3) FROM texts WHERE length(value) > 5 ORDER BY id OFFSET n * 30 LIMIT 1) END AS q FROM generate_series(1, 12) n;
+INSERT INTO queries SELECT 17 + id % 3, left(value, 300 + id % 3 * 400) || 'ab' FROM texts WHERE length(value) BETWEEN 1200 AND 1305;
 INSERT INTO queries VALUES (13, ''), (14, 'a'), (15, (SELECT value FROM texts WHERE length(value) > 100 LIMIT 1) || 'ab'), (16, repeat('z', 30));
 ANALYZE texts;
 

@@ -6,17 +6,18 @@
  * sizes; its distinct results, sorted, are the keys.  Engines then rank by integers, whatever the distance.
  *
  * Classes.  Sizes below 2^p are classes of their own; of larger ones the p leading bits tell the class, so a class
- * is at most a 2^(p-1)th wide.  All that an object of a class can have is not less than what the smallest
- * size of the class has, for bounds do not decrease with the size: an object of count c is given
- * bound(c, max(smallest size, c)).  Where counts exceed the smallest size these are bounds of objects of different
- * sizes, which need not fall: the smallest so far is taken, which is a bound too.
+ * is at most a 2^(p-1)th wide.  An object of count c is given the smallest bound that one of its class can have with
+ * that count, which has the smallest size, max(that of the class, c), or the size nearest to the query's: from there on
+ * bounds do not decrease, and below they rise all the way or fall all the way.  Where counts exceed the smallest
+ * size these are bounds of objects of different sizes, which need not fall: the smallest so far is taken, which is a
+ * bound too.
  *
  * p depends on the query alone, not on the segments that there are.  So an object's bound does not change when
  * segments are merged or another row is inserted, and a scan that must begin again finds its position by the bound
  * (genie_bound_place()); keys are of one table alone.
  *
  * Costs.  All sizes have 2^(p-1) * (18 - p) classes, 1,280 for p = 8.  p is the largest, up to 8, for which
- * they make at most 2^21 entries with the query's counts: so up to 1,637 keywords have p = 8, and at worst 2
+ * they make at most 2^21 entries with the query's counts: so up to 1,637 keywords have p = 8, and at worst 4
  * million calls and 8 MB of keys, where an index has objects of all sizes.  Only classes that occur are
  * compiled: a few hundred entries for words, some thousand for fingerprints.
  *
@@ -202,28 +203,38 @@ genie_bound_cut(GenieBound *bound, uint32 min_count, double max_distance)
 	bound->max_distance = Min(bound->max_distance, max_distance);
 }
 
-/* Of all objects that match so often, those that have nothing else are nearest. */
+/* The smallest bound of objects of such a count and of these sizes. */
+static double
+genie_bound_of_sizes(const GenieBound *bound, uint32 count, uint32 smallest, uint32 largest)
+{
+	uint32		nearest = Min(Max(smallest, bound->max_count), largest);
+	double		value = genie_bound_call(bound, count, smallest);
+
+	return nearest == smallest ? value : Min(value, genie_bound_call(bound, count, nearest));
+}
+
 uint32
 genie_bound_least_count(const GenieBound *bound, double max_distance)
 {
 	uint32		count = 0;
 
-	while (count <= bound->max_count && genie_bound_call(bound, count, count) > max_distance)
+	while (count <= bound->max_count &&
+		   genie_bound_of_sizes(bound, count, count, GENIE_OBJECT_KEYWORDS_MAX) > max_distance)
 		count++;
 	return count;
 }
 
 /* ---- the table ---- */
 
-/* The smallest size of the class. */
+/* The smallest size of the class of this one; *width: how many sizes the class has. */
 static uint32
-genie_bound_class_floor(const GenieBound *bound, uint32 size)
+genie_bound_class_floor(const GenieBound *bound, uint32 size, uint32 *width)
 {
-	int			shift;
+	int			shift = 0;
 
-	if (size >> bound->class_bits == 0)
-		return size;
-	shift = pg_leftmost_one_pos32(size) + 1 - (int) bound->class_bits;
+	if (size >> bound->class_bits != 0)
+		shift = pg_leftmost_one_pos32(size) + 1 - (int) bound->class_bits;
+	*width = 1u << shift;
 	return size >> shift << shift;
 }
 
@@ -241,7 +252,8 @@ genie_bound_classes(GenieBound *bound, uint32 min_size, uint32 max_size)
 	table->n_classes = 0;
 	for (uint32 size = min_size; size <= max_size; size++)
 	{
-		uint32		class_floor = genie_bound_class_floor(bound, size);
+		uint32		width;
+		uint32		class_floor = genie_bound_class_floor(bound, size, &width);
 
 		if (table->n_classes == 0 || floors[table->n_classes - 1] != class_floor)
 			floors[table->n_classes++] = class_floor;
@@ -251,24 +263,31 @@ genie_bound_classes(GenieBound *bound, uint32 min_size, uint32 max_size)
 }
 
 /*
- * Computes what objects of the class have by count.  of_smaller has, for each count, the bound of the next smaller
- * class or, if the count exceeds that one's smallest size, of objects that have nothing else; it is brought up to this
- * class.
+ * Computes what objects of the class have by count; infinity for counts that they cannot have.  row has what those of
+ * the next smaller class have.
  */
 static void
-genie_bound_class(const GenieBound *bound, uint32 class_floor, double *of_smaller)
+genie_bound_class(const GenieBound *bound, uint32 class_floor, double *row)
 {
-	uint32		last = Min(class_floor, bound->max_count);
+	uint32		width;
+	uint32		largest;
 
-	for (uint32 count = 0; count <= last; count++)
+	genie_bound_class_floor(bound, class_floor, &width);
+	largest = Min(class_floor + width - 1, GENIE_OBJECT_KEYWORDS_MAX);
+	for (uint32 count = 0; count <= bound->max_count; count++)
 	{
-		double		value = genie_bound_call(bound, count, class_floor);
+		double		of_smaller = row[count];
 
-		if (count > 0 && value > of_smaller[count - 1])
+		if (count > largest)
+		{
+			row[count] = get_float8_infinity();
+			continue;
+		}
+		row[count] = genie_bound_of_sizes(bound, count, Max(class_floor, count), largest);
+		if (count > 0 && count <= class_floor && row[count] > row[count - 1])
 			genie_bound_broken(bound, "is larger than for the next smaller match count", count, class_floor);
-		if (value < of_smaller[count])
+		if (class_floor > bound->max_count && row[count] < of_smaller)
 			genie_bound_broken(bound, "is smaller than for a smaller object", count, class_floor);
-		of_smaller[count] = value;
 	}
 }
 
@@ -305,7 +324,7 @@ genie_bound_compile(GenieBound *bound, uint32 min_size, uint32 max_size)
 	const uint32 not_set = PG_UINT32_MAX;
 
 	for (uint32 count = 0; count <= bound->max_count; count++)
-		row[count] = count > floors[0] ? genie_bound_call(bound, count, count) : -get_float8_infinity();
+		row[count] = -get_float8_infinity();
 	for (uint32 class = 0; class < table->n_classes; class++)
 	{
 		double		least = 0;

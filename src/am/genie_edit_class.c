@@ -11,9 +11,11 @@
  *
  *		ceil((max(g, h) - c) / n)
  *
- * (Ukkonen, "Approximate string-matching with q-grams and maximal matches", Theoretical Computer Science 92,
- * 1992; for the larger of the two, GENIE, section 5.3.)  It is a whole number as the distance is: a row whose
- * bound is its distance is returned at once, and all rows of one bound come in the table's order.
+ * (Ukkonen, "Approximate string-matching with q-grams and maximal matches", Theoretical Computer Science 92, 1992;
+ * for the larger of the two, GENIE, section 5.3), and at least |g - h|, the difference of the lengths.  For words the
+ * latter says hardly more; among long texts of different lengths it does, where the first comes to a small part of
+ * the length.  It is a whole number as the distance is: a row whose bound is its distance is returned at once, and
+ * all rows of one bound come in the table's order.
  */
 #include "postgres.h"
 
@@ -121,12 +123,13 @@ Datum
 genie_edit_bound(PG_FUNCTION_ARGS)
 {
 	const GenieQuery *query = (const GenieQuery *) PG_GETARG_POINTER(1);
+	int32		grams = query->n;
 	int32		count = PG_GETARG_INT32(2);
 	int32		size = PG_GETARG_INT32(3);
 	int			n = option_n(fcinfo);
 
 	if (PG_GETARG_INT16(0) == GENIE_EDIT_STRATEGY)
-		PG_RETURN_FLOAT8((Max((int32) query->n, size) - count + n - 1) / n);
+		PG_RETURN_FLOAT8(Max((Max(grams, size) - count + n - 1) / n, abs(grams - size)));
 	/* a query for nothing does not tell the operator n, so it takes texts for empty */
 	PG_RETURN_FLOAT8(query->n == 0 ? 0 : genie_jaccard_distance(count, query->n, size));
 }

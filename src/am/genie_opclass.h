@@ -24,8 +24,9 @@
  *			Needed by strategies from 3 on.  Immutable.  Computed with the operator's own C expression, so that
  *			an exact bound equals the operator's value bit for bit: the executor raises an error for a row whose
  *			distance is smaller than its bound.  Never NaN; for a given size it does not increase with match_count;
- *			for a given count it does not decrease as object_size grows.  (A scan calls it once for each count and
- *			class of sizes, not once a row, and checks what it returns: genie_bound.h.)
+ *			for a given count it does not decrease as object_size grows from the query's number of keywords on, and
+ *			up to there it falls or rises all the way.  (A scan calls it once or twice for each count and class of
+ *			sizes, not once a row, and checks what it returns: genie_bound.h.)
  *	4	options(relopts internal) returns void
  *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.  The other
  *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
