@@ -40,7 +40,7 @@ CREATE TABLE distance_methods (
 );
 
 \set edit 'USING genie (kw genie_edit_ops)'
-\set edit_long 'USING genie (kw genie_edit_ops (n = 8))'
+\set edit_long 'USING genie (kw genie_edit_ops (n = 5))'
 \set plain 'USING genie (kw)'
 \set alone 'SET genie.worker = off'
 \set jaccard 'SET rum.array_similarity_function = jaccard'
@@ -74,8 +74,8 @@ INSERT INTO distance_methods (dataset, question, place, method, title, index, qu
 	('documents', 'nearest', 1, 'worker', 'genie `<&>`', :'plain', 'SELECT %s FROM rows ORDER BY kw <&> $1 LIMIT 10', true, NULL),
 	('documents', 'nearest', 2, 'off', 'genie, without the worker', :'plain', 'SELECT %s FROM rows ORDER BY kw <&> $1 LIMIT 10', true, :'alone'),
 	('documents', 'nearest', 6, 'seq_own', 'sequential scan, `<&>`', NULL, 'SELECT %s FROM rows ORDER BY kw <&> $1 LIMIT 10', true, NULL),
-	('rrna', 'nearest', 1, 'worker', 'genie `<~>`, n = 8', :'edit_long', 'SELECT %s FROM rows ORDER BY kw <~> $1 LIMIT 10', true, NULL),
-	('rrna', 'nearest', 2, 'off', 'genie, n = 8, without the worker', :'edit_long', 'SELECT %s FROM rows ORDER BY kw <~> $1 LIMIT 10', true, :'alone'),
+	('rrna', 'nearest', 1, 'worker', 'genie `<~>`, n = 5', :'edit_long', 'SELECT %s FROM rows ORDER BY kw <~> $1 LIMIT 10', true, NULL),
+	('rrna', 'nearest', 2, 'off', 'genie, n = 5, without the worker', :'edit_long', 'SELECT %s FROM rows ORDER BY kw <~> $1 LIMIT 10', true, :'alone'),
 	('rrna', 'nearest', 3, 'seq_own', 'sequential scan, `<~>`', NULL, 'SELECT %s FROM rows ORDER BY kw <~> $1 LIMIT 10', true, NULL),
 	('trees', 'nearest', 1, 'worker', 'genie `<&>`', :'plain', 'SELECT %s FROM rows ORDER BY kw <&> $1 LIMIT 10', true, NULL),
 	('trees', 'nearest', 2, 'off', 'genie, without the worker', :'plain', 'SELECT %s FROM rows ORDER BY kw <&> $1 LIMIT 10', true, :'alone'),
