@@ -84,7 +84,7 @@ GenieCudaDispatch::sample(const GenieDispatchCosts &measured, const std::vector<
 
 	for (size_t i = 0; i < jobs.size(); i += step, n++)
 	{
-		const GenieDispatchQuery query = genie_dispatch_query(&measured, &image, &jobs[i]->query, (uint32_t) i);
+		const GenieDispatchQuery query = genie_dispatch_query(&measured, jobs[i], (uint32_t) i);
 
 		tiles_ns += query.tiles_ns;
 		n_postings += (double) query.n_postings;
@@ -121,7 +121,7 @@ GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 		std::vector<GenieJob *> ordered;
 
 		for (uint32_t i = 0; i < n; i++)
-			queries.push_back(genie_dispatch_query(&costs_here, &image, &jobs[i]->query, i));
+			queries.push_back(genie_dispatch_query(&costs_here, jobs[i], i));
 		choice = genie_dispatch_choose(&costs_here, &image, setting, n, queries.data());
 		for (const GenieDispatchQuery &query : queries)
 			ordered.push_back(jobs[query.job]);

@@ -9,7 +9,7 @@
  *
  * Lanes.  TOP jobs without conditions and key tables, of an image that has codes, can be counted as bit lanes too
  * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
- * range of tiles; all else, parts and bounds too, is the same.
+ * range of objects, which need not be whole tiles; all else, parts and bounds too, is the same.
  *
  * Planning.  One thread alone has one task an image.  For several the caller estimates what each job costs and
  * cuts the batch into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put
@@ -32,8 +32,8 @@
  * job in one part is offered its objects in object order by one thread.  In several parts, each part's top-k
  * leaves at least those of the job's best k that lie in its tiles, in object order; these are offered to
  * the first part's top-k, part by part, so in object order again, and that top-k drops only what k others outrank.
- * Parts tell each other a bound below which keys are not wanted, because k objects in one of them have larger ones:
- * it spares work, late or soon, and never leaves out an object of the job's best k.
+ * Parts tell each other a bound below which keys are not wanted, because k objects elsewhere have no smaller ones
+ * (genie_cpu_bound.h): it spares work, late or soon, and never leaves out an object of the job's best k.
  * (Only whether a job is noticed to be malformed may depend on the plan, because a top-k leaves out tiles.)
  *
  * A job is CANCELLED until it is done: an interrupt ends tasks at once, and what was not finished
@@ -45,6 +45,7 @@
 #include <string.h>
 
 #include "genie_cpu_batch.h"
+#include "genie_cpu_bound.h"
 #include "genie_cpu_job.h"
 #include "genie_tile_search.h"
 #include "genie_tile_source.h"
@@ -73,6 +74,13 @@
 
 /* objects that lanes count between two looks at the bound of other parts, or whether to stop: 2 ms of 240 dimensions */
 #define LANE_OBJECTS 8192
+
+/* the first time in a part, and then so many times as many: where nothing is known yet, all objects are wanted */
+#define LANE_FIRST_OBJECTS 16
+#define LANE_GROWTH 4
+
+/* parts of a block of lanes are multiples of so many objects */
+#define LANE_UNIT_OBJECTS 1024
 
 #define NO_LANE UINT32_MAX
 
@@ -103,8 +111,9 @@ typedef struct BatchJob
 	uint32_t	lane;			/* which of the image's, block after block; NO_LANE: by tiles */
 	uint32_t	n_parts;
 	uint32_t	parts_left;		/* atomic */
-	uint32_t	bound;			/* atomic; of a job in parts: smaller keys are not wanted */
-	BatchPart  *parts;			/* in tile order */
+	GenieCpuBound bound;		/* of a job in parts */
+	BatchPart  *parts;			/* in object order; part_of gives each */
+	uint32_t	stride;			/* from one to the next: between them are those of the task's other jobs */
 } BatchJob;
 
 typedef struct BatchTask
@@ -112,8 +121,8 @@ typedef struct BatchTask
 	BatchJob   *works;			/* of one image */
 	uint32_t	n_works;
 	uint32_t	part;			/* of each of them */
-	uint32_t	first_tile;
-	uint32_t	end_tile;
+	uint64_t	first;			/* objects; where it is not a block of lanes, of whole tiles */
+	uint64_t	end;
 } BatchTask;
 
 typedef struct Batch
@@ -128,11 +137,18 @@ typedef struct Batch
 	uint32_t	n_lanes;		/* jobs by lanes, of all images */
 	BatchPart  *parts;
 	uint32_t	n_parts;
+	uint32_t   *n_found;		/* of the bounds of jobs by lanes; NULL: none, or no memory, and they go without */
 	BatchTask  *tasks;
 	uint32_t	n_tasks;
 	uint32_t	next_task;		/* atomic */
 	bool		stopped;		/* atomic */
 } Batch;
+
+static BatchPart *
+part_of(const BatchJob *work, uint32_t part)
+{
+	return work->parts + (size_t) part * work->stride;
+}
 
 /* ---- a job in a tile ---- */
 
@@ -217,13 +233,13 @@ static void
 finish_top(BatchJob *work)
 {
 	GenieJob   *job = work->job;
-	GenieTopK  *top = &work->parts[0].top;
+	GenieTopK  *top = &part_of(work, 0)->top;
 
+	genie_cpu_bound_take(&work->bound, top);
 	for (uint32_t p = 1; p < work->n_parts; p++)
 	{
-		GenieTopK  *next = &work->parts[p].top;
+		const GenieTopK *next = &part_of(work, p)->top;
 
-		genie_topk_compact(next);
 		for (uint32_t i = 0; i < next->n; i++)
 			genie_topk_offer(top, next->hits[i].key, next->hits[i].object);
 	}
@@ -239,12 +255,12 @@ end_job(BatchJob *work)
 
 	for (uint32_t p = 0; p < work->n_parts; p++)
 		if (status == GENIE_OK || status == GENIE_STATUS_CANCELLED)
-			status = work->parts[p].status == GENIE_OK ? status : work->parts[p].status;
+			status = part_of(work, p)->status == GENIE_OK ? status : part_of(work, p)->status;
 	if (status == GENIE_OK && work->job->kind == GENIE_JOB_TOP)
 		finish_top(work);
 	work->job->status = status;
 	for (uint32_t p = 0; p < work->n_parts; p++)
-		free(work->parts[p].top.hits);
+		free(part_of(work, p)->top.hits);
 }
 
 /* done: no interrupt came */
@@ -274,32 +290,6 @@ tile_of(const GenieImageGroup *group, uint32_t t)
 	return tile;
 }
 
-/* Takes over the bound of other parts. */
-static void
-begin_tile(const BatchJob *work, GenieTopK *top)
-{
-	uint32_t	bound = __atomic_load_n(&work->bound, __ATOMIC_RELAXED);
-
-	if (top->floor < bound)
-		top->floor = bound;
-}
-
-/*
- * Tells other parts the bound.  The floor is one more than the key that k objects of this part have at least, or
- * no more than what other parts told.  Objects with just that key are still wanted elsewhere: they may lie before
- * these.
- */
-static void
-end_tile(BatchJob *work, const GenieTopK *top)
-{
-	uint32_t	bound = __atomic_load_n(&work->bound, __ATOMIC_RELAXED);
-
-	while (top->floor - 1 > bound &&
-		   !__atomic_compare_exchange_n(&work->bound, &bound, top->floor - 1, true,
-										__ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
 /* The task's jobs in tile number t.  False: the batch is to stop. */
 static bool
 task_in_tile(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *task,
@@ -310,7 +300,7 @@ task_in_tile(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask
 	for (uint32_t w = 0; w < task->n_works; w++)
 	{
 		BatchJob   *work = &task->works[w];
-		BatchPart  *part = &work->parts[task->part];
+		BatchPart  *part = part_of(work, task->part);
 		bool		shares = work->n_parts > 1 && work->job->kind == GENIE_JOB_TOP;
 
 		if (part->status != GENIE_STATUS_CANCELLED)
@@ -318,34 +308,44 @@ task_in_tile(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask
 		if (is_stopped(batch, asks))
 			return false;
 		if (shares)
-			begin_tile(work, &part->top);
+			genie_cpu_bound_take(&work->bound, &part->top);
 		if (!job_in_tile(scratch, &tile, t, work->job, &part->top))
 			part->status = GENIE_STATUS_CORRUPT;
 		if (shares)
-			end_tile(work, &part->top);
+			genie_cpu_bound_tell(&work->bound, &part->top, tile.first_object);
 	}
 	return true;
 }
 
-/* A task's block of lanes in tile number t.  False: the batch is to stop. */
+/*
+ * A task's block of lanes in its objects of tile number t; *n_objects are counted before the next look at bounds.
+ * False: the batch is to stop.
+ */
 static bool
 lanes_in_tile(Batch *batch, GenieLaneBlock *block, bool asks, const BatchTask *task, const GenieImageGroup *group,
-			  uint32_t t)
+			  uint32_t t, uint32_t *n_objects)
 {
-	uint32_t	n_objects = genie_image_tiles(group)[t - group->first_tile].n_objects;
+	uint64_t	before = (uint64_t) t << GENIE_TILE_SHIFT;
+	uint32_t	first = task->first < before ? 0 : (uint32_t) (task->first - before);
+	uint32_t	end = genie_image_tiles(group)[t - group->first_tile].n_objects;
 	bool		shares = task->works[0].n_parts > 1;
 
-	for (uint32_t first = 0; first < n_objects; first += LANE_OBJECTS)
+	if (end > task->end - before)
+		end = (uint32_t) (task->end - before);
+	for (uint32_t next; first < end; first = next)
 	{
 		if (is_stopped(batch, asks))
 			return false;
+		next = end - first < *n_objects ? end : first + *n_objects;
 		for (uint32_t w = 0; w < task->n_works && shares; w++)
-			begin_tile(&task->works[w], &task->works[w].parts[task->part].top);
+			genie_cpu_bound_take(&task->works[w].bound, &part_of(&task->works[w], task->part)->top);
 		if (shares)
 			genie_lanes_refresh(block);
-		genie_lanes_search(block, group, t, first, first + LANE_OBJECTS);
+		genie_lanes_search(block, group, t, first, next);
 		for (uint32_t w = 0; w < task->n_works && shares; w++)
-			end_tile(&task->works[w], &task->works[w].parts[task->part].top);
+			genie_cpu_bound_tell(&task->works[w].bound, &part_of(&task->works[w], task->part)->top,
+								 (uint32_t) before + first);
+		*n_objects = *n_objects < LANE_OBJECTS / LANE_GROWTH ? LANE_GROWTH * *n_objects : LANE_OBJECTS;
 	}
 	return true;
 }
@@ -366,7 +366,7 @@ open_lanes(const Batch *batch, const BatchTask *task, GenieLaneQuery *queries)
 {
 	for (uint32_t w = 0; w < task->n_works; w++)
 	{
-		BatchPart  *part = &task->works[w].parts[task->part];
+		BatchPart  *part = part_of(&task->works[w], task->part);
 
 		if (part->status != GENIE_STATUS_CANCELLED || queries == NULL)
 			return NULL;
@@ -383,10 +383,11 @@ do_task(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *tas
 	bool		by_lanes = task->works[0].lane != NO_LANE;
 	GenieLaneQuery *queries = by_lanes ? malloc(task->n_works * sizeof(GenieLaneQuery)) : NULL;
 	GenieLaneBlock *block = NULL;
+	uint32_t	n_objects = task->works[0].n_parts > 1 ? LANE_FIRST_OBJECTS : LANE_OBJECTS;
 	bool		done = true;
 
 	for (uint32_t w = 0; w < task->n_works; w++)
-		begin_part(&task->works[w], &task->works[w].parts[task->part]);
+		begin_part(&task->works[w], part_of(&task->works[w], task->part));
 	if (by_lanes)
 		block = open_lanes(batch, task, queries);
 	for (uint32_t g = 0; g < image->n_groups && done; g++)
@@ -395,22 +396,22 @@ do_task(Batch *batch, GenieTileScratch *scratch, bool asks, const BatchTask *tas
 		uint32_t	end = group->first_tile + group->n_tiles;
 
 		for (uint32_t t = group->first_tile; t < end && done; t++)
-			if (t < task->first_tile || t >= task->end_tile)
+			if (t < task->first >> GENIE_TILE_SHIFT || (uint64_t) t << GENIE_TILE_SHIFT >= task->end)
 				continue;
 			else if (block != NULL)
-				done = lanes_in_tile(batch, block, asks, task, group, t);
+				done = lanes_in_tile(batch, block, asks, task, group, t, &n_objects);
 			else if (!by_lanes)
 				done = task_in_tile(batch, scratch, asks, task, group, t);
 	}
 	for (uint32_t w = 0; w < task->n_works && by_lanes; w++)
 		if (block == NULL)
-			task->works[w].parts[task->part].status = GENIE_STATUS_RETRY;
-		else if (exceeds(task->works[w].job, &task->works[w].parts[task->part].top))
-			task->works[w].parts[task->part].status = GENIE_STATUS_CORRUPT;
+			part_of(&task->works[w], task->part)->status = GENIE_STATUS_RETRY;
+		else if (exceeds(task->works[w].job, &part_of(&task->works[w], task->part)->top))
+			part_of(&task->works[w], task->part)->status = GENIE_STATUS_CORRUPT;
 	genie_lanes_close(block);
 	free(queries);
 	for (uint32_t w = 0; w < task->n_works; w++)
-		end_part(&task->works[w], &task->works[w].parts[task->part], done);
+		end_part(&task->works[w], part_of(&task->works[w], task->part), done);
 }
 
 /* ---- planning ---- */
@@ -437,6 +438,14 @@ static uint32_t
 tiles_of(const GenieJob *job)
 {
 	return job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
+}
+
+/* What it can be cut between: tiles, or pieces of lanes. */
+static uint32_t
+units_of(const BatchJob *work)
+{
+	return work->lane == NO_LANE ? tiles_of(work->job) :
+		(work->job->image->n_objects + LANE_UNIT_OBJECTS - 1) / LANE_UNIT_OBJECTS;
 }
 
 /* Estimates what a job costs from n_samples of its tiles, evenly spaced. */
@@ -466,13 +475,22 @@ sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
 	return n_samples == 0 ? 0 : cost * n_tiles / n_samples;
 }
 
-/* A lane's share of what its block costs. */
-static uint64_t
-lane_cost(const Batch *batch, const BatchJob *work)
+/* Shares what a block of lanes costs between its jobs, from the first one on; returns behind the last one. */
+static uint32_t
+estimate_block(Batch *batch, uint32_t start)
 {
 	const GenieDispatchCosts *costs = &batch->policy->costs;
+	BatchJob   *works = batch->works;
+	const GenieSegmentImage *image = works[start].job->image;
+	double		ns = genie_dispatch_block_ns(costs, image);
+	uint32_t	end = start + 1;
 
-	return (uint64_t) (COSTS_A_NS * genie_dispatch_block_ns(costs, work->job->image) / costs->n_lanes);
+	while (end < batch->n_works && end - start < costs->n_lanes && works[end].lane != NO_LANE &&
+		   works[end].job->image->id == image->id)
+		end++;
+	for (uint32_t w = start; w < end; w++)
+		works[w].cost = (uint64_t) (COSTS_A_NS * (ns / (end - start) + genie_dispatch_lane_ns(costs, works[w].job)));
+	return end;
 }
 
 /* Estimates the jobs' costs and how many tasks they are worth. */
@@ -485,12 +503,14 @@ estimate(Batch *batch, GenieTileScratch *scratch, uint64_t task_cost)
 		n_samples = 1;
 	if (n_samples > SAMPLES_MAX)
 		n_samples = SAMPLES_MAX;
-	for (uint32_t w = 0; w < batch->n_works; w++)
+	for (uint32_t w = 0, end = 0; w < batch->n_works; w++)
 	{
 		BatchJob   *work = &batch->works[w];
 
-		if (work->lane != NO_LANE)
-			work->cost = lane_cost(batch, work);
+		if (work->lane != NO_LANE && w >= end)
+			end = estimate_block(batch, w);
+		else if (work->lane != NO_LANE)
+			;					/* estimated with its block */
 		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
 			work->cost = (uint64_t) tiles_of(work->job) * COST_TILE;
 		else
@@ -509,25 +529,27 @@ static void
 add_tasks(Batch *batch, BatchJob *works, uint32_t n_works, uint32_t n_parts)
 {
 	const GenieJob *job = works[0].job;
-	uint32_t	n_tiles = n_works == 1 ? tiles_of(job) : job->image->n_tiles;
+	uint32_t	n_units = n_works == 1 || works[0].lane != NO_LANE ? units_of(&works[0]) : job->image->n_tiles;
 	uint32_t	first = n_works == 1 && job->kind != GENIE_JOB_TOP ? job->first_tile : 0;
+	uint64_t	n_objects = works[0].lane != NO_LANE ? LANE_UNIT_OBJECTS : GENIE_TILE_OBJECTS;
 
 	for (uint32_t w = 0; w < n_works; w++)
 	{
 		works[w].n_parts = works[w].parts_left = n_parts;
-		works[w].parts = batch->parts + batch->n_parts;
-		for (uint32_t p = 0; p < n_parts; p++)
-			batch->parts[batch->n_parts++] = (BatchPart) {.status = GENIE_STATUS_CANCELLED};
+		works[w].parts = batch->parts + batch->n_parts + w;
+		works[w].stride = n_works;
 	}
+	for (uint32_t p = 0; p < n_parts * n_works; p++)
+		batch->parts[batch->n_parts++] = (BatchPart) {.status = GENIE_STATUS_CANCELLED};
 	for (uint32_t p = 0; p < n_parts; p++)
 		batch->tasks[batch->n_tasks++] = (BatchTask) {
 			.works = works, .n_works = n_works, .part = p,
-			.first_tile = first + (uint32_t) ((uint64_t) n_tiles * p / n_parts),
-			.end_tile = first + (uint32_t) ((uint64_t) n_tiles * (p + 1) / n_parts)
+			.first = (first + (uint64_t) n_units * p / n_parts) * n_objects,
+			.end = (first + (uint64_t) n_units * (p + 1) / n_parts) * n_objects
 		};
 }
 
-/* Tasks of an image by tile, so that threads are in the same tiles at the same time and share the processor's cache. */
+/* Tasks of an image by where they begin, so that threads are in the same tiles at the same time and share the cache. */
 static int
 compare_tasks(const void *a, const void *b)
 {
@@ -538,8 +560,8 @@ compare_tasks(const void *a, const void *b)
 
 	if (x_image != y_image)
 		return x_image < y_image ? -1 : 1;
-	if (x->first_tile != y->first_tile)
-		return x->first_tile < y->first_tile ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
 	return (x->works > y->works) - (x->works < y->works);
 }
 
@@ -578,7 +600,7 @@ plan(Batch *batch)
 		BatchJob   *first = &batch->works[start];
 		bool		by_lanes = first->lane != NO_LANE;
 		uint64_t	cost = first->cost;
-		uint64_t	most = tiles_of(first->job);
+		uint64_t	most = units_of(first);
 		uint64_t	n_parts;
 
 		end = start + 1;
@@ -621,21 +643,23 @@ dispatch_image(Batch *batch, uint32_t start, uint32_t end, GenieDispatchQuery *q
 {
 	const GenieCpuPolicy *policy = batch->policy;
 	const GenieSegmentImage *image = batch->works[start].job->image;
+	GenieDispatchCosts costs = policy->costs;
 	GenieDispatchChoice choice;
 	uint32_t	n = 0;
 
 	if (!genie_image_has_codes(image))
 		return;
+	costs.n_parts = batch->n_threads == 1 ? 1 : LANE_TASKS_PER_THREAD * batch->n_threads;
 	for (uint32_t w = start; w < end; w++)
 	{
 		const GenieJob *job = batch->works[w].job;
 
 		if (job->kind == GENIE_JOB_TOP && job->n_conditions == 0 && job->query.keys == NULL)
-			queries[n++] = genie_dispatch_query(&policy->costs, image, &job->query, w);
+			queries[n++] = genie_dispatch_query(&costs, job, w);
 	}
 	if (n == 0)
 		return;
-	choice = genie_dispatch_choose(&policy->costs, image, policy->choice, n, queries);
+	choice = genie_dispatch_choose(&costs, image, policy->choice, n, queries);
 	for (uint32_t q = 0; q < choice.n_lanes; q++)
 		batch->works[queries[q].job].lane = q;
 	batch->n_lanes += choice.n_lanes;
@@ -699,7 +723,14 @@ take_parts(Batch *batch)
 
 	batch->tasks = malloc(n_parts * sizeof(BatchTask));
 	if (batch->n_lanes > 0 && batch->n_threads > 1)
+	{
 		n_parts += LANE_TASKS_PER_THREAD * batch->n_threads * batch->policy->lanes->n_lanes;
+		batch->n_found = calloc(batch->n_lanes, GENIE_CPU_BOUND_KEYS * sizeof(uint32_t));
+	}
+	for (uint32_t w = 0, lane = 0; w < batch->n_works && batch->n_found != NULL; w++)
+		if (batch->works[w].lane != NO_LANE)
+			genie_cpu_bound_count(&batch->works[w].bound, batch->works[w].job->query.max_count,
+								  batch->n_found + (size_t) lane++ * GENIE_CPU_BOUND_KEYS);
 	if (posix_memalign(&parts, CACHE_LINE, n_parts * sizeof(BatchPart)) != 0)
 		return false;
 	batch->parts = parts;
@@ -724,19 +755,6 @@ do_batch(Batch *batch, GenieTileScratch *scratch, GenieCpuThreads *threads)
 	take_tasks(batch, scratch, true);
 	while (n_helpers > 0 && !genie_cpu_threads_end(threads, ASK_MS))
 		is_stopped(batch, true);
-}
-
-/* Says what the last job that failed failed of. */
-static void
-report_failure(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
-{
-	for (uint32_t i = 0; i < n_jobs; i++)
-	{
-		if (jobs[i].status == GENIE_STATUS_CORRUPT)
-			snprintf(engine->error, sizeof(engine->error), "a job is malformed, or counts more than it says");
-		else if (jobs[i].status == GENIE_STATUS_RETRY)
-			snprintf(engine->error, sizeof(engine->error), "there is no memory for the results of a batch");
-	}
 }
 
 GenieStatus
@@ -771,8 +789,9 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThre
 			for (uint32_t w = 0; w < batch.n_works; w++)
 				batch.works[w].job->status = GENIE_STATUS_RETRY;
 	}
-	report_failure(engine, n_jobs, jobs);
+	genie_cpu_jobs_explain(engine, n_jobs, jobs);
 	free(batch.tasks);
+	free(batch.n_found);
 	free(batch.works);
 	free(batch.parts);
 	return GENIE_OK;

@@ -1,7 +1,9 @@
 /*
  * genie_cpu_job.c
- *	  Is a job what it should be?  (genie_cpu_job.h)
+ *	  Is a job what it should be, and what became of it?  (genie_cpu_job.h)
  */
+#include <stdio.h>
+
 #include "genie_cpu_job.h"
 
 static bool
@@ -45,4 +47,16 @@ genie_cpu_job_valid(const GenieJob *job)
 			return false;
 	}
 	return true;
+}
+
+void
+genie_cpu_jobs_explain(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
+{
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		if (jobs[i].status == GENIE_STATUS_CORRUPT)
+			snprintf(engine->error, sizeof(engine->error), "a job is malformed, or counts more than it says");
+		else if (jobs[i].status == GENIE_STATUS_RETRY)
+			snprintf(engine->error, sizeof(engine->error), "there is no memory for the results of a batch");
+	}
 }

@@ -46,8 +46,11 @@
 #define LARGE_VALUES 250
 #define LARGE_OBJECTS 2048
 
-/* objects that lanes are measured with */
+/* objects that lanes are measured with; and with hits, which are most among the first ones, in one lane of so many */
 #define LANE_OBJECTS 16384
+#define HIT_OBJECTS 8192
+#define HIT_LANES 4
+#define HIT_K 100
 
 #define LEAST_NS 0.001
 
@@ -226,17 +229,18 @@ make_large(MeasureImage *measure)
 
 /*
  * Nanoseconds of a query on the small image by tiles: n ranges of n_values, step ranks from one to the next, and the
- * value that few objects have, all of which an object must match: so next to none is a hit.
+ * value that few objects have.  wants: for the best K; else for what matches all, which next to none does.
  */
 static double
 time_tiles(GenieTileScratch *scratch, const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t first,
-		   uint32_t n_values, uint32_t step, uint32_t n)
+		   uint32_t n_values, uint32_t step, uint32_t n, bool wants)
 {
 	GenieCpuPolicy by_tiles = *policy;
 	GenieEngine engine = {0};
 	GenieRankRange ranges[RARE_VALUES + 1];
 	GenieHit	hits[K];
-	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &measure->image, .k = K, .min_key = n + 1, .out = hits};
+	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &measure->image, .k = K, .min_key = wants ? 1 : n + 1,
+		.out = hits};
 	double		least = 0;
 
 	for (uint32_t r = 0; r < n; r++)
@@ -263,19 +267,34 @@ at_least(double ns)
 	return ns < LEAST_NS ? LEAST_NS : ns;
 }
 
+/* What genie_dispatch_hits expects of the first n objects. */
+static double
+hits_of(const MeasureImage *measure, uint32_t n_objects, uint32_t k)
+{
+	GenieSegmentImage image = measure->image;
+	GenieJob	job = {.image = &image, .k = k};
+
+	image.n_objects = n_objects;
+	return genie_dispatch_hits(&job);
+}
+
 static void
 measure_tiles(GenieTileScratch *scratch, GenieCpuPolicy *policy, MeasureImage *small)
 {
 	GenieDispatchCosts *costs = &policy->costs;
 	uint32_t	list = GENIE_TILE_OBJECTS / COMMON_VALUES;
-	double		narrow = time_tiles(scratch, policy, small, 0, 1, COMMON_VALUES, COMMON_DIMENSIONS);
-	double		wide = time_tiles(scratch, policy, small, 0, COMMON_VALUES / 2, COMMON_VALUES, COMMON_DIMENSIONS);
-	double		one_bitmap = time_tiles(scratch, policy, small, DENSE_RANK, 1, DENSE_VALUES, DENSE_DIMENSIONS);
+	double		narrow = time_tiles(scratch, policy, small, 0, 1, COMMON_VALUES, COMMON_DIMENSIONS, false);
+	uint32_t	half = COMMON_VALUES / 2;
+	double		wide = time_tiles(scratch, policy, small, 0, half, COMMON_VALUES, COMMON_DIMENSIONS, false);
+	double		one_bitmap = time_tiles(scratch, policy, small, DENSE_RANK, 1, DENSE_VALUES, DENSE_DIMENSIONS, false);
 	double		all_bitmaps = time_tiles(scratch, policy, small, DENSE_RANK, DENSE_VALUES, DENSE_VALUES,
-										 DENSE_DIMENSIONS);
-	double		rare = time_tiles(scratch, policy, small, RARE_RANK, 1, 1, RARE_VALUES);
-	double		few = time_tiles(scratch, policy, small, 0, 0, 0, 0);
+										 DENSE_DIMENSIONS, false);
+	double		rare = time_tiles(scratch, policy, small, RARE_RANK, 1, 1, RARE_VALUES, false);
+	double		with_hits = time_tiles(scratch, policy, small, 0, 1, COMMON_VALUES, COMMON_DIMENSIONS, true);
+	double		few = time_tiles(scratch, policy, small, 0, 0, 0, 0, true);
 
+	/* where next to none is a hit, and where all are */
+	costs->tile_hit_ns = at_least((with_hits - narrow) / hits_of(small, small->n_objects, K));
 	costs->posting_ns = at_least((wide - narrow) / (COMMON_DIMENSIONS * (COMMON_VALUES / 2 - 1) * (double) list));
 	costs->bitmap_ns = at_least((all_bitmaps - one_bitmap) / (DENSE_DIMENSIONS * (DENSE_VALUES - 1)));
 	costs->few_postings = GENIE_FEW_POSTINGS;
@@ -294,20 +313,19 @@ typedef struct LaneTimes
 } LaneTimes;
 
 /*
- * A block of queries that ask for dimensions [first, end), on n_objects.  They want more matches than there are: hits
- * cost the same by tiles.  False: there is no memory.
+ * A block of n queries that ask for dimensions [first, end), on n_objects.  wants: for the best HIT_K; else for more
+ * matches than there are.  False: there is no memory.
  */
 static bool
-time_lanes(const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t first, uint32_t end, uint32_t n_objects,
-		   LaneTimes *least)
+time_lanes(const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t n, uint32_t first, uint32_t end,
+		   uint32_t n_objects, bool wants, LaneTimes *least)
 {
-	uint32_t	n = policy->lanes->n_lanes;
 	uint32_t	n_ranges = end - first;
 	GenieRankRange *ranges = malloc(n * n_ranges * sizeof(GenieRankRange));
 	GenieEngineQuery *queries = malloc(n * sizeof(GenieEngineQuery));
 	GenieLaneQuery *lanes = malloc(n * sizeof(GenieLaneQuery));
 	GenieTopK  *tops = malloc(n * sizeof(GenieTopK));
-	GenieHit   *hits = malloc(n * genie_lanes_capacity(K) * sizeof(GenieHit));
+	GenieHit   *hits = malloc(n * genie_lanes_capacity(HIT_K) * sizeof(GenieHit));
 	uint64_t	state = 1;
 	bool		done = ranges != NULL && queries != NULL && lanes != NULL && tops != NULL && hits != NULL;
 
@@ -331,8 +349,8 @@ time_lanes(const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t first, 
 
 		for (uint32_t q = 0; q < n; q++)
 		{
-			genie_topk_init(&tops[q], hits + q * genie_lanes_capacity(K), K, n_ranges + 1, NULL);
-			tops[q].capacity = genie_lanes_capacity(K);
+			genie_topk_init(&tops[q], hits + q * genie_lanes_capacity(HIT_K), HIT_K, wants ? 1 : n_ranges + 1, NULL);
+			tops[q].capacity = genie_lanes_capacity(HIT_K);
 			lanes[q] = (GenieLaneQuery) {&queries[q], &tops[q]};
 		}
 		block = genie_lanes_open(policy->lanes, &measure->image, n, lanes);
@@ -368,11 +386,18 @@ measure_lanes(GenieCpuPolicy *policy, MeasureImage *small, MeasureImage *large)
 	LaneTimes	few;
 	LaneTimes	common;
 	LaneTimes	many;
+	LaneTimes	without_hits;
+	LaneTimes	with_hits;
+	uint32_t	n = policy->lanes->n_lanes;
+	uint32_t	n_hits = n / HIT_LANES;
+	uint32_t	n_small = COMMON_DIMENSIONS + DENSE_DIMENSIONS;
 
 	/* the dense dimensions alone take one step of the kernel, of GENIE_LANE_SLOTS rows; with the common ones, two */
-	if (!time_lanes(policy, small, COMMON_DIMENSIONS, COMMON_DIMENSIONS + DENSE_DIMENSIONS, LANE_OBJECTS, &few) ||
-		!time_lanes(policy, small, 0, COMMON_DIMENSIONS + DENSE_DIMENSIONS, LANE_OBJECTS, &common) ||
-		!time_lanes(policy, large, 0, LARGE_DIMENSIONS, LARGE_OBJECTS, &many))
+	if (!time_lanes(policy, small, n, COMMON_DIMENSIONS, n_small, LANE_OBJECTS, false, &few) ||
+		!time_lanes(policy, small, n, 0, n_small, LANE_OBJECTS, false, &common) ||
+		!time_lanes(policy, large, n, 0, LARGE_DIMENSIONS, LARGE_OBJECTS, false, &many) ||
+		!time_lanes(policy, small, n_hits, 0, n_small, HIT_OBJECTS, false, &without_hits) ||
+		!time_lanes(policy, small, n_hits, 0, n_small, HIT_OBJECTS, true, &with_hits))
 		return false;
 	costs->small_bytes = table_bytes(policy, small);
 	costs->small_row_ns = at_least((common.search_ns - few.search_ns) / ((double) LANE_OBJECTS * GENIE_LANE_SLOTS));
@@ -380,6 +405,8 @@ measure_lanes(GenieCpuPolicy *policy, MeasureImage *small, MeasureImage *large)
 	costs->large_bytes = table_bytes(policy, large);
 	costs->large_row_ns = at_least((many.search_ns / LARGE_OBJECTS - costs->object_ns) / LARGE_DIMENSIONS);
 	costs->keyword_ns = at_least(many.open_ns / large->image.n_keywords);
+	costs->lane_hit_ns = at_least((with_hits.search_ns - without_hits.search_ns) /
+								  (n_hits * hits_of(small, HIT_OBJECTS, HIT_K)));
 	return true;
 }
 
@@ -390,7 +417,7 @@ genie_cpu_measure(GenieTileScratch *scratch, GenieCpuPolicy *policy)
 		.posting_ns = 0.4, .bitmap_ns = 2000, .piece_ns = 5000, .range_ns = 10,
 		.few_postings = GENIE_FEW_POSTINGS, .few_ns = 5,
 		.small_bytes = 32768, .small_row_ns = 0.6, .large_bytes = 1048576, .large_row_ns = 1.2,
-		.object_ns = 5, .keyword_ns = 30
+		.object_ns = 5, .keyword_ns = 30, .tile_hit_ns = 10, .lane_hit_ns = 25
 	};
 	MeasureImage small = {0};
 	MeasureImage large = {0};

@@ -336,7 +336,8 @@ void
 genie_lanes_refresh(GenieLaneBlock *block)
 {
 	for (uint32_t lane = 0; lane < block->n_queries; lane++)
-		set_threshold(block, lane);
+		if (block->queries[lane].top->floor != block->floors[lane])
+			set_threshold(block, lane);
 }
 
 /* Offers the first n hits, of objects from first on. */

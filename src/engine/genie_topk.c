@@ -98,7 +98,8 @@ genie_topk_compact(GenieTopK *top)
 	}
 	assert(n == top->k);
 	top->n = n;
-	top->floor = bound == UINT32_MAX ? UINT32_MAX : bound + 1;
+	if (top->floor <= bound)
+		top->floor = bound == UINT32_MAX ? UINT32_MAX : bound + 1;
 }
 
 /* One stable pass of the radix sort, largest byte first. */

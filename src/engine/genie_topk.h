@@ -6,7 +6,8 @@
  * ascending).  The buffer holds at most capacity = max(2k, k + GENIE_TOPK_SLACK) hits; when full it is
  * compacted to the best k, and the k-th key becomes the bound T: an object offered later is
  * wanted only if its key is greater than T, because k earlier objects have key >= T and
- * win every tie.  So a million ties cost nothing but their rejection, and the answer is exact.
+ * win every tie.  So a million ties cost nothing but their rejection, and the answer is exact.  Who knows of k objects
+ * elsewhere that have no smaller keys may raise the floor to that; it never falls.
  *
  * min_key: objects of a smaller key are never returned.
  * after: continue after the cursor (key, object): only objects that rank below it are returned.

@@ -377,7 +377,7 @@ test_mixed(GenieEngine *engine)
 static const GenieDispatchCosts costs = {
 	.posting_ns = 0.5, .bitmap_ns = 2000, .piece_ns = 5000, .range_ns = 10, .few_postings = 384, .few_ns = 10,
 	.n_lanes = 512, .small_bytes = 32768, .small_row_ns = 0.5, .large_bytes = 1048576, .large_row_ns = 1,
-	.object_ns = 4, .keyword_ns = 20
+	.object_ns = 4, .keyword_ns = 20, .tile_hit_ns = 3, .lane_hit_ns = 20
 };
 
 /* Chooses for n queries that ask for a run of width ranks in each dimension; returns how many go by lanes. */
@@ -386,20 +386,51 @@ choose(const GenieModel *model, const GenieSegmentImage *image, GenieKernelChoic
 {
 	GenieDispatchQuery queries[QUERIES_MAX];
 	GenieDispatchChoice choice;
-	GenieEngineQuery query = {.n_ranges = model->n_dimensions, .ranges = ranges[0],
-		.max_count = model->n_dimensions};
+	GenieJob	job = {.image = image, .k = 10, .query = {.n_ranges = model->n_dimensions, .ranges = ranges[0],
+		.max_count = model->n_dimensions}};
 	char		text[GENIE_ENGINE_REASON_MAX];
 
 	for (uint32_t d = 0; d < model->n_dimensions; d++)
 		ranges[0][d] = (GenieRankRange) {model->first_ranks[d], model->first_ranks[d] + width};
 	for (uint32_t q = 0; q < n; q++)
-		queries[q] = genie_dispatch_query(&costs, image, &query, q);
+		queries[q] = genie_dispatch_query(&costs, &job, q);
 	choice = genie_dispatch_choose(&costs, image, setting, n, queries);
 	genie_dispatch_explain(&choice, setting, "bit lanes", text);
 	CHECK_INT(choice.n_postings, n * queries[0].n_postings);
 	CHECK((strstr(text, choice.n_lanes == n ? ": bit lanes" : choice.n_lanes == 0 ? ": tiles" : "tiles for") != NULL));
 	CHECK((strstr(text, "(as set)") != NULL) == (setting != GENIE_KERNELS_AUTO));
 	return choice.n_lanes;
+}
+
+/* Hits: as many as objects at least where those are few, and more with k, with objects and with parts. */
+static void
+test_hits(const GenieSegmentImage *image)
+{
+	GenieSegmentImage grown = *image;
+	GenieDispatchCosts parted = costs;
+	GenieJob	job = {.image = &grown};
+	double		before = 0;
+
+	for (job.k = 1; job.k <= 100000; job.k *= 3)
+	{
+		CHECK(genie_dispatch_hits(&job) >= before && genie_dispatch_hits(&job) <= grown.n_objects);
+		before = genie_dispatch_hits(&job);
+	}
+	before = 0;
+	job.k = 100;
+	for (grown.n_objects = 1; grown.n_objects < 1000000; grown.n_objects += 1 + grown.n_objects / 7)
+	{
+		double		hits = genie_dispatch_hits(&job);
+
+		CHECK(hits >= before && (grown.n_objects > 100 || hits == grown.n_objects));
+		before = hits;
+	}
+	before = 0;
+	for (parted.n_parts = 1; parted.n_parts < 64; parted.n_parts++)
+	{
+		CHECK(genie_dispatch_lane_ns(&parted, &job) + genie_dispatch_block_ns(&parted, image) > before);
+		before = genie_dispatch_lane_ns(&parted, &job) + genie_dispatch_block_ns(&parted, image);
+	}
 }
 
 static void
@@ -443,15 +474,16 @@ test_dispatch(void)
 	ranges[1][0] = (GenieRankRange) {0, 0};
 	for (uint32_t q = 0; q < 1000; q++)
 	{
-		GenieEngineQuery query = {.n_ranges = 1, .ranges = ranges[q % 2], .max_count = 8};
+		GenieJob	job = {.image = &image, .k = 10, .query = {.n_ranges = 1, .ranges = ranges[q % 2], .max_count = 8}};
 
-		queries[q] = genie_dispatch_query(&costs, &image, &query, q);
+		queries[q] = genie_dispatch_query(&costs, &job, q);
 	}
 	choice = genie_dispatch_choose(&costs, &image, GENIE_KERNELS_AUTO, 1000, queries);
 	CHECK_INT(choice.n_lanes, 512);
 	for (uint32_t q = 0; q < 500; q++)
 		CHECK_INT(queries[q].job % 2, 0);
 	CHECK(choice.ns < choice.all_tiles_ns && choice.ns < choice.all_lanes_ns);
+	test_hits(&image);
 	genie_model_free_image(&image);
 	genie_model_end(&model);
 }
@@ -467,6 +499,7 @@ test_measure(GenieEngine *engine)
 	CHECK_INT(measured->n_lanes, genie_cpu_engine_policy(engine)->lanes->n_lanes);
 	CHECK(measured->posting_ns > 0 && measured->bitmap_ns > 0 && measured->piece_ns > 0 && measured->range_ns > 0);
 	CHECK(measured->few_ns > 0 && measured->small_row_ns > 0 && measured->large_row_ns > 0);
+	CHECK(measured->tile_hit_ns > 0 && measured->lane_hit_ns > 0);
 	CHECK(measured->object_ns > 0 && measured->keyword_ns > 0 && measured->large_bytes > measured->small_bytes);
 	CHECK(strstr(engine->choices.constants, "posting") != NULL);
 }
