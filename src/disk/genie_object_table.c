@@ -378,3 +378,30 @@ genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *s
 		genie_object_corrupt(reader->segment);
 	return true;
 }
+
+bool
+genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above)
+{
+	const GenieRootHeader *header = &reader->segment->header;
+	const GenieSectionEntry *entry = &reader->segment->sections[GENIE_SECTION_SIZES].entry;
+	uint32		width = entry->parameter;
+	uint8		packed[GENIE_SIZES_BATCH * sizeof(uint32)];
+	uint32		batch = sizeof(packed);
+	uint32		largest = 0;
+
+	Assert(first % 8 == 0);
+	if (width > 8 || entry->parameter2 != header->min_size)
+		genie_object_corrupt(reader->segment);
+	for (uint32 done = 0; done < n; done += batch)
+	{
+		uint32		part = Min(n - done, batch);
+
+		if (width > 0 &&
+			!genie_section_read(reader, ((uint64) first + done) * width / 8, genie_bits_bytes(part, width), packed))
+			return false;
+		largest = Max(largest, genie_bits_unpack_bytes(packed, part, width, above + done));
+	}
+	if (largest > header->max_size - header->min_size)
+		genie_object_corrupt(reader->segment);
+	return true;
+}

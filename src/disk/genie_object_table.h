@@ -87,6 +87,12 @@ extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint
 extern uint64 genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
 
 /*
+ * What the sizes of n objects from first on are above the segment's smallest, where one byte is enough for all of them.
+ * False: stale.
+ */
+extern bool genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above);
+
+/*
  * Sizes of n objects from first on, a multiple of 8; all within the header's min_size and max_size, or the index is
  * damaged (ERROR).  False: stale.
  */

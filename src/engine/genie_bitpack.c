@@ -5,7 +5,8 @@
  * Value i takes the bits [i * width, (i + 1) * width) of the bytes read as one number with
  * the least significant byte first.  The general form, for object sizes and for
  * writing; posting lists go through the kernels (genie_kernels.h).  Sizes are unpacked by scans that are ordered by a
- * distance, all of a segment's for each, if it has no image: hence the words of eight small values.
+ * distance, all of a segment's for each, if it has no image: hence the words of eight small values, which
+ * genie_bits_unpack_bytes() spreads to bytes by halves.
  */
 #include "genie_codec.h"
 #include "genie_kernels.h"
@@ -70,4 +71,38 @@ genie_bits_unpack(const uint8_t *data, size_t n, uint32_t width, uint32_t *value
 		pending >>= width;
 		n_pending -= width;
 	}
+}
+
+uint32_t
+genie_bits_unpack_bytes(const uint8_t *data, size_t n, uint32_t width, uint8_t *values)
+{
+	const uint64_t ones = (UINT64_C(1) << width) - 1;
+	const uint64_t quarter = (ones << width | ones) * UINT64_C(0x0000000100000001);
+	const uint64_t eighth = ones * UINT64_C(0x0001000100010001);
+	const uint8_t *end = data + genie_bits_bytes(n, width);
+	size_t		i = 0;
+	uint8_t		largest = 0;
+
+	/* halves of a word of eight values go to halves of 64 bits, then each half's likewise, and once more */
+	for (; i + 8 <= n && end - data >= (ptrdiff_t) sizeof(uint64_t); i += 8)
+	{
+		uint64_t	word = genie_load_64(data);
+
+		word = (word & ((UINT64_C(1) << 4 * width) - 1)) | (word >> 4 * width) << 32;
+		word = (word & quarter) | (word >> 2 * width & quarter) << 16;
+		word = (word & eighth) | (word >> width & eighth) << 8;
+		memcpy(values + i, &word, sizeof(word));
+		data += width;
+	}
+	for (size_t bit = 0; i < n; i++, bit += width)
+	{
+		uint32_t	pair = 0;
+
+		if (width > 0)
+			pair = data[bit / 8] | (bit % 8 + width > 8 ? data[bit / 8 + 1] << 8 : 0);
+		values[i] = (uint8_t) (pair >> bit % 8 & ones);
+	}
+	for (i = 0; i < n; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return largest;
 }

@@ -152,6 +152,9 @@ genie_bits_bytes(size_t n, uint32_t width)
 extern void genie_bits_pack(uint8_t *out, const uint32_t *values, size_t n, uint32_t width);
 extern void genie_bits_unpack(const uint8_t *data, size_t n, uint32_t width, uint32_t *values);
 
+/* The same for width 0..8, a byte each; returns the largest. */
+extern uint32_t genie_bits_unpack_bytes(const uint8_t *data, size_t n, uint32_t width, uint8_t *values);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,7 +12,8 @@
  * tiles takes from each list the records that fall into it.
  *
  * Memory.  Lists that together fit what the scan can spare are read once and kept; longer ones are read
- * again, a group of tiles at a time, on every call.
+ * again, a group of tiles at a time, on every call.  The same goes for the sizes of all objects, where keys rank: for a
+ * short query they are most of what is read.
  *
  * The engine is the process's own: one, opened on first use, kept for the life of the process.
  */
@@ -66,6 +67,8 @@ struct GenieInprocess
 	MemoryContext group_context;
 	GenieSectionReader postings;
 	GenieSectionReader sizes;	/* for key tables */
+	uint8	  **sizes_of_tile;	/* those read so far, NULL: not yet; NULL: they are not kept */
+	MemoryContext context;		/* of all this */
 };
 
 static GenieEngine *process_engine = NULL;
@@ -214,6 +217,27 @@ genie_inprocess_deal_loose(GenieInprocess *search)
 	search->loose = NULL;
 }
 
+/* Sizes are given in one byte each, if that is enough. */
+static uint32
+genie_inprocess_size_width(const GenieInprocess *search)
+{
+	const GenieRootHeader *header = &search->segment->header;
+
+	return header->max_size - header->min_size <= PG_UINT8_MAX ? sizeof(uint8) : sizeof(uint16);
+}
+
+/* Has sizes kept when they are read, if they fit. */
+static void
+genie_inprocess_keep_sizes(GenieInprocess *search, Size *memory)
+{
+	Size		nbytes = (Size) search->segment->header.n_objects * genie_inprocess_size_width(search);
+
+	if (nbytes > *memory)
+		return;
+	*memory -= nbytes;
+	search->sizes_of_tile = palloc0(search->n_tiles * sizeof(uint8 *) + 1);
+}
+
 GenieInprocess *
 genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view, const GenieEngineQuery *query,
 					 Size *memory)
@@ -222,6 +246,7 @@ genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view, const Ge
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
 	uint64		per_tile;
 
+	search->context = CurrentMemoryContext;
 	search->segment = segment;
 	search->query = query;
 	search->n_tiles = genie_object_tiles(segment);
@@ -241,6 +266,8 @@ genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view, const Ge
 		return NULL;
 
 	genie_inprocess_deal_loose(search);
+	if (query->keys != NULL)
+		genie_inprocess_keep_sizes(search, memory);
 
 	per_tile = (search->resident ? 0 : search->tiled_bytes / Max(search->n_tiles, 1)) +
 		(uint64) (search->n_tiled + 1) * sizeof(GenieListRef);
@@ -344,38 +371,53 @@ genie_inprocess_take_records(GenieInprocess *search, GenieTiledList *list, uint3
 	return true;
 }
 
-/* Reads the sizes of the tile's objects, in one byte each if that is enough.  False: stale. */
+/* Reads what the tile's sizes are above the smallest.  False: stale. */
 static bool
-genie_inprocess_sizes(GenieInprocess *search, GenieTileView *view)
+genie_inprocess_read_sizes(GenieInprocess *search, const GenieTileView *view, void *above)
 {
-	const GenieRootHeader *header = &search->segment->header;
 	uint32		first = view->tile << GENIE_TILE_SHIFT;
-	uint32		smallest = header->min_size;
 	uint32		sizes[GENIE_SIZES_AT_ONCE];
-	uint8	   *narrow;
-	uint16	   *wide;
+	uint16	   *wide = above;
 
-	view->sizes.smallest = smallest;
-	view->sizes.largest = header->max_size;
-	if (smallest >= header->max_size)
-		return true;
-	view->sizes.width = header->max_size - smallest <= PG_UINT8_MAX ? sizeof(uint8) : sizeof(uint16);
-	narrow = palloc(view->n_objects * view->sizes.width);
-	wide = (uint16 *) narrow;
-	view->sizes.above = narrow;
+	if (view->sizes.width == sizeof(uint8))
+		return genie_object_sizes_above(&search->sizes, first, view->n_objects, above);
 	for (uint32 done = 0; done < view->n_objects; done += GENIE_SIZES_AT_ONCE)
 	{
 		uint32		n = Min(view->n_objects - done, GENIE_SIZES_AT_ONCE);
 
 		if (!genie_object_sizes(&search->sizes, first + done, n, sizes))
 			return false;
-		if (view->sizes.width == sizeof(uint8))
-			for (uint32 i = 0; i < n; i++)
-				narrow[done + i] = (uint8) (sizes[i] - smallest);
-		else
-			for (uint32 i = 0; i < n; i++)
-				wide[done + i] = (uint16) (sizes[i] - smallest);
+		for (uint32 i = 0; i < n; i++)
+			wide[done + i] = (uint16) (sizes[i] - view->sizes.smallest);
 	}
+	return true;
+}
+
+/* Gives the tile the sizes of its objects, in one byte each if that is enough.  False: stale. */
+static bool
+genie_inprocess_sizes(GenieInprocess *search, GenieTileView *view)
+{
+	const GenieRootHeader *header = &search->segment->header;
+	uint8	  **kept = search->sizes_of_tile == NULL ? NULL : &search->sizes_of_tile[view->tile];
+	void	   *above;
+
+	view->sizes.smallest = header->min_size;
+	view->sizes.largest = header->max_size;
+	if (header->min_size >= header->max_size)
+		return true;
+	view->sizes.width = genie_inprocess_size_width(search);
+	if (kept != NULL && *kept != NULL)
+	{
+		view->sizes.above = *kept;
+		return true;
+	}
+	above = MemoryContextAlloc(kept != NULL ? search->context : CurrentMemoryContext,
+							   view->n_objects * view->sizes.width);
+	view->sizes.above = above;
+	if (!genie_inprocess_read_sizes(search, view, above))
+		return false;
+	if (kept != NULL)
+		*kept = above;
 	return true;
 }
 

@@ -192,6 +192,20 @@ test_bits(GenieRandom *random)
 			for (size_t i = 0; i < n; i++)
 				same = same && values[i] == back[i];
 			CHECK(same);
+			if (width <= 8)
+			{
+				uint8_t		narrow[70];
+				uint32_t	largest = 0;
+
+				CHECK(genie_bits_unpack_bytes(bytes, n, width, narrow) < 1u << width);
+				for (size_t i = 0; i < n; i++)
+				{
+					same = same && values[i] == narrow[i];
+					largest = values[i] > largest ? values[i] : largest;
+				}
+				CHECK(same);
+				CHECK_INT(genie_bits_unpack_bytes(bytes, n, width, narrow), largest);
+			}
 			free(bytes);
 		}
 	}
