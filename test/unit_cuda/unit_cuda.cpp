@@ -2,132 +2,33 @@
  * unit_cuda.cpp
  *	  The CUDA engine against the CPU engine, through the library as the worker opens it.
  *
- *		unit_cuda LIBRARY [--quick]
+ *		unit_cuda LIBRARY [--quick] [--pass=N]
  *
- * Prints a line a case and ends with 1 if any answer differs, with 77 if there is no GPU.  --quick leaves out what is
- * large, for compute-sanitizer.  Everything is seeded: a difference comes again.
+ * Prints a line a case, and a line with the seconds a pass, and ends with 1 if any answer differs, with 77 if there is
+ * no GPU.  --quick leaves out what is large, for compute-sanitizer.  --pass=N: only pass N of 1 .. 7: all kernels; with
+ * tensor cores; without them; as on devices of less shared memory, four times.  Everything is seeded: a difference comes again.
  */
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 
+#include "unit_cuda_jobs.h"
 #include "unit_cuda_lanes.h"
 
 static const char *library;
 static GenieEngine *cuda;
 static Arena *arena;
 static bool quick;
+static int only_pass;				/* 0: all */
 static uint32_t n_threads = 16;
 static uint32_t n_failed;
 static uint32_t n_cases;
 
-/* ---- queries and jobs ---- */
-
-/* A job with all that it points to. */
-struct Job
-{
-	std::vector<std::vector<GenieRankRange>> ranges;	/* the query's, then the conditions' */
-	std::vector<GenieCondition> conditions;
-	std::vector<uint16_t> class_of_size;
-	std::vector<uint32_t> keys;
-	GenieKeyTable table;
-	GenieJob	job;
-	std::vector<uint8_t> out;
-};
-
-typedef std::vector<std::unique_ptr<Job>> Batch;
-
-struct Query
-{
-	uint32_t	n_ranges;
-	uint32_t	max_width;		/* ranks of a range */
-};
-
-static std::vector<GenieRankRange>
-make_ranges(Random &random, const TestImage &image, const Query &query)
-{
-	std::vector<uint32_t> begins;
-	std::vector<GenieRankRange> ranges;
-	const uint32_t n = image.image.n_keywords;
-
-	for (uint32_t i = 0; i < query.n_ranges; i++)
-		begins.push_back(random.below(n));
-	std::sort(begins.begin(), begins.end());
-	for (const uint32_t begin : begins)
-	{
-		const uint32_t end = std::min(n, begin + 1 + random.below(query.max_width));
-
-		if (ranges.empty() || begin >= ranges.back().end)
-			ranges.push_back(GenieRankRange{begin, end});
-	}
-	return ranges;
-}
-
-/* What no object can match more than: it has no more keywords, and there are no more in the ranges. */
-static uint32_t
-bound_of(const TestImage &image, const std::vector<GenieRankRange> &ranges)
-{
-	uint64_t	n = 0;
-
-	for (const GenieRankRange &range : ranges)
-		n += range.end - range.first;
-	return (uint32_t) std::max<uint64_t>(1, std::min<uint64_t>(std::min(n, (uint64_t) image.max_size), UINT16_MAX));
-}
-
-static Job &
-add_job(Batch &batch, const TestImage &image, GenieJobKind kind, std::vector<GenieRankRange> ranges)
-{
-	batch.emplace_back(new Job());
-	Job		   &job = *batch.back();
-
-	memset(&job.job, 0, sizeof(job.job));
-	job.ranges.push_back(std::move(ranges));
-	job.job.kind = kind;
-	job.job.image = &image.image;
-	job.job.query.max_count = bound_of(image, job.ranges[0]);
-	job.job.k = 10;
-	job.job.min_key = 1;
-	job.job.n_tiles = kind == GENIE_JOB_TOP ? 0 : image.image.n_tiles;
-	return job;
-}
-
-static void
-add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> ranges, uint32_t min_count)
-{
-	GenieCondition condition;
-
-	memset(&condition, 0, sizeof(condition));
-	condition.query.max_count = bound_of(image, ranges);
-	condition.min_count = min_count;
-	job.ranges.push_back(std::move(ranges));
-	job.conditions.push_back(condition);
-}
-
-/* Random keys that rise with the count, from 0 on for some, in rows that are longer than they must be. */
-static void
-add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
-{
-	const GenieImageGroup &group = *job.job.image->groups[0];
-	uint32_t	key = 0;
-
-	job.table.first_size = group.min_size - random.below(std::min(group.min_size, 3u) + 1);
-	job.table.n_sizes = group.max_size + 1 + random.below(3) - job.table.first_size;
-	job.table.n_classes = n_classes;
-	job.table.stride = job.job.query.max_count + 1 + random.below(3);
-	for (uint32_t i = 0; i < job.table.n_sizes; i++)
-		job.class_of_size.push_back((uint16_t) (i * 7 % n_classes));
-	for (uint32_t i = 0; i < n_classes * job.table.stride; i++)
-	{
-		if (i % job.table.stride == 0)
-			key = random.below(2) * random.below(max_key);
-		else if (random.below(2) == 0)
-			key += random.below(max_key / job.table.stride + 2);
-		job.keys.push_back(key);
-	}
-}
+/* ---- jobs ---- */
 
 static size_t
 out_bytes(const GenieJob &job)
@@ -751,18 +652,10 @@ open_engine(const char *shared_bytes)
 		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
 }
 
-int
-main(int argc, char **argv)
+/* All kernels, on the device as it is. */
+static void
+whole_device_pass()
 {
-	if (argc < 2)
-	{
-		fprintf(stderr, "usage: unit_cuda LIBRARY [--quick]\n");
-		return 2;
-	}
-	library = argv[1];
-	quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
-	arena = new Arena((size_t) (quick ? 256 : 1024) << 20);
-
 	open_engine(NULL);
 	random_cases();
 	bounded_cases();
@@ -776,30 +669,72 @@ main(int argc, char **argv)
 		memory_cases();
 	interrupt_case();
 	cuda->ops->close(cuda);
+}
 
-	for (const char *tensor : {"1", "0"})
+static void
+tensor_pass(bool used)
+{
+	setenv("GENIE_CUDA_TENSOR_CORES", used ? "1" : "0", 1);
+	open_engine(NULL);
+	tensor_cases(cuda, *arena, quick, used, report);
+	cuda->ops->close(cuda);
+	unsetenv("GENIE_CUDA_TENSOR_CORES");
+}
+
+/* As on devices of less shared memory: tiles in 2, 4 or 8 parts; and images in memory that is not pinned. */
+static void
+little_shared_pass(const char *shared_bytes)
+{
+	if (quick && strcmp(shared_bytes, "49152") != 0)
+		return;
+	printf("-- %s bytes of shared memory a block\n", shared_bytes);
+	open_engine(shared_bytes);
+	boundary_cases();
+	if (!quick)
+		random_cases();
+	ties_case();
+	lanes_cases(cuda, *arena, true, true, report);
+	cuda->ops->close(cuda);
+}
+
+/* Does pass number n, if it is wanted, and tells how long it took. */
+static void
+run_pass(int n, const std::function<void ()> &pass)
+{
+	const auto	start = std::chrono::steady_clock::now();
+
+	if (only_pass != 0 && only_pass != n)
+		return;
+	pass();
+	printf("-- pass %d: %.1f s, %u cases so far, %u failed\n", n,
+		   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), n_cases, n_failed);
+	fflush(stdout);
+}
+
+int
+main(int argc, char **argv)
+{
+	int			n = 1;
+	bool		good = argc >= 2;
+
+	for (int i = 2; i < argc; i++)
+		if (strcmp(argv[i], "--quick") == 0)
+			quick = true;
+		else if (sscanf(argv[i], "--pass=%d", &only_pass) != 1)
+			good = false;
+	if (!good)
 	{
-		setenv("GENIE_CUDA_TENSOR_CORES", tensor, 1);
-		open_engine(NULL);
-		tensor_cases(cuda, *arena, quick, tensor[0] == '1', report);
-		cuda->ops->close(cuda);
-		unsetenv("GENIE_CUDA_TENSOR_CORES");
+		fprintf(stderr, "usage: unit_cuda LIBRARY [--quick] [--pass=N]\n");
+		return 2;
 	}
+	library = argv[1];
+	arena = new Arena((size_t) (quick ? 256 : 1024) << 20);
 
-	/* as on devices of less shared memory: tiles in 2, 4 or 8 parts; and images in memory that is not pinned */
+	run_pass(n++, whole_device_pass);
+	for (const bool used : {true, false})
+		run_pass(n++, [=] { tensor_pass(used); });
 	for (const char *shared_bytes : {"101376", "65536", "49152", "24576"})
-	{
-		if (quick && strcmp(shared_bytes, "49152") != 0)
-			continue;
-		printf("-- %s bytes of shared memory a block\n", shared_bytes);
-		open_engine(shared_bytes);
-		boundary_cases();
-		if (!quick)
-			random_cases();
-		ties_case();
-		lanes_cases(cuda, *arena, true, true, report);
-		cuda->ops->close(cuda);
-	}
+		run_pass(n++, [=] { little_shared_pass(shared_bytes); });
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }

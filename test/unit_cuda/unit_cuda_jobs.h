@@ -1,0 +1,118 @@
+/*
+ * unit_cuda_jobs.h
+ *	  Jobs for unit_cuda.cpp, with all that they point to.
+ */
+#ifndef UNIT_CUDA_JOBS_H
+#define UNIT_CUDA_JOBS_H
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "genie_cuda_data.h"
+
+/* A job with all that it points to. */
+struct Job
+{
+	std::vector<std::vector<GenieRankRange>> ranges;	/* the query's, then the conditions' */
+	std::vector<GenieCondition> conditions;
+	std::vector<uint16_t> class_of_size;
+	std::vector<uint32_t> keys;
+	GenieKeyTable table;
+	GenieJob	job;
+	std::vector<uint8_t> out;
+};
+
+typedef std::vector<std::unique_ptr<Job>> Batch;
+
+struct Query
+{
+	uint32_t	n_ranges;
+	uint32_t	max_width;		/* ranks of a range */
+};
+
+static inline std::vector<GenieRankRange>
+make_ranges(Random &random, const TestImage &image, const Query &query)
+{
+	std::vector<uint32_t> begins;
+	std::vector<GenieRankRange> ranges;
+	const uint32_t n = image.image.n_keywords;
+
+	for (uint32_t i = 0; i < query.n_ranges; i++)
+		begins.push_back(random.below(n));
+	std::sort(begins.begin(), begins.end());
+	for (const uint32_t begin : begins)
+	{
+		const uint32_t end = std::min(n, begin + 1 + random.below(query.max_width));
+
+		if (ranges.empty() || begin >= ranges.back().end)
+			ranges.push_back(GenieRankRange{begin, end});
+	}
+	return ranges;
+}
+
+/* What no object can match more than: it has no more keywords, and there are no more in the ranges. */
+static inline uint32_t
+bound_of(const TestImage &image, const std::vector<GenieRankRange> &ranges)
+{
+	uint64_t	n = 0;
+
+	for (const GenieRankRange &range : ranges)
+		n += range.end - range.first;
+	return (uint32_t) std::max<uint64_t>(1, std::min<uint64_t>(std::min(n, (uint64_t) image.max_size), UINT16_MAX));
+}
+
+static inline Job &
+add_job(Batch &batch, const TestImage &image, GenieJobKind kind, std::vector<GenieRankRange> ranges)
+{
+	batch.emplace_back(new Job());
+	Job		   &job = *batch.back();
+
+	memset(&job.job, 0, sizeof(job.job));
+	job.ranges.push_back(std::move(ranges));
+	job.job.kind = kind;
+	job.job.image = &image.image;
+	job.job.query.max_count = bound_of(image, job.ranges[0]);
+	job.job.k = 10;
+	job.job.min_key = 1;
+	job.job.n_tiles = kind == GENIE_JOB_TOP ? 0 : image.image.n_tiles;
+	return job;
+}
+
+static inline void
+add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> ranges, uint32_t min_count)
+{
+	GenieCondition condition;
+
+	memset(&condition, 0, sizeof(condition));
+	condition.query.max_count = bound_of(image, ranges);
+	condition.min_count = min_count;
+	job.ranges.push_back(std::move(ranges));
+	job.conditions.push_back(condition);
+}
+
+/* Random keys that rise with the count, from 0 on for some, in rows that are longer than they must be. */
+static inline void
+add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
+{
+	const GenieImageGroup &group = *job.job.image->groups[0];
+	uint32_t	key = 0;
+
+	job.table.first_size = group.min_size - random.below(std::min(group.min_size, 3u) + 1);
+	job.table.n_sizes = group.max_size + 1 + random.below(3) - job.table.first_size;
+	job.table.n_classes = n_classes;
+	job.table.stride = job.job.query.max_count + 1 + random.below(3);
+	for (uint32_t i = 0; i < job.table.n_sizes; i++)
+		job.class_of_size.push_back((uint16_t) (i * 7 % n_classes));
+	for (uint32_t i = 0; i < n_classes * job.table.stride; i++)
+	{
+		if (i % job.table.stride == 0)
+			key = random.below(2) * random.below(max_key);
+		else if (random.below(2) == 0)
+			key += random.below(max_key / job.table.stride + 2);
+		job.keys.push_back(key);
+	}
+}
+
+#endif							/* UNIT_CUDA_JOBS_H */
