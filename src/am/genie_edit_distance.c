@@ -124,7 +124,7 @@ make_pattern(GenieEditPattern *pattern, const text *value)
 		characters[n++] = next_character(&at, end, bytes);
 	pattern->slots = palloc0(genie_edit_slots(n) * sizeof(uint64));
 	pattern->ids = palloc(n * sizeof(uint16));
-	pattern->masks = palloc0((n + 1) * sizeof(uint64));
+	pattern->masks = palloc0(genie_edit_masks(n) * sizeof(uint64));
 	genie_edit_prepare(pattern, characters, n);
 	pfree(characters);
 }

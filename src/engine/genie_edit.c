@@ -15,6 +15,9 @@
  * masks of one block at a time are all that is needed: their memory does not grow with the alphabet times
  * the pattern, and a table of a few characters stays in the first cache.
  *
+ * Where the processor has AVX2, up to four blocks go through the columns together (genie_edit_avx2.c), for a column of
+ * four takes hardly longer than one of one block: each step waits for the result of the one before.
+ *
  * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for
  * approximate string matching", Information and Control 64, 1985)
  *
@@ -38,10 +41,6 @@
 
 #define BLOCK			64		/* rows, the bits of a word */
 #define GENIE_EDIT_BAND 64		/* a band as wide as a block costs two blocks a column, and four times that, five */
-
-/* a step along a block's row, as it is kept: bit 0: +1, bit 1: -1 */
-#define STEP_UP			1
-#define STEP_DOWN		2
 
 uint32_t
 genie_edit_slots(uint32_t length)
@@ -87,19 +86,19 @@ number_character(GenieEditPattern *pattern, uint32_t character)
 	return (uint16_t) *slot;
 }
 
-/* Sets the masks of so many rows, or zeroes them again. */
+/* Sets the masks of so many rows, of up to so many blocks, or zeroes them again. */
 static void
-set_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows)
+set_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows, uint32_t lanes)
 {
 	for (uint32_t i = 0; i < rows; i++)
-		pattern->masks[ids[i]] |= UINT64_C(1) << i;
+		pattern->masks[lanes * ids[i] + i / BLOCK] |= UINT64_C(1) << i % BLOCK;
 }
 
 static void
-clear_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows)
+clear_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows, uint32_t lanes)
 {
 	for (uint32_t i = 0; i < rows; i++)
-		pattern->masks[ids[i]] = 0;
+		pattern->masks[lanes * ids[i] + i / BLOCK] = 0;
 }
 
 void
@@ -111,8 +110,13 @@ genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32
 	pattern->length = length;
 	for (uint32_t i = 0; i < length; i++)
 		pattern->ids[i] = number_character(pattern, characters[i]);
+	pattern->lanes = 1;
+#if defined(__x86_64__)
+	if (genie_edit_has_avx2())
+		pattern->lanes = GENIE_EDIT_LANES;
+#endif
 	if (length <= BLOCK)
-		set_masks(pattern, pattern->ids, length);
+		set_masks(pattern, pattern->ids, length, 1);
 }
 
 /* the differences down one column of a block: bit i: D(row i) - D(row above) is +1, or -1 */
@@ -142,7 +146,7 @@ advance(Column *column, uint64_t matches, uint32_t above, uint32_t last)
 	row_up = down | ~(matches | up);
 	row_down = up & matches;
 	step = (uint32_t) (row_up >> last & 1) | (uint32_t) (row_down >> last & 1) << 1;
-	row_up = row_up << 1 | (above & STEP_UP);
+	row_up = row_up << 1 | (above & GENIE_EDIT_UP);
 	row_down = row_down << 1 | above >> 1;
 	column->up = row_down | ~(diagonal | row_up);
 	column->down = row_up & diagonal;
@@ -153,7 +157,7 @@ advance(Column *column, uint64_t matches, uint32_t above, uint32_t last)
 static inline int32_t
 step_value(uint32_t step)
 {
-	return (int32_t) (step & STEP_UP) - (int32_t) (step >> 1);
+	return (int32_t) (step & GENIE_EDIT_UP) - (int32_t) (step >> 1);
 }
 
 /* The distance of the rows whose masks are set, at least one, and the text. */
@@ -164,8 +168,30 @@ distance_of_block(const uint64_t *masks, uint32_t rows, const uint16_t *text, ui
 	int32_t		distance = (int32_t) rows;
 
 	for (uint32_t j = 0; j < n; j++)
-		distance += step_value(advance(&column, masks[text[j]], STEP_UP, rows - 1));
+		distance += step_value(advance(&column, masks[text[j]], GENIE_EDIT_UP, rows - 1));
 	return (uint32_t) distance;
+}
+
+/* Columns from .. to - 1 of so many rows, up to pattern->lanes blocks. */
+static void
+do_columns(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows,
+		   const uint16_t *text, int64_t from, int64_t to, uint8_t *steps)
+{
+	uint32_t	lanes = rows > BLOCK ? pattern->lanes : 1;
+
+	set_masks(pattern, ids, rows, lanes);
+#if defined(__x86_64__)
+	if (lanes > 1)
+		genie_edit_columns_avx2(pattern->masks, rows, text + from, to - from, steps + from);
+	else
+#endif
+	{
+		Column		column = {~UINT64_C(0), 0};
+
+		for (int64_t j = from; j < to; j++)
+			steps[j] = (uint8_t) advance(&column, pattern->masks[text[j]], steps[j], rows - 1);
+	}
+	clear_masks(pattern, ids, rows, lanes);
 }
 
 /*
@@ -180,24 +206,23 @@ distance_in_band(GenieEditPattern *pattern, const uint16_t *ids, uint32_t m,
 	int64_t		ahead = ((int64_t) k + ((int64_t) n - m)) / 2;
 	int64_t		value = 0;		/* of the cell above the block's first row, left of its first column */
 
-	memset(steps, STEP_UP, n);
-	for (uint32_t top = 0;; top += BLOCK)
+	memset(steps, GENIE_EDIT_UP, n);
+	for (uint32_t top = 0, rows;; top += rows)
 	{
-		uint32_t	rows = m - top < BLOCK ? m - top : BLOCK;
-		int64_t		left = (int64_t) m - top - rows;	/* rows below the block */
+		int64_t		left;			/* rows below these */
 		int64_t		from = top > behind ? top - behind : 0;
-		int64_t		to = top + rows + ahead < n ? top + rows + ahead : n;	/* columns from .. to - 1 */
-		int64_t		next = top + rows > behind ? top + rows - behind : 0;	/* the next block's first */
+		int64_t		to;				/* columns from .. to - 1 */
+		int64_t		next;			/* the first column of the rows below */
 		int64_t		best = INT64_MAX;
 		int64_t		next_value;
-		Column		column = {~UINT64_C(0), 0};
 
-		set_masks(pattern, ids + top, rows);
-		for (int64_t j = from; j < to; j++)
-			steps[j] = (uint8_t) advance(&column, pattern->masks[text[j]], steps[j], rows - 1);
-		clear_masks(pattern, ids + top, rows);
+		rows = m - top < pattern->lanes * BLOCK ? m - top : pattern->lanes * BLOCK;
+		left = (int64_t) m - top - rows;
+		to = top + rows + ahead < n ? top + rows + ahead : n;
+		next = top + rows > behind ? top + rows - behind : 0;
+		do_columns(pattern, ids + top, rows, text, from, to, steps);
 
-		/* along the block's last row: what a path through it costs at the least */
+		/* along the last row: what a path through it costs at the least */
 		value += rows;
 		next_value = value;
 		for (int64_t j = from; j <= to; j++)
@@ -245,13 +270,15 @@ distance_of_blocks(GenieEditPattern *pattern, const uint16_t *text, uint32_t n, 
 		return m + n;
 	if (m <= BLOCK)
 	{
-		set_masks(pattern, ids, m);
+		set_masks(pattern, ids, m, 1);
 		distance = distance_of_block(pattern->masks, m, text, n);
-		clear_masks(pattern, ids, m);
+		clear_masks(pattern, ids, m, 1);
 		return distance;
 	}
 	longer = m > n ? m : n;
-	for (k = (m > n ? m - n : n - m) + GENIE_EDIT_BAND;; k *= 4)
+	/* rows that are done at once have no band */
+	k = m <= pattern->lanes * BLOCK ? longer : (m > n ? m - n : n - m) + GENIE_EDIT_BAND;
+	for (;; k *= 4)
 	{
 		if (k > limit)
 			k = limit;

@@ -17,6 +17,7 @@
 
 #define GENIE_EDIT_LENGTH_MAX	65535	/* characters of a pattern or a text; ids and distances fit 16 bits */
 #define GENIE_EDIT_BYTES		256 /* characters below are looked up in a table, others are hashed */
+#define GENIE_EDIT_LANES		4	/* blocks of rows at a time, at most */
 
 typedef struct GenieEditPattern
 {
@@ -29,11 +30,19 @@ typedef struct GenieEditPattern
 	/* the pattern */
 	uint32_t	length;
 	uint16_t   *ids;			/* length entries */
-	uint64_t   *masks;			/* by id, length + 1 entries, zeroed: where the character stands in a block */
+	uint64_t   *masks;			/* genie_edit_masks(length) of them, zeroed: by id, where it stands in a block */
+	uint32_t	lanes;			/* blocks at a time: 1, or GENIE_EDIT_LANES where the processor can */
 } GenieEditPattern;
 
 /* Slots that the alphabet of a pattern of so many characters needs: a power of two. */
 extern uint32_t genie_edit_slots(uint32_t length);
+
+/* Entries of masks. */
+static inline size_t
+genie_edit_masks(uint32_t length)
+{
+	return GENIE_EDIT_LANES * ((size_t) length + 1);
+}
 
 /* Takes the pattern's characters; slots, ids and masks are set and zeroed, length is at most GENIE_EDIT_LENGTH_MAX. */
 extern void genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32_t length);
@@ -53,5 +62,22 @@ genie_edit_id(const GenieEditPattern *pattern, uint32_t character)
  */
 extern uint32_t genie_edit_distance(GenieEditPattern *pattern, const uint16_t *text, uint32_t n,
 									uint32_t limit, uint8_t *scratch);
+
+/* ---- within the engine ---- */
+
+/* a step along a row of the table, as it is kept: bit 0: +1, bit 1: -1 */
+#define GENIE_EDIT_UP			1
+#define GENIE_EDIT_DOWN			2
+
+#if defined(__x86_64__)
+extern bool genie_edit_has_avx2(void);
+
+/*
+ * n columns of so many rows, 65 to 64 * GENIE_EDIT_LANES.  masks: by id, of each block.  steps: along the row above, of
+ * each column; becomes those along the last row.
+ */
+extern void genie_edit_columns_avx2(const uint64_t *masks, uint32_t rows, const uint16_t *text, int64_t n,
+									uint8_t *steps);
+#endif
 
 #endif							/* GENIE_EDIT_H */

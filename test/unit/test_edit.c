@@ -52,7 +52,7 @@ make_pattern(const String *string)
 
 	pattern->slots = calloc(genie_edit_slots(string->n), sizeof(uint64_t));
 	pattern->ids = malloc(string->n * sizeof(uint16_t) + 1);
-	pattern->masks = calloc(string->n + 1, sizeof(uint64_t));
+	pattern->masks = calloc(genie_edit_masks(string->n), sizeof(uint64_t));
 	genie_edit_prepare(pattern, string->at, string->n);
 	return pattern;
 }
@@ -132,8 +132,12 @@ check_pair(GenieRandom *random, GenieEditPattern *pattern, const String *a, cons
 {
 	uint32_t	distance = plain_distance(a, b);
 	uint32_t	limits[] = {0, distance - (distance > 0), distance, distance + 1, 64, 0};
+	uint32_t	lanes = pattern->lanes;
 
 	CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
+	pattern->lanes = 1;
+	CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
+	pattern->lanes = lanes;
 	limits[5] = (uint32_t) genie_random_below(random, 2 * distance + 10);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 	{
@@ -221,7 +225,7 @@ test_longest(void)
 		characters[i] = i + 1;
 	pattern.slots = calloc(genie_edit_slots(n), sizeof(uint64_t));
 	pattern.ids = malloc(n * sizeof(uint16_t));
-	pattern.masks = calloc(n + 1, sizeof(uint64_t));
+	pattern.masks = calloc(genie_edit_masks(n), sizeof(uint64_t));
 	genie_edit_prepare(&pattern, characters, n);
 	CHECK_INT(pattern.n_ids, n);
 	for (uint32_t i = 0; i < n; i++)
