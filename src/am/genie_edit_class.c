@@ -37,12 +37,18 @@ typedef struct EditOptions
 	int			n;				/* characters of a gram */
 } EditOptions;
 
+/* Kept in fn_extra, for a scan calls the bound very often. */
 static int
 option_n(FunctionCallInfo fcinfo)
 {
-	if (!PG_HAS_OPCLASS_OPTIONS())
-		return GENIE_NGRAM_DEFAULT;
-	return ((EditOptions *) PG_GET_OPCLASS_OPTIONS())->n;
+	int		   *n = fcinfo->flinfo->fn_extra;
+
+	if (n == NULL)
+	{
+		fcinfo->flinfo->fn_extra = n = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(int));
+		*n = PG_HAS_OPCLASS_OPTIONS() ? ((EditOptions *) PG_GET_OPCLASS_OPTIONS())->n : GENIE_NGRAM_DEFAULT;
+	}
+	return *n;
 }
 
 /* support function 1 (genie_opclass.h) */
