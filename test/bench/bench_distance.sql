@@ -90,7 +90,7 @@ INSERT INTO distance_methods VALUES
 
 CREATE TABLE distance_truth (question text, n int, answer numeric[]);		-- of the data set that is loaded
 CREATE TABLE distance_builds (dataset text, index text, seconds float8, mebibytes float8);
-CREATE TABLE distance_results (dataset text, question text, place int, title text, p50 float8, p95 float8, candidates float8, n int,
+CREATE TABLE distance_results (dataset text, question text, place int, title text, p50 float8, p95 float8, mean float8, candidates float8, n int,
 	n_right int, n_compared int, chosen boolean);
 
 -- the distances that a method gives, in its order, or the rows
@@ -178,8 +178,9 @@ BEGIN
 			USING DETAIL = format('%s: query %L gives %s, expected %s.', m.dataset, (SELECT q FROM queries WHERE n = wrong), distance_answer(m, wrong),
 				(SELECT answer FROM distance_truth t WHERE t.question = m.question AND t.n = wrong));
 	END IF;
-	SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY ms), percentile_disc(0.95) WITHIN GROUP (ORDER BY ms), percentile_disc(0.5) WITHIN GROUP (ORDER BY rows_read)
-		INTO result.n, result.p50, result.p95, result.candidates
+	SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY ms), percentile_disc(0.95) WITHIN GROUP (ORDER BY ms), avg(ms),
+			percentile_disc(0.5) WITHIN GROUP (ORDER BY rows_read)
+		INTO result.n, result.p50, result.p95, result.mean, result.candidates
 		FROM bench_times(query, asked, ARRAY(SELECT distance_parameter(m, q) FROM queries ORDER BY n), plan, name, budget);
 	INSERT INTO distance_results SELECT result.*;
 END $$;
