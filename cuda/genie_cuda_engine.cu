@@ -273,6 +273,7 @@ GenieCudaEngine::run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &sta
 				bytes = GenieCudaPass::bytes_of(*context, part, UINT32_MAX);
 			if (!parts.empty() && (image_bytes + more > memory->image_limit() ||
 								   sum.device() + bytes.device() > memory->scratch_limit() ||
+								   sum.blob + bytes.blob > GENIE_CUDA_BLOB_MAX ||
 								   sum.result + bytes.result > GENIE_CUDA_RESULT_MAX))
 				break;
 			if (parts.empty())

@@ -150,15 +150,21 @@ GenieCudaPass::pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &qu
 	const size_t n_sizes = group->max_size - group->min_size + 1;
 	uint16_t   *classes;
 	uint32_t   *keys;
+	uint32_t	largest = 0;
 
 	packed.class_of_size = blob.take<uint16_t>(n_sizes, &classes);
 	packed.keys = blob.take<uint32_t>(table->n_classes * n_counts, &keys);
-	packed.key_bytes = sizeof(uint32_t);
 	if (keys == nullptr)
 		return;
 	memcpy(classes, table->class_of_size + (group->min_size - table->first_size), n_sizes * sizeof(uint16_t));
 	for (uint32_t i = 0; i < table->n_classes; i++)
+	{
 		memcpy(keys + i * n_counts, table->keys + (size_t) i * table->stride, n_counts * sizeof(uint32_t));
+		/* the last one of a row is its largest */
+		largest = std::max(largest, keys[i * n_counts + query.max_count]);
+	}
+	for (packed.key_bytes = 1; packed.key_bytes < sizeof(uint32_t) && largest >> (8 * packed.key_bytes) != 0;)
+		packed.key_bytes++;
 }
 
 void

@@ -268,6 +268,9 @@ constexpr uint32_t GENIE_CUDA_PASS_JOBS = 2048;
 /* bytes of results copied to the host at a time: pinned memory is taken from all processes */
 constexpr uint64_t GENIE_CUDA_RESULT_MAX = UINT64_C(64) << 20;
 
+/* bytes copied to the device for several jobs at a time, which are pinned too: key tables may have megabytes each */
+constexpr uint64_t GENIE_CUDA_BLOB_MAX = UINT64_C(64) << 20;
+
 /* every part of a buffer begins at a multiple of this: the largest vector access */
 constexpr size_t GENIE_CUDA_ALIGN = 16;
 

@@ -278,6 +278,30 @@ make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_key
 	});
 }
 
+std::unique_ptr<TestImage>
+make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
+		  const std::function<uint32_t (Random &)> &size, uint32_t min_size, uint32_t max_size)
+{
+	return std::unique_ptr<TestImage>(new TestImage(arena, n_objects, n_keywords, [=] (uint32_t t)
+	{
+		Random		random(seed * 1000003 + t);
+		const uint32_t n = std::min(n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+		std::vector<uint64_t> pairs;
+		TileLists	lists;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			const uint32_t n_ranks = t > 0 || i > 1 ? size(random) : i == 0 ? min_size : max_size;
+			const uint32_t first = random.below(n_keywords - n_ranks + 1);
+
+			for (uint32_t j = 0; j < n_ranks; j++)
+				pairs.push_back((uint64_t) (first + j) << 16 | i);
+		}
+		lists.set(n, pairs);
+		return lists;
+	}, false));
+}
+
 void
 kill_some(Random &random, TestImage &image, uint32_t one_in)
 {

@@ -143,6 +143,14 @@ extern std::unique_ptr<TestImage> make_uniform_sets(Arena &arena, uint64_t seed,
 extern std::unique_ptr<TestImage> make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
 												   uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
 
+/*
+ * Images of objects whose keywords are a run of ranks, drawn as a function of the generator says how many, from min_size
+ * to max_size; both occur.
+ */
+extern std::unique_ptr<TestImage> make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
+											const std::function<uint32_t (Random &)> &size, uint32_t min_size,
+											uint32_t max_size);
+
 /* Makes one object in so many dead. */
 extern void kill_some(Random &random, TestImage &image, uint32_t one_in);
 

@@ -92,7 +92,20 @@ add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> rang
 	job.conditions.push_back(condition);
 }
 
-/* Random keys that rise with the count, from 0 on for some, in rows that are longer than they must be. */
+/* the largest keys of tables: of one byte, two and four */
+static const uint32_t MAX_KEYS[] = {20, 60000, 4000000000u};
+
+/* One of the job's keys. */
+static inline uint32_t
+draw_key(Random &random, const Job &job)
+{
+	return std::max(1u, job.keys[random.below((uint32_t) job.keys.size())]);
+}
+
+/*
+ * Random keys up to max_key that rise with the count, from 0 on for some, in rows that are longer than they must be.  A
+ * cursor and a smallest key, where the job has them, become some of these keys.
+ */
 static inline void
 add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 {
@@ -110,9 +123,29 @@ add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 		if (i % job.table.stride == 0)
 			key = random.below(2) * random.below(max_key);
 		else if (random.below(2) == 0)
-			key += random.below(max_key / job.table.stride + 2);
+			key += random.below(std::min(max_key / job.table.stride + 2, max_key - key + 1));
 		job.keys.push_back(key);
 	}
+	if (job.job.has_after)
+		job.job.after.key = draw_key(random, job);
+	if (job.job.min_key > 1)
+		job.job.min_key = draw_key(random, job);
+}
+
+/* Makes the job's table one that does not fit, in one of four ways. */
+static inline void
+spoil_key_table(Job &job, uint32_t way)
+{
+	const GenieImageGroup &group = *job.job.image->groups[0];
+
+	if (way == 0)
+		job.table.first_size = group.min_size + 1;
+	else if (way == 1)
+		job.table.n_sizes = group.max_size - job.table.first_size;
+	else if (way == 2)
+		job.table.stride = job.job.query.max_count;
+	else
+		job.class_of_size[group.max_size - job.table.first_size] = (uint16_t) job.table.n_classes;
 }
 
 #endif							/* UNIT_CUDA_JOBS_H */
