@@ -223,6 +223,22 @@ for my $file (sort keys %real)
 	}
 }
 
+# ---- who counted? ----
+
+SKIP:
+{
+	# a failure of the GPU would change no row
+	my ($engine) = ($ENV{GENIE_TEST_CONF} // '') =~ /genie\.engine = (\w+)/;
+	skip('there is no worker', 2) unless $engine;
+	my $counter = $engine eq 'cuda' ? 'answered_by_gpu' : 'answered_by_worker_cpu';
+	my $ask = sub { return ("SELECT $counter FROM genie_stat;", quiet("SELECT id FROM counted ORDER BY x <%> '{$_[0]}' LIMIT 3;")); };
+	my @answered = split /\n/, $node->safe_psql('postgres', join("\n", 'SET client_min_messages = warning; SET enable_seqscan = off;',
+		'CREATE TABLE counted AS SELECT g AS id, planted_array(g, 40, 12, 300) AS x FROM generate_series(1, 2000) g;', 'CREATE INDEX counted_x ON counted USING genie (x);',
+		quiet("SELECT genie_prewarm('counted_x');"), $ask->('1,2,3'), $ask->('-1'), "SELECT $counter FROM genie_stat;"));
+	ok($answered[0] < $answered[1] && $answered[1] < $answered[2], "$counter: rows by a distance, of a query without any match too");
+	is($node->safe_psql('postgres', 'SELECT gpu_failed, gpu_no_room, gpu_lost FROM genie_stat'), '0|0|0', 'no batch failed on a GPU');
+}
+
 # ---- did the rounds go where they should? ----
 
 my $reached = $node->safe_psql('postgres', 'SELECT max(segments) >= 4, max(tiles) >= 2, max(tombstones) > 0, max(pending) > 100 FROM seen');
