@@ -237,26 +237,42 @@ TestImage::first_groups(uint32_t n) const
 	return part;
 }
 
-/* Objects of some keywords each, drawn by a function of the random number's generator. */
-std::unique_ptr<TestImage>
-make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size,
-		  const std::function<uint32_t (Random &)> &draw)
+/* Objects whose keywords, which may come twice, a function adds: of the generator and the object's number. */
+static std::unique_ptr<TestImage>
+make_objects(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
+			 const std::function<void (Random &, uint32_t, std::vector<uint32_t> &)> &add)
 {
 	return std::unique_ptr<TestImage>(new TestImage(arena, n_objects, n_keywords, [=] (uint32_t t)
 	{
 		Random		random(seed * 1000003 + t);
-		const uint32_t n = std::min(n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+		const uint32_t first = t * GENIE_TILE_OBJECTS;
+		const uint32_t n = std::min(n_objects - first, GENIE_TILE_OBJECTS);
+		std::vector<uint32_t> keywords;
 		std::vector<uint64_t> pairs;
 		TileLists	lists;
 
-		for (uint32_t i = 0; i < n; i++)
-			for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
-				pairs.push_back((uint64_t) draw(random) << 16 | i);
+		for (uint32_t i = 0; i < n; i++, keywords.clear())
+		{
+			add(random, first + i, keywords);
+			for (const uint32_t keyword : keywords)
+				pairs.push_back((uint64_t) keyword << 16 | i);
+		}
 		std::sort(pairs.begin(), pairs.end());
 		pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 		lists.set(n, pairs);
 		return lists;
 	}, false));
+}
+
+std::unique_ptr<TestImage>
+make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size,
+		  const std::function<uint32_t (Random &)> &draw)
+{
+	return make_objects(arena, seed, n_objects, n_keywords, [=] (Random &random, uint32_t, std::vector<uint32_t> &keywords)
+	{
+		for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
+			keywords.push_back(draw(random));
+	});
 }
 
 std::unique_ptr<TestImage>
@@ -282,24 +298,14 @@ std::unique_ptr<TestImage>
 make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
 		  const std::function<uint32_t (Random &)> &size, uint32_t min_size, uint32_t max_size)
 {
-	return std::unique_ptr<TestImage>(new TestImage(arena, n_objects, n_keywords, [=] (uint32_t t)
+	return make_objects(arena, seed, n_objects, n_keywords, [=] (Random &random, uint32_t object, std::vector<uint32_t> &keywords)
 	{
-		Random		random(seed * 1000003 + t);
-		const uint32_t n = std::min(n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
-		std::vector<uint64_t> pairs;
-		TileLists	lists;
+		const uint32_t n = object > 1 ? size(random) : object == 0 ? min_size : max_size;
+		const uint32_t first = random.below(n_keywords - n + 1);
 
-		for (uint32_t i = 0; i < n; i++)
-		{
-			const uint32_t n_ranks = t > 0 || i > 1 ? size(random) : i == 0 ? min_size : max_size;
-			const uint32_t first = random.below(n_keywords - n_ranks + 1);
-
-			for (uint32_t j = 0; j < n_ranks; j++)
-				pairs.push_back((uint64_t) (first + j) << 16 | i);
-		}
-		lists.set(n, pairs);
-		return lists;
-	}, false));
+		for (uint32_t j = 0; j < n; j++)
+			keywords.push_back(first + j);
+	});
 }
 
 void

@@ -144,8 +144,8 @@ extern std::unique_ptr<TestImage> make_skewed_sets(Arena &arena, uint64_t seed, 
 												   uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
 
 /*
- * Images of objects whose keywords are a run of ranks, drawn as a function of the generator says how many, from min_size
- * to max_size; both occur.
+ * Images of objects whose keywords are a run of ranks; a function of the generator says how many, from min_size to
+ * max_size, and both occur.
  */
 extern std::unique_ptr<TestImage> make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
 											const std::function<uint32_t (Random &)> &size, uint32_t min_size,
