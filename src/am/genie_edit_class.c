@@ -85,6 +85,26 @@ check_dimensions(GenieQuery *query, int n)
 	return query;
 }
 
+/*
+ * The query with all matches that its similarity takes.  The class has no Jaccard distance to rank by, but of the texts
+ * that match c grams, the most similar one has no others.
+ */
+static GenieQuery *
+raise_min_match(GenieQuery *query)
+{
+	GenieQuery *raised;
+	int32		least = 0;
+
+	if (query->distance_strategy == 0)
+		return query;
+	while (least < (int32) query->n && genie_jaccard_distance(least, query->n, least) > query->max_distance)
+		least++;
+	raised = palloc(VARSIZE(query));
+	memcpy(raised, query, VARSIZE(query));
+	raised->min_match = Max(query->min_match, least);
+	return raised;
+}
+
 /* A query for the text's grams. */
 static GenieQuery *
 query_of_text(const text *value, int n)
@@ -109,7 +129,7 @@ genie_edit_compile(PG_FUNCTION_ARGS)
 	uint32		distance;
 
 	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
-		PG_RETURN_POINTER(check_dimensions(DatumGetGenieQuery(operand), n));
+		PG_RETURN_POINTER(raise_min_match(check_dimensions(DatumGetGenieQuery(operand), n)));
 	if (subtype == TEXTOID)
 	{
 		value = DatumGetTextPP(operand);
@@ -124,7 +144,7 @@ genie_edit_compile(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(query);
 }
 
-/* support function 3: of the edit distance; or, for a genie_query with a threshold, the Jaccard distance itself */
+/* support function 3 */
 Datum
 genie_edit_bound(PG_FUNCTION_ARGS)
 {
@@ -134,10 +154,8 @@ genie_edit_bound(PG_FUNCTION_ARGS)
 	int32		size = PG_GETARG_INT32(3);
 	int			n = option_n(fcinfo);
 
-	if (PG_GETARG_INT16(0) == GENIE_EDIT_STRATEGY)
-		PG_RETURN_FLOAT8(Max((Max(grams, size) - count + n - 1) / n, abs(grams - size)));
-	/* a query for nothing does not tell the operator n, so it takes texts for empty */
-	PG_RETURN_FLOAT8(query->n == 0 ? 0 : genie_jaccard_distance(count, query->n, size));
+	Assert(PG_GETARG_INT16(0) == GENIE_EDIT_STRATEGY);
+	PG_RETURN_FLOAT8(Max((Max(grams, size) - count + n - 1) / n, abs(grams - size)));
 }
 
 /* support function 4 */
