@@ -58,6 +58,19 @@ SELECT genie_edit_query('a', -1);
 SELECT 'a' @& ROW('a', -1)::genie_edit_query;
 SELECT 'a' @& ROW(NULL, 1)::genie_edit_query;
 SELECT 'a' @& ROW('a', NULL)::genie_edit_query;
+-- its type has been altered
+BEGIN;
+ALTER TYPE genie_edit_query ADD ATTRIBUTE more int;
+SELECT 'b' @& ROW('a', 1, 2)::genie_edit_query, genie_edit_query('a', 1);
+ROLLBACK;
+BEGIN;
+ALTER TYPE genie_edit_query ALTER ATTRIBUTE query TYPE int;
+SELECT genie_edit_query('a', 1);
+ROLLBACK;
+BEGIN;
+ALTER TYPE genie_edit_query DROP ATTRIBUTE distance;
+SELECT 'a' @& ROW('a')::genie_edit_query;
+ROLLBACK;
 SELECT 'a' @& genie_edit_query('a', 0), 'a' @& genie_edit_query('b', 0), 'a' @& genie_edit_query('b', 2147483647);
 -- a state that an error left half made is not used
 DO $$

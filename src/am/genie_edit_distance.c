@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "genie_edit.h"
 #include "genie_edit_distance.h"
@@ -210,17 +211,30 @@ check_distance(int32 distance)
 				 errmsg("edit distance must not be negative")));
 }
 
+/* The type is the extension's, but ALTER TYPE changes it all the same.  Attributes behind ours are passed over. */
+static void
+check_descriptor(TupleDesc descriptor)
+{
+	if (descriptor->natts < N_ATTRIBUTES ||
+		TupleDescAttr(descriptor, QUERY_ATTRIBUTE - 1)->atttypid != TEXTOID ||
+		TupleDescAttr(descriptor, DISTANCE_ATTRIBUTE - 1)->atttypid != INT4OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("attributes of type genie_edit_query have been altered"),
+				 errhint("Create extension genie again.")));
+}
+
 text *
 genie_edit_query_parts(Datum datum, uint32 *distance)
 {
 	HeapTupleHeader row = DatumGetHeapTupleHeader(datum);
 	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
 	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row), .t_data = row};
-	Datum		values[N_ATTRIBUTES];
-	bool		nulls[N_ATTRIBUTES];
+	Datum	   *values = palloc(descriptor->natts * sizeof(Datum));
+	bool	   *nulls = palloc(descriptor->natts * sizeof(bool));
 	text	   *query;
 
-	Assert(descriptor->natts == N_ATTRIBUTES);
+	check_descriptor(descriptor);
 	heap_deform_tuple(&tuple, descriptor, values, nulls);
 	ReleaseTupleDesc(descriptor);
 	if (nulls[QUERY_ATTRIBUTE - 1] || nulls[DISTANCE_ATTRIBUTE - 1])
@@ -239,8 +253,8 @@ Datum
 genie_edit_query_make(PG_FUNCTION_ARGS)
 {
 	TupleDesc	descriptor = fcinfo->flinfo->fn_extra;
-	Datum		values[N_ATTRIBUTES];
-	bool		nulls[N_ATTRIBUTES] = {false};
+	Datum	   *values;
+	bool	   *nulls;
 
 	genie_edit_check_length(PG_GETARG_TEXT_PP(0));
 	check_distance(PG_GETARG_INT32(1));
@@ -250,9 +264,15 @@ genie_edit_query_make(PG_FUNCTION_ARGS)
 
 		if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 			elog(ERROR, "genie_edit_query() does not return a composite type");
+		check_descriptor(descriptor);
 		fcinfo->flinfo->fn_extra = descriptor = BlessTupleDesc(descriptor);
 		MemoryContextSwitchTo(old);
 	}
+	values = palloc0(descriptor->natts * sizeof(Datum));
+	nulls = palloc(descriptor->natts * sizeof(bool));
+	memset(nulls, true, descriptor->natts * sizeof(bool));
+	nulls[QUERY_ATTRIBUTE - 1] = false;
+	nulls[DISTANCE_ATTRIBUTE - 1] = false;
 	values[QUERY_ATTRIBUTE - 1] = PG_GETARG_DATUM(0);
 	values[DISTANCE_ATTRIBUTE - 1] = PG_GETARG_DATUM(1);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
