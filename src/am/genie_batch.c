@@ -31,7 +31,7 @@
  * Where a segment turns out to be stale, the piece is begun again, from a fresh metapage; nothing of it has been
  * output.
  *
- * Not here: what is counted where (genie_search.h), visibility (genie_round.c).
+ * Not here: what is counted where (genie_search.h), visibility (genie_visit.c).
  */
 #include "postgres.h"
 
@@ -91,6 +91,14 @@ typedef struct GenieTailRow
 	bool		is_null;
 } GenieTailRow;
 
+/* A row of the result as it lies in a tuple: the columns of genie_search(). */
+typedef struct GenieBatchRow
+{
+	int32		query;
+	ItemPointerData tid;
+	int32		match_count;
+} GenieBatchRow;
+
 typedef struct GenieBatch
 {
 	Relation	heap;
@@ -98,6 +106,8 @@ typedef struct GenieBatch
 	Oid			query_type;
 	uint32		k;
 	ReturnSetInfo *result;
+	TupleTableSlot *row_slot;	/* a tuple of the result, which is copied for each row, */
+	GenieBatchRow *row;			/* and its columns */
 	MemoryContext call_context;
 	GenieBatchProgress progress;	/* what is added to the statistics */
 
@@ -241,7 +251,7 @@ genie_batch_open(GenieBatch *batch, Oid index_oid)
 static IndexScanDesc
 genie_batch_begin_scan(const GenieBatch *batch)
 {
-	return index_beginscan(batch->heap, batch->index, batch->round.snapshot, 0, 1);
+	return index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, 0, 1);
 }
 
 static void
@@ -264,9 +274,9 @@ genie_batch_scan_next(const GenieBatch *batch, IndexScanDesc scan, uint64 *tid, 
 	while ((found = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
 	{
 		*tid = genie_tid_number(found);
-		if (index_fetch_heap(scan, batch->round.slot))
+		if (index_fetch_heap(scan, batch->round.visitor.slot))
 		{
-			*live = genie_tid_number(&batch->round.slot->tts_tid);
+			*live = genie_tid_number(&batch->round.visitor.slot->tts_tid);
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -482,18 +492,46 @@ genie_batch_run_piece(GenieBatch *batch)
 
 /* ---- output ---- */
 
+/*
+ * There are many rows, and forming a tuple takes longer than what else is done for one.  So one is formed, and each row
+ * is written over its columns.
+ */
+static void
+genie_batch_begin_output(GenieBatch *batch)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(batch->result->setDesc, &TTSOpsMinimalTuple);
+	ItemPointerData tid = {0};
+	MinimalTuple tuple;
+	bool		should_free;
+
+	memset(slot->tts_isnull, 0, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	slot->tts_values[0] = slot->tts_values[2] = Int32GetDatum(0);
+	slot->tts_values[1] = PointerGetDatum(&tid);
+	ExecStoreVirtualTuple(slot);
+	ExecMaterializeSlot(slot);
+	tuple = ExecFetchSlotMinimalTuple(slot, &should_free);
+	Assert(!should_free && tuple->t_len == tuple->t_hoff - MINIMAL_TUPLE_OFFSET + sizeof(GenieBatchRow));
+	batch->row_slot = slot;
+	batch->row = (GenieBatchRow *) ((char *) tuple - MINIMAL_TUPLE_OFFSET + tuple->t_hoff);
+}
+
 static void
 genie_batch_put(GenieBatch *batch, uint64 live, int32 count)
 {
-	ItemPointerData tid;
-	Datum		values[3];
-	bool		nulls[3] = {false, false, count == GENIE_KEY_NULL};
+	GenieBatchRow *row = batch->row;
 
-	genie_tid_from_number(live, &tid);
-	values[0] = Int32GetDatum((int32) batch->n_output);
-	values[1] = PointerGetDatum(&tid);
-	values[2] = Int32GetDatum(count);
-	tuplestore_putvalues(batch->result->setResult, batch->result->setDesc, values, nulls);
+	row->query = (int32) batch->n_output;
+	genie_tid_from_number(live, &row->tid);
+	row->match_count = count;
+	if (count == GENIE_KEY_NULL)
+	{
+		Datum		values[3] = {Int32GetDatum(row->query), PointerGetDatum(&row->tid), (Datum) 0};
+		bool		nulls[3] = {false, false, true};
+
+		tuplestore_putvalues(batch->result->setResult, batch->result->setDesc, values, nulls);
+	}
+	else
+		tuplestore_puttupleslot(batch->result->setResult, batch->row_slot);
 }
 
 static int
@@ -624,13 +662,10 @@ genie_batch_begin(GenieBatch *batch)
 	GenieRound *round = &batch->round;
 
 	batch->call_context = CurrentMemoryContext;
-	round->snapshot = GetActiveSnapshot();
-	if (!IsMVCCSnapshot(round->snapshot))
+	if (!IsMVCCSnapshot(GetActiveSnapshot()))
 		elog(ERROR, "genie indexes can be searched only under an MVCC snapshot");
-	round->index = batch->index;
+	genie_visitor_begin(&round->visitor, batch->heap, batch->index, GetActiveSnapshot());
 	round->k = Min(batch->k, GENIE_JOB_K_MAX);
-	round->fetch = table_index_fetch_begin(batch->heap);
-	round->slot = table_slot_create(batch->heap, NULL);
 	batch->segments_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch segments",
 													ALLOCSET_DEFAULT_SIZES);
 	batch->piece_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch piece", ALLOCSET_DEFAULT_SIZES);
@@ -649,8 +684,8 @@ genie_batch_end(GenieBatch *batch)
 	index_endscan(batch->tail_scan);
 	if (batch->own_scan != NULL)
 		index_endscan(batch->own_scan);
-	table_index_fetch_end(batch->round.fetch);
-	ExecDropSingleTupleTableSlot(batch->round.slot);
+	genie_visitor_end(&batch->round.visitor);
+	ExecDropSingleTupleTableSlot(batch->row_slot);
 	relation_close(batch->index, AccessShareLock);
 	table_close(batch->heap, AccessShareLock);
 }
@@ -694,6 +729,7 @@ genie_batch_search(PG_FUNCTION_ARGS)
 	genie_batch_open(batch, PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 	batch->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	genie_batch_begin_output(batch);
 	genie_batch_begin(batch);
 	PG_TRY();
 	{

@@ -15,11 +15,8 @@
  * Objects are sorted by number within their source, which is TID order: then TIDs are found by going through the
  * object table once, and each page of the table is visited once, whatever the number of sources and of hits on it.
  *
- * Visibility.  Each row is looked up in the table under the caller's MVCC snapshot after the answer has come, from the
- * TID in the index to the member of its HOT chain that the snapshot sees, with the call that index scans use
- * (table_index_fetch_tuple), so it works for every table access method, prunes pages as index scans do, and takes part
- * in serializable transactions.  The visibility map is not asked: it could save the test of a tuple, which takes a few
- * nanoseconds, but not the page, because only that tells the live member's TID.
+ * Visibility.  Each row is looked up in the table under the caller's MVCC snapshot after the answer has come
+ * (genie_visit.h).
  *
  * VACUUM at the same time.  It may remove a row's TID from the index between 1 and 4, raise the tombstone version, and
  * free the line pointer.  The row is then dead to every snapshot, ours too: the look-up finds an unused line pointer,
@@ -29,10 +26,7 @@
  */
 #include "postgres.h"
 
-#include "access/relscan.h"
-#include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "utils/memutils.h"
 
 #include "genie_fault.h"
@@ -45,14 +39,6 @@
 #define GENIE_DIGIT_BITS 11
 #define GENIE_DIGIT(key, shift) ((uint32) ((key) >> (32 + (shift))) & ((1 << GENIE_DIGIT_BITS) - 1))
 
-/* An object that was hit. */
-typedef struct GenieRoundRow
-{
-	uint64		tid;			/* that the index holds */
-	uint64		live;			/* of the visible member of its HOT chain; 0: there is none */
-	bool		wanted;
-} GenieRoundRow;
-
 /* The hits of query i in source s are number s * n + i, each with room for `ask`. */
 typedef struct GenieRoundState
 {
@@ -61,7 +47,8 @@ typedef struct GenieRoundState
 	GenieHit   *hits;
 	uint32	   *n_hits;
 	uint32	   *row_of;			/* of each hit */
-	GenieRoundRow *rows;		/* source after source, ascending */
+	GenieVisitRow *rows;		/* of each object that was hit; source after source, ascending */
+	bool	   *wanted;			/* was it taken? */
 	uint32	   *first_row;		/* of each source, and the end */
 	uint32	   *order;			/* rows that query i takes, from i * ask on */
 	uint32	   *n_order;
@@ -208,8 +195,7 @@ genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint3
 		{
 			if (!genie_tid_walk(&walk, (uint32) (keys[i] >> 32), &state->rows[row].tid))
 				return false;
-			state->rows[row].live = 0;
-			state->rows[row++].wanted = false;
+			row++;
 		}
 		state->row_of[base + (uint32) keys[i]] = row - 1;
 		if (i % GENIE_INTERRUPT_ROWS == 0)
@@ -230,7 +216,9 @@ genie_round_number(const GenieRound *round, GenieRoundState *state)
 		n_hits += state->n_hits[l];
 	keys = genie_round_array(n_hits, sizeof(uint64));
 	scratch = genie_round_array(n_hits, sizeof(uint64));
-	state->rows = genie_round_array(n_hits, sizeof(GenieRoundRow));
+	state->rows = genie_round_array(n_hits, sizeof(GenieVisitRow));
+	state->wanted = genie_round_array(n_hits, sizeof(bool));
+	memset(state->wanted, 0, n_hits * sizeof(bool));
 	state->first_row[0] = 0;
 	for (uint32 s = 0; s < round->n_sources; s++)
 		if (!genie_round_number_source(round, state, s, keys, scratch))
@@ -242,21 +230,14 @@ genie_round_number(const GenieRound *round, GenieRoundState *state)
 
 /* ---- merging ---- */
 
-/* Query i takes a row. */
-static void
-genie_round_take(GenieRoundState *state, uint32 i, GenieRoundQuery *query, uint32 row, uint32 count)
+/* Does a hit of one source, at place a, come before one of another, at b? */
+static inline bool
+genie_round_before(const GenieRoundState *state, Size a, Size b)
 {
-	Size		at = (Size) i * state->ask + state->n_order[i]++;
+	uint32		x = state->hits[a].key;
+	uint32		y = state->hits[b].key;
 
-	state->rows[row].wanted = true;
-	state->order[at] = row;
-	state->counts[at] = count;
-	if (query->n_taken == query->taken_capacity)
-	{
-		query->taken_capacity *= 2;
-		query->taken = repalloc_huge(query->taken, ((Size) query->taken_capacity + 1) * sizeof(uint64));
-	}
-	query->taken[query->n_taken++] = state->rows[row].tid;
+	return x > y || (x == y && state->rows[state->row_of[a]].tid < state->rows[state->row_of[b]].tid);
 }
 
 /* Merges the sources' hits of query i; next has an entry for each source. */
@@ -267,31 +248,27 @@ genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, Gen
 	state->n_order[i] = 0;
 	while (state->n_order[i] < state->ask)
 	{
-		const GenieHit *best = NULL;
-		uint64		best_tid = 0;
-		uint32		best_row = 0;
-		uint32		best_source = 0;
+		uint32		best_source = round->n_sources;
+		Size		best = 0;
+		Size		to = (Size) i * state->ask + state->n_order[i];
 
 		for (uint32 s = 0; s < round->n_sources; s++)
 		{
 			Size		at = ((Size) s * state->n + i) * state->ask + next[s];
-			const GenieHit *hit = &state->hits[at];
-			uint64		tid;
 
-			if (next[s] == state->n_hits[s * state->n + i])
+			if (next[s] == state->n_hits[s * state->n + i] ||
+				(best_source < round->n_sources && !genie_round_before(state, at, best)))
 				continue;
-			tid = state->rows[state->row_of[at]].tid;
-			if (best != NULL && (hit->key < best->key || (hit->key == best->key && tid > best_tid)))
-				continue;
-			best = hit;
-			best_tid = tid;
-			best_row = state->row_of[at];
+			best = at;
 			best_source = s;
 		}
-		if (best == NULL)
+		if (best_source == round->n_sources)
 			break;
-		genie_round_take(state, i, query, best_row, best->key);
-		query->after[best_source] = *best;
+		state->order[to] = state->row_of[best];
+		state->counts[to] = state->hits[best].key;
+		state->wanted[state->row_of[best]] = true;
+		state->n_order[i]++;
+		query->after[best_source] = state->hits[best];
 		query->has_after[best_source] = true;
 		next[best_source]++;
 	}
@@ -307,36 +284,23 @@ genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, Gen
 
 /* ---- visiting ---- */
 
-static void
-genie_round_visit_row(const GenieRound *round, GenieRoundRow *row)
-{
-	ItemPointerData tid;
-	bool		call_again = false;
-	bool		all_dead = false;
-
-	genie_tid_from_number(row->tid, &tid);
-	if (!table_index_fetch_tuple(round->fetch, &tid, round->snapshot, round->slot, &call_again, &all_dead))
-		return;
-	row->live = genie_tid_number(&round->slot->tts_tid);
-	pgstat_count_heap_fetch(round->index);
-}
-
 /* Visits the wanted rows of all sources in TID order. */
 static void
 genie_round_visit(const GenieRound *round, GenieRoundState *state)
 {
 	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
-	uint32		n_visited = 0;
+	GenieVisitRow **rows = genie_round_array(state->first_row[round->n_sources], sizeof(GenieVisitRow *));
+	uint32		n = 0;
 
 	memcpy(next, state->first_row, round->n_sources * sizeof(uint32));
 	for (;;)
 	{
-		GenieRoundRow *best = NULL;
+		GenieVisitRow *best = NULL;
 		uint32		best_source = 0;
 
 		for (uint32 s = 0; s < round->n_sources; s++)
 		{
-			while (next[s] < state->first_row[s + 1] && !state->rows[next[s]].wanted)
+			while (next[s] < state->first_row[s + 1] && !state->wanted[next[s]])
 				next[s]++;
 			if (next[s] == state->first_row[s + 1] ||
 				(best != NULL && state->rows[next[s]].tid >= best->tid))
@@ -346,13 +310,32 @@ genie_round_visit(const GenieRound *round, GenieRoundState *state)
 		}
 		if (best == NULL)
 			break;
-		genie_round_visit_row(round, best);
+		rows[n++] = best;
 		next[best_source]++;
-		if (n_visited++ % GENIE_INTERRUPT_ROWS == 0)
+		if (n % GENIE_INTERRUPT_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	ExecClearTuple(round->slot);
+	genie_visit(&round->visitor, rows, n);
+	pfree(rows);
 	pfree(next);
+}
+
+/* ---- keeping ---- */
+
+/* A query has taken a row, which has been visited. */
+static void
+genie_round_keep(GenieRoundQuery *query, const GenieVisitRow *row, uint32 count)
+{
+	if (query->n_taken == query->taken_capacity)
+	{
+		query->taken_capacity *= 2;
+		query->taken = repalloc_huge(query->taken, ((Size) query->taken_capacity + 1) * sizeof(uint64));
+	}
+	query->taken[query->n_taken++] = row->tid;
+	if (row->live == 0)
+		return;
+	query->found[query->n_found].tid = row->live;
+	query->found[query->n_found++].count = (int32) count;
 }
 
 bool
@@ -381,14 +364,8 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 	}
 	for (uint32 i = 0; ok && i < n; i++)
 		for (uint32 j = 0; j < state.n_order[i] && queries[i]->n_found < round->k; j++)
-		{
-			const GenieRoundRow *row = &state.rows[state.order[(Size) i * ask + j]];
-
-			if (row->live == 0)
-				continue;
-			queries[i]->found[queries[i]->n_found].tid = row->live;
-			queries[i]->found[queries[i]->n_found++].count = (int32) state.counts[(Size) i * ask + j];
-		}
+			genie_round_keep(queries[i], &state.rows[state.order[(Size) i * ask + j]],
+							 state.counts[(Size) i * ask + j]);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(round->context);
 	return ok;

@@ -6,11 +6,9 @@
 #ifndef GENIE_ROUND_H
 #define GENIE_ROUND_H
 
-#include "access/tableam.h"
 #include "genie_search.h"
 #include "genie_source.h"
-#include "utils/rel.h"
-#include "utils/snapshot.h"
+#include "genie_visit.h"
 
 /* A visible row that a query has found. */
 typedef struct GenieRoundFound
@@ -26,7 +24,7 @@ typedef struct GenieRoundQuery
 	uint32		n_found;
 	GenieRoundFound *found;			/* room for k */
 	bool		at_end;			/* nothing that matches is left */
-	uint64	   *taken;			/* TIDs in the index of all that was taken, visible or not */
+	uint64	   *taken;			/* TIDs in the index of all that was taken before there were k, visible or not */
 	uint32		n_taken;
 	uint32		taken_capacity;
 	bool	   *has_after;		/* of each source: the last hit that was taken, if one was, */
@@ -38,10 +36,7 @@ typedef struct GenieRoundQuery
 typedef struct GenieRound
 {
 	MemoryContext context;		/* of a round; reset by it */
-	Relation	index;
-	Snapshot	snapshot;
-	IndexFetchTableData *fetch;
-	TupleTableSlot *slot;
+	GenieVisitor visitor;
 	uint32		k;
 	uint32		n_sources;
 	GenieSource **sources;

@@ -1,0 +1,257 @@
+/*
+ * genie_visit.c
+ *	  Looking rows up in the table (genie_visit.h).
+ *
+ * From the TID in the index to the member of its HOT chain that the snapshot sees, in TID order, so that each page is
+ * visited once.
+ *
+ * A heap's pages are read here, as a bitmap heap scan reads them: pinned once, pruned if that is due, locked once for
+ * all rows on them, and each row found by heap_hot_search_buffer(), which also takes part in serializable transactions.
+ * Any other table access method is asked with the call that index scans use (table_index_fetch_tuple).
+ *
+ * The visibility map is not asked: it could save the test of a tuple, which takes a few nanoseconds, but not the page,
+ * because only that tells the live member's TID.
+ *
+ * Latency.  Many queries hit a few rows of many pages each, and all that a visit does is to wait for memory: for the
+ * buffer's entry in the mapping table, its header, the page's header, the line pointer, the tuple.  So visits overlap:
+ *
+ *		page i + far		is pinned; its header and line pointers are prefetched
+ *		page i + far - near	has been that for a while: its line pointers tell which tuples to prefetch
+ *		page i				is locked and searched
+ *
+ * A line pointer that is read without the page's lock may be about to change.  That looks wrong and is right, for it
+ * only says what to prefetch; it is read again under the lock.
+ *
+ * Pages that are not in the buffer pool are asked for ahead of time, as many as effective_io_concurrency says, from
+ * the first one that had to be read until GENIE_VISIT_CACHED pages in a row were there: asking costs a look into the
+ * mapping table, and most tables that are searched by the thousand are cached.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "executor/instrument.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "utils/spccache.h"
+
+#include "genie_object_table.h"
+#include "genie_visit.h"
+
+#define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
+
+/*
+ * Pages pinned ahead of the one that is searched.  With it, and one that a scan may hold, they are 8, which PostgreSQL
+ * counts in an array; more go through a hash table.
+ */
+#define GENIE_VISIT_FAR 6
+#define GENIE_VISIT_RING 8		/* more than that; a power of two */
+
+#define GENIE_VISIT_CACHED 64	/* pages in a row that were cached: so will be the next ones */
+
+#define genie_visit_block(row) ((BlockNumber) ((row)->tid >> 16))
+#define genie_visit_offset(row) ((OffsetNumber) ((row)->tid & 0xFFFF))
+
+/* A page that is pinned, and the rows that are looked for on it. */
+typedef struct GenieVisitPage
+{
+	Buffer		buffer;
+	uint32		first;
+	uint32		end;
+} GenieVisitPage;
+
+typedef struct GenieVisit
+{
+	const GenieVisitor *visitor;
+	GenieVisitRow **rows;
+	uint32		n;
+	uint32		next;			/* first row whose page was not pinned yet */
+	uint32		asked;			/* first row whose page was not asked for yet, */
+	uint32		n_asked;		/* and how many pages between next and that */
+	uint32		uncached;		/* pages are asked for ahead until so many more were cached */
+} GenieVisit;
+
+void
+genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapshot snapshot)
+{
+	visitor->heap = heap;
+	visitor->index = index;
+	visitor->snapshot = snapshot;
+	visitor->slot = table_slot_create(heap, NULL);
+	visitor->fetch = heap->rd_tableam == GetHeapamTableAmRoutine() ? NULL : table_index_fetch_begin(heap);
+}
+
+void
+genie_visitor_end(GenieVisitor *visitor)
+{
+	if (visitor->fetch != NULL)
+		table_index_fetch_end(visitor->fetch);
+	ExecDropSingleTupleTableSlot(visitor->slot);
+}
+
+/* ---- by any table access method ---- */
+
+static void
+genie_visit_table(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		ItemPointerData tid;
+		bool		call_again = false;
+		bool		all_dead = false;
+
+		if (i % GENIE_INTERRUPT_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
+		rows[i]->live = 0;
+		genie_tid_from_number(rows[i]->tid, &tid);
+		if (!table_index_fetch_tuple(visitor->fetch, &tid, visitor->snapshot, visitor->slot, &call_again, &all_dead))
+			continue;
+		rows[i]->live = genie_tid_number(&visitor->slot->tts_tid);
+		pgstat_count_heap_fetch(visitor->index);
+	}
+	ExecClearTuple(visitor->slot);
+}
+
+/* ---- a heap ---- */
+
+/* The first row that is on another page than row i. */
+static uint32
+genie_visit_page_end(const GenieVisit *visit, uint32 i)
+{
+	BlockNumber block = genie_visit_block(visit->rows[i]);
+
+	while (i < visit->n && genie_visit_block(visit->rows[i]) == block)
+		i++;
+	return i;
+}
+
+/* Asks for pages behind the one that is pinned next. */
+static void
+genie_visit_ask(GenieVisit *visit)
+{
+	Relation	heap = visit->visitor->heap;
+	uint32		most = (uint32) get_tablespace_io_concurrency(heap->rd_rel->reltablespace);
+
+	if (visit->n_asked == 0)
+		visit->asked = visit->next;
+	while (visit->asked < visit->n && visit->n_asked < most)
+	{
+		PrefetchBuffer(heap, MAIN_FORKNUM, genie_visit_block(visit->rows[visit->asked]));
+		visit->asked = genie_visit_page_end(visit, visit->asked);
+		visit->n_asked++;
+	}
+}
+
+static int64
+genie_visit_blocks_read(void)
+{
+	return pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+}
+
+static void
+genie_visit_pin(GenieVisit *visit, GenieVisitPage *page)
+{
+	int64		n_read = genie_visit_blocks_read();
+	Page		contents;
+
+	page->first = visit->next;
+	page->end = visit->next = genie_visit_page_end(visit, visit->next);
+	page->buffer = ReadBuffer(visit->visitor->heap, genie_visit_block(visit->rows[page->first]));
+	contents = BufferGetPage(page->buffer);
+	__builtin_prefetch(contents);
+	for (uint32 i = page->first; i < page->end; i++)
+		__builtin_prefetch(PageGetItemId(contents, genie_visit_offset(visit->rows[i])));
+	if (genie_visit_blocks_read() != n_read)
+		visit->uncached = GENIE_VISIT_CACHED;
+	else if (visit->uncached > 0)
+		visit->uncached--;
+	if (visit->n_asked > 0)
+		visit->n_asked--;
+	if (visit->uncached > 0)
+		genie_visit_ask(visit);
+}
+
+static void
+genie_visit_prefetch_tuples(const GenieVisit *visit, const GenieVisitPage *page)
+{
+	Page		contents = BufferGetPage(page->buffer);
+	OffsetNumber last;
+
+	heap_page_prune_opt(visit->visitor->heap, page->buffer);
+	last = PageGetMaxOffsetNumber(contents);
+	for (uint32 i = page->first; i < page->end; i++)
+	{
+		OffsetNumber offset = genie_visit_offset(visit->rows[i]);
+		ItemIdData	item;
+
+		if (offset > last)
+			continue;
+		item = *PageGetItemId(contents, offset);
+		if (ItemIdIsRedirected(&item) && ItemIdGetRedirect(&item) <= last)
+			item = *PageGetItemId(contents, ItemIdGetRedirect(&item));
+		if (ItemIdIsNormal(&item))
+			__builtin_prefetch((char *) contents + ItemIdGetOffset(&item));
+	}
+}
+
+static void
+genie_visit_search(const GenieVisit *visit, const GenieVisitPage *page)
+{
+	const GenieVisitor *visitor = visit->visitor;
+
+	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	for (uint32 i = page->first; i < page->end; i++)
+	{
+		GenieVisitRow *row = visit->rows[i];
+		HeapTupleData tuple;
+		ItemPointerData tid;
+
+		genie_tid_from_number(row->tid, &tid);
+		row->live = 0;
+		if (!heap_hot_search_buffer(&tid, visitor->heap, page->buffer, visitor->snapshot, &tuple, NULL, true))
+			continue;
+		row->live = genie_tid_number(&tid);
+		pgstat_count_heap_fetch(visitor->index);
+	}
+	UnlockReleaseBuffer(page->buffer);
+}
+
+/* How many pages may be pinned ahead: with few buffers none, or others would find no buffer that they could use. */
+static uint32
+genie_visit_far(void)
+{
+	return (uint32) Min(NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS), GENIE_VISIT_FAR);
+}
+
+static void
+genie_visit_heap(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
+{
+	GenieVisit	visit = {.visitor = visitor, .rows = rows, .n = n};
+	GenieVisitPage pages[GENIE_VISIT_RING];
+	uint32		far = genie_visit_far();
+	uint32		near = far / 2;
+	uint32		n_pages = 0;
+
+	StaticAssertStmt(GENIE_VISIT_RING > GENIE_VISIT_FAR, "a page's place is free when it is searched");
+	for (uint32 step = 0; step < n_pages + far || visit.next < n; step++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (visit.next < n)
+			genie_visit_pin(&visit, &pages[n_pages++ % GENIE_VISIT_RING]);
+		if (step >= near && step - near < n_pages)
+			genie_visit_prefetch_tuples(&visit, &pages[(step - near) % GENIE_VISIT_RING]);
+		if (step >= far)
+			genie_visit_search(&visit, &pages[(step - far) % GENIE_VISIT_RING]);
+	}
+}
+
+void
+genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
+{
+	if (visitor->fetch == NULL)
+		genie_visit_heap(visitor, rows, n);
+	else
+		genie_visit_table(visitor, rows, n);
+}

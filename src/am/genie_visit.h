@@ -1,0 +1,35 @@
+/*
+ * genie_visit.h
+ *	  Looking rows up in the table: which of many TIDs that an index holds are visible, and where their rows are.
+ */
+#ifndef GENIE_VISIT_H
+#define GENIE_VISIT_H
+
+#include "access/tableam.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+typedef struct GenieVisitRow
+{
+	uint64		tid;			/* that the index holds */
+	uint64		live;			/* of the visible member of its HOT chain; 0: there is none */
+} GenieVisitRow;
+
+typedef struct GenieVisitor
+{
+	Relation	heap;
+	Relation	index;
+	Snapshot	snapshot;		/* an MVCC snapshot */
+	TupleTableSlot *slot;
+	IndexFetchTableData *fetch;	/* NULL: a heap, whose pages are read directly */
+} GenieVisitor;
+
+/* In the current memory context. */
+extern void genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapshot snapshot);
+
+/* Fills live of n rows, which come in TID order. */
+extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n);
+
+extern void genie_visitor_end(GenieVisitor *visitor);
+
+#endif							/* GENIE_VISIT_H */
