@@ -1,5 +1,6 @@
 # genie_search() while other sessions change the table, merge, vacuum and use TIDs again; in the middle of a large call: its
-# progress, cancel, termination, the worker's end; many queries in little memory; an index that is too new.
+# progress, cancel, termination, the worker's end; many queries in little memory; an index that is too new; tables that are not heaps,
+# and those that are not cached.
 #
 # Each search has a sequential scan under the same snapshot as its oracle.
 use strict;
@@ -228,6 +229,32 @@ $old->quit;
 is(sql(q{SELECT match_count FROM genie_search('chains_x', ARRAY['{0:int:2}'::genie_query])}), 1, 'and serves those that begin later');
 
 $gate->quit;
+
+# ---- another table access method; few buffers, all of which others may need, and pages that are read ahead ----
+
+sub stat_fetched { return sql(q{SELECT idx_tup_fetch FROM pg_stat_user_indexes WHERE indexrelname = 'v_x'}); }
+my $other = module_library('genie_other_table', PostgreSQL::Test::Utils::tempdir());
+sql(q{CREATE FUNCTION scans(k int) RETURNS text LANGUAGE sql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+	SELECT md5(string_agg(format('%s %s %s', i, tid, match_count), ';' ORDER BY i, n)) FROM questions,
+		LATERAL (SELECT *, row_number() OVER () AS n FROM (SELECT ctid AS tid, -(x <&> q) AS match_count FROM v ORDER BY x <&> q LIMIT k) r) s $$});
+sql("CREATE FUNCTION other_table(internal) RETURNS table_am_handler LANGUAGE C AS '$other', 'genie_other_table_handler'; CREATE ACCESS METHOD other_table TYPE TABLE HANDLER other_table");
+$node->append_conf('postgresql.conf', "shared_buffers = 640kB\neffective_io_concurrency = 8\n");
+$node->restart;
+foreach my $method ('heap', 'other_table')
+{
+	sql("DROP TABLE v; CREATE TABLE v (x int[], id int, note text) USING $method; CREATE INDEX v_x ON v USING genie (x) WITH (pending_limit = 64)");
+	sql("INSERT INTO v SELECT ARRAY[i % 3, 10 + i % 4, 20 + i % 50], i, repeat('x', i % 900) FROM generate_series(1, 6000) i");
+	# HOT chains, some of which are pruned; dead rows; rows on other pages than their root
+	sql("UPDATE v SET note = 'new' WHERE id % 5 = 0; VACUUM v; UPDATE v SET note = note || 'er' WHERE id % 3 = 0; DELETE FROM v WHERE id % 7 = 0; UPDATE v SET note = repeat('y', 900) WHERE id % 50 = 1");
+	foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
+	{
+		is(sql("BEGIN ISOLATION LEVEL $isolation; SELECT scans($_) = batch($_); COMMIT"), 't', "$method, k = $_, $isolation: the rows of index scans") foreach 1, 10, 300;
+	}
+	my $before = stat_fetched();
+	sql('SELECT batch(10)');
+	cmp_ok(stat_fetched() - $before, '>=', 300, 'rows that were fetched are counted');
+}
+
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminating any other active/, 'no assertion failed');
 $node->stop;
 done_testing();
