@@ -50,6 +50,7 @@ SELECT repeat('a', 65535) <~> repeat('b', 65535), repeat('é', 65535) <~> repeat
 -- errors
 SELECT repeat('a', 65536) <~> 'a';
 SELECT 'a' <~> repeat('é', 65536);
+SELECT 'a' <~> repeat('a', 1000000);
 SELECT genie_levenshtein(repeat('猫', 65536), 'a');
 SELECT repeat('a', 65536) @& genie_edit_query('a', 1);
 SELECT genie_edit_query(repeat('a', 65536), 1);

@@ -72,7 +72,10 @@ genie_edit_check_length(const text *value)
 {
 	Size		len = VARSIZE_ANY_EXHDR(value);
 
-	if (len > GENIE_EDIT_LENGTH_MAX &&
+	if (len <= GENIE_EDIT_LENGTH_MAX)
+		return;
+	/* a very long one is not counted, which nothing could interrupt */
+	if (len / pg_database_encoding_max_length() > GENIE_EDIT_LENGTH_MAX ||
 		pg_mbstrlen_with_len(VARDATA_ANY(value), (int) len) > GENIE_EDIT_LENGTH_MAX)
 		report_too_long();
 }
