@@ -8,7 +8,7 @@
 #	documents	tsvector by match count, asked by tsvector and tsquery
 #	trees		an expression index on binary branches, by match count and by Jaccard distance
 #	large		tables of several tiles, read to their end, and rows of thousands of keywords
-#	real		words, molecules, titles and sequences of RNA, where GENIE_DATA names their folder
+#	real		words, molecules, titles, trees and sequences of RNA, where GENIE_DATA names their folder
 #
 # The oracle is the sequential scan.  Rows of equal distance come in no order that the executor promises, so what is compared are the
 # distances, in their order; that no row comes twice, and that each satisfies the condition.  That leaves nothing open: rows are as many at
@@ -203,6 +203,8 @@ my %real = (
 	molecules => [ 'id int, source text, smiles text, morgan int[], maccs int[]', 'morgan', 'id % 8 = 3', 'x', [ 'q', 'q[3:]' ],
 		'x <%> $1', [ 'x @& genie_jaccard_query($1, 0.3)', 'x @& genie_jaccard_query($1, 0.7)' ] ],
 	titles => [ 'id int, post text, subreddit text, created bigint, score int, title text', q{to_tsvector('english', title)}, 'id % 17 = 3', 'x', [ 'q' ], 'x <&> $1', [ 'x @& genie_query($1, 3)' ] ],
+	trees => [ 'id int, sent_id text, n int, bracket text, labels text[], parent int[], sentence text', 'genie_binary_branches(bracket)', 'id % 2 = 1', 'x', [ 'q' ],
+		'x <%> $1', [ 'x @& genie_jaccard_query($1, 0.2)', 'x @& genie_with_min_match(genie_query($1), 5)' ] ],
 	rrna => [ 'id int, db text, name text, seq text', 'seq', 'id % 16 = 3', 'x genie_edit_ops (n = 8)', [ 'q', 'substr(q, 40)' ], 'x <~> $1', [ 'x @& genie_edit_query($1, 100)' ] ]);
 
 for my $file (sort keys %real)
