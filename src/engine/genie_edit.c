@@ -15,8 +15,9 @@
  * masks of one block at a time are all that is needed: their memory does not grow with the alphabet times
  * the pattern, and a table of a few characters stays in the first cache.
  *
- * Where the processor has AVX2, up to four blocks go through the columns together (genie_edit_avx2.c), for a column of
- * four takes hardly longer than one of one block: each step waits for the result of the one before.
+ * Where the processor has AVX2 up to four blocks go through the columns together, and with AVX-512 up to eight
+ * (genie_edit_kernel.h), for a column of four takes hardly longer than one of one block: each step waits for the result
+ * of the one before.
  *
  * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for
  * approximate string matching", Information and Control 64, 1985)
@@ -29,8 +30,9 @@
  * before the block's first. So a value that is computed is the cost of some path, and the smallest in the band
  * is found: the result is right if it is at most k, and above k otherwise.
  *
- * Where no limit is known the band is tried at GENIE_EDIT_BAND beyond the difference of the lengths, then four
- * times as wide, until the result is inside.  After each block, the smallest cost with which a path through its
+ * Where no limit is known the band is tried at the rows that are done together beyond the difference of the
+ * lengths, for with it they do at most twice the columns that the narrowest would need; then twice as wide, until the
+ * result is inside.  After each block, the smallest cost with which a path through its
  * last row can still end is known; where that is above k, the band is given up at once.
  *
  * Before, what the two have in common at their beginnings and ends is cut off, which changes no distance.
@@ -40,7 +42,6 @@
 #include "genie_edit.h"
 
 #define BLOCK			64		/* rows, the bits of a word */
-#define GENIE_EDIT_BAND 64		/* a band as wide as a block costs two blocks a column, and four times that, five */
 
 uint32_t
 genie_edit_slots(uint32_t length)
@@ -101,6 +102,18 @@ clear_masks(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows, uint3
 		pattern->masks[lanes * ids[i] + i / BLOCK] = 0;
 }
 
+uint32_t
+genie_edit_widest(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f"))
+		return 8;
+	if (__builtin_cpu_supports("avx2"))
+		return 4;
+#endif
+	return 1;
+}
+
 void
 genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32_t length)
 {
@@ -110,11 +123,7 @@ genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32
 	pattern->length = length;
 	for (uint32_t i = 0; i < length; i++)
 		pattern->ids[i] = number_character(pattern, characters[i]);
-	pattern->lanes = 1;
-#if defined(__x86_64__)
-	if (genie_edit_has_avx2())
-		pattern->lanes = GENIE_EDIT_LANES;
-#endif
+	pattern->lanes = genie_edit_widest();
 	if (length <= BLOCK)
 		set_masks(pattern, pattern->ids, length, 1);
 }
@@ -181,7 +190,9 @@ do_columns(GenieEditPattern *pattern, const uint16_t *ids, uint32_t rows,
 
 	set_masks(pattern, ids, rows, lanes);
 #if defined(__x86_64__)
-	if (lanes > 1)
+	if (lanes == 8)
+		genie_edit_columns_avx512(pattern->masks, rows, text + from, to - from, steps + from);
+	else if (lanes == 4)
 		genie_edit_columns_avx2(pattern->masks, rows, text + from, to - from, steps + from);
 	else
 #endif
@@ -277,8 +288,8 @@ distance_of_blocks(GenieEditPattern *pattern, const uint16_t *text, uint32_t n, 
 	}
 	longer = m > n ? m : n;
 	/* rows that are done at once have no band */
-	k = m <= pattern->lanes * BLOCK ? longer : (m > n ? m - n : n - m) + GENIE_EDIT_BAND;
-	for (;; k *= 4)
+	k = m <= pattern->lanes * BLOCK ? longer : (m > n ? m - n : n - m) + pattern->lanes * BLOCK;
+	for (;; k *= 2)
 	{
 		if (k > limit)
 			k = limit;

@@ -17,7 +17,7 @@
 
 #define GENIE_EDIT_LENGTH_MAX	65535	/* characters of a pattern or a text; ids and distances fit 16 bits */
 #define GENIE_EDIT_BYTES		256 /* characters below are looked up in a table, others are hashed */
-#define GENIE_EDIT_LANES		4	/* blocks of rows at a time, at most */
+#define GENIE_EDIT_LANES		8	/* blocks of rows at a time, at most */
 
 typedef struct GenieEditPattern
 {
@@ -31,7 +31,7 @@ typedef struct GenieEditPattern
 	uint32_t	length;
 	uint16_t   *ids;			/* length entries */
 	uint64_t   *masks;			/* genie_edit_masks(length) of them, zeroed: by id, where it stands in a block */
-	uint32_t	lanes;			/* blocks at a time: 1, or GENIE_EDIT_LANES where the processor can */
+	uint32_t	lanes;			/* blocks at a time: what genie_edit_widest() says, or fewer of the numbers there */
 } GenieEditPattern;
 
 /* Slots that the alphabet of a pattern of so many characters needs: a power of two. */
@@ -43,6 +43,9 @@ genie_edit_masks(uint32_t length)
 {
 	return GENIE_EDIT_LANES * ((size_t) length + 1);
 }
+
+/* How many blocks of rows this processor can do at a time: 8 with AVX-512, 4 with AVX2, or 1. */
+extern uint32_t genie_edit_widest(void);
 
 /* Takes the pattern's characters; slots, ids and masks are set and zeroed, length is at most GENIE_EDIT_LENGTH_MAX. */
 extern void genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32_t length);
@@ -70,14 +73,14 @@ extern uint32_t genie_edit_distance(GenieEditPattern *pattern, const uint16_t *t
 #define GENIE_EDIT_DOWN			2
 
 #if defined(__x86_64__)
-extern bool genie_edit_has_avx2(void);
-
 /*
- * n columns of so many rows, 65 to 64 * GENIE_EDIT_LANES.  masks: by id, of each block.  steps: along the row above, of
- * each column; becomes those along the last row.
+ * n columns of so many rows, 65 to 64 times the lanes, of which AVX2 has 4 and AVX-512 has 8.  masks: by id, of
+ * each lane.  steps: along the row above, of each column; becomes those along the last row.
  */
 extern void genie_edit_columns_avx2(const uint64_t *masks, uint32_t rows, const uint16_t *text, int64_t n,
 									uint8_t *steps);
+extern void genie_edit_columns_avx512(const uint64_t *masks, uint32_t rows, const uint16_t *text, int64_t n,
+									  uint8_t *steps);
 #endif
 
 #endif							/* GENIE_EDIT_H */

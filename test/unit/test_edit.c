@@ -132,12 +132,11 @@ check_pair(GenieRandom *random, GenieEditPattern *pattern, const String *a, cons
 {
 	uint32_t	distance = plain_distance(a, b);
 	uint32_t	limits[] = {0, distance - (distance > 0), distance, distance + 1, 64, 0};
-	uint32_t	lanes = pattern->lanes;
 
 	CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
 	pattern->lanes = 1;
-	CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
-	pattern->lanes = lanes;
+	for (; pattern->lanes < genie_edit_widest(); pattern->lanes = pattern->lanes == 1 ? 4 : 8)
+		CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
 	limits[5] = (uint32_t) genie_random_below(random, 2 * distance + 10);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 	{
@@ -153,7 +152,8 @@ check_pair(GenieRandom *random, GenieEditPattern *pattern, const String *a, cons
 static void
 test_distance(GenieRandom *random)
 {
-	static const uint32_t lengths[] = {0, 1, 2, 7, 31, 63, 64, 65, 127, 128, 129, 191, 192, 193, 256, 320, 500, 700};
+	static const uint32_t lengths[] = {0, 1, 2, 7, 31, 63, 64, 65, 127, 128, 129, 191, 192, 193, 256, 320, 384, 385,
+	500, 700, 1100};
 	static const uint32_t alphabets[] = {1, 2, 4, 26, 1000};
 	static String a;
 	static String b;
