@@ -26,4 +26,17 @@ extern void genie_multiset_add(GenieMultiset *set, const char *bytes, Size n);
 /* The object, with dimensions from base on; frees the set's memory. */
 extern GenieObject *genie_multiset_object(GenieMultiset *set, uint32 base);
 
+/*
+ * A string that lies somewhere, of at most GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES bytes, cut and hashed already if it
+ * was longer.
+ */
+typedef struct GenieMultisetPiece
+{
+	GenieKey	value;
+	uint32		occurrence;		/* for genie_multiset_collect() */
+} GenieMultisetPiece;
+
+/* Adds the keywords of n pieces, in order, with dimensions from base on.  Sorts and numbers the pieces. */
+extern void genie_multiset_collect(GenieMultisetPiece *pieces, uint32 n, uint32 base, GenieKeywords *keywords);
+
 #endif							/* GENIE_MULTISET_H */

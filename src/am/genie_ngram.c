@@ -38,6 +38,7 @@
 #include "postgres.h"
 
 #include "genie_match.h"
+#include "genie_multiset.h"
 #include "genie_ngram.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -46,21 +47,6 @@ PG_FUNCTION_INFO_V1(genie_ngrams);
 PG_FUNCTION_INFO_V1(genie_match_count_text_query);
 PG_FUNCTION_INFO_V1(genie_order_text_query);
 PG_FUNCTION_INFO_V1(genie_matches_text_query);
-
-/* a gram in the padded text, and which of its kind it is */
-typedef struct Gram
-{
-	GenieKey	value;
-	uint32		occurrence;
-} Gram;
-
-#define ST_SORT sort_grams
-#define ST_ELEMENT_TYPE Gram
-#define ST_COMPARE(a, b) genie_key_cmp((a)->value, (b)->value)
-#define ST_SCOPE static
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_DEFINE
-#include "lib/sort_template.h"
 
 bool
 genie_text_is_bytes(const char *bytes, Size len)
@@ -82,7 +68,7 @@ genie_text_character(const char *at, const char *end)
 
 /* The grams of a padded text, in its order; returns how many. */
 static uint32
-cut(const char *padded, Size len, int n, Gram *grams)
+cut(const char *padded, Size len, int n, GenieMultisetPiece *grams)
 {
 	bool		bytes = genie_text_is_bytes(padded, len);
 	const char *end = padded + len;
@@ -96,44 +82,10 @@ cut(const char *padded, Size len, int n, Gram *grams)
 		to += bytes ? 1 : genie_text_character(to, end);
 		grams[n_grams].value.data = (const uint8 *) padded;
 		grams[n_grams].value.len = (uint32) (to - padded);
-		grams[n_grams].occurrence = 0;
 		n_grams++;
 		padded += bytes ? 1 : genie_text_character(padded, end);
 	}
 	return n_grams;
-}
-
-/* Numbers equal grams; returns the largest number.  Sorts. */
-static uint32
-number(Gram *grams, uint32 n_grams)
-{
-	uint32		largest = 0;
-
-	sort_grams(grams, n_grams);
-	for (uint32 i = 1; i < n_grams; i++)
-	{
-		if (genie_key_cmp(grams[i - 1].value, grams[i].value) == 0)
-			grams[i].occurrence = grams[i - 1].occurrence + 1;
-		largest = Max(largest, grams[i].occurrence);
-	}
-	return largest;
-}
-
-/* By number, and sorted within it: in the order of keys, so that nothing needs to be sorted again. */
-static const Gram *
-order_by_number(const Gram *grams, uint32 n_grams, uint32 largest)
-{
-	uint32	   *next = palloc0((largest + 2) * sizeof(uint32));
-	Gram	   *ordered = palloc(n_grams * sizeof(Gram));
-
-	for (uint32 i = 0; i < n_grams; i++)
-		next[grams[i].occurrence + 1]++;
-	for (uint32 o = 1; o <= largest; o++)
-		next[o] += next[o - 1];
-	for (uint32 i = 0; i < n_grams; i++)
-		ordered[next[grams[i].occurrence]++] = grams[i];
-	pfree(next);
-	return ordered;
 }
 
 void
@@ -143,11 +95,10 @@ genie_ngram_collect(const text *value, int n, GenieKeywords *keywords)
 	Size		padded_len = len + 2 * (n - 1);
 	Size		n_characters;
 	char	   *padded;
-	Gram	   *grams;
-	const Gram *ordered;
+	GenieMultisetPiece *grams;
 	uint32		n_grams;
-	uint32		largest;
-	uint8		key[GENIE_KEY_MAX];
+
+	StaticAssertStmt(GENIE_NGRAM_MAX * MAX_MULTIBYTE_CHAR_LEN <= GENIE_VALUE_MAX, "grams may be too long");
 
 	/* as many as bytes, so a very long text is not counted before it is refused */
 	genie_keywords_check_limit(len / pg_database_encoding_max_length());
@@ -159,15 +110,9 @@ genie_ngram_collect(const text *value, int n, GenieKeywords *keywords)
 	memset(padded, ' ', n - 1);
 	memcpy(padded + n - 1, VARDATA_ANY(value), len);
 	memset(padded + n - 1 + len, ' ', n - 1);
-	grams = palloc((n_characters + n - 1) * sizeof(Gram));
+	grams = palloc((n_characters + n - 1) * sizeof(GenieMultisetPiece));
 	n_grams = cut(padded, padded_len, n, grams);
-	largest = number(grams, n_grams);
-	ordered = largest == 0 ? grams : order_by_number(grams, n_grams, largest);
-	for (uint32 i = 0; i < n_grams; i++)
-		genie_keywords_add(keywords, genie_key_make(key, n * GENIE_NGRAM_DIMENSIONS + ordered[i].occurrence,
-													GENIE_FAMILY_TEXT, ordered[i].value.data, ordered[i].value.len));
-	if (ordered != grams)
-		pfree((void *) ordered);
+	genie_multiset_collect(grams, n_grams, n * GENIE_NGRAM_DIMENSIONS, keywords);
 	pfree(grams);
 	pfree(padded);
 }
