@@ -40,11 +40,11 @@ bench-sql:
 bench-distance:
 	test/bench/bench_distance $(DATASETS)
 
-build/bench_engine: test/bench/bench_engine.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
 
-build/bench_lanes build/bench_keys: build/%: test/bench/%.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_lanes build/bench_keys: build/%: test/bench/%.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
 
@@ -53,7 +53,7 @@ bench-engine: build/bench_engine build/bench_lanes build/bench_keys
 	build/bench_lanes
 	build/bench_keys
 
-build/bench_rows: test/bench/bench_rows.c $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_rows: test/bench/bench_rows.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lpthread
 

@@ -23,9 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench_time.h"
 #include "genie_cpu_batch.h"
 #include "genie_kernels.h"
 #include "../unit/genie_test_image.h"
@@ -41,31 +41,6 @@ static size_t n_written;
 static GenieListRef refs[TILES][2 * LISTS];
 static GenieTileView views[TILES];
 static uint16_t locals[GENIE_TILE_OBJECTS];
-
-static double
-now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *seconds)
-{
-	qsort(seconds, RUNS, sizeof(double), compare_doubles);
-	return seconds[RUNS / 2];
-}
 
 static void
 emit(void *arg, const uint8_t *bytes, size_t n)
@@ -151,15 +126,15 @@ bench_codec(void)
 		repeat = 1 + 2000000 / ref.n;
 		for (int r = 0; r < RUNS; r++)
 		{
-			double		start = now();
+			double		start = bench_seconds(CLOCK_MONOTONIC);
 
 			for (uint32_t i = 0; i < repeat; i++)
 				if (!genie_list_decode(&ref, locals))
 					abort();
-			seconds[r] = now() - start;
+			seconds[r] = bench_seconds(CLOCK_MONOTONIC) - start;
 		}
 		printf("%-8s %9u %9u %14.0f\n", codec_name(ref.codec), ref.n, ref.nbytes,
-			   1e-6 * ref.n * repeat / median(seconds));
+			   1e-6 * ref.n * repeat / bench_median(seconds, RUNS));
 		free((void *) ref.data);
 	}
 }
@@ -191,15 +166,15 @@ bench_count(GenieEngine *engine, const GenieKernels *kernels)
 		}
 		for (int r = 0; r < RUNS; r++)
 		{
-			double		start = now();
+			double		start = bench_seconds(CLOCK_MONOTONIC);
 
 			for (int i = 0; i < repeat; i++)
 				if (genie_cpu_count(engine, &group, 1, &query, results) != GENIE_OK)
 					abort();
-			seconds[r] = now() - start;
+			seconds[r] = bench_seconds(CLOCK_MONOTONIC) - start;
 		}
 		printf("%-8s %9" PRIu64 " %12.1f %14.0f\n", codec_name(refs[0][0].codec), n,
-			   1e6 * median(seconds) / repeat, 1e-6 * (double) n * repeat / median(seconds));
+			   1e6 * bench_median(seconds, RUNS) / repeat, 1e-6 * (double) n * repeat / bench_median(seconds, RUNS));
 		for (uint32_t l = 0; l < LISTS; l++)
 			free((void *) refs[0][l].data);
 	}
@@ -256,16 +231,16 @@ bench_search(GenieEngine *engine, const GenieKernels *kernels)
 			{
 				GenieTopK	top;
 				GenieTopK  *tops[1] = {&top};
-				double		start = now();
+				double		start = bench_seconds(CLOCK_MONOTONIC);
 
 				genie_topk_init(&top, hits, ks[i], 1, NULL);
 				if (genie_cpu_search(engine, &group, 1, &query, tops) != GENIE_OK ||
 					genie_topk_finish(&top) != ks[i])
 					abort();
-				seconds[r] = now() - start;
+				seconds[r] = bench_seconds(CLOCK_MONOTONIC) - start;
 			}
 			printf("%-8s %9u %12.1f %14.0f\n", first == 0 ? "all" : "sparse 4", ks[i],
-				   1e6 * median(seconds), 1e-6 * (double) n / median(seconds));
+				   1e6 * bench_median(seconds, RUNS), 1e-6 * (double) n / bench_median(seconds, RUNS));
 			free(hits);
 		}
 	}
@@ -439,13 +414,13 @@ run_batch(GenieEngine *engine, const char *name, uint64_t n_postings, uint32_t n
 			abort();
 		for (int r = 0; r < runs; r++)
 		{
-			double		start = now();
+			double		start = bench_seconds(CLOCK_MONOTONIC);
 
 			if (engine->ops->run(engine, n, jobs) != GENIE_OK || jobs[0].n_hits != BATCH_K)
 				abort();
-			seconds[r] = now() - start;
+			seconds[r] = bench_seconds(CLOCK_MONOTONIC) - start;
 		}
-		qsort(seconds, (size_t) runs, sizeof(double), compare_doubles);
+		qsort(seconds, (size_t) runs, sizeof(double), bench_compare);
 		if (n_threads == 1)
 			alone = seconds[runs / 2];
 		printf("%-10s %6u %8u %12.2f %12.1f %12.0f %8.2f\n",
@@ -567,14 +542,13 @@ bench_wake(void)
 			genie_cpu_engine_threads(engine, n_threads);
 			for (int r = 0; r < WAKE_RUNS; r++)
 			{
-				double		start = now();
+				double		start = bench_seconds(CLOCK_MONOTONIC);
 
 				if (engine->ops->run(engine, 1, &job) != GENIE_OK || job.n_hits != BATCH_K)
 					abort();
-				seconds[r] = now() - start;
+				seconds[r] = bench_seconds(CLOCK_MONOTONIC) - start;
 			}
-			qsort(seconds, WAKE_RUNS, sizeof(double), compare_doubles);
-			printf(" %12.1f", 1e6 * seconds[WAKE_RUNS / 2]);
+			printf(" %12.1f", 1e6 * bench_median(seconds, WAKE_RUNS));
 		}
 		printf("\n");
 	}

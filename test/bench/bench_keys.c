@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_time.h"
 #include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "../unit/genie_test_image.h"
@@ -26,24 +26,6 @@
 #define WORD_MAX 30
 #define QUERIES 101
 #define K 128
-
-static double
-now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
 
 /* The key of ceil((max(|query|, |object|) - count) / 3): fewer is better, and no bound is above WORD_MAX / 3. */
 static void
@@ -178,13 +160,12 @@ time_words(GenieEngine *engine, const GenieModel *model, const GenieSegmentImage
 		job.query.ranges = ranges;
 		job.query.max_count = n;
 		job.query.keys = by_key ? &table : NULL;
-		start = now();
+		start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
 		if (engine->ops->run(engine, 1, &job) != GENIE_OK || job.status != GENIE_OK)
 			abort();
-		seconds[q] = now() - start;
+		seconds[q] = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
 	}
-	qsort(seconds, QUERIES, sizeof(double), compare_doubles);
-	return 1e6 * seconds[QUERIES / 2];
+	return 1e6 * bench_median(seconds, QUERIES);
 }
 
 int

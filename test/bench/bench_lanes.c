@@ -21,8 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_time.h"
 #include "genie_engine_cpu.h"
 #include "genie_lanes.h"
 #include "../unit/genie_test_image.h"
@@ -65,13 +65,10 @@ typedef struct Batch
 	uint32_t	n_threads;
 } Batch;
 
-static double
-now(const Batch *batch)
+static clockid_t
+clock_of(const Batch *batch)
 {
-	struct timespec time;
-
-	clock_gettime(batch->n_threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-	return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
+	return batch->n_threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
 }
 
 static uint32_t
@@ -179,7 +176,7 @@ time_block(const GenieLaneKernels *kernels, Batch *batch, uint32_t n)
 
 	for (int run = 0; run < RUNS; run++)
 	{
-		double		start = now(batch);
+		double		start = bench_seconds(clock_of(batch));
 		double		seconds;
 		GenieLaneBlock *block;
 
@@ -196,7 +193,7 @@ time_block(const GenieLaneKernels *kernels, Batch *batch, uint32_t n)
 					genie_lanes_search(block, batch->image.groups[g], batch->image.groups[g]->first_tile + t, first,
 									   first + PIECE);
 		genie_lanes_close(block);
-		seconds = now(batch) - start;
+		seconds = bench_seconds(clock_of(batch)) - start;
 		least = run == 0 || seconds < least ? seconds : least;
 	}
 	return least;
@@ -245,10 +242,10 @@ time_jobs(GenieEngine *engine, GenieKernelChoice choice, Batch *batch, uint32_t 
 	double		seconds;
 
 	engine->ops->set_kernels(engine, choice);
-	start = now(batch);
+	start = bench_seconds(clock_of(batch));
 	if (engine->ops->run(engine, n, batch->jobs) != GENIE_OK)
 		abort();
-	seconds = now(batch) - start;
+	seconds = bench_seconds(clock_of(batch)) - start;
 	for (uint32_t q = 0; q < n; q++)
 		if (batch->jobs[q].status != GENIE_OK || batch->jobs[q].n_hits != batch->k)
 			abort();

@@ -20,8 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_time.h"
 #include "genie_cpu_batch.h"
 #include "genie_kernels.h"
 #include "../unit/genie_test_image.h"
@@ -65,15 +65,6 @@ typedef struct Pages
 	uint8_t    *bytes;			/* one list's, while it is encoded */
 	size_t		n_bytes;
 } Pages;
-
-static double
-now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
-}
 
 static void *
 grown(void *memory, size_t n_bytes)
@@ -299,15 +290,6 @@ read_pages(const Pages *pages, const Query *query)
 
 /* ---- measuring ---- */
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 static uint64_t
 sum_up(uint64_t sum, const GenieHit *hits, uint32_t n)
 {
@@ -319,7 +301,7 @@ sum_up(uint64_t sum, const GenieHit *hits, uint32_t n)
 static void
 print_latencies(const char *what, uint32_t k, double *seconds, uint64_t sum)
 {
-	qsort(seconds, QUERIES, sizeof(double), compare_doubles);
+	qsort(seconds, QUERIES, sizeof(double), bench_compare);
 	printf("%-6s one query, k = %-4u %9.1f us median %9.1f us largest  %016" PRIx64 "\n", what, k,
 		   1e6 * seconds[QUERIES / 2], 1e6 * seconds[QUERIES - 1], sum);
 }
@@ -336,11 +318,11 @@ bench_one(GenieEngine *engine, const GenieSegmentImage *image, Query *queries, u
 		{
 			GenieJob	job = {.kind = GENIE_JOB_TOP, .image = image, .query = queries[q].query, .k = k, .min_key = 1,
 			.out = hits};
-			double		start = now();
+			double		start = bench_seconds(CLOCK_MONOTONIC);
 
 			if (engine->ops->run(engine, 1, &job) != GENIE_OK || job.status != GENIE_OK)
 				abort();
-			start = now() - start;
+			start = bench_seconds(CLOCK_MONOTONIC) - start;
 			if (r == 0)
 				sum = sum_up(sum, hits, job.n_hits);
 			if (r == 0 || start < seconds[q])
@@ -364,14 +346,14 @@ bench_pages(GenieEngine *engine, const Pages *pages, Query *queries, uint32_t k)
 		{
 			GenieTopK	top;
 			GenieTopK  *tops[1] = {&top};
-			double		start = now();
+			double		start = bench_seconds(CLOCK_MONOTONIC);
 			uint32_t	n;
 
 			genie_topk_init(&top, hits, k, 1, NULL);
 			if (genie_cpu_search(engine, &group, 1, &queries[q].query, tops) != GENIE_OK)
 				abort();
 			n = genie_topk_finish(&top);
-			start = now() - start;
+			start = bench_seconds(CLOCK_MONOTONIC) - start;
 			if (r == 0)
 				sum = sum_up(sum, hits, n);
 			if (r == 0 || start < seconds[q])
@@ -400,10 +382,10 @@ bench_batch(GenieEngine *engine, const GenieSegmentImage *image, Query *queries,
 		for (uint32_t j = 0; j < n; j++)
 			jobs[j] = (GenieJob) {.kind = GENIE_JOB_TOP, .image = image, .query = queries[j].query, .k = K_MAX,
 				.min_key = 1, .out = hits + (size_t) j * K_MAX};
-		start = now();
+		start = bench_seconds(CLOCK_MONOTONIC);
 		if (engine->ops->run(engine, n, jobs) != GENIE_OK)
 			abort();
-		start = now() - start;
+		start = bench_seconds(CLOCK_MONOTONIC) - start;
 		if (r == 0 || start < best)
 			best = start;
 	}
