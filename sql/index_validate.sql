@@ -37,8 +37,8 @@ SELECT valid('swapped');
 CREATE OPERATOR CLASS other_type FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 (genie_object, text) genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 SELECT valid('other_type');
-CREATE OPERATOR CLASS fifth FOR TYPE genie_object USING genie AS
-	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 5 genie_object_decompose(genie_object, internal);
+CREATE OPERATOR CLASS seventh FOR TYPE genie_object USING genie AS
+	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 7 genie_object_decompose(genie_object, internal);
 
 -- the optional ones: bound and options
 CREATE FUNCTION bound(int2, internal, int4, int4) RETURNS float8 LANGUAGE internal AS 'dsqrt';
@@ -56,6 +56,29 @@ SELECT valid('wrong_bound');
 CREATE OPERATOR CLASS wrong_options FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
 	FUNCTION 4 no_options(internal);
+
+-- approximate classes, which have function 5
+CREATE FUNCTION compile(internal, int2, oid, internal) RETURNS genie_query LANGUAGE internal AS 'int4abs';
+CREATE FUNCTION train(internal) RETURNS bytea LANGUAGE internal AS 'int4abs';
+CREATE FUNCTION no_train(internal) RETURNS text LANGUAGE internal AS 'int4abs';
+CREATE FUNCTION sign(internal, internal) RETURNS void LANGUAGE internal AS 'int4abs';
+CREATE FUNCTION no_sign(internal) RETURNS void LANGUAGE internal AS 'int4abs';
+CREATE OPERATOR CLASS approximate FOR TYPE genie_object USING genie AS
+	OPERATOR 3 <%> (genie_object, genie_object) FOR ORDER BY float_ops, FUNCTION 1 genie_object_decompose(genie_object, internal),
+	FUNCTION 2 compile(internal, int2, oid, internal), FUNCTION 5 train(internal), FUNCTION 6 sign(internal, internal);
+SELECT valid('approximate');
+CREATE OPERATOR CLASS not_approximate FOR TYPE genie_object USING genie AS
+	OPERATOR 3 <%> (genie_object, genie_object) FOR ORDER BY float_ops, FUNCTION 1 genie_object_decompose(genie_object, internal),
+	FUNCTION 2 compile(internal, int2, oid, internal), FUNCTION 6 sign(internal, internal);
+SELECT valid('not_approximate');
+CREATE OPERATOR CLASS half_approximate FOR TYPE genie_object USING genie AS
+	OPERATOR 1 <&> (genie_object, genie_object) FOR ORDER BY integer_ops, OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal),
+	FUNCTION 2 genie_object_compile(internal, int2, oid), FUNCTION 3 bound(int2, internal, int4, int4), FUNCTION 5 train(internal);
+SELECT valid('half_approximate');
+CREATE OPERATOR CLASS wrong_approximate FOR TYPE genie_object USING genie AS
+	OPERATOR 3 <%> (genie_object, genie_object) FOR ORDER BY float_ops, FUNCTION 1 genie_object_decompose(genie_object, internal),
+	FUNCTION 2 compile(internal, int2, oid, internal), FUNCTION 5 no_train(internal), FUNCTION 6 no_sign(internal);
+SELECT valid('wrong_approximate');
 
 -- a compile function that returns another type
 CREATE FUNCTION compile_to_text(internal, int2, oid) RETURNS text LANGUAGE internal AS 'textin';

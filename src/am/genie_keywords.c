@@ -36,6 +36,7 @@ genie_keywords_init(GenieKeywords *keywords)
 	keywords->bytes = palloc(GENIE_KEYWORDS_INITIAL);
 	keywords->capacity = GENIE_KEYWORDS_INITIAL;
 	keywords->enlarge = genie_keywords_enlarge;
+	keywords->parameters = NULL;
 	genie_keywords_reset(keywords);
 }
 

@@ -1,6 +1,6 @@
 /*
  * genie_opclass.h
- *	  What an operator class implements: the four support functions of the genie access method.
+ *	  What an operator class implements: the support functions of the genie access method.
  *
  * Another extension includes this header (installed with genie) to index its own type; test/module is an example.
  * All that such an extension needs is inline, for it cannot link to genie: making keys (genie_key_make() and
@@ -12,28 +12,48 @@
  *			genie_keywords_add(), in any order; duplicates count once.  The value is not NULL.
  *			The object's size (for distances) is its number of distinct keywords, unless
  *			the function sets keywords->size.
- *	2	compile(query internal, strategy int2, subtype oid) returns genie_query
+ *	2	compile(query internal, strategy int2, subtype oid [, parameters internal]) returns genie_query
  *			Turns the right operand of an operator (its datum passed as it is, of type
  *			subtype; not NULL) into a genie_query: normalised intervals and min_match, as
  *			genie_query_of_keys() makes it.  If genie_query itself is a right operand: subtype is
  *			then the function's own result type, get_func_rettype(fcinfo->flinfo->fn_oid), and
- *			the datum may be returned.
+ *			the datum may be returned.  With parameters in an approximate class only: see there.
  *	3	bound(strategy int2, query internal, match_count int4, object_size int4) returns float8
  *			A lower bound of the strategy's distance for an object of that size (at least match_count) that
  *			matches that many keywords of the query, which is the GenieQuery * that compile made, without ranges.
- *			Needed by strategies from 3 on.  Immutable.  Computed with the operator's own C expression, so that
- *			an exact bound equals the operator's value bit for bit: the executor raises an error for a row whose
- *			distance is smaller than its bound.  Never NaN; for a given size it does not increase with match_count;
- *			for a given count it does not decrease as object_size grows from the query's number of keywords on, and
- *			up to there it falls or rises all the way.  (A scan calls it once or twice for each count and class of
- *			sizes, not once a row, and checks what it returns: genie_bound.h.)
+ *			Needed by strategies from 3 on, but not in an approximate class.  Immutable.  Computed with the
+ *			operator's own C expression, so that an exact bound equals the operator's value bit for bit: the
+ *			executor raises an error for a row whose distance is smaller than its bound.  Never NaN; for a given
+ *			size it does not increase with match_count; for a given count it does not decrease as object_size
+ *			grows from the query's number of keywords on, and up to there it falls or rises all the way.  (A scan calls
+ *			it once or twice for each count and class of sizes, not once a row, and checks what it returns: genie_bound.h.)
  *	4	options(relopts internal) returns void
  *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.  The other
  *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
+ *	5	train(sample internal) returns bytea
+ *			Makes the parameters of an approximate class from the GenieSample: at most GENIE_PARAMETERS_MAX
+ *			bytes, which depend on the sample and the class's options alone.  Not NULL if there are GENIE_TRAIN_MIN
+ *			objects or more; for fewer (at least one), NULL says that they are too few.
+ *	6	sign(raw internal, keywords internal) returns void
+ *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.
+ *
+ * A class with function 5 is *approximate*: its keywords are signatures, one dimension a hash function, whose match
+ * counts estimate a similarity.  It has function 6, no function 3, and no operators but distances to order by
+ * (strategies from 3 on): the access method takes the rows that match most as candidates and orders them by
+ * what the operator says of the values in the table (genie_rerank.h).
+ *	- Hash functions may depend on the data: on parameters that were trained on a sample of the rows, are kept in the
+ *	  metapage, and stay what they are until REINDEX.  An index of too few rows has none yet.
+ *	- decompose finds them as keywords->parameters.  NULL: there are none; it adds *raw* keywords, from which sign
+ *	  makes the signature once there are parameters, and sets keywords->size if sign wants to know it.  Else it adds
+ *	  the signature: just what sign makes of the raw keywords that it would have added without.
+ *	- compile gets them as its fourth argument, a const bytea *, or NULL: then it returns a query without keywords.
+ *	- Raw keywords are seen by train and sign alone.  Rows wait with them in the pending list, and every scan takes
+ *	  all of them as candidates, until a merge finds enough to train on.
  *
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
  * max_distance where the query has one), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
- * float8, FOR ORDER BY).  From 5 on each is a distance of the class's own: float8, FOR ORDER BY float_ops.
+ * float8, FOR ORDER BY).  From 5 on each is a distance: float8, FOR ORDER BY float_ops; what the numbers below
+ * stand for in genie's own classes, another class need not follow.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
@@ -48,12 +68,18 @@
 #define GENIE_COMPILE_PROC		2
 #define GENIE_BOUND_PROC		3
 #define GENIE_OPTIONS_PROC		4
-#define GENIE_NPROC				4
+#define GENIE_TRAIN_PROC		5
+#define GENIE_SIGN_PROC			6
+#define GENIE_NPROC				6
 
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
 #define GENIE_JACCARD_STRATEGY	3
 #define GENIE_EDIT_STRATEGY		4
+#define GENIE_L2_STRATEGY		5	/* <-> */
+#define GENIE_L1_STRATEGY		6	/* <+> */
+#define GENIE_COSINE_STRATEGY	7	/* <=> */
+#define GENIE_HAMMING_STRATEGY	8	/* <&~> */
 #define GENIE_DISTANCE_STRATEGY	3	/* the first of those that return a distance, a float8 */
 
 /* ---- making keys ---- */
@@ -107,6 +133,7 @@ typedef struct GenieKeywords
 	int32		size;			/* the object's size; -1: the number of distinct keywords */
 	bool		sorted;			/* strictly ascending so far (kept by genie_keywords_add) */
 	uint32		last;			/* offset of the last key's length prefix, if n > 0 */
+	const bytea *parameters;	/* of an approximate class, plain (VARDATA); NULL: none */
 
 	/* Makes room for so many more bytes; raises the same error as genie_keywords_finish(). */
 	void		(*enlarge) (struct GenieKeywords *keywords, Size nbytes);
@@ -139,6 +166,18 @@ genie_keywords_add(GenieKeywords *keywords, GenieKey key)
 	keywords->last = (uint32) begin;
 	keywords->n++;
 }
+
+/* ---- what an approximate class learns, for train and sign ---- */
+
+#define GENIE_TRAIN_MIN			256	/* objects on which a class can train */
+#define GENIE_TRAIN_ROWS		2000	/* objects of a sample at most */
+
+/* What train learns from. */
+typedef struct GenieSample
+{
+	uint32		n;
+	const GenieRaw *objects;
+} GenieSample;
 
 /* ---- queries, for compile and for operators ---- */
 

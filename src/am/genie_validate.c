@@ -3,8 +3,8 @@
  *	  amvalidate: is this operator class one that the access method can use?
  *
  * Checked: strategies are 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
- * float8), support functions are 1 to 4 with the signatures of genie_opclass.h, and those that the class needs
- * are there.
+ * float8), support functions are 1 to 6 with the signatures of genie_opclass.h, and those that the class needs
+ * are there, and none that contradict.
  * Each finding is an INFO, as for the built-in access methods.
  */
 #include "postgres.h"
@@ -68,21 +68,25 @@ genie_validate_signature(const Form_pg_amproc proc)
 			return check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2,
 										  proc->amproclefttype, INTERNALOID);
 		case GENIE_COMPILE_PROC:
-			return check_amproc_signature(proc->amproc, genie_validate_query_type(proc->amproc), false, 3, 3,
-										  INTERNALOID, INT2OID, OIDOID);
+			return check_amproc_signature(proc->amproc, genie_validate_query_type(proc->amproc), false, 3, 4,
+										  INTERNALOID, INT2OID, OIDOID, INTERNALOID);
 		case GENIE_BOUND_PROC:
 			return check_amproc_signature(proc->amproc, FLOAT8OID, false, 4, 4,
 										  INT2OID, INTERNALOID, INT4OID, INT4OID);
 		case GENIE_OPTIONS_PROC:
 			return check_amoptsproc_signature(proc->amproc);
+		case GENIE_TRAIN_PROC:
+			return check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1, INTERNALOID);
+		case GENIE_SIGN_PROC:
+			return check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2, INTERNALOID, INTERNALOID);
 		default:
 			return false;
 	}
 }
 
-/* The family's support functions; *found gets those of the class's own type as bits. */
+/* The family's support functions; found, of GENIE_NPROC + 1, gets those of the class's own type by number. */
 static bool
-genie_validate_functions(const char *family, CatCList *procs, Oid type, uint32 *found)
+genie_validate_functions(const char *family, CatCList *procs, Oid type, Oid *found)
 {
 	bool		result = true;
 
@@ -113,7 +117,7 @@ genie_validate_functions(const char *family, CatCList *procs, Oid type, uint32 *
 		}
 		if (proc->amproclefttype == type && proc->amprocrighttype == type &&
 			proc->amprocnum >= 1 && proc->amprocnum <= GENIE_NPROC)
-			*found |= 1u << proc->amprocnum;
+			found[proc->amprocnum] = proc->amproc;
 	}
 	return result;
 }
@@ -160,6 +164,43 @@ genie_validate_operator(const char *family, const Form_pg_amop oper)
 	return result;
 }
 
+/* Has the class all the functions that it needs, and none that an approximate class or any other must not have? */
+static bool
+genie_validate_class(const char *class, const Oid *found, bool has_distance)
+{
+	bool		approximate = OidIsValid(found[GENIE_TRAIN_PROC]);
+	bool		result = true;
+
+	for (int i = 1; i <= GENIE_NPROC; i++)
+	{
+		bool		needed = i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC ||
+			(i == GENIE_BOUND_PROC && has_distance && !approximate) || (i == GENIE_SIGN_PROC && approximate);
+		bool		excluded = (i == GENIE_BOUND_PROC && approximate) || (i == GENIE_SIGN_PROC && !approximate);
+
+		if (needed && !OidIsValid(found[i]))
+		{
+			GENIE_INVALID("operator class \"%s\" of access method genie is missing support function %d", class, i);
+			result = false;
+		}
+		if (excluded && OidIsValid(found[i]))
+		{
+			GENIE_INVALID("operator class \"%s\" of access method genie contains support function %d, "
+						  "which it must not have %s support function %d",
+						  class, i, approximate ? "beside" : "without", GENIE_TRAIN_PROC);
+			result = false;
+		}
+	}
+	if (OidIsValid(found[GENIE_COMPILE_PROC]) &&
+		get_func_nargs(found[GENIE_COMPILE_PROC]) == (approximate ? 3 : 4))
+	{
+		GENIE_INVALID("operator class \"%s\" of access method genie contains function %s, "
+					  "which must take %d arguments there",
+					  class, format_procedure(found[GENIE_COMPILE_PROC]), approximate ? 4 : 3);
+		result = false;
+	}
+	return result;
+}
+
 bool
 genie_validate(Oid opclass_oid)
 {
@@ -168,9 +209,9 @@ genie_validate(Oid opclass_oid)
 	char	   *family;
 	CatCList   *procs;
 	CatCList   *opers;
-	uint32		found = 0;
-	uint32		needed = 1u << GENIE_DECOMPOSE_PROC | 1u << GENIE_COMPILE_PROC;
+	Oid			found[GENIE_NPROC + 1] = {InvalidOid};
 	bool		has_operator = false;
+	bool		has_distance = false;
 	bool		result;
 
 	if (!HeapTupleIsValid(tuple))
@@ -180,7 +221,7 @@ genie_validate(Oid opclass_oid)
 	procs = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(opclass->opcfamily));
 	opers = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(opclass->opcfamily));
 
-	result = genie_validate_functions(family, procs, opclass->opcintype, &found);
+	result = genie_validate_functions(family, procs, opclass->opcintype, found);
 	for (int i = 0; i < opers->n_members; i++)
 	{
 		Form_pg_amop oper = (Form_pg_amop) GETSTRUCT(&opers->members[i]->tuple);
@@ -189,16 +230,16 @@ genie_validate(Oid opclass_oid)
 		if (oper->amoplefttype != opclass->opcintype)
 			continue;
 		has_operator = true;
-		if (oper->amopstrategy >= GENIE_DISTANCE_STRATEGY && oper->amoppurpose == AMOP_ORDER)
-			needed |= 1u << GENIE_BOUND_PROC;
-	}
-	for (int i = 1; i <= GENIE_NPROC; i++)
-		if ((needed & ~found & (1u << i)) != 0)
+		has_distance |= oper->amopstrategy >= GENIE_DISTANCE_STRATEGY && oper->amoppurpose == AMOP_ORDER;
+		if (OidIsValid(found[GENIE_TRAIN_PROC]) && oper->amopstrategy < GENIE_DISTANCE_STRATEGY)
 		{
-			GENIE_INVALID("operator class \"%s\" of access method genie is missing support function %d",
-						  NameStr(opclass->opcname), i);
+			GENIE_INVALID("operator class \"%s\" of access method genie contains operator %s, "
+						  "which counts matches of signatures",
+						  NameStr(opclass->opcname), format_operator(oper->amopopr));
 			result = false;
 		}
+	}
+	result &= genie_validate_class(NameStr(opclass->opcname), found, has_distance);
 	if (!has_operator)
 	{
 		GENIE_INVALID("operator class \"%s\" of access method genie has no operator for its type",

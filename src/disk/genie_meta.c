@@ -72,6 +72,13 @@ genie_meta_create(Relation index)
 	genie_wal_commit_release(&wal);
 }
 
+/* Behind what version 1 has there may be anything. */
+static uint32
+genie_meta_parameters_length(const GenieMetaData *meta)
+{
+	return meta->version == 1 ? 0 : meta->parameters_length;
+}
+
 /* Is it a block that a list of the metapage may begin or end with? */
 static bool
 genie_meta_links(BlockNumber block, BlockNumber n_blocks)
@@ -88,6 +95,7 @@ genie_meta_verify(Relation index, Page page)
 {
 	GenieMetaData *meta = genie_meta_of(page);
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
+	Size		used;
 
 	if (!genie_page_is(page, GENIE_PAGE_META) ||
 		GeniePageGetUsed(page) < offsetof(GenieMetaData, flags) ||
@@ -97,14 +105,16 @@ genie_meta_verify(Relation index, Page page)
 				 errmsg("index \"%s\" has no valid genie metapage",
 						RelationGetRelationName(index)),
 				 errhint("Please REINDEX it.")));
-	if (meta->version != GENIE_VERSION)
+	if (meta->version < 1 || meta->version > GENIE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has format version %u, but this genie reads version %u",
 						RelationGetRelationName(index), meta->version, GENIE_VERSION),
 				 errhint("Please REINDEX it.")));
-	if (GeniePageGetUsed(page) != sizeof(GenieMetaData) ||
-		meta->n_segments > GENIE_SEGMENTS_MAX)
+	used = meta->version == 1 ? offsetof(GenieMetaData, parameters_length) : sizeof(GenieMetaData);
+	if (GeniePageGetUsed(page) != used ||
+		meta->n_segments > GENIE_SEGMENTS_MAX ||
+		genie_meta_parameters_length(meta) > GENIE_PARAMETERS_MAX)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "bad metapage length or segment count");
 	if (!genie_meta_links(meta->pending_head, n_blocks) ||
 		!genie_meta_links(meta->pending_tail, n_blocks) ||
@@ -123,6 +133,7 @@ genie_meta_read(Relation index)
 	genie_meta_verify(index, BufferGetPage(buffer));
 	memcpy(copy, genie_meta_of(BufferGetPage(buffer)), sizeof(GenieMetaData));
 	UnlockReleaseBuffer(buffer);
+	copy->parameters_length = genie_meta_parameters_length(copy);
 	return copy;
 }
 
@@ -278,6 +289,12 @@ genie_meta_flip(Relation index, const GenieFlip *flip, bool build)
 		elog(ERROR, "too many segments in index \"%s\"", RelationGetRelationName(index));
 	for (int i = 0; i < flip->n_added; i++)
 		meta->segments[meta->n_segments++] = flip->added[i];
+	if (flip->parameters_length > 0)
+	{
+		Assert(meta->version > 1 && meta->parameters_length == 0 && flip->parameters_length <= GENIE_PARAMETERS_MAX);
+		meta->parameters_length = flip->parameters_length;
+		memcpy(meta->parameters, flip->parameters, flip->parameters_length);
+	}
 	meta->segment_version++;
 	if (n_retired > 0)
 	{

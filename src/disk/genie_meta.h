@@ -18,6 +18,8 @@ typedef struct GenieFlip
 	const uint64 *removed;		/* stamps of segments that the added ones replace */
 	uint32		consumed_pages; /* pending pages, from the head, that the added ones replace */
 	BlockNumber consumed_last;	/* the last of them */
+	uint32		parameters_length;	/* bytes of parameters, which the index has none of yet; 0: none */
+	const uint8 *parameters;
 } GenieFlip;
 
 /* Fills a page with the metapage of an empty index. */

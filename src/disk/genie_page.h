@@ -32,7 +32,8 @@
  * must carry the segment's stamp, a pending page one below the counter that the reader saw
  * with the list's head.
  *
- * History of GENIE_VERSION: 1, the first.
+ * History of GENIE_VERSION: 1, the first; 2, parameters at the metapage's end, which came with approximate operator
+ * classes.  A metapage of version 1 is read as one without parameters, and stays what it is.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -43,7 +44,7 @@
 #include "storage/itemptr.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
-#define GENIE_VERSION		1
+#define GENIE_VERSION		2
 #define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
 #define GENIE_META_BLOCK	0
 
@@ -87,6 +88,7 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 /* ---- metapage ---- */
 
 #define GENIE_SEGMENTS_MAX	96
+#define GENIE_PARAMETERS_MAX	128	/* bytes; a family, a handful of numbers and a seed */
 
 /* One live segment, as the metapage lists it. */
 typedef struct GenieSegmentEntry
@@ -113,6 +115,8 @@ typedef struct GenieSegmentEntry
  *	next_stamp			the next stamp that nobody has
  *	pending_*			head, tail and pages of the pending list; appending to the tail page
  *						changes nothing here
+ *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows: written once, by the
+ *						build or by the flip of the first merge that has rows enough
  */
 typedef struct GenieMetaData
 {
@@ -130,6 +134,8 @@ typedef struct GenieMetaData
 	uint32		n_segments;
 	uint32		reserved[7];
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
+	uint32		parameters_length;	/* 0: none; from version 2 on */
+	uint8		parameters[GENIE_PARAMETERS_MAX];
 } GenieMetaData;
 
 StaticAssertDecl(sizeof(GenieMetaData) <= GENIE_PAGE_PAYLOAD, "metapage must fit a page");

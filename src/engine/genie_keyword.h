@@ -192,6 +192,14 @@ genie_packed_next(const uint8_t **at)
  */
 extern bool genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n);
 
+/* An object of an approximate operator class (genie_opclass.h) before it has a signature: packed raw keywords. */
+typedef struct GenieRaw
+{
+	const uint8_t *bytes;
+	uint32_t	n;
+	int32_t		size;			/* the object's size: what decompose set, or n */
+} GenieRaw;
+
 /* ---- queries ---- */
 
 /*
