@@ -7,11 +7,14 @@
 
 #include "genie_cuda_dispatch.cuh"
 
-GenieCudaDispatch::GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoices &choices_) :
+GenieCudaDispatch::GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoices &choices_, bool measure) :
 	context(context_), choices(choices_), costs(), tensor()
 {
 	char		error[GENIE_ENGINE_ERROR_MAX];
-	const GenieStatus status = genie_cuda_guard(error, [&] () { costs = genie_cuda_measure(context, tensor); });
+	const GenieStatus status = genie_cuda_guard(error, [&] ()
+	{
+		costs = measure ? genie_cuda_measure(context, tensor) : genie_cuda_nominal_costs(tensor);
+	});
 
 	if (status == GENIE_STATUS_LOST)
 		throw GenieCudaFailure(status, "the GPU failed while it was measured");

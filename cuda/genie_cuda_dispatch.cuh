@@ -16,8 +16,8 @@
 class GenieCudaDispatch
 {
 public:
-	/* Measures what things cost. */
-	GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoices &choices_);
+	/* Measures what things cost; else takes costs that are as good as any for tests. */
+	GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoices &choices_, bool measure);
 
 	/*
 	 * Which of an image's jobs, which all are TOP jobs that lanes can do, should go by lanes: they are put first, and

@@ -36,6 +36,9 @@ constexpr char SHARED_ENVIRONMENT[] = "GENIE_CUDA_SHARED_BYTES";
 /* For tests: 1, tensor cores are used where they can be; 0, they never are. */
 constexpr char TENSOR_ENVIRONMENT[] = "GENIE_CUDA_TENSOR_CORES";
 
+/* For tests: 0, nominal costs are taken instead of measured ones: tools that slow kernels down would take forever. */
+constexpr char MEASURE_ENVIRONMENT[] = "GENIE_CUDA_MEASURE";
+
 class GenieCudaEngine : public GenieEngine
 {
 public:
@@ -98,6 +101,14 @@ tensor_use(const cudaDeviceProp &properties)
 	return strcmp(told, "0") == 0 ? GENIE_CUDA_TENSOR_NEVER : GENIE_CUDA_TENSOR_ALWAYS;
 }
 
+static bool
+is_to_measure()
+{
+	const char *told = getenv(MEASURE_ENVIRONMENT);
+
+	return told == nullptr || strcmp(told, "0") != 0;
+}
+
 GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
 	GenieEngine{table, nullptr, "", {}}
 {
@@ -135,7 +146,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	images.reset(new GenieCudaImages(*memory));
 	context.reset(new GenieCudaContext{this, device, *memory, *images, stream, copy_stream, copy_begin, copy_end,
 									   0, 0});
-	dispatch.reset(new GenieCudaDispatch(*context, choices));
+	dispatch.reset(new GenieCudaDispatch(*context, choices, is_to_measure()));
 }
 
 GenieCudaEngine::~GenieCudaEngine()

@@ -222,3 +222,25 @@ genie_cuda_measure(GenieCudaContext &context, GenieCudaTensorCosts &tensor)
 	context.upload_us = upload_us;
 	return costs;
 }
+
+GenieDispatchCosts
+genie_cuda_nominal_costs(GenieCudaTensorCosts &tensor)
+{
+	GenieDispatchCosts costs = {};
+
+	costs.tiles_ns = 6e4;
+	costs.posting_ns = 7e-4;
+	costs.bitmap_ns = 1.5;
+	costs.piece_ns = 20;
+	costs.range_ns = 0.05;
+	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
+	costs.few_ns = 2e-3;
+	costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
+	costs.lanes_ns = 1.5e5;
+	costs.small_row_ns = costs.large_row_ns = 1e-3;
+	costs.small_bytes = costs.large_bytes = GENIE_CODE_KEYWORDS_MAX * GENIE_CUDA_LANE_ENTRY;
+	costs.object_ns = 0.01;
+	tensor.step_ns = 6e-3;
+	tensor.object_ns = 4e-3;
+	return costs;
+}

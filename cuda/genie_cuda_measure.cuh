@@ -28,4 +28,7 @@ struct GenieCudaTensorCosts
  */
 extern GenieDispatchCosts genie_cuda_measure(GenieCudaContext &context, GenieCudaTensorCosts &tensor);
 
+/* Costs of the size of an H200's, without measuring. */
+extern GenieDispatchCosts genie_cuda_nominal_costs(GenieCudaTensorCosts &tensor);
+
 #endif							/* GENIE_CUDA_MEASURE_CUH */

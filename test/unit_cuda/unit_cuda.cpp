@@ -2,11 +2,13 @@
  * unit_cuda.cpp
  *	  The CUDA engine against the CPU engine, through the library as the worker opens it.
  *
- *		unit_cuda LIBRARY [--quick] [--pass=N]
+ *		unit_cuda LIBRARY [--quick | --tiny] [--pass=N] [--part=I/N]
  *
  * Prints a line a case, and a line with the seconds a pass, and ends with 1 if any answer differs, with 77 if there is
- * no GPU.  --quick leaves out what is large, for compute-sanitizer.  --pass=N: only pass N of 1 .. 7: all kernels; with
- * tensor cores; without them; as on devices of less shared memory, four times.  Everything is seeded: a difference comes again.
+ * no GPU.  --quick leaves out what is large, for compute-sanitizer.  --tiny has every kernel do a few blocks' work and
+ * has the engine not measure what things cost, for racecheck, which slows them down a thousand times.  --pass=N: only
+ * pass N of 1 .. 7: all kernels; with tensor cores; without them; as on devices of less shared memory, four times.
+ * --part=I/N: of all cases only number I, I + N and so on, from 1.  Everything is seeded: a difference comes again.
  */
 #include <algorithm>
 #include <chrono>
@@ -16,14 +18,17 @@
 #include <memory>
 #include <string>
 
-#include "unit_cuda_jobs.h"
-#include "unit_cuda_lanes.h"
+#include "unit_cuda.h"
+
+GenieEngine *cuda;
+Arena	   *arena;
+Scale		scale = WHOLE;
 
 static const char *library;
-static GenieEngine *cuda;
-static Arena *arena;
-static bool quick;
 static int only_pass;				/* 0: all */
+static uint32_t part = 1;			/* of n_parts */
+static uint32_t n_parts = 1;
+static uint32_t n_asked;
 static uint32_t n_threads = 16;
 static uint32_t n_failed;
 static uint32_t n_cases;
@@ -111,7 +116,13 @@ difference(const GenieJob &cpu, const GenieJob &gpu)
 	return text;
 }
 
-static void
+bool
+is_mine()
+{
+	return n_asked++ % n_parts == part - 1;
+}
+
+void
 report(const char *name, const std::string &what, const std::string &wrong)
 {
 	n_cases++;
@@ -144,7 +155,7 @@ compare(Batch &batch)
 	return "";
 }
 
-static void
+void
 check(const char *name, const std::string &what, Batch &batch)
 {
 	report(name, std::to_string(batch.size()) + " jobs, " + what, compare(batch));
@@ -198,6 +209,9 @@ add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_j
 	}
 }
 
+/* postings of an image, roughly, that a tiny case has */
+constexpr uint32_t TINY_POSTINGS = 1000000;
+
 static void
 random_cases()
 {
@@ -231,23 +245,26 @@ random_cases()
 
 	for (const Shape &shape : shapes)
 	{
-		if (shape.large && quick)
+		const uint32_t n_objects = scale == TINY ? std::min(shape.n_objects, TINY_POSTINGS / shape.max_size) :
+			shape.n_objects;
+
+		if ((shape.large && scale != WHOLE) || !is_mine())
 			continue;
 		arena->reset();
-		for (uint32_t round = 0; round < (quick || shape.large ? 1u : 3u); round++)
+		for (uint32_t round = 0; round < (scale != WHOLE || shape.large ? 1u : 3u); round++)
 		{
-			Random		random(round * 31 + shape.n_objects);
+			Random		random(round * 31 + n_objects);
 			const auto	image = shape.skewed ?
-				make_skewed_sets(*arena, round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size) :
-				make_uniform_sets(*arena, round + 1, shape.n_objects, shape.n_keywords, shape.min_size, shape.max_size);
+				make_skewed_sets(*arena, round + 1, n_objects, shape.n_keywords, shape.min_size, shape.max_size) :
+				make_uniform_sets(*arena, round + 1, n_objects, shape.n_keywords, shape.min_size, shape.max_size);
 			Batch		batch;
 
 			if (round != 1)
 				kill_some(random, *image, round == 0 ? 10 : 2);
-			add_random_jobs(batch, random, *image, quick ? (shape.n_jobs + 3) / 4 : shape.n_jobs, shape.query,
-							shape.ks);
-			add_tile_jobs(batch, random, *image, quick ? 2 : 6, shape.query);
-			check(shape.name, std::to_string(shape.n_objects) + " objects, " + std::to_string(image->n_postings) +
+			add_random_jobs(batch, random, *image, by_scale(shape.n_jobs, (shape.n_jobs + 3) / 4, 4u),
+							shape.query, shape.ks);
+			add_tile_jobs(batch, random, *image, by_scale(6u, 2u, 2u), shape.query);
+			check(shape.name, std::to_string(n_objects) + " objects, " + std::to_string(image->n_postings) +
 				  " postings, round " + std::to_string(round), batch);
 			cuda->ops->forget(cuda, image->image.id);
 			arena->reset();
@@ -308,6 +325,8 @@ bounded_cases()
 		Batch		batch;
 		Random		random(n + shape.n_keywords);
 
+		if (!is_mine())
+			continue;
 		arena->reset();
 		TestImage	image(*arena, n, shape.n_keywords, [&] (uint32_t t)
 		{
@@ -328,7 +347,7 @@ bounded_cases()
 			return lists;
 		}, false);
 		kill_some(random, image, 5);
-		add_random_jobs(batch, random, image, quick ? 600 : 1000, shape.query, {1, 10, 100, 1000});
+		add_random_jobs(batch, random, image, by_scale(1000u, 600u, 480u), shape.query, {1, 10, 100, 1000});
 		check("bounds after the first tile", shape.what, batch);
 		cuda->ops->forget(cuda, image.image.id);
 	}
@@ -338,9 +357,11 @@ bounded_cases()
 static void
 ties_case()
 {
-	const uint32_t n = quick ? 70000 : 1000000;
+	const uint32_t n = by_scale(1000000u, 70000u, 70000u);
 	Batch		batch;
 
+	if (!is_mine())
+		return;
 	arena->reset();
 	const auto	image = make_sets(*arena, 5, n, 100, 1, 1, [] (Random &) { return 0u; });
 	Random		random(5);
@@ -384,6 +405,8 @@ empty_tiles_case()
 	const uint32_t n = 5 * GENIE_TILE_OBJECTS - 100;
 	Batch		batch;
 
+	if (!is_mine())
+		return;
 	arena->reset();
 	TestImage	image(*arena, n, 50, [=] (uint32_t t)
 	{
@@ -397,7 +420,7 @@ empty_tiles_case()
 	}, false);
 	Random		random(9);
 
-	add_random_jobs(batch, random, image, 30, Query{20, 3}, {1, 10, 100, 5000});
+	add_random_jobs(batch, random, image, by_scale(30u, 30u, 5u), Query{20, 3}, {1, 10, 100, 5000});
 	add_tile_jobs(batch, random, image, 4, Query{20, 3});
 	check("empty tiles", "tiles without any list", batch);
 	cuda->ops->forget(cuda, image.image.id);
@@ -412,6 +435,8 @@ boundary_cases()
 		const uint32_t n = top > 300 ? 9 : 700;
 		Batch		batch;
 
+		if (!is_mine())
+			continue;
 		arena->reset();
 		TestImage	image(*arena, n, 70000, [=] (uint32_t)
 		{
@@ -447,6 +472,8 @@ boundary_cases()
 		const uint32_t n = 4000;
 		Batch		batch;
 
+		if (!is_mine())
+			continue;
 		arena->reset();
 		TestImage	image(*arena, n, top + 3, [=] (uint32_t)
 		{
@@ -468,69 +495,15 @@ boundary_cases()
 	}
 }
 
-/*
- * Key tables over all widths of sizes, for queries that match nothing, too: objects of count 0 have keys as others do.
- * Beside them, tables that do not fit.
- */
-static void
-key_cases()
-{
-	struct Shape
-	{
-		const char *what;
-		std::function<uint32_t (Random &)> size;
-		uint32_t	min_size;
-		uint32_t	max_size;
-	};
-	const std::vector<Shape> shapes = {
-		{"one size", [] (Random &) { return 7u; }, 7, 7},
-		{"objects without keywords", [] (Random &r) { return r.below(10); }, 0, 9},
-		{"sizes of one byte", [] (Random &r) { return 2 + r.below(1 + r.below(256)); }, 2, 257},
-		{"sizes of two bytes", [] (Random &r) { return 1 + r.below(1 + r.below(257)); }, 1, 257},
-		{"all sizes", [] (Random &r) { return r.below(2000) == 0 ? 65535u >> r.below(16) : 1 + r.below(4); }, 1, 65535},
-	};
-	const std::vector<uint32_t> ks = {1, 10, 100, 3000, 65536};
-
-	for (const Shape &shape : shapes)
-	{
-		const uint32_t n = (quick ? 1 : 2) * GENIE_TILE_OBJECTS + 1000;
-		Random		random(n + shape.max_size);
-		Batch		batch;
-
-		arena->reset();
-		const auto	image = make_runs(*arena, 21, n, 70000, shape.size, shape.min_size, shape.max_size);
-
-		kill_some(random, *image, 5);
-		for (uint32_t i = 0; i < (quick ? 20u : 80u); i++)
-		{
-			const Query query = {1 + random.below(40), random.below(2) ? 3u : 9000u};
-			Job		   &job = add_job(batch, *image, GENIE_JOB_TOP, i % 4 == 0 ? std::vector<GenieRankRange>() :
-									  make_ranges(random, *image, query));
-
-			job.job.k = ks[i % 5];
-			job.job.min_key = 1 + (i % 7 == 0);
-			job.job.has_after = i % 3 == 0;
-			job.job.after.object = random.below(n);
-			if (i % 6 == 1)
-				add_condition(job, *image, {{0, 50000}}, 1 + random.below(2));
-			/* many classes where there are few counts */
-			add_key_table(random, job, 1 + random.below(std::min(1280u, 300000 / (job.job.query.max_count + 2))),
-						  MAX_KEYS[random.below(3)]);
-			if (i % 10 == 9)
-				spoil_key_table(job, i / 10 % 4);
-		}
-		check("key tables", shape.what, batch);
-		cuda->ops->forget(cuda, image->image.id);
-	}
-}
-
 /* Pages with a cursor until the end give every object once, in order. */
 static void
 paging_case()
 {
-	const uint32_t n = quick ? 3000 : 150000;
-	const uint32_t k = quick ? 500 : 7000;
+	const uint32_t n = by_scale(150000u, 3000u, 3000u);
+	const uint32_t k = by_scale(7000u, 500u, 900u);
 
+	if (!is_mine())
+		return;
 	arena->reset();
 	const auto	image = make_skewed_sets(*arena, 12, n, 400, 2, 20);
 	Random		random(12);
@@ -578,6 +551,8 @@ mixed_case()
 	std::vector<std::unique_ptr<TestImage>> images;
 	Random		random(77);
 
+	if (!is_mine())
+		return;
 	arena->reset();
 	for (uint32_t i = 0; i < 5; i++)
 		images.push_back(i % 2 ? make_uniform_sets(*arena, i, 30000 + 40000 * i, 200 << 3 * i, 3, 9 + 60 * i) :
@@ -586,7 +561,7 @@ mixed_case()
 	{
 		Batch		batch;
 
-		for (uint32_t i = 0; i < (quick ? 10u : 60u); i++)
+		for (uint32_t i = 0; i < by_scale(60u, 10u, 2u); i++)
 		{
 			const TestImage &image = *images[random.below(5)];
 
@@ -612,6 +587,8 @@ memory_cases()
 	GenieDeviceInfo after;
 	Batch		batch;
 
+	if (!is_mine())
+		return;
 	arena->reset();
 	for (uint32_t i = 0; i < 3; i++)
 		images.push_back(make_uniform_sets(*arena, i, 600000, 3000, 8, 12));
@@ -682,6 +659,8 @@ interrupt_case()
 	std::vector<std::vector<uint8_t>> out;
 	bool		good;
 
+	if (!is_mine())
+		return;
 	arena->reset();
 	const auto	image = make_uniform_sets(*arena, 3, 1000, 30, 3, 9);
 
@@ -723,8 +702,8 @@ whole_device_pass()
 	boundary_cases();
 	paging_case();
 	mixed_case();
-	lanes_cases(cuda, *arena, quick, false, report);
-	if (!quick)
+	lanes_cases(scale, false);
+	if (scale == WHOLE)
 		memory_cases();
 	interrupt_case();
 	cuda->ops->close(cuda);
@@ -735,7 +714,7 @@ tensor_pass(bool used)
 {
 	setenv("GENIE_CUDA_TENSOR_CORES", used ? "1" : "0", 1);
 	open_engine(NULL);
-	tensor_cases(cuda, *arena, quick, used, report);
+	tensor_cases(used);
 	cuda->ops->close(cuda);
 	unsetenv("GENIE_CUDA_TENSOR_CORES");
 }
@@ -744,15 +723,15 @@ tensor_pass(bool used)
 static void
 little_shared_pass(const char *shared_bytes)
 {
-	if (quick && strcmp(shared_bytes, "49152") != 0)
+	if (scale != WHOLE && strcmp(shared_bytes, "49152") != 0)
 		return;
 	printf("-- %s bytes of shared memory a block\n", shared_bytes);
 	open_engine(shared_bytes);
 	boundary_cases();
-	if (!quick)
+	if (scale == WHOLE)
 		random_cases();
 	ties_case();
-	lanes_cases(cuda, *arena, true, true, report);
+	lanes_cases(scale == WHOLE ? QUICK : scale, true);
 	cuda->ops->close(cuda);
 }
 
@@ -778,16 +757,22 @@ main(int argc, char **argv)
 
 	for (int i = 2; i < argc; i++)
 		if (strcmp(argv[i], "--quick") == 0)
-			quick = true;
+			scale = QUICK;
+		else if (strcmp(argv[i], "--tiny") == 0)
+			scale = TINY;
+		else if (sscanf(argv[i], "--part=%u/%u", &part, &n_parts) == 2)
+			good = good && part >= 1 && part <= n_parts;
 		else if (sscanf(argv[i], "--pass=%d", &only_pass) != 1)
 			good = false;
 	if (!good)
 	{
-		fprintf(stderr, "usage: unit_cuda LIBRARY [--quick] [--pass=N]\n");
+		fprintf(stderr, "usage: unit_cuda LIBRARY [--quick | --tiny] [--pass=N] [--part=I/N]\n");
 		return 2;
 	}
 	library = argv[1];
-	arena = new Arena((size_t) (quick ? 256 : 1024) << 20);
+	arena = new Arena((size_t) by_scale(1024, 256, 256) << 20);
+	if (scale == TINY)
+		setenv("GENIE_CUDA_MEASURE", "0", 1);
 
 	run_pass(n++, whole_device_pass);
 	for (const bool used : {true, false})

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "unit_cuda_lanes.h"
+#include "unit_cuda.h"
 
 /* How objects' values are drawn. */
 enum Order
@@ -201,12 +201,12 @@ wrong_way(const GenieEngineChoices &before, const GenieEngineChoices &now, Genie
 
 /* One shape by lanes, tiles and as chosen. */
 static void
-lanes_case(GenieEngine *cuda, Arena &arena, const LaneShape &shape, const Way &way, const Report &report)
+lanes_case(const LaneShape &shape, const Way &way)
 {
 	Random		random(shape.n_objects);
 
-	arena.reset();
-	const auto	image = make_tuples(arena, shape, shape.n_objects + shape.n_values.size());
+	arena->reset();
+	const auto	image = make_tuples(*arena, shape, shape.n_objects + shape.n_values.size());
 
 	if (!genie_image_has_codes(&image->image))
 		report(shape.name, "the image", "it has no codes");
@@ -250,30 +250,29 @@ dimensions(uint32_t n, uint32_t n_values, const std::vector<uint32_t> &others = 
 	return all;
 }
 
-/* All shapes, smaller ones if quick; way: of those that lanes have room for. */
+/* All shapes; way: of those that lanes have room for. */
 static void
-run_shapes(GenieEngine *cuda, Arena &arena, const std::vector<LaneShape> &shapes, bool quick, const Way &way,
-		   const Report &report)
+run_shapes(const std::vector<LaneShape> &shapes, Scale of_scale, const Way &way)
 {
 	for (const LaneShape &shape : shapes)
 	{
 		LaneShape	small = shape;
 		Way			of_shape = way;
 
-		if (shape.large && quick)
+		if ((shape.large && of_scale != WHOLE) || !is_mine())
 			continue;
-		if (quick)
+		if (of_scale != WHOLE)
 		{
-			small.n_objects = std::min(shape.n_objects, 20000u);
-			small.n_queries = std::min(shape.n_queries, 40u);
+			small.n_objects = std::min(shape.n_objects, of_scale == QUICK ? 20000u : 5000u);
+			small.n_queries = std::min(shape.n_queries, of_scale == QUICK ? 40u : 20u);
 		}
 		of_shape.all = way.all && shape.order != RISING && shape.ks[0] <= 2048;
-		lanes_case(cuda, arena, small, of_shape, report);
+		lanes_case(small, of_shape);
 	}
 }
 
 void
-lanes_cases(GenieEngine *cuda, Arena &arena, bool quick, bool little_shared, const Report &report)
+lanes_cases(Scale of_scale, bool little_shared)
 {
 	const std::vector<uint32_t> attributes = {74, 9, 528, 16, 16, 7, 15, 6, 5, 2, 77, 92, 96, 42};
 	const std::vector<uint32_t> table = {1024, 9, 1024, 16, 1024, 7, 15, 6, 5, 2, 1000};
@@ -298,11 +297,11 @@ lanes_cases(GenieEngine *cuda, Arena &arena, bool quick, bool little_shared, con
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
-	run_shapes(cuda, arena, shapes, quick, Way{!little_shared, true, true}, report);
+	run_shapes(shapes, of_scale, Way{!little_shared, true, true});
 }
 
 void
-tensor_cases(GenieEngine *cuda, Arena &arena, bool quick, bool used, const Report &report)
+tensor_cases(bool used)
 {
 	const std::vector<uint32_t> ks = {1, 10, 100};
 	/* all objects in one launch, or queries from the start: there is room for all events */
@@ -330,5 +329,5 @@ tensor_cases(GenieEngine *cuda, Arena &arena, bool quick, bool used, const Repor
 	const bool	able = strstr(cuda->choices.constants, "tensor cores") != NULL;
 
 	report("tensor: told", used ? "to use them" : "not to", able && !used ? "they are measured" : "");
-	run_shapes(cuda, arena, shapes, quick, Way{true, !(used && able), used && able}, report);
+	run_shapes(shapes, scale, Way{true, !(used && able), used && able});
 }

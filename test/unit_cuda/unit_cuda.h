@@ -1,0 +1,52 @@
+/*
+ * unit_cuda.h
+ *	  What the parts of unit_cuda share: the engine that is tested, how much is done, and cases.
+ */
+#ifndef UNIT_CUDA_H
+#define UNIT_CUDA_H
+
+#include <string>
+
+#include "unit_cuda_jobs.h"
+
+/* How large cases are: as they are meant to be; without what is large; and so small that a tool may slow them down. */
+enum Scale
+{
+	WHOLE,
+	QUICK,
+	TINY
+};
+
+extern GenieEngine *cuda;
+extern Arena *arena;
+extern Scale scale;
+
+/* One of three by the scale. */
+template <class VALUE> VALUE
+by_scale(VALUE whole, VALUE quick, VALUE tiny)
+{
+	return scale == WHOLE ? whole : scale == QUICK ? quick : tiny;
+}
+
+/* Is the next case in the part that is to be done?  Each case asks once. */
+extern bool is_mine();
+
+/* Prints a case's name, what it is about, and what was wrong: "" if nothing. */
+extern void report(const char *name, const std::string &what, const std::string &wrong);
+
+/* Runs a batch on both engines and reports what differs. */
+extern void check(const char *name, const std::string &what, Batch &batch);
+
+/* Key tables (unit_cuda_keys.cpp). */
+extern void key_cases();
+
+/*
+ * Bit lanes (unit_cuda_lanes.cpp).  of_scale: how large, which need not be as large as the others; little_shared: the
+ * device has so little shared memory that some tables do not fit, and are counted by tiles.
+ */
+extern void lanes_cases(Scale of_scale, bool little_shared);
+
+/* used: the device is told to count by tensor cores where they can, else never to. */
+extern void tensor_cases(bool used);
+
+#endif							/* UNIT_CUDA_H */
