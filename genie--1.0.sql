@@ -382,6 +382,67 @@ CREATE OPERATOR @& (
 COMMENT ON OPERATOR <~> (text, text) IS 'edit distance: ORDER BY it for the nearest texts first';
 COMMENT ON OPERATOR @& (text, genie_edit_query) IS 'within the edit distance';
 
+-- ---- distances of vectors and of bit strings ----
+
+CREATE FUNCTION genie_l2_distance(real[], real[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_l2_distance(float8[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_l1_distance(real[], real[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_l1_distance(float8[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_cosine_distance(real[], real[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_cosine_distance(float8[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_inner_product(real[], real[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_inner_product(float8[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_hamming_distance(bit, bit) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_l2_distance(real[], real[]) IS 'implementation of <-> operator';
+COMMENT ON FUNCTION genie_l2_distance(float8[], float8[]) IS 'implementation of <-> operator';
+COMMENT ON FUNCTION genie_l1_distance(real[], real[]) IS 'implementation of <+> operator';
+COMMENT ON FUNCTION genie_l1_distance(float8[], float8[]) IS 'implementation of <+> operator';
+COMMENT ON FUNCTION genie_cosine_distance(real[], real[]) IS 'implementation of <=> operator';
+COMMENT ON FUNCTION genie_cosine_distance(float8[], float8[]) IS 'implementation of <=> operator';
+COMMENT ON FUNCTION genie_inner_product(real[], real[]) IS 'inner product of two vectors';
+COMMENT ON FUNCTION genie_inner_product(float8[], float8[]) IS 'inner product of two vectors';
+COMMENT ON FUNCTION genie_hamming_distance(bit, bit) IS 'implementation of <&~> operator';
+
+CREATE OPERATOR <-> (
+	LEFTARG = real[], RIGHTARG = real[], FUNCTION = genie_l2_distance, COMMUTATOR = <->
+);
+CREATE OPERATOR <-> (
+	LEFTARG = float8[], RIGHTARG = float8[], FUNCTION = genie_l2_distance, COMMUTATOR = <->
+);
+CREATE OPERATOR <+> (
+	LEFTARG = real[], RIGHTARG = real[], FUNCTION = genie_l1_distance, COMMUTATOR = <+>
+);
+CREATE OPERATOR <+> (
+	LEFTARG = float8[], RIGHTARG = float8[], FUNCTION = genie_l1_distance, COMMUTATOR = <+>
+);
+CREATE OPERATOR <=> (
+	LEFTARG = real[], RIGHTARG = real[], FUNCTION = genie_cosine_distance, COMMUTATOR = <=>
+);
+CREATE OPERATOR <=> (
+	LEFTARG = float8[], RIGHTARG = float8[], FUNCTION = genie_cosine_distance, COMMUTATOR = <=>
+);
+CREATE OPERATOR <&~> (
+	LEFTARG = bit, RIGHTARG = bit, FUNCTION = genie_hamming_distance, COMMUTATOR = <&~>
+);
+
+COMMENT ON OPERATOR <-> (real[], real[]) IS 'Euclidean (l2) distance: ORDER BY it for the nearest vectors first';
+COMMENT ON OPERATOR <-> (float8[], float8[]) IS 'Euclidean (l2) distance: ORDER BY it for the nearest vectors first';
+COMMENT ON OPERATOR <+> (real[], real[]) IS 'Manhattan (l1) distance: ORDER BY it for the nearest vectors first';
+COMMENT ON OPERATOR <+> (float8[], float8[]) IS 'Manhattan (l1) distance: ORDER BY it for the nearest vectors first';
+COMMENT ON OPERATOR <=> (real[], real[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
+COMMENT ON OPERATOR <=> (float8[], float8[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
+COMMENT ON OPERATOR <&~> (bit, bit) IS 'Hamming distance: in how many places they differ';
+
 -- ---- equality and order of objects ----
 
 CREATE FUNCTION genie_object_eq(genie_object, genie_object) RETURNS bool

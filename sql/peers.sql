@@ -33,6 +33,8 @@ INSERT INTO expressions (of, expression) VALUES
 	('genie', $$'{"a": 1}'::jsonb <&> '{"a": 1, "b": 2}'$$), ('genie', $$'{"a": 1}'::jsonb @& genie_query('{"a": [1]}'::jsonb)$$), ('genie', $$genie_jsonb('[1]') <&> genie_jsonb('[1, 2]')$$),
 	('genie', $$'a b'::tsvector <%> 'b c'$$), ('genie', $$'{"a": 1}'::jsonb <%> '{"a": 1, "b": 2}'$$), ('genie', $$'a b'::tsvector @& genie_jaccard_query('b c'::tsvector, 0.25)$$),
 	('genie', $$genie_binary_branches('{a{b}}') <&> genie_binary_branches('{a{b}{c}}')$$), ('genie', $$genie_stars('{a,b}', '{1,2}') <&> genie_stars('{b,a}', '{{1,2}}')$$),
+	('genie', $$'{1,2}'::real[] <-> '{4,6}'$$), ('genie', $$'{1,2}' <+> '{4,6}'::real[]$$), ('genie', $$'{1,0}'::real[] <=> '{0,1}'$$), ('genie', $$'{1,0}'::float8[] <=> '{-1,0}'::real[]$$), ('genie', $$'{1,2}'::real[] <-> ARRAY[4,6]$$),
+	('genie', $$ARRAY[1,2]::float8[]<->ARRAY[4,6.5]$$), ('genie', $$genie_inner_product('{1,2}'::real[], '{3,4}')$$), ('genie', $$B'1011' <&~> '0110'$$), ('genie', $$'1011'::varbit <&~> B'0110'$$),
 	('core', $$'{1,2}'::int[] && '{2}'$$), ('core', $$'{1,2}'::int[] @> '{2}'$$), ('core', $$'{2}'::int[] <@ '{1,2}'$$), ('core', $$'{a,b}'::text[] && '{b}'$$), ('core', $$ARRAY[1,2] = '{1,2}'$$),
 	('core', $$'{1,2}'::int[] || '{3}'$$), ('core', $$'{1,2}' < '{3}'::int[]$$), ('core', $$'(1,2)'::point <-> '(4,6)'$$), ('core', $$int4range(1, 5) && '[4,9)'$$), ('core', $$'{[1,5)}'::int4multirange && '{[4,9)}'$$),
 	('core', $$'{[1,5)}'::int4multirange @> 3$$), ('core', $$'a b'::tsvector @@ 'a'$$), ('core', $$'a' <-> 'b'::tsquery$$), ('core', $$'{"a": 1}'::jsonb @> '{"a": 1}'$$), ('core', $$6 & 3$$),
@@ -47,7 +49,7 @@ INSERT INTO expressions (of, expression) VALUES
 	('hstore', $$'a=>1'::hstore ? 'a'$$), ('hstore', $$'a=>1'::hstore @> 'a=>1'$$), ('hstore', $$'a=>1,b=>2'::hstore -> 'b'$$), ('hstore', $$'a=>1' || 'b=>2'::hstore$$), ('hstore', $$'a=>1,b=>2'::hstore ?& '{a,b}'$$),
 	('ltree', $$'a.b'::ltree <@ 'a'$$), ('ltree', $$'a.b'::ltree ~ 'a.*'$$), ('ltree', $$'a.b'::ltree ? '{a.*}'$$), ('ltree', $$'a.b'::ltree @ 'a & b'$$), ('ltree', $$'{a.b,c}'::ltree[] @> 'a.b.c'$$),
 	('ltree', $$'{a.b,c}'::ltree[] ?@> 'a.b.c'$$), ('ltree', $$'{a.b,c}'::ltree[] ~ 'a.*'$$), ('isn', $$'9780131103627'::isbn13 = '978-0-13-110362-7'$$), ('btree_gist', $$1 <-> 3$$),
-	('rum', $$'{1,2}'::int[] <=> '{2}'$$), ('rum', $$'{1,2,3}'::int[] % '{1,2,3}'$$), ('rum', $$'{a,b}'::text[] <=> '{a}'$$), ('rum', $$'a b'::tsvector <=> 'a'::tsquery$$), ('rum', $$'2020-01-01'::timestamp <=> '2020-01-02'$$),
+	('rum', $$'{1,2,3}'::int[] % '{1,2,3}'$$), ('rum', $$'{a,b}'::text[] <=> '{a}'$$), ('rum', $$'a b'::tsvector <=> 'a'::tsquery$$), ('rum', $$'2020-01-01'::timestamp <=> '2020-01-02'$$),
 	('rum', $$'2020-01-01'::timestamp <=| '2020-01-02'$$), ('rum', $$1 <=> 3$$);
 CREATE FUNCTION result(expression text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -68,6 +70,17 @@ SELECT of, expression, g.result, g.result IS NOT DISTINCT FROM result(expression
 -- RUM, which may be missing
 SELECT expression, g.result, w.result, result(expression) FROM expressions JOIN genie_first g USING (n) JOIN without_genie w USING (n)
 	WHERE of = 'rum' AND (g.result IS DISTINCT FROM w.result OR w.result IS DISTINCT FROM result(expression));
+-- on arrays of numbers RUM's <=> and ours exclude each other, for real[] and float8[] take integers, too: one of them needs a schema of its own, outside the search path
+SELECT expression, result(expression) FROM unnest(ARRAY[$$'{1,2}'::int[] <=> '{2}'$$, $$'{1,2}'::bigint[] <=> '{2}'::bigint[]$$]) expression;
+DROP EXTENSION genie;
+CREATE TABLE numbers_without AS SELECT expression, result(expression) FROM unnest(ARRAY[$$'{1,2}'::int[] <=> '{2}'$$, $$'{1,2}'::bigint[] <=> '{2}'::bigint[]$$, $$'{1,2}'::real[] <=> '{2}'$$]) expression;
+CREATE SCHEMA apart;
+CREATE EXTENSION genie SCHEMA apart;
+SELECT expression, result, result(expression) FROM numbers_without WHERE result IS DISTINCT FROM result(expression);
+SELECT '{1,0}'::real[] OPERATOR(apart.<=>) '{0,1}' AS apart;
+DROP EXTENSION genie;
+DROP SCHEMA apart;
+CREATE EXTENSION genie;
 SELECT count(*) AS "fail with RUM" FROM without_genie JOIN expressions USING (n) WHERE of = 'rum' AND result ~ 'operator' AND EXISTS (SELECT FROM pg_extension WHERE extname = 'rum');
 
 -- indexes of all of them on one column, each used for its own operator
@@ -91,7 +104,7 @@ DROP TABLE t;
 CREATE VIEW ours AS SELECT o.* FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid WHERE extname = 'genie';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprresult::regtype FROM ours ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regtype::text COLLATE "C";
-SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&', '<%>', '<~>');
+SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&', '<%>', '<~>', '<&~>');
 -- those of ours that are between types that are not ours
 SELECT oprname, oprleft::regtype, oprright::regtype FROM ours WHERE 'genie_object'::regtype NOT IN (oprleft, oprright) AND 'genie_query'::regtype NOT IN (oprleft, oprright);
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast WHERE castsource IN ('genie_object'::regtype, 'genie_query'::regtype) OR casttarget IN ('genie_object'::regtype, 'genie_query'::regtype) ORDER BY castsource::regtype::text COLLATE "C";
@@ -104,6 +117,7 @@ CREATE TYPE geometry AS (x float8[]);
 CREATE TYPE geography AS (x float8[]);
 CREATE TABLE elsewhere (of text, operator text, "left" regtype, "right" regtype, result regtype);
 INSERT INTO elsewhere SELECT 'smlar', '%', 'anyarray', 'anyarray', 'bool' WHERE NOT EXISTS (SELECT FROM pg_operator WHERE oprname = '%' AND oprleft = 'anyarray'::regtype);
+INSERT INTO elsewhere SELECT 'RUM', '<=>', 'anyarray', 'anyarray', 'float8' WHERE NOT EXISTS (SELECT FROM pg_operator WHERE oprname = '<=>' AND oprleft = 'anyarray'::regtype);
 INSERT INTO elsewhere SELECT 'pgvector', o, t, t, 'float8' FROM unnest('{<->,<#>,<=>,<+>}'::text[]) o, unnest('{vector,halfvec,sparsevec}'::regtype[]) t;
 INSERT INTO elsewhere SELECT 'pgvector', o, 'bit', 'bit', 'float8' FROM unnest('{<~>,<%>}'::text[]) o;
 INSERT INTO elsewhere SELECT 'pgvector', o, 'vector', 'vector', 'bool' FROM unnest('{<,<=,=,<>,>=,>}'::text[]) o;
@@ -129,7 +143,7 @@ DECLARE
 	e elsewhere;
 BEGIN
 	FOR e IN SELECT * FROM elsewhere LOOP
-		EXECUTE format('SELECT NULL::%s %s NULL::%s', replace(e.left::text, 'anyarray', 'int[]'), e.operator, replace(e.right::text, 'anyarray', 'int[]'));
+		EXECUTE format('SELECT NULL::%s %s NULL::%s', replace(e.left::text, 'anyarray', 'text[]'), e.operator, replace(e.right::text, 'anyarray', 'text[]'));
 	END LOOP;
 END $$;
 -- pgvector's <%> of bits, and ours, with a literal on one side

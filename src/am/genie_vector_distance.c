@@ -1,0 +1,173 @@
+/*
+ * genie_vector_distance.c
+ *	  Distances of vectors in SQL: <-> (l2), <+> (l1), <=> (cosine) and the inner product of real[] and float8[],
+ *	  <&~> (Hamming) of bit.
+ *
+ * A vector is an array of one dimension, with any lower bound, without NULLs; '{}' has length 0.  The numbers are
+ * genie_vector.c's, so that an index, a sequential scan and every machine give the same bits.  Nothing is copied but
+ * what must be detoasted: an array with a short header is read where it is.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "port/pg_bitutils.h"
+#include "utils/array.h"
+#include "utils/varbit.h"
+
+#include "genie_vector_distance.h"
+
+PG_FUNCTION_INFO_V1(genie_vector_l2);
+PG_FUNCTION_INFO_V1(genie_vector_l1);
+PG_FUNCTION_INFO_V1(genie_vector_cosine);
+PG_FUNCTION_INFO_V1(genie_vector_inner);
+PG_FUNCTION_INFO_V1(genie_hamming_distance);
+
+/* An array's header behind its length word, as it lies at any address. */
+typedef struct ArrayHead
+{
+	int32		ndim;
+	int32		dataoffset;		/* from the array's beginning with a long header; 0: no bitmap of NULLs */
+	Oid			elemtype;
+	int32		length;			/* of the first dimension, if there is one */
+} ArrayHead;
+
+StaticAssertDecl(offsetof(ArrayType, ndim) == VARHDRSZ &&
+				 offsetof(ArrayType, dataoffset) == VARHDRSZ + offsetof(ArrayHead, dataoffset) &&
+				 offsetof(ArrayType, elemtype) == VARHDRSZ + offsetof(ArrayHead, elemtype) &&
+				 sizeof(ArrayType) == VARHDRSZ + offsetof(ArrayHead, length), "as arrays lie in memory");
+
+static void
+check_no_nulls(const bits8 *bitmap, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+		if (!(bitmap[i / BITS_PER_BYTE] & (1 << (i % BITS_PER_BYTE))))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("vector must not contain nulls"),
+					 errdetail("Element %u is null.", i + 1)));
+}
+
+GenieVector
+genie_vector_of_array(const struct varlena *array)
+{
+	const char *body = VARDATA_ANY(array);
+	GenieVector vector = {0};
+	ArrayHead	head = {0};
+
+	memcpy(&head, body, Min(sizeof(head), VARSIZE_ANY_EXHDR(array)));
+	Assert(head.elemtype == FLOAT4OID || head.elemtype == FLOAT8OID);
+	if (head.ndim > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("vector must have one dimension"),
+				 errdetail("The array has %d dimensions.", head.ndim)));
+	vector.is_double = head.elemtype == FLOAT8OID;
+	vector.elements = body;
+	if (head.ndim == 0)
+		return vector;
+	vector.n = (uint32) head.length;
+	if (head.dataoffset != 0)
+		check_no_nulls((const bits8 *) body + sizeof(ArrayType) + 2 * sizeof(int32) - VARHDRSZ, vector.n);
+	vector.elements = body - VARHDRSZ + (head.dataoffset != 0 ? head.dataoffset : ARR_OVERHEAD_NONULLS(1));
+	return vector;
+}
+
+void
+genie_vector_check_lengths(GenieVector a, GenieVector b)
+{
+	if (a.n != b.n)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vectors differ in length"),
+				 errdetail("One has %u elements, the other %u.", a.n, b.n)));
+}
+
+void
+genie_vector_check_finite(GenieVector vector)
+{
+	uint32		i = genie_vector_not_finite(vector);
+
+	if (i < vector.n)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("vector element %u is not finite", i + 1)));
+}
+
+/* ---- functions and operators ---- */
+
+static Datum
+measure(FunctionCallInfo fcinfo, GenieMetric metric)
+{
+	struct varlena *left = PG_GETARG_VARLENA_PP(0);
+	struct varlena *right = PG_GETARG_VARLENA_PP(1);
+	GenieVector a = genie_vector_of_array(left);
+	GenieVector b = genie_vector_of_array(right);
+	double		result;
+
+	genie_vector_check_lengths(a, b);
+	result = genie_vector_measure(metric, a, b);
+	PG_FREE_IF_COPY(left, 0);
+	PG_FREE_IF_COPY(right, 1);
+	PG_RETURN_FLOAT8(result);
+}
+
+/* <-> */
+Datum
+genie_vector_l2(PG_FUNCTION_ARGS)
+{
+	return measure(fcinfo, GENIE_METRIC_L2);
+}
+
+/* <+> */
+Datum
+genie_vector_l1(PG_FUNCTION_ARGS)
+{
+	return measure(fcinfo, GENIE_METRIC_L1);
+}
+
+/* <=> */
+Datum
+genie_vector_cosine(PG_FUNCTION_ARGS)
+{
+	return measure(fcinfo, GENIE_METRIC_COSINE);
+}
+
+Datum
+genie_vector_inner(PG_FUNCTION_ARGS)
+{
+	return measure(fcinfo, GENIE_METRIC_INNER);
+}
+
+/* <&~>: in how many places two bit strings differ.  The bits that fill the last byte up are 0. */
+Datum
+genie_hamming_distance(PG_FUNCTION_ARGS)
+{
+	VarBit	   *a = PG_GETARG_VARBIT_P(0);
+	VarBit	   *b = PG_GETARG_VARBIT_P(1);
+	const bits8 *x = VARBITS(a);
+	const bits8 *y = VARBITS(b);
+	Size		left = VARBITBYTES(a);
+	uint64		n = 0;
+
+	if (VARBITLEN(a) != VARBITLEN(b))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("bit strings differ in length"),
+				 errdetail("One has %d bits, the other %d.", VARBITLEN(a), VARBITLEN(b))));
+	while (left > 0)
+	{
+		Size		n_bytes = Min(left, sizeof(uint64));
+		uint64		u = 0;
+		uint64		v = 0;
+
+		memcpy(&u, x, n_bytes);
+		memcpy(&v, y, n_bytes);
+		n += (uint64) pg_popcount64(u ^ v);
+		x += n_bytes;
+		y += n_bytes;
+		left -= n_bytes;
+	}
+	PG_FREE_IF_COPY(a, 0);
+	PG_FREE_IF_COPY(b, 1);
+	PG_RETURN_FLOAT8((float8) n);
+}

@@ -1,0 +1,23 @@
+/*
+ * genie_vector_distance.h
+ *	  Arrays of real and double precision as vectors.
+ */
+#ifndef GENIE_VECTOR_DISTANCE_H
+#define GENIE_VECTOR_DISTANCE_H
+
+#include "fmgr.h"
+#include "genie_vector.h"
+
+/*
+ * The elements of a real[] or float8[], which lie in the array, as PG_DETOAST_DATUM_PACKED gives it: its header may be
+ * the short one, and they at any address.  Errors: more than one dimension, NULL elements.
+ */
+extern GenieVector genie_vector_of_array(const struct varlena *array);
+
+/* Error: they differ in length. */
+extern void genie_vector_check_lengths(GenieVector a, GenieVector b);
+
+/* Error: an element is NaN or infinite. */
+extern void genie_vector_check_finite(GenieVector vector);
+
+#endif							/* GENIE_VECTOR_DISTANCE_H */
