@@ -36,28 +36,19 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/relation.h"
 #include "access/relscan.h"
-#include "access/table.h"
 #include "access/tableam.h"
-#include "access/transam.h"
-#include "access/xlog.h"
-#include "catalog/index.h"
-#include "catalog/pg_attribute.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 #include "pgstat.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#include "genie_admin.h"
+#include "genie_access.h"
 #include "genie_array.h"
 #include "genie_conflict.h"
 #include "genie_fault.h"
@@ -146,75 +137,7 @@ typedef struct GenieBatch
 	IndexScanDesc own_scan;		/* of queries that are index scans of their own; NULL: there was none yet */
 } GenieBatch;
 
-/* ---- may the index be searched? ---- */
-
-/* SELECT on the table, or on all columns that the index is made of. */
-static bool
-genie_batch_may_read(Relation heap, Relation index)
-{
-	Oid			table = RelationGetRelid(heap);
-	Oid			user = GetUserId();
-	Bitmapset  *columns = NULL;
-	int			column = -1;
-
-	if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
-		return true;
-	for (int i = 0; i < index->rd_index->indnatts; i++)
-		if (index->rd_index->indkey.values[i] != 0)
-			columns = bms_add_member(columns,
-									 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
-	pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &columns);
-	pull_varattnos((Node *) RelationGetIndexPredicate(index), 1, &columns);
-	while ((column = bms_next_member(columns, column)) >= 0)
-	{
-		AttrNumber	number = column + FirstLowInvalidHeapAttributeNumber;
-
-		if (number == InvalidAttrNumber ?
-			pg_attribute_aclcheck_all(table, user, ACL_SELECT, ACLMASK_ALL) != ACLCHECK_OK :
-			pg_attribute_aclcheck(table, number, user, ACL_SELECT) != ACLCHECK_OK)
-			return false;
-	}
-	return !bms_is_empty(columns);
-}
-
-static void
-genie_batch_check_access(Relation heap, Relation index)
-{
-	if (!genie_batch_may_read(heap, index))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));
-
-	/* match counts of rows that a policy hides would tell what they contain */
-	if (check_enable_rls(RelationGetRelid(heap), InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("cannot search index \"%s\": row-level security applies to table \"%s\"",
-						RelationGetRelationName(index), RelationGetRelationName(heap)),
-				 errhint("Use SELECT ... ORDER BY ... <&> ..., which the table's policies filter.")));
-}
-
-/* The planner leaves such indexes alone, too. */
-static void
-genie_batch_check_usable(Relation heap, Relation index)
-{
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-				 errhint("Wait for CREATE INDEX CONCURRENTLY to end, or use REINDEX INDEX if it has failed.")));
-	if (index->rd_index->indcheckxmin &&
-		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" cannot be used by this transaction yet", RelationGetRelationName(index)),
-				 errdetail("Rows that older transactions may see were updated in place before it was built."),
-				 errhint("Search in a transaction that begins when those have ended.")));
-	if (RecoveryInProgress() && !RelationIsPermanent(heap))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary or unlogged relations during recovery")));
-	if (!OidIsValid(index->rd_opfamily[0]))
-		elog(ERROR, "index \"%s\" has no operator family", RelationGetRelationName(index));
-}
+/* ---- index scans ---- */
 
 /* The operator x <&> genie_query, by which the rows are ranked; its function. */
 static RegProcedure
@@ -230,22 +153,6 @@ genie_batch_order_proc(Relation index, Oid query_type)
 				 errdetail("Its operator class has no operator <&> with a genie_query on the right.")));
 	return get_opcode(operator);
 }
-
-/* Opens table and index, in the order in which statements lock them. */
-static void
-genie_batch_open(GenieBatch *batch, Oid index_oid)
-{
-	Oid			table = IndexGetRelation(index_oid, true);
-
-	batch->heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
-	batch->index = genie_admin_open(index_oid, AccessShareLock);
-	if (batch->heap == NULL || IndexGetRelation(index_oid, true) != RelationGetRelid(batch->heap))
-		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(batch->index));
-	genie_batch_check_access(batch->heap, batch->index);
-	genie_batch_check_usable(batch->heap, batch->index);
-}
-
-/* ---- index scans ---- */
 
 /* A scan by one query, as the executor would make it. */
 static IndexScanDesc
@@ -686,8 +593,7 @@ genie_batch_end(GenieBatch *batch)
 		index_endscan(batch->own_scan);
 	genie_visitor_end(&batch->round.visitor);
 	ExecDropSingleTupleTableSlot(batch->row_slot);
-	relation_close(batch->index, AccessShareLock);
-	table_close(batch->heap, AccessShareLock);
+	genie_access_close(batch->heap, batch->index);
 }
 
 /* The array's queries, if they are what they should be. */
@@ -726,7 +632,7 @@ genie_batch_search(PG_FUNCTION_ARGS)
 				 errmsg("k must be at least 1")));
 	batch->k = (uint32) k;
 	genie_batch_read_array(batch, PG_GETARG_ARRAYTYPE_P(1));
-	genie_batch_open(batch, PG_GETARG_OID(0));
+	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
 	InitMaterializedSRF(fcinfo, 0);
 	batch->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	genie_batch_begin_output(batch);

@@ -1,0 +1,114 @@
+/*
+ * genie_access.c
+ *	  Opening an index for a function that searches it (genie_access.h): may the user read what it would tell, and
+ *	  does the index answer for this transaction?
+ *
+ * The executor asks these questions of a statement; a function that takes an index by name must ask them itself.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "catalog/index.h"
+#include "catalog/pg_attribute.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/acl.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "genie_access.h"
+#include "genie_admin.h"
+
+/* SELECT on the table, or on all columns that the index is made of. */
+static bool
+may_read(Relation heap, Relation index)
+{
+	Oid			table = RelationGetRelid(heap);
+	Oid			user = GetUserId();
+	Bitmapset  *columns = NULL;
+	int			column = -1;
+
+	if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
+		return true;
+	for (int i = 0; i < index->rd_index->indnatts; i++)
+		if (index->rd_index->indkey.values[i] != 0)
+			columns = bms_add_member(columns,
+									 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &columns);
+	pull_varattnos((Node *) RelationGetIndexPredicate(index), 1, &columns);
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		AttrNumber	number = column + FirstLowInvalidHeapAttributeNumber;
+
+		if (number == InvalidAttrNumber ?
+			pg_attribute_aclcheck_all(table, user, ACL_SELECT, ACLMASK_ALL) != ACLCHECK_OK :
+			pg_attribute_aclcheck(table, number, user, ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	}
+	return !bms_is_empty(columns);
+}
+
+static void
+check_access(Relation heap, Relation index)
+{
+	if (!may_read(heap, index))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));
+
+	/* counts and distances of rows that a policy hides would tell what they contain */
+	if (check_enable_rls(RelationGetRelid(heap), InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("cannot search index \"%s\": row-level security applies to table \"%s\"",
+						RelationGetRelationName(index), RelationGetRelationName(heap)),
+				 errhint("Use SELECT ... ORDER BY ..., which the table's policies filter.")));
+}
+
+/* The planner leaves such indexes alone, too. */
+static void
+check_usable(Relation heap, Relation index)
+{
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+				 errhint("Wait for CREATE INDEX CONCURRENTLY to end, or use REINDEX INDEX if it has failed.")));
+	if (index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" cannot be used by this transaction yet", RelationGetRelationName(index)),
+				 errdetail("Rows that older transactions may see were updated in place before it was built."),
+				 errhint("Search in a transaction that begins when those have ended.")));
+	if (RecoveryInProgress() && !RelationIsPermanent(heap))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+	if (!OidIsValid(index->rd_opfamily[0]))
+		elog(ERROR, "index \"%s\" has no operator family", RelationGetRelationName(index));
+}
+
+void
+genie_access_open(Oid index_oid, Relation *heap, Relation *index)
+{
+	Oid			table = IndexGetRelation(index_oid, true);
+
+	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
+	*index = genie_admin_open(index_oid, AccessShareLock);
+	if (*heap == NULL || IndexGetRelation(index_oid, true) != RelationGetRelid(*heap))
+		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(*index));
+	check_access(*heap, *index);
+	check_usable(*heap, *index);
+}
+
+void
+genie_access_close(Relation heap, Relation index)
+{
+	relation_close(index, AccessShareLock);
+	table_close(heap, AccessShareLock);
+}

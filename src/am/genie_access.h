@@ -1,0 +1,19 @@
+/*
+ * genie_access.h
+ *	  Opening an index for a function that searches it.
+ */
+#ifndef GENIE_ACCESS_H
+#define GENIE_ACCESS_H
+
+#include "utils/rel.h"
+
+/*
+ * Opens table and index, in the order in which statements lock them, with AccessShareLock.  Errors: not a genie
+ * index; the user may not read the columns that it is made of, or row-level security applies; it is not valid, or not
+ * usable by this transaction's snapshots; temporary or unlogged during recovery.
+ */
+extern void genie_access_open(Oid index_oid, Relation *heap, Relation *index);
+
+extern void genie_access_close(Relation heap, Relation index);
+
+#endif							/* GENIE_ACCESS_H */
