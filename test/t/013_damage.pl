@@ -62,7 +62,7 @@ my %damages = (
 # fields of the metapage: [class, offset, bytes]; segments begin at 24 + 88, 48 bytes each (genie_page.h)
 my %meta_damages = (
 	'another magic' => [ 'foreign', 24, pack('L<', 0x12345678) ],
-	'a newer version' => [ 'foreign', 28, pack('S<', 2) ],
+	'a newer version' => [ 'foreign', 28, pack('S<', 0x7FFF) ],
 	'200 segments' => [ 'foreign', 24 + 56, pack('L<', 200) ],
 	'a segment more' => [ 'bytes', 24 + 56, pack('L<', 3) ],
 	'no segment' => [ 'bytes', 24 + 56, pack('L<', 0) ],
