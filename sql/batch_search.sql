@@ -80,6 +80,15 @@ EXPLAIN (COSTS OFF) SELECT s.query, h.id FROM genie_search('hot_x', ARRAY[genie_
 SELECT count(*), bool_and(h.id = s.query AND s.match_count = 2) AS right_rows, sum((h.note = CASE WHEN h.id % 6 = 0 THEN 2 WHEN h.id % 3 = 0 THEN 1 ELSE 0 END)::int) AS notes
 	FROM genie_search('hot_x', (SELECT array_agg(genie_query(ARRAY[1000 + g, g % 10]) ORDER BY g) FROM generate_series(1, 500) g), 1) s JOIN hot h ON h.ctid = s.tid;
 VACUUM hot;
+-- all its pages are all-visible now, with redirections; three times, so that they are pinned where they were
+SELECT n, level, (SELECT bool_and(h.id = s.query AND s.match_count = 2) AND count(*) = 500 FROM
+	genie_search('hot_x', (SELECT array_agg(genie_query(ARRAY[1000 + g, g % 10]) ORDER BY g) FROM generate_series(1, 500) g), n) s JOIN hot h ON h.ctid = s.tid)
+	FROM generate_series(1, 1) n, current_setting('transaction_isolation') level, generate_series(1, 3);
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT n, level, (SELECT bool_and(h.id = s.query AND s.match_count = 2) AND count(*) = 500 FROM
+	genie_search('hot_x', (SELECT array_agg(genie_query(ARRAY[1000 + g, g % 10]) ORDER BY g) FROM generate_series(1, 500) g), n) s JOIN hot h ON h.ctid = s.tid)
+	FROM generate_series(1, 1) n, current_setting('transaction_isolation') level;
+COMMIT;
 UPDATE hot SET note = 3 WHERE id % 12 = 0;
 SELECT count(*), bool_and(h.id = s.query) AS right_rows FROM
 	genie_search('hot_x', (SELECT array_agg(genie_query(ARRAY[1000 + g, g % 10]) ORDER BY g) FROM generate_series(1, 500) g), 1) s JOIN hot h ON h.ctid = s.tid;

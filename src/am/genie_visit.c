@@ -9,12 +9,16 @@
  * all rows on them, and each row found by heap_hot_search_buffer(), which also takes part in serializable transactions.
  * Any other table access method is asked with the call that index scans use (table_index_fetch_tuple).
  *
- * The visibility map is not asked: it could save the test of a tuple, which takes a few nanoseconds, but not the page,
- * because only that tells the live member's TID.
+ * Of a page that says that all its rows are visible to everybody, only the line pointers are read, as long as the
+ * transaction is not serializable, the snapshot was not taken on a standby, and none is too old: a line pointer that leads to a tuple or
+ * redirects is the live member.  That looks wrong where VACUUM has taken the row from the index meanwhile, and
+ * its line pointer is used again; but then the new row is newer than our snapshot, and the page does not say that.
+ * The visibility map is not asked: it would spare the test, but not the page, for only that tells the live member's TID.
  *
  * Latency.  Many queries hit a few rows of many pages each, and all that a visit does is to wait for memory: for the
  * buffer's entry in the mapping table, its header, the page's header, the line pointer, the tuple.  So visits overlap:
  *
+ *		page i + far + ahead	is guessed to be where it was (genie_pin.h): descriptor and header are prefetched
  *		page i + far		is pinned; its header and line pointers are prefetched
  *		page i + far - near	has been that for a while: its line pointers tell which tuples to prefetch
  *		page i				is locked and searched
@@ -29,15 +33,19 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/xact.h"
 #include "executor/instrument.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
+#include "utils/snapmgr.h"
 #include "utils/spccache.h"
 
+#include "genie_compat.h"
 #include "genie_object_table.h"
+#include "genie_pin.h"
 #include "genie_visit.h"
 
 #define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
@@ -48,6 +56,8 @@
  */
 #define GENIE_VISIT_FAR 6
 #define GENIE_VISIT_RING 8		/* more than that; a power of two */
+
+#define GENIE_VISIT_AHEAD 8		/* pages whose buffers are guessed ahead of the one that is pinned */
 
 #define GENIE_VISIT_CACHED 64	/* pages in a row that were cached: so will be the next ones */
 
@@ -68,6 +78,8 @@ typedef struct GenieVisit
 	GenieVisitRow **rows;
 	uint32		n;
 	uint32		next;			/* first row whose page was not pinned yet */
+	uint32		ahead;			/* first row whose page is not being fetched for the next pins, */
+	uint32		n_ahead;		/* and how many pages between next and that */
 	uint32		asked;			/* first row whose page was not asked for yet, */
 	uint32		n_asked;		/* and how many pages between next and that */
 	uint32		uncached;		/* pages are asked for ahead until so many more were cached */
@@ -144,6 +156,19 @@ genie_visit_ask(GenieVisit *visit)
 	}
 }
 
+/* Has the processor fetch what the next pins look at. */
+static void
+genie_visit_look_ahead(GenieVisit *visit)
+{
+	if (visit->n_ahead == 0)
+		visit->ahead = visit->next;
+	for (; visit->ahead < visit->n && visit->n_ahead < GENIE_VISIT_AHEAD; visit->n_ahead++)
+	{
+		genie_pin_prefetch(visit->visitor->index, genie_visit_block(visit->rows[visit->ahead]));
+		visit->ahead = genie_visit_page_end(visit, visit->ahead);
+	}
+}
+
 static int64
 genie_visit_blocks_read(void)
 {
@@ -156,9 +181,11 @@ genie_visit_pin(GenieVisit *visit, GenieVisitPage *page)
 	int64		n_read = genie_visit_blocks_read();
 	Page		contents;
 
+	genie_visit_look_ahead(visit);
 	page->first = visit->next;
 	page->end = visit->next = genie_visit_page_end(visit, visit->next);
-	page->buffer = ReadBuffer(visit->visitor->heap, genie_visit_block(visit->rows[page->first]));
+	page->buffer = genie_pin(visit->visitor->heap, visit->visitor->index,
+							 genie_visit_block(visit->rows[page->first]));
 	contents = BufferGetPage(page->buffer);
 	__builtin_prefetch(contents);
 	for (uint32 i = page->first; i < page->end; i++)
@@ -169,8 +196,45 @@ genie_visit_pin(GenieVisit *visit, GenieVisitPage *page)
 		visit->uncached--;
 	if (visit->n_asked > 0)
 		visit->n_asked--;
+	visit->n_ahead--;
 	if (visit->uncached > 0)
 		genie_visit_ask(visit);
+}
+
+/* Are all rows on the page visible? */
+static bool
+genie_visit_all_visible(const GenieVisit *visit, Page page)
+{
+	return PageIsAllVisible(page) && !visit->visitor->snapshot->takenDuringRecovery && !IsolationIsSerializable() &&
+		!GENIE_SNAPSHOTS_GET_OLD;
+}
+
+/* The live member of the chain that begins at offset, on a page whose rows are all visible; 0: there is none. */
+static uint64
+genie_visit_line(Page page, BlockNumber block, OffsetNumber offset)
+{
+	ItemId		line = PageGetItemId(page, offset);
+
+	if (offset > PageGetMaxOffsetNumber(page))
+		return 0;
+	if (ItemIdIsRedirected(line))
+		offset = ItemIdGetRedirect(line);
+	else if (!ItemIdIsNormal(line))
+		return 0;
+	return ((uint64) block << 16) | offset;
+}
+
+/* The same on any page. */
+static uint64
+genie_visit_chain(const GenieVisit *visit, Buffer buffer, const GenieVisitRow *row)
+{
+	const GenieVisitor *visitor = visit->visitor;
+	HeapTupleData tuple;
+	ItemPointerData tid;
+
+	genie_tid_from_number(row->tid, &tid);
+	return heap_hot_search_buffer(&tid, visitor->heap, buffer, visitor->snapshot, &tuple, NULL, true) ?
+		genie_tid_number(&tid) : 0;
 }
 
 static void
@@ -179,6 +243,8 @@ genie_visit_prefetch_tuples(const GenieVisit *visit, const GenieVisitPage *page)
 	Page		contents = BufferGetPage(page->buffer);
 	OffsetNumber last;
 
+	if (genie_visit_all_visible(visit, contents))
+		return;
 	heap_page_prune_opt(visit->visitor->heap, page->buffer);
 	last = PageGetMaxOffsetNumber(contents);
 	for (uint32 i = page->first; i < page->end; i++)
@@ -199,21 +265,19 @@ genie_visit_prefetch_tuples(const GenieVisit *visit, const GenieVisitPage *page)
 static void
 genie_visit_search(const GenieVisit *visit, const GenieVisitPage *page)
 {
-	const GenieVisitor *visitor = visit->visitor;
+	Page		contents = BufferGetPage(page->buffer);
+	bool		all_visible;
 
 	LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	all_visible = genie_visit_all_visible(visit, contents);
 	for (uint32 i = page->first; i < page->end; i++)
 	{
 		GenieVisitRow *row = visit->rows[i];
-		HeapTupleData tuple;
-		ItemPointerData tid;
 
-		genie_tid_from_number(row->tid, &tid);
-		row->live = 0;
-		if (!heap_hot_search_buffer(&tid, visitor->heap, page->buffer, visitor->snapshot, &tuple, NULL, true))
-			continue;
-		row->live = genie_tid_number(&tid);
-		pgstat_count_heap_fetch(visitor->index);
+		row->live = all_visible ? genie_visit_line(contents, genie_visit_block(row), genie_visit_offset(row)) :
+			genie_visit_chain(visit, page->buffer, row);
+		if (row->live != 0)
+			pgstat_count_heap_fetch(visit->visitor->index);
 	}
 	UnlockReleaseBuffer(page->buffer);
 }
@@ -234,6 +298,7 @@ genie_visit_heap(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 	uint32		near = far / 2;
 	uint32		n_pages = 0;
 
+	genie_pin_begin(visitor->heap, visitor->index);
 	StaticAssertStmt(GENIE_VISIT_RING > GENIE_VISIT_FAR, "a page's place is free when it is searched");
 	for (uint32 step = 0; step < n_pages + far || visit.next < n; step++)
 	{

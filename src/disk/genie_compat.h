@@ -14,11 +14,22 @@
 #define GENIE_REL_TABLESPACE(rel) ((rel)->rd_locator.spcOid)
 #define GENIE_REL_DATABASE(rel) ((rel)->rd_locator.dbOid)
 #define GENIE_REL_STORAGE(rel) ((rel)->rd_locator.relNumber)
+#define GENIE_REL_FILE(rel) ((rel)->rd_locator)
+#define GENIE_TAG_IS_OF(tag, rel) BufTagMatchesRelFileLocator(&(tag), &(rel)->rd_locator)
 #else
 #define GENIE_SMGR_LOCATOR(smgr) ((smgr)->smgr_rnode.node)
 #define GENIE_REL_TABLESPACE(rel) ((rel)->rd_node.spcNode)
 #define GENIE_REL_DATABASE(rel) ((rel)->rd_node.dbNode)
 #define GENIE_REL_STORAGE(rel) ((rel)->rd_node.relNode)
+#define GENIE_REL_FILE(rel) ((rel)->rd_node)
+#define GENIE_TAG_IS_OF(tag, rel) RelFileNodeEquals((tag).rnode, (rel)->rd_node)
+#endif
+
+/* old_snapshot_threshold; of utils/snapmgr.h */
+#if PG_VERSION_NUM >= 170000
+#define GENIE_SNAPSHOTS_GET_OLD false
+#else
+#define GENIE_SNAPSHOTS_GET_OLD OldSnapshotThresholdActive()
 #endif
 
 #endif							/* GENIE_COMPAT_H */
