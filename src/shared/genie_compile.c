@@ -34,6 +34,9 @@
  */
 #define GENIE_WALK_GAP 32
 
+/* Distinct intervals that a set has room for before its tables grow. */
+#define GENIE_DISTINCT_EXPECTED 1024
+
 /* intervals between two looks at whether the query was cancelled */
 #define GENIE_INTERRUPT_INTERVALS 4096
 
@@ -176,61 +179,66 @@ genie_compile(GenieSegment *segment, const GenieQueryView *view, GenieEngineQuer
 
 /* ---- distinct intervals ---- */
 
-/*
- * What the hash table compares: of a point whose key has up to 8 bytes, as most have, all of it, so that looking one up
- * touches the table's entry and nothing else.
- */
-typedef struct GenieIntervalKey
-{
-	uint64		begin;			/* the lower key's first 8 bytes, big-endian; shorter ones are filled with 0 */
-	uint32		len;			/* of a point's key, if that is all; else 0 */
-	const GenieInterval *interval;
-} GenieIntervalKey;
-
-typedef struct GenieIntervalEntry
-{
-	GenieIntervalKey key;
-	uint32		number;
-	char		status;
-} GenieIntervalEntry;
-
 static inline uint64
 genie_key_begin(GenieKey key)
 {
 	uint64		begin = 0;
+	uint32		head;
+	uint32		tail;
 
 	if (key.len >= sizeof(begin))
 	{
 		memcpy(&begin, key.data, sizeof(begin));
 		return pg_ntoh64(begin);
 	}
+	if (key.len >= sizeof(head))
+	{
+		memcpy(&head, key.data, sizeof(head));
+		memcpy(&tail, key.data + key.len - sizeof(tail), sizeof(tail));
+		return (uint64) pg_ntoh32(head) << 32 | (uint64) pg_ntoh32(tail) << (64 - 8 * key.len);
+	}
 	for (uint32 i = 0; i < key.len; i++)
 		begin |= (uint64) key.data[i] << (56 - 8 * i);
 	return begin;
 }
 
-static inline GenieIntervalKey
-genie_interval_key(const GenieInterval *interval)
-{
-	GenieIntervalKey key;
-	bool		is_short = interval->lo.len <= sizeof(key.begin) && genie_interval_is_point(interval);
+/*
+ * Points whose key has up to GENIE_SHORT_KEY bytes, as most have, are looked up by key and length in one number: that
+ * touches the table's entry and nothing else.
+ */
+#define GENIE_SHORT_KEY 7
 
-	key.begin = genie_key_begin(interval->lo);
-	key.len = is_short ? interval->lo.len : 0;
-	key.interval = interval;
-	return key;
-}
+typedef struct GenieShortEntry
+{
+	uint64		key;
+	uint32		number;
+	char		status;
+} GenieShortEntry;
+
+#define SH_PREFIX genie_short
+#define SH_ELEMENT_TYPE GenieShortEntry
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) ((uint32) (((key) * UINT64CONST(0x9E3779B97F4A7C15)) >> 32))	/* Fibonacci hashing */
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* All others. */
+typedef struct GenieIntervalEntry
+{
+	const GenieInterval *interval;
+	uint32		number;
+	char		status;
+} GenieIntervalEntry;
 
 static inline uint32
-genie_interval_hash(GenieIntervalKey key)
+genie_interval_hash(const GenieInterval *interval)
 {
-	const GenieInterval *interval = key.interval;
-	uint32		hash;
-
-	if (key.len > 0)
-		return (uint32) (((key.begin ^ key.len) * UINT64CONST(0x9E3779B97F4A7C15)) >> 32);	/* Fibonacci hashing */
-	hash = hash_bytes(interval->lo.data, (int) interval->lo.len);
-	return hash_combine(hash, hash_bytes(interval->hi.data, (int) interval->hi.len));
+	return hash_combine(hash_bytes(interval->lo.data, (int) interval->lo.len),
+						hash_bytes(interval->hi.data, (int) interval->hi.len));
 }
 
 static bool
@@ -240,18 +248,12 @@ genie_interval_same(const GenieInterval *a, const GenieInterval *b)
 		genie_cut_cmp(a->hi, a->hi_after, b->hi, b->hi_after) == 0;
 }
 
-static inline bool
-genie_interval_key_same(GenieIntervalKey a, GenieIntervalKey b)
-{
-	return a.begin == b.begin && a.len == b.len && (a.len > 0 || genie_interval_same(a.interval, b.interval));
-}
-
 #define SH_PREFIX genie_intervals
 #define SH_ELEMENT_TYPE GenieIntervalEntry
-#define SH_KEY_TYPE GenieIntervalKey
-#define SH_KEY key
+#define SH_KEY_TYPE const GenieInterval *
+#define SH_KEY interval
 #define SH_HASH_KEY(table, key) genie_interval_hash(key)
-#define SH_EQUAL(table, a, b) genie_interval_key_same(a, b)
+#define SH_EQUAL(table, a, b) genie_interval_same(a, b)
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
@@ -264,7 +266,6 @@ typedef struct GenieSetInterval
 	uint64		family;			/* a bit */
 	uint32		dimension;
 	bool		is_point;
-	bool		was_alone;		/* some query asks its dimension for it and nothing else */
 } GenieSetInterval;
 
 /* A cut to be sorted: of interval number / 2, its upper end if the number is odd. */
@@ -288,6 +289,7 @@ struct GenieQuerySet
 	uint64		n_intervals;	/* of all */
 	uint32	   *numbers;		/* of each query's intervals, query after query */
 	GenieSetInterval *distinct;
+	bool	   *was_alone;		/* of each distinct one: some query asks its dimension for it and nothing else */
 	uint32		n_distinct;
 	uint32		distinct_capacity;
 	GenieSetCut *cuts;			/* sorted; of a point only the lower one */
@@ -330,11 +332,12 @@ genie_set_add(GenieQuerySet *set, const GenieInterval *interval)
 	{
 		set->distinct_capacity *= 2;
 		set->distinct = repalloc_huge(set->distinct, (Size) set->distinct_capacity * sizeof(GenieSetInterval));
+		set->was_alone = repalloc_huge(set->was_alone, (Size) set->distinct_capacity * sizeof(bool));
 	}
 	distinct = &set->distinct[set->n_distinct];
 	distinct->interval = interval;
 	distinct->is_point = genie_interval_is_point(interval);
-	distinct->was_alone = false;
+	set->was_alone[set->n_distinct] = false;
 	if (genie_key_get_dimension(interval->lo.data, interval->lo.len, &distinct->dimension) == 0)
 		elog(ERROR, "malformed key in a query");
 	family = interval->lo.data[genie_key_prefix_len(interval->lo) - 1];
@@ -364,24 +367,34 @@ genie_set_note_aspect(GenieQuerySet *set, uint32 dimension, uint64 families, con
 	aspect->view.intervals = intervals;
 }
 
+/* Have two keys the same dimension?  The first byte tells how many it has. */
+static inline bool
+genie_key_same_dimension(GenieKey a, GenieKey b)
+{
+	return a.data[0] == b.data[0] &&
+		(a.data[0] < GENIE_DIMENSION_LEAD || memcmp(a.data, b.data, a.data[0] - GENIE_DIMENSION_LEAD + 2) == 0);
+}
+
 /* Notes how a query asks each of its dimensions. */
 static void
 genie_set_note_aspects(GenieQuerySet *set, const GenieQueryView *view, const uint32 *numbers)
 {
+	const GenieInterval *intervals = view->intervals;
 	uint32		i = 0;
 
 	while (i < view->n_intervals)
 	{
-		GenieSetInterval *first = &set->distinct[numbers[i]];
 		uint64		families = 0;
-		uint32		from = i;
+		uint32		from = i++;
 
-		while (i < view->n_intervals && set->distinct[numbers[i]].dimension == first->dimension)
-			families |= set->distinct[numbers[i++]].family;
-		if (i - from == 1 && first->was_alone)
+		while (i < view->n_intervals && genie_key_same_dimension(intervals[from].lo, intervals[i].lo))
+			i++;
+		if (i - from == 1 && set->was_alone[numbers[from]])
 			continue;
-		first->was_alone |= i - from == 1;
-		genie_set_note_aspect(set, first->dimension, families, &view->intervals[from], i - from);
+		set->was_alone[numbers[from]] |= i - from == 1;
+		for (uint32 j = from; j < i; j++)
+			families |= set->distinct[numbers[j]].family;
+		genie_set_note_aspect(set, set->distinct[numbers[from]].dimension, families, &intervals[from], i - from);
 	}
 }
 
@@ -411,31 +424,51 @@ genie_set_unite_aspects(GenieQuerySet *set)
 
 /* ---- sets ---- */
 
+typedef struct GenieSetTables
+{
+	genie_short_hash *points;
+	genie_intervals_hash *others;
+} GenieSetTables;
+
+/* The interval's number, a new one if it is new. */
+static inline uint32
+genie_set_number_of(GenieQuerySet *set, const GenieSetTables *tables, const GenieInterval *interval)
+{
+	bool		found;
+	uint32	   *number;
+
+	if (interval->lo.len <= GENIE_SHORT_KEY && genie_interval_is_point(interval))
+		number = &genie_short_insert(tables->points, genie_key_begin(interval->lo) | interval->lo.len, &found)->number;
+	else
+		number = &genie_intervals_insert(tables->others, interval, &found)->number;
+	if (!found)
+		*number = genie_set_add(set, interval);
+	return *number;
+}
+
 /* Numbers the intervals of all queries. */
 static void
 genie_set_number(GenieQuerySet *set)
 {
-	genie_intervals_hash *table = genie_intervals_create(CurrentMemoryContext, 1024, NULL);
+	GenieSetTables tables;
 	uint32	   *number = set->numbers;
 
+	tables.points = genie_short_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
+	tables.others = genie_intervals_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
 	for (uint32 q = 0; q < set->n; q++)
 	{
 		const GenieQueryView *view = set->views[q];
 
 		for (uint32 i = 0; i < view->n_intervals; i++)
 		{
-			bool		found;
-			GenieIntervalEntry *entry = genie_intervals_insert(table, genie_interval_key(&view->intervals[i]), &found);
-
-			if (!found)
-				entry->number = genie_set_add(set, &view->intervals[i]);
-			*number++ = entry->number;
+			*number++ = genie_set_number_of(set, &tables, &view->intervals[i]);
 			if (i % GENIE_INTERRUPT_INTERVALS == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
 		genie_set_note_aspects(set, view, number - view->n_intervals);
 	}
-	genie_intervals_destroy(table);
+	genie_short_destroy(tables.points);
+	genie_intervals_destroy(tables.others);
 }
 
 static void
@@ -470,6 +503,7 @@ genie_query_set(const GenieQueryView **views, uint32 n)
 	set->numbers = MemoryContextAllocHuge(CurrentMemoryContext, (set->n_intervals + 1) * sizeof(uint32));
 	set->distinct_capacity = set->aspects_capacity = 64;
 	set->distinct = palloc(set->distinct_capacity * sizeof(GenieSetInterval));
+	set->was_alone = palloc(set->distinct_capacity * sizeof(bool));
 	set->aspects = palloc(set->aspects_capacity * sizeof(GenieAspect));
 	genie_set_number(set);
 	genie_set_unite_aspects(set);
