@@ -10,10 +10,11 @@
  * Any other table access method is asked with the call that index scans use (table_index_fetch_tuple).
  *
  * Of a page that says that all its rows are visible to everybody, only the line pointers are read, as long as the
- * transaction is not serializable, the snapshot was not taken on a standby, and none is too old: a line pointer that leads to a tuple or
- * redirects is the live member.  That looks wrong where VACUUM has taken the row from the index meanwhile, and
- * its line pointer is used again; but then the new row is newer than our snapshot, and the page does not say that.
- * The visibility map is not asked: it would spare the test, but not the page, for only that tells the live member's TID.
+ * transaction is not serializable, the snapshot was not taken on a standby, and none is too old: a line pointer that
+ * leads to a tuple or redirects is the live member.  That looks wrong where VACUUM has taken the row from the index
+ * meanwhile, and its line pointer is used again; but then the new row is newer than our snapshot, and the page does not
+ * say that.  The visibility map is not asked: it would spare the test, but not the page, which alone tells the live
+ * member's TID.
  *
  * Latency.  Many queries hit a few rows of many pages each, and all that a visit does is to wait for memory: for the
  * buffer's entry in the mapping table, its header, the page's header, the line pointer, the tuple.  So visits overlap:
