@@ -394,14 +394,30 @@ genie_cuda_complete(const GenieCudaPiece &piece, uint32_t unit, uint32_t at_leas
 }
 
 /*
+ * Are objects that have least of the round's postings rare?  If each posting is of any object, their part is at most
+ * the first term of the Poisson distribution's tail.  Where postings are as many as objects they are not.
+ */
+__device__ __forceinline__ bool
+genie_cuda_rare(uint32_t n_chunks, uint32_t n_objects, uint32_t least)
+{
+	const float mean = (float) n_chunks * GENIE_CUDA_CHUNK / (float) n_objects;
+	float		part = 1;
+
+	if (mean > 1)
+		return false;
+	for (uint32_t i = 1; i <= least && part * GENIE_CUDA_LATER_PART > 1; i++)
+		part *= mean / (float) i;
+	return part * GENIE_CUDA_LATER_PART <= 1;
+}
+
+/*
  * Counts a piece.  False, and the counters are not what they should be: no object can reach shared.threshold, which
  * the caller has set before (0: count in any case).  All threads call it together; ends with the counters visible to
  * all.
  *
  * LATER: where bitmaps alone cannot reach the threshold, an object needs some postings too: threshold less bitmaps,
- * at least. Few objects have them if that is 2 or more, or if there are few postings.  Then only postings are
- * counted, shared.least becomes that number, and who looks at the counters completes those that reach it.  Else
- * shared.least becomes 0.
+ * at least.  If objects that have so many are rare, only postings are counted, shared.least becomes that number, and
+ * who looks at the counters completes those that reach it.  Else shared.least becomes 0.
  */
 template <int BITS, int THREADS, bool PARTS, bool LATER>
 __device__ __forceinline__ bool
@@ -420,8 +436,8 @@ genie_cuda_count(const GenieCudaPiece &piece)
 		if (n_ranges <= THREADS && found.total_lists < threshold)
 			return false;
 		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps < threshold &&
-			(found.total_bitmaps + 2 <= threshold || found.total_chunks <= GENIE_CUDA_LATER_CHUNKS) &&
-			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW)
+			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW &&
+			genie_cuda_rare(found.total_chunks, piece.n, threshold - found.total_bitmaps))
 			what = GENIE_CUDA_BITMAPS_LATER;
 		if (LATER && threadIdx.x == 0)
 		{

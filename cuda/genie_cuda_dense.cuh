@@ -13,6 +13,24 @@
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
 
+/* TOP: the threshold as it is known now, and by key table the smallest counts.  All threads call it together. */
+template <int BITS, int THREADS, GenieCudaWork WORK>
+__device__ __forceinline__ void
+genie_cuda_read_threshold(const GenieCudaPiece &piece)
+{
+	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
+
+	if (threadIdx.x == 0)
+	{
+		if (WORK == GENIE_CUDA_WORK_TOP_TABLE)
+			shared.nothing_known = *(volatile unsigned long long *) &piece.query->top->bound == 0;
+		shared.threshold = genie_cuda_threshold(piece.query, genie_cuda_piece_object(piece));
+	}
+	__syncthreads();
+	if (WORK == GENIE_CUDA_WORK_TOP_TABLE)
+		genie_cuda_find_least<BITS, THREADS>(piece, shared.threshold);
+}
+
 template <int BITS, bool PARTS, GenieCudaWork WORK>
 __global__ void
 __launch_bounds__(GenieCudaPolicy<BITS>::THREADS,
@@ -31,22 +49,25 @@ genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 	{
 		const GenieCudaPiece piece = genie_cuda_piece(launch, launch.list != NULL ? launch.list[i] : i);
 
-		if (threadIdx.x == 0)
-			shared.threshold = WORK == GENIE_CUDA_WORK_TOP ?
-				genie_cuda_threshold(piece.query, genie_cuda_piece_object(piece)) : 0;
-		if (genie_cuda_count<BITS, THREADS, PARTS, WORK == GENIE_CUDA_WORK_TOP>(piece))
+		if (TOP)
+			genie_cuda_read_threshold<BITS, THREADS, WORK>(piece);
+		else if (threadIdx.x == 0)
+			shared.threshold = 0;
+		if (WORK == GENIE_CUDA_WORK_TOP_TABLE && threadIdx.x == 0)
+			shared.threshold = shared.floor;
+		if (genie_cuda_count<BITS, THREADS, PARTS, TOP>(piece))
 		{
+			/* more may be known by now */
 			if (TOP)
-			{
-				/* more may be known by now */
-				if (threadIdx.x == 0)
-					shared.threshold = genie_cuda_threshold(piece.query, genie_cuda_piece_object(piece));
-				__syncthreads();
-			}
+				genie_cuda_read_threshold<BITS, THREADS, WORK>(piece);
 			if (WORK == GENIE_CUDA_WORK_TOP)
 				genie_cuda_offer<BITS, THREADS, GenieCudaByCount<BITS>>(piece);
 			else if (WORK == GENIE_CUDA_WORK_TOP_TABLE)
+			{
+				if (shared.nothing_known && shared.least == 0)
+					genie_cuda_raise_threshold<BITS, THREADS>(piece);
 				genie_cuda_offer<BITS, THREADS, GenieCudaByTable<BITS>>(piece);
+			}
 			else if (WORK == GENIE_CUDA_WORK_MASK)
 				genie_cuda_write_mask<BITS, THREADS>(piece);
 			else

@@ -33,8 +33,13 @@ genie_cuda_wanted(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t 
 	const uint32_t mask_unit = piece.first / GENIE_CUDA_UNIT<BITS> + unit;
 	uint32_t	wanted = (Mask) ~0u;
 
-	if (RANKING::MASK_FIRST)
-		wanted = ((const Mask *) genie_cuda_piece_mask(piece))[mask_unit];
+	if constexpr (RANKING::MASK_FIRST)
+	{
+		wanted = ranking.enough(unit);
+		if (wanted == 0)
+			return 0;
+		wanted &= ((const Mask *) genie_cuda_piece_mask(piece))[mask_unit];
+	}
 	wanted = ranking.at_least(unit, threshold, wanted);
 	if (wanted == 0)
 		return 0;
@@ -297,13 +302,42 @@ genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint3
 	}
 }
 
+/*
+ * By key table, where nothing is known of the query: raises the piece's threshold to the k-th key of the first of its
+ * objects, if so many of them are wanted.  All threads call it together, with the threshold's smallest counts found, of
+ * which it leaves those of the new one.
+ */
+template <int BITS, int THREADS>
+__device__ __noinline__ void
+genie_cuda_raise_threshold(const GenieCudaPiece piece)
+{
+	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
+	const GenieCudaByTable<BITS> ranking(piece, genie_cuda_counters(), shared);
+	const uint32_t threshold = shared.threshold;
+	GenieCudaPiece first = piece;
+	uint32_t	sums[1] = {0};
+	uint32_t	totals[1];
+	uint32_t	kth;
+
+	first.n = piece.n / GENIE_CUDA_KEY_PART;
+	for (uint32_t unit = threadIdx.x; unit < first.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
+		sums[0] += __popc(genie_cuda_wanted<BITS>(first, ranking, unit, threshold));
+	genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
+	if (totals[0] < piece.query->k)
+		return;
+	kth = genie_cuda_kth_key<BITS, THREADS>(first, ranking, threshold, shared);
+	if (threadIdx.x == 0)
+		shared.threshold = kth;
+	genie_cuda_find_least<BITS, THREADS>(piece, kth);
+}
+
 /* TOP: gives the piece's wanted objects as candidates. */
 template <int BITS, int THREADS, class RANKING>
 __device__ __noinline__ void
 genie_cuda_offer(const GenieCudaPiece piece)
 {
 	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
-	const RANKING ranking(piece, genie_cuda_counters());
+	const RANKING ranking(piece, genie_cuda_counters(), shared);
 	const uint32_t threshold = shared.threshold;
 	const uint32_t n_units = piece.n / GENIE_CUDA_UNIT<BITS>;
 	uint32_t	sums[1] = {0};
@@ -316,10 +350,10 @@ genie_cuda_offer(const GenieCudaPiece piece)
 	{
 		uint32_t	wanted;
 
-		if (!RANKING::MASK_FIRST && shared.least > 0)
+		if (shared.least > 0)
 		{
-			/* the others are below the threshold, with all bitmaps */
-			const uint32_t enough = ranking.at_least(unit, shared.least, ~0u);
+			/* the others are below the threshold, or the floor, with all bitmaps */
+			const uint32_t enough = genie_cuda_reached<BITS>(genie_cuda_counters(), unit, shared.least);
 
 			if (enough == 0)
 				continue;
@@ -369,7 +403,7 @@ __device__ __forceinline__ void
 genie_cuda_write_mask(const GenieCudaPiece &piece)
 {
 	typedef typename GenieCudaUnit<BITS>::Mask Mask;
-	const GenieCudaByCount<BITS> ranking(piece, genie_cuda_counters());
+	const GenieCudaByCount<BITS> ranking(genie_cuda_counters());
 	const GenieCudaQuery *query = piece.query;
 	Mask	   *mask = (Mask *) (query->mask + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS);
 	const Mask *before = query->first_condition ? (const Mask *) piece.tile->live : mask;

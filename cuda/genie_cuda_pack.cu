@@ -140,31 +140,46 @@ GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_t
 	}
 }
 
-void
-GenieCudaPass::pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &query, const GenieSegmentImage &image,
-							  GenieCudaBuffer &blob)
+/* The classes of the sizes that the image's group says there are. */
+const uint16_t *
+GenieCudaPass::pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob)
 {
-	const GenieKeyTable *table = query.keys;
-	const GenieImageGroup *group = image.groups[0];
-	const size_t n_counts = query.max_count + 1;
-	const size_t n_sizes = group->max_size - group->min_size + 1;
+	const auto	name = std::make_tuple(table, group->min_size, group->max_size);
+	const auto	found = packed_classes.find(name);
+	const size_t n = group->max_size - group->min_size + 1;
 	uint16_t   *classes;
-	uint32_t   *keys;
-	uint32_t	largest = 0;
 
-	packed.class_of_size = blob.take<uint16_t>(n_sizes, &classes);
+	if (found != packed_classes.end())
+		return found->second;
+	packed_classes[name] = blob.take<uint16_t>(n, &classes);
+	if (classes != nullptr)
+		memcpy(classes, table->class_of_size + (group->min_size - table->first_size), n * sizeof(uint16_t));
+	return packed_classes[name];
+}
+
+/* The rows of a table up to a largest count. */
+GenieCudaPass::PackedKeys
+GenieCudaPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCudaBuffer &blob)
+{
+	const auto	name = std::make_tuple(table, max_count);
+	const auto	found = packed_keys.find(name);
+	const size_t n_counts = max_count + 1;
+	PackedKeys	packed = {nullptr, 1};
+	uint32_t	largest = 0;
+	uint32_t   *keys;
+
+	if (found != packed_keys.end())
+		return found->second;
 	packed.keys = blob.take<uint32_t>(table->n_classes * n_counts, &keys);
-	if (keys == nullptr)
-		return;
-	memcpy(classes, table->class_of_size + (group->min_size - table->first_size), n_sizes * sizeof(uint16_t));
-	for (uint32_t i = 0; i < table->n_classes; i++)
+	for (uint32_t i = 0; keys != nullptr && i < table->n_classes; i++)
 	{
 		memcpy(keys + i * n_counts, table->keys + (size_t) i * table->stride, n_counts * sizeof(uint32_t));
 		/* the last one of a row is its largest */
-		largest = std::max(largest, keys[i * n_counts + query.max_count]);
+		largest = std::max(largest, keys[i * n_counts + max_count]);
 	}
-	for (packed.key_bytes = 1; packed.key_bytes < sizeof(uint32_t) && largest >> (8 * packed.key_bytes) != 0;)
+	while (packed.key_bytes < sizeof(uint32_t) && largest >> (8 * packed.key_bytes) != 0)
 		packed.key_bytes++;
+	return packed_keys[name] = packed;
 }
 
 void
@@ -184,7 +199,16 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 	packed.after = job.after;
 	packed.key_bytes = launch.bits == 16 ? 2 : 1;
 	if (job.query.keys != nullptr)
-		pack_key_table(packed, job.query, *job.image, blob);
+	{
+		const GenieImageGroup *group = job.image->groups[0];
+		const PackedKeys keys = pack_keys(job.query.keys, job.query.max_count, blob);
+
+		packed.class_of_size = pack_classes(job.query.keys, group, blob);
+		packed.n_sizes = group->max_size - group->min_size + 1;
+		packed.keys = keys.keys;
+		packed.n_classes = job.query.keys->n_classes;
+		packed.key_bytes = keys.key_bytes;
+	}
 	packed.top = blob.take<GenieCudaTop>(1, &top);
 	packed.candidates = room.take<GenieCudaCandidate>(
 		candidates_of(job, std::min(chunk, launch.n_tiles), launch.splits_log2) + (carried ? job.k : 0));
@@ -296,6 +320,8 @@ GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 	GenieCudaQuery *on_device;
 
 	packed_parts.assign(work.size(), Packed());
+	packed_keys.clear();
+	packed_classes.clear();
 	n_top_small = n_top_large = 0;
 	for (const Launch &launch : launches)
 		n_queries += (uint32_t) launch.parts.size();

@@ -18,6 +18,8 @@
 #define GENIE_CUDA_PASS_CUH
 
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "genie_cuda_few.cuh"
@@ -130,6 +132,13 @@ private:
 		const uint32_t *n_hits = nullptr;
 	};
 
+	/* A key table's rows on the device, and what the largest key needs. */
+	struct PackedKeys
+	{
+		const uint32_t *keys;
+		uint32_t	key_bytes;
+	};
+
 	void		plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles);
 	bool		is_sparse(const Launch &launch) const;
 	void		add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork work);
@@ -138,8 +147,8 @@ private:
 						  GenieCudaBuffer &room);
 	GenieCudaQuery pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
 							  GenieCudaBuffer &room);
-	void		pack_key_table(GenieCudaQuery &packed, const GenieEngineQuery &query, const GenieSegmentImage &image,
-							   GenieCudaBuffer &blob);
+	const uint16_t *pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob);
+	PackedKeys	pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCudaBuffer &blob);
 	void		pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
 						 GenieCudaBuffer &result, GenieCudaBuffer &room);
 	void		run_image(const GenieSegmentImage &image);
@@ -156,6 +165,10 @@ private:
 	std::vector<GenieCudaJobPart> work;
 	std::vector<Launch> launches;
 	std::vector<Packed> packed_parts;
+
+	/* what is packed of key tables, once for all jobs that share one: by largest count; by smallest and largest size */
+	std::map<std::tuple<const GenieKeyTable *, uint32_t>, PackedKeys> packed_keys;
+	std::map<std::tuple<const GenieKeyTable *, uint32_t, uint32_t>, const uint16_t *> packed_classes;
 
 	/* on the device */
 	const GenieCudaQuery *top_small = nullptr;

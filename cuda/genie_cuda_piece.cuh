@@ -74,6 +74,8 @@ struct GenieCudaShared
 	uint32_t	bitmaps[GENIE_CUDA_BITMAP_WINDOW];	/* where they begin, in units of GENIE_IMAGE_ALIGN */
 	uint32_t	sums[3][GENIE_CUDA_WARP];
 	uint32_t	threshold;
+	uint32_t	floor;			/* by key table: the smallest count whose key reaches the threshold, of any size */
+	uint32_t	nothing_known;	/* by key table: the query has no bound yet */
 	uint32_t	least;			/* counters at least this lack the listed bitmaps; 0: none lacks any */
 	uint32_t	n_later;		/* bitmaps listed, if so */
 	uint32_t	base;			/* where the piece's candidates go */

@@ -91,10 +91,22 @@ constexpr uint32_t GENIE_CUDA_BITMAP_BATCH = 8;
 constexpr uint32_t GENIE_CUDA_BITMAP_WINDOW = 256;
 
 /*
- * Chunks up to which looking bitmaps up for each object that has a posting costs less than adding whole bitmaps.  128
- * was expected to be better on documents and is not: 2.8 ms against 2.7.
+ * Looking bitmaps up for each object that has enough postings costs less than adding whole bitmaps if one object in so
+ * many has: a load of its own for each of them, where a whole bitmap is 2,048 words that lie together.
  */
-constexpr uint32_t GENIE_CUDA_LATER_CHUNKS = 32;
+constexpr uint32_t GENIE_CUDA_LATER_PART = 128;
+
+/* ---- key tables (genie_cuda_rank.cuh) ---- */
+
+/* Sizes, or else classes of them, whose smallest counts are looked for each time that a piece's threshold is read. */
+template <int THREADS>
+constexpr uint32_t GENIE_CUDA_LEAST_MAX = 2 * THREADS;
+
+/*
+ * Of the pieces that are counted while nothing is known of a query one object in so many is looked at first: the k-th
+ * key among them keeps most others from being looked at by themselves.
+ */
+constexpr uint32_t GENIE_CUDA_KEY_PART = 16;
 
 /* the parts that a tile may be counted in: 16-bit counters of an eighth take 16 KB */
 constexpr uint32_t GENIE_CUDA_SPLITS_MAX = 8;

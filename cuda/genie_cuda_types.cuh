@@ -74,6 +74,8 @@ struct GenieCudaQuery
 	/* TOP; class_of_size begins with the segment's smallest size, and a row of keys ends with max_count */
 	const uint16_t *class_of_size;
 	const uint32_t *keys;
+	uint32_t	n_sizes;
+	uint32_t	n_classes;
 	uint32_t	k;
 	uint32_t	min_key;
 	bool		has_after;

@@ -63,11 +63,13 @@ jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
 			job->conditions[i].query.n_ranges = (uint32_t) job->ranges[i + 1].size();
 			job->conditions[i].query.ranges = job->ranges[i + 1].data();
 		}
-		if (!job->keys.empty())
+		Job		   *owner = job->table_of != nullptr ? job->table_of : job.get();
+
+		if (!owner->keys.empty())
 		{
-			job->table.class_of_size = job->class_of_size.data();
-			job->table.keys = job->keys.data();
-			job->job.query.keys = &job->table;
+			owner->table.class_of_size = owner->class_of_size.data();
+			owner->table.keys = owner->keys.data();
+			job->job.query.keys = &owner->table;
 		}
 		outs.emplace_back(out_bytes(job->job), (uint8_t) 0xAA);
 		job->job.out = outs.back().data();
@@ -697,6 +699,7 @@ whole_device_pass()
 	random_cases();
 	bounded_cases();
 	key_cases();
+	bounded_key_case();
 	ties_case();
 	empty_tiles_case();
 	boundary_cases();

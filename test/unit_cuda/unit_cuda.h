@@ -39,6 +39,7 @@ extern void check(const char *name, const std::string &what, Batch &batch);
 
 /* Key tables (unit_cuda_keys.cpp). */
 extern void key_cases();
+extern void bounded_key_case();
 
 /*
  * Bit lanes (unit_cuda_lanes.cpp).  of_scale: how large, which need not be as large as the others; little_shared: the

@@ -20,6 +20,7 @@ struct Job
 	std::vector<uint16_t> class_of_size;
 	std::vector<uint32_t> keys;
 	GenieKeyTable table;
+	Job		   *table_of = nullptr;	/* whose table this job has, too */
 	GenieJob	job;
 	std::vector<uint8_t> out;
 };
@@ -95,17 +96,58 @@ add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> rang
 /* the largest keys of tables: of one byte, two and four */
 static const uint32_t MAX_KEYS[] = {20, 60000, 4000000000u};
 
-/* One of the job's keys. */
-static inline uint32_t
-draw_key(Random &random, const Job &job)
+/* A cursor and a smallest key, where the job has them, become some of the keys. */
+static inline void
+draw_keys(Random &random, Job &job, const std::vector<uint32_t> &keys)
 {
-	return std::max(1u, job.keys[random.below((uint32_t) job.keys.size())]);
+	const auto	draw = [&] () { return std::max(1u, keys[random.below((uint32_t) keys.size())]); };
+
+	if (job.job.has_after)
+		job.job.after.key = draw();
+	if (job.job.min_key > 1)
+		job.job.min_key = draw();
+}
+
+/* Another job's table, of the same image; false: its rows are too short. */
+static inline bool
+share_key_table(Random &random, Job &job, Job &owner)
+{
+	if (owner.table.stride <= job.job.query.max_count)
+		return false;
+	job.table_of = &owner;
+	draw_keys(random, job, owner.keys);
+	return true;
 }
 
 /*
- * Random keys up to max_key that rise with the count, from 0 on for some, in rows that are longer than they must be.  A
- * cursor and a smallest key, where the job has them, become some of these keys.
+ * Keys of a similarity, so many steps of it: what is common by all that there is, of an object and a query of max_count
+ * keywords.  Each size has a class of its own.
  */
+static inline void
+add_similarity_table(Random &random, Job &job, uint32_t n_steps)
+{
+	const GenieImageGroup &group = *job.job.image->groups[0];
+	const uint32_t n_counts = job.job.query.max_count + 1;
+
+	job.table.first_size = group.min_size;
+	job.table.n_sizes = job.table.n_classes = group.max_size - group.min_size + 1;
+	job.table.stride = n_counts;
+	for (uint32_t i = 0; i < job.table.n_sizes; i++)
+	{
+		const uint32_t size = group.min_size + i;
+
+		job.class_of_size.push_back((uint16_t) i);
+		for (uint32_t count = 0; count < n_counts; count++)
+		{
+			const uint32_t common = std::min(count, size);
+
+			job.keys.push_back(1 + n_steps * common / (size + job.job.query.max_count - common));
+		}
+	}
+	draw_keys(random, job, job.keys);
+}
+
+/* Random keys up to max_key that rise with the count, from 0 on for some, in rows that are longer than they must be. */
 static inline void
 add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 {
@@ -126,10 +168,7 @@ add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 			key += random.below(std::min(max_key / job.table.stride + 2, max_key - key + 1));
 		job.keys.push_back(key);
 	}
-	if (job.job.has_after)
-		job.job.after.key = draw_key(random, job);
-	if (job.job.min_key > 1)
-		job.job.min_key = draw_key(random, job);
+	draw_keys(random, job, job.keys);
 }
 
 /* Makes the job's table one that does not fit, in one of four ways. */

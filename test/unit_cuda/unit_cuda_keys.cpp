@@ -6,7 +6,7 @@
 
 /*
  * Key tables over all widths of sizes, for queries that match nothing, too: objects of count 0 have keys as others do.
- * Beside them, tables that do not fit.
+ * Some jobs share a table, of another largest count than their own.  Beside them, tables that do not fit.
  */
 void
 key_cases()
@@ -23,6 +23,7 @@ key_cases()
 		{"objects without keywords", [] (Random &r) { return r.below(10); }, 0, 9},
 		{"sizes of one byte", [] (Random &r) { return 2 + r.below(1 + r.below(256)); }, 2, 257},
 		{"sizes of two bytes", [] (Random &r) { return 1 + r.below(1 + r.below(257)); }, 1, 257},
+		{"more sizes than have smallest counts", [] (Random &r) { return 1 + r.below(1 + r.below(600)); }, 1, 600},
 		{"all sizes", [] (Random &r) { return r.below(2000) == 0 ? 65535u >> r.below(16) : 1 + r.below(4); }, 1, 65535},
 	};
 	const std::vector<uint32_t> ks = {1, 10, 100, 3000, 65536};
@@ -32,6 +33,7 @@ key_cases()
 		const uint32_t n = by_scale(2u, 1u, 1u) * GENIE_TILE_OBJECTS + 1000;
 		Random		random(n + shape.max_size);
 		Batch		batch;
+		Job		   *last = nullptr;	/* whose table fits */
 
 		if (!is_mine())
 			continue;
@@ -51,13 +53,67 @@ key_cases()
 			job.job.after.object = random.below(n);
 			if (i % 6 == 1)
 				add_condition(job, *image, {{0, 50000}}, 1 + random.below(2));
-			/* many classes where there are few counts */
-			add_key_table(random, job, 1 + random.below(std::min(1280u, 300000 / (job.job.query.max_count + 2))),
-						  MAX_KEYS[random.below(3)]);
+			if (i % 10 == 5 && last != nullptr && share_key_table(random, job, *last))
+				continue;
+			if (i % 3 == 1 && shape.max_size < 1000)
+				add_similarity_table(random, job, 1u << (i % 14));
+			else
+				/* many classes where there are few counts */
+				add_key_table(random, job, 1 + random.below(std::min(1280u, 300000 / (job.job.query.max_count + 2))),
+							  MAX_KEYS[random.below(3)]);
 			if (i % 10 == 9)
 				spoil_key_table(job, i / 10 % 4);
+			else
+				last = &job;
 		}
 		check("key tables", shape.what, batch);
+		cuda->ops->forget(cuda, image->image.id);
+	}
+}
+
+/*
+ * So many queries by keys over so many tiles that most pieces are counted with a bound, and some without any; lists of
+ * a few postings, and bitmaps, which are looked up later where postings alone can reach what is needed.
+ */
+void
+bounded_key_case()
+{
+	const uint32_t n = 6 * GENIE_TILE_OBJECTS - 100;
+	Random		random(n);
+
+	for (const uint32_t frequent : {0u, 6u})
+	{
+		Batch		batch;
+
+		if (!is_mine())
+			continue;
+		arena->reset();
+		const auto	image = make_sets(*arena, 31, n, 3000, 1, 40, [=] (Random &r)
+		{
+			return r.below(20) < frequent ? r.below(8) : r.below(3000);
+		});
+
+		kill_some(random, *image, 5);
+		for (uint32_t i = 0; i < by_scale(1200u, 500u, 60u); i++)
+		{
+			const Query query = {i % 2 == 0 ? 1 + random.below(14) : 60, 1 + i % 3 * 4};
+			std::vector<GenieRankRange> ranges = make_ranges(random, *image, query);
+
+			/* frequent ones, which are the first */
+			if (i % 4 > 1 && ranges[0].first > 8)
+				ranges.insert(ranges.begin(), GenieRankRange{i % 3, 3 + i % 5});
+			Job		   &job = add_job(batch, *image, GENIE_JOB_TOP, ranges);
+
+			job.job.k = i % 3 == 0 ? 10 : i % 3 == 1 ? 100 : 1000;
+			job.job.min_key = 1 + (i % 5 == 0);
+			job.job.has_after = i % 9 == 8;
+			job.job.after.object = random.below(n);
+			if (i % 11 == 0)
+				add_key_table(random, job, 1 + random.below(9), MAX_KEYS[random.below(3)]);
+			else
+				add_similarity_table(random, job, 1000);
+		}
+		check("key tables, known bounds", frequent > 0 ? "bitmaps" : "short lists", batch);
 		cuda->ops->forget(cuda, image->image.id);
 	}
 }
