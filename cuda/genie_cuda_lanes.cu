@@ -209,27 +209,46 @@ genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLan
 
 /* ---- between launches ---- */
 
-/* A block for each block that counted. */
+/*
+ * Some blocks for each block that counted.  A block first counts its events of each query, in shared memory, and takes
+ * room in a query's list for all of them at once: all events by themselves would wait for each other at the queries'
+ * few numbers.
+ */
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)
 genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n_events, uint32_t room,
 							 const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity)
 {
+	__shared__ uint32_t next[GENIE_CUDA_LANE_QUERIES];	/* a query's events, then where its next one goes */
 	const uint32_t block = blockIdx.x * gridDim.y + blockIdx.y;
 	const uint32_t n = n_events[block];
-	const uint32_t first = blockIdx.x * GENIE_CUDA_LANE_QUERIES;
+	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
+	const GenieCudaQuery *of_slice = queries + blockIdx.x * GENIE_CUDA_LANE_QUERIES;
+	const GenieCudaLaneEvent *mine = events + (size_t) block * room;
+	const uint32_t begin = blockIdx.z * GENIE_CUDA_LANE_DEAL_THREADS + threadIdx.x;
+	const uint32_t end = min(n, room);
+	const uint32_t step = gridDim.z * GENIE_CUDA_LANE_DEAL_THREADS;
 
-	if (n > room && threadIdx.x < GENIE_CUDA_LANE_QUERIES && first + threadIdx.x < n_queries)
-		queries[first + threadIdx.x].top->last_object = 1;
-	for (uint32_t i = blockIdx.z * GENIE_CUDA_LANE_DEAL_THREADS + threadIdx.x; i < min(n, room);
-		 i += gridDim.z * GENIE_CUDA_LANE_DEAL_THREADS)
+	static_assert(GENIE_CUDA_LANE_QUERIES <= GENIE_CUDA_LANE_DEAL_THREADS, "a thread a query");
+	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES)
+		next[threadIdx.x] = 0;
+	if (n > room && threadIdx.x < GENIE_CUDA_LANE_QUERIES && q < n_queries)
+		queries[q].top->last_object = 1;
+	__syncthreads();
+	for (uint32_t i = begin; i < end; i += step)
+		atomicAdd(&next[mine[i] & 0xFF], 1);
+	__syncthreads();
+	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES && next[threadIdx.x] > 0)
+		next[threadIdx.x] = atomicAdd(&queries[q].top->n, next[threadIdx.x]);
+	__syncthreads();
+	for (uint32_t i = begin; i < end; i += step)
 	{
-		const GenieCudaLaneEvent event = events[(size_t) block * room + i];
-		const GenieCudaQuery &query = queries[first + (event & 0xFF)];
-		const uint32_t at = atomicAdd(&query.top->n, 1);
+		const GenieCudaLaneEvent event = mine[i];
+		const uint32_t at = atomicAdd(&next[event & 0xFF], 1);
 
 		if (at < capacity)
-			query.candidates[at] = genie_cuda_candidate((uint32_t) event >> 8, (uint32_t) (event >> 32));
+			of_slice[event & 0xFF].candidates[at] =
+				genie_cuda_candidate((uint32_t) event >> 8, (uint32_t) (event >> 32));
 	}
 }
 

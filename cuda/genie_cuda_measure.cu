@@ -16,7 +16,8 @@
 class Batch
 {
 public:
-	Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width);
+	Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
+		  uint32_t n_queries = GENIE_CUDA_MEASURE_QUERIES);
 
 	/* the least milliseconds of some runs, in nanoseconds */
 	double		tiles_ns(GenieCudaContext &context);
@@ -30,7 +31,8 @@ private:
 	std::vector<GenieJob> jobs;
 };
 
-Batch::Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width)
+Batch::Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
+			 uint32_t n_queries)
 {
 	constexpr uint32_t K = 16;
 	GenieJob	job = {};
@@ -43,7 +45,7 @@ Batch::Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n
 
 		ranges.push_back(GenieRankRange{first, first + width});
 	}
-	hits.resize(K * GENIE_CUDA_MEASURE_QUERIES);
+	hits.resize(K * n_queries);
 	job.kind = GENIE_JOB_TOP;
 	job.image = &sample.image;
 	job.query.n_ranges = n_ranges;
@@ -51,8 +53,8 @@ Batch::Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n
 	job.query.max_count = (uint32_t) sample.first_ranks.size();
 	job.k = K;
 	job.min_key = 1;
-	jobs.assign(GENIE_CUDA_MEASURE_QUERIES, job);
-	for (uint32_t i = 0; i < GENIE_CUDA_MEASURE_QUERIES; i++)
+	jobs.assign(n_queries, job);
+	for (uint32_t i = 0; i < n_queries; i++)
 		jobs[i].out = &hits[i * K];
 }
 
@@ -103,95 +105,119 @@ per(double ns, double n)
 	return std::max(0.0, ns) / n;
 }
 
-/* Dimensions of three kinds: values with lists of 1,024 postings, with bitmaps, and with lists of 16. */
+/*
+ * Dimensions of three kinds: values with lists of 2,048 postings, with bitmaps, and with lists of 16.
+ *
+ * What a posting and a range cost is told from pieces as large as those of signatures, as a piece's costs are not a
+ * sum: one of few postings waits for memory.  Pieces of small work still have too much for genie_cuda_sparse.cu, and
+ * more than one list: no object could match that more often than once, and as soon as k do, later tiles are skipped.
+ */
 static void
 measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 {
-	constexpr uint32_t LISTS = 16;
-	constexpr uint32_t BITMAPS = 4;
+	constexpr uint32_t TILES = 6;
+	constexpr uint32_t LISTS = 128;
+	constexpr uint32_t BITMAPS = 32;
+	constexpr uint32_t SOME_BITMAPS = 16;
 	constexpr uint32_t SHORT = 1;
-	constexpr double PIECES = (double) GENIE_CUDA_MEASURE_TILES * GENIE_CUDA_MEASURE_QUERIES;
-	constexpr uint32_t LIST_VALUES = 64;
+	constexpr double PIECES = (double) TILES * GENIE_CUDA_MEASURE_QUERIES;
+	constexpr uint32_t LIST_VALUES = 32;
+	constexpr uint32_t SOME_VALUES = 8;
 	constexpr uint32_t BITMAP_VALUES = 16;
 	constexpr uint32_t SHORT_VALUES = 4096;
-	constexpr double POSTINGS = GENIE_TILE_OBJECTS / LIST_VALUES;
+	constexpr uint32_t WHOLE = LISTS / LIST_VALUES; /* dimensions, of which all lists are as many */
+	constexpr double LIST = GENIE_TILE_OBJECTS / LIST_VALUES;
 	std::vector<uint32_t> n_values(LISTS, LIST_VALUES);
 
+	static_assert(LIST * SOME_VALUES > GENIE_CUDA_SPARSE_POSTINGS && SOME_BITMAPS > GENIE_CUDA_SPARSE_BITMAPS,
+				  "what is measured is another kernel");
 	n_values.insert(n_values.end(), BITMAPS, BITMAP_VALUES);
 	n_values.insert(n_values.end(), SHORT, SHORT_VALUES);
 
-	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, GENIE_CUDA_MEASURE_TILES, n_values);
+	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, TILES, n_values);
 	const double nothing = Batch(sample, 0, 0, 0).tiles_ns(context);
-	const double one = Batch(sample, 0, 1, 1).tiles_ns(context);
-	const double wide = Batch(sample, 0, 1, LISTS).tiles_ns(context);
+	const double small = Batch(sample, 0, 1, SOME_VALUES).tiles_ns(context);
+	const double wide = Batch(sample, 0, WHOLE, LIST_VALUES).tiles_ns(context);
 	const double many = Batch(sample, 0, LISTS, 1).tiles_ns(context);
+	const double some_bitmaps = Batch(sample, LISTS, SOME_BITMAPS, 1).tiles_ns(context);
 	const double bitmaps = Batch(sample, LISTS, BITMAPS, 1).tiles_ns(context);
 	const double few = Batch(sample, LISTS + BITMAPS, SHORT, 1).tiles_ns(context);
 
-	costs.tiles_ns = nothing;
-	costs.posting_ns = per(wide - one, PIECES * (LISTS - 1) * POSTINGS);
-	costs.range_ns = per(many - wide, PIECES * (LISTS - 1));
-	costs.piece_ns = per(per(one - nothing, PIECES) - costs.range_ns - costs.posting_ns * POSTINGS, 1);
-	costs.bitmap_ns = per(per(bitmaps - nothing, PIECES) - costs.piece_ns, BITMAPS);
+	costs.tiles_ns = Batch(sample, 0, 0, 0, GENIE_CUDA_MEASURE_SMALL).tiles_ns(context);
+	costs.range_ns = per(many - wide, PIECES * (LISTS - WHOLE));
+	costs.posting_ns = per(per(wide - small, PIECES) - costs.range_ns * (WHOLE - 1), LIST * (LISTS - SOME_VALUES));
+	costs.piece_ns = per(per(small - nothing, PIECES) - costs.range_ns - costs.posting_ns * LIST * SOME_VALUES, 1);
+	costs.bitmap_ns = per(per(bitmaps - some_bitmaps, PIECES * (BITMAPS - SOME_BITMAPS)) - costs.range_ns, 1);
 	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
 	costs.few_ns = per(few - nothing, PIECES * SHORT * GENIE_TILE_OBJECTS / SHORT_VALUES);
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 }
 
-/* The least nanoseconds of a batch by lanes on an image of so many dimensions. */
-static double
-measure_image(GenieCudaContext &context, uint32_t n_tiles, uint32_t n_dimensions, bool by_tensor)
+/* An image and a batch on it that lanes count. */
+struct LaneBatch
 {
-	const uint32_t n_values = by_tensor ? 15 : 32;
-	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, n_tiles,
-								 std::vector<uint32_t>(n_dimensions, n_values));
+	uint32_t	n_tiles;
+	uint32_t	n_dimensions;
+	bool		by_tensor;
+	uint32_t	n_queries = GENIE_CUDA_MEASURE_QUERIES;
+};
+
+/* The least nanoseconds of a batch by lanes. */
+static double
+measure_image(GenieCudaContext &context, const LaneBatch &batch)
+{
+	const uint32_t n_values = batch.by_tensor ? 15 : 32;
+	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
+								 std::vector<uint32_t>(batch.n_dimensions, n_values));
 	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device);
 	double		ns;
 
-	lanes.by_tensor = by_tensor;
-	ns = Batch(sample, 0, n_dimensions, 1).lanes_ns(context, lanes);
+	lanes.by_tensor = batch.by_tensor;
+	ns = Batch(sample, 0, batch.n_dimensions, 1, batch.n_queries).lanes_ns(context, lanes);
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 	return ns;
 }
 
+/* tiles of the two images that differ in objects, and how many objects they differ in, for all slices of a batch */
+constexpr uint32_t FEW_TILES = 2;
+constexpr double SLICES = (double) GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
+constexpr double MORE_OBJECTS = (double) (GENIE_CUDA_MEASURE_TILES - FEW_TILES) * GENIE_TILE_OBJECTS * SLICES;
+constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS * SLICES;
+
 /*
- * Two numbers of objects and two of dimensions.  What does not grow with either is a batch's own cost: the launches, of
- * which the larger image has one more.
+ * Two numbers of objects and two of dimensions.  What does not grow with either, nor with queries, is a batch's own
+ * cost: the launches, of which the larger image has one more.
  */
 static void
 measure_lanes(GenieCudaContext &context, GenieDispatchCosts &costs)
 {
 	constexpr uint32_t FEW = 12;
 	constexpr uint32_t MANY = 40;
-	constexpr uint32_t SMALL = 2;
-	constexpr double BLOCKS = (double) GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
-	constexpr double SMALL_OBJECTS = (double) SMALL * GENIE_TILE_OBJECTS;
-	constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS;
-	const double small = measure_image(context, SMALL, FEW, false);
-	const double few = measure_image(context, GENIE_CUDA_MEASURE_TILES, FEW, false);
-	const double many = measure_image(context, GENIE_CUDA_MEASURE_TILES, MANY, false);
-	const double each = per(few - small, (OBJECTS - SMALL_OBJECTS) * BLOCKS);
+	const double one_slice = measure_image(context, {FEW_TILES, FEW, false, GENIE_CUDA_MEASURE_SMALL});
+	const double small = measure_image(context, {FEW_TILES, FEW, false});
+	const double few = measure_image(context, {GENIE_CUDA_MEASURE_TILES, FEW, false});
+	const double many = measure_image(context, {GENIE_CUDA_MEASURE_TILES, MANY, false});
+	const double each = per(few - small, MORE_OBJECTS);
 
 	costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
-	costs.lanes_ns = per(small - each * SMALL_OBJECTS * BLOCKS, 1);
-	costs.small_row_ns = costs.large_row_ns = per(many - few, OBJECTS * BLOCKS * (MANY - FEW));
+	costs.lanes_ns = per(one_slice - each * FEW_TILES * GENIE_TILE_OBJECTS, 1);
+	costs.small_row_ns = costs.large_row_ns = per(many - few, OBJECTS * (MANY - FEW));
 	costs.small_bytes = costs.large_bytes = GENIE_CODE_KEYWORDS_MAX * GENIE_CUDA_LANE_ENTRY;
 	costs.object_ns = per(each - costs.small_row_ns * FEW, 1);
 }
 
-/* Two numbers of dimensions, each of whole steps; a batch's own cost is that of lanes. */
+/* Two numbers of objects and two of dimensions, each of whole steps; a batch's own cost is that of lanes. */
 static void
-measure_tensor(GenieCudaContext &context, const GenieDispatchCosts &costs, GenieCudaTensorCosts &tensor)
+measure_tensor(GenieCudaContext &context, GenieCudaTensorCosts &tensor)
 {
 	constexpr uint32_t FEW = 1;
 	constexpr uint32_t MANY = 4;
-	constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS *
-		GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
-	const double few = measure_image(context, GENIE_CUDA_MEASURE_TILES, FEW * GENIE_CUDA_TENSOR_DIMENSIONS, true);
-	const double many = measure_image(context, GENIE_CUDA_MEASURE_TILES, MANY * GENIE_CUDA_TENSOR_DIMENSIONS, true);
+	const double small = measure_image(context, {FEW_TILES, FEW * GENIE_CUDA_TENSOR_DIMENSIONS, true});
+	const double few = measure_image(context, {GENIE_CUDA_MEASURE_TILES, FEW * GENIE_CUDA_TENSOR_DIMENSIONS, true});
+	const double many = measure_image(context, {GENIE_CUDA_MEASURE_TILES, MANY * GENIE_CUDA_TENSOR_DIMENSIONS, true});
 
 	tensor.step_ns = per(many - few, OBJECTS * (MANY - FEW));
-	tensor.object_ns = per(per(few - costs.lanes_ns, OBJECTS) - tensor.step_ns * FEW, 1);
+	tensor.object_ns = per(per(few - small, MORE_OBJECTS) - tensor.step_ns * FEW, 1);
 }
 
 GenieDispatchCosts
@@ -216,7 +242,7 @@ genie_cuda_measure(GenieCudaContext &context, GenieCudaTensorCosts &tensor)
 	measure_tiles(context, costs);
 	measure_lanes(context, costs);
 	if (context.device.tensor != GENIE_CUDA_TENSOR_NEVER)
-		measure_tensor(context, costs, tensor);
+		measure_tensor(context, tensor);
 	context.memory.give_scratch();
 	context.uploaded_bytes = uploaded_bytes;
 	context.upload_us = upload_us;

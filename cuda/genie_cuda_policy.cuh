@@ -252,6 +252,9 @@ constexpr double GENIE_CUDA_CLOSE = 1.3;
 constexpr uint32_t GENIE_CUDA_MEASURE_QUERIES = 1024;
 constexpr uint32_t GENIE_CUDA_MEASURE_TILES = 16;
 
+/* for what a batch costs by itself, in which queries are packed in no time */
+constexpr uint32_t GENIE_CUDA_MEASURE_SMALL = 32;
+
 /* of which the fastest counts */
 constexpr uint32_t GENIE_CUDA_MEASURE_RUNS = 4;
 

@@ -3,7 +3,8 @@
  *	  Made-up images to measure with.
  *
  * An image is of one tile of objects that is there several times, so that it is large enough to keep a device busy and
- * is made in some ten milliseconds.  Plain C++: images are made by the engine's own code, which CUDA does not compile.
+ * is made in a tenth of a second at most.  Plain C++: images are made by the engine's own code, which CUDA does not
+ * compile.
  */
 #ifndef GENIE_CUDA_SAMPLE_H
 #define GENIE_CUDA_SAMPLE_H
