@@ -127,6 +127,36 @@ extern uint64_t genie_lsh_element(const uint8_t *bytes, size_t n);
 /* Codes of a bit string, whose first bit is the first byte's highest. */
 extern void genie_lsh_hash_bits(const GenieLsh *lsh, const uint8_t *bits, int32_t *codes);
 
+/* ---- which codes a query asks for ---- */
+
+typedef struct GenieLshWindow
+{
+	int32_t		least;
+	int32_t		greatest;		/* included */
+} GenieLshWindow;
+
+/*
+ * The buckets of a query's window: its own and so many neighbours on each side, of L2 or L1 whose codes are as they
+ * are.  The match count is then the number of functions in whose window the other vector lies.
+ *
+ * A plain function says "same bucket": buckets must be wide for the near ones to agree, and then say little, and a
+ * query at its bucket's edge misses what is just beyond it.  A window is as wide, but begins near the query: what is
+ * in it lies less than probes + 1, and what is not lies more than probes widths away, on the projection.  (Multi-probe
+ * LSH, Lv et al. 2007, probes neighbours; QALSH, Huang et al. 2015, puts the bucket's middle at the query, and counts
+ * collisions too.)
+ */
+static inline GenieLshWindow
+genie_lsh_window(int32_t code, uint32_t probes)
+{
+	int64_t		least = (int64_t) code - probes;
+	int64_t		greatest = (int64_t) code + probes;
+	GenieLshWindow window;
+
+	window.least = least < INT32_MIN ? INT32_MIN : (int32_t) least;
+	window.greatest = greatest > INT32_MAX ? INT32_MAX : (int32_t) greatest;
+	return window;
+}
+
 /* ---- how many functions (genie_lsh_count.c) ---- */
 
 /*

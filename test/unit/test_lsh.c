@@ -550,6 +550,48 @@ test_pinned(void)
 	}
 }
 
+/* How far apart on the projection, in widths, a vector can be that a window holds, or does not. */
+static void
+test_window(void)
+{
+	GenieLsh   *lsh = make(GENIE_LSH_L2, 400, 1, 0, 7, 2);
+	GenieLshWindow window = genie_lsh_window(INT32_MAX, 1);
+	float		query = 30;
+	int32_t		own[400];
+	int32_t		codes[400];
+
+	CHECK_INT(window.least, INT32_MAX - 1);
+	CHECK_INT(window.greatest, INT32_MAX);
+	window = genie_lsh_window(INT32_MIN, UINT32_MAX);
+	CHECK_INT(window.least, INT32_MIN);
+	CHECK_INT(window.greatest, INT32_MAX);
+	window = genie_lsh_window(-5, 0);
+	CHECK(window.least == -5 && window.greatest == -5);
+
+	genie_lsh_hash(lsh, &query, 1, own);
+	for (int i = 0; i < 60; i++)
+	{
+		float		other = (float) i;
+
+		genie_lsh_hash(lsh, &other, 1, codes);
+		for (int f = 0; f < 400; f++)
+		{
+			float		entry = lsh->table[f / GENIE_LSH_GROUP * GENIE_LSH_GROUP + f % GENIE_LSH_GROUP];
+			double		apart = fabs((double) entry * (other - query)) / 2;
+
+			for (uint32_t probes = 0; probes < 4; probes++)
+			{
+				window = genie_lsh_window(own[f], probes);
+				if (codes[f] >= window.least && codes[f] <= window.greatest)
+					CHECK(apart < probes + 1);
+				else
+					CHECK(apart > probes);
+			}
+		}
+	}
+	free(lsh);
+}
+
 static void
 test_valid(void)
 {
@@ -593,6 +635,7 @@ main(void)
 	test_same_codes();
 	test_prefix();
 	test_pinned();
+	test_window();
 	test_valid();
 	return genie_test_end();
 }
