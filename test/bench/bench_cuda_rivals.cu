@@ -31,32 +31,6 @@ bench_gpu_failed(cudaError_t error, const char *what)
 	return failure;
 }
 
-/* device memory that goes with its scope */
-template <typename T> class DeviceArray
-{
-public:
-	DeviceArray() = default;
-	~DeviceArray() { free(); }
-	DeviceArray(const DeviceArray &) = delete;
-	DeviceArray &operator=(const DeviceArray &) = delete;
-
-	cudaError_t
-	take(size_t n)
-	{
-		free();
-		return cudaMalloc(&memory, std::max<size_t>(n, 1) * sizeof(T));
-	}
-
-	void
-	free()
-	{
-		cudaFree(memory);
-		memory = nullptr;
-	}
-
-	T		   *memory = nullptr;
-};
-
 /* what is loaded */
 struct Loaded
 {
@@ -332,5 +306,5 @@ unload()
 }
 
 extern "C" __attribute__((visibility("default"))) const BenchGpu bench_gpu = {
-	bench_gpu_ceilings, load_rows, load_lists, scan, count, unload
+	bench_gpu_ceilings, load_rows, load_lists, scan, count, unload, bench_gpu_exact
 };

@@ -5,6 +5,8 @@
 #ifndef BENCH_CUDA_RIVALS_CUH
 #define BENCH_CUDA_RIVALS_CUH
 
+#include <algorithm>
+
 #include "bench_cuda_rivals.h"
 
 /* Returns a sentence that stays until the next failure. */
@@ -19,6 +21,33 @@ extern const char *bench_gpu_failed(cudaError_t error, const char *what);
 			return bench_gpu_failed(error_, #call); \
 	} while (0)
 
+/* device memory that goes with its scope */
+template <typename T> class DeviceArray
+{
+public:
+	DeviceArray() = default;
+	~DeviceArray() { free(); }
+	DeviceArray(const DeviceArray &) = delete;
+	DeviceArray &operator=(const DeviceArray &) = delete;
+
+	cudaError_t
+	take(size_t n)
+	{
+		free();
+		return cudaMalloc(&memory, std::max<size_t>(n, 1) * sizeof(T));
+	}
+
+	void
+	free()
+	{
+		cudaFree(memory);
+		memory = nullptr;
+	}
+
+	T		   *memory = nullptr;
+};
+
 extern const char *bench_gpu_ceilings(BenchGpuCeilings *out);
+extern const char *bench_gpu_exact(const BenchExact *what, double *ms);
 
 #endif							/* BENCH_CUDA_RIVALS_CUH */

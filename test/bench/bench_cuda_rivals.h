@@ -8,6 +8,8 @@
  *	count-table		inverted lists in device memory; a block for each query item adds 1 to the count of each object
  *					of the item's lists, in a table in device memory; then the same selection (the paper's GEN-noCH)
  *	cpu-idx			inverted lists in memory, an array of counters a query, and std::nth_element, in one thread
+ *	exact			the k nearest by distance, exactly: l1 by a plain kernel, l2 by cuBLAS (bench_cuda_exact.cu); where
+ *					this is faster than counting signatures, they are of no use
  *
  * What needs CUDA is in a library of its own, built where nvcc is, with this table as its only symbol.  Functions that
  * return a string give NULL, or what failed.
@@ -61,6 +63,20 @@ struct BenchGpuCeilings
 	double		bit_pairs;		/* and-popcount on the tensor cores: pairs of bits/s; 0: the device cannot */
 };
 
+/*
+ * The nearest of points 0 .. n_points - 1 (bench_cuda_exact.h), of each query, which are the points behind them: k a
+ * query, nearest first, key being the distance.  block: of l2, points multiplied at a time, a multiple of 4; 0: l1.
+ */
+struct BenchExact
+{
+	uint32_t	n_points;
+	uint32_t	n_dimensions;
+	uint32_t	n_queries;
+	uint32_t	k;
+	uint32_t	block;
+	GenieHit   *hits;
+};
+
 #define BENCH_GPU_SYMBOL "bench_gpu"
 
 struct BenchGpu
@@ -71,6 +87,7 @@ struct BenchGpu
 	const char *(*scan) (const BenchBatch *batch, double *ms);
 	const char *(*count) (const BenchBatch *batch, double *ms);
 	void		(*unload) (void);
+	const char *(*exact) (const BenchExact *what, double *ms);
 };
 
 #endif							/* BENCH_CUDA_RIVALS_H */

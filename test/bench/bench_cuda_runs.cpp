@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bench_cuda_exact.h"
 #include "bench_cuda_subject.h"
 
 extern "C" {
@@ -36,7 +37,7 @@ static const std::vector<uint32_t> ks = {1, 10, 100, 1000};
 std::vector<std::string>
 part_names()
 {
-	return {"ceilings", "batches", "rivals", "few", "kernels", "sizes", "k"};
+	return {"ceilings", "batches", "rivals", "few", "kernels", "keys", "exact", "sizes", "k"};
 }
 
 bool
@@ -180,7 +181,7 @@ engine_lines(const Bench &bench, const Table &table, const Subject &subject, con
 	if (bench.gpu != nullptr)
 		table.line("genie-gpu", {}, [&] (double n)
 		{
-			return engine_ms(bench.gpu, image, subject, queries, (size_t) n, K);
+			return engine_ms(bench.gpu, image, subject, queries, (size_t) n, subject.rows.shape.k);
 		});
 	for (const uint32_t n_threads : {bench.n_cores, 1u})
 	{
@@ -190,7 +191,7 @@ engine_lines(const Bench &bench, const Table &table, const Subject &subject, con
 		if (n_threads == bench.n_cores || bench.n_cores > 1)
 			table.line(name.c_str(), n_threads > 1 ? cpu_sizes : alone_sizes, [&] (double n)
 			{
-				return engine_ms(bench.cpu, image, subject, queries, (size_t) n, K);
+				return engine_ms(bench.cpu, image, subject, queries, (size_t) n, subject.rows.shape.k);
 			});
 	}
 	(void) genie_cpu_engine_threads(bench.cpu, bench.n_cores);
@@ -221,7 +222,7 @@ rival_lines(const Bench &bench, const Table &table, Subject &subject, const std:
 		const double begin = seconds();
 
 		for (size_t q = 0; q < (size_t) n; q++)
-			(void) cpu_index_search(subject.rows, subject.lists(), queries[q], K, counters);
+			(void) cpu_index_search(subject.rows, subject.lists(), queries[q], subject.rows.shape.k, counters);
 		return (seconds() - begin) * 1000;
 	});
 }
@@ -244,7 +245,7 @@ bench_kernels(const Bench &bench, const Subject &subject)
 			engine->ops->set_kernels(engine, choice);
 			table.line((name + "-" + way).c_str(), {}, [&] (double n)
 			{
-				return engine_ms(engine, image, subject, subject.queries, (size_t) n, K);
+				return engine_ms(engine, image, subject, subject.queries, (size_t) n, subject.rows.shape.k);
 			});
 		};
 
@@ -273,35 +274,42 @@ same_hits(const GenieHit *a, uint32_t n_a, const GenieHit *b, uint32_t n_b)
 	});
 }
 
+static bool
+same_hits(const GenieJob &a, const GenieJob &b)
+{
+	return same_hits((const GenieHit *) a.out, a.n_hits, (const GenieHit *) b.out, b.n_hits);
+}
+
 /* How many answers differ: the CPU engine's from comparing, the GPU's and the competitors' from the CPU engine's. */
 static uint32_t
 check_answers(const Bench &bench, Subject &subject)
 {
 	const uint32_t max_count = subject.rows.shape.n_slots;
-	Jobs		right(&subject.image.image, max_count, subject.queries, CHECKED, K);
+	const uint32_t k = subject.rows.shape.k;
+	Jobs		right(&subject.image.image, max_count, subject.queries, CHECKED, k);
 	uint32_t	n_wrong = 0;
 	std::vector<GenieHit> counters;
 
 	(void) run_ms(bench.cpu, right.jobs, 0, CHECKED);
 	for (uint32_t i = 0; i < CHECKED_PLAINLY; i++)
 	{
-		const std::vector<GenieHit> hits = subject.plain_answer(subject.queries[i], K);
+		const std::vector<GenieHit> hits = subject.plain_answer(subject.queries[i], k);
 
-		n_wrong += !same_hits(hits.data(), (uint32_t) hits.size(), &right.hits[i * K], right.jobs[i].n_hits);
+		n_wrong += !same_hits(hits.data(), (uint32_t) hits.size(), &right.hits[i * k], right.jobs[i].n_hits);
 	}
 	if (bench.gpu != nullptr)
 	{
-		Jobs		jobs(&subject.image.image, max_count, subject.queries, BATCH, K);
+		Jobs		jobs(&subject.image.image, max_count, subject.queries, BATCH, k);
 
 		(void) run_ms(bench.gpu, jobs.jobs, 0, BATCH);
 		for (uint32_t i = 0; i < CHECKED; i++)
-			n_wrong += !same_hits(&jobs.hits[i * K], jobs.jobs[i].n_hits, &right.hits[i * K], right.jobs[i].n_hits);
+			n_wrong += !same_hits(jobs.jobs[i], right.jobs[i]);
 	}
 	if (!bench.wants("rivals"))
 		return n_wrong;
 	for (uint32_t i = 0; i < CHECKED_PLAINLY; i++)
-		n_wrong += !equivalent_hits(cpu_index_search(subject.rows, subject.lists(), subject.queries[i], K, counters),
-									&right.hits[i * K], right.jobs[i].n_hits);
+		n_wrong += !equivalent_hits(cpu_index_search(subject.rows, subject.lists(), subject.queries[i], k, counters),
+									&right.hits[i * k], right.jobs[i].n_hits);
 	if (bench.rivals != nullptr)
 	{
 		const RivalRun runs[] = {
@@ -312,9 +320,9 @@ check_answers(const Bench &bench, Subject &subject)
 		for (const RivalRun &run : runs)
 			for (uint32_t i = 0; i < CHECKED_RIVALS; i++)
 			{
-				const auto	begin = run.hits.begin() + i * K;
+				const auto	begin = run.hits.begin() + i * k;
 
-				n_wrong += !equivalent_hits(std::vector<GenieHit>(begin, begin + run.n_hits[i]), &right.hits[i * K],
+				n_wrong += !equivalent_hits(std::vector<GenieHit>(begin, begin + run.n_hits[i]), &right.hits[i * k],
 											right.jobs[i].n_hits);
 			}
 	}
@@ -351,14 +359,14 @@ bench_sizes(const Bench &bench, const Subject &subject)
 	{
 		table.line("genie-gpu", {}, [&] (double n)
 		{
-			return engine_ms(bench.gpu, image_of(n), subject, subject.queries, SIZES_BATCH, K);
+			return engine_ms(bench.gpu, image_of(n), subject, subject.queries, SIZES_BATCH, subject.rows.shape.k);
 		});
 		for (const GenieSegmentImage &image : images)
 			bench.gpu->ops->forget(bench.gpu, image.id);
 	}
 	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&] (double n)
 	{
-		return engine_ms(bench.cpu, image_of(n), subject, subject.queries, SIZES_BATCH, K);
+		return engine_ms(bench.cpu, image_of(n), subject, subject.queries, SIZES_BATCH, subject.rows.shape.k);
 	});
 	if (bench.rivals != nullptr && bench.wants("rivals"))
 		table.line("gpu-scan", {}, [&] (double n)
@@ -381,6 +389,181 @@ bench_ks(const Bench &bench, const Subject &subject)
 	{
 		return engine_ms(bench.cpu, &subject.image.image, subject, subject.queries, BATCH, (uint32_t) k);
 	});
+}
+
+/* ---- keys ---- */
+
+/* The sizes that documents pretend to have, more than their words: so many, evenly. */
+constexpr uint32_t PRETENDED_SIZES = 16;
+static const std::vector<uint32_t> key_sizes = {1, 32, 128, 512, 1024};
+
+/* Jobs with key tables of the Jaccard similarity, whose distinct values are numbered; a class a size. */
+struct KeyJobs : Jobs
+{
+	KeyJobs(const GenieSegmentImage *image, const Subject &subject, size_t n);
+
+private:
+	std::vector<uint16_t> class_of_size;
+	std::vector<std::vector<uint32_t>> keys;
+	std::vector<GenieKeyTable> tables;
+};
+
+KeyJobs::KeyJobs(const GenieSegmentImage *image, const Subject &subject, size_t n) :
+	Jobs(image, subject.rows.shape.n_slots, subject.queries, n, subject.rows.shape.k), keys(n), tables(n)
+{
+	const GenieImageGroup *group = image->groups[0];
+	const uint32_t n_sizes = group->max_size - group->min_size + 1;
+	const uint32_t n_counts = subject.rows.shape.n_slots + 1;
+
+	for (uint32_t i = 0; i < n_sizes; i++)
+		class_of_size.push_back((uint16_t) i);
+	for (size_t q = 0; q < n; q++)
+	{
+		const uint32_t n_asked = jobs[q].query.n_ranges;
+		std::vector<double> values;
+		std::vector<double> distinct;
+
+		for (uint32_t size = group->min_size; size <= group->max_size; size++)
+			for (uint32_t count = 0; count < n_counts; count++)
+			{
+				const uint32_t common = std::min({count, size, n_asked});
+
+				values.push_back((double) common / (size + n_asked - common));
+			}
+		distinct = values;
+		std::sort(distinct.begin(), distinct.end());
+		distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+		for (const double value : values)
+			keys[q].push_back((uint32_t) (std::lower_bound(distinct.begin(), distinct.end(), value) -
+										  distinct.begin()) + 1);
+		tables[q] = GenieKeyTable{group->min_size, n_sizes, class_of_size.data(), n_sizes, n_counts, keys[q].data()};
+		jobs[q].query.keys = &tables[q];
+	}
+}
+
+/* Documents by count, by keys, and by keys where they have several sizes; returns how many answers differ. */
+static uint32_t
+bench_keys(const Bench &bench, const Subject &subject, Arena &arena)
+{
+	const Table table(bench, subject.rows.shape, "keys", "ms by keys of the Jaccard similarity", as_doubles(key_sizes));
+	const TestImage varied(arena, subject.rows.shape.n_objects, subject.rows.n_ranks, [&] (uint32_t t)
+	{
+		TileLists	lists = subject.rows.lists(t);
+		Random		random(t);
+
+		for (uint32_t &size : lists.sizes)
+			size += random.below(PRETENDED_SIZES);
+		return lists;
+	}, false);
+	uint32_t	n_wrong = 0;
+
+	for (GenieEngine *engine : {bench.gpu, bench.cpu})
+	{
+		const std::string name = engine == bench.gpu ? "gpu" : "cpu-" + std::to_string(bench.n_cores);
+
+		if (engine == nullptr)
+			continue;
+		table.line((name + "-counts").c_str(), {}, [&] (double n)
+		{
+			return engine_ms(engine, &subject.image.image, subject, subject.queries, (size_t) n, subject.rows.shape.k);
+		});
+		for (const GenieSegmentImage *image : {&subject.image.image, &varied.image})
+			table.line((name + (image == &varied.image ? "-sizes" : "-one-size")).c_str(), {}, [&] (double n)
+			{
+				KeyJobs		jobs(image, subject, (size_t) n);
+
+				return median_ms([&] () { return run_ms(engine, jobs.jobs, 0, (size_t) n); });
+			});
+	}
+	if (bench.gpu == nullptr)
+		return 0;
+	for (const GenieSegmentImage *image : {&subject.image.image, &varied.image})
+	{
+		KeyJobs		right(image, subject, CHECKED);
+		KeyJobs		jobs(image, subject, BATCH);
+
+		(void) run_ms(bench.cpu, right.jobs, 0, CHECKED);
+		(void) run_ms(bench.gpu, jobs.jobs, 0, BATCH);
+		for (uint32_t i = 0; i < CHECKED; i++)
+			n_wrong += !same_hits(jobs.jobs[i], right.jobs[i]);
+	}
+	bench.gpu->ops->forget(bench.gpu, varied.image.id);
+	return n_wrong;
+}
+
+/* ---- exact search ---- */
+
+constexpr uint32_t CHECKED_POINTS = 50000;
+constexpr uint32_t CHECKED_EXACTLY = 8; /* queries on so many points, against comparing on the host */
+
+/* How many answers of a small exact search are wrong. */
+static uint32_t
+check_exact(const Bench &bench, BenchExact what)
+{
+	std::vector<GenieHit> hits(CHECKED_EXACTLY * what.k);
+	uint32_t	n_wrong = 0;
+	double		ms;
+
+	what.n_points = CHECKED_POINTS;
+	what.n_queries = CHECKED_EXACTLY;
+	what.hits = hits.data();
+	check_rival(bench.rivals->exact(&what, &ms));
+	for (uint32_t q = 0; q < CHECKED_EXACTLY; q++)
+	{
+		std::vector<uint64_t> right(CHECKED_POINTS);
+
+		parallel(CHECKED_POINTS / 1000, [&] (uint32_t thousand)
+		{
+			for (uint32_t p = thousand * 1000; p < (thousand + 1) * 1000; p++)
+			{
+				uint64_t	distance = 0;
+
+				for (uint32_t d = 0; d < what.n_dimensions; d++)
+				{
+					const int	difference = (int) bench_point_value(p, d) - (int) bench_point_value(CHECKED_POINTS + q, d);
+
+					distance += (uint64_t) (what.block == 0 ? abs(difference) : difference * difference);
+				}
+				right[p] = distance << 32 | p;
+			}
+		});
+		std::partial_sort(right.begin(), right.begin() + what.k, right.end());
+		n_wrong += !std::equal(right.begin(), right.begin() + what.k, hits.begin() + q * what.k,
+							   [] (uint64_t a, const GenieHit &b) { return a == ((uint64_t) b.key << 32 | b.object); });
+	}
+	return n_wrong;
+}
+
+/* The distances that the signatures of a shape stand for, where there are any; returns how many answers are wrong. */
+static uint32_t
+bench_exact(const Bench &bench, const Shape &shape)
+{
+	const bool	is_l1 = shape.name == "ocr-binning";
+	const std::vector<uint32_t> blocks = is_l1 ? std::vector<uint32_t>{0} : std::vector<uint32_t>{8192, 32768, 131072};
+	uint32_t	n_wrong = 0;
+
+	if (!is_l1 && shape.name != "sift-wide")
+		return 0;
+	const Table table(bench, shape, "exact", "ms for the 100 nearest by distance, exactly", {BATCH});
+
+	for (const uint32_t block : blocks)
+	{
+		std::vector<GenieHit> hits(BATCH * 100);
+		BenchExact	what = {shape.n_objects, is_l1 ? 1156u : 128u, BATCH, 100, block, hits.data()};
+
+		const std::string name = is_l1 ? "l1-scan" : "l2-cublas-" + std::to_string(block);
+		double		ms;
+		const char *error = bench.rivals->exact(&what, &ms);
+
+		if (error != nullptr)
+		{
+			printf("%s: %s\n", name.c_str(), error);
+			return n_wrong;
+		}
+		table.line(name.c_str(), {}, [=] (double) { return ms; });
+		n_wrong += check_exact(bench, what);
+	}
+	return n_wrong;
 }
 
 static double
@@ -424,7 +607,7 @@ print_achieved(const Bench &bench, const Subject &subject, const char *engine, d
 static void
 bench_summary(const Bench &bench, const Subject &subject)
 {
-	Jobs		jobs(&subject.image.image, subject.rows.shape.n_slots, subject.queries, BATCH, K);
+	Jobs		jobs(&subject.image.image, subject.rows.shape.n_slots, subject.queries, BATCH, subject.rows.shape.k);
 	GenieDeviceInfo before;
 	GenieDeviceInfo info;
 	std::vector<double> batch_ms;
@@ -460,8 +643,8 @@ bench_cpu_achieved(const Bench &bench, const Subject &subject)
 {
 	const GenieSegmentImage *image = &subject.image.image;
 
-	if (8 * engine_ms(bench.cpu, image, subject, subject.queries, BATCH / 8, K) <= bench.budget * 1000)
-		print_achieved(bench, subject, "cpu", engine_ms(bench.cpu, image, subject, subject.queries, BATCH, K));
+	if (8 * engine_ms(bench.cpu, image, subject, subject.queries, BATCH / 8, subject.rows.shape.k) <= bench.budget * 1000)
+		print_achieved(bench, subject, "cpu", engine_ms(bench.cpu, image, subject, subject.queries, BATCH, subject.rows.shape.k));
 }
 
 static void
@@ -472,9 +655,9 @@ print_subject(const Subject &subject)
 
 	for (uint32_t i = 0; i < BATCH; i++)
 		postings += (double) rows.postings(subject.queries[i]) / BATCH;
-	printf("\n# %s: %u objects x %u keywords, %u distinct; %.2f M postings a query, %.2f %% of all; image %.2f GB; "
+	printf("\n# %s: %u objects x %u keywords, %u distinct, k = %u; %.2f M postings a query, %.2f %% of all; image %.2f GB; "
 		   "made in %.1f s and %.1f s\n", rows.shape.name.c_str(), rows.shape.n_objects, rows.shape.n_slots,
-		   rows.n_ranks, postings / 1e6, 100 * postings / (double) rows.before.back(),
+		   rows.n_ranks, rows.shape.k, postings / 1e6, 100 * postings / (double) rows.before.back(),
 		   (double) subject.image.n_bytes / 1e9, subject.rows_seconds, subject.image_seconds);
 	fflush(stdout);
 }
@@ -500,7 +683,7 @@ bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 	print_subject(subject);
 	if (profile)
 	{
-		Jobs		jobs(&subject.image.image, shape.n_slots, subject.queries, BATCH, K);
+		Jobs		jobs(&subject.image.image, shape.n_slots, subject.queries, BATCH, subject.rows.shape.k);
 
 		for (uint32_t i = 0; i < 8; i++)
 			(void) run_ms(bench.gpu, jobs.jobs, 0, BATCH);
@@ -517,7 +700,7 @@ bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 	}
 	if (bench.wants("batches"))
 	{
-		const Table table(bench, shape, "batches", "ms for so many queries, k = 100", as_doubles(batch_sizes));
+		const Table table(bench, shape, "batches", "ms for so many queries", as_doubles(batch_sizes));
 
 		engine_lines(bench, table, subject, subject.queries);
 		rival_lines(bench, table, subject, subject.queries, rival_sizes);
@@ -532,11 +715,15 @@ bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 	}
 	if (bench.wants("kernels") && genie_image_has_codes(&subject.image.image))
 		bench_kernels(bench, subject);
+	if (bench.wants("keys") && !subject.rows.has_dimensions())
+		n_wrong += bench_keys(bench, subject, arena);
 	if (bench.wants("sizes"))
 		bench_sizes(bench, subject);
 	if (bench.wants("k"))
 		bench_ks(bench, subject);
-	n_wrong = check_answers(bench, subject);
+	if (bench.wants("exact") && bench.rivals != nullptr)
+		n_wrong += bench_exact(bench, shape);
+	n_wrong += check_answers(bench, subject);
 	printf("%s: %u wrong answers; %.0f s\n", shape.name.c_str(), n_wrong, seconds() - begin);
 	if (bench.gpu != nullptr)
 		bench.gpu->ops->forget(bench.gpu, subject.image.image.id);

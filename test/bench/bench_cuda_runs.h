@@ -11,7 +11,6 @@
 #include "bench_cuda_cpu.h"
 
 constexpr uint32_t BATCH = 1024;
-constexpr uint32_t K = 100;
 
 /* Figures for plots, one a line, tab-separated: figure, shape, engine, x, value. */
 class Record

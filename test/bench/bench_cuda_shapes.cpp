@@ -52,28 +52,30 @@ fill_slot(Random &random, const Draw &draw, uint32_t first, uint32_t n, uint32_t
 	}
 }
 
+/* the paper's number of hash functions */
+constexpr uint32_t PAPER_FUNCTIONS = 237;
+
 /* Functions of equal kind: each bucket by its weight. */
 static Shape
-signatures(const std::string &name, uint32_t n_objects, const std::vector<double> &weights)
+signatures(const std::string &name, uint32_t n_objects, uint32_t n_functions, const std::vector<double> &weights)
 {
-	constexpr uint32_t FUNCTIONS = 237;
 	const uint32_t n_buckets = (uint32_t) weights.size();
 	const auto	draw = std::make_shared<Draw>(weights);
 	Shape		shape;
 
 	shape.name = name;
 	shape.n_objects = n_objects;
-	shape.n_slots = FUNCTIONS;
-	shape.n_keywords = FUNCTIONS * n_buckets;
-	shape.first = first_keywords(std::vector<uint32_t>(FUNCTIONS, n_buckets));
+	shape.n_slots = n_functions;
+	shape.n_keywords = n_functions * n_buckets;
+	shape.first = first_keywords(std::vector<uint32_t>(n_functions, n_buckets));
 	shape.fill = [=] (Random &random, uint32_t n, uint32_t *keywords)
 	{
-		for (uint32_t s = 0; s < FUNCTIONS; s++)
+		for (uint32_t s = 0; s < n_functions; s++)
 			fill_slot(random, *draw, s * n_buckets, n, keywords + (size_t) s * n);
 	};
-	shape.ask = [] (const uint32_t *keywords, bool)
+	shape.ask = [=] (const uint32_t *keywords, bool)
 	{
-		return points(keywords, FUNCTIONS);
+		return points(keywords, n_functions);
 	};
 	return shape;
 }
@@ -178,7 +180,7 @@ adult(const std::string &name, uint32_t n_objects)
 std::vector<std::string>
 shape_names()
 {
-	return {"sift", "uniform", "ocr-uniform", "ocr-binning", "documents", "adult", "adult-100m"};
+	return {"sift", "uniform", "sift-wide", "ocr-uniform", "ocr-binning", "documents", "adult", "adult-100m"};
 }
 
 Shape
@@ -190,11 +192,18 @@ make_shape(const std::string &name, double scale)
 	};
 
 	if (name == "sift")
-		return signatures(name, scaled(4500000), normal_weights(67, 8.56));
+		return signatures(name, scaled(4500000), PAPER_FUNCTIONS, normal_weights(67, 8.56));
 	if (name == "uniform")
-		return signatures(name, scaled(4500000), std::vector<double>(67, 1));
+		return signatures(name, scaled(4500000), PAPER_FUNCTIONS, std::vector<double>(67, 1));
+	if (name == "sift-wide")
+	{
+		Shape		shape = signatures(name, scaled(4500000), 128, normal_weights(9, 1));
+
+		shape.k = 200;
+		return shape;
+	}
 	if (name == "ocr-uniform")
-		return signatures(name, scaled(3500000), std::vector<double>(8192, 1));
+		return signatures(name, scaled(3500000), PAPER_FUNCTIONS, std::vector<double>(8192, 1));
 	if (name == "ocr-binning")
 		return ocr_binning(scaled(3500000));
 	if (name == "documents")

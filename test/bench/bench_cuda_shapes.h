@@ -5,6 +5,8 @@
  *	sift			4.5 M objects x 237 functions x 67 buckets of p-stable sizes (normal, standard deviation 8.56
  *					buckets)
  *	uniform			the same with buckets of equal size
+ *	sift-wide		4.5 M objects x 128 functions whose buckets are a standard deviation wide, which makes 9 of them;
+ *					the best 200, to be compared by distance
  *	ocr-uniform		3.5 M objects x 237 functions, re-hashed to 8192 buckets of equal size
  *	ocr-binning		3.5 M objects x 237 functions of random binning (bench_cuda_ocr.cpp), re-hashed to 8192 buckets
  *	documents		6.77 M objects x 10 distinct words of 200,000, drawn by Zipf's law
@@ -44,6 +46,7 @@ struct Shape
 	std::vector<uint32_t> first;
 	Fill		fill;
 	Ask			ask;
+	uint32_t	k = 100;		/* that are asked for */
 };
 
 extern std::vector<std::string> shape_names();

@@ -153,7 +153,7 @@ check_rival(const char *error)
 RivalRun
 run_scan(const BenchGpu *rivals, const Rows &rows, const std::vector<Ranges> &queries, size_t n, uint32_t n_objects)
 {
-	RivalRun	run = {0, std::vector<GenieHit>(n * K), std::vector<uint32_t>(n)};
+	RivalRun	run = {0, std::vector<GenieHit>(n * rows.shape.k), std::vector<uint32_t>(n)};
 	Ranges		flat;
 	BenchBatch	batch = {};
 
@@ -167,7 +167,7 @@ run_scan(const BenchGpu *rivals, const Rows &rows, const std::vector<Ranges> &qu
 	batch.n_ranges = rows.shape.n_slots;
 	batch.ranges = flat.data();
 	batch.n_objects = n_objects;
-	batch.k = K;
+	batch.k = rows.shape.k;
 	batch.hits = run.hits.data();
 	batch.n_hits = run.n_hits.data();
 	check_rival(rivals->scan(&batch, &run.ms));
@@ -177,7 +177,7 @@ run_scan(const BenchGpu *rivals, const Rows &rows, const std::vector<Ranges> &qu
 RivalRun
 run_count(const BenchGpu *rivals, const Rows &rows, const std::vector<Ranges> &queries, size_t n)
 {
-	RivalRun	run = {0, std::vector<GenieHit>(n * K), std::vector<uint32_t>(n)};
+	RivalRun	run = {0, std::vector<GenieHit>(n * rows.shape.k), std::vector<uint32_t>(n)};
 	std::vector<BenchItem> items;
 	BenchBatch	batch = {};
 
@@ -187,7 +187,7 @@ run_count(const BenchGpu *rivals, const Rows &rows, const std::vector<Ranges> &q
 	batch.n_queries = (uint32_t) n;
 	batch.n_items = (uint32_t) items.size();
 	batch.items = items.data();
-	batch.k = K;
+	batch.k = rows.shape.k;
 	batch.hits = run.hits.data();
 	batch.n_hits = run.n_hits.data();
 	check_rival(rivals->count(&batch, &run.ms));
