@@ -14,8 +14,8 @@
 #   PG_CONFIG=...    which PostgreSQL
 #   TESTS="..."      with check-regress, check-isolation, check-tap: only these
 #
-# Objects are compiled with the same flags everywhere but src/engine/, which gets -O3, and products that are not fused
-# with sums.  A change of the flags (ASSERT=1) or of any header rebuilds all objects: PGXS tracks neither.
+# Objects are compiled with the same flags everywhere but src/engine/, which gets -O3.  A change of the
+# flags (ASSERT=1) or of any header rebuilds all objects: PGXS tracks neither.
 
 MODULE_big = genie
 EXTENSION = genie
@@ -30,8 +30,8 @@ ENGINE_SOURCES = $(filter src/engine/%,$(SOURCES))
 OBJS = $(SOURCES:.c=.o)
 ENGINE_OBJS = $(ENGINE_SOURCES:.c=.o)
 
-# -ffp-contract=off: a distance is rounded alike by every compiler and processor (genie_vector.h).  It stands here because
-# bitcode is made with these flags, too.
+# -ffp-contract=off: distances and hash functions are rounded alike by every compiler and processor (genie_vector.h,
+# genie_draw.h).  It stands here because bitcode is made with these flags, too.
 PG_CPPFLAGS = $(LAYERS:%=-Isrc/%) -ffp-contract=off
 PG_CFLAGS = -Wall -Wextra -Wmissing-prototypes -Wdeclaration-after-statement \
 	-Wno-unused-parameter -Wno-sign-compare -fno-semantic-interposition
@@ -68,9 +68,7 @@ all install uninstall clean installcheck:
 	@echo "PostgreSQL 15's development files are missing: install postgresql-server-dev-15, or name PG_CONFIG=..." >&2; exit 1
 endif
 
-# A product that is fused with a sum is not rounded by itself: what vectors hash to must not depend on the machine.
-$(ENGINE_OBJS): override CFLAGS += -O3 -ffp-contract=off
-$(ENGINE_OBJS:.o=.bc): override BITCODE_CFLAGS += -ffp-contract=off
+$(ENGINE_OBJS): override CFLAGS += -O3
 ifndef ASSERT
 $(ENGINE_OBJS): override CPPFLAGS += -DNDEBUG
 endif

@@ -443,6 +443,49 @@ COMMENT ON OPERATOR <=> (real[], real[]) IS 'cosine distance, 1 - cosine; 1 if o
 COMMENT ON OPERATOR <=> (float8[], float8[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
 COMMENT ON OPERATOR <&~> (bit, bit) IS 'Hamming distance: in how many places they differ';
 
+-- ---- locality-sensitive hashing: vectors, sets and bit strings as objects ----
+
+CREATE FUNCTION genie_lsh_l2(vector real[], hashes int, width float8, seed bigint DEFAULT 0, buckets int DEFAULT 0) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_l1(vector real[], hashes int, width float8, seed bigint DEFAULT 0, buckets int DEFAULT 0) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_laplacian(vector real[], hashes int, sigma float8, seed bigint DEFAULT 0, buckets int DEFAULT 8192) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_cosine(vector real[], hashes int, seed bigint DEFAULT 0, bits int DEFAULT 1) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_l2(vector float8[], hashes int, width float8, seed bigint DEFAULT 0, buckets int DEFAULT 0) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_l1(vector float8[], hashes int, width float8, seed bigint DEFAULT 0, buckets int DEFAULT 0) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_laplacian(vector float8[], hashes int, sigma float8, seed bigint DEFAULT 0, buckets int DEFAULT 8192) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_cosine(vector float8[], hashes int, seed bigint DEFAULT 0, bits int DEFAULT 1) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_minhash(elements anyarray, hashes int, buckets int DEFAULT 0, seed bigint DEFAULT 0) RETURNS genie_object
+	AS 'MODULE_PATHNAME', 'genie_lsh_minhash_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_minhash(object genie_object, hashes int, buckets int DEFAULT 0, seed bigint DEFAULT 0) RETURNS genie_object
+	AS 'MODULE_PATHNAME', 'genie_lsh_minhash_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_hamming(value bit, hashes int, seed bigint DEFAULT 0, bits int DEFAULT 1) RETURNS genie_object
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_functions(epsilon float8, delta float8) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_lsh_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_lsh_functions_bound(epsilon float8, delta float8) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_lsh_count_bound' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION genie_lsh_l2(real[], int, float8, bigint, int) IS 'signature by Gaussian projections, cut into buckets of that width: two agree the more, the smaller their Euclidean distance';
+COMMENT ON FUNCTION genie_lsh_l1(real[], int, float8, bigint, int) IS 'signature by Cauchy projections, cut into buckets of that width: two agree the more, the smaller their Manhattan distance';
+COMMENT ON FUNCTION genie_lsh_laplacian(real[], int, float8, bigint, int) IS 'signature by random binning: two agree with probability exp(-Manhattan distance / sigma)';
+COMMENT ON FUNCTION genie_lsh_cosine(real[], int, bigint, int) IS 'signature by signs of Gaussian projections, bits a hash: two agree with probability (1 - angle / pi) ^ bits';
+COMMENT ON FUNCTION genie_lsh_l2(float8[], int, float8, bigint, int) IS 'signature by Gaussian projections, cut into buckets of that width: two agree the more, the smaller their Euclidean distance';
+COMMENT ON FUNCTION genie_lsh_l1(float8[], int, float8, bigint, int) IS 'signature by Cauchy projections, cut into buckets of that width: two agree the more, the smaller their Manhattan distance';
+COMMENT ON FUNCTION genie_lsh_laplacian(float8[], int, float8, bigint, int) IS 'signature by random binning: two agree with probability exp(-Manhattan distance / sigma)';
+COMMENT ON FUNCTION genie_lsh_cosine(float8[], int, bigint, int) IS 'signature by signs of Gaussian projections, bits a hash: two agree with probability (1 - angle / pi) ^ bits';
+COMMENT ON FUNCTION genie_lsh_minhash(anyarray, int, int, bigint) IS 'signature of the set of an array''s elements by minwise hashing: two agree with the probability that is their Jaccard similarity';
+COMMENT ON FUNCTION genie_lsh_minhash(genie_object, int, int, bigint) IS 'signature of a set of keywords by minwise hashing: two agree with the probability that is their Jaccard similarity';
+COMMENT ON FUNCTION genie_lsh_hamming(bit, int, bigint, int) IS 'signature by sampled bits, bits a hash: two agree with probability (1 - part that differs) ^ bits';
+COMMENT ON FUNCTION genie_lsh_functions(float8, float8) IS 'the smallest number of hash functions with which match count / number is within epsilon of the probability of agreeing, whatever that is, with probability 1 - delta';
+COMMENT ON FUNCTION genie_lsh_functions_bound(float8, float8) IS 'the number of hash functions by the closed form, 2 ln(3 / delta) / epsilon^2';
+
 -- ---- equality and order of objects ----
 
 CREATE FUNCTION genie_object_eq(genie_object, genie_object) RETURNS bool

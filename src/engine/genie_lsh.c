@@ -237,9 +237,14 @@ genie_lsh_make(void *memory, const GenieLshParameters *parameters)
 	};
 	for (uint32_t i = 0; genie_lsh_kernels_nth(i) != NULL; i++)
 		lsh->kernels = genie_lsh_kernels_nth(i);
-	for (uint32_t row = 0; row < lsh->n_groups * GENIE_LSH_GROUP; row++)
-		draw_row(lsh, row);
 	return lsh;
+}
+
+void
+genie_lsh_draw(GenieLsh *lsh, uint32_t group)
+{
+	for (uint32_t i = 0; i < GENIE_LSH_GROUP; i++)
+		draw_row(lsh, group * GENIE_LSH_GROUP + i);
 }
 
 const GenieLshKernels *
@@ -369,17 +374,14 @@ genie_lsh_element(const uint8_t *bytes, size_t n)
 }
 
 void
-genie_lsh_hash_set(const GenieLsh *lsh, const uint64_t *elements, uint32_t n, int32_t *codes)
+genie_lsh_hash_set(const GenieLsh *lsh, uint32_t group, const uint64_t *elements, uint32_t n, int32_t *codes)
 {
-	for (uint32_t group = 0; group < lsh->n_groups; group++)
-	{
-		uint32_t	first = group * GENIE_LSH_GROUP;
-		uint64_t	smallest[GENIE_LSH_GROUP];
+	uint32_t	first = group * GENIE_LSH_GROUP;
+	uint64_t	smallest[GENIE_LSH_GROUP];
 
-		lsh->kernels->least(lsh->keys + first, elements, n, smallest);
-		for (uint32_t i = 0; i < GENIE_LSH_GROUP && first + i < lsh->parameters.n_functions; i++)
-			codes[first + i] = rehash(lsh, first + i, (int32_t) (uint32_t) smallest[i]);
-	}
+	lsh->kernels->least(lsh->keys + first, elements, n, smallest);
+	for (uint32_t i = 0; i < GENIE_LSH_GROUP && first + i < lsh->parameters.n_functions; i++)
+		codes[first + i] = rehash(lsh, first + i, (int32_t) (uint32_t) smallest[i]);
 }
 
 void

@@ -110,17 +110,19 @@ extern bool genie_lsh_valid(const GenieLshParameters *parameters);
 /* Bytes of the functions; of valid parameters.  May be more than GENIE_LSH_BYTES_MAX: the caller's check. */
 extern uint64_t genie_lsh_size(const GenieLshParameters *parameters);
 
-/* Makes the functions in memory of that size, aligned as malloc does it. */
+/* Begins the functions in memory of that size, aligned as malloc does it.  They are to be drawn next, all groups. */
 extern GenieLsh *genie_lsh_make(void *memory, const GenieLshParameters *parameters);
+extern void genie_lsh_draw(GenieLsh *lsh, uint32_t group);
 
 /* Codes of n vectors of finite elements, one behind the other: codes[vector][function].  Of L2 .. COSINE. */
 extern void genie_lsh_hash(GenieLsh *lsh, const float *vectors, uint32_t n, int32_t *codes);
 
 /*
- * Codes of a set, given by genie_lsh_element() of each of its elements, in any order; duplicates change nothing.
- * All empty sets have the same codes.
+ * Codes of a set by one group of functions, codes[function of all].  The set is given by genie_lsh_element() of each of
+ * its elements, in any order; duplicates change nothing.  All empty sets have the same codes.
  */
-extern void genie_lsh_hash_set(const GenieLsh *lsh, const uint64_t *elements, uint32_t n, int32_t *codes);
+extern void genie_lsh_hash_set(const GenieLsh *lsh, uint32_t group, const uint64_t *elements, uint32_t n,
+							   int32_t *codes);
 
 extern uint64_t genie_lsh_element(const uint8_t *bytes, size_t n);
 

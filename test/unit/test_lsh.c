@@ -30,9 +30,21 @@ make(uint32_t family, uint32_t n_functions, uint32_t n_dimensions, uint32_t n_bu
 {
 	GenieLshParameters parameters = {family, n_functions, n_dimensions, n_buckets, seed, width};
 
+	GenieLsh   *lsh;
+
 	if (!CHECK(genie_lsh_valid(&parameters)))
 		exit(1);
-	return genie_lsh_make(malloc(genie_lsh_size(&parameters)), &parameters);
+	lsh = genie_lsh_make(malloc(genie_lsh_size(&parameters)), &parameters);
+	for (uint32_t group = 0; group < lsh->n_groups; group++)
+		genie_lsh_draw(lsh, group);
+	return lsh;
+}
+
+static void
+hash_set(const GenieLsh *lsh, const uint64_t *elements, uint32_t n, int32_t *codes)
+{
+	for (uint32_t group = 0; group < lsh->n_groups; group++)
+		genie_lsh_hash_set(lsh, group, elements, n, codes);
 }
 
 /* ---- random numbers ---- */
@@ -273,7 +285,7 @@ hash_one(GenieLsh *lsh, const Pair *pair, int i, int32_t *codes)
 	if (lsh->parameters.family <= GENIE_LSH_COSINE)
 		genie_lsh_hash(lsh, pair->vectors[i], 1, codes);
 	else if (lsh->parameters.family == GENIE_LSH_MINHASH)
-		genie_lsh_hash_set(lsh, pair->sets[i], pair->n_elements[i], codes);
+		hash_set(lsh, pair->sets[i], pair->n_elements[i], codes);
 	else
 		genie_lsh_hash_bits(lsh, pair->bits[i], codes);
 }
@@ -466,7 +478,7 @@ test_same_codes(void)
 		for (uint32_t i = 0; i < n; i++)
 			elements[i] = genie_random(&random);
 		lsh->kernels = &genie_lsh_portable;
-		genie_lsh_hash_set(lsh, elements, n, wanted);
+		hash_set(lsh, elements, n, wanted);
 		if (n > 0)
 		{
 			elements[n] = elements[0];
@@ -475,7 +487,7 @@ test_same_codes(void)
 		for (uint32_t k = 0; genie_lsh_kernels_nth(k) != NULL; k++)
 		{
 			lsh->kernels = genie_lsh_kernels_nth(k);
-			genie_lsh_hash_set(lsh, elements, n > 0 ? n + 1 : 0, codes);
+			hash_set(lsh, elements, n > 0 ? n + 1 : 0, codes);
 			CHECK(memcmp(codes, wanted, sizeof(codes)) == 0);
 		}
 		free(lsh);

@@ -1,0 +1,252 @@
+/*
+ * genie_lsh_signature.c
+ *	  Signatures: what vectors, sets and bit strings are hashed to, as keywords; the functions that do it.
+ *
+ * A signature has one keyword for each hash function: dimension i is function i, the value an integer, its code.
+ *
+ * Functions are made from their parameters, which takes a moment (milliseconds for a thousand dimensions) and some
+ * memory, so a process keeps the last few.  This cache is state of the process, but nothing can be told from
+ * it: functions are determined by their parameters and never change.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "genie_lsh_signature.h"
+#include "genie_vector_distance.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#define CACHE_ENTRIES	4
+#define CACHE_BYTES		(UINT64CONST(64) << 20) /* of all together; one alone may have more */
+
+typedef struct CacheEntry
+{
+	MemoryContext context;		/* of lsh alone */
+	GenieLsh   *lsh;			/* NULL: free */
+	uint64		nbytes;
+	uint64		last_used;		/* the number of the call of genie_lsh_get() */
+} CacheEntry;
+
+typedef struct Cache
+{
+	uint64		n_calls;
+	CacheEntry	entries[CACHE_ENTRIES];
+} Cache;
+
+static Cache cache;
+
+/* ---- parameters ---- */
+
+static void
+check_range(const char *what, int64 value, int64 least, int64 most)
+{
+	if (value < least || value > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between " INT64_FORMAT " and " INT64_FORMAT, what, least, most)));
+}
+
+void
+genie_lsh_check_parameters(const GenieLshParameters *parameters)
+{
+	double		width = parameters->width;
+	uint64		nbytes;
+
+	check_range("number of hash functions", (int32) parameters->n_functions, 1, GENIE_LSH_FUNCTIONS_MAX);
+	check_range("number of buckets", (int32) parameters->n_buckets, 0, PG_INT32_MAX);
+	switch (parameters->family)
+	{
+		case GENIE_LSH_COSINE:
+		case GENIE_LSH_HAMMING:
+			check_range("number of bits", (int64) width, 1, GENIE_LSH_BITS_MAX);
+			break;
+		case GENIE_LSH_L2:
+		case GENIE_LSH_L1:
+		case GENIE_LSH_LAPLACIAN:
+			if (!(width > 0 && isfinite(width)))
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("%s must be a positive number",
+								parameters->family == GENIE_LSH_LAPLACIAN ? "sigma" : "width")));
+			break;
+	}
+	Assert(genie_lsh_valid(parameters));
+	nbytes = genie_lsh_size(parameters);
+	if (nbytes > GENIE_LSH_BYTES_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%u hash functions of vectors of %u elements are too large",
+						parameters->n_functions, parameters->n_dimensions),
+				 errdetail("They take %u MB, but at most %u MB are possible.",
+						   (uint32) (nbytes >> 20), (uint32) (GENIE_LSH_BYTES_MAX >> 20))));
+}
+
+/* ---- functions ---- */
+
+static void
+throw_out(CacheEntry *entry)
+{
+	MemoryContextDelete(entry->context);
+	*entry = (CacheEntry) {0};
+}
+
+/* A free entry, with room for so many bytes; the ones not used for longest go. */
+static CacheEntry *
+find_room(uint64 nbytes)
+{
+	for (;;)
+	{
+		CacheEntry *free_entry = NULL;
+		CacheEntry *oldest = NULL;
+		uint64		total = nbytes;
+
+		for (int i = 0; i < CACHE_ENTRIES; i++)
+		{
+			CacheEntry *entry = &cache.entries[i];
+
+			total += entry->nbytes;
+			if (entry->lsh == NULL)
+				free_entry = entry;
+			else if (oldest == NULL || entry->last_used < oldest->last_used)
+				oldest = entry;
+		}
+		if (free_entry != NULL && (total <= CACHE_BYTES || oldest == NULL))
+			return free_entry;
+		throw_out(oldest);
+	}
+}
+
+GenieLsh *
+genie_lsh_get(const GenieLshParameters *parameters)
+{
+	uint64		nbytes = genie_lsh_size(parameters);
+	CacheEntry *entry;
+	MemoryContext context;
+	GenieLsh   *lsh;
+
+	cache.n_calls++;
+	for (int i = 0; i < CACHE_ENTRIES; i++)
+	{
+		entry = &cache.entries[i];
+		if (entry->lsh != NULL && memcmp(&entry->lsh->parameters, parameters, sizeof(*parameters)) == 0)
+		{
+			entry->last_used = cache.n_calls;
+			return entry->lsh;
+		}
+	}
+
+	/* made where an error frees it, then kept */
+	entry = find_room(nbytes);
+	context = AllocSetContextCreate(CurrentMemoryContext, "genie hash functions", ALLOCSET_SMALL_SIZES);
+	lsh = genie_lsh_make(MemoryContextAllocHuge(context, nbytes), parameters);
+	for (uint32 group = 0; group < lsh->n_groups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		genie_lsh_draw(lsh, group);
+	}
+	MemoryContextSetParent(context, TopMemoryContext);
+	*entry = (CacheEntry) {context, lsh, nbytes, cache.n_calls};
+	return lsh;
+}
+
+/* ---- values ---- */
+
+void
+genie_lsh_check_vector(GenieVector vector)
+{
+	if (vector.n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vector has no elements")));
+	if (vector.n > GENIE_LSH_DIMENSIONS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("vector has %u elements, but at most %d can be hashed", vector.n, GENIE_LSH_DIMENSIONS_MAX)));
+	genie_vector_check_finite(vector);
+}
+
+void
+genie_lsh_floats(GenieVector vector, float *floats)
+{
+	if (!vector.is_double)
+	{
+		memcpy(floats, vector.elements, vector.n * sizeof(float));
+		return;
+	}
+	for (uint32 i = 0; i < vector.n; i++)
+	{
+		double		element;
+
+		memcpy(&element, (const char *) vector.elements + i * sizeof(double), sizeof(double));
+		floats[i] = (float) Min(Max(element, -FLT_MAX), FLT_MAX);
+	}
+}
+
+uint64 *
+genie_lsh_elements(const uint8 *packed, uint32 n)
+{
+	uint64	   *elements = palloc(n * sizeof(uint64));
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieKey	key = genie_packed_next(&packed);
+
+		elements[i] = genie_lsh_element(key.data, key.len);
+	}
+	return elements;
+}
+
+/* ---- signatures ---- */
+
+static void
+add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)
+{
+	uint8		buffer[GENIE_KEY_MAX];
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieKey	key = {buffer, 0};
+
+		key.len = (uint32) genie_key_put_dimension(buffer, i);
+		buffer[key.len++] = GENIE_FAMILY_INT;
+		key.len += (uint32) genie_key_put_int(buffer + key.len, codes[i]);
+		genie_keywords_add(keywords, key);
+	}
+}
+
+void
+genie_lsh_sign_vector(const GenieLshParameters *parameters, const float *vector, GenieKeywords *keywords)
+{
+	int32	   *codes = palloc(parameters->n_functions * sizeof(int32));
+
+	genie_lsh_hash(genie_lsh_get(parameters), vector, 1, codes);
+	add_codes(codes, parameters->n_functions, keywords);
+	pfree(codes);
+}
+
+void
+genie_lsh_sign_set(const GenieLshParameters *parameters, const uint64 *elements, uint32 n, GenieKeywords *keywords)
+{
+	int32	   *codes = palloc(parameters->n_functions * sizeof(int32));
+	const GenieLsh *lsh = genie_lsh_get(parameters);
+
+	for (uint32 group = 0; group < lsh->n_groups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		genie_lsh_hash_set(lsh, group, elements, n, codes);
+	}
+	add_codes(codes, parameters->n_functions, keywords);
+	pfree(codes);
+}
+
+void
+genie_lsh_sign_bits(const GenieLshParameters *parameters, const uint8 *bits, GenieKeywords *keywords)
+{
+	int32	   *codes = palloc(parameters->n_functions * sizeof(int32));
+
+	genie_lsh_hash_bits(genie_lsh_get(parameters), bits, codes);
+	add_codes(codes, parameters->n_functions, keywords);
+	pfree(codes);
+}
