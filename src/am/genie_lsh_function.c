@@ -3,9 +3,9 @@
  *	  Signatures in SQL: genie_lsh_l2(), genie_lsh_l1(), genie_lsh_laplacian(), genie_lsh_cosine(), genie_lsh_minhash(),
  *	  genie_lsh_hamming(), which return a genie_object; genie_lsh_functions() and genie_lsh_functions_bound().
  *
- * With these, everything that genie_object serves (match counts, conditions, batch searches) is at hand for vectors with
- * parameters of one's own; the operator classes of genie_lsh_class.c find their parameters themselves, and order by the
- * distance.  The hash families stand in genie_lsh.c.
+ * With these, everything that genie_object serves (match counts, conditions, batch searches) is at hand for vectors
+ * with parameters of one's own; the operator classes of genie_lsh_class.c find their parameters themselves, and order
+ * by the distance.  The hash families stand in genie_lsh.c.
  */
 #include "postgres.h"
 
