@@ -700,7 +700,8 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT tombstone_bytes bigint,
 	OUT pending_bytes bigint,
 	OUT free_bytes bigint,
-	OUT unreachable_pages bigint)
+	OUT unreachable_pages bigint,
+	OUT parameters bytea)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_index_info(regclass) IS 'what an index holds and where its bytes go';
 

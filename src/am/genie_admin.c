@@ -28,6 +28,7 @@
 #include "genie_pending.h"
 #include "genie_segment.h"
 #include "genie_space.h"
+#include "genie_train.h"
 #include "genie_verify.h"
 
 PG_FUNCTION_INFO_V1(genie_merge);
@@ -36,7 +37,7 @@ PG_FUNCTION_INFO_V1(genie_index_info);
 PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
-#define GENIE_INFO_COLUMNS 16
+#define GENIE_INFO_COLUMNS 17
 #define GENIE_NAMES_MAX 8		/* names of indexes in a message */
 
 /* A partitioned index has no pages: its partitions' indexes, at whatever depth, have. */
@@ -126,7 +127,8 @@ genie_merge(PG_FUNCTION_ARGS)
 	if (!pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	genie_merge_lock(index, ExclusiveLock);
-	genie_merge_index(index, maintenance_work_mem * (Size) 1024, &genie_merge_effort_full, NULL);
+	genie_merge_index(index, maintenance_work_mem * (Size) 1024, &genie_merge_effort_full, genie_signer(index),
+					  NULL);
 	genie_merge_unlock(index, ExclusiveLock);
 	relation_close(index, RowExclusiveLock);
 	PG_RETURN_VOID();
@@ -210,7 +212,7 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 /*
  * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
  * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; pages
- * that nothing reaches.
+ * that nothing reaches; what an approximate operator class has learned.
  */
 Datum
 genie_index_info(PG_FUNCTION_ARGS)
@@ -230,6 +232,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	TupleDesc	desc;
 	Datum		values[GENIE_INFO_COLUMNS];
 	bool		nulls[GENIE_INFO_COLUMNS] = {false};
+	bytea	   *parameters;
 	int			n = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -266,6 +269,9 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum((int64) meta->pending_pages * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
 	values[n++] = Int64GetDatum(n_lost);
+	parameters = genie_meta_parameters(meta);
+	nulls[n] = parameters == NULL;
+	values[n++] = PointerGetDatum(parameters);
 	Assert(n == GENIE_INFO_COLUMNS);
 	if (lock)
 		genie_merge_unlock(index, ShareLock);

@@ -60,6 +60,7 @@
 #include "genie_spill.h"
 #include "genie_stat.h"
 #include "genie_stream.h"
+#include "genie_train.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_search);
 
@@ -143,8 +144,8 @@ typedef struct GenieBatch
 static RegProcedure
 genie_batch_order_proc(Relation index, Oid query_type)
 {
-	Oid			operator = get_opfamily_member(index->rd_opfamily[0], index->rd_opcintype[0], query_type,
-											   GENIE_COUNT_STRATEGY);
+	Oid			operator = genie_is_approximate(index) ? InvalidOid :
+		get_opfamily_member(index->rd_opfamily[0], index->rd_opcintype[0], query_type, GENIE_COUNT_STRATEGY);
 
 	if (!OidIsValid(operator))
 		ereport(ERROR,
@@ -245,7 +246,7 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 		batch->sources[batch->n_sources++] = source;
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (!genie_merge_private(batch->index, meta, &batch->pending))
+	if (!genie_merge_private(batch->index, meta, genie_signer(batch->index), &batch->pending))
 		return false;
 	if (batch->pending != NULL)
 	{

@@ -6,6 +6,8 @@
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
  *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in
  *			temporary files (genie_build_runs.c).
+ *	train	For an approximate operator class, before all this: what it learns from a sample (genie_train.c).  Where
+ *			there are too few rows for that, those that are not NULL become pending rows, raw (genie_signer.h).
  *	write	If everything fits into this process's memory, it is written to the index at once.
  *	merge	Else all runs are merged into the index, by all processes together if there are workers.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).
@@ -34,6 +36,7 @@
 #include "genie_fault.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
+#include "genie_train.h"
 #include "genie_value.h"
 #include "genie_wal.h"
 
@@ -116,7 +119,7 @@ genie_build_alone(Relation heap, Relation index, IndexInfo *info, IndexBuildResu
 	result->heap_tuples = genie_build_runs_scan(runs, heap, info, NULL, true);
 	result->index_tuples = genie_build_runs_rows(runs);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) result->index_tuples);
-	if (result->index_tuples > 0)
+	if (result->index_tuples > genie_build_runs_raw_rows(runs))
 		genie_build_write(index, runs, NULL);
 	genie_build_runs_end(runs);
 }
@@ -126,13 +129,15 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	GenieParallelBuild *parallel = NULL;
+	bool		untrained;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
 	genie_build_check_type(index);
 	genie_meta_create(index);
-	info->ii_ParallelWorkers = genie_build_plan_workers(heap, index);
+	untrained = genie_is_approximate(index) && !genie_train_build(heap, index, info);
+	info->ii_ParallelWorkers = untrained ? 0 : genie_build_plan_workers(heap, index);
 	if (info->ii_ParallelWorkers > 0)
 		parallel = genie_build_parallel_begin(heap, index, info);
 	if (parallel == NULL)

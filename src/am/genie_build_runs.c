@@ -10,7 +10,8 @@
  * do so.  A parallel scan hands out pieces of the table in ascending order, so that the pieces of one process ascend,
  * as long as it begins at block 0 (genie_build_parallel.c).
  *
- * Nothing here writes to the index.
+ * Nothing here writes to the index, but for the few rows of an approximate operator class that has not been trained:
+ * they are appended to the pending list, raw, by the one process that there is then.
  */
 #include "postgres.h"
 
@@ -23,9 +24,12 @@
 #include "genie_builder.h"
 #include "genie_fault.h"
 #include "genie_merge.h"
+#include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
+#include "genie_pending.h"
 #include "genie_spill.h"
+#include "genie_train.h"
 
 #define GENIE_SPILL_FAN_IN 16
 #define GENIE_GENERATIONS 16	/* 16^16 runs are enough */
@@ -39,6 +43,8 @@ struct GenieBuildRuns
 	GenieKeywords keywords;
 	GenieBuilder *builder;
 	double		n_rows;
+	bool		untrained;		/* rows are raw */
+	double		n_raw_rows;
 	GenieSpillPlace place;
 	int			n_runs[GENIE_GENERATIONS];
 	GenieSegment *runs[GENIE_GENERATIONS][GENIE_SPILL_FAN_IN];
@@ -57,6 +63,11 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	runs->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie build row",
 											  ALLOCSET_DEFAULT_SIZES);
 	genie_keywords_init(&runs->keywords);
+	if (genie_is_approximate(index))
+	{
+		runs->keywords.parameters = genie_meta_parameters(genie_meta_read(index));
+		runs->untrained = runs->keywords.parameters == NULL;
+	}
 	runs->builder = genie_builder_begin(memory);
 	runs->place.files = files;
 	runs->place.process = process;
@@ -112,6 +123,20 @@ genie_build_runs_spill(GenieBuildRuns *runs)
 	GENIE_FAULT("build-spilled");
 }
 
+/* Appends a row that was decomposed into raw keywords to the pending list. */
+static void
+genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid, int32 size)
+{
+	GenieKeywords *keywords = &runs->keywords;
+	uint32		n_pages;
+
+	genie_keywords_finish(keywords);
+	genie_pending_append(runs->index, tid, GENIE_FRAGMENT_RAW, keywords->bytes, keywords->n, keywords->nbytes,
+						 size >= 0 ? (uint32) size : keywords->n, &n_pages);
+	runs->n_raw_rows++;
+	runs->n_rows++;
+}
+
 /* Takes one row of the table; called by table_index_build_scan. */
 static void
 genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
@@ -131,6 +156,11 @@ genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls
 		MemoryContextReset(runs->row_context);
 	}
 	size = genie_keywords_own_size(&runs->keywords);
+	if (runs->untrained && !nulls[0])
+	{
+		genie_build_runs_append_raw(runs, tid, size);
+		return;
+	}
 	if (genie_builder_full(runs->builder))
 	{
 		genie_build_runs_spill(runs);
@@ -161,6 +191,12 @@ double
 genie_build_runs_rows(const GenieBuildRuns *runs)
 {
 	return runs->n_rows;
+}
+
+double
+genie_build_runs_raw_rows(const GenieBuildRuns *runs)
+{
+	return runs->n_raw_rows;
 }
 
 /* Spills what is left in memory and merges runs until there are at most so many; returns how many. */

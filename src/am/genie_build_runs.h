@@ -29,6 +29,9 @@ extern double genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexIn
 /* rows taken */
 extern double genie_build_runs_rows(const GenieBuildRuns *runs);
 
+/* those of them that were appended to the pending list */
+extern double genie_build_runs_raw_rows(const GenieBuildRuns *runs);
+
 /* Writes everything to the index's sections. */
 extern void genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header);
 

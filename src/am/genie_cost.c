@@ -12,6 +12,11 @@
  * again: they are paid per row.  How many more rows than those of a LIMIT it must look at depends on how close the
  * bounds are, which nobody knows beforehand; with exact ones, as sets have, it is none.
  *
+ * By an approximate operator class a scan looks up its first round of candidates (genie_rerank.h) before it gives a
+ * row, and computes the operators for each: those are startup costs.  A row beyond that round is looked up once for
+ * it and once for the executor, whose visit the planner adds.  So a small LIMIT pays for candidates, whatever the
+ * table's size.
+ *
  * Without an ordering operator or a condition the index has nothing to offer: such a path is
  * priced out (it can arise from a partial index's predicate).
  */
@@ -23,9 +28,13 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
+#include "utils/spccache.h"
 
 #include "genie_cost.h"
+#include "genie_opclass.h"
+#include "genie_options.h"
 
 /* how much of the index a query reads, by guess: its lists, the dictionary's path, tombstones */
 #define GENIE_QUERY_SHARE 0.1
@@ -41,6 +50,27 @@
 
 /* far above disable_cost; finite, since the planner subtracts one cost from another */
 #define GENIE_DISABLED_COST 1.0e100
+
+/* What it costs to look up so many rows of the table, anywhere, and to compute the ORDER BY operators for each. */
+static Cost
+genie_cost_candidates(PlannerInfo *root, const IndexPath *path, double n)
+{
+	const IndexOptInfo *index = path->indexinfo;
+	double		page_cost;
+	QualCost	operators;
+
+	get_tablespace_page_costs(index->rel->reltablespace, &page_cost, NULL);
+	cost_qual_eval(&operators, path->indexorderbys, root);
+	return index_pages_fetched(n, index->rel->pages, index->pages, root) * page_cost +
+		n * (cpu_tuple_cost + operators.per_tuple);
+}
+
+static bool
+genie_cost_is_approximate(const IndexOptInfo *index)
+{
+	return OidIsValid(get_opfamily_proc(index->opfamily[0], index->opcintype[0], index->opcintype[0],
+										GENIE_TRAIN_PROC));
+}
 
 void
 genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
@@ -71,7 +101,15 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	if (path->indexorderbys != NIL)
 	{
 		row_cost += GENIE_RANKED_ROW_COST;
-		if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID)
+		if (genie_cost_is_approximate(index))
+		{
+			double		n_first = Min(genie_candidates, index->tuples);
+			Cost		first = genie_cost_candidates(root, path, n_first);
+
+			*startup_cost += first;
+			row_cost += (genie_cost_candidates(root, path, index->tuples) - first) / Max(index->tuples, 1);
+		}
+		else if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID)
 		{
 			QualCost	recheck;
 

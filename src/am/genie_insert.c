@@ -3,6 +3,10 @@
  *	  aminsert: decompose, append to the pending list, and merge when that gets too long.
  *
  * The merge lock is only tried for: where somebody merges already, the insert is done.
+ *
+ * For an approximate class the parameters are looked up once a statement, or each time as long as there are none:
+ * they never change.  The row that is appended raw because there were none may come behind those that trained
+ * (genie_signer.h).
  */
 #include "postgres.h"
 
@@ -11,12 +15,46 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "genie_fault.h"
 #include "genie_insert.h"
 #include "genie_merge.h"
+#include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
 #include "genie_pending.h"
 #include "genie_space.h"
+#include "genie_train.h"
+
+/* What is kept from one row of a statement to the next. */
+typedef struct GenieInsertCache
+{
+	MemoryContext context;		/* of one row */
+	bool		approximate;	/* is the operator class */
+	const bytea *parameters;	/* that it has learned; NULL: none yet */
+} GenieInsertCache;
+
+static GenieInsertCache *
+genie_insert_cache(Relation index, IndexInfo *info)
+{
+	GenieInsertCache *cache = info->ii_AmCache;
+
+	if (cache == NULL)
+	{
+		info->ii_AmCache = cache = MemoryContextAllocZero(info->ii_Context, sizeof(GenieInsertCache));
+		cache->context = AllocSetContextCreate(info->ii_Context, "genie insert", ALLOCSET_DEFAULT_SIZES);
+		cache->approximate = genie_is_approximate(index);
+	}
+	if (cache->approximate && cache->parameters == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
+		GenieMetaData *meta = genie_meta_read(index);
+
+		cache->parameters = genie_meta_parameters(meta);
+		pfree(meta);
+		MemoryContextSwitchTo(old);
+	}
+	return cache;
+}
 
 /* The index's pending list has n pages: merges if that is too many. */
 static void
@@ -25,7 +63,7 @@ genie_insert_merge(Relation index, uint32 n_pages)
 	if ((uint64) n_pages * BLCKSZ <= (uint64) genie_pending_limit_of(index) * 1024 ||
 		!genie_merge_lock_conditional(index))
 		return;
-	genie_merge_index(index, work_mem * (Size) 1024, &genie_merge_effort_insert, NULL);
+	genie_merge_index(index, work_mem * (Size) 1024, &genie_merge_effort_insert, genie_signer(index), NULL);
 	genie_merge_unlock(index, ExclusiveLock);
 }
 
@@ -33,29 +71,30 @@ bool
 genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relation heap,
 			 IndexUniqueCheck check_unique, bool index_unchanged, IndexInfo *info)
 {
-	MemoryContext context = info->ii_AmCache;
-	MemoryContext old;
+	GenieInsertCache *cache = genie_insert_cache(index, info);
+	MemoryContext old = MemoryContextSwitchTo(cache->context);
+	uint8		flags = nulls[0] ? GENIE_FRAGMENT_NULL : 0;
 	GenieKeywords keywords;
 	uint32		n_pages;
 	int32		size;
 
-	if (context == NULL)
-		info->ii_AmCache = context = AllocSetContextCreate(info->ii_Context, "genie insert",
-														   ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
 	genie_keywords_init(&keywords);
+	keywords.parameters = cache->parameters;
 	if (!nulls[0])
 	{
 		FunctionCall2Coll(index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC),
 						  index->rd_indcollation[0], values[0], PointerGetDatum(&keywords));
 		genie_keywords_finish(&keywords);
+		if (cache->approximate && cache->parameters == NULL)
+			flags |= GENIE_FRAGMENT_RAW;
 	}
 	size = genie_keywords_own_size(&keywords);
-	genie_pending_append(index, tid, nulls[0], keywords.bytes, keywords.n, keywords.nbytes,
+	GENIE_FAULT("insert-decomposed");
+	genie_pending_append(index, tid, flags, keywords.bytes, keywords.n, keywords.nbytes,
 						 size >= 0 ? (uint32) size : keywords.n, &n_pages);
 	if (n_pages > 0)
 		genie_insert_merge(index, n_pages);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(context);
+	MemoryContextReset(cache->context);
 	return false;
 }

@@ -26,7 +26,8 @@
  *			executor raises an error for a row whose distance is smaller than its bound.  Never NaN; for a given
  *			size it does not increase with match_count; for a given count it does not decrease as object_size
  *			grows from the query's number of keywords on, and up to there it falls or rises all the way.  (A scan calls
- *			it once or twice for each count and class of sizes, not once a row, and checks what it returns: genie_bound.h.)
+ *			it once or twice for each count and class of sizes, not once a row, and checks what it returns:
+ *			genie_bound.h.)
  *	4	options(relopts internal) returns void
  *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.  The other
  *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
@@ -167,16 +168,12 @@ genie_keywords_add(GenieKeywords *keywords, GenieKey key)
 	keywords->n++;
 }
 
-/* ---- what an approximate class learns, for train and sign ---- */
+/* ---- what an approximate class learns from, for train ---- */
 
-#define GENIE_TRAIN_MIN			256	/* objects on which a class can train */
-#define GENIE_TRAIN_ROWS		2000	/* objects of a sample at most */
-
-/* What train learns from. */
 typedef struct GenieSample
 {
 	uint32		n;
-	const GenieRaw *objects;
+	const GenieRaw *objects;	/* GENIE_TRAIN_ROWS at most */
 } GenieSample;
 
 /* ---- queries, for compile and for operators ---- */

@@ -22,6 +22,8 @@ typedef struct GenieOptions
 } GenieOptions;
 
 int			genie_pending_limit = GENIE_PENDING_LIMIT_DEFAULT;
+int			genie_candidates = GENIE_CANDIDATES_DEFAULT;
+bool		genie_strict_order = false;
 
 static relopt_kind genie_relopt_kind;
 
@@ -40,6 +42,17 @@ genie_options_init(void)
 							&genie_pending_limit,
 							GENIE_PENDING_LIMIT_DEFAULT, GENIE_PENDING_LIMIT_MIN, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("genie.candidates",
+							"Sets how many rows a scan by an approximate operator class looks up in the table first.",
+							"They are those that match most, and come in the order of their distances.  "
+							"The scan goes on with twice as many, and so on, when it is asked for more.",
+							&genie_candidates,
+							GENIE_CANDIDATES_DEFAULT, 1, GENIE_CANDIDATES_MAX,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("genie.strict_order",
+							 "Leaves out rows that a scan by an approximate operator class finds too late.",
+							 "Those are nearer than a row that it has given already.",
+							 &genie_strict_order, false, PGC_USERSET, 0, NULL, NULL, NULL);
 #ifdef GENIE_FAULTS
 	DefineCustomStringVariable("genie.fault_point", "Names the point at which to fail (tests only).",
 							   NULL, &genie_fault_point, "", PGC_SUSET, GUC_NOT_IN_SAMPLE,

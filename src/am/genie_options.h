@@ -13,6 +13,15 @@
 /* kB; the setting genie.pending_limit */
 extern int	genie_pending_limit;
 
+#define GENIE_CANDIDATES_DEFAULT 200
+#define GENIE_CANDIDATES_MAX (1 << 24)
+
+/* how many rows a scan by an approximate class looks up first; genie.candidates */
+extern int	genie_candidates;
+
+/* shall it leave out rows that are nearer than one that it has given? genie.strict_order */
+extern bool genie_strict_order;
+
 /* Defines settings and storage parameters; once, when the library is loaded. */
 extern void genie_options_init(void);
 

@@ -7,9 +7,13 @@
  * logarithm for each row that the scan really takes.
  *
  * Reading and ranking are two steps: bounds can be compiled only when the sizes of all rows are known.
+ *
+ * A raw row of an approximate class (genie_signer.h) is signed, and its signature counted; in an untrained index it
+ * counts 0, as all do.
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -24,6 +28,7 @@ typedef struct GenieRowCounts
 	uint16		size;
 	uint32		order;
 	uint32	   *conditions;		/* one a condition */
+	uint32		n_raw;			/* keywords of a raw row */
 } GenieRowCounts;
 
 static inline bool
@@ -104,6 +109,27 @@ genie_pending_keep(GeniePendingStream *stream, const GenieScanQuery *query, cons
 	}
 }
 
+/* Collects a fragment of a raw row, and counts the signature of the row that is complete. */
+static void
+genie_pending_count_raw(const GenieScanQuery *query, const GeniePendingFragment *fragment, const uint8 *packed,
+						StringInfo raw_bytes, GenieRowCounts *row)
+{
+	GenieRaw	raw;
+	GenieSignature signature;
+	bool		conflict = false;
+
+	appendBinaryStringInfo(raw_bytes, (const char *) packed, fragment->nbytes);
+	row->n_raw += fragment->n;
+	if ((fragment->flags & GENIE_FRAGMENT_MORE) != 0)
+		return;
+	raw.bytes = (const uint8 *) raw_bytes->data;
+	raw.n = row->n_raw;
+	raw.size = row->size;
+	signature = query->signer->sign(query->signer, query->parameters, &raw);
+	row->order = genie_query_count_packed(query->order, signature.bytes, signature.n, &conflict, NULL);
+	resetStringInfo(raw_bytes);
+}
+
 bool
 genie_pending_stream_open(GeniePendingStream *stream, Relation index, const GenieMetaData *meta,
 						  const GenieScanQuery *query, GenieConflicts *conflicts)
@@ -112,12 +138,14 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 	GenieRowCounts row = {0};
 	bool		open = false;	/* the row in hand goes on in the next fragment */
 	bool		dead = false;	/* a fragment of it is: VACUUM may be marking it just now */
+	StringInfoData raw;			/* fragments of a raw row */
 
 	stream->n = 0;
 	stream->min_size = PG_UINT32_MAX;
 	stream->max_size = 0;
 	stream->capacity = 256;
 	stream->hits = palloc(stream->capacity * sizeof(GeniePendingHit));
+	initStringInfo(&raw);
 	row.conditions = palloc0((query->n_conditions + 1) * sizeof(uint32));
 
 	genie_pending_scan(scan, index, meta);
@@ -135,11 +163,17 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 				row.is_null = (fragment.flags & GENIE_FRAGMENT_NULL) != 0;
 				row.size = fragment.size;
 				row.order = 0;
+				row.n_raw = 0;
+				resetStringInfo(&raw);
 				memset(row.conditions, 0, query->n_conditions * sizeof(uint32));
 			}
 			dead |= (fragment.flags & GENIE_FRAGMENT_DEAD) != 0;
-			if (!dead)
+			if (dead)
+				 /* it is not wanted */ ;
+			else if ((fragment.flags & GENIE_FRAGMENT_RAW) == 0)
 				genie_pending_count(query, &fragment, packed, &row, conflicts);
+			else if (query->parameters != NULL && query->order != NULL)
+				genie_pending_count_raw(query, &fragment, packed, &raw, &row);
 			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
 			if (!open && !dead)
 				genie_pending_keep(stream, query, &row);

@@ -24,6 +24,12 @@
  * by that very bound, or by nothing, they are the first keys, and the others are cut off (genie_bound_cut).
  * Otherwise the threshold becomes the fewest matches that it leaves possible, a condition like any other.
  *
+ * Approximate operator classes.  Match counts only tell which rows are worth a look: the rows of the streams are
+ * candidates, which genie_rerank.c takes in rounds, looks up in the table, and gives by their distances, with exact
+ * values.  What the class has learned is in the metapage, so the query is compiled when the streams are opened; it is
+ * the same again after a restart, for an index learns once, and one that has not learned yet has no streams but that
+ * of the pending list, which is read at once.
+ *
  * Staleness.  Where a page turns out to belong to somebody else (possible on a standby, where
  * replay reuses pages under running queries), everything is opened again from the metapage,
  * behind the last row returned: (count or bound, tid) is a total order that no merge changes.  If the
@@ -45,10 +51,13 @@
 
 #include "genie_meta.h"
 #include "genie_opclass.h"
+#include "genie_options.h"
 #include "genie_pending_stream.h"
 #include "genie_query.h"
+#include "genie_rerank.h"
 #include "genie_scan.h"
 #include "genie_stream.h"
+#include "genie_train.h"
 
 typedef struct GenieScanState
 {
@@ -58,6 +67,7 @@ typedef struct GenieScanState
 	int			rank_by;		/* the ORDER BY operator that query.order is of; past the last: a condition, or none */
 	bool		nothing;		/* a condition is NULL */
 	bool		recheck;		/* a condition has a threshold, which only the operator knows */
+	GenieRerank *rerank;		/* of an approximate class; else NULL */
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
 	uint64		segment_version;
@@ -66,6 +76,8 @@ typedef struct GenieScanState
 	int			n_streams;
 	GeniePendingStream pending;
 } GenieScanState;
+
+static bool genie_scan_candidate(IndexScanDesc scan, GenieCandidate *candidate);
 
 IndexScanDesc
 genie_beginscan(Relation index, int n_keys, int n_order_bys)
@@ -83,6 +95,8 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 												 ALLOCSET_SMALL_SIZES);
 	state->stream_context = AllocSetContextCreate(CurrentMemoryContext, "genie scan streams",
 												  ALLOCSET_DEFAULT_SIZES);
+	if (genie_is_approximate(index))
+		state->rerank = genie_rerank_begin(scan, genie_scan_candidate);
 	scan->opaque = state;
 	return scan;
 }
@@ -91,11 +105,17 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 static const GenieQuery *
 genie_scan_compile(IndexScanDesc scan, ScanKey key)
 {
+	const GenieScanState *state = scan->opaque;
 	FmgrInfo   *compile = index_getprocinfo(scan->indexRelation, key->sk_attno, GENIE_COMPILE_PROC);
-	Datum		query = FunctionCall3Coll(compile, key->sk_collation, key->sk_argument,
-										  Int16GetDatum(key->sk_strategy),
-										  ObjectIdGetDatum(key->sk_subtype));
+	Datum		strategy = Int16GetDatum(key->sk_strategy);
+	Datum		subtype = ObjectIdGetDatum(key->sk_subtype);
+	Datum		query;
 
+	if (state->rerank == NULL)
+		query = FunctionCall3Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype);
+	else
+		query = FunctionCall4Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype,
+								  PointerGetDatum(state->query.parameters));
 	return (GenieQuery *) PG_DETOAST_DATUM(query);
 }
 
@@ -153,7 +173,7 @@ genie_scan_compile_order(IndexScanDesc scan)
 	while (state->rank_by < scan->numberOfOrderBys &&
 		   (scan->orderByData[state->rank_by].sk_flags & SK_ISNULL) != 0)
 		state->rank_by++;
-	if (state->rank_by == scan->numberOfOrderBys)
+	if (state->rank_by == scan->numberOfOrderBys || state->rerank != NULL)
 		return;
 	key = &scan->orderByData[state->rank_by];
 	query = genie_scan_compile(scan, key);
@@ -169,6 +189,26 @@ genie_scan_compile_order(IndexScanDesc scan)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a genie index scan cannot sort rows behind an ORDER BY operator whose query is null"),
 				 errhint("Leave that operator out, or set enable_indexscan to off.")));
+}
+
+/* Readies a scan of an approximate class.  Only a class that amvalidate refuses has other operators than distances. */
+static void
+genie_scan_begin_rerank(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+	bool		distances = scan->numberOfKeys == 0;
+
+	for (int i = 0; i < scan->numberOfOrderBys; i++)
+		distances &= scan->orderByData[i].sk_strategy >= GENIE_DISTANCE_STRATEGY;
+	if (!distances)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("index \"%s\" can be scanned by distances only",
+						RelationGetRelationName(scan->indexRelation)),
+				 errdetail("Its operator class is approximate: the index does not know what its values match.")));
+	state->query.signer = genie_signer(scan->indexRelation);
+	state->query.first_k = (uint32) genie_candidates;
+	genie_rerank_rescan(state->rerank);
 }
 
 void
@@ -193,6 +233,8 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	state->n_streams = 0;
 
 	old = MemoryContextSwitchTo(state->query_context);
+	if (state->rerank != NULL)
+		genie_scan_begin_rerank(scan);
 	genie_scan_compile_order(scan);
 	state->query.excludes_nulls = scan->numberOfKeys > 0;
 	if (scan->numberOfKeys > 0)
@@ -244,6 +286,18 @@ genie_scan_compile_bounds(GenieScanState *state, const GenieMetaData *meta, Geni
 		position->tid = PG_UINT64_MAX;
 }
 
+/* Compiles the ranking query of an approximate class by the parameters of the metapage. */
+static void
+genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
+{
+	GenieScanState *state = scan->opaque;
+
+	state->query.parameters = genie_meta_parameters(meta);
+	if (state->rank_by < scan->numberOfOrderBys)
+		state->query.order = genie_query_view(genie_scan_compile(scan, &scan->orderByData[state->rank_by]),
+											  CurrentMemoryContext);
+}
+
 /* Opens all streams.  False: stale. */
 static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
@@ -255,6 +309,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	state->memory = work_mem * (Size) 1024;
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
 	state->n_streams = 0;
+	if (state->rerank != NULL)
+		genie_scan_compile_candidates(scan, meta);
 	if (!genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query, &conflicts))
 		return false;
 	if (state->query.bound != NULL)
@@ -393,12 +449,28 @@ genie_scan_order_value(const IndexScanDesc scan, int i)
 	return is_count ? Int32GetDatum(-GENIE_OBJECT_KEYWORDS_MAX) : Float8GetDatum(-get_float8_infinity());
 }
 
+/* The next candidate for genie_rerank.c. */
+static bool
+genie_scan_candidate(IndexScanDesc scan, GenieCandidate *candidate)
+{
+	const GenieScanState *state = scan->opaque;
+
+	if (!genie_scan_next(scan))
+		return false;
+	candidate->tid = state->position.tid;
+	candidate->is_null = state->position.key == GENIE_KEY_NULL;
+	candidate->is_raw = state->query.parameters == NULL;
+	return true;
+}
+
 bool
 genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	GenieScanState *state = scan->opaque;
 
 	Assert(ScanDirectionIsForward(direction));
+	if (state->rerank != NULL && state->rank_by < scan->numberOfOrderBys)
+		return genie_rerank_next(state->rerank);
 	if (!genie_scan_next(scan))
 		return false;
 	genie_tid_from_number(state->position.tid, &scan->xs_heaptid);
@@ -441,6 +513,8 @@ genie_endscan(IndexScanDesc scan)
 {
 	GenieScanState *state = scan->opaque;
 
+	if (state->rerank != NULL)
+		genie_rerank_end(state->rerank);
 	MemoryContextDelete(state->stream_context);
 	MemoryContextDelete(state->query_context);
 	pfree(state);

@@ -162,7 +162,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 			stream->search = NULL;	/* all counts are 0 */
 	}
 	stream->mode = stream->search != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
-	stream->k = GENIE_FIRST_K;
+	stream->k = Min(Max(query->first_k, GENIE_FIRST_K), GENIE_TOP_LIMIT);
 	if (stream->bound != NULL)
 		genie_stream_bound(stream, (int32) stream->bound->n_bounds);
 	else

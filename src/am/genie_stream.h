@@ -17,6 +17,7 @@
 #include "genie_keyword.h"
 #include "genie_object_table.h"
 #include "genie_search.h"
+#include "genie_signer.h"
 
 #define GENIE_KEY_NULL (-1)
 
@@ -28,6 +29,11 @@ typedef struct GenieScanQuery
 	bool		excludes_nulls; /* some condition is part of the bound, or below; NULL fulfils none */
 	int			n_conditions;	/* @& conditions, all must hold */
 	const GenieQueryView **conditions;
+
+	/* an approximate operator class: there are no conditions, and the rows are candidates (genie_rerank.h) */
+	GenieSigner *signer;		/* NULL: it is another class */
+	const bytea *parameters;	/* as of the metapage that is read; NULL: untrained, raw rows match nothing */
+	uint32		first_k;		/* rows that are wanted at once; 0: nobody knows */
 } GenieScanQuery;
 
 /*

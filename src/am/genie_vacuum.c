@@ -37,6 +37,7 @@
 #include "genie_pending.h"
 #include "genie_space.h"
 #include "genie_tombstone.h"
+#include "genie_train.h"
 #include "genie_vacuum.h"
 
 static void
@@ -195,7 +196,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	genie_merge_lock(index, ExclusiveLock);
-	genie_merge_index(index, memory, &genie_merge_effort_full, genie_vacuum_delay);
+	genie_merge_index(index, memory, &genie_merge_effort_full, genie_signer(index), genie_vacuum_delay);
 	genie_merge_unlock(index, ExclusiveLock);
 
 	genie_survey_lock(index, ExclusiveLock);

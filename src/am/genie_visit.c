@@ -16,6 +16,8 @@
  * say that.  The visibility map is not asked: it would spare the test, but not the page, which alone tells the live
  * member's TID.
  *
+ * Whoever wants to see the rows (found) is shown them page by page, when the page's lock has been released.
+ *
  * Latency.  Many queries hit a few rows of many pages each, and all that a visit does is to wait for memory: for the
  * buffer's entry in the mapping table, its header, the page's header, the line pointer, the tuple.  So visits overlap:
  *
@@ -94,6 +96,8 @@ genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapsh
 	visitor->snapshot = snapshot;
 	visitor->slot = table_slot_create(heap, NULL);
 	visitor->fetch = heap->rd_tableam == GetHeapamTableAmRoutine() ? NULL : table_index_fetch_begin(heap);
+	visitor->found = NULL;
+	visitor->arg = NULL;
 }
 
 void
@@ -123,6 +127,8 @@ genie_visit_table(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 			continue;
 		rows[i]->live = genie_tid_number(&visitor->slot->tts_tid);
 		pgstat_count_heap_fetch(visitor->index);
+		if (visitor->found != NULL)
+			visitor->found(visitor->arg, rows[i], visitor->slot);
 	}
 	ExecClearTuple(visitor->slot);
 }
@@ -244,7 +250,7 @@ genie_visit_prefetch_tuples(const GenieVisit *visit, const GenieVisitPage *page)
 	Page		contents = BufferGetPage(page->buffer);
 	OffsetNumber last;
 
-	if (genie_visit_all_visible(visit, contents))
+	if (visit->visitor->found == NULL && genie_visit_all_visible(visit, contents))
 		return;
 	heap_page_prune_opt(visit->visitor->heap, page->buffer);
 	last = PageGetMaxOffsetNumber(contents);
@@ -261,6 +267,35 @@ genie_visit_prefetch_tuples(const GenieVisit *visit, const GenieVisitPage *page)
 		if (ItemIdIsNormal(&item))
 			__builtin_prefetch((char *) contents + ItemIdGetOffset(&item));
 	}
+}
+
+/*
+ * Shows the visible rows of a page that is pinned.  Without its lock: a visible tuple stays where it is as long as
+ * there is a pin, and others change only those parts of its header that the snapshot does not ask for again.
+ */
+static void
+genie_visit_show(const GenieVisit *visit, const GenieVisitPage *page)
+{
+	const GenieVisitor *visitor = visit->visitor;
+	Page		contents = BufferGetPage(page->buffer);
+
+	for (uint32 i = page->first; i < page->end; i++)
+	{
+		GenieVisitRow *row = visit->rows[i];
+		HeapTupleData tuple;
+		ItemId		item;
+
+		if (row->live == 0)
+			continue;
+		genie_tid_from_number(row->live, &tuple.t_self);
+		item = PageGetItemId(contents, ItemPointerGetOffsetNumber(&tuple.t_self));
+		tuple.t_tableOid = RelationGetRelid(visitor->heap);
+		tuple.t_data = (HeapTupleHeader) PageGetItem(contents, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ExecStoreBufferHeapTuple(&tuple, visitor->slot, page->buffer);
+		visitor->found(visitor->arg, row, visitor->slot);
+	}
+	ExecClearTuple(visitor->slot);
 }
 
 static void
@@ -280,7 +315,10 @@ genie_visit_search(const GenieVisit *visit, const GenieVisitPage *page)
 		if (row->live != 0)
 			pgstat_count_heap_fetch(visit->visitor->index);
 	}
-	UnlockReleaseBuffer(page->buffer);
+	LockBuffer(page->buffer, BUFFER_LOCK_UNLOCK);
+	if (visit->visitor->found != NULL)
+		genie_visit_show(visit, page);
+	ReleaseBuffer(page->buffer);
 }
 
 /* How many pages may be pinned ahead: with few buffers none, or others would find no buffer that they could use. */

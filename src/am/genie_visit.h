@@ -22,6 +22,10 @@ typedef struct GenieVisitor
 	Snapshot	snapshot;		/* an MVCC snapshot */
 	TupleTableSlot *slot;
 	IndexFetchTableData *fetch;	/* NULL: a heap, whose pages are read directly */
+
+	/* called for each visible row, with the row in the slot, in the order of the rows; NULL: nobody wants to see it */
+	void		(*found) (void *arg, GenieVisitRow *row, TupleTableSlot *slot);
+	void	   *arg;
 } GenieVisitor;
 
 /* In the current memory context. */

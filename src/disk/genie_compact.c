@@ -10,6 +10,14 @@
  * has `fan_in` segments, they and all lighter ones become one segment.  So there are fewer than
  * fan_in segments a level, and a posting is rewritten at most once a level.  A segment that is
  * mostly dead is rewritten alone.
+ *
+ * Approximate operator classes (genie_signer.h).  An untrained index's pending list is merged when it has
+ * GENIE_TRAIN_MIN raw rows that are alive, on which the class trains: a sample spread evenly over the list.  With
+ * fewer it is left alone, for scans go through them all faster than anything could be learned from them; but a list of
+ * GENIE_UNTRAINED_MAX rows, most of which are dead or NULL then, is merged all the same, whatever the class makes of
+ * the few (unless it makes nothing of them), or it would grow forever.  The parameters are written by the flip that
+ * takes the first rows off the list: a crash before it leaves an untrained index with all its rows, one after it a
+ * trained one, whose other rows are signed by whoever reads them.
  */
 #include "postgres.h"
 
@@ -31,6 +39,7 @@
 #define GENIE_SEGMENTS_HIGH 80	/* from here on the lighter half is merged, whatever the policy */
 #define GENIE_SEGMENT_MAX (UINT64CONST(1) << 31)	/* objects or keywords of a merged segment */
 #define GENIE_PART_MIN (1024 * 1024)	/* bytes of pending rows that are merged at a time, at least */
+#define GENIE_UNTRAINED_MAX (16 * GENIE_TRAIN_MIN)	/* rows of all kinds: a list that a scan goes through easily */
 
 /* A pending row in memory. */
 typedef struct GeniePendingRow
@@ -40,7 +49,7 @@ typedef struct GeniePendingRow
 	uint32		n;
 	Size		at;				/* of its packed keywords */
 	uint16		size;
-	bool		is_null;
+	uint8		flags;			/* of the first fragment */
 } GeniePendingRow;
 
 typedef struct GeniePendingRows
@@ -84,7 +93,7 @@ genie_rows_take(GeniePendingRows *rows, const GeniePendingFragment *fragment, co
 		row->n = 0;
 		row->at = rows->used;
 		row->size = fragment->size;
-		row->is_null = (fragment->flags & GENIE_FRAGMENT_NULL) != 0;
+		row->flags = fragment->flags;
 	}
 	row = &rows->rows[rows->n - 1];
 	memcpy(rows->bytes + rows->used, packed, fragment->nbytes);
@@ -135,9 +144,21 @@ genie_rows_take_page(GeniePendingRows *rows, GeniePendingScan *scan)
 		genie_rows_take(rows, &fragment, packed);
 }
 
-/* The rows in a builder.  They were bounded when they were read, so it is not bounded again. */
+/* The raw keywords of a row. */
+static GenieRaw
+genie_rows_raw(const GeniePendingRows *rows, const GeniePendingRow *row)
+{
+	GenieRaw	raw = {.bytes = rows->bytes + row->at,.n = row->n,.size = row->size};
+
+	return raw;
+}
+
+/*
+ * The rows in a builder, raw ones signed by the parameters.  They were bounded when they were read, so it is not
+ * bounded again.
+ */
 static GenieBuilder *
-genie_rows_build(GeniePendingRows *rows)
+genie_rows_build(GeniePendingRows *rows, GenieSigner *signer, const bytea *parameters)
 {
 	GenieBuilder *builder = genie_builder_begin(MaxAllocHugeSize);
 
@@ -145,11 +166,20 @@ genie_rows_build(GeniePendingRows *rows)
 	for (uint32 i = 0; i < rows->n; i++)
 	{
 		const GeniePendingRow *row = &rows->rows[i];
+		GenieSignature signature = {.bytes = rows->bytes + row->at,.n = row->n,.size = row->size};
 
 		if (i + 1 < rows->n && rows->rows[i + 1].tid == row->tid)
 			continue;
-		if (!genie_builder_add(builder, row->tid, row->is_null, rows->bytes + row->at, row->n,
-							   row->size))
+		if ((row->flags & GENIE_FRAGMENT_RAW) != 0)
+		{
+			GenieRaw	raw = genie_rows_raw(rows, row);
+
+			if (signer == NULL || parameters == NULL)
+				elog(ERROR, "a raw row has nothing to be signed by");
+			signature = signer->sign(signer, parameters, &raw);
+		}
+		if (!genie_builder_add(builder, row->tid, (row->flags & GENIE_FRAGMENT_NULL) != 0, signature.bytes,
+							   signature.n, signature.size))
 			elog(ERROR, "pending rows are not sorted");
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -158,9 +188,10 @@ genie_rows_build(GeniePendingRows *rows)
 
 /* Makes a segment of the rows; false if there are none. */
 static bool
-genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *added)
+genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSigner *signer, const bytea *parameters,
+				   GenieSegmentEntry *added)
 {
-	GenieBuilder *builder = genie_rows_build(rows);
+	GenieBuilder *builder = genie_rows_build(rows, signer, parameters);
 	bool		any = genie_builder_objects(builder) > 0;
 
 	if (any)
@@ -170,7 +201,7 @@ genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSegmentEntry *ad
 }
 
 bool
-genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **segment)
+genie_merge_private(Relation index, const GenieMetaData *meta, GenieSigner *signer, GenieSegment **segment)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie pending rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -186,7 +217,7 @@ genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **se
 	stale = scan->stale;
 	if (!stale && rows.n > 0)
 	{
-		GenieBuilder *builder = genie_rows_build(&rows);
+		GenieBuilder *builder = genie_rows_build(&rows, signer, genie_meta_parameters(meta));
 		GenieSegmentWriter *writer;
 		GenieRootHeader header;
 
@@ -201,12 +232,112 @@ genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **se
 	return !stale;
 }
 
+/* What the rows of an untrained index's pending list are. */
+typedef struct GenieUntrained
+{
+	uint64		n_rows;			/* dead and NULL ones, too */
+	uint64		n_raw;			/* raw and alive */
+} GenieUntrained;
+
 /*
- * Merges pages of the sealed list from the head on, as many as fit the memory, and takes them off
- * its number of pages.  True: there are more.
+ * Goes over a list and takes every step-th raw row that is alive, if rows is not NULL, until they fill the memory and
+ * are enough.
+ */
+static GenieUntrained
+genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, Size memory, GeniePendingRows *rows)
+{
+	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	GenieUntrained counts = {0};
+	bool		take = false;
+	bool		open = false;
+
+	genie_pending_scan(scan, index, sealed);
+	while (genie_pending_next_page(scan))
+	{
+		GeniePendingFragment fragment;
+		const uint8 *packed;
+
+		while (genie_pending_next_fragment(scan, &fragment, &packed))
+		{
+			if (!open)
+			{
+				bool		is_raw = (fragment.flags & GENIE_FRAGMENT_RAW) != 0 &&
+					(fragment.flags & GENIE_FRAGMENT_DEAD) == 0;
+
+				counts.n_rows++;
+				take = is_raw && rows != NULL && counts.n_raw % step == 0 &&
+					(rows->used < memory || rows->n < GENIE_TRAIN_MIN);
+				counts.n_raw += is_raw;
+			}
+			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
+			if (take)
+				genie_rows_take(rows, &fragment, packed);
+		}
+	}
+	if (scan->stale)
+		genie_report_corrupt(index, scan->next, "the pending list is broken");
+	pfree(scan);
+	return counts;
+}
+
+/*
+ * May the list of an untrained index be merged?  Then *parameters is what the class has learned from it, in the current
+ * memory context; NULL if no row needs it.
  */
 static bool
-genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory)
+genie_compact_train(Relation index, const GenieMetaData *meta, Size memory, GenieSigner *signer, bytea **parameters)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie training", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieUntrained counts = genie_compact_survey(index, meta, 1, 0, NULL);
+	GeniePendingRows rows;
+	GenieRaw   *objects;
+
+	if (counts.n_raw >= GENIE_TRAIN_MIN || (counts.n_raw > 0 && counts.n_rows >= GENIE_UNTRAINED_MAX))
+	{
+		genie_rows_init(&rows);
+		(void) genie_compact_survey(index, meta, (counts.n_raw + GENIE_TRAIN_ROWS - 1) / GENIE_TRAIN_ROWS, memory,
+									&rows);
+		objects = palloc(rows.n * sizeof(GenieRaw));
+		for (uint32 i = 0; i < rows.n; i++)
+			objects[i] = genie_rows_raw(&rows, &rows.rows[i]);
+		MemoryContextSwitchTo(old);
+		*parameters = signer->train(signer, objects, rows.n);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return counts.n_raw == 0 || *parameters != NULL;
+}
+
+/*
+ * Seals the list, if it may be merged: a copy of the metapage, else NULL.  *parameters are what raw rows are signed by,
+ * those that the index has or shall have.
+ */
+static GenieMetaData *
+genie_compact_begin(Relation index, Size memory, GenieSigner *signer, bytea **parameters)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bool		untrained = signer != NULL && meta->parameters_length == 0;
+
+	*parameters = genie_meta_parameters(meta);
+	if (meta->pending_tail == InvalidBlockNumber ||
+		(untrained && !genie_compact_train(index, meta, memory, signer, parameters)))
+		return NULL;
+	meta = genie_pending_seal(index);
+	/* one may have come after the look that found none */
+	if (untrained && *parameters == NULL && genie_compact_survey(index, meta, 1, 0, NULL).n_raw > 0)
+		return NULL;
+	return meta;
+}
+
+/*
+ * Merges pages of the sealed list from the head on, as many as fit the memory, and takes them off
+ * its number of pages.  Raw rows are signed by the parameters, which the index gets if it has none yet.  True: there
+ * are more.
+ */
+static bool
+genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, GenieSigner *signer,
+						   const bytea *parameters)
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 	GeniePendingRows rows;
@@ -227,8 +358,14 @@ genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory)
 		genie_report_corrupt(index, scan->next, "the pending list is broken");
 	if (flip.consumed_pages == 0)
 		return false;
-	flip.n_added = genie_compact_rows(index, &rows, &added) ? 1 : 0;
+	flip.n_added = genie_compact_rows(index, &rows, signer, parameters, &added) ? 1 : 0;
 	flip.added = &added;
+	if (parameters != NULL && sealed->parameters_length == 0)
+	{
+		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
+		flip.parameters = (const uint8 *) VARDATA(parameters);
+		sealed->parameters_length = flip.parameters_length;
+	}
 	GENIE_FAULT("merge-before-flip");
 	genie_meta_flip(index, &flip, false);
 	sealed->pending_pages -= flip.consumed_pages;
@@ -331,17 +468,19 @@ genie_compact_segments(Relation index, const GenieMergeEffort *effort, void (*de
 }
 
 void
-genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, void (*delay) (void))
+genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, GenieSigner *signer,
+				  void (*delay) (void))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge index",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieMetaData *sealed;
+	bytea	   *parameters;
 	bool		more;
 
 	genie_space_reclaim(index);
-	sealed = genie_pending_seal(index);
-	more = sealed->pending_tail != InvalidBlockNumber;
+	sealed = genie_compact_begin(index, memory, signer, &parameters);
+	more = sealed != NULL;
 	while (more)
 	{
 		MemoryContext part = AllocSetContextCreate(context, "genie merge part",
@@ -352,7 +491,7 @@ genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, v
 		if (meta->n_segments >= GENIE_SEGMENTS_HIGH)
 			(void) genie_compact_segments(index, effort, delay);
 		sealed->pending_head = meta->pending_head;
-		more = genie_compact_pending_part(index, sealed, memory);
+		more = genie_compact_pending_part(index, sealed, memory, signer, parameters);
 		MemoryContextSwitchTo(context);
 		MemoryContextDelete(part);
 		pfree(meta);

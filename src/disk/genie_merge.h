@@ -8,6 +8,7 @@
 #include "genie_page.h"
 #include "genie_keyword.h"
 #include "genie_segment.h"
+#include "genie_signer.h"
 #include "utils/rel.h"
 
 /*
@@ -55,17 +56,18 @@ extern const GenieMergeEffort genie_merge_effort_full;	/* VACUUM's and genie_mer
 
 /*
  * Everything that is due, in genie_compact.c: reclaims retired pages, merges the pending list,
- * compacts segments.  memory: bytes.  delay (may be NULL) is called between pieces of work,
- * e.g. vacuum_delay_point.  Under the exclusive merge lock.
+ * compacts segments.  memory: bytes.  signer: NULL unless the operator class is approximate.  delay (may be
+ * NULL) is called between pieces of work, e.g. vacuum_delay_point.  Under the exclusive merge lock.
  */
-extern void genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort,
+extern void genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, GenieSigner *signer,
 							  void (*delay) (void));
 
 /*
  * The rows of the pending list as of meta as a spilled segment of the caller's own, without those that VACUUM has
  * flagged; writes nothing to the index, locks nothing.  *segment is NULL where there is none; its memory is the
- * current context's.  False: stale.
+ * current context's.  Raw rows get signatures where meta has parameters; without them there must be none.
+ * False: stale.
  */
-extern bool genie_merge_private(Relation index, const GenieMetaData *meta, GenieSegment **segment);
+extern bool genie_merge_private(Relation index, const GenieMetaData *meta, GenieSigner *signer, GenieSegment **segment);
 
 #endif							/* GENIE_MERGE_H */

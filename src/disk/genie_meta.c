@@ -137,6 +137,19 @@ genie_meta_read(Relation index)
 	return copy;
 }
 
+bytea *
+genie_meta_parameters(const GenieMetaData *meta)
+{
+	bytea	   *parameters;
+
+	if (meta->parameters_length == 0)
+		return NULL;
+	parameters = palloc(VARHDRSZ + meta->parameters_length);
+	SET_VARSIZE(parameters, VARHDRSZ + meta->parameters_length);
+	memcpy(VARDATA(parameters), meta->parameters, meta->parameters_length);
+	return parameters;
+}
+
 BlockNumber
 genie_meta_pending_tail(Relation index)
 {

@@ -25,6 +25,9 @@ typedef struct GenieFlip
 /* Fills a page with the metapage of an empty index. */
 extern void genie_meta_init(Page page);
 
+/* The parameters of an approximate operator class, palloc'd; NULL: it is not trained, or there is no such class. */
+extern bytea *genie_meta_parameters(const GenieMetaData *meta);
+
 /* Writes the metapage of a new index, block 0 of an empty main fork (unlogged: a build). */
 extern void genie_meta_create(Relation index);
 

@@ -39,6 +39,7 @@
 #define GENIE_PAGE_H
 
 #include "access/transam.h"
+#include "genie_keyword.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
@@ -88,7 +89,6 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 /* ---- metapage ---- */
 
 #define GENIE_SEGMENTS_MAX	96
-#define GENIE_PARAMETERS_MAX	128	/* bytes; a family, a handful of numbers and a seed */
 
 /* One live segment, as the metapage lists it. */
 typedef struct GenieSegmentEntry

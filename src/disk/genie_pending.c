@@ -209,13 +209,13 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 }
 
 void
-genie_pending_append(Relation index, const ItemPointerData *tid, bool is_null,
+genie_pending_append(Relation index, const ItemPointerData *tid, uint8 flags,
 					 const uint8 *packed, uint32 n, Size nbytes, uint32 size, uint32 *n_pages)
 {
 	GeniePendingFragment fragment = {0};
 
 	fragment.tid = *tid;
-	fragment.flags = is_null ? GENIE_FRAGMENT_NULL : 0;
+	fragment.flags = flags;
 	fragment.n = (uint16) n;
 	fragment.size = (uint16) size;
 	*n_pages = 0;

@@ -33,6 +33,7 @@
 #define GENIE_FRAGMENT_NULL		0x01
 #define GENIE_FRAGMENT_DEAD		0x02	/* set by ambulkdelete */
 #define GENIE_FRAGMENT_MORE		0x04	/* the row goes on in the next fragment */
+#define GENIE_FRAGMENT_RAW		0x08	/* raw keywords of an approximate class (genie_signer.h) */
 
 typedef struct GeniePendingFragment
 {
@@ -45,10 +46,10 @@ typedef struct GeniePendingFragment
 } GeniePendingFragment;
 
 /*
- * Appends a row: n packed keywords (a valid packed set of nbytes), its size.  *n_pages gets the
- * list's length where this call added a page, else 0.
+ * Appends a row: its flags (NULL or RAW), n packed keywords (a valid packed set of nbytes), its size.  *n_pages gets
+ * the list's length where this call added a page, else 0.
  */
-extern void genie_pending_append(Relation index, const ItemPointerData *tid, bool is_null,
+extern void genie_pending_append(Relation index, const ItemPointerData *tid, uint8 flags,
 								 const uint8 *packed, uint32 n, Size nbytes, uint32 size,
 								 uint32 *n_pages);
 

@@ -192,7 +192,11 @@ genie_packed_next(const uint8_t **at)
  */
 extern bool genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n);
 
-/* An object of an approximate operator class (genie_opclass.h) before it has a signature: packed raw keywords. */
+#define GENIE_TRAIN_MIN			256	/* objects on which an approximate operator class (genie_opclass.h) can train */
+#define GENIE_TRAIN_ROWS		2000	/* objects of a sample at most */
+#define GENIE_PARAMETERS_MAX	128 /* bytes that it learns: a handful of numbers and a seed */
+
+/* An object of such a class before it has a signature: packed raw keywords. */
 typedef struct GenieRaw
 {
 	const uint8_t *bytes;

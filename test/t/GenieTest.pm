@@ -368,6 +368,7 @@ sub fault_scenarios
 		'build-part' => [ 0, $many, $together ],
 		'build-before-log' => [ 0, '', $build ],
 		'build-logged' => [ 0, '', $build ],
+		'insert-decomposed' => [ 3, '', 'SELECT add_rows(5, 0.34)' ],
 		'pending-page' => [ 1, '', 'SELECT add_rows(500, 0.33)' ],
 		'pending-before-link' => [ 0, '', $long ],
 		'pending-sealed' => [ 0, '', $many ],

@@ -1,0 +1,249 @@
+/*
+ * genie_train.c
+ *	  Training an approximate operator class, and signing rows by what it has learned.
+ *
+ * A build trains on a sample of the table, before it begins: rows that the index would have, of GENIE_TRAIN_BLOCKS
+ * random blocks, GENIE_TRAIN_ROWS of them at random, read by the scan that builds use, so that a partial index learns
+ * from its own rows and an expression is computed.  Where that finds too few (the index is a partial one, the table
+ * has been emptied), the whole table is read.  Randomness comes from a fixed seed: the same table gives the same
+ * index. The metapage gets the parameters at once, for the build's processes find them there; nobody else sees it
+ * before the transaction commits.
+ *
+ * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index; what becomes of that is in genie_signer.h.
+ *
+ * Memory: a sample's raw keywords, up to maintenance_work_mem, or GENIE_TRAIN_MIN objects where those are more.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/tableam.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/sampling.h"
+
+#include "genie_meta.h"
+#include "genie_train.h"
+
+#define GENIE_TRAIN_BLOCKS	300 /* several rows of a block are alike now and then: no fewer for 2000 rows */
+#define GENIE_TRAIN_SEED	0x47454E49
+
+/* ---- calling the class's functions ---- */
+
+typedef struct GenieClassSigner
+{
+	GenieSigner signer;
+	Relation	index;
+	FmgrInfo   *sign;
+	Oid			collation;
+	MemoryContext context;		/* of one call */
+	GenieKeywords keywords;
+} GenieClassSigner;
+
+bool
+genie_is_approximate(Relation index)
+{
+	return OidIsValid(index_getprocid(index, 1, GENIE_TRAIN_PROC));
+}
+
+static bytea *
+genie_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
+{
+	Relation	index = ((GenieClassSigner *) signer)->index;
+	FmgrInfo   *train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC);
+	GenieSample sample = {.n = n,.objects = objects};
+	LOCAL_FCINFO(fcinfo, 1);
+	bytea	   *parameters;
+	Datum		result;
+
+	InitFunctionCallInfoData(*fcinfo, train, 1, index->rd_indcollation[0], NULL, NULL);
+	fcinfo->args[0].value = PointerGetDatum(&sample);
+	fcinfo->args[0].isnull = false;
+	result = FunctionCallInvoke(fcinfo);
+	if (fcinfo->isnull && n < GENIE_TRAIN_MIN)
+		return NULL;
+	parameters = fcinfo->isnull ? NULL : DatumGetByteaP(result);
+	if (parameters == NULL || VARSIZE(parameters) <= VARHDRSZ || VARSIZE(parameters) - VARHDRSZ > GENIE_PARAMETERS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("support function %d of the operator class of index \"%s\" does not give parameters",
+						GENIE_TRAIN_PROC, RelationGetRelationName(index)),
+				 parameters == NULL ? errdetail("For %u objects its result is null.", n) :
+				 errdetail("Its result has %d bytes, but there must be 1 to %d.",
+						   (int) (VARSIZE(parameters) - VARHDRSZ), GENIE_PARAMETERS_MAX)));
+	return parameters;
+}
+
+static GenieSignature
+genie_sign(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
+{
+	GenieClassSigner *class = (GenieClassSigner *) signer;
+	GenieKeywords *keywords = &class->keywords;
+	GenieSignature signature;
+	MemoryContext old = MemoryContextSwitchTo(class->context);
+
+	genie_keywords_reset(keywords);
+	keywords->parameters = parameters;
+	FunctionCall2Coll(class->sign, class->collation, PointerGetDatum(raw), PointerGetDatum(keywords));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(class->context);
+	genie_keywords_finish(keywords);
+	signature.bytes = keywords->bytes;
+	signature.n = keywords->n;
+	signature.size = genie_keywords_own_size(keywords);
+	return signature;
+}
+
+GenieSigner *
+genie_signer(Relation index)
+{
+	GenieClassSigner *class;
+
+	if (!genie_is_approximate(index))
+		return NULL;
+	class = palloc0(sizeof(GenieClassSigner));
+	class->signer.train = genie_train;
+	class->signer.sign = genie_sign;
+	class->index = index;
+	class->sign = index_getprocinfo(index, 1, GENIE_SIGN_PROC);
+	class->collation = index->rd_indcollation[0];
+	class->context = AllocSetContextCreate(CurrentMemoryContext, "genie signing", ALLOCSET_DEFAULT_SIZES);
+	genie_keywords_init(&class->keywords);
+	return &class->signer;
+}
+
+/* ---- a sample of the table ---- */
+
+typedef struct GenieTrainSample
+{
+	Relation	index;
+	FmgrInfo   *decompose;
+	MemoryContext context;		/* of the objects: each has a piece of its own */
+	MemoryContext row_context;
+	GenieKeywords keywords;
+	pg_prng_state random;
+	Size		memory;			/* that the objects may take */
+	Size		used;
+	uint32		n;
+	uint32		capacity;
+	GenieRaw	objects[GENIE_TRAIN_ROWS];
+	uint64		n_seen;			/* rows that are not NULL */
+} GenieTrainSample;
+
+/* Decomposes a value into raw keywords. */
+static GenieRaw
+genie_train_decompose(GenieTrainSample *sample, Datum value)
+{
+	GenieKeywords *keywords = &sample->keywords;
+	MemoryContext old = MemoryContextSwitchTo(sample->row_context);
+	GenieRaw	raw;
+	uint8	   *bytes;
+
+	genie_keywords_reset(keywords);
+	FunctionCall2Coll(sample->decompose, sample->index->rd_indcollation[0], value, PointerGetDatum(keywords));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(sample->row_context);
+	genie_keywords_finish(keywords);
+	bytes = MemoryContextAlloc(sample->context, keywords->nbytes + 1);
+	memcpy(bytes, keywords->bytes, keywords->nbytes);
+	raw.bytes = bytes;
+	raw.n = keywords->n;
+	raw.size = genie_keywords_own_size(keywords);
+	if (raw.size < 0)
+		raw.size = (int32) raw.n;
+	sample->used += keywords->nbytes;
+	return raw;
+}
+
+/* Takes a row, or lets it replace one, or leaves it: each has the same chance.  Called by table_index_build_scan. */
+static void
+genie_train_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
+{
+	GenieTrainSample *sample = arg;
+	uint64		place;
+
+	if (nulls[0])
+		return;
+	sample->n_seen++;
+	if (sample->n < sample->capacity && (sample->used < sample->memory || sample->n < GENIE_TRAIN_MIN))
+	{
+		sample->objects[sample->n++] = genie_train_decompose(sample, values[0]);
+		return;
+	}
+	sample->capacity = sample->n;
+	place = pg_prng_uint64_range(&sample->random, 0, sample->n_seen - 1);
+	if (place >= sample->n)
+		return;
+	pfree(unconstify(uint8 *, sample->objects[place].bytes));
+	sample->objects[place] = genie_train_decompose(sample, values[0]);
+}
+
+static void
+genie_train_sample_empty(GenieTrainSample *sample)
+{
+	MemoryContextReset(sample->context);
+	pg_prng_seed(&sample->random, GENIE_TRAIN_SEED);
+	sample->capacity = GENIE_TRAIN_ROWS;
+	sample->n = 0;
+	sample->used = 0;
+	sample->n_seen = 0;
+}
+
+/* Rows of random blocks, in the order of the blocks. */
+static void
+genie_train_sample_blocks(GenieTrainSample *sample, Relation heap, IndexInfo *info)
+{
+	BlockSamplerData blocks;
+
+	genie_train_sample_empty(sample);
+	BlockSampler_Init(&blocks, RelationGetNumberOfBlocks(heap), GENIE_TRAIN_BLOCKS, GENIE_TRAIN_SEED);
+	while (BlockSampler_HasMore(&blocks))
+	{
+		CHECK_FOR_INTERRUPTS();
+		table_index_build_range_scan(heap, sample->index, info, false, false, false, BlockSampler_Next(&blocks), 1,
+									 genie_train_row, sample, NULL);
+	}
+}
+
+static GenieTrainSample *
+genie_train_sample(Relation heap, Relation index, IndexInfo *info)
+{
+	GenieTrainSample *sample = palloc0(sizeof(GenieTrainSample));
+
+	sample->index = index;
+	sample->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
+	sample->context = AllocSetContextCreate(CurrentMemoryContext, "genie sample", ALLOCSET_DEFAULT_SIZES);
+	sample->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie sample row", ALLOCSET_DEFAULT_SIZES);
+	sample->memory = maintenance_work_mem * (Size) 1024;
+	genie_keywords_init(&sample->keywords);
+	genie_train_sample_blocks(sample, heap, info);
+	if (sample->n < GENIE_TRAIN_MIN && RelationGetNumberOfBlocks(heap) > GENIE_TRAIN_BLOCKS)
+	{
+		genie_train_sample_empty(sample);
+		table_index_build_scan(heap, index, info, false, false, genie_train_row, sample, NULL);
+	}
+	return sample;
+}
+
+bool
+genie_train_build(Relation heap, Relation index, IndexInfo *info)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie training", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieTrainSample *sample = genie_train_sample(heap, index, info);
+	bool		trained = sample->n >= GENIE_TRAIN_MIN;
+
+	if (trained)
+	{
+		bytea	   *parameters = genie_train(genie_signer(index), sample->objects, sample->n);
+		GenieFlip	flip = {0};
+
+		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
+		flip.parameters = (const uint8 *) VARDATA(parameters);
+		genie_meta_flip(index, &flip, true);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return trained;
+}

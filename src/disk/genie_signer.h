@@ -1,0 +1,39 @@
+/*
+ * genie_signer.h
+ *	  Rows of an approximate operator class (genie_opclass.h) in the pending list, and how they get their signatures.
+ *
+ * Such a class needs parameters to make signatures, which are trained on rows.  As long as the metapage has none, the
+ * index is *untrained*: rows are appended raw, and stay in the pending list; no segment has a keyword.  The build,
+ * or the first merge that finds enough rows (genie_compact.c), trains, and writes the parameters with the flip that
+ * adds the segment of the first rows that it signed.  They never change afterwards.
+ *
+ * An insert that has read the metapage before that flip may append a raw row behind it.  So a raw row may stand in the
+ * pending list of a trained index, too: whoever reads it signs it.
+ *
+ * The class's functions are called through this table, for disk/ knows no operator classes; genie_train.c fills it.
+ */
+#ifndef GENIE_SIGNER_H
+#define GENIE_SIGNER_H
+
+#include "genie_keyword.h"
+
+/* A packed set of keywords. */
+typedef struct GenieSignature
+{
+	const uint8 *bytes;
+	uint32		n;
+	int32		size;			/* the object's; -1: the number of distinct keywords */
+} GenieSignature;
+
+typedef struct GenieSigner GenieSigner;
+
+struct GenieSigner
+{
+	/* The parameters, palloc'd, of n objects (at least one); NULL: they are too few. */
+	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n);
+
+	/* The signature of an object, until the next call. */
+	GenieSignature (*sign) (GenieSigner *signer, const bytea *parameters, const GenieRaw *raw);
+};
+
+#endif							/* GENIE_SIGNER_H */
