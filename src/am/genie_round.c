@@ -5,7 +5,8 @@
  *	1. ask		each source for the best `ask` objects of each query behind what was taken of it before
  *	2. number	an object is a row of the round, however many queries hit it; rows get their TIDs
  *	3. merge	each query takes the best `ask` of all sources by (count desc, tid asc)
- *	4. visit	the rows that were taken, in TID order
+ *	4. visit	the rows that were taken, in TID order, and measure their distances to the queries that took them, if that
+ *				is asked for: a row that many queries took is fetched, and its value unpacked, once
  *	5. keep		each query's visible ones, in its order
  *
  * That is what a scan of one query would take: a source's hits come in its order, so the best of all sources are among
@@ -53,6 +54,14 @@ typedef struct GenieRoundState
 	uint32	   *order;			/* rows that query i takes, from i * ask on */
 	uint32	   *n_order;
 	uint32	   *counts;			/* with them */
+
+	/* if distances are measured */
+	const GenieRoundMeasure *measure;
+	GenieRoundQuery **queries;
+	uint32	   *first_taker;	/* of each row, and the end */
+	uint32	   *takers;			/* places in order, row by row */
+	double	   *distances;		/* with order */
+	bool	   *nulls;
 } GenieRoundState;
 
 static void *
@@ -67,6 +76,8 @@ genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query
 	memset(query, 0, sizeof(*query));
 	query->number = number;
 	query->found = genie_round_array(round->k, sizeof(GenieRoundFound));
+	if (round->measure != NULL)
+		query->measured = genie_round_array(round->k, sizeof(GenieRoundMeasured));
 	query->taken_capacity = round->k;
 	query->taken = genie_round_array(round->k, sizeof(uint64));
 	query->has_after = palloc0((round->n_sources + 1) * sizeof(bool));
@@ -282,6 +293,48 @@ genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, Gen
 	}
 }
 
+/* ---- measuring ---- */
+
+/* Sorts the places of order by their rows: so each row knows who took it. */
+static void
+genie_round_find_takers(GenieRoundState *state, uint32 n_rows)
+{
+	uint32	   *at = genie_round_array(n_rows + 1, sizeof(uint32));
+
+	memset(at, 0, (n_rows + 1) * sizeof(uint32));
+	for (uint32 i = 0; i < state->n; i++)
+		for (uint32 j = 0; j < state->n_order[i]; j++)
+			at[state->order[(Size) i * state->ask + j] + 1]++;
+	for (uint32 r = 0; r < n_rows; r++)
+		at[r + 1] += at[r];
+	state->first_taker = genie_round_array(n_rows + 1, sizeof(uint32));
+	memcpy(state->first_taker, at, (n_rows + 1) * sizeof(uint32));
+	state->takers = genie_round_array(at[n_rows], sizeof(uint32));
+	for (uint32 i = 0; i < state->n; i++)
+		for (uint32 j = 0; j < state->n_order[i]; j++)
+			state->takers[at[state->order[(Size) i * state->ask + j]]++] = i * state->ask + j;
+	pfree(at);
+	state->distances = genie_round_array((Size) state->n * state->ask, sizeof(double));
+	state->nulls = genie_round_array((Size) state->n * state->ask, sizeof(bool));
+}
+
+/* Measures a visible row. */
+static void
+genie_round_measure(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
+{
+	GenieRoundState *state = arg;
+	Size		r = row - state->rows;
+
+	state->measure->row(state->measure->arg, slot);
+	for (uint32 t = state->first_taker[r]; t < state->first_taker[r + 1]; t++)
+	{
+		uint32		at = state->takers[t];
+
+		state->distances[at] = state->measure->distance(state->measure->arg, state->queries[at / state->ask]->number,
+														&state->nulls[at]);
+	}
+}
+
 /* ---- visiting ---- */
 
 /* Visits the wanted rows of all sources in TID order. */
@@ -291,6 +344,7 @@ genie_round_visit(const GenieRound *round, GenieRoundState *state)
 	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
 	GenieVisitRow **rows = genie_round_array(state->first_row[round->n_sources], sizeof(GenieVisitRow *));
 	uint32		n = 0;
+	GenieVisitor visitor = round->visitor;
 
 	memcpy(next, state->first_row, round->n_sources * sizeof(uint32));
 	for (;;)
@@ -315,17 +369,25 @@ genie_round_visit(const GenieRound *round, GenieRoundState *state)
 		if (n % GENIE_INTERRUPT_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	genie_visit(&round->visitor, rows, n);
+	if (state->measure != NULL)
+	{
+		visitor.found = genie_round_measure;
+		visitor.arg = state;
+		genie_round_find_takers(state, state->first_row[round->n_sources]);
+	}
+	genie_visit(&visitor, rows, n);
 	pfree(rows);
 	pfree(next);
 }
 
 /* ---- keeping ---- */
 
-/* A query has taken a row, which has been visited. */
+/* A query has taken a row, which has been visited: its place in order is at. */
 static void
-genie_round_keep(GenieRoundQuery *query, const GenieVisitRow *row, uint32 count)
+genie_round_keep(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 {
+	const GenieVisitRow *row = &state->rows[state->order[at]];
+
 	if (query->n_taken == query->taken_capacity)
 	{
 		query->taken_capacity *= 2;
@@ -335,7 +397,10 @@ genie_round_keep(GenieRoundQuery *query, const GenieVisitRow *row, uint32 count)
 	if (row->live == 0)
 		return;
 	query->found[query->n_found].tid = row->live;
-	query->found[query->n_found++].count = (int32) count;
+	query->found[query->n_found].count = (int32) state->counts[at];
+	if (state->measure != NULL)
+		query->measured[query->n_found] = (GenieRoundMeasured) {state->distances[at], row->live, row->tid, state->nulls[at]};
+	query->n_found++;
 }
 
 bool
@@ -343,7 +408,7 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 {
 	MemoryContext old = MemoryContextSwitchTo(round->context);
 	Size		n_lists = (Size) n * round->n_sources;
-	GenieRoundState state = {.n = n, .ask = ask};
+	GenieRoundState state = {.n = n, .ask = ask, .measure = round->measure, .queries = queries};
 	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
 	bool		ok;
 
@@ -364,8 +429,7 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 	}
 	for (uint32 i = 0; ok && i < n; i++)
 		for (uint32 j = 0; j < state.n_order[i] && queries[i]->n_found < round->k; j++)
-			genie_round_keep(queries[i], &state.rows[state.order[(Size) i * ask + j]],
-							 state.counts[(Size) i * ask + j]);
+			genie_round_keep(&state, queries[i], (Size) i * ask + j);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(round->context);
 	return ok;

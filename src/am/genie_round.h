@@ -17,12 +17,34 @@ typedef struct GenieRoundFound
 	int32		count;
 } GenieRoundFound;
 
+/* The same with its distance. */
+typedef struct GenieRoundMeasured
+{
+	double		distance;
+	uint64		tid;
+	uint64		root;			/* the TID that the index holds */
+	bool		is_null;		/* the distance */
+} GenieRoundMeasured;
+
+/* What measures distances between visible rows and the queries that have taken them. */
+typedef struct GenieRoundMeasure
+{
+	void	   *arg;
+
+	/* the next row; every row comes once a round, in TID order */
+	void		(*row) (void *arg, TupleTableSlot *slot);
+
+	/* its distance to a query of the piece, by number */
+	double		(*distance) (void *arg, uint32 query, bool *is_null);
+} GenieRoundMeasure;
+
 /* What a query has found so far, and where it goes on. */
 typedef struct GenieRoundQuery
 {
 	uint32		number;			/* in the piece: its searches are searches[source][number] */
 	uint32		n_found;
 	GenieRoundFound *found;			/* room for k */
+	GenieRoundMeasured *measured;	/* the same rows, if distances are measured; else NULL */
 	bool		at_end;			/* nothing that matches is left */
 	uint64	   *taken;			/* TIDs in the index of all that was taken before there were k, visible or not */
 	uint32		n_taken;
@@ -37,6 +59,7 @@ typedef struct GenieRound
 {
 	MemoryContext context;		/* of a round; reset by it */
 	GenieVisitor visitor;
+	const GenieRoundMeasure *measure;	/* NULL: no distances */
 	uint32		k;
 	uint32		n_sources;
 	GenieSource **sources;

@@ -1,0 +1,114 @@
+/*
+ * genie_batch.h
+ *	  Many queries in one call: what genie_search() by match count (genie_batch_count.c) and by distance
+ *	  (genie_batch_nearest.c) have in common.
+ */
+#ifndef GENIE_BATCH_H
+#define GENIE_BATCH_H
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "funcapi.h"
+#include "genie_merge.h"
+#include "genie_meta.h"
+#include "genie_round.h"
+#include "genie_signer.h"
+#include "genie_stat.h"
+#include "utils/rel.h"
+
+typedef struct GenieBatch GenieBatch;
+
+/* What a kind of search does itself.  owner is its own. */
+typedef struct GenieBatchOps
+{
+	/* The next query, in the current memory context, where it stays as long as its piece. */
+	Datum		(*next) (void *owner);
+
+	/* Raises errors that depend on rows, before a piece's rounds; NULL: there are none.  False: stale. */
+	bool		(*check) (void *owner);
+
+	/* Puts out query i of the piece, whose rounds are over. */
+	void		(*put) (void *owner, uint32 i);
+} GenieBatchOps;
+
+struct GenieBatch
+{
+	/* who searches, and by what */
+	const GenieBatchOps *ops;
+	void	   *owner;
+	Relation	heap;
+	Relation	index;
+	StrategyNumber strategy;	/* of the operator by which scans are ordered, */
+	Oid			query_type;		/* the type on its right, */
+	RegProcedure order_proc;	/* and its function */
+	uint32		n_queries;		/* in all */
+	GenieSigner *signer;		/* NULL: the operator class is not approximate */
+	uint32		want;			/* rows that rounds look for, for each query */
+	MemoryContext call_context;
+	GenieBatchProgress progress;	/* what is added to the statistics */
+
+	/* segments, as of one metapage */
+	MemoryContext segments_context;
+	bool		is_open;
+	uint64		segment_version;
+	uint64		tombstone_version;
+	const bytea *parameters;	/* of an approximate class; NULL: untrained */
+	Size		memory;			/* what sources can spare for posting lists */
+	uint32		n_sources;
+	GenieSource **sources;
+	GenieSegment *pending;		/* the source of pending rows', the last; NULL: there is none */
+
+	/* a piece */
+	MemoryContext piece_context;	/* its queries */
+	MemoryContext attempt_context;	/* the rest; until it is begun again */
+	uint32		n_taken;		/* queries, by this and earlier pieces */
+	uint32		n;
+	Datum	   *queries;
+	const GenieQueryView **views;
+	GenieQuerySet *set;
+	GenieRoundQuery *states;
+	GenieRound	round;
+
+	IndexScanDesc own_scan;		/* of queries that are index scans of their own; NULL: there was none yet */
+};
+
+/*
+ * With who searches and by what filled in, and the rest zero; in the current memory context, under the active snapshot.
+ */
+extern void genie_batch_begin(GenieBatch *batch);
+
+/* Searches for all queries. */
+extern void genie_batch_run(GenieBatch *batch);
+
+/* Closes table and index, too. */
+extern void genie_batch_end(GenieBatch *batch);
+
+/* A scan ordered by one query, as the executor would make it. */
+extern IndexScanDesc genie_batch_begin_scan(const GenieBatch *batch);
+extern void genie_batch_rescan(const GenieBatch *batch, IndexScanDesc scan, Datum query);
+
+/* The scan's next visible row: the TID that the index holds, and the row's own.  False: there is none. */
+extern bool genie_batch_scan_next(const GenieBatch *batch, IndexScanDesc scan, uint64 *tid, uint64 *live);
+
+/* A query's scan of its own, for rows that rounds did not find. */
+extern IndexScanDesc genie_batch_own_scan(GenieBatch *batch, Datum query);
+
+/* ---- the rows of the result ---- */
+
+/* A tuple of the result, over whose columns rows are written one by one. */
+typedef struct GenieBatchOutput
+{
+	ReturnSetInfo *result;
+	TupleTableSlot *slot;
+	char	   *columns;
+} GenieBatchOutput;
+
+/* Makes the function's result a tuplestore, and a tuple of these values, whose columns take so many bytes. */
+extern void genie_batch_begin_output(GenieBatchOutput *output, FunctionCallInfo fcinfo, Datum *values, Size bytes);
+
+extern void genie_batch_end_output(GenieBatchOutput *output);
+
+/* k, if it is one.  Errors: it is below 1. */
+extern uint32 genie_batch_k(int32 k);
+
+#endif							/* GENIE_BATCH_H */

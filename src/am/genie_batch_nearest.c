@@ -1,0 +1,316 @@
+/*
+ * genie_batch_nearest.c
+ *	  genie_search() by distance: the k nearest rows for each of many queries, by one index of an approximate operator
+ *	  class, in one call.
+ *
+ * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns in the first round of a scan
+ * (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by (distance, TID).  Where
+ * k is larger than genie.candidates, so many candidates are taken.
+ *
+ * The candidates of all queries of a piece come from the same rounds as those of a search by match count
+ * (genie_batch.c); a row that is candidate of many queries is fetched and unpacked once, and its distances to all of them
+ * are computed by the operator's own function while its page is pinned.
+ *
+ * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an index
+ * scan of its own, which also knows the rows that match nothing, and those that are NULL.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relscan.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/float.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "genie_access.h"
+#include "genie_array.h"
+#include "genie_batch.h"
+#include "genie_object_table.h"
+#include "genie_opclass.h"
+#include "genie_options.h"
+#include "genie_rerank.h"
+#include "genie_train.h"
+
+PG_FUNCTION_INFO_V1(genie_batch_nearest);
+
+/* A row of the result as it lies in a tuple. */
+typedef struct GenieNearestRow
+{
+	int32		query;
+	ItemPointerData tid;
+	float8		distance;
+} GenieNearestRow;
+
+typedef struct GenieNearestSearch
+{
+	GenieBatch	batch;
+	uint32		k;
+	GenieBatchOutput output;
+	uint32		n_output;		/* queries */
+
+	/* the array of queries */
+	ArrayType  *array;
+	GenieArrayCursor cursor;	/* of one dimension: each element is a query */
+	uint32		n_next;			/* of two: each row is one; those taken */
+
+	/* measuring */
+	GenieRoundMeasure measure;
+	GenieRowValue row_value;
+	FmgrInfo	distance;		/* the operator's function */
+	bool		is_varlena;		/* values are */
+	MemoryContext row_context;	/* of the row's value */
+	Datum		value;
+} GenieNearestSearch;
+
+/* ---- queries ---- */
+
+/* The distance by which the index's operator class orders values against that type; false: there is none. */
+static bool
+genie_nearest_find_order(GenieBatch *batch)
+{
+	CatCList   *members = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(batch->index->rd_opfamily[0]));
+	bool		found = false;
+
+	for (int i = 0; i < members->n_members && !found; i++)
+	{
+		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&members->members[i]->tuple);
+
+		found = member->amoplefttype == batch->index->rd_opcintype[0] && member->amoprighttype == batch->query_type &&
+			member->amoppurpose == AMOP_ORDER && member->amopstrategy >= GENIE_DISTANCE_STRATEGY;
+		if (!found)
+			continue;
+		batch->strategy = (StrategyNumber) member->amopstrategy;
+		batch->order_proc = get_opcode(member->amopopr);
+	}
+	ReleaseSysCacheList(members);
+	return found;
+}
+
+static void
+genie_nearest_check_index(GenieBatch *batch)
+{
+	if (genie_is_approximate(batch->index) && genie_nearest_find_order(batch))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
+					format_type_be(batch->query_type)),
+			 errdetail("Its operator class is not approximate, or has no distance with that type on the right.")));
+}
+
+/* The array's queries, if they are what they should be: its elements, or its rows if these are vectors. */
+static void
+genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
+{
+	GenieBatch *batch = &search->batch;
+	Oid			element = ARR_ELEMTYPE(array);
+	bool		of_rows = element == FLOAT4OID || element == FLOAT8OID;
+	GenieValueType type = {0};
+
+	if (ARR_NDIM(array) != 0 && ARR_NDIM(array) != (of_rows ? 2 : 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 of_rows ? errmsg("the array of queries must have two dimensions") :
+				 errmsg("the array of queries must have one dimension"),
+				 of_rows ? errdetail("Each of its rows is a query.") : 0));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the array of queries must not contain nulls")));
+	search->array = array;
+	batch->query_type = of_rows ? get_array_type(element) : element;
+	get_typlenbyvalalign(element, &type.typlen, &type.typbyval, &type.typalign);
+	genie_array_begin(&search->cursor, array, &type);
+	batch->n_queries = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+}
+
+/* The next row of an array of two dimensions, as an array of its own. */
+static Datum
+genie_nearest_next_row(GenieNearestSearch *search)
+{
+	int			n = ARR_DIMS(search->array)[1];
+	Size		nbytes = (Size) n * (ARR_ELEMTYPE(search->array) == FLOAT4OID ? sizeof(float4) : sizeof(float8));
+	Size		size = ARR_OVERHEAD_NONULLS(1) + nbytes;
+	ArrayType  *row = palloc(size);
+
+	SET_VARSIZE(row, size);
+	row->ndim = 1;
+	row->dataoffset = 0;
+	row->elemtype = ARR_ELEMTYPE(search->array);
+	ARR_DIMS(row)[0] = n;
+	ARR_LBOUND(row)[0] = 1;
+	memcpy(ARR_DATA_PTR(row), ARR_DATA_PTR(search->array) + search->n_next++ * nbytes, nbytes);
+	return PointerGetDatum(row);
+}
+
+static Datum
+genie_nearest_next(void *owner)
+{
+	GenieNearestSearch *search = owner;
+	Datum		query = (Datum) 0;
+
+	if (ARR_NDIM(search->array) == 2)
+		return genie_nearest_next_row(search);
+	genie_array_next(&search->cursor, &query);
+	return query;
+}
+
+/* ---- measuring ---- */
+
+static void
+genie_nearest_row(void *arg, TupleTableSlot *slot)
+{
+	GenieNearestSearch *search = arg;
+	MemoryContext old;
+	bool		is_null;
+
+	MemoryContextReset(search->row_context);
+	old = MemoryContextSwitchTo(search->row_context);
+	search->value = genie_row_value(&search->row_value, slot, &is_null);
+	if (is_null)
+		elog(ERROR, "a row of index \"%s\" is null, but has keywords", RelationGetRelationName(search->batch.index));
+	if (search->is_varlena)
+		search->value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(search->value));
+	MemoryContextSwitchTo(old);
+}
+
+static double
+genie_nearest_distance(void *arg, uint32 query, bool *is_null)
+{
+	GenieNearestSearch *search = arg;
+	MemoryContext old = MemoryContextSwitchTo(search->row_context);
+	double		distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0],
+											  search->value, search->batch.queries[query], is_null);
+
+	MemoryContextSwitchTo(old);
+	return distance;
+}
+
+/* ---- output ---- */
+
+static inline int
+genie_nearest_cmp(const GenieRoundMeasured *a, const GenieRoundMeasured *b)
+{
+	int			diff = a->is_null || b->is_null ? a->is_null - b->is_null :
+		float8_cmp_internal(a->distance, b->distance);
+
+	return diff != 0 ? diff : (a->root > b->root) - (a->root < b->root);
+}
+
+#define ST_SORT genie_nearest_sort
+#define ST_ELEMENT_TYPE GenieRoundMeasured
+#define ST_COMPARE(a, b) genie_nearest_cmp(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static void
+genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, bool is_null)
+{
+	GenieNearestRow *row = (GenieNearestRow *) search->output.columns;
+	const GenieBatchOutput *output = &search->output;
+
+	row->query = (int32) search->n_output;
+	genie_tid_from_number(live, &row->tid);
+	row->distance = distance;
+	if (is_null)
+	{
+		Datum		values[3] = {Int32GetDatum(row->query), PointerGetDatum(&row->tid), (Datum) 0};
+		bool		nulls[3] = {false, false, true};
+
+		tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
+	}
+	else
+		tuplestore_puttupleslot(output->result->setResult, output->slot);
+}
+
+/* The query's rows by a scan of its own. */
+static void
+genie_nearest_put_scan(GenieNearestSearch *search, Datum query)
+{
+	IndexScanDesc scan = genie_batch_own_scan(&search->batch, query);
+	uint64		tid;
+	uint64		live;
+
+	for (uint32 i = 0; i < search->k && genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
+	{
+		bool		is_null = scan->xs_orderbynulls[0];
+
+		genie_nearest_put_row(search, live, is_null ? 0 : DatumGetFloat8(scan->xs_orderbyvals[0]), is_null);
+	}
+}
+
+static void
+genie_nearest_put(void *owner, uint32 i)
+{
+	GenieNearestSearch *search = owner;
+	GenieRoundQuery *query = &search->batch.states[i];
+
+	search->n_output++;
+	if (query->n_found < search->batch.want)
+	{
+		genie_nearest_put_scan(search, search->batch.queries[i]);
+		return;
+	}
+	genie_nearest_sort(query->measured, query->n_found);
+	for (uint32 j = 0; j < search->k; j++)
+		genie_nearest_put_row(search, query->measured[j].tid, query->measured[j].distance, query->measured[j].is_null);
+	pgstat_count_index_tuples(search->batch.index, query->n_found);
+}
+
+/* ---- a call ---- */
+
+static const GenieBatchOps genie_nearest_ops = {genie_nearest_next, NULL, genie_nearest_put};
+
+static void
+genie_nearest_begin_measuring(GenieNearestSearch *search)
+{
+	GenieBatch *batch = &search->batch;
+
+	genie_row_value_begin(&search->row_value, batch->index);
+	fmgr_info(batch->order_proc, &search->distance);
+	search->is_varlena = get_typlen(batch->index->rd_opcintype[0]) == -1;
+	search->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch row", ALLOCSET_DEFAULT_SIZES);
+	search->measure = (GenieRoundMeasure) {search, genie_nearest_row, genie_nearest_distance};
+	batch->round.measure = &search->measure;
+}
+
+/*
+ * genie_search(index regclass, queries real[] | float8[] | bit[], k int) returns table (query int, tid tid, distance
+ * float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid; distance is NULL for a
+ * row that is NULL.
+ */
+Datum
+genie_batch_nearest(PG_FUNCTION_ARGS)
+{
+	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
+	GenieBatch *batch = &search->batch;
+	ItemPointerData tid = {0};
+	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Float8GetDatum(0)};
+
+	search->k = genie_batch_k(PG_GETARG_INT32(2));
+	batch->want = Max(search->k, (uint32) genie_candidates);
+	genie_nearest_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
+	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
+	genie_nearest_check_index(batch);
+	batch->ops = &genie_nearest_ops;
+	batch->owner = search;
+	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));
+	genie_nearest_begin_measuring(search);
+	genie_batch_begin(batch);
+	genie_batch_run(batch);
+	genie_batch_end(batch);
+	genie_row_value_end(&search->row_value);
+	genie_batch_end_output(&search->output);
+	return (Datum) 0;
+}
