@@ -19,7 +19,6 @@
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "catalog/pg_amop.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -61,7 +60,9 @@ typedef struct GenieNearestSearch
 	/* the array of queries */
 	ArrayType  *array;
 	GenieArrayCursor cursor;	/* of one dimension: each element is a query */
-	uint32		n_next;			/* of two: each row is one; those taken */
+	int			row_elements;	/* of two: each row is one, of so many elements, */
+	Size		element_bytes;	/* each of so many bytes */
+	uint32		n_next;			/* the next one */
 
 	/* measuring */
 	GenieRoundMeasure measure;
@@ -108,38 +109,40 @@ genie_nearest_check_index(GenieBatch *batch)
 			 errdetail("Its operator class is not approximate, or has no distance with that type on the right.")));
 }
 
-/* The array's queries, if they are what they should be: its elements, or its rows if these are vectors. */
+/*
+ * The array's queries, if they are what they should be: its elements if these are of variable length, or else its rows,
+ * which are vectors then.
+ */
 static void
 genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
 {
 	GenieBatch *batch = &search->batch;
 	Oid			element = ARR_ELEMTYPE(array);
-	bool		of_rows = element == FLOAT4OID || element == FLOAT8OID;
 	GenieValueType type = {0};
 
-	if (ARR_NDIM(array) != 0 && ARR_NDIM(array) != (of_rows ? 2 : 1))
+	get_typlenbyvalalign(element, &type.typlen, &type.typbyval, &type.typalign);
+	search->row_elements = type.typlen > 0 && ARR_NDIM(array) > 1 ? ARR_DIMS(array)[1] : 0;
+	search->element_bytes = (Size) Max(type.typlen, 0);
+	if (ARR_NDIM(array) != 0 && ARR_NDIM(array) != (type.typlen > 0 ? 2 : 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 of_rows ? errmsg("the array of queries must have two dimensions") :
-				 errmsg("the array of queries must have one dimension"),
-				 of_rows ? errdetail("Each of its rows is a query.") : 0));
+				 errmsg("the array of queries must have %d dimensions", type.typlen > 0 ? 2 : 1),
+				 errdetail("A query is %s.", type.typlen > 0 ? "a row of it" : "an element of it")));
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the array of queries must not contain nulls")));
 	search->array = array;
-	batch->query_type = of_rows ? get_array_type(element) : element;
-	get_typlenbyvalalign(element, &type.typlen, &type.typbyval, &type.typalign);
-	genie_array_begin(&search->cursor, array, &type);
+	batch->query_type = type.typlen > 0 ? get_array_type(element) : element;
 	batch->n_queries = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+	genie_array_begin(&search->cursor, array, &type);
 }
 
 /* The next row of an array of two dimensions, as an array of its own. */
 static Datum
 genie_nearest_next_row(GenieNearestSearch *search)
 {
-	int			n = ARR_DIMS(search->array)[1];
-	Size		nbytes = (Size) n * (ARR_ELEMTYPE(search->array) == FLOAT4OID ? sizeof(float4) : sizeof(float8));
+	Size		nbytes = (Size) search->row_elements * search->element_bytes;
 	Size		size = ARR_OVERHEAD_NONULLS(1) + nbytes;
 	ArrayType  *row = palloc(size);
 
@@ -147,7 +150,7 @@ genie_nearest_next_row(GenieNearestSearch *search)
 	row->ndim = 1;
 	row->dataoffset = 0;
 	row->elemtype = ARR_ELEMTYPE(search->array);
-	ARR_DIMS(row)[0] = n;
+	ARR_DIMS(row)[0] = search->row_elements;
 	ARR_LBOUND(row)[0] = 1;
 	memcpy(ARR_DATA_PTR(row), ARR_DATA_PTR(search->array) + search->n_next++ * nbytes, nbytes);
 	return PointerGetDatum(row);
@@ -159,7 +162,7 @@ genie_nearest_next(void *owner)
 	GenieNearestSearch *search = owner;
 	Datum		query = (Datum) 0;
 
-	if (ARR_NDIM(search->array) == 2)
+	if (search->element_bytes > 0)
 		return genie_nearest_next_row(search);
 	genie_array_next(&search->cursor, &query);
 	return query;
@@ -286,7 +289,7 @@ genie_nearest_begin_measuring(GenieNearestSearch *search)
 }
 
 /*
- * genie_search(index regclass, queries real[] | float8[] | bit[], k int) returns table (query int, tid tid, distance
+ * genie_search(index regclass, queries real[] or float8[] or bit[], k int) returns table (query int, tid tid, distance
  * float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid; distance is NULL for a
  * row that is NULL.
  */
