@@ -4,15 +4,15 @@
  *	  class, in one call.
  *
  * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns in the first round of a scan
- * (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by (distance, TID).  Where
- * k is larger than genie.candidates, so many candidates are taken.
+ * (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by (distance, TID).
+ * Where k is larger than genie.candidates, so many candidates are taken.
  *
  * The candidates of all queries of a piece come from the same rounds as those of a search by match count
- * (genie_batch.c); a row that is candidate of many queries is fetched and unpacked once, and its distances to all of them
- * are computed by the operator's own function while its page is pinned.
+ * (genie_batch.c); a row that is candidate of many queries is fetched and unpacked once, and its distances to all of
+ * them are computed by the operator's own function while its page is pinned.
  *
- * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an index
- * scan of its own, which also knows the rows that match nothing, and those that are NULL.
+ * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an
+ * index scan of its own, which also knows the rows that match nothing, and those that are NULL.
  */
 #include "postgres.h"
 

@@ -5,8 +5,8 @@
  *	1. ask		each source for the best `ask` objects of each query behind what was taken of it before
  *	2. number	an object is a row of the round, however many queries hit it; rows get their TIDs
  *	3. merge	each query takes the best `ask` of all sources by (count desc, tid asc)
- *	4. visit	the rows that were taken, in TID order, and measure their distances to the queries that took them, if that
- *				is asked for: a row that many queries took is fetched, and its value unpacked, once
+ *	4. visit	the rows that were taken, in TID order, and measure their distances to the queries that took them, if
+ *				that is asked for: a row that many queries took is fetched, and its value unpacked, once
  *	5. keep		each query's visible ones, in its order
  *
  * That is what a scan of one query would take: a source's hits come in its order, so the best of all sources are among
@@ -399,7 +399,8 @@ genie_round_keep(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 	query->found[query->n_found].tid = row->live;
 	query->found[query->n_found].count = (int32) state->counts[at];
 	if (state->measure != NULL)
-		query->measured[query->n_found] = (GenieRoundMeasured) {state->distances[at], row->live, row->tid, state->nulls[at]};
+		query->measured[query->n_found] =
+			(GenieRoundMeasured) {state->distances[at], row->live, row->tid, state->nulls[at]};
 	query->n_found++;
 }
 
