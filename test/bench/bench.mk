@@ -2,6 +2,7 @@
 #
 #   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count and by distance
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
+#   make bench-lsh      what hash functions find, by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
 #   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
@@ -60,7 +61,14 @@ build/bench_rows: test/bench/bench_rows.c test/bench/bench_time.h $(ENGINE_SOURC
 bench-rows: build/bench_rows
 	build/bench_rows $(ROWS)
 
+build/bench_lsh: test/bench/bench_lsh.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
+	@mkdir -p build
+	$(CC) -std=gnu99 -O3 -ffp-contract=off -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
+
+bench-lsh: build/bench_lsh
+	build/bench_lsh $(or $(GENIE_DATA),../shared/data) $(STUDIES)
+
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-engine bench-rows plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-engine bench-rows bench-lsh plots
