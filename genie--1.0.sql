@@ -674,6 +674,15 @@ CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAUL
 	AS 'MODULE_PATHNAME', 'genie_batch_search' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_search(regclass, genie_query[], int) IS 'the k rows of highest match count for each of the queries, by an index: query is its number in the array, tid the row''s ctid';
 
+CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10, metric text DEFAULT NULL)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE FUNCTION genie_exact_knn(index regclass, queries float8[], k int DEFAULT 10, metric text DEFAULT NULL)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_exact_knn(regclass, real[], int, text) IS 'the k rows nearest to each of the queries, by measuring all rows that an index covers: query is its number in the array, tid the row''s ctid; metric l2, l1, cosine or ip, the index''s own if NULL';
+COMMENT ON FUNCTION genie_exact_knn(regclass, float8[], int, text) IS 'the k rows nearest to each of the queries, by measuring all rows that an index covers: query is its number in the array, tid the row''s ctid; metric l2, l1, cosine or ip, the index''s own if NULL';
+
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void

@@ -11,7 +11,6 @@
 
 #include "catalog/pg_type.h"
 #include "port/pg_bitutils.h"
-#include "utils/array.h"
 #include "utils/varbit.h"
 
 #include "genie_vector_distance.h"
@@ -70,6 +69,32 @@ genie_vector_of_array(const struct varlena *array)
 		check_no_nulls((const bits8 *) body + sizeof(ArrayType) + 2 * sizeof(int32) - VARHDRSZ, vector.n);
 	vector.elements = body - VARHDRSZ + (head.dataoffset != 0 ? head.dataoffset : ARR_OVERHEAD_NONULLS(1));
 	return vector;
+}
+
+GenieVectors
+genie_vectors_of_queries(ArrayType *array)
+{
+	GenieVectors vectors = {0};
+	int			ndim = ARR_NDIM(array);
+
+	Assert(ARR_ELEMTYPE(array) == FLOAT4OID || ARR_ELEMTYPE(array) == FLOAT8OID);
+	if (ndim > 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("the array of query vectors must have one or two dimensions"),
+				 errdetail("It has %d.", ndim)));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the array of query vectors must not contain nulls")));
+	vectors.elements = ARR_DATA_PTR(array);
+	vectors.is_double = ARR_ELEMTYPE(array) == FLOAT8OID;
+	if (ndim > 0)
+	{
+		vectors.n = ndim == 1 ? 1 : (uint32) ARR_DIMS(array)[0];
+		vectors.n_dimensions = (uint32) ARR_DIMS(array)[ndim - 1];
+	}
+	return vectors;
 }
 
 void

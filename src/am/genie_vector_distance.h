@@ -7,12 +7,28 @@
 
 #include "fmgr.h"
 #include "genie_vector.h"
+#include "utils/array.h"
 
 /*
  * The elements of a real[] or float8[], which lie in the array, as PG_DETOAST_DATUM_PACKED gives it: its header may be
  * the short one, and they at any address.  Errors: more than one dimension, NULL elements.
  */
 extern GenieVector genie_vector_of_array(const struct varlena *array);
+
+/* Vectors of one length, one behind the other. */
+typedef struct GenieVectors
+{
+	const void *elements;		/* aligned */
+	uint32		n;
+	uint32		n_dimensions;
+	bool		is_double;
+} GenieVectors;
+
+/*
+ * The rows of a real[] or float8[] of two dimensions; one of one dimension is one vector, and one of none has no
+ * vectors.  Errors: more dimensions, NULL elements.
+ */
+extern GenieVectors genie_vectors_of_queries(ArrayType *array);
 
 /* Error: they differ in length. */
 extern void genie_vector_check_lengths(GenieVector a, GenieVector b);

@@ -1,0 +1,419 @@
+/*
+ * genie_exact_knn.c
+ *	  genie_exact_knn(): the k rows nearest to each of many vectors, exactly, of the rows that an index covers.
+ *
+ * The yardstick for what an index finds approximately, and a mode of its own: for many queries at once, or where the
+ * table is small, measuring everything in blocks is faster than it sounds (genie_knn.c has the method).
+ *
+ * The index says which rows (its predicate), which vectors (its column or expression) and by default which distance;
+ * the vectors themselves are the table's, read by a sequential scan under the caller's snapshot.  So the answer is that
+ * of SELECT ... WHERE predicate ORDER BY expression <-> query, ctid LIMIT k, but that rows without a vector (NULL),
+ * which have no distance, are left out.
+ *
+ * Phases, for a piece of the queries:
+ *	sample	Pages spread over the table, as many as have GENIE_SAMPLE_ROWS * k rows, are read first, so that bounds are
+ *			tight before the scan begins, in whatever order the table lies.  (Paper and authors: genie_knn.c; 8 k to
+ *			32 k rows are its advice.)
+ *	scan	All other rows.
+ *
+ * Memory: a panel of rows, and of each query its elements and k neighbours.  Queries that do not fit into hash_mem
+ * together are taken in pieces, each with a scan of its own.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "executor/nodeHash.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "genie_access.h"
+#include "genie_knn.h"
+#include "genie_object_table.h"
+#include "genie_opclass.h"
+#include "genie_vector_distance.h"
+
+PG_FUNCTION_INFO_V1(genie_exact_knn);
+
+#define GENIE_SAMPLE_ROWS 16	/* times k */
+#define GENIE_SAMPLE_PART 8		/* no more than one page of so many */
+#define GENIE_SAMPLE_STEP 0.61803398874989485	/* of the table, from a page to the next: spreads any number of them */
+
+typedef struct GenieExactKnn
+{
+	Relation	heap;
+	Relation	index;
+	ReturnSetInfo *result;
+
+	/* the index's rows */
+	IndexInfo  *index_info;
+	EState	   *estate;
+	ExprState  *predicate;
+	TupleTableSlot *slot;
+
+	/* the queries */
+	GenieVectors queries;
+	GenieKnn	knn;			/* of a piece */
+
+	/* rows that are gathered for the next panel */
+	uint8	   *rows;
+	uint64		ids[GENIE_KNN_ROWS];	/* their TIDs */
+	uint32		n_rows;
+
+	/* TIDs of the sample, sorted when it is complete */
+	uint64	   *sample;
+	uint32		n_sample;
+	uint32		sample_capacity;
+} GenieExactKnn;
+
+/* ---- rows ---- */
+
+static int
+cmp_tids(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+add_panel(GenieExactKnn *state)
+{
+	if (state->n_rows > 0)
+		genie_knn_add(&state->knn, state->rows, state->ids, state->n_rows);
+	state->n_rows = 0;
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Copies n elements as the engine is to see them. */
+static void
+copy_elements(uint8 *to, bool to_double, GenieVector from)
+{
+	const uint8 *at = from.elements;
+
+	if (to_double == from.is_double)
+	{
+		memcpy(to, at, from.n * genie_vector_element_bytes(to_double));
+		return;
+	}
+	Assert(to_double);
+	for (uint32 i = 0; i < from.n; i++)
+	{
+		float4		narrow;
+		float8		wide;
+
+		memcpy(&narrow, at + i * sizeof(narrow), sizeof(narrow));
+		wide = narrow;
+		memcpy(to + i * sizeof(wide), &wide, sizeof(wide));
+	}
+}
+
+static void
+check_length(const GenieExactKnn *state, uint32 n)
+{
+	const ItemPointerData *tid = &state->slot->tts_tid;
+
+	if (n != state->knn.n_dimensions)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("vectors differ in length"),
+				 errdetail("The one in row (%u,%u) has %u elements, the queries have %u.",
+						   ItemPointerGetBlockNumber(tid), ItemPointerGetOffsetNumber(tid), n,
+						   state->knn.n_dimensions)));
+}
+
+/* Adds the row in the slot, if the index covers it and it has a vector.  False: it has not. */
+static bool
+add_row(GenieExactKnn *state, uint64 tid)
+{
+	ExprContext *context = GetPerTupleExprContext(state->estate);
+	MemoryContext old = MemoryContextSwitchTo(GetPerTupleMemoryContext(state->estate));
+	bool		added = false;
+
+	context->ecxt_scantuple = state->slot;
+	if (state->predicate == NULL || ExecQual(state->predicate, context))
+	{
+		Datum		value[INDEX_MAX_KEYS];
+		bool		is_null[INDEX_MAX_KEYS];
+
+		FormIndexDatum(state->index_info, state->slot, state->estate, value, is_null);
+		if (!is_null[0])
+		{
+			bool		is_double = state->knn.is_double;
+			GenieVector vector = genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value[0]));
+
+			check_length(state, vector.n);
+			copy_elements(state->rows + state->n_rows * vector.n * genie_vector_element_bytes(is_double), is_double,
+						  vector);
+			state->ids[state->n_rows++] = tid;
+			added = true;
+		}
+	}
+	MemoryContextSwitchTo(old);
+	ResetPerTupleExprContext(state->estate);
+	if (state->n_rows == GENIE_KNN_ROWS)
+		add_panel(state);
+	return added;
+}
+
+static void
+add_to_sample(GenieExactKnn *state)
+{
+	uint64		tid = genie_tid_number(&state->slot->tts_tid);
+
+	if (!add_row(state, tid))
+		return;
+	if (state->n_sample == state->sample_capacity)
+	{
+		state->sample_capacity *= 2;
+		state->sample = repalloc_huge(state->sample, state->sample_capacity * sizeof(uint64));
+	}
+	state->sample[state->n_sample++] = tid;
+}
+
+static void
+add_sample(GenieExactKnn *state)
+{
+	BlockNumber n_blocks = RelationGetNumberOfBlocks(state->heap);
+	uint64		n_wanted = (uint64) state->knn.k * GENIE_SAMPLE_ROWS;
+	TableScanDesc scan = NULL;
+
+	state->n_sample = 0;
+	if (state->heap->rd_tableam->scan_set_tidrange == NULL)
+		return;
+	for (BlockNumber i = 0; i < n_blocks / GENIE_SAMPLE_PART && state->n_sample < n_wanted; i++)
+	{
+		double		place = i * GENIE_SAMPLE_STEP;
+		BlockNumber block = (BlockNumber) ((place - floor(place)) * n_blocks);
+		ItemPointerData first;
+		ItemPointerData last;
+
+		ItemPointerSet(&first, block, FirstOffsetNumber);
+		ItemPointerSet(&last, block, MaxOffsetNumber);
+		if (scan == NULL)
+			scan = table_beginscan_tidrange(state->heap, GetActiveSnapshot(), &first, &last);
+		else
+			table_rescan_tidrange(scan, &first, &last);
+		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, state->slot))
+			add_to_sample(state);
+	}
+	if (scan != NULL)
+		table_endscan(scan);
+	ExecClearTuple(state->slot);
+	qsort(state->sample, state->n_sample, sizeof(uint64), cmp_tids);
+}
+
+static void
+add_table(GenieExactKnn *state)
+{
+	TableScanDesc scan = table_beginscan(state->heap, GetActiveSnapshot(), 0, NULL);
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, state->slot))
+	{
+		uint64		tid = genie_tid_number(&state->slot->tts_tid);
+
+		if (state->n_sample == 0 ||
+			bsearch(&tid, state->sample, state->n_sample, sizeof(uint64), cmp_tids) == NULL)
+			add_row(state, tid);
+	}
+	table_endscan(scan);
+	ExecClearTuple(state->slot);
+}
+
+/* ---- queries ---- */
+
+/* How many queries a piece can have. */
+static uint32
+piece_queries(const GenieKnn *shape)
+{
+	GenieKnn	knn = *shape;
+	size_t		limit = get_hash_memory_limit();
+	size_t		fixed;
+	size_t		each;
+
+	knn.n_queries = 0;
+	fixed = genie_knn_bytes(&knn);
+	knn.n_queries = GENIE_KNN_TILE;
+	each = (genie_knn_bytes(&knn) - fixed) / GENIE_KNN_TILE + 1;
+	return limit <= fixed ? 1 : (uint32) Min(Max((limit - fixed) / each, 1), PG_INT32_MAX);
+}
+
+static void
+put_piece(const GenieExactKnn *state, uint32 first)
+{
+	const GenieKnn *knn = &state->knn;
+
+	for (uint32 q = 0; q < knn->n_queries; q++)
+	{
+		const GenieNeighbour *found = knn->found + (size_t) q * knn->k;
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < knn->n_found[q]; i++)
+		{
+			ItemPointerData tid;
+			Datum		values[3];
+			bool		nulls[3] = {0};
+
+			genie_tid_from_number(found[i].id, &tid);
+			values[0] = Int32GetDatum((int32) (first + q + 1));
+			values[1] = PointerGetDatum(&tid);
+			values[2] = Float8GetDatum(found[i].distance);
+			tuplestore_putvalues(state->result->setResult, state->result->setDesc, values, nulls);
+		}
+	}
+}
+
+static void
+run(GenieExactKnn *state, uint32 k)
+{
+	GenieKnn   *knn = &state->knn;
+	GenieVectors *queries = &state->queries;
+	size_t		row_bytes = queries->n_dimensions * genie_vector_element_bytes(knn->is_double);
+	uint32		n_piece;
+
+	/* no table has more rows than its pages can hold */
+	knn->k = k;
+	if (state->heap->rd_tableam == GetHeapamTableAmRoutine())
+		knn->k = (uint32) Max(Min(k, (uint64) RelationGetNumberOfBlocks(state->heap) * MaxHeapTuplesPerPage), 1);
+	knn->n_dimensions = queries->n_dimensions;
+	n_piece = Min(piece_queries(knn), queries->n);
+	state->rows = palloc(GENIE_KNN_ROWS * row_bytes);
+	state->sample_capacity = 256;
+	state->sample = palloc(state->sample_capacity * sizeof(uint64));
+	for (uint32 first = 0; first < queries->n; first += n_piece)
+	{
+		void	   *memory;
+
+		knn->n_queries = Min(n_piece, queries->n - first);
+		knn->queries = (const uint8 *) queries->elements + first * row_bytes;
+		memory = palloc_extended(genie_knn_bytes(knn), MCXT_ALLOC_HUGE);
+		genie_knn_open(knn, memory);
+		add_sample(state);
+		add_table(state);
+		add_panel(state);
+		genie_knn_finish(knn);
+		put_piece(state, first);
+		pfree(memory);
+	}
+}
+
+/* ---- a call ---- */
+
+/* The metric of that name; of the operator class's distance, if there is none. */
+static GenieMetric
+metric_of(Relation index, const char *name)
+{
+	static const struct
+	{
+		const char *name;
+		GenieMetric metric;
+		StrategyNumber strategy;	/* 0: no operator */
+	}			metrics[] = {
+		{"l2", GENIE_METRIC_L2, GENIE_L2_STRATEGY},
+		{"l1", GENIE_METRIC_L1, GENIE_L1_STRATEGY},
+		{"cosine", GENIE_METRIC_COSINE, GENIE_COSINE_STRATEGY},
+		{"ip", GENIE_METRIC_INNER, 0}
+	};
+	Oid			family = index->rd_opfamily[0];
+	Oid			type = index->rd_opcintype[0];
+
+	for (int i = 0; i < lengthof(metrics); i++)
+	{
+		if (name != NULL ? strcmp(name, metrics[i].name) == 0 : metrics[i].strategy != 0 &&
+			OidIsValid(get_opfamily_member(family, type, type, metrics[i].strategy)))
+			return metrics[i].metric;
+	}
+	if (name != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unrecognized metric \"%s\"", name),
+				 errhint("Metrics are \"l2\", \"l1\", \"cosine\" and \"ip\".")));
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("operator class of index \"%s\" has no distance of vectors", RelationGetRelationName(index)),
+			 errhint("Name a metric: \"l2\", \"l1\", \"cosine\" or \"ip\".")));
+}
+
+static bool
+index_is_double(Relation index)
+{
+	Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), 0)->atttypid);
+
+	if (type != FLOAT4ARRAYOID && type != FLOAT8ARRAYOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("index \"%s\" is not of vectors", RelationGetRelationName(index)),
+				 errdetail("It is of type %s.", format_type_be(type)),
+				 errhint("Vectors are of type real[] or double precision[].")));
+	return type == FLOAT8ARRAYOID;
+}
+
+/* The queries with their elements as the engine is to see them. */
+static void
+widen_queries(GenieVectors *queries, bool to_double)
+{
+	Size		n = (Size) queries->n * queries->n_dimensions;
+	GenieVector all = {queries->elements, (uint32) n, queries->is_double};
+	uint8	   *elements;
+
+	if (queries->is_double == to_double)
+		return;
+	elements = palloc_extended(n * genie_vector_element_bytes(to_double), MCXT_ALLOC_HUGE);
+	copy_elements(elements, to_double, all);
+	queries->elements = elements;
+	queries->is_double = to_double;
+}
+
+static void
+search(GenieExactKnn *state, uint32 k, const char *metric)
+{
+	state->knn.metric = metric_of(state->index, metric);
+	state->knn.is_double = index_is_double(state->index) || state->queries.is_double;
+	widen_queries(&state->queries, state->knn.is_double);
+	state->index_info = BuildIndexInfo(state->index);
+	state->estate = CreateExecutorState();
+	state->predicate = ExecPrepareQual(state->index_info->ii_Predicate, state->estate);
+	state->slot = table_slot_create(state->heap, NULL);
+	run(state, k);
+	ExecDropSingleTupleTableSlot(state->slot);
+	FreeExecutorState(state->estate);
+}
+
+/*
+ * genie_exact_knn(index regclass, queries real[] or float8[], k int, metric text) returns table (query int, tid tid,
+ * distance float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid.  Not strict:
+ * metric may be NULL; of the others a NULL finds nothing.
+ */
+Datum
+genie_exact_knn(PG_FUNCTION_ARGS)
+{
+	GenieExactKnn state = {0};
+	char	   *metric = PG_ARGISNULL(3) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(3));
+	int32		k;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	k = PG_GETARG_INT32(2);
+	if (k < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k must be at least 1")));
+	state.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	state.queries = genie_vectors_of_queries(PG_GETARG_ARRAYTYPE_P(1));
+	genie_access_open(PG_GETARG_OID(0), &state.heap, &state.index);
+	search(&state, (uint32) k, metric);
+	genie_access_close(state.heap, state.index);
+	return (Datum) 0;
+}
