@@ -27,8 +27,8 @@
  * Approximate operator classes.  Match counts only tell which rows are worth a look: the rows of the streams are
  * candidates, which genie_rerank.c takes in rounds, looks up in the table, and gives by their distances, with exact
  * values.  What the class has learned is in the metapage, so the query is compiled when the streams are opened; it is
- * the same again after a restart, for an index learns once, and one that has not learned yet has no streams but that
- * of the pending list, which is read at once.
+ * the same again after a restart, for an index learns once, and a scan that began before that goes on as if it had
+ * not: then every row counts 0, in a segment, too.
  *
  * Staleness.  Where a page turns out to belong to somebody else (possible on a standby, where
  * replay reuses pages under running queries), everything is opened again from the metapage,
@@ -68,6 +68,7 @@ typedef struct GenieScanState
 	bool		nothing;		/* a condition is NULL */
 	bool		recheck;		/* a condition has a threshold, which only the operator knows */
 	GenieRerank *rerank;		/* of an approximate class; else NULL */
+	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
 	uint64		segment_version;
@@ -292,7 +293,8 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
 
-	state->query.parameters = genie_meta_parameters(meta);
+	state->untrained = state->position.has_position ? state->untrained : meta->parameters_length == 0;
+	state->query.parameters = state->untrained ? NULL : genie_meta_parameters(meta);
 	if (state->rank_by < scan->numberOfOrderBys)
 		state->query.order = genie_query_view(genie_scan_compile(scan, &scan->orderByData[state->rank_by]),
 											  CurrentMemoryContext);

@@ -4,8 +4,8 @@
  *
  * Modes, each entered from the one before:
  *
- *	TOP		asks for the best GENIE_FIRST_K, then GENIE_K_GROWTH times as many behind the last
- *			one, and so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
+ *	TOP		asks for the best GENIE_FIRST_K, or as many as a scan wants at once, then GENIE_K_GROWTH times as many
+ *			behind the last one, and so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
  *	LEVELS	counts every object once and goes through the levels from the cursor's down to 0
  *			(a counting sort that is never written out): each level that occurs is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.

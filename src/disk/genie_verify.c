@@ -17,7 +17,8 @@
  *				  are the operator class's own, which no class of this version has); 9 tombstones:
  *				  their number is the metapage's
  *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows
- *				  decode, keywords ascend; the rows of a page fill it
+ *				  decode, keywords ascend; the rows of a page fill it; 13 as long as there are raw rows and no
+ *				  parameters (genie_signer.h), no segment has a keyword
  *	all			12 no TID is live in two places
  *
  * Damage must be reported, not stop the walk.  What the reading functions raise for it
@@ -428,13 +429,14 @@ genie_verify_note_tid(GenieVerify *verify, uint64 tid)
 	verify->tids[verify->n_tids++] = tid;
 }
 
-/* Invariants 10 and 11. */
+/* Invariants 10, 11 and 13. */
 static void
 genie_verify_pending(GenieVerify *verify)
 {
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 	uint32		n_pages = 0;
 	bool		open = false;
+	bool		raw = false;
 	uint64		open_tid = 0;
 
 	genie_pending_scan(scan, verify->index, verify->meta);
@@ -450,6 +452,7 @@ genie_verify_pending(GenieVerify *verify)
 
 			if (open && tid != open_tid)
 				genie_verify_say(verify, scan->block, "a row's fragments do not follow each other");
+			raw |= (fragment.flags & GENIE_FRAGMENT_RAW) != 0;
 			if ((fragment.flags & GENIE_FRAGMENT_NULL) && fragment.n > 0)
 				genie_verify_say(verify, scan->block, "a NULL row has keywords");
 			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
@@ -460,6 +463,10 @@ genie_verify_pending(GenieVerify *verify)
 	}
 	if (scan->stale)
 		genie_report_corrupt(verify->index, scan->next, "the pending list is broken");
+	for (uint32 i = 0; raw && verify->meta->parameters_length == 0 && i < verify->meta->n_segments; i++)
+		if (verify->meta->segments[i].n_postings > 0)
+			genie_verify_say(verify, verify->meta->segments[i].root,
+							 "a segment has keywords, but the index has raw rows and no parameters");
 	if (n_pages != verify->meta->pending_pages)
 		genie_verify_say(verify, GENIE_META_BLOCK, "the pending list has %u pages, but the metapage says %u",
 						 n_pages, verify->meta->pending_pages);

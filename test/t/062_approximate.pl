@@ -267,6 +267,29 @@ $node->wait_for_catchup($standby);
 is(trained($standby, 's'), 't|100', 'and learns with its primary');
 agrees($standby, 's', 'trained on a standby');
 agrees($standby, 't', 'built on the primary');
+# A scan whose pages are replaced goes on behind its last candidate, as any other (032_scan_restart.pl).
+$node->safe_psql('postgres', q{CREATE EXTENSION pageinspect; SELECT make('r', 20000)});
+$node->wait_for_catchup($standby);
+my $stamps = q{SELECT string_agg(encode(substr(get_raw_page('r_v', b), 8177, 8), 'hex'), ',' ORDER BY b) FROM generate_series(1, 20) b};
+my $before = $standby->safe_psql('postgres', $stamps);
+my $cursor = $standby->background_psql('postgres');
+my $ids = 'SELECT id FROM r ORDER BY v <+> vector(17)';
+$cursor->query_safe("BEGIN ISOLATION LEVEL REPEATABLE READ; SET enable_seqscan = off; SET enable_sort = off; SET genie.candidates = 5; SET work_mem = 64; DECLARE c CURSOR FOR $ids");
+my @rows = split /\n/, $cursor->query_safe('FETCH 40 FROM c');
+foreach my $round (1 .. 20)
+{
+	$node->safe_psql('postgres', q{SELECT add_rows('r', 1, 8000); SELECT genie_merge('r_v')});
+	$node->wait_for_catchup($standby);
+	my @old = split /,/, $before;
+	my %now = map { $_ => 1 } split /,/, $standby->safe_psql('postgres', $stamps);
+	last if !grep { $now{$_} } @old;
+}
+my %now = map { $_ => 1 } split /,/, $standby->safe_psql('postgres', $stamps);
+is(scalar(grep { $now{$_} } split /,/, $before), 0, 'its pages were used again');
+push @rows, split /\n/, $cursor->query_safe('FETCH ALL FROM c');
+is(scalar(@rows), 20000, 'a cursor gives all rows of its snapshot');
+is(join(',', sort { $a <=> $b } @rows), join(',', 1 .. 20000), 'each once');
+$cursor->quit;
 $standby->stop;
 
 # ---- classes that break their contract ----
