@@ -55,6 +55,8 @@ genie_buildphasename(int64 phase)
 			return "merging segments";
 		case GENIE_PHASE_LOG:
 			return "writing WAL";
+		case GENIE_PHASE_TRAIN:
+			return "training";
 		default:
 			return NULL;
 	}
@@ -136,7 +138,12 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 
 	genie_build_check_type(index);
 	genie_meta_create(index);
-	untrained = genie_is_approximate(index) && !genie_train_build(heap, index, info);
+	untrained = false;
+	if (genie_is_approximate(index))
+	{
+		genie_build_phase(GENIE_PHASE_TRAIN);
+		untrained = !genie_train_build(heap, index, info);
+	}
 	info->ii_ParallelWorkers = untrained ? 0 : genie_build_plan_workers(heap, index);
 	if (info->ii_ParallelWorkers > 0)
 		parallel = genie_build_parallel_begin(heap, index, info);

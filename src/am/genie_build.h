@@ -13,6 +13,7 @@
 #define GENIE_PHASE_WRITE		3
 #define GENIE_PHASE_MERGE		4
 #define GENIE_PHASE_LOG			5
+#define GENIE_PHASE_TRAIN		6	/* before the others, where there is such a phase */
 
 extern IndexBuildResult *genie_build(Relation heap, Relation index, IndexInfo *info);
 extern void genie_buildempty(Relation index);

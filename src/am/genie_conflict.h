@@ -7,6 +7,8 @@
  * uncommitted rows must not make a query fail.  This is the rare path: finding that there is no
  * conflict costs two dictionary look-ups a dimension and segment.
  *
+ * An approximate class has none: all its keywords are made alike.
+ *
  * Candidates are looked up in the table a batch at a time, so a mistaken query fails soon and memory is bounded.
  */
 #ifndef GENIE_CONFLICT_H

@@ -328,7 +328,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		source = genie_source_open(scan->indexRelation, meta, segment, &state->memory);
 		if (source == NULL)
 			return false;
-		if (state->query.order != NULL &&
+		if (state->query.order != NULL && state->rerank == NULL &&
 			!genie_conflicts_find(&conflicts, segment, state->query.order))
 			return false;
 		for (int j = 0; j < state->query.n_conditions; j++)

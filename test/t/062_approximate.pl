@@ -252,6 +252,21 @@ $node->safe_psql('postgres', q{SELECT add_rows('l', 1, 300); SELECT genie_merge(
 is(trained($node, 'l'), 't|0', 'it learns again');
 agrees($node, 'l', 'unlogged');
 
+is($node->safe_psql('postgres', <<'SQL'), "\nf|98\n98|17\n|\nt|0\n343|17\nt", 'a temporary index, in one transaction');
+BEGIN;
+CREATE TEMP TABLE x (LIKE t) ON COMMIT DROP;
+SELECT add_rows('x', 1, 100);
+CREATE INDEX x_v ON x USING genie (v genie_floors_ops);
+SELECT parameters IS NOT NULL, pending_rows FROM genie_index_info('x_v');
+SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;
+SELECT count(v), (array_agg(id))[1] FROM (SELECT id, v FROM x ORDER BY v <+> vector(17)) s;
+SELECT add_rows('x', 101, 350), genie_merge('x_v');
+SELECT parameters IS NOT NULL, pending_rows FROM genie_index_info('x_v');
+SELECT count(v), (array_agg(id))[1] FROM (SELECT id, v FROM x ORDER BY v <+> vector(17)) s;
+SELECT count(*) = 0 FROM genie_check('x_v');
+COMMIT;
+SQL
+
 # ---- a standby ----
 
 $node->backup('base');
