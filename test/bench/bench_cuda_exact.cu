@@ -246,7 +246,7 @@ typedef int (*CublasGemmEx) (void *handle, int transpose_a, int transpose_b, int
 							 int compute_type, int algorithm);
 constexpr int CUBLAS_NOT_TRANSPOSED = 0;
 constexpr int CUBLAS_TRANSPOSED = 1;
-constexpr int CUBLAS_32_BIT_INTEGERS = 70;
+constexpr int CUBLAS_32_BIT_INTEGERS = 72;
 constexpr int CUBLAS_ANY_ALGORITHM = -1;
 
 struct Cublas
