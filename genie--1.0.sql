@@ -667,6 +667,158 @@ CREATE OPERATOR CLASS genie_edit_ops FOR TYPE text USING genie AS
 	FUNCTION 4 genie_edit_options(internal);
 COMMENT ON OPERATOR CLASS genie_edit_ops USING genie IS 'texts by their n-grams, option n: nearest by edit distance';
 
+-- ---- approximate operator classes: vectors, sets and bit strings by their signatures ----
+
+CREATE FUNCTION genie_lsh_vector_decompose(real[], internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_vector_decompose(float8[], internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_set_decompose(anyarray, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_bit_decompose(bit, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- not strict: there may be no parameters yet
+CREATE FUNCTION genie_lsh_vector_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_set_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_bit_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_bucket_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_l2_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_l1_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_laplacian_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_laplacian_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_cosine_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_cosine_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_minhash_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_minhash_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_hamming_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_hamming_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_lsh_sign(internal, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION genie_lsh_vector_decompose(real[], internal) IS 'genie support: a vector''s signature';
+COMMENT ON FUNCTION genie_lsh_vector_decompose(float8[], internal) IS 'genie support: a vector''s signature';
+COMMENT ON FUNCTION genie_lsh_set_decompose(anyarray, internal) IS 'genie support: the signature of the set of an array''s elements';
+COMMENT ON FUNCTION genie_lsh_bit_decompose(bit, internal) IS 'genie support: a bit string''s signature';
+COMMENT ON FUNCTION genie_lsh_vector_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a vector''s';
+COMMENT ON FUNCTION genie_lsh_set_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a set''s';
+COMMENT ON FUNCTION genie_lsh_bit_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a bit string''s';
+COMMENT ON FUNCTION genie_lsh_bucket_options(internal) IS 'genie support: options of the class';
+COMMENT ON FUNCTION genie_lsh_l2_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_l1_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_laplacian_options(internal) IS 'genie support: options of the class';
+COMMENT ON FUNCTION genie_lsh_laplacian_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_cosine_options(internal) IS 'genie support: options of the class';
+COMMENT ON FUNCTION genie_lsh_cosine_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_minhash_options(internal) IS 'genie support: options of the class';
+COMMENT ON FUNCTION genie_lsh_minhash_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_hamming_options(internal) IS 'genie support: options of the class';
+COMMENT ON FUNCTION genie_lsh_hamming_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_sign(internal, internal) IS 'genie support: the signature of what waited without one';
+
+CREATE OPERATOR CLASS genie_l2_ops FOR TYPE real[] USING genie AS
+	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_bucket_options(internal),
+	FUNCTION 5 genie_lsh_l2_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_l2_ops USING genie IS 'vectors: nearest by Euclidean distance, approximately';
+
+CREATE OPERATOR CLASS genie_l1_ops FOR TYPE real[] USING genie AS
+	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_bucket_options(internal),
+	FUNCTION 5 genie_lsh_l1_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_l1_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately';
+
+CREATE OPERATOR CLASS genie_laplacian_ops FOR TYPE real[] USING genie AS
+	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_laplacian_options(internal),
+	FUNCTION 5 genie_lsh_laplacian_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_laplacian_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel';
+
+CREATE OPERATOR CLASS genie_cosine_ops FOR TYPE real[] USING genie AS
+	OPERATOR 7 <=> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_cosine_options(internal),
+	FUNCTION 5 genie_lsh_cosine_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_cosine_ops USING genie IS 'vectors: nearest by cosine distance, approximately';
+
+CREATE OPERATOR CLASS genie_l2_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 5 <-> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_bucket_options(internal),
+	FUNCTION 5 genie_lsh_l2_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_l2_float8_ops USING genie IS 'vectors: nearest by Euclidean distance, approximately';
+
+CREATE OPERATOR CLASS genie_l1_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 6 <+> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_bucket_options(internal),
+	FUNCTION 5 genie_lsh_l1_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_l1_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately';
+
+CREATE OPERATOR CLASS genie_laplacian_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 6 <+> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_laplacian_options(internal),
+	FUNCTION 5 genie_lsh_laplacian_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_laplacian_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel';
+
+CREATE OPERATOR CLASS genie_cosine_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 7 <=> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_cosine_options(internal),
+	FUNCTION 5 genie_lsh_cosine_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_cosine_float8_ops USING genie IS 'vectors: nearest by cosine distance, approximately';
+
+CREATE OPERATOR CLASS genie_minhash_ops FOR TYPE anyarray USING genie AS
+	OPERATOR 3 <%> (anyarray, anyarray) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_set_decompose(anyarray, internal),
+	FUNCTION 2 genie_lsh_set_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_minhash_options(internal),
+	FUNCTION 5 genie_lsh_minhash_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_minhash_ops USING genie IS 'sets: nearest by Jaccard distance, approximately';
+
+CREATE OPERATOR CLASS genie_hamming_ops FOR TYPE bit USING genie AS
+	OPERATOR 8 <&~> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_bit_decompose(bit, internal),
+	FUNCTION 2 genie_lsh_bit_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_lsh_hamming_options(internal),
+	FUNCTION 5 genie_lsh_hamming_train(internal),
+	FUNCTION 6 genie_lsh_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_hamming_ops USING genie IS 'bit strings: nearest by Hamming distance, approximately';
+
 -- ---- many queries at once ----
 
 CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAULT 10)

@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "genie_array.h"
 #include "genie_lsh_signature.h"
 #include "genie_object.h"
@@ -28,11 +26,20 @@ PG_FUNCTION_INFO_V1(genie_lsh_count);
 PG_FUNCTION_INFO_V1(genie_lsh_count_bound);
 
 static Datum
+object_of_codes(const GenieLshParameters *parameters, const int32 *codes)
+{
+	GenieKeywords keywords;
+
+	genie_keywords_init(&keywords);
+	genie_lsh_add_codes(codes, parameters->n_functions, &keywords);
+	PG_RETURN_POINTER(genie_object_make(&keywords));
+}
+
+static Datum
 object_of_vector(FunctionCallInfo fcinfo, GenieLshParameters *parameters)
 {
 	struct varlena *array = PG_GETARG_VARLENA_PP(0);
 	GenieVector vector = genie_vector_of_array(array);
-	GenieKeywords keywords;
 	float	   *floats;
 
 	genie_lsh_check_vector(vector);
@@ -40,9 +47,7 @@ object_of_vector(FunctionCallInfo fcinfo, GenieLshParameters *parameters)
 	genie_lsh_check_parameters(parameters);
 	floats = palloc(vector.n * sizeof(float));
 	genie_lsh_floats(vector, floats);
-	genie_keywords_init(&keywords);
-	genie_lsh_sign_vector(parameters, floats, &keywords);
-	PG_RETURN_POINTER(genie_object_make(&keywords));
+	return object_of_codes(parameters, genie_lsh_codes_of_vector(parameters, floats));
 }
 
 /* (vector, hashes, width, seed, buckets) */
@@ -102,12 +107,9 @@ object_of_set(FunctionCallInfo fcinfo, const uint8 *packed, uint32 n)
 		.n_buckets = PG_GETARG_INT32(2),
 		.seed = PG_GETARG_INT64(3)
 	};
-	GenieKeywords keywords;
 
 	genie_lsh_check_parameters(&parameters);
-	genie_keywords_init(&keywords);
-	genie_lsh_sign_set(&parameters, genie_lsh_elements(packed, n), n, &keywords);
-	PG_RETURN_POINTER(genie_object_make(&keywords));
+	return object_of_codes(&parameters, genie_lsh_codes_of_set(&parameters, genie_lsh_elements(packed, n), n));
 }
 
 Datum
@@ -146,45 +148,21 @@ genie_lsh_hamming(PG_FUNCTION_ARGS)
 		.seed = PG_GETARG_INT64(2),
 		.width = PG_GETARG_INT32(3)
 	};
-	GenieKeywords keywords;
 
 	if (VARBITLEN(bits) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("bit string has no bits")));
 	genie_lsh_check_parameters(&parameters);
-	genie_keywords_init(&keywords);
-	genie_lsh_sign_bits(&parameters, VARBITS(bits), &keywords);
-	PG_RETURN_POINTER(genie_object_make(&keywords));
+	return object_of_codes(&parameters, genie_lsh_codes_of_bits(&parameters, VARBITS(bits)));
 }
 
 /* ---- how many functions ---- */
 
-static void
-check_probability(const char *what, double value)
-{
-	if (!(value > 0 && value < 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be greater than 0 and less than 1", what)));
-}
-
 Datum
 genie_lsh_count(PG_FUNCTION_ARGS)
 {
-	double		epsilon = PG_GETARG_FLOAT8(0);
-	double		delta = PG_GETARG_FLOAT8(1);
-	uint32		n;
-
-	check_probability("epsilon", epsilon);
-	check_probability("delta", delta);
-	n = genie_lsh_functions(epsilon, delta);
-	if (n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("more than %d hash functions are needed", GENIE_LSH_FUNCTIONS_MAX),
-				 errhint("Choose a larger epsilon or delta.")));
-	PG_RETURN_INT32(n);
+	PG_RETURN_INT32(genie_lsh_functions_needed(PG_GETARG_FLOAT8(0), PG_GETARG_FLOAT8(1)));
 }
 
 Datum
@@ -193,7 +171,7 @@ genie_lsh_count_bound(PG_FUNCTION_ARGS)
 	double		epsilon = PG_GETARG_FLOAT8(0);
 	double		delta = PG_GETARG_FLOAT8(1);
 
-	check_probability("epsilon", epsilon);
-	check_probability("delta", delta);
+	genie_lsh_check_probability("epsilon", epsilon);
+	genie_lsh_check_probability("delta", delta);
 	PG_RETURN_FLOAT8(genie_lsh_functions_bound(epsilon, delta));
 }

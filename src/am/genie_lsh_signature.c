@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "genie_lsh_signature.h"
+#include "genie_query.h"
 #include "genie_vector_distance.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -81,6 +82,31 @@ genie_lsh_check_parameters(const GenieLshParameters *parameters)
 						parameters->n_functions, parameters->n_dimensions),
 				 errdetail("They take %u MB, but at most %u MB are possible.",
 						   (uint32) (nbytes >> 20), (uint32) (GENIE_LSH_BYTES_MAX >> 20))));
+}
+
+void
+genie_lsh_check_probability(const char *what, double value)
+{
+	if (!(value > 0 && value < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be greater than 0 and less than 1", what)));
+}
+
+uint32
+genie_lsh_functions_needed(double epsilon, double delta)
+{
+	uint32		n;
+
+	genie_lsh_check_probability("epsilon", epsilon);
+	genie_lsh_check_probability("delta", delta);
+	n = genie_lsh_functions(epsilon, delta);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("more than %d hash functions are needed", GENIE_LSH_FUNCTIONS_MAX),
+				 errhint("Choose a larger epsilon or delta.")));
+	return n;
 }
 
 /* ---- functions ---- */
@@ -167,21 +193,17 @@ genie_lsh_check_vector(GenieVector vector)
 	genie_vector_check_finite(vector);
 }
 
+float
+genie_lsh_nearest_float(double element)
+{
+	return (float) Min(Max(element, -FLT_MAX), FLT_MAX);
+}
+
 void
 genie_lsh_floats(GenieVector vector, float *floats)
 {
-	if (!vector.is_double)
-	{
-		memcpy(floats, vector.elements, vector.n * sizeof(float));
-		return;
-	}
 	for (uint32 i = 0; i < vector.n; i++)
-	{
-		double		element;
-
-		memcpy(&element, (const char *) vector.elements + i * sizeof(double), sizeof(double));
-		floats[i] = (float) Min(Max(element, -FLT_MAX), FLT_MAX);
-	}
+		floats[i] = genie_lsh_nearest_float(genie_lsh_vector_element(vector, i));
 }
 
 uint64 *
@@ -200,34 +222,63 @@ genie_lsh_elements(const uint8 *packed, uint32 n)
 
 /* ---- signatures ---- */
 
-static void
-add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)
+/* Writes the key of a code to buffer, of GENIE_KEY_MAX bytes. */
+static GenieKey
+key_of_code(uint8 *buffer, uint32 function, int32 code)
+{
+	GenieKey	key = {buffer, 0};
+
+	key.len = (uint32) genie_key_put_dimension(buffer, function);
+	buffer[key.len++] = GENIE_FAMILY_INT;
+	key.len += (uint32) genie_key_put_int(buffer + key.len, code);
+	return key;
+}
+
+void
+genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)
 {
 	uint8		buffer[GENIE_KEY_MAX];
 
 	for (uint32 i = 0; i < n; i++)
-	{
-		GenieKey	key = {buffer, 0};
-
-		key.len = (uint32) genie_key_put_dimension(buffer, i);
-		buffer[key.len++] = GENIE_FAMILY_INT;
-		key.len += (uint32) genie_key_put_int(buffer + key.len, codes[i]);
-		genie_keywords_add(keywords, key);
-	}
+		genie_keywords_add(keywords, key_of_code(buffer, i, codes[i]));
 }
 
-void
-genie_lsh_sign_vector(const GenieLshParameters *parameters, const float *vector, GenieKeywords *keywords)
+GenieQuery *
+genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes)
+{
+	GenieQueryBuilder builder;
+	uint8		least[GENIE_KEY_MAX];
+	uint8		greatest[GENIE_KEY_MAX];
+
+	genie_query_begin(&builder);
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieLshWindow window = genie_lsh_window(codes[i], probes);
+		GenieKey	lo = key_of_code(least, i, window.least);
+		GenieKey	hi = key_of_code(greatest, i, window.greatest);
+		GenieKey	prefix = {lo.data, genie_key_prefix_len(lo)};
+
+		if (probes == 0)
+			genie_query_add_point(&builder, lo);
+		else
+			genie_query_add_range(&builder, prefix, lo, false, hi, true);
+	}
+	return genie_query_finish(&builder, 0);
+}
+
+/* ---- codes ---- */
+
+int32 *
+genie_lsh_codes_of_vector(const GenieLshParameters *parameters, const float *vector)
 {
 	int32	   *codes = palloc(parameters->n_functions * sizeof(int32));
 
 	genie_lsh_hash(genie_lsh_get(parameters), vector, 1, codes);
-	add_codes(codes, parameters->n_functions, keywords);
-	pfree(codes);
+	return codes;
 }
 
-void
-genie_lsh_sign_set(const GenieLshParameters *parameters, const uint64 *elements, uint32 n, GenieKeywords *keywords)
+int32 *
+genie_lsh_codes_of_set(const GenieLshParameters *parameters, const uint64 *elements, uint32 n)
 {
 	int32	   *codes = palloc(parameters->n_functions * sizeof(int32));
 	const GenieLsh *lsh = genie_lsh_get(parameters);
@@ -237,16 +288,14 @@ genie_lsh_sign_set(const GenieLshParameters *parameters, const uint64 *elements,
 		CHECK_FOR_INTERRUPTS();
 		genie_lsh_hash_set(lsh, group, elements, n, codes);
 	}
-	add_codes(codes, parameters->n_functions, keywords);
-	pfree(codes);
+	return codes;
 }
 
-void
-genie_lsh_sign_bits(const GenieLshParameters *parameters, const uint8 *bits, GenieKeywords *keywords)
+int32 *
+genie_lsh_codes_of_bits(const GenieLshParameters *parameters, const uint8 *bits)
 {
 	int32	   *codes = palloc(parameters->n_functions * sizeof(int32));
 
 	genie_lsh_hash_bits(genie_lsh_get(parameters), bits, codes);
-	add_codes(codes, parameters->n_functions, keywords);
-	pfree(codes);
+	return codes;
 }

@@ -13,6 +13,12 @@
 /* Errors: a parameter is not as genie_lsh.h wants it; the functions would take more than GENIE_LSH_BYTES_MAX. */
 extern void genie_lsh_check_parameters(const GenieLshParameters *parameters);
 
+/* Error: it is not between 0 and 1. */
+extern void genie_lsh_check_probability(const char *what, double value);
+
+/* genie_lsh_functions().  Errors: not probabilities; more functions than there can be. */
+extern uint32 genie_lsh_functions_needed(double epsilon, double delta);
+
 /*
  * The functions of checked parameters, from this process's cache: to be used before the next call, which may throw them
  * out.
@@ -22,16 +28,41 @@ extern GenieLsh *genie_lsh_get(const GenieLshParameters *parameters);
 /* Error: no elements, or more than GENIE_LSH_DIMENSIONS_MAX, or one is NaN or infinite. */
 extern void genie_lsh_check_vector(GenieVector vector);
 
-/* The elements of a checked vector, as hash functions want them: doubles rounded, or what is nearest to them. */
+/* A vector's element, wherever it lies. */
+static inline double
+genie_lsh_vector_element(GenieVector vector, uint32 i)
+{
+	const char *at = (const char *) vector.elements + i * genie_vector_element_bytes(vector.is_double);
+	double		wide;
+	float		narrow;
+
+	if (vector.is_double)
+	{
+		memcpy(&wide, at, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, at, sizeof(narrow));
+	return narrow;
+}
+
+/* The finite float that is nearest to a finite double. */
+extern float genie_lsh_nearest_float(double element);
+
+/* The elements of a checked vector, as hash functions want them: the nearest floats. */
 extern void genie_lsh_floats(GenieVector vector, float *floats);
 
 /* The set of n packed keys (genie_keyword.h), as hash functions want it. */
 extern uint64 *genie_lsh_elements(const uint8 *packed, uint32 n);
 
-/* Add the signature: of n_functions keywords, whose dimension is the function and whose value, an integer, its code. */
-extern void genie_lsh_sign_vector(const GenieLshParameters *parameters, const float *vector, GenieKeywords *keywords);
-extern void genie_lsh_sign_set(const GenieLshParameters *parameters, const uint64 *elements, uint32 n,
-							   GenieKeywords *keywords);
-extern void genie_lsh_sign_bits(const GenieLshParameters *parameters, const uint8 *bits, GenieKeywords *keywords);
+/* Codes, n_functions of them, palloc'd. */
+extern int32 *genie_lsh_codes_of_vector(const GenieLshParameters *parameters, const float *vector);
+extern int32 *genie_lsh_codes_of_set(const GenieLshParameters *parameters, const uint64 *elements, uint32 n);
+extern int32 *genie_lsh_codes_of_bits(const GenieLshParameters *parameters, const uint8 *bits);
+
+/* Adds the signature: a keyword a function, whose dimension is the function and whose value, an integer, the code. */
+extern void genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords);
+
+/* The query for signatures that have, by each function, the code or one of so many neighbours on each side. */
+extern GenieQuery *genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes);
 
 #endif							/* GENIE_LSH_SIGNATURE_H */

@@ -1,0 +1,385 @@
+/*
+ * genie_lsh_class.c
+ *	  The approximate operator classes (genie_opclass.h) of vectors, sets and bit strings: values and queries.
+ *
+ *		genie_l2_ops, genie_l2_float8_ops					real[], float8[]	<->
+ *		genie_l1_ops, genie_l1_float8_ops					real[], float8[]	<+>
+ *		genie_laplacian_ops, genie_laplacian_float8_ops		real[], float8[]	<+>
+ *		genie_cosine_ops, genie_cosine_float8_ops			real[], float8[]	<=>
+ *		genie_minhash_ops									anyarray			<%>
+ *		genie_hamming_ops									bit					<&~>
+ *
+ * A row's keywords are its signature (genie_lsh_signature.h).  Which functions make it is in the parameters, which
+ * genie_lsh_train.c finds, so that one function here serves all classes of a type, and both kinds of vectors.
+ *
+ * Queries ask for windows.  A code of L2 or L1 is the number of a bucket on a line; a query asks for its own bucket and
+ * `probes` neighbours on each side (genie_lsh_window), so the match count is the number of functions in whose
+ * window a row lies.  Codes that are re-hashed, or bits, have no neighbours.
+ *
+ * Raw keywords, while there are no parameters:
+ *
+ *		vectors			dimension j, family FLOAT, element j as a double; zeros are left out; the size is the length
+ *		sets			the elements' keywords, as genie_array_ops makes them
+ *		bit strings		dimension 0, family INT, the number of a bit that is set; the size is the length
+ *
+ * Lengths.  All vectors, or bit strings, of an index have one length, that of the sample's first.  A trained index
+ * refuses others.  While it is untrained a row of another length cannot be told from the rest, and what turns up later
+ * must not stop a merge: such a row has no signature, so that it is found last, where the operator refuses it just
+ * as it does in a sequential scan.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "genie_array.h"
+#include "genie_lsh_class.h"
+#include "genie_lsh_signature.h"
+#include "genie_query.h"
+#include "genie_value.h"
+#include "genie_vector_distance.h"
+#include "utils/varbit.h"
+
+PG_FUNCTION_INFO_V1(genie_lsh_vector_decompose);
+PG_FUNCTION_INFO_V1(genie_lsh_vector_compile);
+PG_FUNCTION_INFO_V1(genie_lsh_set_decompose);
+PG_FUNCTION_INFO_V1(genie_lsh_set_compile);
+PG_FUNCTION_INFO_V1(genie_lsh_bit_decompose);
+PG_FUNCTION_INFO_V1(genie_lsh_bit_compile);
+PG_FUNCTION_INFO_V1(genie_lsh_sign);
+
+GenieLshClassParameters
+genie_lsh_class_parameters(const bytea *parameters)
+{
+	GenieLshClassParameters result;
+
+	if (VARSIZE(parameters) != VARHDRSZ + sizeof(result))
+		elog(ERROR, "hash functions have parameters of %d bytes", (int) (VARSIZE(parameters) - VARHDRSZ));
+	memcpy(&result, VARDATA(parameters), sizeof(result));
+	return result;
+}
+
+static void
+check_length(const GenieLshClassParameters *parameters, uint32 n, const char *what)
+{
+	if (n != parameters->functions.n_dimensions)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("%s differs in length from those in the index", what),
+				 errdetail("Its length is %u, theirs is %u.", n, parameters->functions.n_dimensions)));
+}
+
+/* A query for nothing: of an untrained index, whose rows are all candidates. */
+static GenieQuery *
+empty_query(void)
+{
+	return genie_query_allocate(0, 0, 0);
+}
+
+/* ---- vectors ---- */
+
+void
+genie_lsh_normalise(float *vector, uint32 n)
+{
+	double		squares = 0;
+	double		length;
+
+	for (uint32 i = 0; i < n; i++)
+		squares += (double) vector[i] * vector[i];
+	length = sqrt(squares);
+	if (length == 0)
+		return;
+	for (uint32 i = 0; i < n; i++)
+		vector[i] = (float) (vector[i] / length);
+}
+
+/* Hashed as its parameters say; changes the vector. */
+static int32 *
+codes_of_floats(const GenieLshClassParameters *parameters, float *vector)
+{
+	if (parameters->normalised)
+		genie_lsh_normalise(vector, parameters->functions.n_dimensions);
+	return genie_lsh_codes_of_vector(&parameters->functions, vector);
+}
+
+static int32 *
+codes_of_vector(const GenieLshClassParameters *parameters, GenieVector vector)
+{
+	float	   *floats;
+	int32	   *codes;
+
+	check_length(parameters, vector.n, "vector");
+	floats = palloc(vector.n * sizeof(float));
+	genie_lsh_floats(vector, floats);
+	codes = codes_of_floats(parameters, floats);
+	pfree(floats);
+	return codes;
+}
+
+static void
+add_raw_vector(GenieVector vector, GenieKeywords *keywords)
+{
+	for (uint32 i = 0; i < vector.n; i++)
+	{
+		uint8		buffer[GENIE_KEY_MAX];
+		GenieKey	key = {buffer, 0};
+		double		element = genie_lsh_vector_element(vector, i);
+
+		if (element == 0)
+			continue;
+		key.len = (uint32) genie_key_put_dimension(buffer, i);
+		buffer[key.len++] = GENIE_FAMILY_FLOAT;
+		key.len += genie_value_put_float(buffer + key.len, element);
+		genie_keywords_add(keywords, key);
+	}
+	keywords->size = (int32) vector.n;
+}
+
+void
+genie_lsh_raw_vector(const GenieRaw *raw, float *vector)
+{
+	const uint8 *at = raw->bytes;
+
+	memset(vector, 0, raw->size * sizeof(float));
+	for (uint32 i = 0; i < raw->n; i++)
+	{
+		GenieKey	key = genie_packed_next(&at);
+		uint32		dimension;
+
+		genie_key_get_dimension(key.data, key.len, &dimension);
+		Assert(dimension < raw->size);
+		vector[dimension] = genie_lsh_nearest_float(genie_value_get_float(key.data + genie_key_prefix_len(key)));
+	}
+}
+
+/* support function 1 (genie_opclass.h) */
+Datum
+genie_lsh_vector_decompose(PG_FUNCTION_ARGS)
+{
+	struct varlena *array = PG_GETARG_VARLENA_PP(0);
+	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
+	GenieVector vector = genie_vector_of_array(array);
+
+	genie_lsh_check_vector(vector);
+	if (keywords->parameters == NULL)
+		add_raw_vector(vector, keywords);
+	else
+	{
+		GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);
+		int32	   *codes = codes_of_vector(&parameters, vector);
+
+		genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
+		pfree(codes);
+	}
+	PG_FREE_IF_COPY(array, 0);
+	PG_RETURN_VOID();
+}
+
+/* support function 2: the right operand is a vector */
+Datum
+genie_lsh_vector_compile(PG_FUNCTION_ARGS)
+{
+	GenieVector vector = genie_vector_of_array(PG_GETARG_VARLENA_PP(0));
+	const bytea *trained = (const bytea *) PG_GETARG_POINTER(3);
+	GenieLshClassParameters parameters;
+
+	genie_lsh_check_vector(vector);
+	if (trained == NULL)
+		PG_RETURN_POINTER(empty_query());
+	parameters = genie_lsh_class_parameters(trained);
+	PG_RETURN_POINTER(genie_lsh_query_of_codes(codes_of_vector(&parameters, vector),
+											   parameters.functions.n_functions, parameters.probes));
+}
+
+/* ---- sets ---- */
+
+static int32 *
+codes_of_packed(const GenieLshClassParameters *parameters, const uint8 *packed, uint32 n)
+{
+	uint64	   *elements = genie_lsh_elements(packed, n);
+	int32	   *codes = genie_lsh_codes_of_set(&parameters->functions, elements, n);
+
+	pfree(elements);
+	return codes;
+}
+
+/* The codes of the set of an array's elements. */
+static int32 *
+codes_of_array(FunctionCallInfo fcinfo, const GenieLshClassParameters *parameters, ArrayType *array)
+{
+	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
+											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
+	GenieKeywords elements;
+	int32	   *codes;
+
+	genie_keywords_init(&elements);
+	genie_array_collect(type, array, &elements);
+	genie_keywords_finish(&elements);
+	codes = codes_of_packed(parameters, elements.bytes, elements.n);
+	pfree(elements.bytes);
+	return codes;
+}
+
+/* support function 1 */
+Datum
+genie_lsh_set_decompose(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
+
+	if (keywords->parameters == NULL)
+		genie_array_collect(genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
+											 ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt), array, keywords);
+	else
+	{
+		GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);
+		int32	   *codes = codes_of_array(fcinfo, &parameters, array);
+
+		genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
+		pfree(codes);
+	}
+	PG_FREE_IF_COPY(array, 0);
+	PG_RETURN_VOID();
+}
+
+/* support function 2: the right operand is an array */
+Datum
+genie_lsh_set_compile(PG_FUNCTION_ARGS)
+{
+	const bytea *trained = (const bytea *) PG_GETARG_POINTER(3);
+	GenieLshClassParameters parameters;
+
+	if (trained == NULL)
+		PG_RETURN_POINTER(empty_query());
+	parameters = genie_lsh_class_parameters(trained);
+	PG_RETURN_POINTER(genie_lsh_query_of_codes(codes_of_array(fcinfo, &parameters, PG_GETARG_ARRAYTYPE_P(0)),
+											   parameters.functions.n_functions, parameters.probes));
+}
+
+/* ---- bit strings ---- */
+
+static void
+check_bits(const VarBit *bits)
+{
+	if (VARBITLEN(bits) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("bit string has no bits")));
+	if (VARBITLEN(bits) > GENIE_OBJECT_KEYWORDS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("bit string has %d bits, but at most %d can be indexed",
+						VARBITLEN(bits), GENIE_OBJECT_KEYWORDS_MAX)));
+}
+
+static int32 *
+codes_of_bits(const GenieLshClassParameters *parameters, const VarBit *bits)
+{
+	check_length(parameters, VARBITLEN(bits), "bit string");
+	return genie_lsh_codes_of_bits(&parameters->functions, VARBITS(bits));
+}
+
+static void
+add_raw_bits(const VarBit *bits, GenieKeywords *keywords)
+{
+	uint8		buffer[GENIE_KEY_MAX];
+
+	for (int i = 0; i < VARBITLEN(bits); i++)
+		if (VARBITS(bits)[i / BITS_PER_BYTE] & (0x80 >> (i % BITS_PER_BYTE)))
+		{
+			uint8		bytes[GENIE_KEY_INT_BYTES];
+
+			genie_keywords_add(keywords, genie_key_make(buffer, 0, GENIE_FAMILY_INT, bytes,
+														genie_key_put_int(bytes, i)));
+		}
+	keywords->size = VARBITLEN(bits);
+}
+
+/* support function 1 */
+Datum
+genie_lsh_bit_decompose(PG_FUNCTION_ARGS)
+{
+	VarBit	   *bits = PG_GETARG_VARBIT_P(0);
+	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
+
+	check_bits(bits);
+	if (keywords->parameters == NULL)
+		add_raw_bits(bits, keywords);
+	else
+	{
+		GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);
+		int32	   *codes = codes_of_bits(&parameters, bits);
+
+		genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
+		pfree(codes);
+	}
+	PG_FREE_IF_COPY(bits, 0);
+	PG_RETURN_VOID();
+}
+
+/* support function 2: the right operand is a bit string */
+Datum
+genie_lsh_bit_compile(PG_FUNCTION_ARGS)
+{
+	VarBit	   *bits = PG_GETARG_VARBIT_P(0);
+	const bytea *trained = (const bytea *) PG_GETARG_POINTER(3);
+	GenieLshClassParameters parameters;
+
+	check_bits(bits);
+	if (trained == NULL)
+		PG_RETURN_POINTER(empty_query());
+	parameters = genie_lsh_class_parameters(trained);
+	PG_RETURN_POINTER(genie_lsh_query_of_codes(codes_of_bits(&parameters, bits),
+											   parameters.functions.n_functions, parameters.probes));
+}
+
+/* The bits of raw keywords, as a bit string has them. */
+static uint8 *
+bits_of_raw(const GenieRaw *raw)
+{
+	uint8	   *bits = palloc0((raw->size + BITS_PER_BYTE - 1) / BITS_PER_BYTE);
+	const uint8 *at = raw->bytes;
+
+	for (uint32 i = 0; i < raw->n; i++)
+	{
+		GenieKey	key = genie_packed_next(&at);
+		uint32		prefix = genie_key_prefix_len(key);
+		int64		bit;
+
+		genie_key_get_int(key.data + prefix, key.len - prefix, &bit);
+		Assert(bit >= 0 && bit < raw->size);
+		bits[bit / BITS_PER_BYTE] |= 0x80 >> (bit % BITS_PER_BYTE);
+	}
+	return bits;
+}
+
+/* ---- what was raw ---- */
+
+/* support function 6, of all classes: what it allocates is the caller's to free */
+Datum
+genie_lsh_sign(PG_FUNCTION_ARGS)
+{
+	const GenieRaw *raw = (const GenieRaw *) PG_GETARG_POINTER(0);
+	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
+	GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);
+	int32	   *codes;
+	float	   *vector;
+
+	if (parameters.functions.family != GENIE_LSH_MINHASH && raw->size != (int32) parameters.functions.n_dimensions)
+		PG_RETURN_VOID();
+	switch (parameters.functions.family)
+	{
+		case GENIE_LSH_MINHASH:
+			codes = codes_of_packed(&parameters, raw->bytes, raw->n);
+			break;
+		case GENIE_LSH_HAMMING:
+			codes = genie_lsh_codes_of_bits(&parameters.functions, bits_of_raw(raw));
+			break;
+		default:
+			vector = palloc(raw->size * sizeof(float));
+			genie_lsh_raw_vector(raw, vector);
+			codes = codes_of_floats(&parameters, vector);
+			break;
+	}
+	genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
+	PG_RETURN_VOID();
+}
