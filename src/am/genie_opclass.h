@@ -36,7 +36,8 @@
  *			bytes, which depend on the sample and the class's options alone.  Not NULL if there are GENIE_TRAIN_MIN
  *			objects or more; for fewer (at least one), NULL says that they are too few.
  *	6	sign(raw internal, keywords internal) returns void
- *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.
+ *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  Raises no
+ *			error for what decompose has accepted, or no merge would end: what it cannot sign gets no keywords.
  *
  * A class with function 5 is *approximate*: its keywords are signatures, one dimension a hash function, whose match
  * counts estimate a similarity.  It has function 6, no function 3, and no operators but distances to order by
