@@ -239,7 +239,8 @@ genie_batch_take_queries(GenieBatch *batch)
 }
 
 /*
- * Rounds, until each query has the rows that it wants, or nothing that matches is left, or is to be a scan of its own.  False: stale.
+ * Rounds, until each query has the rows that it wants, or nothing that matches is left, or is to be a scan of its own.
+ * False: stale.
  */
 static bool
 genie_batch_run_rounds(GenieBatch *batch)
