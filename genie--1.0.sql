@@ -826,6 +826,19 @@ CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAUL
 	AS 'MODULE_PATHNAME', 'genie_batch_search' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_search(regclass, genie_query[], int) IS 'the k rows of highest match count for each of the queries, by an index: query is its number in the array, tid the row''s ctid';
 
+CREATE FUNCTION genie_search(index regclass, queries real[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries float8[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries bit[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_search(regclass, real[], int) IS 'the k nearest rows for each of the queries, the rows of an array, by an index of an approximate operator class: query is its number, tid the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, float8[], int) IS 'the k nearest rows for each of the queries, the rows of an array, by an index of an approximate operator class: query is its number, tid the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, bit[], int) IS 'the k nearest rows for each of the queries by an index of an approximate operator class: query is its number in the array, tid the row''s ctid';
+
 CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10, metric text DEFAULT NULL)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;

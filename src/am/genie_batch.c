@@ -31,6 +31,7 @@
 #include "access/tableam.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -397,7 +398,34 @@ genie_batch_end(GenieBatch *batch)
 	genie_access_close(batch->heap, batch->index);
 }
 
-/* ---- the rows of the result ---- */
+/* ---- arguments and result ---- */
+
+void
+genie_batch_read_elements(ArrayType *array, GenieArrayCursor *cursor)
+{
+	GenieValueType type = {0};
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("the array of queries must have one dimension")));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the array of queries must not contain nulls")));
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &type.typlen, &type.typbyval, &type.typalign);
+	genie_array_begin(cursor, array, &type);
+}
+
+uint32
+genie_batch_k(int32 k)
+{
+	if (k < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k must be at least 1")));
+	return (uint32) k;
+}
 
 /*
  * There are many rows, and forming a tuple takes longer than what else is done for one.  So one is formed, and each row
@@ -426,14 +454,4 @@ void
 genie_batch_end_output(GenieBatchOutput *output)
 {
 	ExecDropSingleTupleTableSlot(output->slot);
-}
-
-uint32
-genie_batch_k(int32 k)
-{
-	if (k < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k must be at least 1")));
-	return (uint32) k;
 }

@@ -9,11 +9,13 @@
 #include "access/genam.h"
 #include "access/stratnum.h"
 #include "funcapi.h"
+#include "genie_array.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_round.h"
 #include "genie_signer.h"
 #include "genie_stat.h"
+#include "utils/array.h"
 #include "utils/rel.h"
 
 typedef struct GenieBatch GenieBatch;
@@ -93,7 +95,13 @@ extern bool genie_batch_scan_next(const GenieBatch *batch, IndexScanDesc scan, u
 /* A query's scan of its own, for rows that rounds did not find. */
 extern IndexScanDesc genie_batch_own_scan(GenieBatch *batch, Datum query);
 
-/* ---- the rows of the result ---- */
+/* ---- arguments and result ---- */
+
+/* Queries that are the array's elements.  Errors: it has several dimensions, or NULLs. */
+extern void genie_batch_read_elements(ArrayType *array, GenieArrayCursor *cursor);
+
+/* k, if it is one.  Errors: it is below 1. */
+extern uint32 genie_batch_k(int32 k);
 
 /* A tuple of the result, over whose columns rows are written one by one. */
 typedef struct GenieBatchOutput
@@ -107,8 +115,5 @@ typedef struct GenieBatchOutput
 extern void genie_batch_begin_output(GenieBatchOutput *output, FunctionCallInfo fcinfo, Datum *values, Size bytes);
 
 extern void genie_batch_end_output(GenieBatchOutput *output);
-
-/* k, if it is one.  Errors: it is below 1. */
-extern uint32 genie_batch_k(int32 k);
 
 #endif							/* GENIE_BATCH_H */

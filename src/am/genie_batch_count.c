@@ -217,25 +217,6 @@ genie_count_next(void *owner)
 
 static const GenieBatchOps genie_count_ops = {genie_count_next, genie_count_find_conflicts, genie_count_put};
 
-/* The array's queries, if they are what they should be. */
-static void
-genie_count_read_array(GenieCountSearch *search, ArrayType *array)
-{
-	GenieValueType type = {0};
-
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("the array of queries must have one dimension")));
-	if (array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the array of queries must not contain nulls")));
-	search->batch.query_type = ARR_ELEMTYPE(array);
-	get_typlenbyvalalign(search->batch.query_type, &type.typlen, &type.typbyval, &type.typalign);
-	genie_array_begin(&search->cursor, array, &type);
-}
-
 /*
  * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):
  * query is the query's number in the array, from 1 on; tid is the row's own, its ctid; match_count is NULL for a row
@@ -246,11 +227,13 @@ genie_batch_search(PG_FUNCTION_ARGS)
 {
 	GenieCountSearch *search = palloc0(sizeof(GenieCountSearch));
 	GenieBatch *batch = &search->batch;
+	ArrayType  *queries = PG_GETARG_ARRAYTYPE_P(1);
 	ItemPointerData tid = {0};
 	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Int32GetDatum(0)};
 
 	search->k = batch->want = genie_batch_k(PG_GETARG_INT32(2));
-	genie_count_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
+	genie_batch_read_elements(queries, &search->cursor);
+	batch->query_type = ARR_ELEMTYPE(queries);
 	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
 	batch->ops = &genie_count_ops;
 	batch->owner = search;

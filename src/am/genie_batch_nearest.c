@@ -19,6 +19,7 @@
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "catalog/pg_amop.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -39,6 +40,7 @@
 #include "genie_options.h"
 #include "genie_rerank.h"
 #include "genie_train.h"
+#include "genie_vector_distance.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
 
@@ -58,11 +60,10 @@ typedef struct GenieNearestSearch
 	uint32		n_output;		/* queries */
 
 	/* the array of queries */
-	ArrayType  *array;
-	GenieArrayCursor cursor;	/* of one dimension: each element is a query */
-	int			row_elements;	/* of two: each row is one, of so many elements, */
-	Size		element_bytes;	/* each of so many bytes */
-	uint32		n_next;			/* the next one */
+	bool		of_vectors;
+	GenieVectors vectors;
+	uint32		n_next;			/* the next vector */
+	GenieArrayCursor cursor;	/* elements that are no vectors */
 
 	/* measuring */
 	GenieRoundMeasure measure;
@@ -109,51 +110,43 @@ genie_nearest_check_index(GenieBatch *batch)
 			 errdetail("Its operator class is not approximate, or has no distance with that type on the right.")));
 }
 
-/*
- * The array's queries, if they are what they should be: its elements if these are of variable length, or else its rows,
- * which are vectors then.
- */
+/* The array's queries: the rows of numbers; else its elements. */
 static void
 genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
 {
 	GenieBatch *batch = &search->batch;
 	Oid			element = ARR_ELEMTYPE(array);
-	GenieValueType type = {0};
 
-	get_typlenbyvalalign(element, &type.typlen, &type.typbyval, &type.typalign);
-	search->row_elements = type.typlen > 0 && ARR_NDIM(array) > 1 ? ARR_DIMS(array)[1] : 0;
-	search->element_bytes = (Size) Max(type.typlen, 0);
-	if (ARR_NDIM(array) != 0 && ARR_NDIM(array) != (type.typlen > 0 ? 2 : 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("the array of queries must have %d dimensions", type.typlen > 0 ? 2 : 1),
-				 errdetail("A query is %s.", type.typlen > 0 ? "a row of it" : "an element of it")));
-	if (array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the array of queries must not contain nulls")));
-	search->array = array;
-	batch->query_type = type.typlen > 0 ? get_array_type(element) : element;
-	batch->n_queries = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
-	genie_array_begin(&search->cursor, array, &type);
+	if (element == FLOAT4OID || element == FLOAT8OID)
+	{
+		search->of_vectors = true;
+		search->vectors = genie_vectors_of_queries(array);
+		batch->query_type = get_array_type(element);
+		batch->n_queries = search->vectors.n;
+		return;
+	}
+	genie_batch_read_elements(array, &search->cursor);
+	batch->query_type = element;
+	batch->n_queries = search->cursor.n;
 }
 
-/* The next row of an array of two dimensions, as an array of its own. */
+/* The next vector, as an array of its own. */
 static Datum
-genie_nearest_next_row(GenieNearestSearch *search)
+genie_nearest_next_vector(GenieNearestSearch *search)
 {
-	Size		nbytes = (Size) search->row_elements * search->element_bytes;
+	const GenieVectors *vectors = &search->vectors;
+	Size		nbytes = vectors->n_dimensions * genie_vector_element_bytes(vectors->is_double);
 	Size		size = ARR_OVERHEAD_NONULLS(1) + nbytes;
-	ArrayType  *row = palloc(size);
+	ArrayType  *array = palloc(size);
 
-	SET_VARSIZE(row, size);
-	row->ndim = 1;
-	row->dataoffset = 0;
-	row->elemtype = ARR_ELEMTYPE(search->array);
-	ARR_DIMS(row)[0] = search->row_elements;
-	ARR_LBOUND(row)[0] = 1;
-	memcpy(ARR_DATA_PTR(row), ARR_DATA_PTR(search->array) + search->n_next++ * nbytes, nbytes);
-	return PointerGetDatum(row);
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = vectors->is_double ? FLOAT8OID : FLOAT4OID;
+	ARR_DIMS(array)[0] = (int) vectors->n_dimensions;
+	ARR_LBOUND(array)[0] = 1;
+	memcpy(ARR_DATA_PTR(array), (const char *) vectors->elements + search->n_next++ * nbytes, nbytes);
+	return PointerGetDatum(array);
 }
 
 static Datum
@@ -162,8 +155,8 @@ genie_nearest_next(void *owner)
 	GenieNearestSearch *search = owner;
 	Datum		query = (Datum) 0;
 
-	if (search->element_bytes > 0)
-		return genie_nearest_next_row(search);
+	if (search->of_vectors)
+		return genie_nearest_next_vector(search);
 	genie_array_next(&search->cursor, &query);
 	return query;
 }

@@ -1,0 +1,107 @@
+-- genie_search() by distance: what a scan's first round gives, for many queries at once
+CREATE SCHEMA vector_search;
+SET search_path = vector_search, public;
+SET extra_float_digits = 0;
+CREATE FUNCTION element(i int, j int) RETURNS real LANGUAGE sql IMMUTABLE AS $$ SELECT ((hashint8((i * 64 + j)::bigint) & 4095) - 2048) / 64.0::real $$;
+-- vectors lie around 40 centres; some are equal
+CREATE FUNCTION vector(i int) RETURNS real[] LANGUAGE sql IMMUTABLE AS
+	$$ SELECT array_agg((element(i % 40, j) + element(1000 + i % 2000, j) / 8)::real ORDER BY j) FROM generate_series(1, 12) j $$;
+CREATE FUNCTION bits(v real[]) RETURNS bit(12) LANGUAGE sql IMMUTABLE AS $$ SELECT string_agg((e > 0)::int::text, '' ORDER BY n)::bit(12) FROM unnest(v) WITH ORDINALITY u (e, n) $$;
+CREATE TABLE t (id int, v real[], d float8[], b bit(12), note int) WITH (autovacuum_enabled = off, fillfactor = 80);
+INSERT INTO t SELECT i, x, x, bits(x), 0 FROM (SELECT i, CASE WHEN i % 100 > 0 THEN vector(i) END AS x FROM generate_series(1, 3000) i) r;
+CREATE TABLE q AS SELECT row_number() OVER (ORDER BY i)::int AS n, vector(i * 7 + 1) AS v FROM generate_series(1, 40) i;
+
+-- the rows of both, "query tid distance", in order
+CREATE FUNCTION batch(name text, type text, k int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	rows text;
+BEGIN
+	EXECUTE format('SELECT string_agg(concat_ws('' '', query, tid, distance), E''\n'') FROM genie_search(%L, %s, %s)', name,
+		CASE type WHEN 'bit' THEN '(SELECT array_agg(bits(v)::bit ORDER BY n) FROM q)' ELSE format('(SELECT array_agg(v ORDER BY n)::%s[] FROM q)', type) END, k) INTO rows;
+	RETURN rows;
+END $$;
+CREATE FUNCTION scans(operand text, operator text, type text, k int, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+	line text;
+	plan text := '';
+	rows text;
+	asked text := CASE type WHEN 'bit' THEN 'bits(q.v)::bit' ELSE format('q.v::%s[]', type) END;
+	query text := format('SELECT string_agg(concat_ws('' '', n, tid, distance), E''\n'' ORDER BY n, row) FROM q, LATERAL
+		(SELECT r.*, row_number() OVER () AS row FROM (SELECT ctid AS tid, %s %s %s AS distance FROM t WHERE %s ORDER BY %1$s %2$s %3$s LIMIT %5$s) r) s', operand, operator, asked, condition, k);
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		plan := plan || line || E'\n';
+	END LOOP;
+	IF plan !~ 'Index Scan using' THEN
+		RAISE 'not an index scan: %', plan;
+	END IF;
+	EXECUTE query INTO rows;
+	RETURN rows;
+END $$;
+
+CREATE INDEX t_l2 ON t USING genie (v genie_l2_ops);
+CREATE INDEX t_cosine ON t USING genie (v genie_cosine_ops);
+CREATE INDEX t_laplacian ON t USING genie (v genie_laplacian_ops);
+CREATE INDEX t_double ON t USING genie (d genie_l2_float8_ops);
+CREATE INDEX t_bits ON t USING genie (b genie_hamming_ops);
+CREATE FUNCTION same(ks int[]) RETURNS TABLE (k int, l2 bool, cosine bool, laplacian bool, double bool, bits bool) LANGUAGE sql AS $$
+	SELECT k, batch('t_l2', 'real', k) = scans('v', '<->', 'real', k), batch('t_cosine', 'real', k) = scans('v', '<=>', 'real', k),
+		batch('t_laplacian', 'real', k) = scans('v', '<+>', 'real', k), batch('t_double', 'float8', k) = scans('d', '<->', 'float8', k),
+		batch('t_bits', 'bit', k) = scans('b', '<&~>', 'bit', k) FROM unnest(ks) k $$;
+SET genie.candidates = 100;
+SELECT * FROM same('{1,10,100}');
+-- candidates are all rows: exact, and NULLs last
+SET genie.candidates = 10000;
+SELECT * FROM same('{1,10,2980,4000}');
+SELECT count(*), count(distance), count(DISTINCT tid) FROM genie_search('t_l2', (SELECT array_agg(v ORDER BY n) FROM q), 10000);
+-- more than genie.candidates: so many are taken
+SET genie.candidates = 1;
+SELECT count(*), bool_and(distance >= before) FROM (SELECT distance, lag(distance, 1, 0::float8) OVER (PARTITION BY query ORDER BY n) AS before
+	FROM genie_search('t_l2', (SELECT array_agg(v ORDER BY n) FROM q), 50) WITH ORDINALITY s (query, tid, distance, n)) r;
+
+-- pending rows, rows updated in place and elsewhere, deleted ones before and after VACUUM
+SET genie.candidates = 100;
+UPDATE t SET note = 1 WHERE id % 3 = 0;
+UPDATE t SET v = vector(id + 1), d = vector(id + 1), b = bits(vector(id + 1)) WHERE id % 10 = 5;
+DELETE FROM t WHERE id % 4 = 0;
+INSERT INTO t SELECT i, x, x, bits(x), 0 FROM (SELECT i, vector(i) AS x FROM generate_series(3001, 3200) i) r;
+SELECT * FROM same('{10,100}');
+VACUUM t;
+SELECT * FROM same('{10,100}');
+SET genie.candidates = 10000;
+SELECT * FROM same('{10,4000}');
+-- an index that has not learned yet is exact
+CREATE TABLE few (v real[]);
+CREATE INDEX few_v ON few USING genie (v genie_l2_ops);
+INSERT INTO few SELECT vector(i) FROM generate_series(1, 100) i;
+INSERT INTO few VALUES (NULL);
+SET genie.candidates = 10;
+SELECT s.query, count(*), bool_and(f.v <-> q.v IS NOT DISTINCT FROM s.distance), count(*) FILTER (WHERE s.distance IS NULL) FROM genie_search('few_v', (SELECT array_agg(v ORDER BY n) FROM q WHERE n <= 2), 200) s
+	JOIN few f ON f.ctid = s.tid JOIN q ON q.n = s.query GROUP BY 1 ORDER BY 1;
+-- partial and expression indexes
+CREATE INDEX t_part ON t USING genie (v genie_l2_ops) WHERE id <= 2500;
+CREATE INDEX t_expr ON t USING genie ((v[2:5]) genie_l2_ops);
+SET genie.candidates = 100;
+DROP INDEX t_l2;
+SELECT batch('t_part', 'real', 10) = scans('v', '<->', 'real', 10, 'id <= 2500') AS partial;
+SELECT bool_and(s.distance = t.v[2:5] <-> q.v[1:4]) AS expression, count(*) FROM genie_search('t_expr', (SELECT array_agg(v[1:4] ORDER BY n) FROM q), 10) s JOIN t ON t.ctid = s.tid JOIN q ON q.n = s.query;
+
+-- no queries, and what is refused
+SELECT * FROM genie_search('t_part', '{}'::real[]);
+SELECT * FROM genie_search('t_part', '{{1,2}}'::real[], 0);
+SELECT count(*) FROM genie_search('t_part', (SELECT v FROM q WHERE n = 1), 3);
+SELECT * FROM genie_search('t_part', '{{{1}}}'::real[]);
+SELECT * FROM genie_search('t_bits', ARRAY[[B'101', B'100'], [B'101', B'100']]);
+SELECT * FROM genie_search('t_part', '{{1,NULL}}'::real[]);
+SELECT * FROM genie_search('t_part', '{{1,2}}'::real[]);
+SELECT * FROM genie_search('t_part', ('{{1,2,3,4,5,6,7,8,9,10,11,NaN}}')::real[]);
+SELECT * FROM genie_search('t_part', '{{1,2}}'::float8[]);
+SELECT * FROM genie_search('t_part', ARRAY[genie_query('{1}'::int[])]);
+CREATE INDEX t_id ON t USING genie (genie_tuple(id));
+SELECT * FROM genie_search('t_id', '{{1,2}}'::real[]);
+SELECT * FROM genie_search('t', '{{1,2}}'::real[]);
+RESET genie.candidates;
+RESET extra_float_digits;
+RESET search_path;
+SET client_min_messages = warning;
+DROP SCHEMA vector_search CASCADE;
