@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "catalog/pg_amop.h"
@@ -27,7 +29,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
-#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -194,13 +195,23 @@ genie_nearest_distance(void *arg, uint32 query, bool *is_null)
 
 /* ---- output ---- */
 
+/* NaN is larger than all other numbers, as in ORDER BY, and NULL comes last. */
 static inline int
 genie_nearest_cmp(const GenieRoundMeasured *a, const GenieRoundMeasured *b)
 {
-	int			diff = a->is_null || b->is_null ? a->is_null - b->is_null :
-		float8_cmp_internal(a->distance, b->distance);
+	bool		a_last = a->is_null || isnan(a->distance);
+	bool		b_last = b->is_null || isnan(b->distance);
 
-	return diff != 0 ? diff : (a->root > b->root) - (a->root < b->root);
+	if (a_last || b_last)
+	{
+		if (a_last != b_last)
+			return a_last - b_last;
+		if (a->is_null != b->is_null)
+			return a->is_null - b->is_null;
+	}
+	else if (a->distance != b->distance)
+		return a->distance < b->distance ? -1 : 1;
+	return (a->root > b->root) - (a->root < b->root);
 }
 
 #define ST_SORT genie_nearest_sort

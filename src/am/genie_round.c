@@ -75,11 +75,14 @@ genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query
 {
 	memset(query, 0, sizeof(*query));
 	query->number = number;
-	query->found = genie_round_array(round->k, sizeof(GenieRoundFound));
 	if (round->measure != NULL)
 		query->measured = genie_round_array(round->k, sizeof(GenieRoundMeasured));
-	query->taken_capacity = round->k;
-	query->taken = genie_round_array(round->k, sizeof(uint64));
+	else
+	{
+		query->found = genie_round_array(round->k, sizeof(GenieRoundFound));
+		query->taken_capacity = round->k;
+		query->taken = genie_round_array(round->k, sizeof(uint64));
+	}
 	query->has_after = palloc0((round->n_sources + 1) * sizeof(bool));
 	query->ended = palloc0((round->n_sources + 1) * sizeof(bool));
 	query->after = palloc((round->n_sources + 1) * sizeof(GenieHit));
@@ -388,6 +391,13 @@ genie_round_keep(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 {
 	const GenieVisitRow *row = &state->rows[state->order[at]];
 
+	if (state->measure != NULL)
+	{
+		if (row->live != 0)
+			query->measured[query->n_found++] =
+				(GenieRoundMeasured) {state->distances[at], row->live, row->tid, state->nulls[at]};
+		return;
+	}
 	if (query->n_taken == query->taken_capacity)
 	{
 		query->taken_capacity *= 2;
@@ -397,11 +407,7 @@ genie_round_keep(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 	if (row->live == 0)
 		return;
 	query->found[query->n_found].tid = row->live;
-	query->found[query->n_found].count = (int32) state->counts[at];
-	if (state->measure != NULL)
-		query->measured[query->n_found] =
-			(GenieRoundMeasured) {state->distances[at], row->live, row->tid, state->nulls[at]};
-	query->n_found++;
+	query->found[query->n_found++].count = (int32) state->counts[at];
 }
 
 bool

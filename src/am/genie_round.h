@@ -17,7 +17,7 @@ typedef struct GenieRoundFound
 	int32		count;
 } GenieRoundFound;
 
-/* The same with its distance. */
+/* The same where distances are measured. */
 typedef struct GenieRoundMeasured
 {
 	double		distance;
@@ -43,11 +43,11 @@ typedef struct GenieRoundQuery
 {
 	uint32		number;			/* in the piece: its searches are searches[source][number] */
 	uint32		n_found;
-	GenieRoundFound *found;			/* room for k */
-	GenieRoundMeasured *measured;	/* the same rows, if distances are measured; else NULL */
+	GenieRoundFound *found;			/* room for k; NULL if distances are measured: then */
+	GenieRoundMeasured *measured;	/* the rows are here */
 	bool		at_end;			/* nothing that matches is left */
-	uint64	   *taken;			/* TIDs in the index of all that was taken before there were k, visible or not */
-	uint32		n_taken;
+	uint64	   *taken;			/* TIDs in the index of all that was taken before there were k, visible or not; */
+	uint32		n_taken;		/* not kept if distances are measured */
 	uint32		taken_capacity;
 	bool	   *has_after;		/* of each source: the last hit that was taken, if one was, */
 	bool	   *ended;			/* and whether it has no more */

@@ -203,24 +203,44 @@ genie_key_begin(GenieKey key)
 }
 
 /*
- * Points whose key has up to GENIE_SHORT_KEY bytes, as most have, are looked up by key and length in one number: that
- * touches the table's entry and nothing else.
+ * Intervals whose keys have up to GENIE_SHORT_KEY bytes, as most have, are looked up by two numbers: that touches the
+ * table's entry and nothing else.
  */
 #define GENIE_SHORT_KEY 7
+#define GENIE_SHORT_AFTER 8		/* behind a cut's length, which is below it */
+
+typedef struct GenieShortKey
+{
+	uint64		lo;				/* the lower cut: its key, and in the last byte length and side */
+	uint64		hi;				/* the upper cut; 0: the same key's other side */
+} GenieShortKey;
 
 typedef struct GenieShortEntry
 {
-	uint64		key;
+	GenieShortKey key;
 	uint32		number;
 	char		status;
 } GenieShortEntry;
 
+static inline uint64
+genie_short_cut(GenieKey key, bool after)
+{
+	return genie_key_begin(key) | key.len | (after ? GENIE_SHORT_AFTER : 0);
+}
+
+/* Fibonacci hashing */
+static inline uint32
+genie_short_hash_of(GenieShortKey key)
+{
+	return (uint32) (((key.lo ^ (key.hi << 5 | key.hi >> 59)) * UINT64CONST(0x9E3779B97F4A7C15)) >> 32);
+}
+
 #define SH_PREFIX genie_short
 #define SH_ELEMENT_TYPE GenieShortEntry
-#define SH_KEY_TYPE uint64
+#define SH_KEY_TYPE GenieShortKey
 #define SH_KEY key
-#define SH_HASH_KEY(table, key) ((uint32) (((key) * UINT64CONST(0x9E3779B97F4A7C15)) >> 32))	/* Fibonacci hashing */
-#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_HASH_KEY(table, key) genie_short_hash_of(key)
+#define SH_EQUAL(table, a, b) ((a).lo == (b).lo && (a).hi == (b).hi)
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
@@ -426,7 +446,7 @@ genie_set_unite_aspects(GenieQuerySet *set)
 
 typedef struct GenieSetTables
 {
-	genie_short_hash *points;
+	genie_short_hash *shorts;
 	genie_intervals_hash *others;
 } GenieSetTables;
 
@@ -437,8 +457,14 @@ genie_set_number_of(GenieQuerySet *set, const GenieSetTables *tables, const Geni
 	bool		found;
 	uint32	   *number;
 
-	if (interval->lo.len <= GENIE_SHORT_KEY && genie_interval_is_point(interval))
-		number = &genie_short_insert(tables->points, genie_key_begin(interval->lo) | interval->lo.len, &found)->number;
+	if (interval->lo.len <= GENIE_SHORT_KEY && interval->hi.len <= GENIE_SHORT_KEY)
+	{
+		GenieShortKey key = {genie_short_cut(interval->lo, interval->lo_after), 0};
+
+		if (!genie_interval_is_point(interval))
+			key.hi = genie_short_cut(interval->hi, interval->hi_after);
+		number = &genie_short_insert(tables->shorts, key, &found)->number;
+	}
 	else
 		number = &genie_intervals_insert(tables->others, interval, &found)->number;
 	if (!found)
@@ -453,7 +479,7 @@ genie_set_number(GenieQuerySet *set)
 	GenieSetTables tables;
 	uint32	   *number = set->numbers;
 
-	tables.points = genie_short_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
+	tables.shorts = genie_short_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
 	tables.others = genie_intervals_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
 	for (uint32 q = 0; q < set->n; q++)
 	{
@@ -467,7 +493,7 @@ genie_set_number(GenieQuerySet *set)
 		}
 		genie_set_note_aspects(set, view, number - view->n_intervals);
 	}
-	genie_short_destroy(tables.points);
+	genie_short_destroy(tables.shorts);
 	genie_intervals_destroy(tables.others);
 }
 
