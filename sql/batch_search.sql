@@ -64,10 +64,10 @@ SELECT count(*), count(DISTINCT tid) FROM genie_search('t_x', ARRAY[genie_query(
 SELECT count(*), count(match_count), min(match_count) FROM genie_search('t_x', ARRAY['{}'::genie_query], 100000);
 SELECT count(*) = (SELECT count(*) FROM t) FROM genie_search('t_x', ARRAY['{}'::genie_query], 2147483647);
 SELECT array_agg(DISTINCT query) FROM genie_search('t_x', (SELECT array_agg('{0:int:1}'::genie_query) FROM generate_series(1, 5)), 2);
-SELECT array_agg(DISTINCT query) FROM genie_search('t_x', '[7:9]={"{}","{}","{}"}', 2);
-SELECT * FROM genie_search('t_x', '{}');
-SELECT * FROM genie_search('t_x', NULL);
-SELECT * FROM genie_search('t_x', '{}', NULL);
+SELECT array_agg(DISTINCT query) FROM genie_search('t_x', '[7:9]={"{}","{}","{}"}'::genie_query[], 2);
+SELECT * FROM genie_search('t_x', '{}'::genie_query[]);
+SELECT * FROM genie_search('t_x', NULL::genie_query[]);
+SELECT * FROM genie_search('t_x', '{}'::genie_query[], NULL);
 SELECT * FROM genie_search('t_x', k => 1, queries => ARRAY['{0:int:3150}'::genie_query]) s WHERE match_count = 0;
 
 -- rows updated in place: the TID is the row's own, and joins back by it
