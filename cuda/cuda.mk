@@ -3,6 +3,7 @@
 #   make                 builds it if nvcc is found;  make NVCC= builds without
 #   make cuda-library    builds it alone, without PostgreSQL's files
 #   make unit-cuda       its tests against the CPU engine  (needs a GPU)
+#   make unit-cuda-emulated    small ones with the kernels run on the CPU (test/unit_cuda/emulated): needs neither a GPU nor nvcc, but minutes
 #
 #   CUDA_ARCHS="90"      only for these compute capabilities (faster to compile)
 #
@@ -77,4 +78,34 @@ build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_
 unit-cuda: $(CUDA_LIBRARY) build/cuda/unit_cuda
 	build/cuda/unit_cuda $(CUDA_LIBRARY)
 
+# ---- the library with its kernels run on the CPU, thread by thread ----
+
+EMULATED = build/cuda/emulated
+EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -w -include test/unit_cuda/emulated/genie_cuda_emulated.h -I$(EMULATED) \
+	-Itest/unit_cuda/emulated -Isrc/engine -U_FORTIFY_SOURCE
+EMULATED_HEADERS = $(patsubst cuda/%,$(EMULATED)/%,$(wildcard cuda/*.cuh cuda/*.h))
+EMULATED_OBJS = $(patsubst cuda/%.cu,$(EMULATED)/%.o,$(CUDA_SOURCES)) $(EMULATED)/genie_cuda_sample.o $(EMULATED)/genie_cuda_emulated.o
+
+$(EMULATED)/%: cuda/% test/unit_cuda/emulated/emulated
+	@mkdir -p $(EMULATED)
+	perl -0p test/unit_cuda/emulated/emulated <$< >$@
+
+$(EMULATED)/%.o: $(EMULATED)/%.cu $(EMULATED_HEADERS) test/unit_cuda/emulated/genie_cuda_emulated.h
+	$(CXX) $(EMULATED_FLAGS) -x c++ -c -o $@ $<
+
+$(EMULATED)/%.o: $(EMULATED)/%.cpp $(EMULATED_HEADERS)
+	$(CXX) $(EMULATED_FLAGS) -c -o $@ $<
+
+$(EMULATED)/genie_cuda_emulated.o: test/unit_cuda/emulated/genie_cuda_emulated.cpp test/unit_cuda/emulated/genie_cuda_emulated.h
+	@mkdir -p $(EMULATED)
+	$(CXX) $(EMULATED_FLAGS) -Wall -Wextra -c -o $@ $<
+
+$(EMULATED)/genie_cuda.so: $(EMULATED_OBJS) $(CUDA_ENGINE_OBJS)
+	$(CXX) -shared -o $@ $^ -Wl,--version-script=cuda/genie_cuda.map -Wl,-z,defs
+
+# in as many processes as there are processors
+unit-cuda-emulated: $(EMULATED)/genie_cuda.so build/cuda/unit_cuda
+	n=$$(nproc); seq $$n | xargs -P $$n -I{} build/cuda/unit_cuda $(EMULATED)/genie_cuda.so --tiny --part={}/$$n
+
+.PHONY: unit-cuda-emulated
 .PHONY: cuda-library install-cuda uninstall-cuda unit-cuda

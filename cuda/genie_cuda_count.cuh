@@ -209,9 +209,11 @@ genie_cuda_add_posting(uint32_t object, uint32_t once)
 	constexpr uint32_t PER_WORD = 32 / BITS;
 	uint32_t	addend;			/* once, in the object's counter of the word */
 
+#ifndef GENIE_CUDA_EMULATED
 	if constexpr (BITS == 8)
 		asm("prmt.b32.b4e %0, %1, 0, %2;" : "=r"(addend) : "r"(once), "r"(object)); /* once << 8 * (object % 4) */
 	else
+#endif
 		addend = __funnelshift_l(0, once, object * BITS);	/* which takes its amount modulo 32 */
 	atomicAdd(genie_cuda_counters() + object % GENIE_TILE_OBJECTS / PER_WORD, addend);
 }

@@ -79,8 +79,12 @@ genie_cuda_lane_entry(uint32_t address)
 {
 	GenieCudaLaneEntry entry;
 
+#ifndef GENIE_CUDA_EMULATED
 	asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(entry.word[0]), "=r"(entry.word[1]),
 				 "=r"(entry.word[2]), "=r"(entry.word[3]) : "r"(address));
+#else
+	entry = *(const GenieCudaLaneEntry *) ((const uint8_t *) genie_cuda_memory + address);
+#endif
 	return entry;
 }
 

@@ -159,6 +159,8 @@ add_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low,
 				 "+r"(count[0]), "+r"(count[1]), "+r"(count[2]), "+r"(count[3]) :
 				 "r"(objects[0]), "r"(objects[1]), "r"(objects[2]), "r"(objects[3]),
 				 "r"(queries_low), "r"(queries_high));
+#elif defined(GENIE_CUDA_EMULATED)
+	genie_cuda_emulated_product(count, objects, queries_low, queries_high);
 #else
 	/* never launched on older devices (genie_cuda_engine.cu) */
 	(void) count;

@@ -6,9 +6,10 @@
  *
  * Prints a line a case, and a line with the seconds a pass, and ends with 1 if any answer differs, with 77 if there is
  * no GPU.  --quick leaves out what is large, for compute-sanitizer.  --tiny has every kernel do a few blocks' work and
- * has the engine not measure what things cost, for racecheck, which slows them down a thousand times.  --pass=N: only
- * pass N of 1 .. 7: all kernels; with tensor cores; without them; as on devices of less shared memory, four times.
- * --part=I/N: of all cases only number I, I + N and so on, from 1.  Everything is seeded: a difference comes again.
+ * has the engine not measure what things cost, for racecheck, which slows them down a thousand times, and for kernels
+ * that run on the CPU (emulated/).  --pass=N: only pass N of 1 .. 7: all kernels; with tensor cores; without them; as on
+ * devices of less shared memory, four times.  --part=I/N: of all cases only number I, I + N and so on, from 1.
+ * Everything is seeded: a difference comes again.
  */
 #include <algorithm>
 #include <chrono>
