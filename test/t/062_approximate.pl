@@ -341,22 +341,41 @@ like($stderr, qr/ERROR:  index "t_v" does not take queries of type genie_query/,
 isnt($node->psql('postgres', q{LOAD 'genie'; SET genie.candidates = 0}, stderr => \$stderr), 0, 'no candidates');
 like($stderr, qr/ERROR:  0 is outside the valid range for parameter "genie.candidates" \(1 \.\. 16777216\)/, 'are none too few');
 
-# ---- an index of version 1 of the format, which has no parameters ----
+# ---- metapages of version 1 of the format, which have no parameters, and damaged ones ----
 
-$node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELECT ARRAY[i % 7, i] FROM generate_series(1, 500) i; CREATE INDEX old_x ON old USING genie (x); CHECKPOINT});
-my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{SELECT pg_relation_filepath('old_x')});
+$node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELECT ARRAY[i % 7, i] FROM generate_series(1, 500) i; CREATE INDEX old_x ON old USING genie (x);
+	SELECT make('long', 400); SELECT make('lost', 400); CHECKPOINT});
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x long_v lost_v);
 $node->stop;
-my $pages = slurp_file($path);
-is(unpack('L<S<', substr($pages, 24, 6)), unpack('L<', 'INEG'), 'a metapage');
-substr($pages, 28, 2) = pack('S<', 1);
-substr($pages, 12, 2) = pack('S<', unpack('S<', substr($pages, 12, 2)) - 132 - 4);
-open(my $file, '+<', $path) or die "$path: $!";
-binmode $file;
-print $file $pages;
-close $file;
+
+# Changes a file's metapage; the function gets it, and where its parameters begin, with their length.
+sub change_metapage
+{
+	my ($index, $change) = @_;
+	open(my $file, '+<', $path{$index}) or die "$path{$index}: $!";
+	binmode $file;
+	read($file, my $page, 8192);
+	is(substr($page, 24, 6), "INEG\2\0", "the metapage of $index");
+	seek($file, 0, 0);
+	print $file $change->($page, unpack('S<', substr($page, 12, 2)) - 136);
+	close $file;
+	return;
+}
+
+sub put { my ($page, $at, $bytes) = @_; substr($page, $at, length($bytes)) = $bytes; return $page; }
+
+change_metapage('old_x', sub { my ($page, $at) = @_; return put(put($page, 28, pack('S<', 1)), 12, pack('S<', $at)); });
+change_metapage('long_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 129)); });
+change_metapage('lost_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 0)); });
 $node->start;
 is($node->safe_psql('postgres', q{SET enable_seqscan = off; INSERT INTO old VALUES ('{3,9000}'); SELECT genie_merge('old_x'); SELECT * FROM genie_check('old_x');
 	SELECT x FROM old ORDER BY x <&> '{3,9000}'::int[] LIMIT 2; SELECT parameters IS NULL, objects FROM genie_index_info('old_x')}), "\n{3,9000}\n{3,3}\nt|501", 'an index of version 1 works on');
+isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT id FROM long ORDER BY v <+> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too many parameters');
+like($stderr, qr/ERROR:  index "long_v" is damaged at block 0: bad metapage length or segment count\n.*HINT:  Please REINDEX it\./s, 'are told');
+$node->safe_psql('postgres', q{INSERT INTO lost VALUES (401, vector(401))});
+like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('lost_v')}), qr/^a segment has keywords, but the index has raw rows and no parameters$/, 'genie_check finds that parameters were lost');
+$node->safe_psql('postgres', 'REINDEX TABLE long; REINDEX TABLE lost');
+agrees($node, $_, "$_, built again") foreach qw(long lost);
 
 $node->stop;
 done_testing();
