@@ -82,13 +82,20 @@ CREATE INDEX odd_v ON odd USING genie (v);
 SELECT m AS metric, query, v, distance FROM unnest('{l2,l1,cosine,ip}'::text[]) m, genie_exact_knn('odd_v', '{{0,1},{NaN,0},{1e200,-1e200}}'::float8[], 10, m) WITH ORDINALITY AS e (query, tid, distance, o) JOIN odd ON odd.ctid = tid
 	WHERE m IN ('l2', 'cosine') OR query = 1 ORDER BY m, o;
 
--- the index's own metric
-CREATE OPERATOR CLASS knn_l1_ops FOR TYPE real[] USING genie AS OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
-	FUNCTION 1 (real[], real[]) genie_array_decompose(anyarray, internal), FUNCTION 2 (real[], real[]) genie_array_compile(internal, int2, oid), FUNCTION 3 (real[], real[]) genie_jaccard_bound(int2, internal, int, int);
-CREATE INDEX typed_own ON typed USING genie ((v::real[]) knn_l1_ops);
-SELECT tid, distance FROM genie_exact_knn('typed_own', '{3,3}'::real[]);
-SELECT tid, distance FROM genie_exact_knn('typed_own', '{3,3}'::real[], metric => 'ip');
-DROP OPERATOR FAMILY knn_l1_ops USING genie CASCADE;
+-- the index's own metric; the approximate classes' rows, exactly
+CREATE TABLE own (v real[], w float8[]);
+INSERT INTO own SELECT v, w FROM items WHERE v IS NOT NULL;
+CREATE INDEX own_l2 ON own USING genie (v genie_l2_ops);
+CREATE INDEX own_l1 ON own USING genie (v genie_l1_ops);
+CREATE INDEX own_laplacian ON own USING genie (w genie_laplacian_float8_ops);
+CREATE INDEX own_cosine ON own USING genie (w genie_cosine_float8_ops);
+CREATE INDEX own_sets ON own USING genie (v genie_minhash_ops);
+SELECT i, m AS metric, count(*) AS same FROM (VALUES ('own_l2', 'l2'), ('own_l1', 'l1'), ('own_laplacian', 'l1'), ('own_cosine', 'cosine')) c (i, m),
+	LATERAL (SELECT query, tid, distance FROM genie_exact_knn(i, (SELECT queries()), 3) INTERSECT SELECT * FROM genie_exact_knn('own_l2', (SELECT queries()), 3, m)) s GROUP BY i, m ORDER BY i;
+SELECT count(*) FROM genie_exact_knn('own_l2', (SELECT queries()));
+SELECT count(*) FROM genie_exact_knn('own_cosine', (SELECT queries()), metric => 'ip');
+SELECT genie_exact_knn('own_sets', queries());
+DROP TABLE own;
 
 -- errors
 SELECT genie_exact_knn('items_v', queries(), 0, 'l2');
