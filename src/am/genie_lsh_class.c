@@ -284,7 +284,7 @@ add_raw_bits(const VarBit *bits, GenieKeywords *keywords)
 	uint8		buffer[GENIE_KEY_MAX];
 
 	for (int i = 0; i < VARBITLEN(bits); i++)
-		if (VARBITS(bits)[i / BITS_PER_BYTE] & (0x80 >> (i % BITS_PER_BYTE)))
+		if (genie_lsh_bit(VARBITS(bits), i))
 		{
 			uint8		bytes[GENIE_KEY_INT_BYTES];
 
@@ -332,9 +332,8 @@ genie_lsh_bit_compile(PG_FUNCTION_ARGS)
 											   parameters.functions.n_functions, parameters.probes));
 }
 
-/* The bits of raw keywords, as a bit string has them. */
-static uint8 *
-bits_of_raw(const GenieRaw *raw)
+uint8 *
+genie_lsh_raw_bits(const GenieRaw *raw)
 {
 	uint8	   *bits = palloc0((raw->size + BITS_PER_BYTE - 1) / BITS_PER_BYTE);
 	const uint8 *at = raw->bytes;
@@ -372,7 +371,7 @@ genie_lsh_sign(PG_FUNCTION_ARGS)
 			codes = codes_of_packed(&parameters, raw->bytes, raw->n);
 			break;
 		case GENIE_LSH_HAMMING:
-			codes = genie_lsh_codes_of_bits(&parameters.functions, bits_of_raw(raw));
+			codes = genie_lsh_codes_of_bits(&parameters.functions, genie_lsh_raw_bits(raw));
 			break;
 		default:
 			vector = palloc(raw->size * sizeof(float));

@@ -31,4 +31,13 @@ extern void genie_lsh_normalise(float *vector, uint32 n);
 /* A vector from its raw keywords: raw->size elements. */
 extern void genie_lsh_raw_vector(const GenieRaw *raw, float *vector);
 
+/* A bit string from its raw keywords: raw->size bits, palloc'd. */
+extern uint8 *genie_lsh_raw_bits(const GenieRaw *raw);
+
+static inline int
+genie_lsh_bit(const uint8 *bits, uint32 i)
+{
+	return bits[i / BITS_PER_BYTE] >> (BITS_PER_BYTE - 1 - i % BITS_PER_BYTE) & 1;
+}
+
 #endif							/* GENIE_LSH_CLASS_H */

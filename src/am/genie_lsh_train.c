@@ -8,8 +8,11 @@
  * standard deviation does not exist.  A median, because a row far out must not widen the buckets of all; where most
  * pairs are equal it is 0, and the mean is taken, and where all are, any width does.
  *
- * The factors, and the numbers of functions, are the smallest that were measured to give a recall of 0.95 for ten
- * nearest neighbours of 100,000 SIFT descriptors with 200 candidates (bench/RESULTS.md).
+ * Codes of bits, sampled ones or signs, should tell rows from each other, too: strings that have few ones agree in most
+ * places.  So a code has as many bits as make random pairs agree in one code of twenty, up to a limit.
+ *
+ * Factors and numbers of functions are what was best, on 100,000 SIFT descriptors and on fingerprints of molecules
+ * (test/bench/RESULTS.md).
  *
  * Cosine distances are those of the vectors' directions.  The class hashes vectors of length 1 as genie_l2_ops does,
  * for among these the order is the same, and windows tell more than signs; with the option `signs` it takes the signs
@@ -40,15 +43,16 @@ PG_FUNCTION_INFO_V1(genie_lsh_minhash_train);
 PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 
 /* defaults */
-#define VECTOR_HASHES		192
+#define HASHES				192
 #define L2_WIDTH			0.75	/* of the scale */
 #define L1_WIDTH			0.5
-#define LAPLACIAN_SIGMA		0.5
+#define LAPLACIAN_SIGMA		0.4
 #define VECTOR_PROBES		1
 #define LAPLACIAN_BUCKETS	8192
 #define MINHASH_HASHES		128
 #define MINHASH_BUCKETS		256
-#define HAMMING_HASHES		128
+#define STRANGERS			0.05	/* how often random pairs should agree in a code of bits */
+#define SIGNS_MAX			8		/* bits of a code of signs, each of which is a projection */
 #define DEFAULT_ERROR		0.06	/* epsilon and delta, where one of them is given alone */
 
 #define PROBES_MAX			1000
@@ -71,7 +75,7 @@ typedef struct ClassOptions
 	int			probes;			/* AUTOMATIC: as many as there can be neighbours for */
 	double		width;			/* or sigma; 0: from the sample */
 	bool		signs;
-	int			bits;
+	int			bits;			/* 0: from the sample */
 } ClassOptions;
 
 /* ---- options ---- */
@@ -169,8 +173,8 @@ add_buckets(local_relopts *options, int buckets)
 static void
 add_bits(local_relopts *options)
 {
-	add_local_int_reloption(options, "bits", "Bits of a code.",
-							1, 1, GENIE_LSH_BITS_MAX, offsetof(ClassOptions, bits));
+	add_local_int_reloption(options, "bits", "Bits of a code; 0: found from a sample.",
+							0, 0, GENIE_LSH_BITS_MAX, offsetof(ClassOptions, bits));
 }
 
 /* of projections that are cut into buckets */
@@ -240,13 +244,38 @@ genie_lsh_hamming_options(PG_FUNCTION_ARGS)
 
 /* ---- the scale of the data ---- */
 
+typedef enum SampleForm
+{
+	VECTORS,
+	DIRECTIONS,					/* vectors of length 1 */
+	BITS						/* bit strings, as vectors of zeros and ones: their l1 distance is Hamming's */
+} SampleForm;
+
+static void
+read_raw(const GenieRaw *raw, SampleForm form, float *vector)
+{
+	if (form == BITS)
+	{
+		uint8	   *bits = genie_lsh_raw_bits(raw);
+
+		for (int32 i = 0; i < raw->size; i++)
+			vector[i] = genie_lsh_bit(bits, i);
+		pfree(bits);
+		return;
+	}
+	genie_lsh_raw_vector(raw, vector);
+	if (form == DIRECTIONS)
+		genie_lsh_normalise(vector, raw->size);
+}
+
 /*
  * Vectors of a sample, all of the first one's length, one behind the other; as many as *n says then.  Others are left
  * out, see genie_lsh_class.c.
  */
 static float *
-vectors_of_sample(const GenieSample *sample, uint32 n_dimensions, bool normalised, uint32 *n)
+vectors_of_sample(const GenieSample *sample, SampleForm form, uint32 *n)
 {
+	uint32		n_dimensions = sample->objects[0].size;
 	uint32		most = Max(SAMPLED_FLOATS / n_dimensions, SAMPLED_VECTORS_MIN);
 	float	   *vectors = palloc((Size) Min(sample->n, most) * n_dimensions * sizeof(float));
 
@@ -258,9 +287,7 @@ vectors_of_sample(const GenieSample *sample, uint32 n_dimensions, bool normalise
 		CHECK_FOR_INTERRUPTS();
 		if (sample->objects[i].size != (int32) n_dimensions)
 			continue;
-		genie_lsh_raw_vector(&sample->objects[i], vector);
-		if (normalised)
-			genie_lsh_normalise(vector, n_dimensions);
+		read_raw(&sample->objects[i], form, vector);
 		(*n)++;
 	}
 	return vectors;
@@ -277,11 +304,12 @@ compare_distances(const void *a, const void *b)
 
 /* The median of random pairs' distances, or their mean where it is 0; 0 if all are. */
 static double
-typical_distance(const GenieSample *sample, GenieMetric metric, uint32 n_dimensions, bool normalised)
+typical_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
 {
+	uint32		n_dimensions = sample->objects[0].size;
 	double	   *distances = palloc(SAMPLED_PAIRS * sizeof(double));
 	uint32		n;
-	float	   *vectors = vectors_of_sample(sample, n_dimensions, normalised, &n);
+	float	   *vectors = vectors_of_sample(sample, form, &n);
 	double		sum = 0;
 	double		typical;
 
@@ -336,7 +364,7 @@ begin(const ClassOptions *options, GenieLshFamily family, uint32 n_functions, co
 
 /* Vectors by the distance of a metric: the width, or sigma, is the given one, or factor times the typical distance. */
 static Datum
-train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric metric, double factor, bool normalised)
+train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric metric, double factor, SampleForm form)
 {
 	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
 	GenieLshClassParameters parameters;
@@ -344,28 +372,27 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 
 	if (sample->n < GENIE_TRAIN_MIN)
 		PG_RETURN_NULL();
-	parameters = begin((const ClassOptions *) PG_GET_OPCLASS_OPTIONS(), family, VECTOR_HASHES, sample);
-	parameters.normalised = normalised;
+	parameters = begin((const ClassOptions *) PG_GET_OPCLASS_OPTIONS(), family, HASHES, sample);
+	parameters.normalised = form == DIRECTIONS;
 	if (parameters.functions.width == 0)
 	{
-		width = factor * typical_distance(sample, metric, parameters.functions.n_dimensions, normalised);
+		width = factor * typical_distance(sample, metric, form);
 		parameters.functions.width = width > 0 && isfinite(width) ? width : 1;
 	}
 	return finish(&parameters);
 }
 
-/* Codes of bits: nothing is learned but the length. */
+/* Codes of bits, of which random pairs agree in one with that probability. */
 static Datum
-train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, uint32 n_functions)
+train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, double agreement, int most)
 {
-	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
 	const ClassOptions *options = (const ClassOptions *) PG_GET_OPCLASS_OPTIONS();
-	GenieLshClassParameters parameters;
+	GenieLshClassParameters parameters = begin(options, family, HASHES, (const GenieSample *) PG_GETARG_POINTER(0));
+	int			bits = 1;
 
-	if (sample->n < GENIE_TRAIN_MIN)
-		PG_RETURN_NULL();
-	parameters = begin(options, family, n_functions, sample);
-	parameters.functions.width = options->bits;
+	while (bits < most && pow(agreement, bits) > STRANGERS)
+		bits++;
+	parameters.functions.width = options->bits > 0 ? options->bits : bits;
 	return finish(&parameters);
 }
 
@@ -373,33 +400,45 @@ train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, uint32 n_functions)
 Datum
 genie_lsh_l2_train(PG_FUNCTION_ARGS)
 {
-	return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH * M_SQRT1_2, false);
+	return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH * M_SQRT1_2, VECTORS);
 }
 
 Datum
 genie_lsh_l1_train(PG_FUNCTION_ARGS)
 {
-	return train_by_distance(fcinfo, GENIE_LSH_L1, GENIE_METRIC_L1, L1_WIDTH, false);
+	return train_by_distance(fcinfo, GENIE_LSH_L1, GENIE_METRIC_L1, L1_WIDTH, VECTORS);
 }
 
 Datum
 genie_lsh_laplacian_train(PG_FUNCTION_ARGS)
 {
-	return train_by_distance(fcinfo, GENIE_LSH_LAPLACIAN, GENIE_METRIC_L1, LAPLACIAN_SIGMA, false);
+	return train_by_distance(fcinfo, GENIE_LSH_LAPLACIAN, GENIE_METRIC_L1, LAPLACIAN_SIGMA, VECTORS);
 }
 
 Datum
 genie_lsh_cosine_train(PG_FUNCTION_ARGS)
 {
-	if (((const ClassOptions *) PG_GET_OPCLASS_OPTIONS())->signs)
-		return train_bits(fcinfo, GENIE_LSH_COSINE, VECTOR_HASHES);
-	return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH * M_SQRT1_2, true);
+	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
+	double		distance;
+
+	if (!((const ClassOptions *) PG_GET_OPCLASS_OPTIONS())->signs)
+		return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH * M_SQRT1_2, DIRECTIONS);
+	if (sample->n < GENIE_TRAIN_MIN)
+		PG_RETURN_NULL();
+	distance = typical_distance(sample, GENIE_METRIC_COSINE, VECTORS);
+	return train_bits(fcinfo, GENIE_LSH_COSINE, 1 - acos(1 - Min(distance, 2)) / M_PI, SIGNS_MAX);
 }
 
 Datum
 genie_lsh_hamming_train(PG_FUNCTION_ARGS)
 {
-	return train_bits(fcinfo, GENIE_LSH_HAMMING, HAMMING_HASHES);
+	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
+	double		distance;
+
+	if (sample->n < GENIE_TRAIN_MIN)
+		PG_RETURN_NULL();
+	distance = typical_distance(sample, GENIE_METRIC_L1, BITS);
+	return train_bits(fcinfo, GENIE_LSH_HAMMING, 1 - distance / sample->objects[0].size, GENIE_LSH_BITS_MAX);
 }
 
 /* Nothing is learned, so that any number of rows will do. */
