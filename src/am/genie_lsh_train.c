@@ -48,7 +48,7 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define L1_WIDTH			0.5
 #define LAPLACIAN_SIGMA		0.4
 #define VECTOR_PROBES		1
-#define LAPLACIAN_BUCKETS	8192
+#define LAPLACIAN_BUCKETS	256		/* as good as thousands, and a code is a byte */
 #define MINHASH_HASHES		128
 #define MINHASH_BUCKETS		256
 #define STRANGERS			0.05	/* how often random pairs should agree in a code of bits */
