@@ -1,7 +1,8 @@
 # bench.mk: the benchmarks; included by the Makefile after cuda/cuda.mk.
 #
-#   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count and by distance
+#   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count, by distance, and of vectors
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
+#   make bench-vector   the last (DATASETS="sift")
 #   make bench-lsh      what hash functions find, by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
@@ -25,7 +26,7 @@ build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/gen
 $(BENCH_RIVALS): $(wildcard test/bench/bench_cuda*.cu) $(BENCH_CUDA_HEADERS) $(wildcard src/engine/*.h) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -shared -o $@ $(filter %.cu,$^)
 
-bench: bench-papers bench-sql bench-distance
+bench: bench-papers bench-sql bench-distance bench-vector
 
 bench-papers: build/cuda/bench_cuda
 	@mkdir -p build/bench
@@ -40,6 +41,9 @@ bench-sql:
 
 bench-distance:
 	test/bench/bench_distance $(DATASETS)
+
+bench-vector:
+	test/bench/bench_vector $(DATASETS)
 
 build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
@@ -71,4 +75,4 @@ bench-lsh: build/bench_lsh
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-engine bench-rows bench-lsh plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-engine bench-rows bench-lsh plots
