@@ -4,8 +4,8 @@
 -- queries_pgvector.  Truth is genie_exact_knn's, which for sift100k must agree with the ground truth that came with the data.
 --
 --	recall@k	how many of a query's k answers are no farther than its k-th true neighbour; the mean over the queries
---	ratio@k		the mean over i = 1 .. k of the distance of the i-th answer by that of the i-th true neighbour; an answer that is missing counts
---				as the last one that is there (GENIE's equation 14; 0 / 0 is 1, and other distances by 0 are left out)
+--	ratio@k		the mean over i = 1 .. k of the distance of the i-th answer by that of the i-th true neighbour (GENIE's equation 14; 0 / 0 is 1, and
+--				other distances by 0 are left out); none where a query has fewer than k answers
 
 SET check_function_bodies = off;		-- of tables that come later
 
@@ -125,9 +125,8 @@ CREATE FUNCTION vector_recall(measure text, k int) RETURNS float8 LANGUAGE sql A
 $$;
 
 CREATE FUNCTION vector_ratio(measure text, k int) RETURNS float8 LANGUAGE sql AS $$
-	SELECT avg(ratio) FROM (SELECT avg(CASE WHEN d = truth THEN 1 ELSE d / truth END) AS ratio
-		FROM vector_truth t JOIN vector_answers a USING (query), LATERAL (SELECT t.distances[i] AS truth,
-			coalesce(a.distances[i], a.distances[cardinality(a.distances)]) AS d FROM generate_series(1, k) i) p
+	SELECT CASE WHEN bool_and(n >= k) THEN avg(ratio) END FROM (SELECT avg(CASE WHEN d = truth THEN 1 ELSE d / truth END) AS ratio, min(cardinality(a.distances)) AS n
+		FROM vector_truth t JOIN vector_answers a USING (query), LATERAL (SELECT t.distances[i] AS truth, a.distances[i] AS d FROM generate_series(1, k) i) p
 		WHERE t.measure = vector_ratio.measure AND (d = truth OR truth > 0) GROUP BY query) r
 $$;
 
