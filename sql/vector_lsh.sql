@@ -67,9 +67,15 @@ SELECT agree('SELECT id FROM vectors ORDER BY v <-> (SELECT v FROM vectors WHERE
 	agree('SELECT id FROM vectors ORDER BY v <=> (SELECT v FROM vectors WHERE id = 9), id') AS cosine;
 RESET genie.candidates;
 
--- what is learned of the same rows is the same
+-- what is learned of the same rows is the same, and so are the signatures, whoever builds
+SET max_parallel_maintenance_workers = 2;
+SET min_parallel_table_scan_size = 0;
+SET maintenance_work_mem = '96MB';
 CREATE INDEX vectors_again ON vectors USING genie (v genie_l2_ops);
-SELECT a.parameters = b.parameters AS deterministic, length(a.parameters) FROM genie_index_info('vectors_l2') a, genie_index_info('vectors_again') b;
+RESET max_parallel_maintenance_workers;
+RESET min_parallel_table_scan_size;
+RESET maintenance_work_mem;
+SELECT a.parameters = b.parameters AS learned, a.keywords = b.keywords AND a.postings = b.postings AND a.posting_bytes = b.posting_bytes AS signed, length(a.parameters) FROM genie_index_info('vectors_l2') a, genie_index_info('vectors_again') b;
 DROP INDEX vectors_again;
 
 -- inserts hash as the build did; VACUUM takes rows away
