@@ -819,6 +819,14 @@ CREATE OPERATOR CLASS genie_hamming_ops FOR TYPE bit USING genie AS
 	FUNCTION 6 genie_lsh_sign(internal, internal);
 COMMENT ON OPERATOR CLASS genie_hamming_ops USING genie IS 'bit strings: nearest by Hamming distance, approximately';
 
+-- of pgvector's type: the classes are made by genie_enable_pgvector()
+CREATE FUNCTION genie_pgvector_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION genie_pgvector_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a vector''s';
+CREATE FUNCTION genie_enable_pgvector() RETURNS int
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION genie_enable_pgvector() IS 'creates operator classes for pgvector''s type vector, where it exists; returns how many it added';
+
 -- ---- many queries at once ----
 
 CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAULT 10)

@@ -9,6 +9,8 @@
  *		genie_minhash_ops									anyarray			<%>
  *		genie_hamming_ops									bit					<&~>
  *
+ * and those of pgvector's type (genie_pgvector.c).
+ *
  * A row's keywords are its signature (genie_lsh_signature.h).  Which functions make it is in the parameters, which
  * genie_lsh_train.c finds, so that one function here serves all classes of a type, and both kinds of vectors.
  *
@@ -151,25 +153,44 @@ genie_lsh_raw_vector(const GenieRaw *raw, float *vector)
 	}
 }
 
+void
+genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords)
+{
+	GenieLshClassParameters parameters;
+	int32	   *codes;
+
+	genie_lsh_check_vector(vector);
+	if (keywords->parameters == NULL)
+	{
+		add_raw_vector(vector, keywords);
+		return;
+	}
+	parameters = genie_lsh_class_parameters(keywords->parameters);
+	codes = codes_of_vector(&parameters, vector);
+	genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
+	pfree(codes);
+}
+
+GenieQuery *
+genie_lsh_vector_query(GenieVector vector, const bytea *trained)
+{
+	GenieLshClassParameters parameters;
+
+	genie_lsh_check_vector(vector);
+	if (trained == NULL)
+		return empty_query();
+	parameters = genie_lsh_class_parameters(trained);
+	return genie_lsh_query_of_codes(codes_of_vector(&parameters, vector), parameters.functions.n_functions,
+									parameters.probes);
+}
+
 /* support function 1 (genie_opclass.h) */
 Datum
 genie_lsh_vector_decompose(PG_FUNCTION_ARGS)
 {
 	struct varlena *array = PG_GETARG_VARLENA_PP(0);
-	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
-	GenieVector vector = genie_vector_of_array(array);
 
-	genie_lsh_check_vector(vector);
-	if (keywords->parameters == NULL)
-		add_raw_vector(vector, keywords);
-	else
-	{
-		GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);
-		int32	   *codes = codes_of_vector(&parameters, vector);
-
-		genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
-		pfree(codes);
-	}
+	genie_lsh_vector_collect(genie_vector_of_array(array), (GenieKeywords *) PG_GETARG_POINTER(1));
 	PG_FREE_IF_COPY(array, 0);
 	PG_RETURN_VOID();
 }
@@ -178,16 +199,8 @@ genie_lsh_vector_decompose(PG_FUNCTION_ARGS)
 Datum
 genie_lsh_vector_compile(PG_FUNCTION_ARGS)
 {
-	GenieVector vector = genie_vector_of_array(PG_GETARG_VARLENA_PP(0));
-	const bytea *trained = (const bytea *) PG_GETARG_POINTER(3);
-	GenieLshClassParameters parameters;
-
-	genie_lsh_check_vector(vector);
-	if (trained == NULL)
-		PG_RETURN_POINTER(empty_query());
-	parameters = genie_lsh_class_parameters(trained);
-	PG_RETURN_POINTER(genie_lsh_query_of_codes(codes_of_vector(&parameters, vector),
-											   parameters.functions.n_functions, parameters.probes));
+	PG_RETURN_POINTER(genie_lsh_vector_query(genie_vector_of_array(PG_GETARG_VARLENA_PP(0)),
+											 (const bytea *) PG_GETARG_POINTER(3)));
 }
 
 /* ---- sets ---- */

@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "genie_lsh.h"
 #include "genie_opclass.h"
+#include "genie_vector.h"
 
 /*
  * A class's parameters: what an index keeps in its metapage.  On disk, in the machine's byte order as all of a page;
@@ -24,6 +25,12 @@ StaticAssertDecl(sizeof(GenieLshClassParameters) == 40 && sizeof(GenieLshClassPa
 				 "as it is on disk");
 
 extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameters);
+
+/* What support function 1 of a class of vectors does.  Errors: elements that are not finite; another length. */
+extern void genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords);
+
+/* Support function 2; parameters may be NULL.  The same errors. */
+extern GenieQuery *genie_lsh_vector_query(GenieVector vector, const bytea *trained);
 
 /* Gives a vector length 1, but a zero vector. */
 extern void genie_lsh_normalise(float *vector, uint32 n);

@@ -1,0 +1,209 @@
+/*
+ * genie_pgvector.c
+ *	  Operator classes of the type "vector", which the extension pgvector has.
+ *
+ * They exist where genie_enable_pgvector() has been called: genie cannot make them when it is created, for either
+ * extension may come first, and objects of its own script would not be dumped with what pgvector's are restored after.
+ * So they are the database's own objects, which pg_dump writes behind both extensions, and DROP EXTENSION vector
+ * CASCADE takes with it.  They are
+ *
+ *		genie_vector_l2_ops				<->		default
+ *		genie_vector_l1_ops				<+>		where pgvector has it, from 0.7 on
+ *		genie_vector_laplacian_ops		<+>		the same
+ *		genie_vector_cosine_ops			<=>
+ *
+ * with pgvector's operators, and hash functions as the classes of real[] have them (genie_lsh_class.c).
+ *
+ * Its vectors are read as pgvector stores them (its file vector.h): behind the length word the number of dimensions
+ * and an unused number, two bytes each, then the elements as floats.  Another type of that name is refused value by value,
+ * where its bytes are not that.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "genie_lsh_class.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(genie_enable_pgvector);
+PG_FUNCTION_INFO_V1(genie_pgvector_decompose);
+PG_FUNCTION_INFO_V1(genie_pgvector_compile);
+
+/* a vector of pgvector's, not packed */
+typedef struct PgVector
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int16		n;
+	int16		unused;
+	float		elements[FLEXIBLE_ARRAY_MEMBER];
+} PgVector;
+
+typedef struct ClassOfVector
+{
+	const char *name;
+	const char *operator;
+	int			strategy;
+	const char *options;		/* support functions 4 and 5 */
+	const char *train;
+	bool		is_default;
+	const char *comment;
+} ClassOfVector;
+
+static const ClassOfVector classes[] = {
+	{"genie_vector_l2_ops", "<->", GENIE_L2_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l2_train", true,
+	"vectors: nearest by Euclidean distance, approximately"},
+	{"genie_vector_l1_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l1_train", false,
+	"vectors: nearest by Manhattan distance, approximately"},
+	{"genie_vector_laplacian_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_laplacian_options", "genie_lsh_laplacian_train", false,
+	"vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel"},
+	{"genie_vector_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, "genie_lsh_cosine_options", "genie_lsh_cosine_train", false,
+	"vectors: nearest by cosine distance, approximately"},
+};
+
+/* ---- values ---- */
+
+static GenieVector
+vector_of_value(Datum value)
+{
+	const PgVector *vector = (const PgVector *) PG_DETOAST_DATUM(value);
+
+	if (VARSIZE(vector) < offsetof(PgVector, elements) || vector->n <= 0 ||
+		VARSIZE(vector) != offsetof(PgVector, elements) + vector->n * sizeof(float))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("value is not a vector as pgvector stores it")));
+	return (GenieVector) {vector->elements, vector->n, false};
+}
+
+/* support function 1 (genie_opclass.h) */
+Datum
+genie_pgvector_decompose(PG_FUNCTION_ARGS)
+{
+	GenieVector vector = vector_of_value(PG_GETARG_DATUM(0));
+
+	genie_lsh_vector_collect(vector, (GenieKeywords *) PG_GETARG_POINTER(1));
+	PG_RETURN_VOID();
+}
+
+/* support function 2: the right operand is such a vector */
+Datum
+genie_pgvector_compile(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(genie_lsh_vector_query(vector_of_value(PG_GETARG_DATUM(0)),
+											 (const bytea *) PG_GETARG_POINTER(3)));
+}
+
+/* ---- the operator classes ---- */
+
+/* The only field of the only row of a query with OIDs as parameters, in the current context; NULL: there is no row. */
+static char *
+look_up(const char *query, int n, Oid *types, Datum *values)
+{
+	if (SPI_execute_with_args(query, n, types, values, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not look up what pgvector has");
+	return SPI_processed == 0 ? NULL : SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+}
+
+static void
+execute(const char *command)
+{
+	if (SPI_execute(command, false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "could not execute \"%s\"", command);
+}
+
+/* pgvector's type, or one of that name: it might be there without its extension. */
+static Oid
+find_vector(void)
+{
+	char	   *type = look_up("SELECT t.oid FROM pg_type t "
+							   "LEFT JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e' "
+							   "LEFT JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'vector' "
+							   "WHERE t.typname = 'vector' AND t.typtype = 'b' AND t.typlen = -1 "
+							   "ORDER BY e.oid IS NULL, t.oid", 0, NULL, NULL);
+
+	if (type == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("there is no type \"vector\""),
+				 errhint("Install pgvector, and run CREATE EXTENSION vector.")));
+	return atooid(type);
+}
+
+/* The qualified name of the operator of two vectors that returns a float8; NULL: there is none. */
+static char *
+find_operator(const char *name, Oid type)
+{
+	return look_up("SELECT format('%I.%s', n.nspname, o.oprname) FROM pg_operator o "
+				   "JOIN pg_namespace n ON n.oid = o.oprnamespace "
+				   "WHERE o.oprname = $1::name AND o.oprleft = $2 AND o.oprright = $2 "
+				   "AND o.oprresult = 'float8'::regtype ORDER BY o.oid",
+				   2, (Oid[]) {TEXTOID, OIDOID},
+				   (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(type)});
+}
+
+static bool
+class_exists(const char *name, Oid schema)
+{
+	return look_up("SELECT 1 FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod "
+				   "WHERE a.amname = 'genie' AND c.opcname = $1::name AND c.opcnamespace = $2",
+				   2, (Oid[]) {TEXTOID, OIDOID},
+				   (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(schema)}) != NULL;
+}
+
+static void
+create_class(const ClassOfVector *class, const char *schema, const char *type, const char *operator)
+{
+	execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
+					 "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
+					 "FUNCTION 1 %s.genie_pgvector_decompose(%s, internal), "
+					 "FUNCTION 2 %s.genie_pgvector_compile(internal, int2, oid, internal), "
+					 "FUNCTION 4 %s.%s(internal), FUNCTION 5 %s.%s(internal), "
+					 "FUNCTION 6 %s.genie_lsh_sign(internal, internal)",
+					 schema, class->name, class->is_default ? "DEFAULT" : "", type,
+					 class->strategy, operator, type, type, schema, type, schema,
+					 schema, class->options, schema, class->train, schema));
+	execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'", schema, class->name, class->comment));
+}
+
+/*
+ * genie_enable_pgvector() returns int: adds the operator classes that are not there yet, in genie's schema; returns
+ * how many.  Its search_path is pg_catalog.  Errors: no superuser; no type "vector".
+ */
+Datum
+genie_enable_pgvector(PG_FUNCTION_ARGS)
+{
+	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
+	const char *schema = quote_identifier(get_namespace_name(namespace));
+	int			n_added = 0;
+	Oid			vector;
+	const char *type;
+	char	   *library;
+
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to create operator classes for \"vector\"")));
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "could not connect to SPI");
+	vector = find_vector();
+	type = format_type_extended(vector, -1, FORMAT_TYPE_FORCE_QUALIFY);
+	library = look_up("SELECT quote_literal(probin) FROM pg_proc WHERE oid = $1", 1,
+					  (Oid[]) {OIDOID}, (Datum[]) {ObjectIdGetDatum(fcinfo->flinfo->fn_oid)});
+	execute(psprintf("CREATE OR REPLACE FUNCTION %s.genie_pgvector_decompose(%s, internal) RETURNS void "
+					 "AS %s LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE", schema, type, library));
+	execute(psprintf("COMMENT ON FUNCTION %s.genie_pgvector_decompose(%s, internal) "
+					 "IS 'genie support: a vector''s signature'", schema, type));
+	for (int i = 0; i < lengthof(classes); i++)
+	{
+		char	   *operator = find_operator(classes[i].operator, vector);
+
+		if (operator == NULL || class_exists(classes[i].name, namespace))
+			continue;
+		create_class(&classes[i], schema, type, operator);
+		n_added++;
+	}
+	SPI_finish();
+	PG_RETURN_INT32(n_added);
+}

@@ -1,0 +1,8 @@
+-- A type as pgvector's (see genie_vector_type.c), with the operator <-> alone.  MODULE_PATHNAME: the built library.
+
+CREATE TYPE vector;
+CREATE FUNCTION genie_vector_type_in(cstring) RETURNS vector AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_vector_type_out(vector) RETURNS cstring AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE vector (INPUT = genie_vector_type_in, OUTPUT = genie_vector_type_out, STORAGE = extended);
+CREATE FUNCTION genie_vector_type_l2(vector, vector) RETURNS float8 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR <-> (LEFTARG = vector, RIGHTARG = vector, FUNCTION = genie_vector_type_l2, COMMUTATOR = <->);

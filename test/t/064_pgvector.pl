@@ -1,0 +1,76 @@
+# genie_enable_pgvector(): operator classes of the type vector.  Where pgvector is not installed, a type that stores its values in
+# the same way stands for it (test/module/genie_vector_type.c).
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $library = module_library('genie_vector_type', PostgreSQL::Test::Utils::tempdir());
+my $script = slurp_file("$ENV{TESTDIR}/test/module/genie_vector_type.sql") =~ s/MODULE_PATHNAME/$library/gr;
+my $node = genie_node('pgvector');
+my ($result, $out, $error);
+
+# Is the error the given one?
+sub fails
+{
+	my ($sql, $expected, $what) = @_;
+	($result, $out, $error) = $node->psql('postgres', $sql);
+	like($error, $expected, $what);
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE SCHEMA g; CREATE EXTENSION genie SCHEMA g');
+fails('SELECT g.genie_enable_pgvector()', qr/there is no type "vector"\n.*HINT:  Install pgvector, and run CREATE EXTENSION vector\./s, 'no pgvector');
+$node->safe_psql('postgres', 'CREATE ROLE someone; GRANT USAGE ON SCHEMA g TO someone');
+fails('SET ROLE someone; SELECT g.genie_enable_pgvector()', qr/must be superuser to create operator classes for "vector"/, 'no superuser');
+
+my $real = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'});
+note($real ? 'pgvector itself' : 'a type like pgvector\'s');
+$node->safe_psql('postgres', $real ? 'CREATE SCHEMA v; CREATE EXTENSION vector SCHEMA v' : "CREATE SCHEMA v; SET search_path = v; $script");
+my $added = $node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()');
+is($added, $real ? 4 : 1, 'a class for each operator that the type has');
+is($node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()'), 0, 'nothing is added twice');
+is($node->safe_psql('postgres', q{SELECT count(*), bool_and(amvalidate(oid)) FROM pg_opclass WHERE opcname ~ '^genie_vector_'}), "$added|t", 'amvalidate accepts the classes');
+is($node->safe_psql('postgres', q{SELECT opcname FROM pg_opclass WHERE opcname ~ '^genie_vector_' AND opcdefault}), 'genie_vector_l2_ops', 'which is the default');
+
+# The vectors as such and as real[] have the same signatures, so the same candidates.
+$node->safe_psql('postgres', <<'SQL');
+SET search_path = public, g, v;
+CREATE FUNCTION elements(i int) RETURNS real[] LANGUAGE sql IMMUTABLE AS 'SELECT array_agg((hashint8(i::bigint * 64 + j) & 255)::real ORDER BY j) FROM generate_series(1, 16) j';
+CREATE TABLE t AS SELECT i AS id, CASE WHEN i % 100 > 0 THEN translate(elements(i)::text, '{}', '[]')::vector END AS v, CASE WHEN i % 100 > 0 THEN elements(i) END AS a FROM generate_series(1, 5000) i;
+CREATE INDEX t_v ON t USING genie (v);
+CREATE INDEX t_a ON t USING genie (a genie_l2_ops);
+CREATE FUNCTION near(query text) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+	r text;
+BEGIN
+	EXECUTE 'SELECT string_agg(id || '' '' || round(d::numeric, 3), '','') FROM (' || query || ') s' INTO r;
+	RETURN r;
+END $$;
+SQL
+my $compare = <<'SQL';
+SET search_path = public, g, v;
+SELECT count(*), bool_and(near(format('SELECT id, v <-> %L AS d FROM t ORDER BY v <-> %1$L LIMIT 20', translate(elements(q)::text, '{}', '[]'))) = near(format('SELECT id, a <-> %L::real[] AS d FROM t ORDER BY a <-> %1$L::real[] LIMIT 20', elements(q))))
+	FROM generate_series(4990, 5030) q;
+SQL
+is($node->safe_psql('postgres', $compare), '41|t', 'the rows of genie_l2_ops');
+like($node->safe_psql('postgres', q{SET search_path = public, g, v; SET enable_seqscan = off; EXPLAIN SELECT id FROM t ORDER BY v <-> (SELECT v FROM t WHERE id = 1) LIMIT 3}), qr/Index Scan using t_v on t/, 'by the index');
+$node->safe_psql('postgres', q{SET search_path = public, g, v; DELETE FROM t WHERE id % 7 = 0; INSERT INTO t SELECT i, translate(elements(i)::text, '{}', '[]')::vector, elements(i) FROM generate_series(5001, 6000) i; VACUUM t});
+is($node->safe_psql('postgres', $compare), '41|t', 'the same after changes');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM g.genie_check('t_v')}), 0, 'genie_check');
+fails(q{SET search_path = g, v; INSERT INTO public.t (v) VALUES ('[1,2,3]')}, qr/vector differs in length from those in the index\n.*DETAIL:  Its length is 3, theirs is 16\./s, 'another length');
+fails(q{SET search_path = g, v; INSERT INTO public.t (v) VALUES ('[]')}, $real ? qr/vector must have at least 1 dimension/ : qr/value is not a vector as pgvector stores it/, 'bytes that are no vector');
+
+# pg_dump writes the classes: they are the database's own.
+$node->run_log([ 'createdb', '-h', $node->host, '-p', $node->port, 'copy' ]);
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-f', $dump, 'postgres' ], 'dumped');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'copy' ], 'restored');
+is($node->safe_psql('copy', q{SELECT count(*) FROM pg_index WHERE indexrelid = 't_v'::regclass AND indisvalid}), 1, 'with its index');
+
+$node->stop;
+done_testing();
