@@ -3,9 +3,9 @@
  *	  Operator classes of the type "vector", which the extension pgvector has.
  *
  * They exist where genie_enable_pgvector() has been called: genie cannot make them when it is created, for either
- * extension may come first, and objects of its own script would not be dumped with what pgvector's are restored after.
- * So they are the database's own objects, which pg_dump writes behind both extensions, and DROP EXTENSION vector
- * CASCADE takes with it.  They are
+ * extension may come first, and objects of its own script would be restored before pgvector.  So they are the
+ * database's own objects, which pg_dump writes behind both extensions, and DROP EXTENSION vector CASCADE takes with
+ * it.  They are
  *
  *		genie_vector_l2_ops				<->		default
  *		genie_vector_l1_ops				<+>		where pgvector has it, from 0.7 on
@@ -15,8 +15,8 @@
  * with pgvector's operators, and hash functions as the classes of real[] have them (genie_lsh_class.c).
  *
  * Its vectors are read as pgvector stores them (its file vector.h): behind the length word the number of dimensions
- * and an unused number, two bytes each, then the elements as floats.  Another type of that name is refused value by value,
- * where its bytes are not that.
+ * and an unused number, two bytes each, then the elements as floats.  Another type of that name is refused value by
+ * value, where its bytes are not that.
  */
 #include "postgres.h"
 
@@ -56,9 +56,11 @@ static const ClassOfVector classes[] = {
 	"vectors: nearest by Euclidean distance, approximately"},
 	{"genie_vector_l1_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l1_train", false,
 	"vectors: nearest by Manhattan distance, approximately"},
-	{"genie_vector_laplacian_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_laplacian_options", "genie_lsh_laplacian_train", false,
+	{"genie_vector_laplacian_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_laplacian_options",
+	"genie_lsh_laplacian_train", false,
 	"vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel"},
-	{"genie_vector_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, "genie_lsh_cosine_options", "genie_lsh_cosine_train", false,
+	{"genie_vector_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, "genie_lsh_cosine_options",
+	"genie_lsh_cosine_train", false,
 	"vectors: nearest by cosine distance, approximately"},
 };
 
@@ -118,8 +120,9 @@ static Oid
 find_vector(void)
 {
 	char	   *type = look_up("SELECT t.oid FROM pg_type t "
-							   "LEFT JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e' "
-							   "LEFT JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'vector' "
+							   "LEFT JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid "
+							   "AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass "
+							   "LEFT JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'vector' "
 							   "WHERE t.typname = 'vector' AND t.typtype = 'b' AND t.typlen = -1 "
 							   "ORDER BY e.oid IS NULL, t.oid", 0, NULL, NULL);
 
