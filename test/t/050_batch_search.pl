@@ -2,7 +2,7 @@
 # progress, cancel, termination, the worker's end; many queries in little memory; an index that is too new; tables that are not heaps,
 # and those that are not cached.
 #
-# Each search has a sequential scan under the same snapshot as its oracle.
+# Each search has a sequential scan under the same snapshot as its oracle; one by distance an index scan.
 use strict;
 use warnings;
 use FindBin;
@@ -102,6 +102,43 @@ foreach my $worker ('on', 'off')
 			is(sql("SELECT oracle($k) = batch($k)"), 't', 'and the next search has the new ones') unless $change =~ /updates/;
 		}
 	}
+}
+
+# ---- the same by distance: the oracle is an index scan, whose first round has the same candidates ----
+
+sql(<<'SQL');
+CREATE FUNCTION vector(i int) RETURNS real[] LANGUAGE sql IMMUTABLE AS
+	$$ SELECT array_agg(((hashint8((i % 1500)::bigint * 64 + j) & 1023) + (i % 20) * 400)::real ORDER BY j) FROM generate_series(1, 8) j $$;
+CREATE TABLE w (id int, v real[]);
+CREATE INDEX w_v ON w USING genie (v genie_l2_ops);
+CREATE FUNCTION w_oracle(k int) RETURNS text LANGUAGE sql SET enable_seqscan = off AS $$
+	SELECT md5(string_agg(format('%s %s %s', i, tid, distance), ';' ORDER BY i, n)) FROM generate_series(1, 20) i,
+		LATERAL (SELECT *, row_number() OVER () AS n FROM (SELECT ctid AS tid, v <-> vector(i * 3) AS distance FROM w ORDER BY v <-> vector(i * 3) LIMIT k) r) s $$;
+CREATE FUNCTION w_batch(k int) RETURNS text LANGUAGE sql AS $$
+	SELECT md5(string_agg(format('%s %s %s', query, tid, distance), ';' ORDER BY n))
+	FROM genie_search('w_v', (SELECT array_agg(vector(i * 3) ORDER BY i) FROM generate_series(1, 20) i), k) WITH ORDINALITY s (query, tid, distance, n) $$;
+SQL
+foreach my $worker ('on', 'off')
+{
+	sql(<<'SQL');
+DROP INDEX IF EXISTS w_v;
+TRUNCATE w;
+INSERT INTO w SELECT i, vector(i) FROM generate_series(1, 5000) i;
+CREATE INDEX w_v ON w USING genie (v genie_l2_ops);
+INSERT INTO w SELECT i, vector(i) FROM generate_series(5001, 5100) i;
+DELETE FROM w WHERE id % 3 = 1;
+SQL
+	stop_there();
+	my $session = start_sql($node, "SET genie.worker = $worker", fault(0), 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT w_oracle(50)', 'SELECT w_batch(50)', 'COMMIT');
+	wait_for_stopped();
+	sql('DELETE FROM w WHERE id % 5 = 0; INSERT INTO w SELECT 10000 + i, vector(i * 3) FROM generate_series(1, 20) i');
+	sql('VACUUM w');
+	sql('INSERT INTO w SELECT 20000 + i, vector(i) FROM generate_series(1, 2000) i');
+	go_on();
+	ok(finish_sql($session), 'the search by distance ends') or diag($session->{err});
+	my ($expected, $got) = split /\n/, $session->{out};
+	is($got, $expected, "worker $worker: the nearest rows are those of its snapshot, while others come, go, and use TIDs again");
+	is(sql('SELECT w_oracle(50) = w_batch(50)'), 't', 'and the next search has the new ones');
 }
 
 # everything at once
