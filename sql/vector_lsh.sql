@@ -187,6 +187,15 @@ SELECT id FROM waiting ORDER BY v <-> '{7,1}' LIMIT 1;
 DELETE FROM waiting WHERE id = 301;
 SELECT count(*) FROM (SELECT id FROM waiting ORDER BY v <-> '{7,1}') w;
 
-DROP TABLE vectors, found, growing, late, odd, mixed, bits, waiting CASCADE;
+-- rows on a line and on a plane: buckets are as narrow as rows are near, whatever space they lie in
+CREATE TABLE flat AS SELECT i AS id, ARRAY[i, 2 * i, 3]::real[] AS v, ARRAY[i % 150, i / 150, 7, 9]::real[] AS p FROM generate_series(1, 20000) i;
+CREATE INDEX flat_line ON flat USING genie (v genie_l2_ops);
+CREATE INDEX flat_plane ON flat USING genie (p genie_l1_ops);
+SET enable_seqscan = off;
+SELECT id, v <-> '{7000.1,14000,3}' < 6 AS near FROM flat ORDER BY v <-> '{7000.1,14000,3}' LIMIT 5;
+SELECT p, p <+> '{70.1,40.3,7,9}' < 2 AS near FROM flat ORDER BY p <+> '{70.1,40.3,7,9}' LIMIT 5;
+RESET enable_seqscan;
+
+DROP TABLE vectors, found, growing, late, odd, mixed, bits, waiting, flat CASCADE;
 DROP FUNCTION vector_of, agree;
 DROP PROCEDURE find, find_all, grow;

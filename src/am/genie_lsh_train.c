@@ -2,17 +2,17 @@
  * genie_lsh_train.c
  *	  The approximate operator classes of vectors, sets and bit strings: options, and what is learned from a sample.
  *
- * How wide buckets should be depends on how far apart rows are, which only the data tell.  So the width, unless it is
- * given, is a factor of the class's times a scale, the median distance of random pairs of the sample: by l2, divided
- * by the square root of 2, which is then about the standard deviation of a projection; by l1 as it is, where a
- * standard deviation does not exist.  A median, because a row far out must not widen the buckets of all; where most
- * pairs are equal it is 0, and the mean is taken, and where all are, any width does.
+ * How wide buckets should be depends on how far a row is from its nearest ones, which only the data tell: where buckets
+ * are much wider, all near rows match by all functions, and none is told from the others; where they are much
+ * narrower, hardly any matches.  So the width, unless it is given, is a factor of the class's times a scale: the distance
+ * of a row of the sample from the nearest other one of the sample, the median over some rows.  In a sample of 2,000 that
+ * is about as far as the nearest 50 of 100,000 rows are.  It says more than the distance of random pairs, which is the
+ * same whether rows fill the space or lie on a line in it.  Equal rows are passed over; where all are equal, any width
+ * does.
  *
- * Codes of bits, sampled ones or signs, should tell rows from each other, too: strings that have few ones agree in most
- * places.  So a code has as many bits as make random pairs agree in one code of twenty, up to a limit.
- *
- * Factors and numbers of functions are what was best, on 100,000 SIFT descriptors and on fingerprints of molecules
- * (test/bench/RESULTS.md).
+ * The factors, and the numbers of functions, are the smallest that were measured to give a recall of 0.95 for ten
+ * nearest neighbours of 100,000 SIFT descriptors with 200 candidates (bench/RESULTS.md): there the scale is 0.85 of the
+ * standard deviation of a projection, which the study states widths in, and 0.56 of the mean l1 distance.
  *
  * Cosine distances are those of the vectors' directions.  The class hashes vectors of length 1 as genie_l2_ops does,
  * for among these the order is the same, and windows tell more than signs; with the option `signs` it takes the signs
@@ -44,9 +44,9 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 
 /* defaults */
 #define HASHES				192
-#define L2_WIDTH			0.75	/* of the scale */
-#define L1_WIDTH			0.5
-#define LAPLACIAN_SIGMA		0.4
+#define L2_WIDTH			0.88	/* of the scale */
+#define L1_WIDTH			0.88
+#define LAPLACIAN_SIGMA		0.72
 #define VECTOR_PROBES		1
 #define LAPLACIAN_BUCKETS	256		/* as good as thousands, and a code is a byte */
 #define MINHASH_HASHES		128
@@ -60,6 +60,7 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define NOT_GIVEN			(-1.0)	/* the same, of a real one */
 
 #define SAMPLED_PAIRS		4000
+#define SAMPLED_ANCHORS		128		/* rows whose nearest ones are looked for */
 #define SAMPLED_FLOATS		(16 * 1024 * 1024)	/* of vectors that pairs are taken from, unless there are few of them */
 #define SAMPLED_VECTORS_MIN	64
 
@@ -332,6 +333,41 @@ typical_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
 	return typical > 0 ? typical : sum / SAMPLED_PAIRS;
 }
 
+/* The median of some rows' distances from the nearest row that is not equal; 0 if there are no two different ones. */
+static double
+neighbour_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
+{
+	uint32		n_dimensions = sample->objects[0].size;
+	double		distances[SAMPLED_ANCHORS];
+	uint32		n_distances = 0;
+	uint32		n;
+	float	   *vectors = vectors_of_sample(sample, form, &n);
+
+	for (uint32 i = 0; i < SAMPLED_ANCHORS; i++)
+	{
+		const float *anchor = vectors + (Size) (i * (uint64) n / SAMPLED_ANCHORS) * n_dimensions;
+		double		least = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 j = 0; j < n; j++)
+		{
+			GenieVector one = {.elements = anchor,.n = n_dimensions};
+			GenieVector other = {.elements = vectors + (Size) j * n_dimensions,.n = n_dimensions};
+			double		distance = genie_vector_measure(metric, one, other);
+
+			if (distance > 0 && (least == 0 || distance < least))
+				least = distance;
+		}
+		if (least > 0)
+			distances[n_distances++] = least;
+	}
+	pfree(vectors);
+	if (n_distances == 0)
+		return 0;
+	qsort(distances, n_distances, sizeof(double), compare_distances);
+	return distances[n_distances / 2];
+}
+
 /* ---- training ---- */
 
 static Datum
@@ -362,7 +398,7 @@ begin(const ClassOptions *options, GenieLshFamily family, uint32 n_functions, co
 	return parameters;
 }
 
-/* Vectors by the distance of a metric: the width, or sigma, is the given one, or factor times the typical distance. */
+/* Vectors by the distance of a metric: the width, or sigma, is the given one, or factor times the distance of neighbours. */
 static Datum
 train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric metric, double factor, SampleForm form)
 {
@@ -376,7 +412,7 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 	parameters.normalised = form == DIRECTIONS;
 	if (parameters.functions.width == 0)
 	{
-		width = factor * typical_distance(sample, metric, form);
+		width = factor * neighbour_distance(sample, metric, form);
 		parameters.functions.width = width > 0 && isfinite(width) ? width : 1;
 	}
 	return finish(&parameters);
@@ -400,7 +436,7 @@ train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, double agreement, int
 Datum
 genie_lsh_l2_train(PG_FUNCTION_ARGS)
 {
-	return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH * M_SQRT1_2, VECTORS);
+	return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH, VECTORS);
 }
 
 Datum
@@ -422,7 +458,7 @@ genie_lsh_cosine_train(PG_FUNCTION_ARGS)
 	double		distance;
 
 	if (!((const ClassOptions *) PG_GET_OPCLASS_OPTIONS())->signs)
-		return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH * M_SQRT1_2, DIRECTIONS);
+		return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH, DIRECTIONS);
 	if (sample->n < GENIE_TRAIN_MIN)
 		PG_RETURN_NULL();
 	distance = typical_distance(sample, GENIE_METRIC_COSINE, VECTORS);
