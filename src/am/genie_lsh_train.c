@@ -2,12 +2,13 @@
  * genie_lsh_train.c
  *	  The approximate operator classes of vectors, sets and bit strings: options, and what is learned from a sample.
  *
- * How wide buckets should be depends on how far a row is from its nearest ones, which only the data tell: where they
- * are much wider, all near rows match by all functions, and none is told from the others; where they are much narrower,
- * hardly any row matches.  So the width, unless it is given, is a factor of the class's times a scale: the distance of
- * a row of the sample from the nearest other one of the sample, the median over some rows.  In a sample of 2,000 that is
- * about as far as the nearest 50 of 100,000 rows are.  It says more than the distance of random pairs, which is the same
- * whether rows fill the space or lie on a line in it.  Equal rows are passed over; where all are equal, any width does.
+ * How wide buckets should be depends on how far a row is from its nearest ones, which only the data tell: where
+ * they are much wider, all near rows match by all functions, and none is told from the others; where they are
+ * much narrower, hardly any row matches. So the width, unless it is given, is a factor of the class's times a
+ * scale: the distance of a row of the sample from the nearest other one of the sample, the median over some
+ * rows. In a sample of 2,000 that is about as far as the nearest 50 of 100,000 rows are. It says more than the
+ * distance of random pairs, which is the same whether rows fill the space or lie on a line in it. Equal rows are
+ * passed over; where all are equal, any width does.
  *
  * The factors, and the numbers of functions, are the smallest that were measured to give a recall of 0.95 for ten
  * nearest neighbours of 100,000 SIFT descriptors with 200 candidates (bench/RESULTS.md): there the scale is 0.85 of the
