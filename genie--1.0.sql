@@ -81,6 +81,10 @@ CREATE FUNCTION genie_jsonb(document jsonb) RETURNS genie_object
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION genie_jsonb(jsonb) IS 'a JSON document as an object: its paths with the values there';
 
+CREATE FUNCTION genie_object(elements anyarray) RETURNS genie_object
+	AS 'MODULE_PATHNAME', 'genie_object_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION genie_object(anyarray) IS 'the set of an array''s elements as an object';
+
 CREATE FUNCTION genie_query(elements anyarray, min_match int DEFAULT 1) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION genie_query(anyarray, int) IS 'a query for an array''s elements, of which min_match must match';
@@ -287,6 +291,8 @@ CREATE FUNCTION genie_overlap(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_measure_overlap_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a anyarray, b anyarray) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard_distance(a anyarray, b genie_object) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_array_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a tsvector, b tsvector) RETURNS float8
@@ -303,12 +309,16 @@ COMMENT ON FUNCTION genie_cosine(genie_object, genie_object) IS 'cosine (Ochiai)
 COMMENT ON FUNCTION genie_overlap(anyarray, anyarray) IS 'overlap coefficient: shared / the smaller size';
 COMMENT ON FUNCTION genie_overlap(genie_object, genie_object) IS 'overlap coefficient: shared / the smaller size';
 COMMENT ON FUNCTION genie_jaccard_distance(anyarray, anyarray) IS 'implementation of <%> operator';
+COMMENT ON FUNCTION genie_jaccard_distance(anyarray, genie_object) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(genie_object, genie_object) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(tsvector, tsvector) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(jsonb, jsonb) IS 'implementation of <%> operator';
 
 CREATE OPERATOR <%> (
 	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
+);
+CREATE OPERATOR <%> (
+	LEFTARG = anyarray, RIGHTARG = genie_object, FUNCTION = genie_jaccard_distance
 );
 CREATE OPERATOR <%> (
 	LEFTARG = genie_object, RIGHTARG = genie_object, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
@@ -321,6 +331,7 @@ CREATE OPERATOR <%> (
 );
 
 COMMENT ON OPERATOR <%> (anyarray, anyarray) IS 'Jaccard distance: 1 - genie_jaccard';
+COMMENT ON OPERATOR <%> (anyarray, genie_object) IS 'Jaccard distance of an array''s elements and a set of elements, such as genie_object(array) makes';
 COMMENT ON OPERATOR <%> (genie_object, genie_object) IS 'Jaccard distance: 1 - genie_jaccard';
 COMMENT ON OPERATOR <%> (tsvector, tsvector) IS 'Jaccard distance of the lexemes';
 COMMENT ON OPERATOR <%> (jsonb, jsonb) IS 'Jaccard distance of the paths with their values';
@@ -606,6 +617,7 @@ CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
 	OPERATOR 1 <&> (anyarray, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (anyarray, genie_query),
 	OPERATOR 3 <%> (anyarray, anyarray) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 3 <%> (anyarray, genie_object) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_array_decompose(anyarray, internal),
 	FUNCTION 2 genie_array_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
@@ -803,6 +815,7 @@ COMMENT ON OPERATOR CLASS genie_cosine_float8_ops USING genie IS 'vectors: neare
 
 CREATE OPERATOR CLASS genie_minhash_ops FOR TYPE anyarray USING genie AS
 	OPERATOR 3 <%> (anyarray, anyarray) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 3 <%> (anyarray, genie_object) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_set_decompose(anyarray, internal),
 	FUNCTION 2 genie_lsh_set_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_minhash_options(internal),
@@ -843,9 +856,13 @@ CREATE FUNCTION genie_search(index regclass, queries float8[], k int DEFAULT 10)
 CREATE FUNCTION genie_search(index regclass, queries bit[], k int DEFAULT 10)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries genie_object[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_search(regclass, real[], int) IS 'the k nearest rows for each of the queries, the rows of an array, by an index of an approximate operator class: query is its number, tid the row''s ctid';
 COMMENT ON FUNCTION genie_search(regclass, float8[], int) IS 'the k nearest rows for each of the queries, the rows of an array, by an index of an approximate operator class: query is its number, tid the row''s ctid';
 COMMENT ON FUNCTION genie_search(regclass, bit[], int) IS 'the k nearest rows for each of the queries by an index of an approximate operator class: query is its number in the array, tid the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, genie_object[], int) IS 'the k nearest rows for each of the queries, sets, by an index of an approximate operator class: query is its number in the array, tid the row''s ctid';
 
 CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10, metric text DEFAULT NULL)
 	RETURNS TABLE (query int, tid tid, distance float8)

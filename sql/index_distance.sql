@@ -68,6 +68,9 @@ SELECT agree('tags <%> ''{}'''), agree('tags <%> ''{NULL}'''), agree('o <%> ''{}
 SELECT n, agree(format('tags <%%> ARRAY(SELECT (j * j %% (1 + %s * 3))::int FROM generate_series(1, %1$s::bigint) j)', n)) FROM unnest('{1,2,17,300,3000}'::int[]) n;
 SELECT agree('tags <%> ARRAY(SELECT (j * j % 210001)::int FROM generate_series(1, 70000::bigint) j)', ties => false);
 SELECT agree('tags <%> (SELECT tags FROM t WHERE id = 4074)');
+-- an array's elements as an object ask the same
+SELECT agree('tags <%> genie_object(ARRAY[1,2,5,8])'), agree('tags <%> ''{0:int:3,1:int:5}''::genie_object', rest => 'LIMIT 50'), (SELECT count(*) FROM t WHERE tags <%> genie_object(ARRAY[1,2,5,8]) IS DISTINCT FROM tags <%> '{1,2,5,8}') AS differ;
+SELECT id FROM t ORDER BY tags <%> genie_object('{a}'::text[]) LIMIT 1;
 
 -- NULL queries: all distances are NULL; what follows ranks, if that needs no sorting, for the executor does not sort behind NULL
 SELECT agree('tags <%> (SELECT NULL::int[])'), agree('tags <%> (SELECT NULL::int[]), tags <&> ''{1,2}'''), agree('tags <%> ''{1,2}'', tags <%> (SELECT NULL::int[])');

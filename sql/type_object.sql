@@ -93,6 +93,10 @@ SELECT '{1:uuid:\x00}'::genie_object;
 SELECT '{1:char:\x}'::genie_object;
 SELECT '{1:hash:\x0123456789abcd}'::genie_object;
 
+-- of an array's elements
+SELECT genie_object(ARRAY[3,1,NULL,2,1]) AS ints, genie_object('{{b,a},{a,NULL}}'::text[]) AS texts, genie_object('{}'::date[]) AS empty, genie_object(NULL::int[]) AS null;
+SELECT length(genie_object(ARRAY(SELECT generate_series(1, 65536)))::text);
+
 -- the largest object, and one more
 SELECT genie_match_count(o, o) FROM (
 	SELECT ('{' || string_agg('0:int:' || i, ',') || '}')::genie_object AS o FROM generate_series(1, 65535) i) s;

@@ -7,8 +7,9 @@ CREATE FUNCTION element(i int, j int) RETURNS real LANGUAGE sql IMMUTABLE AS $$ 
 CREATE FUNCTION vector(i int) RETURNS real[] LANGUAGE sql IMMUTABLE AS
 	$$ SELECT array_agg((element(i % 40, j) + element(1000 + i % 2000, j) / 8)::real ORDER BY j) FROM generate_series(1, 12) j $$;
 CREATE FUNCTION bits(v real[]) RETURNS bit(12) LANGUAGE sql IMMUTABLE AS $$ SELECT string_agg((e > 0)::int::text, '' ORDER BY n)::bit(12) FROM unnest(v) WITH ORDINALITY u (e, n) $$;
-CREATE TABLE t (id int, v real[], d float8[], b bit(12), note int) WITH (autovacuum_enabled = off, fillfactor = 80);
-INSERT INTO t SELECT i, x, x, bits(x), 0 FROM (SELECT i, CASE WHEN i % 100 > 0 THEN vector(i) END AS x FROM generate_series(1, 1500) i) r;
+CREATE FUNCTION elements(v real[]) RETURNS int[] LANGUAGE sql IMMUTABLE AS $$ SELECT array_agg((n * 100 + floor(e / 4))::int) FROM unnest(v) WITH ORDINALITY u (e, n) $$;
+CREATE TABLE t (id int, v real[], d float8[], b bit(12), s int[], note int) WITH (autovacuum_enabled = off, fillfactor = 80);
+INSERT INTO t SELECT i, x, x, bits(x), elements(x), 0 FROM (SELECT i, CASE WHEN i % 100 > 0 THEN vector(i) END AS x FROM generate_series(1, 1500) i) r;
 CREATE TABLE q AS SELECT row_number() OVER (ORDER BY i)::int AS n, vector(i * 7 + 1) AS v FROM generate_series(1, 15) i;
 
 -- the rows of both, "query tid distance", in order
@@ -17,7 +18,7 @@ DECLARE
 	rows text;
 BEGIN
 	EXECUTE format('SELECT string_agg(concat_ws('' '', query, tid, distance), E''\n'') FROM genie_search(%L, %s, %s)', name,
-		CASE type WHEN 'bit' THEN '(SELECT array_agg(bits(v) ORDER BY n) FROM q)' ELSE format('(SELECT array_agg(v ORDER BY n)::%s[] FROM q)', type) END, k) INTO rows;
+		CASE type WHEN 'bit' THEN '(SELECT array_agg(bits(v) ORDER BY n) FROM q)' WHEN 'int' THEN '(SELECT array_agg(genie_object(elements(v)) ORDER BY n) FROM q)' ELSE format('(SELECT array_agg(v ORDER BY n)::%s[] FROM q)', type) END, k) INTO rows;
 	RETURN rows;
 END $$;
 CREATE FUNCTION scans(operand text, operator text, type text, k int, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -25,7 +26,7 @@ DECLARE
 	line text;
 	plan text := '';
 	rows text;
-	asked text := CASE type WHEN 'bit' THEN 'bits(q.v)' ELSE format('q.v::%s[]', type) END;
+	asked text := CASE type WHEN 'bit' THEN 'bits(q.v)' WHEN 'int' THEN 'elements(q.v)' ELSE format('q.v::%s[]', type) END;
 	query text := format('SELECT string_agg(concat_ws('' '', n, tid, distance), E''\n'' ORDER BY n, row) FROM q, LATERAL
 		(SELECT r.*, row_number() OVER () AS row FROM (SELECT ctid AS tid, %s %s %s AS distance FROM t WHERE %s ORDER BY %1$s %2$s %3$s LIMIT %5$s) r) s', operand, operator, asked, condition, k);
 BEGIN
@@ -44,10 +45,11 @@ CREATE INDEX t_cosine ON t USING genie (v genie_cosine_ops);
 CREATE INDEX t_laplacian ON t USING genie (v genie_laplacian_ops);
 CREATE INDEX t_double ON t USING genie (d genie_l2_float8_ops);
 CREATE INDEX t_bits ON t USING genie (b genie_hamming_ops);
-CREATE FUNCTION same(ks int[]) RETURNS TABLE (k int, l2 bool, cosine bool, laplacian bool, double bool, bits bool) LANGUAGE sql AS $$
+CREATE INDEX t_sets ON t USING genie (s genie_minhash_ops);
+CREATE FUNCTION same(ks int[]) RETURNS TABLE (k int, l2 bool, cosine bool, laplacian bool, double bool, bits bool, sets bool) LANGUAGE sql AS $$
 	SELECT k, batch('t_l2', 'real', k) = scans('v', '<->', 'real', k), batch('t_cosine', 'real', k) = scans('v', '<=>', 'real', k),
 		batch('t_laplacian', 'real', k) = scans('v', '<+>', 'real', k), batch('t_double', 'float8', k) = scans('d', '<->', 'float8', k),
-		batch('t_bits', 'bit', k) = scans('b', '<&~>', 'bit', k) FROM unnest(ks) k $$;
+		batch('t_bits', 'bit', k) = scans('b', '<&~>', 'bit', k), batch('t_sets', 'int', k) = scans('s', '<%>', 'int', k) FROM unnest(ks) k $$;
 SET genie.candidates = 100;
 SELECT * FROM same('{1,10,100}');
 -- candidates are all rows: exact, and NULLs last
@@ -62,9 +64,9 @@ SELECT count(*), bool_and(distance >= before) FROM (SELECT distance, lag(distanc
 -- pending rows, rows updated in place and elsewhere, deleted ones before and after VACUUM
 SET genie.candidates = 100;
 UPDATE t SET note = 1 WHERE id % 3 = 0;
-UPDATE t SET v = vector(id + 1), d = vector(id + 1), b = bits(vector(id + 1)) WHERE id % 10 = 5;
+UPDATE t SET v = vector(id + 1), d = vector(id + 1), b = bits(vector(id + 1)), s = elements(vector(id + 1)) WHERE id % 10 = 5;
 DELETE FROM t WHERE id % 4 = 0;
-INSERT INTO t SELECT i, x, x, bits(x), 0 FROM (SELECT i, vector(i) AS x FROM generate_series(1501, 1600) i) r;
+INSERT INTO t SELECT i, x, x, bits(x), elements(x), 0 FROM (SELECT i, vector(i) AS x FROM generate_series(1501, 1600) i) r;
 SELECT * FROM same('{10,100}');
 VACUUM t;
 SELECT * FROM same('{10,100}');
@@ -78,6 +80,14 @@ INSERT INTO few VALUES (NULL);
 SET genie.candidates = 10;
 SELECT s.query, count(*), bool_and(f.v <-> q.v IS NOT DISTINCT FROM s.distance), count(*) FILTER (WHERE s.distance IS NULL) FROM genie_search('few_v', (SELECT array_agg(v ORDER BY n) FROM q WHERE n <= 2), 200) s
 	JOIN few f ON f.ctid = s.tid JOIN q ON q.n = s.query GROUP BY 1 ORDER BY 1;
+CREATE TABLE few_sets (s text[]);
+CREATE INDEX few_sets_s ON few_sets USING genie (s genie_minhash_ops);
+INSERT INTO few_sets VALUES ('{a,b,c}'), ('{b,c,d}'), ('{}'), (NULL), ('{x,NULL}');
+SELECT q.query, f.s, q.distance FROM genie_search('few_sets_s', ARRAY[genie_object('{a,b}'::text[]), genie_object('{}'::text[]), '{0:text:x}'], 3) WITH ORDINALITY q (query, tid, distance, n) JOIN few_sets f ON f.ctid = q.tid ORDER BY n;
+SELECT s FROM few_sets ORDER BY s <%> genie_object('{c,d}'::text[]) LIMIT 2;
+SELECT * FROM genie_search('few_sets_s', ARRAY[genie_object('{1}'::int[])]);
+SELECT * FROM genie_search('few_sets_s', ARRAY[genie_query('{a}'::text[])]);
+SELECT * FROM genie_search('few_sets_s', ARRAY['{}'::genie_object, NULL]);
 -- partial and expression indexes
 CREATE INDEX t_part ON t USING genie (v genie_l2_ops) WHERE id <= 1200;
 CREATE INDEX t_expr ON t USING genie ((v[2:5]) genie_l2_ops);
@@ -99,6 +109,7 @@ SELECT * FROM genie_search('t_part', '{{1,2}}'::float8[]);
 SELECT * FROM genie_search('t_part', ARRAY[genie_query('{1}'::int[])]);
 CREATE INDEX t_id ON t USING genie (genie_tuple(id));
 SELECT * FROM genie_search('t_id', '{{1,2}}'::real[]);
+SELECT * FROM genie_search('t_id', ARRAY['{1:int:5}'::genie_object]);
 SELECT * FROM genie_search('t', '{{1,2}}'::real[]);
 RESET genie.candidates;
 RESET extra_float_digits;

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "genie_array.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
@@ -15,6 +16,7 @@
 
 PG_FUNCTION_INFO_V1(genie_array_decompose);
 PG_FUNCTION_INFO_V1(genie_array_compile);
+PG_FUNCTION_INFO_V1(genie_object_from_array);
 PG_FUNCTION_INFO_V1(genie_query_from_array);
 PG_FUNCTION_INFO_V1(genie_jaccard_query_from_array);
 
@@ -101,7 +103,7 @@ query_of_array(FunctionCallInfo fcinfo, Datum datum, int32 min_match)
 	return genie_array_query(type, array, min_match);
 }
 
-/* support function 2: the right operand is a genie_query or an array */
+/* support function 2: the right operand is a genie_query, an array, or an object */
 Datum
 genie_array_compile(PG_FUNCTION_ARGS)
 {
@@ -110,7 +112,23 @@ genie_array_compile(PG_FUNCTION_ARGS)
 
 	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
 		PG_RETURN_POINTER(DatumGetGenieQuery(operand));
-	PG_RETURN_POINTER(query_of_array(fcinfo, operand, 1));
+	if (subtype == ANYARRAYOID)
+		PG_RETURN_POINTER(query_of_array(fcinfo, operand, 1));
+	PG_RETURN_POINTER(genie_query_of_object(PG_DETOAST_DATUM_PACKED(operand), 1));
+}
+
+/* genie_object(anyarray) */
+Datum
+genie_object_from_array(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	GenieKeywords keywords;
+
+	genie_keywords_init(&keywords);
+	genie_array_collect(genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
+										 ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt), array, &keywords);
+	genie_keywords_finish(&keywords);
+	PG_RETURN_POINTER(genie_object_make(&keywords));
 }
 
 /* genie_query(anyarray, min_match) */

@@ -293,9 +293,9 @@ genie_nearest_begin_measuring(GenieNearestSearch *search)
 }
 
 /*
- * genie_search(index regclass, queries real[] or float8[] or bit[], k int) returns table (query int, tid tid, distance
- * float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid; distance is NULL for a
- * row that is NULL.
+ * genie_search(index regclass, queries real[], float8[], bit[] or genie_object[], k int) returns table (query int,
+ * tid tid, distance float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid;
+ * distance is NULL for a row that is NULL.
  */
 Datum
 genie_batch_nearest(PG_FUNCTION_ARGS)

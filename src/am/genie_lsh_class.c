@@ -33,6 +33,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "genie_array.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
@@ -215,6 +216,16 @@ codes_of_packed(const GenieLshClassParameters *parameters, const uint8 *packed, 
 	return codes;
 }
 
+static int32 *
+codes_of_object(const GenieLshClassParameters *parameters, const struct varlena *object)
+{
+	uint32		n;
+	Size		nbytes;
+	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
+
+	return codes_of_packed(parameters, packed, n);
+}
+
 /* The codes of the set of an array's elements. */
 static int32 *
 codes_of_array(FunctionCallInfo fcinfo, const GenieLshClassParameters *parameters, ArrayType *array)
@@ -254,18 +265,22 @@ genie_lsh_set_decompose(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* support function 2: the right operand is an array */
+/* support function 2: the right operand is an array or an object */
 Datum
 genie_lsh_set_compile(PG_FUNCTION_ARGS)
 {
 	const bytea *trained = (const bytea *) PG_GETARG_POINTER(3);
 	GenieLshClassParameters parameters;
+	int32	   *codes;
 
 	if (trained == NULL)
 		PG_RETURN_POINTER(empty_query());
 	parameters = genie_lsh_class_parameters(trained);
-	PG_RETURN_POINTER(genie_lsh_query_of_codes(codes_of_array(fcinfo, &parameters, PG_GETARG_ARRAYTYPE_P(0)),
-											   parameters.functions.n_functions, parameters.probes));
+	if (PG_GETARG_OID(2) == ANYARRAYOID)
+		codes = codes_of_array(fcinfo, &parameters, PG_GETARG_ARRAYTYPE_P(0));
+	else
+		codes = codes_of_object(&parameters, PG_GETARG_VARLENA_PP(0));
+	PG_RETURN_POINTER(genie_lsh_query_of_codes(codes, parameters.functions.n_functions, parameters.probes));
 }
 
 /* ---- bit strings ---- */

@@ -2,8 +2,9 @@
  * genie_measure.c
  *	  Similarities of sets as SQL functions, the distance <%>, and its bound for the index.
  *
- * Sets are arrays, by their distinct elements, or objects.  Counting is genie_match.c's; the expressions are those
- * of genie_measure.h.  The bound is exact: (match count, object's size) is all that the distance depends on.
+ * Sets are arrays, by their distinct elements, or objects; the distance takes an array and an object, too.  Counting
+ * is genie_match.c's; the expressions are those of genie_measure.h.  The bound is exact: (match count, object's
+ * size) is all that the distance depends on.
  */
 #include "postgres.h"
 
@@ -14,6 +15,7 @@
 PG_FUNCTION_INFO_V1(genie_measure_jaccard_arrays);
 PG_FUNCTION_INFO_V1(genie_measure_jaccard_objects);
 PG_FUNCTION_INFO_V1(genie_measure_jaccard_distance_arrays);
+PG_FUNCTION_INFO_V1(genie_measure_jaccard_distance_array_object);
 PG_FUNCTION_INFO_V1(genie_measure_jaccard_distance_objects);
 PG_FUNCTION_INFO_V1(genie_measure_dice_arrays);
 PG_FUNCTION_INFO_V1(genie_measure_dice_objects);
@@ -26,10 +28,11 @@ PG_FUNCTION_INFO_V1(genie_jaccard_bound);
 /* of (shared, a, b) */
 typedef double (*Measure) (uint32 shared, uint32 a, uint32 b);
 
+/* of an array, and an array or an object */
 static pg_attribute_always_inline Datum
-measure_arrays(FunctionCallInfo fcinfo, Measure measure)
+measure_array(FunctionCallInfo fcinfo, GenieRightKind right, Measure measure)
 {
-	GenieMatch	match = genie_match_array(fcinfo, GENIE_RIGHT_ARRAY);
+	GenieMatch	match = genie_match_array(fcinfo, right);
 
 	PG_RETURN_FLOAT8(measure(match.count, match.size, match.query->n_intervals));
 }
@@ -45,7 +48,7 @@ measure_objects(FunctionCallInfo fcinfo, Measure measure)
 Datum
 genie_measure_jaccard_arrays(PG_FUNCTION_ARGS)
 {
-	return measure_arrays(fcinfo, genie_jaccard_similarity);
+	return measure_array(fcinfo, GENIE_RIGHT_ARRAY, genie_jaccard_similarity);
 }
 
 Datum
@@ -57,7 +60,13 @@ genie_measure_jaccard_objects(PG_FUNCTION_ARGS)
 Datum
 genie_measure_jaccard_distance_arrays(PG_FUNCTION_ARGS)
 {
-	return measure_arrays(fcinfo, genie_jaccard_distance);
+	return measure_array(fcinfo, GENIE_RIGHT_ARRAY, genie_jaccard_distance);
+}
+
+Datum
+genie_measure_jaccard_distance_array_object(PG_FUNCTION_ARGS)
+{
+	return measure_array(fcinfo, GENIE_RIGHT_OBJECT, genie_jaccard_distance);
 }
 
 Datum
@@ -69,7 +78,7 @@ genie_measure_jaccard_distance_objects(PG_FUNCTION_ARGS)
 Datum
 genie_measure_dice_arrays(PG_FUNCTION_ARGS)
 {
-	return measure_arrays(fcinfo, genie_dice_similarity);
+	return measure_array(fcinfo, GENIE_RIGHT_ARRAY, genie_dice_similarity);
 }
 
 Datum
@@ -81,7 +90,7 @@ genie_measure_dice_objects(PG_FUNCTION_ARGS)
 Datum
 genie_measure_cosine_arrays(PG_FUNCTION_ARGS)
 {
-	return measure_arrays(fcinfo, genie_cosine_similarity);
+	return measure_array(fcinfo, GENIE_RIGHT_ARRAY, genie_cosine_similarity);
 }
 
 Datum
@@ -93,7 +102,7 @@ genie_measure_cosine_objects(PG_FUNCTION_ARGS)
 Datum
 genie_measure_overlap_arrays(PG_FUNCTION_ARGS)
 {
-	return measure_arrays(fcinfo, genie_overlap_similarity);
+	return measure_array(fcinfo, GENIE_RIGHT_ARRAY, genie_overlap_similarity);
 }
 
 Datum
