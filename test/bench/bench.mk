@@ -2,7 +2,7 @@
 #
 #   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count, by distance, and of vectors
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
-#   make bench-vector   the last (DATASETS="sift")
+#   make bench-vector   the last (DATASETS="sift"; DATASETS=sift-like:1000000 makes so many)
 #   make bench-lsh      what hash functions find, by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables

@@ -43,7 +43,8 @@ INSERT INTO vector_methods VALUES
 	(32, 'sift', 'l1', 'laplacian', 'genie_laplacian_ops', 'rows', 'USING genie (v genie_laplacian_ops)', '<+>', :'worker', :'search'),
 	(50, 'letter', 'l1', 'laplacian', 'genie_laplacian_ops', 'rows', 'USING genie (v genie_laplacian_ops)', '<+>', :'worker', :'search'),
 	(51, 'letter', 'l1', 'l1', 'genie_l1_ops', 'rows', 'USING genie (v genie_l1_ops)', '<+>', :'worker', :'search'),
-	(52, 'letter', 'l1', 'exact', 'genie_exact_knn', 'rows', 'USING genie (v genie_l1_ops)', NULL, '', :'exact');
+	(52, 'letter', 'l1', 'exact', 'genie_exact_knn', 'rows', 'USING genie (v genie_l1_ops)', NULL, '', :'exact'),
+	(60, 'sift-like', 'l2', 'worker', 'genie_l2_ops', 'rows', 'USING genie (v genie_l2_ops)', '<->', :'worker', :'search');
 INSERT INTO vector_methods
 	SELECT 12 + row_number() OVER (), 'sift', 'l2', 'hnsw-' || n, format('pgvector, HNSW, ef_search = %s', n), 'rows_pgvector', 'USING hnsw (v vector_l2_ops)', '<->',
 		format('-c enable_seqscan=off -c hnsw.ef_search=%s', n), NULL, true FROM unnest(ARRAY[40, 100, 200]) n
@@ -52,9 +53,10 @@ INSERT INTO vector_methods
 
 CREATE TABLE vector_truth (measure text, query int, distances float8[]);		-- the nearest, of the rows as they are
 CREATE TABLE vector_answers (query int, distances float8[]);
-CREATE TABLE vector_builds (place int, index text, seconds float8, mebibytes float8);
+CREATE TABLE vector_builds (place int, index text, seconds float8, mebibytes float8, loaded float8);	-- loaded: seconds for the image
 CREATE TABLE vector_results (place int, title text, recall10 float8, recall100 float8, ratio10 float8, ratio100 float8, p50 float8, per_second float8,
-	batch10 float8, batch100 float8);
+	batch10 float8, batch100 float8, call_ms float8, counting_ms float8);
+CREATE TABLE vector_digests (candidates int, digest text);		-- of all answers of a call
 
 CREATE FUNCTION vector_index(m vector_methods) RETURNS text LANGUAGE sql AS $$ SELECT m.source || '_' || substring(m.index FROM 'USING (\w+)') $$;
 
@@ -81,16 +83,18 @@ BEGIN
 		INSERT INTO vector_builds VALUES (m.place, m.index, extract(epoch FROM clock_timestamp() - started), pg_relation_size(vector_index(m)) / 1048576.0);
 		EXECUTE format('COMMENT ON INDEX %s IS %L', vector_index(m), m.index);
 		IF m.index ~ 'genie' THEN
+			started = clock_timestamp();
 			PERFORM genie_prewarm(vector_index(m)::regclass);
+			UPDATE vector_builds SET loaded = extract(epoch FROM clock_timestamp() - started) WHERE place = m.place;
 		END IF;
 	END IF;
 END $$;
 
--- True neighbours, by an index of genie, which gives the measure.
-CREATE FUNCTION vector_find_truth(measure text, name regclass) RETURNS void LANGUAGE sql AS $$
+-- True neighbours of the first n queries (NULL: all), by an index of genie, which gives the measure.
+CREATE FUNCTION vector_find_truth(measure text, name regclass, n int DEFAULT NULL) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM vector_truth t WHERE t.measure = vector_find_truth.measure;
 	INSERT INTO vector_truth SELECT vector_find_truth.measure, query, array_agg(distance ORDER BY distance)
-		FROM genie_exact_knn(name, vector_queries(), 100) GROUP BY query;
+		FROM genie_exact_knn(name, (vector_queries())[:coalesce(n, (SELECT count(*)::int FROM queries))][:], 100) GROUP BY query;
 $$;
 
 -- One query for a query's vector $1, of this many rows.
@@ -98,19 +102,26 @@ CREATE FUNCTION vector_call(m vector_methods, selected text, k int) RETURNS text
 	SELECT format('SELECT %s FROM %s ORDER BY v %s $1 LIMIT %s', selected, m.source, m.operator, k)
 $$;
 
--- Answers to all queries as distances, into vector_answers; false: the plan is not what the method stands for.
+-- Answers to all queries as distances, into vector_answers, by one call.
+CREATE FUNCTION vector_answer_call(m vector_methods, k int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE vector_answers;
+	EXECUTE format('INSERT INTO vector_answers SELECT query, array_agg(distance ORDER BY distance) FROM (%s) s GROUP BY query', m.batch)
+		USING vector_queries(), k;
+END $$;
+
+-- The same by the method's own way; false: the plan is not what the method stands for.
 CREATE FUNCTION vector_answer(m vector_methods, k int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	asked CONSTANT text = CASE m.source WHEN 'rows_pgvector' THEN 'queries_pgvector' ELSE 'queries' END;
 	type CONSTANT text = CASE m.source WHEN 'rows_pgvector' THEN 'vector' ELSE 'real[]' END;
 	example text;
 BEGIN
-	TRUNCATE vector_answers;
 	IF m.operator IS NULL THEN
-		EXECUTE format('INSERT INTO vector_answers SELECT query, array_agg(distance ORDER BY distance) FROM (%s) s GROUP BY query', m.batch)
-			USING vector_queries(), k;
+		PERFORM vector_answer_call(m, k);
 		RETURN true;
 	END IF;
+	TRUNCATE vector_answers;
 	EXECUTE format('SELECT quote_literal(v::text) FROM %s WHERE id = 1', asked) INTO example;
 	IF NOT bench_plan_is(replace(vector_call(m, 'id', k), '$1', example || '::' || type), coalesce('Index Scan using ' || vector_index(m), 'Seq Scan on ' || m.source)) THEN
 		RETURN false;
@@ -148,22 +159,41 @@ BEGIN
 	INSERT INTO vector_results SELECT result.*;
 END $$;
 
--- Queries a second when all are asked in one call: the best of three.
-CREATE FUNCTION vector_batch(m vector_methods, k int) RETURNS float8 LANGUAGE plpgsql AS $$
+-- What n calls with all queries take, in milliseconds, ascending.
+CREATE FUNCTION vector_call_times(m vector_methods, k int, n int) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
 	started timestamptz;
-	seconds float8 = 'Infinity';
+	times float8[];
 	asked CONSTANT real[] = vector_queries();
 BEGIN
-	IF m.batch IS NULL THEN
-		RETURN NULL;
-	END IF;
-	FOR i IN 1 .. 3 LOOP
+	FOR i IN 1 .. n LOOP
 		started = clock_timestamp();
 		EXECUTE format('SELECT count(*), sum(distance) FROM (%s) s', m.batch) USING asked, k;
-		seconds = least(seconds, extract(epoch FROM clock_timestamp() - started));
+		times[i] = 1000 * extract(epoch FROM clock_timestamp() - started);
 	END LOOP;
-	RETURN array_length(asked, 1) / seconds;
+	RETURN ARRAY(SELECT t FROM unnest(times) t ORDER BY t);
+END $$;
+
+-- Queries a second when all are asked in one call: the best of three.
+CREATE FUNCTION vector_batch(m vector_methods, k int) RETURNS float8 LANGUAGE sql AS $$
+	SELECT 1000 * (SELECT count(*) FROM queries) / (vector_call_times(m, k, 3))[1] WHERE m.batch IS NOT NULL
+$$;
+
+-- How near the answers of one call are, what it takes (the median of five), and how much of it the worker counts (the mean of these).
+CREATE FUNCTION vector_judge_call(m vector_methods, k int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	result vector_results;
+	counted float8;
+BEGIN
+	PERFORM vector_answer_call(m, k);
+	result.place = m.place;
+	result.recall10 = vector_recall(m.measure, 10);
+	result.ratio10 = vector_ratio(m.measure, 10);
+	SELECT count_time INTO counted FROM genie_stat;
+	result.call_ms = (vector_call_times(m, k, 5))[3];
+	SELECT (count_time - counted) / 5 INTO result.counting_ms FROM genie_stat;
+	INSERT INTO vector_results SELECT result.*;
+	INSERT INTO vector_digests SELECT current_setting('genie.candidates')::int, md5(string_agg(distances::text, ';' ORDER BY query)) FROM vector_answers;
 END $$;
 
 -- Recall@10 of an index whose table changed, and then built anew: half of the rows come after the build, and a fifth of all go.

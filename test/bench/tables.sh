@@ -8,13 +8,13 @@
 #   molecules	129,695 molecules: bit numbers of Morgan fingerprints as int[]
 #   titles		565,128 titles of forum posts: words as text[]
 
-real_data() {					# real_data: the folder, if there is one
+real_data() {					# real_data [FILE]: the folder, if there is one with that file
 	local folder=${GENIE_DATA:-../shared/data}
-	[ ! -r "$folder/adult_disc.tsv.gz" ] || (cd "$folder" && pwd)
+	[ ! -r "$folder/${1:-adult_disc.tsv.gz}" ] || (cd "$folder" && pwd)
 }
 
 load() {						# load FILE COLUMNS: a table named after the file
-	psql -c "CREATE TABLE $1 ($2)" && zcat "$(real_data)/$1.tsv.gz" | psql -c "COPY $1 FROM STDIN"
+	psql -c "CREATE TABLE $1 ($2)" && zcat "$(real_data "$1.tsv.gz")/$1.tsv.gz" | psql -c "COPY $1 FROM STDIN"
 }
 
 titles_columns="id int, post text, subreddit text, created bigint, score int, title text"
