@@ -39,6 +39,7 @@
 #include "genie_object_table.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
+#include "genie_pgvector.h"
 #include "genie_rerank.h"
 #include "genie_train.h"
 #include "genie_vector_distance.h"
@@ -62,6 +63,7 @@ typedef struct GenieNearestSearch
 
 	/* the array of queries */
 	bool		of_vectors;
+	bool		to_pgvector;	/* which the operator wants as values of pgvector's type */
 	GenieVectors vectors;
 	uint32		n_next;			/* the next vector */
 	GenieArrayCursor cursor;	/* elements that are no vectors */
@@ -100,8 +102,15 @@ genie_nearest_find_order(GenieBatch *batch)
 }
 
 static void
-genie_nearest_check_index(GenieBatch *batch)
+genie_nearest_check_index(GenieNearestSearch *search)
 {
+	GenieBatch *batch = &search->batch;
+
+	if (batch->query_type == FLOAT4ARRAYOID && genie_pgvector_index(batch->index))
+	{
+		search->to_pgvector = true;
+		batch->query_type = batch->index->rd_opcintype[0];
+	}
 	if (genie_is_approximate(batch->index) && genie_nearest_find_order(batch))
 		return;
 	ereport(ERROR,
@@ -131,22 +140,26 @@ genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
 	batch->n_queries = search->cursor.n;
 }
 
-/* The next vector, as an array of its own. */
+/* The next vector, as an array of its own, or as pgvector's type. */
 static Datum
 genie_nearest_next_vector(GenieNearestSearch *search)
 {
 	const GenieVectors *vectors = &search->vectors;
 	Size		nbytes = vectors->n_dimensions * genie_vector_element_bytes(vectors->is_double);
 	Size		size = ARR_OVERHEAD_NONULLS(1) + nbytes;
-	ArrayType  *array = palloc(size);
+	const char *elements = (const char *) vectors->elements + search->n_next++ * nbytes;
+	ArrayType  *array;
 
+	if (search->to_pgvector)
+		return genie_pgvector_make((const float *) elements, vectors->n_dimensions);
+	array = palloc(size);
 	SET_VARSIZE(array, size);
 	array->ndim = 1;
 	array->dataoffset = 0;
 	array->elemtype = vectors->is_double ? FLOAT8OID : FLOAT4OID;
 	ARR_DIMS(array)[0] = (int) vectors->n_dimensions;
 	ARR_LBOUND(array)[0] = 1;
-	memcpy(ARR_DATA_PTR(array), (const char *) vectors->elements + search->n_next++ * nbytes, nbytes);
+	memcpy(ARR_DATA_PTR(array), elements, nbytes);
 	return PointerGetDatum(array);
 }
 
@@ -309,7 +322,7 @@ genie_batch_nearest(PG_FUNCTION_ARGS)
 	batch->want = Max(search->k, (uint32) genie_candidates);
 	genie_nearest_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
 	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
-	genie_nearest_check_index(batch);
+	genie_nearest_check_index(search);
 	batch->ops = &genie_nearest_ops;
 	batch->owner = search;
 	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));

@@ -41,6 +41,7 @@
 #include "genie_knn.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
+#include "genie_pgvector.h"
 #include "genie_vector_distance.h"
 
 PG_FUNCTION_INFO_V1(genie_exact_knn);
@@ -56,6 +57,7 @@ typedef struct GenieExactKnn
 	ReturnSetInfo *result;
 
 	/* the index's rows */
+	bool		is_pgvector;	/* vectors are of pgvector's type, not arrays */
 	IndexInfo  *index_info;
 	EState	   *estate;
 	ExprState  *predicate;
@@ -119,6 +121,14 @@ copy_elements(uint8 *to, bool to_double, GenieVector from)
 	}
 }
 
+/* What the index has of a row, which is not NULL. */
+static GenieVector
+vector_of_value(const GenieExactKnn *state, Datum value)
+{
+	return state->is_pgvector ? genie_pgvector_elements(value) :
+		genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
+}
+
 static void
 check_length(const GenieExactKnn *state, uint32 n)
 {
@@ -151,7 +161,7 @@ add_row(GenieExactKnn *state, uint64 tid)
 		if (!is_null[0])
 		{
 			bool		is_double = state->knn.is_double;
-			GenieVector vector = genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value[0]));
+			GenieVector vector = vector_of_value(state, value[0]);
 
 			check_length(state, vector.n);
 			copy_elements(state->rows + state->n_rows * vector.n * genie_vector_element_bytes(is_double), is_double,
@@ -379,7 +389,8 @@ static void
 search(GenieExactKnn *state, uint32 k, const char *metric)
 {
 	state->knn.metric = metric_of(state->index, metric);
-	state->knn.is_double = index_is_double(state->index) || state->queries.is_double;
+	state->is_pgvector = genie_pgvector_index(state->index);
+	state->knn.is_double = (!state->is_pgvector && index_is_double(state->index)) || state->queries.is_double;
 	widen_queries(&state->queries, state->knn.is_double);
 	state->index_info = BuildIndexInfo(state->index);
 	state->estate = CreateExecutorState();

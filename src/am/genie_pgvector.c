@@ -16,13 +16,17 @@
  *
  * Its vectors are read as pgvector stores them (its file vector.h): behind the length word the number of dimensions
  * and an unused number, two bytes each, then the elements as floats.  Another type of that name is refused value by
- * value, where its bytes are not that.
+ * value, where its bytes are not that.  Queries of genie_search() are written so: they come as a real[], and pgvector's
+ * operators want its type.
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "genie_lsh_class.h"
+#include "genie_opclass.h"
+#include "genie_pgvector.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -66,8 +70,14 @@ static const ClassOfVector classes[] = {
 
 /* ---- values ---- */
 
-static GenieVector
-vector_of_value(Datum value)
+bool
+genie_pgvector_index(Relation index)
+{
+	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_pgvector_decompose;
+}
+
+GenieVector
+genie_pgvector_elements(Datum value)
 {
 	const PgVector *vector = (const PgVector *) PG_DETOAST_DATUM(value);
 
@@ -79,11 +89,29 @@ vector_of_value(Datum value)
 	return (GenieVector) {vector->elements, vector->n, false};
 }
 
+Datum
+genie_pgvector_make(const float *elements, uint32 n)
+{
+	Size		size = offsetof(PgVector, elements) + n * sizeof(float);
+	PgVector   *vector;
+
+	if (n > PG_INT16_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("vector of type \"vector\" cannot have %u elements", n)));
+	vector = palloc(size);
+	SET_VARSIZE(vector, size);
+	vector->n = (int16) n;
+	vector->unused = 0;
+	memcpy(vector->elements, elements, n * sizeof(float));
+	return PointerGetDatum(vector);
+}
+
 /* support function 1 (genie_opclass.h) */
 Datum
 genie_pgvector_decompose(PG_FUNCTION_ARGS)
 {
-	GenieVector vector = vector_of_value(PG_GETARG_DATUM(0));
+	GenieVector vector = genie_pgvector_elements(PG_GETARG_DATUM(0));
 
 	genie_lsh_vector_collect(vector, (GenieKeywords *) PG_GETARG_POINTER(1));
 	PG_RETURN_VOID();
@@ -93,7 +121,7 @@ genie_pgvector_decompose(PG_FUNCTION_ARGS)
 Datum
 genie_pgvector_compile(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(genie_lsh_vector_query(vector_of_value(PG_GETARG_DATUM(0)),
+	PG_RETURN_POINTER(genie_lsh_vector_query(genie_pgvector_elements(PG_GETARG_DATUM(0)),
 											 (const bytea *) PG_GETARG_POINTER(3)));
 }
 

@@ -65,6 +65,22 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM g.genie_check('t_v')}), 0
 fails(q{SET search_path = g, v; INSERT INTO public.t (v) VALUES ('[1,2,3]')}, qr/vector differs in length from those in the index\n.*DETAIL:  Its length is 3, theirs is 16\./s, 'another length');
 fails(q{SET search_path = g, v; INSERT INTO public.t (v) VALUES ('[]')}, $real ? qr/vector must have at least 1 dimension/ : qr/value is not a vector as pgvector stores it/, 'bytes that are no vector');
 
+# Many queries in one call come as a real[]: the same rows as those of genie_l2_ops, and as one by one.
+my $functions = 'SET search_path = public, g, v; SET extra_float_digits = 0;';
+my $queries = 'ARRAY(SELECT elements(q) FROM generate_series(4990, 5030) q)';
+my $batch = 'SELECT query, tid, round(distance::numeric, 3) FROM genie_search(%s, %s, 20)';
+$node->safe_psql('postgres', 'CREATE TABLE few AS SELECT * FROM t WHERE id BETWEEN 4990 AND 5029; CREATE INDEX few_v ON few USING genie (v g.genie_vector_l2_ops)');
+is($node->safe_psql('postgres', $functions . sprintf($batch, q{'t_v'}, $queries)), $node->safe_psql('postgres', $functions . sprintf($batch, q{'t_a'}, $queries)), 'genie_search: the rows of genie_l2_ops');
+is($node->safe_psql('postgres', "$functions SELECT string_agg(id || ' ' || round(distance::numeric, 3), ',' ORDER BY n) = near(format('SELECT id, v <-> %L AS d FROM t ORDER BY v <-> %1\$L LIMIT 20', translate(elements(5010)::text, '{}', '[]'))) FROM genie_search('t_v', elements(5010), 20) WITH ORDINALITY s (query, tid, distance, n) JOIN t ON t.ctid = s.tid"), 't', 'as the operator orders one by one');
+is($node->safe_psql('postgres', "$functions SELECT count(*), count(distance), bool_and(distance IS NOT DISTINCT FROM v <-> translate(elements(query + 4989)::text, '{}', '[]')::vector) FROM genie_search('few_v', $queries, 1000) s JOIN few ON few.ctid = s.tid"), '1558|1517|t', 'an index that has not learned');
+my $exact = 'SELECT query, tid, distance FROM genie_exact_knn(%s, %s, 20%s)';
+is($node->safe_psql('postgres', $functions . sprintf($exact, q{'t_v'}, $queries, $_)), $node->safe_psql('postgres', $functions . sprintf($exact, q{'t_a'}, $queries, $_)), "genie_exact_knn$_")
+	for '', q{, 'cosine'};
+fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::real[])", qr/vector differs in length from those in the index\n.*DETAIL:  Its length is 3, theirs is 16\./s, 'genie_search: another length');
+fails("$functions SELECT genie_search('t_v', array_fill(1::real, '{40000}'))", qr/vector of type "vector" cannot have 40000 elements/, 'genie_search: more elements than the type has');
+fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::float8[])", qr/index "t_v" does not take queries of type double precision\[\]/, 'genie_search: queries of double precision');
+fails("$functions SELECT genie_exact_knn('t_v', '{{1,2,3}}'::real[])", qr/vectors differ in length\n.*DETAIL:  The one in row \(\d+,\d+\) has 16 elements, the queries have 3\./s, 'genie_exact_knn: another length');
+
 # pg_dump writes the classes: they are the database's own.
 $node->run_log([ 'createdb', '-h', $node->host, '-p', $node->port, 'copy' ]);
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
