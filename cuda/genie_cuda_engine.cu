@@ -5,6 +5,7 @@
  * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes
  * (genie_cuda_pass.cuh) by what fits: the images of a pass, and its scratch.  Where genie_cuda_dispatch.cuh says so,
  * the best k of an image's queries are counted by bit lanes first (genie_cuda_lanes_pass.cuh), in passes of their own.
+ * Jobs of exact search are done one by one (genie_cuda_nearest.cuh).
  * A pass that fails gives its status to its jobs and the next one is tried; only a lost device ends the batch.
  *
  * Waiting.  The engine's thread yields the processor while it waits for the device (cudaDeviceScheduleYield): an
@@ -26,6 +27,7 @@
 #include <new>
 
 #include "genie_cuda_dispatch.cuh"
+#include "genie_cuda_nearest.cuh"
 
 /* the oldest compute capability that the library has code for, times 10 */
 constexpr int OLDEST_DEVICE = 75;
@@ -58,6 +60,7 @@ private:
 	void		run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &status);
 	GenieStatus run_lanes(const std::vector<GenieJob *> &jobs, const GenieCudaLaneImage &lanes,
 						  std::vector<GenieJob *> &again) noexcept;
+	GenieStatus run_nearest(GenieJob &job) noexcept;
 	std::vector<GenieJob *> run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
@@ -335,7 +338,16 @@ GenieCudaEngine::run_lanes(const std::vector<GenieJob *> &jobs, const GenieCudaL
 	return status;
 }
 
-/* Does what bit lanes do; returns the jobs that are left for tiles. */
+/* Does a job of exact search and gives it its status. */
+GenieStatus
+GenieCudaEngine::run_nearest(GenieJob &job) noexcept
+{
+	if (interrupted != nullptr && interrupted())
+		return job.status = GENIE_STATUS_CANCELLED;
+	return job.status = genie_cuda_guard(error, [&] () { genie_cuda_nearest(*context, job); });
+}
+
+/* Does what bit lanes do, and exact search; returns the jobs that are left for tiles. */
 std::vector<GenieJob *>
 GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
@@ -348,7 +360,14 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 
 		job->n_hits = 0;
 		job->status = GENIE_OK;
-		if (!genie_job_keys_fit(job))
+		if (job->kind == GENIE_JOB_NEAREST)
+		{
+			if (status == GENIE_STATUS_LOST)
+				job->status = status;
+			else if (run_nearest(*job) == GENIE_STATUS_LOST)
+				status = GENIE_STATUS_LOST;
+		}
+		else if (!genie_job_keys_fit(job))
 		{
 			job->status = GENIE_STATUS_CORRUPT;
 			snprintf(error, sizeof(error), "a key table does not fit the sizes of an image");

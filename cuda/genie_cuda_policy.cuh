@@ -238,6 +238,15 @@ constexpr bool GENIE_CUDA_TENSOR = true;
  */
 constexpr int GENIE_CUDA_TENSOR_THREADS = 256;
 
+/* ---- exact search (genie_cuda_nearest.cu) ---- */
+
+/* 64 sums a thread and what is on its way are some 120 registers: two blocks fill a multiprocessor's file */
+constexpr uint32_t GENIE_CUDA_NEAREST_THREADS = 256;
+constexpr int GENIE_CUDA_NEAREST_BLOCKS = 2;
+
+/* pairs of a job: places of them, and of a warp's behind the last, are 32 bits */
+constexpr uint32_t GENIE_CUDA_NEAREST_ROOM_MAX = UINT32_C(1) << 30;
+
 /* ---- choosing (genie_cuda_dispatch.cu) and measuring for it (genie_cuda_measure.cu) ---- */
 
 /*

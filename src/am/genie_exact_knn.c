@@ -16,6 +16,8 @@
  *			32 k rows are its advice.)
  *	scan	All other rows.
  *
+ * Rows go into panels, which this process estimates, or the worker's GPU (genie_exact_panel.c).
+ *
  * Memory: a panel of rows, and of each query its elements and k neighbours.  Queries that do not fit into hash_mem
  * together are taken in pieces, each with a scan of its own.
  */
@@ -38,7 +40,7 @@
 #include "utils/snapmgr.h"
 
 #include "genie_access.h"
-#include "genie_knn.h"
+#include "genie_exact_panel.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
 #include "genie_pgvector.h"
@@ -67,10 +69,7 @@ typedef struct GenieExactKnn
 	GenieVectors queries;
 	GenieKnn	knn;			/* of a piece */
 
-	/* rows that are gathered for the next panel */
-	uint8	   *rows;
-	uint64		ids[GENIE_KNN_ROWS];	/* their TIDs */
-	uint32		n_rows;
+	GenieExactPanel panel;		/* rows on their way, by their TIDs */
 
 	/* TIDs of the sample, sorted when it is complete */
 	uint64	   *sample;
@@ -87,15 +86,6 @@ cmp_tids(const void *a, const void *b)
 	uint64		y = *(const uint64 *) b;
 
 	return (x > y) - (x < y);
-}
-
-static void
-add_panel(GenieExactKnn *state)
-{
-	if (state->n_rows > 0)
-		genie_knn_add(&state->knn, state->rows, state->ids, state->n_rows);
-	state->n_rows = 0;
-	CHECK_FOR_INTERRUPTS();
 }
 
 /* Copies n elements as the engine is to see them. */
@@ -160,20 +150,17 @@ add_row(GenieExactKnn *state, uint64 tid)
 		FormIndexDatum(state->index_info, state->slot, state->estate, value, is_null);
 		if (!is_null[0])
 		{
-			bool		is_double = state->knn.is_double;
 			GenieVector vector = vector_of_value(state, value[0]);
 
 			check_length(state, vector.n);
-			copy_elements(state->rows + state->n_rows * vector.n * genie_vector_element_bytes(is_double), is_double,
-						  vector);
-			state->ids[state->n_rows++] = tid;
+			copy_elements(genie_panel_place(&state->panel), state->knn.is_double, vector);
 			added = true;
 		}
 	}
 	MemoryContextSwitchTo(old);
 	ResetPerTupleExprContext(state->estate);
-	if (state->n_rows == GENIE_KNN_ROWS)
-		add_panel(state);
+	if (added)
+		genie_panel_add(&state->panel, tid);
 	return added;
 }
 
@@ -298,7 +285,6 @@ run(GenieExactKnn *state, uint32 k)
 		knn->k = (uint32) Max(Min(k, (uint64) RelationGetNumberOfBlocks(state->heap) * MaxHeapTuplesPerPage), 1);
 	knn->n_dimensions = queries->n_dimensions;
 	n_piece = Min(piece_queries(knn), queries->n);
-	state->rows = palloc(GENIE_KNN_ROWS * row_bytes);
 	state->sample_capacity = 256;
 	state->sample = palloc(state->sample_capacity * sizeof(uint64));
 	for (uint32 first = 0; first < queries->n; first += n_piece)
@@ -309,9 +295,10 @@ run(GenieExactKnn *state, uint32 k)
 		knn->queries = (const uint8 *) queries->elements + first * row_bytes;
 		memory = palloc_extended(genie_knn_bytes(knn), MCXT_ALLOC_HUGE);
 		genie_knn_open(knn, memory);
+		genie_panel_open(&state->panel, knn);
 		add_sample(state);
 		add_table(state);
-		add_panel(state);
+		genie_panel_close(&state->panel);
 		genie_knn_finish(knn);
 		put_piece(state, first);
 		pfree(memory);

@@ -7,6 +7,9 @@
  * kinds, of many images, with different k, lengths and keys.  The CPU engine (genie_engine_cpu.h) is
  * the oracle of every other; the CUDA engine (cuda/) is the other one.
  *
+ * One kind of job has no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h).  It is for engines with a
+ * device; the CPU engine calls it malformed, for who asks does as well on the CPU without bringing rows anywhere.
+ *
  * Data flows one way: the caller owns every byte of images and jobs and keeps them unchanged during
  * a call; the engine writes only results: job->out, job->n_hits, job->status.  Engines know objects by
  * number and keywords by rank (number in the segment's sorted dictionary); no page, no TID, no PostgreSQL.
@@ -26,13 +29,14 @@
 #define GENIE_ENGINE_H
 
 #include "genie_image.h"
+#include "genie_nearest.h"
 #include "genie_topk.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 4
+#define GENIE_ENGINE_ABI 5
 
 typedef enum GenieStatus
 {
@@ -88,19 +92,20 @@ typedef enum GenieJobKind
 {
 	GENIE_JOB_TOP = 1,			/* the best k by query */
 	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
-	GENIE_JOB_MASK				/* which live objects fulfil all conditions */
+	GENIE_JOB_MASK,				/* which live objects fulfil all conditions */
+	GENIE_JOB_NEAREST			/* which of some rows may be near to which queries */
 } GenieJobKind;
 
 typedef struct GenieJob
 {
 	GenieJobKind kind;
-	const GenieSegmentImage *image;
+	const GenieSegmentImage *image; /* not of NEAREST */
 	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS */
 
 	/* TOP */
-	uint32_t	k;				/* 1 .. GENIE_JOB_K_MAX */
+	uint32_t	k;				/* 1 .. GENIE_JOB_K_MAX; NEAREST: how many pairs there is room for, at least 1 */
 	uint32_t	min_key;		/* at least 1: smaller keys are not wanted */
 	bool		has_after;		/* only objects that rank below after */
 	GenieHit	after;
@@ -109,13 +114,15 @@ typedef struct GenieJob
 	uint32_t	first_tile;
 	uint32_t	n_tiles;
 
+	const GenieNearest *nearest;	/* NEAREST */
+
 	/*
 	 * TOP: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past the
 	 * segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
-	 * uint64_t a tile.
+	 * uint64_t a tile.  NEAREST: GeniePair[k], in no order, and any of them where there are more.
 	 */
 	void	   *out;
-	uint32_t	n_hits;			/* TOP: how many there are, <= k */
+	uint32_t	n_hits;			/* TOP: how many there are, <= k; NEAREST: the same, but may be more than k */
 	GenieStatus status;
 } GenieJob;
 

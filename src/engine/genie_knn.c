@@ -277,6 +277,34 @@ genie_knn_add(GenieKnn *knn, const void *rows, const uint64_t *ids, uint32_t n)
 	knn->kernel->add(knn);
 }
 
+bool
+genie_knn_has_floats(const GenieKnn *knn)
+{
+	return !knn->is_double && knn->metric != GENIE_METRIC_COSINE;
+}
+
+/*
+ * Elements of a vector that has no estimate stay as they are where they are floats: the row's term, or the query's bound,
+ * is infinite, and the estimate infinitely small or NaN.
+ */
+const float *
+genie_knn_floats(const GenieKnn *knn, const void *vectors, uint32_t n, float *made, float *terms)
+{
+	bool		has_floats = genie_knn_has_floats(knn);
+
+	for (uint32_t i = 0; i < n && (terms != NULL || !has_floats); i++)
+	{
+		GenieVector vector = vector_at(knn, vectors, i);
+		double		size = size_of(knn, vector);
+
+		if (terms != NULL)
+			terms[i] = term_of(knn, size);
+		if (!has_floats)
+			put_floats(knn, vector, size, made + (size_t) i * knn->n_dimensions, 1);
+	}
+	return has_floats ? vectors : made;
+}
+
 /* ---- heaps ---- */
 
 /* Is a nearer than b? */
@@ -351,6 +379,16 @@ genie_knn_offer(GenieKnn *knn, uint32_t query, uint32_t first, uint32_t mask)
 		if (row < knn->n_rows)
 			offer_row(knn, query, row);
 	}
+}
+
+void
+genie_knn_add_pairs(GenieKnn *knn, const void *rows, const uint64_t *ids, uint32_t first_query, const GeniePair *pairs,
+					uint32_t n)
+{
+	knn->rows = rows;
+	knn->ids = ids;
+	for (uint32_t i = 0; i < n; i++)
+		offer_row(knn, first_query + pairs[i].query, pairs[i].row);
 }
 
 void

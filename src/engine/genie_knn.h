@@ -10,10 +10,18 @@
  * The distance is genie_vector_measure()'s, to the bit; of the inner product, whose largest is the nearest, it is the
  * negative.  Neighbours are ordered by (distance, id), NaN behind all numbers.  Rows may come in any order, and
  * any elements: what is not finite costs time only.  Queries and rows are aligned as their elements are.
+ *
+ * Where something else is faster at estimates, it is given the same floats, terms and bounds (genie_nearest.h), and the
+ * pairs that it finds are added in the place of their rows:
+ *
+ *		genie_knn_floats() of the queries, once
+ *		for each panel, of any size:	genie_knn_floats() of its rows; knn.bounds as they are now
+ *										genie_knn_add_pairs(&knn, rows, ids, ...), if all its pairs were found
  */
 #ifndef GENIE_KNN_H
 #define GENIE_KNN_H
 
+#include "genie_nearest.h"
 #include "genie_vector.h"
 
 #ifdef __cplusplus
@@ -46,7 +54,7 @@ typedef struct GenieKnn
 	double		slack;			/* relative error of a float sum, at most */
 	void	   *zeros;			/* a vector of zeros */
 	double	   *query_sizes;	/* what of a query goes into its bound; NaN: it has none */
-	float	   *bounds;			/* of queries, and some more: rows whose estimate is above are out */
+	float	   *bounds;			/* of queries, and some more: rows whose estimate is above are out, infinity: none is */
 	float	   *tiles;			/* queries: GENIE_KNN_TILE together, dimension by dimension */
 	float	   *panel;			/* rows, dimension by dimension */
 	float	   *terms;			/* of rows: what their estimates begin with */
@@ -68,6 +76,22 @@ extern void genie_knn_open(GenieKnn *knn, void *memory);
 extern void genie_knn_add(GenieKnn *knn, const void *rows, const uint64_t *ids, uint32_t n);
 
 extern void genie_knn_finish(GenieKnn *knn);
+
+/* Are the elements of queries and rows the floats that estimates are made of? */
+extern bool genie_knn_has_floats(const GenieKnn *knn);
+
+/*
+ * The floats that estimates are made of, of n queries or rows: these themselves, where they are that; else in made, which
+ * has room for n * n_dimensions.  terms: of rows, n, or NULL.
+ */
+extern const float *genie_knn_floats(const GenieKnn *knn, const void *vectors, uint32_t n, float *made, float *terms);
+
+/*
+ * Adds rows by pairs of which each has a query, counted from first_query on, and a row: all whose estimate is not above
+ * the query's bound.  No pair comes twice.
+ */
+extern void genie_knn_add_pairs(GenieKnn *knn, const void *rows, const uint64_t *ids, uint32_t first_query,
+								const GeniePair *pairs, uint32_t n);
 
 /* ---- within the engine, and for its tests ---- */
 

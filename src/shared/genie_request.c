@@ -301,11 +301,17 @@ run_request(GenieRequestJob *jobs, uint32 n_jobs)
 	return true;
 }
 
+Size
+genie_request_bytes(void)
+{
+	return genie_shmem_request_bytes() / GENIE_REQUEST_PART;
+}
+
 /* How many of the jobs are one request: no more than a batch may have, and than memory for all backends allows. */
 static uint32
 count_in_request(const GenieRequestJob *jobs, uint32 n_jobs, uint32 max_jobs)
 {
-	Size		limit = genie_shmem_request_bytes() / GENIE_REQUEST_PART;
+	Size		limit = genie_request_bytes();
 	GenieWirePlan *plan = genie_wire_plan();
 	uint32		n = 0;
 

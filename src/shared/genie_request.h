@@ -2,8 +2,8 @@
  * genie_request.h
  *	  Requests: what a backend asks the worker, and how it waits for the answer.
  *
- * A request is one or more jobs, each one query on one segment's image, put together in the
- * backend's own memory.  genie_request_run() hands them to the worker and returns when all are
+ * A request is one or more jobs, each one query on one segment's image, or rows and queries for exact search
+ * (GENIE_JOB_NEAREST), put together in the backend's own memory.  genie_request_run() hands them to the worker and returns when all are
  * answered, or can not be; then the backend counts those itself.  Very many jobs are several requests, one after the
  * other, so that other backends' queries get in between and memory is bounded.  It may be left by an ERROR
  * (cancel, statement_timeout, termination) at any moment; nothing is lost by that.
@@ -20,7 +20,7 @@
 
 typedef struct GenieRequestJob
 {
-	GenieImageRef image;
+	GenieImageRef image;		/* not of NEAREST */
 	uint64		tombstone_version;	/* the image must be at least as new */
 	GenieJob	job;			/* image, status and out unused */
 	uint32		min_size;		/* of the image's objects; for key tables */
@@ -34,6 +34,9 @@ typedef struct GenieRequestJob
 
 /* Is there a worker that would answer? */
 extern bool genie_request_worker_is_up(void);
+
+/* Bytes of shared memory that a request has at most, unless one job alone needs more; genie was preloaded. */
+extern Size genie_request_bytes(void);
 
 extern void genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
 

@@ -126,6 +126,19 @@ genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report)
 	return true;
 }
 
+uint32
+genie_stat_n_devices(void)
+{
+	uint32		n;
+
+	if (stat_shared == NULL)
+		return 0;
+	SpinLockAcquire(&stat_shared->mutex);
+	n = stat_shared->report.n_devices;
+	SpinLockRelease(&stat_shared->mutex);
+	return n;
+}
+
 void
 genie_stat_reset(void)
 {

@@ -118,6 +118,9 @@ extern void genie_stat_batch(const GenieBatchProgress *more);
 /* Copies; false: there is no shared memory. */
 extern bool genie_stat_read(GenieStatCounters *counters, GenieWorkerReport *report);
 
+/* How many devices the worker counts on; cheap. */
+extern uint32 genie_stat_n_devices(void);
+
 /* Counters start at 0 again. */
 extern void genie_stat_reset(void);
 

@@ -3,7 +3,7 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, and room for its result.  Everything refers to its parts by offsets from the block's first
+ * conditions with theirs, what it brings for exact search, and room for its result.  Everything refers to its parts by offsets from the block's first
  * byte, because processes may have the arena at different addresses; parts are aligned to 16 bytes.
  *
  * Key tables are shared: jobs that rank by the same table in the backend do so in the request, be it that one query
@@ -37,6 +37,19 @@ typedef struct WireQuery
 	uint32		table;			/* of a TOP job's query; or NO_TABLE */
 } WireQuery;
 
+/* What a NEAREST job brings: floats of queries, bounds, rows and terms. */
+typedef struct WireNearest
+{
+	bool		differences;
+	uint32		n_dimensions;
+	uint32		n_queries;
+	uint32		n_rows;
+	Size		queries;
+	Size		bounds;
+	Size		rows;
+	Size		terms;
+} WireNearest;
+
 typedef struct WireJob
 {
 	GenieImageRef image;
@@ -51,6 +64,7 @@ typedef struct WireJob
 	GenieHit	after;
 	uint32		first_tile;
 	uint32		n_tiles;
+	WireNearest nearest;
 	Size		out;			/* where the result goes */
 
 	/* the answer */
@@ -109,8 +123,31 @@ result_bytes(const GenieJob *job)
 				(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8) : sizeof(uint16));
 		case GENIE_JOB_MASK:
 			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
+		case GENIE_JOB_NEAREST:
+			return (Size) job->k * sizeof(GeniePair);
 	}
 	elog(ERROR, "unknown kind of job: %d", (int) job->kind);
+}
+
+/* Bytes of its result that mean something. */
+static Size
+answer_bytes(const GenieJob *job)
+{
+	switch (job->kind)
+	{
+		case GENIE_JOB_TOP:
+			return (Size) job->n_hits * sizeof(GenieHit);
+		case GENIE_JOB_NEAREST:
+			return (Size) Min(job->n_hits, job->k) * sizeof(GeniePair);
+		default:
+			return result_bytes(job);
+	}
+}
+
+static bool
+has_query(GenieJobKind kind)
+{
+	return kind == GENIE_JOB_TOP || kind == GENIE_JOB_COUNTS;
 }
 
 /* ---- planning ---- */
@@ -206,6 +243,19 @@ query_bytes(const GenieEngineQuery *query)
 	return align_part((Size) query->n_ranges * sizeof(GenieRankRange));
 }
 
+static Size
+floats_bytes(uint32 n, uint32 n_each)
+{
+	return align_part((Size) n * n_each * sizeof(float));
+}
+
+static Size
+nearest_bytes(const GenieNearest *nearest)
+{
+	return floats_bytes(nearest->n_queries, nearest->n_dimensions) + floats_bytes(nearest->n_queries, 1) +
+		floats_bytes(nearest->n_rows, nearest->n_dimensions) + floats_bytes(nearest->n_rows, 1);
+}
+
 void
 genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 {
@@ -218,8 +268,10 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 	}
 	plan->table_of_job[plan->n_jobs++] =
 		job->kind == GENIE_JOB_TOP && job->query.keys != NULL ? plan_table(plan, request) : NO_TABLE;
-	if (job->kind != GENIE_JOB_MASK)
+	if (has_query(job->kind))
 		plan->part_bytes += query_bytes(&job->query);
+	if (job->kind == GENIE_JOB_NEAREST)
+		plan->part_bytes += nearest_bytes(job->nearest);
 	plan->part_bytes += align_part(job->n_conditions * sizeof(WireQuery));
 	for (uint32 c = 0; c < job->n_conditions; c++)
 		plan->part_bytes += query_bytes(&job->conditions[c].query);
@@ -275,6 +327,30 @@ write_query(char *base, Size *at, const GenieEngineQuery *query, uint32 min_coun
 	*at += query_bytes(query);
 }
 
+/* Copies floats to *at, which it moves on; gives where they are. */
+static Size
+write_floats(char *base, Size *at, const float *floats, uint32 n, uint32 n_each)
+{
+	Size		place = *at;
+
+	memcpy(base + place, floats, (Size) n * n_each * sizeof(float));
+	*at += floats_bytes(n, n_each);
+	return place;
+}
+
+static void
+write_nearest(char *base, Size *at, const GenieNearest *nearest, WireNearest *wire)
+{
+	wire->differences = nearest->differences;
+	wire->n_dimensions = nearest->n_dimensions;
+	wire->n_queries = nearest->n_queries;
+	wire->n_rows = nearest->n_rows;
+	wire->queries = write_floats(base, at, nearest->queries, nearest->n_queries, nearest->n_dimensions);
+	wire->bounds = write_floats(base, at, nearest->bounds, nearest->n_queries, 1);
+	wire->rows = write_floats(base, at, nearest->rows, nearest->n_rows, nearest->n_dimensions);
+	wire->terms = write_floats(base, at, nearest->terms, nearest->n_rows, 1);
+}
+
 /* Writes a job, its parts to *at, which it moves on. */
 static void
 write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, WireJob *to)
@@ -294,8 +370,10 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 	to->n_tiles = job->n_tiles;
 	to->status = GENIE_STATUS_RETRY;
 	to->why = GENIE_FALLBACK_NO_WORKER;
-	if (job->kind != GENIE_JOB_MASK)
+	if (has_query(job->kind))
 		write_query(base, at, &job->query, 0, table, &to->query);
+	if (job->kind == GENIE_JOB_NEAREST)
+		write_nearest(base, at, job->nearest, &to->nearest);
 	to->n_conditions = job->n_conditions;
 	to->conditions = *at;
 	conditions = (WireQuery *) (base + *at);
@@ -336,9 +414,7 @@ genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs)
 		if (!jobs[i].done)
 			continue;
 		jobs[i].job.n_hits = from->n_hits;
-		memcpy(jobs[i].result, (const char *) wire + from->out,
-			   from->kind == GENIE_JOB_TOP ? from->n_hits * sizeof(GenieHit) :
-			   result_bytes(&jobs[i].job));
+		memcpy(jobs[i].result, (const char *) wire + from->out, answer_bytes(&jobs[i].job));
 	}
 }
 
@@ -351,6 +427,22 @@ read_query(char *base, const WireQuery *wire, const GenieKeyTable *tables, Genie
 	query->ranges = (const GenieRankRange *) (base + wire->ranges);
 	query->max_count = wire->max_count;
 	query->keys = wire->table == NO_TABLE ? NULL : &tables[wire->table];
+}
+
+static GenieNearest *
+read_nearest(char *base, const WireNearest *wire)
+{
+	GenieNearest *nearest = palloc(sizeof(GenieNearest));
+
+	nearest->differences = wire->differences;
+	nearest->n_dimensions = wire->n_dimensions;
+	nearest->n_queries = wire->n_queries;
+	nearest->n_rows = wire->n_rows;
+	nearest->queries = (const float *) (base + wire->queries);
+	nearest->bounds = (const float *) (base + wire->bounds);
+	nearest->rows = (const float *) (base + wire->rows);
+	nearest->terms = (const float *) (base + wire->terms);
+	return nearest;
 }
 
 static GenieKeyTable *
@@ -397,8 +489,10 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 		job->kind = from->kind;
 		job->n_conditions = from->n_conditions;
 		job->conditions = conditions;
-		if (from->kind != GENIE_JOB_MASK)
+		if (has_query(from->kind))
 			read_query(base, &from->query, tables, &job->query);
+		if (from->kind == GENIE_JOB_NEAREST)
+			job->nearest = read_nearest(base, &from->nearest);
 		job->k = from->k;
 		job->min_key = from->min_key;
 		job->has_after = from->has_after;

@@ -12,7 +12,8 @@
  *
  * A batch.  Images are pinned for as long as the batch runs, so that nobody evicts them; a job whose image has gone, or
  * is older than the scan that asks, is answered "gone".  What the GPU engine could not do (it failed, or the image does
- * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.
+ * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search has no
+ * image and is for the GPU engine alone: what that leaves is the backend's.
  *
  * Ends, and what the exit status means to the postmaster:
  *
@@ -406,6 +407,15 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 	return image;
 }
 
+/* Is there anything to do for it? */
+static bool
+is_open(const GenieEngine *engine, const GenieJob *job)
+{
+	if (job->status == GENIE_OK)
+		return false;
+	return job->kind == GENIE_JOB_NEAREST ? engine == worker.gpu : job->image != NULL;
+}
+
 /* Has an engine do those of the jobs that are not done. */
 static GenieStatus
 run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered)
@@ -419,7 +429,7 @@ run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answere
 
 	for (uint32 i = 0; i < n_jobs; i++)
 	{
-		if (jobs[i].image == NULL || jobs[i].status == GENIE_OK)
+		if (!is_open(engine, &jobs[i]))
 			continue;
 		from[n] = i;
 		batch[n++] = jobs[i];
@@ -446,7 +456,7 @@ note_failures(const GenieJob *jobs, uint32 n_jobs)
 
 	for (uint32 i = 0; i < n_jobs; i++)
 	{
-		if (jobs[i].image == NULL || jobs[i].status == GENIE_OK)
+		if (!is_open(worker.gpu, &jobs[i]))
 			continue;
 		n++;
 		if (jobs[i].status == GENIE_STATUS_NO_ROOM)
@@ -490,7 +500,7 @@ answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 
 			taken[t].jobs[i] = *job;
 			why[i] = job->status == GENIE_OK ? GENIE_FALLBACK_NONE :
-				job->image == NULL ? GENIE_FALLBACK_GONE :
+				job->image == NULL && job->kind != GENIE_JOB_NEAREST ? GENIE_FALLBACK_GONE :
 				job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
 		}
 		genie_request_answer(&taken[t], why);
@@ -522,7 +532,8 @@ run_batch(void)
 	for (uint32 t = 0; t < n_taken; t++)
 		for (uint32 i = 0; i < taken[t].n_jobs; i++)
 		{
-			taken[t].jobs[i].image = pin_image(&pins, &taken[t].refs[i]);
+			if (taken[t].jobs[i].kind != GENIE_JOB_NEAREST)
+				taken[t].jobs[i].image = pin_image(&pins, &taken[t].refs[i]);
 			jobs[n_jobs++] = taken[t].jobs[i];
 		}
 

@@ -1,7 +1,7 @@
 /*
  * test_knn.c
- *	  Exact nearest neighbours: each kernel against measuring and sorting all rows, the same bits and order, for rows
- *	  of which estimates in floats say little, too.
+ *	  Exact nearest neighbours: each kernel, and estimates made elsewhere, against measuring and sorting all rows, the
+ *	  same bits and order, for rows of which estimates in floats say little, too.
  */
 #include <math.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #define QUERIES_MAX 40
 #define DIMENSIONS_MAX 150
 #define GUARD_BYTES 64
+#define PANEL_ROWS 100			/* of estimates made elsewhere */
 
 typedef enum Data
 {
@@ -130,10 +131,47 @@ check_query(const GenieKnn *knn, uint32_t query, const uint64_t *ids, uint32_t n
 			(isnan(got[i].distance) ? isnan(wanted[i].distance) :
 			 memcmp(&got[i].distance, &wanted[i].distance, sizeof(double)) == 0);
 	if (!CHECK(same))
-		printf("  %s, metric %d, %s, %u dimensions, %u rows, k %u\n", knn->kernel->name, (int) knn->metric,
-			   knn->is_double ? "double" : "float", knn->n_dimensions, n, knn->k);
+		printf("  %s, metric %d, %s, %u dimensions, %u rows, k %u\n", knn->kernel == NULL ? "elsewhere" : knn->kernel->name,
+			   (int) knn->metric, knn->is_double ? "double" : "float", knn->n_dimensions, n, knn->k);
 }
 
+/* Estimates as genie_nearest.h has them, by the shortest code, and a part of the queries at a time. */
+static void
+add_pairs(GenieKnn *knn, const void *panel, const uint64_t *ids, uint32_t n)
+{
+	static float made_rows[PANEL_ROWS * DIMENSIONS_MAX];
+	static float made_queries[QUERIES_MAX * DIMENSIONS_MAX];
+	static GeniePair pairs[PANEL_ROWS * QUERIES_MAX];
+	float		terms[PANEL_ROWS];
+	uint32_t	part = 1 + knn->n_queries / 3;
+	const float *of_rows = genie_knn_floats(knn, panel, n, made_rows, terms);
+	const float *of_queries = genie_knn_floats(knn, knn->queries, knn->n_queries, made_queries, NULL);
+
+	CHECK(genie_knn_has_floats(knn) ? of_rows == panel && of_queries == knn->queries : of_rows == made_rows);
+	for (uint32_t first = 0; first < knn->n_queries; first += part)
+	{
+		uint32_t	n_pairs = 0;
+
+		for (uint32_t q = first; q < knn->n_queries && q < first + part; q++)
+			for (uint32_t i = 0; i < n; i++)
+			{
+				float		sum = 0;
+
+				for (uint32_t j = 0; j < knn->n_dimensions; j++)
+				{
+					float		x = of_rows[i * knn->n_dimensions + j];
+					float		y = of_queries[q * knn->n_dimensions + j];
+
+					sum += knn->metric == GENIE_METRIC_L1 ? fabsf(x - y) : x * y;
+				}
+				if (!(terms[i] + sum * (knn->metric == GENIE_METRIC_L1 ? 1 : -2) > knn->bounds[q]))
+					pairs[n_pairs++] = (GeniePair) {q - first, i};
+			}
+		genie_knn_add_pairs(knn, panel, ids, first, pairs, n_pairs);
+	}
+}
+
+/* kernel: NULL: elsewhere */
 static void
 check_run(const GenieKnnKernel *kernel, GenieKnn shape, uint32_t n, GenieRandom *random)
 {
@@ -151,10 +189,15 @@ check_run(const GenieKnnKernel *kernel, GenieKnn shape, uint32_t n, GenieRandom 
 	knn.kernel = kernel;
 	for (uint32_t i = 0; i < n; i += step)
 	{
-		step = 1 + (uint32_t) genie_random_below(random, GENIE_KNN_ROWS);
+		const void *panel = elements(&rows, knn.is_double, (size_t) i * knn.n_dimensions);
+
+		step = 1 + (uint32_t) genie_random_below(random, kernel == NULL ? PANEL_ROWS : GENIE_KNN_ROWS);
 		if (step > n - i)
 			step = n - i;
-		genie_knn_add(&knn, elements(&rows, knn.is_double, (size_t) i * knn.n_dimensions), ids + i, step);
+		if (kernel == NULL)
+			add_pairs(&knn, panel, ids + i, step);
+		else
+			genie_knn_add(&knn, panel, ids + i, step);
 	}
 	genie_knn_finish(&knn);
 	for (uint32_t q = 0; q < knn.n_queries; q++)
@@ -183,6 +226,7 @@ test_all(void)
 				fill(&queries, &random, data, shape.is_double, shape.n_queries, shape.n_dimensions);
 				for (uint32_t j = 0; genie_knn_nth(j) != NULL; j++)
 					check_run(genie_knn_nth(j), shape, n, &random);
+				check_run(NULL, shape, n, &random);
 			}
 }
 

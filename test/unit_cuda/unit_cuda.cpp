@@ -707,6 +707,8 @@ whole_device_pass()
 	paging_case();
 	mixed_case();
 	lanes_cases(scale, false);
+	nearest_cases();
+	nearest_failure_case();
 	if (scale == WHOLE)
 		memory_cases();
 	interrupt_case();

@@ -47,6 +47,10 @@ extern void bounded_key_case();
  */
 extern void lanes_cases(Scale of_scale, bool little_shared);
 
+/* Exact search (unit_cuda_nearest.cpp). */
+extern void nearest_cases();
+extern void nearest_failure_case();
+
 /* used: the device is told to count by tensor cores where they can, else never to. */
 extern void tensor_cases(bool used);
 

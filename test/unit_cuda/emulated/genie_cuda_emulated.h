@@ -55,6 +55,14 @@ struct alignas(8) uint2
 	uint32_t	y;
 };
 
+struct alignas(16) float4
+{
+	float		x;
+	float		y;
+	float		z;
+	float		w;
+};
+
 struct alignas(16) uint4
 {
 	uint32_t	x;
@@ -67,6 +75,12 @@ static inline uint2
 make_uint2(uint32_t x, uint32_t y)
 {
 	return uint2{x, y};
+}
+
+static inline float4
+make_float4(float x, float y, float z, float w)
+{
+	return float4{x, y, z, w};
 }
 
 static inline uint4

@@ -1,0 +1,217 @@
+/*
+ * genie_exact_panel.c
+ *	  Rows on their way into exact search (genie_exact_panel.h).
+ *
+ * On the CPU a panel is GENIE_KNN_ROWS rows: they stay in the first cache while all queries pass, and each row that is
+ * near tightens a bound at once.
+ *
+ * Where the worker has a GPU, and queries are enough, panels are large instead, and their estimates are asked of it
+ * (genie_estimate.h).  Bounds are those of the moment when a panel is complete, so its size decides how many pairs come
+ * back to be measured: where rows come in no order, each query has k * (rows of the panel) / (rows before it).  So the
+ * first rows go by the CPU, and panels grow with what was added before them, up to what a request can carry.
+ * Where more pairs come than there is room for (rows come the nearest last, or estimates say little), the panel
+ * goes by the CPU, and the next ones have a quarter of its rows, growing again as panels succeed.
+ *
+ * The answer is the same whoever estimates, for estimates only leave out what is too far (genie_knn.c): pairs are measured
+ * here, by the elements that stay in this process's memory.  Whatever the worker cannot do, the CPU does at once, and
+ * for the rest of the piece.
+ *
+ * Memory, with the worker: a panel of up to GENIE_PANEL_BYTES of floats and its rows' own elements, and the pairs, of
+ * which a request has room for a quarter of its bytes.  Queries that do not fit a quarter of a request are asked in parts;
+ * nothing is added before all parts of a panel are answered, or it could not be done again.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "genie_estimate.h"
+#include "genie_exact_panel.h"
+
+/*
+ * The worker is asked for at least so many queries, which have at least so many elements together.  By orders of
+ * magnitude: a core multiplies some 30 elements in the time in which it copies one to the worker and the worker copies it
+ * on, and 1,024 rows by 4,096 elements in the time that a request takes to be noticed, done and answered.
+ */
+#define GENIE_PANEL_QUERIES_MIN 32
+#define GENIE_PANEL_ELEMENTS_MIN 4096
+
+#define GENIE_PANEL_ROWS_MIN 1024	/* less is not worth a request */
+#define GENIE_PANEL_ROWS_MAX 65536
+#define GENIE_PANEL_BYTES ((Size) 32 << 20)
+#define GENIE_PANEL_PART 4		/* queries have one of so many parts of a request, pairs another */
+#define GENIE_PANEL_ROOM 4		/* times k: pairs of each query that there is room for, where a request has it */
+#define GENIE_PANEL_EXPECTED 2	/* the room is so many times what is expected */
+#define GENIE_PANEL_SHRINK 4
+#define GENIE_PANEL_GROW 2
+#define GENIE_PANEL_PAIRS 16384	/* measured between two looks for interrupts */
+
+/* How many rows are to be gathered next? */
+static uint32
+count_wanted(const GenieExactPanel *panel)
+{
+	const GenieKnn *knn = panel->knn;
+	double		expected_a_row;
+	double		rows;
+
+	if (panel->most_rows < GENIE_PANEL_ROWS_MIN || panel->n_added < knn->k)
+		return GENIE_KNN_ROWS;
+	expected_a_row = (double) knn->k * panel->n_part / panel->n_added;
+	rows = panel->n_room / (GENIE_PANEL_EXPECTED * expected_a_row);
+	return rows < GENIE_PANEL_ROWS_MIN ? GENIE_KNN_ROWS : (uint32) Min(rows, panel->most_rows);
+}
+
+static uint32
+count_parts(const GenieExactPanel *panel)
+{
+	return (panel->knn->n_queries + panel->n_part - 1) / panel->n_part;
+}
+
+static bool
+is_enough(uint32 n_queries, uint32 n_dimensions)
+{
+	return n_queries >= GENIE_PANEL_QUERIES_MIN && (uint64) n_queries * n_dimensions >= GENIE_PANEL_ELEMENTS_MIN;
+}
+
+/* Sees what a request can carry, and takes memory for such panels. */
+static void
+open_requests(GenieExactPanel *panel)
+{
+	GenieKnn   *knn = panel->knn;
+	Size		limit = genie_estimate_bytes();
+	Size		vector_bytes = (knn->n_dimensions + 1) * sizeof(float);	/* with its bound or term */
+	Size		rows_bytes;
+	uint32		n_parts;
+
+	panel->n_part = (uint32) Min(limit / GENIE_PANEL_PART / vector_bytes, knn->n_queries);
+	if (!is_enough(panel->n_part, knn->n_dimensions))
+		return;
+	panel->n_room = (uint32) Min((double) GENIE_PANEL_ROOM * knn->k * panel->n_part,
+								 (double) (limit / GENIE_PANEL_PART / sizeof(GeniePair)));
+	rows_bytes = Min(limit - panel->n_part * vector_bytes - panel->n_room * sizeof(GeniePair), GENIE_PANEL_BYTES);
+	panel->max_rows = (uint32) Min(rows_bytes / vector_bytes, GENIE_PANEL_ROWS_MAX);
+	panel->most_rows = panel->max_rows;
+	if (panel->max_rows < GENIE_PANEL_ROWS_MIN)
+		return;
+
+	n_parts = count_parts(panel);
+	panel->terms = palloc(panel->max_rows * sizeof(float));
+	panel->pairs = palloc_extended((Size) n_parts * panel->n_room * sizeof(GeniePair), MCXT_ALLOC_HUGE);
+	panel->n_pairs = palloc(n_parts * sizeof(uint32));
+	if (genie_knn_has_floats(knn))
+		panel->queries = knn->queries;
+	else
+	{
+		float	   *made = palloc_extended((Size) knn->n_queries * knn->n_dimensions * sizeof(float), MCXT_ALLOC_HUGE);
+
+		panel->queries = genie_knn_floats(knn, knn->queries, knn->n_queries, made, NULL);
+		panel->made = palloc((Size) panel->max_rows * knn->n_dimensions * sizeof(float));
+	}
+}
+
+void
+genie_panel_open(GenieExactPanel *panel, GenieKnn *knn)
+{
+	MemoryContext old;
+	uint32		n;
+
+	memset(panel, 0, sizeof(*panel));
+	panel->knn = knn;
+	panel->context = AllocSetContextCreate(CurrentMemoryContext, "genie panel", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(panel->context);
+	panel->row_bytes = knn->n_dimensions * genie_vector_element_bytes(knn->is_double);
+	if (is_enough(knn->n_queries, knn->n_dimensions) && genie_estimate_is_possible())
+		open_requests(panel);
+	n = Max(panel->most_rows, GENIE_KNN_ROWS);
+	panel->rows = palloc_extended(n * panel->row_bytes, MCXT_ALLOC_HUGE);
+	panel->ids = palloc(n * sizeof(uint64));
+	panel->n_wanted = count_wanted(panel);
+	MemoryContextSwitchTo(old);
+}
+
+/* Asks for the pairs of all queries.  False: they are not all there. */
+static bool
+ask(GenieExactPanel *panel)
+{
+	const GenieKnn *knn = panel->knn;
+	GenieNearest nearest = {0};
+
+	nearest.differences = knn->metric == GENIE_METRIC_L1;
+	nearest.n_dimensions = knn->n_dimensions;
+	nearest.n_rows = panel->n_rows;
+	nearest.rows = genie_knn_floats(knn, panel->rows, panel->n_rows, panel->made, panel->terms);
+	nearest.terms = panel->terms;
+	for (uint32 i = 0; i < count_parts(panel); i++)
+	{
+		uint32		first = i * panel->n_part;
+		GenieFallback why;
+
+		nearest.n_queries = Min(panel->n_part, knn->n_queries - first);
+		nearest.queries = panel->queries + (Size) first * knn->n_dimensions;
+		nearest.bounds = knn->bounds + first;
+		why = genie_estimate_run(&nearest, panel->pairs + (Size) i * panel->n_room, panel->n_room, &panel->n_pairs[i]);
+		if (why == GENIE_FALLBACK_NONE && panel->n_pairs[i] <= panel->n_room)
+			continue;
+		if (why == GENIE_FALLBACK_NONE || why == GENIE_FALLBACK_NO_ROOM)
+			panel->most_rows = panel->n_rows / GENIE_PANEL_SHRINK;
+		else
+			panel->most_rows = 0;
+		return false;
+	}
+	panel->most_rows = Min(panel->most_rows * GENIE_PANEL_GROW, panel->max_rows);
+	return true;
+}
+
+static void
+add_pairs(GenieExactPanel *panel)
+{
+	for (uint32 i = 0; i < count_parts(panel); i++)
+	{
+		const GeniePair *pairs = panel->pairs + (Size) i * panel->n_room;
+
+		for (uint32 done = 0; done < panel->n_pairs[i]; done += GENIE_PANEL_PAIRS)
+		{
+			CHECK_FOR_INTERRUPTS();
+			genie_knn_add_pairs(panel->knn, panel->rows, panel->ids, i * panel->n_part, pairs + done,
+								Min(panel->n_pairs[i] - done, GENIE_PANEL_PAIRS));
+		}
+	}
+}
+
+static void
+add_here(GenieExactPanel *panel)
+{
+	for (uint32 first = 0; first < panel->n_rows; first += GENIE_KNN_ROWS)
+	{
+		CHECK_FOR_INTERRUPTS();
+		genie_knn_add(panel->knn, panel->rows + first * panel->row_bytes, panel->ids + first,
+					  Min(panel->n_rows - first, GENIE_KNN_ROWS));
+	}
+}
+
+static void
+add_rows(GenieExactPanel *panel)
+{
+	if (panel->n_rows >= GENIE_PANEL_ROWS_MIN && ask(panel))
+		add_pairs(panel);
+	else
+		add_here(panel);
+	panel->n_added += panel->n_rows;
+	panel->n_rows = 0;
+	panel->n_wanted = count_wanted(panel);
+}
+
+void
+genie_panel_add(GenieExactPanel *panel, uint64 id)
+{
+	panel->ids[panel->n_rows++] = id;
+	if (panel->n_rows == panel->n_wanted)
+		add_rows(panel);
+}
+
+void
+genie_panel_close(GenieExactPanel *panel)
+{
+	add_rows(panel);
+	MemoryContextDelete(panel->context);
+}
