@@ -9,8 +9,8 @@
  * (genie_estimate.h).  Bounds are those of the moment when a panel is complete, so its size decides how many pairs come
  * back to be measured: where rows come in no order, each query has k * (rows of the panel) / (rows before it).  So the
  * first rows go by the CPU, and panels grow with what was added before them, up to what a request can carry.
- * Where more pairs come than there is room for (rows come the nearest last, or estimates say little), the panel
- * goes by the CPU, and the next ones have a quarter of its rows, growing again as panels succeed.
+ * Where more pairs are found than were expected (rows come the nearest last, or estimates say little), the next panel has so
+ * many times fewer rows; where more than there is room for, this one goes by the CPU.
  *
  * The answer is the same whoever estimates, for estimates only leave out what is too far (genie_knn.c): pairs are measured
  * here, by the elements that stay in this process's memory.  Whatever the worker cannot do, the CPU does at once, and
@@ -42,23 +42,33 @@
 #define GENIE_PANEL_PART 4		/* queries have one of so many parts of a request, pairs another */
 #define GENIE_PANEL_ROOM 4		/* times k: pairs of each query that there is room for, where a request has it */
 #define GENIE_PANEL_EXPECTED 2	/* the room is so many times what is expected */
-#define GENIE_PANEL_SHRINK 4
-#define GENIE_PANEL_GROW 2
+#define GENIE_PANEL_SHRINK 4	/* panels have so many times fewer rows where shared memory has no room */
 #define GENIE_PANEL_PAIRS 16384	/* measured between two looks for interrupts */
+
+/* How many pairs of a part of the queries are expected for each row? */
+static double
+count_expected(const GenieExactPanel *panel)
+{
+	return (double) panel->knn->k * panel->n_part / panel->n_added;
+}
 
 /* How many rows are to be gathered next? */
 static uint32
 count_wanted(const GenieExactPanel *panel)
 {
-	const GenieKnn *knn = panel->knn;
-	double		expected_a_row;
 	double		rows;
 
-	if (panel->most_rows < GENIE_PANEL_ROWS_MIN || panel->n_added < knn->k)
+	if (panel->max_rows == 0 || panel->n_added < panel->knn->k)
 		return GENIE_KNN_ROWS;
-	expected_a_row = (double) knn->k * panel->n_part / panel->n_added;
-	rows = panel->n_room / (GENIE_PANEL_EXPECTED * expected_a_row);
-	return rows < GENIE_PANEL_ROWS_MIN ? GENIE_KNN_ROWS : (uint32) Min(rows, panel->most_rows);
+	rows = panel->n_room / (GENIE_PANEL_EXPECTED * panel->excess * count_expected(panel));
+	return rows < GENIE_PANEL_ROWS_MIN ? GENIE_KNN_ROWS : (uint32) Min(rows, panel->max_rows);
+}
+
+/* Requests are to carry so many rows; where that is too little, there are none. */
+static void
+limit_rows(GenieExactPanel *panel, Size max_rows)
+{
+	panel->max_rows = max_rows < GENIE_PANEL_ROWS_MIN ? 0 : (uint32) Min(max_rows, GENIE_PANEL_ROWS_MAX);
 }
 
 static uint32
@@ -89,11 +99,11 @@ open_requests(GenieExactPanel *panel)
 	panel->n_room = (uint32) Min((double) GENIE_PANEL_ROOM * knn->k * panel->n_part,
 								 (double) (limit / GENIE_PANEL_PART / sizeof(GeniePair)));
 	rows_bytes = Min(limit - panel->n_part * vector_bytes - panel->n_room * sizeof(GeniePair), GENIE_PANEL_BYTES);
-	panel->max_rows = (uint32) Min(rows_bytes / vector_bytes, GENIE_PANEL_ROWS_MAX);
-	panel->most_rows = panel->max_rows;
-	if (panel->max_rows < GENIE_PANEL_ROWS_MIN)
+	limit_rows(panel, rows_bytes / vector_bytes);
+	if (panel->max_rows == 0)
 		return;
 
+	panel->excess = 1;
 	n_parts = count_parts(panel);
 	panel->terms = palloc(panel->max_rows * sizeof(float));
 	panel->pairs = palloc_extended((Size) n_parts * panel->n_room * sizeof(GeniePair), MCXT_ALLOC_HUGE);
@@ -122,7 +132,7 @@ genie_panel_open(GenieExactPanel *panel, GenieKnn *knn)
 	panel->row_bytes = knn->n_dimensions * genie_vector_element_bytes(knn->is_double);
 	if (is_enough(knn->n_queries, knn->n_dimensions) && genie_estimate_is_possible())
 		open_requests(panel);
-	n = Max(panel->most_rows, GENIE_KNN_ROWS);
+	n = Max(panel->max_rows, GENIE_KNN_ROWS);
 	panel->rows = palloc_extended(n * panel->row_bytes, MCXT_ALLOC_HUGE);
 	panel->ids = palloc(n * sizeof(uint64));
 	panel->n_wanted = count_wanted(panel);
@@ -134,7 +144,10 @@ static bool
 ask(GenieExactPanel *panel)
 {
 	const GenieKnn *knn = panel->knn;
+	double		expected = count_expected(panel) * panel->n_rows;
 	GenieNearest nearest = {0};
+
+	panel->excess = 1;
 
 	nearest.differences = knn->metric == GENIE_METRIC_L1;
 	nearest.n_dimensions = knn->n_dimensions;
@@ -150,15 +163,15 @@ ask(GenieExactPanel *panel)
 		nearest.queries = panel->queries + (Size) first * knn->n_dimensions;
 		nearest.bounds = knn->bounds + first;
 		why = genie_estimate_run(&nearest, panel->pairs + (Size) i * panel->n_room, panel->n_room, &panel->n_pairs[i]);
-		if (why == GENIE_FALLBACK_NONE && panel->n_pairs[i] <= panel->n_room)
-			continue;
-		if (why == GENIE_FALLBACK_NONE || why == GENIE_FALLBACK_NO_ROOM)
-			panel->most_rows = panel->n_rows / GENIE_PANEL_SHRINK;
-		else
-			panel->most_rows = 0;
-		return false;
+		if (why != GENIE_FALLBACK_NONE)
+		{
+			limit_rows(panel, why == GENIE_FALLBACK_NO_ROOM ? panel->n_rows / GENIE_PANEL_SHRINK : 0);
+			return false;
+		}
+		panel->excess = Max(panel->excess, panel->n_pairs[i] / expected);
+		if (panel->n_pairs[i] > panel->n_room)
+			return false;
 	}
-	panel->most_rows = Min(panel->most_rows * GENIE_PANEL_GROW, panel->max_rows);
 	return true;
 }
 
@@ -192,7 +205,7 @@ add_here(GenieExactPanel *panel)
 static void
 add_rows(GenieExactPanel *panel)
 {
-	if (panel->n_rows >= GENIE_PANEL_ROWS_MIN && ask(panel))
+	if (panel->max_rows > 0 && panel->n_rows >= GENIE_PANEL_ROWS_MIN && ask(panel))
 		add_pairs(panel);
 	else
 		add_here(panel);

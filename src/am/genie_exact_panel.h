@@ -24,9 +24,9 @@ typedef struct GenieExactPanel
 	uint8	   *rows;
 	uint64	   *ids;
 
-	/* by the worker; most_rows below GENIE_PANEL_ROWS_MIN: it is not asked */
-	uint32		max_rows;		/* that a panel has room for */
-	uint32		most_rows;		/* of a panel, after others had more pairs than expected */
+	/* by the worker */
+	uint32		max_rows;		/* of a panel; 0: the worker is not asked */
+	double		excess;			/* the last panel had so many times the pairs that were expected; at least 1 */
 	uint32		n_part;			/* queries of a request */
 	uint32		n_room;			/* pairs of a request */
 	const float *queries;

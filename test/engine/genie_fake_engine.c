@@ -1,6 +1,7 @@
 /*
  * genie_fake_engine.c
- *	  An engine in a library that answers through the CPU engine and fails when it is told to.
+ *	  An engine in a library that answers through the CPU engine, or by itself what that leaves to devices, and fails
+ *	  when it is told to.
  *
  * With it, what a server does when its GPU fails is tested on machines that have none.  It is opened
  * like any other engine library, and is never installed.
@@ -10,19 +11,21 @@
  *	retry, no_room		no job is done, all get this status
  *	lost				the same, and the engine stays lost
  *	slow MILLISECONDS	the batch takes that much longer; interrupts are heard
+ *	little				of what is found for exact search, twice as much is said to be as there is room for
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
  *	once				what the file says holds for the next batch (or opening) only: the file is emptied then
  *
  * No file, an empty one or no variable: all is well.
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
- * "open", "batch JOBS IMAGES", "forget ID", "limit BYTES", "close".
+ * "open", "batch JOBS IMAGES", "nearest QUERIES ROWS" for each such job that is done, "forget ID", "limit BYTES", "close".
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +60,7 @@ typedef struct FakeOrder
 	GenieStatus batch;
 	GenieStatus open;
 	long		slow_ms;
+	bool		little;
 	bool		once;
 } FakeOrder;
 
@@ -77,7 +81,7 @@ status_named(const char *word)
 static FakeOrder
 read_order(void)
 {
-	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false};
+	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false, false};
 	const char *path = getenv(CONTROL_VARIABLE);
 	FILE	   *file = path == NULL ? NULL : fopen(path, "r");
 	char		text[CONTROL_MAX + 1];
@@ -92,6 +96,8 @@ read_order(void)
 	{
 		if (strcmp(word, "once") == 0)
 			order.once = true;
+		else if (strcmp(word, "little") == 0)
+			order.little = true;
 		else if (strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.slow_ms = atol(word);
 		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
@@ -168,9 +174,10 @@ count_images(uint32_t n_jobs, const GenieJob *jobs)
 	{
 		uint32_t	before = 0;
 
-		while (before < i && jobs[before].image->id != jobs[i].image->id)
+		while (before < i && (jobs[before].image == NULL || jobs[i].image == NULL ||
+							  jobs[before].image->id != jobs[i].image->id))
 			before++;
-		n += before == i;
+		n += before == i && jobs[i].image != NULL;
 	}
 	return n;
 }
@@ -186,6 +193,38 @@ fail_all(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs, GenieStatus statu
 	if (status != GENIE_STATUS_CANCELLED)
 		snprintf(engine->error, sizeof(engine->error), "%s", sentence(status));
 	return status == GENIE_STATUS_LOST ? status : GENIE_OK;
+}
+
+/* A job of exact search, by the definition (genie_nearest.h). */
+static void
+run_nearest(GenieJob *job, bool little)
+{
+	const GenieNearest *nearest = job->nearest;
+	GeniePair  *pairs = job->out;
+
+	say("nearest %u %u", nearest->n_queries, nearest->n_rows);
+	job->n_hits = 0;
+	for (uint32_t q = 0; q < nearest->n_queries; q++)
+		for (uint32_t r = 0; r < nearest->n_rows; r++)
+		{
+			float		sum = 0;
+
+			for (uint32_t d = 0; d < nearest->n_dimensions; d++)
+			{
+				float		x = nearest->rows[(size_t) r * nearest->n_dimensions + d];
+				float		y = nearest->queries[(size_t) q * nearest->n_dimensions + d];
+
+				sum += nearest->differences ? fabsf(x - y) : -2 * x * y;
+			}
+			if (nearest->terms[r] + sum > nearest->bounds[q])
+				continue;
+			if (job->n_hits < job->k)
+				pairs[job->n_hits] = (GeniePair) {q, r};
+			job->n_hits++;
+		}
+	if (little)
+		job->n_hits = 2 * job->k;
+	job->status = GENIE_OK;
 }
 
 static GenieStatus
@@ -207,6 +246,9 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	fake->cpu->interrupted = engine->interrupted;
 	status = fake->cpu->ops->run(fake->cpu, n_jobs, jobs);
 	memcpy(engine->error, fake->cpu->error, sizeof(engine->error));
+	for (uint32_t i = 0; i < n_jobs; i++)
+		if (jobs[i].kind == GENIE_JOB_NEAREST)
+			run_nearest(&jobs[i], order.little);
 	return status;
 }
 
