@@ -47,6 +47,25 @@ SELECT query, v, distance FROM genie_exact_knn('line_v', '{{3,0.5},{0,0.5},{5000
 SELECT count(*), min(v[1]), max(v[1]) FROM genie_exact_knn('line_v', '{0,0.5}'::real[], 7000, 'l1') e JOIN line ON line.ctid = tid;
 DROP TABLE line;
 
+-- rows and queries enough for a GPU, where the worker has one
+CREATE TABLE many AS SELECT i AS id, vector_of(110, i, 3) AS v FROM generate_series(1, 3000) i;
+CREATE INDEX many_v ON many USING genie (v);
+CREATE INDEX many_w ON many USING genie ((v::float8[]));
+CREATE FUNCTION many_differs(index text, k int, metric text, distance text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM genie_exact_knn(%L, (SELECT array_agg(v ORDER BY id) FROM many WHERE id %% 75 = 1), %s, %L) e
+		FULL JOIN (SELECT dense_rank() OVER (ORDER BY id) AS query, tid, distance FROM (SELECT id, v AS q FROM many WHERE id %% 75 = 1) w,
+			LATERAL (SELECT ctid AS tid, %s AS distance FROM many ORDER BY 2, 1 LIMIT %s) s) plain USING (query, tid, distance)
+		WHERE e.query IS NULL OR plain.query IS NULL', index, k, metric, distance, k) INTO n;
+	RETURN n;
+END $$;
+SELECT k, many_differs('many_v', k, 'l2', 'v <-> q') AS l2, many_differs('many_v', k, 'l1', 'v <+> q') AS l1, many_differs('many_v', k, 'cosine', 'v <=> q') AS cosine,
+	many_differs('many_w', k, 'l2', 'v <-> q') AS l2_double, many_differs('many_w', k, 'ip', '0 - genie_inner_product(v, q)') AS ip_double FROM unnest('{1,30}'::int[]) k;
+DROP TABLE many;
+DROP FUNCTION many_differs(text, int, text, text);
+
 -- little memory: the same, by several scans
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
