@@ -2,20 +2,21 @@
  * genie_cuda_nearest.cu
  *	  Estimates of distances for exact search: rows and queries go to the device, pairs come back.
  *
- * The kernel is a product of matrices whose result stays in registers.  A block has SIDE rows and SIDE queries, and goes
- * through the dimensions by slices of DEPTH, which lie across in shared memory, so that a thread finds the elements of
- * its rows side by side; the next slice is on its way meanwhile.  A thread has EACH rows and as many queries: two
- * fours of each, half a side apart, so that the threads of a warp read shared memory without conflicts.  At the end each
- * thread compares its sums, and a warp that has pairs takes room for all of them by one addition.
+ * The kernel is a product of matrices whose result stays in registers.  A block has SIDE rows and SIDE queries, and
+ * goes through the dimensions by slices of DEPTH, which lie across in shared memory, so that a thread finds the
+ * elements of its rows side by side; the next slice is on its way meanwhile.  A thread has EACH rows and as many
+ * queries: two fours of each, half a side apart, so that the threads of a warp read shared memory without conflicts.
+ * At the end each thread compares its sums, and a warp that has pairs takes room for all of them by one addition.
  *
- * Why not cuBLAS: its product would be written and read again, 8 bytes a pair of a row and a query beside 2 operations a
- * dimension, only to be compared; the sums of l1 are no product; and the worker would have to bring that library along.
- * bench_cuda's part "exact" has both.
+ * Why not cuBLAS: its product would be written and read again, 8 bytes a pair of a row and a query beside 2
+ * operations a dimension, only to be compared; the sums of l1 are no product; and the worker would have to bring that
+ * library along.  bench_cuda's part "exact" has both.
  *
- * Floats only, multiplied and added as such: what genie_knn.c proves of the estimates holds for no shorter format (TF32).
+ * Floats only, multiplied and added as such: what genie_knn.c proves of the estimates holds for no shorter format
+ * (TF32).
  *
- * Elements behind a row's end are 0, which adds nothing in either sum.  Rows and queries behind the last one are the last
- * one again, and are left out at the end.
+ * Elements behind a row's end are 0, which adds nothing in either sum.  Rows and queries behind the last one are the
+ * last one again, and are left out at the end.
  */
 #include <algorithm>
 #include <cmath>

@@ -9,16 +9,16 @@
  * (genie_estimate.h).  Bounds are those of the moment when a panel is complete, so its size decides how many pairs come
  * back to be measured: where rows come in no order, each query has k * (rows of the panel) / (rows before it).  So the
  * first rows go by the CPU, and panels grow with what was added before them, up to what a request can carry.
- * Where more pairs are found than were expected (rows come the nearest last, or estimates say little), the next panel has so
- * many times fewer rows; where more than there is room for, this one goes by the CPU.
+ * Where more pairs are found than were expected (rows come the nearest last, or estimates say little), the next panel
+ * has so many times fewer rows; where more than there is room for, this one goes by the CPU.
  *
- * The answer is the same whoever estimates, for estimates only leave out what is too far (genie_knn.c): pairs are measured
- * here, by the elements that stay in this process's memory.  Whatever the worker cannot do, the CPU does at once, and
- * for the rest of the piece.
+ * The answer is the same whoever estimates, for estimates only leave out what is too far (genie_knn.c): pairs are
+ * measured here, by the elements that stay in this process's memory.  Whatever the worker cannot do, the CPU does at
+ * once, and for the rest of the piece.
  *
  * Memory, with the worker: a panel of up to GENIE_PANEL_BYTES of floats and its rows' own elements, and the pairs, of
- * which a request has room for a quarter of its bytes.  Queries that do not fit a quarter of a request are asked in parts;
- * nothing is added before all parts of a panel are answered, or it could not be done again.
+ * which a request has room for a quarter of its bytes.  Queries that do not fit a quarter of a request are asked in
+ * parts; nothing is added before all parts of a panel are answered, or it could not be done again.
  */
 #include "postgres.h"
 
@@ -30,8 +30,8 @@
 
 /*
  * The worker is asked for at least so many queries, which have at least so many elements together.  By orders of
- * magnitude: a core multiplies some 30 elements in the time in which it copies one to the worker and the worker copies it
- * on, and 1,024 rows by 4,096 elements in the time that a request takes to be noticed, done and answered.
+ * magnitude: a core multiplies some 30 elements in the time in which it copies one to the worker and the worker
+ * copies it on, and 1,024 rows by 4,096 elements in the time that a request takes to be noticed, done and answered.
  */
 #define GENIE_PANEL_QUERIES_MIN 32
 #define GENIE_PANEL_ELEMENTS_MIN 4096

@@ -284,8 +284,8 @@ genie_knn_has_floats(const GenieKnn *knn)
 }
 
 /*
- * Elements of a vector that has no estimate stay as they are where they are floats: the row's term, or the query's bound,
- * is infinite, and the estimate infinitely small or NaN.
+ * Elements of a vector that has no estimate stay as they are where they are floats: the row's term, or the query's
+ * bound, is infinite, and the estimate infinitely small or NaN.
  */
 const float *
 genie_knn_floats(const GenieKnn *knn, const void *vectors, uint32_t n, float *made, float *terms)

@@ -81,8 +81,8 @@ extern void genie_knn_finish(GenieKnn *knn);
 extern bool genie_knn_has_floats(const GenieKnn *knn);
 
 /*
- * The floats that estimates are made of, of n queries or rows: these themselves, where they are that; else in made, which
- * has room for n * n_dimensions.  terms: of rows, n, or NULL.
+ * The floats that estimates are made of, of n queries or rows: these themselves, where they are that; else in made,
+ * which has room for n * n_dimensions.  terms: of rows, n, or NULL.
  */
 extern const float *genie_knn_floats(const GenieKnn *knn, const void *vectors, uint32_t n, float *made, float *terms);
 

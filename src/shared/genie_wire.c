@@ -3,8 +3,9 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, what it brings for exact search, and room for its result.  Everything refers to its parts by offsets from the block's first
- * byte, because processes may have the arena at different addresses; parts are aligned to 16 bytes.
+ * conditions with theirs, what it brings for exact search, and room for its result.  Everything refers to its parts
+ * by offsets from the block's first byte, because processes may have the arena at different addresses; parts are
+ * aligned to 16 bytes.
  *
  * Key tables are shared: jobs that rank by the same table in the backend do so in the request, be it that one query
  * asks many segments.  Of a table only what the jobs can ask for is written: the sizes between the smallest and the

@@ -49,5 +49,6 @@ public:
 
 extern const char *bench_gpu_ceilings(BenchGpuCeilings *out);
 extern const char *bench_gpu_exact(const BenchExact *what, double *ms);
+extern const char *bench_gpu_nearest(BenchNearest *what, double *ms);
 
 #endif							/* BENCH_CUDA_RIVALS_CUH */

@@ -10,6 +10,8 @@
  *	cpu-idx			inverted lists in memory, an array of counters a query, and std::nth_element, in one thread
  *	exact			the k nearest by distance, exactly: l1 by a plain kernel, l2 by cuBLAS (bench_cuda_exact.cu); where
  *					this is faster than counting signatures, they are of no use
+ *	nearest			the first half of that, as the engine does it for genie_exact_knn() and by cuBLAS, in floats
+ *					(bench_cuda_nearest.cu)
  *
  * What needs CUDA is in a library of its own, built where nvcc is, with this table as its only symbol.  Functions that
  * return a string give NULL, or what failed.
@@ -77,6 +79,22 @@ struct BenchExact
 	GenieHit   *hits;
 };
 
+/*
+ * Which of points 0 .. n_points - 1 are near to each of the queries behind them, in floats: those for which |p|^2 - 2pq
+ * is not above the query's bound.  block: points multiplied by cuBLAS at a time, a multiple of 4; 0: by the engine's
+ * kernel (genie_cuda_nearest.cu).
+ */
+struct BenchNearest
+{
+	uint32_t	n_points;
+	uint32_t	n_dimensions;	/* a multiple of 4 */
+	uint32_t	n_queries;
+	uint32_t	block;
+	const float *bounds;
+	uint32_t	room;			/* of pairs */
+	uint64_t	n_pairs;		/* the answer */
+};
+
 #define BENCH_GPU_SYMBOL "bench_gpu"
 
 struct BenchGpu
@@ -88,6 +106,7 @@ struct BenchGpu
 	const char *(*count) (const BenchBatch *batch, double *ms);
 	void		(*unload) (void);
 	const char *(*exact) (const BenchExact *what, double *ms);
+	const char *(*nearest) (BenchNearest *what, double *ms);
 };
 
 #endif							/* BENCH_CUDA_RIVALS_H */

@@ -723,6 +723,8 @@ bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 		bench_ks(bench, subject);
 	if (bench.wants("exact") && bench.rivals != nullptr)
 		n_wrong += bench_exact(bench, shape);
+	if (bench.wants("exact") && bench.rivals != nullptr && shape.name == "sift-wide")
+		n_wrong += bench_nearest(bench, shape.n_objects, arena);
 	n_wrong += check_answers(bench, subject);
 	printf("%s: %u wrong answers; %.0f s\n", shape.name.c_str(), n_wrong, seconds() - begin);
 	if (bench.gpu != nullptr)

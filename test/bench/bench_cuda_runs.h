@@ -48,6 +48,9 @@ extern std::vector<std::string> part_names();
 /* Measures the machine's ceilings and prints them. */
 extern void bench_ceilings(Bench &bench);
 
+/* Exact search in floats, of so many points (bench_cuda_nearest.cpp); returns how many answers were wrong. */
+extern uint32_t bench_nearest(const Bench &bench, uint32_t n_points, Arena &arena);
+
 /* One shape; returns how many answers were wrong.  profile: a few batches on the GPU and no more. */
 extern uint32_t bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile);
 

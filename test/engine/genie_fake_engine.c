@@ -18,7 +18,8 @@
  * No file, an empty one or no variable: all is well.
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
- * "open", "batch JOBS IMAGES", "nearest QUERIES ROWS" for each such job that is done, "forget ID", "limit BYTES", "close".
+ * "open", "batch JOBS IMAGES", "nearest QUERIES ROWS" for each such job that is done, "forget ID", "limit BYTES",
+ * "close".
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */

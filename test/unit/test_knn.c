@@ -131,8 +131,9 @@ check_query(const GenieKnn *knn, uint32_t query, const uint64_t *ids, uint32_t n
 			(isnan(got[i].distance) ? isnan(wanted[i].distance) :
 			 memcmp(&got[i].distance, &wanted[i].distance, sizeof(double)) == 0);
 	if (!CHECK(same))
-		printf("  %s, metric %d, %s, %u dimensions, %u rows, k %u\n", knn->kernel == NULL ? "elsewhere" : knn->kernel->name,
-			   (int) knn->metric, knn->is_double ? "double" : "float", knn->n_dimensions, n, knn->k);
+		printf("  %s, metric %d, %s, %u dimensions, %u rows, k %u\n",
+			   knn->kernel == NULL ? "elsewhere" : knn->kernel->name, (int) knn->metric,
+			   knn->is_double ? "double" : "float", knn->n_dimensions, n, knn->k);
 }
 
 /* Estimates as genie_nearest.h has them, by the shortest code, and a part of the queries at a time. */
