@@ -10,6 +10,9 @@
 #include <dlfcn.h>
 #include <library_types.h>
 
+#include <algorithm>
+#include <chrono>
+
 /* Functions of cuBLAS that are used, and numbers of cublas_api.h that they are given. */
 typedef int (*CublasCreate) (void **handle);
 typedef int (*CublasDestroy) (void *handle);
@@ -56,5 +59,28 @@ struct Cublas
 		return nullptr;
 	}
 };
+
+/* Prepares, runs once to warm up, and then for the best of three.  Both give NULL, or what failed, as this does. */
+template <class PREPARE, class RUN>
+static const char *
+bench_gpu_best(bool needs_cublas, double *ms, PREPARE prepare, RUN run)
+{
+	constexpr uint32_t RUNS = 4;
+	Cublas		cublas;
+	const char *error = needs_cublas ? cublas.open() : nullptr;
+
+	if (error == nullptr)
+		error = prepare();
+	for (uint32_t i = 0; i < RUNS && error == nullptr; i++)
+	{
+		const auto	begin = std::chrono::steady_clock::now();
+		double		run_ms;
+
+		error = run(cublas);
+		run_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+		*ms = i <= 1 ? run_ms : std::min(*ms, run_ms);
+	}
+	return error;
+}
 
 #endif							/* BENCH_CUDA_CUBLAS_CUH */

@@ -12,7 +12,6 @@
  *		distance: exact, in 32 bits.  cuBLAS writes the products of a block of points, a kernel reads them again.
  */
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include <cub/device/device_segmented_radix_sort.cuh>
@@ -366,21 +365,10 @@ search_once(Search &search, const BenchExact &what, const Cublas &cublas)
 const char *
 bench_gpu_exact(const BenchExact *what, double *ms)
 {
-	constexpr uint32_t RUNS = 4;
 	Search		search;
-	Cublas		cublas;
-	const char *error = what->block > 0 ? cublas.open() : nullptr;
 
-	if (error == nullptr)
-		error = prepare(search, *what);
-	for (uint32_t i = 0; i < RUNS && error == nullptr; i++)
+	return bench_gpu_best(what->block > 0, ms, [&] () { return prepare(search, *what); }, [&] (const Cublas &cublas)
 	{
-		const auto	begin = std::chrono::steady_clock::now();
-		double		run_ms;
-
-		error = search_once(search, *what, cublas);
-		run_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-		*ms = i <= 1 ? run_ms : std::min(*ms, run_ms);
-	}
-	return error;
+		return search_once(search, *what, cublas);
+	});
 }

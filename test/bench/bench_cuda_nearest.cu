@@ -7,7 +7,6 @@
  * computes them, the pairs are the same.
  */
 #include <algorithm>
-#include <chrono>
 
 #include "genie_cuda_nearest.cuh"
 
@@ -113,36 +112,32 @@ prepare(Search &search, const BenchNearest &what)
 	return nullptr;
 }
 
+/* One search; the number of pairs is on the host when it returns. */
+static const char *
+search_once(const Search &search, BenchNearest &what, const Cublas &cublas)
+{
+	const float *queries = search.points.memory + (size_t) what.n_points * what.n_dimensions;
+	const GenieNearest of = {false, what.n_dimensions, what.n_queries, what.n_points, queries, search.bounds.memory,
+		search.points.memory, search.terms.memory};
+	const GenieCudaNearest nearest = {of, search.pairs.memory, what.room, search.n_pairs.memory};
+	const char *error = nullptr;
+
+	BENCH_TRY(cudaMemsetAsync(search.n_pairs.memory, 0, sizeof(unsigned long long)));
+	if (what.block > 0)
+		error = multiply(search, nearest, cublas, what.block);
+	else
+		genie_cuda_nearest_launch(nearest, nullptr);
+	BENCH_TRY(cudaMemcpy(&what.n_pairs, search.n_pairs.memory, sizeof(what.n_pairs), cudaMemcpyDeviceToHost));
+	return error;
+}
+
 const char *
 bench_gpu_nearest(BenchNearest *what, double *ms)
 {
-	constexpr uint32_t RUNS = 4;
 	Search		search;
-	Cublas		cublas;
-	const char *error = what->block > 0 ? cublas.open() : nullptr;
 
-	if (error == nullptr)
-		error = prepare(search, *what);
-
-	const GenieCudaNearest nearest = {
-		{false, what->n_dimensions, what->n_queries, what->n_points,
-			search.points.memory + (size_t) what->n_points * what->n_dimensions, search.bounds.memory,
-			search.points.memory, search.terms.memory},
-		search.pairs.memory, what->room, search.n_pairs.memory};
-
-	for (uint32_t i = 0; i < RUNS && error == nullptr; i++)
+	return bench_gpu_best(what->block > 0, ms, [&] () { return prepare(search, *what); }, [&] (const Cublas &cublas)
 	{
-		const auto	begin = std::chrono::steady_clock::now();
-		double		run_ms;
-
-		BENCH_TRY(cudaMemsetAsync(search.n_pairs.memory, 0, sizeof(unsigned long long)));
-		if (what->block > 0)
-			error = multiply(search, nearest, cublas, what->block);
-		else
-			genie_cuda_nearest_launch(nearest, nullptr);
-		BENCH_TRY(cudaMemcpy(&what->n_pairs, search.n_pairs.memory, sizeof(what->n_pairs), cudaMemcpyDeviceToHost));
-		run_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-		*ms = i <= 1 ? run_ms : std::min(*ms, run_ms);
-	}
-	return error;
+		return search_once(search, *what, cublas);
+	});
 }
