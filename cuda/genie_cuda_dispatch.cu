@@ -75,10 +75,11 @@ GenieCudaDispatch::costs_of(const GenieSegmentImage &image)
 
 /* The choice from some of the queries, all of which go the same way; their number is what jobs[] has. */
 GenieDispatchChoice
-GenieCudaDispatch::sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs) const
+GenieCudaDispatch::sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs,
+						  uint32_t n_sampled) const
 {
 	const GenieSegmentImage &image = *jobs[0]->image;
-	const size_t step = std::max<size_t>(1, jobs.size() / GENIE_CUDA_SAMPLED);
+	const size_t step = std::max<size_t>(1, jobs.size() / n_sampled);
 	const double n_blocks = (double) ((jobs.size() + measured.n_lanes - 1) / measured.n_lanes);
 	GenieDispatchChoice choice = {};
 	double		tiles_ns = 0;
@@ -103,6 +104,14 @@ GenieCudaDispatch::sample(const GenieDispatchCosts &measured, const std::vector<
 	return choice;
 }
 
+/* Are the two ways estimated within such a factor? */
+static bool
+are_within(const GenieDispatchChoice &choice, double factor)
+{
+	return std::max(choice.all_tiles_ns, choice.all_lanes_ns) <
+		factor * std::min(choice.all_tiles_ns, choice.all_lanes_ns);
+}
+
 size_t
 GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 {
@@ -115,10 +124,10 @@ GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 	if (!lanes.possible)
 		return 0;
 	costs_here = costs_of(image);
-	choice = sample(costs_here, jobs);
-	if (setting == GENIE_KERNELS_AUTO &&
-		std::max(choice.all_tiles_ns, choice.all_lanes_ns) <
-		GENIE_CUDA_CLOSE * std::min(choice.all_tiles_ns, choice.all_lanes_ns))
+	choice = sample(costs_here, jobs, GENIE_CUDA_GLANCED);
+	if (are_within(choice, GENIE_CUDA_CLEAR))
+		choice = sample(costs_here, jobs, GENIE_CUDA_SAMPLED);
+	if (setting == GENIE_KERNELS_AUTO && are_within(choice, GENIE_CUDA_CLOSE))
 	{
 		std::vector<GenieDispatchQuery> queries;
 		std::vector<GenieJob *> ordered;

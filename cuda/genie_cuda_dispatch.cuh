@@ -38,7 +38,8 @@ public:
 	GenieKernelChoice setting = GENIE_KERNELS_AUTO;
 
 private:
-	GenieDispatchChoice sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs) const;
+	GenieDispatchChoice sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs,
+							   uint32_t n_sampled) const;
 	GenieCudaLaneImage decided(const GenieSegmentImage &image) const;
 	GenieDispatchCosts costs_of(const GenieSegmentImage &image);
 

@@ -196,6 +196,36 @@ genie_cuda_lanes_unit(uint32_t max_count)
 							  max_count < 1u << 8 ? GenieCudaLanePolicy<8>::OBJECTS : GenieCudaLanePolicy<12>::OBJECTS);
 }
 
+/*
+ * Each slice has as many parts as it has multiprocessors to itself.  Where these do not come out even, as 132 for 8
+ * slices, the multiprocessors that are left take one more, smaller part of each slice, some after each other: blocks
+ * start in the order of their numbers, and those of the last part come last.
+ */
+void
+genie_cuda_lanes_divide(const GenieCudaDevice &device, uint32_t n_threads, GenieCudaLaneLaunch &launch)
+{
+	const uint32_t n_warps = n_threads / GENIE_CUDA_WARP;
+	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
+	const uint32_t whole = std::max(1u, device.n_multiprocessors / n_slices);
+	const uint32_t left = device.n_multiprocessors > n_slices ? device.n_multiprocessors % n_slices : 0;
+	const uint32_t turns = left == 0 ? 0 : (n_slices + left - 1) / left;
+	uint32_t	units = (launch.n_units + whole - 1) / whole;
+
+	if (left > 0 && units >= GENIE_CUDA_LANE_ROUNDS * n_warps)
+		units = (uint32_t) (((uint64_t) launch.n_units * turns + whole * turns) / (whole * turns + 1));
+	if (units > n_warps)
+		units = (units + n_warps - 1) / n_warps * n_warps;
+	launch.part_units = units;
+	launch.n_blocks = (launch.n_units + units - 1) / units;
+	launch.room = launch.slice_room / launch.n_blocks;
+}
+
+uint32_t
+genie_cuda_lanes_parts(const GenieCudaDevice &device, uint32_t n_slices)
+{
+	return std::max(1u, device.n_multiprocessors / n_slices) + 1;
+}
+
 void
 genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLaneLaunch &launch, cudaStream_t stream)
 {
@@ -255,7 +285,7 @@ genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n
 void
 genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cudaStream_t stream)
 {
-	const uint32_t n_slices = (launch.n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
+	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 
 	genie_cuda_lanes_deal_kernel<<<dim3(n_slices, launch.n_blocks, GENIE_CUDA_LANE_DEAL_BLOCKS),
 		GENIE_CUDA_LANE_DEAL_THREADS, 0, stream>>>

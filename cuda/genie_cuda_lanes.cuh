@@ -38,9 +38,18 @@ extern void genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const Geni
 /* Objects that a warp counts at a time, for counts up to max_count. */
 extern uint32_t genie_cuda_lanes_unit(uint32_t max_count);
 
-/* Counts the launch's units; fills in itself how many rounds and blocks that takes. */
+/* Counts the launch's units; fills in itself how they are divided. */
 extern void genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLaneLaunch &launch,
 							 cudaStream_t stream);
+
+/*
+ * Divides the launch's units among blocks of so many threads, one block a multiprocessor, and its room for events among
+ * the blocks.
+ */
+extern void genie_cuda_lanes_divide(const GenieCudaDevice &device, uint32_t n_threads, GenieCudaLaneLaunch &launch);
+
+/* The most blocks of a slice that this makes. */
+extern uint32_t genie_cuda_lanes_parts(const GenieCudaDevice &device, uint32_t n_slices);
 
 /* Gives the launch's events to their queries as candidates, as far as there is room for so many a query. */
 extern void genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cudaStream_t stream);

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_lanes_block.cuh
- *	  Bit lanes: what blocks of all counting kernels do: finding their units, and fetching their slice's table.
+ *	  Bit lanes: what blocks of all counting kernels do: dividing units, and fetching their slice's table.
  */
 #ifndef GENIE_CUDA_LANES_BLOCK_CUH
 #define GENIE_CUDA_LANES_BLOCK_CUH
@@ -17,13 +17,26 @@ genie_cuda_lane_block()
 	return blockIdx.x * gridDim.y + blockIdx.y;
 }
 
+/* The units of a block; in each round each of its warps takes one of them. */
+struct GenieCudaLanePart
+{
+	uint32_t	first;
+	uint32_t	n;
+};
+
+__device__ __forceinline__ GenieCudaLanePart
+genie_cuda_lane_part(const GenieCudaLaneLaunch &launch)
+{
+	const uint32_t first = blockIdx.y * launch.part_units;
+
+	return GenieCudaLanePart{first, min(launch.part_units, launch.n_units - first)};
+}
+
+/* Which unit of the part the warp takes in a round, if there are so many. */
 __device__ __forceinline__ uint32_t
 genie_cuda_lane_unit(uint32_t round)
 {
-	const uint32_t n_warps = blockDim.x / GENIE_CUDA_WARP;
-
-	/* few units are spread over all blocks */
-	return (round * n_warps + genie_cuda_warp()) * gridDim.y + blockIdx.y;
+	return round * (blockDim.x / GENIE_CUDA_WARP) + genie_cuda_warp();
 }
 
 /* Copies 16 bytes to shared memory, without waiting for them where the device can do that. */

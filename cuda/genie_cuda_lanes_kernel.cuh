@@ -2,9 +2,9 @@
  * genie_cuda_lanes_kernel.cuh
  *	  Bit lanes: the counting kernel, a template by the planes of a count and the objects of a thread.
  *
- * A block of the grid is (slice, part): it copies the slice's table to shared memory, and its warps go over the units
- * in rounds, all blocks of a round side by side, so that codes are read from memory about once and else from L2.  A
- * unit is 32 * OBJECTS consecutive objects, those of a thread 32 apart.
+ * A block of the grid is (slice, part): it copies the slice's table to shared memory, and its warps go over the part's
+ * units in rounds.  All slices have the same parts and go over them side by side, so that codes are read from memory
+ * about once and else from L2.  A unit is 32 * OBJECTS consecutive objects, those of a thread 32 apart.
  *
  * A thread counts its objects for the slice's queries strip by strip; codes are loaded strips ahead, across the ends of
  * rounds.  Then the counts are compared with the queries' thresholds all at once, plane by plane; where a count reaches
@@ -19,8 +19,6 @@
  */
 #ifndef GENIE_CUDA_LANES_KERNEL_CUH
 #define GENIE_CUDA_LANES_KERNEL_CUH
-
-#include <algorithm>
 
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
@@ -42,6 +40,7 @@ template <int OBJECTS>
 struct GenieCudaLaneCodes
 {
 	uint4		rows[GENIE_CUDA_LANE_AHEAD][OBJECTS];
+	GenieCudaLanePart part;
 	uint32_t	position;		/* in the round's order of strips */
 	uint32_t	round;
 	const uint8_t *base;		/* of the tile's codes */
@@ -61,7 +60,7 @@ template <int OBJECTS>
 static __device__ __forceinline__ void
 genie_cuda_lane_begin(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJECTS> &codes)
 {
-	const uint32_t unit = min(genie_cuda_lane_unit(codes.round), launch.n_units - 1);
+	const uint32_t unit = codes.part.first + min(genie_cuda_lane_unit(codes.round), codes.part.n - 1);
 	const uint32_t first = launch.first_object + unit * (GENIE_CUDA_WARP * OBJECTS);
 	const GenieCudaTile &tile = launch.tiles[first / GENIE_TILE_OBJECTS];
 
@@ -297,8 +296,10 @@ genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 	Shared	   &shared = *(Shared *) ((uint8_t *) genie_cuda_memory + launch.layout.shared_bytes());
 	const uint8_t *table = launch.tables + (size_t) blockIdx.x * launch.layout.table_bytes();
 	const GenieCudaLaneThread thread = genie_cuda_lane_thread();
+	const GenieCudaLanePart part = genie_cuda_lane_part(launch);
 	GenieCudaLaneCodes<OBJECTS> codes = {};
 
+	codes.part = part;
 	genie_cuda_lane_fetch(table, 0, launch.layout.resident_bytes + launch.layout.first_bytes);
 	genie_cuda_lane_thresholds(launch, shared);
 	genie_cuda_lane_begin(launch, codes);
@@ -308,7 +309,7 @@ genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 	genie_cuda_lane_wait();
 	__syncthreads();
 
-	for (uint32_t round = 0; round < launch.n_rounds; round++)
+	for (uint32_t round = 0; round * (THREADS / GENIE_CUDA_WARP) < part.n; round++)
 	{
 		const uint32_t unit = genie_cuda_lane_unit(round);
 		GenieCudaLanePlanes<PLANES> planes[OBJECTS] = {};
@@ -318,10 +319,11 @@ genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 		for (uint32_t i = 0; i < OBJECTS; i++)
 		{
 			const GenieCudaLaneEntry reached = genie_cuda_lane_reached(planes[i], shared);
+			const uint32_t first = launch.first_object + (part.first + unit) * (OBJECTS * GENIE_CUDA_WARP);
 
-			if (__any_sync(GENIE_CUDA_ALL_LANES, genie_cuda_lane_any(reached) != 0) && unit < launch.n_units)
-				genie_cuda_lane_offer(launch, launch.first_object + (unit * OBJECTS + i) * GENIE_CUDA_WARP +
-									  genie_cuda_lane(), reached, planes[i], shared);
+			if (__any_sync(GENIE_CUDA_ALL_LANES, genie_cuda_lane_any(reached) != 0) && unit < part.n)
+				genie_cuda_lane_offer(launch, first + i * GENIE_CUDA_WARP + genie_cuda_lane(), reached, planes[i],
+									  shared);
 		}
 	}
 	__syncthreads();
@@ -334,17 +336,13 @@ static void
 genie_cuda_lanes_launch(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream)
 {
 	typedef GenieCudaLanePolicy<PLANES> Policy;
-	constexpr uint32_t WARPS = Policy::THREADS / GENIE_CUDA_WARP;
 	const auto	kernel = genie_cuda_lanes_kernel<PLANES, Policy::OBJECTS, Policy::THREADS>;
-	const uint32_t n_slices = (launch.n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
-	const uint32_t n_blocks = std::max(1u, std::min(device.n_multiprocessors / n_slices, launch.n_units));
+	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 	const uint32_t shared = launch.layout.shared_bytes() + (uint32_t) sizeof(GenieCudaLaneShared<PLANES>);
 
-	launch.n_rounds = (launch.n_units + n_blocks * WARPS - 1) / (n_blocks * WARPS);
-	launch.n_blocks = n_blocks;
-	launch.room = launch.slice_room / n_blocks;
+	genie_cuda_lanes_divide(device, Policy::THREADS, launch);
 	GENIE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared));
-	kernel<<<dim3(n_slices, n_blocks), Policy::THREADS, shared, stream>>>(launch);
+	kernel<<<dim3(n_slices, launch.n_blocks), Policy::THREADS, shared, stream>>>(launch);
 	genie_cuda_check_launch("genie_cuda_lanes_kernel");
 }
 

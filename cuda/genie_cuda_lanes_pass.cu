@@ -23,7 +23,7 @@ void
 GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
 {
 	n_queries = (uint32_t) jobs.size();
-	n_slices = (n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
+	n_slices = genie_cuda_lane_slices(n_queries);
 	max_k = max_count = 1;
 	for (const GenieJob *job : jobs)
 	{
@@ -77,7 +77,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	tables = room.take<uint8_t>((size_t) n_slices * table_bytes);
 	GenieCudaCandidate *candidates = room.take<GenieCudaCandidate>((size_t) n_queries * capacity);
 	events = room.take<GenieCudaLaneEvent>((size_t) n_slices * slice_room);
-	n_events = room.take<uint32_t>((size_t) n_slices * context.device.n_multiprocessors);
+	n_events = room.take<uint32_t>((size_t) n_slices * genie_cuda_lanes_parts(context.device, n_slices));
 	GenieCudaCandidate *selected = room.take<GenieCudaCandidate>((size_t) n_queries * max_k);
 
 	n_hits = host_n_hits;
@@ -149,8 +149,7 @@ void
 GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &copy)
 {
 	const uint32_t unit = by_tensor ? GENIE_CUDA_TENSOR_OBJECTS : genie_cuda_lanes_unit(max_count);
-	const uint64_t growth = std::max(2u, std::min(GENIE_CUDA_LANE_GROWTH,
-												  capacity / (GENIE_CUDA_LANE_FIRST_PART * max_k)));
+	const uint64_t growth_max = std::max(2u, capacity / (GENIE_CUDA_LANE_FIRST_PART * max_k));
 	uint64_t	end = capacity / GENIE_CUDA_LANE_FIRST_PART / unit * unit;
 	GenieCudaLaneLaunch launch = {};
 
@@ -162,8 +161,11 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 	launch.n_events = n_events;
 	launch.slice_room = slice_room;
 	launch.layout = layout;
-	for (uint64_t first = 0; first < image.n_objects; first = end, end *= growth)
+	for (uint64_t first = 0; first < image.n_objects;)
 	{
+		const uint64_t growth = by_tensor && end >= GENIE_CUDA_TENSOR_LATE ? GENIE_CUDA_TENSOR_GROWTH :
+			GENIE_CUDA_LANE_GROWTH;
+
 		/* a small rest is not worth a launch of its own */
 		if (end + end / 4 >= image.n_objects)
 			end = ((uint64_t) image.n_objects + unit - 1) / unit * unit;
@@ -175,6 +177,8 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 			genie_cuda_lanes(context.device, max_count, launch, context.stream);
 		genie_cuda_lanes_deal(launch, capacity, context.stream);
 		genie_cuda_lanes_settle(queries, n_queries, capacity, (uint32_t) (end - 1), overflowed, context.stream);
+		first = end;
+		end *= std::min(growth, growth_max);
 	}
 }
 

@@ -55,6 +55,13 @@ struct GenieCudaLaneRun
 /* three widths, and the last strip of each may be shorter */
 constexpr uint32_t GENIE_CUDA_LANE_RUNS_MAX = 6;
 
+/* Slices of so many queries. */
+__host__ __device__ constexpr uint32_t
+genie_cuda_lane_slices(uint32_t n_queries)
+{
+	return (n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
+}
+
 /* The kind of a strip: its codes' width (4, 8, 16) and a row's words (1, 2, 4). */
 __host__ __device__ constexpr uint32_t
 genie_cuda_lane_kind(uint32_t width, uint32_t words)
@@ -114,7 +121,7 @@ struct GenieCudaLaneLaunch
 	uint32_t	n_queries;		/* lanes behind them are of no query */
 	uint32_t	first_object;	/* a whole number of units */
 	uint32_t	n_units;
-	uint32_t	n_rounds;		/* units that a warp counts */
+	uint32_t	part_units;		/* consecutive units that a block counts; the slice's last block has the rest */
 
 	/* events: each block of a slice has its part of the slice's room, and says how many it had */
 	GenieCudaLaneEvent *events;

@@ -166,7 +166,7 @@ struct LaneBatch
 static double
 measure_image(GenieCudaContext &context, const LaneBatch &batch)
 {
-	const uint32_t n_values = batch.by_tensor ? 15 : 32;
+	const uint32_t n_values = batch.by_tensor ? GENIE_CUDA_TENSOR_VALUES : 32;
 	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
 								 std::vector<uint32_t>(batch.n_dimensions, n_values));
 	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device);

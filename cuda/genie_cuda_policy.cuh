@@ -216,6 +216,9 @@ constexpr uint32_t GENIE_CUDA_LANE_EVENTS_PART = 2;
 constexpr uint32_t GENIE_CUDA_LANE_DEAL_THREADS = 256;
 constexpr uint32_t GENIE_CUDA_LANE_DEAL_BLOCKS = 8;
 
+/* rounds a block from which on multiprocessors that are left over are worth a part, and a copy of the table */
+constexpr uint32_t GENIE_CUDA_LANE_ROUNDS = 8;
+
 constexpr uint32_t GENIE_CUDA_LANE_TABLE_THREADS = 128;
 constexpr uint32_t GENIE_CUDA_LANE_TURN_THREADS = 256;
 
@@ -233,10 +236,23 @@ constexpr bool GENIE_CUDA_TENSOR = true;
 /*
  * A warp counts 32 objects for all 128 queries of a slice: 128 registers of counts.  A step is 32 products; at a
  * product in 1.5 cycles of a multiprocessor that is 48.  By the instructions' rates 4 KB of the table come from shared
- * memory in 32 of them, and codes become bits in some 28; with 64 queries a warp, codes would take as long as
- * products.  With 194 registers a thread, two warps a scheduler fit.
+ * memory in 32 of them, and codes become bits in some 7; with 64 queries a warp, the table would take as long as
+ * products.  With 214 registers a thread, two warps a scheduler fit, and what bounds them is how soon each can issue
+ * its next instruction: so their number matters.  What was tried, with 1024 queries of k = 200 on 4.5 M x 128:
+ *		codes to bits by shifts, a copy of the code for events a product, all of a launch 8 times the one before  8.6 ms
+ *		events by one loop over counts in shared memory, bits by a permutation of bytes, all multiprocessors	5.1
+ *		4 times behind 131,072 objects, one branch for the codes of a strip				4.7
+ *		strips of one step behind the loop and not in it								4.4
+ *		counts loaded as they begin, which left registers where they were				4.2
  */
 constexpr int GENIE_CUDA_TENSOR_THREADS = 256;
+
+/*
+ * GENIE_CUDA_LANE_GROWTH of tensor cores behind so many objects: they count so fast that events are a good part of
+ * their time, and tighter bounds are worth another launch.
+ */
+constexpr uint32_t GENIE_CUDA_TENSOR_GROWTH = 4;
+constexpr uint64_t GENIE_CUDA_TENSOR_LATE = 1 << 17;
 
 /* ---- exact search (genie_cuda_nearest.cu) ---- */
 
@@ -250,11 +266,13 @@ constexpr uint32_t GENIE_CUDA_NEAREST_ROOM_MAX = UINT32_C(1) << 30;
 /* ---- choosing (genie_cuda_dispatch.cu) and measuring for it (genie_cuda_measure.cu) ---- */
 
 /*
- * Of larger batches about so many queries are looked at first: adding up what 1024 queries of 237 ranges cost takes
- * some milliseconds of the host, which is as much as counting them.  Only where the two ways are estimated within a
- * factor of GENIE_CUDA_CLOSE are all queries looked at.
+ * Of larger batches few queries are looked at first: adding up what 1024 queries of 237 ranges cost takes some
+ * milliseconds of the host, which is as much as counting them; 64 of them take 0.12 to 0.18.  Only where the two ways
+ * are estimated within a factor of GENIE_CUDA_CLEAR are more looked at, and within GENIE_CUDA_CLOSE all.
  */
+constexpr uint32_t GENIE_CUDA_GLANCED = 16;
 constexpr uint32_t GENIE_CUDA_SAMPLED = 64;
+constexpr double GENIE_CUDA_CLEAR = 2;
 constexpr double GENIE_CUDA_CLOSE = 1.3;
 
 /* enough to keep a device busy for some 100 us a batch, in which differences are seen */

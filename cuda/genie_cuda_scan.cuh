@@ -46,6 +46,20 @@ genie_cuda_warp_sum(uint32_t value)
 	return value;
 }
 
+/* The bits that any lane of the warp has, in all of them; all call it together. */
+__device__ __forceinline__ uint32_t
+genie_cuda_warp_or(uint32_t bits)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	return __reduce_or_sync(GENIE_CUDA_ALL_LANES, bits);
+#else
+#pragma unroll
+	for (uint32_t step = GENIE_CUDA_WARP / 2; step > 0; step /= 2)
+		bits |= __shfl_xor_sync(GENIE_CUDA_ALL_LANES, bits, step);
+	return bits;
+#endif
+}
+
 /*
  * Replaces each of N values by its sum over the threads below, and gives the sums over the block.  All threads of the
  * block call it together; sums is scratch in shared memory and free again afterwards.

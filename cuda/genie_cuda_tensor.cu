@@ -6,7 +6,9 @@
  * warps go over their units without waiting for each other.  A warp counts 32 objects, two *halves* of 16, for all
  * queries of the slice; what it loads of the table serves both halves.  Codes are loaded a strip ahead.
  *
- * Counts begin at minus the query's threshold, so that those that reach it are the ones without a sign.
+ * Counts begin at minus the query's threshold, so that those that reach it are the ones without a sign.  All products
+ * that have such counts are found first; only their counts go to shared memory, where a loop makes events of them: the
+ * same code sixteen times, once for each product's registers, did not fit the instruction cache.
  */
 #include <algorithm>
 
@@ -16,24 +18,49 @@
 #include "genie_cuda_piece.cuh"
 #include "genie_cuda_tensor.cuh"
 
+/* the first code whose bit is in the second word */
+constexpr uint32_t FIRST_HIGHER = 8;
+
 constexpr uint32_t HALVES = GENIE_CUDA_TENSOR_OBJECTS / 16;
 
 /* queries of a product, and products for all queries of a slice; a load of the table serves two */
 constexpr uint32_t COLUMNS = 8;
 constexpr uint32_t PRODUCTS = GENIE_CUDA_LANE_QUERIES / COLUMNS;
 
-/* a row's bytes of a strip that takes two steps */
+/* a thread's counts of a product, and products whose counts are looked at together */
+constexpr uint32_t COUNTS = HALVES * 4;
+constexpr uint32_t STAGED = 4;
+
+/* a row's bytes of a strip that takes two steps, as all but the last one do */
 constexpr uint32_t LONG_ROW = 16;
 
-/* no count reaches it, and its negative is far from overflow */
-constexpr uint32_t THRESHOLD_MAX = 1u << 20;
+/* a step of the table, in what a thread loads of it at a time */
+constexpr uint32_t STEP = GENIE_CUDA_TENSOR_STEP_BYTES / sizeof(uint4);
+
+/* no count reaches it, and counts less it fit 16 bits */
+constexpr uint32_t THRESHOLD_MAX = 1u << 14;
 
 static_assert(GENIE_CODE_DIMENSIONS_MAX < THRESHOLD_MAX, "counts stay below the threshold of what is of no query");
+
+/* A thread's counts of a product, less their thresholds. */
+struct alignas(16) TensorStaged
+{
+	int16_t		count[COUNTS];
+};
+
+struct TensorStage
+{
+	struct
+	{
+		TensorStaged of_lane[GENIE_CUDA_WARP];
+	}			of_product[STAGED];
+};
 
 /* What a block keeps in shared memory behind the table. */
 struct TensorShared
 {
-	int			minus_thresholds[GENIE_CUDA_LANE_QUERIES];
+	TensorStage stages[GENIE_CUDA_TENSOR_THREADS / GENIE_CUDA_WARP];	/* of the warps */
+	uint4		minus_thresholds[GENIE_CUDA_LANE_QUERIES / 2];	/* of two queries, twice: as a thread counts them */
 	uint32_t	n_events;		/* of the block */
 };
 
@@ -52,7 +79,7 @@ struct TensorTable
 	}
 };
 
-/* Where a dimension's word of query 0 is in a slice's table; its 16 bits are the word's lower or upper half. */
+/* Where a dimension's word of query 0 is in a slice's table, that of the lower codes; the other one is behind it. */
 static uint32_t
 column_of(const GenieImageGroup *group, const GenieCodeDimension &dimension)
 {
@@ -60,7 +87,7 @@ column_of(const GenieImageGroup *group, const GenieCodeDimension &dimension)
 	const uint32_t thread = is_long ? dimension.slot / 8 : dimension.slot / 4;
 	const uint32_t step = 2 * dimension.strip + (is_long ? dimension.slot % 8 / 4 : 0);
 
-	return step * GENIE_CUDA_TENSOR_STEP_BYTES + thread * 16 + dimension.slot % 4 / 2 * 4;
+	return step * GENIE_CUDA_TENSOR_STEP_BYTES + thread * 16;
 }
 
 void
@@ -74,6 +101,9 @@ genie_cuda_tensor_layout(const GenieImageGroup *group, const GenieCudaDevice &de
 			return;
 		n_steps += genie_image_strips(group)[s].row_bytes == LONG_ROW ? 2 : 1;
 	}
+	for (uint32_t d = 0; d < group->n_dimensions; d++)
+		if (genie_image_dimensions(group)[d].n_values > GENIE_CUDA_TENSOR_VALUES)
+			return;
 	if (device.tensor == GENIE_CUDA_TENSOR_NEVER ||
 		n_steps * GENIE_CUDA_TENSOR_STEP_BYTES + sizeof(TensorShared) + GENIE_CUDA_RESERVED_SHARED >
 		device.shared_of_block)
@@ -86,7 +116,12 @@ genie_cuda_tensor_layout(const GenieImageGroup *group, const GenieCudaDevice &de
 		const uint32_t column = column_of(group, dimension);
 
 		for (uint32_t code = 1; code <= dimension.n_values; code++)
-			lanes.tensor_places.push_back((dimension.slot % 2 * 16 + code) << PLACE_SHIFT | column);
+		{
+			const bool	is_higher = code >= FIRST_HIGHER;
+			const uint32_t bit = dimension.slot % 4 * 8 + (is_higher ? code - FIRST_HIGHER : code - 1);
+
+			lanes.tensor_places.push_back(bit << PLACE_SHIFT | (column + is_higher * 4));
+		}
 	}
 }
 
@@ -100,6 +135,13 @@ genie_cuda_tensor_table(uint32_t table_bytes, const GenieCudaLanePlace *places, 
 }
 
 /* ---- counting ---- */
+
+/* A copy of a query's. */
+static __device__ __forceinline__ uint32_t &
+minus_threshold(TensorShared &shared, uint32_t query, uint32_t copy)
+{
+	return ((uint32_t *) &shared.minus_thresholds[query / 2])[copy * 2 + query % 2];
+}
 
 /* A thread's codes of a strip: of two objects of each half. */
 struct TensorCodes
@@ -115,37 +157,74 @@ struct TensorCounts
 	int			count[HALVES][PRODUCTS][4];
 };
 
-/* Loads the codes of a strip; behind the last unit, of the last one again. */
-static __device__ __forceinline__ TensorCodes
-load_codes(const GenieCudaLaneLaunch &launch, uint32_t unit, uint32_t strip_number)
+/* Where the codes of a unit are. */
+struct TensorRows
 {
-	const GenieCudaLaneStrip &strip = launch.layout.strips[strip_number];
-	const uint32_t object = launch.first_object + min(unit, launch.n_units - 1) * GENIE_CUDA_TENSOR_OBJECTS;
+	const uint8_t *codes;		/* of the tile */
+	uint32_t	n_rows;			/* of the tile */
+	uint32_t	row;			/* the thread's first; others are 8 apart */
+};
+
+/* Of a round's unit; behind the last one, of the last one again. */
+static __device__ __forceinline__ TensorRows
+rows_of(const GenieCudaLaneLaunch &launch, const GenieCudaLanePart &part, uint32_t round)
+{
+	const uint32_t unit = part.first + min(genie_cuda_lane_unit(round), part.n - 1);
+	const uint32_t object = launch.first_object + unit * GENIE_CUDA_TENSOR_OBJECTS;
 	const GenieCudaTile &tile = launch.tiles[object / GENIE_TILE_OBJECTS];
+
+	return TensorRows{tile.base + tile.tile.codes, genie_code_rows(tile.tile.n_objects),
+					  object % GENIE_TILE_OBJECTS + genie_cuda_lane() / 4};
+}
+
+static __device__ __forceinline__ TensorCodes
+load_codes(const TensorRows &rows, const GenieCudaLaneStrip &strip)
+{
 	const uint32_t row_bytes = strip.row_bytes;
 	const uint32_t thread = genie_cuda_lane() % 4;
-	const uint8_t *rows = tile.base + tile.tile.codes + (size_t) strip.offset * genie_code_rows(tile.tile.n_objects) +
-		(object % GENIE_TILE_OBJECTS + genie_cuda_lane() / 4) * row_bytes;
-	TensorCodes codes;
+	const uint8_t *first = rows.codes + (size_t) strip.offset * rows.n_rows + rows.row * row_bytes;
+	TensorCodes codes = {};
 
+	/* one branch for all */
+	if (row_bytes == LONG_ROW)
 #pragma unroll
-	for (uint32_t i = 0; i < HALVES * 2; i++)
-	{
-		const uint8_t *row = rows + i * 8 * row_bytes;
-
-		if (row_bytes == LONG_ROW)
-			codes.word[i / 2][i % 2] = __ldg((const uint32_t *) row + thread);
-		else
-			codes.word[i / 2][i % 2] = thread * 2 < row_bytes ? __ldg((const uint16_t *) row + thread) : 0;
-	}
+		for (uint32_t i = 0; i < HALVES * 2; i++)
+			codes.word[i / 2][i % 2] = __ldg((const uint32_t *) (first + i * 8 * LONG_ROW) + thread);
+	else if (thread * 2 < row_bytes)
+#pragma unroll
+		for (uint32_t i = 0; i < HALVES * 2; i++)
+			codes.word[i / 2][i % 2] = __ldg((const uint16_t *) (first + i * 8 * row_bytes) + thread);
 	return codes;
 }
 
-/* The bits of two codes, those of byte number i. */
+/*
+ * Four bytes of a table of eight; a selector whose highest bit is set stands for the sign of its byte, all bits alike.
+ * (__byte_perm() knows no signs.)
+ */
 static __device__ __forceinline__ uint32_t
-bits_of(uint32_t codes, uint32_t i)
+permute(uint32_t low, uint32_t high, uint32_t selectors)
 {
-	return 1u << (codes >> (8 * i) & 15) | 0x10000u << (codes >> (8 * i + 4) & 15);
+#ifdef GENIE_CUDA_EMULATED
+	return genie_cuda_emulated_permute(low, high, selectors);
+#else
+	uint32_t	bytes;
+
+	asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(low), "r"(high), "r"(selectors));
+	return bytes;
+#endif
+}
+
+/* The bits of four codes, those of the lower half of a word: a byte of each, for the lower codes or the higher ones. */
+static __device__ __forceinline__ uint32_t
+lower_bits(uint32_t codes)
+{
+	return permute(0x04020100, 0x40201008, codes);
+}
+
+static __device__ __forceinline__ uint32_t
+higher_bits(uint32_t codes)
+{
+	return permute(0x08040201, 0x00402010, codes ^ 0x8888);
 }
 
 /* Adds the products of 16 objects' bits and 8 queries'; all lanes call it together. */
@@ -170,17 +249,20 @@ add_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low,
 #endif
 }
 
-/* Adds a step; byte: the first of the codes' two bytes that are its. */
+/* Adds a step, of the codes from a bit on. */
 static __device__ __forceinline__ void
-add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t byte, const uint4 *table)
+add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t bit, const uint4 *table)
 {
 	uint32_t	objects[HALVES][4];
 
 #pragma unroll
 	for (uint32_t h = 0; h < HALVES; h++)
 #pragma unroll
-		for (uint32_t i = 0; i < 4; i++)
-			objects[h][i] = bits_of(codes.word[h][i % 2], byte + i / 2);
+		for (uint32_t i = 0; i < 2; i++)
+		{
+			objects[h][i] = lower_bits(codes.word[h][i] >> bit);
+			objects[h][2 + i] = higher_bits(codes.word[h][i] >> bit);
+		}
 #pragma unroll
 	for (uint32_t p = 0; p < PRODUCTS; p += 2)
 	{
@@ -195,70 +277,98 @@ add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t byte, const ui
 	}
 }
 
-/* Is one of a product's counts at its threshold, in this thread? */
-static __device__ __forceinline__ bool
-has_reached(const TensorCounts &counts, uint32_t product)
+/*
+ * A bit for each product: is one of its counts at its threshold, in any lane?  All lanes call it together.
+ */
+static __device__ __forceinline__ uint32_t
+products_reached(const TensorCounts &counts)
 {
-	int			all = -1;
+	uint32_t	reached = 0;
 
 #pragma unroll
-	for (uint32_t h = 0; h < HALVES; h++)
+	for (uint32_t p = 0; p < PRODUCTS; p++)
+	{
+		int			all = -1;
+
 #pragma unroll
-		for (uint32_t i = 0; i < 4; i++)
-			all &= counts.count[h][product][i];
-	return all >= 0;
+		for (uint32_t i = 0; i < COUNTS; i++)
+			all &= counts.count[i / 4][p][i % 4];
+		reached |= ((uint32_t) ~all >> 31) << p;
+	}
+	return genie_cuda_warp_or(reached);
 }
 
-/* Writes the events of a product's counts.  All lanes call it together; live: a bit an object of the unit. */
+/* Puts a thread's counts of the first STAGED of the products where they can be read by number; returns the others. */
+static __device__ __forceinline__ uint32_t
+put_counts(const TensorCounts &counts, uint32_t products, TensorStage &stage)
+{
+	uint32_t	n = 0;
+
+#pragma unroll
+	for (uint32_t p = 0; p < PRODUCTS; p++)
+		if ((products >> p & 1) != 0 && n < STAGED)
+		{
+			TensorStaged &staged = stage.of_product[n++].of_lane[genie_cuda_lane()];
+
+#pragma unroll
+			for (uint32_t i = 0; i < COUNTS; i++)
+				staged.count[i] = (int16_t) counts.count[i / 4][p][i % 4];
+			products &= ~(1u << p);
+		}
+	return products;
+}
+
+/* Writes the events of a product that was staged; live: a bit an object of the unit, the first of which is object. */
 static __device__ __forceinline__ void
-offer_product(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorCounts &counts,
+offer_product(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorStaged &staged,
 			  uint32_t product, TensorShared &shared)
 {
 	GenieCudaLaneEvent *events = launch.events + (size_t) genie_cuda_lane_block() * launch.room;
 	const uint32_t row = genie_cuda_lane() / 4;
 	const uint32_t query = product * COLUMNS + genie_cuda_lane() % 4 * 2;
 	uint32_t	reached = 0;
-	uint32_t	base = 0;
 	uint32_t	at;
 
 #pragma unroll
-	for (uint32_t i = 0; i < HALVES * 4; i++)
-		if (counts.count[i / 4][product][i % 4] >= 0)
+	for (uint32_t i = 0; i < COUNTS; i++)
+		if (staged.count[i] >= 0)
 			reached |= (live >> (i / 2 * 8 + row) & 1) << i;
-	at = genie_cuda_warp_scan(__popc(reached));
-	if (genie_cuda_lane() == GENIE_CUDA_WARP - 1 && at > 0)
-		base = atomicAdd(&shared.n_events, at);
-	at += __shfl_sync(GENIE_CUDA_ALL_LANES, base, GENIE_CUDA_WARP - 1) - __popc(reached);
-#pragma unroll
-	for (uint32_t i = 0; i < HALVES * 4; i++)
-		if (reached >> i & 1)
-		{
-			const uint32_t q = query + i % 2;
-			const uint32_t count = (uint32_t) (counts.count[i / 4][product][i % 4] - shared.minus_thresholds[q]);
+	if (reached == 0)
+		return;
+	at = atomicAdd(&shared.n_events, __popc(reached));
+	for (; reached != 0; reached &= reached - 1)
+	{
+		const uint32_t i = (uint32_t) __ffs((int) reached) - 1;
+		const uint32_t q = query + i % 2;
 
-			if (at < launch.room)
-				events[at] = genie_cuda_lane_event(q, count, object + i / 2 * 8 + row);
-			at++;
-		}
+		if (at < launch.room)
+			events[at] = genie_cuda_lane_event(q, (uint32_t) staged.count[i] - minus_threshold(shared, q, 0),
+											   object + i / 2 * 8 + row);
+		at++;
+	}
 }
 
 /* Writes the events of a unit; object: its first. */
 static __device__ __forceinline__ void
 offer(const GenieCudaLaneLaunch &launch, uint32_t object, const TensorCounts &counts, TensorShared &shared)
 {
-	bool		any = false;
+	TensorStage &stage = shared.stages[genie_cuda_warp()];
+	uint32_t	products = products_reached(counts);
 	uint32_t	live;
 
-#pragma unroll
-	for (uint32_t p = 0; p < PRODUCTS; p++)
-		any |= has_reached(counts, p);
-	if (!__any_sync(GENIE_CUDA_ALL_LANES, any))
+	if (products == 0)
 		return;
 	live = ((const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live)[object % GENIE_TILE_OBJECTS / 32];
-#pragma unroll
-	for (uint32_t p = 0; p < PRODUCTS; p++)
-		if (__any_sync(GENIE_CUDA_ALL_LANES, has_reached(counts, p)))
-			offer_product(launch, object, live, counts, p, shared);
+	while (products != 0)
+	{
+		const uint32_t left = put_counts(counts, products, stage);
+
+		for (uint32_t n = 0; products != left; n++, products &= products - 1)
+			offer_product(launch, object, live, stage.of_product[n].of_lane[genie_cuda_lane()],
+						  (uint32_t) __ffs((int) products) - 1, shared);
+	}
+	/* products that follow need all lanes together */
+	__syncwarp();
 }
 
 /* Counts begin at minus the thresholds. */
@@ -267,16 +377,16 @@ begin_counts(TensorCounts &counts, const TensorShared &shared)
 {
 #pragma unroll
 	for (uint32_t p = 0; p < PRODUCTS; p++)
-	{
-		const int2	begin = *(const int2 *) &shared.minus_thresholds[p * COLUMNS + genie_cuda_lane() % 4 * 2];
-
 #pragma unroll
-		for (uint32_t i = 0; i < HALVES * 2; i++)
+		for (uint32_t h = 0; h < HALVES; h++)
 		{
-			counts.count[i / 2][p][i % 2 * 2] = begin.x;
-			counts.count[i / 2][p][i % 2 * 2 + 1] = begin.y;
+			const uint4 begin = shared.minus_thresholds[p * COLUMNS / 2 + genie_cuda_lane() % 4];
+
+			counts.count[h][p][0] = (int) begin.x;
+			counts.count[h][p][1] = (int) begin.y;
+			counts.count[h][p][2] = (int) begin.z;
+			counts.count[h][p][3] = (int) begin.w;
 		}
-	}
 }
 
 static __global__ void
@@ -285,7 +395,11 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 {
 	TensorShared &shared = *(TensorShared *) ((uint8_t *) genie_cuda_memory + table_bytes);
 	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
-	TensorCodes next = load_codes(launch, genie_cuda_lane_unit(0), 0);
+	const GenieCudaLanePart part = genie_cuda_lane_part(launch);
+	const uint32_t n_long = launch.layout.n_strips -
+		(launch.layout.strips[launch.layout.n_strips - 1].row_bytes == LONG_ROW ? 0 : 1);
+	TensorRows	rows = rows_of(launch, part, 0);
+	TensorCodes next = load_codes(rows, launch.layout.strips[0]);
 
 	genie_cuda_lane_fetch(launch.tables + (size_t) blockIdx.x * table_bytes, 0, table_bytes);
 	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES)
@@ -293,30 +407,41 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 		const uint32_t threshold = q < launch.n_queries ?
 			genie_cuda_threshold(&launch.queries[q], launch.first_object) : THRESHOLD_MAX;
 
-		shared.minus_thresholds[threadIdx.x] = -(int) min(threshold, THRESHOLD_MAX);
+		minus_threshold(shared, threadIdx.x, 0) = minus_threshold(shared, threadIdx.x, 1) =
+			0 - min(threshold, THRESHOLD_MAX);
 	}
 	if (threadIdx.x == 0)
 		shared.n_events = 0;
 	genie_cuda_lane_wait();
 	__syncthreads();
 
-	for (uint32_t round = 0; genie_cuda_lane_unit(round) < launch.n_units; round++)
+	for (uint32_t round = 0; genie_cuda_lane_unit(round) < part.n; round++)
 	{
-		const uint32_t unit = genie_cuda_lane_unit(round);
+		const uint32_t unit = part.first + genie_cuda_lane_unit(round);
 		const uint4 *table = genie_cuda_memory + genie_cuda_lane();
 		TensorCounts counts;
 
 		begin_counts(counts, shared);
-		for (uint32_t s = 0; s < launch.layout.n_strips; s++)
+#pragma unroll 1
+		for (uint32_t s = 0; s < n_long; s++)
 		{
 			const bool	is_last = s + 1 == launch.layout.n_strips;
 			const TensorCodes codes = next;
 
-			next = load_codes(launch, is_last ? genie_cuda_lane_unit(round + 1) : unit, is_last ? 0 : s + 1);
+			if (is_last)
+				rows = rows_of(launch, part, round + 1);
+			next = load_codes(rows, launch.layout.strips[is_last ? 0 : s + 1]);
 			add_step(counts, codes, 0, table);
-			if (launch.layout.strips[s].row_bytes == LONG_ROW)
-				add_step(counts, codes, 2, table + GENIE_CUDA_TENSOR_STEP_BYTES / sizeof(uint4));
-			table += 2 * GENIE_CUDA_TENSOR_STEP_BYTES / sizeof(uint4);
+			add_step(counts, codes, 16, table + STEP);
+			table += 2 * STEP;
+		}
+		if (n_long < launch.layout.n_strips)
+		{
+			const TensorCodes codes = next;
+
+			rows = rows_of(launch, part, round + 1);
+			next = load_codes(rows, launch.layout.strips[0]);
+			add_step(counts, codes, 0, table);
 		}
 		offer(launch, launch.first_object + unit * GENIE_CUDA_TENSOR_OBJECTS, counts, shared);
 	}
@@ -329,15 +454,13 @@ void
 genie_cuda_tensor(const GenieCudaDevice &device, uint32_t table_bytes, GenieCudaLaneLaunch &launch,
 				  cudaStream_t stream)
 {
-	const uint32_t n_slices = (launch.n_queries + GENIE_CUDA_LANE_QUERIES - 1) / GENIE_CUDA_LANE_QUERIES;
-	const uint32_t n_blocks = std::max(1u, std::min(device.n_multiprocessors / n_slices, launch.n_units));
+	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 	const uint32_t shared = table_bytes + (uint32_t) sizeof(TensorShared);
 
-	launch.n_blocks = n_blocks;
-	launch.room = launch.slice_room / n_blocks;
+	genie_cuda_lanes_divide(device, GENIE_CUDA_TENSOR_THREADS, launch);
 	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_tensor_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) shared));
-	genie_cuda_tensor_kernel<<<dim3(n_slices, n_blocks), GENIE_CUDA_TENSOR_THREADS, shared, stream>>>
+	genie_cuda_tensor_kernel<<<dim3(n_slices, launch.n_blocks), GENIE_CUDA_TENSOR_THREADS, shared, stream>>>
 		(launch, table_bytes);
 	genie_cuda_check_launch("genie_cuda_tensor_kernel");
 }

@@ -2,13 +2,16 @@
  * genie_cuda_tensor.cuh
  *	  Bit lanes on tensor cores: images whose codes are all of 4 bits.
  *
- * A code c of a dimension is 16 bits, of which bit c is set; what a query wants of the dimension is 16 bits too, of
- * which bit 0, no value, is never set.  So a count is the number of ones of a conjunction, and one instruction, a
- * *product*, finds that for 16 objects, 8 queries and 256 bits: a *step* of 16 dimensions.  It asks only that both
- * sides have the bits in the same order; which dimension is where is free.
+ * A code of a dimension is two bytes with one bit set, bit c - 1 of the first one for c from 1 to 7, bit c - 8 of the
+ * second one for c from 8 to 14, and none for 0, no value; what a query wants of the dimension is two bytes too.  So a
+ * count is the number of ones of a conjunction, and one instruction, a *product*, finds that for 16 objects, 8 queries
+ * and 256 bits: a *step* of 16 dimensions.  It asks only that both sides have the bits in the same order; which
+ * dimension is where is free.  The highest bits of bytes stay 0, and with them four codes become bytes by one
+ * instruction, a permutation of bytes that has the codes as selectors.
  *
  * Codes.  In a product's operands (PTX ISA, mma.m16n8k256 with .b1) thread 4 * g + t of a warp has 32-bit words t and
- * 4 + t of objects g and 8 + g, and of query g.  Two bytes of codes make two words.  So of a strip whose rows are 16
+ * 4 + t of objects g and 8 + g, and of query g.  Two bytes of codes make these two words: the four codes' first bytes,
+ * and their second ones.  So of a strip whose rows are 16
  * bytes threads t take bytes 4t to 4t + 3 of a row, which is two steps; of a shorter one, which is the image's last,
  * bytes 2t and 2t + 1, one step.  Rows are as images have them: genie_cuda_lanes_turn() leaves 4-bit codes as they are.
  *
@@ -26,6 +29,9 @@
 /* objects that a warp counts at a time */
 constexpr uint32_t GENIE_CUDA_TENSOR_OBJECTS = 32;
 
+/* the most values of a dimension */
+constexpr uint32_t GENIE_CUDA_TENSOR_VALUES = 14;
+
 /* dimensions and bytes of the table of a step */
 constexpr uint32_t GENIE_CUDA_TENSOR_DIMENSIONS = 16;
 constexpr uint32_t GENIE_CUDA_TENSOR_STEP_BYTES = GENIE_CUDA_LANE_QUERIES * GENIE_CUDA_TENSOR_DIMENSIONS * 2;
@@ -39,7 +45,7 @@ extern void genie_cuda_tensor_table(uint32_t table_bytes, const GenieCudaLanePla
 									const GenieCudaQuery *queries, uint32_t n_queries, uint8_t *tables,
 									cudaStream_t stream);
 
-/* Counts the launch's units of GENIE_CUDA_TENSOR_OBJECTS objects; fills in itself how many blocks that takes. */
+/* Counts the launch's units of GENIE_CUDA_TENSOR_OBJECTS objects; fills in itself how they are divided. */
 extern void genie_cuda_tensor(const GenieCudaDevice &device, uint32_t table_bytes, GenieCudaLaneLaunch &launch,
 							  cudaStream_t stream);
 

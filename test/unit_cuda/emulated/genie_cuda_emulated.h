@@ -279,8 +279,9 @@ __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift)
 	return (uint32_t) (((uint64_t) high << 32 | low) >> shift % 32);
 }
 
+/* The instruction prmt. */
 static inline uint32_t
-__byte_perm(uint32_t low, uint32_t high, uint32_t selector)
+genie_cuda_emulated_permute(uint32_t low, uint32_t high, uint32_t selector)
 {
 	const uint64_t both = (uint64_t) high << 32 | low;
 	uint32_t	bytes = 0;
@@ -293,6 +294,13 @@ __byte_perm(uint32_t low, uint32_t high, uint32_t selector)
 		bytes |= ((selector >> 4 * i & 8) == 0 ? byte : byte >> 7 != 0 ? 0xFFu : 0) << 8 * i;
 	}
 	return bytes;
+}
+
+/* knows no signs */
+static inline uint32_t
+__byte_perm(uint32_t low, uint32_t high, uint32_t selector)
+{
+	return genie_cuda_emulated_permute(low, high, selector & 0x7777);
 }
 
 static inline uint32_t
