@@ -128,6 +128,14 @@ without('a lost device', 'slow 700 lost once', sub { });
 without('a worker that ends', 'slow 20000', sub { kill 'TERM', $_[0] });
 cmp_ok(scalar(same('afterwards', $sql)), '>', 1, 'the GPU is asked again');
 
+# the memory of requests has room for some of these: the others' panels are estimated where they are
+order('slow 2000 once');
+my $no_room = stat_of($gpu, 'fallback_no_room');
+my @calls = map { start_sql($gpu, $sql) } 1 .. 6;
+ok(finish_sql($_), 'one of many calls') or diag($_->{err}) foreach @calls;
+is($_->{out}, "$right\n", 'has its rows') foreach @calls;
+cmp_ok(stat_of($gpu, 'fallback_no_room'), '>', $no_room, 'though there was no room for all');
+
 order('slow 20000');
 ($status, $out, $err) = $gpu->psql('postgres', "SET statement_timeout = '1s'; $sql");
 like($err, qr/canceling statement due to statement timeout/, 'a call that waits for the GPU can be cancelled');
