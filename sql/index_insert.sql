@@ -113,6 +113,21 @@ SELECT count(*) = count(DISTINCT o.id) AS each_once, count(*) = (SELECT count(*)
 SELECT array(SELECT id FROM t ORDER BY a <&> '{71,3,50}') = array(SELECT id FROM t ORDER BY -genie_match_count(a, '{71,3,50}'), ctid) AS same;
 SELECT * FROM genie_check('t_a');
 
+-- what merges replace is used again by the transaction that inserts, unless a scan has the index open
+CREATE TABLE bulk (a int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX bulk_a ON bulk USING genie (a) WITH (pending_limit = 64);
+BEGIN;
+INSERT INTO bulk SELECT ARRAY[i % 10, i % 100, i % 1000] FROM generate_series(1, 20000) i;
+SELECT pg_relation_size('bulk_a') < 1000000 AS small;
+DECLARE c CURSOR FOR SELECT a FROM bulk ORDER BY a <&> '{3,13,13}';
+FETCH 1 FROM c;
+INSERT INTO bulk SELECT ARRAY[i % 10, i % 100, i % 1000] FROM generate_series(1, 20000) i;
+SELECT pg_relation_size('bulk_a') > 1500000 AS kept;
+MOVE FORWARD ALL IN c;
+COMMIT;
+SELECT * FROM genie_check('bulk_a');
+SELECT count(*) FROM bulk WHERE a @& genie_query('{3,13,113}'::int[], 3);
+
 -- triggers and foreign keys see the row; MERGE and data-modifying WITH
 MERGE INTO t USING (VALUES (1, '{600}'::int[]), (9999999, '{600,601}')) v (id, a) ON t.id = v.id
 	WHEN MATCHED THEN UPDATE SET a = v.a WHEN NOT MATCHED THEN INSERT VALUES (v.id, v.a);

@@ -303,6 +303,25 @@ genie_space_drop_retired_page(Relation index, BlockNumber before, BlockNumber bl
 	genie_space_free_block(index, block, stamp);
 }
 
+/*
+ * Is there no scan that began before now?  Whoever scans has the index open, and keeps its lock until its transaction
+ * ends; who locks it from now on reads a metapage that does not know what is retired already.
+ */
+static bool
+genie_space_no_scans(Relation index)
+{
+	LOCKTAG		tag;
+	VirtualTransactionId *others;
+	int			n_others;
+
+	if (index->rd_refcnt > 1)
+		return false;
+	SET_LOCKTAG_RELATION(tag, index->rd_lockInfo.lockRelId.dbId, index->rd_lockInfo.lockRelId.relId);
+	others = GetLockConflicts(&tag, AccessExclusiveLock, &n_others);
+	pfree(others);
+	return n_others == 0;
+}
+
 void
 genie_space_reclaim(Relation index)
 {
@@ -311,6 +330,7 @@ genie_space_reclaim(Relation index)
 	BlockNumber before = InvalidBlockNumber;
 	BlockNumber left = RelationGetNumberOfBlocks(index);
 	uint64		stamp = 0;
+	bool		no_scans = block != InvalidBlockNumber && genie_space_no_scans(index);
 
 	while (block != InvalidBlockNumber)
 	{
@@ -337,7 +357,7 @@ genie_space_reclaim(Relation index)
 
 		for (uint32 i = 0; i < n; i++)
 		{
-			if (!GlobalVisCheckRemovableFullXid(NULL, entries[i].xid))
+			if (!no_scans && !GlobalVisCheckRemovableFullXid(NULL, entries[i].xid))
 				continue;
 			if (stamp == 0)
 				stamp = genie_meta_new_stamp(index, false);

@@ -12,8 +12,9 @@
  * retire	is part of the flip's record (genie_meta.c): an entry (what, head block, stamp,
  *			next transaction id at that moment).  The pages stay as they are: a scan that read
  *			the old metapage goes on reading them.
- * reclaim	under the merge lock, once no snapshot is older than the entry's transaction id:
- *			pages are stamped FREE (data pages first, roots and list heads last, so that a
+ * reclaim	under the merge lock, once no snapshot is older than the entry's transaction id, or
+ *			while nobody else has the index open (a transaction that inserts very much is as old
+ *			as what it replaces, and could reuse nothing): pages are stamped FREE (data pages first, roots and list heads last, so that a
  *			crash in the middle leaves an entry that can be walked again), then the entry is
  *			removed.  A scan on a standby may still be reading: it finds the foreign stamp
  *			and starts again.
@@ -47,7 +48,7 @@ typedef enum GenieRetiredKind
 typedef struct GenieRetiredEntry
 {
 	uint64		stamp;			/* SEGMENT: the segment's; PENDING: pages' stamps are all below it */
-	FullTransactionId xid;		/* reclaim when no snapshot can be older */
+	FullTransactionId xid;		/* no scan needs it once no snapshot can be older */
 	BlockNumber head;			/* root, or first page of the list */
 	uint32		n_pages;		/* PENDING: how many pages of the list */
 	uint32		kind;			/* GenieRetiredKind */
