@@ -105,19 +105,24 @@ static void
 genie_nearest_check_index(GenieNearestSearch *search)
 {
 	GenieBatch *batch = &search->batch;
+	bool		approximate = genie_is_approximate(batch->index);
+	bool		is_pgvector = genie_pgvector_index(batch->index);
+	Oid			vectors = is_pgvector ? FLOAT4ARRAYOID : batch->index->rd_opcintype[0];
 
-	if (batch->query_type == FLOAT4ARRAYOID && genie_pgvector_index(batch->index))
+	if (is_pgvector && batch->query_type == FLOAT4ARRAYOID)
 	{
 		search->to_pgvector = true;
 		batch->query_type = batch->index->rd_opcintype[0];
 	}
-	if (genie_is_approximate(batch->index) && genie_nearest_find_order(batch))
+	if (approximate && genie_nearest_find_order(batch))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
 					format_type_be(batch->query_type)),
-			 errdetail("Its operator class is not approximate, or has no distance with that type on the right.")));
+			 errdetail("Its operator class is not approximate, or has no distance with that type on the right."),
+			 approximate && search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
+			 errhint("Cast the queries to %s.", format_type_be(vectors)) : 0));
 }
 
 /* The array's queries: the rows of numbers; else its elements. */

@@ -78,7 +78,7 @@ is($node->safe_psql('postgres', $functions . sprintf($exact, q{'t_v'}, $queries,
 	for '', q{, 'cosine'};
 fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::real[])", qr/vector differs in length from those in the index\n.*DETAIL:  Its length is 3, theirs is 16\./s, 'genie_search: another length');
 fails("$functions SELECT genie_search('t_v', array_fill(1::real, '{40000}'))", qr/vector of type "vector" cannot have 40000 elements/, 'genie_search: more elements than the type has');
-fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::float8[])", qr/index "t_v" does not take queries of type double precision\[\]/, 'genie_search: queries of double precision');
+fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::float8[])", qr/index "t_v" does not take queries of type double precision\[\]\n.*HINT:  Cast the queries to real\[\]\./s, 'genie_search: queries of double precision');
 fails("$functions SELECT genie_exact_knn('t_v', '{{1,2,3}}'::real[])", qr/vectors differ in length\n.*DETAIL:  The one in row \(\d+,\d+\) has 16 elements, the queries have 3\./s, 'genie_exact_knn: another length');
 
 # pg_dump writes the classes: they are the database's own.
