@@ -4,8 +4,8 @@
  *
  * They exist where genie_enable_pgvector() has been called: genie cannot make them when it is created, for either
  * extension may come first, and objects of its own script would be restored before pgvector.  So they are the
- * database's own objects, which pg_dump writes behind both extensions, and DROP EXTENSION vector CASCADE takes with
- * it.  They are
+ * database's own objects, which pg_dump writes behind both extensions, and which go with either of them: DROP EXTENSION
+ * vector CASCADE, DROP EXTENSION genie.  They are
  *
  *		genie_vector_l2_ops				<->		default
  *		genie_vector_l1_ops				<+>		where pgvector has it, from 0.7 on
@@ -224,6 +224,8 @@ genie_enable_pgvector(PG_FUNCTION_ARGS)
 					  (Oid[]) {OIDOID}, (Datum[]) {ObjectIdGetDatum(fcinfo->flinfo->fn_oid)});
 	execute(psprintf("CREATE OR REPLACE FUNCTION %s.genie_pgvector_decompose(%s, internal) RETURNS void "
 					 "AS %s LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE", schema, type, library));
+	execute(psprintf("ALTER FUNCTION %s.genie_pgvector_decompose(%s, internal) DEPENDS ON EXTENSION genie",
+					 schema, type));
 	execute(psprintf("COMMENT ON FUNCTION %s.genie_pgvector_decompose(%s, internal) "
 					 "IS 'genie support: a vector''s signature'", schema, type));
 	for (int i = 0; i < lengthof(classes); i++)

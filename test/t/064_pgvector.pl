@@ -88,5 +88,8 @@ $node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-f', $dump
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'copy' ], 'restored');
 is($node->safe_psql('copy', q{SELECT count(*) FROM pg_index WHERE indexrelid = 't_v'::regclass AND indisvalid}), 1, 'with its index');
 
+$node->safe_psql('copy', 'DROP EXTENSION genie CASCADE');
+is($node->safe_psql('copy', q{SELECT (SELECT count(*) FROM pg_proc WHERE proname ~ '^genie_pg') + (SELECT count(*) FROM pg_opclass WHERE opcname ~ '^genie_')}), 0, 'all of it goes with the extension');
+
 $node->stop;
 done_testing();
