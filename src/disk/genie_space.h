@@ -14,10 +14,10 @@
  *			the old metapage goes on reading them.
  * reclaim	under the merge lock, once no snapshot is older than the entry's transaction id, or
  *			while nobody else has the index open (a transaction that inserts very much is as old
- *			as what it replaces, and could reuse nothing): pages are stamped FREE (data pages first, roots and list heads last, so that a
- *			crash in the middle leaves an entry that can be walked again), then the entry is
- *			removed.  A scan on a standby may still be reading: it finds the foreign stamp
- *			and starts again.
+ *			as what it replaces, and could reuse nothing): pages are stamped FREE (data pages
+ *			first, roots and list heads last, so that a crash in the middle leaves an entry that
+ *			can be walked again), then the entry is removed.  A scan on a standby may still be
+ *			reading: it finds the foreign stamp and starts again.
  * lost		pages that a crash left reachable from nowhere are found by VACUUM, which marks
  *			everything reachable and frees the rest.
  *
