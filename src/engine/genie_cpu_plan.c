@@ -1,0 +1,375 @@
+/*
+ * genie_cpu_plan.c
+ *	  Cutting a batch of the CPU engine into tasks (genie_cpu_plan.h).
+ *
+ * One thread alone has one task an image.  For several the caller estimates what each job costs and
+ * cuts the batch into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put
+ * together, one that costs more is cut into *parts*, ranges of its tiles.  A task is not made smaller than what
+ * waking a thread for it is worth, so a tiny batch is done by the caller, and wakes nobody.  Estimates decide only
+ * who does what and never what comes out.
+ */
+#include <stdlib.h>
+
+#include "genie_cpu_plan.h"
+#include "genie_tile_source.h"
+
+/*
+ * Costs are in postings, about half a nanosecond each.  Measured with bench_engine: zeroing and looking at all counters
+ * of a tile takes 5 us, finding one range's lists 10 ns.
+ */
+#define COST_TILE 10000
+#define COST_RANGE 20
+#define COSTS_A_NS 2
+
+/*
+ * Tasks a thread; more balance better, fewer use a tile's lists for more jobs.  On 16 cores 8 are a quarter faster
+ * than 2, and a tenth faster than 4.
+ */
+#define TASKS_PER_THREAD 8
+
+/* for blocks of lanes: fewer, because each makes the block's table; a task's objects all cost the same */
+#define LANE_TASKS_PER_THREAD 2
+
+/* hits that a block's top-k's have room for, all parts together: 256 MB; with more, a block is not cut into parts */
+#define LANE_HITS_MAX (UINT64_C(32) << 20)
+
+/* parts of a block of lanes are multiples of so many objects */
+#define LANE_UNIT_OBJECTS 1024
+
+/* jobs a thread from which on they are taken to cost the same in each tile: there are enough to balance */
+#define MANY_JOBS_PER_THREAD 8
+
+/* tiles that are looked at to estimate a job's cost: SAMPLES_A_BATCH over all jobs, but 1 .. SAMPLES_MAX a job */
+#define SAMPLES_A_BATCH 16
+#define SAMPLES_MAX 4
+
+GenieTile
+genie_cpu_tile(const GenieImageGroup *group, uint32_t t)
+{
+	GenieTile	tile = {0};
+
+	tile.source = &genie_tile_image;
+	tile.base = (const uint8_t *) group;
+	tile.image = genie_image_tiles(group) + (t - group->first_tile);
+	tile.first_object = t << GENIE_TILE_SHIFT;
+	tile.n_objects = tile.image->n_objects;
+	tile.sizes.width = group->size_width;
+	tile.sizes.smallest = group->min_size;
+	tile.sizes.largest = group->max_size;
+	tile.sizes.above = tile.base + tile.image->sizes;
+	return tile;
+}
+
+/* ---- lanes or tiles ---- */
+
+/* by image, those by lanes first, else in the caller's order */
+static int
+compare_works(const void *a, const void *b)
+{
+	const GenieCpuWork *x = a;
+	const GenieCpuWork *y = b;
+
+	if (x->job->image->id != y->job->image->id)
+		return x->job->image->id < y->job->image->id ? -1 : 1;
+	if (x->lane != y->lane)
+		return x->lane < y->lane ? -1 : 1;
+	return (x->job > y->job) - (x->job < y->job);
+}
+
+/* Gives lanes to those of an image's jobs that are to be counted so; queries has room for all of them. */
+static void
+dispatch_image(GenieCpuBatch *batch, uint32_t start, uint32_t end, GenieDispatchQuery *queries)
+{
+	const GenieCpuPolicy *policy = batch->policy;
+	const GenieSegmentImage *image = batch->works[start].job->image;
+	GenieDispatchCosts costs = policy->costs;
+	GenieDispatchChoice choice;
+	uint32_t	n = 0;
+
+	if (!genie_image_has_codes(image))
+		return;
+	costs.n_parts = batch->n_threads == 1 ? 1 : LANE_TASKS_PER_THREAD * batch->n_threads;
+	for (uint32_t w = start; w < end; w++)
+	{
+		const GenieJob *job = batch->works[w].job;
+
+		if (job->kind == GENIE_JOB_TOP && job->n_conditions == 0 && job->query.keys == NULL)
+			queries[n++] = genie_dispatch_query(&costs, job, w);
+	}
+	if (n == 0)
+		return;
+	choice = genie_dispatch_choose(&costs, image, policy->choice, n, queries);
+	for (uint32_t q = 0; q < choice.n_lanes; q++)
+		batch->works[queries[q].job].lane = q;
+	batch->n_lanes += choice.n_lanes;
+	genie_dispatch_explain(&choice, policy->choice, "bit lanes", batch->engine->choices.reason);
+}
+
+void
+genie_cpu_dispatch(GenieCpuBatch *batch)
+{
+	GenieDispatchQuery *queries = malloc(batch->n_works * sizeof(GenieDispatchQuery));
+	uint32_t	n_top = 0;
+	uint32_t	end;
+
+	qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
+	for (uint32_t start = 0; start < batch->n_works && queries != NULL; start = end)
+	{
+		for (end = start + 1; end < batch->n_works &&
+			 batch->works[end].job->image->id == batch->works[start].job->image->id; end++)
+			;
+		dispatch_image(batch, start, end, queries);
+	}
+	free(queries);
+	if (batch->n_lanes > 0)
+		qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
+	for (uint32_t w = 0; w < batch->n_works; w++)
+		n_top += batch->works[w].job->kind == GENIE_JOB_TOP;
+	batch->engine->choices.n_lanes += batch->n_lanes;
+	batch->engine->choices.n_tiles += n_top - batch->n_lanes;
+}
+
+/* ---- costs ---- */
+
+/* The postings that the query counts in a tile, and what finding them costs. */
+static uint64_t
+query_cost(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query)
+{
+	GenieTileFound found = {0};
+	uint64_t	n_postings = 0;
+	bool		more;
+
+	do
+	{
+		more = genie_tile_find(scratch, tile, query, &found);
+		n_postings += found.n_postings;
+	} while (more);
+	return n_postings + (uint64_t) query->n_ranges * COST_RANGE +
+		(n_postings > GENIE_FEW_POSTINGS ? COST_TILE : 0);
+}
+
+/* Tiles that the job looks at. */
+static uint32_t
+tiles_of(const GenieJob *job)
+{
+	return job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
+}
+
+/* What it can be cut between: tiles, or pieces of lanes. */
+static uint32_t
+units_of(const GenieCpuWork *work)
+{
+	return work->lane == GENIE_CPU_NO_LANE ? tiles_of(work->job) :
+		(work->job->image->n_objects + LANE_UNIT_OBJECTS - 1) / LANE_UNIT_OBJECTS;
+}
+
+/* Estimates what a job costs from n_samples of its tiles, evenly spaced. */
+static uint64_t
+sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
+{
+	uint32_t	first = job->kind == GENIE_JOB_TOP ? 0 : job->first_tile;
+	uint32_t	n_tiles = tiles_of(job);
+	uint64_t	cost = 0;
+	uint32_t	g = 0;
+
+	if (n_samples > n_tiles)
+		n_samples = n_tiles;
+	for (uint32_t i = 0; i < n_samples; i++)
+	{
+		uint32_t	t = first + (uint32_t) ((2 * i + 1) * (uint64_t) n_tiles / (2 * n_samples));
+		GenieTile	tile;
+
+		while (t - job->image->groups[g]->first_tile >= job->image->groups[g]->n_tiles)
+			g++;
+		tile = genie_cpu_tile(job->image->groups[g], t);
+		if (job->kind != GENIE_JOB_MASK)
+			cost += query_cost(scratch, &tile, &job->query);
+		for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
+			cost += query_cost(scratch, &tile, &job->conditions[c].query);
+	}
+	return n_samples == 0 ? 0 : cost * n_tiles / n_samples;
+}
+
+/* Shares what a block of lanes costs between its jobs, from the first one on; returns behind the last one. */
+static uint32_t
+estimate_block(GenieCpuBatch *batch, uint32_t start)
+{
+	const GenieDispatchCosts *costs = &batch->policy->costs;
+	GenieCpuWork *works = batch->works;
+	const GenieSegmentImage *image = works[start].job->image;
+	double		ns = genie_dispatch_block_ns(costs, image);
+	uint32_t	end = start + 1;
+
+	while (end < batch->n_works && end - start < costs->n_lanes && works[end].lane != GENIE_CPU_NO_LANE &&
+		   works[end].job->image->id == image->id)
+		end++;
+	for (uint32_t w = start; w < end; w++)
+		works[w].cost = (uint64_t) (COSTS_A_NS * (ns / (end - start) + genie_dispatch_lane_ns(costs, works[w].job)));
+	return end;
+}
+
+/* Estimates the jobs' costs and how many tasks they are worth. */
+static void
+estimate(GenieCpuBatch *batch, GenieTileScratch *scratch)
+{
+	uint64_t	task_cost = batch->policy->task_cost;
+	uint32_t	n_samples = SAMPLES_A_BATCH / batch->n_works;
+
+	if (n_samples < 1)
+		n_samples = 1;
+	if (n_samples > SAMPLES_MAX)
+		n_samples = SAMPLES_MAX;
+	for (uint32_t w = 0, end = 0; w < batch->n_works; w++)
+	{
+		GenieCpuWork *work = &batch->works[w];
+
+		if (work->lane != GENIE_CPU_NO_LANE && w >= end)
+			end = estimate_block(batch, w);
+		else if (work->lane != GENIE_CPU_NO_LANE)
+			;					/* estimated with its block */
+		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
+			work->cost = (uint64_t) tiles_of(work->job) * COST_TILE;
+		else
+			work->cost = sampled_cost(scratch, work->job, n_samples);
+		batch->cost += work->cost;
+	}
+	if (batch->cost == 0)
+		batch->cost = 1;
+	batch->n_wanted = batch->n_threads * TASKS_PER_THREAD;
+	if (batch->n_wanted > batch->cost / task_cost)
+		batch->n_wanted = (uint32_t) (batch->cost / task_cost);
+}
+
+/* ---- tasks ---- */
+
+/* Adds the tasks of a job that is cut into parts, or of n_works jobs that are not. */
+static void
+add_tasks(GenieCpuBatch *batch, GenieCpuWork *works, uint32_t n_works, uint32_t n_parts)
+{
+	const GenieJob *job = works[0].job;
+	uint32_t	n_units = n_works == 1 || works[0].lane != GENIE_CPU_NO_LANE ? units_of(&works[0]) : job->image->n_tiles;
+	uint32_t	first = n_works == 1 && job->kind != GENIE_JOB_TOP ? job->first_tile : 0;
+	uint64_t	n_objects = works[0].lane != GENIE_CPU_NO_LANE ? LANE_UNIT_OBJECTS : GENIE_TILE_OBJECTS;
+
+	for (uint32_t w = 0; w < n_works; w++)
+	{
+		works[w].n_parts = works[w].parts_left = n_parts;
+		works[w].parts = batch->parts + batch->n_parts + w;
+		works[w].stride = n_works;
+	}
+	for (uint32_t p = 0; p < n_parts * n_works; p++)
+		batch->parts[batch->n_parts++] = (GenieCpuPart) {.status = GENIE_STATUS_CANCELLED};
+	for (uint32_t p = 0; p < n_parts; p++)
+		batch->tasks[batch->n_tasks++] = (GenieCpuTask) {
+			.works = works, .n_works = n_works, .part = p,
+			.first = (first + (uint64_t) n_units * p / n_parts) * n_objects,
+			.end = (first + (uint64_t) n_units * (p + 1) / n_parts) * n_objects
+		};
+}
+
+/* Tasks of an image by where they begin, so that threads are in the same tiles at the same time and share the cache. */
+static int
+compare_tasks(const void *a, const void *b)
+{
+	const GenieCpuTask *x = a;
+	const GenieCpuTask *y = b;
+	uint64_t	x_image = x->works[0].job->image->id;
+	uint64_t	y_image = y->works[0].job->image->id;
+
+	if (x_image != y_image)
+		return x_image < y_image ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (x->works > y->works) - (x->works < y->works);
+}
+
+/* The end of the block of lanes from start on, in *cost what it costs; lowers *most, the parts that it may have. */
+static uint32_t
+block_end(const GenieCpuBatch *batch, uint32_t start, uint64_t *cost, uint64_t *most)
+{
+	const GenieCpuWork *works = batch->works;
+	uint32_t	end = start;
+	uint64_t	n_hits = 0;
+
+	*cost = 0;
+	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes && works[end].lane != GENIE_CPU_NO_LANE &&
+		 works[end].job->image->id == works[start].job->image->id; end++)
+	{
+		*cost += works[end].cost;
+		n_hits += genie_lanes_capacity(works[end].job->k);
+	}
+	if (*most > LANE_HITS_MAX / n_hits)
+		*most = LANE_HITS_MAX / n_hits;
+	return end;
+}
+
+/* Cuts the batch into tasks. */
+static void
+cut(GenieCpuBatch *batch)
+{
+	uint64_t	task_cost = batch->n_wanted == 0 ? UINT64_MAX : batch->cost / batch->n_wanted;
+	uint32_t	n_lane_tasks = LANE_TASKS_PER_THREAD * batch->n_threads;
+	uint32_t	end;
+
+	if (n_lane_tasks > batch->n_wanted)
+		n_lane_tasks = batch->n_wanted;
+	for (uint32_t start = 0; start < batch->n_works; start = end)
+	{
+		GenieCpuWork *first = &batch->works[start];
+		bool		by_lanes = first->lane != GENIE_CPU_NO_LANE;
+		uint64_t	cost = first->cost;
+		uint64_t	most = units_of(first);
+		uint64_t	n_parts;
+
+		end = start + 1;
+		if (by_lanes)
+			end = block_end(batch, start, &cost, &most);
+		n_parts = batch->n_wanted == 0 ? 1 : cost * (by_lanes ? n_lane_tasks : batch->n_wanted) / batch->cost;
+		if (n_parts > most)
+			n_parts = most;
+		if (n_parts < 2)
+		{
+			n_parts = 1;
+			for (; !by_lanes && end < batch->n_works && batch->works[end].job->image->id == first->job->image->id &&
+				 cost + batch->works[end].cost <= task_cost; end++)
+				cost += batch->works[end].cost;
+		}
+		add_tasks(batch, first, end - start, (uint32_t) n_parts);
+	}
+	qsort(batch->tasks, batch->n_tasks, sizeof(GenieCpuTask), compare_tasks);
+}
+
+/* Takes memory for parts and tasks; false: there is none. */
+static bool
+take_parts(GenieCpuBatch *batch)
+{
+	/* a job has one part, or no more than its share of the tasks wanted; those of a block of lanes have theirs each */
+	uint32_t	n_parts = batch->n_works + (batch->n_threads == 1 ? 0 : TASKS_PER_THREAD * batch->n_threads);
+	void	   *parts = NULL;
+
+	batch->tasks = malloc(n_parts * sizeof(GenieCpuTask));
+	if (batch->n_lanes > 0 && batch->n_threads > 1)
+	{
+		n_parts += LANE_TASKS_PER_THREAD * batch->n_threads * batch->policy->lanes->n_lanes;
+		batch->n_found = calloc(batch->n_lanes, GENIE_CPU_BOUND_KEYS * sizeof(uint32_t));
+	}
+	for (uint32_t w = 0, lane = 0; w < batch->n_works && batch->n_found != NULL; w++)
+		if (batch->works[w].lane != GENIE_CPU_NO_LANE)
+			genie_cpu_bound_count(&batch->works[w].bound, batch->works[w].job->query.max_count,
+								  batch->n_found + (size_t) lane++ * GENIE_CPU_BOUND_KEYS);
+	if (posix_memalign(&parts, GENIE_CPU_CACHE_LINE, n_parts * sizeof(GenieCpuPart)) != 0)
+		return false;
+	batch->parts = parts;
+	return batch->tasks != NULL;
+}
+
+bool
+genie_cpu_plan(GenieCpuBatch *batch, GenieTileScratch *scratch)
+{
+	if (batch->n_threads > 1)
+		estimate(batch, scratch);
+	if (!take_parts(batch))
+		return false;
+	cut(batch);
+	return true;
+}

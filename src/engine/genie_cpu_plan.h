@@ -1,0 +1,78 @@
+/*
+ * genie_cpu_plan.h
+ *	  A batch of the CPU engine: what it is made of, and cutting it into tasks.  For genie_cpu_batch.c, which does them.
+ */
+#ifndef GENIE_CPU_PLAN_H
+#define GENIE_CPU_PLAN_H
+
+#include "genie_cpu_batch.h"
+#include "genie_cpu_bound.h"
+#include "genie_tile_count.h"
+
+#define GENIE_CPU_CACHE_LINE 64 /* bytes */
+
+#define GENIE_CPU_NO_LANE UINT32_MAX
+
+/* A range of a job's objects, on cache lines of its own: its thread writes it all the time. */
+typedef struct GenieCpuPart
+{
+	GenieTopK	top;			/* TOP; hits is NULL while it has no memory */
+	GenieStatus status;			/* CANCELLED: not done yet, or never */
+} __attribute__((aligned(GENIE_CPU_CACHE_LINE))) GenieCpuPart;
+
+typedef struct GenieCpuWork
+{
+	GenieJob   *job;
+	uint64_t	cost;
+	uint32_t	lane;			/* which of the image's, block after block; GENIE_CPU_NO_LANE: by tiles */
+	uint32_t	n_parts;
+	uint32_t	parts_left;		/* atomic */
+	GenieCpuBound bound;		/* of a job in parts */
+	GenieCpuPart *parts;		/* in object order; genie_cpu_part gives each */
+	uint32_t	stride;			/* from one to the next: between them are those of the task's other jobs */
+} GenieCpuWork;
+
+typedef struct GenieCpuTask
+{
+	GenieCpuWork *works;		/* of one image */
+	uint32_t	n_works;
+	uint32_t	part;			/* of each of them */
+	uint64_t	first;			/* objects; multiples of what the works can be cut between */
+	uint64_t	end;
+} GenieCpuTask;
+
+typedef struct GenieCpuBatch
+{
+	GenieEngine *engine;
+	const GenieCpuPolicy *policy;
+	uint32_t	n_threads;		/* the caller's too */
+	uint64_t	cost;			/* of all jobs; at least 1 */
+	uint32_t	n_wanted;		/* tasks of similar cost; 0: one an image */
+	uint32_t	n_works;
+	GenieCpuWork *works;		/* valid jobs, by image, first those by lanes */
+	uint32_t	n_lanes;		/* jobs by lanes, of all images */
+	GenieCpuPart *parts;
+	uint32_t	n_parts;
+	uint32_t   *n_found;		/* of the bounds of jobs by lanes; NULL: none, or no memory, and they go without */
+	GenieCpuTask *tasks;
+	uint32_t	n_tasks;
+	uint32_t	next_task;		/* atomic */
+	bool		stopped;		/* atomic */
+} GenieCpuBatch;
+
+static inline GenieCpuPart *
+genie_cpu_part(const GenieCpuWork *work, uint32_t part)
+{
+	return work->parts + (size_t) part * work->stride;
+}
+
+/* Tile number t of an image, whose group it is in. */
+extern GenieTile genie_cpu_tile(const GenieImageGroup *group, uint32_t t);
+
+/* Decides which works are counted by lanes, and puts the works in order.  Without memory all go by tiles. */
+extern void genie_cpu_dispatch(GenieCpuBatch *batch);
+
+/* Cuts the batch, of at least one work, into tasks; parts, tasks and n_found are then malloc's.  False: there is no memory. */
+extern bool genie_cpu_plan(GenieCpuBatch *batch, GenieTileScratch *scratch);
+
+#endif							/* GENIE_CPU_PLAN_H */
