@@ -187,6 +187,10 @@ task_in_tile(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const G
 {
 	GenieTile	tile = genie_cpu_tile(group, t);
 
+	if (task->first > tile.first_object)
+		tile.slice_first = (uint32_t) (task->first - tile.first_object);
+	if (task->end - tile.first_object < tile.n_objects)
+		tile.slice_end = (uint32_t) (task->end - tile.first_object);
 	for (uint32_t w = 0; w < task->n_works; w++)
 	{
 		GenieCpuWork *work = &task->works[w];

@@ -53,6 +53,7 @@ genie_cpu_tile(const GenieImageGroup *group, uint32_t t)
 	tile.image = genie_image_tiles(group) + (t - group->first_tile);
 	tile.first_object = t << GENIE_TILE_SHIFT;
 	tile.n_objects = tile.image->n_objects;
+	tile.slice_end = tile.n_objects;
 	tile.sizes.width = group->size_width;
 	tile.sizes.smallest = group->min_size;
 	tile.sizes.largest = group->max_size;
@@ -155,12 +156,23 @@ tiles_of(const GenieJob *job)
 	return job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
 }
 
-/* What it can be cut between: tiles, or pieces of lanes. */
+/* The objects that it can be cut between: of lanes, slices, or tiles, where conditions are of whole tiles, or what comes out. */
+static uint32_t
+unit_of(const GenieCpuWork *work)
+{
+	if (work->lane != GENIE_CPU_NO_LANE)
+		return LANE_UNIT_OBJECTS;
+	if (work->job->kind == GENIE_JOB_TOP && work->job->n_conditions == 0)
+		return GENIE_SLICE_OBJECTS;
+	return GENIE_TILE_OBJECTS;
+}
+
 static uint32_t
 units_of(const GenieCpuWork *work)
 {
-	return work->lane == GENIE_CPU_NO_LANE ? tiles_of(work->job) :
-		(work->job->image->n_objects + LANE_UNIT_OBJECTS - 1) / LANE_UNIT_OBJECTS;
+	if (work->job->kind != GENIE_JOB_TOP)
+		return work->job->n_tiles;
+	return (uint32_t) (((uint64_t) work->job->image->n_objects + unit_of(work) - 1) / unit_of(work));
 }
 
 /* Estimates what a job costs from n_samples of its tiles, evenly spaced. */
@@ -247,9 +259,10 @@ static void
 add_tasks(GenieCpuBatch *batch, GenieCpuWork *works, uint32_t n_works, uint32_t n_parts)
 {
 	const GenieJob *job = works[0].job;
-	uint32_t	n_units = n_works == 1 || works[0].lane != GENIE_CPU_NO_LANE ? units_of(&works[0]) : job->image->n_tiles;
+	bool		of_tiles = n_works > 1 && works[0].lane == GENIE_CPU_NO_LANE;	/* all of them */
+	uint32_t	n_units = of_tiles ? job->image->n_tiles : units_of(&works[0]);
 	uint32_t	first = n_works == 1 && job->kind != GENIE_JOB_TOP ? job->first_tile : 0;
-	uint64_t	n_objects = works[0].lane != GENIE_CPU_NO_LANE ? LANE_UNIT_OBJECTS : GENIE_TILE_OBJECTS;
+	uint64_t	n_objects = of_tiles ? GENIE_TILE_OBJECTS : unit_of(&works[0]);
 
 	for (uint32_t w = 0; w < n_works; w++)
 	{

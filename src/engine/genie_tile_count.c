@@ -56,7 +56,7 @@ genie_tile_in_parts(const GenieTile *tile, const GenieTileFound *found, bool mor
 
 void
 genie_tile_count_part(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
-					  const GenieTileFound *found, uint32_t first)
+					  const GenieTileFound *found, uint32_t first, uint32_t end)
 {
 	GenieCounting counting;
 
@@ -65,7 +65,7 @@ genie_tile_count_part(GenieTileScratch *scratch, const GenieTile *tile, const Ge
 	counting.all_zero = true;
 	counting.n_bitmaps = 0;
 	memset(&scratch->counters, 0, GENIE_PART_BYTES);
-	tile->source->add_part(&counting, tile, found->n_spans, first, first + genie_part_objects(query));
+	tile->source->add_part(&counting, tile, found->n_spans, first, end);
 	genie_counting_flush(&counting);
 }
 

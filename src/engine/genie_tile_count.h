@@ -30,6 +30,9 @@
  */
 #define GENIE_PART_LISTS 128
 
+/* Slices of a tile begin and end at multiples of so many objects, or with the tile; 1 KB of a bitmap and more. */
+#define GENIE_SLICE_OBJECTS 16384
+
 /* bytes of a part's counters, which stay in the first-level cache of 48 KB (and mostly in one of 32) */
 #define GENIE_PART_BYTES 32768
 
@@ -43,6 +46,8 @@ typedef struct GenieTile
 {
 	uint32_t	first_object;
 	uint32_t	n_objects;		/* 1 .. 65,536 */
+	uint32_t	slice_first;	/* of its objects, what is to be searched (genie_tile_search.h) */
+	uint32_t	slice_end;
 	const uint64_t *live;		/* GENIE_TILE_WORDS words, bits past n_objects clear; NULL: all live */
 	GenieTileSizes sizes;		/* for queries with key tables */
 	const struct GenieTileSource *source;
@@ -134,11 +139,11 @@ genie_part_objects(const GenieEngineQuery *query)
 }
 
 /*
- * Counts the part of the tile from the object first on, into the first counters of scratch.  Parts come in order from
- * 0 on, and scratch is the part's alone in between.
+ * Counts the objects [first, end) of the tile, at most a part, into the first counters of scratch.  Parts come in order,
+ * the first one of the tile's slice at its beginning, and scratch is theirs alone meanwhile.
  */
 extern void genie_tile_count_part(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
-								  const GenieTileFound *found, uint32_t first);
+								  const GenieTileFound *found, uint32_t first, uint32_t end);
 
 /*
  * Counts a tile of few postings, all found in one round, into few_counters and touched; who

@@ -78,6 +78,22 @@ count_below(GenieCounting *counting, const uint16_t *postings, uint32_t from, ui
 	return from;
 }
 
+/* the first of the ascending postings [from, to) that is not below first */
+static uint32_t
+find_posting(const uint16_t *postings, uint32_t from, uint32_t to, uint32_t first)
+{
+	while (first > 0 && from < to)
+	{
+		uint32_t	middle = from + (to - from) / 2;
+
+		if (postings[middle] < first)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 static void
 image_add_part(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans, uint32_t first, uint32_t end)
 {
@@ -85,6 +101,7 @@ image_add_part(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans,
 	const uint16_t *postings = postings_of(tile);
 	const uint8_t *bitmaps = tile->base + tile->image->bitmaps;
 	uint32_t   *cursor = counting->scratch->cursors;
+	uint32_t	bitmap_bytes = (end - first + 511) / 512 * 64;	/* a few more where the tile ends; they are clear */
 
 	for (uint32_t s = 0; s < n_spans; s++)
 	{
@@ -92,13 +109,12 @@ image_add_part(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans,
 
 		for (uint32_t list = span->first_list; list < span->first_list + span->n_lists; list++, cursor++)
 		{
-			if (first == 0)
-				*cursor = starts[list];
+			if (first == tile->slice_first)
+				*cursor = find_posting(postings, starts[list], starts[list + 1], first);
 			*cursor = count_below(counting, postings, *cursor, starts[list + 1], first, end);
 		}
 		for (uint32_t b = span->bitmap_from; b < span->bitmap_to; b++)
-			genie_counting_bitmap(counting, bitmaps + (size_t) b * GENIE_TILE_BITMAP_BYTES + first / 8,
-								  (end - first) / 8);
+			genie_counting_bitmap(counting, bitmaps + (size_t) b * GENIE_TILE_BITMAP_BYTES + first / 8, bitmap_bytes);
 	}
 }
 

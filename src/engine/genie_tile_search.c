@@ -34,28 +34,29 @@ genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile,
 	return !is_out_of_reach(genie_tile_threshold(scratch, tile, query, top), query, &found, more);
 }
 
-/* Offers the tile's live objects to the top-k, part by part; the threshold rises meanwhile. */
+/* Offers the slice's live objects to the top-k, part by part; the threshold rises meanwhile. */
 static bool
 search_parts(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
 			 const GenieTileFound *found, uint32_t threshold, GenieTopK *top)
 {
-	uint32_t	n_objects = genie_part_objects(query);
+	uint32_t	end;
 
-	for (uint32_t first = 0; first < tile->n_objects; first += n_objects)
+	for (uint32_t first = tile->slice_first; first < tile->slice_end; first = end)
 	{
 		GenieTile	part = *tile;
 
-		if (first > 0)
+		end = tile->slice_end - first < genie_part_objects(query) ? tile->slice_end : first + genie_part_objects(query);
+		if (first > tile->slice_first)
 			threshold = genie_tile_threshold(scratch, tile, query, top);
 		if (is_out_of_reach(threshold, query, found, false))
 			break;
 		part.first_object += first;
-		part.n_objects = tile->n_objects - first < n_objects ? tile->n_objects - first : n_objects;
+		part.n_objects = end - first;
 		if (tile->live != NULL)
 			part.live = tile->live + first / 64;
 		if (tile->sizes.width > 0)
 			part.sizes.above = tile->sizes.above + (size_t) first * tile->sizes.width;
-		genie_tile_count_part(scratch, tile, query, found, first);
+		genie_tile_count_part(scratch, tile, query, found, first, end);
 		if (!genie_tile_select_dense(scratch, &part, query, threshold, top))
 			return false;
 	}
@@ -72,11 +73,13 @@ genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 
 	if (is_out_of_reach(threshold, query, &found, more))
 		return true;
+	if (!is_few(&found, more) && genie_tile_in_parts(tile, &found, more))
+		return search_parts(scratch, tile, query, &found, threshold, top);
+	if (tile->slice_first > 0)
+		return true;
 	if (threshold > 0 && is_few(&found, more))
 		return genie_tile_count_few(scratch, tile, &found) &&
 			genie_tile_select_few(scratch, tile, query, top);
-	if (genie_tile_in_parts(tile, &found, more))
-		return search_parts(scratch, tile, query, &found, threshold, top);
 	return genie_tile_count_dense(scratch, tile, query, &found, more) &&
 		genie_tile_select_dense(scratch, tile, query, threshold, top);
 }

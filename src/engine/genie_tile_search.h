@@ -14,7 +14,13 @@
 extern bool genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile,
 								const GenieEngineQuery *query, const GenieTopK *top);
 
-/* Offers the tile's live objects to the top-k.  False: a list is malformed. */
+/*
+ * Offers the tile's live objects to the top-k.  False: a list is malformed.
+ *
+ * Of an image's tile only those in its *slice*, the objects [slice_first, slice_end), so that a tile can be shared by
+ * threads.  Only where it is counted in parts is this less work: else, as the query and the tile alone decide, the
+ * slice at the tile's beginning is taken to be all of it, and the others are taken to be empty.
+ */
 extern bool genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 							  const GenieEngineQuery *query, GenieTopK *top);
 

@@ -33,8 +33,8 @@ typedef struct GenieTileSource
 	bool		(*add) (GenieCounting *counting, const GenieTile *tile, uint32_t n_spans);
 
 	/*
-	 * The same for the objects [first, end) of the tile, whose counters are the first ones; lists stand in
-	 * scratch->cursors where the part before ended.  NULL: the source cannot.
+	 * The same for the objects [first, end) of the tile, whose counters are the first ones; but where the tile's slice
+	 * begins, lists stand in scratch->cursors where the part before ended.  NULL: the source cannot.
 	 */
 	void		(*add_part) (GenieCounting *counting, const GenieTile *tile, uint32_t n_spans,
 							 uint32_t first, uint32_t end);
