@@ -8,6 +8,7 @@
  *	BITMAPS_VECTOR	a type that the operators of C combine bit by bit
  *	BITMAPS_TARGET	attribute of each function: the instructions that it may use
  *	BITMAPS_XOR3(a, b, c), BITMAPS_MAJORITY(a, b, c)	sum and carry of three bits
+ *	BITMAPS_TOGETHER	vectors whose planes stay in registers together
  *	BITMAPS_ADD(counters, wide, planes, n_planes)	adds the sums of a vector's objects to as many counters, which have
  *				16 bits if they are wide and else 8; wide and n_planes are constants
  *
@@ -24,6 +25,7 @@
 #ifndef BITMAPS_VECTOR
 #define BITMAPS_VECTOR uint64_t
 #define BITMAPS_TARGET
+#define BITMAPS_TOGETHER 1
 #define BITMAPS_XOR3(a, b, c) ((a) ^ (b) ^ (c))
 #define BITMAPS_MAJORITY(a, b, c) (((a) & (b)) | (((a) ^ (b)) & (c)))
 #define BITMAPS_ADD add_octets
@@ -109,32 +111,58 @@ add_pair(BITMAPS_VECTOR *sum, BITMAPS_VECTOR a, BITMAPS_VECTOR b)
 }
 
 /*
- * Sums up the bitmaps' bits of a vector of objects.  Four bitmaps pass two full adders into plane 0, whose carries pass
- * one into plane 1; what that carries ripples through the planes above.
+ * Adds four bitmaps of a vector of objects, or two, or one, to the sums.  Four pass two full adders into plane 0, whose
+ * carries pass one into plane 1; what that carries ripples through the planes above.
  */
 BITMAPS_INLINE void
-sum_planes(const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within, const uint32_t n_planes,
-		   BITMAPS_VECTOR *planes)
+add_to_planes(BITMAPS_VECTOR *planes, const GenieBitmap *bitmaps, const uint32_t n, uint32_t byte, const bool within,
+			  const uint32_t n_planes)
 {
+	BITMAPS_VECTOR first = bitmap_vector(&bitmaps[0], byte, within);
+	BITMAPS_VECTOR twos;
+	BITMAPS_VECTOR more_twos;
+
+	if (n == 1)
+	{
+		add_carry(planes, 0, n_planes, first);
+		return;
+	}
+	twos = add_pair(&planes[0], first, bitmap_vector(&bitmaps[1], byte, within));
+	if (n == 2)
+	{
+		add_carry(planes, 1, n_planes, twos);
+		return;
+	}
+	more_twos = add_pair(&planes[0], bitmap_vector(&bitmaps[2], byte, within),
+						 bitmap_vector(&bitmaps[3], byte, within));
+	add_carry(planes, 2, n_planes, add_pair(&planes[1], twos, more_twos));
+}
+
+/*
+ * Adds the bitmaps' bits of n_vectors vectors of objects to their counters.  Several together, because the bitmaps come
+ * from far: a cache line of each alone is many places at a time for the processor to fetch from.
+ */
+BITMAPS_INLINE void
+add_vectors(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within,
+			const uint32_t n_planes, const uint32_t n_vectors)
+{
+	BITMAPS_VECTOR planes[BITMAPS_TOGETHER][GENIE_BITMAP_PLANES];
 	uint32_t	i = 0;
 
-	for (uint32_t p = 0; p < n_planes; p++)
-		planes[p] = (BITMAPS_VECTOR) {0};
-
+	for (uint32_t v = 0; v < n_vectors; v++)
+		for (uint32_t p = 0; p < n_planes; p++)
+			planes[v][p] = (BITMAPS_VECTOR) {0};
 	for (; n_planes > 1 && i + 4 <= n; i += 4)
-	{
-		BITMAPS_VECTOR twos = add_pair(&planes[0], bitmap_vector(&bitmaps[i], byte, within),
-									   bitmap_vector(&bitmaps[i + 1], byte, within));
-		BITMAPS_VECTOR more_twos = add_pair(&planes[0], bitmap_vector(&bitmaps[i + 2], byte, within),
-											bitmap_vector(&bitmaps[i + 3], byte, within));
-
-		add_carry(planes, 2, n_planes, add_pair(&planes[1], twos, more_twos));
-	}
+		for (uint32_t v = 0; v < n_vectors; v++)
+			add_to_planes(planes[v], bitmaps + i, 4, byte + v * BITMAPS_BYTES, within, n_planes);
 	for (; n_planes > 1 && i + 2 <= n; i += 2)
-		add_carry(planes, 1, n_planes, add_pair(&planes[0], bitmap_vector(&bitmaps[i], byte, within),
-												bitmap_vector(&bitmaps[i + 1], byte, within)));
-	if (i < n)
-		add_carry(planes, 0, n_planes, bitmap_vector(&bitmaps[i], byte, within));
+		for (uint32_t v = 0; v < n_vectors; v++)
+			add_to_planes(planes[v], bitmaps + i, 2, byte + v * BITMAPS_BYTES, within, n_planes);
+	for (uint32_t v = 0; v < n_vectors && i < n; v++)
+		add_to_planes(planes[v], bitmaps + i, 1, byte + v * BITMAPS_BYTES, within, n_planes);
+	for (uint32_t v = 0; v < n_vectors; v++)
+		BITMAPS_ADD((uint8_t *) counters + (wide ? 16 : 8) * (size_t) (byte + v * BITMAPS_BYTES), wide, planes[v],
+					n_planes);
 }
 
 /* bytes [start, end) of the bitmaps; "within": no bitmap ends before end */
@@ -142,13 +170,12 @@ BITMAPS_INLINE void
 add_stretch(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t start, uint32_t end,
 			const bool within, const uint32_t n_planes)
 {
-	for (uint32_t byte = start; byte < end; byte += BITMAPS_BYTES)
-	{
-		BITMAPS_VECTOR planes[GENIE_BITMAP_PLANES];
+	uint32_t	byte = start;
 
-		sum_planes(bitmaps, n, byte, within, n_planes, planes);
-		BITMAPS_ADD((uint8_t *) counters + (wide ? 16 : 8) * (size_t) byte, wide, planes, n_planes);
-	}
+	for (; within && byte + BITMAPS_TOGETHER * BITMAPS_BYTES <= end; byte += BITMAPS_TOGETHER * BITMAPS_BYTES)
+		add_vectors(counters, wide, bitmaps, n, byte, within, n_planes, BITMAPS_TOGETHER);
+	for (; byte < end; byte += BITMAPS_BYTES)
+		add_vectors(counters, wide, bitmaps, n, byte, within, n_planes, 1);
 }
 
 BITMAPS_INLINE void

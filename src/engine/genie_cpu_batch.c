@@ -2,10 +2,11 @@
  * genie_cpu_batch.c
  *	  Does a batch of jobs over images, by the caller's thread alone or with others (GenieEngineOps.run).
  *
- * A *task* is what one thread does at a time: some jobs of one image in a range of its tiles.  Tiles are in the outer
- * loop and jobs in the inner one, so that a tile's lists stay in the cache for all jobs of the task.  In a tile a job's
- * conditions come first and leave a bitmap of objects, which then is what the tile has alive for the job's own query;
- * where the tile cannot have what the query wants, the conditions are not even looked at.
+ * A *task* is what one thread does at a time: some jobs of one image in a range of its tiles, or one job in a range
+ * of their slices (genie_tile_search.h).  Tiles are in the outer loop and jobs in the inner one, so that a tile's
+ * lists stay in the cache for all jobs of the task.  In a tile a job's conditions come first and leave a bitmap of
+ * objects, which then is what the tile has alive for the job's own query; where the tile cannot have what the query
+ * wants, the conditions are not even looked at.
  *
  * Lanes.  TOP jobs without conditions and key tables, of an image that has codes, can be counted as bit lanes too
  * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
@@ -216,8 +217,8 @@ task_in_tile(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const G
  * False: the batch is to stop.
  */
 static bool
-lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const GenieCpuTask *task, const GenieImageGroup *group,
-			  uint32_t t, uint32_t *n_objects)
+lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const GenieCpuTask *task,
+			  const GenieImageGroup *group, uint32_t t, uint32_t *n_objects)
 {
 	uint64_t	before = (uint64_t) t << GENIE_TILE_SHIFT;
 	uint32_t	first = task->first < before ? 0 : (uint32_t) (task->first - before);

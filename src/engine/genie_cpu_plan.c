@@ -2,11 +2,12 @@
  * genie_cpu_plan.c
  *	  Cutting a batch of the CPU engine into tasks (genie_cpu_plan.h).
  *
- * One thread alone has one task an image.  For several the caller estimates what each job costs and
- * cuts the batch into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put
- * together, one that costs more is cut into *parts*, ranges of its tiles.  A task is not made smaller than what
- * waking a thread for it is worth, so a tiny batch is done by the caller, and wakes nobody.  Estimates decide only
- * who does what and never what comes out.
+ * One thread alone has one task an image.  For several the caller estimates what each job costs and cuts the batch
+ * into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put together, one
+ * that costs more is cut into *parts*, ranges of its tiles or of their slices: a small table has fewer tiles than
+ * there are threads, and the last one is hardly ever full.  A task is not made smaller than what waking a thread for
+ * it is worth, so a tiny batch is done by the caller, and wakes nobody.  Estimates decide only who does what and
+ * never what comes out.
  */
 #include <stdlib.h>
 
@@ -100,8 +101,11 @@ dispatch_image(GenieCpuBatch *batch, uint32_t start, uint32_t end, GenieDispatch
 	if (n == 0)
 		return;
 	choice = genie_dispatch_choose(&costs, image, policy->choice, n, queries);
-	for (uint32_t q = 0; q < choice.n_lanes; q++)
-		batch->works[queries[q].job].lane = q;
+	for (uint32_t q = 0; q < n; q++)
+		if (q < choice.n_lanes)
+			batch->works[queries[q].job].lane = q;
+		else
+			batch->works[queries[q].job].cost = (uint64_t) (COSTS_A_NS * queries[q].tiles_ns);
 	batch->n_lanes += choice.n_lanes;
 	genie_dispatch_explain(&choice, policy->choice, "bit lanes", batch->engine->choices.reason);
 }
@@ -156,7 +160,10 @@ tiles_of(const GenieJob *job)
 	return job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
 }
 
-/* The objects that it can be cut between: of lanes, slices, or tiles, where conditions are of whole tiles, or what comes out. */
+/*
+ * It can be cut into multiples of so many objects: of lanes or slices, but of whole tiles where it has conditions, or
+ * something comes out for each tile.
+ */
 static uint32_t
 unit_of(const GenieCpuWork *work)
 {
@@ -239,6 +246,8 @@ estimate(GenieCpuBatch *batch, GenieTileScratch *scratch)
 			end = estimate_block(batch, w);
 		else if (work->lane != GENIE_CPU_NO_LANE)
 			;					/* estimated with its block */
+		else if (work->cost > 0)
+			;					/* what the dispatcher took it to be */
 		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
 			work->cost = (uint64_t) tiles_of(work->job) * COST_TILE;
 		else
@@ -305,8 +314,8 @@ block_end(const GenieCpuBatch *batch, uint32_t start, uint64_t *cost, uint64_t *
 	uint64_t	n_hits = 0;
 
 	*cost = 0;
-	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes && works[end].lane != GENIE_CPU_NO_LANE &&
-		 works[end].job->image->id == works[start].job->image->id; end++)
+	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes &&
+		 works[end].lane != GENIE_CPU_NO_LANE && works[end].job->image->id == works[start].job->image->id; end++)
 	{
 		*cost += works[end].cost;
 		n_hits += genie_lanes_capacity(works[end].job->k);

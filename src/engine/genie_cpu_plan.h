@@ -72,7 +72,10 @@ extern GenieTile genie_cpu_tile(const GenieImageGroup *group, uint32_t t);
 /* Decides which works are counted by lanes, and puts the works in order.  Without memory all go by tiles. */
 extern void genie_cpu_dispatch(GenieCpuBatch *batch);
 
-/* Cuts the batch, of at least one work, into tasks; parts, tasks and n_found are then malloc's.  False: there is no memory. */
+/*
+ * Cuts the batch, of at least one work, into tasks; parts, tasks and n_found are then malloc's.  False: there is no
+ * memory.
+ */
 extern bool genie_cpu_plan(GenieCpuBatch *batch, GenieTileScratch *scratch);
 
 #endif							/* GENIE_CPU_PLAN_H */

@@ -215,6 +215,7 @@ add_planes(void *counters, const bool wide, const __m256i *planes, const uint32_
 
 #define BITMAPS_VECTOR __m256i
 #define BITMAPS_TARGET AVX2
+#define BITMAPS_TOGETHER 4
 #define BITMAPS_XOR3(a, b, c) ((a) ^ (b) ^ (c))
 #define BITMAPS_MAJORITY(a, b, c) (((a) & (b)) | (((a) ^ (b)) & (c)))
 #define BITMAPS_ADD add_planes

@@ -266,6 +266,7 @@ add_planes(void *counters, const bool wide, const __m512i *planes, const uint32_
 /* three-operand logic: the sum bit and the carry of a full adder */
 #define BITMAPS_VECTOR __m512i
 #define BITMAPS_TARGET AVX512
+#define BITMAPS_TOGETHER 4
 #define BITMAPS_XOR3(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0x96)
 #define BITMAPS_MAJORITY(a, b, c) _mm512_ternarylogic_epi64(a, b, c, 0xE8)
 #define BITMAPS_ADD add_planes

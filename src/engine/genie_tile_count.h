@@ -28,7 +28,7 @@
  * Lists, bitmaps not counted, up to which a tile is counted in parts; their places are kept from part to part, each of
  * which costs a list 10 ns.
  */
-#define GENIE_PART_LISTS 128
+#define GENIE_PART_LISTS 256
 
 /* Slices of a tile begin and end at multiples of so many objects, or with the tile; 1 KB of a bitmap and more. */
 #define GENIE_SLICE_OBJECTS 16384
@@ -139,8 +139,8 @@ genie_part_objects(const GenieEngineQuery *query)
 }
 
 /*
- * Counts the objects [first, end) of the tile, at most a part, into the first counters of scratch.  Parts come in order,
- * the first one of the tile's slice at its beginning, and scratch is theirs alone meanwhile.
+ * Counts the objects [first, end) of the tile, at most a part, into the first counters of scratch.  Parts come in
+ * order, the first one of the tile's slice at its beginning, and scratch is theirs alone meanwhile.
  */
 extern void genie_tile_count_part(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
 								  const GenieTileFound *found, uint32_t first, uint32_t end);
