@@ -298,27 +298,17 @@ genie_dictionary_read_entry(GenieDictionaryCursor *cursor)
 	uint64		rest;
 	uint64		n_postings;
 	uint64		list_bytes;
-	size_t		n;
 
-	if ((n = genie_varint_get(at, end, &shared)) == 0)
-		genie_dictionary_corrupt(cursor, cursor->leaf);
-	at += n;
-	if ((n = genie_varint_get(at, end, &rest)) == 0)
-		genie_dictionary_corrupt(cursor, cursor->leaf);
-	at += n;
-	if (shared > cursor->key.len || rest > GENIE_KEY_MAX - shared || rest > (uint64) (end - at))
+	if (!genie_varint_next(&at, end, &shared) || !genie_varint_next(&at, end, &rest) ||
+		shared > cursor->key.len || rest > GENIE_KEY_MAX - shared || rest > (uint64) (end - at))
 		genie_dictionary_corrupt(cursor, cursor->leaf);
 	memcpy(cursor->key_bytes + shared, at, rest);
 	at += rest;
 	cursor->key.len = (uint32) (shared + rest);
-	if ((n = genie_varint_get(at, end, &n_postings)) == 0)
-		genie_dictionary_corrupt(cursor, cursor->leaf);
-	at += n;
-	if ((n = genie_varint_get(at, end, &list_bytes)) == 0 ||
+	if (!genie_varint_next(&at, end, &n_postings) || !genie_varint_next(&at, end, &list_bytes) ||
 		n_postings == 0 || n_postings > PG_UINT32_MAX || list_bytes < 2 ||
 		list_bytes > postings_length || cursor->list_at > postings_length - list_bytes)
 		genie_dictionary_corrupt(cursor, cursor->leaf);
-	at += n;
 	cursor->n_postings = (uint32) n_postings;
 	cursor->list_bytes = list_bytes;
 	cursor->offset = at - page;

@@ -227,29 +227,6 @@ genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep)
 	reader->tiles = palloc0(sizeof(GenieTileObjects *) * (keep ? reader->n_tiles + 1 : 1));
 }
 
-/* genie_varint_get(), with what nearly all of a tile's numbers take, one byte or two, decided here.  Moves *at. */
-static inline bool
-genie_object_number(const uint8 **at, const uint8 *end, uint64 *value)
-{
-	const uint8 *from = *at;
-	size_t		n;
-
-	if (end - from >= 2 && from[0] < 0x80)
-	{
-		*value = from[0];
-		n = 1;
-	}
-	else if (end - from >= 2 && from[1] < 0x80 && from[1] != 0)
-	{
-		*value = (from[0] & 0x7F) | (uint64) from[1] << 7;
-		n = 2;
-	}
-	else
-		n = genie_varint_get(from, end, value);
-	*at = from + n;
-	return n > 0;
-}
-
 /* Decodes a blob of nbytes. */
 static GenieTileObjects *
 genie_object_decode(const GenieSegment *segment, const uint8 *at, const uint8 *end, uint32 n_objects)
@@ -260,7 +237,7 @@ genie_object_decode(const GenieSegment *segment, const uint8 *at, const uint8 *e
 	uint64		offset = 0;
 	uint32		done = 0;
 
-	if (!genie_object_number(&at, end, &n_runs) || n_runs == 0 || n_runs > n_objects)
+	if (!genie_varint_next(&at, end, &n_runs) || n_runs == 0 || n_runs > n_objects)
 		genie_object_corrupt(segment);
 	tile = palloc(offsetof(GenieTileObjects, runs) + n_runs * sizeof(GenieTidRun));
 	tile->n_objects = n_objects;
@@ -271,8 +248,8 @@ genie_object_decode(const GenieSegment *segment, const uint8 *at, const uint8 *e
 		uint64		offset_delta;
 		uint64		length;
 
-		if (!genie_object_number(&at, end, &block_delta) || !genie_object_number(&at, end, &offset_delta) ||
-			!genie_object_number(&at, end, &length))
+		if (!genie_varint_next(&at, end, &block_delta) || !genie_varint_next(&at, end, &offset_delta) ||
+			!genie_varint_next(&at, end, &length))
 			genie_object_corrupt(segment);
 		offset = (i > 0 && block_delta == 0 ? offset : 0) + offset_delta;
 		block += block_delta;

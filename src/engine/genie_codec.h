@@ -68,6 +68,32 @@ extern size_t genie_varint_put(uint8_t *out, uint64_t value);
  */
 extern size_t genie_varint_get(const uint8_t *data, const uint8_t *end, uint64_t *value);
 
+/*
+ * The same where numbers are read by the thousand: nearly all take one byte or two, which is decided here.  Moves *at.
+ * False: malformed.
+ */
+static inline bool
+genie_varint_next(const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+	const uint8_t *from = *at;
+	size_t		n;
+
+	if (end - from >= 2 && from[0] < 0x80)
+	{
+		*value = from[0];
+		n = 1;
+	}
+	else if (end - from >= 2 && from[1] < 0x80 && from[1] != 0)
+	{
+		*value = (from[0] & 0x7F) | (uint64_t) from[1] << 7;
+		n = 2;
+	}
+	else
+		n = genie_varint_get(from, end, value);
+	*at = from + n;
+	return n > 0;
+}
+
 /* ---- writing a list ---- */
 
 /* the longest payload of a tile: the encoder takes BITMAP rather than anything longer */
