@@ -99,6 +99,7 @@ genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapsh
 	visitor->index = index;
 	visitor->snapshot = snapshot;
 	visitor->slot = table_slot_create(heap, NULL);
+	visitor->shown = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	visitor->fetch = heap->rd_tableam == GetHeapamTableAmRoutine() ? NULL : table_index_fetch_begin(heap);
 	visitor->found = NULL;
 	visitor->arg = NULL;
@@ -109,6 +110,7 @@ genie_visitor_end(GenieVisitor *visitor)
 {
 	if (visitor->fetch != NULL)
 		table_index_fetch_end(visitor->fetch);
+	ExecDropSingleTupleTableSlot(visitor->shown);
 	ExecDropSingleTupleTableSlot(visitor->slot);
 }
 
@@ -305,10 +307,10 @@ genie_visit_show(const GenieVisit *visit, const GenieVisitPage *page)
 		tuple.t_tableOid = RelationGetRelid(visitor->heap);
 		tuple.t_data = (HeapTupleHeader) PageGetItem(contents, item);
 		tuple.t_len = ItemIdGetLength(item);
-		ExecStoreBufferHeapTuple(&tuple, visitor->slot, page->buffer);
-		visitor->found(visitor->arg, row, visitor->slot);
+		ExecStoreHeapTuple(&tuple, visitor->shown, false);
+		visitor->found(visitor->arg, row, visitor->shown);
 	}
-	ExecClearTuple(visitor->slot);
+	ExecClearTuple(visitor->shown);
 }
 
 static void

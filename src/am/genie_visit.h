@@ -20,7 +20,8 @@ typedef struct GenieVisitor
 	Relation	heap;
 	Relation	index;
 	Snapshot	snapshot;		/* an MVCC snapshot */
-	TupleTableSlot *slot;
+	TupleTableSlot *slot;		/* of the table's own kind */
+	TupleTableSlot *shown;		/* rows of a heap, whose page the visit has pinned */
 	IndexFetchTableData *fetch;	/* NULL: a heap, whose pages are read directly */
 
 	/* called for each visible row, with the row in the slot, in the order of the rows; NULL: nobody wants to see it */
