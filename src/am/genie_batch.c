@@ -8,7 +8,7 @@
  * A piece
  *	1. the metapage is looked at; segments are opened, where they are not, or are others now (genie_batch_refresh)
  *	2. its queries are compiled against all segments together (genie_compile.h)
- *	3. who searches looks for conflicts between queries and rows, if there can be any
+ *	3. who searches prepares for it, and looks for conflicts between queries and rows, if there can be any
  *	4. rounds (genie_round.h): the first asks for as many rows of each query as are wanted, the next ones only those
  *	   queries that have fewer visible ones, and for GENIE_ASK_GROWTH times as many each, behind what they took
  *	5. who searches puts out each query's rows
@@ -279,7 +279,7 @@ genie_batch_run_piece(GenieBatch *batch)
 	round->n_sources = batch->n_sources;
 	round->sources = batch->sources;
 	round->searches = palloc((batch->n_sources + 1) * sizeof(GenieSearch **));
-	if (batch->ops->check != NULL && !batch->ops->check(batch->owner))
+	if (!batch->ops->begin(batch->owner))
 		return false;
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{

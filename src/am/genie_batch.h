@@ -26,8 +26,11 @@ typedef struct GenieBatchOps
 	/* The next query, in the current memory context, where it stays as long as its piece. */
 	Datum		(*next) (void *owner);
 
-	/* Raises errors that depend on rows, before a piece's rounds; NULL: there are none.  False: stale. */
-	bool		(*check) (void *owner);
+	/*
+	 * Prepares for a piece's rounds, in the memory context of this attempt at them; raises errors that depend on rows.
+	 * False: stale.
+	 */
+	bool		(*begin) (void *owner);
 
 	/* Puts out query i of the piece, whose rounds are over. */
 	void		(*put) (void *owner, uint32 i);

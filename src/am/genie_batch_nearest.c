@@ -9,7 +9,8 @@
  *
  * The candidates of all queries of a piece come from the same rounds as those of a search by match count
  * (genie_batch.c); a row that is candidate of many queries is fetched and unpacked once, and its distances to all of
- * them are computed by the operator's own function while its page is pinned.
+ * them are computed by the operator's own function while its page is pinned.  Of its candidates a query keeps the k nearest so far, as a heap
+ * with the farthest of them on top: most rows are compared with that one only, and what is kept stays in the processor's cache.
  *
  * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an
  * index scan of its own, which also knows the rows that match nothing, and those that are NULL.
@@ -54,6 +55,15 @@ typedef struct GenieNearestRow
 	float8		distance;
 } GenieNearestRow;
 
+/* A candidate that was measured. */
+typedef struct GenieNearest
+{
+	double		distance;
+	uint64		tid;			/* its own */
+	uint64		root;			/* the TID that the index holds */
+	bool		is_null;		/* the distance */
+} GenieNearest;
+
 typedef struct GenieNearestSearch
 {
 	GenieBatch	batch;
@@ -75,6 +85,10 @@ typedef struct GenieNearestSearch
 	bool		is_varlena;		/* values are */
 	MemoryContext row_context;	/* of the row's value */
 	Datum		value;
+
+	/* what was measured, of a piece */
+	GenieNearest *nearest;		/* query i's from i * k on: a heap */
+	uint32	   *n_nearest;
 } GenieNearestSearch;
 
 /* ---- queries ---- */
@@ -199,23 +213,9 @@ genie_nearest_row(void *arg, TupleTableSlot *slot)
 	MemoryContextSwitchTo(old);
 }
 
-static double
-genie_nearest_distance(void *arg, uint32 query, bool *is_null)
-{
-	GenieNearestSearch *search = arg;
-	MemoryContext old = MemoryContextSwitchTo(search->row_context);
-	double		distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0],
-											  search->value, search->batch.queries[query], is_null);
-
-	MemoryContextSwitchTo(old);
-	return distance;
-}
-
-/* ---- output ---- */
-
 /* NaN is larger than all other numbers, as in ORDER BY, and NULL comes last. */
 static inline int
-genie_nearest_cmp(const GenieRoundMeasured *a, const GenieRoundMeasured *b)
+genie_nearest_cmp(const GenieNearest *a, const GenieNearest *b)
 {
 	bool		a_last = a->is_null || isnan(a->distance);
 	bool		b_last = b->is_null || isnan(b->distance);
@@ -233,11 +233,77 @@ genie_nearest_cmp(const GenieRoundMeasured *a, const GenieRoundMeasured *b)
 }
 
 #define ST_SORT genie_nearest_sort
-#define ST_ELEMENT_TYPE GenieRoundMeasured
+#define ST_ELEMENT_TYPE GenieNearest
 #define ST_COMPARE(a, b) genie_nearest_cmp(a, b)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
+
+/* Adds one to a heap of n others, which has room for it. */
+static void
+genie_nearest_add(GenieNearest *heap, uint32 n, const GenieNearest *added)
+{
+	while (n > 0)
+	{
+		uint32		parent = (n - 1) / 2;
+
+		if (genie_nearest_cmp(&heap[parent], added) >= 0)
+			break;
+		heap[n] = heap[parent];
+		n = parent;
+	}
+	heap[n] = *added;
+}
+
+/* Puts one into the place of the farthest of a heap of n. */
+static void
+genie_nearest_replace(GenieNearest *heap, uint32 n, const GenieNearest *added)
+{
+	uint32		at = 0;
+
+	for (uint32 child = 1; child < n; child = 2 * at + 1)
+	{
+		child += child + 1 < n && genie_nearest_cmp(&heap[child + 1], &heap[child]) > 0;
+		if (genie_nearest_cmp(&heap[child], added) <= 0)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = *added;
+}
+
+static void
+genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
+{
+	GenieNearestSearch *search = arg;
+	GenieNearest *heap = search->nearest + (Size) query * search->k;
+	uint32		n = search->n_nearest[query];
+	GenieNearest taken = {.tid = row->live, .root = row->tid};
+	MemoryContext old = MemoryContextSwitchTo(search->row_context);
+
+	taken.distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0], search->value,
+										search->batch.queries[query], &taken.is_null);
+	MemoryContextSwitchTo(old);
+	if (n < search->k)
+		genie_nearest_add(heap, search->n_nearest[query]++, &taken);
+	else if (genie_nearest_cmp(&taken, heap) < 0)
+		genie_nearest_replace(heap, n, &taken);
+}
+
+/* A piece's queries have no rows yet.  Where k is too large for rounds, there will be none. */
+static bool
+genie_nearest_begin(void *owner)
+{
+	GenieNearestSearch *search = owner;
+	const GenieBatch *batch = &search->batch;
+	Size		room = search->k > GENIE_JOB_K_MAX ? 0 : (Size) batch->n * search->k;
+
+	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieNearest));
+	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
+	return true;
+}
+
+/* ---- output ---- */
 
 static void
 genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, bool is_null)
@@ -280,6 +346,7 @@ genie_nearest_put(void *owner, uint32 i)
 {
 	GenieNearestSearch *search = owner;
 	GenieRoundQuery *query = &search->batch.states[i];
+	GenieNearest *nearest = search->nearest + (Size) i * search->k;
 
 	search->n_output++;
 	if (query->n_found < search->batch.want)
@@ -287,15 +354,15 @@ genie_nearest_put(void *owner, uint32 i)
 		genie_nearest_put_scan(search, search->batch.queries[i]);
 		return;
 	}
-	genie_nearest_sort(query->measured, query->n_found);
+	genie_nearest_sort(nearest, search->k);
 	for (uint32 j = 0; j < search->k; j++)
-		genie_nearest_put_row(search, query->measured[j].tid, query->measured[j].distance, query->measured[j].is_null);
+		genie_nearest_put_row(search, nearest[j].tid, nearest[j].distance, nearest[j].is_null);
 	pgstat_count_index_tuples(search->batch.index, query->n_found);
 }
 
 /* ---- a call ---- */
 
-static const GenieBatchOps genie_nearest_ops = {genie_nearest_next, NULL, genie_nearest_put};
+static const GenieBatchOps genie_nearest_ops = {genie_nearest_next, genie_nearest_begin, genie_nearest_put};
 
 static void
 genie_nearest_begin_measuring(GenieNearestSearch *search)
@@ -306,7 +373,7 @@ genie_nearest_begin_measuring(GenieNearestSearch *search)
 	fmgr_info(batch->order_proc, &search->distance);
 	search->is_varlena = get_typlen(batch->index->rd_opcintype[0]) == -1;
 	search->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch row", ALLOCSET_DEFAULT_SIZES);
-	search->measure = (GenieRoundMeasure) {search, genie_nearest_row, genie_nearest_distance};
+	search->measure = (GenieRoundMeasure) {search, genie_nearest_row, genie_nearest_take};
 	batch->round.measure = &search->measure;
 }
 

@@ -5,9 +5,13 @@
  *	1. ask		each source for the best `ask` objects of each query behind what was taken of it before
  *	2. number	an object is a row of the round, however many queries hit it; rows get their TIDs
  *	3. merge	each query takes the best `ask` of all sources by (count desc, tid asc)
- *	4. visit	the rows that were taken, in TID order, and measure their distances to the queries that took them, if
- *				that is asked for: a row that many queries took is fetched, and its value unpacked, once
- *	5. keep		each query's visible ones, in its order
+ *	4. visit	the rows that were taken, in TID order
+ *	5. keep		each query's visible ones, in its order, until there are k
+ *
+ * Or, if somebody measures rows, 4 and 5 are one: a row is shown to him once, with the queries that take it one after
+ * the other, and nothing is kept here.  There may be more rows of a query than it still wants, in all rounds but the first, which asks for no
+ * more than that; then a visit that shows no rows goes before, which tells how many of them are visible, and so
+ * which the query leaves.
  *
  * That is what a scan of one query would take: a source's hits come in its order, so the best of all sources are among
  * the best `ask` of each, and a source goes on behind the last hit that was taken of it.  It has ended when it gave
@@ -55,13 +59,11 @@ typedef struct GenieRoundState
 	uint32	   *n_order;
 	uint32	   *counts;			/* with them */
 
-	/* if distances are measured */
+	/* if somebody measures */
 	const GenieRoundMeasure *measure;
 	GenieRoundQuery **queries;
 	uint32	   *first_taker;	/* of each row, and the end */
-	uint32	   *takers;			/* places in order, row by row */
-	double	   *distances;		/* with order */
-	bool	   *nulls;
+	uint32	   *takers;			/* queries, row by row */
 } GenieRoundState;
 
 static void *
@@ -75,9 +77,7 @@ genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query
 {
 	memset(query, 0, sizeof(*query));
 	query->number = number;
-	if (round->measure != NULL)
-		query->measured = genie_round_array(round->k, sizeof(GenieRoundMeasured));
-	else
+	if (round->measure == NULL)
 	{
 		query->found = genie_round_array(round->k, sizeof(GenieRoundFound));
 		query->taken_capacity = round->k;
@@ -298,7 +298,7 @@ genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, Gen
 
 /* ---- measuring ---- */
 
-/* Sorts the places of order by their rows: so each row knows who took it. */
+/* Each row gets to know who takes it. */
 static void
 genie_round_find_takers(GenieRoundState *state, uint32 n_rows)
 {
@@ -315,15 +315,13 @@ genie_round_find_takers(GenieRoundState *state, uint32 n_rows)
 	state->takers = genie_round_array(at[n_rows], sizeof(uint32));
 	for (uint32 i = 0; i < state->n; i++)
 		for (uint32 j = 0; j < state->n_order[i]; j++)
-			state->takers[at[state->order[(Size) i * state->ask + j]]++] = i * state->ask + j;
+			state->takers[at[state->order[(Size) i * state->ask + j]]++] = i;
 	pfree(at);
-	state->distances = genie_round_array((Size) state->n * state->ask, sizeof(double));
-	state->nulls = genie_round_array((Size) state->n * state->ask, sizeof(bool));
 }
 
-/* Measures a visible row. */
+/* Shows a visible row to who measures, and who takes it. */
 static void
-genie_round_measure(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
+genie_round_show(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 {
 	GenieRoundState *state = arg;
 	Size		r = row - state->rows;
@@ -331,18 +329,49 @@ genie_round_measure(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 	state->measure->row(state->measure->arg, slot);
 	for (uint32 t = state->first_taker[r]; t < state->first_taker[r + 1]; t++)
 	{
-		uint32		at = state->takers[t];
+		GenieRoundQuery *query = state->queries[state->takers[t]];
 
-		state->distances[at] = state->measure->distance(state->measure->arg, state->queries[at / state->ask]->number,
-														&state->nulls[at]);
+		state->measure->take(state->measure->arg, query->number, row);
+		query->n_found++;
+	}
+}
+
+/* May there be more visible rows than a query still wants? */
+static bool
+genie_round_has_too_many(const GenieRound *round, const GenieRoundState *state)
+{
+	for (uint32 i = 0; i < state->n; i++)
+		if (state->n_order[i] > round->k - state->queries[i]->n_found)
+			return true;
+	return false;
+}
+
+/* Rows have been visited: queries leave those behind the last one that they want. */
+static void
+genie_round_leave(const GenieRound *round, GenieRoundState *state)
+{
+	memset(state->wanted, 0, state->first_row[round->n_sources] * sizeof(bool));
+	for (uint32 i = 0; i < state->n; i++)
+	{
+		uint32		wants = round->k - state->queries[i]->n_found;
+		uint32		n = 0;
+
+		for (; n < state->n_order[i] && wants > 0; n++)
+		{
+			uint32		row = state->order[(Size) i * state->ask + n];
+
+			state->wanted[row] = true;
+			wants -= state->rows[row].live != 0;
+		}
+		state->n_order[i] = n;
 	}
 }
 
 /* ---- visiting ---- */
 
-/* Visits the wanted rows of all sources in TID order. */
+/* Visits the wanted rows of all sources in TID order, and shows them if they are to be measured. */
 static void
-genie_round_visit(const GenieRound *round, GenieRoundState *state)
+genie_round_visit(const GenieRound *round, GenieRoundState *state, bool measured)
 {
 	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
 	GenieVisitRow **rows = genie_round_array(state->first_row[round->n_sources], sizeof(GenieVisitRow *));
@@ -372,9 +401,9 @@ genie_round_visit(const GenieRound *round, GenieRoundState *state)
 		if (n % GENIE_INTERRUPT_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	if (state->measure != NULL)
+	if (measured)
 	{
-		visitor.found = genie_round_measure;
+		visitor.found = genie_round_show;
 		visitor.arg = state;
 		genie_round_find_takers(state, state->first_row[round->n_sources]);
 	}
@@ -385,19 +414,12 @@ genie_round_visit(const GenieRound *round, GenieRoundState *state)
 
 /* ---- keeping ---- */
 
-/* A query has taken a row, which has been visited: its place in order is at. */
+/* Without anybody who measures: a query has taken a row, which has been visited.  Its place in order is at. */
 static void
-genie_round_keep(const GenieRoundState *state, GenieRoundQuery *query, Size at)
+genie_round_keep_row(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 {
 	const GenieVisitRow *row = &state->rows[state->order[at]];
 
-	if (state->measure != NULL)
-	{
-		if (row->live != 0)
-			query->measured[query->n_found++] =
-				(GenieRoundMeasured) {state->distances[at], row->live, row->tid, state->nulls[at]};
-		return;
-	}
 	if (query->n_taken == query->taken_capacity)
 	{
 		query->taken_capacity *= 2;
@@ -408,6 +430,26 @@ genie_round_keep(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 		return;
 	query->found[query->n_found].tid = row->live;
 	query->found[query->n_found++].count = (int32) state->counts[at];
+}
+
+static void
+genie_round_keep(const GenieRound *round, const GenieRoundState *state)
+{
+	for (uint32 i = 0; i < state->n; i++)
+		for (uint32 j = 0; j < state->n_order[i] && state->queries[i]->n_found < round->k; j++)
+			genie_round_keep_row(state, state->queries[i], (Size) i * state->ask + j);
+}
+
+/* The same with somebody who measures. */
+static void
+genie_round_measure(const GenieRound *round, GenieRoundState *state)
+{
+	if (genie_round_has_too_many(round, state))
+	{
+		genie_round_visit(round, state, false);
+		genie_round_leave(round, state);
+	}
+	genie_round_visit(round, state, true);
 }
 
 bool
@@ -432,11 +474,14 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 		for (uint32 i = 0; i < n; i++)
 			genie_round_merge(round, &state, i, queries[i], next);
 		GENIE_FAULT("batch-answered");
-		genie_round_visit(round, &state);
+		if (round->measure == NULL)
+		{
+			genie_round_visit(round, &state, false);
+			genie_round_keep(round, &state);
+		}
+		else
+			genie_round_measure(round, &state);
 	}
-	for (uint32 i = 0; ok && i < n; i++)
-		for (uint32 j = 0; j < state.n_order[i] && queries[i]->n_found < round->k; j++)
-			genie_round_keep(&state, queries[i], (Size) i * ask + j);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(round->context);
 	return ok;

@@ -17,16 +17,7 @@ typedef struct GenieRoundFound
 	int32		count;
 } GenieRoundFound;
 
-/* The same where distances are measured. */
-typedef struct GenieRoundMeasured
-{
-	double		distance;
-	uint64		tid;
-	uint64		root;			/* the TID that the index holds */
-	bool		is_null;		/* the distance */
-} GenieRoundMeasured;
-
-/* What measures distances between visible rows and the queries that have taken them. */
+/* Who looks at visible rows and the queries that take them, while the row is at hand. */
 typedef struct GenieRoundMeasure
 {
 	void	   *arg;
@@ -34,8 +25,8 @@ typedef struct GenieRoundMeasure
 	/* the next row; every row comes once a round, in TID order */
 	void		(*row) (void *arg, TupleTableSlot *slot);
 
-	/* its distance to a query of the piece, by number */
-	double		(*distance) (void *arg, uint32 query, bool *is_null);
+	/* is taken by a query of the piece, by number */
+	void		(*take) (void *arg, uint32 query, const GenieVisitRow *row);
 } GenieRoundMeasure;
 
 /* What a query has found so far, and where it goes on. */
@@ -43,11 +34,10 @@ typedef struct GenieRoundQuery
 {
 	uint32		number;			/* in the piece: its searches are searches[source][number] */
 	uint32		n_found;
-	GenieRoundFound *found;			/* room for k; NULL if distances are measured: then */
-	GenieRoundMeasured *measured;	/* the rows are here */
+	GenieRoundFound *found;		/* room for k; NULL if somebody measures, who keeps what he wants */
 	bool		at_end;			/* nothing that matches is left */
 	uint64	   *taken;			/* TIDs in the index of all that was taken before there were k, visible or not; */
-	uint32		n_taken;		/* not kept if distances are measured */
+	uint32		n_taken;		/* not kept if somebody measures */
 	uint32		taken_capacity;
 	bool	   *has_after;		/* of each source: the last hit that was taken, if one was, */
 	bool	   *ended;			/* and whether it has no more */
@@ -59,7 +49,7 @@ typedef struct GenieRound
 {
 	MemoryContext context;		/* of a round; reset by it */
 	GenieVisitor visitor;
-	const GenieRoundMeasure *measure;	/* NULL: no distances */
+	const GenieRoundMeasure *measure;	/* NULL: nobody */
 	uint32		k;
 	uint32		n_sources;
 	GenieSource **sources;
