@@ -9,8 +9,9 @@
  *
  * The candidates of all queries of a piece come from the same rounds as those of a search by match count
  * (genie_batch.c); a row that is candidate of many queries is fetched and unpacked once, and its distances to all of
- * them are computed by the operator's own function while its page is pinned.  Of its candidates a query keeps the k nearest so far, as a heap
- * with the farthest of them on top: most rows are compared with that one only, and what is kept stays in the processor's cache.
+ * them are computed by the operator's own function while its page is pinned.  Of its candidates a query keeps the k
+ * nearest so far, as a heap with the farthest of them on top: most rows are compared with that one only, and what is
+ * kept stays in the processor's cache.
  *
  * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an
  * index scan of its own, which also knows the rows that match nothing, and those that are NULL.

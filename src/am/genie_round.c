@@ -9,9 +9,9 @@
  *	5. keep		each query's visible ones, in its order, until there are k
  *
  * Or, if somebody measures rows, 4 and 5 are one: a row is shown to him once, with the queries that take it one after
- * the other, and nothing is kept here.  There may be more rows of a query than it still wants, in all rounds but the first, which asks for no
- * more than that; then a visit that shows no rows goes before, which tells how many of them are visible, and so
- * which the query leaves.
+ * the other, and nothing is kept here.  In all rounds but the first, which asks for no more rows than a query wants,
+ * it may have taken more than it still does; then a visit that shows no rows goes before, which tells how many of
+ * them are visible, and so which ones the query leaves.
  *
  * That is what a scan of one query would take: a source's hits come in its order, so the best of all sources are among
  * the best `ask` of each, and a source goes on behind the last hit that was taken of it.  It has ended when it gave

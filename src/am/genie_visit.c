@@ -23,7 +23,8 @@
  *
  *		page i + far + ahead	is guessed to be where it was (genie_pin.h): descriptor and header are prefetched
  *		page i + far		is pinned; its header and line pointers are prefetched
- *		page i + far - near	has been that for a while: its line pointers tell which tuples to prefetch
+ *		page i + far - near	has been that for a while: its line pointers tell which tuples to prefetch, and whoever
+ *							wants to see rows gets their values prefetched too
  *		page i				is locked and searched
  *
  * A line pointer that is read without the page's lock may be about to change.  That looks wrong and is right, for it
