@@ -57,13 +57,13 @@ typedef struct GenieNearestRow
 } GenieNearestRow;
 
 /* A candidate that was measured. */
-typedef struct GenieNearest
+typedef struct GenieMeasured
 {
 	double		distance;
 	uint64		tid;			/* its own */
 	uint64		root;			/* the TID that the index holds */
 	bool		is_null;		/* the distance */
-} GenieNearest;
+} GenieMeasured;
 
 typedef struct GenieNearestSearch
 {
@@ -88,7 +88,7 @@ typedef struct GenieNearestSearch
 	Datum		value;
 
 	/* what was measured, of a piece */
-	GenieNearest *nearest;		/* query i's from i * k on: a heap */
+	GenieMeasured *nearest;		/* query i's from i * k on: a heap */
 	uint32	   *n_nearest;
 } GenieNearestSearch;
 
@@ -216,7 +216,7 @@ genie_nearest_row(void *arg, TupleTableSlot *slot)
 
 /* NaN is larger than all other numbers, as in ORDER BY, and NULL comes last. */
 static inline int
-genie_nearest_cmp(const GenieNearest *a, const GenieNearest *b)
+genie_nearest_cmp(const GenieMeasured *a, const GenieMeasured *b)
 {
 	bool		a_last = a->is_null || isnan(a->distance);
 	bool		b_last = b->is_null || isnan(b->distance);
@@ -234,7 +234,7 @@ genie_nearest_cmp(const GenieNearest *a, const GenieNearest *b)
 }
 
 #define ST_SORT genie_nearest_sort
-#define ST_ELEMENT_TYPE GenieNearest
+#define ST_ELEMENT_TYPE GenieMeasured
 #define ST_COMPARE(a, b) genie_nearest_cmp(a, b)
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -242,7 +242,7 @@ genie_nearest_cmp(const GenieNearest *a, const GenieNearest *b)
 
 /* Adds one to a heap of n others, which has room for it. */
 static void
-genie_nearest_add(GenieNearest *heap, uint32 n, const GenieNearest *added)
+genie_nearest_add(GenieMeasured *heap, uint32 n, const GenieMeasured *added)
 {
 	while (n > 0)
 	{
@@ -258,7 +258,7 @@ genie_nearest_add(GenieNearest *heap, uint32 n, const GenieNearest *added)
 
 /* Puts one into the place of the farthest of a heap of n. */
 static void
-genie_nearest_replace(GenieNearest *heap, uint32 n, const GenieNearest *added)
+genie_nearest_replace(GenieMeasured *heap, uint32 n, const GenieMeasured *added)
 {
 	uint32		at = 0;
 
@@ -277,9 +277,9 @@ static void
 genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 {
 	GenieNearestSearch *search = arg;
-	GenieNearest *heap = search->nearest + (Size) query * search->k;
+	GenieMeasured *heap = search->nearest + (Size) query * search->k;
 	uint32		n = search->n_nearest[query];
-	GenieNearest taken = {.tid = row->live, .root = row->tid};
+	GenieMeasured taken = {.tid = row->live, .root = row->tid};
 	MemoryContext old = MemoryContextSwitchTo(search->row_context);
 
 	taken.distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0], search->value,
@@ -299,7 +299,7 @@ genie_nearest_begin(void *owner)
 	const GenieBatch *batch = &search->batch;
 	Size		room = search->k > GENIE_JOB_K_MAX ? 0 : (Size) batch->n * search->k;
 
-	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieNearest));
+	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieMeasured));
 	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
 	return true;
 }
@@ -347,7 +347,7 @@ genie_nearest_put(void *owner, uint32 i)
 {
 	GenieNearestSearch *search = owner;
 	GenieRoundQuery *query = &search->batch.states[i];
-	GenieNearest *nearest = search->nearest + (Size) i * search->k;
+	GenieMeasured *nearest = search->nearest + (Size) i * search->k;
 
 	search->n_output++;
 	if (query->n_found < search->batch.want)
