@@ -38,6 +38,7 @@
 #define GENIE_FIRST_K	128		/* what a LIMIT of 100 needs at once */
 #define GENIE_K_GROWTH	8
 #define GENIE_TOP_LIMIT 65536	/* rows a page; beyond it all counts are taken */
+#define GENIE_FIRST_PLACED 16	/* hits of a first page whose TIDs are read at once: what a LIMIT of 10 needs */
 
 /* How many objects of the segment have a TID of at most tid.  False: stale. */
 static bool
@@ -75,6 +76,65 @@ genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 		return false;
 	stream->tid = genie_object_tid(tile, object & (GENIE_TILE_OBJECTS - 1), &is_null);
 	stream->key = key;
+	stream->exact = true;
+	return true;
+}
+
+static int
+cmp_numbers(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Reads the TIDs of the next hits of the page: of some, as a scan may have a small LIMIT, then, or if it is known to
+ * want more, of all.  They are all over the table, so each tile is gone through once.  False: stale.
+ */
+static bool
+genie_stream_place_hits(GenieStream *stream)
+{
+	uint32		first = stream->n_placed;
+	uint32		n = stream->n_hits - first;
+	uint64	   *order;
+	uint32	   *objects;
+	uint64	   *tids;
+	bool		ok;
+
+	if (first == 0)
+	{
+		stream->tids = MemoryContextAlloc(stream->context, stream->n_hits * sizeof(uint64));
+		if (stream->k == GENIE_FIRST_K)
+			n = Min(n, GENIE_FIRST_PLACED);
+	}
+	order = palloc(n * sizeof(uint64));
+	objects = palloc(n * sizeof(uint32));
+	tids = palloc(n * sizeof(uint64));
+	for (uint32 i = 0; i < n; i++)
+		order[i] = (uint64) stream->hits[first + i].object << 32 | i;
+	qsort(order, n, sizeof(uint64), cmp_numbers);
+	for (uint32 i = 0; i < n; i++)
+		objects[i] = (uint32) (order[i] >> 32);
+	ok = genie_object_tids(&stream->objects, objects, n, tids);
+	for (uint32 i = 0; ok && i < n; i++)
+		stream->tids[first + (uint32) order[i]] = tids[i];
+	stream->n_placed = first + n;
+	pfree(order);
+	pfree(objects);
+	pfree(tids);
+	return ok;
+}
+
+/* Sets the next hit as the head.  False: stale. */
+static bool
+genie_stream_show_hit(GenieStream *stream)
+{
+	if (stream->hit == stream->n_placed && !genie_stream_place_hits(stream))
+		return false;
+	stream->tid = stream->tids[stream->hit];
+	stream->key = (int32) stream->hits[stream->hit].key;
 	stream->exact = true;
 	return true;
 }
@@ -189,7 +249,7 @@ static void
 genie_stream_take(GenieStream *stream, const GenieSearchTop *top)
 {
 	stream->n_hits = top->n_hits;
-	stream->hit = 0;
+	stream->hit = stream->n_placed = 0;
 	if (stream->n_hits > 0)
 	{
 		stream->has_after = true;
@@ -246,8 +306,7 @@ genie_stream_settle_top(GenieStream *stream)
 	GenieSearchTop top;
 
 	if (stream->hit < stream->n_hits)
-		return genie_stream_show(stream, (int32) stream->hits[stream->hit].key,
-								 stream->hits[stream->hit].object);
+		return genie_stream_show_hit(stream);
 
 	/* a page that was not full was the last: only count 0 is left */
 	if (stream->hits != NULL && stream->n_hits < stream->k)
@@ -269,8 +328,10 @@ genie_stream_settle_top(GenieStream *stream)
 	{
 		stream->k *= GENIE_K_GROWTH;
 		pfree(stream->hits);
+		if (stream->n_placed > 0)
+			pfree(stream->tids);
 		stream->hits = NULL;
-		stream->hit = stream->n_hits = 0;
+		stream->hit = stream->n_hits = stream->n_placed = 0;
 	}
 	if (stream->k > GENIE_TOP_LIMIT)
 	{

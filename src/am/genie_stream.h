@@ -80,6 +80,8 @@ typedef struct GenieStream
 	GenieObjectReader objects;
 	uint32		k;				/* TOP: rows a page */
 	GenieHit   *hits;
+	uint64	   *tids;			/* of the first n_placed hits */
+	uint32		n_placed;
 	uint32		n_hits;
 	uint32		hit;
 	GenieHit	after;			/* the cursor behind the page in hand */

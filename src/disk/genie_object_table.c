@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/off.h"
 #include "utils/memutils.h"
@@ -227,77 +228,155 @@ genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep)
 	reader->tiles = palloc0(sizeof(GenieTileObjects *) * (keep ? reader->n_tiles + 1 : 1));
 }
 
-/* Decodes a blob of nbytes. */
-static GenieTileObjects *
-genie_object_decode(const GenieSegment *segment, const uint8 *at, const uint8 *end, uint32 n_objects)
+/* Where reading of a blob's runs is. */
+typedef struct GenieRunCursor
 {
-	GenieTileObjects *tile;
-	uint64		n_runs;
-	uint64		block = 0;
-	uint64		offset = 0;
-	uint32		done = 0;
+	const GenieSegment *segment;
+	const uint8 *at;
+	const uint8 *end;
+	uint32		n_objects;		/* of the tile */
+	uint32		done;			/* objects of the runs so far */
+	uint64		block;			/* of the last run */
+	uint64		offset;			/* behind it; of the tile's first run 0 */
+} GenieRunCursor;
 
-	if (!genie_varint_next(&at, end, &n_runs) || n_runs == 0 || n_runs > n_objects)
-		genie_object_corrupt(segment);
-	tile = palloc(offsetof(GenieTileObjects, runs) + n_runs * sizeof(GenieTidRun));
-	tile->n_objects = n_objects;
-	tile->n_runs = (uint32) n_runs;
-	for (uint32 i = 0; i < n_runs; i++)
+/* A run's three numbers, each of which is mostly below 128: one byte. */
+static inline bool
+genie_object_run_numbers(GenieRunCursor *cursor, uint64 numbers[3])
+{
+	const uint8 *at = cursor->at;
+
+	if (cursor->end - at >= 3 && ((at[0] | at[1] | at[2]) & 0x80) == 0)
 	{
-		uint64		block_delta;
-		uint64		offset_delta;
-		uint64		length;
-
-		if (!genie_varint_next(&at, end, &block_delta) || !genie_varint_next(&at, end, &offset_delta) ||
-			!genie_varint_next(&at, end, &length))
-			genie_object_corrupt(segment);
-		offset = (i > 0 && block_delta == 0 ? offset : 0) + offset_delta;
-		block += block_delta;
-		tile->runs[i].start = done;
-		tile->runs[i].block = (BlockNumber) block;
-		tile->runs[i].offset = (uint16) offset;
-		tile->runs[i].is_null = length & 1;
-		length = (length >> 1) + 1;
-		if (block > MaxBlockNumber || offset < FirstOffsetNumber || offset > PG_UINT16_MAX ||
-			length > n_objects - done || offset + length > PG_UINT16_MAX)
-			genie_object_corrupt(segment);
-		offset += length;
-		done += (uint32) length;
+		numbers[0] = at[0];
+		numbers[1] = at[1];
+		numbers[2] = at[2];
+		cursor->at = at + 3;
+		return true;
 	}
-	if (done != n_objects || at != end)
-		genie_object_corrupt(segment);
-	return tile;
+	return genie_varint_next(&cursor->at, cursor->end, &numbers[0]) &&
+		genie_varint_next(&cursor->at, cursor->end, &numbers[1]) &&
+		genie_varint_next(&cursor->at, cursor->end, &numbers[2]);
 }
 
-const GenieTileObjects *
-genie_object_tile(GenieObjectReader *reader, uint32 tile)
+/* The next run, which must be there; cursor->done is then behind its last object. */
+static inline GenieTidRun
+genie_object_next_run(GenieRunCursor *cursor)
+{
+	uint64		numbers[3];		/* of blocks, of offsets, length and whether NULL */
+	uint64		length;
+	uint64		offset;
+	GenieTidRun run;
+
+	if (!genie_object_run_numbers(cursor, numbers))
+		genie_object_corrupt(cursor->segment);
+	offset = (numbers[0] == 0 ? cursor->offset : 0) + numbers[1];
+	cursor->block += numbers[0];
+	run.start = cursor->done;
+	run.block = (BlockNumber) cursor->block;
+	run.offset = (uint16) offset;
+	run.is_null = numbers[2] & 1;
+	length = (numbers[2] >> 1) + 1;
+	if (cursor->block > MaxBlockNumber || offset < FirstOffsetNumber || offset > PG_UINT16_MAX ||
+		length > cursor->n_objects - cursor->done || offset + length > PG_UINT16_MAX)
+		genie_object_corrupt(cursor->segment);
+	cursor->offset = offset + length;
+	cursor->done += (uint32) length;
+	return run;
+}
+
+/*
+ * Reads a tile's blob into a buffer that grows, and begins with its runs; n_runs: how many there are.  False: stale.
+ */
+static bool
+genie_object_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, GenieRunCursor *cursor, uint64 *n_runs)
 {
 	GenieSegment *segment = reader->reader.segment;
 	uint64		length = segment->sections[GENIE_SECTION_OBJECTS].entry.length;
 	uint64		bounds[2];
-	uint32		n_objects;
-	uint8	   *blob;
-	GenieTileObjects **slot = reader->keep ? &reader->tiles[tile] : &reader->tiles[0];
 
-	if (reader->keep && *slot != NULL)
-		return *slot;
 	Assert(tile < reader->n_tiles);
 	if (length < (reader->n_tiles + 1) * sizeof(uint64))
 		genie_object_corrupt(segment);
 	length -= (reader->n_tiles + 1) * sizeof(uint64);
 	if (!genie_section_read(&reader->reader, length + tile * sizeof(uint64), sizeof(bounds), bounds))
-		return NULL;
-	if (bounds[0] > bounds[1] || bounds[1] > length || bounds[1] - bounds[0] > MaxAllocSize)
+		return false;
+	if (bounds[0] > bounds[1] || bounds[1] > length || bounds[1] - bounds[0] >= MaxAllocSize)
 		genie_object_corrupt(segment);
-	blob = palloc(bounds[1] - bounds[0] + 1);
-	if (!genie_section_read(&reader->reader, bounds[0], bounds[1] - bounds[0], blob))
+	resetStringInfo(blob);
+	enlargeStringInfo(blob, (int) (bounds[1] - bounds[0]));
+	if (!genie_section_read(&reader->reader, bounds[0], bounds[1] - bounds[0], blob->data))
+		return false;
+	cursor->segment = segment;
+	cursor->at = (const uint8 *) blob->data;
+	cursor->end = cursor->at + (bounds[1] - bounds[0]);
+	cursor->n_objects = Min(segment->header.n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+	cursor->done = 0;
+	cursor->block = cursor->offset = 0;
+	if (!genie_varint_next(&cursor->at, cursor->end, n_runs) || *n_runs == 0 || *n_runs > cursor->n_objects)
+		genie_object_corrupt(segment);
+	return true;
+}
+
+const GenieTileObjects *
+genie_object_tile(GenieObjectReader *reader, uint32 tile)
+{
+	GenieTileObjects **slot = reader->keep ? &reader->tiles[tile] : &reader->tiles[0];
+	StringInfoData blob;
+	GenieRunCursor cursor;
+	GenieTileObjects *decoded;
+	uint64		n_runs;
+
+	if (reader->keep && *slot != NULL)
+		return *slot;
+	initStringInfo(&blob);
+	if (!genie_object_begin(reader, tile, &blob, &cursor, &n_runs))
 		return NULL;
-	n_objects = Min(segment->header.n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
 	if (!reader->keep && *slot != NULL)
 		pfree(*slot);
-	*slot = genie_object_decode(segment, blob, blob + (bounds[1] - bounds[0]), n_objects);
-	pfree(blob);
-	return *slot;
+	*slot = NULL;
+	decoded = palloc(offsetof(GenieTileObjects, runs) + n_runs * sizeof(GenieTidRun));
+	decoded->n_objects = cursor.n_objects;
+	decoded->n_runs = (uint32) n_runs;
+	for (uint32 i = 0; i < n_runs; i++)
+		decoded->runs[i] = genie_object_next_run(&cursor);
+	if (cursor.done != cursor.n_objects || cursor.at != cursor.end)
+		genie_object_corrupt(cursor.segment);
+	pfree(blob.data);
+	*slot = decoded;
+	return decoded;
+}
+
+bool
+genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids)
+{
+	StringInfoData blob;
+	bool		ok = true;
+
+	initStringInfo(&blob);
+	for (uint32 i = 0; ok && i < n;)
+	{
+		uint32		tile = objects[i] >> GENIE_TILE_SHIFT;
+		GenieRunCursor cursor;
+		GenieTidRun run = {0};
+		uint64		n_runs;
+
+		ok = genie_object_begin(reader, tile, &blob, &cursor, &n_runs);
+		for (; ok && i < n && objects[i] >> GENIE_TILE_SHIFT == tile; i++)
+		{
+			uint32		local = objects[i] & (GENIE_TILE_OBJECTS - 1);
+
+			while (cursor.done <= local)
+			{
+				if (n_runs-- == 0)
+					genie_object_corrupt(cursor.segment);
+				run = genie_object_next_run(&cursor);
+			}
+			tids[i] = ((uint64) run.block << 16) + run.offset + (local - run.start);
+		}
+	}
+	pfree(blob.data);
+	return ok;
 }
 
 uint64
