@@ -84,8 +84,8 @@ extern void genie_object_reader(GenieObjectReader *reader, GenieSegment *segment
 extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint32 tile);
 
 /*
- * The TID numbers of n objects of any tiles, in ascending order, which must all exist.  Keeps nothing: for few objects of a large
- * table decoded tiles would be mostly new memory.  False: stale.
+ * The TID numbers of n objects of any tiles, in ascending order, which must all exist.  Keeps nothing: for few objects
+ * of a large table decoded tiles would be mostly new memory.  False: stale.
  */
 extern bool genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids);
 
