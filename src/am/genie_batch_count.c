@@ -143,15 +143,6 @@ genie_count_put_row(GenieCountSearch *search, uint64 live, int32 count)
 		tuplestore_puttupleslot(search->output.result->setResult, search->output.slot);
 }
 
-static int
-genie_count_cmp_tids(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* What the query lacks to k rows: the tail's, but for those that it has taken. */
 static void
 genie_count_put_tail(GenieCountSearch *search, GenieRoundQuery *query)
@@ -159,7 +150,7 @@ genie_count_put_tail(GenieCountSearch *search, GenieRoundQuery *query)
 	uint32		taken = 0;
 	const GenieTailRow *row;
 
-	qsort(query->taken, query->n_taken, sizeof(uint64), genie_count_cmp_tids);
+	qsort(query->taken, query->n_taken, sizeof(uint64), genie_cmp_uint64);
 	for (uint32 i = 0; query->n_found < search->k && (row = genie_count_tail_row(search, i)) != NULL; i++)
 	{
 		while (taken < query->n_taken && query->taken[taken] < row->tid)

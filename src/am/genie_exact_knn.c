@@ -79,15 +79,6 @@ typedef struct GenieExactKnn
 
 /* ---- rows ---- */
 
-static int
-cmp_tids(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* Copies n elements as the engine is to see them. */
 static void
 copy_elements(uint8 *to, bool to_double, GenieVector from)
@@ -208,7 +199,7 @@ add_sample(GenieExactKnn *state)
 	if (scan != NULL)
 		table_endscan(scan);
 	ExecClearTuple(state->slot);
-	qsort(state->sample, state->n_sample, sizeof(uint64), cmp_tids);
+	qsort(state->sample, state->n_sample, sizeof(uint64), genie_cmp_uint64);
 }
 
 static void
@@ -221,7 +212,7 @@ add_table(GenieExactKnn *state)
 		uint64		tid = genie_tid_number(&state->slot->tts_tid);
 
 		if (state->n_sample == 0 ||
-			bsearch(&tid, state->sample, state->n_sample, sizeof(uint64), cmp_tids) == NULL)
+			bsearch(&tid, state->sample, state->n_sample, sizeof(uint64), genie_cmp_uint64) == NULL)
 			add_row(state, tid);
 	}
 	table_endscan(scan);

@@ -80,15 +80,6 @@ genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 	return true;
 }
 
-static int
-cmp_numbers(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Reads the TIDs of the next hits of the page: of some, as a scan may have a small LIMIT, then, or if it is known to
  * want more, of all.  They are all over the table, so each tile is gone through once.  False: stale.
@@ -114,7 +105,7 @@ genie_stream_place_hits(GenieStream *stream)
 	tids = palloc(n * sizeof(uint64));
 	for (uint32 i = 0; i < n; i++)
 		order[i] = (uint64) stream->hits[first + i].object << 32 | i;
-	qsort(order, n, sizeof(uint64), cmp_numbers);
+	qsort(order, n, sizeof(uint64), genie_cmp_uint64);
 	for (uint32 i = 0; i < n; i++)
 		objects[i] = (uint32) (order[i] >> 32);
 	ok = genie_object_tids(&stream->objects, objects, n, tids);

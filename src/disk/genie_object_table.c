@@ -45,6 +45,15 @@ struct GenieObjectWriter
 	uint32		sizes[GENIE_SIZES_BATCH];
 };
 
+int
+genie_cmp_uint64(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return (x > y) - (x < y);
+}
+
 GenieObjectWriter *
 genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size)
 {

@@ -36,6 +36,9 @@ genie_tid_from_number(uint64 number, ItemPointerData *tid)
 	ItemPointerSet(tid, (BlockNumber) (number >> 16), (OffsetNumber) (number & 0xFFFF));
 }
 
+/* qsort's order of TIDs as integers, or of other uint64 */
+extern int	genie_cmp_uint64(const void *a, const void *b);
+
 /* ---- writing, in TID order ---- */
 
 typedef struct GenieObjectWriter GenieObjectWriter;

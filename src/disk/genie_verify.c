@@ -514,15 +514,6 @@ genie_verify_next_tid(GenieVerify *verify, GenieTidCursor *cursor)
 	cursor->at_end = true;
 }
 
-static int
-genie_tid_number_cmp(const void *a, const void *b)
-{
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* Invariant 12: all segments' TIDs and the pending rows' are merged. */
 static void
 genie_verify_tids(GenieVerify *verify)
@@ -533,7 +524,7 @@ genie_verify_tids(GenieVerify *verify)
 	Size		pending = 0;
 	uint64		last = 0;
 
-	qsort(verify->tids, verify->n_tids, sizeof(uint64), genie_tid_number_cmp);
+	qsort(verify->tids, verify->n_tids, sizeof(uint64), genie_cmp_uint64);
 	for (uint32 i = 0; i < n; i++)
 	{
 		GenieTidCursor *cursor = &cursors[i];
