@@ -131,6 +131,9 @@ SET work_mem = 64;
 SELECT agree('big t', 'tags <&> ''{0,11,105,75000,10001}''', 'LIMIT 1000');
 SELECT agree('big t', 'tags <&> genie_query(''{[0,2),[10,12),[100,120),[20000,150000)}''::int4multirange)', 'LIMIT 1000');
 RESET work_mem;
+-- several runs of rows a page, whose TIDs are found some at a time
+REINDEX INDEX big_tags;
+SELECT agree('big t', 'tags <&> ''{0,11,105,75002,10001}''', 'LIMIT ' || l) FROM unnest('{16,17,128,129,3000}'::int[]) l;
 SELECT * FROM genie_check('t_tags') UNION ALL SELECT * FROM genie_check('t_w') UNION ALL SELECT * FROM genie_check('big_tags');
 
 RESET search_path;
