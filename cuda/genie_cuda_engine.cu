@@ -27,6 +27,7 @@
 #include <new>
 
 #include "genie_cuda_dispatch.cuh"
+#include "genie_cuda_tensor.cuh"
 #include "genie_cuda_nearest.cuh"
 
 /* the oldest compute capability that the library has code for, times 10 */
@@ -128,12 +129,12 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	device.shared_of_multiprocessor = (uint32_t) properties.sharedMemPerMultiprocessor;
 	device.shared_of_block = (uint32_t) properties.sharedMemPerBlockOptin;
 	device.n_multiprocessors = (uint32_t) properties.multiProcessorCount;
-	device.tensor = tensor_use(properties);
 	if (pretend != nullptr)
 	{
 		device.shared_of_block = std::min(device.shared_of_block, (uint32_t) strtoul(pretend, nullptr, 10));
 		device.shared_of_multiprocessor = device.shared_of_block;
 	}
+	device.tensor = genie_cuda_tensor_possible(device) ? tensor_use(properties) : GENIE_CUDA_TENSOR_NEVER;
 	if (options.arena != nullptr)
 	{
 		/* without it copies are slower, that is all */

@@ -211,7 +211,7 @@ static void
 measure_tensor(GenieCudaContext &context, GenieCudaTensorCosts &tensor)
 {
 	constexpr uint32_t FEW = 1;
-	constexpr uint32_t MANY = 4;
+	constexpr uint32_t MANY = GENIE_CUDA_MEASURE_STEPS;
 	const double small = measure_image(context, {FEW_TILES, FEW * GENIE_CUDA_TENSOR_DIMENSIONS, true});
 	const double few = measure_image(context, {GENIE_CUDA_MEASURE_TILES, FEW * GENIE_CUDA_TENSOR_DIMENSIONS, true});
 	const double many = measure_image(context, {GENIE_CUDA_MEASURE_TILES, MANY * GENIE_CUDA_TENSOR_DIMENSIONS, true});

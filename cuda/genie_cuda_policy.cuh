@@ -282,6 +282,9 @@ constexpr uint32_t GENIE_CUDA_MEASURE_TILES = 16;
 /* for what a batch costs by itself, in which queries are packed in no time */
 constexpr uint32_t GENIE_CUDA_MEASURE_SMALL = 32;
 
+/* steps of the larger table that tensor cores are measured with */
+constexpr uint32_t GENIE_CUDA_MEASURE_STEPS = 4;
+
 /* of which the fastest counts */
 constexpr uint32_t GENIE_CUDA_MEASURE_RUNS = 4;
 

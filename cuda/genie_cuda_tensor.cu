@@ -90,6 +90,20 @@ column_of(const GenieImageGroup *group, const GenieCodeDimension &dimension)
 	return step * GENIE_CUDA_TENSOR_STEP_BYTES + thread * 16;
 }
 
+/* Is there shared memory for a table of so many steps? */
+static bool
+fits(const GenieCudaDevice &device, uint32_t n_steps)
+{
+	return n_steps * GENIE_CUDA_TENSOR_STEP_BYTES + sizeof(TensorShared) + GENIE_CUDA_RESERVED_SHARED <=
+		device.shared_of_block;
+}
+
+bool
+genie_cuda_tensor_possible(const GenieCudaDevice &device)
+{
+	return fits(device, GENIE_CUDA_MEASURE_STEPS);
+}
+
 void
 genie_cuda_tensor_layout(const GenieImageGroup *group, const GenieCudaDevice &device, GenieCudaLaneImage &lanes)
 {
@@ -104,9 +118,7 @@ genie_cuda_tensor_layout(const GenieImageGroup *group, const GenieCudaDevice &de
 	for (uint32_t d = 0; d < group->n_dimensions; d++)
 		if (genie_image_dimensions(group)[d].n_values > GENIE_CUDA_TENSOR_VALUES)
 			return;
-	if (device.tensor == GENIE_CUDA_TENSOR_NEVER ||
-		n_steps * GENIE_CUDA_TENSOR_STEP_BYTES + sizeof(TensorShared) + GENIE_CUDA_RESERVED_SHARED >
-		device.shared_of_block)
+	if (device.tensor == GENIE_CUDA_TENSOR_NEVER || !fits(device, n_steps))
 		return;
 	lanes.tensor_bytes = n_steps * GENIE_CUDA_TENSOR_STEP_BYTES;
 	lanes.by_tensor = device.tensor == GENIE_CUDA_TENSOR_ALWAYS;

@@ -36,6 +36,9 @@ constexpr uint32_t GENIE_CUDA_TENSOR_VALUES = 14;
 constexpr uint32_t GENIE_CUDA_TENSOR_DIMENSIONS = 16;
 constexpr uint32_t GENIE_CUDA_TENSOR_STEP_BYTES = GENIE_CUDA_LANE_QUERIES * GENIE_CUDA_TENSOR_DIMENSIONS * 2;
 
+/* Has the device shared memory for what is measured?  Else its tensor cores are left alone. */
+extern bool genie_cuda_tensor_possible(const GenieCudaDevice &device);
+
 /* Says in lanes where ranks are in a slice's table, if tensor cores can count the image, and whether they are to. */
 extern void genie_cuda_tensor_layout(const GenieImageGroup *group, const GenieCudaDevice &device,
 									 GenieCudaLaneImage &lanes);
