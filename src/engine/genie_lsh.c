@@ -36,7 +36,8 @@
  * tiny widths, where buckets have no numbers of 32 bits, all have the outermost.
  *
  * Vectors are hashed GENIE_LSH_TOGETHER at a time, interleaved, so that an element of the table is loaded once for
- * all of them; a table is kept in groups of functions, so that a group's part stays in the cache.
+ * all of them; a table is kept in groups of functions, so that a group's part stays in the cache.  A vector by itself,
+ * as an insert or a query has one, is projected by GENIE_LSH_ABREAST groups at a time.
  */
 #include <float.h>
 #include <math.h>
@@ -281,37 +282,55 @@ rehash(const GenieLsh *lsh, uint32_t function, int32_t code)
 	return finish_code(lsh, genie_murmur_step(lsh->seeds[function], (uint32_t) code), 1);
 }
 
-/* Codes of n_vectors, 1 or GENIE_LSH_TOGETHER, whose elements are there. */
+/* Codes of a vector by a group of functions whose sums these are. */
 static void
-hash_projections(const GenieLsh *lsh, uint32_t group, uint32_t n_vectors, int32_t *codes)
+code_sums(const GenieLsh *lsh, uint32_t group, const double *sums, int32_t *codes)
 {
 	uint32_t	n_functions = lsh->parameters.n_functions;
-	uint32_t	n_dimensions = lsh->parameters.n_dimensions;
 	uint32_t	first = group * GENIE_LSH_GROUP;
-	double		sums[GENIE_LSH_TOGETHER * GENIE_LSH_GROUP];
 	int32_t		cut_codes[GENIE_LSH_GROUP];
 
-	lsh->kernels->project(lsh->table + (size_t) first * n_dimensions, n_dimensions, lsh->elements, n_vectors, sums);
-	for (uint32_t v = 0; v < n_vectors; v++)
+	if (lsh->parameters.family == GENIE_LSH_COSINE)
 	{
-		const double *sum = sums + v * GENIE_LSH_GROUP;
-		int32_t    *code = codes + (size_t) v * n_functions;
-
-		if (lsh->parameters.family == GENIE_LSH_COSINE)
+		for (uint32_t i = 0; i < GENIE_LSH_GROUP && (first + i) / lsh->n_bits < n_functions; i++)
 		{
-			for (uint32_t i = 0; i < GENIE_LSH_GROUP && (first + i) / lsh->n_bits < n_functions; i++)
-			{
-				uint32_t	bit = (first + i) % lsh->n_bits;
+			uint32_t	bit = (first + i) % lsh->n_bits;
 
-				if (bit == 0)
-					code[(first + i) / lsh->n_bits] = 0;
-				code[(first + i) / lsh->n_bits] |= (sum[i] >= 0) << bit;
-			}
+			if (bit == 0)
+				codes[(first + i) / lsh->n_bits] = 0;
+			codes[(first + i) / lsh->n_bits] |= (sums[i] >= 0) << bit;
+		}
+		return;
+	}
+	lsh->kernels->cut(sums, lsh->shifts + first, lsh->parameters.width, cut_codes);
+	for (uint32_t i = 0; i < GENIE_LSH_GROUP && first + i < n_functions; i++)
+		codes[first + i] = rehash(lsh, first + i, cut_codes[i]);
+}
+
+/* Codes of GENIE_LSH_TOGETHER vectors, or of one, whose elements are there. */
+static void
+hash_projections(const GenieLsh *lsh, uint32_t n_vectors, int32_t *codes)
+{
+	uint32_t	n_dimensions = lsh->parameters.n_dimensions;
+	uint32_t	n_abreast = n_vectors == 1 ? GENIE_LSH_ABREAST : 1;
+	double		sums[GENIE_LSH_TOGETHER * GENIE_LSH_GROUP];
+
+	for (uint32_t group = 0; group < lsh->n_groups; group += n_abreast)
+	{
+		const float *table = lsh->table + (size_t) group * GENIE_LSH_GROUP * n_dimensions;
+
+		if (n_vectors == 1)
+		{
+			uint32_t	n_groups = lsh->n_groups - group < n_abreast ? lsh->n_groups - group : n_abreast;
+
+			lsh->kernels->project_one(table, n_dimensions, lsh->elements, n_groups, sums);
+			for (uint32_t g = 0; g < n_groups; g++)
+				code_sums(lsh, group + g, sums + g * GENIE_LSH_GROUP, codes);
 			continue;
 		}
-		lsh->kernels->cut(sum, lsh->shifts + first, lsh->parameters.width, cut_codes);
-		for (uint32_t i = 0; i < GENIE_LSH_GROUP && first + i < n_functions; i++)
-			code[first + i] = rehash(lsh, first + i, cut_codes[i]);
+		lsh->kernels->project(table, n_dimensions, lsh->elements, sums);
+		for (uint32_t v = 0; v < n_vectors; v++)
+			code_sums(lsh, group, sums + v * GENIE_LSH_GROUP, codes + (size_t) v * lsh->parameters.n_functions);
 	}
 }
 
@@ -355,15 +374,11 @@ genie_lsh_hash(GenieLsh *lsh, const float *vectors, uint32_t n, int32_t *codes)
 				largest = fmax(largest, fabs(element));
 			}
 		bounded = largest * lsh->largest < (double) BOUNDED_CELLS;
-		for (uint32_t group = 0; group < lsh->n_groups; group++)
-		{
-			int32_t    *to = codes + (size_t) i * lsh->parameters.n_functions;
-
-			if (lsh->parameters.family == GENIE_LSH_LAPLACIAN)
-				hash_bins(lsh, group, n_vectors, bounded, to);
-			else
-				hash_projections(lsh, group, n_vectors, to);
-		}
+		if (lsh->parameters.family != GENIE_LSH_LAPLACIAN)
+			hash_projections(lsh, n_vectors, codes + (size_t) i * lsh->parameters.n_functions);
+		else
+			for (uint32_t group = 0; group < lsh->n_groups; group++)
+				hash_bins(lsh, group, n_vectors, bounded, codes + (size_t) i * lsh->parameters.n_functions);
 	}
 }
 

@@ -52,6 +52,7 @@ typedef struct GenieLshParameters
 
 #define GENIE_LSH_GROUP			16	/* functions that a kernel does together */
 #define GENIE_LSH_TOGETHER		8	/* vectors that a kernel does together */
+#define GENIE_LSH_ABREAST		4	/* groups that a kernel does together of a vector by itself */
 
 /* One set for each instruction set; all give the same bits.  See genie_lsh_kernel.h. */
 typedef struct GenieLshKernels
@@ -60,10 +61,13 @@ typedef struct GenieLshKernels
 
 	/*
 	 * sums[vector][function of the group] = the sum of table[dimension][function] * the vector's element, added in
-	 * order of dimensions.  Vectors are interleaved: elements[dimension][vector], 1 or GENIE_LSH_TOGETHER of them.
+	 * order of dimensions.  Vectors are interleaved: elements[dimension][vector], GENIE_LSH_TOGETHER of them.
 	 */
-	void		(*project) (const float *table, uint32_t n_dimensions, const double *elements, uint32_t n_vectors,
-							double *sums);
+	void		(*project) (const float *table, uint32_t n_dimensions, const double *elements, double *sums);
+
+	/* sums[group][function of it], likewise, of one vector by n_groups, at most GENIE_LSH_ABREAST */
+	void		(*project_one) (const float *table, uint32_t n_dimensions, const double *elements, uint32_t n_groups,
+								double *sums);
 
 	/* codes = floor(sums / width + shifts), of a group; beyond int32 the nearest int32 */
 	void		(*cut) (const double *sums, const double *shifts, double width, int32_t *codes);

@@ -11,6 +11,7 @@
 #define LSH_TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
 #define LSH_KERNELS genie_lsh_avx512
 #define LSH_NAME "avx512"
+#define LSH_LOAD(from) (Reals) _mm512_cvtps_pd(_mm256_loadu_ps(from))
 #define LSH_ADD_PRODUCT(a, b, c) (Reals) _mm512_fmadd_pd((__m512d) (a), (__m512d) (b), (__m512d) (c))
 #define LSH_FLOOR(a) (Reals) _mm512_floor_pd((__m512d) (a))
 

@@ -6,6 +6,7 @@
  *	LSH_TOGETHER	vectors of a block whose sums are kept in registers: 4, 8
  *	LSH_TARGET		attribute of each function: the instructions that it may use
  *	LSH_KERNELS		the name of the set that is made; LSH_NAME is what it is called
+ *	LSH_LOAD(from)	so many floats as doubles
  *	LSH_ADD_PRODUCT(a, b, c)	a * b + c
  *	LSH_FLOOR(a)	the largest whole number not above, of numbers that fit int32 once cut
  *
@@ -28,6 +29,7 @@
 #define LSH_TARGET
 #define LSH_KERNELS genie_lsh_portable
 #define LSH_NAME "portable"
+#define LSH_LOAD(from) __builtin_convertvector(LOAD(Floats, from), Reals)
 #define LSH_ADD_PRODUCT(a, b, c) ((a) * (b) + (c))
 #define LSH_FLOOR(a) floor_portable(a)
 #endif
@@ -43,12 +45,6 @@ typedef uint32_t Words __attribute__((vector_size(4 * LSH_LANES), aligned(4)));
 
 #define LOAD(type, from) (*(const type *) (const void *) (from))
 #define STORE(type, to, value) (*(type *) (void *) (to) = (value))
-
-LSH_INLINE Reals
-load_floats(const float *from)
-{
-	return __builtin_convertvector(LOAD(Floats, from), Reals);
-}
 
 #if LSH_LANES == 2
 LSH_INLINE Reals
@@ -74,28 +70,27 @@ clamp(Reals a)
 }
 
 LSH_INLINE void
-project_block(const float *table, uint32_t n_dimensions, const double *elements, const uint32_t stride,
-			  const uint32_t n_vectors, double *sums)
+project_block(const float *table, uint32_t n_dimensions, const double *elements, double *sums)
 {
 	Reals		low[LSH_TOGETHER];
 	Reals		high[LSH_TOGETHER];
 
-	for (uint32_t v = 0; v < n_vectors; v++)
+	for (uint32_t v = 0; v < LSH_TOGETHER; v++)
 		low[v] = high[v] = (Reals) {0};
 	for (uint32_t d = 0; d < n_dimensions; d++)
 	{
-		Reals		table_low = load_floats(table + d * GENIE_LSH_GROUP);
-		Reals		table_high = load_floats(table + d * GENIE_LSH_GROUP + LSH_LANES);
+		Reals		table_low = LSH_LOAD(table + d * GENIE_LSH_GROUP);
+		Reals		table_high = LSH_LOAD(table + d * GENIE_LSH_GROUP + LSH_LANES);
 
-		for (uint32_t v = 0; v < n_vectors; v++)
+		for (uint32_t v = 0; v < LSH_TOGETHER; v++)
 		{
-			Reals		element = (Reals) {0} + elements[d * stride + v];
+			Reals		element = (Reals) {0} + elements[d * GENIE_LSH_TOGETHER + v];
 
 			low[v] = LSH_ADD_PRODUCT(table_low, element, low[v]);
 			high[v] = LSH_ADD_PRODUCT(table_high, element, high[v]);
 		}
 	}
-	for (uint32_t v = 0; v < n_vectors; v++)
+	for (uint32_t v = 0; v < LSH_TOGETHER; v++)
 	{
 		STORE(Reals, sums + v * GENIE_LSH_GROUP, low[v]);
 		STORE(Reals, sums + v * GENIE_LSH_GROUP + LSH_LANES, high[v]);
@@ -104,16 +99,54 @@ project_block(const float *table, uint32_t n_dimensions, const double *elements,
 
 LSH_TARGET
 static void
-project(const float *table, uint32_t n_dimensions, const double *elements, uint32_t n_vectors, double *sums)
+project(const float *table, uint32_t n_dimensions, const double *elements, double *sums)
+{
+	for (uint32_t f = 0; f < GENIE_LSH_GROUP; f += 2 * LSH_LANES)
+		for (uint32_t v = 0; v < GENIE_LSH_TOGETHER; v += LSH_TOGETHER)
+			project_block(table + f, n_dimensions, elements + v, sums + v * GENIE_LSH_GROUP + f);
+}
+
+/* Groups are what a vector by itself has many of, so that no sum has to wait for itself. */
+LSH_INLINE void
+project_groups(const float *table, uint32_t n_dimensions, const double *elements, const uint32_t n_groups, double *sums)
+{
+	size_t		stride = (size_t) n_dimensions * GENIE_LSH_GROUP;
+	Reals		low[GENIE_LSH_ABREAST];
+	Reals		high[GENIE_LSH_ABREAST];
+
+	for (uint32_t g = 0; g < n_groups; g++)
+		low[g] = high[g] = (Reals) {0};
+	for (uint32_t d = 0; d < n_dimensions; d++)
+	{
+		Reals		element = (Reals) {0} + elements[d];
+
+		for (uint32_t g = 0; g < n_groups; g++)
+		{
+			const float *entries = table + g * stride + d * GENIE_LSH_GROUP;
+
+			low[g] = LSH_ADD_PRODUCT(LSH_LOAD(entries), element, low[g]);
+			high[g] = LSH_ADD_PRODUCT(LSH_LOAD(entries + LSH_LANES), element, high[g]);
+		}
+	}
+	for (uint32_t g = 0; g < n_groups; g++)
+	{
+		STORE(Reals, sums + g * GENIE_LSH_GROUP, low[g]);
+		STORE(Reals, sums + g * GENIE_LSH_GROUP + LSH_LANES, high[g]);
+	}
+}
+
+LSH_TARGET
+static void
+project_one(const float *table, uint32_t n_dimensions, const double *elements, uint32_t n_groups, double *sums)
 {
 	for (uint32_t f = 0; f < GENIE_LSH_GROUP; f += 2 * LSH_LANES)
 	{
-		if (n_vectors == 1)
-			project_block(table + f, n_dimensions, elements, 1, 1, sums + f);
+		if (n_groups == GENIE_LSH_ABREAST)
+			project_groups(table + f, n_dimensions, elements, GENIE_LSH_ABREAST, sums + f);
 		else
-			for (uint32_t v = 0; v < GENIE_LSH_TOGETHER; v += LSH_TOGETHER)
-				project_block(table + f, n_dimensions, elements + v, GENIE_LSH_TOGETHER, LSH_TOGETHER,
-							  sums + v * GENIE_LSH_GROUP + f);
+			for (uint32_t g = 0; g < n_groups; g++)
+				project_groups(table + (size_t) g * n_dimensions * GENIE_LSH_GROUP + f, n_dimensions, elements, 1,
+							   sums + g * GENIE_LSH_GROUP + f);
 	}
 }
 
@@ -149,8 +182,8 @@ bin_block(const float *table, uint32_t n_dimensions, const double *elements, con
 		state[v] = LOAD(Words, states + v * GENIE_LSH_GROUP);
 	for (uint32_t d = 0; d < n_dimensions; d++)
 	{
-		Reals		inverses = load_floats(table + d * 2 * GENIE_LSH_GROUP);
-		Reals		shifts = load_floats(table + (d * 2 + 1) * GENIE_LSH_GROUP);
+		Reals		inverses = LSH_LOAD(table + d * 2 * GENIE_LSH_GROUP);
+		Reals		shifts = LSH_LOAD(table + (d * 2 + 1) * GENIE_LSH_GROUP);
 
 		for (uint32_t v = 0; v < n_vectors; v++)
 		{
@@ -216,6 +249,6 @@ least(const uint64_t *keys, const uint64_t *elements, uint32_t n_elements, uint6
 	}
 }
 
-const GenieLshKernels LSH_KERNELS = {LSH_NAME, project, cut, bin, least};
+const GenieLshKernels LSH_KERNELS = {LSH_NAME, project, project_one, cut, bin, least};
 
 #endif							/* GENIE_LSH_KERNEL_H */
