@@ -118,6 +118,30 @@ CREATE TEMP TABLE temporary AS SELECT x FROM t WHERE id < 10;
 CREATE INDEX temporary_x ON temporary USING genie (x);
 SELECT count(*), max(match_count) FROM genie_search('temporary_x', ARRAY[genie_query('{1,11}'::int[])], 5);
 
+-- intervals of all kinds and lengths, asked for by one query or many, in segments that have other keywords
+CREATE TABLE long (id int, x genie_object);
+CREATE INDEX long_x ON long USING genie (x);
+CREATE FUNCTION word(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT repeat(chr(97 + i % 3), CASE i % 4 WHEN 0 THEN 1 WHEN 1 THEN 9 WHEN 2 THEN 100 ELSE 150 END) || i % 10 $$;
+CREATE PROCEDURE fill(first int, last int) LANGUAGE sql AS $$
+	INSERT INTO long SELECT i, format('{0:int:%s,5:text:%s,247:int:%s,300:text:%s,70000:int:%s}', i % 300 - 150, word(i), i::bigint * i * i * i, word(i / 7), -i * 1000)::genie_object FROM generate_series(first, last) i $$;
+CALL fill(1, 1500);
+SELECT genie_merge('long_x');
+CALL fill(1501, 1550);
+SELECT genie_merge('long_x');
+CALL fill(1551, 1600);
+SELECT segments, pending_rows FROM genie_index_info('long_x');
+CREATE TABLE long_q (i int, q genie_query);
+INSERT INTO long_q SELECT i, format('{0:int:[%s,%s),5:text:%s,247:int:(%s,),300:text:%s,70000:int:(,%s]}', i % 7 - 3, i % 7 + i % 2, word(i), i * 1000000, word(i + 1), -i * 6000)::genie_query FROM generate_series(1, 30) i;
+INSERT INTO long_q SELECT 30 + i, format('{0:int:(%s,%s],5:text:[%3$s,z),247:int:(,%4$s),300:text:(%5$s,),70000:int:%6$s}', i % 7 - 3, i % 7 + i % 2, word(i), i * 1000000, word(i + 1), -i * 6000)::genie_query FROM generate_series(1, 30) i;
+CREATE FUNCTION long_differences(k int, queries int, OUT n bigint, OUT different bigint) LANGUAGE sql AS $$
+	WITH batch AS (SELECT query, array_agg((tid, match_count)::text ORDER BY s.n) AS found FROM genie_search('long_x', (SELECT array_agg(q ORDER BY i) FROM long_q WHERE i <= $2), k) WITH ORDINALITY s (query, tid, match_count, n) GROUP BY query)
+	SELECT count(*), count(*) FILTER (WHERE found IS DISTINCT FROM (SELECT array_agg((ctid, match_count)::text ORDER BY r.n) FROM (SELECT ctid, -(x <&> q) AS match_count, row_number() OVER (ORDER BY x <&> q, ctid) AS n FROM long) r WHERE r.n <= k))
+		FROM batch FULL JOIN long_q ON query = i WHERE i <= $2 $$;
+SELECT k, d.* FROM unnest('{1,20,1600}'::int[]) k, unnest('{1,2,60}'::int[]) queries, long_differences(k, queries) d;
+SET genie.worker = off;
+SELECT k, d.* FROM unnest('{1,20,1600}'::int[]) k, unnest('{1,2,60}'::int[]) queries, long_differences(k, queries) d;
+RESET genie.worker;
+
 -- in a cursor, in a function, as an argument of each row
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT query, match_count FROM genie_search('t_x', ARRAY[genie_query('{1,11,21}'::int[])], 5);

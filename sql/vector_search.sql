@@ -72,6 +72,25 @@ VACUUM t;
 SELECT * FROM same('{10,100}');
 SET genie.candidates = 10000;
 SELECT * FROM same('{10,2000}');
+-- numbers of functions and of buckets that have several bytes, both signs, and segments in which other buckets are filled
+BEGIN;
+DROP INDEX t_l2, t_cosine, t_laplacian, t_bits, t_sets;
+CREATE INDEX t_many ON t USING genie (v genie_l2_ops (hashes = 300, width = 0.05, probes = 100));
+CREATE INDEX t_signs ON t USING genie (v genie_cosine_ops (hashes = 260, signs));
+CREATE INDEX t_bins ON t USING genie (v genie_laplacian_ops (hashes = 300, buckets = 0));
+CREATE INDEX t_bits ON t USING genie (b genie_hamming_ops (hashes = 300, bits = 2));
+CREATE INDEX t_sets ON t USING genie (s genie_minhash_ops (hashes = 300, buckets = 0));
+CREATE VIEW same_many AS SELECT k, batch('t_many', 'real', k) = scans('v', '<->', 'real', k) AS l2, batch('t_signs', 'real', k) = scans('v', '<=>', 'real', k) AS cosine,
+	batch('t_bins', 'real', k) = scans('v', '<+>', 'real', k) AS laplacian, batch('t_bits', 'bit', k) = scans('b', '<&~>', 'bit', k) AS bits, batch('t_sets', 'int', k) = scans('s', '<%>', 'int', k) AS sets FROM unnest('{1,100}'::int[]) k;
+SET LOCAL genie.candidates = 100;
+SELECT * FROM same_many;
+INSERT INTO t SELECT i, x, x, bits(x), elements(x), 0 FROM (SELECT i, array_agg((e * 100 + 1000)::real) AS x FROM generate_series(2001, 2100) i, unnest(vector(i)) e GROUP BY i) r;
+SELECT genie_merge(i) FROM unnest('{t_many,t_signs,t_bins,t_bits,t_sets}'::regclass[]) i;
+INSERT INTO t SELECT i, x, x, bits(x), elements(x), 0 FROM (SELECT i, vector(i) AS x FROM generate_series(2101, 2200) i) r;
+INSERT INTO q SELECT id - 1985, v FROM t WHERE id BETWEEN 2001 AND 2030;
+SELECT segments, pending_rows FROM genie_index_info('t_many');
+SELECT * FROM same_many;
+ROLLBACK;
 -- an index that has not learned yet is exact
 CREATE TABLE few (v real[]);
 CREATE INDEX few_v ON few USING genie (v genie_l2_ops);

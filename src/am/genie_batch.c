@@ -45,8 +45,8 @@
 #include "genie_train.h"
 
 /*
- * Bounds of a piece.  A hit takes about 40 bytes in a round, an interval about 80: so either is about 20 MB.  More
- * queries than so many gain nothing: an engine's batches are smaller.
+ * Bounds of a piece.  A hit takes about 40 bytes in a round, an interval 20, or 150 if no other query has it: so either
+ * is about 20 MB.  More queries than so many gain nothing: an engine's batches are smaller.
  */
 #define GENIE_PIECE_QUERIES 4096
 #define GENIE_PIECE_HITS (512 * 1024)	/* queries * k * segments */
@@ -197,21 +197,26 @@ genie_batch_refresh(GenieBatch *batch, bool stale)
 
 /* ---- a piece ---- */
 
-/* The query as its keywords. */
-static GenieQueryView *
+/* Adds the query's keywords to the piece's set. */
+static void
 genie_batch_compile(const GenieBatch *batch, Datum query)
 {
 	FmgrInfo   *compile = index_getprocinfo(batch->index, 1, GENIE_COMPILE_PROC);
 	Oid			collation = batch->index->rd_indcollation[0];
 	Datum		strategy = Int16GetDatum(batch->strategy);
 	Datum		subtype = ObjectIdGetDatum(batch->query_type);
-	Datum		compiled;
+	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
+	Datum		datum;
+	const GenieQuery *compiled;
 
 	if (batch->signer == NULL)
-		compiled = FunctionCall3Coll(compile, collation, query, strategy, subtype);
+		datum = FunctionCall3Coll(compile, collation, query, strategy, subtype);
 	else
-		compiled = FunctionCall4Coll(compile, collation, query, strategy, subtype, PointerGetDatum(batch->parameters));
-	return genie_query_view(DatumGetGenieQuery(compiled), CurrentMemoryContext);
+		datum = FunctionCall4Coll(compile, collation, query, strategy, subtype, PointerGetDatum(batch->parameters));
+	compiled = DatumGetGenieQuery(datum);
+	genie_query_set_add(batch->set, compiled->body, VARSIZE(compiled) - offsetof(GenieQuery, body), compiled->n);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(batch->query_context);
 }
 
 /* Takes queries, at least one, as many as a piece may have. */
@@ -220,23 +225,21 @@ genie_batch_take_queries(GenieBatch *batch)
 {
 	uint64		hits = (uint64) Min(batch->want, GENIE_JOB_K_MAX) * Max(batch->n_sources, 1);
 	uint32		most = (uint32) Min(Max(GENIE_PIECE_HITS / hits, 1), GENIE_PIECE_QUERIES);
-	uint64		n_intervals = 0;
 
 	batch->queries = palloc(most * sizeof(Datum));
-	batch->views = palloc(most * sizeof(GenieQueryView *));
+	batch->set = genie_query_set_begin();
 	batch->n = 0;
-	while (batch->n_taken < batch->n_queries && batch->n < most && n_intervals < GENIE_PIECE_INTERVALS)
+	while (batch->n_taken < batch->n_queries && batch->n < most &&
+		   genie_query_set_intervals(batch->set) < GENIE_PIECE_INTERVALS)
 	{
 		Datum		next = batch->ops->next(batch->owner);
-		GenieQueryView *view = genie_batch_compile(batch, next);
 
+		genie_batch_compile(batch, next);
 		batch->n_taken++;
-		batch->queries[batch->n] = next;
-		batch->views[batch->n++] = view;
-		n_intervals += view->n_intervals;
+		batch->queries[batch->n++] = next;
 		CHECK_FOR_INTERRUPTS();
 	}
-	batch->set = genie_query_set(batch->views, batch->n);
+	genie_query_set_end(batch->set);
 }
 
 /*
@@ -384,6 +387,7 @@ genie_batch_begin(GenieBatch *batch)
 	batch->segments_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch segments",
 													ALLOCSET_DEFAULT_SIZES);
 	batch->piece_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch piece", ALLOCSET_DEFAULT_SIZES);
+	batch->query_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch query", ALLOCSET_DEFAULT_SIZES);
 	batch->attempt_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch attempt", ALLOCSET_DEFAULT_SIZES);
 	round->context = AllocSetContextCreate(CurrentMemoryContext, "genie batch round", ALLOCSET_DEFAULT_SIZES);
 }

@@ -65,11 +65,11 @@ struct GenieBatch
 
 	/* a piece */
 	MemoryContext piece_context;	/* its queries */
+	MemoryContext query_context;	/* what one query is compiled to, until it is in the set */
 	MemoryContext attempt_context;	/* the rest; until it is begun again */
 	uint32		n_taken;		/* queries, by this and earlier pieces */
 	uint32		n;
 	Datum	   *queries;
-	const GenieQueryView **views;
 	GenieQuerySet *set;
 	GenieRoundQuery *states;
 	GenieRound	round;

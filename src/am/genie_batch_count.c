@@ -112,11 +112,12 @@ genie_count_find_conflicts(void *owner)
 	GenieCountSearch *search = owner;
 	const GenieBatch *batch = &search->batch;
 	GenieConflicts conflicts = {.scan = search->tail_scan};
-	const GenieQueryView *aspect;
+	uint32		n_aspects;
+	const GenieQueryView **aspects = genie_query_set_aspects(batch->set, &n_aspects);
 
 	for (uint32 s = 0; s < batch->n_sources; s++)
-		for (uint32 i = 0; (aspect = genie_query_set_aspect(batch->set, i)) != NULL; i++)
-			if (!genie_conflicts_find(&conflicts, batch->sources[s]->segment, aspect))
+		for (uint32 i = 0; i < n_aspects; i++)
+			if (!genie_conflicts_find(&conflicts, batch->sources[s]->segment, aspects[i]))
 				return false;
 	genie_conflicts_report(&conflicts);
 	return true;

@@ -18,8 +18,6 @@
 #include "catalog/pg_type.h"
 #include "genie_int_array.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
-#include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
 /* one side is searched instead of merged when it is so many times longer */
@@ -28,7 +26,6 @@
 /* a packed key of dimension 0: length, dimension, family, value; the value is stored with one 8-byte store */
 #define INT_KEY_PREFIX	2
 #define INT_KEY_MAX		(1 + INT_KEY_PREFIX + GENIE_KEY_INT_BYTES)
-#define STORE_SLACK		sizeof(uint64)
 
 #define ST_SORT sort_int64
 #define ST_ELEMENT_TYPE int64
@@ -162,20 +159,16 @@ genie_int_run(ArrayType *array, int width, GenieInts *ints)
 	return run;
 }
 
-/* the same bytes as genie_packed_put() of a genie_key_put_int(), with one store of eight */
+/* the same bytes as genie_packed_put() */
 static inline uint8 *
 put_key(uint8 *at, int64 value)
 {
-	uint64		magnitude = value >= 0 ? (uint64) value : ~(uint64) value;
-	uint32		n = magnitude == 0 ? 0 : pg_leftmost_one_pos64(magnitude) / BITS_PER_BYTE + 1;
-	uint64		bytes = n == 0 ? 0 : pg_hton64((uint64) value << (64 - BITS_PER_BYTE * n));
+	Size		n = genie_key_put_int(at + 1 + INT_KEY_PREFIX, value);
 
-	at[0] = INT_KEY_PREFIX + 1 + n;
+	at[0] = (uint8) (INT_KEY_PREFIX + n);
 	at[1] = 0;
 	at[2] = GENIE_FAMILY_INT;
-	at[3] = value >= 0 ? 0x80 + n : 0x7F - n;
-	memcpy(at + 4, &bytes, sizeof(bytes));
-	return at + 4 + n;
+	return at + 1 + INT_KEY_PREFIX + n;
 }
 
 /* Packs n > 0 integers; gives the end, and in *last where the last key begins. */
@@ -198,7 +191,7 @@ genie_int_run_pack(GenieIntRun run, GenieKeywords *keywords)
 	if (run.n == 0)
 		return;
 	genie_keywords_check_limit(run.n);
-	genie_keywords_reserve(keywords, run.n * INT_KEY_MAX + STORE_SLACK);
+	genie_keywords_reserve(keywords, run.n * INT_KEY_MAX);
 	begin = keywords->bytes + keywords->nbytes;
 	switch (run.width)
 	{

@@ -222,8 +222,10 @@ genie_lsh_elements(const uint8 *packed, uint32 n)
 
 /* ---- signatures ---- */
 
-/* Writes the key of a code to buffer, of GENIE_KEY_MAX bytes. */
-static GenieKey
+#define CODE_KEY_MAX (GENIE_DIMENSION_BYTES + 1 + GENIE_KEY_INT_BYTES)	/* bytes of a code's key */
+
+/* Writes the key of a code to buffer, of CODE_KEY_MAX bytes. */
+static inline GenieKey
 key_of_code(uint8 *buffer, uint32 function, int32 code)
 {
 	GenieKey	key = {buffer, 0};
@@ -237,33 +239,34 @@ key_of_code(uint8 *buffer, uint32 function, int32 code)
 void
 genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)
 {
-	uint8		buffer[GENIE_KEY_MAX];
+	uint8		buffer[CODE_KEY_MAX];
 
 	for (uint32 i = 0; i < n; i++)
 		genie_keywords_add(keywords, key_of_code(buffer, i, codes[i]));
 }
 
+/* Functions are dimensions, one after the other, so the intervals come as a query has them. */
 GenieQuery *
 genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes)
 {
-	GenieQueryBuilder builder;
-	uint8		least[GENIE_KEY_MAX];
-	uint8		greatest[GENIE_KEY_MAX];
+	GenieQuery *query = genie_query_allocate((Size) n * (1 + 2 * (1 + CODE_KEY_MAX)), n, 0);
+	uint8	   *at = query->body;
 
-	genie_query_begin(&builder);
 	for (uint32 i = 0; i < n; i++)
 	{
 		GenieLshWindow window = genie_lsh_window(codes[i], probes);
-		GenieKey	lo = key_of_code(least, i, window.least);
-		GenieKey	hi = key_of_code(greatest, i, window.greatest);
-		GenieKey	prefix = {lo.data, genie_key_prefix_len(lo)};
 
+		*at++ = probes == 0 ? GENIE_QUERY_POINT : GENIE_QUERY_HI_AFTER;
+		/* keys are written where they belong, behind their lengths */
+		*at = (uint8) key_of_code(at + 1, i, window.least).len;
+		at += 1 + *at;
 		if (probes == 0)
-			genie_query_add_point(&builder, lo);
-		else
-			genie_query_add_range(&builder, prefix, lo, false, hi, true);
+			continue;
+		*at = (uint8) key_of_code(at + 1, i, window.greatest).len;
+		at += 1 + *at;
 	}
-	return genie_query_finish(&builder, 0);
+	SET_VARSIZE(query, at - (uint8 *) query);
+	return query;
 }
 
 /* ---- codes ---- */

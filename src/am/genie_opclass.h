@@ -180,12 +180,8 @@ typedef struct GenieSample
 /* ---- queries, for compile and for operators ---- */
 
 /*
- * The type genie_query.  Body: for each interval, normalised as genie_intervals_normalise() leaves them (ascending,
- * disjoint, not empty),
- *
- *		+-------+-----------+----------------------+
- *		| flags | packed lo | packed hi (no point) |		cuts of genie_keyword.h's GenieInterval
- *		+-------+-----------+----------------------+
+ * The type genie_query.  Body: its intervals, packed (genie_keyword.h), normalised as genie_intervals_normalise()
+ * leaves them (ascending, disjoint, not empty).
  *
  * A query may carry a threshold: then an object must not only match min_match keywords, but also be within
  * max_distance by the distance of that strategy, and all intervals are points.  What SQL sees has Jaccard
@@ -201,10 +197,6 @@ typedef struct GenieQuery
 	float8		max_distance;	/* 0 without a threshold */
 	uint8		body[FLEXIBLE_ARRAY_MEMBER];
 } GenieQuery;
-
-#define GENIE_QUERY_LO_AFTER	0x01
-#define GENIE_QUERY_HI_AFTER	0x02
-#define GENIE_QUERY_POINT		0x04	/* no hi; the other flags are clear */
 
 #define DatumGetGenieQuery(datum)	((GenieQuery *) PG_DETOAST_DATUM(datum))
 #define PG_GETARG_GENIE_QUERY(i)	DatumGetGenieQuery(PG_GETARG_DATUM(i))
@@ -283,20 +275,6 @@ genie_query_of_keys(GenieKey *keys, uint32 n, int32 min_match)
 	}
 	SET_VARSIZE(query, at - (uint8 *) query);
 	return query;
-}
-
-/* Reads the interval at *at, from query->body on; advances *at.  Its keys point into the query. */
-static inline GenieInterval
-genie_query_next(const uint8 **at)
-{
-	GenieInterval interval;
-	uint8		flags = *(*at)++;
-
-	interval.lo = genie_packed_next(at);
-	interval.lo_after = (flags & GENIE_QUERY_LO_AFTER) != 0;
-	interval.hi = flags & GENIE_QUERY_POINT ? interval.lo : genie_packed_next(at);
-	interval.hi_after = (flags & (GENIE_QUERY_HI_AFTER | GENIE_QUERY_POINT)) != 0;
-	return interval;
 }
 
 /* Where a key stands: < 0 before the interval, 0 in it, > 0 past it. */

@@ -125,18 +125,22 @@ extern size_t genie_key_get_dimension(const uint8_t *data, size_t len, uint32_t 
  * big-endian bytes of n for n >= 0; lead 0x7F - L and the L bytes of ~n, complemented, for n < 0;
  * L is the fewest bytes (0 for 0 and -1).  At most GENIE_KEY_INT_BYTES.  (Complementing the complement
  * gives n's own low bytes back.)
+ *
+ * out has room for GENIE_KEY_INT_BYTES, and all of them are written: numbers of all lengths and signs come mixed, and
+ * so there is no branch to be predicted.
  */
 static inline size_t
 genie_key_put_int(uint8_t *out, int64_t value)
 {
 	uint64_t	magnitude = value >= 0 ? (uint64_t) value : ~(uint64_t) value;
-	size_t		n = 0;
+	uint32_t	n = ((63 ^ (uint32_t) __builtin_clzll(magnitude << 1 | 1)) + 7) / 8;
+	uint64_t	bytes = (uint64_t) value << ((64 - 8 * n) % 64);	/* the first one highest; of none any */
 
-	while (n < 8 && magnitude >> (8 * n) != 0)
-		n++;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	bytes = __builtin_bswap64(bytes);
+#endif
 	out[0] = (uint8_t) (value >= 0 ? 0x80 + n : 0x7F - n);
-	for (size_t i = 1; i <= n; i++)
-		out[i] = (uint8_t) ((uint64_t) value >> (8 * (n - i)));
+	memcpy(out + 1, &bytes, sizeof(bytes));
 	return 1 + n;
 }
 
@@ -220,6 +224,31 @@ typedef struct GenieInterval
 	bool		lo_after;
 	bool		hi_after;
 } GenieInterval;
+
+/*
+ * An interval packed, as in a genie_query:
+ *
+ *		+-------+-----------+----------------------+
+ *		| flags | packed lo | packed hi (no point) |
+ *		+-------+-----------+----------------------+
+ */
+#define GENIE_QUERY_LO_AFTER	0x01
+#define GENIE_QUERY_HI_AFTER	0x02
+#define GENIE_QUERY_POINT		0x04	/* no hi; the other flags are clear */
+
+/* Reads the interval at *at; advances *at.  Its keys lie there.  Trusts its input. */
+static inline GenieInterval
+genie_query_next(const uint8_t **at)
+{
+	GenieInterval interval;
+	uint8_t		flags = *(*at)++;
+
+	interval.lo = genie_packed_next(at);
+	interval.lo_after = (flags & GENIE_QUERY_LO_AFTER) != 0;
+	interval.hi = flags & GENIE_QUERY_POINT ? interval.lo : genie_packed_next(at);
+	interval.hi_after = (flags & (GENIE_QUERY_HI_AFTER | GENIE_QUERY_POINT)) != 0;
+	return interval;
+}
 
 /*
  * A compiled query: disjoint, non-empty intervals in ascending order, so a keyword is counted

@@ -10,7 +10,9 @@
  * A query alone has its cuts in order already.  A set of queries has most intervals many times (1024 queries of 237
  * items have 242,688, but 16 thousand distinct ones); so
  *
- *	1. distinct intervals are numbered, by a hash table over their bytes, and a query is a list of numbers;
+ *	1. distinct intervals are numbered, by a hash table over their bytes as they come packed, and a query is a list of
+ *	   numbers: 4 bytes an interval are all that is kept of it, and that one interval is packed in two ways costs
+ *	   nothing but a second number;
  *	2. their cuts are sorted, by the first 8 bytes where these tell them apart;
  *	3. for each segment one walk finds the rank of each cut;
  *	4. a query's ranges are looked up by number, and come in order, for its intervals do.
@@ -27,6 +29,7 @@
 #include "genie_compile.h"
 #include "genie_dictionary.h"
 #include "genie_meta.h"
+#include "genie_murmur.h"
 
 /*
  * Keywords a cut up to which the walk goes through all of them: reading an entry takes 20 to 30 ns, going down the
@@ -34,8 +37,10 @@
  */
 #define GENIE_WALK_GAP 32
 
-/* Distinct intervals that a set has room for before its tables grow. */
+/* Distinct intervals, all intervals and queries that a set has room for before its tables grow. */
 #define GENIE_DISTINCT_EXPECTED 1024
+
+#define GENIE_SET_BLOCK_BYTES ((Size) 8192)	/* of distinct intervals */
 
 /* intervals between two looks at whether the query was cancelled */
 #define GENIE_INTERRUPT_INTERVALS 4096
@@ -179,6 +184,281 @@ genie_compile(GenieSegment *segment, const GenieQueryView *view, GenieEngineQuer
 
 /* ---- distinct intervals ---- */
 
+/*
+ * Packed intervals of up to so many bytes, as most have, are looked up by their bytes as two numbers: that touches the
+ * table's entry and nothing else.
+ */
+#define GENIE_SHORT_INTERVAL ((Size) 16)
+
+/* How full their table is at most.  An entry that is not in its place costs a branch that nothing could predict. */
+#define GENIE_SHORT_FILL 0.4
+
+typedef struct GenieShortKey
+{
+	uint64		begin;			/* the first byte is the highest */
+	uint64		rest;
+} GenieShortKey;
+
+typedef struct GenieShortEntry
+{
+	GenieShortKey key;
+	uint32		number;
+	char		status;
+} GenieShortEntry;
+
+/* Neighbouring dimensions and values differ in few bits, in the middle of either number. */
+static inline uint32
+genie_short_hash_of(GenieShortKey key)
+{
+	return (uint32) genie_murmur_mix(key.begin ^ key.rest * UINT64CONST(0x9E3779B97F4A7C15));
+}
+
+#define SH_FILLFACTOR GENIE_SHORT_FILL
+#define SH_PREFIX genie_short
+#define SH_ELEMENT_TYPE GenieShortEntry
+#define SH_KEY_TYPE GenieShortKey
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) genie_short_hash_of(key)
+#define SH_EQUAL(table, a, b) ((a).begin == (b).begin && (a).rest == (b).rest)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* All others. */
+typedef struct GenieLongKey
+{
+	const uint8 *packed;
+	Size		nbytes;
+} GenieLongKey;
+
+typedef struct GenieLongEntry
+{
+	GenieLongKey key;
+	uint32		number;
+	char		status;
+} GenieLongEntry;
+
+#define SH_PREFIX genie_long
+#define SH_ELEMENT_TYPE GenieLongEntry
+#define SH_KEY_TYPE GenieLongKey
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) hash_bytes((key).packed, (int) (key).nbytes)
+#define SH_EQUAL(table, a, b) ((a).nbytes == (b).nbytes && memcmp((a).packed, (b).packed, (a).nbytes) == 0)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* A distinct interval. */
+typedef struct GenieSetInterval
+{
+	GenieInterval interval;		/* its keys are in the set's memory */
+	uint64		family;			/* a bit */
+	uint32		dimension;
+	bool		is_point;
+} GenieSetInterval;
+
+/* A cut to be sorted: of interval number / 2, its upper end if the number is odd. */
+typedef struct GenieSetCut
+{
+	uint64		begin;			/* of its key */
+	uint32		number;
+} GenieSetCut;
+
+typedef struct GenieAspect
+{
+	uint32		dimension;
+	uint64		families;
+	uint32		query;			/* one that asks so */
+	uint32		first;			/* by so many intervals, from this of its intervals on */
+	uint32		n;
+} GenieAspect;
+
+struct GenieQuerySet
+{
+	MemoryContext context;		/* of all that follows */
+	uint32		n;
+	uint32		capacity;
+	uint32	   *first;			/* of each query's numbers, and the end */
+	uint32	   *numbers;		/* of each query's intervals, query after query */
+	uint32		numbers_capacity;
+	genie_short_hash *shorts;
+	genie_long_hash *longs;
+	GenieSetInterval *distinct;
+	uint32		n_distinct;
+	uint32		distinct_capacity;
+	uint8	   *block;			/* where the next distinct interval's bytes are put */
+	Size		block_left;
+	GenieSetCut *cuts;			/* sorted; of a point only the lower one */
+	uint32		n_cuts;
+};
+
+/* Bytes of a distinct interval that stay. */
+static const uint8 *
+genie_set_keep(GenieQuerySet *set, const uint8 *packed, Size nbytes)
+{
+	uint8	   *kept;
+
+	if (set->block_left < nbytes)
+	{
+		set->block_left = Max(nbytes, GENIE_SET_BLOCK_BYTES);
+		set->block = MemoryContextAlloc(set->context, set->block_left);
+	}
+	kept = memcpy(set->block, packed, nbytes);
+	set->block += nbytes;
+	set->block_left -= nbytes;
+	return kept;
+}
+
+/* A new distinct interval, whose bytes stay; returns its number. */
+static uint32
+genie_set_add(GenieQuerySet *set, const uint8 *packed)
+{
+	GenieSetInterval *distinct;
+	GenieKey	lo;
+	uint32		family;
+
+	if (set->n_distinct == set->distinct_capacity)
+	{
+		set->distinct_capacity *= 2;
+		set->distinct = repalloc_huge(set->distinct, (Size) set->distinct_capacity * sizeof(GenieSetInterval));
+	}
+	distinct = &set->distinct[set->n_distinct];
+	distinct->interval = genie_query_next(&packed);
+	distinct->is_point = genie_interval_is_point(&distinct->interval);
+	lo = distinct->interval.lo;
+	if (genie_key_get_dimension(lo.data, lo.len, &distinct->dimension) == 0)
+		elog(ERROR, "malformed key in a query");
+	family = lo.data[genie_key_prefix_len(lo) - 1];
+	Assert(genie_family_known(family));
+	/* families are below 20, but for two from 64 on */
+	distinct->family = UINT64CONST(1) << (family < GENIE_FAMILY_ENUM ? family : family - GENIE_FAMILY_ENUM + 32);
+	return set->n_distinct++;
+}
+
+/* All ones in the n highest bytes, of which there are 8. */
+static inline uint64
+genie_bytes_mask(Size n)
+{
+	return n >= sizeof(uint64) ? ~UINT64CONST(0) : ~(~UINT64CONST(0) >> (8 * n));
+}
+
+/* A packed interval as two numbers. */
+static inline GenieShortKey
+genie_short_key(const uint8 *packed, Size nbytes, Size readable)
+{
+	uint8		padded[GENIE_SHORT_INTERVAL];
+	GenieShortKey key;
+
+	if (readable < GENIE_SHORT_INTERVAL)
+		packed = memcpy(padded, packed, nbytes);
+	memcpy(&key, packed, sizeof(key));
+	key.begin = pg_ntoh64(key.begin) & genie_bytes_mask(nbytes);
+	key.rest = pg_ntoh64(key.rest) & genie_bytes_mask(nbytes - Min(nbytes, sizeof(uint64)));
+	return key;
+}
+
+/* Of an interval whose key is not in the table, a new number. */
+static pg_noinline uint32
+genie_set_new_short(GenieQuerySet *set, GenieShortKey key, const uint8 *packed, Size nbytes)
+{
+	bool		found;
+	GenieShortEntry *entry = genie_short_insert(set->shorts, key, &found);
+
+	entry->number = genie_set_add(set, genie_set_keep(set, packed, nbytes));
+	return entry->number;
+}
+
+static pg_noinline uint32
+genie_set_number_of_long(GenieQuerySet *set, const uint8 *packed, Size nbytes)
+{
+	bool		found;
+	GenieLongEntry *entry = genie_long_insert(set->longs, (GenieLongKey) {packed, nbytes}, &found);
+
+	if (!found)
+	{
+		entry->key.packed = genie_set_keep(set, packed, nbytes);
+		entry->number = genie_set_add(set, entry->key.packed);
+	}
+	return entry->number;
+}
+
+/* The interval's number, a new one if it is new. */
+static inline uint32
+genie_set_number_of(GenieQuerySet *set, const uint8 *packed, Size nbytes, Size readable)
+{
+	GenieShortKey key;
+	const GenieShortEntry *entry;
+
+	if (nbytes > GENIE_SHORT_INTERVAL)
+		return genie_set_number_of_long(set, packed, nbytes);
+	key = genie_short_key(packed, nbytes, readable);
+	entry = genie_short_lookup(set->shorts, key);
+	return entry != NULL ? entry->number : genie_set_new_short(set, key, packed, nbytes);
+}
+
+/* ---- sets ---- */
+
+GenieQuerySet *
+genie_query_set_begin(void)
+{
+	GenieQuerySet *set = palloc0(sizeof(GenieQuerySet));
+
+	set->context = CurrentMemoryContext;
+	set->capacity = set->distinct_capacity = GENIE_DISTINCT_EXPECTED;
+	set->numbers_capacity = GENIE_DISTINCT_EXPECTED;
+	set->first = palloc0(set->capacity * sizeof(uint32));
+	set->numbers = palloc(set->numbers_capacity * sizeof(uint32));
+	set->distinct = palloc(set->distinct_capacity * sizeof(GenieSetInterval));
+	set->shorts = genie_short_create(set->context, GENIE_DISTINCT_EXPECTED, NULL);
+	set->longs = genie_long_create(set->context, 1, NULL);
+	return set;
+}
+
+/* Makes room for a query of so many intervals. */
+static void
+genie_set_reserve(GenieQuerySet *set, uint32 n)
+{
+	uint64		needed = (uint64) set->first[set->n] + n;
+
+	if (needed > PG_UINT32_MAX / 2)
+		elog(ERROR, "too many intervals in a set of queries");
+	if (set->n + 2 > set->capacity)
+	{
+		set->capacity *= 2;
+		set->first = repalloc_huge(set->first, (Size) set->capacity * sizeof(uint32));
+	}
+	if (needed > set->numbers_capacity)
+	{
+		set->numbers_capacity = (uint32) Max(needed, (uint64) set->numbers_capacity * 2);
+		set->numbers = repalloc_huge(set->numbers, (Size) set->numbers_capacity * sizeof(uint32));
+	}
+}
+
+void
+genie_query_set_add(GenieQuerySet *set, const uint8 *packed, Size nbytes, uint32 n)
+{
+	const uint8 *end = packed + nbytes;
+	uint32	   *numbers;
+
+	genie_set_reserve(set, n);
+	numbers = set->numbers + set->first[set->n];
+	for (uint32 i = 0; i < n; i++)
+	{
+		const uint8 *begin = packed;
+
+		genie_query_next(&packed);
+		numbers[i] = genie_set_number_of(set, begin, packed - begin, end - begin);
+		if (i % GENIE_INTERRUPT_INTERVALS == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	Assert(packed <= end);
+	set->n++;
+	set->first[set->n] = set->first[set->n - 1] + n;
+}
+
+/* The first 8 bytes, the first one the highest. */
 static inline uint64
 genie_key_begin(GenieKey key)
 {
@@ -202,123 +482,6 @@ genie_key_begin(GenieKey key)
 	return begin;
 }
 
-/*
- * Intervals whose keys have up to GENIE_SHORT_KEY bytes, as most have, are looked up by two numbers: that touches the
- * table's entry and nothing else.
- */
-#define GENIE_SHORT_KEY 7
-#define GENIE_SHORT_AFTER 8		/* behind a cut's length, which is below it */
-
-typedef struct GenieShortKey
-{
-	uint64		lo;				/* the lower cut: its key, and in the last byte length and side */
-	uint64		hi;				/* the upper cut; 0: the same key's other side */
-} GenieShortKey;
-
-typedef struct GenieShortEntry
-{
-	GenieShortKey key;
-	uint32		number;
-	char		status;
-} GenieShortEntry;
-
-static inline uint64
-genie_short_cut(GenieKey key, bool after)
-{
-	return genie_key_begin(key) | key.len | (after ? GENIE_SHORT_AFTER : 0);
-}
-
-/* Fibonacci hashing */
-static inline uint32
-genie_short_hash_of(GenieShortKey key)
-{
-	return (uint32) (((key.lo ^ (key.hi << 5 | key.hi >> 59)) * UINT64CONST(0x9E3779B97F4A7C15)) >> 32);
-}
-
-#define SH_PREFIX genie_short
-#define SH_ELEMENT_TYPE GenieShortEntry
-#define SH_KEY_TYPE GenieShortKey
-#define SH_KEY key
-#define SH_HASH_KEY(table, key) genie_short_hash_of(key)
-#define SH_EQUAL(table, a, b) ((a).lo == (b).lo && (a).hi == (b).hi)
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-/* All others. */
-typedef struct GenieIntervalEntry
-{
-	const GenieInterval *interval;
-	uint32		number;
-	char		status;
-} GenieIntervalEntry;
-
-static inline uint32
-genie_interval_hash(const GenieInterval *interval)
-{
-	return hash_combine(hash_bytes(interval->lo.data, (int) interval->lo.len),
-						hash_bytes(interval->hi.data, (int) interval->hi.len));
-}
-
-static bool
-genie_interval_same(const GenieInterval *a, const GenieInterval *b)
-{
-	return genie_cut_cmp(a->lo, a->lo_after, b->lo, b->lo_after) == 0 &&
-		genie_cut_cmp(a->hi, a->hi_after, b->hi, b->hi_after) == 0;
-}
-
-#define SH_PREFIX genie_intervals
-#define SH_ELEMENT_TYPE GenieIntervalEntry
-#define SH_KEY_TYPE const GenieInterval *
-#define SH_KEY interval
-#define SH_HASH_KEY(table, key) genie_interval_hash(key)
-#define SH_EQUAL(table, a, b) genie_interval_same(a, b)
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-/* A distinct interval. */
-typedef struct GenieSetInterval
-{
-	const GenieInterval *interval;
-	uint64		family;			/* a bit */
-	uint32		dimension;
-	bool		is_point;
-} GenieSetInterval;
-
-/* A cut to be sorted: of interval number / 2, its upper end if the number is odd. */
-typedef struct GenieSetCut
-{
-	uint64		begin;			/* of its key */
-	uint32		number;
-} GenieSetCut;
-
-typedef struct GenieAspect
-{
-	uint32		dimension;
-	uint64		families;
-	GenieQueryView view;
-} GenieAspect;
-
-struct GenieQuerySet
-{
-	uint32		n;
-	const GenieQueryView **views;
-	uint64		n_intervals;	/* of all */
-	uint32	   *numbers;		/* of each query's intervals, query after query */
-	GenieSetInterval *distinct;
-	bool	   *was_alone;		/* of each distinct one: some query asks its dimension for it and nothing else */
-	uint32		n_distinct;
-	uint32		distinct_capacity;
-	GenieSetCut *cuts;			/* sorted; of a point only the lower one */
-	uint32		n_cuts;
-	GenieAspect *aspects;
-	uint32		n_aspects;
-	uint32		aspects_capacity;
-};
-
 static inline int
 genie_set_cut_cmp(const GenieSetCut *a, const GenieSetCut *b, const GenieQuerySet *set)
 {
@@ -327,8 +490,8 @@ genie_set_cut_cmp(const GenieSetCut *a, const GenieSetCut *b, const GenieQuerySe
 
 	if (a->begin != b->begin)
 		return a->begin < b->begin ? -1 : 1;
-	x = set->distinct[a->number / 2].interval;
-	y = set->distinct[b->number / 2].interval;
+	x = &set->distinct[a->number / 2].interval;
+	y = &set->distinct[b->number / 2].interval;
 	return genie_cut_cmp(a->number % 2 ? x->hi : x->lo, a->number % 2 ? x->hi_after : x->lo_after,
 						 b->number % 2 ? y->hi : y->lo, b->number % 2 ? y->hi_after : y->lo_after);
 }
@@ -341,80 +504,98 @@ genie_set_cut_cmp(const GenieSetCut *a, const GenieSetCut *b, const GenieQuerySe
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* A new distinct interval; returns its number. */
-static uint32
-genie_set_add(GenieQuerySet *set, const GenieInterval *interval)
+void
+genie_query_set_end(GenieQuerySet *set)
 {
-	GenieSetInterval *distinct;
-	uint32		family;
-
-	if (set->n_distinct == set->distinct_capacity)
+	genie_short_destroy(set->shorts);
+	genie_long_destroy(set->longs);
+	set->cuts = MemoryContextAllocHuge(set->context, ((Size) set->n_distinct * 2 + 1) * sizeof(GenieSetCut));
+	for (uint32 i = 0; i < set->n_distinct; i++)
 	{
-		set->distinct_capacity *= 2;
-		set->distinct = repalloc_huge(set->distinct, (Size) set->distinct_capacity * sizeof(GenieSetInterval));
-		set->was_alone = repalloc_huge(set->was_alone, (Size) set->distinct_capacity * sizeof(bool));
+		const GenieSetInterval *distinct = &set->distinct[i];
+
+		set->cuts[set->n_cuts].begin = genie_key_begin(distinct->interval.lo);
+		set->cuts[set->n_cuts++].number = 2 * i;
+		if (distinct->is_point)
+			continue;
+		set->cuts[set->n_cuts].begin = genie_key_begin(distinct->interval.hi);
+		set->cuts[set->n_cuts++].number = 2 * i + 1;
 	}
-	distinct = &set->distinct[set->n_distinct];
-	distinct->interval = interval;
-	distinct->is_point = genie_interval_is_point(interval);
-	set->was_alone[set->n_distinct] = false;
-	if (genie_key_get_dimension(interval->lo.data, interval->lo.len, &distinct->dimension) == 0)
-		elog(ERROR, "malformed key in a query");
-	family = interval->lo.data[genie_key_prefix_len(interval->lo) - 1];
-	Assert(genie_family_known(family));
-	/* families are below 20, but for two from 64 on */
-	distinct->family = UINT64CONST(1) << (family < GENIE_FAMILY_ENUM ? family : family - GENIE_FAMILY_ENUM + 32);
-	return set->n_distinct++;
+	genie_sort_cuts(set->cuts, set->n_cuts, set);
+}
+
+uint32
+genie_query_set_size(const GenieQuerySet *set)
+{
+	return set->n;
+}
+
+uint32
+genie_query_set_intervals(const GenieQuerySet *set)
+{
+	return set->first[set->n];
+}
+
+/* A view of n intervals, by their numbers. */
+static const GenieQueryView *
+genie_set_view(const GenieQuerySet *set, const uint32 *numbers, uint32 n)
+{
+	GenieQueryView *view = MemoryContextAllocExtended(CurrentMemoryContext,
+													  sizeof(GenieQueryView) + n * sizeof(GenieInterval),
+													  MCXT_ALLOC_HUGE);
+	GenieInterval *intervals = (GenieInterval *) (view + 1);
+
+	memset(view, 0, sizeof(*view));
+	view->n_intervals = n;
+	view->intervals = intervals;
+	for (uint32 i = 0; i < n; i++)
+		intervals[i] = set->distinct[numbers[i]].interval;
+	return view;
+}
+
+const GenieQueryView *
+genie_query_set_view(const GenieQuerySet *set, uint32 i)
+{
+	return genie_set_view(set, set->numbers + set->first[i], set->first[i + 1] - set->first[i]);
 }
 
 /* ---- aspects ---- */
 
-static void
-genie_set_note_aspect(GenieQuerySet *set, uint32 dimension, uint64 families, const GenieInterval *intervals, uint32 n)
+typedef struct GenieAspectList
 {
-	GenieAspect *aspect;
-
-	if (set->n_aspects == set->aspects_capacity)
-	{
-		set->aspects_capacity *= 2;
-		set->aspects = repalloc_huge(set->aspects, (Size) set->aspects_capacity * sizeof(GenieAspect));
-	}
-	aspect = &set->aspects[set->n_aspects++];
-	aspect->dimension = dimension;
-	aspect->families = families;
-	memset(&aspect->view, 0, sizeof(GenieQueryView));
-	aspect->view.n_intervals = n;
-	aspect->view.intervals = intervals;
-}
-
-/* Have two keys the same dimension?  The first byte tells how many it has. */
-static inline bool
-genie_key_same_dimension(GenieKey a, GenieKey b)
-{
-	return a.data[0] == b.data[0] &&
-		(a.data[0] < GENIE_DIMENSION_LEAD || memcmp(a.data, b.data, a.data[0] - GENIE_DIMENSION_LEAD + 2) == 0);
-}
+	GenieAspect *aspects;
+	uint32		n;
+	uint32		capacity;
+	bool	   *was_alone;		/* of each distinct interval: some query asks its dimension for it and nothing else */
+} GenieAspectList;
 
 /* Notes how a query asks each of its dimensions. */
 static void
-genie_set_note_aspects(GenieQuerySet *set, const GenieQueryView *view, const uint32 *numbers)
+genie_set_note_aspects(const GenieQuerySet *set, uint32 query, GenieAspectList *list)
 {
-	const GenieInterval *intervals = view->intervals;
+	const uint32 *numbers = set->numbers + set->first[query];
+	uint32		n = set->first[query + 1] - set->first[query];
 	uint32		i = 0;
 
-	while (i < view->n_intervals)
+	while (i < n)
 	{
-		uint64		families = 0;
-		uint32		from = i++;
+		GenieAspect aspect = {set->distinct[numbers[i]].dimension, 0, query, i, 0};
 
-		while (i < view->n_intervals && genie_key_same_dimension(intervals[from].lo, intervals[i].lo))
-			i++;
-		if (i - from == 1 && set->was_alone[numbers[from]])
-			continue;
-		set->was_alone[numbers[from]] |= i - from == 1;
-		for (uint32 j = from; j < i; j++)
-			families |= set->distinct[numbers[j]].family;
-		genie_set_note_aspect(set, set->distinct[numbers[from]].dimension, families, &intervals[from], i - from);
+		while (i < n && set->distinct[numbers[i]].dimension == aspect.dimension)
+			aspect.families |= set->distinct[numbers[i++]].family;
+		aspect.n = i - aspect.first;
+		if (aspect.n == 1)
+		{
+			if (list->was_alone[numbers[aspect.first]])
+				continue;
+			list->was_alone[numbers[aspect.first]] = true;
+		}
+		if (list->n == list->capacity)
+		{
+			list->capacity *= 2;
+			list->aspects = repalloc_huge(list->aspects, (Size) list->capacity * sizeof(GenieAspect));
+		}
+		list->aspects[list->n++] = aspect;
 	}
 }
 
@@ -429,131 +610,34 @@ genie_aspect_cmp(const void *a, const void *b)
 	return (x->families > y->families) - (x->families < y->families);
 }
 
-/* Leaves one of each. */
-static void
-genie_set_unite_aspects(GenieQuerySet *set)
+const GenieQueryView **
+genie_query_set_aspects(const GenieQuerySet *set, uint32 *n)
 {
-	uint32		n = 0;
+	GenieAspectList list = {NULL, 0, 64, palloc0(set->n_distinct + 1)};
+	const GenieQueryView **views;
 
-	qsort(set->aspects, set->n_aspects, sizeof(GenieAspect), genie_aspect_cmp);
-	for (uint32 i = 0; i < set->n_aspects; i++)
-		if (n == 0 || genie_aspect_cmp(&set->aspects[n - 1], &set->aspects[i]) != 0)
-			set->aspects[n++] = set->aspects[i];
-	set->n_aspects = n;
-}
-
-/* ---- sets ---- */
-
-typedef struct GenieSetTables
-{
-	genie_short_hash *shorts;
-	genie_intervals_hash *others;
-} GenieSetTables;
-
-/* The interval's number, a new one if it is new. */
-static inline uint32
-genie_set_number_of(GenieQuerySet *set, const GenieSetTables *tables, const GenieInterval *interval)
-{
-	bool		found;
-	uint32	   *number;
-
-	if (interval->lo.len <= GENIE_SHORT_KEY && interval->hi.len <= GENIE_SHORT_KEY)
-	{
-		GenieShortKey key = {genie_short_cut(interval->lo, interval->lo_after), 0};
-
-		if (!genie_interval_is_point(interval))
-			key.hi = genie_short_cut(interval->hi, interval->hi_after);
-		number = &genie_short_insert(tables->shorts, key, &found)->number;
-	}
-	else
-		number = &genie_intervals_insert(tables->others, interval, &found)->number;
-	if (!found)
-		*number = genie_set_add(set, interval);
-	return *number;
-}
-
-/* Numbers the intervals of all queries. */
-static void
-genie_set_number(GenieQuerySet *set)
-{
-	GenieSetTables tables;
-	uint32	   *number = set->numbers;
-
-	tables.shorts = genie_short_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
-	tables.others = genie_intervals_create(CurrentMemoryContext, GENIE_DISTINCT_EXPECTED, NULL);
+	list.aspects = palloc(list.capacity * sizeof(GenieAspect));
 	for (uint32 q = 0; q < set->n; q++)
 	{
-		const GenieQueryView *view = set->views[q];
-
-		for (uint32 i = 0; i < view->n_intervals; i++)
-		{
-			*number++ = genie_set_number_of(set, &tables, &view->intervals[i]);
-			if (i % GENIE_INTERRUPT_INTERVALS == 0)
-				CHECK_FOR_INTERRUPTS();
-		}
-		genie_set_note_aspects(set, view, number - view->n_intervals);
+		CHECK_FOR_INTERRUPTS();
+		genie_set_note_aspects(set, q, &list);
 	}
-	genie_short_destroy(tables.shorts);
-	genie_intervals_destroy(tables.others);
-}
-
-static void
-genie_set_sort(GenieQuerySet *set)
-{
-	set->cuts = MemoryContextAllocHuge(CurrentMemoryContext, ((Size) set->n_distinct * 2 + 1) * sizeof(GenieSetCut));
-	for (uint32 i = 0; i < set->n_distinct; i++)
+	qsort(list.aspects, list.n, sizeof(GenieAspect), genie_aspect_cmp);
+	views = MemoryContextAllocHuge(CurrentMemoryContext, (list.n + (Size) 1) * sizeof(GenieQueryView *));
+	*n = 0;
+	for (uint32 i = 0; i < list.n; i++)
 	{
-		const GenieSetInterval *distinct = &set->distinct[i];
+		const GenieAspect *aspect = &list.aspects[i];
 
-		set->cuts[set->n_cuts].begin = genie_key_begin(distinct->interval->lo);
-		set->cuts[set->n_cuts++].number = 2 * i;
-		if (distinct->is_point)
-			continue;
-		set->cuts[set->n_cuts].begin = genie_key_begin(distinct->interval->hi);
-		set->cuts[set->n_cuts++].number = 2 * i + 1;
+		if (i == 0 || genie_aspect_cmp(aspect - 1, aspect) != 0)
+			views[(*n)++] = genie_set_view(set, set->numbers + set->first[aspect->query] + aspect->first, aspect->n);
 	}
-	genie_sort_cuts(set->cuts, set->n_cuts, set);
+	pfree(list.aspects);
+	pfree(list.was_alone);
+	return views;
 }
 
-GenieQuerySet *
-genie_query_set(const GenieQueryView **views, uint32 n)
-{
-	GenieQuerySet *set = palloc0(sizeof(GenieQuerySet));
-
-	set->n = n;
-	set->views = views;
-	for (uint32 i = 0; i < n; i++)
-		set->n_intervals += views[i]->n_intervals;
-	if (set->n_intervals > PG_UINT32_MAX / 2)
-		elog(ERROR, "too many intervals in a set of queries");
-	set->numbers = MemoryContextAllocHuge(CurrentMemoryContext, (set->n_intervals + 1) * sizeof(uint32));
-	set->distinct_capacity = set->aspects_capacity = 64;
-	set->distinct = palloc(set->distinct_capacity * sizeof(GenieSetInterval));
-	set->was_alone = palloc(set->distinct_capacity * sizeof(bool));
-	set->aspects = palloc(set->aspects_capacity * sizeof(GenieAspect));
-	genie_set_number(set);
-	genie_set_unite_aspects(set);
-	genie_set_sort(set);
-	return set;
-}
-
-uint32
-genie_query_set_size(const GenieQuerySet *set)
-{
-	return set->n;
-}
-
-const GenieQueryView *
-genie_query_set_view(const GenieQuerySet *set, uint32 i)
-{
-	return set->views[i];
-}
-
-const GenieQueryView *
-genie_query_set_aspect(const GenieQuerySet *set, uint32 i)
-{
-	return i < set->n_aspects ? &set->aspects[i].view : NULL;
-}
+/* ---- ranges of a set ---- */
 
 /* The range of each distinct interval. */
 static bool
@@ -565,7 +649,7 @@ genie_set_find_ranges(const GenieQuerySet *set, GenieSegment *segment, GenieRank
 	{
 		uint32		number = set->cuts[i].number;
 		const GenieSetInterval *distinct = &set->distinct[number / 2];
-		const GenieInterval *interval = distinct->interval;
+		const GenieInterval *interval = &distinct->interval;
 		GenieRankRange *range = &ranges[number / 2];
 
 		if (i % GENIE_INTERRUPT_INTERVALS == 0)
@@ -585,8 +669,7 @@ genie_query_set_compile(const GenieQuerySet *set, GenieSegment *segment, GenieEn
 	GenieRankRange *found = MemoryContextAllocHuge(CurrentMemoryContext,
 												   ((Size) set->n_distinct + 1) * sizeof(GenieRankRange));
 	GenieRankRange *ranges = MemoryContextAllocHuge(CurrentMemoryContext,
-													(set->n_intervals + 1) * sizeof(GenieRankRange));
-	const uint32 *number = set->numbers;
+													((Size) set->first[set->n] + 1) * sizeof(GenieRankRange));
 
 	if (!genie_set_find_ranges(set, segment, found))
 		return false;
@@ -594,8 +677,8 @@ genie_query_set_compile(const GenieQuerySet *set, GenieSegment *segment, GenieEn
 	{
 		GenieRangeList list = {ranges, 0, 0};
 
-		for (uint32 i = 0; i < set->views[q]->n_intervals; i++)
-			genie_range_add(&list, found[*number++]);
+		for (uint32 i = set->first[q]; i < set->first[q + 1]; i++)
+			genie_range_add(&list, found[set->numbers[i]]);
 		genie_range_finish(&list, segment, &queries[q]);
 		ranges += list.n;
 	}

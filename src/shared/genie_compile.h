@@ -21,20 +21,31 @@ extern bool genie_compile(GenieSegment *segment, const GenieQueryView *view, Gen
  */
 typedef struct GenieQuerySet GenieQuerySet;
 
-/* Lives in the current memory context; the queries must stay. */
-extern GenieQuerySet *genie_query_set(const GenieQueryView **views, uint32 n);
+/* An empty one, in the current memory context. */
+extern GenieQuerySet *genie_query_set_begin(void);
+
+/* Adds a query of n packed intervals (genie_keyword.h), normalised; they need not stay. */
+extern void genie_query_set_add(GenieQuerySet *set, const uint8 *packed, Size nbytes, uint32 n);
+
+/* No more are added; all below wants that. */
+extern void genie_query_set_end(GenieQuerySet *set);
 
 extern uint32 genie_query_set_size(const GenieQuerySet *set);
+
+/* The intervals of all queries together. */
+extern uint32 genie_query_set_intervals(const GenieQuerySet *set);
+
+/* Query i: its intervals alone, palloc'd; their keys are the set's. */
 extern const GenieQueryView *genie_query_set_view(const GenieQuerySet *set, uint32 i);
 
 /* All of them: queries has an entry each; ranges are palloc'd. */
 extern bool genie_query_set_compile(const GenieQuerySet *set, GenieSegment *segment, GenieEngineQuery *queries);
 
 /*
- * The ways in which the queries ask dimensions for type families: each has the intervals of one dimension, as some
- * query has them, and no two ask the same dimension for the same families.  Whether a query conflicts with an object's
- * types depends on nothing else (genie_query_conflicts()).  NULL: there are no more than i.
+ * The ways in which the queries ask dimensions for type families, *n of them, palloc'd: each has the intervals of one
+ * dimension, as some query has them, and no two ask the same dimension for the same families.  Whether a query
+ * conflicts with an object's types depends on nothing else (genie_query_conflicts()).
  */
-extern const GenieQueryView *genie_query_set_aspect(const GenieQuerySet *set, uint32 i);
+extern const GenieQueryView **genie_query_set_aspects(const GenieQuerySet *set, uint32 *n);
 
 #endif							/* GENIE_COMPILE_H */

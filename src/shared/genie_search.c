@@ -26,9 +26,10 @@
 struct GenieSearch
 {
 	GenieSource *source;
-	const GenieQueryView *view;
+	const GenieQueryView *view; /* NULL: of a set */
 	GenieEngineQuery query;
-	bool		once;			/* of a set: lists that it reads are not kept */
+	const GenieQuerySet *set;	/* or NULL; lists that one of a set reads are not kept */
+	uint32		number;			/* in the set */
 	GenieInprocess *inprocess;	/* NULL: not needed yet */
 };
 
@@ -57,9 +58,9 @@ genie_search_open_set(GenieSource *source, const GenieQuerySet *set, GenieSearch
 	for (uint32 i = 0; i < n; i++)
 	{
 		search[i].source = source;
-		search[i].view = genie_query_set_view(set, i);
+		search[i].set = set;
+		search[i].number = i;
 		search[i].query = queries[i];
-		search[i].once = true;
 		searches[i] = &search[i];
 	}
 	pfree(queries);
@@ -137,9 +138,10 @@ genie_search_top_pages(GenieSearchTop *top)
 	const uint64 *qualified;
 	bool		ok = genie_source_qualified(search->source, &qualified);
 
-	if (ok && search->once)
+	if (ok && search->set != NULL)
 	{
-		inprocess = genie_inprocess_open(search->source->segment, search->view, &search->query, &memory);
+		inprocess = genie_inprocess_open(search->source->segment, genie_query_set_view(search->set, search->number),
+										 &search->query, &memory);
 		ok = inprocess != NULL;
 	}
 	else if (ok)
