@@ -371,7 +371,7 @@ genie_lsh_hash(GenieLsh *lsh, const float *vectors, uint32_t n, int32_t *codes)
 				double		element = vector[(size_t) v * n_dimensions + d];
 
 				lsh->elements[(size_t) d * n_vectors + v] = element;
-				largest = fmax(largest, fabs(element));
+				largest = fabs(element) > largest ? fabs(element) : largest;
 			}
 		bounded = largest * lsh->largest < (double) BOUNDED_CELLS;
 		if (lsh->parameters.family != GENIE_LSH_LAPLACIAN)
