@@ -38,7 +38,7 @@
 #define GENIE_WALK_GAP 32
 
 /* Distinct intervals, all intervals and queries that a set has room for before its tables grow. */
-#define GENIE_DISTINCT_EXPECTED 1024
+#define GENIE_DISTINCT_EXPECTED 128
 
 #define GENIE_SET_BLOCK_BYTES ((Size) 8192)	/* of distinct intervals */
 
