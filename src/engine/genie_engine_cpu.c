@@ -2,16 +2,16 @@
  * genie_engine_cpu.c
  *	  The CPU engine: counts tiles one after the other, in the caller's process, with one thread or several.
  *
- * There are two ways in: batches of jobs over images (genie_cpu_batch.c), and lists that a backend read from
- * the pages, here.  Both come down to one query in one tile (genie_tile_search.c), whose
+ * There are two ways in for what is counted: batches of jobs over images (genie_cpu_batch.c), and lists that a backend
+ * read from the pages, here.  Both come down to one query in one tile (genie_tile_search.c), whose
  * lists are found and read by a source (genie_tile_source.h), counted (genie_tile_count.c) and
  * selected (genie_tile_select.c).
  *
  * Tiles are the outer loop and queries the inner one, so a tile's lists stay in the cache for a whole
  * batch.
  *
- * Only batches use other threads than the caller's (genie_cpu_threads.c), and only once they are asked for: a backend
- * that counts by itself never makes any.
+ * Only batches of jobs, and of bounds (genie_cpu_quantized.c), use other threads than the caller's
+ * (genie_cpu_threads.c), and only once they are asked for: a backend that counts by itself never makes any.
  *
  * All state is the scratch in the memory that the caller gave, and one a thread.  It carries nothing from one tile to
  * the next, so an early return (a malformed list, an interrupt) leaves the engine usable, and what the
@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "genie_cpu_batch.h"
+#include "genie_cpu_quantized.h"
 #include "genie_tile_search.h"
 #include "genie_tile_source.h"
 
@@ -232,6 +233,12 @@ genie_cpu_engine_measure(GenieEngine *engine)
 
 	genie_cpu_measure(&cpu->scratch, &cpu->policy);
 	genie_dispatch_describe(&cpu->policy.costs, engine->choices.constants);
+}
+
+bool
+genie_cpu_engine_bounds(GenieEngine *engine, const GenieBoundsJob *jobs, uint32_t n_jobs)
+{
+	return genie_cpu_quantized_run(engine, cpu_of(engine)->threads, jobs, n_jobs);
 }
 
 GenieCpuPolicy *

@@ -9,6 +9,7 @@
 #define GENIE_ENGINE_CPU_H
 
 #include "genie_engine.h"
+#include "genie_quantized.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +37,12 @@ extern uint32_t genie_cpu_engine_threads(GenieEngine *engine, uint32_t n);
  * a choice.
  */
 extern void genie_cpu_engine_measure(GenieEngine *engine);
+
+/*
+ * Computes the bounds of jobs, by the threads of batches where there are many.  False: the interrupted callback said
+ * stop, and not all bounds are there.
+ */
+extern bool genie_cpu_engine_bounds(GenieEngine *engine, const GenieBoundsJob *jobs, uint32_t n_jobs);
 
 /* ---- lists that are not in an image ---- */
 

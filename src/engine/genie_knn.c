@@ -41,6 +41,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "genie_heap.h"
 #include "genie_knn.h"
 
 #define CACHE_LINE	64
@@ -50,10 +51,6 @@
 /* sums, of squares or for l1 of sizes, above which floats or the measure might overflow */
 #define SQUARES_MAX 1e36
 #define SIZES_MAX	1e36
-
-/* sums of squares between which the measured cosine is accurate */
-#define COSINE_SQUARES_MIN 1e-290
-#define COSINE_SQUARES_MAX 1e150
 
 const GenieKnnKernel *
 genie_knn_nth(uint32_t i)
@@ -159,7 +156,7 @@ size_of(const GenieKnn *knn, GenieVector vector)
 	size = genie_vector_measure(GENIE_METRIC_INNER, vector, vector);
 	if (knn->metric != GENIE_METRIC_COSINE)
 		return size <= SQUARES_MAX ? size : NAN;
-	return size == 0 || (size >= COSINE_SQUARES_MIN && size <= COSINE_SQUARES_MAX) ? size : NAN;
+	return size == 0 || (size >= GENIE_COSINE_SQUARES_MIN && size <= GENIE_COSINE_SQUARES_MAX) ? size : NAN;
 }
 
 /* Elements as floats, of which each is so many behind the one before. */
@@ -320,31 +317,7 @@ is_nearer(const GenieNeighbour *a, const GenieNeighbour *b)
 	return a->id < b->id;
 }
 
-/* Puts a neighbour into the heap from place i, which is free, downwards. */
-static void
-sift_down(GenieNeighbour *heap, uint32_t n, uint32_t i, GenieNeighbour neighbour)
-{
-	for (uint32_t child; (child = 2 * i + 1) < n; i = child)
-	{
-		if (child + 1 < n && is_nearer(&heap[child], &heap[child + 1]))
-			child++;
-		if (!is_nearer(&neighbour, &heap[child]))
-			break;
-		heap[i] = heap[child];
-	}
-	heap[i] = neighbour;
-}
-
-static void
-sift_up(GenieNeighbour *heap, uint32_t i, GenieNeighbour neighbour)
-{
-	while (i > 0 && is_nearer(&heap[(i - 1) / 2], &neighbour))
-	{
-		heap[i] = heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	heap[i] = neighbour;
-}
+GENIE_HEAP(neighbours, GenieNeighbour, is_nearer)
 
 static void
 offer_row(GenieKnn *knn, uint32_t query, uint32_t row)
@@ -358,9 +331,9 @@ offer_row(GenieKnn *knn, uint32_t query, uint32_t row)
 		neighbour.distance = 0 - neighbour.distance;
 	neighbour.id = knn->ids[row];
 	if (knn->n_found[query] < knn->k)
-		sift_up(heap, knn->n_found[query]++, neighbour);
+		neighbours_add(heap, knn->n_found[query]++, neighbour);
 	else if (is_nearer(&neighbour, &heap[0]))
-		sift_down(heap, knn->k, 0, neighbour);
+		neighbours_replace(heap, knn->k, neighbour);
 	else
 		return;
 	if (knn->n_found[query] == knn->k)
@@ -403,7 +376,7 @@ genie_knn_finish(GenieKnn *knn)
 			GenieNeighbour last = heap[n - 1];
 
 			heap[n - 1] = heap[0];
-			sift_down(heap, n - 1, 0, last);
+			neighbours_replace(heap, n - 1, last);
 		}
 	}
 }

@@ -33,6 +33,10 @@ extern "C" {
 
 #define GENIE_VECTOR_LANES 16
 
+/* sums of squares between which the measured cosine is accurate, but for its last bits */
+#define GENIE_COSINE_SQUARES_MIN 1e-290
+#define GENIE_COSINE_SQUARES_MAX 1e150
+
 typedef enum GenieMetric
 {
 	GENIE_METRIC_L2 = 1,		/* sqrt(sum (a - b)^2) */

@@ -1,0 +1,268 @@
+/*
+ * genie_quantized.c
+ *	  Vectors with a byte a dimension and lower bounds of their distances (genie_quantized.h): making records and
+ *	  queries, and from sums to bounds.
+ *
+ * No bound may be above the measure, whatever was rounded.  Let u = 2^-24, n dimensions; v is the vector, for cosine
+ * divided by its length, v' = offset + scale * code without any rounding, and R = |offset| + 255 scale, which no
+ * element of v' exceeds; q are the query's elements as floats, q* without that rounding.  By the triangle inequality
+ *
+ *		|q* - v|  >=  |q - v'| - |v' - v| - |q* - q|
+ *
+ * by |.| of l2 as of l1, and each term is taken where it is safe:
+ *
+ *	|q - v'|	A kernel's element is rounded at most three times: a product (of a whole number and a float: what is
+ *				below a float's normal range is exact), the sum with offset, the difference with q.  The first
+ *				two err by e, of which no element exceeds 2.01 u R: that is added to the record's error.  The third
+ *				is relative, as are squaring, at most n sums in any order, fused or not, and the root: at most
+ *				(n + 4) u.  So (1 - 2 (n + 16) u) times the result is not above |q - v' + e|, with room for what
+ *				follows and for the measure's own roundings.
+ *	|v' - v|	is computed in doubles, whose errors are far below those of e: together at most 4 u R a dimension,
+ *				times n for l1, or sqrt(n) for l2.  That is enough for cosine too, whose elements have been divided
+ *				in doubles, as R is then at least some 1 / sqrt(n).
+ *	|q* - q|	is computed in doubles; for cosine with (n + 16) 2^-52 added, as its elements have been divided.
+ *
+ * Both errors are made larger by 2^-22 of themselves, for they become floats and are added.  Squares below the normal
+ * range of a float err by 2^-150 each, and their root by sqrt(n) 2^-75: n 2^-74 in each record pays for that, and for
+ * bounds below the normal range.  What overflows is infinite or NaN, and then nothing is known.
+ *
+ * (The query's error and cosine's last margin happen to fit into what the others leave: no vectors are known whose
+ * bound would be wrong without them.  They are here so that each line holds by itself.)
+ *
+ * Cosine: half of the bound's square, which three roundings made; the measure is 1 - x, whose error is not relative:
+ * at most (n + 16) 2^-52, where it is accurate at all; elsewhere nothing is known.
+ *
+ * Candidates lie all over hundreds of megabytes.  So records are fetched some hits ahead.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "genie_codec.h"
+#include "genie_quantized.h"
+
+#define CODE_MAX	255
+#define ROUNDING	5.9604644775390625e-8	/* u */
+#define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
+#define GROWTH		(1 + 4 * ROUNDING)	/* of errors that become floats */
+#define VANISHING	0x1p-74 /* what a dimension may lose below the normal range of a float */
+
+#define CACHE_LINE	64
+
+/* bytes of records that are fetched ahead: what a core can wait for together, and a little more */
+#define AHEAD_BYTES 2048
+
+const GenieQuantizedKernel *
+genie_quantized_nth(uint32_t i)
+{
+	if (i == 0)
+		return &genie_quantized_portable;
+#if defined(__x86_64__)
+	if (i == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return &genie_quantized_avx2;
+	if (i == 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+		__builtin_cpu_supports("avx512f"))
+		return &genie_quantized_avx512;
+#endif
+	return NULL;
+}
+
+/* ---- records and queries ---- */
+
+static inline double
+element(GenieVector vector, uint32_t i)
+{
+	const uint8_t *at = vector.elements;
+	double		wide;
+	float		narrow;
+
+	if (vector.is_double)
+	{
+		memcpy(&wide, at + sizeof(wide) * i, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, at + sizeof(narrow) * i, sizeof(narrow));
+	return narrow;
+}
+
+/* What elements are multiplied by before all else; NaN: nothing is known of the vector. */
+static double
+factor_of(GenieMetric metric, GenieVector vector)
+{
+	double		squares;
+
+	if (metric != GENIE_METRIC_COSINE)
+		return 1;
+	squares = genie_vector_measure(GENIE_METRIC_INNER, vector, vector);
+	return squares >= GENIE_COSINE_SQUARES_MIN && squares <= GENIE_COSINE_SQUARES_MAX ? 1 / sqrt(squares) : NAN;
+}
+
+/* An error of elements whose sum is given, of squares or for l1 of sizes, and what else there is. */
+static float
+error_of(GenieMetric metric, double sum, double more)
+{
+	double		error = ((metric == GENIE_METRIC_L1 ? sum : sqrt(sum)) + more) * GROWTH;
+
+	return error <= FLT_MAX ? (float) error : INFINITY;
+}
+
+void
+genie_quantize_unknown(uint32_t n_dimensions, void *record)
+{
+	memset(record, 0, genie_quantized_bytes(n_dimensions));
+	((GenieQuantized *) record)->error = INFINITY;
+}
+
+/* Writes the codes, and gives the sum of what they lose. */
+static double
+write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantized *record)
+{
+	uint8_t    *codes = (uint8_t *) (record + 1);
+	double		offset = record->offset;
+	double		scale = record->scale;
+	double		inverse = scale == 0 ? 0 : 1 / scale;
+	double		sum = 0;
+
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = element(vector, i) * factor;
+		double		code = (x - offset) * inverse + 0.5;
+		double		lost;
+
+		/* NaN becomes 0, and is lost */
+		code = code > 0 ? code : 0;
+		code = code < CODE_MAX ? code : CODE_MAX;
+		codes[i] = (uint8_t) code;
+		lost = x - (offset + scale * codes[i]);
+		sum += metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
+	}
+	return sum;
+}
+
+void
+genie_quantize(GenieMetric metric, GenieVector vector, void *at)
+{
+	GenieQuantized *record = at;
+	uint32_t	n = vector.n;
+	double		factor = factor_of(metric, vector);
+	double		least = INFINITY;
+	double		most = -INFINITY;
+	double		roundings;
+	double		sum;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double		x = element(vector, i) * factor;
+
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	memset(record, 0, genie_quantized_bytes(n));
+	record->offset = (float) least;
+	record->scale = (float) ((most - least) / CODE_MAX);
+	roundings = 4 * ROUNDING * (fabs(record->offset) + CODE_MAX * (double) record->scale);
+	roundings *= metric == GENIE_METRIC_L1 ? n : sqrt(n);
+	sum = write_codes(metric, vector, factor, record);
+	record->error = error_of(metric, sum, roundings + n * VANISHING);
+}
+
+float
+genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements)
+{
+	double		factor = factor_of(metric, vector);
+	double		sum = 0;
+
+	memset(elements, 0, genie_quantized_elements(vector.n) * sizeof(float));
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = element(vector, i) * factor;
+		double		lost;
+
+		elements[i] = (float) x;
+		lost = x - elements[i];
+		sum += metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
+	}
+	return error_of(metric, sum, metric == GENIE_METRIC_COSINE ? (vector.n + 16) * DOUBLE_ROUNDING : 0);
+}
+
+/* ---- bounds ---- */
+
+/* NULL: vectors does not have it. */
+static inline const GenieQuantized *
+record_of(const GenieQuantizedVectors *vectors, size_t n_bytes, uint32_t object)
+{
+	const char *tile;
+
+	if (object >= vectors->n_objects)
+		return NULL;
+	tile = vectors->tiles[object >> GENIE_TILE_SHIFT];
+	return (const void *) (tile + (object & (GENIE_TILE_OBJECTS - 1)) * n_bytes);
+}
+
+/* Has the lines of a record come, without waiting. */
+static inline void
+fetch(const GenieQuantized *record, size_t n_bytes)
+{
+	uintptr_t	end = (uintptr_t) record + n_bytes;
+
+	for (uintptr_t at = (uintptr_t) record / CACHE_LINE * CACHE_LINE; at < end; at += CACHE_LINE)
+		__builtin_prefetch((const void *) at);
+}
+
+/* The bound from a kernel's sum.  Comparisons are such that NaN gives 0. */
+static inline float
+bound_of(GenieMetric metric, float sum, float keep, float error, float cosine_error)
+{
+	float		root = metric == GENIE_METRIC_L1 ? sum : sqrtf(sum);
+	float		bound = root * keep - error;
+
+	if (!(sum <= FLT_MAX && bound > 0))
+		return 0;
+	if (metric != GENIE_METRIC_COSINE)
+		return bound;
+	bound = bound * bound * (0.5f - 0x1p-23f) - cosine_error;
+	return bound > 0 ? bound : 0;
+}
+
+void
+genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantizedVectors *vectors,
+						  const GenieQuantizedQuery *query, const GenieHit *hits, uint32_t n, float *bounds)
+{
+	GenieMetric metric = vectors->metric;
+	uint32_t	n_dimensions = vectors->n_dimensions;
+	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
+	uint32_t	ahead = n_bytes < AHEAD_BYTES ? AHEAD_BYTES / n_bytes : 1;
+	float		keep = (float) (1 - 2 * (n_dimensions + 16) * ROUNDING);
+	float		cosine_error = (float) ((n_dimensions + 16) * DOUBLE_ROUNDING * GROWTH);
+
+	/* spares fetching records */
+	if (query->error == INFINITY)
+	{
+		memset(bounds, 0, n * sizeof(float));
+		return;
+	}
+	for (uint64_t i = 0; i < (uint64_t) n + ahead; i++)
+	{
+		const GenieQuantized *record = i < n ? record_of(vectors, n_bytes, hits[i].object) : NULL;
+
+		if (record != NULL)
+			fetch(record, n_bytes);
+		if (i < ahead)
+			continue;
+		record = record_of(vectors, n_bytes, hits[i - ahead].object);
+		bounds[i - ahead] = record == NULL ? 0 :
+			bound_of(metric, kernel->sum(metric == GENIE_METRIC_L1, query->elements, record, n_dimensions), keep,
+					 record->error + query->error, cosine_error);
+	}
+}
+
+void
+genie_quantized_bounds(const GenieQuantizedVectors *vectors, const GenieQuantizedQuery *query, const GenieHit *hits,
+					   uint32_t n, float *bounds)
+{
+	const GenieQuantizedKernel *best = NULL;
+
+	for (uint32_t i = 0; genie_quantized_nth(i) != NULL; i++)
+		best = genie_quantized_nth(i);
+	genie_quantized_bounds_by(best, vectors, query, hits, n, bounds);
+}

@@ -1,0 +1,117 @@
+/*
+ * genie_quantized.h
+ *	  Vectors with a byte a dimension (scalar quantization), and from these lower bounds of their distances.
+ *
+ * Of a vector v, its record keeps v' = offset + scale * code, code by code, and how far v is from v', rounded up.  The
+ * distance of a query q to v is at least that to v' less this error, by the triangle inequality.  So whoever looks for
+ * the nearest of some objects measures only those whose bound is not above the distance that it has already: the
+ * others need not be fetched.  What it finds is what it would find without bounds.
+ *
+ * Bounds are of genie_vector_measure()'s result, its roundings included; they are floats, at least 0, and 0 where
+ * nothing is known: of a record without a vector, of what is not finite or not within a float's range, of a zero
+ * vector by its direction.  Cosine: vectors are quantized with length 1, whose squared Euclidean distance is twice the
+ * cosine's.  There are no bounds for inner products.  Bounds may differ in their last bits by processor; answers do not
+ * depend on them.
+ */
+#ifndef GENIE_QUANTIZED_H
+#define GENIE_QUANTIZED_H
+
+#include "genie_topk.h"
+#include "genie_vector.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GENIE_QUANTIZED_ALIGN 16	/* bytes: of records; elements of queries are filled up with zeros to a multiple */
+
+/* A record: this, then a code a dimension, zeros up to a multiple of GENIE_QUANTIZED_ALIGN bytes. */
+typedef struct GenieQuantized
+{
+	float		offset;
+	float		scale;
+	float		error;			/* infinite: nothing is known */
+	uint32_t	zero;
+} GenieQuantized;
+
+/* The vectors of a segment's objects: GENIE_TILE_OBJECTS records a tile, which end with the last object's. */
+typedef struct GenieQuantizedVectors
+{
+	GenieMetric metric;
+	uint32_t	n_dimensions;
+	uint32_t	n_objects;
+	const void *const *tiles;
+} GenieQuantizedVectors;
+
+typedef struct GenieQuantizedQuery
+{
+	const float *elements;		/* genie_quantized_elements() */
+	float		error;			/* how far they are from what was asked for; infinite: nothing is known */
+} GenieQuantizedQuery;
+
+/* A query's candidates, and where to put their bounds. */
+typedef struct GenieBoundsJob
+{
+	GenieQuantizedVectors vectors;
+	GenieQuantizedQuery query;
+	const GenieHit *hits;
+	uint32_t	n;
+	float	   *bounds;			/* n */
+} GenieBoundsJob;
+
+/* Elements of a query: n_dimensions, and zeros. */
+static inline uint32_t
+genie_quantized_elements(uint32_t n_dimensions)
+{
+	return (n_dimensions + GENIE_QUANTIZED_ALIGN - 1) / GENIE_QUANTIZED_ALIGN * GENIE_QUANTIZED_ALIGN;
+}
+
+/* Bytes of a record. */
+static inline size_t
+genie_quantized_bytes(uint32_t n_dimensions)
+{
+	return sizeof(GenieQuantized) + genie_quantized_elements(n_dimensions);
+}
+
+/* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes, by the metric L2, L1 or COSINE. */
+extern void genie_quantize(GenieMetric metric, GenieVector vector, void *record);
+
+/* The record of an object whose vector is not known. */
+extern void genie_quantize_unknown(uint32_t n_dimensions, void *record);
+
+/* Writes the elements of a query, and gives its error. */
+extern float genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements);
+
+/* bounds[i]: of the distance of the query to object hits[i]; 0 for one that vectors does not have. */
+extern void genie_quantized_bounds(const GenieQuantizedVectors *vectors, const GenieQuantizedQuery *query,
+								   const GenieHit *hits, uint32_t n, float *bounds);
+
+/* ---- within the engine, and for its tests ---- */
+
+typedef struct GenieQuantizedKernel
+{
+	const char *name;
+
+	/* sum (v' - q)^2, or for differences sum |v' - q|, in floats; what fills the record and the query up is read */
+	float		(*sum) (bool differences, const float *query, const GenieQuantized *record, uint32_t n_dimensions);
+} GenieQuantizedKernel;
+
+extern const GenieQuantizedKernel genie_quantized_portable;
+#if defined(__x86_64__)
+extern const GenieQuantizedKernel genie_quantized_avx2;
+extern const GenieQuantizedKernel genie_quantized_avx512;
+#endif
+
+/* As genie_vector_nth(). */
+extern const GenieQuantizedKernel *genie_quantized_nth(uint32_t i);
+
+/* genie_quantized_bounds() by one of them */
+extern void genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantizedVectors *vectors,
+									  const GenieQuantizedQuery *query, const GenieHit *hits, uint32_t n,
+									  float *bounds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GENIE_QUANTIZED_H */
