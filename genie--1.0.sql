@@ -941,6 +941,7 @@ CREATE FUNCTION genie_stat_get(
 	OUT batch_queries bigint,
 	OUT batch_queries_done bigint,
 	OUT images bigint,
+	OUT vector_images bigint,
 	OUT image_bytes bigint,
 	OUT shared_memory_bytes bigint,
 	OUT image_loads bigint,

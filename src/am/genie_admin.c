@@ -6,6 +6,8 @@
 
 #include "access/genam.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
@@ -18,6 +20,7 @@
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -26,6 +29,7 @@
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
+#include "genie_quantizer.h"
 #include "genie_segment.h"
 #include "genie_space.h"
 #include "genie_train.h"
@@ -280,17 +284,44 @@ genie_index_info(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Reads the table as its owner: an index expression is the owner's code, and who prewarms may be anybody.
+ */
+static void
+genie_admin_prewarm_vectors(Relation heap, Relation index)
+{
+	Oid			user;
+	int			security;
+	int			level;
+
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
+	level = NewGUCNestLevel();
+	genie_quantizer_prewarm(heap, index);
+	AtEOXact_GUC(false, level);
+	SetUserIdAndSecContext(user, security);
+}
+
+/*
  * genie_prewarm(index regclass) returns bigint: loads all segments into shared memory, in place of images of other
- * indexes if need be; returns the bytes that they have there.  For those it is granted to who may look, too.
+ * indexes if need be, and, of an index of vectors, these as well, if there is room left; returns the bytes that the
+ * segments have there.  (On a standby vectors would be of no use: genie_visit_may_skip().)  For those it is granted
+ * to who may look, too.
  */
 Datum
 genie_prewarm(PG_FUNCTION_ARGS)
 {
-	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
+	Oid			oid = PG_GETARG_OID(0);
+	Oid			heap_oid = IndexGetRelation(oid, true);
+	Relation	heap = OidIsValid(heap_oid) ? table_open(heap_oid, AccessShareLock) : NULL;	/* before its index */
+	Relation	index = genie_admin_open(oid, AccessShareLock);
 	uint64		n_bytes;
 
 	genie_admin_may_look(index);
 	n_bytes = genie_loader_prewarm(index);
+	if (heap != NULL && genie_is_approximate(index) && index->rd_index->indisvalid && !RecoveryInProgress())
+		genie_admin_prewarm_vectors(heap, index);
 	relation_close(index, AccessShareLock);
+	if (heap != NULL)
+		table_close(heap, AccessShareLock);
 	PG_RETURN_INT64((int64) n_bytes);
 }

@@ -45,11 +45,11 @@
 #include "genie_train.h"
 
 /*
- * Bounds of a piece.  A hit takes about 40 bytes in a round, an interval 20, or 150 if no other query has it: so either
- * is about 20 MB.  More queries than so many gain nothing: an engine's batches are smaller.
+ * Bounds of a piece.  A hit takes about 40 bytes in a round, an interval 20, or 150 if no other query has it: 40 MB and
+ * 20 MB at most.  More queries than so many gain nothing: an engine's batches are smaller.
  */
 #define GENIE_PIECE_QUERIES 4096
-#define GENIE_PIECE_HITS (512 * 1024)	/* queries * k * segments */
+#define GENIE_PIECE_HITS (1024 * 1024)	/* queries * k * segments */
 #define GENIE_PIECE_INTERVALS (256 * 1024)
 
 #define GENIE_ASK_GROWTH 8		/* times as many rows in the next round */

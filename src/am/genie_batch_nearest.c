@@ -13,6 +13,9 @@
  * nearest so far, as a heap with the farthest of them on top: most rows are compared with that one only, and what is
  * kept stays in the processor's cache.
  *
+ * Where segments have quantized vectors (genie_quantizer.c), the worker says for each candidate how near it can be at
+ * best, and most are never fetched (genie_round_measure.c).  The k nearest are the same.
+ *
  * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an
  * index scan of its own, which also knows the rows that match nothing, and those that are NULL.
  */
@@ -31,6 +34,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
+#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -38,10 +42,12 @@
 #include "genie_access.h"
 #include "genie_array.h"
 #include "genie_batch.h"
+#include "genie_heap.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
 #include "genie_pgvector.h"
+#include "genie_quantizer.h"
 #include "genie_rerank.h"
 #include "genie_train.h"
 #include "genie_vector_distance.h"
@@ -86,6 +92,11 @@ typedef struct GenieNearestSearch
 	bool		is_varlena;		/* values are */
 	MemoryContext row_context;	/* of the row's value */
 	Datum		value;
+
+	/* bounds, once the index has learned */
+	bool		has_tried_quantizer;
+	bool		has_quantizer;
+	GenieTableQuantizer quantizer;
 
 	/* what was measured, of a piece */
 	GenieMeasured *nearest;		/* query i's from i * k on: a heap */
@@ -240,38 +251,13 @@ genie_nearest_cmp(const GenieMeasured *a, const GenieMeasured *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Adds one to a heap of n others, which has room for it. */
-static void
-genie_nearest_add(GenieMeasured *heap, uint32 n, const GenieMeasured *added)
+static inline bool
+genie_nearest_before(const GenieMeasured *a, const GenieMeasured *b)
 {
-	while (n > 0)
-	{
-		uint32		parent = (n - 1) / 2;
-
-		if (genie_nearest_cmp(&heap[parent], added) >= 0)
-			break;
-		heap[n] = heap[parent];
-		n = parent;
-	}
-	heap[n] = *added;
+	return genie_nearest_cmp(a, b) < 0;
 }
 
-/* Puts one into the place of the farthest of a heap of n. */
-static void
-genie_nearest_replace(GenieMeasured *heap, uint32 n, const GenieMeasured *added)
-{
-	uint32		at = 0;
-
-	for (uint32 child = 1; child < n; child = 2 * at + 1)
-	{
-		child += child + 1 < n && genie_nearest_cmp(&heap[child + 1], &heap[child]) > 0;
-		if (genie_nearest_cmp(&heap[child], added) <= 0)
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = *added;
-}
+GENIE_HEAP(genie_nearest, GenieMeasured, genie_nearest_before)
 
 static void
 genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
@@ -286,9 +272,67 @@ genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 										search->batch.queries[query], &taken.is_null);
 	MemoryContextSwitchTo(old);
 	if (n < search->k)
-		genie_nearest_add(heap, search->n_nearest[query]++, &taken);
+		genie_nearest_add(heap, search->n_nearest[query]++, taken);
 	else if (genie_nearest_cmp(&taken, heap) < 0)
-		genie_nearest_replace(heap, n, &taken);
+		genie_nearest_replace(heap, n, taken);
+}
+
+static double
+genie_nearest_farthest(void *arg, uint32 query)
+{
+	const GenieNearestSearch *search = arg;
+	const GenieMeasured *top = search->nearest + (Size) query * search->k;
+
+	return search->n_nearest[query] < search->k || top->is_null || isnan(top->distance) ? get_float8_infinity() :
+		top->distance;
+}
+
+/* ---- bounds ---- */
+
+/* Finds the segments' quantized vectors, and, if there are any, makes those of the piece's queries. */
+static void
+genie_nearest_find_vectors(GenieNearestSearch *search)
+{
+	GenieBatch *batch = &search->batch;
+	const GenieMetaData *meta = genie_meta_read(batch->index);
+	const GenieTableQuantizer *quantizer = &search->quantizer;
+	GenieQuantizedQuery *vectors;
+	float	   *elements;
+	bool		has_vectors = false;
+
+	for (uint32 s = 0; s < batch->n_sources; s++)
+	{
+		genie_source_find_vectors(batch->sources[s], batch->index, meta, (uint64) batch->n * batch->want,
+								  &quantizer->quantizer);
+		has_vectors |= batch->sources[s]->has_vectors;
+	}
+	if (!has_vectors)
+		return;
+	vectors = palloc((Size) batch->n * sizeof(GenieQuantizedQuery));
+	elements = MemoryContextAllocHuge(CurrentMemoryContext, (Size) batch->n * quantizer->n_elements * sizeof(float));
+	for (uint32 i = 0; i < batch->n; i++, elements += quantizer->n_elements)
+		if (!genie_quantizer_query(quantizer, batch->queries[i], elements, &vectors[i]))
+			return;
+	batch->round.vectors = vectors;
+	batch->round.n_elements = quantizer->n_elements;
+}
+
+/* The index may learn from one piece to the next. */
+static bool
+genie_nearest_has_quantizer(GenieNearestSearch *search)
+{
+	GenieBatch *batch = &search->batch;
+
+	if (!search->has_quantizer && batch->parameters != NULL && !search->has_tried_quantizer)
+	{
+		MemoryContext old = MemoryContextSwitchTo(batch->call_context);
+
+		search->has_tried_quantizer = true;
+		search->has_quantizer = genie_quantizer_begin(&search->quantizer, &batch->round.visitor, &search->row_value,
+													  &search->distance, batch->strategy, batch->parameters);
+		MemoryContextSwitchTo(old);
+	}
+	return search->has_quantizer;
 }
 
 /* A piece's queries have no rows yet.  Where k is too large for rounds, there will be none. */
@@ -301,6 +345,9 @@ genie_nearest_begin(void *owner)
 
 	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieMeasured));
 	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
+	search->batch.round.vectors = NULL;
+	if (room > 0 && genie_visit_may_skip(&batch->round.visitor) && genie_nearest_has_quantizer(search))
+		genie_nearest_find_vectors(search);
 	return true;
 }
 
@@ -374,7 +421,8 @@ genie_nearest_begin_measuring(GenieNearestSearch *search)
 	fmgr_info(batch->order_proc, &search->distance);
 	search->is_varlena = get_typlen(batch->index->rd_opcintype[0]) == -1;
 	search->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch row", ALLOCSET_DEFAULT_SIZES);
-	search->measure = (GenieRoundMeasure) {search, genie_nearest_row, genie_nearest_take};
+	search->measure = (GenieRoundMeasure) {search, search->k, genie_nearest_row, genie_nearest_take,
+		genie_nearest_farthest};
 	batch->round.measure = &search->measure;
 }
 
@@ -392,10 +440,10 @@ genie_batch_nearest(PG_FUNCTION_ARGS)
 	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Float8GetDatum(0)};
 
 	search->k = genie_batch_k(PG_GETARG_INT32(2));
-	batch->want = Max(search->k, (uint32) genie_candidates);
 	genie_nearest_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
 	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
 	genie_nearest_check_index(search);
+	batch->want = Max(search->k, genie_candidates_of(batch->index));
 	batch->ops = &genie_nearest_ops;
 	batch->owner = search;
 	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));

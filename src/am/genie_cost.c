@@ -103,7 +103,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		row_cost += GENIE_RANKED_ROW_COST;
 		if (genie_cost_is_approximate(index))
 		{
-			double		n_first = Min(genie_candidates, index->tuples);
+			double		n_first = Min(genie_candidates_for(index->tuples), index->tuples);
 			Cost		first = genie_cost_candidates(root, path, n_first);
 
 			*startup_cost += first;

@@ -31,6 +31,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include <math.h>
 
 #include "catalog/pg_type.h"
@@ -194,6 +195,12 @@ genie_lsh_vector_decompose(PG_FUNCTION_ARGS)
 	genie_lsh_vector_collect(genie_vector_of_array(array), (GenieKeywords *) PG_GETARG_POINTER(1));
 	PG_FREE_IF_COPY(array, 0);
 	PG_RETURN_VOID();
+}
+
+bool
+genie_lsh_of_vectors(Relation index)
+{
+	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_lsh_vector_decompose;
 }
 
 /* support function 2: the right operand is a vector */

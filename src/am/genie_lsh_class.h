@@ -9,6 +9,7 @@
 #include "genie_lsh.h"
 #include "genie_opclass.h"
 #include "genie_vector.h"
+#include "utils/rel.h"
 
 /*
  * A class's parameters: what an index keeps in its metapage.  On disk, in the machine's byte order as all of a page;
@@ -25,6 +26,9 @@ StaticAssertDecl(sizeof(GenieLshClassParameters) == 40 && sizeof(GenieLshClassPa
 				 "as it is on disk");
 
 extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameters);
+
+/* Is the index's operator class one of genie's own for arrays of numbers? */
+extern bool genie_lsh_of_vectors(Relation index);
 
 /* What support function 1 of a class of vectors does.  Errors: elements that are not finite; another length. */
 extern void genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords);

@@ -125,6 +125,7 @@ genie_stat_get(PG_FUNCTION_ARGS)
 	add_count(&row, counters.batches.n_queries);
 	add_count(&row, counters.batches.n_done);
 	add_count(&row, usage.n_images);
+	add_count(&row, usage.n_vectors);
 	add_count(&row, usage.image_bytes);
 	add_count(&row, usage.arena_bytes);
 	add_count(&row, usage.n_loads);

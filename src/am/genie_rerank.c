@@ -8,6 +8,12 @@
  * left, and so on, until there are none.  Last come the rows whose value is NULL, in TID order.  So every row is given
  * once, whatever the setting.  Rows that match nothing are candidates, too, the last.
  *
+ * Where there are lower bounds of candidates' distances (genie_quantizer.h), a round's rows are looked up only when
+ * their turn may come: a row is given once it is nearer than every bound that is left; else the next rows by their
+ * bounds are looked up, GENIE_RERANK_FIRST at first, and twice as many each time.  The rows that are given, and
+ * their order, are the same: so only those wait whose page the visibility map calls visible to everybody, for they
+ * count as rows of the round.
+ *
  * An untrained index (genie_signer.h) does not know which of its rows are good: they all are one round, whose order is
  * exact.
  *
@@ -30,21 +36,25 @@
 #include "catalog/index.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 
 #include "genie_object_table.h"
 #include "genie_options.h"
+#include "genie_quantizer.h"
 #include "genie_rerank.h"
 #include "genie_visit.h"
 
 #define GENIE_RERANK_GROWTH	2	/* times as many rows in the next round */
+#define GENIE_RERANK_FIRST 16	/* candidates that are looked up at first, of those that can wait */
 #define GENIE_RERANK_VISIT	4096	/* candidates that are looked up together at most, before others take their place */
 
 typedef struct GenieRerankRow
 {
 	GenieVisitRow visit;		/* first: what genie_visit() fills */
 	uint32		at;				/* of its values, in units of the number of operators */
+	float		nearest;		/* no distance is less */
 } GenieRerankRow;
 
 struct GenieRerank
@@ -69,6 +79,15 @@ struct GenieRerank
 	GenieRerankRow **rows;
 	double	   *values;			/* n_orders a row */
 	bool	   *nulls;
+
+	/* bounds */
+	bool		has_bounds;		/* candidates may have some */
+	GenieTableQuantizer quantizer;
+	uint32		n_waiting;		/* rows of the round that were not looked up yet, */
+	uint32		next_waiting;	/* from this one on, the least bound first */
+	uint32		waiting_capacity;
+	GenieRerankRow **waiting;
+	uint32		look_up;		/* so many of them next time */
 
 	/* candidates */
 	bool		at_end;			/* there are none any more */
@@ -199,9 +218,9 @@ genie_rerank_found(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 	MemoryContextReset(rerank->row_context);
 }
 
-/* Makes room for one more row, which is not zeroed. */
-static GenieRerankRow *
-genie_rerank_add(GenieRerank *rerank)
+/* Appends a row, and makes room for its values. */
+static void
+genie_rerank_append(GenieRerank *rerank, GenieRerankRow *row)
 {
 	if (rerank->n == rerank->capacity)
 	{
@@ -222,16 +241,35 @@ genie_rerank_add(GenieRerank *rerank)
 		}
 		rerank->capacity = (uint32) capacity;
 	}
-	rerank->rows[rerank->n] = palloc(sizeof(GenieRerankRow));
-	rerank->rows[rerank->n]->at = rerank->n;
-	return rerank->rows[rerank->n++];
+	rerank->rows[rerank->n] = row;
+	row->at = rerank->n++;
+}
+
+/* Lets a row wait. */
+static void
+genie_rerank_wait(GenieRerank *rerank, GenieRerankRow *row)
+{
+	if (rerank->n_waiting == rerank->waiting_capacity)
+	{
+		rerank->waiting_capacity = rerank->waiting_capacity == 0 ? 256 : rerank->waiting_capacity * 2;
+		rerank->waiting = rerank->n_waiting == 0 ? palloc(rerank->waiting_capacity * sizeof(GenieRerankRow *)) :
+			repalloc_huge(rerank->waiting, (Size) rerank->waiting_capacity * sizeof(GenieRerankRow *));
+	}
+	rerank->waiting[rerank->n_waiting++] = row;
+}
+
+/* The rows that the round has, looked up or not. */
+static uint32
+genie_rerank_rows(const GenieRerank *rerank)
+{
+	return rerank->n + rerank->n_waiting;
 }
 
 /* Takes candidates until there are so many rows in the round; *is_raw tells whether the last one was. */
 static void
 genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 {
-	while (rerank->n < until && !rerank->at_end)
+	while (genie_rerank_rows(rerank) < until && !rerank->at_end)
 	{
 		GenieCandidate candidate;
 
@@ -244,12 +282,40 @@ genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 		}
 		else
 		{
-			genie_rerank_add(rerank)->visit.tid = candidate.tid;
+			GenieRerankRow *row = palloc(sizeof(GenieRerankRow));
+
+			row->visit.tid = candidate.tid;
+			row->nearest = candidate.nearest;
+			genie_rerank_append(rerank, row);
 			*is_raw = candidate.is_raw;
 		}
-		if (rerank->n % 1024 == 0)
+		if (genie_rerank_rows(rerank) % 1024 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
+}
+
+/* Lets those of the rows from one on wait that can: in TID order, so that the map's pages change seldom. */
+static void
+genie_rerank_let_wait(GenieRerank *rerank, uint32 first)
+{
+	uint32		end = rerank->n;
+	Buffer		map = InvalidBuffer;
+
+	if (!rerank->has_bounds)
+		return;
+	qsort(rerank->rows + first, end - first, sizeof(GenieRerankRow *), genie_rerank_compare_tids);
+	rerank->n = first;
+	for (uint32 i = first; i < end; i++)
+	{
+		GenieRerankRow *row = rerank->rows[i];
+
+		if (row->nearest > 0 && genie_visit_skips(&rerank->visitor, &row->visit, &map))
+			genie_rerank_wait(rerank, row);
+		else
+			genie_rerank_append(rerank, row);
+	}
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
 }
 
 /* Looks up the rows from one on, and drops those that the snapshot does not see. */
@@ -294,6 +360,53 @@ genie_rerank_limit(const GenieRerank *rerank)
 	return (uint32) Min(Max(work_mem * (Size) 1024 / row, 64), PG_INT32_MAX);
 }
 
+/* Puts the rows that were looked up and not given into order. */
+static void
+genie_rerank_sort(GenieRerank *rerank)
+{
+	qsort_arg(rerank->rows + rerank->next, rerank->n - rerank->next, sizeof(GenieRerankRow *), genie_rerank_compare,
+			  rerank);
+}
+
+static int
+genie_rerank_compare_bounds(const void *a, const void *b)
+{
+	const GenieRerankRow *x = *(GenieRerankRow *const *) a;
+	const GenieRerankRow *y = *(GenieRerankRow *const *) b;
+
+	return (x->nearest > y->nearest) - (x->nearest < y->nearest);
+}
+
+/* Looks up the next of the rows that wait. */
+static void
+genie_rerank_look_up(GenieRerank *rerank)
+{
+	MemoryContext old = MemoryContextSwitchTo(rerank->round_context);
+	uint32		first = rerank->n;
+	uint32		end = (uint32) Min((uint64) rerank->next_waiting + rerank->look_up, rerank->n_waiting);
+
+	while (rerank->next_waiting < end)
+		genie_rerank_append(rerank, rerank->waiting[rerank->next_waiting++]);
+	rerank->look_up *= 2;
+	genie_rerank_visit(rerank, first);
+	genie_rerank_sort(rerank);
+	MemoryContextSwitchTo(old);
+}
+
+/* May a row that waits come before the next one that was looked up? */
+static bool
+genie_rerank_must_look_up(const GenieRerank *rerank)
+{
+	Size		at;
+
+	if (rerank->next_waiting == rerank->n_waiting)
+		return false;
+	if (rerank->next == rerank->n)
+		return true;
+	at = rerank->rows[rerank->next]->at;
+	return rerank->nulls[at] || !(rerank->values[at] < rerank->waiting[rerank->next_waiting]->nearest);
+}
+
 /* The next round.  False: no row is left. */
 static bool
 genie_rerank_round(GenieRerank *rerank)
@@ -304,21 +417,27 @@ genie_rerank_round(GenieRerank *rerank)
 
 	MemoryContextReset(rerank->round_context);
 	rerank->n = rerank->next = rerank->capacity = 0;
+	rerank->n_waiting = rerank->next_waiting = rerank->waiting_capacity = 0;
+	rerank->look_up = GENIE_RERANK_FIRST;
 	old = MemoryContextSwitchTo(rerank->round_context);
-	while (rerank->n < wanted && !rerank->at_end)
+	while (genie_rerank_rows(rerank) < wanted && !rerank->at_end)
 	{
 		uint32		first = rerank->n;
 
-		genie_rerank_take(rerank, (uint32) Min((uint64) first + GENIE_RERANK_VISIT, wanted), &is_raw);
+		genie_rerank_take(rerank, (uint32) Min((uint64) genie_rerank_rows(rerank) + GENIE_RERANK_VISIT, wanted),
+						  &is_raw);
+		genie_rerank_let_wait(rerank, first);
 		if (is_raw)
 			wanted = PG_UINT32_MAX;
 		genie_rerank_visit(rerank, first);
 		CHECK_FOR_INTERRUPTS();
 	}
-	qsort_arg(rerank->rows, rerank->n, sizeof(GenieRerankRow *), genie_rerank_compare, rerank);
+	genie_rerank_sort(rerank);
+	if (rerank->n_waiting > 0)
+		qsort(rerank->waiting, rerank->n_waiting, sizeof(GenieRerankRow *), genie_rerank_compare_bounds);
 	MemoryContextSwitchTo(old);
 	rerank->wanted = (uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
-	return rerank->n > 0;
+	return genie_rerank_rows(rerank) > 0;
 }
 
 /* ---- the scan ---- */
@@ -341,7 +460,7 @@ genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate)
 }
 
 void
-genie_rerank_rescan(GenieRerank *rerank)
+genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates)
 {
 	for (int i = 0; i < rerank->n_orders; i++)
 	{
@@ -350,8 +469,9 @@ genie_rerank_rescan(GenieRerank *rerank)
 		if (rerank->functions[i].fn_oid != function->fn_oid)
 			fmgr_info_copy(&rerank->functions[i], unconstify(FmgrInfo *, function), rerank->scan_context);
 	}
-	rerank->wanted = (uint32) genie_candidates;
+	rerank->wanted = n_candidates;
 	rerank->n = rerank->next = 0;
+	rerank->n_waiting = rerank->next_waiting = 0;
 	rerank->at_end = rerank->has_null = rerank->has_last = false;
 }
 
@@ -368,6 +488,29 @@ genie_rerank_open(GenieRerank *rerank)
 	genie_row_value_begin(&rerank->row_value, scan->indexRelation);
 	rerank->is_open = true;
 	MemoryContextSwitchTo(old);
+}
+
+const GenieQuantizer *
+genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, GenieQuantizedQuery *vector, uint32 *n_elements)
+{
+	ScanKey		key = &rerank->scan->orderByData[0];
+	GenieTableQuantizer *quantizer = &rerank->quantizer;
+
+	if (!rerank->is_open || rerank->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0)
+		return NULL;
+	if (!rerank->has_bounds && genie_visit_may_skip(&rerank->visitor))
+	{
+		MemoryContext old = MemoryContextSwitchTo(rerank->scan_context);
+
+		rerank->has_bounds = genie_quantizer_begin(quantizer, &rerank->visitor, &rerank->row_value,
+												   &rerank->functions[0], key->sk_strategy, parameters);
+		MemoryContextSwitchTo(old);
+	}
+	if (!rerank->has_bounds ||
+		!genie_quantizer_query(quantizer, key->sk_argument, palloc(quantizer->n_elements * sizeof(float)), vector))
+		return NULL;
+	*n_elements = quantizer->n_elements;
+	return &quantizer->quantizer;
 }
 
 /* Gives the scan a row. */
@@ -413,6 +556,11 @@ genie_rerank_next(GenieRerank *rerank)
 	{
 		Size		at;
 
+		if (genie_rerank_must_look_up(rerank))
+		{
+			genie_rerank_look_up(rerank);
+			continue;
+		}
 		if (rerank->next == rerank->n)
 		{
 			if (rerank->n > 0)
@@ -431,6 +579,7 @@ genie_rerank_next(GenieRerank *rerank)
 			}
 			if (rerank->at_end || !genie_rerank_round(rerank))
 				return genie_rerank_next_null(rerank);
+			continue;
 		}
 		at = rerank->rows[rerank->next]->at * size;
 		if (genie_strict_order && rerank->has_last &&

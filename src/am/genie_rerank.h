@@ -15,6 +15,8 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
+#include "genie_load.h"
+
 /* ---- the value that an index has of a row ---- */
 
 typedef struct GenieRowValue
@@ -44,6 +46,7 @@ typedef struct GenieCandidate
 	uint64		tid;
 	bool		is_null;		/* its value is NULL; so are all that follow */
 	bool		is_raw;			/* the index is untrained, and does not know which row is how good */
+	float		nearest;		/* a lower bound of its distance; 0: none is known */
 } GenieCandidate;
 
 /* The next candidate, best first; false: there is none. */
@@ -54,8 +57,15 @@ typedef struct GenieRerank GenieRerank;
 /* In the current memory context. */
 extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate);
 
-/* The scan has new ORDER BY keys. */
-extern void genie_rerank_rescan(GenieRerank *rerank);
+/* The scan has new ORDER BY keys; its first round takes so many candidates. */
+extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates);
+
+/*
+ * What the scan asks for bounds of its candidates' distances with: the query's vector, in the current memory
+ * context, and who knows those of rows.  NULL: there are no bounds.
+ */
+extern const GenieQuantizer *genie_rerank_vector(GenieRerank *rerank, const bytea *parameters,
+												 GenieQuantizedQuery *vector, uint32 *n_elements);
 
 /* Gives the scan its next row and the exact values of its ORDER BY operators.  False: there is none. */
 extern bool genie_rerank_next(GenieRerank *rerank);

@@ -36,7 +36,7 @@
 
 #include "genie_fault.h"
 #include "genie_object_table.h"
-#include "genie_round.h"
+#include "genie_round_state.h"
 
 #define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
 
@@ -44,29 +44,7 @@
 #define GENIE_DIGIT_BITS 11
 #define GENIE_DIGIT(key, shift) ((uint32) ((key) >> (32 + (shift))) & ((1 << GENIE_DIGIT_BITS) - 1))
 
-/* The hits of query i in source s are number s * n + i, each with room for `ask`. */
-typedef struct GenieRoundState
-{
-	uint32		n;
-	uint32		ask;
-	GenieHit   *hits;
-	uint32	   *n_hits;
-	uint32	   *row_of;			/* of each hit */
-	GenieVisitRow *rows;		/* of each object that was hit; source after source, ascending */
-	bool	   *wanted;			/* was it taken? */
-	uint32	   *first_row;		/* of each source, and the end */
-	uint32	   *order;			/* rows that query i takes, from i * ask on */
-	uint32	   *n_order;
-	uint32	   *counts;			/* with them */
-
-	/* if somebody measures */
-	const GenieRoundMeasure *measure;
-	GenieRoundQuery **queries;
-	uint32	   *first_taker;	/* of each row, and the end */
-	uint32	   *takers;			/* queries, row by row */
-} GenieRoundState;
-
-static void *
+void *
 genie_round_array(Size n, Size size)
 {
 	return MemoryContextAllocHuge(CurrentMemoryContext, (n + 1) * size);
@@ -96,6 +74,7 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 	GenieSearchTop *tops = genie_round_array((Size) state->n * round->n_sources, sizeof(GenieSearchTop));
 	uint32	   *list = genie_round_array((Size) state->n * round->n_sources, sizeof(uint32));
 	uint32		n_tops = 0;
+	bool		has_bounds = false;
 
 	for (uint32 s = 0; s < round->n_sources; s++)
 		for (uint32 i = 0; i < state->n; i++)
@@ -111,49 +90,32 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 			top->has_after = queries[i]->has_after[s];
 			top->after = queries[i]->after[s];
 			top->hits = state->hits + (Size) number * state->ask;
+			top->vector = NULL;
+			if (state->bounds != NULL)
+			{
+				top->vector = &round->vectors[queries[i]->number];
+				top->n_elements = round->n_elements;
+				top->bounds = state->bounds + (Size) number * state->ask;
+			}
 			list[n_tops++] = number;
 		}
 	if (!genie_search_tops(tops, n_tops))
 		return false;
 	for (uint32 t = 0; t < n_tops; t++)
+	{
 		state->n_hits[list[t]] = tops[t].n_hits;
+		has_bounds |= tops[t].has_bounds;
+		if (state->bounds != NULL && !tops[t].has_bounds)
+			memset(tops[t].bounds, 0, tops[t].n_hits * sizeof(float));
+	}
+	if (!has_bounds)
+		state->bounds = NULL;
 	pfree(tops);
 	pfree(list);
 	return true;
 }
 
 /* ---- rows and their TIDs ---- */
-
-/* A source's objects in ascending order. */
-typedef struct GenieTidWalk
-{
-	GenieObjectReader objects;
-	const GenieTileObjects *tile;	/* NULL: none yet */
-	uint32		number;			/* of the tile */
-	uint32		run;
-} GenieTidWalk;
-
-/* The TID of an object that is not before the last one.  False: stale. */
-static bool
-genie_tid_walk(GenieTidWalk *walk, uint32 object, uint64 *tid)
-{
-	uint32		local = object & (GENIE_TILE_OBJECTS - 1);
-	const GenieTidRun *run;
-
-	if (walk->tile == NULL || walk->number != object >> GENIE_TILE_SHIFT)
-	{
-		walk->number = object >> GENIE_TILE_SHIFT;
-		walk->tile = genie_object_tile(&walk->objects, walk->number);
-		walk->run = 0;
-		if (walk->tile == NULL)
-			return false;
-	}
-	while (walk->run + 1 < walk->tile->n_runs && walk->tile->runs[walk->run + 1].start <= local)
-		walk->run++;
-	run = &walk->tile->runs[walk->run];
-	*tid = ((uint64) run->block << 16) + run->offset + (local - run->start);
-	return true;
-}
 
 /*
  * Sorts n keys by the object in their upper half, which is below n_objects: a radix sort, from the lowest digits up.
@@ -190,9 +152,14 @@ static bool
 genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint32 s, uint64 *keys, uint64 *scratch)
 {
 	Size		base = (Size) s * state->n * state->ask;
+	GenieSegment *segment = round->sources[s]->segment;
+	GenieVisitRow *rows = state->rows + state->first_row[s];
+	GenieObjectReader reader;
 	uint32		n_keys = 0;
-	uint32		row = state->first_row[s];
-	GenieTidWalk walk = {.tile = NULL};
+	uint32		n = 0;
+	uint32	   *objects;
+	uint64	   *tids;
+	bool		ok;
 
 	for (uint32 i = 0; i < state->n; i++)
 		for (uint32 h = 0; h < state->n_hits[s * state->n + i]; h++)
@@ -201,25 +168,40 @@ genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint3
 
 			keys[n_keys++] = ((uint64) state->hits[base + number].object << 32) | number;
 		}
-	keys = genie_round_sort(keys, scratch, n_keys, round->sources[s]->segment->header.n_objects);
-	genie_object_reader(&walk.objects, round->sources[s]->segment, false);
+	keys = genie_round_sort(keys, scratch, n_keys, segment->header.n_objects);
+	objects = genie_round_array(n_keys, sizeof(uint32));
 	for (uint32 i = 0; i < n_keys; i++)
 	{
 		if (i == 0 || keys[i] >> 32 != keys[i - 1] >> 32)
-		{
-			if (!genie_tid_walk(&walk, (uint32) (keys[i] >> 32), &state->rows[row].tid))
-				return false;
-			row++;
-		}
-		state->row_of[base + (uint32) keys[i]] = row - 1;
-		if (i % GENIE_INTERRUPT_ROWS == 0)
-			CHECK_FOR_INTERRUPTS();
+			objects[n++] = (uint32) (keys[i] >> 32);
+		state->row_of[base + (uint32) keys[i]] = state->first_row[s] + n - 1;
 	}
-	state->first_row[s + 1] = row;
-	return true;
+	tids = genie_round_array(n, sizeof(uint64));
+	genie_object_reader(&reader, segment, false);
+	ok = genie_object_tids(&reader, objects, n, tids);
+	for (uint32 i = 0; ok && i < n; i++)
+		rows[i].tid = tids[i];
+	state->first_row[s + 1] = state->first_row[s] + n;
+	pfree(objects);
+	pfree(tids);
+	CHECK_FOR_INTERRUPTS();
+	return ok;
 }
 
-static bool
+void
+genie_round_make_room(const GenieRound *round, GenieRoundState *state)
+{
+	Size		n = (Size) state->n * state->ask;
+
+	state->row_of = genie_round_array(n * round->n_sources, sizeof(uint32));
+	state->first_row = genie_round_array(round->n_sources + 1, sizeof(uint32));
+	state->order = genie_round_array(n, sizeof(uint32));
+	state->n_order = genie_round_array(state->n, sizeof(uint32));
+	state->counts = genie_round_array(n, sizeof(uint32));
+	state->order_bounds = state->bounds == NULL ? NULL : genie_round_array(n, sizeof(float));
+}
+
+bool
 genie_round_number(const GenieRound *round, GenieRoundState *state)
 {
 	Size		n_hits = 0;
@@ -254,9 +236,24 @@ genie_round_before(const GenieRoundState *state, Size a, Size b)
 	return x > y || (x == y && state->rows[state->row_of[a]].tid < state->rows[state->row_of[b]].tid);
 }
 
+void
+genie_round_go_on(const GenieRoundState *state, uint32 i, uint32 s, uint32 n)
+{
+	GenieRoundQuery *query = state->queries[i];
+	uint32		list = s * state->n + i;
+
+	if (n > 0)
+	{
+		query->after[s] = state->hits[(Size) list * state->ask + n - 1];
+		query->has_after[s] = true;
+	}
+	query->ended[s] |= state->n_hits[list] < state->ask && n == state->n_hits[list];
+	query->at_end &= query->ended[s];
+}
+
 /* Merges the sources' hits of query i; next has an entry for each source. */
 static void
-genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, GenieRoundQuery *query, uint32 *next)
+genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, uint32 *next)
 {
 	memset(next, 0, round->n_sources * sizeof(uint32));
 	state->n_order[i] = 0;
@@ -280,104 +277,26 @@ genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, Gen
 			break;
 		state->order[to] = state->row_of[best];
 		state->counts[to] = state->hits[best].key;
+		if (state->order_bounds != NULL)
+			state->order_bounds[to] = state->bounds[best];
 		state->wanted[state->row_of[best]] = true;
 		state->n_order[i]++;
-		query->after[best_source] = state->hits[best];
-		query->has_after[best_source] = true;
 		next[best_source]++;
 	}
-	query->at_end = true;
+	state->queries[i]->at_end = true;
 	for (uint32 s = 0; s < round->n_sources; s++)
-	{
-		uint32		n_hits = state->n_hits[s * state->n + i];
-
-		query->ended[s] |= n_hits < state->ask && next[s] == n_hits;
-		query->at_end &= query->ended[s];
-	}
-}
-
-/* ---- measuring ---- */
-
-/* Each row gets to know who takes it. */
-static void
-genie_round_find_takers(GenieRoundState *state, uint32 n_rows)
-{
-	uint32	   *at = genie_round_array(n_rows + 1, sizeof(uint32));
-
-	memset(at, 0, (n_rows + 1) * sizeof(uint32));
-	for (uint32 i = 0; i < state->n; i++)
-		for (uint32 j = 0; j < state->n_order[i]; j++)
-			at[state->order[(Size) i * state->ask + j] + 1]++;
-	for (uint32 r = 0; r < n_rows; r++)
-		at[r + 1] += at[r];
-	state->first_taker = genie_round_array(n_rows + 1, sizeof(uint32));
-	memcpy(state->first_taker, at, (n_rows + 1) * sizeof(uint32));
-	state->takers = genie_round_array(at[n_rows], sizeof(uint32));
-	for (uint32 i = 0; i < state->n; i++)
-		for (uint32 j = 0; j < state->n_order[i]; j++)
-			state->takers[at[state->order[(Size) i * state->ask + j]]++] = i;
-	pfree(at);
-}
-
-/* Shows a visible row to who measures, and who takes it. */
-static void
-genie_round_show(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
-{
-	GenieRoundState *state = arg;
-	Size		r = row - state->rows;
-
-	state->measure->row(state->measure->arg, slot);
-	for (uint32 t = state->first_taker[r]; t < state->first_taker[r + 1]; t++)
-	{
-		GenieRoundQuery *query = state->queries[state->takers[t]];
-
-		state->measure->take(state->measure->arg, query->number, row);
-		query->n_found++;
-	}
-}
-
-/* May there be more visible rows than a query still wants? */
-static bool
-genie_round_has_too_many(const GenieRound *round, const GenieRoundState *state)
-{
-	for (uint32 i = 0; i < state->n; i++)
-		if (state->n_order[i] > round->k - state->queries[i]->n_found)
-			return true;
-	return false;
-}
-
-/* Rows have been visited: queries leave those behind the last one that they want. */
-static void
-genie_round_leave(const GenieRound *round, GenieRoundState *state)
-{
-	memset(state->wanted, 0, state->first_row[round->n_sources] * sizeof(bool));
-	for (uint32 i = 0; i < state->n; i++)
-	{
-		uint32		wants = round->k - state->queries[i]->n_found;
-		uint32		n = 0;
-
-		for (; n < state->n_order[i] && wants > 0; n++)
-		{
-			uint32		row = state->order[(Size) i * state->ask + n];
-
-			state->wanted[row] = true;
-			wants -= state->rows[row].live != 0;
-		}
-		state->n_order[i] = n;
-	}
+		genie_round_go_on(state, i, s, next[s]);
 }
 
 /* ---- visiting ---- */
 
-/* Visits the wanted rows of all sources in TID order, and shows them if they are to be measured. */
-static void
-genie_round_visit(const GenieRound *round, GenieRoundState *state, bool measured)
+GenieVisitRow **
+genie_round_wanted(const GenieRound *round, const GenieRoundState *state, uint32 *n)
 {
 	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
 	GenieVisitRow **rows = genie_round_array(state->first_row[round->n_sources], sizeof(GenieVisitRow *));
-	uint32		n = 0;
-	GenieVisitor visitor = round->visitor;
 
+	*n = 0;
 	memcpy(next, state->first_row, round->n_sources * sizeof(uint32));
 	for (;;)
 	{
@@ -396,25 +315,18 @@ genie_round_visit(const GenieRound *round, GenieRoundState *state, bool measured
 		}
 		if (best == NULL)
 			break;
-		rows[n++] = best;
+		rows[(*n)++] = best;
 		next[best_source]++;
-		if (n % GENIE_INTERRUPT_ROWS == 0)
+		if (*n % GENIE_INTERRUPT_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	if (measured)
-	{
-		visitor.found = genie_round_show;
-		visitor.arg = state;
-		genie_round_find_takers(state, state->first_row[round->n_sources]);
-	}
-	genie_visit(&visitor, rows, n);
-	pfree(rows);
 	pfree(next);
+	return rows;
 }
 
 /* ---- keeping ---- */
 
-/* Without anybody who measures: a query has taken a row, which has been visited.  Its place in order is at. */
+/* A query has taken a row, which has been visited.  Its place in order is at. */
 static void
 genie_round_keep_row(const GenieRoundState *state, GenieRoundQuery *query, Size at)
 {
@@ -435,21 +347,37 @@ genie_round_keep_row(const GenieRoundState *state, GenieRoundQuery *query, Size 
 static void
 genie_round_keep(const GenieRound *round, const GenieRoundState *state)
 {
+	uint32		n;
+	GenieVisitRow **rows = genie_round_wanted(round, state, &n);
+
+	genie_visit(&round->visitor, rows, n);
+	pfree(rows);
 	for (uint32 i = 0; i < state->n; i++)
 		for (uint32 j = 0; j < state->n_order[i] && state->queries[i]->n_found < round->k; j++)
 			genie_round_keep_row(state, state->queries[i], (Size) i * state->ask + j);
 }
 
-/* The same with somebody who measures. */
-static void
-genie_round_measure(const GenieRound *round, GenieRoundState *state)
+/* The hits are there; false: stale. */
+static bool
+genie_round_take(const GenieRound *round, GenieRoundState *state)
 {
-	if (genie_round_has_too_many(round, state))
-	{
-		genie_round_visit(round, state, false);
-		genie_round_leave(round, state);
-	}
-	genie_round_visit(round, state, true);
+	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
+	bool		stale = false;
+
+	if (state->bounds != NULL && genie_round_measure_first(round, state, &stale))
+		return true;
+	if (stale)
+		return false;
+	genie_round_make_room(round, state);
+	if (!genie_round_number(round, state))
+		return false;
+	for (uint32 i = 0; i < state->n; i++)
+		genie_round_merge(round, state, i, next);
+	if (round->measure != NULL)
+		genie_round_measure(round, state);
+	else
+		genie_round_keep(round, state);
+	return true;
 }
 
 bool
@@ -458,29 +386,17 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 	MemoryContext old = MemoryContextSwitchTo(round->context);
 	Size		n_lists = (Size) n * round->n_sources;
 	GenieRoundState state = {.n = n, .ask = ask, .measure = round->measure, .queries = queries};
-	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
 	bool		ok;
 
 	state.hits = genie_round_array(n_lists * ask, sizeof(GenieHit));
 	state.n_hits = genie_round_array(n_lists, sizeof(uint32));
-	state.row_of = genie_round_array(n_lists * ask, sizeof(uint32));
-	state.first_row = genie_round_array(round->n_sources + 1, sizeof(uint32));
-	state.order = genie_round_array((Size) n * ask, sizeof(uint32));
-	state.n_order = genie_round_array(n, sizeof(uint32));
-	state.counts = genie_round_array((Size) n * ask, sizeof(uint32));
-	ok = genie_round_ask(round, queries, &state) && genie_round_number(round, &state);
+	if (round->vectors != NULL)
+		state.bounds = genie_round_array(n_lists * ask, sizeof(float));
+	ok = genie_round_ask(round, queries, &state);
 	if (ok)
 	{
-		for (uint32 i = 0; i < n; i++)
-			genie_round_merge(round, &state, i, queries[i], next);
 		GENIE_FAULT("batch-answered");
-		if (round->measure == NULL)
-		{
-			genie_round_visit(round, &state, false);
-			genie_round_keep(round, &state);
-		}
-		else
-			genie_round_measure(round, &state);
+		ok = genie_round_take(round, &state);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(round->context);

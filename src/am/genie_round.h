@@ -21,12 +21,16 @@ typedef struct GenieRoundFound
 typedef struct GenieRoundMeasure
 {
 	void	   *arg;
+	uint32		k;				/* of a query's rows so many matter in the end: the nearest */
 
-	/* the next row; every row comes once a round, in TID order */
+	/* the next row; a round shows them in TID order, or some of them and then others */
 	void		(*row) (void *arg, TupleTableSlot *slot);
 
 	/* is taken by a query of the piece, by number */
 	void		(*take) (void *arg, uint32 query, const GenieVisitRow *row);
+
+	/* rows that are farther from the query do not matter any more; infinity: all others may */
+	double		(*farthest) (void *arg, uint32 query);
 } GenieRoundMeasure;
 
 /* What a query has found so far, and where it goes on. */
@@ -50,6 +54,10 @@ typedef struct GenieRound
 	MemoryContext context;		/* of a round; reset by it */
 	GenieVisitor visitor;
 	const GenieRoundMeasure *measure;	/* NULL: nobody */
+
+	/* by number: the queries as vectors, for bounds of distances, if some sources have quantized ones; else NULL */
+	const GenieQuantizedQuery *vectors;
+	uint32		n_elements;
 	uint32		k;
 	uint32		n_sources;
 	GenieSource **sources;

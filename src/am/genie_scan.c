@@ -71,6 +71,7 @@ typedef struct GenieScanState
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
+	float		nearest;		/* a lower bound of that row's distance, in an approximate class */
 	uint64		segment_version;
 	Size		memory;			/* what is left for posting lists */
 	GenieStream *streams;
@@ -208,8 +209,8 @@ genie_scan_begin_rerank(IndexScanDesc scan)
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is approximate: the index does not know what its values match.")));
 	state->query.signer = genie_signer(scan->indexRelation);
-	state->query.first_k = (uint32) genie_candidates;
-	genie_rerank_rescan(state->rerank);
+	state->query.first_k = genie_candidates_of(scan->indexRelation);
+	genie_rerank_rescan(state->rerank, state->query.first_k);
 }
 
 void
@@ -298,6 +299,8 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 	if (state->rank_by < scan->numberOfOrderBys)
 		state->query.order = genie_query_view(genie_scan_compile(scan, &scan->orderByData[state->rank_by]),
 											  CurrentMemoryContext);
+	state->query.quantizer = genie_rerank_vector(state->rerank, state->query.parameters, &state->query.vector,
+												 &state->query.n_elements);
 }
 
 /* Opens all streams.  False: stale. */
@@ -328,6 +331,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		source = genie_source_open(scan->indexRelation, meta, segment, &state->memory);
 		if (source == NULL)
 			return false;
+		if (state->query.quantizer != NULL)
+			genie_source_find_vectors(source, scan->indexRelation, meta, state->query.first_k, state->query.quantizer);
 		if (state->query.order != NULL && state->rerank == NULL &&
 			!genie_conflicts_find(&conflicts, segment, state->query.order))
 			return false;
@@ -419,6 +424,7 @@ genie_scan_next(IndexScanDesc scan)
 			 (pending->key == best->key && pending->tid < best->tid)))
 		{
 			genie_scan_take(state, pending->key, pending->tid);
+			state->nearest = 0;
 			genie_pending_stream_next(&state->pending);
 			return true;
 		}
@@ -427,6 +433,7 @@ genie_scan_next(IndexScanDesc scan)
 		if (best->exact)
 		{
 			genie_scan_take(state, best->key, best->tid);
+			state->nearest = best->nearest;
 			genie_stream_next(best);
 			return true;
 		}
@@ -462,6 +469,7 @@ genie_scan_candidate(IndexScanDesc scan, GenieCandidate *candidate)
 	candidate->tid = state->position.tid;
 	candidate->is_null = state->position.key == GENIE_KEY_NULL;
 	candidate->is_raw = state->query.parameters == NULL;
+	candidate->nearest = state->nearest;
 	return true;
 }
 

@@ -76,6 +76,7 @@ genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 		return false;
 	stream->tid = genie_object_tid(tile, object & (GENIE_TILE_OBJECTS - 1), &is_null);
 	stream->key = key;
+	stream->nearest = 0;
 	stream->exact = true;
 	return true;
 }
@@ -126,6 +127,7 @@ genie_stream_show_hit(GenieStream *stream)
 		return false;
 	stream->tid = stream->tids[stream->hit];
 	stream->key = (int32) stream->hits[stream->hit].key;
+	stream->nearest = stream->bounds != NULL ? stream->bounds[stream->hit] : 0;
 	stream->exact = true;
 	return true;
 }
@@ -189,6 +191,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 	stream->context = CurrentMemoryContext;
 	stream->source = source;
 	stream->segment = source->segment;
+	stream->query = query;
 	genie_object_reader(&stream->objects, stream->segment, true);
 	for (int i = 0; i < query->n_conditions; i++)
 		if (!genie_source_add_condition(source, query->conditions[i]))
@@ -233,6 +236,13 @@ genie_stream_ask(GenieStream *stream, GenieSearchTop *top)
 	top->has_after = stream->has_after;
 	top->after = stream->after;
 	top->hits = stream->hits;
+	if (stream->query->quantizer != NULL && stream->source->has_vectors)
+	{
+		stream->bounds = MemoryContextAlloc(stream->context, stream->k * sizeof(float));
+		top->vector = &stream->query->vector;
+		top->n_elements = stream->query->n_elements;
+		top->bounds = stream->bounds;
+	}
 }
 
 /* Takes the page. */
@@ -241,6 +251,11 @@ genie_stream_take(GenieStream *stream, const GenieSearchTop *top)
 {
 	stream->n_hits = top->n_hits;
 	stream->hit = stream->n_placed = 0;
+	if (stream->bounds != NULL && !top->has_bounds)
+	{
+		pfree(stream->bounds);
+		stream->bounds = NULL;
+	}
 	if (stream->n_hits > 0)
 	{
 		stream->has_after = true;
@@ -321,6 +336,9 @@ genie_stream_settle_top(GenieStream *stream)
 		pfree(stream->hits);
 		if (stream->n_placed > 0)
 			pfree(stream->tids);
+		if (stream->bounds != NULL)
+			pfree(stream->bounds);
+		stream->bounds = NULL;
 		stream->hits = NULL;
 		stream->hit = stream->n_hits = stream->n_placed = 0;
 	}

@@ -34,6 +34,9 @@ typedef struct GenieScanQuery
 	GenieSigner *signer;		/* NULL: it is another class */
 	const bytea *parameters;	/* as of the metapage that is read; NULL: untrained, raw rows match nothing */
 	uint32		first_k;		/* rows that are wanted at once; 0: nobody knows */
+	const GenieQuantizer *quantizer;	/* for bounds of the candidates' distances; NULL: there are none */
+	GenieQuantizedQuery vector;
+	uint32		n_elements;
 } GenieScanQuery;
 
 /*
@@ -64,6 +67,7 @@ typedef struct GenieStream
 	uint64		tid;
 	bool		exact;			/* false: a bound */
 	bool		at_end;
+	float		nearest;		/* exact: a lower bound of the row's distance, 0 where none is known */
 
 	/* a segment's */
 	MemoryContext context;		/* of everything below */
@@ -72,6 +76,7 @@ typedef struct GenieStream
 	GenieStreamMode mode;
 	GenieSearch *search;		/* NULL: no ranking */
 	const GenieBound *bound;	/* of the ranking; NULL: it is by count */
+	const GenieScanQuery *query;
 	bool		null_query;		/* there is no ranking: NULL rows are like all others */
 	bool		wants_nulls;	/* NULL rows come last */
 	const uint64 *live;			/* LEVELS, SORTED: what qualifies; NULL: all objects */
@@ -80,6 +85,7 @@ typedef struct GenieStream
 	GenieObjectReader objects;
 	uint32		k;				/* TOP: rows a page */
 	GenieHit   *hits;
+	float	   *bounds;			/* of the hits' distances; NULL: not asked for */
 	uint64	   *tids;			/* of the first n_placed hits */
 	uint32		n_placed;
 	uint32		n_hits;

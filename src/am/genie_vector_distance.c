@@ -163,6 +163,14 @@ genie_vector_inner(PG_FUNCTION_ARGS)
 	return measure(fcinfo, GENIE_METRIC_INNER);
 }
 
+GenieMetric
+genie_vector_metric(const FmgrInfo *function)
+{
+	return function->fn_addr == genie_vector_l2 ? GENIE_METRIC_L2 :
+		function->fn_addr == genie_vector_l1 ? GENIE_METRIC_L1 :
+		function->fn_addr == genie_vector_cosine ? GENIE_METRIC_COSINE : 0;
+}
+
 /* <&~>: in how many places two bit strings differ.  The bits that fill the last byte up are 0. */
 Datum
 genie_hamming_distance(PG_FUNCTION_ARGS)

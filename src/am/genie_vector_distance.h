@@ -30,6 +30,9 @@ typedef struct GenieVectors
  */
 extern GenieVectors genie_vectors_of_queries(ArrayType *array);
 
+/* What the function measures, if it is one of genie's own distances of arrays; 0: it is not. */
+extern GenieMetric genie_vector_metric(const FmgrInfo *function);
+
 /* Error: they differ in length. */
 extern void genie_vector_check_lengths(GenieVector a, GenieVector b);
 

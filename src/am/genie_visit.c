@@ -14,7 +14,8 @@
  * leads to a tuple or redirects is the live member.  That looks wrong where VACUUM has taken the row from the index
  * meanwhile, and its line pointer is used again; but then the new row is newer than our snapshot, and the page does not
  * say that.  The visibility map is not asked: it would spare the test, but not the page, which alone tells the live
- * member's TID.
+ * member's TID.  Who need not know the TID, because bounds say that the row is too far, asks the map
+ * (genie_visit_skips).
  *
  * Whoever wants to see the rows (found) is shown them page by page, when the page's lock has been released.
  *
@@ -37,6 +38,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "executor/instrument.h"
 #include "executor/tuptable.h"
@@ -215,12 +217,18 @@ genie_visit_pin(GenieVisit *visit, GenieVisitPage *page)
 		genie_visit_ask(visit);
 }
 
+/* Are rows visible whose page says that all are visible to everybody? */
+static bool
+genie_visit_believes(const GenieVisitor *visitor)
+{
+	return !visitor->snapshot->takenDuringRecovery && !IsolationIsSerializable() && !GENIE_SNAPSHOTS_GET_OLD;
+}
+
 /* Are all rows on the page visible? */
 static bool
 genie_visit_all_visible(const GenieVisit *visit, Page page)
 {
-	return PageIsAllVisible(page) && !visit->visitor->snapshot->takenDuringRecovery && !IsolationIsSerializable() &&
-		!GENIE_SNAPSHOTS_GET_OLD;
+	return PageIsAllVisible(page) && genie_visit_believes(visit->visitor);
 }
 
 /* The live member of the chain that begins at offset, on a page whose rows are all visible; 0: there is none. */
@@ -365,6 +373,29 @@ genie_visit_heap(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 		if (step >= far)
 			genie_visit_search(&visit, &pages[(step - far) % GENIE_VISIT_RING]);
 	}
+}
+
+/* ---- no visit ---- */
+
+bool
+genie_visit_may_skip(const GenieVisitor *visitor)
+{
+	return visitor->fetch == NULL && genie_visit_believes(visitor);
+}
+
+bool
+genie_visit_skips_all(const GenieVisitor *visitor)
+{
+	BlockNumber n_visible;
+
+	visibilitymap_count(visitor->heap, &n_visible, NULL);
+	return n_visible >= RelationGetNumberOfBlocks(visitor->heap);
+}
+
+bool
+genie_visit_skips(const GenieVisitor *visitor, const GenieVisitRow *row, Buffer *map)
+{
+	return VM_ALL_VISIBLE(visitor->heap, genie_visit_block(row), map);
 }
 
 void

@@ -6,6 +6,7 @@
 #define GENIE_VISIT_H
 
 #include "access/tableam.h"
+#include "storage/buf.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -34,6 +35,19 @@ extern void genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation i
 
 /* Fills live of n rows, which come in TID order. */
 extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n);
+
+/*
+ * May rows be taken for visible without a visit where the visibility map says so?  Not by a snapshot of a standby,
+ * or one that is too old, nor where a serializable transaction must note what it has seen, nor in a table that is
+ * not a heap.
+ */
+extern bool genie_visit_may_skip(const GenieVisitor *visitor);
+
+/* Does the visibility map say that of every page?  To be asked after the index has answered, as of a row's page: */
+extern bool genie_visit_skips_all(const GenieVisitor *visitor);
+
+/* map: InvalidBuffer at first; the caller releases what it is at last. */
+extern bool genie_visit_skips(const GenieVisitor *visitor, const GenieVisitRow *row, Buffer *map);
 
 extern void genie_visitor_end(GenieVisitor *visitor);
 

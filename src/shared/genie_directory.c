@@ -17,8 +17,9 @@
  *
  * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the
  * index that is being loaded, for the same scan wants them again (an index larger than the arena would replace
- * itself for ever); and, unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans
- * which take turns on two indexes do not spend all their time loading.
+ * itself for ever), but quantized vectors, which only save time, go for any image, and never an image for them; and,
+ * unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans which take turns on two
+ * indexes do not spend all their time loading.
  */
 #include "postgres.h"
 
@@ -54,6 +55,7 @@ typedef struct GenieDirectoryEntry
 	TimestampTz retry_at;		/* NO_ROOM; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
+	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
 } GenieDirectoryEntry;
 
 typedef struct GenieDirectory
@@ -65,6 +67,7 @@ typedef struct GenieDirectory
 	/* all under the lock */
 	uint64		next_id;
 	uint64		n_images;		/* READY */
+	uint64		n_vectors;		/* READY: quantized vectors */
 	uint64		image_bytes;	/* READY and LOADING */
 	uint64		n_loads;
 	uint64		n_evictions;
@@ -78,7 +81,7 @@ typedef struct GenieKeyEntry
 	uint32		entry;
 } GenieKeyEntry;
 
-StaticAssertDecl(sizeof(GenieImageKey) == 4 * sizeof(uint32) + 2 * sizeof(uint64), "keys must have no padding");
+StaticAssertDecl(sizeof(GenieImageKey) == 4 * sizeof(uint32) + 3 * sizeof(uint64), "keys must have no padding");
 
 static GenieDirectory *directory = NULL;
 static HTAB *directory_keys = NULL;
@@ -116,6 +119,7 @@ genie_directory_shmem_init(void *block)
 	{
 		pg_atomic_init_u64(&directory->entries[i].last_used, 0);
 		pg_atomic_init_u64(&directory->entries[i].live_version, 0);
+		pg_atomic_init_u64(&directory->entries[i].n_visits, 0);
 	}
 }
 
@@ -186,6 +190,13 @@ genie_directory_free(const GenieImageParts *parts)
 	dsa_free(arena, parts->body);
 }
 
+/* Where READY ones of the entry's kind are counted. */
+static uint64 *
+genie_directory_number(const GenieDirectoryEntry *entry)
+{
+	return entry->key.metric != 0 ? &directory->n_vectors : &directory->n_images;
+}
+
 /* Makes an entry FREE, under the exclusive lock. */
 static void
 genie_directory_forget(GenieDirectoryEntry *entry)
@@ -193,7 +204,7 @@ genie_directory_forget(GenieDirectoryEntry *entry)
 	hash_search(directory_keys, &entry->key, HASH_REMOVE, NULL);
 	if (entry->state == GENIE_IMAGE_READY)
 	{
-		directory->n_images--;
+		*genie_directory_number(entry) -= 1;
 		directory->n_evictions++;
 		pg_atomic_fetch_add_u64(&directory->generation, 1);
 	}
@@ -210,7 +221,8 @@ genie_directory_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, 
 {
 	return entry->state == GENIE_IMAGE_READY && entry->pins == 0 &&
 		(TimestampTz) pg_atomic_read_u64(&entry->last_used) < used_before &&
-		!genie_directory_same_index(&entry->key, key);
+		(key->metric != 0 ? entry->key.metric != 0 && !genie_directory_same_index(&entry->key, key) :
+		 entry->key.metric != 0 || !genie_directory_same_index(&entry->key, key));
 }
 
 static TimestampTz
@@ -483,8 +495,9 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	entry->parts = *parts;
 	entry->state = GENIE_IMAGE_READY;
 	pg_atomic_write_u64(&entry->live_version, live_version);
+	pg_atomic_write_u64(&entry->n_visits, 0);
 	genie_directory_touch(entry);
-	directory->n_images++;
+	*genie_directory_number(entry) += 1;
 	directory->n_loads++;
 	LWLockRelease(&directory->lock);
 	ConditionVariableBroadcast(&directory->load_ended);
@@ -541,6 +554,20 @@ genie_directory_wait_end(void)
 	ConditionVariableCancelSleep();
 }
 
+uint64
+genie_directory_note_visits(const GenieImageRef *ref, uint64 n)
+{
+	GenieDirectoryEntry *entry;
+	uint64		n_visits = PG_UINT64_MAX;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL)
+		n_visits = pg_atomic_add_fetch_u64(&entry->n_visits, (int64) n);
+	LWLockRelease(&directory->lock);
+	return n_visits;
+}
+
 /* ---- live bits ---- */
 
 bool
@@ -585,13 +612,11 @@ genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 
 /* ---- for the worker ---- */
 
-bool
-genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
+/* Pins what is READY and has at least that tombstone version.  NULL: there is none; else its parts stay as they are. */
+static GenieDirectoryEntry *
+genie_directory_pin_entry(const GenieImageRef *ref, uint64 tombstone_version, uint64 *live_version)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
 	GenieDirectoryEntry *entry;
-	const GenieImageGroup **groups;
-	const dsa_pointer *pointers;
 
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	entry = genie_directory_ready(ref);
@@ -600,26 +625,57 @@ genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSeg
 	if (entry != NULL)
 	{
 		entry->pins++;
-		image->live_version = pg_atomic_read_u64(&entry->live_version);
+		*live_version = pg_atomic_read_u64(&entry->live_version);
 	}
 	LWLockRelease(&directory->lock);
+	return entry;
+}
+
+/* Where the groups are; palloc'd. */
+static const void **
+genie_directory_group_addresses(const GenieImageParts *parts)
+{
+	dsa_area   *arena = genie_shmem_image_arena();
+	const dsa_pointer *pointers = genie_directory_groups(arena, parts);
+	const void **groups = palloc((Size) parts->n_groups * sizeof(void *));
+
+	for (uint32 i = 0; i < parts->n_groups; i++)
+		groups[i] = dsa_get_address(arena, pointers[i]);
+	return groups;
+}
+
+bool
+genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
+{
+	dsa_area   *arena = genie_shmem_image_arena();
+	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version, &image->live_version);
+
 	if (entry == NULL)
 		return false;
-
-	/* pinned: parts stay as they are */
 	image->id = ref->id;
 	image->n_objects = entry->parts.n_objects;
 	image->n_keywords = entry->parts.n_keywords;
 	image->n_tiles = entry->parts.n_tiles;
 	image->n_groups = entry->parts.n_groups;
 	image->live = dsa_get_address(arena, entry->parts.body);
-	groups = palloc((Size) image->n_groups * sizeof(GenieImageGroup *));
-	pointers = genie_directory_groups(arena, &entry->parts);
-	for (uint32 i = 0; i < image->n_groups; i++)
-		groups[i] = dsa_get_address(arena, pointers[i]);
-	image->groups = groups;
+	image->groups = (const GenieImageGroup *const *) genie_directory_group_addresses(&entry->parts);
 	image->postings_before = entry->parts.n_totals == 0 ? NULL :
-		(const uint64 *) (const void *) (pointers + image->n_groups);
+		(const uint64 *) (const void *) (genie_directory_groups(arena, &entry->parts) + image->n_groups);
+	return true;
+}
+
+bool
+genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors)
+{
+	uint64		live_version;
+	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, 0, &live_version);
+
+	if (entry == NULL)
+		return false;
+	vectors->metric = entry->parts.metric;
+	vectors->n_dimensions = entry->parts.n_dimensions;
+	vectors->n_objects = entry->parts.n_objects;
+	vectors->tiles = genie_directory_group_addresses(&entry->parts);
 	return true;
 }
 
@@ -672,6 +728,7 @@ genie_directory_usage(GenieDirectoryUsage *usage)
 	genie_shmem_arena_block(&base, &arena_bytes);
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	usage->n_images = directory->n_images;
+	usage->n_vectors = directory->n_vectors;
 	usage->image_bytes = directory->image_bytes;
 	usage->arena_bytes = arena_bytes;
 	usage->n_loads = directory->n_loads;

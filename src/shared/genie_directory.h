@@ -36,6 +36,7 @@
 #include "utils/dsa.h"
 
 #include "genie_image.h"
+#include "genie_quantized.h"
 
 /*
  * Images at once.  An index has at most 96 segments, typically fewer than 10; an entry takes about 200
@@ -44,7 +45,8 @@
 #define GENIE_IMAGES_MAX 4096
 
 /*
- * Which segment: of which index, by its storage and its build, and the segment's stamp.  The same number of a
+ * Which segment: of which index, by its storage and its build, and the segment's stamp.  Its quantized vectors
+ * (genie_quantized.h) are an image of their own.  The same number of a
  * database may be used again (CREATE DATABASE ... OID), with files copied from the same template; the transaction
  * id that its row in pg_database has tells the databases apart.  No padding: it is hashed as bytes.
  */
@@ -56,6 +58,7 @@ typedef struct GenieImageKey
 	uint32		storage;		/* relfilenode */
 	uint64		build_id;
 	uint64		stamp;
+	uint64		metric;			/* GenieMetric: of the segment's vectors, quantized for that; 0: the segment's image */
 } GenieImageKey;
 
 typedef struct GenieImageRef
@@ -81,6 +84,10 @@ typedef struct GenieImageParts
 	uint32		n_groups;
 	uint32		n_totals;		/* n_keywords + 1, or 0 where there are no codes (genie_image.h) */
 
+	/* of quantized vectors, whose groups are tiles' records, and which have no tiles, live bits or keywords else */
+	uint32		n_dimensions;
+	GenieMetric metric;
+
 	/*
 	 * GENIE_TILE_WORDS live words a tile; behind them dsa_pointer[n_groups], one a group; behind them
 	 * uint64[n_totals], the postings of all ranks below each
@@ -91,6 +98,7 @@ typedef struct GenieImageParts
 typedef struct GenieDirectoryUsage
 {
 	uint64		n_images;		/* READY */
+	uint64		n_vectors;		/* READY, too: quantized vectors of segments */
 	uint64		image_bytes;	/* of the arena that images have, those being loaded too */
 	uint64		arena_bytes;
 	uint64		n_loads;		/* since server start */
@@ -112,6 +120,9 @@ extern void genie_directory_shmem_init(void *block);
  * it is gone, or its live bits are older than the tombstone version.
  */
 extern bool genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image);
+
+/* The same for quantized vectors; vectors->tiles is palloc'd. */
+extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors);
 extern void genie_directory_unpin(const GenieImageRef *ref);
 
 /* A new worker begins: what a dead one pinned is free again. */
@@ -142,6 +153,12 @@ typedef struct GenieFound
 extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound *found);
 
 /*
+ * Rows that would have had bounds if there were quantized vectors beside the image: adds n to how many there were
+ * since it was loaded, and returns their number.  PG_UINT64_MAX: the image is gone.
+ */
+extern uint64 genie_directory_note_visits(const GenieImageRef *ref, uint64 n);
+
+/*
  * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no
  * entry left.  *first: nobody found before that it has no room.  insist: as below.
  */
@@ -149,7 +166,8 @@ extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieIm
 
 /*
  * Reserves bytes of the arena for a LOADING entry, evicting what was used least recently.  Images of the
- * same index stay, and, unless insist, what was used a moment ago.  False, and nothing is evicted: there is not
+ * same index stay, but quantized vectors go for any image; these themselves take the place of other ones alone.
+ * Unless insist, what was used a moment ago stays.  False, and nothing is evicted: there is not
  * enough; *never: not even with nothing else there.
  */
 extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never);

@@ -11,6 +11,9 @@
  *
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
+ * A segment's quantized vectors are loaded by the same steps, without the passes over its lists: the plan follows from
+ * their number, and who knows the table (GenieQuantizer) fills tile after tile from the rows' TIDs.
+ *
  * Whatever ends it before 5, an ERROR, a cancel, the backend's exit, frees what was allocated and the entry.
  * No lock is held during any of it.
  *
@@ -93,6 +96,8 @@ typedef struct GenieLoad
 	/* the same, or the backend's own memory, where it is to be filled */
 	void	  **group_at;
 	uint64	   *live;
+
+	const GenieQuantizer *quantizer;	/* of quantized vectors; NULL: it is an image */
 
 	/* filling */
 	GenieTileFill *fills;		/* of each tile */
@@ -446,7 +451,7 @@ genie_load_fill_sizes(GenieLoad *load)
 static void
 genie_load_fill_body(GenieLoad *load)
 {
-	dsa_pointer *groups = (dsa_pointer *) (load->live + genie_live_words(load->segment));
+	dsa_pointer *groups = (dsa_pointer *) (load->live + (Size) load->parts.n_tiles * GENIE_TILE_WORDS);
 
 	memcpy(groups, load->groups, load->parts.n_groups * sizeof(dsa_pointer));
 	if (load->parts.n_totals > 0)
@@ -482,6 +487,57 @@ genie_load_fill(GenieLoad *load)
 	return true;
 }
 
+/* ---- quantized vectors ---- */
+
+static void
+genie_load_plan_vectors(GenieLoad *load)
+{
+	GenieImageParts *parts = &load->parts;
+	uint64		record = genie_quantized_bytes(load->quantizer->n_dimensions);
+
+	parts->n_objects = load->segment->header.n_objects;
+	parts->n_dimensions = load->quantizer->n_dimensions;
+	parts->metric = load->quantizer->metric;
+	parts->n_groups = genie_object_tiles(load->segment);
+	load->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
+	for (uint32 tile = 0; tile < parts->n_groups; tile++)
+	{
+		load->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
+		load->n_bytes += genie_load_allocated(load->group_bytes[tile]);
+	}
+	load->n_bytes += genie_load_allocated(genie_load_body_bytes(parts));
+}
+
+/* False: stale. */
+static bool
+genie_load_fill_vectors(GenieLoad *load)
+{
+	GenieObjectReader *reader = palloc(sizeof(GenieObjectReader));
+	uint64	   *tids = palloc(GENIE_TILE_OBJECTS * sizeof(uint64));
+
+	genie_object_reader(reader, load->segment, false);
+	for (uint32 tile = 0; tile < load->parts.n_groups; tile++)
+	{
+		const GenieTileObjects *objects = genie_object_tile(reader, tile);
+
+		if (objects == NULL)
+			return false;
+		for (uint32 r = 0; r < objects->n_runs; r++)
+		{
+			const GenieTidRun *run = &objects->runs[r];
+			uint32		end = r + 1 < objects->n_runs ? objects->runs[r + 1].start : objects->n_objects;
+
+			for (uint32 i = run->start; i < end; i++)
+				tids[i] = ((uint64) run->block << 16) + run->offset + (i - run->start);
+		}
+		load->quantizer->fill(load->quantizer->arg, tids, objects->n_objects, load->group_at[tile]);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(tids);
+	pfree(reader);
+	return true;
+}
+
 /* ---- a load ---- */
 
 /* An ERROR, or the process ends: nothing of the load remains. */
@@ -505,11 +561,13 @@ genie_load_run(GenieLoad *load, const GenieImageKey *key)
 	if (!load->claimed)
 		return GENIE_LOAD_TAKEN;
 	GENIE_FAULT("image-claimed");
-	if (!genie_load_plan(load))
+	if (load->quantizer != NULL)
+		genie_load_plan_vectors(load);
+	else if (!genie_load_plan(load))
 		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
 	if (!genie_load_make_room(load, &never))
 		return never ? GENIE_LOAD_NEVER_ROOM : GENIE_LOAD_NO_ROOM;
-	if (!genie_load_fill(load))
+	if (load->quantizer != NULL ? !genie_load_fill_vectors(load) : !genie_load_fill(load))
 		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
 	genie_load_fill_body(load);
 	return GENIE_LOAD_DONE;
@@ -535,18 +593,12 @@ genie_load_finish(GenieLoad *load, GenieLoadEnd end)
 	load->claimed = false;
 }
 
-GenieLoadResult
-genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version, bool insist)
+static GenieLoadResult
+genie_load_into_arena(GenieLoad *load, const GenieImageKey *key)
 {
-	GenieLoad  *load = palloc0(sizeof(GenieLoad));
 	GenieLoadResult result;
 
-	load->segment = segment;
 	load->arena = genie_shmem_image_arena();
-	load->n_dead = n_dead;
-	load->tombstone_version = tombstone_version;
-	load->insist = insist;
-	load->plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_shmem_image_bytes() / GENIE_GROUPS_IN_ARENA);
 	PG_ENSURE_ERROR_CLEANUP(genie_load_cleanup, PointerGetDatum(load));
 	{
 		result.end = genie_load_run(load, key);
@@ -557,6 +609,29 @@ genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	result.n_bytes = load->n_bytes;
 	result.damage = load->damage;
 	return result;
+}
+
+GenieLoadResult
+genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version, bool insist)
+{
+	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+
+	load->segment = segment;
+	load->n_dead = n_dead;
+	load->tombstone_version = tombstone_version;
+	load->insist = insist;
+	load->plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_shmem_image_bytes() / GENIE_GROUPS_IN_ARENA);
+	return genie_load_into_arena(load, key);
+}
+
+GenieLoadResult
+genie_load_vectors(GenieSegment *segment, const GenieImageKey *key, const GenieQuantizer *quantizer)
+{
+	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+
+	load->segment = segment;
+	load->quantizer = quantizer;
+	return genie_load_into_arena(load, key);
 }
 
 /* ---- in the backend's own memory ---- */

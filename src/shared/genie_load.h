@@ -34,6 +34,24 @@ typedef struct GenieLoadResult
 extern GenieLoadResult genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 										uint64 tombstone_version, bool insist);
 
+/* Who reads vectors from the table and quantizes them (genie_quantized.h). */
+typedef struct GenieQuantizer
+{
+	GenieMetric metric;
+	uint32		n_dimensions;
+	void	   *arg;
+
+	/* Writes the records of n objects, of which the index has these TIDs, in TID order. */
+	void		(*fill) (void *arg, const uint64 *tids, uint32 n, void *records);
+} GenieQuantizer;
+
+/*
+ * The same for the segment's quantized vectors, which are there until the segment goes: that an object dies does not
+ * change its vector.
+ */
+extern GenieLoadResult genie_load_vectors(GenieSegment *segment, const GenieImageKey *key,
+										  const GenieQuantizer *quantizer);
+
 /*
  * An image in the current memory context, for this backend alone; n_dead as above.  NULL: it would take more than limit
  * bytes, or its lists are damaged, which whoever counts from the pages will notice, or the segment is stale.

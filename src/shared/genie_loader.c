@@ -43,6 +43,9 @@
  */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
 
+/* Rows whose vectors are read from the table in a millisecond at the very least, if pages are cached. */
+#define GENIE_LOAD_ROWS_PER_MS 200
+
 /* tiles whose dead bits are read before the directory's lock is taken to clear them: 128 kB */
 #define GENIE_REFRESH_TILES 16
 
@@ -168,6 +171,7 @@ genie_loader_key(Relation index, const GenieMetaData *meta, uint64 stamp)
 	key.storage = GENIE_REL_STORAGE(index);
 	key.build_id = meta->build_id;
 	key.stamp = stamp;
+	key.metric = 0;
 	ReleaseSysCache(tuple);
 	return key;
 }
@@ -177,10 +181,9 @@ genie_loader_key(Relation index, const GenieMetaData *meta, uint64 stamp)
  * would begin to load, be cancelled, and leave nothing to the next one.
  */
 static bool
-genie_loader_has_no_time(const GenieSegment *segment)
+genie_loader_has_no_time(uint64 ms)
 {
-	return StatementTimeout > 0 &&
-		segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS > (uint64) StatementTimeout / 2;
+	return StatementTimeout > 0 && ms > (uint64) StatementTimeout / 2;
 }
 
 /* The segment's image, fresh as of meta. */
@@ -215,7 +218,7 @@ genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segmen
 				/* FALLTHROUGH */
 			case GENIE_IMAGE_FREE:
 				*why = GENIE_MISS_NO_TIME;
-				if (!insist && genie_loader_has_no_time(segment))
+				if (!insist && genie_loader_has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
 					return false;
 				if (!genie_loader_load(index, segment, &key, insist, why))
 					return false;
@@ -238,6 +241,56 @@ genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segm
 		*why = GENIE_MISS_TEMPORARY;
 	return *why == GENIE_MISS_NONE && genie_loader_get(index, meta, segment, false, ref, why);
 }
+
+/* ---- quantized vectors ---- */
+
+/* Does the metapage list the segment now? */
+static bool
+genie_loader_is_listed(Relation index, uint64 stamp)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bool		listed = false;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		listed |= meta->segments[i].stamp == stamp;
+	pfree(meta);
+	return listed;
+}
+
+bool
+genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment, const GenieImageRef *image,
+					 uint64 n_visits, const GenieQuantizer *quantizer, GenieImageRef *ref)
+{
+	GenieImageKey key = genie_loader_key(index, meta, segment->entry.stamp);
+	GenieFound	found;
+	GenieImageState state;
+	GenieLoadEnd end;
+
+	key.metric = quantizer->metric;
+	state = genie_directory_find(&key, &found);
+	if (state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_NO_ROOM && found.due))
+	{
+		MemoryContext context;
+		MemoryContext old;
+		uint64		visited = genie_directory_note_visits(image, n_visits);
+
+		if (visited < segment->header.n_objects || visited == PG_UINT64_MAX ||
+			genie_loader_has_no_time(segment->header.n_objects / GENIE_LOAD_ROWS_PER_MS) ||
+			!genie_loader_is_listed(index, segment->entry.stamp))
+			return false;
+		context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors load", ALLOCSET_DEFAULT_SIZES);
+		old = MemoryContextSwitchTo(context);
+		end = genie_load_vectors(segment, &key, quantizer).end;
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+		if (end == GENIE_LOAD_DONE)
+			state = genie_directory_find(&key, &found);
+	}
+	*ref = found.ref;
+	return state == GENIE_IMAGE_READY;
+}
+
+/* ---- the dead of a VACUUM ---- */
 
 void
 genie_loader_publish_tombstones(Relation index)
@@ -305,19 +358,6 @@ genie_loader_report_no_room(Relation index, const GenieImageKey *key, uint64 hav
 					   (unsigned long long) found.bytes / 1024, (unsigned long long) have / 1024,
 					   (unsigned long long) genie_shmem_image_bytes() / 1024),
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));
-}
-
-/* Does the metapage list the segment now? */
-static bool
-genie_loader_is_listed(Relation index, uint64 stamp)
-{
-	GenieMetaData *meta = genie_meta_read(index);
-	bool		listed = false;
-
-	for (uint32 i = 0; i < meta->n_segments; i++)
-		listed |= meta->segments[i].stamp == stamp;
-	pfree(meta);
-	return listed;
 }
 
 /* One segment.  False: the index changed meanwhile, start again. */

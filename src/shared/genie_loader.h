@@ -8,6 +8,7 @@
 #include "utils/rel.h"
 
 #include "genie_directory.h"
+#include "genie_load.h"
 #include "genie_page.h"
 #include "genie_segment.h"
 
@@ -32,6 +33,15 @@ typedef enum GenieLoaderMiss
  */
 extern bool genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 							   GenieImageRef *ref, GenieLoaderMiss *why);
+
+/*
+ * The quantized vectors of a segment that has an image.  Where there are none, they are loaded once as many rows as the
+ * segment has were visited for lack of them (n_visits: by the caller, soon), if there is room: reading all of them
+ * costs no more then than what they would have saved.  False: there are none.
+ */
+extern bool genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+								 const GenieImageRef *image, uint64 n_visits, const GenieQuantizer *quantizer,
+								 GenieImageRef *ref);
 
 /*
  * Loads all segments, waiting for other backends that load them; returns the bytes that they have.  Without shared

@@ -248,6 +248,7 @@ all_undone(GenieRequestJob *jobs, uint32 n_jobs, GenieFallback why)
 	for (uint32 i = 0; i < n_jobs; i++)
 	{
 		jobs[i].done = false;
+		jobs[i].has_bounds = false;
 		jobs[i].why = why;
 	}
 }
@@ -437,6 +438,6 @@ genie_request_is_abandoned(const GenieTaken *taken)
 void
 genie_request_answer(GenieTaken *taken, const GenieFallback *why)
 {
-	genie_wire_answer(taken->wire, taken->jobs, why);
+	genie_wire_answer(taken->wire, taken, why);
 	finish_slot(slot_at(taken->slot));
 }

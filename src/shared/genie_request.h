@@ -27,9 +27,16 @@ typedef struct GenieRequestJob
 	uint32		max_size;
 	void	   *result;			/* what the engine's out holds (genie_engine.h), in the backend's memory */
 
+	/* TOP: bounds of the distances of the hits (genie_quantized.h), if they are wanted */
+	const GenieQuantizedQuery *vector;	/* NULL: they are not */
+	uint32		n_elements;
+	GenieImageRef vectors;
+	float	   *bounds;			/* room for k */
+
 	/* the answer */
 	bool		done;
 	GenieFallback why;			/* if not */
+	bool		has_bounds;
 } GenieRequestJob;
 
 /* Is there a worker that would answer? */
@@ -54,7 +61,7 @@ typedef struct GenieTaken
 	void	   *wire;			/* the request itself, in shared memory */
 	uint32		n_jobs;
 	GenieJob   *jobs;			/* as the engine wants them; images are not set */
-	GenieRequestJob *refs;		/* their image and tombstone_version */
+	GenieRequestJob *refs;		/* their image and tombstone_version, and what is about bounds */
 } GenieTaken;
 
 /*

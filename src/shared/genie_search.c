@@ -260,6 +260,7 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		GenieRequestJob *request = &requests[n_requests];
 
 		tops[i].n_hits = 0;
+		tops[i].has_bounds = false;
 		if (source->nothing || (tops[i].search->query.keys == NULL && !genie_search_matches(tops[i].search)))
 			continue;
 		if (source->why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
@@ -272,6 +273,13 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		genie_search_request(source, tops[i].search, GENIE_JOB_TOP, request);
 		genie_search_top_job(&tops[i], &request->job);
 		request->result = tops[i].hits;
+		if (tops[i].vector != NULL && source->has_vectors)
+		{
+			request->vector = tops[i].vector;
+			request->n_elements = tops[i].n_elements;
+			request->vectors = source->vectors;
+			request->bounds = tops[i].bounds;
+		}
 		of[n_requests++] = &tops[i];
 	}
 	if (n_requests > 0)
@@ -281,6 +289,7 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		if (requests[i].done)
 		{
 			of[i]->n_hits = requests[i].job.n_hits;
+			of[i]->has_bounds = requests[i].has_bounds;
 			continue;
 		}
 		genie_source_fell_back(of[i]->search->source, requests[i].why);

@@ -48,7 +48,15 @@ typedef struct GenieSearchTop
 	bool		has_after;
 	GenieHit	after;
 	GenieHit   *hits;			/* room for k */
-	uint32		n_hits;			/* the answer */
+
+	/* bounds of the hits' distances from a vector, where the source has quantized ones; NULL: not wanted */
+	const GenieQuantizedQuery *vector;
+	uint32		n_elements;
+	float	   *bounds;			/* room for k */
+
+	/* the answer */
+	uint32		n_hits;
+	bool		has_bounds;
 } GenieSearchTop;
 
 /*

@@ -87,6 +87,14 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 }
 
 void
+genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
+						  const GenieQuantizer *quantizer)
+{
+	source->has_vectors = source->why == GENIE_FALLBACK_NONE &&
+		genie_loader_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
+}
+
+void
 genie_source_fell_back(GenieSource *source, GenieFallback why)
 {
 	genie_stat_fallback(why);

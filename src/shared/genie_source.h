@@ -13,6 +13,7 @@
 #include "genie_directory.h"
 #include "genie_image.h"
 #include "genie_keyword.h"
+#include "genie_load.h"
 #include "genie_segment.h"
 #include "genie_stat.h"
 
@@ -26,6 +27,8 @@ typedef struct GenieSource
 	uint64		tombstone_version;	/* of the metapage that the scan began with */
 	GenieFallback why;			/* GENIE_FALLBACK_NONE: there is an image */
 	GenieImageRef image;
+	bool		has_vectors;	/* quantized, beside the image, too: */
+	GenieImageRef vectors;
 	bool		is_private;		/* not of the index: no worker could know it */
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;
@@ -48,6 +51,13 @@ extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta,
  * meta has the tombstone version of the one that it was opened with.
  */
 extern bool genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta);
+
+/*
+ * Looks for quantized vectors beside the image, if there is one, and may load them (genie_loader_vectors()).  n_visits:
+ * rows that are about to be visited for lack of them.
+ */
+extern void genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
+									  const GenieQuantizer *quantizer);
 
 /* A source that is counted by the backend, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);

@@ -3,7 +3,8 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, what it brings for exact search, and room for its result.  Everything refers to its parts
+ * conditions with theirs, what it brings for exact search, room for its result, and, where bounds of distances are
+ * wanted, the vector and room for these.  Everything refers to its parts
  * by offsets from the block's first byte, because processes may have the arena at different addresses; parts are
  * aligned to 16 bytes.
  *
@@ -68,10 +69,19 @@ typedef struct WireJob
 	WireNearest nearest;
 	Size		out;			/* where the result goes */
 
+	/* bounds of the hits */
+	bool		wants_bounds;
+	GenieImageRef vectors;
+	uint32		n_elements;
+	float		error;
+	Size		elements;		/* float[n_elements] */
+	Size		bounds;			/* float[k], behind them */
+
 	/* the answer */
 	GenieStatus status;
 	GenieFallback why;
 	uint32		n_hits;
+	bool		has_bounds;
 } WireJob;
 
 struct GenieWire
@@ -273,6 +283,8 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 		plan->part_bytes += query_bytes(&job->query);
 	if (job->kind == GENIE_JOB_NEAREST)
 		plan->part_bytes += nearest_bytes(job->nearest);
+	if (request->vector != NULL)
+		plan->part_bytes += floats_bytes(request->n_elements, 1) + floats_bytes(job->k, 1);
 	plan->part_bytes += align_part(job->n_conditions * sizeof(WireQuery));
 	for (uint32 c = 0; c < job->n_conditions; c++)
 		plan->part_bytes += query_bytes(&job->conditions[c].query);
@@ -352,6 +364,19 @@ write_nearest(char *base, Size *at, const GenieNearest *nearest, WireNearest *wi
 	wire->terms = write_floats(base, at, nearest->terms, nearest->n_rows, 1);
 }
 
+/* The vector, and room for the bounds. */
+static void
+write_bounds(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
+{
+	to->wants_bounds = true;
+	to->vectors = request->vectors;
+	to->n_elements = request->n_elements;
+	to->error = request->vector->error;
+	to->elements = write_floats(base, at, request->vector->elements, request->n_elements, 1);
+	to->bounds = *at;
+	*at += floats_bytes(request->job.k, 1);
+}
+
 /* Writes a job, its parts to *at, which it moves on. */
 static void
 write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, WireJob *to)
@@ -375,6 +400,8 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 		write_query(base, at, &job->query, 0, table, &to->query);
 	if (job->kind == GENIE_JOB_NEAREST)
 		write_nearest(base, at, job->nearest, &to->nearest);
+	if (request->vector != NULL)
+		write_bounds(base, at, request, to);
 	to->n_conditions = job->n_conditions;
 	to->conditions = *at;
 	conditions = (WireQuery *) (base + *at);
@@ -411,11 +438,15 @@ genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs)
 		const WireJob *from = &wire->jobs[i];
 
 		jobs[i].done = from->status == GENIE_OK;
+		jobs[i].has_bounds = false;
 		jobs[i].why = from->why;
 		if (!jobs[i].done)
 			continue;
 		jobs[i].job.n_hits = from->n_hits;
 		memcpy(jobs[i].result, (const char *) wire + from->out, answer_bytes(&jobs[i].job));
+		jobs[i].has_bounds = from->has_bounds;
+		if (from->has_bounds)
+			memcpy(jobs[i].bounds, (const char *) wire + from->bounds, from->n_hits * sizeof(float));
 	}
 }
 
@@ -444,6 +475,19 @@ read_nearest(char *base, const WireNearest *wire)
 	nearest->rows = (const float *) (base + wire->rows);
 	nearest->terms = (const float *) (base + wire->terms);
 	return nearest;
+}
+
+static void
+read_bounds(char *base, const WireJob *wire, GenieRequestJob *ref)
+{
+	GenieQuantizedQuery *vector = palloc(sizeof(GenieQuantizedQuery));
+
+	vector->elements = (const float *) (base + wire->elements);
+	vector->error = wire->error;
+	ref->vector = vector;
+	ref->n_elements = wire->n_elements;
+	ref->vectors = wire->vectors;
+	ref->bounds = (float *) (base + wire->bounds);
 }
 
 static GenieKeyTable *
@@ -494,6 +538,8 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 			read_query(base, &from->query, tables, &job->query);
 		if (from->kind == GENIE_JOB_NEAREST)
 			job->nearest = read_nearest(base, &from->nearest);
+		if (from->wants_bounds)
+			read_bounds(base, from, &taken->refs[i]);
 		job->k = from->k;
 		job->min_key = from->min_key;
 		job->has_after = from->has_after;
@@ -506,12 +552,13 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 }
 
 void
-genie_wire_answer(GenieWire *wire, const GenieJob *jobs, const GenieFallback *why)
+genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback *why)
 {
 	for (uint32 i = 0; i < wire->n_jobs; i++)
 	{
-		wire->jobs[i].status = jobs[i].status;
-		wire->jobs[i].n_hits = jobs[i].n_hits;
+		wire->jobs[i].status = taken->jobs[i].status;
+		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
+		wire->jobs[i].has_bounds = taken->refs[i].has_bounds;
 		wire->jobs[i].why = why[i];
 	}
 }

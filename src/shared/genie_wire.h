@@ -23,10 +23,10 @@ extern void genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs)
 
 /*
  * The worker: fills in the jobs as the engine wants them, in the current memory context; what they point to and their
- * results stay where they are in the request.  Then writes the answers: n_hits of jobs whose status is GENIE_OK; why
- * tells of the others.
+ * results stay where they are in the request.  Then writes the answers: n_hits, has_bounds of jobs that are
+ * GENIE_OK; why tells of the others.
  */
 extern void genie_wire_read(GenieWire *wire, GenieTaken *taken);
-extern void genie_wire_answer(GenieWire *wire, const GenieJob *jobs, const GenieFallback *why);
+extern void genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback *why);
 
 #endif							/* GENIE_WIRE_H */

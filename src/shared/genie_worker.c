@@ -13,7 +13,9 @@
  * A batch.  Images are pinned for as long as the batch runs, so that nobody evicts them; a job whose image has gone, or
  * is older than the scan that asks, is answered "gone".  What the GPU engine could not do (it failed, or the image does
  * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search has no
- * image and is for the GPU engine alone: what that leaves is the backend's.
+ * image and is for the GPU engine alone: what that leaves is the backend's.  Where a search by distance wants it,
+ * bounds of the hits' distances are computed from the segment's quantized vectors (genie_quantized.h), which are
+ * pinned, too.
  *
  * Ends, and what the exit status means to the postmaster:
  *
@@ -370,41 +372,75 @@ note_given(const GenieImageRef *ref)
 
 /* ---- a batch ---- */
 
-/* Images that the batch has pinned; linear, for a batch uses few. */
+/* What the batch has pinned: an image, or quantized vectors; linear, for a batch uses few. */
+typedef struct GeniePin
+{
+	GenieImageRef ref;
+	GenieSegmentImage *image;
+	GenieQuantizedVectors *vectors;
+} GeniePin;
+
 typedef struct GeniePins
 {
 	uint32		n;
 	uint32		capacity;
-	GenieImageRef *refs;
-	GenieSegmentImage **images;
+	GeniePin   *pins;
 } GeniePins;
+
+/* NULL: it is not pinned. */
+static const GeniePin *
+find_pin(const GeniePins *pins, const GenieImageRef *ref)
+{
+	for (uint32 i = 0; i < pins->n; i++)
+		if (pins->pins[i].ref.id == ref->id)
+			return &pins->pins[i];
+	return NULL;
+}
+
+static void
+add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, GenieQuantizedVectors *vectors)
+{
+	if (pins->n == pins->capacity)
+	{
+		pins->capacity = pins->capacity * 2 + 16;
+		pins->pins = pins->pins == NULL ? palloc(pins->capacity * sizeof(GeniePin)) :
+			repalloc(pins->pins, pins->capacity * sizeof(GeniePin));
+	}
+	pins->pins[pins->n++] = (GeniePin) {*ref, image, vectors};
+}
 
 /* Finds or pins the image of a job.  NULL: it has gone, or is too old. */
 static const GenieSegmentImage *
 pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 {
+	const GeniePin *pin = find_pin(pins, &wanted->image);
 	GenieSegmentImage *image;
 
-	for (uint32 i = 0; i < pins->n; i++)
-		if (pins->refs[i].id == wanted->image.id)
-			return pins->images[i]->live_version >= wanted->tombstone_version ? pins->images[i] : NULL;
-
+	if (pin != NULL)
+		return pin->image->live_version >= wanted->tombstone_version ? pin->image : NULL;
 	image = palloc(sizeof(GenieSegmentImage));
 	if (!genie_directory_pin(&wanted->image, wanted->tombstone_version, image))
 		return NULL;
-	if (pins->n == pins->capacity)
-	{
-		pins->capacity = pins->capacity * 2 + 16;
-		pins->refs = pins->refs == NULL ? palloc(pins->capacity * sizeof(GenieImageRef)) :
-			repalloc(pins->refs, pins->capacity * sizeof(GenieImageRef));
-		pins->images = pins->images == NULL ? palloc(pins->capacity * sizeof(GenieSegmentImage *)) :
-			repalloc(pins->images, pins->capacity * sizeof(GenieSegmentImage *));
-	}
-	pins->refs[pins->n] = wanted->image;
-	pins->images[pins->n++] = image;
+	add_pin(pins, &wanted->image, image, NULL);
 	if (worker.gpu != NULL)
 		note_given(&wanted->image);
 	return image;
+}
+
+/* The same for the quantized vectors.  NULL: they have gone. */
+static const GenieQuantizedVectors *
+pin_vectors(GeniePins *pins, const GenieRequestJob *wanted)
+{
+	const GeniePin *pin = find_pin(pins, &wanted->vectors);
+	GenieQuantizedVectors *vectors;
+
+	if (pin != NULL)
+		return pin->vectors;
+	vectors = palloc(sizeof(GenieQuantizedVectors));
+	if (!genie_directory_pin_vectors(&wanted->vectors, vectors))
+		return NULL;
+	add_pin(pins, &wanted->vectors, NULL, vectors);
+	return vectors;
 }
 
 /* Is there anything to do for it? */
@@ -487,6 +523,36 @@ count_jobs(GenieJob *jobs, uint32 n_jobs)
 	return true;
 }
 
+/*
+ * Bounds of the distances of what was found, where they are wanted and there are vectors: by the CPU's threads,
+ * whichever engine has counted.  What is interrupted goes without.
+ */
+static void
+bound_jobs(GeniePins *pins, GenieTaken *taken, uint32 n_taken, const GenieJob *jobs, uint32 n_jobs)
+{
+	GenieBoundsJob *bounds = palloc(n_jobs * sizeof(GenieBoundsJob));
+	GenieRequestJob **of = palloc(n_jobs * sizeof(GenieRequestJob *));
+	uint32		n = 0;
+
+	for (uint32 t = 0; t < n_taken; t++)
+		for (uint32 i = 0; i < taken[t].n_jobs; i++)
+		{
+			const GenieJob *job = jobs++;
+			GenieRequestJob *ref = &taken[t].refs[i];
+			const GenieQuantizedVectors *vectors;
+
+			if (ref->vector == NULL || job->status != GENIE_OK || (vectors = pin_vectors(pins, ref)) == NULL ||
+				genie_quantized_elements(vectors->n_dimensions) != ref->n_elements)
+				continue;
+			of[n] = ref;
+			bounds[n++] = (GenieBoundsJob) {*vectors, *ref->vector, job->out, job->n_hits, ref->bounds};
+		}
+	if (n == 0 || !genie_cpu_engine_bounds(worker.cpu, bounds, n))
+		return;
+	for (uint32 i = 0; i < n; i++)
+		of[i]->has_bounds = true;
+}
+
 static void
 answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 {
@@ -541,12 +607,13 @@ run_batch(void)
 	worker.only = n_taken == 1 ? &taken[0] : NULL;
 	INSTR_TIME_SET_CURRENT(started);
 	lost = !count_jobs(jobs, n_jobs);
+	bound_jobs(&pins, taken, n_taken, jobs, n_jobs);
 	INSTR_TIME_SET_CURRENT(took);
 	INSTR_TIME_SUBTRACT(took, started);
 	worker.only = NULL;
 
 	for (uint32 i = 0; i < pins.n; i++)
-		genie_directory_unpin(&pins.refs[i]);
+		genie_directory_unpin(&pins.pins[i].ref);
 	worker.n_batches++;
 	genie_stat_add(GENIE_COUNTER_BATCHES, 1);
 	genie_stat_add(GENIE_COUNTER_BATCHED, n_jobs);

@@ -338,8 +338,8 @@ isnt($node->psql('postgres', q{SET enable_seqscan = off; SET enable_sort = off; 
 like($stderr, qr/ERROR:  index "f_v" can be scanned by distances only\nDETAIL:  Its operator class is approximate/, 'is told from the others');
 isnt($node->psql('postgres', q{SELECT * FROM genie_search('t_v', ARRAY['{0:int:1}'::genie_query])}, stderr => \$stderr), 0, 'genie_search by match counts');
 like($stderr, qr/ERROR:  index "t_v" does not take queries of type genie_query/, 'is refused');
-isnt($node->psql('postgres', q{LOAD 'genie'; SET genie.candidates = 0}, stderr => \$stderr), 0, 'no candidates');
-like($stderr, qr/ERROR:  0 is outside the valid range for parameter "genie.candidates" \(1 \.\. 16777216\)/, 'are none too few');
+isnt($node->psql('postgres', q{LOAD 'genie'; SET genie.candidates = -1}, stderr => \$stderr), 0, 'no candidates');
+like($stderr, qr/ERROR:  -1 is outside the valid range for parameter "genie.candidates" \(0 \.\. 16777216\)/, 'are none too few');
 
 # ---- metapages of version 1 of the format, which have no parameters, and damaged ones ----
 

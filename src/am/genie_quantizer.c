@@ -1,0 +1,179 @@
+/*
+ * genie_quantizer.c
+ *	  The vectors of an index's rows, for bounds of their distances (genie_quantizer.h).
+ *
+ * Signatures do not tell what a row's vector was, so quantized vectors are made from the table, by whoever needs them
+ * first (genie_loader_vectors()), from the rows that its own snapshot sees.  Others use them with other snapshots,
+ * which is right, for a row of the index has one value: that of all members of its HOT chain, as long as the index
+ * has its TID.  Rows that this snapshot does not see have no bound, so they are visited; and what takes the TID over
+ * after VACUUM is another object, in another segment.
+ *
+ * Bounds are of distances whose arithmetic is known: genie's own functions, and pgvector's through the operator
+ * classes that genie makes for its type.
+ */
+#include "postgres.h"
+
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "genie_lsh_class.h"
+#include "genie_meta.h"
+#include "genie_opclass.h"
+#include "genie_options.h"
+#include "genie_pgvector.h"
+#include "genie_quantizer.h"
+#include "genie_source.h"
+#include "genie_vector_distance.h"
+
+static GenieVector
+genie_quantizer_vector(const GenieTableQuantizer *quantizer, Datum value)
+{
+	return quantizer->is_pgvector ? genie_pgvector_elements(value) :
+		genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
+}
+
+/* A visible row: its record. */
+static void
+genie_quantizer_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
+{
+	GenieTableQuantizer *quantizer = arg;
+	const GenieQuantizer *shape = &quantizer->quantizer;
+	MemoryContext old = MemoryContextSwitchTo(quantizer->row_context);
+	bool		is_null;
+	Datum		value = genie_row_value(quantizer->row_value, slot, &is_null);
+
+	if (!is_null)
+	{
+		GenieVector vector = genie_quantizer_vector(quantizer, value);
+
+		if (vector.n == shape->n_dimensions)
+			genie_quantize(shape->metric, vector, quantizer->records +
+						   (row - quantizer->rows) * genie_quantized_bytes(shape->n_dimensions));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(quantizer->row_context);
+}
+
+/* The function of a GenieQuantizer. */
+static void
+genie_quantizer_fill(void *arg, const uint64 *tids, uint32 n, void *records)
+{
+	GenieTableQuantizer *quantizer = arg;
+	uint32		n_dimensions = quantizer->quantizer.n_dimensions;
+	Size		record = genie_quantized_bytes(n_dimensions);
+	GenieVisitor visitor = *quantizer->visitor;
+	GenieVisitRow **rows = palloc((Size) (n + 1) * sizeof(GenieVisitRow *));
+
+	quantizer->rows = palloc((Size) (n + 1) * sizeof(GenieVisitRow));
+	quantizer->records = records;
+	for (uint32 i = 0; i < n; i++)
+	{
+		quantizer->rows[i].tid = tids[i];
+		rows[i] = &quantizer->rows[i];
+		genie_quantize_unknown(n_dimensions, quantizer->records + i * record);
+	}
+	visitor.found = genie_quantizer_row;
+	visitor.arg = quantizer;
+	genie_visit(&visitor, rows, n);
+	pfree(rows);
+	pfree(quantizer->rows);
+}
+
+/* The metric of a distance whose arithmetic is known; 0: it is not. */
+static GenieMetric
+genie_quantizer_metric(Relation index, bool is_pgvector, const FmgrInfo *distance, StrategyNumber strategy)
+{
+	if (!is_pgvector)
+		return genie_lsh_of_vectors(index) ? genie_vector_metric(distance) : 0;
+	return strategy == GENIE_L2_STRATEGY ? GENIE_METRIC_L2 :
+		strategy == GENIE_L1_STRATEGY ? GENIE_METRIC_L1 :
+		strategy == GENIE_COSINE_STRATEGY ? GENIE_METRIC_COSINE : 0;
+}
+
+bool
+genie_quantizer_begin(GenieTableQuantizer *quantizer, const GenieVisitor *visitor, const GenieRowValue *row_value,
+					  const FmgrInfo *distance, StrategyNumber strategy, const bytea *parameters)
+{
+	GenieQuantizer *shape = &quantizer->quantizer;
+
+	if (parameters == NULL || !genie_quantized_vectors)
+		return false;
+	memset(quantizer, 0, sizeof(*quantizer));
+	quantizer->is_pgvector = genie_pgvector_index(visitor->index);
+	shape->metric = genie_quantizer_metric(visitor->index, quantizer->is_pgvector, distance, strategy);
+	if (shape->metric == 0)
+		return false;
+	shape->n_dimensions = genie_lsh_class_parameters(parameters).functions.n_dimensions;
+	shape->arg = quantizer;
+	shape->fill = genie_quantizer_fill;
+	quantizer->n_elements = genie_quantized_elements(shape->n_dimensions);
+	quantizer->visitor = visitor;
+	quantizer->row_value = row_value;
+	quantizer->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie vector", ALLOCSET_DEFAULT_SIZES);
+	return true;
+}
+
+bool
+genie_quantizer_query(const GenieTableQuantizer *quantizer, Datum query, float *elements,
+					  GenieQuantizedQuery *quantized)
+{
+	GenieVector vector = genie_quantizer_vector(quantizer, query);
+
+	if (vector.n != quantizer->quantizer.n_dimensions)
+		return false;
+	quantized->elements = elements;
+	quantized->error = genie_quantized_query(quantizer->quantizer.metric, vector, elements);
+	return true;
+}
+
+/* ---- ahead of searches ---- */
+
+/* By a distance that the operator class has. */
+static void
+genie_quantizer_prewarm_by(const GenieVisitor *visitor, const GenieRowValue *row_value, RegProcedure function,
+						   StrategyNumber strategy)
+{
+	GenieMetaData *meta = genie_meta_read(visitor->index);
+	GenieTableQuantizer quantizer;
+	FmgrInfo	distance;
+	Size		memory = 0;
+
+	fmgr_info(function, &distance);
+	if (!genie_quantizer_begin(&quantizer, visitor, row_value, &distance, strategy, genie_meta_parameters(meta)))
+		return;
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieSegment *segment = genie_segment_open(visitor->index, &meta->segments[i]);
+		GenieSource *source = segment == NULL ? NULL : genie_source_open(visitor->index, meta, segment, &memory);
+
+		if (source == NULL)
+			return;				/* the index has changed meanwhile: searches will load what is new */
+		genie_source_find_vectors(source, visitor->index, meta, segment->header.n_objects, &quantizer.quantizer);
+	}
+}
+
+void
+genie_quantizer_prewarm(Relation heap, Relation index)
+{
+	static const StrategyNumber strategies[] = {GENIE_L2_STRATEGY, GENIE_L1_STRATEGY, GENIE_COSINE_STRATEGY};
+	Oid			type = index->rd_opcintype[0];
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieVisitor visitor;
+	GenieRowValue row_value;
+
+	genie_visitor_begin(&visitor, heap, index, GetActiveSnapshot());
+	genie_row_value_begin(&row_value, index);
+	for (int i = 0; i < lengthof(strategies); i++)
+	{
+		Oid			operator = get_opfamily_member(index->rd_opfamily[0], type, type, strategies[i]);
+
+		if (OidIsValid(operator))
+			genie_quantizer_prewarm_by(&visitor, &row_value, get_opcode(operator), strategies[i]);
+	}
+	genie_row_value_end(&row_value);
+	genie_visitor_end(&visitor);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}

@@ -1,0 +1,43 @@
+/*
+ * genie_quantizer.h
+ *	  The vectors of an index's rows, for bounds of their distances (genie_quantized.h).
+ */
+#ifndef GENIE_QUANTIZER_H
+#define GENIE_QUANTIZER_H
+
+#include "fmgr.h"
+#include "genie_load.h"
+#include "genie_rerank.h"
+#include "genie_visit.h"
+
+typedef struct GenieTableQuantizer
+{
+	GenieQuantizer quantizer;
+	bool		is_pgvector;	/* values are of pgvector's type, not arrays */
+	const GenieVisitor *visitor;
+	const GenieRowValue *row_value;
+	MemoryContext row_context;
+	uint32		n_elements;		/* of a query as the engine wants it */
+
+	/* the rows that are being filled */
+	GenieVisitRow *rows;
+	char	   *records;
+} GenieTableQuantizer;
+
+/*
+ * Begins, in the current memory context, for the visitor's table, index and snapshot; visitor and row_value stay.
+ * False: they are switched off, the distance is not one that there are bounds of, or the index has not learned yet
+ * how long its vectors are.
+ */
+extern bool genie_quantizer_begin(GenieTableQuantizer *quantizer, const GenieVisitor *visitor,
+								  const GenieRowValue *row_value, const FmgrInfo *distance, StrategyNumber strategy,
+								  const bytea *parameters);
+
+/* The right operand of the distance; elements has room for n_elements.  False: it is of another length. */
+extern bool genie_quantizer_query(const GenieTableQuantizer *quantizer, Datum query, float *elements,
+								  GenieQuantizedQuery *quantized);
+
+/* Loads the quantized vectors of all segments that have an image, if the index has vectors and there is room. */
+extern void genie_quantizer_prewarm(Relation heap, Relation index);
+
+#endif							/* GENIE_QUANTIZER_H */

@@ -1,0 +1,147 @@
+# Quantized vectors beside images: when they are loaded, how many rows they save, what they may cost others, and that rows are
+# the same with and without them, whatever happened to the table and the worker.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $n_rows = 6000;
+my $node = genie_node('quantized', conf => "shared_preload_libraries = 'genie'\ngenie.worker = on\ngenie.engine = 'cpu'\ngenie.shared_memory = 64MB\n");
+
+sub sql { return $node->safe_psql('postgres', @_); }
+sub shown { my ($column) = @_; return sql("SELECT $column FROM genie_stat"); }
+
+# rows of the table that statements have looked up by the index
+sub visits
+{
+	my ($index, $sql) = @_;
+	my $before = sql("SELECT idx_tup_fetch FROM pg_stat_user_indexes WHERE indexrelname = '$index'");
+	sql("$sql; SELECT pg_stat_force_next_flush()");
+	return sql("SELECT idx_tup_fetch FROM pg_stat_user_indexes WHERE indexrelname = '$index'") - $before;
+}
+
+sql(<<'SQL');
+CREATE EXTENSION genie;
+CREATE FUNCTION element(i int, j int) RETURNS real LANGUAGE sql IMMUTABLE AS $$ SELECT ((hashint8((i * 64 + j)::bigint) & 4095) - 2048) / 64.0::real $$;
+CREATE FUNCTION vector(i int) RETURNS real[] LANGUAGE sql IMMUTABLE AS
+	$$ SELECT array_agg((element(i % 60, j) + element(1000 + i, j) / 4)::real ORDER BY j) FROM generate_series(1, 20) j $$;
+CREATE TABLE q AS SELECT array_agg(vector(i * 97) ORDER BY i) AS v FROM generate_series(1, 30) i;
+CREATE TABLE t (id int, v real[], d float8[], note int) WITH (fillfactor = 80);
+
+-- what index and query give, with and without quantized vectors, by one call and one by one
+CREATE FUNCTION found(index text, type text, k int) RETURNS text LANGUAGE sql AS
+	'SELECT string_agg(concat_ws('' '', query, tid, distance), '','' ORDER BY n) FROM q, LATERAL (SELECT * FROM genie_search(index::regclass, q.v, k) WITH ORDINALITY s (query, tid, distance, n) WHERE type = ''real''
+		UNION ALL SELECT * FROM genie_search(index::regclass, q.v::float8[], k) WITH ORDINALITY s (query, tid, distance, n) WHERE type = ''float8'') s';
+CREATE FUNCTION scanned(operand text, operator text, k int, filter text DEFAULT 'true') RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET enable_sort = off AS $$
+DECLARE
+	v real[];
+	part text;
+	rows text := '';
+BEGIN
+	FOR i IN 1 .. 8 LOOP
+		v := vector(i * 97);
+		EXECUTE format('SELECT string_agg(concat_ws('' '', tid, distance), '','') FROM (SELECT ctid AS tid, %1$s %2$s %3$L AS distance FROM t WHERE %4$s ORDER BY %1$s %2$s %3$L LIMIT %5$s) s', operand, operator, v, filter, k) INTO part;
+		rows := rows || coalesce(part, '-') || ';';
+	END LOOP;
+	RETURN rows;
+END $$;
+CREATE FUNCTION everything() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT found(i, type, k) FROM (VALUES ('t_l2', 'real'), ('t_l1', 'real'), ('t_cosine', 'real'), ('t_double', 'float8')) i (i, type), unnest('{1,10,150}'::int[]) k
+	UNION ALL SELECT scanned(operand, operator, k, filter) FROM (VALUES ('v', '<->'), ('v', '<+>'), ('v', '<=>'), ('d', '<->')) o (operand, operator), unnest('{1,10,400}'::int[]) k, unnest('{true,id % 7 = 1}'::text[]) filter $$;
+SQL
+
+# The same rows with and without; the vectors are there, or not.
+sub same
+{
+	my ($what, $n) = @_;
+	my $set = 'SET extra_float_digits = 3; SET genie.candidates = 100; SET genie.quantized_vectors =';
+	my $with = sql("$set on; SELECT * FROM everything()");
+	is(shown('vector_images'), $n, "$what: vectors of so many segments") if defined $n;
+	ok($with eq sql("$set off; SELECT * FROM everything()"), "$what: the same rows");
+	cmp_ok(length($with), '>', 10000, "$what: and there are some");
+	return;
+}
+
+# ---- when they are loaded ----
+
+sql("INSERT INTO t SELECT i, x, x, 0 FROM (SELECT i, CASE WHEN i % 100 > 0 THEN vector(i) END AS x FROM generate_series(1, $n_rows) i) r;
+	CREATE INDEX t_l2 ON t USING genie (v genie_l2_ops)");
+sql('VACUUM ANALYZE t');
+my $call = q{SET genie.candidates = 100; SELECT count(*) FROM q, genie_search('t_l2', q.v, 10)};
+cmp_ok(visits('t_l2', $call), '>', 1500, 'a call looks up what its queries take');
+is(shown('images, vector_images'), '1|0', 'a call of 3,000 candidates: not as many as the segment has rows');
+sql("SET genie.quantized_vectors = off; SET genie.candidates = 1000; SELECT count(*) FROM q, genie_search('t_l2', q.v, 10)");
+is(shown('vector_images'), 0, 'switched off: none');
+sql($call);
+is(shown('vector_images'), 1, 'when as many were looked up, they are loaded');
+my $few = visits('t_l2', $call);
+cmp_ok($few, '<', 900, "and a call looks up $few rows");
+cmp_ok($few, '>=', 300, 'among them all that it gives') or note($few);
+$few = visits('t_l2', "SET genie.candidates = 100; SET enable_seqscan = off; SELECT id FROM t ORDER BY v <-> vector(97) LIMIT 1");
+cmp_ok($few, '<', 40, "a scan looks up $few");
+
+# ---- how many candidates there are: more in a larger table ----
+
+sql("CREATE TABLE large AS SELECT ARRAY[hashint8(i) & 1023, hashint8(i + 1000000) & 1023]::real[] AS v FROM generate_series(1, 432000) i; CREATE INDEX large_v ON large USING genie (v genie_l2_ops (hashes = 8)); VACUUM ANALYZE large");
+my $nearest = "SET enable_seqscan = off; SET genie.quantized_vectors = off; SELECT v FROM large ORDER BY v <-> '{500,500}' LIMIT 1";
+is(visits('large_v', $nearest), 241, '200 and the root of how many times 300,000 there are, and the row that is given');
+is(visits('large_v', "SET genie.candidates = 50; $nearest"), 51, 'or as many as are set');
+sql('DROP TABLE large');
+
+# ---- whatever happens to the table ----
+
+sql('CREATE INDEX t_l1 ON t USING genie (v genie_laplacian_ops); CREATE INDEX t_cosine ON t USING genie (v genie_cosine_ops); CREATE INDEX t_double ON t USING genie (d genie_l2_float8_ops)');
+sql("SELECT genie_prewarm(i::regclass) FROM unnest('{t_l2,t_l1,t_cosine,t_double}'::text[]) i");
+same('vacuumed', 4);
+sql('UPDATE t SET note = 1 WHERE id % 3 = 0');
+same('updated in place', 4);
+sql("UPDATE t SET v = vector(id + 1), d = vector(id + 1) WHERE id % 10 = 5; DELETE FROM t WHERE id % 4 = 0; INSERT INTO t SELECT i, vector(i), vector(i), 0 FROM generate_series($n_rows + 1, $n_rows + 200) i");
+same('changed and pending');
+sql('VACUUM t');
+same('vacuumed again');
+sql("DELETE FROM t WHERE id % 4 = 1; SELECT genie_merge(i::regclass) FROM unnest('{t_l2,t_l1,t_cosine,t_double}'::text[]) i");
+sql("SELECT genie_prewarm(i::regclass) FROM unnest('{t_l2,t_l1,t_cosine,t_double}'::text[]) i");
+same('merged, and what was replaced has gone', sql("SELECT sum(segments) FROM unnest('{t_l2,t_l1,t_cosine,t_double}'::text[]) i, genie_index_info(i::regclass)"));
+sql("SET genie.candidates = 10000; SET genie.quantized_vectors = on; CREATE TABLE exact AS SELECT * FROM genie_search('t_l2', (SELECT v FROM q), 20)");
+is(sql("SELECT count(*) FROM exact e FULL JOIN genie_exact_knn('t_l2', (SELECT v FROM q), 20) k ON k.query = e.query AND k.tid = e.tid AND k.distance = e.distance WHERE e.query IS NULL OR k.query IS NULL"), 0,
+	'all rows as candidates: exact');
+
+# Rows that were not visible to who loaded are looked up by who sees them.
+sql('CREATE TABLE go ()');
+my $wait = 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM go) LOOP PERFORM pg_sleep(0.05); END LOOP; END $$';
+my $writer = start_sql($node, 'BEGIN', 'INSERT INTO t SELECT 100000 + i, vector(i * 97), vector(i * 97), 0 FROM generate_series(1, 30) i', 'SELECT pg_advisory_xact_lock(1)', $wait, 'COMMIT');
+wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted});
+sql("SELECT genie_merge('t_l2'); SELECT genie_prewarm('t_l2')");
+is(info($node, 't_l2', 'pending_rows'), 0, 'rows of an open transaction are in a segment');
+my $near = q{SELECT count(*) FROM genie_search('t_l2', (SELECT v FROM q), 1) s JOIN t ON t.ctid = s.tid WHERE id > 100000};
+is(sql($near), 0, 'which nobody sees');
+sql('INSERT INTO go DEFAULT VALUES');
+ok(finish_sql($writer), 'it commits');
+is(sql($near), 30, 'and they are found');
+same('rows that were not visible when vectors were loaded');
+
+# ---- whatever happens to the worker, and to room ----
+
+sql("SELECT pg_terminate_backend(worker_pid) FROM genie_stat");
+wait_until($node, q{SELECT worker_state IN ('idle', 'counting') FROM genie_stat});
+same('another worker');
+sql('REINDEX INDEX t_l2');
+$node->restart;
+is(shown('images, vector_images'), '0|0', 'nothing after a restart');
+$node->psql('postgres', "SET statement_timeout = 35; $call") for 1 .. 10;	# some of them may be cancelled
+is(shown('vector_images'), 0, 'not loaded where the statement has too little time');
+same('restarted');
+
+$node->append_conf('postgresql.conf', "genie.shared_memory = 4MB\n");
+$node->restart;
+sql(q{CREATE TABLE w (v real[]); INSERT INTO w SELECT array_agg(element(i, j) ORDER BY j) FROM generate_series(1, 3000) i, generate_series(1, 1500) j GROUP BY i; CREATE INDEX w_v ON w USING genie (v genie_l2_ops (hashes = 20)); VACUUM w});
+my $wide = q{SELECT count(*), sum(distance) FROM genie_search('w_v', (SELECT array_agg(v) FROM (SELECT v FROM w LIMIT 50) r), 10)};
+my $first = sql($wide);
+is(sql($wide), $first, 'vectors that find no room: the same rows') for 1 .. 2;
+is(shown('images, vector_images'), '1|0', 'and the image stays');
+cmp_ok(shown('image_no_room'), '>', 0, 'which is noted');
+done_testing();
