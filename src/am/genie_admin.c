@@ -20,7 +20,6 @@
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -284,28 +283,9 @@ genie_index_info(PG_FUNCTION_ARGS)
 }
 
 /*
- * Reads the table as its owner: an index expression is the owner's code, and who prewarms may be anybody.
- */
-static void
-genie_admin_prewarm_vectors(Relation heap, Relation index)
-{
-	Oid			user;
-	int			security;
-	int			level;
-
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
-	level = NewGUCNestLevel();
-	genie_quantizer_prewarm(heap, index);
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, security);
-}
-
-/*
  * genie_prewarm(index regclass) returns bigint: loads all segments into shared memory, in place of images of other
  * indexes if need be, and, of an index of vectors, these as well, if there is room left; returns the bytes that the
- * segments have there.  (On a standby vectors would be of no use: genie_visit_may_skip().)  For those it is granted
- * to who may look, too.
+ * segments have there.  For those it is granted to who may look, too.
  */
 Datum
 genie_prewarm(PG_FUNCTION_ARGS)
@@ -318,8 +298,8 @@ genie_prewarm(PG_FUNCTION_ARGS)
 
 	genie_admin_may_look(index);
 	n_bytes = genie_loader_prewarm(index);
-	if (heap != NULL && genie_is_approximate(index) && index->rd_index->indisvalid && !RecoveryInProgress())
-		genie_admin_prewarm_vectors(heap, index);
+	if (heap != NULL && IndexGetRelation(oid, true) == RelationGetRelid(heap) && genie_is_approximate(index))
+		genie_quantizer_prewarm(heap, index);
 	relation_close(index, AccessShareLock);
 	if (heap != NULL)
 		table_close(heap, AccessShareLock);

@@ -279,6 +279,7 @@ genie_batch_run_piece(GenieBatch *batch)
 {
 	GenieRound *round = &batch->round;
 
+	round->tombstone_version = batch->tombstone_version;
 	round->n_sources = batch->n_sources;
 	round->sources = batch->sources;
 	round->searches = palloc((batch->n_sources + 1) * sizeof(GenieSearch **));

@@ -346,7 +346,7 @@ genie_nearest_begin(void *owner)
 	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieMeasured));
 	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
 	search->batch.round.vectors = NULL;
-	if (room > 0 && genie_visit_may_skip(&batch->round.visitor) && genie_nearest_has_quantizer(search))
+	if (room > 0 && genie_nearest_has_quantizer(search))
 		genie_nearest_find_vectors(search);
 	return true;
 }

@@ -4,15 +4,17 @@
  *
  * Signatures do not tell what a row's vector was, so quantized vectors are made from the table, by whoever needs them
  * first (genie_loader_vectors()), from the rows that its own snapshot sees.  Others use them with other snapshots,
- * which is right, for a row of the index has one value: that of all members of its HOT chain, as long as the index
- * has its TID.  Rows that this snapshot does not see have no bound, so they are visited; and what takes the TID over
- * after VACUUM is another object, in another segment.
+ * which is right, for a row of the index has one value: that of all members of its HOT chain that anybody sees who
+ * may use the index, as long as it has its TID.  Rows that this snapshot does not see have no bound, so they are
+ * visited; and what takes the TID over after VACUUM is another object, in another segment.
  *
  * Bounds are of distances whose arithmetic is known: genie's own functions, and pgvector's through the operator
  * classes that genie makes for its type.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -91,13 +93,27 @@ genie_quantizer_metric(Relation index, bool is_pgvector, const FmgrInfo *distanc
 		strategy == GENIE_COSINE_STRATEGY ? GENIE_METRIC_COSINE : 0;
 }
 
+/*
+ * Does the snapshot see the vectors that the index has, and may rows be passed over at all?  Before an index was built,
+ * members of a HOT chain could have different vectors; who may still see those may not use the index (indcheckxmin).
+ */
+static bool
+genie_quantizer_may_read(const GenieVisitor *visitor)
+{
+	const Relation index = visitor->index;
+
+	return index->rd_index->indisvalid && genie_visit_may_skip(visitor) &&
+		(!index->rd_index->indcheckxmin ||
+		 TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
+}
+
 bool
 genie_quantizer_begin(GenieTableQuantizer *quantizer, const GenieVisitor *visitor, const GenieRowValue *row_value,
 					  const FmgrInfo *distance, StrategyNumber strategy, const bytea *parameters)
 {
 	GenieQuantizer *shape = &quantizer->quantizer;
 
-	if (parameters == NULL || !genie_quantized_vectors)
+	if (parameters == NULL || !genie_quantized_vectors || !genie_quantizer_may_read(visitor))
 		return false;
 	memset(quantizer, 0, sizeof(*quantizer));
 	quantizer->is_pgvector = genie_pgvector_index(visitor->index);
@@ -138,11 +154,12 @@ genie_quantizer_prewarm_by(const GenieVisitor *visitor, const GenieRowValue *row
 	GenieTableQuantizer quantizer;
 	FmgrInfo	distance;
 	Size		memory = 0;
+	bool		missing = false;
 
 	fmgr_info(function, &distance);
 	if (!genie_quantizer_begin(&quantizer, visitor, row_value, &distance, strategy, genie_meta_parameters(meta)))
 		return;
-	for (uint32 i = 0; i < meta->n_segments; i++)
+	for (uint32 i = 0; i < meta->n_segments && !missing; i++)
 	{
 		GenieSegment *segment = genie_segment_open(visitor->index, &meta->segments[i]);
 		GenieSource *source = segment == NULL ? NULL : genie_source_open(visitor->index, meta, segment, &memory);
@@ -150,7 +167,15 @@ genie_quantizer_prewarm_by(const GenieVisitor *visitor, const GenieRowValue *row
 		if (source == NULL)
 			return;				/* the index has changed meanwhile: searches will load what is new */
 		genie_source_find_vectors(source, visitor->index, meta, segment->header.n_objects, &quantizer.quantizer);
+		missing = source->why == GENIE_FALLBACK_NONE && !source->has_vectors;
 	}
+	if (missing)
+		ereport(NOTICE,
+				(errmsg("not all vectors of genie index \"%s\" are in shared memory",
+						RelationGetRelationName(visitor->index)),
+				 errdetail("There is no room left for them, or another session is about to load them."),
+				 errhint("Searches look up more rows without them.  Raise genie.shared_memory, which needs a "
+						 "restart.")));
 }
 
 void
@@ -158,11 +183,15 @@ genie_quantizer_prewarm(Relation heap, Relation index)
 {
 	static const StrategyNumber strategies[] = {GENIE_L2_STRATEGY, GENIE_L1_STRATEGY, GENIE_COSINE_STRATEGY};
 	Oid			type = index->rd_opcintype[0];
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext context;
+	MemoryContext old;
 	GenieVisitor visitor;
 	GenieRowValue row_value;
 
+	if (index->rd_index->indkey.values[0] == 0)
+		return;
+	context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
 	genie_visitor_begin(&visitor, heap, index, GetActiveSnapshot());
 	genie_row_value_begin(&row_value, index);
 	for (int i = 0; i < lengthof(strategies); i++)

@@ -37,7 +37,10 @@ extern bool genie_quantizer_begin(GenieTableQuantizer *quantizer, const GenieVis
 extern bool genie_quantizer_query(const GenieTableQuantizer *quantizer, Datum query, float *elements,
 								  GenieQuantizedQuery *quantized);
 
-/* Loads the quantized vectors of all segments that have an image, if the index has vectors and there is room. */
+/*
+ * Loads the quantized vectors of all segments that have an image, if the index has a column of vectors and there is
+ * room, or says so.  Not those of an expression: that is its owner's code, which only searches run, for themselves.
+ */
 extern void genie_quantizer_prewarm(Relation heap, Relation index);
 
 #endif							/* GENIE_QUANTIZER_H */

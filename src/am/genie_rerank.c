@@ -44,6 +44,7 @@
 #include "genie_options.h"
 #include "genie_quantizer.h"
 #include "genie_rerank.h"
+#include "genie_source.h"
 #include "genie_visit.h"
 
 #define GENIE_RERANK_GROWTH	2	/* times as many rows in the next round */
@@ -55,6 +56,7 @@ typedef struct GenieRerankRow
 	GenieVisitRow visit;		/* first: what genie_visit() fills */
 	uint32		at;				/* of its values, in units of the number of operators */
 	float		nearest;		/* no distance is less */
+	bool		may_wait;
 } GenieRerankRow;
 
 struct GenieRerank
@@ -82,6 +84,7 @@ struct GenieRerank
 
 	/* bounds */
 	bool		has_bounds;		/* candidates may have some */
+	uint64		tombstone_version;	/* the least that segments were opened with, as they may be opened again */
 	GenieTableQuantizer quantizer;
 	uint32		n_waiting;		/* rows of the round that were not looked up yet, */
 	uint32		next_waiting;	/* from this one on, the least bound first */
@@ -294,28 +297,39 @@ genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 	}
 }
 
-/* Lets those of the rows from one on wait that can: in TID order, so that the map's pages change seldom. */
+/*
+ * Lets those of the rows from one on wait that can: in TID order, so that the map's pages change seldom.  None if
+ * VACUUM has been there meanwhile, which may be what has made a page visible.
+ */
 static void
 genie_rerank_let_wait(GenieRerank *rerank, uint32 first)
 {
 	uint32		end = rerank->n;
 	Buffer		map = InvalidBuffer;
+	bool		vacuumed;
 
 	if (!rerank->has_bounds)
 		return;
 	qsort(rerank->rows + first, end - first, sizeof(GenieRerankRow *), genie_rerank_compare_tids);
+	for (uint32 i = first; i < end; i++)
+	{
+		GenieRerankRow *row = rerank->rows[i];
+
+		row->may_wait = row->nearest > 0 && genie_visit_skips(&rerank->visitor, &row->visit, &map);
+	}
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
+	vacuumed = genie_source_was_vacuumed(rerank->scan->indexRelation, rerank->tombstone_version);
 	rerank->n = first;
 	for (uint32 i = first; i < end; i++)
 	{
 		GenieRerankRow *row = rerank->rows[i];
 
-		if (row->nearest > 0 && genie_visit_skips(&rerank->visitor, &row->visit, &map))
+		if (row->may_wait && !vacuumed)
 			genie_rerank_wait(rerank, row);
 		else
 			genie_rerank_append(rerank, row);
 	}
-	if (BufferIsValid(map))
-		ReleaseBuffer(map);
 }
 
 /* Looks up the rows from one on, and drops those that the snapshot does not see. */
@@ -354,7 +368,7 @@ genie_rerank_visit(GenieRerank *rerank, uint32 first)
 static uint32
 genie_rerank_limit(const GenieRerank *rerank)
 {
-	Size		row = 2 * sizeof(GenieRerankRow) + sizeof(GenieRerankRow *) +
+	Size		row = 2 * sizeof(GenieRerankRow) + 2 * sizeof(GenieRerankRow *) +
 		rerank->n_orders * (sizeof(double) + sizeof(bool));
 
 	return (uint32) Min(Max(work_mem * (Size) 1024 / row, 64), PG_INT32_MAX);
@@ -470,6 +484,7 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates)
 			fmgr_info_copy(&rerank->functions[i], unconstify(FmgrInfo *, function), rerank->scan_context);
 	}
 	rerank->wanted = n_candidates;
+	rerank->tombstone_version = PG_UINT64_MAX;
 	rerank->n = rerank->next = 0;
 	rerank->n_waiting = rerank->next_waiting = 0;
 	rerank->at_end = rerank->has_null = rerank->has_last = false;
@@ -491,14 +506,16 @@ genie_rerank_open(GenieRerank *rerank)
 }
 
 const GenieQuantizer *
-genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, GenieQuantizedQuery *vector, uint32 *n_elements)
+genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombstone_version,
+					GenieQuantizedQuery *vector, uint32 *n_elements)
 {
 	ScanKey		key = &rerank->scan->orderByData[0];
 	GenieTableQuantizer *quantizer = &rerank->quantizer;
 
+	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
 	if (!rerank->is_open || rerank->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0)
 		return NULL;
-	if (!rerank->has_bounds && genie_visit_may_skip(&rerank->visitor))
+	if (!rerank->has_bounds)
 	{
 		MemoryContext old = MemoryContextSwitchTo(rerank->scan_context);
 

@@ -61,11 +61,12 @@ extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate ne
 extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates);
 
 /*
- * What the scan asks for bounds of its candidates' distances with: the query's vector, in the current memory
- * context, and who knows those of rows.  NULL: there are no bounds.
+ * What a scan that opens segments under a tombstone version asks for bounds of its candidates' distances with: the
+ * query's vector, in the current memory context, and who knows those of rows.  NULL: there are no bounds.
  */
 extern const GenieQuantizer *genie_rerank_vector(GenieRerank *rerank, const bytea *parameters,
-												 GenieQuantizedQuery *vector, uint32 *n_elements);
+												 uint64 tombstone_version, GenieQuantizedQuery *vector,
+												 uint32 *n_elements);
 
 /* Gives the scan its next row and the exact values of its ORDER BY operators.  False: there is none. */
 extern bool genie_rerank_next(GenieRerank *rerank);

@@ -59,6 +59,7 @@ typedef struct GenieRound
 	const GenieQuantizedQuery *vectors;
 	uint32		n_elements;
 	uint32		k;
+	uint64		tombstone_version;	/* that sources of the index were opened with */
 	uint32		n_sources;
 	GenieSource **sources;
 	GenieSearch ***searches;

@@ -16,6 +16,9 @@
  * looked at may be none: so this is for rows whose page the visibility map calls visible to everybody, and the others
  * are looked at, all of them, in 1.  What is measured in the end differs, what the k nearest are does not.
  *
+ * A page may be visible because VACUUM has removed what a source gave, since that was opened: then the tombstone
+ * version is another one after the map was asked, and the map is not believed.
+ *
  * Rows and TIDs are not needed of hits that are not looked at.  Where the map says that of the whole table, and no
  * query has hits of several sources, whose order would depend on TIDs, hits are picked by their bounds before rows
  * are numbered.
@@ -224,6 +227,8 @@ genie_round_ask_map(const GenieRound *round, const GenieRoundState *state)
 			genie_visit_skips(&round->visitor, &state->rows[r], &map);
 	if (BufferIsValid(map))
 		ReleaseBuffer(map);
+	if (genie_source_was_vacuumed(round->visitor.index, round->tombstone_version))
+		memset(is_sure, 0, n_rows * sizeof(bool));
 	return is_sure;
 }
 
@@ -421,7 +426,8 @@ genie_round_measure_first(const GenieRound *round, GenieRoundState *state, bool 
 		}
 		window.upto[i] = genie_round_last_bound(&least);
 	}
-	if (!genie_visit_may_skip(&round->visitor) || !genie_visit_skips_all(&round->visitor))
+	if (!genie_visit_may_skip(&round->visitor) || !genie_visit_skips_all(&round->visitor) ||
+		genie_source_was_vacuumed(round->visitor.index, round->tombstone_version))
 		return false;
 	*stale = !genie_round_measure_hits(round, state, sources, &window);
 	if (*stale)

@@ -299,8 +299,8 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 	if (state->rank_by < scan->numberOfOrderBys)
 		state->query.order = genie_query_view(genie_scan_compile(scan, &scan->orderByData[state->rank_by]),
 											  CurrentMemoryContext);
-	state->query.quantizer = genie_rerank_vector(state->rerank, state->query.parameters, &state->query.vector,
-												 &state->query.n_elements);
+	state->query.quantizer = genie_rerank_vector(state->rerank, state->query.parameters, meta->tombstone_version,
+												 &state->query.vector, &state->query.n_elements);
 }
 
 /* Opens all streams.  False: stale. */

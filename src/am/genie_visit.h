@@ -43,10 +43,13 @@ extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint3
  */
 extern bool genie_visit_may_skip(const GenieVisitor *visitor);
 
-/* Does the visibility map say that of every page?  To be asked after the index has answered, as of a row's page: */
+/*
+ * Does the visibility map say that of every page?  To be asked after the index has answered, and before
+ * genie_source_was_vacuumed() is; so is the next one.
+ */
 extern bool genie_visit_skips_all(const GenieVisitor *visitor);
 
-/* map: InvalidBuffer at first; the caller releases what it is at last. */
+/* Of the row's page.  map: InvalidBuffer at first; the caller releases what it is at last. */
 extern bool genie_visit_skips(const GenieVisitor *visitor, const GenieVisitRow *row, Buffer *map);
 
 extern void genie_visitor_end(GenieVisitor *visitor);

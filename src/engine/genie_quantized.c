@@ -23,14 +23,19 @@
  *	|q* - q|	is computed in doubles; for cosine with (n + 16) 2^-52 added, as its elements have been divided.
  *
  * Both errors are made larger by 2^-22 of themselves, for they become floats and are added.  Squares below the normal
- * range of a float err by 2^-150 each, and their root by sqrt(n) 2^-75: n 2^-74 in each record pays for that, and for
- * bounds below the normal range.  What overflows is infinite or NaN, and then nothing is known.
+ * range of a float err by 2^-150 each, and their root by sqrt(n) 2^-75: n 2^-73 in each record pays for that, for who
+ * measures in floats, and for bounds below the normal range.  What overflows is infinite or NaN, and then nothing is
+ * known.
  *
  * (The query's error and cosine's last margin happen to fit into what the others leave: no vectors are known whose
  * bound would be wrong without them.  They are here so that each line holds by itself.)
  *
  * Cosine: half of the bound's square, which three roundings made; the measure is 1 - x, whose error is not relative:
  * at most (n + 16) 2^-52, where it is accurate at all; elsewhere nothing is known.
+ *
+ * Others measure by sums in floats, as pgvector does: relatively by (n + 2) u less for l1, half of that for l2, for
+ * which (1 - 2 (n + 16) u) has room; and by (n + 2) 2 u for cosine, as long as their sums of squares are numbers that
+ * floats have: twice that is taken from bounds, and of other vectors of floats nothing is known.
  *
  * Candidates lie all over hundreds of megabytes.  So records are fetched some hits ahead.
  */
@@ -45,7 +50,12 @@
 #define ROUNDING	5.9604644775390625e-8	/* u */
 #define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
 #define GROWTH		(1 + 4 * ROUNDING)	/* of errors that become floats */
-#define VANISHING	0x1p-74 /* what a dimension may lose below the normal range of a float */
+/* what a dimension may lose below the normal range of a float, here and as it is measured */
+#define VANISHING	0x1p-73
+
+/* sums of squares between which those of floats neither overflow nor lose much below the normal range */
+#define FLOAT_SQUARES_MIN 1e-25
+#define FLOAT_SQUARES_MAX 1e30
 
 #define CACHE_LINE	64
 
@@ -94,6 +104,8 @@ factor_of(GenieMetric metric, GenieVector vector)
 	if (metric != GENIE_METRIC_COSINE)
 		return 1;
 	squares = genie_vector_measure(GENIE_METRIC_INNER, vector, vector);
+	if (!vector.is_double && (squares < FLOAT_SQUARES_MIN || squares > FLOAT_SQUARES_MAX))
+		return NAN;
 	return squares >= GENIE_COSINE_SQUARES_MIN && squares <= GENIE_COSINE_SQUARES_MAX ? 1 / sqrt(squares) : NAN;
 }
 
@@ -233,7 +245,7 @@ genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantiz
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	uint32_t	ahead = n_bytes < AHEAD_BYTES ? AHEAD_BYTES / n_bytes : 1;
 	float		keep = (float) (1 - 2 * (n_dimensions + 16) * ROUNDING);
-	float		cosine_error = (float) ((n_dimensions + 16) * DOUBLE_ROUNDING * GROWTH);
+	float		cosine_error = (float) ((n_dimensions + 16) * 4 * ROUNDING * GROWTH);
 
 	/* spares fetching records */
 	if (query->error == INFINITY)

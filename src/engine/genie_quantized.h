@@ -7,11 +7,11 @@
  * the nearest of some objects measures only those whose bound is not above the distance that it has already: the
  * others need not be fetched.  What it finds is what it would find without bounds.
  *
- * Bounds are of genie_vector_measure()'s result, its roundings included; they are floats, at least 0, and 0 where
- * nothing is known: of a record without a vector, of what is not finite or not within a float's range, of a zero
- * vector by its direction.  Cosine: vectors are quantized with length 1, whose squared Euclidean distance is twice the
- * cosine's.  There are no bounds for inner products.  Bounds may differ in their last bits by processor; answers do not
- * depend on them.
+ * Bounds are of genie_vector_measure()'s result, its roundings included, and of what sums in floats (pgvector's
+ * operators) make of vectors of floats; they are floats, at least 0, and 0 where nothing is known: of a record
+ * without a vector, of what is not finite or not within a float's range, of a zero vector by its direction.  Cosine:
+ * vectors are quantized with length 1, whose squared Euclidean distance is twice the cosine's.  There are no bounds
+ * for inner products.  Bounds may differ in their last bits by processor; answers do not depend on them.
  */
 #ifndef GENIE_QUANTIZED_H
 #define GENIE_QUANTIZED_H

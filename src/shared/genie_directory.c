@@ -17,9 +17,9 @@
  *
  * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the
  * index that is being loaded, for the same scan wants them again (an index larger than the arena would replace
- * itself for ever), but quantized vectors, which only save time, go for any image, and never an image for them; and,
- * unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans which take turns on two
- * indexes do not spend all their time loading.
+ * itself for ever); and, unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans
+ * which take turns on two indexes do not spend all their time loading.  Quantized vectors only save time: they go for
+ * any image, before all images and whenever they were used, and take the place of other vectors alone.
  */
 #include "postgres.h"
 
@@ -215,14 +215,26 @@ genie_directory_forget(GenieDirectoryEntry *entry)
 	entry->bytes = 0;
 }
 
-/* May the image go for another of the index of key?  Under the lock. */
+/* May the image, or the vectors, go for another of the index of key?  Under the lock. */
 static bool
 genie_directory_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, TimestampTz used_before)
 {
-	return entry->state == GENIE_IMAGE_READY && entry->pins == 0 &&
+	if (entry->state != GENIE_IMAGE_READY || entry->pins != 0)
+		return false;
+	if (key->metric == 0 && entry->key.metric != 0)
+		return true;
+	return (key->metric == 0 || entry->key.metric != 0) &&
 		(TimestampTz) pg_atomic_read_u64(&entry->last_used) < used_before &&
-		(key->metric != 0 ? entry->key.metric != 0 && !genie_directory_same_index(&entry->key, key) :
-		 entry->key.metric != 0 || !genie_directory_same_index(&entry->key, key));
+		!genie_directory_same_index(&entry->key, key);
+}
+
+/* Does it go before the other, both evictable? */
+static bool
+genie_directory_goes_first(GenieDirectoryEntry *entry, GenieDirectoryEntry *other)
+{
+	if ((entry->key.metric != 0) != (other->key.metric != 0))
+		return entry->key.metric != 0;
+	return pg_atomic_read_u64(&entry->last_used) < pg_atomic_read_u64(&other->last_used);
 }
 
 static TimestampTz
@@ -235,18 +247,17 @@ genie_directory_used_before(bool insist)
 static GenieDirectoryEntry *
 genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
 {
-	GenieDirectoryEntry *oldest = NULL;
+	GenieDirectoryEntry *first = NULL;
 
 	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
 	{
 		GenieDirectoryEntry *entry = &directory->entries[i];
 
 		if (genie_directory_evictable(entry, key, used_before) &&
-			(oldest == NULL ||
-			 pg_atomic_read_u64(&entry->last_used) < pg_atomic_read_u64(&oldest->last_used)))
-			oldest = entry;
+			(first == NULL || genie_directory_goes_first(entry, first)))
+			first = entry;
 	}
-	return oldest;
+	return first;
 }
 
 /* Could bytes be had by evicting?  Under the lock. */
@@ -554,18 +565,19 @@ genie_directory_wait_end(void)
 	ConditionVariableCancelSleep();
 }
 
-uint64
-genie_directory_note_visits(const GenieImageRef *ref, uint64 n)
+bool
+genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint64 enough)
 {
 	GenieDirectoryEntry *entry;
-	uint64		n_visits = PG_UINT64_MAX;
+	bool		is_enough;
 
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	entry = genie_directory_ready(ref);
-	if (entry != NULL)
-		n_visits = pg_atomic_add_fetch_u64(&entry->n_visits, (int64) n);
+	is_enough = entry != NULL && pg_atomic_add_fetch_u64(&entry->n_visits, (int64) n) >= enough;
+	if (is_enough)
+		pg_atomic_write_u64(&entry->n_visits, 0);
 	LWLockRelease(&directory->lock);
-	return n_visits;
+	return is_enough;
 }
 
 /* ---- live bits ---- */

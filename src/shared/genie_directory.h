@@ -153,10 +153,10 @@ typedef struct GenieFound
 extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound *found);
 
 /*
- * Rows that would have had bounds if there were quantized vectors beside the image: adds n to how many there were
- * since it was loaded, and returns their number.  PG_UINT64_MAX: the image is gone.
+ * Notes n rows that are visited for lack of quantized vectors beside the image.  True when there were enough of them
+ * since this was true the last time.
  */
-extern uint64 genie_directory_note_visits(const GenieImageRef *ref, uint64 n);
+extern bool genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint64 enough);
 
 /*
  * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no
@@ -166,8 +166,8 @@ extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieIm
 
 /*
  * Reserves bytes of the arena for a LOADING entry, evicting what was used least recently.  Images of the
- * same index stay, but quantized vectors go for any image; these themselves take the place of other ones alone.
- * Unless insist, what was used a moment ago stays.  False, and nothing is evicted: there is not
+ * same index stay, and, unless insist, what was used a moment ago; but quantized vectors go for any image.  These
+ * themselves take the place of other ones alone.  False, and nothing is evicted: there is not
  * enough; *never: not even with nothing else there.
  */
 extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never);

@@ -43,8 +43,12 @@
  */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
 
-/* Rows whose vectors are read from the table in a millisecond at the very least, if pages are cached. */
-#define GENIE_LOAD_ROWS_PER_MS 200
+/*
+ * Elements of vectors that are read from the table and quantized in a millisecond at the very least, if pages are
+ * cached: likewise; a row costs as much as so many.
+ */
+#define GENIE_LOAD_ELEMENTS_PER_MS 14000
+#define GENIE_LOAD_ROW_ELEMENTS 64
 
 /* tiles whose dead bits are read before the directory's lock is taken to clear them: 128 kB */
 #define GENIE_REFRESH_TILES 16
@@ -262,7 +266,7 @@ genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *se
 					 uint64 n_visits, const GenieQuantizer *quantizer, GenieImageRef *ref)
 {
 	GenieImageKey key = genie_loader_key(index, meta, segment->entry.stamp);
-	GenieFound	found;
+	GenieFound	found = {0};
 	GenieImageState state;
 	GenieLoadEnd end;
 
@@ -272,10 +276,11 @@ genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *se
 	{
 		MemoryContext context;
 		MemoryContext old;
-		uint64		visited = genie_directory_note_visits(image, n_visits);
+		uint64		ms = segment->header.n_objects * (uint64) (quantizer->n_dimensions + GENIE_LOAD_ROW_ELEMENTS) /
+			GENIE_LOAD_ELEMENTS_PER_MS;
 
-		if (visited < segment->header.n_objects || visited == PG_UINT64_MAX ||
-			genie_loader_has_no_time(segment->header.n_objects / GENIE_LOAD_ROWS_PER_MS) ||
+		if (genie_loader_has_no_time(ms) ||
+			!genie_directory_note_visits(image, n_visits, segment->header.n_objects) ||
 			!genie_loader_is_listed(index, segment->entry.stamp))
 			return false;
 		context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors load", ALLOCSET_DEFAULT_SIZES);

@@ -14,6 +14,7 @@
 #include "genie_live.h"
 #include "genie_load.h"
 #include "genie_loader.h"
+#include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_request.h"
 #include "genie_search.h"
@@ -84,6 +85,16 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 		source->why = genie_source_why(miss);
 	}
 	return !source->segment->stale;
+}
+
+bool
+genie_source_was_vacuumed(Relation index, uint64 tombstone_version)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bool		vacuumed = meta->tombstone_version != tombstone_version;
+
+	pfree(meta);
+	return vacuumed;
 }
 
 void

@@ -124,6 +124,45 @@ ok(finish_sql($writer), 'it commits');
 is(sql($near), 30, 'and they are found');
 same('rows that were not visible when vectors were loaded');
 
+# VACUUM may make pages visible by removing rows that a scan took before.
+sql('CREATE TABLE b AS SELECT i AS id, vector(i) AS v FROM generate_series(1, 3000) i; CREATE INDEX b_v ON b USING genie (v genie_l2_ops)');
+my %order;
+foreach my $vectors ('on', 'off')
+{
+	sql(q{DELETE FROM b; INSERT INTO b SELECT i, vector(i) FROM generate_series(1, 3000) i});
+	sql('VACUUM b');
+	sql(q{REINDEX INDEX b_v; SELECT genie_prewarm('b_v'); DELETE FROM b WHERE id % 3 = 0});
+	my $vacuum = sprintf(q{psql -X -q -h %s -p %s -d postgres -c 'VACUUM b'}, $node->host, $node->port);
+	$order{$vectors} = sql("SET enable_seqscan = off; SET genie.candidates = 100; SET genie.quantized_vectors = $vectors; BEGIN; DECLARE c CURSOR FOR SELECT id FROM b ORDER BY v <-> vector(97);
+FETCH 150 FROM c;
+\\! $vacuum
+FETCH ALL FROM c;
+COMMIT");
+}
+is(scalar(split /\n/, $order{on}), 2000, 'a cursor over a VACUUM: all rows');
+ok($order{on} eq $order{off}, 'in the same order');
+
+# Who sees vectors from before an index was built may not load them.
+sql('CREATE TABLE a WITH (fillfactor = 40) AS SELECT i AS id, vector(i) AS v FROM generate_series(1, 600) i');
+my $signal = 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = \'advisory\' AND objid = 99) LOOP PERFORM pg_sleep(0.05); END LOOP; END $$';
+my $old = start_sql($node, 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT count(*) FROM a', 'SELECT pg_advisory_xact_lock(98)', $signal, q{SELECT genie_prewarm('a_v')}, 'COMMIT');
+wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 98 AND granted});
+sql('UPDATE a SET v = vector(id + 5000); CREATE INDEX a_v ON a USING genie (v genie_l2_ops)');
+is(sql(q{SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'a_v'::regclass}), 't', 'rows were updated in place before an index was built');
+my $loaded = shown('vector_images');
+my $go = start_sql($node, 'SELECT pg_advisory_lock(99)', 'SELECT pg_sleep(1)');
+ok(finish_sql($old) && finish_sql($go), 'an old transaction prewarms it');
+is(shown('vector_images'), $loaded, 'without vectors');
+sql('VACUUM a');
+sql(q{SELECT genie_prewarm('a_v')});
+is(sql(q{SELECT count(*) FROM genie_search('a_v', (SELECT array_agg(vector(i + 5000)) FROM generate_series(1, 600, 20) i), 1) WHERE distance = 0}), 30, 'the rows that others see are found');
+
+# An expression is its owner's code: prewarming does not run it.
+sql(q{CREATE FUNCTION half(v real[]) RETURNS real[] LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''half was called''; RETURN v; END'; CREATE INDEX b_half ON b USING genie (half(v) genie_l2_ops)});
+my $log_at = -s $node->logfile;
+sql(q{SELECT genie_prewarm('b_half')});
+unlike(substr(slurp_file($node->logfile), $log_at), qr/half was called/, 'prewarming an expression index');
+
 # ---- whatever happens to the worker, and to room ----
 
 sql("SELECT pg_terminate_backend(worker_pid) FROM genie_stat");
@@ -144,4 +183,24 @@ my $first = sql($wide);
 is(sql($wide), $first, 'vectors that find no room: the same rows') for 1 .. 2;
 is(shown('images, vector_images'), '1|0', 'and the image stays');
 cmp_ok(shown('image_no_room'), '>', 0, 'which is noted');
+my ($result, $out, $error) = $node->psql('postgres', q{SELECT genie_prewarm('w_v')});
+like($error, qr/NOTICE:  not all vectors of genie index "w_v" are in shared memory\nDETAIL:  There is no room left for them, or another session is about to load them\.\nHINT:  Searches look up more rows without them\.  Raise genie\.shared_memory, which needs a restart\./, 'genie_prewarm says so');
+
+# Vectors go for images, and are not read again by the next query because they had been worth it once.
+$node->restart;
+sql('DROP TABLE w');
+sql($call) for 1 .. 5;
+is(shown('vector_images'), 1, 'vectors of a small index');
+my $images = shown('images');
+for my $i (1 .. 40)
+{
+	sql("CREATE TABLE filler_$i (x int[]); INSERT INTO filler_$i SELECT ARRAY(SELECT (random() * 1000)::int FROM generate_series(1, 20) WHERE i > 0) FROM generate_series(1, 2000) i; CREATE INDEX ON filler_$i USING genie (x); SELECT genie_prewarm('filler_${i}_x_idx')");
+	$images++;
+	last if shown('vector_images') == 0;
+}
+is(shown('images, vector_images'), "$images|0", 'they go before any image');
+my $loads = shown('image_loads, image_no_room');
+sql($call);
+is(shown('image_loads, image_no_room'), $loads, 'and nobody tries to load them again at once');
+same('without room');
 done_testing();

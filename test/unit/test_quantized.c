@@ -205,6 +205,30 @@ agree(const GenieQuantizedKernel *kernel, const Quantized *quantized, uint32_t q
 	return fabs(a - b) <= 2 * (double) record->error + (n + 16) * 0x1p-23 * a;
 }
 
+/* The measure of vectors of floats, by sums in floats, as pgvector does it. */
+static double
+measure_in_floats(GenieMetric metric, GenieVector a, GenieVector b)
+{
+	float		sum = 0;
+	float		x_squares = 0;
+	float		y_squares = 0;
+
+	for (uint32_t i = 0; i < a.n; i++)
+	{
+		float		x;
+		float		y;
+
+		memcpy(&x, (const char *) a.elements + i * sizeof(x), sizeof(x));
+		memcpy(&y, (const char *) b.elements + i * sizeof(y), sizeof(y));
+		sum += metric == GENIE_METRIC_L2 ? (x - y) * (x - y) : metric == GENIE_METRIC_L1 ? fabsf(x - y) : x * y;
+		x_squares += x * x;
+		y_squares += y * y;
+	}
+	if (metric != GENIE_METRIC_COSINE)
+		return metric == GENIE_METRIC_L2 ? sqrt(sum) : sum;
+	return 1 - fmax(fmin(sum / sqrt((double) x_squares * y_squares), 1), -1);
+}
+
 /* No bound of the vectors is above the measure, by no kernel. */
 static void
 check_bounds(GenieMetric metric, Data data)
@@ -224,6 +248,8 @@ check_bounds(GenieMetric metric, Data data)
 			{
 				double		measure = genie_vector_measure(metric, vectors[r], vectors[ROWS + q]);
 
+				if (!vectors[r].is_double)
+					measure = fmin(measure, measure_in_floats(metric, vectors[r], vectors[ROWS + q]));
 				below = below && bounds[r] >= 0 && (bounds[r] == 0 || bounds[r] <= measure);
 				same = same && agree(genie_quantized_nth(k), &quantized, q, r);
 			}
