@@ -8,10 +8,8 @@
  *	4. visit	the rows that were taken, in TID order
  *	5. keep		each query's visible ones, in its order, until there are k
  *
- * Or, if somebody measures rows, 4 and 5 are one: a row is shown to him once, with the queries that take it one after
- * the other, and nothing is kept here.  In all rounds but the first, which asks for no more rows than a query wants,
- * it may have taken more than it still does; then a visit that shows no rows goes before, which tells how many of
- * them are visible, and so which ones the query leaves.
+ * Or, if somebody measures rows, 4 and 5 are one, and not all rows that were taken may be visited
+ * (genie_round_measure.c).
  *
  * That is what a scan of one query would take: a source's hits come in its order, so the best of all sources are among
  * the best `ask` of each, and a source goes on behind the last hit that was taken of it.  It has ended when it gave
@@ -20,8 +18,8 @@
  * Objects are sorted by number within their source, which is TID order: then TIDs are found by going through the
  * object table once, and each page of the table is visited once, whatever the number of sources and of hits on it.
  *
- * Visibility.  Each row is looked up in the table under the caller's MVCC snapshot after the answer has come
- * (genie_visit.h).
+ * Visibility.  Each row that is kept or measured is looked up in the table under the caller's MVCC snapshot after the
+ * answer has come (genie_visit.h).
  *
  * VACUUM at the same time.  It may remove a row's TID from the index between 1 and 4, raise the tombstone version, and
  * free the line pointer.  The row is then dead to every snapshot, ours too: the look-up finds an unused line pointer,

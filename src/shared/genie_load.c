@@ -513,27 +513,24 @@ static bool
 genie_load_fill_vectors(GenieLoad *load)
 {
 	GenieObjectReader *reader = palloc(sizeof(GenieObjectReader));
+	uint32	   *objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
 	uint64	   *tids = palloc(GENIE_TILE_OBJECTS * sizeof(uint64));
 
 	genie_object_reader(reader, load->segment, false);
 	for (uint32 tile = 0; tile < load->parts.n_groups; tile++)
 	{
-		const GenieTileObjects *objects = genie_object_tile(reader, tile);
+		uint32		first = tile * GENIE_TILE_OBJECTS;
+		uint32		n = Min(load->parts.n_objects - first, GENIE_TILE_OBJECTS);
 
-		if (objects == NULL)
+		for (uint32 i = 0; i < n; i++)
+			objects[i] = first + i;
+		if (!genie_object_tids(reader, objects, n, tids))
 			return false;
-		for (uint32 r = 0; r < objects->n_runs; r++)
-		{
-			const GenieTidRun *run = &objects->runs[r];
-			uint32		end = r + 1 < objects->n_runs ? objects->runs[r + 1].start : objects->n_objects;
-
-			for (uint32 i = run->start; i < end; i++)
-				tids[i] = ((uint64) run->block << 16) + run->offset + (i - run->start);
-		}
-		load->quantizer->fill(load->quantizer->arg, tids, objects->n_objects, load->group_at[tile]);
+		load->quantizer->fill(load->quantizer->arg, tids, n, load->group_at[tile]);
 		CHECK_FOR_INTERRUPTS();
 	}
 	pfree(tids);
+	pfree(objects);
 	pfree(reader);
 	return true;
 }
