@@ -360,6 +360,7 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 		GenieJob   *job = &jobs[i];
 
 		job->n_hits = 0;
+		job->has_bounds = false;
 		job->status = GENIE_OK;
 		if (job->kind == GENIE_JOB_NEAREST)
 		{

@@ -363,6 +363,7 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThre
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{
 		jobs[i].n_hits = 0;
+		jobs[i].has_bounds = false;
 		jobs[i].status = GENIE_STATUS_RETRY;
 		if (batch.works == NULL)
 			continue;

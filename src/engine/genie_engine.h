@@ -19,10 +19,16 @@
  * any match are ranked too.  Object numbers follow TID order inside a segment, so ties come in TID order.  Objects of
  * key 0 are never returned.
  *
+ * Bounds.  A TOP job may bring the quantized vectors of its image's objects and a query's (genie_quantized.h), to have
+ * lower bounds of the distances of its hits.  An engine that has them where it has the hits gives both at once; any
+ * other, and any that has no room for the vectors just now, gives the hits alone and says so (has_bounds), and the job
+ * is as done as ever: whoever wants bounds then computes them from the hits.
+ *
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
  *
- * An engine may keep copies of images (by their id) as a cache, until the caller tells it to forget them.
+ * An engine may keep copies of images and of quantized vectors as a cache, until the caller tells it to forget them.
+ * It knows them by their ids, and no two things of either kind have the same.
  * One process, one thread calls an engine.
  */
 #ifndef GENIE_ENGINE_H
@@ -30,13 +36,14 @@
 
 #include "genie_image.h"
 #include "genie_nearest.h"
+#include "genie_quantized.h"
 #include "genie_topk.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 5
+#define GENIE_ENGINE_ABI 6
 
 typedef enum GenieStatus
 {
@@ -110,6 +117,11 @@ typedef struct GenieJob
 	bool		has_after;		/* only objects that rank below after */
 	GenieHit	after;
 
+	/* TOP: bounds of the hits' distances, which go to bounds: room for k */
+	const GenieQuantizedVectors *vectors;	/* NULL: they are not wanted */
+	GenieQuantizedQuery vector; /* of genie_quantized_elements() of the vectors' n_dimensions */
+	float	   *bounds;
+
 	/* COUNTS, MASK: tiles [first_tile, first_tile + n_tiles) */
 	uint32_t	first_tile;
 	uint32_t	n_tiles;
@@ -123,6 +135,7 @@ typedef struct GenieJob
 	 */
 	void	   *out;
 	uint32_t	n_hits;			/* TOP: how many there are, <= k; NEAREST: the same, but may be more than k */
+	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
 	GenieStatus status;
 } GenieJob;
 
@@ -191,11 +204,11 @@ typedef struct GenieDeviceInfo
 	char		name[GENIE_DEVICE_NAME_MAX];
 	uint64_t	memory_bytes;	/* the device's */
 	uint64_t	limit_bytes;	/* what the engine may take */
-	uint64_t	image_bytes;	/* taken by copies of images */
+	uint64_t	image_bytes;	/* taken by copies of images, and of quantized vectors */
 	uint64_t	scratch_bytes;	/* taken by batches */
-	uint64_t	uploaded_bytes; /* images copied to the device since opening */
+	uint64_t	uploaded_bytes; /* images and vectors copied to the device since opening */
 	uint64_t	upload_us;		/* and how long that took */
-	uint64_t	n_evictions;	/* images dropped from the device for others */
+	uint64_t	n_evictions;	/* images and vectors dropped from the device for others */
 } GenieDeviceInfo;
 
 typedef struct GenieEngine GenieEngine;
@@ -213,8 +226,8 @@ typedef struct GenieEngineOps
 	 */
 	GenieStatus (*run) (GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs);
 
-	/* Drops the copy of the image with this id, if there is one. */
-	void		(*forget) (GenieEngine *engine, uint64_t image_id);
+	/* Drops the copy of the image, or of the quantized vectors, with this id, if there is one. */
+	void		(*forget) (GenieEngine *engine, uint64_t id);
 
 	/* Another limit of device memory, 0: as much as is sensible.  From the next batch on. */
 	void		(*set_memory_limit) (GenieEngine *engine, uint64_t bytes);

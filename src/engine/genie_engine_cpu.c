@@ -141,10 +141,10 @@ cpu_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 
 /* Images are counted where they lie: there are no copies, and no device. */
 static void
-cpu_forget(GenieEngine *engine, uint64_t image_id)
+cpu_forget(GenieEngine *engine, uint64_t id)
 {
 	(void) engine;
-	(void) image_id;
+	(void) id;
 }
 
 static void

@@ -1,7 +1,7 @@
 /*
  * genie_quantized.c
  *	  Vectors with a byte a dimension and lower bounds of their distances (genie_quantized.h): making records and
- *	  queries, and from sums to bounds.
+ *	  queries, and bounds of hits.
  *
  * No bound may be above the measure, whatever was rounded.  Let u = 2^-24, n dimensions; v is the vector, for cosine
  * divided by its length, v' = offset + scale * code without any rounding, and R = |offset| + 255 scale, which no
@@ -33,6 +33,9 @@
  * Cosine: half of the bound's square, which three roundings made; the measure is 1 - x, whose error is not relative:
  * at most (n + 16) 2^-52, where it is accurate at all; elsewhere nothing is known.
  *
+ * From sums to bounds: genie_quantized_bound.h.  All of this holds for a device's kernel as for those here: it says
+ * nothing of who adds up, and in which order (cuda/genie_cuda_bounds.cu).
+ *
  * Others measure by sums in floats, as pgvector does: relatively by (n + 2) u less for l1, half of that for l2, for
  * which (1 - 2 (n + 16) u) has room; and by (n + 2) 2 u for cosine, as long as their sums of squares are numbers that
  * floats have: twice that is taken from bounds, and of other vectors of floats nothing is known.
@@ -45,11 +48,12 @@
 
 #include "genie_codec.h"
 #include "genie_quantized.h"
+#include "genie_quantized_bound.h"
 
 #define CODE_MAX	255
-#define ROUNDING	5.9604644775390625e-8	/* u */
+#define ROUNDING	GENIE_QUANTIZED_ROUNDING	/* u */
 #define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
-#define GROWTH		(1 + 4 * ROUNDING)	/* of errors that become floats */
+#define GROWTH		GENIE_QUANTIZED_GROWTH
 /* what a dimension may lose below the normal range of a float, here and as it is measured */
 #define VANISHING	0x1p-73
 
@@ -221,21 +225,6 @@ fetch(const GenieQuantized *record, size_t n_bytes)
 		__builtin_prefetch((const void *) at);
 }
 
-/* The bound from a kernel's sum.  Comparisons are such that NaN gives 0. */
-static inline float
-bound_of(GenieMetric metric, float sum, float keep, float error, float cosine_error)
-{
-	float		root = metric == GENIE_METRIC_L1 ? sum : sqrtf(sum);
-	float		bound = root * keep - error;
-
-	if (!(sum <= FLT_MAX && bound > 0))
-		return 0;
-	if (metric != GENIE_METRIC_COSINE)
-		return bound;
-	bound = bound * bound * (0.5f - 0x1p-23f) - cosine_error;
-	return bound > 0 ? bound : 0;
-}
-
 void
 genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantizedVectors *vectors,
 						  const GenieQuantizedQuery *query, const GenieHit *hits, uint32_t n, float *bounds)
@@ -244,8 +233,7 @@ genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantiz
 	uint32_t	n_dimensions = vectors->n_dimensions;
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	uint32_t	ahead = n_bytes < AHEAD_BYTES ? AHEAD_BYTES / n_bytes : 1;
-	float		keep = (float) (1 - 2 * (n_dimensions + 16) * ROUNDING);
-	float		cosine_error = (float) ((n_dimensions + 16) * 4 * ROUNDING * GROWTH);
+	GenieQuantizedMargins margins = genie_quantized_margins(n_dimensions);
 
 	/* spares fetching records */
 	if (query->error == INFINITY)
@@ -263,8 +251,9 @@ genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantiz
 			continue;
 		record = record_of(vectors, n_bytes, hits[i - ahead].object);
 		bounds[i - ahead] = record == NULL ? 0 :
-			bound_of(metric, kernel->sum(metric == GENIE_METRIC_L1, query->elements, record, n_dimensions), keep,
-					 record->error + query->error, cosine_error);
+			genie_quantized_bound(metric,
+								  kernel->sum(metric == GENIE_METRIC_L1, query->elements, record, n_dimensions),
+								  margins, record->error + query->error);
 	}
 }
 

@@ -37,6 +37,7 @@ typedef struct GenieQuantized
 /* The vectors of a segment's objects: GENIE_TILE_OBJECTS records a tile, which end with the last object's. */
 typedef struct GenieQuantizedVectors
 {
+	uint64_t	id;				/* of engines' copies (genie_engine.h) */
 	GenieMetric metric;
 	uint32_t	n_dimensions;
 	uint32_t	n_objects;

@@ -684,6 +684,7 @@ genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vec
 
 	if (entry == NULL)
 		return false;
+	vectors->id = ref->id;
 	vectors->metric = entry->parts.metric;
 	vectors->n_dimensions = entry->parts.n_dimensions;
 	vectors->n_objects = entry->parts.n_objects;

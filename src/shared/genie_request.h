@@ -60,8 +60,8 @@ typedef struct GenieTaken
 	dsa_pointer memory;
 	void	   *wire;			/* the request itself, in shared memory */
 	uint32		n_jobs;
-	GenieJob   *jobs;			/* as the engine wants them; images are not set */
-	GenieRequestJob *refs;		/* their image and tombstone_version, and what is about bounds */
+	GenieJob   *jobs;			/* as the engine wants them; images and vectors are not set */
+	GenieRequestJob *refs;		/* their image, tombstone_version, vectors, n_elements (0: no bounds are wanted) */
 } GenieTaken;
 
 /*

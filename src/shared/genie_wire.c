@@ -477,17 +477,15 @@ read_nearest(char *base, const WireNearest *wire)
 	return nearest;
 }
 
+/* What the engine wants for bounds, and which vectors it is to get. */
 static void
-read_bounds(char *base, const WireJob *wire, GenieRequestJob *ref)
+read_bounds(char *base, const WireJob *wire, GenieJob *job, GenieRequestJob *ref)
 {
-	GenieQuantizedQuery *vector = palloc(sizeof(GenieQuantizedQuery));
-
-	vector->elements = (const float *) (base + wire->elements);
-	vector->error = wire->error;
-	ref->vector = vector;
+	job->vector.elements = (const float *) (base + wire->elements);
+	job->vector.error = wire->error;
+	job->bounds = (float *) (base + wire->bounds);
 	ref->n_elements = wire->n_elements;
 	ref->vectors = wire->vectors;
-	ref->bounds = (float *) (base + wire->bounds);
 }
 
 static GenieKeyTable *
@@ -539,7 +537,7 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 		if (from->kind == GENIE_JOB_NEAREST)
 			job->nearest = read_nearest(base, &from->nearest);
 		if (from->wants_bounds)
-			read_bounds(base, from, &taken->refs[i]);
+			read_bounds(base, from, job, &taken->refs[i]);
 		job->k = from->k;
 		job->min_key = from->min_key;
 		job->has_after = from->has_after;
@@ -558,7 +556,7 @@ genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback 
 	{
 		wire->jobs[i].status = taken->jobs[i].status;
 		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
-		wire->jobs[i].has_bounds = taken->refs[i].has_bounds;
+		wire->jobs[i].has_bounds = taken->jobs[i].has_bounds;
 		wire->jobs[i].why = why[i];
 	}
 }

@@ -13,9 +13,9 @@
  * A batch.  Images are pinned for as long as the batch runs, so that nobody evicts them; a job whose image has gone, or
  * is older than the scan that asks, is answered "gone".  What the GPU engine could not do (it failed, or the image does
  * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search has no
- * image and is for the GPU engine alone: what that leaves is the backend's.  Where a search by distance wants it,
- * bounds of the hits' distances are computed from the segment's quantized vectors (genie_quantized.h), which are
- * pinned, too.
+ * image and is for the GPU engine alone: what that leaves is the backend's.  Where a search by distance wants bounds
+ * of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too, and go along with the
+ * job; what an engine has counted without bounds the CPU's threads do afterwards.
  *
  * Ends, and what the exit status means to the postmaster:
  *
@@ -92,7 +92,7 @@ static int	gpu_memory = 0;		/* kB */
 static int	cpu_threads = 0;	/* 0: as many as there are processors */
 static char *gpu_library = NULL;
 
-/* An image that was given to the GPU engine, which may hold a copy. */
+/* An image, or quantized vectors, that were given to the GPU engine, which may hold a copy. */
 typedef struct GenieGiven
 {
 	GenieImageRef ref;
@@ -331,7 +331,7 @@ reload(void)
 	report_state(GENIE_WORKER_IDLE);
 }
 
-/* Has the GPU engine drop its copies of images that are not loaded any more. */
+/* Has the GPU engine drop its copies of what is not loaded any more. */
 static void
 forget_dropped(void)
 {
@@ -353,10 +353,12 @@ forget_dropped(void)
 	worker.n_given = n;
 }
 
-/* Notes that the GPU engine is about to see the image. */
+/* Notes that the GPU engine, if there is one, is about to see the image, or the vectors. */
 static void
 note_given(const GenieImageRef *ref)
 {
+	if (worker.gpu == NULL)
+		return;
 	for (uint32 i = 0; i < worker.n_given; i++)
 		if (worker.given[i].ref.id == ref->id)
 			return;
@@ -407,6 +409,7 @@ add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, Gen
 			repalloc(pins->pins, pins->capacity * sizeof(GeniePin));
 	}
 	pins->pins[pins->n++] = (GeniePin) {*ref, image, vectors};
+	note_given(ref);
 }
 
 /* Finds or pins the image of a job.  NULL: it has gone, or is too old. */
@@ -422,25 +425,28 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 	if (!genie_directory_pin(&wanted->image, wanted->tombstone_version, image))
 		return NULL;
 	add_pin(pins, &wanted->image, image, NULL);
-	if (worker.gpu != NULL)
-		note_given(&wanted->image);
 	return image;
 }
 
-/* The same for the quantized vectors.  NULL: they have gone. */
+/* The same for the quantized vectors.  NULL: bounds are not wanted, or the vectors have gone, or are others. */
 static const GenieQuantizedVectors *
 pin_vectors(GeniePins *pins, const GenieRequestJob *wanted)
 {
-	const GeniePin *pin = find_pin(pins, &wanted->vectors);
+	const GeniePin *pin;
 	GenieQuantizedVectors *vectors;
 
-	if (pin != NULL)
-		return pin->vectors;
-	vectors = palloc(sizeof(GenieQuantizedVectors));
-	if (!genie_directory_pin_vectors(&wanted->vectors, vectors))
+	if (wanted->n_elements == 0)
 		return NULL;
-	add_pin(pins, &wanted->vectors, NULL, vectors);
-	return vectors;
+	if ((pin = find_pin(pins, &wanted->vectors)) != NULL)
+		vectors = pin->vectors;
+	else
+	{
+		vectors = palloc(sizeof(GenieQuantizedVectors));
+		if (!genie_directory_pin_vectors(&wanted->vectors, vectors))
+			return NULL;
+		add_pin(pins, &wanted->vectors, NULL, vectors);
+	}
+	return genie_quantized_elements(vectors->n_dimensions) == wanted->n_elements ? vectors : NULL;
 }
 
 /* Is there anything to do for it? */
@@ -524,29 +530,25 @@ count_jobs(GenieJob *jobs, uint32 n_jobs)
 }
 
 /*
- * Bounds of the distances of what was found, where they are wanted and there are vectors: by the CPU's threads,
- * whichever engine has counted.  What is interrupted goes without.
+ * Bounds of the distances of what was found, where they are wanted and the engine that has counted did not give them:
+ * by the CPU's threads.  What is interrupted goes without.
  */
 static void
-bound_jobs(GeniePins *pins, GenieTaken *taken, uint32 n_taken, const GenieJob *jobs, uint32 n_jobs)
+bound_jobs(GenieJob *jobs, uint32 n_jobs)
 {
 	GenieBoundsJob *bounds = palloc(n_jobs * sizeof(GenieBoundsJob));
-	GenieRequestJob **of = palloc(n_jobs * sizeof(GenieRequestJob *));
+	GenieJob  **of = palloc(n_jobs * sizeof(GenieJob *));
 	uint32		n = 0;
 
-	for (uint32 t = 0; t < n_taken; t++)
-		for (uint32 i = 0; i < taken[t].n_jobs; i++)
-		{
-			const GenieJob *job = jobs++;
-			GenieRequestJob *ref = &taken[t].refs[i];
-			const GenieQuantizedVectors *vectors;
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		GenieJob   *job = &jobs[i];
 
-			if (ref->vector == NULL || job->status != GENIE_OK || (vectors = pin_vectors(pins, ref)) == NULL ||
-				genie_quantized_elements(vectors->n_dimensions) != ref->n_elements)
-				continue;
-			of[n] = ref;
-			bounds[n++] = (GenieBoundsJob) {*vectors, *ref->vector, job->out, job->n_hits, ref->bounds};
-		}
+		if (job->status != GENIE_OK || job->vectors == NULL || job->has_bounds)
+			continue;
+		of[n] = job;
+		bounds[n++] = (GenieBoundsJob) {*job->vectors, job->vector, job->out, job->n_hits, job->bounds};
+	}
 	if (n == 0 || !genie_cpu_engine_bounds(worker.cpu, bounds, n))
 		return;
 	for (uint32 i = 0; i < n; i++)
@@ -598,16 +600,20 @@ run_batch(void)
 	for (uint32 t = 0; t < n_taken; t++)
 		for (uint32 i = 0; i < taken[t].n_jobs; i++)
 		{
-			if (taken[t].jobs[i].kind != GENIE_JOB_NEAREST)
-				taken[t].jobs[i].image = pin_image(&pins, &taken[t].refs[i]);
-			jobs[n_jobs++] = taken[t].jobs[i];
+			GenieJob   *job = &taken[t].jobs[i];
+
+			if (job->kind != GENIE_JOB_NEAREST)
+				job->image = pin_image(&pins, &taken[t].refs[i]);
+			if (job->image != NULL)
+				job->vectors = pin_vectors(&pins, &taken[t].refs[i]);
+			jobs[n_jobs++] = *job;
 		}
 
 	GENIE_FAULT("worker-pinned");
 	worker.only = n_taken == 1 ? &taken[0] : NULL;
 	INSTR_TIME_SET_CURRENT(started);
 	lost = !count_jobs(jobs, n_jobs);
-	bound_jobs(&pins, taken, n_taken, jobs, n_jobs);
+	bound_jobs(jobs, n_jobs);
 	INSTR_TIME_SET_CURRENT(took);
 	INSTR_TIME_SUBTRACT(took, started);
 	worker.only = NULL;

@@ -12,14 +12,15 @@
  *	lost				the same, and the engine stays lost
  *	slow MILLISECONDS	the batch takes that much longer; interrupts are heard
  *	little				of what is found for exact search, twice as much is said to be as there is room for
+ *	bounds				what wants bounds of distances gets them, all 0; else none is given, as by the CPU engine
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
  *	once				what the file says holds for the next batch (or opening) only: the file is emptied then
  *
  * No file, an empty one or no variable: all is well.
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
- * "open", "batch JOBS IMAGES", "nearest QUERIES ROWS" for each such job that is done, "forget ID", "limit BYTES",
- * "close".
+ * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
+ * "nearest QUERIES ROWS" for each such job that is done, "forget ID", "limit BYTES", "close".
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
@@ -62,6 +63,7 @@ typedef struct FakeOrder
 	GenieStatus open;
 	long		slow_ms;
 	bool		little;
+	bool		bounds;
 	bool		once;
 } FakeOrder;
 
@@ -82,7 +84,7 @@ status_named(const char *word)
 static FakeOrder
 read_order(void)
 {
-	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false, false};
+	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false, false, false};
 	const char *path = getenv(CONTROL_VARIABLE);
 	FILE	   *file = path == NULL ? NULL : fopen(path, "r");
 	char		text[CONTROL_MAX + 1];
@@ -99,6 +101,8 @@ read_order(void)
 			order.once = true;
 		else if (strcmp(word, "little") == 0)
 			order.little = true;
+		else if (strcmp(word, "bounds") == 0)
+			order.bounds = true;
 		else if (strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.slow_ms = atol(word);
 		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
@@ -183,6 +187,28 @@ count_images(uint32_t n_jobs, const GenieJob *jobs)
 	return n;
 }
 
+/* Says which jobs want bounds, if any do; gives: they get the least that there are. */
+static void
+run_bounds(uint32_t n_jobs, GenieJob *jobs, bool gives)
+{
+	const GenieQuantizedVectors *vectors = NULL;
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		if (jobs[i].kind != GENIE_JOB_TOP || jobs[i].vectors == NULL)
+			continue;
+		vectors = jobs[i].vectors;
+		n++;
+		if (!gives || jobs[i].status != GENIE_OK)
+			continue;
+		memset(jobs[i].bounds, 0, jobs[i].n_hits * sizeof(float));
+		jobs[i].has_bounds = true;
+	}
+	if (n > 0)
+		say("vectors %u %" PRIu64, n, vectors->id);
+}
+
 static GenieStatus
 fail_all(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs, GenieStatus status)
 {
@@ -250,14 +276,15 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	for (uint32_t i = 0; i < n_jobs; i++)
 		if (jobs[i].kind == GENIE_JOB_NEAREST)
 			run_nearest(&jobs[i], order.little);
+	run_bounds(n_jobs, jobs, order.bounds);
 	return status;
 }
 
 static void
-fake_forget(GenieEngine *engine, uint64_t image_id)
+fake_forget(GenieEngine *engine, uint64_t id)
 {
 	(void) engine;
-	say("forget %" PRIu64, image_id);
+	say("forget %" PRIu64, id);
 }
 
 static void

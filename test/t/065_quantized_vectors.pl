@@ -175,6 +175,37 @@ $node->psql('postgres', "SET statement_timeout = 35; $call") for 1 .. 10;	# some
 is(shown('vector_images'), 0, 'not loaded where the statement has too little time');
 same('restarted');
 
+# ---- an engine that has a device: the fake one (test/engine) ----
+
+my $prewarm = q{SELECT genie_prewarm(i::regclass) FROM unnest('{t_l2,t_l1,t_cosine,t_double}'::text[]) i};
+sql($prewarm);
+my $fewest = visits('t_l2', $call);
+my $rows = sql('SELECT * FROM everything()');
+my ($cuda, $library) = fake_engine();
+$node->append_conf('postgresql.conf', "$cuda\n$library\n");
+$node->restart;
+sql($prewarm);
+ok(sql('SELECT * FROM everything()') eq $rows, 'an engine that gives no bounds: the same rows');
+is(visits('t_l2', $call), $fewest, 'and as many of them are looked up, for the CPU has bounds');
+like((told())[-1], qr/^vectors \d+ \d+$/, 'but the engine got the vectors');
+order('bounds');
+ok(sql('SELECT * FROM everything()') eq $rows, 'an engine that gives bounds: the same rows');
+cmp_ok(visits('t_l2', $call), '>', 1500, 'and they hold: nothing is too far, where all are 0');
+cmp_ok(sql('SELECT answered_by_worker_cpu FROM genie_stat'), '==', 0, 'whatever the CPU would say');
+order('');
+my $call_b = q{SELECT genie_prewarm('b_v'); SET genie.candidates = 100; SELECT count(*) FROM q, genie_search('b_v', q.v, 10)};
+sql($call_b);
+my ($id) = (told())[-1] =~ /^vectors \d+ (\d+)$/;
+my $at = scalar(told());
+for (1 .. 8)
+{
+	sql(q{INSERT INTO b SELECT i, vector(i) FROM generate_series(1, 2000) i; SELECT genie_merge('b_v')});
+	sql($call_b);
+	last if grep { /^forget/ } told($at);
+}
+is(scalar(grep { $_ eq "forget $id" } told($at)), 1, 'it may drop its copy of vectors that have gone');
+$node->append_conf('postgresql.conf', "genie.engine = 'cpu'\n");
+
 $node->append_conf('postgresql.conf', "genie.shared_memory = 4MB\n");
 $node->restart;
 sql(q{CREATE TABLE w (v real[]); INSERT INTO w SELECT array_agg(element(i, j) ORDER BY j) FROM generate_series(1, 3000) i, generate_series(1, 1500) j GROUP BY i; CREATE INDEX w_v ON w USING genie (v genie_l2_ops (hashes = 20)); VACUUM w});
