@@ -115,6 +115,13 @@ DROP INDEX t_l2;
 SELECT batch('t_part', 'real', 10) = scans('v', '<->', 'real', 10, 'id <= 1200') AS partial;
 SELECT bool_and(s.distance = t.v[2:5] <-> q.v[1:4]) AS expression, count(*) FROM genie_search('t_expr', (SELECT array_agg(v[1:4] ORDER BY n) FROM q), 10) s JOIN t ON t.ctid = s.tid JOIN q ON q.n = s.query;
 
+-- more queries than a piece takes: as each by itself
+CREATE INDEX t_pieces ON t USING genie (v genie_l2_ops (hashes = 1000));
+SELECT count(*), count(*) FILTER (WHERE alone.distance IS NULL OR together.distance IS NULL) AS different
+	FROM genie_search('t_pieces', (SELECT array_agg(vector(i) ORDER BY i) FROM generate_series(1, 300) i), 2) together
+	FULL JOIN (SELECT i AS query, tid, distance FROM generate_series(1, 300) i, genie_search('t_pieces', ARRAY[vector(i)], 2)) alone USING (query, tid, distance);
+DROP INDEX t_pieces;
+
 -- no queries, and what is refused
 SELECT * FROM genie_search('t_part', '{}'::real[]);
 SELECT * FROM genie_search('t_part', '{{1,2}}'::real[], 0);

@@ -38,6 +38,7 @@
 #include "genie_access.h"
 #include "genie_batch.h"
 #include "genie_fault.h"
+#include "genie_lsh_block.h"
 #include "genie_opclass.h"
 #include "genie_query.h"
 #include "genie_spill.h"
@@ -197,7 +198,14 @@ genie_batch_refresh(GenieBatch *batch, bool stale)
 
 /* ---- a piece ---- */
 
-/* Adds the query's keywords to the piece's set. */
+/* Adds a compiled query's keywords to the piece's set. */
+static void
+genie_batch_add_compiled(const GenieBatch *batch, const GenieQuery *compiled)
+{
+	genie_query_set_add(batch->set, compiled->body, VARSIZE(compiled) - offsetof(GenieQuery, body), compiled->n);
+}
+
+/* Adds a query's keywords. */
 static void
 genie_batch_compile(const GenieBatch *batch, Datum query)
 {
@@ -207,14 +215,49 @@ genie_batch_compile(const GenieBatch *batch, Datum query)
 	Datum		subtype = ObjectIdGetDatum(batch->query_type);
 	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
 	Datum		datum;
-	const GenieQuery *compiled;
 
 	if (batch->signer == NULL)
 		datum = FunctionCall3Coll(compile, collation, query, strategy, subtype);
 	else
 		datum = FunctionCall4Coll(compile, collation, query, strategy, subtype, PointerGetDatum(batch->parameters));
-	compiled = DatumGetGenieQuery(datum);
-	genie_query_set_add(batch->set, compiled->body, VARSIZE(compiled) - offsetof(GenieQuery, body), compiled->n);
+	genie_batch_add_compiled(batch, DatumGetGenieQuery(datum));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(batch->query_context);
+}
+
+static Datum
+genie_batch_next_query(GenieBatch *batch)
+{
+	Datum		next = batch->ops->next(batch->owner);
+
+	CHECK_FOR_INTERRUPTS();
+	batch->n_taken++;
+	batch->queries[batch->n++] = next;
+	return next;
+}
+
+/* Takes up to `most` queries that are vectors, as many as fit the piece, but at least one, and hashes them together. */
+static void
+genie_batch_take_vectors(GenieBatch *batch, uint32 most)
+{
+	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
+	uint32		room = GENIE_PIECE_INTERVALS - genie_query_set_intervals(batch->set);
+	GenieLshBlock *block = genie_lsh_block_begin(batch->index, batch->parameters, most, room);
+	uint32		n = genie_lsh_block_room(block);
+
+	MemoryContextSwitchTo(old);
+	for (uint32 i = 0; i < n; i++)
+		genie_lsh_block_add(block, genie_batch_next_query(batch));
+	MemoryContextSwitchTo(batch->query_context);
+	genie_lsh_block_hash(block);
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieQuery *compiled = genie_lsh_block_query(block, i);
+
+		CHECK_FOR_INTERRUPTS();
+		genie_batch_add_compiled(batch, compiled);
+		pfree(compiled);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(batch->query_context);
 }
@@ -225,19 +268,18 @@ genie_batch_take_queries(GenieBatch *batch)
 {
 	uint64		hits = (uint64) Min(batch->want, GENIE_JOB_K_MAX) * Max(batch->n_sources, 1);
 	uint32		most = (uint32) Min(Max(GENIE_PIECE_HITS / hits, 1), GENIE_PIECE_QUERIES);
+	bool		together = genie_lsh_block_possible(batch->index, batch->parameters);
 
+	most = Min(most, batch->n_queries - batch->n_taken);
 	batch->queries = palloc(most * sizeof(Datum));
 	batch->set = genie_query_set_begin();
 	batch->n = 0;
-	while (batch->n_taken < batch->n_queries && batch->n < most &&
-		   genie_query_set_intervals(batch->set) < GENIE_PIECE_INTERVALS)
+	while (batch->n < most && genie_query_set_intervals(batch->set) < GENIE_PIECE_INTERVALS)
 	{
-		Datum		next = batch->ops->next(batch->owner);
-
-		genie_batch_compile(batch, next);
-		batch->n_taken++;
-		batch->queries[batch->n++] = next;
-		CHECK_FOR_INTERRUPTS();
+		if (together)
+			genie_batch_take_vectors(batch, most - batch->n);
+		else
+			genie_batch_compile(batch, genie_batch_next_query(batch));
 	}
 	genie_query_set_end(batch->set);
 }

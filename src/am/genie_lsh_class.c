@@ -96,25 +96,30 @@ genie_lsh_normalise(float *vector, uint32 n)
 		vector[i] = (float) (vector[i] / length);
 }
 
-/* Hashed as its parameters say; changes the vector. */
-static int32 *
-codes_of_floats(const GenieLshClassParameters *parameters, float *vector)
+/* Changes floats into those that are hashed. */
+static void
+normalise_as_told(const GenieLshClassParameters *parameters, float *vector)
 {
 	if (parameters->normalised)
 		genie_lsh_normalise(vector, parameters->functions.n_dimensions);
-	return genie_lsh_codes_of_vector(&parameters->functions, vector);
+}
+
+void
+genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, GenieVector vector, float *floats)
+{
+	check_length(parameters, vector.n, "vector");
+	genie_lsh_floats(vector, floats);
+	normalise_as_told(parameters, floats);
 }
 
 static int32 *
 codes_of_vector(const GenieLshClassParameters *parameters, GenieVector vector)
 {
-	float	   *floats;
+	float	   *floats = palloc(vector.n * sizeof(float));
 	int32	   *codes;
 
-	check_length(parameters, vector.n, "vector");
-	floats = palloc(vector.n * sizeof(float));
-	genie_lsh_floats(vector, floats);
-	codes = codes_of_floats(parameters, floats);
+	genie_lsh_hashed_floats(parameters, vector, floats);
+	codes = genie_lsh_codes_of_vector(&parameters->functions, floats);
 	pfree(floats);
 	return codes;
 }
@@ -411,7 +416,8 @@ genie_lsh_sign(PG_FUNCTION_ARGS)
 		default:
 			vector = palloc(raw->size * sizeof(float));
 			genie_lsh_raw_vector(raw, vector);
-			codes = codes_of_floats(&parameters, vector);
+			normalise_as_told(&parameters, vector);
+			codes = genie_lsh_codes_of_vector(&parameters.functions, vector);
 			break;
 	}
 	genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);

@@ -36,6 +36,9 @@ extern void genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords
 /* Support function 2; parameters may be NULL.  The same errors. */
 extern GenieQuery *genie_lsh_vector_query(GenieVector vector, const bytea *trained);
 
+/* The elements of a checked vector as the class hashes them.  Error: another length. */
+extern void genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, GenieVector vector, float *floats);
+
 /* Gives a vector length 1, but a zero vector. */
 extern void genie_lsh_normalise(float *vector, uint32 n);
 

@@ -1,0 +1,35 @@
+/*
+ * genie_lsh_block.h
+ *	  Vectors that are hashed together, by the functions of an index's approximate operator class.
+ */
+#ifndef GENIE_LSH_BLOCK_H
+#define GENIE_LSH_BLOCK_H
+
+#include "genie_opclass.h"
+#include "genie_vector.h"
+#include "utils/rel.h"
+
+typedef struct GenieLshBlock GenieLshBlock;
+
+/* Can vectors of the index be hashed so?  If its class is one of genie's for vectors, and it has learned. */
+extern bool genie_lsh_block_possible(Relation index, const bytea *parameters);
+
+/*
+ * A block with room for so many vectors, or fewer: where they are large, or one less would have n_codes together.  In
+ * the current memory context, which frees it.
+ */
+extern GenieLshBlock *genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, uint32 n_codes);
+
+/* How many vectors it has room for. */
+extern uint32 genie_lsh_block_room(const GenieLshBlock *block);
+
+/* Adds a value of the index's type, or of an array type that the class takes.  Errors: as support functions 1 and 2. */
+extern void genie_lsh_block_add(GenieLshBlock *block, Datum value);
+
+/* Hashes what was added. */
+extern void genie_lsh_block_hash(GenieLshBlock *block);
+
+/* What support function 2 makes of vector i, once they are hashed; palloc'd. */
+extern GenieQuery *genie_lsh_block_query(const GenieLshBlock *block, uint32 i);
+
+#endif							/* GENIE_LSH_BLOCK_H */
