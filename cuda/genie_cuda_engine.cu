@@ -5,7 +5,7 @@
  * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes
  * (genie_cuda_pass.cuh) by what fits: the images of a pass, and its scratch.  Where genie_cuda_dispatch.cuh says so,
  * the best k of an image's queries are counted by bit lanes first (genie_cuda_lanes_pass.cuh), in passes of their own.
- * Jobs of exact search are done one by one (genie_cuda_nearest.cuh).
+ * Jobs of exact search and of hashing are done one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
  * A pass that fails gives its status to its jobs and the next one is tried; only a lost device ends the batch.
  *
  * Waiting.  The engine's thread yields the processor while it waits for the device (cudaDeviceScheduleYield): an
@@ -27,8 +27,9 @@
 #include <new>
 
 #include "genie_cuda_dispatch.cuh"
-#include "genie_cuda_tensor.cuh"
+#include "genie_cuda_hash.cuh"
 #include "genie_cuda_nearest.cuh"
+#include "genie_cuda_tensor.cuh"
 
 /* the oldest compute capability that the library has code for, times 10 */
 constexpr int OLDEST_DEVICE = 75;
@@ -61,7 +62,7 @@ private:
 	void		run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &status);
 	GenieStatus run_lanes(const std::vector<GenieJob *> &jobs, const GenieCudaLaneImage &lanes,
 						  std::vector<GenieJob *> &again) noexcept;
-	GenieStatus run_nearest(GenieJob &job) noexcept;
+	GenieStatus run_alone(GenieJob &job) noexcept;
 	std::vector<GenieJob *> run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
@@ -339,16 +340,22 @@ GenieCudaEngine::run_lanes(const std::vector<GenieJob *> &jobs, const GenieCudaL
 	return status;
 }
 
-/* Does a job of exact search and gives it its status. */
+/* Does a job that has no image, exact search or hashing, and gives it its status. */
 GenieStatus
-GenieCudaEngine::run_nearest(GenieJob &job) noexcept
+GenieCudaEngine::run_alone(GenieJob &job) noexcept
 {
 	if (interrupted != nullptr && interrupted())
 		return job.status = GENIE_STATUS_CANCELLED;
-	return job.status = genie_cuda_guard(error, [&] () { genie_cuda_nearest(*context, job); });
+	return job.status = genie_cuda_guard(error, [&] ()
+	{
+		if (job.kind == GENIE_JOB_NEAREST)
+			genie_cuda_nearest(*context, job);
+		else
+			genie_cuda_hash(*context, job);
+	});
 }
 
-/* Does what bit lanes do, and exact search; returns the jobs that are left for tiles. */
+/* Does what bit lanes do, and jobs without an image; returns the jobs that are left for tiles. */
 std::vector<GenieJob *>
 GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
@@ -362,11 +369,11 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 		job->n_hits = 0;
 		job->has_bounds = false;
 		job->status = GENIE_OK;
-		if (job->kind == GENIE_JOB_NEAREST)
+		if (!genie_job_has_image(job->kind))
 		{
 			if (status == GENIE_STATUS_LOST)
 				job->status = status;
-			else if (run_nearest(*job) == GENIE_STATUS_LOST)
+			else if (run_alone(*job) == GENIE_STATUS_LOST)
 				status = GENIE_STATUS_LOST;
 		}
 		else if (!genie_job_keys_fit(job))

@@ -213,20 +213,13 @@ lay_out(const GenieJob &job, uint8_t *device, cudaStream_t stream, size_t &bytes
 {
 	GenieCudaNearest nearest = {*job.nearest, nullptr, std::min(job.k, GENIE_CUDA_NEAREST_ROOM_MAX), nullptr};
 	GenieCudaBuffer buffer(nullptr, device);
-	const auto	bring = [&] (const float *&floats, size_t n)
-	{
-		const float *from = floats;
-		float	   *to = buffer.take<float>(n);
 
-		floats = to;
-		if (device != nullptr)
-			GENIE_CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(float), cudaMemcpyHostToDevice, stream));
-	};
-
-	bring(nearest.of.queries, (size_t) nearest.of.n_queries * nearest.of.n_dimensions);
-	bring(nearest.of.bounds, nearest.of.n_queries);
-	bring(nearest.of.rows, (size_t) nearest.of.n_rows * nearest.of.n_dimensions);
-	bring(nearest.of.terms, nearest.of.n_rows);
+	nearest.of.queries = genie_cuda_bring(buffer, nearest.of.queries,
+										  (size_t) nearest.of.n_queries * nearest.of.n_dimensions, stream);
+	nearest.of.bounds = genie_cuda_bring(buffer, nearest.of.bounds, nearest.of.n_queries, stream);
+	nearest.of.rows = genie_cuda_bring(buffer, nearest.of.rows,
+									   (size_t) nearest.of.n_rows * nearest.of.n_dimensions, stream);
+	nearest.of.terms = genie_cuda_bring(buffer, nearest.of.terms, nearest.of.n_rows, stream);
 	nearest.n_pairs = buffer.take<unsigned long long>(1);
 	nearest.pairs = buffer.take<GeniePair>(nearest.room);
 	bytes = buffer.used;

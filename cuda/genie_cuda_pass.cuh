@@ -86,12 +86,29 @@ public:
 		return (T *) (device + at);
 	}
 
+	bool		has_device() const
+	{
+		return device != nullptr;
+	}
+
 	size_t		used = 0;
 
 private:
 	uint8_t    *host;
 	uint8_t    *device;
 };
+
+/* Takes room for n values in a buffer on the device, if there is one, and copies them there from the host. */
+template <class T>
+static inline const T *
+genie_cuda_bring(GenieCudaBuffer &buffer, const T *from, size_t n, cudaStream_t stream)
+{
+	T		   *to = buffer.take<T>(n);
+
+	if (buffer.has_device())
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, stream));
+	return to;
+}
 
 class GenieCudaPass
 {

@@ -263,6 +263,12 @@ constexpr int GENIE_CUDA_NEAREST_BLOCKS = 2;
 /* pairs of a job: places of them, and of a warp's behind the last, are 32 bits */
 constexpr uint32_t GENIE_CUDA_NEAREST_ROOM_MAX = UINT32_C(1) << 30;
 
+/* ---- hashing (genie_cuda_hash.cu) ---- */
+
+/* 16 sums of doubles a thread, what they are made of and what is on its way are some 100 registers */
+constexpr uint32_t GENIE_CUDA_HASH_THREADS = 256;
+constexpr int GENIE_CUDA_HASH_BLOCKS = 2;
+
 /* ---- choosing (genie_cuda_dispatch.cu) and measuring for it (genie_cuda_measure.cu) ---- */
 
 /*

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "genie_device.h"
 #include "genie_lsh_block.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
@@ -18,6 +19,14 @@
 #include "utils/memutils.h"
 
 #define GENIE_BLOCK_BYTES ((Size) 16 << 20)	/* of elements and codes, unless one vector has more */
+
+/*
+ * The worker is asked for at least so many products, and so many of each number that goes there or comes back.  By
+ * orders of magnitude: a core does 14 products a nanosecond, so that the first are the time that a request takes to be
+ * noticed, done and answered; and a number is copied by the backend and by the worker in the time of some 16.
+ */
+#define GENIE_BLOCK_PRODUCTS_MIN (UINT64CONST(1) << 21)
+#define GENIE_BLOCK_PRODUCTS_EACH 16
 
 struct GenieLshBlock
 {
@@ -29,6 +38,18 @@ struct GenieLshBlock
 	float	   *vectors;
 	int32	   *codes;
 };
+
+static float *
+vector_at(const GenieLshBlock *block, uint32 i)
+{
+	return block->vectors + (Size) i * block->parameters.functions.n_dimensions;
+}
+
+static int32 *
+codes_at(const GenieLshBlock *block, uint32 i)
+{
+	return block->codes + (Size) i * block->parameters.functions.n_functions;
+}
 
 bool
 genie_lsh_block_possible(Relation index, const bytea *parameters)
@@ -73,34 +94,80 @@ genie_lsh_block_add(GenieLshBlock *block, Datum value)
 
 	Assert(block->n < block->capacity);
 	genie_lsh_check_vector(vector);
-	genie_lsh_hashed_floats(&block->parameters, vector,
-							block->vectors + (Size) block->n * block->parameters.functions.n_dimensions);
-	block->n++;
+	genie_lsh_hashed_floats(&block->parameters, vector, vector_at(block, block->n++));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(block->value_context);
+}
+
+static bool
+is_enough(const GenieHashing *hashing)
+{
+	uint64		n_products = genie_hashing_rows(hashing) * genie_hashing_elements(hashing);
+	uint64		n_numbers = genie_hashing_entries(hashing) + genie_hashing_elements(hashing) +
+		genie_hashing_codes(hashing);
+
+	return n_products >= Max(GENIE_BLOCK_PRODUCTS_MIN, n_numbers * GENIE_BLOCK_PRODUCTS_EACH);
+}
+
+/* How many vectors a request can carry. */
+static Size
+count_in_request(const GenieHashing *hashing)
+{
+	Size		limit = genie_device_bytes();
+	Size		of_functions = genie_hashing_entries(hashing) * sizeof(float) +
+		genie_hashing_rows(hashing) * (sizeof(double) + sizeof(uint32));
+
+	return of_functions > limit ? 0 : (limit - of_functions) /
+		(hashing->parameters.n_dimensions * sizeof(float) + hashing->parameters.n_functions * sizeof(int32));
+}
+
+/* Has the worker hash the vectors, from the first on, in requests of one size; returns how many it did. */
+static uint32
+hash_by_worker(const GenieLshBlock *block, const GenieLsh *lsh)
+{
+	GenieHashing hashing = genie_hashing(lsh, block->vectors, block->n);
+	Size		most = count_in_request(&hashing);
+	uint32		n_requests;
+	uint32		n_each;
+	uint32		n_done = 0;
+
+	if (most == 0 || block->n == 0)
+		return 0;
+	n_requests = (uint32) ((block->n + most - 1) / most);
+	n_each = (block->n + n_requests - 1) / n_requests;
+	hashing.n_vectors = n_each;
+	if (!is_enough(&hashing))
+		return 0;
+	while (n_done < block->n)
+	{
+		hashing.vectors = vector_at(block, n_done);
+		hashing.n_vectors = Min(block->n - n_done, n_each);
+		if (genie_device_hash(&hashing, codes_at(block, n_done)) != GENIE_FALLBACK_NONE)
+			break;
+		n_done += hashing.n_vectors;
+	}
+	return n_done;
 }
 
 void
 genie_lsh_block_hash(GenieLshBlock *block)
 {
-	const GenieLshParameters *functions = &block->parameters.functions;
-	GenieLsh   *lsh = genie_lsh_get(functions);
+	GenieLsh   *lsh = genie_lsh_get(&block->parameters.functions);
+	uint32		first = genie_device_is_possible() ? hash_by_worker(block, lsh) : 0;
 	uint32		n;
 
-	for (uint32 first = 0; first < block->n; first += n)
+	for (; first < block->n; first += n)
 	{
 		CHECK_FOR_INTERRUPTS();
 		n = Min(block->n - first, GENIE_LSH_TOGETHER);
-		genie_lsh_hash(lsh, block->vectors + (Size) first * functions->n_dimensions, n,
-					   block->codes + (Size) first * functions->n_functions);
+		genie_lsh_hash(lsh, vector_at(block, first), n, codes_at(block, first));
 	}
 }
 
 GenieQuery *
 genie_lsh_block_query(const GenieLshBlock *block, uint32 i)
 {
-	uint32		n_functions = block->parameters.functions.n_functions;
-
 	Assert(i < block->n);
-	return genie_lsh_query_of_codes(block->codes + (Size) i * n_functions, n_functions, block->parameters.probes);
+	return genie_lsh_query_of_codes(codes_at(block, i), block->parameters.functions.n_functions,
+									block->parameters.probes);
 }

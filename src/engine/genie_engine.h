@@ -7,8 +7,9 @@
  * kinds, of many images, with different k, lengths and keys.  The CPU engine (genie_engine_cpu.h) is
  * the oracle of every other; the CUDA engine (cuda/) is the other one.
  *
- * One kind of job has no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h).  It is for engines with a
- * device; the CPU engine calls it malformed, for who asks does as well on the CPU without bringing rows anywhere.
+ * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
+ * (genie_hashing.h).  They are for engines with a device; the CPU engine calls them malformed, for who asks does as
+ * well on the CPU without bringing anything anywhere.
  *
  * Data flows one way: the caller owns every byte of images and jobs and keeps them unchanged during
  * a call; the engine writes only results: job->out, job->n_hits, job->status.  Engines know objects by
@@ -34,6 +35,7 @@
 #ifndef GENIE_ENGINE_H
 #define GENIE_ENGINE_H
 
+#include "genie_hashing.h"
 #include "genie_image.h"
 #include "genie_nearest.h"
 #include "genie_quantized.h"
@@ -43,7 +45,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 6
+#define GENIE_ENGINE_ABI 7
 
 typedef enum GenieStatus
 {
@@ -100,13 +102,21 @@ typedef enum GenieJobKind
 	GENIE_JOB_TOP = 1,			/* the best k by query */
 	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
 	GENIE_JOB_MASK,				/* which live objects fulfil all conditions */
-	GENIE_JOB_NEAREST			/* which of some rows may be near to which queries */
+	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
+	GENIE_JOB_HASH				/* the codes of vectors */
 } GenieJobKind;
+
+/* Is a job of that kind about an image?  Others are for engines with a device. */
+static inline bool
+genie_job_has_image(GenieJobKind kind)
+{
+	return kind != GENIE_JOB_NEAREST && kind != GENIE_JOB_HASH;
+}
 
 typedef struct GenieJob
 {
 	GenieJobKind kind;
-	const GenieSegmentImage *image; /* not of NEAREST */
+	const GenieSegmentImage *image; /* not of NEAREST, HASH */
 	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS */
@@ -127,11 +137,13 @@ typedef struct GenieJob
 	uint32_t	n_tiles;
 
 	const GenieNearest *nearest;	/* NEAREST */
+	const GenieHashing *hashing;	/* HASH */
 
 	/*
 	 * TOP: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past the
 	 * segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
-	 * uint64_t a tile.  NEAREST: GeniePair[k], in no order, and any of them where there are more.
+	 * uint64_t a tile.  NEAREST: GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of
+	 * each function, vector by vector.
 	 */
 	void	   *out;
 	uint32_t	n_hits;			/* TOP: how many there are, <= k; NEAREST: the same, but may be more than k */

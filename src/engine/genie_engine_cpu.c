@@ -134,7 +134,7 @@ cpu_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	CpuEngine  *cpu = cpu_of(engine);
 
 	for (uint32_t i = 0; i < n_jobs && cpu->policy.costs.n_lanes == 0; i++)
-		if (jobs[i].kind != GENIE_JOB_NEAREST && genie_image_has_codes(jobs[i].image))
+		if (genie_job_has_image(jobs[i].kind) && genie_image_has_codes(jobs[i].image))
 			genie_cpu_engine_measure(engine);
 	return genie_cpu_batch_run(engine, &cpu->scratch, cpu->threads, &cpu->policy, n_jobs, jobs);
 }

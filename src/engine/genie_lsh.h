@@ -6,8 +6,8 @@
  * functions by which they agree, their match count, tells how near they are (GENIE, section 5).
  *
  * Functions are made from their parameters alone, with IEEE operations that every machine does alike (genie_draw.h),
- * and so are codes: whatever the machine, its instructions, and how many vectors are hashed together, a vector has
- * the same codes.  Function i does not depend on how many functions there are.
+ * and so are codes: whatever the machine, its instructions, and how many vectors are hashed together, here or on a GPU
+ * (genie_hashing.h), a vector has the same codes.  Function i does not depend on how many functions there are.
  *
  * Nothing here allocates; the memory of the functions is the caller's.
  */
@@ -17,6 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* On disk: numbers are never reused or changed. */
 typedef enum GenieLshFamily
@@ -173,5 +177,9 @@ extern uint32_t genie_lsh_functions(double epsilon, double delta);
 
 /* What Theorem 5.1 of GENIE asks for: 2 ln(3 / delta) / epsilon^2, rounded up. */
 extern double genie_lsh_functions_bound(double epsilon, double delta);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* GENIE_LSH_H */

@@ -15,14 +15,20 @@
 #define GENIE_MURMUR_C2		UINT32_C(0x1B873593)
 #define GENIE_MURMUR_ADD	UINT32_C(0xE6546B64)
 
-static inline uint32_t
+#ifdef __CUDACC__
+#define GENIE_MURMUR_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define GENIE_MURMUR_FUNCTION static inline
+#endif
+
+GENIE_MURMUR_FUNCTION uint32_t
 genie_murmur_rotate(uint32_t x, int by)
 {
 	return x << by | x >> (32 - by);
 }
 
 /* The state, at first a seed, after one more word.  genie_lsh_kernel.h has it for vectors. */
-static inline uint32_t
+GENIE_MURMUR_FUNCTION uint32_t
 genie_murmur_step(uint32_t state, uint32_t word)
 {
 	state ^= genie_murmur_rotate(word * GENIE_MURMUR_C1, 15) * GENIE_MURMUR_C2;
@@ -30,7 +36,7 @@ genie_murmur_step(uint32_t state, uint32_t word)
 }
 
 /* The hash of n_words words. */
-static inline uint32_t
+GENIE_MURMUR_FUNCTION uint32_t
 genie_murmur_finish(uint32_t state, uint32_t n_words)
 {
 	state ^= n_words * 4;

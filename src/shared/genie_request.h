@@ -2,11 +2,12 @@
  * genie_request.h
  *	  Requests: what a backend asks the worker, and how it waits for the answer.
  *
- * A request is one or more jobs, each one query on one segment's image, or rows and queries for exact search
- * (GENIE_JOB_NEAREST), put together in the backend's own memory.  genie_request_run() hands them to the worker and
- * returns when all are answered, or can not be; then the backend counts those itself.  Very many jobs are several
- * requests, one after the other, so that other backends' queries get in between and memory is bounded.  It may be
- * left by an ERROR (cancel, statement_timeout, termination) at any moment; nothing is lost by that.
+ * A request is one or more jobs, each one query on one segment's image, or, of kinds that have no image, rows and
+ * queries for exact search, or vectors to be hashed, put together in the backend's own memory.  genie_request_run()
+ * hands them to the worker and returns when all are answered, or can not be; then the backend counts those itself.
+ * Very many jobs are several requests, one after the other, so that other backends' queries get in between and memory
+ * is bounded.  It may be left by an ERROR (cancel, statement_timeout, termination) at any moment; nothing is lost by
+ * that.
  */
 #ifndef GENIE_REQUEST_H
 #define GENIE_REQUEST_H
@@ -20,7 +21,7 @@
 
 typedef struct GenieRequestJob
 {
-	GenieImageRef image;		/* not of NEAREST */
+	GenieImageRef image;		/* not of NEAREST, HASH */
 	uint64		tombstone_version;	/* the image must be at least as new */
 	GenieJob	job;			/* image, status and out unused */
 	uint32		min_size;		/* of the image's objects; for key tables */

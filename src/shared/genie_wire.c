@@ -3,10 +3,9 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, what it brings for exact search, room for its result, and, where bounds of distances are
- * wanted, the vector and room for these.  Everything refers to its parts
- * by offsets from the block's first byte, because processes may have the arena at different addresses; parts are
- * aligned to 16 bytes.
+ * conditions with theirs, what it brings for exact search or hashing, room for its result, and, where bounds of
+ * distances are wanted, the vector and room for these.  Everything refers to its parts by offsets from the block's
+ * first byte, because processes may have the arena at different addresses; parts are aligned to 16 bytes.
  *
  * Key tables are shared: jobs that rank by the same table in the backend do so in the request, be it that one query
  * asks many segments.  Of a table only what the jobs can ask for is written: the sizes between the smallest and the
@@ -52,6 +51,18 @@ typedef struct WireNearest
 	Size		terms;
 } WireNearest;
 
+/* What a HASH job brings: functions, and floats of vectors. */
+typedef struct WireHashing
+{
+	GenieLshParameters parameters;
+	uint32		n_groups;
+	uint32		n_vectors;
+	Size		table;
+	Size		shifts;			/* 0: there are none */
+	Size		seeds;
+	Size		vectors;
+} WireHashing;
+
 typedef struct WireJob
 {
 	GenieImageRef image;
@@ -67,6 +78,7 @@ typedef struct WireJob
 	uint32		first_tile;
 	uint32		n_tiles;
 	WireNearest nearest;
+	WireHashing hashing;
 	Size		out;			/* where the result goes */
 
 	/* bounds of the hits */
@@ -136,6 +148,8 @@ result_bytes(const GenieJob *job)
 			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
 		case GENIE_JOB_NEAREST:
 			return (Size) job->k * sizeof(GeniePair);
+		case GENIE_JOB_HASH:
+			return genie_hashing_codes(job->hashing) * sizeof(int32);
 	}
 	elog(ERROR, "unknown kind of job: %d", (int) job->kind);
 }
@@ -267,6 +281,21 @@ nearest_bytes(const GenieNearest *nearest)
 		floats_bytes(nearest->n_rows, nearest->n_dimensions) + floats_bytes(nearest->n_rows, 1);
 }
 
+/* Bytes of the shifts, of functions that have some. */
+static Size
+shifts_bytes(const GenieHashing *hashing)
+{
+	return hashing->shifts == NULL ? 0 : genie_hashing_rows(hashing) * sizeof(double);
+}
+
+static Size
+hashing_bytes(const GenieHashing *hashing)
+{
+	return align_part(genie_hashing_entries(hashing) * sizeof(float)) + align_part(shifts_bytes(hashing)) +
+		align_part(genie_hashing_rows(hashing) * sizeof(uint32)) +
+		align_part(genie_hashing_elements(hashing) * sizeof(float));
+}
+
 void
 genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 {
@@ -283,6 +312,8 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 		plan->part_bytes += query_bytes(&job->query);
 	if (job->kind == GENIE_JOB_NEAREST)
 		plan->part_bytes += nearest_bytes(job->nearest);
+	if (job->kind == GENIE_JOB_HASH)
+		plan->part_bytes += hashing_bytes(job->hashing);
 	if (request->vector != NULL)
 		plan->part_bytes += floats_bytes(request->n_elements, 1) + floats_bytes(job->k, 1);
 	plan->part_bytes += align_part(job->n_conditions * sizeof(WireQuery));
@@ -340,15 +371,21 @@ write_query(char *base, Size *at, const GenieEngineQuery *query, uint32 min_coun
 	*at += query_bytes(query);
 }
 
-/* Copies floats to *at, which it moves on; gives where they are. */
+/* Copies bytes to *at, which it moves on; gives where they are. */
 static Size
-write_floats(char *base, Size *at, const float *floats, uint32 n, uint32 n_each)
+write_part(char *base, Size *at, const void *part, Size nbytes)
 {
 	Size		place = *at;
 
-	memcpy(base + place, floats, (Size) n * n_each * sizeof(float));
-	*at += floats_bytes(n, n_each);
+	memcpy(base + place, part, nbytes);
+	*at += align_part(nbytes);
 	return place;
+}
+
+static Size
+write_floats(char *base, Size *at, const float *floats, uint32 n, uint32 n_each)
+{
+	return write_part(base, at, floats, (Size) n * n_each * sizeof(float));
 }
 
 static void
@@ -362,6 +399,18 @@ write_nearest(char *base, Size *at, const GenieNearest *nearest, WireNearest *wi
 	wire->bounds = write_floats(base, at, nearest->bounds, nearest->n_queries, 1);
 	wire->rows = write_floats(base, at, nearest->rows, nearest->n_rows, nearest->n_dimensions);
 	wire->terms = write_floats(base, at, nearest->terms, nearest->n_rows, 1);
+}
+
+static void
+write_hashing(char *base, Size *at, const GenieHashing *hashing, WireHashing *wire)
+{
+	wire->parameters = hashing->parameters;
+	wire->n_groups = hashing->n_groups;
+	wire->n_vectors = hashing->n_vectors;
+	wire->table = write_part(base, at, hashing->table, genie_hashing_entries(hashing) * sizeof(float));
+	wire->shifts = hashing->shifts == NULL ? 0 : write_part(base, at, hashing->shifts, shifts_bytes(hashing));
+	wire->seeds = write_part(base, at, hashing->seeds, genie_hashing_rows(hashing) * sizeof(uint32));
+	wire->vectors = write_part(base, at, hashing->vectors, genie_hashing_elements(hashing) * sizeof(float));
 }
 
 /* The vector, and room for the bounds. */
@@ -400,6 +449,8 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 		write_query(base, at, &job->query, 0, table, &to->query);
 	if (job->kind == GENIE_JOB_NEAREST)
 		write_nearest(base, at, job->nearest, &to->nearest);
+	if (job->kind == GENIE_JOB_HASH)
+		write_hashing(base, at, job->hashing, &to->hashing);
 	if (request->vector != NULL)
 		write_bounds(base, at, request, to);
 	to->n_conditions = job->n_conditions;
@@ -477,6 +528,21 @@ read_nearest(char *base, const WireNearest *wire)
 	return nearest;
 }
 
+static GenieHashing *
+read_hashing(char *base, const WireHashing *wire)
+{
+	GenieHashing *hashing = palloc(sizeof(GenieHashing));
+
+	hashing->parameters = wire->parameters;
+	hashing->n_groups = wire->n_groups;
+	hashing->table = (const float *) (base + wire->table);
+	hashing->shifts = wire->shifts == 0 ? NULL : (const double *) (base + wire->shifts);
+	hashing->seeds = (const uint32 *) (base + wire->seeds);
+	hashing->n_vectors = wire->n_vectors;
+	hashing->vectors = (const float *) (base + wire->vectors);
+	return hashing;
+}
+
 /* What the engine wants for bounds, and which vectors it is to get. */
 static void
 read_bounds(char *base, const WireJob *wire, GenieJob *job, GenieRequestJob *ref)
@@ -536,6 +602,8 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 			read_query(base, &from->query, tables, &job->query);
 		if (from->kind == GENIE_JOB_NEAREST)
 			job->nearest = read_nearest(base, &from->nearest);
+		if (from->kind == GENIE_JOB_HASH)
+			job->hashing = read_hashing(base, &from->hashing);
 		if (from->wants_bounds)
 			read_bounds(base, from, job, &taken->refs[i]);
 		job->k = from->k;

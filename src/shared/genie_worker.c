@@ -12,10 +12,10 @@
  *
  * A batch.  Images are pinned for as long as the batch runs, so that nobody evicts them; a job whose image has gone, or
  * is older than the scan that asks, is answered "gone".  What the GPU engine could not do (it failed, or the image does
- * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search has no
- * image and is for the GPU engine alone: what that leaves is the backend's.  Where a search by distance wants bounds
- * of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too, and go along with the
- * job; what an engine has counted without bounds the CPU's threads do afterwards.
+ * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search or of
+ * hashing has no image and is for the GPU engine alone: what that leaves is the backend's.  Where a search by distance
+ * wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too, and go
+ * along with the job; what an engine has counted without bounds the CPU's threads do afterwards.
  *
  * Ends, and what the exit status means to the postmaster:
  *
@@ -455,7 +455,7 @@ is_open(const GenieEngine *engine, const GenieJob *job)
 {
 	if (job->status == GENIE_OK)
 		return false;
-	return job->kind == GENIE_JOB_NEAREST ? engine == worker.gpu : job->image != NULL;
+	return genie_job_has_image(job->kind) ? job->image != NULL : engine == worker.gpu;
 }
 
 /* Has an engine do those of the jobs that are not done. */
@@ -568,7 +568,7 @@ answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 
 			taken[t].jobs[i] = *job;
 			why[i] = job->status == GENIE_OK ? GENIE_FALLBACK_NONE :
-				job->image == NULL && job->kind != GENIE_JOB_NEAREST ? GENIE_FALLBACK_GONE :
+				job->image == NULL && genie_job_has_image(job->kind) ? GENIE_FALLBACK_GONE :
 				job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
 		}
 		genie_request_answer(&taken[t], why);
@@ -602,7 +602,7 @@ run_batch(void)
 		{
 			GenieJob   *job = &taken[t].jobs[i];
 
-			if (job->kind != GENIE_JOB_NEAREST)
+			if (genie_job_has_image(job->kind))
 				job->image = pin_image(&pins, &taken[t].refs[i]);
 			if (job->image != NULL)
 				job->vectors = pin_vectors(&pins, &taken[t].refs[i]);

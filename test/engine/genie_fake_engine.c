@@ -20,7 +20,8 @@
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
- * "nearest QUERIES ROWS" for each such job that is done, "forget ID", "limit BYTES", "close".
+ * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "forget ID", "limit BYTES",
+ * "close".
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
@@ -254,6 +255,31 @@ run_nearest(GenieJob *job, bool little)
 	job->status = GENIE_OK;
 }
 
+/* A job of hashing, by the functions that it brings. */
+static void
+run_hash(GenieJob *job)
+{
+	const GenieHashing *hashing = job->hashing;
+	void	   *memory = malloc(genie_lsh_size(&hashing->parameters));
+	GenieLsh   *lsh;
+
+	say("hash %u %u", hashing->n_vectors, hashing->parameters.n_functions);
+	if (memory == NULL)
+	{
+		job->status = GENIE_STATUS_NO_ROOM;
+		return;
+	}
+	lsh = genie_lsh_make(memory, &hashing->parameters);
+	lsh->largest = INFINITY;
+	memcpy(lsh->table, hashing->table, genie_hashing_entries(hashing) * sizeof(float));
+	memcpy(lsh->seeds, hashing->seeds, genie_hashing_rows(hashing) * sizeof(uint32_t));
+	if (lsh->shifts != NULL)
+		memcpy(lsh->shifts, hashing->shifts, genie_hashing_rows(hashing) * sizeof(double));
+	genie_lsh_hash(lsh, hashing->vectors, hashing->n_vectors, job->out);
+	free(memory);
+	job->status = GENIE_OK;
+}
+
 static GenieStatus
 fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
@@ -276,6 +302,8 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	for (uint32_t i = 0; i < n_jobs; i++)
 		if (jobs[i].kind == GENIE_JOB_NEAREST)
 			run_nearest(&jobs[i], order.little);
+		else if (jobs[i].kind == GENIE_JOB_HASH)
+			run_hash(&jobs[i]);
 	run_bounds(n_jobs, jobs, order.bounds);
 	return status;
 }

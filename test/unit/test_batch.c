@@ -659,7 +659,7 @@ test_malformed(GenieEngine *engine)
 	static uint8_t narrow[2 * GENIE_TILE_OBJECTS];
 	const GenieJob top = {.kind = GENIE_JOB_TOP, .query = query, .k = 8, .min_key = 1};
 	const GenieJob count = {.kind = GENIE_JOB_COUNTS, .query = query, .n_tiles = 1, .out = narrow};
-	GenieJob	nearest = {.kind = GENIE_JOB_NEAREST, .k = 1};	/* for engines with a device */
+	GenieJob	of_devices[] = {{.kind = GENIE_JOB_NEAREST, .k = 1}, {.kind = GENIE_JOB_HASH}};
 	GenieModel	model;
 	GenieSegmentImage image;
 
@@ -694,8 +694,9 @@ test_malformed(GenieEngine *engine)
 	}
 	run(engine, 0, NULL);
 	CHECK_INT(strlen(engine->error), 0);
-	run(engine, 1, &nearest);
-	CHECK_INT(nearest.status, GENIE_STATUS_CORRUPT);
+	run(engine, 2, of_devices);
+	CHECK_INT(of_devices[0].status, GENIE_STATUS_CORRUPT);
+	CHECK_INT(of_devices[1].status, GENIE_STATUS_CORRUPT);
 	genie_model_free_image(&image);
 	genie_model_end(&model);
 }

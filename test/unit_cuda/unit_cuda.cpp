@@ -649,7 +649,7 @@ memory_cases()
 	report("all images are forgotten", "no device memory is left", after.image_bytes == 0 ? "" : "some is");
 }
 
-static bool
+bool
 stop_at_once()
 {
 	return true;
@@ -709,6 +709,8 @@ whole_device_pass()
 	lanes_cases(scale, false);
 	nearest_cases();
 	nearest_failure_case();
+	hash_cases();
+	hash_failure_case();
 	if (scale == WHOLE)
 		memory_cases();
 	interrupt_case();

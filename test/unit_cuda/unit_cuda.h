@@ -37,6 +37,9 @@ extern void report(const char *name, const std::string &what, const std::string 
 /* Runs a batch on both engines and reports what differs. */
 extern void check(const char *name, const std::string &what, Batch &batch);
 
+/* An interrupt callback that says stop. */
+extern bool stop_at_once();
+
 /* Key tables (unit_cuda_keys.cpp). */
 extern void key_cases();
 extern void bounded_key_case();
@@ -50,6 +53,10 @@ extern void lanes_cases(Scale of_scale, bool little_shared);
 /* Exact search (unit_cuda_nearest.cpp). */
 extern void nearest_cases();
 extern void nearest_failure_case();
+
+/* Hashing (unit_cuda_hash.cpp). */
+extern void hash_cases();
+extern void hash_failure_case();
 
 /* used: the device is told to count by tensor cores where they can, else never to. */
 extern void tensor_cases(bool used);

@@ -162,12 +162,6 @@ run_jobs(std::vector<Room *> rooms)
 		rooms[i]->job = jobs[i];
 }
 
-static bool
-stop_at_once()
-{
-	return true;
-}
-
 /* With another search in one batch; then by itself, with room for half of its pairs. */
 static void
 check_search(Random &random, bool differences, uint32_t n_queries, uint32_t n_rows, uint32_t n_dimensions, bool odd)

@@ -14,6 +14,7 @@
 #define GENIE_CUDA_EMULATED_H
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,12 @@ struct alignas(8) uint2
 {
 	uint32_t	x;
 	uint32_t	y;
+};
+
+struct alignas(16) double2
+{
+	double		x;
+	double		y;
 };
 
 struct alignas(16) float4
@@ -315,6 +322,13 @@ static inline uint32_t
 __dp2a_lo(uint32_t a, uint32_t b, uint32_t sum)
 {
 	return sum + (a & 0xFFFF) * (b & 0xFF) + (a >> 16) * (b >> 8 & 0xFF);
+}
+
+/* down, and to the nearest there is */
+static inline int
+__double2int_rd(double x)
+{
+	return (int) std::min(std::max(std::floor(x), (double) INT32_MIN), (double) INT32_MAX);
 }
 
 static inline int

@@ -1,0 +1,23 @@
+/*
+ * genie_cuda_hash.cuh
+ *	  Codes of vectors (genie_hashing.h): a job of its own, beside passes over images.
+ */
+#ifndef GENIE_CUDA_HASH_CUH
+#define GENIE_CUDA_HASH_CUH
+
+#include "genie_cuda_pass.cuh"
+
+/* What the kernels work with: all in device memory, of the shape that the job has. */
+struct GenieCudaHash
+{
+	GenieHashing of;
+	int32_t    *codes;
+};
+
+/* Starts the kernel that writes the codes. */
+extern void genie_cuda_hash_launch(const GenieCudaHash &hash, cudaStream_t stream);
+
+/* Does a job of kind GENIE_JOB_HASH; throws if anything fails. */
+extern void genie_cuda_hash(const GenieCudaContext &context, GenieJob &job);
+
+#endif							/* GENIE_CUDA_HASH_CUH */

@@ -1,0 +1,57 @@
+/*
+ * genie_device.c
+ *	  Asking the worker's GPU for exact search and for hashing (genie_device.h): requests of one job, without an image.
+ */
+#include "postgres.h"
+
+#include "genie_device.h"
+#include "genie_request.h"
+#include "genie_worker.h"
+
+bool
+genie_device_is_possible(void)
+{
+	return genie_worker_wanted && genie_request_worker_is_up() && genie_stat_n_devices() > 0;
+}
+
+Size
+genie_device_bytes(void)
+{
+	return genie_request_bytes();
+}
+
+static GenieFallback
+run(GenieRequestJob *request)
+{
+	genie_request_run(request, 1);
+	if (request->done)
+		return GENIE_FALLBACK_NONE;
+	genie_stat_fallback(request->why);
+	return request->why;
+}
+
+GenieFallback
+genie_device_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs)
+{
+	GenieRequestJob request = {0};
+	GenieFallback why;
+
+	request.job.kind = GENIE_JOB_NEAREST;
+	request.job.nearest = nearest;
+	request.job.k = room;
+	request.result = pairs;
+	why = run(&request);
+	*n_pairs = request.job.n_hits;
+	return why;
+}
+
+GenieFallback
+genie_device_hash(const GenieHashing *hashing, int32 *codes)
+{
+	GenieRequestJob request = {0};
+
+	request.job.kind = GENIE_JOB_HASH;
+	request.job.hashing = hashing;
+	request.result = codes;
+	return run(&request);
+}
