@@ -33,6 +33,7 @@ struct GenieCudaDevice
 	uint32_t	shared_of_block;	/* at most */
 	uint32_t	n_multiprocessors;
 	GenieCudaTensorUse tensor;
+	bool		always_samples; /* for tests: lanes sample however few objects there are */
 };
 
 /*

@@ -40,6 +40,9 @@ constexpr char SHARED_ENVIRONMENT[] = "GENIE_CUDA_SHARED_BYTES";
 /* For tests: 1, tensor cores are used where they can be; 0, they never are. */
 constexpr char TENSOR_ENVIRONMENT[] = "GENIE_CUDA_TENSOR_CORES";
 
+/* For tests: 1, lanes find thresholds from samples wherever they can. */
+constexpr char SAMPLE_ENVIRONMENT[] = "GENIE_CUDA_SAMPLE";
+
 /* For tests: 0, nominal costs are taken instead of measured ones: tools that slow kernels down would take forever. */
 constexpr char MEASURE_ENVIRONMENT[] = "GENIE_CUDA_MEASURE";
 
@@ -106,12 +109,13 @@ tensor_use(const cudaDeviceProp &properties)
 	return strcmp(told, "0") == 0 ? GENIE_CUDA_TENSOR_NEVER : GENIE_CUDA_TENSOR_ALWAYS;
 }
 
+/* What an environment variable says, 0 or 1, if it is set. */
 static bool
-is_to_measure()
+told(const char *variable, bool otherwise)
 {
-	const char *told = getenv(MEASURE_ENVIRONMENT);
+	const char *value = getenv(variable);
 
-	return told == nullptr || strcmp(told, "0") != 0;
+	return value == nullptr ? otherwise : strcmp(value, "0") != 0;
 }
 
 GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
@@ -135,6 +139,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 		device.shared_of_block = std::min(device.shared_of_block, (uint32_t) strtoul(pretend, nullptr, 10));
 		device.shared_of_multiprocessor = device.shared_of_block;
 	}
+	device.always_samples = told(SAMPLE_ENVIRONMENT, false);
 	device.tensor = genie_cuda_tensor_possible(device) ? tensor_use(properties) : GENIE_CUDA_TENSOR_NEVER;
 	if (options.arena != nullptr)
 	{
@@ -151,7 +156,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	images.reset(new GenieCudaImages(*memory));
 	context.reset(new GenieCudaContext{this, device, *memory, *images, stream, copy_stream, copy_begin, copy_end,
 									   0, 0});
-	dispatch.reset(new GenieCudaDispatch(*context, choices, is_to_measure()));
+	dispatch.reset(new GenieCudaDispatch(*context, choices, told(MEASURE_ENVIRONMENT, true)));
 }
 
 GenieCudaEngine::~GenieCudaEngine()

@@ -54,6 +54,8 @@ public:
 
 	uint64_t	last_pass = 0;	/* that used it */
 	bool		turned = false; /* have its codes been brought into the order of bit lanes? */
+	uint64_t	n_sampled = 0;	/* queries whose thresholds came from samples */
+	uint64_t	n_missed = 0;	/* of these, whose thresholds were too high */
 
 private:
 	struct Block

@@ -263,7 +263,7 @@ genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n
 	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES)
 		next[threadIdx.x] = 0;
 	if (n > room && threadIdx.x < GENIE_CUDA_LANE_QUERIES && q < n_queries)
-		queries[q].top->last_object = 1;
+		queries[q].top->last_object = GENIE_CUDA_LANE_LOST;
 	__syncthreads();
 	for (uint32_t i = begin; i < end; i += step)
 		atomicAdd(&next[mine[i] & 0xFF], 1);
@@ -293,19 +293,31 @@ genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cuda
 	genie_cuda_check_launch("genie_cuda_lanes_deal_kernel");
 }
 
+/* Is the bound a guess, that of all objects wherever they are? */
+static __device__ __forceinline__ bool
+is_guess(unsigned long long bound)
+{
+	return bound != 0 && (uint32_t) bound == 0;
+}
+
 static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
-genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity, uint32_t last_object,
-							   uint32_t *overflowed)
+genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity, uint32_t last_object, bool is_sample,
+							   uint32_t *unfit)
 {
 	__shared__ GenieCudaSelect shared;
-	const GenieCudaQuery &query = queries[blockIdx.x];
+	GenieCudaQuery query = queries[blockIdx.x];
 	const uint32_t n = min(query.top->n, capacity);
-	const GenieCudaCandidate bound = genie_cuda_kth_candidate(query, n, shared);
+	const unsigned long long before = query.top->bound;
+	GenieCudaCandidate bound;
+
+	if (is_sample)
+		query.k = query.sampled_k;
+	bound = genie_cuda_kth_candidate(query, n, shared);
 
 	/* of a query that lanes count, last_object says whether anything was lost */
 	if (threadIdx.x == 0 && query.top->n > capacity)
-		query.top->last_object = 1;
+		query.top->last_object = GENIE_CUDA_LANE_LOST;
 	__syncthreads();
 	if (n > query.k)
 	{
@@ -315,18 +327,49 @@ genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity,
 	}
 	if (threadIdx.x == 0)
 	{
+		const bool	missed = n < query.k && is_guess(before) && (uint32_t) (before >> 32) > query.min_key;
+
 		query.top->n = min(n, query.k);
 		if (n > query.k)
-			query.top->bound = max(query.top->bound, genie_cuda_bound((uint32_t) (bound >> 32), last_object));
-		overflowed[blockIdx.x] = query.top->last_object;
+			query.top->bound = max(before, genie_cuda_bound((uint32_t) (bound >> 32), last_object));
+		unfit[blockIdx.x] = query.top->last_object | (missed ? GENIE_CUDA_LANE_MISSED : 0);
 	}
 }
 
 void
 genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity, uint32_t last_object,
-						uint32_t *overflowed, cudaStream_t stream)
+						bool is_sample, uint32_t *unfit, cudaStream_t stream)
 {
 	genie_cuda_lanes_settle_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>
-		(queries, capacity, last_object, overflowed);
+		(queries, capacity, last_object, is_sample, unfit);
 	genie_cuda_check_launch("genie_cuda_lanes_settle_kernel");
+}
+
+/*
+ * What the sample lost would have raised its bound: so that is a guess all the same, and nothing is lost of what it is
+ * for.  Where fewer than sampled_k were found there is no bound, and all that matches is wanted.
+ */
+static __global__ void
+__launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)
+genie_cuda_lanes_guess_kernel(const GenieCudaQuery *queries, uint32_t n_queries)
+{
+	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_DEAL_THREADS + threadIdx.x;
+
+	if (q < n_queries)
+	{
+		GenieCudaTop *top = queries[q].top;
+
+		top->bound = top->bound >> 32 << 32;
+		top->n = 0;
+		top->last_object = 0;
+	}
+}
+
+void
+genie_cuda_lanes_guess(const GenieCudaQuery *queries, uint32_t n_queries, cudaStream_t stream)
+{
+	const uint32_t n_blocks = (n_queries + GENIE_CUDA_LANE_DEAL_THREADS - 1) / GENIE_CUDA_LANE_DEAL_THREADS;
+
+	genie_cuda_lanes_guess_kernel<<<n_blocks, GENIE_CUDA_LANE_DEAL_THREADS, 0, stream>>>(queries, n_queries);
+	genie_cuda_check_launch("genie_cuda_lanes_guess_kernel");
 }

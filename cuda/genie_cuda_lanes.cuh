@@ -55,12 +55,23 @@ extern uint32_t genie_cuda_lanes_parts(const GenieCudaDevice &device, uint32_t n
 extern void genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cudaStream_t stream);
 
 /*
- * Between launches and behind the last one: only the best k candidates of each query stay, and its bound is that all
- * objects up to last_object are known.  overflowed: an entry a query, 1 if ever one of its events or candidates found
- * no room.
+ * Between launches and behind the last one: only the best k candidates of each query stay, of a sample the best
+ * sampled_k, and its bound is that all objects up to last_object are known.  unfit: an entry a query, not 0 if ever one
+ * of its events or candidates found no room.
  */
 extern void genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity,
-									uint32_t last_object, uint32_t *overflowed, cudaStream_t stream);
+									uint32_t last_object, bool is_sample, uint32_t *unfit, cudaStream_t stream);
+
+/*
+ * Behind a sample: its candidates are forgotten, and each query's bound becomes what sampled_k of them reach, wherever
+ * objects are.  That is a guess.  Behind a launch over all objects settle finds whether k of them reached it, and adds
+ * GENIE_CUDA_LANE_MISSED to unfit if not.
+ */
+extern void genie_cuda_lanes_guess(const GenieCudaQuery *queries, uint32_t n_queries, cudaStream_t stream);
+
+/* what makes a query unfit */
+constexpr uint32_t GENIE_CUDA_LANE_LOST = 1;
+constexpr uint32_t GENIE_CUDA_LANE_MISSED = 2;
 
 /* The kernels of one number of planes, of genie_cuda_lanes_*.cu. */
 extern void genie_cuda_lanes_4(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);

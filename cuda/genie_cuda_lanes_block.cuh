@@ -17,6 +17,13 @@ genie_cuda_lane_block()
 	return blockIdx.x * gridDim.y + blockIdx.y;
 }
 
+/* The first object of one of the launch's units. */
+__device__ __forceinline__ uint32_t
+genie_cuda_lane_object(const GenieCudaLaneLaunch &launch, uint32_t unit)
+{
+	return launch.first_object + unit * launch.step;
+}
+
 /* The units of a block; in each round each of its warps takes one of them. */
 struct GenieCudaLanePart
 {

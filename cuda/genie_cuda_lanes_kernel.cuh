@@ -61,7 +61,7 @@ static __device__ __forceinline__ void
 genie_cuda_lane_begin(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJECTS> &codes)
 {
 	const uint32_t unit = codes.part.first + min(genie_cuda_lane_unit(codes.round), codes.part.n - 1);
-	const uint32_t first = launch.first_object + unit * (GENIE_CUDA_WARP * OBJECTS);
+	const uint32_t first = genie_cuda_lane_object(launch, unit);
 	const GenieCudaTile &tile = launch.tiles[first / GENIE_TILE_OBJECTS];
 
 	codes.base = tile.base + tile.tile.codes;
@@ -319,7 +319,7 @@ genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 		for (uint32_t i = 0; i < OBJECTS; i++)
 		{
 			const GenieCudaLaneEntry reached = genie_cuda_lane_reached(planes[i], shared);
-			const uint32_t first = launch.first_object + (part.first + unit) * (OBJECTS * GENIE_CUDA_WARP);
+			const uint32_t first = genie_cuda_lane_object(launch, part.first + unit);
 
 			if (__any_sync(GENIE_CUDA_ALL_LANES, genie_cuda_lane_any(reached) != 0) && unit < part.n)
 				genie_cuda_lane_offer(launch, first + i * GENIE_CUDA_WARP + genie_cuda_lane(), reached, planes[i],

@@ -3,6 +3,7 @@
  *	  Running a pass of bit lanes.
  */
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "genie_cuda_lanes_pass.cuh"
@@ -43,6 +44,16 @@ hits_of(uint32_t k)
 	return k + k % 2;
 }
 
+/* How many of a sample are expected to reach what the best k do, at least but for one query in a million; at most k. */
+static uint32_t
+sampled_k(uint32_t k)
+{
+	const double mean = (double) k / GENIE_CUDA_LANE_SAMPLE;
+	const double n = ceil(mean + GENIE_CUDA_LANE_SAMPLE_DEVIATIONS * sqrt(mean)) + GENIE_CUDA_LANE_SAMPLE_MORE;
+
+	return (uint32_t) std::min<double>(k, n);
+}
+
 GenieCudaBytes
 GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaBytes &sizes, uint8_t *host,
 						 uint8_t *device)
@@ -73,7 +84,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	uint4	   *counts = result.take<uint4>(n_queries, &host_n_hits);
 	GenieHit   *all_hits = result.take<GenieHit>(n_hit, &host_hits);
 
-	overflowed = result.take<uint32_t>(n_queries, &flags);
+	unfit = result.take<uint32_t>(n_queries, &flags);
 	tables = room.take<uint8_t>((size_t) n_slices * table_bytes);
 	GenieCudaCandidate *candidates = room.take<GenieCudaCandidate>((size_t) n_queries * capacity);
 	events = room.take<GenieCudaLaneEvent>((size_t) n_slices * slice_room);
@@ -82,7 +93,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 
 	n_hits = host_n_hits;
 	hits = host_hits;
-	host_overflowed = flags;
+	host_unfit = flags;
 	if (dry)
 		return GenieCudaBytes{blob.used, result.used, room.used};
 
@@ -97,6 +108,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 		query.n_ranges = job.query.n_ranges;
 		query.max_count = job.query.max_count;
 		query.k = job.k;
+		query.sampled_k = sampled_k(job.k);
 		query.min_key = std::max(job.min_key, 1u);
 		query.key_bytes = max_count < 1u << 8 ? 1 : 2;
 		query.top = tops + i;
@@ -144,13 +156,58 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 	}
 }
 
-/* Counts all objects, in launches over more and more of them. */
+/* Is a sample worth it, and were those of this image good for something? */
+bool
+GenieCudaLanesPass::is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const
+{
+	if (copy.n_missed > copy.n_sampled / GENIE_CUDA_LANE_MISSED_PART + GENIE_CUDA_LANE_MISSED_FEW)
+		return false;
+	return context.device.always_samples ||
+		(max_k >= GENIE_CUDA_LANE_SAMPLED_K && image.n_objects >= GENIE_CUDA_LANE_SAMPLED_OBJECTS);
+}
+
+/* Counts the launch's units, and has each query keep its best candidates of all up to last_object. */
+void
+GenieCudaLanesPass::count_units(GenieCudaLaneLaunch &launch, uint32_t last_object, bool is_sample)
+{
+	if (by_tensor)
+		genie_cuda_tensor(context.device, table_bytes, launch, context.stream);
+	else
+		genie_cuda_lanes(context.device, max_count, launch, context.stream);
+	genie_cuda_lanes_deal(launch, capacity, context.stream);
+	genie_cuda_lanes_settle(queries, n_queries, capacity, last_object, is_sample, unfit, context.stream);
+}
+
+/* Counts units of the launch's step from the first object on, in launches over more and more of them. */
+void
+GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample)
+{
+	const uint32_t k = is_sample ? sampled_k(max_k) : max_k;
+	const uint64_t growth_max = std::max(2u, capacity / (GENIE_CUDA_LANE_FIRST_PART * k));
+	uint64_t	end = capacity / GENIE_CUDA_LANE_FIRST_PART / unit;
+
+	for (uint64_t first = 0; first < n_units;)
+	{
+		const uint64_t growth = by_tensor && end * unit >= GENIE_CUDA_TENSOR_LATE ? GENIE_CUDA_TENSOR_GROWTH :
+			GENIE_CUDA_LANE_GROWTH;
+
+		/* a small rest is not worth a launch of its own */
+		if (end + end / 4 >= n_units)
+			end = n_units;
+		launch.first_object = (uint32_t) (first * launch.step);
+		launch.n_units = (uint32_t) (end - first);
+		count_units(launch, (uint32_t) (end * launch.step - 1), is_sample);
+		first = end;
+		end *= std::min(growth, growth_max);
+	}
+}
+
+/* Counts all objects, behind a sample of them at once. */
 void
 GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &copy)
 {
 	const uint32_t unit = by_tensor ? GENIE_CUDA_TENSOR_OBJECTS : genie_cuda_lanes_unit(max_count);
-	const uint64_t growth_max = std::max(2u, capacity / (GENIE_CUDA_LANE_FIRST_PART * max_k));
-	uint64_t	end = capacity / GENIE_CUDA_LANE_FIRST_PART / unit * unit;
+	const uint64_t n_units = ((uint64_t) image.n_objects + unit - 1) / unit;
 	GenieCudaLaneLaunch launch = {};
 
 	launch.tiles = copy.tiles();
@@ -161,25 +218,42 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 	launch.n_events = n_events;
 	launch.slice_room = slice_room;
 	launch.layout = layout;
-	for (uint64_t first = 0; first < image.n_objects;)
+	launch.step = unit;
+	is_sampled = is_to_sample(image, copy);
+	if (!is_sampled)
 	{
-		const uint64_t growth = by_tensor && end >= GENIE_CUDA_TENSOR_LATE ? GENIE_CUDA_TENSOR_GROWTH :
-			GENIE_CUDA_LANE_GROWTH;
-
-		/* a small rest is not worth a launch of its own */
-		if (end + end / 4 >= image.n_objects)
-			end = ((uint64_t) image.n_objects + unit - 1) / unit * unit;
-		launch.first_object = (uint32_t) first;
-		launch.n_units = (uint32_t) ((end - first) / unit);
-		if (by_tensor)
-			genie_cuda_tensor(context.device, table_bytes, launch, context.stream);
-		else
-			genie_cuda_lanes(context.device, max_count, launch, context.stream);
-		genie_cuda_lanes_deal(launch, capacity, context.stream);
-		genie_cuda_lanes_settle(queries, n_queries, capacity, (uint32_t) (end - 1), overflowed, context.stream);
-		first = end;
-		end *= std::min(growth, growth_max);
+		count_growing(launch, unit, n_units, false);
+		return;
 	}
+	launch.step = unit * GENIE_CUDA_LANE_SAMPLE;
+	count_growing(launch, unit, (n_units + GENIE_CUDA_LANE_SAMPLE - 1) / GENIE_CUDA_LANE_SAMPLE, true);
+	genie_cuda_lanes_guess(queries, n_queries, context.stream);
+	launch.step = unit;
+	launch.first_object = 0;
+	launch.n_units = (uint32_t) n_units;
+	count_units(launch, (uint32_t) (n_units * unit - 1), false);
+}
+
+/* Reads what came back; returns the jobs that have to be done in another way. */
+std::vector<GenieJob *>
+GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, GenieCudaImage &copy)
+{
+	std::vector<GenieJob *> again;
+
+	for (uint32_t i = 0; i < n_queries; i++)
+	{
+		copy.n_missed += (host_unfit[i] & GENIE_CUDA_LANE_MISSED) != 0;
+		if (host_unfit[i] != 0)
+			again.push_back(jobs[i]);
+		else
+		{
+			jobs[i]->n_hits = n_hits[i].x;
+			memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
+		}
+		hits += hits_of(jobs[i]->k);
+	}
+	copy.n_sampled += is_sampled ? n_queries : 0;
+	return again;
 }
 
 std::vector<GenieJob *>
@@ -191,13 +265,12 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	uint8_t    *host = context.memory.pinned(bytes.blob + bytes.result);
 	uint8_t    *device = context.memory.scratch(bytes.device());
 	GenieCudaImage &copy = context.images.acquire(image, number);
-	std::vector<GenieJob *> again;
 
 	(void) pack(jobs, bytes, host, device);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
 	/* the last part of the result, with what aligns it */
-	GENIE_CUDA_CHECK(cudaMemsetAsync(overflowed, 0, device + bytes.blob + bytes.result - (uint8_t *) overflowed,
+	GENIE_CUDA_CHECK(cudaMemsetAsync(unfit, 0, device + bytes.blob + bytes.result - (uint8_t *) unfit,
 									 context.stream));
 	if (by_tensor)
 		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);
@@ -211,16 +284,5 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
 	if (context.uploaded_bytes > uploaded_before)
 		context.note_upload();
-	for (uint32_t i = 0; i < n_queries; i++)
-	{
-		if (host_overflowed[i] != 0)
-			again.push_back(jobs[i]);
-		else
-		{
-			jobs[i]->n_hits = n_hits[i].x;
-			memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
-		}
-		hits += hits_of(jobs[i]->k);
-	}
-	return again;
+	return give_results(jobs, copy);
 }

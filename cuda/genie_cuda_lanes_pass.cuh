@@ -5,9 +5,15 @@
  * In stream order: the queries to the device; their tables; then launches over more and more objects, in object order.
  * Between launches events become candidates, each query keeps its best k candidates, and later objects must beat the
  * k-th of them; so a few launches, each over so many times the objects of those before, give each query some hundred
- * candidates to choose from, whatever the number of objects.  Where objects come in an order that has the best ones
- * last, a query may have more candidates than there is room for: its answer is then not complete, and its job is given
- * back to be done by tiles.
+ * candidates to choose from, whatever the number of objects.
+ *
+ * Many candidates of many objects are better found at once: what k of all objects reach, a sample tells well enough
+ * (every so manieth unit, in growing launches, as above).  Then one launch goes over all objects, with that as the
+ * threshold, and the best k are selected from what reaches it: exactly, if k do.
+ *
+ * Where objects come in an order that has the best ones last, a query may have more candidates than there is room for;
+ * and where a sample is not like the rest, fewer than k.  Its answer is then not complete, and its job is given back to
+ * be done by tiles.  An image whose samples often mislead is not sampled any more.
  */
 #ifndef GENIE_CUDA_LANES_PASS_CUH
 #define GENIE_CUDA_LANES_PASS_CUH
@@ -40,7 +46,11 @@ private:
 	GenieCudaBytes pack(const std::vector<GenieJob *> &jobs, const GenieCudaBytes &sizes, uint8_t *host,
 						uint8_t *device);
 	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
+	bool		is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const;
+	void		count_units(GenieCudaLaneLaunch &launch, uint32_t last_object, bool is_sample);
+	void		count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample);
 	void		count(const GenieSegmentImage &image, const GenieCudaImage &copy);
+	std::vector<GenieJob *> give_results(const std::vector<GenieJob *> &jobs, GenieCudaImage &copy);
 
 	GenieCudaContext &context;
 	const GenieCudaLaneLayout &layout;
@@ -53,6 +63,7 @@ private:
 	uint32_t	max_count = 0;
 	uint32_t	capacity = 0;	/* candidates of a query */
 	uint32_t	slice_room = 0; /* events of a slice */
+	bool		is_sampled = false;
 
 	/* on the device */
 	const GenieCudaQuery *queries = nullptr;
@@ -60,12 +71,12 @@ private:
 	uint8_t    *tables = nullptr;
 	GenieCudaLaneEvent *events = nullptr;
 	uint32_t   *n_events = nullptr;
-	uint32_t   *overflowed = nullptr;
+	uint32_t   *unfit = nullptr;
 
 	/* what came back */
 	const uint4 *n_hits = nullptr;
 	const GenieHit *hits = nullptr;
-	const uint32_t *host_overflowed = nullptr;
+	const uint32_t *host_unfit = nullptr;
 };
 
 #endif							/* GENIE_CUDA_LANES_PASS_CUH */

@@ -112,7 +112,7 @@ genie_cuda_lane_event(uint32_t query, uint32_t count, uint32_t object)
 
 static_assert(GENIE_CUDA_LANE_QUERIES <= 1u << 8, "a query's lane has 8 bits of an event");
 
-/* One launch: all slices over a run of units, as many consecutive objects as a warp counts at a time. */
+/* One launch: all slices over units, each as many consecutive objects as a warp counts at a time. */
 struct GenieCudaLaneLaunch
 {
 	const GenieCudaTile *tiles;
@@ -120,6 +120,7 @@ struct GenieCudaLaneLaunch
 	const GenieCudaQuery *queries;
 	uint32_t	n_queries;		/* lanes behind them are of no query */
 	uint32_t	first_object;	/* a whole number of units */
+	uint32_t	step;			/* objects from a unit's first to the next one's: a unit's, or more in a sample */
 	uint32_t	n_units;
 	uint32_t	part_units;		/* consecutive units that a block counts; the slice's last block has the rest */
 

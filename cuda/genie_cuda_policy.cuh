@@ -211,6 +211,23 @@ constexpr uint32_t GENIE_CUDA_LANE_CAPACITY_K = 16;
 constexpr uint32_t GENIE_CUDA_LANE_FIRST_PART = 4;
 constexpr uint32_t GENIE_CUDA_LANE_GROWTH = 8;
 
+/*
+ * A query of at least so large a k, on so many objects, gets its threshold from every so manieth unit: what would be
+ * events of growing launches, k * (GROWTH - 1) of each, are then some twice k.  Of n objects that reach a threshold,
+ * n / SAMPLE are in the sample on average; it is to be reached by a number that so many have that are fewer than k only
+ * by chance: DEVIATIONS standard deviations more, and MORE, as small numbers deviate further upwards.  4.5 and 4 are
+ * less than one in a million, where objects come in no order.
+ */
+constexpr uint32_t GENIE_CUDA_LANE_SAMPLED_K = 128;
+constexpr uint32_t GENIE_CUDA_LANE_SAMPLED_OBJECTS = 1 << 20;
+constexpr uint32_t GENIE_CUDA_LANE_SAMPLE = 32;
+constexpr double GENIE_CUDA_LANE_SAMPLE_DEVIATIONS = 4.5;
+constexpr uint32_t GENIE_CUDA_LANE_SAMPLE_MORE = 4;
+
+/* queries whose threshold was too high, of so many, and a few, from which on an image is not sampled any more */
+constexpr uint32_t GENIE_CUDA_LANE_MISSED_PART = 64;
+constexpr uint32_t GENIE_CUDA_LANE_MISSED_FEW = 8;
+
 /* events that a launch has room for: of its queries' candidates, one in so many; twice those of the first launch */
 constexpr uint32_t GENIE_CUDA_LANE_EVENTS_PART = 2;
 constexpr uint32_t GENIE_CUDA_LANE_DEAL_THREADS = 256;

@@ -182,7 +182,7 @@ static __device__ __forceinline__ TensorRows
 rows_of(const GenieCudaLaneLaunch &launch, const GenieCudaLanePart &part, uint32_t round)
 {
 	const uint32_t unit = part.first + min(genie_cuda_lane_unit(round), part.n - 1);
-	const uint32_t object = launch.first_object + unit * GENIE_CUDA_TENSOR_OBJECTS;
+	const uint32_t object = genie_cuda_lane_object(launch, unit);
 	const GenieCudaTile &tile = launch.tiles[object / GENIE_TILE_OBJECTS];
 
 	return TensorRows{tile.base + tile.tile.codes, genie_code_rows(tile.tile.n_objects),
@@ -455,7 +455,7 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 			next = load_codes(rows, launch.layout.strips[0]);
 			add_step(counts, codes, 0, table);
 		}
-		offer(launch, launch.first_object + unit * GENIE_CUDA_TENSOR_OBJECTS, counts, shared);
+		offer(launch, genie_cuda_lane_object(launch, unit), counts, shared);
 	}
 	__syncthreads();
 	if (threadIdx.x == 0)

@@ -77,6 +77,7 @@ struct GenieCudaQuery
 	uint32_t	n_sizes;
 	uint32_t	n_classes;
 	uint32_t	k;
+	uint32_t	sampled_k;		/* so many of a sample of the objects reach what the best k are expected to */
 	uint32_t	min_key;
 	bool		has_after;
 	GenieHit	after;

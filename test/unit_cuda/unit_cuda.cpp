@@ -7,9 +7,9 @@
  * Prints a line a case, and a line with the seconds a pass, and ends with 1 if any answer differs, with 77 if there is
  * no GPU.  --quick leaves out what is large, for compute-sanitizer.  --tiny has every kernel do a few blocks' work and
  * has the engine not measure what things cost, for racecheck, which slows them down a thousand times, and for kernels
- * that run on the CPU (emulated/).  --pass=N: only pass N of 1 .. 7: all kernels; with tensor cores; without them; as on
- * devices of less shared memory, four times.  --part=I/N: of all cases only number I, I + N and so on, from 1.
- * Everything is seeded: a difference comes again.
+ * that run on the CPU (emulated/).  --pass=N: only pass N of 1 .. 9: all kernels; with tensor cores; without them; as on
+ * devices of less shared memory, four times; bit lanes by samples, with tensor cores and without.  --part=I/N: of all
+ * cases only number I, I + N and so on, from 1.  Everything is seeded: a difference comes again.
  */
 #include <algorithm>
 #include <chrono>
@@ -706,7 +706,7 @@ whole_device_pass()
 	boundary_cases();
 	paging_case();
 	mixed_case();
-	lanes_cases(scale, false);
+	lanes_cases(scale, true);
 	nearest_cases();
 	nearest_failure_case();
 	hash_cases();
@@ -722,9 +722,25 @@ tensor_pass(bool used)
 {
 	setenv("GENIE_CUDA_TENSOR_CORES", used ? "1" : "0", 1);
 	open_engine(NULL);
-	tensor_cases(used);
+	tensor_cases(used, true);
 	cuda->ops->close(cuda);
 	unsetenv("GENIE_CUDA_TENSOR_CORES");
+}
+
+/* Thresholds from samples, however small these are: many of them mislead. */
+static void
+sample_pass(bool tensor)
+{
+	setenv("GENIE_CUDA_SAMPLE", "1", 1);
+	setenv("GENIE_CUDA_TENSOR_CORES", tensor ? "1" : "0", 1);
+	open_engine(NULL);
+	if (tensor)
+		tensor_cases(true, false);
+	else
+		lanes_cases(scale, false);
+	cuda->ops->close(cuda);
+	unsetenv("GENIE_CUDA_TENSOR_CORES");
+	unsetenv("GENIE_CUDA_SAMPLE");
 }
 
 /* As on devices of less shared memory: tiles in 2, 4 or 8 parts; and images in memory that is not pinned. */
@@ -739,7 +755,7 @@ little_shared_pass(const char *shared_bytes)
 	if (scale == WHOLE)
 		random_cases();
 	ties_case();
-	lanes_cases(scale == WHOLE ? QUICK : scale, true);
+	lanes_cases(scale == WHOLE ? QUICK : scale, false);
 	cuda->ops->close(cuda);
 }
 
@@ -787,6 +803,8 @@ main(int argc, char **argv)
 		run_pass(n++, [=] { tensor_pass(used); });
 	for (const char *shared_bytes : {"101376", "65536", "49152", "24576"})
 		run_pass(n++, [=] { little_shared_pass(shared_bytes); });
+	for (const bool tensor : {true, false})
+		run_pass(n++, [=] { sample_pass(tensor); });
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }

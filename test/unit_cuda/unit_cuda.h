@@ -45,10 +45,10 @@ extern void key_cases();
 extern void bounded_key_case();
 
 /*
- * Bit lanes (unit_cuda_lanes.cpp).  of_scale: how large, which need not be as large as the others; little_shared: the
- * device has so little shared memory that some tables do not fit, and are counted by tiles.
+ * Bit lanes (unit_cuda_lanes.cpp).  of_scale: how large, which need not be as large as the others; all: no query may be
+ * given back to tiles, as some are where there is so little shared memory that tables do not fit, or samples mislead.
  */
-extern void lanes_cases(Scale of_scale, bool little_shared);
+extern void lanes_cases(Scale of_scale, bool all);
 
 /* Exact search (unit_cuda_nearest.cpp). */
 extern void nearest_cases();
@@ -58,7 +58,7 @@ extern void nearest_failure_case();
 extern void hash_cases();
 extern void hash_failure_case();
 
-/* used: the device is told to count by tensor cores where they can, else never to. */
-extern void tensor_cases(bool used);
+/* used: the device is told to count by tensor cores where they can, else never to; all: as above. */
+extern void tensor_cases(bool used, bool all);
 
 #endif							/* UNIT_CUDA_H */

@@ -17,8 +17,11 @@ enum Order
 	UNIFORM,
 	SKEWED,						/* small values are frequent */
 	ALIKE,						/* all objects are equal: nothing but ties */
-	RISING						/* later objects match more: what lanes have no room for */
+	RISING,						/* later objects match more: what lanes have no room for */
+	CLUSTERED					/* neighbours are alike: no sample is like the whole */
 };
+
+constexpr uint32_t CLUSTER = 100;	/* neighbours */
 
 struct LaneShape
 {
@@ -40,6 +43,8 @@ draw_value(Random &random, const LaneShape &shape, uint32_t object, uint32_t n)
 {
 	if (shape.order == ALIKE)
 		return n / 2;
+	if (shape.order == CLUSTERED && random.below(8) > 0)
+		return Random(object / CLUSTER * UINT64_C(65537) + n).below(n);
 	if (shape.order == SKEWED)
 		return random.below(1 + random.below(n));
 	if (shape.order == RISING && random.below(shape.n_objects) < object)
@@ -266,13 +271,13 @@ run_shapes(const std::vector<LaneShape> &shapes, Scale of_scale, const Way &way)
 			small.n_objects = std::min(shape.n_objects, of_scale == QUICK ? 20000u : 5000u);
 			small.n_queries = std::min(shape.n_queries, of_scale == QUICK ? 40u : 20u);
 		}
-		of_shape.all = way.all && shape.order != RISING && shape.ks[0] <= 2048;
+		of_shape.all = way.all && shape.order != RISING && shape.order != CLUSTERED && shape.ks[0] <= 2048;
 		lanes_case(small, of_shape);
 	}
 }
 
 void
-lanes_cases(Scale of_scale, bool little_shared)
+lanes_cases(Scale of_scale, bool all)
 {
 	const std::vector<uint32_t> attributes = {74, 9, 528, 16, 16, 7, 15, 6, 5, 2, 77, 92, 96, 42};
 	const std::vector<uint32_t> table = {1024, 9, 1024, 16, 1024, 7, 15, 6, 5, 2, 1000};
@@ -291,17 +296,19 @@ lanes_cases(Scale of_scale, bool little_shared)
 		{"lanes: more than 255 match", 9000, dimensions(300, 3), 30, 0, SKEWED, 90, 2, ks, false},
 		{"lanes: all alike", 200000, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false},
 		{"lanes: rising counts", 300000, dimensions(14, 40), 0, 0, RISING, 60, 1, ks, false},
+		{"lanes: clusters", 200000, dimensions(20, 40), 0, 9, CLUSTERED, 60, 1, {10, 100, 300, 2000}, false},
 		{"lanes: all missing", 5000, dimensions(3, 20), 2, 0, UNIFORM, 20, 1, {5000, 100}, false},
 		{"lanes: 2,048 queries", 300000, attributes, 0, 11, UNIFORM, 2048, 30, ks, true},
 		{"lanes: 2,500 signatures", 400000, dimensions(100, 67), 0, 0, UNIFORM, 2500, 1, {10, 100, 1000}, true},
+		{"lanes: a sample", 2000000, dimensions(24, 20), 40, 20, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true, true},
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
-	run_shapes(shapes, of_scale, Way{!little_shared, true, true});
+	run_shapes(shapes, of_scale, Way{all, true, true});
 }
 
 void
-tensor_cases(bool used)
+tensor_cases(bool used, bool all)
 {
 	const std::vector<uint32_t> ks = {1, 10, 100};
 	/* all objects in one launch, or queries from the start: there is room for all events */
@@ -324,6 +331,8 @@ tensor_cases(bool used)
 		{"tensor: 237 dimensions", 66000, dimensions(237, 14), 8, 12, SKEWED, 257, 2, ks, false, true},
 		{"tensor: ties", 200000, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false, true},
 		{"tensor: rising counts", 300000, dimensions(30, 14), 0, 0, RISING, 60, 1, ks, false},
+		{"tensor: clusters", 200000, dimensions(30, 14), 0, 9, CLUSTERED, 60, 1, {10, 100, 300, 2000}, false},
+		{"tensor: a sample", 2000000, dimensions(40, 9), 9, 50, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true, true},
 		{"tensor: 2,048 queries", 1000000, dimensions(60, 14), 20, 30, SKEWED, 2048, 3, ks, true, true},
 	};
 	/* of one more value than there are bits for */
@@ -333,6 +342,6 @@ tensor_cases(bool used)
 	const bool	able = strstr(cuda->choices.constants, "tensor cores") != NULL;
 
 	report("tensor: told", used ? "to use them" : "not to", able && !used ? "they are measured" : "");
-	run_shapes(shapes, scale, Way{true, !(used && able), used && able});
-	run_shapes(others, scale, Way{true, true, false});
+	run_shapes(shapes, scale, Way{all, !(used && able), used && able});
+	run_shapes(others, scale, Way{all, true, false});
 }
