@@ -94,6 +94,26 @@ normal_weights(uint32_t n, double deviation)
 	return weights;
 }
 
+/* The same, asked for a bucket and its neighbours on both sides, and for the best k. */
+static Shape
+windows(Shape shape, uint32_t k)
+{
+	const std::vector<uint32_t> first = shape.first;
+
+	shape.k = k;
+	shape.ask = [=] (const uint32_t *keywords, bool exact)
+	{
+		const uint32_t around = exact ? 0 : 1;
+		Ranges		ranges;
+
+		for (size_t s = 0; s + 1 < first.size(); s++)
+			ranges.push_back(GenieRankRange{std::max(first[s], keywords[s] - std::min(keywords[s], around)),
+							 std::min(first[s + 1], keywords[s] + around + 1)});
+		return ranges;
+	};
+	return shape;
+}
+
 static Shape
 documents(uint32_t n_objects)
 {
@@ -180,7 +200,7 @@ adult(const std::string &name, uint32_t n_objects)
 std::vector<std::string>
 shape_names()
 {
-	return {"sift", "uniform", "sift-wide", "ocr-uniform", "ocr-binning", "documents", "adult", "adult-100m"};
+	return {"sift", "uniform", "sift-wide", "sift-l2", "sift-l2-128", "ocr-uniform", "ocr-binning", "documents", "adult", "adult-100m"};
 }
 
 Shape
@@ -202,6 +222,10 @@ make_shape(const std::string &name, double scale)
 		shape.k = 200;
 		return shape;
 	}
+	if (name == "sift-l2")
+		return windows(signatures(name, scaled(4500000), 192, normal_weights(17, 1.68)), 775);
+	if (name == "sift-l2-128")
+		return windows(signatures(name, scaled(4500000), 128, normal_weights(13, 1.48)), 1900);
 	if (name == "ocr-uniform")
 		return signatures(name, scaled(3500000), PAPER_FUNCTIONS, std::vector<double>(8192, 1));
 	if (name == "ocr-binning")
