@@ -40,11 +40,13 @@ constexpr uint32_t STEP = GENIE_CUDA_TENSOR_STEP_BYTES / sizeof(uint4);
 /* no count reaches it, and counts less it fit 16 bits */
 constexpr uint32_t THRESHOLD_MAX = 1u << 14;
 
+static_assert(STAGED * COUNTS <= 32, "what is staged of a thread are bits of a word");
 static_assert(GENIE_CODE_DIMENSIONS_MAX < THRESHOLD_MAX, "counts stay below the threshold of what is of no query");
 
 /* A thread's counts of a product, less their thresholds. */
-struct alignas(16) TensorStaged
+union TensorStaged
 {
+	uint4		words;
 	int16_t		count[COUNTS];
 };
 
@@ -310,6 +312,13 @@ products_reached(const TensorCounts &counts)
 	return genie_cuda_warp_or(reached);
 }
 
+/* Two counts less their thresholds, which fit 16 bits, as a word. */
+static __device__ __forceinline__ uint32_t
+pack_counts(int low, int high)
+{
+	return __byte_perm((uint32_t) low, (uint32_t) high, 0x5410);
+}
+
 /* Puts a thread's counts of the first STAGED of the products where they can be read by number; returns the others. */
 static __device__ __forceinline__ uint32_t
 put_counts(const TensorCounts &counts, uint32_t products, TensorStage &stage)
@@ -320,64 +329,84 @@ put_counts(const TensorCounts &counts, uint32_t products, TensorStage &stage)
 	for (uint32_t p = 0; p < PRODUCTS; p++)
 		if ((products >> p & 1) != 0 && n < STAGED)
 		{
-			TensorStaged &staged = stage.of_product[n++].of_lane[genie_cuda_lane()];
-
-#pragma unroll
-			for (uint32_t i = 0; i < COUNTS; i++)
-				staged.count[i] = (int16_t) counts.count[i / 4][p][i % 4];
+			stage.of_product[n++].of_lane[genie_cuda_lane()].words =
+				make_uint4(pack_counts(counts.count[0][p][0], counts.count[0][p][1]),
+						   pack_counts(counts.count[0][p][2], counts.count[0][p][3]),
+						   pack_counts(counts.count[1][p][0], counts.count[1][p][1]),
+						   pack_counts(counts.count[1][p][2], counts.count[1][p][3]));
 			products &= ~(1u << p);
 		}
 	return products;
 }
 
-/* Writes the events of a product that was staged; live: a bit an object of the unit, the first of which is object. */
-static __device__ __forceinline__ void
-offer_product(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorStaged &staged,
-			  uint32_t product, TensorShared &shared)
+/* A bit for each of a thread's counts of a product: has it no sign? */
+static __device__ __forceinline__ uint32_t
+counts_reached(const uint4 &words)
 {
-	GenieCudaLaneEvent *events = launch.events + (size_t) genie_cuda_lane_block() * launch.room;
-	const uint32_t row = genie_cuda_lane() / 4;
-	const uint32_t query = product * COLUMNS + genie_cuda_lane() % 4 * 2;
+	const uint32_t signs = (words.x >> 15 & 1) | (words.x >> 31 << 1) | (words.y >> 15 & 1) << 2 | (words.y >> 31 << 3) |
+		(words.z >> 15 & 1) << 4 | (words.z >> 31 << 5) | (words.w >> 15 & 1) << 6 | (words.w >> 31 << 7);
+
+	return signs ^ ((1u << COUNTS) - 1);
+}
+
+/* The same for the products that are staged, by their numbers there; of live objects. */
+static __device__ __forceinline__ uint32_t
+staged_reached(const TensorStage &stage, uint32_t n_staged, uint32_t live)
+{
+	const uint32_t of_row = live >> genie_cuda_lane() / 4;
+	const uint32_t rows = (of_row & 1) | (of_row >> 8 & 1) << 2 | (of_row >> 16 & 1) << 4 | (of_row >> 24 & 1) << 6;
 	uint32_t	reached = 0;
-	uint32_t	at;
 
 #pragma unroll
-	for (uint32_t i = 0; i < COUNTS; i++)
-		if (staged.count[i] >= 0)
-			reached |= (live >> (i / 2 * 8 + row) & 1) << i;
+	for (uint32_t n = 0; n < STAGED; n++)
+		if (n < n_staged)
+			reached |= counts_reached(stage.of_product[n].of_lane[genie_cuda_lane()].words) << (n * COUNTS);
+	/* two queries an object */
+	return reached & rows * 3 * 0x01010101;
+}
+
+/* Writes the events of products that were staged; live: a bit an object of the unit, the first of which is object. */
+static __device__ __forceinline__ void
+offer_staged(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorStage &stage,
+			 uint32_t products, TensorShared &shared)
+{
+	GenieCudaLaneEvent *events = launch.events + (size_t) genie_cuda_lane_block() * launch.room;
+	uint32_t	reached = staged_reached(stage, (uint32_t) __popc(products), live);
+	uint32_t	at;
+
 	if (reached == 0)
 		return;
 	at = atomicAdd(&shared.n_events, __popc(reached));
-	for (; reached != 0; reached &= reached - 1)
+	for (uint32_t n = 0; reached != 0; reached &= reached - 1, at++)
 	{
-		const uint32_t i = (uint32_t) __ffs((int) reached) - 1;
-		const uint32_t q = query + i % 2;
+		const uint32_t bit = (uint32_t) __ffs((int) reached) - 1;
+		const uint32_t i = bit % COUNTS;
+		uint32_t	query;
 
+		for (; n < bit / COUNTS; n++)
+			products &= products - 1;
+		query = ((uint32_t) __ffs((int) products) - 1) * COLUMNS + genie_cuda_lane() % 4 * 2 + i % 2;
 		if (at < launch.room)
-			events[at] = genie_cuda_lane_event(q, (uint32_t) staged.count[i] - minus_threshold(shared, q, 0),
-											   object + i / 2 * 8 + row);
-		at++;
+			events[at] = genie_cuda_lane_event(query, (uint32_t) stage.of_product[n].of_lane[genie_cuda_lane()].count[i] -
+											   minus_threshold(shared, query, 0),
+											   object + i / 2 * 8 + genie_cuda_lane() / 4);
 	}
 }
 
-/* Writes the events of a unit; object: its first. */
+/* Writes the events of a unit: object is its first, live a bit an object. */
 static __device__ __forceinline__ void
-offer(const GenieCudaLaneLaunch &launch, uint32_t object, const TensorCounts &counts, TensorShared &shared)
+offer(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorCounts &counts,
+	  TensorShared &shared)
 {
 	TensorStage &stage = shared.stages[genie_cuda_warp()];
 	uint32_t	products = products_reached(counts);
-	uint32_t	live;
 
-	if (products == 0)
-		return;
-	live = ((const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live)[object % GENIE_TILE_OBJECTS / 32];
 	while (products != 0)
 	{
 		const uint32_t left = put_counts(counts, products, stage);
 
-		for (uint32_t n = 0; products != left; n++, products &= products - 1)
-			offer_product(launch, object, live, stage.of_product[n].of_lane[genie_cuda_lane()],
-						  (uint32_t) __ffs((int) products) - 1, shared);
+		offer_staged(launch, object, live, stage, products ^ left, shared);
+		products = left;
 	}
 	/* products that follow need all lanes together */
 	__syncwarp();
@@ -430,9 +459,14 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 	for (uint32_t round = 0; genie_cuda_lane_unit(round) < part.n; round++)
 	{
 		const uint32_t unit = part.first + genie_cuda_lane_unit(round);
+		const uint32_t object = genie_cuda_lane_object(launch, unit);
 		const uint4 *table = genie_cuda_memory + genie_cuda_lane();
 		TensorCounts counts;
+		uint32_t	live;
 
+		/* early: an event would wait for it */
+		live = __ldg((const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live +
+					 object % GENIE_TILE_OBJECTS / 32);
 		begin_counts(counts, shared);
 #pragma unroll 1
 		for (uint32_t s = 0; s < n_long; s++)
@@ -455,7 +489,7 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 			next = load_codes(rows, launch.layout.strips[0]);
 			add_step(counts, codes, 0, table);
 		}
-		offer(launch, genie_cuda_lane_object(launch, unit), counts, shared);
+		offer(launch, object, live, counts, shared);
 	}
 	__syncthreads();
 	if (threadIdx.x == 0)
