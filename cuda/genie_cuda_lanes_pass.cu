@@ -184,7 +184,9 @@ GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, ui
 {
 	const uint32_t k = is_sample ? sampled_k(max_k) : max_k;
 	const uint64_t growth_max = std::max(2u, capacity / (GENIE_CUDA_LANE_FIRST_PART * k));
-	uint64_t	end = capacity / GENIE_CUDA_LANE_FIRST_PART / unit;
+	const uint32_t first_objects = std::min(capacity / GENIE_CUDA_LANE_FIRST_PART,
+											is_sample ? GENIE_CUDA_LANE_SAMPLE_FIRST * k : UINT32_MAX);
+	uint64_t	end = std::max(1u, first_objects / unit);
 
 	for (uint64_t first = 0; first < n_units;)
 	{

@@ -224,6 +224,9 @@ constexpr uint32_t GENIE_CUDA_LANE_SAMPLE = 32;
 constexpr double GENIE_CUDA_LANE_SAMPLE_DEVIATIONS = 4.5;
 constexpr uint32_t GENIE_CUDA_LANE_SAMPLE_MORE = 4;
 
+/* of a sample, the first launch counts so many times what is looked for: all of these are events */
+constexpr uint32_t GENIE_CUDA_LANE_SAMPLE_FIRST = 24;
+
 /* queries whose threshold was too high, of so many, and a few, from which on an image is not sampled any more */
 constexpr uint32_t GENIE_CUDA_LANE_MISSED_PART = 64;
 constexpr uint32_t GENIE_CUDA_LANE_MISSED_FEW = 8;
@@ -262,7 +265,8 @@ constexpr bool GENIE_CUDA_TENSOR = true;
  *		strips of one step behind the loop and not in it								4.4
  *		counts loaded as they begin, which left registers where they were				4.2
  */
-constexpr int GENIE_CUDA_TENSOR_THREADS = 256;
+constexpr int GENIE_CUDA_TENSOR_THREADS = 512;
+constexpr uint32_t GENIE_CUDA_TENSOR_QUERIES = 64;
 
 /*
  * GENIE_CUDA_LANE_GROWTH of tensor cores behind so many objects: they count so fast that events are a good part of

@@ -23,9 +23,12 @@ constexpr uint32_t FIRST_HIGHER = 8;
 
 constexpr uint32_t HALVES = GENIE_CUDA_TENSOR_OBJECTS / 16;
 
-/* queries of a product, and products for all queries of a slice; a load of the table serves two */
+/* warps that share a unit, each counting it for a part of the slice's queries */
+constexpr uint32_t SHARES = GENIE_CUDA_LANE_QUERIES / GENIE_CUDA_TENSOR_QUERIES;
+
+/* queries of a product, and products for the queries of a warp; a load of the table serves two */
 constexpr uint32_t COLUMNS = 8;
-constexpr uint32_t PRODUCTS = GENIE_CUDA_LANE_QUERIES / COLUMNS;
+constexpr uint32_t PRODUCTS = GENIE_CUDA_TENSOR_QUERIES / COLUMNS;
 
 /* a thread's counts of a product, and products whose counts are looked at together */
 constexpr uint32_t COUNTS = HALVES * 4;
@@ -157,6 +160,26 @@ minus_threshold(TensorShared &shared, uint32_t query, uint32_t copy)
 	return ((uint32_t *) &shared.minus_thresholds[query / 2])[copy * 2 + query % 2];
 }
 
+/* The number of the warp's share of a unit. */
+static __device__ __forceinline__ uint32_t
+share_of_warp()
+{
+	return genie_cuda_warp() % SHARES;
+}
+
+/* Where a thread's counts of a product begin: at minus the thresholds. */
+static __device__ __forceinline__ void
+read_begin(const TensorShared &shared, uint32_t product, int (&begin)[4])
+{
+	const uint32_t query = share_of_warp() * GENIE_CUDA_TENSOR_QUERIES + product * COLUMNS + genie_cuda_lane() % 4 * 2;
+	const uint4 of_queries = shared.minus_thresholds[query / 2];
+
+	begin[0] = (int) of_queries.x;
+	begin[1] = (int) of_queries.y;
+	begin[2] = (int) of_queries.z;
+	begin[3] = (int) of_queries.w;
+}
+
 /* A thread's codes of a strip: of two objects of each half. */
 struct TensorCodes
 {
@@ -171,6 +194,13 @@ struct TensorCounts
 	int			count[HALVES][PRODUCTS][4];
 };
 
+/* Which unit of the block's part the warp takes in a round, if there are so many. */
+static __device__ __forceinline__ uint32_t
+unit_of_warp(uint32_t round)
+{
+	return round * (GENIE_CUDA_TENSOR_THREADS / GENIE_CUDA_WARP / SHARES) + genie_cuda_warp() / SHARES;
+}
+
 /* Where the codes of a unit are. */
 struct TensorRows
 {
@@ -183,7 +213,7 @@ struct TensorRows
 static __device__ __forceinline__ TensorRows
 rows_of(const GenieCudaLaneLaunch &launch, const GenieCudaLanePart &part, uint32_t round)
 {
-	const uint32_t unit = part.first + min(genie_cuda_lane_unit(round), part.n - 1);
+	const uint32_t unit = part.first + min(unit_of_warp(round), part.n - 1);
 	const uint32_t object = genie_cuda_lane_object(launch, unit);
 	const GenieCudaTile &tile = launch.tiles[object / GENIE_TILE_OBJECTS];
 
@@ -191,20 +221,35 @@ rows_of(const GenieCudaLaneLaunch &launch, const GenieCudaLanePart &part, uint32
 					  object % GENIE_TILE_OBJECTS + genie_cuda_lane() / 4};
 }
 
+/* Where the thread's word of its first row is, in strips of long rows: in the first one of them. */
+static __device__ __forceinline__ const uint8_t *
+long_rows(const TensorRows &rows)
+{
+	return rows.codes + rows.row * LONG_ROW + genie_cuda_lane() % 4 * sizeof(uint32_t);
+}
+
+/* The codes of a strip of long rows, from there. */
 static __device__ __forceinline__ TensorCodes
-load_codes(const TensorRows &rows, const GenieCudaLaneStrip &strip)
+load_long(const uint8_t *at)
+{
+	TensorCodes codes;
+
+#pragma unroll
+	for (uint32_t i = 0; i < HALVES * 2; i++)
+		codes.word[i / 2][i % 2] = __ldg((const uint32_t *) (at + i * 8 * LONG_ROW));
+	return codes;
+}
+
+/* The codes of a strip of shorter rows, half as many a thread. */
+static __device__ __forceinline__ TensorCodes
+load_short(const TensorRows &rows, const GenieCudaLaneStrip &strip)
 {
 	const uint32_t row_bytes = strip.row_bytes;
 	const uint32_t thread = genie_cuda_lane() % 4;
 	const uint8_t *first = rows.codes + (size_t) strip.offset * rows.n_rows + rows.row * row_bytes;
 	TensorCodes codes = {};
 
-	/* one branch for all */
-	if (row_bytes == LONG_ROW)
-#pragma unroll
-		for (uint32_t i = 0; i < HALVES * 2; i++)
-			codes.word[i / 2][i % 2] = __ldg((const uint32_t *) (first + i * 8 * LONG_ROW) + thread);
-	else if (thread * 2 < row_bytes)
+	if (thread * 2 < row_bytes)
 #pragma unroll
 		for (uint32_t i = 0; i < HALVES * 2; i++)
 			codes.word[i / 2][i % 2] = __ldg((const uint16_t *) (first + i * 8 * row_bytes) + thread);
@@ -241,31 +286,39 @@ higher_bits(uint32_t codes)
 	return permute(0x08040201, 0x00402010, codes ^ 0x8888);
 }
 
-/* Adds the products of 16 objects' bits and 8 queries'; all lanes call it together. */
+/* The products of 16 objects' bits and 8 queries', and what is added to them; all lanes call it together. */
 static __device__ __forceinline__ void
-add_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low, uint32_t queries_high)
+add_product(int (&count)[4], const int (&to)[4], const uint32_t (&objects)[4], uint32_t queries_low,
+			uint32_t queries_high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * GENIE_CUDA_TENSOR_DEVICE
 	/* volatile: it stays where all lanes come together */
 	asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
-				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" :
-				 "+r"(count[0]), "+r"(count[1]), "+r"(count[2]), "+r"(count[3]) :
+				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};" :
+				 "=r"(count[0]), "=r"(count[1]), "=r"(count[2]), "=r"(count[3]) :
 				 "r"(objects[0]), "r"(objects[1]), "r"(objects[2]), "r"(objects[3]),
-				 "r"(queries_low), "r"(queries_high));
+				 "r"(queries_low), "r"(queries_high), "r"(to[0]), "r"(to[1]), "r"(to[2]), "r"(to[3]));
 #elif defined(GENIE_CUDA_EMULATED)
+	for (uint32_t i = 0; i < 4; i++)
+		count[i] = to[i];
 	genie_cuda_emulated_product(count, objects, queries_low, queries_high);
 #else
 	/* never launched on older devices (genie_cuda_engine.cu) */
 	(void) count;
+	(void) to;
 	(void) objects;
 	(void) queries_low;
 	(void) queries_high;
 #endif
 }
 
-/* Adds a step, of the codes from a bit on. */
+/*
+ * Adds a step, of the codes from a bit on.  The first one adds to minus the thresholds, which are read where they are
+ * needed, and so take no registers of their own.
+ */
+template <bool FIRST>
 static __device__ __forceinline__ void
-add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t bit, const uint4 *table)
+add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t bit, const uint4 *table, const TensorShared &shared)
 {
 	uint32_t	objects[HALVES][4];
 
@@ -278,16 +331,16 @@ add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t bit, const uin
 			objects[h][2 + i] = higher_bits(codes.word[h][i] >> bit);
 		}
 #pragma unroll
-	for (uint32_t p = 0; p < PRODUCTS; p += 2)
+	for (uint32_t p = 0; p < PRODUCTS; p++)
 	{
-		const uint4 queries = table[p / 2 * GENIE_CUDA_WARP];
+		const uint2 queries = ((const uint2 *) &table[p / 2 * GENIE_CUDA_WARP])[p % 2];
+		int			begin[4];
 
+		if (FIRST)
+			read_begin(shared, p, begin);
 #pragma unroll
 		for (uint32_t h = 0; h < HALVES; h++)
-		{
-			add_product(counts.count[h][p], objects[h], queries.x, queries.y);
-			add_product(counts.count[h][p + 1], objects[h], queries.z, queries.w);
-		}
+			add_product(counts.count[h][p], FIRST ? begin : counts.count[h][p], objects[h], queries.x, queries.y);
 	}
 }
 
@@ -385,7 +438,8 @@ offer_staged(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, 
 
 		for (; n < bit / COUNTS; n++)
 			products &= products - 1;
-		query = ((uint32_t) __ffs((int) products) - 1) * COLUMNS + genie_cuda_lane() % 4 * 2 + i % 2;
+		query = share_of_warp() * GENIE_CUDA_TENSOR_QUERIES + ((uint32_t) __ffs((int) products) - 1) * COLUMNS +
+			genie_cuda_lane() % 4 * 2 + i % 2;
 		if (at < launch.room)
 			events[at] = genie_cuda_lane_event(query, (uint32_t) stage.of_product[n].of_lane[genie_cuda_lane()].count[i] -
 											   minus_threshold(shared, query, 0),
@@ -412,24 +466,6 @@ offer(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const T
 	__syncwarp();
 }
 
-/* Counts begin at minus the thresholds. */
-static __device__ __forceinline__ void
-begin_counts(TensorCounts &counts, const TensorShared &shared)
-{
-#pragma unroll
-	for (uint32_t p = 0; p < PRODUCTS; p++)
-#pragma unroll
-		for (uint32_t h = 0; h < HALVES; h++)
-		{
-			const uint4 begin = shared.minus_thresholds[p * COLUMNS / 2 + genie_cuda_lane() % 4];
-
-			counts.count[h][p][0] = (int) begin.x;
-			counts.count[h][p][1] = (int) begin.y;
-			counts.count[h][p][2] = (int) begin.z;
-			counts.count[h][p][3] = (int) begin.w;
-		}
-}
-
 static __global__ void
 __launch_bounds__(GENIE_CUDA_TENSOR_THREADS, 1)
 genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uint32_t table_bytes)
@@ -437,11 +473,15 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 	TensorShared &shared = *(TensorShared *) ((uint8_t *) genie_cuda_memory + table_bytes);
 	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
 	const GenieCudaLanePart part = genie_cuda_lane_part(launch);
-	const uint32_t n_long = launch.layout.n_strips -
-		(launch.layout.strips[launch.layout.n_strips - 1].row_bytes == LONG_ROW ? 0 : 1);
+	const GenieCudaLaneStrip &last_strip = launch.layout.strips[launch.layout.n_strips - 1];
+	const bool	has_short = last_strip.row_bytes != LONG_ROW;
+	const uint32_t n_long = launch.layout.n_strips - has_short;
 	TensorRows	rows = rows_of(launch, part, 0);
-	TensorCodes next = load_codes(rows, launch.layout.strips[0]);
+	const uint8_t *at = long_rows(rows);
+	TensorCodes next = {};
 
+	if (n_long > 0)
+		next = load_long(at);
 	genie_cuda_lane_fetch(launch.tables + (size_t) blockIdx.x * table_bytes, 0, table_bytes);
 	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES)
 	{
@@ -456,39 +496,48 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 	genie_cuda_lane_wait();
 	__syncthreads();
 
-	for (uint32_t round = 0; genie_cuda_lane_unit(round) < part.n; round++)
+	for (uint32_t round = 0; unit_of_warp(round) < part.n; round++)
 	{
-		const uint32_t unit = part.first + genie_cuda_lane_unit(round);
+		const uint32_t unit = part.first + unit_of_warp(round);
 		const uint32_t object = genie_cuda_lane_object(launch, unit);
-		const uint4 *table = genie_cuda_memory + genie_cuda_lane();
+		const TensorRows next_rows = rows_of(launch, part, round + 1);
+		const uint8_t *next_at = long_rows(next_rows);
+		const uint4 *table = genie_cuda_memory + share_of_warp() * (STEP / SHARES) + genie_cuda_lane();
+		TensorCodes short_codes = {};
 		TensorCounts counts;
 		uint32_t	live;
 
 		/* early: an event would wait for it */
 		live = __ldg((const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live +
 					 object % GENIE_TILE_OBJECTS / 32);
-		begin_counts(counts, shared);
-#pragma unroll 1
-		for (uint32_t s = 0; s < n_long; s++)
+		if (has_short)
+			short_codes = load_short(rows, last_strip);
+		if (n_long > 0)
 		{
-			const bool	is_last = s + 1 == launch.layout.n_strips;
 			const TensorCodes codes = next;
 
-			if (is_last)
-				rows = rows_of(launch, part, round + 1);
-			next = load_codes(rows, launch.layout.strips[is_last ? 0 : s + 1]);
-			add_step(counts, codes, 0, table);
-			add_step(counts, codes, 16, table + STEP);
+			at = n_long > 1 ? at + (size_t) rows.n_rows * LONG_ROW : next_at;
+			next = load_long(at);
+			add_step<true>(counts, codes, 0, table, shared);
+			add_step<false>(counts, codes, 16, table + STEP, shared);
 			table += 2 * STEP;
 		}
-		if (n_long < launch.layout.n_strips)
+		else
+			add_step<true>(counts, short_codes, 0, table, shared);
+#pragma unroll 1
+		for (uint32_t s = 1; s < n_long; s++)
 		{
 			const TensorCodes codes = next;
 
-			rows = rows_of(launch, part, round + 1);
-			next = load_codes(rows, launch.layout.strips[0]);
-			add_step(counts, codes, 0, table);
+			at = s + 1 < n_long ? at + (size_t) rows.n_rows * LONG_ROW : next_at;
+			next = load_long(at);
+			add_step<false>(counts, codes, 0, table, shared);
+			add_step<false>(counts, codes, 16, table + STEP, shared);
+			table += 2 * STEP;
 		}
+		if (has_short && n_long > 0)
+			add_step<false>(counts, short_codes, 0, table, shared);
+		rows = next_rows;
 		offer(launch, object, live, counts, shared);
 	}
 	__syncthreads();
@@ -503,7 +552,7 @@ genie_cuda_tensor(const GenieCudaDevice &device, uint32_t table_bytes, GenieCuda
 	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 	const uint32_t shared = table_bytes + (uint32_t) sizeof(TensorShared);
 
-	genie_cuda_lanes_divide(device, GENIE_CUDA_TENSOR_THREADS, launch);
+	genie_cuda_lanes_divide(device, GENIE_CUDA_TENSOR_THREADS / SHARES, launch);
 	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_tensor_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) shared));
 	genie_cuda_tensor_kernel<<<dim3(n_slices, launch.n_blocks), GENIE_CUDA_TENSOR_THREADS, shared, stream>>>
