@@ -254,16 +254,22 @@ constexpr bool GENIE_CUDA_TENSOR = true;
 #define GENIE_CUDA_TENSOR_DEVICE 80
 
 /*
- * A warp counts 32 objects for all 128 queries of a slice: 128 registers of counts.  A step is 32 products; at a
- * product in 1.5 cycles of a multiprocessor that is 48.  By the instructions' rates 4 KB of the table come from shared
- * memory in 32 of them, and codes become bits in some 7; with 64 queries a warp, the table would take as long as
- * products.  With 214 registers a thread, two warps a scheduler fit, and what bounds them is how soon each can issue
- * its next instruction: so their number matters.  What was tried, with 1024 queries of k = 200 on 4.5 M x 128:
+ * A warp counts 32 objects for 64 of the 128 queries of a slice: 64 registers of counts, and four warps a scheduler
+ * fit.  A step is 16 products of a warp; at a product in 1.5 cycles of a multiprocessor that is 24, and 2 KB of the
+ * table come from shared memory in 16.  A warp issues a product in 8 cycles of its scheduler, which takes one in 6:
+ * with all 128 queries a warp, and so two warps, each that did something else left the tensor cores idle.  What else
+ * a unit costs is instructions, of which there were 740 a warp and unit, 128 of them products: so rows are found by
+ * pointers and not by parameters looked up strip by strip, and thresholds are the first products' addends instead of
+ * registers to fill.  Three warps a scheduler with more registers were slower: the largest launch took 3.44 ms, with
+ * four 2.97.  What was tried, with 1024 queries of k = 200 on 4.5 M x 128, ms of a batch:
  *		codes to bits by shifts, a copy of the code for events a product, all of a launch 8 times the one before  8.6 ms
  *		events by one loop over counts in shared memory, bits by a permutation of bytes, all multiprocessors	5.1
  *		4 times behind 131,072 objects, one branch for the codes of a strip				4.7
  *		strips of one step behind the loop and not in it								4.4
  *		counts loaded as they begin, which left registers where they were				4.2
+ * and on another machine, where the last of these took 4.6:
+ *		thresholds from a sample														4.4
+ *		64 queries a warp, fewer instructions											3.7
  */
 constexpr int GENIE_CUDA_TENSOR_THREADS = 512;
 constexpr uint32_t GENIE_CUDA_TENSOR_QUERIES = 64;

@@ -3,8 +3,9 @@
  *	  Bit lanes on tensor cores: tables, and the counting kernel.
  *
  * A block of the grid is (slice, part), as in genie_cuda_lanes_kernel.cuh; its table is in shared memory throughout, so
- * warps go over their units without waiting for each other.  A warp counts 32 objects, two *halves* of 16, for all
- * queries of the slice; what it loads of the table serves both halves.  Codes are loaded a strip ahead.
+ * warps go over their units without waiting for each other.  A warp counts 32 objects, two *halves* of 16, for its
+ * share of the slice's queries; what it loads of the table serves both halves.  Codes are loaded a strip ahead; of an
+ * image's strips only the last one may have shorter rows, and that is loaded when its unit begins.
  *
  * Counts begin at minus the query's threshold, so that those that reach it are the ones without a sign.  All products
  * that have such counts are found first; only their counts go to shared memory, where a loop makes events of them: the
@@ -396,10 +397,11 @@ put_counts(const TensorCounts &counts, uint32_t products, TensorStage &stage)
 static __device__ __forceinline__ uint32_t
 counts_reached(const uint4 &words)
 {
-	const uint32_t signs = (words.x >> 15 & 1) | (words.x >> 31 << 1) | (words.y >> 15 & 1) << 2 | (words.y >> 31 << 3) |
-		(words.z >> 15 & 1) << 4 | (words.z >> 31 << 5) | (words.w >> 15 & 1) << 6 | (words.w >> 31 << 7);
+	const uint32_t lower = (words.x >> 15 & 1) | (words.y >> 15 & 1) << 2 | (words.z >> 15 & 1) << 4 |
+		(words.w >> 15 & 1) << 6;
+	const uint32_t higher = words.x >> 31 << 1 | words.y >> 31 << 3 | words.z >> 31 << 5 | words.w >> 31 << 7;
 
-	return signs ^ ((1u << COUNTS) - 1);
+	return (lower | higher) ^ ((1u << COUNTS) - 1);
 }
 
 /* The same for the products that are staged, by their numbers there; of live objects. */
@@ -435,15 +437,15 @@ offer_staged(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, 
 		const uint32_t bit = (uint32_t) __ffs((int) reached) - 1;
 		const uint32_t i = bit % COUNTS;
 		uint32_t	query;
+		uint32_t	count;
 
 		for (; n < bit / COUNTS; n++)
 			products &= products - 1;
 		query = share_of_warp() * GENIE_CUDA_TENSOR_QUERIES + ((uint32_t) __ffs((int) products) - 1) * COLUMNS +
 			genie_cuda_lane() % 4 * 2 + i % 2;
+		count = (uint32_t) stage.of_product[n].of_lane[genie_cuda_lane()].count[i] - minus_threshold(shared, query, 0);
 		if (at < launch.room)
-			events[at] = genie_cuda_lane_event(query, (uint32_t) stage.of_product[n].of_lane[genie_cuda_lane()].count[i] -
-											   minus_threshold(shared, query, 0),
-											   object + i / 2 * 8 + genie_cuda_lane() / 4);
+			events[at] = genie_cuda_lane_event(query, count, object + i / 2 * 8 + genie_cuda_lane() / 4);
 	}
 }
 

@@ -63,7 +63,7 @@ constexpr uint32_t EACH = GENIE_CUDA_SORT_MAX / GENIE_CUDA_TOP_THREADS;
 
 static_assert(EACH == 4, "a thread's words are a vector");
 
-/* Exchanges a thread's words with those of another place, step words away, as the network for so many words wants it. */
+/* Exchanges a thread's words with those that are step words away, as the network for so many words wants it. */
 static __device__ __forceinline__ void
 exchange(uint32_t (&mine)[EACH], const uint32_t (&others)[EACH], uint32_t size, uint32_t step)
 {

@@ -7,7 +7,7 @@
  *	uniform			the same with buckets of equal size
  *	sift-wide		4.5 M objects x 128 functions whose buckets are a standard deviation wide, which makes 9 of them;
  *					the best 200, to be compared by distance
- *	sift-l2			4.5 M objects x 192 functions with 17 buckets, of which a query asks for three that lie together: what
+ *	sift-l2			4.5 M objects x 192 functions with 17 buckets, three of which that lie together are asked for: what
  *					genie_l2_ops has by default; the best 775, as it asks for of so many rows
  *	sift-l2-128		the same by 128 functions with 13 buckets, and the best 1900, which finds as many of the nearest
  *	ocr-uniform		3.5 M objects x 237 functions, re-hashed to 8192 buckets of equal size

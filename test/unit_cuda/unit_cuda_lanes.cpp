@@ -300,7 +300,8 @@ lanes_cases(Scale of_scale, bool all)
 		{"lanes: all missing", 5000, dimensions(3, 20), 2, 0, UNIFORM, 20, 1, {5000, 100}, false},
 		{"lanes: 2,048 queries", 300000, attributes, 0, 11, UNIFORM, 2048, 30, ks, true},
 		{"lanes: 2,500 signatures", 400000, dimensions(100, 67), 0, 0, UNIFORM, 2500, 1, {10, 100, 1000}, true},
-		{"lanes: a sample", 2000000, dimensions(24, 20), 40, 20, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true, true},
+		{"lanes: a sample", 2000000, dimensions(24, 20), 40, 20, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true,
+		 true},
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
