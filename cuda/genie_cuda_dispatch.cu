@@ -153,7 +153,8 @@ GenieCudaDispatch::jobs_of_pass(const std::vector<GenieJob *> &jobs, size_t n)
 	{
 		const GenieCudaBytes bytes = pass.bytes_of(std::vector<GenieJob *>(jobs.begin(), jobs.begin() + (long) each));
 
-		if (bytes.device() <= context.memory.scratch_limit() && bytes.result <= GENIE_CUDA_RESULT_MAX)
+		if (bytes.device() <= context.memory.scratch_limit() && bytes.blob <= GENIE_CUDA_BLOB_MAX &&
+			bytes.result <= GENIE_CUDA_RESULT_MAX)
 			break;
 	}
 	return (uint32_t) each;

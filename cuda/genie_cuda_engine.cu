@@ -55,7 +55,7 @@ public:
 	GenieCudaEngine &operator=(const GenieCudaEngine &) = delete;
 
 	GenieStatus run(uint32_t n_jobs, GenieJob *jobs) noexcept;
-	void		forget(uint64_t image_id);
+	void		forget(uint64_t id);
 	void		set_memory_limit(uint64_t bytes);
 	void		set_kernels(GenieKernelChoice choice);
 	void		describe(GenieDeviceInfo &info) const;
@@ -72,6 +72,7 @@ private:
 	cudaDeviceProp properties;
 	GenieCudaDevice device;
 	std::unique_ptr<GenieCudaMemory> memory;
+	std::unique_ptr<GenieCudaAllVectors> vectors;
 	std::unique_ptr<GenieCudaImages> images;
 	std::unique_ptr<GenieCudaContext> context;
 	std::unique_ptr<GenieCudaDispatch> dispatch;
@@ -153,9 +154,10 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	GENIE_CUDA_CHECK(cudaEventCreate(&copy_begin));
 	GENIE_CUDA_CHECK(cudaEventCreate(&copy_end));
 	memory.reset(new GenieCudaMemory(options.memory_limit, free_memory()));
-	images.reset(new GenieCudaImages(*memory));
-	context.reset(new GenieCudaContext{this, device, *memory, *images, stream, copy_stream, copy_begin, copy_end,
-									   0, 0});
+	vectors.reset(new GenieCudaAllVectors(*memory));
+	images.reset(new GenieCudaImages(*memory, *vectors));
+	context.reset(new GenieCudaContext{this, device, *memory, *images, *vectors, stream, copy_stream, copy_begin,
+									   copy_end, 0, 0});
 	dispatch.reset(new GenieCudaDispatch(*context, choices, told(MEASURE_ENVIRONMENT, true)));
 }
 
@@ -251,6 +253,7 @@ static bool
 same_room(const GenieCudaJobPart &a, const GenieCudaJobPart &b)
 {
 	return a.n_tiles == b.n_tiles && a.job->image == b.job->image && a.job->kind == b.job->kind &&
+		a.job->vectors == b.job->vectors &&
 		a.job->n_conditions == 0 && b.job->n_conditions == 0 && a.job->k == b.job->k &&
 		a.job->query.keys == nullptr && b.job->query.keys == nullptr &&
 		a.job->query.n_ranges == b.job->query.n_ranges && a.job->query.max_count == b.job->query.max_count;
@@ -444,10 +447,11 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 }
 
 void
-GenieCudaEngine::forget(uint64_t image_id)
+GenieCudaEngine::forget(uint64_t id)
 {
-	images->forget(image_id);
-	dispatch->forget(image_id);
+	images->forget(id);
+	vectors->forget(id);
+	dispatch->forget(id);
 }
 
 void
@@ -473,7 +477,7 @@ GenieCudaEngine::describe(GenieDeviceInfo &info) const
 	info.scratch_bytes = memory->scratch_bytes();
 	info.uploaded_bytes = context->uploaded_bytes;
 	info.upload_us = context->upload_us;
-	info.n_evictions = images->evictions();
+	info.n_evictions = images->evictions() + vectors->evictions();
 }
 
 /* ---- the table ---- */
@@ -485,9 +489,9 @@ genie_cuda_engine_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 }
 
 static void
-genie_cuda_engine_forget(GenieEngine *engine, uint64_t image_id)
+genie_cuda_engine_forget(GenieEngine *engine, uint64_t id)
 {
-	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->forget(image_id); });
+	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->forget(id); });
 }
 
 static void

@@ -27,44 +27,12 @@ GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 }
 
 GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) :
-	owner(memory), groups(image.n_groups)
+	GenieCudaCopy(image.n_groups)
 {
-	try
-	{
-		GENIE_CUDA_CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
-		take(table, table_bytes(image));
-		take(live, live_bytes(image));
-		for (uint32_t i = 0; i < image.n_groups; i++)
-			take(groups[i], image.groups[i]->n_bytes);
-	}
-	catch (...)
-	{
-		give();
-		throw;
-	}
-}
-
-GenieCudaImage::~GenieCudaImage()
-{
-	give();
-}
-
-void
-GenieCudaImage::take(Block &block, size_t bytes)
-{
-	block.memory = owner.take_image(bytes);
-	block.bytes = bytes;
-}
-
-void
-GenieCudaImage::give() noexcept
-{
-	for (Block &group : groups)
-		owner.give_image(group.memory, group.bytes);
-	owner.give_image(live.memory, live.bytes);
-	owner.give_image(table.memory, table.bytes);
-	if (ready != nullptr)
-		(void) cudaEventDestroy(ready);
+	table.take(memory, table_bytes(image));
+	live.take(memory, live_bytes(image));
+	for (uint32_t i = 0; i < image.n_groups; i++)
+		parts[i].take(memory, image.groups[i]->n_bytes);
 }
 
 void
@@ -82,7 +50,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 			{
 				GenieCudaTile tile;
 
-				tile.base = groups[i].memory;
+				tile.base = parts[i].memory;
 				tile.live = (const uint64_t *) live.memory + tiles.size() * GENIE_TILE_WORDS;
 				tile.size_width = group->size_width;
 				tile.tile = genie_image_tiles(group)[j];
@@ -105,23 +73,6 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 	}
 }
 
-uint64_t
-GenieCudaImage::upload(const GenieSegmentImage &image, uint32_t group, cudaStream_t copy_stream,
-					   cudaStream_t stream)
-{
-	Block	   &block = groups[group];
-
-	if (block.uploaded)
-		return 0;
-	GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, image.groups[group], block.bytes, cudaMemcpyHostToDevice,
-									 copy_stream));
-	GENIE_CUDA_CHECK(cudaEventRecord(ready, copy_stream));
-	GENIE_CUDA_CHECK(cudaStreamWaitEvent(stream, ready, 0));
-	block.uploaded = true;
-	n_uploaded++;
-	return block.bytes;
-}
-
 bool
 GenieCudaImages::fits(const GenieSegmentImage &image) const
 {
@@ -139,17 +90,13 @@ GenieCudaImages::resident(uint64_t id) const
 bool
 GenieCudaImages::evict_one(uint64_t pass)
 {
-	auto		oldest = copies.end();
+	bool		is_one;
 
-	for (auto i = copies.begin(); i != copies.end(); ++i)
-		if (i->second->last_pass != pass &&
-			(oldest == copies.end() || i->second->last_pass < oldest->second->last_pass))
-			oldest = i;
-	if (oldest == copies.end())
-		return false;
-	copies.erase(oldest);
-	n_evictions++;
-	return true;
+	if (vectors.evict_one(pass))
+		return true;
+	is_one = genie_cuda_drop_oldest(copies, pass);
+	n_evictions += is_one;
+	return is_one;
 }
 
 GenieCudaImage &
@@ -196,6 +143,6 @@ GenieCudaImages::trim()
 void
 GenieCudaImages::drop_incomplete()
 {
-	for (auto i = copies.begin(); i != copies.end();)
-		i = i->second->complete() ? std::next(i) : copies.erase(i);
+	vectors.drop_incomplete();
+	genie_cuda_drop_incomplete(copies);
 }

@@ -84,6 +84,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	uint4	   *counts = result.take<uint4>(n_queries, &host_n_hits);
 	GenieHit   *all_hits = result.take<GenieHit>(n_hit, &host_hits);
 
+	bounds.pack(jobs, blob, result);
 	unfit = result.take<uint32_t>(n_queries, &flags);
 	tables = room.take<uint8_t>((size_t) n_slices * table_bytes);
 	GenieCudaCandidate *candidates = room.take<GenieCudaCandidate>((size_t) n_queries * capacity);
@@ -117,6 +118,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 		query.hits = all_hits;
 		query.n_hits = counts + i;
 		packed[i] = query;
+		bounds.set_hits(i, all_hits, counts + i);
 		if (query.n_ranges > 0)
 			memcpy(host_ranges, job.query.ranges, query.n_ranges * sizeof(GenieRankRange));
 		host_ranges += query.n_ranges;
@@ -138,16 +140,11 @@ void
 GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 {
 	copy.update(image, context.stream);
-	if (!copy.complete())
+	for (uint32_t i = 0; !copy.complete(); i++)
 	{
-		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
-		for (uint32_t i = 0; i < image.n_groups; i++)
-		{
-			if (context.engine->interrupted != nullptr && context.engine->interrupted())
-				throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-			context.uploaded_bytes += copy.upload(image, i, context.copy_stream, context.stream);
-		}
-		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
+		if (context.engine->interrupted != nullptr && context.engine->interrupted())
+			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
+		context.uploaded_bytes += copy.upload(i, image.groups[i], context.copy_stream, context.stream);
 	}
 	if (!copy.turned)
 	{
@@ -251,6 +248,7 @@ GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, GenieCudaI
 		{
 			jobs[i]->n_hits = n_hits[i].x;
 			memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
+			bounds.give(i, *jobs[i]);
 		}
 		hits += hits_of(jobs[i]->k);
 	}
@@ -267,7 +265,10 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	uint8_t    *host = context.memory.pinned(bytes.blob + bytes.result);
 	uint8_t    *device = context.memory.scratch(bytes.device());
 	GenieCudaImage &copy = context.images.acquire(image, number);
+	bool		uploads;
 
+	bounds.acquire(jobs, number);
+	uploads = !copy.complete() || bounds.to_upload();
 	(void) pack(jobs, bytes, host, device);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
@@ -278,9 +279,15 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);
 	else
 		genie_cuda_lanes_table(layout, device_places, queries, n_queries, tables, context.stream);
+	if (uploads)
+		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
 	upload(image, copy);
 	count(image, copy);
+	bounds.upload();
+	if (uploads)
+		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
 	genie_cuda_top_small(queries, n_queries, context.stream);
+	bounds.run();
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost,
 									 context.stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));

@@ -25,7 +25,7 @@ class GenieCudaLanesPass
 {
 public:
 	GenieCudaLanesPass(GenieCudaContext &context_, const GenieCudaLaneImage &lanes) :
-		context(context_), layout(lanes.layout), by_tensor(lanes.by_tensor),
+		context(context_), bounds(context_), layout(lanes.layout), by_tensor(lanes.by_tensor),
 		places(by_tensor ? lanes.tensor_places : lanes.places),
 		table_bytes(by_tensor ? lanes.tensor_bytes : lanes.layout.table_bytes()) {}
 
@@ -53,6 +53,7 @@ private:
 	std::vector<GenieJob *> give_results(const std::vector<GenieJob *> &jobs, GenieCudaImage &copy);
 
 	GenieCudaContext &context;
+	GenieCudaBounds bounds;
 	const GenieCudaLaneLayout &layout;
 	const bool	by_tensor;
 	const std::vector<GenieCudaLanePlace> &places;

@@ -116,6 +116,9 @@ GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_t
 	work = parts;
 	chunk = chunk_tiles;
 	launches.clear();
+	jobs.clear();
+	for (const GenieCudaJobPart &part : work)
+		jobs.push_back(part.job);
 	for (const GenieCudaJobPart &part : work)
 		max_conditions = std::max(max_conditions, part.job->kind == GENIE_JOB_COUNTS ? 0 : part.job->n_conditions);
 	for (uint32_t condition = 0; condition < max_conditions; condition++)
@@ -224,6 +227,7 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 	packed.n_hits = result.take<uint4>(1, &n_hits);
 	packed_parts[part].result = (const uint8_t *) hits;
 	packed_parts[part].n_hits = (const uint32_t *) n_hits;
+	bounds.set_hits(part, packed.hits, packed.n_hits);
 	if (top != nullptr)
 		*top = GenieCudaTop{0, 0, 0};
 }
@@ -326,6 +330,7 @@ GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 	for (const Launch &launch : launches)
 		n_queries += (uint32_t) launch.parts.size();
 	on_device = blob.take<GenieCudaQuery>(n_queries, &queries);
+	bounds.pack(jobs, blob, result);
 
 	for (Launch &launch : launches)
 	{

@@ -109,7 +109,7 @@ GenieCudaPass::run_image(const GenieSegmentImage &image)
 		/* copying a large image takes seconds where the host's memory is not pinned */
 		if (context.engine->interrupted != nullptr && context.engine->interrupted())
 			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-		context.uploaded_bytes += copy.upload(image, i, context.copy_stream, context.stream);
+		context.uploaded_bytes += copy.upload(i, image.groups[i], context.copy_stream, context.stream);
 		for (uint32_t next; done < end; done = next)
 		{
 			next = std::min(end, (done / chunk + 1) * chunk);
@@ -145,6 +145,7 @@ GenieCudaPass::give_results()
 		{
 			job->n_hits = *packed.n_hits;
 			memcpy(job->out, packed.result, job->n_hits * sizeof(GenieHit));
+			bounds.give(i, *job);
 		}
 		else
 		{
@@ -168,18 +169,21 @@ GenieCudaPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_ti
 	bytes = pack(GenieCudaBytes{}, nullptr, nullptr);
 	host = context.memory.pinned(bytes.blob + bytes.result);
 	device = context.memory.scratch(bytes.device());
-	(void) pack(bytes, host, device);
 
-	/* room for all images before anything starts */
+	/* room for all images before anything starts, and then for vectors */
 	for (const GenieSegmentImage *image : images_of(parts, context.images))
 		(void) context.images.acquire(*image, number);
+	bounds.acquire(jobs, number);
+	(void) pack(bytes, host, device);
 
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
 	for (const GenieSegmentImage *image : images_of(parts, context.images))
 		run_image(*image);
+	bounds.upload();
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
 	run_top();
+	bounds.run();
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost,
 									 context.stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));

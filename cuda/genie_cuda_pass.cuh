@@ -11,19 +11,19 @@
  * only adds up bytes, then into the memory.
  *
  * Kernels of one pass, in stream order, for each image (complete ones first) and each run of its tiles: condition by
- * condition the masks; then counting and candidates, or counts; and at the end, for all images, the best k.  Runs of
- * tiles are whole images, but groups where an image is being copied, so that counting begins with the first group.
+ * condition the masks; then counting and candidates, or counts; and at the end, for all images, the best k, and bounds
+ * of their distances (genie_cuda_bounds.cuh).  Runs of tiles are whole images, but groups where an image is being
+ * copied, so that counting begins with the first group.
  */
 #ifndef GENIE_CUDA_PASS_CUH
 #define GENIE_CUDA_PASS_CUH
 
-#include <cstring>
 #include <map>
 #include <tuple>
 #include <vector>
 
+#include "genie_cuda_bounds.cuh"
 #include "genie_cuda_few.cuh"
-#include "genie_cuda_image.cuh"
 #include "genie_cuda_sparse.cuh"
 #include "genie_cuda_top.cuh"
 
@@ -35,85 +35,11 @@ struct GenieCudaJobPart
 	uint32_t	n_tiles;
 };
 
-/* What a pass runs on. */
-struct GenieCudaContext
-{
-	const GenieEngine *engine;	/* whose caller may say stop */
-	const GenieCudaDevice &device;
-	GenieCudaMemory &memory;
-	GenieCudaImages &images;
-	cudaStream_t stream;
-	cudaStream_t copy_stream;
-	cudaEvent_t copy_begin;		/* with timing */
-	cudaEvent_t copy_end;
-	uint64_t	uploaded_bytes;
-	uint64_t	upload_us;
-
-	/* Adds the time between the copy's two events to upload_us. */
-	void		note_upload();
-};
-
-struct GenieCudaBytes
-{
-	size_t		blob;
-	size_t		result;
-	size_t		room;
-
-	size_t		device() const
-	{
-		return blob + result + room;
-	}
-};
-
-/* Some bytes of a buffer, or only their number while packing is dry. */
-class GenieCudaBuffer
-{
-public:
-	GenieCudaBuffer(uint8_t *host_, uint8_t *device_) : host(host_), device(device_) {}
-
-	/* Takes room for n values; on the host it is at *on_host, NULL while packing is dry or if there is no host side. */
-	template <class T> T *
-	take(size_t n, T **on_host = nullptr)
-	{
-		const size_t at = used;
-		const size_t end = at + n * sizeof(T);
-
-		used = (end + GENIE_CUDA_ALIGN - 1) / GENIE_CUDA_ALIGN * GENIE_CUDA_ALIGN;
-		if (on_host != nullptr)
-			*on_host = host == nullptr ? nullptr : (T *) (host + at);
-		if (host != nullptr)
-			memset(host + end, 0, used - end);	/* it is copied, too */
-		return (T *) (device + at);
-	}
-
-	bool		has_device() const
-	{
-		return device != nullptr;
-	}
-
-	size_t		used = 0;
-
-private:
-	uint8_t    *host;
-	uint8_t    *device;
-};
-
-/* Takes room for n values in a buffer on the device, if there is one, and copies them there from the host. */
-template <class T>
-static inline const T *
-genie_cuda_bring(GenieCudaBuffer &buffer, const T *from, size_t n, cudaStream_t stream)
-{
-	T		   *to = buffer.take<T>(n);
-
-	if (buffer.has_device())
-		GENIE_CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, stream));
-	return to;
-}
-
 class GenieCudaPass
 {
 public:
-	GenieCudaPass(GenieCudaContext &context_, uint64_t number_) : context(context_), number(number_) {}
+	GenieCudaPass(GenieCudaContext &context_, uint64_t number_) :
+		context(context_), number(number_), bounds(context_) {}
 
 	/* Bytes that a part alone would need, counted in runs of chunk_tiles. */
 	static GenieCudaBytes bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles);
@@ -178,8 +104,10 @@ private:
 
 	GenieCudaContext &context;
 	const uint64_t number;
+	GenieCudaBounds bounds;
 	uint32_t	chunk = 0;		/* tiles counted between two times that candidates are reduced to the best k */
 	std::vector<GenieCudaJobPart> work;
+	std::vector<GenieJob *> jobs;	/* of work, one a part */
 	std::vector<Launch> launches;
 	std::vector<Packed> packed_parts;
 

@@ -328,6 +328,13 @@ constexpr uint32_t GENIE_CUDA_TOP_THREADS = 512;
 /* up to this many hits are sorted in shared memory (16 KB), more by CUB */
 constexpr uint32_t GENIE_CUDA_SORT_MAX = 2048;
 
+/* ---- bounds of hits (genie_cuda_bounds.cu) ---- */
+
+constexpr uint32_t GENIE_CUDA_BOUNDS_THREADS = 128;
+
+/* blocks that a query of many hits has at least, whatever the others have */
+constexpr uint32_t GENIE_CUDA_BOUNDS_BLOCKS = 32;
+
 /* ---- memory ---- */
 
 /* of the memory that is free at opening, in percent: the rest is for other processes and the driver */
@@ -348,6 +355,9 @@ constexpr uint64_t GENIE_CUDA_RESULT_MAX = UINT64_C(64) << 20;
 
 /* bytes copied to the device for several jobs at a time, which are pinned too: key tables may have megabytes each */
 constexpr uint64_t GENIE_CUDA_BLOB_MAX = UINT64_C(64) << 20;
+
+/* passes that quantized vectors stay on the device unused before others may take their place */
+constexpr uint64_t GENIE_CUDA_VECTORS_STAY = 64;
 
 /* every part of a buffer begins at a multiple of this: the largest vector access */
 constexpr size_t GENIE_CUDA_ALIGN = 16;

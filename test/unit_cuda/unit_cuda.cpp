@@ -46,8 +46,7 @@ out_bytes(const GenieJob &job)
 	return (size_t) job.n_tiles * GENIE_TILE_OBJECTS * (job.query.max_count <= GENIE_COUNT_NARROW ? 1 : 2);
 }
 
-/* The jobs as engines take them, with results in the given memory. */
-static std::vector<GenieJob>
+std::vector<GenieJob>
 jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
 {
 	std::vector<GenieJob> jobs;
@@ -81,7 +80,7 @@ jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
 
 /* ---- comparing ---- */
 
-static std::string
+std::string
 difference(const GenieJob &cpu, const GenieJob &gpu)
 {
 	char		text[200 + GENIE_ENGINE_ERROR_MAX];
@@ -707,6 +706,8 @@ whole_device_pass()
 	paging_case();
 	mixed_case();
 	lanes_cases(scale, true);
+	bounds_cases();
+	bounds_memory_cases();
 	nearest_cases();
 	nearest_failure_case();
 	hash_cases();
@@ -723,6 +724,8 @@ tensor_pass(bool used)
 	setenv("GENIE_CUDA_TENSOR_CORES", used ? "1" : "0", 1);
 	open_engine(NULL);
 	tensor_cases(used, true);
+	if (used)
+		bounds_cases();
 	cuda->ops->close(cuda);
 	unsetenv("GENIE_CUDA_TENSOR_CORES");
 }

@@ -40,6 +40,12 @@ extern void check(const char *name, const std::string &what, Batch &batch);
 /* An interrupt callback that says stop. */
 extern bool stop_at_once();
 
+/* The jobs as engines take them, with results in the given memory. */
+extern std::vector<GenieJob> jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs);
+
+/* What differs first between a job that the CPU engine has done and the same by the GPU; "" if nothing. */
+extern std::string difference(const GenieJob &cpu, const GenieJob &gpu);
+
 /* Key tables (unit_cuda_keys.cpp). */
 extern void key_cases();
 extern void bounded_key_case();
@@ -49,6 +55,13 @@ extern void bounded_key_case();
  * given back to tiles, as some are where there is so little shared memory that tables do not fit, or samples mislead.
  */
 extern void lanes_cases(Scale of_scale, bool all);
+
+/* An image with codes: so many dimensions of n_values each, which are drawn uniformly. */
+extern std::unique_ptr<TestImage> make_uniform_tuples(uint32_t n_objects, uint32_t n_dimensions, uint32_t n_values);
+
+/* Bounds of hits' distances (unit_cuda_bounds.cpp). */
+extern void bounds_cases();
+extern void bounds_memory_cases();
 
 /* Exact search (unit_cuda_nearest.cpp). */
 extern void nearest_cases();

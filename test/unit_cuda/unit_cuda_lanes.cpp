@@ -83,6 +83,15 @@ make_tuples(Arena &arena, const LaneShape &shape, uint64_t seed)
 	}, false, first_ranks));
 }
 
+std::unique_ptr<TestImage>
+make_uniform_tuples(uint32_t n_objects, uint32_t n_dimensions, uint32_t n_values)
+{
+	const LaneShape shape = {"", n_objects, std::vector<uint32_t>(n_dimensions, n_values), 0, 0, UNIFORM, 0, 0, {},
+		false};
+
+	return make_tuples(*arena, shape, n_objects);
+}
+
 /* A query of a range in most dimensions. */
 static std::vector<GenieRankRange>
 make_query(Random &random, const LaneShape &shape, uint32_t some_in)

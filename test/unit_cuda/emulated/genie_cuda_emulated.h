@@ -177,6 +177,17 @@ __shfl_xor_sync(uint32_t mask, uint32_t value, uint32_t other)
 	return __shfl_sync(mask, value, threadIdx.x % GENIE_CUDA_EMULATED_WARP ^ other);
 }
 
+static inline float
+__shfl_xor_sync(uint32_t mask, float value, uint32_t other)
+{
+	uint32_t	bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	bits = __shfl_xor_sync(mask, bits, other);
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
 static inline uint32_t
 __ballot_sync(uint32_t, bool vote)
 {

@@ -1,0 +1,89 @@
+/*
+ * genie_cuda_context.cuh
+ *	  What all passes run on, and the buffers that they lay out.
+ */
+#ifndef GENIE_CUDA_CONTEXT_CUH
+#define GENIE_CUDA_CONTEXT_CUH
+
+#include <cstring>
+
+#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_image.cuh"
+
+/* What a pass runs on. */
+struct GenieCudaContext
+{
+	const GenieEngine *engine;	/* whose caller may say stop */
+	const GenieCudaDevice &device;
+	GenieCudaMemory &memory;
+	GenieCudaImages &images;
+	GenieCudaAllVectors &vectors;
+	cudaStream_t stream;
+	cudaStream_t copy_stream;
+	cudaEvent_t copy_begin;		/* with timing */
+	cudaEvent_t copy_end;
+	uint64_t	uploaded_bytes;
+	uint64_t	upload_us;
+
+	/* Adds the time between the copy's two events to upload_us. */
+	void		note_upload();
+};
+
+struct GenieCudaBytes
+{
+	size_t		blob;
+	size_t		result;
+	size_t		room;
+
+	size_t		device() const
+	{
+		return blob + result + room;
+	}
+};
+
+/* Some bytes of a buffer, or only their number while packing is dry. */
+class GenieCudaBuffer
+{
+public:
+	GenieCudaBuffer(uint8_t *host_, uint8_t *device_) : host(host_), device(device_) {}
+
+	/* Takes room for n values; on the host it is at *on_host, NULL while packing is dry or if there is no host side. */
+	template <class T> T *
+	take(size_t n, T **on_host = nullptr)
+	{
+		const size_t at = used;
+		const size_t end = at + n * sizeof(T);
+
+		used = (end + GENIE_CUDA_ALIGN - 1) / GENIE_CUDA_ALIGN * GENIE_CUDA_ALIGN;
+		if (on_host != nullptr)
+			*on_host = host == nullptr ? nullptr : (T *) (host + at);
+		if (host != nullptr)
+			memset(host + end, 0, used - end);	/* it is copied, too */
+		return (T *) (device + at);
+	}
+
+	bool		has_device() const
+	{
+		return device != nullptr;
+	}
+
+	size_t		used = 0;
+
+private:
+	uint8_t    *host;
+	uint8_t    *device;
+};
+
+/* Takes room for n values in a buffer on the device, if there is one, and copies them there from the host. */
+template <class T>
+static inline const T *
+genie_cuda_bring(GenieCudaBuffer &buffer, const T *from, size_t n, cudaStream_t stream)
+{
+	T		   *to = buffer.take<T>(n);
+
+	if (buffer.has_device())
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, stream));
+	return to;
+}
+
+#endif							/* GENIE_CUDA_CONTEXT_CUH */

@@ -1,0 +1,44 @@
+/*
+ * genie_cuda_copy.cu
+ *	  Blocks of device memory, copied one by one.
+ */
+#include "genie_cuda_copy.cuh"
+
+GenieCudaBlock::~GenieCudaBlock()
+{
+	if (owner != nullptr)
+		owner->give_image(memory, bytes);
+}
+
+void
+GenieCudaBlock::take(GenieCudaMemory &owner_, size_t bytes_)
+{
+	memory = owner_.take_image(bytes_);
+	bytes = bytes_;
+	owner = &owner_;
+}
+
+GenieCudaCopy::GenieCudaCopy(size_t n_parts) : parts(n_parts)
+{
+	GENIE_CUDA_CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+}
+
+GenieCudaCopy::~GenieCudaCopy()
+{
+	(void) cudaEventDestroy(ready);
+}
+
+uint64_t
+GenieCudaCopy::upload(size_t part, const void *from, cudaStream_t copy_stream, cudaStream_t stream)
+{
+	GenieCudaBlock &block = parts[part];
+
+	if (block.uploaded)
+		return 0;
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, from, block.bytes, cudaMemcpyHostToDevice, copy_stream));
+	GENIE_CUDA_CHECK(cudaEventRecord(ready, copy_stream));
+	GENIE_CUDA_CHECK(cudaStreamWaitEvent(stream, ready, 0));
+	block.uploaded = true;
+	n_uploaded++;
+	return block.bytes;
+}

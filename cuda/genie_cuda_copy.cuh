@@ -1,0 +1,98 @@
+/*
+ * genie_cuda_copy.cuh
+ *	  What copies of images and of quantized vectors have in common: blocks of device memory, copied one by one.
+ *
+ * Room for all of a copy is taken before anything is copied.  Parts are blocks of their own, so that a large copy needs
+ * no room in one piece; they are copied on a stream of their own, and who reads a part waits for that part alone.
+ *
+ *		absent ── room taken ── upload() of each part ──> complete
+ *		complete, or room taken and the pass failed ── drop ──> absent
+ */
+#ifndef GENIE_CUDA_COPY_CUH
+#define GENIE_CUDA_COPY_CUH
+
+#include <iterator>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "genie_cuda_memory.cuh"
+
+/* Memory of the limit's part for images, or none yet. */
+struct GenieCudaBlock
+{
+	GenieCudaBlock() = default;
+	GenieCudaBlock(const GenieCudaBlock &) = delete;
+	GenieCudaBlock &operator=(const GenieCudaBlock &) = delete;
+	~GenieCudaBlock();
+
+	/* once; throws if the device has no room */
+	void		take(GenieCudaMemory &owner_, size_t bytes_);
+
+	uint8_t    *memory = nullptr;
+	size_t		bytes = 0;
+	bool		uploaded = false;
+
+private:
+	GenieCudaMemory *owner = nullptr;
+};
+
+class GenieCudaCopy
+{
+public:
+	GenieCudaCopy(const GenieCudaCopy &) = delete;
+	GenieCudaCopy &operator=(const GenieCudaCopy &) = delete;
+
+	/*
+	 * Starts copying a part on copy_stream, and lets stream wait for it.  Returns the bytes copied, 0 if it is there.
+	 */
+	uint64_t	upload(size_t part, const void *from, cudaStream_t copy_stream, cudaStream_t stream);
+
+	bool		complete() const
+	{
+		return n_uploaded == parts.size();
+	}
+
+	uint64_t	last_pass = 0;	/* that used it */
+
+protected:
+	explicit GenieCudaCopy(size_t n_parts);
+	~GenieCudaCopy();
+
+	std::vector<GenieCudaBlock> parts;
+
+private:
+	cudaEvent_t ready = nullptr;	/* of the part copied last */
+	size_t		n_uploaded = 0;
+};
+
+/* Copies by the ids of what they are of. */
+template <class COPY>
+using GenieCudaCopies = std::map<uint64_t, std::unique_ptr<COPY>>;
+
+/* Drops the least recently used copy, if no pass from number pass on has used it.  False: there is none. */
+template <class COPY>
+bool
+genie_cuda_drop_oldest(GenieCudaCopies<COPY> &copies, uint64_t pass)
+{
+	auto		oldest = copies.end();
+
+	for (auto i = copies.begin(); i != copies.end(); ++i)
+		if (i->second->last_pass < pass &&
+			(oldest == copies.end() || i->second->last_pass < oldest->second->last_pass))
+			oldest = i;
+	if (oldest == copies.end())
+		return false;
+	copies.erase(oldest);
+	return true;
+}
+
+template <class COPY>
+void
+genie_cuda_drop_incomplete(GenieCudaCopies<COPY> &copies)
+{
+	for (auto i = copies.begin(); i != copies.end();)
+		i = i->second->complete() ? std::next(i) : copies.erase(i);
+}
+
+#endif							/* GENIE_CUDA_COPY_CUH */

@@ -1,0 +1,114 @@
+/*
+ * genie_cuda_vectors.cu
+ *	  Copies of quantized vectors on the device: making room, copying, dropping.
+ */
+#include <algorithm>
+
+#include "genie_cuda_vectors.cuh"
+
+static uint32_t
+n_tiles_of(const GenieQuantizedVectors &vectors)
+{
+	return (uint32_t) (((uint64_t) vectors.n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS);
+}
+
+static size_t
+table_bytes(const GenieQuantizedVectors &vectors)
+{
+	return n_tiles_of(vectors) * sizeof(uint8_t *);
+}
+
+uint64_t
+GenieCudaVectors::bytes_of(const GenieQuantizedVectors &vectors)
+{
+	return vectors.n_objects * (uint64_t) genie_quantized_bytes(vectors.n_dimensions) + table_bytes(vectors);
+}
+
+GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantizedVectors &vectors) :
+	GenieCudaCopy(n_tiles_of(vectors)), bytes(bytes_of(vectors))
+{
+	uint32_t	left = vectors.n_objects;
+
+	table.take(memory, table_bytes(vectors));
+	for (GenieCudaBlock &tile : parts)
+	{
+		const uint32_t n = std::min<uint32_t>(left, GENIE_TILE_OBJECTS);
+
+		tile.take(memory, n * genie_quantized_bytes(vectors.n_dimensions));
+		left -= n;
+	}
+}
+
+void
+GenieCudaVectors::update(cudaStream_t stream)
+{
+	std::vector<uint8_t *> tiles;
+
+	if (table.uploaded)
+		return;
+	for (const GenieCudaBlock &tile : parts)
+		tiles.push_back(tile.memory);
+	/* pageable memory: the call has read it when it returns */
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, tiles.data(), table.bytes, cudaMemcpyHostToDevice, stream));
+	table.uploaded = true;
+}
+
+bool
+GenieCudaAllVectors::evict_one(uint64_t pass)
+{
+	const bool	is_one = genie_cuda_drop_oldest(copies, pass);
+
+	n_evictions += is_one;
+	return is_one;
+}
+
+/* Drops others that no pass from number pass on has used, if that makes room within the limit. */
+bool
+GenieCudaAllVectors::make_room(uint64_t bytes, uint64_t pass)
+{
+	uint64_t	n_old = 0;
+
+	for (const auto &copy : copies)
+		n_old += copy.second->last_pass < pass ? copy.second->bytes : 0;
+	if (memory.image_bytes() - n_old + bytes > memory.image_limit())
+		return false;
+	while (memory.image_bytes() + bytes > memory.image_limit())
+		(void) evict_one(pass);
+	return true;
+}
+
+GenieCudaVectors *
+GenieCudaAllVectors::acquire(const GenieQuantizedVectors &vectors, uint64_t pass)
+{
+	const auto	found = copies.find(vectors.id);
+	const uint64_t long_ago = pass - std::min(pass, GENIE_CUDA_VECTORS_STAY);
+
+	if (found != copies.end())
+	{
+		found->second->last_pass = pass;
+		return found->second.get();
+	}
+	if (vectors.n_objects == 0 || pass < no_room_until || !make_room(GenieCudaVectors::bytes_of(vectors), long_ago))
+		return nullptr;
+	for (;;)
+	{
+		try
+		{
+			std::unique_ptr<GenieCudaVectors> copy(new GenieCudaVectors(memory, vectors));
+
+			copy->last_pass = pass;
+			return (copies[vectors.id] = std::move(copy)).get();
+		}
+		catch (const GenieCudaError &failure)
+		{
+			/* the device has less room than the limit says: others use it too */
+			if (failure.code != cudaErrorMemoryAllocation)
+				throw;
+			(void) cudaGetLastError();
+			if (evict_one(long_ago))
+				continue;
+			no_room_until = pass + GENIE_CUDA_VECTORS_STAY;
+			return nullptr;
+		}
+	}
+}
