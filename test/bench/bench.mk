@@ -23,8 +23,8 @@ BENCH_RIVALS = build/cuda/bench_rivals.so
 build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/genie_cuda_data.cpp $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS) $(BENCH_CUDA_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
-# the engine's kernel that is measured against cuBLAS, and what it stands on
-BENCH_RIVALS_OBJS = build/cuda/genie_cuda_nearest.o build/cuda/genie_cuda_memory.o build/cuda/genie_cuda_error.o
+# the engine's kernels that are measured by themselves, and what they stand on
+BENCH_RIVALS_OBJS = $(patsubst %,build/cuda/genie_cuda_%.o,nearest bounds vectors copy memory error)
 
 $(BENCH_RIVALS): $(wildcard test/bench/bench_cuda*.cu) $(BENCH_RIVALS_OBJS) $(BENCH_CUDA_HEADERS) $(CUDA_HEADERS) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -shared -Xlinker -z,defs -o $@ $(filter %.cu %.o,$^)

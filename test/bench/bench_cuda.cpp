@@ -7,7 +7,8 @@
  *
  *		LIBRARY				build/cuda/genie_cuda.so; "-": only what needs no GPU
  *		--rivals=LIBRARY	build/cuda/bench_rivals.so: the competitors on the GPU and the GPU's ceilings
- *		--parts=PART,...	only these of: ceilings, batches, rivals, few, kernels, keys, exact, sizes, k
+ *		--parts=PART,...	only these of: ceilings, batches, rivals, few, kernels, keys, exact, bounds,
+ *							sizes, k
  *		--k=N				the best N instead of what the shape asks for
  *		--scale=X			so many times the objects
  *		--budget=SECONDS	a figure that would take longer is left out (1)
@@ -24,6 +25,7 @@
  *		keys		documents ranked by keys of the Jaccard similarity
  *		exact		exact search by distance on the GPU, of vectors such as ocr-binning's and sift-wide's signatures stand for;
  *					with sift-wide also what genie_exact_knn() has the GPU do, in floats, by its kernel and by cuBLAS
+ *		bounds		lower bounds of the distances of a batch's hits, from quantized vectors: the kernel alone, whatever the shapes
  *		sizes		512 queries on 1/4 .. 4/4 of the objects (figure 9)
  *		k			1024 queries, k from 1 to 1000
  */
@@ -204,6 +206,8 @@ main(int argc, char **argv)
 	printf("medians; %u cores; the CPU engine \"genie-cpu-N\" has N threads\n", bench.n_cores);
 	if (bench.wants("ceilings") && !options.profile)
 		bench_ceilings(bench);
+	if (bench.wants("bounds") && bench.rivals != nullptr && !options.profile)
+		bench_bounds(bench);
 	for (const std::string &name : options.shapes)
 	{
 		Shape		shape = make_shape(name, options.scale);

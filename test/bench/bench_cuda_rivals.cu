@@ -306,5 +306,6 @@ unload()
 }
 
 extern "C" __attribute__((visibility("default"))) const BenchGpu bench_gpu = {
-	bench_gpu_ceilings, load_rows, load_lists, scan, count, unload, bench_gpu_exact, bench_gpu_nearest
+	bench_gpu_ceilings, load_rows, load_lists, scan, count, unload, bench_gpu_exact, bench_gpu_nearest,
+	bench_gpu_bounds
 };

@@ -50,5 +50,6 @@ public:
 extern const char *bench_gpu_ceilings(BenchGpuCeilings *out);
 extern const char *bench_gpu_exact(const BenchExact *what, double *ms);
 extern const char *bench_gpu_nearest(BenchNearest *what, double *ms);
+extern const char *bench_gpu_bounds(const BenchBounds *what, double *ms);
 
 #endif							/* BENCH_CUDA_RIVALS_CUH */

@@ -12,6 +12,7 @@
  *					this is faster than counting signatures, they are of no use
  *	nearest			the first half of that, as the engine does it for genie_exact_knn() and by cuBLAS, in floats
  *					(bench_cuda_nearest.cu)
+ *	bounds			no competitor: the engine's kernel by itself (bench_cuda_bounds.cu)
  *
  * What needs CUDA is in a library of its own, built where nvcc is, with this table as its only symbol.  Functions that
  * return a string give NULL, or what failed.
@@ -95,6 +96,15 @@ struct BenchNearest
 	uint64_t	n_pairs;		/* the answer */
 };
 
+/* Bounds of distances (genie_quantized.h): k hits a query, at random objects; k is a multiple of 4. */
+struct BenchBounds
+{
+	uint32_t	n_objects;
+	uint32_t	n_dimensions;
+	uint32_t	n_queries;
+	uint32_t	k;
+};
+
 #define BENCH_GPU_SYMBOL "bench_gpu"
 
 struct BenchGpu
@@ -107,6 +117,7 @@ struct BenchGpu
 	void		(*unload) (void);
 	const char *(*exact) (const BenchExact *what, double *ms);
 	const char *(*nearest) (BenchNearest *what, double *ms);
+	const char *(*bounds) (const BenchBounds *what, double *ms);
 };
 
 #endif							/* BENCH_CUDA_RIVALS_H */

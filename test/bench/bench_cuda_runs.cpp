@@ -37,7 +37,7 @@ static const std::vector<uint32_t> ks = {1, 10, 100, 1000};
 std::vector<std::string>
 part_names()
 {
-	return {"ceilings", "batches", "rivals", "few", "kernels", "keys", "exact", "sizes", "k"};
+	return {"ceilings", "batches", "rivals", "few", "kernels", "keys", "exact", "bounds", "sizes", "k"};
 }
 
 bool

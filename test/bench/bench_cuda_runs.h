@@ -51,6 +51,9 @@ extern void bench_ceilings(Bench &bench);
 /* Exact search in floats, of so many points (bench_cuda_nearest.cpp); returns how many answers were wrong. */
 extern uint32_t bench_nearest(const Bench &bench, uint32_t n_points, Arena &arena);
 
+/* Bounds of the distances of hits on the GPU, which rivals has (bench_cuda_bounds.cpp). */
+extern void bench_bounds(const Bench &bench);
+
 /* One shape; returns how many answers were wrong.  profile: a few batches on the GPU and no more. */
 extern uint32_t bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile);
 
