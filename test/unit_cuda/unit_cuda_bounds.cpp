@@ -381,8 +381,11 @@ interrupt_case()
 void
 bounds_memory_cases()
 {
+	/* a batch is one pass */
+	cuda->ops->set_kernels(cuda, GENIE_KERNELS_TILES);
 	if (is_mine())
 		room_case();
 	if (is_mine())
 		interrupt_case();
+	cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
 }
