@@ -39,6 +39,7 @@
 #include "genie_batch.h"
 #include "genie_fault.h"
 #include "genie_lsh_block.h"
+#include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_query.h"
 #include "genie_spill.h"
@@ -52,6 +53,7 @@
 #define GENIE_PIECE_QUERIES 4096
 #define GENIE_PIECE_HITS (1024 * 1024)	/* queries * k * segments */
 #define GENIE_PIECE_INTERVALS (256 * 1024)
+#define GENIE_PIECE_BYTES ((Size) 16 << 20) /* of vectors that are hashed together, and their codes */
 
 #define GENIE_ASK_GROWTH 8		/* times as many rows in the next round */
 #define GENIE_ASK_MIN 64		/* in any but the first */
@@ -241,8 +243,10 @@ static void
 genie_batch_take_vectors(GenieBatch *batch, uint32 most)
 {
 	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
+	uint32		each = genie_lsh_class_parameters(batch->parameters).functions.n_functions;
 	uint32		room = GENIE_PIECE_INTERVALS - genie_query_set_intervals(batch->set);
-	GenieLshBlock *block = genie_lsh_block_begin(batch->index, batch->parameters, most, room);
+	GenieLshBlock *block = genie_lsh_block_begin(batch->index, batch->parameters,
+												 Min(most, (room + each - 1) / each), GENIE_PIECE_BYTES);
 	uint32		n = genie_lsh_block_room(block);
 
 	MemoryContextSwitchTo(old);

@@ -6,6 +6,9 @@
  * the memory is used up, the contents are spilled as a *run*: a segment in temporary files.  GENIE_SPILL_FAN_IN
  * runs of one generation are merged into one of the next, so open files stay few.
  *
+ * Vectors of an approximate operator class are not decomposed one by one: rows wait until there are
+ * GENIE_BUILD_AHEAD of them, or as many as fit their part of the memory, and are hashed together (genie_lsh_block.h).
+ *
  * A run has its rows in TID order.  A scan that goes backwards begins a new run: a table access method may
  * do so.  A parallel scan hands out pieces of the table in ascending order, so that the pieces of one process ascend,
  * as long as it begins at block 0 (genie_build_parallel.c).
@@ -17,12 +20,14 @@
 
 #include "access/tableam.h"
 #include "catalog/index.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "genie_build.h"
 #include "genie_build_runs.h"
 #include "genie_builder.h"
 #include "genie_fault.h"
+#include "genie_lsh_block.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -33,6 +38,15 @@
 
 #define GENIE_SPILL_FAN_IN 16
 #define GENIE_GENERATIONS 16	/* 16^16 runs are enough */
+#define GENIE_BUILD_AHEAD 4096	/* rows that wait to be hashed, which have */
+#define GENIE_BUILD_AHEAD_PART 8	/* one of so many parts of the memory, unless one vector takes more */
+
+/* A row that waits; the vectors of those that are not NULL are in the block, in their order. */
+typedef struct GenieBuildRow
+{
+	uint64		tid;
+	bool		is_null;
+} GenieBuildRow;
 
 struct GenieBuildRuns
 {
@@ -42,6 +56,9 @@ struct GenieBuildRuns
 	MemoryContext row_context;
 	GenieKeywords keywords;
 	GenieBuilder *builder;
+	GenieLshBlock *block;		/* NULL: rows do not wait */
+	uint32		n_waiting;
+	GenieBuildRow *waiting;
 	double		n_rows;
 	bool		untrained;		/* rows are raw */
 	double		n_raw_rows;
@@ -68,6 +85,14 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 		runs->keywords.parameters = genie_meta_parameters(genie_meta_read(index));
 		runs->untrained = runs->keywords.parameters == NULL;
 	}
+	if (genie_lsh_block_possible(index, runs->keywords.parameters))
+	{
+		Size		ahead = memory / GENIE_BUILD_AHEAD_PART;
+
+		runs->block = genie_lsh_block_begin(index, runs->keywords.parameters, GENIE_BUILD_AHEAD, ahead);
+		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuildRow));
+		memory -= ahead;
+	}
 	runs->builder = genie_builder_begin(memory);
 	runs->place.files = files;
 	runs->place.process = process;
@@ -77,6 +102,11 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 void
 genie_build_runs_end(GenieBuildRuns *runs)
 {
+	if (runs->block != NULL)
+	{
+		genie_lsh_block_end(runs->block);
+		pfree(runs->waiting);
+	}
 	genie_builder_end(runs->builder);
 	MemoryContextDelete(runs->row_context);
 }
@@ -125,9 +155,10 @@ genie_build_runs_spill(GenieBuildRuns *runs)
 
 /* Appends a row that was decomposed into raw keywords to the pending list. */
 static void
-genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid, int32 size)
+genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid)
 {
 	GenieKeywords *keywords = &runs->keywords;
+	int32		size = genie_keywords_own_size(keywords);
 	uint32		n_pages;
 
 	genie_keywords_finish(keywords);
@@ -137,14 +168,66 @@ genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid, in
 	runs->n_rows++;
 }
 
+/* Adds a row that was decomposed. */
+static void
+genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null)
+{
+	const GenieKeywords *keywords = &runs->keywords;
+	int32		size = genie_keywords_own_size(keywords);
+
+	if (genie_builder_full(runs->builder))
+	{
+		genie_build_runs_spill(runs);
+		genie_build_phase(GENIE_PHASE_SCAN);
+	}
+	if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size))
+	{
+		/* a table access method that goes backwards */
+		genie_build_runs_spill(runs);
+		genie_build_phase(GENIE_PHASE_SCAN);
+		if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size))
+			elog(ERROR, "an empty builder refused a row");
+	}
+	runs->n_rows++;
+}
+
+/* Adds the rows that wait. */
+static void
+genie_build_runs_add_waiting(GenieBuildRuns *runs)
+{
+	uint32		n_vectors = 0;
+
+	genie_lsh_block_hash(runs->block);
+	for (uint32 i = 0; i < runs->n_waiting; i++)
+	{
+		const GenieBuildRow *row = &runs->waiting[i];
+
+		CHECK_FOR_INTERRUPTS();
+		genie_keywords_reset(&runs->keywords);
+		if (!row->is_null)
+			genie_lsh_block_keywords(runs->block, n_vectors++, &runs->keywords);
+		genie_build_runs_add(runs, row->tid, row->is_null);
+	}
+	genie_lsh_block_clear(runs->block);
+	runs->n_waiting = 0;
+}
+
 /* Takes one row of the table; called by table_index_build_scan. */
 static void
 genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
 {
 	GenieBuildRuns *runs = arg;
 	uint64		number = genie_tid_number(tid);
-	int32		size;
 
+	if (runs->block != NULL)
+	{
+		if (!nulls[0])
+			genie_lsh_block_add(runs->block, values[0]);
+		runs->waiting[runs->n_waiting++] = (GenieBuildRow) {number, nulls[0]};
+		if (genie_lsh_block_room(runs->block) == 0 || runs->n_waiting == GENIE_BUILD_AHEAD)
+			genie_build_runs_add_waiting(runs);
+		return;
+	}
 	genie_keywords_reset(&runs->keywords);
 	if (!nulls[0])
 	{
@@ -155,36 +238,22 @@ genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(runs->row_context);
 	}
-	size = genie_keywords_own_size(&runs->keywords);
 	if (runs->untrained && !nulls[0])
-	{
-		genie_build_runs_append_raw(runs, tid, size);
-		return;
-	}
-	if (genie_builder_full(runs->builder))
-	{
-		genie_build_runs_spill(runs);
-		genie_build_phase(GENIE_PHASE_SCAN);
-	}
-	if (!genie_builder_add(runs->builder, number, nulls[0], runs->keywords.bytes,
-						   runs->keywords.n, size))
-	{
-		/* a table access method that goes backwards */
-		genie_build_runs_spill(runs);
-		genie_build_phase(GENIE_PHASE_SCAN);
-		if (!genie_builder_add(runs->builder, number, nulls[0], runs->keywords.bytes,
-							   runs->keywords.n, size))
-			elog(ERROR, "an empty builder refused a row");
-	}
-	runs->n_rows++;
+		genie_build_runs_append_raw(runs, tid);
+	else
+		genie_build_runs_add(runs, number, nulls[0]);
 }
 
 double
 genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexInfo *info, TableScanDesc scan, bool progress)
 {
+	double		n_rows;
+
 	genie_build_phase(GENIE_PHASE_SCAN);
-	return table_index_build_scan(heap, runs->index, info, false, progress,
-								  genie_build_runs_row, runs, scan);
+	n_rows = table_index_build_scan(heap, runs->index, info, false, progress, genie_build_runs_row, runs, scan);
+	if (runs->n_waiting > 0)
+		genie_build_runs_add_waiting(runs);
+	return n_rows;
 }
 
 double

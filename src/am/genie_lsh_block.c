@@ -3,9 +3,9 @@
  *	  Vectors that are hashed together (genie_lsh_block.h).
  *
  * Several vectors at a time are hashed faster than one by one, and have the same codes (genie_lsh.h).  So whoever has
- * many queries looks ahead, instead of calling support function 2 for each: values are taken apart and checked one by
- * one as they are added, so that errors are those of the first wrong one, then all are hashed, and then queries are
- * made of their codes.
+ * many rows or queries looks ahead, instead of calling support function 1 or 2 for each: values are taken apart and
+ * checked one by one as they are added, so that errors are those of the first wrong one, then all are hashed, and then
+ * keywords or queries are made of their codes.
  */
 #include "postgres.h"
 
@@ -17,8 +17,6 @@
 #include "genie_vector_distance.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-
-#define GENIE_BLOCK_BYTES ((Size) 16 << 20)	/* of elements and codes, unless one vector has more */
 
 /*
  * The worker is asked for at least so many products, and so many of each number that goes there or comes back.  By
@@ -32,6 +30,7 @@ struct GenieLshBlock
 {
 	GenieLshClassParameters parameters;
 	bool		is_pgvector;
+	MemoryContext context;		/* of this */
 	MemoryContext value_context;	/* of a value that is being added */
 	uint32		capacity;
 	uint32		n;
@@ -58,25 +57,30 @@ genie_lsh_block_possible(Relation index, const bytea *parameters)
 }
 
 GenieLshBlock *
-genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, uint32 n_codes)
+genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, Size nbytes)
 {
-	GenieLshBlock *block = palloc0(sizeof(GenieLshBlock));
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie hashed vectors", ALLOCSET_DEFAULT_SIZES);
+	GenieLshBlock *block = MemoryContextAllocZero(context, sizeof(GenieLshBlock));
 	const GenieLshParameters *functions = &block->parameters.functions;
 	Size		vector_bytes;
 	Size		codes_bytes;
-	Size		most;
 
+	block->context = context;
+	block->value_context = AllocSetContextCreate(context, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	block->parameters = genie_lsh_class_parameters(parameters);
 	block->is_pgvector = genie_pgvector_index(index);
-	block->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	vector_bytes = functions->n_dimensions * sizeof(float);
 	codes_bytes = functions->n_functions * sizeof(int32);
-	most = Min(GENIE_BLOCK_BYTES / (vector_bytes + codes_bytes),
-			   (n_codes + functions->n_functions - 1) / functions->n_functions);
-	block->capacity = (uint32) Max(Min(most, n_vectors), 1);
-	block->vectors = palloc(block->capacity * vector_bytes);
-	block->codes = palloc(block->capacity * codes_bytes);
+	block->capacity = (uint32) Max(Min(n_vectors, nbytes / (vector_bytes + codes_bytes)), 1);
+	block->vectors = MemoryContextAlloc(context, block->capacity * vector_bytes);
+	block->codes = MemoryContextAlloc(context, block->capacity * codes_bytes);
 	return block;
+}
+
+void
+genie_lsh_block_end(GenieLshBlock *block)
+{
+	MemoryContextDelete(block->context);
 }
 
 uint32
@@ -170,4 +174,17 @@ genie_lsh_block_query(const GenieLshBlock *block, uint32 i)
 	Assert(i < block->n);
 	return genie_lsh_query_of_codes(codes_at(block, i), block->parameters.functions.n_functions,
 									block->parameters.probes);
+}
+
+void
+genie_lsh_block_keywords(const GenieLshBlock *block, uint32 i, GenieKeywords *keywords)
+{
+	Assert(i < block->n);
+	genie_lsh_add_codes(codes_at(block, i), block->parameters.functions.n_functions, keywords);
+}
+
+void
+genie_lsh_block_clear(GenieLshBlock *block)
+{
+	block->n = 0;
 }

@@ -15,15 +15,17 @@ typedef struct GenieLshBlock GenieLshBlock;
 extern bool genie_lsh_block_possible(Relation index, const bytea *parameters);
 
 /*
- * A block with room for so many vectors, or fewer: where they are large, or one less would have n_codes together.  In
- * the current memory context, which frees it.
+ * A block with room for so many vectors, or fewer, but at least one: as fit so many bytes.  It is freed with the
+ * current memory context, if not before.
  */
-extern GenieLshBlock *genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, uint32 n_codes);
+extern GenieLshBlock *genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, Size nbytes);
 
-/* How many vectors it has room for. */
+extern void genie_lsh_block_end(GenieLshBlock *block);
+
+/* How many more vectors it has room for. */
 extern uint32 genie_lsh_block_room(const GenieLshBlock *block);
 
-/* Adds a value of the index's type, or of an array type that the class takes.  Errors: as support functions 1 and 2. */
+/* Adds a value of the index's type.  Errors: those of support functions 1 and 2. */
 extern void genie_lsh_block_add(GenieLshBlock *block, Datum value);
 
 /* Hashes what was added. */
@@ -31,5 +33,11 @@ extern void genie_lsh_block_hash(GenieLshBlock *block);
 
 /* What support function 2 makes of vector i, once they are hashed; palloc'd. */
 extern GenieQuery *genie_lsh_block_query(const GenieLshBlock *block, uint32 i);
+
+/* What support function 1 adds for it. */
+extern void genie_lsh_block_keywords(const GenieLshBlock *block, uint32 i, GenieKeywords *keywords);
+
+/* Forgets what was added. */
+extern void genie_lsh_block_clear(GenieLshBlock *block);
 
 #endif							/* GENIE_LSH_BLOCK_H */

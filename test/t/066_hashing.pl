@@ -1,5 +1,5 @@
-# Vectors that are hashed together: rows of genie_search() are the same when a GPU hashes its queries (the fake engine's, test/engine),
-# and whatever becomes of that meanwhile.
+# Vectors that are hashed together: rows of genie_search(), and indexes that are built, are the same when a GPU hashes them (the fake
+# engine's, test/engine), and whatever becomes of that meanwhile.
 
 use strict;
 use warnings;
@@ -98,6 +98,45 @@ like($err, qr/canceling statement due to statement timeout/, 'a call that waits 
 order('');
 wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
 is(sum(same('after that', $sql)), 800, 'the GPU is asked again');
+
+# ---- builds ----
+
+# What there is of an index that is made so: numbers, and what it finds.
+sub built
+{
+	my ($class, @settings) = @_;
+	return $node->safe_psql('postgres', join(' ', map { "SET $_;" } @settings)
+		  . "CREATE INDEX t_built ON t USING genie (v $class (hashes = 192)); SET genie.worker = off; SET genie.candidates = 1;
+		SELECT objects, keywords, postings FROM genie_index_info('t_built');
+		SELECT count(*), sum(distance)::real, md5(string_agg(tid::text, ' ' ORDER BY query)) FROM genie_search('t_built', (SELECT array_agg(v ORDER BY id) FILTER (WHERE v IS NOT NULL) FROM t), 1);
+		SELECT * FROM genie_check('t_built'); DROP INDEX t_built");
+}
+
+# Builds the same with and without the worker; returns how many vectors the engine was told to hash meanwhile.
+sub same_built
+{
+	my ($what, $class, @settings) = @_;
+	my $told = told();
+	my $by_gpu = built($class, @settings);
+	is($by_gpu, built($class, 'genie.worker = off'), "$what: the same index");
+	return sum(map { /^hash (\d+) 192$/ ? $1 : () } told($told));
+}
+
+$node->safe_psql('postgres', 'INSERT INTO t SELECT i, NULL FROM generate_series(3001, 3010) i; INSERT INTO t SELECT id + 4000, v FROM t WHERE id <= 3000');
+is(same_built("a build by $_", $_), 6000, 'all rows are hashed by the GPU') foreach 'genie_l2_ops', 'genie_l1_ops', 'genie_laplacian_ops', 'genie_cosine_ops';
+cmp_ok(same_built('a parallel build', 'genie_l2_ops', 'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "maintenance_work_mem = '100MB'"), '>', 3000, 'its processes ask the GPU');
+is(same_built('a build in little memory', 'genie_l2_ops', "maintenance_work_mem = '1MB'"), 0, 'too few rows at a time: the GPU is not asked');
+
+my $pid = stat_of($node, 'worker_pid');
+order('lost once');
+cmp_ok(same_built('a device that is lost', 'genie_laplacian_ops'), '<', 6000, 'rows are hashed without the GPU meanwhile');
+wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' AND worker_pid <> $pid FROM genie_stat");
+order('slow 20000');
+($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '1s'; CREATE INDEX t_built ON t USING genie (v genie_l2_ops (hashes = 192))");
+like($err, qr/canceling statement due to statement timeout/, 'a build that waits for the GPU can be cancelled');
+order('');
+wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+is(same_built('after that', 'genie_l2_ops'), 6000, 'the GPU is asked again');
 $node->stop;
 
 done_testing();
