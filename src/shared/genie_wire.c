@@ -3,9 +3,10 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, what it brings for exact search or hashing, room for its result, and, where bounds of
- * distances are wanted, the vector and room for these.  Everything refers to its parts by offsets from the block's
- * first byte, because processes may have the arena at different addresses; parts are aligned to 16 bytes.
+ * conditions with theirs, what it brings for exact search or hashing, and, where bounds of distances are wanted, the
+ * vector.  Behind these is room for all results, one behind the other, and then for all bounds: what lies together an
+ * engine may write at once.  Everything refers to its parts by offsets from the block's first byte, because processes
+ * may have the arena at different addresses; parts are aligned to 16 bytes.
  *
  * Key tables are shared: jobs that rank by the same table in the backend do so in the request, be it that one query
  * asks many segments.  Of a table only what the jobs can ask for is written: the sizes between the smallest and the
@@ -413,17 +414,15 @@ write_hashing(char *base, Size *at, const GenieHashing *hashing, WireHashing *wi
 	wire->vectors = write_part(base, at, hashing->vectors, genie_hashing_elements(hashing) * sizeof(float));
 }
 
-/* The vector, and room for the bounds. */
+/* The vector. */
 static void
-write_bounds(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
+write_vector(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
 {
 	to->wants_bounds = true;
 	to->vectors = request->vectors;
 	to->n_elements = request->n_elements;
 	to->error = request->vector->error;
 	to->elements = write_floats(base, at, request->vector->elements, request->n_elements, 1);
-	to->bounds = *at;
-	*at += floats_bytes(request->job.k, 1);
 }
 
 /* Writes a job, its parts to *at, which it moves on. */
@@ -452,15 +451,13 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 	if (job->kind == GENIE_JOB_HASH)
 		write_hashing(base, at, job->hashing, &to->hashing);
 	if (request->vector != NULL)
-		write_bounds(base, at, request, to);
+		write_vector(base, at, request, to);
 	to->n_conditions = job->n_conditions;
 	to->conditions = *at;
 	conditions = (WireQuery *) (base + *at);
 	*at += align_part(job->n_conditions * sizeof(WireQuery));
 	for (uint32 c = 0; c < job->n_conditions; c++)
 		write_query(base, at, &job->conditions[c].query, job->conditions[c].min_count, NO_TABLE, &conditions[c]);
-	to->out = *at;
-	*at += align_part(result_bytes(job));
 }
 
 void
@@ -478,6 +475,17 @@ genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJ
 		write_table(base, &at, &plan->tables[i], &tables[i]);
 	for (uint32 i = 0; i < plan->n_jobs; i++)
 		write_job(base, &at, &jobs[i], plan->table_of_job[i], &wire->jobs[i]);
+	for (uint32 i = 0; i < plan->n_jobs; i++)
+	{
+		wire->jobs[i].out = at;
+		at += align_part(result_bytes(&jobs[i].job));
+	}
+	for (uint32 i = 0; i < plan->n_jobs; i++)
+		if (jobs[i].vector != NULL)
+		{
+			wire->jobs[i].bounds = at;
+			at += floats_bytes(jobs[i].job.k, 1);
+		}
 	Assert(at == genie_wire_plan_bytes(plan));
 }
 
