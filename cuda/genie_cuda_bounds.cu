@@ -301,10 +301,18 @@ GenieCudaBounds::run()
 }
 
 void
-GenieCudaBounds::give(size_t i, GenieJob &job) const
+GenieCudaBounds::add_to(GenieCudaResults &results, size_t i, const GenieJob &job) const
+{
+	if (packed[i].query != nullptr && packed[i].query->tiles != nullptr)
+		results.add(job.bounds, packed[i].query->bounds, job.k * sizeof(float));
+}
+
+void
+GenieCudaBounds::give(size_t i, bool direct, GenieJob &job) const
 {
 	if (packed[i].query == nullptr || packed[i].query->tiles == nullptr)
 		return;
-	memcpy(job.bounds, packed[i].bounds, job.n_hits * sizeof(float));
+	if (!direct)
+		memcpy(job.bounds, packed[i].bounds, job.n_hits * sizeof(float));
 	job.has_bounds = true;
 }

@@ -10,7 +10,7 @@
 #ifndef GENIE_CUDA_BOUNDS_CUH
 #define GENIE_CUDA_BOUNDS_CUH
 
-#include "genie_cuda_context.cuh"
+#include "genie_cuda_results.cuh"
 #include "genie_quantized_bound.h"
 
 /* A query's hits, and the vectors; on the device. */
@@ -56,8 +56,11 @@ public:
 
 	void		run();
 
-	/* Gives a job its bounds, when the result has come back and n_hits is known. */
-	void		give(size_t i, GenieJob &job) const;
+	/* Adds the bounds of a job to what comes back. */
+	void		add_to(GenieCudaResults &results, size_t i, const GenieJob &job) const;
+
+	/* Gives a job its bounds, when n_hits is known and the result has come back, be it to where it is wanted. */
+	void		give(size_t i, bool direct, GenieJob &job) const;
 
 private:
 	/* Of each job that was packed. */

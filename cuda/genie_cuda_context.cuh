@@ -22,8 +22,17 @@ struct GenieCudaContext
 	cudaStream_t copy_stream;
 	cudaEvent_t copy_begin;		/* with timing */
 	cudaEvent_t copy_end;
+	const uint8_t *arena;		/* of GenieEngineOptions, if it could be pinned; else NULL */
+	size_t		arena_bytes;
 	uint64_t	uploaded_bytes;
 	uint64_t	upload_us;
+
+	/* May the device be told to write there? */
+	bool is_pinned(const uint8_t *memory, size_t bytes) const
+	{
+		return arena != nullptr && memory >= arena && bytes <= arena_bytes &&
+			(size_t) (memory - arena) <= arena_bytes - bytes;
+	}
 
 	/* Adds the time between the copy's two events to upload_us. */
 	void		note_upload();

@@ -157,7 +157,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	vectors.reset(new GenieCudaAllVectors(*memory));
 	images.reset(new GenieCudaImages(*memory, *vectors));
 	context.reset(new GenieCudaContext{this, device, *memory, *images, *vectors, stream, copy_stream, copy_begin,
-									   copy_end, 0, 0});
+									   copy_end, (const uint8_t *) registered, options.arena_bytes, 0, 0});
 	dispatch.reset(new GenieCudaDispatch(*context, choices, told(MEASURE_ENVIRONMENT, true)));
 }
 

@@ -82,10 +82,11 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	const GenieRankRange *ranges = blob.take<GenieRankRange>(n_ranges, &host_ranges);
 	GenieCudaTop *tops = blob.take<GenieCudaTop>(n_queries, &host_tops);
 	uint4	   *counts = result.take<uint4>(n_queries, &host_n_hits);
-	GenieHit   *all_hits = result.take<GenieHit>(n_hit, &host_hits);
 
-	bounds.pack(jobs, blob, result);
 	unfit = result.take<uint32_t>(n_queries, &flags);
+	head_bytes = result.used;
+	device_hits = result.take<GenieHit>(n_hit, &host_hits);
+	bounds.pack(jobs, blob, result);
 	tables = room.take<uint8_t>((size_t) n_slices * table_bytes);
 	GenieCudaCandidate *candidates = room.take<GenieCudaCandidate>((size_t) n_queries * capacity);
 	events = room.take<GenieCudaLaneEvent>((size_t) n_slices * slice_room);
@@ -97,6 +98,8 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	host_unfit = flags;
 	if (dry)
 		return GenieCudaBytes{blob.used, result.used, room.used};
+
+	GenieHit   *all_hits = device_hits;
 
 	memcpy(host_places, places.data(), places.size() * sizeof(GenieCudaLanePlace));
 	memset(host_tops, 0, n_queries * sizeof(GenieCudaTop));
@@ -233,9 +236,34 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 	count_units(launch, (uint32_t) (n_units * unit - 1), false);
 }
 
+/* Starts bringing results back.  True: hits and bounds come to where they are wanted, and all else to the host. */
+bool
+GenieCudaLanesPass::start_results(const std::vector<GenieJob *> &jobs, uint8_t *host, const uint8_t *device,
+								  size_t n_bytes) const
+{
+	GenieCudaResults results;
+	const GenieHit *from = device_hits;
+
+	for (const GenieJob *job : jobs)
+	{
+		results.add(job->out, from, job->k * sizeof(GenieHit));
+		from += hits_of(job->k);
+	}
+	for (size_t i = 0; i < jobs.size(); i++)
+		bounds.add_to(results, i, *jobs[i]);
+
+	const bool	direct = results.are_direct(context);
+
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(host, device, direct ? head_bytes : n_bytes, cudaMemcpyDeviceToHost,
+									 context.stream));
+	if (direct)
+		results.start(context.stream);
+	return direct;
+}
+
 /* Reads what came back; returns the jobs that have to be done in another way. */
 std::vector<GenieJob *>
-GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, GenieCudaImage &copy)
+GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, bool direct, GenieCudaImage &copy)
 {
 	std::vector<GenieJob *> again;
 
@@ -247,8 +275,9 @@ GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, GenieCudaI
 		else
 		{
 			jobs[i]->n_hits = n_hits[i].x;
-			memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
-			bounds.give(i, *jobs[i]);
+			if (!direct)
+				memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
+			bounds.give(i, direct, *jobs[i]);
 		}
 		hits += hits_of(jobs[i]->k);
 	}
@@ -272,9 +301,8 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	(void) pack(jobs, bytes, host, device);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
-	/* the last part of the result, with what aligns it */
-	GENIE_CUDA_CHECK(cudaMemsetAsync(unfit, 0, device + bytes.blob + bytes.result - (uint8_t *) unfit,
-									 context.stream));
+	/* with what aligns it */
+	GENIE_CUDA_CHECK(cudaMemsetAsync(unfit, 0, (uint8_t *) device_hits - (uint8_t *) unfit, context.stream));
 	if (by_tensor)
 		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);
 	else
@@ -288,10 +316,11 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
 	genie_cuda_top_small(queries, n_queries, context.stream);
 	bounds.run();
-	GENIE_CUDA_CHECK(cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost,
-									 context.stream));
+
+	const bool	direct = start_results(jobs, host + bytes.blob, device + bytes.blob, bytes.result);
+
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
 	if (context.uploaded_bytes > uploaded_before)
 		context.note_upload();
-	return give_results(jobs, copy);
+	return give_results(jobs, direct, copy);
 }

@@ -50,7 +50,9 @@ private:
 	void		count_units(GenieCudaLaneLaunch &launch, uint32_t last_object, bool is_sample);
 	void		count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample);
 	void		count(const GenieSegmentImage &image, const GenieCudaImage &copy);
-	std::vector<GenieJob *> give_results(const std::vector<GenieJob *> &jobs, GenieCudaImage &copy);
+	bool		start_results(const std::vector<GenieJob *> &jobs, uint8_t *host, const uint8_t *device,
+							  size_t n_bytes) const;
+	std::vector<GenieJob *> give_results(const std::vector<GenieJob *> &jobs, bool direct, GenieCudaImage &copy);
 
 	GenieCudaContext &context;
 	GenieCudaBounds bounds;
@@ -64,6 +66,7 @@ private:
 	uint32_t	max_count = 0;
 	uint32_t	capacity = 0;	/* candidates of a query */
 	uint32_t	slice_room = 0; /* events of a slice */
+	size_t		head_bytes = 0; /* of the result, before hits and bounds */
 	bool		is_sampled = false;
 
 	/* on the device */
@@ -73,6 +76,7 @@ private:
 	GenieCudaLaneEvent *events = nullptr;
 	uint32_t   *n_events = nullptr;
 	uint32_t   *unfit = nullptr;
+	GenieHit   *device_hits = nullptr;
 
 	/* what came back */
 	const uint4 *n_hits = nullptr;

@@ -145,7 +145,7 @@ GenieCudaPass::give_results()
 		{
 			job->n_hits = *packed.n_hits;
 			memcpy(job->out, packed.result, job->n_hits * sizeof(GenieHit));
-			bounds.give(i, *job);
+			bounds.give(i, false, *job);
 		}
 		else
 		{

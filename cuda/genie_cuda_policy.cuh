@@ -359,6 +359,9 @@ constexpr uint64_t GENIE_CUDA_BLOB_MAX = UINT64_C(64) << 20;
 /* passes that quantized vectors stay on the device unused before others may take their place */
 constexpr uint64_t GENIE_CUDA_VECTORS_STAY = 64;
 
+/* copies of results to where they are wanted, each some microseconds: from more parts they are put together first */
+constexpr size_t GENIE_CUDA_DIRECT_RUNS = 16;
+
 /* every part of a buffer begins at a multiple of this: the largest vector access */
 constexpr size_t GENIE_CUDA_ALIGN = 16;
 

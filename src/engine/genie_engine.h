@@ -264,6 +264,8 @@ struct GenieEngine
 	GenieEngineChoices choices;	/* kept by the engine */
 };
 
+#define GENIE_ENGINE_RESULT_ALIGN 16
+
 /* ---- an engine in a library of its own, which is opened with dlopen ---- */
 
 typedef struct GenieEngineOptions
@@ -272,7 +274,8 @@ typedef struct GenieEngineOptions
 
 	/*
 	 * The memory that images lie in, if it is one block: an engine may pin it for faster copies.  It stays until the
-	 * process ends.  NULL: they may lie anywhere.
+	 * process ends.  NULL: they may lie anywhere.  Where jobs' out and bounds lie in it too, there is room up to the
+	 * next multiple of GENIE_ENGINE_RESULT_ALIGN bytes behind each, which an engine may write over.
 	 */
 	void	   *arena;
 	size_t		arena_bytes;
