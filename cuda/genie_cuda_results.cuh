@@ -2,9 +2,9 @@
  * genie_cuda_results.cuh
  *	  How a pass's results come back: at once to where they are wanted, if they lie there as on the device.
  *
- * A request's results lie one behind the other in memory that is pinned, as far as the device could do that, and so do a
- * pass's on the device.  Then few copies bring them all, and the host need not move megabytes from memory of the pass's.
- * What lies between two results is copied along: less than GENIE_ENGINE_RESULT_ALIGN bytes.
+ * A request's results lie one behind the other in memory that is pinned, as far as the device could do that, and so
+ * do a pass's on the device.  Then few copies bring them all, and the host need not move megabytes from memory of
+ * the pass's.  What lies between two results is copied along: less than GENIE_ENGINE_RESULT_ALIGN bytes.
  */
 #ifndef GENIE_CUDA_RESULTS_CUH
 #define GENIE_CUDA_RESULTS_CUH
