@@ -273,9 +273,9 @@ typedef struct GenieEngineOptions
 	uint64_t	memory_limit;	/* of the device, bytes; 0: as much as is sensible */
 
 	/*
-	 * The memory that images lie in, if it is one block: an engine may pin it for faster copies.  It stays until the
-	 * process ends.  NULL: they may lie anywhere.  Where jobs' out and bounds lie in it too, there is room up to the
-	 * next multiple of GENIE_ENGINE_RESULT_ALIGN bytes behind each, which an engine may write over.
+	 * A block of memory that images or jobs' results lie in, some or all of them: an engine may pin it for faster
+	 * copies.  It stays until the process ends.  NULL: there is none.  Behind each out and bounds that lie in it there
+	 * is room up to the next multiple of GENIE_ENGINE_RESULT_ALIGN bytes, which an engine may write over.
 	 */
 	void	   *arena;
 	size_t		arena_bytes;

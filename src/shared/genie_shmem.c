@@ -243,6 +243,16 @@ genie_shmem_arena_block(void **base, Size *bytes)
 	*bytes = shmem != NULL ? shmem->block_bytes : 0;
 }
 
+void
+genie_shmem_request_block(void **base, Size *bytes)
+{
+	genie_shmem_arena_block(base, bytes);
+	if (*base == NULL)
+		return;
+	*base = (char *) *base + shmem->image_bytes;
+	*bytes = genie_shmem_request_bytes();
+}
+
 int
 genie_shmem_tranche(void)
 {

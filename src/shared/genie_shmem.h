@@ -41,6 +41,9 @@ extern Size genie_shmem_request_bytes(void);
 /* Where the block of both arenas lies in this process; NULL and 0 if there is none. */
 extern void genie_shmem_arena_block(void **base, Size *bytes);
 
+/* The same for the requests' arena alone, which is a part of that. */
+extern void genie_shmem_request_block(void **base, Size *bytes);
+
 /* The tranche "genie", for LWLocks in its shared memory. */
 extern int	genie_shmem_tranche(void);
 

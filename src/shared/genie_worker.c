@@ -58,7 +58,10 @@
 #define CPU_THREADS_AUTO 16		/* more gain little: they share the memory's bandwidth */
 #define LOSSES_MAX 3
 #define LOSS_WINDOW_MS (60 * 1000)
-/* pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop; a larger arena is copied slower */
+/*
+ * Pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop.  Images of larger arenas are copied
+ * slower; results come to their requests, a small part, as fast as else.
+ */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
 #define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
@@ -271,7 +274,7 @@ open_gpu(void)
 	options.memory_limit = (uint64) gpu_memory * 1024;
 	genie_shmem_arena_block(&options.arena, &options.arena_bytes);
 	if (options.arena_bytes > PINNED_BYTES_MAX)
-		options.arena = NULL;
+		genie_shmem_request_block(&options.arena, &options.arena_bytes);
 	status = genie_engine_load(gpu_library, &options, &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
