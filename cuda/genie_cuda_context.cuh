@@ -34,6 +34,9 @@ struct GenieCudaContext
 			(size_t) (memory - arena) <= arena_bytes - bytes;
 	}
 
+	/* Scratch, for which vectors go if the device has no room; before the pass uses any of them. */
+	uint8_t    *scratch(size_t bytes) const;
+
 	/* Adds the time between the copy's two events to upload_us. */
 	void		note_upload();
 };

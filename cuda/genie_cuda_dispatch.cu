@@ -144,10 +144,10 @@ GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 }
 
 uint32_t
-GenieCudaDispatch::jobs_of_pass(const std::vector<GenieJob *> &jobs, size_t n)
+GenieCudaDispatch::jobs_of_pass(const std::vector<GenieJob *> &jobs)
 {
 	GenieCudaLanesPass pass(context, lanes_of(*jobs[0]->image));
-	size_t		each = std::min<size_t>(n, GENIE_CUDA_PASS_JOBS);
+	size_t		each = std::min<size_t>(jobs.size(), GENIE_CUDA_PASS_JOBS);
 
 	for (; each > 0; each /= 2)
 	{

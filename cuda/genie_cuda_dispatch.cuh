@@ -25,8 +25,8 @@ public:
 	 */
 	size_t		choose(std::vector<GenieJob *> &jobs);
 
-	/* How many of the first n jobs make a pass; 0: not even one fits. */
-	uint32_t	jobs_of_pass(const std::vector<GenieJob *> &jobs, size_t n);
+	/* How many of the jobs, from the first on, make a pass; 0: not even one fits. */
+	uint32_t	jobs_of_pass(const std::vector<GenieJob *> &jobs);
 
 	const GenieCudaLaneImage &lanes_of(const GenieSegmentImage &image);
 

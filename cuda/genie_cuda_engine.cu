@@ -402,21 +402,21 @@ GenieCudaEngine::run_dense(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 		std::vector<GenieJob *> &of_image = entry.second;
 		const GenieSegmentImage &image = *of_image[0]->image;
 		const size_t n = dispatch->choose(of_image);
-		const uint32_t each = n == 0 ? 0 : dispatch->jobs_of_pass(of_image, n);
 		const size_t before = left.size();
 		size_t		done = 0;
 		size_t		again;
 
-		while (done < n && each > 0 && status == GENIE_OK)
+		while (done < n && status == GENIE_OK)
 		{
-			const size_t end = std::min(n, done + each);
+			const std::vector<GenieJob *> rest(of_image.begin() + (long) done, of_image.begin() + (long) n);
+			const uint32_t each = dispatch->jobs_of_pass(rest);
 
-			if (interrupted != nullptr && interrupted())
+			if (each == 0 || (interrupted != nullptr && interrupted()))
 				break;
-			if (run_lanes(std::vector<GenieJob *>(of_image.begin() + (long) done, of_image.begin() + (long) end),
+			if (run_lanes(std::vector<GenieJob *>(rest.begin(), rest.begin() + (long) each),
 						  dispatch->lanes_of(image), left) == GENIE_STATUS_LOST)
 				status = GENIE_STATUS_LOST;
-			done = end;
+			done += each;
 		}
 		again = left.size() - before;
 		(dispatch->lanes_of(image).by_tensor ? choices.n_tensor : choices.n_lanes) += done - again;

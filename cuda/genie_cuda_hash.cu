@@ -321,7 +321,7 @@ genie_cuda_hash(const GenieCudaContext &context, GenieJob &job)
 	size_t		bytes;
 	GenieCudaHash hash = lay_out(job, nullptr, context.stream, bytes);
 
-	hash = lay_out(job, context.memory.scratch(bytes), context.stream, bytes);
+	hash = lay_out(job, context.scratch(bytes), context.stream, bytes);
 	genie_cuda_hash_launch(hash, context.stream);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(job.out, hash.codes, genie_hashing_codes(&hash.of) * sizeof(int32_t),
 									 cudaMemcpyDeviceToHost, context.stream));

@@ -32,7 +32,7 @@ public:
 
 	bool		turned = false; /* have its codes been brought into the order of bit lanes? */
 	uint64_t	n_sampled = 0;	/* queries whose thresholds came from samples */
-	uint64_t	n_missed = 0;	/* of these, whose thresholds were too high */
+	uint64_t	n_misled = 0;	/* of these, that had to be counted again in another way */
 
 private:
 	GenieCudaBlock live;

@@ -98,7 +98,7 @@ genie_cuda_lanes_layout(const GenieSegmentImage &image, const GenieCudaDevice &d
 	uint32_t	first;
 	uint32_t	last;
 
-	if (group->n_strips > GENIE_CUDA_LANE_STRIPS_MAX)
+	if (group->n_strips > GENIE_CUDA_LANE_STRIPS_MAX || group->n_dimensions > GENIE_CUDA_LANE_DIMENSIONS_MAX)
 		return lanes;
 	layout.n_strips = group->n_strips;
 	bytes = lay_out_strips(group, layout);

@@ -26,9 +26,11 @@ GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
 	n_queries = (uint32_t) jobs.size();
 	n_slices = genie_cuda_lane_slices(n_queries);
 	max_k = max_count = 1;
+	min_ranges = UINT32_MAX;
 	for (const GenieJob *job : jobs)
 	{
 		max_k = std::max(max_k, job->k);
+		min_ranges = std::min(min_ranges, job->query.n_ranges);
 		max_count = std::max(max_count, job->query.max_count);
 	}
 	/* an object has one keyword a dimension */
@@ -160,10 +162,12 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 bool
 GenieCudaLanesPass::is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const
 {
-	if (copy.n_missed > copy.n_sampled / GENIE_CUDA_LANE_MISSED_PART + GENIE_CUDA_LANE_MISSED_FEW)
+	if (copy.n_misled > copy.n_sampled / GENIE_CUDA_LANE_MISSED_PART + GENIE_CUDA_LANE_MISSED_FEW)
 		return false;
-	return context.device.always_samples ||
-		(max_k >= GENIE_CUDA_LANE_SAMPLED_K && image.n_objects >= GENIE_CUDA_LANE_SAMPLED_OBJECTS);
+	if (context.device.always_samples)
+		return image.n_objects > 0;
+	return max_k >= GENIE_CUDA_LANE_SAMPLED_K && min_ranges >= GENIE_CUDA_LANE_SAMPLED_RANGES &&
+		image.n_objects >= GENIE_CUDA_LANE_SAMPLED_OBJECTS;
 }
 
 /* Counts the launch's units, and has each query keep its best candidates of all up to last_object. */
@@ -269,7 +273,7 @@ GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, bool direc
 
 	for (uint32_t i = 0; i < n_queries; i++)
 	{
-		copy.n_missed += (host_unfit[i] & GENIE_CUDA_LANE_MISSED) != 0;
+		copy.n_misled += is_sampled && host_unfit[i] != 0;
 		if (host_unfit[i] != 0)
 			again.push_back(jobs[i]);
 		else
@@ -292,7 +296,7 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	const uint64_t uploaded_before = context.uploaded_bytes;
 	const GenieCudaBytes bytes = bytes_of(jobs);
 	uint8_t    *host = context.memory.pinned(bytes.blob + bytes.result);
-	uint8_t    *device = context.memory.scratch(bytes.device());
+	uint8_t    *device = context.scratch(bytes.device());
 	GenieCudaImage &copy = context.images.acquire(image, number);
 	bool		uploads;
 

@@ -63,6 +63,7 @@ private:
 	uint32_t	n_queries = 0;
 	uint32_t	n_slices = 0;
 	uint32_t	max_k = 0;
+	uint32_t	min_ranges = 0;
 	uint32_t	max_count = 0;
 	uint32_t	capacity = 0;	/* candidates of a query */
 	uint32_t	slice_room = 0; /* events of a slice */

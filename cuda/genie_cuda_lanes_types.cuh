@@ -34,6 +34,9 @@ constexpr int GENIE_CUDA_LANE_SLOTS = GENIE_CUDA_LANE_ROW / GENIE_CUDA_LANE_ENTR
 /* images of more strips are not counted by lanes: the launch would not fit a kernel's parameters */
 constexpr uint32_t GENIE_CUDA_LANE_STRIPS_MAX = 128;
 
+/* nor of more dimensions: a count has at most 12 planes */
+constexpr uint32_t GENIE_CUDA_LANE_DIMENSIONS_MAX = (1 << 12) - 1;
+
 /* A strip of codes (GenieCodeStrip) and its part of the table. */
 struct GenieCudaLaneStrip
 {

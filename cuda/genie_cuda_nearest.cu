@@ -233,7 +233,7 @@ genie_cuda_nearest(const GenieCudaContext &context, GenieJob &job)
 	GenieCudaNearest nearest = lay_out(job, nullptr, context.stream, bytes);
 	unsigned long long *n_pairs = (unsigned long long *) context.memory.pinned(sizeof(*n_pairs));
 
-	nearest = lay_out(job, context.memory.scratch(bytes), context.stream, bytes);
+	nearest = lay_out(job, context.scratch(bytes), context.stream, bytes);
 	GENIE_CUDA_CHECK(cudaMemsetAsync(nearest.n_pairs, 0, sizeof(*n_pairs), context.stream));
 	genie_cuda_nearest_launch(nearest, context.stream);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(n_pairs, nearest.n_pairs, sizeof(*n_pairs), cudaMemcpyDeviceToHost,

@@ -7,16 +7,6 @@
 
 #include "genie_cuda_pass.cuh"
 
-void
-GenieCudaContext::note_upload()
-{
-	float		upload_ms = 0;
-
-	GENIE_CUDA_CHECK(cudaEventSynchronize(copy_end));
-	GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, copy_begin, copy_end));
-	upload_us += (uint64_t) (upload_ms * 1000);
-}
-
 /* The images of the launches, each once, complete copies first. */
 static std::vector<const GenieSegmentImage *>
 images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &copies)
@@ -168,7 +158,7 @@ GenieCudaPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_ti
 	plan(parts, chunk_tiles);
 	bytes = pack(GenieCudaBytes{}, nullptr, nullptr);
 	host = context.memory.pinned(bytes.blob + bytes.result);
-	device = context.memory.scratch(bytes.device());
+	device = context.scratch(bytes.device());
 
 	/* room for all images before anything starts, and then for vectors */
 	for (const GenieSegmentImage *image : images_of(parts, context.images))

@@ -32,6 +32,7 @@ struct GenieLshBlock
 	bool		is_pgvector;
 	MemoryContext context;		/* of this */
 	MemoryContext value_context;	/* of a value that is being added */
+	bool		asks_no_more;	/* the worker could not, and is left alone as long as this block lasts */
 	uint32		capacity;
 	uint32		n;
 	float	   *vectors;
@@ -127,7 +128,7 @@ count_in_request(const GenieHashing *hashing)
 
 /* Has the worker hash the vectors, from the first on, in requests of one size; returns how many it did. */
 static uint32
-hash_by_worker(const GenieLshBlock *block, const GenieLsh *lsh)
+hash_by_worker(GenieLshBlock *block, const GenieLsh *lsh)
 {
 	GenieHashing hashing = genie_hashing(lsh, block->vectors, block->n);
 	Size		most = count_in_request(&hashing);
@@ -147,7 +148,10 @@ hash_by_worker(const GenieLshBlock *block, const GenieLsh *lsh)
 		hashing.vectors = vector_at(block, n_done);
 		hashing.n_vectors = Min(block->n - n_done, n_each);
 		if (genie_device_hash(&hashing, codes_at(block, n_done)) != GENIE_FALLBACK_NONE)
+		{
+			block->asks_no_more = true;
 			break;
+		}
 		n_done += hashing.n_vectors;
 	}
 	return n_done;
@@ -157,7 +161,7 @@ void
 genie_lsh_block_hash(GenieLshBlock *block)
 {
 	GenieLsh   *lsh = genie_lsh_get(&block->parameters.functions);
-	uint32		first = genie_device_is_possible() ? hash_by_worker(block, lsh) : 0;
+	uint32		first = !block->asks_no_more && genie_device_is_possible() ? hash_by_worker(block, lsh) : 0;
 	uint32		n;
 
 	for (; first < block->n; first += n)

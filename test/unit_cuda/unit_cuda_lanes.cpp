@@ -119,8 +119,9 @@ struct LaneBatch
 	std::vector<GenieJob> jobs;
 };
 
+/* later_k: of the second half of the queries, if it is not 0 */
 static LaneBatch
-make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed)
+make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed, uint32_t later_k = 0)
 {
 	LaneBatch	batch;
 	Random		random(seed);
@@ -134,6 +135,8 @@ make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed)
 		job.image = &image.image;
 		job.query.max_count = std::max(1u, (uint32_t) batch.ranges.back().size());
 		job.k = shape.ks[random.below((uint32_t) shape.ks.size())];
+		if (later_k > 0 && i >= shape.n_queries / 2)
+			job.k = later_k;
 		job.min_key = random.below(4) == 0 ? 1 + random.below(job.query.max_count) : 1;
 		if (!shape.from_start && random.below(4) == 0)
 		{
@@ -321,6 +324,31 @@ run_shapes(const std::vector<LaneShape> &shapes, Scale of_scale, const Way &way)
 	}
 }
 
+/* A limit of memory that the batch does not fit at once: few queries' results are large, and these come last. */
+static void
+limit_case()
+{
+	const LaneShape shape = {"lanes: passes", 20000, dimensions(20, 30), 0, 0, UNIFORM, 256, 1, {10}, false, true};
+	std::string wrong;
+
+	arena->reset();
+	const auto	image = make_tuples(*arena, shape, 1);
+	LaneBatch	right = make_batch(shape, *image, 17, 2048);
+	LaneBatch	batch = make_batch(shape, *image, 17, 2048);
+
+	(void) run_on_cpu(right.jobs, 16);
+	cuda->ops->set_memory_limit(cuda, 100 << 20);
+	cuda->ops->set_kernels(cuda, GENIE_KERNELS_LANES);
+	if (cuda->ops->run(cuda, (uint32_t) batch.jobs.size(), batch.jobs.data()) != GENIE_OK)
+		wrong = cuda->error;
+	else
+		wrong = first_difference(right, batch);
+	report(shape.name, "k of 10, then of 2048, in 100 MB", wrong);
+	cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
+	cuda->ops->set_memory_limit(cuda, 0);
+	cuda->ops->forget(cuda, image->image.id);
+}
+
 void
 lanes_cases(Scale of_scale, bool all)
 {
@@ -338,6 +366,7 @@ lanes_cases(Scale of_scale, bool all)
 		 UNIFORM, 300, 40, ks, false},
 		{"lanes: signatures", 66000, dimensions(237, 67), 0, 7, SKEWED, 200, 1, ks, false},
 		{"lanes: 300 dimensions", 30000, dimensions(260, 13, dimensions(40, 120)), 9, 0, SKEWED, 90, 2, ks, false},
+		{"lanes: 4,095 dimensions", 200, dimensions(4095, 1), 0, 0, ALIKE, 5, 1, {1, 10}, false, true},
 		{"lanes: more than 255 match", 9000, dimensions(300, 3), 30, 0, SKEWED, 90, 2, ks, false},
 		{"lanes: all alike", 200000, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false},
 		{"lanes: rising counts", 300000, dimensions(14, 40), 0, 0, RISING, 60, 1, ks, false},
@@ -350,7 +379,15 @@ lanes_cases(Scale of_scale, bool all)
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
+	/* all of more than a count's planes hold */
+	const std::vector<LaneShape> others = {
+		{"lanes: 4,096 dimensions, by tiles", 200, dimensions(4096, 1), 0, 0, ALIKE, 5, 1, {1, 10}, false, true},
+	};
+
 	run_shapes(shapes, of_scale, Way{all, true, true});
+	run_shapes(others, of_scale, Way{false, true, true});
+	if (all && is_mine())
+		limit_case();
 }
 
 void

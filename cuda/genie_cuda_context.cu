@@ -1,0 +1,33 @@
+/*
+ * genie_cuda_context.cu
+ *	  What all passes run on (genie_cuda_context.cuh).
+ */
+#include "genie_cuda_context.cuh"
+
+uint8_t *
+GenieCudaContext::scratch(size_t bytes) const
+{
+	for (;;)
+	{
+		try
+		{
+			return memory.scratch(bytes);
+		}
+		catch (const GenieCudaError &failure)
+		{
+			if (failure.code != cudaErrorMemoryAllocation || !vectors.evict_one(UINT64_MAX))
+				throw;
+			(void) cudaGetLastError();
+		}
+	}
+}
+
+void
+GenieCudaContext::note_upload()
+{
+	float		upload_ms = 0;
+
+	GENIE_CUDA_CHECK(cudaEventSynchronize(copy_end));
+	GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, copy_begin, copy_end));
+	upload_us += (uint64_t) (upload_ms * 1000);
+}
