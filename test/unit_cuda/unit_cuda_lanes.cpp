@@ -376,6 +376,7 @@ lanes_cases(Scale of_scale, bool all)
 		{"lanes: 2,500 signatures", 400000, dimensions(100, 67), 0, 0, UNIFORM, 2500, 1, {10, 100, 1000}, true},
 		{"lanes: a sample", 2000000, dimensions(24, 20), 40, 20, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true,
 		 true},
+		{"lanes: many alike", 1100000, attributes, 0, 0, SKEWED, 56, 1, {10, 200}, true, true},
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
