@@ -162,7 +162,7 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 bool
 GenieCudaLanesPass::is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const
 {
-	if (copy.n_misled > copy.n_sampled / GENIE_CUDA_LANE_MISSED_PART + GENIE_CUDA_LANE_MISSED_FEW)
+	if (copy.n_misled > copy.n_sampled / GENIE_CUDA_LANE_MISLED_PART + GENIE_CUDA_LANE_MISLED_FEW)
 		return false;
 	if (context.device.always_samples)
 		return image.n_objects > 0;

@@ -9,7 +9,8 @@
  *
  * Many candidates of many objects are better found at once: what k of all objects reach, a sample tells well enough
  * (every so manieth unit, in growing launches, as above).  Then one launch goes over all objects, with that as the
- * threshold, and the best k are selected from what reaches it: exactly, if k do.
+ * threshold, and the best k are selected from what reaches it: exactly, if k do.  Ties are not left out there, so that
+ * is for queries of many dimensions only, few of whose counts are alike.
  *
  * Where objects come in an order that has the best ones last, a query may have more candidates than there is room for;
  * and where a sample is not like the rest, fewer than k.  Its answer is then not complete, and its job is given back to
