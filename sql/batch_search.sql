@@ -259,6 +259,27 @@ SELECT try('t_x');
 ALTER TABLE t DISABLE ROW LEVEL SECURITY;
 SELECT try('t_x');
 
+-- TIDs of a table of more than one tile with holes: most rows of a page, a few, one on each hundredth page, and NULLs.
+CREATE TABLE sparse (id int, x int[], pad text);
+ALTER TABLE sparse ALTER pad SET STORAGE PLAIN;
+INSERT INTO sparse SELECT i, CASE WHEN hashint4(i) % 11 > 0 OR i % 3 = 0 THEN ARRAY[i] END, '' FROM generate_series(1, 90000) i;
+INSERT INTO sparse SELECT i, ARRAY[i], repeat('x', 1000) FROM generate_series(90001, 105000) i;
+INSERT INTO sparse SELECT i, ARRAY[i], repeat('x', 3900) FROM generate_series(105001, 112000) i;
+INSERT INTO sparse SELECT i, ARRAY[i], repeat('x', 400) FROM generate_series(112001, 130000) i;
+DELETE FROM sparse WHERE CASE WHEN id <= 30000 THEN hashint4(id) % 3 = 0 WHEN id <= 90000 THEN hashint4(id) % 50 = 0
+	WHEN id <= 105000 THEN id % 70 = 0 WHEN id <= 112000 THEN id % 600 > 0 ELSE hashint4(id) % 9 > 5 END;
+VACUUM (INDEX_CLEANUP ON) sparse;
+CREATE INDEX sparse_x ON sparse USING genie (x);
+CREATE TABLE asked AS SELECT step, row_number() OVER (PARTITION BY step ORDER BY id) AS n, id, x, tid
+	FROM (SELECT id, x, ctid AS tid, row_number() OVER (ORDER BY id) AS place FROM sparse WHERE x IS NOT NULL) s, unnest('{3,40,500,25000}'::int[]) step
+	WHERE place % step = 0;
+CREATE TABLE answered AS SELECT step, s.* FROM (SELECT step, array_agg(genie_query(x) ORDER BY n) AS q FROM asked GROUP BY step) b, LATERAL genie_search('sparse_x', b.q, 1) s;
+SET enable_nestloop = off;
+SELECT a.step, count(*), count(*) FILTER (WHERE s.tid = a.tid AND s.match_count = 1) AS right
+	FROM asked a LEFT JOIN answered s ON s.step = a.step AND s.query = a.n GROUP BY a.step ORDER BY a.step;
+RESET enable_nestloop;
+DROP TABLE sparse, asked, answered;
+
 SELECT batch_searches, batch_queries, batch_queries_done FROM genie_stat;
 RESET search_path;
 DROP SCHEMA batch_search CASCADE;

@@ -66,13 +66,28 @@ genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query
 
 /* ---- asking ---- */
 
+/* Some lists have bounds; the others get zeros. */
+static void
+genie_round_take_bounds(GenieRoundState *state, Size n_lists, const GenieSearchTop *tops, const uint32 *list,
+						uint32 n_tops)
+{
+	state->bounds = genie_round_array(n_lists, sizeof(float *));
+	memset(state->bounds, 0, n_lists * sizeof(float *));
+	for (uint32 t = 0; t < n_tops; t++)
+		state->bounds[list[t]] = tops[t].has_bounds ? tops[t].bounds :
+			MemoryContextAllocExtended(CurrentMemoryContext, (tops[t].n_hits + 1) * sizeof(float),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
 static bool
 genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundState *state)
 {
-	GenieSearchTop *tops = genie_round_array((Size) state->n * round->n_sources, sizeof(GenieSearchTop));
-	uint32	   *list = genie_round_array((Size) state->n * round->n_sources, sizeof(uint32));
+	Size		n_lists = (Size) state->n * round->n_sources;
+	GenieSearchTop *tops = genie_round_array(n_lists, sizeof(GenieSearchTop));
+	uint32	   *list = genie_round_array(n_lists, sizeof(uint32));
 	uint32		n_tops = 0;
 	bool		has_bounds = false;
+	bool		wants_bounds = round->vectors != NULL;
 
 	for (uint32 s = 0; s < round->n_sources; s++)
 		for (uint32 i = 0; i < state->n; i++)
@@ -87,14 +102,10 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 			top->k = state->ask;
 			top->has_after = queries[i]->has_after[s];
 			top->after = queries[i]->after[s];
-			top->hits = state->hits + (Size) number * state->ask;
-			top->vector = NULL;
-			if (state->bounds != NULL)
-			{
-				top->vector = &round->vectors[queries[i]->number];
-				top->n_elements = round->n_elements;
-				top->bounds = state->bounds + (Size) number * state->ask;
-			}
+			top->hits = NULL;
+			top->vector = wants_bounds ? &round->vectors[queries[i]->number] : NULL;
+			top->n_elements = round->n_elements;
+			top->bounds = NULL;
 			list[n_tops++] = number;
 		}
 	if (!genie_search_tops(tops, n_tops))
@@ -102,12 +113,11 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 	for (uint32 t = 0; t < n_tops; t++)
 	{
 		state->n_hits[list[t]] = tops[t].n_hits;
+		state->hits[list[t]] = tops[t].hits;
 		has_bounds |= tops[t].has_bounds;
-		if (state->bounds != NULL && !tops[t].has_bounds)
-			memset(tops[t].bounds, 0, tops[t].n_hits * sizeof(float));
 	}
-	if (!has_bounds)
-		state->bounds = NULL;
+	if (has_bounds)
+		genie_round_take_bounds(state, n_lists, tops, list, n_tops);
 	pfree(tops);
 	pfree(list);
 	return true;
@@ -160,12 +170,12 @@ genie_round_number_source(const GenieRound *round, GenieRoundState *state, uint3
 	bool		ok;
 
 	for (uint32 i = 0; i < state->n; i++)
-		for (uint32 h = 0; h < state->n_hits[s * state->n + i]; h++)
-		{
-			Size		number = (Size) i * state->ask + h;
+	{
+		uint32		list = s * state->n + i;
 
-			keys[n_keys++] = ((uint64) state->hits[base + number].object << 32) | number;
-		}
+		for (uint32 h = 0; h < state->n_hits[list]; h++)
+			keys[n_keys++] = ((uint64) state->hits[list][h].object << 32) | ((Size) i * state->ask + h);
+	}
 	keys = genie_round_sort(keys, scratch, n_keys, segment->header.n_objects);
 	objects = genie_round_array(n_keys, sizeof(uint32));
 	for (uint32 i = 0; i < n_keys; i++)
@@ -224,14 +234,43 @@ genie_round_number(const GenieRound *round, GenieRoundState *state)
 
 /* ---- merging ---- */
 
-/* Does a hit of one source, at place a, come before one of another, at b? */
-static inline bool
-genie_round_before(const GenieRoundState *state, Size a, Size b)
+/* A source's next hit, when sources are merged. */
+typedef struct GenieRoundNext
 {
-	uint32		x = state->hits[a].key;
-	uint32		y = state->hits[b].key;
+	uint32		source;
+	uint32		key;
+	uint32		row;
+	float		bound;
+} GenieRoundNext;
 
-	return x > y || (x == y && state->rows[state->row_of[a]].tid < state->rows[state->row_of[b]].tid);
+/* Does it come before one of another source? */
+static inline bool
+genie_round_before(const GenieRoundState *state, const GenieRoundNext *a, const GenieRoundNext *b)
+{
+	return a->key > b->key || (a->key == b->key && state->rows[a->row].tid < state->rows[b->row].tid);
+}
+
+/* The best of the sources' next hits of query i.  False: there is none. */
+static bool
+genie_round_best(const GenieRound *round, const GenieRoundState *state, uint32 i, const uint32 *next,
+				 GenieRoundNext *best)
+{
+	best->source = round->n_sources;
+	for (uint32 s = 0; s < round->n_sources; s++)
+	{
+		uint32		list = s * state->n + i;
+		GenieRoundNext this;
+
+		if (next[s] == state->n_hits[list])
+			continue;
+		this.source = s;
+		this.key = state->hits[list][next[s]].key;
+		this.row = state->row_of[(Size) list * state->ask + next[s]];
+		this.bound = state->bounds == NULL ? 0 : state->bounds[list][next[s]];
+		if (best->source == round->n_sources || genie_round_before(state, &this, best))
+			*best = this;
+	}
+	return best->source < round->n_sources;
 }
 
 void
@@ -242,7 +281,7 @@ genie_round_go_on(const GenieRoundState *state, uint32 i, uint32 s, uint32 n)
 
 	if (n > 0)
 	{
-		query->after[s] = state->hits[(Size) list * state->ask + n - 1];
+		query->after[s] = state->hits[list][n - 1];
 		query->has_after[s] = true;
 	}
 	query->ended[s] |= state->n_hits[list] < state->ask && n == state->n_hits[list];
@@ -253,33 +292,21 @@ genie_round_go_on(const GenieRoundState *state, uint32 i, uint32 s, uint32 n)
 static void
 genie_round_merge(const GenieRound *round, GenieRoundState *state, uint32 i, uint32 *next)
 {
+	Size		to = (Size) i * state->ask;
+	GenieRoundNext best = {0};
+
 	memset(next, 0, round->n_sources * sizeof(uint32));
 	state->n_order[i] = 0;
-	while (state->n_order[i] < state->ask)
+	while (state->n_order[i] < state->ask && genie_round_best(round, state, i, next, &best))
 	{
-		uint32		best_source = round->n_sources;
-		Size		best = 0;
-		Size		to = (Size) i * state->ask + state->n_order[i];
-
-		for (uint32 s = 0; s < round->n_sources; s++)
-		{
-			Size		at = ((Size) s * state->n + i) * state->ask + next[s];
-
-			if (next[s] == state->n_hits[s * state->n + i] ||
-				(best_source < round->n_sources && !genie_round_before(state, at, best)))
-				continue;
-			best = at;
-			best_source = s;
-		}
-		if (best_source == round->n_sources)
-			break;
-		state->order[to] = state->row_of[best];
-		state->counts[to] = state->hits[best].key;
+		state->order[to] = best.row;
+		state->counts[to] = best.key;
 		if (state->order_bounds != NULL)
-			state->order_bounds[to] = state->bounds[best];
-		state->wanted[state->row_of[best]] = true;
+			state->order_bounds[to] = best.bound;
+		state->wanted[best.row] = true;
 		state->n_order[i]++;
-		next[best_source]++;
+		next[best.source]++;
+		to++;
 	}
 	state->queries[i]->at_end = true;
 	for (uint32 s = 0; s < round->n_sources; s++)
@@ -386,10 +413,8 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 	GenieRoundState state = {.n = n, .ask = ask, .measure = round->measure, .queries = queries};
 	bool		ok;
 
-	state.hits = genie_round_array(n_lists * ask, sizeof(GenieHit));
+	state.hits = genie_round_array(n_lists, sizeof(GenieHit *));
 	state.n_hits = genie_round_array(n_lists, sizeof(uint32));
-	if (round->vectors != NULL)
-		state.bounds = genie_round_array(n_lists * ask, sizeof(float));
 	ok = genie_round_ask(round, queries, &state);
 	if (ok)
 	{

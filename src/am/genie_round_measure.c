@@ -33,6 +33,8 @@
 #include "genie_heap.h"
 #include "genie_round_state.h"
 
+#define GENIE_ROUND_BOUNDS 128	/* that are looked at together */
+
 /* ---- all rows that are wanted ---- */
 
 /* Each row gets to know who takes it. */
@@ -149,6 +151,23 @@ genie_round_add_bound(GenieRoundLeast *least, float bound)
 		genie_round_least_add(least->bounds, least->n++, bound);
 	else if (bound < least->bounds[0])
 		genie_round_least_replace(least->bounds, least->n, bound);
+}
+
+/* Of many bounds most are above the k-th least so far. */
+static void
+genie_round_add_bounds(GenieRoundLeast *least, const float *bounds, uint32 n)
+{
+	uint32		places[GENIE_ROUND_BOUNDS];
+
+	for (uint32 first = 0; first < n; first += GENIE_ROUND_BOUNDS)
+	{
+		float		limit = least->n < least->k ? INFINITY : least->bounds[0];
+		uint32		n_places = genie_quantized_within(bounds + first, Min(n - first, GENIE_ROUND_BOUNDS), -1, limit,
+													  places);
+
+		for (uint32 p = 0; p < n_places; p++)
+			genie_round_add_bound(least, bounds[first + places[p]]);
+	}
 }
 
 /* The k-th least bound, or the largest. */
@@ -313,66 +332,92 @@ genie_round_measure(const GenieRound *round, GenieRoundState *state)
 
 /* ---- by bounds, before rows are numbered ---- */
 
-/* The source that query i has hits of; n_sources: none.  False: there are several. */
+/* The only list of query i that has hits, or one without any.  False: there are several. */
 static bool
-genie_round_only_source(const GenieRound *round, const GenieRoundState *state, uint32 i, uint32 *only)
+genie_round_only_list(const GenieRound *round, const GenieRoundState *state, uint32 i, uint32 *only)
 {
-	*only = round->n_sources;
+	bool		found = false;
+
+	*only = i;
 	for (uint32 s = 0; s < round->n_sources; s++)
 	{
 		if (state->n_hits[s * state->n + i] == 0)
 			continue;
-		if (*only < round->n_sources)
+		if (found)
 			return false;
-		*only = s;
+		found = true;
+		*only = s * state->n + i;
 	}
 	return true;
 }
 
-/* Numbers and measures the hits whose bounds are in the window.  False: stale. */
+/* Hits that are picked of each query, by their places in its list, ascending. */
+typedef struct GenieRoundPicked
+{
+	uint32	   *end;			/* behind those of query i, which begin where those of query i - 1 end */
+	uint32	   *places;
+	uint32		most;			/* of one query */
+} GenieRoundPicked;
+
+static GenieRoundPicked
+genie_round_picked(const GenieRoundState *state)
+{
+	GenieRoundPicked picked = {.end = genie_round_array(state->n, sizeof(uint32))};
+
+	picked.places = genie_round_array((Size) state->n * state->ask, sizeof(uint32));
+	return picked;
+}
+
+static inline uint32
+genie_round_first_picked(const GenieRoundPicked *picked, uint32 i)
+{
+	return i == 0 ? 0 : picked->end[i - 1];
+}
+
+/* Picks those hits of query i, in its list, whose bounds are in the window.  Queries come in their order. */
+static void
+genie_round_pick(const GenieRoundState *state, const GenieRoundWindow *window, uint32 i, uint32 list,
+				 GenieRoundPicked *picked)
+{
+	uint32		first = genie_round_first_picked(picked, i);
+	uint32		n = genie_quantized_within(state->bounds[list], state->n_hits[list],
+										   window->above[i], window->upto[i], picked->places + first);
+
+	picked->end[i] = first + n;
+	picked->most = Max(picked->most, n);
+}
+
+/* Numbers and measures hits that were picked.  False: stale. */
 static bool
-genie_round_measure_hits(const GenieRound *round, const GenieRoundState *state, const uint32 *sources,
-						 const GenieRoundWindow *window)
+genie_round_measure_picked(const GenieRound *round, const GenieRoundState *state, const uint32 *lists,
+						   const GenieRoundPicked *picked)
 {
 	Size		n_lists = (Size) state->n * round->n_sources;
-	GenieRoundState some = {.n = state->n, .measure = state->measure, .queries = state->queries};
+	GenieRoundState some = {.n = state->n, .ask = picked->most, .measure = state->measure, .queries = state->queries};
+	GenieHit   *hits = genie_round_array((Size) state->n * some.ask, sizeof(GenieHit));
 
 	some.n_hits = genie_round_array(n_lists, sizeof(uint32));
+	some.hits = genie_round_array(n_lists, sizeof(GenieHit *));
 	memset(some.n_hits, 0, n_lists * sizeof(uint32));
-	for (uint32 i = 0; i < state->n; i++)
-	{
-		uint32		list = sources[i] * state->n + i;
-		const float *bounds = state->bounds + (Size) list * state->ask;
-		uint32		n = 0;
-
-		if (sources[i] == round->n_sources)
-			continue;
-		for (uint32 h = 0; h < state->n_hits[list]; h++)
-			n += genie_round_in_window(window, i, bounds[h]);
-		some.n_hits[list] = n;
-		some.ask = Max(some.ask, some.n_hits[list]);
-	}
-	some.hits = genie_round_array(n_lists * some.ask, sizeof(GenieHit));
 	genie_round_make_room(round, &some);
 	for (uint32 i = 0; i < state->n; i++)
 	{
-		uint32		list = sources[i] * state->n + i;
-		Size		from = (Size) list * state->ask;
-		Size		to = (Size) list * some.ask;
+		const uint32 *places = picked->places + genie_round_first_picked(picked, i);
+		const GenieHit *from = state->hits[lists[i]];
+		GenieHit   *to = hits + (Size) i * some.ask;
 
-		some.n_order[i] = 0;
-		if (sources[i] == round->n_sources)
-			continue;
-		for (uint32 h = 0; h < state->n_hits[list]; h++)
-			if (genie_round_in_window(window, i, state->bounds[from + h]))
-				some.hits[to + some.n_order[i]++] = state->hits[from + h];
+		some.n_order[i] = picked->end[i] - genie_round_first_picked(picked, i);
+		some.n_hits[lists[i]] = some.n_order[i];
+		some.hits[lists[i]] = to;
+		for (uint32 j = 0; j < some.n_order[i]; j++)
+			to[j] = from[places[j]];
 	}
 	if (!genie_round_number(round, &some))
 		return false;
 	for (uint32 i = 0; i < state->n; i++)
 		for (uint32 j = 0; j < some.n_order[i]; j++)
 		{
-			uint32		row = some.row_of[((Size) sources[i] * state->n + i) * some.ask + j];
+			uint32		row = some.row_of[(Size) lists[i] * some.ask + j];
 
 			some.order[(Size) i * some.ask + j] = row;
 			some.wanted[row] = true;
@@ -381,61 +426,57 @@ genie_round_measure_hits(const GenieRound *round, const GenieRoundState *state, 
 	return true;
 }
 
-/* Notes what the queries took, now that nothing can go wrong. */
+/* Notes what the queries took, now that nothing can go wrong: of their hits n_measured[i] were measured. */
 static void
-genie_round_finish_hits(const GenieRound *round, const GenieRoundState *state, const uint32 *sources,
-						const GenieRoundWindow *window)
+genie_round_finish_picked(const GenieRound *round, const GenieRoundState *state, const uint32 *lists,
+						  const uint32 *n_measured)
 {
 	for (uint32 i = 0; i < state->n; i++)
 	{
-		GenieRoundQuery *query = state->queries[i];
-		uint32		list = sources[i] * state->n + i;
-
-		query->at_end = true;
+		state->queries[i]->at_end = true;
 		for (uint32 s = 0; s < round->n_sources; s++)
 			genie_round_go_on(state, i, s, state->n_hits[s * state->n + i]);
-		if (sources[i] == round->n_sources)
-			continue;
-		for (uint32 h = 0; h < state->n_hits[list]; h++)
-			query->n_found += genie_round_behind_window(window, i, state->bounds[(Size) list * state->ask + h]);
+		state->queries[i]->n_found += state->n_hits[lists[i]] - n_measured[i];
 	}
 }
 
 bool
 genie_round_measure_first(const GenieRound *round, GenieRoundState *state, bool *stale)
 {
-	uint32	   *sources = genie_round_array(state->n, sizeof(uint32));
+	uint32	   *lists = genie_round_array(state->n, sizeof(uint32));
+	uint32	   *n_measured = genie_round_array(state->n, sizeof(uint32));
 	GenieRoundWindow window = genie_round_window(state);
+	GenieRoundPicked picked = genie_round_picked(state);
 	GenieRoundLeast least = {.k = state->measure->k};
 
 	least.bounds = genie_round_array(least.k, sizeof(float));
 	for (uint32 i = 0; i < state->n; i++)
 	{
-		uint32		list;
-
-		if (!genie_round_only_source(round, state, i, &sources[i]))
+		if (!genie_round_only_list(round, state, i, &lists[i]) ||
+			state->n_hits[lists[i]] > round->k - state->queries[i]->n_found)
 			return false;
 		least.n = 0;
-		list = sources[i] * state->n + i;
-		if (sources[i] < round->n_sources)
-		{
-			if (state->n_hits[list] > round->k - state->queries[i]->n_found)
-				return false;
-			for (uint32 h = 0; h < state->n_hits[list]; h++)
-				genie_round_add_bound(&least, state->bounds[(Size) list * state->ask + h]);
-		}
+		genie_round_add_bounds(&least, state->bounds[lists[i]], state->n_hits[lists[i]]);
 		window.upto[i] = genie_round_last_bound(&least);
+		genie_round_pick(state, &window, i, lists[i], &picked);
+		n_measured[i] = picked.end[i] - genie_round_first_picked(&picked, i);
 	}
 	if (!genie_visit_may_skip(&round->visitor) || !genie_visit_skips_all(&round->visitor) ||
 		genie_source_was_vacuumed(round->visitor.index, round->tombstone_version))
 		return false;
-	*stale = !genie_round_measure_hits(round, state, sources, &window);
+	*stale = !genie_round_measure_picked(round, state, lists, &picked);
 	if (*stale)
 		return false;
 	genie_round_move_window(state, &window);
-	*stale = !genie_round_measure_hits(round, state, sources, &window);
+	picked.most = 0;
+	for (uint32 i = 0; i < state->n; i++)
+	{
+		genie_round_pick(state, &window, i, lists[i], &picked);
+		n_measured[i] += picked.end[i] - genie_round_first_picked(&picked, i);
+	}
+	*stale = !genie_round_measure_picked(round, state, lists, &picked);
 	if (*stale)
 		return false;
-	genie_round_finish_hits(round, state, sources, &window);
+	genie_round_finish_picked(round, state, lists, n_measured);
 	return true;
 }

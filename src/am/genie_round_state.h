@@ -7,15 +7,15 @@
 
 #include "genie_round.h"
 
-/* The hits of query i in source s are number s * n + i, each with room for `ask`. */
+/* The hits of query i in source s are list s * n + i, of no more than `ask`. */
 typedef struct GenieRoundState
 {
 	uint32		n;
 	uint32		ask;
-	GenieHit   *hits;
-	float	   *bounds;			/* of each hit's distance, 0 where none is known; NULL: of no hit */
-	uint32	   *n_hits;
-	uint32	   *row_of;			/* of each hit */
+	uint32	   *n_hits;			/* of each list */
+	const GenieHit **hits;
+	const float **bounds;		/* of each hit's distance, 0 where none is known; NULL: of no hit */
+	uint32	   *row_of;			/* of hit h of list l, at l * ask + h */
 	GenieVisitRow *rows;		/* of each object that was hit; source after source, ascending */
 	bool	   *wanted;			/* was it taken? */
 	uint32	   *first_row;		/* of each source, and the end */

@@ -10,10 +10,12 @@
 #include "utils/memutils.h"
 
 #include "genie_codec.h"
+#include "genie_kernels.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 
 #define GENIE_SIZES_BATCH 1024	/* sizes packed at a time; a multiple of 8 keeps batches on whole bytes */
+#define GENIE_RUNS_PASSED 8		/* runs that are passed together, if nobody looks for their objects */
 
 struct GenieObjectWriter
 {
@@ -294,6 +296,52 @@ genie_object_next_run(GenieRunCursor *cursor)
 	return run;
 }
 
+/* Bytes that are each below 128, summed up. */
+static inline uint32
+genie_object_sum_bytes(uint64 bytes)
+{
+	bytes = (bytes & UINT64CONST(0x00FF00FF00FF00FF)) + (bytes >> 8 & UINT64CONST(0x00FF00FF00FF00FF));
+	return (uint32) (bytes * UINT64CONST(0x0001000100010001) >> 48);
+}
+
+/*
+ * Passes runs, of n_runs that are left, as long as eight of them in a row are of one byte each number, and end before
+ * an object.  They are as three words; every third byte is a number of the same kind.
+ */
+static void
+genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 *n_runs)
+{
+	const uint64 first = UINT64CONST(0x00FF0000FF0000FF);	/* bytes 0, 3, 6 */
+	const uint64 second = UINT64CONST(0xFF0000FF0000FF00);	/* 1, 4, 7 */
+	const uint64 third = UINT64CONST(0x0000FF0000FF0000);	/* 2, 5 */
+
+	while (*n_runs >= GENIE_RUNS_PASSED && cursor->end - cursor->at >= GENIE_RUNS_PASSED * 3)
+	{
+		const uint8 *at = cursor->at;
+		uint64		a = genie_load_64(at);
+		uint64		b = genie_load_64(at + 8);
+		uint64		c = genie_load_64(at + 16);
+		uint64		blocks = (a & first) | (b & second) | (c & third);
+		uint64		lengths = (a & third) | (b & first) | (c & second);
+		uint32		n_objects = genie_object_sum_bytes(lengths >> 1 & GENIE_EACH_BYTE(0x7F)) + GENIE_RUNS_PASSED;
+		uint64		offset = 0;
+		int			run = GENIE_RUNS_PASSED;
+
+		if (((a | b | c) & GENIE_EACH_BYTE(0x80)) != 0 || cursor->done + n_objects > object)
+			return;
+		do
+		{
+			run--;
+			offset += at[run * 3 + 1] + (at[run * 3 + 2] >> 1) + 1;
+		} while (run > 0 && at[run * 3] == 0);
+		cursor->offset = at[run * 3] == 0 ? cursor->offset + offset : offset;
+		cursor->block += genie_object_sum_bytes(blocks);
+		cursor->done += n_objects;
+		cursor->at += GENIE_RUNS_PASSED * 3;
+		*n_runs -= GENIE_RUNS_PASSED;
+	}
+}
+
 /*
  * Reads a tile's blob into a buffer that grows, and begins with its runs; n_runs: how many there are.  False: stale.
  */
@@ -377,6 +425,7 @@ genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, ui
 
 			while (cursor.done <= local)
 			{
+				genie_object_skip_runs(&cursor, local, &n_runs);
 				if (n_runs-- == 0)
 					genie_object_corrupt(cursor.segment);
 				run = genie_object_next_run(&cursor);

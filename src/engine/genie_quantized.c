@@ -257,13 +257,25 @@ genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantiz
 	}
 }
 
-void
-genie_quantized_bounds(const GenieQuantizedVectors *vectors, const GenieQuantizedQuery *query, const GenieHit *hits,
-					   uint32_t n, float *bounds)
+static const GenieQuantizedKernel *
+best_kernel(void)
 {
 	const GenieQuantizedKernel *best = NULL;
 
 	for (uint32_t i = 0; genie_quantized_nth(i) != NULL; i++)
 		best = genie_quantized_nth(i);
-	genie_quantized_bounds_by(best, vectors, query, hits, n, bounds);
+	return best;
+}
+
+void
+genie_quantized_bounds(const GenieQuantizedVectors *vectors, const GenieQuantizedQuery *query, const GenieHit *hits,
+					   uint32_t n, float *bounds)
+{
+	genie_quantized_bounds_by(best_kernel(), vectors, query, hits, n, bounds);
+}
+
+uint32_t
+genie_quantized_within(const float *bounds, uint32_t n, float above, float upto, uint32_t *places)
+{
+	return best_kernel()->within(bounds, n, above, upto, places);
 }

@@ -87,6 +87,11 @@ extern float genie_quantized_query(GenieMetric metric, GenieVector vector, float
 extern void genie_quantized_bounds(const GenieQuantizedVectors *vectors, const GenieQuantizedQuery *query,
 								   const GenieHit *hits, uint32_t n, float *bounds);
 
+/*
+ * Which of n bounds are above the one and up to the other, ascending; places has room for n.  Returns how many.
+ */
+extern uint32_t genie_quantized_within(const float *bounds, uint32_t n, float above, float upto, uint32_t *places);
+
 /* ---- within the engine, and for its tests ---- */
 
 typedef struct GenieQuantizedKernel
@@ -95,6 +100,9 @@ typedef struct GenieQuantizedKernel
 
 	/* sum (v' - q)^2, or for differences sum |v' - q|, in floats; what fills the record and the query up is read */
 	float		(*sum) (bool differences, const float *query, const GenieQuantized *record, uint32_t n_dimensions);
+
+	/* genie_quantized_within() */
+	uint32_t	(*within) (const float *bounds, uint32_t n, float above, float upto, uint32_t *places);
 } GenieQuantizedKernel;
 
 extern const GenieQuantizedKernel genie_quantized_portable;

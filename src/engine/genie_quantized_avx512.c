@@ -12,6 +12,7 @@
 #define QUANTIZED_WIDEN(at) \
 	((Floats) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *) (const void *) (at)))))
 #define QUANTIZED_ADD_PRODUCT(a, b, c) ((Floats) _mm512_fmadd_ps((__m512) (b), (__m512) (c), (__m512) (a)))
+#define QUANTIZED_BITS(truths) ((uint32_t) _mm512_test_epi32_mask((__m512i) (truths), (__m512i) (truths)))
 
 #include "genie_quantized_kernel.h"
 

@@ -1,13 +1,14 @@
 /*
  * genie_quantized_kernel.h
- *	  The distance of a query to a quantized vector (genie_quantized.h), as a template: a file that defines the register
- *	  includes it.
+ *	  The distance of a query to a quantized vector, and picking bounds (genie_quantized.h), as a template: a file that
+ *	  defines the register includes it.
  *
  *	QUANTIZED_NAME		the instruction set: genie_quantized_NAME is made
  *	QUANTIZED_TARGET	attribute of each function: the instructions that it may use
  *	QUANTIZED_WIDTH		floats in a register, at most BLOCK
  *	QUANTIZED_WIDEN(at)	so many codes at any address, as floats
  *	QUANTIZED_ADD_PRODUCT(a, b, c)	a + b * c, in registers
+ *	QUANTIZED_BITS(truths)	a bit for each lane of a register, lowest first; of a lane all bits are set or none
  *
  * A block of codes is BLOCK bytes, PARTS registers with sums of their own.  Codes become floats, and these the vector's
  * elements, in registers.  In the last block, terms behind the last dimension are cut out by a mask, for there the
@@ -26,7 +27,8 @@
 #define QUANTIZED_WIDTH 4
 #define QUANTIZED_WIDEN(at) widen(at)
 #define QUANTIZED_ADD_PRODUCT(a, b, c) ((a) + (b) * (c))
-#define QUANTIZED_OWN_WIDEN
+#define QUANTIZED_BITS(truths) bits_of(truths)
+#define QUANTIZED_OWN_REGISTER
 #endif
 
 #define BLOCK GENIE_QUANTIZED_ALIGN
@@ -37,7 +39,7 @@ typedef float Floats __attribute__((vector_size(4 * QUANTIZED_WIDTH)));
 typedef float Quarter __attribute__((vector_size(16)));
 typedef int32_t Ints __attribute__((vector_size(4 * QUANTIZED_WIDTH)));
 
-#ifdef QUANTIZED_OWN_WIDEN
+#ifdef QUANTIZED_OWN_REGISTER
 INLINE Floats
 widen(const uint8_t *at)
 {
@@ -45,6 +47,16 @@ widen(const uint8_t *at)
 
 	memcpy(&codes, at, sizeof(codes));
 	return __builtin_convertvector(__builtin_convertvector(codes, Ints), Floats);
+}
+
+INLINE uint32_t
+bits_of(Ints truths)
+{
+	uint32_t	bits = 0;
+
+	for (uint32_t i = 0; i < QUANTIZED_WIDTH; i++)
+		bits |= (uint32_t) (truths[i] & 1) << i;
+	return bits;
 }
 #endif
 
@@ -109,8 +121,41 @@ sum_by_metric(bool differences, const float *query, const GenieQuantized *record
 	return differences ? sum_up(true, query, record, n_dimensions) : sum_up(false, query, record, n_dimensions);
 }
 
+/* Which of a block of bounds are within: a bit each. */
+INLINE uint32_t
+block_within(const float *bounds, Floats above, Floats upto)
+{
+	uint32_t	bits = 0;
+
+	for (uint32_t p = 0; p < PARTS; p++)
+	{
+		Floats		x;
+
+		memcpy(&x, bounds + p * QUANTIZED_WIDTH, sizeof(x));
+		bits |= QUANTIZED_BITS((Ints) (x > above) & (Ints) (x <= upto)) << p * QUANTIZED_WIDTH;
+	}
+	return bits;
+}
+
+QUANTIZED_TARGET
+static uint32_t
+within(const float *bounds, uint32_t n, float above, float upto, uint32_t *places)
+{
+	uint32_t	whole = n - n % BLOCK;
+	uint32_t	n_places = 0;
+
+	for (uint32_t i = 0; i < whole; i += BLOCK)
+		for (uint32_t bits = block_within(bounds + i, (Floats) {0} + above, (Floats) {0} + upto); bits != 0;
+			 bits &= bits - 1)
+			places[n_places++] = i + (uint32_t) __builtin_ctz(bits);
+	for (uint32_t i = whole; i < n; i++)
+		if (bounds[i] > above && bounds[i] <= upto)
+			places[n_places++] = i;
+	return n_places;
+}
+
 #define KERNEL_OF(name) KERNEL_OF_(name)
-#define KERNEL_OF_(name) const GenieQuantizedKernel genie_quantized_##name = {#name, sum_by_metric}
+#define KERNEL_OF_(name) const GenieQuantizedKernel genie_quantized_##name = {#name, sum_by_metric, within}
 KERNEL_OF(QUANTIZED_NAME);
 
 #endif							/* GENIE_QUANTIZED_KERNEL_H */

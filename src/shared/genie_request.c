@@ -20,7 +20,8 @@
  *	IDLE		nobody; there is none.  The backend gets it from the arena before it asks.
  *	READY		the backend only
  *	TAKEN		the worker only; the memory stays whatever the backend does
- *	DONE		the backend only; it copies results out and frees it
+ *	DONE		the backend only; it copies results out and frees it, or, where they are to stay, has a memory context
+ *				free it that goes sooner or later, be it by an ERROR: the slot is IDLE meanwhile
  *	ABANDONED	the worker only; it frees it.  The backend, or the next one of the same number, may not ask until
  *				the slot is IDLE, and counts itself meanwhile (GENIE_FALLBACK_BUSY).
  *
@@ -65,6 +66,12 @@
 
 /* a request has no more than one of so many parts of the arena, unless one job alone needs it: others ask, too */
 #define GENIE_REQUEST_PART 4
+
+/*
+ * Results stay in a request that has no more than one of so many parts of the arena, and is the only one of a call: of
+ * others they are copied, because they would take the room of the next.
+ */
+#define GENIE_REQUEST_KEPT_PART 16
 
 /* looks again this often although nobody set the latch, in case that the postmaster was too busy to say */
 #define GENIE_WAIT_MS 1000
@@ -259,40 +266,96 @@ genie_request_worker_is_up(void)
 	return request_shared != NULL && pg_atomic_read_u32(&request_shared->worker_up) != 0;
 }
 
-/* Asks for the jobs, all in one request.  False: it does not fit the arena. */
-static bool
-run_request(GenieRequestJob *jobs, uint32 n_jobs)
+/* A request whose results stay as long as a memory context. */
+typedef struct KeptRequest
 {
-	dsa_area   *arena = genie_shmem_arena();
-	GenieSlot  *slot = slot_at(MyBackendId - 1);
+	MemoryContextCallback callback;
+	dsa_pointer memory;
+} KeptRequest;
+
+static void
+free_kept(void *arg)
+{
+	dsa_free(genie_shmem_arena(), ((KeptRequest *) arg)->memory);
+}
+
+/* The request was answered: its memory is the current context's from now on. */
+static void
+keep_answer(GenieSlot *slot, KeptRequest *kept)
+{
+	if (!slot_move(slot, SLOT_DONE, SLOT_IDLE))
+		elog(ERROR, "the request slot is not done");
+	kept->memory = asked;
+	asked = InvalidDsaPointer;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &kept->callback);
+}
+
+/* What is needed to keep the request's results, if they are to stay, and may for its size; else NULL. */
+static KeptRequest *
+may_keep(const GenieRequestJob *jobs, uint32 n_jobs, Size bytes)
+{
+	KeptRequest *kept;
+	bool		stays = bytes <= genie_shmem_request_bytes() / GENIE_REQUEST_KEPT_PART;
+
+	for (uint32 i = 0; i < n_jobs && stays; i++)
+		stays = jobs[i].result == NULL;
+	if (!stays)
+		return NULL;
+	kept = palloc0(sizeof(KeptRequest));
+	kept->callback.func = free_kept;
+	kept->callback.arg = kept;
+	return kept;
+}
+
+/* Asks with a request of so many bytes, waits, and reads the answer; results may stay (kept). */
+static void
+ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size bytes, bool may_stay)
+{
+	KeptRequest *kept;
+
+	if (!ask_worker(slot))
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
+		return;
+	}
+	wait_for_answer(slot);
+	kept = may_stay ? may_keep(jobs, n_jobs, bytes) : NULL;
+	genie_wire_read_answer(dsa_get_address(genie_shmem_arena(), asked), kept != NULL, jobs);
+	if (kept != NULL)
+		keep_answer(slot, kept);
+}
+
+/* Writes the jobs into a request of their own, `asked`.  Returns its bytes; 0: it does not fit the arena. */
+static Size
+write_request(const GenieRequestJob *jobs, uint32 n_jobs)
+{
 	GenieWirePlan *plan = genie_wire_plan();
-	GenieWire  *wire;
+	Size		bytes;
 
 	Assert(!DsaPointerIsValid(asked));
 	for (uint32 i = 0; i < n_jobs; i++)
 		genie_wire_plan_add(plan, &jobs[i]);
-	asked = dsa_allocate_extended(arena, Max(genie_wire_plan_bytes(plan), GENIE_REQUEST_BYTES_MIN),
-								  GENIE_ARENA_FLAGS);
-	if (!DsaPointerIsValid(asked))
-	{
-		genie_wire_plan_free(plan);
-		return false;
-	}
-	wire = dsa_get_address(arena, asked);
-	genie_wire_write(plan, wire, jobs);
+	bytes = Max(genie_wire_plan_bytes(plan), GENIE_REQUEST_BYTES_MIN);
+	asked = dsa_allocate_extended(genie_shmem_arena(), bytes, GENIE_ARENA_FLAGS);
+	if (DsaPointerIsValid(asked))
+		genie_wire_write(plan, dsa_get_address(genie_shmem_arena(), asked), jobs);
 	genie_wire_plan_free(plan);
+	return DsaPointerIsValid(asked) ? bytes : 0;
+}
+
+/* Asks for the jobs, all in one request.  False: it does not fit the arena. */
+static bool
+run_request(GenieRequestJob *jobs, uint32 n_jobs, bool may_stay)
+{
+	Size		bytes = write_request(jobs, n_jobs);
+
+	if (bytes == 0)
+		return false;
 	genie_stat_add(GENIE_COUNTER_REQUESTS, 1);
 	genie_stat_add(GENIE_COUNTER_QUERIES, n_jobs);
-
 	PG_TRY();
 	{
-		if (ask_worker(slot))
-		{
-			wait_for_answer(slot);
-			genie_wire_read_answer(wire, jobs);
-		}
-		else
-			all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
+		ask_and_read(slot_at(MyBackendId - 1), jobs, n_jobs, bytes, may_stay);
 	}
 	PG_FINALLY();
 	{
@@ -349,7 +412,7 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 	for (uint32 first = 0; first < n_jobs; first += n)
 	{
 		n = count_in_request(jobs + first, n_jobs - first, most);
-		while (!run_request(jobs + first, n))
+		while (!run_request(jobs + first, n, n == n_jobs))
 		{
 			if (n == 1)
 			{

@@ -26,13 +26,17 @@ typedef struct GenieRequestJob
 	GenieJob	job;			/* image, status and out unused */
 	uint32		min_size;		/* of the image's objects; for key tables */
 	uint32		max_size;
-	void	   *result;			/* what the engine's out holds (genie_engine.h), in the backend's memory */
+	/*
+	 * What the engine's out holds (genie_engine.h), in the backend's memory.  NULL, of a TOP job: genie_request_run()
+	 * says where it is, and bounds, if the job is done; that lasts as long as what the current memory context has.
+	 */
+	void	   *result;
 
 	/* TOP: bounds of the distances of the hits (genie_quantized.h), if they are wanted */
 	const GenieQuantizedQuery *vector;	/* NULL: they are not */
 	uint32		n_elements;
 	GenieImageRef vectors;
-	float	   *bounds;			/* room for k */
+	float	   *bounds;			/* room for k; not if result is NULL */
 
 	/* the answer */
 	bool		done;

@@ -282,12 +282,15 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		}
 		of[n_requests++] = &tops[i];
 	}
+	MemoryContextSwitchTo(old);
 	if (n_requests > 0)
 		genie_request_run(requests, n_requests);
 	for (uint32 i = 0; i < n_requests; i++)
 	{
 		if (requests[i].done)
 		{
+			of[i]->hits = requests[i].result;
+			of[i]->bounds = requests[i].bounds;
 			of[i]->n_hits = requests[i].job.n_hits;
 			of[i]->has_bounds = requests[i].has_bounds;
 			continue;
@@ -295,6 +298,10 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 		genie_source_fell_back(of[i]->search->source, requests[i].why);
 		here[n_here++] = of[i];
 	}
+	for (uint32 i = 0; i < n_here; i++)
+		if (here[i]->hits == NULL)
+			here[i]->hits = palloc_extended(here[i]->k * sizeof(GenieHit), MCXT_ALLOC_HUGE);
+	MemoryContextSwitchTo(context);
 	ok = genie_search_tops_here(here, n_here);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -47,12 +47,13 @@ typedef struct GenieSearchTop
 	uint32		k;
 	bool		has_after;
 	GenieHit	after;
-	GenieHit   *hits;			/* room for k */
+	GenieHit   *hits;			/* room for k; NULL: genie_search_tops() says where they are, and bounds, */
+								/* which lasts as long as what the current memory context has */
 
 	/* bounds of the hits' distances from a vector, where the source has quantized ones; NULL: not wanted */
 	const GenieQuantizedQuery *vector;
 	uint32		n_elements;
-	float	   *bounds;			/* room for k */
+	float	   *bounds;			/* room for k; not if hits is NULL */
 
 	/* the answer */
 	uint32		n_hits;

@@ -489,9 +489,22 @@ genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJ
 	Assert(at == genie_wire_plan_bytes(plan));
 }
 
-void
-genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs)
+/* A part of an answer that goes to `to`, or, where that is NULL, stays or gets room. */
+static void *
+read_part(void *part, Size nbytes, bool stays, void *to)
 {
+	if (to == NULL && stays)
+		return part;
+	if (to == NULL)
+		to = palloc_extended(nbytes, MCXT_ALLOC_HUGE);
+	return memcpy(to, part, nbytes);
+}
+
+void
+genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs)
+{
+	char	   *base = (char *) wire;
+
 	for (uint32 i = 0; i < wire->n_jobs; i++)
 	{
 		const WireJob *from = &wire->jobs[i];
@@ -502,10 +515,10 @@ genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs)
 		if (!jobs[i].done)
 			continue;
 		jobs[i].job.n_hits = from->n_hits;
-		memcpy(jobs[i].result, (const char *) wire + from->out, answer_bytes(&jobs[i].job));
+		jobs[i].result = read_part(base + from->out, answer_bytes(&jobs[i].job), stays, jobs[i].result);
 		jobs[i].has_bounds = from->has_bounds;
 		if (from->has_bounds)
-			memcpy(jobs[i].bounds, (const char *) wire + from->bounds, from->n_hits * sizeof(float));
+			jobs[i].bounds = read_part(base + from->bounds, from->n_hits * sizeof(float), stays, jobs[i].bounds);
 	}
 }
 

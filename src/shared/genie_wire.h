@@ -17,9 +17,12 @@ extern void genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *job)
 extern Size genie_wire_plan_bytes(const GenieWirePlan *plan);
 extern void genie_wire_plan_free(GenieWirePlan *plan);
 
-/* The backend: writes the jobs that were planned, in their order, and reads their answers. */
+/*
+ * The backend: writes the jobs that were planned, in their order, and reads their answers.  Results for which the jobs
+ * have no room stay where they are (stays), or get some in the current memory context.
+ */
 extern void genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJob *jobs);
-extern void genie_wire_read_answer(const GenieWire *wire, GenieRequestJob *jobs);
+extern void genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs);
 
 /*
  * The worker: fills in the jobs as the engine wants them, in the current memory context; what they point to and their

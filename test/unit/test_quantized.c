@@ -523,6 +523,57 @@ test_threads(void)
 	free(memory);
 }
 
+/* ---- bounds within a window ---- */
+
+#define WINDOW_MAX 200
+
+static bool
+is_within(float bound, float above, float upto)
+{
+	return bound > above && bound <= upto;
+}
+
+static void
+check_within(const GenieQuantizedKernel *kernel, const float *bounds, uint32_t n, float above, float upto)
+{
+	uint32_t	places[WINDOW_MAX + 1];
+	uint32_t	n_places;
+	uint32_t	at = 0;
+	bool		same = true;
+
+	places[n] = 4711;			/* nobody writes behind n places */
+	n_places = kernel->within(bounds, n, above, upto, places);
+	for (uint32_t i = 0; i < n; i++)
+		if (is_within(bounds[i], above, upto))
+			same = at < n_places && places[at++] == i && same;
+	if (!CHECK(same && at == n_places && places[n] == 4711))
+		printf("  %s, %u bounds, above %g up to %g\n", kernel->name, n, (double) above, (double) upto);
+}
+
+/* Few values, so that many bounds are equal to the window's. */
+static void
+test_within(void)
+{
+	static const float values[] = {0, FLT_MIN, 1, 2, 3, FLT_MAX, INFINITY};
+	uint32_t	n_values = sizeof(values) / sizeof(values[0]);
+	GenieRandom random = {9};
+	float		bounds[WINDOW_MAX];
+
+	for (uint32_t n = 0; n <= WINDOW_MAX; n += n < 70 ? 1 : 13)
+	{
+		for (uint32_t i = 0; i < n; i++)
+			bounds[i] = values[genie_random(&random) % n_values];
+		for (uint32_t k = 0; genie_quantized_nth(k) != NULL; k++)
+			for (uint32_t upto = 0; upto < n_values; upto++)
+			{
+				check_within(genie_quantized_nth(k), bounds, n, -1, values[upto]);
+				for (uint32_t above = 0; above < n_values; above++)
+					check_within(genie_quantized_nth(k), bounds, n, values[above], values[upto]);
+			}
+	}
+	CHECK_INT(genie_quantized_within(values, n_values, -1, INFINITY, (uint32_t[7]) {0}), n_values);
+}
+
 int
 main(void)
 {
@@ -531,5 +582,6 @@ main(void)
 	test_tight();
 	test_unknown();
 	test_threads();
+	test_within();
 	return genie_test_end();
 }
