@@ -87,11 +87,10 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	}
 	if (genie_lsh_block_possible(index, runs->keywords.parameters))
 	{
-		Size		ahead = memory / GENIE_BUILD_AHEAD_PART;
-
-		runs->block = genie_lsh_block_begin(index, runs->keywords.parameters, GENIE_BUILD_AHEAD, ahead);
+		runs->block = genie_lsh_block_begin(index, runs->keywords.parameters, GENIE_BUILD_AHEAD,
+											memory / GENIE_BUILD_AHEAD_PART);
 		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuildRow));
-		memory -= ahead;
+		memory -= Min(genie_lsh_block_bytes(runs->block), memory / GENIE_BUILD_AHEAD_PART);
 	}
 	runs->builder = genie_builder_begin(memory);
 	runs->place.files = files;

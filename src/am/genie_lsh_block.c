@@ -34,6 +34,7 @@ struct GenieLshBlock
 	MemoryContext value_context;	/* of a value that is being added */
 	bool		asks_no_more;	/* the worker could not, and is left alone as long as this block lasts */
 	uint32		capacity;
+	Size		nbytes;			/* of vectors and codes */
 	uint32		n;
 	float	   *vectors;
 	int32	   *codes;
@@ -63,19 +64,24 @@ genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors,
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie hashed vectors", ALLOCSET_DEFAULT_SIZES);
 	GenieLshBlock *block = MemoryContextAllocZero(context, sizeof(GenieLshBlock));
 	const GenieLshParameters *functions = &block->parameters.functions;
-	Size		vector_bytes;
-	Size		codes_bytes;
+	Size		each;
 
 	block->context = context;
 	block->value_context = AllocSetContextCreate(context, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	block->parameters = genie_lsh_class_parameters(parameters);
 	block->is_pgvector = genie_pgvector_index(index);
-	vector_bytes = functions->n_dimensions * sizeof(float);
-	codes_bytes = functions->n_functions * sizeof(int32);
-	block->capacity = (uint32) Max(Min(n_vectors, nbytes / (vector_bytes + codes_bytes)), 1);
-	block->vectors = MemoryContextAlloc(context, block->capacity * vector_bytes);
-	block->codes = MemoryContextAlloc(context, block->capacity * codes_bytes);
+	each = functions->n_dimensions * sizeof(float) + functions->n_functions * sizeof(int32);
+	block->capacity = (uint32) Max(Min(n_vectors, nbytes / each), 1);
+	block->nbytes = block->capacity * each;
+	block->vectors = MemoryContextAlloc(context, block->capacity * functions->n_dimensions * sizeof(float));
+	block->codes = MemoryContextAlloc(context, block->capacity * functions->n_functions * sizeof(int32));
 	return block;
+}
+
+Size
+genie_lsh_block_bytes(const GenieLshBlock *block)
+{
+	return block->nbytes;
 }
 
 void

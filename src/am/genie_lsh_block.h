@@ -22,6 +22,9 @@ extern GenieLshBlock *genie_lsh_block_begin(Relation index, const bytea *paramet
 
 extern void genie_lsh_block_end(GenieLshBlock *block);
 
+/* The bytes that it takes of these. */
+extern Size genie_lsh_block_bytes(const GenieLshBlock *block);
+
 /* How many more vectors it has room for. */
 extern uint32 genie_lsh_block_room(const GenieLshBlock *block);
 

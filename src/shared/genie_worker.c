@@ -226,7 +226,7 @@ open_cpu(void)
 
 /* Logs a failure of the GPU engine, unless it said the same just now. */
 static void
-log_gpu_error(const char *what, const char *error)
+log_gpu_error(const char *error)
 {
 	genie_stat_error(error);
 	if (strcmp(worker.logged, error) == 0 && !is_past(worker.logged_at, SAME_ERROR_MS))
@@ -234,8 +234,8 @@ log_gpu_error(const char *what, const char *error)
 	strlcpy(worker.logged, error, sizeof(worker.logged));
 	worker.logged_at = GetCurrentTimestamp();
 	ereport(LOG,
-			(errmsg("%s: %s", what, error),
-			 errdetail("Queries are counted on the CPU instead.")));
+			(errmsg("the GPU could not do what was asked: %s", error),
+			 errdetail("The CPU does it instead.")));
 }
 
 /* Says which devices the GPU engine has, as far as there is room for them.  Returns how many these are. */
@@ -526,7 +526,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs)
 		if (status == GENIE_STATUS_LOST)
 			return false;
 		if (n_undone > 0 && !is_interrupted())
-			log_gpu_error("the GPU could not count", worker.gpu->error);
+			log_gpu_error(worker.gpu->error);
 	}
 	run_engine(worker.cpu, jobs, n_jobs, &worker.n_on_cpu);
 	return true;

@@ -112,8 +112,8 @@ foreach my $failure ([ 'retry', 'gpu_failed' ], [ 'no_room', 'gpu_no_room' ])
 	is($failed, $by_cpu, "$status: counted as $counter");
 	is($other, $by_cpu, "$status: and as nothing else");
 	is($backend, 0, "$status: no backend has to count");
-	my $log = logged($at, qr/LOG:  the GPU could not count: $sentence{$status}\n.*DETAIL:  Queries are counted on the CPU instead\./, "$status: it is logged");
-	is(scalar(() = $log =~ /the GPU could not count/g), 1, "$status: but once only");
+	my $log = logged($at, qr/LOG:  the GPU could not do what was asked: $sentence{$status}\n.*DETAIL:  The CPU does it instead\./, "$status: it is logged");
+	is(scalar(() = $log =~ /the GPU could not do what was asked/g), 1, "$status: but once only");
 	is(devices(), "0|fake|in use|$sentence{$status}|t", "$status: genie_devices shows the error");
 
 	order("$status once");

@@ -127,6 +127,9 @@ is(same_built("a build by $_", $_), 6000, 'all rows are hashed by the GPU') fore
 cmp_ok(same_built('a parallel build', 'genie_l2_ops', 'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "maintenance_work_mem = '100MB'"), '>', 3000, 'its processes ask the GPU');
 is(same_built('a build in little memory', 'genie_l2_ops', "maintenance_work_mem = '1MB'"), 0, 'too few rows at a time: the GPU is not asked');
 
+order('retry once');
+is(same_built('a GPU that fails', 'genie_l2_ops'), 0, 'is not asked again by the same build');
+
 my $pid = stat_of($node, 'worker_pid');
 order('lost once');
 cmp_ok(same_built('a device that is lost', 'genie_laplacian_ops'), '<', 6000, 'rows are hashed without the GPU meanwhile');
