@@ -59,6 +59,8 @@ typedef struct GenieRerankRow
 	bool		may_wait;
 } GenieRerankRow;
 
+typedef GenieRerankRow *GenieRerankRef;	/* the sorting template wants one word */
+
 struct GenieRerank
 {
 	IndexScanDesc scan;
@@ -188,14 +190,33 @@ genie_rerank_compare(const void *a, const void *b, void *arg)
 	return (x->visit.tid > y->visit.tid) - (x->visit.tid < y->visit.tid);
 }
 
-static int
-genie_rerank_compare_tids(const void *a, const void *b)
+/* Rows by their TIDs in the index. */
+static inline int
+genie_rerank_compare_tids(const GenieRerankRow *x, const GenieRerankRow *y)
 {
-	uint64		x = (*(GenieVisitRow *const *) a)->tid;
-	uint64		y = (*(GenieVisitRow *const *) b)->tid;
-
-	return (x > y) - (x < y);
+	return (x->visit.tid > y->visit.tid) - (x->visit.tid < y->visit.tid);
 }
+
+#define ST_SORT genie_rerank_sort_tids
+#define ST_ELEMENT_TYPE GenieRerankRef
+#define ST_COMPARE(a, b) genie_rerank_compare_tids(*(a), *(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Rows that wait, the nearest by their bounds first. */
+static inline int
+genie_rerank_compare_bounds(const GenieRerankRow *x, const GenieRerankRow *y)
+{
+	return (x->nearest > y->nearest) - (x->nearest < y->nearest);
+}
+
+#define ST_SORT genie_rerank_sort_bounds
+#define ST_ELEMENT_TYPE GenieRerankRef
+#define ST_COMPARE(a, b) genie_rerank_compare_bounds(*(a), *(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* A row is visible: computes its distances. */
 static void
@@ -310,7 +331,7 @@ genie_rerank_let_wait(GenieRerank *rerank, uint32 first)
 
 	if (!rerank->has_bounds)
 		return;
-	qsort(rerank->rows + first, end - first, sizeof(GenieRerankRow *), genie_rerank_compare_tids);
+	genie_rerank_sort_tids(rerank->rows + first, end - first);
 	for (uint32 i = first; i < end; i++)
 	{
 		GenieRerankRow *row = rerank->rows[i];
@@ -337,14 +358,17 @@ static void
 genie_rerank_visit(GenieRerank *rerank, uint32 first)
 {
 	uint32		n = rerank->n - first;
-	GenieVisitRow **rows = palloc((n + 1) * sizeof(GenieVisitRow *));
+	GenieRerankRow **rows = palloc((n + 1) * sizeof(GenieRerankRow *));
+	GenieVisitRow **visits = palloc((n + 1) * sizeof(GenieVisitRow *));
 	uint32		kept = first;
 
+	memcpy(rows, rerank->rows + first, n * sizeof(GenieRerankRow *));
+	genie_rerank_sort_tids(rows, n);
 	for (uint32 i = 0; i < n; i++)
-		rows[i] = &rerank->rows[first + i]->visit;
-	qsort(rows, n, sizeof(GenieVisitRow *), genie_rerank_compare_tids);
-	genie_visit(&rerank->visitor, rows, n);
+		visits[i] = &rows[i]->visit;
+	genie_visit(&rerank->visitor, visits, n);
 	pfree(rows);
+	pfree(visits);
 	for (uint32 i = first; i < rerank->n; i++)
 	{
 		GenieRerankRow *row = rerank->rows[i];
@@ -380,15 +404,6 @@ genie_rerank_sort(GenieRerank *rerank)
 {
 	qsort_arg(rerank->rows + rerank->next, rerank->n - rerank->next, sizeof(GenieRerankRow *), genie_rerank_compare,
 			  rerank);
-}
-
-static int
-genie_rerank_compare_bounds(const void *a, const void *b)
-{
-	const GenieRerankRow *x = *(GenieRerankRow *const *) a;
-	const GenieRerankRow *y = *(GenieRerankRow *const *) b;
-
-	return (x->nearest > y->nearest) - (x->nearest < y->nearest);
 }
 
 /* Looks up the next of the rows that wait. */
@@ -448,7 +463,7 @@ genie_rerank_round(GenieRerank *rerank)
 	}
 	genie_rerank_sort(rerank);
 	if (rerank->n_waiting > 0)
-		qsort(rerank->waiting, rerank->n_waiting, sizeof(GenieRerankRow *), genie_rerank_compare_bounds);
+		genie_rerank_sort_bounds(rerank->waiting, rerank->n_waiting);
 	MemoryContextSwitchTo(old);
 	rerank->wanted = (uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
 	return genie_rerank_rows(rerank) > 0;

@@ -81,6 +81,13 @@ genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 	return true;
 }
 
+#define ST_SORT genie_stream_sort_hits
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
 /*
  * Reads the TIDs of the next hits of the page: of some, as a scan may have a small LIMIT, then, or if it is known to
  * want more, of all.  They are all over the table, so each tile is gone through once.  False: stale.
@@ -106,7 +113,7 @@ genie_stream_place_hits(GenieStream *stream)
 	tids = palloc(n * sizeof(uint64));
 	for (uint32 i = 0; i < n; i++)
 		order[i] = (uint64) stream->hits[first + i].object << 32 | i;
-	qsort(order, n, sizeof(uint64), genie_cmp_uint64);
+	genie_stream_sort_hits(order, n);
 	for (uint32 i = 0; i < n; i++)
 		objects[i] = (uint32) (order[i] >> 32);
 	ok = genie_object_tids(&stream->objects, objects, n, tids);
