@@ -234,15 +234,6 @@ genie_round_number(const GenieRound *round, GenieRoundState *state)
 
 /* ---- merging ---- */
 
-/* A source's next hit, when sources are merged. */
-typedef struct GenieRoundNext
-{
-	uint32		source;
-	uint32		key;
-	uint32		row;
-	float		bound;
-} GenieRoundNext;
-
 /* Does it come before one of another source? */
 static inline bool
 genie_round_before(const GenieRoundState *state, const GenieRoundNext *a, const GenieRoundNext *b)
@@ -250,8 +241,7 @@ genie_round_before(const GenieRoundState *state, const GenieRoundNext *a, const 
 	return a->key > b->key || (a->key == b->key && state->rows[a->row].tid < state->rows[b->row].tid);
 }
 
-/* The best of the sources' next hits of query i.  False: there is none. */
-static bool
+bool
 genie_round_best(const GenieRound *round, const GenieRoundState *state, uint32 i, const uint32 *next,
 				 GenieRoundNext *best)
 {
@@ -414,6 +404,7 @@ genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 a
 	bool		ok;
 
 	state.hits = genie_round_array(n_lists, sizeof(GenieHit *));
+	memset(state.hits, 0, n_lists * sizeof(GenieHit *));
 	state.n_hits = genie_round_array(n_lists, sizeof(uint32));
 	ok = genie_round_ask(round, queries, &state);
 	if (ok)

@@ -19,9 +19,9 @@
  * A page may be visible because VACUUM has removed what a source gave, since that was opened: then the tombstone
  * version is another one after the map was asked, and the map is not believed.
  *
- * Rows and TIDs are not needed of hits that are not looked at.  Where the map says that of the whole table, and no
- * query has hits of several sources, whose order would depend on TIDs, hits are picked by their bounds before rows
- * are numbered.
+ * Rows and TIDs are not needed of hits that are not looked at.  Where the map says that of the whole table, hits are
+ * picked by their bounds before rows are numbered.  Which hits of several sources a query takes depends on TIDs only
+ * among those that share the last key it takes.
  */
 #include "postgres.h"
 
@@ -332,151 +332,290 @@ genie_round_measure(const GenieRound *round, GenieRoundState *state)
 
 /* ---- by bounds, before rows are numbered ---- */
 
-/* The only list of query i that has hits, or one without any.  False: there are several. */
-static bool
-genie_round_only_list(const GenieRound *round, const GenieRoundState *state, uint32 i, uint32 *only)
+/* How many hits of a list, best first, have at least that key. */
+static uint32
+genie_round_count_at_least(const GenieRoundState *state, uint32 list, uint64 key)
 {
-	bool		found = false;
+	const GenieHit *hits = state->hits[list];
+	uint32		low = 0;
+	uint32		high = state->n_hits[list];
 
-	*only = i;
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (hits[middle].key >= key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The same of all lists of query i. */
+static uint64
+genie_round_sum_at_least(const GenieRound *round, const GenieRoundState *state, uint32 i, uint64 key)
+{
+	uint64		sum = 0;
+
+	for (uint32 s = 0; s < round->n_sources; s++)
+		sum += genie_round_count_at_least(state, s * state->n + i, key);
+	return sum;
+}
+
+/* The largest key that at least `ask` hits of query i have, as its hits are more than that; a full list has one. */
+static uint32
+genie_round_last_key(const GenieRound *round, const GenieRoundState *state, uint32 i)
+{
+	uint32		low = 0;
+	uint32		high = 0;
+
 	for (uint32 s = 0; s < round->n_sources; s++)
 	{
-		if (state->n_hits[s * state->n + i] == 0)
-			continue;
-		if (found)
-			return false;
-		found = true;
-		*only = s * state->n + i;
+		uint32		list = s * state->n + i;
+
+		if (state->n_hits[list] > 0)
+			high = Max(high, state->hits[list][0].key);
+		if (state->n_hits[list] == state->ask)
+			low = Max(low, state->hits[list][state->ask - 1].key);
+	}
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2 + 1;
+
+		if (genie_round_sum_at_least(round, state, i, middle) >= state->ask)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/*
+ * Query i has more hits than it takes.  n_taken: how many of each list it takes that rank above the last ones, which
+ * have all the same key.  How many of the last ones it takes is returned, and which there are is in last.  Where only
+ * one source has some, or all are taken, these are in n_taken, too, and none is left.
+ */
+static uint32
+genie_round_take_above(const GenieRound *round, const GenieRoundState *state, uint32 i, uint32 *n_taken,
+					   GenieRoundState *last)
+{
+	uint64		key = genie_round_last_key(round, state, i);
+	uint32		left = (uint32) (state->ask - genie_round_sum_at_least(round, state, i, key + 1));
+	uint32		n_sources = 0;
+	uint64		n_last = 0;
+
+	for (uint32 s = 0; s < round->n_sources; s++)
+	{
+		uint32		list = s * state->n + i;
+
+		n_taken[list] = genie_round_count_at_least(state, list, key + 1);
+		last->n_hits[list] = genie_round_count_at_least(state, list, key) - n_taken[list];
+		last->hits[list] = state->hits[list] + n_taken[list];
+		n_sources += last->n_hits[list] > 0;
+		n_last += last->n_hits[list];
+	}
+	if (n_sources > 1 && n_last > left)
+	{
+		for (uint32 s = 0; s < round->n_sources; s++)
+			last->ask = Max(last->ask, last->n_hits[s * state->n + i]);
+		return left;
+	}
+	for (uint32 s = 0; s < round->n_sources; s++)
+	{
+		n_taken[s * state->n + i] += Min(last->n_hits[s * state->n + i], left);
+		last->n_hits[s * state->n + i] = 0;
+	}
+	return 0;
+}
+
+/*
+ * How many hits of each list are taken: the best `ask` of all sources, by (key desc, tid asc).  TIDs are needed only
+ * of hits that share the last key, where several sources have some.  False: stale.
+ */
+static bool
+genie_round_cut(const GenieRound *round, const GenieRoundState *state, uint32 *n_taken)
+{
+	Size		n_lists = (Size) state->n * round->n_sources;
+	GenieRoundState last = {.n = state->n};
+	uint32	   *left = genie_round_array(state->n, sizeof(uint32));
+	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
+
+	last.n_hits = genie_round_array(n_lists, sizeof(uint32));
+	last.hits = genie_round_array(n_lists, sizeof(GenieHit *));
+	memset(last.n_hits, 0, n_lists * sizeof(uint32));
+	memcpy(n_taken, state->n_hits, n_lists * sizeof(uint32));
+	for (uint32 i = 0; i < state->n; i++)
+	{
+		uint64		n_hits = 0;
+
+		for (uint32 s = 0; s < round->n_sources; s++)
+			n_hits += state->n_hits[s * state->n + i];
+		left[i] = n_hits <= state->ask ? 0 : genie_round_take_above(round, state, i, n_taken, &last);
+	}
+	if (last.ask == 0)
+		return true;
+	genie_round_make_room(round, &last);
+	if (!genie_round_number(round, &last))
+		return false;
+	for (uint32 i = 0; i < state->n; i++)
+	{
+		GenieRoundNext best;
+
+		memset(next, 0, round->n_sources * sizeof(uint32));
+		for (; left[i] > 0 && genie_round_best(round, &last, i, next, &best); left[i]--)
+		{
+			next[best.source]++;
+			n_taken[best.source * state->n + i]++;
+		}
 	}
 	return true;
 }
 
-/* Hits that are picked of each query, by their places in its list, ascending. */
+/* Hits that are picked of each query and source, query by query, by their places in their lists, ascending. */
 typedef struct GenieRoundPicked
 {
-	uint32	   *end;			/* behind those of query i, which begin where those of query i - 1 end */
+	uint32		n;
 	uint32	   *places;
+	uint32	   *n_of;			/* each list */
 	uint32		most;			/* of one query */
 } GenieRoundPicked;
 
-static GenieRoundPicked
-genie_round_picked(const GenieRoundState *state)
-{
-	GenieRoundPicked picked = {.end = genie_round_array(state->n, sizeof(uint32))};
-
-	picked.places = genie_round_array((Size) state->n * state->ask, sizeof(uint32));
-	return picked;
-}
-
-static inline uint32
-genie_round_first_picked(const GenieRoundPicked *picked, uint32 i)
-{
-	return i == 0 ? 0 : picked->end[i - 1];
-}
-
-/* Picks those hits of query i, in its list, whose bounds are in the window.  Queries come in their order. */
+/* Picks those hits that are taken whose bounds are in the window, and counts them in n_measured. */
 static void
-genie_round_pick(const GenieRoundState *state, const GenieRoundWindow *window, uint32 i, uint32 list,
-				 GenieRoundPicked *picked)
+genie_round_pick(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken,
+				 const GenieRoundWindow *window, GenieRoundPicked *picked, uint32 *n_measured)
 {
-	uint32		first = genie_round_first_picked(picked, i);
-	uint32		n = genie_quantized_within(state->bounds[list], state->n_hits[list],
-										   window->above[i], window->upto[i], picked->places + first);
+	picked->n = picked->most = 0;
+	for (uint32 i = 0; i < state->n; i++)
+	{
+		uint32		first = picked->n;
 
-	picked->end[i] = first + n;
-	picked->most = Max(picked->most, n);
+		for (uint32 s = 0; s < round->n_sources; s++)
+		{
+			uint32		list = s * state->n + i;
+
+			picked->n_of[list] = n_taken[list] == 0 ? 0 :
+				genie_quantized_within(state->bounds[list], n_taken[list], window->above[i], window->upto[i],
+									   picked->places + picked->n);
+			picked->n += picked->n_of[list];
+		}
+		n_measured[i] += picked->n - first;
+		picked->most = Max(picked->most, picked->n - first);
+	}
 }
 
 /* Numbers and measures hits that were picked.  False: stale. */
 static bool
-genie_round_measure_picked(const GenieRound *round, const GenieRoundState *state, const uint32 *lists,
-						   const GenieRoundPicked *picked)
+genie_round_measure_picked(const GenieRound *round, const GenieRoundState *state, const GenieRoundPicked *picked)
 {
-	Size		n_lists = (Size) state->n * round->n_sources;
 	GenieRoundState some = {.n = state->n, .ask = picked->most, .measure = state->measure, .queries = state->queries};
-	GenieHit   *hits = genie_round_array((Size) state->n * some.ask, sizeof(GenieHit));
+	GenieHit   *hits = genie_round_array(picked->n, sizeof(GenieHit));
+	const uint32 *places = picked->places;
 
-	some.n_hits = genie_round_array(n_lists, sizeof(uint32));
-	some.hits = genie_round_array(n_lists, sizeof(GenieHit *));
-	memset(some.n_hits, 0, n_lists * sizeof(uint32));
+	some.n_hits = picked->n_of;
+	some.hits = genie_round_array((Size) state->n * round->n_sources, sizeof(GenieHit *));
 	genie_round_make_room(round, &some);
 	for (uint32 i = 0; i < state->n; i++)
-	{
-		const uint32 *places = picked->places + genie_round_first_picked(picked, i);
-		const GenieHit *from = state->hits[lists[i]];
-		GenieHit   *to = hits + (Size) i * some.ask;
+		for (uint32 s = 0; s < round->n_sources; s++)
+		{
+			uint32		list = s * state->n + i;
 
-		some.n_order[i] = picked->end[i] - genie_round_first_picked(picked, i);
-		some.n_hits[lists[i]] = some.n_order[i];
-		some.hits[lists[i]] = to;
-		for (uint32 j = 0; j < some.n_order[i]; j++)
-			to[j] = from[places[j]];
-	}
+			some.hits[list] = hits;
+			for (uint32 h = 0; h < some.n_hits[list]; h++)
+				*hits++ = state->hits[list][*places++];
+		}
 	if (!genie_round_number(round, &some))
 		return false;
 	for (uint32 i = 0; i < state->n; i++)
-		for (uint32 j = 0; j < some.n_order[i]; j++)
-		{
-			uint32		row = some.row_of[(Size) lists[i] * some.ask + j];
+	{
+		uint32	   *order = some.order + (Size) i * some.ask;
 
-			some.order[(Size) i * some.ask + j] = row;
-			some.wanted[row] = true;
-		}
+		some.n_order[i] = 0;
+		for (uint32 s = 0; s < round->n_sources; s++)
+			for (uint32 h = 0; h < some.n_hits[s * state->n + i]; h++)
+			{
+				uint32		row = some.row_of[(Size) (s * state->n + i) * some.ask + h];
+
+				order[some.n_order[i]++] = row;
+				some.wanted[row] = true;
+			}
+	}
 	genie_round_visit(round, &some);
 	return true;
 }
 
 /* Notes what the queries took, now that nothing can go wrong: of their hits n_measured[i] were measured. */
 static void
-genie_round_finish_picked(const GenieRound *round, const GenieRoundState *state, const uint32 *lists,
+genie_round_finish_picked(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken,
 						  const uint32 *n_measured)
 {
 	for (uint32 i = 0; i < state->n; i++)
 	{
 		state->queries[i]->at_end = true;
 		for (uint32 s = 0; s < round->n_sources; s++)
-			genie_round_go_on(state, i, s, state->n_hits[s * state->n + i]);
-		state->queries[i]->n_found += state->n_hits[lists[i]] - n_measured[i];
+		{
+			genie_round_go_on(state, i, s, n_taken[s * state->n + i]);
+			state->queries[i]->n_found += n_taken[s * state->n + i];
+		}
+		state->queries[i]->n_found -= n_measured[i];
 	}
 }
 
-bool
-genie_round_measure_first(const GenieRound *round, GenieRoundState *state, bool *stale)
+/* The first window: up to the k-th least bound of each query.  False: a query might take more rows than it wants. */
+static bool
+genie_round_first_window(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken,
+						 GenieRoundWindow *window)
 {
-	uint32	   *lists = genie_round_array(state->n, sizeof(uint32));
-	uint32	   *n_measured = genie_round_array(state->n, sizeof(uint32));
-	GenieRoundWindow window = genie_round_window(state);
-	GenieRoundPicked picked = genie_round_picked(state);
 	GenieRoundLeast least = {.k = state->measure->k};
 
 	least.bounds = genie_round_array(least.k, sizeof(float));
 	for (uint32 i = 0; i < state->n; i++)
 	{
-		if (!genie_round_only_list(round, state, i, &lists[i]) ||
-			state->n_hits[lists[i]] > round->k - state->queries[i]->n_found)
-			return false;
+		uint32		n = 0;
+
 		least.n = 0;
-		genie_round_add_bounds(&least, state->bounds[lists[i]], state->n_hits[lists[i]]);
-		window.upto[i] = genie_round_last_bound(&least);
-		genie_round_pick(state, &window, i, lists[i], &picked);
-		n_measured[i] = picked.end[i] - genie_round_first_picked(&picked, i);
+		for (uint32 s = 0; s < round->n_sources; s++)
+		{
+			uint32		list = s * state->n + i;
+
+			genie_round_add_bounds(&least, state->bounds[list], n_taken[list]);
+			n += n_taken[list];
+		}
+		if (n > round->k - state->queries[i]->n_found)
+			return false;
+		window->upto[i] = genie_round_last_bound(&least);
 	}
+	return true;
+}
+
+bool
+genie_round_measure_first(const GenieRound *round, GenieRoundState *state, bool *stale)
+{
+	Size		n_lists = (Size) state->n * round->n_sources;
+	uint32	   *n_taken = genie_round_array(n_lists, sizeof(uint32));
+	uint32	   *n_measured = genie_round_array(state->n, sizeof(uint32));
+	GenieRoundWindow window = genie_round_window(state);
+	GenieRoundPicked picked = {.n_of = genie_round_array(n_lists, sizeof(uint32))};
+
+	*stale = false;
 	if (!genie_visit_may_skip(&round->visitor) || !genie_visit_skips_all(&round->visitor) ||
 		genie_source_was_vacuumed(round->visitor.index, round->tombstone_version))
 		return false;
-	*stale = !genie_round_measure_picked(round, state, lists, &picked);
-	if (*stale)
+	*stale = !genie_round_cut(round, state, n_taken);
+	if (*stale || !genie_round_first_window(round, state, n_taken, &window))
 		return false;
-	genie_round_move_window(state, &window);
-	picked.most = 0;
-	for (uint32 i = 0; i < state->n; i++)
+	picked.places = genie_round_array((Size) state->n * state->ask, sizeof(uint32));
+	memset(n_measured, 0, state->n * sizeof(uint32));
+	for (int pass = 0; pass < 2; pass++)
 	{
-		genie_round_pick(state, &window, i, lists[i], &picked);
-		n_measured[i] += picked.end[i] - genie_round_first_picked(&picked, i);
+		genie_round_pick(round, state, n_taken, &window, &picked, n_measured);
+		*stale = !genie_round_measure_picked(round, state, &picked);
+		if (*stale)
+			return false;
+		if (pass == 0)
+			genie_round_move_window(state, &window);
 	}
-	*stale = !genie_round_measure_picked(round, state, lists, &picked);
-	if (*stale)
-		return false;
-	genie_round_finish_picked(round, state, lists, n_measured);
+	genie_round_finish_picked(round, state, n_taken, n_measured);
 	return true;
 }

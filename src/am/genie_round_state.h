@@ -40,6 +40,19 @@ extern void genie_round_make_room(const GenieRound *round, GenieRoundState *stat
 /* Gives hits their rows, and rows their TIDs.  False: stale. */
 extern bool genie_round_number(const GenieRound *round, GenieRoundState *state);
 
+/* A source's next hit, when sources are merged. */
+typedef struct GenieRoundNext
+{
+	uint32		source;
+	uint32		key;
+	uint32		row;
+	float		bound;
+} GenieRoundNext;
+
+/* The best of the sources' next hits of query i; next has a number for each source.  False: there is none. */
+extern bool genie_round_best(const GenieRound *round, const GenieRoundState *state, uint32 i, const uint32 *next,
+							 GenieRoundNext *best);
+
 /* The wanted rows of all sources in TID order; palloc'd. */
 extern GenieVisitRow **genie_round_wanted(const GenieRound *round, const GenieRoundState *state, uint32 *n);
 
