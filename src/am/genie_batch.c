@@ -10,7 +10,8 @@
  *	2. its queries are compiled against all segments together (genie_compile.h)
  *	3. who searches prepares for it, and looks for conflicts between queries and rows, if there can be any
  *	4. rounds (genie_round.h): the first asks for as many rows of each query as are wanted, the next ones only those
- *	   queries that have fewer visible ones, and for GENIE_ASK_GROWTH times as many each, behind what they took
+ *	   queries that have fewer visible ones, behind what they took: the second for GENIE_ASK_GROWTH times as many as
+ *	   a query still lacks, as few rows are dead mostly, then for so many times more each
  *	5. who searches puts out each query's rows
  *
  * Pending rows become a segment of this backend's own when segments are opened (genie_merge_private): counting them
@@ -55,7 +56,7 @@
 #define GENIE_PIECE_INTERVALS (256 * 1024)
 #define GENIE_PIECE_BYTES ((Size) 16 << 20) /* of vectors that are hashed together, and their codes */
 
-#define GENIE_ASK_GROWTH 8		/* times as many rows in the next round */
+#define GENIE_ASK_GROWTH 8		/* times as many rows as are missing, then as in the round before */
 #define GENIE_ASK_MIN 64		/* in any but the first */
 
 /* ---- index scans ---- */
@@ -298,6 +299,7 @@ genie_batch_run_rounds(GenieBatch *batch)
 	GenieRoundQuery **active = palloc(batch->n * sizeof(GenieRoundQuery *));
 	uint32		n_active = 0;
 	uint64		ask = batch->round.k;
+	bool		is_first = true;
 
 	for (uint32 i = 0; i < batch->n; i++)
 		active[n_active++] = &batch->states[i];
@@ -305,15 +307,21 @@ genie_batch_run_rounds(GenieBatch *batch)
 	{
 		uint32		n_chunk = (uint32) Max(GENIE_PIECE_HITS / (ask * Max(batch->n_sources, 1)), 1);
 		uint32		n_left = 0;
+		uint64		missing = 0;
 
 		for (uint32 first = 0; first < n_active; first += n_chunk)
 			if (!genie_round_run(&batch->round, active + first, Min(n_chunk, n_active - first), (uint32) ask))
 				return false;
 		for (uint32 i = 0; i < n_active; i++)
 			if (active[i]->n_found < batch->want && !active[i]->at_end)
+			{
+				missing = Max(missing, batch->want - active[i]->n_found);
 				active[n_left++] = active[i];
+			}
 		n_active = ask < GENIE_JOB_K_MAX ? n_left : 0;
-		ask = Min(Max(ask * GENIE_ASK_GROWTH, GENIE_ASK_MIN), GENIE_JOB_K_MAX);
+		ask = (is_first ? missing : ask) * GENIE_ASK_GROWTH;
+		ask = Min(Max(ask, GENIE_ASK_MIN), GENIE_JOB_K_MAX);
+		is_first = false;
 	}
 	pfree(active);
 	return true;
@@ -413,6 +421,8 @@ genie_batch_run(GenieBatch *batch)
 	}
 	PG_CATCH();
 	{
+		/* results of a request may be there, and whoever rolls back to a savepoint may keep our memory for long */
+		MemoryContextReset(batch->round.context);
 		genie_batch_end_report(batch);
 		PG_RE_THROW();
 	}

@@ -59,10 +59,13 @@ extern GenieVisitRow **genie_round_wanted(const GenieRound *round, const GenieRo
 /* Query i took n hits of source s: notes where it goes on there, if it does. */
 extern void genie_round_go_on(const GenieRoundState *state, uint32 i, uint32 s, uint32 n);
 
+/* Visits the wanted rows, and shows those that are visible to who measures. */
+extern void genie_round_visit(const GenieRound *round, GenieRoundState *state);
+
 /* Has somebody measure rows that were numbered and merged. */
 extern void genie_round_measure(const GenieRound *round, GenieRoundState *state);
 
 /* Does that by bounds before rows are numbered, if it can.  False: it can not, or a segment is stale (*stale). */
-extern bool genie_round_measure_first(const GenieRound *round, GenieRoundState *state, bool *stale);
+extern bool genie_round_measure_first(const GenieRound *round, const GenieRoundState *state, bool *stale);
 
 #endif							/* GENIE_ROUND_STATE_H */

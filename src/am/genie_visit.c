@@ -69,6 +69,8 @@
 #define GENIE_VISIT_TUPLE 1024
 #define GENIE_VISIT_LINE 64		/* bytes of a line of the processor's cache */
 
+#define GENIE_VISIT_MAP_PAGES 65536	/* of which the map is asked between two looks at whether the query was cancelled */
+
 #define GENIE_VISIT_CACHED 64	/* pages in a row that were cached: so will be the next ones */
 
 #define genie_visit_block(row) ((BlockNumber) ((row)->tid >> 16))
@@ -384,12 +386,33 @@ genie_visit_may_skip(const GenieVisitor *visitor)
 }
 
 bool
-genie_visit_skips_all(const GenieVisitor *visitor)
+genie_visit_unsure_pages(const GenieVisitor *visitor, BlockNumber most, BlockNumber **pages, uint32 *n)
 {
+	BlockNumber n_pages = RelationGetNumberOfBlocks(visitor->heap);
 	BlockNumber n_visible;
+	Buffer		map = InvalidBuffer;
 
+	*n = 0;
+	*pages = NULL;
 	visibilitymap_count(visitor->heap, &n_visible, NULL);
-	return n_visible >= RelationGetNumberOfBlocks(visitor->heap);
+	if (n_visible >= n_pages)
+		return true;
+	if (n_pages - n_visible > most)
+		return false;
+	*pages = palloc_extended((Size) most * sizeof(BlockNumber), MCXT_ALLOC_HUGE);
+	for (BlockNumber page = 0; page < n_pages && *n <= most; page++)
+	{
+		if (page % GENIE_VISIT_MAP_PAGES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (VM_ALL_VISIBLE(visitor->heap, page, &map))
+			continue;
+		if (*n < most)
+			(*pages)[*n] = page;
+		++*n;
+	}
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
+	return *n <= most;
 }
 
 bool

@@ -44,13 +44,16 @@ extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint3
 extern bool genie_visit_may_skip(const GenieVisitor *visitor);
 
 /*
- * Does the visibility map say that of every page?  To be asked after the index has answered, and before
- * genie_source_was_vacuumed() is; so is the next one.
+ * Does the visibility map say that of the row's page?  To be asked after the index has answered, and before
+ * genie_source_was_vacuumed() is.  map: InvalidBuffer at first; the caller releases what it is at last.
  */
-extern bool genie_visit_skips_all(const GenieVisitor *visitor);
-
-/* Of the row's page.  map: InvalidBuffer at first; the caller releases what it is at last. */
 extern bool genie_visit_skips(const GenieVisitor *visitor, const GenieVisitRow *row, Buffer *map);
+
+/*
+ * The pages of the table of which it does not, ascending; palloc'd, if there are some.  False: there are more than
+ * `most`.
+ */
+extern bool genie_visit_unsure_pages(const GenieVisitor *visitor, BlockNumber most, BlockNumber **pages, uint32 *n);
 
 extern void genie_visitor_end(GenieVisitor *visitor);
 

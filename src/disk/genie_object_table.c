@@ -306,10 +306,10 @@ genie_object_sum_bytes(uint64 bytes)
 
 /*
  * Passes runs, of n_runs that are left, as long as eight of them in a row are of one byte each number, and end before
- * an object.  They are as three words; every third byte is a number of the same kind.
+ * an object and a page.  They are as three words; every third byte is a number of the same kind.
  */
 static void
-genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 *n_runs)
+genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint64 *n_runs)
 {
 	const uint64 first = UINT64CONST(0x00FF0000FF0000FF);	/* bytes 0, 3, 6 */
 	const uint64 second = UINT64CONST(0xFF0000FF0000FF00);	/* 1, 4, 7 */
@@ -321,13 +321,14 @@ genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 *n_runs)
 		uint64		a = genie_load_64(at);
 		uint64		b = genie_load_64(at + 8);
 		uint64		c = genie_load_64(at + 16);
-		uint64		blocks = (a & first) | (b & second) | (c & third);
+		uint32		n_blocks = genie_object_sum_bytes((a & first) | (b & second) | (c & third));
 		uint64		lengths = (a & third) | (b & first) | (c & second);
 		uint32		n_objects = genie_object_sum_bytes(lengths >> 1 & GENIE_EACH_BYTE(0x7F)) + GENIE_RUNS_PASSED;
 		uint64		offset = 0;
 		int			run = GENIE_RUNS_PASSED;
 
-		if (((a | b | c) & GENIE_EACH_BYTE(0x80)) != 0 || cursor->done + n_objects > object)
+		if (((a | b | c) & GENIE_EACH_BYTE(0x80)) != 0 || cursor->done + n_objects > object ||
+			cursor->block + n_blocks >= block)
 			return;
 		do
 		{
@@ -335,7 +336,7 @@ genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 *n_runs)
 			offset += at[run * 3 + 1] + (at[run * 3 + 2] >> 1) + 1;
 		} while (run > 0 && at[run * 3] == 0);
 		cursor->offset = at[run * 3] == 0 ? cursor->offset + offset : offset;
-		cursor->block += genie_object_sum_bytes(blocks);
+		cursor->block += n_blocks;
 		cursor->done += n_objects;
 		cursor->at += GENIE_RUNS_PASSED * 3;
 		*n_runs -= GENIE_RUNS_PASSED;
@@ -425,12 +426,53 @@ genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, ui
 
 			while (cursor.done <= local)
 			{
-				genie_object_skip_runs(&cursor, local, &n_runs);
+				genie_object_skip_runs(&cursor, local, PG_UINT64_MAX, &n_runs);
 				if (n_runs-- == 0)
 					genie_object_corrupt(cursor.segment);
 				run = genie_object_next_run(&cursor);
 			}
 			tids[i] = ((uint64) run.block << 16) + run.offset + (local - run.start);
+		}
+	}
+	pfree(blob.data);
+	return ok;
+}
+
+/* Sets n bits from one on. */
+static void
+genie_object_set_bits(uint64 *bits, uint32 first, uint32 n)
+{
+	for (uint32 i = first; i < first + n; i++)
+		bits[i / 64] |= UINT64CONST(1) << (i % 64);
+}
+
+bool
+genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits)
+{
+	StringInfoData blob;
+	uint32		page = 0;
+	bool		ok = true;
+
+	initStringInfo(&blob);
+	for (uint32 tile = 0; ok && tile < reader->n_tiles && page < n; tile++)
+	{
+		GenieRunCursor cursor;
+		uint64		n_runs;
+
+		CHECK_FOR_INTERRUPTS();
+		ok = genie_object_begin(reader, tile, &blob, &cursor, &n_runs);
+		while (ok && page < n && cursor.done < cursor.n_objects)
+		{
+			GenieTidRun run;
+
+			genie_object_skip_runs(&cursor, cursor.n_objects - 1, pages[page], &n_runs);
+			if (n_runs-- == 0)
+				genie_object_corrupt(cursor.segment);
+			run = genie_object_next_run(&cursor);
+			while (page < n && pages[page] < run.block)
+				page++;
+			if (page < n && pages[page] == run.block)
+				genie_object_set_bits(bits, tile * GENIE_TILE_OBJECTS + run.start, cursor.done - run.start);
 		}
 	}
 	pfree(blob.data);

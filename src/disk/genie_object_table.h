@@ -92,6 +92,9 @@ extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint
  */
 extern bool genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids);
 
+/* Sets the bits of the objects on n pages of the table, which come in ascending order.  False: stale. */
+extern bool genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits);
+
 /* the TID number of an object of the tile */
 extern uint64 genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
 

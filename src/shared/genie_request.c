@@ -69,9 +69,11 @@
 
 /*
  * Results stay in a request that has no more than one of so many parts of the arena, and is the only one of a call: of
- * others they are copied, because they would take the room of the next.
+ * others they are copied, because they would take the room of the next.  So they are where all that stay, of all
+ * backends, would be more than one of so many parts: they may stay for long, as their rows are looked up.
  */
 #define GENIE_REQUEST_KEPT_PART 16
+#define GENIE_REQUEST_ALL_KEPT_PART 4
 
 /* looks again this often although nobody set the latch, in case that the postmaster was too busy to say */
 #define GENIE_WAIT_MS 1000
@@ -106,6 +108,7 @@ typedef struct GenieRequestShared
 	int			worker_pgprocno;	/* whose latch to set; written before worker_up */
 	uint32		n_slots;
 	uint32		next;			/* the worker's: where it begins to look, so that nobody starves */
+	pg_atomic_uint64 kept;		/* bytes of answered requests whose results stay */
 	GenieSlotPadded slots[FLEXIBLE_ARRAY_MEMBER];
 } GenieRequestShared;
 
@@ -135,6 +138,7 @@ genie_request_shmem_init(void *memory)
 		return;
 	memset(memory, 0, genie_request_shmem_size());
 	pg_atomic_init_u32(&request_shared->worker_up, 0);
+	pg_atomic_init_u64(&request_shared->kept, 0);
 	request_shared->n_slots = count_slots();
 	for (uint32 i = 0; i < request_shared->n_slots; i++)
 	{
@@ -271,47 +275,55 @@ typedef struct KeptRequest
 {
 	MemoryContextCallback callback;
 	dsa_pointer memory;
+	Size		nbytes;
 } KeptRequest;
 
 static void
 free_kept(void *arg)
 {
-	dsa_free(genie_shmem_arena(), ((KeptRequest *) arg)->memory);
+	KeptRequest *kept = arg;
+
+	dsa_free(genie_shmem_arena(), kept->memory);
+	pg_atomic_fetch_sub_u64(&request_shared->kept, kept->nbytes);
 }
 
-/* The request was answered: its memory is the current context's from now on. */
+/* May the results of a request of so many bytes stay?  Then they are counted. */
+static bool
+may_stay(const GenieRequestJob *jobs, uint32 n_jobs, Size nbytes)
+{
+	Size		arena = genie_shmem_request_bytes();
+
+	for (uint32 i = 0; i < n_jobs; i++)
+		if (jobs[i].result != NULL)
+			return false;
+	if (nbytes > arena / GENIE_REQUEST_KEPT_PART)
+		return false;
+	if (pg_atomic_add_fetch_u64(&request_shared->kept, nbytes) <= arena / GENIE_REQUEST_ALL_KEPT_PART)
+		return true;
+	pg_atomic_fetch_sub_u64(&request_shared->kept, nbytes);
+	return false;
+}
+
+/* The request, of so many bytes, was answered: its memory is the current context's from now on. */
 static void
-keep_answer(GenieSlot *slot, KeptRequest *kept)
+keep_answer(GenieSlot *slot, KeptRequest *kept, Size nbytes)
 {
-	if (!slot_move(slot, SLOT_DONE, SLOT_IDLE))
-		elog(ERROR, "the request slot is not done");
 	kept->memory = asked;
-	asked = InvalidDsaPointer;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &kept->callback);
-}
-
-/* What is needed to keep the request's results, if they are to stay, and may for its size; else NULL. */
-static KeptRequest *
-may_keep(const GenieRequestJob *jobs, uint32 n_jobs, Size bytes)
-{
-	KeptRequest *kept;
-	bool		stays = bytes <= genie_shmem_request_bytes() / GENIE_REQUEST_KEPT_PART;
-
-	for (uint32 i = 0; i < n_jobs && stays; i++)
-		stays = jobs[i].result == NULL;
-	if (!stays)
-		return NULL;
-	kept = palloc0(sizeof(KeptRequest));
+	kept->nbytes = nbytes;
 	kept->callback.func = free_kept;
 	kept->callback.arg = kept;
-	return kept;
+	asked = InvalidDsaPointer;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &kept->callback);
+	if (!slot_move(slot, SLOT_DONE, SLOT_IDLE))
+		elog(ERROR, "the request slot is not done");
 }
 
-/* Asks with a request of so many bytes, waits, and reads the answer; results may stay (kept). */
+/* Asks with a request of so many bytes, waits, and reads the answer; whole: there are no other jobs. */
 static void
-ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size bytes, bool may_stay)
+ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size nbytes, bool whole)
 {
-	KeptRequest *kept;
+	KeptRequest *kept = palloc(sizeof(KeptRequest));
+	bool		stays;
 
 	if (!ask_worker(slot))
 	{
@@ -319,10 +331,12 @@ ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size bytes, 
 		return;
 	}
 	wait_for_answer(slot);
-	kept = may_stay ? may_keep(jobs, n_jobs, bytes) : NULL;
-	genie_wire_read_answer(dsa_get_address(genie_shmem_arena(), asked), kept != NULL, jobs);
-	if (kept != NULL)
-		keep_answer(slot, kept);
+	stays = whole && may_stay(jobs, n_jobs, nbytes);
+	genie_wire_read_answer(dsa_get_address(genie_shmem_arena(), asked), stays, jobs);
+	if (stays)
+		keep_answer(slot, kept, nbytes);
+	else
+		pfree(kept);
 }
 
 /* Writes the jobs into a request of their own, `asked`.  Returns its bytes; 0: it does not fit the arena. */
@@ -343,19 +357,19 @@ write_request(const GenieRequestJob *jobs, uint32 n_jobs)
 	return DsaPointerIsValid(asked) ? bytes : 0;
 }
 
-/* Asks for the jobs, all in one request.  False: it does not fit the arena. */
+/* Asks for the jobs, all in one request; whole: there are no others.  False: it does not fit the arena. */
 static bool
-run_request(GenieRequestJob *jobs, uint32 n_jobs, bool may_stay)
+run_request(GenieRequestJob *jobs, uint32 n_jobs, bool whole)
 {
-	Size		bytes = write_request(jobs, n_jobs);
+	Size		nbytes = write_request(jobs, n_jobs);
 
-	if (bytes == 0)
+	if (nbytes == 0)
 		return false;
 	genie_stat_add(GENIE_COUNTER_REQUESTS, 1);
 	genie_stat_add(GENIE_COUNTER_QUERIES, n_jobs);
 	PG_TRY();
 	{
-		ask_and_read(slot_at(MyBackendId - 1), jobs, n_jobs, bytes, may_stay);
+		ask_and_read(slot_at(MyBackendId - 1), jobs, n_jobs, nbytes, whole);
 	}
 	PG_FINALLY();
 	{

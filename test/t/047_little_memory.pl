@@ -153,6 +153,20 @@ foreach (1 .. 30)
 	my $session = start_sql($node, "SET genie.fault_point = 'batch-answered'", "SET genie.fault_action = 'error'", $small);
 	ok(!finish_sql($session), 'a call that fails');
 }
+my $fails = join '', map { "DECLARE c$_ CURSOR FOR $small; SAVEPOINT s; FETCH c$_; ROLLBACK TO s;\n" } 1 .. 40;
+my ($status, $out, $err) = $node->psql('postgres', "BEGIN; SET LOCAL genie.fault_point = 'batch-answered'; SET LOCAL genie.fault_action = 'error';\n$fails SET LOCAL genie.fault_point = ''; $small; COMMIT", on_error_stop => 0);
+is($out, 20 * 200, 'a transaction goes on after many cursors that failed');
+is(scalar(() = $err =~ /fault point/g), 40, 'each of them did');
+
+# nor does it take all memory while many look up rows at the same time
+my $gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(714100)');
+my @stopped = map { start_sql($node, "SET genie.fault_point = 'batch-answered'", "SET genie.fault_action = 'wait'", $small) } 1 .. 24;
+wait_until($node, "SELECT count(*) = 24 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+sql($small);
+$gate->query_safe('SELECT pg_advisory_unlock(714100)');
+ok(finish_sql($_), 'one of many calls that were stopped') or diag($_->{err}) foreach @stopped;
+$gate->quit;
 sql($small) foreach 1 .. 30;
 is(stat_of($node, 'fallback_no_room'), $room_before, 'there was room for all of many calls');
 cmp_ok(stat_of($node, 'answered_by_worker_cpu') - $worker_answers, '>=', 20 * 160, 'and the worker answered');

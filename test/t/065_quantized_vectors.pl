@@ -110,6 +110,19 @@ sql("SET genie.candidates = 10000; SET genie.quantized_vectors = on; CREATE TABL
 is(sql("SELECT count(*) FROM exact e FULL JOIN genie_exact_knn('t_l2', (SELECT v FROM q), 20) k ON k.query = e.query AND k.tid = e.tid AND k.distance = e.distance WHERE e.query IS NULL OR k.query IS NULL"), 0,
 	'all rows as candidates: exact');
 
+# Several segments, whose hits share match counts, and pages here and there that are not visible to everybody.
+sql('VACUUM t');
+sql("ALTER INDEX $_ SET (pending_limit = 64)") foreach 't_l2', 't_l1', 't_cosine', 't_double';
+sql("INSERT INTO t SELECT i, vector(i), vector(i), 0 FROM generate_series($n_rows + 1001, $n_rows + 1400) i; INSERT INTO t SELECT id + 10000, vector(id + 20000), vector(id + 20000), 0 FROM t WHERE id % 50 = 3");
+sql('VACUUM (INDEX_CLEANUP OFF) t');
+sql("SELECT genie_prewarm(i::regclass) FROM unnest('{t_l2,t_l1,t_cosine,t_double}'::text[]) i");
+cmp_ok(sql("SELECT segments FROM genie_index_info('t_l2')"), '>', 1, 'several segments');
+same('several segments');
+cmp_ok(visits('t_l2', $call), '<', 900, 'of which few rows are looked up');
+sql('UPDATE t SET note = 2 WHERE id % 300 = 3; DELETE FROM t WHERE id % 250 = 7');
+same('with changes here and there');
+cmp_ok(visits('t_l2', $call), '<', 1500, 'of which few rows are looked up');
+
 # Rows that were not visible to who loaded are looked up by who sees them.
 sql('CREATE TABLE go ()');
 my $wait = 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM go) LOOP PERFORM pg_sleep(0.05); END LOOP; END $$';
@@ -117,7 +130,7 @@ my $writer = start_sql($node, 'BEGIN', 'INSERT INTO t SELECT 100000 + i, vector(
 wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND granted});
 sql("SELECT genie_merge('t_l2'); SELECT genie_prewarm('t_l2')");
 is(info($node, 't_l2', 'pending_rows'), 0, 'rows of an open transaction are in a segment');
-my $near = q{SELECT count(*) FROM genie_search('t_l2', (SELECT v FROM q), 1) s JOIN t ON t.ctid = s.tid WHERE id > 100000};
+my $near = q{SELECT count(*) FROM genie_search('t_l2', (SELECT v FROM q), 2) s JOIN t ON t.ctid = s.tid WHERE id > 100000};
 is(sql($near), 0, 'which nobody sees');
 sql('INSERT INTO go DEFAULT VALUES');
 ok(finish_sql($writer), 'it commits');
