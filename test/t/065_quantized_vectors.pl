@@ -123,6 +123,19 @@ sql('UPDATE t SET note = 2 WHERE id % 300 = 3; DELETE FROM t WHERE id % 250 = 7'
 same('with changes here and there');
 cmp_ok(visits('t_l2', $call), '<', 1500, 'of which few rows are looked up');
 
+# Dead rows on few pages, among few candidates: whoever takes the place of one may be among the nearest.
+sql("CREATE TABLE p AS SELECT i AS id, vector(i) AS v FROM generate_series(1, 3000) i; CREATE INDEX p_v ON p USING genie (v genie_l2_ops (hashes = 8)) WITH (pending_limit = 64);
+	INSERT INTO p SELECT i, vector(i) FROM generate_series(10001, 10400) i");
+sql('VACUUM (INDEX_CLEANUP OFF) p');
+sql(q{SELECT genie_prewarm('p_v'); DELETE FROM p WHERE id BETWEEN 100 AND 400 AND id % 2 = 0});
+foreach my $candidates (4, 6, 10)
+{
+	my ($with, $without) = map { sql("SET genie.candidates = $candidates; SET genie.quantized_vectors = $_; SELECT string_agg(concat_ws(' ', query, tid, distance), ';' ORDER BY n)
+		FROM genie_search('p_v', (SELECT array_agg(vector(i * 7)) FROM generate_series(1, 400) i), 3) WITH ORDINALITY s (query, tid, distance, n)") } 'on', 'off';
+	ok($with eq $without, "$candidates candidates, some of them dead: the same rows");
+	is(scalar(split /;/, $with), 1200, 'three of each query');
+}
+
 # Rows that were not visible to who loaded are looked up by who sees them.
 sql('CREATE TABLE go ()');
 my $wait = 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM go) LOOP PERFORM pg_sleep(0.05); END LOOP; END $$';
