@@ -14,25 +14,29 @@
 #   PG_CONFIG=...    which PostgreSQL
 #   TESTS="..."      with check-regress, check-isolation, check-tap: only these
 #
-# Objects are compiled with the same flags everywhere but src/engine/, which gets -O3.  A change of the
+# Objects are compiled with the same flags everywhere but the plain C rooms, which get -O3.  A change of the
 # flags (ASSERT=1) or of any header rebuilds all objects: PGXS tracks neither.
 
 MODULE_big = genie
 EXTENSION = genie
 DATA = $(wildcard genie--*.sql)
 PGFILEDESC = "genie - similarity search by match count"
-HEADERS = src/engine/genie_keyword.h src/engine/genie_measure.h src/am/genie_opclass.h
+HEADERS = src/format/genie_keyword.h src/math/genie_set_similarity.h src/types/genie_opclass.h
 
-LAYERS = engine disk shared am
-SOURCES = $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
-ALL_HEADERS = $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.h)))
-ENGINE_SOURCES = $(filter src/engine/%,$(SOURCES))
+# Rooms: includes point from a later one to an earlier one (test/check/layers).  The plain ones know no PostgreSQL.
+PLAIN_ROOMS = format math engine
+ROOMS = $(PLAIN_ROOMS) disk worker types classes search am
+SOURCES = $(sort $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
+ALL_HEADERS = $(sort $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.h)))
+PLAIN_SOURCES = $(filter $(addsuffix /%,$(addprefix src/,$(PLAIN_ROOMS))),$(SOURCES))
+PLAIN_HEADERS = $(filter $(addsuffix /%,$(addprefix src/,$(PLAIN_ROOMS))),$(ALL_HEADERS))
+PLAIN_INCLUDES = $(PLAIN_ROOMS:%=-Isrc/%)
 OBJS = $(SOURCES:.c=.o)
-ENGINE_OBJS = $(ENGINE_SOURCES:.c=.o)
+PLAIN_OBJS = $(PLAIN_SOURCES:.c=.o)
 
 # -ffp-contract=off: distances and hash functions are rounded alike by every compiler and processor (genie_vector.h,
 # genie_draw.h).  It stands here because bitcode is made with these flags, too.
-PG_CPPFLAGS = $(LAYERS:%=-Isrc/%) -ffp-contract=off
+PG_CPPFLAGS = $(ROOMS:%=-Isrc/%) -ffp-contract=off
 PG_CFLAGS = -Wall -Wextra -Wmissing-prototypes -Wdeclaration-after-statement \
 	-Wno-unused-parameter -Wno-sign-compare -fno-semantic-interposition
 ifdef ASSERT
@@ -68,9 +72,9 @@ all install uninstall clean installcheck:
 	@echo "PostgreSQL 15's development files are missing: install postgresql-server-dev-15, or name PG_CONFIG=..." >&2; exit 1
 endif
 
-$(ENGINE_OBJS): override CFLAGS += -O3
+$(PLAIN_OBJS): override CFLAGS += -O3
 ifndef ASSERT
-$(ENGINE_OBJS): override CPPFLAGS += -DNDEBUG
+$(PLAIN_OBJS): override CPPFLAGS += -DNDEBUG
 endif
 
 $(OBJS) $(OBJS:.o=.bc): $(ALL_HEADERS) build/flags
@@ -87,14 +91,14 @@ build/exports.txt: $(SOURCES) Makefile
 
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/unit/test_*.c)))
 FUZZ_PROGRAMS = $(patsubst test/fuzz/%.c,build/unit/%,$(sort $(filter-out test/fuzz/fuzz_main.c,$(wildcard test/fuzz/fuzz_*.c))))
-UNIT_HEADERS = $(filter src/engine/%,$(ALL_HEADERS)) $(wildcard test/unit/*.h)
-UNIT_OBJS = $(ENGINE_SOURCES:src/engine/%.c=build/unit/%.o)
+UNIT_HEADERS = $(PLAIN_HEADERS) $(wildcard test/unit/*.h)
+UNIT_OBJS = $(PLAIN_SOURCES:src/%.c=build/unit/%.o)
 UNIT_CFLAGS = -std=gnu99 -g -O2 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -fno-omit-frame-pointer \
-	-ffp-contract=off -DGENIE_CHECK_ROUNDTRIP -Isrc/engine -Itest/unit
+	-ffp-contract=off -DGENIE_CHECK_ROUNDTRIP $(PLAIN_INCLUDES) -Itest/unit
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 
-build/unit/%.o: src/engine/%.c $(UNIT_HEADERS) Makefile
-	@mkdir -p build/unit
+build/unit/%.o: src/%.c $(UNIT_HEADERS) Makefile
+	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -c -o $@ $<
 
 build/unit/test_%: test/unit/test_%.c $(UNIT_OBJS) $(UNIT_HEADERS)
@@ -113,7 +117,7 @@ fuzz:
 	@for target in $(FUZZ_PROGRAMS:build/unit/fuzz_%=%); do \
 		mkdir -p build/fuzz/corpus-$$target; \
 		clang $(UNIT_CFLAGS) -fsanitize=fuzzer,address,undefined -o build/fuzz/fuzz_$$target \
-			test/fuzz/fuzz_$$target.c $(ENGINE_SOURCES) -lm -lpthread || exit 1; \
+			test/fuzz/fuzz_$$target.c $(PLAIN_SOURCES) -lm -lpthread || exit 1; \
 		build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target test/fuzz/corpus/$$target || exit 1; \
 	done
 

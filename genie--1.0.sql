@@ -274,27 +274,27 @@ COMMENT ON OPERATOR @& (jsonb, genie_query) IS 'matches at least min_match of th
 -- ---- similarity of sets ----
 
 CREATE FUNCTION genie_jaccard(a anyarray, b anyarray) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_jaccard_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard(a genie_object, b genie_object) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_jaccard_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_dice(a anyarray, b anyarray) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_dice_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_dice_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_dice(a genie_object, b genie_object) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_dice_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_dice_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_cosine(a anyarray, b anyarray) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_cosine_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_cosine_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_cosine(a genie_object, b genie_object) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_cosine_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_cosine_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_overlap(a anyarray, b anyarray) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_overlap_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_overlap_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_overlap(a genie_object, b genie_object) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_overlap_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_overlap_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a anyarray, b anyarray) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a anyarray, b genie_object) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_array_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_jaccard_distance_array_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a genie_object, b genie_object) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_measure_jaccard_distance_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_set_jaccard_distance_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a tsvector, b tsvector) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_jaccard_distance_tsvectors' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a jsonb, b jsonb) RETURNS float8

@@ -14,15 +14,20 @@ NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/c
 endif
 
 CUDA_ARCHS ?= 75 80 86 89 90
-CUDA_SOURCES = $(sort $(wildcard cuda/*.cu))
-CUDA_HEADERS = $(sort $(wildcard cuda/*.cuh cuda/*.h)) $(wildcard src/engine/*.h)
+# Rooms of cuda/, in the order in which they may include each other (test/check/layers).
+CUDA_ROOMS = device tiles lanes vectors choose
+CUDA_SOURCES = $(sort $(foreach room,$(CUDA_ROOMS),$(wildcard cuda/$(room)/*.cu)))
+CUDA_OWN_HEADERS = $(sort $(foreach room,$(CUDA_ROOMS),$(wildcard cuda/$(room)/*.cuh cuda/$(room)/*.h)))
+CUDA_HEADERS = $(CUDA_OWN_HEADERS) $(PLAIN_HEADERS)
+CUDA_INCLUDES = $(PLAIN_INCLUDES) $(CUDA_ROOMS:%=-Icuda/%)
+CUDA_EXPORTS = cuda/device/genie_cuda.map
 CUDA_OBJS = $(CUDA_SOURCES:cuda/%.cu=build/cuda/%.o)
 CUDA_LIBRARY = build/cuda/genie_cuda.so
 
 # code for each device, and what newer ones compile themselves from: the last one's PTX
 CUDA_TARGETS = $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
-NVCC_FLAGS = -std=c++17 -O3 -t0 -cudart static -Isrc/engine -Icuda \
+NVCC_FLAGS = -std=c++17 -O3 -t0 -cudart static $(CUDA_INCLUDES) \
 	-Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden $(CUDA_TARGETS)
 
 build/cuda/flags: FORCE
@@ -30,24 +35,25 @@ build/cuda/flags: FORCE
 	@echo '$(NVCC) $(NVCC_FLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCC_FLAGS)' >$@
 
 build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
+	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
 
 # images to measure with are made by the engine's own code, which brings the codec and its kernels
-CUDA_ENGINE_OBJS = $(patsubst src/engine/%.c,build/cuda/%.o,$(sort $(wildcard src/engine/genie_image*.c src/engine/genie_kernels*.c)) \
-	src/engine/genie_bitpack.c src/engine/genie_codec.c)
-CUDA_PLAIN_OBJS = build/cuda/genie_cuda_sample.o $(CUDA_ENGINE_OBJS)
-CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter -Isrc/engine -Icuda
+CUDA_FORMAT_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_kernels*.c)) \
+	src/format/genie_bitpack.c src/format/genie_codec.c)
+CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_sample.o $(CUDA_FORMAT_OBJS)
+CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter $(CUDA_INCLUDES)
 
-build/cuda/genie_cuda_sample.o: cuda/genie_cuda_sample.cpp cuda/genie_cuda_sample.h $(wildcard src/engine/*.h)
-	@mkdir -p build/cuda
+build/cuda/%.o: cuda/%.cpp $(CUDA_HEADERS)
+	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
 
-$(CUDA_ENGINE_OBJS): build/cuda/%.o: src/engine/%.c $(wildcard src/engine/*.h)
-	@mkdir -p build/cuda
+$(CUDA_FORMAT_OBJS): build/cuda/%.o: src/%.c $(PLAIN_HEADERS)
+	@mkdir -p $(@D)
 	$(CC) -std=gnu99 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
 
-$(CUDA_LIBRARY): $(CUDA_OBJS) $(CUDA_PLAIN_OBJS) cuda/genie_cuda.map
-	$(NVCC) -shared -cudart static -Xlinker --version-script=cuda/genie_cuda.map -Xlinker -z,defs -o $@ $(CUDA_OBJS) $(CUDA_PLAIN_OBJS)
+$(CUDA_LIBRARY): $(CUDA_OBJS) $(CUDA_PLAIN_OBJS) $(CUDA_EXPORTS)
+	$(NVCC) -shared -cudart static -Xlinker --version-script=$(CUDA_EXPORTS) -Xlinker -z,defs -o $@ $(CUDA_OBJS) $(CUDA_PLAIN_OBJS)
 
 cuda-library: $(CUDA_LIBRARY)
 
@@ -64,13 +70,13 @@ uninstall-cuda:
 
 # ---- tests (and benchmarks, test/bench/bench.mk): C++ without CUDA, which open the library as the worker does ----
 
-CUDA_TEST_FLAGS = -O2 -g -Wall -Wextra -Isrc/engine -Itest/unit_cuda
-CUDA_TEST_OBJS = $(patsubst src/engine/%.c,build/cuda/engine/%.o,$(sort $(wildcard src/engine/*.c)))
-CUDA_TEST_HEADERS = $(wildcard src/engine/*.h test/unit_cuda/*.h)
+CUDA_TEST_FLAGS = -O2 -g -Wall -Wextra $(PLAIN_INCLUDES) -Itest/unit_cuda
+CUDA_TEST_OBJS = $(PLAIN_SOURCES:src/%.c=build/cuda/plain/%.o)
+CUDA_TEST_HEADERS = $(PLAIN_HEADERS) $(wildcard test/unit_cuda/*.h)
 
-build/cuda/engine/%.o: src/engine/%.c $(wildcard src/engine/*.h)
-	@mkdir -p build/cuda/engine
-	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -c -o $@ $<
+build/cuda/plain/%.o: src/%.c $(PLAIN_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -c -o $@ $<
 
 build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
@@ -81,13 +87,13 @@ unit-cuda: $(CUDA_LIBRARY) build/cuda/unit_cuda
 # ---- the library with its kernels run on the CPU, thread by thread ----
 
 EMULATED = build/cuda/emulated
-EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -w -include test/unit_cuda/emulated/genie_cuda_emulated.h -I$(EMULATED) \
-	-Itest/unit_cuda/emulated -Isrc/engine -U_FORTIFY_SOURCE
-EMULATED_HEADERS = $(patsubst cuda/%,$(EMULATED)/%,$(wildcard cuda/*.cuh cuda/*.h))
-EMULATED_OBJS = $(patsubst cuda/%.cu,$(EMULATED)/%.o,$(CUDA_SOURCES)) $(EMULATED)/genie_cuda_sample.o $(EMULATED)/genie_cuda_emulated.o
+EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -w -include test/unit_cuda/emulated/genie_cuda_emulated.h $(CUDA_ROOMS:%=-I$(EMULATED)/%) \
+	-Itest/unit_cuda/emulated $(PLAIN_INCLUDES) -U_FORTIFY_SOURCE
+EMULATED_HEADERS = $(CUDA_OWN_HEADERS:cuda/%=$(EMULATED)/%)
+EMULATED_OBJS = $(patsubst cuda/%.cu,$(EMULATED)/%.o,$(CUDA_SOURCES)) $(EMULATED)/choose/genie_cuda_sample.o $(EMULATED)/genie_cuda_emulated.o
 
 $(EMULATED)/%: cuda/% test/unit_cuda/emulated/emulated
-	@mkdir -p $(EMULATED)
+	@mkdir -p $(@D)
 	perl -0p test/unit_cuda/emulated/emulated <$< >$@
 
 $(EMULATED)/%.o: $(EMULATED)/%.cu $(EMULATED_HEADERS) test/unit_cuda/emulated/genie_cuda_emulated.h
@@ -100,8 +106,8 @@ $(EMULATED)/genie_cuda_emulated.o: test/unit_cuda/emulated/genie_cuda_emulated.c
 	@mkdir -p $(EMULATED)
 	$(CXX) $(EMULATED_FLAGS) -Wall -Wextra -c -o $@ $<
 
-$(EMULATED)/genie_cuda.so: $(EMULATED_OBJS) $(CUDA_ENGINE_OBJS)
-	$(CXX) -shared -o $@ $^ -Wl,--version-script=cuda/genie_cuda.map -Wl,-z,defs
+$(EMULATED)/genie_cuda.so: $(EMULATED_OBJS) $(CUDA_FORMAT_OBJS)
+	$(CXX) -shared -o $@ $^ -Wl,--version-script=$(CUDA_EXPORTS) -Wl,-z,defs
 
 # in as many processes as there are processors
 unit-cuda-emulated: $(EMULATED)/genie_cuda.so build/cuda/unit_cuda

@@ -23,9 +23,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "genie_admin.h"
+#include "genie_access.h"
+#include "genie_compact.h"
 #include "genie_loader.h"
-#include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
 #include "genie_quantizer.h"
@@ -41,61 +41,6 @@ PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
 #define GENIE_INFO_COLUMNS 17
-#define GENIE_NAMES_MAX 8		/* names of indexes in a message */
-
-/* A partitioned index has no pages: its partitions' indexes, at whatever depth, have. */
-static void
-genie_admin_report_partitioned(Relation index)
-{
-	List	   *children = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
-	StringInfoData names;
-	ListCell   *cell;
-	int			n = 0;
-
-	initStringInfo(&names);
-	foreach(cell, children)
-	{
-		char	   *name = get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX ? get_rel_name(lfirst_oid(cell)) : NULL;
-
-		if (name == NULL)
-			continue;			/* itself, or dropped meanwhile */
-		if (n++ < GENIE_NAMES_MAX)
-			appendStringInfo(&names, "%s\"%s\"", n > 1 ? ", " : "", name);
-	}
-	if (n > GENIE_NAMES_MAX)
-		appendStringInfoString(&names, " and others");
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
-			 n == 0 ? errhint("Its table has no partitions.") :
-			 errhint("Name the index of a partition: %s.", names.data)));
-}
-
-Relation
-genie_admin_open(Oid oid, LOCKMODE mode)
-{
-	Relation	index = relation_open(oid, mode);
-
-	if ((index->rd_rel->relkind != RELKIND_INDEX &&
-		 index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) ||
-		index->rd_rel->relam != get_index_am_oid("genie", false))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a genie index", RelationGetRelationName(index)),
-				 errhint("Name an index that was made with CREATE INDEX ... USING genie.")));
-	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		genie_admin_report_partitioned(index);
-	if (!index->rd_index->indisready)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not built yet", RelationGetRelationName(index)),
-				 errhint("Wait for CREATE INDEX CONCURRENTLY, or drop what a failed one left.")));
-	if (RELATION_IS_OTHER_TEMP(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary indexes of other sessions")));
-	return index;
-}
 
 /*
  * Looking through an index holds merges up meanwhile: for its owner and for members of
@@ -126,11 +71,11 @@ genie_merge(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
 				 errhint("A genie index is merged on the primary only.")));
-	index = genie_admin_open(oid, RowExclusiveLock);
+	index = genie_access_open_index(oid, RowExclusiveLock);
 	if (!pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	genie_merge_lock(index, ExclusiveLock);
-	genie_merge_index(index, maintenance_work_mem * (Size) 1024, &genie_merge_effort_full, genie_signer(index),
+	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full, genie_signer(index),
 					  NULL);
 	genie_merge_unlock(index, ExclusiveLock);
 	relation_close(index, RowExclusiveLock);
@@ -155,7 +100,7 @@ Datum
 genie_check(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
+	Relation	index = genie_access_open_index(PG_GETARG_OID(0), AccessShareLock);
 
 	genie_admin_may_look(index);
 	InitMaterializedSRF(fcinfo, 0);
@@ -220,7 +165,7 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 Datum
 genie_index_info(PG_FUNCTION_ARGS)
 {
-	Relation	index = genie_admin_open(PG_GETARG_OID(0), AccessShareLock);
+	Relation	index = genie_access_open_index(PG_GETARG_OID(0), AccessShareLock);
 	bool		lock = !RecoveryInProgress();
 	int64		by_section[GENIE_SECTIONS + 1] = {0};
 	int64		objects = 0;
@@ -293,7 +238,7 @@ genie_prewarm(PG_FUNCTION_ARGS)
 	Oid			oid = PG_GETARG_OID(0);
 	Oid			heap_oid = IndexGetRelation(oid, true);
 	Relation	heap = OidIsValid(heap_oid) ? table_open(heap_oid, AccessShareLock) : NULL;	/* before its index */
-	Relation	index = genie_admin_open(oid, AccessShareLock);
+	Relation	index = genie_access_open_index(oid, AccessShareLock);
 	uint64		n_bytes;
 
 	genie_admin_may_look(index);

@@ -15,9 +15,9 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "genie_compact.h"
 #include "genie_fault.h"
 #include "genie_insert.h"
-#include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
@@ -63,7 +63,7 @@ genie_insert_merge(Relation index, uint32 n_pages)
 	if ((uint64) n_pages * BLCKSZ <= (uint64) genie_pending_limit_of(index) * 1024 ||
 		!genie_merge_lock_conditional(index))
 		return;
-	genie_merge_index(index, work_mem * (Size) 1024, &genie_merge_effort_insert, genie_signer(index), NULL);
+	genie_compact_index(index, work_mem * (Size) 1024, &genie_compact_effort_insert, genie_signer(index), NULL);
 	genie_merge_unlock(index, ExclusiveLock);
 }
 

@@ -28,10 +28,10 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "genie_compact.h"
 #include "genie_codec.h"
 #include "genie_fault.h"
 #include "genie_loader.h"
-#include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
@@ -196,7 +196,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	genie_merge_lock(index, ExclusiveLock);
-	genie_merge_index(index, memory, &genie_merge_effort_full, genie_signer(index), genie_vacuum_delay);
+	genie_compact_index(index, memory, &genie_compact_effort_full, genie_signer(index), genie_vacuum_delay);
 	genie_merge_unlock(index, ExclusiveLock);
 
 	genie_survey_lock(index, ExclusiveLock);

@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 
 #include "genie_builder.h"
+#include "genie_compact.h"
 #include "genie_fault.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
@@ -201,7 +202,7 @@ genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSigner *signer, 
 }
 
 bool
-genie_merge_private(Relation index, const GenieMetaData *meta, GenieSigner *signer, GenieSegment **segment)
+genie_compact_private(Relation index, const GenieMetaData *meta, GenieSigner *signer, GenieSegment **segment)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie pending rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -372,8 +373,8 @@ genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, G
 	return flip.consumed_last != sealed->pending_tail;
 }
 
-const GenieMergeEffort genie_merge_effort_insert = {4, 5};	/* up to about 4 M postings */
-const GenieMergeEffort genie_merge_effort_full = {2, GENIE_LEVELS - 1};
+const GenieCompactEffort genie_compact_effort_insert = {4, 5};	/* up to about 4 M postings */
+const GenieCompactEffort genie_compact_effort_full = {2, GENIE_LEVELS - 1};
 
 static int
 genie_compact_level(const GenieSegmentEntry *entry)
@@ -391,7 +392,7 @@ genie_compact_level(const GenieSegmentEntry *entry)
 
 /* The segments to merge next, as positions in the list; returns how many, 0: nothing is due. */
 static int
-genie_compact_pick(const GenieMetaData *meta, const GenieMergeEffort *effort, int *picked)
+genie_compact_pick(const GenieMetaData *meta, const GenieCompactEffort *effort, int *picked)
 {
 	int			per_level[GENIE_LEVELS] = {0};
 	int			level = -1;
@@ -433,7 +434,7 @@ genie_compact_pick(const GenieMetaData *meta, const GenieMergeEffort *effort, in
 
 /* Merges what the policy picks; false: nothing is due. */
 static bool
-genie_compact_segments(Relation index, const GenieMergeEffort *effort, void (*delay) (void))
+genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*delay) (void))
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	int			picked[GENIE_SEGMENTS_MAX];
@@ -468,7 +469,7 @@ genie_compact_segments(Relation index, const GenieMergeEffort *effort, void (*de
 }
 
 void
-genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, GenieSigner *signer,
+genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effort, GenieSigner *signer,
 				  void (*delay) (void))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge index",

@@ -1,6 +1,8 @@
 /*
  * genie_merge.h
- *	  Pending rows become segments, small segments become large ones.
+ *	  Several segments become one: by one process, or by several that merge parts of the keywords.
+ *
+ * What is merged, and when, is genie_compact.h's.
  */
 #ifndef GENIE_MERGE_H
 #define GENIE_MERGE_H
@@ -43,31 +45,5 @@ extern int	genie_merge_cuts(GenieSegment *input, int n, uint8 (*cuts)[GENIE_KEY_
 
 /* Appends parts to the writer, and their counts to the header. */
 extern void genie_merge_append(GenieSegment **parts, int n, GenieSegmentWriter *writer, GenieRootHeader *header);
-
-/* How far a merge goes (genie_compact.c: levels). */
-typedef struct GenieMergeEffort
-{
-	int			fan_in;			/* so many segments of one level call for a merge */
-	int			max_level;		/* segments of higher levels are left alone */
-} GenieMergeEffort;
-
-extern const GenieMergeEffort genie_merge_effort_insert;
-extern const GenieMergeEffort genie_merge_effort_full;	/* VACUUM's and genie_merge()'s */
-
-/*
- * Everything that is due, in genie_compact.c: reclaims retired pages, merges the pending list,
- * compacts segments.  memory: bytes.  signer: NULL unless the operator class is approximate.  delay (may be
- * NULL) is called between pieces of work, e.g. vacuum_delay_point.  Under the exclusive merge lock.
- */
-extern void genie_merge_index(Relation index, Size memory, const GenieMergeEffort *effort, GenieSigner *signer,
-							  void (*delay) (void));
-
-/*
- * The rows of the pending list as of meta as a spilled segment of the caller's own, without those that VACUUM has
- * flagged; writes nothing to the index, locks nothing.  *segment is NULL where there is none; its memory is the
- * current context's.  Raw rows get signatures where meta has parameters; without them there must be none.
- * False: stale.
- */
-extern bool genie_merge_private(Relation index, const GenieMetaData *meta, GenieSigner *signer, GenieSegment **segment);
 
 #endif							/* GENIE_MERGE_H */

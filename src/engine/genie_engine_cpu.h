@@ -9,6 +9,7 @@
 #define GENIE_ENGINE_CPU_H
 
 #include "genie_engine.h"
+#include "genie_kernels.h"
 #include "genie_quantized.h"
 
 #ifdef __cplusplus
@@ -22,6 +23,9 @@ extern "C" {
  */
 extern size_t genie_cpu_engine_size(void);
 extern GenieEngine *genie_cpu_engine_open(void *memory);
+
+/* The same with a given set of kernels, for tests and benchmarks. */
+extern GenieEngine *genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels);
 
 /*
  * Has batches of jobs counted by n threads, the caller's being one of them; 1 is what opening gives.  May be called

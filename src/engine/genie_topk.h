@@ -19,18 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "genie_hit.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define GENIE_TOPK_SLACK 1024
 #define GENIE_TOPK_K_MAX (1u << 30)
-
-typedef struct GenieHit
-{
-	uint32_t	key;
-	uint32_t	object;
-} GenieHit;
 
 typedef struct GenieTopK
 {

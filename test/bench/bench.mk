@@ -24,7 +24,8 @@ build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/gen
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
 # the engine's kernels that are measured by themselves, and what they stand on
-BENCH_RIVALS_OBJS = $(patsubst %,build/cuda/genie_cuda_%.o,nearest bounds results context vectors copy memory error)
+BENCH_RIVALS_OBJS = $(patsubst %,build/cuda/%.o,$(addprefix vectors/genie_cuda_,nearest bounds vectors) \
+	$(addprefix device/genie_cuda_,results context copy memory error))
 
 $(BENCH_RIVALS): $(wildcard test/bench/bench_cuda*.cu) $(BENCH_RIVALS_OBJS) $(BENCH_CUDA_HEADERS) $(CUDA_HEADERS) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -shared -Xlinker -z,defs -o $@ $(filter %.cu %.o,$^)
@@ -48,29 +49,29 @@ bench-distance:
 bench-vector:
 	test/bench/bench_vector $(DATASETS)
 
-build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
+	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lm -lpthread
 
-build/bench_lanes build/bench_keys: build/%: test/bench/%.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_lanes build/bench_keys: build/%: test/bench/%.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
+	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lm -lpthread
 
 bench-engine: build/bench_engine build/bench_lanes build/bench_keys
 	build/bench_engine
 	build/bench_lanes
 	build/bench_keys
 
-build/bench_rows: test/bench/bench_rows.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_rows: test/bench/bench_rows.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lpthread
+	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lpthread
 
 bench-rows: build/bench_rows
 	build/bench_rows $(ROWS)
 
-build/bench_lsh: test/bench/bench_lsh.c test/bench/bench_time.h $(ENGINE_SOURCES) $(ALL_HEADERS)
+build/bench_lsh: test/bench/bench_lsh.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
-	$(CC) -std=gnu99 -O3 -ffp-contract=off -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Isrc/engine -o $@ $< $(ENGINE_SOURCES) -lm -lpthread
+	$(CC) -std=gnu99 -O3 -ffp-contract=off -DNDEBUG -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lm -lpthread
 
 bench-lsh: build/bench_lsh
 	build/bench_lsh $(or $(GENIE_DATA),../shared/data) $(STUDIES)

@@ -3,7 +3,7 @@
  *	  Similarities of sets: values, and what the index relies on, exactly and not but for rounding.
  */
 #include "genie_keyword.h"
-#include "genie_measure.h"
+#include "genie_set_similarity.h"
 #include "genie_test.h"
 
 #define SMALL		90

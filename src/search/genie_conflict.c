@@ -16,7 +16,7 @@
 #include "genie_match.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
-#include "genie_search.h"
+#include "genie_segment_query.h"
 #include "genie_text.h"
 
 void

@@ -211,15 +211,15 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 
 	if (query->order != NULL)
 	{
-		stream->search = genie_search_open(source, query->order);
+		stream->search = genie_segment_query_open(source, query->order);
 		if (stream->search == NULL)
 			return false;
 		if (query->bound != NULL)
 		{
 			stream->bound = query->bound;
-			genie_search_rank_by(stream->search, &query->bound->table);
+			genie_segment_query_rank_by(stream->search, &query->bound->table);
 		}
-		else if (!genie_search_matches(stream->search))
+		else if (!genie_segment_query_matches(stream->search))
 			stream->search = NULL;	/* all counts are 0 */
 	}
 	stream->mode = stream->search != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
@@ -228,13 +228,13 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 		genie_stream_bound(stream, (int32) stream->bound->n_bounds);
 	else
 		genie_stream_bound(stream, stream->search == NULL ? 0 :
-						   (int32) genie_search_max_count(stream->search));
+						   (int32) genie_segment_query_max_count(stream->search));
 	return !position->has_position || genie_stream_place(stream, position);
 }
 
 /* Readies the question for the page of k behind the cursor. */
 static void
-genie_stream_ask(GenieStream *stream, GenieSearchTop *top)
+genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 {
 	stream->hits = MemoryContextAlloc(stream->context, stream->k * sizeof(GenieHit));
 	memset(top, 0, sizeof(*top));
@@ -254,7 +254,7 @@ genie_stream_ask(GenieStream *stream, GenieSearchTop *top)
 
 /* Takes the page. */
 static void
-genie_stream_take(GenieStream *stream, const GenieSearchTop *top)
+genie_stream_take(GenieStream *stream, const GenieSegmentTop *top)
 {
 	stream->n_hits = top->n_hits;
 	stream->hit = stream->n_placed = 0;
@@ -274,7 +274,7 @@ genie_stream_take(GenieStream *stream, const GenieSearchTop *top)
 bool
 genie_stream_first_pages(GenieStream *streams, int n)
 {
-	GenieSearchTop *tops = palloc((n + 1) * sizeof(GenieSearchTop));
+	GenieSegmentTop *tops = palloc((n + 1) * sizeof(GenieSegmentTop));
 	GenieStream **of = palloc((n + 1) * sizeof(GenieStream *));
 	uint32		n_tops = 0;
 	bool		ok;
@@ -286,7 +286,7 @@ genie_stream_first_pages(GenieStream *streams, int n)
 		genie_stream_ask(&streams[i], &tops[n_tops]);
 		of[n_tops++] = &streams[i];
 	}
-	ok = genie_search_tops(tops, n_tops);
+	ok = genie_segment_query_tops(tops, n_tops);
 	for (uint32 i = 0; ok && i < n_tops; i++)
 		genie_stream_take(of[i], &tops[i]);
 	pfree(tops);
@@ -299,7 +299,7 @@ static void
 genie_stream_start_levels(GenieStream *stream)
 {
 	stream->mode = GENIE_STREAM_LEVELS;
-	stream->level = genie_search_max_count(stream->search);
+	stream->level = genie_segment_query_max_count(stream->search);
 	stream->lower = 0;
 	stream->next = 0;
 	if (stream->has_after && stream->after.key <= stream->level)
@@ -316,7 +316,7 @@ genie_stream_start_levels(GenieStream *stream)
 static bool
 genie_stream_settle_top(GenieStream *stream)
 {
-	GenieSearchTop top;
+	GenieSegmentTop top;
 
 	if (stream->hit < stream->n_hits)
 		return genie_stream_show_hit(stream);
@@ -359,7 +359,7 @@ genie_stream_settle_top(GenieStream *stream)
 	}
 
 	genie_stream_ask(stream, &top);
-	if (!genie_search_tops(&top, 1))
+	if (!genie_segment_query_tops(&top, 1))
 		return false;
 	genie_stream_take(stream, &top);
 	return true;
@@ -408,7 +408,7 @@ genie_stream_count(GenieStream *stream)
 	Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
 
 	stream->counts = MemoryContextAllocHuge(stream->context, bytes);
-	return genie_search_counts(stream->search, stream->counts);
+	return genie_segment_query_counts(stream->search, stream->counts);
 }
 
 /* LEVELS: the next live object of the level, or a lower level, or the NULL rows. */

@@ -16,7 +16,7 @@
 #include "genie_bound.h"
 #include "genie_keyword.h"
 #include "genie_object_table.h"
-#include "genie_search.h"
+#include "genie_segment_query.h"
 #include "genie_signer.h"
 
 #define GENIE_KEY_NULL (-1)
@@ -74,7 +74,7 @@ typedef struct GenieStream
 	GenieSegment *segment;
 	GenieSource *source;
 	GenieStreamMode mode;
-	GenieSearch *search;		/* NULL: no ranking */
+	GenieSegmentQuery *search;		/* NULL: no ranking */
 	const GenieBound *bound;	/* of the ranking; NULL: it is by count */
 	const GenieScanQuery *query;
 	bool		null_query;		/* there is no ranking: NULL rows are like all others */

@@ -63,7 +63,7 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "genie_keyword.h"
-#include "genie_measure.h"
+#include "genie_set_similarity.h"
 #include "utils/memutils.h"
 
 #define GENIE_DECOMPOSE_PROC	1
@@ -289,7 +289,7 @@ genie_interval_locate(const GenieInterval *interval, GenieKey key)
 	return hi > 0 || (hi == 0 && !interval->hi_after);
 }
 
-/* ---- in genie_keywords.c: for genie itself ---- */
+/* ---- in genie_opclass.c: for genie itself ---- */
 
 extern void genie_keywords_init(GenieKeywords *keywords);	/* in CurrentMemoryContext */
 extern void genie_keywords_reset(GenieKeywords *keywords);	/* keeps the memory */

@@ -16,7 +16,7 @@
 #ifndef GENIE_QUANTIZED_H
 #define GENIE_QUANTIZED_H
 
-#include "genie_topk.h"
+#include "genie_hit.h"
 #include "genie_vector.h"
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@
 #include "genie_segment.h"
 #include "genie_stat.h"
 
-typedef struct GenieSearch GenieSearch;
+typedef struct GenieSegmentQuery GenieSegmentQuery;
 
 typedef struct GenieSource
 {
@@ -34,7 +34,7 @@ typedef struct GenieSource
 	bool		has_tried_own;
 	bool		nothing;		/* a condition that no object can fulfil */
 	int			n_conditions;
-	GenieSearch **conditions;
+	GenieSegmentQuery **conditions;
 	uint32	   *min_counts;		/* of each */
 	bool		has_qualified;
 	uint64	   *qualified;		/* once asked for; NULL: all objects */

@@ -1,5 +1,5 @@
 /*
- * genie_measure.h
+ * genie_set_similarity.h
  *	  Similarity of two sets as a function of three numbers: how many elements they share, and how many each has.
  *
  * Plain expressions, installed with genie_opclass.h.  Operators, bounds for the index and thresholds all use the
@@ -8,8 +8,8 @@
  *
  * Two empty sets are equal: similarity 1.  An empty set and another one have nothing in common: 0.
  */
-#ifndef GENIE_MEASURE_H
-#define GENIE_MEASURE_H
+#ifndef GENIE_SET_SIMILARITY_H
+#define GENIE_SET_SIMILARITY_H
 
 #include <math.h>
 #include <stdint.h>
@@ -57,4 +57,4 @@ genie_overlap_similarity(uint32_t shared, uint32_t a, uint32_t b)
 	return (double) shared / (double) (a < b ? a : b);
 }
 
-#endif							/* GENIE_MEASURE_H */
+#endif							/* GENIE_SET_SIMILARITY_H */

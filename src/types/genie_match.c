@@ -1,7 +1,7 @@
 /*
  * genie_match.c
- *	  The match count by the values alone: genie_match_count(), the operators <&> and @&, and what genie_measure.c is
- *	  made of.
+ *	  The match count by the values alone: genie_match_count(), the operators <&> and @&, and the counting
+ *	  that genie_set_distance.c uses.
  *
  * This is the definition that every index scan must agree with.  It also has to be fast, for it is
  * what a sequential scan runs.  The right operand is mostly the same in all rows, so what

@@ -15,15 +15,75 @@
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/defrem.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #include "genie_access.h"
-#include "genie_admin.h"
+
+#define GENIE_NAMES_MAX 8		/* names of indexes in a message */
+
+/* A partitioned index has no pages: its partitions' indexes, at whatever depth, have. */
+static void
+report_partitioned(Relation index)
+{
+	List	   *children = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
+	StringInfoData names;
+	ListCell   *cell;
+	int			n = 0;
+
+	initStringInfo(&names);
+	foreach(cell, children)
+	{
+		char	   *name = get_rel_relkind(lfirst_oid(cell)) == RELKIND_INDEX ? get_rel_name(lfirst_oid(cell)) : NULL;
+
+		if (name == NULL)
+			continue;			/* itself, or dropped meanwhile */
+		if (n++ < GENIE_NAMES_MAX)
+			appendStringInfo(&names, "%s\"%s\"", n > 1 ? ", " : "", name);
+	}
+	if (n > GENIE_NAMES_MAX)
+		appendStringInfoString(&names, " and others");
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
+			 n == 0 ? errhint("Its table has no partitions.") :
+			 errhint("Name the index of a partition: %s.", names.data)));
+}
+
+Relation
+genie_access_open_index(Oid oid, LOCKMODE mode)
+{
+	Relation	index = relation_open(oid, mode);
+
+	if ((index->rd_rel->relkind != RELKIND_INDEX &&
+		 index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) ||
+		index->rd_rel->relam != get_index_am_oid("genie", false))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a genie index", RelationGetRelationName(index)),
+				 errhint("Name an index that was made with CREATE INDEX ... USING genie.")));
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		report_partitioned(index);
+	if (!index->rd_index->indisready)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not built yet", RelationGetRelationName(index)),
+				 errhint("Wait for CREATE INDEX CONCURRENTLY, or drop what a failed one left.")));
+	if (RELATION_IS_OTHER_TEMP(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary indexes of other sessions")));
+	return index;
+}
 
 /* SELECT on the table, or on all columns that the index is made of. */
 static bool
@@ -99,7 +159,7 @@ genie_access_open(Oid index_oid, Relation *heap, Relation *index)
 	Oid			table = IndexGetRelation(index_oid, true);
 
 	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
-	*index = genie_admin_open(index_oid, AccessShareLock);
+	*index = genie_access_open_index(index_oid, AccessShareLock);
 	if (*heap == NULL || IndexGetRelation(index_oid, true) != RelationGetRelid(*heap))
 		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(*index));
 	check_access(*heap, *index);

@@ -10,7 +10,7 @@
 #include "access/stratnum.h"
 #include "funcapi.h"
 #include "genie_array.h"
-#include "genie_merge.h"
+#include "genie_compact.h"
 #include "genie_meta.h"
 #include "genie_round.h"
 #include "genie_signer.h"

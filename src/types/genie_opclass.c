@@ -1,5 +1,5 @@
 /*
- * genie_keywords.c
+ * genie_opclass.c
  *	  The set of keywords of one value while it is made.
  *
  * Keys are appended packed, duplicates and all; the collector only remembers whether they came in

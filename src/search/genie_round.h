@@ -6,7 +6,7 @@
 #ifndef GENIE_ROUND_H
 #define GENIE_ROUND_H
 
-#include "genie_search.h"
+#include "genie_segment_query.h"
 #include "genie_source.h"
 #include "genie_visit.h"
 
@@ -62,7 +62,7 @@ typedef struct GenieRound
 	uint64		tombstone_version;	/* that sources of the index were opened with */
 	uint32		n_sources;
 	GenieSource **sources;
-	GenieSearch ***searches;
+	GenieSegmentQuery ***searches;
 } GenieRound;
 
 /* Prepares a query, in the current memory context. */

@@ -14,7 +14,7 @@
  *	   a query still lacks, as few rows are dead mostly, then for so many times more each
  *	5. who searches puts out each query's rows
  *
- * Pending rows become a segment of this backend's own when segments are opened (genie_merge_private): counting them
+ * Pending rows become a segment of this backend's own when segments are opened (genie_compact_private): counting them
  * then costs what they match, and not their number times that of the queries.  An approximate index that has not
  * learned yet has nothing but raw pending rows, which match nothing: its queries find no row in rounds.
  *
@@ -24,7 +24,7 @@
  * output.
  *
  * Not here: what the rows are ranked by (genie_batch_count.c, genie_batch_nearest.c), what is counted where
- * (genie_search.h), visibility (genie_visit.c).
+ * (genie_segment_query.h), visibility (genie_visit.c).
  */
 #include "postgres.h"
 
@@ -144,7 +144,7 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	batch->parameters = genie_meta_parameters(meta);
 	if (batch->signer != NULL && batch->parameters == NULL)
 		return true;
-	if (!genie_merge_private(batch->index, meta, batch->signer, &batch->pending))
+	if (!genie_compact_private(batch->index, meta, batch->signer, &batch->pending))
 		return false;
 	if (batch->pending != NULL)
 	{
@@ -336,13 +336,13 @@ genie_batch_run_piece(GenieBatch *batch)
 	round->tombstone_version = batch->tombstone_version;
 	round->n_sources = batch->n_sources;
 	round->sources = batch->sources;
-	round->searches = palloc((batch->n_sources + 1) * sizeof(GenieSearch **));
+	round->searches = palloc((batch->n_sources + 1) * sizeof(GenieSegmentQuery **));
 	if (!batch->ops->begin(batch->owner))
 		return false;
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
-		round->searches[s] = palloc(batch->n * sizeof(GenieSearch *));
-		if (!genie_search_open_set(batch->sources[s], batch->set, round->searches[s]))
+		round->searches[s] = palloc(batch->n * sizeof(GenieSegmentQuery *));
+		if (!genie_segment_query_open_set(batch->sources[s], batch->set, round->searches[s]))
 			return false;
 	}
 	batch->states = palloc(batch->n * sizeof(GenieRoundQuery));

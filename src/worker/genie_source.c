@@ -17,7 +17,7 @@
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_request.h"
-#include "genie_search.h"
+#include "genie_segment_query.h"
 #include "genie_source.h"
 #include "genie_worker.h"
 
@@ -133,26 +133,26 @@ bool
 genie_source_add_condition(GenieSource *source, const GenieQueryView *query)
 {
 	MemoryContext old = MemoryContextSwitchTo(source->context);
-	GenieSearch *search;
+	GenieSegmentQuery *search;
 
 	Assert(!source->has_qualified);
 	if (source->conditions == NULL)
 	{
-		source->conditions = palloc(sizeof(GenieSearch *));
+		source->conditions = palloc(sizeof(GenieSegmentQuery *));
 		source->min_counts = palloc(sizeof(uint32));
 	}
 	else
 	{
-		source->conditions = repalloc(source->conditions, (source->n_conditions + 1) * sizeof(GenieSearch *));
+		source->conditions = repalloc(source->conditions, (source->n_conditions + 1) * sizeof(GenieSegmentQuery *));
 		source->min_counts = repalloc(source->min_counts, (source->n_conditions + 1) * sizeof(uint32));
 	}
-	search = genie_search_open(source, query);
+	search = genie_segment_query_open(source, query);
 	MemoryContextSwitchTo(old);
 	if (search == NULL)
 		return false;
 	if (query->min_match == 0)
 		return true;			/* every object that is not NULL */
-	if (!genie_search_matches(search) || (uint32) query->min_match > genie_search_max_count(search))
+	if (!genie_segment_query_matches(search) || (uint32) query->min_match > genie_segment_query_max_count(search))
 		source->nothing = true;
 	source->conditions[source->n_conditions] = search;
 	source->min_counts[source->n_conditions++] = query->min_match;
@@ -215,7 +215,7 @@ genie_source_ask(GenieSource *source, uint64 *words)
 	{
 		GenieRequestJob request;
 
-		genie_search_request(source, NULL, GENIE_JOB_MASK, &request);
+		genie_segment_query_request(source, NULL, GENIE_JOB_MASK, &request);
 		request.job.first_tile = first;
 		request.job.n_tiles = Min(n_tiles - first, GENIE_MASK_TILES);
 		request.result = words + (Size) first * GENIE_TILE_WORDS;
@@ -239,7 +239,7 @@ genie_source_compute(GenieSource *source, uint64 **words)
 		return false;
 	pfree(nulls);
 	for (int i = 0; i < source->n_conditions; i++)
-		if (!genie_search_filter(source->conditions[i], source->min_counts[i], *words))
+		if (!genie_segment_query_filter(source->conditions[i], source->min_counts[i], *words))
 			return false;
 	return true;
 }

@@ -9,7 +9,7 @@
 #define GENIE_BOUND_H
 
 #include "genie_opclass.h"
-#include "genie_search.h"
+#include "genie_segment_query.h"
 #include "utils/rel.h"
 
 typedef struct GenieBound

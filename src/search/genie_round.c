@@ -68,7 +68,7 @@ genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query
 
 /* Some lists have bounds; the others get zeros. */
 static void
-genie_round_take_bounds(GenieRoundState *state, Size n_lists, const GenieSearchTop *tops, const uint32 *list,
+genie_round_take_bounds(GenieRoundState *state, Size n_lists, const GenieSegmentTop *tops, const uint32 *list,
 						uint32 n_tops)
 {
 	state->bounds = genie_round_array(n_lists, sizeof(float *));
@@ -83,7 +83,7 @@ static bool
 genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundState *state)
 {
 	Size		n_lists = (Size) state->n * round->n_sources;
-	GenieSearchTop *tops = genie_round_array(n_lists, sizeof(GenieSearchTop));
+	GenieSegmentTop *tops = genie_round_array(n_lists, sizeof(GenieSegmentTop));
 	uint32	   *list = genie_round_array(n_lists, sizeof(uint32));
 	uint32		n_tops = 0;
 	bool		has_bounds = false;
@@ -93,7 +93,7 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 		for (uint32 i = 0; i < state->n; i++)
 		{
 			uint32		number = s * state->n + i;
-			GenieSearchTop *top = &tops[n_tops];
+			GenieSegmentTop *top = &tops[n_tops];
 
 			state->n_hits[number] = 0;
 			if (queries[i]->ended[s])
@@ -108,7 +108,7 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 			top->bounds = NULL;
 			list[n_tops++] = number;
 		}
-	if (!genie_search_tops(tops, n_tops))
+	if (!genie_segment_query_tops(tops, n_tops))
 		return false;
 	for (uint32 t = 0; t < n_tops; t++)
 	{

@@ -1,5 +1,5 @@
 /*
- * genie_search.c
+ * genie_segment_query.c
  *	  Compiling a query against a segment, and asking the worker or the backend itself.
  *
  * Compiling (genie_compile.h) gives the ranges of ranks that a query asks for.  That is all that the worker needs.
@@ -13,7 +13,7 @@
 #include "genie_compile.h"
 #include "genie_inprocess.h"
 #include "genie_object_table.h"
-#include "genie_search.h"
+#include "genie_segment_query.h"
 
 #define GENIE_COUNT_TILES 32	/* whose counts are asked for at a time; 2 or 4 MB */
 
@@ -23,7 +23,7 @@
  */
 #define GENIE_IMAGE_QUERIES 32
 
-struct GenieSearch
+struct GenieSegmentQuery
 {
 	GenieSource *source;
 	const GenieQueryView *view; /* NULL: of a set */
@@ -35,10 +35,10 @@ struct GenieSearch
 
 /* ---- compiling ---- */
 
-GenieSearch *
-genie_search_open(GenieSource *source, const GenieQueryView *query)
+GenieSegmentQuery *
+genie_segment_query_open(GenieSource *source, const GenieQueryView *query)
 {
-	GenieSearch *search = palloc0(sizeof(GenieSearch));
+	GenieSegmentQuery *search = palloc0(sizeof(GenieSegmentQuery));
 
 	search->source = source;
 	search->view = query;
@@ -46,10 +46,10 @@ genie_search_open(GenieSource *source, const GenieQueryView *query)
 }
 
 bool
-genie_search_open_set(GenieSource *source, const GenieQuerySet *set, GenieSearch **searches)
+genie_segment_query_open_set(GenieSource *source, const GenieQuerySet *set, GenieSegmentQuery **searches)
 {
 	uint32		n = genie_query_set_size(set);
-	GenieSearch *search = MemoryContextAllocExtended(CurrentMemoryContext, n * sizeof(GenieSearch),
+	GenieSegmentQuery *search = MemoryContextAllocExtended(CurrentMemoryContext, n * sizeof(GenieSegmentQuery),
 													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	GenieEngineQuery *queries = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(GenieEngineQuery));
 
@@ -68,7 +68,7 @@ genie_search_open_set(GenieSource *source, const GenieQuerySet *set, GenieSearch
 }
 
 void
-genie_search_rank_by(GenieSearch *search, const GenieKeyTable *keys)
+genie_segment_query_rank_by(GenieSegmentQuery *search, const GenieKeyTable *keys)
 {
 	const GenieRootHeader *header = &search->source->segment->header;
 
@@ -79,13 +79,13 @@ genie_search_rank_by(GenieSearch *search, const GenieKeyTable *keys)
 }
 
 bool
-genie_search_matches(const GenieSearch *search)
+genie_segment_query_matches(const GenieSegmentQuery *search)
 {
 	return search->query.n_ranges > 0;
 }
 
 uint32
-genie_search_max_count(const GenieSearch *search)
+genie_segment_query_max_count(const GenieSegmentQuery *search)
 {
 	return search->query.max_count;
 }
@@ -94,7 +94,7 @@ genie_search_max_count(const GenieSearch *search)
 
 /* Reads the posting lists, if that was not done yet.  False: stale. */
 static bool
-genie_search_read(GenieSearch *search)
+genie_segment_query_read(GenieSegmentQuery *search)
 {
 	MemoryContext old;
 
@@ -110,7 +110,7 @@ genie_search_read(GenieSearch *search)
 
 /* The lists of a condition are needed once: they go at once. */
 bool
-genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live)
+genie_segment_query_filter(GenieSegmentQuery *search, uint32 min_count, uint64 *live)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie condition",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -127,9 +127,9 @@ genie_search_filter(GenieSearch *search, uint32 min_count, uint64 *live)
 
 /* One question, from the pages. */
 static bool
-genie_search_top_pages(GenieSearchTop *top)
+genie_search_top_pages(GenieSegmentTop *top)
 {
-	GenieSearch *search = top->search;
+	GenieSegmentQuery *search = top->search;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie best", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Size		memory = *search->source->memory;
@@ -146,7 +146,7 @@ genie_search_top_pages(GenieSearchTop *top)
 	}
 	else if (ok)
 	{
-		ok = genie_search_read(search);
+		ok = genie_segment_query_read(search);
 		inprocess = search->inprocess;
 	}
 	ok = ok && genie_inprocess_top(inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL, hits,
@@ -159,7 +159,7 @@ genie_search_top_pages(GenieSearchTop *top)
 }
 
 static void
-genie_search_top_job(const GenieSearchTop *top, GenieJob *job)
+genie_search_top_job(const GenieSegmentTop *top, GenieJob *job)
 {
 	job->k = top->k;
 	job->min_key = 1;
@@ -169,7 +169,7 @@ genie_search_top_job(const GenieSearchTop *top, GenieJob *job)
 
 /* Questions to one source, on its own image.  False: there is none, or it could not be counted. */
 static bool
-genie_search_tops_image(GenieSearchTop **tops, uint32 n, const GenieSegmentImage *image)
+genie_search_tops_image(GenieSegmentTop **tops, uint32 n, const GenieSegmentImage *image)
 {
 	GenieJob   *jobs = palloc_extended(n * sizeof(GenieJob), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	bool		ok;
@@ -191,7 +191,7 @@ genie_search_tops_image(GenieSearchTop **tops, uint32 n, const GenieSegmentImage
 
 /* Questions that the backend answers itself. */
 static bool
-genie_search_tops_here(GenieSearchTop **tops, uint32 n)
+genie_search_tops_here(GenieSegmentTop **tops, uint32 n)
 {
 	uint32		end;
 
@@ -216,7 +216,8 @@ genie_search_tops_here(GenieSearchTop **tops, uint32 n)
 /* ---- by the worker ---- */
 
 void
-genie_search_request(GenieSource *source, const GenieSearch *search, GenieJobKind kind, GenieRequestJob *request)
+genie_segment_query_request(GenieSource *source, const GenieSegmentQuery *search, GenieJobKind kind,
+							GenieRequestJob *request)
 {
 	GenieCondition *conditions = palloc((source->n_conditions + 1) * sizeof(GenieCondition));
 
@@ -243,13 +244,13 @@ genie_search_request(GenieSource *source, const GenieSearch *search, GenieJobKin
 }
 
 bool
-genie_search_tops(GenieSearchTop *tops, uint32 n)
+genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie request", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieRequestJob *requests = palloc_extended(n * sizeof(GenieRequestJob), MCXT_ALLOC_HUGE);
-	GenieSearchTop **of = palloc_extended(n * sizeof(GenieSearchTop *), MCXT_ALLOC_HUGE);
-	GenieSearchTop **here = palloc_extended(n * sizeof(GenieSearchTop *), MCXT_ALLOC_HUGE);
+	GenieSegmentTop **of = palloc_extended(n * sizeof(GenieSegmentTop *), MCXT_ALLOC_HUGE);
+	GenieSegmentTop **here = palloc_extended(n * sizeof(GenieSegmentTop *), MCXT_ALLOC_HUGE);
 	uint32		n_requests = 0;
 	uint32		n_here = 0;
 	bool		ok;
@@ -261,7 +262,7 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 
 		tops[i].n_hits = 0;
 		tops[i].has_bounds = false;
-		if (source->nothing || (tops[i].search->query.keys == NULL && !genie_search_matches(tops[i].search)))
+		if (source->nothing || (tops[i].search->query.keys == NULL && !genie_segment_query_matches(tops[i].search)))
 			continue;
 		if (source->why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
 		{
@@ -270,7 +271,7 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 			here[n_here++] = &tops[i];
 			continue;
 		}
-		genie_search_request(source, tops[i].search, GENIE_JOB_TOP, request);
+		genie_segment_query_request(source, tops[i].search, GENIE_JOB_TOP, request);
 		genie_search_top_job(&tops[i], &request->job);
 		request->result = tops[i].hits;
 		if (tops[i].vector != NULL && source->has_vectors)
@@ -310,7 +311,7 @@ genie_search_tops(GenieSearchTop *tops, uint32 n)
 
 /* Asks the worker for all counts.  False: it could not say. */
 static bool
-genie_search_ask_counts(GenieSearch *search, uint16 *counts)
+genie_search_ask_counts(GenieSegmentQuery *search, uint16 *counts)
 {
 	bool		narrow = search->query.max_count <= GENIE_COUNT_NARROW;
 	uint32		n_tiles = genie_object_tiles(search->source->segment);
@@ -322,7 +323,7 @@ genie_search_ask_counts(GenieSearch *search, uint16 *counts)
 		uint16	   *to = counts + (Size) first * GENIE_TILE_OBJECTS;
 		GenieRequestJob request;
 
-		genie_search_request(search->source, search, GENIE_JOB_COUNTS, &request);
+		genie_segment_query_request(search->source, search, GENIE_JOB_COUNTS, &request);
 		request.job.first_tile = first;
 		request.job.n_tiles = Min(n_tiles - first, GENIE_COUNT_TILES);
 		request.result = narrow ? (void *) bytes : (void *) to;
@@ -340,11 +341,11 @@ genie_search_ask_counts(GenieSearch *search, uint16 *counts)
 }
 
 bool
-genie_search_counts(GenieSearch *search, uint16 *counts)
+genie_segment_query_counts(GenieSegmentQuery *search, uint16 *counts)
 {
 	GenieSource *source = search->source;
 
-	if (!genie_search_matches(search))
+	if (!genie_segment_query_matches(search))
 	{
 		memset(counts, 0, (Size) genie_object_tiles(source->segment) * GENIE_TILE_OBJECTS * sizeof(uint16));
 		return true;
@@ -353,5 +354,5 @@ genie_search_counts(GenieSearch *search, uint16 *counts)
 		genie_stat_fallback(source->why);
 	else if (genie_search_ask_counts(search, counts))
 		return true;
-	return genie_search_read(search) && genie_inprocess_counts(search->inprocess, counts);
+	return genie_segment_query_read(search) && genie_inprocess_counts(search->inprocess, counts);
 }

@@ -1,11 +1,17 @@
 /*
  * genie_access.h
- *	  Opening an index for a function that searches it.
+ *	  Opening an index that a user has named, and with its table for a function that searches it.
  */
 #ifndef GENIE_ACCESS_H
 #define GENIE_ACCESS_H
 
+#include "storage/lockdefs.h"
 #include "utils/rel.h"
+
+/*
+ * Opens an index that must be genie's, built far enough to be read, and within reach; else the ERROR says what it is.
+ */
+extern Relation genie_access_open_index(Oid oid, LOCKMODE mode);
 
 /*
  * Opens table and index, in the order in which statements lock them, with AccessShareLock.  Errors: not a genie

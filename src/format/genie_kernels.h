@@ -147,10 +147,6 @@ extern const GenieKernels *genie_kernels_choose(void);
 extern uint32_t genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
 								   size_t *n_bytes);
 
-/* The CPU engine with a given set of kernels, for tests and benchmarks (genie_engine.h has the rest). */
-struct GenieEngine;
-extern struct GenieEngine *genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels);
-
 #ifdef __cplusplus
 }
 #endif
