@@ -137,6 +137,16 @@ genie_meta_read(Relation index)
 	return copy;
 }
 
+GenieMetaData *
+genie_meta_read_again(Relation index, bool stale, uint64 segment_version)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+
+	if (stale && meta->segment_version == segment_version)
+		genie_report_corrupt(index, GENIE_META_BLOCK, "a page that it lists belongs to somebody else");
+	return meta;
+}
+
 bytea *
 genie_meta_parameters(const GenieMetaData *meta)
 {

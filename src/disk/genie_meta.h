@@ -38,6 +38,12 @@ extern void genie_meta_create(Relation index);
  */
 extern GenieMetaData *genie_meta_read(Relation index);
 
+/*
+ * The same for a reader that begins, or begins again because a page that the metapage of segment_version led to was
+ * another owner's by then (stale).  A metapage that still has that version has a damaged page, which is an error.
+ */
+extern GenieMetaData *genie_meta_read_again(Relation index, bool stale, uint64 segment_version);
+
 /* The pending list's tail; the same errors.  For inserts, which need nothing else. */
 extern BlockNumber genie_meta_pending_tail(Relation index);
 

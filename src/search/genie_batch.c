@@ -43,6 +43,7 @@
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_query.h"
+#include "genie_scan.h"
 #include "genie_spill.h"
 #include "genie_stream.h"
 #include "genie_train.h"
@@ -67,13 +68,22 @@ genie_batch_begin_scan(const GenieBatch *batch)
 	return index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, 0, 1);
 }
 
-void
-genie_batch_rescan(const GenieBatch *batch, IndexScanDesc scan, Datum query)
+/* The ORDER BY operator with a query on its right. */
+static ScanKeyData
+genie_batch_key(const GenieBatch *batch, Datum query)
 {
 	ScanKeyData key;
 
 	ScanKeyEntryInitialize(&key, SK_ORDER_BY, 1, batch->strategy, batch->query_type,
 						   batch->index->rd_indcollation[0], batch->order_proc, query);
+	return key;
+}
+
+void
+genie_batch_rescan(const GenieBatch *batch, IndexScanDesc scan, Datum query)
+{
+	ScanKeyData key = genie_batch_key(batch, query);
+
 	index_rescan(scan, NULL, 0, &key, 1);
 }
 
@@ -129,18 +139,9 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	batch->tombstone_version = meta->tombstone_version;
 	batch->memory = work_mem * (Size) 1024;
 	batch->sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
-	batch->n_sources = 0;
-	for (uint32 i = 0; i < meta->n_segments; i++)
-	{
-		GenieSegment *segment = genie_segment_open(batch->index, &meta->segments[i]);
-		GenieSource *source = segment == NULL ? NULL :
-			genie_source_open(batch->index, meta, segment, &batch->memory);
-
-		if (source == NULL)
-			return false;
-		batch->sources[batch->n_sources++] = source;
-		CHECK_FOR_INTERRUPTS();
-	}
+	batch->n_sources = meta->n_segments;
+	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->sources))
+		return false;
 	batch->parameters = genie_meta_parameters(meta);
 	if (batch->signer != NULL && batch->parameters == NULL)
 		return true;
@@ -175,11 +176,9 @@ genie_batch_refresh(GenieBatch *batch, bool stale)
 
 	for (;;)
 	{
-		GenieMetaData *meta = genie_meta_read(batch->index);
+		GenieMetaData *meta = genie_meta_read_again(batch->index, stale, batch->segment_version);
 		bool		same = meta->segment_version == batch->segment_version;
 
-		if (stale && same)
-			genie_report_corrupt(batch->index, GENIE_META_BLOCK, "a page that it lists belongs to somebody else");
 		if (batch->is_open && same && meta->tombstone_version == batch->tombstone_version)
 		{
 			stale = !genie_batch_find_images(batch, meta);
@@ -212,18 +211,10 @@ genie_batch_add_compiled(const GenieBatch *batch, const GenieQuery *compiled)
 static void
 genie_batch_compile(const GenieBatch *batch, Datum query)
 {
-	FmgrInfo   *compile = index_getprocinfo(batch->index, 1, GENIE_COMPILE_PROC);
-	Oid			collation = batch->index->rd_indcollation[0];
-	Datum		strategy = Int16GetDatum(batch->strategy);
-	Datum		subtype = ObjectIdGetDatum(batch->query_type);
+	ScanKeyData key = genie_batch_key(batch, query);
 	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
-	Datum		datum;
 
-	if (batch->signer == NULL)
-		datum = FunctionCall3Coll(compile, collation, query, strategy, subtype);
-	else
-		datum = FunctionCall4Coll(compile, collation, query, strategy, subtype, PointerGetDatum(batch->parameters));
-	genie_batch_add_compiled(batch, DatumGetGenieQuery(datum));
+	genie_batch_add_compiled(batch, genie_scan_compile(batch->index, &key, batch->parameters));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(batch->query_context);
 }

@@ -3,8 +3,8 @@
  *	  The rows of the pending list in scan order.
  *
  * Each row is counted against the queries as its page is read; the bounded list makes that cheap.
- * What qualifies is 16 bytes in a binary heap, which is built in linear time and costs a
- * logarithm for each row that the scan really takes.
+ * What qualifies is 16 bytes in a heap (genie_heap.h), which costs a logarithm for each row that the scan really
+ * takes.
  *
  * Reading and ranking are two steps: bounds can be compiled only when the sizes of all rows are known.
  *
@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "genie_heap.h"
 #include "genie_pending.h"
 #include "genie_pending_stream.h"
 
@@ -32,31 +33,14 @@ typedef struct GenieRowCounts
 } GenieRowCounts;
 
 static inline bool
-genie_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
+genie_pending_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
 {
 	return a->key > b->key || (a->key == b->key && a->tid < b->tid);
 }
 
-static void
-genie_pending_sift_down(GeniePendingHit *hits, uint32 n, uint32 at)
-{
-	GeniePendingHit moving = hits[at];
-
-	for (;;)
-	{
-		uint32		child = 2 * at + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && genie_hit_before(&hits[child + 1], &hits[child]))
-			child++;
-		if (!genie_hit_before(&hits[child], &moving))
-			break;
-		hits[at] = hits[child];
-		at = child;
-	}
-	hits[at] = moving;
-}
+/* the first in scan order on top */
+#define GENIE_PENDING_HIT_BEHIND(a, b) genie_pending_hit_before(b, a)
+GENIE_HEAP(genie_pending_heap, GeniePendingHit, GENIE_PENDING_HIT_BEHIND)
 
 /* Counts one fragment into the row. */
 static void
@@ -202,19 +186,16 @@ genie_pending_stream_rank(GeniePendingStream *stream, const GenieScanQuery *quer
 			if (hit.key == 0)
 				continue;		/* not wanted */
 		}
-		if (!position->has_position || genie_hit_before(&last, &hit))
-			stream->hits[n++] = hit;
+		if (!position->has_position || genie_pending_hit_before(&last, &hit))
+			genie_pending_heap_add(stream->hits, n++, hit);
 	}
 	stream->n = n;
-	for (uint32 i = n / 2; i-- > 0;)
-		genie_pending_sift_down(stream->hits, n, i);
 }
 
 void
 genie_pending_stream_next(GeniePendingStream *stream)
 {
 	Assert(stream->n > 0);
-	stream->hits[0] = stream->hits[--stream->n];
-	if (stream->n > 1)
-		genie_pending_sift_down(stream->hits, stream->n, 0);
+	stream->n--;
+	genie_pending_heap_replace(stream->hits, stream->n, stream->hits[stream->n]);
 }

@@ -103,22 +103,20 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 	return scan;
 }
 
-/* The right operand of a scan key as a query, in the current context. */
-static const GenieQuery *
-genie_scan_compile(IndexScanDesc scan, ScanKey key)
+const GenieQuery *
+genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters)
 {
-	const GenieScanState *state = scan->opaque;
-	FmgrInfo   *compile = index_getprocinfo(scan->indexRelation, key->sk_attno, GENIE_COMPILE_PROC);
+	FmgrInfo   *compile = index_getprocinfo(index, key->sk_attno, GENIE_COMPILE_PROC);
 	Datum		strategy = Int16GetDatum(key->sk_strategy);
 	Datum		subtype = ObjectIdGetDatum(key->sk_subtype);
 	Datum		query;
 
-	if (state->rerank == NULL)
-		query = FunctionCall3Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype);
-	else
+	if (genie_is_approximate(index))
 		query = FunctionCall4Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype,
-								  PointerGetDatum(state->query.parameters));
-	return (GenieQuery *) PG_DETOAST_DATUM(query);
+								  PointerGetDatum(parameters));
+	else
+		query = FunctionCall3Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype);
+	return DatumGetGenieQuery(query);
 }
 
 /* Do they ask for the same keywords? */
@@ -178,7 +176,7 @@ genie_scan_compile_order(IndexScanDesc scan)
 	if (state->rank_by == scan->numberOfOrderBys || state->rerank != NULL)
 		return;
 	key = &scan->orderByData[state->rank_by];
-	query = genie_scan_compile(scan, key);
+	query = genie_scan_compile(scan->indexRelation, key, NULL);
 	state->query.order = genie_query_view(query, CurrentMemoryContext);
 	if (key->sk_strategy >= GENIE_DISTANCE_STRATEGY)
 		state->query.bound = genie_bound_begin(scan->indexRelation, (int16) key->sk_strategy, query);
@@ -250,7 +248,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		state->nothing |= (key->sk_flags & SK_ISNULL) != 0;
 		if (state->nothing)
 			break;
-		query = genie_scan_compile(scan, key);
+		query = genie_scan_compile(scan->indexRelation, key, NULL);
 		view = genie_query_view(query, CurrentMemoryContext);
 		if (view->distance_strategy == 0)
 			state->query.conditions[state->query.n_conditions++] = view;
@@ -297,7 +295,9 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 	state->untrained = state->position.has_position ? state->untrained : meta->parameters_length == 0;
 	state->query.parameters = state->untrained ? NULL : genie_meta_parameters(meta);
 	if (state->rank_by < scan->numberOfOrderBys)
-		state->query.order = genie_query_view(genie_scan_compile(scan, &scan->orderByData[state->rank_by]),
+		state->query.order = genie_query_view(genie_scan_compile(scan->indexRelation,
+																 &scan->orderByData[state->rank_by],
+																 state->query.parameters),
 											  CurrentMemoryContext);
 	state->query.quantizer = genie_rerank_vector(state->rerank, state->query.parameters, meta->tombstone_version,
 												 &state->query.vector, &state->query.n_elements);
@@ -310,6 +310,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	GenieScanState *state = scan->opaque;
 	GenieScanPosition position = state->position;
 	GenieConflicts conflicts = {.scan = scan};
+	GenieSource **sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 
 	state->memory = work_mem * (Size) 1024;
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
@@ -321,23 +322,19 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	if (state->query.bound != NULL)
 		genie_scan_compile_bounds(state, meta, &position);
 	genie_pending_stream_rank(&state->pending, &state->query, &position);
+	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, sources))
+		return false;
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
-		GenieSegment *segment = genie_segment_open(scan->indexRelation, &meta->segments[i]);
-		GenieSource *source;
+		GenieSource *source = sources[i];
 
-		if (segment == NULL)
-			return false;
-		source = genie_source_open(scan->indexRelation, meta, segment, &state->memory);
-		if (source == NULL)
-			return false;
 		if (state->query.quantizer != NULL)
 			genie_source_find_vectors(source, scan->indexRelation, meta, state->query.first_k, state->query.quantizer);
 		if (state->query.order != NULL && state->rerank == NULL &&
-			!genie_conflicts_find(&conflicts, segment, state->query.order))
+			!genie_conflicts_find(&conflicts, source->segment, state->query.order))
 			return false;
 		for (int j = 0; j < state->query.n_conditions; j++)
-			if (!genie_conflicts_find(&conflicts, segment, state->query.conditions[j]))
+			if (!genie_conflicts_find(&conflicts, source->segment, state->query.conditions[j]))
 				return false;
 		if (!genie_stream_open(&state->streams[state->n_streams], source, &state->query, &position))
 			return false;
@@ -362,10 +359,7 @@ genie_scan_start(IndexScanDesc scan)
 
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(state->stream_context);
-		meta = genie_meta_read(scan->indexRelation);
-		if (state->started && meta->segment_version == state->segment_version)
-			genie_report_corrupt(scan->indexRelation, GENIE_META_BLOCK,
-								 "a page that it lists belongs to somebody else");
+		meta = genie_meta_read_again(scan->indexRelation, state->started, state->segment_version);
 		state->segment_version = meta->segment_version;
 		state->started = true;
 		ok = genie_scan_open_streams(scan, meta);

@@ -1,6 +1,6 @@
 /*
  * genie_scan.h
- *	  Prototypes of genie_scan.c.
+ *	  Index scans: the access method's functions, and what batches share with them.
  */
 #ifndef GENIE_SCAN_H
 #define GENIE_SCAN_H
@@ -9,6 +9,7 @@
 #include "access/relscan.h"
 #include "access/sdir.h"
 #include "access/skey.h"
+#include "genie_opclass.h"
 #include "nodes/tidbitmap.h"
 
 extern IndexScanDesc genie_beginscan(Relation index, int n_keys, int n_order_bys);
@@ -16,5 +17,11 @@ extern void genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey o
 extern bool genie_gettuple(IndexScanDesc scan, ScanDirection direction);
 extern int64 genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 extern void genie_endscan(IndexScanDesc scan);
+
+/*
+ * The right operand of a scan key as a query, in the current memory context: calls the operator class's compile
+ * function.  parameters are what an approximate class has learned; NULL: nothing yet, or the class is exact.
+ */
+extern const GenieQuery *genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters);
 
 #endif							/* GENIE_SCAN_H */

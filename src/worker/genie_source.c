@@ -71,6 +71,21 @@ genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segme
 }
 
 bool
+genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, GenieSource **sources)
+{
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
+
+		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory);
+		if (sources[i] == NULL)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return true;
+}
+
+bool
 genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta)
 {
 	GenieLoaderMiss miss = GENIE_MISS_NONE;

@@ -47,6 +47,11 @@ extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta,
 									  Size *memory);
 
 /*
+ * Opens a source for each segment that meta lists; sources has room for them.  False: one is stale.
+ */
+extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, GenieSource **sources);
+
+/*
  * Looks for the image again, where there was none, or no worker, or it has gone: for who keeps a source for long.
  * meta has the tombstone version of the one that it was opened with.
  */
