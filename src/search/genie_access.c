@@ -3,7 +3,7 @@
  *	  Opening an index for a function that searches it (genie_access.h): may the user read what it would tell, and
  *	  does the index answer for this transaction?
  *
- * The executor asks these questions of a statement; a function that takes an index by name must ask them itself.
+ * The executor checks this for a statement.  A function that takes an index by name must check it itself.
  */
 #include "postgres.h"
 

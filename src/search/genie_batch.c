@@ -2,26 +2,26 @@
  * genie_batch.c
  *	  Many queries in one call (genie_batch.h): pieces, segments, rounds.
  *
- * Pieces.  Queries are taken a piece at a time, as many as bounded memory allows; what a piece found goes into a
- * tuplestore, which spills to disk, before the next one begins.
+ * Pieces.  Queries are taken a piece at a time, as many as bounded memory allows.  The rows that a piece found go into
+ * a tuplestore, which spills to disk, before the next piece begins.
  *
  * A piece
- *	1. the metapage is looked at; segments are opened, where they are not, or are others now (genie_batch_refresh)
- *	2. its queries are compiled against all segments together (genie_compile.h)
- *	3. who searches prepares for it, and looks for conflicts between queries and rows, if there can be any
- *	4. rounds (genie_round.h): the first asks for as many rows of each query as are wanted, the next ones only those
- *	   queries that have fewer visible ones, behind what they took: the second for GENIE_ASK_GROWTH times as many as
- *	   a query still lacks, as few rows are dead mostly, then for so many times more each
- *	5. who searches puts out each query's rows
+ *	1. The metapage is read.  Segments are opened if they are not open, or if the metapage lists others now
+ *	   (genie_batch_refresh).
+ *	2. Its queries are compiled against all segments together (genie_compile.h).
+ *	3. The kind of search (GenieBatchOps) prepares, and looks for conflicts between queries and rows.
+ *	4. Rounds (genie_round.h).  The first asks for as many rows of each query as are wanted.  The next ones ask only for
+ *	   queries that have fewer visible rows, behind what they took.  The second round asks for GENIE_ASK_GROWTH times
+ *	   as many as a query still lacks, because mostly few rows are dead; each further round for that many times more.
+ *	5. The kind of search puts out each query's rows.
  *
- * Pending rows become a segment of this backend's own when segments are opened (genie_compact_private): counting them
- * then costs what they match, and not their number times that of the queries.  An approximate index that has not
- * learned yet has nothing but raw pending rows, which match nothing: its queries find no row in rounds.
+ * When segments are opened, pending rows become a segment of this backend's own (genie_compact_private).  Counting them
+ * then costs what they match, not their number times the number of queries.  An approximate index that has not
+ * learned yet has only raw pending rows, which match nothing: its queries find no row in rounds.
  *
  * Segments stay open from piece to piece as long as the metapage lists the same ones under the same tombstone version.
- * Rows that were added to the pending list meanwhile need not be looked at: the snapshot is older than they are.
- * Where a segment turns out to be stale, the piece is begun again, from a fresh metapage; nothing of it has been
- * output.
+ * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
+ * segment turns out to be stale, the piece begins again from a fresh metapage; none of its rows has been put out.
  *
  * Not here: what the rows are ranked by (genie_batch_count.c, genie_batch_nearest.c), what is counted where
  * (genie_segment_query.h), visibility (genie_visit.c).
@@ -49,8 +49,8 @@
 #include "genie_train.h"
 
 /*
- * Bounds of a piece.  A hit takes about 40 bytes in a round, an interval 20, or 150 if no other query has it: 40 MB and
- * 20 MB at most.  More queries than so many gain nothing: an engine's batches are smaller.
+ * Bounds of a piece.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes, or 150 if no other query has
+ * it.  So hits take 40 MB and intervals 20 MB at most.  More queries gain nothing: an engine's batches are smaller.
  */
 #define GENIE_PIECE_QUERIES 4096
 #define GENIE_PIECE_HITS (1024 * 1024)	/* queries * k * segments */
@@ -168,7 +168,7 @@ genie_batch_find_images(GenieBatch *batch, const GenieMetaData *meta)
 	return true;
 }
 
-/* Sees to it that what is open is what the metapage lists now.  stale: what is open cannot be read. */
+/* Makes the open segments those that the metapage lists now.  stale: what is open cannot be read. */
 static void
 genie_batch_refresh(GenieBatch *batch, bool stale)
 {
@@ -364,7 +364,7 @@ genie_batch_report(GenieBatch *batch, GenieBatchProgress more)
 	batch->progress.n_done += more.n_done;
 }
 
-/* What it was reported to do is done, or given up. */
+/* Takes back what was reported: it is done, or given up. */
 static void
 genie_batch_end_report(GenieBatch *batch)
 {
@@ -412,7 +412,7 @@ genie_batch_run(GenieBatch *batch)
 	}
 	PG_CATCH();
 	{
-		/* results of a request may be there, and whoever rolls back to a savepoint may keep our memory for long */
+		/* a request's results may be there, and after a rollback to a savepoint our memory may live on for long */
 		MemoryContextReset(batch->round.context);
 		genie_batch_end_report(batch);
 		PG_RE_THROW();
@@ -480,8 +480,8 @@ genie_batch_k(int32 k)
 }
 
 /*
- * There are many rows, and forming a tuple takes longer than what else is done for one.  So one is formed, and each row
- * is written over its columns.
+ * Results have many rows, and forming a tuple takes longer than all else that is done for a row.  So one tuple is
+ * formed, and each row is written over its columns.
  */
 void
 genie_batch_begin_output(GenieBatchOutput *output, FunctionCallInfo fcinfo, Datum *values, Size bytes)

@@ -1,7 +1,7 @@
 /*
  * genie_batch.h
- *	  Many queries in one call: what genie_search() by match count (genie_batch_count.c) and by distance
- *	  (genie_batch_nearest.c) have in common.
+ *	  Many queries in one call: the common part of genie_search() by match count (genie_batch_count.c) and by
+ *	  distance (genie_batch_nearest.c).
  */
 #ifndef GENIE_BATCH_H
 #define GENIE_BATCH_H
@@ -20,7 +20,7 @@
 
 typedef struct GenieBatch GenieBatch;
 
-/* What a kind of search does itself.  owner is its own. */
+/* The functions of a kind of search.  owner is its own state. */
 typedef struct GenieBatchOps
 {
 	/* The next query, in the current memory context, where it stays as long as its piece. */
@@ -38,7 +38,7 @@ typedef struct GenieBatchOps
 
 struct GenieBatch
 {
-	/* who searches, and by what */
+	/* the kind of search, and what it searches */
 	const GenieBatchOps *ops;
 	void	   *owner;
 	Relation	heap;
@@ -78,7 +78,8 @@ struct GenieBatch
 };
 
 /*
- * With who searches and by what filled in, and the rest zero; in the current memory context, under the active snapshot.
+ * Begins a batch whose first group of fields is filled in and the rest zero, in the current memory context, under the
+ * active snapshot.
  */
 extern void genie_batch_begin(GenieBatch *batch);
 

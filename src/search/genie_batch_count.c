@@ -3,17 +3,18 @@
  *	  genie_search(): the best k rows by match count for each of many queries, by one index, in one call.
  *
  * For each query it returns what SELECT ... ORDER BY x <&> query LIMIT k returns through the index, in that order:
- * rows that match, then rows of count 0 in TID order, then rows with NULL, of those that the caller's snapshot sees.
- * A query's min_match and threshold are conditions of @&, and nothing to ORDER BY and to this.
- * Where a scan would raise an error because a query asks for another type than a row has, so does this: conflicts of
- * type are looked for once for each way in which some query of a piece asks a dimension.
+ * rows that match, then rows of count 0 in TID order, then rows with NULL, as far as the caller's snapshot sees them.
+ * A query's min_match and threshold are conditions of @&: ORDER BY ignores them, and so does this function.
+ * It raises the same error as a scan where a query asks a dimension for another type than a row has there: such
+ * conflicts are looked for once for each way in which some query of a piece asks a dimension.
  *
- * Queries that match fewer than k visible rows share what follows: rows of count 0 and NULL rows in scan order are
- * those of a scan whose query asks for nothing (the *tail*), less the query's own.  It is an index scan like any
- * other, read as far as some query needs it, once a call.  Where a query needs more rows than a page of the best can
- * have, k being larger, or so many dead rows standing in front, it is an index scan of its own.
+ * Queries that match fewer than k visible rows share what follows.  A scan whose query asks for nothing gives the rows
+ * of count 0 and the NULL rows in scan order (the *tail*); each query takes them without the rows that it already has.
+ * The tail is an index scan like any other, made once a call, and read as far as some query needs it.  A query that
+ * needs more rows than a page of the best can have becomes an index scan of its own: k may be larger than the page,
+ * or too many dead rows may stand in front.
  *
- * Not here: how the rows that match are found (genie_batch.c).
+ * Not here: how matching rows are found (genie_batch.c).
  */
 #include "postgres.h"
 
@@ -42,7 +43,7 @@ typedef struct GenieTailRow
 	bool		is_null;
 } GenieTailRow;
 
-/* A row of the result as it lies in a tuple: the columns of genie_search(). */
+/* A result row as it lies in a tuple: the columns of genie_search(). */
 typedef struct GenieBatchRow
 {
 	int32		query;
@@ -144,7 +145,7 @@ genie_count_put_row(GenieCountSearch *search, uint64 live, int32 count)
 		tuplestore_puttupleslot(search->output.result->setResult, search->output.slot);
 }
 
-/* What the query lacks to k rows: the tail's, but for those that it has taken. */
+/* Fills the query up to k rows from the tail, without the rows that it already has. */
 static void
 genie_count_put_tail(GenieCountSearch *search, GenieRoundQuery *query)
 {
@@ -211,8 +212,8 @@ static const GenieBatchOps genie_count_ops = {genie_count_next, genie_count_find
 
 /*
  * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):
- * query is the query's number in the array, from 1 on; tid is the row's own, its ctid; match_count is NULL for a row
- * that is NULL.
+ * query is the query's number in the array, from 1 on; tid is the row's ctid; match_count is NULL where the indexed
+ * value is NULL.
  */
 Datum
 genie_batch_search(PG_FUNCTION_ARGS)

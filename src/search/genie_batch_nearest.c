@@ -5,19 +5,19 @@
  *
  * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns in the first round of a scan
  * (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by (distance, TID).
- * Where k is larger than genie.candidates, so many candidates are taken.
+ * Where k is larger than genie.candidates, k candidates are taken.
  *
  * The candidates of all queries of a piece come from the same rounds as those of a search by match count
- * (genie_batch.c); a row that is candidate of many queries is fetched and unpacked once, and its distances to all of
- * them are computed by the operator's own function while its page is pinned.  Of its candidates a query keeps the k
- * nearest so far, as a heap with the farthest of them on top: most rows are compared with that one only, and what is
- * kept stays in the processor's cache.
+ * (genie_batch.c).  A row that is a candidate of many queries is fetched and unpacked once, and the operator's own
+ * function computes its distances to all of them while its page is pinned.  A query keeps the k nearest of its
+ * candidates as a heap with the farthest on top: most rows are compared with that one only, and the heap stays in the
+ * processor's cache.
  *
- * Where segments have quantized vectors (genie_quantizer.c), the worker says for each candidate how near it can be at
- * best, and most are never fetched (genie_round_measure.c).  The k nearest are the same.
+ * Where segments have quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
+ * distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
- * A query that matches fewer rows than it wants candidates, and any query to an index that has not learned yet, is an
- * index scan of its own, which also knows the rows that match nothing, and those that are NULL.
+ * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, or if the index has not
+ * learned yet.  The scan also gives the rows that match nothing and those that are NULL.
  */
 #include "postgres.h"
 
@@ -54,7 +54,7 @@
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
 
-/* A row of the result as it lies in a tuple. */
+/* A result row as it lies in a tuple. */
 typedef struct GenieNearestRow
 {
 	int32		query;
@@ -80,7 +80,7 @@ typedef struct GenieNearestSearch
 
 	/* the array of queries */
 	bool		of_vectors;
-	bool		to_pgvector;	/* which the operator wants as values of pgvector's type */
+	bool		to_pgvector;	/* the operator wants values of pgvector's type */
 	GenieVectors vectors;
 	uint32		n_next;			/* the next vector */
 	GenieArrayCursor cursor;	/* elements that are no vectors */
@@ -289,7 +289,7 @@ genie_nearest_farthest(void *arg, uint32 query)
 
 /* ---- bounds ---- */
 
-/* Finds the segments' quantized vectors, and, if there are any, makes those of the piece's queries. */
+/* Finds the segments' quantized vectors.  If there are any, quantizes the piece's queries, too. */
 static void
 genie_nearest_find_vectors(GenieNearestSearch *search)
 {
@@ -428,8 +428,8 @@ genie_nearest_begin_measuring(GenieNearestSearch *search)
 
 /*
  * genie_search(index regclass, queries real[], float8[], bit[] or genie_object[], k int) returns table (query int,
- * tid tid, distance float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid;
- * distance is NULL for a row that is NULL.
+ * tid tid, distance float8): query is the query's number in the array, from 1 on; tid is the row's ctid; distance is
+ * NULL where the indexed value is NULL.
  */
 Datum
 genie_batch_nearest(PG_FUNCTION_ARGS)

@@ -5,24 +5,24 @@
  * The operator class's function bound(strategy, query, count, size) is called once for each count and class of
  * sizes; its distinct results, sorted, are the keys.  Engines then rank by integers, whatever the distance.
  *
- * Classes.  Sizes below 2^p are classes of their own; of larger ones the p leading bits tell the class, so a class
- * is at most a 2^(p-1)th wide.  An object of count c is given the smallest bound that one of its class can have with
- * that count, which has the smallest size, max(that of the class, c), or the size nearest to the query's: from there on
- * bounds do not decrease, and below they rise all the way or fall all the way.  Where counts exceed the smallest
- * size these are bounds of objects of different sizes, which need not fall: the smallest so far is taken, which is a
- * bound too.
+ * Classes.  Each size below 2^p is a class of its own.  The p leading bits of a larger size tell its class, so a class
+ * is at most 2^-(p-1) of its sizes wide.  An object of count c gets the smallest bound that any object of its class can
+ * have with that count.  That is the bound at the smallest possible size, max(smallest of the class, c), or at the
+ * size nearest to the query's: from there on bounds do not decrease, and below it they only rise or only fall.  Where
+ * counts exceed the smallest size, these are bounds of objects of different sizes and need not fall: then the smallest
+ * so far is taken, which is a lower bound too.
  *
- * p depends on the query alone, not on the segments that there are.  So an object's bound does not change when
- * segments are merged or another row is inserted, and a scan that must begin again finds its position by the bound
- * (genie_bound_place()); keys are of one table alone.
+ * p depends on the query alone, not on the segments.  So an object's bound does not change when segments are merged or
+ * rows are inserted, and a scan that must begin again finds its position by the bound (genie_bound_place()).  Keys
+ * belong to one table only.
  *
- * Costs.  All sizes have 2^(p-1) * (18 - p) classes, 1,280 for p = 8.  p is the largest, up to 8, for which
- * they make at most 2^21 entries with the query's counts: so up to 1,637 keywords have p = 8, and at worst 4
- * million calls and 8 MB of keys, where an index has objects of all sizes.  Only classes that occur are
+ * Costs.  All sizes together have 2^(p-1) * (18 - p) classes, 1,280 for p = 8.  p is the largest value up to 8 for
+ * which classes times the query's counts are at most 2^21 entries.  So queries of up to 1,637 keywords have p = 8; at worst,
+ * where an index has objects of all sizes, that is 4 million calls and 8 MB of keys.  Only classes that occur are
  * compiled: a few hundred entries for words, some thousand for fingerprints.
  *
- * The contract of the function is checked on the way, for nothing but a comparison an entry; what breaks it would make
- * wrong answers.  Not checked: that it is a lower bound.  The executor notices that.
+ * The contract of the function is checked on the way, which costs a comparison an entry; a function that breaks it
+ * would give wrong answers.  That it is a lower bound is not checked here: the executor notices it.
  */
 #include "postgres.h"
 
@@ -53,11 +53,11 @@ typedef struct GenieBoundRun
 	uint32		entry;
 } GenieBoundRun;
 
-/* digits of a bound's 64 bits to sort by; digits that are the same everywhere cost nothing */
+/* a bound's 64 bits are sorted by these digits; a digit that is the same everywhere costs nothing */
 #define GENIE_BOUND_DIGIT_BITS	11
 #define GENIE_BOUND_DIGITS		((64 + GENIE_BOUND_DIGIT_BITS - 1) / GENIE_BOUND_DIGIT_BITS)
 
-/* A digit of an integer that is ordered as the bound is. */
+/* A digit of the integer that has the bound's order. */
 static inline uint32
 genie_bound_digit(double bound, uint32 digit)
 {
@@ -69,8 +69,8 @@ genie_bound_digit(double bound, uint32 digit)
 }
 
 /*
- * Sorts by the bounds, the smallest first.  By digits, the last one first, for with some thousand runs comparing them
- * was a quarter of what a query took.
+ * Sorts by the bounds, the smallest first: a radix sort from the last digit on, because a comparison sort of some
+ * thousand runs takes a quarter of a query's time.
  */
 static void
 genie_bound_sort(GenieBoundRun *runs, uint32 n)
@@ -263,8 +263,8 @@ genie_bound_classes(GenieBound *bound, uint32 min_size, uint32 max_size)
 }
 
 /*
- * Computes what objects of the class have by count; infinity for counts that they cannot have.  row has what those of
- * the next smaller class have.
+ * Computes the bound of the class's objects for each count; infinity for counts that they cannot have.  row comes with
+ * the bounds of the next smaller class.
  */
 static void
 genie_bound_class(const GenieBound *bound, uint32 class_floor, double *row)
@@ -291,7 +291,7 @@ genie_bound_class(const GenieBound *bound, uint32 class_floor, double *row)
 	}
 }
 
-/* Numbers the runs, sorted by their bounds, from the largest on, less those that are not wanted; fills their keys. */
+/* Numbers the sorted runs from the largest bound on, without those that are not wanted, and fills in their keys. */
 static void
 genie_bound_rank(GenieBound *bound, const GenieBoundRun *runs, uint32 n_runs, uint32 *keys)
 {

@@ -22,7 +22,7 @@ typedef struct GenieBound
 	uint32		max_count;		/* keywords of the query, as many as an object can have */
 	uint32		class_bits;		/* leading bits of a size that tell its class */
 
-	/* which rows are wanted at all: those that match so often and whose bound is not larger */
+	/* rows are wanted only with at least this match count and at most this bound */
 	uint32		min_count;
 	double		max_distance;
 
@@ -41,7 +41,7 @@ extern bool genie_bound_knows(Relation index, int16 strategy);
  */
 extern GenieBound *genie_bound_begin(Relation index, int16 strategy, const GenieQuery *query);
 
-/* Only rows that match so often within the distance are wanted, and within those of earlier calls. */
+/* From now on only rows of at least min_count and within max_distance are wanted; repeated calls add up. */
 extern void genie_bound_cut(GenieBound *bound, uint32 min_count, double max_distance);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * genie_conflict.c
- *	  Finding and reporting conflicts of type between a query and indexed rows.
+ *	  Finds and reports rows that have another type in a dimension than a query asks for (genie_conflict.h).
  */
 #include "postgres.h"
 

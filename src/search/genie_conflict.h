@@ -2,14 +2,14 @@
  * genie_conflict.h
  *	  A query that asks a dimension for another type than the rows have there.
  *
- * The definition (genie_match_count) raises an error for such a pair of query and object, so the
- * index must, too; but only for a row that the scan's snapshot sees: index entries of dead or
- * uncommitted rows must not make a query fail.  This is the rare path: finding that there is no
- * conflict costs two dictionary look-ups a dimension and segment.
+ * The definition (genie_match_count) raises an error for such a pair of query and object, so the index must, too.  It
+ * must do so only for a row that the scan's snapshot sees: index entries of dead or uncommitted rows must not make a
+ * query fail.  This is the rare path: finding that there is no conflict costs two dictionary look-ups a dimension and
+ * segment.
  *
- * An approximate class has none: all its keywords are made alike.
+ * An approximate class has no conflicts: all its keywords are of one type.
  *
- * Candidates are looked up in the table a batch at a time, so a mistaken query fails soon and memory is bounded.
+ * Candidates are looked up in the table a batch at a time, so that a mistaken query fails soon and memory is bounded.
  */
 #ifndef GENIE_CONFLICT_H
 #define GENIE_CONFLICT_H

@@ -2,23 +2,23 @@
  * genie_exact_knn.c
  *	  genie_exact_knn(): the k rows nearest to each of many vectors, exactly, of the rows that an index covers.
  *
- * The yardstick for what an index finds approximately, and a mode of its own: for many queries at once, or where the
- * table is small, measuring everything in blocks is faster than it sounds (genie_knn.c has the method).
+ * It is the yardstick for approximate answers, and a way to search by itself: for many queries at once, or for a small
+ * table, measuring all rows in blocks is fast (genie_knn.c has the method).
  *
- * The index says which rows (its predicate), which vectors (its column or expression) and by default which distance;
- * the vectors themselves are the table's, read by a sequential scan under the caller's snapshot.  So the answer is that
- * of SELECT ... WHERE predicate ORDER BY expression <-> query, ctid LIMIT k, but that rows without a vector (NULL),
- * which have no distance, are left out.
+ * The index tells which rows (its predicate), which vectors (its column or expression) and by default which distance.
+ * The vectors are read from the table by a sequential scan under the caller's snapshot.  So the answer is that of
+ * SELECT ... WHERE predicate ORDER BY expression <-> query, ctid LIMIT k, without the rows whose vector is NULL: they
+ * have no distance.
  *
  * Phases, for a piece of the queries:
  *	sample	Pages spread over the table, as many as have GENIE_SAMPLE_ROWS * k rows, are read first, so that bounds are
- *			tight before the scan begins, in whatever order the table lies.  (Paper and authors: genie_knn.c; 8 k to
- *			32 k rows are its advice.)
+ *			tight before the scan begins, whatever the order of the table.  (The paper that genie_knn.c names
+ *			advises 8 k to 32 k rows.)
  *	scan	All other rows.
  *
- * Rows go into panels, which this process estimates, or the worker's GPU (genie_exact_panel.c).
+ * Rows are gathered in panels.  This process estimates their distances, or the worker's GPU does (genie_exact_panel.c).
  *
- * Memory: a panel of rows, and of each query its elements and k neighbours.  Queries that do not fit into hash_mem
+ * Memory: a panel of rows, and the elements and k neighbours of each query.  Queries that do not fit into hash_mem
  * together are taken in pieces, each with a scan of its own.
  */
 #include "postgres.h"
@@ -79,7 +79,7 @@ typedef struct GenieExactKnn
 
 /* ---- rows ---- */
 
-/* Copies n elements as the engine is to see them. */
+/* Copies n elements in the form that engines read. */
 static void
 copy_elements(uint8 *to, bool to_double, GenieVector from)
 {
@@ -102,7 +102,7 @@ copy_elements(uint8 *to, bool to_double, GenieVector from)
 	}
 }
 
-/* What the index has of a row, which is not NULL. */
+/* The indexed value of a row; it is not NULL. */
 static GenieVector
 vector_of_value(const GenieExactKnn *state, Datum value)
 {
@@ -347,7 +347,7 @@ index_is_double(Relation index)
 	return type == FLOAT8ARRAYOID;
 }
 
-/* The queries with their elements as the engine is to see them. */
+/* The queries, with their elements in the form that engines read. */
 static void
 widen_queries(GenieVectors *queries, bool to_double)
 {
@@ -381,8 +381,8 @@ search(GenieExactKnn *state, uint32 k, const char *metric)
 
 /*
  * genie_exact_knn(index regclass, queries real[] or float8[], k int, metric text) returns table (query int, tid tid,
- * distance float8): query is the query's number in the array, from 1 on; tid is the row's own, its ctid.  Not strict:
- * metric may be NULL; of the others a NULL finds nothing.
+ * distance float8): query is the query's number in the array, from 1 on; tid is the row's ctid.  Not strict: metric may
+ * be NULL, and any other NULL argument gives no rows.
  */
 Datum
 genie_exact_knn(PG_FUNCTION_ARGS)

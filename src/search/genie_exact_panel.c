@@ -2,23 +2,23 @@
  * genie_exact_panel.c
  *	  Rows on their way into exact search (genie_exact_panel.h).
  *
- * On the CPU a panel is GENIE_KNN_ROWS rows: they stay in the first cache while all queries pass, and each row that is
- * near tightens a bound at once.
+ * On the CPU a panel is GENIE_KNN_ROWS rows: they stay in the first cache while all queries pass, and each near row
+ * tightens a bound at once.
  *
- * Where the worker has a GPU, and queries are enough, panels are large instead, and their estimates are asked of it
- * (genie_device.h).  Bounds are those of the moment when a panel is complete, so its size decides how many pairs come
- * back to be measured: where rows come in no order, each query has k * (rows of the panel) / (rows before it).  So the
- * first rows go by the CPU, and panels grow with what was added before them, up to what a request can carry.
- * Where more pairs are found than were expected (rows come the nearest last, or estimates say little), the next panel
- * has so many times fewer rows; where more than there is room for, this one goes by the CPU.
+ * Where the worker has a GPU and there are enough queries, panels are large instead, and the GPU estimates them
+ * (genie_device.h).  It uses the bounds of the moment when the panel is complete, so the panel's size decides how many
+ * pairs come back to be measured: where rows come in no order, k * (rows of the panel) / (rows before it) for each
+ * query.  So the CPU does the first rows, and panels grow with the number of rows before them, up to what a request
+ * can carry.  Where more pairs are found than expected (the nearest rows come last, or estimates tell little), the
+ * next panel has fewer rows by the same factor.  Where there are more pairs than room, the CPU does this panel.
  *
- * The answer is the same whoever estimates, for estimates only leave out what is too far (genie_knn.c): pairs are
- * measured here, by the elements that stay in this process's memory.  Whatever the worker cannot do, the CPU does at
- * once, and for the rest of the piece.
+ * The answer does not depend on where estimates come from: they only leave out what is too far (genie_knn.c), and pairs
+ * are measured here, by the elements in this process's memory.  Where the worker cannot answer, the CPU does the panel
+ * at once, and the rest of the piece.
  *
- * Memory, with the worker: a panel of up to GENIE_PANEL_BYTES of floats and its rows' own elements, and the pairs, of
- * which a request has room for a quarter of its bytes.  Queries that do not fit a quarter of a request are asked in
- * parts; nothing is added before all parts of a panel are answered, or it could not be done again.
+ * Memory, with the worker: a panel of up to GENIE_PANEL_BYTES of floats, its rows' own elements, and the pairs, which
+ * may take a quarter of a request's bytes.  Queries that do not fit a quarter of a request are asked in parts.  Rows
+ * are added only when all parts of a panel are answered, so that the CPU can still do the whole panel.
  */
 #include "postgres.h"
 
@@ -29,9 +29,9 @@
 #include "genie_exact_panel.h"
 
 /*
- * The worker is asked for at least so many queries, which have at least so many elements together.  By orders of
- * magnitude: a core multiplies some 30 elements in the time in which it copies one to the worker and the worker
- * copies it on, and 1,024 rows by 4,096 elements in the time that a request takes to be noticed, done and answered.
+ * The worker is asked only for at least this many queries with at least this many elements together.  Orders of
+ * magnitude: while a core copies one element to the worker, which copies it on, it could multiply some 30 elements;
+ * while a request is noticed, done and answered, 1,024 rows by 4,096 elements.
  */
 #define GENIE_PANEL_QUERIES_MIN 32
 #define GENIE_PANEL_ELEMENTS_MIN 4096
@@ -39,13 +39,13 @@
 #define GENIE_PANEL_ROWS_MIN 1024	/* less is not worth a request */
 #define GENIE_PANEL_ROWS_MAX 65536
 #define GENIE_PANEL_BYTES ((Size) 32 << 20)
-#define GENIE_PANEL_PART 4		/* queries have one of so many parts of a request, pairs another */
-#define GENIE_PANEL_ROOM 4		/* times k: pairs of each query that there is room for, where a request has it */
-#define GENIE_PANEL_EXPECTED 2	/* the room is so many times what is expected */
-#define GENIE_PANEL_SHRINK 4	/* panels have so many times fewer rows where shared memory has no room */
+#define GENIE_PANEL_PART 4		/* queries may take one of this many equal parts of a request, pairs another */
+#define GENIE_PANEL_ROOM 4		/* room for this many times k pairs a query, if a request has it */
+#define GENIE_PANEL_EXPECTED 2	/* room for pairs, times what is expected */
+#define GENIE_PANEL_SHRINK 4	/* where shared memory has no room, panels have this many times fewer rows */
 #define GENIE_PANEL_PAIRS 16384	/* measured between two looks for interrupts */
 
-/* How many pairs of a part of the queries are expected for each row? */
+/* Pairs that are expected for each row from a part of the queries. */
 static double
 count_expected(const GenieExactPanel *panel)
 {
@@ -64,7 +64,7 @@ count_wanted(const GenieExactPanel *panel)
 	return rows < GENIE_PANEL_ROWS_MIN ? GENIE_KNN_ROWS : (uint32) Min(rows, panel->max_rows);
 }
 
-/* Requests are to carry so many rows; where that is too little, there are none. */
+/* Sets how many rows a request carries; too few for the worker to pay means none. */
 static void
 limit_rows(GenieExactPanel *panel, Size max_rows)
 {
@@ -83,7 +83,7 @@ is_enough(uint32 n_queries, uint32 n_dimensions)
 	return n_queries >= GENIE_PANEL_QUERIES_MIN && (uint64) n_queries * n_dimensions >= GENIE_PANEL_ELEMENTS_MIN;
 }
 
-/* Sees what a request can carry, and takes memory for such panels. */
+/* Finds what a request can carry, and allocates panels of that size. */
 static void
 open_requests(GenieExactPanel *panel)
 {

@@ -1,6 +1,6 @@
 /*
  * genie_exact_panel.h
- *	  Rows on their way into exact search: gathered in panels, which the CPU or the worker's GPU estimates.
+ *	  Rows for exact search are gathered in panels, whose distances the CPU or the worker's GPU estimates.
  *
  *		genie_panel_open(&panel, knn)		for a piece of the queries, whose knn is open
  *		for each row:		its elements to genie_panel_place(), then genie_panel_add() with its id
@@ -26,7 +26,7 @@ typedef struct GenieExactPanel
 
 	/* by the worker */
 	uint32		max_rows;		/* of a panel; 0: the worker is not asked */
-	double		excess;			/* the last panel had so many times the pairs that were expected; at least 1 */
+	double		excess;			/* pairs of the last panel, divided by those expected; at least 1 */
 	uint32		n_part;			/* queries of a request */
 	uint32		n_room;			/* pairs of a request */
 	const float *queries;

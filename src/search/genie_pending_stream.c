@@ -2,7 +2,7 @@
  * genie_pending_stream.c
  *	  The rows of the pending list in scan order.
  *
- * Each row is counted against the queries as its page is read; the bounded list makes that cheap.
+ * Each row is counted against the queries when its page is read, which is cheap because the list is bounded.
  * What qualifies is 16 bytes in a heap (genie_heap.h), which costs a logarithm for each row that the scan really
  * takes.
  *

@@ -2,41 +2,39 @@
  * genie_scan.c
  *	  Index scans: the rows of all segments and of the pending list, best first.
  *
- * A scan reads the metapage once, opens a stream for each segment and one for the pending list, and
- * merges them by (key desc, tid asc): the key is the match count or, where a distance ranks, that of its lower bound
- * (genie_bound.h).  Nothing is fixed beforehand: the executor takes as
- * many rows as it likes, and streams count further only when their turn comes.
+ * A scan reads the metapage once, opens a stream for each segment and one for the pending list, and merges them by (key
+ * desc, tid asc).  The key is the match count or, where a distance ranks, the key of its lower bound (genie_bound.h).
+ * Nothing is fixed beforehand: the executor takes as many rows as it likes, and streams count further only when their
+ * turn comes.
  *
- * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER
- * BY operator whose query is not NULL ranks.  A second one cannot be ranked by at the same time; its
- * value is given as a lower bound that is the same for all rows, and xs_recheckorderby makes the executor
- * compute and sort: it holds rows of equal first value back until that value ends.  (A bound per row
- * would have to come in order within equal first values, which would need a second ranking.)  It does
- * not sort by what follows a NULL, for it takes two NULLs as the end of its comparison: so NULL
- * queries before the ranking one are passed over here, and where the executor would have to sort behind them,
- * that is an error.  Where all are NULL, the order is the TIDs'.
+ * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER BY operator whose
+ * query is not NULL ranks.  The scan cannot rank by a second one at the same time: it gives its value as a lower bound
+ * that is the same for all rows, and xs_recheckorderby makes the executor compute and sort, holding rows of equal
+ * first value back until that value ends.  (A bound per row would have to come in order within equal first values,
+ * which would need a second ranking.)  The executor does not sort by what follows a NULL, because it takes two NULLs
+ * as the end of its comparison.  So the scan passes over NULL queries before the ranking one, and raises an error where
+ * the executor would have to sort behind them.  Where all are NULL, rows come in TID order.
  *
  * A distance's value is always its bound, with recheck: the executor computes the distance itself, and holds the
  * row back until the bounds have reached it.
  *
- * Thresholds.  A condition with a threshold wants the rows whose distance is within it; which these are, only the
- * operator knows, so all rows are rechecked.  Candidates are those whose bound is within it.  Where the scan ranks
+ * Thresholds.  A condition with a threshold wants the rows whose distance is within it.  Only the operator can judge
+ * that, so all rows are rechecked.  Candidates are the rows whose bound is within the threshold.  Where the scan ranks
  * by that very bound, or by nothing, they are the first keys, and the others are cut off (genie_bound_cut).
- * Otherwise the threshold becomes the fewest matches that it leaves possible, a condition like any other.
+ * Otherwise the threshold becomes a condition like any other: the fewest matches that it leaves possible.
  *
  * Approximate operator classes.  Match counts only tell which rows are worth a look: the rows of the streams are
- * candidates, which genie_rerank.c takes in rounds, looks up in the table, and gives by their distances, with exact
- * values.  What the class has learned is in the metapage, so the query is compiled when the streams are opened; it is
- * the same again after a restart, for an index learns once, and a scan that began before that goes on as if it had
- * not: then every row counts 0, in a segment, too.
+ * candidates.  genie_rerank.c takes them in rounds, looks them up in the table, and returns them by their exact
+ * distances.  What the class has learned is in the metapage, so the query is compiled when the streams are opened.
+ * After a restart it compiles to the same, because an index learns once.  A scan that began before the index learned
+ * goes on as if it had not: every row counts 0, in segments, too.
  *
- * Staleness.  Where a page turns out to belong to somebody else (possible on a standby, where
- * replay reuses pages under running queries), everything is opened again from the metapage,
- * behind the last row returned: (count or bound, tid) is a total order that no merge changes.  If the
- * metapage is still the same, the page is damaged.
+ * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
+ * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
+ * order that no merge changes.  If the metapage is still the same, the page is damaged (genie_meta_read_again).
  *
- * Only MVCC snapshots are served: for others, a TID that VACUUM removed meanwhile and that was
- * taken again would be returned.
+ * Only MVCC snapshots are served: under others, the scan could return a TID that VACUUM has removed meanwhile and that
+ * another row has taken.
  */
 #include "postgres.h"
 
@@ -191,7 +189,7 @@ genie_scan_compile_order(IndexScanDesc scan)
 				 errhint("Leave that operator out, or set enable_indexscan to off.")));
 }
 
-/* Readies a scan of an approximate class.  Only a class that amvalidate refuses has other operators than distances. */
+/* Prepares a scan of an approximate class.  Only a class that amvalidate refuses has operators other than distances. */
 static void
 genie_scan_begin_rerank(IndexScanDesc scan)
 {
@@ -367,7 +365,7 @@ genie_scan_start(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
-/* The row at the head of a stream, which is exact, is given. */
+/* Notes that the row at the (exact) head of a stream is returned. */
 static void
 genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
 {

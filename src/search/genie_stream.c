@@ -4,26 +4,25 @@
  *
  * Modes, each entered from the one before:
  *
- *	TOP		asks for the best GENIE_FIRST_K, or as many as a scan wants at once, then GENIE_K_GROWTH times as many
- *			behind the last one, and so on, until GENIE_TOP_LIMIT: then, or when nothing more matches,
+ *	TOP		asks for the best GENIE_FIRST_K, or as many as the scan wants at once, then for GENIE_K_GROWTH times as
+ *			many behind the last one, up to GENIE_TOP_LIMIT.  Then, or when nothing more matches, comes
  *	LEVELS	counts every object once and goes through the levels from the cursor's down to 0
  *			(a counting sort that is never written out): each level that occurs is a sweep over the counts;
  *	NULLS	live NULL rows, where the scan has no condition.
  *
- * A ranking by bounds (genie_bound.h) leaves out LEVELS: its pages have objects without a match, too, at their
- * place.  And it may have thousands of keys, so that after TOP comes
+ * A ranking by bounds (genie_bound.h) has no LEVELS: its pages also have the objects without a match, at their place.
+ * It may have thousands of keys, so after TOP comes
  *
  *	SORTED	counts every object once, looks up the keys by count and size, and sorts the objects by counting;
  *			then NULLS.
  *
- * The first page of all streams of a scan is asked for at once.  Which objects qualify is read only when a
- * sweep begins: pages of the best are masked by who counts.
+ * The first pages of all streams of a scan are asked for together.  The bits of qualifying objects are read only when a
+ * sweep begins: pages of the best are masked where they are counted.
  *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
  *
- * Cursors are (key, object); since objects are numbered in TID order, a position (key, tid)
- * of the whole scan is turned into one by finding how many of the segment's TIDs are not above
- * tid.
+ * Cursors are (key, object).  Objects are numbered in TID order, so a position (key, tid) of the whole scan becomes a
+ * cursor of the segment by finding how many of its TIDs are not above tid.
  */
 #include "postgres.h"
 
@@ -89,8 +88,8 @@ genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 #include "lib/sort_template.h"
 
 /*
- * Reads the TIDs of the next hits of the page: of some, as a scan may have a small LIMIT, then, or if it is known to
- * want more, of all.  They are all over the table, so each tile is gone through once.  False: stale.
+ * Reads the TIDs of the page's next hits: first of a few, because a scan may have a small LIMIT, then of all.  Hits are
+ * spread over the segment, so each tile is gone through once.  False: stale.
  */
 static bool
 genie_stream_place_hits(GenieStream *stream)
@@ -232,7 +231,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 	return !position->has_position || genie_stream_place(stream, position);
 }
 
-/* Readies the question for the page of k behind the cursor. */
+/* Prepares the request for the page of k behind the cursor. */
 static void
 genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 {
