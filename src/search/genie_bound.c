@@ -17,9 +17,9 @@
  * belong to one table only.
  *
  * Costs.  All sizes together have 2^(p-1) * (18 - p) classes, 1,280 for p = 8.  p is the largest value up to 8 for
- * which classes times the query's counts are at most 2^21 entries.  So queries of up to 1,637 keywords have p = 8; at
- * worst, where an index has objects of all sizes, that is 4 million calls and 8 MB of keys.  Only classes that occur are
- * compiled: a few hundred entries for words, some thousand for fingerprints.
+ * which classes times the query's counts are at most 2^21 entries.  So queries of up to 1,637 keywords have p = 8.  At
+ * worst, where an index has objects of all sizes, that is 4 million calls and 8 MB of keys.  Only classes that occur
+ * are compiled: a few hundred entries for words, some thousand for fingerprints.
  *
  * The contract of the function is checked on the way, which costs a comparison an entry; a function that breaks it
  * would give wrong answers.  That it is a lower bound is not checked here: the executor notices it.
