@@ -24,9 +24,8 @@ static GenieFallback
 run(GenieRequestJob *request)
 {
 	genie_request_run(request, 1);
-	if (request->done)
-		return GENIE_FALLBACK_NONE;
-	genie_stat_fallback(request->why);
+	if (request->why != GENIE_FALLBACK_NONE)
+		genie_stat_fallback(request->why);
 	return request->why;
 }
 

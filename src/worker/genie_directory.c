@@ -39,7 +39,7 @@
 #define GENIE_IMAGE_KEEP_US INT64CONST(1000000)
 
 /* us until an image is tried again that found everything in use, or whose load failed */
-#define GENIE_NO_ROOM_RETRY_US INT64CONST(10000000)
+#define GENIE_RETRY_US INT64CONST(10000000)
 
 /* ms after which a waiter looks again although no load has ended: there may have been no entry to load into */
 #define GENIE_LOAD_WAIT_MS 1000
@@ -51,8 +51,9 @@ typedef struct GenieDirectoryEntry
 	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
 	uint64		id;
 	GenieImageParts parts;		/* READY */
-	uint64		bytes;			/* LOADING: reserved; READY: taken; NO_ROOM: needed, 0 if loading failed */
-	TimestampTz retry_at;		/* NO_ROOM; PG_INT64_MAX: never */
+	uint64		bytes;			/* LOADING: reserved; READY: taken; PUT_OFF: needed, 0 if loading failed */
+	GenieFallback why;			/* PUT_OFF: NO_ROOM or LOAD_FAILED */
+	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
 	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
@@ -290,7 +291,8 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->ref.id = entry->id;
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
 		found->bytes = entry->bytes;
-		found->due = state == GENIE_IMAGE_NO_ROOM && entry->retry_at <= GetCurrentTimestamp() &&
+		found->why = entry->why;
+		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
 			genie_directory_enough(entry->bytes, key, genie_directory_used_before(false));
 		if (state == GENIE_IMAGE_READY)
 			genie_directory_touch(entry);
@@ -300,7 +302,7 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 }
 
 /*
- * An entry for a new key, under the exclusive lock: a FREE one, else the oldest NO_ROOM, which is FREE then.
+ * An entry for a new key, under the exclusive lock: a FREE one, else the oldest PUT_OFF, which is FREE then.
  * NULL: none.
  */
 static GenieDirectoryEntry *
@@ -314,7 +316,7 @@ genie_directory_take_entry(void)
 
 		if (entry->state == GENIE_IMAGE_FREE)
 			return entry;
-		if (entry->state == GENIE_IMAGE_NO_ROOM && (oldest == NULL ||
+		if (entry->state == GENIE_IMAGE_PUT_OFF && (oldest == NULL ||
 													pg_atomic_read_u64(&entry->last_used) <
 													pg_atomic_read_u64(&oldest->last_used)))
 			oldest = entry;
@@ -334,7 +336,7 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 	*first = false;
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	entry = genie_directory_lookup(key);
-	claimed = entry != NULL && entry->state == GENIE_IMAGE_NO_ROOM;
+	claimed = entry != NULL && entry->state == GENIE_IMAGE_PUT_OFF;
 	if (entry == NULL)
 	{
 		entry = genie_directory_take_entry();
@@ -372,13 +374,12 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 /* ---- room ---- */
 
 bool
-genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never)
+genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist)
 {
 	TimestampTz used_before = genie_directory_used_before(insist);
 	uint64		limit = genie_shmem_image_bytes();
 
-	*never = bytes > limit;
-	while (!*never)
+	while (bytes <= limit)
 	{
 		GenieDirectoryEntry *entry;
 		GenieDirectoryEntry *victim;
@@ -440,7 +441,7 @@ genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 
 		GenieDirectoryEntry *entry = &directory->entries[i];
 		bool		listed = false;
 
-		if (!(entry->state == GENIE_IMAGE_NO_ROOM || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
+		if (!(entry->state == GENIE_IMAGE_PUT_OFF || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
 			!genie_directory_same_index(&entry->key, key))
 			continue;
 		if (entry->key.database_xmin == key->database_xmin)
@@ -514,41 +515,30 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	ConditionVariableBroadcast(&directory->load_ended);
 }
 
-/* LOADING to NO_ROOM. */
+/* LOADING to PUT_OFF, under the exclusive lock. */
 static void
-genie_directory_stay_out(const GenieImageRef *ref, uint64 bytes, TimestampTz retry_at)
+genie_directory_put_off(GenieDirectoryEntry *entry, GenieFallback why, uint64 bytes, TimestampTz retry_at)
 {
-	GenieDirectoryEntry *entry;
-
-	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-	entry = genie_directory_loading(ref);
 	directory->image_bytes -= entry->bytes;
-	directory->n_no_room += bytes > 0;
-	entry->state = GENIE_IMAGE_NO_ROOM;
+	directory->n_no_room += why == GENIE_FALLBACK_NO_ROOM;
+	entry->state = GENIE_IMAGE_PUT_OFF;
+	entry->why = why;
 	entry->bytes = bytes;
 	entry->retry_at = retry_at;
 	genie_directory_touch(entry);
-	LWLockRelease(&directory->lock);
-	ConditionVariableBroadcast(&directory->load_ended);
 }
 
 void
-genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never)
+genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 {
-	genie_directory_stay_out(ref, bytes, never ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US);
-}
+	uint64		needed = why == GENIE_FALLBACK_NO_ROOM ? bytes : 0;
+	TimestampTz retry_at = needed > genie_shmem_image_bytes() ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_RETRY_US;
 
-void
-genie_directory_put_off(const GenieImageRef *ref)
-{
-	genie_directory_stay_out(ref, 0, GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US);
-}
-
-void
-genie_directory_abandon(const GenieImageRef *ref)
-{
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-	genie_directory_forget(genie_directory_loading(ref));
+	if (why == GENIE_FALLBACK_STALE)
+		genie_directory_forget(genie_directory_loading(ref));
+	else
+		genie_directory_put_off(genie_directory_loading(ref), why, needed, retry_at);
 	LWLockRelease(&directory->lock);
 	ConditionVariableBroadcast(&directory->load_ended);
 }

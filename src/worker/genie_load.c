@@ -393,11 +393,11 @@ genie_load_allocate(GenieLoad *load, uint64 bytes, dsa_pointer *pointer)
 
 /* Allocates everything that is planned.  False: no room; what it got so far stays with the load. */
 static bool
-genie_load_make_room(GenieLoad *load, bool *never)
+genie_load_make_room(GenieLoad *load)
 {
 	GenieImageParts *parts = &load->parts;
 
-	if (!genie_directory_reserve(&load->ref, load->n_bytes, load->insist, never))
+	if (!genie_directory_reserve(&load->ref, load->n_bytes, load->insist))
 		return false;
 	load->groups = palloc0((Size) (parts->n_groups + 1) * sizeof(dsa_pointer));
 	if (!genie_load_allocate(load, genie_load_body_bytes(parts), &parts->body))
@@ -545,48 +545,49 @@ genie_load_cleanup(int code, Datum arg)
 
 	genie_load_free(load);
 	if (load->claimed)
-		genie_directory_put_off(&load->ref);
+		genie_directory_fail(&load->ref, GENIE_FALLBACK_LOAD_FAILED, 0);
 	load->claimed = false;
 }
 
-static GenieLoadEnd
+/* Reading ended too early: why? */
+static GenieFallback
+genie_load_read_failure(const GenieLoad *load)
+{
+	return load->damage != NULL ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_STALE;
+}
+
+static GenieFallback
 genie_load_run(GenieLoad *load, const GenieImageKey *key)
 {
-	bool		never = false;
-
 	load->claimed = genie_directory_claim(key, load->insist, &load->ref, &load->first);
 	if (!load->claimed)
-		return GENIE_LOAD_TAKEN;
+		return GENIE_FALLBACK_LOADING;
 	GENIE_FAULT("image-claimed");
 	if (load->quantizer != NULL)
 		genie_load_plan_vectors(load);
 	else if (!genie_load_plan(load))
-		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
-	if (!genie_load_make_room(load, &never))
-		return never ? GENIE_LOAD_NEVER_ROOM : GENIE_LOAD_NO_ROOM;
+		return genie_load_read_failure(load);
+	if (!genie_load_make_room(load))
+		return GENIE_FALLBACK_NO_ROOM;
 	if (load->quantizer != NULL ? !genie_load_fill_vectors(load) : !genie_load_fill(load))
-		return load->damage != NULL ? GENIE_LOAD_DAMAGED : GENIE_LOAD_STALE;
+		return genie_load_read_failure(load);
 	genie_load_fill_body(load);
-	return GENIE_LOAD_DONE;
+	return GENIE_FALLBACK_NONE;
 }
 
 /* Gives the entry the state that it has from now on. */
 static void
-genie_load_finish(GenieLoad *load, GenieLoadEnd end)
+genie_load_finish(GenieLoad *load, GenieFallback why)
 {
-	if (end == GENIE_LOAD_DONE)
+	if (why == GENIE_FALLBACK_NONE)
 	{
 		genie_directory_publish(&load->ref, &load->parts, load->tombstone_version);
 		load->groups = NULL;	/* the directory's from now on */
 		load->parts.body = InvalidDsaPointer;
 	}
 	genie_load_free(load);
-	if (end == GENIE_LOAD_STALE)
-		genie_directory_abandon(&load->ref);
-	else if (end == GENIE_LOAD_NO_ROOM || end == GENIE_LOAD_NEVER_ROOM)
-		genie_directory_no_room(&load->ref, load->n_bytes, end == GENIE_LOAD_NEVER_ROOM);
-	else if (end == GENIE_LOAD_DAMAGED)
-		genie_directory_put_off(&load->ref);
+	if (why != GENIE_FALLBACK_NONE && load->claimed)
+		genie_directory_fail(&load->ref, why, load->n_bytes);
 	load->claimed = false;
 }
 
@@ -598,8 +599,8 @@ genie_load_into_arena(GenieLoad *load, const GenieImageKey *key)
 	load->arena = genie_shmem_image_arena();
 	PG_ENSURE_ERROR_CLEANUP(genie_load_cleanup, PointerGetDatum(load));
 	{
-		result.end = genie_load_run(load, key);
-		genie_load_finish(load, result.end);
+		result.why = genie_load_run(load, key);
+		genie_load_finish(load, result.why);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(genie_load_cleanup, PointerGetDatum(load));
 	result.first = load->first;

@@ -8,22 +8,12 @@
 #include "genie_directory.h"
 #include "genie_segment.h"
 
-typedef enum GenieLoadEnd
-{
-	GENIE_LOAD_DONE,
-	GENIE_LOAD_NO_ROOM,			/* too much is in use */
-	GENIE_LOAD_NEVER_ROOM,		/* shared memory is too small */
-	GENIE_LOAD_STALE,
-	GENIE_LOAD_DAMAGED,			/* posting lists are malformed */
-	GENIE_LOAD_TAKEN			/* somebody else loads it, or the directory is full */
-} GenieLoadEnd;
-
 typedef struct GenieLoadResult
 {
-	GenieLoadEnd end;
-	bool		first;			/* NO_ROOM, NEVER_ROOM: nobody found that before */
-	uint64		n_bytes;		/* the same: how many it needs */
-	const char *damage;			/* DAMAGED: what is malformed */
+	GenieFallback why;			/* NONE: it is loaded; else LOADING, NO_ROOM, LOAD_FAILED or STALE */
+	bool		first;			/* NO_ROOM: nobody found that before */
+	uint64		n_bytes;		/* NO_ROOM: how many it needs */
+	const char *damage;			/* LOAD_FAILED: what is malformed */
 } GenieLoadResult;
 
 /*

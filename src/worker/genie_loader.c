@@ -61,7 +61,7 @@ genie_loader_log_no_room(Relation index, const GenieSegment *segment, const Geni
 
 	ereport(LOG,
 			(errmsg("no room in shared memory for an image of genie index \"%s\"", RelationGetRelationName(index)),
-			 result->end == GENIE_LOAD_NEVER_ROOM ?
+			 result->n_bytes > genie_shmem_image_bytes() ?
 			 errdetail("A segment of %u rows needs %llu kB, but genie.shared_memory has %llu kB for images.",
 					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb) :
 			 errdetail("A segment of %u rows needs %llu kB; genie.shared_memory has %llu kB for images, and others are "
@@ -87,15 +87,15 @@ genie_loader_report_damage(Relation index, const GenieSegment *segment, const ch
 }
 
 /* Loads what the directory does not have. */
-static bool
-genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *key, bool insist,
-				  GenieLoaderMiss *why)
+static GenieFallback
+genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *key, bool insist)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image load", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieMetaData *meta = genie_meta_read(index);
 	uint64	   *stamps = palloc((meta->n_segments + 1) * sizeof(uint64));
 	const GenieSegmentEntry *entry = NULL;
+	GenieLoadResult result = {.why = GENIE_FALLBACK_REPLACED};
 
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
@@ -103,25 +103,18 @@ genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *ke
 		if (stamps[i] == key->stamp)
 			entry = &meta->segments[i];
 	}
-	*why = GENIE_MISS_REPLACED;
 	if (entry != NULL)
 	{
-		GenieLoadResult result;
-
 		genie_directory_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
 		result = genie_load_image(segment, key, entry->n_dead, meta->tombstone_version, insist);
-		*why = result.end == GENIE_LOAD_DONE ? GENIE_MISS_NONE :
-			result.end == GENIE_LOAD_STALE ? GENIE_MISS_STALE :
-			result.end == GENIE_LOAD_TAKEN ? GENIE_MISS_LOADING :
-			result.end == GENIE_LOAD_DAMAGED ? GENIE_MISS_FAILED : GENIE_MISS_NO_ROOM;
-		if (result.end == GENIE_LOAD_DAMAGED)
+		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
 			genie_loader_report_damage(index, segment, result.damage, insist);
-		if (*why == GENIE_MISS_NO_ROOM && result.first && !insist)
+		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && !insist)
 			genie_loader_log_no_room(index, segment, &result);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return *why == GENIE_MISS_NONE;
+	return result.why;
 }
 
 /* ---- live bits of an image that is there ---- */
@@ -191,12 +184,13 @@ genie_loader_has_no_time(uint64 ms)
 }
 
 /* The segment's image, fresh as of meta. */
-static bool
+static GenieFallback
 genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, bool insist,
-				 GenieImageRef *ref, GenieLoaderMiss *why)
+				 GenieImageRef *ref)
 {
 	GenieImageKey key = genie_loader_key(index, meta, segment->entry.stamp);
 	GenieFound	found;
+	GenieFallback why;
 
 	for (;;)
 	{
@@ -204,46 +198,38 @@ genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segmen
 		{
 			case GENIE_IMAGE_READY:
 				*ref = found.ref;
-				*why = GENIE_MISS_NONE;
 				if (found.live_version >= meta->tombstone_version ||
 					genie_loader_refresh(segment, ref, meta->tombstone_version))
-					return true;
-				*why = GENIE_MISS_STALE;
+					return GENIE_FALLBACK_NONE;
 				if (segment->stale)
-					return false;
+					return GENIE_FALLBACK_STALE;
 				break;			/* evicted meanwhile */
 			case GENIE_IMAGE_LOADING:
-				*why = GENIE_MISS_LOADING;
-				return false;
-			case GENIE_IMAGE_NO_ROOM:
-				*why = found.bytes > 0 ? GENIE_MISS_NO_ROOM : GENIE_MISS_FAILED;
+				return GENIE_FALLBACK_LOADING;
+			case GENIE_IMAGE_PUT_OFF:
 				if (!found.due && !insist)
-					return false;
+					return found.why;
 				/* FALLTHROUGH */
 			case GENIE_IMAGE_FREE:
-				*why = GENIE_MISS_NO_TIME;
 				if (!insist && genie_loader_has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
-					return false;
-				if (!genie_loader_load(index, segment, &key, insist, why))
-					return false;
+					return GENIE_FALLBACK_NO_TIME;
+				why = genie_loader_load(index, segment, &key, insist);
+				if (why != GENIE_FALLBACK_NONE)
+					return why;
 				break;			/* it is found now */
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
-bool
-genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-				   GenieImageRef *ref, GenieLoaderMiss *why)
+GenieFallback
+genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieImageRef *ref)
 {
-	*why = GENIE_MISS_NONE;
-	if (!genie_shmem_available())
-		*why = GENIE_MISS_NOT_PRELOADED;
-	else if (genie_shmem_image_arena() == NULL)
-		*why = GENIE_MISS_NO_ARENA;
-	else if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		*why = GENIE_MISS_TEMPORARY;
-	return *why == GENIE_MISS_NONE && genie_loader_get(index, meta, segment, false, ref, why);
+	if (genie_shmem_image_arena() == NULL)
+		return GENIE_FALLBACK_NO_ROOM;
+	if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return GENIE_FALLBACK_TEMPORARY;
+	return genie_loader_get(index, meta, segment, false, ref);
 }
 
 /* ---- quantized vectors ---- */
@@ -268,11 +254,11 @@ genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *se
 	GenieImageKey key = genie_loader_key(index, meta, segment->entry.stamp);
 	GenieFound	found = {0};
 	GenieImageState state;
-	GenieLoadEnd end;
+	GenieFallback why;
 
 	key.metric = quantizer->metric;
 	state = genie_directory_find(&key, &found);
-	if (state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_NO_ROOM && found.due))
+	if (state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_PUT_OFF && found.due))
 	{
 		MemoryContext context;
 		MemoryContext old;
@@ -285,10 +271,10 @@ genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *se
 			return false;
 		context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors load", ALLOCSET_DEFAULT_SIZES);
 		old = MemoryContextSwitchTo(context);
-		end = genie_load_vectors(segment, &key, quantizer).end;
+		why = genie_load_vectors(segment, &key, quantizer).why;
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
-		if (end == GENIE_LOAD_DONE)
+		if (why == GENIE_FALLBACK_NONE)
 			state = genie_directory_find(&key, &found);
 	}
 	*ref = found.ref;
@@ -353,7 +339,7 @@ genie_loader_report_no_room(Relation index, const GenieImageKey *key, uint64 hav
 {
 	GenieFound	found;
 
-	if (genie_directory_find(key, &found) != GENIE_IMAGE_NO_ROOM)
+	if (genie_directory_find(key, &found) != GENIE_IMAGE_PUT_OFF)
 		found.bytes = 0;
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -374,21 +360,17 @@ genie_loader_prewarm_segment(Relation index, const GenieMetaData *meta, const Ge
 	GenieSegment *segment = genie_segment_open(index, entry);
 	GenieFound	found;
 	GenieImageRef ref;
-	GenieLoaderMiss why;
+	GenieFallback why = GENIE_FALLBACK_STALE;
 
-	why = GENIE_MISS_STALE;
-	while (segment != NULL && !genie_loader_get(index, meta, segment, true, &ref, &why))
-	{
-		if (why == GENIE_MISS_NO_ROOM)
-			genie_loader_report_no_room(index, &key, *n_bytes);
-		if (why != GENIE_MISS_LOADING)
-			break;
+	while (segment != NULL &&
+		   (why = genie_loader_get(index, meta, segment, true, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
-	}
 	genie_directory_wait_end();
-	if (why == GENIE_MISS_STALE && genie_loader_is_listed(index, entry->stamp))
+	if (why == GENIE_FALLBACK_NO_ROOM)
+		genie_loader_report_no_room(index, &key, *n_bytes);
+	if (why == GENIE_FALLBACK_STALE && genie_loader_is_listed(index, entry->stamp))
 		genie_report_corrupt(index, entry->root, "a page of a segment belongs to somebody else");
-	if (why != GENIE_MISS_NONE)
+	if (why != GENIE_FALLBACK_NONE)
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
 		*n_bytes += found.bytes;

@@ -12,27 +12,12 @@
 #include "genie_page.h"
 #include "genie_segment.h"
 
-/* Why a segment has no image now; the caller counts from the pages. */
-typedef enum GenieLoaderMiss
-{
-	GENIE_MISS_NONE = 0,
-	GENIE_MISS_NOT_PRELOADED,
-	GENIE_MISS_NO_ARENA,		/* genie.shared_memory = 0 */
-	GENIE_MISS_TEMPORARY,		/* a temporary table's */
-	GENIE_MISS_LOADING,			/* another backend is at it */
-	GENIE_MISS_NO_TIME,			/* loading would not end before statement_timeout */
-	GENIE_MISS_NO_ROOM,
-	GENIE_MISS_FAILED,			/* a load failed a moment ago, or its lists are damaged */
-	GENIE_MISS_REPLACED,		/* a merge replaced the segment; this scan still reads it */
-	GENIE_MISS_STALE			/* segment->stale: start again from the metapage */
-} GenieLoaderMiss;
-
 /*
  * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is what the
- * segment was opened from.  False, and *why: there is none.
+ * segment was opened from.  Anything but GENIE_FALLBACK_NONE says why there is none.
  */
-extern bool genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-							   GenieImageRef *ref, GenieLoaderMiss *why);
+extern GenieFallback genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+										GenieImageRef *ref);
 
 /*
  * The quantized vectors of a segment that has an image.  Where there are none, they are loaded once as many rows as the

@@ -258,7 +258,6 @@ all_undone(GenieRequestJob *jobs, uint32 n_jobs, GenieFallback why)
 {
 	for (uint32 i = 0; i < n_jobs; i++)
 	{
-		jobs[i].done = false;
 		jobs[i].has_bounds = false;
 		jobs[i].why = why;
 	}

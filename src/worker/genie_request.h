@@ -39,8 +39,7 @@ typedef struct GenieRequestJob
 	float	   *bounds;			/* room for k; not if result is NULL */
 
 	/* the answer */
-	bool		done;
-	GenieFallback why;			/* if not */
+	GenieFallback why;			/* NONE: it is done */
 	bool		has_bounds;
 } GenieRequestJob;
 
@@ -78,9 +77,7 @@ extern uint32 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 
 /* Has the backend given the request up? */
 extern bool genie_request_is_abandoned(const GenieTaken *taken);
 
-/*
- * Answers: n_hits of jobs whose status is GENIE_OK; why tells of the others.  Results are in place already.
- */
+/* Answers: n_hits of jobs that are done; why tells of each if not.  Results are in place already. */
 extern void genie_request_answer(GenieTaken *taken, const GenieFallback *why);
 
 /* how many requests there can be at a time */

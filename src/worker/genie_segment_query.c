@@ -288,7 +288,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 		genie_request_run(requests, n_requests);
 	for (uint32 i = 0; i < n_requests; i++)
 	{
-		if (requests[i].done)
+		if (requests[i].why == GENIE_FALLBACK_NONE)
 		{
 			of[i]->hits = requests[i].result;
 			of[i]->bounds = requests[i].bounds;
@@ -328,7 +328,7 @@ genie_search_ask_counts(GenieSegmentQuery *search, uint16 *counts)
 		request.job.n_tiles = Min(n_tiles - first, GENIE_COUNT_TILES);
 		request.result = narrow ? (void *) bytes : (void *) to;
 		genie_request_run(&request, 1);
-		ok = request.done;
+		ok = request.why == GENIE_FALLBACK_NONE;
 		if (!ok)
 			genie_source_fell_back(search->source, request.why);
 		else if (narrow)

@@ -26,29 +26,6 @@
 /* An image of a backend's own may be so large, or as large as a hash table (work_mem * hash_mem_multiplier). */
 #define GENIE_OWN_IMAGE_BYTES ((Size) 64 << 20)
 
-static GenieFallback
-genie_source_why(GenieLoaderMiss miss)
-{
-	switch (miss)
-	{
-		case GENIE_MISS_NONE:
-			return GENIE_FALLBACK_NONE;
-		case GENIE_MISS_NO_ARENA:
-		case GENIE_MISS_NO_ROOM:
-			return GENIE_FALLBACK_NO_ROOM;
-		case GENIE_MISS_NOT_PRELOADED:
-			return GENIE_FALLBACK_NO_WORKER;
-		case GENIE_MISS_TEMPORARY:
-		case GENIE_MISS_LOADING:
-		case GENIE_MISS_NO_TIME:
-		case GENIE_MISS_FAILED:
-		case GENIE_MISS_REPLACED:
-		case GENIE_MISS_STALE:
-			break;
-	}
-	return GENIE_FALLBACK_NO_IMAGE;
-}
-
 GenieSource *
 genie_source_of_pages(GenieSegment *segment, Size *memory)
 {
@@ -73,17 +50,12 @@ genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segme
 bool
 genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta)
 {
-	GenieLoaderMiss miss = GENIE_MISS_NONE;
-
 	if (!genie_worker_wanted)
 		source->why = GENIE_FALLBACK_OFF;
 	else if (!genie_request_worker_is_up())
 		source->why = GENIE_FALLBACK_NO_WORKER;
 	else
-	{
-		genie_loader_image(index, meta, source->segment, &source->image, &miss);
-		source->why = genie_source_why(miss);
-	}
+		source->why = genie_loader_image(index, meta, source->segment, &source->image);
 	return !source->segment->stale;
 }
 
@@ -220,7 +192,7 @@ genie_source_ask(GenieSource *source, uint64 *words)
 		request.job.n_tiles = Min(n_tiles - first, GENIE_MASK_TILES);
 		request.result = words + (Size) first * GENIE_TILE_WORDS;
 		genie_request_run(&request, 1);
-		if (!request.done)
+		if (request.why != GENIE_FALLBACK_NONE)
 		{
 			genie_source_fell_back(source, request.why);
 			return false;

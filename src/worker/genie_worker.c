@@ -558,6 +558,17 @@ bound_jobs(GenieJob *jobs, uint32 n_jobs)
 		of[i]->has_bounds = true;
 }
 
+/* An engine's status as a reason: the engine knows nothing of requests. */
+static GenieFallback
+reason_of(const GenieJob *job)
+{
+	if (job->status == GENIE_OK)
+		return GENIE_FALLBACK_NONE;
+	if (job->image == NULL && genie_job_has_image(job->kind))
+		return GENIE_FALLBACK_GONE;
+	return job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
+}
+
 static void
 answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 {
@@ -567,12 +578,8 @@ answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 
 		for (uint32 i = 0; i < taken[t].n_jobs; i++)
 		{
-			const GenieJob *job = jobs++;
-
-			taken[t].jobs[i] = *job;
-			why[i] = job->status == GENIE_OK ? GENIE_FALLBACK_NONE :
-				job->image == NULL && genie_job_has_image(job->kind) ? GENIE_FALLBACK_GONE :
-				job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
+			taken[t].jobs[i] = *jobs;
+			why[i] = reason_of(jobs++);
 		}
 		genie_request_answer(&taken[t], why);
 	}
