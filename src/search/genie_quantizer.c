@@ -22,11 +22,12 @@
 #include "genie_lsh_class.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_options.h"
 #include "genie_pgvector.h"
 #include "genie_quantizer.h"
 #include "genie_source.h"
 #include "genie_vector_distance.h"
+
+bool		genie_quantized_vectors;
 
 static GenieVector
 genie_quantizer_vector(const GenieTableQuantizer *quantizer, Datum value)

@@ -10,6 +10,9 @@
 #include "genie_rerank.h"
 #include "genie_visit.h"
 
+/* the setting genie.quantized_vectors: may vectors be kept in shared memory, and used? */
+extern bool genie_quantized_vectors;
+
 typedef struct GenieTableQuantizer
 {
 	GenieQuantizer quantizer;

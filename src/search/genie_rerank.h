@@ -52,6 +52,9 @@ typedef struct GenieCandidate
 /* The next candidate, best first; false: there is none. */
 typedef bool (*GenieNextCandidate) (IndexScanDesc scan, GenieCandidate *candidate);
 
+/* the setting genie.strict_order: shall a scan leave out rows that are nearer than one that it has given? */
+extern bool genie_strict_order;
+
 typedef struct GenieRerank GenieRerank;
 
 /* In the current memory context. */

@@ -6,12 +6,11 @@
 
 #include "genie_device.h"
 #include "genie_request.h"
-#include "genie_worker.h"
 
 bool
 genie_device_is_possible(void)
 {
-	return genie_worker_wanted && genie_request_worker_is_up() && genie_stat_n_devices() > 0;
+	return genie_request_possible() == GENIE_FALLBACK_NONE && genie_stat_n_devices() > 0;
 }
 
 Size

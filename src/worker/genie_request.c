@@ -53,7 +53,6 @@
 #include "genie_request.h"
 #include "genie_shmem.h"
 #include "genie_wire.h"
-#include "genie_worker.h"
 
 /*
  * A request's smallest allocation: above 8 kB DSA gives whole pages back, below it keeps 64 kB for each size of its
@@ -111,6 +110,9 @@ typedef struct GenieRequestShared
 	pg_atomic_uint64 kept;		/* bytes of answered requests whose results stay */
 	GenieSlotPadded slots[FLEXIBLE_ARRAY_MEMBER];
 } GenieRequestShared;
+
+bool		genie_request_enabled;
+int			genie_request_max_batch;
 
 static GenieRequestShared *request_shared = NULL;
 
@@ -263,10 +265,18 @@ all_undone(GenieRequestJob *jobs, uint32 n_jobs, GenieFallback why)
 	}
 }
 
-bool
-genie_request_worker_is_up(void)
+static bool
+worker_is_up(void)
 {
 	return request_shared != NULL && pg_atomic_read_u32(&request_shared->worker_up) != 0;
+}
+
+GenieFallback
+genie_request_possible(void)
+{
+	if (!genie_request_enabled)
+		return GENIE_FALLBACK_OFF;
+	return worker_is_up() ? GENIE_FALLBACK_NONE : GENIE_FALLBACK_NO_WORKER;
 }
 
 /* A request whose results stay as long as a memory context. */
@@ -404,10 +414,10 @@ void
 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 {
 	static bool exit_registered = false;
-	uint32		most = Max(genie_worker_max_batch, GENIE_REQUEST_JOBS);
+	uint32		most = Max(genie_request_max_batch, GENIE_REQUEST_JOBS);
 	uint32		n;
 
-	if (!genie_request_worker_is_up() || genie_shmem_arena() == NULL)
+	if (!worker_is_up() || genie_shmem_arena() == NULL)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
 		return;

@@ -17,6 +17,12 @@
 #include "genie_stat.h"
 #include "utils/dsa.h"
 
+/* the setting genie.worker: may this session ask the worker? */
+extern bool genie_request_enabled;
+
+/* the setting genie.max_batch: how many queries the worker counts at once */
+extern int	genie_request_max_batch;
+
 /* ---- for backends ---- */
 
 typedef struct GenieRequestJob
@@ -43,8 +49,8 @@ typedef struct GenieRequestJob
 	bool		has_bounds;
 } GenieRequestJob;
 
-/* Is there a worker that would answer? */
-extern bool genie_request_worker_is_up(void);
+/* Would the worker answer a request of this session?  GENIE_FALLBACK_NONE: yes; else OFF, or NO_WORKER. */
+extern GenieFallback genie_request_possible(void);
 
 /* Bytes of shared memory that a request has at most, unless one job alone needs more; genie was preloaded. */
 extern Size genie_request_bytes(void);

@@ -18,21 +18,12 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 
 #include "genie_directory.h"
 #include "genie_request.h"
 #include "genie_shmem.h"
 #include "genie_stat.h"
-
-/*
- * kB.  The default holds about 100 million postings.  Below the minimum there is hardly an image that fits; an
- * address in a DSA segment has 40 bits.
- */
-#define GENIE_SHARED_MEMORY_DEFAULT (256 * 1024)
-#define GENIE_SHARED_MEMORY_MIN 4096
-#define GENIE_SHARED_MEMORY_MAX (1024 * 1024 * 1024 - 1)
 
 /* bytes: devices pin memory, and DSA hands large objects out, by pages of this size */
 #define GENIE_ARENA_ALIGN 4096
@@ -75,7 +66,8 @@ static const GenieShmemPart parts[] = {
 	{"genie statistics", genie_stat_shmem_size, genie_stat_shmem_init}
 };
 
-static int	shared_memory = GENIE_SHARED_MEMORY_DEFAULT;
+int			genie_shared_memory;
+
 static shmem_request_hook_type previous_request_hook = NULL;
 static shmem_startup_hook_type previous_startup_hook = NULL;
 static GenieShmem *shmem = NULL;
@@ -87,7 +79,7 @@ static dsa_area *request_arena = NULL;
 static Size
 genie_shmem_block_size(void)
 {
-	return (Size) shared_memory * 1024;
+	return (Size) genie_shared_memory * 1024;
 }
 
 static void
@@ -99,7 +91,7 @@ genie_shmem_request(void)
 	RequestAddinShmemSpace(genie_directory_hash_size());
 	for (int i = 0; i < lengthof(parts); i++)
 		RequestAddinShmemSpace(add_size(parts[i].size(), PG_CACHE_LINE_SIZE));
-	if (shared_memory > 0)
+	if (genie_shared_memory > 0)
 		RequestAddinShmemSpace(add_size(genie_shmem_block_size(), GENIE_ARENA_ALIGN + PG_CACHE_LINE_SIZE));
 }
 
@@ -147,7 +139,7 @@ genie_shmem_startup(void)
 		shmem->block = NULL;
 		shmem->block_bytes = 0;
 		shmem->image_bytes = 0;
-		if (shared_memory > 0)
+		if (genie_shared_memory > 0)
 			genie_shmem_make_arenas();
 	}
 	/* names are each process's own; children inherit them */
@@ -158,29 +150,10 @@ genie_shmem_startup(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-static bool
-genie_shmem_check_size(int *value, void **extra, GucSource source)
-{
-	if (*value == 0 || *value >= GENIE_SHARED_MEMORY_MIN)
-		return true;
-	GUC_check_errdetail("It must be 0, or at least %d kB.", GENIE_SHARED_MEMORY_MIN);
-	return false;
-}
-
 void
 genie_shmem_init(void)
 {
-	bool		preloading = process_shared_preload_libraries_in_progress;
-
-	/* without preload it has no effect, but may stand in postgresql.conf without a warning from each session */
-	DefineCustomIntVariable("genie.shared_memory",
-							"Sets the shared memory for images of genie indexes.",
-							"0 keeps none: every query is counted by its own backend, from the index's pages.",
-							&shared_memory,
-							GENIE_SHARED_MEMORY_DEFAULT, 0, GENIE_SHARED_MEMORY_MAX,
-							preloading ? PGC_POSTMASTER : PGC_SIGHUP, GUC_UNIT_KB,
-							genie_shmem_check_size, NULL, NULL);
-	if (!preloading)
+	if (!process_shared_preload_libraries_in_progress)
 		return;
 	previous_request_hook = shmem_request_hook;
 	shmem_request_hook = genie_shmem_request;

@@ -17,10 +17,10 @@
 /* more than 1 GB is fine, and InvalidDsaPointer instead of an ERROR where there is no room */
 #define GENIE_ARENA_FLAGS (DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM)
 
-/*
- * Called from _PG_init, before the prefix of settings is reserved (MarkGUCPrefixReserved drops values of settings
- * that are not defined yet).  Reserves nothing unless the library is being preloaded.
- */
+/* the setting genie.shared_memory; kB */
+extern int	genie_shared_memory;
+
+/* Called from _PG_init.  Reserves nothing unless the library is being preloaded. */
 extern void genie_shmem_init(void);
 
 /* Was genie preloaded, so that its shared memory exists? */

@@ -19,7 +19,6 @@
 #include "genie_request.h"
 #include "genie_segment_query.h"
 #include "genie_source.h"
-#include "genie_worker.h"
 
 #define GENIE_MASK_TILES 128	/* in one request; 1 MB of bits */
 
@@ -50,11 +49,8 @@ genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segme
 bool
 genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta)
 {
-	if (!genie_worker_wanted)
-		source->why = GENIE_FALLBACK_OFF;
-	else if (!genie_request_worker_is_up())
-		source->why = GENIE_FALLBACK_NO_WORKER;
-	else
+	source->why = genie_request_possible();
+	if (source->why == GENIE_FALLBACK_NONE)
 		source->why = genie_loader_image(index, meta, source->segment, &source->image);
 	return !source->segment->stale;
 }
