@@ -6,7 +6,7 @@
 #define GENIE_QUANTIZER_H
 
 #include "fmgr.h"
-#include "genie_load.h"
+#include "genie_image_load.h"
 #include "genie_rerank.h"
 #include "genie_visit.h"
 

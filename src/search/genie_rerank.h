@@ -15,7 +15,7 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
-#include "genie_load.h"
+#include "genie_image_load.h"
 
 /* ---- the value that an index has of a row ---- */
 

@@ -2,9 +2,9 @@
  * genie_fallback.h
  *	  Why a query on a segment was not answered by the worker.
  *
- * One type for the whole way: loading an image (genie_load.h), the directory's memory of it (genie_directory.h), a
- * request's answer (genie_request.h), and the counters (genie_stat.h).  Whatever the reason, the backend answers the
- * query itself, with the same rows.
+ * One type for the whole way: loading an image (genie_image_load.h), what the directory remembers of a failed load
+ * (genie_directory.h), a request's answer (genie_request.h), and the counters (genie_stat.h).  Whatever the reason, the
+ * backend answers the query itself, with the same rows.
  *
  * The columns fallback_* of genie_stat sum up neighbours in this list (genie_monitor.c).
  */

@@ -11,9 +11,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "genie_image_cache.h"
+#include "genie_image_load.h"
 #include "genie_live.h"
-#include "genie_load.h"
-#include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_request.h"
@@ -51,7 +51,7 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 {
 	source->why = genie_request_possible();
 	if (source->why == GENIE_FALLBACK_NONE)
-		source->why = genie_loader_image(index, meta, source->segment, &source->image);
+		source->why = genie_image_cache_get(index, meta, source->segment, &source->image);
 	return !source->segment->stale;
 }
 
@@ -70,7 +70,7 @@ genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaDa
 						  const GenieQuantizer *quantizer)
 {
 	source->has_vectors = source->why == GENIE_FALLBACK_NONE &&
-		genie_loader_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
+		genie_image_cache_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
 }
 
 void
@@ -89,7 +89,7 @@ genie_source_image(GenieSource *source, const GenieSegmentImage **image)
 		Size		limit = Max(get_hash_memory_limit(), GENIE_OWN_IMAGE_BYTES);
 		MemoryContext old = MemoryContextSwitchTo(source->context);
 
-		source->own = genie_load_own(source->segment, source->segment->entry.n_dead, limit);
+		source->own = genie_image_load_own(source->segment, source->segment->entry.n_dead, limit);
 		source->has_tried_own = true;
 		MemoryContextSwitchTo(old);
 	}

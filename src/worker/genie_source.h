@@ -12,8 +12,8 @@
 
 #include "genie_directory.h"
 #include "genie_image.h"
+#include "genie_image_load.h"
 #include "genie_keyword.h"
-#include "genie_load.h"
 #include "genie_segment.h"
 #include "genie_stat.h"
 
@@ -53,8 +53,8 @@ extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta,
 extern bool genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta);
 
 /*
- * Looks for quantized vectors beside the image, if there is one, and may load them (genie_loader_vectors()).  n_visits:
- * rows that are about to be visited for lack of them.
+ * Looks for quantized vectors beside the image, if there is one, and may load them (genie_image_cache_vectors()).
+ * n_visits: rows that are about to be visited for lack of them.
  */
 extern void genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
 									  const GenieQuantizer *quantizer);

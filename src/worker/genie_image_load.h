@@ -1,9 +1,9 @@
 /*
- * genie_load.h
- *	  One load: from a segment's pages to an image in shared memory, or in the backend's own.
+ * genie_image_load.h
+ *	  One load: an image of a segment in shared memory, or in the backend's own.
  */
-#ifndef GENIE_LOAD_H
-#define GENIE_LOAD_H
+#ifndef GENIE_IMAGE_LOAD_H
+#define GENIE_IMAGE_LOAD_H
 
 #include "genie_directory.h"
 #include "genie_segment.h"
@@ -18,13 +18,13 @@ typedef struct GenieLoadResult
 
 /*
  * Loads the segment's image under the key.  n_dead of its objects are dead by tombstone_version, both of one
- * copy of the metapage that lists the segment.  In the current memory context, which the caller throws away.
+ * copy of the metapage that lists the segment.  Allocates in the current memory context, which the caller throws away.
  * insist: evict what was used a moment ago, too.
  */
-extern GenieLoadResult genie_load_image(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
+extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 										uint64 tombstone_version, bool insist);
 
-/* Who reads vectors from the table and quantizes them (genie_quantized.h). */
+/* Reads vectors from the table and quantizes them (genie_quantized.h). */
 typedef struct GenieQuantizer
 {
 	GenieMetric metric;
@@ -36,16 +36,16 @@ typedef struct GenieQuantizer
 } GenieQuantizer;
 
 /*
- * The same for the segment's quantized vectors, which are there until the segment goes: that an object dies does not
- * change its vector.
+ * The same for the segment's quantized vectors.  They stay until the segment goes: an object's vector does not change
+ * when it dies.
  */
-extern GenieLoadResult genie_load_vectors(GenieSegment *segment, const GenieImageKey *key,
-										  const GenieQuantizer *quantizer);
+extern GenieLoadResult genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key,
+												const GenieQuantizer *quantizer);
 
 /*
  * An image in the current memory context, for this backend alone; n_dead as above.  NULL: it would take more than limit
- * bytes, or its lists are damaged, which whoever counts from the pages will notice, or the segment is stale.
+ * bytes, the segment is stale, or its lists are damaged, which the backend notices when it counts from the pages.
  */
-extern GenieSegmentImage *genie_load_own(GenieSegment *segment, uint32 n_dead, Size limit);
+extern GenieSegmentImage *genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit);
 
-#endif							/* GENIE_LOAD_H */
+#endif							/* GENIE_IMAGE_LOAD_H */
