@@ -7,7 +7,7 @@
  *
  * A piece
  *	1. the metapage is looked at; segments are opened, where they are not, or are others now (genie_batch_refresh)
- *	2. its queries are compiled against all segments together (genie_compile.h)
+ *	2. its queries are compiled against all segments together (genie_query_set.h)
  *	3. who searches prepares for it, and looks for conflicts between queries and rows, if there can be any
  *	4. rounds (genie_round.h): the first asks for as many rows of each query as are wanted, the next ones only those
  *	   queries that have fewer visible ones, behind what they took: the second for GENIE_ASK_GROWTH times as many as

@@ -12,8 +12,8 @@
 #ifndef GENIE_SEGMENT_QUERY_H
 #define GENIE_SEGMENT_QUERY_H
 
-#include "genie_compile.h"
 #include "genie_keyword.h"
+#include "genie_query_set.h"
 #include "genie_request.h"
 #include "genie_source.h"
 #include "genie_topk.h"
