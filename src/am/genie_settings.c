@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "genie_arena.h"
 #include "genie_candidates.h"
 #include "genie_fault.h"
 #include "genie_options.h"
@@ -21,7 +22,6 @@
 #include "genie_request.h"
 #include "genie_rerank.h"
 #include "genie_settings.h"
-#include "genie_shmem.h"
 #include "genie_worker.h"
 
 #define PENDING_LIMIT_DEFAULT 1024	/* kB: a scan counts this by brute force, about a millisecond */

@@ -32,8 +32,8 @@
 #include "utils/hsearch.h"
 #include "utils/timestamp.h"
 
+#include "genie_arena.h"
 #include "genie_directory.h"
-#include "genie_shmem.h"
 
 /* us: an image that was used so recently stays; loading 100 million postings takes about as long */
 #define GENIE_IMAGE_KEEP_US INT64CONST(1000000)
@@ -61,6 +61,7 @@ typedef struct GenieDirectoryEntry
 
 typedef struct GenieDirectory
 {
+	int			tranche;		/* "genie", of the lock */
 	LWLock		lock;
 	ConditionVariable load_ended;
 	pg_atomic_uint64 generation;	/* raised with the lock held exclusively, read without */
@@ -99,20 +100,12 @@ genie_directory_hash_size(void)
 	return hash_estimate_size(GENIE_IMAGES_MAX, sizeof(GenieKeyEntry));
 }
 
-void
-genie_directory_shmem_init(void *block)
+static void
+make_empty(void)
 {
-	HASHCTL		info = {0};
-
-	info.keysize = sizeof(GenieImageKey);
-	info.entrysize = sizeof(GenieKeyEntry);
-	directory_keys = ShmemInitHash("genie image keys", GENIE_IMAGES_MAX, GENIE_IMAGES_MAX, &info,
-								   HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
-	directory = block;
-	if (IsUnderPostmaster)
-		return;
 	memset(directory, 0, sizeof(GenieDirectory));
-	LWLockInitialize(&directory->lock, genie_shmem_tranche());
+	directory->tranche = LWLockNewTrancheId();
+	LWLockInitialize(&directory->lock, directory->tranche);
 	ConditionVariableInit(&directory->load_ended);
 	pg_atomic_init_u64(&directory->generation, 0);
 	directory->next_id = 1;
@@ -122,6 +115,21 @@ genie_directory_shmem_init(void *block)
 		pg_atomic_init_u64(&directory->entries[i].live_version, 0);
 		pg_atomic_init_u64(&directory->entries[i].n_visits, 0);
 	}
+}
+
+void
+genie_directory_shmem_init(void *memory)
+{
+	HASHCTL		info = {0};
+
+	info.keysize = sizeof(GenieImageKey);
+	info.entrysize = sizeof(GenieKeyEntry);
+	directory_keys = ShmemInitHash("genie image keys", GENIE_IMAGES_MAX, GENIE_IMAGES_MAX, &info,
+								   HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
+	directory = memory;
+	if (!IsUnderPostmaster)
+		make_empty();
+	LWLockRegisterTranche(directory->tranche, "genie");	/* the name is each process's own; children inherit it */
 }
 
 static void
@@ -183,7 +191,7 @@ genie_directory_groups(dsa_area *arena, const GenieImageParts *parts)
 static void
 genie_directory_free(const GenieImageParts *parts)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
+	dsa_area   *arena = genie_arena_images();
 	const dsa_pointer *groups = genie_directory_groups(arena, parts);
 
 	for (uint32 i = 0; i < parts->n_groups; i++)
@@ -265,7 +273,7 @@ genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
 static bool
 genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
 {
-	uint64		limit = genie_shmem_image_bytes();
+	uint64		limit = genie_arena_image_bytes();
 	uint64		room = limit - Min(directory->image_bytes, limit);
 
 	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
@@ -377,7 +385,7 @@ bool
 genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist)
 {
 	TimestampTz used_before = genie_directory_used_before(insist);
-	uint64		limit = genie_shmem_image_bytes();
+	uint64		limit = genie_arena_image_bytes();
 
 	while (bytes <= limit)
 	{
@@ -532,7 +540,7 @@ void
 genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 {
 	uint64		needed = why == GENIE_FALLBACK_NO_ROOM ? bytes : 0;
-	TimestampTz retry_at = needed > genie_shmem_image_bytes() ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_RETRY_US;
+	TimestampTz retry_at = needed > genie_arena_image_bytes() ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_RETRY_US;
 
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	if (why == GENIE_FALLBACK_STALE)
@@ -581,7 +589,7 @@ genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
 	{
-		uint64	   *live = (uint64 *) dsa_get_address(genie_shmem_image_arena(), entry->parts.body) + first_word;
+		uint64	   *live = (uint64 *) dsa_get_address(genie_arena_images(), entry->parts.body) + first_word;
 
 		Assert((uint64) first_word + n <= (uint64) entry->parts.n_tiles * GENIE_TILE_WORDS);
 		for (uint32 i = 0; i < n; i++)
@@ -637,7 +645,7 @@ genie_directory_pin_entry(const GenieImageRef *ref, uint64 tombstone_version, ui
 static const void **
 genie_directory_group_addresses(const GenieImageParts *parts)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
+	dsa_area   *arena = genie_arena_images();
 	const dsa_pointer *pointers = genie_directory_groups(arena, parts);
 	const void **groups = palloc((Size) parts->n_groups * sizeof(void *));
 
@@ -649,7 +657,7 @@ genie_directory_group_addresses(const GenieImageParts *parts)
 bool
 genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
+	dsa_area   *arena = genie_arena_images();
 	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version, &image->live_version);
 
 	if (entry == NULL)
@@ -705,13 +713,12 @@ genie_directory_unpin_all(void)
 }
 
 bool
-genie_directory_has(uint64 image_id, uint32 entry)
+genie_directory_has(const GenieImageRef *ref)
 {
-	GenieImageRef ref = {entry, image_id};
 	bool		there;
 
 	LWLockAcquire(&directory->lock, LW_SHARED);
-	there = genie_directory_ready(&ref) != NULL;
+	there = genie_directory_ready(ref) != NULL;
 	LWLockRelease(&directory->lock);
 	return there;
 }
@@ -728,7 +735,7 @@ genie_directory_usage(GenieDirectoryUsage *usage)
 	void	   *base;
 	Size		arena_bytes;
 
-	genie_shmem_arena_block(&base, &arena_bytes);
+	genie_arena_block(&base, &arena_bytes);
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	usage->n_images = directory->n_images;
 	usage->n_vectors = directory->n_vectors;

@@ -113,7 +113,7 @@ extern Size genie_directory_shmem_size(void);
 /* of the hash table, which allocates its own */
 extern Size genie_directory_hash_size(void);
 
-extern void genie_directory_shmem_init(void *block);
+extern void genie_directory_shmem_init(void *memory);
 
 /* ---- for the worker ---- */
 
@@ -131,7 +131,7 @@ extern void genie_directory_unpin(const GenieImageRef *ref);
 extern void genie_directory_unpin_all(void);
 
 /* Is the image still there?  An engine may forget its copy of one that is not. */
-extern bool genie_directory_has(uint64 image_id, uint32 entry);
+extern bool genie_directory_has(const GenieImageRef *ref);
 
 /* Raised whenever an image goes; cheap to read. */
 extern uint64 genie_directory_generation(void);

@@ -27,6 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "genie_arena.h"
 #include "genie_compat.h"
 #include "genie_fault.h"
 #include "genie_image_cache.h"
@@ -55,11 +56,11 @@
 static void
 log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *result)
 {
-	unsigned long long kb = genie_shmem_image_bytes() / 1024;
+	unsigned long long kb = genie_arena_image_bytes() / 1024;
 
 	ereport(LOG,
 			(errmsg("no room in shared memory for an image of genie index \"%s\"", RelationGetRelationName(index)),
-			 result->n_bytes > genie_shmem_image_bytes() ?
+			 result->n_bytes > genie_arena_image_bytes() ?
 			 errdetail("A segment of %u rows needs %llu kB, but genie.shared_memory has %llu kB for images.",
 					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb) :
 			 errdetail("A segment of %u rows needs %llu kB; genie.shared_memory has %llu kB for images, and others are "
@@ -222,7 +223,7 @@ find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, b
 GenieFallback
 genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieImageRef *ref)
 {
-	if (genie_shmem_image_arena() == NULL)
+	if (genie_arena_images() == NULL)
 		return GENIE_FALLBACK_NO_ROOM;
 	if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return GENIE_FALLBACK_TEMPORARY;
@@ -287,7 +288,7 @@ genie_image_cache_publish_tombstones(Relation index)
 	MemoryContext old;
 	GenieMetaData *meta;
 
-	if (genie_shmem_image_arena() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+	if (genie_arena_images() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie image refresh", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -319,7 +320,7 @@ report_unusable(Relation index)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory"),
 				 errhint("Add genie to shared_preload_libraries in postgresql.conf and restart the server.")));
-	if (genie_shmem_image_arena() == NULL)
+	if (genie_arena_images() == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory for images"),
@@ -344,7 +345,7 @@ report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 			 errdetail("A segment needs %llu kB; %llu kB of the index are loaded; genie.shared_memory has %llu kB for "
 					   "images.",
 					   (unsigned long long) found.bytes / 1024, (unsigned long long) have / 1024,
-					   (unsigned long long) genie_shmem_image_bytes() / 1024),
+					   (unsigned long long) genie_arena_image_bytes() / 1024),
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));
 }
 

@@ -22,11 +22,11 @@
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
+#include "genie_arena.h"
 #include "genie_fault.h"
 #include "genie_image_fill.h"
 #include "genie_image_load.h"
 #include "genie_object_table.h"
-#include "genie_shmem.h"
 
 /*
  * An allocation's smallest size: above it DSA gives whole pages, which are aligned; below it objects have
@@ -267,7 +267,7 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 {
 	GenieLoadResult result;
 
-	load->arena = genie_shmem_image_arena();
+	load->arena = genie_arena_images();
 	PG_ENSURE_ERROR_CLEANUP(cleanup, PointerGetDatum(load));
 	{
 		result.why = run(load, key);
@@ -287,7 +287,7 @@ genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 
 	load->fill.segment = segment;
 	load->fill.n_dead = n_dead;
-	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_shmem_image_bytes() / GROUPS_IN_ARENA);
+	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
 	load->tombstone_version = tombstone_version;
 	load->insist = insist;
 	return load_into_arena(load, key);

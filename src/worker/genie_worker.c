@@ -44,12 +44,12 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "genie_arena.h"
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
 #include "genie_fault.h"
 #include "genie_request.h"
-#include "genie_shmem.h"
 #include "genie_stat.h"
 #include "genie_worker.h"
 
@@ -71,12 +71,6 @@ int			genie_worker_cpu_threads;
 int			genie_worker_gpu_memory;
 char	   *genie_worker_gpu_library;
 
-/* An image, or quantized vectors, that were given to the GPU engine, which may hold a copy. */
-typedef struct GenieGiven
-{
-	GenieImageRef ref;
-} GenieGiven;
-
 /* The worker's own; one a process. */
 typedef struct GenieWorker
 {
@@ -89,7 +83,7 @@ typedef struct GenieWorker
 	TimestampTz logged_at;
 	char		logged[GENIE_ENGINE_ERROR_MAX];
 	uint64		generation;		/* of the directory, when given was last looked through */
-	GenieGiven *given;
+	GenieImageRef *given;		/* images and quantized vectors that the GPU engine may have copies of */
 	uint32		n_given;
 	uint32		given_capacity;
 	MemoryContext batch_context;
@@ -213,9 +207,9 @@ open_gpu(void)
 
 	strlcpy(worker.library, genie_worker_gpu_library, sizeof(worker.library));
 	options.memory_limit = (uint64) genie_worker_gpu_memory * 1024;
-	genie_shmem_arena_block(&options.arena, &options.arena_bytes);
+	genie_arena_block(&options.arena, &options.arena_bytes);
 	if (options.arena_bytes > PINNED_BYTES_MAX)
-		genie_shmem_request_block(&options.arena, &options.arena_bytes);
+		genie_arena_request_block(&options.arena, &options.arena_bytes);
 	status = genie_engine_load(genie_worker_gpu_library, &options, &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
@@ -288,12 +282,10 @@ forget_dropped(void)
 	worker.generation = generation;
 	for (uint32 i = 0; i < worker.n_given; i++)
 	{
-		GenieImageRef ref = worker.given[i].ref;
-
-		if (genie_directory_has(ref.id, ref.entry))
-			worker.given[n++].ref = ref;
+		if (genie_directory_has(&worker.given[i]))
+			worker.given[n++] = worker.given[i];
 		else
-			worker.gpu->ops->forget(worker.gpu, ref.id);
+			worker.gpu->ops->forget(worker.gpu, worker.given[i].id);
 	}
 	worker.n_given = n;
 }
@@ -305,16 +297,16 @@ note_given(const GenieImageRef *ref)
 	if (worker.gpu == NULL)
 		return;
 	for (uint32 i = 0; i < worker.n_given; i++)
-		if (worker.given[i].ref.id == ref->id)
+		if (worker.given[i].id == ref->id)
 			return;
 	if (worker.n_given == worker.given_capacity)
 	{
 		worker.given_capacity = worker.given_capacity * 2 + 16;
 		worker.given = worker.given == NULL ?
-			MemoryContextAlloc(TopMemoryContext, worker.given_capacity * sizeof(GenieGiven)) :
-			repalloc(worker.given, worker.given_capacity * sizeof(GenieGiven));
+			MemoryContextAlloc(TopMemoryContext, worker.given_capacity * sizeof(GenieImageRef)) :
+			repalloc(worker.given, worker.given_capacity * sizeof(GenieImageRef));
 	}
-	worker.given[worker.n_given++].ref = *ref;
+	worker.given[worker.n_given++] = *ref;
 }
 
 /* ---- a batch ---- */
