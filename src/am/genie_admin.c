@@ -25,7 +25,7 @@
 
 #include "genie_access.h"
 #include "genie_compact.h"
-#include "genie_loader.h"
+#include "genie_image_cache.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
 #include "genie_quantizer.h"
@@ -242,7 +242,7 @@ genie_prewarm(PG_FUNCTION_ARGS)
 	uint64		n_bytes;
 
 	genie_admin_may_look(index);
-	n_bytes = genie_loader_prewarm(index);
+	n_bytes = genie_image_cache_prewarm(index);
 	if (heap != NULL && IndexGetRelation(oid, true) == RelationGetRelid(heap) && genie_is_approximate(index))
 		genie_quantizer_prewarm(heap, index);
 	relation_close(index, AccessShareLock);

@@ -32,9 +32,9 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "genie_candidates.h"
 #include "genie_cost.h"
 #include "genie_opclass.h"
-#include "genie_options.h"
 
 /* how much of the index a query reads, by guess: its lists, the dictionary's path, tombstones */
 #define GENIE_QUERY_SHARE 0.1

@@ -17,6 +17,8 @@
 #include "genie_options.h"
 #include "genie_property.h"
 #include "genie_scan.h"
+#include "genie_settings.h"
+#include "genie_shmem.h"
 #include "genie_vacuum.h"
 #include "genie_validate.h"
 #include "genie_worker.h"
@@ -30,7 +32,9 @@ PG_FUNCTION_INFO_V1(genie_handler);
 void
 _PG_init(void)
 {
+	genie_settings_define();
 	genie_options_init();
+	genie_shmem_init();
 	genie_worker_register();
 }
 

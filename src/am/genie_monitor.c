@@ -25,6 +25,21 @@ PG_FUNCTION_INFO_V1(genie_devices);
 
 static const char *const worker_states[] = {"not running", "starting", "idle", "counting"};
 
+/* The columns fallback_* of genie_stat, in their order: each counts the reasons from first to last. */
+static const struct
+{
+	GenieFallback first;
+	GenieFallback last;
+}			fallback_columns[] = {
+	{GENIE_FALLBACK_OFF, GENIE_FALLBACK_OFF},
+	{GENIE_FALLBACK_NO_WORKER, GENIE_FALLBACK_NO_WORKER},
+	{GENIE_FALLBACK_TEMPORARY, GENIE_FALLBACK_STALE},	/* no image */
+	{GENIE_FALLBACK_NO_ROOM, GENIE_FALLBACK_NO_ROOM},
+	{GENIE_FALLBACK_GONE, GENIE_FALLBACK_GONE},
+	{GENIE_FALLBACK_BUSY, GENIE_FALLBACK_BUSY},
+	{GENIE_FALLBACK_FAILED, GENIE_FALLBACK_FAILED}
+};
+
 /* Values of a row as they are added. */
 typedef struct GenieRow
 {
@@ -71,6 +86,19 @@ add_time(GenieRow *row, TimestampTz when)
 		add_value(row, TimestampTzGetDatum(when));
 }
 
+static void
+add_fallbacks(GenieRow *row, const uint64 *fallbacks)
+{
+	for (int i = 0; i < lengthof(fallback_columns); i++)
+	{
+		uint64		n = 0;
+
+		for (int why = fallback_columns[i].first; why <= fallback_columns[i].last; why++)
+			n += fallbacks[why];
+		add_count(row, n);
+	}
+}
+
 /*
  * genie_stat_get(): the one row of the view genie_stat.  Times are in milliseconds, sizes in bytes.
  */
@@ -109,8 +137,7 @@ genie_stat_get(PG_FUNCTION_ARGS)
 	add_count(&row, count[GENIE_COUNTER_BY_GPU]);
 	add_count(&row, count[GENIE_COUNTER_BY_WORKER_CPU]);
 	add_count(&row, count[GENIE_COUNTER_BY_BACKEND]);
-	for (int i = GENIE_FALLBACK_OFF; i < GENIE_FALLBACKS; i++)
-		add_count(&row, counters.fallbacks[i]);
+	add_fallbacks(&row, counters.fallbacks);
 	add_count(&row, count[GENIE_COUNTER_DEVICE_RETRY]);
 	add_count(&row, count[GENIE_COUNTER_DEVICE_FULL]);
 	add_count(&row, count[GENIE_COUNTER_DEVICE_LOST]);

@@ -9,7 +9,7 @@
  *	3. the tombstone version is raised and the counts of dead objects are stored, in one record.
  * A VACUUM that ended between 2 and 3 left bits that are not counted: the next one counts all bits
  * of a segment, and does 3 whenever a count differs from what is stored.
- * Then images in shared memory lose the dead, too (genie_loader.h): not for the sake of answers, for every scan
+ * Then images in shared memory lose the dead, too (genie_image_cache.h): not for the sake of answers, for every scan
  * compares the tombstone version, but so that the next scan need not.
  * When it returns, every scan that starts sees 1 to 3: no removed TID is returned, and it may be
  * used again. Rows appended meanwhile are newer than what VACUUM removes.  The callback is called
@@ -28,10 +28,10 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "genie_compact.h"
 #include "genie_codec.h"
+#include "genie_compact.h"
 #include "genie_fault.h"
-#include "genie_loader.h"
+#include "genie_image_cache.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
@@ -158,7 +158,7 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	GENIE_FAULT("vacuum-after-version");
 	genie_merge_unlock(index, ExclusiveLock);
 	if (changed)
-		genie_loader_publish_tombstones(index);
+		genie_image_cache_publish_tombstones(index);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 

@@ -9,10 +9,10 @@
  */
 #include "postgres.h"
 
-#include "genie_device.h"
 #include "genie_lsh_block.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
+#include "genie_offload.h"
 #include "genie_pgvector.h"
 #include "genie_vector_distance.h"
 #include "miscadmin.h"
@@ -124,7 +124,7 @@ is_enough(const GenieHashing *hashing)
 static Size
 count_in_request(const GenieHashing *hashing)
 {
-	Size		limit = genie_device_bytes();
+	Size		limit = genie_offload_bytes();
 	Size		of_functions = genie_hashing_entries(hashing) * sizeof(float) +
 		genie_hashing_rows(hashing) * (sizeof(double) + sizeof(uint32));
 
@@ -153,7 +153,7 @@ hash_by_worker(GenieLshBlock *block, const GenieLsh *lsh)
 	{
 		hashing.vectors = vector_at(block, n_done);
 		hashing.n_vectors = Min(block->n - n_done, n_each);
-		if (genie_device_hash(&hashing, codes_at(block, n_done)) != GENIE_FALLBACK_NONE)
+		if (genie_offload_hash(&hashing, codes_at(block, n_done)) != GENIE_FALLBACK_NONE)
 		{
 			block->asks_no_more = true;
 			break;
@@ -167,7 +167,7 @@ void
 genie_lsh_block_hash(GenieLshBlock *block)
 {
 	GenieLsh   *lsh = genie_lsh_get(&block->parameters.functions);
-	uint32		first = !block->asks_no_more && genie_device_is_possible() ? hash_by_worker(block, lsh) : 0;
+	uint32		first = !block->asks_no_more && genie_offload_is_possible() ? hash_by_worker(block, lsh) : 0;
 	uint32		n;
 
 	for (; first < block->n; first += n)

@@ -8,7 +8,7 @@
  * A piece
  *	1. The metapage is read.  Segments are opened if they are not open, or if the metapage lists others now
  *	   (genie_batch_refresh).
- *	2. Its queries are compiled against all segments together (genie_compile.h).
+ *	2. Its queries are compiled against all segments together (genie_query_set.h).
  *	3. The kind of search (GenieBatchOps) prepares, and looks for conflicts between queries and rows.
  *	4. Rounds (genie_round.h).  The first asks for as many rows of each query as are wanted.  The next ones ask only for
  *	   queries that have fewer visible rows, behind what they took.  The second round asks for GENIE_ASK_GROWTH times

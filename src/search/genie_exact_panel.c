@@ -6,7 +6,7 @@
  * tightens a bound at once.
  *
  * Where the worker has a GPU and there are enough queries, panels are large instead, and the GPU estimates them
- * (genie_device.h).  It uses the bounds of the moment when the panel is complete, so the panel's size decides how many
+ * (genie_offload.h).  It uses the bounds of the moment when the panel is complete, so the panel's size decides how many
  * pairs come back to be measured: where rows come in no order, k * (rows of the panel) / (rows before it) for each
  * query.  So the CPU does the first rows, and panels grow with the number of rows before them, up to what a request
  * can carry.  Where more pairs are found than expected (the nearest rows come last, or estimates tell little), the
@@ -25,8 +25,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "genie_device.h"
 #include "genie_exact_panel.h"
+#include "genie_offload.h"
 
 /*
  * The worker is asked only for at least this many queries with at least this many elements together.  Orders of
@@ -88,7 +88,7 @@ static void
 open_requests(GenieExactPanel *panel)
 {
 	GenieKnn   *knn = panel->knn;
-	Size		limit = genie_device_bytes();
+	Size		limit = genie_offload_bytes();
 	Size		vector_bytes = (knn->n_dimensions + 1) * sizeof(float);	/* with its bound or term */
 	Size		rows_bytes;
 	uint32		n_parts;
@@ -130,7 +130,7 @@ genie_panel_open(GenieExactPanel *panel, GenieKnn *knn)
 	panel->context = AllocSetContextCreate(CurrentMemoryContext, "genie panel", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(panel->context);
 	panel->row_bytes = knn->n_dimensions * genie_vector_element_bytes(knn->is_double);
-	if (is_enough(knn->n_queries, knn->n_dimensions) && genie_device_is_possible())
+	if (is_enough(knn->n_queries, knn->n_dimensions) && genie_offload_is_possible())
 		open_requests(panel);
 	n = Max(panel->max_rows, GENIE_KNN_ROWS);
 	panel->rows = palloc_extended(n * panel->row_bytes, MCXT_ALLOC_HUGE);
@@ -162,7 +162,7 @@ ask(GenieExactPanel *panel)
 		nearest.n_queries = Min(panel->n_part, knn->n_queries - first);
 		nearest.queries = panel->queries + (Size) first * knn->n_dimensions;
 		nearest.bounds = knn->bounds + first;
-		why = genie_device_nearest(&nearest, panel->pairs + (Size) i * panel->n_room, panel->n_room,
+		why = genie_offload_nearest(&nearest, panel->pairs + (Size) i * panel->n_room, panel->n_room,
 								   &panel->n_pairs[i]);
 		if (why != GENIE_FALLBACK_NONE)
 		{

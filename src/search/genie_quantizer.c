@@ -3,7 +3,7 @@
  *	  The vectors of an index's rows, for bounds of their distances (genie_quantizer.h).
  *
  * Signatures do not tell what a row's vector was, so quantized vectors are made from the table, by whoever needs them
- * first (genie_loader_vectors()), from the rows that its own snapshot sees.  Others use them with other snapshots,
+ * first (genie_image_cache_vectors()), from the rows that its own snapshot sees.  Others use them with other snapshots,
  * which is right, for a row of the index has one value: that of all members of its HOT chain that anybody sees who
  * may use the index, as long as it has its TID.  Rows that this snapshot does not see have no bound, so they are
  * visited; and what takes the TID over after VACUUM is another object, in another segment.
@@ -22,11 +22,12 @@
 #include "genie_lsh_class.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_options.h"
 #include "genie_pgvector.h"
 #include "genie_quantizer.h"
 #include "genie_source.h"
 #include "genie_vector_distance.h"
+
+bool		genie_quantized_vectors;
 
 static GenieVector
 genie_quantizer_vector(const GenieTableQuantizer *quantizer, Datum value)

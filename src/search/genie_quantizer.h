@@ -6,9 +6,12 @@
 #define GENIE_QUANTIZER_H
 
 #include "fmgr.h"
-#include "genie_load.h"
+#include "genie_image_load.h"
 #include "genie_rerank.h"
 #include "genie_visit.h"
+
+/* the setting genie.quantized_vectors: may vectors be kept in shared memory, and used? */
+extern bool genie_quantized_vectors;
 
 typedef struct GenieTableQuantizer
 {

@@ -41,7 +41,6 @@
 #include "utils/memutils.h"
 
 #include "genie_object_table.h"
-#include "genie_options.h"
 #include "genie_quantizer.h"
 #include "genie_rerank.h"
 #include "genie_source.h"
@@ -50,6 +49,8 @@
 #define GENIE_RERANK_GROWTH	2	/* times as many rows in the next round */
 #define GENIE_RERANK_FIRST 16	/* candidates that are looked up at first, of those that can wait */
 #define GENIE_RERANK_VISIT	4096	/* candidates that are looked up together at most, before others take their place */
+
+bool		genie_strict_order;
 
 typedef struct GenieRerankRow
 {

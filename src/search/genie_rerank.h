@@ -15,7 +15,7 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
-#include "genie_load.h"
+#include "genie_image_load.h"
 
 /* ---- the value that an index has of a row ---- */
 
@@ -51,6 +51,9 @@ typedef struct GenieCandidate
 
 /* The next candidate, best first; false: there is none. */
 typedef bool (*GenieNextCandidate) (IndexScanDesc scan, GenieCandidate *candidate);
+
+/* the setting genie.strict_order: shall a scan leave out rows that are nearer than one that it has given? */
+extern bool genie_strict_order;
 
 typedef struct GenieRerank GenieRerank;
 

@@ -98,7 +98,7 @@ genie_round_ask(const GenieRound *round, GenieRoundQuery **queries, GenieRoundSt
 			state->n_hits[number] = 0;
 			if (queries[i]->ended[s])
 				continue;
-			top->search = round->searches[s][queries[i]->number];
+			top->query = round->searches[s][queries[i]->number];
 			top->k = state->ask;
 			top->has_after = queries[i]->has_after[s];
 			top->after = queries[i]->after[s];

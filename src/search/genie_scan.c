@@ -47,9 +47,9 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "genie_candidates.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_options.h"
 #include "genie_pending_stream.h"
 #include "genie_query.h"
 #include "genie_rerank.h"

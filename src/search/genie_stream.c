@@ -237,7 +237,7 @@ genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 {
 	stream->hits = MemoryContextAlloc(stream->context, stream->k * sizeof(GenieHit));
 	memset(top, 0, sizeof(*top));
-	top->search = stream->search;
+	top->query = stream->search;
 	top->k = stream->k;
 	top->has_after = stream->has_after;
 	top->after = stream->after;

@@ -1,7 +1,10 @@
 /*
  * genie_compile.h
- *	  Compiling queries against a segment: from intervals of keywords to ranges of ranks, their numbers in its
+ *	  Compiling a query against a segment: from intervals of keywords to ranges of ranks, their numbers in its
  *	  dictionary.
+ *
+ * An interval's ends are cuts between keywords (genie_keyword.h), and a cut's rank is the number of keywords before
+ * it: so a range is the ranks of its interval's cuts.
  *
  * Functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -15,37 +18,39 @@
 /* One query; its ranges are palloc'd. */
 extern bool genie_compile(GenieSegment *segment, const GenieQueryView *view, GenieEngineQuery *query);
 
-/*
- * Many queries together.  What they have in common is found once, whatever the number of segments; each segment's
- * dictionary is then gone through once, in its order.
- */
-typedef struct GenieQuerySet GenieQuerySet;
+/* ---- its parts, for many queries together (genie_query_set.h) ---- */
 
-/* An empty one, in the current memory context. */
-extern GenieQuerySet *genie_query_set_begin(void);
+/* Finds n_cuts cuts that come in ascending order, on one way through the dictionary.  palloc'd. */
+typedef struct GenieWalk GenieWalk;
 
-/* Adds a query of n packed intervals (genie_keyword.h), normalised; they need not stay. */
-extern void genie_query_set_add(GenieQuerySet *set, const uint8 *packed, Size nbytes, uint32 n);
+extern GenieWalk *genie_compile_walk(GenieSegment *segment, uint64 n_cuts);
 
-/* No more are added; all below wants that. */
-extern void genie_query_set_end(GenieQuerySet *set);
+/* The rank of a cut that is not before the last one. */
+extern bool genie_compile_cut(GenieWalk *walk, GenieKey key, bool after, uint32 *rank);
 
-extern uint32 genie_query_set_size(const GenieQuerySet *set);
+/* The range of one keyword: there is nothing between its cuts but itself. */
+extern bool genie_compile_point(GenieWalk *walk, GenieKey key, GenieRankRange *range);
 
-/* The intervals of all queries together. */
-extern uint32 genie_query_set_intervals(const GenieQuerySet *set);
+/* A query's ranges as they come, in ascending order. */
+typedef struct GenieRangeList
+{
+	GenieRankRange *ranges;
+	uint32		n;
+	uint64		n_lists;
+} GenieRangeList;
 
-/* Query i: its intervals alone, palloc'd; their keys are the set's. */
-extern const GenieQueryView *genie_query_set_view(const GenieQuerySet *set, uint32 i);
+static inline void
+genie_compile_add(GenieRangeList *list, GenieRankRange range)
+{
+	if (range.end == range.first)
+		return;
+	list->n_lists += range.end - range.first;
+	if (list->n > 0 && list->ranges[list->n - 1].end == range.first)
+		list->ranges[list->n - 1].end = range.end;
+	else
+		list->ranges[list->n++] = range;
+}
 
-/* All of them: queries has an entry each; ranges are palloc'd. */
-extern bool genie_query_set_compile(const GenieQuerySet *set, GenieSegment *segment, GenieEngineQuery *queries);
-
-/*
- * The ways in which the queries ask dimensions for type families, *n of them, palloc'd: each has the intervals of one
- * dimension, as some query has them, and no two ask the same dimension for the same families.  Whether a query
- * conflicts with an object's types depends on nothing else (genie_query_conflicts()).
- */
-extern const GenieQueryView **genie_query_set_aspects(const GenieQuerySet *set, uint32 *n);
+extern void genie_compile_finish(const GenieRangeList *list, const GenieSegment *segment, GenieEngineQuery *query);
 
 #endif							/* GENIE_COMPILE_H */

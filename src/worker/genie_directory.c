@@ -32,14 +32,14 @@
 #include "utils/hsearch.h"
 #include "utils/timestamp.h"
 
+#include "genie_arena.h"
 #include "genie_directory.h"
-#include "genie_shmem.h"
 
 /* us: an image that was used so recently stays; loading 100 million postings takes about as long */
 #define GENIE_IMAGE_KEEP_US INT64CONST(1000000)
 
 /* us until an image is tried again that found everything in use, or whose load failed */
-#define GENIE_NO_ROOM_RETRY_US INT64CONST(10000000)
+#define GENIE_RETRY_US INT64CONST(10000000)
 
 /* ms after which a waiter looks again although no load has ended: there may have been no entry to load into */
 #define GENIE_LOAD_WAIT_MS 1000
@@ -51,8 +51,9 @@ typedef struct GenieDirectoryEntry
 	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
 	uint64		id;
 	GenieImageParts parts;		/* READY */
-	uint64		bytes;			/* LOADING: reserved; READY: taken; NO_ROOM: needed, 0 if loading failed */
-	TimestampTz retry_at;		/* NO_ROOM; PG_INT64_MAX: never */
+	uint64		bytes;			/* LOADING: reserved; READY: taken; PUT_OFF: needed, 0 if loading failed */
+	GenieFallback why;			/* PUT_OFF: NO_ROOM or LOAD_FAILED */
+	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
 	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
@@ -60,6 +61,7 @@ typedef struct GenieDirectoryEntry
 
 typedef struct GenieDirectory
 {
+	int			tranche;		/* "genie", of the lock */
 	LWLock		lock;
 	ConditionVariable load_ended;
 	pg_atomic_uint64 generation;	/* raised with the lock held exclusively, read without */
@@ -98,20 +100,12 @@ genie_directory_hash_size(void)
 	return hash_estimate_size(GENIE_IMAGES_MAX, sizeof(GenieKeyEntry));
 }
 
-void
-genie_directory_shmem_init(void *block)
+static void
+make_empty(void)
 {
-	HASHCTL		info = {0};
-
-	info.keysize = sizeof(GenieImageKey);
-	info.entrysize = sizeof(GenieKeyEntry);
-	directory_keys = ShmemInitHash("genie image keys", GENIE_IMAGES_MAX, GENIE_IMAGES_MAX, &info,
-								   HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
-	directory = block;
-	if (IsUnderPostmaster)
-		return;
 	memset(directory, 0, sizeof(GenieDirectory));
-	LWLockInitialize(&directory->lock, genie_shmem_tranche());
+	directory->tranche = LWLockNewTrancheId();
+	LWLockInitialize(&directory->lock, directory->tranche);
 	ConditionVariableInit(&directory->load_ended);
 	pg_atomic_init_u64(&directory->generation, 0);
 	directory->next_id = 1;
@@ -121,6 +115,21 @@ genie_directory_shmem_init(void *block)
 		pg_atomic_init_u64(&directory->entries[i].live_version, 0);
 		pg_atomic_init_u64(&directory->entries[i].n_visits, 0);
 	}
+}
+
+void
+genie_directory_shmem_init(void *memory)
+{
+	HASHCTL		info = {0};
+
+	info.keysize = sizeof(GenieImageKey);
+	info.entrysize = sizeof(GenieKeyEntry);
+	directory_keys = ShmemInitHash("genie image keys", GENIE_IMAGES_MAX, GENIE_IMAGES_MAX, &info,
+								   HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
+	directory = memory;
+	if (!IsUnderPostmaster)
+		make_empty();
+	LWLockRegisterTranche(directory->tranche, "genie");	/* the name is each process's own; children inherit it */
 }
 
 static void
@@ -182,7 +191,7 @@ genie_directory_groups(dsa_area *arena, const GenieImageParts *parts)
 static void
 genie_directory_free(const GenieImageParts *parts)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
+	dsa_area   *arena = genie_arena_images();
 	const dsa_pointer *groups = genie_directory_groups(arena, parts);
 
 	for (uint32 i = 0; i < parts->n_groups; i++)
@@ -264,7 +273,7 @@ genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
 static bool
 genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
 {
-	uint64		limit = genie_shmem_image_bytes();
+	uint64		limit = genie_arena_image_bytes();
 	uint64		room = limit - Min(directory->image_bytes, limit);
 
 	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
@@ -290,7 +299,8 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->ref.id = entry->id;
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
 		found->bytes = entry->bytes;
-		found->due = state == GENIE_IMAGE_NO_ROOM && entry->retry_at <= GetCurrentTimestamp() &&
+		found->why = entry->why;
+		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
 			genie_directory_enough(entry->bytes, key, genie_directory_used_before(false));
 		if (state == GENIE_IMAGE_READY)
 			genie_directory_touch(entry);
@@ -300,7 +310,7 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 }
 
 /*
- * An entry for a new key, under the exclusive lock: a FREE one, else the oldest NO_ROOM, which is FREE then.
+ * An entry for a new key, under the exclusive lock: a FREE one, else the oldest PUT_OFF, which is FREE then.
  * NULL: none.
  */
 static GenieDirectoryEntry *
@@ -314,7 +324,7 @@ genie_directory_take_entry(void)
 
 		if (entry->state == GENIE_IMAGE_FREE)
 			return entry;
-		if (entry->state == GENIE_IMAGE_NO_ROOM && (oldest == NULL ||
+		if (entry->state == GENIE_IMAGE_PUT_OFF && (oldest == NULL ||
 													pg_atomic_read_u64(&entry->last_used) <
 													pg_atomic_read_u64(&oldest->last_used)))
 			oldest = entry;
@@ -334,7 +344,7 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 	*first = false;
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
 	entry = genie_directory_lookup(key);
-	claimed = entry != NULL && entry->state == GENIE_IMAGE_NO_ROOM;
+	claimed = entry != NULL && entry->state == GENIE_IMAGE_PUT_OFF;
 	if (entry == NULL)
 	{
 		entry = genie_directory_take_entry();
@@ -372,13 +382,12 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 /* ---- room ---- */
 
 bool
-genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never)
+genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist)
 {
 	TimestampTz used_before = genie_directory_used_before(insist);
-	uint64		limit = genie_shmem_image_bytes();
+	uint64		limit = genie_arena_image_bytes();
 
-	*never = bytes > limit;
-	while (!*never)
+	while (bytes <= limit)
 	{
 		GenieDirectoryEntry *entry;
 		GenieDirectoryEntry *victim;
@@ -440,7 +449,7 @@ genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 
 		GenieDirectoryEntry *entry = &directory->entries[i];
 		bool		listed = false;
 
-		if (!(entry->state == GENIE_IMAGE_NO_ROOM || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
+		if (!(entry->state == GENIE_IMAGE_PUT_OFF || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
 			!genie_directory_same_index(&entry->key, key))
 			continue;
 		if (entry->key.database_xmin == key->database_xmin)
@@ -514,41 +523,30 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	ConditionVariableBroadcast(&directory->load_ended);
 }
 
-/* LOADING to NO_ROOM. */
+/* LOADING to PUT_OFF, under the exclusive lock. */
 static void
-genie_directory_stay_out(const GenieImageRef *ref, uint64 bytes, TimestampTz retry_at)
+genie_directory_put_off(GenieDirectoryEntry *entry, GenieFallback why, uint64 bytes, TimestampTz retry_at)
 {
-	GenieDirectoryEntry *entry;
-
-	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-	entry = genie_directory_loading(ref);
 	directory->image_bytes -= entry->bytes;
-	directory->n_no_room += bytes > 0;
-	entry->state = GENIE_IMAGE_NO_ROOM;
+	directory->n_no_room += why == GENIE_FALLBACK_NO_ROOM;
+	entry->state = GENIE_IMAGE_PUT_OFF;
+	entry->why = why;
 	entry->bytes = bytes;
 	entry->retry_at = retry_at;
 	genie_directory_touch(entry);
-	LWLockRelease(&directory->lock);
-	ConditionVariableBroadcast(&directory->load_ended);
 }
 
 void
-genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never)
+genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 {
-	genie_directory_stay_out(ref, bytes, never ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US);
-}
+	uint64		needed = why == GENIE_FALLBACK_NO_ROOM ? bytes : 0;
+	TimestampTz retry_at = needed > genie_arena_image_bytes() ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_RETRY_US;
 
-void
-genie_directory_put_off(const GenieImageRef *ref)
-{
-	genie_directory_stay_out(ref, 0, GetCurrentTimestamp() + GENIE_NO_ROOM_RETRY_US);
-}
-
-void
-genie_directory_abandon(const GenieImageRef *ref)
-{
 	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-	genie_directory_forget(genie_directory_loading(ref));
+	if (why == GENIE_FALLBACK_STALE)
+		genie_directory_forget(genie_directory_loading(ref));
+	else
+		genie_directory_put_off(genie_directory_loading(ref), why, needed, retry_at);
 	LWLockRelease(&directory->lock);
 	ConditionVariableBroadcast(&directory->load_ended);
 }
@@ -591,7 +589,7 @@ genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
 	{
-		uint64	   *live = (uint64 *) dsa_get_address(genie_shmem_image_arena(), entry->parts.body) + first_word;
+		uint64	   *live = (uint64 *) dsa_get_address(genie_arena_images(), entry->parts.body) + first_word;
 
 		Assert((uint64) first_word + n <= (uint64) entry->parts.n_tiles * GENIE_TILE_WORDS);
 		for (uint32 i = 0; i < n; i++)
@@ -647,7 +645,7 @@ genie_directory_pin_entry(const GenieImageRef *ref, uint64 tombstone_version, ui
 static const void **
 genie_directory_group_addresses(const GenieImageParts *parts)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
+	dsa_area   *arena = genie_arena_images();
 	const dsa_pointer *pointers = genie_directory_groups(arena, parts);
 	const void **groups = palloc((Size) parts->n_groups * sizeof(void *));
 
@@ -659,7 +657,7 @@ genie_directory_group_addresses(const GenieImageParts *parts)
 bool
 genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
 {
-	dsa_area   *arena = genie_shmem_image_arena();
+	dsa_area   *arena = genie_arena_images();
 	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version, &image->live_version);
 
 	if (entry == NULL)
@@ -715,13 +713,12 @@ genie_directory_unpin_all(void)
 }
 
 bool
-genie_directory_has(uint64 image_id, uint32 entry)
+genie_directory_has(const GenieImageRef *ref)
 {
-	GenieImageRef ref = {entry, image_id};
 	bool		there;
 
 	LWLockAcquire(&directory->lock, LW_SHARED);
-	there = genie_directory_ready(&ref) != NULL;
+	there = genie_directory_ready(ref) != NULL;
 	LWLockRelease(&directory->lock);
 	return there;
 }
@@ -738,7 +735,7 @@ genie_directory_usage(GenieDirectoryUsage *usage)
 	void	   *base;
 	Size		arena_bytes;
 
-	genie_shmem_arena_block(&base, &arena_bytes);
+	genie_arena_block(&base, &arena_bytes);
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	usage->n_images = directory->n_images;
 	usage->n_vectors = directory->n_vectors;

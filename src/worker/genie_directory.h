@@ -6,17 +6,18 @@
  *
  *		        claim                 publish
  *		FREE ───────────► LOADING ───────────► READY ── evict, drop ──► FREE
- *		  ▲                  │ │                                          ▲
- *		  │     abandon      │ │ no_room                       recycle,   │
- *		  └──────────────────┘ └─────────────► NO_ROOM ── claim again ────┘ (or LOADING)
+ *		  ▲                │ ▲ │
+ *		  │   fail (stale) │ │ │ fail                recycle, drop
+ *		  └────────────────┘ │ └─────────► PUT_OFF ────────────────────► FREE
+ *		                     └─────────────────┘ claim again
  *
  *	FREE	nothing is known; whoever holds the lock exclusively may take it.
  *	LOADING one backend, the owner, allocates and fills.  Nobody else reads or writes anything but the state.
- *			It ends by publish, no_room, abandon (the segment has gone) or put_off (an ERROR, a cancel, the
- *			backend's exit, damaged pages), which leaves NO_ROOM, too.
+ *			It ends by publish or by fail: the segment is stale (FREE), there is no room, pages are damaged, or the
+ *			load ended by an ERROR, a cancel or the backend's exit (PUT_OFF).
  *	READY	groups do not change any more.  The worker alone reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
- *	NO_ROOM it did not fit: needs more than the arena has (never tried again), or everything else was in use,
+ *	PUT_OFF it did not fit: needs more than the arena has (never tried again), or everything else was in use,
  *			or loading failed (both tried again after a while).  Holds no memory.
  *
  * What happens when somebody dies: a backend's exit puts off what it loads; the worker's pins are void
@@ -35,6 +36,7 @@
 #include "datatype/timestamp.h"
 #include "utils/dsa.h"
 
+#include "genie_fallback.h"
 #include "genie_image.h"
 #include "genie_quantized.h"
 
@@ -72,7 +74,7 @@ typedef enum GenieImageState
 	GENIE_IMAGE_FREE = 0,
 	GENIE_IMAGE_LOADING,
 	GENIE_IMAGE_READY,
-	GENIE_IMAGE_NO_ROOM
+	GENIE_IMAGE_PUT_OFF
 } GenieImageState;
 
 /* What an image is made of; filled by the loader, constant once it is READY. */
@@ -111,7 +113,7 @@ extern Size genie_directory_shmem_size(void);
 /* of the hash table, which allocates its own */
 extern Size genie_directory_hash_size(void);
 
-extern void genie_directory_shmem_init(void *block);
+extern void genie_directory_shmem_init(void *memory);
 
 /* ---- for the worker ---- */
 
@@ -129,7 +131,7 @@ extern void genie_directory_unpin(const GenieImageRef *ref);
 extern void genie_directory_unpin_all(void);
 
 /* Is the image still there?  An engine may forget its copy of one that is not. */
-extern bool genie_directory_has(uint64 image_id, uint32 entry);
+extern bool genie_directory_has(const GenieImageRef *ref);
 
 /* Raised whenever an image goes; cheap to read. */
 extern uint64 genie_directory_generation(void);
@@ -139,14 +141,15 @@ extern void genie_directory_usage(GenieDirectoryUsage *usage);
 /* ---- for the loader, in backends ---- */
 
 /*
- * What is known of a segment.  READY: ref, live_version and bytes, and it counts as used now.  NO_ROOM: the bytes
- * that it needs, and whether a new try is due.
+ * What is known of a segment.  READY: ref, live_version and bytes, and it counts as used now.  PUT_OFF: why, the bytes
+ * that it needs if there is no room, and whether a new try is due.
  */
 typedef struct GenieFound
 {
 	GenieImageRef ref;
 	uint64		live_version;
 	uint64		bytes;
+	GenieFallback why;
 	bool		due;
 } GenieFound;
 
@@ -167,20 +170,20 @@ extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieIm
 /*
  * Reserves bytes of the arena for a LOADING entry, evicting what was used least recently.  Images of the
  * same index stay, and, unless insist, what was used a moment ago; but quantized vectors go for any image.  These
- * themselves take the place of other ones alone.  False, and nothing is evicted: there is not
- * enough; *never: not even with nothing else there.
+ * themselves take the place of other ones alone.  False, and nothing is evicted: there is not enough.
  */
-extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist, bool *never);
+extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist);
 
 /* Evicts one image more, for the arena is in pieces.  Its bytes; 0: there is none. */
 extern uint64 genie_directory_evict_one(const GenieImageRef *ref, bool insist);
 
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
-extern void genie_directory_no_room(const GenieImageRef *ref, uint64 bytes, bool never);
-extern void genie_directory_abandon(const GenieImageRef *ref);
 
-/* The load failed: it is not tried again for a while, or every scan would fail in the same way. */
-extern void genie_directory_put_off(const GenieImageRef *ref);
+/*
+ * The load ended without an image.  STALE: the entry is free.  NO_ROOM for so many bytes, LOAD_FAILED: it is not tried
+ * again for a while, or every scan would fail in the same way; never if all images together cannot have the bytes.
+ */
+extern void genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes);
 
 /* Waits until some load has ended, interruptibly, or a second; call it in a loop that looks again. */
 extern void genie_directory_wait(void);

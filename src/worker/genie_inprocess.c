@@ -4,7 +4,7 @@
  *
  * Every answer can be given this way, with nothing in shared memory: where genie is not preloaded, where the worker is
  * away, and where an image does not fit.  One query reads its own lists; many queries are jobs on an image of the
- * whole segment in the backend's memory (genie_load.h).
+ * whole segment in the backend's memory (genie_image_load.h).
  *
  * Loose lists (few postings) are decoded at once, thrown together and sorted: a tile's part of
  * them is one RAW list, placed first under the first rank of the query (only this query ever sees

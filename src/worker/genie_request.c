@@ -3,7 +3,7 @@
  *	  The request queue: a slot for each backend, and the states that a slot goes through.
  *
  * A backend asks one request at a time, so slot number = backend number.  A slot is a state and a pointer to the
- * request's memory, which is in the arena (genie_shmem.h): jobs, what they ask, and room for the results
+ * request's memory, which is in the arena (genie_arena.h): jobs, what they ask, and room for the results
  * (genie_wire.h).
  *
  *				 backend: ask					worker: take
@@ -50,10 +50,9 @@
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
+#include "genie_arena.h"
 #include "genie_request.h"
-#include "genie_shmem.h"
 #include "genie_wire.h"
-#include "genie_worker.h"
 
 /*
  * A request's smallest allocation: above 8 kB DSA gives whole pages back, below it keeps 64 kB for each size of its
@@ -111,6 +110,9 @@ typedef struct GenieRequestShared
 	pg_atomic_uint64 kept;		/* bytes of answered requests whose results stay */
 	GenieSlotPadded slots[FLEXIBLE_ARRAY_MEMBER];
 } GenieRequestShared;
+
+bool		genie_request_enabled;
+int			genie_request_max_batch;
 
 static GenieRequestShared *request_shared = NULL;
 
@@ -213,7 +215,7 @@ give_up(void)
 				break;
 		}
 	}
-	dsa_free(genie_shmem_arena(), memory);
+	dsa_free(genie_arena_requests(), memory);
 }
 
 static void
@@ -258,16 +260,23 @@ all_undone(GenieRequestJob *jobs, uint32 n_jobs, GenieFallback why)
 {
 	for (uint32 i = 0; i < n_jobs; i++)
 	{
-		jobs[i].done = false;
 		jobs[i].has_bounds = false;
 		jobs[i].why = why;
 	}
 }
 
-bool
-genie_request_worker_is_up(void)
+static bool
+worker_is_up(void)
 {
 	return request_shared != NULL && pg_atomic_read_u32(&request_shared->worker_up) != 0;
+}
+
+GenieFallback
+genie_request_possible(void)
+{
+	if (!genie_request_enabled)
+		return GENIE_FALLBACK_OFF;
+	return worker_is_up() ? GENIE_FALLBACK_NONE : GENIE_FALLBACK_NO_WORKER;
 }
 
 /* A request whose results stay as long as a memory context. */
@@ -283,7 +292,7 @@ free_kept(void *arg)
 {
 	KeptRequest *kept = arg;
 
-	dsa_free(genie_shmem_arena(), kept->memory);
+	dsa_free(genie_arena_requests(), kept->memory);
 	pg_atomic_fetch_sub_u64(&request_shared->kept, kept->nbytes);
 }
 
@@ -291,7 +300,7 @@ free_kept(void *arg)
 static bool
 may_stay(const GenieRequestJob *jobs, uint32 n_jobs, Size nbytes)
 {
-	Size		arena = genie_shmem_request_bytes();
+	Size		arena = genie_arena_request_bytes();
 
 	for (uint32 i = 0; i < n_jobs; i++)
 		if (jobs[i].result != NULL)
@@ -332,7 +341,7 @@ ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size nbytes,
 	}
 	wait_for_answer(slot);
 	stays = whole && may_stay(jobs, n_jobs, nbytes);
-	genie_wire_read_answer(dsa_get_address(genie_shmem_arena(), asked), stays, jobs);
+	genie_wire_read_answer(dsa_get_address(genie_arena_requests(), asked), stays, jobs);
 	if (stays)
 		keep_answer(slot, kept, nbytes);
 	else
@@ -350,9 +359,9 @@ write_request(const GenieRequestJob *jobs, uint32 n_jobs)
 	for (uint32 i = 0; i < n_jobs; i++)
 		genie_wire_plan_add(plan, &jobs[i]);
 	bytes = Max(genie_wire_plan_bytes(plan), GENIE_REQUEST_BYTES_MIN);
-	asked = dsa_allocate_extended(genie_shmem_arena(), bytes, GENIE_ARENA_FLAGS);
+	asked = dsa_allocate_extended(genie_arena_requests(), bytes, GENIE_ARENA_FLAGS);
 	if (DsaPointerIsValid(asked))
-		genie_wire_write(plan, dsa_get_address(genie_shmem_arena(), asked), jobs);
+		genie_wire_write(plan, dsa_get_address(genie_arena_requests(), asked), jobs);
 	genie_wire_plan_free(plan);
 	return DsaPointerIsValid(asked) ? bytes : 0;
 }
@@ -382,7 +391,7 @@ run_request(GenieRequestJob *jobs, uint32 n_jobs, bool whole)
 Size
 genie_request_bytes(void)
 {
-	return genie_shmem_request_bytes() / GENIE_REQUEST_PART;
+	return genie_arena_request_bytes() / GENIE_REQUEST_PART;
 }
 
 /* How many of the jobs are one request: no more than a batch may have, and than memory for all backends allows. */
@@ -405,10 +414,10 @@ void
 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 {
 	static bool exit_registered = false;
-	uint32		most = Max(genie_worker_max_batch, GENIE_REQUEST_JOBS);
+	uint32		most = Max(genie_request_max_batch, GENIE_REQUEST_JOBS);
 	uint32		n;
 
-	if (!genie_request_worker_is_up() || genie_shmem_arena() == NULL)
+	if (!worker_is_up() || genie_arena_requests() == NULL)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
 		return;
@@ -459,7 +468,7 @@ finish_slot(GenieSlot *slot)
 		SetLatch(&ProcGlobal->allProcs[pgprocno].procLatch);
 	else
 	{
-		dsa_free(genie_shmem_arena(), memory);
+		dsa_free(genie_arena_requests(), memory);
 		slot_move(slot, SLOT_ABANDONED, SLOT_IDLE);
 	}
 }
@@ -498,7 +507,7 @@ genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs)
 		genie_stat_add(GENIE_COUNTER_WAIT_US, now_us() - slot->ready_at);
 		taken[n].slot = number;
 		taken[n].memory = slot->memory;
-		taken[n].wire = dsa_get_address(genie_shmem_arena(), slot->memory);
+		taken[n].wire = dsa_get_address(genie_arena_requests(), slot->memory);
 		genie_wire_read(taken[n].wire, &taken[n]);
 		n_jobs += taken[n++].n_jobs;
 		request_shared->next = (number + 1) % request_shared->n_slots;

@@ -17,6 +17,12 @@
 #include "genie_stat.h"
 #include "utils/dsa.h"
 
+/* the setting genie.worker: may this session ask the worker? */
+extern bool genie_request_enabled;
+
+/* the setting genie.max_batch: how many queries the worker counts at once */
+extern int	genie_request_max_batch;
+
 /* ---- for backends ---- */
 
 typedef struct GenieRequestJob
@@ -39,13 +45,12 @@ typedef struct GenieRequestJob
 	float	   *bounds;			/* room for k; not if result is NULL */
 
 	/* the answer */
-	bool		done;
-	GenieFallback why;			/* if not */
+	GenieFallback why;			/* NONE: it is done */
 	bool		has_bounds;
 } GenieRequestJob;
 
-/* Is there a worker that would answer? */
-extern bool genie_request_worker_is_up(void);
+/* Would the worker answer a request of this session?  GENIE_FALLBACK_NONE: yes; else OFF, or NO_WORKER. */
+extern GenieFallback genie_request_possible(void);
 
 /* Bytes of shared memory that a request has at most, unless one job alone needs more; genie was preloaded. */
 extern Size genie_request_bytes(void);
@@ -78,9 +83,7 @@ extern uint32 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 
 /* Has the backend given the request up? */
 extern bool genie_request_is_abandoned(const GenieTaken *taken);
 
-/*
- * Answers: n_hits of jobs whose status is GENIE_OK; why tells of the others.  Results are in place already.
- */
+/* Answers: n_hits of jobs that are done; why tells of each if not.  Results are in place already. */
 extern void genie_request_answer(GenieTaken *taken, const GenieFallback *why);
 
 /* how many requests there can be at a time */

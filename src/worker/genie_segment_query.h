@@ -1,9 +1,9 @@
 /*
  * genie_segment_query.h
- *	  Counting matches in one segment: what a scan asks for, whoever counts.
+ *	  A query on one segment: counting its matches, by the worker or by the backend.
  *
  * A query is compiled once against a segment, from its dictionary, and may then be asked repeatedly: for
- * the best k after a cursor, for all counts, or as a filter.  The worker counts (genie_request.h) where the
+ * the best k after a cursor, or for all counts.  The worker counts (genie_request.h) where the
  * segment has an image; where it has none, or the worker cannot, the backend does (genie_inprocess.h).  The
  * answers are the same.
  *
@@ -12,30 +12,32 @@
 #ifndef GENIE_SEGMENT_QUERY_H
 #define GENIE_SEGMENT_QUERY_H
 
-#include "genie_compile.h"
 #include "genie_keyword.h"
+#include "genie_query_set.h"
 #include "genie_request.h"
 #include "genie_source.h"
 #include "genie_topk.h"
 
-/* NULL: stale.  Lives in the current memory context; source and query must stay. */
-extern GenieSegmentQuery *genie_segment_query_open(GenieSource *source, const GenieQueryView *query);
+typedef struct GenieSegmentQuery GenieSegmentQuery;
 
-/* The same for each query of a set: searches has an entry each.  False: stale. */
-extern bool genie_segment_query_open_set(GenieSource *source, const GenieQuerySet *set, GenieSegmentQuery **searches);
+/* NULL: stale.  Lives in the current memory context; source and view must stay. */
+extern GenieSegmentQuery *genie_segment_query_open(GenieSource *source, const GenieQueryView *view);
+
+/* The same for each query of a set: queries has an entry each.  False: stale. */
+extern bool genie_segment_query_open_set(GenieSource *source, const GenieQuerySet *set, GenieSegmentQuery **queries);
 
 /* Does the query have any keyword of this segment? */
-extern bool genie_segment_query_matches(const GenieSegmentQuery *search);
+extern bool genie_segment_query_matches(const GenieSegmentQuery *query);
 
 /* no object of the segment can match more; at least 1 */
-extern uint32 genie_segment_query_max_count(const GenieSegmentQuery *search);
+extern uint32 genie_segment_query_max_count(const GenieSegmentQuery *query);
 
 /*
  * From now on genie_segment_query_tops() ranks by these keys (genie_engine.h), and gives them in the place of counts;
- * what matches nothing is ranked too, if its key is not 0.  The table stays the caller's, and must cover the sizes that
- * the segment's header has.  NULL: by match count again.  genie_segment_query_counts() gives counts in any case.
+ * an object that matches nothing is ranked too, if its key is not 0.  The table stays the caller's, and must cover the
+ * sizes that the segment's header has.  NULL: by match count again.  genie_segment_query_counts() always gives counts.
  */
-extern void genie_segment_query_rank_by(GenieSegmentQuery *search, const GenieKeyTable *keys);
+extern void genie_segment_query_rank_by(GenieSegmentQuery *query, const GenieKeyTable *keys);
 
 /*
  * One question for the best k objects by (match count desc, object asc), or by (key desc, object asc): of those that
@@ -43,12 +45,16 @@ extern void genie_segment_query_rank_by(GenieSegmentQuery *search, const GenieKe
  */
 typedef struct GenieSegmentTop
 {
-	GenieSegmentQuery *search;
+	GenieSegmentQuery *query;
 	uint32		k;
 	bool		has_after;
 	GenieHit	after;
-	GenieHit   *hits;			/* room for k; NULL: genie_segment_query_tops() says where they are, and bounds, */
-								/* which lasts as long as what the current memory context has */
+
+	/*
+	 * Room for k.  NULL: genie_segment_query_tops() says where they are, and bounds; they last as long as the current
+	 * memory context.
+	 */
+	GenieHit   *hits;
 
 	/* bounds of the hits' distances from a vector, where the source has quantized ones; NULL: not wanted */
 	const GenieQuantizedQuery *vector;
@@ -61,22 +67,12 @@ typedef struct GenieSegmentTop
 } GenieSegmentTop;
 
 /*
- * Several at once: what the worker can answer is asked together.  Those of one source should stand side by side: where
- * there are many, and the backend counts them, it may make an image for them.
+ * Several at once, in as few requests as possible.  Those of one source should stand side by side: where there are
+ * many, and the backend counts them, it may make an image for them.
  */
 extern bool genie_segment_query_tops(GenieSegmentTop *tops, uint32 n);
 
 /* The match count of every object: counts has room for whole tiles (65,536 entries each). */
-extern bool genie_segment_query_counts(GenieSegmentQuery *search, uint16 *counts);
-
-/* Clears in live the objects that match fewer than min_count >= 1 times; always from the pages. */
-extern bool genie_segment_query_filter(GenieSegmentQuery *search, uint32 min_count, uint64 *live);
-
-/*
- * Begins a job for the worker: its image, the source's conditions, and search's query if it is not NULL.  In
- * the current memory context.
- */
-extern void genie_segment_query_request(GenieSource *source, const GenieSegmentQuery *search, GenieJobKind kind,
-										GenieRequestJob *request);
+extern bool genie_segment_query_counts(GenieSegmentQuery *query, uint16 *counts);
 
 #endif							/* GENIE_SEGMENT_QUERY_H */

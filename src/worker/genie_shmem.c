@@ -1,16 +1,11 @@
 /*
  * genie_shmem.c
- *	  Reserving genie's shared memory, and the arenas in it.
+ *	  Reserving genie's shared memory, and having each module set up its part.
  *
  * Everything is asked for once, while the postmaster preloads libraries, and set up in the startup hook: at server
- * start, and again when the postmaster starts over after a crash, from nothing.  Nothing here changes
- * afterwards, so reading it needs no lock.  Who writes into a module's part, and under which lock, is said there.
+ * start, and again when the postmaster starts over after a crash, from nothing.
  *
- * The arenas are DSA areas made in place in one block.  An area's size limit is its own size: it never makes dynamic
- * segments (/dev/shm plays no part), and "no room" is a return value.  They are pinned, so they live as long as
- * the server; a process attaches when it first needs one and lets go when it exits.
- *
- * Not here: what is in the arenas (genie_directory.c, genie_request.c).
+ * Who writes into a module's part, and under which lock, is said in that module.
  */
 #include "postgres.h"
 
@@ -18,169 +13,61 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
-#include "utils/guc.h"
-#include "utils/memutils.h"
 
+#include "genie_arena.h"
 #include "genie_directory.h"
 #include "genie_request.h"
 #include "genie_shmem.h"
 #include "genie_stat.h"
-
-/*
- * kB.  The default holds about 100 million postings.  Below the minimum there is hardly an image that fits; an
- * address in a DSA segment has 40 bits.
- */
-#define GENIE_SHARED_MEMORY_DEFAULT (256 * 1024)
-#define GENIE_SHARED_MEMORY_MIN 4096
-#define GENIE_SHARED_MEMORY_MAX (1024 * 1024 * 1024 - 1)
-
-/* bytes: devices pin memory, and DSA hands large objects out, by pages of this size */
-#define GENIE_ARENA_ALIGN 4096
-
-/*
- * The requests' arena: one part of so many, but not less and not more than so many bytes.  A request takes kilobytes,
- * or up to 1 MB where it brings back bits or counts; each backend has one at most.
- */
-#define GENIE_REQUEST_SHARE 8
-#define GENIE_REQUEST_BYTES_MIN ((Size) 1 << 20)
-#define GENIE_REQUEST_BYTES_MAX ((Size) 256 << 20)
-
-/*
- * What DSA needs for itself: a fixed part; and 8 bytes a page of 4 kB, and a descriptor of 64 bytes an object: for
- * images of at least 3 pages less than one in so many bytes.
- */
-#define GENIE_ARENA_OVERHEAD (64 * 1024)
-#define GENIE_ARENA_OVERHEAD_SHARE 128
-
-typedef struct GenieShmem
-{
-	int			tranche;		/* "genie": LWLocks of our modules */
-	int			arena_tranche;	/* "genie_arena": the DSA areas' own locks */
-	char	   *block;			/* of the arenas, images' first; NULL: there is none */
-	Size		block_bytes;
-	Size		image_bytes;	/* of the images' arena */
-} GenieShmem;
 
 /* a module's part */
 typedef struct GenieShmemPart
 {
 	const char *name;
 	Size		(*size) (void);
-	void		(*init) (void *block);
+	void		(*init) (void *memory);
 } GenieShmemPart;
 
 static const GenieShmemPart parts[] = {
+	{"genie arenas", genie_arena_shmem_size, genie_arena_shmem_init},
 	{"genie directory", genie_directory_shmem_size, genie_directory_shmem_init},
 	{"genie requests", genie_request_shmem_size, genie_request_shmem_init},
 	{"genie statistics", genie_stat_shmem_size, genie_stat_shmem_init}
 };
 
-static int	shared_memory = GENIE_SHARED_MEMORY_DEFAULT;
 static shmem_request_hook_type previous_request_hook = NULL;
 static shmem_startup_hook_type previous_startup_hook = NULL;
-static GenieShmem *shmem = NULL;
-
-/* this process's views of the arenas, once it is attached */
-static dsa_area *image_arena = NULL;
-static dsa_area *request_arena = NULL;
-
-static Size
-genie_shmem_block_size(void)
-{
-	return (Size) shared_memory * 1024;
-}
+static bool available = false;
 
 static void
 genie_shmem_request(void)
 {
 	if (previous_request_hook)
 		previous_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(GenieShmem)));
 	RequestAddinShmemSpace(genie_directory_hash_size());
 	for (int i = 0; i < lengthof(parts); i++)
 		RequestAddinShmemSpace(add_size(parts[i].size(), PG_CACHE_LINE_SIZE));
-	if (shared_memory > 0)
-		RequestAddinShmemSpace(add_size(genie_shmem_block_size(), GENIE_ARENA_ALIGN + PG_CACHE_LINE_SIZE));
-}
-
-/* Makes an arena, and lets go of it: the postmaster has no use for it. */
-static void
-genie_shmem_make_arena(void *place, Size bytes)
-{
-	dsa_area   *area = dsa_create_in_place(place, bytes, shmem->arena_tranche, NULL);
-
-	dsa_pin(area);
-	dsa_set_size_limit(area, bytes);
-	dsa_detach(area);
-}
-
-static void
-genie_shmem_make_arenas(void)
-{
-	bool		found;
-	char	   *memory = ShmemInitStruct("genie arenas", genie_shmem_block_size() + GENIE_ARENA_ALIGN, &found);
-	Size		requests = genie_shmem_block_size() / GENIE_REQUEST_SHARE;
-
-	requests = Min(Max(requests, GENIE_REQUEST_BYTES_MIN), GENIE_REQUEST_BYTES_MAX);
-	shmem->block = (char *) TYPEALIGN(GENIE_ARENA_ALIGN, memory);
-	shmem->block_bytes = genie_shmem_block_size();
-	shmem->image_bytes = TYPEALIGN_DOWN(GENIE_ARENA_ALIGN, shmem->block_bytes - requests);
-	genie_shmem_make_arena(shmem->block, shmem->image_bytes);
-	genie_shmem_make_arena(shmem->block + shmem->image_bytes, shmem->block_bytes - shmem->image_bytes);
 }
 
 static void
 genie_shmem_startup(void)
 {
 	bool		found;
-	bool		part_found;
 
 	if (previous_startup_hook)
 		previous_startup_hook();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shmem = ShmemInitStruct("genie", sizeof(GenieShmem), &found);
-	if (!found)
-	{
-		shmem->tranche = LWLockNewTrancheId();
-		shmem->arena_tranche = LWLockNewTrancheId();
-		shmem->block = NULL;
-		shmem->block_bytes = 0;
-		shmem->image_bytes = 0;
-		if (shared_memory > 0)
-			genie_shmem_make_arenas();
-	}
-	/* names are each process's own; children inherit them */
-	LWLockRegisterTranche(shmem->tranche, "genie");
-	LWLockRegisterTranche(shmem->arena_tranche, "genie_arena");
 	for (int i = 0; i < lengthof(parts); i++)
-		parts[i].init(ShmemInitStruct(parts[i].name, parts[i].size(), &part_found));
+		parts[i].init(ShmemInitStruct(parts[i].name, parts[i].size(), &found));
 	LWLockRelease(AddinShmemInitLock);
-}
-
-static bool
-genie_shmem_check_size(int *value, void **extra, GucSource source)
-{
-	if (*value == 0 || *value >= GENIE_SHARED_MEMORY_MIN)
-		return true;
-	GUC_check_errdetail("It must be 0, or at least %d kB.", GENIE_SHARED_MEMORY_MIN);
-	return false;
+	available = true;
 }
 
 void
 genie_shmem_init(void)
 {
-	bool		preloading = process_shared_preload_libraries_in_progress;
-
-	/* without preload it has no effect, but may stand in postgresql.conf without a warning from each session */
-	DefineCustomIntVariable("genie.shared_memory",
-							"Sets the shared memory for images of genie indexes.",
-							"0 keeps none: every query is counted by its own backend, from the index's pages.",
-							&shared_memory,
-							GENIE_SHARED_MEMORY_DEFAULT, 0, GENIE_SHARED_MEMORY_MAX,
-							preloading ? PGC_POSTMASTER : PGC_SIGHUP, GUC_UNIT_KB,
-							genie_shmem_check_size, NULL, NULL);
-	if (!preloading)
+	if (!process_shared_preload_libraries_in_progress)
 		return;
 	previous_request_hook = shmem_request_hook;
 	shmem_request_hook = genie_shmem_request;
@@ -191,70 +78,5 @@ genie_shmem_init(void)
 bool
 genie_shmem_available(void)
 {
-	return shmem != NULL;
-}
-
-static dsa_area *
-genie_shmem_attach(void *place)
-{
-	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	dsa_area   *area = dsa_attach_in_place(place, NULL);
-
-	dsa_pin_mapping(area);
-	MemoryContextSwitchTo(old);
-	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(place));
-	return area;
-}
-
-dsa_area *
-genie_shmem_arena(void)
-{
-	if (request_arena == NULL && shmem != NULL && shmem->block != NULL)
-		request_arena = genie_shmem_attach(shmem->block + shmem->image_bytes);
-	return request_arena;
-}
-
-dsa_area *
-genie_shmem_image_arena(void)
-{
-	if (image_arena == NULL && shmem != NULL && shmem->block != NULL)
-		image_arena = genie_shmem_attach(shmem->block);
-	return image_arena;
-}
-
-Size
-genie_shmem_image_bytes(void)
-{
-	Size		overhead = GENIE_ARENA_OVERHEAD + shmem->image_bytes / GENIE_ARENA_OVERHEAD_SHARE;
-
-	return shmem->image_bytes - Min(overhead, shmem->image_bytes);
-}
-
-Size
-genie_shmem_request_bytes(void)
-{
-	return shmem->block_bytes - shmem->image_bytes;
-}
-
-void
-genie_shmem_arena_block(void **base, Size *bytes)
-{
-	*base = shmem != NULL ? shmem->block : NULL;
-	*bytes = shmem != NULL ? shmem->block_bytes : 0;
-}
-
-void
-genie_shmem_request_block(void **base, Size *bytes)
-{
-	genie_shmem_arena_block(base, bytes);
-	if (*base == NULL)
-		return;
-	*base = (char *) *base + shmem->image_bytes;
-	*bytes = genie_shmem_request_bytes();
-}
-
-int
-genie_shmem_tranche(void)
-{
-	return shmem->tranche;
+	return available;
 }

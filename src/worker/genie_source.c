@@ -11,43 +11,20 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "genie_compile.h"
+#include "genie_image_cache.h"
+#include "genie_image_load.h"
+#include "genie_inprocess.h"
 #include "genie_live.h"
-#include "genie_load.h"
-#include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_request.h"
-#include "genie_segment_query.h"
 #include "genie_source.h"
-#include "genie_worker.h"
 
 #define GENIE_MASK_TILES 128	/* in one request; 1 MB of bits */
 
 /* An image of a backend's own may be so large, or as large as a hash table (work_mem * hash_mem_multiplier). */
 #define GENIE_OWN_IMAGE_BYTES ((Size) 64 << 20)
-
-static GenieFallback
-genie_source_why(GenieLoaderMiss miss)
-{
-	switch (miss)
-	{
-		case GENIE_MISS_NONE:
-			return GENIE_FALLBACK_NONE;
-		case GENIE_MISS_NO_ARENA:
-		case GENIE_MISS_NO_ROOM:
-			return GENIE_FALLBACK_NO_ROOM;
-		case GENIE_MISS_NOT_PRELOADED:
-			return GENIE_FALLBACK_NO_WORKER;
-		case GENIE_MISS_TEMPORARY:
-		case GENIE_MISS_LOADING:
-		case GENIE_MISS_NO_TIME:
-		case GENIE_MISS_FAILED:
-		case GENIE_MISS_REPLACED:
-		case GENIE_MISS_STALE:
-			break;
-	}
-	return GENIE_FALLBACK_NO_IMAGE;
-}
 
 GenieSource *
 genie_source_of_pages(GenieSegment *segment, Size *memory)
@@ -88,17 +65,9 @@ genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, G
 bool
 genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta)
 {
-	GenieLoaderMiss miss = GENIE_MISS_NONE;
-
-	if (!genie_worker_wanted)
-		source->why = GENIE_FALLBACK_OFF;
-	else if (!genie_request_worker_is_up())
-		source->why = GENIE_FALLBACK_NO_WORKER;
-	else
-	{
-		genie_loader_image(index, meta, source->segment, &source->image, &miss);
-		source->why = genie_source_why(miss);
-	}
+	source->why = genie_request_possible();
+	if (source->why == GENIE_FALLBACK_NONE)
+		source->why = genie_image_cache_get(index, meta, source->segment, &source->image);
 	return !source->segment->stale;
 }
 
@@ -117,7 +86,7 @@ genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaDa
 						  const GenieQuantizer *quantizer)
 {
 	source->has_vectors = source->why == GENIE_FALLBACK_NONE &&
-		genie_loader_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
+		genie_image_cache_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
 }
 
 void
@@ -136,7 +105,7 @@ genie_source_image(GenieSource *source, const GenieSegmentImage **image)
 		Size		limit = Max(get_hash_memory_limit(), GENIE_OWN_IMAGE_BYTES);
 		MemoryContext old = MemoryContextSwitchTo(source->context);
 
-		source->own = genie_load_own(source->segment, source->segment->entry.n_dead, limit);
+		source->own = genie_image_load_own(source->segment, source->segment->entry.n_dead, limit);
 		source->has_tried_own = true;
 		MemoryContextSwitchTo(old);
 	}
@@ -147,31 +116,50 @@ genie_source_image(GenieSource *source, const GenieSegmentImage **image)
 bool
 genie_source_add_condition(GenieSource *source, const GenieQueryView *query)
 {
-	MemoryContext old = MemoryContextSwitchTo(source->context);
-	GenieSegmentQuery *search;
+	MemoryContext old;
+	GenieCondition *condition;
+	bool		ok;
 
 	Assert(!source->has_qualified);
+	if (query->min_match == 0)
+		return true;			/* every object that is not NULL */
+	old = MemoryContextSwitchTo(source->context);
 	if (source->conditions == NULL)
 	{
-		source->conditions = palloc(sizeof(GenieSegmentQuery *));
-		source->min_counts = palloc(sizeof(uint32));
+		source->conditions = palloc(sizeof(GenieCondition));
+		source->condition_views = palloc(sizeof(GenieQueryView *));
 	}
 	else
 	{
-		source->conditions = repalloc(source->conditions, (source->n_conditions + 1) * sizeof(GenieSegmentQuery *));
-		source->min_counts = repalloc(source->min_counts, (source->n_conditions + 1) * sizeof(uint32));
+		source->conditions = repalloc(source->conditions, (source->n_conditions + 1) * sizeof(GenieCondition));
+		source->condition_views = repalloc(source->condition_views,
+										   (source->n_conditions + 1) * sizeof(GenieQueryView *));
 	}
-	search = genie_segment_query_open(source, query);
+	condition = &source->conditions[source->n_conditions];
+	ok = genie_compile(source->segment, query, &condition->query);
 	MemoryContextSwitchTo(old);
-	if (search == NULL)
+	if (!ok)
 		return false;
-	if (query->min_match == 0)
-		return true;			/* every object that is not NULL */
-	if (!genie_segment_query_matches(search) || (uint32) query->min_match > genie_segment_query_max_count(search))
+	condition->min_count = query->min_match;
+	if (condition->query.n_ranges == 0 || condition->min_count > condition->query.max_count)
 		source->nothing = true;
-	source->conditions[source->n_conditions] = search;
-	source->min_counts[source->n_conditions++] = query->min_match;
+	source->condition_views[source->n_conditions++] = query;
 	return true;
+}
+
+void
+genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request)
+{
+	memset(request, 0, sizeof(*request));
+	request->image = source->image;
+	request->tombstone_version = source->tombstone_version;
+	request->min_size = source->segment->header.min_size;
+	request->max_size = source->segment->header.max_size;
+	request->job.kind = kind;
+	if (kind == GENIE_JOB_COUNTS)
+		return;					/* of all objects, whatever they fulfil */
+	request->job.n_conditions = source->n_conditions;
+	request->job.conditions = source->conditions;
 }
 
 static uint64 *
@@ -220,7 +208,7 @@ genie_source_nulls(GenieSource *source, uint64 **words)
 	return true;
 }
 
-/* Asks the worker which objects qualify.  False: it could not say. */
+/* Asks the worker which objects qualify.  False: it did not answer. */
 static bool
 genie_source_ask(GenieSource *source, uint64 *words)
 {
@@ -230,18 +218,36 @@ genie_source_ask(GenieSource *source, uint64 *words)
 	{
 		GenieRequestJob request;
 
-		genie_segment_query_request(source, NULL, GENIE_JOB_MASK, &request);
+		genie_source_request(source, GENIE_JOB_MASK, &request);
 		request.job.first_tile = first;
 		request.job.n_tiles = Min(n_tiles - first, GENIE_MASK_TILES);
 		request.result = words + (Size) first * GENIE_TILE_WORDS;
 		genie_request_run(&request, 1);
-		if (!request.done)
+		if (request.why != GENIE_FALLBACK_NONE)
 		{
 			genie_source_fell_back(source, request.why);
 			return false;
 		}
 	}
 	return true;
+}
+
+/* Clears in live the objects that do not fulfil a condition.  Its lists are needed once: they go at once. */
+static bool
+genie_source_filter(GenieSource *source, uint32 i, uint64 *live)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie condition",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const GenieCondition *condition = &source->conditions[i];
+	Size		memory = *source->memory;
+	GenieInprocess *inprocess = genie_inprocess_open(source->segment, source->condition_views[i], &condition->query,
+													 &memory);
+	bool		ok = inprocess != NULL && genie_inprocess_filter(inprocess, condition->min_count, live);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
 }
 
 /* The same from the pages.  False: stale. */
@@ -253,8 +259,8 @@ genie_source_compute(GenieSource *source, uint64 **words)
 	if (!genie_source_read(source, words, &nulls))
 		return false;
 	pfree(nulls);
-	for (int i = 0; i < source->n_conditions; i++)
-		if (!genie_segment_query_filter(source->conditions[i], source->min_counts[i], *words))
+	for (uint32 i = 0; i < source->n_conditions; i++)
+		if (!genie_source_filter(source, i, *words))
 			return false;
 	return true;
 }

@@ -2,8 +2,8 @@
  * genie_source.h
  *	  A segment as a scan sees it: its pages, its image where there is one, and which of its objects qualify.
  *
- * An object qualifies if it is live (no tombstone), not NULL, and fulfils the scan's conditions.  What the worker
- * counts it masks by itself; the bits are brought to the backend only where that counts or sweeps on its own.
+ * An object qualifies if it is live (no tombstone), not NULL, and fulfils the scan's conditions.  The worker masks what
+ * it counts itself; the backend gets the bits only where it counts or sweeps on its own.
  *
  * Functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -11,13 +11,12 @@
 #define GENIE_SOURCE_H
 
 #include "genie_directory.h"
-#include "genie_image.h"
+#include "genie_engine.h"
+#include "genie_fallback.h"
+#include "genie_image_load.h"
 #include "genie_keyword.h"
-#include "genie_load.h"
+#include "genie_request.h"
 #include "genie_segment.h"
-#include "genie_stat.h"
-
-typedef struct GenieSegmentQuery GenieSegmentQuery;
 
 typedef struct GenieSource
 {
@@ -33,9 +32,9 @@ typedef struct GenieSource
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;
 	bool		nothing;		/* a condition that no object can fulfil */
-	int			n_conditions;
-	GenieSegmentQuery **conditions;
-	uint32	   *min_counts;		/* of each */
+	uint32		n_conditions;
+	GenieCondition *conditions;
+	const GenieQueryView **condition_views; /* what each was compiled from */
 	bool		has_qualified;
 	uint64	   *qualified;		/* once asked for; NULL: all objects */
 } GenieSource;
@@ -52,25 +51,25 @@ extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta,
 extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, GenieSource **sources);
 
 /*
- * Looks for the image again, where there was none, or no worker, or it has gone: for who keeps a source for long.
- * meta has the tombstone version of the one that it was opened with.
+ * Looks for the image again where there was none, or no worker, or it has gone; for a caller that keeps a source for
+ * long.  meta has the tombstone version of the one that it was opened with.
  */
 extern bool genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta);
 
 /*
- * Looks for quantized vectors beside the image, if there is one, and may load them (genie_loader_vectors()).  n_visits:
- * rows that are about to be visited for lack of them.
+ * Looks for quantized vectors beside the image, if there is one, and may load them (genie_image_cache_vectors()).
+ * n_visits: rows that are about to be visited for lack of them.
  */
 extern void genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
 									  const GenieQuantizer *quantizer);
 
 /*
- * Has VACUUM taken rows from the index since its metapage had this tombstone version?  To be asked after the visibility
- * map: if not, a page that it calls visible has the rows that sources of that version gave.
+ * Has VACUUM taken rows from the index since its metapage had this tombstone version?  Ask this after the visibility
+ * map: if not, a page that the map calls visible has the rows that sources of that version gave.
  */
 extern bool genie_source_was_vacuumed(Relation index, uint64 tombstone_version);
 
-/* A source that is counted by the backend, whatever there is in shared memory. */
+/* A source that the backend counts itself, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
 
 /*
@@ -79,7 +78,7 @@ extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
  */
 extern bool genie_source_image(GenieSource *source, const GenieSegmentImage **image);
 
-/* Objects must match at least query->min_match times from now on. */
+/* Objects must match at least query->min_match times from now on; query must stay. */
 extern bool genie_source_add_condition(GenieSource *source, const GenieQueryView *query);
 
 /*
@@ -93,6 +92,9 @@ extern bool genie_source_live(GenieSource *source, uint64 **words);
 
 /* The live objects that are NULL; NULL where there is none.  palloc'd. */
 extern bool genie_source_nulls(GenieSource *source, uint64 **words);
+
+/* Begins a job for the worker, of kind TOP, COUNTS or MASK: all of it that depends on the source. */
+extern void genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request);
 
 /* The worker could not answer for this source: counts that, and notes if the image has gone. */
 extern void genie_source_fell_back(GenieSource *source, GenieFallback why);

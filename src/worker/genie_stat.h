@@ -14,21 +14,7 @@
 
 #include "datatype/timestamp.h"
 #include "genie_engine.h"
-
-/* Why a query on a segment was not answered by the worker. */
-typedef enum GenieFallback
-{
-	GENIE_FALLBACK_NONE = 0,
-	GENIE_FALLBACK_OFF,			/* genie.worker is off */
-	GENIE_FALLBACK_NO_WORKER,	/* it is not running, is restarting, or ended meanwhile */
-	GENIE_FALLBACK_NO_IMAGE,	/* temporary table, being loaded, or no time to load it (genie_loader.h) */
-	GENIE_FALLBACK_NO_ROOM,		/* the image, or the request, does not fit shared memory */
-	GENIE_FALLBACK_GONE,		/* the image was evicted, or is older than the scan, when the worker looked */
-	GENIE_FALLBACK_BUSY,		/* the worker is still busy with a request that this backend gave up */
-	GENIE_FALLBACK_FAILED		/* the worker could not count it */
-} GenieFallback;
-
-#define GENIE_FALLBACKS (GENIE_FALLBACK_FAILED + 1)
+#include "genie_fallback.h"
 
 typedef enum GenieCounter
 {

@@ -91,7 +91,6 @@ typedef struct WireJob
 	Size		bounds;			/* float[k], behind them */
 
 	/* the answer */
-	GenieStatus status;
 	GenieFallback why;
 	uint32		n_hits;
 	bool		has_bounds;
@@ -442,8 +441,7 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 	to->after = job->after;
 	to->first_tile = job->first_tile;
 	to->n_tiles = job->n_tiles;
-	to->status = GENIE_STATUS_RETRY;
-	to->why = GENIE_FALLBACK_NO_WORKER;
+	to->why = GENIE_FALLBACK_NO_WORKER;	/* if it goes down before it answers */
 	if (has_query(job->kind))
 		write_query(base, at, &job->query, 0, table, &to->query);
 	if (job->kind == GENIE_JOB_NEAREST)
@@ -509,10 +507,9 @@ genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs)
 	{
 		const WireJob *from = &wire->jobs[i];
 
-		jobs[i].done = from->status == GENIE_OK;
 		jobs[i].has_bounds = false;
 		jobs[i].why = from->why;
-		if (!jobs[i].done)
+		if (from->why != GENIE_FALLBACK_NONE)
 			continue;
 		jobs[i].job.n_hits = from->n_hits;
 		jobs[i].result = read_part(base + from->out, answer_bytes(&jobs[i].job), stays, jobs[i].result);
@@ -643,7 +640,6 @@ genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback 
 {
 	for (uint32 i = 0; i < wire->n_jobs; i++)
 	{
-		wire->jobs[i].status = taken->jobs[i].status;
 		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
 		wire->jobs[i].has_bounds = taken->jobs[i].has_bounds;
 		wire->jobs[i].why = why[i];

@@ -26,8 +26,8 @@ extern void genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob 
 
 /*
  * The worker: fills in the jobs as the engine wants them, in the current memory context; what they point to and their
- * results stay where they are in the request.  Then writes the answers: n_hits, has_bounds of jobs that are
- * GENIE_OK; why tells of the others.
+ * results stay where they are in the request.  Then writes the answers: n_hits and has_bounds of jobs that are done,
+ * and of each why it is not.
  */
 extern void genie_wire_read(GenieWire *wire, GenieTaken *taken);
 extern void genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback *why);

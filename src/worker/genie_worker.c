@@ -44,17 +44,16 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "genie_arena.h"
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
 #include "genie_fault.h"
 #include "genie_request.h"
-#include "genie_shmem.h"
 #include "genie_stat.h"
 #include "genie_worker.h"
 
 #define RESTART_SECONDS 2
-#define CPU_THREADS_MAX 256
 #define CPU_THREADS_AUTO 16		/* more gain little: they share the memory's bandwidth */
 #define LOSSES_MAX 3
 #define LOSS_WINDOW_MS (60 * 1000)
@@ -66,40 +65,11 @@
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
 #define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
 
-typedef enum GenieEngineSetting
-{
-	GENIE_ENGINE_AUTO,
-	GENIE_ENGINE_CPU,
-	GENIE_ENGINE_CUDA
-} GenieEngineSetting;
-
-static const struct config_enum_entry engine_options[] = {
-	{"auto", GENIE_ENGINE_AUTO, false},
-	{"cpu", GENIE_ENGINE_CPU, false},
-	{"cuda", GENIE_ENGINE_CUDA, false},
-	{NULL, 0, false}
-};
-
-static const struct config_enum_entry kernel_options[] = {
-	{"auto", GENIE_KERNELS_AUTO, false},
-	{"tiles", GENIE_KERNELS_TILES, false},
-	{"lanes", GENIE_KERNELS_LANES, false},
-	{NULL, 0, false}
-};
-
-bool		genie_worker_wanted = true;
-int			genie_worker_max_batch = 1024;
-static int	engine_setting = GENIE_ENGINE_AUTO;
-static int	kernel_setting = GENIE_KERNELS_AUTO;
-static int	gpu_memory = 0;		/* kB */
-static int	cpu_threads = 0;	/* 0: as many as there are processors */
-static char *gpu_library = NULL;
-
-/* An image, or quantized vectors, that were given to the GPU engine, which may hold a copy. */
-typedef struct GenieGiven
-{
-	GenieImageRef ref;
-} GenieGiven;
+int			genie_worker_engine;
+int			genie_worker_kernels;
+int			genie_worker_cpu_threads;
+int			genie_worker_gpu_memory;
+char	   *genie_worker_gpu_library;
 
 /* The worker's own; one a process. */
 typedef struct GenieWorker
@@ -113,7 +83,7 @@ typedef struct GenieWorker
 	TimestampTz logged_at;
 	char		logged[GENIE_ENGINE_ERROR_MAX];
 	uint64		generation;		/* of the directory, when given was last looked through */
-	GenieGiven *given;
+	GenieImageRef *given;		/* images and quantized vectors that the GPU engine may have copies of */
 	uint32		n_given;
 	uint32		given_capacity;
 	MemoryContext batch_context;
@@ -126,41 +96,6 @@ typedef struct GenieWorker
 static GenieWorker worker;
 
 PGDLLEXPORT void genie_worker_main(Datum arg) pg_attribute_noreturn();
-
-void
-genie_worker_settings(void)
-{
-	DefineCustomBoolVariable("genie.worker",
-							 "Lets index scans be counted by the background worker.",
-							 "Off: each session counts by itself, from the index's pages. The rows are the same.",
-							 &genie_worker_wanted, true, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomEnumVariable("genie.engine",
-							 "Selects what the background worker counts with.",
-							 "auto: the GPU if there is a usable one, else the CPU.",
-							 &engine_setting, GENIE_ENGINE_AUTO, engine_options, PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
-	DefineCustomEnumVariable("genie.kernels",
-							 "Selects how the background worker counts.",
-							 "tiles: by posting lists; lanes: all queries at once, where the index allows it; "
-							 "auto: what the worker expects to be faster.",
-							 &kernel_setting, GENIE_KERNELS_AUTO, kernel_options, PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
-	DefineCustomIntVariable("genie.max_batch",
-							"Sets the maximum number of queries that the background worker counts at once.",
-							NULL, &genie_worker_max_batch, 1024, 1, 65536, PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("genie.cpu_threads",
-							"Sets the number of threads that the background worker counts with on the CPU.",
-							"0: as many as there are processors, but no more than 16.",
-							&cpu_threads, 0, 0, CPU_THREADS_MAX, PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("genie.gpu_memory",
-							"Sets the maximum amount of GPU memory that genie uses.",
-							"0: most of what is free when the background worker starts.",
-							&gpu_memory, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
-	DefineCustomStringVariable("genie.gpu_library",
-							   "Names the library that holds the GPU engine.",
-							   NULL, &gpu_library, "$libdir/genie_cuda", PGC_SIGHUP, GUC_SUPERUSER_ONLY,
-							   NULL, NULL, NULL);
-}
 
 void
 genie_worker_register(void)
@@ -198,7 +133,7 @@ is_interrupted(void)
 static void
 set_cpu_threads(void)
 {
-	long		n = cpu_threads;
+	long		n = genie_worker_cpu_threads;
 
 	if (n == 0)
 		n = Min(Max(sysconf(_SC_NPROCESSORS_ONLN), 1), CPU_THREADS_AUTO);
@@ -209,7 +144,7 @@ set_cpu_threads(void)
 static void
 set_kernels(GenieEngine *engine)
 {
-	engine->ops->set_kernels(engine, (GenieKernelChoice) kernel_setting);
+	engine->ops->set_kernels(engine, (GenieKernelChoice) genie_worker_kernels);
 	genie_stat_choices(engine != worker.cpu, &engine->choices, &engine->choices);
 }
 
@@ -259,7 +194,7 @@ open_gpu(void)
 	GenieStatus status;
 
 	worker.reopen = false;
-	if (engine_setting == GENIE_ENGINE_CPU)
+	if (genie_worker_engine == GENIE_ENGINE_CPU)
 		return;
 	genie_stat_read(&counters, &report);
 	if (report.n_losses >= LOSSES_MAX)
@@ -270,12 +205,12 @@ open_gpu(void)
 		return;
 	}
 
-	strlcpy(worker.library, gpu_library, sizeof(worker.library));
-	options.memory_limit = (uint64) gpu_memory * 1024;
-	genie_shmem_arena_block(&options.arena, &options.arena_bytes);
+	strlcpy(worker.library, genie_worker_gpu_library, sizeof(worker.library));
+	options.memory_limit = (uint64) genie_worker_gpu_memory * 1024;
+	genie_arena_block(&options.arena, &options.arena_bytes);
 	if (options.arena_bytes > PINNED_BYTES_MAX)
-		genie_shmem_request_block(&options.arena, &options.arena_bytes);
-	status = genie_engine_load(gpu_library, &options, &worker.gpu, error);
+		genie_arena_request_block(&options.arena, &options.arena_bytes);
+	status = genie_engine_load(genie_worker_gpu_library, &options, &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
 		GenieDeviceInfo devices[GENIE_DEVICES_MAX];
@@ -291,7 +226,7 @@ open_gpu(void)
 	worker.reopen = status != GENIE_STATUS_UNAVAILABLE;
 	worker.reopen_anew = status == GENIE_STATUS_LOST;
 	worker.reopen_at = GetCurrentTimestamp();
-	ereport(engine_setting == GENIE_ENGINE_CUDA ? WARNING : LOG,
+	ereport(genie_worker_engine == GENIE_ENGINE_CUDA ? WARNING : LOG,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("genie counts on the CPU: %s", error)));
 }
@@ -321,9 +256,10 @@ reload(void)
 	genie_stat_forget_losses();
 	set_cpu_threads();
 	set_kernels(worker.cpu);
-	if (worker.gpu != NULL && engine_setting != GENIE_ENGINE_CPU && strcmp(worker.library, gpu_library) == 0)
+	if (worker.gpu != NULL && genie_worker_engine != GENIE_ENGINE_CPU &&
+		strcmp(worker.library, genie_worker_gpu_library) == 0)
 	{
-		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) gpu_memory * 1024);
+		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) genie_worker_gpu_memory * 1024);
 		set_kernels(worker.gpu);
 	}
 	else
@@ -346,12 +282,10 @@ forget_dropped(void)
 	worker.generation = generation;
 	for (uint32 i = 0; i < worker.n_given; i++)
 	{
-		GenieImageRef ref = worker.given[i].ref;
-
-		if (genie_directory_has(ref.id, ref.entry))
-			worker.given[n++].ref = ref;
+		if (genie_directory_has(&worker.given[i]))
+			worker.given[n++] = worker.given[i];
 		else
-			worker.gpu->ops->forget(worker.gpu, ref.id);
+			worker.gpu->ops->forget(worker.gpu, worker.given[i].id);
 	}
 	worker.n_given = n;
 }
@@ -363,16 +297,16 @@ note_given(const GenieImageRef *ref)
 	if (worker.gpu == NULL)
 		return;
 	for (uint32 i = 0; i < worker.n_given; i++)
-		if (worker.given[i].ref.id == ref->id)
+		if (worker.given[i].id == ref->id)
 			return;
 	if (worker.n_given == worker.given_capacity)
 	{
 		worker.given_capacity = worker.given_capacity * 2 + 16;
 		worker.given = worker.given == NULL ?
-			MemoryContextAlloc(TopMemoryContext, worker.given_capacity * sizeof(GenieGiven)) :
-			repalloc(worker.given, worker.given_capacity * sizeof(GenieGiven));
+			MemoryContextAlloc(TopMemoryContext, worker.given_capacity * sizeof(GenieImageRef)) :
+			repalloc(worker.given, worker.given_capacity * sizeof(GenieImageRef));
 	}
-	worker.given[worker.n_given++].ref = *ref;
+	worker.given[worker.n_given++] = *ref;
 }
 
 /* ---- a batch ---- */
@@ -558,6 +492,17 @@ bound_jobs(GenieJob *jobs, uint32 n_jobs)
 		of[i]->has_bounds = true;
 }
 
+/* An engine's status as a reason: the engine knows nothing of requests. */
+static GenieFallback
+reason_of(const GenieJob *job)
+{
+	if (job->status == GENIE_OK)
+		return GENIE_FALLBACK_NONE;
+	if (job->image == NULL && genie_job_has_image(job->kind))
+		return GENIE_FALLBACK_GONE;
+	return job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
+}
+
 static void
 answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 {
@@ -567,12 +512,8 @@ answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 
 		for (uint32 i = 0; i < taken[t].n_jobs; i++)
 		{
-			const GenieJob *job = jobs++;
-
-			taken[t].jobs[i] = *job;
-			why[i] = job->status == GENIE_OK ? GENIE_FALLBACK_NONE :
-				job->image == NULL && genie_job_has_image(job->kind) ? GENIE_FALLBACK_GONE :
-				job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
+			taken[t].jobs[i] = *jobs;
+			why[i] = reason_of(jobs++);
 		}
 		genie_request_answer(&taken[t], why);
 	}
@@ -584,7 +525,7 @@ run_batch(void)
 {
 	uint32		n_slots = genie_request_slots();
 	GenieTaken *taken = palloc(n_slots * sizeof(GenieTaken));
-	uint32		n_taken = genie_request_take(taken, n_slots, (uint32) genie_worker_max_batch);
+	uint32		n_taken = genie_request_take(taken, n_slots, (uint32) genie_request_max_batch);
 	GeniePins	pins = {0};
 	GenieJob   *jobs;
 	uint32		n_jobs = 0;

@@ -5,14 +5,22 @@
 #ifndef GENIE_WORKER_H
 #define GENIE_WORKER_H
 
-/* the setting genie.worker: may this session ask the worker? */
-extern bool genie_worker_wanted;
+#include "genie_engine.h"
 
-/* the setting genie.max_batch: how many queries the worker counts at once */
-extern int	genie_worker_max_batch;
+/* the setting genie.engine */
+typedef enum GenieEngineSetting
+{
+	GENIE_ENGINE_AUTO,
+	GENIE_ENGINE_CPU,
+	GENIE_ENGINE_CUDA
+} GenieEngineSetting;
 
-/* Defines the worker's settings; once, when the library is loaded, with or without preload. */
-extern void genie_worker_settings(void);
+/* settings: genie.engine, genie.kernels, ... */
+extern int	genie_worker_engine;	/* GenieEngineSetting */
+extern int	genie_worker_kernels;	/* GenieKernelChoice */
+extern int	genie_worker_cpu_threads;	/* 0: as many as there are processors */
+extern int	genie_worker_gpu_memory;	/* kB; 0: most of what is free */
+extern char *genie_worker_gpu_library;
 
 /* Has the postmaster start the worker, if the library is being preloaded. */
 extern void genie_worker_register(void);

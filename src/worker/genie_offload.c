@@ -1,21 +1,20 @@
 /*
- * genie_device.c
- *	  Asking the worker's GPU for exact search and for hashing (genie_device.h): requests of one job, without an image.
+ * genie_offload.c
+ *	  Work for the worker's GPU (genie_offload.h): requests of one job, without an image.
  */
 #include "postgres.h"
 
-#include "genie_device.h"
+#include "genie_offload.h"
 #include "genie_request.h"
-#include "genie_worker.h"
 
 bool
-genie_device_is_possible(void)
+genie_offload_is_possible(void)
 {
-	return genie_worker_wanted && genie_request_worker_is_up() && genie_stat_n_devices() > 0;
+	return genie_request_possible() == GENIE_FALLBACK_NONE && genie_stat_n_devices() > 0;
 }
 
 Size
-genie_device_bytes(void)
+genie_offload_bytes(void)
 {
 	return genie_request_bytes();
 }
@@ -24,14 +23,13 @@ static GenieFallback
 run(GenieRequestJob *request)
 {
 	genie_request_run(request, 1);
-	if (request->done)
-		return GENIE_FALLBACK_NONE;
-	genie_stat_fallback(request->why);
+	if (request->why != GENIE_FALLBACK_NONE)
+		genie_stat_fallback(request->why);
 	return request->why;
 }
 
 GenieFallback
-genie_device_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs)
+genie_offload_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs)
 {
 	GenieRequestJob request = {0};
 	GenieFallback why;
@@ -46,7 +44,7 @@ genie_device_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room,
 }
 
 GenieFallback
-genie_device_hash(const GenieHashing *hashing, int32 *codes)
+genie_offload_hash(const GenieHashing *hashing, int32 *codes)
 {
 	GenieRequestJob request = {0};
 

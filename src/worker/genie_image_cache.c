@@ -1,24 +1,23 @@
 /*
- * genie_loader.c
- *	  Finding a segment's image, having it loaded where there is none, and taking the dead out of it.
+ * genie_image_cache.c
+ *	  Images of segments in shared memory as a cache: found, loaded where there is none, and kept fresh.
  *
- * The backend whose scan (or genie_prewarm) wants an image loads it (genie_load.c).  Only segments that the
- * metapage lists now are loaded, and images of an index's segments that it does not list any more are dropped
- * then: a segment that a merge replaced is read by scans that are older than the merge alone, and they count
- * from its pages.
+ * The backend whose scan (or genie_prewarm) wants an image loads it (genie_image_load.c).  It loads only segments that
+ * the metapage lists now, and drops images of the index's segments that it does not list any more.  A segment that a
+ * merge replaced is read only by scans that are older than the merge; they count from its pages.
  *
  * Live bits.  Those of the image at tombstone version v have lost all that was dead by v.  To bring an image from
  * one version to the next, dead bits are read from the pages, cleared in the image, and then the version is raised
- * to the one that the metapage had *before* the pages were read.  Anybody may do that at any time:
+ * to the one that the metapage had *before* the pages were read.  Any backend may do that at any time:
  *
- *	- Several at once do no harm: bits are only ever cleared, by atomic operations, and nobody raises the
- *	  version before his own bits are cleared; the version only grows.
- *	- Who ends between bits and version leaves an image that hides rows which are dead to everybody, and claims
- *	  less than it has; the next one does all of it again.
+ *	- Several at once do no harm: bits are only ever cleared, by atomic operations, and a backend raises the
+ *	  version only after its own bits are cleared; the version only grows.
+ *	- A backend that ends between bits and version leaves an image that hides rows which are dead to everybody, and
+ *	  claims less than it has; the next one does all of it again.
  *	- An image that is published while VACUUM runs may lack VACUUM's bits, but then its version is the older one.
  *
- * So VACUUM's call of genie_loader_publish_tombstones() makes images fresh, and the comparison of versions, by each
- * scan here and by the worker when it pins, makes answers right.  On a standby there is only the comparison.
+ * So VACUUM's call of genie_image_cache_publish_tombstones() makes images fresh, and the comparison of versions, by
+ * each scan here and by the worker when it pins, makes answers right.  On a standby there is only the comparison.
  */
 #include "postgres.h"
 
@@ -28,10 +27,10 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "genie_arena.h"
 #include "genie_compat.h"
 #include "genie_fault.h"
-#include "genie_load.h"
-#include "genie_loader.h"
+#include "genie_image_cache.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_shmem.h"
@@ -53,15 +52,15 @@
 /* tiles whose dead bits are read before the directory's lock is taken to clear them: 128 kB */
 #define GENIE_REFRESH_TILES 16
 
-/* Once for each image. */
+/* The caller logs it once for each image. */
 static void
-genie_loader_log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *result)
+log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *result)
 {
-	unsigned long long kb = genie_shmem_image_bytes() / 1024;
+	unsigned long long kb = genie_arena_image_bytes() / 1024;
 
 	ereport(LOG,
 			(errmsg("no room in shared memory for an image of genie index \"%s\"", RelationGetRelationName(index)),
-			 result->end == GENIE_LOAD_NEVER_ROOM ?
+			 result->n_bytes > genie_arena_image_bytes() ?
 			 errdetail("A segment of %u rows needs %llu kB, but genie.shared_memory has %llu kB for images.",
 					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb) :
 			 errdetail("A segment of %u rows needs %llu kB; genie.shared_memory has %llu kB for images, and others are "
@@ -72,11 +71,11 @@ genie_loader_log_no_room(Relation index, const GenieSegment *segment, const Geni
 }
 
 /*
- * A scan may not need what is damaged: it counts from the pages, and fails there if it does.  Who asked for the whole
- * index to be loaded is told.
+ * A scan may not need what is damaged: it counts from the pages, and fails there if it does.  If the administrator
+ * asked for the whole index (insist), this is an ERROR.
  */
 static void
-genie_loader_report_damage(Relation index, const GenieSegment *segment, const char *damage, bool insist)
+report_damage(Relation index, const GenieSegment *segment, const char *damage, bool insist)
 {
 	if (insist)
 		genie_report_corrupt(index, segment->entry.root, damage);
@@ -86,16 +85,16 @@ genie_loader_report_damage(Relation index, const GenieSegment *segment, const ch
 			 errhint("Look through the index with genie_check(), and build it anew with REINDEX.")));
 }
 
-/* Loads what the directory does not have. */
-static bool
-genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *key, bool insist,
-				  GenieLoaderMiss *why)
+/* Loads the image, which the directory does not have, if the metapage lists the segment. */
+static GenieFallback
+load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, bool insist)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image load", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieMetaData *meta = genie_meta_read(index);
 	uint64	   *stamps = palloc((meta->n_segments + 1) * sizeof(uint64));
 	const GenieSegmentEntry *entry = NULL;
+	GenieLoadResult result = {.why = GENIE_FALLBACK_REPLACED};
 
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
@@ -103,25 +102,18 @@ genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *ke
 		if (stamps[i] == key->stamp)
 			entry = &meta->segments[i];
 	}
-	*why = GENIE_MISS_REPLACED;
 	if (entry != NULL)
 	{
-		GenieLoadResult result;
-
 		genie_directory_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
-		result = genie_load_image(segment, key, entry->n_dead, meta->tombstone_version, insist);
-		*why = result.end == GENIE_LOAD_DONE ? GENIE_MISS_NONE :
-			result.end == GENIE_LOAD_STALE ? GENIE_MISS_STALE :
-			result.end == GENIE_LOAD_TAKEN ? GENIE_MISS_LOADING :
-			result.end == GENIE_LOAD_DAMAGED ? GENIE_MISS_FAILED : GENIE_MISS_NO_ROOM;
-		if (result.end == GENIE_LOAD_DAMAGED)
-			genie_loader_report_damage(index, segment, result.damage, insist);
-		if (*why == GENIE_MISS_NO_ROOM && result.first && !insist)
-			genie_loader_log_no_room(index, segment, &result);
+		result = genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, insist);
+		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
+			report_damage(index, segment, result.damage, insist);
+		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && !insist)
+			log_no_room(index, segment, &result);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return *why == GENIE_MISS_NONE;
+	return result.why;
 }
 
 /* ---- live bits of an image that is there ---- */
@@ -131,7 +123,7 @@ genie_loader_load(Relation index, GenieSegment *segment, const GenieImageKey *ke
  * is gone, or the segment is stale.
  */
 static bool
-genie_loader_refresh(GenieSegment *segment, const GenieImageRef *ref, uint64 version)
+refresh(GenieSegment *segment, const GenieImageRef *ref, uint64 version)
 {
 	uint32		n_tiles = genie_object_tiles(segment);
 	GenieSectionReader *reader;
@@ -162,7 +154,7 @@ genie_loader_refresh(GenieSegment *segment, const GenieImageRef *ref, uint64 ver
 }
 
 static GenieImageKey
-genie_loader_key(Relation index, const GenieMetaData *meta, uint64 stamp)
+key_of(Relation index, const GenieMetaData *meta, uint64 stamp)
 {
 	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
 	GenieImageKey key;
@@ -181,22 +173,22 @@ genie_loader_key(Relation index, const GenieMetaData *meta, uint64 stamp)
 }
 
 /*
- * Would loading it take a good part of the statement's time?  Then this scan counts from the pages: or each query
- * would begin to load, be cancelled, and leave nothing to the next one.
+ * Would loading take a good part of statement_timeout?  Then this scan counts from the pages.  Else each query would
+ * begin to load, be cancelled, and leave nothing to the next one.
  */
 static bool
-genie_loader_has_no_time(uint64 ms)
+has_no_time(uint64 ms)
 {
 	return StatementTimeout > 0 && ms > (uint64) StatementTimeout / 2;
 }
 
 /* The segment's image, fresh as of meta. */
-static bool
-genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, bool insist,
-				 GenieImageRef *ref, GenieLoaderMiss *why)
+static GenieFallback
+find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, bool insist, GenieImageRef *ref)
 {
-	GenieImageKey key = genie_loader_key(index, meta, segment->entry.stamp);
+	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
+	GenieFallback why;
 
 	for (;;)
 	{
@@ -204,53 +196,45 @@ genie_loader_get(Relation index, const GenieMetaData *meta, GenieSegment *segmen
 		{
 			case GENIE_IMAGE_READY:
 				*ref = found.ref;
-				*why = GENIE_MISS_NONE;
 				if (found.live_version >= meta->tombstone_version ||
-					genie_loader_refresh(segment, ref, meta->tombstone_version))
-					return true;
-				*why = GENIE_MISS_STALE;
+					refresh(segment, ref, meta->tombstone_version))
+					return GENIE_FALLBACK_NONE;
 				if (segment->stale)
-					return false;
+					return GENIE_FALLBACK_STALE;
 				break;			/* evicted meanwhile */
 			case GENIE_IMAGE_LOADING:
-				*why = GENIE_MISS_LOADING;
-				return false;
-			case GENIE_IMAGE_NO_ROOM:
-				*why = found.bytes > 0 ? GENIE_MISS_NO_ROOM : GENIE_MISS_FAILED;
+				return GENIE_FALLBACK_LOADING;
+			case GENIE_IMAGE_PUT_OFF:
 				if (!found.due && !insist)
-					return false;
+					return found.why;
 				/* FALLTHROUGH */
 			case GENIE_IMAGE_FREE:
-				*why = GENIE_MISS_NO_TIME;
-				if (!insist && genie_loader_has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
-					return false;
-				if (!genie_loader_load(index, segment, &key, insist, why))
-					return false;
+				if (!insist && has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
+					return GENIE_FALLBACK_NO_TIME;
+				why = load_listed(index, segment, &key, insist);
+				if (why != GENIE_FALLBACK_NONE)
+					return why;
 				break;			/* it is found now */
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
-bool
-genie_loader_image(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-				   GenieImageRef *ref, GenieLoaderMiss *why)
+GenieFallback
+genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieImageRef *ref)
 {
-	*why = GENIE_MISS_NONE;
-	if (!genie_shmem_available())
-		*why = GENIE_MISS_NOT_PRELOADED;
-	else if (genie_shmem_image_arena() == NULL)
-		*why = GENIE_MISS_NO_ARENA;
-	else if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		*why = GENIE_MISS_TEMPORARY;
-	return *why == GENIE_MISS_NONE && genie_loader_get(index, meta, segment, false, ref, why);
+	if (genie_arena_images() == NULL)
+		return GENIE_FALLBACK_NO_ROOM;
+	if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return GENIE_FALLBACK_TEMPORARY;
+	return find_or_load(index, meta, segment, false, ref);
 }
 
 /* ---- quantized vectors ---- */
 
 /* Does the metapage list the segment now? */
 static bool
-genie_loader_is_listed(Relation index, uint64 stamp)
+is_listed(Relation index, uint64 stamp)
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	bool		listed = false;
@@ -262,33 +246,33 @@ genie_loader_is_listed(Relation index, uint64 stamp)
 }
 
 bool
-genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment, const GenieImageRef *image,
-					 uint64 n_visits, const GenieQuantizer *quantizer, GenieImageRef *ref)
+genie_image_cache_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment, const GenieImageRef *image,
+						  uint64 n_visits, const GenieQuantizer *quantizer, GenieImageRef *ref)
 {
-	GenieImageKey key = genie_loader_key(index, meta, segment->entry.stamp);
+	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found = {0};
 	GenieImageState state;
-	GenieLoadEnd end;
+	GenieFallback why;
 
 	key.metric = quantizer->metric;
 	state = genie_directory_find(&key, &found);
-	if (state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_NO_ROOM && found.due))
+	if (state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_PUT_OFF && found.due))
 	{
 		MemoryContext context;
 		MemoryContext old;
 		uint64		ms = segment->header.n_objects * (uint64) (quantizer->n_dimensions + GENIE_LOAD_ROW_ELEMENTS) /
 			GENIE_LOAD_ELEMENTS_PER_MS;
 
-		if (genie_loader_has_no_time(ms) ||
+		if (has_no_time(ms) ||
 			!genie_directory_note_visits(image, n_visits, segment->header.n_objects) ||
-			!genie_loader_is_listed(index, segment->entry.stamp))
+			!is_listed(index, segment->entry.stamp))
 			return false;
 		context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors load", ALLOCSET_DEFAULT_SIZES);
 		old = MemoryContextSwitchTo(context);
-		end = genie_load_vectors(segment, &key, quantizer).end;
+		why = genie_image_load_vectors(segment, &key, quantizer).why;
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
-		if (end == GENIE_LOAD_DONE)
+		if (why == GENIE_FALLBACK_NONE)
 			state = genie_directory_find(&key, &found);
 	}
 	*ref = found.ref;
@@ -298,20 +282,20 @@ genie_loader_vectors(Relation index, const GenieMetaData *meta, GenieSegment *se
 /* ---- the dead of a VACUUM ---- */
 
 void
-genie_loader_publish_tombstones(Relation index)
+genie_image_cache_publish_tombstones(Relation index)
 {
 	MemoryContext context;
 	MemoryContext old;
 	GenieMetaData *meta;
 
-	if (genie_shmem_image_arena() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+	if (genie_arena_images() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie image refresh", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	meta = genie_meta_read(index);
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
-		GenieImageKey key = genie_loader_key(index, meta, meta->segments[i].stamp);
+		GenieImageKey key = key_of(index, meta, meta->segments[i].stamp);
 		GenieSegment *segment;
 		GenieFound	found;
 
@@ -320,7 +304,7 @@ genie_loader_publish_tombstones(Relation index)
 			continue;
 		segment = genie_segment_open(index, &meta->segments[i]);
 		if (segment != NULL)
-			(void) genie_loader_refresh(segment, &found.ref, meta->tombstone_version);
+			(void) refresh(segment, &found.ref, meta->tombstone_version);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -329,14 +313,14 @@ genie_loader_publish_tombstones(Relation index)
 /* ---- genie_prewarm ---- */
 
 static void
-genie_loader_report_unusable(Relation index)
+report_unusable(Relation index)
 {
 	if (!genie_shmem_available())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory"),
 				 errhint("Add genie to shared_preload_libraries in postgresql.conf and restart the server.")));
-	if (genie_shmem_image_arena() == NULL)
+	if (genie_arena_images() == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory for images"),
@@ -347,13 +331,13 @@ genie_loader_report_unusable(Relation index)
 				 errmsg("cannot load temporary index \"%s\" into shared memory", RelationGetRelationName(index))));
 }
 
-/* have: bytes of the index's segments that are in memory. */
+/* have: bytes of the index's segments that are in shared memory. */
 static void
-genie_loader_report_no_room(Relation index, const GenieImageKey *key, uint64 have)
+report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 {
 	GenieFound	found;
 
-	if (genie_directory_find(key, &found) != GENIE_IMAGE_NO_ROOM)
+	if (genie_directory_find(key, &found) != GENIE_IMAGE_PUT_OFF)
 		found.bytes = 0;
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -361,34 +345,29 @@ genie_loader_report_no_room(Relation index, const GenieImageKey *key, uint64 hav
 			 errdetail("A segment needs %llu kB; %llu kB of the index are loaded; genie.shared_memory has %llu kB for "
 					   "images.",
 					   (unsigned long long) found.bytes / 1024, (unsigned long long) have / 1024,
-					   (unsigned long long) genie_shmem_image_bytes() / 1024),
+					   (unsigned long long) genie_arena_image_bytes() / 1024),
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));
 }
 
 /* One segment.  False: the index changed meanwhile, start again. */
 static bool
-genie_loader_prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry,
-							 uint64 *n_bytes)
+prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry, uint64 *n_bytes)
 {
-	GenieImageKey key = genie_loader_key(index, meta, entry->stamp);
+	GenieImageKey key = key_of(index, meta, entry->stamp);
 	GenieSegment *segment = genie_segment_open(index, entry);
 	GenieFound	found;
 	GenieImageRef ref;
-	GenieLoaderMiss why;
+	GenieFallback why = GENIE_FALLBACK_STALE;
 
-	why = GENIE_MISS_STALE;
-	while (segment != NULL && !genie_loader_get(index, meta, segment, true, &ref, &why))
-	{
-		if (why == GENIE_MISS_NO_ROOM)
-			genie_loader_report_no_room(index, &key, *n_bytes);
-		if (why != GENIE_MISS_LOADING)
-			break;
+	while (segment != NULL &&
+		   (why = find_or_load(index, meta, segment, true, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
-	}
 	genie_directory_wait_end();
-	if (why == GENIE_MISS_STALE && genie_loader_is_listed(index, entry->stamp))
+	if (why == GENIE_FALLBACK_NO_ROOM)
+		report_no_room(index, &key, *n_bytes);
+	if (why == GENIE_FALLBACK_STALE && is_listed(index, entry->stamp))
 		genie_report_corrupt(index, entry->root, "a page of a segment belongs to somebody else");
-	if (why != GENIE_MISS_NONE)
+	if (why != GENIE_FALLBACK_NONE)
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
 		*n_bytes += found.bytes;
@@ -396,9 +375,9 @@ genie_loader_prewarm_segment(Relation index, const GenieMetaData *meta, const Ge
 }
 
 uint64
-genie_loader_prewarm(Relation index)
+genie_image_cache_prewarm(Relation index)
 {
-	genie_loader_report_unusable(index);
+	report_unusable(index);
 	for (;;)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie prewarm", ALLOCSET_DEFAULT_SIZES);
@@ -408,7 +387,7 @@ genie_loader_prewarm(Relation index)
 		bool		changed = false;
 
 		for (uint32 i = 0; !changed && i < meta->n_segments; i++)
-			changed = !genie_loader_prewarm_segment(index, meta, &meta->segments[i], &n_bytes);
+			changed = !prewarm_segment(index, meta, &meta->segments[i], &n_bytes);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 		if (!changed)

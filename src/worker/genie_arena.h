@@ -1,0 +1,39 @@
+/*
+ * genie_arena.h
+ *	  The two arenas of shared memory: for images, and for requests.
+ *
+ * genie.shared_memory is one block, cut into two arenas: images have the larger part, requests of backends the rest,
+ * so that small and short-lived requests do not break up the long runs of pages that images need.  Each is a DSA area
+ * in place, which never grows.  No room is a return value: allocate with GENIE_ARENA_FLAGS.
+ */
+#ifndef GENIE_ARENA_H
+#define GENIE_ARENA_H
+
+#include "utils/dsa.h"
+
+/* the setting genie.shared_memory; kB */
+extern int	genie_shared_memory;
+
+/* more than 1 GB is fine, and InvalidDsaPointer instead of an ERROR where there is no room */
+#define GENIE_ARENA_FLAGS (DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM)
+
+/* The arenas, attached to on first use; NULL if genie.shared_memory is 0 or genie is not preloaded. */
+extern dsa_area *genie_arena_images(void);
+extern dsa_area *genie_arena_requests(void);
+
+/* The bytes that images can have. */
+extern Size genie_arena_image_bytes(void);
+
+/* The bytes of the requests' arena. */
+extern Size genie_arena_request_bytes(void);
+
+/* Where the block of both arenas lies in this process; NULL and 0 if there is none. */
+extern void genie_arena_block(void **base, Size *bytes);
+
+/* The same for the requests' arena alone, which is a part of that. */
+extern void genie_arena_request_block(void **base, Size *bytes);
+
+extern Size genie_arena_shmem_size(void);
+extern void genie_arena_shmem_init(void *memory);
+
+#endif							/* GENIE_ARENA_H */

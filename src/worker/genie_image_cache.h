@@ -1,0 +1,40 @@
+/*
+ * genie_image_cache.h
+ *	  Images of segments in shared memory as a cache: found, loaded where there is none, and kept fresh.
+ */
+#ifndef GENIE_IMAGE_CACHE_H
+#define GENIE_IMAGE_CACHE_H
+
+#include "utils/rel.h"
+
+#include "genie_directory.h"
+#include "genie_image_load.h"
+#include "genie_page.h"
+#include "genie_segment.h"
+
+/*
+ * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is what the
+ * segment was opened from.  Anything but GENIE_FALLBACK_NONE says why there is none.
+ */
+extern GenieFallback genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+										   GenieImageRef *ref);
+
+/*
+ * The quantized vectors of a segment that has an image.  They are loaded, if there is room, when as many rows were
+ * visited for lack of them as the segment has: from then on reading all of them costs no more than they would have
+ * saved.  n_visits: rows that the caller is about to visit.  False: there are none.
+ */
+extern bool genie_image_cache_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+									  const GenieImageRef *image, uint64 n_visits, const GenieQuantizer *quantizer,
+									  GenieImageRef *ref);
+
+/*
+ * Loads all segments, waiting for other backends that load them; returns the bytes that they have.  Without shared
+ * memory, for temporary indexes and without room: ERROR.
+ */
+extern uint64 genie_image_cache_prewarm(Relation index);
+
+/* ambulkdelete has raised the tombstone version: takes the dead out of the images that are loaded. */
+extern void genie_image_cache_publish_tombstones(Relation index);
+
+#endif							/* GENIE_IMAGE_CACHE_H */

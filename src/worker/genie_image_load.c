@@ -1,0 +1,357 @@
+/*
+ * genie_image_load.c
+ *	  One load: memory for an image of a segment, and its life until the directory has it.
+ *
+ *	1. claim	an entry of the directory, LOADING
+ *	2. plan		what the image takes (genie_image_fill.h)
+ *	3. room		the bytes are reserved, evicting others, then allocated group by group
+ *	4. fill		the groups, sizes and live bits
+ *	5. publish	READY; from then on the groups are read-only
+ *
+ * An image of the backend's own is 2 and 4 alone, in memory of the current context.
+ *
+ * A segment's quantized vectors are loaded by the same steps without reading its lists: the plan follows from their
+ * number, and a GenieQuantizer, which knows the table, fills tile after tile from the rows' TIDs.
+ *
+ * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit) frees what was allocated, and the entry says
+ * that loading failed.  No lock is held during any of it.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+#include "genie_arena.h"
+#include "genie_fault.h"
+#include "genie_image_fill.h"
+#include "genie_image_load.h"
+#include "genie_object_table.h"
+
+/*
+ * An allocation's smallest size: above it DSA gives whole pages, which are aligned; below it objects have
+ * only the alignment of 8 bytes.
+ */
+#define ALLOCATION_MIN (8 * 1024 + 1)
+#define ALLOCATION_UNIT 4096
+
+#define OWN_ALIGN 64			/* a cache line */
+
+/* an image is not smaller than this, for a bitmap of all objects has 8 postings a byte */
+#define POSTINGS_A_BYTE 8
+
+/* a group is no larger than this part of the arena, if tiles allow: small ones find room between others */
+#define GROUPS_IN_ARENA 16
+
+/* A load in progress. */
+typedef struct GenieLoad
+{
+	GenieImageFill fill;		/* of quantized vectors only their plan and where they are to be filled */
+	const GenieQuantizer *quantizer;	/* of quantized vectors; NULL: it is an image */
+	uint64		tombstone_version;
+	uint64		n_bytes;		/* of the arena */
+	bool		insist;
+
+	/* the directory's entry */
+	bool		claimed;		/* it is ours, LOADING */
+	bool		first;
+	GenieImageRef ref;
+
+	/* allocated in the arena, with fill.parts.body: InvalidDsaPointer, not yet */
+	dsa_area   *arena;
+	dsa_pointer *groups;
+	uint64		evicted_bytes;	/* to make room in one piece */
+} GenieLoad;
+
+/* ---- memory ---- */
+
+static uint64
+body_bytes(const GenieImageParts *parts)
+{
+	return (uint64) parts->n_tiles * GENIE_TILE_WORDS * sizeof(uint64) +
+		(uint64) parts->n_groups * sizeof(dsa_pointer) + (uint64) parts->n_totals * sizeof(uint64);
+}
+
+/* an allocation's part of the arena */
+static uint64
+allocated_bytes(uint64 bytes)
+{
+	return TYPEALIGN64(ALLOCATION_UNIT, Max(bytes, ALLOCATION_MIN));
+}
+
+/* What is planned takes so many bytes of the arena. */
+static uint64
+planned_bytes(const GenieImageFill *fill)
+{
+	uint64		n_bytes = allocated_bytes(body_bytes(&fill->parts));
+
+	for (uint32 i = 0; i < fill->parts.n_groups; i++)
+		n_bytes += allocated_bytes(fill->group_bytes[i]);
+	return n_bytes;
+}
+
+/*
+ * The bytes are reserved, but may not be free in one piece: then others are evicted, oldest first, but no more
+ * than this image is worth.
+ */
+static bool
+allocate(GenieLoad *load, uint64 bytes, dsa_pointer *pointer)
+{
+	uint64		evicted = 1;
+
+	while (evicted > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		*pointer = dsa_allocate_extended(load->arena, Max(bytes, ALLOCATION_MIN), GENIE_ARENA_FLAGS);
+		if (*pointer != InvalidDsaPointer)
+			return true;
+		evicted = load->evicted_bytes < load->n_bytes ? genie_directory_evict_one(&load->ref, load->insist) : 0;
+		load->evicted_bytes += evicted;
+	}
+	return false;
+}
+
+/* Allocates everything that is planned.  False: no room; what it got so far stays with the load. */
+static bool
+make_room(GenieLoad *load)
+{
+	GenieImageFill *fill = &load->fill;
+	GenieImageParts *parts = &fill->parts;
+
+	load->n_bytes = planned_bytes(fill);
+	if (!genie_directory_reserve(&load->ref, load->n_bytes, load->insist))
+		return false;
+	load->groups = palloc0((Size) (parts->n_groups + 1) * sizeof(dsa_pointer));
+	if (!allocate(load, body_bytes(parts), &parts->body))
+		return false;
+	fill->live = dsa_get_address(load->arena, parts->body);
+	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
+	for (uint32 i = 0; i < parts->n_groups; i++)
+	{
+		if (!allocate(load, fill->group_bytes[i], &load->groups[i]))
+			return false;
+		fill->group_at[i] = dsa_get_address(load->arena, load->groups[i]);
+	}
+	return true;
+}
+
+static void
+free_memory(GenieLoad *load)
+{
+	for (uint32 i = 0; load->groups != NULL && i < load->fill.parts.n_groups; i++)
+		if (load->groups[i] != InvalidDsaPointer)
+			dsa_free(load->arena, load->groups[i]);
+	if (load->fill.parts.body != InvalidDsaPointer)
+		dsa_free(load->arena, load->fill.parts.body);
+	load->groups = NULL;
+	load->fill.parts.body = InvalidDsaPointer;
+}
+
+/* What the directory's image has behind its live bits: the groups, and the totals. */
+static void
+fill_body(GenieLoad *load)
+{
+	const GenieImageParts *parts = &load->fill.parts;
+	dsa_pointer *groups = (dsa_pointer *) (load->fill.live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
+
+	memcpy(groups, load->groups, parts->n_groups * sizeof(dsa_pointer));
+	if (parts->n_totals > 0)
+		memcpy(groups + parts->n_groups, load->fill.postings_before, parts->n_totals * sizeof(uint64));
+}
+
+/* ---- quantized vectors ---- */
+
+static void
+plan_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
+{
+	GenieImageParts *parts = &fill->parts;
+	uint64		record = genie_quantized_bytes(quantizer->n_dimensions);
+
+	parts->n_objects = fill->segment->header.n_objects;
+	parts->n_dimensions = quantizer->n_dimensions;
+	parts->metric = quantizer->metric;
+	parts->n_groups = genie_object_tiles(fill->segment);
+	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
+	for (uint32 tile = 0; tile < parts->n_groups; tile++)
+		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
+}
+
+/* False: stale. */
+static bool
+fill_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
+{
+	GenieObjectReader *reader = palloc(sizeof(GenieObjectReader));
+	uint32	   *objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
+	uint64	   *tids = palloc(GENIE_TILE_OBJECTS * sizeof(uint64));
+
+	genie_object_reader(reader, fill->segment, false);
+	for (uint32 tile = 0; tile < fill->parts.n_groups; tile++)
+	{
+		uint32		first = tile * GENIE_TILE_OBJECTS;
+		uint32		n = Min(fill->parts.n_objects - first, GENIE_TILE_OBJECTS);
+
+		for (uint32 i = 0; i < n; i++)
+			objects[i] = first + i;
+		if (!genie_object_tids(reader, objects, n, tids))
+			return false;
+		quantizer->fill(quantizer->arg, tids, n, fill->group_at[tile]);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(tids);
+	pfree(objects);
+	pfree(reader);
+	return true;
+}
+
+/* ---- a load ---- */
+
+/* An ERROR, or the process ends: nothing of the load remains. */
+static void
+cleanup(int code, Datum arg)
+{
+	GenieLoad  *load = (GenieLoad *) DatumGetPointer(arg);
+
+	free_memory(load);
+	if (load->claimed)
+		genie_directory_fail(&load->ref, GENIE_FALLBACK_LOAD_FAILED, 0);
+	load->claimed = false;
+}
+
+/* Why a step of reading returned false. */
+static GenieFallback
+reading_failed(const GenieImageFill *fill)
+{
+	return fill->damage != NULL ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_STALE;
+}
+
+/* Steps 1 to 4. */
+static GenieFallback
+run(GenieLoad *load, const GenieImageKey *key)
+{
+	GenieImageFill *fill = &load->fill;
+
+	load->claimed = genie_directory_claim(key, load->insist, &load->ref, &load->first);
+	if (!load->claimed)
+		return GENIE_FALLBACK_LOADING;
+	GENIE_FAULT("image-claimed");
+	if (load->quantizer != NULL)
+		plan_vectors(fill, load->quantizer);
+	else if (!genie_image_fill_plan(fill))
+		return reading_failed(fill);
+	if (!make_room(load))
+		return GENIE_FALLBACK_NO_ROOM;
+	if (load->quantizer != NULL ? !fill_vectors(fill, load->quantizer) : !genie_image_fill(fill))
+		return reading_failed(fill);
+	fill_body(load);
+	return GENIE_FALLBACK_NONE;
+}
+
+/* Step 5, or its opposite: gives the entry the state that it has from now on. */
+static void
+finish(GenieLoad *load, GenieFallback why)
+{
+	if (why == GENIE_FALLBACK_NONE)
+	{
+		genie_directory_publish(&load->ref, &load->fill.parts, load->tombstone_version);
+		load->groups = NULL;	/* the directory's from now on */
+		load->fill.parts.body = InvalidDsaPointer;
+	}
+	free_memory(load);
+	if (why != GENIE_FALLBACK_NONE && load->claimed)
+		genie_directory_fail(&load->ref, why, load->n_bytes);
+	load->claimed = false;
+}
+
+static GenieLoadResult
+load_into_arena(GenieLoad *load, const GenieImageKey *key)
+{
+	GenieLoadResult result;
+
+	load->arena = genie_arena_images();
+	PG_ENSURE_ERROR_CLEANUP(cleanup, PointerGetDatum(load));
+	{
+		result.why = run(load, key);
+		finish(load, result.why);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(cleanup, PointerGetDatum(load));
+	result.first = load->first;
+	result.n_bytes = load->n_bytes;
+	result.damage = load->fill.damage;
+	return result;
+}
+
+GenieLoadResult
+genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version, bool insist)
+{
+	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+
+	load->fill.segment = segment;
+	load->fill.n_dead = n_dead;
+	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
+	load->tombstone_version = tombstone_version;
+	load->insist = insist;
+	return load_into_arena(load, key);
+}
+
+GenieLoadResult
+genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key, const GenieQuantizer *quantizer)
+{
+	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+
+	load->fill.segment = segment;
+	load->quantizer = quantizer;
+	return load_into_arena(load, key);
+}
+
+/* ---- in the backend's own memory ---- */
+
+static void *
+own_memory(Size bytes)
+{
+	return (void *) TYPEALIGN(OWN_ALIGN, MemoryContextAllocHuge(CurrentMemoryContext, bytes + OWN_ALIGN));
+}
+
+/* Plans and fills it.  False: it is too large, damaged, or stale. */
+static bool
+fill_own(GenieImageFill *fill, Size limit)
+{
+	if (fill->segment->header.n_postings / POSTINGS_A_BYTE > limit ||
+		!genie_image_fill_plan(fill) || planned_bytes(fill) > limit)
+		return false;
+	fill->live = own_memory(body_bytes(&fill->parts));
+	fill->group_at = palloc((Size) (fill->parts.n_groups + 1) * sizeof(void *));
+	for (uint32 i = 0; i < fill->parts.n_groups; i++)
+		fill->group_at[i] = own_memory(fill->group_bytes[i]);
+	return genie_image_fill(fill);
+}
+
+/* What planning leaves (tiles' plans) is small and stays with the image.  Without an image all of it is freed. */
+GenieSegmentImage *
+genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieImageFill fill = {0};
+	GenieSegmentImage *image = palloc0(sizeof(GenieSegmentImage));
+
+	fill.segment = segment;
+	fill.n_dead = n_dead;
+	fill.plan.group_bytes = GENIE_IMAGE_GROUP_BYTES;
+	if (fill_own(&fill, limit))
+	{
+		image->n_objects = fill.parts.n_objects;
+		image->n_keywords = fill.parts.n_keywords;
+		image->n_tiles = fill.parts.n_tiles;
+		image->n_groups = fill.parts.n_groups;
+		image->groups = (const GenieImageGroup *const *) fill.group_at;
+		image->postings_before = fill.parts.n_totals > 0 ? fill.postings_before : NULL;
+		image->live = fill.live;
+		genie_image_fill_end(&fill);
+	}
+	else
+		image = NULL;
+	MemoryContextSwitchTo(old);
+	if (image == NULL)
+		MemoryContextDelete(context);
+	return image;
+}

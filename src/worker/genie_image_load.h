@@ -1,0 +1,51 @@
+/*
+ * genie_image_load.h
+ *	  One load: an image of a segment in shared memory, or in the backend's own.
+ */
+#ifndef GENIE_IMAGE_LOAD_H
+#define GENIE_IMAGE_LOAD_H
+
+#include "genie_directory.h"
+#include "genie_segment.h"
+
+typedef struct GenieLoadResult
+{
+	GenieFallback why;			/* NONE: it is loaded; else LOADING, NO_ROOM, LOAD_FAILED or STALE */
+	bool		first;			/* NO_ROOM: nobody found that before */
+	uint64		n_bytes;		/* NO_ROOM: how many it needs */
+	const char *damage;			/* LOAD_FAILED: what is malformed */
+} GenieLoadResult;
+
+/*
+ * Loads the segment's image under the key.  n_dead of its objects are dead by tombstone_version, both of one
+ * copy of the metapage that lists the segment.  Allocates in the current memory context, which the caller throws away.
+ * insist: evict what was used a moment ago, too.
+ */
+extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
+										uint64 tombstone_version, bool insist);
+
+/* Reads vectors from the table and quantizes them (genie_quantized.h). */
+typedef struct GenieQuantizer
+{
+	GenieMetric metric;
+	uint32		n_dimensions;
+	void	   *arg;
+
+	/* Writes the records of n objects, of which the index has these TIDs, in TID order. */
+	void		(*fill) (void *arg, const uint64 *tids, uint32 n, void *records);
+} GenieQuantizer;
+
+/*
+ * The same for the segment's quantized vectors.  They stay until the segment goes: an object's vector does not change
+ * when it dies.
+ */
+extern GenieLoadResult genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key,
+												const GenieQuantizer *quantizer);
+
+/*
+ * An image in the current memory context, for this backend alone; n_dead as above.  NULL: it would take more than limit
+ * bytes, the segment is stale, or its lists are damaged, which the backend notices when it counts from the pages.
+ */
+extern GenieSegmentImage *genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit);
+
+#endif							/* GENIE_IMAGE_LOAD_H */
