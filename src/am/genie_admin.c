@@ -125,18 +125,13 @@ genie_check(PG_FUNCTION_ARGS)
 static int64
 genie_info_pending_rows(Relation index, const GenieMetaData *meta)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	GeniePendingScan *scan = genie_pending_scan_begin(index, meta);
+	GeniePendingRow row;
 	int64		n = 0;
 
-	genie_pending_scan(scan, index, meta);
-	while (genie_pending_next_page(scan))
-	{
-		GeniePendingFragment fragment;
-		const uint8 *packed;
-
-		while (genie_pending_next_fragment(scan, &fragment, &packed))
-			n += (fragment.flags & (GENIE_FRAGMENT_DEAD | GENIE_FRAGMENT_MORE)) == 0;
-	}
+	while (genie_pending_next_row(scan, &row))
+		n += (row.flags & GENIE_FRAGMENT_DEAD) == 0;
+	genie_pending_scan_end(scan);
 	return n;
 }
 
