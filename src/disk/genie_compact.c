@@ -27,6 +27,7 @@
 #include "genie_builder.h"
 #include "genie_compact.h"
 #include "genie_fault.h"
+#include "genie_flip.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -333,7 +334,7 @@ genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, G
 		sealed->parameters_length = flip.parameters_length;
 	}
 	GENIE_FAULT("merge-before-flip");
-	genie_meta_flip(index, &flip, false);
+	genie_flip_apply(index, &flip, false);
 	sealed->pending_pages -= flip.consumed_pages;
 	return flip.consumed_last != sealed->pending_tail;
 }
@@ -429,7 +430,7 @@ genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*
 	flip.n_removed = n;
 	flip.removed = removed;
 	GENIE_FAULT("compact-before-flip");
-	genie_meta_flip(index, &flip, false);
+	genie_flip_apply(index, &flip, false);
 	return true;
 }
 

@@ -13,7 +13,6 @@
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
-#include "genie_meta.h"
 
 typedef struct GenieLeafHeader
 {
