@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/index.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"

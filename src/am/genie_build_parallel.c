@@ -132,7 +132,7 @@ struct GenieParallelBuild
 	WalUsage   *wal_usage;
 };
 
-PGDLLEXPORT void genie_build_worker_main(dsm_segment *segment, shm_toc *toc);
+PGDLLEXPORT void genie_build_parallel_main(dsm_segment *segment, shm_toc *toc);
 
 /* The most runs that a process may leave, so that one merge takes them all. */
 static int
@@ -268,7 +268,7 @@ genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info)
 	build->index = index;
 	build->info = info;
 	EnterParallelMode();
-	build->context = context = CreateParallelContext("$libdir/genie", "genie_build_worker_main",
+	build->context = context = CreateParallelContext("$libdir/genie", "genie_build_parallel_main",
 													 info->ii_ParallelWorkers);
 	/* all processes of a concurrent build must see the same rows; other builds look at each row's state */
 	build->snapshot = info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
@@ -417,7 +417,7 @@ genie_build_parallel_end(GenieParallelBuild *build)
 
 /* A worker takes part in the merge. */
 static void
-genie_build_worker_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
+genie_build_parallel_help_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
 {
 	GenieSegment **inputs;
 	int			n = genie_build_parallel_open(shared, &inputs);
@@ -436,7 +436,7 @@ genie_build_worker_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
 
 /* A worker: what PostgreSQL starts it with. */
 void
-genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
+genie_build_parallel_main(dsm_segment *segment, shm_toc *toc)
 {
 	GenieParallelShared *shared = shm_toc_lookup(toc, GENIE_KEY_SHARED, false);
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, GENIE_KEY_BUFFER_USAGE, false);
@@ -469,7 +469,7 @@ genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	ConditionVariableBroadcast(&shared->changed);
 
 	if (genie_build_parallel_await_stage(shared) == GENIE_STAGE_MERGE)
-		genie_build_worker_merge(runs, shared);
+		genie_build_parallel_help_merge(runs, shared);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
 	genie_build_runs_end(runs);
 	index_close(index, NoLock);

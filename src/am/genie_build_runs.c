@@ -20,7 +20,6 @@
 
 #include "access/genam.h"
 #include "access/tableam.h"
-#include "catalog/index.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 

@@ -436,7 +436,7 @@ genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*
 
 void
 genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effort, GenieSigner *signer,
-				  void (*delay) (void))
+					void (*delay) (void))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge index",
 												  ALLOCSET_DEFAULT_SIZES);

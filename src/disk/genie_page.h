@@ -38,7 +38,6 @@
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
 
-#include "access/transam.h"
 #include "genie_keyword.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"

@@ -6,9 +6,9 @@
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 
 #include "genie_fault.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
@@ -163,7 +163,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	GenieWal	wal;
 	GenieMetaData *meta;
 
-	genie_survey_lock(index, ShareLock);
+	genie_lock_survey(index, ShareLock);
 	stamp = genie_meta_new_stamp(index, false);
 	while (n > 0)
 	{
@@ -206,7 +206,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	genie_pending_link(&wal, index, meta, first, last, written);
 	*n_pages = meta->pending_pages;
 	genie_wal_commit_release(&wal);
-	genie_survey_unlock(index, ShareLock);
+	genie_lock_release_survey(index, ShareLock);
 }
 
 void

@@ -37,6 +37,7 @@
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
@@ -567,7 +568,7 @@ genie_verify_index(Relation index, GenieViolation report, void *arg)
 	verify->tids_capacity = 1024;
 	verify->tids = palloc(verify->tids_capacity * sizeof(uint64));
 	if (lock)
-		genie_merge_lock(index, ShareLock);
+		genie_lock_merge(index, ShareLock);
 
 	if (RelationGetNumberOfBlocks(index) == 0)
 		genie_verify_say(verify, GENIE_META_BLOCK, "the index has no metapage");
@@ -601,6 +602,6 @@ genie_verify_index(Relation index, GenieViolation report, void *arg)
 		}
 	}
 	if (lock)
-		genie_merge_unlock(index, ShareLock);
+		genie_lock_release_merge(index, ShareLock);
 	return unchanged;
 }
