@@ -8,24 +8,19 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/index.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_authid.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
-#include "commands/defrem.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "genie_access.h"
 #include "genie_compact.h"
 #include "genie_image_cache.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
 #include "genie_quantizer.h"
@@ -74,10 +69,10 @@ genie_merge(PG_FUNCTION_ARGS)
 	index = genie_access_open_index(oid, RowExclusiveLock);
 	if (!pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-	genie_merge_lock(index, ExclusiveLock);
+	genie_lock_merge(index, ExclusiveLock);
 	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full, genie_signer(index),
-					  NULL);
-	genie_merge_unlock(index, ExclusiveLock);
+						NULL);
+	genie_lock_release_merge(index, ExclusiveLock);
 	relation_close(index, RowExclusiveLock);
 	PG_RETURN_VOID();
 }
@@ -125,18 +120,13 @@ genie_check(PG_FUNCTION_ARGS)
 static int64
 genie_info_pending_rows(Relation index, const GenieMetaData *meta)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	GeniePendingScan *scan = genie_pending_scan_begin(index, meta);
+	GeniePendingRow row;
 	int64		n = 0;
 
-	genie_pending_scan(scan, index, meta);
-	while (genie_pending_next_page(scan))
-	{
-		GeniePendingFragment fragment;
-		const uint8 *packed;
-
-		while (genie_pending_next_fragment(scan, &fragment, &packed))
-			n += (fragment.flags & (GENIE_FRAGMENT_DEAD | GENIE_FRAGMENT_MORE)) == 0;
-	}
+	while (genie_pending_next_row(scan, &row))
+		n += (row.flags & GENIE_FRAGMENT_DEAD) == 0;
+	genie_pending_scan_end(scan);
 	return n;
 }
 
@@ -187,7 +177,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	genie_admin_may_look(index);
 	if (lock)
-		genie_merge_lock(index, ShareLock);
+		genie_lock_merge(index, ShareLock);
 	meta = genie_meta_read(index);
 	n_blocks = RelationGetNumberOfBlocks(index);
 	reachable = genie_space_reachable(index, meta, n_blocks);
@@ -222,7 +212,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = PointerGetDatum(parameters);
 	Assert(n == GENIE_INFO_COLUMNS);
 	if (lock)
-		genie_merge_unlock(index, ShareLock);
+		genie_lock_release_merge(index, ShareLock);
 	relation_close(index, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }

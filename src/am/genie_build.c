@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/index.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
@@ -32,8 +31,10 @@
 
 #include "genie_build.h"
 #include "genie_build_parallel.h"
+#include "genie_build_phase.h"
 #include "genie_build_runs.h"
 #include "genie_fault.h"
+#include "genie_flip.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_train.h"
@@ -62,12 +63,6 @@ genie_buildphasename(int64 phase)
 	}
 }
 
-void
-genie_build_phase(int64 phase)
-{
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
-}
-
 /* Writes what one or several processes have collected to the index, as one segment. */
 static void
 genie_build_write(Relation index, GenieBuildRuns *runs, GenieParallelBuild *parallel)
@@ -84,7 +79,7 @@ genie_build_write(Relation index, GenieBuildRuns *runs, GenieParallelBuild *para
 	entry = genie_segment_finish(writer, &header);
 	flip.n_added = 1;
 	flip.added = &entry;
-	genie_meta_flip(index, &flip, true);
+	genie_flip_apply(index, &flip, true);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, entry.n_objects);
 }
 

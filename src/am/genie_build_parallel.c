@@ -52,11 +52,11 @@
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
 
-#include "genie_build.h"
 #include "genie_build_parallel.h"
+#include "genie_build_phase.h"
 #include "genie_build_runs.h"
 #include "genie_fault.h"
-#include "genie_spill.h"
+#include "genie_spilled_segment.h"
 
 /*
  * Bytes: the least value of maintenance_work_mem.  PostgreSQL plans 32 MB a process and more, unless the table's
@@ -132,7 +132,7 @@ struct GenieParallelBuild
 	WalUsage   *wal_usage;
 };
 
-PGDLLEXPORT void genie_build_worker_main(dsm_segment *segment, shm_toc *toc);
+PGDLLEXPORT void genie_build_parallel_main(dsm_segment *segment, shm_toc *toc);
 
 /* The most runs that a process may leave, so that one merge takes them all. */
 static int
@@ -164,7 +164,7 @@ genie_build_parallel_open(GenieParallelShared *shared, GenieSegment ***inputs)
 	for (int process = 0; process < shared->n_started; process++)
 	{
 		GenieSegment **theirs;
-		int			n_theirs = genie_spill_open(&shared->files.fs, process, 0, &theirs);
+		int			n_theirs = genie_spilled_segment_open(&shared->files.fs, process, 0, &theirs);
 
 		memcpy(*inputs + n, theirs, sizeof(GenieSegment *) * n_theirs);
 		n += n_theirs;
@@ -268,7 +268,7 @@ genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info)
 	build->index = index;
 	build->info = info;
 	EnterParallelMode();
-	build->context = context = CreateParallelContext("$libdir/genie", "genie_build_worker_main",
+	build->context = context = CreateParallelContext("$libdir/genie", "genie_build_parallel_main",
 													 info->ii_ParallelWorkers);
 	/* all processes of a concurrent build must see the same rows; other builds look at each row's state */
 	build->snapshot = info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
@@ -387,16 +387,16 @@ genie_build_parallel_write(GenieParallelBuild *build, GenieSegmentWriter *writer
 	genie_merge_end(merge);
 	genie_build_parallel_wait(build, &shared->n_merged);
 	for (int i = 0; i < n; i++)
-		genie_spill_close(inputs[i]);
+		genie_spilled_segment_close(inputs[i]);
 
 	/* a process lists its parts in the order in which it took them, which is theirs */
 	for (int process = 0; process < shared->n_started; process++)
-		(void) genie_spill_open(&shared->files.fs, process, 1, &by_process[process]);
+		(void) genie_spilled_segment_open(&shared->files.fs, process, 1, &by_process[process]);
 	for (int part = 0; part < shared->n_parts; part++)
 		parts[part] = by_process[shared->merged_by[part]][taken[shared->merged_by[part]]++];
 	genie_merge_append(parts, shared->n_parts, writer, header);
 	for (int part = 0; part < shared->n_parts; part++)
-		genie_spill_close(parts[part]);
+		genie_spilled_segment_close(parts[part]);
 }
 
 void
@@ -417,7 +417,7 @@ genie_build_parallel_end(GenieParallelBuild *build)
 
 /* A worker takes part in the merge. */
 static void
-genie_build_worker_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
+genie_build_parallel_help_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
 {
 	GenieSegment **inputs;
 	int			n = genie_build_parallel_open(shared, &inputs);
@@ -427,7 +427,7 @@ genie_build_worker_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
 	genie_build_parallel_merge(runs, ParallelWorkerNumber + 1, shared, merge);
 	genie_merge_end(merge);
 	for (int i = 0; i < n; i++)
-		genie_spill_close(inputs[i]);
+		genie_spilled_segment_close(inputs[i]);
 	SpinLockAcquire(&shared->mutex);
 	shared->n_merged++;
 	SpinLockRelease(&shared->mutex);
@@ -436,7 +436,7 @@ genie_build_worker_merge(GenieBuildRuns *runs, GenieParallelShared *shared)
 
 /* A worker: what PostgreSQL starts it with. */
 void
-genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
+genie_build_parallel_main(dsm_segment *segment, shm_toc *toc)
 {
 	GenieParallelShared *shared = shm_toc_lookup(toc, GENIE_KEY_SHARED, false);
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, GENIE_KEY_BUFFER_USAGE, false);
@@ -469,7 +469,7 @@ genie_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	ConditionVariableBroadcast(&shared->changed);
 
 	if (genie_build_parallel_await_stage(shared) == GENIE_STAGE_MERGE)
-		genie_build_worker_merge(runs, shared);
+		genie_build_parallel_help_merge(runs, shared);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
 	genie_build_runs_end(runs);
 	index_close(index, NoLock);

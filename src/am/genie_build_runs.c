@@ -18,12 +18,12 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/tableam.h"
-#include "catalog/index.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "genie_build.h"
+#include "genie_build_phase.h"
 #include "genie_build_runs.h"
 #include "genie_builder.h"
 #include "genie_fault.h"
@@ -33,7 +33,7 @@
 #include "genie_object_table.h"
 #include "genie_opclass.h"
 #include "genie_pending.h"
-#include "genie_spill.h"
+#include "genie_spilled_segment.h"
 #include "genie_train.h"
 
 #define GENIE_SPILL_FAN_IN 16
@@ -120,7 +120,7 @@ genie_build_runs_merge(GenieBuildRuns *runs, GenieSegment **inputs, int n)
 	genie_build_phase(GENIE_PHASE_MERGE);
 	genie_merge_write(inputs, n, writer, &header);
 	for (int i = 0; i < n; i++)
-		genie_spill_close(inputs[i]);
+		genie_spilled_segment_close(inputs[i]);
 	return genie_segment_finish_spilled(writer, &header);
 }
 
@@ -306,7 +306,7 @@ genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRo
 	genie_build_phase(GENIE_PHASE_MERGE);
 	genie_merge_write(inputs, n, writer, header);
 	for (int i = 0; i < n; i++)
-		genie_spill_close(inputs[i]);
+		genie_spilled_segment_close(inputs[i]);
 }
 
 void
@@ -315,7 +315,7 @@ genie_build_runs_share(GenieBuildRuns *runs, int most)
 	GenieSegment **inputs;
 	int			n = genie_build_runs_finish(runs, most, &inputs);
 
-	genie_spill_list(&runs->place, inputs, n);
+	genie_spilled_segment_list(&runs->place, inputs, n);
 }
 
 void
@@ -331,5 +331,5 @@ genie_build_runs_merge_part(GenieBuildRuns *runs, GenieMerge *merge, GenieKey fr
 void
 genie_build_runs_share_parts(GenieBuildRuns *runs)
 {
-	genie_spill_list(&runs->place, runs->parts, runs->n_parts);
+	genie_spilled_segment_list(&runs->place, runs->parts, runs->n_parts);
 }

@@ -18,11 +18,11 @@
 #include "genie_compact.h"
 #include "genie_fault.h"
 #include "genie_insert.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
 #include "genie_pending.h"
-#include "genie_space.h"
 #include "genie_train.h"
 
 /* What is kept from one row of a statement to the next. */
@@ -61,10 +61,10 @@ static void
 genie_insert_merge(Relation index, uint32 n_pages)
 {
 	if ((uint64) n_pages * BLCKSZ <= (uint64) genie_pending_limit_of(index) * 1024 ||
-		!genie_merge_lock_conditional(index))
+		!genie_lock_try_merge(index))
 		return;
 	genie_compact_index(index, work_mem * (Size) 1024, &genie_compact_effort_insert, genie_signer(index), NULL);
-	genie_merge_unlock(index, ExclusiveLock);
+	genie_lock_release_merge(index, ExclusiveLock);
 }
 
 bool

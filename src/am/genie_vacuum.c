@@ -32,6 +32,7 @@
 #include "genie_compact.h"
 #include "genie_fault.h"
 #include "genie_image_cache.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
@@ -140,7 +141,7 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	old = MemoryContextSwitchTo(context);
-	genie_merge_lock(index, ExclusiveLock);
+	genie_lock_merge(index, ExclusiveLock);
 	meta = genie_meta_read(index);
 	n_dead = palloc((meta->n_segments + 1) * sizeof(uint32));
 
@@ -156,7 +157,7 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	if (changed)				/* a segment that counts none dead is read without its tombstones */
 		genie_meta_publish_tombstones(index, meta, n_dead);
 	GENIE_FAULT("vacuum-after-version");
-	genie_merge_unlock(index, ExclusiveLock);
+	genie_lock_release_merge(index, ExclusiveLock);
 	if (changed)
 		genie_image_cache_publish_tombstones(index);
 	MemoryContextSwitchTo(old);
@@ -195,12 +196,12 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	genie_merge_lock(index, ExclusiveLock);
+	genie_lock_merge(index, ExclusiveLock);
 	genie_compact_index(index, memory, &genie_compact_effort_full, genie_signer(index), genie_vacuum_delay);
-	genie_merge_unlock(index, ExclusiveLock);
+	genie_lock_release_merge(index, ExclusiveLock);
 
-	genie_survey_lock(index, ExclusiveLock);
-	genie_merge_lock(index, ExclusiveLock);
+	genie_lock_survey(index, ExclusiveLock);
+	genie_lock_merge(index, ExclusiveLock);
 
 	/* the metapage's stamp counter is read before the size: newer pages have newer stamps */
 	meta = genie_meta_read(index);
@@ -209,8 +210,8 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (reachable == NULL)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "the list of segments or of retired pages is broken");
 	genie_space_survey(index, meta, reachable, n_blocks, true, &n_lost, &n_free);
-	genie_merge_unlock(index, ExclusiveLock);
-	genie_survey_unlock(index, ExclusiveLock);
+	genie_lock_release_merge(index, ExclusiveLock);
+	genie_lock_release_survey(index, ExclusiveLock);
 	IndexFreeSpaceMapVacuum(index);
 
 	stats->num_pages = n_blocks;

@@ -70,7 +70,7 @@ typedef struct GenieKeySlot
 
 /* A key's word.  Two words and lengths are equal if the keys are, and, up to 8 bytes, only if they are. */
 static inline uint64
-genie_key_word(GenieKey key)
+genie_builder_key_word(GenieKey key)
 {
 	uint32		low;
 	uint32		high;
@@ -340,7 +340,7 @@ genie_builder_append(GenieBuilder *builder, GenieBuildList *list, uint32 object)
 }
 
 static int
-genie_row_cmp(const void *a, const void *b)
+genie_builder_row_cmp(const void *a, const void *b)
 {
 	uint64		x = ((const GeniePageRow *) a)->tid;
 	uint64		y = ((const GeniePageRow *) b)->tid;
@@ -355,7 +355,7 @@ genie_builder_flush_page(GenieBuilder *builder)
 	const uint32 *end = builder->page_lists + builder->n_page_lists;
 
 	if (!builder->page_sorted)
-		qsort(builder->rows, builder->n_rows, sizeof(GeniePageRow), genie_row_cmp);
+		qsort(builder->rows, builder->n_rows, sizeof(GeniePageRow), genie_builder_row_cmp);
 	if (builder->n_objects + builder->n_rows > builder->objects_capacity)
 	{
 		builder->objects_capacity = Max(builder->objects_capacity * 2,
@@ -448,7 +448,7 @@ genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		builder->row_words[i] = genie_key_word(genie_packed_next(&at));
+		builder->row_words[i] = genie_builder_key_word(genie_packed_next(&at));
 		__builtin_prefetch(&builder->slots[genie_builder_home(builder, builder->row_words[i])]);
 	}
 	at = packed;
@@ -486,7 +486,7 @@ typedef struct GenieListOrder
 } GenieListOrder;
 
 static inline uint64
-genie_key_prefix(GenieKey key)
+genie_builder_key_prefix(GenieKey key)
 {
 	uint64		prefix = 0;
 
@@ -495,17 +495,17 @@ genie_key_prefix(GenieKey key)
 }
 
 static inline int
-genie_list_order_cmp(const GenieListOrder *a, const GenieListOrder *b, const GenieBuildList *lists)
+genie_builder_order_cmp(const GenieListOrder *a, const GenieListOrder *b, const GenieBuildList *lists)
 {
 	if (a->prefix != b->prefix)
 		return a->prefix < b->prefix ? -1 : 1;
 	return genie_key_cmp(lists[a->list].key, lists[b->list].key);
 }
 
-#define ST_SORT genie_sort_lists
+#define ST_SORT genie_builder_sort_lists
 #define ST_ELEMENT_TYPE GenieListOrder
 #define ST_COMPARE_ARG_TYPE const GenieBuildList
-#define ST_COMPARE(a, b, lists) genie_list_order_cmp(a, b, lists)
+#define ST_COMPARE(a, b, lists) genie_builder_order_cmp(a, b, lists)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -586,10 +586,10 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 								   (Size) (builder->n_lists + 1) * sizeof(GenieListOrder));
 	for (uint32 i = 0; i < builder->n_lists; i++)
 	{
-		order[i].prefix = genie_key_prefix(builder->lists[i].key);
+		order[i].prefix = genie_builder_key_prefix(builder->lists[i].key);
 		order[i].list = i;
 	}
-	genie_sort_lists(order, builder->n_lists, builder->lists);
+	genie_builder_sort_lists(order, builder->n_lists, builder->lists);
 
 	encoder = palloc(sizeof(GenieListEncoder));
 	dictionary = genie_dictionary_begin(writer);

@@ -10,7 +10,6 @@
 #ifndef GENIE_BUILDER_H
 #define GENIE_BUILDER_H
 
-#include "genie_keyword.h"
 #include "genie_segment.h"
 
 typedef struct GenieBuilder GenieBuilder;

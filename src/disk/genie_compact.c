@@ -27,6 +27,7 @@
 #include "genie_builder.h"
 #include "genie_compact.h"
 #include "genie_fault.h"
+#include "genie_flip.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -43,70 +44,70 @@
 #define GENIE_UNTRAINED_MAX (16 * GENIE_TRAIN_MIN)	/* rows of all kinds: a list that a scan goes through easily */
 
 /* A pending row in memory. */
-typedef struct GeniePendingRow
+typedef struct GenieCompactRow
 {
 	uint64		tid;
 	uint32		sequence;		/* later rows replace earlier ones of the same TID */
 	uint32		n;
 	Size		at;				/* of its packed keywords */
 	uint16		size;
-	uint8		flags;			/* of the first fragment */
-} GeniePendingRow;
+	uint8		flags;			/* GENIE_FRAGMENT_... */
+} GenieCompactRow;
 
-typedef struct GeniePendingRows
+typedef struct GenieCompactRows
 {
-	GeniePendingRow *rows;
+	GenieCompactRow *rows;
 	uint32		n;
 	uint32		capacity;
 	uint8	   *bytes;
 	Size		used;
 	Size		bytes_capacity;
-	bool		open;			/* the row in hand goes on in the next fragment */
-	bool		dead;			/* it is dead, perhaps by its first fragments only */
-} GeniePendingRows;
+} GenieCompactRows;
 
 static void
-genie_rows_take(GeniePendingRows *rows, const GeniePendingFragment *fragment, const uint8 *packed)
+genie_compact_rows_init(GenieCompactRows *rows)
 {
-	bool		first = !rows->open;
-	GeniePendingRow *row;
+	memset(rows, 0, sizeof(*rows));
+	rows->capacity = 1024;
+	rows->rows = palloc(rows->capacity * sizeof(GenieCompactRow));
+	rows->bytes_capacity = 64 * 1024;
+	rows->bytes = palloc(rows->bytes_capacity);
+}
 
-	/* a VACUUM that was interrupted has marked a long row's fragments from the first on */
-	rows->dead = (first ? false : rows->dead) || (fragment->flags & GENIE_FRAGMENT_DEAD) != 0;
-	rows->open = (fragment->flags & GENIE_FRAGMENT_MORE) != 0;
-	if (rows->dead)
+/* Adds a row, if it is alive. */
+static void
+genie_compact_rows_add(GenieCompactRows *rows, const GeniePendingRow *pending)
+{
+	GenieCompactRow *row;
+
+	if ((pending->flags & GENIE_FRAGMENT_DEAD) != 0)
 		return;
-	if (rows->used + fragment->nbytes > rows->bytes_capacity)
+	if (rows->used + pending->nbytes > rows->bytes_capacity)
 	{
-		rows->bytes_capacity = Max(rows->bytes_capacity * 2, rows->used + fragment->nbytes);
+		rows->bytes_capacity = Max(rows->bytes_capacity * 2, rows->used + pending->nbytes);
 		rows->bytes = repalloc_huge(rows->bytes, rows->bytes_capacity);
 	}
-	if (first)
+	if (rows->n == rows->capacity)
 	{
-		if (rows->n == rows->capacity)
-		{
-			rows->capacity *= 2;
-			rows->rows = repalloc_huge(rows->rows, (Size) rows->capacity * sizeof(GeniePendingRow));
-		}
-		row = &rows->rows[rows->n];
-		row->tid = genie_tid_number(&fragment->tid);
-		row->sequence = rows->n++;
-		row->n = 0;
-		row->at = rows->used;
-		row->size = fragment->size;
-		row->flags = fragment->flags;
+		rows->capacity *= 2;
+		rows->rows = repalloc_huge(rows->rows, (Size) rows->capacity * sizeof(GenieCompactRow));
 	}
-	row = &rows->rows[rows->n - 1];
-	memcpy(rows->bytes + rows->used, packed, fragment->nbytes);
-	rows->used += fragment->nbytes;
-	row->n += fragment->n;
+	row = &rows->rows[rows->n];
+	row->tid = pending->tid;
+	row->sequence = rows->n++;
+	row->n = pending->n;
+	row->at = rows->used;
+	row->size = pending->size;
+	row->flags = pending->flags;
+	memcpy(rows->bytes + rows->used, pending->packed, pending->nbytes);
+	rows->used += pending->nbytes;
 }
 
 static int
-genie_pending_row_cmp(const void *a, const void *b)
+genie_compact_row_cmp(const void *a, const void *b)
 {
-	const GeniePendingRow *x = a;
-	const GeniePendingRow *y = b;
+	const GenieCompactRow *x = a;
+	const GenieCompactRow *y = b;
 
 	if (x->tid != y->tid)
 		return x->tid > y->tid ? 1 : -1;
@@ -124,30 +125,9 @@ genie_compact_write_builder(Relation index, GenieBuilder *builder)
 	return genie_segment_finish(writer, &header);
 }
 
-static void
-genie_rows_init(GeniePendingRows *rows)
-{
-	memset(rows, 0, sizeof(*rows));
-	rows->capacity = 1024;
-	rows->rows = palloc(rows->capacity * sizeof(GeniePendingRow));
-	rows->bytes_capacity = 64 * 1024;
-	rows->bytes = palloc(rows->bytes_capacity);
-}
-
-/* Takes the rows of the page in hand. */
-static void
-genie_rows_take_page(GeniePendingRows *rows, GeniePendingScan *scan)
-{
-	GeniePendingFragment fragment;
-	const uint8 *packed;
-
-	while (genie_pending_next_fragment(scan, &fragment, &packed))
-		genie_rows_take(rows, &fragment, packed);
-}
-
 /* The raw keywords of a row. */
 static GenieRaw
-genie_rows_raw(const GeniePendingRows *rows, const GeniePendingRow *row)
+genie_compact_rows_raw(const GenieCompactRows *rows, const GenieCompactRow *row)
 {
 	GenieRaw	raw = {.bytes = rows->bytes + row->at,.n = row->n,.size = row->size};
 
@@ -159,21 +139,21 @@ genie_rows_raw(const GeniePendingRows *rows, const GeniePendingRow *row)
  * bounded again.
  */
 static GenieBuilder *
-genie_rows_build(GeniePendingRows *rows, GenieSigner *signer, const bytea *parameters)
+genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const bytea *parameters)
 {
 	GenieBuilder *builder = genie_builder_begin(MaxAllocHugeSize);
 
-	qsort(rows->rows, rows->n, sizeof(GeniePendingRow), genie_pending_row_cmp);
+	qsort(rows->rows, rows->n, sizeof(GenieCompactRow), genie_compact_row_cmp);
 	for (uint32 i = 0; i < rows->n; i++)
 	{
-		const GeniePendingRow *row = &rows->rows[i];
+		const GenieCompactRow *row = &rows->rows[i];
 		GenieSignature signature = {.bytes = rows->bytes + row->at,.n = row->n,.size = row->size};
 
 		if (i + 1 < rows->n && rows->rows[i + 1].tid == row->tid)
 			continue;
 		if ((row->flags & GENIE_FRAGMENT_RAW) != 0)
 		{
-			GenieRaw	raw = genie_rows_raw(rows, row);
+			GenieRaw	raw = genie_compact_rows_raw(rows, row);
 
 			if (signer == NULL || parameters == NULL)
 				elog(ERROR, "a raw row has nothing to be signed by");
@@ -189,10 +169,10 @@ genie_rows_build(GeniePendingRows *rows, GenieSigner *signer, const bytea *param
 
 /* Makes a segment of the rows; false if there are none. */
 static bool
-genie_compact_rows(Relation index, GeniePendingRows *rows, GenieSigner *signer, const bytea *parameters,
+genie_compact_rows(Relation index, GenieCompactRows *rows, GenieSigner *signer, const bytea *parameters,
 				   GenieSegmentEntry *added)
 {
-	GenieBuilder *builder = genie_rows_build(rows, signer, parameters);
+	GenieBuilder *builder = genie_compact_rows_build(rows, signer, parameters);
 	bool		any = genie_builder_objects(builder) > 0;
 
 	if (any)
@@ -206,19 +186,19 @@ genie_compact_private(Relation index, const GenieMetaData *meta, GenieSigner *si
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie pending rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
-	GeniePendingRows rows;
+	GeniePendingScan *scan = genie_pending_scan_begin(index, meta);
+	GeniePendingRow row;
+	GenieCompactRows rows;
 	bool		stale;
 
 	*segment = NULL;
-	genie_rows_init(&rows);
-	genie_pending_scan(scan, index, meta);
-	while (genie_pending_next_page(scan))
-		genie_rows_take_page(&rows, scan);
+	genie_compact_rows_init(&rows);
+	while (genie_pending_next_row(scan, &row))
+		genie_compact_rows_add(&rows, &row);
 	stale = scan->stale;
 	if (!stale && rows.n > 0)
 	{
-		GenieBuilder *builder = genie_rows_build(&rows, signer, genie_meta_parameters(meta));
+		GenieBuilder *builder = genie_compact_rows_build(&rows, signer, genie_meta_parameters(meta));
 		GenieSegmentWriter *writer;
 		GenieRootHeader header;
 
@@ -245,39 +225,24 @@ typedef struct GenieUntrained
  * are enough.
  */
 static GenieUntrained
-genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, Size memory, GeniePendingRows *rows)
+genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, Size memory, GenieCompactRows *rows)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	GeniePendingScan *scan = genie_pending_scan_begin(index, sealed);
+	GeniePendingRow row;
 	GenieUntrained counts = {0};
-	bool		take = false;
-	bool		open = false;
 
-	genie_pending_scan(scan, index, sealed);
-	while (genie_pending_next_page(scan))
+	while (genie_pending_next_row(scan, &row))
 	{
-		GeniePendingFragment fragment;
-		const uint8 *packed;
-
-		while (genie_pending_next_fragment(scan, &fragment, &packed))
-		{
-			if (!open)
-			{
-				bool		is_raw = (fragment.flags & GENIE_FRAGMENT_RAW) != 0 &&
-					(fragment.flags & GENIE_FRAGMENT_DEAD) == 0;
-
-				counts.n_rows++;
-				take = is_raw && rows != NULL && counts.n_raw % step == 0 &&
-					(rows->used < memory || rows->n < GENIE_TRAIN_MIN);
-				counts.n_raw += is_raw;
-			}
-			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
-			if (take)
-				genie_rows_take(rows, &fragment, packed);
-		}
+		counts.n_rows++;
+		if ((row.flags & (GENIE_FRAGMENT_RAW | GENIE_FRAGMENT_DEAD)) != GENIE_FRAGMENT_RAW)
+			continue;
+		if (rows != NULL && counts.n_raw % step == 0 && (rows->used < memory || rows->n < GENIE_TRAIN_MIN))
+			genie_compact_rows_add(rows, &row);
+		counts.n_raw++;
 	}
 	if (scan->stale)
 		genie_report_corrupt(index, scan->next, "the pending list is broken");
-	pfree(scan);
+	genie_pending_scan_end(scan);
 	return counts;
 }
 
@@ -291,17 +256,17 @@ genie_compact_train(Relation index, const GenieMetaData *meta, Size memory, Geni
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie training", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieUntrained counts = genie_compact_survey(index, meta, 1, 0, NULL);
-	GeniePendingRows rows;
+	GenieCompactRows rows;
 	GenieRaw   *objects;
 
 	if (counts.n_raw >= GENIE_TRAIN_MIN || (counts.n_raw > 0 && counts.n_rows >= GENIE_UNTRAINED_MAX))
 	{
-		genie_rows_init(&rows);
+		genie_compact_rows_init(&rows);
 		(void) genie_compact_survey(index, meta, (counts.n_raw + GENIE_TRAIN_ROWS - 1) / GENIE_TRAIN_ROWS, memory,
 									&rows);
 		objects = palloc(rows.n * sizeof(GenieRaw));
 		for (uint32 i = 0; i < rows.n; i++)
-			objects[i] = genie_rows_raw(&rows, &rows.rows[i]);
+			objects[i] = genie_compact_rows_raw(&rows, &rows.rows[i]);
 		MemoryContextSwitchTo(old);
 		*parameters = signer->train(signer, objects, rows.n);
 	}
@@ -340,25 +305,26 @@ static bool
 genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, GenieSigner *signer,
 						   const bytea *parameters)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
-	GeniePendingRows rows;
+	GeniePendingScan *scan = genie_pending_scan_begin(index, sealed);
+	GeniePendingRow row;
+	GenieCompactRows rows;
 	GenieSegmentEntry added;
 	GenieFlip	flip = {0};
 
 	memory = Max(memory, GENIE_PART_MIN);
-	genie_rows_init(&rows);
-	genie_pending_scan(scan, index, sealed);
-	while ((rows.open || rows.used + (Size) rows.n * sizeof(GeniePendingRow) < memory) &&
-		   genie_pending_next_page(scan))
+	genie_compact_rows_init(&rows);
+	while (genie_pending_next_row(scan, &row))
 	{
-		genie_rows_take_page(&rows, scan);
-		flip.consumed_pages++;
-		flip.consumed_last = scan->block;
+		genie_compact_rows_add(&rows, &row);
+		if (genie_pending_page_done(scan) && rows.used + (Size) rows.n * sizeof(GenieCompactRow) >= memory)
+			break;
 	}
 	if (scan->stale)
 		genie_report_corrupt(index, scan->next, "the pending list is broken");
+	flip.consumed_pages = sealed->pending_pages - scan->left;
 	if (flip.consumed_pages == 0)
 		return false;
+	flip.consumed_last = scan->block;
 	flip.n_added = genie_compact_rows(index, &rows, signer, parameters, &added) ? 1 : 0;
 	flip.added = &added;
 	if (parameters != NULL && sealed->parameters_length == 0)
@@ -368,7 +334,7 @@ genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, G
 		sealed->parameters_length = flip.parameters_length;
 	}
 	GENIE_FAULT("merge-before-flip");
-	genie_meta_flip(index, &flip, false);
+	genie_flip_apply(index, &flip, false);
 	sealed->pending_pages -= flip.consumed_pages;
 	return flip.consumed_last != sealed->pending_tail;
 }
@@ -464,13 +430,13 @@ genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*
 	flip.n_removed = n;
 	flip.removed = removed;
 	GENIE_FAULT("compact-before-flip");
-	genie_meta_flip(index, &flip, false);
+	genie_flip_apply(index, &flip, false);
 	return true;
 }
 
 void
 genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effort, GenieSigner *signer,
-				  void (*delay) (void))
+					void (*delay) (void))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie merge index",
 												  ALLOCSET_DEFAULT_SIZES);

@@ -28,7 +28,7 @@ extern const GenieCompactEffort genie_compact_effort_full;	/* VACUUM's and genie
  * NULL) is called between pieces of work, e.g. vacuum_delay_point.  Under the exclusive merge lock.
  */
 extern void genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effort, GenieSigner *signer,
-							  void (*delay) (void));
+								void (*delay) (void));
 
 /*
  * The rows of the pending list as of meta as a spilled segment of the caller's own, without those that VACUUM has

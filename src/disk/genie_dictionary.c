@@ -13,7 +13,6 @@
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
-#include "genie_meta.h"
 
 typedef struct GenieLeafHeader
 {
@@ -61,7 +60,7 @@ struct GenieDictionaryWriter
 };
 
 static void
-genie_level_add(GenieLevel *level, GenieKey key)
+genie_dictionary_level_add(GenieLevel *level, GenieKey key)
 {
 	if (level->nbytes + key.len + 2 > level->capacity)
 	{
@@ -110,7 +109,7 @@ genie_dictionary_start_leaf(GenieDictionaryWriter *writer, GenieKey key)
 	writer->header.n = 0;
 	writer->used = sizeof(GenieLeafHeader);
 	writer->n_restarts = 0;
-	genie_level_add(&writer->level, key);
+	genie_dictionary_level_add(&writer->level, key);
 }
 
 void
@@ -182,7 +181,7 @@ genie_dictionary_write_level(GenieDictionaryWriter *writer, const GenieLevel *be
 				break;
 			}
 			if (header.n == 0)
-				genie_level_add(above, key);
+				genie_dictionary_level_add(above, key);
 			offsets[header.n++] = (uint16) used;
 			used += genie_packed_put(writer->page + used, key);
 			done++;

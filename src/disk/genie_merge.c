@@ -23,7 +23,6 @@
 #include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_merge.h"
-#include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_tombstone.h"
 

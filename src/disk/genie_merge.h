@@ -10,7 +10,6 @@
 #include "genie_page.h"
 #include "genie_keyword.h"
 #include "genie_segment.h"
-#include "genie_signer.h"
 #include "utils/rel.h"
 
 /*

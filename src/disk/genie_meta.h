@@ -1,6 +1,6 @@
 /*
  * genie_meta.h
- *	  Reading the metapage, and flipping it from one segment list to the next.
+ *	  The metapage: creating, reading and locking it.
  */
 #ifndef GENIE_META_H
 #define GENIE_META_H
@@ -8,19 +8,6 @@
 #include "genie_page.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
-
-/* what a flip changes; everything in one WAL record */
-typedef struct GenieFlip
-{
-	int			n_added;
-	const GenieSegmentEntry *added;
-	int			n_removed;
-	const uint64 *removed;		/* stamps of segments that the added ones replace */
-	uint32		consumed_pages; /* pending pages, from the head, that the added ones replace */
-	BlockNumber consumed_last;	/* the last of them */
-	uint32		parameters_length;	/* bytes of parameters, which the index has none of yet; 0: none */
-	const uint8 *parameters;
-} GenieFlip;
 
 /* Fills a page with the metapage of an empty index. */
 extern void genie_meta_init(Page page);
@@ -57,18 +44,9 @@ extern GenieMetaData *genie_meta_of(Page page);
 extern uint64 genie_meta_new_stamp(Relation index, bool build);
 
 /*
- * Replaces segments and pending pages by new segments, and retires what was replaced, in one
- * record.  The caller holds the merge lock (genie_space.h).
- */
-extern void genie_meta_flip(Relation index, const GenieFlip *flip, bool build);
-
-/*
  * ambulkdelete is done: raises the tombstone version and stores each segment's number of dead
  * objects. n_dead goes with meta's segment list (unchanged since: the merge lock is held).
  */
 extern void genie_meta_publish_tombstones(Relation index, const GenieMetaData *meta, const uint32 *n_dead);
-
-/* ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX */
-extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
 
 #endif							/* GENIE_META_H */

@@ -11,7 +11,6 @@
 
 #include "genie_codec.h"
 #include "genie_kernels.h"
-#include "genie_meta.h"
 #include "genie_object_table.h"
 
 #define GENIE_SIZES_BATCH 1024	/* sizes packed at a time; a multiple of 8 keeps batches on whole bytes */

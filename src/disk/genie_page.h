@@ -38,11 +38,11 @@
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
 
-#include "access/transam.h"
 #include "genie_keyword.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
+#include "utils/rel.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
 #define GENIE_VERSION		2
@@ -195,6 +195,9 @@ typedef struct GenieRootHeader
 #define GENIE_SECTION_CODEC_1 1
 
 extern void genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 stamp);
+
+/* Raises ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX. */
+extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
 
 /* Does it look like a page of ours? */
 static inline bool

@@ -6,10 +6,11 @@
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 
 #include "genie_fault.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
+#include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_space.h"
 #include "genie_wal.h"
@@ -162,7 +163,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	GenieWal	wal;
 	GenieMetaData *meta;
 
-	genie_survey_lock(index, ShareLock);
+	genie_lock_survey(index, ShareLock);
 	stamp = genie_meta_new_stamp(index, false);
 	while (n > 0)
 	{
@@ -205,7 +206,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	genie_pending_link(&wal, index, meta, first, last, written);
 	*n_pages = meta->pending_pages;
 	genie_wal_commit_release(&wal);
-	genie_survey_unlock(index, ShareLock);
+	genie_lock_release_survey(index, ShareLock);
 }
 
 void
@@ -238,9 +239,11 @@ genie_pending_append(Relation index, const ItemPointerData *tid, uint8 flags,
 	}
 }
 
-void
-genie_pending_scan(GeniePendingScan *scan, Relation index, const GenieMetaData *meta)
+GeniePendingScan *
+genie_pending_scan_begin(Relation index, const GenieMetaData *meta)
 {
+	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+
 	scan->index = index;
 	scan->next = meta->pending_head;
 	scan->last = meta->pending_tail;
@@ -248,9 +251,19 @@ genie_pending_scan(GeniePendingScan *scan, Relation index, const GenieMetaData *
 	scan->below = meta->next_stamp;
 	scan->stale = false;
 	scan->at = scan->used = 0;
+	initStringInfo(&scan->joined);
+	return scan;
 }
 
-bool
+void
+genie_pending_scan_end(GeniePendingScan *scan)
+{
+	pfree(scan->joined.data);
+	pfree(scan);
+}
+
+/* Copies the next page.  False at the end, or if stale. */
+static bool
 genie_pending_next_page(GeniePendingScan *scan)
 {
 	Buffer		buffer;
@@ -288,14 +301,16 @@ genie_pending_next_page(GeniePendingScan *scan)
 	return true;
 }
 
-bool
+/* The next fragment; turns pages.  *packed points into the page.  False at the end, or if stale. */
+static bool
 genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragment,
 							const uint8 **packed)
 {
 	const char *payload = GeniePageGetPayload((Page) scan->page.data);
 
-	if (scan->at == scan->used)
-		return false;
+	while (genie_pending_page_done(scan))
+		if (!genie_pending_next_page(scan))
+			return false;
 	if (scan->used - scan->at < sizeof(*fragment))
 		genie_report_corrupt(scan->index, scan->block, "pending row cut short");
 	memcpy(fragment, payload + scan->at, sizeof(*fragment));
@@ -306,6 +321,45 @@ genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragme
 		!genie_packed_valid(*packed, fragment->nbytes, fragment->n))
 		genie_report_corrupt(scan->index, scan->block, "malformed pending row");
 	scan->at += fragment->nbytes;
+	return true;
+}
+
+bool
+genie_pending_next_row(GeniePendingScan *scan, GeniePendingRow *row)
+{
+	GeniePendingFragment fragment;
+
+	if (!genie_pending_next_fragment(scan, &fragment, &row->packed))
+		return false;
+	row->tid = genie_tid_number(&fragment.tid);
+	row->flags = fragment.flags & ~GENIE_FRAGMENT_MORE;
+	row->size = fragment.size;
+	row->n = fragment.n;
+	row->nbytes = fragment.nbytes;
+	if ((fragment.flags & GENIE_FRAGMENT_MORE) == 0)
+		return true;
+
+	resetStringInfo(&scan->joined);
+	appendBinaryStringInfo(&scan->joined, (const char *) row->packed, fragment.nbytes);
+	while ((fragment.flags & GENIE_FRAGMENT_MORE) != 0)
+	{
+		const uint8 *packed;
+
+		if (!genie_pending_next_fragment(scan, &fragment, &packed))
+		{
+			if (!scan->stale)
+				genie_report_corrupt(scan->index, scan->block, "the pending list ends within a row");
+			return false;
+		}
+		row->n += fragment.n;
+		if (genie_tid_number(&fragment.tid) != row->tid || row->n > GENIE_OBJECT_KEYWORDS_MAX)
+			genie_report_corrupt(scan->index, scan->block, "a row's fragments do not follow each other");
+		row->flags |= fragment.flags & GENIE_FRAGMENT_DEAD;
+		if ((row->flags & GENIE_FRAGMENT_DEAD) == 0)
+			appendBinaryStringInfo(&scan->joined, (const char *) packed, fragment.nbytes);
+	}
+	row->packed = (const uint8 *) scan->joined.data;
+	row->nbytes = scan->joined.len;
 	return true;
 }
 
@@ -333,7 +387,7 @@ genie_pending_seal(Relation index)
 	return copy;
 }
 
-/* Marks dead rows of one page; carry tells whether the row that goes on here is dead. */
+/* Marks the dead rows' fragments on one page.  A long row is counted with its last fragment. */
 static void
 genie_pending_delete_page(GeniePendingScan *scan, GenieDeadCallback callback, void *state,
 						  uint64 *n_removed, uint64 *n_left)
@@ -385,9 +439,8 @@ void
 genie_pending_delete(Relation index, const GenieMetaData *meta, GenieDeadCallback callback,
 					 void *state, uint64 *n_removed, uint64 *n_left)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
+	GeniePendingScan *scan = genie_pending_scan_begin(index, meta);
 
-	genie_pending_scan(scan, index, meta);
 	while (genie_pending_next_page(scan))
 	{
 		genie_pending_delete_page(scan, callback, state, n_removed, n_left);
@@ -395,5 +448,5 @@ genie_pending_delete(Relation index, const GenieMetaData *meta, GenieDeadCallbac
 	}
 	if (scan->stale)
 		genie_report_corrupt(index, scan->next, "the pending list is broken");
-	pfree(scan);
+	genie_pending_scan_end(scan);
 }

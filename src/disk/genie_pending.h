@@ -25,6 +25,7 @@
 
 #include "genie_keyword.h"
 #include "genie_page.h"
+#include "lib/stringinfo.h"
 #include "storage/itemptr.h"
 #include "utils/rel.h"
 
@@ -54,9 +55,21 @@ extern void genie_pending_append(Relation index, const ItemPointerData *tid, uin
 								 uint32 *n_pages);
 
 /*
- * Walks the list from the metapage copy's head to its tail.  Each call of genie_pending_next_page
- * copies the next page.
+ * Reads the list from the metapage copy's head to its tail, row by row.
+ *
+ * A row's flags are its first fragment's, without MORE; DEAD if any of its fragments is dead: a VACUUM that was
+ * interrupted has marked a long row's fragments from the first on, and one that runs marks them page by page.
  */
+typedef struct GeniePendingRow
+{
+	uint64		tid;
+	uint8		flags;			/* GENIE_FRAGMENT_... */
+	uint16		size;
+	uint32		n;				/* keywords */
+	Size		nbytes;			/* of the packed keywords */
+	const uint8 *packed;		/* until the next call; undefined for a dead row */
+} GeniePendingRow;
+
 typedef struct GeniePendingScan
 {
 	Relation	index;
@@ -66,22 +79,28 @@ typedef struct GeniePendingScan
 	uint32		left;			/* pages to come; a damaged list may lack some, or be a circle */
 	uint64		below;			/* stamps must be */
 	bool		stale;
-	PGAlignedBlock page;
-	uint32		at;
+	uint32		at;				/* in the page in hand */
 	uint32		used;
+	StringInfoData joined;		/* the keywords of a row of several fragments */
+	PGAlignedBlock page;		/* a copy of it */
 } GeniePendingScan;
 
-extern void genie_pending_scan(GeniePendingScan *scan, Relation index, const GenieMetaData *meta);
-
-/* False at the end, or if stale (scan->stale: start again from the metapage). */
-extern bool genie_pending_next_page(GeniePendingScan *scan);
+/* In the current memory context. */
+extern GeniePendingScan *genie_pending_scan_begin(Relation index, const GenieMetaData *meta);
+extern void genie_pending_scan_end(GeniePendingScan *scan);
 
 /*
- * The next fragment of the page in hand; false at its end.  *packed points into the page.
- * ERRCODE_INDEX_CORRUPTED for a malformed one.
+ * The next row; false at the end, or if stale (scan->stale: start again from the metapage).  Memory: a page, and the
+ * longest row of several fragments.  ERRCODE_INDEX_CORRUPTED for a malformed row.
  */
-extern bool genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragment,
-										const uint8 **packed);
+extern bool genie_pending_next_row(GeniePendingScan *scan, GeniePendingRow *row);
+
+/* Was the row in hand the last one of its page? */
+static inline bool
+genie_pending_page_done(const GeniePendingScan *scan)
+{
+	return scan->at == scan->used;
+}
 
 /* Seals the tail, so that the list up to it stays as it is.  Returns a copy of the metapage at that moment. */
 extern GenieMetaData *genie_pending_seal(Relation index);

@@ -8,9 +8,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-#include "genie_meta.h"
 #include "genie_segment.h"
-#include "genie_spill.h"
 
 /* Reads the root's byte stream through its chain of pages. */
 typedef struct GenieRootReader

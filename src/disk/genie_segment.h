@@ -20,7 +20,7 @@
 #define GENIE_SEGMENT_H
 
 #include "genie_page.h"
-#include "storage/buffile.h"
+#include "genie_spill.h"
 #include "utils/rel.h"
 
 /* ---- reading ---- */
@@ -33,12 +33,10 @@ typedef struct GenieSection
 	BufFile    *spill;			/* instead of extents, for spilled segments */
 } GenieSection;
 
-struct GenieSpillPlace;			/* genie_spill.h */
-
 typedef struct GenieSegment
 {
 	Relation	index;			/* NULL if spilled */
-	struct GenieSpillPlace *place;	/* if this process has spilled it */
+	GenieSpillPlace *place;	/* if this process has spilled it */
 	uint32		number;			/* in its place */
 	GenieSegmentEntry entry;
 	GenieRootHeader header;
@@ -104,7 +102,7 @@ typedef struct GenieSegmentWriter GenieSegmentWriter;
  * build: nobody sees the relation yet, log nothing.  place, if not NULL: spill, instead of writing to the
  * index.  Lives in the current memory context.
  */
-extern GenieSegmentWriter *genie_segment_begin(Relation index, bool build, struct GenieSpillPlace *place);
+extern GenieSegmentWriter *genie_segment_begin(Relation index, bool build, GenieSpillPlace *place);
 
 /* Has delay (e.g. vacuum_delay_point) called after each page. */
 extern void genie_segment_set_delay(GenieSegmentWriter *writer, void (*delay) (void));

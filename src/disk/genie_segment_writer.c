@@ -20,7 +20,6 @@
 #include "genie_meta.h"
 #include "genie_segment.h"
 #include "genie_space.h"
-#include "genie_spill.h"
 #include "genie_wal.h"
 
 typedef struct GenieSectionWriter

@@ -17,7 +17,6 @@
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
-#include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -26,42 +25,6 @@
 #include "genie_segment.h"
 #include "genie_space.h"
 #include "genie_wal.h"
-
-void
-genie_merge_lock(Relation index, LOCKMODE mode)
-{
-	LockPage(index, GENIE_META_BLOCK, mode);
-}
-
-bool
-genie_merge_lock_conditional(Relation index)
-{
-	return ConditionalLockPage(index, GENIE_META_BLOCK, ExclusiveLock);
-}
-
-void
-genie_merge_unlock(Relation index, LOCKMODE mode)
-{
-	UnlockPage(index, GENIE_META_BLOCK, mode);
-}
-
-void
-genie_survey_lock(Relation index, LOCKMODE mode)
-{
-	ItemPointerData tid;
-
-	ItemPointerSet(&tid, GENIE_META_BLOCK, FirstOffsetNumber);
-	LockTuple(index, &tid, mode);
-}
-
-void
-genie_survey_unlock(Relation index, LOCKMODE mode)
-{
-	ItemPointerData tid;
-
-	ItemPointerSet(&tid, GENIE_META_BLOCK, FirstOffsetNumber);
-	UnlockTuple(index, &tid, mode);
-}
 
 /* Extends the relation by as many blocks as the run wants: an eighth of what it had so far. */
 static void

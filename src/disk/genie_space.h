@@ -20,23 +20,13 @@
  *			reading: it finds the foreign stamp and starts again.
  * lost		pages that a crash left reachable from nowhere are found by VACUUM, which marks
  *			everything reachable and frees the rest.
- *
- * The merge lock (LockPage on block 0, a heavyweight lock: waiting for it can be interrupted, an
- * error releases it) excludes merges, compaction, ambulkdelete and reclaim from each other.  Holding
- * it in share mode keeps the segment list as it is: genie_check does.  Inserts only try for it,
- * when a merge is due; scans never take it.  PostgreSQL's deadlock detector does not look at page
- * locks: whoever holds it must not wait for any heavyweight lock but relation extension.
- *
- * The survey lock (LockTuple on the metapage, taken before the merge lock) excludes VACUUM's search
- * for lost pages from inserts of rows longer than a page, which write pages that are not linked
- * yet: those hold it in share mode, and wait for a survey, not for a merge.
  */
 #ifndef GENIE_SPACE_H
 #define GENIE_SPACE_H
 
+#include "access/transam.h"
 #include "genie_page.h"
 #include "storage/buf.h"
-#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 typedef enum GenieRetiredKind
@@ -56,12 +46,6 @@ typedef struct GenieRetiredEntry
 } GenieRetiredEntry;
 
 #define GENIE_RETIRED_PER_PAGE (GENIE_PAGE_PAYLOAD / sizeof(GenieRetiredEntry))
-
-extern void genie_merge_lock(Relation index, LOCKMODE mode);
-extern bool genie_merge_lock_conditional(Relation index);
-extern void genie_merge_unlock(Relation index, LOCKMODE mode);
-extern void genie_survey_lock(Relation index, LOCKMODE mode);
-extern void genie_survey_unlock(Relation index, LOCKMODE mode);
 
 /*
  * Consecutive blocks that the relation was extended by and that nobody has initialised yet.

@@ -11,7 +11,6 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
-#include "genie_meta.h"
 #include "genie_tombstone.h"
 #include "genie_wal.h"
 

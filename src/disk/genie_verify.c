@@ -37,6 +37,7 @@
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
+#include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
@@ -433,33 +434,17 @@ genie_verify_note_tid(GenieVerify *verify, uint64 tid)
 static void
 genie_verify_pending(GenieVerify *verify)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
-	uint32		n_pages = 0;
-	bool		open = false;
+	GeniePendingScan *scan = genie_pending_scan_begin(verify->index, verify->meta);
+	GeniePendingRow row;
 	bool		raw = false;
-	uint64		open_tid = 0;
 
-	genie_pending_scan(scan, verify->index, verify->meta);
-	while (genie_pending_next_page(scan))
+	while (genie_pending_next_row(scan, &row))
 	{
-		GeniePendingFragment fragment;
-		const uint8 *packed;
-
-		n_pages++;
-		while (genie_pending_next_fragment(scan, &fragment, &packed))
-		{
-			uint64		tid = genie_tid_number(&fragment.tid);
-
-			if (open && tid != open_tid)
-				genie_verify_say(verify, scan->block, "a row's fragments do not follow each other");
-			raw |= (fragment.flags & GENIE_FRAGMENT_RAW) != 0;
-			if ((fragment.flags & GENIE_FRAGMENT_NULL) && fragment.n > 0)
-				genie_verify_say(verify, scan->block, "a NULL row has keywords");
-			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
-			open_tid = tid;
-			if (!open && (fragment.flags & GENIE_FRAGMENT_DEAD) == 0)
-				genie_verify_note_tid(verify, tid);
-		}
+		raw |= (row.flags & GENIE_FRAGMENT_RAW) != 0;
+		if ((row.flags & GENIE_FRAGMENT_NULL) && row.n > 0)
+			genie_verify_say(verify, scan->block, "a NULL row has keywords");
+		if ((row.flags & GENIE_FRAGMENT_DEAD) == 0)
+			genie_verify_note_tid(verify, row.tid);
 	}
 	if (scan->stale)
 		genie_report_corrupt(verify->index, scan->next, "the pending list is broken");
@@ -467,9 +452,10 @@ genie_verify_pending(GenieVerify *verify)
 		if (verify->meta->segments[i].n_postings > 0)
 			genie_verify_say(verify, verify->meta->segments[i].root,
 							 "a segment has keywords, but the index has raw rows and no parameters");
-	if (n_pages != verify->meta->pending_pages)
+	if (scan->left > 0)
 		genie_verify_say(verify, GENIE_META_BLOCK, "the pending list has %u pages, but the metapage says %u",
-						 n_pages, verify->meta->pending_pages);
+						 verify->meta->pending_pages - scan->left, verify->meta->pending_pages);
+	genie_pending_scan_end(scan);
 }
 
 /* ---- all TIDs ---- */
@@ -582,7 +568,7 @@ genie_verify_index(Relation index, GenieViolation report, void *arg)
 	verify->tids_capacity = 1024;
 	verify->tids = palloc(verify->tids_capacity * sizeof(uint64));
 	if (lock)
-		genie_merge_lock(index, ShareLock);
+		genie_lock_merge(index, ShareLock);
 
 	if (RelationGetNumberOfBlocks(index) == 0)
 		genie_verify_say(verify, GENIE_META_BLOCK, "the index has no metapage");
@@ -616,6 +602,6 @@ genie_verify_index(Relation index, GenieViolation report, void *arg)
 		}
 	}
 	if (lock)
-		genie_merge_unlock(index, ShareLock);
+		genie_lock_release_merge(index, ShareLock);
 	return unchanged;
 }

@@ -44,7 +44,7 @@
 #include "genie_opclass.h"
 #include "genie_query.h"
 #include "genie_scan.h"
-#include "genie_spill.h"
+#include "genie_spilled_segment.h"
 #include "genie_stream.h"
 #include "genie_train.h"
 
@@ -125,7 +125,7 @@ static void
 genie_batch_close_segments(GenieBatch *batch)
 {
 	if (batch->pending != NULL)
-		genie_spill_close(batch->pending);
+		genie_spilled_segment_close(batch->pending);
 	batch->pending = NULL;
 	batch->is_open = false;
 	MemoryContextReset(batch->segments_context);

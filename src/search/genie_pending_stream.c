@@ -13,24 +13,12 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "genie_heap.h"
 #include "genie_pending.h"
 #include "genie_pending_stream.h"
-
-/* A row while its fragments are read. */
-typedef struct GenieRowCounts
-{
-	uint64		tid;
-	bool		is_null;
-	uint16		size;
-	uint32		order;
-	uint32	   *conditions;		/* one a condition */
-	uint32		n_raw;			/* keywords of a raw row */
-} GenieRowCounts;
 
 static inline bool
 genie_pending_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
@@ -42,131 +30,88 @@ genie_pending_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
 #define GENIE_PENDING_HIT_BEHIND(a, b) genie_pending_hit_before(b, a)
 GENIE_HEAP(genie_pending_heap, GeniePendingHit, GENIE_PENDING_HIT_BEHIND)
 
-/* Counts one fragment into the row. */
-static void
-genie_pending_count(const GenieScanQuery *query, const GeniePendingFragment *fragment,
-					const uint8 *packed, GenieRowCounts *row, GenieConflicts *conflicts)
+/* How many of the row's keywords match. */
+static uint32
+genie_pending_count(const GenieQueryView *query, const GeniePendingRow *row, GenieConflicts *conflicts)
 {
 	bool		conflict = false;
 	GenieKey	key;
+	uint32		count = genie_query_count_packed(query, row->packed, row->n, &conflict, &key);
 
-	if (query->order != NULL)
-	{
-		row->order += genie_query_count_packed(query->order, packed, fragment->n, &conflict, &key);
-		if (conflict)
-			genie_conflicts_add(conflicts, query->order, row->tid, key);
-	}
-	for (int i = 0; i < query->n_conditions; i++)
-	{
-		conflict = false;
-		row->conditions[i] += genie_query_count_packed(query->conditions[i], packed, fragment->n,
-													   &conflict, &key);
-		if (conflict)
-			genie_conflicts_add(conflicts, query->conditions[i], row->tid, key);
-	}
+	if (conflict)
+		genie_conflicts_add(conflicts, query, row->tid, key);
+	return count;
 }
 
-/* Keeps the complete row if it fulfils the conditions. */
-static void
-genie_pending_keep(GeniePendingStream *stream, const GenieScanQuery *query, const GenieRowCounts *row)
+/* The same of a raw row's signature. */
+static uint32
+genie_pending_count_raw(const GenieScanQuery *query, const GeniePendingRow *row)
 {
+	GenieRaw	raw = {.bytes = row->packed,.n = row->n,.size = row->size};
+	GenieSignature signature = query->signer->sign(query->signer, query->parameters, &raw);
+	bool		conflict = false;
+
+	return genie_query_count_packed(query->order, signature.bytes, signature.n, &conflict, NULL);
+}
+
+/* Keeps the row if it fulfils the conditions. */
+static void
+genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, const GeniePendingRow *row,
+				   GenieConflicts *conflicts)
+{
+	bool		is_null = (row->flags & GENIE_FRAGMENT_NULL) != 0;
+	bool		is_raw = (row->flags & GENIE_FRAGMENT_RAW) != 0;
+	bool		fulfils = !is_null || !query->excludes_nulls;
+	uint32		count = 0;
 	GeniePendingHit *hit;
 
-	if (row->is_null && query->excludes_nulls)
+	if (query->order != NULL && !is_raw)
+		count = genie_pending_count(query->order, row, conflicts);
+	else if (query->order != NULL && query->parameters != NULL)
+		count = genie_pending_count_raw(query, row);
+	for (int i = 0; i < query->n_conditions; i++)	/* all: each may be in conflict */
+	{
+		uint32		matches = is_raw ? 0 : genie_pending_count(query->conditions[i], row, conflicts);
+
+		fulfils &= matches >= (uint32) query->conditions[i]->min_match;
+	}
+	if (!fulfils)
 		return;
-	for (int i = 0; i < query->n_conditions; i++)
-		if (row->conditions[i] < (uint32) query->conditions[i]->min_match)
-			return;
 	if (stream->n == stream->capacity)
 	{
 		stream->capacity *= 2;
 		stream->hits = repalloc_huge(stream->hits, (Size) stream->capacity * sizeof(GeniePendingHit));
 	}
 	hit = &stream->hits[stream->n++];
-	hit->key = row->is_null && query->order != NULL ? GENIE_KEY_NULL : (int32) row->order;
+	hit->key = is_null && query->order != NULL ? GENIE_KEY_NULL : (int32) count;
 	hit->size = row->size;
 	hit->tid = row->tid;
-	if (!row->is_null)
+	if (!is_null)
 	{
 		stream->min_size = Min(stream->min_size, row->size);
 		stream->max_size = Max(stream->max_size, row->size);
 	}
 }
 
-/* Collects a fragment of a raw row, and counts the signature of the row that is complete. */
-static void
-genie_pending_count_raw(const GenieScanQuery *query, const GeniePendingFragment *fragment, const uint8 *packed,
-						StringInfo raw_bytes, GenieRowCounts *row)
-{
-	GenieRaw	raw;
-	GenieSignature signature;
-	bool		conflict = false;
-
-	appendBinaryStringInfo(raw_bytes, (const char *) packed, fragment->nbytes);
-	row->n_raw += fragment->n;
-	if ((fragment->flags & GENIE_FRAGMENT_MORE) != 0)
-		return;
-	raw.bytes = (const uint8 *) raw_bytes->data;
-	raw.n = row->n_raw;
-	raw.size = row->size;
-	signature = query->signer->sign(query->signer, query->parameters, &raw);
-	row->order = genie_query_count_packed(query->order, signature.bytes, signature.n, &conflict, NULL);
-	resetStringInfo(raw_bytes);
-}
-
 bool
 genie_pending_stream_open(GeniePendingStream *stream, Relation index, const GenieMetaData *meta,
 						  const GenieScanQuery *query, GenieConflicts *conflicts)
 {
-	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
-	GenieRowCounts row = {0};
-	bool		open = false;	/* the row in hand goes on in the next fragment */
-	bool		dead = false;	/* a fragment of it is: VACUUM may be marking it just now */
-	StringInfoData raw;			/* fragments of a raw row */
+	GeniePendingScan *scan = genie_pending_scan_begin(index, meta);
+	GeniePendingRow row;
+	bool		stale;
 
 	stream->n = 0;
 	stream->min_size = PG_UINT32_MAX;
 	stream->max_size = 0;
 	stream->capacity = 256;
 	stream->hits = palloc(stream->capacity * sizeof(GeniePendingHit));
-	initStringInfo(&raw);
-	row.conditions = palloc0((query->n_conditions + 1) * sizeof(uint32));
-
-	genie_pending_scan(scan, index, meta);
-	while (genie_pending_next_page(scan))
-	{
-		GeniePendingFragment fragment;
-		const uint8 *packed;
-
-		while (genie_pending_next_fragment(scan, &fragment, &packed))
-		{
-			if (!open)
-			{
-				dead = false;
-				row.tid = genie_tid_number(&fragment.tid);
-				row.is_null = (fragment.flags & GENIE_FRAGMENT_NULL) != 0;
-				row.size = fragment.size;
-				row.order = 0;
-				row.n_raw = 0;
-				resetStringInfo(&raw);
-				memset(row.conditions, 0, query->n_conditions * sizeof(uint32));
-			}
-			dead |= (fragment.flags & GENIE_FRAGMENT_DEAD) != 0;
-			if (dead)
-				 /* it is not wanted */ ;
-			else if ((fragment.flags & GENIE_FRAGMENT_RAW) == 0)
-				genie_pending_count(query, &fragment, packed, &row, conflicts);
-			else if (query->parameters != NULL && query->order != NULL)
-				genie_pending_count_raw(query, &fragment, packed, &raw, &row);
-			open = (fragment.flags & GENIE_FRAGMENT_MORE) != 0;
-			if (!open && !dead)
-				genie_pending_keep(stream, query, &row);
-		}
-	}
-	if (scan->stale)
-		return false;
-	pfree(scan);
-	return true;
+	while (genie_pending_next_row(scan, &row))
+		if ((row.flags & GENIE_FRAGMENT_DEAD) == 0)
+			genie_pending_take(stream, query, &row, conflicts);
+	stale = scan->stale;
+	genie_pending_scan_end(scan);
+	return !stale;
 }
 
 void

@@ -23,6 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
+#include "genie_flip.h"
 #include "genie_meta.h"
 #include "genie_train.h"
 
@@ -241,7 +242,7 @@ genie_train_build(Relation heap, Relation index, IndexInfo *info)
 
 		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
 		flip.parameters = (const uint8 *) VARDATA(parameters);
-		genie_meta_flip(index, &flip, true);
+		genie_flip_apply(index, &flip, true);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

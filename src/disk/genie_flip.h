@@ -1,0 +1,29 @@
+/*
+ * genie_flip.h
+ *	  The flip: the metapage goes from one list of segments to the next.
+ */
+#ifndef GENIE_FLIP_H
+#define GENIE_FLIP_H
+
+#include "genie_page.h"
+
+/* what a flip changes */
+typedef struct GenieFlip
+{
+	int			n_added;
+	const GenieSegmentEntry *added;
+	int			n_removed;
+	const uint64 *removed;		/* stamps of segments that the added ones replace */
+	uint32		consumed_pages; /* pending pages, from the head, that the added ones replace */
+	BlockNumber consumed_last;	/* the last of them */
+	uint32		parameters_length;	/* bytes of parameters, which the index has none of yet; 0: none */
+	const uint8 *parameters;
+} GenieFlip;
+
+/*
+ * Replaces segments and pending pages by new segments, and retires what was replaced, in one WAL record (build: nobody
+ * sees the relation yet, log nothing).  The caller holds the merge lock (genie_space.h).
+ */
+extern void genie_flip_apply(Relation index, const GenieFlip *flip, bool build);
+
+#endif							/* GENIE_FLIP_H */
