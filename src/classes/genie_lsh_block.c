@@ -13,8 +13,7 @@
 #include "genie_lsh_block.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
-#include "genie_pgvector.h"
-#include "genie_vector_distance.h"
+#include "genie_vector_type.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -29,7 +28,7 @@
 struct GenieLshBlock
 {
 	GenieLshClassParameters parameters;
-	bool		is_pgvector;
+	const GenieVectorType *type;
 	MemoryContext context;		/* of this */
 	MemoryContext value_context;	/* of a value that is being added */
 	bool		asks_no_more;	/* the worker could not, and is left alone as long as this block lasts */
@@ -55,7 +54,7 @@ codes_at(const GenieLshBlock *block, uint32 i)
 bool
 genie_lsh_block_possible(Relation index, const bytea *parameters)
 {
-	return parameters != NULL && (genie_lsh_of_vectors(index) || genie_pgvector_index(index));
+	return parameters != NULL && genie_vector_type_of_class(index) != NULL;
 }
 
 GenieLshBlock *
@@ -69,7 +68,7 @@ genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors,
 	block->context = context;
 	block->value_context = AllocSetContextCreate(context, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	block->parameters = genie_lsh_class_parameters(parameters);
-	block->is_pgvector = genie_pgvector_index(index);
+	block->type = genie_vector_type_of_class(index);
 	each = functions->n_dimensions * sizeof(float) + functions->n_functions * sizeof(int32);
 	block->capacity = (uint32) Max(Min(n_vectors, nbytes / each), 1);
 	block->nbytes = block->capacity * each;
@@ -100,8 +99,7 @@ void
 genie_lsh_block_add(GenieLshBlock *block, Datum value)
 {
 	MemoryContext old = MemoryContextSwitchTo(block->value_context);
-	GenieVector vector = block->is_pgvector ? genie_pgvector_elements(value) :
-		genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
+	GenieVector vector = block->type->elements(value);
 
 	Assert(block->n < block->capacity);
 	genie_lsh_check_vector(vector);

@@ -90,7 +90,7 @@ genie_pgvector_elements(Datum value)
 }
 
 Datum
-genie_pgvector_make(const float *elements, uint32 n)
+genie_pgvector_make(const void *elements, uint32 n)
 {
 	Size		size = offsetof(PgVector, elements) + n * sizeof(float);
 	PgVector   *vector;

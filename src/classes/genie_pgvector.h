@@ -15,6 +15,6 @@ extern bool genie_pgvector_index(Relation index);
 extern GenieVector genie_pgvector_elements(Datum value);
 
 /* The value that has these n elements, in the current memory context.  Errors: they are too many. */
-extern Datum genie_pgvector_make(const float *elements, uint32 n);
+extern Datum genie_pgvector_make(const void *elements, uint32 n);
 
 #endif							/* GENIE_PGVECTOR_H */

@@ -8,12 +8,13 @@
 #include "fmgr.h"
 #include "genie_load.h"
 #include "genie_rerank.h"
+#include "genie_vector_type.h"
 #include "genie_visit.h"
 
 typedef struct GenieTableQuantizer
 {
 	GenieQuantizer quantizer;
-	bool		is_pgvector;	/* values are of pgvector's type, not arrays */
+	const GenieVectorType *type;
 	const GenieVisitor *visitor;
 	const GenieRowValue *row_value;
 	MemoryContext row_context;
