@@ -39,7 +39,7 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_query.h"
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "genie_vector_distance.h"
 #include "utils/varbit.h"
 
@@ -129,16 +129,13 @@ add_raw_vector(GenieVector vector, GenieKeywords *keywords)
 {
 	for (uint32 i = 0; i < vector.n; i++)
 	{
-		uint8		buffer[GENIE_KEY_MAX];
-		GenieKey	key = {buffer, 0};
+		uint8		key[GENIE_KEY_MAX];
+		uint8		bytes[sizeof(float8)];
 		double		element = genie_lsh_vector_element(vector, i);
 
-		if (element == 0)
-			continue;
-		key.len = (uint32) genie_key_put_dimension(buffer, i);
-		buffer[key.len++] = GENIE_FAMILY_FLOAT;
-		key.len += genie_value_put_float(buffer + key.len, element);
-		genie_keywords_add(keywords, key);
+		if (element != 0)
+			genie_keywords_add(keywords, genie_key_make(key, i, GENIE_FAMILY_FLOAT, bytes,
+														genie_value_put_float(bytes, element)));
 	}
 	keywords->size = (int32) vector.n;
 }
@@ -242,13 +239,11 @@ codes_of_object(const GenieLshClassParameters *parameters, const struct varlena 
 static int32 *
 codes_of_array(FunctionCallInfo fcinfo, const GenieLshClassParameters *parameters, ArrayType *array)
 {
-	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
 	GenieKeywords elements;
 	int32	   *codes;
 
 	genie_keywords_init(&elements);
-	genie_array_collect(type, array, &elements);
+	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &elements);
 	genie_keywords_finish(&elements);
 	codes = codes_of_packed(parameters, elements.bytes, elements.n);
 	pfree(elements.bytes);
@@ -263,8 +258,7 @@ genie_lsh_set_decompose(PG_FUNCTION_ARGS)
 	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
 
 	if (keywords->parameters == NULL)
-		genie_array_collect(genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											 ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt), array, keywords);
+		genie_array_collect(genie_array_type_of_call(fcinfo, array), array, keywords);
 	else
 	{
 		GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);

@@ -116,12 +116,10 @@ Datum
 genie_lsh_minhash_array(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
 	GenieKeywords elements;
 
 	genie_keywords_init(&elements);
-	genie_array_collect(type, array, &elements);
+	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &elements);
 	genie_keywords_finish(&elements);
 	return object_of_set(fcinfo, elements.bytes, elements.n);
 }

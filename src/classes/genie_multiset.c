@@ -66,7 +66,7 @@ genie_multiset_collect(GenieMultisetPiece *pieces, uint32 n, uint32 base, GenieK
 		uint8		buffer[GENIE_KEY_MAX];
 		GenieKey	key = {buffer, 0};
 
-		Assert(ordered[i].value.len <= GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES);
+		Assert(ordered[i].value.len <= GENIE_VALUE_BYTES);
 		key.len = (uint32) genie_key_put_dimension(buffer, base + ordered[i].occurrence);
 		buffer[key.len++] = GENIE_FAMILY_TEXT;
 		memcpy(buffer + key.len, ordered[i].value.data, ordered[i].value.len);

@@ -27,7 +27,7 @@ extern void genie_multiset_add(GenieMultiset *set, const char *bytes, Size n);
 extern GenieObject *genie_multiset_object(GenieMultiset *set, uint32 base);
 
 /*
- * A string that lies somewhere, of at most GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES bytes, cut and hashed already if it
+ * A string that lies somewhere, of at most GENIE_VALUE_BYTES bytes, cut and hashed already if it
  * was longer.
  */
 typedef struct GenieMultisetPiece

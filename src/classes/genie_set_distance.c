@@ -10,7 +10,6 @@
 
 #include "genie_match.h"
 #include "genie_set_similarity.h"
-#include "genie_opclass.h"
 
 PG_FUNCTION_INFO_V1(genie_set_jaccard_arrays);
 PG_FUNCTION_INFO_V1(genie_set_jaccard_objects);
@@ -23,7 +22,6 @@ PG_FUNCTION_INFO_V1(genie_set_cosine_arrays);
 PG_FUNCTION_INFO_V1(genie_set_cosine_objects);
 PG_FUNCTION_INFO_V1(genie_set_overlap_arrays);
 PG_FUNCTION_INFO_V1(genie_set_overlap_objects);
-PG_FUNCTION_INFO_V1(genie_jaccard_bound);
 
 /* of (shared, a, b) */
 typedef double (*Measure) (uint32 shared, uint32 a, uint32 b);
@@ -109,16 +107,4 @@ Datum
 genie_set_overlap_objects(PG_FUNCTION_ARGS)
 {
 	return measure_objects(fcinfo, genie_overlap_similarity);
-}
-
-/* support function 3 of genie_array_ops and genie_object_ops (genie_opclass.h) */
-Datum
-genie_jaccard_bound(PG_FUNCTION_ARGS)
-{
-	int16		strategy = PG_GETARG_INT16(0);
-	const GenieQuery *query = (const GenieQuery *) PG_GETARG_POINTER(1);
-
-	if (strategy != GENIE_JACCARD_STRATEGY)
-		elog(ERROR, "strategy %d has no bound", strategy);
-	PG_RETURN_FLOAT8(genie_jaccard_distance(PG_GETARG_INT32(2), PG_GETARG_INT32(3), query->n));
 }

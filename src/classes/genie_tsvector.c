@@ -107,7 +107,7 @@ add_prefix(GenieQueryBuilder *builder, const char *prefix, uint32 len)
 		hi_bytes[hi.len - 1]++;
 	else
 	{
-		hi.len = family.len + GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES;
+		hi.len = family.len + GENIE_VALUE_BYTES;
 		memset(hi_bytes + lo.len, 0xFF, hi.len - lo.len);
 	}
 	genie_query_add_range(builder, family, lo, false, hi, !next_char);

@@ -64,6 +64,9 @@ typedef struct GenieArrayType
 /* The type in *cache, made in context if it is NULL or of another element type. */
 extern GenieArrayType *genie_array_type(GenieArrayType **cache, Oid element_type, MemoryContext context);
 
+/* The same for an argument of a call: kept in fn_extra, which is the function's only use of it. */
+extern GenieArrayType *genie_array_type_of_call(FunctionCallInfo fcinfo, const ArrayType *array);
+
 /* Adds the elements to the keywords. */
 extern void genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywords);
 

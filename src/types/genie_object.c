@@ -13,8 +13,6 @@
 
 #include "common/hashfn.h"
 #include "genie_object.h"
-#include "genie_query.h"
-#include "genie_value.h"
 #include "genie_value_text.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
@@ -36,8 +34,6 @@ PG_FUNCTION_INFO_V1(genie_object_ge);
 PG_FUNCTION_INFO_V1(genie_object_cmp);
 PG_FUNCTION_INFO_V1(genie_object_hash);
 PG_FUNCTION_INFO_V1(genie_object_hash_extended);
-PG_FUNCTION_INFO_V1(genie_object_decompose);
-PG_FUNCTION_INFO_V1(genie_object_compile);
 
 GenieObject *
 genie_object_make(const GenieKeywords *keywords)
@@ -255,44 +251,4 @@ genie_object_hash_extended(PG_FUNCTION_ARGS)
 
 	PG_FREE_IF_COPY(object, 0);
 	return hash;
-}
-
-/* support function 1 of genie_object_ops (genie_opclass.h) */
-Datum
-genie_object_decompose(PG_FUNCTION_ARGS)
-{
-	struct varlena *object = PG_GETARG_VARLENA_PP(0);
-	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
-	uint32		n;
-	Size		nbytes;
-	const uint8 *at = genie_object_keys(object, &n, &nbytes);
-
-	if (n > 0)
-	{
-		const uint8 *last = at;
-
-		/* they are packed and ascending already */
-		genie_keywords_reserve(keywords, nbytes);
-		memcpy(keywords->bytes + keywords->nbytes, at, nbytes);
-		for (const uint8 *next = at; next < at + nbytes; genie_packed_next(&next))
-			last = next;
-		keywords->sorted = keywords->n == 0;
-		keywords->last = keywords->nbytes + (last - at);
-		keywords->nbytes += nbytes;
-		keywords->n += n;
-	}
-	PG_FREE_IF_COPY(object, 0);
-	PG_RETURN_VOID();
-}
-
-/* support function 2 of genie_object_ops: the right operand is a genie_query or a genie_object */
-Datum
-genie_object_compile(PG_FUNCTION_ARGS)
-{
-	Datum		operand = PG_GETARG_DATUM(0);
-	Oid			subtype = PG_GETARG_OID(2);
-
-	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
-		PG_RETURN_POINTER(DatumGetGenieQuery(operand));
-	PG_RETURN_POINTER(genie_query_of_object(PG_DETOAST_DATUM_PACKED(operand), 1));
 }

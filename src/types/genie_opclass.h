@@ -86,9 +86,11 @@
 
 /* ---- making keys ---- */
 
+#define GENIE_VALUE_BYTES	(GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES)	/* that a key's value can have */
+
 /*
- * Copies n normalised bytes to out (room for GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES), by the cut-and-hash rule of
- * genie_keyword.h; returns how many there are now.
+ * Copies n normalised bytes to out (room for GENIE_VALUE_BYTES) by the cut-and-hash rule of genie_keyword.h.  Returns
+ * how many bytes it wrote.
  */
 static inline uint32
 genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
@@ -104,7 +106,7 @@ genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
 	hash = hash_bytes_extended(bytes, (int) n, 0);
 	for (int i = 0; i < GENIE_VALUE_HASH_BYTES; i++)
 		out[GENIE_VALUE_MAX + i] = (uint8) (hash >> (8 * (GENIE_VALUE_HASH_BYTES - 1 - i)));
-	return GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES;
+	return GENIE_VALUE_BYTES;
 }
 
 /* Writes the key of a value that has these normalised bytes to out (room for GENIE_KEY_MAX). */

@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "genie_query.h"
-#include "genie_value.h"
 #include "genie_value_text.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"

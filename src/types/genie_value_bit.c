@@ -10,7 +10,7 @@
  */
 #include "postgres.h"
 
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "utils/varbit.h"
 
 #define GROUP_BYTES		8

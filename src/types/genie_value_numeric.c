@@ -16,7 +16,7 @@
  */
 #include "postgres.h"
 
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 

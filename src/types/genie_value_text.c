@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "common/shortest_dec.h"
-#include "genie_value.h"
 #include "genie_value_text.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -338,8 +337,9 @@ genie_value_print(StringInfo out, GenieFamily family, const uint8 *data, uint32 
 		appendStringInfoChar(out, '"');
 }
 
-uint32
-genie_value_parse(GenieFamily family, const char *text, uint8 *out)
+/* From the readable text form.  Error: the text is no value of the family. */
+static uint32
+parse(GenieFamily family, const char *text, uint8 *out)
 {
 	const FamilyForm *form = form_of(family);
 	uint32		n;
@@ -366,7 +366,7 @@ genie_value_text_key(const GenieTextItem *item, const GenieTextValue *value, uin
 	key.len = genie_key_put_dimension(out, item->dimension);
 	out[key.len++] = item->family;
 	if (!value->raw)
-		key.len += genie_value_parse(item->family, value->data, out + key.len);
+		key.len += parse(item->family, value->data, out + key.len);
 	else if (value->len <= GENIE_VALUE_BYTES &&
 			 genie_value_valid(item->family, (const uint8 *) value->data, value->len))
 	{

@@ -21,7 +21,7 @@
 #include <ctype.h>
 
 #include "datatype/timestamp.h"
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
