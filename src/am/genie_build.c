@@ -30,13 +30,13 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "genie_approximate.h"
 #include "genie_build.h"
 #include "genie_build_parallel.h"
 #include "genie_build_runs.h"
 #include "genie_fault.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_train.h"
 #include "genie_value.h"
 #include "genie_wal.h"
 
@@ -142,7 +142,7 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 	if (genie_is_approximate(index))
 	{
 		genie_build_phase(GENIE_PHASE_TRAIN);
-		untrained = !genie_train_build(heap, index, info);
+		untrained = !genie_approximate_train(heap, index, info);
 	}
 	info->ii_ParallelWorkers = untrained ? 0 : genie_build_plan_workers(heap, index);
 	if (info->ii_ParallelWorkers > 0)

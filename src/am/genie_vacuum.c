@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "genie_approximate.h"
 #include "genie_compact.h"
 #include "genie_codec.h"
 #include "genie_fault.h"
@@ -37,7 +38,6 @@
 #include "genie_pending.h"
 #include "genie_space.h"
 #include "genie_tombstone.h"
-#include "genie_train.h"
 #include "genie_vacuum.h"
 
 static void
@@ -196,7 +196,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	genie_merge_lock(index, ExclusiveLock);
-	genie_compact_index(index, memory, &genie_compact_effort_full, genie_signer(index), genie_vacuum_delay);
+	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
 	genie_merge_unlock(index, ExclusiveLock);
 
 	genie_survey_lock(index, ExclusiveLock);

@@ -88,7 +88,7 @@ next_character(const char **at, const char *end, bool bytes)
 
 	if (!bytes && IS_HIGHBIT_SET(character))
 	{
-		for (int left = genie_text_character(*at - 1, end) - 1; left > 0; left--)
+		for (int left = genie_ngram_character(*at - 1, end) - 1; left > 0; left--)
 			character = character << 8 | (uint8) *(*at)++;
 	}
 	return character;

@@ -200,7 +200,7 @@ genie_lsh_vector_decompose(PG_FUNCTION_ARGS)
 }
 
 bool
-genie_lsh_of_vectors(Relation index)
+genie_lsh_class_of_vectors(Relation index)
 {
 	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_lsh_vector_decompose;
 }

@@ -28,7 +28,7 @@ StaticAssertDecl(sizeof(GenieLshClassParameters) == 40 && sizeof(GenieLshClassPa
 extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameters);
 
 /* Is the index's operator class one of genie's own for arrays of numbers? */
-extern bool genie_lsh_of_vectors(Relation index);
+extern bool genie_lsh_class_of_vectors(Relation index);
 
 /* What support function 1 of a class of vectors does.  Errors: elements that are not finite; another length. */
 extern void genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords);

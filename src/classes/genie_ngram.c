@@ -48,8 +48,9 @@ PG_FUNCTION_INFO_V1(genie_match_count_text_query);
 PG_FUNCTION_INFO_V1(genie_order_text_query);
 PG_FUNCTION_INFO_V1(genie_matches_text_query);
 
-bool
-genie_text_is_bytes(const char *bytes, Size len)
+/* Is every byte of a text a character: is the encoding a single-byte one, or the text ASCII? */
+static bool
+is_bytes(const char *bytes, Size len)
 {
 	uint8		any = 0;
 
@@ -61,7 +62,7 @@ genie_text_is_bytes(const char *bytes, Size len)
 }
 
 int
-genie_text_character(const char *at, const char *end)
+genie_ngram_character(const char *at, const char *end)
 {
 	return (int) Min(pg_mblen(at), end - at);
 }
@@ -70,20 +71,20 @@ genie_text_character(const char *at, const char *end)
 static uint32
 cut(const char *padded, Size len, int n, GenieMultisetPiece *grams)
 {
-	bool		bytes = genie_text_is_bytes(padded, len);
+	bool		bytes = is_bytes(padded, len);
 	const char *end = padded + len;
 	const char *to = padded;	/* end of the gram that begins at padded */
 	uint32		n_grams = 0;
 
 	for (int i = 0; i < n - 1 && to < end; i++)
-		to += bytes ? 1 : genie_text_character(to, end);
+		to += bytes ? 1 : genie_ngram_character(to, end);
 	while (to < end)
 	{
-		to += bytes ? 1 : genie_text_character(to, end);
+		to += bytes ? 1 : genie_ngram_character(to, end);
 		grams[n_grams].value.data = (const uint8 *) padded;
 		grams[n_grams].value.len = (uint32) (to - padded);
 		n_grams++;
-		padded += bytes ? 1 : genie_text_character(padded, end);
+		padded += bytes ? 1 : genie_ngram_character(padded, end);
 	}
 	return n_grams;
 }

@@ -81,5 +81,5 @@ genie_vector_type_of_class(Relation index)
 {
 	if (genie_pgvector_index(index))
 		return &pgvector;
-	return genie_lsh_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;
+	return genie_lsh_class_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;
 }

@@ -37,6 +37,7 @@
 #include "utils/snapmgr.h"
 
 #include "genie_access.h"
+#include "genie_approximate.h"
 #include "genie_batch.h"
 #include "genie_fault.h"
 #include "genie_lsh_block.h"
@@ -45,7 +46,6 @@
 #include "genie_query.h"
 #include "genie_spill.h"
 #include "genie_stream.h"
-#include "genie_train.h"
 
 /*
  * Bounds of a piece.  A hit takes about 40 bytes in a round, an interval 20, or 150 if no other query has it: 40 MB and
@@ -438,7 +438,7 @@ genie_batch_begin(GenieBatch *batch)
 	batch->call_context = CurrentMemoryContext;
 	if (!IsMVCCSnapshot(GetActiveSnapshot()))
 		elog(ERROR, "genie indexes can be searched only under an MVCC snapshot");
-	batch->signer = genie_signer(batch->index);
+	batch->signer = genie_approximate_signer(batch->index);
 	genie_visitor_begin(&round->visitor, batch->heap, batch->index, GetActiveSnapshot());
 	round->k = Min(batch->want, GENIE_JOB_K_MAX);
 	batch->segments_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch segments",

@@ -40,6 +40,7 @@
 #include "utils/syscache.h"
 
 #include "genie_access.h"
+#include "genie_approximate.h"
 #include "genie_array.h"
 #include "genie_batch.h"
 #include "genie_heap.h"
@@ -48,7 +49,6 @@
 #include "genie_options.h"
 #include "genie_quantizer.h"
 #include "genie_rerank.h"
-#include "genie_train.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
 
