@@ -11,12 +11,12 @@
  *
  * and those of pgvector's type (genie_pgvector.c).
  *
- * A row's keywords are its signature (genie_lsh_signature.h).  Which functions make it is in the parameters, which
- * genie_lsh_train.c finds, so that one function here serves all classes of a type, and both kinds of vectors.
+ * A row's keywords are its signature (genie_lsh_signature.h).  The parameters, which genie_lsh_train.c chooses, say
+ * which hash functions make it.  So one function here serves all classes of a type, and both kinds of vectors.
  *
- * Queries ask for windows.  A code of L2 or L1 is the number of a bucket on a line; a query asks for its own bucket and
- * `probes` neighbours on each side (genie_lsh_window), so the match count is the number of functions in whose
- * window a row lies.  Codes that are re-hashed, or bits, have no neighbours.
+ * Queries ask for windows.  A code of L2 or L1 is the number of a bucket on a line.  A query asks for its own bucket
+ * and `probes` neighbours on each side (genie_lsh_window), so the match count is the number of functions in whose
+ * window a row lies.  Re-hashed codes and codes of bits have no neighbours.
  *
  * Raw keywords, while there are no parameters:
  *
@@ -24,10 +24,10 @@
  *		sets			the elements' keywords, as genie_array_ops makes them
  *		bit strings		dimension 0, family INT, the number of a bit that is set; the size is the length
  *
- * Lengths.  All vectors, or bit strings, of an index have one length, that of the sample's first.  A trained index
- * refuses others.  While it is untrained a row of another length cannot be told from the rest, and what turns up later
- * must not stop a merge: such a row has no signature, so that it is found last, where the operator refuses it just
- * as it does in a sequential scan.
+ * Lengths.  All vectors or bit strings of an index have one length, which is that of the sample's first.  A trained
+ * index refuses others.  An untrained index does not know the length yet, and a row of another length that it has
+ * accepted must not stop a merge later.  Such a row gets no signature.  So a scan comes to it last, and there the
+ * operator refuses it as in a sequential scan.
  */
 #include "postgres.h"
 
@@ -72,7 +72,7 @@ check_length(const GenieLshClassParameters *parameters, uint32 n, const char *wh
 				 errdetail("Its length is %u, theirs is %u.", n, parameters->functions.n_dimensions)));
 }
 
-/* A query for nothing: of an untrained index, whose rows are all candidates. */
+/* The query without keywords, for an untrained index, whose rows are all candidates. */
 static GenieQuery *
 empty_query(void)
 {
@@ -96,9 +96,9 @@ genie_lsh_normalise(float *vector, uint32 n)
 		vector[i] = (float) (vector[i] / length);
 }
 
-/* Changes floats into those that are hashed. */
+/* Scales a vector to length 1 if the class hashes vectors so. */
 static void
-normalise_as_told(const GenieLshClassParameters *parameters, float *vector)
+normalise(const GenieLshClassParameters *parameters, float *vector)
 {
 	if (parameters->normalised)
 		genie_lsh_normalise(vector, parameters->functions.n_dimensions);
@@ -109,7 +109,7 @@ genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, GenieVector v
 {
 	check_length(parameters, vector.n, "vector");
 	genie_lsh_floats(vector, floats);
-	normalise_as_told(parameters, floats);
+	normalise(parameters, floats);
 }
 
 static int32 *
@@ -385,9 +385,9 @@ genie_lsh_raw_bits(const GenieRaw *raw)
 	return bits;
 }
 
-/* ---- what was raw ---- */
+/* ---- rows with raw keywords ---- */
 
-/* support function 6, of all classes: what it allocates is the caller's to free */
+/* support function 6 of all classes; the caller frees what it allocates */
 Datum
 genie_lsh_sign(PG_FUNCTION_ARGS)
 {
@@ -410,7 +410,7 @@ genie_lsh_sign(PG_FUNCTION_ARGS)
 		default:
 			vector = palloc(raw->size * sizeof(float));
 			genie_lsh_raw_vector(raw, vector);
-			normalise_as_told(&parameters, vector);
+			normalise(&parameters, vector);
 			codes = genie_lsh_codes_of_vector(&parameters.functions, vector);
 			break;
 	}

@@ -1,10 +1,9 @@
 /*
  * genie_set_distance.c
- *	  Similarities of sets as SQL functions, the distance <%>, and its bound for the index.
+ *	  Similarities of sets as SQL functions, and the distance <%>.  (Its bound for the index is in genie_set_class.c.)
  *
- * Sets are arrays, by their distinct elements, or objects; the distance takes an array and an object, too.  Counting
- * is genie_match.c's; the expressions are those of genie_set_similarity.h.  The bound is exact: (match count, object's
- * size) is all that the distance depends on.
+ * A set is an array, by its distinct elements, or an object.  The distance also takes an array and an object.
+ * genie_match.c counts; genie_set_similarity.h has the expressions.
  */
 #include "postgres.h"
 
@@ -23,10 +22,10 @@ PG_FUNCTION_INFO_V1(genie_set_cosine_objects);
 PG_FUNCTION_INFO_V1(genie_set_overlap_arrays);
 PG_FUNCTION_INFO_V1(genie_set_overlap_objects);
 
-/* of (shared, a, b) */
+/* An expression of genie_set_similarity.h. */
 typedef double (*Measure) (uint32 shared, uint32 a, uint32 b);
 
-/* of an array, and an array or an object */
+/* The measure of an array, and of an array or an object. */
 static pg_attribute_always_inline Datum
 measure_array(FunctionCallInfo fcinfo, GenieRightKind right, Measure measure)
 {
@@ -35,6 +34,7 @@ measure_array(FunctionCallInfo fcinfo, GenieRightKind right, Measure measure)
 	PG_RETURN_FLOAT8(measure(match.count, match.size, match.query->n_intervals));
 }
 
+/* The measure of two objects. */
 static pg_attribute_always_inline Datum
 measure_objects(FunctionCallInfo fcinfo, Measure measure)
 {

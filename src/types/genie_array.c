@@ -1,10 +1,10 @@
 /*
  * genie_array.c
- *	  Arrays as objects and as queries; the support functions of genie_array_ops.
+ *	  Arrays as objects and as queries.  (Their operator class is in genie_set_class.c.)
  *
- * An array is the set of its elements, all of dimension 0: duplicates count once, NULLs are left out, an
- * array of several dimensions is taken element by element, as GIN does.  Integers take the fast
- * way of genie_int_array.c; every other type is normalised element by element.
+ * An array is the set of its elements, all of dimension 0.  Duplicates count once, NULLs are left out, and an array of
+ * several dimensions is taken element by element, as in GIN.  Integers take the fast path of genie_int_array.c;
+ * elements of other types are normalised one by one.
  */
 #include "postgres.h"
 

@@ -1,13 +1,13 @@
 /*
  * genie_object.c
- *	  The type genie_object: input and output, equality and order, its operator class's support functions.
+ *	  The type genie_object: input and output, equality and order.  (Its operator class is in genie_set_class.c.)
  *
- * Text form: genie_text.h.  Binary form: a version byte, the number of keywords (int32), the packed
- * keys.  Both are read with distrust, for a key that is not canonical would match nothing
- * and break the order that everything relies on.
+ * Text form: genie_text.h.  Binary form: a version byte, the number of keywords (int32), the packed keys.  Both are
+ * checked when they are read, because a key that is not canonical would match nothing and break the order of keys that
+ * all code relies on.
  *
- * The order is that of the packed keys' bytes, and means nothing but that equal objects are neighbours: it is
- * there for DISTINCT, GROUP BY, merge joins and unique indexes.
+ * The order of objects is that of their packed keys' bytes.  It has no meaning but that equal objects are neighbours,
+ * for DISTINCT, GROUP BY, merge joins and unique indexes.
  */
 #include "postgres.h"
 
@@ -103,7 +103,7 @@ genie_object_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(out.data);
 }
 
-/* Errors unless the bytes are n packed keys, each of a value in canonical form. */
+/* Raises an error unless the bytes are n packed keys, each of a value in canonical form. */
 static void
 check_keys(const uint8 *data, Size nbytes, uint32 n)
 {

@@ -1,20 +1,19 @@
 /*
  * genie_value.c
- *	  From a datum of any type to a family and normalised bytes.
+ *	  From a datum of any SQL type to a type family and normalised bytes, and so to a key.
  *
- * Three kinds of types:
+ * There are three kinds of types:
  *
- * - Those in the table below have a family with an order: their bytes compare with memcmp as
- *	 PostgreSQL compares the values, but text, which is in byte order whatever the collation
- *	 (an index must not depend on a collation's version).
- * - Enums are known by their labels, for equality only: neither their OIDs nor their order
- *	 survive dump and restore in all cases.  Labels are looked up in the system cache for
- *	 each value, which sees a label that is renamed.
- * - Every other type is hashed by its extended hash function, for equality only.  A collatable type is hashed under
- *	 the collation "C".  Types whose hash looks at OIDs (regclass, or a row that has an enum)
- *	 are refused, for dump and restore would change their values.
+ * - Types in the table below belong to a family with an order.  memcmp orders their bytes as PostgreSQL orders the
+ *	 values.  Text is an exception: it is in byte order whatever the collation, because an index must not depend on a
+ *	 collation's version.
+ * - Enums are known by their labels, for equality only, because neither their OIDs nor their order survive dump and
+ *	 restore in all cases.  The label of each value is looked up in the system cache, so a renamed label is seen.
+ * - Every other type is hashed by its extended hash function, for equality only; a collatable type under the collation
+ *	 "C".  Types whose hash depends on OIDs (regclass, or a row type with an enum) are refused, because dump and restore
+ *	 would change their values.
  *
- * A domain is its base type.
+ * A domain counts as its base type.
  */
 #include "postgres.h"
 
@@ -104,7 +103,7 @@ put_name(uint8 *out, Datum value)
 	return genie_value_cut(out, (const uint8 *) name, strlen(name));
 }
 
-/* a literal whose type nobody said */
+/* a literal without a type */
 static uint32
 put_unknown(uint8 *out, Datum value)
 {
@@ -214,7 +213,7 @@ static const KnownType known_types[] = {
 	{PG_LSNOID, GENIE_FAMILY_LSN, put_lsn},
 };
 
-/* Does a hash of this type's values look at OIDs, which dump and restore changes? */
+/* Does a hash of this type's values depend on OIDs, which dump and restore change? */
 static bool
 hash_sees_oids(Oid type)
 {
@@ -321,6 +320,7 @@ genie_attribute_init(GenieAttribute *attribute, uint32 dimension, Oid type, Memo
 	attribute->prefix[attribute->prefix_len++] = attribute->type.family;
 }
 
+/* Writes the value's normalised bytes to out. */
 static uint32
 put_value(GenieValueType *type, Datum value, uint8 *out)
 {

@@ -1,13 +1,13 @@
 /*
  * genie_value_text.c
- *	  The text of normalised values, and which bytes are normalised.
+ *	  The text of values' normalised bytes, and which bytes are valid.
  *
- * One table: per family how to check bytes from outside, how to print them and how to read
- * them.  Any family's bytes may be given raw (\xHEX), and are printed so where the table has
- * no better form or the value is cut, for of a cut value only the beginning is known.
+ * One table says for each family how to check bytes from outside, how to print them, and how to read them.  The bytes
+ * of any family may also be given raw, as \xHEX.  They are printed raw if the table has no readable form, and if the
+ * value is cut, because then only its beginning is known.
  *
- * Nothing here looks at a setting (DateStyle, TimeZone, extra_float_digits, bytea_output,
- * lc_monetary): the text of a keyword is the same everywhere.
+ * Nothing here depends on a setting (DateStyle, TimeZone, extra_float_digits, bytea_output, lc_monetary): the text of a
+ * keyword is the same everywhere.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 #define MAC_BYTES	6
 #define MAC8_BYTES	8
 
-/* ---- which bytes are normalised ---- */
+/* ---- which bytes are valid ---- */
 
 static bool
 bool_valid(const uint8 *data, uint32 len)
@@ -169,7 +169,7 @@ timestamptz_print(StringInfo out, const uint8 *data, uint32 len)
 	genie_value_timestamp_print(out, data, len, "+00");
 }
 
-/* ---- parse: 0 if the text is no value, in families whose values have bytes ---- */
+/* ---- parse; 0: the text is no value, unless the family has empty values ---- */
 
 static uint32
 bool_parse(const char *text, uint8 *out)
