@@ -6,8 +6,8 @@
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
  *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in
  *			temporary files (genie_build_runs.c).
- *	train	For an approximate operator class, before all this: what it learns from a sample (genie_train.c).  Where
- *			there are too few rows for that, those that are not NULL become pending rows, raw (genie_signer.h).
+ *	train	For an approximate operator class, before all this: what it learns from a sample (genie_approximate.c).
+ *			Where there are too few rows for that, those that are not NULL become pending rows, raw (genie_signer.h).
  *	write	If everything fits into this process's memory, it is written to the index at once.
  *	merge	Else all runs are merged into the index, by all processes together if there are workers.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).

@@ -239,13 +239,9 @@ codes_of_object(const GenieLshClassParameters *parameters, const struct varlena 
 static int32 *
 codes_of_array(FunctionCallInfo fcinfo, const GenieLshClassParameters *parameters, ArrayType *array)
 {
-	GenieKeywords elements;
-	int32	   *codes;
+	GenieKeywords elements = genie_array_keywords(fcinfo, array);
+	int32	   *codes = codes_of_packed(parameters, elements.bytes, elements.n);
 
-	genie_keywords_init(&elements);
-	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &elements);
-	genie_keywords_finish(&elements);
-	codes = codes_of_packed(parameters, elements.bytes, elements.n);
 	pfree(elements.bytes);
 	return codes;
 }

@@ -115,12 +115,8 @@ object_of_set(FunctionCallInfo fcinfo, const uint8 *packed, uint32 n)
 Datum
 genie_lsh_minhash_array(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GenieKeywords elements;
+	GenieKeywords elements = genie_array_keywords(fcinfo, PG_GETARG_ARRAYTYPE_P(0));
 
-	genie_keywords_init(&elements);
-	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &elements);
-	genie_keywords_finish(&elements);
 	return object_of_set(fcinfo, elements.bytes, elements.n);
 }
 

@@ -66,6 +66,17 @@ genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywo
 	}
 }
 
+GenieKeywords
+genie_array_keywords(FunctionCallInfo fcinfo, ArrayType *array)
+{
+	GenieKeywords keywords;
+
+	genie_keywords_init(&keywords);
+	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &keywords);
+	genie_keywords_finish(&keywords);
+	return keywords;
+}
+
 GenieQuery *
 genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match)
 {
@@ -88,12 +99,8 @@ genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match)
 Datum
 genie_object_from_array(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GenieKeywords keywords;
+	GenieKeywords keywords = genie_array_keywords(fcinfo, PG_GETARG_ARRAYTYPE_P(0));
 
-	genie_keywords_init(&keywords);
-	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &keywords);
-	genie_keywords_finish(&keywords);
 	PG_RETURN_POINTER(genie_object_make(&keywords));
 }
 

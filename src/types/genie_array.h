@@ -67,6 +67,9 @@ extern GenieArrayType *genie_array_type(GenieArrayType **cache, Oid element_type
 /* The same for an argument of a call: kept in fn_extra, which is the function's only use of it. */
 extern GenieArrayType *genie_array_type_of_call(FunctionCallInfo fcinfo, const ArrayType *array);
 
+/* The elements' finished keywords, palloc'd; uses fn_extra as above. */
+extern GenieKeywords genie_array_keywords(FunctionCallInfo fcinfo, ArrayType *array);
+
 /* Adds the elements' keywords. */
 extern void genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywords);
 
