@@ -53,7 +53,7 @@ CREATE TYPE genie_query (
 	STORAGE = extended
 );
 
-COMMENT ON TYPE genie_query IS 'values and ranges asked for by dimension, and how many must match, or how similar an object must be: {dimension:family:value,dimension:family:[from,to),...}@min_match%similarity';
+COMMENT ON TYPE genie_query IS 'the values and ranges that are wanted in each dimension, and how many keywords must match or how similar an object must be: {dimension:family:value,dimension:family:[from,to),...}@min_match%similarity';
 COMMENT ON FUNCTION genie_query_in(cstring) IS 'I/O';
 COMMENT ON FUNCTION genie_query_out(genie_query) IS 'I/O';
 COMMENT ON FUNCTION genie_query_recv(internal) IS 'I/O';
@@ -67,27 +67,27 @@ COMMENT ON FUNCTION genie_tuple(VARIADIC "any") IS 'a tuple as an object: argume
 
 CREATE FUNCTION genie_tuple_query(VARIADIC "any") RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_tuple_query(VARIADIC "any") IS 'a query over tuples: per attribute a value, a range, an array (any of) or NULL (no criterion); all criteria must match';
+COMMENT ON FUNCTION genie_tuple_query(VARIADIC "any") IS 'a query over tuples: for each attribute a value, a range, an array (any of) or NULL (no criterion); min_match is the number of criteria';
 
 CREATE FUNCTION genie_binary_branches(tree text) RETURNS genie_object
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION genie_binary_branches(text) IS 'a tree in bracket notation, {a{b}{c}}, as an object: its binary branches with their numbers of occurrence';
+COMMENT ON FUNCTION genie_binary_branches(text) IS 'a tree in bracket notation, {a{b}{c}}, as an object: the multiset of its binary branches';
 
 CREATE FUNCTION genie_stars(labels text[], edges int[]) RETURNS genie_object
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION genie_stars(text[], int[]) IS 'an undirected graph as an object: its stars, a vertex''s label with those of its neighbours; edges are pairs of vertex numbers from 1';
+COMMENT ON FUNCTION genie_stars(text[], int[]) IS 'an undirected graph as an object: the multiset of its stars, each a vertex''s label with its neighbours'' labels; edges are pairs of vertex numbers, counted from 1';
 
 CREATE FUNCTION genie_jsonb(document jsonb) RETURNS genie_object
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION genie_jsonb(jsonb) IS 'a JSON document as an object: its paths with the values there';
+COMMENT ON FUNCTION genie_jsonb(jsonb) IS 'a JSON document as an object: the set of its paths with their values';
 
 CREATE FUNCTION genie_object(elements anyarray) RETURNS genie_object
 	AS 'MODULE_PATHNAME', 'genie_object_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_object(anyarray) IS 'the set of an array''s elements as an object';
+COMMENT ON FUNCTION genie_object(anyarray) IS 'an array as an object: the set of its elements';
 
 CREATE FUNCTION genie_query(elements anyarray, min_match int DEFAULT 1) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_query(anyarray, int) IS 'a query for an array''s elements, of which min_match must match';
+COMMENT ON FUNCTION genie_query(anyarray, int) IS 'a query for an array''s elements: at least min_match of them must match';
 
 CREATE FUNCTION genie_query(ranges int4multirange) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_multirange' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -103,31 +103,31 @@ COMMENT ON FUNCTION genie_query(genie_object) IS 'a query for an object''s keywo
 
 CREATE FUNCTION genie_query(document tsvector, min_match int DEFAULT 1) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_tsvector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_query(tsvector, int) IS 'a query for a document''s lexemes, of which min_match must match';
+COMMENT ON FUNCTION genie_query(tsvector, int) IS 'a query for a document''s lexemes: at least min_match of them must match';
 
 CREATE FUNCTION genie_query(query tsquery, min_match int DEFAULT 1) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_tsquery' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_query(tsquery, int) IS 'a query for the lexemes and prefixes of a text search query that are not negated, of which min_match must match';
+COMMENT ON FUNCTION genie_query(tsquery, int) IS 'a query for the lexemes and prefixes of a text search query that are not negated: at least min_match lexemes must match';
 
 CREATE FUNCTION genie_query(document jsonb, min_match int DEFAULT 1) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_query(jsonb, int) IS 'a query for a JSON document''s paths and values, of which min_match must match';
+COMMENT ON FUNCTION genie_query(jsonb, int) IS 'a query for a JSON document''s paths with their values: at least min_match of them must match';
 
 CREATE FUNCTION genie_jaccard_query(elements anyarray, similarity float8) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_jaccard_query(anyarray, float8) IS 'a query for arrays whose Jaccard similarity to this one is at least so high';
+COMMENT ON FUNCTION genie_jaccard_query(anyarray, float8) IS 'a query for arrays whose Jaccard similarity to this one is at least the given one';
 
 CREATE FUNCTION genie_jaccard_query(object genie_object, similarity float8) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_jaccard_query(genie_object, float8) IS 'a query for objects whose Jaccard similarity to this one is at least so high';
+COMMENT ON FUNCTION genie_jaccard_query(genie_object, float8) IS 'a query for objects whose Jaccard similarity to this one is at least the given one';
 
 CREATE FUNCTION genie_jaccard_query(document tsvector, similarity float8) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_tsvector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_jaccard_query(tsvector, float8) IS 'a query for documents whose lexemes'' Jaccard similarity to this one''s is at least so high';
+COMMENT ON FUNCTION genie_jaccard_query(tsvector, float8) IS 'a query for documents whose Jaccard similarity to this one, by lexemes, is at least the given one';
 
 CREATE FUNCTION genie_jaccard_query(document jsonb, similarity float8) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_jaccard_query_from_jsonb' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_jaccard_query(jsonb, float8) IS 'a query for documents whose paths'' and values'' Jaccard similarity to this one''s is at least so high';
+COMMENT ON FUNCTION genie_jaccard_query(jsonb, float8) IS 'a query for documents whose Jaccard similarity to this one, by paths with their values, is at least the given one';
 
 CREATE FUNCTION genie_with_min_match(query genie_query, min_match int) RETURNS genie_query
 	AS 'MODULE_PATHNAME', 'genie_query_with_min_match' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -159,14 +159,14 @@ CREATE FUNCTION genie_match_count(jsonb, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_jsonb_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_match_count(anyarray, anyarray) IS 'how many distinct elements two arrays share';
-COMMENT ON FUNCTION genie_match_count(anyarray, genie_query) IS 'how many distinct elements the query asks for';
+COMMENT ON FUNCTION genie_match_count(anyarray, genie_query) IS 'how many distinct elements of an array match the query';
 COMMENT ON FUNCTION genie_match_count(genie_object, genie_object) IS 'how many keywords two objects share';
-COMMENT ON FUNCTION genie_match_count(genie_object, genie_query) IS 'how many keywords the query asks for';
+COMMENT ON FUNCTION genie_match_count(genie_object, genie_query) IS 'how many keywords of an object match the query';
 COMMENT ON FUNCTION genie_match_count(tsvector, tsvector) IS 'how many lexemes two documents share';
-COMMENT ON FUNCTION genie_match_count(tsvector, tsquery) IS 'how many lexemes the text search query names or, by a prefix, asks for';
-COMMENT ON FUNCTION genie_match_count(tsvector, genie_query) IS 'how many lexemes the query asks for';
+COMMENT ON FUNCTION genie_match_count(tsvector, tsquery) IS 'how many lexemes of a document match a lexeme or prefix of the text search query';
+COMMENT ON FUNCTION genie_match_count(tsvector, genie_query) IS 'how many lexemes of a document match the query';
 COMMENT ON FUNCTION genie_match_count(jsonb, jsonb) IS 'how many paths with their values two documents share';
-COMMENT ON FUNCTION genie_match_count(jsonb, genie_query) IS 'how many paths with their values the query asks for';
+COMMENT ON FUNCTION genie_match_count(jsonb, genie_query) IS 'how many paths with their values of a document match the query';
 
 CREATE FUNCTION genie_order(anyarray, anyarray) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -225,14 +225,14 @@ CREATE OPERATOR <&> (
 	LEFTARG = jsonb, RIGHTARG = genie_query, FUNCTION = genie_order
 );
 
-COMMENT ON OPERATOR <&> (anyarray, anyarray) IS 'negative match count: ORDER BY it for the most common elements first';
+COMMENT ON OPERATOR <&> (anyarray, anyarray) IS 'negative match count: ORDER BY it for the arrays that share the most elements first';
 COMMENT ON OPERATOR <&> (anyarray, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
-COMMENT ON OPERATOR <&> (genie_object, genie_object) IS 'negative match count: ORDER BY it for the most common keywords first';
+COMMENT ON OPERATOR <&> (genie_object, genie_object) IS 'negative match count: ORDER BY it for the objects that share the most keywords first';
 COMMENT ON OPERATOR <&> (genie_object, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
-COMMENT ON OPERATOR <&> (tsvector, tsvector) IS 'negative match count: ORDER BY it for the most common lexemes first';
-COMMENT ON OPERATOR <&> (tsvector, tsquery) IS 'negative match count: ORDER BY it for the most lexemes of the query first';
+COMMENT ON OPERATOR <&> (tsvector, tsvector) IS 'negative match count: ORDER BY it for the documents that share the most lexemes first';
+COMMENT ON OPERATOR <&> (tsvector, tsquery) IS 'negative match count: ORDER BY it for the documents with the most lexemes of the query first';
 COMMENT ON OPERATOR <&> (tsvector, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
-COMMENT ON OPERATOR <&> (jsonb, jsonb) IS 'negative match count: ORDER BY it for the most common paths and values first';
+COMMENT ON OPERATOR <&> (jsonb, jsonb) IS 'negative match count: ORDER BY it for the documents that share the most paths with their values first';
 COMMENT ON OPERATOR <&> (jsonb, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
 
 CREATE FUNCTION genie_matches(anyarray, genie_query) RETURNS bool
@@ -266,10 +266,10 @@ CREATE OPERATOR @& (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
-COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
-COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
-COMMENT ON OPERATOR @& (tsvector, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
-COMMENT ON OPERATOR @& (jsonb, genie_query) IS 'matches at least min_match of the query, and is as similar as it asks for';
+COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'at least min_match keywords match the query, and the similarity is at least the query''s';
+COMMENT ON OPERATOR @& (genie_object, genie_query) IS 'at least min_match keywords match the query, and the similarity is at least the query''s';
+COMMENT ON OPERATOR @& (tsvector, genie_query) IS 'at least min_match keywords match the query, and the similarity is at least the query''s';
+COMMENT ON OPERATOR @& (jsonb, genie_query) IS 'at least min_match keywords match the query, and the similarity is at least the query''s';
 
 -- ---- similarity of sets ----
 
@@ -331,7 +331,7 @@ CREATE OPERATOR <%> (
 );
 
 COMMENT ON OPERATOR <%> (anyarray, anyarray) IS 'Jaccard distance: 1 - genie_jaccard';
-COMMENT ON OPERATOR <%> (anyarray, genie_object) IS 'Jaccard distance of an array''s elements and a set of elements, such as genie_object(array) makes';
+COMMENT ON OPERATOR <%> (anyarray, genie_object) IS 'Jaccard distance of an array''s elements and a set of elements made by genie_object(array)';
 COMMENT ON OPERATOR <%> (genie_object, genie_object) IS 'Jaccard distance: 1 - genie_jaccard';
 COMMENT ON OPERATOR <%> (tsvector, tsvector) IS 'Jaccard distance of the lexemes';
 COMMENT ON OPERATOR <%> (jsonb, jsonb) IS 'Jaccard distance of the paths with their values';
@@ -340,7 +340,7 @@ COMMENT ON OPERATOR <%> (jsonb, jsonb) IS 'Jaccard distance of the paths with th
 
 CREATE FUNCTION genie_ngrams(value text, n int DEFAULT 3) RETURNS genie_object
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION genie_ngrams(text, int) IS 'a text as the set of its numbered n-grams: keyword (n * 65536 + occurrence, gram), padded with n - 1 blanks at both ends';
+COMMENT ON FUNCTION genie_ngrams(text, int) IS 'a text as the set of its numbered n-grams: keywords (n * 65536 + occurrence, gram); the text is padded with n - 1 blanks at both ends';
 
 CREATE FUNCTION genie_match_count(text, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_text_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -349,7 +349,7 @@ CREATE FUNCTION genie_order(text, genie_query) RETURNS int
 CREATE FUNCTION genie_matches(text, genie_query) RETURNS bool
 	AS 'MODULE_PATHNAME', 'genie_matches_text_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
-COMMENT ON FUNCTION genie_match_count(text, genie_query) IS 'how many numbered n-grams the query asks for';
+COMMENT ON FUNCTION genie_match_count(text, genie_query) IS 'how many numbered n-grams of a text match the query';
 COMMENT ON FUNCTION genie_order(text, genie_query) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_matches(text, genie_query) IS 'implementation of @& operator';
 
@@ -361,11 +361,11 @@ CREATE OPERATOR @& (
 	RESTRICT = contsel, JOIN = contjoinsel
 );
 
-COMMENT ON OPERATOR <&> (text, genie_query) IS 'negative match count: ORDER BY it for the most common n-grams first';
-COMMENT ON OPERATOR @& (text, genie_query) IS 'matches at least min_match of the query';
+COMMENT ON OPERATOR <&> (text, genie_query) IS 'negative match count: ORDER BY it for the texts that share the most n-grams first';
+COMMENT ON OPERATOR @& (text, genie_query) IS 'at least min_match n-grams match the query';
 
 CREATE TYPE genie_edit_query AS (query text, distance int);
-COMMENT ON TYPE genie_edit_query IS 'a text, and how far by edit distance another may be from it';
+COMMENT ON TYPE genie_edit_query IS 'a text, and the largest edit distance from it';
 
 CREATE FUNCTION genie_edit_query(query text, distance int) RETURNS genie_edit_query
 	AS 'MODULE_PATHNAME', 'genie_edit_query_make' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -483,19 +483,19 @@ CREATE FUNCTION genie_lsh_functions(epsilon float8, delta float8) RETURNS int
 CREATE FUNCTION genie_lsh_functions_bound(epsilon float8, delta float8) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_lsh_count_bound' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
-COMMENT ON FUNCTION genie_lsh_l2(real[], int, float8, bigint, int) IS 'signature by Gaussian projections, cut into buckets of that width: two agree the more, the smaller their Euclidean distance';
-COMMENT ON FUNCTION genie_lsh_l1(real[], int, float8, bigint, int) IS 'signature by Cauchy projections, cut into buckets of that width: two agree the more, the smaller their Manhattan distance';
-COMMENT ON FUNCTION genie_lsh_laplacian(real[], int, float8, bigint, int) IS 'signature by random binning: two agree with probability exp(-Manhattan distance / sigma)';
-COMMENT ON FUNCTION genie_lsh_cosine(real[], int, bigint, int) IS 'signature by signs of Gaussian projections, bits a hash: two agree with probability (1 - angle / pi) ^ bits';
-COMMENT ON FUNCTION genie_lsh_l2(float8[], int, float8, bigint, int) IS 'signature by Gaussian projections, cut into buckets of that width: two agree the more, the smaller their Euclidean distance';
-COMMENT ON FUNCTION genie_lsh_l1(float8[], int, float8, bigint, int) IS 'signature by Cauchy projections, cut into buckets of that width: two agree the more, the smaller their Manhattan distance';
-COMMENT ON FUNCTION genie_lsh_laplacian(float8[], int, float8, bigint, int) IS 'signature by random binning: two agree with probability exp(-Manhattan distance / sigma)';
-COMMENT ON FUNCTION genie_lsh_cosine(float8[], int, bigint, int) IS 'signature by signs of Gaussian projections, bits a hash: two agree with probability (1 - angle / pi) ^ bits';
-COMMENT ON FUNCTION genie_lsh_minhash(anyarray, int, int, bigint) IS 'signature of the set of an array''s elements by minwise hashing: two agree with the probability that is their Jaccard similarity';
-COMMENT ON FUNCTION genie_lsh_minhash(genie_object, int, int, bigint) IS 'signature of a set of keywords by minwise hashing: two agree with the probability that is their Jaccard similarity';
-COMMENT ON FUNCTION genie_lsh_hamming(bit, int, bigint, int) IS 'signature by sampled bits, bits a hash: two agree with probability (1 - part that differs) ^ bits';
-COMMENT ON FUNCTION genie_lsh_functions(float8, float8) IS 'the smallest number of hash functions with which match count / number is within epsilon of the probability of agreeing, whatever that is, with probability 1 - delta';
-COMMENT ON FUNCTION genie_lsh_functions_bound(float8, float8) IS 'the number of hash functions by the closed form, 2 ln(3 / delta) / epsilon^2';
+COMMENT ON FUNCTION genie_lsh_l2(real[], int, float8, bigint, int) IS 'signature by Gaussian projections, cut into buckets of that width: the smaller the Euclidean distance of two vectors, the more hashes agree';
+COMMENT ON FUNCTION genie_lsh_l1(real[], int, float8, bigint, int) IS 'signature by Cauchy projections, cut into buckets of that width: the smaller the Manhattan distance of two vectors, the more hashes agree';
+COMMENT ON FUNCTION genie_lsh_laplacian(real[], int, float8, bigint, int) IS 'signature by random binning: a hash of two vectors agrees with probability exp(-Manhattan distance / sigma)';
+COMMENT ON FUNCTION genie_lsh_cosine(real[], int, bigint, int) IS 'signature by signs of Gaussian projections, each hash of that many bits: a hash of two vectors agrees with probability (1 - angle / pi) ^ bits';
+COMMENT ON FUNCTION genie_lsh_l2(float8[], int, float8, bigint, int) IS 'signature by Gaussian projections, cut into buckets of that width: the smaller the Euclidean distance of two vectors, the more hashes agree';
+COMMENT ON FUNCTION genie_lsh_l1(float8[], int, float8, bigint, int) IS 'signature by Cauchy projections, cut into buckets of that width: the smaller the Manhattan distance of two vectors, the more hashes agree';
+COMMENT ON FUNCTION genie_lsh_laplacian(float8[], int, float8, bigint, int) IS 'signature by random binning: a hash of two vectors agrees with probability exp(-Manhattan distance / sigma)';
+COMMENT ON FUNCTION genie_lsh_cosine(float8[], int, bigint, int) IS 'signature by signs of Gaussian projections, each hash of that many bits: a hash of two vectors agrees with probability (1 - angle / pi) ^ bits';
+COMMENT ON FUNCTION genie_lsh_minhash(anyarray, int, int, bigint) IS 'signature of the set of an array''s elements by minwise hashing: the probability that a hash of two sets agrees is their Jaccard similarity';
+COMMENT ON FUNCTION genie_lsh_minhash(genie_object, int, int, bigint) IS 'signature of a set of keywords by minwise hashing: the probability that a hash of two sets agrees is their Jaccard similarity';
+COMMENT ON FUNCTION genie_lsh_hamming(bit, int, bigint, int) IS 'signature by sampled bits, each hash of that many bits: a hash of two bit strings agrees with probability (1 - part that differs) ^ bits';
+COMMENT ON FUNCTION genie_lsh_functions(float8, float8) IS 'the smallest number of hash functions for which match count / number is within epsilon of the probability that a hash agrees, whatever it is, with probability 1 - delta';
+COMMENT ON FUNCTION genie_lsh_functions_bound(float8, float8) IS 'the number of hash functions by the closed form 2 ln(3 / delta) / epsilon^2';
 
 -- ---- equality and order of objects ----
 
@@ -600,17 +600,17 @@ CREATE FUNCTION genie_jsonb_compile(internal, int2, oid) RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION genie_array_decompose(anyarray, internal) IS 'genie support: an array''s keywords';
-COMMENT ON FUNCTION genie_array_compile(internal, int2, oid) IS 'genie support: what an operator asks of arrays';
+COMMENT ON FUNCTION genie_array_compile(internal, int2, oid) IS 'genie support: an operator''s right operand as a query over arrays';
 COMMENT ON FUNCTION genie_object_decompose(genie_object, internal) IS 'genie support: an object''s keywords';
-COMMENT ON FUNCTION genie_object_compile(internal, int2, oid) IS 'genie support: what an operator asks of objects';
+COMMENT ON FUNCTION genie_object_compile(internal, int2, oid) IS 'genie support: an operator''s right operand as a query over objects';
 COMMENT ON FUNCTION genie_tsvector_decompose(tsvector, internal) IS 'genie support: a document''s keywords';
-COMMENT ON FUNCTION genie_tsvector_compile(internal, int2, oid) IS 'genie support: what an operator asks of documents';
+COMMENT ON FUNCTION genie_tsvector_compile(internal, int2, oid) IS 'genie support: an operator''s right operand as a query over documents';
 COMMENT ON FUNCTION genie_jsonb_decompose(jsonb, internal) IS 'genie support: a JSON document''s keywords';
-COMMENT ON FUNCTION genie_jsonb_compile(internal, int2, oid) IS 'genie support: what an operator asks of JSON documents';
+COMMENT ON FUNCTION genie_jsonb_compile(internal, int2, oid) IS 'genie support: an operator''s right operand as a query over JSON documents';
 
 CREATE FUNCTION genie_jaccard_bound(int2, internal, int, int) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION genie_jaccard_bound(int2, internal, int, int) IS 'genie support: Jaccard distance by match count and size';
+COMMENT ON FUNCTION genie_jaccard_bound(int2, internal, int, int) IS 'genie support: Jaccard distance from match count and size';
 
 CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
 	OPERATOR 1 <&> (anyarray, anyarray) FOR ORDER BY pg_catalog.integer_ops,
@@ -631,7 +631,7 @@ CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie
 	FUNCTION 1 genie_object_decompose(genie_object, internal),
 	FUNCTION 2 genie_object_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
-COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects made by genie_tuple() and others';
+COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects: sets of keywords made by genie_tuple() and other functions';
 
 CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie AS
 	OPERATOR 1 <&> (tsvector, tsvector) FOR ORDER BY pg_catalog.integer_ops,
@@ -652,7 +652,7 @@ CREATE OPERATOR CLASS genie_jsonb_ops DEFAULT FOR TYPE jsonb USING genie AS
 	FUNCTION 1 genie_jsonb_decompose(jsonb, internal),
 	FUNCTION 2 genie_jsonb_compile(internal, int2, oid),
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
-COMMENT ON OPERATOR CLASS genie_jsonb_ops USING genie IS 'JSON documents as sets of their paths with the values there';
+COMMENT ON OPERATOR CLASS genie_jsonb_ops USING genie IS 'JSON documents as sets of their paths with their values';
 
 CREATE FUNCTION genie_edit_decompose(text, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -664,9 +664,9 @@ CREATE FUNCTION genie_edit_options(internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION genie_edit_decompose(text, internal) IS 'genie support: a text''s n-grams';
-COMMENT ON FUNCTION genie_edit_compile(internal, int2, oid) IS 'genie support: what an operator asks of texts';
-COMMENT ON FUNCTION genie_edit_bound(int2, internal, int, int) IS 'genie support: lower bound of the edit distance by match count and size';
-COMMENT ON FUNCTION genie_edit_options(internal) IS 'genie support: the option n, characters of an n-gram';
+COMMENT ON FUNCTION genie_edit_compile(internal, int2, oid) IS 'genie support: an operator''s right operand as a query over texts';
+COMMENT ON FUNCTION genie_edit_bound(int2, internal, int, int) IS 'genie support: lower bound of the edit distance from match count and size';
+COMMENT ON FUNCTION genie_edit_options(internal) IS 'genie support: the option n, the number of characters of an n-gram';
 
 CREATE OPERATOR CLASS genie_edit_ops FOR TYPE text USING genie AS
 	OPERATOR 1 <&> (text, genie_query) FOR ORDER BY pg_catalog.integer_ops,
@@ -725,21 +725,21 @@ COMMENT ON FUNCTION genie_lsh_vector_decompose(real[], internal) IS 'genie suppo
 COMMENT ON FUNCTION genie_lsh_vector_decompose(float8[], internal) IS 'genie support: a vector''s signature';
 COMMENT ON FUNCTION genie_lsh_set_decompose(anyarray, internal) IS 'genie support: the signature of the set of an array''s elements';
 COMMENT ON FUNCTION genie_lsh_bit_decompose(bit, internal) IS 'genie support: a bit string''s signature';
-COMMENT ON FUNCTION genie_lsh_vector_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a vector''s';
-COMMENT ON FUNCTION genie_lsh_set_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a set''s';
-COMMENT ON FUNCTION genie_lsh_bit_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a bit string''s';
+COMMENT ON FUNCTION genie_lsh_vector_compile(internal, int2, oid, internal) IS 'genie support: a vector as a query for similar signatures';
+COMMENT ON FUNCTION genie_lsh_set_compile(internal, int2, oid, internal) IS 'genie support: a set as a query for similar signatures';
+COMMENT ON FUNCTION genie_lsh_bit_compile(internal, int2, oid, internal) IS 'genie support: a bit string as a query for similar signatures';
 COMMENT ON FUNCTION genie_lsh_bucket_options(internal) IS 'genie support: options of the class';
-COMMENT ON FUNCTION genie_lsh_l2_train(internal) IS 'genie support: hash functions for a sample';
-COMMENT ON FUNCTION genie_lsh_l1_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_l2_train(internal) IS 'genie support: hash functions chosen by a sample';
+COMMENT ON FUNCTION genie_lsh_l1_train(internal) IS 'genie support: hash functions chosen by a sample';
 COMMENT ON FUNCTION genie_lsh_laplacian_options(internal) IS 'genie support: options of the class';
-COMMENT ON FUNCTION genie_lsh_laplacian_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_laplacian_train(internal) IS 'genie support: hash functions chosen by a sample';
 COMMENT ON FUNCTION genie_lsh_cosine_options(internal) IS 'genie support: options of the class';
-COMMENT ON FUNCTION genie_lsh_cosine_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_cosine_train(internal) IS 'genie support: hash functions chosen by a sample';
 COMMENT ON FUNCTION genie_lsh_minhash_options(internal) IS 'genie support: options of the class';
-COMMENT ON FUNCTION genie_lsh_minhash_train(internal) IS 'genie support: hash functions for a sample';
+COMMENT ON FUNCTION genie_lsh_minhash_train(internal) IS 'genie support: hash functions chosen by a sample';
 COMMENT ON FUNCTION genie_lsh_hamming_options(internal) IS 'genie support: options of the class';
-COMMENT ON FUNCTION genie_lsh_hamming_train(internal) IS 'genie support: hash functions for a sample';
-COMMENT ON FUNCTION genie_lsh_sign(internal, internal) IS 'genie support: the signature of what waited without one';
+COMMENT ON FUNCTION genie_lsh_hamming_train(internal) IS 'genie support: hash functions chosen by a sample';
+COMMENT ON FUNCTION genie_lsh_sign(internal, internal) IS 'genie support: a row''s signature from its raw keywords';
 
 CREATE OPERATOR CLASS genie_l2_ops FOR TYPE real[] USING genie AS
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
@@ -832,20 +832,20 @@ CREATE OPERATOR CLASS genie_hamming_ops FOR TYPE bit USING genie AS
 	FUNCTION 6 genie_lsh_sign(internal, internal);
 COMMENT ON OPERATOR CLASS genie_hamming_ops USING genie IS 'bit strings: nearest by Hamming distance, approximately';
 
--- of pgvector's type: the classes are made by genie_enable_pgvector()
+-- pgvector's type: genie_enable_pgvector() makes the operator classes
 CREATE FUNCTION genie_pgvector_compile(internal, int2, oid, internal) RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION genie_pgvector_compile(internal, int2, oid, internal) IS 'genie support: the signatures near a vector''s';
+COMMENT ON FUNCTION genie_pgvector_compile(internal, int2, oid, internal) IS 'genie support: a vector as a query for similar signatures';
 CREATE FUNCTION genie_enable_pgvector() RETURNS int
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION genie_enable_pgvector() IS 'creates operator classes for pgvector''s type vector, where it exists; returns how many it added';
+COMMENT ON FUNCTION genie_enable_pgvector() IS 'creates operator classes for pgvector''s type vector; returns how many it added';
 
 -- ---- many queries at once ----
 
 CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAULT 10)
 	RETURNS TABLE (query int, tid tid, match_count int)
 	AS 'MODULE_PATHNAME', 'genie_batch_search' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION genie_search(regclass, genie_query[], int) IS 'the k rows of highest match count for each of the queries, by an index: query is its number in the array, tid the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, genie_query[], int) IS 'the k rows with the highest match count for each query, by an index: query is its number in the array, tid is the row''s ctid';
 
 CREATE FUNCTION genie_search(index regclass, queries real[], k int DEFAULT 10)
 	RETURNS TABLE (query int, tid tid, distance float8)
@@ -859,10 +859,10 @@ CREATE FUNCTION genie_search(index regclass, queries bit[], k int DEFAULT 10)
 CREATE FUNCTION genie_search(index regclass, queries genie_object[], k int DEFAULT 10)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION genie_search(regclass, real[], int) IS 'the k nearest rows for each of the queries, the rows of an array, by an index of an approximate operator class: query is its number, tid the row''s ctid';
-COMMENT ON FUNCTION genie_search(regclass, float8[], int) IS 'the k nearest rows for each of the queries, the rows of an array, by an index of an approximate operator class: query is its number, tid the row''s ctid';
-COMMENT ON FUNCTION genie_search(regclass, bit[], int) IS 'the k nearest rows for each of the queries by an index of an approximate operator class: query is its number in the array, tid the row''s ctid';
-COMMENT ON FUNCTION genie_search(regclass, genie_object[], int) IS 'the k nearest rows for each of the queries, sets, by an index of an approximate operator class: query is its number in the array, tid the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, real[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class; each row of the array is a query: query is its number, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, float8[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class; each row of the array is a query: query is its number, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, bit[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class: query is its number in the array, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, genie_object[], int) IS 'the k nearest rows for each query, a set, by an index of an approximate operator class: query is its number in the array, tid is the row''s ctid';
 
 CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10, metric text DEFAULT NULL)
 	RETURNS TABLE (query int, tid tid, distance float8)
@@ -870,14 +870,14 @@ CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10
 CREATE FUNCTION genie_exact_knn(index regclass, queries float8[], k int DEFAULT 10, metric text DEFAULT NULL)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION genie_exact_knn(regclass, real[], int, text) IS 'the k rows nearest to each of the queries, by measuring all rows that an index covers: query is its number in the array, tid the row''s ctid; metric l2, l1, cosine or ip, the index''s own if NULL';
-COMMENT ON FUNCTION genie_exact_knn(regclass, float8[], int, text) IS 'the k rows nearest to each of the queries, by measuring all rows that an index covers: query is its number in the array, tid the row''s ctid; metric l2, l1, cosine or ip, the index''s own if NULL';
+COMMENT ON FUNCTION genie_exact_knn(regclass, real[], int, text) IS 'the k nearest rows for each query, found by measuring all rows that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
+COMMENT ON FUNCTION genie_exact_knn(regclass, float8[], int, text) IS 'the k nearest rows for each query, found by measuring all rows that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
 
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION genie_merge(regclass) IS 'merge an index''s pending rows, and its segments, into new segments';
+COMMENT ON FUNCTION genie_merge(regclass) IS 'merge an index''s pending rows and segments into new segments';
 
 CREATE FUNCTION genie_check(index regclass, OUT block bigint, OUT violation text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
@@ -951,7 +951,7 @@ CREATE FUNCTION genie_stat_get(
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION genie_stat_get() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION genie_stat_get() TO pg_monitor;
-COMMENT ON FUNCTION genie_stat_get() IS 'what the view genie_stat shows';
+COMMENT ON FUNCTION genie_stat_get() IS 'the row of the view genie_stat';
 
 CREATE VIEW genie_stat AS SELECT * FROM genie_stat_get();
 REVOKE ALL ON genie_stat FROM PUBLIC;
@@ -980,9 +980,9 @@ CREATE FUNCTION genie_devices(
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION genie_devices() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION genie_devices() TO pg_monitor;
-COMMENT ON FUNCTION genie_devices() IS 'the GPUs that the background worker counts on, or what stands in the way; sizes in bytes, times in milliseconds';
+COMMENT ON FUNCTION genie_devices() IS 'the GPUs that the background worker counts on, or why it cannot; sizes in bytes, times in milliseconds';
 
 CREATE FUNCTION genie_prewarm(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 REVOKE EXECUTE ON FUNCTION genie_prewarm(regclass) FROM PUBLIC;
-COMMENT ON FUNCTION genie_prewarm(regclass) IS 'load an index into shared memory: the bytes that it has there';
+COMMENT ON FUNCTION genie_prewarm(regclass) IS 'load an index into shared memory; returns the bytes that it takes there';

@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "genie_access.h"
+#include "genie_approximate.h"
 #include "genie_compact.h"
 #include "genie_image_cache.h"
 #include "genie_lock.h"
@@ -26,7 +27,6 @@
 #include "genie_quantizer.h"
 #include "genie_segment.h"
 #include "genie_space.h"
-#include "genie_train.h"
 #include "genie_verify.h"
 
 PG_FUNCTION_INFO_V1(genie_merge);
@@ -70,8 +70,8 @@ genie_merge(PG_FUNCTION_ARGS)
 	if (!pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	genie_lock_merge(index, ExclusiveLock);
-	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full, genie_signer(index),
-						NULL);
+	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full,
+						genie_approximate_signer(index), NULL);
 	genie_lock_release_merge(index, ExclusiveLock);
 	relation_close(index, RowExclusiveLock);
 	PG_RETURN_VOID();

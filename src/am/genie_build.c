@@ -6,8 +6,8 @@
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
  *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in
  *			temporary files (genie_build_runs.c).
- *	train	For an approximate operator class, before all this: what it learns from a sample (genie_train.c).  Where
- *			there are too few rows for that, those that are not NULL become pending rows, raw (genie_signer.h).
+ *	train	For an approximate operator class, before all this: what it learns from a sample (genie_approximate.c).
+ *			Where there are too few rows for that, those that are not NULL become pending rows, raw (genie_signer.h).
  *	write	If everything fits into this process's memory, it is written to the index at once.
  *	merge	Else all runs are merged into the index, by all processes together if there are workers.
  *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).
@@ -29,6 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "genie_approximate.h"
 #include "genie_build.h"
 #include "genie_build_parallel.h"
 #include "genie_build_phase.h"
@@ -37,7 +38,6 @@
 #include "genie_flip.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_train.h"
 #include "genie_value.h"
 #include "genie_wal.h"
 
@@ -137,7 +137,7 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 	if (genie_is_approximate(index))
 	{
 		genie_build_phase(GENIE_PHASE_TRAIN);
-		untrained = !genie_train_build(heap, index, info);
+		untrained = !genie_approximate_train(heap, index, info);
 	}
 	info->ii_ParallelWorkers = untrained ? 0 : genie_build_plan_workers(heap, index);
 	if (info->ii_ParallelWorkers > 0)

@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "genie_approximate.h"
 #include "genie_build_phase.h"
 #include "genie_build_runs.h"
 #include "genie_builder.h"
@@ -34,7 +35,6 @@
 #include "genie_opclass.h"
 #include "genie_pending.h"
 #include "genie_spilled_segment.h"
-#include "genie_train.h"
 
 #define GENIE_SPILL_FAN_IN 16
 #define GENIE_GENERATIONS 16	/* 16^16 runs are enough */

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "genie_approximate.h"
 #include "genie_compact.h"
 #include "genie_fault.h"
 #include "genie_insert.h"
@@ -23,7 +24,6 @@
 #include "genie_opclass.h"
 #include "genie_options.h"
 #include "genie_pending.h"
-#include "genie_train.h"
 
 /* What is kept from one row of a statement to the next. */
 typedef struct GenieInsertCache
@@ -63,7 +63,8 @@ genie_insert_merge(Relation index, uint32 n_pages)
 	if ((uint64) n_pages * BLCKSZ <= (uint64) genie_pending_limit_of(index) * 1024 ||
 		!genie_lock_try_merge(index))
 		return;
-	genie_compact_index(index, work_mem * (Size) 1024, &genie_compact_effort_insert, genie_signer(index), NULL);
+	genie_compact_index(index, work_mem * (Size) 1024, &genie_compact_effort_insert,
+						genie_approximate_signer(index), NULL);
 	genie_lock_release_merge(index, ExclusiveLock);
 }
 

@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "genie_approximate.h"
 #include "genie_codec.h"
 #include "genie_compact.h"
 #include "genie_fault.h"
@@ -38,7 +39,6 @@
 #include "genie_pending.h"
 #include "genie_space.h"
 #include "genie_tombstone.h"
-#include "genie_train.h"
 #include "genie_vacuum.h"
 
 static void
@@ -197,7 +197,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	genie_lock_merge(index, ExclusiveLock);
-	genie_compact_index(index, memory, &genie_compact_effort_full, genie_signer(index), genie_vacuum_delay);
+	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
 	genie_lock_release_merge(index, ExclusiveLock);
 
 	genie_lock_survey(index, ExclusiveLock);

@@ -2,20 +2,20 @@
  * genie_edit_class.c
  *	  The operator class genie_edit_ops: texts by their n-grams, nearest first by edit distance.
  *
- * The class's option n is how many characters a gram has; its dimensions are those of genie_ngrams(value, n).
- * Operators do not see options: x <~> q and x @& genie_edit_query do not need them, and x <&> genie_query and
+ * The class's option n is the number of characters of a gram; the dimensions are those of genie_ngrams(value, n).
+ * Operators do not see options.  x <~> q and x @& genie_edit_query do not need n; x <&> genie_query and
  * x @& genie_query find n in the query's dimensions, which must be the index's.
  *
- * The bound.  After d edits at most dn of a text's grams are gone (genie_ngram.c), so of a text with g grams and
- * another with h, which share c, g - c <= dn and h - c <= dn, and the distance is at least
+ * The bound.  d edits remove at most dn of a text's grams (genie_ngram.c).  So if a text has g grams, another has h,
+ * and they share c, then g - c <= dn and h - c <= dn, and the distance is at least
  *
  *		ceil((max(g, h) - c) / n)
  *
  * (Ukkonen, "Approximate string-matching with q-grams and maximal matches", Theoretical Computer Science 92, 1992;
- * for the larger of the two, GENIE, section 5.3), and at least |g - h|, the difference of the lengths.  For words the
- * latter says hardly more; among long texts of different lengths it does, where the first comes to a small part of
- * the length.  It is a whole number as the distance is: a row whose bound is its distance is returned at once, and
- * all rows of one bound come in the table's order.
+ * for the larger of the two, GENIE, section 5.3).  The distance is also at least |g - h|, the difference of the
+ * lengths. This second bound is the larger one mostly among long texts of different lengths.  The bound is a whole
+ * number as the distance is.  So a row whose bound equals its distance is returned at once, and rows of one bound come
+ * in the table's order.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ typedef struct EditOptions
 	int			n;				/* characters of a gram */
 } EditOptions;
 
-/* Kept in fn_extra, for a scan calls the bound very often. */
+/* The option n.  Kept in fn_extra, because a scan calls the bound very often. */
 static int
 option_n(FunctionCallInfo fcinfo)
 {
@@ -62,7 +62,7 @@ genie_edit_decompose(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Errors, if the query asks for what is not in the index. */
+/* Raises an error if the query has dimensions that the index does not have. */
 static GenieQuery *
 check_dimensions(GenieQuery *query, int n)
 {
@@ -86,8 +86,9 @@ check_dimensions(GenieQuery *query, int n)
 }
 
 /*
- * The query with all matches that its similarity takes.  The class has no Jaccard distance to rank by, but of the texts
- * that match c grams, the most similar one has no others.
+ * Raises min_match to the least match count with which a text can be as similar as the query's threshold wants.  The
+ * class has no Jaccard distance to rank by.  But of all texts that match c grams, the most similar one has no other
+ * grams, so its similarity follows from c.
  */
 static GenieQuery *
 raise_min_match(GenieQuery *query)

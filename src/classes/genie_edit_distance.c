@@ -2,20 +2,19 @@
  * genie_edit_distance.c
  *	  The edit distance of texts: genie_levenshtein(), text <~> text, text @& genie_edit_query.
  *
- * The distance is of characters of the server's encoding, whatever the collation: insertions, deletions and
- * substitutions cost 1 each (Levenshtein, "Binary codes capable of correcting deletions, insertions, and
- * reversals", Soviet Physics Doklady 10, 1966).  genie_edit.c computes it; here texts become numbers of
- * characters.  A character of several bytes is these bytes as one number, for no server encoding has longer
- * ones than four.
+ * Insertions, deletions and substitutions of characters cost 1 each (Levenshtein, "Binary codes capable of correcting
+ * deletions, insertions, and reversals", Soviet Physics Doklady 10, 1966).  Characters are those of the server's
+ * encoding, whatever the collation.  genie_edit.c computes the distance of arrays of numbers; this file turns
+ * characters into numbers.  The number of a character is made of its bytes, of which no server encoding has more than
+ * four.
  *
- * The right operand is mostly the same in all rows, so its pattern is kept in fn_extra (genie_operand.h).
- * Nothing is allocated per row but where a text must be detoasted, or is longer than all before.
+ * The right operand is mostly the same in all rows, so its pattern is kept in fn_extra (genie_operand.h).  Nothing is
+ * allocated for a row, unless a text must be detoasted or is longer than all before it.
  *
- * PostgreSQL's own varstr_levenshtein(), which fuzzystrmatch calls, ends at 255 characters, and takes the cells
- * one by one: of 611,756 words it compares one with all in 290 ms, and this in 30 ms.  So it serves nowhere
- * here, and there is one function for all lengths.
+ * PostgreSQL's varstr_levenshtein() is not used: it is limited to 255 characters, and computes cell by cell, about ten
+ * times slower.
  *
- * Two texts of 65,535 characters with nothing in common take some 0.2 s, in which an interrupt has to wait.
+ * Two texts of 65,535 characters with nothing in common take about 0.2 s, during which an interrupt must wait.
  */
 #include "postgres.h"
 
@@ -50,7 +49,7 @@ typedef struct EditState
 	MemoryContext context;		/* lives as long as this state */
 	GenieOperand right;
 	GenieEditPattern pattern;	/* of the right operand */
-	uint32		limit;			/* the right operand's distance, if it is a genie_edit_query */
+	uint32		limit;			/* the distance of a right operand that is a genie_edit_query */
 	uint32		capacity;		/* of the next two */
 	uint16	   *ids;			/* the left operand's characters */
 	uint8	   *scratch;
@@ -74,7 +73,7 @@ genie_edit_check_length(const text *value)
 
 	if (len <= GENIE_EDIT_LENGTH_MAX)
 		return;
-	/* a very long one is not counted, which nothing could interrupt */
+	/* the characters of a very long text are not counted, because nothing could interrupt that */
 	if (len / pg_database_encoding_max_length() > GENIE_EDIT_LENGTH_MAX ||
 		pg_mbstrlen_with_len(VARDATA_ANY(value), (int) len) > GENIE_EDIT_LENGTH_MAX)
 		report_too_long();
@@ -88,7 +87,7 @@ next_character(const char **at, const char *end, bool bytes)
 
 	if (!bytes && IS_HIGHBIT_SET(character))
 	{
-		for (int left = genie_text_character(*at - 1, end) - 1; left > 0; left--)
+		for (int left = genie_ngram_character(*at - 1, end) - 1; left > 0; left--)
 			character = character << 8 | (uint8) *(*at)++;
 	}
 	return character;
@@ -214,7 +213,7 @@ check_distance(int32 distance)
 				 errmsg("edit distance must not be negative")));
 }
 
-/* The type is the extension's, but ALTER TYPE changes it all the same.  Attributes behind ours are passed over. */
+/* ALTER TYPE can change the type, although the extension owns it.  Further attributes are ignored. */
 static void
 check_descriptor(TupleDesc descriptor)
 {

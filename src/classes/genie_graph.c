@@ -3,16 +3,16 @@
  *	  genie_stars(): undirected graphs with labelled vertices as objects.
  *
  * Zeng, Tung, Wang, Feng and Zhou, "Comparing stars: on approximating graph edit distance" (VLDB 2009), section 3: each
- * vertex gives one star, its label and the multiset of its neighbours' labels.  A graph of n vertices has n stars.  The
- * match count of two graphs' objects is how many stars they share (genie_multiset.h), the count that the
- * GENIE paper ranks graphs by.  An edit operation changes few stars: an edge, those of its two ends; the label of a
- * vertex, its own and its neighbours'.
+ * vertex gives one star, which is its label and the multiset of its neighbours' labels.  A graph of n vertices has n
+ * stars.  The match count of two graphs' objects is the number of stars that they share (genie_multiset.h), by which
+ * the GENIE paper ranks graphs.  An edit operation changes few stars: adding or removing an edge changes those of its
+ * two ends, and relabelling a vertex changes its own and its neighbours'.
  *
- * A star is the string  label, then "{" neighbour's label "}" for each neighbour, in byte order, with a backslash
+ * A star is written as the label, then "{" neighbour's label "}" for each neighbour, in byte order, with a backslash
  * before braces and backslashes in labels:  C{C}{H}{H}{H}.
  *
- * An edge that is named twice, in either direction, is one edge, so adjacency lists serve as well as lists of
- * edges.  A vertex with an edge to itself is its own neighbour.
+ * An edge that is named twice, in either direction, is one edge, so adjacency lists serve as well as lists of edges.  A
+ * vertex with an edge to itself is its own neighbour.
  */
 #include "postgres.h"
 
@@ -50,7 +50,7 @@ compare_labels(const void *a, const void *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* The vertices; *by_rank gets, for each rank, one that has it. */
+/* The vertices; sets *by_rank to an array with a vertex of each rank. */
 static Vertex *
 read_vertices(ArrayType *labels, int *n, Vertex ***by_rank)
 {
@@ -94,7 +94,7 @@ read_vertices(ArrayType *labels, int *n, Vertex ***by_rank)
 	return vertices;
 }
 
-/* How many numbers the edges are, two an edge. */
+/* The number of vertex numbers in edges: two for each edge. */
 static int
 count_ends(ArrayType *edges)
 {
@@ -114,8 +114,8 @@ count_ends(ArrayType *edges)
 }
 
 /*
- * The neighbours of all vertices: pairs of a vertex's number, in the upper half, and a neighbour's rank, ascending;
- * *n of them.
+ * The neighbours of all vertices: *n pairs, ascending, of a vertex's number in the upper half and a neighbour's rank in
+ * the lower half.
  */
 static uint64 *
 read_neighbours(ArrayType *edges, const Vertex *vertices, int n_vertices, uint64 *n)

@@ -3,18 +3,18 @@
  *	  JSON documents without a schema: jsonb as an object and as a query; genie_jsonb(), functions, operators and the
  *	  support functions of genie_jsonb_ops.
  *
- * A document is the set of its leaves, each with the path to it: keywords of dimension 0 and family text.  A leaf
- * is a scalar or an empty array or object.  The keyword reads
+ * A document is the set of its leaves, each with the path to it.  A leaf is a scalar, or an empty array or object.  Its
+ * keyword has dimension 0 and family text, and reads
  *
  *		$."key"[*]."key" = value
  *
- * where keys are quoted and escaped as in JSON, so that no two paths look alike, and [*] is an array, whatever the
- * element's number: the order of elements and how often they are repeated does not count, and elements of one
- * array that are objects lend their leaves to it together.  A value is what JSON writes: a quoted string, a
- * number, true, false, null, [] or {}; numbers without trailing zeros and exponents, so that 1, 1.0 and 1e0 are
- * one value.  A number and the string of its digits differ by the quotes.
+ * Keys are quoted and escaped as in JSON, so that different paths are written differently.  [*] stands for any element
+ * of an array: neither the order of elements nor repetitions count, and the leaves of all objects in one array have the
+ * same paths.  A value is written as in JSON: a quoted string, a number, true, false, null, [] or {}.  Numbers have
+ * neither trailing zeros nor exponents, so that 1, 1.0 and 1e0 are one value.  A number and the string of its digits
+ * differ by the quotes.
  *
- * Numbers are text here: ranges over them mean nothing.  For that, index the attributes themselves (genie_tuple).
+ * Numbers are text here, so ranges of them mean nothing.  For ranges, index the attributes themselves (genie_tuple).
  */
 #include "postgres.h"
 
@@ -43,11 +43,11 @@ PG_FUNCTION_INFO_V1(genie_matches_jsonb_query);
 #define LEAF_DIMENSION	0
 #define DEPTH_INITIAL	16
 
-/* The path to where the walk is, and what a level of it added. */
+/* The state of a walk through a document. */
 typedef struct Walk
 {
-	StringInfoData path;		/* then a leaf's value, for as long as it is added */
-	int		   *lengths;		/* of the path outside each container that is open */
+	StringInfoData path;		/* to the current place; then its value, while a leaf is added */
+	int		   *lengths;		/* lengths of the paths to the containers that are open */
 	int			depth;
 	int			capacity;
 	GenieKeywords *keywords;
@@ -62,7 +62,7 @@ put_string(StringInfo out, const JsonbValue *string)
 	pfree(chars);
 }
 
-/* Adds the keyword of a leaf at the path; NULL: of the empty container that text names. */
+/* Adds the keyword of a leaf at the path: of a scalar, or (scalar is NULL) of the empty container, text. */
 static void
 add_leaf(Walk *walk, const JsonbValue *scalar, const char *text)
 {

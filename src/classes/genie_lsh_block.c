@@ -1,11 +1,11 @@
 /*
  * genie_lsh_block.c
- *	  Vectors that are hashed together (genie_lsh_block.h).
+ *	  Blocks of vectors that are hashed together (genie_lsh_block.h).
  *
- * Several vectors at a time are hashed faster than one by one, and have the same codes (genie_lsh.h).  So whoever has
- * many rows or queries looks ahead, instead of calling support function 1 or 2 for each: values are taken apart and
- * checked one by one as they are added, so that errors are those of the first wrong one, then all are hashed, and then
- * keywords or queries are made of their codes.
+ * Several vectors are hashed faster together than one by one, and get the same codes (genie_lsh.h).  So builds and
+ * batch searches, which have many rows or queries, fill a block instead of calling support function 1 or 2 for each
+ * value.  A value is checked when it is added, so that the error is that of the first wrong value.  Then all are
+ * hashed, on the worker's GPU if it pays, and keywords or queries are made of the codes.
  */
 #include "postgres.h"
 
@@ -13,15 +13,15 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_offload.h"
-#include "genie_pgvector.h"
-#include "genie_vector_distance.h"
+#include "genie_vector_type.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 /*
- * The worker is asked for at least so many products, and so many of each number that goes there or comes back.  By
- * orders of magnitude: a core does 14 products a nanosecond, so that the first are the time that a request takes to be
- * noticed, done and answered; and a number is copied by the backend and by the worker in the time of some 16.
+ * The worker is asked only for at least so many products, and for at least so many products for each number that is
+ * sent or comes back.  These are orders of magnitude.  A core computes 14 products a nanosecond: the first constant is
+ * the time of a request, from being noticed to being answered; the second is the time in which the backend and the
+ * worker copy a number.
  */
 #define GENIE_BLOCK_PRODUCTS_MIN (UINT64CONST(1) << 21)
 #define GENIE_BLOCK_PRODUCTS_EACH 16
@@ -29,10 +29,10 @@
 struct GenieLshBlock
 {
 	GenieLshClassParameters parameters;
-	bool		is_pgvector;
+	const GenieVectorType *type;
 	MemoryContext context;		/* of this */
 	MemoryContext value_context;	/* of a value that is being added */
-	bool		asks_no_more;	/* the worker could not, and is left alone as long as this block lasts */
+	bool		asks_no_more;	/* the worker could not hash; it is not asked again for this block */
 	uint32		capacity;
 	Size		nbytes;			/* of vectors and codes */
 	uint32		n;
@@ -55,7 +55,7 @@ codes_at(const GenieLshBlock *block, uint32 i)
 bool
 genie_lsh_block_possible(Relation index, const bytea *parameters)
 {
-	return parameters != NULL && (genie_lsh_of_vectors(index) || genie_pgvector_index(index));
+	return parameters != NULL && genie_vector_type_of_class(index) != NULL;
 }
 
 GenieLshBlock *
@@ -69,7 +69,7 @@ genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors,
 	block->context = context;
 	block->value_context = AllocSetContextCreate(context, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	block->parameters = genie_lsh_class_parameters(parameters);
-	block->is_pgvector = genie_pgvector_index(index);
+	block->type = genie_vector_type_of_class(index);
 	each = functions->n_dimensions * sizeof(float) + functions->n_functions * sizeof(int32);
 	block->capacity = (uint32) Max(Min(n_vectors, nbytes / each), 1);
 	block->nbytes = block->capacity * each;
@@ -100,8 +100,7 @@ void
 genie_lsh_block_add(GenieLshBlock *block, Datum value)
 {
 	MemoryContext old = MemoryContextSwitchTo(block->value_context);
-	GenieVector vector = block->is_pgvector ? genie_pgvector_elements(value) :
-		genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
+	GenieVector vector = block->type->elements(value);
 
 	Assert(block->n < block->capacity);
 	genie_lsh_check_vector(vector);
@@ -110,6 +109,7 @@ genie_lsh_block_add(GenieLshBlock *block, Datum value)
 	MemoryContextReset(block->value_context);
 }
 
+/* Are these enough products to ask the worker? */
 static bool
 is_enough(const GenieHashing *hashing)
 {
@@ -120,7 +120,7 @@ is_enough(const GenieHashing *hashing)
 	return n_products >= Max(GENIE_BLOCK_PRODUCTS_MIN, n_numbers * GENIE_BLOCK_PRODUCTS_EACH);
 }
 
-/* How many vectors a request can carry. */
+/* The number of vectors that one request can carry. */
 static Size
 count_in_request(const GenieHashing *hashing)
 {
@@ -132,7 +132,7 @@ count_in_request(const GenieHashing *hashing)
 		(hashing->parameters.n_dimensions * sizeof(float) + hashing->parameters.n_functions * sizeof(int32));
 }
 
-/* Has the worker hash the vectors, from the first on, in requests of one size; returns how many it did. */
+/* Asks the worker to hash the vectors, from the first on, in requests of one size; returns how many it hashed. */
 static uint32
 hash_by_worker(GenieLshBlock *block, const GenieLsh *lsh)
 {

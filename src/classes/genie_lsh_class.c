@@ -11,12 +11,12 @@
  *
  * and those of pgvector's type (genie_pgvector.c).
  *
- * A row's keywords are its signature (genie_lsh_signature.h).  Which functions make it is in the parameters, which
- * genie_lsh_train.c finds, so that one function here serves all classes of a type, and both kinds of vectors.
+ * A row's keywords are its signature (genie_lsh_signature.h).  The parameters, which genie_lsh_train.c chooses, say
+ * which hash functions make it.  So one function here serves all classes of a type, and both kinds of vectors.
  *
- * Queries ask for windows.  A code of L2 or L1 is the number of a bucket on a line; a query asks for its own bucket and
- * `probes` neighbours on each side (genie_lsh_window), so the match count is the number of functions in whose
- * window a row lies.  Codes that are re-hashed, or bits, have no neighbours.
+ * Queries ask for windows.  A code of L2 or L1 is the number of a bucket on a line.  A query asks for its own bucket
+ * and `probes` neighbours on each side (genie_lsh_window), so the match count is the number of functions in whose
+ * window a row lies.  Re-hashed codes and codes of bits have no neighbours.
  *
  * Raw keywords, while there are no parameters:
  *
@@ -24,10 +24,10 @@
  *		sets			the elements' keywords, as genie_array_ops makes them
  *		bit strings		dimension 0, family INT, the number of a bit that is set; the size is the length
  *
- * Lengths.  All vectors, or bit strings, of an index have one length, that of the sample's first.  A trained index
- * refuses others.  While it is untrained a row of another length cannot be told from the rest, and what turns up later
- * must not stop a merge: such a row has no signature, so that it is found last, where the operator refuses it just
- * as it does in a sequential scan.
+ * Lengths.  All vectors or bit strings of an index have one length, which is that of the sample's first.  A trained
+ * index refuses others.  An untrained index does not know the length yet, and a row of another length that it has
+ * accepted must not stop a merge later.  Such a row gets no signature.  So a scan comes to it last, and there the
+ * operator refuses it as in a sequential scan.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_query.h"
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "genie_vector_distance.h"
 #include "utils/varbit.h"
 
@@ -72,7 +72,7 @@ check_length(const GenieLshClassParameters *parameters, uint32 n, const char *wh
 				 errdetail("Its length is %u, theirs is %u.", n, parameters->functions.n_dimensions)));
 }
 
-/* A query for nothing: of an untrained index, whose rows are all candidates. */
+/* The query without keywords, for an untrained index, whose rows are all candidates. */
 static GenieQuery *
 empty_query(void)
 {
@@ -96,9 +96,9 @@ genie_lsh_normalise(float *vector, uint32 n)
 		vector[i] = (float) (vector[i] / length);
 }
 
-/* Changes floats into those that are hashed. */
+/* Scales a vector to length 1 if the class hashes vectors so. */
 static void
-normalise_as_told(const GenieLshClassParameters *parameters, float *vector)
+normalise(const GenieLshClassParameters *parameters, float *vector)
 {
 	if (parameters->normalised)
 		genie_lsh_normalise(vector, parameters->functions.n_dimensions);
@@ -109,7 +109,7 @@ genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, GenieVector v
 {
 	check_length(parameters, vector.n, "vector");
 	genie_lsh_floats(vector, floats);
-	normalise_as_told(parameters, floats);
+	normalise(parameters, floats);
 }
 
 static int32 *
@@ -129,16 +129,13 @@ add_raw_vector(GenieVector vector, GenieKeywords *keywords)
 {
 	for (uint32 i = 0; i < vector.n; i++)
 	{
-		uint8		buffer[GENIE_KEY_MAX];
-		GenieKey	key = {buffer, 0};
+		uint8		key[GENIE_KEY_MAX];
+		uint8		bytes[sizeof(float8)];
 		double		element = genie_lsh_vector_element(vector, i);
 
-		if (element == 0)
-			continue;
-		key.len = (uint32) genie_key_put_dimension(buffer, i);
-		buffer[key.len++] = GENIE_FAMILY_FLOAT;
-		key.len += genie_value_put_float(buffer + key.len, element);
-		genie_keywords_add(keywords, key);
+		if (element != 0)
+			genie_keywords_add(keywords, genie_key_make(key, i, GENIE_FAMILY_FLOAT, bytes,
+														genie_value_put_float(bytes, element)));
 	}
 	keywords->size = (int32) vector.n;
 }
@@ -203,7 +200,7 @@ genie_lsh_vector_decompose(PG_FUNCTION_ARGS)
 }
 
 bool
-genie_lsh_of_vectors(Relation index)
+genie_lsh_class_of_vectors(Relation index)
 {
 	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_lsh_vector_decompose;
 }
@@ -242,15 +239,9 @@ codes_of_object(const GenieLshClassParameters *parameters, const struct varlena 
 static int32 *
 codes_of_array(FunctionCallInfo fcinfo, const GenieLshClassParameters *parameters, ArrayType *array)
 {
-	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
-	GenieKeywords elements;
-	int32	   *codes;
+	GenieKeywords elements = genie_array_keywords(fcinfo, array);
+	int32	   *codes = codes_of_packed(parameters, elements.bytes, elements.n);
 
-	genie_keywords_init(&elements);
-	genie_array_collect(type, array, &elements);
-	genie_keywords_finish(&elements);
-	codes = codes_of_packed(parameters, elements.bytes, elements.n);
 	pfree(elements.bytes);
 	return codes;
 }
@@ -263,8 +254,7 @@ genie_lsh_set_decompose(PG_FUNCTION_ARGS)
 	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
 
 	if (keywords->parameters == NULL)
-		genie_array_collect(genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											 ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt), array, keywords);
+		genie_array_collect(genie_array_type_of_call(fcinfo, array), array, keywords);
 	else
 	{
 		GenieLshClassParameters parameters = genie_lsh_class_parameters(keywords->parameters);
@@ -391,9 +381,9 @@ genie_lsh_raw_bits(const GenieRaw *raw)
 	return bits;
 }
 
-/* ---- what was raw ---- */
+/* ---- rows with raw keywords ---- */
 
-/* support function 6, of all classes: what it allocates is the caller's to free */
+/* support function 6 of all classes; the caller frees what it allocates */
 Datum
 genie_lsh_sign(PG_FUNCTION_ARGS)
 {
@@ -416,7 +406,7 @@ genie_lsh_sign(PG_FUNCTION_ARGS)
 		default:
 			vector = palloc(raw->size * sizeof(float));
 			genie_lsh_raw_vector(raw, vector);
-			normalise_as_told(&parameters, vector);
+			normalise(&parameters, vector);
 			codes = genie_lsh_codes_of_vector(&parameters.functions, vector);
 			break;
 	}

@@ -1,6 +1,6 @@
 /*
  * genie_lsh_class.h
- *	  The approximate operator classes of vectors, sets and bit strings: what they share.
+ *	  The approximate operator classes of vectors, sets and bit strings: their parameters and shared functions.
  */
 #ifndef GENIE_LSH_CLASS_H
 #define GENIE_LSH_CLASS_H
@@ -12,14 +12,14 @@
 #include "utils/rel.h"
 
 /*
- * A class's parameters: what an index keeps in its metapage.  On disk, in the machine's byte order as all of a page;
- * no padding.
+ * The parameters of a class, which an index keeps in its metapage.  The layout is that on disk, in the machine's byte
+ * order as all of a page, without padding.
  */
 typedef struct GenieLshClassParameters
 {
 	GenieLshParameters functions;
-	uint32		probes;			/* neighbours of a bucket, on each side, that a query asks for */
-	uint32		normalised;		/* 1: vectors are hashed with length 1 (the zero vector as it is); else 0 */
+	uint32		probes;			/* neighbouring buckets on each side that a query asks for */
+	uint32		normalised;		/* 1: vectors are scaled to length 1 before hashing, except zero; else 0 */
 } GenieLshClassParameters;
 
 StaticAssertDecl(sizeof(GenieLshClassParameters) == 40 && sizeof(GenieLshClassParameters) <= GENIE_PARAMETERS_MAX,
@@ -28,18 +28,18 @@ StaticAssertDecl(sizeof(GenieLshClassParameters) == 40 && sizeof(GenieLshClassPa
 extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameters);
 
 /* Is the index's operator class one of genie's own for arrays of numbers? */
-extern bool genie_lsh_of_vectors(Relation index);
+extern bool genie_lsh_class_of_vectors(Relation index);
 
-/* What support function 1 of a class of vectors does.  Errors: elements that are not finite; another length. */
+/* Support function 1 of a class of vectors.  Errors: elements that are not finite; another length. */
 extern void genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords);
 
-/* Support function 2; parameters may be NULL.  The same errors. */
+/* Support function 2; trained, the parameters, may be NULL.  Errors: the same. */
 extern GenieQuery *genie_lsh_vector_query(GenieVector vector, const bytea *trained);
 
-/* The elements of a checked vector as the class hashes them.  Error: another length. */
+/* The elements of a checked vector as the class hashes them.  Errors: another length. */
 extern void genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, GenieVector vector, float *floats);
 
-/* Gives a vector length 1, but a zero vector. */
+/* Scales a vector to length 1; leaves a zero vector as it is. */
 extern void genie_lsh_normalise(float *vector, uint32 n);
 
 /* A vector from its raw keywords: raw->size elements. */
@@ -48,6 +48,7 @@ extern void genie_lsh_raw_vector(const GenieRaw *raw, float *vector);
 /* A bit string from its raw keywords: raw->size bits, palloc'd. */
 extern uint8 *genie_lsh_raw_bits(const GenieRaw *raw);
 
+/* Bit i of a bit string. */
 static inline int
 genie_lsh_bit(const uint8 *bits, uint32 i)
 {

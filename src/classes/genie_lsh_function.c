@@ -3,9 +3,9 @@
  *	  Signatures in SQL: genie_lsh_l2(), genie_lsh_l1(), genie_lsh_laplacian(), genie_lsh_cosine(), genie_lsh_minhash(),
  *	  genie_lsh_hamming(), which return a genie_object; genie_lsh_functions() and genie_lsh_functions_bound().
  *
- * With these, everything that genie_object serves (match counts, conditions, batch searches) is at hand for vectors
- * with parameters of one's own; the operator classes of genie_lsh_class.c find their parameters themselves, and order
- * by the distance.  The hash families stand in genie_lsh.c.
+ * These functions make objects of vectors, with parameters that the user chooses, so that all operators of genie_object
+ * (match counts, conditions, batch searches) can be used.  The operator classes of genie_lsh_class.c instead choose
+ * their parameters themselves and order by the distance.  The hash families are in genie_lsh.c.
  */
 #include "postgres.h"
 
@@ -115,14 +115,8 @@ object_of_set(FunctionCallInfo fcinfo, const uint8 *packed, uint32 n)
 Datum
 genie_lsh_minhash_array(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
-	GenieKeywords elements;
+	GenieKeywords elements = genie_array_keywords(fcinfo, PG_GETARG_ARRAYTYPE_P(0));
 
-	genie_keywords_init(&elements);
-	genie_array_collect(type, array, &elements);
-	genie_keywords_finish(&elements);
 	return object_of_set(fcinfo, elements.bytes, elements.n);
 }
 
@@ -157,7 +151,7 @@ genie_lsh_hamming(PG_FUNCTION_ARGS)
 	return object_of_codes(&parameters, genie_lsh_codes_of_bits(&parameters, VARBITS(bits)));
 }
 
-/* ---- how many functions ---- */
+/* ---- the number of hash functions ---- */
 
 Datum
 genie_lsh_count(PG_FUNCTION_ARGS)

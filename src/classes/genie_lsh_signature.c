@@ -1,12 +1,12 @@
 /*
  * genie_lsh_signature.c
- *	  Signatures: what vectors, sets and bit strings are hashed to, as keywords; the functions that do it.
+ *	  Signatures: the codes of vectors, sets and bit strings as keywords; the hash functions that compute codes.
  *
- * A signature has one keyword for each hash function: dimension i is function i, the value an integer, its code.
+ * A signature has one keyword for each hash function: dimension i is function i, and the value is its code, an integer.
  *
- * Functions are made from their parameters, which takes a moment (milliseconds for a thousand dimensions) and some
- * memory, so a process keeps the last few.  This cache is state of the process, but nothing can be told from
- * it: functions are determined by their parameters and never change.
+ * Hash functions are drawn from their parameters, which takes time (milliseconds for a thousand dimensions) and memory,
+ * so a process keeps the last few.  This cache is state of the process, but no answer depends on it: functions are
+ * determined by their parameters and never change.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@
 typedef struct CacheEntry
 {
 	MemoryContext context;		/* of lsh alone */
-	GenieLsh   *lsh;			/* NULL: free */
+	GenieLsh   *lsh;			/* NULL: the entry is free */
 	uint64		nbytes;
 	uint64		last_used;		/* the number of the call of genie_lsh_get() */
 } CacheEntry;
@@ -118,7 +118,7 @@ throw_out(CacheEntry *entry)
 	*entry = (CacheEntry) {0};
 }
 
-/* A free entry, with room for so many bytes; the ones not used for longest go. */
+/* A free entry with room for so many bytes; the least recently used ones go. */
 static CacheEntry *
 find_room(uint64 nbytes)
 {
@@ -163,7 +163,7 @@ genie_lsh_get(const GenieLshParameters *parameters)
 		}
 	}
 
-	/* made where an error frees it, then kept */
+	/* made in a context that an error frees, and kept once it is complete */
 	entry = find_room(nbytes);
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie hash functions", ALLOCSET_SMALL_SIZES);
 	lsh = genie_lsh_make(MemoryContextAllocHuge(context, nbytes), parameters);
@@ -245,7 +245,7 @@ genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)
 		genie_keywords_add(keywords, key_of_code(buffer, i, codes[i]));
 }
 
-/* Functions are dimensions, one after the other, so the intervals come as a query has them. */
+/* Dimensions ascend with functions, so the intervals are in the order that a query must have. */
 GenieQuery *
 genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes)
 {
@@ -257,7 +257,7 @@ genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes)
 		GenieLshWindow window = genie_lsh_window(codes[i], probes);
 
 		*at++ = probes == 0 ? GENIE_QUERY_POINT : GENIE_QUERY_HI_AFTER;
-		/* keys are written where they belong, behind their lengths */
+		/* keys are written in place, after their lengths */
 		*at = (uint8) key_of_code(at + 1, i, window.least).len;
 		at += 1 + *at;
 		if (probes == 0)

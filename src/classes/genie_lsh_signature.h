@@ -1,6 +1,6 @@
 /*
  * genie_lsh_signature.h
- *	  Signatures: what vectors, sets and bit strings are hashed to, as keywords; the functions that do it.
+ *	  Signatures: the codes of vectors, sets and bit strings as keywords; the hash functions that compute codes.
  */
 #ifndef GENIE_LSH_SIGNATURE_H
 #define GENIE_LSH_SIGNATURE_H
@@ -10,25 +10,22 @@
 #include "genie_opclass.h"
 #include "genie_vector.h"
 
-/* Errors: a parameter is not as genie_lsh.h wants it; the functions would take more than GENIE_LSH_BYTES_MAX. */
+/* Errors: a parameter is out of its range (genie_lsh.h); the functions would take more than GENIE_LSH_BYTES_MAX. */
 extern void genie_lsh_check_parameters(const GenieLshParameters *parameters);
 
-/* Error: it is not between 0 and 1. */
+/* Errors: the value, named what, is not between 0 and 1. */
 extern void genie_lsh_check_probability(const char *what, double value);
 
 /* genie_lsh_functions().  Errors: not probabilities; more functions than there can be. */
 extern uint32 genie_lsh_functions_needed(double epsilon, double delta);
 
-/*
- * The functions of checked parameters, from this process's cache: to be used before the next call, which may throw them
- * out.
- */
+/* The functions of checked parameters, from this process's cache.  The next call may free them. */
 extern GenieLsh *genie_lsh_get(const GenieLshParameters *parameters);
 
-/* Error: no elements, or more than GENIE_LSH_DIMENSIONS_MAX, or one is NaN or infinite. */
+/* Errors: the vector has no elements, or more than GENIE_LSH_DIMENSIONS_MAX, or one is NaN or infinite. */
 extern void genie_lsh_check_vector(GenieVector vector);
 
-/* A vector's element, wherever it lies. */
+/* A vector's element, which may be unaligned. */
 static inline double
 genie_lsh_vector_element(GenieVector vector, uint32 i)
 {
@@ -48,10 +45,10 @@ genie_lsh_vector_element(GenieVector vector, uint32 i)
 /* The finite float that is nearest to a finite double. */
 extern float genie_lsh_nearest_float(double element);
 
-/* The elements of a checked vector, as hash functions want them: the nearest floats. */
+/* The elements of a checked vector as hash functions take them: the nearest floats. */
 extern void genie_lsh_floats(GenieVector vector, float *floats);
 
-/* The set of n packed keys (genie_keyword.h), as hash functions want it. */
+/* The elements of a set of n packed keys (genie_keyword.h) as hash functions take them. */
 extern uint64 *genie_lsh_elements(const uint8 *packed, uint32 n);
 
 /* Codes, n_functions of them, palloc'd. */
@@ -59,10 +56,10 @@ extern int32 *genie_lsh_codes_of_vector(const GenieLshParameters *parameters, co
 extern int32 *genie_lsh_codes_of_set(const GenieLshParameters *parameters, const uint64 *elements, uint32 n);
 extern int32 *genie_lsh_codes_of_bits(const GenieLshParameters *parameters, const uint8 *bits);
 
-/* Adds the signature: a keyword a function, whose dimension is the function and whose value, an integer, the code. */
+/* Adds the signature: for each function a keyword, whose dimension is the function and whose value is the code. */
 extern void genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords);
 
-/* The query for signatures that have, by each function, the code or one of so many neighbours on each side. */
+/* The query that each function matches with the code itself and with so many neighbouring codes on each side. */
 extern GenieQuery *genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes);
 
 #endif							/* GENIE_LSH_SIGNATURE_H */

@@ -1,22 +1,22 @@
 /*
  * genie_lsh_train.c
- *	  The approximate operator classes of vectors, sets and bit strings: options, and what is learned from a sample.
+ *	  The approximate operator classes of vectors, sets and bit strings: their options, and training on a sample.
  *
- * How wide buckets should be depends on how far a row is from its nearest ones, which only the data tell: where
- * they are much wider, all near rows match by all functions, and none is told from the others; where they are
- * much narrower, hardly any row matches. So the width, unless it is given, is a factor of the class's times a
- * scale: the distance of a row of the sample from the nearest other one of the sample, the median over some
- * rows. In a sample of 2,000 that is about as far as the nearest 50 of 100,000 rows are. It says more than the
- * distance of random pairs, which is the same whether rows fill the space or lie on a line in it. Equal rows are
- * passed over; where all are equal, any width does.
+ * The right width of buckets depends on the distance of a row from its nearest neighbours, which depends on the data.
+ * If buckets are much wider, all near rows match in all functions and cannot be told apart.  If they are much narrower,
+ * hardly any row matches.  So the width, unless it is given, is a constant of the class times a scale.  The scale is
+ * the distance of a row of the sample from the nearest other row of the sample, as the median over some rows.  In a
+ * sample of 2,000 that is about the distance of the nearest 50 of 100,000 rows.  The distance of random pairs would say
+ * less, because it is the same whether rows fill the space or lie on a line in it.  Equal rows are left out; if all
+ * rows are equal, any width will do.
  *
- * The factors, and the numbers of functions, are the smallest that were measured to give a recall of 0.95 for ten
- * nearest neighbours of 100,000 SIFT descriptors with 200 candidates (bench/RESULTS.md): there the scale is 0.85 of the
- * standard deviation of a projection, which the study states widths in, and 0.56 of the mean l1 distance.
+ * The constants, and the numbers of functions, are the smallest that gave a recall of 0.95 for the ten nearest
+ * neighbours among 100,000 SIFT descriptors with 200 candidates (test/bench/RESULTS.md).  There the scale is 0.85 of
+ * the standard deviation of a projection, in which the study states widths, and 0.56 of the mean l1 distance.
  *
- * Cosine distances are those of the vectors' directions.  The class hashes vectors of length 1 as genie_l2_ops does,
- * for among these the order is the same, and windows tell more than signs; with the option `signs` it takes the signs
- * of projections.
+ * A cosine distance depends on the vectors' directions only.  Its class scales vectors to length 1 and hashes them as
+ * genie_l2_ops does: among these the order is the same, and windows tell more than signs.  With the option `signs` it
+ * takes the signs of projections.
  */
 #include "postgres.h"
 
@@ -44,27 +44,27 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 
 /* defaults */
 #define HASHES				192
-#define L2_WIDTH			0.88	/* of the scale */
+#define L2_WIDTH			0.88	/* times the scale; so the next two */
 #define L1_WIDTH			0.88
 #define LAPLACIAN_SIGMA		0.72
 #define VECTOR_PROBES		1
-#define LAPLACIAN_BUCKETS	256		/* as good as thousands, and a code is a byte */
+#define LAPLACIAN_BUCKETS	256		/* as good as thousands, and a code fits a byte */
 #define MINHASH_HASHES		128
 #define MINHASH_BUCKETS		256
-#define STRANGERS			0.05	/* how often random pairs should agree in a code of bits */
+#define STRANGERS			0.05	/* the part of random pairs that should agree in a code of bits */
 #define SIGNS_MAX			8		/* bits of a code of signs, each of which is a projection */
-#define DEFAULT_ERROR		0.06	/* epsilon and delta, where one of them is given alone */
+#define DEFAULT_ERROR		0.06	/* epsilon or delta, if only the other one is given */
 
 #define PROBES_MAX			1000
 #define AUTOMATIC			(-1)	/* an option that is not given */
-#define NOT_GIVEN			(-1.0)	/* the same, of a real one */
+#define NOT_GIVEN			(-1.0)	/* the same for a real option */
 
 #define SAMPLED_PAIRS		4000
-#define SAMPLED_ANCHORS		128		/* rows whose nearest ones are looked for */
-#define SAMPLED_FLOATS		(16 * 1024 * 1024)	/* of vectors that pairs are taken from, unless there are few of them */
+#define SAMPLED_ANCHORS		128		/* rows whose nearest neighbours are searched */
+#define SAMPLED_FLOATS		(16 * 1024 * 1024)	/* of all sampled vectors at most, but see the next */
 #define SAMPLED_VECTORS_MIN	64
 
-/* A class has some of these; those that it has not are 0. */
+/* A class has some of these options; the others are 0. */
 typedef struct ClassOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
@@ -73,10 +73,10 @@ typedef struct ClassOptions
 	double		epsilon;		/* or NOT_GIVEN */
 	double		delta;
 	int			buckets;
-	int			probes;			/* AUTOMATIC: as many as there can be neighbours for */
-	double		width;			/* or sigma; 0: from the sample */
+	int			probes;			/* AUTOMATIC: VECTOR_PROBES, or 0 for codes without neighbours */
+	double		width;			/* or sigma; 0: chosen from the sample */
 	bool		signs;
-	int			bits;			/* 0: from the sample */
+	int			bits;			/* 0: chosen from the sample */
 } ClassOptions;
 
 /* ---- options ---- */
@@ -90,7 +90,7 @@ is_given(const relopt_value *values, int n_values, const char *name)
 	return false;
 }
 
-/* Error: both are given. */
+/* Raises an error if both are given. */
 static void
 exclude(const relopt_value *values, int n_values, const char *one, const char *other)
 {
@@ -112,7 +112,7 @@ count_functions(const ClassOptions *options, uint32 automatic)
 									  options->delta == NOT_GIVEN ? DEFAULT_ERROR : options->delta);
 }
 
-/* What the values of single options do not tell. */
+/* Checks options that single ranges do not check. */
 static void
 check_options(void *parsed, relopt_value *values, int n_values)
 {
@@ -178,7 +178,7 @@ add_bits(local_relopts *options)
 							0, 0, GENIE_LSH_BITS_MAX, offsetof(ClassOptions, bits));
 }
 
-/* of projections that are cut into buckets */
+/* Adds the options of projections that are cut into buckets. */
 static void
 add_windows(local_relopts *options)
 {
@@ -191,7 +191,7 @@ add_windows(local_relopts *options)
 	register_reloptions_validator(options, check_bucket_options);
 }
 
-/* support functions 4 (genie_opclass.h) */
+/* Support functions 4 (genie_opclass.h). */
 Datum
 genie_lsh_bucket_options(PG_FUNCTION_ARGS)
 {
@@ -249,7 +249,7 @@ typedef enum SampleForm
 {
 	VECTORS,
 	DIRECTIONS,					/* vectors of length 1 */
-	BITS						/* bit strings, as vectors of zeros and ones: their l1 distance is Hamming's */
+	BITS						/* bit strings as vectors of 0 and 1, whose l1 distance is the Hamming distance */
 } SampleForm;
 
 static void
@@ -270,8 +270,8 @@ read_raw(const GenieRaw *raw, SampleForm form, float *vector)
 }
 
 /*
- * Vectors of a sample, all of the first one's length, one behind the other; as many as *n says then.  Others are left
- * out, see genie_lsh_class.c.
+ * The vectors of a sample that have the first one's length, one after the other; sets *n to their number.  Others are
+ * left out, see genie_lsh_class.c.
  */
 static float *
 vectors_of_sample(const GenieSample *sample, SampleForm form, uint32 *n)
@@ -303,7 +303,7 @@ compare_distances(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of random pairs' distances, or their mean where it is 0; 0 if all are. */
+/* The median of random pairs' distances; their mean if the median is 0. */
 static double
 typical_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
 {
@@ -333,7 +333,7 @@ typical_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
 	return typical > 0 ? typical : sum / SAMPLED_PAIRS;
 }
 
-/* The median of some rows' distances from the nearest row that is not equal; 0 if there are no two different ones. */
+/* The median of some rows' distances from the nearest row that is not equal; 0 if all rows are equal. */
 static double
 neighbour_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
 {
@@ -381,7 +381,7 @@ finish(const GenieLshClassParameters *parameters)
 	PG_RETURN_BYTEA_P(result);
 }
 
-/* What all classes do alike. */
+/* The part that all classes have in common. */
 static GenieLshClassParameters
 begin(const ClassOptions *options, GenieLshFamily family, uint32 n_functions, const GenieSample *sample)
 {
@@ -398,7 +398,7 @@ begin(const ClassOptions *options, GenieLshFamily family, uint32 n_functions, co
 	return parameters;
 }
 
-/* Vectors by a metric's distance: the width, or sigma, is the given one, or factor times the distance of neighbours. */
+/* Classes with a width or sigma: it is the given one, or factor times the metric's distance of neighbours. */
 static Datum
 train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric metric, double factor, SampleForm form)
 {
@@ -418,7 +418,7 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 	return finish(&parameters);
 }
 
-/* Codes of bits, of which random pairs agree in one with that probability. */
+/* Classes with codes of bits; random pairs agree in one bit with probability agreement. */
 static Datum
 train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, double agreement, int most)
 {
@@ -432,7 +432,7 @@ train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, double agreement, int
 	return finish(&parameters);
 }
 
-/* support functions 5 */
+/* Support functions 5. */
 Datum
 genie_lsh_l2_train(PG_FUNCTION_ARGS)
 {
@@ -477,7 +477,7 @@ genie_lsh_hamming_train(PG_FUNCTION_ARGS)
 	return train_bits(fcinfo, GENIE_LSH_HAMMING, 1 - distance / sample->objects[0].size, GENIE_LSH_BITS_MAX);
 }
 
-/* Nothing is learned, so that any number of rows will do. */
+/* Nothing is learned, so any number of rows will do. */
 Datum
 genie_lsh_minhash_train(PG_FUNCTION_ARGS)
 {

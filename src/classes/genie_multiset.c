@@ -2,8 +2,8 @@
  * genie_multiset.c
  *	  Multisets of strings as objects.
  *
- * Strings are cut and hashed as they come, so that memory is bounded by the number of keywords, and equality is the
- * keywords'.  They are numbered after sorting.
+ * Strings are cut and hashed as they come, so that memory is bounded by the number of keywords, and two strings are
+ * equal if their keywords' values are.  Equal strings are numbered after sorting.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Numbers equal pieces, which stand together; returns the largest number. */
+/* Numbers the equal pieces of a sorted array; returns the largest number. */
 static uint32
 number(GenieMultisetPiece *pieces, uint32 n)
 {
@@ -34,7 +34,7 @@ number(GenieMultisetPiece *pieces, uint32 n)
 	return largest;
 }
 
-/* By number, and sorted within it: in the order of keys, so that nothing needs to be sorted again. */
+/* The pieces ordered by number and then by value, which is the order of keys: nothing needs to be sorted again. */
 static const GenieMultisetPiece *
 order_by_number(const GenieMultisetPiece *pieces, uint32 n, uint32 largest)
 {
@@ -66,7 +66,7 @@ genie_multiset_collect(GenieMultisetPiece *pieces, uint32 n, uint32 base, GenieK
 		uint8		buffer[GENIE_KEY_MAX];
 		GenieKey	key = {buffer, 0};
 
-		Assert(ordered[i].value.len <= GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES);
+		Assert(ordered[i].value.len <= GENIE_VALUE_BYTES);
 		key.len = (uint32) genie_key_put_dimension(buffer, base + ordered[i].occurrence);
 		buffer[key.len++] = GENIE_FAMILY_TEXT;
 		memcpy(buffer + key.len, ordered[i].value.data, ordered[i].value.len);

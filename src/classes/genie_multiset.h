@@ -1,10 +1,10 @@
 /*
  * genie_multiset.h
- *	  Multisets of strings as objects, for sequences, trees and graphs that are taken apart into overlapping pieces.
+ *	  Multisets of strings as objects, for sequences, trees and graphs that are cut into overlapping pieces.
  *
- * Objects are sets, so the i-th of equal strings (i from 0) is a keyword of its own: dimension base + i, family
- * text.  The match count of two such objects is then the size of the multisets' intersection, for each
- * string the smaller of its two numbers of occurrences.
+ * Objects are sets, so the i-th of equal strings (i from 0) is a keyword of its own: dimension base + i, family text.
+ * Then the match count of two such objects is the size of the multisets' intersection: for each string, the smaller of
+ * its two numbers of occurrences.
  */
 #ifndef GENIE_MULTISET_H
 #define GENIE_MULTISET_H
@@ -26,17 +26,14 @@ extern void genie_multiset_add(GenieMultiset *set, const char *bytes, Size n);
 /* The object, with dimensions from base on; frees the set's memory. */
 extern GenieObject *genie_multiset_object(GenieMultiset *set, uint32 base);
 
-/*
- * A string that lies somewhere, of at most GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES bytes, cut and hashed already if it
- * was longer.
- */
+/* A string somewhere in memory, of at most GENIE_VALUE_BYTES bytes.  A longer one is cut and hashed already. */
 typedef struct GenieMultisetPiece
 {
 	GenieKey	value;
-	uint32		occurrence;		/* for genie_multiset_collect() */
+	uint32		occurrence;		/* genie_multiset_collect() sets it */
 } GenieMultisetPiece;
 
-/* Adds the keywords of n pieces, in order, with dimensions from base on.  Sorts and numbers the pieces. */
+/* Adds the keywords of n pieces, in order of keys, with dimensions from base on.  Sorts and numbers the pieces. */
 extern void genie_multiset_collect(GenieMultisetPiece *pieces, uint32 n, uint32 base, GenieKeywords *keywords);
 
 #endif							/* GENIE_MULTISET_H */

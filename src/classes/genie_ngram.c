@@ -2,38 +2,27 @@
  * genie_ngram.c
  *	  genie_ngrams(): a text as the set of its numbered n-grams; operators of texts and queries for these.
  *
- * A gram is n neighbouring characters of the text, which is padded with n - 1 blanks at both ends.  The i-th
- * occurrence of a gram (from 0) is the keyword
+ * A gram is n neighbouring characters of the text, which is padded with n - 1 blanks at both ends.  The i-th occurrence
+ * of a gram (from 0) is the keyword
  *
  *		dimension n * 65536 + i, family text, value: the gram's characters
  *
  * so that two texts share, of each gram, the smaller of its two numbers of occurrences (GENIE: Zhou et al., ICDE 2018,
- * section 5.3, "ordered n-grams").  What is a character is the server encoding's matter; case and blanks count.
+ * section 5.3, "ordered n-grams").  Characters are those of the server's encoding; case and blanks count.
  *
- * A text of L characters has exactly L + n - 1 grams, whatever L is: the empty text has n - 1 grams of
- * blanks, or none if n = 1, and a text shorter than n has grams too.
+ * A text of L characters has exactly L + n - 1 grams, whatever L is.  So the empty text has n - 1 grams of blanks (none
+ * if n = 1), and a text shorter than n has grams too.
  *
- * What an edit does to them.  Inserting, deleting or replacing one character of the text does the same to the
- * padded text.  There a character is in at most n grams, and between two characters run at most n - 1: so one
- * edit takes at most n grams away, and puts at most n in.  After d edits of a text with g grams at least g - dn
- * of them are left, and the same holds the other way round, which bounds d.  Nothing in this needs the padding to
- * be a character that texts do not have, so it is the blank, which can be read, and which words in a text have
- * around them as well.
+ * The effect of an edit.  An edit of one character of the text is the same edit of the padded text.  A character there
+ * is in at most n grams, and at most n - 1 grams span the place between two characters.  So one edit removes at most n
+ * grams and adds at most n.  After d edits of a text with g grams, at least g - dn of them are left.  The same holds in
+ * the other direction, which bounds d.  The proof does not need a padding character that texts do not have.  It is the
+ * blank, because blanks are readable, and stand around words inside a text as well.
  *
- * Why pad at all?  Without, a character at an end is in one gram instead of n, and what one edit may do is
- * overestimated where most misspellings are; and short texts would have no grams.  Padding was compared by the
- * rows that the executor has to look at, until it knows the 10 nearest of 611,756 words for 200 misspellings
- * (median, and mean in parentheses):
- *
- *		n		both ends		front only			none
- *		1		255 (593)		the same			the same
- *		2		31 (51)			59 (128)			134 (512)
- *		3		97 (358)		318 (6,685)			2,631 (47,598)
- *		4		494 (8,236)		7,044 (61,007)		142,844 (238,974)
- *
- * A second kind of keyword helps little: single characters besides pairs give 22 (43).  With L known from the
- * number of grams the difference of the lengths is another bound; where texts are padded it is hardly ever the
- * larger one (100 instead of 97).
+ * The reason for padding.  Without it, a character at an end is in one gram instead of n, so the bound overestimates
+ * the effect of edits there, where most misspellings are; and short texts would have no grams.  With padding at both
+ * ends, the executor looks at far fewer rows until it knows the nearest words: for n = 3, a median of 97 of 611,756
+ * instead of 2,631.
  */
 #include "postgres.h"
 
@@ -48,8 +37,9 @@ PG_FUNCTION_INFO_V1(genie_match_count_text_query);
 PG_FUNCTION_INFO_V1(genie_order_text_query);
 PG_FUNCTION_INFO_V1(genie_matches_text_query);
 
-bool
-genie_text_is_bytes(const char *bytes, Size len)
+/* Is every byte of a text a character: is the encoding a single-byte one, or the text ASCII? */
+static bool
+is_bytes(const char *bytes, Size len)
 {
 	uint8		any = 0;
 
@@ -61,29 +51,29 @@ genie_text_is_bytes(const char *bytes, Size len)
 }
 
 int
-genie_text_character(const char *at, const char *end)
+genie_ngram_character(const char *at, const char *end)
 {
 	return (int) Min(pg_mblen(at), end - at);
 }
 
-/* The grams of a padded text, in its order; returns how many. */
+/* The grams of a padded text, in their order in it; returns how many. */
 static uint32
 cut(const char *padded, Size len, int n, GenieMultisetPiece *grams)
 {
-	bool		bytes = genie_text_is_bytes(padded, len);
+	bool		bytes = is_bytes(padded, len);
 	const char *end = padded + len;
 	const char *to = padded;	/* end of the gram that begins at padded */
 	uint32		n_grams = 0;
 
 	for (int i = 0; i < n - 1 && to < end; i++)
-		to += bytes ? 1 : genie_text_character(to, end);
+		to += bytes ? 1 : genie_ngram_character(to, end);
 	while (to < end)
 	{
-		to += bytes ? 1 : genie_text_character(to, end);
+		to += bytes ? 1 : genie_ngram_character(to, end);
 		grams[n_grams].value.data = (const uint8 *) padded;
 		grams[n_grams].value.len = (uint32) (to - padded);
 		n_grams++;
-		padded += bytes ? 1 : genie_text_character(padded, end);
+		padded += bytes ? 1 : genie_ngram_character(padded, end);
 	}
 	return n_grams;
 }
@@ -100,7 +90,7 @@ genie_ngram_collect(const text *value, int n, GenieKeywords *keywords)
 
 	StaticAssertStmt(GENIE_NGRAM_MAX * MAX_MULTIBYTE_CHAR_LEN <= GENIE_VALUE_MAX, "grams may be too long");
 
-	/* as many as bytes, so a very long text is not counted before it is refused */
+	/* a text has at least so many characters, so a very long one is refused without counting them */
 	genie_keywords_check_limit(len / pg_database_encoding_max_length());
 	n_characters = pg_mbstrlen_with_len(VARDATA_ANY(value), (int) len);
 	genie_keywords_check_limit(n_characters + n - 1);
@@ -137,10 +127,7 @@ genie_ngrams(PG_FUNCTION_ARGS)
 
 /* ---- texts and queries ---- */
 
-/*
- * The match of a text and a genie_query: the text's grams are those of the lengths that the query asks for, which
- * its dimensions tell.
- */
+/* The match of a text and a genie_query.  The text's grams are of those lengths n that the query's dimensions have. */
 static GenieMatch
 match_text(FunctionCallInfo fcinfo)
 {

@@ -1,23 +1,23 @@
 /*
  * genie_pgvector.c
- *	  Operator classes of the type "vector", which the extension pgvector has.
+ *	  The approximate operator classes of "vector", the type of the extension pgvector.
  *
- * They exist where genie_enable_pgvector() has been called: genie cannot make them when it is created, for either
- * extension may come first, and objects of its own script would be restored before pgvector.  So they are the
- * database's own objects, which pg_dump writes behind both extensions, and which go with either of them: DROP EXTENSION
- * vector CASCADE, DROP EXTENSION genie.  They are
+ * genie_enable_pgvector() creates them.  genie's own script cannot: either extension may be installed first, and
+ * objects of the script would be restored before pgvector.  So the classes belong to the database, not to the
+ * extension.  pg_dump writes them after both extensions, and they are dropped with either: DROP EXTENSION vector
+ * CASCADE, DROP EXTENSION genie.  They are
  *
  *		genie_vector_l2_ops				<->		default
- *		genie_vector_l1_ops				<+>		where pgvector has it, from 0.7 on
+ *		genie_vector_l1_ops				<+>		if pgvector has the operator, from 0.7 on
  *		genie_vector_laplacian_ops		<+>		the same
  *		genie_vector_cosine_ops			<=>
  *
- * with pgvector's operators, and hash functions as the classes of real[] have them (genie_lsh_class.c).
+ * with pgvector's operators, and the hash functions of the classes of real[] (genie_lsh_class.c).
  *
- * Its vectors are read as pgvector stores them (its file vector.h): behind the length word the number of dimensions
- * and an unused number, two bytes each, then the elements as floats.  Another type of that name is refused value by
- * value, where its bytes are not that.  Queries of genie_search() are written so: they come as a real[], and pgvector's
- * operators want its type.
+ * Values have the layout of pgvector's file vector.h: after the length word the number of dimensions and an unused
+ * number, two bytes each, then the elements as floats.  If another type has the name "vector", each value whose bytes
+ * have another layout is refused.  genie_search() takes a real[] and makes such values of its rows, because pgvector's
+ * operators take its own type only.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(genie_enable_pgvector);
 PG_FUNCTION_INFO_V1(genie_pgvector_decompose);
 PG_FUNCTION_INFO_V1(genie_pgvector_compile);
 
-/* a vector of pgvector's, not packed */
+/* A value of pgvector's type, with a long header. */
 typedef struct PgVector
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
@@ -90,7 +90,7 @@ genie_pgvector_elements(Datum value)
 }
 
 Datum
-genie_pgvector_make(const float *elements, uint32 n)
+genie_pgvector_make(const void *elements, uint32 n)
 {
 	Size		size = offsetof(PgVector, elements) + n * sizeof(float);
 	PgVector   *vector;
@@ -127,7 +127,7 @@ genie_pgvector_compile(PG_FUNCTION_ARGS)
 
 /* ---- the operator classes ---- */
 
-/* The only field of the only row of a query with OIDs as parameters, in the current context; NULL: there is no row. */
+/* The first field of a query's first row, in the current memory context; NULL: there is no row. */
 static char *
 look_up(const char *query, int n, Oid *types, Datum *values)
 {
@@ -143,7 +143,7 @@ execute(const char *command)
 		elog(ERROR, "could not execute \"%s\"", command);
 }
 
-/* pgvector's type, or one of that name: it might be there without its extension. */
+/* pgvector's type; else a type of that name, because pgvector may have been installed without its extension. */
 static Oid
 find_vector(void)
 {
@@ -162,7 +162,7 @@ find_vector(void)
 	return atooid(type);
 }
 
-/* The qualified name of the operator of two vectors that returns a float8; NULL: there is none. */
+/* The qualified name of the operator of that name on two vectors that returns a float8; NULL: there is none. */
 static char *
 find_operator(const char *name, Oid type)
 {
@@ -199,8 +199,8 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 }
 
 /*
- * genie_enable_pgvector() returns int: adds the operator classes that are not there yet, in genie's schema; returns
- * how many.  Its search_path is pg_catalog.  Errors: no superuser; no type "vector".
+ * genie_enable_pgvector() returns int: creates those operator classes that do not exist yet, in genie's schema; returns
+ * their number.  Its search_path is pg_catalog.  Errors: the user is no superuser; there is no type "vector".
  */
 Datum
 genie_enable_pgvector(PG_FUNCTION_ARGS)

@@ -1,6 +1,6 @@
 /*
  * genie_pgvector.h
- *	  Values of pgvector's type "vector", for others than its operator classes' support functions.
+ *	  Values of pgvector's type "vector" (genie_vector_type.h describes the type to callers).
  */
 #ifndef GENIE_PGVECTOR_H
 #define GENIE_PGVECTOR_H
@@ -8,13 +8,13 @@
 #include "genie_vector.h"
 #include "utils/rel.h"
 
-/* Is the index's operator class one that genie_enable_pgvector() has made? */
+/* Is the index's operator class one that genie_enable_pgvector() made? */
 extern bool genie_pgvector_index(Relation index);
 
-/* The elements of a value, which may be a copy of it.  Errors: it is not a vector as pgvector stores it. */
+/* The elements of a value, which may be in a palloc'd copy of it.  Errors: the value has another layout. */
 extern GenieVector genie_pgvector_elements(Datum value);
 
-/* The value that has these n elements, in the current memory context.  Errors: they are too many. */
-extern Datum genie_pgvector_make(const float *elements, uint32 n);
+/* The value of these n floats, palloc'd.  Errors: they are too many. */
+extern Datum genie_pgvector_make(const void *elements, uint32 n);
 
 #endif							/* GENIE_PGVECTOR_H */

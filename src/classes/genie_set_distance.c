@@ -1,16 +1,14 @@
 /*
  * genie_set_distance.c
- *	  Similarities of sets as SQL functions, the distance <%>, and its bound for the index.
+ *	  Similarities of sets as SQL functions, and the distance <%>.  (Its bound for the index is in genie_set_class.c.)
  *
- * Sets are arrays, by their distinct elements, or objects; the distance takes an array and an object, too.  Counting
- * is genie_match.c's; the expressions are those of genie_set_similarity.h.  The bound is exact: (match count, object's
- * size) is all that the distance depends on.
+ * A set is an array, by its distinct elements, or an object.  The distance also takes an array and an object.
+ * genie_match.c counts; genie_set_similarity.h has the expressions.
  */
 #include "postgres.h"
 
 #include "genie_match.h"
 #include "genie_set_similarity.h"
-#include "genie_opclass.h"
 
 PG_FUNCTION_INFO_V1(genie_set_jaccard_arrays);
 PG_FUNCTION_INFO_V1(genie_set_jaccard_objects);
@@ -23,12 +21,11 @@ PG_FUNCTION_INFO_V1(genie_set_cosine_arrays);
 PG_FUNCTION_INFO_V1(genie_set_cosine_objects);
 PG_FUNCTION_INFO_V1(genie_set_overlap_arrays);
 PG_FUNCTION_INFO_V1(genie_set_overlap_objects);
-PG_FUNCTION_INFO_V1(genie_jaccard_bound);
 
-/* of (shared, a, b) */
+/* An expression of genie_set_similarity.h. */
 typedef double (*Measure) (uint32 shared, uint32 a, uint32 b);
 
-/* of an array, and an array or an object */
+/* The measure of an array, and of an array or an object. */
 static pg_attribute_always_inline Datum
 measure_array(FunctionCallInfo fcinfo, GenieRightKind right, Measure measure)
 {
@@ -37,6 +34,7 @@ measure_array(FunctionCallInfo fcinfo, GenieRightKind right, Measure measure)
 	PG_RETURN_FLOAT8(measure(match.count, match.size, match.query->n_intervals));
 }
 
+/* The measure of two objects. */
 static pg_attribute_always_inline Datum
 measure_objects(FunctionCallInfo fcinfo, Measure measure)
 {
@@ -109,16 +107,4 @@ Datum
 genie_set_overlap_objects(PG_FUNCTION_ARGS)
 {
 	return measure_objects(fcinfo, genie_overlap_similarity);
-}
-
-/* support function 3 of genie_array_ops and genie_object_ops (genie_opclass.h) */
-Datum
-genie_jaccard_bound(PG_FUNCTION_ARGS)
-{
-	int16		strategy = PG_GETARG_INT16(0);
-	const GenieQuery *query = (const GenieQuery *) PG_GETARG_POINTER(1);
-
-	if (strategy != GENIE_JACCARD_STRATEGY)
-		elog(ERROR, "strategy %d has no bound", strategy);
-	PG_RETURN_FLOAT8(genie_jaccard_distance(PG_GETARG_INT32(2), PG_GETARG_INT32(3), query->n));
 }

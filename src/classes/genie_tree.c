@@ -2,18 +2,19 @@
  * genie_tree.c
  *	  genie_binary_branches(): ordered, labelled trees as objects.
  *
- * Yang, Kalnis and Tung, "Similarity evaluation on tree-structured data" (SIGMOD 2005), section 3: a tree is made
- * binary (left child: the first child; right child: the next sibling), and each node gives one branch, the labels
- * of the node, its left child and its right child.  A tree of n nodes has n branches.  Each edit operation (relabel,
- * delete or insert a node) changes at most five on both sides together, so for trees A and B that share c branches
+ * Yang, Kalnis and Tung, "Similarity evaluation on tree-structured data" (SIGMOD 2005), section 3: a tree is turned
+ * into a binary tree, whose left children are first children and whose right children are next siblings.  Each node
+ * gives one branch: the labels of the node, its left child and its right child.  A tree of n nodes has n branches.
+ * Each edit operation (relabel, delete or insert a node) changes at most five branches of both trees together.  So for
+ * trees A and B that share c branches
  *
  *		|A| + |B| - 2 c <= 5 * (tree edit distance of A and B)
  *
- * where c is the multiset intersection, which is the match count of their objects (genie_multiset.h).
+ * where c is the size of the multiset intersection, which is the match count of their objects (genie_multiset.h).
  *
- * A branch is the string  label, "{" and the left label or "}" for none, "{" and the right label or "}" for
- * none;  labels as genie_bracket_label() writes them, so that their braces are escaped and nothing is
- * ambiguous.  {a{b}{c}} has a{b}, b}{c and c}}.
+ * A branch is written as the node's label; then "{" and the left label, or "}" if there is none; then "{" and the right
+ * label, or "}".  genie_bracket_label() escapes braces in labels, so that branches are not ambiguous.  {a{b}{c}} has
+ * a{b}, b}{c and c}}.
  */
 #include "postgres.h"
 
@@ -35,7 +36,7 @@ report_malformed(const char *text, const GenieBracketError *error)
 					 "in a label, a backslash goes before braces and backslashes.")));
 }
 
-/* Reads the tree; how many nodes it has. */
+/* Parses the tree; returns the number of its nodes. */
 static uint32
 parse_tree(const struct varlena *tree, GenieBracketNode **nodes)
 {

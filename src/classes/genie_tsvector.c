@@ -3,16 +3,16 @@
  *	  Documents: tsvector as an object, tsvector and tsquery as queries; functions, operators and the support
  *	  functions of genie_tsvector_ops.
  *
- * A document is the set of its lexemes, keywords of dimension 0 and family text.  Positions and weights are no part of
- * it.  Which words are lexemes is the text search configuration's business, which made the tsvector.
+ * A document is the set of its lexemes: keywords of dimension 0 and family text.  Positions and weights do not count.
+ * The text search configuration that made the tsvector decides which words are lexemes.
  *
- * Of a tsquery its lexemes are asked for, each once, whatever connects them (&, |, <->) and whatever weights they are
- * restricted to.  Lexemes under an odd number of negations are not wanted, so they are left out.  A prefix (foo:*) asks
- * for every lexeme that begins so, and each that a document has is counted.  Longer prefixes than GENIE_VALUE_MAX
- * bytes are refused, for of a longer lexeme the rest is only known by its hash.
+ * A tsquery asks for each of its lexemes once, whatever operators connect them (&, |, <->) and whatever weights
+ * restrict them.  Lexemes under an odd number of negations are left out, because they are not wanted.  A prefix (foo:*)
+ * asks for all lexemes that begin with it, and each such lexeme of a document counts.  Prefixes longer than
+ * GENIE_VALUE_MAX bytes are refused, because of a longer lexeme only that beginning and a hash are stored.
  *
- * A tsvector is read where it lies: short headers and odd addresses cost no copy.  Its lexemes ascend by their
- * bytes, which is the order of keys, so nothing is sorted.
+ * A tsvector is read in place: short headers and unaligned addresses cost no copy.  Its lexemes ascend by their bytes,
+ * which is the order of keys, so nothing is sorted.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ PG_FUNCTION_INFO_V1(genie_order_tsvector_query);
 PG_FUNCTION_INFO_V1(genie_matches_tsvector_query);
 
 #define LEXEME_DIMENSION	0
-#define NEXT_CHAR_MAX		0x7F	/* a smaller byte is a character, and so is the byte after it */
+#define NEXT_CHAR_MAX		0x7F	/* a smaller byte is a character, and so is that byte + 1 */
 
 static GenieKey
 lexeme_key(uint8 *out, const char *lexeme, uint32 len)
@@ -78,9 +78,9 @@ query_of_tsvector(Datum value, int32 min_match)
 }
 
 /*
- * Adds all lexemes that begin with so many bytes.  Those bytes followed by 0xFF are no lexeme, but above each that
- * begins with them, cut or not.  Where a character is easily followed by the next, the bound
- * is the prefix with that one in its place, which is the same set and reads better.
+ * Adds all lexemes that begin with the prefix.  The upper bound is the prefix filled up with 0xFF, which is no lexeme
+ * but above every one that begins with the prefix, cut or not.  If the prefix ends with a single-byte character that
+ * has a next one, the bound is the prefix with that next character instead: the same set, but readable.
  */
 static void
 add_prefix(GenieQueryBuilder *builder, const char *prefix, uint32 len)
@@ -107,13 +107,13 @@ add_prefix(GenieQueryBuilder *builder, const char *prefix, uint32 len)
 		hi_bytes[hi.len - 1]++;
 	else
 	{
-		hi.len = family.len + GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES;
+		hi.len = family.len + GENIE_VALUE_BYTES;
 		memset(hi_bytes + lo.len, 0xFF, hi.len - lo.len);
 	}
 	genie_query_add_range(builder, family, lo, false, hi, !next_char);
 }
 
-/* Operands follow their operators, so that one pass hands negations down. */
+/* Operands follow their operators, so one pass propagates negations. */
 static GenieQuery *
 query_of_tsquery(Datum value, int32 min_match)
 {

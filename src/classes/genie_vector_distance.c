@@ -3,9 +3,9 @@
  *	  Distances of vectors in SQL: <-> (l2), <+> (l1), <=> (cosine) and the inner product of real[] and float8[],
  *	  <&~> (Hamming) of bit.
  *
- * A vector is an array of one dimension, with any lower bound, without NULLs; '{}' has length 0.  The numbers are
- * genie_vector.c's, so that an index, a sequential scan and every machine give the same bits.  Nothing is copied but
- * what must be detoasted: an array with a short header is read where it is.
+ * A vector is an array of one dimension, with any lower bound, without NULLs; '{}' has length 0.  genie_vector.c
+ * computes the distances, so that an index, a sequential scan and every machine give the same bits.  Arrays are copied
+ * only if they must be detoasted; one with a short header is read in place.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ PG_FUNCTION_INFO_V1(genie_vector_cosine);
 PG_FUNCTION_INFO_V1(genie_vector_inner);
 PG_FUNCTION_INFO_V1(genie_hamming_distance);
 
-/* An array's header behind its length word, as it lies at any address. */
+/* An array's header after the length word; it may be unaligned, so it is copied to this. */
 typedef struct ArrayHead
 {
 	int32		ndim;
@@ -171,7 +171,7 @@ genie_vector_metric(const FmgrInfo *function)
 		function->fn_addr == genie_vector_cosine ? GENIE_METRIC_COSINE : 0;
 }
 
-/* <&~>: in how many places two bit strings differ.  The bits that fill the last byte up are 0. */
+/* <&~>: the number of bits in which two bit strings differ.  The unused bits of the last byte are 0. */
 Datum
 genie_hamming_distance(PG_FUNCTION_ARGS)
 {

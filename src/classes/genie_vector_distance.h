@@ -10,12 +10,12 @@
 #include "utils/array.h"
 
 /*
- * The elements of a real[] or float8[], which lie in the array, as PG_DETOAST_DATUM_PACKED gives it: its header may be
- * the short one, and they at any address.  Errors: more than one dimension, NULL elements.
+ * The elements of a real[] or float8[], in place.  The array is as PG_DETOAST_DATUM_PACKED returns it: its header may
+ * be short and its elements unaligned.  Errors: more than one dimension, NULL elements.
  */
 extern GenieVector genie_vector_of_array(const struct varlena *array);
 
-/* Vectors of one length, one behind the other. */
+/* Vectors of one length, one after the other. */
 typedef struct GenieVectors
 {
 	const void *elements;		/* aligned */
@@ -25,12 +25,12 @@ typedef struct GenieVectors
 } GenieVectors;
 
 /*
- * The rows of a real[] or float8[] of two dimensions; one of one dimension is one vector, and one of none has no
- * vectors.  Errors: more dimensions, NULL elements.
+ * The rows of a real[] or float8[] of two dimensions.  An array of one dimension is one vector, and an empty array has
+ * no vectors.  Errors: more dimensions, NULL elements.
  */
 extern GenieVectors genie_vectors_of_queries(ArrayType *array);
 
-/* What the function measures, if it is one of genie's own distances of arrays; 0: it is not. */
+/* The metric of a function, if it is one of genie's own distances of arrays; 0: it is not. */
 extern GenieMetric genie_vector_metric(const FmgrInfo *function);
 
 /* Error: they differ in length. */

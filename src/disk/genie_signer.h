@@ -10,7 +10,8 @@
  * An insert that has read the metapage before that flip may append a raw row behind it.  So a raw row may stand in the
  * pending list of a trained index, too: whoever reads it signs it.
  *
- * The class's functions are called through this table, for disk/ knows no operator classes; genie_train.c fills it.
+ * The class's functions are called through this table, for disk/ knows no operator classes.  genie_approximate.c fills
+ * it.
  */
 #ifndef GENIE_SIGNER_H
 #define GENIE_SIGNER_H

@@ -37,6 +37,7 @@
 #include "utils/snapmgr.h"
 
 #include "genie_access.h"
+#include "genie_approximate.h"
 #include "genie_batch.h"
 #include "genie_fault.h"
 #include "genie_lsh_block.h"
@@ -46,7 +47,6 @@
 #include "genie_scan.h"
 #include "genie_spilled_segment.h"
 #include "genie_stream.h"
-#include "genie_train.h"
 
 /*
  * Bounds of a piece.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes, or 150 if no other query has
@@ -429,7 +429,7 @@ genie_batch_begin(GenieBatch *batch)
 	batch->call_context = CurrentMemoryContext;
 	if (!IsMVCCSnapshot(GetActiveSnapshot()))
 		elog(ERROR, "genie indexes can be searched only under an MVCC snapshot");
-	batch->signer = genie_signer(batch->index);
+	batch->signer = genie_approximate_signer(batch->index);
 	genie_visitor_begin(&round->visitor, batch->heap, batch->index, GetActiveSnapshot());
 	round->k = Min(batch->want, GENIE_JOB_K_MAX);
 	batch->segments_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch segments",

@@ -26,12 +26,12 @@
 #include "utils/lsyscache.h"
 
 #include "genie_access.h"
+#include "genie_approximate.h"
 #include "genie_array.h"
 #include "genie_batch.h"
 #include "genie_conflict.h"
 #include "genie_opclass.h"
 #include "genie_stream.h"
-#include "genie_train.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_search);
 

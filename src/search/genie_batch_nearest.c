@@ -40,17 +40,17 @@
 #include "utils/syscache.h"
 
 #include "genie_access.h"
+#include "genie_approximate.h"
 #include "genie_array.h"
 #include "genie_batch.h"
 #include "genie_candidates.h"
 #include "genie_heap.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
-#include "genie_pgvector.h"
 #include "genie_quantizer.h"
 #include "genie_rerank.h"
-#include "genie_train.h"
 #include "genie_vector_distance.h"
+#include "genie_vector_type.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
 
@@ -80,7 +80,7 @@ typedef struct GenieNearestSearch
 
 	/* the array of queries */
 	bool		of_vectors;
-	bool		to_pgvector;	/* the operator wants values of pgvector's type */
+	const GenieVectorType *type;	/* that the operator wants them in */
 	GenieVectors vectors;
 	uint32		n_next;			/* the next vector */
 	GenieArrayCursor cursor;	/* elements that are no vectors */
@@ -132,12 +132,12 @@ genie_nearest_check_index(GenieNearestSearch *search)
 {
 	GenieBatch *batch = &search->batch;
 	bool		approximate = genie_is_approximate(batch->index);
-	bool		is_pgvector = genie_pgvector_index(batch->index);
-	Oid			vectors = is_pgvector ? FLOAT4ARRAYOID : batch->index->rd_opcintype[0];
+	const GenieVectorType *type = genie_vector_type_of_class(batch->index);
+	Oid			vectors = type != NULL ? type->array : batch->index->rd_opcintype[0];
 
-	if (is_pgvector && batch->query_type == FLOAT4ARRAYOID)
+	if (type != NULL && batch->query_type == type->array)
 	{
-		search->to_pgvector = true;
+		search->type = type;
 		batch->query_type = batch->index->rd_opcintype[0];
 	}
 	if (approximate && genie_nearest_find_order(batch))
@@ -163,6 +163,7 @@ genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
 		search->of_vectors = true;
 		search->vectors = genie_vectors_of_queries(array);
 		batch->query_type = get_array_type(element);
+		search->type = genie_vector_type_of_array(batch->query_type);
 		batch->n_queries = search->vectors.n;
 		return;
 	}
@@ -171,27 +172,15 @@ genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
 	batch->n_queries = search->cursor.n;
 }
 
-/* The next vector, as an array of its own, or as pgvector's type. */
+/* The next vector, as a value of its own. */
 static Datum
 genie_nearest_next_vector(GenieNearestSearch *search)
 {
 	const GenieVectors *vectors = &search->vectors;
 	Size		nbytes = vectors->n_dimensions * genie_vector_element_bytes(vectors->is_double);
-	Size		size = ARR_OVERHEAD_NONULLS(1) + nbytes;
 	const char *elements = (const char *) vectors->elements + search->n_next++ * nbytes;
-	ArrayType  *array;
 
-	if (search->to_pgvector)
-		return genie_pgvector_make((const float *) elements, vectors->n_dimensions);
-	array = palloc(size);
-	SET_VARSIZE(array, size);
-	array->ndim = 1;
-	array->dataoffset = 0;
-	array->elemtype = vectors->is_double ? FLOAT8OID : FLOAT4OID;
-	ARR_DIMS(array)[0] = (int) vectors->n_dimensions;
-	ARR_LBOUND(array)[0] = 1;
-	memcpy(ARR_DATA_PTR(array), elements, nbytes);
-	return PointerGetDatum(array);
+	return search->type->make(elements, vectors->n_dimensions);
 }
 
 static Datum

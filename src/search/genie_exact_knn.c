@@ -43,8 +43,8 @@
 #include "genie_exact_panel.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
-#include "genie_pgvector.h"
 #include "genie_vector_distance.h"
+#include "genie_vector_type.h"
 
 PG_FUNCTION_INFO_V1(genie_exact_knn);
 
@@ -59,7 +59,7 @@ typedef struct GenieExactKnn
 	ReturnSetInfo *result;
 
 	/* the index's rows */
-	bool		is_pgvector;	/* vectors are of pgvector's type, not arrays */
+	const GenieVectorType *type;
 	IndexInfo  *index_info;
 	EState	   *estate;
 	ExprState  *predicate;
@@ -102,14 +102,6 @@ copy_elements(uint8 *to, bool to_double, GenieVector from)
 	}
 }
 
-/* The indexed value of a row; it is not NULL. */
-static GenieVector
-vector_of_value(const GenieExactKnn *state, Datum value)
-{
-	return state->is_pgvector ? genie_pgvector_elements(value) :
-		genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
-}
-
 static void
 check_length(const GenieExactKnn *state, uint32 n)
 {
@@ -141,7 +133,7 @@ add_row(GenieExactKnn *state, uint64 tid)
 		FormIndexDatum(state->index_info, state->slot, state->estate, value, is_null);
 		if (!is_null[0])
 		{
-			GenieVector vector = vector_of_value(state, value[0]);
+			GenieVector vector = state->type->elements(value[0]);
 
 			check_length(state, vector.n);
 			copy_elements(genie_panel_place(&state->panel), state->knn.is_double, vector);
@@ -333,18 +325,22 @@ metric_of(Relation index, const char *name)
 			 errhint("Name a metric: \"l2\", \"l1\", \"cosine\" or \"ip\".")));
 }
 
-static bool
-index_is_double(Relation index)
+/* The type of the index's values.  Error: they are not vectors. */
+static const GenieVectorType *
+vector_type_of(Relation index)
 {
+	const GenieVectorType *vectors = genie_vector_type_of_class(index);
 	Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), 0)->atttypid);
 
-	if (type != FLOAT4ARRAYOID && type != FLOAT8ARRAYOID)
+	if (vectors == NULL)
+		vectors = genie_vector_type_of_array(type);
+	if (vectors == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("index \"%s\" is not of vectors", RelationGetRelationName(index)),
 				 errdetail("It is of type %s.", format_type_be(type)),
 				 errhint("Vectors are of type real[] or double precision[].")));
-	return type == FLOAT8ARRAYOID;
+	return vectors;
 }
 
 /* The queries, with their elements in the form that engines read. */
@@ -367,8 +363,8 @@ static void
 search(GenieExactKnn *state, uint32 k, const char *metric)
 {
 	state->knn.metric = metric_of(state->index, metric);
-	state->is_pgvector = genie_pgvector_index(state->index);
-	state->knn.is_double = (!state->is_pgvector && index_is_double(state->index)) || state->queries.is_double;
+	state->type = vector_type_of(state->index);
+	state->knn.is_double = state->type->is_double || state->queries.is_double;
 	widen_queries(&state->queries, state->knn.is_double);
 	state->index_info = BuildIndexInfo(state->index);
 	state->estate = CreateExecutorState();

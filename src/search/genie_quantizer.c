@@ -22,19 +22,10 @@
 #include "genie_lsh_class.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
-#include "genie_pgvector.h"
 #include "genie_quantizer.h"
 #include "genie_source.h"
-#include "genie_vector_distance.h"
 
 bool		genie_quantized_vectors;
-
-static GenieVector
-genie_quantizer_vector(const GenieTableQuantizer *quantizer, Datum value)
-{
-	return quantizer->is_pgvector ? genie_pgvector_elements(value) :
-		genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
-}
 
 /* A visible row: its record. */
 static void
@@ -48,7 +39,7 @@ genie_quantizer_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 
 	if (!is_null)
 	{
-		GenieVector vector = genie_quantizer_vector(quantizer, value);
+		GenieVector vector = quantizer->type->elements(value);
 
 		if (vector.n == shape->n_dimensions)
 			genie_quantize(shape->metric, vector, quantizer->records +
@@ -83,17 +74,6 @@ genie_quantizer_fill(void *arg, const uint64 *tids, uint32 n, void *records)
 	pfree(quantizer->rows);
 }
 
-/* The metric of a distance whose arithmetic is known; 0: it is not. */
-static GenieMetric
-genie_quantizer_metric(Relation index, bool is_pgvector, const FmgrInfo *distance, StrategyNumber strategy)
-{
-	if (!is_pgvector)
-		return genie_lsh_of_vectors(index) ? genie_vector_metric(distance) : 0;
-	return strategy == GENIE_L2_STRATEGY ? GENIE_METRIC_L2 :
-		strategy == GENIE_L1_STRATEGY ? GENIE_METRIC_L1 :
-		strategy == GENIE_COSINE_STRATEGY ? GENIE_METRIC_COSINE : 0;
-}
-
 /*
  * Does the snapshot see the vectors that the index has, and may rows be passed over at all?  Before an index was built,
  * members of a HOT chain could have different vectors; who may still see those may not use the index (indcheckxmin).
@@ -117,8 +97,8 @@ genie_quantizer_begin(GenieTableQuantizer *quantizer, const GenieVisitor *visito
 	if (parameters == NULL || !genie_quantized_vectors || !genie_quantizer_may_read(visitor))
 		return false;
 	memset(quantizer, 0, sizeof(*quantizer));
-	quantizer->is_pgvector = genie_pgvector_index(visitor->index);
-	shape->metric = genie_quantizer_metric(visitor->index, quantizer->is_pgvector, distance, strategy);
+	quantizer->type = genie_vector_type_of_class(visitor->index);
+	shape->metric = quantizer->type == NULL ? 0 : quantizer->type->metric(distance, strategy);
 	if (shape->metric == 0)
 		return false;
 	shape->n_dimensions = genie_lsh_class_parameters(parameters).functions.n_dimensions;
@@ -135,7 +115,7 @@ bool
 genie_quantizer_query(const GenieTableQuantizer *quantizer, Datum query, float *elements,
 					  GenieQuantizedQuery *quantized)
 {
-	GenieVector vector = genie_quantizer_vector(quantizer, query);
+	GenieVector vector = quantizer->type->elements(query);
 
 	if (vector.n != quantizer->quantizer.n_dimensions)
 		return false;

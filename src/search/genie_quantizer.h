@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "genie_image_load.h"
 #include "genie_rerank.h"
+#include "genie_vector_type.h"
 #include "genie_visit.h"
 
 /* the setting genie.quantized_vectors: may vectors be kept in shared memory, and used? */
@@ -16,7 +17,7 @@ extern bool genie_quantized_vectors;
 typedef struct GenieTableQuantizer
 {
 	GenieQuantizer quantizer;
-	bool		is_pgvector;	/* values are of pgvector's type, not arrays */
+	const GenieVectorType *type;
 	const GenieVisitor *visitor;
 	const GenieRowValue *row_value;
 	MemoryContext row_context;

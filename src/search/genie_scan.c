@@ -47,6 +47,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "genie_approximate.h"
 #include "genie_candidates.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
@@ -55,7 +56,6 @@
 #include "genie_rerank.h"
 #include "genie_scan.h"
 #include "genie_stream.h"
-#include "genie_train.h"
 
 typedef struct GenieScanState
 {
@@ -204,7 +204,7 @@ genie_scan_begin_rerank(IndexScanDesc scan)
 				 errmsg("index \"%s\" can be scanned by distances only",
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is approximate: the index does not know what its values match.")));
-	state->query.signer = genie_signer(scan->indexRelation);
+	state->query.signer = genie_approximate_signer(scan->indexRelation);
 	state->query.first_k = genie_candidates_of(scan->indexRelation);
 	genie_rerank_rescan(state->rerank, state->query.first_k);
 }

@@ -1,10 +1,10 @@
 /*
  * genie_array.c
- *	  Arrays as objects and as queries; the support functions of genie_array_ops.
+ *	  Arrays as objects and as queries.  (Their operator class is in genie_set_class.c.)
  *
- * An array is the set of its elements, all of dimension 0: duplicates count once, NULLs are left out, an
- * array of several dimensions is taken element by element, as GIN does.  Integers take the fast
- * way of genie_int_array.c; every other type is normalised element by element.
+ * An array is the set of its elements, all of dimension 0.  Duplicates count once, NULLs are left out, and an array of
+ * several dimensions is taken element by element, as in GIN.  Integers take the fast path of genie_int_array.c;
+ * elements of other types are normalised one by one.
  */
 #include "postgres.h"
 
@@ -14,8 +14,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-PG_FUNCTION_INFO_V1(genie_array_decompose);
-PG_FUNCTION_INFO_V1(genie_array_compile);
 PG_FUNCTION_INFO_V1(genie_object_from_array);
 PG_FUNCTION_INFO_V1(genie_query_from_array);
 PG_FUNCTION_INFO_V1(genie_jaccard_query_from_array);
@@ -41,6 +39,13 @@ genie_array_type(GenieArrayType **cache, Oid element_type, MemoryContext context
 	return type;
 }
 
+GenieArrayType *
+genie_array_type_of_call(FunctionCallInfo fcinfo, const ArrayType *array)
+{
+	return genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra, ARR_ELEMTYPE(array),
+							fcinfo->flinfo->fn_mcxt);
+}
+
 void
 genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywords)
 {
@@ -61,6 +66,17 @@ genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywo
 	}
 }
 
+GenieKeywords
+genie_array_keywords(FunctionCallInfo fcinfo, ArrayType *array)
+{
+	GenieKeywords keywords;
+
+	genie_keywords_init(&keywords);
+	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, &keywords);
+	genie_keywords_finish(&keywords);
+	return keywords;
+}
+
 GenieQuery *
 genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match)
 {
@@ -79,55 +95,12 @@ genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match)
 	return genie_query_finish(&builder, min_match);
 }
 
-/* support function 1 (genie_opclass.h) */
-Datum
-genie_array_decompose(PG_FUNCTION_ARGS)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
-	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
-
-	genie_array_collect(type, array, keywords);
-	PG_FREE_IF_COPY(array, 0);
-	PG_RETURN_VOID();
-}
-
-static GenieQuery *
-query_of_array(FunctionCallInfo fcinfo, Datum datum, int32 min_match)
-{
-	ArrayType  *array = DatumGetArrayTypeP(datum);
-	GenieArrayType *type = genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-											ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt);
-
-	return genie_array_query(type, array, min_match);
-}
-
-/* support function 2: the right operand is a genie_query, an array, or an object */
-Datum
-genie_array_compile(PG_FUNCTION_ARGS)
-{
-	Datum		operand = PG_GETARG_DATUM(0);
-	Oid			subtype = PG_GETARG_OID(2);
-
-	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
-		PG_RETURN_POINTER(DatumGetGenieQuery(operand));
-	if (subtype == ANYARRAYOID)
-		PG_RETURN_POINTER(query_of_array(fcinfo, operand, 1));
-	PG_RETURN_POINTER(genie_query_of_object(PG_DETOAST_DATUM_PACKED(operand), 1));
-}
-
 /* genie_object(anyarray) */
 Datum
 genie_object_from_array(PG_FUNCTION_ARGS)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GenieKeywords keywords;
+	GenieKeywords keywords = genie_array_keywords(fcinfo, PG_GETARG_ARRAYTYPE_P(0));
 
-	genie_keywords_init(&keywords);
-	genie_array_collect(genie_array_type((GenieArrayType **) &fcinfo->flinfo->fn_extra,
-										 ARR_ELEMTYPE(array), fcinfo->flinfo->fn_mcxt), array, &keywords);
-	genie_keywords_finish(&keywords);
 	PG_RETURN_POINTER(genie_object_make(&keywords));
 }
 
@@ -135,14 +108,17 @@ genie_object_from_array(PG_FUNCTION_ARGS)
 Datum
 genie_query_from_array(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(query_of_array(fcinfo, PG_GETARG_DATUM(0), PG_GETARG_INT32(1)));
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+
+	PG_RETURN_POINTER(genie_array_query(genie_array_type_of_call(fcinfo, array), array, PG_GETARG_INT32(1)));
 }
 
 /* genie_jaccard_query(anyarray, similarity) */
 Datum
 genie_jaccard_query_from_array(PG_FUNCTION_ARGS)
 {
-	GenieQuery *query = query_of_array(fcinfo, PG_GETARG_DATUM(0), 0);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	GenieQuery *query = genie_array_query(genie_array_type_of_call(fcinfo, array), array, 0);
 
 	genie_query_limit_jaccard(query, PG_GETARG_FLOAT8(1));
 	PG_RETURN_POINTER(query);

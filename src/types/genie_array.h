@@ -1,6 +1,6 @@
 /*
  * genie_array.h
- *	  The elements of arrays of any type as keywords of dimension 0.
+ *	  Arrays of any element type as sets of keywords of dimension 0.
  */
 #ifndef GENIE_ARRAY_H
 #define GENIE_ARRAY_H
@@ -12,7 +12,7 @@
 
 #define GENIE_ARRAY_DIMENSION	0
 
-/* Walks over an array's elements; NULLs are left out. */
+/* Iterates over an array's elements; NULLs are left out. */
 typedef struct GenieArrayCursor
 {
 	const char *at;
@@ -53,21 +53,27 @@ genie_array_next(GenieArrayCursor *cursor, Datum *element)
 	return false;
 }
 
-/* How arrays of one element type are taken apart; kept for as long as there are rows. */
+/* How arrays of one element type become keywords; kept from row to row. */
 typedef struct GenieArrayType
 {
 	GenieAttribute attribute;
 	int			int_width;		/* 0: not integers */
-	GenieInts	ints;			/* their scratch */
+	GenieInts	ints;			/* scratch for integers */
 } GenieArrayType;
 
-/* The type in *cache, made in context if it is NULL or of another element type. */
+/* Returns *cache; makes it in context if it is NULL, or anew if it is of another element type. */
 extern GenieArrayType *genie_array_type(GenieArrayType **cache, Oid element_type, MemoryContext context);
 
-/* Adds the elements to the keywords. */
+/* The same for an argument of a call: kept in fn_extra, which is the function's only use of it. */
+extern GenieArrayType *genie_array_type_of_call(FunctionCallInfo fcinfo, const ArrayType *array);
+
+/* The elements' finished keywords, palloc'd; uses fn_extra as above. */
+extern GenieKeywords genie_array_keywords(FunctionCallInfo fcinfo, ArrayType *array);
+
+/* Adds the elements' keywords. */
 extern void genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKeywords *keywords);
 
-/* A query for the elements. */
+/* A query for the elements as points. */
 extern GenieQuery *genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match);
 
 #endif							/* GENIE_ARRAY_H */

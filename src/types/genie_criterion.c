@@ -2,12 +2,14 @@
  * genie_criterion.c
  *	  Values, ranges, multiranges and arrays of them as intervals of a query.
  *
- *		value			equal to it
- *		range			contained in it; sides without a bound are unbounded within the family
- *		multirange		contained in one of its ranges
- *		array			any of its elements, each of which is one of the above; NULLs are left out
+ * A row's value meets a criterion that is
  *
- * Nothing is equal to nothing: an empty array, range or multirange is a criterion that no value meets.
+ *		a value			if it is equal to it
+ *		a range			if the range contains it; a side without a bound is unbounded within the type family
+ *		a multirange	if one of its ranges contains it
+ *		an array		if it meets one of the elements, each of which is one of the above; NULLs are left out
+ *
+ * No value meets an empty array, range or multirange.
  */
 #include "postgres.h"
 
@@ -125,7 +127,7 @@ genie_criterion_add(GenieCriterion *criterion, Datum value, GenieQueryBuilder *b
 	}
 }
 
-/* genie_query(int4multirange), genie_query(int8multirange): elements of arrays within one of the ranges */
+/* genie_query(int4multirange), genie_query(int8multirange): a query for array elements within one of the ranges */
 Datum
 genie_query_from_multirange(PG_FUNCTION_ARGS)
 {

@@ -1,6 +1,6 @@
 /*
  * genie_criterion.h
- *	  What a query asks of one dimension: a value, a range, a multirange, or an array of any of these.
+ *	  A criterion of a query for one dimension: a value, a range, a multirange, or an array of any of these.
  */
 #ifndef GENIE_CRITERION_H
 #define GENIE_CRITERION_H
@@ -12,16 +12,16 @@
 typedef struct GenieCriterion
 {
 	bool		is_array;
-	GenieValueType element;		/* is_array: only the layout is set */
-	char		typtype;		/* of the value or element: TYPTYPE_RANGE, TYPTYPE_MULTIRANGE, or else */
-	TypeCacheEntry *range;		/* of a range, or of a multirange's ranges */
-	GenieAttribute attribute;	/* of the value or of the range's subtype */
+	GenieValueType element;		/* if is_array: the elements' layout, nothing else */
+	char		typtype;		/* of the value or element; TYPTYPE_RANGE and TYPTYPE_MULTIRANGE matter */
+	TypeCacheEntry *range;		/* of the range type, or of the multirange's ranges */
+	GenieAttribute attribute;	/* of the value, or of the range's subtype */
 } GenieCriterion;
 
-/* How values of that type are criteria; what it needs lives in context. */
+/* Prepares criteria of that type; what it allocates lives in context.  Errors: those of genie_value_type_init(). */
 extern void genie_criterion_init(GenieCriterion *criterion, uint32 dimension, Oid type, MemoryContext context);
 
-/* Adds what the value asks for to the query. */
+/* Adds the criterion's intervals to the query. */
 extern void genie_criterion_add(GenieCriterion *criterion, Datum value, GenieQueryBuilder *builder);
 
 #endif							/* GENIE_CRITERION_H */

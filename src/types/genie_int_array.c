@@ -1,17 +1,16 @@
 /*
  * genie_int_array.c
- *	  Arrays of int2, int4 and int8: the fast way through decomposition and match count.
+ *	  Arrays of int2, int4 and int8: the fast path of decomposition and match count.
  *
- * Integers are ordered like their keys, so that everything can be done on the integers: what is strictly
- * ascending already (as arrays made by sort | uniq are) is used where it lies; anything
- * else is copied, sorted and cleared of duplicates.  Keys are written only for the index.
+ * Integers are ordered as their keys are, so everything can be done on the integers.  An array that is strictly
+ * ascending already is used in place; any other array is copied, sorted and cleared of duplicates.  Keys are written
+ * for the index only.
  *
- * Counting merges the two ascending sequences.  The merge of single values has no branch that data
- * decide, and where one side is far longer, each value of the short one is searched in the
- * rest of the long one.
+ * Counting merges the two ascending sequences.  The merge of single values has no branch that depends on the data.
+ * If one side is much longer, each value of the short side is searched in the rest of the long side instead.
  *
- * The functions are written once for a width; the inline ones are called with
- * a constant width, so that the compiler makes one loop of each.
+ * The functions are written once for all widths.  The inline ones are called with a constant width, so that the
+ * compiler specialises them.
  */
 #include "postgres.h"
 
@@ -20,10 +19,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* one side is searched instead of merged when it is so many times longer */
+/* a side that is so many times longer than the other is searched, not merged */
 #define SEARCH_RATIO	16
 
-/* a packed key of dimension 0: length, dimension, family, value; the value is stored with one 8-byte store */
+/* a packed key of dimension 0 is length, dimension, family, value; the value is written with one 8-byte store */
 #define INT_KEY_PREFIX	2
 #define INT_KEY_MAX		(1 + INT_KEY_PREFIX + GENIE_KEY_INT_BYTES)
 
@@ -171,7 +170,7 @@ put_key(uint8 *at, int64 value)
 	return at + 1 + INT_KEY_PREFIX + n;
 }
 
-/* Packs n > 0 integers; gives the end, and in *last where the last key begins. */
+/* Packs n > 0 integers; returns the end; sets *last to where the last key begins. */
 static pg_attribute_always_inline uint8 *
 pack(uint8 *at, const char *data, int width, uint32 n, uint8 **last)
 {
@@ -279,7 +278,7 @@ genie_int_query_of_view(GenieIntQuery *query, const GenieQueryView *view, Memory
 	query->conflict = others && !integers;
 }
 
-/* first index from at on whose value is >= wanted, in an ascending run */
+/* The first index from at on whose value is >= wanted, in an ascending run. */
 static pg_attribute_always_inline uint32
 lower_bound(const char *data, int width, uint32 at, uint32 n, int64 wanted)
 {

@@ -1,20 +1,18 @@
 /*
  * genie_match.c
- *	  The match count by the values alone: genie_match_count(), the operators <&> and @&, and the counting
- *	  that genie_set_distance.c uses.
+ *	  The match count computed from the values: genie_match_count(), the operators <&> and @&.
  *
- * This is the definition that every index scan must agree with.  It also has to be fast, for it is
- * what a sequential scan runs.  The right operand is mostly the same in all rows, so what
- * is made of it is kept in fn_extra (genie_operand.h).
+ * This is the definition that every index scan must agree with.  It must also be fast, because sequential scans run it.
+ * The right operand is mostly the same in all rows, so its query is kept in fn_extra (genie_operand.h).
  *
- * The left operand:
+ * How left operands are counted:
  *
- *	integers	are counted as integers (genie_int_array.c)
- *	other arrays	are decomposed into a buffer that is kept, sorted, and merged with the query
- *	objects		are merged where they lie: they are packed and sorted already
- *	other types	give what takes them apart, and what makes a query of the right operand (genie_match.h)
+ *		integer arrays	as integers (genie_int_array.c)
+ *		other arrays	decomposed into a buffer that is kept from row to row, sorted, and merged with the query
+ *		objects			merged in place, because they are packed and sorted already
+ *		other types		the caller passes a function that collects their keywords (genie_match.h)
  *
- * Nothing is allocated per row but where a value must be detoasted or unpacked, and that is freed at once.
+ * Nothing is allocated for a row, unless a value must be detoasted or unpacked; that memory is freed at once.
  */
 #include "postgres.h"
 
@@ -42,8 +40,8 @@ typedef struct MatchState
 	MemoryContext rows;			/* lives as long as this state */
 	GenieOperand right;
 	GenieQueryView *view;		/* of the right operand */
-	GenieMakeQuery made_by;		/* GENIE_RIGHT_OTHER */
-	bool		has_ints;		/* ints is made of view */
+	GenieMakeQuery make_query;	/* GENIE_RIGHT_OTHER */
+	bool		has_ints;		/* ints has been made of view */
 	GenieIntQuery ints;
 	GenieArrayType *array_type; /* of the left operand */
 	GenieKeywords keywords;		/* of the left operand */
@@ -118,7 +116,7 @@ prepare_right(MatchState *state, Datum datum, GenieRightKind kind)
 			query = genie_query_of_object(PG_DETOAST_DATUM_PACKED(PointerGetDatum(right)), 1);
 			break;
 		case GENIE_RIGHT_OTHER:
-			query = state->made_by(PointerGetDatum(right), 1);
+			query = state->make_query(PointerGetDatum(right), 1);
 			break;
 		default:
 			query = DatumGetGenieQuery(PointerGetDatum(right));
@@ -171,7 +169,7 @@ match_ints(MatchState *state, ArrayType *array)
 	return match;
 }
 
-/* The match of what is in state->keywords, which are finished first. */
+/* Finishes state->keywords; returns their match. */
 static GenieMatch
 match_keywords(MatchState *state)
 {
@@ -221,7 +219,7 @@ genie_match_right(FunctionCallInfo fcinfo, GenieMakeQuery make_query, GenieKeywo
 {
 	MatchState *state = match_state(fcinfo);
 
-	state->made_by = make_query;
+	state->make_query = make_query;
 	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER);
 	genie_keywords_reset(&state->keywords);
 	*keywords = &state->keywords;

@@ -1,20 +1,18 @@
 /*
  * genie_object.c
- *	  The type genie_object: input and output, equality and order, its operator class's support functions.
+ *	  The type genie_object: input and output, equality and order.  (Its operator class is in genie_set_class.c.)
  *
- * Text form: genie_text.h.  Binary form: a version byte, the number of keywords (int32), the packed
- * keys.  Both are read with distrust, for a key that is not canonical would match nothing
- * and break the order that everything relies on.
+ * Text form: genie_text.h.  Binary form: a version byte, the number of keywords (int32), the packed keys.  Both are
+ * checked when they are read, because a key that is not canonical would match nothing and break the order of keys that
+ * all code relies on.
  *
- * The order is that of the packed keys' bytes, and means nothing but that equal objects are neighbours: it is
- * there for DISTINCT, GROUP BY, merge joins and unique indexes.
+ * The order of objects is that of their packed keys' bytes.  It has no meaning but that equal objects are neighbours,
+ * for DISTINCT, GROUP BY, merge joins and unique indexes.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
 #include "genie_object.h"
-#include "genie_query.h"
-#include "genie_value.h"
 #include "genie_value_text.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
@@ -36,8 +34,6 @@ PG_FUNCTION_INFO_V1(genie_object_ge);
 PG_FUNCTION_INFO_V1(genie_object_cmp);
 PG_FUNCTION_INFO_V1(genie_object_hash);
 PG_FUNCTION_INFO_V1(genie_object_hash_extended);
-PG_FUNCTION_INFO_V1(genie_object_decompose);
-PG_FUNCTION_INFO_V1(genie_object_compile);
 
 GenieObject *
 genie_object_make(const GenieKeywords *keywords)
@@ -107,7 +103,7 @@ genie_object_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(out.data);
 }
 
-/* Errors unless the bytes are n packed keys, each of a value in canonical form. */
+/* Raises an error unless the bytes are n packed keys, each of a value in canonical form. */
 static void
 check_keys(const uint8 *data, Size nbytes, uint32 n)
 {
@@ -255,44 +251,4 @@ genie_object_hash_extended(PG_FUNCTION_ARGS)
 
 	PG_FREE_IF_COPY(object, 0);
 	return hash;
-}
-
-/* support function 1 of genie_object_ops (genie_opclass.h) */
-Datum
-genie_object_decompose(PG_FUNCTION_ARGS)
-{
-	struct varlena *object = PG_GETARG_VARLENA_PP(0);
-	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
-	uint32		n;
-	Size		nbytes;
-	const uint8 *at = genie_object_keys(object, &n, &nbytes);
-
-	if (n > 0)
-	{
-		const uint8 *last = at;
-
-		/* they are packed and ascending already */
-		genie_keywords_reserve(keywords, nbytes);
-		memcpy(keywords->bytes + keywords->nbytes, at, nbytes);
-		for (const uint8 *next = at; next < at + nbytes; genie_packed_next(&next))
-			last = next;
-		keywords->sorted = keywords->n == 0;
-		keywords->last = keywords->nbytes + (last - at);
-		keywords->nbytes += nbytes;
-		keywords->n += n;
-	}
-	PG_FREE_IF_COPY(object, 0);
-	PG_RETURN_VOID();
-}
-
-/* support function 2 of genie_object_ops: the right operand is a genie_query or a genie_object */
-Datum
-genie_object_compile(PG_FUNCTION_ARGS)
-{
-	Datum		operand = PG_GETARG_DATUM(0);
-	Oid			subtype = PG_GETARG_OID(2);
-
-	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
-		PG_RETURN_POINTER(DatumGetGenieQuery(operand));
-	PG_RETURN_POINTER(genie_query_of_object(PG_DETOAST_DATUM_PACKED(operand), 1));
 }

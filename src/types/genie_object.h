@@ -16,12 +16,12 @@ typedef struct GenieObject
 	uint8		packed[FLEXIBLE_ARRAY_MEMBER];
 } GenieObject;
 
-/* of finished keywords */
+/* The object of finished keywords, palloc'd. */
 extern GenieObject *genie_object_make(const GenieKeywords *keywords);
 
 /*
- * The packed keys of an object that is not toasted or compressed, but whose header may be short (as
- * PG_DETOAST_DATUM_PACKED gives it) and which may lie anywhere: nothing is copied.
+ * The packed keys of an object, in place.  The object is not toasted or compressed, but its header may be short and its
+ * address unaligned, as PG_DETOAST_DATUM_PACKED returns it.
  */
 extern const uint8 *genie_object_keys(const struct varlena *object, uint32 *n, Size *nbytes);
 

@@ -1,14 +1,14 @@
 /*
  * genie_opclass.c
- *	  The set of keywords of one value while it is made.
+ *	  Collecting the keywords of one value (GenieKeywords): the part of genie_opclass.h that is not inline.
  *
- * Keys are appended packed, duplicates and all; the collector only remembers whether they came in
- * strictly ascending order, as tuples and sorted arrays give them.  Otherwise
- * finish sorts pointers to the keys and copies the distinct ones to a new buffer.
+ * Keys are appended packed, duplicates included.  The collector notes whether they come in strictly ascending order, as
+ * those of tuples and of sorted arrays do.  If they do not, genie_keywords_finish() sorts pointers to the keys and
+ * copies the distinct ones to a new buffer.
  *
- * A value may hold any number of duplicates (an array of a million zeros), so when the buffer
- * is to grow past GENIE_KEYWORDS_COMPACT keys, duplicates are dropped first.  An object with
- * too many keywords is found there, and memory stays below about 40 MB.
+ * A value may have any number of duplicates (an array of a million zeros).  So duplicates are dropped before the buffer
+ * grows beyond GENIE_KEYWORDS_COMPACT keys.  A value with too many distinct keywords is refused there, so that memory
+ * stays below about 40 MB.
  */
 #include "postgres.h"
 

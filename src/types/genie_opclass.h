@@ -1,61 +1,62 @@
 /*
  * genie_opclass.h
- *	  What an operator class implements: the support functions of the genie access method.
+ *	  The interface of operator classes: the support functions that a class of the genie access method has.
  *
- * Another extension includes this header (installed with genie) to index its own type; test/module is an example.
- * All that such an extension needs is inline, for it cannot link to genie: making keys (genie_key_make() and
- * genie_keyword.h), collecting a value's keywords, making and reading a genie_query.  Its operators must
- * agree with its support functions, or the index answers otherwise than the table.
+ * This header is installed with genie.  Another extension includes it to index its own type; test/module is an example.
+ * Such an extension cannot link to genie, so all that it needs is inline: making keys (genie_key_make() and
+ * genie_keyword.h), collecting a value's keywords, making and reading a genie_query.  Its operators must agree with its
+ * support functions: otherwise an index scan and a sequential scan give different answers.
  *
  *	1	decompose(value opcintype, keywords internal) returns void
- *			Adds the value's keywords to the GenieKeywords behind the pointer with
- *			genie_keywords_add(), in any order; duplicates count once.  The value is not NULL.
- *			The object's size (for distances) is its number of distinct keywords, unless
- *			the function sets keywords->size.
+ *			Adds the value's keywords with genie_keywords_add() to the GenieKeywords that the pointer names.  They may
+ *			come in any order, and duplicates count once.  The value is not NULL.  The object's size (for distances)
+ *			is its number of distinct keywords, unless the function sets keywords->size.
  *	2	compile(query internal, strategy int2, subtype oid [, parameters internal]) returns genie_query
- *			Turns the right operand of an operator (its datum passed as it is, of type
- *			subtype; not NULL) into a genie_query: normalised intervals and min_match, as
- *			genie_query_of_keys() makes it.  If genie_query itself is a right operand: subtype is
- *			then the function's own result type, get_func_rettype(fcinfo->flinfo->fn_oid), and
- *			the datum may be returned.  With parameters in an approximate class only: see there.
+ *			Turns the right operand of an operator into a genie_query: normalised intervals and min_match, as
+ *			genie_query_of_keys() makes it.  The operand is passed as its datum, of type subtype, and is not NULL.  If
+ *			genie_query itself is a right operand, subtype is the function's own result type,
+ *			get_func_rettype(fcinfo->flinfo->fn_oid), and the function may return the datum.  Only functions of
+ *			approximate classes have parameters, see below.
  *	3	bound(strategy int2, query internal, match_count int4, object_size int4) returns float8
- *			A lower bound of the strategy's distance for an object of that size (at least match_count) that
- *			matches that many keywords of the query, which is the GenieQuery * that compile made, without ranges.
- *			Needed by strategies from 3 on, but not in an approximate class.  Immutable.  Computed with the
- *			operator's own C expression, so that an exact bound equals the operator's value bit for bit: the
- *			executor raises an error for a row whose distance is smaller than its bound.  Never NaN; for a given
- *			size it does not increase with match_count; for a given count it does not decrease as object_size
- *			grows from the query's number of keywords on, and up to there it falls or rises all the way.  (A scan calls
- *			it once or twice for each count and class of sizes, not once a row, and checks what it returns:
+ *			A lower bound of the strategy's distance for an object of that size that matches that many keywords of the
+ *			query; object_size is at least match_count.  query is the GenieQuery * that compile made; it has no ranges.
+ *			The function is required for strategies from 3 on, except in an approximate class.  It must be immutable.
+ *			It uses the operator's own C expression, so that an exact bound equals the operator's value bit for bit:
+ *			the executor raises an error for a row whose distance is smaller than its bound.  The result is never NaN.
+ *			For each size it does not increase with match_count.  For each count it does not decrease as object_size
+ *			grows beyond the query's number of keywords; up to that number it is monotonic, either way.  (A scan calls
+ *			it once or twice for each count and class of sizes, not once for each row, and checks the results:
  *			genie_bound.h.)
  *	4	options(relopts internal) returns void
- *			Declares operator-class parameters (see local_relopts in PostgreSQL).  Optional.  The other
- *			support functions read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
+ *			Declares the class's parameters (see local_relopts in PostgreSQL).  Optional.  The other support functions
+ *			read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
  *	5	train(sample internal) returns bytea
- *			Makes the parameters of an approximate class from the GenieSample: at most GENIE_PARAMETERS_MAX
- *			bytes, which depend on the sample and the class's options alone.  Not NULL if there are GENIE_TRAIN_MIN
- *			objects or more; for fewer (at least one), NULL says that they are too few.
+ *			Makes the parameters of an approximate class from the GenieSample: 1 to GENIE_PARAMETERS_MAX bytes, which
+ *			depend on the sample and the class's options alone.  The sample has at least one object.  If it has fewer
+ *			than GENIE_TRAIN_MIN objects, the result may be NULL: they are too few.  Otherwise it is not NULL.
  *	6	sign(raw internal, keywords internal) returns void
- *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  Raises no
- *			error for what decompose has accepted, or no merge would end: what it cannot sign gets no keywords.
+ *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  It raises no
+ *			error for an object that decompose has accepted, because then no merge would finish.  An object that it
+ *			cannot sign gets no keywords.
  *
- * A class with function 5 is *approximate*: its keywords are signatures, one dimension a hash function, whose match
- * counts estimate a similarity.  It has function 6, no function 3, and no operators but distances to order by
- * (strategies from 3 on): the access method takes the rows that match most as candidates and orders them by
- * what the operator says of the values in the table (genie_rerank.h).
- *	- Hash functions may depend on the data: on parameters that were trained on a sample of the rows, are kept in the
- *	  metapage, and stay what they are until REINDEX.  An index of too few rows has none yet.
- *	- decompose finds them as keywords->parameters.  NULL: there are none; it adds *raw* keywords, from which sign
- *	  makes the signature once there are parameters, and sets keywords->size if sign wants to know it.  Else it adds
- *	  the signature: just what sign makes of the raw keywords that it would have added without.
- *	- compile gets them as its fourth argument, a const bytea *, or NULL: then it returns a query without keywords.
- *	- Raw keywords are seen by train and sign alone.  Rows wait with them in the pending list, and every scan takes
- *	  all of them as candidates, until a merge finds enough to train on.
+ * A class with function 5 is *approximate*.  Its keywords are signatures, one dimension for each hash function, and
+ * match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but distances to
+ * order by (strategies from 3 on).  A scan takes the rows that match most as candidates, and orders them by the
+ * operator's distance of the values in the table (genie_rerank.h).
+ *	- Hash functions may depend on the data, through parameters that are trained on a sample of the rows.  The metapage
+ *	  keeps them, and they do not change until REINDEX.  An index of too few rows has no parameters yet.
+ *	- decompose finds the parameters in keywords->parameters.  With parameters, it adds the signature, which must equal
+ *	  the one that sign makes of the raw keywords.  Without (NULL), it adds *raw* keywords, from which sign makes the
+ *	  signature when there are parameters, and sets keywords->size if sign uses the size.
+ *	- compile gets the parameters as its fourth argument, a const bytea *.  Without (NULL), it returns a query without
+ *	  keywords.
+ *	- Only train and sign see raw keywords.  Rows that have them wait in the pending list, and every scan takes all of
+ *	  them as candidates, until a merge finds enough rows to train on.
  *
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
- * max_distance where the query has one), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
- * float8, FOR ORDER BY).  From 5 on each is a distance: float8, FOR ORDER BY float_ops; what the numbers below
- * stand for in genie's own classes, another class need not follow.
+ * max_distance if the query has a threshold), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
+ * float8, FOR ORDER BY).  Strategies from 5 on are distances: float8, FOR ORDER BY float_ops.  The strategies below
+ * from 5 to 8 are those of genie's own classes; another class may give these numbers other meanings.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
@@ -82,13 +83,15 @@
 #define GENIE_L1_STRATEGY		6	/* <+> */
 #define GENIE_COSINE_STRATEGY	7	/* <=> */
 #define GENIE_HAMMING_STRATEGY	8	/* <&~> */
-#define GENIE_DISTANCE_STRATEGY	3	/* the first of those that return a distance, a float8 */
+#define GENIE_DISTANCE_STRATEGY	3	/* the first strategy that returns a distance, a float8 */
 
 /* ---- making keys ---- */
 
+#define GENIE_VALUE_BYTES	(GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES)	/* that a key's value can have */
+
 /*
- * Copies n normalised bytes to out (room for GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES), by the cut-and-hash rule of
- * genie_keyword.h; returns how many there are now.
+ * Copies n normalised bytes to out (room for GENIE_VALUE_BYTES) by the cut-and-hash rule of genie_keyword.h.  Returns
+ * how many bytes it wrote.
  */
 static inline uint32
 genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
@@ -104,7 +107,7 @@ genie_value_cut(uint8 *out, const uint8 *bytes, Size n)
 	hash = hash_bytes_extended(bytes, (int) n, 0);
 	for (int i = 0; i < GENIE_VALUE_HASH_BYTES; i++)
 		out[GENIE_VALUE_MAX + i] = (uint8) (hash >> (8 * (GENIE_VALUE_HASH_BYTES - 1 - i)));
-	return GENIE_VALUE_MAX + GENIE_VALUE_HASH_BYTES;
+	return GENIE_VALUE_BYTES;
 }
 
 /* Writes the key of a value that has these normalised bytes to out (room for GENIE_KEY_MAX). */
@@ -122,22 +125,22 @@ genie_key_make(uint8 *out, uint32 dimension, GenieFamily family, const uint8 *by
 /* ---- a value's keywords, for decompose ---- */
 
 /*
- * Collects the keywords of one value, packed (genie_keyword.h) but in any order, in palloc'd memory.
- * genie sets it up and gives it to decompose; what a decompose function needs is inline and
- * reaches genie through the enlarge pointer, so that another extension links to nothing.
+ * Collects the keywords of one value, packed (genie_keyword.h) but in any order, in palloc'd memory.  genie initialises
+ * it and passes it to decompose.  The functions that decompose needs are inline and call genie through the enlarge
+ * pointer, so that another extension need not link to genie.
  */
 typedef struct GenieKeywords
 {
 	uint8	   *bytes;
 	Size		nbytes;
 	Size		capacity;
-	uint32		n;				/* keys added, duplicates too */
+	uint32		n;				/* keys added, duplicates included */
 	int32		size;			/* the object's size; -1: the number of distinct keywords */
 	bool		sorted;			/* strictly ascending so far (kept by genie_keywords_add) */
 	uint32		last;			/* offset of the last key's length prefix, if n > 0 */
 	const bytea *parameters;	/* of an approximate class, plain (VARDATA); NULL: none */
 
-	/* Makes room for so many more bytes; raises the same error as genie_keywords_finish(). */
+	/* Makes room for so many more bytes.  Errors: those of genie_keywords_finish(). */
 	void		(*enlarge) (struct GenieKeywords *keywords, Size nbytes);
 } GenieKeywords;
 
@@ -150,7 +153,7 @@ genie_keywords_reserve(GenieKeywords *keywords, Size nbytes)
 		keywords->enlarge(keywords, nbytes);
 }
 
-/* the key must be well-formed: Assert(genie_key_split(...)) */
+/* Adds a key, which must be well-formed (genie_key_split() takes it). */
 static inline void
 genie_keywords_add(GenieKeywords *keywords, GenieKey key)
 {
@@ -169,23 +172,23 @@ genie_keywords_add(GenieKeywords *keywords, GenieKey key)
 	keywords->n++;
 }
 
-/* ---- what an approximate class learns from, for train ---- */
+/* ---- the sample that an approximate class learns from, for train ---- */
 
 typedef struct GenieSample
 {
 	uint32		n;
-	const GenieRaw *objects;	/* GENIE_TRAIN_ROWS at most */
+	const GenieRaw *objects;	/* at most GENIE_TRAIN_ROWS */
 } GenieSample;
 
 /* ---- queries, for compile and for operators ---- */
 
 /*
- * The type genie_query.  Body: its intervals, packed (genie_keyword.h), normalised as genie_intervals_normalise()
- * leaves them (ascending, disjoint, not empty).
+ * The type genie_query.  Its body has the intervals, packed (genie_keyword.h) and normalised by
+ * genie_intervals_normalise(): ascending, disjoint, not empty.
  *
- * A query may carry a threshold: then an object must not only match min_match keywords, but also be within
- * max_distance by the distance of that strategy, and all intervals are points.  What SQL sees has Jaccard
- * distances from 0 to 1 only; a compile function may make others for its own class.
+ * A query may have a threshold.  Then an object must match min_match keywords and also be within max_distance by the
+ * distance of that strategy, and all intervals are points.  Queries that SQL can see have Jaccard distances from 0 to 1
+ * only; a compile function may make others for its own class.
  */
 typedef struct GenieQuery
 {
@@ -210,7 +213,7 @@ genie_query_check_min_match(int32 min_match)
 				 errmsg("min_match must not be negative")));
 }
 
-/* A query with room for so many bytes of n intervals, which the caller fills. */
+/* A query with room for so many bytes of n intervals, which the caller writes.  Errors: min_match is negative. */
 static inline GenieQuery *
 genie_query_allocate(Size nbytes, uint32 n, int32 min_match)
 {
@@ -234,7 +237,7 @@ genie_query_allocate(Size nbytes, uint32 n, int32 min_match)
 
 /*
  * Is an object of that size, which matches so many of the query's n keywords, within the query's threshold?  An
- * operator x @& genie_query asks this besides min_match; its query has none or one of Jaccard distance.
+ * operator x @& genie_query tests this and min_match.  Its query has no threshold, or one of Jaccard distance.
  */
 static inline bool
 genie_threshold_holds(uint16 strategy, float8 max_distance, uint32 match_count, uint32 n, uint32 size)
@@ -249,7 +252,7 @@ genie_query_compare_keys(const void *a, const void *b)
 	return genie_key_cmp(*(const GenieKey *) a, *(const GenieKey *) b);
 }
 
-/* The query for any of n keys, given in any order, duplicates too; sorts them.  Errors: min_match is negative. */
+/* The query for n keys as points; sorts them, and drops duplicates.  Errors: min_match is negative. */
 static inline GenieQuery *
 genie_query_of_keys(GenieKey *keys, uint32 n, int32 min_match)
 {
@@ -277,7 +280,7 @@ genie_query_of_keys(GenieKey *keys, uint32 n, int32 min_match)
 	return query;
 }
 
-/* Where a key stands: < 0 before the interval, 0 in it, > 0 past it. */
+/* Where a key lies: < 0 before the interval, 0 in it, > 0 after it. */
 static inline int
 genie_interval_locate(const GenieInterval *interval, GenieKey key)
 {
@@ -289,21 +292,21 @@ genie_interval_locate(const GenieInterval *interval, GenieKey key)
 	return hi > 0 || (hi == 0 && !interval->hi_after);
 }
 
-/* ---- in genie_opclass.c: for genie itself ---- */
+/* ---- in genie_opclass.c, for genie itself ---- */
 
 extern void genie_keywords_init(GenieKeywords *keywords);	/* in CurrentMemoryContext */
 extern void genie_keywords_reset(GenieKeywords *keywords);	/* keeps the memory */
 
 /*
- * Sorts and drops duplicates; then bytes is a valid packed set of n keys.
- * Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED for more than 65,535 distinct keywords.
+ * Sorts the keys and drops duplicates; then bytes is a valid packed set of n keys.  Errors: there are more than 65,535
+ * distinct keywords (ERRCODE_PROGRAM_LIMIT_EXCEEDED).
  */
 extern void genie_keywords_finish(GenieKeywords *keywords);
 
-/* The same error, if n distinct keywords are too many. */
+/* Raises the same error if n distinct keywords are too many. */
 extern void genie_keywords_check_limit(Size n);
 
-/* The size if the function set one, else -1.  Raises an error for one past 65,535. */
+/* The size that decompose set, or -1.  Errors: it is larger than 65,535. */
 extern int32 genie_keywords_own_size(const GenieKeywords *keywords);
 
 #endif							/* GENIE_OPCLASS_H */

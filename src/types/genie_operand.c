@@ -1,9 +1,9 @@
 /*
  * genie_operand.c
- *	  Keeping what is made of a right operand (genie_operand.h).
+ *	  A cache for a right operand that is the same in many rows (genie_operand.h).
  *
- * An error while something is made of an operand leaves none kept, so that a function whose state survives the error
- * (in a PL's handler) starts again with the next row.
+ * If an error interrupts the conversion, no operand is kept.  So a function whose state survives the error (in an
+ * exception block of a procedural language) converts again in the next row.
  */
 #include "postgres.h"
 

@@ -1,10 +1,10 @@
 /*
  * genie_operand.h
- *	  A right operand that stays the same for many rows, and what a function makes of it.
+ *	  A cache for a right operand that is the same in many rows: a function converts it once.
  *
- * The operand's bytes are kept as they were given (a toast pointer, if it was one: nothing is fetched again), in a
- * context that what is made of them lives in too; the next row compares them and goes on.  Of an expanded
- * value, which is a pointer to memory that may change, the flat form is compared.
+ * The operand's bytes are kept as they were passed, in a context that holds the converted form too.  The next row's
+ * operand is compared with these bytes.  A toast pointer is compared as a pointer, so nothing is fetched again.  An
+ * expanded value is a pointer to memory that may change, so its flat form is kept and compared.
  */
 #ifndef GENIE_OPERAND_H
 #define GENIE_OPERAND_H
@@ -14,19 +14,19 @@
 typedef struct GenieOperand
 {
 	MemoryContext context;		/* reset when another operand comes */
-	struct varlena *bytes;		/* as given, in context; NULL: none yet */
+	struct varlena *bytes;		/* as passed, in context; NULL: none yet */
 } GenieOperand;
 
-/* In CurrentMemoryContext. */
+/* The cache's context is a child of CurrentMemoryContext. */
 extern void genie_operand_init(GenieOperand *operand);
 
 /*
- * NULL if the datum is the one that is kept.  Else its bytes, copied to the context, where nothing else is now;
- * the caller makes of them what it needs and then calls genie_operand_keep().
+ * NULL: the datum is the operand that is kept.  Otherwise returns a copy of its bytes in the context, which is empty
+ * but for them; the caller converts them into that context and then calls genie_operand_keep().
  */
 extern struct varlena *genie_operand_if_new(GenieOperand *operand, Datum datum);
 
-/* What is made of the bytes is complete. */
+/* Keeps the operand: its converted form is complete. */
 static inline void
 genie_operand_keep(GenieOperand *operand, struct varlena *bytes)
 {

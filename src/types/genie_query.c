@@ -1,20 +1,19 @@
 /*
  * genie_query.c
- *	  The type genie_query: input and output, the builder that all constructors use, the plain view.
+ *	  The type genie_query: input and output, the builder that its constructors use, the plain view.
  *
- * Text form: genie_text.h.  Binary form: a version byte, min_match (int32), with version 2 the threshold (strategy,
- * int16, and max_distance, float8), the number of intervals (int32), then the intervals as they are stored
- * (genie_opclass.h).  What comes from outside goes through the builder, so a stored query is always normalised.
+ * Text form: genie_text.h.  Binary form: a version byte; min_match (int32); in version 2 the threshold (strategy,
+ * int16, and max_distance, float8); the number of intervals (int32); then the intervals as they are stored
+ * (genie_opclass.h). Input from outside goes through the builder, so a stored query is always normalised.
  *
- * A threshold is written as a similarity and kept as a distance.  Several similarities can round to one distance and
- * mean the same then; the text form is the shortest of them that reads back as that distance.
+ * A threshold is written as a similarity and stored as a distance.  Several similarities can round to one distance; the
+ * text form is the shortest of them.
  *
- * There is no equality: [10,20) and [10,19] are the same question to integers, but not the same bytes.
+ * There is no operator =, because [10,20) and [10,19] match the same integers but differ in their bytes.
  */
 #include "postgres.h"
 
 #include "genie_query.h"
-#include "genie_value.h"
 #include "genie_value_text.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
@@ -26,7 +25,7 @@
 #define SIMILARITY_DIGITS_MAX	17	/* that tell any two doubles apart */
 #define KEY_BLOCK_BYTES			8192
 #define INTERVALS_INITIAL		16
-#define INTERVALS_COMPACT		65536	/* from so many on, duplicates are dropped before room is made for more */
+#define INTERVALS_COMPACT		65536	/* from so many on, duplicates are dropped before the array is enlarged */
 
 PG_FUNCTION_INFO_V1(genie_query_in);
 PG_FUNCTION_INFO_V1(genie_query_out);
@@ -101,7 +100,7 @@ genie_query_add_range(GenieQueryBuilder *builder, GenieKey prefix,
 
 	if (hi.data == NULL)
 	{
-		/* before whatever family comes next */
+		/* up to the next family */
 		memcpy(end, prefix.data, prefix.len);
 		end[prefix.len - 1]++;
 		hi.data = end;
@@ -167,7 +166,7 @@ genie_query_limit_jaccard(GenieQuery *query, float8 similarity)
 	query->max_distance = 1.0 - similarity;
 }
 
-/* A packed set of n keys as points. */
+/* The query for a packed set of n keys as points. */
 static GenieQuery *
 query_of_packed(const uint8 *packed, Size nbytes, uint32 n, int32 min_match)
 {
@@ -282,7 +281,7 @@ genie_query_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(query);
 }
 
-/* A side of a range: nothing if it is unbounded. */
+/* Prints a side of a range; prints nothing if it is unbounded. */
 static void
 print_bound(StringInfo out, GenieKey cut, bool unbounded)
 {

@@ -1,8 +1,8 @@
 /*
  * genie_query.h
- *	  The type genie_query: sets of values per dimension, and how many an object must match.
+ *	  The type genie_query: intervals of keywords in dimensions, and how many keywords of an object must lie in them.
  *
- * What is stored is described in genie_opclass.h, for other extensions make queries too.
+ * Its stored form is in genie_opclass.h, because other extensions make queries too.
  */
 #ifndef GENIE_QUERY_H
 #define GENIE_QUERY_H
@@ -11,7 +11,7 @@
 #include "genie_keyword.h"
 #include "genie_object.h"
 
-/* The plain view, in context, of a query that stays where it is while the view is used. */
+/* The plain view of a query (genie_keyword.h), in context.  The query stays valid as long as the view. */
 extern GenieQueryView *genie_query_view(const GenieQuery *query, MemoryContext context);
 
 /* ---- making queries ---- */
@@ -23,7 +23,7 @@ typedef struct GenieQueryBuilder
 	GenieInterval *intervals;
 	uint64		n;
 	uint64		capacity;
-	uint8	   *block;			/* where the next key is put */
+	uint8	   *block;			/* where the next key is copied to */
 	Size		block_left;
 } GenieQueryBuilder;
 
@@ -31,25 +31,25 @@ extern void genie_query_begin(GenieQueryBuilder *builder);
 extern void genie_query_add_point(GenieQueryBuilder *builder, GenieKey key);
 
 /*
- * Adds the values of the (dimension, family) prefix between two keys; a key without data is an unbounded side.
- * Adds nothing if there is nothing between.
+ * Adds the keys between lo and hi, all of the (dimension, family) prefix.  A side whose key has no data is unbounded.
+ * Adds nothing if the interval is empty.
  */
 extern void genie_query_add_range(GenieQueryBuilder *builder, GenieKey prefix,
 								  GenieKey lo, bool lo_after, GenieKey hi, bool hi_after);
 
-/* In the caller's memory context.  Errors: min_match is negative. */
+/* The query, in CurrentMemoryContext.  Errors: min_match is negative. */
 extern GenieQuery *genie_query_finish(GenieQueryBuilder *builder, int32 min_match);
 
-/* Gives a query of points the threshold of a Jaccard similarity.  Errors: it is not between 0 and 1. */
+/* Gives a query of points a threshold of Jaccard similarity.  Errors: the similarity is not between 0 and 1. */
 extern void genie_query_limit_jaccard(GenieQuery *query, float8 similarity);
 
-/* An object's keywords as points. */
+/* The query for an object's keywords as points. */
 extern GenieQuery *genie_query_of_object(const struct varlena *object, int32 min_match);
 
-/* Adds a value's keywords; what it detoasts it frees. */
+/* Adds a value's keywords; frees what it has detoasted. */
 typedef void (*GenieCollect) (Datum value, GenieKeywords *keywords);
 
-/* The keywords of a value of any type as points.  Errors: those of an object too. */
+/* The query for the keywords of a value of any type as points.  Errors: too many keywords. */
 extern GenieQuery *genie_query_of_value(GenieCollect collect, Datum value, int32 min_match);
 
 #endif							/* GENIE_QUERY_H */

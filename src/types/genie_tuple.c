@@ -2,8 +2,8 @@
  * genie_tuple.c
  *	  genie_tuple() and genie_tuple_query(): relational tuples as objects and as queries.
  *
- * Argument i is attribute i, counted from 1.  Both take arguments of any type, whose types are known when
- * the query is planned, so how each is normalised is decided in the first call and kept in fn_extra.
+ * Argument i is attribute i, counted from 1.  Arguments may have any types, which are known when the query is planned.
+ * So the first call decides how each argument is normalised, and keeps that in fn_extra.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@ typedef struct TupleState
 	GenieAttribute attributes[FLEXIBLE_ARRAY_MEMBER];
 } TupleState;
 
-/* The type of an argument as the parser knows it. */
+/* The type that the parser found for an argument. */
 static Oid
 argument_type(FunctionCallInfo fcinfo, int argument)
 {

@@ -1,24 +1,21 @@
 /*
  * genie_value.c
- *	  From a datum of any type to a family and normalised bytes.
+ *	  From a datum of any SQL type to a type family and normalised bytes, and so to a key.
  *
- * Three kinds of types:
+ * There are three kinds of types:
  *
- * - Those in the table below have a family with an order: their bytes compare with memcmp as
- *	 PostgreSQL compares the values, but text, which is in byte order whatever the collation
- *	 (an index must not depend on a collation's version).
- * - Enums are known by their labels, for equality only: neither their OIDs nor their order
- *	 survive dump and restore in all cases.  Labels are looked up in the system cache for
- *	 each value, which sees a label that is renamed.
- * - Every other type is hashed by its extended hash function, for equality only.  A collatable type is hashed under
- *	 the collation "C".  Types whose hash looks at OIDs (regclass, or a row that has an enum)
- *	 are refused, for dump and restore would change their values.
+ * - Types in the table below belong to a family with an order.  memcmp orders their bytes as PostgreSQL orders the
+ *	 values.  Text is an exception: it is in byte order whatever the collation, because an index must not depend on a
+ *	 collation's version.
+ * - Enums are known by their labels, for equality only, because neither their OIDs nor their order survive dump and
+ *	 restore in all cases.  The label of each value is looked up in the system cache, so a renamed label is seen.
+ * - Every other type is hashed by its extended hash function, for equality only; a collatable type under the collation
+ *	 "C".  Types whose hash depends on OIDs (regclass, or a row type with an enum) are refused, because dump and restore
+ *	 would change their values.
  *
- * A domain is its base type.
+ * A domain counts as its base type.
  */
 #include "postgres.h"
-
-#include <math.h>
 
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
@@ -26,6 +23,7 @@
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
 #include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/cash.h"
@@ -36,106 +34,46 @@
 #include "utils/typcache.h"
 #include "utils/uuid.h"
 
-/* the bits of the one NaN that is used */
-#define GENIE_NAN_BITS	UINT64CONST(0x7FF8000000000000)
-#define GENIE_SIGN_BIT	UINT64CONST(0x8000000000000000)
-
-uint32
-genie_value_put_uint(uint8 *out, uint64 value, uint32 nbytes)
-{
-	for (uint32 i = 0; i < nbytes; i++)
-		out[i] = (uint8) (value >> (8 * (nbytes - 1 - i)));
-	return nbytes;
-}
-
-uint64
-genie_value_get_uint(const uint8 *data, uint32 nbytes)
-{
-	uint64		value = 0;
-
-	for (uint32 i = 0; i < nbytes; i++)
-		value = value << 8 | data[i];
-	return value;
-}
-
-/*
- * The bits of an IEEE double order like signed magnitudes: flip the sign of positive
- * ones, all bits of negative ones.  The one NaN is positive, so it comes above infinity.
- */
-uint32
-genie_value_put_float(uint8 *out, float8 value)
-{
-	uint64		bits;
-
-	if (isnan(value))
-		bits = GENIE_NAN_BITS;
-	else
-	{
-		if (value == 0.0)
-			value = 0.0;		/* -0 too */
-		memcpy(&bits, &value, sizeof(bits));
-	}
-	bits = bits & GENIE_SIGN_BIT ? ~bits : bits | GENIE_SIGN_BIT;
-	return genie_value_put_uint(out, bits, sizeof(bits));
-}
-
-float8
-genie_value_get_float(const uint8 *data)
-{
-	uint64		bits = genie_value_get_uint(data, sizeof(bits));
-	float8		value;
-
-	bits = bits & GENIE_SIGN_BIT ? bits & ~GENIE_SIGN_BIT : ~bits;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
 static uint32
-put_bool(GenieValueType *type, Datum value, uint8 *out)
+put_bool(uint8 *out, Datum value)
 {
 	out[0] = DatumGetBool(value);
 	return 1;
 }
 
 static uint32
-put_int2(GenieValueType *type, Datum value, uint8 *out)
+put_int2(uint8 *out, Datum value)
 {
 	return genie_key_put_int(out, DatumGetInt16(value));
 }
 
 static uint32
-put_int4(GenieValueType *type, Datum value, uint8 *out)
+put_int4(uint8 *out, Datum value)
 {
 	return genie_key_put_int(out, DatumGetInt32(value));
 }
 
 static uint32
-put_int8(GenieValueType *type, Datum value, uint8 *out)
+put_int8(uint8 *out, Datum value)
 {
 	return genie_key_put_int(out, DatumGetInt64(value));
 }
 
 static uint32
-put_float4(GenieValueType *type, Datum value, uint8 *out)
+put_float4(uint8 *out, Datum value)
 {
 	return genie_value_put_float(out, (float8) DatumGetFloat4(value));
 }
 
 static uint32
-put_float8(GenieValueType *type, Datum value, uint8 *out)
+put_float8(uint8 *out, Datum value)
 {
 	return genie_value_put_float(out, DatumGetFloat8(value));
 }
 
-static uint32
-put_numeric(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_numeric(out, value);
-}
-
 /* text, varchar, bytea */
 static uint32
-put_varlena(GenieValueType *type, Datum value, uint8 *out)
+put_varlena(uint8 *out, Datum value)
 {
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 	uint32		n = genie_value_cut(out, (uint8 *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
@@ -146,7 +84,7 @@ put_varlena(GenieValueType *type, Datum value, uint8 *out)
 }
 
 static uint32
-put_bpchar(GenieValueType *type, Datum value, uint8 *out)
+put_bpchar(uint8 *out, Datum value)
 {
 	BpChar	   *chars = DatumGetBpCharPP(value);
 	int			len = bpchartruelen(VARDATA_ANY(chars), VARSIZE_ANY_EXHDR(chars));
@@ -158,16 +96,16 @@ put_bpchar(GenieValueType *type, Datum value, uint8 *out)
 }
 
 static uint32
-put_name(GenieValueType *type, Datum value, uint8 *out)
+put_name(uint8 *out, Datum value)
 {
 	const char *name = NameStr(*DatumGetName(value));
 
 	return genie_value_cut(out, (const uint8 *) name, strlen(name));
 }
 
-/* a literal whose type nobody said */
+/* a literal without a type */
 static uint32
-put_unknown(GenieValueType *type, Datum value, uint8 *out)
+put_unknown(uint8 *out, Datum value)
 {
 	const char *string = DatumGetCString(value);
 
@@ -175,89 +113,53 @@ put_unknown(GenieValueType *type, Datum value, uint8 *out)
 }
 
 static uint32
-put_date(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_date(out, value);
-}
-
-static uint32
-put_timestamp(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_timestamp(out, value);
-}
-
-static uint32
-put_time(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_time(out, value);
-}
-
-static uint32
-put_timetz(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_timetz(out, value);
-}
-
-static uint32
-put_interval(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_interval(out, value);
-}
-
-static uint32
-put_uuid(GenieValueType *type, Datum value, uint8 *out)
+put_uuid(uint8 *out, Datum value)
 {
 	memcpy(out, DatumGetUUIDP(value)->data, UUID_LEN);
 	return UUID_LEN;
 }
 
 static uint32
-put_oid(GenieValueType *type, Datum value, uint8 *out)
+put_oid(uint8 *out, Datum value)
 {
 	return genie_key_put_int(out, DatumGetObjectId(value));
 }
 
 static uint32
-put_char(GenieValueType *type, Datum value, uint8 *out)
+put_char(uint8 *out, Datum value)
 {
 	out[0] = (uint8) DatumGetChar(value);
 	return 1;
 }
 
 static uint32
-put_money(GenieValueType *type, Datum value, uint8 *out)
+put_money(uint8 *out, Datum value)
 {
 	return genie_key_put_int(out, DatumGetCash(value));
 }
 
 static uint32
-put_bit(GenieValueType *type, Datum value, uint8 *out)
-{
-	return genie_value_put_bit(out, value);
-}
-
-static uint32
-put_macaddr(GenieValueType *type, Datum value, uint8 *out)
+put_macaddr(uint8 *out, Datum value)
 {
 	memcpy(out, DatumGetMacaddrP(value), sizeof(macaddr));
 	return sizeof(macaddr);
 }
 
 static uint32
-put_macaddr8(GenieValueType *type, Datum value, uint8 *out)
+put_macaddr8(uint8 *out, Datum value)
 {
 	memcpy(out, DatumGetMacaddr8P(value), sizeof(macaddr8));
 	return sizeof(macaddr8);
 }
 
 static uint32
-put_lsn(GenieValueType *type, Datum value, uint8 *out)
+put_lsn(uint8 *out, Datum value)
 {
 	return genie_value_put_uint(out, DatumGetLSN(value), sizeof(XLogRecPtr));
 }
 
 static uint32
-put_enum(GenieValueType *type, Datum value, uint8 *out)
+put_enum(uint8 *out, Datum value)
 {
 	HeapTuple	tuple = SearchSysCache1(ENUMOID, value);
 	const char *label;
@@ -273,19 +175,11 @@ put_enum(GenieValueType *type, Datum value, uint8 *out)
 	return n;
 }
 
-static uint32
-put_hash(GenieValueType *type, Datum value, uint8 *out)
-{
-	Datum		hash = FunctionCall2Coll(&type->hash, C_COLLATION_OID, value, Int64GetDatum(0));
-
-	return genie_value_put_uint(out, DatumGetUInt64(hash), sizeof(uint64));
-}
-
 typedef struct KnownType
 {
 	Oid			type;
 	GenieFamily family;
-	GenieNormalise normalise;
+	GenieValuePut put;
 } KnownType;
 
 static const KnownType known_types[] = {
@@ -295,31 +189,31 @@ static const KnownType known_types[] = {
 	{INT8OID, GENIE_FAMILY_INT, put_int8},
 	{FLOAT4OID, GENIE_FAMILY_FLOAT, put_float4},
 	{FLOAT8OID, GENIE_FAMILY_FLOAT, put_float8},
-	{NUMERICOID, GENIE_FAMILY_NUMERIC, put_numeric},
+	{NUMERICOID, GENIE_FAMILY_NUMERIC, genie_value_put_numeric},
 	{TEXTOID, GENIE_FAMILY_TEXT, put_varlena},
 	{VARCHAROID, GENIE_FAMILY_TEXT, put_varlena},
 	{BPCHAROID, GENIE_FAMILY_TEXT, put_bpchar},
 	{NAMEOID, GENIE_FAMILY_TEXT, put_name},
 	{UNKNOWNOID, GENIE_FAMILY_TEXT, put_unknown},
 	{BYTEAOID, GENIE_FAMILY_BYTEA, put_varlena},
-	{DATEOID, GENIE_FAMILY_TIMESTAMP, put_date},
-	{TIMESTAMPOID, GENIE_FAMILY_TIMESTAMP, put_timestamp},
-	{TIMESTAMPTZOID, GENIE_FAMILY_TIMESTAMPTZ, put_timestamp},
-	{TIMEOID, GENIE_FAMILY_TIME, put_time},
-	{TIMETZOID, GENIE_FAMILY_TIMETZ, put_timetz},
-	{INTERVALOID, GENIE_FAMILY_INTERVAL, put_interval},
+	{DATEOID, GENIE_FAMILY_TIMESTAMP, genie_value_put_date},
+	{TIMESTAMPOID, GENIE_FAMILY_TIMESTAMP, genie_value_put_timestamp},
+	{TIMESTAMPTZOID, GENIE_FAMILY_TIMESTAMPTZ, genie_value_put_timestamp},
+	{TIMEOID, GENIE_FAMILY_TIME, genie_value_put_time},
+	{TIMETZOID, GENIE_FAMILY_TIMETZ, genie_value_put_timetz},
+	{INTERVALOID, GENIE_FAMILY_INTERVAL, genie_value_put_interval},
 	{UUIDOID, GENIE_FAMILY_UUID, put_uuid},
 	{OIDOID, GENIE_FAMILY_OID, put_oid},
 	{CHAROID, GENIE_FAMILY_CHAR, put_char},
 	{MONEYOID, GENIE_FAMILY_MONEY, put_money},
-	{BITOID, GENIE_FAMILY_BIT, put_bit},
-	{VARBITOID, GENIE_FAMILY_BIT, put_bit},
+	{BITOID, GENIE_FAMILY_BIT, genie_value_put_bit},
+	{VARBITOID, GENIE_FAMILY_BIT, genie_value_put_bit},
 	{MACADDROID, GENIE_FAMILY_MACADDR, put_macaddr},
 	{MACADDR8OID, GENIE_FAMILY_MACADDR8, put_macaddr8},
 	{PG_LSNOID, GENIE_FAMILY_LSN, put_lsn},
 };
 
-/* Does a hash of this type's values look at OIDs, which dump and restore changes? */
+/* Does a hash of this type's values depend on OIDs, which dump and restore change? */
 static bool
 hash_sees_oids(Oid type)
 {
@@ -391,7 +285,6 @@ init_hash(GenieValueType *type, Oid base, MemoryContext context)
 				 errhint("Cast the value to text.")));
 	fmgr_info_cxt(entry->hash_extended_proc, &type->hash, context);
 	type->family = GENIE_FAMILY_HASH;
-	type->normalise = put_hash;
 }
 
 void
@@ -401,22 +294,22 @@ genie_value_type_init(GenieValueType *type, Oid oid, MemoryContext context)
 
 	memset(type, 0, sizeof(GenieValueType));
 	get_typlenbyvalalign(base, &type->typlen, &type->typbyval, &type->typalign);
-	for (size_t i = 0; i < lengthof(known_types) && type->normalise == NULL; i++)
+	for (size_t i = 0; i < lengthof(known_types) && type->put == NULL; i++)
 	{
 		if (known_types[i].type == base)
 		{
 			type->family = known_types[i].family;
-			type->normalise = known_types[i].normalise;
+			type->put = known_types[i].put;
 		}
 	}
-	if (type->normalise == NULL && get_typtype(base) == TYPTYPE_ENUM)
+	if (type->put == NULL && get_typtype(base) == TYPTYPE_ENUM)
 	{
 		type->family = GENIE_FAMILY_ENUM;
-		type->normalise = put_enum;
+		type->put = put_enum;
 	}
-	if (type->normalise == NULL)
+	if (type->put == NULL)
 		init_hash(type, base, context);
-	type->type = oid;
+	type->type = oid;			/* last, so that after an error a cache does not take this for complete */
 }
 
 void
@@ -427,6 +320,18 @@ genie_attribute_init(GenieAttribute *attribute, uint32 dimension, Oid type, Memo
 	attribute->prefix[attribute->prefix_len++] = attribute->type.family;
 }
 
+/* Writes the value's normalised bytes to out. */
+static uint32
+put_value(GenieValueType *type, Datum value, uint8 *out)
+{
+	Datum		hash;
+
+	if (type->put != NULL)
+		return type->put(out, value);
+	hash = FunctionCall2Coll(&type->hash, C_COLLATION_OID, value, Int64GetDatum(0));
+	return genie_value_put_uint(out, DatumGetUInt64(hash), sizeof(uint64));
+}
+
 GenieKey
 genie_attribute_key(GenieAttribute *attribute, Datum value, uint8 *out)
 {
@@ -434,7 +339,6 @@ genie_attribute_key(GenieAttribute *attribute, Datum value, uint8 *out)
 
 	memcpy(out, attribute->prefix, attribute->prefix_len);
 	key.data = out;
-	key.len = attribute->prefix_len +
-		attribute->type.normalise(&attribute->type, value, out + attribute->prefix_len);
+	key.len = attribute->prefix_len + put_value(&attribute->type, value, out + attribute->prefix_len);
 	return key;
 }

@@ -2,15 +2,15 @@
  * genie_value_bit.c
  *	  Bit strings as bytes in PostgreSQL's order: by bits, then by length.
  *
- * A string is cut into groups of 64 bits, the last filled up with zeros; after the 8 bytes
- * of each group stands a byte: 0xFF if more groups follow, else how many bits of the group are
- * the string's, 1 .. 64.  The empty string is no bytes.  Two strings that first differ within
- * a group differ in its bytes; one that ends there, the other having only zeros more,
- * differs in the byte after them, and the shorter is smaller.
+ * A string is cut into groups of 64 bits; zeros fill the last group.  A byte follows the 8 bytes of each group: 0xFF if
+ * more groups follow, else the number of bits in the last group, 1 to 64.  The empty string has no bytes.
+ *
+ * If two strings differ in a bit, the bytes of a group differ.  If one string is the other one with zeros appended, the
+ * byte after a group differs, and the shorter string is smaller.
  */
 #include "postgres.h"
 
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "utils/varbit.h"
 
 #define GROUP_BYTES		8

@@ -1,22 +1,22 @@
 /*
  * genie_value_numeric.c
- *	  Numerics as bytes: one form a value, in value order.
+ *	  Numerics as bytes: each value has one form, and the forms are in value order.
  *
- * Made from what numeric_send() sends (its wire form is documented and stable: count of digits, weight,
- * sign, scale, digits of base 10000), without leading and trailing zero digits and without the
- * scale, so that 1.0 and 1.00 are one value.
+ * The bytes are made from the wire form that numeric_send() writes, which is documented and stable: number of digits,
+ * weight, sign, scale, digits of base 10000.  Leading and trailing zero digits and the scale are left out, so that 1.0
+ * and 1.00 are one value.
  *
  *		class, 1 byte	-Infinity < negative < zero < positive < Infinity < NaN
  *		weight			of the first digit, by genie_key_put_int()
  *		digits			2 bytes each, big-endian, the digit + 1
  *
- * Only negative and positive values have weight and digits.  The bytes of a negative value
- * after the class are complemented, and 0xFFFF ends them: a longer number, further from zero, is
- * smaller, and no complemented digit is that large.
+ * Only negative and positive values have weight and digits.  In a negative value the bytes after the class are
+ * complemented, and 0xFFFF ends them.  So of two negative numbers, one of which continues the other's digits, the
+ * longer one is smaller: no complemented digit is as large as 0xFFFF.
  */
 #include "postgres.h"
 
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
@@ -98,7 +98,7 @@ typedef struct Digits
 	uint16		digits[DIGITS_MAX];
 } Digits;
 
-/* Takes a negative or positive value of at most GENIE_VALUE_MAX bytes apart; false if the bytes are not canonical. */
+/* Decodes a negative or positive value of at most GENIE_VALUE_MAX bytes; false if the bytes are not canonical. */
 static bool
 decode(const uint8 *data, uint32 len, Digits *number)
 {
@@ -134,7 +134,7 @@ decode(const uint8 *data, uint32 len, Digits *number)
 	if (number->weight > WEIGHT_MAX || number->weight < -(SCALE_MAX / BASE_DIGITS + 1))
 		return false;
 
-	/* no decimal digit behind those that PostgreSQL keeps */
+	/* PostgreSQL keeps no decimal digits beyond SCALE_MAX */
 	lowest = BASE_DIGITS * (number->weight - (int64) number->n + 1);
 	for (uint32 digit = number->digits[number->n - 1]; digit % 10 == 0; digit /= 10)
 		lowest++;
@@ -161,7 +161,7 @@ genie_value_numeric_valid(const uint8 *data, uint32 len)
 	}
 }
 
-/* the decimal digits first .. last, and where the point is: 10^exponent is the last one's unit */
+/* Prints n decimal digits; the last one's unit is 10^exponent. */
 static void
 print_decimal(StringInfo out, const char *digits, int n, int exponent)
 {

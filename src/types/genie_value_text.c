@@ -1,18 +1,17 @@
 /*
  * genie_value_text.c
- *	  The text of normalised values, and which bytes are normalised.
+ *	  The text of values' normalised bytes, and which bytes are valid.
  *
- * One table: per family how to check bytes from outside, how to print them and how to read
- * them.  Any family's bytes may be given raw (\xHEX), and are printed so where the table has
- * no better form or the value is cut, for of a cut value only the beginning is known.
+ * One table says for each family how to check bytes from outside, how to print them, and how to read them.  The bytes
+ * of any family may also be given raw, as \xHEX.  They are printed raw if the table has no readable form, and if the
+ * value is cut, because then only its beginning is known.
  *
- * Nothing here looks at a setting (DateStyle, TimeZone, extra_float_digits, bytea_output,
- * lc_monetary): the text of a keyword is the same everywhere.
+ * Nothing here depends on a setting (DateStyle, TimeZone, extra_float_digits, bytea_output, lc_monetary): the text of a
+ * keyword is the same everywhere.
  */
 #include "postgres.h"
 
 #include "common/shortest_dec.h"
-#include "genie_value.h"
 #include "genie_value_text.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -24,7 +23,7 @@
 #define MAC_BYTES	6
 #define MAC8_BYTES	8
 
-/* ---- which bytes are normalised ---- */
+/* ---- which bytes are valid ---- */
 
 static bool
 bool_valid(const uint8 *data, uint32 len)
@@ -170,7 +169,7 @@ timestamptz_print(StringInfo out, const uint8 *data, uint32 len)
 	genie_value_timestamp_print(out, data, len, "+00");
 }
 
-/* ---- parse: 0 if the text is no value, in families whose values have bytes ---- */
+/* ---- parse; 0: the text is no value, unless the family has empty values ---- */
 
 static uint32
 bool_parse(const char *text, uint8 *out)
@@ -338,8 +337,9 @@ genie_value_print(StringInfo out, GenieFamily family, const uint8 *data, uint32 
 		appendStringInfoChar(out, '"');
 }
 
-uint32
-genie_value_parse(GenieFamily family, const char *text, uint8 *out)
+/* From the readable text form.  Error: the text is no value of the family. */
+static uint32
+parse(GenieFamily family, const char *text, uint8 *out)
 {
 	const FamilyForm *form = form_of(family);
 	uint32		n;
@@ -366,7 +366,7 @@ genie_value_text_key(const GenieTextItem *item, const GenieTextValue *value, uin
 	key.len = genie_key_put_dimension(out, item->dimension);
 	out[key.len++] = item->family;
 	if (!value->raw)
-		key.len += genie_value_parse(item->family, value->data, out + key.len);
+		key.len += parse(item->family, value->data, out + key.len);
 	else if (value->len <= GENIE_VALUE_BYTES &&
 			 genie_value_valid(item->family, (const uint8 *) value->data, value->len))
 	{

@@ -1,21 +1,29 @@
 /*
  * genie_value_text.h
- *	  Between the items of a text form (genie_text.h) and keys, and its errors.
+ *	  The text of values' normalised bytes, of any family; from the items of a text form (genie_text.h) to keys.
  */
 #ifndef GENIE_VALUE_TEXT_H
 #define GENIE_VALUE_TEXT_H
 
 #include "genie_text.h"
-#include "lib/stringinfo.h"
+#include "genie_value_bytes.h"
 
-/* The key of one of the item's values, in out (room for GENIE_KEY_MAX). */
+/* Could these bytes, at most GENIE_VALUE_BYTES, be those of a value of the family?  For bytes from outside. */
+extern bool genie_value_valid(GenieFamily family, const uint8 *data, uint32 len);
+
+/* Appends the value's text, which depends on no setting.  Bytes without a readable form are printed as \xHEX. */
+extern void genie_value_print(StringInfo out, GenieFamily family, const uint8 *data, uint32 len);
+
+/* Appends "dimension:family:" of a key. */
+extern void genie_value_print_prefix(StringInfo out, GenieKey key);
+
+/* The same with the key's value. */
+extern void genie_value_print_key(StringInfo out, GenieKey key);
+
+/* The key of one of the item's values, in out (room for GENIE_KEY_MAX).  Errors: the text is no value of the family. */
 extern GenieKey genie_value_text_key(const GenieTextItem *item, const GenieTextValue *value, uint8 *out);
 
 /* Raises the scanner's error; type is the name of the SQL type. */
 extern void genie_value_text_report(const GenieTextScanner *scanner, const char *type) pg_attribute_noreturn();
-
-/* "dimension:family:", and with the value */
-extern void genie_value_print_prefix(StringInfo out, GenieKey key);
-extern void genie_value_print_key(StringInfo out, GenieKey key);
 
 #endif							/* GENIE_VALUE_TEXT_H */

@@ -2,26 +2,26 @@
  * genie_value_time.c
  *	  Dates, timestamps, times and intervals as bytes, and the text of some of them.
  *
- *		date, timestamp[tz]		day number from 2000-01-01 by genie_key_put_int(), then, if it is not
+ *		date, timestamp[tz]		the day's number, 0 for 2000-01-01, by genie_key_put_int(); then, unless it is
  *								midnight, the microseconds of the day, 5 bytes big-endian; in UTC.
- *								-infinity is the byte 0x00, infinity 0xFF, which no day begins with.
- *		time					the microseconds, 5 bytes
- *		timetz					the microseconds in UTC, then the zone in seconds west of Greenwich,
- *								both by genie_key_put_int(): PostgreSQL's order
- *		interval				days, a month being 30, and microseconds of a day: laid out like a timestamp.  It is
- *								PostgreSQL's order and equality: '1 month' = '30 days'.
+ *								-infinity is the byte 0x00 and infinity is 0xFF; no day begins with either.
+ *		time					the microseconds of the day, 5 bytes big-endian
+ *		timetz					the microseconds in UTC, then the zone in seconds west of Greenwich, both by
+ *								genie_key_put_int(); this is PostgreSQL's order
+ *		interval				days, 30 for each month, and microseconds of a day, laid out like a timestamp;
+ *								this is PostgreSQL's order and equality: '1 month' = '30 days'
  *
  * So a date equals the timestamp of its midnight.
  *
- * The text is ISO 8601 whatever DateStyle says, with " BC" after years before 1, and read
- * by code of its own: PostgreSQL's input functions know "now" and "tomorrow", and DateStyle.
+ * The text is ISO 8601 whatever DateStyle is, with " BC" after years before 1.  It is parsed here, because PostgreSQL's
+ * input functions depend on DateStyle and accept "now" and "tomorrow".
  */
 #include "postgres.h"
 
 #include <ctype.h>
 
 #include "datatype/timestamp.h"
-#include "genie_value.h"
+#include "genie_value_bytes.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
@@ -30,7 +30,7 @@
 #define INFINITY_BYTE		0xFF
 #define DAY_TIME_BYTES		5	/* hold the microseconds of a day */
 
-/* an interval's days, with months and hours converted, stay within these */
+/* bound of an interval's days, with months and hours converted */
 #define INTERVAL_DAYS_MAX	(INT64CONST(31) * INT32_MAX + PG_INT64_MAX / USECS_PER_DAY + 32)
 
 static uint32
@@ -43,7 +43,7 @@ put_day(uint8 *out, int64 day, int64 time)
 	return n;
 }
 
-/* Splits a day and the time of the day; false if that is not what put_day() writes. */
+/* Reads a day and the time of the day; false: put_day() does not write such bytes. */
 static bool
 get_day(const uint8 *data, uint32 len, int64 *day, int64 *time)
 {
@@ -67,7 +67,7 @@ put_infinity(uint8 *out, bool negative)
 	return 1;
 }
 
-/* microseconds (of time or of an interval) into whole days, rounded down, and the rest */
+/* Splits microseconds into whole days, rounded down, which it returns, and the rest. */
 static int64
 split_days(int64 *time)
 {

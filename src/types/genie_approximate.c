@@ -1,17 +1,18 @@
 /*
- * genie_train.c
- *	  Training an approximate operator class, and signing rows by what it has learned.
+ * genie_approximate.c
+ *	  Approximate operator classes (genie_opclass.h): calling their functions train and sign, and training in a build.
  *
- * A build trains on a sample of the table, before it begins: rows that the index would have, of GENIE_TRAIN_BLOCKS
- * random blocks, GENIE_TRAIN_ROWS of them at random, read by the scan that builds use, so that a partial index learns
- * from its own rows and an expression is computed.  Where that finds too few (the index is a partial one, the table
- * has been emptied), the whole table is read.  Randomness comes from a fixed seed: the same table gives the same
- * index. The metapage gets the parameters at once, for the build's processes find them there; nobody else sees it
- * before the transaction commits.
+ * A build trains before it begins, on a sample of the table: up to GENIE_TRAIN_ROWS random rows of GENIE_TRAIN_BLOCKS
+ * random blocks.  It reads them by the same kind of scan that builds use, so a partial index learns from its own rows,
+ * and an index on an expression from the expression's values.  If these blocks have too few rows (the index is partial,
+ * or most rows were deleted), the whole table is sampled.  Random numbers come from a fixed seed: the same table gives
+ * the same index.  The parameters go to the metapage at once, where the build's processes find them; nobody else sees
+ * the index before the transaction commits.
  *
- * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index; what becomes of that is in genie_signer.h.
+ * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index; genie_signer.h says what happens to it later.
  *
- * Memory: a sample's raw keywords, up to maintenance_work_mem, or GENIE_TRAIN_MIN objects where those are more.
+ * Memory: the raw keywords of the sample, up to maintenance_work_mem, or those of GENIE_TRAIN_MIN objects if they are
+ * more.
  */
 #include "postgres.h"
 
@@ -25,14 +26,14 @@
 
 #include "genie_flip.h"
 #include "genie_meta.h"
-#include "genie_train.h"
+#include "genie_approximate.h"
 
-#define GENIE_TRAIN_BLOCKS	300 /* several rows of a block are alike now and then: no fewer for 2000 rows */
+#define GENIE_TRAIN_BLOCKS	300 /* neighbouring rows are often alike, so 2000 rows should come from many blocks */
 #define GENIE_TRAIN_SEED	0x47454E49
 
 /* ---- calling the class's functions ---- */
 
-typedef struct GenieClassSigner
+typedef struct ClassSigner
 {
 	GenieSigner signer;
 	Relation	index;
@@ -40,7 +41,7 @@ typedef struct GenieClassSigner
 	Oid			collation;
 	MemoryContext context;		/* of one call */
 	GenieKeywords keywords;
-} GenieClassSigner;
+} ClassSigner;
 
 bool
 genie_is_approximate(Relation index)
@@ -49,9 +50,9 @@ genie_is_approximate(Relation index)
 }
 
 static bytea *
-genie_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
+call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
 {
-	Relation	index = ((GenieClassSigner *) signer)->index;
+	Relation	index = ((ClassSigner *) signer)->index;
 	FmgrInfo   *train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC);
 	GenieSample sample = {.n = n,.objects = objects};
 	LOCAL_FCINFO(fcinfo, 1);
@@ -77,9 +78,9 @@ genie_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
 }
 
 static GenieSignature
-genie_sign(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
+call_sign(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
 {
-	GenieClassSigner *class = (GenieClassSigner *) signer;
+	ClassSigner *class = (ClassSigner *) signer;
 	GenieKeywords *keywords = &class->keywords;
 	GenieSignature signature;
 	MemoryContext old = MemoryContextSwitchTo(class->context);
@@ -97,15 +98,15 @@ genie_sign(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
 }
 
 GenieSigner *
-genie_signer(Relation index)
+genie_approximate_signer(Relation index)
 {
-	GenieClassSigner *class;
+	ClassSigner *class;
 
 	if (!genie_is_approximate(index))
 		return NULL;
-	class = palloc0(sizeof(GenieClassSigner));
-	class->signer.train = genie_train;
-	class->signer.sign = genie_sign;
+	class = palloc0(sizeof(ClassSigner));
+	class->signer.train = call_train;
+	class->signer.sign = call_sign;
 	class->index = index;
 	class->sign = index_getprocinfo(index, 1, GENIE_SIGN_PROC);
 	class->collation = index->rd_indcollation[0];
@@ -116,25 +117,25 @@ genie_signer(Relation index)
 
 /* ---- a sample of the table ---- */
 
-typedef struct GenieTrainSample
+typedef struct Sample
 {
 	Relation	index;
 	FmgrInfo   *decompose;
-	MemoryContext context;		/* of the objects: each has a piece of its own */
+	MemoryContext context;		/* of the objects, each in its own piece */
 	MemoryContext row_context;
 	GenieKeywords keywords;
 	pg_prng_state random;
-	Size		memory;			/* that the objects may take */
-	Size		used;
+	Size		memory;			/* bytes that the objects may take */
+	Size		used;			/* bytes of all objects taken, also of those replaced since */
 	uint32		n;
 	uint32		capacity;
 	GenieRaw	objects[GENIE_TRAIN_ROWS];
 	uint64		n_seen;			/* rows that are not NULL */
-} GenieTrainSample;
+} Sample;
 
 /* Decomposes a value into raw keywords. */
 static GenieRaw
-genie_train_decompose(GenieTrainSample *sample, Datum value)
+sample_decompose(Sample *sample, Datum value)
 {
 	GenieKeywords *keywords = &sample->keywords;
 	MemoryContext old = MemoryContextSwitchTo(sample->row_context);
@@ -157,11 +158,14 @@ genie_train_decompose(GenieTrainSample *sample, Datum value)
 	return raw;
 }
 
-/* Takes a row, or lets it replace one, or leaves it: each has the same chance.  Called by table_index_build_scan. */
+/*
+ * Takes the row, lets it replace another one, or passes over it, so that each row has the same chance (reservoir
+ * sampling).  Called by table_index_build_scan().
+ */
 static void
-genie_train_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
+sample_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool alive, void *arg)
 {
-	GenieTrainSample *sample = arg;
+	Sample	   *sample = arg;
 	uint64		place;
 
 	if (nulls[0])
@@ -169,7 +173,7 @@ genie_train_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, boo
 	sample->n_seen++;
 	if (sample->n < sample->capacity && (sample->used < sample->memory || sample->n < GENIE_TRAIN_MIN))
 	{
-		sample->objects[sample->n++] = genie_train_decompose(sample, values[0]);
+		sample->objects[sample->n++] = sample_decompose(sample, values[0]);
 		return;
 	}
 	sample->capacity = sample->n;
@@ -177,11 +181,11 @@ genie_train_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, boo
 	if (place >= sample->n)
 		return;
 	pfree(unconstify(uint8 *, sample->objects[place].bytes));
-	sample->objects[place] = genie_train_decompose(sample, values[0]);
+	sample->objects[place] = sample_decompose(sample, values[0]);
 }
 
 static void
-genie_train_sample_empty(GenieTrainSample *sample)
+sample_empty(Sample *sample)
 {
 	MemoryContextReset(sample->context);
 	pg_prng_seed(&sample->random, GENIE_TRAIN_SEED);
@@ -193,24 +197,24 @@ genie_train_sample_empty(GenieTrainSample *sample)
 
 /* Rows of random blocks, in the order of the blocks. */
 static void
-genie_train_sample_blocks(GenieTrainSample *sample, Relation heap, IndexInfo *info)
+sample_blocks(Sample *sample, Relation heap, IndexInfo *info)
 {
 	BlockSamplerData blocks;
 
-	genie_train_sample_empty(sample);
+	sample_empty(sample);
 	BlockSampler_Init(&blocks, RelationGetNumberOfBlocks(heap), GENIE_TRAIN_BLOCKS, GENIE_TRAIN_SEED);
 	while (BlockSampler_HasMore(&blocks))
 	{
 		CHECK_FOR_INTERRUPTS();
 		table_index_build_range_scan(heap, sample->index, info, false, false, false, BlockSampler_Next(&blocks), 1,
-									 genie_train_row, sample, NULL);
+									 sample_row, sample, NULL);
 	}
 }
 
-static GenieTrainSample *
-genie_train_sample(Relation heap, Relation index, IndexInfo *info)
+static Sample *
+sample_table(Relation heap, Relation index, IndexInfo *info)
 {
-	GenieTrainSample *sample = palloc0(sizeof(GenieTrainSample));
+	Sample	   *sample = palloc0(sizeof(Sample));
 
 	sample->index = index;
 	sample->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
@@ -218,26 +222,26 @@ genie_train_sample(Relation heap, Relation index, IndexInfo *info)
 	sample->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie sample row", ALLOCSET_DEFAULT_SIZES);
 	sample->memory = maintenance_work_mem * (Size) 1024;
 	genie_keywords_init(&sample->keywords);
-	genie_train_sample_blocks(sample, heap, info);
+	sample_blocks(sample, heap, info);
 	if (sample->n < GENIE_TRAIN_MIN && RelationGetNumberOfBlocks(heap) > GENIE_TRAIN_BLOCKS)
 	{
-		genie_train_sample_empty(sample);
-		table_index_build_scan(heap, index, info, false, false, genie_train_row, sample, NULL);
+		sample_empty(sample);
+		table_index_build_scan(heap, index, info, false, false, sample_row, sample, NULL);
 	}
 	return sample;
 }
 
 bool
-genie_train_build(Relation heap, Relation index, IndexInfo *info)
+genie_approximate_train(Relation heap, Relation index, IndexInfo *info)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie training", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	GenieTrainSample *sample = genie_train_sample(heap, index, info);
+	Sample	   *sample = sample_table(heap, index, info);
 	bool		trained = sample->n >= GENIE_TRAIN_MIN;
 
 	if (trained)
 	{
-		bytea	   *parameters = genie_train(genie_signer(index), sample->objects, sample->n);
+		bytea	   *parameters = call_train(genie_approximate_signer(index), sample->objects, sample->n);
 		GenieFlip	flip = {0};
 
 		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;

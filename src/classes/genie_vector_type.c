@@ -1,0 +1,85 @@
+/*
+ * genie_vector_type.c
+ *	  The types whose values are vectors (genie_vector_type.h).
+ *
+ * A class is known by its decompose function.  A class of another extension may have vectors too, but its strategies
+ * and parameters need not mean what they mean in genie's own classes.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "genie_lsh_class.h"
+#include "genie_opclass.h"
+#include "genie_pgvector.h"
+#include "genie_vector_distance.h"
+#include "genie_vector_type.h"
+
+static GenieVector
+elements_of_array(Datum value)
+{
+	return genie_vector_of_array(PG_DETOAST_DATUM_PACKED(value));
+}
+
+static Datum
+make_array(const void *elements, uint32 n, Oid element_type, Size element_bytes)
+{
+	Size		size = ARR_OVERHEAD_NONULLS(1) + n * element_bytes;
+	ArrayType  *array = palloc(size);
+
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = element_type;
+	ARR_DIMS(array)[0] = (int) n;
+	ARR_LBOUND(array)[0] = 1;
+	memcpy(ARR_DATA_PTR(array), elements, n * element_bytes);
+	return PointerGetDatum(array);
+}
+
+static Datum
+make_float4_array(const void *elements, uint32 n)
+{
+	return make_array(elements, n, FLOAT4OID, sizeof(float4));
+}
+
+static Datum
+make_float8_array(const void *elements, uint32 n)
+{
+	return make_array(elements, n, FLOAT8OID, sizeof(float8));
+}
+
+static GenieMetric
+metric_of_array(const FmgrInfo *distance, StrategyNumber strategy)
+{
+	return genie_vector_metric(distance);
+}
+
+/* Only genie_enable_pgvector() makes the classes, so that a strategy is the operator that it took from pgvector. */
+static GenieMetric
+metric_of_pgvector(const FmgrInfo *distance, StrategyNumber strategy)
+{
+	return strategy == GENIE_L2_STRATEGY ? GENIE_METRIC_L2 :
+		strategy == GENIE_L1_STRATEGY ? GENIE_METRIC_L1 :
+		strategy == GENIE_COSINE_STRATEGY ? GENIE_METRIC_COSINE : 0;
+}
+
+static const GenieVectorType float4_array =
+{FLOAT4ARRAYOID, false, elements_of_array, make_float4_array, metric_of_array};
+static const GenieVectorType float8_array =
+{FLOAT8ARRAYOID, true, elements_of_array, make_float8_array, metric_of_array};
+static const GenieVectorType pgvector =
+{FLOAT4ARRAYOID, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
+
+const GenieVectorType *
+genie_vector_type_of_array(Oid type)
+{
+	return type == FLOAT4ARRAYOID ? &float4_array : type == FLOAT8ARRAYOID ? &float8_array : NULL;
+}
+
+const GenieVectorType *
+genie_vector_type_of_class(Relation index)
+{
+	if (genie_pgvector_index(index))
+		return &pgvector;
+	return genie_lsh_class_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;
+}

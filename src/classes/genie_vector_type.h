@@ -1,0 +1,39 @@
+/*
+ * genie_vector_type.h
+ *	  The types whose values are vectors: real[], double precision[], and pgvector's "vector".
+ *
+ * Code that reads vectors of an index asks the type, and so is written once for all three.
+ */
+#ifndef GENIE_VECTOR_TYPE_H
+#define GENIE_VECTOR_TYPE_H
+
+#include "fmgr.h"
+#include "access/stratnum.h"
+#include "genie_vector.h"
+#include "utils/rel.h"
+
+typedef struct GenieVectorType
+{
+	Oid			array;			/* real[] or float8[], whichever has the same elements */
+	bool		is_double;		/* elements are doubles, not floats */
+
+	/* The elements of a value, which may be in a palloc'd copy of it.  Errors: the value is no vector. */
+	GenieVector (*elements) (Datum value);
+
+	/* A value that has these n elements, palloc'd.  Errors: they are too many for the type. */
+	Datum		(*make) (const void *elements, uint32 n);
+
+	/*
+	 * The metric of an ordering operator of an approximate class: its function and its strategy.  0: genie does not
+	 * know the operator's arithmetic.
+	 */
+	GenieMetric (*metric) (const FmgrInfo *distance, StrategyNumber strategy);
+} GenieVectorType;
+
+/* The vector type real[] or double precision[]; NULL: the SQL type is neither. */
+extern const GenieVectorType *genie_vector_type_of_array(Oid type);
+
+/* The type of the index's values, if its class is one of genie's approximate classes of vectors; else NULL. */
+extern const GenieVectorType *genie_vector_type_of_class(Relation index);
+
+#endif							/* GENIE_VECTOR_TYPE_H */
