@@ -22,6 +22,7 @@ EXTENSION = genie
 DATA = $(wildcard genie--*.sql)
 PGFILEDESC = "genie - similarity search by match count"
 HEADERS = src/format/genie_keyword.h src/math/genie_set_similarity.h src/types/genie_opclass.h
+DOCS = $(wildcard src/doc/*.md)
 
 # Rooms: includes point from a later one to an earlier one (test/check/layers).  The plain ones know no PostgreSQL.
 PLAIN_ROOMS = format math engine
@@ -67,6 +68,14 @@ ifeq ($(shell command -v $$(sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.
 override with_llvm := no
 endif
 include $(PGXS)
+# Pages in a folder of their own; their names are too common for the one that extensions share.
+docmoduledir = genie
+# PGXS would look for them there by their path in the tree.
+uninstall: uninstall-docs
+uninstall-docs:
+	rm -f $(addprefix '$(DESTDIR)$(docdir)/$(docmoduledir)'/,$(notdir $(DOCS)))
+	rmdir '$(DESTDIR)$(docdir)/$(docmoduledir)' 2>/dev/null || true
+.PHONY: uninstall-docs
 else
 all install uninstall clean installcheck:
 	@echo "PostgreSQL 15's development files are missing: install postgresql-server-dev-15, or name PG_CONFIG=..." >&2; exit 1

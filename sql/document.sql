@@ -8,7 +8,7 @@ SELECT 'a:1,5 b:2A c:3'::tsvector <&> 'c:9C b x'::tsvector AS shared, 'a b' <&> 
 SELECT genie_match_count('a b c'::tsvector, 'b c d'::tsvector), genie_match_count('a b c'::tsvector, 'b & d'::tsquery), genie_match_count('a b c'::tsvector, '{0:text:[b,d)}'::genie_query);
 SELECT (NULL::tsvector <&> 'a'::tsvector) IS NULL AS no_left, ('a'::tsvector <&> NULL::tsquery) IS NULL AS no_right, ('a'::tsvector @& NULL::genie_query) IS NULL AS no_query;
 
--- of a tsquery the lexemes that are wanted, whatever connects them; a prefix asks for every lexeme that begins so
+-- a tsquery asks for its lexemes that are not negated, whatever connects them; a prefix asks for every lexeme that begins with it
 CREATE TABLE document_query (n serial, q tsquery);
 INSERT INTO document_query (q) VALUES ('a'), ('a & b'), ('a | b'), ('a <-> b'), ('a <2> b & !c'), ('!a'), ('!!a'), ('!(a & !b)'), ('!(a | b) & !(c & !(d | !e))'), ('a:A & b:BC'), ('a & a & (a | b)'),
 	('fo:*'), ('fo:*A | foo'), ('!fo:* & a'), ('fo:* | foob:* | g'), ('é:*'), (E'\U0010FFFF:*'), (''), ('''two words'' & ''it''''s''');
@@ -18,7 +18,7 @@ SELECT genie_query('a'::tsvector, -1);
 SELECT genie_query('a'::tsquery, -1);
 SELECT 'a b c'::tsvector @& genie_query('a | b | x'::tsquery, n) AS matches FROM generate_series(0, 3) n;
 
--- prefixes and what lies around them
+-- prefixes and their neighbours
 SELECT string_agg(l, ' ' ORDER BY l COLLATE "C") AS found FROM unnest(ARRAY['fo', 'f', 'fn', 'fp', 'fo~', 'foé', 'fo' || chr(1114111), repeat('fo', 70)]) l WHERE array_to_tsvector(ARRAY['x', l]) <&> 'fo:*'::tsquery = -1;
 SELECT p, l FROM unnest(ARRAY['é', chr(1114111), chr(127), '~', '}']) p, unnest(ARRAY['é', 'éa', 'ê', 'è', 'éé', chr(1114111), chr(1114111) || chr(1114111), chr(1114110), '~', chr(127), chr(128), '~' || chr(127), '}a', '|']) l
 	WHERE array_to_tsvector(ARRAY[l]) <&> (quote_literal(p) || ':*')::tsquery < 0 IS DISTINCT FROM l LIKE p || '%';

@@ -43,7 +43,7 @@ VACUUM t;
 SELECT total_bytes < 8 * :before AS bounded, unreachable_pages FROM genie_index_info('t_a');
 SELECT * FROM genie_check('t_a');
 
--- one call in a transaction with others, and in one that is rolled back: what it does stays
+-- in a transaction with other commands, and in one that is rolled back: the merge stays
 BEGIN;
 INSERT INTO t SELECT i, ARRAY[i] FROM generate_series(3001, 3010) i;
 SELECT genie_merge('t_a');
@@ -68,7 +68,7 @@ RESET force_parallel_mode;
 SELECT genie_merge(NULL), genie_index_info(NULL);
 SELECT * FROM genie_check(NULL);
 
--- what is no genie index
+-- not a genie index
 CREATE VIEW v AS SELECT * FROM t;
 CREATE SEQUENCE s;
 CREATE MATERIALIZED VIEW m AS SELECT * FROM t LIMIT 1;

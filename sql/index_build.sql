@@ -1,4 +1,4 @@
--- CREATE INDEX: what is in the index, with much memory and with little
+-- CREATE INDEX: the contents of the index, with much memory and with little
 CREATE SCHEMA index_build;
 SET search_path = index_build, public;
 SET client_min_messages = warning;
@@ -24,7 +24,7 @@ SELECT count(*), count(a) FROM (SELECT a FROM nothing ORDER BY a <&> '{1}') s;
 SELECT count(*) FROM nothing WHERE a @& genie_query('{1}'::int[], 0);
 SELECT * FROM genie_check('nothing_a');
 
--- duplicates and NULL elements count once and never, dimensions do not matter
+-- duplicates count once, NULL elements do not count, dimensions do not matter
 CREATE TABLE few (id int, a text[]) WITH (autovacuum_enabled = off);
 INSERT INTO few VALUES (1, '{a,b,a,a,NULL}'), (2, '{{a,b},{c,a}}'), (3, NULL), (4, '{}'), (5, '[3:4]={b,c}'), (6, '{NULL}'), (7, '{"",a}');
 CREATE INDEX few_a ON few USING genie (a);

@@ -68,11 +68,11 @@ SELECT agree('tags <%> ''{}'''), agree('tags <%> ''{NULL}'''), agree('o <%> ''{}
 SELECT n, agree(format('tags <%%> ARRAY(SELECT (j * j %% (1 + %s * 3))::int FROM generate_series(1, %1$s::bigint) j)', n)) FROM unnest('{1,2,17,300,3000}'::int[]) n;
 SELECT agree('tags <%> ARRAY(SELECT (j * j % 210001)::int FROM generate_series(1, 70000::bigint) j)', ties => false);
 SELECT agree('tags <%> (SELECT tags FROM t WHERE id = 4074)');
--- an array's elements as an object ask the same
+-- a genie_object of an array's elements asks the same
 SELECT agree('tags <%> genie_object(ARRAY[1,2,5,8])'), agree('tags <%> ''{0:int:3,1:int:5}''::genie_object', rest => 'LIMIT 50'), (SELECT count(*) FROM t WHERE tags <%> genie_object(ARRAY[1,2,5,8]) IS DISTINCT FROM tags <%> '{1,2,5,8}') AS differ;
 SELECT id FROM t ORDER BY tags <%> genie_object('{a}'::text[]) LIMIT 1;
 
--- NULL queries: all distances are NULL; what follows ranks, if that needs no sorting, for the executor does not sort behind NULL
+-- NULL queries: all distances are NULL; the next operator ranks if that needs no sorting, because the executor does not sort behind NULL
 SELECT agree('tags <%> (SELECT NULL::int[])'), agree('tags <%> (SELECT NULL::int[]), tags <&> ''{1,2}'''), agree('tags <%> ''{1,2}'', tags <%> (SELECT NULL::int[])');
 SELECT agree('tags <%> (SELECT NULL::int[]), tags <%> ''{1,2}''');
 SELECT agree('tags <&> (SELECT NULL::int[]), tags <&> ''{1,2}'', tags <&> ''{3}''');
@@ -96,7 +96,7 @@ SELECT s, agree('tags <%> ''{1,2,5,8}''', format('tags @& genie_jaccard_query(''
 SELECT agree('tags <%> (SELECT NULL::int[])', 'tags @& genie_jaccard_query(''{1,2,5,8}''::int[], 0.4)'), agree('tags <%> ''{}''', 'tags @& genie_jaccard_query(''{}''::int[], 0.4)'),
 	agree('tags <%> ''{1,2}''', 'tags @& (SELECT NULL::genie_query)');
 
--- how many rows the index gives that the condition's recheck drops: none where the bound is exact
+-- the number of rows from the index that the condition's recheck drops: none where the bound is exact
 CREATE FUNCTION explained(query text, what text) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
 	line text;

@@ -6,7 +6,7 @@ SET enable_seqscan = off;
 CREATE TABLE t (id int PRIMARY KEY, a int[]) WITH (autovacuum_enabled = off);
 CREATE INDEX t_a ON t USING genie (a) WITH (pending_limit = 64);
 
--- visible at once to its own command's successors, and to nobody if it is rolled back
+-- a row is visible to the next command at once, and to nobody after a rollback
 BEGIN;
 INSERT INTO t VALUES (1, '{1,2}'), (2, '{2}');
 SELECT id FROM t ORDER BY a <&> '{1}';
@@ -27,7 +27,7 @@ INSERT INTO t SELECT i, ARRAY[1, i] FROM generate_series(10, 20) i;
 ROLLBACK;
 SELECT id FROM t WHERE a @& genie_query('{1}'::int[]);
 
--- an aborted transaction's rows stay in the index, through a merge, until VACUUM; nobody sees them
+-- rows of an aborted transaction stay in the index until VACUUM, through merges too; nobody sees them
 BEGIN;
 INSERT INTO t SELECT i, ARRAY[1, i] FROM generate_series(100, 9000) i;
 SELECT segments > 0 AS merged FROM genie_index_info('t_a');
@@ -113,7 +113,7 @@ SELECT count(*) = count(DISTINCT o.id) AS each_once, count(*) = (SELECT count(*)
 SELECT array(SELECT id FROM t ORDER BY a <&> '{71,3,50}') = array(SELECT id FROM t ORDER BY -genie_match_count(a, '{71,3,50}'), ctid) AS same;
 SELECT * FROM genie_check('t_a');
 
--- what merges replace is used again by the transaction that inserts, unless a scan has the index open
+-- the inserting transaction reuses the pages that merges replaced, unless a scan has the index open
 CREATE TABLE bulk (a int[]) WITH (autovacuum_enabled = off);
 CREATE INDEX bulk_a ON bulk USING genie (a) WITH (pending_limit = 64);
 BEGIN;

@@ -40,7 +40,7 @@ SELECT unit, context, vartype, min_val FROM pg_settings WHERE name = 'genie.pend
 SET genie.no_such_setting = 1;
 RESET genie.pending_limit;
 
--- what they do: the insert that crosses the limit merges
+-- the limit at work: the insert that crosses it merges
 CREATE FUNCTION pending_after(n int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	kb int;

@@ -28,7 +28,7 @@ EXPLAIN (COSTS OFF) SELECT max(a <&> '{5,105}') FROM t;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM t;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM t WHERE a = '{5}';
 
--- no path without an operator of the class: not for these, whatever is switched off
+-- no path without an operator of the class, whatever is switched off
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM t WHERE a && '{5}';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM t WHERE a IS NULL;

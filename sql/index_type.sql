@@ -92,7 +92,7 @@ SELECT type, try_type(type, choices) FROM (VALUES
 	('xid8', '{1,2,3,18446744073709551615}'),
 	('tid', '{"(0,1)","(0,2)","(4294967294,65535)"}')) v (type, choices);
 
--- numeric's last: values of one family meet whatever their types; equal by value, not by form
+-- numeric comes last: values of one family match whatever their types, by value and not by form
 CREATE TABLE wide (id int, b bigint[], n numeric[], v varchar[], f float4[], d date[]);
 INSERT INTO wide SELECT i, ARRAY[i, i + 1, 3000000000 + i], ARRAY[i, i / 2.0], ARRAY['v' || i, 'w' || i % 3], ARRAY[i / 2.0, i], ARRAY['2020-01-01'::date + i]
 	FROM generate_series(1, 300) i;

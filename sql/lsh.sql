@@ -20,7 +20,7 @@ SELECT genie_lsh_minhash(ARRAY[3,1,2,3,NULL], 9, seed => 7) = genie_lsh_minhash(
 -- more functions begin with the fewer
 SELECT genie_match_count(genie_lsh_l2('{1,2,3}'::real[], 1000, 2), genie_query(genie_lsh_l2('{1,2,3}'::real[], 100, 2)));
 
--- how many agree tells how near: within epsilon of what theory says, of 1000 functions
+-- the share of functions that agree tells how near two values are: within epsilon of the theory, with 1000 functions
 CREATE FUNCTION agree(a genie_object, b genie_object) RETURNS float8 LANGUAGE sql AS $$ SELECT genie_match_count(a, genie_query(b)) / 1000.0 $$;
 CREATE TEMPORARY VIEW far AS SELECT d, array_fill(1.0::real, ARRAY[10]) AS p, array_fill(1.0 + d, ARRAY[10])::real[] AS q FROM unnest('{0,0.05,0.1,0.3,1}'::float8[]) d;
 SELECT d, abs(agree(genie_lsh_laplacian(p, 1000, 5, buckets => 0), genie_lsh_laplacian(q, 1000, 5, buckets => 0)) - exp(-10 * d / 5)) < 0.06 AS laplacian FROM far;

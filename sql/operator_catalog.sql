@@ -1,4 +1,4 @@
--- what the extension puts into the catalogs
+-- the extension's entries in the catalogs
 
 -- everything that users see has a comment
 SELECT p.oid::regprocedure AS without_comment FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
@@ -18,6 +18,6 @@ SELECT proname, oidvectortypes(p.proargtypes) AS arguments, provolatile, propara
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
 	WHERE castsource IN ('genie_object'::regtype, 'genie_query'::regtype) OR casttarget IN ('genie_object'::regtype, 'genie_query'::regtype) ORDER BY 1, 2;
 
--- operator classes are what PostgreSQL takes for valid
+-- PostgreSQL finds the operator classes valid
 SELECT opcname, opcdefault, amvalidate(c.oid) FROM pg_opclass c JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_opclass'::regclass AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid WHERE e.extname = 'genie' ORDER BY 1;

@@ -15,7 +15,7 @@ DELETE FROM t WHERE id % 10 = 1;
 UPDATE t SET n = n + 1 WHERE id % 5 = 2;
 UPDATE t SET n = n + 1 WHERE id % 15 = 2;
 
--- what each index holds and answers, as one line
+-- contents and answers of each index, as one line
 CREATE FUNCTION answers(index regclass, OUT violations bigint, OUT segments int, OUT objects bigint, OUT keywords bigint, OUT postings bigint, OUT bytes text, OUT rows text)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_sort = off AS $$
 DECLARE
@@ -78,7 +78,7 @@ ALTER TABLE t SET (parallel_workers = 0);
 DROP INDEX alone;
 CREATE INDEX alone ON t USING genie (fails_in_worker(a)) WHERE id < 50;
 ALTER TABLE t SET (parallel_workers = 2);
--- what is not parallel safe is built alone: an expression, a condition, a decomposition
+-- one process builds an index with a part that is not parallel safe: an expression, a condition, a decomposition
 DROP INDEX alone;
 ALTER FUNCTION fails_in_worker PARALLEL RESTRICTED;
 CREATE INDEX alone ON t USING genie (fails_in_worker(a)) WHERE id < 50;
@@ -91,7 +91,7 @@ ALTER FUNCTION genie_array_decompose PARALLEL RESTRICTED;
 CREATE INDEX alone ON t USING genie (fails_in_worker(a)) WHERE id < 50;
 ROLLBACK;
 SELECT count(*) FROM pg_class WHERE relname IN ('failed', 'alone');
--- more keywords than an object can have, met by whoever gets the row
+-- more keywords than an object can have: the process that reads the row raises the error
 INSERT INTO t (id, a) SELECT 0, array_agg(i) FROM generate_series(1, 65536) i;
 CREATE INDEX failed ON t USING genie (a);
 DELETE FROM t WHERE id = 0;

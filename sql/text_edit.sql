@@ -37,7 +37,7 @@ INSERT INTO texts (value) SELECT overlay(value PLACING 'gg' FROM 20 + id % 20 FO
 SELECT count(*) > 3000 AS many, max(length(a.value)), count(*) FILTER (WHERE a.value <~> b.value <> levenshtein(a.value, b.value)) AS wrong, count(*) FILTER (WHERE a.value <~> b.value < 10) > 10 AS near FROM texts a, texts b WHERE length(a.value) <= 255 AND length(b.value) <= 255 AND (a.id + b.id) % 20 = 0;
 DROP EXTENSION fuzzystrmatch;
 
--- long ones, and such as are kept toasted
+-- long texts, toasted ones too
 CREATE TABLE long (id int, value text);
 ALTER TABLE long ALTER value SET STORAGE EXTERNAL;
 INSERT INTO long SELECT i, overlay(repeat('0123456789abcdef', 500) PLACING repeat('x', i) FROM 1000 * i + 1 FOR i) FROM generate_series(1, 7) i;

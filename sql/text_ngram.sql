@@ -2,7 +2,7 @@
 SET extra_float_digits = 1;
 SELECT genie_ngrams('word');
 SELECT genie_ngrams('word', 2) AS pairs, genie_ngrams('aaaa', 1) AS singles, genie_ngrams('aaa', 2) AS numbered;
--- empty texts, and such as are shorter than n: always length + n - 1 grams
+-- empty texts, and texts shorter than n: always length + n - 1 grams
 SELECT n, genie_ngrams('', n) AS empty, genie_ngrams('a', n) AS one FROM generate_series(1, 4) n;
 -- characters, not bytes; case and blanks count
 SELECT genie_ngrams('Zoë 猫', 2);

@@ -10,7 +10,7 @@ SELECT genie_binary_branches('{\{\}\\}') AS special, genie_binary_branches('{\a\
 SELECT genie_binary_branches('{a{b}}') AS child, genie_binary_branches('{a\}\{b}') AS label, genie_binary_branches(NULL) IS NULL AS none;
 SELECT genie_match_count(genie_binary_branches('{a{b}{b}{b}}'), genie_binary_branches('{a{b}{b}}')) AS shared;
 
--- what is no tree
+-- not a tree
 SELECT genie_binary_branches('');
 SELECT genie_binary_branches('  ');
 SELECT genie_binary_branches('a');

@@ -10,6 +10,6 @@ SELECT '{1:enum:\xc3}'::genie_object;
 -- a character that the cut goes through
 SELECT genie_tuple(repeat('é', 64) || 'x') <> genie_tuple(repeat('é', 64) || 'y') AS different;
 SELECT genie_tuple('a' || repeat('é', 100))::text::genie_object = genie_tuple('a' || repeat('é', 100)) AS round_trip;
--- byte order: capitals, small letters, then what is beyond ASCII
+-- byte order: capitals, small letters, then characters beyond ASCII
 SELECT genie_match_count(ARRAY['Zebra', 'apple', 'zebra', 'Äpfel'], '{0:text:["Z","b")}'::genie_query) AS z_to_b,
 	genie_match_count(ARRAY['Zebra', 'apple', 'zebra', 'Äpfel'], '{0:text:["zz",)}'::genie_query) AS after_z;

@@ -1,4 +1,4 @@
--- the families of values: what meets what, and that bytes are ordered as PostgreSQL orders values
+-- families of values: which types match, and that bytes are ordered as PostgreSQL orders the values
 
 -- every type with a family
 SELECT genie_tuple(true, 1::int2, 2::int4, 3::int8, 1.5::float4, 2.5::float8, 1.50::numeric, 'text'::text, 'varchar'::varchar(10), 'char'::char(10), 'name'::name, 'unknown');

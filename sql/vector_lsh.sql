@@ -67,7 +67,7 @@ SELECT agree('SELECT id FROM vectors ORDER BY v <-> (SELECT v FROM vectors WHERE
 	agree('SELECT id FROM vectors ORDER BY v <=> (SELECT v FROM vectors WHERE id = 9), id') AS cosine;
 RESET genie.candidates;
 
--- what is learned of the same rows is the same, and so are the signatures, whoever builds
+-- the same rows give the same parameters and signatures, by one process and by several
 SET max_parallel_maintenance_workers = 2;
 SET min_parallel_table_scan_size = 0;
 SET maintenance_work_mem = '96MB';
@@ -176,7 +176,7 @@ INSERT INTO bits SELECT i::bit(16)::varbit FROM generate_series(1, 300) i;
 SELECT genie_merge('bits_hamming');
 INSERT INTO bits VALUES (b'101');
 SELECT b FROM bits ORDER BY b <&~> 300::bit(16)::varbit LIMIT 1;
--- a longer one before there was anything learned: found as the table finds it
+-- a longer vector while nothing is learned yet: the index answers as the table does
 CREATE TABLE waiting (id int, v real[]);
 CREATE INDEX waiting_l2 ON waiting USING genie (v genie_l2_ops);
 INSERT INTO waiting SELECT i, ARRAY[i, 1] FROM generate_series(1, 300) i;

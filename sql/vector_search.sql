@@ -1,4 +1,4 @@
--- genie_search() by distance: what a scan's first round gives, for many queries at once
+-- genie_search() by distance: the rows of a scan's first round, for many queries at once
 CREATE SCHEMA vector_search;
 SET search_path = vector_search, public;
 SET extra_float_digits = 0;
@@ -56,7 +56,7 @@ SELECT * FROM same('{1,10,100}');
 SET genie.candidates = 10000;
 SELECT * FROM same('{1,10,1480,2000}');
 SELECT count(*), count(distance), count(DISTINCT tid) FROM genie_search('t_l2', (SELECT array_agg(v ORDER BY n) FROM q), 10000);
--- more than genie.candidates: so many are taken
+-- k above genie.candidates: k candidates are taken
 SET genie.candidates = 1;
 SELECT count(*), bool_and(distance >= before) FROM (SELECT distance, lag(distance, 1, 0::float8) OVER (PARTITION BY query ORDER BY n) AS before
 	FROM genie_search('t_l2', (SELECT array_agg(v ORDER BY n) FROM q), 50) WITH ORDINALITY s (query, tid, distance, n)) r;

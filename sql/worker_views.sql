@@ -1,4 +1,4 @@
--- What there is to see of the worker, and who may; the same with and without shared_preload_libraries.
+-- Statistics of the worker, and who may see them; the same with and without shared_preload_libraries.
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'genie_stat'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT count(*) FROM genie_stat;
 SELECT name, setting, unit, context FROM pg_settings
@@ -29,14 +29,14 @@ SET genie.max_batch = 1;
 SET genie.gpu_library = '/tmp/library';
 RESET genie.worker;
 
--- who monitors: sees, and changes nothing
+-- pg_monitor may see, and changes nothing
 SET ROLE regress_genie_monitor;
 SELECT count(*) FROM genie_stat;
 SELECT count(*) > 0 AS has_rows FROM genie_devices();
 SELECT genie_stat_reset();
 SELECT genie_prewarm('views_t_x');
 
--- of what, is asked after the rights to the function
+-- the rights to the function are checked before its argument
 RESET ROLE;
 SELECT genie_prewarm(NULL);
 SELECT genie_prewarm('views_t');

@@ -1,15 +1,15 @@
 # bench.mk: the benchmarks; included by the Makefile after cuda/cuda.mk.
 #
-#   make bench          what needs no GPU: the papers' shapes on the CPU, then SQL, by match count, by distance, and of vectors
+#   make bench          all that needs no GPU: the papers' shapes on the CPU, then SQL by match count, by distance, and on vectors
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
 #   make bench-vector   the last (DATASETS="sift"; DATASETS=sift-like:1000000 makes so many)
-#   make bench-lsh      what hash functions find, by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
+#   make bench-lsh      recall of the hash functions by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
 #   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
 #   make plots          plots of the recorded figures, test/bench/results/*.tsv, in build/plots (needs gnuplot)
 #
-#   BENCH_SCALE=0.1     so many times the papers' objects, without a GPU: 1 needs 16 GB of memory
+#   BENCH_SCALE=0.1     objects as a part of the papers', without a GPU; 1 needs 16 GB of memory
 #   BENCH_ARGS="sift --parts=batches"    shapes and options of test/bench/bench_cuda.cpp
 #   RECORD=FILE         where figures are recorded for plots
 
@@ -23,7 +23,7 @@ BENCH_RIVALS = build/cuda/bench_rivals.so
 build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/genie_cuda_data.cpp $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS) $(BENCH_CUDA_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
-# the engine's kernels that are measured by themselves, and what they stand on
+# the engine's kernels that are measured by themselves, and the modules that they need
 BENCH_RIVALS_OBJS = $(patsubst %,build/cuda/%.o,$(addprefix vectors/genie_cuda_,nearest bounds vectors) \
 	$(addprefix device/genie_cuda_,results context copy memory error))
 

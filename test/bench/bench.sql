@@ -118,7 +118,7 @@ BEGIN
 END $$;
 
 -- A query with one parameter of that type, prepared, for each of the questions: milliseconds, and how many rows it read from the index
--- (NULL: no index is named).  The first three run before the clock too.  plan: what the plan must look like.
+-- (NULL: no index is named).  The first three run before the clock too.  plan: a pattern that the plan must match.
 CREATE FUNCTION bench_times(query text, type text, questions text[], plan text, index text, budget float8)
 RETURNS TABLE (ms float8, rows_read bigint) LANGUAGE plpgsql AS $$
 DECLARE

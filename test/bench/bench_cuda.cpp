@@ -5,11 +5,11 @@
  *
  *		bench_cuda LIBRARY [SHAPE ...] [OPTION ...]
  *
- *		LIBRARY				build/cuda/genie_cuda.so; "-": only what needs no GPU
+ *		LIBRARY				build/cuda/genie_cuda.so; "-": only the parts that need no GPU
  *		--rivals=LIBRARY	build/cuda/bench_rivals.so: the competitors on the GPU and the GPU's ceilings
  *		--parts=PART,...	only these of: ceilings, batches, rivals, few, kernels, keys, exact, bounds,
  *							sizes, k
- *		--k=N				the best N instead of what the shape asks for
+ *		--k=N				the best N instead of the shape's k
  *		--scale=X			so many times the objects
  *		--budget=SECONDS	a figure that would take longer is left out (1)
  *		--arena=GB			memory for images (6)
@@ -21,10 +21,10 @@
  *
  *		batches		time of 1 .. 1024 and 16,384 queries (the paper's figure 7 and table 2)
  *		few			the same of 1 .. 16 queries that ask exactly, on Adult (figure 12)
- *		kernels		both ways to count, forced, and what is chosen
+ *		kernels		both ways to count, forced, and the engine's choice
  *		keys		documents ranked by keys of the Jaccard similarity
- *		exact		exact search by distance on the GPU, of vectors such as ocr-binning's and sift-wide's signatures stand for;
- *					with sift-wide also what genie_exact_knn() has the GPU do, in floats, by its kernel and by cuBLAS
+ *		exact		exact search by distance on the GPU, of vectors like those behind ocr-binning's and sift-wide's signatures;
+ *					with sift-wide also the GPU's part of genie_exact_knn(), in floats, by its kernel and by cuBLAS
  *		bounds		lower bounds of the distances of a batch's hits, from quantized vectors: the kernel alone, whatever the shapes
  *		sizes		512 queries on 1/4 .. 4/4 of the objects (figure 9)
  *		k			1024 queries, k from 1 to 1000

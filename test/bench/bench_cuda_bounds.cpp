@@ -1,6 +1,6 @@
 /*
  * bench_cuda_bounds.cpp
- *	  What lower bounds of the distances of a batch's hits cost on the GPU, beside what has counted them.
+ *	  The cost of lower bounds of the distances of a batch's hits on the GPU, beside the cost of counting.
  */
 #include "bench_cuda_runs.h"
 

@@ -1,9 +1,9 @@
 /*
  * bench_cuda_bounds.cu
- *	  The engine's kernel for bounds of hits' distances (genie_cuda_bounds.cu), of hits at random objects: what it costs
- *	  to fetch that many records from all over the device's memory.
+ *	  The engine's kernel for bounds of hits' distances (genie_cuda_bounds.cu), for hits at random objects: the cost of
+ *	  fetching that many records from all over the device's memory.
  *
- * Records are of any bytes; that bounds are right is what tests are for (test/unit_cuda).
+ * Records are of any bytes: test/unit_cuda checks that bounds are right.
  */
 #include <vector>
 

@@ -1,9 +1,9 @@
 /*
  * bench_cuda_ceilings.cu
- *	  What the GPU can do at most of what engines do: copies, atomic additions, bit-sliced adding, and-popcount.
+ *	  Ceilings of the GPU for the operations of engines: copies, atomic additions, bit-sliced adding, and-popcount.
  *
  * Each kernel does one thing and nothing besides, from data that no compiler can foresee, and leaves a result that
- * depends on all of it.  The best of REPEATS counts: a ceiling is what was reached, once.
+ * depends on all of it.  The best of REPEATS counts: a ceiling was reached at least once.
  */
 #include <algorithm>
 #include <functional>

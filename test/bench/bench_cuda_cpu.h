@@ -1,6 +1,6 @@
 /*
  * bench_cuda_cpu.h
- *	  The competitor that runs on the CPU, cpu-idx (bench_cuda_rivals.h), and what the CPU can do at most.
+ *	  The competitor that runs on the CPU, cpu-idx (bench_cuda_rivals.h), and the CPU's ceilings.
  */
 #ifndef BENCH_CUDA_CPU_H
 #define BENCH_CUDA_CPU_H

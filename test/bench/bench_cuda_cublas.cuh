@@ -60,7 +60,7 @@ struct Cublas
 	}
 };
 
-/* Prepares, runs once to warm up, and then for the best of three.  Both give NULL, or what failed, as this does. */
+/* Prepares, runs once to warm up, and then for the best of three.  All return NULL, or a text that says what failed. */
 template <class PREPARE, class RUN>
 static const char *
 bench_gpu_best(bool needs_cublas, double *ms, PREPARE prepare, RUN run)

@@ -39,7 +39,7 @@ typedef unsigned long long Candidate;
 /* What a search works with, in device memory. */
 struct Search
 {
-	DeviceArray<uint32_t> points;	/* row_words a point, behind the points the queries */
+	DeviceArray<uint32_t> points;	/* row_words for each point; the queries follow */
 	DeviceArray<uint32_t> lengths;	/* l2: |p|^2 */
 	DeviceArray<int> products;	/* l2: of a block, query by query */
 	DeviceArray<uint32_t> thresholds;	/* of the queries: nearer ones are wanted */
@@ -117,7 +117,7 @@ ends_kernel(const uint32_t *n, uint32_t n_queries, uint32_t *begins, uint32_t *e
 	ends[query] = query * CAPACITY + min(n[query], CAPACITY);
 }
 
-/* A block a query: keeps the best k.  Candidates that found no room make n stay what it was, for the host to see. */
+/* A block for each query: keeps the best k.  If candidates found no room, n stays, so that the host sees it. */
 static __global__ void
 keep_kernel(const Candidate *sorted, uint32_t k, uint32_t *thresholds, uint32_t *n, Candidate *candidates)
 {
@@ -166,7 +166,7 @@ store_across(uint32_t (*to)[SIDE], const uint4 &words)
 	to[first + 3][row] = words.w;
 }
 
-/* A block: points from first + blockIdx.y * SIDE, queries from blockIdx.x * SIDE on; behind the end the last again. */
+/* A block: points from first + blockIdx.y * SIDE, queries from blockIdx.x * SIDE on; past the end, the last. */
 static __global__ void
 __launch_bounds__(THREADS)
 l1_kernel(const uint32_t *points, const uint32_t *queries, uint32_t row_words, uint32_t first, uint32_t end,
@@ -279,7 +279,7 @@ compare_l2(Search &search, const BenchExact &what, const Cublas &cublas, uint32_
 		const uint32_t n = std::min(what.block, end - first);
 		const dim3	grid((n + 4 * THREADS - 1) / (4 * THREADS), what.n_queries);
 
-		/* whole fours, as cuBLAS asks for: behind the points are others, or the queries */
+		/* multiples of four, as cuBLAS requires: other points, or the queries, follow */
 		if (cublas.gemm(cublas.handle, CUBLAS_TRANSPOSED, CUBLAS_NOT_TRANSPOSED, (int) ((n + 3) / 4 * 4),
 						(int) what.n_queries, (int) row_bytes, &one, points + first * row_bytes, CUDA_R_8I,
 						(int) row_bytes, points + what.n_points * row_bytes, CUDA_R_8I, (int) row_bytes, &zero,

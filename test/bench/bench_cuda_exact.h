@@ -1,6 +1,6 @@
 /*
  * bench_cuda_exact.h
- *	  Points to search exactly, by distance: what approximate answers are weighed against.
+ *	  Points for exact search by distance, the yardstick of approximate answers.
  *
  * Points are of bytes, in clusters, as those of bench_cuda_ocr.cpp: a cluster has a value for each dimension, 0 for
  * half of them, and a point is its cluster's values with noise of +-64, the sum of two uniform numbers, cut to 0 ..

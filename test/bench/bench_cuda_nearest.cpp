@@ -1,13 +1,13 @@
 /*
  * bench_cuda_nearest.cpp
- *	  Pairs of points and queries that are near to each other, in floats: what genie_exact_knn() has a GPU do.
+ *	  Pairs of points and queries that are near to each other, in floats: the GPU's part of genie_exact_knn().
  *
  *	fused			the engine's kernel on points that are on the device
  *	cublas-N		the same by cuBLAS, N points at a time, its products written and read again
- *	engine-N		the engine's jobs, N points each, brought from pinned memory, pairs brought back
+ *	engine-N		the engine's jobs, N points each, copied from pinned memory, pairs copied back
  *
- * A query's bound is the nearest of SAMPLE points, so that it has one in so many of the others: as many as
- * genie_exact_knn() asks for in all of its panels for k = 100 and some millions of rows, by the order of magnitude.
+ * A query's bound is its distance to the nearest of SAMPLE points, so one in SAMPLE of the others is within it.  That
+ * is the order of magnitude of what genie_exact_knn() asks of all its panels for k = 100 and some millions of rows.
  */
 #include <algorithm>
 

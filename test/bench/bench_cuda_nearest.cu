@@ -20,7 +20,7 @@ constexpr uint32_t FOUR = 4;
 /* What a search works with, in device memory. */
 struct Search
 {
-	DeviceArray<float> points;	/* behind them the queries */
+	DeviceArray<float> points;	/* the queries follow */
 	DeviceArray<float> terms;	/* |p|^2 */
 	DeviceArray<float> bounds;
 	DeviceArray<float> products;	/* of a block, query by query */

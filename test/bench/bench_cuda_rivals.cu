@@ -31,7 +31,7 @@ bench_gpu_failed(cudaError_t error, const char *what)
 	return failure;
 }
 
-/* what is loaded */
+/* the data that are loaded */
 struct Loaded
 {
 	DeviceArray<uint32_t> rows;	/* rows[slot * n_objects + object] */

@@ -12,7 +12,7 @@
 /* Returns a sentence that stays until the next failure. */
 extern const char *bench_gpu_failed(cudaError_t error, const char *what);
 
-/* in functions that return what failed */
+/* in functions that return a text that says what failed */
 #define BENCH_TRY(call) \
 	do \
 	{ \

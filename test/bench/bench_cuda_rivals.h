@@ -15,7 +15,7 @@
  *	bounds			no competitor: the engine's kernel by itself (bench_cuda_bounds.cu)
  *
  * What needs CUDA is in a library of its own, built where nvcc is, with this table as its only symbol.  Functions that
- * return a string give NULL, or what failed.
+ * return a string return NULL, or a text that says what failed.
  */
 #ifndef BENCH_CUDA_RIVALS_H
 #define BENCH_CUDA_RIVALS_H
@@ -49,7 +49,7 @@ struct BenchBatch
 	const GenieRankRange *ranges;
 	uint32_t	n_items;		/* count-table, ascending by query */
 	const BenchItem *items;
-	uint32_t	n_objects;		/* gpu-scan: only the first so many objects */
+	uint32_t	n_objects;		/* gpu-scan: only the first n_objects objects */
 	uint32_t	k;
 	GenieHit   *hits;
 	uint32_t   *n_hits;
@@ -67,8 +67,9 @@ struct BenchGpuCeilings
 };
 
 /*
- * The nearest of points 0 .. n_points - 1 (bench_cuda_exact.h), of each query, which are the points behind them: k a
- * query, nearest first, key being the distance.  block: of l2, points multiplied at a time, a multiple of 4; 0: l1.
+ * For each query the k nearest of points 0 .. n_points - 1 (bench_cuda_exact.h), nearest first; the key is the
+ * distance.  The queries are the points after these.  block: for l2, points multiplied at a time, a multiple of 4;
+ * 0: l1.
  */
 struct BenchExact
 {
@@ -81,9 +82,9 @@ struct BenchExact
 };
 
 /*
- * Which of points 0 .. n_points - 1 are near to each of the queries behind them, in floats: those for which |p|^2 - 2pq
- * is not above the query's bound.  block: points multiplied by cuBLAS at a time, a multiple of 4; 0: by the engine's
- * kernel (genie_cuda_nearest.cu).
+ * For each query the near ones of points 0 .. n_points - 1, in floats: those for which |p|^2 - 2pq is not above the
+ * query's bound.  The queries are the points after these.  block: points multiplied by cuBLAS at a time, a multiple
+ * of 4; 0: by the engine's kernel (genie_cuda_nearest.cu).
  */
 struct BenchNearest
 {

@@ -494,7 +494,7 @@ bench_keys(const Bench &bench, const Subject &subject, Arena &arena)
 /* ---- exact search ---- */
 
 constexpr uint32_t CHECKED_POINTS = 50000;
-constexpr uint32_t CHECKED_EXACTLY = 8; /* queries on so many points, against comparing on the host */
+constexpr uint32_t CHECKED_EXACTLY = 8; /* queries that are checked by comparing on the host */
 
 /* How many answers of a small exact search are wrong. */
 static uint32_t
@@ -573,10 +573,10 @@ part_of(double value, double ceiling)
 }
 
 /*
- * What 1024 queries make of the machine: postings counted, compares (each query with each keyword) and bytes of the
- * image, a second, and which part that is of what the machine can do of additions in shared memory (L1), of compares by
- * carry-save adders, and of copying.  More than all: the engine gets by without doing that.  Nothing is printed where the
- * ceilings were not measured.
+ * How far 1024 queries use the machine: postings counted, compares (each query with each keyword) and bytes of the image
+ * in a second, each as a percentage of its ceiling: additions in shared memory (L1), compares by carry-save adders,
+ * copying.  More than 100 % means that the engine does not need that operation.  Nothing is printed if the ceilings were
+ * not measured.
  */
 static void
 print_achieved(const Bench &bench, const Subject &subject, const char *engine, double ms)
@@ -637,7 +637,7 @@ bench_summary(const Bench &bench, const Subject &subject)
 	print_achieved(bench, subject, "gpu", percentile(batch_ms, 0.5));
 }
 
-/* what 1024 queries on the CPU make of it, if they stay within the budget */
+/* the rate of 1024 queries on the CPU, if they stay within the budget */
 static void
 bench_cpu_achieved(const Bench &bench, const Subject &subject)
 {

@@ -27,14 +27,14 @@ private:
 	FILE	   *file = nullptr;
 };
 
-/* What runs: engines, competitors, and what they are measured against. */
+/* The subjects: engines, competitors, and their yardsticks. */
 struct Bench
 {
 	GenieEngine *gpu = nullptr; /* NULL: no GPU */
 	const BenchGpu *rivals = nullptr;	/* NULL: none that need a GPU */
 	GenieEngine *cpu = nullptr;
 	uint32_t	n_cores = 1;
-	double		budget = 1; /* seconds that a figure may take; what would take longer is left out */
+	double		budget = 1; /* seconds that a figure may take; longer ones are left out */
 	std::vector<std::string> parts; /* of part_names(); empty: all */
 	BenchGpuCeilings gpu_ceilings = {};
 	BenchCpuCeilings cpu_ceilings = {};
@@ -48,7 +48,7 @@ extern std::vector<std::string> part_names();
 /* Measures the machine's ceilings and prints them. */
 extern void bench_ceilings(Bench &bench);
 
-/* Exact search in floats, of so many points (bench_cuda_nearest.cpp); returns how many answers were wrong. */
+/* Exact search in floats among n points (bench_cuda_nearest.cpp); returns how many answers were wrong. */
 extern uint32_t bench_nearest(const Bench &bench, uint32_t n_points, Arena &arena);
 
 /* Bounds of the distances of hits on the GPU, which rivals has (bench_cuda_bounds.cpp). */

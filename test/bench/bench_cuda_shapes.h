@@ -7,8 +7,8 @@
  *	uniform			the same with buckets of equal size
  *	sift-wide		4.5 M objects x 128 functions whose buckets are a standard deviation wide, which makes 9 of them;
  *					the best 200, to be compared by distance
- *	sift-l2			4.5 M objects x 192 functions with 17 buckets, three of which that lie together are asked for: what
- *					genie_l2_ops has by default; the best 775, as it asks for of so many rows
+ *	sift-l2			4.5 M objects x 192 functions with 17 buckets; a query asks for three neighbouring ones and the best
+ *					775, as genie_l2_ops does by default for this many rows
  *	sift-l2-128		the same by 128 functions with 13 buckets, and the best 1900, which finds as many of the nearest
  *	ocr-uniform		3.5 M objects x 237 functions, re-hashed to 8192 buckets of equal size
  *	ocr-binning		3.5 M objects x 237 functions of random binning (bench_cuda_ocr.cpp), re-hashed to 8192 buckets
@@ -71,8 +71,8 @@ public:
 	Ranges		query(Random &random, bool exact) const;
 
 	/*
-	 * The same as n_slots intervals: number s is what slot s is asked for, where slots are dimensions; empty ones for
-	 * what no object has.
+	 * The same as n_slots intervals: interval s is asked of slot s, where slots are dimensions; it is empty if no
+	 * object has it.
 	 */
 	Ranges		by_slot(const Ranges &ranges) const;
 

@@ -27,7 +27,7 @@ public:
 	/* the answer by comparing each object's keywords with each interval */
 	std::vector<GenieHit> plain_answer(const Ranges &ranges, uint32_t k) const;
 
-	/* what the competitors on the GPU read; lists only once they are made */
+	/* the data that the competitors on the GPU read; lists only once they are made */
 	BenchData	data() const;
 
 	/* makes them when they are first asked for */

@@ -1,8 +1,8 @@
--- bench_distance.sql: what test/bench/bench_distance asks, and how it measures; after bench.sql, whose functions it uses
+-- bench_distance.sql: the questions of test/bench/bench_distance, and how it measures; after bench.sql, whose functions it uses
 --
 -- A question is about a data set of tables.sh: the nearest rows in one measure, or all rows within a distance.  A method answers it by one
 -- index, or by none.  Methods that are exact must give the distances of the sequential scan, in its order, or for "within" its rows: else
--- an error, which ends the benchmark.  Of the others (another measure, or a search that may miss rows) it is counted how often they do.
+-- an error, which ends the benchmark.  For the others (another measure, or a search that may miss rows) the right answers are counted.
 --
 -- Candidates are the rows that the executor read from the index, to compute their distances or conditions: the index's own counter.
 
@@ -120,7 +120,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- what a sequential scan finds, for the first so many queries
+-- the answers of a sequential scan, for the first queries
 CREATE FUNCTION distance_find_truth(dataset text, sample int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM bench_settings('seq');

@@ -10,7 +10,7 @@
  *				documents, 524 k of 10 words of a Zipf vocabulary; ranges, 983 k rows of 14 attributes, of which
  *				the 6 numeric ones are asked for a tenth of their values; with 1 thread, 2, 4, ... up to the cores
  *	wake		a batch of one job, small to large, with 1 thread and with 2, which are woken however small it is:
- *				where it takes the same time is what a thread is worth waking for
+ *				the point where both take the same time tells from when on waking a thread pays
  *
  * "bench_engine batches" runs the last two only.
  *

@@ -4,7 +4,7 @@
  *
  * 611,000 words of 3 to 30 3-grams; queries are the 3-grams of a word, of which two, half or all are wrong, so that the
  * nearest by the edit distance's bound may share none.  For each instruction set: microseconds a query, the median of
- * 101.  What keys take more than counts is what ranking by them costs.  Times are the processor's, without others'.
+ * 101.  The time of keys minus the time of counts is the cost of ranking by keys.  Times are processor time.
  *
  * The data is seeded: the same on every machine.
  */

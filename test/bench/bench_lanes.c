@@ -5,13 +5,13 @@
  *	bench_lanes [THREADS [K [SHAPE]]]		1 thread, k = 100, all shapes
  *
  *	lsh		131 k objects of 237 signatures of 67 buckets, normal (p-stable functions); uniform
- *	adult	977 k rows of 14 attributes with as many values as the census table has, each asked for a range of a
- *			tenth around a value; the same with an eighth of the rows; the same asked for one value each
+ *	adult	977 k rows of 14 attributes with the census table's numbers of values; a query asks each for a
+ *			tenth of its values, around one of them; the same with an eighth of the rows; the same, asked for one value
  *
  * For each instruction set: milliseconds of a block of lanes, microseconds a query, and compares a second (a query's
  * lane and a dimension of an object).  Then batches of 1 .. 1024 through the engine: by lanes, by tiles, what the
- * dispatcher chose, and its regret: the time of what it chose by that of the better way.
- * Times are the least of several runs: with one thread the processor's, without others', with more by the clock.
+ * dispatcher chose, and its regret: the time of its choice divided by the time of the better way.
+ * Times are the least of several runs: processor time with one thread, wall time with more.
  *
  * The data is seeded: the same on every machine.
  */
@@ -41,7 +41,7 @@ typedef struct Shape
 	uint32_t	n_values;		/* of each dimension, where values is NULL */
 	const uint32_t *values;
 	bool		normal;			/* else uniform */
-	uint32_t	asked;			/* a query asks for one in so many values; 0: for one */
+	uint32_t	asked;			/* a query asks for 1 / asked of the values; 0: for one */
 } Shape;
 
 static const uint32_t adult_values[14] = {73, 9, 489, 16, 16, 7, 15, 6, 5, 2, 119, 92, 94, 42};
@@ -252,7 +252,7 @@ time_jobs(GenieEngine *engine, GenieKernelChoice choice, Batch *batch, uint32_t 
 	return seconds;
 }
 
-/* The ways in turn, so that what others do to the machine meets them alike. */
+/* The ways in turn, so that other load on the machine meets them alike. */
 static Times
 time_ways(GenieEngine *engine, Batch *batch, uint32_t n)
 {

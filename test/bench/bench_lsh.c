@@ -9,11 +9,12 @@
  * out, as queries).  All by default.
  *
  * A query's candidates are the c best rows by match count, equal counts by row, as a scan of an approximate operator
- * class takes them before it computes their distances.  So what is printed for c, the share of the true ten nearest
- * among the candidates, is the recall@10 after re-ranking; for c = 10 it is what counts alone give.  With probes = p a
- * query asks of each function for its own bucket and p more on each side.  Widths are in units that the access method
- * measures too: of L2 the standard deviation of a projection, sqrt(mean squared distance / 2), of L1 and LAPLACIAN the
- * mean l1 distance, over pairs of rows.  "67" is the paper's setting: so wide that a projection's range is 67 buckets.
+ * class takes them before it computes their distances.  So the figure for c, the share of the true ten nearest
+ * among the candidates, is the recall@10 after re-ranking; for c = 10 it is the recall of counts alone.  With
+ * probes = p a query asks each function for its own bucket and p more on each side.  Widths are in units that the
+ * access method measures too: for L2 the standard deviation of a projection, sqrt(mean squared distance / 2), for L1
+ * and LAPLACIAN the mean l1 distance, over pairs of rows.  "67" is the paper's setting: so wide that a projection's
+ * range is 67 buckets.
  *
  * True neighbours are found by brute force; a row as far as the tenth counts as one of them.  Build with -O3 -DNDEBUG.
  */
@@ -45,7 +46,7 @@ static const uint32_t candidates[] = {10, 50, 100, 200, 300, 500, 1000};
 #define N_CANDIDATES (sizeof(candidates) / sizeof(candidates[0]))
 #define MOST_CANDIDATES 1000
 
-/* Vectors, or sets; queries stand behind the rows. */
+/* Vectors, or sets; the queries follow the rows. */
 typedef struct Data
 {
 	uint32_t	n_rows;			/* without the queries */
@@ -80,7 +81,7 @@ typedef struct Truth
 typedef struct Bench
 {
 	Data		data;
-	int32_t    *codes;			/* [function][row], queries behind the rows */
+	int32_t    *codes;			/* [function][row]; the queries follow the rows */
 	uint16_t   *counts;			/* [checkpoint][query][row] */
 	Truth		truth;
 } Bench;
@@ -210,7 +211,7 @@ swap(void *memory, size_t size, uint32_t a, uint32_t b)
 	}
 }
 
-/* Rows spread over the table go behind the others, as queries. */
+/* Rows spread over the table become queries, stored after the other rows. */
 static bool
 load_sets(const char *folder, Data *data)
 {
@@ -253,7 +254,7 @@ load_sets(const char *folder, Data *data)
 	return true;
 }
 
-/* ---- distances, and what is truly near ---- */
+/* ---- distances, and the true neighbours ---- */
 
 static double
 distance_by(GenieMetric metric, const Data *data, uint32_t a, uint32_t b)
@@ -435,7 +436,7 @@ narrow_width(Bench *bench, const Setting *setting, double unit)
 
 /* ---- counting ---- */
 
-/* Match counts by the first so many functions of each checkpoint. */
+/* Match counts by the first functions, as many as each checkpoint says. */
 static void
 count(Bench *bench, uint32_t probes)
 {

@@ -262,7 +262,7 @@ make_pages(const GenieModel *model, Pages *pages)
 	free(encoder);
 }
 
-/* The lists that the query asks for, and no others: what a backend has read. */
+/* The lists that the query asks for, and no others, as a backend has read them. */
 static GenieGroupView
 read_pages(const Pages *pages, const Query *query)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* By CLOCK_MONOTONIC, or CLOCK_PROCESS_CPUTIME_ID: what a single thread computes, whatever else the machine does. */
+/* By CLOCK_MONOTONIC, or CLOCK_PROCESS_CPUTIME_ID: a single thread's processor time, whatever else the machine does. */
 static inline double
 bench_seconds(clockid_t clock)
 {

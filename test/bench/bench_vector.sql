@@ -110,7 +110,7 @@ BEGIN
 		USING vector_queries(), k;
 END $$;
 
--- The same by the method's own way; false: the plan is not what the method stands for.
+-- The same by the method's own way; false: the plan is not the method's.
 CREATE FUNCTION vector_answer(m vector_methods, k int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	asked CONSTANT text = CASE m.source WHEN 'rows_pgvector' THEN 'queries_pgvector' ELSE 'queries' END;
@@ -179,7 +179,7 @@ CREATE FUNCTION vector_batch(m vector_methods, k int) RETURNS float8 LANGUAGE sq
 	SELECT 1000 * (SELECT count(*) FROM queries) / (vector_call_times(m, k, 3))[1] WHERE m.batch IS NOT NULL
 $$;
 
--- How near the answers of one call are, what it takes (the median of five), and how much of it the worker counts (the mean of these).
+-- How near the answers of one call are, its time (the median of five), and the worker's part of it (their mean).
 CREATE FUNCTION vector_judge_call(m vector_methods, k int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	result vector_results;

@@ -7,13 +7,13 @@
  * Standard input has the given vectors, of whole numbers, a line each, with the numbers of their nearest neighbours
  * (lines, from 0 on), as COPY writes two arrays: {4,25,12} <tab> {17,3,99}.
  *
- * Rows are made, not measured: row r lies on the way from given vector r modulo their number to one of its neighbours,
- * any of them, at a place between the two that is uniformly distributed; then each element is rounded up or down at
- * random, up the more likely the nearer that is, so that elements are whole numbers too and rows on the same way are
- * not on one line.  So rows are where the given vectors are, with as many around them and in as many directions, only
- * denser.  With "keep", rows below the number of given vectors are these themselves.
+ * Rows are made, not measured.  Row r lies between given vector r modulo their number and one of its neighbours,
+ * chosen at random, at a uniformly distributed place.  Each element is then rounded up or down at random, more likely
+ * to the nearer whole number, so that elements are whole numbers too, and rows between the same two vectors are not on
+ * one line.  So rows lie where the given vectors lie, with as many around them and in as many directions, only denser.
+ * With "keep", rows below the number of given vectors are these themselves.
  *
- * A row depends on its number and the seed alone: many processes make what one would.
+ * A row depends on its number and the seed alone: many processes make the same rows as one.
  */
 #include <arpa/inet.h>
 #include <math.h>
@@ -61,7 +61,7 @@ add(Numbers *numbers, int value)
 	numbers->values[numbers->n++] = value;
 }
 
-/* Reads {1,2,3} at *at, and goes behind it; returns how many there were. */
+/* Reads {1,2,3} at *at and moves *at past it; returns the number of elements. */
 static size_t
 read_array(Numbers *numbers, char **at, size_t line)
 {
@@ -129,7 +129,7 @@ put(char *at, uint32_t word)
 	return at + sizeof(word);
 }
 
-/* A tuple of two fields, each behind its length: a number, and an array of one dimension without NULLs. */
+/* A tuple of two fields, each after its length: a number, and an array of one dimension without NULLs. */
 static void
 write_row(char *tuple, uint32_t row, const float *elements, size_t n)
 {

@@ -1,5 +1,5 @@
-# worker.sh: what bench_worker and bench_vector share: a server with the background worker as large as the machine, its engine, many
-# processes, and what pgbench logged; to be sourced after test/lib.sh.
+# worker.sh: common parts of bench_worker and bench_vector: a server with a background worker as large as the machine, its engine, many
+# processes, and the evaluation of pgbench's logs; to be sourced after test/lib.sh.
 
 cores=$(nproc)
 loaders=${LOADERS:-$cores}		# processes that generate and copy rows

@@ -1,4 +1,4 @@
--- demo.sql: what the index is for, on the packages of this machine (loaded by test/demo/demo)
+-- demo.sql: uses of the index, shown on the packages of this machine (loaded by test/demo/demo)
 \pset footer off
 \pset linestyle unicode
 \pset border 1
@@ -186,7 +186,7 @@ DO $$ BEGIN RAISE EXCEPTION 'the index scan and the sequential scan differ' USIN
 \endif
 
 \echo
-\echo '11. Who counted: this server preloads genie, so queries went to the background worker, on the GPU if there is one.'
+\echo '11. What counted: this server preloads genie, so queries went to the background worker, on the GPU if there is one.'
 \echo
 \set ECHO queries
 SELECT engine, queries, batches, answered_by_gpu, answered_by_worker_cpu, answered_by_backend, images, image_bytes FROM genie_stat;
