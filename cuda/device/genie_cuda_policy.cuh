@@ -156,7 +156,7 @@ constexpr uint32_t GENIE_CUDA_SPARSE_BITMAPS = 14;
 constexpr uint32_t GENIE_CUDA_SPARSE_AGAIN = 512;
 constexpr uint32_t GENIE_CUDA_SPARSE_WANTED = 512;
 
-/* ---- bit lanes (genie_cuda_lanes_kernel.cuh) ---- */
+/* ---- bit lanes (genie_cuda_lanes_kernel.cu) ---- */
 
 /*
  * What bounds them.  A 16-byte entry is a load of shared memory that takes a warp 4 cycles of its multiprocessor, and 8

@@ -5,7 +5,7 @@
 #ifndef GENIE_CUDA_FEW_CUH
 #define GENIE_CUDA_FEW_CUH
 
-#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_dense.cuh"
 
 /* Numbers of pieces by how they are to be counted; each list has room for all. */
 struct GenieCudaPlan

@@ -1,5 +1,5 @@
 /*
- * genie_cuda_pass.cuh
+ * genie_cuda_tiles_pass.cuh
  *	  A pass: jobs that are done together, with one copy to the device, some kernels and one copy back.
  *
  * A batch is one pass where its images and its scratch fit the device; else several.  COUNTS and MASK jobs of many
@@ -15,8 +15,8 @@
  * of their distances (genie_cuda_bounds.cuh).  Runs of tiles are whole images, but groups where an image is being
  * copied, so that counting begins with the first group.
  */
-#ifndef GENIE_CUDA_PASS_CUH
-#define GENIE_CUDA_PASS_CUH
+#ifndef GENIE_CUDA_TILES_PASS_CUH
+#define GENIE_CUDA_TILES_PASS_CUH
 
 #include <map>
 #include <tuple>
@@ -35,10 +35,10 @@ struct GenieCudaJobPart
 	uint32_t	n_tiles;
 };
 
-class GenieCudaPass
+class GenieCudaTilesPass
 {
 public:
-	GenieCudaPass(GenieCudaContext &context_, uint64_t number_) :
+	GenieCudaTilesPass(GenieCudaContext &context_, uint64_t number_) :
 		context(context_), number(number_), bounds(context_) {}
 
 	/* Bytes that a part alone would need, counted in runs of chunk_tiles. */
@@ -124,4 +124,4 @@ private:
 	GenieCudaPlan lists = {};
 };
 
-#endif							/* GENIE_CUDA_PASS_CUH */
+#endif							/* GENIE_CUDA_TILES_PASS_CUH */
