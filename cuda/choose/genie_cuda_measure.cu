@@ -148,7 +148,7 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	costs.posting_ns = per(per(wide - small, PIECES) - costs.range_ns * (WHOLE - 1), LIST * (LISTS - SOME_VALUES));
 	costs.piece_ns = per(per(small - nothing, PIECES) - costs.range_ns - costs.posting_ns * LIST * SOME_VALUES, 1);
 	costs.bitmap_ns = per(per(bitmaps - some_bitmaps, PIECES * (BITMAPS - SOME_BITMAPS)) - costs.range_ns, 1);
-	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
+	costs.few_postings = GENIE_CUDA_MEASURE_FEW_POSTINGS;
 	costs.few_ns = per(few - nothing, PIECES * SHORT * GENIE_TILE_OBJECTS / SHORT_VALUES);
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 }
@@ -259,7 +259,7 @@ genie_cuda_nominal_costs(GenieCudaTensorCosts &tensor)
 	costs.bitmap_ns = 1.5;
 	costs.piece_ns = 20;
 	costs.range_ns = 0.05;
-	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
+	costs.few_postings = GENIE_CUDA_MEASURE_FEW_POSTINGS;
 	costs.few_ns = 2e-3;
 	costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
 	costs.lanes_ns = 1.5e5;

@@ -45,7 +45,7 @@ bool
 GenieCudaTilesPass::Launch::same(const Launch &other) const
 {
 	return image->id == other.image->id && condition == other.condition && bits == other.bits &&
-		work == other.work && few == other.few && large == other.large &&
+		work == other.work && many_ranges == other.many_ranges && large == other.large &&
 		first_tile == other.first_tile && n_tiles == other.n_tiles;
 }
 
@@ -59,7 +59,7 @@ GenieCudaTilesPass::add(uint32_t part, uint32_t condition, const GenieEngineQuer
 	launch.condition = condition;
 	launch.bits = bits_for(query.max_count, kind);
 	launch.work = kind;
-	launch.few = kind == GENIE_CUDA_WORK_TOP && query.n_ranges <= GENIE_CUDA_FEW_RANGES;
+	launch.many_ranges = kind == GENIE_CUDA_WORK_TOP && query.n_ranges > GENIE_CUDA_SPARSE_RANGES;
 	launch.large = condition == QUERY && is_large(*work[part].job);
 	launch.first_tile = work[part].first_tile;
 	launch.n_tiles = work[part].n_tiles;
@@ -354,9 +354,8 @@ GenieCudaTilesPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *de
 	top_small = on_device + (n_queries - n_top_large - n_top_small);
 	if (n_pieces > 0)
 	{
-		lists.n = room.take<uint32_t>(2);
-		lists.few = room.take<uint32_t>(n_pieces);
-		lists.dense = room.take<uint32_t>(n_pieces);
+		left.n = room.take<uint32_t>(1);
+		left.pieces = room.take<uint32_t>(n_pieces);
 	}
 	if (n_top_large > 0)
 		pack_sort(on_device + (n_queries - n_top_large), dry ? nullptr : queries + (n_queries - n_top_large), blob,

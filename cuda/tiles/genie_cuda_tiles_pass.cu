@@ -28,7 +28,6 @@ GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy
 						  bool bounds_known)
 {
 	const bool	sparse = planned.sparse && bounds_known;
-	const bool	few = planned.few && !planned.sparse;
 	GenieCudaLaunch launch = {};
 	uint32_t	n_pieces;
 
@@ -42,16 +41,10 @@ GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy
 	n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
 	if (sparse)
 	{
-		GENIE_CUDA_CHECK(cudaMemsetAsync(lists.n, 0, 2 * sizeof(uint32_t), context.stream));
-		genie_cuda_sparse(context.device, planned.bits, !planned.few, launch, GenieCudaLeft{lists.n + 1, lists.dense},
-						  context.stream);
-	}
-	else if (few)
-		genie_cuda_few(launch, lists, context.stream);
-	if (sparse || few)
-	{
-		launch.list = lists.dense;
-		launch.n_list = lists.n + 1;
+		GENIE_CUDA_CHECK(cudaMemsetAsync(left.n, 0, sizeof(uint32_t), context.stream));
+		genie_cuda_sparse(context.device, planned.bits, planned.many_ranges, launch, left, context.stream);
+		launch.list = left.pieces;
+		launch.n_list = left.n;
 	}
 	genie_cuda_dense(context.device, planned.bits, planned.work, launch, n_pieces, context.stream);
 }

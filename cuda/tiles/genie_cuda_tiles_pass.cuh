@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "genie_cuda_bounds.cuh"
-#include "genie_cuda_few.cuh"
 #include "genie_cuda_sparse.cuh"
 #include "genie_cuda_top.cuh"
 
@@ -55,7 +54,7 @@ private:
 		uint32_t	condition;	/* conditions in their order, then QUERY */
 		int			bits;
 		GenieCudaWork work;
-		bool		few;		/* some tiles may have few postings */
+		bool		many_ranges;
 		bool		large;		/* of a k that is not sorted in shared memory */
 		uint32_t	first_tile;
 		uint32_t	n_tiles;
@@ -121,7 +120,7 @@ private:
 	uint32_t	n_top_small = 0;
 	uint32_t	n_top_large = 0;
 	GenieCudaSort sort = {};
-	GenieCudaPlan lists = {};
+	GenieCudaLeft left = {};
 };
 
 #endif							/* GENIE_CUDA_TILES_PASS_CUH */
