@@ -15,13 +15,16 @@ endif
 
 CUDA_ARCHS ?= 75 80 86 89 90
 # Rooms of cuda/, in the order in which they may include each other (test/check/layers).
-CUDA_ROOMS = device tiles lanes vectors choose
+CUDA_ROOMS = device vectors tiles lanes choose
 CUDA_SOURCES = $(sort $(foreach room,$(CUDA_ROOMS),$(wildcard cuda/$(room)/*.cu)))
 CUDA_OWN_HEADERS = $(sort $(foreach room,$(CUDA_ROOMS),$(wildcard cuda/$(room)/*.cuh cuda/$(room)/*.h)))
 CUDA_HEADERS = $(CUDA_OWN_HEADERS) $(PLAIN_HEADERS)
 CUDA_INCLUDES = $(PLAIN_INCLUDES) $(CUDA_ROOMS:%=-Icuda/%)
-CUDA_EXPORTS = cuda/device/genie_cuda.map
-CUDA_OBJS = $(CUDA_SOURCES:cuda/%.cu=build/cuda/%.o)
+CUDA_EXPORTS = cuda/choose/genie_cuda.map
+# Kernels that are compiled once for each number of a counter's bits: these have an object for each, all others have one.
+CUDA_INSTANCES = $(addprefix tiles/genie_cuda_dense_kernel_,4 8 16) $(addprefix lanes/genie_cuda_lanes_kernel_,4 8 12)
+CUDA_UNITS = $(CUDA_INSTANCES) $(filter-out %_kernel,$(CUDA_SOURCES:cuda/%.cu=%))
+CUDA_OBJS = $(CUDA_UNITS:%=build/cuda/%.o)
 CUDA_LIBRARY = build/cuda/genie_cuda.so
 
 # code for each device, and what newer ones compile themselves from: the last one's PTX
@@ -38,10 +41,19 @@ build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
 
+# $(call cuda_instance,INSTANCE): a kernel's source is named as its instances, without the number
+define cuda_instance
+build/cuda/$(1).o: cuda/$(1:_$(lastword $(subst _, ,$(1)))=).cu $$(CUDA_HEADERS) build/cuda/flags
+	@mkdir -p $$(@D)
+	$$(NVCC) $$(NVCC_FLAGS) -DGENIE_CUDA_INSTANCE=$(lastword $(subst _, ,$(1))) -c -o $$@ $$<
+$$(EMULATED)/$(1).o: $$(EMULATED)/$(1:_$(lastword $(subst _, ,$(1)))=).cu $$(EMULATED_HEADERS) test/unit_cuda/emulated/genie_cuda_emulated.h
+	$$(CXX) $$(EMULATED_FLAGS) -DGENIE_CUDA_INSTANCE=$(lastword $(subst _, ,$(1))) -x c++ -c -o $$@ $$<
+endef
+
 # images to measure with are made by the engine's own code, which brings the codec and its kernels
 CUDA_FORMAT_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_kernels*.c)) \
 	src/format/genie_bitpack.c src/format/genie_codec.c)
-CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_sample.o $(CUDA_FORMAT_OBJS)
+CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_probe.o $(CUDA_FORMAT_OBJS)
 CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter $(CUDA_INCLUDES)
 
 build/cuda/%.o: cuda/%.cpp $(CUDA_HEADERS)
@@ -90,7 +102,7 @@ EMULATED = build/cuda/emulated
 EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -w -include test/unit_cuda/emulated/genie_cuda_emulated.h $(CUDA_ROOMS:%=-I$(EMULATED)/%) \
 	-Itest/unit_cuda/emulated $(PLAIN_INCLUDES) -U_FORTIFY_SOURCE
 EMULATED_HEADERS = $(CUDA_OWN_HEADERS:cuda/%=$(EMULATED)/%)
-EMULATED_OBJS = $(patsubst cuda/%.cu,$(EMULATED)/%.o,$(CUDA_SOURCES)) $(EMULATED)/choose/genie_cuda_sample.o $(EMULATED)/genie_cuda_emulated.o
+EMULATED_OBJS = $(CUDA_UNITS:%=$(EMULATED)/%.o) $(EMULATED)/choose/genie_cuda_probe.o $(EMULATED)/genie_cuda_emulated.o
 
 $(EMULATED)/%: cuda/% test/unit_cuda/emulated/emulated
 	@mkdir -p $(@D)
@@ -101,6 +113,8 @@ $(EMULATED)/%.o: $(EMULATED)/%.cu $(EMULATED_HEADERS) test/unit_cuda/emulated/ge
 
 $(EMULATED)/%.o: $(EMULATED)/%.cpp $(EMULATED_HEADERS)
 	$(CXX) $(EMULATED_FLAGS) -c -o $@ $<
+
+$(foreach instance,$(CUDA_INSTANCES),$(eval $(call cuda_instance,$(instance))))
 
 $(EMULATED)/genie_cuda_emulated.o: test/unit_cuda/emulated/genie_cuda_emulated.cpp test/unit_cuda/emulated/genie_cuda_emulated.h
 	@mkdir -p $(EMULATED)

@@ -3,20 +3,20 @@
  *	  What counting costs on this device: batches on made-up images, each timed whole, as they are in use.
  *
  * Batches differ from each other in one thing, so that differences of their times are what that thing costs.  The
- * images are those of genie_cuda_sample.h.
+ * images are those of genie_cuda_probe.h.
  */
 #include <algorithm>
 #include <chrono>
 
 #include "genie_cuda_measure.cuh"
-#include "genie_cuda_sample.h"
+#include "genie_cuda_probe.h"
 #include "genie_cuda_tensor.cuh"
 
 /* The same query many times over: so many ranges of width ranks each, one a dimension, and bitmaps behind them. */
 class Batch
 {
 public:
-	Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
+	Batch(const GenieCudaProbe &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
 		  uint32_t n_queries = GENIE_CUDA_MEASURE_QUERIES);
 
 	/* the least milliseconds of some runs, in nanoseconds */
@@ -31,7 +31,7 @@ private:
 	std::vector<GenieJob> jobs;
 };
 
-Batch::Batch(const GenieCudaSample &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
+Batch::Batch(const GenieCudaProbe &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
 			 uint32_t n_queries)
 {
 	constexpr uint32_t K = 16;
@@ -85,7 +85,7 @@ Batch::tiles_ns(GenieCudaContext &context)
 
 	for (GenieJob &job : jobs)
 		parts.push_back(GenieCudaJobPart{&job, 0, job.image->n_tiles});
-	return least_ns([&] () { GenieCudaPass(context, 0).run(parts, UINT32_MAX); });
+	return least_ns([&] () { GenieCudaTilesPass(context, 0).run(parts, UINT32_MAX); });
 }
 
 double
@@ -134,7 +134,7 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	n_values.insert(n_values.end(), BITMAPS, BITMAP_VALUES);
 	n_values.insert(n_values.end(), SHORT, SHORT_VALUES);
 
-	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, TILES, n_values);
+	const GenieCudaProbe sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, TILES, n_values);
 	const double nothing = Batch(sample, 0, 0, 0).tiles_ns(context);
 	const double small = Batch(sample, 0, 1, SOME_VALUES).tiles_ns(context);
 	const double wide = Batch(sample, 0, WHOLE, LIST_VALUES).tiles_ns(context);
@@ -148,7 +148,7 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	costs.posting_ns = per(per(wide - small, PIECES) - costs.range_ns * (WHOLE - 1), LIST * (LISTS - SOME_VALUES));
 	costs.piece_ns = per(per(small - nothing, PIECES) - costs.range_ns - costs.posting_ns * LIST * SOME_VALUES, 1);
 	costs.bitmap_ns = per(per(bitmaps - some_bitmaps, PIECES * (BITMAPS - SOME_BITMAPS)) - costs.range_ns, 1);
-	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
+	costs.few_postings = GENIE_CUDA_MEASURE_FEW_POSTINGS;
 	costs.few_ns = per(few - nothing, PIECES * SHORT * GENIE_TILE_OBJECTS / SHORT_VALUES);
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 }
@@ -167,7 +167,7 @@ static double
 measure_image(GenieCudaContext &context, const LaneBatch &batch)
 {
 	const uint32_t n_values = batch.by_tensor ? GENIE_CUDA_TENSOR_VALUES : 32;
-	const GenieCudaSample sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
+	const GenieCudaProbe sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
 								 std::vector<uint32_t>(batch.n_dimensions, n_values));
 	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device);
 	double		ns;
@@ -259,7 +259,7 @@ genie_cuda_nominal_costs(GenieCudaTensorCosts &tensor)
 	costs.bitmap_ns = 1.5;
 	costs.piece_ns = 20;
 	costs.range_ns = 0.05;
-	costs.few_postings = GENIE_CUDA_FEW_POSTINGS;
+	costs.few_postings = GENIE_CUDA_MEASURE_FEW_POSTINGS;
 	costs.few_ns = 2e-3;
 	costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
 	costs.lanes_ns = 1.5e5;

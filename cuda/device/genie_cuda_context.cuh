@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_device.cuh"
 #include "genie_cuda_image.cuh"
 
 /* What a pass runs on. */

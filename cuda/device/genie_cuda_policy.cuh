@@ -114,20 +114,6 @@ constexpr uint32_t GENIE_CUDA_SPLITS_MAX = 8;
 /* shared memory that the device takes of each block for itself */
 constexpr uint32_t GENIE_CUDA_RESERVED_SHARED = 1024;
 
-/* ---- short lists (genie_cuda_few.cu) ---- */
-
-/*
- * Queries of at most so many ranges are looked at tile by tile first, and a tile with few postings and no bitmap is
- * counted by one warp: a block that zeroes and scans all counters costs about 10 us, 512 insertions by a warp about 1
- * us. Longer queries rarely have so few postings in a tile.
- */
-constexpr uint32_t GENIE_CUDA_FEW_RANGES = 64;
-constexpr uint32_t GENIE_CUDA_FEW_POSTINGS = 512;
-
-/* a warp's hash table: half full at most */
-constexpr uint32_t GENIE_CUDA_FEW_SLOTS = 1024;
-constexpr uint32_t GENIE_CUDA_FEW_WARPS = 8;
-
 /* ---- few postings and a known bound (genie_cuda_sparse.cu) ---- */
 
 /*
@@ -136,8 +122,9 @@ constexpr uint32_t GENIE_CUDA_FEW_WARPS = 8;
  */
 constexpr uint32_t GENIE_CUDA_SPARSE_PIECES = 2048;
 
-/* threads of a block; twice as many where queries have more ranges than so many */
+/* threads of a block; twice as many where queries have more than GENIE_CUDA_SPARSE_RANGES ranges */
 constexpr int GENIE_CUDA_SPARSE_THREADS = 128;
+constexpr uint32_t GENIE_CUDA_SPARSE_RANGES = 64;
 
 /* threads that a multiprocessor runs at a time */
 constexpr int GENIE_CUDA_SPARSE_RESIDENT = GENIE_CUDA_RESIDENT_THREADS;
@@ -156,7 +143,7 @@ constexpr uint32_t GENIE_CUDA_SPARSE_BITMAPS = 14;
 constexpr uint32_t GENIE_CUDA_SPARSE_AGAIN = 512;
 constexpr uint32_t GENIE_CUDA_SPARSE_WANTED = 512;
 
-/* ---- bit lanes (genie_cuda_lanes_kernel.cuh) ---- */
+/* ---- bit lanes (genie_cuda_lanes_kernel.cu) ---- */
 
 /*
  * What bounds them.  A 16-byte entry is a load of shared memory that takes a warp 4 cycles of its multiprocessor, and 8
@@ -321,6 +308,9 @@ constexpr uint32_t GENIE_CUDA_MEASURE_SMALL = 32;
 
 /* steps of the larger table that tensor cores are measured with */
 constexpr uint32_t GENIE_CUDA_MEASURE_STEPS = 4;
+
+/* postings of a query in a tile up to which it is estimated by its postings alone, at what the sparse kernel takes */
+constexpr uint32_t GENIE_CUDA_MEASURE_FEW_POSTINGS = 512;
 
 /* of which the fastest counts */
 constexpr uint32_t GENIE_CUDA_MEASURE_RUNS = 4;

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_types.cuh
- *	  What kernels are given.
+ *	  What kernels of tiles and of bit lanes are given.
  *
  * All are trivially copyable views; the host owns what they point to, which is in device memory.
  *
@@ -88,20 +88,6 @@ struct GenieCudaQuery
 	GenieCudaCandidate *selected;	/* k of them, where they are not sorted in shared memory */
 	GenieHit   *hits;			/* an even number, those behind the last 0 */
 	uint4	   *n_hits;			/* in x */
-};
-
-/* One launch: some queries over some tiles of one image. */
-struct GenieCudaLaunch
-{
-	const GenieCudaTile *tiles; /* of the image */
-	uint32_t	first_tile;
-	uint32_t	n_tiles;
-	const GenieCudaQuery *queries;
-	uint32_t	n_queries;
-	uint32_t	splits_log2;
-	uint32_t	part_log2;		/* objects of a part */
-	const uint32_t *list;		/* pieces to do; NULL: all */
-	const uint32_t *n_list;
 };
 
 #endif							/* GENIE_CUDA_TYPES_CUH */

@@ -230,11 +230,11 @@ void
 genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLaneLaunch &launch, cudaStream_t stream)
 {
 	if (max_count < 1u << 4)
-		genie_cuda_lanes_4(device, launch, stream);
+		genie_cuda_lanes_of_planes<4>(device, launch, stream);
 	else if (max_count < 1u << 8)
-		genie_cuda_lanes_8(device, launch, stream);
+		genie_cuda_lanes_of_planes<8>(device, launch, stream);
 	else
-		genie_cuda_lanes_12(device, launch, stream);
+		genie_cuda_lanes_of_planes<12>(device, launch, stream);
 }
 
 /* ---- between launches ---- */

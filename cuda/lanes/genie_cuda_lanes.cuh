@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_device.cuh"
 #include "genie_cuda_lanes_types.cuh"
 
 /* What lanes need to know of an image: the same for all batches. */
@@ -73,9 +73,9 @@ extern void genie_cuda_lanes_guess(const GenieCudaQuery *queries, uint32_t n_que
 constexpr uint32_t GENIE_CUDA_LANE_LOST = 1;
 constexpr uint32_t GENIE_CUDA_LANE_MISSED = 2;
 
-/* The kernels of one number of planes, of genie_cuda_lanes_*.cu. */
-extern void genie_cuda_lanes_4(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
-extern void genie_cuda_lanes_8(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
-extern void genie_cuda_lanes_12(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
+/* genie_cuda_lanes() for counts of so many planes: genie_cuda_lanes_kernel.cu, which is compiled once for each. */
+template <int PLANES>
+extern void genie_cuda_lanes_of_planes(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch,
+									   cudaStream_t stream);
 
 #endif							/* GENIE_CUDA_LANES_CUH */

@@ -20,7 +20,7 @@
 #define GENIE_CUDA_LANES_PASS_CUH
 
 #include "genie_cuda_lanes.cuh"
-#include "genie_cuda_pass.cuh"
+#include "genie_cuda_tiles_pass.cuh"
 
 class GenieCudaLanesPass
 {
@@ -37,7 +37,7 @@ public:
 	GenieCudaBytes bytes_of(const std::vector<GenieJob *> &jobs);
 
 	/*
-	 * Runs jobs of one image; throws if anything fails, and then none has a result.  number: as GenieCudaPass.  Returns
+	 * Runs jobs of one image; throws if anything fails, and then none has a result.  number: as GenieCudaTilesPass.  Returns
 	 * those that have to be done in another way.
 	 */
 	std::vector<GenieJob *> run(const std::vector<GenieJob *> &jobs, uint64_t number);

@@ -2,7 +2,7 @@
  * genie_cuda_tensor.cu
  *	  Bit lanes on tensor cores: tables, and the counting kernel.
  *
- * A block of the grid is (slice, part), as in genie_cuda_lanes_kernel.cuh; its table is in shared memory throughout, so
+ * A block of the grid is (slice, part), as in genie_cuda_lanes_kernel.cu; its table is in shared memory throughout, so
  * warps go over their units without waiting for each other.  A warp counts 32 objects, two *halves* of 16, for its
  * share of the slice's queries; what it loads of the table serves both halves.  Codes are loaded a strip ahead; of an
  * image's strips only the last one may have shorter rows, and that is loaded when its unit begins.

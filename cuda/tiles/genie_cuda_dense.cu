@@ -2,7 +2,7 @@
  * genie_cuda_dense.cu
  *	  Which kernel counts: by the counters' width and by how much shared memory the device has.
  */
-#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_dense.cuh"
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_piece.cuh"
 
@@ -40,9 +40,9 @@ genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work, co
 				 uint32_t max_pieces, cudaStream_t stream)
 {
 	if (bits == 4)
-		genie_cuda_dense_4(device, work, launch, max_pieces, stream);
+		genie_cuda_dense_of_width<4>(device, work, launch, max_pieces, stream);
 	else if (bits == 8)
-		genie_cuda_dense_8(device, work, launch, max_pieces, stream);
+		genie_cuda_dense_of_width<8>(device, work, launch, max_pieces, stream);
 	else
-		genie_cuda_dense_16(device, work, launch, max_pieces, stream);
+		genie_cuda_dense_of_width<16>(device, work, launch, max_pieces, stream);
 }

@@ -5,8 +5,8 @@
 #ifndef GENIE_CUDA_PIECE_CUH
 #define GENIE_CUDA_PIECE_CUH
 
+#include "genie_cuda_dense.cuh"
 #include "genie_cuda_scan.cuh"
-#include "genie_cuda_types.cuh"
 
 /* One query in a tile or a part of one. */
 struct GenieCudaPiece

@@ -5,7 +5,7 @@
 #ifndef GENIE_CUDA_SPARSE_CUH
 #define GENIE_CUDA_SPARSE_CUH
 
-#include "genie_cuda_dense_launch.cuh"
+#include "genie_cuda_dense.cuh"
 
 /* Numbers of pieces that could not be counted so. */
 struct GenieCudaLeft

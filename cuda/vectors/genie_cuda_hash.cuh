@@ -5,7 +5,7 @@
 #ifndef GENIE_CUDA_HASH_CUH
 #define GENIE_CUDA_HASH_CUH
 
-#include "genie_cuda_pass.cuh"
+#include "genie_cuda_context.cuh"
 
 /* What the kernels work with: all in device memory, of the shape that the job has. */
 struct GenieCudaHash

@@ -5,7 +5,7 @@
 #ifndef GENIE_CUDA_NEAREST_CUH
 #define GENIE_CUDA_NEAREST_CUH
 
-#include "genie_cuda_pass.cuh"
+#include "genie_cuda_context.cuh"
 
 /* What the kernel works with: all in device memory, of the shape that the job has. */
 struct GenieCudaNearest

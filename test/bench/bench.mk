@@ -24,8 +24,8 @@ build/cuda/bench_cuda: $(wildcard test/bench/bench_cuda*.cpp) test/unit_cuda/gen
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
 # the engine's kernels that are measured by themselves, and the modules that they need
-BENCH_RIVALS_OBJS = $(patsubst %,build/cuda/%.o,$(addprefix vectors/genie_cuda_,nearest bounds vectors) \
-	$(addprefix device/genie_cuda_,results context copy memory error))
+BENCH_RIVALS_OBJS = $(patsubst %,build/cuda/%.o,$(addprefix vectors/genie_cuda_,nearest bounds) \
+	$(addprefix device/genie_cuda_,vectors results context copy memory error))
 
 $(BENCH_RIVALS): $(wildcard test/bench/bench_cuda*.cu) $(BENCH_RIVALS_OBJS) $(BENCH_CUDA_HEADERS) $(CUDA_HEADERS) build/cuda/flags
 	$(NVCC) $(NVCC_FLAGS) -shared -Xlinker -z,defs -o $@ $(filter %.cu %.o,$^)

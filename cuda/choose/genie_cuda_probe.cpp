@@ -1,8 +1,8 @@
 /*
- * genie_cuda_sample.cpp
+ * genie_cuda_probe.cpp
  *	  Made-up images to measure with: making them.
  */
-#include "genie_cuda_sample.h"
+#include "genie_cuda_probe.h"
 
 /* An object's value: any that are well mixed will do. */
 static uint32_t
@@ -13,7 +13,7 @@ value_of(uint32_t object, uint32_t dimension, uint32_t n_values)
 	return (uint32_t) (((mixed ^ mixed >> 29) * UINT64_C(0xBF58476D1CE4E5B9) >> 32) * n_values >> 32);
 }
 
-GenieCudaSample::GenieCudaSample(uint64_t id, uint32_t n_objects, uint32_t n_tiles,
+GenieCudaProbe::GenieCudaProbe(uint64_t id, uint32_t n_objects, uint32_t n_tiles,
 								 const std::vector<uint32_t> &n_values)
 {
 	std::vector<std::vector<uint16_t>> lists;

@@ -1,11 +1,11 @@
 /*
- * genie_cuda_pack.cu
+ * genie_cuda_tiles_pack.cu
  *	  Packing a pass: which queries are launched together, and what the device needs to know of them.
  */
 #include <algorithm>
 #include <cstring>
 
-#include "genie_cuda_pass.cuh"
+#include "genie_cuda_tiles_pass.cuh"
 
 /* in Launch::condition: the job's query itself, after all conditions */
 constexpr uint32_t QUERY = UINT32_MAX;
@@ -42,16 +42,16 @@ candidates_of(const GenieJob &job, uint32_t n_tiles, uint32_t splits_log2)
 }
 
 bool
-GenieCudaPass::Launch::same(const Launch &other) const
+GenieCudaTilesPass::Launch::same(const Launch &other) const
 {
 	return image->id == other.image->id && condition == other.condition && bits == other.bits &&
-		work == other.work && few == other.few && large == other.large &&
+		work == other.work && many_ranges == other.many_ranges && large == other.large &&
 		first_tile == other.first_tile && n_tiles == other.n_tiles;
 }
 
 /* Puts a query of a part into the launch of its like. */
 void
-GenieCudaPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork kind)
+GenieCudaTilesPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork kind)
 {
 	Launch		launch;
 
@@ -59,7 +59,7 @@ GenieCudaPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &qu
 	launch.condition = condition;
 	launch.bits = bits_for(query.max_count, kind);
 	launch.work = kind;
-	launch.few = kind == GENIE_CUDA_WORK_TOP && query.n_ranges <= GENIE_CUDA_FEW_RANGES;
+	launch.many_ranges = kind == GENIE_CUDA_WORK_TOP && query.n_ranges > GENIE_CUDA_SPARSE_RANGES;
 	launch.large = condition == QUERY && is_large(*work[part].job);
 	launch.first_tile = work[part].first_tile;
 	launch.n_tiles = work[part].n_tiles;
@@ -77,7 +77,7 @@ GenieCudaPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &qu
 
 /* Have some of the launch's queries, by some of their ranges, few enough postings and bitmaps in the first tile? */
 bool
-GenieCudaPass::is_sparse(const Launch &launch) const
+GenieCudaTilesPass::is_sparse(const Launch &launch) const
 {
 	constexpr uint32_t SOME_QUERIES = 4;
 	constexpr uint32_t SOME_RANGES = 16;
@@ -109,7 +109,7 @@ GenieCudaPass::is_sparse(const Launch &launch) const
 
 /* Sorts the parts' queries into launches, conditions before queries. */
 void
-GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
+GenieCudaTilesPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
 {
 	uint32_t	max_conditions = 0;
 
@@ -145,7 +145,7 @@ GenieCudaPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_t
 
 /* The classes of the sizes that the image's group says there are. */
 const uint16_t *
-GenieCudaPass::pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob)
+GenieCudaTilesPass::pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob)
 {
 	const auto	name = std::make_tuple(table, group->min_size, group->max_size);
 	const auto	found = packed_classes.find(name);
@@ -161,8 +161,8 @@ GenieCudaPass::pack_classes(const GenieKeyTable *table, const GenieImageGroup *g
 }
 
 /* The rows of a table up to a largest count. */
-GenieCudaPass::PackedKeys
-GenieCudaPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCudaBuffer &blob)
+GenieCudaTilesPass::PackedKeys
+GenieCudaTilesPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCudaBuffer &blob)
 {
 	const auto	name = std::make_tuple(table, max_count);
 	const auto	found = packed_keys.find(name);
@@ -186,7 +186,7 @@ GenieCudaPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCu
 }
 
 void
-GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
+GenieCudaTilesPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
 						GenieCudaBuffer &result, GenieCudaBuffer &room)
 {
 	const GenieJob &job = *work[part].job;
@@ -233,7 +233,7 @@ GenieCudaPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t p
 }
 
 GenieCudaQuery
-GenieCudaPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
+GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
 						  GenieCudaBuffer &room)
 {
 	const GenieJob &job = *work[part].job;
@@ -281,7 +281,7 @@ GenieCudaPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &
 
 /* Lays out what sorting large k needs; queries (on the host, NULL while dry) and on_device are the first of large k. */
 void
-GenieCudaPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
+GenieCudaTilesPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
 						 GenieCudaBuffer &room)
 {
 	uint32_t   *begins;
@@ -311,7 +311,7 @@ GenieCudaPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *querie
  * result and room follow each other, on the host blob and result.
  */
 GenieCudaBytes
-GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
+GenieCudaTilesPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 {
 	const bool	dry = host == nullptr;
 	GenieCudaBuffer blob(host, device);
@@ -354,9 +354,8 @@ GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 	top_small = on_device + (n_queries - n_top_large - n_top_small);
 	if (n_pieces > 0)
 	{
-		lists.n = room.take<uint32_t>(2);
-		lists.few = room.take<uint32_t>(n_pieces);
-		lists.dense = room.take<uint32_t>(n_pieces);
+		left.n = room.take<uint32_t>(1);
+		left.pieces = room.take<uint32_t>(n_pieces);
 	}
 	if (n_top_large > 0)
 		pack_sort(on_device + (n_queries - n_top_large), dry ? nullptr : queries + (n_queries - n_top_large), blob,
@@ -365,9 +364,9 @@ GenieCudaPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)
 }
 
 GenieCudaBytes
-GenieCudaPass::bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles)
+GenieCudaTilesPass::bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles)
 {
-	GenieCudaPass pass(context, 0);
+	GenieCudaTilesPass pass(context, 0);
 
 	pass.plan({part}, chunk_tiles);
 	return pass.pack(GenieCudaBytes{}, nullptr, nullptr);

@@ -1,23 +1,23 @@
 /*
- * genie_cuda_sample.h
+ * genie_cuda_probe.h
  *	  Made-up images to measure with.
  *
  * An image is of one tile of objects that is there several times, so that it is large enough to keep a device busy and
  * is made in a tenth of a second at most.  Plain C++: images are made by the engine's own code, which CUDA does not
  * compile.
  */
-#ifndef GENIE_CUDA_SAMPLE_H
-#define GENIE_CUDA_SAMPLE_H
+#ifndef GENIE_CUDA_PROBE_H
+#define GENIE_CUDA_PROBE_H
 
 #include <vector>
 
 #include "genie_image.h"
 
 /* Objects have one value in each dimension, at random. */
-class GenieCudaSample
+class GenieCudaProbe
 {
 public:
-	GenieCudaSample(uint64_t id, uint32_t n_objects, uint32_t n_tiles, const std::vector<uint32_t> &n_values);
+	GenieCudaProbe(uint64_t id, uint32_t n_objects, uint32_t n_tiles, const std::vector<uint32_t> &n_values);
 
 	GenieSegmentImage image = {};
 	std::vector<uint32_t> first_ranks;	/* of the dimensions */
@@ -30,4 +30,4 @@ private:
 	std::vector<uint64_t> before;
 };
 
-#endif							/* GENIE_CUDA_SAMPLE_H */
+#endif							/* GENIE_CUDA_PROBE_H */

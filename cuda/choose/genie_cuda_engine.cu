@@ -3,7 +3,7 @@
  *	  The CUDA engine: opening a device, batches, and the library's one exported symbol.
  *
  * Batches.  Jobs are ordered so that those of images that are on the device come first, and cut into passes
- * (genie_cuda_pass.cuh) by what fits: the images of a pass, and its scratch.  Where genie_cuda_dispatch.cuh says so,
+ * (genie_cuda_tiles_pass.cuh) by what fits: the images of a pass, and its scratch.  Where genie_cuda_dispatch.cuh says so,
  * the best k of an image's queries are counted by bit lanes first (genie_cuda_lanes_pass.cuh), in passes of their own.
  * Jobs of exact search and of hashing are done one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
  * A pass that fails gives its status to its jobs and the next one is tried; only a lost device ends the batch.
@@ -184,7 +184,7 @@ GenieCudaEngine::run_pass(const std::vector<GenieCudaJobPart> &parts, uint32_t c
 	const uint64_t number = ++n_passes;
 	const GenieStatus status = genie_cuda_guard(error, [&] ()
 	{
-		GenieCudaPass(*context, number).run(parts, chunk_tiles);
+		GenieCudaTilesPass(*context, number).run(parts, chunk_tiles);
 	});
 
 	if (status != GENIE_OK)
@@ -207,7 +207,7 @@ GenieCudaEngine::chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &w
 	{
 		chunk /= 2;
 		if (chunk > 0)
-			bytes = GenieCudaPass::bytes_of(*context, part, chunk);
+			bytes = GenieCudaTilesPass::bytes_of(*context, part, chunk);
 	}
 	return chunk;
 }
@@ -294,7 +294,7 @@ GenieCudaEngine::run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &sta
 
 			/* a batch is mostly of queries of one kind */
 			if (parts.empty() || !same_room(part, parts.back()))
-				bytes = GenieCudaPass::bytes_of(*context, part, UINT32_MAX);
+				bytes = GenieCudaTilesPass::bytes_of(*context, part, UINT32_MAX);
 			if (!parts.empty() && (image_bytes + more > memory->image_limit() ||
 								   sum.device() + bytes.device() > memory->scratch_limit() ||
 								   sum.blob + bytes.blob > GENIE_CUDA_BLOB_MAX ||

@@ -1,5 +1,5 @@
 /*
- * genie_cuda_lanes_kernel.cuh
+ * genie_cuda_lanes_kernel.cu
  *	  Bit lanes: the counting kernel, a template by the planes of a count and the objects of a thread.
  *
  * A block of the grid is (slice, part): it copies the slice's table to shared memory, and its warps go over the part's
@@ -17,9 +17,6 @@
  * Everything but addresses and codes is the same in all threads, and is written so that the compiler sees that: it then
  * costs them next to nothing.
  */
-#ifndef GENIE_CUDA_LANES_KERNEL_CUH
-#define GENIE_CUDA_LANES_KERNEL_CUH
-
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
 #include "genie_cuda_lanes_add.cuh"
@@ -332,8 +329,8 @@ genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 }
 
 template <int PLANES>
-static void
-genie_cuda_lanes_launch(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream)
+void
+genie_cuda_lanes_of_planes(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream)
 {
 	typedef GenieCudaLanePolicy<PLANES> Policy;
 	const auto	kernel = genie_cuda_lanes_kernel<PLANES, Policy::OBJECTS, Policy::THREADS>;
@@ -346,4 +343,5 @@ genie_cuda_lanes_launch(const GenieCudaDevice &device, GenieCudaLaneLaunch &laun
 	genie_cuda_check_launch("genie_cuda_lanes_kernel");
 }
 
-#endif							/* GENIE_CUDA_LANES_KERNEL_CUH */
+template void genie_cuda_lanes_of_planes<GENIE_CUDA_INSTANCE>(const GenieCudaDevice &device,
+															  GenieCudaLaneLaunch &launch, cudaStream_t stream);

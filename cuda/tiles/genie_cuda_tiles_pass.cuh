@@ -1,5 +1,5 @@
 /*
- * genie_cuda_pass.cuh
+ * genie_cuda_tiles_pass.cuh
  *	  A pass: jobs that are done together, with one copy to the device, some kernels and one copy back.
  *
  * A batch is one pass where its images and its scratch fit the device; else several.  COUNTS and MASK jobs of many
@@ -15,15 +15,14 @@
  * of their distances (genie_cuda_bounds.cuh).  Runs of tiles are whole images, but groups where an image is being
  * copied, so that counting begins with the first group.
  */
-#ifndef GENIE_CUDA_PASS_CUH
-#define GENIE_CUDA_PASS_CUH
+#ifndef GENIE_CUDA_TILES_PASS_CUH
+#define GENIE_CUDA_TILES_PASS_CUH
 
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "genie_cuda_bounds.cuh"
-#include "genie_cuda_few.cuh"
 #include "genie_cuda_sparse.cuh"
 #include "genie_cuda_top.cuh"
 
@@ -35,10 +34,10 @@ struct GenieCudaJobPart
 	uint32_t	n_tiles;
 };
 
-class GenieCudaPass
+class GenieCudaTilesPass
 {
 public:
-	GenieCudaPass(GenieCudaContext &context_, uint64_t number_) :
+	GenieCudaTilesPass(GenieCudaContext &context_, uint64_t number_) :
 		context(context_), number(number_), bounds(context_) {}
 
 	/* Bytes that a part alone would need, counted in runs of chunk_tiles. */
@@ -55,7 +54,7 @@ private:
 		uint32_t	condition;	/* conditions in their order, then QUERY */
 		int			bits;
 		GenieCudaWork work;
-		bool		few;		/* some tiles may have few postings */
+		bool		many_ranges;
 		bool		large;		/* of a k that is not sorted in shared memory */
 		uint32_t	first_tile;
 		uint32_t	n_tiles;
@@ -121,7 +120,7 @@ private:
 	uint32_t	n_top_small = 0;
 	uint32_t	n_top_large = 0;
 	GenieCudaSort sort = {};
-	GenieCudaPlan lists = {};
+	GenieCudaLeft left = {};
 };
 
-#endif							/* GENIE_CUDA_PASS_CUH */
+#endif							/* GENIE_CUDA_TILES_PASS_CUH */

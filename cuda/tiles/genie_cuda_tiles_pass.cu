@@ -1,11 +1,11 @@
 /*
- * genie_cuda_pass.cu
+ * genie_cuda_tiles_pass.cu
  *	  Running a pass: the kernels in their order, and the results.
  */
 #include <algorithm>
 #include <cstring>
 
-#include "genie_cuda_pass.cuh"
+#include "genie_cuda_tiles_pass.cuh"
 
 /* The images of the launches, each once, complete copies first. */
 static std::vector<const GenieSegmentImage *>
@@ -24,11 +24,10 @@ images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &cop
 
 /* Counts a launch's queries in some of its tiles.  bounds_known: a tile before these has given the queries bounds. */
 void
-GenieCudaPass::run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile,
+GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile,
 						  bool bounds_known)
 {
 	const bool	sparse = planned.sparse && bounds_known;
-	const bool	few = planned.few && !planned.sparse;
 	GenieCudaLaunch launch = {};
 	uint32_t	n_pieces;
 
@@ -42,23 +41,17 @@ GenieCudaPass::run_launch(const Launch &planned, const GenieCudaImage &copy, uin
 	n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
 	if (sparse)
 	{
-		GENIE_CUDA_CHECK(cudaMemsetAsync(lists.n, 0, 2 * sizeof(uint32_t), context.stream));
-		genie_cuda_sparse(context.device, planned.bits, !planned.few, launch, GenieCudaLeft{lists.n + 1, lists.dense},
-						  context.stream);
-	}
-	else if (few)
-		genie_cuda_few(launch, lists, context.stream);
-	if (sparse || few)
-	{
-		launch.list = lists.dense;
-		launch.n_list = lists.n + 1;
+		GENIE_CUDA_CHECK(cudaMemsetAsync(left.n, 0, sizeof(uint32_t), context.stream));
+		genie_cuda_sparse(context.device, planned.bits, planned.many_ranges, launch, left, context.stream);
+		launch.list = left.pieces;
+		launch.n_list = left.n;
 	}
 	genie_cuda_dense(context.device, planned.bits, planned.work, launch, n_pieces, context.stream);
 }
 
 /* Counts the tiles [first_tile, end_tile), which are on the device or will be before the stream gets there. */
 void
-GenieCudaPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
+GenieCudaTilesPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
 						 uint32_t end_tile)
 {
 	for (const Launch &planned : launches)
@@ -81,7 +74,7 @@ GenieCudaPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &c
 
 /* Counts in one image, group by group where it has to be copied first. */
 void
-GenieCudaPass::run_image(const GenieSegmentImage &image)
+GenieCudaTilesPass::run_image(const GenieSegmentImage &image)
 {
 	GenieCudaImage &copy = context.images.acquire(image, number);
 	uint32_t	done = 0;		/* tiles */
@@ -112,7 +105,7 @@ GenieCudaPass::run_image(const GenieSegmentImage &image)
 }
 
 void
-GenieCudaPass::run_top()
+GenieCudaTilesPass::run_top()
 {
 	if (n_top_small > 0)
 		genie_cuda_top_small(top_small, n_top_small, context.stream);
@@ -122,7 +115,7 @@ GenieCudaPass::run_top()
 
 /* Copies what came back to where the jobs want it. */
 void
-GenieCudaPass::give_results()
+GenieCudaTilesPass::give_results()
 {
 	for (size_t i = 0; i < work.size(); i++)
 	{
@@ -148,7 +141,7 @@ GenieCudaPass::give_results()
 }
 
 void
-GenieCudaPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
+GenieCudaTilesPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
 {
 	const uint64_t uploaded_before = context.uploaded_bytes;
 	GenieCudaBytes bytes;
