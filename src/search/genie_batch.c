@@ -43,6 +43,7 @@
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_query.h"
+#include "genie_round_run.h"
 #include "genie_spill.h"
 #include "genie_stream.h"
 #include "genie_train.h"

@@ -48,7 +48,7 @@
 #include "genie_options.h"
 #include "genie_pgvector.h"
 #include "genie_quantizer.h"
-#include "genie_rerank.h"
+#include "genie_row.h"
 #include "genie_train.h"
 #include "genie_vector_distance.h"
 

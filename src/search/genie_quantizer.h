@@ -7,7 +7,7 @@
 
 #include "fmgr.h"
 #include "genie_load.h"
-#include "genie_rerank.h"
+#include "genie_row.h"
 #include "genie_visit.h"
 
 typedef struct GenieTableQuantizer
