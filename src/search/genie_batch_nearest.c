@@ -48,7 +48,7 @@
 #include "genie_object_table.h"
 #include "genie_opclass.h"
 #include "genie_quantizer.h"
-#include "genie_rerank.h"
+#include "genie_row.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
 

@@ -83,7 +83,7 @@ genie_quantizer_may_read(const GenieVisitor *visitor)
 {
 	const Relation index = visitor->index;
 
-	return index->rd_index->indisvalid && genie_visit_may_skip(visitor) &&
+	return index->rd_index->indisvalid && genie_visit_trusts_pages(visitor) &&
 		(!index->rd_index->indcheckxmin ||
 		 TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
 }

@@ -7,7 +7,7 @@
 
 #include "fmgr.h"
 #include "genie_image_load.h"
-#include "genie_rerank.h"
+#include "genie_row.h"
 #include "genie_vector_type.h"
 #include "genie_visit.h"
 

@@ -3,64 +3,82 @@
  *	  Rows that match a signature, in the order of their distances (genie_rerank.h).
  *
  * Rounds.  The first round takes candidates, best match first, until genie.candidates of them are rows that the scan's
- * snapshot sees; looks them up in the table, in TID order (genie_visit.h); computes the operators of ORDER BY
- * from the values there; and gives the rows by (distances, tid).  The next round takes twice as many of those that are
- * left, and so on, until there are none.  Last come the rows whose value is NULL, in TID order.  So every row is given
- * once, whatever the setting.  Rows that match nothing are candidates, too, the last.
+ * snapshot sees.  It visits them in TID order (genie_visit.c), computes the operators of ORDER BY from the values
+ * there, and gives the rows by (distances, tid).  The next round takes twice as many of those that are left, and so on,
+ * until there are none.  Rows whose value is NULL come last, in TID order.  So every row is given once, whatever the
+ * setting.  Rows that match nothing are candidates, too, the last.
  *
- * Where there are lower bounds of candidates' distances (genie_quantizer.h), a round's rows are looked up only when
- * their turn may come: a row is given once it is nearer than every bound that is left; else the next rows by their
- * bounds are looked up, GENIE_RERANK_FIRST at first, and twice as many each time.  The rows that are given, and
- * their order, are the same: so only those wait whose page the visibility map calls visible to everybody, for they
- * count as rows of the round.
+ * Bounds.  Where there are lower bounds of candidates' distances (genie_quantizer.c), rows of a round wait, and are
+ * visited only when their turn may come.  A row is given once it is nearer than every bound that waits.  Otherwise the
+ * next rows by their bounds are visited: GENIE_RERANK_FIRST at first, and twice as many each time.  Rows that wait
+ * count as rows of the round, so only rows that are certain to be visible wait (genie_all_visible.c).  The rows that
+ * are given, and their order, are the same as without bounds.
  *
- * An untrained index (genie_signer.h) does not know which of its rows are good: they all are one round, whose order is
- * exact.
+ * An untrained index (genie_signer.h) does not know which of its rows are good.  All of them are one round, whose order
+ * is exact.
  *
  * Order.  Values are exact (xs_recheckorderby is false), and in order within a round.  A later round may hold a row
- * that is nearer than one of an earlier round; it is given all the same, in its round, unless genie.strict_order is
- * set: then it is left out.  Whoever merges by the distance needs that setting.
+ * that is nearer than one of an earlier round.  It is given all the same, in its round, unless genie.strict_order is
+ * set: then it is left out.  A plan that merges by the distance needs that setting.
  *
- * All operators of ORDER BY are computed here, so a second one costs no more than its calls; the first one whose
- * query is not NULL chooses the candidates.
+ * All operators of ORDER BY are computed here, so a second one costs no more than its calls.  The first one whose query
+ * is not NULL chooses the candidates.
  *
- * What the executor does with a row that it gets is to fetch it again, by then from a page that is in the buffer pool.
+ * The executor fetches each row that it gets again, by then from a page that is in the buffer pool.
  *
  * Locks: none are held while an operator, or an index expression, is called; the row's page is pinned.
  *
- * Memory: a round takes some 40 bytes a row, and is never so large that this exceeds work_mem, but for the round of an
- * untrained index, whose rows the pending list's limit bounds.  What a value detoasts to is freed row by row.
+ * Memory: a round takes some 90 bytes a row, and is never so large that this exceeds work_mem.  The exception is the
+ * round of an untrained index, whose rows the pending list's limit bounds.  What a value detoasts to is freed row by
+ * row.
  */
 #include "postgres.h"
 
-#include "catalog/index.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 
+#include "genie_all_visible.h"
 #include "genie_object_table.h"
 #include "genie_quantizer.h"
 #include "genie_rerank.h"
-#include "genie_source.h"
+#include "genie_row.h"
 #include "genie_visit.h"
 
 #define GENIE_RERANK_GROWTH	2	/* times as many rows in the next round */
-#define GENIE_RERANK_FIRST 16	/* candidates that are looked up at first, of those that can wait */
-#define GENIE_RERANK_VISIT	4096	/* candidates that are looked up together at most, before others take their place */
+#define GENIE_RERANK_FIRST 16	/* candidates that are visited at first, of those that wait */
+#define GENIE_RERANK_VISIT	4096	/* candidates that are visited together at most, before others take their place */
+
+/* Bytes by which a round is limited: of a row, and of each operator's value. */
+#define GENIE_RERANK_ROW_BYTES 80
+#define GENIE_RERANK_VALUE_BYTES 9
+
+/* An operator's value. */
+typedef struct GenieRerankValue
+{
+	double		value;
+	bool		is_null;
+} GenieRerankValue;
 
 bool		genie_strict_order;
 
 typedef struct GenieRerankRow
 {
 	GenieVisitRow visit;		/* first: what genie_visit() fills */
-	uint32		at;				/* of its values, in units of the number of operators */
 	float		nearest;		/* no distance is less */
-	bool		may_wait;
+	GenieRerankValue values[FLEXIBLE_ARRAY_MEMBER];
 } GenieRerankRow;
 
-typedef GenieRerankRow *GenieRerankRef;	/* the sorting template wants one word */
+typedef GenieRerankRow *GenieRerankRef;
+
+/* Rows of a round; begins as zeros. */
+typedef struct GenieRerankRows
+{
+	uint32		n;
+	uint32		next;			/* the row whose turn is next */
+	uint32		capacity;
+	GenieRerankRef *rows;
+} GenieRerankRows;
 
 struct GenieRerank
 {
@@ -73,27 +91,19 @@ struct GenieRerank
 	GenieRowValue row_value;
 
 	MemoryContext scan_context; /* of functions and all that stays */
-	MemoryContext round_context;	/* of rows and values */
+	MemoryContext round_context;	/* of rows */
 	MemoryContext row_context;
 
 	/* a round */
 	uint32		wanted;			/* rows */
-	uint32		n;
-	uint32		next;			/* the row to be given next */
-	uint32		capacity;
-	GenieRerankRow **rows;
-	double	   *values;			/* n_orders a row */
-	bool	   *nulls;
+	GenieRerankRows visited;	/* in order from the next one on */
+	GenieRerankRows waiting;	/* not visited yet; the least bound first */
+	uint32		n_visit;		/* so many of them next time */
 
 	/* bounds */
 	bool		has_bounds;		/* candidates may have some */
 	uint64		tombstone_version;	/* the least that segments were opened with, as they may be opened again */
 	GenieTableQuantizer quantizer;
-	uint32		n_waiting;		/* rows of the round that were not looked up yet, */
-	uint32		next_waiting;	/* from this one on, the least bound first */
-	uint32		waiting_capacity;
-	GenieRerankRow **waiting;
-	uint32		look_up;		/* so many of them next time */
 
 	/* candidates */
 	bool		at_end;			/* there are none any more */
@@ -102,72 +112,19 @@ struct GenieRerank
 
 	/* the last row given of an earlier round, for genie.strict_order */
 	bool		has_last;
-	double	   *last_values;
-	bool	   *last_nulls;
+	GenieRerankValue *last;
 };
 
-/* ---- values ---- */
-
-void
-genie_row_value_begin(GenieRowValue *row_value, Relation index)
-{
-	memset(row_value, 0, sizeof(*row_value));
-	row_value->attribute = index->rd_index->indkey.values[0];
-	if (row_value->attribute != 0)
-		return;
-	row_value->info = BuildIndexInfo(index);
-	row_value->estate = CreateExecutorState();
-}
-
-Datum
-genie_row_value(const GenieRowValue *row_value, TupleTableSlot *slot, bool *is_null)
-{
-	Datum		values[INDEX_MAX_KEYS];
-	bool		nulls[INDEX_MAX_KEYS];
-	ExprContext *context;
-
-	if (row_value->attribute != 0)
-		return slot_getattr(slot, row_value->attribute, is_null);
-	context = GetPerTupleExprContext(row_value->estate);
-	ResetExprContext(context);
-	context->ecxt_scantuple = slot;
-	FormIndexDatum(row_value->info, slot, row_value->estate, values, nulls);
-	*is_null = nulls[0];
-	return values[0];
-}
-
-void
-genie_row_value_end(GenieRowValue *row_value)
-{
-	if (row_value->estate != NULL)
-		FreeExecutorState(row_value->estate);
-}
-
-double
-genie_row_distance(FmgrInfo *function, Oid collation, Datum value, Datum query, bool *is_null)
-{
-	LOCAL_FCINFO(fcinfo, 2);
-	Datum		result;
-
-	InitFunctionCallInfoData(*fcinfo, function, 2, collation, NULL, NULL);
-	fcinfo->args[0].value = value;
-	fcinfo->args[0].isnull = false;
-	fcinfo->args[1].value = query;
-	fcinfo->args[1].isnull = false;
-	result = FunctionCallInvoke(fcinfo);
-	*is_null = fcinfo->isnull;
-	return fcinfo->isnull ? 0 : DatumGetFloat8(result);
-}
-
-/* ---- a round ---- */
+/* ---- rows ---- */
 
 /* Compares two rows' values; NULL is last, as in ORDER BY. */
 static int
-genie_rerank_compare_values(const double *a, const bool *a_nulls, const double *b, const bool *b_nulls, int n)
+genie_rerank_compare_values(const GenieRerankValue *a, const GenieRerankValue *b, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		int			diff = a_nulls[i] || b_nulls[i] ? a_nulls[i] - b_nulls[i] : float8_cmp_internal(a[i], b[i]);
+		int			diff = a[i].is_null || b[i].is_null ? a[i].is_null - b[i].is_null :
+			float8_cmp_internal(a[i].value, b[i].value);
 
 		if (diff != 0)
 			return diff;
@@ -175,27 +132,22 @@ genie_rerank_compare_values(const double *a, const bool *a_nulls, const double *
 	return 0;
 }
 
-static int
-genie_rerank_compare(const void *a, const void *b, void *arg)
-{
-	const GenieRerank *rerank = arg;
-	const GenieRerankRow *x = *(GenieRerankRow *const *) a;
-	const GenieRerankRow *y = *(GenieRerankRow *const *) b;
-	Size		x_at = (Size) x->at * rerank->n_orders;
-	Size		y_at = (Size) y->at * rerank->n_orders;
-	int			diff = genie_rerank_compare_values(rerank->values + x_at, rerank->nulls + x_at,
-												   rerank->values + y_at, rerank->nulls + y_at, rerank->n_orders);
-
-	if (diff != 0)
-		return diff;
-	return (x->visit.tid > y->visit.tid) - (x->visit.tid < y->visit.tid);
-}
-
 /* Rows by their TIDs in the index. */
 static inline int
 genie_rerank_compare_tids(const GenieRerankRow *x, const GenieRerankRow *y)
 {
 	return (x->visit.tid > y->visit.tid) - (x->visit.tid < y->visit.tid);
+}
+
+static int
+genie_rerank_compare(const void *a, const void *b, void *arg)
+{
+	const GenieRerank *rerank = arg;
+	const GenieRerankRow *x = *(const GenieRerankRef *) a;
+	const GenieRerankRow *y = *(const GenieRerankRef *) b;
+	int			diff = genie_rerank_compare_values(x->values, y->values, rerank->n_orders);
+
+	return diff != 0 ? diff : genie_rerank_compare_tids(x, y);
 }
 
 #define ST_SORT genie_rerank_sort_tids
@@ -219,12 +171,26 @@ genie_rerank_compare_bounds(const GenieRerankRow *x, const GenieRerankRow *y)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+static void
+genie_rerank_append(GenieRerankRows *rows, GenieRerankRow *row)
+{
+	if (rows->n == rows->capacity)
+	{
+		rows->capacity = rows->capacity == 0 ? 256 : rows->capacity * 2;
+		rows->rows = rows->n == 0 ? palloc(rows->capacity * sizeof(GenieRerankRef)) :
+			repalloc_huge(rows->rows, (Size) rows->capacity * sizeof(GenieRerankRef));
+	}
+	rows->rows[rows->n++] = row;
+}
+
+/* ---- a round ---- */
+
 /* A row is visible: computes its distances. */
 static void
-genie_rerank_found(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
+genie_rerank_found(void *arg, GenieVisitRow *visited, TupleTableSlot *slot)
 {
 	GenieRerank *rerank = arg;
-	Size		at = (Size) ((GenieRerankRow *) row)->at * rerank->n_orders;
+	GenieRerankRow *row = (GenieRerankRow *) visited;
 	MemoryContext old = MemoryContextSwitchTo(rerank->row_context);
 	bool		is_null;
 	Datum		value = genie_row_value(&rerank->row_value, slot, &is_null);
@@ -232,62 +198,23 @@ genie_rerank_found(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 	for (int i = 0; i < rerank->n_orders; i++)
 	{
 		ScanKey		key = &rerank->scan->orderByData[i];
+		GenieRerankValue *to = &row->values[i];
 
-		rerank->values[at + i] = 0;
-		rerank->nulls[at + i] = is_null || (key->sk_flags & SK_ISNULL) != 0;
-		if (!rerank->nulls[at + i])
-			rerank->values[at + i] = genie_row_distance(&rerank->functions[i], key->sk_collation, value,
-														key->sk_argument, &rerank->nulls[at + i]);
+		to->value = 0;
+		to->is_null = is_null || (key->sk_flags & SK_ISNULL) != 0;
+		if (!to->is_null)
+			to->value = genie_row_distance(&rerank->functions[i], key->sk_collation, value, key->sk_argument,
+										   &to->is_null);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(rerank->row_context);
 }
 
-/* Appends a row, and makes room for its values. */
-static void
-genie_rerank_append(GenieRerank *rerank, GenieRerankRow *row)
-{
-	if (rerank->n == rerank->capacity)
-	{
-		Size		capacity = rerank->capacity == 0 ? 256 : (Size) rerank->capacity * 2;
-		Size		n_values = capacity * rerank->n_orders;
-
-		if (rerank->capacity == 0)
-		{
-			rerank->rows = palloc(capacity * sizeof(GenieRerankRow *));
-			rerank->values = palloc(n_values * sizeof(double));
-			rerank->nulls = palloc(n_values * sizeof(bool));
-		}
-		else
-		{
-			rerank->rows = repalloc_huge(rerank->rows, capacity * sizeof(GenieRerankRow *));
-			rerank->values = repalloc_huge(rerank->values, n_values * sizeof(double));
-			rerank->nulls = repalloc_huge(rerank->nulls, n_values * sizeof(bool));
-		}
-		rerank->capacity = (uint32) capacity;
-	}
-	rerank->rows[rerank->n] = row;
-	row->at = rerank->n++;
-}
-
-/* Lets a row wait. */
-static void
-genie_rerank_wait(GenieRerank *rerank, GenieRerankRow *row)
-{
-	if (rerank->n_waiting == rerank->waiting_capacity)
-	{
-		rerank->waiting_capacity = rerank->waiting_capacity == 0 ? 256 : rerank->waiting_capacity * 2;
-		rerank->waiting = rerank->n_waiting == 0 ? palloc(rerank->waiting_capacity * sizeof(GenieRerankRow *)) :
-			repalloc_huge(rerank->waiting, (Size) rerank->waiting_capacity * sizeof(GenieRerankRow *));
-	}
-	rerank->waiting[rerank->n_waiting++] = row;
-}
-
-/* The rows that the round has, looked up or not. */
+/* The rows that the round has, visited or not. */
 static uint32
 genie_rerank_rows(const GenieRerank *rerank)
 {
-	return rerank->n + rerank->n_waiting;
+	return rerank->visited.n + rerank->waiting.n;
 }
 
 /* Takes candidates until there are so many rows in the round; *is_raw tells whether the last one was. */
@@ -307,11 +234,12 @@ genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 		}
 		else
 		{
-			GenieRerankRow *row = palloc(sizeof(GenieRerankRow));
+			GenieRerankRow *row = palloc(offsetof(GenieRerankRow, values) +
+										 rerank->n_orders * sizeof(GenieRerankValue));
 
 			row->visit.tid = candidate.tid;
 			row->nearest = candidate.nearest;
-			genie_rerank_append(rerank, row);
+			genie_rerank_append(&rerank->visited, row);
 			*is_raw = candidate.is_raw;
 		}
 		if (genie_rerank_rows(rerank) % 1024 == 0)
@@ -319,122 +247,108 @@ genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 	}
 }
 
-/*
- * Lets those of the rows from one on wait that can: in TID order, so that the map's pages change seldom.  None if
- * VACUUM has been there meanwhile, which may be what has made a page visible.
- */
-static void
-genie_rerank_let_wait(GenieRerank *rerank, uint32 first)
+/* The rows from one on, in TID order, to be visited; palloc'd. */
+static GenieVisitRow **
+genie_rerank_visits(GenieRerank *rerank, uint32 first)
 {
-	uint32		end = rerank->n;
-	Buffer		map = InvalidBuffer;
-	bool		vacuumed;
+	GenieRerankRef *rows = rerank->visited.rows + first;
+	uint32		n = rerank->visited.n - first;
+	GenieVisitRow **visits = palloc_extended((Size) n * sizeof(GenieVisitRow *), MCXT_ALLOC_HUGE);
 
-	if (!rerank->has_bounds)
-		return;
-	genie_rerank_sort_tids(rerank->rows + first, end - first);
-	for (uint32 i = first; i < end; i++)
-	{
-		GenieRerankRow *row = rerank->rows[i];
-
-		row->may_wait = row->nearest > 0 && genie_visit_skips(&rerank->visitor, &row->visit, &map);
-	}
-	if (BufferIsValid(map))
-		ReleaseBuffer(map);
-	vacuumed = genie_source_was_vacuumed(rerank->scan->indexRelation, rerank->tombstone_version);
-	rerank->n = first;
-	for (uint32 i = first; i < end; i++)
-	{
-		GenieRerankRow *row = rerank->rows[i];
-
-		if (row->may_wait && !vacuumed)
-			genie_rerank_wait(rerank, row);
-		else
-			genie_rerank_append(rerank, row);
-	}
-}
-
-/* Looks up the rows from one on, and drops those that the snapshot does not see. */
-static void
-genie_rerank_visit(GenieRerank *rerank, uint32 first)
-{
-	uint32		n = rerank->n - first;
-	GenieRerankRow **rows = palloc((n + 1) * sizeof(GenieRerankRow *));
-	GenieVisitRow **visits = palloc((n + 1) * sizeof(GenieVisitRow *));
-	uint32		kept = first;
-
-	memcpy(rows, rerank->rows + first, n * sizeof(GenieRerankRow *));
 	genie_rerank_sort_tids(rows, n);
 	for (uint32 i = 0; i < n; i++)
 		visits[i] = &rows[i]->visit;
-	genie_visit(&rerank->visitor, visits, n);
-	pfree(rows);
-	pfree(visits);
-	for (uint32 i = first; i < rerank->n; i++)
-	{
-		GenieRerankRow *row = rerank->rows[i];
-		Size		from = (Size) i * rerank->n_orders;
-		Size		to = (Size) kept * rerank->n_orders;
+	return visits;
+}
 
-		if (row->visit.live == 0)
-		{
-			pfree(row);
-			continue;
-		}
-		memmove(rerank->values + to, rerank->values + from, rerank->n_orders * sizeof(double));
-		memmove(rerank->nulls + to, rerank->nulls + from, rerank->n_orders * sizeof(bool));
-		row->at = kept;
-		rerank->rows[kept++] = row;
+/* Lets those of the rows from one on wait that have a bound and are certain to be visible. */
+static void
+genie_rerank_let_wait(GenieRerank *rerank, uint32 first)
+{
+	uint32		n = rerank->visited.n - first;
+	GenieVisitRow **visits = genie_rerank_visits(rerank, first);
+	bool	   *certain = palloc(n * sizeof(bool));
+
+	genie_all_visible_rows(&rerank->visitor, rerank->tombstone_version, visits, n, certain);
+	rerank->visited.n = first;
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieRerankRow *row = (GenieRerankRow *) visits[i];
+
+		genie_rerank_append(certain[i] && row->nearest > 0 ? &rerank->waiting : &rerank->visited, row);
 	}
-	rerank->n = kept;
+	pfree(certain);
+	pfree(visits);
+}
+
+/* Visits the rows from one on, and drops those that the snapshot does not see. */
+static void
+genie_rerank_visit(GenieRerank *rerank, uint32 first)
+{
+	uint32		n = rerank->visited.n - first;
+	GenieVisitRow **visits = genie_rerank_visits(rerank, first);
+
+	genie_visit(&rerank->visitor, visits, n);
+	rerank->visited.n = first;
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (visits[i]->live != 0)
+			genie_rerank_append(&rerank->visited, (GenieRerankRow *) visits[i]);
+		else
+			pfree(visits[i]);
+	}
+	pfree(visits);
 }
 
 /* Rows of which work_mem holds the round; a handful at least. */
 static uint32
 genie_rerank_limit(const GenieRerank *rerank)
 {
-	Size		row = 2 * sizeof(GenieRerankRow) + 2 * sizeof(GenieRerankRow *) +
-		rerank->n_orders * (sizeof(double) + sizeof(bool));
+	Size		row = GENIE_RERANK_ROW_BYTES + rerank->n_orders * GENIE_RERANK_VALUE_BYTES;
 
 	return (uint32) Min(Max(work_mem * (Size) 1024 / row, 64), PG_INT32_MAX);
 }
 
-/* Puts the rows that were looked up and not given into order. */
+/* Puts the rows that were visited and not given into order. */
 static void
 genie_rerank_sort(GenieRerank *rerank)
 {
-	qsort_arg(rerank->rows + rerank->next, rerank->n - rerank->next, sizeof(GenieRerankRow *), genie_rerank_compare,
-			  rerank);
+	GenieRerankRows *rows = &rerank->visited;
+
+	qsort_arg(rows->rows + rows->next, rows->n - rows->next, sizeof(GenieRerankRef), genie_rerank_compare, rerank);
 }
 
-/* Looks up the next of the rows that wait. */
+/* Visits the next of the rows that wait. */
 static void
-genie_rerank_look_up(GenieRerank *rerank)
+genie_rerank_visit_waiting(GenieRerank *rerank)
 {
 	MemoryContext old = MemoryContextSwitchTo(rerank->round_context);
-	uint32		first = rerank->n;
-	uint32		end = (uint32) Min((uint64) rerank->next_waiting + rerank->look_up, rerank->n_waiting);
+	GenieRerankRows *waiting = &rerank->waiting;
+	uint32		first = rerank->visited.n;
+	uint32		end = (uint32) Min((uint64) waiting->next + rerank->n_visit, waiting->n);
 
-	while (rerank->next_waiting < end)
-		genie_rerank_append(rerank, rerank->waiting[rerank->next_waiting++]);
-	rerank->look_up *= 2;
+	while (waiting->next < end)
+		genie_rerank_append(&rerank->visited, waiting->rows[waiting->next++]);
+	rerank->n_visit *= 2;
 	genie_rerank_visit(rerank, first);
 	genie_rerank_sort(rerank);
 	MemoryContextSwitchTo(old);
 }
 
-/* May a row that waits come before the next one that was looked up? */
+/* May a row that waits come before the next one that was visited? */
 static bool
-genie_rerank_must_look_up(const GenieRerank *rerank)
+genie_rerank_must_visit(const GenieRerank *rerank)
 {
-	Size		at;
+	const GenieRerankRows *visited = &rerank->visited;
+	const GenieRerankRows *waiting = &rerank->waiting;
+	const GenieRerankValue *distance;
 
-	if (rerank->next_waiting == rerank->n_waiting)
+	if (waiting->next == waiting->n)
 		return false;
-	if (rerank->next == rerank->n)
+	if (visited->next == visited->n)
 		return true;
-	at = rerank->rows[rerank->next]->at;
-	return rerank->nulls[at] || !(rerank->values[at] < rerank->waiting[rerank->next_waiting]->nearest);
+	distance = &visited->rows[visited->next]->values[0];
+	return distance->is_null || !(distance->value < waiting->rows[waiting->next]->nearest);
 }
 
 /* The next round.  False: no row is left. */
@@ -446,28 +360,44 @@ genie_rerank_round(GenieRerank *rerank)
 	bool		is_raw = false;
 
 	MemoryContextReset(rerank->round_context);
-	rerank->n = rerank->next = rerank->capacity = 0;
-	rerank->n_waiting = rerank->next_waiting = rerank->waiting_capacity = 0;
-	rerank->look_up = GENIE_RERANK_FIRST;
+	memset(&rerank->visited, 0, sizeof(GenieRerankRows));
+	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
+	rerank->n_visit = GENIE_RERANK_FIRST;
 	old = MemoryContextSwitchTo(rerank->round_context);
 	while (genie_rerank_rows(rerank) < wanted && !rerank->at_end)
 	{
-		uint32		first = rerank->n;
+		uint32		first = rerank->visited.n;
 
 		genie_rerank_take(rerank, (uint32) Min((uint64) genie_rerank_rows(rerank) + GENIE_RERANK_VISIT, wanted),
 						  &is_raw);
-		genie_rerank_let_wait(rerank, first);
+		if (rerank->has_bounds)
+			genie_rerank_let_wait(rerank, first);
 		if (is_raw)
 			wanted = PG_UINT32_MAX;
 		genie_rerank_visit(rerank, first);
 		CHECK_FOR_INTERRUPTS();
 	}
 	genie_rerank_sort(rerank);
-	if (rerank->n_waiting > 0)
-		genie_rerank_sort_bounds(rerank->waiting, rerank->n_waiting);
+	if (rerank->waiting.n > 0)
+		genie_rerank_sort_bounds(rerank->waiting.rows, rerank->waiting.n);
 	MemoryContextSwitchTo(old);
 	rerank->wanted = (uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
 	return genie_rerank_rows(rerank) > 0;
+}
+
+/* All rows of the round were given: remembers the last one, if none that was given is farther. */
+static void
+genie_rerank_end_round(GenieRerank *rerank)
+{
+	const GenieRerankValue *last;
+
+	if (rerank->visited.n == 0)
+		return;
+	last = rerank->visited.rows[rerank->visited.n - 1]->values;
+	if (rerank->has_last && genie_rerank_compare_values(rerank->last, last, rerank->n_orders) >= 0)
+		return;
+	memcpy(rerank->last, last, rerank->n_orders * sizeof(GenieRerankValue));
+	rerank->has_last = true;
 }
 
 /* ---- the scan ---- */
@@ -481,9 +411,8 @@ genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate)
 	rerank->next_candidate = next_candidate;
 	rerank->n_orders = scan->numberOfOrderBys;
 	rerank->scan_context = CurrentMemoryContext;
-	rerank->functions = palloc0(rerank->n_orders * sizeof(FmgrInfo) + 1);
-	rerank->last_values = palloc0(rerank->n_orders * sizeof(double) + 1);
-	rerank->last_nulls = palloc0(rerank->n_orders * sizeof(bool) + 1);
+	rerank->functions = palloc0(rerank->n_orders * sizeof(FmgrInfo));
+	rerank->last = palloc0(rerank->n_orders * sizeof(GenieRerankValue));
 	rerank->round_context = AllocSetContextCreate(CurrentMemoryContext, "genie candidates", ALLOCSET_DEFAULT_SIZES);
 	rerank->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie candidate", ALLOCSET_DEFAULT_SIZES);
 	return rerank;
@@ -501,8 +430,8 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates)
 	}
 	rerank->wanted = n_candidates;
 	rerank->tombstone_version = PG_UINT64_MAX;
-	rerank->n = rerank->next = 0;
-	rerank->n_waiting = rerank->next_waiting = 0;
+	memset(&rerank->visited, 0, sizeof(GenieRerankRows));
+	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
 	rerank->at_end = rerank->has_null = rerank->has_last = false;
 }
 
@@ -546,9 +475,9 @@ genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombsto
 	return &quantizer->quantizer;
 }
 
-/* Gives the scan a row. */
+/* Gives the scan a row; values: NULL, if they all are. */
 static bool
-genie_rerank_give(GenieRerank *rerank, uint64 tid, const double *values, const bool *nulls)
+genie_rerank_give(GenieRerank *rerank, uint64 tid, const GenieRerankValue *values)
 {
 	IndexScanDesc scan = rerank->scan;
 
@@ -557,8 +486,8 @@ genie_rerank_give(GenieRerank *rerank, uint64 tid, const double *values, const b
 	scan->xs_recheckorderby = false;
 	for (int i = 0; i < rerank->n_orders; i++)
 	{
-		scan->xs_orderbynulls[i] = nulls == NULL || nulls[i];
-		scan->xs_orderbyvals[i] = scan->xs_orderbynulls[i] ? (Datum) 0 : Float8GetDatum(values[i]);
+		scan->xs_orderbynulls[i] = values == NULL || values[i].is_null;
+		scan->xs_orderbyvals[i] = scan->xs_orderbynulls[i] ? (Datum) 0 : Float8GetDatum(values[i].value);
 	}
 	return true;
 }
@@ -575,55 +504,36 @@ genie_rerank_next_null(GenieRerank *rerank)
 	rerank->has_null = rerank->next_candidate(rerank->scan, &candidate);
 	if (rerank->has_null)
 		rerank->null_tid = candidate.tid;
-	return genie_rerank_give(rerank, tid, NULL, NULL);
+	return genie_rerank_give(rerank, tid, NULL);
 }
 
 bool
 genie_rerank_next(GenieRerank *rerank)
 {
-	Size		size = rerank->n_orders;
+	GenieRerankRows *visited = &rerank->visited;
 
 	if (!rerank->is_open)
 		genie_rerank_open(rerank);
 	for (;;)
 	{
-		Size		at;
+		const GenieRerankRow *row;
 
-		if (genie_rerank_must_look_up(rerank))
+		if (genie_rerank_must_visit(rerank))
 		{
-			genie_rerank_look_up(rerank);
+			genie_rerank_visit_waiting(rerank);
 			continue;
 		}
-		if (rerank->next == rerank->n)
+		if (visited->next == visited->n)
 		{
-			if (rerank->n > 0)
-			{
-				Size		last = rerank->rows[rerank->n - 1]->at * size;
-
-				/* a round of strict order ends with a row that was given, or that lies before the last one given */
-				if (!rerank->has_last ||
-					genie_rerank_compare_values(rerank->last_values, rerank->last_nulls, rerank->values + last,
-												rerank->nulls + last, rerank->n_orders) < 0)
-				{
-					memcpy(rerank->last_values, rerank->values + last, size * sizeof(double));
-					memcpy(rerank->last_nulls, rerank->nulls + last, size * sizeof(bool));
-					rerank->has_last = true;
-				}
-			}
+			genie_rerank_end_round(rerank);
 			if (rerank->at_end || !genie_rerank_round(rerank))
 				return genie_rerank_next_null(rerank);
 			continue;
 		}
-		at = rerank->rows[rerank->next]->at * size;
-		if (genie_strict_order && rerank->has_last &&
-			genie_rerank_compare_values(rerank->values + at, rerank->nulls + at, rerank->last_values,
-										rerank->last_nulls, rerank->n_orders) < 0)
-		{
-			rerank->next++;
-			continue;
-		}
-		return genie_rerank_give(rerank, rerank->rows[rerank->next++]->visit.tid, rerank->values + at,
-								 rerank->nulls + at);
+		row = visited->rows[visited->next++];
+		if (!genie_strict_order || !rerank->has_last ||
+			genie_rerank_compare_values(row->values, rerank->last, rerank->n_orders) >= 0)
+			return genie_rerank_give(rerank, row->visit.tid, row->values);
 	}
 }
 

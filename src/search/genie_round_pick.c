@@ -1,47 +1,61 @@
 /*
  * genie_round_pick.c
- *	  A round of a batch search whose rows somebody measures (genie_round_measure.c), by bounds before rows are
- *	  numbered.
+ *	  Measuring rows in a round, picked by bounds of their distances (genie_round_pick.h).
  *
- * A call has hundreds of thousands of hits, and looks at a few of a hundred.  To number them all, which sorts them, and
- * reads their TIDs, takes several times as long as what is done with those.  So
+ * Of the rows that a query takes, only the k nearest matter in the end.  Where there are lower bounds of their
+ * distances (genie_quantized.h), most rows are not visited:
  *
- *	1. cut		the best `ask` hits of all sources are taken of each query.  TIDs decide only between hits of several
- *				sources that share the last key that is taken: these are numbered
- *	2. unsure	hits whose page the visibility map does not call visible: the objects on those pages are found from
- *				the pages, as ranges of the object table, and not the other way round
- *	3. pick		all of these, and those of the others whose bounds are among the k least; they are numbered, visited and
- *				measured
- *	4. pick		those that may still be among the nearest; the same is done with them
+ *	1.	the k rows with the least bounds are measured; the k-th nearest of these is at least as far as that of all
+ *	2.	the others are measured whose bound is not above its distance
  *
- * What is measured in the end is the same as if all were numbered.  Where more than one of GENIE_UNSURE_PART pages are
- * not visible, as after a large load, or a query has taken more rows than it wants, they are.
+ * The rest are farther than k rows that were measured.  That holds for rows that are certain to be visible
+ * (genie_all_visible.c).  All others that a query takes, the unsure ones, are visited in 1.  So more or fewer rows are
+ * measured than without bounds, but the k nearest are the same.
+ *
+ * A call has hundreds of thousands of hits, and visits a few of a hundred.  To number all hits, which sorts them and
+ * reads their TIDs, would take several times as long as the visits.  So only hits that are visited are numbered:
+ *
+ *	cut			each query takes the best `ask` hits of all sources.  TIDs decide only between hits of several sources
+ *				that share the last key that is taken; these are numbered
+ *	unsure		the pages that are not all-visible are looked up in each segment's object table, as ranges of objects,
+ *				and not each hit's page
+ *	pick		the hits whose bounds are in a window, which is a range of bounds of each query.  The first window has
+ *				the rows of 1, the second those of 2.  What was picked is numbered, visited and measured
+ *
+ * A query that may take more visible rows than it still wants cannot be answered so: which rows it takes depends on
+ * which ones are visible.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "genie_all_visible.h"
+#include "genie_heap.h"
 #include "genie_object_table.h"
-#include "genie_round_bounds.h"
-#include "storage/bufmgr.h"
+#include "genie_round_measure.h"
+#include "genie_round_pick.h"
 
-#define GENIE_UNSURE_PART 4
+#define GENIE_ROUND_BOUNDS 128	/* that are compared with the k-th least so far together */
+
+/* Bounds are at least 0. */
+#define GENIE_ROUND_UNSURE (-0.5f)	/* in the place of an unsure hit's bound: it is in the first window */
+#define GENIE_ROUND_BELOW (-1.0f)	/* less than all of these */
 
 /* ---- what is taken ---- */
 
 /* How many hits of a list, best first, have at least that key. */
 static uint32
-genie_round_count_at_least(const GenieRoundState *state, uint32 list, uint64 key)
+genie_round_count_at_least(const GenieRoundHits *hits, uint32 list, uint64 key)
 {
-	const GenieHit *hits = state->hits[list];
+	const GenieHit *list_hits = hits->lists[list];
 	uint32		low = 0;
-	uint32		high = state->n_hits[list];
+	uint32		high = hits->n_hits[list];
 
 	while (low < high)
 	{
 		uint32		middle = low + (high - low) / 2;
 
-		if (hits[middle].key >= key)
+		if (list_hits[middle].key >= key)
 			low = middle + 1;
 		else
 			high = middle;
@@ -51,36 +65,36 @@ genie_round_count_at_least(const GenieRoundState *state, uint32 list, uint64 key
 
 /* The same of all lists of query i. */
 static uint64
-genie_round_sum_at_least(const GenieRound *round, const GenieRoundState *state, uint32 i, uint64 key)
+genie_round_sum_at_least(const GenieRound *round, const GenieRoundHits *hits, uint32 i, uint64 key)
 {
 	uint64		sum = 0;
 
 	for (uint32 s = 0; s < round->n_sources; s++)
-		sum += genie_round_count_at_least(state, s * state->n + i, key);
+		sum += genie_round_count_at_least(hits, s * hits->n + i, key);
 	return sum;
 }
 
 /* The largest key that at least `ask` hits of query i have, as its hits are more than that; a full list has one. */
 static uint32
-genie_round_last_key(const GenieRound *round, const GenieRoundState *state, uint32 i)
+genie_round_last_key(const GenieRound *round, const GenieRoundHits *hits, uint32 i)
 {
 	uint32		low = 0;
 	uint32		high = 0;
 
 	for (uint32 s = 0; s < round->n_sources; s++)
 	{
-		uint32		list = s * state->n + i;
+		uint32		list = s * hits->n + i;
 
-		if (state->n_hits[list] > 0)
-			high = Max(high, state->hits[list][0].key);
-		if (state->n_hits[list] == state->ask)
-			low = Max(low, state->hits[list][state->ask - 1].key);
+		if (hits->n_hits[list] > 0)
+			high = Max(high, hits->lists[list][0].key);
+		if (hits->n_hits[list] == hits->ask)
+			low = Max(low, hits->lists[list][hits->ask - 1].key);
 	}
 	while (low < high)
 	{
 		uint32		middle = low + (high - low) / 2 + 1;
 
-		if (genie_round_sum_at_least(round, state, i, middle) >= state->ask)
+		if (genie_round_sum_at_least(round, hits, i, middle) >= hits->ask)
 			low = middle;
 		else
 			high = middle - 1;
@@ -94,34 +108,34 @@ genie_round_last_key(const GenieRound *round, const GenieRoundState *state, uint
  * one source has some, or all are taken, these are in n_taken, too, and none is left.
  */
 static uint32
-genie_round_take_above(const GenieRound *round, const GenieRoundState *state, uint32 i, uint32 *n_taken,
-					   GenieRoundState *last)
+genie_round_take_above(const GenieRound *round, const GenieRoundHits *hits, uint32 i, uint32 *n_taken,
+					   GenieRoundHits *last)
 {
-	uint64		key = genie_round_last_key(round, state, i);
-	uint32		left = (uint32) (state->ask - genie_round_sum_at_least(round, state, i, key + 1));
+	uint64		key = genie_round_last_key(round, hits, i);
+	uint32		left = (uint32) (hits->ask - genie_round_sum_at_least(round, hits, i, key + 1));
 	uint32		n_sources = 0;
 	uint64		n_last = 0;
 
 	for (uint32 s = 0; s < round->n_sources; s++)
 	{
-		uint32		list = s * state->n + i;
+		uint32		list = s * hits->n + i;
 
-		n_taken[list] = genie_round_count_at_least(state, list, key + 1);
-		last->n_hits[list] = genie_round_count_at_least(state, list, key) - n_taken[list];
-		last->hits[list] = state->hits[list] + n_taken[list];
+		n_taken[list] = genie_round_count_at_least(hits, list, key + 1);
+		last->n_hits[list] = genie_round_count_at_least(hits, list, key) - n_taken[list];
+		last->lists[list] = hits->lists[list] + n_taken[list];
 		n_sources += last->n_hits[list] > 0;
 		n_last += last->n_hits[list];
 	}
 	if (n_sources > 1 && n_last > left)
 	{
 		for (uint32 s = 0; s < round->n_sources; s++)
-			last->ask = Max(last->ask, last->n_hits[s * state->n + i]);
+			last->ask = Max(last->ask, last->n_hits[s * hits->n + i]);
 		return left;
 	}
 	for (uint32 s = 0; s < round->n_sources; s++)
 	{
-		n_taken[s * state->n + i] += Min(last->n_hits[s * state->n + i], left);
-		last->n_hits[s * state->n + i] = 0;
+		n_taken[s * hits->n + i] += Min(last->n_hits[s * hits->n + i], left);
+		last->n_hits[s * hits->n + i] = 0;
 	}
 	return 0;
 }
@@ -131,295 +145,250 @@ genie_round_take_above(const GenieRound *round, const GenieRoundState *state, ui
  * of hits that share the last key, where several sources have some.  False: stale.
  */
 static bool
-genie_round_cut(const GenieRound *round, const GenieRoundState *state, uint32 *n_taken)
+genie_round_cut(const GenieRound *round, const GenieRoundHits *hits, uint32 *n_taken)
 {
-	Size		n_lists = (Size) state->n * round->n_sources;
-	GenieRoundState last = {.n = state->n};
-	uint32	   *left = genie_round_array(state->n, sizeof(uint32));
-	uint32	   *next = genie_round_array(round->n_sources, sizeof(uint32));
+	Size		n_lists = (Size) hits->n * round->n_sources;
+	GenieRoundHits last = {.n = hits->n};
+	uint32	   *left = genie_round_array(hits->n, sizeof(uint32));
+	uint32	   *n_last = genie_round_array0(n_lists, sizeof(uint32));
 
-	last.n_hits = genie_round_array(n_lists, sizeof(uint32));
-	last.hits = genie_round_array(n_lists, sizeof(GenieHit *));
-	memset(last.n_hits, 0, n_lists * sizeof(uint32));
-	memcpy(n_taken, state->n_hits, n_lists * sizeof(uint32));
-	for (uint32 i = 0; i < state->n; i++)
+	last.n_hits = genie_round_array0(n_lists, sizeof(uint32));
+	last.lists = genie_round_array(n_lists, sizeof(GenieHit *));
+	memcpy(n_taken, hits->n_hits, n_lists * sizeof(uint32));
+	for (uint32 i = 0; i < hits->n; i++)
 	{
-		uint64		n_hits = 0;
+		uint64		n_hits = genie_round_sum_at_least(round, hits, i, 0);
 
-		for (uint32 s = 0; s < round->n_sources; s++)
-			n_hits += state->n_hits[s * state->n + i];
-		left[i] = n_hits <= state->ask ? 0 : genie_round_take_above(round, state, i, n_taken, &last);
+		left[i] = n_hits <= hits->ask ? 0 : genie_round_take_above(round, hits, i, n_taken, &last);
 	}
 	if (last.ask == 0)
 		return true;
-	genie_round_make_room(round, &last);
 	if (!genie_round_number(round, &last))
 		return false;
-	for (uint32 i = 0; i < state->n; i++)
+	for (uint32 i = 0; i < hits->n; i++)
 	{
 		GenieRoundNext best;
 
-		memset(next, 0, round->n_sources * sizeof(uint32));
-		for (; left[i] > 0 && genie_round_best(round, &last, i, next, &best); left[i]--)
+		for (; left[i] > 0 && genie_round_best(round, &last, i, n_last, &best); left[i]--)
 		{
-			next[best.source]++;
-			n_taken[best.source * state->n + i]++;
+			n_last[best.list]++;
+			n_taken[best.list]++;
 		}
 	}
 	return true;
 }
 
-/* Hits of each list by their places in it, which are query by query, and source by source. */
-typedef struct GenieRoundPicked
-{
-	uint32		n;
-	uint32	   *places;
-	uint32	   *n_of;			/* each list */
-	uint32		most;			/* of one query */
-} GenieRoundPicked;
+/* ---- what must be visited ---- */
 
-static GenieRoundPicked
-genie_round_picked(const GenieRound *round, const GenieRoundState *state)
-{
-	GenieRoundPicked picked = {.n_of = genie_round_array((Size) state->n * round->n_sources, sizeof(uint32))};
-
-	memset(picked.n_of, 0, (Size) state->n * round->n_sources * sizeof(uint32));
-	picked.places = genie_round_array((Size) state->n * state->ask, sizeof(uint32));
-	return picked;
-}
-
-/* ---- what must be looked at ---- */
-
-/* Bits of the objects of a source that are on one of the pages.  NULL: stale. */
+/* Bits of a source's objects that are on one of the pages.  NULL: stale. */
 static uint64 *
-genie_round_unsure_objects(GenieSource *source, const BlockNumber *pages, uint32 n_pages)
+genie_round_unsure_objects(const GenieSource *source, const BlockNumber *pages, uint32 n_pages)
 {
-	Size		n_words = (Size) source->segment->header.n_objects / 64 + 1;
-	uint64	   *bits = MemoryContextAllocExtended(CurrentMemoryContext, n_words * sizeof(uint64),
-												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	uint64	   *bits = genie_round_array0((Size) source->segment->header.n_objects / 64 + 1, sizeof(uint64));
 	GenieObjectReader reader;
 
 	genie_object_reader(&reader, source->segment, false);
 	return genie_object_mark_pages(&reader, pages, n_pages, bits) ? bits : NULL;
 }
 
-/* Bounds of a list with its last n unsure hits left out: no bound is NaN, and NaN is in no window. */
+/* Marks the unsure hits of a list, in bounds of its own: the others may still be needed. */
 static void
-genie_round_forget_bounds(GenieRoundState *state, uint32 list, uint32 n_taken, const GenieRoundPicked *unsure)
+genie_round_mark_unsure(GenieRoundHits *taken, uint32 list, const uint64 *unsure)
 {
-	float	   *bounds = genie_round_array(n_taken, sizeof(float));
+	Size		n_hits = taken->n_hits[list];
+	float	   *bounds = NULL;
 
-	memcpy(bounds, state->bounds[list], n_taken * sizeof(float));
-	for (uint32 u = unsure->n - unsure->n_of[list]; u < unsure->n; u++)
-		bounds[unsure->places[u]] = NAN;
-	state->bounds[list] = bounds;
+	for (uint32 h = 0; h < n_hits; h++)
+	{
+		uint32		object = taken->lists[list][h].object;
+
+		if ((unsure[object / 64] >> (object % 64) & 1) == 0)
+			continue;
+		if (bounds == NULL)
+		{
+			bounds = genie_round_array(n_hits, sizeof(float));
+			memcpy(bounds, taken->bounds[list], n_hits * sizeof(float));
+			taken->bounds[list] = bounds;
+		}
+		bounds[h] = GENIE_ROUND_UNSURE;
+	}
 }
 
-/*
- * Which hits of those that are taken may not be visible; they have no bounds any more.  False: those of a large part of
- * the table, or a segment is stale (*stale).
- */
+/* Marks all unsure hits.  False: all are, or a segment is stale (*stale). */
 static bool
-genie_round_find_unsure(const GenieRound *round, GenieRoundState *state, const uint32 *n_taken,
-						GenieRoundPicked *unsure, bool *stale)
+genie_round_find_unsure(const GenieRound *round, GenieRoundHits *taken, bool *stale)
 {
-	uint64	  **bits = genie_round_array(round->n_sources, sizeof(uint64 *));
 	BlockNumber *pages;
 	uint32		n_pages;
 
-	if (!genie_visit_unsure_pages(&round->visitor, RelationGetNumberOfBlocks(round->visitor.heap) / GENIE_UNSURE_PART,
-								  &pages, &n_pages) ||
-		genie_source_was_vacuumed(round->visitor.index, round->tombstone_version))
+	if (!genie_all_visible_unsure_pages(&round->visitor, round->tombstone_version, &pages, &n_pages))
 		return false;
-	if (n_pages == 0)
-		return true;
-	for (uint32 s = 0; s < round->n_sources; s++)
+	for (uint32 s = 0; s < round->n_sources && n_pages > 0; s++)
 	{
-		bits[s] = genie_round_unsure_objects(round->sources[s], pages, n_pages);
-		*stale = bits[s] == NULL;
+		uint64	   *unsure = genie_round_unsure_objects(round->sources[s], pages, n_pages);
+
+		*stale = unsure == NULL;
 		if (*stale)
 			return false;
+		for (uint32 i = 0; i < taken->n; i++)
+			genie_round_mark_unsure(taken, s * taken->n + i, unsure);
+		pfree(unsure);
 	}
-	for (uint32 i = 0; i < state->n; i++)
-		for (uint32 s = 0; s < round->n_sources; s++)
-		{
-			uint32		list = s * state->n + i;
-
-			for (uint32 h = 0; h < n_taken[list]; h++)
-			{
-				uint32		object = state->hits[list][h].object;
-
-				if ((bits[s][object / 64] >> (object % 64) & 1) == 0)
-					continue;
-				unsure->places[unsure->n++] = h;
-				unsure->n_of[list]++;
-			}
-			if (unsure->n_of[list] > 0)
-				genie_round_forget_bounds(state, list, n_taken[list], unsure);
-		}
 	return true;
 }
 
-/* ---- picking ---- */
+/* ---- windows ---- */
 
-/*
- * Picks those hits that are taken whose bounds are in the window, and those that must be looked at anyhow; counts them
- * in n_measured.
- */
-static void
-genie_round_pick(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken,
-				 const GenieRoundWindow *window, const GenieRoundPicked *unsure, GenieRoundPicked *picked,
-				 uint32 *n_measured)
+/* Hits of query i are in it whose bound is above the one and up to the other. */
+typedef struct GenieRoundWindow
 {
-	const uint32 *unsure_places = unsure->places;
+	float	   *above;
+	float	   *upto;
+} GenieRoundWindow;
 
-	picked->n = picked->most = 0;
-	for (uint32 i = 0; i < state->n; i++)
+static inline bool
+genie_round_is_less(const float *a, const float *b)
+{
+	return *a < *b;
+}
+
+GENIE_HEAP(genie_round_least, float, genie_round_is_less)
+
+/* Adds bounds to the k least so far, a heap of *n.  Of many bounds most are above all of these. */
+static void
+genie_round_add_bounds(float *least, uint32 k, uint32 *n, const float *bounds, uint32 n_bounds)
+{
+	uint32		places[GENIE_ROUND_BOUNDS];
+
+	for (uint32 first = 0; first < n_bounds; first += GENIE_ROUND_BOUNDS)
 	{
-		uint32		first = picked->n;
+		uint32		n_places = genie_quantized_within(bounds + first, Min(n_bounds - first, GENIE_ROUND_BOUNDS),
+													  GENIE_ROUND_UNSURE, *n < k ? INFINITY : least[0], places);
 
-		for (uint32 s = 0; s < round->n_sources; s++)
+		for (uint32 p = 0; p < n_places; p++)
 		{
-			uint32		list = s * state->n + i;
-			uint32	   *places = picked->places + picked->n;
-			uint32		n = unsure->n_of[list];
+			float		bound = bounds[first + places[p]];
 
-			memcpy(places, unsure_places, n * sizeof(uint32));
-			unsure_places += n;
-			if (n_taken[list] > 0)
-				n += genie_quantized_within(state->bounds[list], n_taken[list], window->above[i], window->upto[i],
-											places + n);
-			picked->n_of[list] = n;
-			picked->n += picked->n_of[list];
+			if (*n < k)
+				genie_round_least_add(least, (*n)++, bound);
+			else if (bound < least[0])
+				genie_round_least_replace(least, *n, bound);
 		}
-		n_measured[i] += picked->n - first;
-		picked->most = Max(picked->most, picked->n - first);
 	}
 }
 
-/* Numbers and measures hits that were picked.  False: stale. */
-static bool
-genie_round_measure_picked(const GenieRound *round, const GenieRoundState *state, const GenieRoundPicked *picked)
+/* The first window: unsure hits, and the others up to the k-th least bound of each query. */
+static GenieRoundWindow
+genie_round_first_window(const GenieRound *round, const GenieRoundHits *taken)
 {
-	GenieRoundState some = {.n = state->n, .ask = picked->most, .measure = state->measure, .queries = state->queries};
-	GenieHit   *hits = genie_round_array(picked->n, sizeof(GenieHit));
-	const uint32 *places = picked->places;
+	uint32		k = round->measure->k;
+	float	   *least = genie_round_array(k, sizeof(float));
+	GenieRoundWindow window;
 
-	some.n_hits = picked->n_of;
-	some.hits = genie_round_array((Size) state->n * round->n_sources, sizeof(GenieHit *));
-	genie_round_make_room(round, &some);
-	for (uint32 i = 0; i < state->n; i++)
+	window.above = genie_round_array(taken->n, sizeof(float));
+	window.upto = genie_round_array(taken->n, sizeof(float));
+	for (uint32 i = 0; i < taken->n; i++)
+	{
+		uint32		n = 0;
+
 		for (uint32 s = 0; s < round->n_sources; s++)
 		{
-			uint32		list = s * state->n + i;
+			uint32		list = s * taken->n + i;
 
-			some.hits[list] = hits;
-			for (uint32 h = 0; h < some.n_hits[list]; h++)
-				*hits++ = state->hits[list][*places++];
+			genie_round_add_bounds(least, k, &n, taken->bounds[list], taken->n_hits[list]);
 		}
-	if (!genie_round_number(round, &some))
+		window.above[i] = GENIE_ROUND_BELOW;
+		window.upto[i] = n > 0 ? least[0] : 0;
+	}
+	return window;
+}
+
+/* The nearest by bounds have been measured: now those that may be among the nearest, too. */
+static void
+genie_round_next_window(const GenieRound *round, const GenieRoundHits *taken, GenieRoundWindow *window)
+{
+	for (uint32 i = 0; i < taken->n; i++)
+	{
+		double		farthest = round->measure->farthest(round->measure->arg, taken->queries[i]->number);
+		float		upto = (float) farthest;
+
+		window->above[i] = window->upto[i];
+		window->upto[i] = upto < farthest ? nextafterf(upto, INFINITY) : upto;
+	}
+}
+
+/* Measures the rows of hits in the window, which are added to n_picked of each query.  False: stale. */
+static bool
+genie_round_measure_window(const GenieRound *round, const GenieRoundHits *taken, const GenieRoundWindow *window,
+						   uint32 *n_picked)
+{
+	Size		n_lists = (Size) taken->n * round->n_sources;
+	GenieRoundHits picked = {.n = taken->n, .queries = taken->queries};
+	GenieHit   *hits = genie_round_array((Size) taken->n * taken->ask, sizeof(GenieHit));
+	uint32	   *places = genie_round_array(taken->ask, sizeof(uint32));
+
+	picked.n_hits = genie_round_array(n_lists, sizeof(uint32));
+	picked.lists = genie_round_array(n_lists, sizeof(GenieHit *));
+	for (uint32 i = 0; i < taken->n; i++)
+	{
+		const GenieHit *first = hits;
+
+		for (uint32 s = 0; s < round->n_sources; s++)
+		{
+			uint32		list = s * taken->n + i;
+
+			picked.lists[list] = hits;
+			picked.n_hits[list] = genie_quantized_within(taken->bounds[list], taken->n_hits[list], window->above[i],
+														 window->upto[i], places);
+			for (uint32 p = 0; p < picked.n_hits[list]; p++)
+				*hits++ = taken->lists[list][places[p]];
+		}
+		n_picked[i] += hits - first;
+		picked.ask = Max(picked.ask, hits - first);
+	}
+	if (!genie_round_number(round, &picked))
 		return false;
-	for (uint32 i = 0; i < state->n; i++)
-	{
-		uint32	   *order = some.order + (Size) i * some.ask;
-
-		some.n_order[i] = 0;
-		for (uint32 s = 0; s < round->n_sources; s++)
-			for (uint32 h = 0; h < some.n_hits[s * state->n + i]; h++)
-			{
-				uint32		row = some.row_of[(Size) (s * state->n + i) * some.ask + h];
-
-				order[some.n_order[i]++] = row;
-				some.wanted[row] = true;
-			}
-	}
-	genie_round_visit(round, &some);
-	return true;
-}
-
-/* Notes what the queries took, now that nothing can go wrong: of their hits n_measured[i] were measured. */
-static void
-genie_round_finish_picked(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken,
-						  const uint32 *n_measured)
-{
-	for (uint32 i = 0; i < state->n; i++)
-	{
-		state->queries[i]->at_end = true;
+	for (uint32 i = 0; i < taken->n; i++)
 		for (uint32 s = 0; s < round->n_sources; s++)
 		{
-			genie_round_go_on(state, i, s, n_taken[s * state->n + i]);
-			state->queries[i]->n_found += n_taken[s * state->n + i];
+			Size		list = s * taken->n + i;
+
+			for (uint32 h = 0; h < picked.n_hits[list]; h++)
+				genie_round_take(&picked, i, picked.row_of[list * picked.ask + h]);
 		}
-		state->queries[i]->n_found -= n_measured[i];
-	}
-}
-
-/* Might a query take more rows than it wants? */
-static bool
-genie_round_takes_too_many(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken)
-{
-	for (uint32 i = 0; i < state->n; i++)
-	{
-		uint64		n = state->queries[i]->n_found;
-
-		for (uint32 s = 0; s < round->n_sources; s++)
-			n += n_taken[s * state->n + i];
-		if (n > round->k)
-			return true;
-	}
-	return false;
-}
-
-/* The first window: up to the k-th least bound of each query. */
-static void
-genie_round_first_window(const GenieRound *round, const GenieRoundState *state, const uint32 *n_taken,
-						 GenieRoundWindow *window)
-{
-	GenieRoundLeast least = {.k = state->measure->k};
-
-	least.bounds = genie_round_array(least.k, sizeof(float));
-	for (uint32 i = 0; i < state->n; i++)
-	{
-		least.n = 0;
-		for (uint32 s = 0; s < round->n_sources; s++)
-			genie_round_add_bounds(&least, state->bounds[s * state->n + i], n_taken[s * state->n + i]);
-		window->upto[i] = genie_round_last_bound(&least);
-	}
+	genie_round_measure_wanted(round, &picked);
+	return true;
 }
 
 bool
-genie_round_measure_first(const GenieRound *round, const GenieRoundState *state, bool *stale)
+genie_round_pick(const GenieRound *round, const GenieRoundHits *hits, bool *stale)
 {
-	Size		n_lists = (Size) state->n * round->n_sources;
-	GenieRoundState own = *state;	/* its bounds are changed, but somebody else may go on with others' */
-	uint32	   *n_taken = genie_round_array(n_lists, sizeof(uint32));
-	uint32	   *n_measured = genie_round_array(state->n, sizeof(uint32));
-	GenieRoundWindow window = genie_round_window(state);
-	GenieRoundPicked unsure = genie_round_picked(round, state);
-	GenieRoundPicked picked = genie_round_picked(round, state);
+	Size		n_lists = (Size) hits->n * round->n_sources;
+	GenieRoundHits taken = *hits;
+	uint32	   *n_picked = genie_round_array0(hits->n, sizeof(uint32));
+	GenieRoundWindow window;
 
-	*stale = false;
-	if (!genie_visit_may_skip(&round->visitor))
+	taken.n_hits = genie_round_array(n_lists, sizeof(uint32));
+	taken.bounds = genie_round_array(n_lists, sizeof(float *));
+	memcpy(taken.bounds, hits->bounds, n_lists * sizeof(float *));
+	*stale = !genie_round_cut(round, hits, taken.n_hits);
+	if (*stale || genie_round_takes_too_many(round, hits, taken.n_hits) ||
+		!genie_round_find_unsure(round, &taken, stale))
 		return false;
-	own.bounds = genie_round_array(n_lists, sizeof(float *));
-	memcpy(own.bounds, state->bounds, n_lists * sizeof(float *));
-	*stale = !genie_round_cut(round, &own, n_taken);
-	if (*stale || genie_round_takes_too_many(round, &own, n_taken) ||
-		!genie_round_find_unsure(round, &own, n_taken, &unsure, stale))
+	window = genie_round_first_window(round, &taken);
+	*stale = !genie_round_measure_window(round, &taken, &window, n_picked);
+	if (*stale)
 		return false;
-	genie_round_first_window(round, &own, n_taken, &window);
-	memset(n_measured, 0, state->n * sizeof(uint32));
-	for (int pass = 0; pass < 2; pass++)
+	genie_round_next_window(round, &taken, &window);
+	*stale = !genie_round_measure_window(round, &taken, &window, n_picked);
+	if (*stale)
+		return false;
+	genie_round_go_on(round, hits, taken.n_hits);
+	for (uint32 i = 0; i < hits->n; i++)	/* rows that were passed over are visible, too */
 	{
-		genie_round_pick(round, &own, n_taken, &window, &unsure, &picked, n_measured);
-		*stale = !genie_round_measure_picked(round, &own, &picked);
-		if (*stale)
-			return false;
-		if (pass > 0)
-			break;
-		genie_round_move_window(&own, &window);
-		memset(unsure.n_of, 0, n_lists * sizeof(uint32));
+		for (uint32 s = 0; s < round->n_sources; s++)
+			hits->queries[i]->n_found += taken.n_hits[s * hits->n + i];
+		hits->queries[i]->n_found -= n_picked[i];
 	}
-	genie_round_finish_picked(round, &own, n_taken, n_measured);
 	return true;
 }

@@ -38,7 +38,6 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
-#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "executor/instrument.h"
 #include "executor/tuptable.h"
@@ -69,11 +68,8 @@
 #define GENIE_VISIT_TUPLE 1024
 #define GENIE_VISIT_LINE 64		/* bytes of a line of the processor's cache */
 
-#define GENIE_VISIT_MAP_PAGES 65536	/* of which the map is asked between two looks at whether the query was cancelled */
-
 #define GENIE_VISIT_CACHED 64	/* pages in a row that were cached: so will be the next ones */
 
-#define genie_visit_block(row) ((BlockNumber) ((row)->tid >> 16))
 #define genie_visit_offset(row) ((OffsetNumber) ((row)->tid & 0xFFFF))
 
 /* A page that is pinned, and the rows that are looked for on it. */
@@ -219,18 +215,18 @@ genie_visit_pin(GenieVisit *visit, GenieVisitPage *page)
 		genie_visit_ask(visit);
 }
 
-/* Are rows visible whose page says that all are visible to everybody? */
-static bool
-genie_visit_believes(const GenieVisitor *visitor)
+bool
+genie_visit_trusts_pages(const GenieVisitor *visitor)
 {
-	return !visitor->snapshot->takenDuringRecovery && !IsolationIsSerializable() && !GENIE_SNAPSHOTS_GET_OLD;
+	return visitor->fetch == NULL && !visitor->snapshot->takenDuringRecovery && !IsolationIsSerializable() &&
+		!GENIE_SNAPSHOTS_GET_OLD;
 }
 
 /* Are all rows on the page visible? */
 static bool
 genie_visit_all_visible(const GenieVisit *visit, Page page)
 {
-	return PageIsAllVisible(page) && genie_visit_believes(visit->visitor);
+	return PageIsAllVisible(page) && genie_visit_trusts_pages(visit->visitor);
 }
 
 /* The live member of the chain that begins at offset, on a page whose rows are all visible; 0: there is none. */
@@ -375,50 +371,6 @@ genie_visit_heap(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 		if (step >= far)
 			genie_visit_search(&visit, &pages[(step - far) % GENIE_VISIT_RING]);
 	}
-}
-
-/* ---- no visit ---- */
-
-bool
-genie_visit_may_skip(const GenieVisitor *visitor)
-{
-	return visitor->fetch == NULL && genie_visit_believes(visitor);
-}
-
-bool
-genie_visit_unsure_pages(const GenieVisitor *visitor, BlockNumber most, BlockNumber **pages, uint32 *n)
-{
-	BlockNumber n_pages = RelationGetNumberOfBlocks(visitor->heap);
-	BlockNumber n_visible;
-	Buffer		map = InvalidBuffer;
-
-	*n = 0;
-	*pages = NULL;
-	visibilitymap_count(visitor->heap, &n_visible, NULL);
-	if (n_visible >= n_pages)
-		return true;
-	if (n_pages - n_visible > most)
-		return false;
-	*pages = palloc_extended((Size) most * sizeof(BlockNumber), MCXT_ALLOC_HUGE);
-	for (BlockNumber page = 0; page < n_pages && *n <= most; page++)
-	{
-		if (page % GENIE_VISIT_MAP_PAGES == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (VM_ALL_VISIBLE(visitor->heap, page, &map))
-			continue;
-		if (*n < most)
-			(*pages)[*n] = page;
-		++*n;
-	}
-	if (BufferIsValid(map))
-		ReleaseBuffer(map);
-	return *n <= most;
-}
-
-bool
-genie_visit_skips(const GenieVisitor *visitor, const GenieVisitRow *row, Buffer *map)
-{
-	return VM_ALL_VISIBLE(visitor->heap, genie_visit_block(row), map);
 }
 
 void

@@ -16,6 +16,12 @@ typedef struct GenieVisitRow
 	uint64		live;			/* of the visible member of its HOT chain; 0: there is none */
 } GenieVisitRow;
 
+static inline BlockNumber
+genie_visit_block(const GenieVisitRow *row)
+{
+	return (BlockNumber) (row->tid >> 16);
+}
+
 typedef struct GenieVisitor
 {
 	Relation	heap;
@@ -37,23 +43,11 @@ extern void genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation i
 extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n);
 
 /*
- * May rows be taken for visible without a visit where the visibility map says so?  Not by a snapshot of a standby,
- * or one that is too old, nor where a serializable transaction must note what it has seen, nor in a table that is
- * not a heap.
+ * Does a page that is all-visible, by its header or by the visibility map, settle that its rows are visible to the
+ * visitor's snapshot?  Not to a snapshot of a standby, or one that may become too old, nor where a serializable
+ * transaction must note what it has seen, nor in a table that is not a heap.
  */
-extern bool genie_visit_may_skip(const GenieVisitor *visitor);
-
-/*
- * Does the visibility map say that of the row's page?  To be asked after the index has answered, and before
- * genie_source_was_vacuumed() is.  map: InvalidBuffer at first; the caller releases what it is at last.
- */
-extern bool genie_visit_skips(const GenieVisitor *visitor, const GenieVisitRow *row, Buffer *map);
-
-/*
- * The pages of the table of which it does not, ascending; palloc'd, if there are some.  False: there are more than
- * `most`.
- */
-extern bool genie_visit_unsure_pages(const GenieVisitor *visitor, BlockNumber most, BlockNumber **pages, uint32 *n);
+extern bool genie_visit_trusts_pages(const GenieVisitor *visitor);
 
 extern void genie_visitor_end(GenieVisitor *visitor);
 

@@ -71,16 +71,6 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 	return !source->segment->stale;
 }
 
-bool
-genie_source_was_vacuumed(Relation index, uint64 tombstone_version)
-{
-	GenieMetaData *meta = genie_meta_read(index);
-	bool		vacuumed = meta->tombstone_version != tombstone_version;
-
-	pfree(meta);
-	return vacuumed;
-}
-
 void
 genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
 						  const GenieQuantizer *quantizer)

@@ -63,12 +63,6 @@ extern bool genie_source_find_image(GenieSource *source, Relation index, const G
 extern void genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
 									  const GenieQuantizer *quantizer);
 
-/*
- * Has VACUUM taken rows from the index since its metapage had this tombstone version?  Ask this after the visibility
- * map: if not, a page that the map calls visible has the rows that sources of that version gave.
- */
-extern bool genie_source_was_vacuumed(Relation index, uint64 tombstone_version);
-
 /* A source that the backend counts itself, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
 
