@@ -1,7 +1,7 @@
 /*
  * genie_monitor.c
- *	  What the shared memory and the worker do, for the administrator: the functions behind the view genie_stat,
- *	  genie_devices(), and genie_stat_reset().
+ *	  Monitoring of shared memory and the worker: the functions behind the view genie_stat, genie_devices(), and
+ *	  genie_stat_reset().
  */
 #include "postgres.h"
 
@@ -40,7 +40,7 @@ static const struct
 	{GENIE_FALLBACK_FAILED, GENIE_FALLBACK_FAILED}
 };
 
-/* Values of a row as they are added. */
+/* A row of a result, to which values are added one by one. */
 typedef struct GenieRow
 {
 	int			n;
@@ -179,8 +179,8 @@ put_row(ReturnSetInfo *result, GenieRow *row)
 }
 
 /*
- * genie_devices(): a row for each GPU that the worker counts on; one without a name where there is none, which says
- * what stands in the way.  Sizes are in bytes.
+ * genie_devices(): a row for each GPU that the worker counts on.  Where there is none, one row without a name says why.
+ * Sizes are in bytes.
  */
 Datum
 genie_devices(PG_FUNCTION_ARGS)

@@ -1,25 +1,25 @@
 /*
  * genie_directory.c
- *	  Who has which image in shared memory, and who must go (genie_directory.h has the states).
+ *	  Which images are in shared memory, and which are evicted (genie_directory.h has the states).
  *
  * An array of entries, and a hash table from keys to them; both of fixed size.  The lock:
  *
- *	exclusive	every change of state, of the hash table, of sums; whoever takes an image out owns its memory
+ *	exclusive	every change of state, of the hash table, of sums; a process that takes an image out owns its memory
  *				from then on and frees it after releasing the lock
- *	share		looking up, pinning, clearing live bits: what must not happen while an image goes
+ *	share		looking up, pinning, clearing live bits: these must not happen while an image goes
  *
  * Fields of an entry that change while the lock is held in share mode: pins (by the worker alone, so no two processes
  * write it), last_used (atomic, approximate), live_version (atomic, only ever raised), and the live bits
  * in the arena (atomic, only ever cleared).
  *
- * Room.  A loader reserves its bytes before it allocates, so loaders do not race each other for the same room.  The
- * arena may still say no, when its free memory is in pieces: the loader then evicts further images, one at a time.
+ * Room.  A backend reserves its bytes before it allocates, so backends do not race each other for the same room.  The
+ * arena may still refuse, when its free memory is in pieces: the backend then evicts further images, one at a time.
  *
- * Eviction.  The least recently used goes first.  Never evicted: what the worker has pinned; other images of the
- * index that is being loaded, for the same scan wants them again (an index larger than the arena would replace
- * itself for ever); and, unless the administrator asks, what was used within GENIE_IMAGE_KEEP_US, so that scans
+ * Eviction.  The least recently used goes first.  Never evicted are: images that the worker has pinned; other images of
+ * the index that is being loaded, because the same scan wants them again (an index larger than the arena would replace
+ * itself for ever); and, unless the administrator asks, images that were used within GENIE_IMAGE_KEEP_US, so that scans
  * which take turns on two indexes do not spend all their time loading.  Quantized vectors only save time: they go for
- * any image, before all images and whenever they were used, and take the place of other vectors alone.
+ * any image, before all images and whenever they were used, and themselves evict only quantized vectors.
  */
 #include "postgres.h"
 
@@ -139,8 +139,8 @@ genie_directory_touch(GenieDirectoryEntry *entry)
 }
 
 /*
- * The same index: at another xmin of its database it is another one, or, if the row of the database was updated,
- * the same that nobody will ask for under this key again.
+ * The same index, whatever the xmin of the database.  With another xmin it is another index, or, if the database's row
+ * was updated, the same, which will not be asked for under this key again.
  */
 static bool
 genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b)
@@ -187,7 +187,7 @@ genie_directory_groups(dsa_area *arena, const GenieImageParts *parts)
 	return (const dsa_pointer *) (live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
 }
 
-/* Gives an image's memory back.  Without the lock; the caller has taken it out. */
+/* Gives an image's memory back.  Without the lock; the caller has taken it out of the directory. */
 static void
 genie_directory_free(const GenieImageParts *parts)
 {
@@ -199,7 +199,7 @@ genie_directory_free(const GenieImageParts *parts)
 	dsa_free(arena, parts->body);
 }
 
-/* Where READY ones of the entry's kind are counted. */
+/* The number of READY entries of its kind. */
 static uint64 *
 genie_directory_number(const GenieDirectoryEntry *entry)
 {
@@ -224,7 +224,7 @@ genie_directory_forget(GenieDirectoryEntry *entry)
 	entry->bytes = 0;
 }
 
-/* May the image, or the vectors, go for another of the index of key?  Under the lock. */
+/* May the entry be evicted for one of the index of key?  Under the lock. */
 static bool
 genie_directory_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, TimestampTz used_before)
 {
@@ -252,7 +252,7 @@ genie_directory_used_before(bool insist)
 	return insist ? PG_INT64_MAX : GetCurrentTimestamp() - GENIE_IMAGE_KEEP_US;
 }
 
-/* The image that goes next for one of the index of key; NULL: none may.  Under the exclusive lock. */
+/* The entry that is evicted next for one of the index of key; NULL: none may be.  Under the exclusive lock. */
 static GenieDirectoryEntry *
 genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
 {
@@ -269,7 +269,7 @@ genie_directory_victim(const GenieImageKey *key, TimestampTz used_before)
 	return first;
 }
 
-/* Could bytes be had by evicting?  Under the lock. */
+/* Would evicting make room for so many bytes?  Under the lock. */
 static bool
 genie_directory_enough(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
 {
@@ -440,7 +440,7 @@ genie_directory_evict_one(const GenieImageRef *ref, bool insist)
 	return bytes;
 }
 
-/* An image, or the memory of a lack of room, that the list has no use for; under the exclusive lock.  NULL: none. */
+/* A READY or PUT_OFF entry that the list has no use for; under the exclusive lock.  NULL: none. */
 static GenieDirectoryEntry *
 genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below)
 {
@@ -611,7 +611,7 @@ genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 	{
 		uint64		now = pg_atomic_read_u64(&entry->live_version);
 
-		/* a full barrier: who sees the version sees the bits */
+		/* a full barrier: a process that sees the version sees the bits */
 		while (now < version &&
 			   !pg_atomic_compare_exchange_u64(&entry->live_version, &now, version))
 			;
@@ -622,7 +622,7 @@ genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 
 /* ---- for the worker ---- */
 
-/* Pins what is READY and has at least that tombstone version.  NULL: there is none; else its parts stay as they are. */
+/* Pins an entry that is READY and has at least that tombstone version, so that its parts stay.  NULL: it is not. */
 static GenieDirectoryEntry *
 genie_directory_pin_entry(const GenieImageRef *ref, uint64 tombstone_version, uint64 *live_version)
 {
@@ -641,7 +641,7 @@ genie_directory_pin_entry(const GenieImageRef *ref, uint64 tombstone_version, ui
 	return entry;
 }
 
-/* Where the groups are; palloc'd. */
+/* The addresses of the groups; palloc'd. */
 static const void **
 genie_directory_group_addresses(const GenieImageParts *parts)
 {

@@ -11,21 +11,21 @@
  *		  └────────────────┘ │ └─────────► PUT_OFF ────────────────────► FREE
  *		                     └─────────────────┘ claim again
  *
- *	FREE	nothing is known; whoever holds the lock exclusively may take it.
- *	LOADING one backend, the owner, allocates and fills.  Nobody else reads or writes anything but the state.
+ *	FREE	nothing is known; a process that holds the lock exclusively may take it.
+ *	LOADING one backend, the owner, allocates and fills.  Other processes read and write nothing but the state.
  *			It ends by publish or by fail: the segment is stale (FREE), there is no room, pages are damaged, or the
  *			load ended by an ERROR, a cancel or the backend's exit (PUT_OFF).
- *	READY	groups do not change any more.  The worker alone reads them, between pin and unpin.  Live bits
+ *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
  *	PUT_OFF it did not fit: needs more than the arena has (never tried again), or everything else was in use,
  *			or loading failed (both tried again after a while).  Holds no memory.
  *
- * What happens when somebody dies: a backend's exit puts off what it loads; the worker's pins are void
- * once a new worker has called genie_directory_unpin_all(); anything that crashes restarts the server, and
+ * When a process ends: a backend's exit puts off what it loads; the worker's pins are void
+ * once a new worker has called genie_directory_unpin_all().  A crash of any process restarts the server, and
  * shared memory starts empty.
  *
  * An image has a number, its id, that no other image of this server run ever gets.  A GenieImageRef names
- * an entry and the id that it had; whatever takes one says false if the entry has another by now.
+ * an entry and the id that it had; functions that take one return false if the entry has another by now.
  *
  * One LWLock protects the directory.  It is held for look-ups and changes of state only: never during I/O,
  * allocation or filling of images, waiting, or counting.
@@ -47,10 +47,10 @@
 #define GENIE_IMAGES_MAX 4096
 
 /*
- * Which segment: of which index, by its storage and its build, and the segment's stamp.  Its quantized vectors
- * (genie_quantized.h) are an image of their own.  The same number of a
- * database may be used again (CREATE DATABASE ... OID), with files copied from the same template; the transaction
- * id that its row in pg_database has tells the databases apart.  No padding: it is hashed as bytes.
+ * Names a segment: its index, by storage and build, and the segment's stamp.  Its quantized vectors
+ * (genie_quantized.h) are an image of their own.  A database's number may be used again (CREATE DATABASE ... OID), with
+ * files copied from the same template; the transaction id of its row in pg_database tells the databases apart.  No
+ * padding: it is hashed as bytes.
  */
 typedef struct GenieImageKey
 {
@@ -60,7 +60,7 @@ typedef struct GenieImageKey
 	uint32		storage;		/* relfilenode */
 	uint64		build_id;
 	uint64		stamp;
-	uint64		metric;			/* GenieMetric: of the segment's vectors, quantized for that; 0: the segment's image */
+	uint64		metric;			/* GenieMetric: vectors, quantized for that metric; 0: the segment's image */
 } GenieImageKey;
 
 typedef struct GenieImageRef
@@ -77,7 +77,7 @@ typedef enum GenieImageState
 	GENIE_IMAGE_PUT_OFF
 } GenieImageState;
 
-/* What an image is made of; filled by the loader, constant once it is READY. */
+/* The parts of an image; filled by the loading backend, constant once it is READY. */
 typedef struct GenieImageParts
 {
 	uint32		n_objects;
@@ -86,7 +86,7 @@ typedef struct GenieImageParts
 	uint32		n_groups;
 	uint32		n_totals;		/* n_keywords + 1, or 0 where there are no codes (genie_image.h) */
 
-	/* of quantized vectors, whose groups are tiles' records, and which have no tiles, live bits or keywords else */
+	/* of quantized vectors: their groups are tiles' records; they have no tiles, live bits or keywords */
 	uint32		n_dimensions;
 	GenieMetric metric;
 
@@ -100,8 +100,8 @@ typedef struct GenieImageParts
 typedef struct GenieDirectoryUsage
 {
 	uint64		n_images;		/* READY */
-	uint64		n_vectors;		/* READY, too: quantized vectors of segments */
-	uint64		image_bytes;	/* of the arena that images have, those being loaded too */
+	uint64		n_vectors;		/* READY: quantized vectors of segments */
+	uint64		image_bytes;	/* of the arena; READY and LOADING */
 	uint64		arena_bytes;
 	uint64		n_loads;		/* since server start */
 	uint64		n_evictions;	/* for others, or because the segment was replaced */
@@ -110,7 +110,7 @@ typedef struct GenieDirectoryUsage
 
 extern Size genie_directory_shmem_size(void);
 
-/* of the hash table, which allocates its own */
+/* of the hash table, which allocates its memory itself */
 extern Size genie_directory_hash_size(void);
 
 extern void genie_directory_shmem_init(void *memory);
@@ -118,8 +118,8 @@ extern void genie_directory_shmem_init(void *memory);
 /* ---- for the worker ---- */
 
 /*
- * Pins an image and describes it; image->groups is palloc'd in the current context.  It stays until unpin.  False:
- * it is gone, or its live bits are older than the tombstone version.
+ * Pins an image, which then stays until unpin, and describes it; image->groups is palloc'd in the current context.
+ * False: it is gone, or its live bits are older than the tombstone version.
  */
 extern bool genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image);
 
@@ -127,22 +127,22 @@ extern bool genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_versi
 extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors);
 extern void genie_directory_unpin(const GenieImageRef *ref);
 
-/* A new worker begins: what a dead one pinned is free again. */
+/* A new worker begins: pins of a dead one are void. */
 extern void genie_directory_unpin_all(void);
 
-/* Is the image still there?  An engine may forget its copy of one that is not. */
+/* Is the image still there?  If not, an engine may forget its copy. */
 extern bool genie_directory_has(const GenieImageRef *ref);
 
-/* Raised whenever an image goes; cheap to read. */
+/* A number that grows whenever an image goes; cheap to read. */
 extern uint64 genie_directory_generation(void);
 
 extern void genie_directory_usage(GenieDirectoryUsage *usage);
 
-/* ---- for the loader, in backends ---- */
+/* ---- for backends that find and load images ---- */
 
 /*
- * What is known of a segment.  READY: ref, live_version and bytes, and it counts as used now.  PUT_OFF: why, the bytes
- * that it needs if there is no room, and whether a new try is due.
+ * The directory's knowledge of a segment.  READY: ref, live_version and bytes, and it counts as used now.  PUT_OFF:
+ * why, the bytes that it needs if there is no room, and whether a new try is due.
  */
 typedef struct GenieFound
 {
@@ -156,25 +156,25 @@ typedef struct GenieFound
 extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound *found);
 
 /*
- * Notes n rows that are visited for lack of quantized vectors beside the image.  True when there were enough of them
- * since this was true the last time.
+ * Counts n rows that are visited for lack of quantized vectors beside the image.  True when there were enough of them
+ * since it last returned true.
  */
 extern bool genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint64 enough);
 
 /*
- * Makes an entry LOADING, owned by this process.  False: somebody else has one for the key meanwhile, or there is no
- * entry left.  *first: nobody found before that it has no room.  insist: as below.
+ * Makes an entry LOADING, owned by this process.  False: another process has one for the key meanwhile, or there is no
+ * entry left.  *first: it was not put off before.  insist: as below.
  */
 extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first);
 
 /*
- * Reserves bytes of the arena for a LOADING entry, evicting what was used least recently.  Images of the
- * same index stay, and, unless insist, what was used a moment ago; but quantized vectors go for any image.  These
- * themselves take the place of other ones alone.  False, and nothing is evicted: there is not enough.
+ * Reserves bytes of the arena for a LOADING entry, evicting the least recently used.  Images of the same index stay,
+ * and, unless insist, those that were used a moment ago; but quantized vectors go for any image.  Quantized vectors
+ * themselves evict only quantized vectors.  False, and nothing is evicted: there is not enough.
  */
 extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist);
 
-/* Evicts one image more, for the arena is in pieces.  Its bytes; 0: there is none. */
+/* Evicts one image more, because the arena's free memory is in pieces.  Its bytes; 0: there is none. */
 extern uint64 genie_directory_evict_one(const GenieImageRef *ref, bool insist);
 
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
@@ -191,14 +191,14 @@ extern void genie_directory_wait_end(void);
 
 /*
  * Drops images of an index (the key's, whatever its stamp) that are neither in the list of stamps nor newer than
- * it: below is the first stamp that no segment of the list can have.
+ * the list: below is the first stamp that no segment of the list can have.
  */
 extern void genie_directory_drop_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below);
 
 /* Clears the bits that are set in dead, n words from the image's first_word on.  False: it is gone. */
 extern bool genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n, const uint64 *dead);
 
-/* All that is dead by this tombstone version is cleared.  False: it is gone. */
+/* Says that all bits of rows that were dead by this tombstone version are cleared.  False: it is gone. */
 extern bool genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version);
 
 #endif							/* GENIE_DIRECTORY_H */

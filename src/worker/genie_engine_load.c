@@ -1,9 +1,9 @@
 /*
  * genie_engine_load.c
- *	  dlopen for engines.
+ *	  Opening an engine that lives in a library of its own: dlopen.
  *
  * load_external_function() cannot be used: it wants PostgreSQL's magic block, and an engine has
- * no PostgreSQL in it.  It has a magic word and an ABI number of its own instead, which are looked at before
+ * no PostgreSQL in it.  An engine has a magic word and an ABI number of its own instead, which are checked before
  * anything in it is called.  The library is not closed again: a GPU driver leaves threads behind that run its code.
  */
 #include "postgres.h"

@@ -11,8 +11,8 @@
 
 /*
  * Opens the engine of the library (a path; "$libdir" is PostgreSQL's library directory).  On anything but
- * GENIE_OK *engine is NULL and error, GENIE_ENGINE_ERROR_MAX bytes, says why.  A library stays loaded once it
- * was opened.
+ * GENIE_OK *engine is NULL and error, GENIE_ENGINE_ERROR_MAX bytes, says why.  A library stays loaded for the life of
+ * the process.
  */
 extern GenieStatus genie_engine_load(const char *library, const GenieEngineOptions *options,
 									 GenieEngine **engine, char *error);

@@ -6,14 +6,14 @@
  * away, and where an image does not fit.  One query reads its own lists; many queries are jobs on an image of the
  * whole segment in the backend's memory (genie_image_load.h).
  *
- * Loose lists (few postings) are decoded at once, thrown together and sorted: a tile's part of
+ * Loose lists (few postings) are decoded when they are read, put together and dealt out to tiles: a tile's part of
  * them is one RAW list, placed first under the first rank of the query (only this query ever sees
  * the tiles, so the rank only has to be one of its own).  Tiled lists keep a position; a group of
  * tiles takes from each list the records that fall into it.
  *
- * Memory.  Lists that together fit what the scan can spare are read once and kept; longer ones are read
- * again, a group of tiles at a time, on every call.  The same goes for the sizes of all objects, where keys rank: for a
- * short query they are most of what is read.
+ * Memory.  If the lists together fit the memory that the scan can spare, they are read once and kept; else they are
+ * read again, a group of tiles at a time, on every call.  The same goes for the sizes of all objects, where keys rank:
+ * for a short query these are most of the bytes that are read.
  *
  * The engine is the process's own: one, opened on first use, kept for the life of the process.
  */
@@ -371,7 +371,7 @@ genie_inprocess_take_records(GenieInprocess *search, GenieTiledList *list, uint3
 	return true;
 }
 
-/* Reads what the tile's sizes are above the smallest.  False: stale. */
+/* Reads the sizes of the tile's objects, less the smallest of the segment.  False: stale. */
 static bool
 genie_inprocess_read_sizes(GenieInprocess *search, const GenieTileView *view, void *above)
 {
@@ -576,7 +576,7 @@ genie_inprocess_run_chunk(GenieJob *jobs, uint32 n_jobs)
 	GenieEngine *engine = genie_inprocess_engine();
 	GenieStatus status = GENIE_STATUS_CANCELLED;
 
-	/* whoever interrupts may leave the statement alone: then it is done again */
+	/* an interrupt need not end the statement: then the jobs are run again */
 	while (status == GENIE_STATUS_CANCELLED)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -1,6 +1,6 @@
 /*
  * genie_inprocess.h
- *	  Counting in the backend itself: one query in one segment, from the pages, or jobs on an image of its own.
+ *	  Counting in the backend itself: one query in one segment from the pages, or jobs on an image of its own.
  *
  * All functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -14,9 +14,9 @@
 typedef struct GenieInprocess GenieInprocess;
 
 /*
- * Reads what view asks for; query is the same with ranks.  NULL: stale.  Lives in the current memory context; segment
- * and queries must stay, but query->keys may be others from call to call.  *memory is what the caller can spare for
- * posting lists; what is taken of it is subtracted.
+ * Reads the posting lists that view asks for; query is the same query with ranks.  NULL: stale.  Lives in the current
+ * memory context; segment, view and query must stay, but query->keys may differ from call to call.  *memory is the
+ * memory that the caller can spare for posting lists; the part that is taken is subtracted.
  */
 extern GenieInprocess *genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view,
 											const GenieEngineQuery *query, Size *memory);
@@ -35,7 +35,7 @@ extern bool genie_inprocess_counts(GenieInprocess *search, uint16 *counts);
 /* Clears in live the objects that match fewer than min_count >= 1 times. */
 extern bool genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live);
 
-/* Does jobs on an image in the backend's memory.  False: the engine has no memory for that; no job has a result. */
+/* Runs jobs on an image in the backend's memory.  False: the engine has no memory for that; no job has a result. */
 extern bool genie_inprocess_run(GenieJob *jobs, uint32 n_jobs);
 
 #endif							/* GENIE_INPROCESS_H */

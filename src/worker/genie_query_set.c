@@ -36,7 +36,7 @@
 /* ---- distinct intervals ---- */
 
 /*
- * Packed intervals of up to so many bytes, as most have, are looked up by their bytes as two numbers: that touches the
+ * Packed intervals of up to so many bytes (most of them) are looked up by their bytes as two numbers: that touches the
  * table's entry and nothing else.
  */
 #define GENIE_SHORT_INTERVAL ((Size) 16)
@@ -121,9 +121,9 @@ typedef struct GenieAspect
 {
 	uint32		dimension;
 	uint64		families;
-	uint32		query;			/* one that asks so */
-	uint32		first;			/* by so many intervals, from this of its intervals on */
-	uint32		n;
+	uint32		query;			/* a query that asks so, */
+	uint32		first;			/* from this of its intervals on, */
+	uint32		n;				/* by so many */
 } GenieAspect;
 
 struct GenieQuerySet
@@ -145,7 +145,7 @@ struct GenieQuerySet
 	uint32		n_cuts;
 };
 
-/* Bytes of a distinct interval that stay. */
+/* Copies the bytes of a distinct interval into the set's memory. */
 static const uint8 *
 keep_bytes(GenieQuerySet *set, const uint8 *packed, Size nbytes)
 {
@@ -210,7 +210,7 @@ short_key(const uint8 *packed, Size nbytes, Size readable)
 	return key;
 }
 
-/* Of an interval whose key is not in the table, a new number. */
+/* A new number, for an interval whose key is not in the table. */
 static pg_noinline uint32
 new_short(GenieQuerySet *set, GenieShortKey key, const uint8 *packed, Size nbytes)
 {
@@ -417,10 +417,10 @@ typedef struct GenieAspectList
 	GenieAspect *aspects;
 	uint32		n;
 	uint32		capacity;
-	bool	   *was_alone;		/* of each distinct interval: some query asks its dimension for it and nothing else */
+	bool	   *was_alone;		/* of each distinct interval: it is the only one on its dimension in some query */
 } GenieAspectList;
 
-/* Notes how a query asks each of its dimensions. */
+/* Adds the aspects of one query: how it asks each of its dimensions. */
 static void
 note_aspects(const GenieQuerySet *set, uint32 query, GenieAspectList *list)
 {

@@ -14,29 +14,29 @@
  *		 +------- backend: read the answer ------------------- DONE	  ABANDONED
  *		 +------- worker: answer, or go down; free the memory ------------+
  *
- * All transitions are compare-and-exchange, hence full barriers: what one side wrote before is seen by the
- * other after.  Who may touch the slot's memory pointer, the request's memory, and frees it:
+ * All transitions are compare-and-exchange, hence full barriers: the other side sees all that was written before.
+ * In each state, this process alone may touch the slot's memory pointer and the request's memory, and frees it:
  *
- *	IDLE		nobody; there is none.  The backend gets it from the arena before it asks.
+ *	IDLE		no one; there is none.  The backend gets it from the arena before it asks.
  *	READY		the backend only
  *	TAKEN		the worker only; the memory stays whatever the backend does
- *	DONE		the backend only; it copies results out and frees it, or, where they are to stay, has a memory context
- *				free it that goes sooner or later, be it by an ERROR: the slot is IDLE meanwhile
+ *	DONE		the backend only; it copies results out and frees it.  Where results are to stay, it makes the slot IDLE
+ *				and has a callback of a memory context free the request, at an ERROR too
  *	ABANDONED	the worker only; it frees it.  The backend, or the next one of the same number, may not ask until
  *				the slot is IDLE, and counts itself meanwhile (GENIE_FALLBACK_BUSY).
  *
- * Death.	A backend that ends, by ERROR or by FATAL, gives up on its way out (PG_CATCH; before_shmem_exit).
- *			A worker that ends answers READY and TAKEN slots with "no worker" on its way out.  Whoever dies
- *			otherwise (SIGKILL, a crash) takes the whole server's shared memory along: the postmaster restarts it.
- *			The backend asks in two steps: READY first, then it looks whether the worker is up; the worker goes
+ * Death.	A backend that ends, by ERROR or by FATAL, gives up on its way out (PG_FINALLY; before_shmem_exit).
+ *			A worker that ends answers READY and TAKEN slots with "no worker" on its way out.  If either is killed
+ *			(SIGKILL, a crash), the postmaster restarts the server, and shared memory starts empty.
+ *			The backend asks in two steps: READY first, then it checks whether the worker is up; the worker goes
  *			down in two steps: not up first, then it answers all slots.  So one of the two sees the other (each
  *			step is a barrier).
  *
  * Waking.	The backend sets the worker's latch after READY; the worker sets the backend's after DONE.  Backends wait
- *			interruptibly and look at their slot's state, nothing else.  Because a latch set too early is only a
- *			spurious wake-up, and both sides look at the states after resetting their latch, none is lost.
+ *			interruptibly and look at their slot's state, nothing else.  A latch that is set too early is only a
+ *			spurious wake-up, and both sides look at the states after resetting their latch, so no wake-up is lost.
  *
- * No lock is held by anybody while waiting, counting or copying.
+ * Neither side holds a lock while waiting, counting or copying.
  */
 #include "postgres.h"
 
@@ -55,26 +55,26 @@
 #include "genie_wire.h"
 
 /*
- * A request's smallest allocation: above 8 kB DSA gives whole pages back, below it keeps 64 kB for each size of its
- * own, which a small arena cannot spare.
+ * A request's smallest allocation.  Above 8 kB DSA gives whole pages back; below, it keeps 64 kB for each size class,
+ * which a small arena cannot spare.
  */
 #define GENIE_REQUEST_BYTES_MIN (8 * 1024 + 1)
 
 /* queries that are one request although genie.max_batch may be less: a scan has one for each segment */
 #define GENIE_REQUEST_JOBS 64
 
-/* a request has no more than one of so many parts of the arena, unless one job alone needs it: others ask, too */
+/* a request has no more than one of so many parts of the arena, unless one job alone needs more: others ask, too */
 #define GENIE_REQUEST_PART 4
 
 /*
- * Results stay in a request that has no more than one of so many parts of the arena, and is the only one of a call: of
- * others they are copied, because they would take the room of the next.  So they are where all that stay, of all
- * backends, would be more than one of so many parts: they may stay for long, as their rows are looked up.
+ * Results stay in their request if it has no more than one of KEPT_PART parts of the arena, is the only one of a call
+ * (else it would take the room of the next), and if the requests that stay, of all backends, have no more than one of
+ * ALL_KEPT_PART parts: they may stay for long, as their rows are looked up.  Else results are copied.
  */
 #define GENIE_REQUEST_KEPT_PART 16
 #define GENIE_REQUEST_ALL_KEPT_PART 4
 
-/* looks again this often although nobody set the latch, in case that the postmaster was too busy to say */
+/* looks again this often although the latch is not set, in case that the postmaster was too busy to signal */
 #define GENIE_WAIT_MS 1000
 
 typedef enum GenieSlotState
@@ -106,7 +106,7 @@ typedef struct GenieRequestShared
 	pg_atomic_uint32 worker_up;	/* 1: READY slots will be looked at */
 	int			worker_pgprocno;	/* whose latch to set; written before worker_up */
 	uint32		n_slots;
-	uint32		next;			/* the worker's: where it begins to look, so that nobody starves */
+	uint32		next;			/* the worker's: the slot where it begins to look, so that none starves */
 	pg_atomic_uint64 kept;		/* bytes of answered requests whose results stay */
 	GenieSlotPadded slots[FLEXIBLE_ARRAY_MEMBER];
 } GenieRequestShared;
@@ -182,8 +182,8 @@ now_us(void)
 /* ---- the backend's side ---- */
 
 /*
- * Leaves no request behind, whatever state the slot is in.  Does nothing where there is none.  The worker may
- * move the slot on meanwhile, READY to TAKEN to DONE: then the next look finds it there.
+ * Leaves no request behind, whatever state the slot is in.  Does nothing if there is none.  The worker may
+ * move the slot on meanwhile, READY to TAKEN to DONE: then the next iteration finds it there.
  */
 static void
 give_up(void)
@@ -210,7 +210,7 @@ give_up(void)
 				left = slot_move(slot, SLOT_DONE, SLOT_IDLE);
 				break;
 			case SLOT_IDLE:		/* not asked yet, or taken back */
-			case SLOT_ABANDONED:	/* cannot be: nobody asks before it is IDLE */
+			case SLOT_ABANDONED:	/* cannot be: it is asked with an IDLE slot only */
 				left = true;
 				break;
 		}
@@ -248,7 +248,7 @@ ask_worker(GenieSlot *slot)
 		elog(ERROR, "the request slot is not idle");
 	if (pg_atomic_read_u32(&request_shared->worker_up) == 0)
 	{
-		/* it may have seen us and be about to say so: then that answer counts */
+		/* it may have seen the request and be about to answer it: then that answer counts */
 		return !slot_move(slot, SLOT_READY, SLOT_IDLE);
 	}
 	SetLatch(&ProcGlobal->allProcs[request_shared->worker_pgprocno].procLatch);
@@ -394,7 +394,7 @@ genie_request_bytes(void)
 	return genie_arena_request_bytes() / GENIE_REQUEST_PART;
 }
 
-/* How many of the jobs are one request: no more than a batch may have, and than memory for all backends allows. */
+/* How many of the jobs make one request: no more than max_jobs, nor than fit genie_request_bytes(). */
 static uint32
 count_in_request(const GenieRequestJob *jobs, uint32 n_jobs, uint32 max_jobs)
 {
@@ -457,7 +457,7 @@ genie_request_worker_up(void)
 	pg_atomic_write_u32(&request_shared->worker_up, 1);
 }
 
-/* Takes the answered slot's next step: to its backend, or, if that has gone, to nobody. */
+/* Hands an answered slot to its backend, or, if that has given up, frees the request. */
 static void
 finish_slot(GenieSlot *slot)
 {

@@ -2,12 +2,11 @@
  * genie_request.h
  *	  Requests: what a backend asks the worker, and how it waits for the answer.
  *
- * A request is one or more jobs, each one query on one segment's image, or, of kinds that have no image, rows and
- * queries for exact search, or vectors to be hashed, put together in the backend's own memory.  genie_request_run()
- * hands them to the worker and returns when all are answered, or can not be; then the backend counts those itself.
- * Very many jobs are several requests, one after the other, so that other backends' queries get in between and memory
- * is bounded.  It may be left by an ERROR (cancel, statement_timeout, termination) at any moment; nothing is lost by
- * that.
+ * A request is one or more jobs.  A job is one query on one segment's image, or, without an image, rows and queries for
+ * exact search, or vectors to be hashed.  genie_request_run() hands the jobs to the worker and returns when each is
+ * answered or has a reason why not; these the backend does itself.  Very many jobs become several requests, one after
+ * the other, so that other backends' queries get in between and memory is bounded.  An ERROR (cancel,
+ * statement_timeout, termination) may end it at any moment and leaves nothing behind.
  */
 #ifndef GENIE_REQUEST_H
 #define GENIE_REQUEST_H
@@ -33,8 +32,8 @@ typedef struct GenieRequestJob
 	uint32		min_size;		/* of the image's objects; for key tables */
 	uint32		max_size;
 	/*
-	 * What the engine's out holds (genie_engine.h), in the backend's memory.  NULL, of a TOP job: genie_request_run()
-	 * says where it is, and bounds, if the job is done; that lasts as long as what the current memory context has.
+	 * The job's out (genie_engine.h), in the backend's memory.  NULL, of a TOP job: genie_request_run() says where it
+	 * is, and bounds, if the job is done; they last as long as the current memory context.
 	 */
 	void	   *result;
 
@@ -59,7 +58,7 @@ extern void genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
 
 /* ---- for the worker ---- */
 
-/* Who may answer: the worker comes up, and goes down whatever the reason. */
+/* The worker is up: from now on requests are answered.  It is down, whatever the reason: all that wait are answered. */
 extern void genie_request_worker_up(void);
 extern void genie_request_worker_down(void);
 

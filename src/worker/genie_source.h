@@ -28,7 +28,7 @@ typedef struct GenieSource
 	GenieImageRef image;
 	bool		has_vectors;	/* quantized, beside the image, too: */
 	GenieImageRef vectors;
-	bool		is_private;		/* not of the index: no worker could know it */
+	bool		is_private;		/* not of the index, so that the worker cannot have it */
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;
 	bool		nothing;		/* a condition that no object can fulfil */
@@ -67,8 +67,8 @@ extern void genie_source_find_vectors(GenieSource *source, Relation index, const
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);
 
 /*
- * An image in the backend's own memory, for the questions that the worker does not answer: made when it is first asked
- * for, and kept.  *image is NULL where it would be too large.
+ * An image in the backend's own memory, for queries that the worker does not answer.  It is made on the first call and
+ * kept.  *image is NULL where it would be too large.
  */
 extern bool genie_source_image(GenieSource *source, const GenieSegmentImage **image);
 

@@ -2,8 +2,8 @@
  * genie_stat.c
  *	  Counters and the worker's report in shared memory (genie_stat.h).
  *
- * The report has a sequence of writers (the worker, and the next one after it) but one at a time; the spinlock is
- * for readers, who copy all of it (4 KB) at once.
+ * The report has one writer at a time: the worker, later the next worker.  The spinlock is for readers, which copy all
+ * of it (4 kB) at once.
  */
 #include "postgres.h"
 
@@ -80,7 +80,7 @@ genie_stat_add_batch(const GenieBatchProgress *more)
 	pg_atomic_fetch_add_u64(&stat_shared->batch_done, more->n_done);
 }
 
-/* A process that ends without an end of its search takes its part off. */
+/* The process exits in the middle of its searches: subtracts its part. */
 static void
 genie_stat_batch_at_exit(int code, Datum arg)
 {

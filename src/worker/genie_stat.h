@@ -1,13 +1,12 @@
 /*
  * genie_stat.h
- *	  Counters that genie_stat shows, and what the worker says of itself and its devices.
+ *	  Counters that genie_stat shows, and the worker's report of itself and its devices.
  *
  * They lie in shared memory; without preload there are none, and the functions that count do nothing.
  *
- *	counters	atomic; anybody adds, anybody reads; they are statistics and promise no common moment
- *	batches		atomic, the same; genie_stat_reset() leaves them alone
- *	worker_*	written by the worker (and by who cleans up after it) under the spinlock, read under it
- *	devices		the same
+ *	counters	atomic; any process adds, any process reads; they are statistics and promise no common moment
+ *	batches		the same; genie_stat_reset() leaves them alone
+ *	report		the worker writes it, and reads are made, under the spinlock
  */
 #ifndef GENIE_STAT_H
 #define GENIE_STAT_H
@@ -55,14 +54,14 @@ typedef struct GenieBatchProgress
 
 #define GENIE_DEVICES_MAX 8
 
-/* What an engine said of its choice between tiles and lanes; "" before the first. */
+/* An engine's reason for its last choice between tiles and lanes; "" before the first. */
 typedef struct GenieStatChoice
 {
 	char		reason[GENIE_ENGINE_REASON_MAX];
 	char		constants[GENIE_ENGINE_REASON_MAX];
 } GenieStatChoice;
 
-/* What the worker says of itself. */
+/* The worker's report of itself. */
 typedef struct GenieWorkerReport
 {
 	int			pid;			/* 0: none */
@@ -96,8 +95,8 @@ extern void genie_stat_add(GenieCounter counter, uint64 n);
 extern void genie_stat_fallback(GenieFallback why);
 
 /*
- * Adds to what runs now, or, negative, takes off: whoever adds takes the same off when it ends, by an ERROR too.  What
- * a process leaves that ends in between is taken off for it.
+ * Adds to the batch searches that run now, or, if negative, subtracts.  A caller that adds subtracts the same at its
+ * end, after an ERROR too.  If the process exits before, the rest is subtracted for it.
  */
 extern void genie_stat_batch(const GenieBatchProgress *more);
 
@@ -115,7 +114,7 @@ extern void genie_stat_reset(void);
 extern void genie_stat_worker(GenieWorkerState state, const char *engine);
 extern void genie_stat_devices(const GenieDeviceInfo *devices, uint32 n);
 
-/* Notes what an engine's choices are now, and counts what is more than in before. */
+/* Reports an engine's choices as they are now, and counts those that were made since `before`. */
 extern void genie_stat_choices(bool is_gpu, const GenieEngineChoices *before, const GenieEngineChoices *now);
 
 /* Notes a failure of the GPU engine. */

@@ -3,14 +3,14 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, what it brings for exact search or hashing, and, where bounds of distances are wanted, the
- * vector.  Behind these is room for all results, one behind the other, and then for all bounds: what lies together an
- * engine may write at once.  Everything refers to its parts by offsets from the block's first byte, because processes
+ * conditions with theirs, its input for exact search or hashing, and, where bounds of distances are wanted, the
+ * vector.  Behind these is room for all results, one behind the other, and then for all bounds, so that an engine may
+ * write all of them at once.  Everything refers to its parts by offsets from the block's first byte, because processes
  * may have the arena at different addresses; parts are aligned to 16 bytes.
  *
- * Key tables are shared: jobs that rank by the same table in the backend do so in the request, be it that one query
- * asks many segments.  Of a table only what the jobs can ask for is written: the sizes between the smallest and the
- * largest of their images' objects, the classes of these, and counts up to the largest that any of the jobs can have.
+ * Key tables are shared: jobs that rank by the same table in the backend share it in the request (one query may ask
+ * many segments).  Only the part of a table that the jobs can ask for is written: the sizes between the smallest and
+ * the largest of their images' objects, the classes of these, and counts up to the largest that any job can have.
  * So a table's bytes are known only when all its jobs are, and planning adds jobs one by one.
  */
 #include "postgres.h"
@@ -39,7 +39,7 @@ typedef struct WireQuery
 	uint32		table;			/* of a TOP job's query; or NO_TABLE */
 } WireQuery;
 
-/* What a NEAREST job brings: floats of queries, bounds, rows and terms. */
+/* The input of a NEAREST job: floats of queries, bounds, rows and terms. */
 typedef struct WireNearest
 {
 	bool		differences;
@@ -52,7 +52,7 @@ typedef struct WireNearest
 	Size		terms;
 } WireNearest;
 
-/* What a HASH job brings: functions, and floats of vectors. */
+/* The input of a HASH job: functions, and floats of vectors. */
 typedef struct WireHashing
 {
 	GenieLshParameters parameters;
@@ -104,7 +104,7 @@ struct GenieWire
 	WireJob		jobs[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* A key table, and what is written of it. */
+/* A key table, and the part of it that is written. */
 typedef struct PlannedTable
 {
 	const GenieKeyTable *table;
@@ -154,7 +154,7 @@ result_bytes(const GenieJob *job)
 	elog(ERROR, "unknown kind of job: %d", (int) job->kind);
 }
 
-/* Bytes of its result that mean something. */
+/* Bytes of its result that the answer fills. */
 static Size
 answer_bytes(const GenieJob *job)
 {
@@ -215,7 +215,7 @@ keys_bytes(const PlannedTable *planned)
 	return align_part((Size) planned_classes(planned) * (planned->max_count + 1) * sizeof(uint32));
 }
 
-/* The number of the job's table, which gets room for what this job asks for. */
+/* The number of the job's table.  The planned part of it grows to what this job asks for. */
 static uint32
 plan_table(GenieWirePlan *plan, const GenieRequestJob *job)
 {
@@ -336,7 +336,7 @@ genie_wire_plan_bytes(const GenieWirePlan *plan)
 
 /* ---- the backend's side ---- */
 
-/* Writes what was planned of a table to *at and moves it on. */
+/* Writes the planned part of a table to *at and moves it on. */
 static void
 write_table(char *base, Size *at, const PlannedTable *planned, WireTable *wire)
 {
@@ -487,7 +487,7 @@ genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJ
 	Assert(at == genie_wire_plan_bytes(plan));
 }
 
-/* A part of an answer that goes to `to`, or, where that is NULL, stays or gets room. */
+/* Copies a part of an answer to `to`.  If that is NULL, the part stays where it is, or gets room. */
 static void *
 read_part(void *part, Size nbytes, bool stays, void *to)
 {
@@ -561,7 +561,7 @@ read_hashing(char *base, const WireHashing *wire)
 	return hashing;
 }
 
-/* What the engine wants for bounds, and which vectors it is to get. */
+/* The engine's input for bounds, and which quantized vectors it gets. */
 static void
 read_bounds(char *base, const WireJob *wire, GenieJob *job, GenieRequestJob *ref)
 {

@@ -9,7 +9,7 @@
 
 typedef struct GenieWire GenieWire;
 
-/* Which jobs a request is to have, and what room that takes.  In the current memory context. */
+/* The jobs that a request is to have, and how much room they take.  In the current memory context. */
 typedef struct GenieWirePlan GenieWirePlan;
 
 extern GenieWirePlan *genie_wire_plan(void);
@@ -19,15 +19,15 @@ extern void genie_wire_plan_free(GenieWirePlan *plan);
 
 /*
  * The backend: writes the jobs that were planned, in their order, and reads their answers.  Results for which the jobs
- * have no room stay where they are (stays), or get some in the current memory context.
+ * have no room stay where they are (stays), or get room in the current memory context.
  */
 extern void genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJob *jobs);
 extern void genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs);
 
 /*
- * The worker: fills in the jobs as the engine wants them, in the current memory context; what they point to and their
- * results stay where they are in the request.  Then writes the answers: n_hits and has_bounds of jobs that are done,
- * and of each why it is not.
+ * The worker: fills in the jobs as the engine wants them, in the current memory context; their input and their
+ * results stay where they are in the request.  Then it writes the answers: n_hits and has_bounds of jobs that are done,
+ * and for each why it is not.
  */
 extern void genie_wire_read(GenieWire *wire, GenieTaken *taken);
 extern void genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback *why);

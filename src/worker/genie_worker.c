@@ -1,21 +1,21 @@
 /*
  * genie_worker.c
- *	  The background worker: takes what backends ask, counts it as one batch, answers.
+ *	  The background worker: takes backends' requests, counts them as one batch, answers.
  *
  * It has no database connection (a connected worker would stand in the way of DROP DATABASE), touches no
- * buffers and no relations, and reads images in shared memory only.  It alone has an engine on images: the one
- * for the GPU where there is a usable one, and always the CPU engine, which does what the GPU could not.
+ * buffers and no relations, and reads images in shared memory only.  No other process has an engine on these images: a
+ * GPU engine where there is a usable GPU, and always the CPU engine, which does what the GPU could not.
  *
  * Loop.  Batching is natural: it takes all requests that are ready (up to genie.max_batch queries), counts them at
  * once, answers, and looks again; it sleeps when there are none.  Requests that come while it counts are
  * the next batch.  Nothing waits for a batch to fill.
  *
- * A batch.  Images are pinned for as long as the batch runs, so that nobody evicts them; a job whose image has gone, or
- * is older than the scan that asks, is answered "gone".  What the GPU engine could not do (it failed, or the image does
- * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search or of
- * hashing has no image and is for the GPU engine alone: what that leaves is the backend's.  Where a search by distance
- * wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too, and go
- * along with the job; what an engine has counted without bounds the CPU's threads do afterwards.
+ * A batch.  Images are pinned as long as the batch runs, so that they are not evicted; a job whose image has gone, or
+ * is older than the scan that asks, is answered "gone".  Jobs that the GPU engine could not do (it failed, or the image
+ * does not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search or
+ * of hashing has no image and is for the GPU engine alone; if that fails, the backend does it.  Where a search by
+ * distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too,
+ * and go along with the job; if an engine has counted without bounds, the CPU's threads compute them afterwards.
  *
  * Ends, and what the exit status means to the postmaster:
  *
@@ -25,8 +25,8 @@
  *	any signal that kills it		the postmaster restarts the whole server
  *	(status 0 would mean: never again)
  *
- * On each of the first three a callback answers whoever waits, and voids pins.  After LOSSES_MAX losses in a row, each
- * within LOSS_WINDOW_MS of the one before, the GPU is left alone until settings are reloaded.
+ * On each of the first three a callback (leave) answers all waiting backends, and voids pins.  After LOSSES_MAX losses
+ * in a row, each within LOSS_WINDOW_MS of the one before, the GPU is left alone until settings are reloaded.
  */
 #include "postgres.h"
 
@@ -58,8 +58,8 @@
 #define LOSSES_MAX 3
 #define LOSS_WINDOW_MS (60 * 1000)
 /*
- * Pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop.  Images of larger arenas are copied
- * slower; results come to their requests, a small part, as fast as else.
+ * Pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop.  Of larger arenas only the requests'
+ * part is pinned: images are copied to the device more slowly, results come back as fast.
  */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
@@ -78,7 +78,7 @@ typedef struct GenieWorker
 	GenieEngine *gpu;			/* NULL: none */
 	char		library[MAXPGPATH]; /* that gpu was opened from */
 	bool		reopen;			/* try again at reopen_at */
-	bool		reopen_anew;	/* in a new process: the device was lost while it was opened */
+	bool		reopen_anew;	/* in a new process, because the device was lost while it was opened */
 	TimestampTz reopen_at;
 	TimestampTz logged_at;
 	char		logged[GENIE_ENGINE_ERROR_MAX];
@@ -123,7 +123,7 @@ is_past(TimestampTz then, int ms)
 
 /* ---- engines ---- */
 
-/* Asked by engines now and then: stop what you do? */
+/* Engines ask this now and then: shall they stop? */
 static bool
 is_interrupted(void)
 {
@@ -270,7 +270,7 @@ reload(void)
 	report_state(GENIE_WORKER_IDLE);
 }
 
-/* Has the GPU engine drop its copies of what is not loaded any more. */
+/* Has the GPU engine drop its copies of images that have gone. */
 static void
 forget_dropped(void)
 {
@@ -311,7 +311,7 @@ note_given(const GenieImageRef *ref)
 
 /* ---- a batch ---- */
 
-/* What the batch has pinned: an image, or quantized vectors; linear, for a batch uses few. */
+/* A pinned image, or pinned quantized vectors.  They are searched one by one: a batch uses few. */
 typedef struct GeniePin
 {
 	GenieImageRef ref;
@@ -386,7 +386,7 @@ pin_vectors(GeniePins *pins, const GenieRequestJob *wanted)
 	return genie_quantized_elements(vectors->n_dimensions) == wanted->n_elements ? vectors : NULL;
 }
 
-/* Is there anything to do for it? */
+/* Is the job still to be done, and can the engine do it? */
 static bool
 is_open(const GenieEngine *engine, const GenieJob *job)
 {
@@ -395,7 +395,7 @@ is_open(const GenieEngine *engine, const GenieJob *job)
 	return genie_job_has_image(job->kind) ? job->image != NULL : engine == worker.gpu;
 }
 
-/* Has an engine do those of the jobs that are not done. */
+/* Has an engine do those jobs that are still to be done. */
 static GenieStatus
 run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered)
 {
@@ -427,7 +427,7 @@ run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answere
 	return status;
 }
 
-/* What the GPU engine left undone, and why.  Returns how many jobs that is. */
+/* Counts the jobs that the GPU engine left undone, by reason.  Returns how many. */
 static uint32
 note_failures(const GenieJob *jobs, uint32 n_jobs)
 {
@@ -467,8 +467,8 @@ count_jobs(GenieJob *jobs, uint32 n_jobs)
 }
 
 /*
- * Bounds of the distances of what was found, where they are wanted and the engine that has counted did not give them:
- * by the CPU's threads.  What is interrupted goes without.
+ * The CPU's threads compute bounds of the hits' distances, where they are wanted and the engine that has counted did
+ * not give them.  If they are interrupted, the jobs stay without.
  */
 static void
 bound_jobs(GenieJob *jobs, uint32 n_jobs)
@@ -611,7 +611,7 @@ genie_worker_main(Datum arg)
 	before_shmem_exit(leave, 0);
 	genie_stat_worker(GENIE_WORKER_STARTING, "");
 	genie_stat_add(GENIE_COUNTER_WORKER_STARTS, 1);
-	genie_request_worker_down();	/* whatever another worker left */
+	genie_request_worker_down();	/* answers requests that an earlier worker left */
 	genie_directory_unpin_all();
 	worker.batch_context = AllocSetContextCreate(TopMemoryContext, "genie batch", ALLOCSET_DEFAULT_SIZES);
 	open_cpu();
@@ -619,10 +619,10 @@ genie_worker_main(Datum arg)
 	MemoryContextSwitchTo(worker.batch_context);
 	report_state(GENIE_WORKER_IDLE);
 	genie_request_worker_up();
-	genie_cpu_engine_measure(worker.cpu);	/* whoever asks meanwhile waits for some milliseconds */
+	genie_cpu_engine_measure(worker.cpu);	/* requests wait meanwhile, for some milliseconds */
 	set_kernels(worker.cpu);
 
-	/* What sets the latch, SIGTERM and SIGHUP too, is looked at after each reset and before the next wait. */
+	/* All that sets the latch (requests, SIGTERM, SIGHUP) is checked after each reset and before the next wait. */
 	while (!ShutdownRequestPending)
 	{
 		if (ConfigReloadPending)

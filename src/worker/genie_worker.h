@@ -15,7 +15,7 @@ typedef enum GenieEngineSetting
 	GENIE_ENGINE_CUDA
 } GenieEngineSetting;
 
-/* settings: genie.engine, genie.kernels, ... */
+/* the settings genie.engine, genie.kernels, genie.cpu_threads, genie.gpu_memory, genie.gpu_library */
 extern int	genie_worker_engine;	/* GenieEngineSetting */
 extern int	genie_worker_kernels;	/* GenieKernelChoice */
 extern int	genie_worker_cpu_threads;	/* 0: as many as there are processors */
