@@ -2,7 +2,7 @@
  * genie_handler.c
  *	  The access method's table of functions, and the library's start.
  *
- * Nothing else belongs here: each entry of IndexAmRoutine is in the file of its name.
+ * Nothing else belongs here: each function of IndexAmRoutine is in the file of its name.
  */
 #include "postgres.h"
 

@@ -9,15 +9,15 @@
 #include "genie_candidates.h"
 #include "genie_meta.h"
 
-/* candidates of an index of no more than so many rows; beyond, with the root of their number */
+/* candidates of an index of up to GENIE_CANDIDATES_ROWS rows; beyond, they grow with the root of the number of rows */
 #define GENIE_CANDIDATES_LEAST 200
 #define GENIE_CANDIDATES_ROWS 300000
 
 int			genie_candidates;
 
 /*
- * So many find 96 % of the 10 nearest rows of 100,000 SIFT descriptors, and of 300,000, 2,000,000 and 4,500,000 like
- * them (test/bench/RESULTS.md): the more rows there are, the more lie about as near as the nearest ones.
+ * This many find 96 % of the 10 nearest rows of 100,000 SIFT descriptors, and of 300,000, 2,000,000 and 4,500,000 like
+ * them (test/bench/RESULTS.md): the more rows there are, the more of them are about as near as the nearest ones.
  */
 uint32
 genie_candidates_for(double n_rows)

@@ -12,7 +12,7 @@
 /* the setting genie.candidates; 0: by the number of rows */
 extern int	genie_candidates;
 
-/* The setting, or what is right for an index of so many rows; at least 1. */
+/* The setting, or the number for an index of n_rows rows; at least 1. */
 extern uint32 genie_candidates_for(double n_rows);
 
 /* The same for an index: for the live rows of its segments. */

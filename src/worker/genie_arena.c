@@ -24,16 +24,16 @@
 #define ARENA_ALIGN 4096
 
 /*
- * The requests' arena: one part of so many, but not less and not more than so many bytes.  A request takes kilobytes,
- * or up to 1 MB where it brings back bits or counts; each backend has one at most.
+ * The requests' arena has one part in REQUEST_SHARE of the block, within these limits.  A request takes kilobytes, or
+ * up to 1 MB where it brings back bits or counts; each backend has one at most.
  */
 #define REQUEST_SHARE 8
 #define REQUEST_BYTES_MIN ((Size) 1 << 20)
 #define REQUEST_BYTES_MAX ((Size) 256 << 20)
 
 /*
- * What DSA needs for itself: a fixed part; and 8 bytes a page of 4 kB, and a descriptor of 64 bytes an object: for
- * images of at least 3 pages less than one in so many bytes.
+ * Bytes that DSA needs for itself: a fixed part; and 8 bytes a page of 4 kB, and a descriptor of 64 bytes an object,
+ * which for images of at least 3 pages is less than one byte in OVERHEAD_SHARE.
  */
 #define OVERHEAD (64 * 1024)
 #define OVERHEAD_SHARE 128

@@ -1,6 +1,6 @@
 /*
  * genie_directory.h
- *	  The directory of images: which segments' images are in shared memory, and who may touch them.
+ *	  The directory of images: which segments' images are in shared memory, and which process may touch them.
  *
  * One entry an image of a segment.  Its life:
  *
@@ -180,8 +180,8 @@ extern uint64 genie_directory_evict_one(const GenieImageRef *ref, bool insist);
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
 
 /*
- * The load ended without an image.  STALE: the entry is free.  NO_ROOM for so many bytes, LOAD_FAILED: it is not tried
- * again for a while, or every scan would fail in the same way; never if all images together cannot have the bytes.
+ * The load ended without an image.  STALE: the entry is FREE.  NO_ROOM for the bytes, LOAD_FAILED: it is PUT_OFF, not
+ * tried again for a while, or every scan would fail in the same way; never again if the arena is too small.
  */
 extern void genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes);
 

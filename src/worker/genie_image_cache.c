@@ -37,14 +37,14 @@
 #include "genie_tombstone.h"
 
 /*
- * Postings that a load gets through in a millisecond at the very least, if pages are cached: a tenth of what was
- * measured (test/bench/RESULTS.md).
+ * A load gets through at least this many postings in a millisecond, if pages are cached: a tenth of the measured speed
+ * (test/bench/RESULTS.md).
  */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
 
 /*
- * Elements of vectors that are read from the table and quantized in a millisecond at the very least, if pages are
- * cached: likewise; a row costs as much as so many.
+ * Likewise for quantized vectors: at least this many elements are read from the table and quantized in a millisecond.
+ * A row costs as much as GENIE_LOAD_ROW_ELEMENTS more.
  */
 #define GENIE_LOAD_ELEMENTS_PER_MS 14000
 #define GENIE_LOAD_ROW_ELEMENTS 64

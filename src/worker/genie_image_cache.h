@@ -13,8 +13,8 @@
 #include "genie_segment.h"
 
 /*
- * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is what the
- * segment was opened from.  Anything but GENIE_FALLBACK_NONE says why there is none.
+ * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is the metapage
+ * that the segment was opened from.  Anything but GENIE_FALLBACK_NONE says why there is none.
  */
 extern GenieFallback genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 										   GenieImageRef *ref);

@@ -8,7 +8,7 @@
  *
  * Lists lie on the pages in the order of the dictionary, so both passes read them in sequence, a window of many
  * pages at a time.  To plan, the headers of a list's records are enough; few lists are so long that skipping
- * what is between them would save pages.
+ * the bytes between headers would save pages.
  *
  * Memory of the backend: the window, room for one tile's list, about 60 bytes a tile, and, while codes are possible, 8
  * bytes a keyword of at most GENIE_CODE_KEYWORDS_MAX.
@@ -23,7 +23,7 @@
 #include "genie_live.h"
 #include "genie_object_table.h"
 
-/* pages of posting lists that are read at once: 256 kB, what stays in a core's cache */
+/* pages of posting lists that are read at once: 256 kB stay in a core's cache */
 #define WINDOW_PAGES 32
 #define WINDOW_BYTES (WINDOW_PAGES * GENIE_PAGE_PAYLOAD)
 
@@ -37,7 +37,7 @@ struct GenieListWindow
 	uint16		locals[GENIE_TILE_OBJECTS];	/* of the list that is being decoded */
 };
 
-/* What was read is malformed.  Always false. */
+/* Notes that the pages are malformed, and how.  Always false. */
 static bool
 damaged(GenieImageFill *fill, const char *what)
 {

@@ -79,7 +79,7 @@ allocated_bytes(uint64 bytes)
 	return TYPEALIGN64(ALLOCATION_UNIT, Max(bytes, ALLOCATION_MIN));
 }
 
-/* What is planned takes so many bytes of the arena. */
+/* The bytes of the arena that the plan takes. */
 static uint64
 planned_bytes(const GenieImageFill *fill)
 {
@@ -147,7 +147,7 @@ free_memory(GenieLoad *load)
 	load->fill.parts.body = InvalidDsaPointer;
 }
 
-/* What the directory's image has behind its live bits: the groups, and the totals. */
+/* Fills the part of the body behind the live bits: the groups, and the totals. */
 static void
 fill_body(GenieLoad *load)
 {
@@ -325,7 +325,7 @@ fill_own(GenieImageFill *fill, Size limit)
 	return genie_image_fill(fill);
 }
 
-/* What planning leaves (tiles' plans) is small and stays with the image.  Without an image all of it is freed. */
+/* The rest of the plan (tiles' plans) is small and stays with the image.  Without an image all of it is freed. */
 GenieSegmentImage *
 genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit)
 {

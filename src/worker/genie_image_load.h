@@ -11,7 +11,7 @@
 typedef struct GenieLoadResult
 {
 	GenieFallback why;			/* NONE: it is loaded; else LOADING, NO_ROOM, LOAD_FAILED or STALE */
-	bool		first;			/* NO_ROOM: nobody found that before */
+	bool		first;			/* NO_ROOM: it was not found before */
 	uint64		n_bytes;		/* NO_ROOM: how many it needs */
 	const char *damage;			/* LOAD_FAILED: what is malformed */
 } GenieLoadResult;

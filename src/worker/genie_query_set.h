@@ -2,8 +2,8 @@
  * genie_query_set.h
  *	  Many queries that are compiled together.
  *
- * What they have in common is found once, whatever the number of segments; each segment's dictionary is then gone
- * through once, in its order.
+ * Their common intervals are found once, whatever the number of segments; each segment's dictionary is then walked
+ * once, in its order.
  */
 #ifndef GENIE_QUERY_SET_H
 #define GENIE_QUERY_SET_H

@@ -15,11 +15,11 @@
 #include "genie_object_table.h"
 #include "genie_segment_query.h"
 
-#define GENIE_COUNT_TILES 32	/* whose counts are asked for at a time; 2 or 4 MB */
+#define GENIE_COUNT_TILES 32	/* tiles in one request for counts; 2 or 4 MB */
 
 /*
- * From so many questions to one segment on, the backend makes an image of it.  That reads and decodes every list once,
- * which is less than so many queries read, unless they are small.
+ * For this many queries on one segment and more, the backend makes an image of it.  That reads and decodes every list
+ * once, which is less than the queries would read, unless they are small.
  */
 #define GENIE_IMAGE_QUERIES 32
 

@@ -5,7 +5,7 @@
  * Everything is asked for once, while the postmaster preloads libraries, and set up in the startup hook: at server
  * start, and again when the postmaster starts over after a crash, from nothing.
  *
- * Who writes into a module's part, and under which lock, is said in that module.
+ * Each module says which processes write into its part, and under which lock.
  */
 #include "postgres.h"
 

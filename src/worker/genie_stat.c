@@ -22,7 +22,7 @@ typedef struct GenieStatShared
 	pg_atomic_uint64 batch_searches;
 	pg_atomic_uint64 batch_queries;
 	pg_atomic_uint64 batch_done;
-	slock_t		mutex;			/* of what follows */
+	slock_t		mutex;			/* of the fields below */
 	TimestampTz since;
 	GenieWorkerReport report;
 } GenieStatShared;

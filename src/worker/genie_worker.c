@@ -140,7 +140,7 @@ set_cpu_threads(void)
 	genie_cpu_engine_threads(worker.cpu, (uint32) n);
 }
 
-/* Tells the engine how to count, and the statistics what it measured. */
+/* Tells the engine how to count, and reports the costs that it measured. */
 static void
 set_kernels(GenieEngine *engine)
 {
@@ -519,7 +519,7 @@ answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
 	}
 }
 
-/* Counts and answers what is ready.  False: nothing was. */
+/* Counts and answers the requests that are ready.  False: there was none. */
 static bool
 run_batch(void)
 {
