@@ -14,7 +14,7 @@
 #include "genie_object_table.h"
 
 #define GENIE_SIZES_BATCH 1024	/* sizes packed at a time; a multiple of 8 keeps batches on whole bytes */
-#define GENIE_RUNS_PASSED 8		/* runs that are passed together, if nobody looks for their objects */
+#define GENIE_RUNS_PASSED 8		/* runs that are passed together if none of their objects is wanted */
 
 struct GenieObjectWriter
 {
@@ -64,6 +64,10 @@ genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_siz
 	writer->min_size = min_size;
 	writer->max_size = max_size;
 	writer->width = max_size > min_size ? genie_bits_needed(max_size - min_size) : 0;
+	writer->runs_capacity = 4096;
+	writer->runs = palloc(writer->runs_capacity);
+	writer->directory_capacity = 64;
+	writer->directory = palloc(writer->directory_capacity * sizeof(uint64));
 	genie_segment_parameters(segment, GENIE_SECTION_SIZES, writer->width, min_size);
 	return writer;
 }
@@ -78,11 +82,8 @@ genie_object_close_run(GenieObjectWriter *writer)
 		return;
 	if (writer->runs_used + 3 * GENIE_VARINT_MAX > writer->runs_capacity)
 	{
-		writer->runs_capacity = writer->runs_capacity == 0 ? 4096 : writer->runs_capacity * 2;
-		if (writer->runs == NULL)
-			writer->runs = palloc(writer->runs_capacity);
-		else
-			writer->runs = repalloc(writer->runs, writer->runs_capacity);
+		writer->runs_capacity *= 2;
+		writer->runs = repalloc(writer->runs, writer->runs_capacity);
 	}
 	to = writer->runs + writer->runs_used;
 	if (writer->n_runs == 0)
@@ -113,12 +114,8 @@ genie_object_close_tile(GenieObjectWriter *writer)
 	genie_object_close_run(writer);
 	if (writer->n_tiles == writer->directory_capacity)
 	{
-		writer->directory_capacity = writer->directory_capacity == 0 ? 64 : writer->directory_capacity * 2;
-		if (writer->directory == NULL)
-			writer->directory = palloc(writer->directory_capacity * sizeof(uint64));
-		else
-			writer->directory = repalloc(writer->directory,
-										 writer->directory_capacity * sizeof(uint64));
+		writer->directory_capacity *= 2;
+		writer->directory = repalloc(writer->directory, writer->directory_capacity * sizeof(uint64));
 	}
 	writer->directory[writer->n_tiles++] = genie_segment_position(writer->segment,
 																  GENIE_SECTION_OBJECTS);
@@ -191,9 +188,8 @@ genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 		genie_object_close_tile(writer);
 	genie_object_flush_sizes(writer);
 	end = genie_segment_position(writer->segment, GENIE_SECTION_OBJECTS);
-	if (writer->n_tiles > 0)
-		genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, writer->directory,
-							writer->n_tiles * sizeof(uint64));
+	genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, writer->directory,
+						writer->n_tiles * sizeof(uint64));
 	genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, &end, sizeof(end));
 	while (left > 0)
 	{
@@ -206,10 +202,8 @@ genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 	header->n_nulls = writer->n_nulls;
 	header->min_size = (uint16) writer->min_size;
 	header->max_size = (uint16) writer->max_size;
-	if (writer->runs != NULL)
-		pfree(writer->runs);
-	if (writer->directory != NULL)
-		pfree(writer->directory);
+	pfree(writer->runs);
+	pfree(writer->directory);
 	pfree(writer);
 }
 
@@ -238,7 +232,7 @@ genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep)
 	reader->tiles = palloc0(sizeof(GenieTileObjects *) * (keep ? reader->n_tiles + 1 : 1));
 }
 
-/* Where reading of a blob's runs is. */
+/* A position among a blob's runs. */
 typedef struct GenieRunCursor
 {
 	const GenieSegment *segment;
@@ -250,7 +244,7 @@ typedef struct GenieRunCursor
 	uint64		offset;			/* behind it; of the tile's first run 0 */
 } GenieRunCursor;
 
-/* A run's three numbers, each of which is mostly below 128: one byte. */
+/* A run's three numbers.  Mostly each is below 128, that is one byte. */
 static inline bool
 genie_object_run_numbers(GenieRunCursor *cursor, uint64 numbers[3])
 {
@@ -295,7 +289,7 @@ genie_object_next_run(GenieRunCursor *cursor)
 	return run;
 }
 
-/* Bytes that are each below 128, summed up. */
+/* The sum of eight bytes that are each below 128. */
 static inline uint32
 genie_object_sum_bytes(uint64 bytes)
 {
@@ -304,8 +298,9 @@ genie_object_sum_bytes(uint64 bytes)
 }
 
 /*
- * Passes runs, of n_runs that are left, as long as eight of them in a row are of one byte each number, and end before
- * an object and a page.  They are as three words; every third byte is a number of the same kind.
+ * Passes runs, eight at a time, as long as the next eight have numbers of one byte each and end before the object and
+ * before the page.  Eight runs are three words; every third byte is a number of the same kind.  Subtracts the runs
+ * passed from n_runs, those that are left.
  */
 static void
 genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint64 *n_runs)
@@ -343,7 +338,7 @@ genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint
 }
 
 /*
- * Reads a tile's blob into a buffer that grows, and begins with its runs; n_runs: how many there are.  False: stale.
+ * Reads a tile's blob into the buffer, and places the cursor before the first of its n_runs runs.  False: stale.
  */
 static bool
 genie_object_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, GenieRunCursor *cursor, uint64 *n_runs)
