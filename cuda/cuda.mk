@@ -38,17 +38,17 @@ build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
 
-# images to measure with are made by the engine's own code, which brings the codec and its kernels
-CUDA_FORMAT_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_kernels*.c)) \
-	src/format/genie_bitpack.c src/format/genie_codec.c)
-CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_sample.o $(CUDA_FORMAT_OBJS)
+# the choice between tiles and lanes, and the code that makes images to measure with, which brings the codec and its kernels
+CUDA_SHARED_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_kernels*.c)) \
+	src/format/genie_bitpack.c src/format/genie_codec.c src/engine/genie_dispatch.c)
+CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_sample.o $(CUDA_SHARED_OBJS)
 CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter $(CUDA_INCLUDES)
 
 build/cuda/%.o: cuda/%.cpp $(CUDA_HEADERS)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
 
-$(CUDA_FORMAT_OBJS): build/cuda/%.o: src/%.c $(PLAIN_HEADERS)
+$(CUDA_SHARED_OBJS): build/cuda/%.o: src/%.c $(PLAIN_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 $(CUDA_PLAIN_FLAGS) -c -o $@ $<
 
@@ -106,7 +106,7 @@ $(EMULATED)/genie_cuda_emulated.o: test/unit_cuda/emulated/genie_cuda_emulated.c
 	@mkdir -p $(EMULATED)
 	$(CXX) $(EMULATED_FLAGS) -Wall -Wextra -c -o $@ $<
 
-$(EMULATED)/genie_cuda.so: $(EMULATED_OBJS) $(CUDA_FORMAT_OBJS)
+$(EMULATED)/genie_cuda.so: $(EMULATED_OBJS) $(CUDA_SHARED_OBJS)
 	$(CXX) -shared -o $@ $^ -Wl,--version-script=$(CUDA_EXPORTS) -Wl,-z,defs
 
 # in as many processes as there are processors

@@ -3,6 +3,7 @@
  *	  Choosing between tiles and bit lanes, and between the two kernels of lanes.
  */
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "genie_cuda_dispatch.cuh"
@@ -73,72 +74,29 @@ GenieCudaDispatch::costs_of(const GenieSegmentImage &image)
 	return lanes.by_tensor ? tensor.of_image(costs, image, lanes.tensor_bytes) : costs;
 }
 
-/* The choice from some of the queries, all of which go the same way; their number is what jobs[] has. */
-GenieDispatchChoice
-GenieCudaDispatch::sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs,
-						  uint32_t n_sampled) const
-{
-	const GenieSegmentImage &image = *jobs[0]->image;
-	const size_t step = std::max<size_t>(1, jobs.size() / n_sampled);
-	const double n_blocks = (double) ((jobs.size() + measured.n_lanes - 1) / measured.n_lanes);
-	GenieDispatchChoice choice = {};
-	double		tiles_ns = 0;
-	double		n_postings = 0;
-	size_t		n = 0;
-
-	for (size_t i = 0; i < jobs.size(); i += step, n++)
-	{
-		const GenieDispatchQuery query = genie_dispatch_query(&measured, jobs[i], (uint32_t) i);
-
-		tiles_ns += query.tiles_ns;
-		n_postings += (double) query.n_postings;
-	}
-	choice.n_queries = (uint32_t) jobs.size();
-	choice.n_postings = (uint64_t) (n_postings * (double) jobs.size() / (double) n);
-	choice.all_tiles_ns = measured.tiles_ns + tiles_ns * (double) jobs.size() / (double) n;
-	choice.all_lanes_ns = measured.lanes_ns + genie_dispatch_block_ns(&measured, &image) * n_blocks;
-	if (setting == GENIE_KERNELS_LANES ||
-		(setting == GENIE_KERNELS_AUTO && choice.all_lanes_ns < choice.all_tiles_ns))
-		choice.n_lanes = choice.n_queries;
-	choice.ns = choice.n_lanes > 0 ? choice.all_lanes_ns : choice.all_tiles_ns;
-	return choice;
-}
-
-/* Are the two ways estimated within such a factor? */
-static bool
-are_within(const GenieDispatchChoice &choice, double factor)
-{
-	return std::max(choice.all_tiles_ns, choice.all_lanes_ns) <
-		factor * std::min(choice.all_tiles_ns, choice.all_lanes_ns);
-}
-
 size_t
 GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 {
 	const GenieSegmentImage &image = *jobs[0]->image;
 	const uint32_t n = (uint32_t) jobs.size();
 	const GenieCudaLaneImage &lanes = lanes_of(image);
+	const std::vector<GenieJob *> in_order = jobs;
+	std::vector<GenieDispatchQuery> queries(n);
 	GenieDispatchCosts costs_here;
 	GenieDispatchChoice choice;
 
 	if (!lanes.possible)
 		return 0;
 	costs_here = costs_of(image);
-	choice = sample(costs_here, jobs, GENIE_CUDA_GLANCED);
-	if (are_within(choice, GENIE_CUDA_CLEAR))
-		choice = sample(costs_here, jobs, GENIE_CUDA_SAMPLED);
-	if (setting == GENIE_KERNELS_AUTO && are_within(choice, GENIE_CUDA_CLOSE))
+	costs_here.samples = true;
+	for (uint32_t i = 0; i < n; i++)
 	{
-		std::vector<GenieDispatchQuery> queries;
-		std::vector<GenieJob *> ordered;
-
-		for (uint32_t i = 0; i < n; i++)
-			queries.push_back(genie_dispatch_query(&costs_here, jobs[i], i));
-		choice = genie_dispatch_choose(&costs_here, &image, setting, n, queries.data());
-		for (const GenieDispatchQuery &query : queries)
-			ordered.push_back(jobs[query.job]);
-		jobs.swap(ordered);
+		queries[i].job = jobs[i];
+		queries[i].number = i;
 	}
+	choice = genie_dispatch_choose(&costs_here, setting, n, queries.data());
+	for (uint32_t i = 0; i < n; i++)
+		jobs[i] = in_order[queries[i].number];
 	genie_dispatch_explain(&choice, setting, lanes.by_tensor ? "tensor cores" : "bit lanes", choices.reason);
 	return choice.n_lanes;
 }

@@ -1,10 +1,8 @@
 /*
  * genie_cuda_dispatch.cuh
- *	  What is counted by bit lanes: the engine's side of genie_dispatch.h.
+ *	  What is counted by bit lanes: fills in the device's costs, and has genie_dispatch.h choose.
  *
- * A block of lanes is a slice (genie_cuda_lanes_types.cuh).  Most batches are clear from a sample of their queries,
- * with exact posting totals of each; where they are not, the cost model looks at all of them, and may cut the batch in
- * two.
+ * A block of lanes is a slice (genie_cuda_lanes_types.cuh).  Most batches are clear from a sample of their queries.
  */
 #ifndef GENIE_CUDA_DISPATCH_CUH
 #define GENIE_CUDA_DISPATCH_CUH
@@ -38,8 +36,6 @@ public:
 	GenieKernelChoice setting = GENIE_KERNELS_AUTO;
 
 private:
-	GenieDispatchChoice sample(const GenieDispatchCosts &measured, const std::vector<GenieJob *> &jobs,
-							   uint32_t n_sampled) const;
 	GenieCudaLaneImage decided(const GenieSegmentImage &image) const;
 	GenieDispatchCosts costs_of(const GenieSegmentImage &image);
 

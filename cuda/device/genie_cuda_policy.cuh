@@ -300,17 +300,7 @@ constexpr uint32_t GENIE_CUDA_NEAREST_ROOM_MAX = UINT32_C(1) << 30;
 constexpr uint32_t GENIE_CUDA_HASH_THREADS = 256;
 constexpr int GENIE_CUDA_HASH_BLOCKS = 2;
 
-/* ---- choosing (genie_cuda_dispatch.cu) and measuring for it (genie_cuda_measure.cu) ---- */
-
-/*
- * Of larger batches few queries are looked at first: adding up what 1024 queries of 237 ranges cost takes some
- * milliseconds of the host, which is as much as counting them; 64 of them take 0.12 to 0.18.  Only where the two ways
- * are estimated within a factor of GENIE_CUDA_CLEAR are more looked at, and within GENIE_CUDA_CLOSE all.
- */
-constexpr uint32_t GENIE_CUDA_GLANCED = 16;
-constexpr uint32_t GENIE_CUDA_SAMPLED = 64;
-constexpr double GENIE_CUDA_CLEAR = 2;
-constexpr double GENIE_CUDA_CLOSE = 1.3;
+/* ---- measuring for the choice between tiles and lanes (genie_cuda_measure.cu) ---- */
 
 /* enough to keep a device busy for some 100 us a batch, in which differences are seen */
 constexpr uint32_t GENIE_CUDA_MEASURE_QUERIES = 1024;

@@ -96,16 +96,16 @@ dispatch_image(GenieCpuBatch *batch, uint32_t start, uint32_t end, GenieDispatch
 		const GenieJob *job = batch->works[w].job;
 
 		if (job->kind == GENIE_JOB_TOP && job->n_conditions == 0 && job->query.keys == NULL)
-			queries[n++] = genie_dispatch_query(&costs, job, w);
+			queries[n++] = (GenieDispatchQuery) {.job = job, .number = w};
 	}
 	if (n == 0)
 		return;
-	choice = genie_dispatch_choose(&costs, image, policy->choice, n, queries);
+	choice = genie_dispatch_choose(&costs, policy->choice, n, queries);
 	for (uint32_t q = 0; q < n; q++)
 		if (q < choice.n_lanes)
-			batch->works[queries[q].job].lane = q;
+			batch->works[queries[q].number].lane = q;
 		else
-			batch->works[queries[q].job].cost = (uint64_t) (COSTS_A_NS * queries[q].tiles_ns);
+			batch->works[queries[q].number].cost = (uint64_t) (COSTS_A_NS * queries[q].tiles_ns);
 	batch->n_lanes += choice.n_lanes;
 	genie_dispatch_explain(&choice, policy->choice, "bit lanes", batch->engine->choices.reason);
 }

@@ -385,7 +385,9 @@ static uint32_t
 choose(const GenieModel *model, const GenieSegmentImage *image, GenieKernelChoice setting, uint32_t n, uint32_t width)
 {
 	GenieDispatchQuery queries[QUERIES_MAX];
+	GenieDispatchCosts sampling = costs;
 	GenieDispatchChoice choice;
+	GenieDispatchChoice sampled;
 	GenieJob	job = {.image = image, .k = 10, .query = {.n_ranges = model->n_dimensions, .ranges = ranges[0],
 		.max_count = model->n_dimensions}};
 	char		text[GENIE_ENGINE_REASON_MAX];
@@ -393,12 +395,22 @@ choose(const GenieModel *model, const GenieSegmentImage *image, GenieKernelChoic
 	for (uint32_t d = 0; d < model->n_dimensions; d++)
 		ranges[0][d] = (GenieRankRange) {model->first_ranks[d], model->first_ranks[d] + width};
 	for (uint32_t q = 0; q < n; q++)
-		queries[q] = genie_dispatch_query(&costs, &job, q);
-	choice = genie_dispatch_choose(&costs, image, setting, n, queries);
+		queries[q] = (GenieDispatchQuery) {.job = &job, .number = q};
+	choice = genie_dispatch_choose(&costs, setting, n, queries);
 	genie_dispatch_explain(&choice, setting, "bit lanes", text);
 	CHECK_INT(choice.n_postings, n * queries[0].n_postings);
 	CHECK((strstr(text, choice.n_lanes == n ? ": bit lanes" : choice.n_lanes == 0 ? ": tiles" : "tiles for") != NULL));
 	CHECK((strstr(text, "(as set)") != NULL) == (setting != GENIE_KERNELS_AUTO));
+
+	/* a sample of queries that are alike tells the same */
+	sampling.samples = true;
+	for (uint32_t q = 0; q < n; q++)
+		queries[q] = (GenieDispatchQuery) {.job = &job, .number = q};
+	sampled = genie_dispatch_choose(&sampling, setting, n, queries);
+	CHECK_INT(sampled.n_lanes, choice.n_lanes);
+	CHECK(llabs((long long) (sampled.n_postings - choice.n_postings)) <= 1);
+	for (uint32_t q = 0; q < n; q++)
+		CHECK_INT(queries[q].number, q);
 	return choice.n_lanes;
 }
 
@@ -442,6 +454,7 @@ test_dispatch(void)
 	GenieSegmentImage image;
 	GenieDispatchQuery queries[QUERIES_MAX];
 	GenieDispatchChoice choice;
+	GenieJob	two[2] = {{0}};
 	uint32_t	before = 0;
 
 	genie_model_tuples(&model, &random, 100000, 8, n_values, 0);
@@ -472,16 +485,14 @@ test_dispatch(void)
 	/* among many queries that cost next to nothing, a block of dear ones goes by lanes, whichever they are */
 	ranges[0][0] = (GenieRankRange) {0, model.n_keywords};
 	ranges[1][0] = (GenieRankRange) {0, 0};
+	for (uint32_t q = 0; q < 2; q++)
+		two[q] = (GenieJob) {.image = &image, .k = 10, .query = {.n_ranges = 1, .ranges = ranges[q], .max_count = 8}};
 	for (uint32_t q = 0; q < 1000; q++)
-	{
-		GenieJob	job = {.image = &image, .k = 10, .query = {.n_ranges = 1, .ranges = ranges[q % 2], .max_count = 8}};
-
-		queries[q] = genie_dispatch_query(&costs, &job, q);
-	}
-	choice = genie_dispatch_choose(&costs, &image, GENIE_KERNELS_AUTO, 1000, queries);
+		queries[q] = (GenieDispatchQuery) {.job = &two[q % 2], .number = q};
+	choice = genie_dispatch_choose(&costs, GENIE_KERNELS_AUTO, 1000, queries);
 	CHECK_INT(choice.n_lanes, 512);
 	for (uint32_t q = 0; q < 500; q++)
-		CHECK_INT(queries[q].job % 2, 0);
+		CHECK_INT(queries[q].number % 2, 0);
 	CHECK(choice.ns < choice.all_tiles_ns && choice.ns < choice.all_lanes_ns);
 	test_hits(&image);
 	genie_model_free_image(&image);
