@@ -29,6 +29,7 @@
 #include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_object_table.h"
+#include "genie_varint.h"
 
 #define GENIE_CHUNK_MIN 12		/* bytes of a list's first chunk */
 #define GENIE_CHUNK_MAX 4080

@@ -11,9 +11,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_meta.h"
+#include "genie_varint.h"
 
 typedef struct GenieLeafHeader
 {

@@ -30,6 +30,7 @@
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
+#include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_fault.h"
 #include "genie_live.h"
@@ -37,6 +38,7 @@
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_shmem.h"
+#include "genie_varint.h"
 
 /* pages of posting lists that are read at once: 256 kB, what stays in a core's cache */
 #define GENIE_WINDOW_PAGES 32
