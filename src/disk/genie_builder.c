@@ -543,7 +543,7 @@ genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
 				object += *at++;
 			else
 			{
-				uint64		gap;
+				uint64		gap = 0;
 
 				at += genie_varint_get(at, end, &gap);
 				object += (uint32) gap;
