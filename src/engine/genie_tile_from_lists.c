@@ -1,17 +1,18 @@
 /*
- * genie_tile_lists.c
- *	  A tile's lists as they are on the pages (genie_tile_source.h).
+ * genie_tile_from_lists.c
+ *	  The source of a tile's lists as they are on the pages (genie_tile_source.h).
  *
- * A list is added in the way that its codec allows: PACKED and RAW increment a counter a posting, a
- * block at a time while the block's locals are in L1; BITMAPs are gathered and added bit-sliced, up to
- * GENIE_BITMAPS_MAX in one pass over the counters.  RUNS adds to whole words of counters where there are few of them.
- * Where there are many, they come first: each adds one where it begins and takes one where it has ended, and one pass
- * then makes of these edges the counts, for all lists together, to which the others are added.
+ * A list is added as its codec allows.  PACKED and RAW increment a counter a posting, a block at a time while the
+ * block's locals are in L1.  BITMAPs are gathered and added bit-sliced, up to GENIE_BITMAPS_MAX in one pass over the
+ * counters.  RUNS add to whole words of counters where there are few of them.  Where there are many, they come first:
+ * each adds one where it begins and subtracts one where it has ended, and one pass over all counters turns these edges
+ * into counts, to which the other lists are added.
  *
  * The bytes may be anything: the readers check them.
  */
 #include <string.h>
 
+#include "genie_codec.h"
 #include "genie_list_reader.h"
 #include "genie_tile_source.h"
 
@@ -83,7 +84,7 @@ add_packed(GenieCounting *counting, const GenieListRef *ref)
 	uint16_t	block[GENIE_BLOCK_VALUES];
 	uint32_t	n;
 
-	genie_packed_begin(&reader, counting->scratch->kernels, ref);
+	genie_packed_begin(&reader, counting->scratch->kernels->unpack, ref);
 	while ((n = genie_packed_next(&reader, block)) > 0)
 		genie_counting_locals(counting, block, n);
 	return genie_packed_good(&reader);
@@ -198,7 +199,7 @@ add_list_edges(GenieCounting *counting, const GenieListRef *ref)
 	{
 		uint16_t	edges[GENIE_EDGES_MAX];
 		size_t		n_bytes;
-		uint32_t	n = kernels->unpack_edges(reader.at, reader.end, reader.base, edges, &n_bytes);
+		uint32_t	n = kernels->unpack->edges(reader.at, reader.end, reader.base, edges, &n_bytes);
 		uint32_t	n_locals = 0;
 
 		if (n > 0)
@@ -307,7 +308,7 @@ lists_touch(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
 	return true;
 }
 
-const GenieTileSource genie_tile_lists = {
+const GenieTileSource genie_tile_from_lists = {
 	.find = lists_find,
 	.add = lists_add,
 	.touch = lists_touch,
