@@ -3,7 +3,7 @@
 #   make                 builds it if nvcc is found;  make NVCC= builds without
 #   make cuda-library    builds it alone, without PostgreSQL's files
 #   make unit-cuda       its tests against the CPU engine  (needs a GPU)
-#   make unit-cuda-emulated    small ones with the kernels run on the CPU (test/unit_cuda/emulated): needs neither a GPU nor nvcc, but minutes
+#   make unit-cuda-emulated    small cases, with the kernels run on the CPU (test/unit_cuda/emulated): needs no GPU and no nvcc, but minutes
 #
 #   CUDA_ARCHS="90"      only for these compute capabilities (faster to compile)
 #
@@ -27,7 +27,7 @@ CUDA_UNITS = $(CUDA_INSTANCES) $(filter-out %_kernel,$(CUDA_SOURCES:cuda/%.cu=%)
 CUDA_OBJS = $(CUDA_UNITS:%=build/cuda/%.o)
 CUDA_LIBRARY = build/cuda/genie_cuda.so
 
-# code for each device, and what newer ones compile themselves from: the last one's PTX
+# code for each device; and PTX of the last one, from which newer devices compile themselves
 CUDA_TARGETS = $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 NVCC_FLAGS = -std=c++17 -O3 -t0 -cudart static $(CUDA_INCLUDES) \
@@ -50,7 +50,7 @@ $$(EMULATED)/$(1).o: $$(EMULATED)/$(1:_$(lastword $(subst _, ,$(1)))=).cu $$(EMU
 	$$(CXX) $$(EMULATED_FLAGS) -DGENIE_CUDA_INSTANCE=$(lastword $(subst _, ,$(1))) -x c++ -c -o $$@ $$<
 endef
 
-# the choice between tiles and lanes, and the code that makes images to measure with, which brings the codec and its kernels
+# the choice between tiles and lanes; and the code that makes probes (genie_cuda_probe.cpp), with the codec and its kernels
 CUDA_SHARED_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_unpack*.c)) \
 	src/format/genie_bits.c src/format/genie_codec.c src/engine/genie_dispatch.c)
 CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_probe.o $(CUDA_SHARED_OBJS)

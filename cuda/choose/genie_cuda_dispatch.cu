@@ -23,7 +23,7 @@ GenieCudaDispatch::GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoi
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 	if (status != GENIE_OK)
 	{
-		/* without constants nothing seems to cost anything, and tiles it is */
+		/* without costs both ways seem to cost nothing, and tiles count */
 		costs = GenieDispatchCosts();
 		tensor = GenieCudaTensorCosts();
 		costs.n_lanes = GENIE_CUDA_LANE_QUERIES;
@@ -50,7 +50,7 @@ GenieCudaDispatch::lanes_of(const GenieSegmentImage &image)
 	return images[image.id] = decided(image);
 }
 
-/* Lays out an image, and decides whether its lanes are counted by tensor cores. */
+/* Lays out an image, and decides whether tensor cores count its lanes. */
 GenieCudaLaneImage
 GenieCudaDispatch::decided(const GenieSegmentImage &image) const
 {
@@ -65,7 +65,7 @@ GenieCudaDispatch::decided(const GenieSegmentImage &image) const
 	return lanes;
 }
 
-/* What counting the image costs, by the kernel that its lanes have. */
+/* The costs of counting the image, by the kernel that counts its lanes. */
 GenieDispatchCosts
 GenieCudaDispatch::costs_of(const GenieSegmentImage &image)
 {

@@ -1,8 +1,8 @@
 /*
  * genie_cuda_dispatch.cuh
- *	  What is counted by bit lanes: fills in the device's costs, and has genie_dispatch.h choose.
+ *	  Which jobs bit lanes count: fills in the costs of this device, and has genie_dispatch.h choose.
  *
- * A block of lanes is a slice (genie_cuda_lanes_types.cuh).  Most batches are clear from a sample of their queries.
+ * A block of lanes is a slice (genie_cuda_lanes_types.cuh).  Most batches are decided by a look at some of their jobs.
  */
 #ifndef GENIE_CUDA_DISPATCH_CUH
 #define GENIE_CUDA_DISPATCH_CUH
@@ -14,16 +14,16 @@
 class GenieCudaDispatch
 {
 public:
-	/* Measures what things cost; else takes costs that are as good as any for tests. */
+	/* Measures the costs.  measure is false, in tests: takes nominal ones. */
 	GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoices &choices_, bool measure);
 
 	/*
-	 * Which of an image's jobs, which all are TOP jobs that lanes can do, should go by lanes: they are put first, and
-	 * their number is returned.  Says why in the engine's choices.
+	 * Chooses between lanes and tiles for TOP jobs of one image, all of which lanes can do.  Puts the jobs for lanes
+	 * first, returns their number, and writes the reason to the engine's choices.
 	 */
 	size_t		choose(std::vector<GenieJob *> &jobs);
 
-	/* How many of the jobs, from the first on, make a pass; 0: not even one fits. */
+	/* How many jobs, from the first on, make a pass; 0: not even one fits. */
 	uint32_t	jobs_of_pass(const std::vector<GenieJob *> &jobs);
 
 	const GenieCudaLaneImage &lanes_of(const GenieSegmentImage &image);

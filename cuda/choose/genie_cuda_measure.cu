@@ -1,9 +1,8 @@
 /*
  * genie_cuda_measure.cu
- *	  What counting costs on this device: batches on made-up images, each timed whole, as they are in use.
+ *	  What counting costs on this device: batches on probes (genie_cuda_probe.h), each timed as a whole.
  *
- * Batches differ from each other in one thing, so that differences of their times are what that thing costs.  The
- * images are those of genie_cuda_probe.h.
+ * Batches differ from each other in one thing, so the difference of their times is the cost of that thing.
  */
 #include <algorithm>
 #include <chrono>
@@ -12,14 +11,14 @@
 #include "genie_cuda_probe.h"
 #include "genie_cuda_tensor.cuh"
 
-/* The same query many times over: so many ranges of width ranks each, one a dimension, and bitmaps behind them. */
+/* The same query many times: n_ranges ranges of width ranks each, one a dimension, from first_dimension on. */
 class Batch
 {
 public:
-	Batch(const GenieCudaProbe &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
+	Batch(const GenieCudaProbe &probe, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
 		  uint32_t n_queries = GENIE_CUDA_MEASURE_QUERIES);
 
-	/* the least milliseconds of some runs, in nanoseconds */
+	/* Nanoseconds of the fastest of some runs. */
 	double		tiles_ns(GenieCudaContext &context);
 	double		lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes);
 
@@ -31,26 +30,26 @@ private:
 	std::vector<GenieJob> jobs;
 };
 
-Batch::Batch(const GenieCudaProbe &sample, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
+Batch::Batch(const GenieCudaProbe &probe, uint32_t first_dimension, uint32_t n_ranges, uint32_t width,
 			 uint32_t n_queries)
 {
 	constexpr uint32_t K = 16;
 	GenieJob	job = {};
 
-	if (!sample.made)
+	if (!probe.made)
 		throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "could not make an image to measure with");
 	for (uint32_t i = 0; i < n_ranges; i++)
 	{
-		const uint32_t first = sample.first_ranks[first_dimension + i];
+		const uint32_t first = probe.first_ranks[first_dimension + i];
 
 		ranges.push_back(GenieRankRange{first, first + width});
 	}
 	hits.resize(K * n_queries);
 	job.kind = GENIE_JOB_TOP;
-	job.image = &sample.image;
+	job.image = &probe.image;
 	job.query.n_ranges = n_ranges;
 	job.query.ranges = ranges.data();
-	job.query.max_count = (uint32_t) sample.first_ranks.size();
+	job.query.max_count = (uint32_t) probe.first_ranks.size();
 	job.k = K;
 	job.min_key = 1;
 	jobs.assign(n_queries, job);
@@ -98,7 +97,7 @@ Batch::lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes)
 	return least_ns([&] () { (void) GenieCudaLanesPass(context, lanes).run(pointers, 0); });
 }
 
-/* What differences of times are worth: never less than nothing, which noise could make of them. */
+/* A difference of times for one of n things; not below 0, which noise could make of it. */
 static double
 per(double ns, double n)
 {
@@ -106,11 +105,12 @@ per(double ns, double n)
 }
 
 /*
- * Dimensions of three kinds: values with lists of 2,048 postings, with bitmaps, and with lists of 16.
+ * Dimensions are of three kinds: values with lists of 2,048 postings, with bitmaps, and with lists of 16.
  *
- * What a posting and a range cost is told from pieces as large as those of signatures, as a piece's costs are not a
- * sum: one of few postings waits for memory.  Pieces of small work still have too much for genie_cuda_sparse.cu, and
- * more than one list: no object could match that more often than once, and as soon as k do, later tiles are skipped.
+ * The costs of a posting and of a range are measured on pieces as large as those of signatures, because a piece's costs
+ * are not a sum: a piece of few postings waits for memory.  The small pieces still have too much work for
+ * genie_cuda_sparse.cu.  They have more than one list: by one list no object can match more than once, and as soon as k
+ * objects do, later tiles are skipped.
  */
 static void
 measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
@@ -134,16 +134,16 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	n_values.insert(n_values.end(), BITMAPS, BITMAP_VALUES);
 	n_values.insert(n_values.end(), SHORT, SHORT_VALUES);
 
-	const GenieCudaProbe sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, TILES, n_values);
-	const double nothing = Batch(sample, 0, 0, 0).tiles_ns(context);
-	const double small = Batch(sample, 0, 1, SOME_VALUES).tiles_ns(context);
-	const double wide = Batch(sample, 0, WHOLE, LIST_VALUES).tiles_ns(context);
-	const double many = Batch(sample, 0, LISTS, 1).tiles_ns(context);
-	const double some_bitmaps = Batch(sample, LISTS, SOME_BITMAPS, 1).tiles_ns(context);
-	const double bitmaps = Batch(sample, LISTS, BITMAPS, 1).tiles_ns(context);
-	const double few = Batch(sample, LISTS + BITMAPS, SHORT, 1).tiles_ns(context);
+	const GenieCudaProbe probe(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, TILES, n_values);
+	const double nothing = Batch(probe, 0, 0, 0).tiles_ns(context);
+	const double small = Batch(probe, 0, 1, SOME_VALUES).tiles_ns(context);
+	const double wide = Batch(probe, 0, WHOLE, LIST_VALUES).tiles_ns(context);
+	const double many = Batch(probe, 0, LISTS, 1).tiles_ns(context);
+	const double some_bitmaps = Batch(probe, LISTS, SOME_BITMAPS, 1).tiles_ns(context);
+	const double bitmaps = Batch(probe, LISTS, BITMAPS, 1).tiles_ns(context);
+	const double few = Batch(probe, LISTS + BITMAPS, SHORT, 1).tiles_ns(context);
 
-	costs.tiles_ns = Batch(sample, 0, 0, 0, GENIE_CUDA_MEASURE_SMALL).tiles_ns(context);
+	costs.tiles_ns = Batch(probe, 0, 0, 0, GENIE_CUDA_MEASURE_SMALL).tiles_ns(context);
 	costs.range_ns = per(many - wide, PIECES * (LISTS - WHOLE));
 	costs.posting_ns = per(per(wide - small, PIECES) - costs.range_ns * (WHOLE - 1), LIST * (LISTS - SOME_VALUES));
 	costs.piece_ns = per(per(small - nothing, PIECES) - costs.range_ns - costs.posting_ns * LIST * SOME_VALUES, 1);
@@ -153,7 +153,7 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 }
 
-/* An image and a batch on it that lanes count. */
+/* A probe, and a batch that lanes count on it. */
 struct LaneBatch
 {
 	uint32_t	n_tiles;
@@ -162,31 +162,31 @@ struct LaneBatch
 	uint32_t	n_queries = GENIE_CUDA_MEASURE_QUERIES;
 };
 
-/* The least nanoseconds of a batch by lanes. */
+/* Nanoseconds of the fastest run of a batch by lanes. */
 static double
 measure_image(GenieCudaContext &context, const LaneBatch &batch)
 {
 	const uint32_t n_values = batch.by_tensor ? GENIE_CUDA_TENSOR_VALUES : 32;
-	const GenieCudaProbe sample(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
+	const GenieCudaProbe probe(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
 								 std::vector<uint32_t>(batch.n_dimensions, n_values));
-	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(sample.image, context.device);
+	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(probe.image, context.device);
 	double		ns;
 
 	lanes.by_tensor = batch.by_tensor;
-	ns = Batch(sample, 0, batch.n_dimensions, 1, batch.n_queries).lanes_ns(context, lanes);
+	ns = Batch(probe, 0, batch.n_dimensions, 1, batch.n_queries).lanes_ns(context, lanes);
 	context.images.forget(GENIE_CUDA_MEASURE_ID);
 	return ns;
 }
 
-/* tiles of the two images that differ in objects, and how many objects they differ in, for all slices of a batch */
+/* tiles of the smaller of two probes, and how many objects more the larger has, times the slices of a batch */
 constexpr uint32_t FEW_TILES = 2;
 constexpr double SLICES = (double) GENIE_CUDA_MEASURE_QUERIES / GENIE_CUDA_LANE_QUERIES;
 constexpr double MORE_OBJECTS = (double) (GENIE_CUDA_MEASURE_TILES - FEW_TILES) * GENIE_TILE_OBJECTS * SLICES;
 constexpr double OBJECTS = (double) GENIE_CUDA_MEASURE_TILES * GENIE_TILE_OBJECTS * SLICES;
 
 /*
- * Two numbers of objects and two of dimensions.  What does not grow with either, nor with queries, is a batch's own
- * cost: the launches, of which the larger image has one more.
+ * Two numbers of objects and two of dimensions.  The time that grows with neither, nor with the queries, is a batch's
+ * own cost: its launches, of which the larger probe has one more.
  */
 static void
 measure_lanes(GenieCudaContext &context, GenieDispatchCosts &costs)
@@ -206,7 +206,7 @@ measure_lanes(GenieCudaContext &context, GenieDispatchCosts &costs)
 	costs.object_ns = per(each - costs.small_row_ns * FEW, 1);
 }
 
-/* Two numbers of objects and two of dimensions, each of whole steps; a batch's own cost is that of lanes. */
+/* Two numbers of objects and two of dimensions, in whole steps.  A batch's own cost is that of lanes. */
 static void
 measure_tensor(GenieCudaContext &context, GenieCudaTensorCosts &tensor)
 {

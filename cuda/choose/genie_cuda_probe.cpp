@@ -1,10 +1,10 @@
 /*
  * genie_cuda_probe.cpp
- *	  Made-up images to measure with: making them.
+ *	  Making probes (genie_cuda_probe.h).
  */
 #include "genie_cuda_probe.h"
 
-/* An object's value: any that are well mixed will do. */
+/* An object's value.  Any values will do that are well mixed. */
 static uint32_t
 value_of(uint32_t object, uint32_t dimension, uint32_t n_values)
 {
@@ -52,7 +52,9 @@ GenieCudaProbe::GenieCudaProbe(uint64_t id, uint32_t n_objects, uint32_t n_tiles
 	genie_image_sizes(&fill, 0, sizes.data());
 	made = genie_image_group_finish(&fill, 1);
 
-	/* All groups say that they are the first one, which only matters while they are copied: that run is not timed. */
+	/*
+	 * All groups call themselves the first one.  That only matters while they are copied, in a run that is not timed.
+	 */
 	groups.assign(n_tiles, (const GenieImageGroup *) memory.data());
 	live.assign((size_t) n_tiles * GENIE_TILE_WORDS, 0);
 	for (uint32_t i = 0; i < n_objects; i++)

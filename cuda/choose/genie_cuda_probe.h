@@ -1,9 +1,9 @@
 /*
  * genie_cuda_probe.h
- *	  Made-up images to measure with.
+ *	  Probes: made-up images to measure costs with.
  *
- * An image is of one tile of objects that is there several times, so that it is large enough to keep a device busy and
- * is made in a tenth of a second at most.  Plain C++: images are made by the engine's own code, which CUDA does not
+ * A probe is one tile of objects that is there several times, so it is large enough to keep a device busy and is made
+ * in a tenth of a second at most.  This is plain C++: images are made by the engine's own code, which CUDA does not
  * compile.
  */
 #ifndef GENIE_CUDA_PROBE_H

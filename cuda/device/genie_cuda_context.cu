@@ -1,6 +1,6 @@
 /*
  * genie_cuda_context.cu
- *	  What all passes run on (genie_cuda_context.cuh).
+ *	  Scratch memory, and how long uploads took (genie_cuda_context.cuh).
  */
 #include "genie_cuda_context.cuh"
 

@@ -13,7 +13,7 @@
 /* What a pass runs on. */
 struct GenieCudaContext
 {
-	const GenieEngine *engine;	/* whose caller may say stop */
+	const GenieEngine *engine;	/* for interrupted() */
 	const GenieCudaDevice &device;
 	GenieCudaMemory &memory;
 	GenieCudaImages &images;
@@ -27,14 +27,17 @@ struct GenieCudaContext
 	uint64_t	uploaded_bytes;
 	uint64_t	upload_us;
 
-	/* May the device be told to write there? */
+	/* Can the device write there by itself? */
 	bool is_pinned(const uint8_t *memory, size_t bytes) const
 	{
 		return arena != nullptr && memory >= arena && bytes <= arena_bytes &&
 			(size_t) (memory - arena) <= arena_bytes - bytes;
 	}
 
-	/* Scratch, for which vectors go if the device has no room; before the pass uses any of them. */
+	/*
+	 * Scratch memory.  Quantized vectors are dropped if the device has no room for it, so a pass asks for scratch
+	 * before it uses any vectors.
+	 */
 	uint8_t    *scratch(size_t bytes) const;
 
 	/* Adds the time between the copy's two events to upload_us. */
@@ -53,13 +56,16 @@ struct GenieCudaBytes
 	}
 };
 
-/* Some bytes of a buffer, or only their number while packing is dry. */
+/* A buffer that is laid out part by part.  In a dry run it has no memory and only adds up bytes. */
 class GenieCudaBuffer
 {
 public:
 	GenieCudaBuffer(uint8_t *host_, uint8_t *device_) : host(host_), device(device_) {}
 
-	/* Takes room for n values; on the host it is at *on_host, NULL while packing is dry or if there is no host side. */
+	/*
+	 * Takes room for n values and returns its place on the device.  *on_host becomes its place on the host, or NULL in
+	 * a dry run and in a buffer without a host side.
+	 */
 	template <class T> T *
 	take(size_t n, T **on_host = nullptr)
 	{
@@ -70,7 +76,7 @@ public:
 		if (on_host != nullptr)
 			*on_host = host == nullptr ? nullptr : (T *) (host + at);
 		if (host != nullptr)
-			memset(host + end, 0, used - end);	/* it is copied, too */
+			memset(host + end, 0, used - end);	/* padding is copied, too */
 		return (T *) (device + at);
 	}
 
@@ -86,7 +92,7 @@ private:
 	uint8_t    *device;
 };
 
-/* Takes room for n values in a buffer on the device, if there is one, and copies them there from the host. */
+/* Takes room for n values in a buffer without a host side.  Copies them there from the host, unless the run is dry. */
 template <class T>
 static inline const T *
 genie_cuda_bring(GenieCudaBuffer &buffer, const T *from, size_t n, cudaStream_t stream)

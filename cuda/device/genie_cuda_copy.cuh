@@ -2,8 +2,9 @@
  * genie_cuda_copy.cuh
  *	  What copies of images and of quantized vectors have in common: blocks of device memory, copied one by one.
  *
- * Room for all of a copy is taken before anything is copied.  Parts are blocks of their own, so that a large copy needs
- * no room in one piece; they are copied on a stream of their own, and who reads a part waits for that part alone.
+ * All room of a copy is taken before anything is copied.  Each part is a block of its own, so a large copy needs no
+ * room in one piece.  Parts are copied on a stream of their own; a reader waits for the part that it reads and no
+ * other.
  *
  *		absent ── room taken ── upload() of each part ──> complete
  *		complete, or room taken and the pass failed ── drop ──> absent
@@ -18,7 +19,7 @@
 
 #include "genie_cuda_memory.cuh"
 
-/* Memory of the limit's part for images, or none yet. */
+/* A block of the memory that is for images, or none yet. */
 struct GenieCudaBlock
 {
 	GenieCudaBlock() = default;
@@ -26,7 +27,7 @@ struct GenieCudaBlock
 	GenieCudaBlock &operator=(const GenieCudaBlock &) = delete;
 	~GenieCudaBlock();
 
-	/* once; throws if the device has no room */
+	/* Called once.  Throws if the device has no room. */
 	void		take(GenieCudaMemory &owner_, size_t bytes_);
 
 	uint8_t    *memory = nullptr;
@@ -44,7 +45,8 @@ public:
 	GenieCudaCopy &operator=(const GenieCudaCopy &) = delete;
 
 	/*
-	 * Starts copying a part on copy_stream, and lets stream wait for it.  Returns the bytes copied, 0 if it is there.
+	 * Starts copying a part on copy_stream and makes stream wait for it.  Returns the bytes to be copied: 0 if the part
+	 * is there.
 	 */
 	uint64_t	upload(size_t part, const void *from, cudaStream_t copy_stream, cudaStream_t stream);
 
@@ -53,7 +55,7 @@ public:
 		return n_uploaded == parts.size();
 	}
 
-	uint64_t	last_pass = 0;	/* that used it */
+	uint64_t	last_pass = 0;	/* the last one that used it */
 
 protected:
 	explicit GenieCudaCopy(size_t n_parts);
@@ -62,15 +64,15 @@ protected:
 	std::vector<GenieCudaBlock> parts;
 
 private:
-	cudaEvent_t ready = nullptr;	/* of the part copied last */
+	cudaEvent_t ready = nullptr;	/* the part copied last is there */
 	size_t		n_uploaded = 0;
 };
 
-/* Copies by the ids of what they are of. */
+/* Copies by the ids of their images or vectors. */
 template <class COPY>
 using GenieCudaCopies = std::map<uint64_t, std::unique_ptr<COPY>>;
 
-/* Drops the least recently used copy, if no pass from number pass on has used it.  False: there is none. */
+/* Drops the least recently used of the copies that no pass from number pass on has used.  False: there is none. */
 template <class COPY>
 bool
 genie_cuda_drop_oldest(GenieCudaCopies<COPY> &copies, uint64_t pass)

@@ -1,10 +1,10 @@
 /*
  * genie_cuda_error.cu
- *	  What a failure means: does it not fit, may it work next time, or is the device lost?
+ *	  What a failure means: something does not fit, it may work next time, or the device is lost.
  *
- * A sticky error stays with the process's context: every later call gives it again, and only a new process
- * helps.  Such errors are known by their codes, and, lest the list be incomplete, by still being there after they
- * were read and the device was waited for.
+ * A sticky error stays with the process's context: every later call returns it, and only a new process helps.  Sticky
+ * errors are known by their codes.  The list may be incomplete, so an error also counts as sticky if it is still there
+ * after it was read and the device is idle.
  */
 #include <cstdio>
 #include <new>

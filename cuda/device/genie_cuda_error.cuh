@@ -1,6 +1,6 @@
 /*
  * genie_cuda_error.cuh
- *	  Failures: CUDA calls throw, and one place turns what was thrown into a status and a sentence.
+ *	  Failures: CUDA calls throw, and one place turns exceptions into a status and a sentence.
  *
  * Nothing but genie_cuda_guard() catches, and nothing thrown leaves the library.
  */
@@ -26,7 +26,7 @@ private:
 	const char *call;			/* a literal */
 };
 
-/* A failure of the engine's own, with its status. */
+/* A failure that the engine finds by itself, with its status. */
 class GenieCudaFailure : public std::exception
 {
 public:
@@ -59,12 +59,12 @@ genie_cuda_check_launch(const char *kernel)
 }
 
 /*
- * To be called in a handler only: the status of the exception that is being handled, and a sentence about it in error
- * (GENIE_ENGINE_ERROR_MAX bytes).  Waits until the device is idle.
+ * Returns the status of the exception that is being handled and writes a sentence about it into error, of
+ * GENIE_ENGINE_ERROR_MAX bytes.  Waits until the device is idle.  Called in a handler only.
  */
 extern GenieStatus genie_cuda_classify(char *error) noexcept;
 
-/* Runs body(); what it throws becomes a status. */
+/* Runs body() and turns what it throws into a status. */
 template <class BODY>
 GenieStatus
 genie_cuda_guard(char *error, BODY body) noexcept

@@ -2,11 +2,11 @@
  * genie_cuda_image.cuh
  *	  Copies of images on the device.
  *
- * A copy (genie_cuda_copy.cuh) is a part a group, a block for the live bitmap, and a table of tiles with device
- * addresses.
+ * A copy (genie_cuda_copy.cuh) has one part for each group, a block for the live bitmap, and a table of tiles with
+ * device addresses.
  *
- * Copies are dropped, least recently used first, to make room for others, but never one that the batch's current pass
- * uses (its number is the copy's last_pass).  Quantized vectors go before any image.
+ * Copies are dropped to make room for others, least recently used first.  A copy that the current pass uses is never
+ * dropped: its last_pass is that pass's number.  Quantized vectors are dropped before any image.
  */
 #ifndef GENIE_CUDA_IMAGE_CUH
 #define GENIE_CUDA_IMAGE_CUH
@@ -19,10 +19,10 @@ class GenieCudaImage : public GenieCudaCopy
 public:
 	GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image);
 
-	/* device bytes that a copy of the image takes */
+	/* Bytes of device memory that a copy of the image takes. */
 	static uint64_t bytes_of(const GenieSegmentImage &image);
 
-	/* Starts copying of the tile table, and of the live bitmap if the device has another version. */
+	/* Starts copying the table of tiles, and the live bitmap if the device has another version of it. */
 	void		update(const GenieSegmentImage &image, cudaStream_t stream);
 
 	const GenieCudaTile *tiles() const
@@ -30,9 +30,9 @@ public:
 		return (const GenieCudaTile *) table.memory;
 	}
 
-	bool		turned = false; /* have its codes been brought into the order of bit lanes? */
+	bool		swizzled = false;	/* are its codes in the order that bit lanes need? */
 	uint64_t	n_sampled = 0;	/* queries whose thresholds came from samples */
-	uint64_t	n_misled = 0;	/* of these, that had to be counted again in another way */
+	uint64_t	n_misled = 0;	/* those of them that tiles had to count again */
 
 private:
 	GenieCudaBlock live;
@@ -50,8 +50,8 @@ public:
 	bool		resident(uint64_t id) const;
 
 	/*
-	 * The image's copy, complete or with room for it.  Drops vectors and others that the pass does not use; throws if
-	 * that is not enough.
+	 * The image's copy, which is complete or at least has its room.  Drops vectors and copies that the pass does not
+	 * use; throws if that is not enough.
 	 */
 	GenieCudaImage &acquire(const GenieSegmentImage &image, uint64_t pass);
 
@@ -60,10 +60,10 @@ public:
 		copies.erase(id);
 	}
 
-	/* Drops vectors, and the least recently used copies, until all fit the limit. */
+	/* Drops vectors, then the least recently used copies, until the rest fits the limit. */
 	void		trim();
 
-	/* Drops copies that are not complete, and vectors that are not: after a pass that failed. */
+	/* Drops incomplete copies of images and of vectors, after a pass that failed. */
 	void		drop_incomplete();
 
 	uint64_t	evictions() const

@@ -6,7 +6,7 @@
 
 #include "genie_cuda_memory.cuh"
 
-/* Growing blocks grow by at least a half, so that batches that get larger one by one do not allocate each time. */
+/* A block grows by at least a half, so that batches of slowly growing size do not allocate each time. */
 static size_t
 grown(size_t now, size_t needed)
 {

@@ -2,9 +2,9 @@
  * genie_cuda_memory.cuh
  *	  The only owner of device memory and of pinned host memory.
  *
- * Device memory has two categories under one limit: images, and scratch of batches, which gets a fixed part of the
- * limit, so that neither can push the other out.  Scratch and pinned memory are one block each, which grows and is
- * used again from batch to batch; growing loses what was in it.
+ * Device memory has two categories under one limit: images, and scratch of batches.  Scratch gets a fixed part of the
+ * limit, so neither can push the other out.  Scratch and pinned memory are one block each, which is used again from
+ * batch to batch and grows when it must.  Growing loses what was in the block.
  */
 #ifndef GENIE_CUDA_MEMORY_CUH
 #define GENIE_CUDA_MEMORY_CUH
@@ -15,23 +15,23 @@
 class GenieCudaMemory
 {
 public:
-	/* available: what limit 0 stands for */
+	/* available: the limit that 0 stands for */
 	GenieCudaMemory(uint64_t limit, uint64_t available);
 	~GenieCudaMemory();
 	GenieCudaMemory(const GenieCudaMemory &) = delete;
 	GenieCudaMemory &operator=(const GenieCudaMemory &) = delete;
 
-	/* The caller drops images until they fit the new limit; scratch is given back at once if it does not. */
+	/* Gives scratch back if it does not fit the new limit.  The caller drops images until they fit. */
 	void		set_limit(uint64_t limit);
 
-	/* Throws if the device has no room; the caller keeps within image_limit(). */
+	/* Throws if the device has no room.  The caller keeps within image_limit(). */
 	uint8_t    *take_image(size_t bytes);
 	void		give_image(uint8_t *memory, size_t bytes) noexcept;
 
-	/* At least so many bytes; throws if that is above scratch_limit() or the device has no room. */
+	/* A block of at least this many bytes.  Throws if that is above scratch_limit() or the device has no room. */
 	uint8_t    *scratch(size_t bytes);
 
-	/* Gives scratch back until it is asked for again. */
+	/* Frees scratch until it is asked for again. */
 	void		give_scratch()
 	{
 		drop_scratch();

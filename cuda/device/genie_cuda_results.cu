@@ -1,12 +1,12 @@
 /*
  * genie_cuda_results.cu
- *	  Bringing results of a pass back (genie_cuda_results.cuh).
+ *	  Bringing a pass's results back (genie_cuda_results.cuh).
  */
 #include <algorithm>
 
 #include "genie_cuda_results.cuh"
 
-static_assert(GENIE_CUDA_ALIGN == GENIE_ENGINE_RESULT_ALIGN, "results are aligned on the device as they are to be");
+static_assert(GENIE_CUDA_ALIGN == GENIE_ENGINE_RESULT_ALIGN, "results are aligned alike on the device and on the host");
 
 void
 GenieCudaResults::add(void *to, const void *from, size_t bytes)
@@ -46,7 +46,7 @@ GenieCudaResults::start(cudaStream_t stream) const
 	}
 	catch (...)
 	{
-		/* whoever does the jobs next writes there too */
+		/* the next engine that does the jobs writes there too */
 		(void) cudaStreamSynchronize(stream);
 		throw;
 	}

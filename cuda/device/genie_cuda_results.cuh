@@ -1,10 +1,11 @@
 /*
  * genie_cuda_results.cuh
- *	  How a pass's results come back: at once to where they are wanted, if they lie there as on the device.
+ *	  How a pass's results come back: straight to where they are wanted, if they lie there in the order of the device.
  *
- * A request's results lie one behind the other in memory that is pinned, as far as the device could do that, and so
- * do a pass's on the device.  Then few copies bring them all, and the host need not move megabytes from memory of
- * the pass's.  What lies between two results is copied along: less than GENIE_ENGINE_RESULT_ALIGN bytes.
+ * A request's results lie one behind the other in shared memory, which is pinned if the device could do that.  A pass's
+ * results lie the same way on the device.  Then a few copies bring all of them, and the host need not move megabytes
+ * out of the pass's own pinned memory.  The gap between two results, less than GENIE_ENGINE_RESULT_ALIGN bytes, is
+ * copied along.
  */
 #ifndef GENIE_CUDA_RESULTS_CUH
 #define GENIE_CUDA_RESULTS_CUH
@@ -14,13 +15,13 @@
 class GenieCudaResults
 {
 public:
-	/* Adds a result that is to come from the device, in the order that they have there. */
+	/* Adds a result.  Results are added in the order that they have on the device. */
 	void		add(void *to, const void *from, size_t bytes);
 
-	/* Can they be brought by few copies to where they are wanted? */
+	/* Can a few copies bring the results to where they are wanted? */
 	bool		are_direct(const GenieCudaContext &context) const;
 
-	/* Starts that; if it throws, nothing is on its way any more. */
+	/* Starts these copies.  If it throws, no copy is on its way any more. */
 	void		start(cudaStream_t stream) const;
 
 private:

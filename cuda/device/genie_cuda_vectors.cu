@@ -62,7 +62,7 @@ GenieCudaAllVectors::evict_one(uint64_t pass)
 	return is_one;
 }
 
-/* Drops others that no pass from number pass on has used, if that makes room within the limit. */
+/* Drops copies that no pass from number pass on has used, if that makes enough room within the limit. */
 bool
 GenieCudaAllVectors::make_room(uint64_t bytes, uint64_t pass)
 {

@@ -2,12 +2,14 @@
  * genie_cuda_vectors.cuh
  *	  Copies of quantized vectors (genie_quantized.h) on the device: a part a tile, and a table of their addresses.
  *
- * Vectors only save time: without them a job's hits are the same, and the CPU has the same bounds.  So nobody fails for
- * lack of room for vectors; they just have none.  They share the limit with images, which go before them: an image
- * drops any vectors that the pass does not use (genie_cuda_image.cuh), and vectors never drop an image.  Among
- * themselves they go, least recently used first, when they were not used for a while: copying takes as long as the CPU
- * takes for several batches, and two that drop each other in turn would be slower than none.  A device that had less
- * room than the limit says is not asked again for a while either.
+ * Vectors only save time: without them a job's hits are the same, and the CPU computes the same bounds.  So a job never
+ * fails for lack of room for vectors; it goes without.
+ *
+ * Vectors share the limit with images, and images come first: an image may drop any vectors that the pass does not use
+ * (genie_cuda_image.cuh), and vectors never drop an image.  Vectors drop other vectors, least recently used first, only
+ * if those were not used for GENIE_CUDA_VECTORS_STAY passes: copying takes as long as the CPU needs for several
+ * batches, so two copies that drop each other in turn would be slower than none.  If the device had less room than the
+ * limit says, it is not asked again for as many passes.
  */
 #ifndef GENIE_CUDA_VECTORS_CUH
 #define GENIE_CUDA_VECTORS_CUH
@@ -20,7 +22,7 @@ class GenieCudaVectors : public GenieCudaCopy
 public:
 	GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantizedVectors &vectors);
 
-	/* device bytes that a copy takes */
+	/* Bytes of device memory that a copy takes. */
 	static uint64_t bytes_of(const GenieQuantizedVectors &vectors);
 
 	/* Starts copying the table of tiles, if it is not there. */
@@ -43,7 +45,7 @@ class GenieCudaAllVectors
 public:
 	explicit GenieCudaAllVectors(GenieCudaMemory &memory_) : memory(memory_) {}
 
-	/* The copy, complete or with room for it; NULL: there is no room. */
+	/* The copy, which is complete or at least has its room.  NULL: there is no room. */
 	GenieCudaVectors *acquire(const GenieQuantizedVectors &vectors, uint64_t pass);
 
 	void		forget(uint64_t id)
@@ -51,10 +53,10 @@ public:
 		copies.erase(id);
 	}
 
-	/* Drops the least recently used copy, if no pass from number pass on has used it.  False: there is none. */
+	/* Drops the least recently used of the copies that no pass from number pass on has used.  False: there is none. */
 	bool		evict_one(uint64_t pass);
 
-	/* Drops copies that are not complete: after a pass that failed. */
+	/* Drops incomplete copies, after a pass that failed. */
 	void		drop_incomplete()
 	{
 		genie_cuda_drop_incomplete(copies);
@@ -71,7 +73,7 @@ private:
 	GenieCudaMemory &memory;
 	GenieCudaCopies<GenieCudaVectors> copies;
 	uint64_t	n_evictions = 0;
-	uint64_t	no_room_until = 0;	/* a pass: before it the device is not asked */
+	uint64_t	no_room_until = 0;	/* number of a pass, before which the device is not asked */
 };
 
 #endif							/* GENIE_CUDA_VECTORS_CUH */

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_lanes.cu
- *	  Bit lanes: an image's layout, turning codes, tables, and what happens between launches.
+ *	  Bit lanes: an image's layout, swizzling codes, filling tables, and the work between launches.
  */
 #include <algorithm>
 
@@ -12,17 +12,17 @@
 
 /* ---- the layout ---- */
 
-/* What kernels keep in shared memory beside a table: planes of thresholds, at most 16, and what the device takes. */
+/* What kernels keep in shared memory beside a table: planes of thresholds, 16 at most, and the device's own part. */
 constexpr uint32_t BESIDE = 17 * GENIE_CUDA_LANE_ENTRY + GENIE_CUDA_RESERVED_SHARED;
 
-/* The slot of a strip's code number n: groups follow each other, and in a word all low 4-bit codes come first. */
+/* The slot of a strip's code number n.  Groups follow each other; in a word all low 4-bit codes come first. */
 static uint32_t
 slot_of(uint32_t width, uint32_t n)
 {
 	return width == 4 ? n / 8 * 8 + n % 2 * 4 + n % 8 / 2 : n;
 }
 
-/* Sums of the strips' bytes, given that n of them are first ones and as many last ones. */
+/* Makes n strips first ones and as many last ones, and sums up the bytes of each kind. */
 static void
 divide(GenieCudaLaneLayout &layout, const std::vector<uint32_t> &bytes, uint32_t n)
 {
@@ -32,7 +32,7 @@ divide(GenieCudaLaneLayout &layout, const std::vector<uint32_t> &bytes, uint32_t
 		(s < n ? layout.first_bytes : s >= layout.n_strips - n ? layout.last_bytes : layout.resident_bytes) += bytes[s];
 }
 
-/* Fills in the strips but their place in the table; returns their bytes in it. */
+/* Fills in the strips, except where their tables begin; returns the bytes of their tables. */
 static std::vector<uint32_t>
 lay_out_strips(const GenieImageGroup *group, GenieCudaLaneLayout &layout)
 {
@@ -54,8 +54,8 @@ lay_out_strips(const GenieImageGroup *group, GenieCudaLaneLayout &layout)
 		GenieCudaLaneStrip &lane_strip = layout.strips[s];
 
 		lane_strip.row_bytes = strip.row_bytes;
-		lane_strip.turn_shift = strip.width == 16 ? 1 : strip.width == 8 ? 2 : 3;
-		lane_strip.turn_mask = (uint8_t) (std::min(words, GENIE_CUDA_LANE_SLOTS / each) - 1);
+		lane_strip.swizzle_shift = strip.width == 16 ? 1 : strip.width == 8 ? 2 : 3;
+		lane_strip.swizzle_mask = (uint8_t) (std::min(words, GENIE_CUDA_LANE_SLOTS / each) - 1);
 		lane_strip.offset = strip.offset;
 		lane_strip.group_bytes = n_rows[s] * GENIE_CUDA_LANE_ROW;
 		bytes.push_back(std::max(1u, words * each / GENIE_CUDA_LANE_SLOTS) * lane_strip.group_bytes);
@@ -66,7 +66,7 @@ lay_out_strips(const GenieImageGroup *group, GenieCudaLaneLayout &layout)
 	return bytes;
 }
 
-/* Where the entries of each rank are, given where each strip's table begins. */
+/* Finds where the entries of each rank are, given where each strip's table begins. */
 static void
 find_places(const GenieImageGroup *group, const GenieCudaLaneLayout &layout, const std::vector<uint32_t> &tables,
 			std::vector<GenieCudaLanePlace> &places)
@@ -125,42 +125,42 @@ genie_cuda_lanes_layout(const GenieSegmentImage &image, const GenieCudaDevice &d
 	return lanes;
 }
 
-/* ---- turning codes ---- */
+/* ---- swizzling codes ---- */
 
 static __global__ void
-__launch_bounds__(GENIE_CUDA_LANE_TURN_THREADS)
-genie_cuda_lanes_turn_kernel(const __grid_constant__ GenieCudaLaneLayout layout, const GenieCudaTile *tiles)
+__launch_bounds__(GENIE_CUDA_LANE_SWIZZLE_THREADS)
+genie_cuda_lanes_swizzle_kernel(const __grid_constant__ GenieCudaLaneLayout layout, const GenieCudaTile *tiles)
 {
 	const GenieCudaTile &tile = tiles[blockIdx.y];
 	const uint32_t n_rows = genie_code_rows(tile.tile.n_objects);
-	const uint32_t row = blockIdx.x * GENIE_CUDA_LANE_TURN_THREADS + threadIdx.x;
+	const uint32_t row = blockIdx.x * GENIE_CUDA_LANE_SWIZZLE_THREADS + threadIdx.x;
 
 	if (row >= n_rows)
 		return;
 	for (uint32_t s = 0; s < layout.n_strips; s++)
 	{
 		const GenieCudaLaneStrip &strip = layout.strips[s];
-		const uint32_t turn = row >> strip.turn_shift & strip.turn_mask;
+		const uint32_t swizzle = row >> strip.swizzle_shift & strip.swizzle_mask;
 		uint32_t   *words = (uint32_t *) ((uint8_t *) tile.base + tile.tile.codes + (size_t) strip.offset * n_rows +
 										  row * strip.row_bytes);
-		uint32_t	turned[4];
+		uint32_t	swizzled[4];
 
-		if (turn == 0)
+		if (swizzle == 0)
 			continue;
 		for (uint32_t i = 0; i < strip.row_bytes / 4u; i++)
-			turned[i] = words[i ^ turn];
+			swizzled[i] = words[i ^ swizzle];
 		for (uint32_t i = 0; i < strip.row_bytes / 4u; i++)
-			words[i] = turned[i];
+			words[i] = swizzled[i];
 	}
 }
 
 void
-genie_cuda_lanes_turn(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,
+genie_cuda_lanes_swizzle(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,
 					  cudaStream_t stream)
 {
-	genie_cuda_lanes_turn_kernel<<<dim3(GENIE_TILE_OBJECTS / GENIE_CUDA_LANE_TURN_THREADS, n_tiles),
-		GENIE_CUDA_LANE_TURN_THREADS, 0, stream>>>(layout, tiles);
-	genie_cuda_check_launch("genie_cuda_lanes_turn_kernel");
+	genie_cuda_lanes_swizzle_kernel<<<dim3(GENIE_TILE_OBJECTS / GENIE_CUDA_LANE_SWIZZLE_THREADS, n_tiles),
+		GENIE_CUDA_LANE_SWIZZLE_THREADS, 0, stream>>>(layout, tiles);
+	genie_cuda_check_launch("genie_cuda_lanes_swizzle_kernel");
 }
 
 /* ---- tables ---- */
@@ -197,9 +197,9 @@ genie_cuda_lanes_unit(uint32_t max_count)
 }
 
 /*
- * Each slice has as many parts as it has multiprocessors to itself.  Where these do not come out even, as 132 for 8
- * slices, the multiprocessors that are left take one more, smaller part of each slice, some after each other: blocks
- * start in the order of their numbers, and those of the last part come last.
+ * Each slice has as many parts as it has multiprocessors to itself.  If that does not come out even, as with 132 for 8
+ * slices, the multiprocessors that are left over take one more, smaller part of each slice, one after the other.  This
+ * works because blocks start in the order of their numbers, and those of the last part come last.
  */
 void
 genie_cuda_lanes_divide(const GenieCudaDevice &device, uint32_t n_threads, GenieCudaLaneLaunch &launch)
@@ -240,16 +240,16 @@ genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLan
 /* ---- between launches ---- */
 
 /*
- * Some blocks for each block that counted.  A block first counts its events of each query, in shared memory, and takes
- * room in a query's list for all of them at once: all events by themselves would wait for each other at the queries'
- * few numbers.
+ * Some blocks deal with the events of one block that counted.  A block first counts its events of each query in shared
+ * memory, and then takes room in each query's list for all of them at once.  Single events would wait for each other at
+ * the queries' few counters.
  */
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)
 genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n_events, uint32_t room,
 							 const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity)
 {
-	__shared__ uint32_t next[GENIE_CUDA_LANE_QUERIES];	/* a query's events, then where its next one goes */
+	__shared__ uint32_t next[GENIE_CUDA_LANE_QUERIES];	/* of a query: its events, then the place of the next one */
 	const uint32_t block = blockIdx.x * gridDim.y + blockIdx.y;
 	const uint32_t n = n_events[block];
 	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
@@ -293,7 +293,7 @@ genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cuda
 	genie_cuda_check_launch("genie_cuda_lanes_deal_kernel");
 }
 
-/* Is the bound a guess, that of all objects wherever they are? */
+/* Is the bound a guess, which holds wherever objects are? */
 static __device__ __forceinline__ bool
 is_guess(unsigned long long bound)
 {
@@ -315,7 +315,7 @@ genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity,
 		query.k = query.sampled_k;
 	bound = genie_cuda_kth_candidate(query, n, shared);
 
-	/* of a query that lanes count, last_object says whether anything was lost */
+	/* last_object of a query that lanes count says whether anything was lost */
 	if (threadIdx.x == 0 && query.top->n > capacity)
 		query.top->last_object = GENIE_CUDA_LANE_LOST;
 	__syncthreads();
@@ -346,8 +346,8 @@ genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint3
 }
 
 /*
- * What the sample lost would have raised its bound: so that is a guess all the same, and nothing is lost of what it is
- * for.  Where fewer than sampled_k were found there is no bound, and all that matches is wanted.
+ * Events that the sample lost would only have raised the bound, which is a guess anyway; so the sample's losses do not
+ * count.  If the sample has fewer than sampled_k candidates there is no bound, and all objects that match are wanted.
  */
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)

@@ -1,13 +1,13 @@
 /*
  * genie_cuda_lanes_add.cuh
- *	  Bit lanes: looking codes up in the table, and adding what is found.
+ *	  Bit lanes: looking codes up in the table, and adding their entries.
  *
- * A thread's sums are *planes*: bit q of word w of plane b is bit b of the count of query 32 * w + q.  Entries are
- * added up to sixteen at a time by a tree of carry-save adders (two three-input logic operations a word), so that only
- * each sixteenth has a carry into the higher planes.
+ * A thread's sums are *planes*: bit q of word w of plane b is bit b of the count of query 32 * w + q.  Up to sixteen
+ * entries at a time go through a tree of carry-save adders (two three-input logic operations a word), so only every
+ * sixteenth entry has a carry into the higher planes.
  *
- * Addresses come from dot products of four bytes or two halves with a mask that has a row's bytes where the code is
- * that is wanted, plus the slot: one instruction a load, and of a kind that does not compete with the adders.
+ * An address is the dot product of a word of codes with a mask, plus the slot.  The mask has the bytes of a row at the
+ * wanted code and 0 elsewhere.  That is one instruction a load, of a kind that does not compete with the adders.
  */
 #ifndef GENIE_CUDA_LANES_ADD_CUH
 #define GENIE_CUDA_LANES_ADD_CUH
@@ -18,7 +18,7 @@
 
 extern __shared__ uint4 genie_cuda_memory[];
 
-/* an entry of the table, and what is added up of entries */
+/* An entry of the table, or a sum of entries. */
 struct GenieCudaLaneEntry
 {
 	uint32_t	word[GENIE_CUDA_LANE_WORDS];
@@ -30,16 +30,16 @@ struct GenieCudaLanePlanes
 	GenieCudaLaneEntry plane[PLANES];
 };
 
-/* What a thread knows of its place among those that load together. */
+/* What a thread needs to know of its place among the eight that load together. */
 struct GenieCudaLaneThread
 {
-	uint32_t	slots[GENIE_CUDA_LANE_SLOTS];	/* address in row 0 of the slot of each step */
-	uint32_t	bytes[4];		/* masks: the byte of a word that comes at each step */
+	uint32_t	slots[GENIE_CUDA_LANE_SLOTS];	/* for each step, the address of its slot in row 0 */
+	uint32_t	bytes[4];		/* masks: the byte of a word that is used at each step */
 	uint32_t	halves[2];		/* the half of a word */
 	uint32_t	nibbles[2];		/* shifts: which 4-bit codes of a word's bytes come first, and then */
 };
 
-/* Keeps a value in a register: the compiler would rather compute it again each time. */
+/* Keeps a value in a register.  Otherwise the compiler computes it again each time. */
 __device__ __forceinline__ void
 genie_cuda_lane_keep(uint32_t &value)
 {
@@ -50,26 +50,26 @@ __device__ __forceinline__ GenieCudaLaneThread
 genie_cuda_lane_thread()
 {
 	const uint32_t table = (uint32_t) __cvta_generic_to_shared(genie_cuda_memory);
-	const uint32_t lane = genie_cuda_lane();
+	const uint32_t number = genie_cuda_thread();
 	GenieCudaLaneThread thread;
 
 #pragma unroll
 	for (uint32_t s = 0; s < GENIE_CUDA_LANE_SLOTS; s++)
 	{
-		thread.slots[s] = table + (s ^ (lane % GENIE_CUDA_LANE_SLOTS)) * GENIE_CUDA_LANE_ENTRY;
+		thread.slots[s] = table + (s ^ (number % GENIE_CUDA_LANE_SLOTS)) * GENIE_CUDA_LANE_ENTRY;
 		genie_cuda_lane_keep(thread.slots[s]);
 	}
 #pragma unroll
 	for (uint32_t s = 0; s < 4; s++)
 	{
-		thread.bytes[s] = GENIE_CUDA_LANE_ROW << (8 * (s ^ (lane % 4)));
+		thread.bytes[s] = GENIE_CUDA_LANE_ROW << (8 * (s ^ (number % 4)));
 		genie_cuda_lane_keep(thread.bytes[s]);
 	}
 #pragma unroll
 	for (uint32_t s = 0; s < 2; s++)
 	{
-		thread.halves[s] = GENIE_CUDA_LANE_ROW << (8 * (s ^ (lane % 2)));
-		thread.nibbles[s] = 4 * (s ^ (lane / 4 % 2));
+		thread.halves[s] = GENIE_CUDA_LANE_ROW << (8 * (s ^ (number % 2)));
+		thread.nibbles[s] = 4 * (s ^ (number / 4 % 2));
 	}
 	return thread;
 }
@@ -94,7 +94,7 @@ genie_cuda_lane_any(const GenieCudaLaneEntry &entry)
 	return entry.word[0] | entry.word[1] | entry.word[2] | entry.word[3];
 }
 
-/* a + b + plane becomes the plane; returns the carry */
+/* Adds a and b to the plane; returns the carry. */
 __device__ __forceinline__ GenieCudaLaneEntry
 genie_cuda_lane_add3(GenieCudaLaneEntry &plane, const GenieCudaLaneEntry &a, const GenieCudaLaneEntry &b)
 {
@@ -155,7 +155,7 @@ genie_cuda_lane_add(GenieCudaLanePlanes<PLANES> &planes, const ENTRY &entry)
 		genie_cuda_lane_carry<LOG2 + 1>(planes, genie_cuda_lane_tree<LOG2, PLANES>(planes, entry, first));
 }
 
-/* Adds what the codes of an object ask for: a row of a strip, whose groups are at table in shared memory. */
+/* Adds the entries of an object's codes in a row of a strip, whose groups are at table in shared memory. */
 template <int WIDTH, int WORDS, int PLANES>
 __device__ __forceinline__ void
 genie_cuda_lane_strip(GenieCudaLanePlanes<PLANES> &planes, const GenieCudaLaneThread &thread, const uint4 &codes,

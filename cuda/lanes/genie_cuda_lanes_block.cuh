@@ -1,6 +1,6 @@
 /*
  * genie_cuda_lanes_block.cuh
- *	  Bit lanes: what blocks of all counting kernels do: dividing units, and fetching their slice's table.
+ *	  Bit lanes: what blocks of both counting kernels do: take their units, and fetch their slice's table.
  */
 #ifndef GENIE_CUDA_LANES_BLOCK_CUH
 #define GENIE_CUDA_LANES_BLOCK_CUH
@@ -10,7 +10,7 @@
 
 extern __shared__ uint4 genie_cuda_memory[];
 
-/* The number of the block: slice by slice. */
+/* The number of the block; blocks are numbered slice by slice. */
 __device__ __forceinline__ uint32_t
 genie_cuda_lane_block()
 {
@@ -24,7 +24,7 @@ genie_cuda_lane_object(const GenieCudaLaneLaunch &launch, uint32_t unit)
 	return launch.first_object + unit * launch.step;
 }
 
-/* The units of a block; in each round each of its warps takes one of them. */
+/* The units of a block.  In each round each of its warps takes one of them. */
 struct GenieCudaLanePart
 {
 	uint32_t	first;
@@ -39,14 +39,14 @@ genie_cuda_lane_part(const GenieCudaLaneLaunch &launch)
 	return GenieCudaLanePart{first, min(launch.part_units, launch.n_units - first)};
 }
 
-/* Which unit of the part the warp takes in a round, if there are so many. */
+/* The unit of the part that the warp takes in a round, if there are that many. */
 __device__ __forceinline__ uint32_t
 genie_cuda_lane_unit(uint32_t round)
 {
 	return round * (blockDim.x / GENIE_CUDA_WARP) + genie_cuda_warp();
 }
 
-/* Copies 16 bytes to shared memory, without waiting for them where the device can do that. */
+/* Copies 16 bytes to shared memory, without waiting for them if the device can do that. */
 __device__ __forceinline__ void
 genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
 {
@@ -58,7 +58,7 @@ genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
 #endif
 }
 
-/* Waits for all that the thread copies. */
+/* Waits for all copies of the thread. */
 __device__ __forceinline__ void
 genie_cuda_lane_wait()
 {

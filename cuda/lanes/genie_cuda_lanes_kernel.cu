@@ -2,20 +2,22 @@
  * genie_cuda_lanes_kernel.cu
  *	  Bit lanes: the counting kernel, a template by the planes of a count and the objects of a thread.
  *
- * A block of the grid is (slice, part): it copies the slice's table to shared memory, and its warps go over the part's
- * units in rounds.  All slices have the same parts and go over them side by side, so that codes are read from memory
- * about once and else from L2.  A unit is 32 * OBJECTS consecutive objects, those of a thread 32 apart.
+ * This file is compiled once for each number of planes, GENIE_CUDA_INSTANCE (cuda.mk).
  *
- * A thread counts its objects for the slice's queries strip by strip; codes are loaded strips ahead, across the ends of
- * rounds.  Then the counts are compared with the queries' thresholds all at once, plane by plane; where a count reaches
- * its threshold, and only there, the thread writes an event into the block's list.  Events become candidates of their
- * queries later (genie_cuda_lanes_deal): to take room in a query's list here would have the whole block wait.
+ * A block of the grid is (slice, part).  It copies the slice's table to shared memory, and its warps go over the part's
+ * units in rounds.  All slices have the same parts and go over them side by side, so codes are read from memory about
+ * once and otherwise from L2.  A unit is 32 * OBJECTS consecutive objects; those of a thread are 32 apart.
  *
- * Thresholds are of before the launch: an object must beat the k-th best of all that earlier launches saw, and
- * strictly, as later objects lose ties.
+ * A thread counts its objects for the slice's queries strip by strip.  Codes are loaded some strips ahead, across the
+ * ends of rounds.  Then all counts are compared with their queries' thresholds at once, plane by plane.  Only where a
+ * count reaches its threshold does the thread write an event, into the block's list.  Events become candidates later
+ * (genie_cuda_lanes_deal): taking room in a query's list here would make the whole block wait.
  *
- * Everything but addresses and codes is the same in all threads, and is written so that the compiler sees that: it then
- * costs them next to nothing.
+ * Thresholds are those of before the launch.  An object must be strictly better than the k-th best of all earlier
+ * launches, because later objects lose ties.
+ *
+ * Everything but addresses and codes is the same in all threads.  It is written so that the compiler sees this, and
+ * then costs next to nothing.
  */
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
@@ -28,11 +30,11 @@ template <int PLANES>
 struct GenieCudaLaneShared
 {
 	GenieCudaLaneEntry thresholds[PLANES];
-	GenieCudaLaneEntry open;	/* lanes of queries that some count can satisfy */
+	GenieCudaLaneEntry open;	/* queries whose threshold some count can reach */
 	uint32_t	n_events;		/* of the block */
 };
 
-/* Codes on their way: the rows of the next strips, and where loading goes on. */
+/* Codes on their way: rows of the next strips, and where loading goes on. */
 template <int OBJECTS>
 struct GenieCudaLaneCodes
 {
@@ -45,14 +47,14 @@ struct GenieCudaLaneCodes
 	uint32_t	row[OBJECTS];
 };
 
-/* The number of the strip, or the run, at a position: odd rounds go the other way. */
+/* The number of the strip, or of the run, at a position of the round: odd rounds go backwards. */
 static __device__ __forceinline__ uint32_t
-genie_cuda_lane_turned(uint32_t position, uint32_t n, uint32_t round)
+genie_cuda_lane_in_round(uint32_t position, uint32_t n, uint32_t round)
 {
 	return round % 2 == 0 ? position : n - 1 - position;
 }
 
-/* Begins with a round's unit; behind the last one it is the last one again. */
+/* Begins with the round's unit.  Behind the last unit it is the last one again. */
 template <int OBJECTS>
 static __device__ __forceinline__ void
 genie_cuda_lane_begin(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJECTS> &codes)
@@ -66,7 +68,7 @@ genie_cuda_lane_begin(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJE
 #pragma unroll
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		codes.row[i] = min(first % GENIE_TILE_OBJECTS + i * GENIE_CUDA_WARP, codes.n_rows - GENIE_CUDA_WARP) +
-			genie_cuda_lane();
+			genie_cuda_thread();
 }
 
 static __device__ __forceinline__ uint4
@@ -88,7 +90,7 @@ template <int OBJECTS>
 static __device__ __forceinline__ void
 genie_cuda_lane_load(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJECTS> &codes, uint4 (&rows)[OBJECTS])
 {
-	const uint32_t number = genie_cuda_lane_turned(codes.position, launch.layout.n_strips, codes.round);
+	const uint32_t number = genie_cuda_lane_in_round(codes.position, launch.layout.n_strips, codes.round);
 	const GenieCudaLaneStrip &strip = launch.layout.strips[number];
 	const uint8_t *at = codes.base + (size_t) strip.offset * codes.n_rows;
 
@@ -104,8 +106,8 @@ genie_cuda_lane_load(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJEC
 }
 
 /*
- * Between strips: brings the part of the table that comes next where another was.  All threads of the block call it
- * together.
+ * Between strips: fetches the part of the table that comes next into the room of the one that was used.  All threads of
+ * the block call it together.
  */
 static __device__ __forceinline__ void
 genie_cuda_lane_exchange(const GenieCudaLaneLaunch &launch, const uint8_t *table, uint32_t position, uint32_t round)
@@ -140,7 +142,7 @@ genie_cuda_lane_run(const GenieCudaLaneLaunch &launch, const uint8_t *table, uin
 	for (; position < end; position++)
 	{
 		const GenieCudaLaneStrip &strip =
-			launch.layout.strips[genie_cuda_lane_turned(position, launch.layout.n_strips, round)];
+			launch.layout.strips[genie_cuda_lane_in_round(position, launch.layout.n_strips, round)];
 		uint4		rows[OBJECTS];
 
 		genie_cuda_lane_exchange(launch, table, position, round);
@@ -159,7 +161,7 @@ genie_cuda_lane_run(const GenieCudaLaneLaunch &launch, const uint8_t *table, uin
 	}
 }
 
-/* Counts a round: a thread's objects for all queries of the slice. */
+/* Counts a thread's objects of a round, for all queries of the slice. */
 template <int PLANES, int OBJECTS>
 static __device__ __forceinline__ void
 genie_cuda_lane_count(const GenieCudaLaneLaunch &launch, const uint8_t *table, uint32_t round,
@@ -170,7 +172,7 @@ genie_cuda_lane_count(const GenieCudaLaneLaunch &launch, const uint8_t *table, u
 
 	for (uint32_t r = 0; r < launch.layout.n_runs; r++)
 	{
-		const GenieCudaLaneRun &run = launch.layout.runs[genie_cuda_lane_turned(r, launch.layout.n_runs, round)];
+		const GenieCudaLaneRun &run = launch.layout.runs[genie_cuda_lane_in_round(r, launch.layout.n_runs, round)];
 		const uint32_t to = from + run.n_strips;
 
 #define GENIE_CUDA_LANE_CASE(WIDTH, WORDS) \
@@ -218,8 +220,8 @@ genie_cuda_lane_reached(const GenieCudaLanePlanes<PLANES> &planes, const GenieCu
 }
 
 /*
- * Gives an object a thread to the queries that it reached: an event for each pair, in any order.  All lanes call it
- * together.
+ * Each thread gives its object to the queries that it reached: an event for each pair, in any order.  All threads of
+ * the warp call it together.
  */
 template <int PLANES>
 static __device__ __forceinline__ void
@@ -237,9 +239,9 @@ genie_cuda_lane_offer(const GenieCudaLaneLaunch &launch, uint32_t object, const 
 	for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
 		n += live ? __popc(reached.word[w]) : 0;
 	at = genie_cuda_warp_scan(n);
-	if (genie_cuda_lane() == GENIE_CUDA_WARP - 1 && at > 0)
+	if (genie_cuda_thread() == GENIE_CUDA_WARP - 1 && at > 0)
 		base = atomicAdd(&shared.n_events, at);
-	at += __shfl_sync(GENIE_CUDA_ALL_LANES, base, GENIE_CUDA_WARP - 1) - n;
+	at += __shfl_sync(GENIE_CUDA_WHOLE_WARP, base, GENIE_CUDA_WARP - 1) - n;
 #pragma unroll
 	for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
 		for (uint32_t left = live ? reached.word[w] : 0; left != 0; left &= left - 1)
@@ -272,14 +274,14 @@ genie_cuda_lane_thresholds(const GenieCudaLaneLaunch &launch, GenieCudaLaneShare
 		return;
 	if (q < launch.n_queries)
 		threshold = genie_cuda_threshold(&launch.queries[q], launch.first_object);
-	open = __ballot_sync(GENIE_CUDA_ALL_LANES, threshold < 1u << PLANES);
-	if (genie_cuda_lane() == 0)
+	open = __ballot_sync(GENIE_CUDA_WHOLE_WARP, threshold < 1u << PLANES);
+	if (genie_cuda_thread() == 0)
 		shared.open.word[w] = open;
 	for (int b = 0; b < PLANES; b++)
 	{
-		const uint32_t plane = __ballot_sync(GENIE_CUDA_ALL_LANES, (threshold >> b & 1) != 0);
+		const uint32_t plane = __ballot_sync(GENIE_CUDA_WHOLE_WARP, (threshold >> b & 1) != 0);
 
-		if (genie_cuda_lane() == 0)
+		if (genie_cuda_thread() == 0)
 			shared.thresholds[b].word[w] = plane;
 	}
 }
@@ -318,8 +320,8 @@ genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 			const GenieCudaLaneEntry reached = genie_cuda_lane_reached(planes[i], shared);
 			const uint32_t first = genie_cuda_lane_object(launch, part.first + unit);
 
-			if (__any_sync(GENIE_CUDA_ALL_LANES, genie_cuda_lane_any(reached) != 0) && unit < part.n)
-				genie_cuda_lane_offer(launch, first + i * GENIE_CUDA_WARP + genie_cuda_lane(), reached, planes[i],
+			if (__any_sync(GENIE_CUDA_WHOLE_WARP, genie_cuda_lane_any(reached) != 0) && unit < part.n)
+				genie_cuda_lane_offer(launch, first + i * GENIE_CUDA_WARP + genie_cuda_thread(), reached, planes[i],
 									  shared);
 		}
 	}

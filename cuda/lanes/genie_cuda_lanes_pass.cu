@@ -10,8 +10,8 @@
 #include "genie_cuda_tensor.cuh"
 
 /*
- * Behind a cursor, all that ranks above it would be events too, and no bound would keep them away: they would take the
- * room of the slice's other queries.  Such jobs are later pages, of few queries.
+ * Not jobs with a cursor: all objects that rank above it would be events too, which no bound keeps away, and would take
+ * the room of the slice's other queries.  Such jobs are later pages, of few queries.
  */
 bool
 GenieCudaLanesPass::can_do(const GenieJob &job)
@@ -39,14 +39,17 @@ GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
 	slice_room = GENIE_CUDA_LANE_QUERIES * capacity / GENIE_CUDA_LANE_EVENTS_PART;
 }
 
-/* Hits lie query after query, each with an even number: the kernel writes pairs. */
+/* Hits lie query after query, with room for an even number each: the kernel writes pairs. */
 static uint32_t
 hits_of(uint32_t k)
 {
 	return k + k % 2;
 }
 
-/* How many of a sample are expected to reach what the best k do, at least but for one query in a million; at most k. */
+/*
+ * How many of a sample's best give the threshold; at most k.  For all but one query in a million at least k of all
+ * objects reach it (genie_cuda_policy.cuh).
+ */
 static uint32_t
 sampled_k(uint32_t k)
 {
@@ -140,7 +143,7 @@ GenieCudaLanesPass::bytes_of(const std::vector<GenieJob *> &jobs)
 	return pack(jobs, GenieCudaBytes{}, nullptr, nullptr);
 }
 
-/* Copies what is not on the device yet, and turns its codes if that was not done. */
+/* Copies what is not on the device yet, and swizzles the codes if that was not done. */
 void
 GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 {
@@ -151,14 +154,14 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
 		context.uploaded_bytes += copy.upload(i, image.groups[i], context.copy_stream, context.stream);
 	}
-	if (!copy.turned)
+	if (!copy.swizzled)
 	{
-		genie_cuda_lanes_turn(layout, copy.tiles(), image.n_tiles, context.stream);
-		copy.turned = true;
+		genie_cuda_lanes_swizzle(layout, copy.tiles(), image.n_tiles, context.stream);
+		copy.swizzled = true;
 	}
 }
 
-/* Is a sample worth it, and were those of this image good for something? */
+/* Is a sample worth it, and have those of this image been right often enough? */
 bool
 GenieCudaLanesPass::is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const
 {
@@ -170,7 +173,7 @@ GenieCudaLanesPass::is_to_sample(const GenieSegmentImage &image, const GenieCuda
 		image.n_objects >= GENIE_CUDA_LANE_SAMPLED_OBJECTS;
 }
 
-/* Counts the launch's units, and has each query keep its best candidates of all up to last_object. */
+/* Counts the launch's units; each query keeps its best candidates of all objects up to last_object. */
 void
 GenieCudaLanesPass::count_units(GenieCudaLaneLaunch &launch, uint32_t last_object, bool is_sample)
 {
@@ -182,7 +185,7 @@ GenieCudaLanesPass::count_units(GenieCudaLaneLaunch &launch, uint32_t last_objec
 	genie_cuda_lanes_settle(queries, n_queries, capacity, last_object, is_sample, unfit, context.stream);
 }
 
-/* Counts units of the launch's step from the first object on, in launches over more and more of them. */
+/* Counts n_units units of the launch's step from the first object on, in launches over more and more of them. */
 void
 GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample)
 {
@@ -208,7 +211,7 @@ GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, ui
 	}
 }
 
-/* Counts all objects, behind a sample of them at once. */
+/* Counts all objects: in growing launches, or at once after a sample. */
 void
 GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &copy)
 {
@@ -240,7 +243,7 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 	count_units(launch, (uint32_t) (n_units * unit - 1), false);
 }
 
-/* Starts bringing results back.  True: hits and bounds come to where they are wanted, and all else to the host. */
+/* Starts bringing results back.  True: hits and bounds go straight to where they are wanted, the rest to host. */
 bool
 GenieCudaLanesPass::start_results(const std::vector<GenieJob *> &jobs, uint8_t *host, const uint8_t *device,
 								  size_t n_bytes) const
@@ -265,7 +268,7 @@ GenieCudaLanesPass::start_results(const std::vector<GenieJob *> &jobs, uint8_t *
 	return direct;
 }
 
-/* Reads what came back; returns the jobs that have to be done in another way. */
+/* Reads what came back; returns the jobs that tiles have to do. */
 std::vector<GenieJob *>
 GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, bool direct, GenieCudaImage &copy)
 {
@@ -305,7 +308,7 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	(void) pack(jobs, bytes, host, device);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
-	/* with what aligns it */
+	/* with its padding */
 	GENIE_CUDA_CHECK(cudaMemsetAsync(unfit, 0, (uint8_t *) device_hits - (uint8_t *) unfit, context.stream));
 	if (by_tensor)
 		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);

@@ -2,19 +2,19 @@
  * genie_cuda_lanes_pass.cuh
  *	  A pass of bit lanes: TOP jobs of one image, done together.
  *
- * In stream order: the queries to the device; their tables; then launches over more and more objects, in object order.
- * Between launches events become candidates, each query keeps its best k candidates, and later objects must beat the
- * k-th of them; so a few launches, each over so many times the objects of those before, give each query some hundred
+ * In stream order: the queries go to the device; their tables are filled; then launches count more and more objects, in
+ * object order.  Between launches events become candidates and each query keeps its best k, and later objects must beat
+ * the k-th of them.  Each launch counts several times the objects of those before it, so a query has some hundred
  * candidates to choose from, whatever the number of objects.
  *
- * Many candidates of many objects are better found at once: what k of all objects reach, a sample tells well enough
- * (every so manieth unit, in growing launches, as above).  Then one launch goes over all objects, with that as the
- * threshold, and the best k are selected from what reaches it: exactly, if k do.  Ties are not left out there, so that
- * is for queries of many dimensions only, few of whose counts are alike.
+ * Threshold samples.  For a large k on many objects another way is faster.  A sample, every GENIE_CUDA_LANE_SAMPLE-th
+ * unit in growing launches, tells well enough which count k of all objects reach.  Then one launch counts all objects
+ * with that as the threshold, and the best k are selected from those that reach it.  The answer is exact if k objects
+ * do.  Ties with the threshold are candidates too, so this is for queries of many dimensions only, whose counts differ.
  *
- * Where objects come in an order that has the best ones last, a query may have more candidates than there is room for;
- * and where a sample is not like the rest, fewer than k.  Its answer is then not complete, and its job is given back to
- * be done by tiles.  An image whose samples often mislead is not sampled any more.
+ * If the best objects come last, a query may have more candidates than room; if a sample is not like the rest, it may
+ * have fewer than k.  Its answer is then incomplete, and its job is given back to be done by tiles.  An image whose
+ * samples often mislead is not sampled any more.
  */
 #ifndef GENIE_CUDA_LANES_PASS_CUH
 #define GENIE_CUDA_LANES_PASS_CUH
@@ -30,15 +30,15 @@ public:
 		places(by_tensor ? lanes.tensor_places : lanes.places),
 		table_bytes(by_tensor ? lanes.tensor_bytes : lanes.layout.table_bytes()) {}
 
-	/* Can lanes do the job at all, if they can do its image? */
+	/* Can lanes do the job, if they can count its image? */
 	static bool can_do(const GenieJob &job);
 
 	/* Bytes that a pass of these jobs needs. */
 	GenieCudaBytes bytes_of(const std::vector<GenieJob *> &jobs);
 
 	/*
-	 * Runs jobs of one image; throws if anything fails, and then none has a result.  number: as GenieCudaTilesPass.  Returns
-	 * those that have to be done in another way.
+	 * Runs jobs of one image.  Throws if anything fails; then no job has a result.  number is the pass's
+	 * (genie_cuda_image.cuh).  Returns the jobs that tiles have to do.
 	 */
 	std::vector<GenieJob *> run(const std::vector<GenieJob *> &jobs, uint64_t number);
 

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_lanes_table.cuh
- *	  Bit lanes: filling the slices' tables, a template by what a table is.
+ *	  Bit lanes: filling the slices' tables, a template by the kind of table.
  */
 #ifndef GENIE_CUDA_LANES_TABLE_CUH
 #define GENIE_CUDA_LANES_TABLE_CUH
@@ -8,7 +8,7 @@
 #include "genie_cuda_lanes_types.cuh"
 #include "genie_cuda_scan.cuh"
 
-/* A block a query: short ranges a thread each, long ones a warp together. */
+/* A block fills in a query: a thread each short range, a whole warp each long one. */
 template <class TABLE>
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_TABLE_THREADS)
@@ -22,19 +22,19 @@ genie_cuda_lanes_table_kernel(const GenieCudaLanePlace *places, const GenieCudaQ
 	for (uint32_t first = genie_cuda_warp() * GENIE_CUDA_WARP; first < query.n_ranges;
 		 first += GENIE_CUDA_LANE_TABLE_THREADS)
 	{
-		const uint32_t number = first + genie_cuda_lane();
+		const uint32_t number = first + genie_cuda_thread();
 		const GenieRankRange range = number < query.n_ranges ? query.ranges[number] : GenieRankRange{0, 0};
 		const bool	is_long = range.end - range.first > GENIE_CUDA_LANE_SHORT;
 
 		for (uint32_t rank = range.first; rank < range.end && !is_long; rank++)
 			TABLE::set(table, places[rank], q);
-		for (uint32_t left = __ballot_sync(GENIE_CUDA_ALL_LANES, is_long); left != 0; left &= left - 1)
+		for (uint32_t left = __ballot_sync(GENIE_CUDA_WHOLE_WARP, is_long); left != 0; left &= left - 1)
 		{
 			const int	from = __ffs((int) left) - 1;
-			const uint32_t end = __shfl_sync(GENIE_CUDA_ALL_LANES, range.end, from);
-			const uint32_t begin = __shfl_sync(GENIE_CUDA_ALL_LANES, range.first, from);
+			const uint32_t end = __shfl_sync(GENIE_CUDA_WHOLE_WARP, range.end, from);
+			const uint32_t begin = __shfl_sync(GENIE_CUDA_WHOLE_WARP, range.first, from);
 
-			for (uint32_t rank = begin + genie_cuda_lane(); rank < end; rank += GENIE_CUDA_WARP)
+			for (uint32_t rank = begin + genie_cuda_thread(); rank < end; rank += GENIE_CUDA_WARP)
 				TABLE::set(table, places[rank], q);
 		}
 	}

@@ -2,14 +2,14 @@
  * genie_cuda_tensor.cu
  *	  Bit lanes on tensor cores: tables, and the counting kernel.
  *
- * A block of the grid is (slice, part), as in genie_cuda_lanes_kernel.cu; its table is in shared memory throughout, so
+ * A block of the grid is (slice, part), as in genie_cuda_lanes_kernel.cu.  Its table is in shared memory throughout, so
  * warps go over their units without waiting for each other.  A warp counts 32 objects, two *halves* of 16, for its
- * share of the slice's queries; what it loads of the table serves both halves.  Codes are loaded a strip ahead; of an
- * image's strips only the last one may have shorter rows, and that is loaded when its unit begins.
+ * share of the slice's queries; each load of the table serves both halves.  Codes are loaded a strip ahead.  Only an
+ * image's last strip may have shorter rows; it is loaded when its unit begins.
  *
- * Counts begin at minus the query's threshold, so that those that reach it are the ones without a sign.  All products
- * that have such counts are found first; only their counts go to shared memory, where a loop makes events of them: the
- * same code sixteen times, once for each product's registers, did not fit the instruction cache.
+ * Counts begin at minus the query's threshold, so a count reaches the threshold if it has no sign.  The products that
+ * have such counts are found first.  Only their counts go to shared memory, where a loop makes events of them: code for
+ * each product's registers would not fit the instruction cache.
  */
 #include <algorithm>
 
@@ -24,10 +24,10 @@ constexpr uint32_t FIRST_HIGHER = 8;
 
 constexpr uint32_t HALVES = GENIE_CUDA_TENSOR_OBJECTS / 16;
 
-/* warps that share a unit, each counting it for a part of the slice's queries */
+/* warps that share a unit; each counts it for a part of the slice's queries */
 constexpr uint32_t SHARES = GENIE_CUDA_LANE_QUERIES / GENIE_CUDA_TENSOR_QUERIES;
 
-/* queries of a product, and products for the queries of a warp; a load of the table serves two */
+/* queries of a product, and products for a warp's queries; a load of the table serves two products */
 constexpr uint32_t COLUMNS = 8;
 constexpr uint32_t PRODUCTS = GENIE_CUDA_TENSOR_QUERIES / COLUMNS;
 
@@ -35,19 +35,19 @@ constexpr uint32_t PRODUCTS = GENIE_CUDA_TENSOR_QUERIES / COLUMNS;
 constexpr uint32_t COUNTS = HALVES * 4;
 constexpr uint32_t STAGED = 4;
 
-/* a row's bytes of a strip that takes two steps, as all but the last one do */
+/* bytes of a row in a strip of two steps, which all but the last strip are */
 constexpr uint32_t LONG_ROW = 16;
 
-/* a step of the table, in what a thread loads of it at a time */
+/* a step of the table, in loads of a thread */
 constexpr uint32_t STEP = GENIE_CUDA_TENSOR_STEP_BYTES / sizeof(uint4);
 
-/* no count reaches it, and counts less it fit 16 bits */
+/* no count reaches it, and a count minus it fits 16 bits */
 constexpr uint32_t THRESHOLD_MAX = 1u << 14;
 
-static_assert(STAGED * COUNTS <= 32, "what is staged of a thread are bits of a word");
-static_assert(GENIE_CODE_DIMENSIONS_MAX < THRESHOLD_MAX, "counts stay below the threshold of what is of no query");
+static_assert(STAGED * COUNTS <= 32, "a thread's staged counts are bits of a word");
+static_assert(GENIE_CODE_DIMENSIONS_MAX < THRESHOLD_MAX, "counts stay below the threshold of unused lanes");
 
-/* A thread's counts of a product, less their thresholds. */
+/* A thread's counts of a product, minus their thresholds. */
 union TensorStaged
 {
 	uint4		words;
@@ -58,7 +58,7 @@ struct TensorStage
 {
 	struct
 	{
-		TensorStaged of_lane[GENIE_CUDA_WARP];
+		TensorStaged of_thread[GENIE_CUDA_WARP];
 	}			of_product[STAGED];
 };
 
@@ -66,13 +66,13 @@ struct TensorStage
 struct TensorShared
 {
 	TensorStage stages[GENIE_CUDA_TENSOR_THREADS / GENIE_CUDA_WARP];	/* of the warps */
-	uint4		minus_thresholds[GENIE_CUDA_LANE_QUERIES / 2];	/* of two queries, twice: as a thread counts them */
+	uint4		minus_thresholds[GENIE_CUDA_LANE_QUERIES / 2];	/* two queries', twice, as a thread's counts lie */
 	uint32_t	n_events;		/* of the block */
 };
 
 /* ---- tables ---- */
 
-/* The bit of a word is in a place's highest 5 bits, below them is the offset of the word for query 0. */
+/* A place has the bit's number in its highest 5 bits, and below them the offset of the word for query 0. */
 constexpr uint32_t PLACE_SHIFT = 27;
 
 struct TensorTable
@@ -85,7 +85,7 @@ struct TensorTable
 	}
 };
 
-/* Where a dimension's word of query 0 is in a slice's table, that of the lower codes; the other one is behind it. */
+/* Where a dimension's word of query 0 is in a slice's table: that of the lower codes, with the other one behind it. */
 static uint32_t
 column_of(const GenieImageGroup *group, const GenieCodeDimension &dimension)
 {
@@ -96,7 +96,7 @@ column_of(const GenieImageGroup *group, const GenieCodeDimension &dimension)
 	return step * GENIE_CUDA_TENSOR_STEP_BYTES + thread * 16;
 }
 
-/* Is there shared memory for a table of so many steps? */
+/* Is there shared memory for a table of n_steps steps? */
 static bool
 fits(const GenieCudaDevice &device, uint32_t n_steps)
 {
@@ -154,7 +154,7 @@ genie_cuda_tensor_table(uint32_t table_bytes, const GenieCudaLanePlace *places, 
 
 /* ---- counting ---- */
 
-/* A copy of a query's. */
+/* Minus a query's threshold; there are two copies. */
 static __device__ __forceinline__ uint32_t &
 minus_threshold(TensorShared &shared, uint32_t query, uint32_t copy)
 {
@@ -168,11 +168,12 @@ share_of_warp()
 	return genie_cuda_warp() % SHARES;
 }
 
-/* Where a thread's counts of a product begin: at minus the thresholds. */
+/* The values at which a thread's counts of a product begin: minus the thresholds. */
 static __device__ __forceinline__ void
 read_begin(const TensorShared &shared, uint32_t product, int (&begin)[4])
 {
-	const uint32_t query = share_of_warp() * GENIE_CUDA_TENSOR_QUERIES + product * COLUMNS + genie_cuda_lane() % 4 * 2;
+	const uint32_t query = share_of_warp() * GENIE_CUDA_TENSOR_QUERIES + product * COLUMNS +
+		genie_cuda_thread() % 4 * 2;
 	const uint4 of_queries = shared.minus_thresholds[query / 2];
 
 	begin[0] = (int) of_queries.x;
@@ -181,21 +182,21 @@ read_begin(const TensorShared &shared, uint32_t product, int (&begin)[4])
 	begin[3] = (int) of_queries.w;
 }
 
-/* A thread's codes of a strip: of two objects of each half. */
+/* A thread's codes of a strip, for two objects of each half. */
 struct TensorCodes
 {
 	uint32_t	word[HALVES][2];
 };
 
 /*
- * A thread's counts: of object g and query 2t, g and 2t + 1, 8 + g and 2t, 8 + g and 2t + 1, of each half and product.
+ * A thread's counts of each half and product: object g and query 2t, g and 2t + 1, 8 + g and 2t, 8 + g and 2t + 1.
  */
 struct TensorCounts
 {
 	int			count[HALVES][PRODUCTS][4];
 };
 
-/* Which unit of the block's part the warp takes in a round, if there are so many. */
+/* The unit of the block's part that the warp takes in a round, if there are that many. */
 static __device__ __forceinline__ uint32_t
 unit_of_warp(uint32_t round)
 {
@@ -210,7 +211,7 @@ struct TensorRows
 	uint32_t	row;			/* the thread's first; others are 8 apart */
 };
 
-/* Of a round's unit; behind the last one, of the last one again. */
+/* Those of a round's unit.  Behind the last unit, those of the last one again. */
 static __device__ __forceinline__ TensorRows
 rows_of(const GenieCudaLaneLaunch &launch, const GenieCudaLanePart &part, uint32_t round)
 {
@@ -219,14 +220,14 @@ rows_of(const GenieCudaLaneLaunch &launch, const GenieCudaLanePart &part, uint32
 	const GenieCudaTile &tile = launch.tiles[object / GENIE_TILE_OBJECTS];
 
 	return TensorRows{tile.base + tile.tile.codes, genie_code_rows(tile.tile.n_objects),
-					  object % GENIE_TILE_OBJECTS + genie_cuda_lane() / 4};
+					  object % GENIE_TILE_OBJECTS + genie_cuda_thread() / 4};
 }
 
-/* Where the thread's word of its first row is, in strips of long rows: in the first one of them. */
+/* The thread's word of its first row in the first strip, if that has long rows. */
 static __device__ __forceinline__ const uint8_t *
 long_rows(const TensorRows &rows)
 {
-	return rows.codes + rows.row * LONG_ROW + genie_cuda_lane() % 4 * sizeof(uint32_t);
+	return rows.codes + rows.row * LONG_ROW + genie_cuda_thread() % 4 * sizeof(uint32_t);
 }
 
 /* The codes of a strip of long rows, from there. */
@@ -241,12 +242,12 @@ load_long(const uint8_t *at)
 	return codes;
 }
 
-/* The codes of a strip of shorter rows, half as many a thread. */
+/* The codes of a strip of shorter rows: a thread has half as many. */
 static __device__ __forceinline__ TensorCodes
 load_short(const TensorRows &rows, const GenieCudaLaneStrip &strip)
 {
 	const uint32_t row_bytes = strip.row_bytes;
-	const uint32_t thread = genie_cuda_lane() % 4;
+	const uint32_t thread = genie_cuda_thread() % 4;
 	const uint8_t *first = rows.codes + (size_t) strip.offset * rows.n_rows + rows.row * row_bytes;
 	TensorCodes codes = {};
 
@@ -258,8 +259,8 @@ load_short(const TensorRows &rows, const GenieCudaLaneStrip &strip)
 }
 
 /*
- * Four bytes of a table of eight; a selector whose highest bit is set stands for the sign of its byte, all bits alike.
- * (__byte_perm() knows no signs.)
+ * Selects four of eight bytes.  A selector with its highest bit set gives the sign of its byte in all bits, which
+ * __byte_perm() cannot do.
  */
 static __device__ __forceinline__ uint32_t
 permute(uint32_t low, uint32_t high, uint32_t selectors)
@@ -274,7 +275,7 @@ permute(uint32_t low, uint32_t high, uint32_t selectors)
 #endif
 }
 
-/* The bits of four codes, those of the lower half of a word: a byte of each, for the lower codes or the higher ones. */
+/* The bits of the four codes in a word's lower half, a byte each: for the lower codes, and for the higher ones. */
 static __device__ __forceinline__ uint32_t
 lower_bits(uint32_t codes)
 {
@@ -287,13 +288,13 @@ higher_bits(uint32_t codes)
 	return permute(0x08040201, 0x00402010, codes ^ 0x8888);
 }
 
-/* The products of 16 objects' bits and 8 queries', and what is added to them; all lanes call it together. */
+/* count = to + the product of 16 objects' bits and 8 queries'.  All threads of the warp call it together. */
 static __device__ __forceinline__ void
 add_product(int (&count)[4], const int (&to)[4], const uint32_t (&objects)[4], uint32_t queries_low,
 			uint32_t queries_high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * GENIE_CUDA_TENSOR_DEVICE
-	/* volatile: it stays where all lanes come together */
+	/* volatile: it stays where all threads of the warp come together */
 	asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
 				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};" :
 				 "=r"(count[0]), "=r"(count[1]), "=r"(count[2]), "=r"(count[3]) :
@@ -314,8 +315,8 @@ add_product(int (&count)[4], const int (&to)[4], const uint32_t (&objects)[4], u
 }
 
 /*
- * Adds a step, of the codes from a bit on.  The first one adds to minus the thresholds, which are read where they are
- * needed, and so take no registers of their own.
+ * Adds a step: the codes from a bit of their words on.  The first step adds to minus the thresholds, which are read
+ * where they are needed and so take no registers.
  */
 template <bool FIRST>
 static __device__ __forceinline__ void
@@ -346,7 +347,7 @@ add_step(TensorCounts &counts, const TensorCodes &codes, uint32_t bit, const uin
 }
 
 /*
- * A bit for each product: is one of its counts at its threshold, in any lane?  All lanes call it together.
+ * A bit for each product: has any thread a count that reaches its threshold?  All threads of the warp call it together.
  */
 static __device__ __forceinline__ uint32_t
 products_reached(const TensorCounts &counts)
@@ -366,14 +367,14 @@ products_reached(const TensorCounts &counts)
 	return genie_cuda_warp_or(reached);
 }
 
-/* Two counts less their thresholds, which fit 16 bits, as a word. */
+/* Two counts minus their thresholds, which fit 16 bits, as a word. */
 static __device__ __forceinline__ uint32_t
 pack_counts(int low, int high)
 {
 	return __byte_perm((uint32_t) low, (uint32_t) high, 0x5410);
 }
 
-/* Puts a thread's counts of the first STAGED of the products where they can be read by number; returns the others. */
+/* Puts a thread's counts of the first STAGED products where they can be indexed; returns the other products. */
 static __device__ __forceinline__ uint32_t
 put_counts(const TensorCounts &counts, uint32_t products, TensorStage &stage)
 {
@@ -383,7 +384,7 @@ put_counts(const TensorCounts &counts, uint32_t products, TensorStage &stage)
 	for (uint32_t p = 0; p < PRODUCTS; p++)
 		if ((products >> p & 1) != 0 && n < STAGED)
 		{
-			stage.of_product[n++].of_lane[genie_cuda_lane()].words =
+			stage.of_product[n++].of_thread[genie_cuda_thread()].words =
 				make_uint4(pack_counts(counts.count[0][p][0], counts.count[0][p][1]),
 						   pack_counts(counts.count[0][p][2], counts.count[0][p][3]),
 						   pack_counts(counts.count[1][p][0], counts.count[1][p][1]),
@@ -404,23 +405,23 @@ counts_reached(const uint4 &words)
 	return (lower | higher) ^ ((1u << COUNTS) - 1);
 }
 
-/* The same for the products that are staged, by their numbers there; of live objects. */
+/* The same for all staged products, of live objects only. */
 static __device__ __forceinline__ uint32_t
 staged_reached(const TensorStage &stage, uint32_t n_staged, uint32_t live)
 {
-	const uint32_t of_row = live >> genie_cuda_lane() / 4;
+	const uint32_t of_row = live >> genie_cuda_thread() / 4;
 	const uint32_t rows = (of_row & 1) | (of_row >> 8 & 1) << 2 | (of_row >> 16 & 1) << 4 | (of_row >> 24 & 1) << 6;
 	uint32_t	reached = 0;
 
 #pragma unroll
 	for (uint32_t n = 0; n < STAGED; n++)
 		if (n < n_staged)
-			reached |= counts_reached(stage.of_product[n].of_lane[genie_cuda_lane()].words) << (n * COUNTS);
+			reached |= counts_reached(stage.of_product[n].of_thread[genie_cuda_thread()].words) << (n * COUNTS);
 	/* two queries an object */
 	return reached & rows * 3 * 0x01010101;
 }
 
-/* Writes the events of products that were staged; live: a bit an object of the unit, the first of which is object. */
+/* Writes the events of staged products.  object is the unit's first; live has a bit for each of its objects. */
 static __device__ __forceinline__ void
 offer_staged(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorStage &stage,
 			 uint32_t products, TensorShared &shared)
@@ -442,14 +443,15 @@ offer_staged(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, 
 		for (; n < bit / COUNTS; n++)
 			products &= products - 1;
 		query = share_of_warp() * GENIE_CUDA_TENSOR_QUERIES + ((uint32_t) __ffs((int) products) - 1) * COLUMNS +
-			genie_cuda_lane() % 4 * 2 + i % 2;
-		count = (uint32_t) stage.of_product[n].of_lane[genie_cuda_lane()].count[i] - minus_threshold(shared, query, 0);
+			genie_cuda_thread() % 4 * 2 + i % 2;
+		count = (uint32_t) stage.of_product[n].of_thread[genie_cuda_thread()].count[i] -
+			minus_threshold(shared, query, 0);
 		if (at < launch.room)
-			events[at] = genie_cuda_lane_event(query, count, object + i / 2 * 8 + genie_cuda_lane() / 4);
+			events[at] = genie_cuda_lane_event(query, count, object + i / 2 * 8 + genie_cuda_thread() / 4);
 	}
 }
 
-/* Writes the events of a unit: object is its first, live a bit an object. */
+/* Writes the events of a unit.  object is its first; live has a bit for each of its objects. */
 static __device__ __forceinline__ void
 offer(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const TensorCounts &counts,
 	  TensorShared &shared)
@@ -464,7 +466,7 @@ offer(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const T
 		offer_staged(launch, object, live, stage, products ^ left, shared);
 		products = left;
 	}
-	/* products that follow need all lanes together */
+	/* the products that follow need all threads of the warp together */
 	__syncwarp();
 }
 
@@ -504,12 +506,12 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 		const uint32_t object = genie_cuda_lane_object(launch, unit);
 		const TensorRows next_rows = rows_of(launch, part, round + 1);
 		const uint8_t *next_at = long_rows(next_rows);
-		const uint4 *table = genie_cuda_memory + share_of_warp() * (STEP / SHARES) + genie_cuda_lane();
+		const uint4 *table = genie_cuda_memory + share_of_warp() * (STEP / SHARES) + genie_cuda_thread();
 		TensorCodes short_codes = {};
 		TensorCounts counts;
 		uint32_t	live;
 
-		/* early: an event would wait for it */
+		/* early, because events would wait for it */
 		live = __ldg((const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live +
 					 object % GENIE_TILE_OBJECTS / 32);
 		if (has_short)

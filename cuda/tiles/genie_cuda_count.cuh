@@ -2,19 +2,18 @@
  * genie_cuda_count.cuh
  *	  A block counts the matches of one query in one piece, in shared memory.
  *
- * In rounds of as many ranges as the block has threads (mostly one round):
+ * Ranges are counted in rounds of as many as the block has threads; mostly there is one round:
  *
- * 1.	Each thread looks one range up in the tile's directory: a run of postings and some bitmaps.
- * 2.	Bitmaps: each thread takes 32 objects at a time, adds all bitmaps in planes in registers and stores the sums
- * 	as counters.
- *		This also sets the counters to zero where there is no bitmap, so it comes first.
- * 3.	Postings: the runs are cut into chunks of 16 bytes, numbered through; each warp takes as many chunks as any
- * 	other, so
- *		that one list of 60,000 postings and a hundred of 600 are counted alike.  A posting is one atomic addition in
- *		shared memory.  A run begins and ends inside chunks: postings outside are left out by a mask.
+ * 1.	Each thread looks up one range in the tile's directory: a run of postings and some bitmaps.
+ * 2.	Bitmaps.  Each thread takes 32 objects at a time, adds all bitmaps in planes in registers, and stores the sums
+ *		as counters.  This also sets counters to zero where there is no bitmap, so it comes first.
+ * 3.	Postings.  The runs are cut into chunks of 16 bytes, which are numbered through, and each warp takes as many
+ *		chunks as any other.  So one list of 60,000 postings and a hundred lists of 600 take the same time.  A posting
+ *		is one atomic addition in shared memory.  A run begins and ends inside chunks; a mask leaves out the postings
+ *		outside.
  *
- * Parts.  A piece that is not a whole tile counts the objects [first, first + n) and leaves all other postings out.
- * A run that is one list is cut to these by bisection; a run of several lists is read whole once for each part.
+ * Parts.  A piece that is not a whole tile counts the objects [first, first + n) and leaves out all other postings.  A
+ * run that is one list is cut by bisection; a run of several lists is read as a whole once for each part.
  */
 #ifndef GENIE_CUDA_COUNT_CUH
 #define GENIE_CUDA_COUNT_CUH
@@ -22,7 +21,7 @@
 #include "genie_cuda_piece.cuh"
 #include "genie_cuda_planes.cuh"
 
-/* What a round of looking up found: this thread's range, and the block's sums. */
+/* What a round of looking up has found: of this thread's range, and summed over the block. */
 struct GenieCudaFound
 {
 	uint32_t	bitmap;			/* the first */
@@ -30,10 +29,10 @@ struct GenieCudaFound
 	uint32_t	bitmaps_before; /* of the threads below */
 	uint32_t	total_bitmaps;
 	uint32_t	total_chunks;
-	uint32_t	total_lists;	/* bitmaps too: no object matches more often */
+	uint32_t	total_lists;	/* with bitmaps; no object matches more often */
 };
 
-/* the first of the postings [low, high), ascending, that is at least local */
+/* The first of the ascending postings [low, high) that is at least local. */
 __device__ __forceinline__ uint32_t
 genie_cuda_posting_bound(const uint16_t *postings, uint32_t low, uint32_t high, uint32_t local)
 {
@@ -100,7 +99,7 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	return found;
 }
 
-/* Adds N bitmaps' words, of which only n are there (ALL: all), given where they begin. */
+/* Adds the words of N bitmaps, given where these begin; ALL is false: only n of them are there. */
 template <int BITS, uint32_t N, bool ALL>
 __device__ __forceinline__ void
 genie_cuda_add_words(uint32_t (&planes)[BITS], const uint8_t *word, const uint4 *bitmaps, uint32_t n)
@@ -121,7 +120,7 @@ genie_cuda_add_words(uint32_t (&planes)[BITS], const uint8_t *word, const uint4 
 	genie_cuda_planes_add<BITS>(planes, words);
 }
 
-/* Adds the listed bitmaps' bits of 32 objects, whose word is at the given place in each, to the planes. */
+/* Adds the listed bitmaps' bits of 32 objects to the planes; word is the objects' place in bitmap 0. */
 template <int BITS>
 __device__ __forceinline__ void
 genie_cuda_sum_bitmaps(uint32_t (&planes)[BITS], const uint8_t *word, const uint32_t *bitmaps, uint32_t n)
@@ -137,7 +136,7 @@ genie_cuda_sum_bitmaps(uint32_t (&planes)[BITS], const uint8_t *word, const uint
 		genie_cuda_add_words<BITS, N / 2, false>(planes, word, at, n);
 }
 
-/* What to do with the bitmaps of a round. */
+/* What becomes of the bitmaps of a round. */
 enum GenieCudaBitmaps
 {
 	GENIE_CUDA_BITMAPS_SET,		/* set the counters to their sums */
@@ -199,8 +198,8 @@ genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, G
 }
 
 /*
- * Adds one posting, given as the number of its object in the piece (higher bits than those of a local are ignored),
- * once or, if once is 0, not at all: an addition of 0 costs less than a branch around it.
+ * Adds a posting, given as the number of its object in the piece; bits above those of a local are ignored.  If once is
+ * 0 it adds 0, which costs less than a branch around the addition.
  */
 template <int BITS>
 __device__ __forceinline__ void
@@ -218,7 +217,7 @@ genie_cuda_add_posting(uint32_t object, uint32_t once)
 	atomicAdd(genie_cuda_counters() + object % GENIE_TILE_OBJECTS / PER_WORD, addend);
 }
 
-/* Adds those of a chunk's postings whose bit in valid is set (ALL: all) and that belong to the part. */
+/* Adds a chunk's postings that belong to the part and whose bit in valid is set; ALL: all bits are. */
 template <int BITS, bool PARTS, bool ALL>
 __device__ __forceinline__ void
 genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, uint32_t valid)
@@ -250,25 +249,25 @@ genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, u
 }
 
 /*
- * A warp's place among the runs; the same in all its lanes.  Chunks [inner, inner_end) are whole in the run, so that
- * a warp's chunks between them need no look at where they lie.
+ * A warp's place among the runs, the same in all its threads.  The chunks [inner, inner_end) lie wholly in the run, so
+ * nothing needs to be looked up for them.
  */
 struct GenieCudaWalk
 {
 	uint32_t	run;
 	uint32_t	inner;
 	uint32_t	inner_end;
-	uint32_t	first_chunk;	/* chunk in the postings less number of the chunk */
+	uint32_t	first_chunk;	/* a chunk's place in the postings minus its number */
 };
 
-/* the first run whose end is above chunk, of [low, THREADS) */
+/* The first run of [low, THREADS) whose end is above chunk. */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
 genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &shared)
 {
 	uint32_t	high = THREADS - 1;
 
-	/* mostly it is this one or the next; else, many short ones are skipped by bisection */
+	/* mostly it is this run or the next one; if runs are short, bisection skips many */
 	if (shared.end[low] > chunk)
 		return low;
 	if (shared.end[++low] > chunk)
@@ -286,9 +285,9 @@ genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &
 }
 
 /*
- * Each lane's chunk, which need not be of the walk's run: gives the place in the postings in *at and returns which of
- * its postings lie in its run, as 8 bits; none for chunks from end on.  The walk goes on to the last lane's run.  All
- * lanes call it together.
+ * Finds the run of each thread's chunk, which may be behind the walk's.  Writes the chunk's place in the postings to
+ * *at and returns a bit for each of its 8 postings: does it lie in the run?  None does in chunks from end on.  The walk
+ * goes on to the last thread's run.  All threads of the warp call it together.
  */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
@@ -311,11 +310,11 @@ genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, uint32_t *at,
 		valid &= (1u << tail) - 1;
 	*at = chunk + first_chunk;
 
-	walk.run = __shfl_sync(GENIE_CUDA_ALL_LANES, run, GENIE_CUDA_WARP - 1);
-	walk.inner = __shfl_sync(GENIE_CUDA_ALL_LANES, inner, GENIE_CUDA_WARP - 1);
-	walk.inner_end = __shfl_sync(GENIE_CUDA_ALL_LANES, min(run_end - (to % GENIE_CUDA_CHUNK != 0), end),
+	walk.run = __shfl_sync(GENIE_CUDA_WHOLE_WARP, run, GENIE_CUDA_WARP - 1);
+	walk.inner = __shfl_sync(GENIE_CUDA_WHOLE_WARP, inner, GENIE_CUDA_WARP - 1);
+	walk.inner_end = __shfl_sync(GENIE_CUDA_WHOLE_WARP, min(run_end - (to % GENIE_CUDA_CHUNK != 0), end),
 								 GENIE_CUDA_WARP - 1);
-	walk.first_chunk = __shfl_sync(GENIE_CUDA_ALL_LANES, first_chunk, GENIE_CUDA_WARP - 1);
+	walk.first_chunk = __shfl_sync(GENIE_CUDA_WHOLE_WARP, first_chunk, GENIE_CUDA_WARP - 1);
 	return chunk < end ? valid : 0;
 }
 
@@ -328,11 +327,8 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(part_n);
 	const uint32_t share = ((total_chunks + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
 	const uint32_t end = min(total_chunks, (genie_cuda_warp() + 1) * share);
-	/*
-	 * instead of chunks that are not there, to which 0 is added: a word of counters of each lane's own, so that none
-	 * waits
-	 */
-	const uint32_t own = genie_cuda_lane() * (32 / BITS) * 0x10001u + part_first * 0x10001u;
+	/* for chunks that are not there: 0 is added to a word of counters that each thread has for itself, so none waits */
+	const uint32_t own = genie_cuda_thread() * (32 / BITS) * 0x10001u + part_first * 0x10001u;
 	const uint4 nothing = make_uint4(own, own, own, own);
 	GenieCudaWalk walk = {0, 1, 0, 0};
 
@@ -346,7 +342,7 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
 		{
 			const uint32_t warp_chunk = first + GENIE_CUDA_WARP * i;
-			const uint32_t chunk = warp_chunk + genie_cuda_lane();
+			const uint32_t chunk = warp_chunk + genie_cuda_thread();
 			uint32_t	at = chunk + walk.first_chunk;
 
 			all[i] = warp_chunk >= walk.inner && warp_chunk + GENIE_CUDA_WARP <= walk.inner_end;
@@ -369,8 +365,8 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 }
 
 /*
- * Adds the listed bitmaps to those counters of four words (a unit, 128 / BITS objects) that are at least least; for a
- * piece that was counted without them.
+ * In a piece that was counted without its bitmaps: adds the listed ones to the counters of a unit's objects whose bit
+ * in at_least is set.
  */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
@@ -396,8 +392,9 @@ genie_cuda_complete(const GenieCudaPiece &piece, uint32_t unit, uint32_t at_leas
 }
 
 /*
- * Are objects that have least of the round's postings rare?  If each posting is of any object, their part is at most
- * the first term of the Poisson distribution's tail.  Where postings are as many as objects they are not.
+ * Are objects with at least least of the round's postings rare?  If postings hit objects at random, the part of such
+ * objects is at most the first term of the Poisson distribution's tail.  They are not rare if there are as many
+ * postings as objects.
  */
 __device__ __forceinline__ bool
 genie_cuda_rare(uint32_t n_chunks, uint32_t n_objects, uint32_t least)
@@ -413,13 +410,12 @@ genie_cuda_rare(uint32_t n_chunks, uint32_t n_objects, uint32_t least)
 }
 
 /*
- * Counts a piece.  False, and the counters are not what they should be: no object can reach shared.threshold, which
- * the caller has set before (0: count in any case).  All threads call it together; ends with the counters visible to
- * all.
+ * Counts a piece.  Returns false, with undefined counters, if no object can reach shared.threshold, which the caller
+ * has set (0: count in any case).  All threads call it together.  Ends with the counters visible to all.
  *
- * LATER: where bitmaps alone cannot reach the threshold, an object needs some postings too: threshold less bitmaps,
- * at least.  If objects that have so many are rare, only postings are counted, shared.least becomes that number, and
- * who looks at the counters completes those that reach it.  Else shared.least becomes 0.
+ * LATER: if bitmaps alone cannot reach the threshold, an object needs at least threshold - bitmaps postings, too.  If
+ * objects with so many are rare, only postings are counted and shared.least becomes that number; genie_cuda_complete()
+ * then adds the bitmaps to counters that reach it.  Otherwise shared.least becomes 0.
  */
 template <int BITS, int THREADS, bool PARTS, bool LATER>
 __device__ __forceinline__ bool

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_dense.cu
- *	  Which kernel counts: by the counters' width and by how much shared memory the device has.
+ *	  Choosing the dense kernel by the counters' width, and the parts of tiles by the device's shared memory.
  */
 #include "genie_cuda_dense.cuh"
 #include "genie_cuda_error.cuh"
@@ -15,7 +15,7 @@ splits_log2(const GenieCudaDevice &device)
 	const size_t other = sizeof(GenieCudaShared<Policy::THREADS>);
 	uint32_t	log2 = 0;
 
-	/* whole tiles where a multiprocessor holds at least one; of 16-bit counters, at least two */
+	/* whole tiles if a multiprocessor holds at least one; with 16-bit counters, at least two */
 	const uint32_t share = BITS == 16 ? device.shared_of_multiprocessor / 2 - GENIE_CUDA_RESERVED_SHARED :
 		device.shared_of_multiprocessor;
 

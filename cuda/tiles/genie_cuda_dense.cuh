@@ -1,9 +1,10 @@
 /*
  * genie_cuda_dense.cuh
- *	  Counting pieces by blocks: the launcher that the host calls.
+ *	  Launches over tiles, and the launcher of the kernel that counts with counters for all objects.
  *
- * One width of counters is one file (genie_cuda_dense_4.cu and so on), which makes the kernels from the one template in
- * genie_cuda_dense.cuh.
+ * A *piece* is what one block counts: one query in one tile, or in a part of the tile where its counters do not fit
+ * shared memory.  Pieces are numbered tile by tile, then part by part, then by query.  So blocks that run together read
+ * the same tile and find it in L2.
  */
 #ifndef GENIE_CUDA_DENSE_CUH
 #define GENIE_CUDA_DENSE_CUH
@@ -13,13 +14,13 @@
 
 enum GenieCudaWork
 {
-	GENIE_CUDA_WORK_TOP,		/* rank by count */
-	GENIE_CUDA_WORK_TOP_TABLE,	/* rank by key table */
+	GENIE_CUDA_WORK_TOP,		/* the best k by count */
+	GENIE_CUDA_WORK_TOP_TABLE,	/* the best k by key table */
 	GENIE_CUDA_WORK_MASK,
 	GENIE_CUDA_WORK_COUNTS		/* counters of 8 or 16 bits */
 };
 
-/* One launch: some queries over some tiles of one image. */
+/* One launch: some queries in some tiles of one image. */
 struct GenieCudaLaunch
 {
 	const GenieCudaTile *tiles; /* of the image */
@@ -29,18 +30,18 @@ struct GenieCudaLaunch
 	uint32_t	n_queries;
 	uint32_t	splits_log2;
 	uint32_t	part_log2;		/* objects of a part */
-	const uint32_t *list;		/* pieces to do; NULL: all */
+	const uint32_t *list;		/* pieces to count; NULL: all */
 	const uint32_t *n_list;
 };
 
 /*
- * In how many parts (a power of two) are tiles counted with counters of so many bits, n_wholes pieces of work if they
- * are not cut?  More parts than shared memory asks for where there is too little work for all multiprocessors.
+ * In how many parts (a power of two) to count tiles, with counters of this many bits, if whole tiles make n_wholes
+ * pieces.  There are more parts than shared memory asks for if otherwise some multiprocessors had no work.
  */
 extern uint32_t genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits, uint64_t n_wholes);
 
 /*
- * Launches the counting of the launch's pieces: all, or those of its list, on the stream.  max_pieces bounds the list.
+ * Counts the launch's pieces: all, or those of its list, of which there are at most max_pieces.
  */
 extern void genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work,
 							 const GenieCudaLaunch &launch, uint32_t max_pieces, cudaStream_t stream);

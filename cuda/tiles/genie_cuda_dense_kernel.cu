@@ -1,16 +1,18 @@
 /*
  * genie_cuda_dense_kernel.cu
- *	  The kernel that counts pieces, a block a piece, with counters for all objects in shared memory; and its launcher.
+ *	  The dense kernel: a block counts a piece with counters for all its objects in shared memory.
  *
- * Its phases are functions that are not inlined: each has the registers for itself, where all of them together
- * spilled inside the innermost loops.
+ * This file is compiled once for each width of counters, GENIE_CUDA_INSTANCE (cuda.mk).
+ *
+ * The kernel's phases are functions that are not inlined, so each has all registers.  Inlined together they would spill
+ * inside the innermost loops.
  */
 #include "genie_cuda_count.cuh"
 #include "genie_cuda_dense.cuh"
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
 
-/* TOP: the threshold as it is known now, and by key table the smallest counts.  All threads call it together. */
+/* TOP: reads the threshold as it is now; with a key table, finds the smallest counts.  All threads call it together. */
 template <int BITS, int THREADS, GenieCudaWork WORK>
 __device__ __forceinline__ void
 genie_cuda_read_threshold(const GenieCudaPiece &piece)
@@ -54,7 +56,7 @@ genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 			shared.threshold = shared.floor;
 		if (genie_cuda_count<BITS, THREADS, PARTS, TOP>(piece))
 		{
-			/* more may be known by now */
+			/* other pieces may have raised it by now */
 			if (TOP)
 				genie_cuda_read_threshold<BITS, THREADS, WORK>(piece);
 			if (WORK == GENIE_CUDA_WORK_TOP)
@@ -89,14 +91,14 @@ genie_cuda_dense_kernel_launch(const GenieCudaDevice &device, const GenieCudaLau
 										  cudaFuncAttributePreferredSharedMemoryCarveout,
 										  cudaSharedmemCarveoutMaxShared));
 
-	/* how many a list has, only the device knows: as many blocks as run at a time go through it */
+	/* only the device knows the list's length: as many blocks as run at a time go through it */
 	if (launch.list != NULL)
 		blocks = min(blocks, device.n_multiprocessors * Policy::BLOCKS);
 	genie_cuda_dense_kernel<BITS, PARTS, WORK><<<blocks, Policy::THREADS, shared, stream>>>(launch);
 	genie_cuda_check_launch("genie_cuda_dense_kernel");
 }
 
-/* Only the most frequent work has kernels of its own for whole tiles. */
+/* Only the most frequent work has a kernel of its own for whole tiles. */
 template <int BITS>
 void
 genie_cuda_dense_of_width(const GenieCudaDevice &device, GenieCudaWork work, const GenieCudaLaunch &launch,

@@ -2,18 +2,18 @@
  * genie_cuda_epilogue.cuh
  *	  What becomes of a piece's counters: candidates for the best k, a mask, or counts written out.
  *
- * TOP.  An object is wanted if its bit in the mask is set, its key is at least the query's threshold, and it ranks
- * below the cursor; all three before anything is ranked.  The wanted objects of a piece are
+ * TOP.  An object is *wanted* if its bit in the mask is set, its key is at least the query's threshold, and it ranks
+ * below the cursor.  All three are tested before anything is ranked.  If the piece's wanted objects are
  *
- *		at most k:	all candidates, in any order (genie_cuda_top.cu sorts);
- *		more:		exactly k of them: the piece's own k-th key T is found by a radix select (one histogram a byte), all
- *					objects above it are candidates, and of those with key T the first ones; and the query's bound is
- *					raised to (T, the piece's last object), since these k objects are known now.
+ *		at most k:	all are candidates, in any order (genie_cuda_top.cu sorts);
+ *		more:		exactly k are candidates.  A radix select (one histogram a byte) finds the piece's k-th key T.  All
+ *					objects above T are candidates, and the first ones of those with key T.  The query's bound is raised
+ *					to (T, the piece's last object), because these k objects are known now.
  *
  * So a piece gives at most k candidates, which is what the buffers are sized by.
  *
- * Pieces together know more than each alone: a histogram of all candidates' keys gives the largest T that k of them
- * reach, and the last object of all pieces that gave any is the t that belongs to it.
+ * All pieces together know more than each alone: a histogram of all candidates' keys gives the largest T that k of them
+ * reach.  The t that belongs to it is the last object of all pieces that gave candidates.
  */
 #ifndef GENIE_CUDA_EPILOGUE_CUH
 #define GENIE_CUDA_EPILOGUE_CUH
@@ -23,7 +23,7 @@
 
 constexpr uint32_t GENIE_CUDA_DIGITS = 256;	/* values of a key's byte */
 
-/* Which objects of a unit are wanted, given the threshold that their keys must reach. */
+/* The wanted objects of a unit, given the threshold that their keys must reach. */
 template <int BITS, class RANKING>
 __device__ __forceinline__ uint32_t
 genie_cuda_wanted(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t unit, uint32_t threshold)
@@ -53,7 +53,7 @@ genie_cuda_wanted(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t 
 			wanted &= ~ranking.at_least(unit, query->after.key + 1, wanted);
 		if (object <= query->after.object)
 		{
-			/* those up to the cursor's object have been there, if they have its key */
+			/* earlier pages had the objects of the cursor's key up to its object */
 			const uint32_t n = query->after.object - object;
 			const uint32_t up_to = n >= 31 ? ~0u : (2u << n) - 1;
 
@@ -83,8 +83,8 @@ genie_cuda_emit(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t un
 
 /*
  * Raises the query's bound by the histogram of its candidates.  One warp calls it together, after the piece's
- * candidates were counted.  The histogram grows meanwhile; what is read of it was true before, and the last object is
- * read after it.
+ * candidates are in the histogram.  The histogram may grow meanwhile: what is read of it was true before, and the last
+ * object is read after it.
  */
 template <int BITS>
 __device__ void
@@ -92,16 +92,16 @@ genie_cuda_raise_bound(const GenieCudaQuery *query)
 {
 	constexpr uint32_t KEYS = 1u << BITS;
 	constexpr uint32_t EACH = (KEYS + GENIE_CUDA_WARP - 1) / GENIE_CUDA_WARP;
-	const uint32_t lane = genie_cuda_lane();
-	uint32_t	counts[EACH] = {};	/* of the keys from KEYS - lane * EACH - 1 downwards */
+	const uint32_t thread = genie_cuda_thread();
+	uint32_t	counts[EACH] = {};	/* of the keys from KEYS - thread * EACH - 1 downwards */
 	uint32_t	sum = 0;
 	uint32_t	above;
 
 #pragma unroll
 	for (uint32_t i = 0; i < EACH; i++)
 	{
-		if (lane * EACH + i < KEYS)
-			counts[i] = __ldcg(&query->histogram[KEYS - 1 - lane * EACH - i]);
+		if (thread * EACH + i < KEYS)
+			counts[i] = __ldcg(&query->histogram[KEYS - 1 - thread * EACH - i]);
 		sum += counts[i];
 	}
 	above = genie_cuda_warp_scan(sum) - sum;
@@ -116,13 +116,13 @@ genie_cuda_raise_bound(const GenieCudaQuery *query)
 		{
 			const uint32_t last_object = *(volatile uint32_t *) &query->top->last_object;
 
-			atomicMax(&query->top->bound, genie_cuda_bound(KEYS - 1 - lane * EACH - i, last_object));
+			atomicMax(&query->top->bound, genie_cuda_bound(KEYS - 1 - thread * EACH - i, last_object));
 			return;
 		}
 	}
 }
 
-/* Notes, before a piece's candidates are counted, that it gives some.  One thread calls it. */
+/* Notes that a piece gives candidates, before the histogram counts them.  One thread calls it. */
 __device__ __forceinline__ void
 genie_cuda_note_piece(const GenieCudaPiece &piece)
 {
@@ -131,15 +131,15 @@ genie_cuda_note_piece(const GenieCudaPiece &piece)
 }
 
 /*
- * Finds the digit of the k-th largest: of *need objects from the top of the histogram.  One warp calls it together;
- * *need becomes how many are needed of that digit.
+ * Finds the digit of number *need from the top of the histogram.  *need becomes how many are needed of that digit.  One
+ * warp calls it together.
  */
 __device__ __forceinline__ void
 genie_cuda_find_digit(const uint32_t *histogram, uint32_t *digit, uint32_t *need)
 {
 	constexpr uint32_t EACH = GENIE_CUDA_DIGITS / GENIE_CUDA_WARP;
-	const uint32_t lane = genie_cuda_lane();
-	const uint32_t top = GENIE_CUDA_DIGITS - lane * EACH;	/* a lane has the digits [top - EACH, top) */
+	const uint32_t thread = genie_cuda_thread();
+	const uint32_t top = GENIE_CUDA_DIGITS - thread * EACH;	/* a thread has the digits [top - EACH, top) */
 	const uint32_t wanted = *need;
 	uint32_t	sum = 0;
 	uint32_t	above;
@@ -161,8 +161,8 @@ genie_cuda_find_digit(const uint32_t *histogram, uint32_t *digit, uint32_t *need
 }
 
 /*
- * The k-th largest key among the piece's objects that reach threshold, which are more than k.  shared.need becomes
- * how many objects of exactly this key belong to the best k.
+ * The k-th largest key among the piece's wanted objects, which are more than k.  shared.need becomes the number of
+ * objects of exactly this key that belong to the best k.
  */
 template <int BITS, int THREADS, class RANKING>
 __device__ uint32_t
@@ -206,8 +206,8 @@ genie_cuda_kth_key(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t
 }
 
 /*
- * The same where keys are counts of few values, by bisection: units are counted as wholes, where a histogram would take
- * each of their objects by itself.
+ * The same by bisection, for keys that are counts of few values: bisection counts whole units, while a histogram takes
+ * one object at a time.
  */
 template <int BITS, int THREADS, class RANKING>
 __device__ uint32_t
@@ -242,7 +242,7 @@ genie_cuda_kth_count(const GenieCudaPiece &piece, const RANKING &ranking, uint32
 	return low;
 }
 
-/* More than k objects of the piece are wanted: gives the best k of them as candidates and raises the query's bound. */
+/* For a piece with more than k wanted objects: gives the best k as candidates and raises the query's bound. */
 template <int BITS, int THREADS, class RANKING>
 __device__ void
 genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint32_t threshold,
@@ -303,9 +303,9 @@ genie_cuda_offer_best(const GenieCudaPiece &piece, const RANKING &ranking, uint3
 }
 
 /*
- * By key table, where nothing is known of the query: raises the piece's threshold to the k-th key of the first of its
- * objects, if so many of them are wanted.  All threads call it together, with the threshold's smallest counts found, of
- * which it leaves those of the new one.
+ * With a key table, while the query has no bound: raises the piece's threshold to the k-th key of its first objects, if
+ * k of them are wanted.  All threads call it together, after genie_cuda_find_least(), which it calls again for the new
+ * threshold.
  */
 template <int BITS, int THREADS>
 __device__ __noinline__ void
@@ -344,7 +344,7 @@ genie_cuda_offer(const GenieCudaPiece piece)
 	uint32_t	totals[1];
 	uint32_t	seen = 0;		/* which of the thread's units have wanted objects */
 
-	/* a thread has at most as many units as seen has bits */
+	/* a thread's units are at most the bits of seen */
 	static_assert(GENIE_TILE_OBJECTS / GENIE_CUDA_UNIT<BITS> / THREADS <= 32, "too few threads");
 	for (uint32_t unit = threadIdx.x, bit = 1; unit < n_units; unit += THREADS, bit <<= 1)
 	{
@@ -352,7 +352,7 @@ genie_cuda_offer(const GenieCudaPiece piece)
 
 		if (shared.least > 0)
 		{
-			/* the others are below the threshold, or the floor, with all bitmaps */
+			/* all others stay below the threshold, or the floor, even with all bitmaps */
 			const uint32_t enough = genie_cuda_reached<BITS>(genie_cuda_counters(), unit, shared.least);
 
 			if (enough == 0)
@@ -397,7 +397,9 @@ genie_cuda_offer(const GenieCudaPiece piece)
 	}
 }
 
-/* MASK: which objects match at least min_count times, of the live ones or of those that fulfil earlier conditions. */
+/*
+ * MASK: the objects that match at least min_count times, among the live ones or those that fulfil earlier conditions.
+ */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
 genie_cuda_write_mask(const GenieCudaPiece &piece)
@@ -413,7 +415,7 @@ genie_cuda_write_mask(const GenieCudaPiece &piece)
 		mask[first + unit] = (Mask) ranking.at_least(unit, query->min_count, before[first + unit]);
 }
 
-/* COUNTS: the counters as they are, of 8 or 16 bits. */
+/* COUNTS: the counters as they are, 8 or 16 bits each. */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
 genie_cuda_write_counts(const GenieCudaPiece &piece)

@@ -8,8 +8,8 @@
 #include "genie_cuda_types.cuh"
 
 /*
- * What genie_image_find() gives.  Most ranges are points; in an INDEXED directory a point takes one load of its word
- * and one of its list's ends, and no more if it has a list.
+ * The same as genie_image_find(), faster for most ranges, which are points.  In an INDEXED directory a point takes one
+ * load of its word and one of its list's two ends; only if it has no list are more loads needed.
  */
 static __device__ __forceinline__ GenieImageSpan
 genie_cuda_look_up(const GenieCudaTile *tile, GenieRankRange range)

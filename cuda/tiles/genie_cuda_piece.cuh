@@ -32,14 +32,14 @@ genie_cuda_piece(const GenieCudaLaunch &launch, uint32_t number)
 	return piece;
 }
 
-/* number of the piece's first object in the segment */
+/* The number of the piece's first object in the segment. */
 __device__ __forceinline__ uint32_t
 genie_cuda_piece_object(const GenieCudaPiece &piece)
 {
 	return piece.tile_number * GENIE_TILE_OBJECTS + piece.first;
 }
 
-/* The mask of the piece's tile: which objects count. */
+/* The mask of the piece's tile: which objects qualify. */
 __device__ __forceinline__ const uint64_t *
 genie_cuda_piece_mask(const GenieCudaPiece &piece)
 {
@@ -50,7 +50,7 @@ genie_cuda_piece_mask(const GenieCudaPiece &piece)
 	return piece.tile->live;
 }
 
-/* The smallest key that an object of the piece must have, by what is known of the query now. */
+/* The smallest key that an object of the piece must have, by the query's bound as it is now. */
 __device__ __forceinline__ uint32_t
 genie_cuda_threshold(const GenieCudaQuery *query, uint32_t first_object)
 {
@@ -63,29 +63,29 @@ genie_cuda_threshold(const GenieCudaQuery *query, uint32_t first_object)
 	return max(query->min_key, key);
 }
 
-/* What a block keeps in shared memory beside the counters. */
+/* A block's shared memory beside the counters. */
 template <int THREADS>
 struct GenieCudaShared
 {
-	/* runs of postings: [from, to), and how many chunks they and those before them have */
+	/* runs of postings: [from, to), and the sum of chunks up to the run's end */
 	uint32_t	from[THREADS];
 	uint32_t	to[THREADS];
 	uint32_t	end[THREADS];
 	uint32_t	bitmaps[GENIE_CUDA_BITMAP_WINDOW];	/* where they begin, in units of GENIE_IMAGE_ALIGN */
 	uint32_t	sums[3][GENIE_CUDA_WARP];
 	uint32_t	threshold;
-	uint32_t	floor;			/* by key table: the smallest count whose key reaches the threshold, of any size */
-	uint32_t	nothing_known;	/* by key table: the query has no bound yet */
-	uint32_t	least;			/* counters at least this lack the listed bitmaps; 0: none lacks any */
-	uint32_t	n_later;		/* bitmaps listed, if so */
+	uint32_t	floor;			/* with a key table: the smallest count, of any size, whose key reaches the threshold */
+	uint32_t	nothing_known;	/* with a key table: the query has no bound yet */
+	uint32_t	least;			/* the listed bitmaps are still to be added to counters of at least this; 0: none is */
+	uint32_t	n_later;		/* bitmaps listed, if least > 0 */
 	uint32_t	base;			/* where the piece's candidates go */
 	uint32_t	digit;
 	uint32_t	need;
 };
 
 /*
- * A block's dynamic shared memory: the counters, and behind them GenieCudaShared.  Functions refer to it by name
- * instead of by pointers, so that the compiler knows the address space in functions that are not inlined.
+ * A block's dynamic shared memory: the counters, and behind them GenieCudaShared.  Functions refer to it by name and
+ * not by pointers, so that the compiler knows the address space even in functions that are not inlined.
  */
 extern __shared__ uint4 genie_cuda_memory[];
 

@@ -2,12 +2,12 @@
  * genie_cuda_planes.cuh
  *	  Bit-sliced sums of bitmaps, and how they become counters.
  *
- * A thread adds many 32-bit words, a bit an object, in *planes*: bit o of plane b is bit b of object o's sum.
- * Eight words go through a tree of carry-save adders (two three-input logic operations each), so that only every
- * eighth time a carry ripples into the planes of weight 8 and more: 3 operations a word.
+ * A thread adds 32-bit words, a bit an object, in *planes*: bit o of plane b is bit b of object o's sum.  Eight words
+ * go through a tree of carry-save adders (two three-input logic operations each), so only every eighth word has a carry
+ * into the planes of weight 8 and more.  That makes 3 operations a word.
  *
  * Counters lie in object order, 32 / BITS in a word.  Planes become counters by transposing 8 x 8 (4 x 4) blocks of
- * bits by swaps of halves, in all byte (nibble) lanes at once, and then bytes among words.
+ * bits with swaps of halves, in all bytes (nibbles) at once, and then transposing bytes among words.
  *
  * Sums fit: an object matches a query at most max_count times, which fits BITS bits, and each bitmap is one match.
  */
@@ -50,7 +50,7 @@ genie_cuda_planes_add(uint32_t (&planes)[BITS], const uint32_t (&words)[GENIE_CU
 	}
 }
 
-/* Swaps the high bits of low with the low bits of high, in lanes of 2 * SHIFT bits. */
+/* Swaps the high bits of low with the low bits of high, in each group of 2 * SHIFT bits. */
 template <int SHIFT>
 __device__ __forceinline__ void
 genie_cuda_swap(uint32_t &low, uint32_t &high, uint32_t mask)

@@ -2,21 +2,21 @@
  * genie_cuda_rank.cuh
  *	  The keys of a piece's objects: their counts, or entries of a key table.
  *
- * Counters are looked at a *unit* at a time: 16 bytes, 128 / BITS objects.  A ranking tells which objects of a unit
- * have a key of at least some value, and what the key of one of them is.
+ * Counters are looked at a *unit* at a time: 16 bytes, 128 / BITS objects.  A ranking says which objects of a unit have
+ * a key of at least some value, and returns the key of one object.
  *
- * By key table.  Keys never decrease with the count, so for each size a threshold of keys is a smallest count.  The
- * smallest of all sizes is the piece's *floor*: where not even that many lists are found, nothing is counted, and
- * units are first compared with it as they are when ranked by count.  Only objects that reach it are looked at by
- * themselves, with their size, whose smallest count is in shared memory; there are keys to be read only of what is
- * wanted.  Where sizes are too many for that, their classes give the floor, and where these are too many it is 0.
+ * By key table.  Keys never decrease with the count, so a threshold of keys is a smallest count for each size.  The
+ * smallest of all these is the piece's *floor*.  A piece with fewer lists than the floor is not counted.  Units are
+ * first compared with the floor, as quickly as when ranked by count.  Only objects that reach it are looked at one by
+ * one, with the smallest count of their size, which is in shared memory.  Keys are read only of wanted objects.  If
+ * there are too many sizes for this, their classes give the floor; if there are too many classes, the floor is 0.
  */
 #ifndef GENIE_CUDA_RANK_CUH
 #define GENIE_CUDA_RANK_CUH
 
 #include "genie_cuda_piece.cuh"
 
-/* The mask's bits of a unit are one integer. */
+/* The mask bits of a unit, as one integer. */
 template <int BITS> struct GenieCudaUnit;
 template <> struct GenieCudaUnit<4>
 {
@@ -43,9 +43,9 @@ template <int BITS>
 constexpr uint32_t GENIE_CUDA_ONES = GENIE_CUDA_HIGH<BITS> >> (BITS - 1);
 
 /*
- * The high bit of each counter is set where counter + addend >= 2^BITS: the carry out of the sum, taken from the
- * average of the two, which cannot overflow.  With addend = 2^BITS - key in every counter: where counter >= key, for
- * key 1 .. 2^BITS.
+ * Sets the high bit of each counter with counter + addend >= 2^BITS.  That is the carry out of the sum, taken from the
+ * average of the two, which cannot overflow.  With addend = 2^BITS - key in every counter these are the counters >=
+ * key, for key 1 .. 2^BITS.
  */
 template <int BITS>
 __device__ __forceinline__ uint32_t
@@ -54,7 +54,7 @@ genie_cuda_carries(uint32_t counters, uint32_t addend)
 	return ((counters & addend) + (((counters ^ addend) >> 1) & ~GENIE_CUDA_HIGH<BITS>)) & GENIE_CUDA_HIGH<BITS>;
 }
 
-/* Moves the high bits of a word's counters together: bit i is counter i's. */
+/* Moves the high bits of a word's counters together: bit i becomes that of counter i. */
 template <int BITS>
 __device__ __forceinline__ uint32_t
 genie_cuda_gather_bits(uint32_t high_bits)
@@ -73,7 +73,7 @@ genie_cuda_gather_bits(uint32_t high_bits)
 		return (high_bits >> 15 & 1) | (high_bits >> 30 & 2);
 }
 
-/* Which objects of a unit have a count of at least count >= 1? */
+/* The objects of a unit whose count is at least count >= 1. */
 template <int BITS>
 __device__ __forceinline__ uint32_t
 genie_cuda_reached(const uint32_t *counters, uint32_t unit, uint32_t count)
@@ -106,7 +106,7 @@ template <int BITS>
 class GenieCudaByCount
 {
 public:
-	/* looking at counters is cheaper than at the mask, which is in global memory */
+	/* counters are cheaper to look at than the mask, which is in global memory */
 	static constexpr bool MASK_FIRST = false;
 
 	__device__ __forceinline__ explicit
@@ -123,7 +123,7 @@ public:
 		return genie_cuda_counter<BITS>(counters, object);
 	}
 
-	/* Which of the objects within of a unit have a key >= key >= 1? */
+	/* Those of the objects within of a unit whose key is at least key >= 1. */
 	__device__ __forceinline__ uint32_t
 	at_least(uint32_t unit, uint32_t key, uint32_t within) const
 	{
@@ -134,7 +134,7 @@ private:
 	const uint32_t *counters;
 };
 
-/* Where the smallest counts of sizes are, where there is room for them: the runs are not needed then. */
+/* The place of the smallest counts of sizes, if they have room: that of the runs, which are not needed then. */
 template <int THREADS>
 __device__ __forceinline__ uint16_t *
 genie_cuda_least_of_size(GenieCudaShared<THREADS> &shared)
@@ -143,7 +143,7 @@ genie_cuda_least_of_size(GenieCudaShared<THREADS> &shared)
 	return (uint16_t *) shared.to;
 }
 
-/* Are there smallest counts of sizes?  They have 16 bits, and must be able to say that no count is enough. */
+/* Are there smallest counts of sizes?  They have 16 bits, one value of which says that no count is enough. */
 template <int THREADS>
 __device__ __forceinline__ bool
 genie_cuda_has_least(const GenieCudaQuery *query)
@@ -151,7 +151,7 @@ genie_cuda_has_least(const GenieCudaQuery *query)
 	return query->n_sizes <= GENIE_CUDA_LEAST_MAX<THREADS> && query->max_count < UINT16_MAX;
 }
 
-/* The smallest count of a row of keys whose key is at least key; max_count + 1: none is. */
+/* The smallest count whose key in the row is at least key; max_count + 1 if there is none. */
 __device__ __forceinline__ uint32_t
 genie_cuda_least_count(const uint32_t *row, uint32_t max_count, uint32_t key)
 {
@@ -171,8 +171,8 @@ genie_cuda_least_count(const uint32_t *row, uint32_t max_count, uint32_t key)
 }
 
 /*
- * Finds the floor of a threshold of keys, and the smallest count of each size.  All threads call it together, with
- * nothing in the runs that is needed; ends with both visible to all.
+ * Finds the floor of a threshold of keys, and the smallest count of each size.  All threads call it together, when the
+ * runs are not needed.  Ends with both visible to all.
  */
 template <int BITS, int THREADS>
 __device__ __noinline__ void
@@ -200,13 +200,13 @@ genie_cuda_find_least(const GenieCudaPiece piece, uint32_t key)
 	__syncwarp();
 #pragma unroll
 	for (uint32_t step = GENIE_CUDA_WARP / 2; step > 0; step /= 2)
-		floor = min(floor, __shfl_xor_sync(GENIE_CUDA_ALL_LANES, floor, step));
-	if (genie_cuda_lane() == 0 && floor != UINT32_MAX)
+		floor = min(floor, __shfl_xor_sync(GENIE_CUDA_WHOLE_WARP, floor, step));
+	if (genie_cuda_thread() == 0 && floor != UINT32_MAX)
 		atomicMin(&shared.floor, floor);
 	__syncthreads();
 }
 
-/* The key is keys[class of the object's size][count]; what is found of shared's threshold is known. */
+/* The key is keys[class of the object's size][count].  genie_cuda_find_least() was called for shared's threshold. */
 template <int BITS>
 class GenieCudaByTable
 {
@@ -222,7 +222,7 @@ public:
 		size_width((uint32_t) piece.tile->size_width), threshold(shared.threshold), floor(shared.floor),
 		least_of_size(genie_cuda_has_least<THREADS>(piece.query) ? genie_cuda_least_of_size<THREADS>(shared) : NULL) {}
 
-	/* Which objects of a unit reach the floor, as far as there are objects? */
+	/* The objects of a unit that reach the floor; bits past the segment's end may be set, too. */
 	__device__ __forceinline__ uint32_t
 	enough(uint32_t unit) const
 	{
@@ -255,7 +255,7 @@ public:
 	}
 
 private:
-	/* less the segment's smallest size */
+	/* an object's size minus the segment's smallest size */
 	__device__ __forceinline__ uint32_t
 	size_of(uint32_t object) const
 	{

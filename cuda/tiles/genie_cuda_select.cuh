@@ -2,10 +2,10 @@
  * genie_cuda_select.cuh
  *	  The best k of a query's candidates, by a block of GENIE_CUDA_TOP_THREADS threads.
  *
- * Candidates are 64-bit numbers that rank as they compare, and no two are equal; so the k-th largest is found by a
- * radix select from the highest byte down, with one histogram a byte, and all that are not smaller are the answer.
- * Bytes that are equal in all candidates are skipped: those that no key of the query needs.  It ends early as soon as
- * a byte separates exactly k.
+ * Candidates are 64-bit numbers that rank as they compare, and no two are equal.  So a radix select finds the k-th
+ * largest, from the highest byte down with one histogram a byte, and all candidates that are not smaller are the
+ * answer.  The highest bytes, which no key of the query needs, are skipped.  The select ends early when a byte
+ * separates exactly k.
  */
 #ifndef GENIE_CUDA_SELECT_CUH
 #define GENIE_CUDA_SELECT_CUH
@@ -22,7 +22,7 @@ struct GenieCudaSelect
 	uint32_t	done;
 };
 
-/* A lower bound that exactly min(n, k) of the query's n candidates reach.  All threads call it together. */
+/* A value that exactly min(n, k) of the query's n candidates reach.  All threads call it together. */
 static __device__ GenieCudaCandidate
 genie_cuda_kth_candidate(const GenieCudaQuery &query, uint32_t n, GenieCudaSelect &shared)
 {
@@ -49,7 +49,7 @@ genie_cuda_kth_candidate(const GenieCudaQuery &query, uint32_t n, GenieCudaSelec
 		if (genie_cuda_warp() == 0)
 		{
 			genie_cuda_find_digit(shared.histogram, &shared.digit, &shared.need);
-			if (genie_cuda_lane() == 0)
+			if (genie_cuda_thread() == 0)
 				shared.done = shared.histogram[shared.digit] == shared.need;
 		}
 		__syncthreads();

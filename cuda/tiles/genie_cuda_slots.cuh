@@ -2,9 +2,9 @@
  * genie_cuda_slots.cuh
  *	  A hash table of a tile's objects and how often each was counted, in shared memory.
  *
- * Open addressing in a power of two of slots, which the caller empties first and never fills by more than half: a table
- * that is too full is slow, and one that is full hangs.  A slot is local << 16 | count; as no object is counted 65,535
- * times, no such slot looks empty.
+ * Open addressing in a power of two of slots.  The caller empties the slots first and never fills more than half of
+ * them: a fuller table is slow, and a full one hangs.  A slot is local << 16 | count.  No object is counted 65,535
+ * times, so no such slot looks empty.
  */
 #ifndef GENIE_CUDA_SLOTS_CUH
 #define GENIE_CUDA_SLOTS_CUH
@@ -14,7 +14,7 @@
 constexpr uint32_t GENIE_CUDA_SLOT_EMPTY = UINT32_MAX;
 constexpr uint32_t GENIE_CUDA_SLOT_COUNT = 0xFFFF;
 
-/* Where an object's search begins. */
+/* The slot where an object's search begins. */
 static __device__ __forceinline__ uint32_t
 genie_cuda_slot_of(uint32_t local, uint32_t n_slots)
 {

@@ -1,25 +1,25 @@
 /*
  * genie_cuda_sparse.cu
- *	  Pieces with few postings where a bound is known: counted without counters.
+ *	  The sparse kernel: counts pieces with few postings, of queries that have a bound, without counters.
  *
- * Where postings are few, most objects that match do so once, and once a query's bound T is known, once is not
- * enough, or only with many bitmaps.  So a block keeps for each object of a tile no counter, but a bit: seen or not.
- * A tile takes 8 KB, no counter can be too narrow, and many blocks run at a time and hide each other's latency.
+ * If postings are few, most objects that match do so once.  If the query has a bound, one match is not enough, or only
+ * together with many bitmaps.  So a block keeps no counter for an object, but one bit: seen or not.  A tile takes 8 KB,
+ * so many blocks run at a time and hide each other's latency, and no counter can be too narrow.
  *
- * 1.	Each thread looks a range up.  A short run of postings it sees at once by itself; a longer one is cut into
- *		segments of a chunk a lane, which the warps then take one by one.
- * 2.	To see a posting is to set its object's bit; if it was set, the object is noted as seen again.
- * 3.	What was noted is counted in a small hash table: matches by postings are these and one.  Matches by bitmaps are
- *		looked up for each object in the table, if the sum may reach the threshold.
- * 4.	Objects seen at most once can reach it only where there are threshold - 1 bitmaps or more.  If there are exactly
- *		so many, an object needs them all and to be seen; if there are more, bitmaps and bits seen are added in planes
- *		and compared with the threshold without leaving the planes.  Objects in the table have been dealt with.
- * 5.	The wanted objects are offered, at most k, by the rules of genie_cuda_epilogue.cuh; where there are more, each
- *		is ranked by comparing it with all.
+ * 1.	Each thread looks up a range.  It sees a short run of postings by itself.  A longer run is cut into segments,
+ *		one chunk for each thread of a warp, which the warps then take one by one.
+ * 2.	To *see* a posting is to set its object's bit.  If the bit was set before, the object is noted as seen again.
+ * 3.	The objects seen again are counted in a small hash table; their matches by postings are that count and one.
+ *		Their bits in the bitmaps are looked up if the sum may reach the threshold.
+ * 4.	An object seen at most once can reach the threshold only if there are at least threshold - 1 bitmaps.  If there
+ *		are exactly that many, the object must be seen and be in all of them.  If there are more, bitmaps and bits seen
+ *		are added in planes, which are compared with the threshold as planes.  Objects in the hash table are left out.
+ * 5.	The wanted objects are offered, at most k, by the rules of genie_cuda_epilogue.cuh.  If there are more, each is
+ *		ranked by comparing it with all others.
  *
- * A piece that has too many postings, bitmaps, objects seen again or wanted ones is listed for genie_cuda_dense.cuh;
- * this costs little as long as it is rare, so a query's first tile should not come here, and the caller estimates its
- * postings.
+ * A piece with too many postings, bitmaps, objects seen again or wanted objects is listed for the dense kernel.  That
+ * costs little as long as it is rare.  So a query's first tile, before there is a bound, should not come here, and the
+ * caller estimates the postings.
  */
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
@@ -27,10 +27,10 @@
 #include "genie_cuda_slots.cuh"
 #include "genie_cuda_sparse.cuh"
 
-/* postings of a segment at most: a chunk a lane */
+/* postings of a segment at most: a chunk for each thread of a warp */
 constexpr uint32_t SEGMENT = GENIE_CUDA_WARP * GENIE_CUDA_CHUNK;
 
-/* planes hold the sum of all bitmaps and the bits seen */
+/* planes hold the sum of all bitmaps and of the bits seen */
 constexpr int PLANES = 4;
 
 static_assert(GENIE_CUDA_SPARSE_BITMAPS + 1 < 1 << PLANES, "sums of bitmaps do not fit the planes");
@@ -57,7 +57,7 @@ struct SparseShared
 
 /* ---- seeing postings ---- */
 
-/* Sees those of the postings of a chunk, number at, that lie in [from, to). */
+/* Sees the postings of chunk number at that lie in [from, to). */
 static __device__ __forceinline__ void
 see_chunk(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShared &shared)
 {
@@ -82,7 +82,7 @@ see_chunk(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShar
 	}
 	for (; again != 0; again &= again - 1)
 	{
-		/* the posting's number, and then its word without an index that only running tells */
+		/* the posting's number; its word is chosen without an index, so that words stay in registers */
 		const uint32_t i = __ffs((int) again) - 1;
 		const uint32_t word = i < 4 ? (i < 2 ? words[0] : words[1]) : (i < 6 ? words[2] : words[3]);
 		const uint32_t place = atomicAdd(&shared.n_again, 1);
@@ -92,7 +92,7 @@ see_chunk(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShar
 	}
 }
 
-/* Sees the postings [from, to), which are few, in one thread. */
+/* Sees the postings [from, to), which are few, by one thread. */
 static __device__ __forceinline__ void
 see_short_run(const uint4 *chunks, uint32_t from, uint32_t to, SparseShared &shared)
 {
@@ -100,7 +100,7 @@ see_short_run(const uint4 *chunks, uint32_t from, uint32_t to, SparseShared &sha
 		see_chunk(__ldg(chunks + at), at, from, to, shared);
 }
 
-/* Cuts the postings [from, to) into segments of a chunk a lane. */
+/* Cuts the postings [from, to) into segments. */
 static __device__ __forceinline__ void
 add_segments(uint32_t from, uint32_t to, SparseShared &shared)
 {
@@ -120,7 +120,7 @@ enum Seen
 	NONE_WANTED					/* no object can reach the threshold */
 };
 
-/* Looks the query's ranges up, lists their bitmaps and sees their postings; ends with both visible to all. */
+/* Looks up the query's ranges, lists their bitmaps and sees their postings.  Ends with both visible to all. */
 template <int THREADS>
 static __device__ __forceinline__ Seen
 see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
@@ -157,7 +157,7 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 		}
 		__syncwarp();
 		n_lists = genie_cuda_warp_sum(n_lists);
-		if (n_lists > 0 && genie_cuda_lane() == 0)
+		if (n_lists > 0 && genie_cuda_thread() == 0)
 			atomicAdd(&shared.n_lists, n_lists);
 		__syncthreads();
 
@@ -169,7 +169,7 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 		for (uint32_t i = done + genie_cuda_warp(); i < n_segments; i += THREADS / GENIE_CUDA_WARP)
 		{
 			const uint2 segment = shared.segments[i];
-			const uint32_t at = segment.x / GENIE_CUDA_CHUNK + genie_cuda_lane();
+			const uint32_t at = segment.x / GENIE_CUDA_CHUNK + genie_cuda_thread();
 
 			if (at * GENIE_CUDA_CHUNK < segment.y)
 				see_chunk(__ldg(chunks + at), at, segment.x, segment.y, shared);
@@ -182,7 +182,7 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 
 /* ---- wanted objects ---- */
 
-/* Wants an object if it counts and the cursor lets it. */
+/* Adds an object to the wanted ones, if it qualifies and ranks below the cursor. */
 static __device__ __forceinline__ void
 want(const GenieCudaPiece &piece, uint32_t local, uint32_t key, SparseShared &shared)
 {
@@ -200,7 +200,7 @@ want(const GenieCudaPiece &piece, uint32_t local, uint32_t key, SparseShared &sh
 		shared.wanted[place] = key << 16 | (UINT16_MAX - local);
 }
 
-/* Wants those of the objects in the table that reach the threshold. */
+/* Wants the objects of the hash table that reach the threshold. */
 template <int THREADS>
 static __device__ __forceinline__ void
 want_again(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, uint32_t threshold, SparseShared &shared)
@@ -220,7 +220,7 @@ want_again(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, ui
 	}
 }
 
-/* Wants the objects of a word's bits, 32 from first on, that are not in the table. */
+/* Wants the objects of a word's bits, the lowest of which is first's, that are not in the hash table. */
 static __device__ __forceinline__ void
 want_bits(const GenieCudaPiece &piece, uint32_t bits, uint32_t first, uint32_t key, uint32_t n_slots,
 		  SparseShared &shared)
@@ -234,7 +234,7 @@ want_bits(const GenieCudaPiece &piece, uint32_t bits, uint32_t first, uint32_t k
 	}
 }
 
-/* Wants the objects that are seen once and in all bitmaps, which is what it takes to reach the threshold. */
+/* Wants the objects that are seen once and in all bitmaps, if that is what reaches the threshold. */
 template <int THREADS>
 static __device__ __forceinline__ void
 want_in_all(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, SparseShared &shared)
@@ -277,7 +277,7 @@ add_two(uint32_t (&planes)[PLANES], uint32_t a, uint32_t b)
 	}
 }
 
-/* Wants the objects that are not in the table and whose bitmaps, and once if they are seen, reach the threshold. */
+/* Wants the objects outside of the hash table whose bitmaps, and one if they were seen, reach the threshold. */
 template <int THREADS>
 static __device__ __forceinline__ void
 want_by_sums(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, uint32_t threshold,
@@ -301,7 +301,7 @@ want_by_sums(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, 
 		{
 			const uint32_t bit = (threshold >> i & 1) != 0 ? ~0u : 0;
 
-			/* of the planes up to this one: the sum is greater, or equal so far */
+			/* in the planes up to this one the sum is greater, or equal so far */
 			reached = (planes[i] & ~bit) | (~(planes[i] ^ bit) & reached);
 		}
 		for (; reached != 0; reached &= reached - 1)
@@ -317,7 +317,7 @@ want_by_sums(const GenieCudaPiece &piece, uint32_t n_slots, uint32_t n_bitmaps, 
 	}
 }
 
-/* Gives the wanted objects, the best k of them, as candidates. */
+/* Gives the wanted objects, at most the best k, as candidates. */
 template <int BITS, int THREADS>
 static __device__ __noinline__ void
 offer_wanted(const GenieCudaPiece piece, SparseShared &shared)
@@ -363,7 +363,7 @@ offer_wanted(const GenieCudaPiece piece, SparseShared &shared)
 
 /* ---- the kernel ---- */
 
-/* Counts a piece and offers its candidates.  False: it could not.  All threads call it together. */
+/* Counts a piece and offers its candidates.  False: there is too much for it.  All threads call it together. */
 template <int BITS, int THREADS>
 static __device__ __forceinline__ bool
 count_sparse(const GenieCudaPiece &piece, SparseShared &shared)
@@ -453,7 +453,7 @@ void
 genie_cuda_sparse(const GenieCudaDevice &device, int bits, bool many_ranges, const GenieCudaLaunch &launch,
 				  const GenieCudaLeft &left, cudaStream_t stream)
 {
-	/* wider counters than 8 bits have no histogram, which alone depends on the width */
+	/* only the histogram depends on the width, and counters wider than 8 bits have none */
 	if (bits == 4)
 		sparse_kernel_launch<4, GENIE_CUDA_SPARSE_THREADS>(device, launch, left, stream);
 	else if (many_ranges)

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_tiles_pack.cu
- *	  Packing a pass: which queries are launched together, and what the device needs to know of them.
+ *	  Packing a pass of tiles: which queries are launched together, and what the device needs to know of them.
  */
 #include <algorithm>
 #include <cstring>
@@ -31,7 +31,7 @@ bits_for(uint32_t max_count, GenieCudaWork work)
 	return max_count < 1u << 8 ? 8 : 16;
 }
 
-/* Objects of which a part can give candidates, from so many tiles: at most k a piece. */
+/* The most candidates that a job can have from n_tiles tiles: k a piece. */
 static size_t
 candidates_of(const GenieJob &job, uint32_t n_tiles, uint32_t splits_log2)
 {
@@ -49,7 +49,7 @@ GenieCudaTilesPass::Launch::same(const Launch &other) const
 		first_tile == other.first_tile && n_tiles == other.n_tiles;
 }
 
-/* Puts a query of a part into the launch of its like. */
+/* Adds a part's query to the launch that is the same but for the query, or to a new one. */
 void
 GenieCudaTilesPass::add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork kind)
 {
@@ -64,7 +64,7 @@ GenieCudaTilesPass::add(uint32_t part, uint32_t condition, const GenieEngineQuer
 	launch.first_tile = work[part].first_tile;
 	launch.n_tiles = work[part].n_tiles;
 
-	/* the launches are few: the kinds of queries of each image; jobs of one kind often come together */
+	/* there are few launches, one for each kind of query and image; jobs of one kind often come together */
 	for (size_t i = launches.size(); i-- > 0;)
 		if (launches[i].same(launch))
 		{
@@ -75,7 +75,10 @@ GenieCudaTilesPass::add(uint32_t part, uint32_t condition, const GenieEngineQuer
 	launches.push_back(std::move(launch));
 }
 
-/* Have some of the launch's queries, by some of their ranges, few enough postings and bitmaps in the first tile? */
+/*
+ * Has the launch few enough postings and bitmaps for the sparse kernel?  Estimated by some ranges of some queries in
+ * the first tile.
+ */
 bool
 GenieCudaTilesPass::is_sparse(const Launch &launch) const
 {
@@ -107,7 +110,7 @@ GenieCudaTilesPass::is_sparse(const Launch &launch) const
 		n_bitmaps <= (uint64_t) SOME_QUERIES * GENIE_CUDA_SPARSE_BITMAPS;
 }
 
-/* Sorts the parts' queries into launches, conditions before queries. */
+/* Sorts the parts' queries into launches: conditions before the jobs' own queries. */
 void
 GenieCudaTilesPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles)
 {
@@ -143,7 +146,7 @@ GenieCudaTilesPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t ch
 	}
 }
 
-/* The classes of the sizes that the image's group says there are. */
+/* The classes of the sizes that occur in the image, by its group. */
 const uint16_t *
 GenieCudaTilesPass::pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob)
 {
@@ -187,7 +190,7 @@ GenieCudaTilesPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, Ge
 
 void
 GenieCudaTilesPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
-						GenieCudaBuffer &result, GenieCudaBuffer &room)
+							 GenieCudaBuffer &result, GenieCudaBuffer &room)
 {
 	const GenieJob &job = *work[part].job;
 	const bool	carried = chunk < launch.n_tiles;
@@ -234,7 +237,7 @@ GenieCudaTilesPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint3
 
 GenieCudaQuery
 GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
-						  GenieCudaBuffer &room)
+							   GenieCudaBuffer &room)
 {
 	const GenieJob &job = *work[part].job;
 	const GenieEngineQuery &query = query_of(job, launch.condition);
@@ -279,10 +282,13 @@ GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuf
 	return packed;
 }
 
-/* Lays out what sorting large k needs; queries (on the host, NULL while dry) and on_device are the first of large k. */
+/*
+ * Lays out the buffers for sorting large k.  queries (on the host; NULL in a dry run) and on_device are the first of
+ * these.
+ */
 void
 GenieCudaTilesPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
-						 GenieCudaBuffer &room)
+							  GenieCudaBuffer &room)
 {
 	uint32_t   *begins;
 	uint64_t	n = 0;
@@ -307,8 +313,8 @@ GenieCudaTilesPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *q
 }
 
 /*
- * Lays everything out and writes the blob, given the sizes that a dry run (host NULL) returned.  On the device blob,
- * result and room follow each other, on the host blob and result.
+ * Lays everything out and writes the blob, given the sizes that a dry run (host is NULL) has returned.  On the device
+ * blob, result and room follow each other; on the host blob and result do.
  */
 GenieCudaBytes
 GenieCudaTilesPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device)

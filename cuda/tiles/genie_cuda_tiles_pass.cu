@@ -1,6 +1,6 @@
 /*
  * genie_cuda_tiles_pass.cu
- *	  Running a pass: the kernels in their order, and the results.
+ *	  Running a pass of tiles: the kernels in their order, and the results.
  */
 #include <algorithm>
 #include <cstring>
@@ -22,10 +22,10 @@ images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &cop
 	return images;
 }
 
-/* Counts a launch's queries in some of its tiles.  bounds_known: a tile before these has given the queries bounds. */
+/* Counts a launch's queries in some of its tiles.  bounds_known: an earlier tile has given the queries bounds. */
 void
-GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile,
-						  bool bounds_known)
+GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile,
+							   uint32_t end_tile, bool bounds_known)
 {
 	const bool	sparse = planned.sparse && bounds_known;
 	GenieCudaLaunch launch = {};
@@ -49,10 +49,10 @@ GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy
 	genie_cuda_dense(context.device, planned.bits, planned.work, launch, n_pieces, context.stream);
 }
 
-/* Counts the tiles [first_tile, end_tile), which are on the device or will be before the stream gets there. */
+/* Counts the tiles [first_tile, end_tile), which are on the device before the stream gets there. */
 void
 GenieCudaTilesPass::run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
-						 uint32_t end_tile)
+							  uint32_t end_tile)
 {
 	for (const Launch &planned : launches)
 	{
@@ -72,7 +72,7 @@ GenieCudaTilesPass::run_tiles(const GenieSegmentImage &image, const GenieCudaIma
 	}
 }
 
-/* Counts in one image, group by group where it has to be copied first. */
+/* Counts one image: group by group if it must be copied first. */
 void
 GenieCudaTilesPass::run_image(const GenieSegmentImage &image)
 {
@@ -113,7 +113,7 @@ GenieCudaTilesPass::run_top()
 		genie_cuda_top_large(top_large, n_top_large, sort, context.stream);
 }
 
-/* Copies what came back to where the jobs want it. */
+/* Copies the results to where the jobs want them. */
 void
 GenieCudaTilesPass::give_results()
 {

@@ -1,19 +1,19 @@
 /*
  * genie_cuda_tiles_pass.cuh
- *	  A pass: jobs that are done together, with one copy to the device, some kernels and one copy back.
+ *	  A pass of tiles: jobs that are done together, with one copy to the device, some kernels and one copy back.
  *
- * A batch is one pass where its images and its scratch fit the device; else several.  COUNTS and MASK jobs of many
- * tiles are cut into several works; a TOP job whose candidates do not fit scratch is a pass of its own and is counted
- * in several runs of tiles, between which only its best k are kept.
+ * A batch is one pass if its images and its scratch fit the device, and several otherwise.  COUNTS and MASK jobs of
+ * many tiles are cut into several parts.  A TOP job whose candidates do not fit scratch is a pass of its own: its tiles
+ * are counted in several runs, and only the best k are kept from one run to the next.
  *
- * Packing lays three buffers out: *blob*, copied to the device (queries, ranges, key tables, state), *result*, copied
- * back, and *room*, which stays there (candidates, masks, lists).  It is run twice by the same code: first dry, which
- * only adds up bytes, then into the memory.
+ * Packing lays out three buffers: *blob*, which is copied to the device (queries, ranges, key tables, state), *result*,
+ * which is copied back, and *room*, which stays there (candidates, masks, lists).  The same code runs twice: first dry,
+ * to add up the bytes, then into the memory.
  *
- * Kernels of one pass, in stream order, for each image (complete ones first) and each run of its tiles: condition by
- * condition the masks; then counting and candidates, or counts; and at the end, for all images, the best k, and bounds
- * of their distances (genie_cuda_bounds.cuh).  Runs of tiles are whole images, but groups where an image is being
- * copied, so that counting begins with the first group.
+ * Kernels of a pass, in stream order.  For each image (complete copies first) and each run of its tiles: the masks,
+ * condition by condition, then counting with candidates or counts.  At the end, for all images: the best k, and bounds
+ * of their distances (genie_cuda_bounds.cuh).  A run is the whole image; while an image is being copied it is a group,
+ * so that counting begins with the first group.
  */
 #ifndef GENIE_CUDA_TILES_PASS_CUH
 #define GENIE_CUDA_TILES_PASS_CUH
@@ -40,10 +40,10 @@ public:
 	GenieCudaTilesPass(GenieCudaContext &context_, uint64_t number_) :
 		context(context_), number(number_), bounds(context_) {}
 
-	/* Bytes that a part alone would need, counted in runs of chunk_tiles. */
+	/* Bytes that the part alone would need, counted in runs of chunk_tiles. */
 	static GenieCudaBytes bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles);
 
-	/* Runs the parts; throws if anything fails, and then no job has a result. */
+	/* Runs the parts.  Throws if anything fails; then no job has a result. */
 	void		run(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles);
 
 private:
@@ -55,18 +55,18 @@ private:
 		int			bits;
 		GenieCudaWork work;
 		bool		many_ranges;
-		bool		large;		/* of a k that is not sorted in shared memory */
+		bool		large;		/* k is not sorted in shared memory */
 		uint32_t	first_tile;
 		uint32_t	n_tiles;
 		uint32_t	splits_log2 = 0;	/* parts of a tile */
-		bool		sparse = false;	/* for genie_cuda_sparse(), but for the first tile */
+		bool		sparse = false;	/* all tiles but the first are for genie_cuda_sparse() */
 		std::vector<uint32_t> parts;	/* numbers of the pass's parts */
 		const GenieCudaQuery *queries = nullptr;	/* on the device */
 
 		bool		same(const Launch &other) const;
 	};
 
-	/* What is known of a part on the device while packing, and where its result is on the host. */
+	/* A part's mask on the device, and where its result will be on the host. */
 	struct Packed
 	{
 		uint64_t   *mask = nullptr;
@@ -74,7 +74,7 @@ private:
 		const uint32_t *n_hits = nullptr;
 	};
 
-	/* A key table's rows on the device, and what the largest key needs. */
+	/* A key table's rows on the device, and the bytes that the largest key needs. */
 	struct PackedKeys
 	{
 		const uint32_t *keys;
@@ -104,13 +104,13 @@ private:
 	GenieCudaContext &context;
 	const uint64_t number;
 	GenieCudaBounds bounds;
-	uint32_t	chunk = 0;		/* tiles counted between two times that candidates are reduced to the best k */
+	uint32_t	chunk = 0;		/* tiles of a run, after which candidates are reduced to the best k */
 	std::vector<GenieCudaJobPart> work;
 	std::vector<GenieJob *> jobs;	/* of work, one a part */
 	std::vector<Launch> launches;
 	std::vector<Packed> packed_parts;
 
-	/* what is packed of key tables, once for all jobs that share one: by largest count; by smallest and largest size */
+	/* key tables are packed once for all jobs that share them: keys by largest count, classes by range of sizes */
 	std::map<std::tuple<const GenieKeyTable *, uint32_t>, PackedKeys> packed_keys;
 	std::map<std::tuple<const GenieKeyTable *, uint32_t, uint32_t>, const uint16_t *> packed_classes;
 

@@ -5,8 +5,8 @@
  * A block a query selects the best (genie_cuda_select.cuh).  Up to GENIE_CUDA_SORT_MAX of them are sorted in the same
  * block.  More are gathered, sorted by a launch over all queries, a segment each, and then written as hits.
  *
- * CUB sorts in both cases.  A sorting network in registers was neither faster nor slower (1,024 queries of k = 775: 4.79
- * ms against 4.96; of k = 1,900: 7.32 against 6.92), and cub::BlockRadixSort takes 3 % longer for k = 100.
+ * CUB sorts in both cases.  A sorting network in registers was neither faster nor slower (1,024 queries of k = 775:
+ * 4.79 ms against 4.96; of k = 1,900: 7.32 against 6.92), and cub::BlockRadixSort takes 3 % longer for k = 100.
  */
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_segmented_radix_sort.cuh>
@@ -25,7 +25,7 @@ candidate_hit(GenieCudaCandidate candidate)
 	return hit;
 }
 
-/* Hits come in pairs, so that all bytes that are copied to the host were written. */
+/* Hits are written in pairs, so that all bytes that are copied to the host have been written. */
 static __device__ __forceinline__ uint32_t
 even(uint32_t n)
 {
@@ -41,7 +41,9 @@ struct RanksFirst
 	}
 };
 
-/* candidates that a thread sorts, EACH: 1 where that is enough for the best k, else as many as for GENIE_CUDA_SORT_MAX */
+/*
+ * candidates that a thread sorts, EACH: 1 where that is enough for the best k, else as many as for GENIE_CUDA_SORT_MAX
+ */
 template <int EACH>
 using Sort = cub::BlockMergeSort<GenieCudaCandidate, GENIE_CUDA_TOP_THREADS, EACH>;
 
@@ -137,7 +139,7 @@ genie_cuda_carry_kernel(const GenieCudaQuery *queries, uint32_t last_object)
 	{
 		query.top->n = query.k;
 
-		/* where the select ended early the key's lower bytes are 0 and the bound is low, but true */
+		/* if the select ended early, the key's lower bytes are 0: the bound is low, but true */
 		atomicMax(&query.top->bound, genie_cuda_bound((uint32_t) (bound >> 32), last_object));
 	}
 }

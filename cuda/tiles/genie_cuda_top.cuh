@@ -7,10 +7,10 @@
 
 #include "genie_cuda_types.cuh"
 
-/* Queries of k up to GENIE_CUDA_SORT_MAX: the best k, sorted, to hits and n_hits. */
+/* For queries of k up to GENIE_CUDA_SORT_MAX: writes the best k, sorted, to hits and n_hits. */
 extern void genie_cuda_top_small(const GenieCudaQuery *queries, uint32_t n_queries, cudaStream_t stream);
 
-/* Buffers of queries of larger k, each of which has its k entries at the same place in both. */
+/* Two buffers for queries of larger k.  A query has its k entries at the same place in both. */
 struct GenieCudaSort
 {
 	GenieCudaCandidate *from;	/* the queries' selected */
@@ -27,8 +27,8 @@ extern void genie_cuda_top_large(const GenieCudaQuery *queries, uint32_t n_queri
 								 cudaStream_t stream);
 
 /*
- * Between two parts of a query's tiles, when its candidates of all do not fit: only the best k stay.  last_object:
- * the last of the tiles that are done.
+ * Between two runs of a query's tiles, if the candidates of all tiles do not fit: keeps only the best k.  last_object
+ * is the last one of the tiles that are done.
  */
 extern void genie_cuda_top_carry(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t last_object,
 								 cudaStream_t stream);

@@ -2,14 +2,14 @@
  * genie_cuda_bounds.cu
  *	  Lower bounds of the distances of hits: the kernel, and its part of a pass.
  *
- * Hits are all over the segment, and of each a record of some hundred bytes is read: what the kernel does is wait for
- * memory.  So TEAM threads read a record, 16 bytes each, and have EACH hits on their way at a time, whose addresses are
- * known before any record is read.  The query's elements are the same for all of them, come from L1, and serve EACH
- * hits once they are in registers.  A thread adds up its chunks of 16 dimensions, the team adds that up, and its first
- * EACH threads make a bound each.
+ * Hits are all over the segment, and each needs a record of some hundred bytes: the kernel mostly waits for memory.  So
+ * a team of TEAM threads reads a record, 16 bytes each, with EACH hits on their way at a time, whose addresses are
+ * known before any record is read.  The query's elements come from L1 and serve EACH hits once they are in registers.
+ * A thread adds up its chunks of 16 dimensions, the team adds these sums up, and its first EACH threads make a bound
+ * each.
  *
- * Why these are bounds: genie_quantized.c, which asks for operations of floats that are rounded as IEEE says.  So they
- * are with nvcc's own settings (square roots, and numbers below the normal range, too), which cuda.mk leaves alone.
+ * genie_quantized.c proves that these are bounds, if operations of floats are rounded as IEEE says.  With nvcc's
+ * default settings they are, square roots and subnormal numbers included; cuda.mk must not change these settings.
  */
 #include <algorithm>
 
@@ -27,7 +27,7 @@ static_assert(CHUNK == sizeof(uint4), "a thread reads a chunk at a time");
 static_assert(sizeof(GenieQuantized) == sizeof(float4), "and the head of a record");
 static_assert(EACH <= TEAM && GENIE_CUDA_WARP % TEAM == 0, "a thread makes one bound, and a team is in one warp");
 
-/* What a thread knows of its team's hits. */
+/* The records of a team's hits. */
 struct Records
 {
 	const uint8_t *at[EACH];
@@ -36,7 +36,7 @@ struct Records
 	float		error[EACH];
 };
 
-/* Adds the terms of four dimensions of a record; WHOLE: all four, else only those before left. */
+/* Adds the terms of four dimensions of a record.  WHOLE is false: only of those before left. */
 template <bool DIFFERENCES, bool WHOLE>
 static __device__ __forceinline__ void
 add_four(float &sum, uint32_t codes, const float4 &four, float offset, float scale, int left)
@@ -53,7 +53,7 @@ add_four(float &sum, uint32_t codes, const float4 &four, float offset, float sca
 	}
 }
 
-/* Adds the terms of a chunk of all records; left: dimensions of the chunk, if it is not whole. */
+/* Adds the terms of a chunk of all records.  left: the dimensions of a chunk that is not whole. */
 template <bool DIFFERENCES, bool WHOLE>
 static __device__ __forceinline__ void
 add_chunk(float (&sums)[EACH], const Records &records, const float *elements, uint32_t chunk, int left)
@@ -83,7 +83,7 @@ add_chunk(float (&sums)[EACH], const Records &records, const float *elements, ui
 	}
 }
 
-/* Adds up the dimensions of a team's records; each of its threads has the sums. */
+/* Adds up the dimensions of a team's records, for each of its threads. */
 template <bool DIFFERENCES>
 static __device__ __forceinline__ void
 sum_up(float (&sums)[EACH], const Records &records, const float *elements, uint32_t n_dimensions)
@@ -103,7 +103,7 @@ sum_up(float (&sums)[EACH], const Records &records, const float *elements, uint3
 			sums[e] += __shfl_xor_sync(UINT32_MAX, sums[e], step);
 }
 
-/* Blocks of a row have a query's hits, BLOCK_HITS each at a time. */
+/* The blocks of a grid row share a query's hits, BLOCK_HITS at a time. */
 static __global__ void
 __launch_bounds__(THREADS)
 genie_cuda_bounds_kernel(const GenieCudaBoundsQuery *queries)
@@ -111,17 +111,17 @@ genie_cuda_bounds_kernel(const GenieCudaBoundsQuery *queries)
 	const GenieCudaBoundsQuery &query = queries[blockIdx.y];
 	const uint32_t n_bounds = query.n_bounds;
 	const uint32_t n_hits = query.tiles == nullptr || !(query.error <= FLT_MAX) ? 0 : query.n_hits->x;
-	const uint32_t lane = threadIdx.x % TEAM;
+	const uint32_t member = threadIdx.x % TEAM;
 
 	for (uint32_t first = blockIdx.x * BLOCK_HITS; first < n_bounds; first += gridDim.x * BLOCK_HITS)
 	{
 		const uint32_t team_first = first + threadIdx.x / TEAM;
 		uint32_t	mine = team_first;	/* this thread's hit */
-		bool		known = false;	/* is there a vector of it? */
+		bool		known = false;	/* has it a vector? */
 		float		error = 0;
 		float		sum = 0;
 
-		/* all of the block */
+		/* the same for the whole block */
 		if (first < n_hits)
 		{
 			float		sums[EACH] = {};
@@ -158,15 +158,15 @@ genie_cuda_bounds_kernel(const GenieCudaBoundsQuery *queries)
 				sum_up<false>(sums, records, query.elements, query.n_dimensions);
 #pragma unroll
 			for (uint32_t e = 0; e < EACH; e++)
-				if (lane == e)
+				if (member == e)
 				{
 					known = objects[e] < query.n_objects;
 					error = records.error[e];
 					sum = sums[e];
 				}
 		}
-		mine += lane * TEAMS;
-		if (lane < EACH && mine < n_bounds)
+		mine += member * TEAMS;
+		if (member < EACH && mine < n_bounds)
 			query.bounds[mine] = known ?
 				genie_quantized_bound(query.metric, sum, query.margins, error + query.error) : 0;
 	}
@@ -179,7 +179,7 @@ genie_cuda_bounds_launch(const GenieCudaBoundsQuery *queries, uint32_t n_queries
 	const uint64_t block_hits = (uint64_t) n_queries * BLOCK_HITS;
 	const uint32_t usual = std::max((uint32_t) ((n_bounds + block_hits - 1) / block_hits), GENIE_CUDA_BOUNDS_BLOCKS);
 
-	/* one query of many hits does not make as many blocks for all the others */
+	/* one query of many hits must not make as many blocks for all others */
 	genie_cuda_bounds_kernel<<<dim3(std::min((max_bounds + BLOCK_HITS - 1) / BLOCK_HITS, usual), n_queries), THREADS,
 		0, stream>>>(queries);
 	genie_cuda_check_launch("genie_cuda_bounds_kernel");
@@ -193,7 +193,7 @@ wants(const GenieJob &job)
 	return job.kind == GENIE_JOB_TOP && job.vectors != nullptr;
 }
 
-/* As many as fill the result's parts, so that all bytes that are copied to the host were written. */
+/* The bounds of a job, up to a multiple of the alignment: all bytes that are copied to the host must be written. */
 static uint32_t
 bounds_of(const GenieJob &job)
 {

@@ -2,22 +2,25 @@
  * genie_cuda_hash.cu
  *	  Codes of vectors by hash functions: vectors and tables go to the device, codes come back.
  *
- * The kernel is a product of matrices, as that of genie_cuda_nearest.cu, but of doubles.  A block has SIDE vectors and
- * SIDE rows of the table (functions, or projections), and goes through the dimensions by slices of DEPTH, which lie
- * across in shared memory; the next slice is on its way meanwhile.  A thread has EACH vectors and as many rows: two
- * pairs of each, half a side apart, so that the threads of a warp, 8 along the vectors and 4 along the rows, read
- * shared memory without conflicts.  Elements become doubles when they are stored there: a conversion takes as long as
- * four products, and each element goes into SIDE of them.
+ * Of 1,024 vectors of 128 dimensions, 192 functions take an H200 0.19 ms, where one core takes 2.0 ms (l2), 10.4
+ * (cosine of 4 bits) and 12.6 (Laplacian).  4,096 vectors by l2, a build's block, take 0.44 and 6.9.
  *
- * The same bits as on the CPU (genie_lsh_kernel.h).  A sum belongs to one thread, which adds in order of dimensions,
- * and begins with 0.  Factors are floats, so products are exact as doubles, and fused or not the sum is rounded once.
- * Dimensions behind the last, up to the end of a slice, add 0 * 0, which changes no sum.  (Tensor cores multiply
- * doubles, too, but do not say in which order they add.)  Buckets are a quotient and a sum, each rounded once, as IEEE
- * wants it, and numbers beyond int32 become the nearest one: the conversion does this by itself.  Nothing is NaN.
+ * The kernel is a product of matrices, like that of genie_cuda_nearest.cu, but of doubles.  A block has SIDE vectors
+ * and SIDE rows of the table (functions, or projections).  It goes through the dimensions in slices of DEPTH, which are
+ * transposed in shared memory; the next slice is on its way meanwhile.  A thread has EACH vectors and as many rows: two
+ * pairs of each, half a side apart.  So the threads of a warp, 8 along the vectors and 4 along the rows, read shared
+ * memory without conflicts.  Elements become doubles when they are stored there: a conversion takes as long as four
+ * products, and each element goes into SIDE of them.
  *
- * Random binning (LAPLACIAN) has the same loop, but its product is a cell of one dimension, a number that goes into the
- * state of a hash: one step behind the other, so here the order of dimensions is the definition's.  Behind the last
- * dimension there are no steps.
+ * The bits are the same as on the CPU (genie_lsh_kernel.h).  A sum belongs to one thread, which begins with 0 and adds
+ * in order of dimensions.  Factors are floats, so their products are exact as doubles, and the sum is rounded once,
+ * fused or not.  Dimensions behind the last one, up to the end of a slice, add 0 * 0, which changes no sum.  (Tensor
+ * cores multiply doubles, too, but do not define the order in which they add.)  Buckets are a quotient and a sum, each
+ * rounded once as IEEE says.  The conversion turns numbers beyond int32 into the nearest one.  Nothing is NaN.
+ *
+ * Random binning (LAPLACIAN) has the same loop, but instead of a product there is the cell of one dimension, a number
+ * that goes into the state of a hash.  Its definition has the same order of dimensions.  Behind the last dimension
+ * there are no steps.
  *
  * Vectors and rows behind the last one are zeros, and are left out at the end.
  */
@@ -32,12 +35,12 @@ constexpr uint32_t EACH = 4;
 constexpr uint32_t PAIR = 2;
 constexpr uint32_t DEPTH = 8;
 constexpr uint32_t GROUPS = SIDE / GENIE_LSH_GROUP; /* of a block */
-constexpr uint32_t ALONG = 8;	/* threads of a warp along the vectors, */
-constexpr uint32_t DOWN = GENIE_CUDA_WARP / ALONG;	/* and along the rows */
+constexpr uint32_t ALONG = 8;	/* threads of a warp along the vectors */
+constexpr uint32_t DOWN = GENIE_CUDA_WARP / ALONG;	/* threads of a warp along the rows */
 constexpr uint32_t WARPS_ALONG = SIDE / EACH / ALONG;
 constexpr uint32_t LOADS = SIDE * DEPTH / THREADS;	/* numbers of each side that a thread loads */
 
-/* a slice's row of shared memory: its doubles are 4 banks further than those of the row before */
+/* doubles of a slice's row in shared memory: it begins 4 banks further than the row before */
 constexpr uint32_t PADDED = SIDE + PAIR;
 
 static_assert(SIDE / EACH * (SIDE / EACH) == THREADS, "a thread has EACH vectors and EACH rows");
@@ -53,7 +56,7 @@ struct Slices
 	double		table[2][DEPTH][N][PADDED];
 };
 
-/* What a thread brings of a slice. */
+/* What a thread loads of a slice. */
 template <uint32_t N>
 struct Loaded
 {
@@ -61,7 +64,7 @@ struct Loaded
 	float		entries[LOADS * N];
 };
 
-/* The numbers of the slice that begins with dimension d; N: numbers that a row has of each dimension. */
+/* Loads the numbers of the slice that begins with dimension d.  A row of the table has N numbers a dimension. */
 template <uint32_t N>
 static __device__ __forceinline__ void
 load_slice(Loaded<N> &loaded, const GenieHashing &of, uint32_t first_vector, uint32_t first_group, uint32_t d)
@@ -88,13 +91,13 @@ load_slice(Loaded<N> &loaded, const GenieHashing &of, uint32_t first_vector, uin
 
 template <uint32_t N>
 static __device__ __forceinline__ void
-store_slice(Slices<N> &slices, uint32_t turn, const Loaded<N> &loaded)
+store_slice(Slices<N> &slices, uint32_t buffer, const Loaded<N> &loaded)
 {
 	const uint32_t column = threadIdx.x % (DEPTH / LOADS) * LOADS;
 
 #pragma unroll
 	for (uint32_t i = 0; i < LOADS; i++)
-		slices.vectors[turn][column + i][threadIdx.x / (DEPTH / LOADS)] = loaded.elements[i];
+		slices.vectors[buffer][column + i][threadIdx.x / (DEPTH / LOADS)] = loaded.elements[i];
 #pragma unroll
 	for (uint32_t i = 0; i < LOADS * N; i++)
 	{
@@ -102,7 +105,7 @@ store_slice(Slices<N> &slices, uint32_t turn, const Loaded<N> &loaded)
 		const uint32_t group = at / (DEPTH * N * GENIE_LSH_GROUP);
 		const uint32_t place = at % (DEPTH * N * GENIE_LSH_GROUP);
 
-		slices.table[turn][place / (N * GENIE_LSH_GROUP)][place / GENIE_LSH_GROUP % N]
+		slices.table[buffer][place / (N * GENIE_LSH_GROUP)][place / GENIE_LSH_GROUP % N]
 			[group * GENIE_LSH_GROUP + place % GENIE_LSH_GROUP] = loaded.entries[i];
 	}
 }
@@ -115,7 +118,7 @@ read_pairs(double (&to)[EACH], const double *from, uint32_t place)
 	*(double2 *) &to[PAIR] = *(const double2 *) &from[SIDE / 2 + place * PAIR];
 }
 
-/* Which of a side's is number i of those of a thread? */
+/* The number on its side of a thread's vector or row i. */
 static __device__ __forceinline__ uint32_t
 number_of(uint32_t place, uint32_t i)
 {
@@ -131,7 +134,7 @@ finish_code(const GenieHashing &of, uint32_t state, uint32_t n_words)
 	return (int32_t) (of.parameters.n_buckets == 0 ? hash : __umulhi(hash, of.parameters.n_buckets));
 }
 
-/* What a thread has of a vector and a row: projections are summed up, and become codes. */
+/* A thread's value of a vector and a row.  For projections it is a sum, which becomes a code. */
 struct Projection
 {
 	static constexpr uint32_t NUMBERS = 1;
@@ -149,7 +152,7 @@ struct Projection
 		sum = fma(entry, element, sum);
 	}
 
-	/* codes are the vector's, and 0 before where they have several bits: those may be several threads' */
+	/* codes are the vector's.  If a code has several bits, which may be several threads', it was 0 before. */
 	__device__ __forceinline__ void
 	finish(const GenieHashing &of, uint32_t row, uint32_t n_bits, int32_t *codes)
 	{
@@ -172,7 +175,7 @@ struct Projection
 	}
 };
 
-/* Or cells go into the state of a hash. */
+/* For random binning it is the state of a hash. */
 struct Binning
 {
 	static constexpr uint32_t NUMBERS = 2;
@@ -200,14 +203,14 @@ struct Binning
 	}
 };
 
-/* Bits of a code, and rows of a function. */
+/* Bits of a code, which is also the number of a function's rows. */
 static __host__ __device__ __forceinline__ uint32_t
 bits_of_code(const GenieLshParameters &parameters)
 {
 	return parameters.family == GENIE_LSH_COSINE ? (uint32_t) parameters.width : 1;
 }
 
-/* A block a tile: of the rows first, so that blocks that run together share vectors, and find the table in L2. */
+/* A block a tile of the product, rows first: blocks that run together share vectors and find the table in L2. */
 template <class PART>
 static __global__ void
 __launch_bounds__(THREADS, GENIE_CUDA_HASH_BLOCKS)
@@ -222,12 +225,12 @@ genie_cuda_hash_kernel(GenieCudaHash hash, uint32_t n_row_tiles)
 	const uint32_t first_vector = blockIdx.x / n_row_tiles * SIDE;
 	const uint32_t first_row = blockIdx.x % n_row_tiles * SIDE;
 	const uint32_t warp = threadIdx.x / GENIE_CUDA_WARP;
-	const uint32_t lane = threadIdx.x % GENIE_CUDA_WARP;
-	const uint32_t along = warp % WARPS_ALONG * ALONG + lane % ALONG;
-	const uint32_t down = warp / WARPS_ALONG * DOWN + lane / ALONG;
+	const uint32_t thread = threadIdx.x % GENIE_CUDA_WARP;
+	const uint32_t along = warp % WARPS_ALONG * ALONG + thread % ALONG;
+	const uint32_t down = warp / WARPS_ALONG * DOWN + thread / ALONG;
 	PART		parts[EACH][EACH];
 	Loaded<N>	loaded;
-	uint32_t	turn = 0;
+	uint32_t	buffer = 0;
 
 #pragma unroll
 	for (uint32_t j = 0; j < EACH; j++)
@@ -237,7 +240,7 @@ genie_cuda_hash_kernel(GenieCudaHash hash, uint32_t n_row_tiles)
 	load_slice(loaded, of, first_vector, first_row / GENIE_LSH_GROUP, 0);
 	store_slice(slices, 0, loaded);
 	__syncthreads();
-	for (uint32_t begin = 0; begin < n_dimensions; begin += DEPTH, turn ^= 1)
+	for (uint32_t begin = 0; begin < n_dimensions; begin += DEPTH, buffer ^= 1)
 	{
 		const bool	has_next = begin + DEPTH < n_dimensions;
 
@@ -249,10 +252,10 @@ genie_cuda_hash_kernel(GenieCudaHash hash, uint32_t n_row_tiles)
 			double		elements[EACH];
 			double		entries[N][EACH];
 
-			read_pairs(elements, slices.vectors[turn][d], along);
+			read_pairs(elements, slices.vectors[buffer][d], along);
 #pragma unroll
 			for (uint32_t n = 0; n < N; n++)
-				read_pairs(entries[n], slices.table[turn][d][n], down);
+				read_pairs(entries[n], slices.table[buffer][d][n], down);
 #pragma unroll
 			for (uint32_t i = 0; i < EACH; i++)
 #pragma unroll
@@ -260,7 +263,7 @@ genie_cuda_hash_kernel(GenieCudaHash hash, uint32_t n_row_tiles)
 					parts[i][j].add(entries[0][j], entries[N - 1][j], elements[i], begin + d < n_dimensions);
 		}
 		if (has_next)
-			store_slice(slices, turn ^ 1, loaded);
+			store_slice(slices, buffer ^ 1, loaded);
 		__syncthreads();
 	}
 #pragma unroll
@@ -298,7 +301,7 @@ genie_cuda_hash_launch(const GenieCudaHash &hash, cudaStream_t stream)
 
 /* ---- a job ---- */
 
-/* Lays out what the job needs: first dry, then in the device's memory, to which it copies what the host has. */
+/* Lays out what the job needs: first dry (device is NULL), then in the device's memory, to which it copies the data. */
 static GenieCudaHash
 lay_out(const GenieJob &job, uint8_t *device, cudaStream_t stream, size_t &bytes)
 {

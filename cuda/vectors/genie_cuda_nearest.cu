@@ -2,20 +2,18 @@
  * genie_cuda_nearest.cu
  *	  Estimates of distances for exact search: rows and queries go to the device, pairs come back.
  *
- * The kernel is a product of matrices whose result stays in registers.  A block has SIDE rows and SIDE queries, and
- * goes through the dimensions by slices of DEPTH, which lie across in shared memory, so that a thread finds the
+ * The kernel is a product of matrices whose result stays in registers.  A block has SIDE rows and SIDE queries.  It
+ * goes through the dimensions in slices of DEPTH, which are transposed in shared memory, so that a thread finds the
  * elements of its rows side by side; the next slice is on its way meanwhile.  A thread has EACH rows and as many
  * queries: two fours of each, half a side apart, so that the threads of a warp read shared memory without conflicts.
  * At the end each thread compares its sums, and a warp that has pairs takes room for all of them by one addition.
  *
- * Why not cuBLAS: its product would be written and read again, 8 bytes a pair of a row and a query beside 2
- * operations a dimension, only to be compared; the sums of l1 are no product; and the worker would have to bring that
- * library along.  bench_cuda's part "exact" has both.
+ * Why not cuBLAS: it would write its product, 8 bytes a pair with reading it again, only for the comparison; the sums
+ * of l1 are no product; and the worker would have to load that library.  bench_cuda's part "exact" measures both.
  *
- * Floats only, multiplied and added as such: what genie_knn.c proves of the estimates holds for no shorter format
- * (TF32).
+ * Elements are multiplied and added as floats: the proof of genie_knn.c holds for no shorter format (TF32).
  *
- * Elements behind a row's end are 0, which adds nothing in either sum.  Rows and queries behind the last one are the
+ * Elements behind a row's end are 0, which adds nothing to either sum.  Rows and queries behind the last one are the
  * last one again, and are left out at the end.
  */
 #include <algorithm>
@@ -31,7 +29,7 @@ constexpr uint32_t DEPTH = 8;
 constexpr uint32_t ACROSS = SIDE / EACH;	/* threads along a side */
 constexpr uint32_t LOADERS = DEPTH / FOUR;	/* threads that load a row's slice */
 
-/* a slice's row of shared memory: words that are stored together are then in different banks */
+/* floats of a slice's row in shared memory: those that are stored together are in different banks */
 constexpr uint32_t PADDED = SIDE + FOUR;
 
 static_assert(ACROSS * ACROSS == THREADS, "a thread compares EACH rows with EACH queries");
@@ -40,7 +38,7 @@ static_assert(EACH == 2 * FOUR, "a thread has two fours");
 static_assert(EACH * EACH == 64, "a thread's pairs are bits of a word");
 static_assert(PADDED % FOUR == 0, "fours are read at a time");
 
-/* Four elements of a vector from column on; 0 behind its end. */
+/* Four elements of a vector from column on, with zeros behind its end. */
 static __device__ __forceinline__ float4
 load_four(const float *vector, uint32_t column, uint32_t n_dimensions)
 {
@@ -80,18 +78,18 @@ read_fours(float (&to)[EACH], const float *from, uint32_t place)
 	*(float4 *) &to[FOUR] = *(const float4 *) &from[SIDE / 2 + place * FOUR];
 }
 
-/* Which of a side's vectors is number i of those of a thread? */
+/* The number on its side of a thread's vector i. */
 static __device__ __forceinline__ uint32_t
 number_of(uint32_t place, uint32_t i)
 {
 	return i / FOUR * (SIDE / 2) + place * FOUR + i % FOUR;
 }
 
-/* Appends a warp's pairs: of each thread those whose bits are set.  The whole warp calls it. */
+/* Appends a warp's pairs: those of each thread whose bits are set.  All threads of the warp call it together. */
 static __device__ __forceinline__ void
 append_pairs(const GenieCudaNearest &nearest, uint64_t wanted, uint32_t first_row, uint32_t first_query)
 {
-	const uint32_t lane = threadIdx.x % GENIE_CUDA_WARP;
+	const uint32_t thread = threadIdx.x % GENIE_CUDA_WARP;
 	const uint32_t n = (uint32_t) __popcll(wanted);
 	uint32_t	end = n;
 	uint32_t	at = 0;
@@ -102,9 +100,9 @@ append_pairs(const GenieCudaNearest &nearest, uint64_t wanted, uint32_t first_ro
 	{
 		const uint32_t before = __shfl_up_sync(UINT32_MAX, end, step);
 
-		end += lane >= step ? before : 0;
+		end += thread >= step ? before : 0;
 	}
-	if (lane == GENIE_CUDA_WARP - 1)
+	if (thread == GENIE_CUDA_WARP - 1)
 		at = (uint32_t) min(atomicAdd(nearest.n_pairs, (unsigned long long) end), (unsigned long long) nearest.room);
 	at = __shfl_sync(UINT32_MAX, at, GENIE_CUDA_WARP - 1) + end - n;
 	for (; wanted != 0 && at < nearest.room; wanted &= wanted - 1)
@@ -116,7 +114,7 @@ append_pairs(const GenieCudaNearest &nearest, uint64_t wanted, uint32_t first_ro
 	}
 }
 
-/* A block a tile: of the queries first, so that blocks that run together share rows, and find the queries in L2. */
+/* A block a tile of the product, queries first: blocks that run together share rows and find the queries in L2. */
 template <bool DIFFERENCES>
 static __global__ void
 __launch_bounds__(THREADS, GENIE_CUDA_NEAREST_BLOCKS)
@@ -134,12 +132,12 @@ genie_cuda_nearest_kernel(GenieCudaNearest nearest, uint32_t n_query_tiles)
 	const float *query = of.queries + (size_t) min(first_query + loaded, of.n_queries - 1) * n_dimensions;
 	float		sums[EACH][EACH] = {};
 	uint64_t	wanted = 0;
-	uint32_t	turn = 0;
+	uint32_t	buffer = 0;
 
 	store_across(of_rows[0], column, loaded, load_four(row, column, n_dimensions));
 	store_across(of_queries[0], column, loaded, load_four(query, column, n_dimensions));
 	__syncthreads();
-	for (uint32_t next = DEPTH; next < n_dimensions + DEPTH; next += DEPTH, turn ^= 1)
+	for (uint32_t next = DEPTH; next < n_dimensions + DEPTH; next += DEPTH, buffer ^= 1)
 	{
 		float4		next_row = make_float4(0, 0, 0, 0);
 		float4		next_query = next_row;
@@ -155,8 +153,8 @@ genie_cuda_nearest_kernel(GenieCudaNearest nearest, uint32_t n_query_tiles)
 			float		p[EACH];
 			float		q[EACH];
 
-			read_fours(p, of_rows[turn][d], threadIdx.x / ACROSS);
-			read_fours(q, of_queries[turn][d], threadIdx.x % ACROSS);
+			read_fours(p, of_rows[buffer][d], threadIdx.x / ACROSS);
+			read_fours(q, of_queries[buffer][d], threadIdx.x % ACROSS);
 #pragma unroll
 			for (uint32_t i = 0; i < EACH; i++)
 #pragma unroll
@@ -165,8 +163,8 @@ genie_cuda_nearest_kernel(GenieCudaNearest nearest, uint32_t n_query_tiles)
 		}
 		if (next < n_dimensions)
 		{
-			store_across(of_rows[turn ^ 1], column, loaded, next_row);
-			store_across(of_queries[turn ^ 1], column, loaded, next_query);
+			store_across(of_rows[buffer ^ 1], column, loaded, next_row);
+			store_across(of_queries[buffer ^ 1], column, loaded, next_query);
 		}
 		__syncthreads();
 	}
@@ -182,7 +180,7 @@ genie_cuda_nearest_kernel(GenieCudaNearest nearest, uint32_t n_query_tiles)
 			const uint32_t q = first_query + number_of(threadIdx.x % ACROSS, j);
 			const float estimate = term + sums[i][j] * (DIFFERENCES ? 1.0f : -2.0f);
 
-			/* not above: a NaN is not */
+			/* not above; NaN is not above, either */
 			if (r < of.n_rows && q < of.n_queries && !(estimate > of.bounds[q]))
 				wanted |= UINT64_C(1) << (i * EACH + j);
 		}
@@ -207,7 +205,7 @@ genie_cuda_nearest_launch(const GenieCudaNearest &nearest, cudaStream_t stream)
 
 /* ---- a job ---- */
 
-/* Lays out what the job needs: first dry, then in the device's memory, to which it copies what the host has. */
+/* Lays out what the job needs: first dry (device is NULL), then in the device's memory, to which it copies the data. */
 static GenieCudaNearest
 lay_out(const GenieJob &job, uint8_t *device, cudaStream_t stream, size_t &bytes)
 {

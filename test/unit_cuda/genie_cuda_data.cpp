@@ -114,7 +114,7 @@ Arena::take(size_t n)
 	return taken;
 }
 
-/* a number that no image has had */
+/* An id that no image has had. */
 static uint64_t
 new_image_id()
 {
@@ -237,7 +237,7 @@ TestImage::first_groups(uint32_t n) const
 	return part;
 }
 
-/* Objects whose keywords, which may come twice, a function adds: of the generator and the object's number. */
+/* Makes an image; a function of the generator and the object's number adds its keywords, which may repeat. */
 static std::unique_ptr<TestImage>
 make_objects(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
 			 const std::function<void (Random &, uint32_t, std::vector<uint32_t> &)> &add)
@@ -283,7 +283,7 @@ make_uniform_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_ke
 					 [=] (Random &random) { return random.below(n_keywords); });
 }
 
-/* Small ranks are frequent: 1 / rank, roughly. */
+/* Draws ranks with frequencies of roughly 1 / rank. */
 std::unique_ptr<TestImage>
 make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size,
 				 uint32_t max_size)

@@ -46,7 +46,7 @@ private:
 	uint64_t	state;
 };
 
-/* Draws 0 .. n - 1 by weights and random bits; a table of 65,536 entries, so the weights hold to that precision. */
+/* Draws 0 .. n - 1 by weights from random bits, by a table of 65,536 entries; weights have that precision. */
 class Draw
 {
 public:
@@ -71,11 +71,11 @@ struct TileLists
 	std::vector<uint16_t> locals;
 	std::vector<uint32_t> sizes;	/* keywords an object */
 
-	/* Takes (rank, local) pairs, packed rank << 16 | local, in any order, each once. */
+	/* Takes pairs (rank, local), packed as rank << 16 | local, in any order, each once. */
 	void		set(uint32_t n_objects_, std::vector<uint64_t> &pairs);
 };
 
-/* A block of memory that images are made in, as the server's shared memory is. */
+/* A block of memory in which images are made, like the server's shared memory. */
 class Arena
 {
 public:
@@ -104,20 +104,20 @@ class TestImage
 public:
 	typedef std::function<TileLists (uint32_t tile)> Maker;
 
-	/* maker is called from several threads.  first_ranks: of the dimensions, where codes are wanted. */
+	/* maker is called from several threads.  first_ranks: those of the dimensions, if the image is to have codes. */
 	TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists,
 			  const std::vector<uint32_t> &first_ranks = std::vector<uint32_t>());
 
 	void		set_live(uint32_t object, bool is_live);
 
-	/* a new live bitmap is announced */
+	/* Tells engines that the live bitmap has changed. */
 	void
 	live_changed()
 	{
 		image.live_version++;
 	}
 
-	/* its first groups as an image of fewer objects; valid as long as this one, and another image to engines */
+	/* The first n groups as an image of its own, with fewer objects; valid as long as this one. */
 	GenieSegmentImage first_groups(uint32_t n) const;
 
 	GenieSegmentImage image;
@@ -132,35 +132,34 @@ private:
 	std::vector<uint64_t> totals;
 };
 
-/* Images of objects of min_size to max_size keywords each, drawn by a function of the generator, equal ones once. */
+/* An image whose objects have min_size to max_size keywords each, drawn by draw; equal ones count once. */
 extern std::unique_ptr<TestImage> make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
 											uint32_t min_size, uint32_t max_size,
 											const std::function<uint32_t (Random &)> &draw);
 
-/* All keywords are as frequent, or small ranks more: 1 / rank, roughly. */
+/* The same with keywords of equal frequency, and with frequencies of roughly 1 / rank. */
 extern std::unique_ptr<TestImage> make_uniform_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
 													uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
 extern std::unique_ptr<TestImage> make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
 												   uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
 
 /*
- * Images of objects whose keywords are a run of ranks; a function of the generator says how many, from min_size to
- * max_size, and both occur.
+ * An image whose objects have a run of ranks as keywords.  size draws how many, from min_size to max_size; both occur.
  */
 extern std::unique_ptr<TestImage> make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
 											const std::function<uint32_t (Random &)> &size, uint32_t min_size,
 											uint32_t max_size);
 
-/* Makes one object in so many dead. */
+/* Makes about one object in one_in dead. */
 extern void kill_some(Random &random, TestImage &image, uint32_t one_in);
 
-/* Does body(0 .. n - 1) in as many threads as there are processors. */
+/* Calls body(0) .. body(n - 1) in as many threads as there are processors. */
 extern void parallel(uint32_t n, const std::function<void (uint32_t)> &body);
 
-/* Opens the library as the worker does.  NULL: there is no usable GPU, or it could not be opened; says why. */
+/* Opens the library as the worker does.  Returns NULL and prints why if it cannot, for example without a GPU. */
 extern GenieEngine *open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status);
 
-/* Runs the jobs on the CPU engine, by tiles, spread over threads; returns seconds. */
+/* Runs the jobs on the CPU engine, by tiles, in n_threads threads; returns the seconds. */
 extern double run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads);
 
 extern double seconds();

@@ -4,12 +4,17 @@
  *
  *		unit_cuda LIBRARY [--quick | --tiny] [--pass=N] [--part=I/N]
  *
- * Prints a line a case, and a line with the seconds a pass, and ends with 1 if any answer differs, with 77 if there is
- * no GPU.  --quick leaves out what is large, for compute-sanitizer.  --tiny has every kernel do a few blocks' work and
- * has the engine not measure what things cost, for racecheck, which slows them down a thousand times, and for kernels
- * that run on the CPU (emulated/).  --pass=N: only pass N of 1 .. 9: all kernels; with tensor cores; without them; as on
- * devices of less shared memory, four times; bit lanes by samples, with tensor cores and without.  --part=I/N: of all
- * cases only number I, I + N and so on, from 1.  Everything is seeded: a difference comes again.
+ * Prints a line for each case, and the seconds of each pass.  Ends with 1 if any answer differs, and with 77 if there
+ * is no GPU.
+ *
+ *		--quick			without large cases, for compute-sanitizer
+ *		--tiny			each kernel has a few blocks' work, and costs are not measured: for racecheck, which makes kernels a
+ *						thousand times slower, and for kernels that run on the CPU (emulated/)
+ *		--pass=N		only pass N of 1 .. 9: all kernels; with tensor cores; without them; as on devices of less
+ *						shared memory, four times; lanes by threshold samples, with tensor cores and without
+ *		--part=I/N		only the cases I, I + N and so on, counted from 1
+ *
+ * Everything is seeded, so a difference can be repeated.
  */
 #include <algorithm>
 #include <chrono>
@@ -133,7 +138,7 @@ report(const char *name, const std::string &what, const std::string &wrong)
 	fflush(stdout);
 }
 
-/* Runs the batch on both engines; returns what differs first. */
+/* Runs the batch on both engines; returns the first difference. */
 static std::string
 compare(Batch &batch)
 {
@@ -211,7 +216,7 @@ add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_j
 	}
 }
 
-/* postings of an image, roughly, that a tiny case has */
+/* postings of a tiny case's image, roughly */
 constexpr uint32_t TINY_POSTINGS = 1000000;
 
 static void
@@ -275,8 +280,8 @@ random_cases()
 }
 
 /*
- * Batches so large that queries have bounds after the first tile, over lists of few postings, with and without bitmaps;
- * and tiles in which that does not help: many objects that match again, or reach the bound.
+ * Batches so large that queries have bounds after the first tile, on lists of few postings, with and without bitmaps.
+ * In some tiles bounds do not help: many objects match again, or reach the bound.
  */
 static void
 bounded_cases()
@@ -355,7 +360,7 @@ bounded_cases()
 	}
 }
 
-/* Every object has rank 0: a list of all, and nothing but ties. */
+/* Every object has rank 0, so all objects tie. */
 static void
 ties_case()
 {
@@ -428,7 +433,7 @@ empty_tiles_case()
 	cuda->ops->forget(cuda, image.image.id);
 }
 
-/* Objects that match exactly 2^bits - 1, 2^bits and 2^bits + 1 times, beside each other. */
+/* Neighbours that match exactly 2^bits - 1, 2^bits and 2^bits + 1 times. */
 static void
 boundary_cases()
 {
@@ -468,7 +473,7 @@ boundary_cases()
 		cuda->ops->forget(cuda, image.image.id);
 	}
 
-	/* the same with dense lists, whose sums are bit-sliced: every object has them all */
+	/* the same with bitmaps, whose sums are bit-sliced: every object has all of them */
 	for (const uint32_t top : {15u, 16u, 255u, 256u, 700u})
 	{
 		const uint32_t n = 4000;
@@ -579,7 +584,7 @@ mixed_case()
 		cuda->ops->forget(cuda, image->image.id);
 }
 
-/* Limits that hold one image at a time, that hold none, and candidates that do not fit. */
+/* Memory for one image at a time, for none, and too little for candidates. */
 static void
 memory_cases()
 {
@@ -730,7 +735,7 @@ tensor_pass(bool used)
 	unsetenv("GENIE_CUDA_TENSOR_CORES");
 }
 
-/* Thresholds from samples, however small these are: many of them mislead. */
+/* Thresholds from samples, however small: many of them mislead. */
 static void
 sample_pass(bool tensor)
 {
@@ -746,7 +751,7 @@ sample_pass(bool tensor)
 	unsetenv("GENIE_CUDA_SAMPLE");
 }
 
-/* As on devices of less shared memory: tiles in 2, 4 or 8 parts; and images in memory that is not pinned. */
+/* As on devices of less shared memory, with tiles in 2, 4 or 8 parts.  Images are in memory that is not pinned. */
 static void
 little_shared_pass(const char *shared_bytes)
 {
@@ -762,7 +767,7 @@ little_shared_pass(const char *shared_bytes)
 	cuda->ops->close(cuda);
 }
 
-/* Does pass number n, if it is wanted, and tells how long it took. */
+/* Does pass n if it is asked for, and prints the seconds. */
 static void
 run_pass(int n, const std::function<void ()> &pass)
 {

@@ -1,6 +1,6 @@
 /*
  * unit_cuda.h
- *	  What the parts of unit_cuda share: the engine that is tested, how much is done, and cases.
+ *	  What the parts of unit_cuda share: the tested engine, the scale of cases, and the cases.
  */
 #ifndef UNIT_CUDA_H
 #define UNIT_CUDA_H
@@ -9,7 +9,7 @@
 
 #include "unit_cuda_jobs.h"
 
-/* How large cases are: as they are meant to be; without what is large; and so small that a tool may slow them down. */
+/* How large cases are: whole; without the large ones; or so small that tools may slow them down. */
 enum Scale
 {
 	WHOLE,
@@ -21,29 +21,29 @@ extern GenieEngine *cuda;
 extern Arena *arena;
 extern Scale scale;
 
-/* One of three by the scale. */
+/* One of three values, by the scale. */
 template <class VALUE> VALUE
 by_scale(VALUE whole, VALUE quick, VALUE tiny)
 {
 	return scale == WHOLE ? whole : scale == QUICK ? quick : tiny;
 }
 
-/* Is the next case in the part that is to be done?  Each case asks once. */
+/* Is the next case in the part that this process does?  Each case asks once. */
 extern bool is_mine();
 
-/* Prints a case's name, what it is about, and what was wrong: "" if nothing. */
+/* Prints a case's name, its subject, and what is wrong with it; "": nothing. */
 extern void report(const char *name, const std::string &what, const std::string &wrong);
 
-/* Runs a batch on both engines and reports what differs. */
+/* Runs a batch on both engines and reports the first difference. */
 extern void check(const char *name, const std::string &what, Batch &batch);
 
-/* An interrupt callback that says stop. */
+/* An interrupt callback that always says stop. */
 extern bool stop_at_once();
 
-/* The jobs as engines take them, with results in the given memory. */
+/* The jobs as engines take them, with their results in outs. */
 extern std::vector<GenieJob> jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs);
 
-/* What differs first between a job that the CPU engine has done and the same by the GPU; "" if nothing. */
+/* The first difference between a job as the CPU engine has done it and the same by the GPU; "": none. */
 extern std::string difference(const GenieJob &cpu, const GenieJob &gpu);
 
 /* Key tables (unit_cuda_keys.cpp). */
@@ -51,12 +51,12 @@ extern void key_cases();
 extern void bounded_key_case();
 
 /*
- * Bit lanes (unit_cuda_lanes.cpp).  of_scale: how large, which need not be as large as the others; all: no query may be
- * given back to tiles, as some are where there is so little shared memory that tables do not fit, or samples mislead.
+ * Bit lanes (unit_cuda_lanes.cpp), in cases of a scale of their own.  all: no query may be given back to tiles.  Some
+ * are if shared memory is too small for the tables, or if samples mislead.
  */
 extern void lanes_cases(Scale of_scale, bool all);
 
-/* An image with codes: so many dimensions of n_values each, which are drawn uniformly. */
+/* An image with codes of n_dimensions dimensions; each has n_values values, drawn uniformly. */
 extern std::unique_ptr<TestImage> make_uniform_tuples(uint32_t n_objects, uint32_t n_dimensions, uint32_t n_values);
 
 /* Bounds of hits' distances (unit_cuda_bounds.cpp). */
@@ -71,7 +71,7 @@ extern void nearest_failure_case();
 extern void hash_cases();
 extern void hash_failure_case();
 
-/* used: the device is told to count by tensor cores where they can, else never to; all: as above. */
+/* used: count by tensor cores wherever they can, or else never; all: as above. */
 extern void tensor_cases(bool used, bool all);
 
 #endif							/* UNIT_CUDA_H */

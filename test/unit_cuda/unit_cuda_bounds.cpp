@@ -1,19 +1,20 @@
 /*
  * unit_cuda_bounds.cpp
- *	  Bounds of hits' distances on the GPU: never above the measure, close to the CPU's bounds, and 0 where nothing is
- *	  known; and what becomes of them and of hits where the device has little room.
+ *	  Bounds of hits' distances on the GPU: never above the distance, close to the CPU's bounds, and 0 if the vector is
+ *	  not
+ *	  known; also on devices with little room.
  *
- * Hits must be those of the CPU engine, whether or not there are bounds of them.
+ * Hits must be those of the CPU engine, with or without bounds.
  */
 #include <cmath>
 #include <limits>
 
 #include "unit_cuda.h"
 
-constexpr float GUARD = -7;			/* in bounds that an engine must leave alone */
+constexpr float GUARD = -7;			/* in places that an engine must not write */
 constexpr uint32_t GUARDS = 8;
-constexpr double CLOSE = 1e-4;		/* to the CPU's bound, relatively */
-constexpr double CLOSE_TO_0 = 1e-5; /* the same by the measure: a bound is a difference */
+constexpr double CLOSE = 1e-4;		/* relative to the CPU's bound */
+constexpr double CLOSE_TO_0 = 1e-5; /* relative to the distance, because a bound is a difference */
 constexpr uint32_t DIMENSIONS = 8;	/* of images' codes */
 constexpr uint32_t VALUES = 12;
 
@@ -23,7 +24,7 @@ element(Random &random)
 	return (float) (random.unit() * 2 - 1);
 }
 
-/* Vectors of objects, of which some are not known and some not finite. */
+/* Vectors of objects; some are not known, and some not finite. */
 struct Vectors
 {
 	std::vector<float> elements;
@@ -70,7 +71,7 @@ struct Vectors
 	}
 };
 
-/* A query that wants bounds; a job of the batch. */
+/* A query that wants bounds, for a job of the batch. */
 struct Asked
 {
 	const Vectors &vectors;
@@ -101,14 +102,14 @@ struct BoundsBatch
 	std::vector<std::unique_ptr<Asked>> queries;	/* one a job; NULL: it wants no bounds */
 };
 
-/* Adds a job; vectors NULL: without bounds. */
+/* Adds a job.  vectors is NULL: it wants no bounds. */
 static void
 add(BoundsBatch &batch, Random &random, const TestImage &image, const Vectors *vectors, uint32_t k)
 {
 	Job		   &job = add_job(batch.jobs, image, GENIE_JOB_TOP, make_ranges(random, image, Query{DIMENSIONS, 9}));
 
 	job.job.k = k;
-	job.job.has_bounds = true;	/* the engine says no, or yes */
+	job.job.has_bounds = true;	/* the engine must set it in any case */
 	batch.queries.emplace_back();
 	if (vectors == nullptr)
 		return;
@@ -122,7 +123,7 @@ add(BoundsBatch &batch, Random &random, const TestImage &image, const Vectors *v
 	job.job.bounds = query.bounds.data();
 }
 
-/* What is wrong with a job's bounds, "" if nothing. */
+/* What is wrong with a job's bounds; "": nothing. */
 static std::string
 wrong_bounds(const Asked &query, const GenieJob &job)
 {
@@ -152,7 +153,7 @@ wrong_bounds(const Asked &query, const GenieJob &job)
 	return "";
 }
 
-/* Runs the batch on both engines; has_bounds: those that want bounds have them, else nobody has. */
+/* Runs the batch on both engines.  has_bounds: all jobs that want bounds must get them; otherwise no job may. */
 static std::string
 wrong_batch(BoundsBatch &batch, bool has_bounds)
 {
@@ -188,7 +189,7 @@ forget(const TestImage &image, const Vectors &vectors)
 	cuda->ops->forget(cuda, vectors.of.id);
 }
 
-/* Vectors of all objects but the last few, by tiles and by lanes. */
+/* Vectors of all but the last objects, by tiles and by lanes. */
 static void
 bounds_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, const std::vector<uint32_t> &ks)
 {
@@ -251,14 +252,14 @@ device()
 	return info;
 }
 
-/* Sets a limit whose part for images has so many bytes: scratch has a quarter. */
+/* Sets the limit so that images have this many bytes: a quarter of the limit is scratch. */
 static void
 limit_images(uint64_t bytes)
 {
 	cuda->ops->set_memory_limit(cuda, (bytes * 4 + 2) / 3);
 }
 
-static uint32_t calls_left;			/* of the callback, until it says stop */
+static uint32_t calls_left;			/* until the callback says stop */
 
 static bool
 stop_after_some()
@@ -290,7 +291,7 @@ struct Pair
 		}
 	}
 
-	/* Some queries; what: of the case, "" if it is none. */
+	/* Runs some queries.  what: the case's subject; "": this is no case. */
 	void run(const std::string &what, uint32_t i, bool wants, bool has_bounds) const
 	{
 		Random		random(i);
@@ -305,7 +306,7 @@ struct Pair
 	}
 };
 
-/* Vectors that do not fit, go for an image, and leave other vectors' place alone for a while. */
+/* Vectors that do not fit; that are dropped for an image; and that do not drop others for a while. */
 static void
 room_case()
 {
@@ -349,7 +350,7 @@ room_case()
 	report("bounds: room", "all is given back", device().image_bytes == 0 ? "" : "something is left");
 }
 
-/* An interrupt between two tiles leaves no half copy. */
+/* An interrupt between two tiles leaves no incomplete copy. */
 static void
 interrupt_case()
 {

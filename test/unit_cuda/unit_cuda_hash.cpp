@@ -1,13 +1,13 @@
 /*
  * unit_cuda_hash.cpp
- *	  Codes of vectors on the GPU against those of all kernels of the CPU: the same bits.
+ *	  Codes of vectors on the GPU have the same bits as those of all kernels of the CPU.
  */
 #include <cfloat>
 #include <cmath>
 
 #include "unit_cuda.h"
 
-constexpr uint32_t GUARDS = 16;		/* codes behind the last that an engine must leave alone */
+constexpr uint32_t GUARDS = 16;		/* places behind the last code, which an engine must not write */
 constexpr int32_t GUARD = 0x5A5A5A5A;
 
 /* Functions, drawn. */
@@ -52,7 +52,7 @@ ordinary(Random &random)
 	return ((float) random.below(2000001) - 1000000) / 100000;
 }
 
-/* As far out and as near to zero as floats go. */
+/* The largest floats and those nearest to zero. */
 static float
 odd(Random &random)
 {
@@ -86,7 +86,7 @@ run_jobs(const std::vector<Hashed *> &hashed)
 		hashed[i]->job = jobs[i];
 }
 
-/* What is wrong with the codes: "" if nothing. */
+/* What is wrong with the codes; "": nothing. */
 static std::string
 wrong_codes(const Functions &functions, const Hashed &hashed)
 {
@@ -169,7 +169,7 @@ hash_cases()
 				check_shape(kind, shape.n_vectors, shape.n_functions, shape.n_dimensions);
 }
 
-/* What cannot be done gets its status and nothing else. */
+/* A job that cannot be done gets a status and no result. */
 void
 hash_failure_case()
 {

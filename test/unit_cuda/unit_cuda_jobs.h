@@ -20,7 +20,7 @@ struct Job
 	std::vector<uint16_t> class_of_size;
 	std::vector<uint32_t> keys;
 	GenieKeyTable table;
-	Job		   *table_of = nullptr;	/* whose table this job has, too */
+	Job		   *table_of = nullptr;	/* the job whose table this one shares */
 	GenieJob	job;
 	std::vector<uint8_t> out;
 };
@@ -53,7 +53,7 @@ make_ranges(Random &random, const TestImage &image, const Query &query)
 	return ranges;
 }
 
-/* What no object can match more than: it has no more keywords, and there are no more in the ranges. */
+/* The largest possible count: objects have no more keywords, and the ranges have no more ranks. */
 static inline uint32_t
 bound_of(const TestImage &image, const std::vector<GenieRankRange> &ranges)
 {
@@ -93,10 +93,10 @@ add_condition(Job &job, const TestImage &image, std::vector<GenieRankRange> rang
 	job.conditions.push_back(condition);
 }
 
-/* the largest keys of tables: of one byte, two and four */
+/* the largest keys of tables: one, two and four bytes */
 static const uint32_t MAX_KEYS[] = {20, 60000, 4000000000u};
 
-/* A cursor and a smallest key, where the job has them, become some of the keys. */
+/* Sets the cursor and the smallest key, if the job has them, to keys of its table. */
 static inline void
 draw_keys(Random &random, Job &job, const std::vector<uint32_t> &keys)
 {
@@ -108,7 +108,7 @@ draw_keys(Random &random, Job &job, const std::vector<uint32_t> &keys)
 		job.job.min_key = draw();
 }
 
-/* Another job's table, of the same image; false: its rows are too short. */
+/* Gives the job the table of another one, of the same image.  False: the table's rows are too short. */
 static inline bool
 share_key_table(Random &random, Job &job, Job &owner)
 {
@@ -120,8 +120,8 @@ share_key_table(Random &random, Job &job, Job &owner)
 }
 
 /*
- * Keys of a similarity, so many steps of it: what is common by all that there is, of an object and a query of max_count
- * keywords.  Each size has a class of its own.
+ * Keys of the Jaccard similarity of an object and a query of max_count keywords, in n_steps steps.  Each size has a
+ * class of its own.
  */
 static inline void
 add_similarity_table(Random &random, Job &job, uint32_t n_steps)
@@ -147,7 +147,7 @@ add_similarity_table(Random &random, Job &job, uint32_t n_steps)
 	draw_keys(random, job, job.keys);
 }
 
-/* Random keys up to max_key that rise with the count, from 0 on for some, in rows that are longer than they must be. */
+/* Random keys up to max_key that rise with the count; some rows begin with 0, and rows are longer than needed. */
 static inline void
 add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 {
@@ -171,7 +171,7 @@ add_key_table(Random &random, Job &job, uint32_t n_classes, uint32_t max_key)
 	draw_keys(random, job, job.keys);
 }
 
-/* Makes the job's table one that does not fit, in one of four ways. */
+/* Makes the job's table misfit, in one of four ways. */
 static inline void
 spoil_key_table(Job &job, uint32_t way)
 {

@@ -5,8 +5,8 @@
 #include "unit_cuda.h"
 
 /*
- * Key tables over all widths of sizes, for queries that match nothing, too: objects of count 0 have keys as others do.
- * Some jobs share a table, of another largest count than their own.  Beside them, tables that do not fit.
+ * Key tables over all widths of sizes, also for queries that match nothing: objects of count 0 have keys, too.  Some
+ * jobs share a table, whose largest count differs from their own.  Some tables do not fit.
  */
 void
 key_cases()
@@ -33,7 +33,7 @@ key_cases()
 		const uint32_t n = by_scale(2u, 1u, 1u) * GENIE_TILE_OBJECTS + 1000;
 		Random		random(n + shape.max_size);
 		Batch		batch;
-		Job		   *last = nullptr;	/* whose table fits */
+		Job		   *last = nullptr;	/* the last job whose table fits */
 
 		if (!is_mine())
 			continue;
@@ -58,7 +58,7 @@ key_cases()
 			if (i % 3 == 1 && shape.max_size < 1000)
 				add_similarity_table(random, job, 1u << (i % 14));
 			else
-				/* many classes where there are few counts */
+				/* many classes if there are few counts */
 				add_key_table(random, job, 1 + random.below(std::min(1280u, 300000 / (job.job.query.max_count + 2))),
 							  MAX_KEYS[random.below(3)]);
 			if (i % 10 == 9)
@@ -72,8 +72,8 @@ key_cases()
 }
 
 /*
- * So many queries by keys over so many tiles that most pieces are counted with a bound, and some without any; lists of
- * a few postings, and bitmaps, which are looked up later where postings alone can reach what is needed.
+ * So many queries by keys in so many tiles that most pieces are counted with a bound, and some without.  Lists have a
+ * few postings; bitmaps are looked up later if only objects with enough postings can reach the threshold.
  */
 void
 bounded_key_case()
@@ -99,7 +99,7 @@ bounded_key_case()
 			const Query query = {i % 2 == 0 ? 1 + random.below(14) : 60, 1 + i % 3 * 4};
 			std::vector<GenieRankRange> ranges = make_ranges(random, *image, query);
 
-			/* frequent ones, which are the first */
+			/* frequent keywords are the first ones */
 			if (i % 4 > 1 && ranges[0].first > 8)
 				ranges.insert(ranges.begin(), GenieRankRange{i % 3, 3 + i % 5});
 			Job		   &job = add_job(batch, *image, GENIE_JOB_TOP, ranges);

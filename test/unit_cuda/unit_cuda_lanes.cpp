@@ -1,9 +1,9 @@
 /*
  * unit_cuda_lanes.cpp
- *	  Bit lanes of the CUDA engine against the CPU engine, and that the engine counts as it is told.
+ *	  Bit lanes of the CUDA engine against the CPU engine; and does the engine count the way that it is told?
  *
- * Objects have at most one keyword a dimension.  Each case is done by lanes and by tiles as forced, and as the engine
- * chooses; answers must be the same to the last tie.
+ * Objects have at most one keyword a dimension.  Each case is forced to lanes, forced to tiles, and left to the
+ * engine's choice.  Answers must be the same to the last tie.
  */
 #include <algorithm>
 #include <cstring>
@@ -17,18 +17,18 @@ enum Order
 	UNIFORM,
 	SKEWED,						/* small values are frequent */
 	ALIKE,						/* all objects are equal: nothing but ties */
-	RISING,						/* later objects match more: what lanes have no room for */
-	CLUSTERED					/* neighbours are alike: no sample is like the whole */
+	RISING,						/* later objects match more, for which lanes have no room */
+	CLUSTERED					/* neighbours are alike, so no sample is like the whole */
 };
 
-constexpr uint32_t CLUSTER = 100;	/* neighbours */
+constexpr uint32_t CLUSTER = 100;	/* objects that are alike */
 
 struct LaneShape
 {
 	const char *name;
 	uint32_t	n_objects;
 	std::vector<uint32_t> n_values; /* of each dimension */
-	uint32_t	missing;		/* one value in so many is none; 0: none is */
+	uint32_t	missing;		/* one value in this many is missing; 0: none is */
 	uint32_t	one_dead_in;	/* 0: all live */
 	Order		order;
 	uint32_t	n_queries;
@@ -119,7 +119,7 @@ struct LaneBatch
 	std::vector<GenieJob> jobs;
 };
 
-/* later_k: of the second half of the queries, if it is not 0 */
+/* later_k: the k of the second half of the queries, unless it is 0 */
 static LaneBatch
 make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed, uint32_t later_k = 0)
 {
@@ -157,7 +157,7 @@ make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed, uint32
 	return batch;
 }
 
-/* Has the results go to the arena, one behind the other as in a request; fetch_results() brings them to hits. */
+/* Puts the results into the arena, one behind the other as in a request; fetch_results() copies them to hits. */
 static void
 put_in_arena(LaneBatch &batch)
 {
@@ -209,7 +209,7 @@ first_difference(const LaneBatch &right, const LaneBatch &other)
 	return "";
 }
 
-/* How a shape's queries must be counted where lanes are asked for. */
+/* How a shape's queries must be counted if lanes are forced. */
 struct Way
 {
 	bool		all;			/* none is given back to tiles */
@@ -217,7 +217,7 @@ struct Way
 	bool		may_tensor;
 };
 
-/* Jobs behind a cursor go by tiles. */
+/* How many jobs have no cursor; those with one are for tiles. */
 static uint64_t
 n_from_start(const LaneBatch &batch)
 {
@@ -227,7 +227,7 @@ n_from_start(const LaneBatch &batch)
 	});
 }
 
-/* What is wrong about how a batch was counted, "" if nothing. */
+/* What is wrong with the way a batch was counted; "": nothing. */
 static std::string
 wrong_way(const GenieEngineChoices &before, const GenieEngineChoices &now, GenieKernelChoice choice, const Way &way,
 		  uint64_t n_queries)
@@ -246,7 +246,7 @@ wrong_way(const GenieEngineChoices &before, const GenieEngineChoices &now, Genie
 	return "";
 }
 
-/* One shape by lanes, tiles and as chosen. */
+/* One shape by lanes, by tiles, and as the engine chooses. */
 static void
 lanes_case(const LaneShape &shape, const Way &way)
 {
@@ -293,7 +293,7 @@ lanes_case(const LaneShape &shape, const Way &way)
 	cuda->ops->forget(cuda, image->image.id);
 }
 
-/* so many dimensions of n values, and others of their own */
+/* n_dimensions dimensions of n values, and others behind them */
 static std::vector<uint32_t>
 dimensions(uint32_t n, uint32_t n_values, const std::vector<uint32_t> &others = {})
 {
@@ -303,7 +303,7 @@ dimensions(uint32_t n, uint32_t n_values, const std::vector<uint32_t> &others = 
 	return all;
 }
 
-/* All shapes; way: of those that lanes have room for. */
+/* All shapes.  way: how those that lanes have room for must be counted. */
 static void
 run_shapes(const std::vector<LaneShape> &shapes, Scale of_scale, const Way &way)
 {
@@ -324,7 +324,7 @@ run_shapes(const std::vector<LaneShape> &shapes, Scale of_scale, const Way &way)
 	}
 }
 
-/* A limit of memory that the batch does not fit at once: few queries' results are large, and these come last. */
+/* A batch that does not fit the limit of memory at once: a few queries, the last ones, have large results. */
 static void
 limit_case()
 {
@@ -380,7 +380,7 @@ lanes_cases(Scale of_scale, bool all)
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
 	};
 
-	/* all of more than a count's planes hold */
+	/* objects of more keywords than a count's planes hold */
 	const std::vector<LaneShape> others = {
 		{"lanes: 4,096 dimensions, by tiles", 200, dimensions(4096, 1), 0, 0, ALIKE, 5, 1, {1, 10}, false, true},
 	};
@@ -419,7 +419,7 @@ tensor_cases(bool used, bool all)
 		{"tensor: a sample", 2000000, dimensions(40, 9), 9, 50, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true, true},
 		{"tensor: 2,048 queries", 1000000, dimensions(60, 14), 20, 30, SKEWED, 2048, 3, ks, true, true},
 	};
-	/* of one more value than there are bits for */
+	/* one more value than there are bits for */
 	const std::vector<LaneShape> others = {
 		{"tensor: 15 values, by lanes", 2001, dimensions(15, 14, {15}), 4, 7, UNIFORM, 130, 15, ks, false},
 	};

@@ -2,8 +2,8 @@
  * unit_cuda_nearest.cpp
  *	  Estimates for exact search on the GPU against sums of doubles.
  *
- * A float's rounding decides about pairs whose estimate is within its error of the bound; of these any answer is right.
- * All others must be there, or must not.
+ * Rounding decides about pairs whose estimate is within a float's error of the bound; they may be in the answer or not.
+ * All other pairs must be in it, or must not.
  */
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "unit_cuda.h"
 
 constexpr double ROUNDING = 5.9604644775390625e-8;	/* of a float */
-constexpr uint32_t GUARDS = 16;		/* pairs behind the room that an engine must leave alone */
+constexpr uint32_t GUARDS = 16;		/* places behind the room, which an engine must not write */
 constexpr float INFINITE = std::numeric_limits<float>::infinity();
 constexpr float NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
 
@@ -40,7 +40,7 @@ number(Random &random)
 	return ((float) random.below(2000001) - 1000000) / 1000000;
 }
 
-/* What an estimate is, as far as doubles tell, and how much a float's may differ. */
+/* An estimate in doubles, and how far one in floats may be from it. */
 static double
 estimate_of(const Search &search, uint32_t query, uint32_t row, double &error)
 {
@@ -73,7 +73,7 @@ is_wanted(const Search &search, uint32_t query, uint32_t row)
 	return estimate > bound + error ? NO : estimate < bound - error ? YES : EITHER;
 }
 
-/* Bounds such that some rows are wanted of each query; odd: some elements, terms and bounds are not finite. */
+/* Sets bounds such that each query wants some rows.  odd: some elements, terms and bounds are not finite. */
 static Search
 make_search(Random &random, bool differences, uint32_t n_queries, uint32_t n_rows, uint32_t n_dimensions, bool odd)
 {
@@ -120,7 +120,7 @@ struct Room
 	}
 };
 
-/* What is wrong with the pairs that were found: all of them, or as many as there was room for. */
+/* What is wrong with the pairs, which must be all, or as many as there was room for; "": nothing. */
 static std::string
 wrong_pairs(const Search &search, const Room &room, bool all)
 {
@@ -162,7 +162,7 @@ run_jobs(std::vector<Room *> rooms)
 		rooms[i]->job = jobs[i];
 }
 
-/* With another search in one batch; then by itself, with room for half of its pairs. */
+/* A search, in one batch with another one; then alone, with room for half of its pairs. */
 static void
 check_search(Random &random, bool differences, uint32_t n_queries, uint32_t n_rows, uint32_t n_dimensions, bool odd)
 {
@@ -214,7 +214,7 @@ nearest_cases()
 		}
 }
 
-/* What cannot be done gets its status and nothing else. */
+/* A job that cannot be done gets a status and no result. */
 void
 nearest_failure_case()
 {

@@ -2,9 +2,9 @@
  * genie_cuda_emulated.cpp
  *	  Running a block's threads as fibers, and the runtime.
  *
- * A fiber begins by swapcontext(), and from then on goes to and fro by _setjmp() and _longjmp(), which ask the system
- * for nothing.  All threads of a block run in turn, each up to where it waits; who waits looks again when it is its turn.
- * Where a whole turn moves nothing, threads wait for some that never come: that ends the program.
+ * A fiber begins by swapcontext() and later switches by _setjmp() and _longjmp(), which make no system calls.  All
+ * threads of a block run in turn, each up to where it waits; a waiting thread looks again when it is its turn.  If a
+ * whole turn moves no thread, all wait for some that never come, and the program ends.
  */
 #include <csetjmp>
 #include <vector>
@@ -32,7 +32,7 @@ struct Fiber
 	bool		done;
 };
 
-/* what waits for all of a number of threads: each round those who came in it go on together */
+/* A meeting of a number of threads: those of a round go on together when all have come. */
 struct Meeting
 {
 	uint32_t	n_come;
@@ -49,7 +49,7 @@ static std::vector<Fiber> fibers;
 static std::vector<Warp> warps;
 static Meeting block_meeting;
 static uint32_t n_done;
-static uint32_t n_moves;		/* of threads that came or went */
+static uint32_t n_moves;		/* threads that came to a meeting, left one, or returned */
 static ucontext_t scheduler_context;
 static jmp_buf scheduler;
 static const std::function<void ()> *kernel;
@@ -98,8 +98,8 @@ genie_cuda_emulated_exchange(uint32_t value, uint32_t (&values)[GENIE_CUDA_EMULA
 }
 
 /*
- * Thread 4g + t has words t and 4 + t of rows g and 8 + g, of objects, and of column g, of queries; and the counts of
- * rows g and 8 + g with columns 2t and 2t + 1 (PTX ISA, mma.m16n8k256 with .b1).
+ * Rows are objects and columns queries.  Thread 4g + t has words t and 4 + t of rows g and 8 + g and of column g, and
+ * the counts of rows g and 8 + g with columns 2t and 2t + 1 (PTX ISA, mma.m16n8k256 with .b1).
  */
 void
 genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low, uint32_t queries_high)
@@ -138,7 +138,7 @@ run_thread()
 	_longjmp(scheduler, 1);
 }
 
-/* Goes on with a thread until it waits or returns. */
+/* Runs a thread until it waits or returns. */
 static void
 go_on(uint32_t thread)
 {

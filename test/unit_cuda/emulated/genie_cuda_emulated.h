@@ -1,14 +1,14 @@
 /*
  * genie_cuda_emulated.h
- *	  CUDA on the CPU, as far as the CUDA engine uses it: its kernels' logic can be tested without a GPU.
+ *	  CUDA on the CPU, as far as the CUDA engine uses it: tests the logic of its kernels without a GPU.
  *
- * The engine's sources are compiled as C++ with this header before them; the script "emulated" beside it writes kernel
- * launches as calls of genie_cuda_emulated_launch().  Blocks run one after the other, and a block's threads are fibers
- * that take turns where they wait for each other: at barriers, and where a warp exchanges values.  So each kernel does
- * what it would do if its threads met nowhere else, and what this cannot show is races, memory that blocks share while
- * they run, and time; compute-sanitizer shows those on a GPU (test/gpu).  Device memory is the host's, and poisoned.
+ * The engine's sources are compiled as C++ behind this header.  The script "emulated" beside it turns kernel launches
+ * into calls of genie_cuda_emulated_launch().  Blocks run one after the other.  A block's threads are fibers, which
+ * take turns where they wait for each other: at barriers, and where a warp exchanges values.  So this shows neither
+ * races nor what blocks do to each other while they run, nor times; compute-sanitizer does, on a GPU (test/gpu).
+ * Device memory is the host's, and poisoned.
  *
- * A device has few multiprocessors here, so tiles are not cut into parts where work is enough for those.
+ * The device has few multiprocessors, so tiles are not cut into parts only to give all of them work.
  */
 #ifndef GENIE_CUDA_EMULATED_H
 #define GENIE_CUDA_EMULATED_H
@@ -110,13 +110,13 @@ max(A a, B b)
 	return a > b ? a : b;
 }
 
-/* where the running thread is */
+/* the running thread */
 extern dim3 gridDim;
 extern dim3 blockDim;
 extern dim3 blockIdx;
 extern dim3 threadIdx;
 
-/* Runs a kernel, whose call is body, for all threads. */
+/* Calls body, which calls the kernel, for all threads. */
 extern void genie_cuda_emulated_launch(const std::function<void ()> &body, dim3 grid, dim3 block, size_t shared = 0,
 									   void *stream = nullptr);
 
@@ -134,11 +134,11 @@ genie_cuda_emulated_launch(const std::function<void ()> &body, dim3 grid, uint32
 	genie_cuda_emulated_launch(body, grid, dim3(block), shared, stream);
 }
 
-/* ---- threads with each other ---- */
+/* ---- exchange among threads ---- */
 
 extern void __syncthreads();
 
-/* Waits for the warp and gives what each of its lanes gave. */
+/* Waits for the warp; returns the values of all its threads. */
 extern void genie_cuda_emulated_exchange(uint32_t value, uint32_t (&values)[GENIE_CUDA_EMULATED_WARP]);
 
 static inline void
@@ -155,20 +155,20 @@ __threadfence()
 }
 
 static inline uint32_t
-__shfl_sync(uint32_t, uint32_t value, uint32_t lane)
+__shfl_sync(uint32_t, uint32_t value, uint32_t thread)
 {
 	uint32_t	values[GENIE_CUDA_EMULATED_WARP];
 
 	genie_cuda_emulated_exchange(value, values);
-	return values[lane % GENIE_CUDA_EMULATED_WARP];
+	return values[thread % GENIE_CUDA_EMULATED_WARP];
 }
 
 static inline uint32_t
 __shfl_up_sync(uint32_t mask, uint32_t value, uint32_t step)
 {
-	const uint32_t lane = threadIdx.x % GENIE_CUDA_EMULATED_WARP;
+	const uint32_t thread = threadIdx.x % GENIE_CUDA_EMULATED_WARP;
 
-	return __shfl_sync(mask, value, lane >= step ? lane - step : lane);
+	return __shfl_sync(mask, value, thread >= step ? thread - step : thread);
 }
 
 static inline uint32_t
@@ -206,7 +206,7 @@ __any_sync(uint32_t mask, bool vote)
 	return __ballot_sync(mask, vote) != 0;
 }
 
-/* No other thread runs meanwhile. */
+/* No other thread runs meanwhile, so this is atomic. */
 template <class T, class CHANGE>
 static inline T
 genie_cuda_emulated_change(T *at, const CHANGE &change)
@@ -217,7 +217,7 @@ genie_cuda_emulated_change(T *at, const CHANGE &change)
 	return old;
 }
 
-/* what is given may be of another type */
+/* the value may be of another type */
 template <class T>
 using GenieCudaEmulatedValue = typename std::common_type<T>::type;
 
@@ -256,7 +256,7 @@ atomicCAS(T *at, GenieCudaEmulatedValue<T> expected, GenieCudaEmulatedValue<T> v
 	return genie_cuda_emulated_change(at, [=] (T old) { return old == expected ? value : old; });
 }
 
-/* The counts of a product of bits, as the instruction that genie_cuda_tensor.cu uses gives them to a warp's lanes. */
+/* Adds a product of bits to counts, as the instruction of genie_cuda_tensor.cu does for the threads of a warp. */
 extern void genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low,
 										uint32_t queries_high);
 
@@ -264,7 +264,7 @@ extern void genie_cuda_emulated_product(int (&count)[4], const uint32_t (&object
 
 extern uint4 genie_cuda_memory[];
 
-/* an offset: what reads it adds where shared memory begins */
+/* an offset in shared memory; its readers add where that begins */
 static inline size_t
 __cvta_generic_to_shared(const void *at)
 {
@@ -314,7 +314,7 @@ genie_cuda_emulated_permute(uint32_t low, uint32_t high, uint32_t selector)
 	return bytes;
 }
 
-/* knows no signs */
+/* without signs */
 static inline uint32_t
 __byte_perm(uint32_t low, uint32_t high, uint32_t selector)
 {
@@ -335,7 +335,7 @@ __dp2a_lo(uint32_t a, uint32_t b, uint32_t sum)
 	return sum + (a & 0xFFFF) * (b & 0xFF) + (a >> 16) * (b >> 8 & 0xFF);
 }
 
-/* down, and to the nearest there is */
+/* rounds down; numbers out of range become the nearest int */
 static inline int
 __double2int_rd(double x)
 {
@@ -372,7 +372,7 @@ __umulhi(uint32_t a, uint32_t b)
 	return (uint32_t) ((uint64_t) a * b >> 32);
 }
 
-/* ---- the runtime: one device, whose memory is the host's, and nothing happens later ---- */
+/* ---- the runtime: one device with the host's memory; all is done at once ---- */
 
 #define CUDART_VERSION 13000
 
@@ -457,7 +457,7 @@ cudaFreeHost(void *memory)
 	return cudaFree(memory);
 }
 
-/* what has no effect */
+/* calls without effect */
 template <class... ARGUMENTS>
 static inline cudaError_t
 genie_cuda_emulated_nothing(ARGUMENTS...)

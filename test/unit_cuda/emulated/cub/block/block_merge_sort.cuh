@@ -2,8 +2,8 @@
  * block_merge_sort.cuh
  *	  cub::BlockMergeSort as the CUDA engine uses it, on the CPU.
  */
-#ifndef GENIE_CUDA_EMULATED_BLOCK_MERGE_SORT_CUH
-#define GENIE_CUDA_EMULATED_BLOCK_MERGE_SORT_CUH
+#ifndef BLOCK_MERGE_SORT_CUH
+#define BLOCK_MERGE_SORT_CUH
 
 #include <algorithm>
 
@@ -37,6 +37,6 @@ private:
 	TempStorage &shared;
 };
 
-}								/* namespace cub */
+}
 
-#endif							/* GENIE_CUDA_EMULATED_BLOCK_MERGE_SORT_CUH */
+#endif							/* BLOCK_MERGE_SORT_CUH */

@@ -1,6 +1,6 @@
 /*
  * device_segmented_radix_sort.cuh
- *	  The one function of CUB that the CUDA engine uses, on the CPU.
+ *	  cub::DeviceSegmentedRadixSort as the CUDA engine uses it, on the CPU.
  */
 #ifndef DEVICE_SEGMENTED_RADIX_SORT_CUH
 #define DEVICE_SEGMENTED_RADIX_SORT_CUH
