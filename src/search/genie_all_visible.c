@@ -21,9 +21,9 @@
  *
  * Why the version comes after the map.  VACUUM may remove a dead row that the index gave, and its page may be
  * all-visible then.  ambulkdelete raises the tombstone version before it returns, and VACUUM frees line pointers and
- * sets bits after that.  So who sees such a bit, and then reads the metapage, sees another version.  The other way
- * round VACUUM could do all of it between the two looks.  On-access pruning does not set bits, and leaves a dead line
- * pointer where a whole HOT chain is dead, so the page is not all-visible before VACUUM comes.
+ * sets bits after that.  So if VACUUM set the bit, the metapage that is read after it has another version.  The other
+ * way round, VACUUM could do all of it between the two looks.  On-access pruning does not set bits.  Where a whole HOT
+ * chain is dead it leaves a dead line pointer, and such a page is not all-visible before VACUUM comes.
  *
  * What VACUUM does later.  Nothing: it does not remove a row that our snapshot sees, so a row that was certain once
  * stays so.  A search that goes on with new rows asks again, with the version of step 1; after a VACUUM it just visits

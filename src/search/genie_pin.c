@@ -3,18 +3,23 @@
  *	  Pinning pages of a heap by remembered buffers (genie_pin.h).
  *
  * ReadBuffer() finds a page's buffer in the mapping table: two cache misses, one behind the other, which cannot be
- * begun ahead of time; where rows are looked up by the hundred thousand they are the largest part of it.  So an index
- * remembers, as long as the session has it in its relation cache, in which buffer each page of its table was last seen:
- * 4 bytes a page, in rd_amcache.  A page number modulo the room's size is its place; those that share one displace each
- * other.
+ * begun ahead of time.  Where rows are looked up by the hundred thousand, they are the largest part of it.  So an index
+ * remembers in which buffer each page of its table was last seen, as long as the session has the index in its relation
+ * cache: 4 bytes a page, in rd_amcache.  A page number modulo the number of places is its place; pages that share one
+ * displace each other.
  *
- * What is remembered is a guess.  It is used where the buffer's descriptor, which is read without a lock, says that it
- * has the page; then ReadRecentBuffer() looks again under the header's lock, and pins it or not.  A wrong guess costs a
- * look at the descriptor.  Whatever the relation cache forgets (a new file of the table among it) is only found again.
+ * What is remembered is a guess.  It is used if the buffer's descriptor, which is read without a lock, says that it has
+ * the page.  Then ReadRecentBuffer() looks again under the header's lock, and pins it or not.  A wrong guess costs a
+ * look at the descriptor.  What the relation cache forgets (for a new file of the table, too) is only found again.
  *
- * ReadRecentBuffer() does not count a page's use, by which the buffer pool decides what to keep.  So pages that were
- * used less than GENIE_PIN_USED times, since the clock hand passed so often, are pinned in the ordinary way, which
- * counts: pages that are searched again and again stay as hot as they would.
+ * ReadRecentBuffer() does not count a page's use, by which the buffer pool decides what to keep.  So a page whose use
+ * count is below GENIE_PIN_USED is pinned by ReadBuffer(), which counts: pages that are searched again and again stay
+ * as hot as they would.
+ *
+ * What it is worth, in processor time of the session.  With ReadBuffer() alone, a call that looks up 100,000 rows takes
+ * 26 % more (300,000 SIFT-like rows of 1 KB, 200 queries, k = 500: 49.2 ms instead of 39.1) or 13 % more (1,000,000
+ * documents, 1,024 queries, k = 100: 46.7 instead of 41.4).  Searches by distance take 12 to 14 % more, or 2 to 6 %
+ * where quantized vectors spare most of the visits.  Medians of 9 or 11 calls in alternation.
  *
  * Not here: when which page is pinned (genie_visit.c).
  */

@@ -8,13 +8,13 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-/* To be called once before pages are pinned on behalf of an index: makes room for what is remembered with it. */
+/* Makes room for what an index remembers.  To be called once before pages are pinned on its behalf. */
 extern void genie_pin_begin(Relation heap, Relation index);
 
-/* Begins to fetch into the processor's caches what genie_pin(), and who reads the page's header, will look at. */
+/* Prefetches what genie_pin() will look at, and the page's header. */
 extern void genie_pin_prefetch(Relation index, BlockNumber block);
 
-/* ReadBuffer(), but the mapping table need not be asked where the page was pinned before. */
+/* ReadBuffer(), but the mapping table is seldom asked for a page that was pinned before. */
 extern Buffer genie_pin(Relation heap, Relation index, BlockNumber block);
 
 #endif							/* GENIE_PIN_H */

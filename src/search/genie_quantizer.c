@@ -2,11 +2,11 @@
  * genie_quantizer.c
  *	  The vectors of an index's rows, for bounds of their distances (genie_quantizer.h).
  *
- * Signatures do not tell what a row's vector was, so quantized vectors are made from the table, by whoever needs them
- * first (genie_image_cache_vectors()), from the rows that its own snapshot sees.  Others use them with other snapshots,
- * which is right, for a row of the index has one value: that of all members of its HOT chain that anybody sees who
- * may use the index, as long as it has its TID.  Rows that this snapshot does not see have no bound, so they are
- * visited; and what takes the TID over after VACUUM is another object, in another segment.
+ * Signatures do not tell what a row's vector was.  So the first search that needs quantized vectors makes them from the
+ * table (genie_image_cache_vectors()), of the rows that its own snapshot sees.  Other searches use them with other
+ * snapshots.  That is right, because a row of the index has one value as long as it has its TID: that of all members of
+ * its HOT chain that any snapshot sees that may use the index.  Rows that the first snapshot does not see have no
+ * bound, so they are visited.  What takes the TID over after VACUUM is another object, in another segment.
  *
  * Bounds are of distances whose arithmetic is known: genie's own functions, and pgvector's through the operator
  * classes that genie makes for its type.
@@ -76,7 +76,8 @@ genie_quantizer_fill(void *arg, const uint64 *tids, uint32 n, void *records)
 
 /*
  * Does the snapshot see the vectors that the index has, and may rows be passed over at all?  Before an index was built,
- * members of a HOT chain could have different vectors; who may still see those may not use the index (indcheckxmin).
+ * members of a HOT chain could have different vectors.  A snapshot that may still see those may not use the index
+ * (indcheckxmin).
  */
 static bool
 genie_quantizer_may_read(const GenieVisitor *visitor)

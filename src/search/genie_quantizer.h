@@ -30,20 +30,20 @@ typedef struct GenieTableQuantizer
 
 /*
  * Begins, in the current memory context, for the visitor's table, index and snapshot; visitor and row_value stay.
- * False: they are switched off, the distance is not one that there are bounds of, or the index has not learned yet
- * how long its vectors are.
+ * False: quantized vectors are switched off, there are no bounds of the distance, or the index has not learned yet how
+ * long its vectors are.
  */
 extern bool genie_quantizer_begin(GenieTableQuantizer *quantizer, const GenieVisitor *visitor,
 								  const GenieRowValue *row_value, const FmgrInfo *distance, StrategyNumber strategy,
 								  const bytea *parameters);
 
-/* The right operand of the distance; elements has room for n_elements.  False: it is of another length. */
+/* Prepares the right operand of the distance; elements has room for n_elements.  False: it is of another length. */
 extern bool genie_quantizer_query(const GenieTableQuantizer *quantizer, Datum query, float *elements,
 								  GenieQuantizedQuery *quantized);
 
 /*
- * Loads the quantized vectors of all segments that have an image, if the index has a column of vectors and there is
- * room, or says so.  Not those of an expression: that is its owner's code, which only searches run, for themselves.
+ * Loads the quantized vectors of all segments that have an image, if the index has a column of vectors.  NOTICE where
+ * there is no room.  Not those of an expression: that is its owner's code, and only a search runs it.
  */
 extern void genie_quantizer_prewarm(Relation heap, Relation index);
 

@@ -2,38 +2,39 @@
  * genie_visit.c
  *	  Looking rows up in the table (genie_visit.h).
  *
- * From the TID in the index to the member of its HOT chain that the snapshot sees, in TID order, so that each page is
- * visited once.
+ * A visit leads from the TID in the index to the member of its HOT chain that the snapshot sees.  Rows come in TID
+ * order, so each page is visited once.
  *
- * A heap's pages are read here, as a bitmap heap scan reads them: pinned once, pruned if that is due, locked once for
- * all rows on them, and each row found by heap_hot_search_buffer(), which also takes part in serializable transactions.
- * Any other table access method is asked with the call that index scans use (table_index_fetch_tuple).
+ * A heap's pages are read here, as a bitmap heap scan reads them: pinned once, pruned if that is due, and locked once
+ * for all rows on them.  Each row is found by heap_hot_search_buffer(), which also takes part in serializable
+ * transactions.  Any other table access method is asked with the call that index scans use (table_index_fetch_tuple).
  *
- * Of a page that says that all its rows are visible to everybody, only the line pointers are read, as long as the
- * transaction is not serializable, the snapshot was not taken on a standby, and none is too old: a line pointer that
- * leads to a tuple or redirects is the live member.  That looks wrong where VACUUM has taken the row from the index
- * meanwhile, and its line pointer is used again; but then the new row is newer than our snapshot, and the page does not
- * say that.  The visibility map is not asked: it would spare the test, but not the page, which alone tells the live
- * member's TID.  Who need not know the TID, because bounds say that the row is too far, asks the map
- * (genie_visit_skips).
+ * All-visible pages.  If a page's header says that all its rows are visible to everybody, only line pointers are read:
+ * a line pointer that leads to a tuple or redirects is the live member.  That looks wrong where VACUUM has taken the
+ * row from the index meanwhile, and its line pointer is used again.  But then the new row is newer than our snapshot,
+ * and the page does not say that all its rows are visible.  genie_visit_trusts_pages() has the exceptions.
  *
- * Whoever wants to see the rows (found) is shown them page by page, when the page's lock has been released.
+ * The visibility map is not asked here.  It would spare the test, but not the page, which alone tells the live member's
+ * TID.  A search that need not know the TID, because bounds say that the row is too far, asks the map instead of
+ * visiting the row (genie_all_visible.c).
  *
- * Latency.  Many queries hit a few rows of many pages each, and all that a visit does is to wait for memory: for the
+ * Rows are passed to the callback page by page, when the page's lock has been released.
+ *
+ * Latency.  Many queries hit a few rows of many pages each.  All that a visit does is to wait for memory: for the
  * buffer's entry in the mapping table, its header, the page's header, the line pointer, the tuple.  So visits overlap:
  *
- *		page i + far + ahead	is guessed to be where it was (genie_pin.h): descriptor and header are prefetched
+ *		page i + far + ahead	is guessed to be where it was (genie_pin.c): descriptor and header are prefetched
  *		page i + far		is pinned; its header and line pointers are prefetched
- *		page i + far - near	has been that for a while: its line pointers tell which tuples to prefetch, and whoever
- *							wants to see rows gets their values prefetched too
+ *		page i + far - near	was pinned a while ago: its line pointers tell which tuples to prefetch, and if there is
+ *							a callback, their values, too
  *		page i				is locked and searched
  *
- * A line pointer that is read without the page's lock may be about to change.  That looks wrong and is right, for it
- * only says what to prefetch; it is read again under the lock.
+ * A line pointer that is read without the page's lock may be about to change.  That looks wrong and is right, because
+ * it only says what to prefetch; it is read again under the lock.
  *
- * Pages that are not in the buffer pool are asked for ahead of time, as many as effective_io_concurrency says, from
- * the first one that had to be read until GENIE_VISIT_CACHED pages in a row were there: asking costs a look into the
- * mapping table, and most tables that are searched by the thousand are cached.
+ * Pages that are not in the buffer pool are asked for ahead of time, as many as effective_io_concurrency says.  That
+ * begins with the first page that had to be read and ends when GENIE_VISIT_CACHED pages in a row were cached.  Asking
+ * costs a look into the mapping table, and most tables that are searched by the thousand are cached.
  */
 #include "postgres.h"
 
@@ -64,7 +65,7 @@
 
 #define GENIE_VISIT_AHEAD 8		/* pages whose buffers are guessed ahead of the one that is pinned */
 
-/* bytes of a tuple that are fetched ahead of whoever wants to see it; the processor goes on by itself in longer ones */
+/* bytes of a tuple that are prefetched for the callback; the processor goes on by itself in longer ones */
 #define GENIE_VISIT_TUPLE 1024
 #define GENIE_VISIT_LINE 64		/* bytes of a line of the processor's cache */
 
@@ -170,7 +171,7 @@ genie_visit_ask(GenieVisit *visit)
 	}
 }
 
-/* Has the processor fetch what the next pins look at. */
+/* Prefetches what the next pins look at. */
 static void
 genie_visit_look_ahead(GenieVisit *visit)
 {
@@ -257,7 +258,7 @@ genie_visit_chain(const GenieVisit *visit, Buffer buffer, const GenieVisitRow *r
 		genie_tid_number(&tid) : 0;
 }
 
-/* Has the processor fetch n bytes, if they are what is looked for: a prefetch of any address does no harm. */
+/* Prefetches n bytes, wherever they are: a prefetch of any address does no harm. */
 static inline void
 genie_visit_prefetch(const char *at, Size n)
 {
@@ -292,8 +293,8 @@ genie_visit_prefetch_tuples(const GenieVisit *visit, const GenieVisitPage *page)
 }
 
 /*
- * Shows the visible rows of a page that is pinned.  Without its lock: a visible tuple stays where it is as long as
- * there is a pin, and others change only those parts of its header that the snapshot does not ask for again.
+ * Passes the visible rows of a pinned page to the callback.  It needs no lock: a visible tuple stays where it is as
+ * long as there is a pin, and others change only those parts of its header that the snapshot does not ask for again.
  */
 static void
 genie_visit_show(const GenieVisit *visit, const GenieVisitPage *page)

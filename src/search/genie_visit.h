@@ -31,7 +31,7 @@ typedef struct GenieVisitor
 	TupleTableSlot *shown;		/* rows of a heap, whose page the visit has pinned */
 	IndexFetchTableData *fetch;	/* NULL: a heap, whose pages are read directly */
 
-	/* called for each visible row, with the row in the slot, in the order of the rows; NULL: nobody wants to see it */
+	/* called for each visible row, with the row in the slot, in the order of the rows; may be NULL */
 	void		(*found) (void *arg, GenieVisitRow *row, TupleTableSlot *slot);
 	void	   *arg;
 } GenieVisitor;
