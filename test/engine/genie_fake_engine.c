@@ -11,6 +11,7 @@
  *	retry, no_room		no job is done, all get this status
  *	lost				the same, and the engine stays lost
  *	slow MILLISECONDS	the batch takes that much longer; interrupts are heard
+ *	hold				the batch takes until the file says something else; interrupts are heard
  *	little				of what is found for exact search, twice as much is said to be as there is room for
  *	bounds				what wants bounds of distances gets them, all 0; else none is given, as by the CPU engine
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
@@ -63,6 +64,7 @@ typedef struct FakeOrder
 	GenieStatus batch;
 	GenieStatus open;
 	long		slow_ms;
+	bool		hold;
 	bool		little;
 	bool		bounds;
 	bool		once;
@@ -85,7 +87,7 @@ status_named(const char *word)
 static FakeOrder
 read_order(void)
 {
-	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false, false, false};
+	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false, false, false, false};
 	const char *path = getenv(CONTROL_VARIABLE);
 	FILE	   *file = path == NULL ? NULL : fopen(path, "r");
 	char		text[CONTROL_MAX + 1];
@@ -100,6 +102,8 @@ read_order(void)
 	{
 		if (strcmp(word, "once") == 0)
 			order.once = true;
+		else if (strcmp(word, "hold") == 0)
+			order.hold = true;
 		else if (strcmp(word, "little") == 0)
 			order.little = true;
 		else if (strcmp(word, "bounds") == 0)
@@ -156,11 +160,11 @@ sentence(GenieStatus status)
 	}
 }
 
-/* False: interrupted. */
+/* Takes as long as the order says.  False: interrupted. */
 static bool
-sleep_ms(GenieEngine *engine, long ms)
+take_time(GenieEngine *engine, const FakeOrder *order)
 {
-	for (; ms > 0; ms -= SLEEP_MS)
+	for (long ms = 0; ms < order->slow_ms || (order->hold && read_order().hold); ms += SLEEP_MS)
 	{
 		struct timespec pause = {0, SLEEP_MS * 1000000L};
 
@@ -291,7 +295,7 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	engine->error[0] = '\0';
 	obeyed(&order);
 	fake->lost = fake->lost || order.batch == GENIE_STATUS_LOST;
-	if (!sleep_ms(engine, order.slow_ms))
+	if (!take_time(engine, &order))
 		return fail_all(engine, n_jobs, jobs, GENIE_STATUS_CANCELLED);
 	if (fake->lost || order.batch != GENIE_OK)
 		return fail_all(engine, n_jobs, jobs, fake->lost ? GENIE_STATUS_LOST : order.batch);

@@ -124,11 +124,13 @@ wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
 # It has taken requests and pinned images then.  The next one fails in the same way, until the fault is taken back.
 my $log_at = -s $node->logfile;
 my $starts = stat_of($node, 'worker_starts');
-order('slow 1000 once');
+order('hold');
 my $first = start_sql($node, question('by_index', $query, 50));
 wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
 reload_with("genie.fault_point = 'worker-pinned'", "genie.fault_action = 'error'");
 @waiting = map { start_sql($node, question('by_index', $query, 100)) } 1 .. 4;
+wait_for_waiting($node, 5);
+order('');
 foreach ($first, @waiting)
 {
 	ok(finish_sql($_), 'a query whose batch fails in the worker') or diag($_->{err});

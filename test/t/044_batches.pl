@@ -28,10 +28,12 @@ sub crowd
 	my ($n, $when) = @_;
 	my %expected = map { $_ => $node->safe_psql('postgres', question_number($_, 'by_sequence')) } 1 .. $n;
 	my $from = told();
-	order('slow 1500 once');
+	order('hold');
 	my $first = start_sql($node, question_number(1));
 	wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
 	my @crowd = map { start_sql($node, question_number($_)) } 2 .. $n;
+	wait_for_waiting($node, $n);
+	order('');
 	my $wrong = 0;
 	foreach my $i (1 .. $n)
 	{

@@ -99,13 +99,14 @@ $primary->wait_for_catchup($standby);
 
 # ---- promotion, with a query under way ----
 
-order('slow 2500 once');
+order('hold');
 $expected = $standby->safe_psql('postgres', question('by_sequence', $query, 40));
 $waiting = start_sql($standby, question('by_index', $query, 40));
 wait_for_waiting($standby, 1);
 $primary->stop('immediate');
 my $before = stat_of($standby, 'worker_pid, worker_starts');
 $standby->promote;
+order('');
 ok(finish_sql($waiting), 'a query that waits during the promotion') or diag($waiting->{err});
 is($waiting->{out}, "$expected\n", 'has its rows');
 is(stat_of($standby, 'worker_pid, worker_starts'), $before, 'the worker stays');

@@ -13,6 +13,7 @@ use warnings;
 use Exporter 'import';
 use FindBin;
 use IPC::Run;
+use PostgreSQL::Test::BackgroundPsql;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::RecursiveCopy;
 use PostgreSQL::Test::Utils;
@@ -33,7 +34,29 @@ log_min_messages = warning
 log_statement = none
 CONF
 
-# A new server, with what test/run wants in all of them (GENIE_TEST_CONF: the worker's settings); options: conf (more settings), init (arguments of initdb, see Cluster.pm), start => 0.
+# Running initdb takes much longer than copying what it made.  INITDB_TEMPLATE names a cluster to copy, which PostgreSQL's own modules
+# do from version 16 on.
+if (defined $ENV{INITDB_TEMPLATE})
+{
+	no warnings 'redefine';
+	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
+	*PostgreSQL::Test::Utils::system_or_bail = sub {
+		my @command = @_;
+		@command = ('cp', '-RPp', $ENV{INITDB_TEMPLATE}, $1) if "@command" =~ /^initdb -D (\S+) -A trust -N$/;
+		return $run->(@command);
+	};
+}
+
+# BackgroundPsql prints all rows that a session got, which prove reads line by line: seconds of CPU time for thousands of rows.
+{
+	no warnings 'redefine';
+	*PostgreSQL::Test::BackgroundPsql::note = sub {
+		return note(map { length($_) > 500 ? substr($_, 0, 500) . ' ...' : $_ } @_);
+	};
+}
+
+# A new server, with the settings that test/run wants in all of them (GENIE_TEST_CONF: the worker's).  Options: conf (more
+# settings), init (arguments of Cluster.pm's init), start => 0.
 sub genie_node
 {
 	my ($name, %option) = @_;
@@ -312,15 +335,14 @@ sub wait_for_waiting
 	return wait_until($node, "SELECT count(*) >= $n FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Extension'");
 }
 
-# Readies the fake engine (test/engine): builds its libraries where they are missing, and makes its two files known to servers that are
-# started from now on.  Returns the settings that have it used.
+# Has servers that are started from now on know the two files of the fake engine (test/engine, which test/run builds).  Returns the
+# settings that have it used.
 my ($fake_control, $fake_log);
 
 sub fake_engine
 {
 	my $root = "$FindBin::RealBin/../..";
 	my $files = PostgreSQL::Test::Utils::tempdir();
-	system_or_bail('flock', "$root/test/engine/engine.mk", 'make', '-s', '-C', $root, 'fake-engine');
 	$ENV{GENIE_FAKE_ENGINE} = $fake_control = "$files/order";
 	$ENV{GENIE_FAKE_ENGINE_LOG} = $fake_log = "$files/told";
 	return ("genie.engine = 'cuda'", "genie.gpu_library = '$root/build/genie_fake_engine'");
