@@ -2,9 +2,11 @@
 #
 #   make, make install, make uninstall, make clean   as every extension
 #   make demo        installs what is missing, builds, shows genie on real data in a temporary server
-#   make test        the same set-up, then every test; the last line is "N passed, N failed"
+#   make check-quick     house checks, unit tests, SQL tests of the release build: minutes, for daily work
+#   make test        the same set-up as the demo, then every test; the last line is "N passed, N failed"
 #   make installcheck    the SQL and isolation tests against a running server
 #   make check-static | check-unit | check-regress | check-isolation | check-tap    one part of make test
+#   make indent      rewrites the sources as pg_bsd_indent and clang-format lay them out (test/check/indent)
 #   make bench       the benchmarks (test/bench/bench.mk);  make plots   plots of recorded figures
 #   make unit-cuda   tests of the CUDA engine; test/gpu runs all that needs a GPU
 #   make fuzz        the fuzz targets for FUZZ_SECONDS each (needs clang with libFuzzer)
@@ -102,7 +104,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(sort $(wildcard test/uni
 FUZZ_PROGRAMS = $(patsubst test/fuzz/%.c,build/unit/%,$(sort $(filter-out test/fuzz/fuzz_main.c,$(wildcard test/fuzz/fuzz_*.c))))
 UNIT_HEADERS = $(PLAIN_HEADERS) $(wildcard test/unit/*.h)
 UNIT_OBJS = $(PLAIN_SOURCES:src/%.c=build/unit/%.o)
-UNIT_CFLAGS = -std=gnu99 -g -O2 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -fno-omit-frame-pointer \
+UNIT_CFLAGS = -std=gnu99 -g -O1 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -fno-omit-frame-pointer \
 	-ffp-contract=off -DGENIE_CHECK_ROUNDTRIP $(PLAIN_INCLUDES) -Itest/unit
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 
@@ -142,11 +144,14 @@ test:
 	test/setup
 	test/run
 
-check-static check-unit check-regress check-isolation check-tap:
+check-quick check-static check-unit check-regress check-isolation check-tap:
 	test/run $(@:check-%=%)
+
+indent:
+	test/check/indent --fix
 
 demo:
 	test/demo/demo
 
 FORCE:
-.PHONY: FORCE test demo fuzz unit-programs check-static check-unit check-regress check-isolation check-tap
+.PHONY: FORCE test demo fuzz indent unit-programs check-quick check-static check-unit check-regress check-isolation check-tap

@@ -36,7 +36,8 @@ trap 'exit 130' INT TERM HUP
 
 # The GPU engine has no assertions: the assert build has it only where tests are to count with it (ENGINE=cuda).
 flags_of() {
-	[ "$1" != assert ] || echo ASSERT=1 with_llvm=no
+	[ "$1" != assert ] || echo ASSERT=1
+	[ "$1" != assert ] && [ -z "${quick:-}" ] || echo with_llvm=no
 	[ "$1" != assert ] || [ "${ENGINE:-}" = cuda ] || echo NVCC=
 }
 
