@@ -25,7 +25,7 @@ typedef struct GenieMatch
 	uint32		size;			/* distinct keywords of the left operand */
 } GenieMatch;
 
-/* What argument 1, the right operand, is. */
+/* The kinds of right operands, argument 1. */
 typedef enum GenieRightKind
 {
 	GENIE_RIGHT_ARRAY,

@@ -24,7 +24,7 @@
  *			It uses the operator's own C expression, so that an exact bound equals the operator's value bit for bit:
  *			the executor raises an error for a row whose distance is smaller than its bound.  The result is never NaN.
  *			For each size it does not increase with match_count.  For each count it does not decrease as object_size
- *			grows beyond the query's number of keywords; up to that number it is monotonic, either way.  (A scan calls
+ *			grows beyond the query's number of keywords; up to that number it only falls or only rises.  (A scan calls
  *			it once or twice for each count and class of sizes, not once for each row, and checks the results:
  *			genie_bound.h.)
  *	4	options(relopts internal) returns void
@@ -36,8 +36,8 @@
  *			than GENIE_TRAIN_MIN objects, the result may be NULL: they are too few.  Otherwise it is not NULL.
  *	6	sign(raw internal, keywords internal) returns void
  *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  It raises no
- *			error for an object that decompose has accepted, because then no merge would finish.  An object that it
- *			cannot sign gets no keywords.
+ *			error for an object that decompose has accepted, because no merge of that row could finish.  An object that
+ *			it cannot sign gets no keywords.
  *
  * A class with function 5 is *approximate*.  Its keywords are signatures, one dimension for each hash function, and
  * match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but distances to
