@@ -38,8 +38,8 @@ PG_FUNCTION_INFO_V1(genie_prewarm);
 #define GENIE_INFO_COLUMNS 17
 
 /*
- * Looking through an index holds merges up meanwhile: for its owner and for members of
- * pg_stat_scan_tables, as pgstattuple has it.
+ * Only the index's owner and members of pg_stat_scan_tables may read a whole index, because merges wait meanwhile.
+ * pgstattuple has the same rule.
  */
 static void
 genie_admin_may_look(Relation index)
@@ -53,7 +53,7 @@ genie_admin_may_look(Relation index)
 
 /*
  * genie_merge(index regclass) returns void: merges the pending list and segments of similar size.
- * For the index's owner.  Waits for a merge or VACUUM that runs; scans and inserts go on.
+ * Only for the index's owner.  Waits for a running merge or VACUUM; scans and inserts go on.
  */
 Datum
 genie_merge(PG_FUNCTION_ARGS)
@@ -130,7 +130,7 @@ genie_info_pending_rows(Relation index, const GenieMetaData *meta)
 	return n;
 }
 
-/* Bytes of pages by what they hold. */
+/* Bytes of the segments' pages by section; by_section[0] is for the roots. */
 static void
 genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 {
@@ -149,8 +149,8 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 
 /*
  * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
- * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; pages
- * that nothing reaches; what an approximate operator class has learned.
+ * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; the number of unreachable
+ * pages; the parameters of an approximate operator class.
  */
 Datum
 genie_index_info(PG_FUNCTION_ARGS)
@@ -218,9 +218,9 @@ genie_index_info(PG_FUNCTION_ARGS)
 }
 
 /*
- * genie_prewarm(index regclass) returns bigint: loads all segments into shared memory, in place of images of other
- * indexes if need be, and, of an index of vectors, these as well, if there is room left; returns the bytes that the
- * segments have there.  For those it is granted to who may look, too.
+ * genie_prewarm(index regclass) returns bigint: loads all segments into shared memory, and evicts images of other
+ * indexes if there is no room.  Of an index of vectors it loads the vectors, too, if there is room left.  Returns the
+ * bytes of the segments there.  The caller needs the right to execute it, and the rights of genie_admin_may_look().
  */
 Datum
 genie_prewarm(PG_FUNCTION_ARGS)

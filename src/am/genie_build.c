@@ -3,18 +3,18 @@
  *	  CREATE INDEX: one pass over the table, one segment on disk.
  *
  * Phases
+ *	train	Only for an approximate operator class: it learns its parameters from a sample (genie_approximate.c).  If
+ *			there are too few rows for that, those that are not NULL become raw pending rows (genie_signer.h).
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
- *			(genie_build_parallel.c); each process collects its rows in memory and in runs, which are segments in
+ *			(genie_build_parallel.c).  Each process collects its rows in memory and in runs, which are segments in
  *			temporary files (genie_build_runs.c).
- *	train	For an approximate operator class, before all this: what it learns from a sample (genie_approximate.c).
- *			Where there are too few rows for that, those that are not NULL become pending rows, raw (genie_signer.h).
- *	write	If everything fits into this process's memory, it is written to the index at once.
- *	merge	Else all runs are merged into the index, by all processes together if there are workers.
- *	log		Every page of the new relation goes to WAL, if it needs to (genie_wal_log_build).
+ *	write	If everything fits into the memory of a single process, it is written to the index at once.
+ *	merge	Otherwise all runs are merged into the index, by all processes together if there are workers.
+ *	log		Every page of the new relation is logged, if the relation needs WAL (genie_wal_log_build).
  *
- * Nobody else sees the relation until the transaction commits, so pages are written without
- * WAL before that; an error leaves nothing behind.  Memory: the processes together stay below
- * maintenance_work_mem but for the heap page in hand; a merge needs a list and four pages an
+ * No other process sees the relation until the transaction commits.  So pages are written without
+ * WAL before that, and an error leaves nothing behind.  Memory: the processes together stay below
+ * maintenance_work_mem, plus the current heap page of each; a merge needs a posting list and four pages an
  * input.
  */
 #include "postgres.h"
@@ -63,7 +63,7 @@ genie_buildphasename(int64 phase)
 	}
 }
 
-/* Writes what one or several processes have collected to the index, as one segment. */
+/* Writes all that one or several processes have collected to the index, as one segment. */
 static void
 genie_build_write(Relation index, GenieBuildRuns *runs, GenieParallelBuild *parallel)
 {
@@ -84,8 +84,8 @@ genie_build_write(Relation index, GenieBuildRuns *runs, GenieParallelBuild *para
 }
 
 /*
- * An operator class for any array takes some arrays whose elements cannot be keywords.  That is refused
- * now, not with the first row.
+ * Refuses an array whose elements cannot be keywords.  An operator class for any array cannot do that, so it would fail
+ * at the first row.
  */
 static void
 genie_build_check_type(Relation index)
@@ -97,7 +97,7 @@ genie_build_check_type(Relation index)
 		genie_value_type_init(&type, element, CurrentMemoryContext);
 }
 
-/* How many workers shall help?  PostgreSQL plans that for its own access methods alone. */
+/* How many workers shall help?  PostgreSQL plans that only for its own access methods. */
 static int
 genie_build_plan_workers(Relation heap, Relation index)
 {

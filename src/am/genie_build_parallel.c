@@ -2,10 +2,10 @@
  * genie_build_parallel.c
  *	  CREATE INDEX with PostgreSQL's maintenance workers.
  *
- * The leader, which is the session that builds, and its workers are the *processes* of the build; the leader is
- * number 0.  They share the table by a parallel table scan, and each makes runs of what it gets
- * (genie_build_runs.c), with an equal part of maintenance_work_mem.  Then all of them merge all runs, each another
- * part of the keywords, and the leader appends the parts to the index.
+ * The *processes* of a build are the leader, which is the session that builds, and its workers; the leader is
+ * number 0.  They share the table by a parallel table scan.  Each makes runs of its share
+ * (genie_build_runs.c), with an equal part of maintenance_work_mem.  Then all of them merge all runs, each for other
+ * parts of the keywords, and the leader appends the parts to the index.
  *
  *	leader									worker
  *	begin: DSM, start workers
@@ -20,20 +20,20 @@
  *	append the parts
  *	end: wait for the workers' ends
  *
- * Every process numbers all objects by itself, from all runs: that is little next to the posting lists.  There are
- * several times as many parts as processes, taken one by one, so that a process that is slow or has a long part
- * holds nobody up.
+ * Every process numbers all objects by itself, from all runs, which is little work next to the posting lists.  There
+ * are several times as many parts as processes, and processes take them one by one.  So a slow process, or one with a
+ * long part, does not hold up the others.
  *
  * Runs of different processes interleave in TID order, piece by piece as the scan handed them out.  The scan
- * is told not to join other scans half way (phs_syncscan): it would go on at block 0 after the last one, and each
- * process have a second run.
+ * must not join other scans half way (phs_syncscan): it would go on at block 0 after the last block, and each
+ * process would have a second run.
  *
- * Locks: a worker takes the locks that the leader holds; they are of one lock group, so they do not conflict.
+ * Locks: a worker takes the locks that the leader holds.  They are of one lock group, so they do not conflict.
  *
- * Errors.  Everything shared lives in the DSM segment, and so do the temporary files (SharedFileSet): whichever way the
- * leader ends, DestroyParallelContext stops the workers, and the last process that detaches removes the files.  A
- * worker's error is raised in the leader when it next looks for interrupts, and it does look whenever it waits.  A
- * worker that never started is noticed by WaitForParallelWorkersToAttach.
+ * Errors.  Everything shared lives in the DSM segment, and so does the owner of the temporary files (SharedFileSet).
+ * However the leader ends, DestroyParallelContext stops the workers, and the last process that detaches removes the
+ * files.  A worker's error is raised in the leader when it next checks for interrupts, which it does while it waits.
+ * WaitForParallelWorkersToAttach notices a worker that never started.
  */
 #include "postgres.h"
 
@@ -59,8 +59,8 @@
 #include "genie_spilled_segment.h"
 
 /*
- * Bytes: the least value of maintenance_work_mem.  PostgreSQL plans 32 MB a process and more, unless the table's
- * parameter says how many workers; with less than this a run would have but a few rows.
+ * Bytes: the least value of maintenance_work_mem.  PostgreSQL plans for 32 MB a process and more, unless the table's
+ * parameter says how many workers.  With less than this a run would have only a few rows.
  */
 #define GENIE_PROCESS_MEMORY_MIN (1024 * 1024)
 
@@ -74,7 +74,7 @@ typedef enum GenieParallelKey
 	GENIE_KEY_WAL_USAGE
 } GenieParallelKey;
 
-/* SCAN -> MERGE, or SCAN -> DONE where there is nothing to merge */
+/* SCAN -> MERGE, or SCAN -> DONE if there is nothing to merge */
 typedef enum GenieParallelStage
 {
 	GENIE_STAGE_SCAN,
@@ -82,7 +82,7 @@ typedef enum GenieParallelStage
 	GENIE_STAGE_DONE
 } GenieParallelStage;
 
-/* parts for each process: more even the load out, fewer have less overhead */
+/* parts for each process: more parts spread the load more evenly, fewer have less overhead */
 #define GENIE_PARTS_A_PROCESS 4
 
 typedef struct GenieParallelShared
@@ -91,13 +91,13 @@ typedef struct GenieParallelShared
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
-	int			n_processes;	/* that were planned: workers that do not start leave their memory unused */
+	int			n_processes;	/* planned; workers that do not start leave their memory unused */
 	Size		memory;			/* of each process */
 
 	SharedFileSet files;		/* the processes' runs and parts */
 	ConditionVariable changed;	/* of stage, n_scanned, n_merged */
 
-	/* the rest under mutex, or by the leader alone before the stage tells that it is there */
+	/* the rest under mutex, or by the leader alone before it sets the stage */
 	slock_t		mutex;
 	GenieParallelStage stage;	/* by the leader */
 
@@ -134,7 +134,7 @@ struct GenieParallelBuild
 
 PGDLLEXPORT void genie_build_parallel_main(dsm_segment *segment, shm_toc *toc);
 
-/* The most runs that a process may leave, so that one merge takes them all. */
+/* The most runs that a process may leave, so that one merge can take all. */
 static int
 genie_build_parallel_most_runs(const GenieParallelShared *shared)
 {
@@ -187,7 +187,7 @@ genie_build_parallel_cut(const GenieParallelShared *shared, int part)
 	return key;
 }
 
-/* Merges parts until all are taken, and lists those. */
+/* Merges parts until all are taken, and lists those that this process merged. */
 static void
 genie_build_parallel_merge(GenieBuildRuns *runs, int process, GenieParallelShared *shared, GenieMerge *merge)
 {
@@ -209,7 +209,7 @@ genie_build_parallel_merge(GenieBuildRuns *runs, int process, GenieParallelShare
 	genie_build_runs_share_parts(runs);
 }
 
-/* Reserves what a chunk and its key take. */
+/* Reserves room for a chunk and its key. */
 static void
 genie_build_parallel_estimate(ParallelContext *context, Size n)
 {
@@ -293,7 +293,7 @@ genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info)
 	return build;
 }
 
-/* Waits until a count of the workers is all of them. */
+/* Waits until the count has reached the number of workers. */
 static void
 genie_build_parallel_wait(GenieParallelBuild *build, const int *count)
 {
@@ -313,7 +313,7 @@ genie_build_parallel_wait(GenieParallelBuild *build, const int *count)
 	ConditionVariableCancelSleep();
 }
 
-/* The leader says what comes next. */
+/* The leader sets the next stage. */
 static void
 genie_build_parallel_set_stage(GenieParallelShared *shared, GenieParallelStage stage)
 {
@@ -323,7 +323,7 @@ genie_build_parallel_set_stage(GenieParallelShared *shared, GenieParallelStage s
 	ConditionVariableBroadcast(&shared->changed);
 }
 
-/* A worker waits for that. */
+/* A worker waits for it. */
 static GenieParallelStage
 genie_build_parallel_await_stage(GenieParallelShared *shared)
 {
@@ -351,7 +351,7 @@ genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result)
 	build->runs = genie_build_runs_begin(build->index, shared->memory, &shared->files.fs, 0);
 	result->heap_tuples = genie_build_parallel_share(build->runs, shared, scan, build->heap, build->info);
 	genie_build_phase(GENIE_PHASE_SCAN);
-	/* one that does not start must not keep us waiting */
+	/* raises an error if a worker did not start: its count would never come */
 	WaitForParallelWorkersToAttach(build->context);
 	genie_build_parallel_wait(build, &shared->n_scanned);
 	result->heap_tuples += shared->heap_tuples;
@@ -389,7 +389,7 @@ genie_build_parallel_write(GenieParallelBuild *build, GenieSegmentWriter *writer
 	for (int i = 0; i < n; i++)
 		genie_spilled_segment_close(inputs[i]);
 
-	/* a process lists its parts in the order in which it took them, which is theirs */
+	/* a process lists its parts in the order in which it took them, which is ascending */
 	for (int process = 0; process < shared->n_started; process++)
 		(void) genie_spilled_segment_open(&shared->files.fs, process, 1, &by_process[process]);
 	for (int part = 0; part < shared->n_parts; part++)
@@ -434,7 +434,7 @@ genie_build_parallel_help_merge(GenieBuildRuns *runs, GenieParallelShared *share
 	ConditionVariableBroadcast(&shared->changed);
 }
 
-/* A worker: what PostgreSQL starts it with. */
+/* The entry point of a worker. */
 void
 genie_build_parallel_main(dsm_segment *segment, shm_toc *toc)
 {

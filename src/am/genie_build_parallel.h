@@ -15,16 +15,16 @@
 
 typedef struct GenieParallelBuild GenieParallelBuild;
 
-/* Starts info->ii_ParallelWorkers workers, or fewer; NULL if there is none to be had. */
+/* Starts at most info->ii_ParallelWorkers workers; NULL if none is available. */
 extern GenieParallelBuild *genie_build_parallel_begin(Relation heap, Relation index, IndexInfo *info);
 
-/* Scans the table together with the workers; fills in what was counted. */
+/* Scans the table together with the workers, and fills in the counts. */
 extern void genie_build_parallel_scan(GenieParallelBuild *build, IndexBuildResult *result);
 
-/* Merges all processes' runs, together with the workers, to the index's sections.  At most once. */
+/* Merges the runs of all processes, together with the workers, to the index's sections.  To be called at most once. */
 extern void genie_build_parallel_write(GenieParallelBuild *build, GenieSegmentWriter *writer, GenieRootHeader *header);
 
-/* Waits for the workers' ends. */
+/* Waits until the workers have ended, and frees everything. */
 extern void genie_build_parallel_end(GenieParallelBuild *build);
 
 #endif							/* GENIE_BUILD_PARALLEL_H */

@@ -1,20 +1,20 @@
 /*
  * genie_build_runs.c
- *	  What one process of a build makes of its share of the table.
+ *	  Runs: how one process of a build collects its share of the table.
  *
- * Every row is decomposed and goes into the in-memory inverted index (genie_builder.c), NULL rows too.  Whenever
+ * Every row is decomposed and goes into the in-memory inverted index (genie_builder.c), NULL rows too.  When
  * the memory is used up, the contents are spilled as a *run*: a segment in temporary files.  GENIE_SPILL_FAN_IN
- * runs of one generation are merged into one of the next, so open files stay few.
+ * runs of one generation are merged into one run of the next, so few files are open.
  *
- * Vectors of an approximate operator class are not decomposed one by one: rows wait until there are
+ * Vectors of an approximate operator class are not decomposed one by one.  Rows wait until there are
  * GENIE_BUILD_AHEAD of them, or as many as fit their part of the memory, and are hashed together (genie_lsh_block.h).
  *
- * A run has its rows in TID order.  A scan that goes backwards begins a new run: a table access method may
- * do so.  A parallel scan hands out pieces of the table in ascending order, so that the pieces of one process ascend,
- * as long as it begins at block 0 (genie_build_parallel.c).
+ * A run has its rows in TID order.  A scan that goes backwards, which a table access method may do, begins a new run.
+ * A parallel scan hands out pieces of the table in ascending order.  So the pieces of one process ascend,
+ * as long as the scan begins at block 0 (genie_build_parallel.c).
  *
- * Nothing here writes to the index, but for the few rows of an approximate operator class that has not been trained:
- * they are appended to the pending list, raw, by the one process that there is then.
+ * Nothing here writes to the index, with one exception: rows of an approximate operator class that has not been trained
+ * are appended raw to the pending list.  There are few of them then, and a single process.
  */
 #include "postgres.h"
 
@@ -38,10 +38,10 @@
 
 #define GENIE_SPILL_FAN_IN 16
 #define GENIE_GENERATIONS 16	/* 16^16 runs are enough */
-#define GENIE_BUILD_AHEAD 4096	/* rows that wait to be hashed, which have */
-#define GENIE_BUILD_AHEAD_PART 8	/* one of so many parts of the memory, unless one vector takes more */
+#define GENIE_BUILD_AHEAD 4096	/* rows that wait to be hashed, at most */
+#define GENIE_BUILD_AHEAD_PART 8	/* they have this part of the memory, an eighth, unless one vector takes more */
 
-/* A row that waits; the vectors of those that are not NULL are in the block, in their order. */
+/* A waiting row.  The vectors of those that are not NULL are in the block, in the same order. */
 typedef struct GenieBuildRow
 {
 	uint64		tid;
@@ -181,7 +181,7 @@ genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null)
 	}
 	if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size))
 	{
-		/* a table access method that goes backwards */
+		/* the table access method goes backwards */
 		genie_build_runs_spill(runs);
 		genie_build_phase(GENIE_PHASE_SCAN);
 		if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size))
@@ -190,7 +190,7 @@ genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null)
 	runs->n_rows++;
 }
 
-/* Adds the rows that wait. */
+/* Adds the waiting rows. */
 static void
 genie_build_runs_add_waiting(GenieBuildRuns *runs)
 {
@@ -267,7 +267,7 @@ genie_build_runs_raw_rows(const GenieBuildRuns *runs)
 	return runs->n_raw_rows;
 }
 
-/* Spills what is left in memory and merges runs until there are at most so many; returns how many. */
+/* Spills the rows in memory and merges runs until there are at most `most`; returns how many. */
 static int
 genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs)
 {

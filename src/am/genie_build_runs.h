@@ -1,6 +1,6 @@
 /*
  * genie_build_runs.h
- *	  What one process of a build makes of its share of the table: runs, that is spilled segments.
+ *	  How one process of a build collects its share of the table: in runs, which are spilled segments.
  */
 #ifndef GENIE_BUILD_RUNS_H
 #define GENIE_BUILD_RUNS_H
@@ -14,35 +14,35 @@
 typedef struct GenieBuildRuns GenieBuildRuns;
 
 /*
- * memory: bytes to stay below.  files: where to spill so that other processes can read it, or NULL; process: this one's
- * number then.
+ * memory: the limit in bytes.  files: where to spill for other processes to read, with this process's number; NULL: in
+ * files of its own.
  */
 extern GenieBuildRuns *genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process);
 
 /*
- * Takes all rows that the scan gives (NULL: the whole table) into memory and runs; returns the number of the
- * table's rows that it saw.  progress: reports blocks done.
+ * Takes all rows of the scan (NULL: of the whole table) into memory and runs.  Returns the number of the
+ * table's rows that it saw.  progress: reports the blocks done.
  */
 extern double genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexInfo *info, TableScanDesc scan,
 									bool progress);
 
-/* rows taken */
+/* Rows taken. */
 extern double genie_build_runs_rows(const GenieBuildRuns *runs);
 
-/* those of them that were appended to the pending list */
+/* Those of them that were appended to the pending list. */
 extern double genie_build_runs_raw_rows(const GenieBuildRuns *runs);
 
 /* Writes everything to the index's sections. */
 extern void genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header);
 
-/* Spills what is left in memory, merges runs until there are at most so many, and lists them for all processes. */
+/* Spills the rows in memory, merges runs until there are at most `most`, and lists them for all processes. */
 extern void genie_build_runs_share(GenieBuildRuns *runs, int most);
 
-/* Merges keywords (genie_merge.h) into a segment of their own, which the next genie_build_runs_share_parts() lists. */
+/* Merges a part of the keywords (genie_merge.h) into a segment.  The next genie_build_runs_share_parts() lists it. */
 extern void genie_build_runs_merge_part(GenieBuildRuns *runs, GenieMerge *merge, GenieKey from, GenieKey to);
 extern void genie_build_runs_share_parts(GenieBuildRuns *runs);
 
-/* Frees memory.  What was listed stays. */
+/* Frees memory.  Segments that were listed stay. */
 extern void genie_build_runs_end(GenieBuildRuns *runs);
 
 #endif							/* GENIE_BUILD_RUNS_H */

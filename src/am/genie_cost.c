@@ -1,24 +1,24 @@
 /*
  * genie_cost.c
- *	  What an index scan costs, for the planner.
+ *	  Costs of an index scan, for the planner.
  *
- * Before the first row a scan reads the posting lists of its queries and goes over all objects once
- * a query: that is the startup cost.  Each further row costs little in a bitmap, but a ranked row
+ * Before the first row, a scan reads the posting lists of its queries and goes over all objects once
+ * a query: that is the startup cost.  Each further row costs little in a bitmap.  But a ranked row
  * is taken from its level alone, and its heap page is looked up and locked for it alone.  Together with
- * the heap visits, which the planner adds (uncorrelated: TIDs come in count order), that decides
- * between the index for a LIMIT and a sequential scan with a sort for the whole table.
+ * the heap visits, which the planner adds (uncorrelated, because TIDs come in count order), this decides
+ * between the index, good for a LIMIT, and a sequential scan with a sort, good for the whole table.
  *
- * Ordered by a distance, what the index gives are lower bounds, and the executor computes the operators for each row
- * again: they are paid per row.  How many more rows than those of a LIMIT it must look at depends on how close the
- * bounds are, which nobody knows beforehand; with exact ones, as sets have, it is none.
+ * When rows are ordered by a distance, the index returns lower bounds, and the executor computes the operators for each
+ * row again: they are paid per row.  How many more rows than the LIMIT it must look at depends on how close the
+ * bounds are, which is not known beforehand; exact bounds, as for sets, need none.
  *
- * By an approximate operator class a scan looks up its first round of candidates (genie_rerank.h) before it gives a
- * row, and computes the operators for each: those are startup costs.  A row beyond that round is looked up once for
- * it and once for the executor, whose visit the planner adds.  So a small LIMIT pays for candidates, whatever the
- * table's size.
+ * With an approximate operator class, a scan looks up its first round of candidates (genie_rerank.h) before it returns
+ * a row, and computes the operators for each: those are startup costs.  A row beyond that round is looked up once for
+ * its round and once for the executor, whose visit the planner adds.  So a small LIMIT pays for candidates, however
+ * large the table is.
  *
- * Without an ordering operator or a condition the index has nothing to offer: such a path is
- * priced out (it can arise from a partial index's predicate).
+ * Without an ordering operator or a condition the index has nothing to offer.  Such a path can arise from a partial
+ * index's predicate; its cost rules it out.
  */
 #include "postgres.h"
 
@@ -36,22 +36,22 @@
 #include "genie_cost.h"
 #include "genie_opclass.h"
 
-/* how much of the index a query reads, by guess: its lists, the dictionary's path, tombstones */
+/* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
 #define GENIE_QUERY_SHARE 0.1
 
-/* counting an object, in terms of an operator call: some thousand objects a microsecond */
+/* counting an object, as a part of an operator call: some thousand objects a microsecond */
 #define GENIE_COUNT_COST (cpu_operator_cost / 50)
 
 /*
- * Giving a ranked row, in operator calls.  Measured with everything cached, 400,000 rows: the first tenth of
- * them takes a sixth of the time of a sequential scan with its sort, all of them about as long.
+ * Returning a ranked row, in operator calls.  Measured with 400,000 cached rows: the first tenth of
+ * them takes a sixth of the time of a sequential scan with its sort; all of them take about as long as that.
  */
 #define GENIE_RANKED_ROW_COST (40 * cpu_operator_cost)
 
-/* far above disable_cost; finite, since the planner subtracts one cost from another */
+/* far above disable_cost; finite, because the planner subtracts costs from each other */
 #define GENIE_DISABLED_COST 1.0e100
 
-/* What it costs to look up so many rows of the table, anywhere, and to compute the ORDER BY operators for each. */
+/* The cost of looking up n rows anywhere in the table, and of computing the ORDER BY operators for each. */
 static Cost
 genie_cost_candidates(PlannerInfo *root, const IndexPath *path, double n)
 {

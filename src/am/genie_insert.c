@@ -1,12 +1,12 @@
 /*
  * genie_insert.c
- *	  aminsert: decompose, append to the pending list, and merge when that gets too long.
+ *	  aminsert: decompose, append to the pending list, and merge when the list gets too long.
  *
- * The merge lock is only tried for: where somebody merges already, the insert is done.
+ * An insert only tries for the merge lock.  If another process holds it, the insert is done.
  *
- * For an approximate class the parameters are looked up once a statement, or each time as long as there are none:
- * they never change.  The row that is appended raw because there were none may come behind those that trained
- * (genie_signer.h).
+ * The parameters of an approximate class are read once a statement, or with each row as long as there are none;
+ * they never change.  A row that is appended raw because there were none may come behind the rows that the class was
+ * trained on (genie_signer.h).
  */
 #include "postgres.h"
 
@@ -25,12 +25,12 @@
 #include "genie_options.h"
 #include "genie_pending.h"
 
-/* What is kept from one row of a statement to the next. */
+/* Kept from one row of a statement to the next. */
 typedef struct GenieInsertCache
 {
 	MemoryContext context;		/* of one row */
-	bool		approximate;	/* is the operator class */
-	const bytea *parameters;	/* that it has learned; NULL: none yet */
+	bool		approximate;	/* the operator class is */
+	const bytea *parameters;	/* of an approximate class; NULL: none yet */
 } GenieInsertCache;
 
 static GenieInsertCache *
@@ -56,7 +56,7 @@ genie_insert_cache(Relation index, IndexInfo *info)
 	return cache;
 }
 
-/* The index's pending list has n pages: merges if that is too many. */
+/* The pending list has n pages: merges it if that is too many. */
 static void
 genie_insert_merge(Relation index, uint32 n_pages)
 {

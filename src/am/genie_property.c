@@ -2,7 +2,7 @@
  * genie_property.c
  *	  amproperty: can this column be ordered by an operator?
  *
- * The server answers every other question from IndexAmRoutine; this one depends on the operator class.
+ * The server answers all other questions from IndexAmRoutine.  This one depends on the operator class.
  */
 #include "postgres.h"
 

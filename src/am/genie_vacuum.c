@@ -1,22 +1,24 @@
 /*
  * genie_vacuum.c
- *	  VACUUM: marking dead rows, then tidying up.
+ *	  VACUUM: marking dead rows, then cleaning up.
  *
- * ambulkdelete, under the merge lock so that no row moves while it looks:
- *	1. pending rows: page by page, dead ones get a flag;
- *	2. segments: for each object that is not dead yet the callback is asked, dead ones get their
- *	   tombstone bit;
- *	3. the tombstone version is raised and the counts of dead objects are stored, in one record.
- * A VACUUM that ended between 2 and 3 left bits that are not counted: the next one counts all bits
- * of a segment, and does 3 whenever a count differs from what is stored.
- * Then images in shared memory lose the dead, too (genie_image_cache.h): not for the sake of answers, for every scan
- * compares the tombstone version, but so that the next scan need not.
- * When it returns, every scan that starts sees 1 to 3: no removed TID is returned, and it may be
- * used again. Rows appended meanwhile are newer than what VACUUM removes.  The callback is called
+ * ambulkdelete works under the merge lock, so that no row moves meanwhile:
+ *	1. Pending rows: page by page, dead ones get a flag.
+ *	2. Segments: it asks the callback for each object that is not dead yet; dead ones get their
+ *	   tombstone bit.
+ *	3. One record raises the tombstone version and stores the counts of dead objects.
+ * A VACUUM that ended between 2 and 3 left bits that are not counted.  The next one counts all bits
+ * of a segment, and does 3 whenever a count differs from the stored one.
+ *
+ * Then images in shared memory get the new tombstones, too (genie_image_cache.h).  Answers do not depend on that, because
+ * every scan compares the tombstone version; it spares the next scan the work.
+ *
+ * When ambulkdelete returns, every scan that starts later sees 1 to 3.  So no removed TID is returned, and the TID may
+ * be used again.  Rows appended meanwhile are newer than those that VACUUM removes.  The callback is called
  * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
  *
- * amvacuumcleanup merges the pending list, compacts segments, gives back pages whose time has come
- * or that a crash left, and reports the sizes.
+ * amvacuumcleanup merges the pending list, compacts segments, frees retired pages whose time has come
+ * and pages that a crash left, and reports the sizes.
  */
 #include "postgres.h"
 
@@ -48,8 +50,8 @@ genie_vacuum_corrupt(const GenieSegment *segment)
 }
 
 /*
- * Asks for each live object of a tile.  Returns how many are dead now, those of a VACUUM that was
- * interrupted before it stored its counts included; *n_died counts the new ones.
+ * Asks the callback for each live object of a tile.  Returns how many objects are dead now, including those of a VACUUM
+ * that was interrupted before it stored its counts.  *n_died counts the new ones.
  */
 static uint32
 genie_vacuum_tile(GenieSegment *segment, GenieObjectReader *objects, GenieSectionReader *tombstones,

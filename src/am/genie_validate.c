@@ -1,11 +1,11 @@
 /*
  * genie_validate.c
- *	  amvalidate: is this operator class one that the access method can use?
+ *	  amvalidate: can the access method use this operator class?
  *
- * Checked: strategies are 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
- * float8), support functions are 1 to 6 with the signatures of genie_opclass.h, and those that the class needs
- * are there, and none that contradict.
- * Each finding is an INFO, as for the built-in access methods.
+ * Strategies must be 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
+ * float8).  Support functions must be 1 to 6, with the signatures of genie_opclass.h.  A class must have those that it
+ * needs, and none that contradict each other.
+ * Each finding is an INFO, as with the built-in access methods.
  */
 #include "postgres.h"
 
@@ -82,7 +82,7 @@ genie_validate_signature(const Form_pg_amproc proc)
 	}
 }
 
-/* The family's support functions; found, of GENIE_NPROC + 1, gets those of the class's own type by number. */
+/* Checks the family's support functions.  found[1 .. GENIE_NPROC] gets those of the class's own type. */
 static bool
 genie_validate_functions(const char *family, CatCList *procs, Oid type, Oid *found)
 {
@@ -120,7 +120,7 @@ genie_validate_functions(const char *family, CatCList *procs, Oid type, Oid *fou
 	return result;
 }
 
-/* One operator of the family. */
+/* Checks one operator of the family. */
 static bool
 genie_validate_operator(const char *family, const Form_pg_amop oper)
 {

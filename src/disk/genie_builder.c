@@ -4,17 +4,17 @@
  *
  * Memory.  One context holds everything and is reset after each segment: the hash table of
  * keywords, an array with one GenieBuildList a keyword, chunks of list bytes cut from an arena, the
- * rows' TID numbers and sizes.  builder->used is the sum of what was taken; the limit is
- * compared with it.
+ * rows' TID numbers and sizes.  builder->used is the sum of what was taken from the arena; genie_builder_full()
+ * adds the arrays and compares the sum with the limit.
  *
- * Speed.  A build spends most of its time finding keywords and appending to their lists, and there waits for memory.
- * So a slot of the hash table is 16 bytes and holds short keys (all integers) whole, and what will be touched is
- * prefetched: a row's slots before the first is looked at, a page's lists a few postings ahead.
+ * Speed.  A build spends most of its time finding keywords and appending to their lists, where it waits for memory.
+ * So a slot of the hash table is 16 bytes and holds short keys (all integers) whole.  What will be touched is
+ * prefetched: a row's slots before the first one is looked at, a page's lists a few postings ahead.
  *
- * Numbering.  The objects of the heap page at hand wait in `page` with their keyword
- * numbers; when the next page begins they are sorted by TID and get object numbers.  Only then
- * are postings appended, so every list ascends, and a keyword that an object has twice
- * is recognised by the list's last object.
+ * Numbering.  The objects of the current heap page wait in `rows`, with their keyword
+ * numbers in `page_lists`.  When the next page begins they are sorted by TID and get object numbers.  Only then
+ * are postings appended.  So every list ascends, and a keyword that an object has twice
+ * is recognised because the object is the last one of the keyword's list.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@
 #define GENIE_CHUNK_MIN 12		/* bytes of a list's first chunk */
 #define GENIE_CHUNK_MAX 4080
 #define GENIE_ARENA_BLOCK (256 * 1024)
-#define GENIE_WRITE_BATCH 1024	/* postings given to the encoder at once: a few KB, and calls cost little */
+#define GENIE_WRITE_BATCH 1024	/* postings passed to the encoder at once: a few KB, and calls cost little */
 #define GENIE_BUILDER_MAX (1u << 30)	/* objects or keywords: capacities double in 32 bits */
 
 /* A piece of a list: gaps to the object before, as varints. */
@@ -48,8 +48,8 @@ typedef struct GenieBuildList
 {
 	GenieKey	key;
 	uint32		n;				/* postings */
-	uint32		first;			/* object of the first, which no chunk holds */
-	uint32		last;			/* object of the last */
+	uint32		first;			/* the first object, which no chunk holds */
+	uint32		last;			/* the last object */
 	uint32		room;			/* bytes left in the last chunk */
 	uint32		total;			/* bytes in all chunks */
 	uint8	   *to;				/* where the last chunk's next byte goes */
@@ -68,7 +68,7 @@ typedef struct GenieKeySlot
 #define GENIE_SLOTS_MIN 1024
 #define GENIE_PREFETCH 8		/* postings ahead */
 
-/* A key's word.  Two words and lengths are equal if the keys are, and, up to 8 bytes, only if they are. */
+/* A key's word.  Equal keys have equal words and lengths; for keys of up to 8 bytes the converse holds, too. */
 static inline uint64
 genie_builder_key_word(GenieKey key)
 {
@@ -104,7 +104,7 @@ struct GenieBuilder
 	GenieKeySlot *slots;
 	uint32		n_slots;		/* a power of 2 */
 	int			slot_shift;		/* 64 - its logarithm */
-	uint64	   *row_words;		/* of the row at hand */
+	uint64	   *row_words;		/* of the current row */
 	uint32		row_words_capacity;
 	GenieBuildList *lists;
 	uint32		n_lists;
@@ -122,7 +122,7 @@ struct GenieBuilder
 	bool		own_sizes;		/* some object's size is not its number of keywords */
 	uint64		n_postings;
 
-	/* the heap page at hand */
+	/* the current heap page */
 	bool		has_page;
 	BlockNumber block;
 	bool		page_sorted;
@@ -145,7 +145,7 @@ genie_report_too_many_keywords(void)
 			 errdetail("An object can have at most %d distinct keywords.", GENIE_OBJECT_KEYWORDS_MAX)));
 }
 
-/* Everything as in an empty builder. */
+/* Resets all fields but the context and the limit. */
 static void
 genie_builder_start(GenieBuilder *builder)
 {
@@ -212,7 +212,7 @@ genie_builder_alloc(GenieBuilder *builder, Size n, Size alignment)
 	return result;
 }
 
-/* Where the search for a key begins: the product's high bits depend on all of the word's. */
+/* The slot where the search for a key begins: the product's high bits depend on all bits of the word. */
 static inline uint32
 genie_builder_home(const GenieBuilder *builder, uint64 word)
 {
@@ -348,7 +348,7 @@ genie_builder_row_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Gives the rows of the heap page at hand their object numbers. */
+/* Numbers the objects of the current heap page, and appends their postings. */
 static void
 genie_builder_flush_page(GenieBuilder *builder)
 {
@@ -373,12 +373,12 @@ genie_builder_flush_page(GenieBuilder *builder)
 		uint32		n = 0;
 		uint32		size;
 
-		/* the same TID twice on a page: a pending row whose line pointer was taken again */
+		/* the same TID twice on a page: the line pointer of a pending row was used again */
 		if (i + 1 < builder->n_rows && builder->rows[i + 1].tid == row->tid)
 			continue;
 		for (uint32 j = 0; j < row->n_lists; j++)
 		{
-			/* the page's next rows' lists follow, in the order they came in */
+			/* the lists of the page's next rows follow, in the order in which the rows came */
 			if (end - (lists + j) > GENIE_PREFETCH)
 				__builtin_prefetch(&builder->lists[lists[j + GENIE_PREFETCH]], 1);
 			n += genie_builder_append(builder, &builder->lists[lists[j]], object);
@@ -599,7 +599,7 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 		uint64		before = genie_segment_position(writer, GENIE_SECTION_POSTINGS);
 
 		if (list->n == 0)
-			continue;			/* its only row was replaced on its page */
+			continue;			/* its only row was replaced by a later one of the same TID */
 		genie_builder_write_list(list, encoder, writer);
 		genie_dictionary_add(dictionary, list->key, list->n,
 							 genie_segment_position(writer, GENIE_SECTION_POSTINGS) - before);

@@ -1,10 +1,10 @@
 /*
  * genie_builder.h
- *	  Objects in, segments out: the in-memory inverted index of a build or a merge of pending rows.
+ *	  Objects in, segments out: the in-memory inverted index of a build or of a merge of pending rows.
  *
- * Objects come in TID order, but for those of one heap page, which may come in any order (a heap
- * scan reports the roots of HOT chains).  Their keywords go into a hash table; each keyword owns
- * a list of object-number gaps that grows by appending.  When the memory is used up, the contents
+ * Objects come in TID order, except that those of one heap page may come in any order (a heap
+ * scan reports the roots of HOT chains).  Their keywords go into a hash table.  Each keyword owns
+ * a list of gaps between object numbers, which grows by appending.  When the memory is used up, the contents
  * become a segment and the builder starts empty again.
  */
 #ifndef GENIE_BUILDER_H
@@ -14,32 +14,32 @@
 
 typedef struct GenieBuilder GenieBuilder;
 
-/* memory: bytes to stay below, but for one object */
+/* memory: the limit in bytes, which one object may exceed */
 extern GenieBuilder *genie_builder_begin(Size memory);
 
 /*
- * Adds an object: n packed keywords in any order, perhaps with duplicates.  size < 0: the number of
+ * Adds an object: n packed keywords in any order, perhaps with duplicates.  A negative size stands for the number of
  * distinct keywords.  tid: genie_tid_number().
- * False, and nothing is added, if the TID lies on a heap page before the last one: write the
+ * Returns false and adds nothing if the TID lies on a heap page before the last one: write the
  * segment first.  More than 65,535 distinct keywords: ERRCODE_PROGRAM_LIMIT_EXCEEDED.
  */
 extern bool genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 							  const uint8 *packed, uint32 n, int32 size);
 
-/* Is the memory used up?  Meaningful between heap pages; asked after each add it is cheap. */
+/* Is the memory used up?  Cheap enough to ask before each add. */
 extern bool genie_builder_full(const GenieBuilder *builder);
 
 extern uint64 genie_builder_objects(const GenieBuilder *builder);
 
 /*
- * Writes everything into the writer's sections and empties the builder.  The header gets its
+ * Writes everything into the writer's sections and empties the builder.  Fills the header's
  * counts; the caller finishes the segment.
  */
 extern void genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRootHeader *header);
 
 extern void genie_builder_end(GenieBuilder *builder);
 
-/* ERRCODE_PROGRAM_LIMIT_EXCEEDED: an object has more than 65,535 keywords */
+/* Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED: an object has more than 65,535 keywords. */
 extern void genie_report_too_many_keywords(void) pg_attribute_noreturn();
 
 #endif							/* GENIE_BUILDER_H */

@@ -1,23 +1,22 @@
 /*
  * genie_compact.c
- *	  What is merged and when: pending rows, then segments of similar weight.
+ *	  Which rows and segments are merged, and when: pending rows first, then segments of similar weight.
  *
- * Everything here runs under the exclusive merge lock.  The work of one step is written to
- * new pages and becomes visible by one flip; a crash or an error in between leaves pages that
- * VACUUM finds.
+ * Everything here but genie_compact_private() runs under the exclusive merge lock.  Each step writes its result to
+ * new pages and makes it visible by one flip.  A crash or an error before the flip leaves pages that VACUUM finds.
  *
- * Policy (tiered): a segment's level is log4 of its weight (postings + objects).  Where a level
+ * Policy (tiered): a segment's level is log4 of its weight (postings + objects).  When a level
  * has `fan_in` segments, they and all lighter ones become one segment.  So there are fewer than
  * fan_in segments a level, and a posting is rewritten at most once a level.  A segment that is
  * mostly dead is rewritten alone.
  *
- * Approximate operator classes (genie_signer.h).  An untrained index's pending list is merged when it has
- * GENIE_TRAIN_MIN raw rows that are alive, on which the class trains: a sample spread evenly over the list.  With
- * fewer it is left alone, for scans go through them all faster than anything could be learned from them; but a list of
- * GENIE_UNTRAINED_MAX rows, most of which are dead or NULL then, is merged all the same, whatever the class makes of
- * the few (unless it makes nothing of them), or it would grow forever.  The parameters are written by the flip that
- * takes the first rows off the list: a crash before it leaves an untrained index with all its rows, one after it a
- * trained one, whose other rows are signed by whoever reads them.
+ * Approximate operator classes (genie_signer.h).  The pending list of an untrained index is merged when it has
+ * GENIE_TRAIN_MIN live raw rows.  The class trains on a sample of them that is spread evenly over the list.  With
+ * fewer rows the list is left alone, because scans go through them all faster than training could make them.  But a
+ * list of GENIE_UNTRAINED_MAX rows, of which most are dead or NULL then, is merged even so, or it would grow forever;
+ * the class trains on the few raw rows (if it refuses, the list stays).  The flip that takes the first rows off the
+ * list writes the parameters.  A crash before it leaves an untrained index with all its rows.  A crash after it leaves
+ * a trained index, and readers sign the raw rows that are left.
  */
 #include "postgres.h"
 
@@ -41,7 +40,7 @@
 #define GENIE_SEGMENTS_HIGH 80	/* from here on the lighter half is merged, whatever the policy */
 #define GENIE_SEGMENT_MAX (UINT64CONST(1) << 31)	/* objects or keywords of a merged segment */
 #define GENIE_PART_MIN (1024 * 1024)	/* bytes of pending rows that are merged at a time, at least */
-#define GENIE_UNTRAINED_MAX (16 * GENIE_TRAIN_MIN)	/* rows of all kinds: a list that a scan goes through easily */
+#define GENIE_UNTRAINED_MAX (16 * GENIE_TRAIN_MIN)	/* rows of all kinds; a scan reads that many quickly */
 
 /* A pending row in memory. */
 typedef struct GenieCompactRow
@@ -135,8 +134,8 @@ genie_compact_rows_raw(const GenieCompactRows *rows, const GenieCompactRow *row)
 }
 
 /*
- * The rows in a builder, raw ones signed by the parameters.  They were bounded when they were read, so it is not
- * bounded again.
+ * Puts the rows into a builder; raw ones are signed by the parameters.  The builder needs no limit, because the rows
+ * were limited when they were read.
  */
 static GenieBuilder *
 genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const bytea *parameters)
@@ -213,7 +212,7 @@ genie_compact_private(Relation index, const GenieMetaData *meta, GenieSigner *si
 	return !stale;
 }
 
-/* What the rows of an untrained index's pending list are. */
+/* Counts of the rows in an untrained index's pending list. */
 typedef struct GenieUntrained
 {
 	uint64		n_rows;			/* dead and NULL ones, too */
@@ -221,8 +220,8 @@ typedef struct GenieUntrained
 } GenieUntrained;
 
 /*
- * Goes over a list and takes every step-th raw row that is alive, if rows is not NULL, until they fill the memory and
- * are enough.
+ * Counts a list's rows.  If rows is not NULL, takes every step-th live raw row, until they fill the memory and are
+ * enough to train on.
  */
 static GenieUntrained
 genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, Size memory, GenieCompactRows *rows)
@@ -247,8 +246,8 @@ genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, S
 }
 
 /*
- * May the list of an untrained index be merged?  Then *parameters is what the class has learned from it, in the current
- * memory context; NULL if no row needs it.
+ * May the list of an untrained index be merged?  If so, *parameters is what the class has learned from it, in the
+ * current memory context; NULL if there is no raw row.
  */
 static bool
 genie_compact_train(Relation index, const GenieMetaData *meta, Size memory, GenieSigner *signer, bytea **parameters)
@@ -276,8 +275,8 @@ genie_compact_train(Relation index, const GenieMetaData *meta, Size memory, Geni
 }
 
 /*
- * Seals the list, if it may be merged: a copy of the metapage, else NULL.  *parameters are what raw rows are signed by,
- * those that the index has or shall have.
+ * Seals the list and returns a copy of the metapage, or NULL if the list is not to be merged.  *parameters sign raw
+ * rows: the index's own, or those that it gets with the first flip.
  */
 static GenieMetaData *
 genie_compact_begin(Relation index, Size memory, GenieSigner *signer, bytea **parameters)
@@ -290,16 +289,16 @@ genie_compact_begin(Relation index, Size memory, GenieSigner *signer, bytea **pa
 		(untrained && !genie_compact_train(index, meta, memory, signer, parameters)))
 		return NULL;
 	meta = genie_pending_seal(index);
-	/* one may have come after the look that found none */
+	/* a raw row may have come after the survey that found none */
 	if (untrained && *parameters == NULL && genie_compact_survey(index, meta, 1, 0, NULL).n_raw > 0)
 		return NULL;
 	return meta;
 }
 
 /*
- * Merges pages of the sealed list from the head on, as many as fit the memory, and takes them off
- * its number of pages.  Raw rows are signed by the parameters, which the index gets if it has none yet.  True: there
- * are more.
+ * Merges as many pages of the sealed list, from its head on, as fit the memory, and subtracts them from
+ * sealed->pending_pages.  The parameters sign raw rows; the index gets them if it has none yet.  True: there are more
+ * pages.
  */
 static bool
 genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, GenieSigner *signer,

@@ -1,8 +1,8 @@
 /*
  * genie_compact.h
- *	  Pending rows become segments, and small segments become large ones: what is merged, and when.
+ *	  Pending rows become segments, and small segments become large ones: which, and when.
  *
- * genie_merge.h has the merge of given segments.
+ * genie_merge.h merges given segments.
  */
 #ifndef GENIE_COMPACT_H
 #define GENIE_COMPACT_H
@@ -15,7 +15,7 @@
 /* How far compaction goes; levels are explained in genie_compact.c. */
 typedef struct GenieCompactEffort
 {
-	int			fan_in;			/* so many segments of one level call for a merge */
+	int			fan_in;			/* this many segments of one level are merged */
 	int			max_level;		/* segments of higher levels are left alone */
 } GenieCompactEffort;
 
@@ -23,18 +23,17 @@ extern const GenieCompactEffort genie_compact_effort_insert;
 extern const GenieCompactEffort genie_compact_effort_full;	/* VACUUM's and genie_merge()'s */
 
 /*
- * Everything that is due: reclaims retired pages, merges the pending list,
- * compacts segments.  memory: bytes.  signer: NULL unless the operator class is approximate.  delay (may be
- * NULL) is called between pieces of work, e.g. vacuum_delay_point.  Under the exclusive merge lock.
+ * Does all that is due: reclaims retired pages, merges the pending list, compacts segments.  memory: bytes.  signer:
+ * NULL unless the operator class is approximate.  delay (may be NULL) is called between pieces of work, e.g.
+ * vacuum_delay_point.  The caller holds the exclusive merge lock.
  */
 extern void genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effort, GenieSigner *signer,
 								void (*delay) (void));
 
 /*
- * The rows of the pending list as of meta as a spilled segment of the caller's own, without those that VACUUM has
- * flagged; writes nothing to the index, locks nothing.  *segment is NULL where there is none; its memory is the
- * current context's.  Raw rows get signatures where meta has parameters; without them there must be none.
- * False: stale.
+ * Makes a private, spilled segment of the pending rows as of meta, without those that VACUUM has flagged.  Writes
+ * nothing to the index and locks nothing.  *segment is NULL if there are no rows; its memory is of the current context.
+ * Raw rows get signatures; meta must have parameters if there are any.  False: stale.
  */
 extern bool genie_compact_private(Relation index, const GenieMetaData *meta, GenieSigner *signer,
 								  GenieSegment **segment);

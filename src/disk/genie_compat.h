@@ -1,6 +1,6 @@
 /*
  * genie_compat.h
- *	  The one place that looks at PG_VERSION_NUM: what versions spell differently, named once.
+ *	  Differences between PostgreSQL versions.  The only file that looks at PG_VERSION_NUM.
  */
 #ifndef GENIE_COMPAT_H
 #define GENIE_COMPAT_H
@@ -25,7 +25,7 @@
 #define GENIE_TAG_IS_OF(tag, rel) RelFileNodeEquals((tag).rnode, (rel)->rd_node)
 #endif
 
-/* old_snapshot_threshold; of utils/snapmgr.h */
+/* Does old_snapshot_threshold apply?  For users of utils/snapmgr.h. */
 #if PG_VERSION_NUM >= 170000
 #define GENIE_SNAPSHOTS_GET_OLD false
 #else

@@ -2,9 +2,9 @@
  * genie_dictionary.c
  *	  Writing and searching a segment's dictionary (format: genie_dictionary.h).
  *
- * The writer fills a leaf in memory and remembers each leaf's first key; the inner levels are
- * made of those at the end.  The cursor copies a page at a time through its section reader and
- * trusts no length on it: what points outside is a damaged index.
+ * The writer fills a leaf in memory and remembers each leaf's first key.  At the end it makes the inner levels
+ * of those.  The cursor copies a page at a time through its section reader and
+ * trusts no length on it: a length that points outside means a damaged index.
  */
 #include "postgres.h"
 
@@ -153,7 +153,7 @@ genie_dictionary_add(GenieDictionaryWriter *writer, GenieKey key, uint32 n_posti
 }
 
 /*
- * Writes the inner pages above one level, whose pages start at first_child; fills the level above.
+ * Writes the inner pages above a level whose pages start at first_child, and fills the level above.
  * Returns the number of pages written.
  */
 static uint32
@@ -350,7 +350,7 @@ genie_dictionary_first(GenieDictionaryCursor *cursor)
 	return true;
 }
 
-/* The child of an inner page in which the key would be; *child.  False: stale. */
+/* *child is the child of an inner page in which the key would be.  False: stale. */
 static bool
 genie_dictionary_descend(GenieDictionaryCursor *cursor, uint32 page_number, GenieKey key,
 						 uint32 *child)

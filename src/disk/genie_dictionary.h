@@ -2,8 +2,8 @@
  * genie_dictionary.h
  *	  The sorted keywords of a segment, as a static B-tree of prefix-compressed pages.
  *
- * Leaves come first in the section, page 0 on; then each level of inner pages up to the
- * root, which is the last page.  (One leaf: it is the root.)
+ * Leaves come first in the section, from page 0 on.  Then comes each level of inner pages up to the
+ * root, which is the last page.  A single leaf is the root.
  *
  *	leaf:	uint64 list_base	where the first entry's posting list starts in the section POSTINGS
  *			uint32 first_rank	the first entry's number in the dictionary
@@ -16,7 +16,7 @@
  *			n keys, packed (genie_keyword.h): child first_child + i starts with key i
  *			at offsets_at: uint16 offset of each key
  *
- * Posting lists lie in dictionary order without gaps, so lengths give positions and a range
+ * Posting lists lie in dictionary order without gaps.  So lengths give positions, and a range
  * of keywords is one run of bytes.
  */
 #ifndef GENIE_DICTIONARY_H
@@ -43,7 +43,7 @@ extern uint32 genie_dictionary_finish(GenieDictionaryWriter *writer);
 typedef struct GenieDictionaryCursor
 {
 	GenieSectionReader reader;	/* of leaves */
-	GenieSectionReader inner;	/* of inner pages: apart, so that keys in ascending order copy each page once */
+	GenieSectionReader inner;	/* of inner pages; separate, so that ascending keys copy each page once */
 	uint32		n_leaves;
 	uint32		n_pages;
 	bool		valid;			/* on an entry; false: past the last */
@@ -55,7 +55,7 @@ typedef struct GenieDictionaryCursor
 	uint64		list_at;		/* in the section POSTINGS */
 	uint64		list_bytes;
 
-	/* where in the leaf */
+	/* its position in the leaf */
 	uint32		leaf;
 	uint32		entry;
 	uint32		n_entries;
@@ -66,10 +66,10 @@ typedef struct GenieDictionaryCursor
 
 extern void genie_dictionary_cursor(GenieDictionaryCursor *cursor, GenieSegment *segment);
 
-/* To the first keyword.  These return false if the segment is stale. */
+/* Moves to the first keyword.  This and the next two return false if the segment is stale. */
 extern bool genie_dictionary_first(GenieDictionaryCursor *cursor);
 
-/* To the first keyword behind the cut (genie_keyword.h): >= key, or > key if after. */
+/* Moves to the first keyword behind the cut (genie_keyword.h): >= key, or > key if after. */
 extern bool genie_dictionary_seek(GenieDictionaryCursor *cursor, GenieKey key, bool after);
 
 extern bool genie_dictionary_next(GenieDictionaryCursor *cursor);

@@ -1,6 +1,6 @@
 /*
  * genie_fault.c
- *	  What happens at a fault point (genie_fault.h).  Empty in release builds.
+ *	  Fault points (genie_fault.h).  Empty in release builds.
  */
 #include "postgres.h"
 

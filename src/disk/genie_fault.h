@@ -3,12 +3,12 @@
  *	  Named points at which tests make the server fail (after TimescaleDB's debug points).
  *
  * GENIE_FAULT("merge-before-flip") does nothing unless the build defines GENIE_FAULTS and the
- * setting genie.fault_point names the point; then, when the session has passed it genie.fault_skip
- * times, genie.fault_action says what happens:
- *	crash	the process kills itself by SIGKILL, as a power failure would
- *	error	an ERROR, as a cancelled query or a full disk would
- *	wait	takes and gives back the advisory lock GENIE_FAULT_LOCK, so that a test that
- *			holds it stops the process here; it must hold no buffer lock
+ * setting genie.fault_point names the point.  After the session has passed the point genie.fault_skip
+ * times, genie.fault_action says what happens there:
+ *	crash	the process kills itself by SIGKILL: like a power failure
+ *	error	an ERROR: like a cancelled query or a full disk
+ *	wait	takes and releases the advisory lock GENIE_FAULT_LOCK, so that a test that
+ *			holds it stops the process here.  The process must hold no buffer lock.
  * A release build contains neither the points nor the settings.
  */
 #ifndef GENIE_FAULT_H

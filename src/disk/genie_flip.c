@@ -19,7 +19,7 @@
 #include "genie_space.h"
 #include "genie_wal.h"
 
-/* Drops the removed segments from the list; fills the entries of what retires. */
+/* Drops the removed segments from the list, and fills their retired entries. */
 static int
 genie_flip_remove_segments(Relation index, GenieMetaData *meta, const GenieFlip *flip,
 						   FullTransactionId xid, GenieRetiredEntry *retired)

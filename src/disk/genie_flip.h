@@ -21,8 +21,8 @@ typedef struct GenieFlip
 } GenieFlip;
 
 /*
- * Replaces segments and pending pages by new segments, and retires what was replaced, in one WAL record (build: nobody
- * sees the relation yet, log nothing).  The caller holds the merge lock (genie_space.h).
+ * Replaces segments and pending pages by new segments, and retires the replaced ones, in one WAL record.  build: no
+ * other process sees the relation yet, log nothing.  The caller holds the merge lock (genie_lock.h).
  */
 extern void genie_flip_apply(Relation index, const GenieFlip *flip, bool build);
 

@@ -2,8 +2,7 @@
  * genie_live.c
  *	  Reading which objects are live (genie_live.h).
  *
- * Segments without tombstones, and without NULLs, are not read: the root says so.  With NULLs the whole object table
- * is decoded.
+ * Tombstones are read only if the segment has some, and the object table only if it has NULLs.
  */
 #include "postgres.h"
 
@@ -20,7 +19,7 @@ genie_live_words(const GenieSegment *segment)
 	return (Size) genie_object_tiles(segment) * GENIE_TILE_WORDS;
 }
 
-/* Moves the bits of NULL objects from live to nulls, if those are wanted.  False: stale. */
+/* Clears the bits of NULL objects in live, and sets them in nulls unless that is NULL.  False: stale. */
 static bool
 genie_live_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 {

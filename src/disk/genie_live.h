@@ -7,13 +7,13 @@
 
 #include "genie_segment.h"
 
-/* words of such a bitmap: whole tiles */
+/* words of a bitmap of the segment's objects: whole tiles */
 extern Size genie_live_words(const GenieSegment *segment);
 
 /*
- * Fills bitmaps of genie_live_words() words with the objects that have no tombstone: in live those that are not
- * NULL, in nulls the others (NULL: not wanted).  Bits past the last object are clear.  n_dead: how many tombstones the
- * segment has by the metapage that the caller goes by; 0: they are not read.  False: stale.
+ * Fills bitmaps of genie_live_words() words with the objects that have no tombstone: live gets those that are not
+ * NULL, nulls gets the NULL ones (it may be NULL, too).  Bits past the last object are clear.  n_dead: the segment's
+ * number of tombstones in the caller's metapage; if it is 0, they are not read.  False: stale.
  */
 extern bool genie_live_read(GenieSegment *segment, uint32 n_dead, uint64 *live, uint64 *nulls);
 

@@ -21,7 +21,7 @@
 extern void genie_lock_merge(Relation index, LOCKMODE mode);
 extern void genie_lock_release_merge(Relation index, LOCKMODE mode);
 
-/* Takes the merge lock exclusively if nobody holds it. */
+/* Takes the merge lock exclusively if it is free; else returns false. */
 extern bool genie_lock_try_merge(Relation index);
 
 extern void genie_lock_survey(Relation index, LOCKMODE mode);

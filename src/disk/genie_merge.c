@@ -1,19 +1,20 @@
 /*
  * genie_merge.c
- *	  Merging segments: the objects by TID, the keywords by key, without the dead.
+ *	  Merging segments: objects by TID, keywords by key, without dead objects.
  *
- * Phase 1, objects.  All inputs' object tables are read in TID order side by side.  Each object
- * that lives gets the next number of the output.  What happened to an input's objects is kept as
+ * Phase 1, objects.  The object tables of all inputs are read side by side in TID order.  Each
+ * live object gets the next number of the output.  What became of an input's objects is kept as
  * *pieces*: from input object `first` on, output numbers count up from `to` (or the objects
  * are dropped), until the next piece.  Inputs whose TID ranges do not interleave have one
- * piece; at worst there is one for each object.
+ * piece; at worst there is one piece for each object.
  *
- * Phase 2, keywords.  The inputs' dictionaries are read in key order side by side; a keyword's
+ * Phase 2, keywords.  The dictionaries of all inputs are read side by side in key order.  A keyword's
  * lists are decoded tile by tile, renumbered through the pieces and merged into the encoder.
- * Everything is read and written sequentially.  Both a list and the pieces ascend, and the next piece is
- * searched for by galloping: a short list must not cost all pieces.  The output numbers of a piece are nobody
- * else's, so the postings of one piece follow each other in the output, and inputs are compared once a piece, not
- * once a posting.
+ * Everything is read and written sequentially.
+ *
+ * Both a list and the pieces ascend.  The next piece is found by galloping, so a short list does not visit all
+ * pieces.  The output numbers of a piece belong to one input, so the postings of one piece follow each other in the
+ * output, and inputs are compared once a piece, not once a posting.
  */
 #include "postgres.h"
 
@@ -45,7 +46,7 @@ typedef struct GenieMergeInput
 	GenieSectionReader sizes_reader;
 	GenieSectionReader tombstones;
 	const GenieTileObjects *tile;
-	uint32		object;			/* the object at hand, from the segment's first */
+	uint32		object;			/* the current object, from the segment's first */
 	uint32		run;			/* its run in the tile */
 	uint64		tid;
 	bool		at_end;
@@ -67,7 +68,7 @@ typedef struct GenieMergeInput
 	Size		piece;
 	uint32		n_locals;
 	uint32		local;			/* the next posting */
-	uint32		run_end;		/* behind the last of those that lie in the same piece */
+	uint32		run_end;		/* behind the last posting in the same piece */
 	uint32		head;			/* the next posting's output number; GENIE_DROPPED at the end */
 	uint32		base;
 	uint32		loose[GENIE_LOOSE_MAX];
@@ -91,7 +92,7 @@ genie_merge_corrupt(const GenieSegment *segment)
 
 /* ---- phase 1 ---- */
 
-/* Loads the tile of the input's object at hand. */
+/* Loads the tile of the input's current object. */
 static void
 genie_merge_load_tile(GenieMergeInput *input)
 {
@@ -111,7 +112,7 @@ genie_merge_load_tile(GenieMergeInput *input)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* Sets tid for the object at hand, or at_end. */
+/* Sets tid for the current object, or at_end. */
 static void
 genie_merge_settle(GenieMergeInput *input)
 {
@@ -131,7 +132,7 @@ genie_merge_settle(GenieMergeInput *input)
 	input->tid = ((uint64) run->block << 16) | (run->offset + (local - run->start));
 }
 
-/* Records that the object at hand became output object `to`, and steps on. */
+/* Records that the current object became output object `to`, and steps on. */
 static void
 genie_merge_step(GenieMergeInput *input, uint32 to)
 {
@@ -169,7 +170,7 @@ genie_merge_is_dead(const GenieMergeInput *input)
 	return (input->dead[local / 64] >> (local % 64)) & 1;
 }
 
-/* Steps over objects that are dead already; then the input is on a live one or at its end. */
+/* Steps over dead objects; then the input is on a live one or at its end. */
 static void
 genie_merge_skip_dead(GenieMergeInput *input)
 {
@@ -336,7 +337,7 @@ genie_merge_posting(const GenieMergeInput *input, uint32 i)
 	return input->is_loose ? input->loose[i] : input->base + input->locals[i];
 }
 
-/* The first posting in hand behind `from` that is not below the object, by galloping. */
+/* The first decoded posting behind `from` that is not below the object, by galloping. */
 static uint32
 genie_merge_find_end(const GenieMergeInput *input, uint32 from, uint32 object)
 {
@@ -362,7 +363,7 @@ genie_merge_find_end(const GenieMergeInput *input, uint32 from, uint32 object)
 	return high;
 }
 
-/* Moves on to the next postings that live, of one piece: sets local, run_end and head. */
+/* Moves on to the next live postings of one piece: sets local, run_end and head. */
 static void
 genie_merge_next_run(GenieMergeInput *input)
 {
@@ -466,7 +467,7 @@ genie_merge_list(GenieMergeInput **same, int n_same, GenieListEncoder *encoder,
 	return n;
 }
 
-/* Places the input's dictionary on the first keyword from the key on. */
+/* Places the input's dictionary cursor on the first keyword from the key on. */
 static void
 genie_merge_start(GenieMergeInput *input, GenieKey from)
 {
@@ -599,7 +600,7 @@ genie_merge_cuts(GenieSegment *input, int n, uint8 (*cuts)[GENIE_KEY_MAX], uint3
 	return n_cuts;
 }
 
-/* Appends the part's posting lists, which are what the section has. */
+/* Appends the part's posting lists: its section has nothing else. */
 static void
 genie_merge_append_postings(GenieSegment *part, GenieSegmentWriter *writer)
 {

@@ -2,9 +2,9 @@
  * genie_meta.c
  *	  The metapage: one page that says what the index consists of.
  *
- * Readers copy it under the shared lock: segment list, pending list and both versions are of one
- * moment.  Writers hold the exclusive lock, and where they lock another page too, the metapage
- * comes first, then a new page or the head of the retired list, then the one pending page.
+ * Readers copy it under the shared lock, so segment list, pending list and both versions are of one
+ * moment.  Writers hold the exclusive lock.  A writer that locks other pages, too, takes the metapage
+ * first, then a new page or the head of the retired list, then the one pending page.
  */
 #include "postgres.h"
 
@@ -54,7 +54,7 @@ genie_meta_create(Relation index)
 	genie_wal_commit_release(&wal);
 }
 
-/* Behind what version 1 has there may be anything. */
+/* Behind the fields of version 1 there may be anything. */
 static uint32
 genie_meta_parameters_length(const GenieMetaData *meta)
 {
@@ -69,8 +69,8 @@ genie_meta_links(BlockNumber block, BlockNumber n_blocks)
 }
 
 /*
- * Refuses a metapage that this version cannot read, or that leads where no page can be: to itself,
- * which its reader has locked, or out of the file.
+ * Refuses a metapage that this version cannot read, and one with a list that begins or ends where no page of it can
+ * be: at the metapage itself, which its reader has locked, or out of the file.
  */
 static void
 genie_meta_verify(Relation index, Page page)

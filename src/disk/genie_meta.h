@@ -12,22 +12,22 @@
 /* Fills a page with the metapage of an empty index. */
 extern void genie_meta_init(Page page);
 
-/* The parameters of an approximate operator class, palloc'd; NULL: it is not trained, or there is no such class. */
+/* The parameters of an approximate operator class, palloc'd; NULL: it is untrained, or the class is exact. */
 extern bytea *genie_meta_parameters(const GenieMetaData *meta);
 
-/* Writes the metapage of a new index, block 0 of an empty main fork (unlogged: a build). */
+/* Writes the metapage of a new index, block 0 of an empty main fork; logs nothing, because a build does. */
 extern void genie_meta_create(Relation index);
 
 /*
- * A palloc'd copy of the metapage, all of one moment.  ERRCODE_INDEX_CORRUPTED where block 0 is
- * no metapage of ours, ERRCODE_FEATURE_NOT_SUPPORTED for a newer format, both with the
+ * A palloc'd copy of the metapage, all of one moment.  ERRCODE_INDEX_CORRUPTED if block 0 is
+ * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for a newer format, both with the
  * HINT to REINDEX.
  */
 extern GenieMetaData *genie_meta_read(Relation index);
 
 /*
- * The same for a reader that begins, or begins again because a page that the metapage of segment_version led to was
- * another owner's by then (stale).  A metapage that still has that version has a damaged page, which is an error.
+ * The same for a reader that begins, or that begins again (stale) because a page of the metapage with segment_version
+ * had another owner by then.  If the metapage still has that version, the page is damaged, which is an error.
  */
 extern GenieMetaData *genie_meta_read_again(Relation index, bool stale, uint64 segment_version);
 
@@ -37,7 +37,7 @@ extern BlockNumber genie_meta_pending_tail(Relation index);
 /* The metapage, exclusively locked and pinned; release with UnlockReleaseBuffer. */
 extern Buffer genie_meta_lock(Relation index);
 
-/* the contents of a metapage or of its WAL image */
+/* The contents of a metapage or of its WAL image. */
 extern GenieMetaData *genie_meta_of(Page page);
 
 /* Takes a new stamp from the counter, in a record of its own. */
@@ -45,7 +45,7 @@ extern uint64 genie_meta_new_stamp(Relation index, bool build);
 
 /*
  * ambulkdelete is done: raises the tombstone version and stores each segment's number of dead
- * objects. n_dead goes with meta's segment list (unchanged since: the merge lock is held).
+ * objects.  n_dead goes with meta's segment list, which has not changed since, because the merge lock is held.
  */
 extern void genie_meta_publish_tombstones(Relation index, const GenieMetaData *meta, const uint32 *n_dead);
 

@@ -14,7 +14,7 @@
 #include "genie_object_table.h"
 
 #define GENIE_SIZES_BATCH 1024	/* sizes packed at a time; a multiple of 8 keeps batches on whole bytes */
-#define GENIE_RUNS_PASSED 8		/* runs that are passed together, if nobody looks for their objects */
+#define GENIE_RUNS_PASSED 8		/* runs that are passed together if none of their objects is wanted */
 
 struct GenieObjectWriter
 {
@@ -238,7 +238,7 @@ genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep)
 	reader->tiles = palloc0(sizeof(GenieTileObjects *) * (keep ? reader->n_tiles + 1 : 1));
 }
 
-/* Where reading of a blob's runs is. */
+/* A position among a blob's runs. */
 typedef struct GenieRunCursor
 {
 	const GenieSegment *segment;
@@ -250,7 +250,7 @@ typedef struct GenieRunCursor
 	uint64		offset;			/* behind it; of the tile's first run 0 */
 } GenieRunCursor;
 
-/* A run's three numbers, each of which is mostly below 128: one byte. */
+/* A run's three numbers.  Mostly each is below 128, that is one byte. */
 static inline bool
 genie_object_run_numbers(GenieRunCursor *cursor, uint64 numbers[3])
 {
@@ -295,7 +295,7 @@ genie_object_next_run(GenieRunCursor *cursor)
 	return run;
 }
 
-/* Bytes that are each below 128, summed up. */
+/* The sum of eight bytes that are each below 128. */
 static inline uint32
 genie_object_sum_bytes(uint64 bytes)
 {
@@ -304,8 +304,9 @@ genie_object_sum_bytes(uint64 bytes)
 }
 
 /*
- * Passes runs, of n_runs that are left, as long as eight of them in a row are of one byte each number, and end before
- * an object and a page.  They are as three words; every third byte is a number of the same kind.
+ * Passes runs, eight at a time, as long as the next eight have numbers of one byte each and end before the object and
+ * before the page.  Eight runs are three words; every third byte is a number of the same kind.  Subtracts the runs
+ * passed from n_runs, those that are left.
  */
 static void
 genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint64 *n_runs)
@@ -343,7 +344,7 @@ genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint
 }
 
 /*
- * Reads a tile's blob into a buffer that grows, and begins with its runs; n_runs: how many there are.  False: stale.
+ * Reads a tile's blob into the buffer, and places the cursor before the first of its n_runs runs.  False: stale.
  */
 static bool
 genie_object_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, GenieRunCursor *cursor, uint64 *n_runs)

@@ -3,18 +3,19 @@
  *	  A segment's objects: object number → heap TID and NULL flag, and the objects' sizes.
  *
  * Objects are numbered densely in TID order.  The section OBJECTS holds one blob a tile (65,536
- * objects) and then a directory, uint64 offset of each blob and of their end.  A blob is a varint
- * number of runs, then the runs: objects on consecutive line pointers of one heap page, all NULL
- * or none.
+ * objects) and then a directory: the uint64 offset of each blob, and of their end.  A blob is a varint
+ * number of runs, then the runs.  A run is objects on consecutive line pointers of one heap page, either all NULL
+ * or none.  It has three numbers:
  *
  *		varint	block - block of the run before (the tile's first run: block)
  *		varint	offset, or, on the same block, offset - end of the run before
  *		varint	(length - 1) << 1 | is NULL
  *
- * In a table without holes that is one run a heap page.  The section SIZES holds size - smallest
- * of every object, bit-packed (width and smallest are the section's parameters): nothing where
- * all are equal.  NULL objects have size 0 and do not count for the smallest; they are stored as
- * the smallest.
+ * In a table without holes that is one run a heap page.
+ *
+ * The section SIZES holds size - smallest of every object, bit-packed (width and smallest are the section's
+ * parameters).  It is empty if all sizes are equal.  NULL objects have size 0, do not count for the smallest, and
+ * are stored as the smallest.
  */
 #ifndef GENIE_OBJECT_TABLE_H
 #define GENIE_OBJECT_TABLE_H
@@ -22,7 +23,7 @@
 #include "genie_segment.h"
 #include "storage/itemptr.h"
 
-/* TIDs as integers, in TID order */
+/* A TID as an integer; integers compare as TIDs do. */
 static inline uint64
 genie_tid_number(const ItemPointerData *tid)
 {
@@ -36,7 +37,7 @@ genie_tid_from_number(uint64 number, ItemPointerData *tid)
 	ItemPointerSet(tid, (BlockNumber) (number >> 16), (OffsetNumber) (number & 0xFFFF));
 }
 
-/* qsort's order of TIDs as integers, or of other uint64 */
+/* A comparison of uint64 for qsort, for example of TIDs as integers. */
 extern int	genie_cmp_uint64(const void *a, const void *b);
 
 /* ---- writing, in TID order ---- */
@@ -44,8 +45,8 @@ extern int	genie_cmp_uint64(const void *a, const void *b);
 typedef struct GenieObjectWriter GenieObjectWriter;
 
 /*
- * min_size and max_size must hold for every non-NULL object that will come (they may be wider
- * than necessary).
+ * The sizes of all non-NULL objects must lie between min_size and max_size, which may be wider
+ * than necessary.
  */
 extern GenieObjectWriter *genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size);
 extern void genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size);
@@ -80,33 +81,33 @@ typedef struct GenieObjectReader
 
 extern uint32 genie_object_tiles(const GenieSegment *segment);
 
-/* keep: decoded tiles stay in the current memory context; else each call's result replaces the last */
+/* keep: decoded tiles stay in the current memory context; otherwise each call's result replaces the last one. */
 extern void genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep);
 
 /* The runs of a tile; NULL: stale. */
 extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint32 tile);
 
 /*
- * The TID numbers of n objects of any tiles, in ascending order, which must all exist.  Keeps nothing: for few objects
- * of a large table decoded tiles would be mostly new memory.  False: stale.
+ * The TID numbers of n objects, which come in ascending order, may be of any tiles, and must exist.  Keeps nothing:
+ * for a few objects of a large table, decoded tiles would take more time and memory.  False: stale.
  */
 extern bool genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids);
 
-/* Sets the bits of the objects on n pages of the table, which come in ascending order.  False: stale. */
+/* Sets the bits of all objects on n pages of the table, which come in ascending order.  False: stale. */
 extern bool genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits);
 
-/* the TID number of an object of the tile */
+/* The TID number of an object of the tile. */
 extern uint64 genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
 
 /*
- * What the sizes of n objects from first on are above the segment's smallest, where one byte is enough for all of them.
- * False: stale.
+ * The sizes of n objects from first on, minus the segment's smallest size.  One byte must be enough for each.  False:
+ * stale.
  */
 extern bool genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above);
 
 /*
- * Sizes of n objects from first on, a multiple of 8; all within the header's min_size and max_size, or the index is
- * damaged (ERROR).  False: stale.
+ * The sizes of n objects from first on, a multiple of 8.  A size outside of the header's min_size and max_size means
+ * damage (ERROR).  False: stale.
  */
 extern bool genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes);
 

@@ -9,7 +9,7 @@
  *		| header  | payload             | hole         | GeniePageOpaque, 16 |
  *		+---------+---------------------+--------------+---------------------+
  *
- * pd_lower ends the payload exactly: Generic WAL zeroes the hole of logged relations.
+ * pd_lower is exactly the end of the payload, because Generic WAL zeroes the hole of logged relations.
  *
  * Block 0 is the metapage.  The others are
  *
@@ -17,23 +17,22 @@
  *			`next` links the list.
  *	ROOT	the root of a segment: GenieRootHeader, section entries, extents, as one byte
  *			stream that goes on in the `next` page where it does not fit.
- *	DATA	a page of one section of a segment; the section's bytes, GENIE_PAGE_PAYLOAD of
- *			them on every page but the last, or one that was ended early.  `next` is the page's
+ *	DATA	a page of one section of a segment: the section's bytes.  Every page has GENIE_PAGE_PAYLOAD
+ *			of them, but for the last page and pages that were ended early.  `next` is the page's
  *			number in its section, so that pages that changed places are noticed.
- *	RETIRED	entries of what was replaced and waits for older snapshots to end
+ *	RETIRED	entries for what was replaced and waits for older snapshots to end
  *			(genie_space.h).  `next` links the list.
- *	FREE	owned by nobody.  So is a page of zeroes (the relation was extended and the
+ *	FREE	has no owner.  A page of zeroes has none either (the relation was extended, then the
  *			server crashed).
  *
- * Stamps.  Whoever takes a page writes a stamp from the metapage's counter on it: a segment
- * writes its own stamp on each of its pages, each pending page gets one of its own, a page
- * that is freed gets a new one.  Stamps are never used again.  So a reader that followed a
- * pointer can tell that the page has meanwhile been given to somebody else: a segment page
- * must carry the segment's stamp, a pending page one below the counter that the reader saw
- * with the list's head.
+ * Stamps.  A page that is taken gets a stamp from the metapage's counter.  All pages of a segment carry the
+ * segment's stamp, each pending page has a stamp of its own, and a page that is freed gets a new one.  Stamps are never
+ * used again.  So a reader that follows a pointer can tell whether the page has another owner by now: a segment
+ * page must carry the segment's stamp, and a pending page's stamp must be below the counter that the
+ * reader saw with the list's head.
  *
- * History of GENIE_VERSION: 1, the first; 2, parameters at the metapage's end, which came with approximate operator
- * classes.  A metapage of version 1 is read as one without parameters, and stays what it is.
+ * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
+ * classes.  A metapage of version 1 is read as one without parameters, and keeps its version.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -77,7 +76,7 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 #define GENIE_PAGE_PAYLOAD \
 	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - sizeof(GeniePageOpaqueData))
 
-/* by its place, not by pd_special: a damaged page must not lead anywhere */
+/* by its place, not by pd_special, which may be wrong on a damaged page */
 #define GENIE_PAGE_SPECIAL (BLCKSZ - sizeof(GeniePageOpaqueData))
 #define GeniePageGetOpaque(page) ((GeniePageOpaque) ((char *) (page) + GENIE_PAGE_SPECIAL))
 #define GeniePageGetPayload(page) ((char *) PageGetContents(page))
@@ -107,16 +106,16 @@ typedef struct GenieSegmentEntry
 } GenieSegmentEntry;
 
 /*
- * The metapage.  All fields are written under the exclusive lock of its buffer; a reader copies
- * the whole under the shared lock and so sees one moment.
+ * The metapage.  All fields are written under the exclusive lock of its buffer.  A reader copies
+ * the whole page under the shared lock, so all that it sees is of one moment.
  *
  *	segment_version		raised by every flip (merge, compaction): the segment list changed
  *	tombstone_version	raised by ambulkdelete after its bitmaps are written and before it returns
- *	next_stamp			the next stamp that nobody has
- *	pending_*			head, tail and pages of the pending list; appending to the tail page
+ *	next_stamp			the next unused stamp
+ *	pending_*			head, tail and number of pages of the pending list; an append to the tail page
  *						changes nothing here
- *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows: written once, by the
- *						build or by the flip of the first merge that has rows enough
+ *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows; written once, by the
+ *						build or by the flip of the first merge that has enough rows
  */
 typedef struct GenieMetaData
 {
@@ -153,7 +152,7 @@ typedef enum GenieSectionKind
 
 #define GENIE_SECTIONS 5		/* those that this version knows */
 
-/* a segment that lacks support for a required section must be refused, an optional one is skipped */
+/* a version that does not know a required section refuses the segment; it skips an optional section */
 #define GENIE_SECTION_REQUIRED	0x01
 
 typedef struct GenieSectionEntry
@@ -174,7 +173,7 @@ typedef struct GenieExtent
 	uint32		n_blocks;
 } GenieExtent;
 
-/* sizes are the operator class's own, not the numbers of keywords */
+/* the operator class sets the sizes; they are not the numbers of keywords */
 #define GENIE_ROOT_OWN_SIZES	0x0001
 
 typedef struct GenieRootHeader
@@ -199,7 +198,7 @@ extern void genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 
 /* Raises ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX. */
 extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
 
-/* Does it look like a page of ours? */
+/* Does it look like a page of genie? */
 static inline bool
 genie_page_is_ours(Page page)
 {
@@ -209,7 +208,7 @@ genie_page_is_ours(Page page)
 		GeniePageGetOpaque(page)->page_id == GENIE_PAGE_ID;
 }
 
-/* Is this a page of ours of that kind? */
+/* Is this a page of genie, of that kind? */
 static inline bool
 genie_page_is(Page page, GeniePageKind kind)
 {

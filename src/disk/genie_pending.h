@@ -1,23 +1,21 @@
 /*
  * genie_pending.h
- *	  The pending list: rows that aminsert wrote and no merge has taken yet.
+ *	  The pending list: rows that aminsert appended and no merge has taken yet.
  *
- * A list of pages, appended to at its tail, consumed by merges from its head.  A page holds
- * fragments of rows:
+ * A list of pages.  Inserts append at its tail, merges consume it from its head.  A page holds fragments of rows:
  *
  *		GeniePendingFragment { tid 6, flags 1, pad 1, keywords 2, size 2, bytes 2 }, then the
  *		packed keywords
  *
- * A row that fits a page is one fragment.  A longer one is several on consecutive pages of its
- * own (MORE on all but the last): they are written as a list of their own, sealed, and linked to
+ * A row that fits a page is one fragment.  A longer row is several fragments on consecutive pages of its
+ * own, with MORE on all but the last.  They are written as a separate list of sealed pages, which is linked to
  * the tail in one record, so a reader meets all of them or none.
  *
  * Page states: open (only the tail may be), sealed (GENIE_PENDING_SEALED in the special area:
- * nothing is ever appended; a merge seals the tail before it reads).  The check is made under the
- * page's exclusive lock: an insert that finds its tail sealed, linked or given to somebody else
- * starts over.
+ * nothing is ever appended; a merge seals the tail before it reads).  An insert checks the state under the
+ * page's exclusive lock.  If its tail is sealed, linked or another owner's, it starts over.
  *
- * Locks: metapage, then a new page (nobody waits for anything else while holding one), then the
+ * Locks: metapage, then a new page (no process waits for anything else while it holds one), then the
  * tail.  An append to an open tail locks that page alone.
  */
 #ifndef GENIE_PENDING_H
@@ -47,8 +45,8 @@ typedef struct GeniePendingFragment
 } GeniePendingFragment;
 
 /*
- * Appends a row: its flags (NULL or RAW), n packed keywords (a valid packed set of nbytes), its size.  *n_pages gets
- * the list's length where this call added a page, else 0.
+ * Appends a row: its flags (NULL or RAW), n packed keywords (a valid packed set of nbytes), its size.  *n_pages is
+ * the list's length if this call added a page, else 0.
  */
 extern void genie_pending_append(Relation index, const ItemPointerData *tid, uint8 flags,
 								 const uint8 *packed, uint32 n, Size nbytes, uint32 size,
@@ -102,11 +100,13 @@ genie_pending_page_done(const GeniePendingScan *scan)
 	return scan->at == scan->used;
 }
 
-/* Seals the tail, so that the list up to it stays as it is.  Returns a copy of the metapage at that moment. */
+/* Seals the tail, so that the list up to there does not change.  Returns a copy of the metapage at that moment. */
 extern GenieMetaData *genie_pending_seal(Relation index);
 
-/* The callback's answer true marks all fragments of the row dead.  Returns by counters. */
+/* Is the row dead? */
 typedef bool (*GenieDeadCallback) (ItemPointer tid, void *state);
+
+/* Marks all fragments of the dead rows.  Counts the rows that it marked, and the live ones that are left. */
 extern void genie_pending_delete(Relation index, const GenieMetaData *meta, GenieDeadCallback callback,
 								 void *state, uint64 *n_removed, uint64 *n_left);
 

@@ -2,17 +2,17 @@
  * genie_segment.h
  *	  Segments: an immutable part of the index, a set of sections of bytes.
  *
- * A segment is written by a GenieSegmentWriter, section by section or interleaved, then closed by
- * its root page; it becomes part of the index by a flip.  It is read through a GenieSegment,
+ * A GenieSegmentWriter writes a segment, section by section or interleaved, and its root page at the end.
+ * The segment becomes part of the index by a flip (genie_flip.h).  It is read through a GenieSegment,
  * which holds the root's contents, and section readers.
  *
  * The same writer and readers serve *spilled* segments, which CREATE INDEX writes to
- * temporary files when maintenance_work_mem is full and merges at the end: then a section is
+ * temporary files when maintenance_work_mem is full, and merges at the end.  There a section is
  * a file of the same payload pages (genie_spill.h).
  *
- * Reading is under nobody's protection: pages may be given to another owner meanwhile (see
- * genie_space.h).  Each read copies what it needs under the page's shared lock after comparing
- * the stamp; where another stamp is found, the functions return false and set segment->stale: the
+ * No lock protects a reader: pages may get another owner meanwhile (see
+ * genie_space.h).  Each read copies what it needs under the page's shared lock, after comparing
+ * the stamp.  If it finds another stamp, it returns false and sets segment->stale, and the
  * caller starts again from the metapage.  That is no error unless the metapage still lists the
  * segment.
  */
@@ -36,17 +36,17 @@ typedef struct GenieSection
 typedef struct GenieSegment
 {
 	Relation	index;			/* NULL if spilled */
-	GenieSpillPlace *place;	/* if this process has spilled it */
+	GenieSpillPlace *place;		/* if this process has spilled it */
 	uint32		number;			/* in its place */
 	GenieSegmentEntry entry;
 	GenieRootHeader header;
 	GenieSection sections[GENIE_SECTIONS + 1];	/* by kind */
 	GenieExtent *root_pages;	/* the root and its continuation, one block each */
 	uint32		n_root_pages;
-	bool		stale;			/* a page belonged to somebody else */
+	bool		stale;			/* a page had another owner */
 } GenieSegment;
 
-/* What an entry says about the segment's contents is the root's. */
+/* Copies the counts from the segment's root to its entry. */
 static inline void
 genie_segment_set_counts(GenieSegmentEntry *entry, const GenieRootHeader *header)
 {
@@ -64,11 +64,11 @@ genie_segment_set_counts(GenieSegmentEntry *entry, const GenieRootHeader *header
  */
 extern GenieSegment *genie_segment_open(Relation index, const GenieSegmentEntry *entry);
 
-/* the physical block of a section's page */
+/* The block of a section's page. */
 extern BlockNumber genie_segment_block(const GenieSegment *segment, GenieSectionKind kind, uint32 page);
 
 /*
- * A reader of one section, with one page cached.  Initialise with genie_section_reader().
+ * A reader of one section, which caches one page.  Initialise it with genie_section_reader().
  */
 typedef struct GenieSectionReader
 {
@@ -85,11 +85,11 @@ typedef struct GenieSectionReader
 
 extern void genie_section_reader(GenieSectionReader *reader, GenieSegment *segment, GenieSectionKind kind);
 
-/* Caches the section's page and returns its payload, NULL if stale. */
+/* Caches the section's page and returns its payload.  NULL: stale. */
 extern const char *genie_section_page(GenieSectionReader *reader, uint32 page);
 
 /*
- * Copies n bytes at position; false if stale.  Reading past the section's end is a damaged
+ * Copies n bytes at a position.  False: stale.  A section that ends before them means a damaged
  * index (ERROR).
  */
 extern bool genie_section_read(GenieSectionReader *reader, uint64 position, Size n, void *out);
@@ -99,7 +99,7 @@ extern bool genie_section_read(GenieSectionReader *reader, uint64 position, Size
 typedef struct GenieSegmentWriter GenieSegmentWriter;
 
 /*
- * build: nobody sees the relation yet, log nothing.  place, if not NULL: spill, instead of writing to the
+ * build: no other process sees the relation yet, log nothing.  place: spill to there, or NULL: write to the
  * index.  Lives in the current memory context.
  */
 extern GenieSegmentWriter *genie_segment_begin(Relation index, bool build, GenieSpillPlace *place);
@@ -109,22 +109,22 @@ extern void genie_segment_set_delay(GenieSegmentWriter *writer, void (*delay) (v
 
 extern void genie_segment_write(GenieSegmentWriter *writer, GenieSectionKind kind, const void *bytes, Size n);
 
-/* Ends the section's current page, so that what comes next starts on a page of its own. */
+/* Ends the section's current page, so that the next bytes start a new page. */
 extern void genie_segment_next_page(GenieSegmentWriter *writer, GenieSectionKind kind);
 
-/* bytes written so far, the ends of pages counted as full */
+/* Bytes written so far.  Pages that were ended early count as full. */
 extern uint64 genie_segment_position(const GenieSegmentWriter *writer, GenieSectionKind kind);
 
 extern void genie_segment_parameters(GenieSegmentWriter *writer, GenieSectionKind kind, uint32 parameter,
 									 uint32 parameter2);
 
 /*
- * Writes the root (the header's counts come from the caller, the rest is filled in) and returns the
- * entry for the metapage.
+ * Writes the root and returns the entry for the metapage.  The header's counts come from the caller; the rest is
+ * filled in.
  */
 extern GenieSegmentEntry genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *header);
 
-/* The same for a spilled segment: frees the writer and returns what can be read back. */
+/* The same for a spilled segment: frees the writer and returns a segment to read. */
 extern GenieSegment *genie_segment_finish_spilled(GenieSegmentWriter *writer, const GenieRootHeader *header);
 
 #endif							/* GENIE_SEGMENT_H */

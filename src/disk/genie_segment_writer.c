@@ -2,13 +2,13 @@
  * genie_segment_writer.c
  *	  Writing a segment: each section is a stream of bytes that becomes pages.
  *
- * Sections are written interleaved (a keyword's postings before its dictionary entry), so each
- * keeps the page it is filling in memory and takes runs of consecutive blocks, longer ones as it
- * grows, so that its extents stay few and reads sequential.  What is left of the last run goes
+ * Sections are written interleaved (a keyword's postings before its dictionary entry).  So each section
+ * keeps the page that it is filling in memory.  It takes runs of consecutive blocks, which become longer as it
+ * grows, so that its extents are few and reads are sequential.  The rest of the last run goes
  * back to the free space map.
  *
- * Until the flip nothing of this is reachable: an error or a crash leaves pages that the next
- * VACUUM takes back.
+ * Until the flip, none of these pages is reachable.  An error or a crash leaves them to the next
+ * VACUUM, which takes them back.
  */
 #include "postgres.h"
 

@@ -2,16 +2,16 @@
  * genie_signer.h
  *	  Rows of an approximate operator class (genie_opclass.h) in the pending list, and how they get their signatures.
  *
- * Such a class needs parameters to make signatures, which are trained on rows.  As long as the metapage has none, the
- * index is *untrained*: rows are appended raw, and stay in the pending list; no segment has a keyword.  The build,
- * or the first merge that finds enough rows (genie_compact.c), trains, and writes the parameters with the flip that
- * adds the segment of the first rows that it signed.  They never change afterwards.
+ * Such a class needs parameters to make signatures, and trains them on rows.  As long as the metapage has none, the
+ * index is *untrained*: rows are appended raw and stay in the pending list, and no segment has a keyword.  The build,
+ * or the first merge that finds enough rows (genie_compact.c), trains.  It writes the parameters with the flip that
+ * adds the segment of the first rows that it signed.  The parameters never change afterwards.
  *
- * An insert that has read the metapage before that flip may append a raw row behind it.  So a raw row may stand in the
- * pending list of a trained index, too: whoever reads it signs it.
+ * An insert that read the metapage before that flip may append a raw row behind it.  So the pending list of a trained
+ * index may have raw rows, too.  Their readers sign them.
  *
- * The class's functions are called through this table, for disk/ knows no operator classes.  genie_approximate.c fills
- * it.
+ * The class's functions are called through this table, because disk/ knows no operator classes.  types/genie_approximate.c
+ * fills it.
  */
 #ifndef GENIE_SIGNER_H
 #define GENIE_SIGNER_H
@@ -30,7 +30,7 @@ typedef struct GenieSigner GenieSigner;
 
 struct GenieSigner
 {
-	/* The parameters, palloc'd, of n objects (at least one); NULL: they are too few. */
+	/* Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few. */
 	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n);
 
 	/* The signature of an object, until the next call. */

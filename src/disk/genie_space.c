@@ -1,14 +1,15 @@
 /*
  * genie_space.c
- *	  Pages: taking, retiring, reclaiming them (the life of a page is drawn in genie_space.h).
+ *	  Taking, retiring and reclaiming pages (the life of a page is drawn in genie_space.h).
  *
- * Why a taken page cannot be taken twice: whoever takes one verifies under its exclusive lock
+ * Why a page cannot be taken twice: the process that takes it verifies under its exclusive lock
  * that it is FREE or all zeroes, and initialises it before unlocking.  So the free space map may
- * be wrong (it is not logged): a block it names wrongly is skipped.
+ * be wrong (it is not logged): a block that it names wrongly is skipped.
  *
- * Why a survey cannot free a page that an insert just took: such a page has a stamp that is not
- * below the metapage's counter as the survey saw it.  Pages of an unfinished merge or of a long
- * row that is not linked yet have older stamps: their makers hold the merge lock or the survey lock.
+ * Why a survey cannot free a page that an insert has just taken: such a page has a stamp that is not
+ * below the metapage's counter as the survey saw it.  Pages of an unfinished merge, or of a long
+ * row that is not linked yet, have older stamps.  But a survey does not run beside these: their writers hold the
+ * merge lock or the survey lock.
  */
 #include "postgres.h"
 
@@ -26,7 +27,7 @@
 #include "genie_space.h"
 #include "genie_wal.h"
 
-/* Extends the relation by as many blocks as the run wants: an eighth of what it had so far. */
+/* Extends the relation by a new run of blocks: an eighth of those that the run had so far. */
 static void
 genie_space_extend(Relation index, GenieRun *run)
 {
@@ -76,7 +77,7 @@ genie_space_take(Relation index, GenieRun *run)
 			block = from->start++;
 			from->left--;
 		}
-		/* after a crash or on a copy the map may know blocks that the file has not */
+		/* after a crash, or on a copy, the map may name blocks that the file does not have */
 		if (block == GENIE_META_BLOCK || (from_map && block >= RelationGetNumberOfBlocks(index)))
 			continue;
 		buffer = ReadBuffer(index, block);
@@ -84,7 +85,7 @@ genie_space_take(Relation index, GenieRun *run)
 			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		else if (!ConditionalLockBuffer(buffer))
 		{
-			/* somebody uses it: so it is not free */
+			/* it is in use, so it is not free */
 			ReleaseBuffer(buffer);
 			continue;
 		}
@@ -148,7 +149,7 @@ genie_space_free_segment(Relation index, const GenieRetiredEntry *retired, uint6
 				ours = genie_page_is(BufferGetPage(buffer), GENIE_PAGE_DATA) &&
 					GeniePageGetOpaque(BufferGetPage(buffer))->stamp == retired->stamp;
 				UnlockReleaseBuffer(buffer);
-				if (ours)		/* else freed before the crash, and perhaps taken again */
+				if (ours)		/* else it was freed before a crash, and perhaps taken again */
 					genie_space_free_block(index, block, stamp);
 			}
 	}
@@ -267,8 +268,8 @@ genie_space_drop_retired_page(Relation index, BlockNumber before, BlockNumber bl
 }
 
 /*
- * Is there no scan that began before now?  Whoever scans has the index open, and keeps its lock until its transaction
- * ends; who locks it from now on reads a metapage that does not know what is retired already.
+ * Is there no scan that began before now?  A process that scans has the index open, and keeps its lock until its
+ * transaction ends.  A process that locks it from now on reads a metapage that does not reach retired pages any more.
  */
 static bool
 genie_space_no_scans(Relation index)
@@ -338,13 +339,13 @@ genie_space_reclaim(Relation index)
 		block = next;
 	}
 	if (stamp != 0)
-		IndexFreeSpaceMapVacuum(index); /* or only a VACUUM would make them found */
+		IndexFreeSpaceMapVacuum(index); /* else the pages are not found before a VACUUM */
 	pfree(meta);
 }
 
 /*
- * Marks a block; a second owner is damage.  Live pages are marked first: a block of a retired
- * list that has another owner was freed before a crash that left the entry, and taken again.
+ * Marks a block.  A second owner is damage, with one exception: a retired entry's block with another owner was freed
+ * before a crash that left the entry, and taken again.  Live pages are marked first.
  */
 static void
 genie_space_mark(uint8 *reachable, BlockNumber n_blocks, BlockNumber block, uint8 kind)

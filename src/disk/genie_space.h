@@ -9,16 +9,16 @@
  *	        RETIRED page) │                                                                │
  *	        └────────── take ◄── FREE, in the free space map ◄──reclaim──────┘
  *
- * retire	is part of the flip's record (genie_meta.c): an entry (what, head block, stamp,
- *			next transaction id at that moment).  The pages stay as they are: a scan that read
+ * retire	is part of the flip's record (genie_flip.c): an entry with kind, head block, stamp, and the
+ *			next transaction id at that moment.  The pages do not change: a scan that read
  *			the old metapage goes on reading them.
- * reclaim	under the merge lock, once no snapshot is older than the entry's transaction id, or
- *			while nobody else has the index open (a transaction that inserts very much is as old
- *			as what it replaces, and could reuse nothing): pages are stamped FREE (data pages
+ * reclaim	happens under the merge lock, once no snapshot is older than the entry's transaction id, or
+ *			while no other process has the index open (a transaction that inserts very much is as old
+ *			as the pages that it replaces, and could reuse none of them).  Pages are stamped FREE, data pages
  *			first, roots and list heads last, so that a crash in the middle leaves an entry that
- *			can be walked again), then the entry is removed.  A scan on a standby may still be
- *			reading: it finds the foreign stamp and starts again.
- * lost		pages that a crash left reachable from nowhere are found by VACUUM, which marks
+ *			can be walked again.  Then the entry is removed.  A scan on a standby may still be
+ *			reading: it finds another stamp and starts again.
+ * lost		pages are those that a crash left unreachable.  VACUUM finds them: it marks
  *			everything reachable and frees the rest.
  */
 #ifndef GENIE_SPACE_H
@@ -48,8 +48,7 @@ typedef struct GenieRetiredEntry
 #define GENIE_RETIRED_PER_PAGE (GENIE_PAGE_PAYLOAD / sizeof(GenieRetiredEntry))
 
 /*
- * Consecutive blocks that the relation was extended by and that nobody has initialised yet.
- * Start with all zeroes.
+ * Consecutive new blocks at the relation's end, which are not initialised yet.  Start with all zeroes.
  */
 #define GENIE_RUN_MAX 64		/* blocks: 512 kB */
 
@@ -62,25 +61,25 @@ typedef struct GenieRun
 } GenieRun;
 
 /*
- * A page that nobody owns, exclusively locked and pinned; the caller must genie_page_init it
- * before it unlocks.  From the run, else from the free space map, else by extension: by one
- * page, or, where run is not NULL, by a new run.
+ * A page without owner, exclusively locked and pinned.  The caller must genie_page_init it
+ * before it unlocks.  The page comes from the run, else from the free space map, else the relation is extended: by one
+ * page, or, if run is not NULL, by a new run.
  */
 extern Buffer genie_space_take(Relation index, GenieRun *run);
 
-/* Puts what is left of a run into the free space map. */
+/* Puts the rest of a run into the free space map. */
 extern void genie_space_give_back(Relation index, GenieRun *run);
 
-/* Frees what retired entries hold and no snapshot needs.  Under the merge lock. */
+/* Frees retired pages that no snapshot needs.  The caller holds the merge lock. */
 extern void genie_space_reclaim(Relation index);
 
 /* Stamps one page FREE and puts it into the free space map. */
 extern void genie_space_free_block(Relation index, BlockNumber block, uint64 stamp);
 
 /*
- * What each block belongs to, as far as it is reachable from meta: GeniePageKind, 0 = not
- * reachable; 64 is added where it waits on a list of retired entries.  palloc'd, n_blocks bytes.
- * Under the merge lock in any mode, or on a standby under none: NULL where the index changed
+ * The kind of each block that is reachable from meta: GeniePageKind, or 0 = not
+ * reachable.  Blocks of retired entries have GENIE_REACHABLE_RETIRED added.  palloc'd, n_blocks bytes.
+ * The caller holds the merge lock in any mode, or on a standby no lock.  NULL: the index changed
  * meanwhile.
  */
 #define GENIE_REACHABLE_RETIRED 64
@@ -88,8 +87,8 @@ extern void genie_space_free_block(Relation index, BlockNumber block, uint64 sta
 extern uint8 *genie_space_reachable(Relation index, const GenieMetaData *meta, BlockNumber n_blocks);
 
 /*
- * Counts pages that are neither reachable nor free, and free ones; if collect, frees the former and
- * records all in the free space map (then under the exclusive survey and merge locks).
+ * Counts lost pages, which are neither reachable nor free, and free ones.  collect: frees the lost ones and
+ * records both in the free space map; the caller holds the survey and merge locks exclusively.
  */
 extern void genie_space_survey(Relation index, const GenieMetaData *meta, const uint8 *reachable,
 							   BlockNumber n_blocks, bool collect,

@@ -16,7 +16,7 @@
 /* where one process spills to */
 typedef struct GenieSpillPlace
 {
-	FileSet    *files;			/* NULL: files that nobody else can open */
+	FileSet    *files;			/* NULL: files that only this process can open */
 	int			process;		/* number in the build, from 0 */
 	uint32		n_segments;		/* spilled here so far */
 	int			n_lists;		/* written so far */
@@ -25,7 +25,7 @@ typedef struct GenieSpillPlace
 /* The file of a section of a new segment; for genie_segment_writer.c. */
 extern BufFile *genie_spill_create(const GenieSpillPlace *place, uint32 number, GenieSectionKind kind);
 
-/* The section is written: from now on it is read. */
+/* The section is complete; from now on it is read. */
 extern void genie_spill_written(const GenieSpillPlace *place, BufFile *file);
 
 /* Opens a file of any process of the build. */

@@ -2,8 +2,8 @@
  * genie_spilled_segment.h
  *	  Segments in temporary files, after they were written (genie_segment_finish_spilled).
  *
- * A process of a parallel build lists the segments that others shall read in one more file of the FileSet.  Any
- * process opens them from there.
+ * A process of a parallel build lists its segments for the others in one more file of the FileSet.  Any process
+ * opens them from there.
  */
 #ifndef GENIE_SPILLED_SEGMENT_H
 #define GENIE_SPILLED_SEGMENT_H

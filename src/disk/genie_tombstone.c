@@ -3,8 +3,8 @@
  *	  Reading and setting tombstones.
  *
  * A page of the section is changed under its exclusive lock by one Generic WAL record, so a reader
- * sees all of a page's new bits or none.  A word of 64 objects may straddle two pages
- * only if GENIE_PAGE_PAYLOAD is not a multiple of 8; it is (asserted).
+ * sees all of a page's new bits or none.  A word of 64 objects lies on one page, because
+ * GENIE_PAGE_PAYLOAD is a multiple of 8 (asserted).
  */
 #include "postgres.h"
 

@@ -1,10 +1,10 @@
 /*
  * genie_tombstone.h
- *	  Which objects of a segment are dead: the one mutable section, a bit an object.
+ *	  Which objects of a segment are dead: one bit an object.  The only mutable section.
  *
- * ambulkdelete alone sets bits, under the merge lock; nobody clears them: the next merge drops
+ * Only ambulkdelete sets bits (am/genie_vacuum.c), under the merge lock.  No bit is ever cleared: the next merge drops
  * the objects.  A bit is set before the tombstone version is raised, and a scan reads the bits
- * after the metapage, so a scan that starts after VACUUM returned sees them.
+ * after the metapage.  So a scan that starts after VACUUM returned sees them.
  */
 #ifndef GENIE_TOMBSTONE_H
 #define GENIE_TOMBSTONE_H

@@ -3,27 +3,25 @@
  *	  Verifying an index, page by page and segment by segment.
  *
  * Invariants (each has a message):
- *	pages		1 every page is a metapage (block 0), a page of a kind we know with the lengths it
- *				  may have, or all zeroes; 2 it is reachable from one place at most, and its kind
- *				  is what that place expects; 3 its stamp is the owner's; pages that nothing
- *				  reaches are free ones or were left by a crash (genie_index_info counts those,
- *				  they are no violation)
+ *	pages		1 every page is a metapage (block 0), a page of a known kind with a possible
+ *				  length, or all zeroes; 2 it is reachable from one place at most, and its kind
+ *				  is what that place expects; 3 its stamp is the owner's.  Pages that are not reachable
+ *				  are free, or were left by a crash, which is no violation (genie_index_info counts them).
  *	segment		4 the object table decodes, TIDs ascend, its counts are the root's and the
- *				metapage's; 5 keywords ascend strictly and are well-formed; 6 lists lie one behind
- *				the other and end
- *				  where their section ends; 7 each list decodes to as many ascending objects as the
+ *				  metapage's; 5 keywords ascend strictly and are well-formed; 6 posting lists lie one behind
+ *				  the other and fill their section; 7 each list decodes to as many ascending objects as the
  *				  dictionary says, all of them in the segment and not NULL; 8 an object's size is
- *				  within the root's bounds; the number of its postings is its size (unless sizes
- *				  are the operator class's own, which no class of this version has); 9 tombstones:
- *				  their number is the metapage's
+ *				  within the root's bounds, and is the number of its postings (unless the operator class
+ *				  sets the sizes); 9 there are as many tombstones as the metapage says, or more, after a
+ *				  VACUUM that was interrupted
  *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows
- *				  decode, keywords ascend; the rows of a page fill it; 13 as long as there are raw rows and no
+ *				  decode, keywords ascend, the rows of a page fill it; 13 as long as there are raw rows and no
  *				  parameters (genie_signer.h), no segment has a keyword
  *	all			12 no TID is live in two places
  *
- * Damage must be reported, not stop the walk.  What the reading functions raise for it
+ * Damage must be reported, but must not stop the walk.  An error that the reading functions raise for damage
  * (genie_report_corrupt, a failed checksum) is caught in an internal subtransaction, which
- * releases what the error left, and becomes a finding; every other error goes on.
+ * releases what the error left, and becomes a finding.  Every other error is raised again.
  */
 #include "postgres.h"
 
@@ -52,13 +50,13 @@ typedef struct GenieVerify
 	BlockNumber n_blocks;
 	GenieViolation report;
 	void	   *arg;
-	uint64		n_said;			/* findings */
+	uint64		n_said;			/* number of findings */
 
 	/* the page walk */
 	uint8	   *reachable;
 	BlockNumber block;
 
-	/* the segment in hand */
+	/* the current segment */
 	GenieSegment *segment;
 	const GenieSegmentEntry *entry;
 	uint64	   *nulls;
@@ -88,7 +86,7 @@ genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...)
 	verify->n_said++;
 }
 
-/* Runs a step; what it raises for damage becomes a finding at `block` or where the message says. */
+/* Runs a step.  An error for damage becomes a finding, at the block that its message names or else at `block`. */
 static void
 genie_verify_guard(GenieVerify *verify, GenieVerifyStep step, BlockNumber block)
 {

@@ -1,6 +1,6 @@
 /*
  * genie_verify.h
- *	  genie_check: walking every page and verifying every invariant.
+ *	  Verifying an index, for genie_check(): every page, every invariant.
  */
 #ifndef GENIE_VERIFY_H
 #define GENIE_VERIFY_H
@@ -12,9 +12,9 @@
 typedef void (*GenieViolation) (void *arg, BlockNumber block, const char *what);
 
 /*
- * Verifies the whole index.  Readers and inserts go on; on a primary the merge lock is held in
- * share mode, so merges and VACUUM wait (on a standby replay goes on: false means that the index
- * changed under the walk, whatever was reported; try again).
+ * Verifies the whole index.  Scans and inserts go on.  On a primary it holds the merge lock in
+ * share mode, so merges and VACUUM wait.  On a standby replay goes on: false means that the index
+ * changed meanwhile, so the findings mean nothing; try again.
  */
 extern bool genie_verify_index(Relation index, GenieViolation report, void *arg);
 

@@ -1,6 +1,6 @@
 /*
  * genie_wal.c
- *	  The only writer of pages: Generic WAL, a build's pages in bulk, the init fork.
+ *	  Writing pages: Generic WAL, the pages of a build in bulk, the init fork.
  */
 #include "postgres.h"
 

@@ -8,14 +8,14 @@
  *				edit the images it returns, genie_wal_commit: one Generic WAL record, so all
  *				of the pages change or none.  (For unlogged and temporary relations Generic
  *				WAL only copies the images back.)
- *	build		the same calls with build = true edit the buffers themselves and log nothing:
- *				nobody else can see the relation, and genie_wal_log_build logs every page
+ *	build		the same calls with build = true edit the buffers themselves and log nothing.
+ *				No other process can see the relation, and genie_wal_log_build logs every page
  *				at the end.
  *	init fork	genie_wal_write_init_fork logs and syncs the one page of an unlogged index's init
- *				fork unconditionally: Generic WAL would write nothing for it.
+ *				fork unconditionally, because Generic WAL would write nothing for it.
  *
- * Between register and commit there is no ERROR to be expected; if one comes, the images are
- * thrown away with the memory and the pages are as they were (in a build, the relation goes).
+ * If an ERROR comes between register and commit, the images go with the memory and the pages do not change.  In a
+ * build, the relation goes.
  */
 #ifndef GENIE_WAL_H
 #define GENIE_WAL_H
@@ -41,16 +41,16 @@ extern void genie_wal_begin(GenieWal *wal, Relation relation, bool build);
  */
 extern Page genie_wal_register(GenieWal *wal, Buffer buffer, bool fresh);
 
-/* Makes it so.  Locks and pins stay the caller's. */
+/* Applies and logs the changes.  The caller keeps locks and pins. */
 extern void genie_wal_commit(GenieWal *wal);
 
 /* Commits, then unlocks and releases all registered buffers. */
 extern void genie_wal_commit_release(GenieWal *wal);
 
-/* Gives up: no page has changed. */
+/* Discards the changes: no page has changed. */
 extern void genie_wal_abort(GenieWal *wal);
 
-/* After a build: every page of the main fork into WAL, if the relation needs it. */
+/* After a build: logs every page of the main fork, if the relation needs it. */
 extern void genie_wal_log_build(Relation relation);
 
 /* Writes page as block 0 of the init fork, logged and synced. */
