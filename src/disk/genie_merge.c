@@ -149,11 +149,8 @@ genie_merge_step(GenieMergeInput *input, uint32 to)
 	{
 		if (input->n_pieces == input->pieces_capacity)
 		{
-			input->pieces_capacity = input->pieces_capacity == 0 ? 64 : input->pieces_capacity * 2;
-			if (input->pieces == NULL)
-				input->pieces = palloc(input->pieces_capacity * sizeof(GeniePiece));
-			else
-				input->pieces = repalloc_huge(input->pieces, input->pieces_capacity * sizeof(GeniePiece));
+			input->pieces_capacity *= 2;
+			input->pieces = repalloc_huge(input->pieces, input->pieces_capacity * sizeof(GeniePiece));
 		}
 		input->pieces[input->n_pieces].first = input->object;
 		input->pieces[input->n_pieces++].to = to;
@@ -535,7 +532,11 @@ genie_merge_begin(GenieSegment **segments, int n_inputs, GenieSegmentWriter *wri
 	merge->inputs = MemoryContextAllocExtended(CurrentMemoryContext, sizeof(GenieMergeInput) * n_inputs,
 											   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 0; i < n_inputs; i++)
+	{
 		merge->inputs[i].segment = segments[i];
+		merge->inputs[i].pieces_capacity = 64;
+		merge->inputs[i].pieces = palloc(64 * sizeof(GeniePiece));
+	}
 	genie_merge_objects(merge->inputs, n_inputs, writer, header);
 	return merge;
 }
@@ -547,8 +548,7 @@ genie_merge_end(GenieMerge *merge)
 	{
 		GenieMergeInput *input = &merge->inputs[i];
 
-		if (input->pieces != NULL)
-			pfree(input->pieces);
+		pfree(input->pieces);
 		if (input->list != NULL)
 			pfree(input->list);
 		if (input->tile != NULL)

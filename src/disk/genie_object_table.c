@@ -64,6 +64,10 @@ genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_siz
 	writer->min_size = min_size;
 	writer->max_size = max_size;
 	writer->width = max_size > min_size ? genie_bits_needed(max_size - min_size) : 0;
+	writer->runs_capacity = 4096;
+	writer->runs = palloc(writer->runs_capacity);
+	writer->directory_capacity = 64;
+	writer->directory = palloc(writer->directory_capacity * sizeof(uint64));
 	genie_segment_parameters(segment, GENIE_SECTION_SIZES, writer->width, min_size);
 	return writer;
 }
@@ -78,11 +82,8 @@ genie_object_close_run(GenieObjectWriter *writer)
 		return;
 	if (writer->runs_used + 3 * GENIE_VARINT_MAX > writer->runs_capacity)
 	{
-		writer->runs_capacity = writer->runs_capacity == 0 ? 4096 : writer->runs_capacity * 2;
-		if (writer->runs == NULL)
-			writer->runs = palloc(writer->runs_capacity);
-		else
-			writer->runs = repalloc(writer->runs, writer->runs_capacity);
+		writer->runs_capacity *= 2;
+		writer->runs = repalloc(writer->runs, writer->runs_capacity);
 	}
 	to = writer->runs + writer->runs_used;
 	if (writer->n_runs == 0)
@@ -113,12 +114,8 @@ genie_object_close_tile(GenieObjectWriter *writer)
 	genie_object_close_run(writer);
 	if (writer->n_tiles == writer->directory_capacity)
 	{
-		writer->directory_capacity = writer->directory_capacity == 0 ? 64 : writer->directory_capacity * 2;
-		if (writer->directory == NULL)
-			writer->directory = palloc(writer->directory_capacity * sizeof(uint64));
-		else
-			writer->directory = repalloc(writer->directory,
-										 writer->directory_capacity * sizeof(uint64));
+		writer->directory_capacity *= 2;
+		writer->directory = repalloc(writer->directory, writer->directory_capacity * sizeof(uint64));
 	}
 	writer->directory[writer->n_tiles++] = genie_segment_position(writer->segment,
 																  GENIE_SECTION_OBJECTS);
@@ -191,9 +188,8 @@ genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 		genie_object_close_tile(writer);
 	genie_object_flush_sizes(writer);
 	end = genie_segment_position(writer->segment, GENIE_SECTION_OBJECTS);
-	if (writer->n_tiles > 0)
-		genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, writer->directory,
-							writer->n_tiles * sizeof(uint64));
+	genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, writer->directory,
+						writer->n_tiles * sizeof(uint64));
 	genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, &end, sizeof(end));
 	while (left > 0)
 	{
@@ -206,10 +202,8 @@ genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 	header->n_nulls = writer->n_nulls;
 	header->min_size = (uint16) writer->min_size;
 	header->max_size = (uint16) writer->max_size;
-	if (writer->runs != NULL)
-		pfree(writer->runs);
-	if (writer->directory != NULL)
-		pfree(writer->directory);
+	pfree(writer->runs);
+	pfree(writer->directory);
 	pfree(writer);
 }
 

@@ -1,8 +1,10 @@
 /*
  * genie_page.c
- *	  Initialising a page, and reporting one that is damaged.
+ *	  Initialising a page, copying one, and reporting one that is damaged.
  */
 #include "postgres.h"
+
+#include "storage/bufmgr.h"
 
 #include "genie_page.h"
 
@@ -18,6 +20,17 @@ genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 stamp)
 	opaque->kind = kind;
 	opaque->detail = detail;
 	opaque->page_id = GENIE_PAGE_ID;
+}
+
+Page
+genie_page_copy(Relation index, BlockNumber block, PGAlignedBlock *copy)
+{
+	Buffer		buffer = ReadBuffer(index, block);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy->data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	return (Page) copy->data;
 }
 
 void

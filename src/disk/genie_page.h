@@ -195,6 +195,9 @@ typedef struct GenieRootHeader
 
 extern void genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 stamp);
 
+/* Copies a page of the index under its shared lock; returns the copy. */
+extern Page genie_page_copy(Relation index, BlockNumber block, PGAlignedBlock *copy);
+
 /* Raises ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX. */
 extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
 

@@ -266,7 +266,6 @@ genie_pending_scan_end(GeniePendingScan *scan)
 static bool
 genie_pending_next_page(GeniePendingScan *scan)
 {
-	Buffer		buffer;
 	Page		page;
 
 	if (scan->next == InvalidBlockNumber)
@@ -280,19 +279,13 @@ genie_pending_next_page(GeniePendingScan *scan)
 							 "the pending list has more or fewer pages than the metapage says");
 	scan->left--;
 	scan->block = scan->next;
-	buffer = ReadBuffer(scan->index, scan->block);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buffer);
+	page = genie_page_copy(scan->index, scan->block, &scan->page);
 	if (!genie_page_is(page, GENIE_PAGE_PENDING) ||
 		GeniePageGetOpaque(page)->stamp >= scan->below)
 	{
-		UnlockReleaseBuffer(buffer);
 		scan->stale = true;
 		return false;
 	}
-	memcpy(scan->page.data, page, BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-	page = (Page) scan->page.data;
 	scan->next = scan->block == scan->last ? InvalidBlockNumber : GeniePageGetOpaque(page)->next;
 	scan->at = 0;
 	scan->used = GeniePageGetUsed(page);

@@ -26,7 +26,6 @@ static bool
 genie_root_next_page(GenieRootReader *root)
 {
 	GenieSegment *segment = root->segment;
-	Buffer		buffer;
 	Page		page;
 
 	if (root->next == InvalidBlockNumber ||
@@ -35,18 +34,13 @@ genie_root_next_page(GenieRootReader *root)
 		segment->stale = true;
 		return false;
 	}
-	buffer = ReadBuffer(segment->index, root->next);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buffer);
+	page = genie_page_copy(segment->index, root->next, &root->page);
 	if (!genie_page_is(page, GENIE_PAGE_ROOT) ||
 		GeniePageGetOpaque(page)->stamp != segment->entry.stamp)
 	{
-		UnlockReleaseBuffer(buffer);
 		segment->stale = true;
 		return false;
 	}
-	memcpy(root->page.data, page, BLCKSZ);
-	UnlockReleaseBuffer(buffer);
 
 	if (segment->n_root_pages == root->pages_capacity)
 	{
@@ -56,11 +50,11 @@ genie_root_next_page(GenieRootReader *root)
 	}
 	segment->root_pages[segment->n_root_pages].start = root->next;
 	segment->root_pages[segment->n_root_pages++].n_blocks = 1;
-	root->used = GeniePageGetUsed((Page) root->page.data);
+	root->used = GeniePageGetUsed(page);
 	if (root->used == 0)
 		genie_report_corrupt(segment->index, root->next, "empty page of a segment's root");
 	root->at = 0;
-	root->next = GeniePageGetOpaque((Page) root->page.data)->next;
+	root->next = GeniePageGetOpaque(page)->next;
 	CHECK_FOR_INTERRUPTS();
 	return true;
 }

@@ -62,9 +62,16 @@ genie_segment_begin(Relation index, bool build, GenieSpillPlace *place)
 		writer->number = place->n_segments++;
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
 	{
-		writer->sections[kind].page = palloc(GENIE_PAGE_PAYLOAD);
+		GenieSectionWriter *section = &writer->sections[kind];
+
+		section->page = palloc(GENIE_PAGE_PAYLOAD);
 		if (place != NULL)
-			writer->sections[kind].spill = genie_spill_create(place, writer->number, kind);
+		{
+			section->spill = genie_spill_create(place, writer->number, kind);
+			continue;
+		}
+		section->extents_capacity = 8;
+		section->extents = palloc(section->extents_capacity * sizeof(GenieExtent));
 	}
 	return writer;
 }
@@ -88,12 +95,8 @@ genie_section_add_block(GenieSectionWriter *section, BlockNumber block)
 	}
 	if (section->n_extents == section->extents_capacity)
 	{
-		section->extents_capacity = section->extents_capacity == 0 ? 8 : section->extents_capacity * 2;
-		if (section->extents == NULL)
-			section->extents = palloc(section->extents_capacity * sizeof(GenieExtent));
-		else
-			section->extents = repalloc_huge(section->extents,
-											 (Size) section->extents_capacity * sizeof(GenieExtent));
+		section->extents_capacity *= 2;
+		section->extents = repalloc_huge(section->extents, (Size) section->extents_capacity * sizeof(GenieExtent));
 	}
 	section->extents[section->n_extents].start = block;
 	section->extents[section->n_extents++].n_blocks = 1;
@@ -249,8 +252,7 @@ genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *counts)
 	{
 		Size		part = writer->sections[kind].n_extents * sizeof(GenieExtent);
 
-		if (part > 0)
-			memcpy(to, writer->sections[kind].extents, part);
+		memcpy(to, writer->sections[kind].extents, part);
 		to += part;
 	}
 	GENIE_FAULT("segment-before-root");

@@ -298,8 +298,8 @@ genie_space_reclaim(Relation index)
 
 	while (block != InvalidBlockNumber)
 	{
-		Buffer		buffer;
 		PGAlignedBlock copy;
+		Page		page;
 		GenieRetiredEntry *entries;
 		BlockNumber next;
 		uint32		n;
@@ -309,15 +309,12 @@ genie_space_reclaim(Relation index)
 		CHECK_FOR_INTERRUPTS();
 		if (block >= RelationGetNumberOfBlocks(index) || left-- == 0)
 			genie_report_corrupt(index, block, "the list of retired pages leaves the index or is a circle");
-		buffer = ReadBuffer(index, block);
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
-		UnlockReleaseBuffer(buffer);
-		if (!genie_page_is((Page) copy.data, GENIE_PAGE_RETIRED))
+		page = genie_page_copy(index, block, &copy);
+		if (!genie_page_is(page, GENIE_PAGE_RETIRED))
 			genie_report_corrupt(index, block, "not a page of retired entries");
-		next = GeniePageGetOpaque((Page) copy.data)->next;
-		entries = (GenieRetiredEntry *) GeniePageGetPayload((Page) copy.data);
-		n = GeniePageGetUsed((Page) copy.data) / sizeof(GenieRetiredEntry);
+		next = GeniePageGetOpaque(page)->next;
+		entries = (GenieRetiredEntry *) GeniePageGetPayload(page);
+		n = GeniePageGetUsed(page) / sizeof(GenieRetiredEntry);
 
 		for (uint32 i = 0; i < n; i++)
 		{
@@ -398,19 +395,16 @@ genie_space_mark_retired(Relation index, BlockNumber head, uint8 *reachable, Blo
 {
 	while (head != InvalidBlockNumber && head < n_blocks)
 	{
-		Buffer		buffer = ReadBuffer(index, head);
 		PGAlignedBlock copy;
+		Page		page = genie_page_copy(index, head, &copy);
 		GenieRetiredEntry *entries;
 		uint32		n;
 
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
-		UnlockReleaseBuffer(buffer);
-		if (!genie_page_is((Page) copy.data, GENIE_PAGE_RETIRED) || reachable[head] != 0)
+		if (!genie_page_is(page, GENIE_PAGE_RETIRED) || reachable[head] != 0)
 			return false;
 		genie_space_mark(reachable, n_blocks, head, GENIE_PAGE_RETIRED);
-		entries = (GenieRetiredEntry *) GeniePageGetPayload((Page) copy.data);
-		n = GeniePageGetUsed((Page) copy.data) / sizeof(GenieRetiredEntry);
+		entries = (GenieRetiredEntry *) GeniePageGetPayload(page);
+		n = GeniePageGetUsed(page) / sizeof(GenieRetiredEntry);
 		for (uint32 i = 0; i < n; i++)
 		{
 			GenieSegmentEntry entry = {0};
@@ -425,7 +419,7 @@ genie_space_mark_retired(Relation index, BlockNumber head, uint8 *reachable, Blo
 				(void) genie_space_mark_segment(index, &entry, reachable, n_blocks,
 												GENIE_REACHABLE_RETIRED);
 		}
-		head = GeniePageGetOpaque((Page) copy.data)->next;
+		head = GeniePageGetOpaque(page)->next;
 		CHECK_FOR_INTERRUPTS();
 	}
 	return true;

@@ -164,13 +164,9 @@ genie_verify_pages(GenieVerify *verify)
 	while (verify->block < verify->n_blocks)
 	{
 		BlockNumber block = verify->block++;
-		Buffer		buffer = ReadBuffer(verify->index, block);
 		PGAlignedBlock copy;
 
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
-		UnlockReleaseBuffer(buffer);
-		genie_verify_page(verify, block, (Page) copy.data);
+		genie_verify_page(verify, block, genie_page_copy(verify->index, block, &copy));
 		CHECK_FOR_INTERRUPTS();
 	}
 }
