@@ -10,8 +10,8 @@
  * A VACUUM that ended between 2 and 3 left bits that are not counted.  The next one counts all bits
  * of a segment, and does 3 whenever a count differs from the stored one.
  *
- * Then images in shared memory get the new tombstones, too (genie_image_cache.h).  Answers do not depend on that, because
- * every scan compares the tombstone version; it spares the next scan the work.
+ * Then images in shared memory get the new tombstones, too (genie_image_cache.h).  Answers do not depend on that,
+ * because every scan compares the tombstone version; it spares the next scan the work.
  *
  * When ambulkdelete returns, every scan that starts later sees 1 to 3.  So no removed TID is returned, and the TID may
  * be used again.  Rows appended meanwhile are newer than those that VACUUM removes.  The callback is called
