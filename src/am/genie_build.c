@@ -3,7 +3,7 @@
  *	  CREATE INDEX: one pass over the table, one segment on disk.
  *
  * Phases
- *	train	Only for an approximate operator class: it learns its parameters from a sample of the table.  If
+ *	train	Only for an approximate operator class: it learns its parameters from a sample (genie_approximate.c).  If
  *			there are too few rows for that, those that are not NULL become raw pending rows (genie_signer.h).
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
  *			(genie_build_parallel.c).  Each process collects its rows in memory and in runs, which are segments in

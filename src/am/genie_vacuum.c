@@ -58,7 +58,7 @@ genie_vacuum_tile(GenieSegment *segment, GenieObjectReader *objects, GenieSectio
 				  uint32 tile_number, IndexBulkDeleteCallback callback, void *callback_state,
 				  uint64 *n_died, uint64 *n_left)
 {
-	const GenieTileObjects *tile = genie_object_tile(objects, tile_number);
+	const GenieTileObjects *tile = genie_object_table_tile(objects, tile_number);
 	uint32		first = tile_number << GENIE_TILE_SHIFT;
 	uint64	   *dead = palloc0(GENIE_TILE_WORDS * sizeof(uint64));
 	uint64	   *died = palloc0(GENIE_TILE_WORDS * sizeof(uint64));
@@ -112,9 +112,9 @@ genie_vacuum_segment(Relation index, const GenieSegmentEntry *entry, IndexBulkDe
 
 	if (segment == NULL)
 		genie_report_corrupt(index, entry->root, "not the segment's root");
-	genie_object_reader(objects, segment, false);
+	genie_object_table_reader(objects, segment, false);
 	genie_section_reader(tombstones, segment, GENIE_SECTION_TOMBSTONES);
-	for (uint32 tile = 0; tile < genie_object_tiles(segment); tile++)
+	for (uint32 tile = 0; tile < genie_object_table_tiles(segment); tile++)
 	{
 		n_dead += genie_vacuum_tile(segment, objects, tombstones, tile, callback, callback_state,
 									n_died, n_left);

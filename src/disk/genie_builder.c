@@ -575,11 +575,11 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 	if (builder->min_size > builder->max_size)
 		builder->min_size = builder->max_size = 0;	/* no object but NULLs */
 
-	objects = genie_object_writer(writer, builder->min_size, builder->max_size);
+	objects = genie_object_table_writer(writer, builder->min_size, builder->max_size);
 	for (uint32 i = 0; i < builder->n_objects; i++)
-		genie_object_add(objects, builder->tids[i] & ~GENIE_TID_NULL,
-						 (builder->tids[i] & GENIE_TID_NULL) != 0, builder->sizes[i]);
-	genie_object_finish(objects, header);
+		genie_object_table_add(objects, builder->tids[i] & ~GENIE_TID_NULL,
+							   (builder->tids[i] & GENIE_TID_NULL) != 0, builder->sizes[i]);
+	genie_object_table_finish(objects, header);
 	header->max_keywords = (uint16) builder->max_keywords;
 	header->flags = builder->own_sizes ? GENIE_ROOT_OWN_SIZES : 0;
 

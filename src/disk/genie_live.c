@@ -16,7 +16,7 @@
 Size
 genie_live_words(const GenieSegment *segment)
 {
-	return (Size) genie_object_tiles(segment) * GENIE_TILE_WORDS;
+	return (Size) genie_object_table_tiles(segment) * GENIE_TILE_WORDS;
 }
 
 /* Clears the bits of NULL objects in live, and sets them in nulls unless that is NULL.  False: stale. */
@@ -26,10 +26,10 @@ genie_live_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 	GenieObjectReader *objects = palloc(sizeof(GenieObjectReader));
 	bool		ok = true;
 
-	genie_object_reader(objects, segment, false);
+	genie_object_table_reader(objects, segment, false);
 	for (uint32 t = 0; ok && t < objects->n_tiles; t++)
 	{
-		const GenieTileObjects *tile = genie_object_tile(objects, t);
+		const GenieTileObjects *tile = genie_object_table_tile(objects, t);
 
 		CHECK_FOR_INTERRUPTS();
 		ok = tile != NULL;

@@ -99,10 +99,10 @@ genie_merge_load_tile(GenieMergeInput *input)
 	uint32		tile = input->object >> GENIE_TILE_SHIFT;
 	uint32		first = tile << GENIE_TILE_SHIFT;
 
-	input->tile = genie_object_tile(&input->objects, tile);
+	input->tile = genie_object_table_tile(&input->objects, tile);
 	if (input->tile == NULL ||
 		(input->sizes != NULL &&
-		 !genie_object_sizes(&input->sizes_reader, first, input->tile->n_objects, input->sizes)))
+		 !genie_object_table_sizes(&input->sizes_reader, first, input->tile->n_objects, input->sizes)))
 		genie_merge_corrupt(input->segment);
 	memset(input->dead, 0, sizeof(input->dead));
 	if (input->segment->index != NULL &&
@@ -195,7 +195,7 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 			header->max_keywords = Max(header->max_keywords, input->segment->header.max_keywords);
 			header->flags |= input->segment->header.flags & GENIE_ROOT_OWN_SIZES;
 		}
-		genie_object_reader(&input->objects, input->segment, false);
+		genie_object_table_reader(&input->objects, input->segment, false);
 		genie_section_reader(&input->sizes_reader, input->segment, GENIE_SECTION_SIZES);
 		genie_section_reader(&input->tombstones, input->segment, GENIE_SECTION_TOMBSTONES);
 		input->sizes = writer == NULL ? NULL : palloc(sizeof(uint32) * GENIE_TILE_OBJECTS);
@@ -203,7 +203,7 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 		genie_merge_skip_dead(input);
 	}
 	if (writer != NULL)
-		objects = genie_object_writer(writer, Min(min_size, max_size), max_size);
+		objects = genie_object_table_writer(writer, Min(min_size, max_size), max_size);
 	for (;;)
 	{
 		GenieMergeInput *best = NULL;
@@ -227,13 +227,13 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 			break;
 		local = best->object & (GENIE_TILE_OBJECTS - 1);
 		if (objects != NULL)
-			genie_object_add(objects, best->tid, best->tile->runs[best->run].is_null, best->sizes[local]);
+			genie_object_table_add(objects, best->tid, best->tile->runs[best->run].is_null, best->sizes[local]);
 		genie_merge_step(best, output++);
 		genie_merge_skip_dead(best);
 	}
 	if (writer == NULL)
 		return;
-	genie_object_finish(objects, header);
+	genie_object_table_finish(objects, header);
 	for (int i = 0; i < n_inputs; i++)
 		pfree(inputs[i].sizes);
 }

@@ -57,7 +57,7 @@ genie_cmp_uint64(const void *a, const void *b)
 }
 
 GenieObjectWriter *
-genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size)
+genie_object_table_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size)
 {
 	GenieObjectWriter *writer = palloc0(sizeof(GenieObjectWriter));
 
@@ -75,7 +75,7 @@ genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_siz
 
 /* Ends the open run. */
 static void
-genie_object_close_run(GenieObjectWriter *writer)
+genie_object_table_close_run(GenieObjectWriter *writer)
 {
 	uint8	   *to;
 
@@ -108,11 +108,11 @@ genie_object_close_run(GenieObjectWriter *writer)
 
 /* Writes the tile's blob. */
 static void
-genie_object_close_tile(GenieObjectWriter *writer)
+genie_object_table_close_tile(GenieObjectWriter *writer)
 {
 	uint8		head[GENIE_VARINT_MAX];
 
-	genie_object_close_run(writer);
+	genie_object_table_close_run(writer);
 	if (writer->n_tiles == writer->directory_capacity)
 	{
 		writer->directory_capacity *= 2;
@@ -128,7 +128,7 @@ genie_object_close_tile(GenieObjectWriter *writer)
 }
 
 static void
-genie_object_flush_sizes(GenieObjectWriter *writer)
+genie_object_table_flush_sizes(GenieObjectWriter *writer)
 {
 	uint8		packed[GENIE_SIZES_BATCH * sizeof(uint32)];
 
@@ -142,7 +142,7 @@ genie_object_flush_sizes(GenieObjectWriter *writer)
 }
 
 void
-genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size)
+genie_object_table_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size)
 {
 	BlockNumber block = (BlockNumber) (tid >> 16);
 	uint32		offset = (uint32) (tid & 0xFFFF);
@@ -155,14 +155,14 @@ genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 siz
 				 errmsg("too many rows for one genie segment")));
 	writer->last_tid = tid;
 	if (writer->n_objects > 0 && writer->n_objects % GENIE_TILE_OBJECTS == 0)
-		genie_object_close_tile(writer);
+		genie_object_table_close_tile(writer);
 
 	if (writer->run_length > 0 && writer->run_block == block &&
 		writer->run_offset + writer->run_length == offset && writer->run_null == is_null)
 		writer->run_length++;
 	else
 	{
-		genie_object_close_run(writer);
+		genie_object_table_close_run(writer);
 		writer->run_block = block;
 		writer->run_offset = offset;
 		writer->run_length = 1;
@@ -172,22 +172,22 @@ genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 siz
 	Assert(is_null || (size >= writer->min_size && size <= writer->max_size));
 	writer->sizes[writer->n_sizes++] = is_null ? 0 : size - writer->min_size;
 	if (writer->n_sizes == GENIE_SIZES_BATCH)
-		genie_object_flush_sizes(writer);
+		genie_object_table_flush_sizes(writer);
 	writer->n_objects++;
 	if (is_null)
 		writer->n_nulls++;
 }
 
 void
-genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header)
+genie_object_table_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 {
 	uint8		zeroes[1024] = {0};
 	Size		left = (writer->n_objects + 7) / 8;
 	uint64		end;
 
 	if (writer->n_objects > 0)
-		genie_object_close_tile(writer);
-	genie_object_flush_sizes(writer);
+		genie_object_table_close_tile(writer);
+	genie_object_table_flush_sizes(writer);
 	end = genie_segment_position(writer->segment, GENIE_SECTION_OBJECTS);
 	genie_segment_write(writer->segment, GENIE_SECTION_OBJECTS, writer->directory,
 						writer->n_tiles * sizeof(uint64));
@@ -211,7 +211,7 @@ genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 /* ---- reading ---- */
 
 static void
-genie_object_corrupt(const GenieSegment *segment)
+genie_object_table_corrupt(const GenieSegment *segment)
 {
 	if (segment->index == NULL)
 		elog(ERROR, "spilled object table is malformed");
@@ -219,16 +219,16 @@ genie_object_corrupt(const GenieSegment *segment)
 }
 
 uint32
-genie_object_tiles(const GenieSegment *segment)
+genie_object_table_tiles(const GenieSegment *segment)
 {
 	return (uint32) (((uint64) segment->header.n_objects + GENIE_TILE_OBJECTS - 1) >> GENIE_TILE_SHIFT);
 }
 
 void
-genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep)
+genie_object_table_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep)
 {
 	genie_section_reader(&reader->reader, segment, GENIE_SECTION_OBJECTS);
-	reader->n_tiles = genie_object_tiles(segment);
+	reader->n_tiles = genie_object_table_tiles(segment);
 	reader->keep = keep;
 	reader->tiles = palloc0(sizeof(GenieTileObjects *) * (keep ? reader->n_tiles + 1 : 1));
 }
@@ -247,7 +247,7 @@ typedef struct GenieRunCursor
 
 /* A run's three numbers.  Mostly each is below 128, that is one byte. */
 static inline bool
-genie_object_run_numbers(GenieRunCursor *cursor, uint64 numbers[3])
+genie_object_table_run_numbers(GenieRunCursor *cursor, uint64 numbers[3])
 {
 	const uint8 *at = cursor->at;
 
@@ -266,15 +266,15 @@ genie_object_run_numbers(GenieRunCursor *cursor, uint64 numbers[3])
 
 /* The next run, which must be there; cursor->done is then behind its last object. */
 static inline GenieTidRun
-genie_object_next_run(GenieRunCursor *cursor)
+genie_object_table_next_run(GenieRunCursor *cursor)
 {
 	uint64		numbers[3];		/* of blocks, of offsets, length and whether NULL */
 	uint64		length;
 	uint64		offset;
 	GenieTidRun run;
 
-	if (!genie_object_run_numbers(cursor, numbers))
-		genie_object_corrupt(cursor->segment);
+	if (!genie_object_table_run_numbers(cursor, numbers))
+		genie_object_table_corrupt(cursor->segment);
 	offset = (numbers[0] == 0 ? cursor->offset : 0) + numbers[1];
 	cursor->block += numbers[0];
 	run.start = cursor->done;
@@ -284,7 +284,7 @@ genie_object_next_run(GenieRunCursor *cursor)
 	length = (numbers[2] >> 1) + 1;
 	if (cursor->block > MaxBlockNumber || offset < FirstOffsetNumber || offset > PG_UINT16_MAX ||
 		length > cursor->n_objects - cursor->done || offset + length > PG_UINT16_MAX)
-		genie_object_corrupt(cursor->segment);
+		genie_object_table_corrupt(cursor->segment);
 	cursor->offset = offset + length;
 	cursor->done += (uint32) length;
 	return run;
@@ -292,7 +292,7 @@ genie_object_next_run(GenieRunCursor *cursor)
 
 /* The sum of eight bytes that are each below 128. */
 static inline uint32
-genie_object_sum_bytes(uint64 bytes)
+genie_object_table_sum_bytes(uint64 bytes)
 {
 	bytes = (bytes & UINT64CONST(0x00FF00FF00FF00FF)) + (bytes >> 8 & UINT64CONST(0x00FF00FF00FF00FF));
 	return (uint32) (bytes * UINT64CONST(0x0001000100010001) >> 48);
@@ -304,7 +304,7 @@ genie_object_sum_bytes(uint64 bytes)
  * passed from n_runs, those that are left.
  */
 static void
-genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint64 *n_runs)
+genie_object_table_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint64 *n_runs)
 {
 	const uint64 first = UINT64CONST(0x00FF0000FF0000FF);	/* bytes 0, 3, 6 */
 	const uint64 second = UINT64CONST(0xFF0000FF0000FF00);	/* 1, 4, 7 */
@@ -316,9 +316,9 @@ genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint
 		uint64		a = genie_load_64(at);
 		uint64		b = genie_load_64(at + 8);
 		uint64		c = genie_load_64(at + 16);
-		uint32		n_blocks = genie_object_sum_bytes((a & first) | (b & second) | (c & third));
+		uint32		n_blocks = genie_object_table_sum_bytes((a & first) | (b & second) | (c & third));
 		uint64		lengths = (a & third) | (b & first) | (c & second);
-		uint32		n_objects = genie_object_sum_bytes(lengths >> 1 & GENIE_EACH_BYTE(0x7F)) + GENIE_RUNS_PASSED;
+		uint32		n_objects = genie_object_table_sum_bytes(lengths >> 1 & GENIE_EACH_BYTE(0x7F)) + GENIE_RUNS_PASSED;
 		uint64		offset = 0;
 		int			run = GENIE_RUNS_PASSED;
 
@@ -342,7 +342,8 @@ genie_object_skip_runs(GenieRunCursor *cursor, uint32 object, uint64 block, uint
  * Reads a tile's blob into the buffer, and places the cursor before the first of its n_runs runs.  False: stale.
  */
 static bool
-genie_object_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, GenieRunCursor *cursor, uint64 *n_runs)
+genie_object_table_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, GenieRunCursor *cursor,
+						 uint64 *n_runs)
 {
 	GenieSegment *segment = reader->reader.segment;
 	uint64		length = segment->sections[GENIE_SECTION_OBJECTS].entry.length;
@@ -350,12 +351,12 @@ genie_object_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, Geni
 
 	Assert(tile < reader->n_tiles);
 	if (length < (reader->n_tiles + 1) * sizeof(uint64))
-		genie_object_corrupt(segment);
+		genie_object_table_corrupt(segment);
 	length -= (reader->n_tiles + 1) * sizeof(uint64);
 	if (!genie_section_read(&reader->reader, length + tile * sizeof(uint64), sizeof(bounds), bounds))
 		return false;
 	if (bounds[0] > bounds[1] || bounds[1] > length || bounds[1] - bounds[0] >= MaxAllocSize)
-		genie_object_corrupt(segment);
+		genie_object_table_corrupt(segment);
 	resetStringInfo(blob);
 	enlargeStringInfo(blob, (int) (bounds[1] - bounds[0]));
 	if (!genie_section_read(&reader->reader, bounds[0], bounds[1] - bounds[0], blob->data))
@@ -367,12 +368,12 @@ genie_object_begin(GenieObjectReader *reader, uint32 tile, StringInfo blob, Geni
 	cursor->done = 0;
 	cursor->block = cursor->offset = 0;
 	if (!genie_varint_next(&cursor->at, cursor->end, n_runs) || *n_runs == 0 || *n_runs > cursor->n_objects)
-		genie_object_corrupt(segment);
+		genie_object_table_corrupt(segment);
 	return true;
 }
 
 const GenieTileObjects *
-genie_object_tile(GenieObjectReader *reader, uint32 tile)
+genie_object_table_tile(GenieObjectReader *reader, uint32 tile)
 {
 	GenieTileObjects **slot = reader->keep ? &reader->tiles[tile] : &reader->tiles[0];
 	StringInfoData blob;
@@ -383,7 +384,7 @@ genie_object_tile(GenieObjectReader *reader, uint32 tile)
 	if (reader->keep && *slot != NULL)
 		return *slot;
 	initStringInfo(&blob);
-	if (!genie_object_begin(reader, tile, &blob, &cursor, &n_runs))
+	if (!genie_object_table_begin(reader, tile, &blob, &cursor, &n_runs))
 		return NULL;
 	if (!reader->keep && *slot != NULL)
 		pfree(*slot);
@@ -392,16 +393,16 @@ genie_object_tile(GenieObjectReader *reader, uint32 tile)
 	decoded->n_objects = cursor.n_objects;
 	decoded->n_runs = (uint32) n_runs;
 	for (uint32 i = 0; i < n_runs; i++)
-		decoded->runs[i] = genie_object_next_run(&cursor);
+		decoded->runs[i] = genie_object_table_next_run(&cursor);
 	if (cursor.done != cursor.n_objects || cursor.at != cursor.end)
-		genie_object_corrupt(cursor.segment);
+		genie_object_table_corrupt(cursor.segment);
 	pfree(blob.data);
 	*slot = decoded;
 	return decoded;
 }
 
 bool
-genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids)
+genie_object_table_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids)
 {
 	StringInfoData blob;
 	bool		ok = true;
@@ -414,17 +415,17 @@ genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, ui
 		GenieTidRun run = {0};
 		uint64		n_runs;
 
-		ok = genie_object_begin(reader, tile, &blob, &cursor, &n_runs);
+		ok = genie_object_table_begin(reader, tile, &blob, &cursor, &n_runs);
 		for (; ok && i < n && objects[i] >> GENIE_TILE_SHIFT == tile; i++)
 		{
 			uint32		local = objects[i] & (GENIE_TILE_OBJECTS - 1);
 
 			while (cursor.done <= local)
 			{
-				genie_object_skip_runs(&cursor, local, PG_UINT64_MAX, &n_runs);
+				genie_object_table_skip_runs(&cursor, local, PG_UINT64_MAX, &n_runs);
 				if (n_runs-- == 0)
-					genie_object_corrupt(cursor.segment);
-				run = genie_object_next_run(&cursor);
+					genie_object_table_corrupt(cursor.segment);
+				run = genie_object_table_next_run(&cursor);
 			}
 			tids[i] = ((uint64) run.block << 16) + run.offset + (local - run.start);
 		}
@@ -435,14 +436,14 @@ genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, ui
 
 /* Sets n bits from one on. */
 static void
-genie_object_set_bits(uint64 *bits, uint32 first, uint32 n)
+genie_object_table_set_bits(uint64 *bits, uint32 first, uint32 n)
 {
 	for (uint32 i = first; i < first + n; i++)
 		bits[i / 64] |= UINT64CONST(1) << (i % 64);
 }
 
 bool
-genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits)
+genie_object_table_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits)
 {
 	StringInfoData blob;
 	uint32		page = 0;
@@ -455,19 +456,19 @@ genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uin
 		uint64		n_runs;
 
 		CHECK_FOR_INTERRUPTS();
-		ok = genie_object_begin(reader, tile, &blob, &cursor, &n_runs);
+		ok = genie_object_table_begin(reader, tile, &blob, &cursor, &n_runs);
 		while (ok && page < n && cursor.done < cursor.n_objects)
 		{
 			GenieTidRun run;
 
-			genie_object_skip_runs(&cursor, cursor.n_objects - 1, pages[page], &n_runs);
+			genie_object_table_skip_runs(&cursor, cursor.n_objects - 1, pages[page], &n_runs);
 			if (n_runs-- == 0)
-				genie_object_corrupt(cursor.segment);
-			run = genie_object_next_run(&cursor);
+				genie_object_table_corrupt(cursor.segment);
+			run = genie_object_table_next_run(&cursor);
 			while (page < n && pages[page] < run.block)
 				page++;
 			if (page < n && pages[page] == run.block)
-				genie_object_set_bits(bits, tile * GENIE_TILE_OBJECTS + run.start, cursor.done - run.start);
+				genie_object_table_set_bits(bits, tile * GENIE_TILE_OBJECTS + run.start, cursor.done - run.start);
 		}
 	}
 	pfree(blob.data);
@@ -475,7 +476,7 @@ genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uin
 }
 
 uint64
-genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null)
+genie_object_table_tid(const GenieTileObjects *tile, uint32 local, bool *is_null)
 {
 	uint32		low = 0;
 	uint32		high = tile->n_runs;
@@ -497,7 +498,7 @@ genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null)
 }
 
 bool
-genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes)
+genie_object_table_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes)
 {
 	const GenieSectionEntry *entry = &reader->segment->sections[GENIE_SECTION_SIZES].entry;
 	uint32		width = entry->parameter;
@@ -507,7 +508,7 @@ genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *s
 
 	Assert(first % 8 == 0);
 	if (width > 16 || smallest < reader->segment->header.min_size)
-		genie_object_corrupt(reader->segment);
+		genie_object_table_corrupt(reader->segment);
 	for (uint32 done = 0; done < n; done += GENIE_SIZES_BATCH)
 	{
 		uint32		part = Min(n - done, GENIE_SIZES_BATCH);
@@ -526,12 +527,12 @@ genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *s
 		}
 	}
 	if (largest > reader->segment->header.max_size)
-		genie_object_corrupt(reader->segment);
+		genie_object_table_corrupt(reader->segment);
 	return true;
 }
 
 bool
-genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above)
+genie_object_table_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above)
 {
 	const GenieRootHeader *header = &reader->segment->header;
 	const GenieSectionEntry *entry = &reader->segment->sections[GENIE_SECTION_SIZES].entry;
@@ -542,7 +543,7 @@ genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uin
 
 	Assert(first % 8 == 0);
 	if (width > 8 || entry->parameter2 != header->min_size)
-		genie_object_corrupt(reader->segment);
+		genie_object_table_corrupt(reader->segment);
 	for (uint32 done = 0; done < n; done += batch)
 	{
 		uint32		part = Min(n - done, batch);
@@ -553,6 +554,6 @@ genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uin
 		largest = Max(largest, genie_bits_unpack_bytes(packed, part, width, above + done));
 	}
 	if (largest > header->max_size - header->min_size)
-		genie_object_corrupt(reader->segment);
+		genie_object_table_corrupt(reader->segment);
 	return true;
 }

@@ -48,11 +48,11 @@ typedef struct GenieObjectWriter GenieObjectWriter;
  * The sizes of all non-NULL objects must lie between min_size and max_size, which may be wider
  * than necessary.
  */
-extern GenieObjectWriter *genie_object_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size);
-extern void genie_object_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size);
+extern GenieObjectWriter *genie_object_table_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size);
+extern void genie_object_table_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size);
 
 /* Ends the sections OBJECTS, SIZES and TOMBSTONES; fills n_objects, n_nulls, min_size, max_size. */
-extern void genie_object_finish(GenieObjectWriter *writer, GenieRootHeader *header);
+extern void genie_object_table_finish(GenieObjectWriter *writer, GenieRootHeader *header);
 
 /* ---- reading ---- */
 
@@ -79,36 +79,36 @@ typedef struct GenieObjectReader
 	bool		keep;
 } GenieObjectReader;
 
-extern uint32 genie_object_tiles(const GenieSegment *segment);
+extern uint32 genie_object_table_tiles(const GenieSegment *segment);
 
 /* keep: decoded tiles stay in the current memory context; otherwise each call's result replaces the last one. */
-extern void genie_object_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep);
+extern void genie_object_table_reader(GenieObjectReader *reader, GenieSegment *segment, bool keep);
 
 /* The runs of a tile; NULL: stale. */
-extern const GenieTileObjects *genie_object_tile(GenieObjectReader *reader, uint32 tile);
+extern const GenieTileObjects *genie_object_table_tile(GenieObjectReader *reader, uint32 tile);
 
 /*
  * The TID numbers of n objects, which come in ascending order, may be of any tiles, and must exist.  Keeps nothing:
  * for a few objects of a large table, decoded tiles would take more time and memory.  False: stale.
  */
-extern bool genie_object_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids);
+extern bool genie_object_table_tids(GenieObjectReader *reader, const uint32 *objects, uint32 n, uint64 *tids);
 
 /* Sets the bits of all objects on n pages of the table, which come in ascending order.  False: stale. */
-extern bool genie_object_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits);
+extern bool genie_object_table_mark_pages(GenieObjectReader *reader, const BlockNumber *pages, uint32 n, uint64 *bits);
 
 /* The TID number of an object of the tile. */
-extern uint64 genie_object_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
+extern uint64 genie_object_table_tid(const GenieTileObjects *tile, uint32 local, bool *is_null);
 
 /*
  * The sizes of n objects from first on, minus the segment's smallest size.  One byte must be enough for each.  False:
  * stale.
  */
-extern bool genie_object_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above);
+extern bool genie_object_table_sizes_above(GenieSectionReader *reader, uint32 first, uint32 n, uint8 *above);
 
 /*
  * The sizes of n objects from first on, a multiple of 8.  A size outside of the header's min_size and max_size means
  * damage (ERROR).  False: stale.
  */
-extern bool genie_object_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes);
+extern bool genie_object_table_sizes(GenieSectionReader *reader, uint32 first, uint32 n, uint32 *sizes);
 
 #endif							/* GENIE_OBJECT_TABLE_H */

@@ -10,8 +10,8 @@
  * An insert that read the metapage before that flip may append a raw row behind it.  So the pending list of a trained
  * index may have raw rows, too.  Their readers sign them.
  *
- * The class's functions are called through this table, because disk/ knows no operator classes.  genie_approximate.c
- * fills it.
+ * The class's functions are called through this table, because disk/ knows no operator classes.
+ * types/genie_approximate.c fills it.
  */
 #ifndef GENIE_SIGNER_H
 #define GENIE_SIGNER_H

@@ -200,11 +200,11 @@ genie_verify_objects(GenieVerify *verify)
 	uint32		n_nulls = 0;
 	uint64		n_dead = 0;
 
-	genie_object_reader(objects, segment, false);
+	genie_object_table_reader(objects, segment, false);
 	genie_section_reader(tombstones, segment, GENIE_SECTION_TOMBSTONES);
-	for (uint32 t = 0; t < genie_object_tiles(segment); t++)
+	for (uint32 t = 0; t < genie_object_table_tiles(segment); t++)
 	{
-		const GenieTileObjects *tile = genie_object_tile(objects, t);
+		const GenieTileObjects *tile = genie_object_table_tile(objects, t);
 
 		memset(dead, 0, GENIE_TILE_WORDS * sizeof(uint64));
 		if (tile == NULL ||
@@ -215,7 +215,7 @@ genie_verify_objects(GenieVerify *verify)
 		for (uint32 i = 0; i < tile->n_objects; i++)
 		{
 			bool		is_null;
-			uint64		tid = genie_object_tid(tile, i, &is_null);
+			uint64		tid = genie_object_table_tid(tile, i, &is_null);
 			uint32		object = (t << GENIE_TILE_SHIFT) + i;
 
 			if (tid <= last)
@@ -364,12 +364,12 @@ genie_verify_sizes(GenieVerify *verify)
 	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
 
 	genie_section_reader(reader, segment, GENIE_SECTION_SIZES);
-	for (uint32 t = 0; t < genie_object_tiles(segment); t++)
+	for (uint32 t = 0; t < genie_object_table_tiles(segment); t++)
 	{
 		uint32		first = t << GENIE_TILE_SHIFT;
 		uint32		n = Min(segment->header.n_objects - first, GENIE_TILE_OBJECTS);
 
-		if (!genie_object_sizes(reader, first, n, sizes))
+		if (!genie_object_table_sizes(reader, first, n, sizes))
 			genie_verify_stale(verify);
 		for (uint32 i = 0; i < n; i++)
 		{
@@ -400,7 +400,7 @@ genie_verify_segment(GenieVerify *verify)
 	verify->segment = genie_segment_open(verify->index, verify->entry);
 	if (verify->segment == NULL)
 		genie_verify_stale(verify);
-	n = (Size) genie_object_tiles(verify->segment) * GENIE_TILE_OBJECTS;
+	n = (Size) genie_object_table_tiles(verify->segment) * GENIE_TILE_OBJECTS;
 	verify->nulls = MemoryContextAllocExtended(context, n / 8 + 8, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	verify->counts = MemoryContextAllocExtended(context, n * sizeof(uint16) + 8,
 												MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -477,7 +477,7 @@ genie_verify_next_tid(GenieVerify *verify, GenieTidCursor *cursor)
 
 		if (local == 0)
 		{
-			cursor->tile = genie_object_tile(&cursor->objects, cursor->object >> GENIE_TILE_SHIFT);
+			cursor->tile = genie_object_table_tile(&cursor->objects, cursor->object >> GENIE_TILE_SHIFT);
 			memset(cursor->dead, 0, sizeof(cursor->dead));
 			if (cursor->tile == NULL ||
 				!genie_tombstone_read(&cursor->tombstones, cursor->object, cursor->tile->n_objects,
@@ -487,7 +487,7 @@ genie_verify_next_tid(GenieVerify *verify, GenieTidCursor *cursor)
 		}
 		if ((cursor->dead[local / 64] >> (local % 64)) & 1)
 			continue;
-		cursor->tid = genie_object_tid(cursor->tile, local, &is_null);
+		cursor->tid = genie_object_table_tid(cursor->tile, local, &is_null);
 		cursor->object++;
 		return;
 	}
@@ -513,7 +513,7 @@ genie_verify_tids(GenieVerify *verify)
 		cursor->segment = genie_segment_open(verify->index, verify->entry);
 		if (cursor->segment == NULL)
 			genie_verify_stale(verify);
-		genie_object_reader(&cursor->objects, cursor->segment, false);
+		genie_object_table_reader(&cursor->objects, cursor->segment, false);
 		genie_section_reader(&cursor->tombstones, cursor->segment, GENIE_SECTION_TOMBSTONES);
 		cursor->object = 0;
 		cursor->at_end = false;

@@ -55,7 +55,7 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 	next[len - 1]++;
 	if (!genie_source_add_condition(source, &family) || !genie_source_qualified(source, &live))
 		return false;
-	genie_object_reader(objects, segment, true);
+	genie_object_table_reader(objects, segment, true);
 	for (uint32 i = 0; i < n; i++)
 	{
 		const GenieTileObjects *tile;
@@ -63,11 +63,11 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 
 		if ((live[i / 64] >> (i % 64) & 1) == 0)
 			continue;
-		tile = genie_object_tile(objects, i >> GENIE_TILE_SHIFT);
+		tile = genie_object_table_tile(objects, i >> GENIE_TILE_SHIFT);
 		if (tile == NULL)
 			return false;
 		genie_conflicts_add(conflicts, query,
-							genie_object_tid(tile, i & (GENIE_TILE_OBJECTS - 1), &is_null), key);
+							genie_object_table_tid(tile, i & (GENIE_TILE_OBJECTS - 1), &is_null), key);
 	}
 	return true;
 }

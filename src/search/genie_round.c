@@ -97,8 +97,8 @@ genie_round_number_source(const GenieRound *round, GenieRoundHits *hits, uint32 
 		hits->row_of[base + (uint32) keys[i]] = hits->first_row[s] + n - 1;
 	}
 	tids = genie_round_array(n, sizeof(uint64));
-	genie_object_reader(&reader, segment, false);
-	ok = genie_object_tids(&reader, objects, n, tids);
+	genie_object_table_reader(&reader, segment, false);
+	ok = genie_object_table_tids(&reader, objects, n, tids);
 	for (uint32 i = 0; ok && i < n; i++)
 		rows[i].tid = tids[i];
 	hits->first_row[s + 1] = hits->first_row[s] + n;

@@ -187,8 +187,8 @@ genie_round_unsure_objects(const GenieSource *source, const BlockNumber *pages, 
 	uint64	   *bits = genie_round_array0((Size) source->segment->header.n_objects / 64 + 1, sizeof(uint64));
 	GenieObjectReader reader;
 
-	genie_object_reader(&reader, source->segment, false);
-	return genie_object_mark_pages(&reader, pages, n_pages, bits) ? bits : NULL;
+	genie_object_table_reader(&reader, source->segment, false);
+	return genie_object_table_mark_pages(&reader, pages, n_pages, bits) ? bits : NULL;
 }
 
 /* Marks the unsure hits of a list, in bounds of its own: the others may still be needed. */

@@ -49,13 +49,13 @@ genie_stream_find_tid(GenieStream *stream, uint64 tid, uint32 *n)
 	while (low < high)
 	{
 		uint32		middle = low + (high - low) / 2;
-		const GenieTileObjects *tile = genie_object_tile(&stream->objects,
-														 middle >> GENIE_TILE_SHIFT);
+		const GenieTileObjects *tile = genie_object_table_tile(&stream->objects,
+															   middle >> GENIE_TILE_SHIFT);
 		bool		is_null;
 
 		if (tile == NULL)
 			return false;
-		if (genie_object_tid(tile, middle & (GENIE_TILE_OBJECTS - 1), &is_null) <= tid)
+		if (genie_object_table_tid(tile, middle & (GENIE_TILE_OBJECTS - 1), &is_null) <= tid)
 			low = middle + 1;
 		else
 			high = middle;
@@ -68,12 +68,12 @@ genie_stream_find_tid(GenieStream *stream, uint64 tid, uint32 *n)
 static bool
 genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 {
-	const GenieTileObjects *tile = genie_object_tile(&stream->objects, object >> GENIE_TILE_SHIFT);
+	const GenieTileObjects *tile = genie_object_table_tile(&stream->objects, object >> GENIE_TILE_SHIFT);
 	bool		is_null;
 
 	if (tile == NULL)
 		return false;
-	stream->tid = genie_object_tid(tile, object & (GENIE_TILE_OBJECTS - 1), &is_null);
+	stream->tid = genie_object_table_tid(tile, object & (GENIE_TILE_OBJECTS - 1), &is_null);
 	stream->key = key;
 	stream->nearest = 0;
 	stream->exact = true;
@@ -115,7 +115,7 @@ genie_stream_place_hits(GenieStream *stream)
 	genie_stream_sort_hits(order, n);
 	for (uint32 i = 0; i < n; i++)
 		objects[i] = (uint32) (order[i] >> 32);
-	ok = genie_object_tids(&stream->objects, objects, n, tids);
+	ok = genie_object_table_tids(&stream->objects, objects, n, tids);
 	for (uint32 i = 0; ok && i < n; i++)
 		stream->tids[first + (uint32) order[i]] = tids[i];
 	stream->n_placed = first + n;
@@ -198,7 +198,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 	stream->source = source;
 	stream->segment = source->segment;
 	stream->query = query;
-	genie_object_reader(&stream->objects, stream->segment, true);
+	genie_object_table_reader(&stream->objects, stream->segment, true);
 	for (int i = 0; i < query->n_conditions; i++)
 		if (!genie_source_add_condition(source, query->conditions[i]))
 			return false;
@@ -404,7 +404,7 @@ genie_stream_read_live(GenieStream *stream)
 static bool
 genie_stream_count(GenieStream *stream)
 {
-	Size		bytes = (Size) genie_object_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
+	Size		bytes = (Size) genie_object_table_tiles(stream->segment) * GENIE_TILE_OBJECTS * sizeof(uint16);
 
 	stream->counts = MemoryContextAllocHuge(stream->context, bytes);
 	return genie_segment_query_counts(stream->search, stream->counts);
@@ -458,7 +458,7 @@ genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_read
 	const uint16 *counts = stream->counts + first;
 	const uint64 *live = stream->live == NULL ? NULL : stream->live + (Size) tile * GENIE_TILE_WORDS;
 
-	if (!genie_object_sizes(sizes_reader, first, n, sizes))
+	if (!genie_object_table_sizes(sizes_reader, first, n, sizes))
 		return false;
 	memset(keys, 0, n * sizeof(uint32));
 	for (uint32 i = genie_next_bit(live, 0, n); i < n; i = genie_next_bit(live, i + 1, n))
@@ -480,7 +480,7 @@ genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_read
 static bool
 genie_stream_sort(GenieStream *stream)
 {
-	uint32		n_tiles = genie_object_tiles(stream->segment);
+	uint32		n_tiles = genie_object_table_tiles(stream->segment);
 	uint32		n_keys = stream->bound->n_bounds;
 	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
 	uint32	   *keys = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));

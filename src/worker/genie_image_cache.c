@@ -125,7 +125,7 @@ load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, boo
 static bool
 refresh(GenieSegment *segment, const GenieImageRef *ref, uint64 version)
 {
-	uint32		n_tiles = genie_object_tiles(segment);
+	uint32		n_tiles = genie_object_table_tiles(segment);
 	GenieSectionReader *reader;
 	uint64	   *dead;
 	bool		ok = true;

@@ -266,7 +266,7 @@ genie_image_fill_plan(GenieImageFill *fill)
 
 	parts->n_objects = segment->header.n_objects;
 	parts->n_keywords = segment->header.n_keywords;
-	parts->n_tiles = genie_object_tiles(segment);
+	parts->n_tiles = genie_object_table_tiles(segment);
 	fill->plan.n_keywords = parts->n_keywords;
 	fill->plan.min_size = sizes->parameter2;
 	fill->plan.max_size = segment->header.max_size;
@@ -300,7 +300,7 @@ fill_sizes(GenieImageFill *fill)
 	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!genie_object_sizes(reader, tile * GENIE_TILE_OBJECTS, fill->tiles[tile].n_objects, sizes))
+		if (!genie_object_table_sizes(reader, tile * GENIE_TILE_OBJECTS, fill->tiles[tile].n_objects, sizes))
 			return false;
 		genie_image_sizes(&fill->fills[tile], fill->in_group[tile], sizes);
 	}

@@ -170,7 +170,7 @@ plan_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
 	parts->n_objects = fill->segment->header.n_objects;
 	parts->n_dimensions = quantizer->n_dimensions;
 	parts->metric = quantizer->metric;
-	parts->n_groups = genie_object_tiles(fill->segment);
+	parts->n_groups = genie_object_table_tiles(fill->segment);
 	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
 	for (uint32 tile = 0; tile < parts->n_groups; tile++)
 		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
@@ -184,7 +184,7 @@ fill_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
 	uint32	   *objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
 	uint64	   *tids = palloc(GENIE_TILE_OBJECTS * sizeof(uint64));
 
-	genie_object_reader(reader, fill->segment, false);
+	genie_object_table_reader(reader, fill->segment, false);
 	for (uint32 tile = 0; tile < fill->parts.n_groups; tile++)
 	{
 		uint32		first = tile * GENIE_TILE_OBJECTS;
@@ -192,7 +192,7 @@ fill_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
 
 		for (uint32 i = 0; i < n; i++)
 			objects[i] = first + i;
-		if (!genie_object_tids(reader, objects, n, tids))
+		if (!genie_object_table_tids(reader, objects, n, tids))
 			return false;
 		quantizer->fill(quantizer->arg, tids, n, fill->group_at[tile]);
 		CHECK_FOR_INTERRUPTS();

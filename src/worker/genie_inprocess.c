@@ -249,7 +249,7 @@ genie_inprocess_open(GenieSegment *segment, const GenieQueryView *view, const Ge
 	search->context = CurrentMemoryContext;
 	search->segment = segment;
 	search->query = query;
-	search->n_tiles = genie_object_tiles(segment);
+	search->n_tiles = genie_object_table_tiles(segment);
 	search->tiled_capacity = 16;
 	search->tiled = palloc(search->tiled_capacity * sizeof(GenieTiledList));
 	search->loose_capacity = GENIE_LOOSE_MAX;
@@ -380,12 +380,12 @@ genie_inprocess_read_sizes(GenieInprocess *search, const GenieTileView *view, vo
 	uint16	   *wide = above;
 
 	if (view->sizes.width == sizeof(uint8))
-		return genie_object_sizes_above(&search->sizes, first, view->n_objects, above);
+		return genie_object_table_sizes_above(&search->sizes, first, view->n_objects, above);
 	for (uint32 done = 0; done < view->n_objects; done += GENIE_SIZES_AT_ONCE)
 	{
 		uint32		n = Min(view->n_objects - done, GENIE_SIZES_AT_ONCE);
 
-		if (!genie_object_sizes(&search->sizes, first + done, n, sizes))
+		if (!genie_object_table_sizes(&search->sizes, first + done, n, sizes))
 			return false;
 		for (uint32 i = 0; i < n; i++)
 			wide[done + i] = (uint16) (sizes[i] - view->sizes.smallest);

@@ -270,7 +270,7 @@ static bool
 ask_counts(GenieSegmentQuery *query, uint16 *counts)
 {
 	bool		narrow = query->compiled.max_count <= GENIE_COUNT_NARROW;
-	uint32		n_tiles = genie_object_tiles(query->source->segment);
+	uint32		n_tiles = genie_object_table_tiles(query->source->segment);
 	uint8	   *bytes = narrow ? palloc(GENIE_COUNT_TILES * GENIE_TILE_OBJECTS) : NULL;
 	bool		ok = true;
 
@@ -305,7 +305,7 @@ genie_segment_query_counts(GenieSegmentQuery *query, uint16 *counts)
 
 	if (!genie_segment_query_matches(query))
 	{
-		memset(counts, 0, (Size) genie_object_tiles(source->segment) * GENIE_TILE_OBJECTS * sizeof(uint16));
+		memset(counts, 0, (Size) genie_object_table_tiles(source->segment) * GENIE_TILE_OBJECTS * sizeof(uint16));
 		return true;
 	}
 	if (source->why != GENIE_FALLBACK_NONE)

@@ -202,7 +202,7 @@ genie_source_nulls(GenieSource *source, uint64 **words)
 static bool
 genie_source_ask(GenieSource *source, uint64 *words)
 {
-	uint32		n_tiles = genie_object_tiles(source->segment);
+	uint32		n_tiles = genie_object_table_tiles(source->segment);
 
 	for (uint32 first = 0; first < n_tiles; first += GENIE_MASK_TILES)
 	{
