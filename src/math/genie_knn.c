@@ -225,6 +225,61 @@ bound_of(const GenieKnn *knn, double size, double farthest)
 	}
 }
 
+/* ---- heaps ---- */
+
+/* Is a nearer than b? */
+static inline bool
+is_nearer(const GenieNeighbour *a, const GenieNeighbour *b)
+{
+	if (a->distance < b->distance)
+		return true;
+	if (a->distance > b->distance)
+		return false;
+	if (isnan(a->distance) != isnan(b->distance))
+		return isnan(b->distance);
+	return a->id < b->id;
+}
+
+GENIE_HEAP(neighbours, GenieNeighbour, is_nearer)
+
+static void
+offer_row(GenieKnn *knn, uint32_t query, uint32_t row)
+{
+	GenieNeighbour *heap = knn->found + (size_t) query * knn->k;
+	GenieNeighbour neighbour;
+
+	neighbour.distance = genie_vector_measure(knn->metric, vector_at(knn, knn->rows, row),
+											  vector_at(knn, knn->queries, query));
+	if (knn->metric == GENIE_METRIC_INNER)
+		neighbour.distance = 0 - neighbour.distance;
+	neighbour.id = knn->ids[row];
+	if (knn->n_found[query] < knn->k)
+		neighbours_add(heap, knn->n_found[query]++, neighbour);
+	else if (is_nearer(&neighbour, &heap[0]))
+		neighbours_replace(heap, knn->k, neighbour);
+	else
+		return;
+	if (knn->n_found[query] == knn->k)
+		knn->bounds[query] = bound_of(knn, knn->query_sizes[query], heap[0].distance);
+}
+
+/* GenieKnnOffer: measures the rows, which decides. */
+static void
+offer_rows(GenieKnn *knn, uint32_t query, uint32_t first, uint32_t mask)
+{
+	if (query >= knn->n_queries)
+		return;
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint32_t	row = first + (uint32_t) __builtin_ctz(mask);
+
+		if (row < knn->n_rows)
+			offer_row(knn, query, row);
+	}
+}
+
+/* ---- adding rows ---- */
+
 void
 genie_knn_open(GenieKnn *knn, void *memory)
 {
@@ -271,7 +326,7 @@ genie_knn_add(GenieKnn *knn, const void *rows, const uint64_t *ids, uint32_t n)
 		knn->terms[i] = term_of(knn, size);
 		put_floats(knn, row, size, knn->panel + i, GENIE_KNN_ROWS);
 	}
-	knn->kernel->add(knn);
+	knn->kernel->add(knn, offer_rows);
 }
 
 bool
@@ -300,58 +355,6 @@ genie_knn_floats(const GenieKnn *knn, const void *vectors, uint32_t n, float *ma
 			put_floats(knn, vector, size, made + (size_t) i * knn->n_dimensions, 1);
 	}
 	return has_floats ? vectors : made;
-}
-
-/* ---- heaps ---- */
-
-/* Is a nearer than b? */
-static inline bool
-is_nearer(const GenieNeighbour *a, const GenieNeighbour *b)
-{
-	if (a->distance < b->distance)
-		return true;
-	if (a->distance > b->distance)
-		return false;
-	if (isnan(a->distance) != isnan(b->distance))
-		return isnan(b->distance);
-	return a->id < b->id;
-}
-
-GENIE_HEAP(neighbours, GenieNeighbour, is_nearer)
-
-static void
-offer_row(GenieKnn *knn, uint32_t query, uint32_t row)
-{
-	GenieNeighbour *heap = knn->found + (size_t) query * knn->k;
-	GenieNeighbour neighbour;
-
-	neighbour.distance = genie_vector_measure(knn->metric, vector_at(knn, knn->rows, row),
-											  vector_at(knn, knn->queries, query));
-	if (knn->metric == GENIE_METRIC_INNER)
-		neighbour.distance = 0 - neighbour.distance;
-	neighbour.id = knn->ids[row];
-	if (knn->n_found[query] < knn->k)
-		neighbours_add(heap, knn->n_found[query]++, neighbour);
-	else if (is_nearer(&neighbour, &heap[0]))
-		neighbours_replace(heap, knn->k, neighbour);
-	else
-		return;
-	if (knn->n_found[query] == knn->k)
-		knn->bounds[query] = bound_of(knn, knn->query_sizes[query], heap[0].distance);
-}
-
-void
-genie_knn_offer(GenieKnn *knn, uint32_t query, uint32_t first, uint32_t mask)
-{
-	if (query >= knn->n_queries)
-		return;
-	for (; mask != 0; mask &= mask - 1)
-	{
-		uint32_t	row = first + (uint32_t) __builtin_ctz(mask);
-
-		if (row < knn->n_rows)
-			offer_row(knn, query, row);
-	}
 }
 
 void

@@ -95,12 +95,15 @@ extern void genie_knn_add_pairs(GenieKnn *knn, const void *rows, const uint64_t 
 
 /* ---- within the engine, and for its tests ---- */
 
+/* Takes the panel's rows from first on that the mask names, some of which may not exist, for a query. */
+typedef void (*GenieKnnOffer) (GenieKnn *knn, uint32_t query, uint32_t first, uint32_t mask);
+
 typedef struct GenieKnnKernel
 {
 	const char *name;
 
 	/* Estimates the panel's rows for all queries, and offers those that are not above a query's bound. */
-	void		(*add) (GenieKnn *knn);
+	void		(*add) (GenieKnn *knn, GenieKnnOffer offer);
 } GenieKnnKernel;
 
 extern const GenieKnnKernel genie_knn_portable;
@@ -111,9 +114,6 @@ extern const GenieKnnKernel genie_knn_avx512;
 
 /* As genie_vector_nth(). */
 extern const GenieKnnKernel *genie_knn_nth(uint32_t i);
-
-/* Measures the panel's rows from first on that the mask names, some of which may not exist, for a query. */
-extern void genie_knn_offer(GenieKnn *knn, uint32_t query, uint32_t first, uint32_t mask);
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,7 @@ add(const bool differences, Floats sum, Floats x, float y)
 
 /* Rows from first on, 2 * KNN_WIDTH of them, for KNN_QUERIES queries. */
 INLINE void
-add_rows(const bool differences, GenieKnn *knn, uint32_t first, uint32_t query)
+add_rows(const bool differences, GenieKnn *knn, GenieKnnOffer offer, uint32_t first, uint32_t query)
 {
 	const float *rows = knn->panel + first;
 	const float *queries = knn->tiles + (size_t) (query / GENIE_KNN_TILE * GENIE_KNN_TILE) * knn->n_dimensions +
@@ -99,26 +99,26 @@ add_rows(const bool differences, GenieKnn *knn, uint32_t first, uint32_t query)
 
 		mask |= KNN_NOT_ABOVE(terms[1] + sums[q][1] * factor, bound) << KNN_WIDTH;
 		if (mask != 0)
-			genie_knn_offer(knn, query + q, first, mask);
+			offer(knn, query + q, first, mask);
 	}
 }
 
 INLINE void
-add_panel(const bool differences, GenieKnn *knn)
+add_panel(const bool differences, GenieKnn *knn, GenieKnnOffer offer)
 {
 	for (uint32_t query = 0; query < knn->n_queries; query += KNN_QUERIES)
 		for (uint32_t first = 0; first < GENIE_KNN_ROWS; first += 2 * KNN_WIDTH)
-			add_rows(differences, knn, first, query);
+			add_rows(differences, knn, offer, first, query);
 }
 
 KNN_TARGET
 static void
-add_by_metric(GenieKnn *knn)
+add_by_metric(GenieKnn *knn, GenieKnnOffer offer)
 {
 	if (knn->metric == GENIE_METRIC_L1)
-		add_panel(true, knn);
+		add_panel(true, knn, offer);
 	else
-		add_panel(false, knn);
+		add_panel(false, knn, offer);
 }
 
 #define KERNEL_OF(name) KERNEL_OF_(name)
