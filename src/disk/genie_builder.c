@@ -29,6 +29,7 @@
 #include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_object_table.h"
+#include "genie_varint.h"
 
 #define GENIE_CHUNK_MIN 12		/* bytes of a list's first chunk */
 #define GENIE_CHUNK_MAX 4080
@@ -542,7 +543,7 @@ genie_builder_write_list(const GenieBuildList *list, GenieListEncoder *encoder,
 				object += *at++;
 			else
 			{
-				uint64		gap;
+				uint64		gap = 0;
 
 				at += genie_varint_get(at, end, &gap);
 				object += (uint32) gap;

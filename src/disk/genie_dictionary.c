@@ -11,8 +11,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "genie_codec.h"
 #include "genie_dictionary.h"
+#include "genie_varint.h"
 
 typedef struct GenieLeafHeader
 {

@@ -9,9 +9,10 @@
 #include "storage/off.h"
 #include "utils/memutils.h"
 
-#include "genie_codec.h"
-#include "genie_kernels.h"
+#include "genie_bits.h"
 #include "genie_object_table.h"
+#include "genie_posting.h"
+#include "genie_varint.h"
 
 #define GENIE_SIZES_BATCH 1024	/* sizes packed at a time; a multiple of 8 keeps batches on whole bytes */
 #define GENIE_RUNS_PASSED 8		/* runs that are passed together, if nobody looks for their objects */

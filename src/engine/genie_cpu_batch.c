@@ -30,7 +30,7 @@
  * leaves at least those of the job's best k that lie in its tiles, in object order; these are offered to
  * the first part's top-k, part by part, so in object order again, and that top-k drops only what k others outrank.
  * Parts tell each other a bound below which keys are not wanted, because k objects elsewhere have no smaller ones
- * (genie_cpu_bound.h): it spares work, late or soon, and never leaves out an object of the job's best k.
+ * (genie_cpu_floor.h): it spares work, late or soon, and never leaves out an object of the job's best k.
  * (Only whether a job is noticed to be malformed may depend on the plan, because a top-k leaves out tiles.)
  *
  * A job is CANCELLED until it is done: an interrupt ends tasks at once, and what was not finished
@@ -41,8 +41,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "genie_cpu_batch.h"
 #include "genie_cpu_job.h"
-#include "genie_cpu_plan.h"
+#include "genie_tile_count.h"
 #include "genie_tile_search.h"
 
 /* objects that lanes count between two looks at the bound of other parts, or whether to stop: 2 ms of 240 dimensions */
@@ -82,7 +83,7 @@ counts_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob 
 {
 	size_t		at = (size_t) (t - job->first_tile) * GENIE_TILE_OBJECTS;
 
-	if (!genie_tile_count(scratch, tile, &job->query))
+	if (!genie_tile_count_all(scratch, tile, &job->query))
 		return false;
 	if (genie_query_is_wide(&job->query))
 		memcpy((uint16_t *) job->out + at, scratch->counters.wide, sizeof(scratch->counters.wide));
@@ -143,7 +144,7 @@ finish_top(GenieCpuWork *work)
 	GenieJob   *job = work->job;
 	GenieTopK  *top = &genie_cpu_part(work, 0)->top;
 
-	genie_cpu_bound_take(&work->bound, top);
+	genie_cpu_floor_take(&work->floor, top);
 	for (uint32_t p = 1; p < work->n_parts; p++)
 	{
 		const GenieTopK *next = &genie_cpu_part(work, p)->top;
@@ -203,11 +204,11 @@ task_in_tile(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const G
 		if (is_stopped(batch, asks))
 			return false;
 		if (shares)
-			genie_cpu_bound_take(&work->bound, &part->top);
+			genie_cpu_floor_take(&work->floor, &part->top);
 		if (!job_in_tile(scratch, &tile, t, work->job, &part->top))
 			part->status = GENIE_STATUS_CORRUPT;
 		if (shares)
-			genie_cpu_bound_tell(&work->bound, &part->top, tile.first_object);
+			genie_cpu_floor_tell(&work->floor, &part->top, tile.first_object);
 	}
 	return true;
 }
@@ -233,12 +234,12 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 			return false;
 		next = end - first < *n_objects ? end : first + *n_objects;
 		for (uint32_t w = 0; w < task->n_works && shares; w++)
-			genie_cpu_bound_take(&task->works[w].bound, &genie_cpu_part(&task->works[w], task->part)->top);
+			genie_cpu_floor_take(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top);
 		if (shares)
 			genie_lanes_refresh(block);
 		genie_lanes_search(block, group, t, first, next);
 		for (uint32_t w = 0; w < task->n_works && shares; w++)
-			genie_cpu_bound_tell(&task->works[w].bound, &genie_cpu_part(&task->works[w], task->part)->top,
+			genie_cpu_floor_tell(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top,
 								 (uint32_t) before + first);
 		*n_objects = *n_objects < LANE_OBJECTS / LANE_GROWTH ? LANE_GROWTH * *n_objects : LANE_OBJECTS;
 	}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "genie_cpu_plan.h"
+#include "genie_tile_count.h"
 #include "genie_tile_source.h"
 
 /*
@@ -49,7 +50,7 @@ genie_cpu_tile(const GenieImageGroup *group, uint32_t t)
 {
 	GenieTile	tile = {0};
 
-	tile.source = &genie_tile_image;
+	tile.source = &genie_tile_from_image;
 	tile.base = (const uint8_t *) group;
 	tile.image = genie_image_tiles(group) + (t - group->first_tile);
 	tile.first_object = t << GENIE_TILE_SHIFT;
@@ -373,12 +374,12 @@ take_parts(GenieCpuBatch *batch)
 	if (batch->n_lanes > 0 && batch->n_threads > 1)
 	{
 		n_parts += LANE_TASKS_PER_THREAD * batch->n_threads * batch->policy->lanes->n_lanes;
-		batch->n_found = calloc(batch->n_lanes, GENIE_CPU_BOUND_KEYS * sizeof(uint32_t));
+		batch->n_found = calloc(batch->n_lanes, GENIE_CPU_FLOOR_KEYS * sizeof(uint32_t));
 	}
 	for (uint32_t w = 0, lane = 0; w < batch->n_works && batch->n_found != NULL; w++)
 		if (batch->works[w].lane != GENIE_CPU_NO_LANE)
-			genie_cpu_bound_count(&batch->works[w].bound, batch->works[w].job->query.max_count,
-								  batch->n_found + (size_t) lane++ * GENIE_CPU_BOUND_KEYS);
+			genie_cpu_floor_count(&batch->works[w].floor, batch->works[w].job->query.max_count,
+								  batch->n_found + (size_t) lane++ * GENIE_CPU_FLOOR_KEYS);
 	if (posix_memalign(&parts, GENIE_CPU_CACHE_LINE, n_parts * sizeof(GenieCpuPart)) != 0)
 		return false;
 	batch->parts = parts;

@@ -5,9 +5,25 @@
 #ifndef GENIE_CPU_PLAN_H
 #define GENIE_CPU_PLAN_H
 
-#include "genie_cpu_batch.h"
-#include "genie_cpu_bound.h"
-#include "genie_tile_count.h"
+#include "genie_cpu_floor.h"
+#include "genie_dispatch.h"
+#include "genie_lanes.h"
+#include "genie_tile.h"
+
+/*
+ * The least that a thread is woken for, in postings of about half a nanosecond: 40 us.  bench_engine measures it:
+ * waking one takes the caller 10 us, and it begins 10 us later.
+ */
+#define GENIE_CPU_TASK_COST 80000
+
+/* How batches are counted. */
+typedef struct GenieCpuPolicy
+{
+	uint64_t	task_cost;		/* the least that a task is made of, at least 1 */
+	GenieKernelChoice choice;
+	const GenieLaneKernels *lanes;
+	GenieDispatchCosts costs;	/* n_lanes is 0 while they are not measured */
+} GenieCpuPolicy;
 
 #define GENIE_CPU_CACHE_LINE 64 /* bytes */
 
@@ -27,7 +43,7 @@ typedef struct GenieCpuWork
 	uint32_t	lane;			/* which of the image's, block after block; GENIE_CPU_NO_LANE: by tiles */
 	uint32_t	n_parts;
 	uint32_t	parts_left;		/* atomic */
-	GenieCpuBound bound;		/* of a job in parts */
+	GenieCpuFloor floor;		/* of a job in parts */
 	GenieCpuPart *parts;		/* in object order; genie_cpu_part gives each */
 	uint32_t	stride;			/* from one to the next: between them are those of the task's other jobs */
 } GenieCpuWork;

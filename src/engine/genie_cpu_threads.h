@@ -8,7 +8,7 @@
 #ifndef GENIE_CPU_THREADS_H
 #define GENIE_CPU_THREADS_H
 
-#include "genie_tile_count.h"
+#include "genie_tile.h"
 
 /* more than a server has cores: what asks for more is a mistake */
 #define GENIE_CPU_THREADS_MAX 1024

@@ -10,7 +10,7 @@
  * Tiles are the outer loop and queries the inner one, so a tile's lists stay in the cache for a whole
  * batch.
  *
- * Only batches of jobs, and of bounds (genie_cpu_quantized.c), use other threads than the caller's
+ * Only batches of jobs, and of bounds (genie_cpu_bounds.c), use other threads than the caller's
  * (genie_cpu_threads.c), and only once they are asked for: a backend that counts by itself never makes any.
  *
  * All state is the scratch in the memory that the caller gave, and one a thread.  It carries nothing from one tile to
@@ -21,7 +21,10 @@
 #include <string.h>
 
 #include "genie_cpu_batch.h"
-#include "genie_cpu_quantized.h"
+#include "genie_cpu_bounds.h"
+#include "genie_cpu_costs.h"
+#include "genie_engine_cpu.h"
+#include "genie_tile_count.h"
 #include "genie_tile_search.h"
 #include "genie_tile_source.h"
 
@@ -64,7 +67,7 @@ tile_of(const GenieTileView *view)
 	tile.n_objects = view->n_objects;
 	tile.live = view->live;
 	tile.sizes = view->sizes;
-	tile.source = &genie_tile_lists;
+	tile.source = &genie_tile_from_lists;
 	tile.n_lists = view->n_lists;
 	tile.lists = view->lists;
 	return tile;
@@ -118,7 +121,7 @@ genie_cpu_count(GenieEngine *engine, const GenieGroupView *group, uint32_t n_que
 		{
 			if (is_interrupted(engine))
 				return GENIE_STATUS_CANCELLED;
-			if (!genie_tile_count(scratch, &tile, &queries[q]))
+			if (!genie_tile_count_all(scratch, &tile, &queries[q]))
 				return GENIE_STATUS_CORRUPT;
 			copy_counts(scratch, genie_query_is_wide(&queries[q]), tile.n_objects, counts[q] + first);
 		}
@@ -231,14 +234,14 @@ genie_cpu_engine_measure(GenieEngine *engine)
 {
 	CpuEngine  *cpu = cpu_of(engine);
 
-	genie_cpu_measure(&cpu->scratch, &cpu->policy);
+	genie_cpu_costs_measure(&cpu->scratch, &cpu->policy);
 	genie_dispatch_describe(&cpu->policy.costs, engine->choices.constants);
 }
 
 bool
 genie_cpu_engine_bounds(GenieEngine *engine, const GenieBoundsJob *jobs, uint32_t n_jobs)
 {
-	return genie_cpu_quantized_run(engine, cpu_of(engine)->threads, jobs, n_jobs);
+	return genie_cpu_bounds_run(engine, cpu_of(engine)->threads, jobs, n_jobs);
 }
 
 GenieCpuPolicy *

@@ -10,11 +10,12 @@
 
 #include "genie_engine.h"
 #include "genie_kernels.h"
-#include "genie_quantized.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct GenieCpuPolicy;
 
 /*
  * memory is scratch of at least genie_cpu_engine_size() bytes, 64-byte aligned, that stays with the
@@ -42,6 +43,9 @@ extern uint32_t genie_cpu_engine_threads(GenieEngine *engine, uint32_t n);
  */
 extern void genie_cpu_engine_measure(GenieEngine *engine);
 
+/* The engine's policy (genie_cpu_plan.h): for tests and benchmarks. */
+extern struct GenieCpuPolicy *genie_cpu_engine_policy(GenieEngine *engine);
+
 /*
  * Computes the bounds of jobs, by the threads of batches where there are many.  False: the interrupted callback said
  * stop, and not all bounds are there.
@@ -49,15 +53,6 @@ extern void genie_cpu_engine_measure(GenieEngine *engine);
 extern bool genie_cpu_engine_bounds(GenieEngine *engine, const GenieBoundsJob *jobs, uint32_t n_jobs);
 
 /* ---- lists that are not in an image ---- */
-
-/* The sizes of a tile's objects, keywords each, as images and backends keep them. */
-typedef struct GenieTileSizes
-{
-	uint32_t	width;			/* bytes an object: 0, 1 or 2 */
-	uint32_t	smallest;
-	uint32_t	largest;		/* none is larger */
-	const uint8_t *above;		/* n_objects times width bytes: size - smallest */
-} GenieTileSizes;
 
 /* One tile: its lists sorted by rank (several RAW lists may share one rank). */
 typedef struct GenieTileView

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "genie_tile_count.h"
 #include "genie_tile_source.h"
 
 bool
@@ -77,4 +78,38 @@ genie_tile_count_few(GenieTileScratch *scratch, const GenieTile *tile, const Gen
 	memset(scratch->few_counters, 0, sizeof(scratch->few_counters));
 	memset(scratch->touched, 0, sizeof(scratch->touched));
 	return false;
+}
+
+/* Both return the largest counter of a tile; loops that the compiler vectorises. */
+static uint32_t
+largest_narrow(const uint8_t *counters)
+{
+	uint8_t		largest = 0;
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		largest = counters[i] > largest ? counters[i] : largest;
+	return largest;
+}
+
+static uint32_t
+largest_wide(const uint16_t *counters)
+{
+	uint16_t	largest = 0;
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+		largest = counters[i] > largest ? counters[i] : largest;
+	return largest;
+}
+
+bool
+genie_tile_count_all(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query)
+{
+	GenieTileFound found = {0};
+	bool		more = genie_tile_find(scratch, tile, query, &found);
+
+	if (!genie_tile_count_dense(scratch, tile, query, &found, more))
+		return false;
+	if (genie_query_is_wide(query))
+		return largest_wide(scratch->counters.wide) <= query->max_count;
+	return largest_narrow(scratch->counters.narrow) <= query->max_count;
 }

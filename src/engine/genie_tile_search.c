@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "genie_tile_count.h"
 #include "genie_tile_search.h"
 #include "genie_tile_select.h"
 
@@ -82,40 +83,6 @@ genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 			genie_tile_select_few(scratch, tile, query, top);
 	return genie_tile_count_dense(scratch, tile, query, &found, more) &&
 		genie_tile_select_dense(scratch, tile, query, threshold, top);
-}
-
-/* Both return the largest counter of a tile; loops that the compiler vectorises. */
-static uint32_t
-largest_narrow(const uint8_t *counters)
-{
-	uint8_t		largest = 0;
-
-	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
-		largest = counters[i] > largest ? counters[i] : largest;
-	return largest;
-}
-
-static uint32_t
-largest_wide(const uint16_t *counters)
-{
-	uint16_t	largest = 0;
-
-	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
-		largest = counters[i] > largest ? counters[i] : largest;
-	return largest;
-}
-
-bool
-genie_tile_count(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query)
-{
-	GenieTileFound found = {0};
-	bool		more = genie_tile_find(scratch, tile, query, &found);
-
-	if (!genie_tile_count_dense(scratch, tile, query, &found, more))
-		return false;
-	if (genie_query_is_wide(query))
-		return largest_wide(scratch->counters.wide) <= query->max_count;
-	return largest_narrow(scratch->counters.narrow) <= query->max_count;
 }
 
 /* Leaves those of objects that fulfil the condition; *any: is one left?  False: a list is malformed. */

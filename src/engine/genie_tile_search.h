@@ -8,7 +8,7 @@
 #ifndef GENIE_TILE_SEARCH_H
 #define GENIE_TILE_SEARCH_H
 
-#include "genie_tile_count.h"
+#include "genie_tile.h"
 
 /* Could the tile have an object that the top-k wants? */
 extern bool genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile,
@@ -23,12 +23,6 @@ extern bool genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile
  */
 extern bool genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 							  const GenieEngineQuery *query, GenieTopK *top);
-
-/*
- * Counts all objects of the tile, dead ones too, into scratch->counters: 65,536 counters, those past n_objects 0.
- * False: a list is malformed.
- */
-extern bool genie_tile_count(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query);
 
 /* A tile's live objects that fulfil all conditions as GENIE_TILE_WORDS words.  False: a list is malformed. */
 extern bool genie_tile_fulfilling(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_conditions,

@@ -6,7 +6,7 @@
 #ifndef GENIE_TILE_SELECT_H
 #define GENIE_TILE_SELECT_H
 
-#include "genie_tile_count.h"
+#include "genie_tile.h"
 
 /*
  * The smallest count that an object must have for the top-k to want it; more than max_count: none is wanted.  With a

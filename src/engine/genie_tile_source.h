@@ -2,8 +2,8 @@
  * genie_tile_source.h
  *	  Where a tile's lists come from: how each source finds them and adds them to the counters.
  *
- *	genie_tile_lists.c		lists as they are on the pages, in any codec
- *	genie_tile_image.c		a tile of an image: plain postings, and bitmaps
+ *	genie_tile_from_lists.c		lists as they are on the pages, in any codec
+ *	genie_tile_from_image.c		a tile of an image: plain postings, and bitmaps
  *
  * A source finds lists and reads them; the counters, the rounds and the batches of bitmaps are
  * genie_tile_count.c's, which is all that calls these functions.
@@ -11,7 +11,7 @@
 #ifndef GENIE_TILE_SOURCE_H
 #define GENIE_TILE_SOURCE_H
 
-#include "genie_tile_count.h"
+#include "genie_tile.h"
 
 /* A tile being counted dense: where postings go, and bitmaps that wait to be added in one pass. */
 typedef struct GenieCounting
@@ -43,8 +43,8 @@ typedef struct GenieTileSource
 	bool		(*touch) (GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans);
 } GenieTileSource;
 
-extern const GenieTileSource genie_tile_lists;
-extern const GenieTileSource genie_tile_image;
+extern const GenieTileSource genie_tile_from_lists;
+extern const GenieTileSource genie_tile_from_image;
 
 /* Adds one to the counter of each local. */
 static inline void

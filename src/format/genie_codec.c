@@ -15,8 +15,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "genie_bits.h"
 #include "genie_codec.h"
 #include "genie_list_reader.h"
+#include "genie_varint.h"
 
 #if defined(USE_ASSERT_CHECKING) && !defined(GENIE_CHECK_ROUNDTRIP)
 #define GENIE_CHECK_ROUNDTRIP
@@ -24,47 +26,10 @@
 
 /* ---- varints ---- */
 
-size_t
-genie_varint_put(uint8_t *out, uint64_t value)
-{
-	size_t		len = 0;
-
-	while (value >= 0x80)
-	{
-		out[len++] = (uint8_t) (value | 0x80);
-		value >>= 7;
-	}
-	out[len++] = (uint8_t) value;
-	return len;
-}
-
 static size_t
 varint_len(uint32_t value)
 {
 	return value == 0 ? 1 : (genie_bits_needed(value) + 6) / 7;
-}
-
-size_t
-genie_varint_get(const uint8_t *data, const uint8_t *end, uint64_t *value)
-{
-	uint64_t	result = 0;
-
-	for (size_t len = 0; len < GENIE_VARINT_MAX && data + len < end; len++)
-	{
-		uint8_t		byte = data[len];
-
-		result |= (uint64_t) (byte & 0x7F) << (7 * len);
-		if (byte < 0x80)
-		{
-			if (len == GENIE_VARINT_MAX - 1 && byte > 1)
-				return 0;		/* the tenth byte holds bit 63 alone */
-			if (len > 0 && byte == 0)
-				return 0;		/* not the shortest form */
-			*value = result;
-			return len + 1;
-		}
-	}
-	return 0;
 }
 
 /* Reads a varint of at most max and moves *data past it. */
@@ -441,7 +406,7 @@ decode_packed(const GenieListRef *ref, uint16_t *locals)
 	uint16_t	block[GENIE_BLOCK_VALUES];
 	uint32_t	n;
 
-	genie_packed_begin(&reader, genie_kernels_choose(), ref);
+	genie_packed_begin(&reader, genie_unpack_choose(), ref);
 	while ((n = genie_packed_next(&reader, block)) > 0)
 	{
 		memcpy(locals, block, n * sizeof(uint16_t));

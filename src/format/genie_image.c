@@ -28,6 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "genie_codec.h"
 #include "genie_image_codes.h"
 #include "genie_list_reader.h"
 

@@ -51,7 +51,11 @@
 #ifndef GENIE_IMAGE_H
 #define GENIE_IMAGE_H
 
-#include "genie_codec.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "genie_posting.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -216,6 +220,15 @@ genie_image_has_codes(const GenieSegmentImage *image)
 			return false;
 	return image->n_groups > 0 && image->postings_before != NULL;
 }
+
+/* The sizes of a tile's objects, keywords each, as images and backends keep them. */
+typedef struct GenieTileSizes
+{
+	uint32_t	width;			/* bytes an object: 0, 1 or 2 */
+	uint32_t	smallest;
+	uint32_t	largest;		/* none is larger */
+	const uint8_t *above;		/* n_objects times width bytes: size - smallest */
+} GenieTileSizes;
 
 /* What a range of ranks is in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
 typedef struct GenieImageSpan

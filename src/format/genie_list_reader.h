@@ -12,14 +12,16 @@
 
 #include <string.h>
 
-#include "genie_codec.h"
-#include "genie_kernels.h"
+#include "genie_bits.h"
+#include "genie_posting.h"
+#include "genie_unpack.h"
+#include "genie_varint.h"
 
 /* ---- PACKED ---- */
 
 typedef struct GeniePackedReader
 {
-	const GenieKernels *kernels;
+	const GenieUnpackKernels *unpack;
 	const uint8_t *at;
 	const uint8_t *end;
 	uint32_t	left;			/* locals to come */
@@ -27,9 +29,9 @@ typedef struct GeniePackedReader
 } GeniePackedReader;
 
 static inline void
-genie_packed_begin(GeniePackedReader *reader, const GenieKernels *kernels, const GenieListRef *ref)
+genie_packed_begin(GeniePackedReader *reader, const GenieUnpackKernels *unpack, const GenieListRef *ref)
 {
-	reader->kernels = kernels;
+	reader->unpack = unpack;
 	reader->at = ref->data;
 	reader->end = ref->data + ref->nbytes;
 	reader->left = ref->n;
@@ -60,7 +62,7 @@ genie_packed_next(GeniePackedReader *reader, uint16_t *block)
 		memcpy(padded, from, len);
 		from = padded;
 	}
-	if (!reader->kernels->unpack_locals(from, width, n, reader->base, block))
+	if (!reader->unpack->locals(from, width, n, reader->base, block))
 		return 0;
 	reader->left -= n;
 	reader->base = block[n - 1] + 1u;

@@ -46,7 +46,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "genie_codec.h"
+#include "genie_posting.h"
 #include "genie_quantized.h"
 #include "genie_quantized_bound.h"
 

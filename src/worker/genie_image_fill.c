@@ -17,11 +17,13 @@
 
 #include "miscadmin.h"
 
+#include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_fault.h"
 #include "genie_image_fill.h"
 #include "genie_live.h"
 #include "genie_object_table.h"
+#include "genie_varint.h"
 
 /* pages of posting lists that are read at once: 256 kB, what stays in a core's cache */
 #define WINDOW_PAGES 32

@@ -26,7 +26,9 @@
 #include <unistd.h>
 
 #include "bench_time.h"
+#include "genie_codec.h"
 #include "genie_cpu_batch.h"
+#include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "../unit/genie_test_image.h"
 

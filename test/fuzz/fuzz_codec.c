@@ -15,6 +15,7 @@
 
 #include "genie_codec.h"
 #include "genie_engine_cpu.h"
+#include "genie_varint.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "genie_cpu_batch.h"
+#include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "genie_test.h"
 #include "genie_test_image.h"

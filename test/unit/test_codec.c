@@ -8,8 +8,10 @@
  */
 #include <string.h>
 
+#include "genie_bits.h"
 #include "genie_codec.h"
 #include "genie_test.h"
+#include "genie_varint.h"
 
 #define BUFFER_BYTES (1 << 22)
 

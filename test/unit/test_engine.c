@@ -7,10 +7,13 @@
  */
 #include <string.h>
 
+#include "genie_bits.h"
+#include "genie_codec.h"
 #include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "genie_test.h"
 #include "genie_test_keys.h"
+#include "genie_varint.h"
 
 #define TILES_MAX 3
 #define LISTS_MAX 4096

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "genie_codec.h"
 #include "genie_image.h"
 #include "genie_test.h"
 #include "genie_test_image.h"

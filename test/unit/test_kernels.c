@@ -29,8 +29,8 @@ test_unpack(GenieRandom *random, const GenieKernels *kernels)
 
 		for (size_t b = 0; b < sizeof(bytes); b++)
 			bytes[b] = (uint8_t) (genie_random_below(random, 4) == 0 ? genie_random(random) & density : 0);
-		good = genie_kernels_portable.unpack_locals(bytes, width, n, base, wanted);
-		if (kernels->unpack_locals(bytes, width, n, base, got) != good)
+		good = genie_unpack_portable.locals(bytes, width, n, base, wanted);
+		if (kernels->unpack->locals(bytes, width, n, base, got) != good)
 			CHECK(!"kernels differ about the result");
 		else if (good && memcmp(got, wanted, n * sizeof(uint16_t)) != 0)
 			CHECK(!"kernels differ about the locals");
@@ -82,7 +82,7 @@ test_edges(GenieRandom *random, const GenieKernels *kernels)
 		do
 		{
 			size_t		n_read;
-			uint32_t	n = kernels->unpack_edges(at, bytes + n_bytes, base, edges, &n_read);
+			uint32_t	n = kernels->unpack->edges(at, bytes + n_bytes, base, edges, &n_read);
 
 			good = good && n % 2 == 0 && n <= GENIE_EDGES_MAX;
 			for (uint32_t i = 0; i < n; i += 2)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "genie_codec.h"
+#include "genie_posting.h"
 #include "genie_engine_cpu.h"
 #include "genie_test.h"
 

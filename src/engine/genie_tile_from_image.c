@@ -1,5 +1,5 @@
 /*
- * genie_tile_image.c
+ * genie_tile_from_image.c
  *	  A tile of an image as a source of lists (genie_tile_source.h).
  *
  * Nothing is copied or decoded: a range's lists are one run of postings, and its bitmaps lie one behind
@@ -130,7 +130,7 @@ image_touch(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
 	return true;
 }
 
-const GenieTileSource genie_tile_image = {
+const GenieTileSource genie_tile_from_image = {
 	.find = image_find,
 	.add = image_add,
 	.add_part = image_add_part,

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#include "genie_codec.h"
+#include "genie_bits.h"
 #include "genie_kernels.h"
 
 #ifndef BITMAPS_VECTOR

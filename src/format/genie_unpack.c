@@ -1,11 +1,11 @@
 /*
- * genie_kernels_choose.c
- *	  Which kernels this processor runs, and which best.
+ * genie_unpack.c
+ *	  Which instruction sets this processor has for reading lists, and which is the best (genie_unpack.h).
  *
  * There is no state: the compiler's run-time library asks the processor once, before main, and whether the operating
  * system saves the wide registers; a choice is some loads and branches.
  */
-#include "genie_kernels.h"
+#include "genie_unpack.h"
 
 #if defined(__x86_64__)
 
@@ -25,28 +25,28 @@ has_avx512(void)
 
 #endif
 
-const GenieKernels *
-genie_kernels_nth(uint32_t i)
+const GenieUnpackKernels *
+genie_unpack_nth(uint32_t i)
 {
 	if (i == 0)
-		return &genie_kernels_portable;
+		return &genie_unpack_portable;
 #if defined(__x86_64__)
 	if (i == 1 && has_avx2())
-		return &genie_kernels_avx2;
+		return &genie_unpack_avx2;
 	if (i == 2 && has_avx512())
-		return &genie_kernels_avx512;
+		return &genie_unpack_avx512;
 #endif
 	return NULL;
 }
 
-const GenieKernels *
-genie_kernels_choose(void)
+const GenieUnpackKernels *
+genie_unpack_choose(void)
 {
 #if defined(__x86_64__)
 	if (has_avx512())
-		return &genie_kernels_avx512;
+		return &genie_unpack_avx512;
 	if (has_avx2())
-		return &genie_kernels_avx2;
+		return &genie_unpack_avx2;
 #endif
-	return &genie_kernels_portable;
+	return &genie_unpack_portable;
 }

@@ -1,5 +1,5 @@
 /*
- * genie_cpu_measure.c
+ * genie_cpu_costs.c
  *	  What tiles and bit lanes cost on this processor: the constants of the dispatcher (genie_dispatch.h).
  *
  * A small image is made in memory and counted both ways by the functions that count every batch, one thread, and the
@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "genie_cpu_batch.h"
+#include "genie_cpu_costs.h"
 
 #define RUNS 5
 #define K 16
@@ -411,7 +412,7 @@ measure_lanes(GenieCpuPolicy *policy, MeasureImage *small, MeasureImage *large)
 }
 
 void
-genie_cpu_measure(GenieTileScratch *scratch, GenieCpuPolicy *policy)
+genie_cpu_costs_measure(GenieTileScratch *scratch, GenieCpuPolicy *policy)
 {
 	static const GenieDispatchCosts guess = {
 		.posting_ns = 0.4, .bitmap_ns = 2000, .piece_ns = 5000, .range_ns = 10,

@@ -1,5 +1,5 @@
 /*
- * genie_cpu_bound.h
+ * genie_cpu_floor.h
  *	  What the parts of a job, in several threads, tell each other: a key below which no part wants an object.
  *
  * Where k objects are known that have at least some key, no smaller key is among the best k, in whatever part.
@@ -12,33 +12,33 @@
  *
  * A bound only spares work; whoever learns it late does more.  Any thread may call these at any time.
  */
-#ifndef GENIE_CPU_BOUND_H
-#define GENIE_CPU_BOUND_H
+#ifndef GENIE_CPU_FLOOR_H
+#define GENIE_CPU_FLOOR_H
 
 #include "genie_topk.h"
 
 /* keys of a histogram; the last one stands for larger ones too, so no bound comes to be larger than that by way 2 */
-#define GENIE_CPU_BOUND_KEYS 256
+#define GENIE_CPU_FLOOR_KEYS 256
 
-typedef struct GenieCpuBound
+typedef struct GenieCpuFloor
 {
 	uint32_t	key;			/* atomic, only rises: smaller ones are not wanted */
 	uint32_t	n_keys;			/* of the histogram; 0: there is none */
 	uint32_t   *n_found;		/* atomic: objects of each key; of the last one and larger ones */
-} GenieCpuBound;
+} GenieCpuFloor;
 
-/* Has a histogram be kept, in GENIE_CPU_BOUND_KEYS zeros; keys are most likely no larger than max_key. */
+/* Has a histogram be kept, in GENIE_CPU_FLOOR_KEYS zeros; keys are most likely no larger than max_key. */
 static inline void
-genie_cpu_bound_count(GenieCpuBound *bound, uint32_t max_key, uint32_t *zeros)
+genie_cpu_floor_count(GenieCpuFloor *shared, uint32_t max_key, uint32_t *zeros)
 {
-	bound->n_keys = max_key < GENIE_CPU_BOUND_KEYS ? max_key + 1 : GENIE_CPU_BOUND_KEYS;
-	bound->n_found = zeros;
+	shared->n_keys = max_key < GENIE_CPU_FLOOR_KEYS ? max_key + 1 : GENIE_CPU_FLOOR_KEYS;
+	shared->n_found = zeros;
 }
 
 /* The top-k wants no less than is known by now. */
-extern void genie_cpu_bound_take(const GenieCpuBound *bound, GenieTopK *top);
+extern void genie_cpu_floor_take(const GenieCpuFloor *shared, GenieTopK *top);
 
 /* Tells what the top-k knows, and counts what it holds from object first on, which was not told before. */
-extern void genie_cpu_bound_tell(GenieCpuBound *bound, const GenieTopK *top, uint32_t first);
+extern void genie_cpu_floor_tell(GenieCpuFloor *shared, const GenieTopK *top, uint32_t first);
 
-#endif							/* GENIE_CPU_BOUND_H */
+#endif							/* GENIE_CPU_FLOOR_H */

@@ -1,5 +1,5 @@
 /*
- * genie_cpu_quantized.c
+ * genie_cpu_bounds.c
  *	  Bounds of many queries' candidates by the caller's thread alone or with others (genie_cpu_engine_bounds()).
  *
  * The candidates of all jobs, one job behind the other, are one long row.  A thread takes the next TASK_BYTES of
@@ -13,7 +13,7 @@
  * What the caller wrote before is seen by the others, and what these wrote by the caller, because they were begun and
  * ended (genie_cpu_threads.c).  Nothing is allocated, and nobody waits for anything but the caller for the others.
  */
-#include "genie_cpu_quantized.h"
+#include "genie_cpu_bounds.h"
 #include "genie_engine.h"
 
 /* of records, that a thread takes at a time: 30 us of 1,000 candidates of 128 dimensions */
@@ -120,7 +120,7 @@ help(void *arg, GenieTileScratch *scratch)
 }
 
 bool
-genie_cpu_quantized_run(GenieEngine *engine, GenieCpuThreads *threads, const GenieBoundsJob *jobs, uint32_t n_jobs)
+genie_cpu_bounds_run(GenieEngine *engine, GenieCpuThreads *threads, const GenieBoundsJob *jobs, uint32_t n_jobs)
 {
 	Batch		batch = {.engine = engine, .jobs = jobs, .n_jobs = n_jobs};
 	size_t		n_bytes = 0;

@@ -1,5 +1,5 @@
 /*
- * genie_tile_lists.c
+ * genie_tile_from_lists.c
  *	  A tile's lists as they are on the pages (genie_tile_source.h).
  *
  * A list is added in the way that its codec allows: PACKED and RAW increment a counter a posting, a
@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "genie_codec.h"
 #include "genie_list_reader.h"
 #include "genie_tile_source.h"
 
@@ -83,7 +84,7 @@ add_packed(GenieCounting *counting, const GenieListRef *ref)
 	uint16_t	block[GENIE_BLOCK_VALUES];
 	uint32_t	n;
 
-	genie_packed_begin(&reader, counting->scratch->kernels, ref);
+	genie_packed_begin(&reader, counting->scratch->kernels->unpack, ref);
 	while ((n = genie_packed_next(&reader, block)) > 0)
 		genie_counting_locals(counting, block, n);
 	return genie_packed_good(&reader);
@@ -198,7 +199,7 @@ add_list_edges(GenieCounting *counting, const GenieListRef *ref)
 	{
 		uint16_t	edges[GENIE_EDGES_MAX];
 		size_t		n_bytes;
-		uint32_t	n = kernels->unpack_edges(reader.at, reader.end, reader.base, edges, &n_bytes);
+		uint32_t	n = kernels->unpack->edges(reader.at, reader.end, reader.base, edges, &n_bytes);
 		uint32_t	n_locals = 0;
 
 		if (n > 0)
@@ -307,7 +308,7 @@ lists_touch(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans)
 	return true;
 }
 
-const GenieTileSource genie_tile_lists = {
+const GenieTileSource genie_tile_from_lists = {
 	.find = lists_find,
 	.add = lists_add,
 	.touch = lists_touch,

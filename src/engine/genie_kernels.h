@@ -18,48 +18,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "genie_unpack.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* a byte's value in each byte of a word */
-#define GENIE_EACH_BYTE(value) ((value) * UINT64_C(0x0101010101010101))
-
-/* Eight bytes as a word, the first one lowest: so bit and byte numbers grow with object numbers on every machine. */
-static inline uint64_t
-genie_load_64(const uint8_t *from)
-{
-	uint64_t	word;
-
-	memcpy(&word, from, sizeof(word));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	word = __builtin_bswap64(word);
-#endif
-	return word;
-}
-
-static inline void
-genie_store_64(uint8_t *to, uint64_t word)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	word = __builtin_bswap64(word);
-#endif
-	memcpy(to, &word, sizeof(word));
-}
-
-/* values in a block of the PACKED codec */
-#define GENIE_BLOCK_VALUES 128
-
-/*
- * Bytes that unpack_locals may read from data on: a block of 16 bits a value, and one
- * vector, because groups of eight values are read 16 bytes at a time.
- */
-#define GENIE_UNPACK_READ_BYTES (GENIE_BLOCK_VALUES * 2 + 16)
-
-/* ends of runs that unpack_edges writes at most */
-#define GENIE_EDGES_MAX 32
 
 /* bitmaps added in one call: their sums take GENIE_BITMAP_PLANES bits */
 #define GENIE_BITMAP_PLANES 6
@@ -79,22 +43,7 @@ typedef struct GenieKernels
 {
 	const char *name;
 
-	/*
-	 * Unpacks n (1..GENIE_BLOCK_VALUES) gaps of width bits and sums them up: locals[i] = base +
-	 * i + the sum of gaps[0..i].  False if a local would pass 65,535.  Writes GENIE_BLOCK_VALUES
-	 * locals, the ones from n on without meaning; base and width are at most 65,535 and 16.
-	 */
-	bool		(*unpack_locals) (const uint8_t *data, uint32_t width, uint32_t n,
-								  uint32_t base, uint16_t *locals);
-
-	/*
-	 * Reads some whole runs of a RUNS list from data on, never past end: edges get the first local of each and the
-	 * one behind its last, all at most 65,535; base is the smallest local that may come.  Returns how many edges
-	 * (even, at most GENIE_EDGES_MAX) and in *n_bytes what was read.  0: this kernel does not read the next run, or it
-	 * is malformed.
-	 */
-	uint32_t	(*unpack_edges) (const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
-								 size_t *n_bytes);
+	const GenieUnpackKernels *unpack;	/* of the same instruction set */
 
 	/*
 	 * Bytes of a tile's RUNS lists from which on counting them by edges is faster than adding run after run, measured
@@ -142,10 +91,6 @@ extern const GenieKernels *genie_kernels_nth(uint32_t i);
 
 /* the best one */
 extern const GenieKernels *genie_kernels_choose(void);
-
-/* unpack_edges of the sets that have nothing better */
-extern uint32_t genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
-								   size_t *n_bytes);
 
 #ifdef __cplusplus
 }

@@ -1,15 +1,15 @@
 /*
- * genie_cpu_quantized.h
+ * genie_cpu_bounds.h
  *	  Bounds of many queries' candidates (genie_quantized.h), by the CPU engine's threads.
  */
-#ifndef GENIE_CPU_QUANTIZED_H
-#define GENIE_CPU_QUANTIZED_H
+#ifndef GENIE_CPU_BOUNDS_H
+#define GENIE_CPU_BOUNDS_H
 
 #include "genie_cpu_threads.h"
 #include "genie_quantized.h"
 
 /* genie_cpu_engine_bounds().  threads: those that help, NULL without. */
-extern bool genie_cpu_quantized_run(GenieEngine *engine, GenieCpuThreads *threads, const GenieBoundsJob *jobs,
+extern bool genie_cpu_bounds_run(GenieEngine *engine, GenieCpuThreads *threads, const GenieBoundsJob *jobs,
 									uint32_t n_jobs);
 
-#endif							/* GENIE_CPU_QUANTIZED_H */
+#endif							/* GENIE_CPU_BOUNDS_H */

@@ -1,15 +1,12 @@
 /*
- * genie_bitpack.c
- *	  Unsigned integers of any width, packed without gaps, little-endian bit order.
+ * genie_bits.c
+ *	  Packing and unpacking integers of any width (genie_bits.h): object sizes, and posting lists as they are written.
  *
- * Value i takes the bits [i * width, (i + 1) * width) of the bytes read as one number with
- * the least significant byte first.  The general form, for object sizes and for
- * writing; posting lists go through the kernels (genie_kernels.h).  Sizes are unpacked by scans that are ordered by a
- * distance, all of a segment's for each, if it has no image: hence the words of eight small values, which
+ * Posting lists are read by the kernels of genie_unpack.h.  Sizes are unpacked by scans that are ordered by a distance:
+ * all of a segment's for each scan, if it has no image.  Hence the words of eight small values, which
  * genie_bits_unpack_bytes() spreads to bytes by halves.
  */
-#include "genie_codec.h"
-#include "genie_kernels.h"
+#include "genie_bits.h"
 
 uint32_t
 genie_bits_needed(uint32_t value)
