@@ -3,7 +3,7 @@
  *	  Adding bitmaps to counters, as a template: a file that defines the vector includes it (genie_kernels.h).
  *
  * The bitmaps' bits are summed up in planes, a vector of objects at a time: plane p is bit p of each object's sum.
- * How planes are then added to counters is what instruction sets differ in.
+ * Instruction sets differ in how planes are then added to counters.
  *
  *	BITMAPS_VECTOR	a type that the operators of C combine bit by bit
  *	BITMAPS_TARGET	attribute of each function: the instructions that it may use
@@ -12,7 +12,7 @@
  *	BITMAPS_ADD(counters, wide, planes, n_planes)	adds the sums of a vector's objects to as many counters, which have
  *				16 bits if they are wide and else 8; wide and n_planes are constants
  *
- * Without them it is the portable instance: words of 64 bits, and eight counters at a time.
+ * Without these macros it is the portable instance: words of 64 bits, and eight counters at a time.
  */
 #ifndef GENIE_BITMAPS_KERNEL_H
 #define GENIE_BITMAPS_KERNEL_H
@@ -100,7 +100,7 @@ add_carry(BITMAPS_VECTOR *planes, const uint32_t from, const uint32_t n_planes, 
 	}
 }
 
-/* *sum and a and b are added: the carry is returned. */
+/* Adds a and b to *sum; returns the carry. */
 BITMAPS_INLINE BITMAPS_VECTOR
 add_pair(BITMAPS_VECTOR *sum, BITMAPS_VECTOR a, BITMAPS_VECTOR b)
 {
@@ -111,8 +111,8 @@ add_pair(BITMAPS_VECTOR *sum, BITMAPS_VECTOR a, BITMAPS_VECTOR b)
 }
 
 /*
- * Adds four bitmaps of a vector of objects, or two, or one, to the sums.  Four pass two full adders into plane 0, whose
- * carries pass one into plane 1; what that carries ripples through the planes above.
+ * Adds four bitmaps of a vector of objects, or two, or one, to the sums.  Four of them take two full adders into plane
+ * 0; the two carries take one into plane 1, and its carry ripples through the planes above.
  */
 BITMAPS_INLINE void
 add_to_planes(BITMAPS_VECTOR *planes, const GenieBitmap *bitmaps, const uint32_t n, uint32_t byte, const bool within,
@@ -139,8 +139,8 @@ add_to_planes(BITMAPS_VECTOR *planes, const GenieBitmap *bitmaps, const uint32_t
 }
 
 /*
- * Adds the bitmaps' bits of n_vectors vectors of objects to their counters.  Several together, because the bitmaps come
- * from far: a cache line of each alone is many places at a time for the processor to fetch from.
+ * Adds the bitmaps' bits of n_vectors vectors of objects to their counters.  Several vectors together, because the
+ * bitmaps come from far: with one cache line of each, the processor would fetch from too many places at a time.
  */
 BITMAPS_INLINE void
 add_vectors(void *counters, const bool wide, const GenieBitmap *bitmaps, uint32_t n, uint32_t byte, const bool within,

@@ -4,34 +4,34 @@
  *
  * A *task* is what one thread does at a time: some jobs of one image in a range of its tiles, or one job in a range
  * of their slices (genie_tile_search.h).  Tiles are in the outer loop and jobs in the inner one, so that a tile's
- * lists stay in the cache for all jobs of the task.  In a tile a job's conditions come first and leave a bitmap of
- * objects, which then is what the tile has alive for the job's own query; where the tile cannot have what the query
- * wants, the conditions are not even looked at.
+ * lists stay in the cache for all jobs of the task.  In a tile a job's conditions come first.  They leave a bitmap of
+ * objects, which takes the place of the live bitmap for the job's own query.  Where the tile cannot have what the query
+ * wants, the conditions are not looked at.
  *
  * Lanes.  TOP jobs without conditions and key tables, of an image that has codes, can be counted as bit lanes too
  * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
- * range of objects, which need not be whole tiles; all else, parts and bounds too, is the same.
+ * range of objects, which need not be whole tiles; all else, parts and floors too, is the same.
  *
  * Planning: genie_cpu_plan.c.
  *
  * Doing.  Threads take tasks by adding one to next_task.  Who writes what:
  *	a job's parts		the thread that has the part's task
  *	job->out			COUNTS, MASK: the same, each its tiles; TOP: the thread that ended the job's last part
- *	parts_left			each thread that ends a part takes one off; who takes the last one ends the job, and the
- *						others' parts are written by then (the subtraction releases and acquires)
- *	bound				any thread that has a part of the job, upwards only
+ *	parts_left			each thread that ends a part takes one off; the thread that takes the last one ends the job,
+ *						and the others' parts are written by then (the subtraction releases and acquires)
+ *	floor				any thread that has a part of the job, upwards only
  *	stopped				the caller's thread only, after the engine's callback said so; others look
  *	engine->error		the caller, after all threads have left
  * The caller takes tasks too; when there is none left it waits for the others and asks the callback meanwhile.
  * Nobody else waits for anything.
  *
- * Why the result is the same whatever the timing.  Counts and masks of a tile depend on nothing else.  A TOP
- * job in one part is offered its objects in object order by one thread.  In several parts, each part's top-k
- * leaves at least those of the job's best k that lie in its tiles, in object order; these are offered to
- * the first part's top-k, part by part, so in object order again, and that top-k drops only what k others outrank.
- * Parts tell each other a bound below which keys are not wanted, because k objects elsewhere have no smaller ones
- * (genie_cpu_floor.h): it spares work, late or soon, and never leaves out an object of the job's best k.
- * (Only whether a job is noticed to be malformed may depend on the plan, because a top-k leaves out tiles.)
+ * Why the result is the same whatever the timing.  Counts and masks of a tile depend on nothing else.  One thread
+ * offers the objects of a TOP job in one part, in object order.  In several parts, each part's top-k keeps at least
+ * those of the job's best k that lie in its tiles, in object order.  These are offered to the first part's top-k, part
+ * by part, so in object order again, and that top-k drops only what k others outrank.  Parts tell each other a floor:
+ * smaller keys are not wanted, because k objects elsewhere have no smaller ones (genie_cpu_floor.h).  It spares work,
+ * and never leaves out an object of the job's best k.  (Only whether a malformed job is noticed may depend on the
+ * plan, because a top-k leaves out tiles.)
  *
  * A job is CANCELLED until it is done: an interrupt ends tasks at once, and what was not finished
  * has the right status already.  Top-k's are taken from malloc when a task begins and given back when their job
@@ -42,22 +42,80 @@
 #include <string.h>
 
 #include "genie_cpu_batch.h"
-#include "genie_cpu_job.h"
 #include "genie_tile_count.h"
 #include "genie_tile_search.h"
 
-/* objects that lanes count between two looks at the bound of other parts, or whether to stop: 2 ms of 240 dimensions */
+/* objects that lanes count between two looks at the shared floor, and whether to stop: 2 ms of 240 dimensions */
 #define LANE_OBJECTS 8192
 
 /* the first time in a part, and then so many times as many: where nothing is known yet, all objects are wanted */
 #define LANE_FIRST_OBJECTS 16
 #define LANE_GROWTH 4
 
-/* tasks that a thread is woken for: it begins so late that others have done the rest (measured on 16 cores) */
+/* tasks that a thread is woken for; with fewer, the others are done before it begins (measured on 16 cores) */
 #define TASKS_TO_WAKE 2
 
 /* milliseconds between two questions whether to stop, while the caller waits for other threads */
 #define ASK_MS 2
+
+/* ---- a job ---- */
+
+static bool
+query_valid(const GenieEngineQuery *query, const GenieSegmentImage *image)
+{
+	uint32_t	next = 0;
+
+	for (uint32_t r = 0; r < query->n_ranges; r++)
+	{
+		const GenieRankRange *range = &query->ranges[r];
+
+		if (range->first < next || range->end < range->first || range->end > image->n_keywords)
+			return false;
+		next = range->end;
+	}
+	return query->max_count >= 1 && query->max_count <= UINT16_MAX;
+}
+
+/* A job comes from a request in shared memory: it is checked before it decides what is read and written. */
+static bool
+job_valid(const GenieJob *job)
+{
+	if (job->kind == GENIE_JOB_TOP)
+	{
+		if (job->k < 1 || job->k > GENIE_JOB_K_MAX || job->min_key < 1)
+			return false;
+	}
+	else if (job->kind != GENIE_JOB_COUNTS && job->kind != GENIE_JOB_MASK)
+		return false;
+	else if (job->first_tile > job->image->n_tiles || job->n_tiles > job->image->n_tiles - job->first_tile)
+		return false;
+
+	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
+		return false;
+	if (!genie_job_keys_fit(job))
+		return false;
+	for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
+	{
+		const GenieCondition *condition = &job->conditions[c];
+
+		if (condition->min_count < 1 || !query_valid(&condition->query, job->image))
+			return false;
+	}
+	return true;
+}
+
+/* Says in engine->error why the last one of the failed jobs failed. */
+static void
+explain(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
+{
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		if (jobs[i].status == GENIE_STATUS_CORRUPT)
+			snprintf(engine->error, sizeof(engine->error), "a job is malformed, or counts more than it says");
+		else if (jobs[i].status == GENIE_STATUS_RETRY)
+			snprintf(engine->error, sizeof(engine->error), "there is no memory for the results of a batch");
+	}
+}
 
 /* ---- a job in a tile ---- */
 
@@ -214,7 +272,7 @@ task_in_tile(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const G
 }
 
 /*
- * A task's block of lanes in its objects of tile number t; *n_objects are counted before the next look at bounds.
+ * A task's block of lanes in its objects of tile number t; *n_objects are counted before the next look at floors.
  * False: the batch is to stop.
  */
 static bool
@@ -368,7 +426,7 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThre
 		jobs[i].status = GENIE_STATUS_RETRY;
 		if (batch.works == NULL)
 			continue;
-		jobs[i].status = genie_cpu_job_valid(&jobs[i]) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
+		jobs[i].status = job_valid(&jobs[i]) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
 		if (jobs[i].status == GENIE_STATUS_CANCELLED)
 			batch.works[batch.n_works++] = (GenieCpuWork) {.job = &jobs[i], .lane = GENIE_CPU_NO_LANE};
 	}
@@ -381,7 +439,7 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThre
 			for (uint32_t w = 0; w < batch.n_works; w++)
 				batch.works[w].job->status = GENIE_STATUS_RETRY;
 	}
-	genie_cpu_jobs_explain(engine, n_jobs, jobs);
+	explain(engine, n_jobs, jobs);
 	free(batch.tasks);
 	free(batch.n_found);
 	free(batch.works);

@@ -9,9 +9,9 @@
 #include "genie_cpu_threads.h"
 
 /*
- * GenieEngineOps.run.  scratch is the caller's thread's; threads: those that help, NULL without; policy's costs are
- * measured if an image has codes.  Asks engine->interrupted before each job in each tile, and every few thousand
- * objects where jobs are bit lanes, in this thread only.
+ * GenieEngineOps.run.  scratch is that of the caller's thread.  threads help; NULL: there are none.  The policy's
+ * costs must be measured if an image has codes.  This thread alone asks engine->interrupted: before each job in each
+ * tile, and every few thousand objects where jobs are bit lanes.
  */
 extern GenieStatus genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThreads *threads,
 									   const GenieCpuPolicy *policy, uint32_t n_jobs, GenieJob *jobs);

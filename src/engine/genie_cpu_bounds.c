@@ -1,25 +1,25 @@
 /*
  * genie_cpu_bounds.c
- *	  Bounds of many queries' candidates by the caller's thread alone or with others (genie_cpu_engine_bounds()).
+ *	  Lower bounds of distances of many queries' candidates, by one thread or several (genie_cpu_engine_bounds()).
  *
  * The candidates of all jobs, one job behind the other, are one long row.  A thread takes the next TASK_BYTES of
- * records from it, be they a part of a job or many jobs, computes their bounds, and comes back, until there are none.
+ * records from it, a part of a job or many jobs, computes their bounds, and comes back, until there are none.
  *
  * Who writes what:
- *	next		where the row goes on, a job and a candidate in one word: any thread, by compare and exchange; a thread
- *				that reads what the other has just written looks again, and nothing but the taking depends on it
+ *	next		where the row goes on, a job and a candidate in one word: any thread, by compare and exchange; where
+ *				another thread was faster, it looks again
  *	bounds		the thread that took their candidates
  *	stopped		the caller's thread only, after the engine's callback said so; others look before they take
- * What the caller wrote before is seen by the others, and what these wrote by the caller, because they were begun and
- * ended (genie_cpu_threads.c).  Nothing is allocated, and nobody waits for anything but the caller for the others.
+ * Beginning and ending threads orders memory (genie_cpu_threads.c): they see what the caller wrote before, and the
+ * caller sees what they wrote.  Nothing is allocated, and only the caller waits, for the others.
  */
 #include "genie_cpu_bounds.h"
 #include "genie_engine.h"
 
-/* of records, that a thread takes at a time: 30 us of 1,000 candidates of 128 dimensions */
+/* bytes of records that a thread takes at a time: 30 us of 1,000 candidates of 128 dimensions */
 #define TASK_BYTES (128 * 1024)
 
-/* tasks that a thread is woken for: it begins so late that others have done the rest (genie_cpu_batch.h) */
+/* tasks that a thread is woken for; with fewer, the others are done before it begins (as in genie_cpu_batch.c) */
 #define TASKS_TO_WAKE 2
 
 /* milliseconds between two questions whether to stop, while the caller waits for other threads */

@@ -2,23 +2,22 @@
  * genie_cpu_costs.c
  *	  What tiles and bit lanes cost on this processor: the constants of the dispatcher (genie_dispatch.h).
  *
- * A small image is made in memory and counted both ways by the functions that count every batch, one thread, and the
+ * A small image is made in memory and counted both ways, by one thread and the functions that count every batch.  The
  * constants follow from differences of times: two queries that differ in nothing but their postings give what a posting
- * costs, and so on.  It has one tile, whose dimensions are of four kinds:
+ * costs, and so on.  The image has one tile, whose dimensions are of four kinds:
  *
  *		COMMON	of 32 values, each a list of 2,048 objects
  *		DENSE	of 8 values, bitmaps of 8,192 objects
  *		RARE	of 200 values that one object each has; other objects have none
  *		FEW		of one value that 200 objects have
  *
- * Each time is the least of RUNS, because others use the processor too.  A difference that comes out below a
- * thousandth of a nanosecond is taken for that: a cost of 0 would make anything look free.
+ * Each time is the least of RUNS, because others use the processor too.  No difference is taken to be below a
+ * thousandth of a nanosecond: a cost of 0 would make anything look free.
  *
  * For a table that does not fit the nearest cache there is another image: few objects, but LARGE_DIMENSIONS
  * dimensions of LARGE_VALUES values, 1 MB for 512 lanes.
  *
- * All in all 20 ms.  Without memory for it the constants are a guess, those of the machine that this was written
- * on.
+ * All in all 20 ms.  Without memory for it the constants are a guess: those of one processor.
  */
 #define _POSIX_C_SOURCE 200112L
 
@@ -47,7 +46,7 @@
 #define LARGE_VALUES 250
 #define LARGE_OBJECTS 2048
 
-/* objects that lanes are measured with; and with hits, which are most among the first ones, in one lane of so many */
+/* objects that lanes are measured with; and objects with hits, most of which come first, in every HIT_LANES-th lane */
 #define LANE_OBJECTS 16384
 #define HIT_OBJECTS 8192
 #define HIT_LANES 4
@@ -80,7 +79,7 @@ now_ns(void)
 	return 1e9 * (double) now.tv_sec + (double) now.tv_nsec;
 }
 
-/* What an object has, at random but the same each time. */
+/* A random number below n, the same each time. */
 static uint32_t
 draw(uint64_t *state, uint32_t n)
 {
@@ -121,7 +120,7 @@ sort_objects(const MeasureImage *measure, uint32_t d, uint16_t *locals, uint32_t
 			locals[ends[values[i]]++] = (uint16_t) i;
 }
 
-/* Notes each list in the plan, or adds it to the fill, whichever is given. */
+/* Adds each list to the plan or to the fill, whichever is given. */
 static bool
 walk_lists(MeasureImage *measure, GenieTilePlan *plan, GenieTileFill *fill, uint16_t *locals)
 {
@@ -181,7 +180,7 @@ make_image(MeasureImage *measure)
 	return made;
 }
 
-/* The next dimension gets n_values values; an object has one of those, or one in every so many objects has. */
+/* Adds a dimension of n_values values; every "every"-th object has one of them. */
 static void
 add_dimension(MeasureImage *measure, uint64_t *state, uint32_t n_values, uint32_t every)
 {
@@ -230,7 +229,8 @@ make_large(MeasureImage *measure)
 
 /*
  * Nanoseconds of a query on the small image by tiles: n ranges of n_values, step ranks from one to the next, and the
- * value that few objects have.  wants: for the best K; else for what matches all, which next to none does.
+ * value that few objects have.  wants: it asks for the best K; else for objects that match all, and there are next to
+ * none.
  */
 static double
 time_tiles(GenieTileScratch *scratch, const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t first,

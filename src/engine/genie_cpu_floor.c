@@ -1,6 +1,6 @@
 /*
  * genie_cpu_floor.c
- *	  Bounds that the parts of a job share.  (genie_cpu_floor.h)
+ *	  The floor that the parts of a job share (genie_cpu_floor.h).
  */
 #include "genie_cpu_floor.h"
 

@@ -2,12 +2,11 @@
  * genie_cpu_plan.c
  *	  Cutting a batch of the CPU engine into tasks (genie_cpu_plan.h).
  *
- * One thread alone has one task an image.  For several the caller estimates what each job costs and cuts the batch
- * into about TASKS_PER_THREAD tasks a thread, of similar cost: jobs that cost less than that are put together, one
- * that costs more is cut into *parts*, ranges of its tiles or of their slices: a small table has fewer tiles than
- * there are threads, and the last one is hardly ever full.  A task is not made smaller than what waking a thread for
- * it is worth, so a tiny batch is done by the caller, and wakes nobody.  Estimates decide only who does what and
- * never what comes out.
+ * One thread alone has one task an image.  For several, the caller estimates what each job costs and cuts the batch
+ * into about TASKS_PER_THREAD tasks a thread, of similar cost.  Jobs that cost less are put together; one that costs
+ * more is cut into *parts*, ranges of its tiles or of their slices (a small table has fewer tiles than there are
+ * threads, and the last one is hardly ever full).  No task is smaller than what waking a thread is worth, so the caller
+ * does a tiny batch alone.  Estimates decide only which thread does what, never the result.
  */
 #include <stdlib.h>
 
@@ -29,10 +28,10 @@
  */
 #define TASKS_PER_THREAD 8
 
-/* for blocks of lanes: fewer, because each makes the block's table; a task's objects all cost the same */
+/* for blocks of lanes: fewer, because each task makes the block's table, and all objects cost the same */
 #define LANE_TASKS_PER_THREAD 2
 
-/* hits that a block's top-k's have room for, all parts together: 256 MB; with more, a block is not cut into parts */
+/* hits that a block's top-k's have room for, all parts together: 256 MB; this bounds a block's parts */
 #define LANE_HITS_MAX (UINT64_C(32) << 20)
 
 /* parts of a block of lanes are multiples of so many objects */
@@ -162,8 +161,8 @@ tiles_of(const GenieJob *job)
 }
 
 /*
- * It can be cut into multiples of so many objects: of lanes or slices, but of whole tiles where it has conditions, or
- * something comes out for each tile.
+ * The work can be cut at multiples of this many objects: by lanes, or at slices, but only at tiles where it has
+ * conditions, or a result for each tile.
  */
 static uint32_t
 unit_of(const GenieCpuWork *work)

@@ -1,6 +1,6 @@
 /*
  * genie_cpu_plan.h
- *	  A batch of the CPU engine: what it is made of, and cutting it into tasks.  For genie_cpu_batch.c, which does them.
+ *	  A batch of the CPU engine: its works, parts and tasks, and how it is cut into them.  genie_cpu_batch.c does them.
  */
 #ifndef GENIE_CPU_PLAN_H
 #define GENIE_CPU_PLAN_H
@@ -53,7 +53,7 @@ typedef struct GenieCpuTask
 	GenieCpuWork *works;		/* of one image */
 	uint32_t	n_works;
 	uint32_t	part;			/* of each of them */
-	uint64_t	first;			/* objects; multiples of what the works can be cut between */
+	uint64_t	first;			/* objects [first, end); multiples of the units that the works can be cut into */
 	uint64_t	end;
 } GenieCpuTask;
 
@@ -69,7 +69,7 @@ typedef struct GenieCpuBatch
 	uint32_t	n_lanes;		/* jobs by lanes, of all images */
 	GenieCpuPart *parts;
 	uint32_t	n_parts;
-	uint32_t   *n_found;		/* of the bounds of jobs by lanes; NULL: none, or no memory, and they go without */
+	uint32_t   *n_found;		/* histograms for the floors of jobs by lanes; NULL: none, or no memory for them */
 	GenieCpuTask *tasks;
 	uint32_t	n_tasks;
 	uint32_t	next_task;		/* atomic */
@@ -82,7 +82,7 @@ genie_cpu_part(const GenieCpuWork *work, uint32_t part)
 	return work->parts + (size_t) part * work->stride;
 }
 
-/* Tile number t of an image, whose group it is in. */
+/* Tile number t of an image; group is the one that it lies in. */
 extern GenieTile genie_cpu_tile(const GenieImageGroup *group, uint32_t t);
 
 /* Decides which works are counted by lanes, and puts the works in order.  Without memory all go by tiles. */

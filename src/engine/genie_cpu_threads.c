@@ -2,15 +2,14 @@
  * genie_cpu_threads.c
  *	  Threads that help the caller of the CPU engine with a batch (genie_cpu_threads.h).
  *
- * The caller opens *seats* for a batch, as many as it wants helpers.  A thread that is awake takes a
- * seat, runs the function, and leaves.  A thread is in one of three states:
+ * The caller opens *seats* for a batch, as many as it wants helpers.  A thread that is awake takes a seat, runs the
+ * function, and leaves.  A thread is in one of three states:
  *
  *		WAITING ----------- a seat is free: takes it, n_inside + 1 ----------> INSIDE
  *		   |  ^------------ the function returned: n_inside - 1 ------------------|
  *		   +--- its number is n_wanted or more ---> ENDED, joined by the caller
  *
- * and the caller either outside a batch (no seats, nobody inside), or between begin and the end that
- * gave true.
+ * and the caller is either outside a batch (no seats, no thread inside), or between begin and the end that gave true.
  *
  * Who writes what:
  *	n_seats, n_inside	both sides, under the lock; the caller also looks at n_inside without it, to wait a moment

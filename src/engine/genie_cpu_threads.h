@@ -2,20 +2,20 @@
  * genie_cpu_threads.h
  *	  Threads that help the caller of the CPU engine with a batch.
  *
- * They know nothing of batches: they are woken to run a function, each with a scratch of its own, and
- * wait again.  All functions are for one thread, the caller's.
+ * They know nothing of batches: they are woken to run a function, each with a scratch of its own, and wait again.  Only
+ * the caller's thread calls the functions here.
  */
 #ifndef GENIE_CPU_THREADS_H
 #define GENIE_CPU_THREADS_H
 
 #include "genie_tile.h"
 
-/* more than a server has cores: what asks for more is a mistake */
+/* more than a server has cores: to ask for more is a mistake */
 #define GENIE_CPU_THREADS_MAX 1024
 
 typedef struct GenieCpuThreads GenieCpuThreads;
 
-/* What a thread runs: takes work until there is none. */
+/* The function that a thread runs: takes work until there is none. */
 typedef void (*GenieCpuHelp) (void *arg, GenieTileScratch *scratch);
 
 /* Without threads at first.  NULL: the system refuses. */
@@ -26,12 +26,12 @@ extern uint32_t genie_cpu_threads_resize(GenieCpuThreads *threads, uint32_t n);
 
 extern uint32_t genie_cpu_threads_count(const GenieCpuThreads *threads);
 
-/* Has up to n threads run help, at once or a little later; arg stays until genie_cpu_threads_end() is true. */
+/* Wakes up to n threads to run help; arg stays until genie_cpu_threads_end() is true. */
 extern void genie_cpu_threads_begin(GenieCpuThreads *threads, uint32_t n, GenieCpuHelp help, void *arg);
 
 /*
- * Lets no thread begin that has not, and waits up to a number of milliseconds until all others are
- * through; false: not yet, call again.  What they wrote is then the caller's to read.
+ * Lets no further thread begin, and waits up to wait_ms milliseconds until those that began are through.  True: they
+ * are, and the caller may read what they wrote.  False: call again.
  */
 extern bool genie_cpu_threads_end(GenieCpuThreads *threads, uint32_t wait_ms);
 

@@ -2,14 +2,14 @@
  * genie_engine.h
  *	  What an engine is: it takes a batch of jobs over images of segments and does them.
  *
- * A job is one query against one segment's image (genie_image.h): the best k objects, or the counts of all
- * objects of some tiles, or which objects of some tiles fulfil conditions.  A batch may mix jobs of all
- * kinds, of many images, with different k, lengths and keys.  The CPU engine (genie_engine_cpu.h) is
- * the oracle of every other; the CUDA engine (cuda/) is the other one.
+ * A job is one query against one segment's image (genie_image.h): the best k objects, or the counts of all objects of
+ * some tiles, or which objects of some tiles fulfil conditions.  A batch may mix jobs of all kinds, of many images,
+ * with different k, lengths and keys.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take as
+ * the oracle, and the CUDA engine (cuda/).
  *
  * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
- * (genie_hashing.h).  They are for engines with a device; the CPU engine calls them malformed, for who asks does as
- * well on the CPU without bringing anything anywhere.
+ * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
+ * itself, and copies nothing.
  *
  * Data flows one way: the caller owns every byte of images and jobs and keeps them unchanged during
  * a call; the engine writes only results: job->out, job->n_hits, job->status.  Engines know objects by
@@ -21,15 +21,15 @@
  * key 0 are never returned.
  *
  * Bounds.  A TOP job may bring the quantized vectors of its image's objects and a query's (genie_quantized.h), to have
- * lower bounds of the distances of its hits.  An engine that has them where it has the hits gives both at once; any
- * other, and any that has no room for the vectors just now, gives the hits alone and says so (has_bounds), and the job
- * is as done as ever: whoever wants bounds then computes them from the hits.
+ * lower bounds of the distances of its hits.  An engine that holds these vectors beside the image gives both at once.
+ * Any other engine, or one without room for the vectors just now, gives the hits alone and says so (has_bounds).  The
+ * job is done then, too; the caller computes the bounds from the hits.
  *
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
  *
  * An engine may keep copies of images and of quantized vectors as a cache, until the caller tells it to forget them.
- * It knows them by their ids, and no two things of either kind have the same.
+ * It knows them by their ids; no image or set of vectors has the id of another.
  * One process, one thread calls an engine.
  */
 #ifndef GENIE_ENGINE_H
@@ -67,10 +67,11 @@ typedef struct GenieRankRange
 
 /*
  * Integer keys for a distance, by size (keywords an object) and match count: sizes fall into classes, and each class
- * has a row of keys by count.  In a row keys never decrease with the count, which is what makes a smallest count for
- * each size of a smallest key.  Count 0 is an ordinary count here.
+ * has a row of keys by count.  In a row keys never decrease with the count, so for each size a smallest key is a
+ * smallest count.  Count 0 is an ordinary count here.
  *
- * An image whose sizes are not covered, a class without a row and rows too short make the job GENIE_STATUS_CORRUPT.
+ * The job is GENIE_STATUS_CORRUPT if the image has sizes that are not covered, a class has no row, or rows are too
+ * short.
  */
 typedef struct GenieKeyTable
 {
@@ -116,7 +117,7 @@ genie_job_has_image(GenieJobKind kind)
 typedef struct GenieJob
 {
 	GenieJobKind kind;
-	const GenieSegmentImage *image; /* not of NEAREST, HASH */
+	const GenieSegmentImage *image; /* all but NEAREST, HASH */
 	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS */
@@ -151,7 +152,7 @@ typedef struct GenieJob
 	GenieStatus status;
 } GenieJob;
 
-/* Has the table what a query of max_count asks of objects of these sizes? */
+/* Does the table have keys for all counts up to max_count of objects of these sizes? */
 static inline bool
 genie_keys_fit(const GenieKeyTable *table, uint32_t max_count, uint32_t min_size, uint32_t max_size)
 {
@@ -193,7 +194,7 @@ genie_keys_of_size(const GenieKeyTable *table, uint32_t size)
  */
 typedef enum GenieKernelChoice
 {
-	GENIE_KERNELS_AUTO = 0,		/* by exact posting totals and constants that the engine measures when it is opened */
+	GENIE_KERNELS_AUTO = 0,		/* genie_dispatch.h chooses: by exact posting totals, and costs measured at opening */
 	GENIE_KERNELS_TILES,
 	GENIE_KERNELS_LANES			/* where they can: for tests */
 } GenieKernelChoice;
@@ -210,7 +211,7 @@ typedef struct GenieEngineChoices
 	char		constants[GENIE_ENGINE_REASON_MAX]; /* what was measured at opening */
 } GenieEngineChoices;
 
-/* What a database administrator is told of a device. */
+/* A device, as a database administrator sees it. */
 typedef struct GenieDeviceInfo
 {
 	char		name[GENIE_DEVICE_NAME_MAX];
@@ -225,7 +226,7 @@ typedef struct GenieDeviceInfo
 
 typedef struct GenieEngine GenieEngine;
 
-/* The table of functions that an engine is. */
+/* An engine's functions. */
 typedef struct GenieEngineOps
 {
 	uint32_t	abi;			/* GENIE_ENGINE_ABI */
@@ -241,7 +242,7 @@ typedef struct GenieEngineOps
 	/* Drops the copy of the image, or of the quantized vectors, with this id, if there is one. */
 	void		(*forget) (GenieEngine *engine, uint64_t id);
 
-	/* Another limit of device memory, 0: as much as is sensible.  From the next batch on. */
+	/* Sets the limit of device memory from the next batch on; 0: as much as is sensible. */
 	void		(*set_memory_limit) (GenieEngine *engine, uint64_t bytes);
 
 	/* How to count from the next batch on; opening gives GENIE_KERNELS_AUTO. */

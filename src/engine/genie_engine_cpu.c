@@ -2,10 +2,10 @@
  * genie_engine_cpu.c
  *	  The CPU engine: counts tiles one after the other, in the caller's process, with one thread or several.
  *
- * There are two ways in for what is counted: batches of jobs over images (genie_cpu_batch.c), and lists that a backend
- * read from the pages, here.  Both come down to one query in one tile (genie_tile_search.c), whose
- * lists are found and read by a source (genie_tile_source.h), counted (genie_tile_count.c) and
- * selected (genie_tile_select.c).
+ * It counts batches of jobs over images (genie_cpu_batch.c), and lists that a backend read from the pages (here).  Both
+ * come down to one query in one tile (genie_tile_search.c): a source finds and reads the tile's lists
+ * (genie_tile_source.h), they are counted (genie_tile_count.c), and the objects that are wanted are offered to the
+ * query's top-k (genie_tile_select.c).
  *
  * Tiles are the outer loop and queries the inner one, so a tile's lists stay in the cache for a whole
  * batch.
@@ -13,9 +13,9 @@
  * Only batches of jobs, and of bounds (genie_cpu_bounds.c), use other threads than the caller's
  * (genie_cpu_threads.c), and only once they are asked for: a backend that counts by itself never makes any.
  *
- * All state is the scratch in the memory that the caller gave, and one a thread.  It carries nothing from one tile to
- * the next, so an early return (a malformed list, an interrupt) leaves the engine usable, and what the
- * top-k holds then is what was found so far.
+ * All state is scratch: one in the memory that the caller gave, and one for each thread.  It carries nothing from one
+ * tile to the next, so an early return (a malformed list, an interrupt) leaves the engine usable, and the top-k then
+ * holds what was found so far.
  */
 #include <assert.h>
 #include <string.h>

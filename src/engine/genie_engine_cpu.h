@@ -1,9 +1,9 @@
 /*
  * genie_engine_cpu.h
- *	  The CPU engine: as an engine for images, and its way to count lists that are not in an image.
+ *	  The CPU engine: an engine for images, and functions that count lists that are not in an image.
  *
- * The second is what a backend uses that counts by itself: it gives the lists as they are on the pages, a group
- * of tiles and a query at a time, and needs nothing in shared memory.
+ * A backend that counts by itself uses the latter: it gives the lists as they are on the pages, a group of tiles and a
+ * query at a time, and needs nothing in shared memory.
  */
 #ifndef GENIE_ENGINE_CPU_H
 #define GENIE_ENGINE_CPU_H
@@ -29,17 +29,17 @@ extern GenieEngine *genie_cpu_engine_open(void *memory);
 extern GenieEngine *genie_cpu_engine_open_with(void *memory, const GenieKernels *kernels);
 
 /*
- * Has batches of jobs counted by n threads, the caller's being one of them; 1 is what opening gives.  May be called
- * between batches as often as wanted.  Returns how many there are: fewer than n if the system refuses more, or n
- * is beyond reason.  Closing the engine ends them, and a process may exit without closing it.
+ * Sets how many threads count a batch, the caller's included; 1 after opening.  May be called between any two batches.
+ * Returns how many there are: fewer than n if the system refuses more, or n is beyond reason.  Closing the engine ends
+ * them, and a process may exit without closing it.
  *
  * The interrupted callback is asked by the caller's thread only, every few milliseconds.  It must return.
  */
 extern uint32_t genie_cpu_engine_threads(GenieEngine *engine, uint32_t n);
 
 /*
- * Measures now what choosing between tiles and bit lanes needs, a few milliseconds; else the first batch does that has
- * a choice.
+ * Measures the costs of tiles and bit lanes now, some 20 milliseconds.  Otherwise the first batch measures them that
+ * has an image with codes.
  */
 extern void genie_cpu_engine_measure(GenieEngine *engine);
 
@@ -47,7 +47,7 @@ extern void genie_cpu_engine_measure(GenieEngine *engine);
 extern struct GenieCpuPolicy *genie_cpu_engine_policy(GenieEngine *engine);
 
 /*
- * Computes the bounds of jobs, by the threads of batches where there are many.  False: the interrupted callback said
+ * Computes the bounds of jobs; the threads of batches help where there are many.  False: the interrupted callback said
  * stop, and not all bounds are there.
  */
 extern bool genie_cpu_engine_bounds(GenieEngine *engine, const GenieBoundsJob *jobs, uint32_t n_jobs);
@@ -73,9 +73,9 @@ typedef struct GenieGroupView
 } GenieGroupView;
 
 /*
- * Offers every live object of the group to each query's top-k (genie_topk.h: which holds k, the smallest
- * key wanted, the cursor to continue after, and carries the bound from group to group).  Groups must come
- * in object order.
+ * Offers every live object of the group to each query's top-k.  The top-k (genie_topk.h) holds k, the smallest key
+ * wanted and the cursor to continue after, and carries its floor from group to group.  Groups must come in object
+ * order.
  */
 extern GenieStatus genie_cpu_search(GenieEngine *engine, const GenieGroupView *group, uint32_t n_queries,
 									const GenieEngineQuery *queries, GenieTopK *const *tops);

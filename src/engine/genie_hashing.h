@@ -1,9 +1,9 @@
 /*
  * genie_hashing.h
- *	  Codes of many vectors: what of hashing (genie_lsh.h) an engine with a device does.
+ *	  The input of a GENIE_JOB_HASH: vectors, and the hash functions (genie_lsh.h) whose codes a GPU engine computes.
  *
- * The codes are those of genie_lsh_hash(), the same bits.  The functions come drawn: their tables are a view of a
- * GenieLsh's, so nothing is drawn twice, and an engine knows nothing of draws.
+ * The codes are those of genie_lsh_hash(), to the bit.  The tables are those of a GenieLsh, so nothing is drawn twice,
+ * and an engine knows nothing of random draws.
  */
 #ifndef GENIE_HASHING_H
 #define GENIE_HASHING_H
@@ -29,7 +29,7 @@ genie_hashing(const GenieLsh *lsh, const float *vectors, uint32_t n_vectors)
 	return hashing;
 }
 
-/* Functions or projections, of which shifts and seeds have one each: what the last group is filled up with, too. */
+/* Functions or projections, those that fill up the last group included; shifts and seeds have one entry for each. */
 static inline size_t
 genie_hashing_rows(const GenieHashing *hashing)
 {

@@ -1,12 +1,12 @@
 /*
  * genie_kernels.h
- *	  The inner loops of counting, one set of them for each instruction set.
+ *	  The inner loops of counting in tiles, one set of them for each instruction set.
  *
- * A kernel works on plain memory of one tile and knows neither lists nor queries.  The portable
- * set is C alone and is what the others are tested against; genie_kernels_choose() gives the best
- * set that this processor runs.
+ * A kernel works on plain memory of one tile and knows neither lists nor queries.  The portable set is C alone, and the
+ * others are tested against it; genie_kernels_choose() gives the best set that this processor runs.  The kernels that
+ * decode lists are in genie_unpack.h, in the same sets.
  *
- *	genie_kernels_choose.c		the chooser
+ *	genie_kernels.c				the chooser
  *	genie_kernels_portable.c	64-bit words
  *	genie_kernels_avx2.c		x86-64 with AVX2
  *	genie_kernels_avx512.c		x86-64 with AVX-512 and its byte permutations (VBMI2)
@@ -73,8 +73,8 @@ typedef struct GenieKernels
 
 	/*
 	 * mask_8 with a threshold for each object: least[its size].  least has GENIE_LEAST_SIZES entries, and the sizes,
-	 * 64 a word, are below n_least.  NULL: mask_8 with the smallest threshold, and a look at each object that it
-	 * leaves, is faster.
+	 * 64 a word, are below n_least.  NULL: it is faster to use mask_8 with the smallest threshold, and to look at each
+	 * object that it leaves.
 	 */
 	uint32_t	(*mask_sizes_8) (const uint8_t *counters, uint32_t n_words, const uint8_t *sizes,
 								 const uint8_t *least, uint32_t n_least, const uint64_t *allowed, uint64_t *mask);

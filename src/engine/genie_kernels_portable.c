@@ -1,10 +1,9 @@
 /*
  * genie_kernels_portable.c
- *	  The counting kernels in plain C, eight counters at a time in 64-bit words.
+ *	  The counting kernels in plain C, eight counters at a time in 64-bit words (genie_kernels.h).
  *
- * Bytes are loaded least significant first, so bit and byte numbers grow with object
- * numbers on every machine.  These functions are the definition of what a kernel does; the
- * other instruction sets are tested against them.
+ * Bytes are loaded least significant first, so bit and byte numbers grow with object numbers on every machine.  These
+ * functions define what a kernel does; the other instruction sets are tested against them.
  */
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /*
  * genie_lanes.c
- *	  A block of bit lanes: its table, its thresholds, and what becomes of hits (genie_lanes.h).
+ *	  A block of bit lanes: its table, its thresholds, and offering its hits (genie_lanes.h).
  *
  * The table is made without looking at each rank of a range.  A query turns its lane over in the row where a range
- * begins and in the row behind its end; then one pass over the rows in rank order, each getting the exclusive or of
- * all turns so far, leaves a bit where a range is.  The same pass sees which lanes ask for a dimension at all, and adds
- * that up per lane: no object can have a larger count, which says how many planes are needed.
+ * begins and in the row behind its end.  Then one pass in rank order gives each row the exclusive or of all turns so
+ * far, which leaves a bit where a range is.  The same pass sees which lanes ask for a dimension at all, and adds that
+ * up per lane: no object can have a larger count, so the sum tells how many planes are needed.
  *
  * A lane is wanted while its threshold is at most the largest count that the planes can hold; a larger one would not
  * fit its planes.
@@ -22,8 +22,8 @@
 #include "genie_lanes.h"
 
 /*
- * Tables from this size on are asked to lie in huge pages: a row of each dimension is on a page of its own, and there
- * are more of them than the processor remembers.
+ * Tables from this size on ask for huge pages: the row of each dimension is on a page of its own, and these are more
+ * than the processor's TLB holds.
  */
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define HUGE_TABLE_BYTES (UINT64_C(256) << 10)
@@ -123,8 +123,8 @@ add_bits(uint64_t sums[GENIE_LANE_PLANES_MAX][GENIE_LANE_WORDS_MAX], uint32_t n_
 }
 
 /*
- * Finishes the rows of a dimension; turned is what all turns in earlier rows come to, and now in these too.  True: a
- * lane asks for a value of it; asked gets which ones do.
+ * Finishes the rows of a dimension.  turned is the exclusive or of all turns in earlier rows, and then in these too.
+ * True: a lane asks for a value of it; asked gets the lanes that do.
  */
 static bool
 finish_dimension(GenieLaneBlock *block, const GenieCodeDimension *dimension, uint32_t d, uint64_t *turned,
@@ -309,7 +309,7 @@ genie_lanes_close(GenieLaneBlock *block)
 
 /* ---- counting ---- */
 
-/* Makes the lane's threshold of its top-k's floor. */
+/* Sets the lane's threshold to its top-k's floor. */
 static void
 set_threshold(GenieLaneBlock *block, uint32_t lane)
 {

@@ -15,19 +15,19 @@
  * borrow of count - threshold, one operation a plane.  Only where a lane is not below its threshold are its counts
  * taken out of the planes and offered to its query's top-k.  Dead objects are not counted at all.
  *
- * Counters are never in memory: an object's rows are all added while the planes stay in registers.  So what counts is
- * where the table lies: 985 keywords are 63 KB for 512 lanes, most of which is in the nearest cache, for rows of
- * frequent values are what is fetched; 237 dimensions of 67 values are 1 MB, in the second.  (To cut the dimensions so
- * that a part of the table fits the nearest cache would write and read the planes once more for each part, which is
- * no less than what is saved.)  The codes themselves stream by: 1 byte for a row of 64.
+ * Counters are never in memory: all of an object's rows are added while the planes stay in registers.  So the speed
+ * depends on where the table lies.  985 keywords are 63 KB for 512 lanes, and most rows that are fetched are in the
+ * nearest cache, because they are those of frequent values; 237 dimensions of 67 values are 1 MB, in the second.  (If
+ * the dimensions were cut so that a part of the table fits the nearest cache, the planes would be written and read
+ * once more for each part, which costs as much as it saves.)  The codes themselves stream by: 1 byte for a row of 64.
  *
  * Codes of GENIE_LANE_ROWS objects at a time are turned into row offsets, for the objects' *slots*: one a dimension,
- * strip by strip, and at the end some that no dimension has and that give row 0, of zeros.  Where a strip has codes
- * that no dimension uses, the next strip's slots are written over what they give.  Strips of which no query asks for
- * any dimension are left out.
+ * strip by strip, and at the end some that belong to no dimension and give row 0, of zeros.  Where a strip has codes
+ * that no dimension uses, the next strip's slots overwrite theirs.  A strip is left out if no query asks for any of its
+ * dimensions.
  *
  * Objects are offered in object order, so the result is what posting lists give, to the last tie.  The threshold of a
- * lane is its top-k's floor.  A top-k raises that when it is compacted, so it gets room for no more than max(k, 64) new
+ * lane is its top-k's floor.  A top-k raises its floor when it is compacted, so it has room for only max(k, 64) new
  * hits (genie_lanes_capacity): each time about half as many objects are wanted as before.
  *
  *	genie_lanes.c			the block, its table, offering hits; the chooser
@@ -56,8 +56,8 @@
 #define GENIE_LANE_CODES 16
 
 /*
- * What a strip gives: n_codes slots of each object.  A strip of 4-bit codes is two of these, the low halves of
- * its bytes and the high ones.
+ * Where n_codes slots of each object come from.  A strip of 4-bit codes is two of these, the low halves of its bytes
+ * and the high ones.
  */
 typedef struct GenieLaneStrip
 {
@@ -79,10 +79,10 @@ typedef struct GenieLaneHit
 	uint32_t	row;			/* of the objects that the kernel counted */
 } GenieLaneHit;
 
-/* What the kernel reads and writes; a block of lanes is more than this (genie_lanes.c). */
+/* The part of a block of lanes that the kernel reads and writes (the rest is in genie_lanes.c). */
 typedef struct GenieLaneTable
 {
-	uint64_t	wanted[GENIE_LANE_WORDS_MAX];	/* lanes that a count could still reach the threshold of */
+	uint64_t	wanted[GENIE_LANE_WORDS_MAX];	/* lanes whose threshold a count could still reach */
 	uint64_t	thresholds[GENIE_LANE_PLANES_MAX][GENIE_LANE_WORDS_MAX];
 	const uint8_t *rows;		/* aligned to GENIE_LANE_ALIGN */
 	uint32_t	n_slots;		/* of an object */
@@ -100,7 +100,7 @@ typedef struct GenieLaneKernels
 	const char *name;
 	uint32_t	n_lanes;		/* a multiple of 64 */
 
-	/* How many planes the kernel has where counts take n of them. */
+	/* How many planes the kernel uses where counts need n of them. */
 	uint32_t	(*planes) (uint32_t n);
 
 	/*
@@ -122,7 +122,7 @@ extern const GenieLaneKernels *genie_lanes_choose(void);
 /* new hits after which a lane's top-k is compacted: its k, but no fewer than this */
 #define GENIE_LANE_COMPACT_HITS 64
 
-/* What a lane's top-k should have as its capacity. */
+/* The capacity that a lane's top-k should have. */
 static inline uint32_t
 genie_lanes_capacity(uint32_t k)
 {
@@ -139,13 +139,13 @@ typedef struct GenieLaneQuery
 typedef struct GenieLaneBlock GenieLaneBlock;
 
 /*
- * Makes the block of 1 .. kernels->n_lanes queries of an image that has codes; all that is given stays until it is
- * closed.  NULL: there is no memory.
+ * Makes the block of 1 .. kernels->n_lanes queries of an image that has codes.  The arguments must stay until the block
+ * is closed.  NULL: there is no memory.
  */
 extern GenieLaneBlock *genie_lanes_open(const GenieLaneKernels *kernels, const GenieSegmentImage *image, uint32_t n,
 										GenieLaneQuery *queries);
 
-/* Takes over the top-k's floors, which somebody else raised. */
+/* Takes over the top-k's floors after the caller has raised them. */
 extern void genie_lanes_refresh(GenieLaneBlock *block);
 
 /*

@@ -8,7 +8,7 @@
  *	LANES_LESS(a, b, c)		majority of not a, b and c: the borrow of a - b - c
  *	LANES_ANY(a)	is a bit set?
  *
- * Without them it is the portable instance: the compiler's vectors of 128 bits, which every processor has in some way.
+ * Without these macros it is the portable instance: the compiler's vectors of 128 bits, which work on every processor.
  */
 #ifndef GENIE_LANES_KERNEL_H
 #define GENIE_LANES_KERNEL_H
@@ -36,7 +36,7 @@
 
 typedef uint64_t LaneVector __attribute__((vector_size(LANE_BYTES), may_alias));
 
-/* *sum and a and b are added: the carry is returned. */
+/* Adds a and b to *sum; returns the carry. */
 LANES_INLINE LaneVector
 add_pair(LaneVector *sum, LaneVector a, LaneVector b)
 {

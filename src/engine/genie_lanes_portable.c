@@ -1,6 +1,6 @@
 /*
  * genie_lanes_portable.c
- *	  Bit lanes in C alone: blocks of 128 queries.  The others are tested against it.
+ *	  Bit lanes in C alone: blocks of 128 queries.  The other instances are tested against it.
  */
 #include "genie_lanes_kernel.h"
 

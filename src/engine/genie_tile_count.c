@@ -1,11 +1,11 @@
 /*
  * genie_tile_count.c
- *	  Counting one query's matches in one tile (genie_tile_count.h), whatever its lists come from.
+ *	  Counting one query's matches in one tile (genie_tile_count.h), from whatever source.
  *
- * Counters cannot overflow: they are as wide as the query's max_count needs, and no object
- * matches more than that.  Lists that lie (a damaged index) may give more; then a counter
- * wraps and its neighbours may be wrong too, but nothing outside the counters is touched: every
- * local is a 16-bit number, and the counters are 65,536 whatever the tile's n_objects is.
+ * Counters cannot overflow: they are as wide as the query's max_count needs, and no object matches more than that.
+ * The lists of a damaged index may give more.  Then a counter wraps and its neighbours may be wrong too, but nothing
+ * outside the counters is touched: every local is a 16-bit number, and there are 65,536 counters whatever n_objects
+ * is.
  */
 #include <string.h>
 

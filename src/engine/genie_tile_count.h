@@ -2,10 +2,10 @@
  * genie_tile_count.h
  *	  Counting one query's matches in one tile.
  *
- * A tile's lists come from a *source* (genie_tile_source.h): as they are on pages, or from an image.  What the
- * query asks for is found first (genie_tile_find), as *spans* of consecutive lists, with two totals: how many
- * lists there are bounds every count, so that a tile that cannot reach the top-k's floor is left out;
- * how many postings they have decides how the tile is counted:
+ * A tile's lists come from a *source* (genie_tile_source.h): as they are on pages, or from an image.  The lists that
+ * the query asks for are found first (genie_tile_find), as *spans* of consecutive lists, with two totals.  The number
+ * of lists bounds every count, so a tile that cannot reach the top-k's floor is left out.  The number of postings
+ * decides how the tile is counted:
  *
  *	dense	zero all counters, add all lists, look at all counters.  Of an image, in *parts* of the tile, where there
  *			are not too many lists: a part's counters are in the first-level cache all the while.
@@ -52,8 +52,9 @@ extern void genie_tile_count_part(GenieTileScratch *scratch, const GenieTile *ti
 								  const GenieTileFound *found, uint32_t first, uint32_t end);
 
 /*
- * Counts a tile of few postings, all found in one round, into few_counters and touched; who
- * takes the counts from there zeroes them.  False: a list is malformed; then they are zero again.
+ * Counts a tile of few postings, all found in one round, into few_counters and touched.  genie_tile_select_few() or
+ * genie_tile_filter_few() takes the counts from there and zeroes them.  False: a list is malformed; they are zero
+ * again.
  */
 extern bool genie_tile_count_few(GenieTileScratch *scratch, const GenieTile *tile,
 								 const GenieTileFound *found);

@@ -1,10 +1,9 @@
 /*
  * genie_tile_from_image.c
- *	  A tile of an image as a source of lists (genie_tile_source.h).
+ *	  The source of a tile's lists from an image (genie_tile_source.h).
  *
- * Nothing is copied or decoded: a range's lists are one run of postings, and its bitmaps lie one behind
- * the other.  Images are made by this library from lists that were checked when they were
- * decoded (genie_image.c), so nothing is checked here.
+ * Nothing is copied or decoded: a range's lists are one run of postings, and its bitmaps lie one behind the other.
+ * Nothing is checked here either: images are made from lists that were checked when they were decoded (genie_image.c).
  */
 #include "genie_tile_source.h"
 
@@ -52,8 +51,8 @@ image_add(GenieCounting *counting, const GenieTile *tile, uint32_t n_spans)
 }
 
 /*
- * Counts the ascending postings [from, to) as far as they are below end, eight at a time; an object's counter is the
- * one of its number less first.  Moves from to where it stopped.
+ * Counts the ascending postings [from, to) as far as they are below end, eight at a time; an object's counter is number
+ * object - first.  Moves from to where it stopped.
  */
 #define COUNT_BELOW(counters, postings, from, to, first, end) \
 	do { \

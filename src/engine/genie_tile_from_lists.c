@@ -1,12 +1,12 @@
 /*
  * genie_tile_from_lists.c
- *	  A tile's lists as they are on the pages (genie_tile_source.h).
+ *	  The source of a tile's lists as they are on the pages (genie_tile_source.h).
  *
- * A list is added in the way that its codec allows: PACKED and RAW increment a counter a posting, a
- * block at a time while the block's locals are in L1; BITMAPs are gathered and added bit-sliced, up to
- * GENIE_BITMAPS_MAX in one pass over the counters.  RUNS adds to whole words of counters where there are few of them.
- * Where there are many, they come first: each adds one where it begins and takes one where it has ended, and one pass
- * then makes of these edges the counts, for all lists together, to which the others are added.
+ * A list is added as its codec allows.  PACKED and RAW increment a counter a posting, a block at a time while the
+ * block's locals are in L1.  BITMAPs are gathered and added bit-sliced, up to GENIE_BITMAPS_MAX in one pass over the
+ * counters.  RUNS add to whole words of counters where there are few of them.  Where there are many, they come first:
+ * each adds one where it begins and subtracts one where it has ended, and one pass over all counters turns these edges
+ * into counts, to which the other lists are added.
  *
  * The bytes may be anything: the readers check them.
  */

@@ -2,8 +2,8 @@
  * genie_tile_search.c
  *	  One query in one tile (genie_tile_search.h): find, then count and select.
  *
- * Where all lists were found in one round, their number bounds every count: a tile is left out that cannot
- * give a count that is wanted, and one of few postings is counted without looking at all counters.
+ * Where all lists were found in one round, their number bounds every count: a tile that cannot give a wanted count is
+ * left out, and one of few postings is counted without looking at all counters.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
  * genie_tile_search.h
- *	  What the CPU engine does with one query in one tile: search, count, or filter by conditions.
+ *	  One query in one tile: search it, or filter it by conditions.
  *
- * Each finds the query's lists, then counts and selects in the way that suits what was found.  All
- * state is in scratch, and it carries nothing from one call to the next: one that fails leaves it usable.
+ * Each function finds the query's lists, then counts and selects in the way that suits them.  All state is in scratch,
+ * which carries nothing from one call to the next: after a failed call it is still usable.
  */
 #ifndef GENIE_TILE_SEARCH_H
 #define GENIE_TILE_SEARCH_H
@@ -17,9 +17,9 @@ extern bool genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile
 /*
  * Offers the tile's live objects to the top-k.  False: a list is malformed.
  *
- * Of an image's tile only those in its *slice*, the objects [slice_first, slice_end), so that a tile can be shared by
- * threads.  Only where it is counted in parts is this less work: else, as the query and the tile alone decide, the
- * slice at the tile's beginning is taken to be all of it, and the others are taken to be empty.
+ * Of an image's tile, only the objects of its *slice* are offered, [slice_first, slice_end), so that threads can share
+ * a tile.  This is less work only where the tile is counted in parts.  Where it is not, which the query and the tile
+ * alone decide, the slice at the tile's beginning is taken to be all of it, and the others to be empty.
  */
 extern bool genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 							  const GenieEngineQuery *query, GenieTopK *top);

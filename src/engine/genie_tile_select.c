@@ -2,9 +2,9 @@
  * genie_tile_select.c
  *	  Offering one tile's objects to a query's top-k (genie_tile_select.h).
  *
- * Selection works on bitmaps of the tile: the objects *allowed* (live, existing, ranked below the
- * cursor), and of those the ones whose counter reaches a threshold.  A kernel makes the second from
- * the first and counts it in one pass; only the objects in it are looked at one by one.
+ * Selection works on bitmaps of the tile: the objects *allowed* (live, existing, ranked below the cursor), and those of
+ * them whose counter reaches a threshold.  A kernel makes the second bitmap from the first in one pass, and counts its
+ * objects; only these are looked at one by one.
  *
  * A condition leaves those objects of a bitmap whose counter reaches its min_count, the same way.
  *
@@ -14,12 +14,12 @@
  * a smaller count, and of the objects with count = T the first ones in object order rank before the others, so
  * exactly k objects are offered.
  *
- * By key.  A key table never lets a key decrease with the count, so a floor of keys is a smallest count for each size.
- * An object is looked at if its counter reaches the smallest of its size; the smallest of all sizes is the tile's
+ * By key.  In a key table keys never decrease with the count, so a floor of keys is a smallest count for each size.  An
+ * object is looked at if its counter reaches the smallest count of its size; the smallest of all sizes is the tile's
  * threshold.
  *
- * The top-k is compacted after a tile that filled it, so that its floor, which only grows, is
- * as high as it can be for the next one.
+ * The top-k is compacted after a tile that filled it, so that its floor, which only grows, is as high as it can be for
+ * the next one.
  */
 #include <string.h>
 
@@ -169,7 +169,7 @@ disallow(GenieTileScratch *scratch, uint32_t n)
 		scratch->allowed[n / 64] &= ~(scratch->mask[n / 64] & ((UINT64_C(1) << (n % 64)) - 1));
 }
 
-/* Takes away what ranks at or before the cursor: a larger count, or the same up to its object. */
+/* Takes away objects that rank at or before the cursor: a larger count, or the same count up to its object. */
 static void
 allow_after(GenieTileScratch *scratch, const GenieTile *tile,
 			const GenieEngineQuery *query, const GenieTopK *top)

@@ -1,7 +1,6 @@
 /*
  * genie_tile_select.h
- *	  Offering one tile's objects to a query's top-k, by the counts that genie_tile_count.c made; and
- *	  which of them fulfil a condition.
+ *	  Takes one tile's objects out of the counters: offers them to a query's top-k, or filters them by a condition.
  */
 #ifndef GENIE_TILE_SELECT_H
 #define GENIE_TILE_SELECT_H
@@ -9,8 +8,8 @@
 #include "genie_tile.h"
 
 /*
- * The smallest count that an object must have for the top-k to want it; more than max_count: none is wanted.  With a
- * key table, scratch->least gets the same for each size.
+ * The smallest count of an object that the top-k wants; more than max_count: it wants none.  With a key table,
+ * scratch->least gets the same for each size.
  */
 extern uint32_t genie_tile_threshold(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQuery *query,
 									 const GenieTopK *top);

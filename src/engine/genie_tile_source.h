@@ -1,12 +1,11 @@
 /*
  * genie_tile_source.h
- *	  Where a tile's lists come from: how each source finds them and adds them to the counters.
+ *	  Where a tile's lists come from: a source finds them and adds them to the counters.
  *
  *	genie_tile_from_lists.c		lists as they are on the pages, in any codec
  *	genie_tile_from_image.c		a tile of an image: plain postings, and bitmaps
  *
- * A source finds lists and reads them; the counters, the rounds and the batches of bitmaps are
- * genie_tile_count.c's, which is all that calls these functions.
+ * Only genie_tile_count.c calls a source; it owns the counters, the rounds and the batches of bitmaps.
  */
 #ifndef GENIE_TILE_SOURCE_H
 #define GENIE_TILE_SOURCE_H
@@ -25,7 +24,7 @@ typedef struct GenieCounting
 
 typedef struct GenieTileSource
 {
-	/* genie_tile_find; what *found sums up is zero */
+	/* genie_tile_find(); the sums in *found are zero */
 	bool		(*find) (GenieTileScratch *scratch, const GenieTile *tile,
 						 const GenieEngineQuery *query, GenieTileFound *found);
 
@@ -33,8 +32,9 @@ typedef struct GenieTileSource
 	bool		(*add) (GenieCounting *counting, const GenieTile *tile, uint32_t n_spans);
 
 	/*
-	 * The same for the objects [first, end) of the tile, whose counters are the first ones; but where the tile's slice
-	 * begins, lists stand in scratch->cursors where the part before ended.  NULL: the source cannot.
+	 * The same for the objects [first, end) of the tile, whose counters are the first ones.  scratch->cursors tells
+	 * where each list stood at the end of the part before, but where the tile's slice begins.  NULL: the source
+	 * cannot.
 	 */
 	void		(*add_part) (GenieCounting *counting, const GenieTile *tile, uint32_t n_spans,
 							 uint32_t first, uint32_t end);

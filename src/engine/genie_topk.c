@@ -2,11 +2,10 @@
  * genie_topk.c
  *	  Compacting and sorting the best k objects of one query (genie_topk.h).
  *
- * Offers come in ascending object order and compaction keeps that order, so the buffer is
- * always in object order; the first ties in it are the ones that rank first.  Both steps
- * are linear whatever the keys are: the k-th key is found by histograms of the keys'
- * bytes, from the highest down, and the final order is a stable radix sort by key
- * whose second buffer is the part of hits that a compacted top-k leaves free (capacity >= 2k).
+ * Offers come in ascending object order and compaction keeps that order, so the buffer is always in object order, and
+ * the first of equal keys rank first.  Both steps are linear whatever the keys are.  Histograms of the keys' bytes,
+ * from the highest down, give the k-th key.  The final order is a stable radix sort by key, whose second buffer is the
+ * part of hits that a compacted top-k leaves free (capacity >= 2k).
  *
  * After genie_topk_finish() the hits are in rank order: nothing may be offered any more.
  */

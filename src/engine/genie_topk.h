@@ -2,12 +2,12 @@
  * genie_topk.h
  *	  The best k objects of one query: bounded, deterministic, resumable.
  *
- * Objects are offered in ascending object order and ranked by (key descending, object
- * ascending).  The buffer holds at most capacity = max(2k, k + GENIE_TOPK_SLACK) hits; when full it is
- * compacted to the best k, and the k-th key becomes the bound T: an object offered later is
- * wanted only if its key is greater than T, because k earlier objects have key >= T and
- * win every tie.  So a million ties cost nothing but their rejection, and the answer is exact.  Who knows of k objects
- * elsewhere that have no smaller keys may raise the floor to that; it never falls.
+ * Objects are offered in ascending object order and ranked by (key descending, object ascending).  The buffer holds at
+ * most capacity = max(2k, k + GENIE_TOPK_SLACK) hits.  When it is full, it is compacted to the best k, and the k-th
+ * key becomes the bound T: an object offered later is wanted only if its key is greater than T, because k earlier
+ * objects have key >= T and win every tie.  So a million ties cost nothing but their rejection, and the answer is
+ * exact.  A caller that knows of k objects elsewhere that have at least some key may raise the floor to that key; the
+ * floor never falls.
  *
  * min_key: objects of a smaller key are never returned.
  * after: continue after the cursor (key, object): only objects that rank below it are returned.

@@ -1,16 +1,14 @@
 /*
  * genie_codec.c
- *	  Writes and reads posting lists in the form that genie_codec.h describes.
+ *	  Writes and reads posting lists in the forms of genie_posting.h.
  *
- * Writing.  The encoder keeps the first GENIE_LOOSE_MAX objects of a list as they come; if the list
- * ends there, it is LOOSE.  One more makes it TILED: the kept objects and all later ones go
- * into the buffer of the tile at hand, which is written when an object of a later tile comes or the
- * list ends.  The three codecs' lengths are computed from the gaps first, then only the
- * shortest is written, so a tile's payload never exceeds a bitmap's bytes.
+ * Writing.  The encoder keeps the first GENIE_LOOSE_MAX objects of a list as they come; if the list ends there, it is
+ * LOOSE.  One more makes it TILED: the kept objects and all later ones go into the buffer of the tile at hand, which is
+ * written when an object of a later tile comes or the list ends.  The three codecs' lengths are computed from the gaps
+ * first, then only the shortest is written, so a tile's payload never exceeds a bitmap's bytes.
  *
- * Reading.  Each reader takes what it decodes from bytes that may be anything: a bound is
- * checked before each read and each write, and a list is good only if it gives exactly n ascending locals and
- * uses all of its bytes.
+ * Reading.  The bytes may be anything: a bound is checked before each read and each write, and a list is good only if
+ * it gives exactly n ascending locals and uses all of its bytes.
  */
 #include <assert.h>
 #include <string.h>
@@ -66,7 +64,7 @@ block_gaps(const uint16_t *locals, uint32_t n, uint32_t next, uint16_t *gaps)
 	return bits;
 }
 
-/* The last local of the run that local i lies in.  Locals ascend: those that are n apart and differ by n are a run. */
+/* The last local of the run of local i.  Locals ascend: if local i + n is larger than local i by n, both are in it. */
 static uint32_t
 run_last(const uint16_t *locals, uint32_t n, uint32_t i)
 {

@@ -20,7 +20,7 @@ extern "C" {
 
 /* ---- writing a list ---- */
 
-/* Takes the encoder's bytes as they come: at most a tile's header and payload a call. */
+/* Takes the encoder's bytes: at most a tile's header and payload a call. */
 typedef void (*GenieEmit) (void *arg, const uint8_t *bytes, size_t n);
 
 /* About 300 KB; the caller allocates it once and uses it for list after list. */
@@ -45,7 +45,7 @@ extern void genie_list_begin(GenieListEncoder *encoder, GenieEmit emit, void *ar
 /* False, and nothing is added: object is not greater than the one before. */
 extern bool genie_list_add(GenieListEncoder *encoder, uint32_t object);
 
-/* The same for n of them at once.  False: they do not ascend; the list is spoilt then. */
+/* Adds n objects.  False: they do not ascend, and the list is spoilt. */
 extern bool genie_list_add_many(GenieListEncoder *encoder, const uint32_t *objects, size_t n);
 
 /* Writes what is left.  A list without postings writes nothing. */

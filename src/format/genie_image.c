@@ -2,11 +2,11 @@
  * genie_image.c
  *	  Planning, laying out, filling and checking groups of an image (genie_image.h).
  *
- * A group's layout follows from its plans alone: the header and the tiles' entries, then tile after
- * tile its parts in the order of genie_image.h, each aligned.  The planner adds up the same sizes that
- * lay_out() gives out, so a group takes its bytes exactly.
+ * A group's layout follows from its plans alone: the header and the tiles' entries, then the parts of tile after tile
+ * in the order of genie_image.h, each aligned.  The planner adds up the same sizes that lay_out() gives out, so a
+ * group takes exactly the planned bytes.
  *
- * What holds of a finished group (genie_image_group_valid() checks it all):
+ * Invariants of a finished group (genie_image_group_valid() checks them all):
  *
  *	1.	Each part of each tile lies inside the group, aligned, behind the part before it.
  *	2.	starts has n_lists + 1 entries, strictly ascending from 0 to n_postings: no list is empty.
@@ -19,11 +19,11 @@
  *	7.	Bytes that belong to no part (alignment, slack) are zero: equal lists make equal bytes.
  *	8.	In a group with codes each posting is a code and each code a posting (genie_image_codes.c).
  *
- * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes ascending ranks, no more than
- * was planned, and objects that exist; genie_image_group_finish() takes tiles that got all of it.  That
- * the locals of a list ascend is the caller's word: they come from a decoder that checks it.
+ * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes only ascending ranks, as many lists and postings
+ * as planned, and objects that exist; genie_image_group_finish() takes only tiles that got all that was planned.  The
+ * caller promises that the locals of a list ascend: they come from a decoder that checks it.
  *
- * While it is being filled an INDEXED directory has only the bits; finishing makes the counts.
+ * While a group is being filled, an INDEXED directory has only the bits; finishing makes the counts.
  */
 #include <assert.h>
 #include <string.h>
@@ -32,10 +32,10 @@
 #include "genie_image_codes.h"
 #include "genie_list_reader.h"
 
-/* bytes of an INDEXED directory that need not pay: nothing next to a tile's postings */
+/* an INDEXED directory of up to this many bytes is always taken: it is nothing next to a tile's postings */
 #define INDEX_SMALL_BYTES 4096
 
-/* How many times the bytes of SORTED's ranks an INDEXED directory may take: it is found in without a search. */
+/* An INDEXED directory may take this many times the bytes of SORTED's ranks, because a look-up in it is no search. */
 #define INDEX_WORTH 2
 
 static inline uint64_t

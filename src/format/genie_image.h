@@ -2,14 +2,14 @@
  * genie_image.h
  *	  The image of a segment: posting lists by tile, as engines count them in memory.
  *
- * On disk lists are compressed and lie by keyword (genie_codec.h).  An image holds the same lists
- * tile by tile, a posting as the plain 16-bit number of its object in the tile, so that an
- * engine reads what it counts and nothing else, and a range of keywords is one run of postings.
+ * On disk lists are compressed and lie by keyword (genie_posting.h).  An image holds the same lists tile by tile, a
+ * posting as the plain 16-bit number of its object in the tile.  So an engine reads only what it counts, and a range of
+ * keywords is one run of postings.
  *
- * An image is cut into *groups* of consecutive tiles: position-independent blocks of bytes, each
- * with its header, all offsets from its first byte.  The group is the unit of memory, upload,
- * eviction and placement on a device.  Groups are read-only once they are finished.  Which objects
- * are live is apart, a bit an object for the whole segment, because VACUUM changes it.
+ * An image is cut into *groups* of consecutive tiles: position-independent blocks of bytes, each with its header, all
+ * offsets from its first byte.  The group is the unit of memory, upload, eviction and placement on a device.  Groups
+ * are read-only once they are finished.  The live bits, one an object for the whole segment, are kept apart, because
+ * VACUUM changes them.
  *
  *		GenieImageGroup		header
  *		GenieImageTile[]	one a tile: counts, and where its parts are
@@ -29,22 +29,22 @@
  *		GenieCodeDimension[], GenieCodeStrip[]		what the codes mean; only in groups with codes
  *
  * Codes.  Where no object has two keywords of one dimension (tuples, LSH signatures), an object is one code a
- * dimension: 0 for no keyword, else the keyword's number in its dimension, from 1 on.  That is what bit lanes read: all
- * queries of a batch at once, object by object.  A code takes 4, 8 or 16 bits by how many keywords its dimension has.
+ * dimension: 0 for no keyword, else the keyword's number in its dimension, from 1 on.  Bit lanes read codes: object by
+ * object, all queries of a batch at once.  A code takes 4, 8 or 16 bits by how many keywords its dimension has.
  * Codes of one width lie together in *strips*: a strip is a row of 4, 8 or 16 bytes an object, row after row, as many
  * rows as the tile has objects rounded up to GENIE_CODE_ROWS (codes of the rows past the end are 0).  Strips of
  * 16-bit codes come first, then 8, then 4; inside a width dimensions come in rank order, and only the last strip of a
  * width may be shorter than 16 bytes.  Unused codes at a strip's end are 0.  The lowest bits of a row's first byte are
  * its first code (little endian).
  *
- * Codes are asked for by the plan, and made from the lists when a group is finished.  If it then turns out that an
- * object has two keywords of one dimension, the group has none: n_dimensions is 0.
+ * The plan says whether codes are wanted; they are made from the lists when a group is finished.  If it then turns out
+ * that an object has two keywords of one dimension, the group has no codes: n_dimensions is 0.
  *
- * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of
- * postings; never both.
+ * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of postings; never
+ * both.
  *
- * An image is made in two passes over the lists in rank order: the first plans (how many lists,
- * postings and bitmaps each tile has, hence how many bytes), the second fills.
+ * An image is made in two passes over the lists in rank order: the first plans (how many lists, postings and bitmaps
+ * each tile has, hence how many bytes), the second fills.
  *
  * Plain C99 that C++ and CUDA compile too.
  */
@@ -79,9 +79,9 @@ extern "C" {
 #define GENIE_IMAGE_SLACK	16
 
 /*
- * Postings from which on a list is a bitmap: one object in 24.  A bitmap of 8 KB is read and added faster
- * than that many postings are counted one by one; a larger part of lists as bitmaps would take more than 2.3 bytes a
- * posting on LSH signatures of 67 buckets.
+ * Postings from which on a list is a bitmap: one object in 24.  A bitmap of 8 KB is read and added faster than that
+ * many postings are counted one by one.  If more lists were bitmaps, LSH signatures of 67 buckets would take more than
+ * 2.3 bytes a posting.
  */
 #define GENIE_IMAGE_DENSE	(GENIE_TILE_OBJECTS / 24)
 
@@ -122,7 +122,7 @@ typedef struct GenieImageTile
 /* rows of a strip come in multiples of this: engines read whole blocks of objects */
 #define GENIE_CODE_ROWS 64
 
-/* more dimensions than this have no codes: the sums of a row must fit bit-sliced counters of 16 bits */
+/* segments of more dimensions have no codes: the sums of a row must fit bit-sliced counters of 16 bits */
 #define GENIE_CODE_DIMENSIONS_MAX 4096
 
 /*
@@ -181,8 +181,8 @@ typedef struct GenieSegmentImage
 	uint64_t	live_version;	/* another number whenever live is another */
 
 	/*
-	 * Postings of all ranks below r, for r = 0 .. n_keywords: what a query would count, exactly.  NULL where no group
-	 * has codes: there is nothing to choose.
+	 * Postings of all ranks below r, for r = 0 .. n_keywords: how many a query counts, exactly.  NULL where no group
+	 * has codes, because then there is nothing to choose.
 	 */
 	const uint64_t *postings_before;
 } GenieSegmentImage;
@@ -230,7 +230,7 @@ typedef struct GenieTileSizes
 	const uint8_t *above;		/* n_objects times width bytes: size - smallest */
 } GenieTileSizes;
 
-/* What a range of ranks is in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
+/* The lists of a range of ranks in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
 typedef struct GenieImageSpan
 {
 	uint32_t	first_list;		/* of the tile: where in starts the postings' lists begin */
@@ -321,7 +321,7 @@ genie_tile_plan_add(GenieTilePlan *plan, uint32_t n)
 	}
 }
 
-/* What is the same for all tiles of a segment. */
+/* The part of a plan that is the same for all tiles of a segment. */
 typedef struct GenieImagePlan
 {
 	uint32_t	n_keywords;
@@ -339,7 +339,7 @@ typedef struct GenieImagePlan
 } GenieImagePlan;
 
 /*
- * Is a segment worth codes?  max_keywords is what its largest object has.  Where objects have few of the
+ * Are codes worth their memory in a segment?  max_keywords: of its largest object.  Where objects have few of the
  * dimensions, lists say the same in less room.
  */
 extern bool genie_image_wants_codes(uint32_t n_dimensions, const uint32_t *first_ranks, uint32_t n_keywords,
@@ -391,7 +391,7 @@ extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t
 /* Finishes the group: all its fills.  False: some tile did not get all that was planned. */
 extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
 
-/* Does the group hold together (the list of what holds is in genie_image.c)?  For tests and assertions. */
+/* Is the group consistent (genie_image.c lists the invariants)?  For tests and assertions. */
 extern bool genie_image_group_valid(const GenieImageGroup *group);
 
 #endif							/* __CUDACC__ */

@@ -5,7 +5,7 @@
  * Codes are made tile by tile from the finished lists, in rank order: the codes of a strip, 1 MB for a full tile, stay
  * in the processor's cache while the lists of its dimensions are walked over.
  *
- * An object with two keywords of one dimension shows itself when the second finds a code in its place.
+ * An object with two keywords of one dimension is noticed when the second one finds a code in its place.
  */
 #include <string.h>
 

@@ -2,14 +2,13 @@
  * genie_keyword.c
  *	  Keys, packed sets of keys, and the arithmetic of intervals over keys.
  *
- * The forms are described in genie_keyword.h.  What matters for the code here:
+ * The forms are described in genie_keyword.h.  The code here rests on two facts:
  *
  * - A dimension's bytes are prefix-free, so two keys are of one dimension exactly if those bytes are
  *	 the same, whatever follows.
  * - A query's intervals are sorted and disjoint, and none spans two (dimension, family) prefixes.  So the
- *	 intervals of a prefix are neighbours, and a key that no interval contains lies between two
- *	 neighbours: if neither is of its family, none is.  That makes the check for conflicts O(1)
- *	 beside the search.
+ *	 intervals of a prefix are neighbours, and a key that no interval contains lies between two neighbours: if
+ *	 neither is of its family, none is.  So after the search, the check for conflicts is O(1).
  */
 #include "genie_keyword.h"
 
@@ -205,9 +204,8 @@ compare_to_hi(GenieKey key, const GenieInterval *interval)
 }
 
 /*
- * The first interval from number first on that does not end before the key.  The wanted interval is
- * mostly near; past that the search gallops, for a large query must not cost its length.
- * *diff is compare_to_hi() of the one found, if there is one.
+ * The first interval from number first on that does not end before the key.  It is mostly near; past that the search
+ * gallops, so that a large query does not cost its length.  *diff is compare_to_hi() of the one found, if there is one.
  */
 static inline uint32_t
 seek(const GenieQueryView *query, uint32_t first, GenieKey key, int *diff)

@@ -96,7 +96,7 @@ genie_key_cmp(GenieKey a, GenieKey b)
 }
 
 /*
- * What makes keys is inline, so that another extension's operator class needs nothing but the headers.
+ * Functions that make keys are inline, so that another extension's operator class needs only the headers.
  *
  * Writes the dimension's bytes to out (room for GENIE_DIMENSION_BYTES); returns how many.
  */
@@ -198,7 +198,7 @@ extern bool genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n);
 
 #define GENIE_TRAIN_MIN			256	/* objects on which an approximate operator class (genie_opclass.h) can train */
 #define GENIE_TRAIN_ROWS		2000	/* objects of a sample at most */
-#define GENIE_PARAMETERS_MAX	128 /* bytes that it learns: a handful of numbers and a seed */
+#define GENIE_PARAMETERS_MAX	128 /* bytes of the parameters that it learns: a handful of numbers and a seed */
 
 /* An object of such a class before it has a signature: packed raw keywords. */
 typedef struct GenieRaw
@@ -252,7 +252,7 @@ genie_query_next(const uint8_t **at)
 
 /*
  * A compiled query: disjoint, non-empty intervals in ascending order, so a keyword is counted
- * once.  The bytes belong to whoever made it.
+ * once.  The bytes belong to the caller that made it.
  */
 typedef struct GenieQueryView
 {

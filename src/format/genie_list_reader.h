@@ -2,10 +2,9 @@
  * genie_list_reader.h
  *	  Reads a tile's PACKED or RUNS list piece by piece, without room for the whole.
  *
- * Both readers take bytes that may be anything: they give ascending locals of the tile, never
- * more than the list's n, and end early at the first malformed byte.  Only when
- * they have ended does genie_packed_good() or genie_runs_good() tell whether the list was whole: exactly n
- * locals, and no byte left over.
+ * The bytes may be anything.  Both readers give ascending locals of the tile, never more than the list's n, and end
+ * early at the first malformed byte.  When they have ended, genie_packed_good() or genie_runs_good() tells whether the
+ * list was whole: exactly n locals, and no byte left over.
  */
 #ifndef GENIE_LIST_READER_H
 #define GENIE_LIST_READER_H

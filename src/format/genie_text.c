@@ -2,11 +2,10 @@
  * genie_text.c
  *	  Splits the text forms of genie_object and genie_query into items (grammar: genie_text.h).
  *
- * A recursive-descent scanner without recursion: one function a production, each of
- * which gives false after it has noted the first error.  An item's values are
- * unescaped into the caller's scratch, which as long as the text is always enough:
- * a value is no longer than its text, and the zero byte after it has room where
- * the ":" or "," before it stood.
+ * A recursive-descent scanner without recursion: one function a production, each of which gives false after it has
+ * noted the first error.  An item's values are unescaped into the caller's scratch.  Scratch as long as the text is
+ * always enough: a value is no longer than its text, and the zero byte after it has room where the ":" or "," before
+ * it stood.
  */
 #include <stdlib.h>
 
@@ -330,7 +329,7 @@ scan_similarity(GenieTextScanner *scanner)
 	return true;
 }
 
-/* what follows the closing brace */
+/* the part after the closing brace */
 static bool
 scan_end(GenieTextScanner *scanner)
 {

@@ -2,14 +2,13 @@
  * genie_draw.h
  *	  Random numbers that are a function of where they are used, the same on every machine.
  *
- * There is no state to carry on: a draw is made of a seed, a purpose, a row and a counter, so that what is drawn for
- * one entry of a table does not depend on which others are drawn, nor on their order.  Bits are the outputs of
- * SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), which are a
- * function of their number.
+ * There is no state: a draw is a function of a seed, a purpose, a row and a counter.  So the draw for one entry of a
+ * table does not depend on the others, nor on their order.  Bits are the outputs of SplitMix64 (Steele, Lea and Flood,
+ * "Fast splittable pseudorandom number generators", OOPSLA 2014), which are a function of their number.
  *
- * Only IEEE additions, multiplications, divisions and square roots are used, which are correctly rounded everywhere; no
- * libm, whose logarithms differ in the last place.  Products must not be fused with sums, which the
- * Makefile tells the compiler for all of src/engine.
+ * Only IEEE additions, multiplications, divisions and square roots are used, which are correctly rounded everywhere;
+ * no libm, whose logarithms differ in the last place.  Products must not be fused with sums; the Makefile tells the
+ * compiler so for the whole project.
  */
 #ifndef GENIE_DRAW_H
 #define GENIE_DRAW_H
@@ -43,7 +42,7 @@ genie_draw_bits(uint64_t begin, uint64_t counter)
 	return genie_draw_mix(begin + GENIE_DRAW_GAMMA * (counter + 1));
 }
 
-/* Uniform in (0, 1), neither of which it ever is: the middles of 2^52 parts, which a double holds exactly. */
+/* Uniform in (0, 1), without 0 and 1: the middles of 2^52 parts, which a double holds exactly. */
 static inline double
 genie_draw_uniform(uint64_t begin, uint64_t counter)
 {

@@ -11,31 +11,30 @@
  *
  * A pattern of up to 64 characters is one block of rows, whose masks (where in it does a character stand?) are
  * made once.  A longer one is cut into blocks, from the top; a block goes through all its columns before
- * the next begins, and leaves the differences along its last row, one byte a column, for that one.  So the
- * masks of one block at a time are all that is needed: their memory does not grow with the alphabet times
- * the pattern, and a table of a few characters stays in the first cache.
+ * the next begins, and leaves the differences along its last row, one byte a column, for that one.  So only
+ * the masks of one block at a time are needed: their memory does not grow with the alphabet times the pattern,
+ * and a table of a few characters stays in the first cache.
  *
- * Where the processor has AVX2 up to four blocks go through the columns together, and with AVX-512 up to eight
- * (genie_edit_kernel.h), for a column of four takes hardly longer than one of one block: each step waits for the result
- * of the one before.
+ * With AVX2 up to four blocks go through the columns together, and with AVX-512 up to eight (genie_edit_kernel.h).  A
+ * column of four blocks takes hardly longer than one of one, because each step waits for the result of the one before.
  *
  * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for
  * approximate string matching", Information and Control 64, 1985)
  *
  *		-(k - e) / 2  <=  j - i  <=  (k + e) / 2,		e = length of the text - length of the pattern,
  *
- * for from D(i, j) it still costs |e - (j - i)| at least, and has cost |j - i|.  Each block does those columns
- * only that have such a cell.  What the missing cells would have given is replaced by what is never too small,
- * a step of +1: to the right along the row above, where that block has ended already, and down the column
- * before the block's first. So a value that is computed is the cost of some path, and the smallest in the band
- * is found: the result is right if it is at most k, and above k otherwise.
+ * because at D(i, j) it has cost |j - i| at least, and still costs |e - (j - i)| at least.  A block does only the
+ * columns that have such a cell.  A step of +1, which is never too small, replaces the step of a missing cell: to the
+ * right along the row above, where that block has ended already, and down the column before the block's first.  So
+ * each computed value is the cost of some path, and the smallest in the band is found: the result is right if it is at
+ * most k, and above k otherwise.
  *
- * Where no limit is known the band is tried at the rows that are done together beyond the difference of the
- * lengths, for with it they do at most twice the columns that the narrowest would need; then twice as wide, until the
- * result is inside.  After each block, the smallest cost with which a path through its
- * last row can still end is known; where that is above k, the band is given up at once.
+ * Where no limit is known, the first k is the difference of the lengths plus the rows that are done together: with
+ * that they do at most twice the columns that the narrowest band would need.  Then the band is doubled until the
+ * result is inside.  After each block, the smallest cost with which a path through its last row can still end is
+ * known; where that is above k, the band is given up at once.
  *
- * Before, what the two have in common at their beginnings and ends is cut off, which changes no distance.
+ * First of all, the common beginning and end of the two are cut off, which changes no distance.
  */
 #include <string.h>
 
@@ -162,7 +161,7 @@ advance(Column *column, uint64_t matches, uint32_t above, uint32_t last)
 	return step;
 }
 
-/* what a step adds */
+/* the value of a step */
 static inline int32_t
 step_value(uint32_t step)
 {

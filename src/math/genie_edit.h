@@ -1,7 +1,7 @@
 /*
  * genie_edit.h
- *	  The edit distance (Levenshtein: insertions, deletions and substitutions of one character, each of
- *	  cost 1) between a pattern, which stays, and many texts.
+ *	  The edit distance between one pattern and many texts (Levenshtein: insertions, deletions and substitutions of one
+ *	  character, each of cost 1).
  *
  * Characters are numbers that the caller makes (genie_edit_distance.c).  The pattern's alphabet numbers its distinct
  * characters from 1; a text is an array of these numbers, 0 for a character that the pattern does not have.

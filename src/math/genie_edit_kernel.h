@@ -10,12 +10,11 @@
  *	EDIT_SHIFT_IN(step, first)	{first, step[0], step[1], ...}, without the last of step
  *	EDIT_SWITCH(go)	go(2) go(3) ..., up to all lanes
  *
- * Without EDIT_LANES and what follows there are four, by the compiler's own vectors.
+ * Without EDIT_LANES and the macros after it there are four lanes, by the compiler's own vectors.
  *
- * A block needs of the one above what that did in the same column.  So they go askew: while the first is in a
- * column, the second is in the one before it, and what the first did there is at hand.  In the columns before a
- * block's first and behind its last there is no match and no step from above, which leaves a block that has not begun
- * as it is.
+ * A block needs the step of the block above in the same column.  So they go askew: while the first is in a column, the
+ * second is in the column before it, whose step of the first is at hand.  In the columns before a block's first and
+ * behind its last there is no match and no step from above, which does not change a block that has not begun.
  */
 #ifndef GENIE_EDIT_KERNEL_H
 #define GENIE_EDIT_KERNEL_H

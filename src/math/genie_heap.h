@@ -2,12 +2,11 @@
  * genie_heap.h
  *	  The k first of many elements, as a heap with the last of them on top.
  *
- * An array of n elements is a heap if none comes before one of the two that stand below it, at 2 i + 1 and 2 i + 2.
- * GENIE_HEAP(name, Element, comes_before) defines, for elements of which comes_before(&a, &b) tells whether a comes
- * before b:
+ * An array of n elements is a heap if no element i comes before one of the two below it, at 2 i + 1 and 2 i + 2.
+ * GENIE_HEAP(name, Element, comes_before) defines two functions; comes_before(&a, &b) tells whether a comes before b:
  *
  *	name_add(heap, n, element)		adds one to a heap of n others, which has room for it
- *	name_replace(heap, n, element)	puts one into the place of the last of a heap of n
+ *	name_replace(heap, n, element)	replaces the last of a heap of n, which is on top
  */
 #ifndef GENIE_HEAP_H
 #define GENIE_HEAP_H

@@ -1,6 +1,6 @@
 /*
  * genie_hit.h
- *	  An object of a segment with its rank: what engines return, and bounds are computed for.
+ *	  An object of a segment with its key: engines return hits, and bounds are computed for them.
  */
 #ifndef GENIE_HIT_H
 #define GENIE_HIT_H

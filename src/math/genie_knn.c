@@ -4,9 +4,9 @@
  *
  * After TH-heap (Matsumoto and Yiu, "Accelerating exact similarity search on CPU-GPU systems", ICDM 2015): distances
  * by a blocked product, a threshold that prunes most of them, and a partial heapsort of the few that are left.  There
- * the threshold is the k-th distance in a sample; here the caller adds a sample's rows first, and the threshold is the
- * k-th distance of what was added, so that it tightens as rows go by.  There the survivors of a batch are gathered and
- * then sorted; here each goes into its query's heap at once, which tightens the bound for the rows behind it.
+ * the threshold is the k-th distance in a sample.  Here the caller adds a sample's rows first, and the threshold is the
+ * k-th distance of the rows so far, so it tightens as rows go by.  There the survivors of a batch are gathered and then
+ * sorted; here each goes into its query's heap at once, which tightens the bound for the next rows.
  *
  * Two steps a pair of a row p and a query q:
  *
@@ -17,26 +17,26 @@
  * No row may be lost by rounding: if the distance is at most D, the query's farthest so far, then the estimate is not
  * above the bound.  Let u = 2^-24, n dimensions.  Elements that are rounded to floats, and n products and sums of
  * them in any order, fused or not, have an error of at most (n + 4) u |p| |q|, and twice that is at most
- * (n + 4) u (|p|^2 + |q|^2), for |p| |q| is at most half of the sum of squares; the last subtraction has another
+ * (n + 4) u (|p|^2 + |q|^2), because |p| |q| is at most half of the sum of squares; the last subtraction has another
  * 2 u (|p|^2 + |q|^2).  So with c = 1.1 (n + 16) u
  *
  *		l2		term = (1 - c) |p|^2	bound = D^2 - (1 - c) |q|^2
  *		inner	term = -c |p|^2			bound = 2 D + c |q|^2			D is the negative product
  *		cosine	term = 0				bound = 2 (D - 1) + 2 c			p and q are divided by their lengths
- *		l1		term = -4 u |p|			bound = (1 + c) D + 4 u |q|		what is summed up is positive: the error is
+ *		l1		term = -4 u |p|			bound = (1 + c) D + 4 u |q|		all terms are positive: the error is
  *																		relative, but for that of rounded elements
  *
- * where D^2 and D are taken a billionth larger, for they were rounded themselves, terms are rounded down and bounds
- * up.  What is too small for a float adds at most n 2^-147, which the bound has, too.  Where floats might overflow,
+ * where D^2 and D are taken a billionth larger, because they were rounded themselves, terms are rounded down and bounds
+ * up.  Numbers too small for a float add at most n 2^-147, which the bound has, too.  Where floats might overflow,
  * where the measure itself is not accurate, where something is not finite, and while the query has fewer than k rows,
  * there is no estimate: the row's term is -infinity, or the query's bound is +infinity.  An estimate that is NaN is not
  * above any bound.
  *
  * Where the rows' lengths are much larger than their distances, c |p|^2 exceeds these and nothing is pruned.  The
- * answer is right, and takes a measure a pair.
+ * answer is right all the same; each pair takes a measure.
  *
- * No BLAS.  A backend forks no threads, and a BLAS brings some, with signal masks, memory and tables of its own, for
- * which the server's processes are not made; it would also leave the comparison to a pass over its result.
+ * No BLAS.  It brings threads, with signal masks, memory and tables of its own, and the server's processes are not made
+ * for that; it would also leave the comparison to a second pass over its result.
  */
 #include <math.h>
 #include <string.h>

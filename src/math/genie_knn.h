@@ -8,11 +8,11 @@
  *		genie_knn_finish(&knn)	sorts what was found
  *
  * The distance is genie_vector_measure()'s, to the bit; of the inner product, whose largest is the nearest, it is the
- * negative.  Neighbours are ordered by (distance, id), NaN behind all numbers.  Rows may come in any order, and
- * any elements: what is not finite costs time only.  Queries and rows are aligned as their elements are.
+ * negative.  Neighbours are ordered by (distance, id), NaN behind all numbers.  Rows may come in any order and have any
+ * elements: those that are not finite only cost time.  Queries and rows are aligned as their elements are.
  *
- * Where something else is faster at estimates, it is given the same floats, terms and bounds (genie_nearest.h), and the
- * pairs that it finds are added in the place of their rows:
+ * A GPU engine is faster at estimates.  It is given the same floats, terms and bounds (genie_nearest.h), and the pairs
+ * that it finds are added instead of their rows:
  *
  *		genie_knn_floats() of the queries, once
  *		for each panel, of any size:	genie_knn_floats() of its rows; knn.bounds as they are now
@@ -49,15 +49,15 @@ typedef struct GenieKnn
 	uint32_t	k;				/* at least 1 */
 	const void *queries;		/* n_queries * n_dimensions elements, which stay there */
 
-	/* the rest is genie_knn.c's: in the caller's memory */
+	/* the rest belongs to genie_knn.c, in the caller's memory */
 	const struct GenieKnnKernel *kernel;
 	double		slack;			/* relative error of a float sum, at most */
 	void	   *zeros;			/* a vector of zeros */
-	double	   *query_sizes;	/* what of a query goes into its bound; NaN: it has none */
-	float	   *bounds;			/* of queries, and some more: rows whose estimate is above are out, infinity: none is */
+	double	   *query_sizes;	/* a query's part in its bound; NaN: it has none */
+	float	   *bounds;			/* of queries, and padding: rows with a larger estimate are out; infinity: none is */
 	float	   *tiles;			/* queries: GENIE_KNN_TILE together, dimension by dimension */
 	float	   *panel;			/* rows, dimension by dimension */
-	float	   *terms;			/* of rows: what their estimates begin with */
+	float	   *terms;			/* of rows: where their estimates begin */
 	uint32_t   *n_found;		/* of each query, */
 	GenieNeighbour *found;		/* k places each; the farthest first, a heap, until finish: then in order */
 
@@ -81,14 +81,14 @@ extern void genie_knn_finish(GenieKnn *knn);
 extern bool genie_knn_has_floats(const GenieKnn *knn);
 
 /*
- * The floats that estimates are made of, of n queries or rows: these themselves, where they are that; else in made,
- * which has room for n * n_dimensions.  terms: of rows, n, or NULL.
+ * The floats of n queries or rows that estimates are made of: vectors itself where genie_knn_has_floats(), else made,
+ * which has room for n * n_dimensions.  terms: n, of rows, or NULL.
  */
 extern const float *genie_knn_floats(const GenieKnn *knn, const void *vectors, uint32_t n, float *made, float *terms);
 
 /*
- * Adds rows by pairs of which each has a query, counted from first_query on, and a row: all whose estimate is not above
- * the query's bound.  No pair comes twice.
+ * Adds rows by pairs of a query, counted from first_query on, and a row: all pairs whose estimate is not above the
+ * query's bound.  No pair comes twice.
  */
 extern void genie_knn_add_pairs(GenieKnn *knn, const void *rows, const uint64_t *ids, uint32_t first_query,
 								const GeniePair *pairs, uint32_t n);

@@ -23,21 +23,21 @@
  *
  * MINHASH.  The element with the smallest random number: two sets agree with probability |A and B| / |A or B|
  * (Broder, "On the resemblance and containment of documents", SEQUENCES 1997).  The random numbers are permutations
- * of 64-bit hashes, and the code is the low half of the smallest, whose high bits only are far from uniform; of b
- * bits of it, n_buckets = 2^b, as many as are left agree by chance, with probability 2^-b (Li and Koenig, "b-Bit
- * minwise hashing", WWW 2010).
+ * of 64-bit hashes.  The code is the low half of the smallest one: only its high bits are far from uniform.  Codes of
+ * b bits of it, n_buckets = 2^b, agree by chance with probability 2^-b (Li and Koenig, "b-Bit minwise hashing", WWW
+ * 2010).
  *
  * HAMMING.  A bit at a random place: two strings of n bits that differ in d agree with probability 1 - d / n (Indyk
  * and Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998).
  *
- * Codes of COSINE and HAMMING are of one bit, or of several, all of which must agree: then the probability is the
- * k-th power.  Others are numbers of 32 bits, or re-hashed to n_buckets by MurmurHash3 with a seed of each function's
- * own (GENIE, section 5.1.1), where different codes agree with probability 1 / n_buckets.  Far out in space, or with
- * tiny widths, where buckets have no numbers of 32 bits, all have the outermost.
+ * Codes of COSINE and HAMMING are of k bits, all of which must agree: then the probability is the k-th power.  Other
+ * codes are numbers of 32 bits, or re-hashed to n_buckets by MurmurHash3 with a seed of each function's own (GENIE,
+ * section 5.1.1), where different codes agree with probability 1 / n_buckets.  Far out in space, or with tiny widths,
+ * bucket numbers do not fit 32 bits; then the code is the outermost number that does.
  *
  * Vectors are hashed GENIE_LSH_TOGETHER at a time, interleaved, so that an element of the table is loaded once for
- * all of them; a table is kept in groups of functions, so that a group's part stays in the cache.  A vector by itself,
- * as an insert or a query has one, is projected by GENIE_LSH_ABREAST groups at a time.
+ * all of them; a table is kept in groups of functions, so that a group's part stays in the cache.  A single vector, as
+ * an insert or a query has, is projected by GENIE_LSH_ABREAST groups at a time.
  */
 #include <float.h>
 #include <math.h>
@@ -51,7 +51,7 @@
 
 #define BOUNDED_CELLS	(1 << 30)	/* rounding an inverse pitch to a float, and a shift, cannot take it past int32 */
 
-/* what is drawn, besides a family's number: part of what a seed means, so never changed */
+/* purposes of draws, besides the families' numbers; never changed, because a seed would mean something else */
 typedef enum DrawPurpose
 {
 	DRAW_ENTRIES = 0,
@@ -92,7 +92,7 @@ bits_of_code(const GenieLshParameters *parameters)
 	return has_buckets(parameters->family) ? 1 : (uint32_t) parameters->width;
 }
 
-/* Where everything is; NULLs, of sizes only. */
+/* Where everything is; pointers are NULL while only sizes are computed. */
 typedef struct Layout
 {
 	uint64_t	table;

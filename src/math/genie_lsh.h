@@ -1,13 +1,13 @@
 /*
  * genie_lsh.h
- *	  Locality-sensitive hash functions: what makes vectors, sets and bit strings objects, one dimension a function.
+ *	  Locality-sensitive hash functions: they make vectors, sets and bit strings objects, one dimension a function.
  *
  * The probability that two things have the same code by a function grows with their similarity, so the number of
  * functions by which they agree, their match count, tells how near they are (GENIE, section 5).
  *
  * Functions are made from their parameters alone, with IEEE operations that every machine does alike (genie_draw.h),
- * and so are codes: whatever the machine, its instructions, and how many vectors are hashed together, here or on a GPU
- * (genie_hashing.h), a vector has the same codes.  Function i does not depend on how many functions there are.
+ * and so are codes.  A vector has the same codes on every machine, with any instruction set, with any number of vectors
+ * hashed together, here or on a GPU (genie_hashing.h).  Function i does not depend on how many functions there are.
  *
  * Nothing here allocates; the memory of the functions is the caller's.
  */
@@ -56,7 +56,7 @@ typedef struct GenieLshParameters
 
 #define GENIE_LSH_GROUP			16	/* functions that a kernel does together */
 #define GENIE_LSH_TOGETHER		8	/* vectors that a kernel does together */
-#define GENIE_LSH_ABREAST		4	/* groups that a kernel does together of a vector by itself */
+#define GENIE_LSH_ABREAST		4	/* groups that a kernel does together for a single vector */
 
 /* One set for each instruction set; all give the same bits.  See genie_lsh_kernel.h. */
 typedef struct GenieLshKernels
@@ -112,13 +112,13 @@ typedef struct GenieLsh
 	double	   *elements;		/* of GENIE_LSH_TOGETHER vectors, interleaved: changes while hashing */
 } GenieLsh;
 
-/* Are they as stated at the fields, and finite? */
+/* Are the parameters as stated at the fields, and finite? */
 extern bool genie_lsh_valid(const GenieLshParameters *parameters);
 
 /* Bytes of the functions; of valid parameters.  May be more than GENIE_LSH_BYTES_MAX: the caller's check. */
 extern uint64_t genie_lsh_size(const GenieLshParameters *parameters);
 
-/* Begins the functions in memory of that size, aligned as malloc does it.  They are to be drawn next, all groups. */
+/* Begins the functions in memory of that size, aligned as malloc does it.  All groups must be drawn next. */
 extern GenieLsh *genie_lsh_make(void *memory, const GenieLshParameters *parameters);
 extern void genie_lsh_draw(GenieLsh *lsh, uint32_t group);
 
@@ -137,7 +137,7 @@ extern uint64_t genie_lsh_element(const uint8_t *bytes, size_t n);
 /* Codes of a bit string, whose first bit is the first byte's highest. */
 extern void genie_lsh_hash_bits(const GenieLsh *lsh, const uint8_t *bits, int32_t *codes);
 
-/* ---- which codes a query asks for ---- */
+/* ---- the codes that a query asks for ---- */
 
 typedef struct GenieLshWindow
 {
@@ -146,12 +146,12 @@ typedef struct GenieLshWindow
 } GenieLshWindow;
 
 /*
- * The buckets of a query's window: its own and so many neighbours on each side, of L2 or L1 whose codes are as they
- * are.  The match count is then the number of functions in whose window the other vector lies.
+ * The buckets of a query's window: its own and probes neighbours on each side.  For L2 and L1 without re-hashing.  The
+ * match count is then the number of functions in whose window the other vector lies.
  *
- * A plain function says "same bucket": buckets must be wide for the near ones to agree, and then say little, and a
- * query at its bucket's edge misses what is just beyond it.  A window is as wide, but begins near the query: what is
- * in it lies less than probes + 1, and what is not lies more than probes widths away, on the projection.  (Multi-probe
+ * A plain function says "same bucket".  Buckets must be wide for near vectors to agree, and then they say little; and
+ * a query at its bucket's edge misses vectors just beyond it.  A window is as wide, but lies around the query: on the
+ * projection, vectors in it are less than probes + 1 widths away, and others more than probes widths.  (Multi-probe
  * LSH, Lv et al. 2007, probes neighbours; QALSH, Huang et al. 2015, puts the bucket's middle at the query, and counts
  * collisions too.)
  */
@@ -175,7 +175,7 @@ genie_lsh_window(int32_t code, uint32_t probes)
  */
 extern uint32_t genie_lsh_functions(double epsilon, double delta);
 
-/* What Theorem 5.1 of GENIE asks for: 2 ln(3 / delta) / epsilon^2, rounded up. */
+/* The number of functions by GENIE's Theorem 5.1: 2 ln(3 / delta) / epsilon^2, rounded up. */
 extern double genie_lsh_functions_bound(double epsilon, double delta);
 
 #ifdef __cplusplus

@@ -2,13 +2,13 @@
  * genie_lsh_count.c
  *	  How many hash functions a match count needs to tell a similarity.
  *
- * Of m functions by which two objects agree with probability s each, C of them do, which is binomially distributed; C
- * / m is the estimate of s (GENIE, section 5.1.2, equation 9).  The coverage is the probability that it is within
- * epsilon
+ * Two objects agree by each of m functions with probability s.  The number C of functions by which they do is
+ * binomially distributed, and C / m is the estimate of s (GENIE, section 5.1.2, equation 9).  The coverage is the
+ * probability that it is within epsilon
  *
  *		P(s) = sum of Binomial(m, s)(c) over c with |c / m - s| <= epsilon
  *
- * which is wanted to be 1 - delta for each s, not only s = 1/2, and exactly, not by a normal approximation.
+ * It must be at least 1 - delta for each s, not only s = 1/2, and exactly, not by a normal approximation.
  *
  * Between two neighbours of the points where a count c comes into reach, s = c / m - epsilon, or leaves it, s = c / m
  * + epsilon, the counts are the same, lo .. hi, and P, as a function of s, rises and then falls: it is smallest at
@@ -16,8 +16,8 @@
  * just when another one leaves, because 2 m epsilon is a whole number, there is nothing between: 0.06 means 6/100, so
  * a number is whole if it is so but for rounding.
  *
- * The coverage does not only grow with m: it falls a little where the next count is not yet in reach.  So all m from
- * 1 on are tried, around s = 1/2 first, where nearly all of those that fail do.
+ * The coverage does not only grow with m: it falls a little where the next count is not yet in reach.  So all m from 1
+ * on are tried, and each around s = 1/2 first, where nearly all that fail fail.
  */
 #include <math.h>
 

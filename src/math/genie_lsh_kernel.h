@@ -5,17 +5,17 @@
  *	LSH_LANES		doubles of a vector: 2, 4, 8
  *	LSH_TOGETHER	vectors of a block whose sums are kept in registers: 4, 8
  *	LSH_TARGET		attribute of each function: the instructions that it may use
- *	LSH_KERNELS		the name of the set that is made; LSH_NAME is what it is called
- *	LSH_LOAD(from)	so many floats as doubles
+ *	LSH_KERNELS		the name of the set that is made; LSH_NAME is its name as a string
+ *	LSH_LOAD(from)	LSH_LANES floats as doubles
  *	LSH_ADD_PRODUCT(a, b, c)	a * b + c
  *	LSH_FLOOR(a)	the largest whole number not above, of numbers that fit int32 once cut
  *
- * Without them it is the portable instance: the compiler's vectors of 128 bits.
+ * Without these macros it is the portable instance: the compiler's vectors of 128 bits.
  *
- * All instances give the same bits, because each function and vector has one sum, whose order is that of the
- * dimensions: lanes are functions.  And it is the same whether or not a product is fused with the sum that it goes
- * into: both factors are floats, held as doubles, so the product is exact, and the sum is rounded once either way.
- * That is why sums are doubles; they cannot overflow either.
+ * All instances give the same bits, because each function and vector has one sum, in the order of the dimensions:
+ * lanes are functions.  Fusing a product with its sum changes nothing either: both factors are floats, held as
+ * doubles, so the product is exact, and the sum is rounded once in both cases.  Therefore sums are doubles; they
+ * cannot overflow either.
  */
 #ifndef GENIE_LSH_KERNEL_H
 #define GENIE_LSH_KERNEL_H
@@ -106,7 +106,7 @@ project(const float *table, uint32_t n_dimensions, const double *elements, doubl
 			project_block(table + f, n_dimensions, elements + v, sums + v * GENIE_LSH_GROUP + f);
 }
 
-/* Groups are what a vector by itself has many of, so that no sum has to wait for itself. */
+/* A single vector has many groups: several together, so that no sum has to wait for itself. */
 LSH_INLINE void
 project_groups(const float *table, uint32_t n_dimensions, const double *elements, const uint32_t n_groups, double *sums)
 {

@@ -1,12 +1,12 @@
 /*
  * genie_nearest.h
- *	  Which rows may be near to which queries: what exact search has an engine with a device estimate.
+ *	  The input and output of a GENIE_JOB_NEAREST: the estimates of exact search (genie_knn.h), which a GPU engine
+ *	  makes.
  *
- * genie_knn.c has the estimates, their bounds and why no row is lost.  In floats, products and sums in any order:
+ * The result is all pairs of a row p and a query q whose estimate is not above the query's bound; NaN is not above it.
+ * genie_knn.c explains the estimates and proves that no row is lost.  In floats, products and sums in any order:
  *
  *		estimate = term of the row - 2 sum p q		or, of differences,		term + sum |p - q|
- *
- * and those pairs are wanted whose estimate is not above the query's bound, which a NaN is not.
  */
 #ifndef GENIE_NEAREST_H
 #define GENIE_NEAREST_H

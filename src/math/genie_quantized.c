@@ -22,25 +22,25 @@
  *				in doubles, as R is then at least some 1 / sqrt(n).
  *	|q* - q|	is computed in doubles; for cosine with (n + 16) 2^-52 added, as its elements have been divided.
  *
- * Both errors are made larger by 2^-22 of themselves, for they become floats and are added.  Squares below the normal
- * range of a float err by 2^-150 each, and their root by sqrt(n) 2^-75: n 2^-73 in each record pays for that, for who
- * measures in floats, and for bounds below the normal range.  What overflows is infinite or NaN, and then nothing is
- * known.
+ * Both errors are made larger by 2^-22 of themselves, because they become floats and are added.  Squares below the
+ * normal range of a float err by 2^-150 each, and their root by sqrt(n) 2^-75.  The n 2^-73 in each record pays for
+ * that, for measures in floats, and for bounds below the normal range.  A sum that overflows is infinite or NaN, and
+ * then nothing is known.
  *
- * (The query's error and cosine's last margin happen to fit into what the others leave: no vectors are known whose
- * bound would be wrong without them.  They are here so that each line holds by itself.)
+ * (The query's error and cosine's last margin happen to fit into the room that the others leave: no vectors are known
+ * whose bound would be wrong without them.  They are here so that each line holds by itself.)
  *
- * Cosine: half of the bound's square, which three roundings made; the measure is 1 - x, whose error is not relative:
+ * Cosine: half of the bound's square, which takes three roundings.  The measure is 1 - x, whose error is not relative:
  * at most (n + 16) 2^-52, where it is accurate at all; elsewhere nothing is known.
  *
- * From sums to bounds: genie_quantized_bound.h.  All of this holds for a device's kernel as for those here: it says
- * nothing of who adds up, and in which order (cuda/genie_cuda_bounds.cu).
+ * From sums to bounds: genie_quantized_bound.h.  All of this holds for a GPU's kernel
+ * (cuda/vectors/genie_cuda_bounds.cu) as for those here, because it does not depend on the order of the sums.
  *
- * Others measure by sums in floats, as pgvector does: relatively by (n + 2) u less for l1, half of that for l2, for
- * which (1 - 2 (n + 16) u) has room; and by (n + 2) 2 u for cosine, as long as their sums of squares are numbers that
- * floats have: twice that is taken from bounds, and of other vectors of floats nothing is known.
+ * pgvector measures by sums in floats.  Its results are smaller by at most (n + 2) u, relatively, for l1, and by half
+ * of that for l2; (1 - 2 (n + 16) u) has room for it.  For cosine they are smaller by at most (n + 2) 2 u, as long as
+ * floats hold the sums of squares: twice that is taken from bounds, and of other vectors of floats nothing is known.
  *
- * Candidates lie all over hundreds of megabytes.  So records are fetched some hits ahead.
+ * Candidates lie all over hundreds of megabytes, so records are fetched some hits ahead.
  */
 #include <float.h>
 #include <math.h>
@@ -63,7 +63,7 @@
 
 #define CACHE_LINE	64
 
-/* bytes of records that are fetched ahead: what a core can wait for together, and a little more */
+/* bytes of records that are fetched ahead: a little more than a core can wait for at a time */
 #define AHEAD_BYTES 2048
 
 const GenieQuantizedKernel *
@@ -99,7 +99,7 @@ element(GenieVector vector, uint32_t i)
 	return narrow;
 }
 
-/* What elements are multiplied by before all else; NaN: nothing is known of the vector. */
+/* The factor of all elements; NaN: nothing is known of the vector. */
 static double
 factor_of(GenieMetric metric, GenieVector vector)
 {
@@ -113,7 +113,7 @@ factor_of(GenieMetric metric, GenieVector vector)
 	return squares >= GENIE_COSINE_SQUARES_MIN && squares <= GENIE_COSINE_SQUARES_MAX ? 1 / sqrt(squares) : NAN;
 }
 
-/* An error of elements whose sum is given, of squares or for l1 of sizes, and what else there is. */
+/* The error of elements by its sum, of squares or for l1 of sizes, and more. */
 static float
 error_of(GenieMetric metric, double sum, double more)
 {
@@ -129,7 +129,7 @@ genie_quantize_unknown(uint32_t n_dimensions, void *record)
 	((GenieQuantized *) record)->error = INFINITY;
 }
 
-/* Writes the codes, and gives the sum of what they lose. */
+/* Writes the codes; returns the sum of their errors. */
 static double
 write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantized *record)
 {
@@ -215,7 +215,7 @@ record_of(const GenieQuantizedVectors *vectors, size_t n_bytes, uint32_t object)
 	return (const void *) (tile + (object & (GENIE_TILE_OBJECTS - 1)) * n_bytes);
 }
 
-/* Has the lines of a record come, without waiting. */
+/* Prefetches the lines of a record. */
 static inline void
 fetch(const GenieQuantized *record, size_t n_bytes)
 {

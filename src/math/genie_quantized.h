@@ -1,17 +1,17 @@
 /*
  * genie_quantized.h
- *	  Vectors with a byte a dimension (scalar quantization), and from these lower bounds of their distances.
+ *	  Vectors with a byte a dimension (scalar quantization), and lower bounds of distances by them.
  *
- * Of a vector v, its record keeps v' = offset + scale * code, code by code, and how far v is from v', rounded up.  The
- * distance of a query q to v is at least that to v' less this error, by the triangle inequality.  So whoever looks for
- * the nearest of some objects measures only those whose bound is not above the distance that it has already: the
- * others need not be fetched.  What it finds is what it would find without bounds.
+ * The record of a vector v keeps v' = offset + scale * code, code by code, and how far v is from v', rounded up.  By
+ * the triangle inequality, the distance of a query q to v is at least that to v' less this error.  So a search for the
+ * nearest objects measures only those whose bound is not above the distance that it has already; the others need not
+ * be fetched.  It finds the same objects as without bounds.
  *
- * Bounds are of genie_vector_measure()'s result, its roundings included, and of what sums in floats (pgvector's
- * operators) make of vectors of floats; they are floats, at least 0, and 0 where nothing is known: of a record
- * without a vector, of what is not finite or not within a float's range, of a zero vector by its direction.  Cosine:
- * vectors are quantized with length 1, whose squared Euclidean distance is twice the cosine's.  There are no bounds
- * for inner products.  Bounds may differ in their last bits by processor; answers do not depend on them.
+ * Bounds hold for the result of genie_vector_measure(), its roundings included, and for pgvector's operators, which
+ * sum in floats, on vectors of floats.  They are floats, at least 0, and 0 where nothing is known: a record without a
+ * vector, elements that are not finite or not within a float's range, the direction of a zero vector.  Cosine: vectors
+ * are quantized with length 1, and their squared Euclidean distance is twice the cosine's.  There are no bounds for
+ * inner products.  Bounds may differ in their last bits by processor; answers do not depend on them.
  */
 #ifndef GENIE_QUANTIZED_H
 #define GENIE_QUANTIZED_H

@@ -1,10 +1,10 @@
 /*
  * genie_quantized_bound.h
- *	  From the sum of a query and a quantized vector to the bound of their distance: plain C, for devices too.
+ *	  From the sum of a query and a quantized vector to the bound of their distance: plain C, for GPUs too.
  *
- * genie_quantized.c says why no such bound is above the measure, whoever has computed the sum, in any order and with
- * products fused or not, as long as each operation of floats is rounded as IEEE says and what is below the normal range
- * is kept: a compiler's "fast math" is none of that.
+ * genie_quantized.c proves that no such bound is above the measure.  The sum may be computed in any order, with
+ * products fused or not, as long as each operation of floats is rounded as IEEE says and numbers below the normal
+ * range are kept; so not with a compiler's "fast math".
  */
 #ifndef GENIE_QUANTIZED_BOUND_H
 #define GENIE_QUANTIZED_BOUND_H
@@ -23,7 +23,7 @@
 #define GENIE_QUANTIZED_ROUNDING 5.9604644775390625e-8	/* u */
 #define GENIE_QUANTIZED_GROWTH (1 + 4 * GENIE_QUANTIZED_ROUNDING)	/* of errors that become floats */
 
-/* What is taken from all bounds of vectors of so many dimensions. */
+/* The margins that are subtracted from all bounds of vectors of n dimensions. */
 typedef struct GenieQuantizedMargins
 {
 	float		keep;			/* of the root: this part of it */

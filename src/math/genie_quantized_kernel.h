@@ -6,13 +6,13 @@
  *	QUANTIZED_NAME		the instruction set: genie_quantized_NAME is made
  *	QUANTIZED_TARGET	attribute of each function: the instructions that it may use
  *	QUANTIZED_WIDTH		floats in a register, at most BLOCK
- *	QUANTIZED_WIDEN(at)	so many codes at any address, as floats
+ *	QUANTIZED_WIDEN(at)	QUANTIZED_WIDTH codes at any address, as floats
  *	QUANTIZED_ADD_PRODUCT(a, b, c)	a + b * c, in registers
  *	QUANTIZED_BITS(truths)	a bit for each lane of a register, lowest first; of a lane all bits are set or none
  *
- * A block of codes is BLOCK bytes, PARTS registers with sums of their own.  Codes become floats, and these the vector's
- * elements, in registers.  In the last block, terms behind the last dimension are cut out by a mask, for there the
- * element is offset, not 0: what fills records and queries up is there to be read, not to be added.
+ * A block of codes is BLOCK bytes, PARTS registers with sums of their own.  Codes become floats, and these the
+ * vector's elements, in registers.  In the last block, a mask cuts out terms behind the last dimension, because there
+ * the element is offset, not 0: the padding of records and queries may be read, but not added.
  */
 #ifndef GENIE_QUANTIZED_KERNEL_H
 #define GENIE_QUANTIZED_KERNEL_H

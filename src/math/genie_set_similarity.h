@@ -2,9 +2,9 @@
  * genie_set_similarity.h
  *	  Similarity of two sets as a function of three numbers: how many elements they share, and how many each has.
  *
- * Plain expressions, installed with genie_opclass.h.  Operators, bounds for the index and thresholds all use the
- * ones here: the executor compares what the index said with what the operator says bit for bit, and a threshold
- * means "distance <= max_distance", not "similarity >= ...", which may round otherwise.
+ * Plain expressions, installed with genie_opclass.h.  Operators, bounds for the index and thresholds all use these,
+ * because the executor compares the index's distance with the operator's bit for bit.  A threshold means "distance <=
+ * max_distance", not "similarity >= ...", which may round otherwise.
  *
  * Two empty sets are equal: similarity 1.  An empty set and another one have nothing in common: 0.
  */
@@ -22,9 +22,8 @@ genie_jaccard_similarity(uint32_t shared, uint32_t a, uint32_t b)
 }
 
 /*
- * For each a and b this falls as shared grows, and for each a and shared it rises with b: exactly so in
- * floating point too, for the quotient's operands are integers, and division and subtraction round
- * monotonically.
+ * For each a and b this falls as shared grows, and for each a and shared it rises with b.  This is exact in floating
+ * point too, because the quotient's operands are integers, and division and subtraction round monotonically.
  */
 static inline double
 genie_jaccard_distance(uint32_t shared, uint32_t a, uint32_t b)

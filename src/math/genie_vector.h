@@ -11,14 +11,14 @@
  *	- a term is computed with one rounding an operation (no fused multiply-add: the whole project is compiled without
  *	  contraction), and added to its lane's sum, i ascending; behind the last element, zeros fill the lanes up;
  *	- lane l takes lane l + 8's sum, then l + 4's, l + 2's and l + 1's, which leaves the sum in lane 0;
- *	- what follows (square root, division) is one double operation each.
+ *	- the last steps (square root, division) are one double operation each.
  *
- * An instruction set only says how many lanes there are in a register (genie_vector_kernel.h).  Doubles, for the
- * squares of floats then neither overflow nor vanish, the result is as good as the elements, and the conversion costs
- * little beside the call from SQL.
+ * An instruction set only decides how many lanes there are in a register (genie_vector_kernel.h).  Sums are doubles,
+ * because then the squares of floats neither overflow nor vanish, and the result is as good as the elements; the
+ * conversion costs little beside the call from SQL.
  *
- * Every distance is the same with its arguments exchanged, and that of equal finite vectors is 0.  Elements that are
- * NaN or infinite give what the arithmetic gives.
+ * Every distance is the same with its arguments exchanged, and that of equal finite vectors is 0.  For elements that
+ * are NaN or infinite, the result is that of the arithmetic.
  */
 #ifndef GENIE_VECTOR_H
 #define GENIE_VECTOR_H
@@ -67,7 +67,7 @@ genie_vector_element_bytes(bool is_double)
 
 /* ---- within the engine, and for its tests ---- */
 
-/* what is summed up */
+/* the sums that a distance is made of */
 typedef struct GenieVectorSums
 {
 	double		sum;			/* of the terms of l2 (squares) or l1, or of products */

@@ -6,7 +6,7 @@
  *	VECTOR_NAME		the instruction set: genie_vector_NAME is made
  *	VECTOR_TARGET	attribute of each function: the instructions that it may use
  *	VECTOR_WIDTH	doubles in a register
- *	VECTOR_WIDEN(at)	so many floats at any address, as doubles
+ *	VECTOR_WIDEN(at)	VECTOR_WIDTH floats at any address, as doubles
  *
  * The lanes are PARTS registers, whose sums do not wait for each other.
  */

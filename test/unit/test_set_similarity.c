@@ -1,5 +1,5 @@
 /*
- * test_measure.c
+ * test_set_similarity.c
  *	  Similarities of sets: values, and what the index relies on, exactly and not but for rounding.
  */
 #include "genie_keyword.h"
