@@ -1,8 +1,8 @@
 # lib.sh: what test/run, test/demo/demo and test/bench/bench share; they source it (bash), after a cd to the project's root.
 #
-# Builds happen in copies of the tree below $work, a folder of its own in $TMPDIR or /tmp that goes at the end, whatever
-# happens: a clone may be unreadable for the user that runs servers, and stays clean.  PostgreSQL finds an
-# extension only where it is installed, so builds are installed.
+# Builds happen in copies of the tree below $work, a new folder in $TMPDIR or /tmp that is removed at the end, whatever happens.
+# So the clone stays clean, and the user that runs servers need not be able to read it.  PostgreSQL finds an extension only
+# where it is installed, so builds are installed.
 #
 # As root, servers and their clients run as user "postgres", since PostgreSQL refuses to run as root.  Servers listen on a Unix socket below $work only.
 
@@ -47,7 +47,7 @@ copy_tree() {					# copy_tree BUILD
 		--exclude=./results . | tar -x --no-same-owner -C "$work/$1"
 }
 
-compile() {						# compile BUILD: into $work/BUILD, what make says into $work/make-BUILD.log
+compile() {						# compile BUILD: into $work/BUILD; make's output goes to $work/make-BUILD.log
 	copy_tree "$1"
 	local goals=all
 	[ "$1" != assert ] || goals="all fake-engine"		# the TAP tests want it
@@ -82,11 +82,11 @@ start_server() {				# start_server: with the settings on standard input; then ps
 		{ cat "$work/server.log" "$work/data/log" 2>/dev/null; return 1; }
 }
 
-psql() {						# as the server's superuser, without anybody's .psqlrc
+psql() {						# as the server's superuser, without a .psqlrc
 	(cd / && as_server env PGHOST="$work/socket" PGDATABASE=postgres "$bindir/psql" -X -q -v ON_ERROR_STOP=1 "$@")
 }
 
-say_platform() {				# when and where figures were measured, by a server that has started
+say_platform() {				# when and where figures were measured; asks the running server
 	echo "Date: $(date -u +%Y-%m-%d)"
 	echo "Hardware: $(lscpu | sed -n 's/^Model name: *//p' | head -n 1), $(nproc) cores, $(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
 	psql -At -c "SELECT split_part(version(), ',', 1) || format('; shared_buffers %s, maintenance_work_mem %s, no JIT, all rows cached',

@@ -1,8 +1,8 @@
-# A crash at any fault point of build, insert, merge, reclaim and vacuum loses nothing that was committed, and leaves
-# at most pages that nothing reaches, which the next VACUUM takes back.
+# A crash at any fault point of build, insert, merge, reclaim and vacuum loses nothing that was committed.  It leaves at most
+# unreachable pages, which the next VACUUM takes back.
 #
-# At each point the server stops in two ways: the process kills itself, so that WAL it had not yet flushed is lost; and the
-# process is stopped at the point, a checkpoint writes all that it did so far, and the server is stopped at once.
+# At each point the server stops in two ways.  First, the process kills itself, so that WAL it had not yet flushed is lost.
+# Second, the process waits at the point, a checkpoint writes all that it did so far, and the server stops immediately.
 use strict;
 use warnings;
 use FindBin;

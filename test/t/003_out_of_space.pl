@@ -1,8 +1,8 @@
-# A disk that is full in the middle of a build, an insert or a merge: a clear error, nothing lost, and all works once
-# there is room.
+# A disk that is full in the middle of a build, an insert or a merge: the error is clear, nothing is lost, and everything works
+# once there is room.
 #
-# The disk is a limit of one backend on the size of files (RLIMIT_FSIZE, set with prlimit from outside), which ends the
-# index's file and not the table's, for the index is the larger one; and temp_file_limit for what a build spills.
+# The full disk is a limit on the size of one backend's files (RLIMIT_FSIZE, set with prlimit from outside).  It stops the
+# index's file and not the table's, because the index is larger.  temp_file_limit does the same for spilled runs of a build.
 use strict;
 use warnings;
 use FindBin;

@@ -1,8 +1,8 @@
 # A statement that is cancelled at a random moment (statement_timeout) of a build, insert, merge, VACUUM, scan, batch search or
-# check: it says so, soon, and nothing else changes.
+# check: it reports so soon, and nothing else changes.
 #
-# Each statement runs once to its end, which measures it; then again and again with a timeout within that time.  Every
-# moment is as good as any other: what is asserted holds whenever it ends.
+# Each statement runs once to its end, to measure it, and then again and again with a timeout within that time.  The assertions
+# hold for every moment.
 use strict;
 use warnings;
 use FindBin;

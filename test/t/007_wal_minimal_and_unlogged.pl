@@ -1,5 +1,5 @@
-# What is not in WAL after a crash: an index built under wal_level = minimal in the transaction that made its table was
-# written to disk at commit; an unlogged index is empty and usable; a temporary one is gone.
+# Indexes that are not in WAL, after a crash.  An index built under wal_level = minimal in the transaction that made its table was
+# written to disk at commit.  An unlogged index is empty and usable.  A temporary index is gone.
 use strict;
 use warnings;
 use FindBin;

@@ -1,8 +1,8 @@
-# What an index entry points to changes under it: HOT updates and VACUUM's redirects, and line pointers that VACUUM frees and
-# other rows take.
+# Rows change under the TIDs of index entries: by HOT updates, by VACUUM's redirects, and because other rows take line pointers
+# that VACUUM frees.
 #
-# For a row updated in place the index holds the TID of its chain's root, and ties come in the order of those.
-# root_of() finds it in the page (pageinspect), so that the sequential scan's order can be asked for exactly.
+# For a row updated in place the index holds the TID of its chain's root, and ties are ordered by those TIDs.  root_of() finds
+# the root in the page (pageinspect), so that a sequential scan can be sorted in exactly that order.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# Builds, merges and scans with the least memory that can be set give what they give with much.
+# Builds, merges and scans give the same results with the least memory that can be set as with much.
 #
 # maintenance_work_mem = 1MB spills every few hundred rows of a wide vocabulary: more than 256 spilled segments, so that
 # merging spilled segments goes through three generations.  log_temp_files shows that it did.

@@ -1,4 +1,4 @@
-# A VACUUM that is interrupted after it marked rows, and before it said so, must not lose what it marked.
+# A VACUUM that is interrupted after it marked rows, and before it recorded that, must not lose the marks.
 
 use strict;
 use warnings;

@@ -2,12 +2,12 @@
 # hangs, and REINDEX repairs.
 #
 # Many copies of one table with an index that has every kind of page.  The server is stopped, each copy's index file
-# is damaged in its own way, and the server starts again (without data checksums, which would find most of it first).  What
-# a copy goes through: genie_check, genie_index_info, queries, an insert, a merge, VACUUM, queries again, REINDEX.
+# is damaged in its own way, and the server starts again (without data checksums, which would find most of it first).  Each
+# copy goes through genie_check, genie_index_info, queries, an insert, a merge, VACUUM, queries again, REINDEX.
 #
 # Two classes of damage.  Where a page is not what its owner wrote there (zeroes, another page, a foreign stamp or kind, a
 # file cut short), it must be found, and no wrong row may be returned.  Where bytes within a page's payload changed, a
-# posting may be as good as another: then all that is asked is an answer or a clear error.
+# posting may be as good as another: then the test asks only for an answer or a clear error.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# Random tables and queries: what an index scan returns is what a sequential scan returns, rows and order.
+# Random tables and queries: an index scan returns the rows of a sequential scan, in the same order.
 #
 # Three parts, each a set of tables that live through rounds of random inserts, updates, deletes, merges, vacuums and
 # rebuilds (a small pending_limit makes many segments), with random queries and genie_check after each round:

@@ -10,9 +10,9 @@
 #	large		tables of several tiles, read to their end, and rows of thousands of keywords
 #	real		words, molecules, titles, trees and sequences of RNA, where GENIE_DATA names their folder
 #
-# The oracle is the sequential scan.  Rows of equal distance come in no order that the executor promises, so what is compared are the
-# distances, in their order; that no row comes twice, and that each satisfies the condition.  That leaves nothing open: rows are as many at
-# each distance as the table has, but for the last one, which a LIMIT may cut.
+# The oracle is the sequential scan.  The executor promises no order for rows of equal distance, so the test compares
+# the distances, in their order; that no row comes twice, and that each satisfies the condition.  That determines the result: at each distance
+# there are as many rows as in the table, except at the last one, which a LIMIT may cut.
 use strict;
 use warnings;
 use FindBin;

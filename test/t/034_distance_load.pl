@@ -1,5 +1,5 @@
-# Distances while many clients write, merge and vacuum: what an index scan returns is what a sequential scan of the same snapshot returns;
-# then a backend is killed in the middle of such a scan, and the server stops at once under the load.
+# Distances while many clients write, merge and vacuum: an index scan returns the rows of a sequential scan of the same snapshot.
+# Then a backend is killed in the middle of such a scan, and the server stops immediately under the load.
 #
 # Two tables, of texts by edit distance and of sets by Jaccard distance.  Their values are planted near each other (GenieRandom), so that
 # answers are dense with rows that others change meanwhile.

@@ -1,7 +1,7 @@
-# Images of segments in shared memory: what is loaded, kept fresh, replaced and evicted; that nothing remains of a load
-# that fails; and that rows are right all the time, whichever of them is there.
+# Images of segments in shared memory: which are loaded, kept fresh, replaced and evicted.  A load that fails leaves nothing
+# behind, and rows are right whichever images are there.
 #
-# genie_stat says what is loaded.  The assert build checks each group of an image when it has been filled.
+# genie_stat tells what is loaded.  The assert build checks each group of an image after filling it.
 use strict;
 use warnings;
 use FindBin;

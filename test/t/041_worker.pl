@@ -1,6 +1,6 @@
-# The worker's life: it ends and comes back, hears of changed settings, and stands in nobody's way; whoever asks meanwhile is answered.
+# The worker's life: it ends and comes back, follows changed settings, and blocks nobody.  Queries are answered meanwhile.
 #
-# The oracle of rows is the sequential scan; genie_stat says who answered.  The fake engine (test/engine) makes batches as
+# The oracle of rows is the sequential scan; genie_stat tells whether the worker or the backend counted.  The fake engine (test/engine) makes batches as
 # long as a test wants.
 use strict;
 use warnings;

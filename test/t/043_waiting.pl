@@ -1,8 +1,8 @@
-# Who waits for the worker may be cancelled, may run out of time, may go: the worker and the others notice nothing, and no shared
-# memory is lost.
+# A session that waits for the worker may be cancelled, may time out, or may lose its client.  The worker and other sessions do
+# not notice, and no shared memory is lost.
 #
-# The fake engine makes batches slow.  A request that is given up while it is alone in its batch ends the batch; one among others
-# stays with the worker, and its session counts for itself until the batch has ended.
+# The fake engine makes batches slow.  If a request is given up while it is alone in its batch, the batch ends.  If it is one
+# among others, it stays with the worker, and its session counts for itself until the batch has ended.
 use strict;
 use warnings;
 use FindBin;

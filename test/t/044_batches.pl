@@ -1,6 +1,7 @@
-# What many sessions ask at once is counted as one batch, as large as genie.max_batch allows, and everybody gets his own answer.
+# Requests that sessions make at the same time are counted as one batch, as large as genie.max_batch allows, and each session gets
+# its own answer.
 #
-# The fake engine says which batches it was given.
+# The fake engine logs the batches that it is given.
 use strict;
 use warnings;
 use FindBin;

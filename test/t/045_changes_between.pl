@@ -1,7 +1,7 @@
-# What changes between a request and its answer, or between two pages of one scan, changes no row of the scan: VACUUM takes
-# dead rows and their TIDs are used again, merges replace segments, images are evicted, the worker ends.
+# Changes between a request and its answer, or between two pages of one scan, do not change the scan's rows: VACUUM takes dead
+# rows and their TIDs are used again, merges replace segments, images are evicted, the worker ends.
 #
-# Each scan has a sequential scan under the same snapshot as its oracle.
+# The oracle of each scan is a sequential scan under the same snapshot.
 use strict;
 use warnings;
 use FindBin;

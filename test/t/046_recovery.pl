@@ -1,7 +1,7 @@
 # Images and the worker on a standby, through its promotion, and after crashes.
 #
-# A standby notices by the tombstone version alone that VACUUM has run on the primary; nobody publishes bits there.  (What
-# is loaded and replaced there is in 040_images.pl; replay under scans without images in 006 and 032.)
+# A standby notices by the tombstone version alone that VACUUM has run on the primary; nobody publishes bits there.
+# (040_images.pl tests loading and replacing; 006 and 032 test replay under scans without images.)
 use strict;
 use warnings;
 use FindBin;

@@ -1,7 +1,7 @@
-# Little shared memory, large requests: what does not fit is counted by the backend, with the same rows.
+# Little shared memory, large requests: the backend counts what does not fit, with the same rows.
 #
-# Every question is asked three ways: by a sequential scan, by the index with genie.worker off, and with it on; at 4 MB, the
-# least there can be, and at 64 MB.  genie_stat must say that both ends were met: requests that fit, and requests that did not.
+# Every question is asked three ways: by a sequential scan, by the index with genie.worker off, and with it on.  Shared memory is
+# 4 MB, the least possible, and 64 MB.  genie_stat must show both cases: requests that fit, and requests that did not.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,5 @@
-# genie_stat and genie_devices with nothing to show, and with all; what the reset resets.  (Who may see them: sql/worker_views.sql.)
+# genie_stat and genie_devices, first with nothing to show, then with every column filled; and genie_stat_reset().
+# (sql/worker_views.sql tests who may see them.)
 use strict;
 use warnings;
 use FindBin;

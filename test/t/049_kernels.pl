@@ -1,7 +1,7 @@
 # Rows that have at most one value a dimension are counted by posting lists or by bit lanes: the same rows either way, and
-# genie_stat says which it was.
+# genie_stat tells which it was.
 #
-# The oracle is counting each row in SQL; what is too much for that is compared between the two ways.
+# The oracle counts each row in SQL.  Tables that are too large for that are compared between the two ways.
 use strict;
 use warnings;
 use FindBin;

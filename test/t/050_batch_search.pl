@@ -1,8 +1,8 @@
-# genie_search() while other sessions change the table, merge, vacuum and use TIDs again; in the middle of a large call: its
-# progress, cancel, termination, the worker's end; many queries in little memory; an index that is too new; tables that are not heaps,
-# and those that are not cached.
+# genie_search() while other sessions change the table, merge, vacuum and use TIDs again.  In the middle of a large call: its
+# progress, cancel, termination, the worker's end.  Also many queries in little memory, an index that is too new for the
+# snapshot, tables that are not heaps, and tables that are not cached.
 #
-# Each search has a sequential scan under the same snapshot as its oracle; one by distance an index scan.
+# The oracle of each search is a sequential scan under the same snapshot; of a search by distance, an index scan.
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
-# genie_exact_knn() on more rows than the SQL test has: it can be cancelled; its answers are the same when a GPU estimates (the fake engine's,
-# test/engine), and whatever becomes of that meanwhile; and where GENIE_DATA names the folder of the real tables, the 100
-# nearest of each of 1,000 SIFT descriptors are those that another program found.
+# genie_exact_knn() on more rows than the SQL test has.  It can be cancelled.  Its answers are the same when a GPU estimates (the
+# fake engine, test/engine), whatever happens to that GPU meanwhile.  Where GENIE_DATA names the folder of the real tables, the
+# 100 nearest of each of 1,000 SIFT descriptors are compared with those that another program found.
 
 use strict;
 use warnings;

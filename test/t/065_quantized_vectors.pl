@@ -1,5 +1,5 @@
-# Quantized vectors beside images: when they are loaded, how many rows they save, what they may cost others, and that rows are
-# the same with and without them, whatever happened to the table and the worker.
+# Quantized vectors beside images: when they are loaded, how many visits of rows they save, and how much memory they may take from
+# others.  Rows are the same with and without them, whatever happened to the table and the worker.
 use strict;
 use warnings;
 use FindBin;

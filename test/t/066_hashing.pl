@@ -1,5 +1,5 @@
-# Vectors that are hashed together: rows of genie_search(), and indexes that are built, are the same when a GPU hashes them (the fake
-# engine's, test/engine), and whatever becomes of that meanwhile.
+# Vectors that are hashed together: rows of genie_search(), and indexes that are built, are the same when a GPU hashes the vectors
+# (the fake engine, test/engine), whatever happens to that GPU meanwhile.
 
 use strict;
 use warnings;

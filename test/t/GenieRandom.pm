@@ -1,7 +1,7 @@
 # GenieRandom: random tables for tests that compare an index with its table.
 #
-# A server whose sessions have what compares scans and makes random values, and scripts of random statements that print something only
-# where there is a difference.  A table has columns id, x (or what the index is made of) and revision, and its index is TABLE_x; random changes set x anew,
+# It makes a server whose sessions have functions that compare scans and make random values, and scripts of random statements that
+# print something only where there is a difference.  A table has columns id, x (or what the index is made of) and revision, and its index is TABLE_x; random changes set x anew,
 # so that no row is updated in place and a row's ctid is the TID that the index holds.  Everything random follows from one seed, which is
 # printed; GENIE_SEED repeats a run.
 package GenieRandom;

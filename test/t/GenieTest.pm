@@ -258,8 +258,8 @@ sub finish_sql
 	return $session->{run}->result(0) == 0;
 }
 
-# Many clients for so many seconds; scripts: name => [weight, SQL], where :n is random, from 1 to 1500.  Its `run` is to be finished, and what
-# it said is in `out`.
+# Starts many clients for so many seconds; scripts: name => [weight, SQL], where :n is random, from 1 to 1500.  The caller
+# finishes `run`; the output is in `out`.
 sub start_load
 {
 	my ($node, $seconds, $clients, %scripts) = @_;
@@ -278,8 +278,8 @@ sub start_load
 	return $load;
 }
 
-# Until the query gives true.  The server may be starting: a client that it refuses ends before it has read the query, which
-# IPC::Run takes for a reason to die.
+# Waits until the query returns true.  The server may be starting: a client that it refuses ends before it has read the query,
+# and then IPC::Run would die if it wrote the query to that client.
 sub wait_until
 {
 	my ($node, $query) = @_;
@@ -294,8 +294,8 @@ sub wait_until
 	die "timed out: $query";
 }
 
-# Until the server has started again after a crash, which the log told from that place on.  (It may take sessions for a moment
-# before it notices the crash.)
+# Waits until the server has started again after a crash that the log reports behind position log_at.  (The server may accept
+# sessions for a moment before it notices the crash.)
 sub restarted
 {
 	my ($node, $log_at) = @_;
@@ -320,7 +320,7 @@ sub stat_of
 	return $node->safe_psql('postgres', "SELECT $columns FROM genie_stat");
 }
 
-# What asks for the first rows of t by their distance to the query, as a checksum; how: by_index or by_sequence.
+# SQL that returns a checksum of the first rows of t by their distance to the query; how: by_index or by_sequence.
 sub question
 {
 	my ($how, $query, $limit) = @_;
@@ -335,8 +335,8 @@ sub wait_for_waiting
 	return wait_until($node, "SELECT count(*) >= $n FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Extension'");
 }
 
-# Has servers that are started from now on know the two files of the fake engine (test/engine, which test/run builds).  Returns the
-# settings that have it used.
+# Tells servers that start from now on about the two files of the fake engine (test/engine; test/run builds it).  Returns the
+# settings that select it.
 my ($fake_control, $fake_log);
 
 sub fake_engine
@@ -359,7 +359,7 @@ sub order
 	return;
 }
 
-# The lines of what the fake engine was told, from line number `from` on; their number where one is wanted.
+# The lines of the fake engine's log from line number `from` on; in scalar context, their number.
 sub told
 {
 	my ($from) = @_;
