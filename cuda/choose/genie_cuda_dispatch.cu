@@ -12,8 +12,7 @@ GenieCudaDispatch::GenieCudaDispatch(GenieCudaContext &context_, GenieEngineChoi
 	context(context_), choices(choices_), costs(), tensor()
 {
 	char		error[GENIE_ENGINE_ERROR_MAX];
-	const GenieStatus status = genie_cuda_guard(error, [&] ()
-	{
+	const GenieStatus status = genie_cuda_guard(error, [&]() {
 		costs = measure ? genie_cuda_measure(context, tensor) : genie_cuda_nominal_costs(tensor);
 	});
 

@@ -192,8 +192,7 @@ GenieStatus
 GenieCudaEngine::run_pass(const std::vector<GenieCudaJobPart> &parts, uint32_t chunk_tiles) noexcept
 {
 	const uint64_t number = ++n_passes;
-	const GenieStatus status = genie_cuda_guard(error, [&] ()
-	{
+	const GenieStatus status = genie_cuda_guard(error, [&]() {
 		GenieCudaTilesPass(*context, number).run(parts, chunk_tiles);
 	});
 
@@ -243,13 +242,10 @@ parts_of(const std::vector<GenieJob *> &jobs, const GenieCudaImages &images)
 			for (uint32_t done = 0; done < n; done += each)
 				parts.push_back(GenieCudaJobPart{job, first + done, std::min(each, n - done)});
 	}
-	if (std::none_of(parts.begin(), parts.end(), [&] (const GenieCudaJobPart &part)
-	{
-		return part.job->image->id != parts[0].job->image->id;
-	}))
+	if (std::none_of(parts.begin(), parts.end(),
+					 [&](const GenieCudaJobPart &part) { return part.job->image->id != parts[0].job->image->id; }))
 		return parts;
-	std::stable_sort(parts.begin(), parts.end(), [&] (const GenieCudaJobPart &a, const GenieCudaJobPart &b)
-	{
+	std::stable_sort(parts.begin(), parts.end(), [&](const GenieCudaJobPart &a, const GenieCudaJobPart &b) {
 		const bool	a_there = images.resident(a.job->image->id);
 		const bool	b_there = images.resident(b.job->image->id);
 
@@ -263,9 +259,8 @@ static bool
 same_room(const GenieCudaJobPart &a, const GenieCudaJobPart &b)
 {
 	return a.n_tiles == b.n_tiles && a.job->image == b.job->image && a.job->kind == b.job->kind &&
-		a.job->vectors == b.job->vectors &&
-		a.job->n_conditions == 0 && b.job->n_conditions == 0 && a.job->k == b.job->k &&
-		a.job->query.keys == nullptr && b.job->query.keys == nullptr &&
+		a.job->vectors == b.job->vectors && a.job->n_conditions == 0 && b.job->n_conditions == 0 &&
+		a.job->k == b.job->k && a.job->query.keys == nullptr && b.job->query.keys == nullptr &&
 		a.job->query.n_ranges == b.job->query.n_ranges && a.job->query.max_count == b.job->query.max_count;
 }
 
@@ -305,10 +300,10 @@ GenieCudaEngine::run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &sta
 			/* the jobs of a batch are mostly alike */
 			if (parts.empty() || !same_room(part, parts.back()))
 				bytes = GenieCudaTilesPass::bytes_of(*context, part, UINT32_MAX);
-			if (!parts.empty() && (image_bytes + more > memory->image_limit() ||
-								   sum.device() + bytes.device() > memory->scratch_limit() ||
-								   sum.blob + bytes.blob > GENIE_CUDA_BLOB_MAX ||
-								   sum.result + bytes.result > GENIE_CUDA_RESULT_MAX))
+			if (!parts.empty() &&
+				(image_bytes + more > memory->image_limit() ||
+				 sum.device() + bytes.device() > memory->scratch_limit() ||
+				 sum.blob + bytes.blob > GENIE_CUDA_BLOB_MAX || sum.result + bytes.result > GENIE_CUDA_RESULT_MAX))
 				break;
 			if (parts.empty())
 				chunk = bytes.device() > memory->scratch_limit() ? chunk_for(part, bytes) : UINT32_MAX;
@@ -342,8 +337,7 @@ GenieCudaEngine::run_lanes_pass(const std::vector<GenieJob *> &jobs, const Genie
 								std::vector<GenieJob *> &again) noexcept
 {
 	const uint64_t number = ++n_passes;
-	const GenieStatus status = genie_cuda_guard(error, [&] ()
-	{
+	const GenieStatus status = genie_cuda_guard(error, [&]() {
 		const std::vector<GenieJob *> left = GenieCudaLanesPass(*context, lanes).run(jobs, number);
 
 		again.insert(again.end(), left.begin(), left.end());
@@ -364,13 +358,12 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 {
 	if (interrupted != nullptr && interrupted())
 		return job.status = GENIE_STATUS_CANCELLED;
-	return job.status = genie_cuda_guard(error, [&] ()
-	{
-		if (job.kind == GENIE_JOB_NEAREST)
-			genie_cuda_nearest(*context, job);
-		else
-			genie_cuda_hash(*context, job);
-	});
+	return job.status = genie_cuda_guard(error, [&]() {
+			   if (job.kind == GENIE_JOB_NEAREST)
+				   genie_cuda_nearest(*context, job);
+			   else
+				   genie_cuda_hash(*context, job);
+		   });
 }
 
 /* Does as many of an image's jobs by bit lanes as is best, in passes; adds those that tiles have to do to left. */
@@ -390,8 +383,8 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 
 		if (each == 0 || (interrupted != nullptr && interrupted()))
 			break;
-		if (run_lanes_pass(std::vector<GenieJob *>(rest.begin(), rest.begin() + (long) each),
-						   dispatch->lanes_of(image), left) == GENIE_STATUS_LOST)
+		if (run_lanes_pass(std::vector<GenieJob *>(rest.begin(), rest.begin() + (long) each), dispatch->lanes_of(image),
+						   left) == GENIE_STATUS_LOST)
 			status = GENIE_STATUS_LOST;
 		done += each;
 	}
@@ -449,8 +442,7 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 	GenieStatus failure;
 
 	error[0] = '\0';
-	failure = genie_cuda_guard(error, [&] ()
-	{
+	failure = genie_cuda_guard(error, [&]() {
 		images->trim();
 		run_tiles(run_all_but_tiles(n_jobs, jobs, status), status);
 	});
@@ -505,13 +497,13 @@ genie_cuda_engine_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 static void
 genie_cuda_engine_forget(GenieEngine *engine, uint64_t id)
 {
-	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->forget(id); });
+	(void) genie_cuda_guard(engine->error, [&]() { engine_of(engine)->forget(id); });
 }
 
 static void
 genie_cuda_engine_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
-	(void) genie_cuda_guard(engine->error, [&] () { engine_of(engine)->set_memory_limit(bytes); });
+	(void) genie_cuda_guard(engine->error, [&]() { engine_of(engine)->set_memory_limit(bytes); });
 }
 
 static void
@@ -531,19 +523,17 @@ genie_cuda_engine_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t m
 static void
 genie_cuda_engine_close(GenieEngine *engine)
 {
-	(void) genie_cuda_guard(engine->error, [&] () { delete engine_of(engine); });
+	(void) genie_cuda_guard(engine->error, [&]() { delete engine_of(engine); });
 }
 
-static const GenieEngineOps cuda_ops = {
-	GENIE_ENGINE_ABI,
-	"cuda",
-	genie_cuda_engine_run,
-	genie_cuda_engine_forget,
-	genie_cuda_engine_set_memory_limit,
-	genie_cuda_engine_set_kernels,
-	genie_cuda_engine_devices,
-	genie_cuda_engine_close
-};
+static const GenieEngineOps cuda_ops = {GENIE_ENGINE_ABI,
+										"cuda",
+										genie_cuda_engine_run,
+										genie_cuda_engine_forget,
+										genie_cuda_engine_set_memory_limit,
+										genie_cuda_engine_set_kernels,
+										genie_cuda_engine_devices,
+										genie_cuda_engine_close};
 
 /* The driver starts its threads here, in a thread that takes no signals, so neither do they. */
 static cudaError_t
@@ -593,16 +583,10 @@ genie_cuda_engine_open(const GenieEngineOptions *options, GenieEngine **engine, 
 		explain_driver(started, error);
 		return started == cudaErrorMemoryAllocation ? GENIE_STATUS_NO_ROOM : GENIE_STATUS_UNAVAILABLE;
 	}
-	return genie_cuda_guard(error, [&] ()
-	{
-		*engine = new GenieCudaEngine(&cuda_ops, *options);
-	});
+	return genie_cuda_guard(error, [&]() { *engine = new GenieCudaEngine(&cuda_ops, *options); });
 }
 
 extern "C" const GenieEngineLibrary genie_engine_library;
 
-extern "C" __attribute__((visibility("default"))) const GenieEngineLibrary genie_engine_library = {
-	GENIE_ENGINE_LIBRARY_MAGIC,
-	GENIE_ENGINE_ABI,
-	genie_cuda_engine_open
-};
+extern "C" __attribute__((visibility("default")))
+const GenieEngineLibrary genie_engine_library = {GENIE_ENGINE_LIBRARY_MAGIC, GENIE_ENGINE_ABI, genie_cuda_engine_open};

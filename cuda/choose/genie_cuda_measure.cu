@@ -23,7 +23,8 @@ public:
 	double		lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes);
 
 private:
-	template <class RUN> double least_ns(RUN run);
+	template <class RUN>
+	double least_ns(RUN run);
 
 	std::vector<GenieRankRange> ranges;
 	std::vector<GenieHit> hits;
@@ -84,7 +85,7 @@ Batch::tiles_ns(GenieCudaContext &context)
 
 	for (GenieJob &job : jobs)
 		parts.push_back(GenieCudaJobPart{&job, 0, job.image->n_tiles});
-	return least_ns([&] () { GenieCudaTilesPass(context, 0).run(parts, UINT32_MAX); });
+	return least_ns([&]() { GenieCudaTilesPass(context, 0).run(parts, UINT32_MAX); });
 }
 
 double
@@ -94,7 +95,7 @@ Batch::lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes)
 
 	for (GenieJob &job : jobs)
 		pointers.push_back(&job);
-	return least_ns([&] () { (void) GenieCudaLanesPass(context, lanes).run(pointers, 0); });
+	return least_ns([&]() { (void) GenieCudaLanesPass(context, lanes).run(pointers, 0); });
 }
 
 /* A difference of times for one of n things; not below 0, which noise could make of it. */
@@ -168,7 +169,7 @@ measure_image(GenieCudaContext &context, const LaneBatch &batch)
 {
 	const uint32_t n_values = batch.by_tensor ? GENIE_CUDA_TENSOR_VALUES : 32;
 	const GenieCudaProbe probe(GENIE_CUDA_MEASURE_ID, GENIE_TILE_OBJECTS, batch.n_tiles,
-								 std::vector<uint32_t>(batch.n_dimensions, n_values));
+							   std::vector<uint32_t>(batch.n_dimensions, n_values));
 	GenieCudaLaneImage lanes = genie_cuda_lanes_layout(probe.image, context.device);
 	double		ns;
 

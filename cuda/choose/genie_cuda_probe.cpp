@@ -13,8 +13,7 @@ value_of(uint32_t object, uint32_t dimension, uint32_t n_values)
 	return (uint32_t) (((mixed ^ mixed >> 29) * UINT64_C(0xBF58476D1CE4E5B9) >> 32) * n_values >> 32);
 }
 
-GenieCudaProbe::GenieCudaProbe(uint64_t id, uint32_t n_objects, uint32_t n_tiles,
-								 const std::vector<uint32_t> &n_values)
+GenieCudaProbe::GenieCudaProbe(uint64_t id, uint32_t n_objects, uint32_t n_tiles, const std::vector<uint32_t> &n_values)
 {
 	std::vector<std::vector<uint16_t>> lists;
 	const std::vector<uint32_t> sizes(n_objects, (uint32_t) n_values.size());

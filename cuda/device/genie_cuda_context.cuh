@@ -66,8 +66,8 @@ public:
 	 * Takes room for n values and returns its place on the device.  *on_host becomes its place on the host, or NULL in
 	 * a dry run and in a buffer without a host side.
 	 */
-	template <class T> T *
-	take(size_t n, T **on_host = nullptr)
+	template <class T>
+	T *take(size_t n, T **on_host = nullptr)
 	{
 		const size_t at = used;
 		const size_t end = at + n * sizeof(T);

@@ -80,8 +80,7 @@ genie_cuda_drop_oldest(GenieCudaCopies<COPY> &copies, uint64_t pass)
 	auto		oldest = copies.end();
 
 	for (auto i = copies.begin(); i != copies.end(); ++i)
-		if (i->second->last_pass < pass &&
-			(oldest == copies.end() || i->second->last_pass < oldest->second->last_pass))
+		if (i->second->last_pass < pass && (oldest == copies.end() || i->second->last_pass < oldest->second->last_pass))
 			oldest = i;
 	if (oldest == copies.end())
 		return false;

@@ -26,8 +26,7 @@ GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 	return bytes;
 }
 
-GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) :
-	GenieCudaCopy(image.n_groups)
+GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) : GenieCudaCopy(image.n_groups)
 {
 	table.take(memory, table_bytes(image));
 	live.take(memory, live_bytes(image));

@@ -25,18 +25,22 @@
  * flight, hide the latency of L2.  16-bit counters are counted in parts of a tile and need more registers for their 16
  * planes.
  */
-template <int BITS> struct GenieCudaPolicy;
-template <> struct GenieCudaPolicy<4>
+template <int BITS>
+struct GenieCudaPolicy;
+template <>
+struct GenieCudaPolicy<4>
 {
 	static constexpr int THREADS = 256;
 	static constexpr int BLOCKS = 6;
 };
-template <> struct GenieCudaPolicy<8>
+template <>
+struct GenieCudaPolicy<8>
 {
 	static constexpr int THREADS = 512;
 	static constexpr int BLOCKS = 3;
 };
-template <> struct GenieCudaPolicy<16>
+template <>
+struct GenieCudaPolicy<16>
 {
 	static constexpr int THREADS = 512;
 	static constexpr int BLOCKS = 2;
@@ -133,18 +137,22 @@ constexpr uint32_t GENIE_CUDA_SPARSE_WANTED = 512;
  * 12 planes are for images of 256 dimensions and more.  1,024 queries of 320 functions on 2 M objects take 5.8 ms with
  * them and 16.9 by tiles.
  */
-template <int PLANES> struct GenieCudaLanePolicy;
-template <> struct GenieCudaLanePolicy<4>
+template <int PLANES>
+struct GenieCudaLanePolicy;
+template <>
+struct GenieCudaLanePolicy<4>
 {
 	static constexpr int THREADS = 512;
 	static constexpr int OBJECTS = 2;
 };
-template <> struct GenieCudaLanePolicy<8>
+template <>
+struct GenieCudaLanePolicy<8>
 {
 	static constexpr int THREADS = 512;
 	static constexpr int OBJECTS = 1;
 };
-template <> struct GenieCudaLanePolicy<12>
+template <>
+struct GenieCudaLanePolicy<12>
 {
 	static constexpr int THREADS = 384;
 	static constexpr int OBJECTS = 1;

@@ -30,10 +30,8 @@ GenieCudaResults::add(void *to, const void *from, size_t bytes)
 bool
 GenieCudaResults::are_direct(const GenieCudaContext &context) const
 {
-	return runs.size() <= GENIE_CUDA_DIRECT_RUNS && std::all_of(runs.begin(), runs.end(), [&] (const Run &run)
-	{
-		return context.is_pinned(run.to, run.bytes);
-	});
+	return runs.size() <= GENIE_CUDA_DIRECT_RUNS &&
+		std::all_of(runs.begin(), runs.end(), [&](const Run &run) { return context.is_pinned(run.to, run.bytes); });
 }
 
 void

@@ -129,7 +129,7 @@ genie_cuda_lanes_layout(const GenieSegmentImage &image, const GenieCudaDevice &d
 
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_SWIZZLE_THREADS)
-genie_cuda_lanes_swizzle_kernel(const __grid_constant__ GenieCudaLaneLayout layout, const GenieCudaTile *tiles)
+	genie_cuda_lanes_swizzle_kernel(const __grid_constant__ GenieCudaLaneLayout layout, const GenieCudaTile *tiles)
 {
 	const GenieCudaTile &tile = tiles[blockIdx.y];
 	const uint32_t n_rows = genie_code_rows(tile.tile.n_objects);
@@ -142,7 +142,7 @@ genie_cuda_lanes_swizzle_kernel(const __grid_constant__ GenieCudaLaneLayout layo
 		const GenieCudaLaneStrip &strip = layout.strips[s];
 		const uint32_t swizzle = row >> strip.swizzle_shift & strip.swizzle_mask;
 		uint32_t   *words = (uint32_t *) ((uint8_t *) tile.base + tile.tile.codes + (size_t) strip.offset * n_rows +
-										  row * strip.row_bytes);
+										row * strip.row_bytes);
 		uint32_t	swizzled[4];
 
 		if (swizzle == 0)
@@ -156,10 +156,10 @@ genie_cuda_lanes_swizzle_kernel(const __grid_constant__ GenieCudaLaneLayout layo
 
 void
 genie_cuda_lanes_swizzle(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,
-					  cudaStream_t stream)
+						 cudaStream_t stream)
 {
 	genie_cuda_lanes_swizzle_kernel<<<dim3(GENIE_TILE_OBJECTS / GENIE_CUDA_LANE_SWIZZLE_THREADS, n_tiles),
-		GENIE_CUDA_LANE_SWIZZLE_THREADS, 0, stream>>>(layout, tiles);
+									  GENIE_CUDA_LANE_SWIZZLE_THREADS, 0, stream>>>(layout, tiles);
 	genie_cuda_check_launch("genie_cuda_lanes_swizzle_kernel");
 }
 
@@ -182,8 +182,8 @@ void
 genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const GenieCudaLanePlace *places,
 					   const GenieCudaQuery *queries, uint32_t n_queries, uint8_t *tables, cudaStream_t stream)
 {
-	genie_cuda_lanes_table_kernel<LaneTable><<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>
-		(places, queries, tables, layout.table_bytes());
+	genie_cuda_lanes_table_kernel<LaneTable>
+		<<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>(places, queries, tables, layout.table_bytes());
 	genie_cuda_check_launch("genie_cuda_lanes_table_kernel");
 }
 
@@ -192,8 +192,10 @@ genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const GenieCudaLanePla
 uint32_t
 genie_cuda_lanes_unit(uint32_t max_count)
 {
-	return GENIE_CUDA_WARP * (max_count < 1u << 4 ? GenieCudaLanePolicy<4>::OBJECTS :
-							  max_count < 1u << 8 ? GenieCudaLanePolicy<8>::OBJECTS : GenieCudaLanePolicy<12>::OBJECTS);
+	return GENIE_CUDA_WARP *
+		(max_count < 1u << 4     ? GenieCudaLanePolicy<4>::OBJECTS :
+			 max_count < 1u << 8 ? GenieCudaLanePolicy<8>::OBJECTS :
+								   GenieCudaLanePolicy<12>::OBJECTS);
 }
 
 /*
@@ -246,8 +248,8 @@ genie_cuda_lanes(const GenieCudaDevice &device, uint32_t max_count, GenieCudaLan
  */
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)
-genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n_events, uint32_t room,
-							 const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity)
+	genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n_events, uint32_t room,
+								 const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity)
 {
 	__shared__ uint32_t next[GENIE_CUDA_LANE_QUERIES];	/* of a query: its events, then the place of the next one */
 	const uint32_t block = blockIdx.x * gridDim.y + blockIdx.y;
@@ -277,8 +279,8 @@ genie_cuda_lanes_deal_kernel(const GenieCudaLaneEvent *events, const uint32_t *n
 		const uint32_t at = atomicAdd(&next[event & 0xFF], 1);
 
 		if (at < capacity)
-			of_slice[event & 0xFF].candidates[at] =
-				genie_cuda_candidate((uint32_t) event >> 8, (uint32_t) (event >> 32));
+			of_slice[event & 0xFF].candidates[at] = genie_cuda_candidate((uint32_t) event >> 8,
+																		 (uint32_t) (event >> 32));
 	}
 }
 
@@ -288,8 +290,9 @@ genie_cuda_lanes_deal(const GenieCudaLaneLaunch &launch, uint32_t capacity, cuda
 	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 
 	genie_cuda_lanes_deal_kernel<<<dim3(n_slices, launch.n_blocks, GENIE_CUDA_LANE_DEAL_BLOCKS),
-		GENIE_CUDA_LANE_DEAL_THREADS, 0, stream>>>
-		(launch.events, launch.n_events, launch.room, launch.queries, launch.n_queries, capacity);
+								   GENIE_CUDA_LANE_DEAL_THREADS, 0, stream>>>(launch.events, launch.n_events,
+																			  launch.room, launch.queries,
+																			  launch.n_queries, capacity);
 	genie_cuda_check_launch("genie_cuda_lanes_deal_kernel");
 }
 
@@ -302,8 +305,8 @@ is_guess(unsigned long long bound)
 
 static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
-genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity, uint32_t last_object, bool is_sample,
-							   uint32_t *unfit)
+	genie_cuda_lanes_settle_kernel(const GenieCudaQuery *queries, uint32_t capacity, uint32_t last_object,
+								   bool is_sample, uint32_t *unfit)
 {
 	__shared__ GenieCudaSelect shared;
 	GenieCudaQuery query = queries[blockIdx.x];
@@ -340,8 +343,8 @@ void
 genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint32_t capacity, uint32_t last_object,
 						bool is_sample, uint32_t *unfit, cudaStream_t stream)
 {
-	genie_cuda_lanes_settle_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>
-		(queries, capacity, last_object, is_sample, unfit);
+	genie_cuda_lanes_settle_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>(queries, capacity, last_object,
+																					 is_sample, unfit);
 	genie_cuda_check_launch("genie_cuda_lanes_settle_kernel");
 }
 
@@ -351,7 +354,7 @@ genie_cuda_lanes_settle(const GenieCudaQuery *queries, uint32_t n_queries, uint3
  */
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_DEAL_THREADS)
-genie_cuda_lanes_guess_kernel(const GenieCudaQuery *queries, uint32_t n_queries)
+	genie_cuda_lanes_guess_kernel(const GenieCudaQuery *queries, uint32_t n_queries)
 {
 	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_DEAL_THREADS + threadIdx.x;
 

@@ -30,7 +30,7 @@ extern GenieCudaLaneImage genie_cuda_lanes_layout(const GenieSegmentImage &image
  * Swizzles all rows of codes in place, so that each thread finds its words (genie_cuda_lanes_types.cuh); once an image.
  */
 extern void genie_cuda_lanes_swizzle(const GenieCudaLaneLayout &layout, const GenieCudaTile *tiles, uint32_t n_tiles,
-								  cudaStream_t stream);
+									 cudaStream_t stream);
 
 /* Fills the slices' tables, which are zero before. */
 extern void genie_cuda_lanes_table(const GenieCudaLaneLayout &layout, const GenieCudaLanePlace *places,
@@ -77,7 +77,6 @@ constexpr uint32_t GENIE_CUDA_LANE_MISSED = 2;
 
 /* genie_cuda_lanes() for one number of planes: genie_cuda_lanes_kernel.cu, which is compiled once for each. */
 template <int PLANES>
-extern void genie_cuda_lanes_of_planes(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch,
-									   cudaStream_t stream);
+extern void genie_cuda_lanes_of_planes(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream);
 
 #endif							/* GENIE_CUDA_LANES_CUH */

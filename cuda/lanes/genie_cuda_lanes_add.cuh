@@ -80,8 +80,9 @@ genie_cuda_lane_entry(uint32_t address)
 	GenieCudaLaneEntry entry;
 
 #ifndef GENIE_CUDA_EMULATED
-	asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(entry.word[0]), "=r"(entry.word[1]),
-				 "=r"(entry.word[2]), "=r"(entry.word[3]) : "r"(address));
+	asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+				 : "=r"(entry.word[0]), "=r"(entry.word[1]), "=r"(entry.word[2]), "=r"(entry.word[3])
+				 : "r"(address));
 #else
 	entry = *(const GenieCudaLaneEntry *) ((const uint8_t *) genie_cuda_memory + address);
 #endif
@@ -164,8 +165,7 @@ genie_cuda_lane_strip(GenieCudaLanePlanes<PLANES> &planes, const GenieCudaLaneTh
 	constexpr int EACH = 32 / WIDTH;	/* codes of a word */
 	const uint32_t words[4] = {codes.x, codes.y, codes.z, codes.w};
 
-	genie_cuda_lane_add<WORDS * EACH>(planes, [&] (int step)
-	{
+	genie_cuda_lane_add<WORDS * EACH>(planes, [&](int step) {
 		const uint32_t word = words[step / EACH];
 		const uint32_t slot = thread.slots[step % GENIE_CUDA_LANE_SLOTS];
 		const uint32_t group = table + (uint32_t) (step / GENIE_CUDA_LANE_SLOTS) * group_bytes;

@@ -51,8 +51,10 @@ __device__ __forceinline__ void
 genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : :
-				 "r"((uint32_t) __cvta_generic_to_shared(to)), "l"(from) : "memory");
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+				 :
+				 : "r"((uint32_t) __cvta_generic_to_shared(to)), "l"(from)
+				 : "memory");
 #else
 	*(uint4 *) to = *(const uint4 *) from;
 #endif

@@ -176,9 +176,9 @@ genie_cuda_lane_count(const GenieCudaLaneLaunch &launch, const uint8_t *table, u
 		const uint32_t to = from + run.n_strips;
 
 #define GENIE_CUDA_LANE_CASE(WIDTH, WORDS) \
-		case genie_cuda_lane_kind(WIDTH, WORDS): \
-			genie_cuda_lane_run<WIDTH, WORDS>(launch, table, from, to, round, codes, thread, planes); \
-			break
+	case genie_cuda_lane_kind(WIDTH, WORDS): \
+		genie_cuda_lane_run<WIDTH, WORDS>(launch, table, from, to, round, codes, thread, planes); \
+		break
 		switch (run.kind)
 		{
 			GENIE_CUDA_LANE_CASE(16, 4);
@@ -288,8 +288,7 @@ genie_cuda_lane_thresholds(const GenieCudaLaneLaunch &launch, GenieCudaLaneShare
 
 template <int PLANES, int OBJECTS, int THREADS>
 static __global__ void
-__launch_bounds__(THREADS, 1)
-genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
+__launch_bounds__(THREADS, 1) genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 {
 	typedef GenieCudaLaneShared<PLANES> Shared;
 	Shared	   &shared = *(Shared *) ((uint8_t *) genie_cuda_memory + launch.layout.shared_bytes());

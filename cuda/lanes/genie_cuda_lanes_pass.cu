@@ -198,7 +198,7 @@ GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, ui
 	for (uint64_t first = 0; first < n_units;)
 	{
 		const uint64_t growth = by_tensor && end * unit >= GENIE_CUDA_TENSOR_LATE ? GENIE_CUDA_TENSOR_GROWTH :
-			GENIE_CUDA_LANE_GROWTH;
+																					GENIE_CUDA_LANE_GROWTH;
 
 		/* a small rest is not worth a launch of its own */
 		if (end + end / 4 >= n_units)
@@ -261,8 +261,8 @@ GenieCudaLanesPass::start_results(const std::vector<GenieJob *> &jobs, uint8_t *
 
 	const bool	direct = results.are_direct(context);
 
-	GENIE_CUDA_CHECK(cudaMemcpyAsync(host, device, direct ? head_bytes : n_bytes, cudaMemcpyDeviceToHost,
-									 context.stream));
+	GENIE_CUDA_CHECK(
+		cudaMemcpyAsync(host, device, direct ? head_bytes : n_bytes, cudaMemcpyDeviceToHost, context.stream));
 	if (direct)
 		results.start(context.stream);
 	return direct;

@@ -28,7 +28,8 @@ public:
 	GenieCudaLanesPass(GenieCudaContext &context_, const GenieCudaLaneImage &lanes) :
 		context(context_), bounds(context_), layout(lanes.layout), by_tensor(lanes.by_tensor),
 		places(by_tensor ? lanes.tensor_places : lanes.places),
-		table_bytes(by_tensor ? lanes.tensor_bytes : lanes.layout.table_bytes()) {}
+		table_bytes(by_tensor ? lanes.tensor_bytes : lanes.layout.table_bytes())
+	{}
 
 	/* Can lanes do the job, if they can count its image? */
 	static bool can_do(const GenieJob &job);
@@ -51,8 +52,7 @@ private:
 	void		count_units(GenieCudaLaneLaunch &launch, uint32_t last_object, bool is_sample);
 	void		count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample);
 	void		count(const GenieSegmentImage &image, const GenieCudaImage &copy);
-	bool		start_results(const std::vector<GenieJob *> &jobs, uint8_t *host, const uint8_t *device,
-							  size_t n_bytes) const;
+	bool start_results(const std::vector<GenieJob *> &jobs, uint8_t *host, const uint8_t *device, size_t n_bytes) const;
 	std::vector<GenieJob *> give_results(const std::vector<GenieJob *> &jobs, bool direct, GenieCudaImage &copy);
 
 	GenieCudaContext &context;

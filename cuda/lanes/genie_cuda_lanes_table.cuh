@@ -12,8 +12,8 @@
 template <class TABLE>
 static __global__ void
 __launch_bounds__(GENIE_CUDA_LANE_TABLE_THREADS)
-genie_cuda_lanes_table_kernel(const GenieCudaLanePlace *places, const GenieCudaQuery *queries, uint8_t *tables,
-							  uint32_t table_bytes)
+	genie_cuda_lanes_table_kernel(const GenieCudaLanePlace *places, const GenieCudaQuery *queries, uint8_t *tables,
+								  uint32_t table_bytes)
 {
 	const GenieCudaQuery &query = queries[blockIdx.x];
 	const uint32_t q = blockIdx.x % GENIE_CUDA_LANE_QUERIES;

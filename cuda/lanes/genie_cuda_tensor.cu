@@ -147,8 +147,8 @@ void
 genie_cuda_tensor_table(uint32_t table_bytes, const GenieCudaLanePlace *places, const GenieCudaQuery *queries,
 						uint32_t n_queries, uint8_t *tables, cudaStream_t stream)
 {
-	genie_cuda_lanes_table_kernel<TensorTable><<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>
-		(places, queries, tables, table_bytes);
+	genie_cuda_lanes_table_kernel<TensorTable>
+		<<<n_queries, GENIE_CUDA_LANE_TABLE_THREADS, 0, stream>>>(places, queries, tables, table_bytes);
 	genie_cuda_check_launch("genie_cuda_lanes_table_kernel");
 }
 
@@ -296,10 +296,10 @@ add_product(int (&count)[4], const int (&to)[4], const uint32_t (&objects)[4], u
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * GENIE_CUDA_TENSOR_DEVICE
 	/* volatile: it stays where all threads of the warp come together */
 	asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
-				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};" :
-				 "=r"(count[0]), "=r"(count[1]), "=r"(count[2]), "=r"(count[3]) :
-				 "r"(objects[0]), "r"(objects[1]), "r"(objects[2]), "r"(objects[3]),
-				 "r"(queries_low), "r"(queries_high), "r"(to[0]), "r"(to[1]), "r"(to[2]), "r"(to[3]));
+				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+				 : "=r"(count[0]), "=r"(count[1]), "=r"(count[2]), "=r"(count[3])
+				 : "r"(objects[0]), "r"(objects[1]), "r"(objects[2]), "r"(objects[3]), "r"(queries_low),
+				   "r"(queries_high), "r"(to[0]), "r"(to[1]), "r"(to[2]), "r"(to[3]));
 #elif defined(GENIE_CUDA_EMULATED)
 	for (uint32_t i = 0; i < 4; i++)
 		count[i] = to[i];
@@ -472,7 +472,7 @@ offer(const GenieCudaLaneLaunch &launch, uint32_t object, uint32_t live, const T
 
 static __global__ void
 __launch_bounds__(GENIE_CUDA_TENSOR_THREADS, 1)
-genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uint32_t table_bytes)
+	genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uint32_t table_bytes)
 {
 	TensorShared &shared = *(TensorShared *) ((uint8_t *) genie_cuda_memory + table_bytes);
 	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
@@ -490,10 +490,11 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES)
 	{
 		const uint32_t threshold = q < launch.n_queries ?
-			genie_cuda_threshold(&launch.queries[q], launch.first_object) : THRESHOLD_MAX;
+			genie_cuda_threshold(&launch.queries[q], launch.first_object) :
+			THRESHOLD_MAX;
 
-		minus_threshold(shared, threadIdx.x, 0) = minus_threshold(shared, threadIdx.x, 1) =
-			0 - min(threshold, THRESHOLD_MAX);
+		minus_threshold(shared, threadIdx.x, 0) = minus_threshold(shared, threadIdx.x, 1) = 0 -
+			min(threshold, THRESHOLD_MAX);
 	}
 	if (threadIdx.x == 0)
 		shared.n_events = 0;
@@ -550,16 +551,15 @@ genie_cuda_tensor_kernel(const __grid_constant__ GenieCudaLaneLaunch launch, uin
 }
 
 void
-genie_cuda_tensor(const GenieCudaDevice &device, uint32_t table_bytes, GenieCudaLaneLaunch &launch,
-				  cudaStream_t stream)
+genie_cuda_tensor(const GenieCudaDevice &device, uint32_t table_bytes, GenieCudaLaneLaunch &launch, cudaStream_t stream)
 {
 	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 	const uint32_t shared = table_bytes + (uint32_t) sizeof(TensorShared);
 
 	genie_cuda_lanes_divide(device, GENIE_CUDA_TENSOR_THREADS / SHARES, launch);
-	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_tensor_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) shared));
-	genie_cuda_tensor_kernel<<<dim3(n_slices, launch.n_blocks), GENIE_CUDA_TENSOR_THREADS, shared, stream>>>
-		(launch, table_bytes);
+	GENIE_CUDA_CHECK(
+		cudaFuncSetAttribute(genie_cuda_tensor_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared));
+	genie_cuda_tensor_kernel<<<dim3(n_slices, launch.n_blocks), GENIE_CUDA_TENSOR_THREADS, shared,
+							   stream>>>(launch, table_bytes);
 	genie_cuda_check_launch("genie_cuda_tensor_kernel");
 }

@@ -164,8 +164,8 @@ genie_cuda_add_bitmaps(const GenieCudaPiece piece, const GenieCudaFound found, G
 
 		for (uint32_t i = 0; i < found.n_bitmaps; i++)
 			if (found.bitmaps_before + i - window < GENIE_CUDA_BITMAP_WINDOW)
-				shared.bitmaps[found.bitmaps_before + i - window] =
-					(found.bitmap + i) * (GENIE_TILE_BITMAP_BYTES / GENIE_IMAGE_ALIGN);
+				shared.bitmaps[found.bitmaps_before + i - window] = (found.bitmap + i) *
+					(GENIE_TILE_BITMAP_BYTES / GENIE_IMAGE_ALIGN);
 		__syncthreads();
 		if (what == GENIE_CUDA_BITMAPS_LATER)
 			return;
@@ -291,8 +291,7 @@ genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &
  */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
-genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, uint32_t *at,
-				const GenieCudaShared<THREADS> &shared)
+genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, uint32_t *at, const GenieCudaShared<THREADS> &shared)
 {
 	const uint32_t run = genie_cuda_run_of<THREADS>(min(chunk, end - 1), walk.run, shared);
 	const uint32_t from = shared.from[run];
@@ -443,11 +442,12 @@ genie_cuda_count(const GenieCudaPiece &piece)
 			shared.n_later = found.total_bitmaps;
 		}
 		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, what);
-		genie_cuda_add_postings<BITS, THREADS, PARTS>(
-			(const uint4 *) (piece.tile->base + piece.tile->tile.postings), found.total_chunks, piece.first, piece.n);
+		genie_cuda_add_postings<BITS, THREADS, PARTS>((const uint4 *) (piece.tile->base + piece.tile->tile.postings),
+													  found.total_chunks, piece.first, piece.n);
 		__syncthreads();
 		first_range += THREADS;
-	} while (first_range < n_ranges);
+	}
+	while (first_range < n_ranges);
 	return true;
 }
 

@@ -17,7 +17,7 @@ splits_log2(const GenieCudaDevice &device)
 
 	/* whole tiles if a multiprocessor holds at least one; with 16-bit counters, at least two */
 	const uint32_t share = BITS == 16 ? device.shared_of_multiprocessor / 2 - GENIE_CUDA_RESERVED_SHARED :
-		device.shared_of_multiprocessor;
+										device.shared_of_multiprocessor;
 
 	while ((tile >> log2) + other > min(share, device.shared_of_block) && 1u << log2 < GENIE_CUDA_SPLITS_MAX)
 		log2++;
@@ -27,8 +27,7 @@ splits_log2(const GenieCudaDevice &device)
 uint32_t
 genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int bits, uint64_t n_wholes)
 {
-	uint32_t	log2 = bits == 4 ? splits_log2<4>(device) :
-		bits == 8 ? splits_log2<8>(device) : splits_log2<16>(device);
+	uint32_t log2 = bits == 4 ? splits_log2<4>(device) : bits == 8 ? splits_log2<8>(device) : splits_log2<16>(device);
 
 	while (n_wholes << log2 < device.n_multiprocessors && 1u << log2 < GENIE_CUDA_SPLITS_MAX)
 		log2++;

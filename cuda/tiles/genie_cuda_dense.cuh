@@ -43,12 +43,12 @@ extern uint32_t genie_cuda_dense_splits_log2(const GenieCudaDevice &device, int 
 /*
  * Counts the launch's pieces: all, or those of its list, of which there are at most max_pieces.
  */
-extern void genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work,
-							 const GenieCudaLaunch &launch, uint32_t max_pieces, cudaStream_t stream);
+extern void genie_cuda_dense(const GenieCudaDevice &device, int bits, GenieCudaWork work, const GenieCudaLaunch &launch,
+							 uint32_t max_pieces, cudaStream_t stream);
 
 /* The same for one width of counters: genie_cuda_dense_kernel.cu, which is compiled once for each. */
 template <int BITS>
-extern void genie_cuda_dense_of_width(const GenieCudaDevice &device, GenieCudaWork work,
-									  const GenieCudaLaunch &launch, uint32_t max_pieces, cudaStream_t stream);
+extern void genie_cuda_dense_of_width(const GenieCudaDevice &device, GenieCudaWork work, const GenieCudaLaunch &launch,
+									  uint32_t max_pieces, cudaStream_t stream);
 
 #endif							/* GENIE_CUDA_DENSE_CUH */

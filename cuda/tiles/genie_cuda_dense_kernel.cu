@@ -33,16 +33,17 @@ genie_cuda_read_threshold(const GenieCudaPiece &piece)
 template <int BITS, bool PARTS, GenieCudaWork WORK>
 __global__ void
 __launch_bounds__(GenieCudaPolicy<BITS>::THREADS,
-				  GenieCudaPolicy<BITS>::BLOCKS * GenieCudaPolicy<BITS>::THREADS <= GENIE_CUDA_RESIDENT_THREADS ?
-				  GenieCudaPolicy<BITS>::BLOCKS : GENIE_CUDA_RESIDENT_THREADS / GenieCudaPolicy<BITS>::THREADS)
-genie_cuda_dense_kernel(const GenieCudaLaunch launch)
+				  GenieCudaPolicy<BITS>::BLOCKS *GenieCudaPolicy<BITS>::THREADS <= GENIE_CUDA_RESIDENT_THREADS ?
+					  GenieCudaPolicy<BITS>::BLOCKS :
+					  GENIE_CUDA_RESIDENT_THREADS / GenieCudaPolicy<BITS>::THREADS)
+	genie_cuda_dense_kernel(const GenieCudaLaunch launch)
 {
 	constexpr int THREADS = GenieCudaPolicy<BITS>::THREADS;
 	constexpr bool TOP = WORK == GENIE_CUDA_WORK_TOP || WORK == GENIE_CUDA_WORK_TOP_TABLE;
 	const uint32_t part_log2 = PARTS ? launch.part_log2 : GENIE_TILE_SHIFT;
 	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(1u << part_log2);
 	const uint32_t n_pieces = launch.list != NULL ? *launch.n_list :
-		(launch.n_tiles << launch.splits_log2) * launch.n_queries;
+													(launch.n_tiles << launch.splits_log2) * launch.n_queries;
 
 	for (uint32_t i = blockIdx.x; i < n_pieces; i += gridDim.x)
 	{

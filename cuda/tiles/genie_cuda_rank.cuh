@@ -17,16 +17,20 @@
 #include "genie_cuda_piece.cuh"
 
 /* The mask bits of a unit, as one integer. */
-template <int BITS> struct GenieCudaUnit;
-template <> struct GenieCudaUnit<4>
+template <int BITS>
+struct GenieCudaUnit;
+template <>
+struct GenieCudaUnit<4>
 {
 	typedef uint32_t Mask;
 };
-template <> struct GenieCudaUnit<8>
+template <>
+struct GenieCudaUnit<8>
 {
 	typedef uint16_t Mask;
 };
-template <> struct GenieCudaUnit<16>
+template <>
+struct GenieCudaUnit<16>
 {
 	typedef uint8_t Mask;
 };
@@ -36,7 +40,9 @@ constexpr uint32_t GENIE_CUDA_UNIT = 128 / BITS;
 
 /* the highest bit of each counter in a word */
 template <int BITS>
-constexpr uint32_t GENIE_CUDA_HIGH = BITS == 4 ? 0x88888888u : BITS == 8 ? 0x80808080u : 0x80008000u;
+constexpr uint32_t GENIE_CUDA_HIGH = BITS == 4 ? 0x88888888u :
+	BITS == 8                                  ? 0x80808080u :
+												 0x80008000u;
 
 /* 1 in each counter of a word */
 template <int BITS>
@@ -51,7 +57,7 @@ template <int BITS>
 __device__ __forceinline__ uint32_t
 genie_cuda_carries(uint32_t counters, uint32_t addend)
 {
-	return ((counters & addend) + (((counters ^ addend) >> 1) & ~GENIE_CUDA_HIGH<BITS>)) & GENIE_CUDA_HIGH<BITS>;
+	return ((counters & addend) + (((counters ^ addend) >> 1) & ~GENIE_CUDA_HIGH<BITS>) ) & GENIE_CUDA_HIGH<BITS>;
 }
 
 /* Moves the high bits of a word's counters together: bit i becomes that of counter i. */
@@ -109,23 +115,21 @@ public:
 	/* counters are cheaper to look at than the mask, which is in global memory */
 	static constexpr bool MASK_FIRST = false;
 
-	__device__ __forceinline__ explicit
-	GenieCudaByCount(const uint32_t *counters_) : counters(counters_) {}
+	__device__ __forceinline__ explicit GenieCudaByCount(const uint32_t *counters_) : counters(counters_) {}
 
 	template <int THREADS>
-	__device__ __forceinline__
-	GenieCudaByCount(const GenieCudaPiece &, const uint32_t *counters_, const GenieCudaShared<THREADS> &) :
-		counters(counters_) {}
+	__device__ __forceinline__ GenieCudaByCount(const GenieCudaPiece &, const uint32_t *counters_,
+												const GenieCudaShared<THREADS> &) :
+		counters(counters_)
+	{}
 
-	__device__ __forceinline__ uint32_t
-	key(uint32_t object) const
+	__device__ __forceinline__ uint32_t key(uint32_t object) const
 	{
 		return genie_cuda_counter<BITS>(counters, object);
 	}
 
 	/* Those of the objects within of a unit whose key is at least key >= 1. */
-	__device__ __forceinline__ uint32_t
-	at_least(uint32_t unit, uint32_t key, uint32_t within) const
+	__device__ __forceinline__ uint32_t at_least(uint32_t unit, uint32_t key, uint32_t within) const
 	{
 		return within & genie_cuda_reached<BITS>(counters, unit, key);
 	}
@@ -215,29 +219,27 @@ public:
 	static constexpr bool MASK_FIRST = true;
 
 	template <int THREADS>
-	__device__ __forceinline__
-	GenieCudaByTable(const GenieCudaPiece &piece, const uint32_t *counters_, GenieCudaShared<THREADS> &shared) :
-		counters(counters_), query(piece.query),
-		sizes(piece.tile->base + piece.tile->tile.sizes + piece.first * piece.tile->size_width),
+	__device__ __forceinline__ GenieCudaByTable(const GenieCudaPiece &piece, const uint32_t *counters_,
+												GenieCudaShared<THREADS> &shared) :
+		counters(counters_),
+		query(piece.query), sizes(piece.tile->base + piece.tile->tile.sizes + piece.first * piece.tile->size_width),
 		size_width((uint32_t) piece.tile->size_width), threshold(shared.threshold), floor(shared.floor),
-		least_of_size(genie_cuda_has_least<THREADS>(piece.query) ? genie_cuda_least_of_size<THREADS>(shared) : NULL) {}
+		least_of_size(genie_cuda_has_least<THREADS>(piece.query) ? genie_cuda_least_of_size<THREADS>(shared) : NULL)
+	{}
 
 	/* The objects of a unit that reach the floor; bits past the segment's end may be set, too. */
-	__device__ __forceinline__ uint32_t
-	enough(uint32_t unit) const
+	__device__ __forceinline__ uint32_t enough(uint32_t unit) const
 	{
 		return floor == 0 ? ~0u : genie_cuda_reached<BITS>(counters, unit, floor);
 	}
 
-	__device__ __forceinline__ uint32_t
-	key(uint32_t object) const
+	__device__ __forceinline__ uint32_t key(uint32_t object) const
 	{
 		return query->keys[(size_t) query->class_of_size[size_of(object)] * (query->max_count + 1) +
 						   genie_cuda_counter<BITS>(counters, object)];
 	}
 
-	__device__ __forceinline__ uint32_t
-	at_least(uint32_t unit, uint32_t least, uint32_t within) const
+	__device__ __forceinline__ uint32_t at_least(uint32_t unit, uint32_t least, uint32_t within) const
 	{
 		const bool	known = least == threshold && least_of_size != NULL;
 		uint32_t	wanted = 0;
@@ -248,7 +250,7 @@ public:
 			const uint32_t object = unit * GENIE_CUDA_UNIT<BITS> + bit;
 
 			if (known ? genie_cuda_counter<BITS>(counters, object) >= least_of_size[size_of(object)] :
-				key(object) >= least)
+						key(object) >= least)
 				wanted |= 1u << bit;
 		}
 		return wanted;
@@ -256,8 +258,7 @@ public:
 
 private:
 	/* an object's size minus the segment's smallest size */
-	__device__ __forceinline__ uint32_t
-	size_of(uint32_t object) const
+	__device__ __forceinline__ uint32_t size_of(uint32_t object) const
 	{
 		if (size_width == 0)
 			return 0;

@@ -349,8 +349,9 @@ offer_wanted(const GenieCudaPiece piece, SparseShared &shared)
 			if (place >= query->k)
 				continue;
 		}
-		query->candidates[shared.base + place] =
-			genie_cuda_candidate(key, genie_cuda_piece_object(piece) + UINT16_MAX - (wanted & UINT16_MAX));
+		query->candidates[shared.base + place] = genie_cuda_candidate(key,
+																	  genie_cuda_piece_object(piece) + UINT16_MAX -
+																		  (wanted & UINT16_MAX));
 		if (query->histogram != NULL)
 			atomicAdd(&query->histogram[key], 1);
 	}
@@ -412,7 +413,7 @@ count_sparse(const GenieCudaPiece &piece, SparseShared &shared)
 template <int BITS, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, GENIE_CUDA_SPARSE_RESIDENT / THREADS)
-genie_cuda_sparse_kernel(const GenieCudaLaunch launch, const GenieCudaLeft left)
+	genie_cuda_sparse_kernel(const GenieCudaLaunch launch, const GenieCudaLeft left)
 {
 	__shared__ SparseShared shared;
 	GenieCudaLaunch whole = launch;
@@ -444,8 +445,8 @@ sparse_kernel_launch(const GenieCudaDevice &device, const GenieCudaLaunch &launc
 	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_sparse_kernel<BITS, THREADS>,
 										  cudaFuncAttributePreferredSharedMemoryCarveout,
 										  cudaSharedmemCarveoutMaxShared));
-	genie_cuda_sparse_kernel<BITS, THREADS><<<min(launch.n_tiles * launch.n_queries, resident), THREADS, 0, stream>>>
-		(launch, left);
+	genie_cuda_sparse_kernel<BITS, THREADS>
+		<<<min(launch.n_tiles * launch.n_queries, resident), THREADS, 0, stream>>>(launch, left);
 	genie_cuda_check_launch("genie_cuda_sparse_kernel");
 }
 

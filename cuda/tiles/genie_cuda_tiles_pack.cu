@@ -44,9 +44,9 @@ candidates_of(const GenieJob &job, uint32_t n_tiles, uint32_t splits_log2)
 bool
 GenieCudaTilesPass::Launch::same(const Launch &other) const
 {
-	return image->id == other.image->id && condition == other.condition && bits == other.bits &&
-		work == other.work && many_ranges == other.many_ranges && large == other.large &&
-		first_tile == other.first_tile && n_tiles == other.n_tiles;
+	return image->id == other.image->id && condition == other.condition && bits == other.bits && work == other.work &&
+		many_ranges == other.many_ranges && large == other.large && first_tile == other.first_tile &&
+		n_tiles == other.n_tiles;
 }
 
 /* Adds a part's query to the launch that is the same but for the query, or to a new one. */

@@ -15,10 +15,10 @@ images_of(const std::vector<GenieCudaJobPart> &parts, const GenieCudaImages &cop
 
 	for (const GenieCudaJobPart &part : parts)
 		if (std::none_of(images.begin(), images.end(),
-						 [&] (const GenieSegmentImage *image) { return image->id == part.job->image->id; }))
+						 [&](const GenieSegmentImage *image) { return image->id == part.job->image->id; }))
 			images.push_back(part.job->image);
 	std::stable_partition(images.begin(), images.end(),
-						  [&] (const GenieSegmentImage *image) { return copies.resident(image->id); });
+						  [&](const GenieSegmentImage *image) { return copies.resident(image->id); });
 	return images;
 }
 
@@ -133,7 +133,8 @@ GenieCudaTilesPass::give_results()
 		else
 		{
 			const size_t tile_bytes = job->kind == GENIE_JOB_MASK ? GENIE_TILE_BITMAP_BYTES :
-				job->query.max_count <= GENIE_COUNT_NARROW ? GENIE_TILE_OBJECTS : 2 * GENIE_TILE_OBJECTS;
+				job->query.max_count <= GENIE_COUNT_NARROW        ? GENIE_TILE_OBJECTS :
+																	2 * GENIE_TILE_OBJECTS;
 
 			memcpy((uint8_t *) job->out + skipped * tile_bytes, packed.result, part.n_tiles * tile_bytes);
 		}
@@ -167,8 +168,8 @@ GenieCudaTilesPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chu
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
 	run_top();
 	bounds.run();
-	GENIE_CUDA_CHECK(cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost,
-									 context.stream));
+	GENIE_CUDA_CHECK(
+		cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost, context.stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
 	if (context.uploaded_bytes > uploaded_before)
 		context.note_upload();

@@ -38,7 +38,8 @@ class GenieCudaTilesPass
 {
 public:
 	GenieCudaTilesPass(GenieCudaContext &context_, uint64_t number_) :
-		context(context_), number(number_), bounds(context_) {}
+		context(context_), number(number_), bounds(context_)
+	{}
 
 	/* Bytes that the part alone would need, counted in runs of chunk_tiles. */
 	static GenieCudaBytes bytes_of(GenieCudaContext &context, const GenieCudaJobPart &part, uint32_t chunk_tiles);
@@ -86,18 +87,17 @@ private:
 	void		add(uint32_t part, uint32_t condition, const GenieEngineQuery &query, GenieCudaWork work);
 	GenieCudaBytes pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *device);
 	void		pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *queries, GenieCudaBuffer &blob,
-						  GenieCudaBuffer &room);
+				   GenieCudaBuffer &room);
 	GenieCudaQuery pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
 							  GenieCudaBuffer &room);
 	const uint16_t *pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob);
 	PackedKeys	pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCudaBuffer &blob);
 	void		pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
-						 GenieCudaBuffer &result, GenieCudaBuffer &room);
+				  GenieCudaBuffer &result, GenieCudaBuffer &room);
 	void		run_image(const GenieSegmentImage &image);
-	void		run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile,
-						  uint32_t end_tile);
+	void run_tiles(const GenieSegmentImage &image, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile);
 	void		run_launch(const Launch &planned, const GenieCudaImage &copy, uint32_t first_tile, uint32_t end_tile,
-						   bool bounds_known);
+					bool bounds_known);
 	void		run_top();
 	void		give_results();
 

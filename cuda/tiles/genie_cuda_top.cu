@@ -34,8 +34,7 @@ even(uint32_t n)
 
 struct RanksFirst
 {
-	__device__ __forceinline__ bool
-	operator()(GenieCudaCandidate a, GenieCudaCandidate b) const
+	__device__ __forceinline__ bool operator()(GenieCudaCandidate a, GenieCudaCandidate b) const
 	{
 		return a > b;
 	}
@@ -75,8 +74,7 @@ write_sorted(const GenieCudaQuery &query, const GenieCudaCandidate *best, uint32
 }
 
 static __global__ void
-__launch_bounds__(GENIE_CUDA_TOP_THREADS)
-genie_cuda_top_small_kernel(const GenieCudaQuery *queries)
+__launch_bounds__(GENIE_CUDA_TOP_THREADS) genie_cuda_top_small_kernel(const GenieCudaQuery *queries)
 {
 	__shared__ GenieCudaSelect shared;
 	__shared__ SortShared sort;
@@ -95,7 +93,7 @@ genie_cuda_top_small_kernel(const GenieCudaQuery *queries)
 
 static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
-genie_cuda_gather_kernel(const GenieCudaQuery *queries, const uint32_t *begins, uint32_t *ends)
+	genie_cuda_gather_kernel(const GenieCudaQuery *queries, const uint32_t *begins, uint32_t *ends)
 {
 	__shared__ GenieCudaSelect shared;
 	const GenieCudaQuery &query = queries[blockIdx.x];
@@ -112,7 +110,7 @@ genie_cuda_gather_kernel(const GenieCudaQuery *queries, const uint32_t *begins, 
 
 static __global__ void
 __launch_bounds__(GENIE_CUDA_TOP_THREADS)
-genie_cuda_hits_kernel(const GenieCudaQuery *queries, const GenieCudaCandidate *sorted, const uint32_t *begins)
+	genie_cuda_hits_kernel(const GenieCudaQuery *queries, const GenieCudaCandidate *sorted, const uint32_t *begins)
 {
 	const GenieCudaQuery &query = queries[blockIdx.y];
 	const uint32_t i = blockIdx.x * GENIE_CUDA_TOP_THREADS + threadIdx.x;
@@ -122,8 +120,7 @@ genie_cuda_hits_kernel(const GenieCudaQuery *queries, const GenieCudaCandidate *
 }
 
 static __global__ void
-__launch_bounds__(GENIE_CUDA_TOP_THREADS)
-genie_cuda_carry_kernel(const GenieCudaQuery *queries, uint32_t last_object)
+__launch_bounds__(GENIE_CUDA_TOP_THREADS) genie_cuda_carry_kernel(const GenieCudaQuery *queries, uint32_t last_object)
 {
 	__shared__ GenieCudaSelect shared;
 	const GenieCudaQuery &query = queries[blockIdx.x];
@@ -156,9 +153,10 @@ genie_cuda_top_large_bytes(uint32_t n_queries, uint64_t n)
 {
 	size_t		bytes = 0;
 
-	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(
-		NULL, bytes, (const GenieCudaCandidate *) NULL, (GenieCudaCandidate *) NULL, (int64_t) n, (int64_t) n_queries,
-		(const uint32_t *) NULL, (const uint32_t *) NULL));
+	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(NULL, bytes, (const GenieCudaCandidate *) NULL,
+																	   (GenieCudaCandidate *) NULL, (int64_t) n,
+																	   (int64_t) n_queries, (const uint32_t *) NULL,
+																	   (const uint32_t *) NULL));
 	return bytes;
 }
 
@@ -169,11 +167,13 @@ genie_cuda_top_large(const GenieCudaQuery *queries, uint32_t n_queries, const Ge
 
 	genie_cuda_gather_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>(queries, sort.begins, sort.ends);
 	genie_cuda_check_launch("genie_cuda_gather_kernel");
-	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(
-		sort.temporary, bytes, (const GenieCudaCandidate *) sort.from, sort.to, (int64_t) sort.n, (int64_t) n_queries,
-		(const uint32_t *) sort.begins, (const uint32_t *) sort.ends, 0, 64, stream));
+	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(sort.temporary, bytes,
+																	   (const GenieCudaCandidate *) sort.from, sort.to,
+																	   (int64_t) sort.n, (int64_t) n_queries,
+																	   (const uint32_t *) sort.begins,
+																	   (const uint32_t *) sort.ends, 0, 64, stream));
 	genie_cuda_hits_kernel<<<dim3(GENIE_JOB_K_MAX / GENIE_CUDA_TOP_THREADS, n_queries), GENIE_CUDA_TOP_THREADS, 0,
-		stream>>>(queries, sort.to, sort.begins);
+							 stream>>>(queries, sort.to, sort.begins);
 	genie_cuda_check_launch("genie_cuda_hits_kernel");
 }
 

@@ -105,8 +105,7 @@ sum_up(float (&sums)[EACH], const Records &records, const float *elements, uint3
 
 /* The blocks of a grid row share a query's hits, BLOCK_HITS at a time. */
 static __global__ void
-__launch_bounds__(THREADS)
-genie_cuda_bounds_kernel(const GenieCudaBoundsQuery *queries)
+__launch_bounds__(THREADS) genie_cuda_bounds_kernel(const GenieCudaBoundsQuery *queries)
 {
 	const GenieCudaBoundsQuery &query = queries[blockIdx.y];
 	const uint32_t n_bounds = query.n_bounds;
@@ -167,8 +166,8 @@ genie_cuda_bounds_kernel(const GenieCudaBoundsQuery *queries)
 		}
 		mine += member * TEAMS;
 		if (member < EACH && mine < n_bounds)
-			query.bounds[mine] = known ?
-				genie_quantized_bound(query.metric, sum, query.margins, error + query.error) : 0;
+			query.bounds[mine] = known ? genie_quantized_bound(query.metric, sum, query.margins, error + query.error) :
+										 0;
 	}
 }
 
@@ -180,8 +179,8 @@ genie_cuda_bounds_launch(const GenieCudaBoundsQuery *queries, uint32_t n_queries
 	const uint32_t usual = std::max((uint32_t) ((n_bounds + block_hits - 1) / block_hits), GENIE_CUDA_BOUNDS_BLOCKS);
 
 	/* one query of many hits must not make as many blocks for all others */
-	genie_cuda_bounds_kernel<<<dim3(std::min((max_bounds + BLOCK_HITS - 1) / BLOCK_HITS, usual), n_queries), THREADS,
-		0, stream>>>(queries);
+	genie_cuda_bounds_kernel<<<dim3(std::min((max_bounds + BLOCK_HITS - 1) / BLOCK_HITS, usual), n_queries), THREADS, 0,
+							   stream>>>(queries);
 	genie_cuda_check_launch("genie_cuda_bounds_kernel");
 }
 
@@ -216,7 +215,7 @@ GenieCudaBounds::pack(const std::vector<GenieJob *> &jobs, GenieCudaBuffer &blob
 	GenieCudaBoundsQuery *host_query;
 
 	packed.assign(jobs.size(), Packed());
-	n_queries = (uint32_t) std::count_if(jobs.begin(), jobs.end(), [] (const GenieJob *job) { return wants(*job); });
+	n_queries = (uint32_t) std::count_if(jobs.begin(), jobs.end(), [](const GenieJob *job) { return wants(*job); });
 	n_bounds = max_bounds = 0;
 	if (n_queries == 0)
 		return;
@@ -267,8 +266,7 @@ GenieCudaBounds::set_hits(size_t i, const GenieHit *hits, const uint4 *n_hits)
 bool
 GenieCudaBounds::to_upload() const
 {
-	return std::any_of(acquired.begin(), acquired.end(), [] (const auto &entry)
-	{
+	return std::any_of(acquired.begin(), acquired.end(), [](const auto &entry) {
 		return entry.second.copy != nullptr && !entry.second.copy->complete();
 	});
 }

@@ -76,7 +76,8 @@ load_slice(Loaded<N> &loaded, const GenieHashing &of, uint32_t first_vector, uin
 #pragma unroll
 	for (uint32_t i = 0; i < LOADS; i++)
 		loaded.elements[i] = vector < of.n_vectors && column + i < n_dimensions ?
-			of.vectors[(size_t) vector * n_dimensions + column + i] : 0;
+			of.vectors[(size_t) vector * n_dimensions + column + i] :
+			0;
 #pragma unroll
 	for (uint32_t i = 0; i < LOADS * N; i++)
 	{
@@ -85,7 +86,8 @@ load_slice(Loaded<N> &loaded, const GenieHashing &of, uint32_t first_vector, uin
 		const uint32_t place = at % (DEPTH * N * GENIE_LSH_GROUP);
 
 		loaded.entries[i] = group < of.n_groups && d + place / (N * GENIE_LSH_GROUP) < n_dimensions ?
-			of.table[((size_t) group * n_dimensions + d) * N * GENIE_LSH_GROUP + place] : 0;
+			of.table[((size_t) group * n_dimensions + d) * N * GENIE_LSH_GROUP + place] :
+			0;
 	}
 }
 
@@ -106,7 +108,7 @@ store_slice(Slices<N> &slices, uint32_t buffer, const Loaded<N> &loaded)
 		const uint32_t place = at % (DEPTH * N * GENIE_LSH_GROUP);
 
 		slices.table[buffer][place / (N * GENIE_LSH_GROUP)][place / GENIE_LSH_GROUP % N]
-			[group * GENIE_LSH_GROUP + place % GENIE_LSH_GROUP] = loaded.entries[i];
+					[group * GENIE_LSH_GROUP + place % GENIE_LSH_GROUP] = loaded.entries[i];
 	}
 }
 
@@ -140,21 +142,18 @@ struct Projection
 	static constexpr uint32_t NUMBERS = 1;
 	double		sum;
 
-	__device__ __forceinline__ void
-	begin(const GenieHashing &, uint32_t)
+	__device__ __forceinline__ void begin(const GenieHashing &, uint32_t)
 	{
 		sum = 0;
 	}
 
-	__device__ __forceinline__ void
-	add(double entry, double, double element, bool)
+	__device__ __forceinline__ void add(double entry, double, double element, bool)
 	{
 		sum = fma(entry, element, sum);
 	}
 
 	/* codes are the vector's.  If a code has several bits, which may be several threads', it was 0 before. */
-	__device__ __forceinline__ void
-	finish(const GenieHashing &of, uint32_t row, uint32_t n_bits, int32_t *codes)
+	__device__ __forceinline__ void finish(const GenieHashing &of, uint32_t row, uint32_t n_bits, int32_t *codes)
 	{
 		int32_t		code;
 
@@ -170,7 +169,8 @@ struct Projection
 			return;
 		}
 		code = __double2int_rd(sum / of.parameters.width + of.shifts[row]);
-		codes[row] = of.parameters.n_buckets == 0 ? code :
+		codes[row] = of.parameters.n_buckets == 0 ?
+			code :
 			finish_code(of, genie_murmur_step(of.seeds[row], (uint32_t) code), 1);
 	}
 };
@@ -181,14 +181,12 @@ struct Binning
 	static constexpr uint32_t NUMBERS = 2;
 	uint32_t	state;
 
-	__device__ __forceinline__ void
-	begin(const GenieHashing &of, uint32_t row)
+	__device__ __forceinline__ void begin(const GenieHashing &of, uint32_t row)
 	{
 		state = of.seeds[row];
 	}
 
-	__device__ __forceinline__ void
-	add(double inverse, double shift, double element, bool is_dimension)
+	__device__ __forceinline__ void add(double inverse, double shift, double element, bool is_dimension)
 	{
 		const int32_t cell = __double2int_rd(fma(inverse, element, shift));
 
@@ -196,8 +194,7 @@ struct Binning
 			state = genie_murmur_step(state, (uint32_t) cell);
 	}
 
-	__device__ __forceinline__ void
-	finish(const GenieHashing &of, uint32_t row, uint32_t, int32_t *codes)
+	__device__ __forceinline__ void finish(const GenieHashing &of, uint32_t row, uint32_t, int32_t *codes)
 	{
 		codes[row] = finish_code(of, state, of.parameters.n_dimensions);
 	}
@@ -213,8 +210,7 @@ bits_of_code(const GenieLshParameters &parameters)
 /* A block a tile of the product, rows first: blocks that run together share vectors and find the table in L2. */
 template <class PART>
 static __global__ void
-__launch_bounds__(THREADS, GENIE_CUDA_HASH_BLOCKS)
-genie_cuda_hash_kernel(GenieCudaHash hash, uint32_t n_row_tiles)
+__launch_bounds__(THREADS, GENIE_CUDA_HASH_BLOCKS) genie_cuda_hash_kernel(GenieCudaHash hash, uint32_t n_row_tiles)
 {
 	constexpr uint32_t N = PART::NUMBERS;
 	alignas(16) __shared__ Slices<N> slices;

@@ -110,7 +110,7 @@ append_pairs(const GenieCudaNearest &nearest, uint64_t wanted, uint32_t first_ro
 		const uint32_t i = (uint32_t) __popcll((wanted & (0 - wanted)) - 1);
 
 		nearest.pairs[at++] = GeniePair{first_query + number_of(threadIdx.x % ACROSS, i % EACH),
-			first_row + number_of(threadIdx.x / ACROSS, i / EACH)};
+										first_row + number_of(threadIdx.x / ACROSS, i / EACH)};
 	}
 }
 
@@ -118,7 +118,7 @@ append_pairs(const GenieCudaNearest &nearest, uint64_t wanted, uint32_t first_ro
 template <bool DIFFERENCES>
 static __global__ void
 __launch_bounds__(THREADS, GENIE_CUDA_NEAREST_BLOCKS)
-genie_cuda_nearest_kernel(GenieCudaNearest nearest, uint32_t n_query_tiles)
+	genie_cuda_nearest_kernel(GenieCudaNearest nearest, uint32_t n_query_tiles)
 {
 	alignas(16) __shared__ float of_rows[2][DEPTH][PADDED];
 	alignas(16) __shared__ float of_queries[2][DEPTH][PADDED];
@@ -215,8 +215,8 @@ lay_out(const GenieJob &job, uint8_t *device, cudaStream_t stream, size_t &bytes
 	nearest.of.queries = genie_cuda_bring(buffer, nearest.of.queries,
 										  (size_t) nearest.of.n_queries * nearest.of.n_dimensions, stream);
 	nearest.of.bounds = genie_cuda_bring(buffer, nearest.of.bounds, nearest.of.n_queries, stream);
-	nearest.of.rows = genie_cuda_bring(buffer, nearest.of.rows,
-									   (size_t) nearest.of.n_rows * nearest.of.n_dimensions, stream);
+	nearest.of.rows = genie_cuda_bring(buffer, nearest.of.rows, (size_t) nearest.of.n_rows * nearest.of.n_dimensions,
+									   stream);
 	nearest.of.terms = genie_cuda_bring(buffer, nearest.of.terms, nearest.of.n_rows, stream);
 	nearest.n_pairs = buffer.take<unsigned long long>(1);
 	nearest.pairs = buffer.take<GeniePair>(nearest.room);
@@ -234,8 +234,8 @@ genie_cuda_nearest(const GenieCudaContext &context, GenieJob &job)
 	nearest = lay_out(job, context.scratch(bytes), context.stream, bytes);
 	GENIE_CUDA_CHECK(cudaMemsetAsync(nearest.n_pairs, 0, sizeof(*n_pairs), context.stream));
 	genie_cuda_nearest_launch(nearest, context.stream);
-	GENIE_CUDA_CHECK(cudaMemcpyAsync(n_pairs, nearest.n_pairs, sizeof(*n_pairs), cudaMemcpyDeviceToHost,
-									 context.stream));
+	GENIE_CUDA_CHECK(
+		cudaMemcpyAsync(n_pairs, nearest.n_pairs, sizeof(*n_pairs), cudaMemcpyDeviceToHost, context.stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
 	job.n_hits = (uint32_t) std::min<unsigned long long>(*n_pairs, UINT32_MAX);
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(job.out, nearest.pairs, std::min(job.n_hits, nearest.room) * sizeof(GeniePair),

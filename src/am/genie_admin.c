@@ -227,7 +227,7 @@ genie_prewarm(PG_FUNCTION_ARGS)
 {
 	Oid			oid = PG_GETARG_OID(0);
 	Oid			heap_oid = IndexGetRelation(oid, true);
-	Relation	heap = OidIsValid(heap_oid) ? table_open(heap_oid, AccessShareLock) : NULL;	/* before its index */
+	Relation	heap = OidIsValid(heap_oid) ? table_open(heap_oid, AccessShareLock) : NULL; /* before its index */
 	Relation	index = genie_access_open_index(oid, AccessShareLock);
 	uint64		n_bytes;
 

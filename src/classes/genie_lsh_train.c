@@ -48,11 +48,11 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define L1_WIDTH			0.88
 #define LAPLACIAN_SIGMA		0.72
 #define VECTOR_PROBES		1
-#define LAPLACIAN_BUCKETS	256		/* as good as thousands, and a code fits a byte */
+#define LAPLACIAN_BUCKETS	256 /* as good as thousands, and a code fits a byte */
 #define MINHASH_HASHES		128
 #define MINHASH_BUCKETS		256
 #define STRANGERS			0.05	/* the part of random pairs that should agree in a code of bits */
-#define SIGNS_MAX			8		/* bits of a code of signs, each of which is a projection */
+#define SIGNS_MAX			8	/* bits of a code of signs, each of which is a projection */
 #define DEFAULT_ERROR		0.06	/* epsilon or delta, if only the other one is given */
 
 #define PROBES_MAX			1000
@@ -60,7 +60,7 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define NOT_GIVEN			(-1.0)	/* the same for a real option */
 
 #define SAMPLED_PAIRS		4000
-#define SAMPLED_ANCHORS		128		/* rows whose nearest neighbours are searched */
+#define SAMPLED_ANCHORS		128 /* rows whose nearest neighbours are searched */
 #define SAMPLED_FLOATS		(16 * 1024 * 1024)	/* of all sampled vectors at most, but see the next */
 #define SAMPLED_VECTORS_MIN	64
 
@@ -319,8 +319,8 @@ typical_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
 		uint64		begin = genie_draw_begin(0, 0, i);
 		uint32		a = genie_draw_below(begin, 0, n);
 		uint32		b = genie_draw_below(begin, 1, n);
-		GenieVector one = {.elements = vectors + (Size) a * n_dimensions,.n = n_dimensions};
-		GenieVector other = {.elements = vectors + (Size) b * n_dimensions,.n = n_dimensions};
+		GenieVector one = {.elements = vectors + (Size) a * n_dimensions, .n = n_dimensions};
+		GenieVector other = {.elements = vectors + (Size) b * n_dimensions, .n = n_dimensions};
 
 		CHECK_FOR_INTERRUPTS();
 		distances[i] = genie_vector_measure(metric, one, other);
@@ -351,8 +351,8 @@ neighbour_distance(const GenieSample *sample, GenieMetric metric, SampleForm for
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 j = 0; j < n; j++)
 		{
-			GenieVector one = {.elements = anchor,.n = n_dimensions};
-			GenieVector other = {.elements = vectors + (Size) j * n_dimensions,.n = n_dimensions};
+			GenieVector one = {.elements = anchor, .n = n_dimensions};
+			GenieVector other = {.elements = vectors + (Size) j * n_dimensions, .n = n_dimensions};
 			double		distance = genie_vector_measure(metric, one, other);
 
 			if (distance > 0 && (least == 0 || distance < least))

@@ -61,10 +61,10 @@ static const ClassOfVector classes[] = {
 	{"genie_vector_l1_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_bucket_options", "genie_lsh_l1_train", false,
 	"vectors: nearest by Manhattan distance, approximately"},
 	{"genie_vector_laplacian_ops", "<+>", GENIE_L1_STRATEGY, "genie_lsh_laplacian_options",
-	"genie_lsh_laplacian_train", false,
+		"genie_lsh_laplacian_train", false,
 	"vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel"},
 	{"genie_vector_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, "genie_lsh_cosine_options",
-	"genie_lsh_cosine_train", false,
+		"genie_lsh_cosine_train", false,
 	"vectors: nearest by cosine distance, approximately"},
 };
 

@@ -463,11 +463,11 @@ bool
 genie_builder_full(const GenieBuilder *builder)
 {
 	Size		used = builder->used +
-	(Size) builder->lists_capacity * sizeof(GenieBuildList) +
-	(Size) builder->n_slots * sizeof(GenieKeySlot) +
-	(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16)) +
-	builder->page_lists_capacity * sizeof(uint32) +
-	builder->row_words_capacity * sizeof(uint64);
+		(Size) builder->lists_capacity * sizeof(GenieBuildList) +
+		(Size) builder->n_slots * sizeof(GenieKeySlot) +
+		(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16)) +
+		builder->page_lists_capacity * sizeof(uint32) +
+		builder->row_words_capacity * sizeof(uint64);
 
 	return used >= builder->limit || builder->n_objects >= GENIE_BUILDER_MAX ||
 		builder->n_lists >= GENIE_BUILDER_MAX;

@@ -128,7 +128,7 @@ genie_compact_write_builder(Relation index, GenieBuilder *builder)
 static GenieRaw
 genie_compact_rows_raw(const GenieCompactRows *rows, const GenieCompactRow *row)
 {
-	GenieRaw	raw = {.bytes = rows->bytes + row->at,.n = row->n,.size = row->size};
+	GenieRaw	raw = {.bytes = rows->bytes + row->at, .n = row->n, .size = row->size};
 
 	return raw;
 }
@@ -146,7 +146,7 @@ genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const byte
 	for (uint32 i = 0; i < rows->n; i++)
 	{
 		const GenieCompactRow *row = &rows->rows[i];
-		GenieSignature signature = {.bytes = rows->bytes + row->at,.n = row->n,.size = row->size};
+		GenieSignature signature = {.bytes = rows->bytes + row->at, .n = row->n, .size = row->size};
 
 		if (i + 1 < rows->n && rows->rows[i + 1].tid == row->tid)
 			continue;

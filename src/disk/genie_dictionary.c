@@ -292,7 +292,7 @@ genie_dictionary_read_entry(GenieDictionaryCursor *cursor)
 	const uint8 *end = page + cursor->entries_end;
 	const uint8 *at = page + cursor->offset;
 	uint64		postings_length =
-	cursor->reader.segment->sections[GENIE_SECTION_POSTINGS].entry.length;
+		cursor->reader.segment->sections[GENIE_SECTION_POSTINGS].entry.length;
 	uint64		shared;
 	uint64		rest;
 	uint64		n_postings;

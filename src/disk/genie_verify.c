@@ -70,8 +70,7 @@ typedef struct GenieVerify
 
 typedef void (*GenieVerifyStep) (GenieVerify *verify);
 
-static void
-genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...) pg_attribute_printf(3, 4);
+static void genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...) pg_attribute_printf(3, 4);
 
 static void
 genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...)

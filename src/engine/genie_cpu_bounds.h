@@ -10,6 +10,6 @@
 
 /* genie_cpu_engine_bounds().  threads help; NULL: there are none. */
 extern bool genie_cpu_bounds_run(GenieEngine *engine, GenieCpuThreads *threads, const GenieBoundsJob *jobs,
-									uint32_t n_jobs);
+								 uint32_t n_jobs);
 
 #endif							/* GENIE_CPU_BOUNDS_H */

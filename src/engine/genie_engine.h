@@ -234,8 +234,8 @@ typedef struct GenieEngineOps
 
 	/*
 	 * Does a batch.  Each job gets its own status; jobs that are not GENIE_OK were not done and have no result.
-	 * Returns GENIE_STATUS_LOST if the engine cannot be used any more, else GENIE_OK.  Where something
-	 * failed, engine->error has one sentence about it.
+	 * Returns GENIE_STATUS_LOST if the engine cannot be used any more, else GENIE_OK.  Where something failed,
+	 * engine->error has one sentence about it.
 	 */
 	GenieStatus (*run) (GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs);
 
@@ -262,7 +262,7 @@ struct GenieEngine
 	bool		(*interrupted) (void);
 
 	char		error[GENIE_ENGINE_ERROR_MAX];	/* about the last failure, "" if there was none */
-	GenieEngineChoices choices;	/* kept by the engine */
+	GenieEngineChoices choices; /* kept by the engine */
 };
 
 #define GENIE_ENGINE_RESULT_ALIGN 16

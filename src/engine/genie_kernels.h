@@ -56,15 +56,15 @@ typedef struct GenieKernels
 	void		(*sum_up_16) (uint16_t *counters);
 
 	/*
-	 * Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the counters, as many as the longest has bits and up to 511 more, within
-	 * the 65,536 of a tile.
+	 * Adds n (1..GENIE_BITMAPS_MAX) bitmaps to the counters, as many as the longest has bits and up to 511 more,
+	 * within the 65,536 of a tile.
 	 */
 	void		(*add_bitmaps_8) (uint8_t *counters, const GenieBitmap *bitmaps, uint32_t n);
 	void		(*add_bitmaps_16) (uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n);
 
 	/*
-	 * mask = the objects whose counter is at least threshold, of those allowed, as a bitmap of
-	 * n_words words (64 counters each); returns how many they are.  The threshold fits the counter.
+	 * mask = the objects whose counter is at least threshold, of those allowed, as a bitmap of n_words words (64
+	 * counters each); returns how many they are.  The threshold fits the counter.
 	 */
 	uint32_t	(*mask_8) (const uint8_t *counters, uint32_t n_words, uint32_t threshold,
 						   const uint64_t *allowed, uint64_t *mask);

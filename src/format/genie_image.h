@@ -75,7 +75,7 @@ extern "C" {
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
 #define GENIE_IMAGE_VERSION 3
-#define GENIE_IMAGE_ALIGN	16		/* bytes: a vector load */
+#define GENIE_IMAGE_ALIGN	16	/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
 /*

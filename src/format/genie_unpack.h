@@ -37,17 +37,17 @@ typedef struct GenieUnpackKernels
 	const char *name;
 
 	/*
-	 * Unpacks n (1..GENIE_BLOCK_VALUES) gaps of width bits and sums them up: locals[i] = base +
-	 * i + the sum of gaps[0..i].  False if a local would pass 65,535.  Writes GENIE_BLOCK_VALUES
-	 * locals, the ones from n on without meaning; base and width are at most 65,535 and 16.
+	 * Unpacks n (1..GENIE_BLOCK_VALUES) gaps of width bits and sums them up: locals[i] = base + i + the sum of
+	 * gaps[0..i].  False if a local would pass 65,535.  Writes GENIE_BLOCK_VALUES locals, the ones from n on without
+	 * meaning; base and width are at most 65,535 and 16.
 	 */
 	bool		(*locals) (const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, uint16_t *locals);
 
 	/*
-	 * Reads some whole runs of a RUNS list from data on, never past end: edges get the first local of each and the
-	 * one behind its last, all at most 65,535; base is the smallest local that may come.  Returns how many edges
-	 * (even, at most GENIE_EDGES_MAX) and in *n_bytes what was read.  0: this kernel does not read the next run, or it
-	 * is malformed.
+	 * Reads some whole runs of a RUNS list from data on, never past end: edges get the first local of each and the one
+	 * behind its last, all at most 65,535; base is the smallest local that may come.  Returns how many edges (even, at
+	 * most GENIE_EDGES_MAX) and in *n_bytes what was read.  0: this kernel does not read the next run, or it is
+	 * malformed.
 	 */
 	uint32_t	(*edges) (const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges, size_t *n_bytes);
 } GenieUnpackKernels;

@@ -87,7 +87,7 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 	const __m256i mask = _mm256_set1_epi32((1 << width) - 1);
 	const __m256i ones = _mm256_set1_epi16(1);
 	const __m256i last_of_low = _mm256_set1_epi16(0x0F0E);
-	__m256i		before = _mm256_set1_epi16((short) (base - 1));	/* the last local, in every lane */
+	__m256i		before = _mm256_set1_epi16((short) (base - 1)); /* the last local, in every lane */
 
 	for (uint32_t i = 0; i < n; i += 16, data += 2 * width)
 	{

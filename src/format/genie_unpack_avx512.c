@@ -57,7 +57,7 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 	const __m512i left_neighbour = _mm512_add_epi16(
 		_mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
 						 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi16(-1));
-	__m512i		before = _mm512_set1_epi16((short) (base - 1));	/* the last local, in every lane */
+	__m512i		before = _mm512_set1_epi16((short) (base - 1)); /* the last local, in every lane */
 	__mmask32	good = UINT32_MAX;
 
 	for (uint32_t i = 0; i < n; i += 32, data += 4 * width)

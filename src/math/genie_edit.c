@@ -219,10 +219,10 @@ distance_in_band(GenieEditPattern *pattern, const uint16_t *ids, uint32_t m,
 	memset(steps, GENIE_EDIT_UP, n);
 	for (uint32_t top = 0, rows;; top += rows)
 	{
-		int64_t		left;			/* rows below these */
+		int64_t		left;		/* rows below these */
 		int64_t		from = top > behind ? top - behind : 0;
-		int64_t		to;				/* columns from .. to - 1 */
-		int64_t		next;			/* the first column of the rows below */
+		int64_t		to;			/* columns from .. to - 1 */
+		int64_t		next;		/* the first column of the rows below */
 		int64_t		best = INT64_MAX;
 		int64_t		next_value;
 

@@ -98,7 +98,7 @@ EDIT_COLUMNS(const uint64_t *masks, uint32_t rows, const uint16_t *text, int64_t
 
 	switch ((rows - 1) / 64 + 1)
 	{
-		EDIT_SWITCH(GO)
+			EDIT_SWITCH(GO)
 	}
 #undef GO
 }

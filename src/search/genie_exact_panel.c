@@ -43,7 +43,7 @@
 #define GENIE_PANEL_ROOM 4		/* room for this many times k pairs a query, if a request has it */
 #define GENIE_PANEL_EXPECTED 2	/* room for pairs, times what is expected */
 #define GENIE_PANEL_SHRINK 4	/* where shared memory has no room, panels have this many times fewer rows */
-#define GENIE_PANEL_PAIRS 16384	/* measured between two looks for interrupts */
+#define GENIE_PANEL_PAIRS 16384 /* measured between two looks for interrupts */
 
 /* Pairs that are expected for each row from a part of the queries. */
 static double
@@ -89,7 +89,7 @@ open_requests(GenieExactPanel *panel)
 {
 	GenieKnn   *knn = panel->knn;
 	Size		limit = genie_offload_bytes();
-	Size		vector_bytes = (knn->n_dimensions + 1) * sizeof(float);	/* with its bound or term */
+	Size		vector_bytes = (knn->n_dimensions + 1) * sizeof(float); /* with its bound or term */
 	Size		rows_bytes;
 	uint32		n_parts;
 
@@ -163,7 +163,7 @@ ask(GenieExactPanel *panel)
 		nearest.queries = panel->queries + (Size) first * knn->n_dimensions;
 		nearest.bounds = knn->bounds + first;
 		why = genie_offload_nearest(&nearest, panel->pairs + (Size) i * panel->n_room, panel->n_room,
-								   &panel->n_pairs[i]);
+									&panel->n_pairs[i]);
 		if (why != GENIE_FALLBACK_NONE)
 		{
 			limit_rows(panel, why == GENIE_FALLBACK_NO_ROOM ? panel->n_rows / GENIE_PANEL_SHRINK : 0);

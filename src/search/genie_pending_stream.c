@@ -47,7 +47,7 @@ genie_pending_count(const GenieQueryView *query, const GeniePendingRow *row, Gen
 static uint32
 genie_pending_count_raw(const GenieScanQuery *query, const GeniePendingRow *row)
 {
-	GenieRaw	raw = {.bytes = row->packed,.n = row->n,.size = row->size};
+	GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
 	GenieSignature signature = query->signer->sign(query->signer, query->parameters, &raw);
 	bool		conflict = false;
 

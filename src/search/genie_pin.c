@@ -42,7 +42,7 @@
 typedef struct GeniePinned
 {
 	uint32		mask;
-	Buffer		buffers[FLEXIBLE_ARRAY_MEMBER];	/* of page block, at block & mask; InvalidBuffer: never seen */
+	Buffer		buffers[FLEXIBLE_ARRAY_MEMBER]; /* of page block, at block & mask; InvalidBuffer: never seen */
 } GeniePinned;
 
 void

@@ -74,7 +74,7 @@ typedef struct GenieStream
 	GenieSegment *segment;
 	GenieSource *source;
 	GenieStreamMode mode;
-	GenieSegmentQuery *search;		/* NULL: no ranking */
+	GenieSegmentQuery *search;	/* NULL: no ranking */
 	const GenieBound *bound;	/* of the ranking; NULL: it is by count */
 	const GenieScanQuery *query;
 	bool		null_query;		/* there is no ranking: NULL rows are like all others */

@@ -29,7 +29,7 @@ typedef struct GenieVisitor
 	Snapshot	snapshot;		/* an MVCC snapshot */
 	TupleTableSlot *slot;		/* of the table's own kind */
 	TupleTableSlot *shown;		/* rows of a heap, whose page the visit has pinned */
-	IndexFetchTableData *fetch;	/* NULL: a heap, whose pages are read directly */
+	IndexFetchTableData *fetch; /* NULL: a heap, whose pages are read directly */
 
 	/* called for each visible row, with the row in the slot, in the order of the rows; may be NULL */
 	void		(*found) (void *arg, GenieVisitRow *row, TupleTableSlot *slot);

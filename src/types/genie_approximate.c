@@ -54,7 +54,8 @@ call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
 {
 	Relation	index = ((ClassSigner *) signer)->index;
 	FmgrInfo   *train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC);
-	GenieSample sample = {.n = n,.objects = objects};
+	GenieSample sample = {.n = n, .objects = objects};
+
 	LOCAL_FCINFO(fcinfo, 1);
 	bytea	   *parameters;
 	Datum		result;

@@ -129,7 +129,7 @@ genie_directory_shmem_init(void *memory)
 	directory = memory;
 	if (!IsUnderPostmaster)
 		make_empty();
-	LWLockRegisterTranche(directory->tranche, "genie");	/* the name is each process's own; children inherit it */
+	LWLockRegisterTranche(directory->tranche, "genie"); /* the name is each process's own; children inherit it */
 }
 
 static void

@@ -36,7 +36,7 @@ struct GenieListWindow
 	uint32		n;
 	uint8		bytes[WINDOW_BYTES];
 	GenieSectionReader reader;
-	uint16		locals[GENIE_TILE_OBJECTS];	/* of the list that is being decoded */
+	uint16		locals[GENIE_TILE_OBJECTS]; /* of the list that is being decoded */
 };
 
 /* Notes that the pages are malformed, and how.  Always false. */

@@ -153,7 +153,7 @@ genie_inprocess_add_list(GenieInprocess *search, const GenieDictionaryCursor *cu
 /* All keywords of one interval. */
 static bool
 genie_inprocess_add_interval(GenieInprocess *search, GenieDictionaryCursor *cursor,
-						  const GenieInterval *interval)
+							 const GenieInterval *interval)
 {
 	if (!genie_dictionary_seek(cursor, interval->lo, interval->lo_after))
 		return false;
@@ -304,7 +304,7 @@ genie_inprocess_rewind(GenieInprocess *search)
  */
 static bool
 genie_inprocess_header(GenieInprocess *search, GenieTiledList *list, uint32 *tile, GenieListRef *ref,
-					size_t *header_len)
+					   size_t *header_len)
 {
 	uint8		bytes[GENIE_TILE_HEADER_MAX];
 	uint64		left = list->length - list->done;
@@ -335,7 +335,7 @@ genie_inprocess_header(GenieInprocess *search, GenieTiledList *list, uint32 *til
 /* Adds a list's records of tiles below end to the group. */
 static bool
 genie_inprocess_take_records(GenieInprocess *search, GenieTiledList *list, uint32 first, uint32 end,
-						  GenieGroup *group)
+							 GenieGroup *group)
 {
 	while (list->done < list->length && list->next_tile < (int64) end)
 	{
@@ -464,7 +464,7 @@ genie_inprocess_fill_group(GenieInprocess *search, uint32 first, uint32 end, con
 
 bool
 genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint32 k, uint32 min_key,
-				 const GenieHit *after, GenieHit *hits, uint32 *n)
+					const GenieHit *after, GenieHit *hits, uint32 *n)
 {
 	GenieEngine *engine = genie_inprocess_engine();
 	GenieTopK	top;
@@ -515,8 +515,8 @@ genie_inprocess_counts(GenieInprocess *search, uint16 *counts)
 	genie_inprocess_rewind(search);
 	for (uint32 first = 0; first < search->n_tiles; first += search->group_tiles)
 		if (!genie_inprocess_count_group(search, first,
-									  Min(first + search->group_tiles, search->n_tiles),
-									  counts + (Size) first * GENIE_TILE_OBJECTS))
+										 Min(first + search->group_tiles, search->n_tiles),
+										 counts + (Size) first * GENIE_TILE_OBJECTS))
 			return false;
 	return true;
 }

@@ -28,7 +28,7 @@
 /* Distinct intervals, all intervals and queries that a set has room for before its tables grow. */
 #define GENIE_DISTINCT_EXPECTED 128
 
-#define GENIE_SET_BLOCK_BYTES ((Size) 8192)	/* of distinct intervals */
+#define GENIE_SET_BLOCK_BYTES ((Size) 8192) /* of distinct intervals */
 
 /* intervals between two looks at whether the query was cancelled */
 #define GENIE_INTERRUPT_INTERVALS 4096

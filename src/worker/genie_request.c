@@ -103,7 +103,7 @@ typedef union GenieSlotPadded
 
 typedef struct GenieRequestShared
 {
-	pg_atomic_uint32 worker_up;	/* 1: READY slots will be looked at */
+	pg_atomic_uint32 worker_up; /* 1: READY slots will be looked at */
 	int			worker_pgprocno;	/* whose latch to set; written before worker_up */
 	uint32		n_slots;
 	uint32		next;			/* the worker's: the slot where it begins to look, so that none starves */

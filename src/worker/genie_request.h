@@ -31,6 +31,7 @@ typedef struct GenieRequestJob
 	GenieJob	job;			/* image, status and out unused */
 	uint32		min_size;		/* of the image's objects; for key tables */
 	uint32		max_size;
+
 	/*
 	 * The job's out (genie_engine.h), in the backend's memory.  NULL, of a TOP job: genie_request_run() says where it
 	 * is, and bounds, if the job is done; they last as long as the current memory context.

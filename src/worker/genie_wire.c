@@ -441,7 +441,7 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 	to->after = job->after;
 	to->first_tile = job->first_tile;
 	to->n_tiles = job->n_tiles;
-	to->why = GENIE_FALLBACK_NO_WORKER;	/* if it goes down before it answers */
+	to->why = GENIE_FALLBACK_NO_WORKER; /* if it goes down before it answers */
 	if (has_query(job->kind))
 		write_query(base, at, &job->query, 0, table, &to->query);
 	if (job->kind == GENIE_JOB_NEAREST)

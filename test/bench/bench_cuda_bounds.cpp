@@ -9,8 +9,8 @@ bench_bounds(const Bench &bench)
 {
 	BenchBounds what = {4500000, 128, BATCH, 0};
 
-	printf("\nbounds: ms of the kernel for %u queries on %u vectors of %u dimensions, by hits a query\n", what.n_queries,
-		   what.n_objects, what.n_dimensions);
+	printf("\nbounds: ms of the kernel for %u queries on %u vectors of %u dimensions, by hits a query\n",
+		   what.n_queries, what.n_objects, what.n_dimensions);
 	/* even numbers, as engines have them: of 775 and 1,800 candidates */
 	for (const uint32_t k : {776u, 1800u})
 	{

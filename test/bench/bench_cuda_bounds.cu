@@ -45,7 +45,10 @@ records_kernel(uint32_t *records, uint64_t n_words, uint32_t n_record_words)
 
 	if (i < n_words)
 		records[i] = part >= sizeof(GenieQuantized) / sizeof(uint32_t) ? scramble(i) :
-			__float_as_uint(part == 0 ? -1.0f : part == 1 ? 0.01f : part == 2 ? 0.1f : 0.0f);
+																		 __float_as_uint(part == 0     ? -1.0f :
+																							 part == 1 ? 0.01f :
+																							 part == 2 ? 0.1f :
+																										 0.0f);
 }
 
 static __global__ void
@@ -97,12 +100,13 @@ prepare(Memory &memory, const BenchBounds &what)
 
 	BENCH_TRY(cudaMemcpy(memory.n_hits.memory, &n, sizeof(n), cudaMemcpyHostToDevice));
 	BENCH_TRY(cudaMemcpy(memory.tiles.memory, tiles.data(), tiles.size() * sizeof(tiles[0]), cudaMemcpyHostToDevice));
-	BENCH_TRY(cudaMemcpy(memory.queries.memory, queries.data(), queries.size() * sizeof(queries[0]),
-						 cudaMemcpyHostToDevice));
+	BENCH_TRY(
+		cudaMemcpy(memory.queries.memory, queries.data(), queries.size() * sizeof(queries[0]), cudaMemcpyHostToDevice));
 	BENCH_TRY(cudaMemset(memory.elements.memory, 0,
 						 (size_t) what.n_queries * genie_quantized_elements(what.n_dimensions) * sizeof(float)));
 	records_kernel<<<(uint32_t) ((n_words + THREADS - 1) / THREADS), THREADS>>>(memory.records.memory, n_words,
-																			(uint32_t) (n_bytes / sizeof(uint32_t)));
+																				(uint32_t) (n_bytes /
+																							sizeof(uint32_t)));
 	hits_kernel<<<(n_hits + THREADS - 1) / THREADS, THREADS>>>(memory.hits.memory, n_hits, what.n_objects);
 	BENCH_TRY(cudaDeviceSynchronize());
 	return nullptr;

@@ -34,7 +34,7 @@ constexpr uint32_t MATRIX_EACH = 8; /* independent sums a warp */
 
 /* Best seconds of doing it; negative: failed, and *error says why. */
 static double
-best_seconds(const std::function<cudaError_t ()> &body, const char **error)
+best_seconds(const std::function<cudaError_t()> &body, const char **error)
 {
 	cudaEvent_t begin;
 	cudaEvent_t end;
@@ -70,8 +70,8 @@ next_random(uint32_t state)
 	return state * 1664525u + 1013904223u;
 }
 
-__global__ void __launch_bounds__(THREADS)
-shared_kernel(uint32_t *out)
+__global__ void
+__launch_bounds__(THREADS) shared_kernel(uint32_t *out)
 {
 	extern __shared__ uint32_t counters[];
 	uint32_t	state = blockIdx.x * THREADS + threadIdx.x;
@@ -90,8 +90,8 @@ shared_kernel(uint32_t *out)
 		*out = state;
 }
 
-__global__ void __launch_bounds__(THREADS)
-global_kernel(uint32_t *counters)
+__global__ void
+__launch_bounds__(THREADS) global_kernel(uint32_t *counters)
 {
 	uint32_t	state = blockIdx.x * THREADS + threadIdx.x;
 
@@ -124,7 +124,8 @@ struct AdderRows
  * Adds 2^LEVEL rows into the planes below LEVEL; returns the carry.  Each word of a row takes two three-input
  * operations on its way, as few as can be.
  */
-template <int LEVEL> __device__ __forceinline__ uint4
+template <int LEVEL>
+__device__ __forceinline__ uint4
 add_tree(uint4 *planes, AdderRows &rows)
 {
 	if constexpr (LEVEL == 0)
@@ -144,13 +145,13 @@ add_tree(uint4 *planes, AdderRows &rows)
 }
 
 /* ROW_LANES lanes add rows for an object. */
-__global__ void __launch_bounds__(THREADS)
-adder_kernel(uint4 *out)
+__global__ void
+__launch_bounds__(THREADS) adder_kernel(uint4 *out)
 {
 	__shared__ uint4 table[ADDER_ROWS * ROW_LANES];
 	const uint4 none = make_uint4(0, 0, 0, 0);
 	AdderRows	rows = {(const char *) (table + threadIdx.x % ROW_LANES),
-						(blockIdx.x * THREADS + threadIdx.x) / ROW_LANES};
+					  (blockIdx.x * THREADS + threadIdx.x) / ROW_LANES};
 	uint4		planes[ADDER_PLANES];
 
 	for (uint32_t i = threadIdx.x; i < ADDER_ROWS * ROW_LANES; i += THREADS)
@@ -180,8 +181,8 @@ adder_kernel(uint4 *out)
 /* one instruction: 16 rows and 8 columns of 256 bits */
 constexpr double MATRIX_PAIRS = 16.0 * 8 * 256;
 
-__global__ void __launch_bounds__(THREADS)
-matrix_kernel(int *out)
+__global__ void
+__launch_bounds__(THREADS) matrix_kernel(int *out)
 {
 #if __CUDA_ARCH__ >= 800
 	const uint32_t lane = threadIdx.x;
@@ -213,18 +214,16 @@ measure_copies(uint8_t *memory, BenchGpuCeilings *out)
 	void	   *pinned;
 
 	BENCH_TRY(cudaHostAlloc(&pinned, UPLOAD_BYTES, cudaHostAllocDefault));
-	out->copy_bytes = 2.0 * COPY_BYTES / best_seconds([=] ()
-	{
-		return cudaMemcpyAsync(memory + COPY_BYTES, memory, COPY_BYTES, cudaMemcpyDeviceToDevice);
-	}, &error);
-	out->upload_bytes = UPLOAD_BYTES / best_seconds([=] ()
-	{
-		return cudaMemcpyAsync(memory, pinned, UPLOAD_BYTES, cudaMemcpyHostToDevice);
-	}, &error);
-	out->download_bytes = UPLOAD_BYTES / best_seconds([=] ()
-	{
-		return cudaMemcpyAsync(pinned, memory, UPLOAD_BYTES, cudaMemcpyDeviceToHost);
-	}, &error);
+	out->copy_bytes = 2.0 * COPY_BYTES /
+		best_seconds(
+						  [=]() {
+							  return cudaMemcpyAsync(memory + COPY_BYTES, memory, COPY_BYTES, cudaMemcpyDeviceToDevice);
+						  },
+						  &error);
+	out->upload_bytes = UPLOAD_BYTES /
+		best_seconds([=]() { return cudaMemcpyAsync(memory, pinned, UPLOAD_BYTES, cudaMemcpyHostToDevice); }, &error);
+	out->download_bytes = UPLOAD_BYTES /
+		best_seconds([=]() { return cudaMemcpyAsync(pinned, memory, UPLOAD_BYTES, cudaMemcpyDeviceToHost); }, &error);
 	BENCH_TRY(cudaFreeHost(pinned));
 	return error;
 }
@@ -237,28 +236,36 @@ measure_kernels(void *memory, uint32_t n_blocks, bool has_bits, BenchGpuCeilings
 	const uint32_t shared = SHARED_WORDS * sizeof(uint32_t);
 
 	BENCH_TRY(cudaFuncSetAttribute(shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared));
-	out->shared_atomics = n_threads * SHARED_ROUNDS / best_seconds([=] ()
-	{
-		shared_kernel<<<n_blocks, THREADS, shared>>>((uint32_t *) memory);
-		return cudaGetLastError();
-	}, &error);
-	out->global_atomics = n_threads * GLOBAL_ROUNDS / best_seconds([=] ()
-	{
-		global_kernel<<<n_blocks, THREADS>>>((uint32_t *) memory);
-		return cudaGetLastError();
-	}, &error);
-	out->adder_compares = n_threads / ROW_LANES * ROW_BYTES * 8 * ADDER_ROUNDS * ADDER_STEP / best_seconds([=] ()
-	{
-		adder_kernel<<<n_blocks, THREADS>>>((uint4 *) memory);
-		return cudaGetLastError();
-	}, &error);
+	out->shared_atomics = n_threads * SHARED_ROUNDS /
+		best_seconds(
+							  [=]() {
+								  shared_kernel<<<n_blocks, THREADS, shared>>>((uint32_t *) memory);
+								  return cudaGetLastError();
+							  },
+							  &error);
+	out->global_atomics = n_threads * GLOBAL_ROUNDS /
+		best_seconds(
+							  [=]() {
+								  global_kernel<<<n_blocks, THREADS>>>((uint32_t *) memory);
+								  return cudaGetLastError();
+							  },
+							  &error);
+	out->adder_compares = n_threads / ROW_LANES * ROW_BYTES * 8 * ADDER_ROUNDS * ADDER_STEP /
+		best_seconds(
+							  [=]() {
+								  adder_kernel<<<n_blocks, THREADS>>>((uint4 *) memory);
+								  return cudaGetLastError();
+							  },
+							  &error);
 	out->bit_pairs = 0;
 	if (has_bits)
-		out->bit_pairs = n_threads / 32 * MATRIX_ROUNDS * MATRIX_EACH * MATRIX_PAIRS / best_seconds([=] ()
-		{
-			matrix_kernel<<<n_blocks, THREADS>>>((int *) memory);
-			return cudaGetLastError();
-		}, &error);
+		out->bit_pairs = n_threads / 32 * MATRIX_ROUNDS * MATRIX_EACH * MATRIX_PAIRS /
+			best_seconds(
+							 [=]() {
+								 matrix_kernel<<<n_blocks, THREADS>>>((int *) memory);
+								 return cudaGetLastError();
+							 },
+							 &error);
 	return error;
 }
 

@@ -19,8 +19,7 @@ inverted_lists(const Rows &rows)
 	const uint32_t n_slots = rows.shape.n_slots;
 
 	/* a dimension's lists are its own, so threads take one each; otherwise one thread goes through the objects */
-	parallel(rows.has_dimensions() ? n_slots : 1, [&] (uint32_t s)
-	{
+	parallel(rows.has_dimensions() ? n_slots : 1, [&](uint32_t s) {
 		for (uint32_t t = 0; t < rows.n_tiles(); t++)
 		{
 			const uint32_t *ranks = rows.tiles[t].data();
@@ -48,12 +47,12 @@ cpu_index_search(const Rows &rows, const std::vector<uint32_t> &lists, const Ran
 			counters[lists[i]].key++;
 	k = std::min(k, n);
 	std::nth_element(counters.begin(), counters.begin() + (k - 1), counters.end(),
-					 [] (const GenieHit &a, const GenieHit &b) { return a.key > b.key; });
+					 [](const GenieHit &a, const GenieHit &b) { return a.key > b.key; });
 
 	std::vector<GenieHit> hits;
 
 	std::copy_if(counters.begin(), counters.begin() + k, std::back_inserter(hits),
-				 [] (const GenieHit &hit) { return hit.key > 0; });
+				 [](const GenieHit &hit) { return hit.key > 0; });
 	return hits;
 }
 
@@ -98,7 +97,8 @@ count_postings(const uint16_t *postings, uint8_t *counters)
 		const Lanes c_ = (low); \
 		(low) = a_ ^ b_ ^ c_; \
 		(high) = (a_ & b_) | (c_ & (a_ | b_)); \
-	} while (0)
+	} \
+	while (0)
 
 BENCH_CLONES static void
 add_lanes(const Lanes *rows, const uint8_t *codes, Lanes *out)
@@ -132,10 +132,10 @@ add_lanes(const Lanes *rows, const uint8_t *codes, Lanes *out)
 }
 
 /* What each thread does between looks at the clock, and how much that is; made by the thread that does it. */
-typedef std::function<double ()> Work;
+typedef std::function<double()> Work;
 
 static double
-best_rate(uint32_t n_threads, const std::function<Work (uint32_t thread)> &make)
+best_rate(uint32_t n_threads, const std::function<Work(uint32_t thread)> &make)
 {
 	double		best = 0;
 
@@ -146,8 +146,7 @@ best_rate(uint32_t n_threads, const std::function<Work (uint32_t thread)> &make)
 		double		sum = 0;
 
 		for (uint32_t i = 0; i < n_threads; i++)
-			threads.emplace_back([&, i] ()
-			{
+			threads.emplace_back([&, i]() {
 				const Work	work = make(i);
 				double		done = 0;
 				double		begin;
@@ -174,8 +173,7 @@ copy_work(uint32_t n_threads)
 	const size_t n = COPY_BYTES / std::min(n_threads, 8u);
 	const auto	memory = std::make_shared<std::vector<uint8_t>>(2 * n, (uint8_t) 0x5A);
 
-	return [=] ()
-	{
+	return [=]() {
 		memcpy(memory->data() + n, memory->data(), n);
 		return 2.0 * (double) n;
 	};
@@ -190,8 +188,7 @@ count_work(uint32_t thread)
 
 	for (uint32_t i = 0; i < POSTINGS; i++)
 		postings->push_back((uint16_t) random.below(COUNTERS));
-	return [=] ()
-	{
+	return [=]() {
 		for (uint32_t i = 0; i < 64; i++)
 			count_postings(postings->data(), counters->data());
 		return 64.0 * POSTINGS;
@@ -216,8 +213,7 @@ lanes_work(uint32_t thread)
 	for (uint8_t &code : table->codes)
 		code = (uint8_t) random.below(LANE_ROWS);
 	table->sum = Lanes{};
-	return [=] ()
-	{
+	return [=]() {
 		add_lanes(table->rows, table->codes, &table->sum);
 		return (double) LANE_ROUNDS * LANE_STEP * sizeof(Lanes) * 8;
 	};
@@ -228,7 +224,7 @@ cpu_ceilings(uint32_t n_threads)
 {
 	BenchCpuCeilings out;
 
-	out.copy_bytes = best_rate(n_threads, [=] (uint32_t) { return copy_work(n_threads); });
+	out.copy_bytes = best_rate(n_threads, [=](uint32_t) { return copy_work(n_threads); });
 	out.increments = best_rate(n_threads, count_work);
 	out.adder_compares = best_rate(n_threads, lanes_work);
 	return out;

@@ -14,12 +14,12 @@
 #include <chrono>
 
 /* Functions of cuBLAS that are used, and numbers of cublas_api.h that they are given. */
-typedef int (*CublasCreate) (void **handle);
-typedef int (*CublasDestroy) (void *handle);
-typedef int (*CublasGemmEx) (void *handle, int transpose_a, int transpose_b, int m, int n, int k, const void *alpha,
-							 const void *a, cudaDataType a_type, int a_stride, const void *b, cudaDataType b_type,
-							 int b_stride, const void *beta, void *c, cudaDataType c_type, int c_stride,
-							 int compute_type, int algorithm);
+typedef int (*CublasCreate)(void **handle);
+typedef int (*CublasDestroy)(void *handle);
+typedef int (*CublasGemmEx)(void *handle, int transpose_a, int transpose_b, int m, int n, int k, const void *alpha,
+							const void *a, cudaDataType a_type, int a_stride, const void *b, cudaDataType b_type,
+							int b_stride, const void *beta, void *c, cudaDataType c_type, int c_stride,
+							int compute_type, int algorithm);
 constexpr int CUBLAS_NOT_TRANSPOSED = 0;
 constexpr int CUBLAS_TRANSPOSED = 1;
 constexpr int CUBLAS_FLOATS = 68;	/* no TF32 */
@@ -39,14 +39,13 @@ struct Cublas
 	}
 
 	/* NULL, or why there is none */
-	const char *
-	open()
+	const char *open()
 	{
 		void	   *library = nullptr;
 		CublasCreate create;
 
-		for (const char *name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-								 "/usr/local/cuda/lib64/libcublas.so"})
+		for (const char *name :
+			 {"libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"})
 			if (library == nullptr)
 				library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 		if (library == nullptr)

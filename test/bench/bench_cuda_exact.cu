@@ -141,10 +141,11 @@ settle(Search &search, const BenchExact &what)
 
 	ends_kernel<<<n_blocks, THREADS>>>(search.n.memory, what.n_queries, search.begins.memory, search.ends.memory);
 	BENCH_TRY(cudaGetLastError());
-	BENCH_TRY(cub::DeviceSegmentedRadixSort::SortKeys(
-		search.temporary.memory, search.temporary_bytes, (const Candidate *) search.candidates.memory,
-		search.sorted.memory, (int64_t) what.n_queries * CAPACITY, (int64_t) what.n_queries,
-		(const uint32_t *) search.begins.memory, (const uint32_t *) search.ends.memory));
+	BENCH_TRY(cub::DeviceSegmentedRadixSort::SortKeys(search.temporary.memory, search.temporary_bytes,
+													  (const Candidate *) search.candidates.memory,
+													  search.sorted.memory, (int64_t) what.n_queries * CAPACITY,
+													  (int64_t) what.n_queries, (const uint32_t *) search.begins.memory,
+													  (const uint32_t *) search.ends.memory));
 	keep_kernel<<<what.n_queries, THREADS>>>(search.sorted.memory, what.k, search.thresholds.memory, search.n.memory,
 											 search.candidates.memory);
 	BENCH_TRY(cudaGetLastError());
@@ -169,8 +170,8 @@ store_across(uint32_t (*to)[SIDE], const uint4 &words)
 /* A block: points from first + blockIdx.y * SIDE, queries from blockIdx.x * SIDE on; past the end, the last. */
 static __global__ void
 __launch_bounds__(THREADS)
-l1_kernel(const uint32_t *points, const uint32_t *queries, uint32_t row_words, uint32_t first, uint32_t end,
-		  uint32_t n_queries, const uint32_t *thresholds, uint32_t *n, Candidate *candidates)
+	l1_kernel(const uint32_t *points, const uint32_t *queries, uint32_t row_words, uint32_t first, uint32_t end,
+			  uint32_t n_queries, const uint32_t *thresholds, uint32_t *n, Candidate *candidates)
 {
 	__shared__ uint32_t of_points[2][DEPTH][SIDE];
 	__shared__ uint32_t of_queries[2][DEPTH][SIDE];
@@ -309,13 +310,14 @@ prepare(Search &search, const BenchExact &what)
 	BENCH_TRY(search.ends.take(what.n_queries));
 	BENCH_TRY(search.candidates.take((size_t) what.n_queries * CAPACITY));
 	BENCH_TRY(search.sorted.take((size_t) what.n_queries * CAPACITY));
-	BENCH_TRY(cub::DeviceSegmentedRadixSort::SortKeys(
-		nullptr, search.temporary_bytes, (const Candidate *) nullptr, (Candidate *) nullptr,
-		(int64_t) what.n_queries * CAPACITY, (int64_t) what.n_queries, (const uint32_t *) nullptr,
-		(const uint32_t *) nullptr));
+	BENCH_TRY(cub::DeviceSegmentedRadixSort::SortKeys(nullptr, search.temporary_bytes, (const Candidate *) nullptr,
+													  (Candidate *) nullptr, (int64_t) what.n_queries * CAPACITY,
+													  (int64_t) what.n_queries, (const uint32_t *) nullptr,
+													  (const uint32_t *) nullptr));
 	BENCH_TRY(search.temporary.take(search.temporary_bytes));
-	points_kernel<<<(uint32_t) ((n_words + THREADS - 1) / THREADS), THREADS>>>
-		(search.points.memory, n, what.n_dimensions, search.row_words, what.block == 0 ? 0 : 128);
+	points_kernel<<<(uint32_t) ((n_words + THREADS - 1) / THREADS), THREADS>>>(search.points.memory, n,
+																			   what.n_dimensions, search.row_words,
+																			   what.block == 0 ? 0 : 128);
 	BENCH_TRY(cudaGetLastError());
 	if (what.block > 0)
 	{
@@ -345,7 +347,7 @@ search_once(Search &search, const BenchExact &what, const Cublas &cublas)
 
 		end = std::min<uint64_t>(end, what.n_points);
 		error = what.block == 0 ? compare_l1(search, what, (uint32_t) first, (uint32_t) end) :
-			compare_l2(search, what, cublas, (uint32_t) first, (uint32_t) end);
+								  compare_l2(search, what, cublas, (uint32_t) first, (uint32_t) end);
 		if (error == nullptr)
 			error = settle(search, what);
 		if (error != nullptr)
@@ -367,8 +369,7 @@ bench_gpu_exact(const BenchExact *what, double *ms)
 {
 	Search		search;
 
-	return bench_gpu_best(what->block > 0, ms, [&] () { return prepare(search, *what); }, [&] (const Cublas &cublas)
-	{
-		return search_once(search, *what, cublas);
-	});
+	return bench_gpu_best(
+		what->block > 0, ms, [&]() { return prepare(search, *what); },
+		[&](const Cublas &cublas) { return search_once(search, *what, cublas); });
 }

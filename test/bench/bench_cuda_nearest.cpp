@@ -76,7 +76,7 @@ engine_ms(const Bench &bench, uint32_t n_points, uint32_t panel, const std::vect
 		double		begin;
 
 		nearest.n_rows = std::min(panel, n_points - first);
-		parallel(nearest.n_rows, [&] (uint32_t i) { put_point(first + i, rows + (size_t) i * DIMENSIONS, terms + i); });
+		parallel(nearest.n_rows, [&](uint32_t i) { put_point(first + i, rows + (size_t) i * DIMENSIONS, terms + i); });
 		begin = seconds();
 		(void) bench.gpu->ops->run(bench.gpu, 1, &job);
 		ms += (seconds() - begin) * 1000;
@@ -101,10 +101,9 @@ bench_nearest(const Bench &bench, uint32_t n_points, Arena &arena)
 	uint64_t	known = 0;
 	uint32_t	n_wrong = 0;
 
-	parallel(BATCH, [&] (uint32_t q) { put_point(n_points + q, &queries[(size_t) q * DIMENSIONS], &terms[q]); });
-	parallel(SAMPLE, [&] (uint32_t i) { put_point(i, &sample[(size_t) i * DIMENSIONS], &terms[i]); });
-	parallel(BATCH, [&] (uint32_t q)
-	{
+	parallel(BATCH, [&](uint32_t q) { put_point(n_points + q, &queries[(size_t) q * DIMENSIONS], &terms[q]); });
+	parallel(SAMPLE, [&](uint32_t i) { put_point(i, &sample[(size_t) i * DIMENSIONS], &terms[i]); });
+	parallel(BATCH, [&](uint32_t q) {
 		const float *query = &queries[(size_t) q * DIMENSIONS];
 
 		bounds[q] = terms[0] - 2 * product(query, sample.data());

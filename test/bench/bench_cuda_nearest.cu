@@ -117,8 +117,8 @@ static const char *
 search_once(const Search &search, BenchNearest &what, const Cublas &cublas)
 {
 	const float *queries = search.points.memory + (size_t) what.n_points * what.n_dimensions;
-	const GenieNearest of = {false, what.n_dimensions, what.n_queries, what.n_points, queries, search.bounds.memory,
-		search.points.memory, search.terms.memory};
+	const GenieNearest of = {false,   what.n_dimensions,    what.n_queries,       what.n_points,
+							 queries, search.bounds.memory, search.points.memory, search.terms.memory};
 	const GenieCudaNearest nearest = {of, search.pairs.memory, what.room, search.n_pairs.memory};
 	const char *error = nullptr;
 
@@ -136,8 +136,7 @@ bench_gpu_nearest(BenchNearest *what, double *ms)
 {
 	Search		search;
 
-	return bench_gpu_best(what->block > 0, ms, [&] () { return prepare(search, *what); }, [&] (const Cublas &cublas)
-	{
-		return search_once(search, *what, cublas);
-	});
+	return bench_gpu_best(
+		what->block > 0, ms, [&]() { return prepare(search, *what); },
+		[&](const Cublas &cublas) { return search_once(search, *what, cublas); });
 }

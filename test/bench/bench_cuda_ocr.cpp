@@ -148,10 +148,8 @@ ocr_binning(uint32_t n_objects)
 		add_function(*binning, f, sigma, random);
 	printf("ocr-binning: sigma = mean l1 distance = %.0f, %.2f cuts a function\n", sigma,
 		   (double) binning->cuts.size() / FUNCTIONS);
-	std::stable_sort(binning->cuts.begin(), binning->cuts.end(), [] (const Cut &a, const Cut &b)
-	{
-		return a.pixel < b.pixel;
-	});
+	std::stable_sort(binning->cuts.begin(), binning->cuts.end(),
+					 [](const Cut &a, const Cut &b) { return a.pixel < b.pixel; });
 
 	shape.name = "ocr-binning";
 	shape.n_objects = n_objects;
@@ -159,12 +157,8 @@ ocr_binning(uint32_t n_objects)
 	shape.n_keywords = FUNCTIONS * BUCKETS;
 	for (uint32_t f = 0; f <= FUNCTIONS; f++)
 		shape.first.push_back(f * BUCKETS);
-	shape.fill = [=] (Random &drawn, uint32_t n, uint32_t *keywords)
-	{
-		fill_binned(*binning, drawn, n, keywords);
-	};
-	shape.ask = [] (const uint32_t *keywords, bool)
-	{
+	shape.fill = [=](Random &drawn, uint32_t n, uint32_t *keywords) { fill_binned(*binning, drawn, n, keywords); };
+	shape.ask = [](const uint32_t *keywords, bool) {
 		Ranges		ranges;
 
 		for (uint32_t f = 0; f < FUNCTIONS; f++)

@@ -44,9 +44,10 @@ struct Loaded
 static Loaded *loaded = nullptr;
 
 /* a thread an object, blockIdx.y a query; ranges: of this part's queries */
-template <bool HAS_DIMENSIONS> __global__ void
-scan_kernel(const uint32_t *rows, uint32_t stride, uint32_t n_objects, uint32_t n_slots,
-			const GenieRankRange *ranges, uint32_t n_ranges, uint32_t *counts)
+template <bool HAS_DIMENSIONS>
+__global__ void
+scan_kernel(const uint32_t *rows, uint32_t stride, uint32_t n_objects, uint32_t n_slots, const GenieRankRange *ranges,
+			uint32_t n_ranges, uint32_t *counts)
 {
 	extern __shared__ GenieRankRange asked[];
 	const uint32_t object = blockIdx.x * blockDim.x + threadIdx.x;
@@ -134,8 +135,8 @@ find_kth(const uint32_t *counts, uint32_t n, uint32_t k, uint32_t *kth, uint32_t
 }
 
 /* a block a query: the k best of its counts, in any order */
-__global__ void __launch_bounds__(SELECT_THREADS)
-select_kernel(const uint32_t *counts, uint32_t n, uint32_t k, GenieHit *hits)
+__global__ void
+__launch_bounds__(SELECT_THREADS) select_kernel(const uint32_t *counts, uint32_t n, uint32_t k, GenieHit *hits)
 {
 	__shared__ uint32_t n_saved;
 	__shared__ uint32_t n_equal;
@@ -193,8 +194,8 @@ load_lists(const BenchData *data)
 	if (loaded == nullptr)
 		loaded = new Loaded;
 	BENCH_TRY(loaded->objects.take(data->n_postings));
-	BENCH_TRY(cudaMemcpy(loaded->objects.memory, data->objects, data->n_postings * sizeof(uint32_t),
-						 cudaMemcpyHostToDevice));
+	BENCH_TRY(
+		cudaMemcpy(loaded->objects.memory, data->objects, data->n_postings * sizeof(uint32_t), cudaMemcpyHostToDevice));
 	loaded->n_objects = data->n_objects;
 	return nullptr;
 }
@@ -215,7 +216,7 @@ select_hits(const BenchBatch *batch, uint32_t first, uint32_t n, const uint32_t 
 	{
 		const auto	begin = copied.begin() + (size_t) q * k;
 		const auto	end = std::copy_if(begin, begin + k, batch->hits + (size_t) (first + q) * batch->k,
-									   [] (const GenieHit &hit) { return hit.key > 0; });
+									  [](const GenieHit &hit) { return hit.key > 0; });
 
 		batch->n_hits[first + q] = (uint32_t) (end - (batch->hits + (size_t) (first + q) * batch->k));
 	}
@@ -246,7 +247,7 @@ scan_part(const BenchBatch *batch, uint32_t first, uint32_t n, uint32_t *counts)
 static const char *
 count_part(const BenchBatch *batch, uint32_t first, uint32_t n, uint32_t *counts)
 {
-	const auto	by_query = [] (const BenchItem &item, uint32_t query) { return item.query < query; };
+	const auto by_query = [](const BenchItem &item, uint32_t query) { return item.query < query; };
 	const BenchItem *end = batch->items + batch->n_items;
 	const BenchItem *from = std::lower_bound(batch->items, end, first, by_query);
 	const BenchItem *to = std::lower_bound(from, end, first + n, by_query);
@@ -262,7 +263,7 @@ count_part(const BenchBatch *batch, uint32_t first, uint32_t n, uint32_t *counts
 	return select_hits(batch, first, n, counts, loaded->n_objects);
 }
 
-typedef const char *(*Part) (const BenchBatch *batch, uint32_t first, uint32_t n, uint32_t *counts);
+typedef const char *(*Part)(const BenchBatch *batch, uint32_t first, uint32_t n, uint32_t *counts);
 
 /* All parts of a batch; memory for the counts is taken before the clock runs. */
 static const char *
@@ -305,7 +306,6 @@ unload()
 	loaded = nullptr;
 }
 
-extern "C" __attribute__((visibility("default"))) const BenchGpu bench_gpu = {
-	bench_gpu_ceilings, load_rows, load_lists, scan, count, unload, bench_gpu_exact, bench_gpu_nearest,
-	bench_gpu_bounds
-};
+extern "C" __attribute__((visibility("default")))
+const BenchGpu bench_gpu = {bench_gpu_ceilings, load_rows,         load_lists,      scan, count, unload,
+							bench_gpu_exact,    bench_gpu_nearest, bench_gpu_bounds};

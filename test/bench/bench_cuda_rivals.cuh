@@ -19,26 +19,29 @@ extern const char *bench_gpu_failed(cudaError_t error, const char *what);
 		const cudaError_t error_ = (call); \
 		if (error_ != cudaSuccess) \
 			return bench_gpu_failed(error_, #call); \
-	} while (0)
+	} \
+	while (0)
 
 /* device memory that goes with its scope */
-template <typename T> class DeviceArray
+template <typename T>
+class DeviceArray
 {
 public:
 	DeviceArray() = default;
-	~DeviceArray() { free(); }
+	~DeviceArray()
+	{
+		free();
+	}
 	DeviceArray(const DeviceArray &) = delete;
 	DeviceArray &operator=(const DeviceArray &) = delete;
 
-	cudaError_t
-	take(size_t n)
+	cudaError_t take(size_t n)
 	{
 		free();
 		return cudaMalloc(&memory, std::max<size_t>(n, 1) * sizeof(T));
 	}
 
-	void
-	free()
+	void free()
 	{
 		cudaFree(memory);
 		memory = nullptr;

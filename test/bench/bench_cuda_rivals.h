@@ -110,15 +110,15 @@ struct BenchBounds
 
 struct BenchGpu
 {
-	const char *(*ceilings) (BenchGpuCeilings *out);
-	const char *(*load_rows) (const BenchData *data);
-	const char *(*load_lists) (const BenchData *data);
-	const char *(*scan) (const BenchBatch *batch, double *ms);
-	const char *(*count) (const BenchBatch *batch, double *ms);
-	void		(*unload) (void);
-	const char *(*exact) (const BenchExact *what, double *ms);
-	const char *(*nearest) (BenchNearest *what, double *ms);
-	const char *(*bounds) (const BenchBounds *what, double *ms);
+	const char *(*ceilings)(BenchGpuCeilings *out);
+	const char *(*load_rows)(const BenchData *data);
+	const char *(*load_lists)(const BenchData *data);
+	const char *(*scan)(const BenchBatch *batch, double *ms);
+	const char *(*count)(const BenchBatch *batch, double *ms);
+	void (*unload)(void);
+	const char *(*exact)(const BenchExact *what, double *ms);
+	const char *(*nearest)(BenchNearest *what, double *ms);
+	const char *(*bounds)(const BenchBounds *what, double *ms);
 };
 
 #endif							/* BENCH_CUDA_RIVALS_H */

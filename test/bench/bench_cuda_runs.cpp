@@ -92,7 +92,7 @@ percentile(std::vector<double> values, double part)
 }
 
 static double
-median_ms(const std::function<double ()> &run)
+median_ms(const std::function<double()> &run)
 {
 	const double begin = seconds();
 	double		first = run();
@@ -111,7 +111,8 @@ class Table
 public:
 	Table(const Bench &bench_, const Shape &shape, const std::string &figure_, const char *title,
 		  const std::vector<double> &columns_, bool grows_ = true) :
-		bench(bench_), name(shape.name), figure(figure_), columns(columns_), grows(grows_)
+		bench(bench_),
+		name(shape.name), figure(figure_), columns(columns_), grows(grows_)
 	{
 		printf("\n%s: %s\n%-14s", name.c_str(), title, "");
 		for (const double x : columns)
@@ -120,8 +121,7 @@ public:
 	}
 
 	/* one engine; ms(x) for columns that are in only, all if it is empty, until one takes too long */
-	void
-	line(const char *engine, const std::vector<uint32_t> &only, const std::function<double (double)> &ms) const
+	void line(const char *engine, const std::vector<uint32_t> &only, const std::function<double(double)> &ms) const
 	{
 		double		expected = 0;
 		double		last = 0;
@@ -170,7 +170,7 @@ engine_ms(GenieEngine *engine, const GenieSegmentImage *image, const Subject &su
 {
 	Jobs		jobs(image, subject.rows.shape.n_slots, queries, n, k);
 
-	return median_ms([&] () { return run_ms(engine, jobs.jobs, 0, n); });
+	return median_ms([&]() { return run_ms(engine, jobs.jobs, 0, n); });
 }
 
 static void
@@ -179,8 +179,7 @@ engine_lines(const Bench &bench, const Table &table, const Subject &subject, con
 	const GenieSegmentImage *image = &subject.image.image;
 
 	if (bench.gpu != nullptr)
-		table.line("genie-gpu", {}, [&] (double n)
-		{
+		table.line("genie-gpu", {}, [&](double n) {
 			return engine_ms(bench.gpu, image, subject, queries, (size_t) n, subject.rows.shape.k);
 		});
 	for (const uint32_t n_threads : {bench.n_cores, 1u})
@@ -189,8 +188,7 @@ engine_lines(const Bench &bench, const Table &table, const Subject &subject, con
 
 		(void) genie_cpu_engine_threads(bench.cpu, n_threads);
 		if (n_threads == bench.n_cores || bench.n_cores > 1)
-			table.line(name.c_str(), n_threads > 1 ? cpu_sizes : alone_sizes, [&] (double n)
-			{
+			table.line(name.c_str(), n_threads > 1 ? cpu_sizes : alone_sizes, [&](double n) {
 				return engine_ms(bench.cpu, image, subject, queries, (size_t) n, subject.rows.shape.k);
 			});
 	}
@@ -208,17 +206,13 @@ rival_lines(const Bench &bench, const Table &table, Subject &subject, const std:
 		return;
 	if (bench.rivals != nullptr)
 	{
-		table.line("gpu-scan", sizes, [&] (double n)
-		{
+		table.line("gpu-scan", sizes, [&](double n) {
 			return run_scan(bench.rivals, subject.rows, queries, (size_t) n, subject.rows.shape.n_objects).ms;
 		});
-		table.line("count-table", sizes, [&] (double n)
-		{
-			return run_count(bench.rivals, subject.rows, queries, (size_t) n).ms;
-		});
+		table.line("count-table", sizes,
+				   [&](double n) { return run_count(bench.rivals, subject.rows, queries, (size_t) n).ms; });
 	}
-	table.line("cpu-idx", {1, 4, 16, 32}, [&] (double n)
-	{
+	table.line("cpu-idx", {1, 4, 16, 32}, [&](double n) {
 		const double begin = seconds();
 
 		for (size_t q = 0; q < (size_t) n; q++)
@@ -240,11 +234,9 @@ bench_kernels(const Bench &bench, const Subject &subject)
 		if (engine == nullptr)
 			continue;
 		const std::string name = engine == bench.gpu ? "gpu" : "cpu-" + std::to_string(bench.n_cores);
-		const auto	line = [&] (const char *way, GenieKernelChoice choice)
-		{
+		const auto line = [&](const char *way, GenieKernelChoice choice) {
 			engine->ops->set_kernels(engine, choice);
-			table.line((name + "-" + way).c_str(), {}, [&] (double n)
-			{
+			table.line((name + "-" + way).c_str(), {}, [&](double n) {
 				return engine_ms(engine, image, subject, subject.queries, (size_t) n, subject.rows.shape.k);
 			});
 		};
@@ -258,8 +250,8 @@ bench_kernels(const Bench &bench, const Subject &subject)
 		printf("jobs by tiles %llu, by lanes %llu, on tensor cores %llu; %s; %s\n",
 			   (unsigned long long) (engine->choices.n_tiles - before.n_tiles),
 			   (unsigned long long) (engine->choices.n_lanes - before.n_lanes),
-			   (unsigned long long) (engine->choices.n_tensor - before.n_tensor),
-			   engine->choices.reason, engine->choices.constants);
+			   (unsigned long long) (engine->choices.n_tensor - before.n_tensor), engine->choices.reason,
+			   engine->choices.constants);
 	}
 }
 
@@ -268,10 +260,9 @@ bench_kernels(const Bench &bench, const Subject &subject)
 static bool
 same_hits(const GenieHit *a, uint32_t n_a, const GenieHit *b, uint32_t n_b)
 {
-	return n_a == n_b && std::equal(a, a + n_a, b, [] (const GenieHit &x, const GenieHit &y)
-	{
-		return x.key == y.key && x.object == y.object;
-	});
+	return n_a == n_b && std::equal(a, a + n_a, b, [](const GenieHit &x, const GenieHit &y) {
+			   return x.key == y.key && x.object == y.object;
+		   });
 }
 
 static bool
@@ -312,10 +303,9 @@ check_answers(const Bench &bench, Subject &subject)
 									&right.hits[i * k], right.jobs[i].n_hits);
 	if (bench.rivals != nullptr)
 	{
-		const RivalRun runs[] = {
-			run_scan(bench.rivals, subject.rows, subject.queries, CHECKED_RIVALS, subject.rows.shape.n_objects),
-			run_count(bench.rivals, subject.rows, subject.queries, CHECKED_RIVALS)
-		};
+		const RivalRun runs[] = {run_scan(bench.rivals, subject.rows, subject.queries, CHECKED_RIVALS,
+										  subject.rows.shape.n_objects),
+								 run_count(bench.rivals, subject.rows, subject.queries, CHECKED_RIVALS)};
 
 		for (const RivalRun &run : runs)
 			for (uint32_t i = 0; i < CHECKED_RIVALS; i++)
@@ -346,31 +336,25 @@ bench_sizes(const Bench &bench, const Subject &subject)
 		else
 			columns.push_back(images.back().n_objects);
 	}
-	const auto	image_of = [&] (double n)
-	{
-		return &*std::find_if(images.begin(), images.end(), [=] (const GenieSegmentImage &image)
-		{
-			return image.n_objects == n;
-		});
+	const auto image_of = [&](double n) {
+		return &*std::find_if(images.begin(), images.end(),
+							  [=](const GenieSegmentImage &image) { return image.n_objects == n; });
 	};
 	const Table table(bench, subject.rows.shape, "sizes", "ms for 512 queries, by objects", columns);
 
 	if (bench.gpu != nullptr)
 	{
-		table.line("genie-gpu", {}, [&] (double n)
-		{
+		table.line("genie-gpu", {}, [&](double n) {
 			return engine_ms(bench.gpu, image_of(n), subject, subject.queries, SIZES_BATCH, subject.rows.shape.k);
 		});
 		for (const GenieSegmentImage &image : images)
 			bench.gpu->ops->forget(bench.gpu, image.id);
 	}
-	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&] (double n)
-	{
+	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&](double n) {
 		return engine_ms(bench.cpu, image_of(n), subject, subject.queries, SIZES_BATCH, subject.rows.shape.k);
 	});
 	if (bench.rivals != nullptr && bench.wants("rivals"))
-		table.line("gpu-scan", {}, [&] (double n)
-		{
+		table.line("gpu-scan", {}, [&](double n) {
 			return run_scan(bench.rivals, subject.rows, subject.queries, SIZES_BATCH, (uint32_t) n).ms;
 		});
 }
@@ -381,12 +365,10 @@ bench_ks(const Bench &bench, const Subject &subject)
 	const Table table(bench, subject.rows.shape, "k", "ms for 1024 queries, by k", as_doubles(ks), false);
 
 	if (bench.gpu != nullptr)
-		table.line("genie-gpu", {}, [&] (double k)
-		{
+		table.line("genie-gpu", {}, [&](double k) {
 			return engine_ms(bench.gpu, &subject.image.image, subject, subject.queries, BATCH, (uint32_t) k);
 		});
-	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&] (double k)
-	{
+	table.line(("genie-cpu-" + std::to_string(bench.n_cores)).c_str(), {}, [&](double k) {
 		return engine_ms(bench.cpu, &subject.image.image, subject, subject.queries, BATCH, (uint32_t) k);
 	});
 }
@@ -434,8 +416,8 @@ KeyJobs::KeyJobs(const GenieSegmentImage *image, const Subject &subject, size_t 
 		std::sort(distinct.begin(), distinct.end());
 		distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
 		for (const double value : values)
-			keys[q].push_back((uint32_t) (std::lower_bound(distinct.begin(), distinct.end(), value) -
-										  distinct.begin()) + 1);
+			keys[q].push_back(
+				(uint32_t) (std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin()) + 1);
 		tables[q] = GenieKeyTable{group->min_size, n_sizes, class_of_size.data(), n_sizes, n_counts, keys[q].data()};
 		jobs[q].query.keys = &tables[q];
 	}
@@ -446,15 +428,17 @@ static uint32_t
 bench_keys(const Bench &bench, const Subject &subject, Arena &arena)
 {
 	const Table table(bench, subject.rows.shape, "keys", "ms by keys of the Jaccard similarity", as_doubles(key_sizes));
-	const TestImage varied(arena, subject.rows.shape.n_objects, subject.rows.n_ranks, [&] (uint32_t t)
-	{
-		TileLists	lists = subject.rows.lists(t);
-		Random		random(t);
+	const TestImage varied(
+		arena, subject.rows.shape.n_objects, subject.rows.n_ranks,
+		[&](uint32_t t) {
+			TileLists	lists = subject.rows.lists(t);
+			Random		random(t);
 
-		for (uint32_t &size : lists.sizes)
-			size += random.below(PRETENDED_SIZES);
-		return lists;
-	}, false);
+			for (uint32_t &size : lists.sizes)
+				size += random.below(PRETENDED_SIZES);
+			return lists;
+		},
+		false);
 	uint32_t	n_wrong = 0;
 
 	for (GenieEngine *engine : {bench.gpu, bench.cpu})
@@ -463,16 +447,14 @@ bench_keys(const Bench &bench, const Subject &subject, Arena &arena)
 
 		if (engine == nullptr)
 			continue;
-		table.line((name + "-counts").c_str(), {}, [&] (double n)
-		{
+		table.line((name + "-counts").c_str(), {}, [&](double n) {
 			return engine_ms(engine, &subject.image.image, subject, subject.queries, (size_t) n, subject.rows.shape.k);
 		});
 		for (const GenieSegmentImage *image : {&subject.image.image, &varied.image})
-			table.line((name + (image == &varied.image ? "-sizes" : "-one-size")).c_str(), {}, [&] (double n)
-			{
+			table.line((name + (image == &varied.image ? "-sizes" : "-one-size")).c_str(), {}, [&](double n) {
 				KeyJobs		jobs(image, subject, (size_t) n);
 
-				return median_ms([&] () { return run_ms(engine, jobs.jobs, 0, (size_t) n); });
+				return median_ms([&]() { return run_ms(engine, jobs.jobs, 0, (size_t) n); });
 			});
 	}
 	if (bench.gpu == nullptr)
@@ -512,15 +494,15 @@ check_exact(const Bench &bench, BenchExact what)
 	{
 		std::vector<uint64_t> right(CHECKED_POINTS);
 
-		parallel(CHECKED_POINTS / 1000, [&] (uint32_t thousand)
-		{
+		parallel(CHECKED_POINTS / 1000, [&](uint32_t thousand) {
 			for (uint32_t p = thousand * 1000; p < (thousand + 1) * 1000; p++)
 			{
 				uint64_t	distance = 0;
 
 				for (uint32_t d = 0; d < what.n_dimensions; d++)
 				{
-					const int	difference = (int) bench_point_value(p, d) - (int) bench_point_value(CHECKED_POINTS + q, d);
+					const int difference = (int) bench_point_value(p, d) -
+						(int) bench_point_value(CHECKED_POINTS + q, d);
 
 					distance += (uint64_t) (what.block == 0 ? abs(difference) : difference * difference);
 				}
@@ -529,7 +511,7 @@ check_exact(const Bench &bench, BenchExact what)
 		});
 		std::partial_sort(right.begin(), right.begin() + what.k, right.end());
 		n_wrong += !std::equal(right.begin(), right.begin() + what.k, hits.begin() + q * what.k,
-							   [] (uint64_t a, const GenieHit &b) { return a == ((uint64_t) b.key << 32 | b.object); });
+							   [](uint64_t a, const GenieHit &b) { return a == ((uint64_t) b.key << 32 | b.object); });
 	}
 	return n_wrong;
 }
@@ -560,7 +542,7 @@ bench_exact(const Bench &bench, const Shape &shape)
 			printf("%s: %s\n", name.c_str(), error);
 			return n_wrong;
 		}
-		table.line(name.c_str(), {}, [=] (double) { return ms; });
+		table.line(name.c_str(), {}, [=](double) { return ms; });
 		n_wrong += check_exact(bench, what);
 	}
 	return n_wrong;
@@ -595,9 +577,9 @@ print_achieved(const Bench &bench, const Subject &subject, const char *engine, d
 	for (uint32_t i = 0; i < BATCH; i++)
 		postings += (double) subject.rows.postings(subject.queries[i]) / BATCH;
 	printf("achieved %s: %.3g postings/s (%.0f %% of additions), %.3g compares/s (%.0f %% of adders), "
-		   "%.3g image bytes/s (%.0f %% of a copy)\n", engine, postings * per_second,
-		   part_of(postings * per_second, adds), pairs * per_second, part_of(pairs * per_second, compares),
-		   image_rate, part_of(image_rate, bytes));
+		   "%.3g image bytes/s (%.0f %% of a copy)\n",
+		   engine, postings * per_second, part_of(postings * per_second, adds), pairs * per_second,
+		   part_of(pairs * per_second, compares), image_rate, part_of(image_rate, bytes));
 	bench.record->add("postings-rate", subject.rows.shape.name, engine, BATCH, postings * per_second);
 	bench.record->add("compares-rate", subject.rows.shape.name, engine, BATCH, pairs * per_second);
 	bench.record->add("bytes-rate", subject.rows.shape.name, engine, BATCH, image_rate);
@@ -643,8 +625,10 @@ bench_cpu_achieved(const Bench &bench, const Subject &subject)
 {
 	const GenieSegmentImage *image = &subject.image.image;
 
-	if (8 * engine_ms(bench.cpu, image, subject, subject.queries, BATCH / 8, subject.rows.shape.k) <= bench.budget * 1000)
-		print_achieved(bench, subject, "cpu", engine_ms(bench.cpu, image, subject, subject.queries, BATCH, subject.rows.shape.k));
+	if (8 * engine_ms(bench.cpu, image, subject, subject.queries, BATCH / 8, subject.rows.shape.k) <=
+		bench.budget * 1000)
+		print_achieved(bench, subject, "cpu",
+					   engine_ms(bench.cpu, image, subject, subject.queries, BATCH, subject.rows.shape.k));
 }
 
 static void
@@ -655,10 +639,12 @@ print_subject(const Subject &subject)
 
 	for (uint32_t i = 0; i < BATCH; i++)
 		postings += (double) rows.postings(subject.queries[i]) / BATCH;
-	printf("\n# %s: %u objects x %u keywords, %u distinct, k = %u; %.2f M postings a query, %.2f %% of all; image %.2f GB; "
-		   "made in %.1f s and %.1f s\n", rows.shape.name.c_str(), rows.shape.n_objects, rows.shape.n_slots,
-		   rows.n_ranks, rows.shape.k, postings / 1e6, 100 * postings / (double) rows.before.back(),
-		   (double) subject.image.n_bytes / 1e9, subject.rows_seconds, subject.image_seconds);
+	printf(
+		"\n# %s: %u objects x %u keywords, %u distinct, k = %u; %.2f M postings a query, %.2f %% of all; image %.2f GB; "
+		"made in %.1f s and %.1f s\n",
+		rows.shape.name.c_str(), rows.shape.n_objects, rows.shape.n_slots, rows.n_ranks, rows.shape.k, postings / 1e6,
+		100 * postings / (double) rows.before.back(), (double) subject.image.n_bytes / 1e9, subject.rows_seconds,
+		subject.image_seconds);
 	fflush(stdout);
 }
 
@@ -737,8 +723,7 @@ bench_shape(const Bench &bench, const Shape &shape, Arena &arena, bool profile)
 void
 bench_ceilings(Bench &bench)
 {
-	const auto	print = [&] (const char *engine, const char *what, double value)
-	{
+	const auto print = [&](const char *engine, const char *what, double value) {
 		printf("%-8s %-64s %10.3g\n", engine, what, value);
 		bench.record->add("ceiling", what, engine, 0, value);
 	};

@@ -20,8 +20,7 @@ public:
 	~Record();
 
 	void		note(const std::string &line);
-	void		add(const std::string &figure, const std::string &shape, const std::string &engine, double x,
-					double value);
+	void add(const std::string &figure, const std::string &shape, const std::string &engine, double x, double value);
 
 private:
 	FILE	   *file = nullptr;

@@ -68,15 +68,11 @@ signatures(const std::string &name, uint32_t n_objects, uint32_t n_functions, co
 	shape.n_slots = n_functions;
 	shape.n_keywords = n_functions * n_buckets;
 	shape.first = first_keywords(std::vector<uint32_t>(n_functions, n_buckets));
-	shape.fill = [=] (Random &random, uint32_t n, uint32_t *keywords)
-	{
+	shape.fill = [=](Random &random, uint32_t n, uint32_t *keywords) {
 		for (uint32_t s = 0; s < n_functions; s++)
 			fill_slot(random, *draw, s * n_buckets, n, keywords + (size_t) s * n);
 	};
-	shape.ask = [=] (const uint32_t *keywords, bool)
-	{
-		return points(keywords, n_functions);
-	};
+	shape.ask = [=](const uint32_t *keywords, bool) { return points(keywords, n_functions); };
 	return shape;
 }
 
@@ -101,14 +97,13 @@ windows(Shape shape, uint32_t k)
 	const std::vector<uint32_t> first = shape.first;
 
 	shape.k = k;
-	shape.ask = [=] (const uint32_t *keywords, bool exact)
-	{
+	shape.ask = [=](const uint32_t *keywords, bool exact) {
 		const uint32_t around = exact ? 0 : 1;
 		Ranges		ranges;
 
 		for (size_t s = 0; s + 1 < first.size(); s++)
 			ranges.push_back(GenieRankRange{std::max(first[s], keywords[s] - std::min(keywords[s], around)),
-							 std::min(first[s + 1], keywords[s] + around + 1)});
+											std::min(first[s + 1], keywords[s] + around + 1)});
 		return ranges;
 	};
 	return shape;
@@ -130,8 +125,7 @@ documents(uint32_t n_objects)
 	shape.n_objects = n_objects;
 	shape.n_slots = EACH;
 	shape.n_keywords = WORDS;
-	shape.fill = [=] (Random &random, uint32_t n, uint32_t *keywords)
-	{
+	shape.fill = [=](Random &random, uint32_t n, uint32_t *keywords) {
 		for (uint32_t i = 0; i < n; i++)
 		{
 			uint32_t	drawn[EACH];
@@ -149,10 +143,7 @@ documents(uint32_t n_objects)
 				keywords[(size_t) s * n + i] = drawn[s];
 		}
 	};
-	shape.ask = [] (const uint32_t *keywords, bool)
-	{
-		return points(keywords, EACH);
-	};
+	shape.ask = [](const uint32_t *keywords, bool) { return points(keywords, EACH); };
 	return shape;
 }
 
@@ -174,13 +165,11 @@ adult(const std::string &name, uint32_t n_objects)
 	shape.n_slots = N;
 	shape.n_keywords = N * BENCH_ADULT_INTERVALS;
 	shape.first = first_keywords(std::vector<uint32_t>(N, BENCH_ADULT_INTERVALS));
-	shape.fill = [=] (Random &random, uint32_t n, uint32_t *keywords)
-	{
+	shape.fill = [=](Random &random, uint32_t n, uint32_t *keywords) {
 		for (uint32_t s = 0; s < N; s++)
 			fill_slot(random, (*draws)[s], s * BENCH_ADULT_INTERVALS, n, keywords + (size_t) s * n);
 	};
-	shape.ask = [] (const uint32_t *keywords, bool exact)
-	{
+	shape.ask = [](const uint32_t *keywords, bool exact) {
 		Ranges		ranges;
 
 		for (uint32_t s = 0; s < N; s++)
@@ -190,7 +179,7 @@ adult(const std::string &name, uint32_t n_objects)
 			const uint32_t around = bench_adult_is_numeric[s] && !exact ? AROUND : 0;
 
 			ranges.push_back(GenieRankRange{from + value - std::min(value, around),
-							 from + std::min(BENCH_ADULT_INTERVALS, value + around + 1)});
+											from + std::min(BENCH_ADULT_INTERVALS, value + around + 1)});
 		}
 		return ranges;
 	};
@@ -200,16 +189,14 @@ adult(const std::string &name, uint32_t n_objects)
 std::vector<std::string>
 shape_names()
 {
-	return {"sift", "uniform", "sift-wide", "sift-l2", "sift-l2-128", "ocr-uniform", "ocr-binning", "documents", "adult", "adult-100m"};
+	return {"sift",        "uniform",     "sift-wide", "sift-l2", "sift-l2-128",
+			"ocr-uniform", "ocr-binning", "documents", "adult",   "adult-100m"};
 }
 
 Shape
 make_shape(const std::string &name, double scale)
 {
-	const auto	scaled = [=] (double n)
-	{
-		return (uint32_t) std::max(1.0, n * scale);
-	};
+	const auto scaled = [=](double n) { return (uint32_t) std::max(1.0, n * scale); };
 
 	if (name == "sift")
 		return signatures(name, scaled(4500000), PAPER_FUNCTIONS, normal_weights(67, 8.56));
@@ -248,8 +235,7 @@ Rows::Rows(const Shape &shape_) : shape(shape_)
 	std::vector<std::atomic<uint32_t>> counts(shape.n_keywords);
 
 	tiles.resize(n);
-	parallel(n, [&] (uint32_t t)
-	{
+	parallel(n, [&](uint32_t t) {
 		std::vector<uint32_t> in_tile(shape.n_keywords, 0);
 		Random		random(t);
 
@@ -276,8 +262,7 @@ Rows::Rows(const Shape &shape_) : shape(shape_)
 	for (const uint32_t keyword : shape.first)
 		first_rank.push_back(rank_of[keyword]);
 	if (n_ranks < shape.n_keywords)
-		parallel(n, [&] (uint32_t t)
-		{
+		parallel(n, [&](uint32_t t) {
 			for (uint32_t &keyword : tiles[t])
 				keyword = rank_of[keyword];
 		});
@@ -352,8 +337,7 @@ Rows::by_slot(const Ranges &ranges) const
 uint64_t
 Rows::postings(const Ranges &ranges) const
 {
-	return std::accumulate(ranges.begin(), ranges.end(), UINT64_C(0), [&] (uint64_t sum, const GenieRankRange &range)
-	{
+	return std::accumulate(ranges.begin(), ranges.end(), UINT64_C(0), [&](uint64_t sum, const GenieRankRange &range) {
 		return sum + before[range.end] - before[range.first];
 	});
 }

@@ -33,10 +33,10 @@ typedef std::vector<GenieRankRange> Ranges;
 struct Shape
 {
 	/* the keywords of n objects drawn by random, slot by slot: keywords[s * n + i]; called from several threads */
-	typedef std::function<void (Random &random, uint32_t n, uint32_t *keywords)> Fill;
+	typedef std::function<void(Random &random, uint32_t n, uint32_t *keywords)> Fill;
 
 	/* the intervals of keywords that are asked for, of an object; exact: by its keywords themselves */
-	typedef std::function<Ranges (const uint32_t *keywords, bool exact)> Ask;
+	typedef std::function<Ranges(const uint32_t *keywords, bool exact)> Ask;
 
 	std::string name;
 	uint32_t	n_objects;
@@ -79,21 +79,18 @@ public:
 	/* how many postings the query has */
 	uint64_t	postings(const Ranges &ranges) const;
 
-	uint32_t
-	n_tiles() const
+	uint32_t n_tiles() const
 	{
 		return (uint32_t) tiles.size();
 	}
 
-	uint32_t
-	tile_objects(uint32_t tile) const
+	uint32_t tile_objects(uint32_t tile) const
 	{
 		return std::min(shape.n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
 	}
 
 	/* is there one keyword a dimension, the slots? */
-	bool
-	has_dimensions() const
+	bool has_dimensions() const
 	{
 		return !first_rank.empty();
 	}

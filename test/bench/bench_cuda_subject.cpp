@@ -9,7 +9,9 @@
 #include "bench_cuda_subject.h"
 
 Jobs::Jobs(const GenieSegmentImage *image, uint32_t max_count, const std::vector<Ranges> &queries, size_t n,
-		   uint32_t k) : jobs(n), hits(n * k)
+		   uint32_t k) :
+	jobs(n),
+	hits(n * k)
 {
 	for (size_t i = 0; i < n; i++)
 	{
@@ -59,11 +61,9 @@ code_dimensions(const Rows &rows)
 }
 
 Subject::Subject(const Shape &shape, Arena &arena) :
-	rows_seconds(seconds()),
-	rows(shape),
-	image_seconds(seconds()),
-	image(arena, shape.n_objects, rows.n_ranks, [&] (uint32_t t) { return rows.lists(t); }, false,
-		  code_dimensions(rows))
+	rows_seconds(seconds()), rows(shape), image_seconds(seconds()),
+	image(
+		arena, shape.n_objects, rows.n_ranks, [&](uint32_t t) { return rows.lists(t); }, false, code_dimensions(rows))
 {
 	Random		random(4711);
 
@@ -84,8 +84,7 @@ Subject::plain_answer(const Ranges &ranges, uint32_t k) const
 	std::vector<std::vector<GenieHit>> found(rows.n_tiles());
 	std::vector<GenieHit> hits;
 
-	parallel(rows.n_tiles(), [&] (uint32_t t)
-	{
+	parallel(rows.n_tiles(), [&](uint32_t t) {
 		const uint32_t n = rows.tile_objects(t);
 		std::vector<uint32_t> counts(n, 0);
 
@@ -97,8 +96,7 @@ Subject::plain_answer(const Ranges &ranges, uint32_t k) const
 				if (rows.has_dimensions())
 					counts[i] += rank - slots[s].first < slots[s].end - slots[s].first;
 				else
-					counts[i] += std::any_of(slots.begin(), slots.end(), [=] (const GenieRankRange &range)
-					{
+					counts[i] += std::any_of(slots.begin(), slots.end(), [=](const GenieRankRange &range) {
 						return rank - range.first < range.end - range.first;
 					});
 			}
@@ -109,8 +107,7 @@ Subject::plain_answer(const Ranges &ranges, uint32_t k) const
 	for (const std::vector<GenieHit> &tile : found)
 		hits.insert(hits.end(), tile.begin(), tile.end());
 	k = (uint32_t) std::min<size_t>(k, hits.size());
-	std::partial_sort(hits.begin(), hits.begin() + k, hits.end(), [] (const GenieHit &a, const GenieHit &b)
-	{
+	std::partial_sort(hits.begin(), hits.begin() + k, hits.end(), [](const GenieHit &a, const GenieHit &b) {
 		return a.key != b.key ? a.key > b.key : a.object < b.object;
 	});
 	hits.resize(k);
@@ -120,8 +117,8 @@ Subject::plain_answer(const Ranges &ranges, uint32_t k) const
 BenchData
 Subject::data() const
 {
-	return BenchData{rows.shape.n_objects, rows.shape.n_slots, tiles.data(), rows.has_dimensions(),
-		inverted.data(), inverted.size()};
+	return BenchData{rows.shape.n_objects,  rows.shape.n_slots, tiles.data(),
+					 rows.has_dimensions(), inverted.data(),    inverted.size()};
 }
 
 const std::vector<uint32_t> &
@@ -199,8 +196,7 @@ equivalent_hits(std::vector<GenieHit> hits, const GenieHit *best, uint32_t n_bes
 {
 	if (hits.size() != n_best)
 		return false;
-	std::sort(hits.begin(), hits.end(), [] (const GenieHit &a, const GenieHit &b)
-	{
+	std::sort(hits.begin(), hits.end(), [](const GenieHit &a, const GenieHit &b) {
 		return a.key != b.key ? a.key > b.key : a.object < b.object;
 	});
 	for (uint32_t i = 0; i < n_best; i++)

@@ -260,8 +260,8 @@ static double
 distance_by(GenieMetric metric, const Data *data, uint32_t a, uint32_t b)
 {
 	const uint32_t n = data->n_dimensions;
-	const GenieVector x = {.elements = data->vectors + (size_t) a * n,.n = n};
-	const GenieVector y = {.elements = data->vectors + (size_t) b * n,.n = n};
+	const GenieVector x = {.elements = data->vectors + (size_t) a * n, .n = n};
+	const GenieVector y = {.elements = data->vectors + (size_t) b * n, .n = n};
 
 	return genie_vector_measure(metric, x, y);
 }

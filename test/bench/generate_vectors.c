@@ -112,7 +112,7 @@ make_row(const Given *given, uint32_t row, uint64_t seed, float *elements)
 	const uint64_t begin = genie_draw_begin(seed, 0, row);
 	const size_t i = row % given->n;
 	const int	neighbour = given->neighbours.values[i * given->n_neighbours +
-													genie_draw_below(begin, 0, (uint32_t) given->n_neighbours)];
+													 genie_draw_below(begin, 0, (uint32_t) given->n_neighbours)];
 	const double place = genie_draw_uniform(begin, 1);
 	const int  *from = given->elements.values + i * given->n_dimensions;
 	const int  *to = given->elements.values + (size_t) neighbour * given->n_dimensions;
@@ -140,7 +140,7 @@ write_row(char *tuple, uint32_t row, const float *elements, size_t n)
 	at = put(put(at, sizeof(row)), row);
 	at = put(at, (uint32_t) ((5 + 2 * n) * sizeof(uint32_t)));
 	at = put(put(put(at, 1), 0), FLOAT4_OID);	/* dimensions, flags, type */
-	at = put(put(at, (uint32_t) n), 1);			/* length and lower bound */
+	at = put(put(at, (uint32_t) n), 1); /* length and lower bound */
 	for (size_t d = 0; d < n; d++)
 	{
 		uint32_t	bits;

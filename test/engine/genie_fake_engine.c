@@ -401,7 +401,8 @@ fake_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
 
 extern const GenieEngineLibrary genie_engine_library;
 
-__attribute__((visibility("default"))) const GenieEngineLibrary genie_engine_library = {
+__attribute__((visibility("default")))
+const GenieEngineLibrary genie_engine_library = {
 	.magic = GENIE_ENGINE_LIBRARY_MAGIC,
 	.abi = GENIE_FAKE_ABI,
 	.open = fake_open,

@@ -167,7 +167,7 @@ genie_floors_train(PG_FUNCTION_ARGS)
 	Size		n = fault == FAULT_EMPTY ? 0 :
 		fault == FAULT_LONG ? GENIE_PARAMETERS_MAX + 1 : sizeof(FloorsParameters);
 	bytea	   *result = palloc0(VARHDRSZ + Max(n, sizeof(FloorsParameters)));
-	FloorsParameters parameters = {.width = 1,.n_objects = sample->n};
+	FloorsParameters parameters = {.width = 1, .n_objects = sample->n};
 	int32		most = 0;
 
 	if (fault == FAULT_NULL || (fault == FAULT_FEW && sample->n < GENIE_TRAIN_MIN))

@@ -207,7 +207,7 @@ random_query(GenieRandom *random, const GenieModel *model, GenieEngineQuery *que
 		GenieRankRange *range = &ranges[query->n_ranges++];
 
 		range->first = rank + (uint32_t) genie_random_below(random, (model->n_keywords - rank < step ?
-																	  model->n_keywords - rank : step));
+																	 model->n_keywords - rank : step));
 		range->end = range->first + (uint32_t) genie_random_below(random, step);
 		if (range->end > model->n_keywords || genie_random_below(random, 20) == 0)
 			range->end = model->n_keywords;

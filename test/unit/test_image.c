@@ -310,7 +310,7 @@ test_refusals(void)
 	CHECK(!genie_image_add(&fills[0], 0, 5, locals, 0));	/* nothing */
 	CHECK(!genie_image_add(&fills[0], 0, 5, locals + 3, 3));	/* no such object */
 	CHECK(!genie_image_add(&fills[1], 1, 5, locals + 1, 3));
-	CHECK(!genie_image_add(&fills[0], 0, 5, dense, GENIE_IMAGE_DENSE));	/* more than there are objects */
+	CHECK(!genie_image_add(&fills[0], 0, 5, dense, GENIE_IMAGE_DENSE)); /* more than there are objects */
 	CHECK(genie_image_add(&fills[0], 0, 5, locals, 3));
 	CHECK(!genie_image_add(&fills[0], 0, 5, locals, 3));	/* again */
 	CHECK(!genie_image_add(&fills[0], 0, 4, locals, 3));	/* backwards */
@@ -659,9 +659,9 @@ test_wants_codes(void)
 	CHECK(genie_image_wants_codes(2, two, 200, 2, 1000, 2000));
 	CHECK(!genie_image_wants_codes(2, two, 200, 3, 1000, 2000));	/* two keywords of one dimension */
 	CHECK(!genie_image_wants_codes(1, two, 200, 1, 1000, 1000));
-	CHECK(!genie_image_wants_codes(2, two, 200, 2, 1000, 100));	/* too few keywords */
+	CHECK(!genie_image_wants_codes(2, two, 200, 2, 1000, 100)); /* too few keywords */
 	CHECK(genie_image_wants_codes(3, wide, 65536, 3, 100000, 300000));
-	CHECK(!genie_image_wants_codes(3, wide, 65537, 3, 100000, 300000));	/* too many values */
+	CHECK(!genie_image_wants_codes(3, wide, 65537, 3, 100000, 300000)); /* too many values */
 }
 
 int

@@ -230,7 +230,7 @@ test_shape(GenieEngine *engine, GenieRandom *random, const Shape *shape)
 
 	for (uint32_t d = 0; d < shape->n_dimensions; d++)
 		n_values[d] = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 2) == 0 ? shape->widest :
-														 shape->widest < 16 ? shape->widest : 16);
+														shape->widest < 16 ? shape->widest : 16);
 	genie_model_tuples(&model, random, shape->n_objects, shape->n_dimensions, n_values,
 					   (uint32_t) genie_random_below(random, 4));
 	for (uint32_t i = 0; i < model.n_objects && dead_in > 0; i++)

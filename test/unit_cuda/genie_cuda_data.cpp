@@ -34,15 +34,14 @@ seconds()
 }
 
 void
-parallel(uint32_t n, const std::function<void (uint32_t)> &body)
+parallel(uint32_t n, const std::function<void(uint32_t)> &body)
 {
 	std::atomic<uint32_t> next(0);
 	std::vector<std::thread> threads;
 	const uint32_t n_threads = std::min(n, std::max(1u, std::thread::hardware_concurrency()));
 
 	for (uint32_t i = 0; i < n_threads; i++)
-		threads.emplace_back([&] ()
-		{
+		threads.emplace_back([&]() {
 			for (uint32_t j; (j = next++) < n;)
 				body(j);
 		});
@@ -135,8 +134,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::atomic<uint64_t> postings(0);
 
 	lists.resize(n_tiles);
-	parallel(n_tiles, [&] (uint32_t t)
-	{
+	parallel(n_tiles, [&](uint32_t t) {
 		lists[t] = maker(t);
 		plans[t].n_objects = lists[t].n_objects;
 		for (size_t i = 0; i < lists[t].ranks.size(); i++)
@@ -165,8 +163,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 		memories.push_back(arena.take(n_bytes_of_group));
 		n_bytes += n_bytes_of_group;
 	}
-	parallel((uint32_t) n_in_group.size(), [&] (uint32_t g)
-	{
+	parallel((uint32_t) n_in_group.size(), [&](uint32_t g) {
 		uint32_t	first = 0;
 		std::vector<GenieTileFill> fills(n_in_group[g]);
 
@@ -240,39 +237,41 @@ TestImage::first_groups(uint32_t n) const
 /* Makes an image; a function of the generator and the object's number adds its keywords, which may repeat. */
 static std::unique_ptr<TestImage>
 make_objects(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
-			 const std::function<void (Random &, uint32_t, std::vector<uint32_t> &)> &add)
+			 const std::function<void(Random &, uint32_t, std::vector<uint32_t> &)> &add)
 {
-	return std::unique_ptr<TestImage>(new TestImage(arena, n_objects, n_keywords, [=] (uint32_t t)
-	{
-		Random		random(seed * 1000003 + t);
-		const uint32_t first = t * GENIE_TILE_OBJECTS;
-		const uint32_t n = std::min(n_objects - first, GENIE_TILE_OBJECTS);
-		std::vector<uint32_t> keywords;
-		std::vector<uint64_t> pairs;
-		TileLists	lists;
+	return std::unique_ptr<TestImage>(new TestImage(
+		arena, n_objects, n_keywords,
+		[=](uint32_t t) {
+			Random		random(seed * 1000003 + t);
+			const uint32_t first = t * GENIE_TILE_OBJECTS;
+			const uint32_t n = std::min(n_objects - first, GENIE_TILE_OBJECTS);
+			std::vector<uint32_t> keywords;
+			std::vector<uint64_t> pairs;
+			TileLists	lists;
 
-		for (uint32_t i = 0; i < n; i++, keywords.clear())
-		{
-			add(random, first + i, keywords);
-			for (const uint32_t keyword : keywords)
-				pairs.push_back((uint64_t) keyword << 16 | i);
-		}
-		std::sort(pairs.begin(), pairs.end());
-		pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-		lists.set(n, pairs);
-		return lists;
-	}, false));
+			for (uint32_t i = 0; i < n; i++, keywords.clear())
+			{
+				add(random, first + i, keywords);
+				for (const uint32_t keyword : keywords)
+					pairs.push_back((uint64_t) keyword << 16 | i);
+			}
+			std::sort(pairs.begin(), pairs.end());
+			pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+			lists.set(n, pairs);
+			return lists;
+		},
+		false));
 }
 
 std::unique_ptr<TestImage>
 make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size, uint32_t max_size,
-		  const std::function<uint32_t (Random &)> &draw)
+		  const std::function<uint32_t(Random &)> &draw)
 {
-	return make_objects(arena, seed, n_objects, n_keywords, [=] (Random &random, uint32_t, std::vector<uint32_t> &keywords)
-	{
-		for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
-			keywords.push_back(draw(random));
-	});
+	return make_objects(arena, seed, n_objects, n_keywords,
+						[=](Random &random, uint32_t, std::vector<uint32_t> &keywords) {
+							for (uint32_t j = min_size + random.below(max_size - min_size + 1); j > 0; j--)
+								keywords.push_back(draw(random));
+						});
 }
 
 std::unique_ptr<TestImage>
@@ -280,7 +279,7 @@ make_uniform_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_ke
 				  uint32_t max_size)
 {
 	return make_sets(arena, seed, n_objects, n_keywords, min_size, max_size,
-					 [=] (Random &random) { return random.below(n_keywords); });
+					 [=](Random &random) { return random.below(n_keywords); });
 }
 
 /* Draws ranks with frequencies of roughly 1 / rank. */
@@ -288,24 +287,22 @@ std::unique_ptr<TestImage>
 make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords, uint32_t min_size,
 				 uint32_t max_size)
 {
-	return make_sets(arena, seed, n_objects, n_keywords, min_size, max_size, [=] (Random &random)
-	{
-		return random.below(1 + random.below(1 + random.below(n_keywords)));
-	});
+	return make_sets(arena, seed, n_objects, n_keywords, min_size, max_size,
+					 [=](Random &random) { return random.below(1 + random.below(1 + random.below(n_keywords))); });
 }
 
 std::unique_ptr<TestImage>
 make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
-		  const std::function<uint32_t (Random &)> &size, uint32_t min_size, uint32_t max_size)
+		  const std::function<uint32_t(Random &)> &size, uint32_t min_size, uint32_t max_size)
 {
-	return make_objects(arena, seed, n_objects, n_keywords, [=] (Random &random, uint32_t object, std::vector<uint32_t> &keywords)
-	{
-		const uint32_t n = object > 1 ? size(random) : object == 0 ? min_size : max_size;
-		const uint32_t first = random.below(n_keywords - n + 1);
+	return make_objects(arena, seed, n_objects, n_keywords,
+						[=](Random &random, uint32_t object, std::vector<uint32_t> &keywords) {
+							const uint32_t n = object > 1 ? size(random) : object == 0 ? min_size : max_size;
+							const uint32_t first = random.below(n_keywords - n + 1);
 
-		for (uint32_t j = 0; j < n; j++)
-			keywords.push_back(first + j);
-	});
+							for (uint32_t j = 0; j < n; j++)
+								keywords.push_back(first + j);
+						});
 }
 
 void
@@ -342,8 +339,7 @@ run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads)
 	const double begin = seconds();
 	const uint32_t n = std::min<uint32_t>(n_threads, (uint32_t) jobs.size());
 
-	parallel(n, [&] (uint32_t i)
-	{
+	parallel(n, [&](uint32_t i) {
 		const size_t first = jobs.size() * i / n;
 		const size_t end = jobs.size() * (i + 1) / n;
 		const size_t size = (genie_cpu_engine_size() + 63) / 64 * 64;

@@ -18,8 +18,7 @@ class Random
 public:
 	explicit Random(uint64_t seed) : state(seed) {}
 
-	uint64_t
-	next()
+	uint64_t next()
 	{
 		uint64_t	z = (state += UINT64_C(0x9E3779B97F4A7C15));
 
@@ -29,15 +28,13 @@ public:
 	}
 
 	/* 0 .. n - 1 */
-	uint32_t
-	below(uint32_t n)
+	uint32_t below(uint32_t n)
 	{
 		return (uint32_t) ((next() >> 32) * n >> 32);
 	}
 
 	/* 0 .. 1 */
-	double
-	unit()
+	double unit()
 	{
 		return (double) (next() >> 11) / (double) (UINT64_C(1) << 53);
 	}
@@ -52,8 +49,7 @@ class Draw
 public:
 	explicit Draw(const std::vector<double> &weights);
 
-	uint32_t
-	at(uint16_t bits) const
+	uint32_t at(uint16_t bits) const
 	{
 		return table[bits];
 	}
@@ -85,8 +81,7 @@ public:
 	Arena &operator=(const Arena &) = delete;
 
 	void	   *take(size_t n);
-	void
-	reset()
+	void reset()
 	{
 		used = 0;
 	}
@@ -102,7 +97,7 @@ private:
 class TestImage
 {
 public:
-	typedef std::function<TileLists (uint32_t tile)> Maker;
+	typedef std::function<TileLists(uint32_t tile)> Maker;
 
 	/* maker is called from several threads.  first_ranks: those of the dimensions, if the image is to have codes. */
 	TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, const Maker &maker, bool keep_lists,
@@ -111,8 +106,7 @@ public:
 	void		set_live(uint32_t object, bool is_live);
 
 	/* Tells engines that the live bitmap has changed. */
-	void
-	live_changed()
+	void live_changed()
 	{
 		image.live_version++;
 	}
@@ -135,26 +129,26 @@ private:
 /* An image whose objects have min_size to max_size keywords each, drawn by draw; equal ones count once. */
 extern std::unique_ptr<TestImage> make_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
 											uint32_t min_size, uint32_t max_size,
-											const std::function<uint32_t (Random &)> &draw);
+											const std::function<uint32_t(Random &)> &draw);
 
 /* The same with keywords of equal frequency, and with frequencies of roughly 1 / rank. */
 extern std::unique_ptr<TestImage> make_uniform_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
 													uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
-extern std::unique_ptr<TestImage> make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects,
-												   uint32_t n_keywords, uint32_t min_size, uint32_t max_size);
+extern std::unique_ptr<TestImage> make_skewed_sets(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
+												   uint32_t min_size, uint32_t max_size);
 
 /*
  * An image whose objects have a run of ranks as keywords.  size draws how many, from min_size to max_size; both occur.
  */
 extern std::unique_ptr<TestImage> make_runs(Arena &arena, uint64_t seed, uint32_t n_objects, uint32_t n_keywords,
-											const std::function<uint32_t (Random &)> &size, uint32_t min_size,
+											const std::function<uint32_t(Random &)> &size, uint32_t min_size,
 											uint32_t max_size);
 
 /* Makes about one object in one_in dead. */
 extern void kill_some(Random &random, TestImage &image, uint32_t one_in);
 
 /* Calls body(0) .. body(n - 1) in as many threads as there are processors. */
-extern void parallel(uint32_t n, const std::function<void (uint32_t)> &body);
+extern void parallel(uint32_t n, const std::function<void(uint32_t)> &body);
 
 /* Opens the library as the worker does.  Returns NULL and prints why if it cannot, for example without a GPU. */
 extern GenieEngine *open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status);

@@ -206,8 +206,7 @@ add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_j
 {
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{
-		Job		   &job = add_job(batch, image, i % 2 ? GENIE_JOB_MASK : GENIE_JOB_COUNTS,
-								  make_ranges(random, image, query));
+		Job &job = add_job(batch, image, i % 2 ? GENIE_JOB_MASK : GENIE_JOB_COUNTS, make_ranges(random, image, query));
 
 		job.job.first_tile = random.below(image.image.n_tiles);
 		job.job.n_tiles = 1 + random.below(image.image.n_tiles - job.job.first_tile);
@@ -253,7 +252,7 @@ random_cases()
 	for (const Shape &shape : shapes)
 	{
 		const uint32_t n_objects = scale == TINY ? std::min(shape.n_objects, TINY_POSTINGS / shape.max_size) :
-			shape.n_objects;
+												   shape.n_objects;
 
 		if ((shape.large && scale != WHOLE) || !is_mine())
 			continue;
@@ -268,11 +267,13 @@ random_cases()
 
 			if (round != 1)
 				kill_some(random, *image, round == 0 ? 10 : 2);
-			add_random_jobs(batch, random, *image, by_scale(shape.n_jobs, (shape.n_jobs + 3) / 4, 4u),
-							shape.query, shape.ks);
+			add_random_jobs(batch, random, *image, by_scale(shape.n_jobs, (shape.n_jobs + 3) / 4, 4u), shape.query,
+							shape.ks);
 			add_tile_jobs(batch, random, *image, by_scale(6u, 2u, 2u), shape.query);
-			check(shape.name, std::to_string(n_objects) + " objects, " + std::to_string(image->n_postings) +
-				  " postings, round " + std::to_string(round), batch);
+			check(shape.name,
+				  std::to_string(n_objects) + " objects, " + std::to_string(image->n_postings) + " postings, round " +
+					  std::to_string(round),
+				  batch);
 			cuda->ops->forget(cuda, image->image.id);
 			arena->reset();
 		}
@@ -290,40 +291,49 @@ bounded_cases()
 	{
 		const char *what;
 		uint32_t	n_keywords;
-		std::function<void (Random &, std::vector<uint32_t> &)> object;
+		std::function<void(Random &, std::vector<uint32_t> &)> object;
 		Query		query;
 	};
-	const auto	uniform = [] (Random &random, std::vector<uint32_t> &keywords, uint32_t n, uint32_t below)
-	{
+	const auto uniform = [](Random &random, std::vector<uint32_t> &keywords, uint32_t n, uint32_t below) {
 		for (uint32_t i = 0; i < n; i++)
 			keywords.push_back(random.below(below));
 	};
 	const std::vector<Shape> shapes = {
-		{"short lists", 20000, [&] (Random &r, std::vector<uint32_t> &k) { uniform(r, k, 8 + r.below(5), 20000); },
-		{12, 3}},
-		{"bitmaps", 2000, [&] (Random &r, std::vector<uint32_t> &k)
-		{
-			for (uint32_t i = 0; i < 10; i++)
-				k.push_back(r.below(1 + r.below(1 + r.below(1 + r.below(2000)))));
-		}, {14, 1}},
-		{"more bitmaps than fit", 2000, [&] (Random &r, std::vector<uint32_t> &k)
-		{
-			uniform(r, k, 6, 40);
-			uniform(r, k, 4, 2000);
-		}, {100, 5}},
-		{"many ranges", 60000, [&] (Random &r, std::vector<uint32_t> &k) { uniform(r, k, 20 + r.below(9), 60000); },
-		{400, 1}},
-		{"counters of 16 bits", 60000, [&] (Random &r, std::vector<uint32_t> &k)
-		{
-			uniform(r, k, r.below(3000) == 0 ? 400 : r.below(9), 60000);
-		}, {40, 60}},
-		{"the same objects again", 900, [&] (Random &r, std::vector<uint32_t> &k)
-		{
-			const uint32_t n = r.below(2) ? 40 : 300;
+		{"short lists",
+		 20000,
+		 [&](Random &r, std::vector<uint32_t> &k) { uniform(r, k, 8 + r.below(5), 20000); },
+		 {12, 3}},
+		{"bitmaps",
+		 2000,
+		 [&](Random &r, std::vector<uint32_t> &k) {
+			 for (uint32_t i = 0; i < 10; i++)
+				 k.push_back(r.below(1 + r.below(1 + r.below(1 + r.below(2000)))));
+		 },
+		 {14, 1}},
+		{"more bitmaps than fit",
+		 2000,
+		 [&](Random &r, std::vector<uint32_t> &k) {
+			 uniform(r, k, 6, 40);
+			 uniform(r, k, 4, 2000);
+		 },
+		 {100, 5}},
+		{"many ranges",
+		 60000,
+		 [&](Random &r, std::vector<uint32_t> &k) { uniform(r, k, 20 + r.below(9), 60000); },
+		 {400, 1}},
+		{"counters of 16 bits",
+		 60000,
+		 [&](Random &r, std::vector<uint32_t> &k) { uniform(r, k, r.below(3000) == 0 ? 400 : r.below(9), 60000); },
+		 {40, 60}},
+		{"the same objects again",
+		 900,
+		 [&](Random &r, std::vector<uint32_t> &k) {
+			 const uint32_t n = r.below(2) ? 40 : 300;
 
-			for (uint32_t i = 0, first = r.below(n); i < 3; i++)
-				k.push_back(3 * first + i);
-		}, {9, 2}},
+			 for (uint32_t i = 0, first = r.below(n); i < 3; i++)
+				 k.push_back(3 * first + i);
+		 },
+		 {9, 2}},
 	};
 
 	for (const Shape &shape : shapes)
@@ -335,24 +345,27 @@ bounded_cases()
 		if (!is_mine())
 			continue;
 		arena->reset();
-		TestImage	image(*arena, n, shape.n_keywords, [&] (uint32_t t)
-		{
-			Random		own(t);
-			std::vector<uint64_t> pairs;
-			std::vector<uint32_t> keywords;
-			TileLists	lists;
+		TestImage image(
+			*arena, n, shape.n_keywords,
+			[&](uint32_t t) {
+				Random		own(t);
+				std::vector<uint64_t> pairs;
+				std::vector<uint32_t> keywords;
+				TileLists	lists;
 
-			for (uint32_t i = 0; i < std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS); i++, keywords.clear())
-			{
-				shape.object(own, keywords);
-				for (const uint32_t keyword : keywords)
-					pairs.push_back((uint64_t) keyword << 16 | i);
-			}
-			std::sort(pairs.begin(), pairs.end());
-			pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-			lists.set(std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), pairs);
-			return lists;
-		}, false);
+				for (uint32_t i = 0; i < std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+					 i++, keywords.clear())
+				{
+					shape.object(own, keywords);
+					for (const uint32_t keyword : keywords)
+						pairs.push_back((uint64_t) keyword << 16 | i);
+				}
+				std::sort(pairs.begin(), pairs.end());
+				pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+				lists.set(std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), pairs);
+				return lists;
+			},
+			false);
 		kill_some(random, image, 5);
 		add_random_jobs(batch, random, image, by_scale(1000u, 600u, 480u), shape.query, {1, 10, 100, 1000});
 		check("bounds after the first tile", shape.what, batch);
@@ -370,7 +383,7 @@ ties_case()
 	if (!is_mine())
 		return;
 	arena->reset();
-	const auto	image = make_sets(*arena, 5, n, 100, 1, 1, [] (Random &) { return 0u; });
+	const auto image = make_sets(*arena, 5, n, 100, 1, 1, [](Random &) { return 0u; });
 	Random		random(5);
 
 	kill_some(random, *image, 3);
@@ -392,10 +405,8 @@ ties_case()
 	for (const uint32_t one_in : {40u, 150u, 2000u})
 	{
 		Batch		sparse;
-		const auto	other = make_sets(*arena, 6, n, 3000, 1, 1, [=] (Random &r)
-		{
-			return r.below(one_in) == 0 ? r.below(3) : 5 + r.below(2000);
-		});
+		const auto other = make_sets(*arena, 6, n, 3000, 1, 1,
+									 [=](Random &r) { return r.below(one_in) == 0 ? r.below(3) : 5 + r.below(2000); });
 
 		for (const uint32_t k : {1u, 10u, 100u, 1000u})
 			add_job(sparse, *other, GENIE_JOB_TOP, {{0, 3}}).job.k = k;
@@ -415,16 +426,18 @@ empty_tiles_case()
 	if (!is_mine())
 		return;
 	arena->reset();
-	TestImage	image(*arena, n, 50, [=] (uint32_t t)
-	{
-		std::vector<uint64_t> pairs;
-		TileLists	lists;
+	TestImage image(
+		*arena, n, 50,
+		[=](uint32_t t) {
+			std::vector<uint64_t> pairs;
+			TileLists	lists;
 
-		for (uint32_t i = 0; t % 4 == 0 && i < 60000; i++)
-			pairs.push_back((uint64_t) (i % 50) << 16 | i);
-		lists.set(std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), pairs);
-		return lists;
-	}, false);
+			for (uint32_t i = 0; t % 4 == 0 && i < 60000; i++)
+				pairs.push_back((uint64_t) (i % 50) << 16 | i);
+			lists.set(std::min(n - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), pairs);
+			return lists;
+		},
+		false);
 	Random		random(9);
 
 	add_random_jobs(batch, random, image, by_scale(30u, 30u, 5u), Query{20, 3}, {1, 10, 100, 5000});
@@ -445,17 +458,19 @@ boundary_cases()
 		if (!is_mine())
 			continue;
 		arena->reset();
-		TestImage	image(*arena, n, 70000, [=] (uint32_t)
-		{
-			std::vector<uint64_t> pairs;
-			TileLists	lists;
+		TestImage image(
+			*arena, n, 70000,
+			[=](uint32_t) {
+				std::vector<uint64_t> pairs;
+				TileLists	lists;
 
-			for (uint32_t i = 0; i < n; i++)
-				for (uint32_t j = 0; j < top - std::min(i / 2 % 4, top - 1); j++)
-					pairs.push_back((uint64_t) (j + i % 3) << 16 | i);
-			lists.set(n, pairs);
-			return lists;
-		}, false);
+				for (uint32_t i = 0; i < n; i++)
+					for (uint32_t j = 0; j < top - std::min(i / 2 % 4, top - 1); j++)
+						pairs.push_back((uint64_t) (j + i % 3) << 16 | i);
+				lists.set(n, pairs);
+				return lists;
+			},
+			false);
 
 		for (const uint32_t k : {1u, 10u, 1000u})
 		{
@@ -482,17 +497,19 @@ boundary_cases()
 		if (!is_mine())
 			continue;
 		arena->reset();
-		TestImage	image(*arena, n, top + 3, [=] (uint32_t)
-		{
-			std::vector<uint64_t> pairs;
-			TileLists	lists;
+		TestImage image(
+			*arena, n, top + 3,
+			[=](uint32_t) {
+				std::vector<uint64_t> pairs;
+				TileLists	lists;
 
-			for (uint32_t i = 0; i < n; i++)
-				for (uint32_t j = i % 5 == 0; j < top; j++)
-					pairs.push_back((uint64_t) j << 16 | i);
-			lists.set(n, pairs);
-			return lists;
-		}, false);
+				for (uint32_t i = 0; i < n; i++)
+					for (uint32_t j = i % 5 == 0; j < top; j++)
+						pairs.push_back((uint64_t) j << 16 | i);
+				lists.set(n, pairs);
+				return lists;
+			},
+			false);
 
 		for (const uint32_t k : {1u, 1000u, 4000u})
 			add_job(batch, image, GENIE_JOB_TOP, {{0, top + 3}}).job.k = k;
@@ -563,7 +580,7 @@ mixed_case()
 	arena->reset();
 	for (uint32_t i = 0; i < 5; i++)
 		images.push_back(i % 2 ? make_uniform_sets(*arena, i, 30000 + 40000 * i, 200 << 3 * i, 3, 9 + 60 * i) :
-						 make_skewed_sets(*arena, i, 20000 + 50000 * i, 900, 0, 12));
+								 make_skewed_sets(*arena, i, 20000 + 50000 * i, 900, 0, 12));
 	for (uint32_t round = 0; round < 3; round++)
 	{
 		Batch		batch;
@@ -611,15 +628,14 @@ memory_cases()
 		check("a limit of one image", "evicted inside a batch", batch);
 	}
 	(void) cuda->ops->devices(cuda, &after, 1);
-	report("a limit of one image", "evictions are counted", after.n_evictions >= before.n_evictions + 4 &&
-		   after.image_bytes <= after.limit_bytes ? "" : "no evictions");
+	report("a limit of one image", "evictions are counted",
+		   after.n_evictions >= before.n_evictions + 4 && after.image_bytes <= after.limit_bytes ? "" : "no evictions");
 
 	/* 10 tiles of 65,536 candidates each do not fit */
 	batch.clear();
 	for (uint32_t i = 0; i < 3; i++)
 	{
-		Job		   &job = add_job(batch, *images[0], GENIE_JOB_TOP,
-								  make_ranges(random, *images[0], Query{100, 20}));
+		Job &job = add_job(batch, *images[0], GENIE_JOB_TOP, make_ranges(random, *images[0], Query{100, 20}));
 
 		job.job.k = i == 0 ? 65536 : 40000;
 		if (i == 1)
@@ -769,7 +785,7 @@ little_shared_pass(const char *shared_bytes)
 
 /* Does pass n if it is asked for, and prints the seconds. */
 static void
-run_pass(int n, const std::function<void ()> &pass)
+run_pass(int n, const std::function<void()> &pass)
 {
 	const auto	start = std::chrono::steady_clock::now();
 

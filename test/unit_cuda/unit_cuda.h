@@ -22,7 +22,8 @@ extern Arena *arena;
 extern Scale scale;
 
 /* One of three values, by the scale. */
-template <class VALUE> VALUE
+template <class VALUE>
+VALUE
 by_scale(VALUE whole, VALUE quick, VALUE tiny)
 {
 	return scale == WHOLE ? whole : scale == QUICK ? quick : tiny;

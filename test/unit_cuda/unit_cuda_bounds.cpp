@@ -206,8 +206,9 @@ bounds_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, const
 	for (const GenieKernelChoice choice : {GENIE_KERNELS_TILES, GENIE_KERNELS_LANES})
 	{
 		cuda->ops->set_kernels(cuda, choice);
-		report("bounds", std::string(names[metric]) + ", " + std::to_string(n_dimensions) + " dimensions, " +
-			   std::to_string(n_objects) + " objects, by " + (choice == GENIE_KERNELS_TILES ? "tiles" : "lanes"),
+		report("bounds",
+			   std::string(names[metric]) + ", " + std::to_string(n_dimensions) + " dimensions, " +
+				   std::to_string(n_objects) + " objects, by " + (choice == GENIE_KERNELS_TILES ? "tiles" : "lanes"),
 			   wrong_batch(batch, true));
 	}
 	cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
@@ -323,8 +324,10 @@ room_case()
 	report("bounds: room", "which is no failure", cuda->error);
 	limit_images(images[0] + images[1] + vectors[0] + 1000);
 	pair.run("and one that is large enough", 0, true, true);
-	report("bounds: room", "they are counted", device().image_bytes == images[0] + vectors[0] ? "" :
-		   std::to_string(device().image_bytes) + " bytes, not " + std::to_string(images[0] + vectors[0]));
+	report("bounds: room", "they are counted",
+		   device().image_bytes == images[0] + vectors[0] ?
+			   "" :
+			   std::to_string(device().image_bytes) + " bytes, not " + std::to_string(images[0] + vectors[0]));
 
 	pair.run("another image beside them", 1, false, false);
 	n_evictions = device().n_evictions;
@@ -335,8 +338,10 @@ room_case()
 	limit_images(images[1] + vectors[0] + 1000);
 	pair.run("with less room", 0, true, true);
 	pair.run("an image takes it", 1, false, false);
-	report("bounds: room", "and leaves the other image", device().image_bytes == images[0] + images[1] ? "" :
-		   std::to_string(device().image_bytes) + " bytes, not " + std::to_string(images[0] + images[1]));
+	report("bounds: room", "and leaves the other image",
+		   device().image_bytes == images[0] + images[1] ?
+			   "" :
+			   std::to_string(device().image_bytes) + " bytes, not " + std::to_string(images[0] + images[1]));
 
 	limit_images(images[0] + images[1] + std::max(vectors[0], vectors[1]) + 1000);
 	pair.run("vectors once more", 0, true, true);

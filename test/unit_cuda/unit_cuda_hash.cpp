@@ -56,8 +56,8 @@ ordinary(Random &random)
 static float
 odd(Random &random)
 {
-	const float numbers[] = {0, -0.0f, FLT_MAX, -FLT_MAX, 1e38f, -1e30f, FLT_MIN, -FLT_MIN, FLT_TRUE_MIN,
-		-FLT_TRUE_MIN, 1e-40f, 65536.5f};
+	const float numbers[] = {0,       -0.0f,    FLT_MAX,      -FLT_MAX,      1e38f,  -1e30f,
+							 FLT_MIN, -FLT_MIN, FLT_TRUE_MIN, -FLT_TRUE_MIN, 1e-40f, 65536.5f};
 	const uint32_t n = sizeof(numbers) / sizeof(numbers[0]);
 	const uint32_t i = random.below(2 * n);
 
@@ -65,7 +65,7 @@ odd(Random &random)
 }
 
 static std::vector<float>
-make_vectors(Random &random, uint32_t n, uint32_t n_dimensions, float (*number) (Random &))
+make_vectors(Random &random, uint32_t n, uint32_t n_dimensions, float (*number)(Random &))
 {
 	std::vector<float> vectors;
 
@@ -124,8 +124,8 @@ struct Kind
 static void
 check_shape(const Kind &kind, uint32_t n_vectors, uint32_t n_functions, uint32_t n_dimensions)
 {
-	const GenieLshParameters parameters = {(uint32_t) kind.family, n_functions, n_dimensions, kind.n_buckets, 17,
-		kind.width};
+	const GenieLshParameters parameters = {(uint32_t) kind.family, n_functions, n_dimensions,
+										   kind.n_buckets,         17,          kind.width};
 	Random		random(n_vectors + n_functions + n_dimensions);
 	const Functions functions(parameters);
 	Hashed		hashed(functions, make_vectors(random, n_vectors, n_dimensions, ordinary));
@@ -136,8 +136,10 @@ check_shape(const Kind &kind, uint32_t n_vectors, uint32_t n_functions, uint32_t
 	wrong = wrong_codes(functions, hashed);
 	if (wrong.empty())
 		wrong = wrong_codes(functions, beside);
-	report("hash", std::string(kind.name) + ", " + std::to_string(n_vectors) + " vectors of " +
-		   std::to_string(n_dimensions) + " by " + std::to_string(n_functions), wrong);
+	report("hash",
+		   std::string(kind.name) + ", " + std::to_string(n_vectors) + " vectors of " + std::to_string(n_dimensions) +
+			   " by " + std::to_string(n_functions),
+		   wrong);
 }
 
 void
@@ -149,14 +151,20 @@ hash_cases()
 		uint32_t	n_functions;
 		uint32_t	n_dimensions;
 	};
-	const std::vector<Kind> kinds = {
-		{"L2", GENIE_LSH_L2, 0, 4}, {"L2 in 67 buckets", GENIE_LSH_L2, 67, 4},
-		{"L2 in 8192 buckets", GENIE_LSH_L2, 8192, 0.25}, {"L2 past int32", GENIE_LSH_L2, 0, 1e-8},
-		{"L2 past doubles", GENIE_LSH_L2, 0, DBL_TRUE_MIN}, {"L2 in one bucket", GENIE_LSH_L2, 0, 1e300},
-		{"L1", GENIE_LSH_L1, 0, 4}, {"L1 in 8192 buckets", GENIE_LSH_L1, 8192, 1},
-		{"Laplacian", GENIE_LSH_LAPLACIAN, 8192, 40}, {"Laplacian, codes as they are", GENIE_LSH_LAPLACIAN, 0, 1000},
-		{"Laplacian past int32", GENIE_LSH_LAPLACIAN, 67, 1e-9}, {"cosine", GENIE_LSH_COSINE, 0, 1},
-		{"cosine of 3 bits", GENIE_LSH_COSINE, 0, 3}, {"cosine of 16 bits", GENIE_LSH_COSINE, 0, 16}};
+	const std::vector<Kind> kinds = {{"L2", GENIE_LSH_L2, 0, 4},
+									 {"L2 in 67 buckets", GENIE_LSH_L2, 67, 4},
+									 {"L2 in 8192 buckets", GENIE_LSH_L2, 8192, 0.25},
+									 {"L2 past int32", GENIE_LSH_L2, 0, 1e-8},
+									 {"L2 past doubles", GENIE_LSH_L2, 0, DBL_TRUE_MIN},
+									 {"L2 in one bucket", GENIE_LSH_L2, 0, 1e300},
+									 {"L1", GENIE_LSH_L1, 0, 4},
+									 {"L1 in 8192 buckets", GENIE_LSH_L1, 8192, 1},
+									 {"Laplacian", GENIE_LSH_LAPLACIAN, 8192, 40},
+									 {"Laplacian, codes as they are", GENIE_LSH_LAPLACIAN, 0, 1000},
+									 {"Laplacian past int32", GENIE_LSH_LAPLACIAN, 67, 1e-9},
+									 {"cosine", GENIE_LSH_COSINE, 0, 1},
+									 {"cosine of 3 bits", GENIE_LSH_COSINE, 0, 3},
+									 {"cosine of 16 bits", GENIE_LSH_COSINE, 0, 16}};
 	std::vector<Shape> shapes = {{1, 1, 1}, {7, 15, 3}, {8, 16, 16}, {9, 17, 3}, {65, 67, 17}};
 
 	if (scale != TINY)

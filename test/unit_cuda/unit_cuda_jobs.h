@@ -100,7 +100,7 @@ static const uint32_t MAX_KEYS[] = {20, 60000, 4000000000u};
 static inline void
 draw_keys(Random &random, Job &job, const std::vector<uint32_t> &keys)
 {
-	const auto	draw = [&] () { return std::max(1u, keys[random.below((uint32_t) keys.size())]); };
+	const auto draw = [&]() { return std::max(1u, keys[random.below((uint32_t) keys.size())]); };
 
 	if (job.job.has_after)
 		job.job.after.key = draw();

@@ -14,17 +14,17 @@ key_cases()
 	struct Shape
 	{
 		const char *what;
-		std::function<uint32_t (Random &)> size;
+		std::function<uint32_t(Random &)> size;
 		uint32_t	min_size;
 		uint32_t	max_size;
 	};
 	const std::vector<Shape> shapes = {
-		{"one size", [] (Random &) { return 7u; }, 7, 7},
-		{"objects without keywords", [] (Random &r) { return r.below(10); }, 0, 9},
-		{"sizes of one byte", [] (Random &r) { return 2 + r.below(1 + r.below(256)); }, 2, 257},
-		{"sizes of two bytes", [] (Random &r) { return 1 + r.below(1 + r.below(257)); }, 1, 257},
-		{"more sizes than have smallest counts", [] (Random &r) { return 1 + r.below(1 + r.below(600)); }, 1, 600},
-		{"all sizes", [] (Random &r) { return r.below(2000) == 0 ? 65535u >> r.below(16) : 1 + r.below(4); }, 1, 65535},
+		{"one size", [](Random &) { return 7u; }, 7, 7},
+		{"objects without keywords", [](Random &r) { return r.below(10); }, 0, 9},
+		{"sizes of one byte", [](Random &r) { return 2 + r.below(1 + r.below(256)); }, 2, 257},
+		{"sizes of two bytes", [](Random &r) { return 1 + r.below(1 + r.below(257)); }, 1, 257},
+		{"more sizes than have smallest counts", [](Random &r) { return 1 + r.below(1 + r.below(600)); }, 1, 600},
+		{"all sizes", [](Random &r) { return r.below(2000) == 0 ? 65535u >> r.below(16) : 1 + r.below(4); }, 1, 65535},
 	};
 	const std::vector<uint32_t> ks = {1, 10, 100, 3000, 65536};
 
@@ -44,8 +44,8 @@ key_cases()
 		for (uint32_t i = 0; i < by_scale(80u, 20u, 10u); i++)
 		{
 			const Query query = {1 + random.below(40), random.below(2) ? 3u : 9000u};
-			Job		   &job = add_job(batch, *image, GENIE_JOB_TOP, i % 4 == 0 ? std::vector<GenieRankRange>() :
-									  make_ranges(random, *image, query));
+			Job &job = add_job(batch, *image, GENIE_JOB_TOP,
+							   i % 4 == 0 ? std::vector<GenieRankRange>() : make_ranges(random, *image, query));
 
 			job.job.k = ks[i % 5];
 			job.job.min_key = 1 + (i % 7 == 0);
@@ -88,10 +88,8 @@ bounded_key_case()
 		if (!is_mine())
 			continue;
 		arena->reset();
-		const auto	image = make_sets(*arena, 31, n, 3000, 1, 40, [=] (Random &r)
-		{
-			return r.below(20) < frequent ? r.below(8) : r.below(3000);
-		});
+		const auto image = make_sets(*arena, 31, n, 3000, 1, 40,
+									 [=](Random &r) { return r.below(20) < frequent ? r.below(8) : r.below(3000); });
 
 		kill_some(random, *image, 5);
 		for (uint32_t i = 0; i < by_scale(1200u, 500u, 60u); i++)

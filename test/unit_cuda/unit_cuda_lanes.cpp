@@ -63,31 +63,33 @@ make_tuples(Arena &arena, const LaneShape &shape, uint64_t seed)
 		first_ranks.push_back(n_keywords);
 		n_keywords += n;
 	}
-	return std::unique_ptr<TestImage>(new TestImage(arena, shape.n_objects, n_keywords, [&] (uint32_t t)
-	{
-		Random		random(seed * 1000003 + t);
-		const uint32_t n = std::min(shape.n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
-		std::vector<uint64_t> pairs;
-		TileLists	lists;
+	return std::unique_ptr<TestImage>(new TestImage(
+		arena, shape.n_objects, n_keywords,
+		[&](uint32_t t) {
+			Random		random(seed * 1000003 + t);
+			const uint32_t n = std::min(shape.n_objects - t * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS);
+			std::vector<uint64_t> pairs;
+			TileLists	lists;
 
-		for (uint32_t i = 0; i < n; i++)
-			for (size_t d = 0; d < shape.n_values.size(); d++)
-				if (shape.missing == 0 || random.below(shape.missing) > 0)
-				{
-					const uint32_t value = draw_value(random, shape, t * GENIE_TILE_OBJECTS + i, shape.n_values[d]);
+			for (uint32_t i = 0; i < n; i++)
+				for (size_t d = 0; d < shape.n_values.size(); d++)
+					if (shape.missing == 0 || random.below(shape.missing) > 0)
+					{
+						const uint32_t value = draw_value(random, shape, t * GENIE_TILE_OBJECTS + i, shape.n_values[d]);
 
-					pairs.push_back((uint64_t) (first_ranks[d] + value) << 16 | i);
-				}
-		lists.set(n, pairs);
-		return lists;
-	}, false, first_ranks));
+						pairs.push_back((uint64_t) (first_ranks[d] + value) << 16 | i);
+					}
+			lists.set(n, pairs);
+			return lists;
+		},
+		false, first_ranks));
 }
 
 std::unique_ptr<TestImage>
 make_uniform_tuples(uint32_t n_objects, uint32_t n_dimensions, uint32_t n_values)
 {
-	const LaneShape shape = {"", n_objects, std::vector<uint32_t>(n_dimensions, n_values), 0, 0, UNIFORM, 0, 0, {},
-		false};
+	const LaneShape shape = {"", n_objects, std::vector<uint32_t>(n_dimensions, n_values), 0, 0, UNIFORM, 0, 0,
+							 {}, false};
 
 	return make_tuples(*arena, shape, n_objects);
 }
@@ -161,8 +163,7 @@ make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed, uint32
 static void
 put_in_arena(LaneBatch &batch)
 {
-	const auto	room = [] (const GenieJob &job)
-	{
+	const auto room = [](const GenieJob &job) {
 		return (job.k * sizeof(GenieHit) + GENIE_ENGINE_RESULT_ALIGN - 1) / GENIE_ENGINE_RESULT_ALIGN *
 			GENIE_ENGINE_RESULT_ALIGN;
 	};
@@ -221,10 +222,8 @@ struct Way
 static uint64_t
 n_from_start(const LaneBatch &batch)
 {
-	return (uint64_t) std::count_if(batch.jobs.begin(), batch.jobs.end(), [] (const GenieJob &job)
-	{
-		return !job.has_after;
-	});
+	return (uint64_t) std::count_if(batch.jobs.begin(), batch.jobs.end(),
+									[](const GenieJob &job) { return !job.has_after; });
 }
 
 /* What is wrong with the way a batch was counted; "": nothing. */
@@ -285,8 +284,10 @@ lanes_case(const LaneShape &shape, const Way &way)
 		}
 		if (wrong.empty())
 			wrong = wrong_way(before, cuda->choices, choice, way, n_from_start(batch));
-		report(shape.name, std::string(name) + ", " + std::to_string(shape.n_queries) + " queries, " +
-			   std::to_string(shape.n_objects) + " objects, " + std::to_string(shape.n_values.size()) + " dimensions",
+		report(shape.name,
+			   std::string(name) + ", " + std::to_string(shape.n_queries) + " queries, " +
+				   std::to_string(shape.n_objects) + " objects, " + std::to_string(shape.n_values.size()) +
+				   " dimensions",
 			   wrong);
 	}
 	cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
@@ -374,7 +375,16 @@ lanes_cases(Scale of_scale, bool all)
 		{"lanes: all missing", 5000, dimensions(3, 20), 2, 0, UNIFORM, 20, 1, {5000, 100}, false},
 		{"lanes: 2,048 queries", 300000, attributes, 0, 11, UNIFORM, 2048, 30, ks, true},
 		{"lanes: 2,500 signatures", 400000, dimensions(100, 67), 0, 0, UNIFORM, 2500, 1, {10, 100, 1000}, true},
-		{"lanes: a sample", 2000000, dimensions(24, 20), 40, 20, UNIFORM, 1024, 3, {1, 100, 200, 775, 2048}, true,
+		{"lanes: a sample",
+		 2000000,
+		 dimensions(24, 20),
+		 40,
+		 20,
+		 UNIFORM,
+		 1024,
+		 3,
+		 {1, 100, 200, 775, 2048},
+		 true,
 		 true},
 		{"lanes: many alike", 1100000, attributes, 0, 0, SKEWED, 56, 1, {10, 200}, true, true},
 		{"lanes: 3 million tuples", 3000000, attributes, 50, 50, SKEWED, 1024, 50, ks, true},
@@ -406,8 +416,16 @@ tensor_cases(bool used, bool all)
 		{"tensor: 31 dimensions", 1031, dimensions(31, 12), 0, 4, UNIFORM, 127, 3, {1, 100, 1000}, false},
 		{"tensor: one strip", 1024, dimensions(32, 14), 2, 0, UNIFORM, 128, 3, ks, false},
 		{"tensor: a strip and one", 2000, dimensions(33, 3), 2, 6, SKEWED, 200, 2, ks, false},
-		{"tensor: values of all numbers", 2048, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 7, 1, 8, 2, 14}, 5,
-		 3, UNIFORM, 150, 5, ks, false},
+		{"tensor: values of all numbers",
+		 2048,
+		 {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 7, 1, 8, 2, 14},
+		 5,
+		 3,
+		 UNIFORM,
+		 150,
+		 5,
+		 ks,
+		 false},
 		{"tensor: all alike", 2048, dimensions(14, 6), 0, 5, ALIKE, 60, 6, {1, 100, 2000}, false},
 		{"tensor: more than 255 match", 2048, dimensions(300, 3), 30, 0, SKEWED, 90, 2, ks, false},
 		{"tensor: tuples", 131073, dimensions(14, 8), 9, 20, SKEWED, 1100, 3, ks, false, true},

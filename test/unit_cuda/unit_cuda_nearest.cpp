@@ -83,21 +83,23 @@ make_search(Random &random, bool differences, uint32_t n_queries, uint32_t n_row
 		search.queries.push_back(number(random));
 	for (uint64_t i = 0; i < (uint64_t) n_rows * n_dimensions; i++)
 		search.rows.push_back(odd && random.below(5000) == 0 ? NOT_A_NUMBER :
-							  odd && random.below(5000) == 0 ? INFINITE : number(random));
+								  odd && random.below(5000) == 0 ? INFINITE :
+																   number(random));
 	for (uint32_t i = 0; i < n_rows; i++)
-		search.terms.push_back(odd && i % 17 == 3 ? -INFINITE : odd && i % 17 == 5 ? INFINITE :
-							   odd && i % 17 == 7 ? NOT_A_NUMBER : number(random));
+		search.terms.push_back(odd && i % 17 == 3     ? -INFINITE :
+								   odd && i % 17 == 5 ? INFINITE :
+								   odd && i % 17 == 7 ? NOT_A_NUMBER :
+														number(random));
 	search.bounds.resize(n_queries);
-	search.nearest = {differences, n_dimensions, n_queries, n_rows, search.queries.data(), search.bounds.data(),
-		search.rows.data(), search.terms.data()};
+	search.nearest = {differences,           n_dimensions,         n_queries,          n_rows,
+					  search.queries.data(), search.bounds.data(), search.rows.data(), search.terms.data()};
 	for (uint32_t q = 0; q < n_queries; q++)
 	{
 		double		error;
 
 		search.bounds[q] = (float) estimate_of(search, q, random.below(n_rows), error);
 		for (uint32_t i = 0; i < 8; i++)
-			search.bounds[q] = std::min(search.bounds[q],
-										(float) estimate_of(search, q, random.below(n_rows), error));
+			search.bounds[q] = std::min(search.bounds[q], (float) estimate_of(search, q, random.below(n_rows), error));
 		if (odd && q % 13 < 3)
 			search.bounds[q] = q % 13 == 0 ? INFINITE : q % 13 == 1 ? -INFINITE : NOT_A_NUMBER;
 	}

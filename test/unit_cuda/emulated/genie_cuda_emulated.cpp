@@ -52,7 +52,7 @@ static uint32_t n_done;
 static uint32_t n_moves;		/* threads that came to a meeting, left one, or returned */
 static ucontext_t scheduler_context;
 static jmp_buf scheduler;
-static const std::function<void ()> *kernel;
+static const std::function<void()> *kernel;
 
 static void
 wait_for_others()
@@ -182,7 +182,7 @@ run_block()
 }
 
 void
-genie_cuda_emulated_launch(const std::function<void ()> &body, dim3 grid, dim3 block, size_t shared, void *)
+genie_cuda_emulated_launch(const std::function<void()> &body, dim3 grid, dim3 block, size_t shared, void *)
 {
 	if (shared > SHARED_BYTES || block.y * block.z != 1)
 		abort();

@@ -117,18 +117,18 @@ extern dim3 blockIdx;
 extern dim3 threadIdx;
 
 /* Calls body, which calls the kernel, for all threads. */
-extern void genie_cuda_emulated_launch(const std::function<void ()> &body, dim3 grid, dim3 block, size_t shared = 0,
+extern void genie_cuda_emulated_launch(const std::function<void()> &body, dim3 grid, dim3 block, size_t shared = 0,
 									   void *stream = nullptr);
 
 static inline void
-genie_cuda_emulated_launch(const std::function<void ()> &body, uint32_t grid, uint32_t block, size_t shared = 0,
+genie_cuda_emulated_launch(const std::function<void()> &body, uint32_t grid, uint32_t block, size_t shared = 0,
 						   void *stream = nullptr)
 {
 	genie_cuda_emulated_launch(body, dim3(grid), dim3(block), shared, stream);
 }
 
 static inline void
-genie_cuda_emulated_launch(const std::function<void ()> &body, dim3 grid, uint32_t block, size_t shared = 0,
+genie_cuda_emulated_launch(const std::function<void()> &body, dim3 grid, uint32_t block, size_t shared = 0,
 						   void *stream = nullptr)
 {
 	genie_cuda_emulated_launch(body, grid, dim3(block), shared, stream);
@@ -151,8 +151,7 @@ __syncwarp()
 
 static inline void
 __threadfence()
-{
-}
+{}
 
 static inline uint32_t
 __shfl_sync(uint32_t, uint32_t value, uint32_t thread)
@@ -225,35 +224,35 @@ template <class T>
 static inline T
 atomicAdd(T *at, GenieCudaEmulatedValue<T> value)
 {
-	return genie_cuda_emulated_change(at, [=] (T old) { return old + value; });
+	return genie_cuda_emulated_change(at, [=](T old) { return old + value; });
 }
 
 template <class T>
 static inline T
 atomicMax(T *at, GenieCudaEmulatedValue<T> value)
 {
-	return genie_cuda_emulated_change(at, [=] (T old) { return std::max(old, value); });
+	return genie_cuda_emulated_change(at, [=](T old) { return std::max(old, value); });
 }
 
 template <class T>
 static inline T
 atomicMin(T *at, GenieCudaEmulatedValue<T> value)
 {
-	return genie_cuda_emulated_change(at, [=] (T old) { return std::min(old, value); });
+	return genie_cuda_emulated_change(at, [=](T old) { return std::min(old, value); });
 }
 
 template <class T>
 static inline T
 atomicOr(T *at, GenieCudaEmulatedValue<T> value)
 {
-	return genie_cuda_emulated_change(at, [=] (T old) { return old | value; });
+	return genie_cuda_emulated_change(at, [=](T old) { return old | value; });
 }
 
 template <class T>
 static inline T
 atomicCAS(T *at, GenieCudaEmulatedValue<T> expected, GenieCudaEmulatedValue<T> value)
 {
-	return genie_cuda_emulated_change(at, [=] (T old) { return old == expected ? value : old; });
+	return genie_cuda_emulated_change(at, [=](T old) { return old == expected ? value : old; });
 }
 
 /* Adds a product of bits to counts, as the instruction of genie_cuda_tensor.cu does for the threads of a warp. */
