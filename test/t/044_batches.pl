@@ -10,6 +10,7 @@ use GenieTest;
 use List::Util qw(max sum);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Time::HiRes qw(usleep);
 use Test::More;
 
 my $sessions = 200;
@@ -34,6 +35,7 @@ sub crowd
 	wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
 	my @crowd = map { start_sql($node, question_number($_)) } 2 .. $n;
 	wait_for_waiting($node, $n);
+	usleep(100_000);				# so that how long they waited can be told from nothing
 	order('');
 	my $wrong = 0;
 	foreach my $i (1 .. $n)
