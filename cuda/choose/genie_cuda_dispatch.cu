@@ -79,13 +79,15 @@ GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 	const GenieSegmentImage &image = *jobs[0]->image;
 	const uint32_t n = (uint32_t) jobs.size();
 	const GenieCudaLaneImage &lanes = lanes_of(image);
-	const std::vector<GenieJob *> in_order = jobs;
-	std::vector<GenieDispatchQuery> queries(n);
+	std::vector<GenieJob *> in_order;
+	std::vector<GenieDispatchQuery> queries;
 	GenieDispatchCosts costs_here;
 	GenieDispatchChoice choice;
 
 	if (!lanes.possible)
 		return 0;
+	in_order = jobs;
+	queries.resize(n);
 	costs_here = costs_of(image);
 	costs_here.samples = true;
 	for (uint32_t i = 0; i < n; i++)
