@@ -44,7 +44,6 @@
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_query.h"
-#include "genie_round_run.h"
 #include "genie_scan.h"
 #include "genie_spilled_segment.h"
 #include "genie_stream.h"

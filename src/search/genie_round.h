@@ -146,4 +146,28 @@ extern GenieVisitRow **genie_round_wanted(const GenieRound *round, const GenieRo
 /* Each query took n_taken hits of each list: notes where it goes on, if it does. */
 extern void genie_round_go_on(const GenieRound *round, const GenieRoundHits *hits, const uint32 *n_taken);
 
+/* ---- genie_round_measure.c: measuring the visible rows that queries take ---- */
+
+/* Visits the wanted rows, and measures those that are visible, for each query that takes them. */
+extern void genie_round_measure_wanted(const GenieRound *round, GenieRoundHits *hits);
+
+/* The same of merged hits.  too_many: queries may have taken more visible rows than they still want. */
+extern void genie_round_measure(const GenieRound *round, GenieRoundHits *hits, bool too_many);
+
+/* ---- genie_round_pick.c: measuring rows picked by bounds of their distances, before they are numbered ---- */
+
+/*
+ * Takes and measures what the queries take of hits that have bounds, as far as it matters, and notes where they go on.
+ * False: it is not possible for these hits, which are unchanged, or a segment is stale (*stale).
+ */
+extern bool genie_round_pick(const GenieRound *round, const GenieRoundHits *hits, bool *stale);
+
+/* ---- genie_round_run.c: the next best rows of many queries, merged over all segments ---- */
+
+/*
+ * Takes up to `ask` more rows that match for each of n queries, and keeps or measures those that are visible, until
+ * there are k.  False: a segment is stale, and what the queries hold is void.
+ */
+extern bool genie_round_run(GenieRound *round, GenieRoundQuery **queries, uint32 n, uint32 ask);
+
 #endif							/* GENIE_ROUND_H */

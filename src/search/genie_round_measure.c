@@ -1,6 +1,6 @@
 /*
  * genie_round_measure.c
- *	  Measuring the visible rows that queries take in a round (genie_round_measure.h).
+ *	  Measuring the visible rows that queries take in a round (genie_round.h).
  *
  * Each row that is visible is passed once to the callback, followed by all queries that take it.
  *
@@ -10,7 +10,7 @@
  */
 #include "postgres.h"
 
-#include "genie_round_measure.h"
+#include "genie_round.h"
 
 /* The queries that take each row. */
 typedef struct GenieRoundTakers

@@ -1,6 +1,6 @@
 /*
  * genie_round_pick.c
- *	  Measuring rows in a round, picked by bounds of their distances (genie_round_pick.h).
+ *	  Measuring rows in a round, picked by bounds of their distances (genie_round.h).
  *
  * Of the rows that a query takes, only the k nearest matter in the end.  Where there are lower bounds of their
  * distances (genie_quantized.h), most rows are not visited:
@@ -32,8 +32,7 @@
 #include "genie_all_visible.h"
 #include "genie_heap.h"
 #include "genie_object_table.h"
-#include "genie_round_measure.h"
-#include "genie_round_pick.h"
+#include "genie_round.h"
 
 #define GENIE_ROUND_BOUNDS 128	/* that are compared with the k-th least so far together */
 

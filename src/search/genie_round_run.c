@@ -1,6 +1,6 @@
 /*
  * genie_round_run.c
- *	  A round of a batch search (genie_round_run.h).
+ *	  A round of a batch search (genie_round.h).
  *
  *	1. ask		each source for the best `ask` objects of each query, behind those that were taken of it before
  *	2. number	an object is a row of the round, however many queries hit it; rows get their TIDs
@@ -28,9 +28,7 @@
 #include "utils/memutils.h"
 
 #include "genie_fault.h"
-#include "genie_round_measure.h"
-#include "genie_round_pick.h"
-#include "genie_round_run.h"
+#include "genie_round.h"
 
 /* ---- asking ---- */
 
