@@ -133,6 +133,7 @@ genie_quantizer_prewarm_by(const GenieVisitor *visitor, const GenieRowValue *row
 						   StrategyNumber strategy)
 {
 	GenieMetaData *meta = genie_meta_read(visitor->index);
+	GenieSource **sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 	GenieTableQuantizer quantizer;
 	FmgrInfo	distance;
 	Size		memory = 0;
@@ -141,15 +142,13 @@ genie_quantizer_prewarm_by(const GenieVisitor *visitor, const GenieRowValue *row
 	fmgr_info(function, &distance);
 	if (!genie_quantizer_begin(&quantizer, visitor, row_value, &distance, strategy, genie_meta_parameters(meta)))
 		return;
+	if (!genie_source_open_all(visitor->index, meta, &memory, sources))
+		return;					/* the index has changed meanwhile: searches will load what is new */
 	for (uint32 i = 0; i < meta->n_segments && !missing; i++)
 	{
-		GenieSegment *segment = genie_segment_open(visitor->index, &meta->segments[i]);
-		GenieSource *source = segment == NULL ? NULL : genie_source_open(visitor->index, meta, segment, &memory);
-
-		if (source == NULL)
-			return;				/* the index has changed meanwhile: searches will load what is new */
-		genie_source_find_vectors(source, visitor->index, meta, segment->header.n_objects, &quantizer.quantizer);
-		missing = source->why == GENIE_FALLBACK_NONE && !source->has_vectors;
+		genie_source_find_vectors(sources[i], visitor->index, meta, sources[i]->segment->header.n_objects,
+								  &quantizer.quantizer);
+		missing = sources[i]->why == GENIE_FALLBACK_NONE && !sources[i]->has_vectors;
 	}
 	if (missing)
 		ereport(NOTICE,
