@@ -38,7 +38,7 @@ trap 'exit 130' INT TERM HUP
 flags_of() {
 	[ "$1" != assert ] || echo ASSERT=1
 	[ "$1" != assert ] && [ -z "${quick:-}" ] || echo with_llvm=no
-	[ "$1" != assert ] || [ "${ENGINE:-}" = cuda ] || echo NVCC=
+	[ "$1" != assert ] && [ -z "${quick:-}" ] || [ "${ENGINE:-}" = cuda ] || echo NVCC=
 }
 
 copy_tree() {					# copy_tree BUILD
