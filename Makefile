@@ -120,7 +120,21 @@ build/unit/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/fuzz_main.c $(UNIT_OBJS) $(UNIT_
 	@mkdir -p build/unit
 	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< test/fuzz/fuzz_main.c $(UNIT_OBJS) -lm -lpthread
 
-unit-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
+# Those that use threads once more, under ThreadSanitizer, which excludes the others.
+RACE_PROGRAMS = build/race/test_threads build/race/test_batch
+RACE_OBJS = $(PLAIN_SOURCES:src/%.c=build/race/%.o)
+
+build/race/%.o: src/%.c $(UNIT_HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -fsanitize=thread -c -o $@ $<
+
+build/race/test_%: test/unit/test_%.c $(RACE_OBJS) $(UNIT_HEADERS)
+	$(CC) $(UNIT_CFLAGS) -fsanitize=thread -o $@ $< $(RACE_OBJS) -lm -lpthread
+
+unit-programs: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) $(RACE_PROGRAMS)
+
+print-unit-programs:
+	@echo $(RACE_PROGRAMS) $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS)
 
 FUZZ_SECONDS = 60
 fuzz:
@@ -154,4 +168,4 @@ demo:
 	test/demo/demo
 
 FORCE:
-.PHONY: FORCE test demo fuzz indent unit-programs check-quick check-static check-unit check-regress check-isolation check-tap
+.PHONY: FORCE test demo fuzz indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap

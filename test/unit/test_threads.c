@@ -1,8 +1,7 @@
 /*
  * test_threads.c
  *	  The threads that help the caller of the CPU engine, without an engine.
- *
- * Also worth running under -fsanitize=thread, as test_batch is, by hand: it takes long.
+ *	  Runs under ThreadSanitizer too, as test_batch does (build/race).
  */
 #include <pthread.h>
 #include <sched.h>
