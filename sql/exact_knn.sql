@@ -21,14 +21,14 @@ DECLARE
 BEGIN
 	EXECUTE format('WITH exact AS (SELECT query, row_number() OVER (PARTITION BY query ORDER BY o) AS rank, tid, distance FROM genie_exact_knn(%L, (SELECT queries()), %s, %L) WITH ORDINALITY AS e (query, tid, distance, o)),
 			plain AS (SELECT n AS query, row_number() OVER (PARTITION BY n ORDER BY distance, tid) AS rank, tid, distance FROM wanted, LATERAL (SELECT items.ctid AS tid, %s AS distance FROM items WHERE %s IS NOT NULL AND %s ORDER BY 2, 1 LIMIT %s) s)
-		SELECT count(*) FROM exact FULL JOIN plain USING (query, rank) WHERE (exact.tid, exact.distance) IS DISTINCT FROM (plain.tid, plain.distance)',
+		SELECT count(*) FROM exact FULL JOIN plain USING (query, rank) WHERE (exact.tid, float8send(exact.distance)) IS DISTINCT FROM (plain.tid, float8send(plain.distance))',
 		index, k, metric, distance, vector, condition, k) INTO n;
 	RETURN n;
 END $$;
 SELECT k, differs('items_v', k, 'l2', 'v', 'v <-> q') AS l2, differs('items_v', k, 'l1', 'v', 'v <+> q') AS l1,
-	differs('items_v', k, 'cosine', 'v', 'v <=> q') AS cosine, differs('items_v', k, 'ip', 'v', '0 - genie_inner_product(v, q)') AS ip FROM unnest('{1,10,600,100000}'::int[]) k;
+	differs('items_v', k, 'cosine', 'v', 'v <=> q') AS cosine, differs('items_v', k, 'ip', 'v', '-genie_inner_product(v, q)') AS ip FROM unnest('{1,10,600,100000}'::int[]) k;
 SELECT k, differs('items_w', k, 'l2', 'w', 'w <-> q') AS l2, differs('items_w', k, 'l1', 'w', 'w <+> q') AS l1,
-	differs('items_w', k, 'cosine', 'w', 'w <=> q') AS cosine, differs('items_w', k, 'ip', 'w', '0 - genie_inner_product(w, q)') AS ip FROM unnest('{1,20}'::int[]) k;
+	differs('items_w', k, 'cosine', 'w', 'w <=> q') AS cosine, differs('items_w', k, 'ip', 'w', '-genie_inner_product(w, q)') AS ip FROM unnest('{1,20}'::int[]) k;
 SELECT query, round(distance::numeric, 4) AS distance, id FROM genie_exact_knn('items_v', (SELECT queries()), 2, 'l2') e JOIN items ON items.ctid = tid WHERE query IN (1, 4) ORDER BY query, distance;
 
 -- queries of the other type: real as they are, double precision beside real[] by double precision
@@ -57,19 +57,19 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT count(*) FROM genie_exact_knn(%L, (SELECT array_agg(v ORDER BY id) FROM many WHERE id %% 75 = 1), %s, %L) e
 		FULL JOIN (SELECT dense_rank() OVER (ORDER BY id) AS query, tid, distance FROM (SELECT id, v AS q FROM many WHERE id %% 75 = 1) w,
-			LATERAL (SELECT ctid AS tid, %s AS distance FROM many ORDER BY 2, 1 LIMIT %s) s) plain USING (query, tid, distance)
+			LATERAL (SELECT ctid AS tid, %s AS distance FROM many ORDER BY 2, 1 LIMIT %s) s) plain ON (e.query, e.tid, float8send(e.distance)) = (plain.query, plain.tid, float8send(plain.distance))
 		WHERE e.query IS NULL OR plain.query IS NULL', index, k, metric, distance, k) INTO n;
 	RETURN n;
 END $$;
 SELECT k, many_differs('many_v', k, 'l2', 'v <-> q') AS l2, many_differs('many_v', k, 'l1', 'v <+> q') AS l1, many_differs('many_v', k, 'cosine', 'v <=> q') AS cosine,
-	many_differs('many_w', k, 'l2', 'v <-> q') AS l2_double, many_differs('many_w', k, 'ip', '0 - genie_inner_product(v, q)') AS ip_double FROM unnest('{1,30}'::int[]) k;
+	many_differs('many_w', k, 'l2', 'v <-> q') AS l2_double, many_differs('many_w', k, 'ip', '-genie_inner_product(v, q)') AS ip_double FROM unnest('{1,30}'::int[]) k;
 DROP TABLE many;
 DROP FUNCTION many_differs(text, int, text, text);
 
 -- little memory: the same, by several scans
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
-SELECT differs('items_v', 600, 'l2', 'v', 'v <-> q') AS l2, differs('items_v', 600, 'ip', 'v', '0 - genie_inner_product(v, q)') AS ip;
+SELECT differs('items_v', 600, 'l2', 'v', 'v <-> q') AS l2, differs('items_v', 600, 'ip', 'v', '-genie_inner_product(v, q)') AS ip;
 RESET work_mem;
 RESET hash_mem_multiplier;
 

@@ -96,7 +96,6 @@ SELECT id FROM texts ORDER BY value <&> '{327680:text:a,2147483647:text:a}'::gen
 SELECT id FROM texts ORDER BY value <&> '{327680:int:1}'::genie_query LIMIT 1;
 SELECT count(*) FROM texts WHERE value @& ROW('a', -1)::genie_edit_query;
 SELECT id FROM texts ORDER BY value <~> repeat('a', 65536) LIMIT 1;
-SELECT id FROM texts ORDER BY value <~> repeat('a', 65532) LIMIT 1;
 -- values that have too many n-grams
 INSERT INTO texts (value) VALUES (repeat('a', 65532));
 INSERT INTO texts (value) VALUES (repeat('a', 65531));
@@ -104,6 +103,28 @@ SELECT length(value), value <~> repeat('a', 65500) AS d FROM texts WHERE value @
 RESET enable_seqscan;
 DROP TABLE texts, queries;
 DROP FUNCTION wrong, rows_by, random_text;
+
+-- queries that have too many n-grams for an object are queries like others
+CREATE TABLE texts (value text);
+INSERT INTO texts SELECT left(string_agg(md5(i::text), '' ORDER BY i), 65520) FROM generate_series(1, 2048) i;
+INSERT INTO texts SELECT overlay(value PLACING 'xyzxyzxyz' FROM 1000) FROM texts;
+INSERT INTO texts VALUES (repeat('a', 65520)), ('a'), ('');
+CREATE INDEX ON texts USING genie (value genie_edit_ops (n = 16));
+CREATE TABLE queries AS SELECT q FROM (SELECT value AS v FROM texts LIMIT 1) s,
+	LATERAL (VALUES ('x' || v), ('xx' || v || repeat('x', 13)), (v || repeat('z', 15)), (overlay(v || repeat('z', 15) PLACING 'yyyyyyyy' FROM 900)), (repeat('a', 65535))) w (q);
+SET enable_seqscan = off;
+SELECT length(q), d, within FROM queries, LATERAL (SELECT array_agg(d) AS d FROM (SELECT value <~> q AS d FROM texts ORDER BY value <~> q LIMIT 2) s) t,
+	LATERAL (SELECT count(*) AS within FROM texts WHERE value @& genie_edit_query(q, 23)) u;
+SELECT value FROM texts ORDER BY value <~> repeat('a', 65536) LIMIT 1;
+RESET enable_seqscan;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SELECT length(q), d, within FROM queries, LATERAL (SELECT array_agg(d) AS d FROM (SELECT value <~> q AS d FROM texts ORDER BY value <~> q LIMIT 2) s) t,
+	LATERAL (SELECT count(*) AS within FROM texts WHERE value @& genie_edit_query(q, 23)) u;
+SELECT value FROM texts ORDER BY value <~> repeat('a', 65536) LIMIT 1;
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+DROP TABLE texts, queries;
 
 -- the option
 CREATE TABLE t (v varchar(20), b char(8), n name, x text COLLATE "C");

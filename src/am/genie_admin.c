@@ -27,6 +27,7 @@
 #include "genie_quantizer.h"
 #include "genie_segment.h"
 #include "genie_space.h"
+#include "genie_type_state.h"
 #include "genie_verify.h"
 
 PG_FUNCTION_INFO_V1(genie_merge);
@@ -87,9 +88,20 @@ genie_check_report(void *arg, BlockNumber block, const char *what)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+/* Do the types that the keywords depend on still have the state that they had at the build? */
+static void
+genie_check_types(Relation index, ReturnSetInfo *result)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+
+	if (!genie_type_state_holds(&meta->types, genie_type_state_types(index)))
+		genie_check_report(result, GENIE_META_BLOCK, "keywords are of a type that was altered since the build");
+	pfree(meta);
+}
+
 /*
  * genie_check(index regclass) returns table (block bigint, violation text): one row for each
- * invariant that does not hold (genie_verify.c lists them), none when all is well.
+ * invariant that does not hold (genie_verify.c lists them; the types' state is one more), none when all is well.
  */
 Datum
 genie_check(PG_FUNCTION_ARGS)
@@ -104,6 +116,7 @@ genie_check(PG_FUNCTION_ARGS)
 		tuplestore_clear(result->setResult);
 		if (genie_verify_index(index, genie_check_report, result))
 		{
+			genie_check_types(index, result);
 			relation_close(index, AccessShareLock);
 			return (Datum) 0;
 		}

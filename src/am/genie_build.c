@@ -12,6 +12,9 @@
  *	merge	Otherwise all runs are merged into the index, by all processes together if there are workers.
  *	log		Every page of the new relation is logged, if the relation needs WAL (genie_wal_log_build).
  *
+ * The state of the keywords' types is recorded before the first keyword is made (genie_type_state.h).  If a type changes
+ * meanwhile, rows may get keywords of either state, and the index is refused until REINDEX.
+ *
  * No other process sees the relation until the transaction commits.  So pages are written without
  * WAL before that, and an error leaves nothing behind.  Memory: the processes together stay below
  * maintenance_work_mem, plus the current heap page of each; a merge needs a posting list and four pages an
@@ -38,6 +41,7 @@
 #include "genie_flip.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
+#include "genie_type_state.h"
 #include "genie_value.h"
 #include "genie_wal.h"
 
@@ -126,13 +130,14 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	GenieParallelBuild *parallel = NULL;
+	GenieTypeState types = genie_type_state_begin(index);
 	bool		untrained;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
 	genie_build_check_type(index);
-	genie_meta_create(index);
+	genie_meta_create(index, &types);
 	untrained = false;
 	if (genie_is_approximate(index))
 	{
@@ -164,8 +169,9 @@ void
 genie_buildempty(Relation index)
 {
 	PGAlignedBlock *page = palloc(sizeof(PGAlignedBlock));
+	GenieTypeState types = genie_type_state_begin(index);
 
-	genie_meta_init((Page) page->data);
+	genie_meta_init((Page) page->data, &types);
 	genie_wal_write_init_fork(index, (Page) page->data);
 	pfree(page);
 }

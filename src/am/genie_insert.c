@@ -4,6 +4,9 @@
  *
  * An insert only tries for the merge lock.  If another process holds it, the insert is done.
  *
+ * Rows are compared with the state of the types that the index was built with, each after its keywords are made: labels
+ * may be renamed within a statement, by a function that it calls or by another session.
+ *
  * The parameters of an approximate class are read once a statement, or with each row as long as there are none;
  * they never change.  A row that is appended raw because there were none may come behind the rows that the class was
  * trained on (genie_signer.h).
@@ -24,12 +27,15 @@
 #include "genie_opclass.h"
 #include "genie_options.h"
 #include "genie_pending.h"
+#include "genie_type_state.h"
 
 /* Kept from one row of a statement to the next. */
 typedef struct GenieInsertCache
 {
 	MemoryContext context;		/* of one row */
 	bool		approximate;	/* the operator class is */
+	GenieTypeState types;		/* as the metapage has it */
+	List	   *type_list;		/* if the keywords depend on types */
 	const bytea *parameters;	/* of an approximate class; NULL: none yet */
 } GenieInsertCache;
 
@@ -37,18 +43,24 @@ static GenieInsertCache *
 genie_insert_cache(Relation index, IndexInfo *info)
 {
 	GenieInsertCache *cache = info->ii_AmCache;
+	bool		is_new = cache == NULL;
 
-	if (cache == NULL)
+	if (is_new)
 	{
 		info->ii_AmCache = cache = MemoryContextAllocZero(info->ii_Context, sizeof(GenieInsertCache));
 		cache->context = AllocSetContextCreate(info->ii_Context, "genie insert", ALLOCSET_DEFAULT_SIZES);
 		cache->approximate = genie_is_approximate(index);
 	}
-	if (cache->approximate && cache->parameters == NULL)
+	if (is_new || (cache->approximate && cache->parameters == NULL))
 	{
 		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
 		GenieMetaData *meta = genie_meta_read(index);
 
+		if (is_new && meta->types.sum != 0)
+		{
+			cache->types = meta->types;
+			cache->type_list = genie_type_state_types(index);
+		}
 		cache->parameters = genie_meta_parameters(meta);
 		pfree(meta);
 		MemoryContextSwitchTo(old);
@@ -89,6 +101,8 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 		if (cache->approximate && cache->parameters == NULL)
 			flags |= GENIE_FRAGMENT_RAW;
 	}
+	if (cache->types.sum != 0)
+		genie_type_state_check_types(index, &cache->types, cache->type_list);
 	size = genie_keywords_own_size(&keywords);
 	GENIE_FAULT("insert-decomposed");
 	genie_pending_append(index, tid, flags, keywords.bytes, keywords.n, keywords.nbytes,

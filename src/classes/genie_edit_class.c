@@ -16,6 +16,10 @@
  * lengths. This second bound is the larger one mostly among long texts of different lengths.  The bound is a whole
  * number as the distance is.  So a row whose bound equals its distance is returned at once, and rows of one bound come
  * in the table's order.
+ *
+ * A query of 65,535 characters has up to n - 1 grams more than a query can have keywords.  Then m = 65,535 of its g grams
+ * are asked for.  A text shares at least c - (g - m) of them, so m minus that number is at most g - c.  No text in the
+ * index has more than m grams, so m and g are the larger numbers above, and the bound is still one.
  */
 #include "postgres.h"
 
@@ -106,14 +110,14 @@ raise_min_match(GenieQuery *query)
 	return raised;
 }
 
-/* A query for the text's grams. */
+/* A query for the text's grams, for its first ones if there are too many. */
 static GenieQuery *
 query_of_text(const text *value, int n)
 {
 	GenieKeywords keywords;
 
 	genie_keywords_init(&keywords);
-	genie_ngram_collect(value, n, &keywords);
+	genie_ngram_collect_first(value, n, &keywords);
 	genie_keywords_finish(&keywords);
 	return genie_query_of_object((struct varlena *) genie_object_make(&keywords), 1);
 }

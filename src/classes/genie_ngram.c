@@ -78,22 +78,28 @@ cut(const char *padded, Size len, int n, GenieMultisetPiece *grams)
 	return n_grams;
 }
 
-void
-genie_ngram_collect(const text *value, int n, GenieKeywords *keywords)
+static void
+report_too_many(int n)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("text has too many n-grams"),
+			 errdetail("A text can have at most %d characters if its n-grams have %d.",
+					   GENIE_OBJECT_KEYWORDS_MAX - (n - 1), n)));
+}
+
+/* Adds the numbered n-grams of a text of so many characters: the first ones, if there are too many. */
+static void
+collect(const text *value, Size n_characters, int n, GenieKeywords *keywords)
 {
 	Size		len = VARSIZE_ANY_EXHDR(value);
 	Size		padded_len = len + 2 * (n - 1);
-	Size		n_characters;
 	char	   *padded;
 	GenieMultisetPiece *grams;
 	uint32		n_grams;
 
 	StaticAssertStmt(GENIE_NGRAM_MAX * MAX_MULTIBYTE_CHAR_LEN <= GENIE_VALUE_MAX, "grams may be too long");
 
-	/* a text has at least so many characters, so a very long one is refused without counting them */
-	genie_keywords_check_limit(len / pg_database_encoding_max_length());
-	n_characters = pg_mbstrlen_with_len(VARDATA_ANY(value), (int) len);
-	genie_keywords_check_limit(n_characters + n - 1);
 	if (n_characters + n == 1)
 		return;
 	padded = palloc(padded_len);
@@ -102,9 +108,30 @@ genie_ngram_collect(const text *value, int n, GenieKeywords *keywords)
 	memset(padded + n - 1 + len, ' ', n - 1);
 	grams = palloc((n_characters + n - 1) * sizeof(GenieMultisetPiece));
 	n_grams = cut(padded, padded_len, n, grams);
-	genie_multiset_collect(grams, n_grams, n * GENIE_NGRAM_DIMENSIONS, keywords);
+	genie_multiset_collect(grams, Min(n_grams, GENIE_OBJECT_KEYWORDS_MAX), n * GENIE_NGRAM_DIMENSIONS, keywords);
 	pfree(grams);
 	pfree(padded);
+}
+
+void
+genie_ngram_collect(const text *value, int n, GenieKeywords *keywords)
+{
+	Size		len = VARSIZE_ANY_EXHDR(value);
+	Size		n_characters;
+
+	/* a text has at least so many characters, so a very long one is refused without counting them */
+	if (len / pg_database_encoding_max_length() > GENIE_OBJECT_KEYWORDS_MAX)
+		report_too_many(n);
+	n_characters = pg_mbstrlen_with_len(VARDATA_ANY(value), (int) len);
+	if (n_characters + n - 1 > GENIE_OBJECT_KEYWORDS_MAX)
+		report_too_many(n);
+	collect(value, n_characters, n, keywords);
+}
+
+void
+genie_ngram_collect_first(const text *value, int n, GenieKeywords *keywords)
+{
+	collect(value, pg_mbstrlen_with_len(VARDATA_ANY(value), (int) VARSIZE_ANY_EXHDR(value)), n, keywords);
 }
 
 Datum

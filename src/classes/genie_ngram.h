@@ -14,7 +14,10 @@
 /* The length in bytes of the character at at, in the server's encoding; no more than there are before end. */
 extern int	genie_ngram_character(const char *at, const char *end);
 
-/* Adds the numbered n-grams of a text.  Errors: there are more than 65,535. */
+/* Adds the numbered n-grams of a text.  Errors: there are more than 65,535 (ERRCODE_PROGRAM_LIMIT_EXCEEDED). */
 extern void genie_ngram_collect(const text *value, int n, GenieKeywords *keywords);
+
+/* The same, but only of the first 65,535 n-grams, of a text whose length the caller has checked. */
+extern void genie_ngram_collect_first(const text *value, int n, GenieKeywords *keywords);
 
 #endif							/* GENIE_NGRAM_H */

@@ -21,7 +21,7 @@ genie_meta_of(Page page)
 }
 
 void
-genie_meta_init(Page page)
+genie_meta_init(Page page, const GenieTypeState *types)
 {
 	GenieMetaData *meta;
 
@@ -34,6 +34,7 @@ genie_meta_init(Page page)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate a random build id")));
+	meta->types = *types;
 	meta->next_stamp = 1;
 	meta->pending_head = InvalidBlockNumber;
 	meta->pending_tail = InvalidBlockNumber;
@@ -42,7 +43,7 @@ genie_meta_init(Page page)
 }
 
 void
-genie_meta_create(Relation index)
+genie_meta_create(Relation index, const GenieTypeState *types)
 {
 	Buffer		buffer = ReadBuffer(index, P_NEW);
 	GenieWal	wal;
@@ -50,15 +51,8 @@ genie_meta_create(Relation index)
 	Assert(BufferGetBlockNumber(buffer) == GENIE_META_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	genie_wal_begin(&wal, index, true);
-	genie_meta_init(genie_wal_register(&wal, buffer, true));
+	genie_meta_init(genie_wal_register(&wal, buffer, true), types);
 	genie_wal_commit_release(&wal);
-}
-
-/* Behind the fields of version 1 there may be anything. */
-static uint32
-genie_meta_parameters_length(const GenieMetaData *meta)
-{
-	return meta->version == 1 ? 0 : meta->parameters_length;
 }
 
 /* Is it a block that a list of the metapage may begin or end with? */
@@ -77,7 +71,6 @@ genie_meta_verify(Relation index, Page page)
 {
 	GenieMetaData *meta = genie_meta_of(page);
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
-	Size		used;
 
 	if (!genie_page_is(page, GENIE_PAGE_META) ||
 		GeniePageGetUsed(page) < offsetof(GenieMetaData, flags) ||
@@ -87,16 +80,15 @@ genie_meta_verify(Relation index, Page page)
 				 errmsg("index \"%s\" has no valid genie metapage",
 						RelationGetRelationName(index)),
 				 errhint("Please REINDEX it.")));
-	if (meta->version < 1 || meta->version > GENIE_VERSION)
+	if (meta->version != GENIE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has format version %u, but this genie reads version %u",
 						RelationGetRelationName(index), meta->version, GENIE_VERSION),
 				 errhint("Please REINDEX it.")));
-	used = meta->version == 1 ? offsetof(GenieMetaData, parameters_length) : sizeof(GenieMetaData);
-	if (GeniePageGetUsed(page) != used ||
+	if (GeniePageGetUsed(page) != sizeof(GenieMetaData) ||
 		meta->n_segments > GENIE_SEGMENTS_MAX ||
-		genie_meta_parameters_length(meta) > GENIE_PARAMETERS_MAX)
+		meta->parameters_length > GENIE_PARAMETERS_MAX)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "bad metapage length or segment count");
 	if (!genie_meta_links(meta->pending_head, n_blocks) ||
 		!genie_meta_links(meta->pending_tail, n_blocks) ||
@@ -115,7 +107,6 @@ genie_meta_read(Relation index)
 	genie_meta_verify(index, BufferGetPage(buffer));
 	memcpy(copy, genie_meta_of(BufferGetPage(buffer)), sizeof(GenieMetaData));
 	UnlockReleaseBuffer(buffer);
-	copy->parameters_length = genie_meta_parameters_length(copy);
 	return copy;
 }
 

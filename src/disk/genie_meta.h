@@ -10,17 +10,17 @@
 #include "utils/rel.h"
 
 /* Fills a page with the metapage of an empty index. */
-extern void genie_meta_init(Page page);
+extern void genie_meta_init(Page page, const GenieTypeState *types);
 
 /* The parameters of an approximate operator class, palloc'd; NULL: it is untrained, or the class is exact. */
 extern bytea *genie_meta_parameters(const GenieMetaData *meta);
 
 /* Writes the metapage of a new index, block 0 of an empty main fork; logs nothing, because a build does. */
-extern void genie_meta_create(Relation index);
+extern void genie_meta_create(Relation index, const GenieTypeState *types);
 
 /*
  * A palloc'd copy of the metapage, all of one moment.  ERRCODE_INDEX_CORRUPTED if block 0 is
- * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for a newer format, both with the
+ * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for another version of the format, both with the
  * HINT to REINDEX.
  */
 extern GenieMetaData *genie_meta_read(Relation index);

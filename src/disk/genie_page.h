@@ -32,7 +32,7 @@
  * reader saw with the list's head.
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
- * classes.  A metapage of version 1 is read as one without parameters, and keeps its version.
+ * classes.  3 has the state of the keywords' types in the metapage (GenieTypeState).  Older versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -44,7 +44,7 @@
 #include "utils/rel.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
-#define GENIE_VERSION		2
+#define GENIE_VERSION		3
 #define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
 #define GENIE_META_BLOCK	0
 
@@ -106,6 +106,16 @@ typedef struct GenieSegmentEntry
 } GenieSegmentEntry;
 
 /*
+ * What the keywords of an index depend on in the catalogs (types/genie_type_state.h), as it was when the build began.
+ */
+typedef struct GenieTypeState
+{
+	uint64		sum;			/* of hashes of labels and attributes; 0: the keywords depend on nothing */
+	Oid			newest_label;	/* values of enums with later OIDs were added since; they do not count */
+	uint32		unused;			/* 0 */
+} GenieTypeState;
+
+/*
  * The metapage.  All fields are written under the exclusive lock of its buffer.  A reader copies
  * the whole page under the shared lock, so all that it sees is of one moment.
  *
@@ -114,6 +124,7 @@ typedef struct GenieSegmentEntry
  *	next_stamp			the next unused stamp
  *	pending_*			head, tail and number of pages of the pending list; an append to the tail page
  *						changes nothing here
+ *	types				written by the build alone
  *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows; written once, by the
  *						build or by the flip of the first merge that has enough rows
  */
@@ -131,9 +142,11 @@ typedef struct GenieMetaData
 	uint32		pending_pages;
 	BlockNumber retired_head;
 	uint32		n_segments;
-	uint32		reserved[7];
+	uint32		reserved;
+	GenieTypeState types;
+	uint32		reserved2[2];
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
-	uint32		parameters_length;	/* 0: none; from version 2 on */
+	uint32		parameters_length;	/* 0: none */
 	uint8		parameters[GENIE_PARAMETERS_MAX];
 } GenieMetaData;
 

@@ -138,8 +138,8 @@ genie_interval_is_point(const GenieInterval *interval)
 		 memcmp(interval->lo.data, interval->hi.data, interval->lo.len) == 0);
 }
 
-static int
-compare_lo(const void *a, const void *b)
+int
+genie_interval_cmp(const void *a, const void *b)
 {
 	const GenieInterval *x = a;
 	const GenieInterval *y = b;
@@ -156,27 +156,9 @@ same_prefix(GenieKey a, GenieKey b)
 }
 
 uint32_t
-genie_intervals_normalise(GenieInterval *intervals, uint32_t n)
+genie_intervals_unite(GenieInterval *intervals, uint32_t kept, uint32_t first, uint32_t n)
 {
-	uint32_t	kept = 0;
-	bool		sorted = true;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		GenieInterval *interval = &intervals[i];
-
-		if (genie_cut_cmp(interval->lo, interval->lo_after, interval->hi, interval->hi_after) >= 0)
-			continue;
-		if (kept > 0 && compare_lo(&intervals[kept - 1], interval) > 0)
-			sorted = false;
-		intervals[kept++] = *interval;
-	}
-	n = kept;
-	if (!sorted)
-		qsort(intervals, n, sizeof(GenieInterval), compare_lo);
-
-	kept = 0;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = first; i < n; i++)
 	{
 		GenieInterval *last = &intervals[kept == 0 ? 0 : kept - 1];
 		GenieInterval *interval = &intervals[i];

@@ -269,11 +269,15 @@ extern int	genie_cut_cmp(GenieKey a, bool a_after, GenieKey b, bool b_after);
 /* is the interval one single key? */
 extern bool genie_interval_is_point(const GenieInterval *interval);
 
+/* order of two GenieIntervals by where they begin, for a sort */
+extern int	genie_interval_cmp(const void *a, const void *b);
+
 /*
- * Sorts n intervals and unites those that overlap, in place; drops empty ones.  Returns how many are left.
- * Those that touch ([1,2) and [2,3)) are united too, but never two families.
+ * Unites overlapping intervals of a sorted array, none of them empty, in place.  The first `kept` are the result so far;
+ * those from number first to n - 1 are added to them.  Returns how many are kept then.  A caller may so stop between
+ * parts of a long array.  Those that touch ([1,2) and [2,3)) are united too, but never two families.
  */
-extern uint32_t genie_intervals_normalise(GenieInterval *intervals, uint32_t n);
+extern uint32_t genie_intervals_unite(GenieInterval *intervals, uint32_t kept, uint32_t first, uint32_t n);
 
 /*
  * The match count of a packed set (trusted: validated or made by us) of n keys: how many lie in an

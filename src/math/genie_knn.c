@@ -251,7 +251,7 @@ offer_row(GenieKnn *knn, uint32_t query, uint32_t row)
 	neighbour.distance = genie_vector_measure(knn->metric, vector_at(knn, knn->rows, row),
 											  vector_at(knn, knn->queries, query));
 	if (knn->metric == GENIE_METRIC_INNER)
-		neighbour.distance = 0 - neighbour.distance;
+		neighbour.distance = -neighbour.distance;	/* -0 of 0, as the operator - gives it */
 	neighbour.id = knn->ids[row];
 	if (knn->n_found[query] < knn->k)
 		neighbours_add(heap, knn->n_found[query]++, neighbour);

@@ -47,6 +47,7 @@
 #include "genie_scan.h"
 #include "genie_spilled_segment.h"
 #include "genie_stream.h"
+#include "genie_type_state.h"
 
 /*
  * Bounds of a piece.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes, or 150 if no other query has
@@ -137,6 +138,7 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 {
 	batch->segment_version = meta->segment_version;
 	batch->tombstone_version = meta->tombstone_version;
+	batch->types = meta->types;
 	batch->memory = work_mem * (Size) 1024;
 	batch->sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 	batch->n_sources = meta->n_segments;
@@ -278,6 +280,7 @@ genie_batch_take_queries(GenieBatch *batch)
 			genie_batch_compile(batch, genie_batch_next_query(batch));
 	}
 	genie_query_set_end(batch->set);
+	genie_type_state_check(batch->index, &batch->types);
 }
 
 /*

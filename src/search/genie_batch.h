@@ -57,6 +57,7 @@ struct GenieBatch
 	bool		is_open;
 	uint64		segment_version;
 	uint64		tombstone_version;
+	GenieTypeState types;		/* as the metapage has it */
 	const bytea *parameters;	/* of an approximate class; NULL: untrained */
 	Size		memory;			/* what sources can spare for posting lists */
 	uint32		n_sources;

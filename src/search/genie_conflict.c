@@ -61,6 +61,7 @@ genie_conflicts_take(GenieConflicts *conflicts, GenieSegment *segment,
 		const GenieTileObjects *tile;
 		bool		is_null;
 
+		CHECK_FOR_INTERRUPTS();
 		if ((live[i / 64] >> (i % 64) & 1) == 0)
 			continue;
 		tile = genie_object_table_tile(objects, i >> GENIE_TILE_SHIFT);
@@ -111,6 +112,7 @@ genie_conflicts_find(GenieConflicts *conflicts, GenieSegment *segment, const Gen
 	{
 		uint32		dimension;
 
+		CHECK_FOR_INTERRUPTS();
 		if (genie_key_get_dimension(query->intervals[i].lo.data, query->intervals[i].lo.len,
 									&dimension) == 0)
 			elog(ERROR, "malformed key in a query");

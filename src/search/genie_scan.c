@@ -56,6 +56,7 @@
 #include "genie_rerank.h"
 #include "genie_scan.h"
 #include "genie_stream.h"
+#include "genie_type_state.h"
 
 typedef struct GenieScanState
 {
@@ -361,6 +362,7 @@ genie_scan_start(IndexScanDesc scan)
 		state->segment_version = meta->segment_version;
 		state->started = true;
 		ok = genie_scan_open_streams(scan, meta);
+		genie_type_state_check(scan->indexRelation, &meta->types);
 	}
 	MemoryContextSwitchTo(old);
 }

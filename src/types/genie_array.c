@@ -83,9 +83,21 @@ genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match)
 	GenieQueryBuilder builder;
 	GenieArrayCursor cursor;
 	Datum		element;
-	uint8		key[GENIE_KEY_MAX];
+	uint8		key[GENIE_KEY_MAX + 1];
 
 	genie_query_begin(&builder);
+	if (type->int_width != 0)
+	{
+		GenieIntRun run = genie_int_run(array, type->int_width, &type->ints);
+
+		/* sorted already, which is much faster than sorting their keys */
+		for (uint32 i = 0; i < run.n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			genie_query_add_point(&builder, genie_int_run_key(run, i, key));
+		}
+		return genie_query_finish(&builder, min_match);
+	}
 	genie_array_begin(&cursor, array, &type->attribute.type);
 	while (genie_array_next(&cursor, &element))
 	{

@@ -210,6 +210,15 @@ genie_int_run_pack(GenieIntRun run, GenieKeywords *keywords)
 	keywords->last = last - keywords->bytes;
 }
 
+GenieKey
+genie_int_run_key(GenieIntRun run, uint32 i, uint8 *out)
+{
+	GenieKey	key = {out + 1, 0};
+
+	key.len = put_key(out, load(run.data, run.width, i)) - key.data;
+	return key;
+}
+
 /* The smallest integer at or after a cut within family INT; false if there is none. */
 static bool
 first_after(GenieKey cut, bool after, uint32 prefix, int64 *value)
@@ -257,6 +266,7 @@ genie_int_query_of_view(GenieIntQuery *query, const GenieQueryView *view, Memory
 		const GenieInterval *interval = &view->intervals[i];
 		uint32		prefix = genie_key_prefix_len(interval->lo);
 
+		CHECK_FOR_INTERRUPTS();
 		if (interval->lo.data[0] != 0)
 			break;				/* dimensions ascend */
 		if (interval->lo.data[1] != GENIE_FAMILY_INT)

@@ -48,6 +48,9 @@ extern GenieIntRun genie_int_run(ArrayType *array, int width, GenieInts *ints);
 /* Adds the run's keys of dimension 0. */
 extern void genie_int_run_pack(GenieIntRun run, GenieKeywords *keywords);
 
+/* The key of the run's element i; out has room for one more than GENIE_KEY_MAX bytes. */
+extern GenieKey genie_int_run_key(GenieIntRun run, uint32 i, uint8 *out);
+
 /* The query's part for integers; lo and hi are in context. */
 extern void genie_int_query_of_view(GenieIntQuery *query, const GenieQueryView *view, MemoryContext context);
 

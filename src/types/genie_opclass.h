@@ -184,7 +184,7 @@ typedef struct GenieSample
 
 /*
  * The type genie_query.  Its body has the intervals, packed (genie_keyword.h) and normalised by
- * genie_intervals_normalise(): ascending, disjoint, not empty.
+ * genie_intervals_unite(): ascending, disjoint, not empty.
  *
  * A query may have a threshold.  Then an object must match min_match keywords and also be within max_distance by the
  * distance of that strategy, and all intervals are points.  Queries that SQL can see have Jaccard distances from 0 to 1

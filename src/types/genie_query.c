@@ -26,6 +26,15 @@
 #define KEY_BLOCK_BYTES			8192
 #define INTERVALS_INITIAL		16
 #define INTERVALS_COMPACT		65536	/* from so many on, duplicates are dropped before the array is enlarged */
+#define INTERVALS_PART			16384	/* are united at a time, between interrupts */
+
+#define ST_SORT sort_intervals
+#define ST_ELEMENT_TYPE GenieInterval
+#define ST_COMPARE(a, b) genie_interval_cmp(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 PG_FUNCTION_INFO_V1(genie_query_in);
 PG_FUNCTION_INFO_V1(genie_query_out);
@@ -66,11 +75,26 @@ keep_key(GenieQueryBuilder *builder, GenieKey key)
 	return kept;
 }
 
+/* Sorts the builder's intervals and unites those that overlap. */
+static void
+normalise(GenieQueryBuilder *builder)
+{
+	uint32		kept = 0;
+
+	sort_intervals(builder->intervals, builder->n);
+	for (uint32 i = 0; i < builder->n; i += INTERVALS_PART)
+	{
+		CHECK_FOR_INTERRUPTS();
+		kept = genie_intervals_unite(builder->intervals, kept, i, (uint32) Min(builder->n, i + INTERVALS_PART));
+	}
+	builder->n = kept;
+}
+
 static void
 add_interval(GenieQueryBuilder *builder, GenieInterval interval)
 {
 	if (builder->n == builder->capacity && builder->n >= INTERVALS_COMPACT)
-		builder->n = genie_intervals_normalise(builder->intervals, (uint32) builder->n);
+		normalise(builder);
 	if (builder->n > builder->capacity / 2)
 	{
 		builder->capacity *= 2;
@@ -130,15 +154,15 @@ genie_query_finish(GenieQueryBuilder *builder, int32 min_match)
 	Size		nbytes = 0;
 	uint8	   *at;
 
-	CHECK_FOR_INTERRUPTS();
-	n = genie_intervals_normalise(intervals, (uint32) builder->n);
-	CHECK_FOR_INTERRUPTS();
+	normalise(builder);
+	n = (uint32) builder->n;
 	for (uint32 i = 0; i < n; i++)
 		nbytes += 1 + 2 + intervals[i].lo.len + 2 + intervals[i].hi.len;
 	query = genie_query_allocate(nbytes, n, min_match);
 	at = query->body;
 	for (uint32 i = 0; i < n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (genie_interval_is_point(&intervals[i]))
 		{
 			*at++ = GENIE_QUERY_POINT;
@@ -220,7 +244,10 @@ genie_query_view(const GenieQuery *query, MemoryContext context)
 	view->distance_strategy = query->distance_strategy;
 	view->max_distance = query->max_distance;
 	for (uint32 i = 0; i < query->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		interval[i] = genie_query_next(&at);
+	}
 	return view;
 }
 

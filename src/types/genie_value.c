@@ -8,7 +8,8 @@
  *	 values.  Text is an exception: it is in byte order whatever the collation, because an index must not depend on a
  *	 collation's version.
  * - Enums are known by their labels, for equality only, because neither their OIDs nor their order survive dump and
- *	 restore in all cases.  The label of each value is looked up in the system cache, so a renamed label is seen.
+ *	 restore in all cases.  The label of each value is looked up in the system cache, so a renamed label is seen here;
+ *	 an index that has the old one is refused (genie_type_state.h).
  * - Every other type is hashed by its extended hash function, for equality only; a collatable type under the collation
  *	 "C".  Types whose hash depends on OIDs (regclass, or a row type with an enum) are refused, because dump and restore
  *	 would change their values.
@@ -213,15 +214,46 @@ static const KnownType known_types[] = {
 	{PG_LSNOID, GENIE_FAMILY_LSN, put_lsn},
 };
 
-/* Does a hash of this type's values depend on OIDs, which dump and restore change? */
 static bool
-hash_sees_oids(Oid type)
+walk_type(Oid type, Oid owner, int attribute, GenieTypeVisit visit, void *context)
 {
 	TypeCacheEntry *entry;
 	bool		found = false;
 
 	check_stack_depth();
 	type = getBaseType(type);
+	if (visit(type, owner, attribute, context))
+		return true;
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_RANGE:
+			return walk_type(get_range_subtype(type), type, 0, visit, context);
+		case TYPTYPE_MULTIRANGE:
+			return walk_type(get_multirange_range(type), type, 0, visit, context);
+		case TYPTYPE_COMPOSITE:
+			entry = lookup_type_cache(type, TYPECACHE_TUPDESC);
+			for (int i = 0; entry->tupDesc != NULL && i < entry->tupDesc->natts && !found; i++)
+			{
+				Form_pg_attribute form = TupleDescAttr(entry->tupDesc, i);
+
+				found = !form->attisdropped && walk_type(form->atttypid, type, i + 1, visit, context);
+			}
+			return found;
+		default:
+			return type_is_array(type) && walk_type(get_element_type(type), type, 0, visit, context);
+	}
+}
+
+bool
+genie_value_walk_type(Oid type, GenieTypeVisit visit, void *context)
+{
+	return walk_type(type, InvalidOid, 0, visit, context);
+}
+
+/* Does a hash of this type's values depend on OIDs, which dump and restore change? */
+static bool
+hash_sees_oids(Oid type, Oid owner, int attribute, void *context)
+{
 	switch (type)
 	{
 		case REGPROCOID:
@@ -237,26 +269,8 @@ hash_sees_oids(Oid type)
 		case REGDICTIONARYOID:
 		case ACLITEMOID:
 			return true;
-	}
-	switch (get_typtype(type))
-	{
-		case TYPTYPE_ENUM:
-			return true;
-		case TYPTYPE_RANGE:
-			return hash_sees_oids(get_range_subtype(type));
-		case TYPTYPE_MULTIRANGE:
-			return hash_sees_oids(get_multirange_range(type));
-		case TYPTYPE_COMPOSITE:
-			entry = lookup_type_cache(type, TYPECACHE_TUPDESC);
-			for (int i = 0; entry->tupDesc != NULL && i < entry->tupDesc->natts && !found; i++)
-			{
-				Form_pg_attribute attribute = TupleDescAttr(entry->tupDesc, i);
-
-				found = !attribute->attisdropped && hash_sees_oids(attribute->atttypid);
-			}
-			return found;
 		default:
-			return type_is_array(type) && hash_sees_oids(get_element_type(type));
+			return get_typtype(type) == TYPTYPE_ENUM;
 	}
 }
 
@@ -277,7 +291,7 @@ init_hash(GenieValueType *type, Oid base, MemoryContext context)
 				 errmsg("values of type %s cannot be keywords", format_type_be(base)),
 				 errdetail("The type has no extended hash function."),
 				 errhint("Cast the value to a type that can be hashed, such as text.")));
-	if (hash_sees_oids(base))
+	if (genie_value_walk_type(base, hash_sees_oids, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("values of type %s cannot be keywords", format_type_be(base)),

@@ -31,6 +31,15 @@ typedef struct GenieAttribute
 	uint8		prefix[GENIE_DIMENSION_BYTES + 1];	/* dimension and family, with which its keys begin */
 } GenieAttribute;
 
+/*
+ * Takes a type that is no domain, and where it was found: attribute (counted from 1) of the composite type `owner`, or
+ * element or bound (0) of another type; InvalidOid: it is the type that the walk began with.  True ends the walk.
+ */
+typedef bool (*GenieTypeVisit) (Oid type, Oid owner, int attribute, void *context);
+
+/* Visits a type and all types that its values are made of.  True: a visit has ended the walk. */
+extern bool genie_value_walk_type(Oid type, GenieTypeVisit visit, void *context);
+
 /* Errors: the type has neither a known order nor an extended hash function, or is a pseudo-type. */
 extern void genie_value_type_init(GenieValueType *type, Oid oid, MemoryContext context);
 extern void genie_attribute_init(GenieAttribute *attribute, uint32 dimension, Oid type, MemoryContext context);

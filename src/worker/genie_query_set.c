@@ -352,6 +352,7 @@ compare_cuts(const GenieSetCut *a, const GenieSetCut *b, const GenieQuerySet *se
 #define ST_COMPARE(a, b, set) compare_cuts(a, b, set)
 #define ST_COMPARE_ARG_TYPE const GenieQuerySet
 #define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
@@ -365,6 +366,7 @@ genie_query_set_end(GenieQuerySet *set)
 	{
 		const GenieSetInterval *distinct = &set->distinct[i];
 
+		CHECK_FOR_INTERRUPTS();
 		set->cuts[set->n_cuts].begin = key_begin(distinct->interval.lo);
 		set->cuts[set->n_cuts++].number = 2 * i;
 		if (distinct->is_point)
@@ -400,7 +402,10 @@ view_of(const GenieQuerySet *set, const uint32 *numbers, uint32 n)
 	view->n_intervals = n;
 	view->intervals = intervals;
 	for (uint32 i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		intervals[i] = set->distinct[numbers[i]].interval;
+	}
 	return view;
 }
 
@@ -433,7 +438,10 @@ note_aspects(const GenieQuerySet *set, uint32 query, GenieAspectList *list)
 		GenieAspect aspect = {set->distinct[numbers[i]].dimension, 0, query, i, 0};
 
 		while (i < n && set->distinct[numbers[i]].dimension == aspect.dimension)
+		{
+			CHECK_FOR_INTERRUPTS();
 			aspect.families |= set->distinct[numbers[i++]].family;
+		}
 		aspect.n = i - aspect.first;
 		if (aspect.n == 1)
 		{
@@ -450,16 +458,21 @@ note_aspects(const GenieQuerySet *set, uint32 query, GenieAspectList *list)
 	}
 }
 
-static int
-compare_aspects(const void *a, const void *b)
+static inline int
+compare_aspects(const GenieAspect *x, const GenieAspect *y)
 {
-	const GenieAspect *x = a;
-	const GenieAspect *y = b;
-
 	if (x->dimension != y->dimension)
 		return x->dimension < y->dimension ? -1 : 1;
 	return (x->families > y->families) - (x->families < y->families);
 }
+
+#define ST_SORT sort_aspects
+#define ST_ELEMENT_TYPE GenieAspect
+#define ST_COMPARE(a, b) compare_aspects(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 const GenieQueryView **
 genie_query_set_aspects(const GenieQuerySet *set, uint32 *n)
@@ -473,7 +486,7 @@ genie_query_set_aspects(const GenieQuerySet *set, uint32 *n)
 		CHECK_FOR_INTERRUPTS();
 		note_aspects(set, q, &list);
 	}
-	qsort(list.aspects, list.n, sizeof(GenieAspect), compare_aspects);
+	sort_aspects(list.aspects, list.n);
 	views = MemoryContextAllocHuge(CurrentMemoryContext, (list.n + (Size) 1) * sizeof(GenieQueryView *));
 	*n = 0;
 	for (uint32 i = 0; i < list.n; i++)
@@ -529,7 +542,10 @@ genie_query_set_compile(const GenieQuerySet *set, GenieSegment *segment, GenieEn
 		GenieRangeList list = {ranges, 0, 0};
 
 		for (uint32 i = set->first[q]; i < set->first[q + 1]; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
 			genie_compile_add(&list, found[set->numbers[i]]);
+		}
 		genie_compile_finish(&list, segment, &queries[q]);
 		ranges += list.n;
 	}

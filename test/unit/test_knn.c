@@ -110,7 +110,7 @@ plain_neighbours(const GenieKnn *knn, uint32_t query, const uint64_t *ids, uint3
 		knn->is_double};
 		double		measure = genie_vector_measure(knn->metric, a, b);
 
-		found[i].distance = knn->metric == GENIE_METRIC_INNER ? 0 - measure : measure;
+		found[i].distance = knn->metric == GENIE_METRIC_INNER ? -measure : measure;
 		found[i].id = ids[i];
 	}
 	qsort(found, n, sizeof(GenieNeighbour), compare_neighbours);
