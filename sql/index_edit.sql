@@ -29,18 +29,16 @@ BEGIN
 	END IF;
 	RETURN QUERY EXECUTE query;
 END $$;
--- how many of the queries give other distances in order, with a LIMIT or without, and other rows
-CREATE FUNCTION wrong(index text) RETURNS TABLE (nearest bigint, limited bigint, rows bigint, within bigint, "within, nearest" bigint, matching bigint, similar bigint) LANGUAGE sql AS $$
-	SELECT count(*) FILTER (WHERE ARRAY(SELECT d FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L', q)))
-			IS DISTINCT FROM ARRAY(SELECT d FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d', q)))),
-		count(*) FILTER (WHERE ARRAY(SELECT d FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L LIMIT 10', q)))
-			IS DISTINCT FROM ARRAY(SELECT d FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d LIMIT 10', q)))),
-		count(*) FILTER (WHERE ARRAY(SELECT id FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L', q)) ORDER BY d, id)
-			IS DISTINCT FROM ARRAY(SELECT id FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d, id', q)))),
+-- how many of the queries give other rows, or in another order, ties by TID; with a LIMIT or without, or with a condition
+CREATE FUNCTION wrong(index text) RETURNS TABLE (nearest bigint, limited bigint, within bigint, "within, nearest" bigint, matching bigint, similar bigint) LANGUAGE sql AS $$
+	SELECT count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L', q)))
+			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d, ctid', q)))),
+		count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L LIMIT 10', q)))
+			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d, ctid LIMIT 10', q)))),
 		count(*) FILTER (WHERE ARRAY(SELECT id FROM rows_by(index, format('SELECT id, 0::float8 FROM texts WHERE value @& genie_edit_query(%L, %s)', q, n % 5)) ORDER BY id)
 			IS DISTINCT FROM ARRAY(SELECT id FROM rows_by(NULL, format('SELECT id, 0::float8 FROM texts WHERE value <~> %L <= %s ORDER BY id', q, n % 5)))),
-		count(*) FILTER (WHERE ARRAY(SELECT d FROM rows_by(index, format('SELECT id, value <~> %L FROM texts WHERE value @& genie_edit_query(%1$L, %s) ORDER BY value <~> %1$L', q, n % 7)))
-			IS DISTINCT FROM ARRAY(SELECT d FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts WHERE value <~> %1$L <= %s ORDER BY d', q, n % 7)))),
+		count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, value <~> %L FROM texts WHERE value @& genie_edit_query(%1$L, %s) ORDER BY value <~> %1$L', q, n % 7)))
+			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts WHERE value <~> %1$L <= %s ORDER BY d, ctid', q, n % 7)))),
 		count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, (value <&> genie_query(genie_ngrams(%L, %2$s)))::float8 FROM texts WHERE value @& genie_with_min_match(genie_query(genie_ngrams(%1$L, %2$s)), %3$s) ORDER BY value <&> genie_query(genie_ngrams(%1$L, %2$s))', q, right(index, 1), 1 + n % 5)))
 			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, (value <&> genie_query(genie_ngrams(%L, %2$s)))::float8 AS d FROM texts WHERE value @& genie_with_min_match(genie_query(genie_ngrams(%1$L, %2$s)), %3$s) ORDER BY d, ctid', q, right(index, 1), 1 + n % 5)))),
 		count(*) FILTER (WHERE ARRAY(SELECT id FROM rows_by(index, format('SELECT id, 0::float8 FROM texts WHERE value @& genie_jaccard_query(genie_ngrams(%L, %s), 0.4)', q, right(index, 1))) ORDER BY id)
