@@ -13,8 +13,12 @@
  * Candidates.  An exact one (a match count; a distance that count and sizes tell) needs no visit.  Others are visited
  * in batches: GENIE_FRONTIER_FIRST at first, and twice as many each time.  A batch has only candidates that come before the
  * first measured row, so each of them would have to be visited before that row is returned.  Rows of a batch are
- * visited in TID order, each page once (genie_visit.c).  So a search that must look at most of the table reads it about as
- * a sequential scan does.
+ * visited in TID order, each page once (genie_visit.c).
+ *
+ * Sweeps.  Where bounds tell little, most of the table must be looked at.  When a batch did not reach the first measured
+ * row, and a good share of the table was visited, all candidates of smaller bounds than its value are taken at once
+ * from the source, which need not sort them, and visited in TID order, about as a sequential scan reads the table.
+ * They would all have to be visited before that row is returned, unless one of them comes before it.
  *
  * Visits are by the scan's snapshot: a row that it does not see is dropped and never measured.  Of a HOT chain, the
  * visible member is measured, and the row is returned under the chain's TID.  The executor fetches each row that it gets
@@ -24,7 +28,7 @@
  * (genie_float_order.h), then the TID.  Entries are compared as such arrays.
  *
  * Memory: 16 bytes for each row that was measured and not returned, if one operator sorts, so that a sort of a whole
- * table by distance needs no more; and 32 bytes a row of the batch, which work_mem limits.
+ * table by distance needs no more; 32 bytes a row of the batch, which work_mem limits; and 8 bytes a row of a sweep.
  *
  * Locks: none are held while an operator, or an index expression, is called; the row's page is pinned.
  */
@@ -32,6 +36,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 
 #include "genie_float_order.h"
@@ -239,26 +244,75 @@ genie_frontier_limit(void)
 	return (uint32) Min(Max(work_mem * (Size) 1024 / bytes, GENIE_FRONTIER_LEAST), PG_INT32_MAX);
 }
 
-/* Adds the next candidate to the batch, or to the measured rows. */
+/* Adds a row to a batch of n. */
 static void
-genie_frontier_take(GenieFrontier *frontier, uint32 *n)
+genie_frontier_add(GenieFrontier *frontier, uint32 *n, uint64 tid, double bound)
 {
-	if (frontier->ahead.is_exact)
-	{
-		genie_frontier_push(frontier, frontier->floor);
-		return;
-	}
 	if (*n == frontier->batch_capacity)
 	{
 		Size		bytes;
 
 		frontier->batch_capacity = Max(2 * *n, GENIE_FRONTIER_FIRST);
 		bytes = frontier->batch_capacity * sizeof(GenieFrontierRow);
-		frontier->batch = *n == 0 ? MemoryContextAlloc(frontier->rows_context, bytes) :
+		frontier->batch = frontier->batch == NULL ? MemoryContextAlloc(frontier->rows_context, bytes) :
 			repalloc_huge(frontier->batch, bytes);
 	}
-	frontier->batch[*n].visit.tid = frontier->ahead.tid;
-	frontier->batch[(*n)++].bound = frontier->ahead.bound;
+	frontier->batch[*n].visit.tid = tid;
+	frontier->batch[(*n)++].bound = bound;
+}
+
+/* Adds the next candidate to the batch, or to the measured rows. */
+static void
+genie_frontier_take(GenieFrontier *frontier, uint32 *n)
+{
+	if (frontier->ahead.is_exact)
+		genie_frontier_push(frontier, frontier->floor);
+	else
+		genie_frontier_add(frontier, n, frontier->ahead.tid, frontier->ahead.bound);
+}
+
+static void
+genie_frontier_visit_batch(GenieFrontier *frontier, uint32 n)
+{
+	genie_frontier_open(frontier);
+	genie_frontier_visit(frontier, frontier->batch, n);
+	frontier->n_visited += n;
+}
+
+/* Is it time for a sweep? */
+static bool
+genie_frontier_must_sweep(const GenieFrontier *frontier)
+{
+	return frontier->sweep != NULL && frontier->n_visited >= frontier->sweep_from && frontier->n_rows > 0 &&
+		frontier->has_ahead && !frontier->ahead.is_exact && !genie_frontier_is_behind(frontier) &&
+		frontier->rows[frontier->rank_by] < GENIE_FLOAT_ORDER_NAN;
+}
+
+/* Visits the next candidate, and all of a smaller bound than the first measured row's value. */
+static void
+genie_frontier_sweep(GenieFrontier *frontier)
+{
+	double		value = genie_float_of_order(frontier->rows[frontier->rank_by]);
+	uint32		limit = genie_frontier_limit();
+	uint32		n_batch = 0;
+	uint64	   *tids;
+	Size		n;
+
+	genie_frontier_take(frontier, &n_batch);
+	n = frontier->sweep(frontier->arg, value, &tids);
+	for (Size i = 0; i < n; i++)
+	{
+		if (n_batch == limit)
+		{
+			genie_frontier_visit_batch(frontier, n_batch);
+			n_batch = 0;
+		}
+		genie_frontier_add(frontier, &n_batch, tids[i], -get_float8_infinity());
+	}
+	genie_frontier_visit_batch(frontier, n_batch);
+	genie_frontier_look_ahead(frontier);
+	if (n > 0)
+		pfree(tids);
 }
 
 /* Visits the next candidate, and those behind it that also come before the first measured row. */
@@ -277,10 +331,10 @@ genie_frontier_advance(GenieFrontier *frontier)
 	} while (n < most && frontier->has_ahead && !frontier->ahead.is_null && !genie_frontier_is_behind(frontier));
 	if (n == 0)
 		return;
-	genie_frontier_open(frontier);
-	genie_frontier_visit(frontier, frontier->batch, n);
-	if (frontier->n_visit == most)
-		frontier->n_visit = most * GENIE_FRONTIER_GROWTH;
+	genie_frontier_visit_batch(frontier, n);
+	frontier->n_visit = most * GENIE_FRONTIER_GROWTH;
+	if (n == most && genie_frontier_must_sweep(frontier))
+		genie_frontier_sweep(frontier);
 }
 
 const uint64 *
@@ -354,6 +408,7 @@ genie_frontier_rescan(GenieFrontier *frontier)
 	MemoryContextReset(frontier->rows_context);
 	frontier->rows = NULL;
 	frontier->n_rows = frontier->rows_capacity = 0;
+	frontier->n_visited = 0;
 	frontier->batch = NULL;
 	frontier->batch_capacity = 0;
 	genie_frontier_restart(frontier);

@@ -28,6 +28,12 @@ typedef struct GenieCandidate
 /* The next candidate; false: there is none.  The frontier's source gives them by (bound, tid), NULL ones last. */
 typedef bool (*GenieNextCandidate) (void *arg, GenieCandidate *candidate);
 
+/*
+ * All candidates that are left whose bound is less than this: their TIDs, palloc'd, without an order, though mostly
+ * ascending.  Returns how many.
+ */
+typedef Size (*GenieSweep) (void *arg, double bound, uint64 **tids);
+
 /* A row that is to be visited. */
 typedef struct GenieFrontierRow
 {
@@ -40,6 +46,8 @@ typedef struct GenieFrontier
 	IndexScanDesc scan;
 	GenieNextCandidate next_candidate;
 	void	   *arg;
+	GenieSweep	sweep;			/* NULL: the source has none */
+	double		sweep_from;		/* visited rows from which on a sweep is worth its pass over all objects */
 	const GenieBound *bound;	/* where the candidates' bounds are from; NULL: they need not be checked */
 
 	/* the operators */
@@ -62,6 +70,7 @@ typedef struct GenieFrontier
 	GenieCandidate ahead;		/* this, */
 	uint64	   *floor;			/* before which it cannot come */
 	uint32		n_visit;		/* so many are visited together next time */
+	double		n_visited;		/* rows, visible or not */
 	uint32		batch_capacity;
 	GenieFrontierRow *batch;	/* those that are being visited */
 

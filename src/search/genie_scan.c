@@ -53,6 +53,9 @@
 #include "genie_scan.h"
 #include "genie_stream.h"
 
+/* a sweep is worth its pass over all objects when one of so many was visited: a visit takes many times as long */
+#define GENIE_SWEEP_SHARE 16
+
 typedef struct GenieScanState
 {
 	MemoryContext query_context;	/* compiled queries: until the next rescan */
@@ -75,6 +78,7 @@ typedef struct GenieScanState
 } GenieScanState;
 
 static bool genie_scan_candidate(void *arg, GenieCandidate *candidate);
+static Size genie_scan_sweep(void *arg, double bound, uint64 **tids);
 
 IndexScanDesc
 genie_beginscan(Relation index, int n_keys, int n_order_bys)
@@ -178,6 +182,7 @@ genie_scan_compile_order(IndexScanDesc scan)
 		state->query.bound = genie_bound_begin(scan->indexRelation, (int16) key->sk_strategy, query);
 	genie_frontier_rescan(state->frontier);
 	state->frontier->bound = state->query.bound;
+	state->frontier->sweep = state->query.bound != NULL ? genie_scan_sweep : NULL;
 }
 
 /* Prepares a scan of an approximate class.  Only a class that amvalidate refuses has operators other than distances. */
@@ -292,6 +297,17 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 												 &state->query.vector, &state->query.n_elements);
 }
 
+/* Visited rows from which on a sweep is worth its pass over all objects. */
+static double
+genie_scan_sweep_from(const GenieMetaData *meta)
+{
+	double		n_objects = 0;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		n_objects += meta->segments[i].n_objects;
+	return n_objects / GENIE_SWEEP_SHARE;
+}
+
 /* Opens all streams.  False: stale. */
 static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
@@ -313,6 +329,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	genie_pending_stream_rank(&state->pending, &state->query, &position);
 	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, sources))
 		return false;
+	if (state->frontier != NULL)
+		state->frontier->sweep_from = genie_scan_sweep_from(meta);
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSource *source = sources[i];
@@ -458,6 +476,45 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 			genie_bound_is_exact(state->query.bound, (uint32) position->key);
 	}
 	return true;
+}
+
+/* The candidates that are left whose bound is less than this (GenieSweep). */
+static Size
+genie_scan_sweep(void *arg, double bound, uint64 **tids)
+{
+	IndexScanDesc scan = arg;
+	GenieScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->stream_context);
+	GenieStreamTids found;
+	bool		ok = false;
+
+	while (!ok)
+	{
+		bool		is_bound;
+		uint32		least = genie_bound_place(state->query.bound, bound, &is_bound) + 1 + is_bound;
+
+		memset(&found, 0, sizeof(found));
+		ok = true;
+		if (least > state->query.bound->n_bounds)
+			break;
+		for (int i = 0; ok && i < state->n_streams; i++)
+			ok = genie_stream_sweep(&state->streams[i], &state->position, least, &found);
+		if (!ok)
+		{
+			genie_scan_start(scan);
+			continue;
+		}
+		for (; state->pending.n > 0 && state->pending.hits[0].key >= (int32) least;
+			 genie_pending_stream_next(&state->pending))
+		{
+			genie_stream_reserve_tids(&found, 1);
+			found.tids[found.n++] = state->pending.hits[0].tid;
+		}
+		genie_scan_take(state, (int32) least, PG_UINT64_MAX);
+	}
+	MemoryContextSwitchTo(old);
+	*tids = found.tids;
+	return found.n;
 }
 
 /* Gives the scan its next row where there is no ORDER BY, or all queries of it are NULL. */

@@ -16,6 +16,9 @@
  *	SORTED	counts every object once, looks up the keys by count and size, and sorts the objects by counting;
  *			then NULLS.
  *
+ * A search by distances that must look at most of the objects takes the rest at once: genie_stream_sweep() counts every
+ * object, too, and gives those from a key on, without sorting them.
+ *
  * The first pages of all streams of a scan are asked for together.  The bits of qualifying objects are read only when a
  * sweep begins: pages of the best are masked where they are counted.
  *
@@ -311,6 +314,19 @@ genie_stream_start_levels(GenieStream *stream)
 	}
 }
 
+static void
+genie_stream_drop_page(GenieStream *stream)
+{
+	pfree(stream->hits);
+	if (stream->n_placed > 0)
+		pfree(stream->tids);
+	if (stream->bounds != NULL)
+		pfree(stream->bounds);
+	stream->bounds = NULL;
+	stream->hits = NULL;
+	stream->hit = stream->n_hits = stream->n_placed = 0;
+}
+
 /* TOP: the next hit, or the next page, or the next mode. */
 static bool
 genie_stream_settle_top(GenieStream *stream)
@@ -339,14 +355,7 @@ genie_stream_settle_top(GenieStream *stream)
 	if (stream->hits != NULL)
 	{
 		stream->k *= GENIE_K_GROWTH;
-		pfree(stream->hits);
-		if (stream->n_placed > 0)
-			pfree(stream->tids);
-		if (stream->bounds != NULL)
-			pfree(stream->bounds);
-		stream->bounds = NULL;
-		stream->hits = NULL;
-		stream->hit = stream->n_hits = stream->n_placed = 0;
+		genie_stream_drop_page(stream);
 	}
 	if (stream->k > GENIE_TOP_LIMIT)
 	{
@@ -447,10 +456,34 @@ genie_stream_settle_levels(GenieStream *stream)
 	}
 }
 
-/* The keys of a tile's objects, 0 where an object is not wanted or not behind the cursor.  False: stale. */
+/* Reading all keys, tile by tile. */
+typedef struct GenieStreamKeys
+{
+	GenieSectionReader sizes_reader;
+	uint32		sizes[GENIE_TILE_OBJECTS];
+	uint32		keys[GENIE_TILE_OBJECTS];	/* of the tile in hand; 0: not wanted, or not behind the cursor */
+	uint32		first;			/* object of the tile */
+	uint32		n;				/* objects of the tile */
+} GenieStreamKeys;
+
+/* Reads what qualifies, and counts all objects, if that is not done.  Palloc'd; NULL: stale. */
+static GenieStreamKeys *
+genie_stream_begin_keys(GenieStream *stream)
+{
+	GenieStreamKeys *keys;
+
+	if (!stream->has_live && !genie_stream_read_live(stream))
+		return NULL;
+	if (stream->counts == NULL && !genie_stream_count(stream))
+		return NULL;
+	keys = palloc(sizeof(GenieStreamKeys));
+	genie_section_reader(&keys->sizes_reader, stream->segment, GENIE_SECTION_SIZES);
+	return keys;
+}
+
+/* Goes on with a tile.  False: stale. */
 static bool
-genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_reader, uint32 tile, uint32 *sizes,
-					   uint32 *keys)
+genie_stream_tile_keys(const GenieStream *stream, uint32 tile, GenieStreamKeys *to)
 {
 	const GenieKeyTable *table = &stream->bound->table;
 	uint32		first = tile << GENIE_TILE_SHIFT;
@@ -458,20 +491,24 @@ genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_read
 	const uint16 *counts = stream->counts + first;
 	const uint64 *live = stream->live == NULL ? NULL : stream->live + (Size) tile * GENIE_TILE_WORDS;
 
-	if (!genie_object_table_sizes(sizes_reader, first, n, sizes))
+	CHECK_FOR_INTERRUPTS();
+	to->first = first;
+	to->n = n;
+	if (!genie_object_table_sizes(&to->sizes_reader, first, n, to->sizes))
 		return false;
-	memset(keys, 0, n * sizeof(uint32));
+	memset(to->keys, 0, n * sizeof(uint32));
 	for (uint32 i = genie_next_bit(live, 0, n); i < n; i = genie_next_bit(live, i + 1, n))
 	{
+		uint32		size = to->sizes[i];
 		uint32		key;
 
-		if (sizes[i] - table->first_size >= table->n_sizes || counts[i] >= table->stride)
+		if (size - table->first_size >= table->n_sizes || counts[i] >= table->stride)
 			genie_report_corrupt(stream->segment->index, stream->segment->entry.root,
 								 "an object's size is out of range");
-		key = genie_bound_key(stream->bound, sizes[i], counts[i]);
+		key = genie_bound_key(stream->bound, size, counts[i]);
 		if (!stream->has_after || key < stream->after.key ||
 			(key == stream->after.key && first + i > stream->after.object))
-			keys[i] = key;
+			to->keys[i] = key;
 	}
 	return true;
 }
@@ -482,31 +519,27 @@ genie_stream_sort(GenieStream *stream)
 {
 	uint32		n_tiles = genie_object_table_tiles(stream->segment);
 	uint32		n_keys = stream->bound->n_bounds;
-	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	uint32	   *keys = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	GenieSectionReader *sizes_reader = palloc(sizeof(GenieSectionReader));
 	uint32	   *ends = MemoryContextAllocZero(stream->context, (n_keys + 1) * sizeof(uint32));
-	bool		ok = genie_stream_read_live(stream) && genie_stream_count(stream);
+	GenieStreamKeys *tile_keys = genie_stream_begin_keys(stream);
+	bool		ok = tile_keys != NULL;
 
-	genie_section_reader(sizes_reader, stream->segment, GENIE_SECTION_SIZES);
+	stream->n_sorted = 0;
 	for (int pass = 0; ok && pass < 2; pass++)
 	{
 		for (uint32 tile = 0; ok && tile < n_tiles; tile++)
 		{
-			uint32		first = tile << GENIE_TILE_SHIFT;
-			uint32		n = Min(stream->segment->header.n_objects - first, GENIE_TILE_OBJECTS);
-
-			CHECK_FOR_INTERRUPTS();
-			ok = genie_stream_tile_keys(stream, sizes_reader, tile, sizes, keys);
-			for (uint32 i = 0; ok && i < n; i++)
+			ok = genie_stream_tile_keys(stream, tile, tile_keys);
+			for (uint32 i = 0; ok && i < tile_keys->n; i++)
 			{
-				if (keys[i] == 0)
+				uint32		key = tile_keys->keys[i];
+
+				if (key == 0)
 					continue;
 				if (pass == 0)
 					stream->n_sorted++;
 				else
-					stream->sorted[ends[keys[i]]] = first + i;
-				ends[keys[i]]++;
+					stream->sorted[ends[key]] = tile_keys->first + i;
+				ends[key]++;
 			}
 		}
 		if (pass == 0)
@@ -527,11 +560,10 @@ genie_stream_sort(GenieStream *stream)
 		return false;
 	stream->ends = ends;
 	stream->level = n_keys;
+	stream->next = 0;
 	pfree(stream->counts);
 	stream->counts = NULL;
-	pfree(sizes_reader);
-	pfree(keys);
-	pfree(sizes);
+	pfree(tile_keys);
 	return true;
 }
 
@@ -549,6 +581,77 @@ genie_stream_settle_sorted(GenieStream *stream)
 	while (stream->next == stream->ends[stream->level])
 		stream->level--;
 	return genie_stream_show(stream, (int32) stream->level, stream->sorted[stream->next]);
+}
+
+void
+genie_stream_reserve_tids(GenieStreamTids *found, Size n)
+{
+	if (found->capacity - found->n >= n)
+		return;
+	found->capacity = Max(found->n + n, 2 * found->capacity);
+	found->tids = found->n == 0 ? palloc_extended(found->capacity * sizeof(uint64), MCXT_ALLOC_HUGE) :
+		repalloc_huge(found->tids, found->capacity * sizeof(uint64));
+}
+
+/* Forgets what the stream has prepared, and goes on behind the position in mode SORTED.  False: stale. */
+static bool
+genie_stream_replace(GenieStream *stream, const GenieScanPosition *position)
+{
+	if (stream->hits != NULL)
+		genie_stream_drop_page(stream);
+	if (stream->sorted != NULL)
+	{
+		pfree(stream->sorted);
+		pfree(stream->ends);
+		stream->sorted = NULL;
+	}
+	stream->mode = GENIE_STREAM_SORTED;
+	stream->has_after = false;
+	return !position->has_position || genie_stream_place(stream, position);
+}
+
+bool
+genie_stream_sweep(GenieStream *stream, const GenieScanPosition *position, uint32 least, GenieStreamTids *found)
+{
+	uint32		n_tiles = genie_object_table_tiles(stream->segment);
+	GenieStreamKeys *tile_keys;
+	uint32	   *objects;
+	bool		ok = true;
+
+	if (stream->at_end || stream->key < (int32) least)
+		return true;
+	if (!genie_stream_replace(stream, position))
+		return false;
+	tile_keys = genie_stream_begin_keys(stream);
+	if (tile_keys == NULL)
+		return false;
+	objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
+	for (uint32 tile = 0; ok && tile < n_tiles; tile++)
+	{
+		uint32		n = 0;
+
+		ok = genie_stream_tile_keys(stream, tile, tile_keys);
+		for (uint32 i = 0; ok && i < tile_keys->n; i++)
+		{
+			objects[n] = tile_keys->first + i;
+			n += tile_keys->keys[i] >= least;
+		}
+		genie_stream_reserve_tids(found, n);
+		ok = ok && genie_object_table_tids(&stream->objects, objects, n, found->tids + found->n);
+		found->n += n;
+	}
+	pfree(objects);
+	pfree(tile_keys);
+
+	/* behind all of that key */
+	stream->has_after = true;
+	stream->after.key = least;
+	stream->after.object = PG_UINT32_MAX;
+	if (least == 1)
+		genie_stream_start_nulls(stream, 0);
+	else
+		genie_stream_bound(stream, (int32) least - 1);
+	return ok;
 }
 
 bool
