@@ -16,9 +16,10 @@
  * visited in TID order, each page once (genie_visit.c).
  *
  * Sweeps.  Where bounds tell little, most of the table must be looked at.  When a batch did not reach the first measured
- * row, and a good share of the table was visited, all candidates of smaller bounds than its value are taken at once
- * from the source, which need not sort them, and visited in TID order, about as a sequential scan reads the table.
- * They would all have to be visited before that row is returned, unless one of them comes before it.
+ * row, and a good share of the table was visited, all candidates that come before that row are taken at once from the
+ * source, which need not sort them, and visited in TID order, about as a sequential scan reads the table.  They would
+ * all have to be visited before that row is returned, unless one of them comes before it.  From the first
+ * sweep on, which makes the source sort its candidates, there are no more batches.
  *
  * Visits are by the scan's snapshot: a row that it does not see is dropped and never measured.  Of a HOT chain, the
  * visible member is measured, and the row is returned under the chain's TID.  The executor fetches each row that it gets
@@ -279,27 +280,19 @@ genie_frontier_visit_batch(GenieFrontier *frontier, uint32 n)
 	frontier->n_visited += n;
 }
 
-/* Is it time for a sweep? */
-static bool
-genie_frontier_must_sweep(const GenieFrontier *frontier)
-{
-	return frontier->sweep != NULL && frontier->n_visited >= frontier->sweep_from && frontier->n_rows > 0 &&
-		frontier->has_ahead && !frontier->ahead.is_exact && !genie_frontier_is_behind(frontier) &&
-		frontier->rows[frontier->rank_by] < GENIE_FLOAT_ORDER_NAN;
-}
-
-/* Visits the next candidate, and all of a smaller bound than the first measured row's value. */
+/* Visits the next candidate, and all that also come before the first measured row. */
 static void
 genie_frontier_sweep(GenieFrontier *frontier)
 {
-	double		value = genie_float_of_order(frontier->rows[frontier->rank_by]);
+	const uint64 *first = frontier->rows;
+	double		value = genie_float_of_order(first[frontier->rank_by]);
+	uint64		tid = frontier->is_sole ? first[frontier->n_orders] : PG_UINT64_MAX;
 	uint32		limit = genie_frontier_limit();
 	uint32		n_batch = 0;
 	uint64	   *tids;
-	Size		n;
+	Size		n = frontier->sweep(frontier->arg, value, tid, &tids);
 
 	genie_frontier_take(frontier, &n_batch);
-	n = frontier->sweep(frontier->arg, value, &tids);
 	for (Size i = 0; i < n; i++)
 	{
 		if (n_batch == limit)
@@ -310,18 +303,31 @@ genie_frontier_sweep(GenieFrontier *frontier)
 		genie_frontier_add(frontier, &n_batch, tids[i], -get_float8_infinity());
 	}
 	genie_frontier_visit_batch(frontier, n_batch);
-	genie_frontier_look_ahead(frontier);
 	if (n > 0)
 		pfree(tids);
+	genie_frontier_look_ahead(frontier);
 }
 
-/* Visits the next candidate, and those behind it that also come before the first measured row. */
+/* Is a sweep possible?  Its end is the first measured row. */
+static bool
+genie_frontier_can_sweep(const GenieFrontier *frontier)
+{
+	return frontier->sweep != NULL && frontier->n_rows > 0 &&
+		frontier->rows[frontier->rank_by] < GENIE_FLOAT_ORDER_NAN;
+}
+
+/* Visits the next candidate, and some behind it that also come before the first measured row. */
 static void
 genie_frontier_advance(GenieFrontier *frontier)
 {
 	uint32		n = 0;
 	uint32		most = Min(frontier->n_visit, genie_frontier_limit());
 
+	if (frontier->sweeps && genie_frontier_can_sweep(frontier))
+	{
+		genie_frontier_sweep(frontier);
+		return;
+	}
 	do
 	{
 		genie_frontier_take(frontier, &n);
@@ -333,8 +339,7 @@ genie_frontier_advance(GenieFrontier *frontier)
 		return;
 	genie_frontier_visit_batch(frontier, n);
 	frontier->n_visit = most * GENIE_FRONTIER_GROWTH;
-	if (n == most && genie_frontier_must_sweep(frontier))
-		genie_frontier_sweep(frontier);
+	frontier->sweeps |= n == most && frontier->n_visited >= frontier->sweep_from;
 }
 
 const uint64 *
@@ -384,7 +389,7 @@ genie_frontier_begin(IndexScanDesc scan, GenieNextCandidate next_candidate, void
 void
 genie_frontier_restart(GenieFrontier *frontier)
 {
-	frontier->at_end = frontier->has_ahead = false;
+	frontier->at_end = frontier->has_ahead = frontier->sweeps = false;
 	frontier->n_visit = GENIE_FRONTIER_FIRST;
 }
 

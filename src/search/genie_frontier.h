@@ -29,10 +29,10 @@ typedef struct GenieCandidate
 typedef bool (*GenieNextCandidate) (void *arg, GenieCandidate *candidate);
 
 /*
- * All candidates that are left whose bound is less than this: their TIDs, palloc'd, without an order, though mostly
- * ascending.  Returns how many.
+ * All candidates that are left up to (bound, tid), and steps over them: their TIDs, palloc'd unless there are none,
+ * without an order, though mostly ascending.  Returns how many.
  */
-typedef Size (*GenieSweep) (void *arg, double bound, uint64 **tids);
+typedef Size (*GenieSweep) (void *arg, double bound, uint64 tid, uint64 **tids);
 
 /* A row that is to be visited. */
 typedef struct GenieFrontierRow
@@ -47,7 +47,7 @@ typedef struct GenieFrontier
 	GenieNextCandidate next_candidate;
 	void	   *arg;
 	GenieSweep	sweep;			/* NULL: the source has none */
-	double		sweep_from;		/* visited rows from which on a sweep is worth its pass over all objects */
+	double		sweep_from;		/* so many rows are worth a sweep, a pass over all objects */
 	const GenieBound *bound;	/* where the candidates' bounds are from; NULL: they need not be checked */
 
 	/* the operators */
@@ -71,6 +71,7 @@ typedef struct GenieFrontier
 	uint64	   *floor;			/* before which it cannot come */
 	uint32		n_visit;		/* so many are visited together next time */
 	double		n_visited;		/* rows, visible or not */
+	bool		sweeps;			/* from now on by sweeps */
 	uint32		batch_capacity;
 	GenieFrontierRow *batch;	/* those that are being visited */
 

@@ -54,7 +54,7 @@
 #include "genie_stream.h"
 
 /* a sweep is worth its pass over all objects when one of so many was visited: a visit takes many times as long */
-#define GENIE_SWEEP_SHARE 16
+#define GENIE_SWEEP_SHARE 64
 
 typedef struct GenieScanState
 {
@@ -78,7 +78,7 @@ typedef struct GenieScanState
 } GenieScanState;
 
 static bool genie_scan_candidate(void *arg, GenieCandidate *candidate);
-static Size genie_scan_sweep(void *arg, double bound, uint64 **tids);
+static Size genie_scan_sweep(void *arg, double bound, uint64 tid, uint64 **tids);
 
 IndexScanDesc
 genie_beginscan(Relation index, int n_keys, int n_order_bys)
@@ -478,40 +478,50 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	return true;
 }
 
-/* The candidates that are left whose bound is less than this (GenieSweep). */
+/* Where the keys of a bound and a TID stand. */
+static GenieScanPosition
+genie_scan_place(const GenieBound *bound, double value, uint64 tid)
+{
+	bool		found;
+	uint32		n_larger = genie_bound_place(bound, value, &found);
+
+	/* there is no such bound: up to the last row of the next larger one */
+	if (!found)
+		tid = PG_UINT64_MAX;
+	return (GenieScanPosition) {.has_position = true, .key = (int32) n_larger + 1, .bound = value, .tid = tid};
+}
+
+/* The candidates that are left up to a bound and a TID (GenieSweep). */
 static Size
-genie_scan_sweep(void *arg, double bound, uint64 **tids)
+genie_scan_sweep(void *arg, double bound, uint64 tid, uint64 **tids)
 {
 	IndexScanDesc scan = arg;
 	GenieScanState *state = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->stream_context);
+	GeniePendingStream *pending = &state->pending;
 	GenieStreamTids found;
-	bool		ok = false;
+	GenieScanPosition to;
+	bool		ok;
 
-	while (!ok)
+	for (;;)
 	{
-		bool		is_bound;
-		uint32		least = genie_bound_place(state->query.bound, bound, &is_bound) + 1 + is_bound;
-
 		memset(&found, 0, sizeof(found));
+		to = genie_scan_place(state->query.bound, bound, tid);
 		ok = true;
-		if (least > state->query.bound->n_bounds)
-			break;
 		for (int i = 0; ok && i < state->n_streams; i++)
-			ok = genie_stream_sweep(&state->streams[i], &state->position, least, &found);
-		if (!ok)
-		{
-			genie_scan_start(scan);
-			continue;
-		}
-		for (; state->pending.n > 0 && state->pending.hits[0].key >= (int32) least;
-			 genie_pending_stream_next(&state->pending))
-		{
-			genie_stream_reserve_tids(&found, 1);
-			found.tids[found.n++] = state->pending.hits[0].tid;
-		}
-		genie_scan_take(state, (int32) least, PG_UINT64_MAX);
+			ok = genie_stream_sweep(&state->streams[i], &state->position, &to, &found);
+		if (ok)
+			break;
+		genie_scan_start(scan);
 	}
+	for (; pending->n > 0 && (pending->hits[0].key > to.key ||
+							  (pending->hits[0].key == to.key && pending->hits[0].tid <= to.tid));
+		 genie_pending_stream_next(pending))
+	{
+		genie_stream_reserve_tids(&found, 1);
+		found.tids[found.n++] = pending->hits[0].tid;
+	}
+	state->position = to;
 	MemoryContextSwitchTo(old);
 	*tids = found.tids;
 	return found.n;

@@ -16,8 +16,8 @@
  *	SORTED	counts every object once, looks up the keys by count and size, and sorts the objects by counting;
  *			then NULLS.
  *
- * A search by distances that must look at most of the objects takes the rest at once: genie_stream_sweep() counts every
- * object, too, and gives those from a key on, without sorting them.
+ * A search by distances that must look at most of the objects takes many at once: genie_stream_sweep() enters SORTED,
+ * too, and gives the objects up to a position.
  *
  * The first pages of all streams of a scan are asked for together.  The bits of qualifying objects are read only when a
  * sweep begins: pages of the best are masked where they are counted.
@@ -40,6 +40,7 @@
 #define GENIE_FIRST_K	128		/* what a LIMIT of 100 needs at once */
 #define GENIE_K_GROWTH	8
 #define GENIE_TOP_LIMIT 65536	/* rows a page; beyond it all counts are taken */
+#define GENIE_STREAM_SPARSE 256 /* of so many objects less than one: these are sorted by comparing them */
 #define GENIE_FIRST_PLACED 16	/* hits of a first page whose TIDs are read at once: what a LIMIT of 10 needs */
 
 /* How many objects of the segment have a TID of at most tid.  False: stale. */
@@ -474,7 +475,7 @@ genie_stream_begin_keys(GenieStream *stream)
 
 	if (!stream->has_live && !genie_stream_read_live(stream))
 		return NULL;
-	if (stream->counts == NULL && !genie_stream_count(stream))
+	if (!genie_stream_count(stream))
 		return NULL;
 	keys = palloc(sizeof(GenieStreamKeys));
 	genie_section_reader(&keys->sizes_reader, stream->segment, GENIE_SECTION_SIZES);
@@ -578,7 +579,7 @@ genie_stream_settle_sorted(GenieStream *stream)
 		genie_stream_start_nulls(stream, 0);
 		return true;
 	}
-	while (stream->next == stream->ends[stream->level])
+	while (stream->next >= stream->ends[stream->level])
 		stream->level--;
 	return genie_stream_show(stream, (int32) stream->level, stream->sorted[stream->next]);
 }
@@ -593,65 +594,84 @@ genie_stream_reserve_tids(GenieStreamTids *found, Size n)
 		repalloc_huge(found->tids, found->capacity * sizeof(uint64));
 }
 
-/* Forgets what the stream has prepared, and goes on behind the position in mode SORTED.  False: stale. */
-static bool
-genie_stream_replace(GenieStream *stream, const GenieScanPosition *position)
+#define ST_SORT genie_stream_sort_objects
+#define ST_ELEMENT_TYPE uint32
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sorts n of n_objects different objects: a large share of them through bits, which takes a step for each. */
+static void
+genie_stream_order_objects(uint32 *objects, uint32 n, uint32 n_objects)
 {
-	if (stream->hits != NULL)
-		genie_stream_drop_page(stream);
-	if (stream->sorted != NULL)
+	uint64	   *bits;
+	uint32		object = 0;
+
+	if (n < n_objects / GENIE_STREAM_SPARSE)
 	{
-		pfree(stream->sorted);
-		pfree(stream->ends);
-		stream->sorted = NULL;
+		genie_stream_sort_objects(objects, n);
+		return;
 	}
-	stream->mode = GENIE_STREAM_SORTED;
-	stream->has_after = false;
-	return !position->has_position || genie_stream_place(stream, position);
+	bits = palloc0(((Size) n_objects / 64 + 1) * sizeof(uint64));
+	for (uint32 i = 0; i < n; i++)
+		bits[objects[i] / 64] |= UINT64CONST(1) << (objects[i] % 64);
+	for (uint32 i = 0; i < n; i++, object++)
+		objects[i] = object = genie_next_bit(bits, object, n_objects);
+	pfree(bits);
+}
+
+/* The TIDs of the next objects of those sorted, up to one, in TID order.  False: stale. */
+static bool
+genie_stream_take_sorted(GenieStream *stream, uint32 end, GenieStreamTids *found)
+{
+	uint32	   *objects = stream->sorted + stream->next;
+	uint32		n = end - stream->next;
+	bool		ok;
+
+	genie_stream_order_objects(objects, n, stream->segment->header.n_objects);
+	genie_stream_reserve_tids(found, n);
+	ok = genie_object_table_tids(&stream->objects, objects, n, found->tids + found->n);
+	found->n += n;
+	stream->next = end;
+	return ok;
 }
 
 bool
-genie_stream_sweep(GenieStream *stream, const GenieScanPosition *position, uint32 least, GenieStreamTids *found)
+genie_stream_sweep(GenieStream *stream, const GenieScanPosition *from, const GenieScanPosition *to,
+				   GenieStreamTids *found)
 {
-	uint32		n_tiles = genie_object_table_tiles(stream->segment);
-	GenieStreamKeys *tile_keys;
-	uint32	   *objects;
-	bool		ok = true;
+	uint32		low;
+	uint32		high;
+	uint32		n_before;
 
-	if (stream->at_end || stream->key < (int32) least)
+	if (stream->at_end || stream->key < to->key)
 		return true;
-	if (!genie_stream_replace(stream, position))
-		return false;
-	tile_keys = genie_stream_begin_keys(stream);
-	if (tile_keys == NULL)
-		return false;
-	objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	for (uint32 tile = 0; ok && tile < n_tiles; tile++)
+	if (stream->mode == GENIE_STREAM_TOP)
 	{
-		uint32		n = 0;
-
-		ok = genie_stream_tile_keys(stream, tile, tile_keys);
-		for (uint32 i = 0; ok && i < tile_keys->n; i++)
-		{
-			objects[n] = tile_keys->first + i;
-			n += tile_keys->keys[i] >= least;
-		}
-		genie_stream_reserve_tids(found, n);
-		ok = ok && genie_object_table_tids(&stream->objects, objects, n, found->tids + found->n);
-		found->n += n;
+		if (stream->hits != NULL)
+			genie_stream_drop_page(stream);
+		stream->mode = GENIE_STREAM_SORTED;
+		stream->has_after = false;
+		if (from->has_position && !genie_stream_place(stream, from))
+			return false;
 	}
-	pfree(objects);
-	pfree(tile_keys);
+	if ((stream->sorted == NULL && !genie_stream_sort(stream)) || !genie_stream_find_tid(stream, to->tid, &n_before))
+		return false;
+	high = stream->ends[to->key];
+	low = to->key == (int32) stream->bound->n_bounds ? 0 : stream->ends[to->key + 1];
+	low = Max(low, stream->next);
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
 
-	/* behind all of that key */
-	stream->has_after = true;
-	stream->after.key = least;
-	stream->after.object = PG_UINT32_MAX;
-	if (least == 1)
-		genie_stream_start_nulls(stream, 0);
-	else
-		genie_stream_bound(stream, (int32) least - 1);
-	return ok;
+		if (stream->sorted[middle] < n_before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	genie_stream_bound(stream, to->key);
+	return genie_stream_take_sorted(stream, low, found);
 }
 
 bool

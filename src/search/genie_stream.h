@@ -128,10 +128,10 @@ extern bool genie_stream_first_pages(GenieStream *streams, int n);
 extern bool genie_stream_settle(GenieStream *stream);
 
 /*
- * Adds all objects behind the position that have at least this key of a bound, and steps over them.  False: stale; then
- * the stream is of no use any more.
+ * Adds all objects from behind one position up to another, in TID order, and steps over them.  The stream ranks by a
+ * bound.  False: stale; then the stream is of no use any more.
  */
-extern bool genie_stream_sweep(GenieStream *stream, const GenieScanPosition *position, uint32 least,
+extern bool genie_stream_sweep(GenieStream *stream, const GenieScanPosition *from, const GenieScanPosition *to,
 							   GenieStreamTids *found);
 
 /* Makes room for so many more, in the current memory context. */
