@@ -3,12 +3,10 @@ CREATE SCHEMA index_distance;
 SET search_path = index_distance, public;
 SET client_min_messages = warning;
 
--- Runs a query by the index and by a sequential scan, and compares row by row.  Where the executor need not sort, since one
--- operator's bound is exact, ties come in TID order; else distances alone are compared.
-CREATE FUNCTION agree(ordering text, conditions text DEFAULT 'true', rest text DEFAULT '', ties bool DEFAULT true) RETURNS text LANGUAGE plpgsql AS $$
+-- Runs a query by the index and by a sequential scan, and compares row by row.  Ties come in TID order.
+CREATE FUNCTION agree(ordering text, conditions text DEFAULT 'true', rest text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	query text := format('SELECT array_agg(r) FROM (SELECT %3$s row(%1$s)::text AS r FROM t WHERE %2$s ORDER BY %1$s', ordering, conditions,
-		CASE WHEN ties THEN 't.id || '':'' ||' END);
+	query text := format('SELECT array_agg(r) FROM (SELECT t.id || '':'' || row(%1$s)::text AS r FROM t WHERE %2$s ORDER BY %1$s', ordering, conditions);
 	line text;
 	plan text := '';
 	by_index text[];
@@ -66,20 +64,20 @@ SELECT lim, agree('tags <%> ''{1,2,5,8}''', rest => lim), agree('tags <%> ''{-1}
 -- queries of any length: empty, long, of NULLs, larger than each object
 SELECT agree('tags <%> ''{}'''), agree('tags <%> ''{NULL}'''), agree('o <%> ''{}''');
 SELECT n, agree(format('tags <%%> ARRAY(SELECT (j * j %% (1 + %s * 3))::int FROM generate_series(1, %1$s::bigint) j)', n)) FROM unnest('{1,2,17,300,3000}'::int[]) n;
-SELECT agree('tags <%> ARRAY(SELECT (j * j % 210001)::int FROM generate_series(1, 70000::bigint) j)', ties => false);
+SELECT agree('tags <%> ARRAY(SELECT (j * j % 210001)::int FROM generate_series(1, 70000::bigint) j)');
 SELECT agree('tags <%> (SELECT tags FROM t WHERE id = 4074)');
 -- a genie_object of an array's elements asks the same
 SELECT agree('tags <%> genie_object(ARRAY[1,2,5,8])'), agree('tags <%> ''{0:int:3,1:int:5}''::genie_object', rest => 'LIMIT 50'), (SELECT count(*) FROM t WHERE tags <%> genie_object(ARRAY[1,2,5,8]) IS DISTINCT FROM tags <%> '{1,2,5,8}') AS differ;
 SELECT id FROM t ORDER BY tags <%> genie_object('{a}'::text[]) LIMIT 1;
 
--- NULL queries: all distances are NULL; the next operator ranks if that needs no sorting, because the executor does not sort behind NULL
+-- NULL queries: all distances are NULL; the next operator ranks
 SELECT agree('tags <%> (SELECT NULL::int[])'), agree('tags <%> (SELECT NULL::int[]), tags <&> ''{1,2}'''), agree('tags <%> ''{1,2}'', tags <%> (SELECT NULL::int[])');
 SELECT agree('tags <%> (SELECT NULL::int[]), tags <%> ''{1,2}''');
 SELECT agree('tags <&> (SELECT NULL::int[]), tags <&> ''{1,2}'', tags <&> ''{3}''');
 
 -- several ORDER BY operators: the first ranks, the others sort
-SELECT agree('tags <%> ''{1,2,5,8}'', tags <%> ''{3,4}''', ties => false), agree('tags <%> ''{1,2,5,8}'', tags <&> ''{3,4}''', ties => false),
-	agree('tags <&> ''{1,2,5,8}'', tags <%> ''{3,4}''', ties => false), agree('tags <%> ''{1,2,5,8}'', tags <&> ''{3,4}'', tags <%> ''{0,1,2}''', 'true', 'LIMIT 90', false);
+SELECT agree('tags <%> ''{1,2,5,8}'', tags <%> ''{3,4}'''), agree('tags <%> ''{1,2,5,8}'', tags <&> ''{3,4}'''),
+	agree('tags <&> ''{1,2,5,8}'', tags <%> ''{3,4}'''), agree('tags <%> ''{1,2,5,8}'', tags <&> ''{3,4}'', tags <%> ''{0,1,2}''', 'true', 'LIMIT 90');
 
 -- conditions and a distance
 SELECT agree('tags <%> ''{1,2,5,8}''', 'tags @& genie_query(''{1,2}''::int[], 2)'), agree('tags <%> ''{1,2,5,8}''', 'tags @& genie_query(''{3}''::int[])', 'LIMIT 70'),

@@ -29,18 +29,16 @@ BEGIN
 	END IF;
 	RETURN QUERY EXECUTE query;
 END $$;
--- how many of the queries give other distances in order, with a LIMIT or without, and other rows
-CREATE FUNCTION wrong(index text) RETURNS TABLE (nearest bigint, limited bigint, rows bigint, within bigint, "within, nearest" bigint, matching bigint, similar bigint) LANGUAGE sql AS $$
-	SELECT count(*) FILTER (WHERE ARRAY(SELECT d FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L', q)))
-			IS DISTINCT FROM ARRAY(SELECT d FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d', q)))),
-		count(*) FILTER (WHERE ARRAY(SELECT d FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L LIMIT 10', q)))
-			IS DISTINCT FROM ARRAY(SELECT d FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d LIMIT 10', q)))),
-		count(*) FILTER (WHERE ARRAY(SELECT id FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L', q)) ORDER BY d, id)
-			IS DISTINCT FROM ARRAY(SELECT id FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d, id', q)))),
+-- how many of the queries give other rows, or in another order, ties by TID; with a LIMIT or without, or with a condition
+CREATE FUNCTION wrong(index text) RETURNS TABLE (nearest bigint, limited bigint, within bigint, "within, nearest" bigint, matching bigint, similar bigint) LANGUAGE sql AS $$
+	SELECT count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L', q)))
+			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d, ctid', q)))),
+		count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, value <~> %L FROM texts ORDER BY value <~> %1$L LIMIT 10', q)))
+			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts ORDER BY d, ctid LIMIT 10', q)))),
 		count(*) FILTER (WHERE ARRAY(SELECT id FROM rows_by(index, format('SELECT id, 0::float8 FROM texts WHERE value @& genie_edit_query(%L, %s)', q, n % 5)) ORDER BY id)
 			IS DISTINCT FROM ARRAY(SELECT id FROM rows_by(NULL, format('SELECT id, 0::float8 FROM texts WHERE value <~> %L <= %s ORDER BY id', q, n % 5)))),
-		count(*) FILTER (WHERE ARRAY(SELECT d FROM rows_by(index, format('SELECT id, value <~> %L FROM texts WHERE value @& genie_edit_query(%1$L, %s) ORDER BY value <~> %1$L', q, n % 7)))
-			IS DISTINCT FROM ARRAY(SELECT d FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts WHERE value <~> %1$L <= %s ORDER BY d', q, n % 7)))),
+		count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, value <~> %L FROM texts WHERE value @& genie_edit_query(%1$L, %s) ORDER BY value <~> %1$L', q, n % 7)))
+			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, value <~> %L AS d FROM texts WHERE value <~> %1$L <= %s ORDER BY d, ctid', q, n % 7)))),
 		count(*) FILTER (WHERE ARRAY(SELECT (id, d) FROM rows_by(index, format('SELECT id, (value <&> genie_query(genie_ngrams(%L, %2$s)))::float8 FROM texts WHERE value @& genie_with_min_match(genie_query(genie_ngrams(%1$L, %2$s)), %3$s) ORDER BY value <&> genie_query(genie_ngrams(%1$L, %2$s))', q, right(index, 1), 1 + n % 5)))
 			IS DISTINCT FROM ARRAY(SELECT (id, d) FROM rows_by(NULL, format('SELECT id, (value <&> genie_query(genie_ngrams(%L, %2$s)))::float8 AS d FROM texts WHERE value @& genie_with_min_match(genie_query(genie_ngrams(%1$L, %2$s)), %3$s) ORDER BY d, ctid', q, right(index, 1), 1 + n % 5)))),
 		count(*) FILTER (WHERE ARRAY(SELECT id FROM rows_by(index, format('SELECT id, 0::float8 FROM texts WHERE value @& genie_jaccard_query(genie_ngrams(%L, %s), 0.4)', q, right(index, 1))) ORDER BY id)
@@ -89,6 +87,48 @@ EXECUTE nearest('');
 RESET plan_cache_mode;
 SELECT n, d, d = (SELECT min(value <~> q) FROM texts) AS right FROM queries, LATERAL (SELECT value <~> q AS d FROM texts ORDER BY value <~> q LIMIT 1) s ORDER BY n;
 
+-- other operators behind the distance, NULL queries, an index on an expression, a transaction that sees its own changes
+CREATE FUNCTION same(index text, rest text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	query text := 'SELECT id, 0::float8 FROM texts ' || rest;
+	by_index int[] := ARRAY(SELECT id FROM rows_by(index, query));
+	by_table int[] := ARRAY(SELECT id FROM rows_by(NULL, regexp_replace(query, '( LIMIT.*)?$', ', ctid\1')));
+BEGIN
+	RETURN CASE WHEN by_index = by_table THEN cardinality(by_index) || ' rows agree' ELSE 'differ' END;
+END $$;
+CREATE INDEX texts_upper ON texts USING genie (upper(value) genie_edit_ops (n = 2));
+BEGIN;
+DELETE FROM texts WHERE id % 10 = 2;
+UPDATE texts SET value = value || 'b' WHERE id % 10 = 4;
+SELECT same('texts_5', format('ORDER BY value <~> %L, value <~> %L', q, 'aa')) AS two,
+	same('texts_5', format('ORDER BY value <&> genie_query(genie_ngrams(%L, 5)), value <~> %L LIMIT 1000', q, 'aa')) AS behind_count,
+	same('texts_5', format('ORDER BY value <~> (SELECT NULL::text), value <~> %L LIMIT 100', q)) AS behind_null,
+	same('texts_upper', format('ORDER BY upper(value) <~> upper(%L)', q)) AS expression,
+	same('texts_5', format('WHERE value <~> %L > 3 ORDER BY value <~> %1$L LIMIT 70', q)) AS filtered FROM queries WHERE n IN (1, 3, 16) ORDER BY n;
+ROLLBACK;
+SET work_mem = '64kB';
+SELECT same('texts_upper', 'ORDER BY upper(value) <~> ''ZZZZZZZZZZZZZZZZ''');
+RESET work_mem;
+
+-- a row that was updated in place keeps its place; cursors, and rows that come meanwhile
+CREATE TABLE places (id int, value text, n int) WITH (fillfactor = 50, autovacuum_enabled = off);
+INSERT INTO places SELECT i, 'word' || i % 10, 0 FROM generate_series(1, 100) i;
+CREATE INDEX places_value ON places USING genie (value genie_edit_ops);
+UPDATE places SET n = 1 WHERE id IN (1, 21);
+DELETE FROM places WHERE id = 11;
+SET enable_seqscan = off;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, n, value <~> 'word1' AS d FROM places ORDER BY value <~> 'word1';
+FETCH 4 FROM c;
+INSERT INTO places VALUES (101, 'word1', 0);
+DELETE FROM places WHERE id > 21;
+FETCH 8 FROM c;
+CLOSE c;
+SELECT id, n, value <~> 'word1' AS d FROM places ORDER BY value <~> 'word1' LIMIT 6;
+ROLLBACK;
+RESET enable_seqscan;
+DROP TABLE places;
+
 -- queries for n-grams of another length, or for no n-grams
 SELECT count(*) FROM texts WHERE value @& genie_query(genie_ngrams('word', 3));
 SELECT id FROM texts ORDER BY value <&> '{0:text:a}'::genie_query LIMIT 1;
@@ -102,7 +142,7 @@ INSERT INTO texts (value) VALUES (repeat('a', 65531));
 SELECT length(value), value <~> repeat('a', 65500) AS d FROM texts WHERE value @& genie_edit_query(repeat('a', 65500), 31);
 RESET enable_seqscan;
 DROP TABLE texts, queries;
-DROP FUNCTION wrong, rows_by, random_text;
+DROP FUNCTION wrong, same, rows_by, random_text;
 
 -- queries that have too many n-grams for an object are queries like others
 CREATE TABLE texts (value text);

@@ -13,9 +13,7 @@
  *
  * (Ukkonen, "Approximate string-matching with q-grams and maximal matches", Theoretical Computer Science 92, 1992;
  * for the larger of the two, GENIE, section 5.3).  The distance is also at least |g - h|, the difference of the
- * lengths. This second bound is the larger one mostly among long texts of different lengths.  The bound is a whole
- * number as the distance is.  So a row whose bound equals its distance is returned at once, and rows of one bound come
- * in the table's order.
+ * lengths. This second bound is the larger one mostly among long texts of different lengths.
  *
  * A query of 65,535 characters has up to n - 1 grams more than a query can have keywords.  Then m = 65,535 of its g grams
  * are asked for.  A text shares at least c - (g - m) of them, so m minus that number is at most g - c.  No text in the

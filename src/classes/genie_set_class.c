@@ -12,6 +12,7 @@
 #include "genie_array.h"
 #include "genie_object.h"
 #include "genie_query.h"
+#include "genie_set_class.h"
 #include "genie_set_similarity.h"
 #include "utils/lsyscache.h"
 

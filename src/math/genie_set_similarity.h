@@ -3,7 +3,7 @@
  *	  Similarity of two sets as a function of three numbers: how many elements they share, and how many each has.
  *
  * Plain expressions, installed with genie_opclass.h.  Operators, bounds for the index and thresholds all use these,
- * because the executor compares the index's distance with the operator's bit for bit.  A threshold means "distance <=
+ * because an index scan takes the bound for the operator's value.  A threshold means "distance <=
  * max_distance", not "similarity >= ...", which may round otherwise.
  *
  * Two empty sets are equal: similarity 1.  An empty set and another one have nothing in common: 0.

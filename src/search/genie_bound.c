@@ -21,8 +21,12 @@
  * worst, where an index has objects of all sizes, that is 4 million calls and 8 MB of keys.  Only classes that occur
  * are compiled: a few hundred entries for words, some thousand for fingerprints.
  *
+ * Exact bounds.  The Jaccard distance is a function of count and sizes, and its bound is the distance itself.  So
+ * an object's key tells its distance, where its class has one size only: up to 255 keywords, mostly.  Other objects,
+ * and those of other distances, must be measured (genie_frontier.c).
+ *
  * The contract of the function is checked on the way, which costs a comparison an entry; a function that breaks it
- * would give wrong answers.  That it is a lower bound is not checked here: the executor notices it.
+ * would give wrong answers.  That it is a lower bound is checked where objects are measured.
  */
 #include "postgres.h"
 
@@ -39,6 +43,8 @@
 #include "utils/syscache.h"
 
 #include "genie_bound.h"
+#include "genie_float_order.h"
+#include "genie_set_class.h"
 
 #define GENIE_CLASS_BITS_MAX	8
 #define GENIE_SIZE_BITS			16	/* of the largest size */
@@ -61,11 +67,8 @@ typedef struct GenieBoundRun
 static inline uint32
 genie_bound_digit(double bound, uint32 digit)
 {
-	uint64		bits;
-
-	memcpy(&bits, &bound, sizeof(bits));
-	bits ^= bits >> 63 != 0 ? PG_UINT64_MAX : UINT64CONST(1) << 63;
-	return (uint32) (bits >> (digit * GENIE_BOUND_DIGIT_BITS)) & ((1u << GENIE_BOUND_DIGIT_BITS) - 1);
+	return (uint32) (genie_float_order(bound) >> (digit * GENIE_BOUND_DIGIT_BITS)) &
+		((1u << GENIE_BOUND_DIGIT_BITS) - 1);
 }
 
 /*
@@ -182,6 +185,7 @@ genie_bound_begin(Relation index, int16 strategy, const GenieQuery *query)
 					 errmsg("a query with ranges has no distance to an object")));
 	}
 	bound->function = index_getprocinfo(index, 1, GENIE_BOUND_PROC);
+	bound->is_exact = bound->function->fn_addr == genie_jaccard_bound;
 	bound->collation = index->rd_indcollation[0];
 	bound->strategy = strategy;
 	bound->query = query;
@@ -291,6 +295,26 @@ genie_bound_class(const GenieBound *bound, uint32 class_floor, double *row)
 	}
 }
 
+/* Finds the keys whose bound is the distance: not where a class has several sizes. */
+static void
+genie_bound_find_exact(GenieBound *bound, const uint32 *floors, const uint32 *keys)
+{
+	const GenieKeyTable *table = &bound->table;
+
+	bound->exact = palloc(bound->n_bounds + 1);
+	memset(bound->exact, bound->is_exact, bound->n_bounds);
+	for (uint32 class = 0; class < table->n_classes; class++)
+	{
+		const uint32 *of_class = keys + (Size) class * table->stride;
+		uint32		width;
+
+		genie_bound_class_floor(bound, floors[class], &width);
+		for (uint32 count = 0; width > 1 && count < table->stride; count++)
+			if (of_class[count] > 0)
+				bound->exact[of_class[count] - 1] = false;
+	}
+}
+
 /* Numbers the sorted runs from the largest bound on, without those that are not wanted, and fills in their keys. */
 static void
 genie_bound_rank(GenieBound *bound, const GenieBoundRun *runs, uint32 n_runs, uint32 *keys)
@@ -358,6 +382,7 @@ genie_bound_compile(GenieBound *bound, uint32 min_size, uint32 max_size)
 	}
 	table->stride = stride;
 	table->keys = keys;
+	genie_bound_find_exact(bound, floors, keys);
 	pfree(runs);
 	pfree(row);
 	pfree(floors);

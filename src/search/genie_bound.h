@@ -16,6 +16,7 @@ typedef struct GenieBound
 {
 	/* by the query alone */
 	FmgrInfo   *function;		/* support function 3 */
+	bool		is_exact;		/* it gives the distance itself */
 	Oid			collation;
 	int16		strategy;
 	const GenieQuery *query;
@@ -30,6 +31,7 @@ typedef struct GenieBound
 	GenieKeyTable table;
 	uint32		n_bounds;		/* distinct ones; keys are 1 .. n_bounds */
 	double	   *bounds;			/* of key i at i - 1: the largest first */
+	bool	   *exact;			/* of key i at i - 1: the bound is the distance of all objects that have the key */
 } GenieBound;
 
 /* Has the index's operator class such a distance? */
@@ -70,6 +72,13 @@ static inline double
 genie_bound_of_key(const GenieBound *bound, uint32 key)
 {
 	return bound->bounds[key - 1];
+}
+
+/* Is that the distance? */
+static inline bool
+genie_bound_is_exact(const GenieBound *bound, uint32 key)
+{
+	return bound->exact[key - 1];
 }
 
 #endif							/* GENIE_BOUND_H */

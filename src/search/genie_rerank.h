@@ -5,29 +5,18 @@
 #ifndef GENIE_RERANK_H
 #define GENIE_RERANK_H
 
-#include "access/genam.h"
-#include "access/relscan.h"
-
+#include "genie_frontier.h"
 #include "genie_image_load.h"
-
-/* A row that the index has found. */
-typedef struct GenieCandidate
-{
-	uint64		tid;
-	bool		is_null;		/* its value is NULL; so are all that follow */
-	bool		is_raw;			/* the index is untrained, and does not know how well a row matches */
-	float		nearest;		/* a lower bound of its distance; 0: none is known */
-} GenieCandidate;
-
-/* The next candidate, best first; false: there is none. */
-typedef bool (*GenieNextCandidate) (IndexScanDesc scan, GenieCandidate *candidate);
 
 /* the setting genie.strict_order: shall a scan leave out rows that are nearer than one that it has given? */
 extern bool genie_strict_order;
 
 typedef struct GenieRerank GenieRerank;
 
-/* In the current memory context. */
+/*
+ * In the current memory context.  Candidates come best match first; their bounds, 0 where none are known, need not be
+ * in order.
+ */
 extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate);
 
 /* The scan has new ORDER BY keys; its first round takes so many candidates. */

@@ -47,8 +47,8 @@ genie_row_value_end(GenieRowValue *row_value)
 		FreeExecutorState(row_value->estate);
 }
 
-double
-genie_row_distance(FmgrInfo *function, Oid collation, Datum value, Datum query, bool *is_null)
+Datum
+genie_row_order(FmgrInfo *function, Oid collation, Datum value, Datum query, bool *is_null)
 {
 	LOCAL_FCINFO(fcinfo, 2);
 	Datum		result;
@@ -60,5 +60,5 @@ genie_row_distance(FmgrInfo *function, Oid collation, Datum value, Datum query, 
 	fcinfo->args[1].isnull = false;
 	result = FunctionCallInvoke(fcinfo);
 	*is_null = fcinfo->isnull;
-	return fcinfo->isnull ? 0 : DatumGetFloat8(result);
+	return result;
 }

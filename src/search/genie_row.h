@@ -29,6 +29,15 @@ extern Datum genie_row_value(const GenieRowValue *row_value, TupleTableSlot *slo
 extern void genie_row_value_end(GenieRowValue *row_value);
 
 /* An ordering operator's result for a value that is not NULL; in the current memory context. */
-extern double genie_row_distance(FmgrInfo *function, Oid collation, Datum value, Datum query, bool *is_null);
+extern Datum genie_row_order(FmgrInfo *function, Oid collation, Datum value, Datum query, bool *is_null);
+
+/* The same of a distance; 0 where it is NULL. */
+static inline double
+genie_row_distance(FmgrInfo *function, Oid collation, Datum value, Datum query, bool *is_null)
+{
+	Datum		result = genie_row_order(function, collation, value, query, is_null);
+
+	return *is_null ? 0 : DatumGetFloat8(result);
+}
 
 #endif							/* GENIE_ROW_H */

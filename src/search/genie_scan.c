@@ -8,15 +8,11 @@
  * turn comes.
  *
  * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER BY operator whose
- * query is not NULL ranks.  The scan cannot rank by a second one at the same time: it gives its value as a lower bound
- * that is the same for all rows, and xs_recheckorderby makes the executor compute and sort, holding rows of equal
- * first value back until that value ends.  (A bound per row would have to come in order within equal first values,
- * which would need a second ranking.)  The executor does not sort by what follows a NULL, because it takes two NULLs
- * as the end of its comparison.  So the scan passes over NULL queries before the ranking one, and raises an error where
- * the executor would have to sort behind them.  Where all are NULL, rows come in TID order.
- *
- * A distance's value is always its bound, with recheck: the executor computes the distance itself, and holds the
- * row back until the bounds have reached it.
+ * query is not NULL ranks; where all are NULL, rows come in TID order.  What the streams give, by (key desc, tid asc), is
+ * in the order of the first operator's lower bound.  A match count is exact, and so is a Jaccard distance, mostly.  Where
+ * it is not, or a second operator sorts, genie_frontier.c looks rows up in the table and computes the operators.  So the
+ * scan's values and their order are exact, ties come in TID order, and the executor neither computes nor sorts
+ * (xs_recheckorderby is false).
  *
  * Thresholds.  A condition with a threshold wants the rows whose distance is within it.  Only the operator can judge
  * that, so all rows are rechecked.  Candidates are the rows whose bound is within the threshold.  Where the scan ranks
@@ -42,13 +38,13 @@
 #include "access/relscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "genie_approximate.h"
 #include "genie_candidates.h"
+#include "genie_frontier.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_pending_stream.h"
@@ -57,6 +53,9 @@
 #include "genie_scan.h"
 #include "genie_stream.h"
 #include "genie_type_state.h"
+
+/* a sweep is worth its pass over all objects when one of so many was visited: a visit takes many times as long */
+#define GENIE_SWEEP_SHARE 64
 
 typedef struct GenieScanState
 {
@@ -67,10 +66,11 @@ typedef struct GenieScanState
 	bool		nothing;		/* a condition is NULL */
 	bool		recheck;		/* a condition has a threshold, which only the operator knows */
 	GenieRerank *rerank;		/* of an approximate class; else NULL */
+	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
 	GenieScanPosition position; /* behind the last row returned */
-	float		nearest;		/* a lower bound of that row's distance, in an approximate class */
+	float		nearest;		/* a lower bound of its distance, in an approximate class */
 	uint64		segment_version;
 	Size		memory;			/* what is left for posting lists */
 	GenieStream *streams;
@@ -78,7 +78,8 @@ typedef struct GenieScanState
 	GeniePendingStream pending;
 } GenieScanState;
 
-static bool genie_scan_candidate(IndexScanDesc scan, GenieCandidate *candidate);
+static bool genie_scan_candidate(void *arg, GenieCandidate *candidate);
+static Size genie_scan_sweep(void *arg, double bound, uint64 tid, uint64 **tids);
 
 IndexScanDesc
 genie_beginscan(Relation index, int n_keys, int n_order_bys)
@@ -98,6 +99,8 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 												  ALLOCSET_DEFAULT_SIZES);
 	if (genie_is_approximate(index))
 		state->rerank = genie_rerank_begin(scan, genie_scan_candidate);
+	else if (n_order_bys > 0)
+		state->frontier = genie_frontier_begin(scan, genie_scan_candidate, scan);
 	scan->opaque = state;
 	return scan;
 }
@@ -166,7 +169,6 @@ genie_scan_compile_order(IndexScanDesc scan)
 	GenieScanState *state = scan->opaque;
 	const GenieQuery *query;
 	ScanKey		key;
-	bool		sorts;
 
 	state->rank_by = 0;
 	while (state->rank_by < scan->numberOfOrderBys &&
@@ -179,15 +181,9 @@ genie_scan_compile_order(IndexScanDesc scan)
 	state->query.order = genie_query_view(query, CurrentMemoryContext);
 	if (key->sk_strategy >= GENIE_DISTANCE_STRATEGY)
 		state->query.bound = genie_bound_begin(scan->indexRelation, (int16) key->sk_strategy, query);
-
-	sorts = state->query.bound != NULL;
-	for (int i = state->rank_by + 1; i < scan->numberOfOrderBys; i++)
-		sorts |= (scan->orderByData[i].sk_flags & SK_ISNULL) == 0;
-	if (sorts && state->rank_by > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a genie index scan cannot sort rows behind an ORDER BY operator whose query is null"),
-				 errhint("Leave that operator out, or set enable_indexscan to off.")));
+	genie_frontier_rescan(state->frontier);
+	state->frontier->bound = state->query.bound;
+	state->frontier->sweep = state->query.bound != NULL ? genie_scan_sweep : NULL;
 }
 
 /* Prepares a scan of an approximate class.  Only a class that amvalidate refuses has operators other than distances. */
@@ -302,6 +298,17 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 												 &state->query.vector, &state->query.n_elements);
 }
 
+/* Visited rows from which on a sweep is worth its pass over all objects. */
+static double
+genie_scan_sweep_from(const GenieMetaData *meta)
+{
+	double		n_objects = 0;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		n_objects += meta->segments[i].n_objects;
+	return n_objects / GENIE_SWEEP_SHARE;
+}
+
 /* Opens all streams.  False: stale. */
 static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
@@ -323,6 +330,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	genie_pending_stream_rank(&state->pending, &state->query, &position);
 	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, sources))
 		return false;
+	if (state->frontier != NULL)
+		state->frontier->sweep_from = genie_scan_sweep_from(meta);
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSource *source = sources[i];
@@ -440,30 +449,98 @@ genie_scan_next(IndexScanDesc scan)
 	}
 }
 
-/* The value of the ranking operator for the row in hand, or a lower bound of any row's for another operator. */
-static Datum
-genie_scan_order_value(const IndexScanDesc scan, int i)
+/* The next candidate, for genie_rerank.c or genie_frontier.c. */
+static bool
+genie_scan_candidate(void *arg, GenieCandidate *candidate)
 {
+	IndexScanDesc scan = arg;
 	const GenieScanState *state = scan->opaque;
-	bool		is_count = scan->orderByData[i].sk_strategy == GENIE_COUNT_STRATEGY;
+	const GenieScanPosition *position = &state->position;
 
-	if (i == state->rank_by)
-		return is_count ? Int32GetDatum(-state->position.key) : Float8GetDatum(state->position.bound);
-	return is_count ? Int32GetDatum(-GENIE_OBJECT_KEYWORDS_MAX) : Float8GetDatum(-get_float8_infinity());
+	if (!genie_scan_next(scan))
+		return false;
+	candidate->tid = position->tid;
+	candidate->is_null = position->key == GENIE_KEY_NULL;
+	candidate->is_raw = state->query.parameters == NULL;
+	if (state->rerank != NULL)
+		candidate->bound = state->nearest;
+	else if (candidate->is_null)
+		candidate->is_exact = true;
+	else if (state->query.bound == NULL)
+	{
+		candidate->bound = -position->key;
+		candidate->is_exact = state->frontier->is_sole;
+	}
+	else
+	{
+		candidate->bound = position->bound;
+		candidate->is_exact = state->frontier->is_sole &&
+			genie_bound_is_exact(state->query.bound, (uint32) position->key);
+	}
+	return true;
 }
 
-/* The next candidate for genie_rerank.c. */
+/* Where the keys of a bound and a TID stand. */
+static GenieScanPosition
+genie_scan_place(const GenieBound *bound, double value, uint64 tid)
+{
+	bool		found;
+	uint32		n_larger = genie_bound_place(bound, value, &found);
+
+	/* there is no such bound: up to the last row of the next larger one */
+	if (!found)
+		tid = PG_UINT64_MAX;
+	return (GenieScanPosition) {.has_position = true, .key = (int32) n_larger + 1, .bound = value, .tid = tid};
+}
+
+/* The candidates that are left up to a bound and a TID (GenieSweep). */
+static Size
+genie_scan_sweep(void *arg, double bound, uint64 tid, uint64 **tids)
+{
+	IndexScanDesc scan = arg;
+	GenieScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->stream_context);
+	GeniePendingStream *pending = &state->pending;
+	GenieStreamTids found;
+	GenieScanPosition to;
+	bool		ok;
+
+	for (;;)
+	{
+		memset(&found, 0, sizeof(found));
+		to = genie_scan_place(state->query.bound, bound, tid);
+		ok = true;
+		for (int i = 0; ok && i < state->n_streams; i++)
+			ok = genie_stream_sweep(&state->streams[i], &state->position, &to, &found);
+		if (ok)
+			break;
+		genie_scan_start(scan);
+	}
+	for (; pending->n > 0 && (pending->hits[0].key > to.key ||
+							  (pending->hits[0].key == to.key && pending->hits[0].tid <= to.tid));
+		 genie_pending_stream_next(pending))
+	{
+		genie_stream_reserve_tids(&found, 1);
+		found.tids[found.n++] = pending->hits[0].tid;
+	}
+	state->position = to;
+	MemoryContextSwitchTo(old);
+	*tids = found.tids;
+	return found.n;
+}
+
+/* Gives the scan its next row where there is no ORDER BY, or all queries of it are NULL. */
 static bool
-genie_scan_candidate(IndexScanDesc scan, GenieCandidate *candidate)
+genie_scan_give(IndexScanDesc scan)
 {
 	const GenieScanState *state = scan->opaque;
 
 	if (!genie_scan_next(scan))
 		return false;
-	candidate->tid = state->position.tid;
-	candidate->is_null = state->position.key == GENIE_KEY_NULL;
-	candidate->is_raw = state->query.parameters == NULL;
-	candidate->nearest = state->nearest;
+	genie_tid_from_number(state->position.tid, &scan->xs_heaptid);
+	scan->xs_recheckorderby = false;
+	for (int i = 0; i < scan->numberOfOrderBys; i++)
+		scan->xs_orderbynulls[i] = true;
 	return true;
 }
 
@@ -471,22 +548,18 @@ bool
 genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	GenieScanState *state = scan->opaque;
+	const uint64 *row;
 
 	Assert(ScanDirectionIsForward(direction));
-	if (state->rerank != NULL && state->rank_by < scan->numberOfOrderBys)
-		return genie_rerank_next(state->rerank);
-	if (!genie_scan_next(scan))
-		return false;
-	genie_tid_from_number(state->position.tid, &scan->xs_heaptid);
 	scan->xs_recheck = state->recheck;
-	scan->xs_recheckorderby = scan->numberOfOrderBys > state->rank_by + (state->query.bound == NULL);
-	for (int i = 0; i < scan->numberOfOrderBys; i++)
-	{
-		scan->xs_orderbynulls[i] = state->position.key == GENIE_KEY_NULL ||
-			(scan->orderByData[i].sk_flags & SK_ISNULL) != 0;
-		scan->xs_orderbyvals[i] = genie_scan_order_value(scan, i);
-	}
-	return true;
+	if (state->rank_by >= scan->numberOfOrderBys)
+		return genie_scan_give(scan);
+	if (state->rerank != NULL)
+		return genie_rerank_next(state->rerank);
+	row = genie_frontier_next(state->frontier);
+	if (row != NULL)
+		genie_frontier_give(state->frontier, row);
+	return row != NULL;
 }
 
 int64
@@ -519,6 +592,8 @@ genie_endscan(IndexScanDesc scan)
 
 	if (state->rerank != NULL)
 		genie_rerank_end(state->rerank);
+	if (state->frontier != NULL)
+		genie_frontier_end(state->frontier);
 	MemoryContextDelete(state->stream_context);
 	MemoryContextDelete(state->query_context);
 	pfree(state);

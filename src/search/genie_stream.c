@@ -16,6 +16,9 @@
  *	SORTED	counts every object once, looks up the keys by count and size, and sorts the objects by counting;
  *			then NULLS.
  *
+ * A search by distances that must look at most of the objects takes many at once: genie_stream_sweep() enters SORTED,
+ * too, and gives the objects up to a position.
+ *
  * The first pages of all streams of a scan are asked for together.  The bits of qualifying objects are read only when a
  * sweep begins: pages of the best are masked where they are counted.
  *
@@ -37,6 +40,7 @@
 #define GENIE_FIRST_K	128		/* what a LIMIT of 100 needs at once */
 #define GENIE_K_GROWTH	8
 #define GENIE_TOP_LIMIT 65536	/* rows a page; beyond it all counts are taken */
+#define GENIE_STREAM_SPARSE 256 /* of so many objects less than one: these are sorted by comparing them */
 #define GENIE_FIRST_PLACED 16	/* hits of a first page whose TIDs are read at once: what a LIMIT of 10 needs */
 
 /* How many objects of the segment have a TID of at most tid.  False: stale. */
@@ -311,6 +315,19 @@ genie_stream_start_levels(GenieStream *stream)
 	}
 }
 
+static void
+genie_stream_drop_page(GenieStream *stream)
+{
+	pfree(stream->hits);
+	if (stream->n_placed > 0)
+		pfree(stream->tids);
+	if (stream->bounds != NULL)
+		pfree(stream->bounds);
+	stream->bounds = NULL;
+	stream->hits = NULL;
+	stream->hit = stream->n_hits = stream->n_placed = 0;
+}
+
 /* TOP: the next hit, or the next page, or the next mode. */
 static bool
 genie_stream_settle_top(GenieStream *stream)
@@ -339,14 +356,7 @@ genie_stream_settle_top(GenieStream *stream)
 	if (stream->hits != NULL)
 	{
 		stream->k *= GENIE_K_GROWTH;
-		pfree(stream->hits);
-		if (stream->n_placed > 0)
-			pfree(stream->tids);
-		if (stream->bounds != NULL)
-			pfree(stream->bounds);
-		stream->bounds = NULL;
-		stream->hits = NULL;
-		stream->hit = stream->n_hits = stream->n_placed = 0;
+		genie_stream_drop_page(stream);
 	}
 	if (stream->k > GENIE_TOP_LIMIT)
 	{
@@ -447,10 +457,34 @@ genie_stream_settle_levels(GenieStream *stream)
 	}
 }
 
-/* The keys of a tile's objects, 0 where an object is not wanted or not behind the cursor.  False: stale. */
+/* Reading all keys, tile by tile. */
+typedef struct GenieStreamKeys
+{
+	GenieSectionReader sizes_reader;
+	uint32		sizes[GENIE_TILE_OBJECTS];
+	uint32		keys[GENIE_TILE_OBJECTS];	/* of the tile in hand; 0: not wanted, or not behind the cursor */
+	uint32		first;			/* object of the tile */
+	uint32		n;				/* objects of the tile */
+} GenieStreamKeys;
+
+/* Reads what qualifies, and counts all objects, if that is not done.  Palloc'd; NULL: stale. */
+static GenieStreamKeys *
+genie_stream_begin_keys(GenieStream *stream)
+{
+	GenieStreamKeys *keys;
+
+	if (!stream->has_live && !genie_stream_read_live(stream))
+		return NULL;
+	if (!genie_stream_count(stream))
+		return NULL;
+	keys = palloc(sizeof(GenieStreamKeys));
+	genie_section_reader(&keys->sizes_reader, stream->segment, GENIE_SECTION_SIZES);
+	return keys;
+}
+
+/* Goes on with a tile.  False: stale. */
 static bool
-genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_reader, uint32 tile, uint32 *sizes,
-					   uint32 *keys)
+genie_stream_tile_keys(const GenieStream *stream, uint32 tile, GenieStreamKeys *to)
 {
 	const GenieKeyTable *table = &stream->bound->table;
 	uint32		first = tile << GENIE_TILE_SHIFT;
@@ -458,20 +492,24 @@ genie_stream_tile_keys(const GenieStream *stream, GenieSectionReader *sizes_read
 	const uint16 *counts = stream->counts + first;
 	const uint64 *live = stream->live == NULL ? NULL : stream->live + (Size) tile * GENIE_TILE_WORDS;
 
-	if (!genie_object_table_sizes(sizes_reader, first, n, sizes))
+	CHECK_FOR_INTERRUPTS();
+	to->first = first;
+	to->n = n;
+	if (!genie_object_table_sizes(&to->sizes_reader, first, n, to->sizes))
 		return false;
-	memset(keys, 0, n * sizeof(uint32));
+	memset(to->keys, 0, n * sizeof(uint32));
 	for (uint32 i = genie_next_bit(live, 0, n); i < n; i = genie_next_bit(live, i + 1, n))
 	{
+		uint32		size = to->sizes[i];
 		uint32		key;
 
-		if (sizes[i] - table->first_size >= table->n_sizes || counts[i] >= table->stride)
+		if (size - table->first_size >= table->n_sizes || counts[i] >= table->stride)
 			genie_report_corrupt(stream->segment->index, stream->segment->entry.root,
 								 "an object's size is out of range");
-		key = genie_bound_key(stream->bound, sizes[i], counts[i]);
+		key = genie_bound_key(stream->bound, size, counts[i]);
 		if (!stream->has_after || key < stream->after.key ||
 			(key == stream->after.key && first + i > stream->after.object))
-			keys[i] = key;
+			to->keys[i] = key;
 	}
 	return true;
 }
@@ -482,31 +520,27 @@ genie_stream_sort(GenieStream *stream)
 {
 	uint32		n_tiles = genie_object_table_tiles(stream->segment);
 	uint32		n_keys = stream->bound->n_bounds;
-	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	uint32	   *keys = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	GenieSectionReader *sizes_reader = palloc(sizeof(GenieSectionReader));
 	uint32	   *ends = MemoryContextAllocZero(stream->context, (n_keys + 1) * sizeof(uint32));
-	bool		ok = genie_stream_read_live(stream) && genie_stream_count(stream);
+	GenieStreamKeys *tile_keys = genie_stream_begin_keys(stream);
+	bool		ok = tile_keys != NULL;
 
-	genie_section_reader(sizes_reader, stream->segment, GENIE_SECTION_SIZES);
+	stream->n_sorted = 0;
 	for (int pass = 0; ok && pass < 2; pass++)
 	{
 		for (uint32 tile = 0; ok && tile < n_tiles; tile++)
 		{
-			uint32		first = tile << GENIE_TILE_SHIFT;
-			uint32		n = Min(stream->segment->header.n_objects - first, GENIE_TILE_OBJECTS);
-
-			CHECK_FOR_INTERRUPTS();
-			ok = genie_stream_tile_keys(stream, sizes_reader, tile, sizes, keys);
-			for (uint32 i = 0; ok && i < n; i++)
+			ok = genie_stream_tile_keys(stream, tile, tile_keys);
+			for (uint32 i = 0; ok && i < tile_keys->n; i++)
 			{
-				if (keys[i] == 0)
+				uint32		key = tile_keys->keys[i];
+
+				if (key == 0)
 					continue;
 				if (pass == 0)
 					stream->n_sorted++;
 				else
-					stream->sorted[ends[keys[i]]] = first + i;
-				ends[keys[i]]++;
+					stream->sorted[ends[key]] = tile_keys->first + i;
+				ends[key]++;
 			}
 		}
 		if (pass == 0)
@@ -527,11 +561,10 @@ genie_stream_sort(GenieStream *stream)
 		return false;
 	stream->ends = ends;
 	stream->level = n_keys;
+	stream->next = 0;
 	pfree(stream->counts);
 	stream->counts = NULL;
-	pfree(sizes_reader);
-	pfree(keys);
-	pfree(sizes);
+	pfree(tile_keys);
 	return true;
 }
 
@@ -546,9 +579,99 @@ genie_stream_settle_sorted(GenieStream *stream)
 		genie_stream_start_nulls(stream, 0);
 		return true;
 	}
-	while (stream->next == stream->ends[stream->level])
+	while (stream->next >= stream->ends[stream->level])
 		stream->level--;
 	return genie_stream_show(stream, (int32) stream->level, stream->sorted[stream->next]);
+}
+
+void
+genie_stream_reserve_tids(GenieStreamTids *found, Size n)
+{
+	if (found->capacity - found->n >= n)
+		return;
+	found->capacity = Max(found->n + n, 2 * found->capacity);
+	found->tids = found->n == 0 ? palloc_extended(found->capacity * sizeof(uint64), MCXT_ALLOC_HUGE) :
+		repalloc_huge(found->tids, found->capacity * sizeof(uint64));
+}
+
+#define ST_SORT genie_stream_sort_objects
+#define ST_ELEMENT_TYPE uint32
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sorts n of n_objects different objects: a large share of them through bits, which takes a step for each. */
+static void
+genie_stream_order_objects(uint32 *objects, uint32 n, uint32 n_objects)
+{
+	uint64	   *bits;
+	uint32		object = 0;
+
+	if (n < n_objects / GENIE_STREAM_SPARSE)
+	{
+		genie_stream_sort_objects(objects, n);
+		return;
+	}
+	bits = palloc0(((Size) n_objects / 64 + 1) * sizeof(uint64));
+	for (uint32 i = 0; i < n; i++)
+		bits[objects[i] / 64] |= UINT64CONST(1) << (objects[i] % 64);
+	for (uint32 i = 0; i < n; i++, object++)
+		objects[i] = object = genie_next_bit(bits, object, n_objects);
+	pfree(bits);
+}
+
+/* The TIDs of the next objects of those sorted, up to one, in TID order.  False: stale. */
+static bool
+genie_stream_take_sorted(GenieStream *stream, uint32 end, GenieStreamTids *found)
+{
+	uint32	   *objects = stream->sorted + stream->next;
+	uint32		n = end - stream->next;
+	bool		ok;
+
+	genie_stream_order_objects(objects, n, stream->segment->header.n_objects);
+	genie_stream_reserve_tids(found, n);
+	ok = genie_object_table_tids(&stream->objects, objects, n, found->tids + found->n);
+	found->n += n;
+	stream->next = end;
+	return ok;
+}
+
+bool
+genie_stream_sweep(GenieStream *stream, const GenieScanPosition *from, const GenieScanPosition *to,
+				   GenieStreamTids *found)
+{
+	uint32		low;
+	uint32		high;
+	uint32		n_before;
+
+	if (stream->at_end || stream->key < to->key)
+		return true;
+	if (stream->mode == GENIE_STREAM_TOP)
+	{
+		if (stream->hits != NULL)
+			genie_stream_drop_page(stream);
+		stream->mode = GENIE_STREAM_SORTED;
+		stream->has_after = false;
+		if (from->has_position && !genie_stream_place(stream, from))
+			return false;
+	}
+	if ((stream->sorted == NULL && !genie_stream_sort(stream)) || !genie_stream_find_tid(stream, to->tid, &n_before))
+		return false;
+	high = stream->ends[to->key];
+	low = to->key == (int32) stream->bound->n_bounds ? 0 : stream->ends[to->key + 1];
+	low = Max(low, stream->next);
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (stream->sorted[middle] < n_before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	genie_stream_bound(stream, to->key);
+	return genie_stream_take_sorted(stream, low, found);
 }
 
 bool

@@ -101,6 +101,14 @@ typedef struct GenieStream
 	uint32	   *ends;			/* where each key's entries end */
 } GenieStream;
 
+/* TIDs of candidates that a sweep finds, without an order; begins as zeros. */
+typedef struct GenieStreamTids
+{
+	uint64	   *tids;
+	Size		n;
+	Size		capacity;
+} GenieStreamTids;
+
 /*
  * Opens a segment's stream behind the position, in the current memory context.  False: stale.
  */
@@ -118,6 +126,16 @@ extern bool genie_stream_first_pages(GenieStream *streams, int n);
  * at_end. False: stale.
  */
 extern bool genie_stream_settle(GenieStream *stream);
+
+/*
+ * Adds all objects from behind one position up to another, in TID order, and steps over them.  The stream ranks by a
+ * bound.  False: stale; then the stream is of no use any more.
+ */
+extern bool genie_stream_sweep(GenieStream *stream, const GenieScanPosition *from, const GenieScanPosition *to,
+							   GenieStreamTids *found);
+
+/* Makes room for so many more, in the current memory context. */
+extern void genie_stream_reserve_tids(GenieStreamTids *found, Size n);
 
 /* Steps over the (exact) head. */
 extern void genie_stream_next(GenieStream *stream);

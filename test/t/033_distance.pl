@@ -10,9 +10,8 @@
 #	large		tables of several tiles, read to their end, and rows of thousands of keywords
 #	real		words, molecules, titles, trees and sequences of RNA, where GENIE_DATA names their folder
 #
-# The oracle is the sequential scan.  The executor promises no order for rows of equal distance, so the test compares
-# the distances, in their order; that no row comes twice, and that each satisfies the condition.  That determines the result: at each distance
-# there are as many rows as in the table, except at the last one, which a LIMIT may cut.
+# The oracle is the sequential scan, with rows of equal distance in TID order.  The tables have a column that is indexed and changes with
+# every update, so that no row is updated in place.
 use strict;
 use warnings;
 use FindBin;

@@ -29,6 +29,8 @@ CREATE FUNCTION new_text(seed bigint) RETURNS text LANGUAGE sql AS $$ SELECT CAS
 CREATE FUNCTION new_set(seed bigint) RETURNS int[] LANGUAGE sql AS $$ SELECT CASE WHEN seed % 40 > 0 THEN planted_array(seed, 40, 12, 300) END $$;
 INSERT INTO texts (x) SELECT new_text(g) FROM generate_series(1, 1500) g;
 INSERT INTO sets (x) SELECT new_set(g) FROM generate_series(1, 1500) g;
+CREATE INDEX ON texts (revision);
+CREATE INDEX ON sets (revision);
 CREATE INDEX texts_x ON texts USING genie (x genie_edit_ops (n = 2)) WITH (pending_limit = 64);
 CREATE INDEX sets_x ON sets USING genie (x) WITH (pending_limit = 64);
 

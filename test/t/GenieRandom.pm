@@ -122,24 +122,13 @@ END $$;
 CREATE FUNCTION as_object(elements int[]) RETURNS genie_object LANGUAGE sql IMMUTABLE STRICT AS
 	$$ SELECT ('{' || coalesce(string_agg(DISTINCT format('%s:int:%s', e % 5, e), ','), '') || '}')::genie_object FROM unnest(elements) e $$;
 
--- What is at these rows, in that order, by a sequential scan; the same rows once each and only those that satisfy the condition, or else
--- fewer are there than asked for.
-CREATE FUNCTION values_of(tab text, expressions text[], condition text, rows bigint[]) RETURNS text[] LANGUAGE plpgsql
-SET enable_indexscan = off SET enable_bitmapscan = off AS $$
-DECLARE
-	result text[];
-BEGIN
-	EXECUTE format('SELECT array_agg(v ORDER BY n) FROM (SELECT id, min(n) AS n FROM unnest($1) WITH ORDINALITY u (id, n) GROUP BY id) u
-		JOIN (SELECT id, concat_ws('' '', %s) AS v FROM %s WHERE %s) t USING (id)',
-		(SELECT string_agg(format('coalesce((%s)::text, ''NULL'')', e), ', ') FROM unnest(expressions) e), tab, condition) INTO result USING rows;
-	RETURN coalesce(result, '{}');
-END $$;
-
+-- ties come in TID order; no row of the table may have been updated in place
 CREATE FUNCTION compare_distance(tab text, condition text, "limit" int, VARIADIC order_by text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
-	query CONSTANT text := format('SELECT id FROM %s WHERE %s ORDER BY %s', tab, condition, array_to_string(order_by, ', ')) || coalesce(' LIMIT ' || "limit", '');
+	query CONSTANT text := format('SELECT id FROM %s WHERE %s ORDER BY %s', tab, condition, array_to_string(order_by, ', '));
+	rest CONSTANT text := coalesce(' LIMIT ' || "limit", '');
 BEGIN
-	RETURN QUERY SELECT * FROM differ(query, values_of(tab, order_by, condition, ids('Index Scan', query)), values_of(tab, order_by, condition, ids('Seq Scan', query)));
+	RETURN QUERY SELECT * FROM differ(query || rest, ids('Index Scan', query || rest), ids('Seq Scan', query || ', ctid' || rest));
 END $$;
 
 CREATE FUNCTION compare_condition(tab text, condition text) RETURNS SETOF text LANGUAGE plpgsql AS $$

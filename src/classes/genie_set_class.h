@@ -1,0 +1,13 @@
+/*
+ * genie_set_class.h
+ *	  The bound of the Jaccard distance, which is the distance itself.
+ */
+#ifndef GENIE_SET_CLASS_H
+#define GENIE_SET_CLASS_H
+
+#include "fmgr.h"
+
+/* Support function 3 of all classes that have <%> and are exact (genie_opclass.h). */
+extern PGDLLEXPORT Datum genie_jaccard_bound(PG_FUNCTION_ARGS);
+
+#endif							/* GENIE_SET_CLASS_H */
