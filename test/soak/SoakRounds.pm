@@ -3,6 +3,7 @@ package SoakRounds;
 
 use strict;
 use warnings;
+use Digest::MD5 'md5';
 use SoakScript;
 use SoakServer;
 use SoakShrink;
@@ -49,7 +50,7 @@ sub summary
 sub round
 {
 	my ($self, $number) = @_;
-	srand($self->{option}{seed} * 100003 + $number);
+	srand(unpack('L', md5("$self->{option}{seed} $number")));
 	my $p = between(1, 20);
 	my $kind = 'compare';
 	foreach my $k (sort keys %kinds)
@@ -328,8 +329,8 @@ sub round_crash
 	my (@setup, @check, @lists);
 	foreach my $table ('t', 'u')
 	{
-		my @script = $self->draw($session, table => $table, rows => 300, states => 3, logged => 1) or return;
-		@script = grep { $_->{sql} !~ /^(BEGIN|TRUNCATE|ALTER SYSTEM|SELECT pg_reload)|^DROP INDEX/ } @script;
+		my @script = $self->draw($session, table => $table, rows => 300, states => 3, logged => 1, one_index => 1) or return;
+		@script = grep { $_->{sql} !~ /^(BEGIN|TRUNCATE|ALTER SYSTEM|SELECT pg_reload)/ } @script;
 		my ($indexed) = grep { $script[$_]{sql} =~ /^CREATE INDEX.* ${table}_x / } 0 .. $#script;
 		push @setup, @script[ 0 .. $indexed ];
 		my @rest = grep { $_->{sql} !~ /^CREATE INDEX/ } @script[ $indexed + 1 .. $#script ];
@@ -401,7 +402,7 @@ sub round_error
 {
 	my ($self) = @_;
 	my $session = $self->fresh;
-	my @script = grep { $_->{sql} !~ /CONCURRENTLY|^DROP INDEX/ } $self->draw($session, rows => 600, states => 6) or return;
+	my @script = grep { $_->{sql} !~ /CONCURRENTLY/ } $self->draw($session, rows => 600, states => 6, one_index => 1) or return;
 	my @changes = grep { $_->{kind} eq 'change' } @script;
 	my ($indexed) = grep { $changes[$_]{sql} =~ /^CREATE INDEX.* t_x / } 0 .. $#changes;
 	my @check = ({ kind => 'compare', sql => "SELECT * FROM soak.compare_check('t_x')" }, grep { $_->{kind} eq 'compare' && $_->{sql} !~ /compare_c(heck|ursor)/ } @script);
@@ -411,7 +412,7 @@ sub round_error
 		return $self->tell_wrong("$wrong: $step->{sql}", @changes[ 0 .. $indexed ]) if defined $wrong;
 	}
 	my ($insert) = grep { $_->{sql} =~ /^INSERT/ } reverse @changes;
-	my @merging = map { { kind => 'change', sql => $_ } } "SELECT genie_merge('t_x')", 'REINDEX INDEX t_x', 'VACUUM (INDEX_CLEANUP ON) t', 'DELETE FROM t WHERE id % 7 = 3; VACUUM (INDEX_CLEANUP ON) t';
+	my @merging = map { { kind => 'change', sql => $_ } } "SELECT genie_merge('t_x')", 'REINDEX INDEX t_x', 'VACUUM (INDEX_CLEANUP ON) t', 'DELETE FROM t WHERE id % 7 = 3';
 	foreach my $step (map { ($_, $insert // $_, pick(@merging), pick(@check)) } @changes[ $indexed + 1 .. $#changes ])
 	{
 		my $hit = $self->{primary}->connect;

@@ -134,6 +134,8 @@ sub operands
 	if ($right eq 'genie_query')
 	{
 		my $grams = "genie_ngrams(" . $v->() . ", $n)";
+		# an index of n-grams has no other keywords
+		return ("genie_query($grams)", "genie_with_min_match(genie_query($grams), " . $m->() . ')', "genie_jaccard_query($grams, " . $similarity->() . ')') if $class->{type} eq 'text';
 		return (
 			'genie_query(' . $v->() . ')',
 			'genie_query(' . $v->() . ', ' . $m->() . ')',
@@ -141,7 +143,6 @@ sub operands
 			'genie_jaccard_query(' . $v->() . ', ' . $similarity->() . ')',
 			'genie_with_min_match(genie_jaccard_query(' . $v->() . ', ' . $similarity->() . '), ' . $m->() . ')',
 			"genie_query('{[" . ($low < $high ? "$low,$high" : "$high,$low") . "),(,-90000],[7,8]}'::int4multirange)",
-			"genie_query($grams)", "genie_with_min_match(genie_query($grams), " . $m->() . ')', "genie_jaccard_query($grams, " . $similarity->() . ')',
 			"'{0:int:(,)}'::genie_query", "'{0:text:(,)}'::genie_query", "genie_query('{}'::genie_object)");
 	}
 	return (quoted($source->{query}->()) . "::$right", $v->() . "::$right");
@@ -159,7 +160,7 @@ sub asked
 		my $operator = pick(@operators);
 		my $operand = pick(operands($operator, $class, $source, $n));
 		my $type = $class->{type} =~ /^any|^bit$/ ? $source->{type} : $class->{type};
-		next unless $works->("(NULL::$type) $operator->{name} $operand") && $works->(quoted($source->{query}->()) . "::$type $operator->{name} $operand");
+		next if grep { !$works->(quoted($source->{query}->()) . "::$type $operator->{name} $operand") } 1 .. 3;	# of the same family
 		push @asked, [ $operator, $operand, "x $operator->{name} " . (maybe(0.2) ? "(SELECT $operand)" : $operand), "$operator->{name} $operator->{right}" ];
 	}
 	return @asked;
@@ -199,7 +200,7 @@ sub change
 	return 'BEGIN; ' . join('; ', $of->(3), 'SAVEPOINT a', $of->($most), $update->(), 'ROLLBACK TO a', $of->(5)) . '; COMMIT' if $kind == 19;
 	return pick("REINDEX INDEX ${table}_x", "REINDEX INDEX CONCURRENTLY ${table}_x") if $kind == 20;
 	return pick("VACUUM FULL $table", "VACUUM (FREEZE, ANALYZE) $table", "ANALYZE $table") if $kind == 21;
-	return ("DROP INDEX ${table}_x", $create_index->()) if $kind == 22;
+	return $create_index ? ("DROP INDEX ${table}_x", $create_index->()) : $update->() if $kind == 22;
 	return pick("TRUNCATE $table", "DELETE FROM $table", "ALTER INDEX ${table}_x SET (pending_limit = 64)") if $kind == 23;
 	return "SELECT genie_prewarm('${table}_x')";
 }
@@ -207,7 +208,7 @@ sub change
 # ---- the script ----
 
 # A round's script.  session: one for questions about the catalog, none of which changes the table.  option: class (a name, else any), rows (at
-# most), states (how often the table is changed and asked), ties (how to compare exact distances: exact, or ties).
+# most), states (how often the table is changed and asked), one_index (which is never dropped), logged, read_only (no cursor that changes the table), ties (how to compare exact distances: exact, or ties).
 sub table_script
 {
 	my ($session, $catalog, %option) = @_;
@@ -245,7 +246,7 @@ sub table_script
 	foreach my $state (1 .. $option{states} // between(2, 5))
 	{
 		push @script, settings($catalog, maybe(0.1));
-		push @script, map { { kind => 'change', sql => $_ } } change($table, $source, $large ? 300 : $rows < 30 ? 30 : int($rows / 2), $create_index) for 1 .. between(0, 3);
+		push @script, map { { kind => 'change', sql => $_ } } change($table, $source, $large ? 300 : $rows < 30 ? 30 : int($rows / 2), $option{one_index} ? undef : $create_index) for 1 .. between(0, 3);
 		push @script, { kind => 'compare', sql => "SELECT * FROM soak.compare_check('${table}_x')" };
 		push @script, compare($works, $catalog, $class, $source, $table, $n, \%covered, \%option) for 1 .. $option{asked} // ($large ? 2 : between(3, 8));
 	}
