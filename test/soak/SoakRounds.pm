@@ -4,45 +4,54 @@ package SoakRounds;
 use strict;
 use warnings;
 use Digest::MD5 'md5';
+use SoakPower;
 use SoakScript;
 use SoakServer;
 use SoakShrink;
 use SoakValues;
 use Time::HiRes qw(time usleep);
 
-my %kinds = (compare => 12, standby => 2, crash => 3, error => 2, binary => 1);
+my %kinds = (compare => 11, standby => 2, crash => 3, error => 2, binary => 1, power => 1);	# of 20 rounds, in the mean
 
 sub new
 {
 	my ($class, $option) = @_;
-	my $self = bless { option => $option, wrong => 0, comparisons => 0, crashes => 0, errors => 0, fuzzed => 0, rounds => {}, classes => {}, operators => {}, uncovered => {} }, $class;
+	my $self = bless { option => $option, wrong => 0, comparisons => 0, crashes => 0, failures => 0, errors => 0, fuzzed => 0, rounds => {}, classes => {}, operators => {}, uncovered => {} }, $class;
 	srand($option->{seed});
 	$self->{primary} = SoakServer->new(bindir => $option->{bindir}, root => $option->{root}, name => 'primary',
 		conf => [ maybe(0.15) ? () : ("shared_preload_libraries = 'genie'", 'genie.shared_memory = ' . pick("'8MB'", "'64MB'", "'64MB'")), 'hot_standby = on', "max_prepared_transactions = 5" ]);
-	my $session = $self->{primary}->connect;
-	my $oracle = SoakServer::slurp("$option->{top}/test/soak/oracle.sql");
+	$self->prepare($self->{primary});
+	$self->{catalog} = catalog($self->{primary}->connect, $option->{top});
+	$self->{only} = [ grep { length } split /,/, $option->{only} ];
+	return $self;
+}
+
+# What a new cluster needs.
+sub prepare
+{
+	my ($self, $server) = @_;
+	my $session = $server->connect;
+	my $oracle = SoakServer::slurp("$self->{option}{top}/test/soak/oracle.sql");
 	foreach my $sql ('CREATE EXTENSION genie', 'LOAD \'genie\'', 'DO $$ BEGIN PERFORM genie_enable_pgvector(); EXCEPTION WHEN OTHERS THEN NULL; END $$', $oracle)
 	{
 		my $said = $session->query($sql)->{error};
 		die "$said->{M}: " . substr($sql, 0, 100) . "\n" if $said;
 	}
-	$self->{catalog} = catalog($session, $option->{top});
-	$self->{only} = [ grep { length } split /,/, $option->{only} ];
-	return $self;
+	return;
 }
 
 sub stop
 {
 	my ($self) = @_;
-	$_->stop foreach grep { $_ } $self->{standby}, $self->{primary};
+	$_->stop foreach grep { $_ } $self->{standby}, $self->{power}, $self->{primary};
 	return;
 }
 
 sub summary
 {
 	my ($self, $last) = @_;
-	return sprintf('soak: seed %d, rounds %d to %d (%s), %d comparisons, %d crashes, %d errors, %d fuzzed inputs, %d wrong; %d of %d classes, %d operators%s',
-		$self->{option}{seed}, $self->{option}{from}, $last, join(', ', map { "$_ $self->{rounds}{$_}" } sort keys %{ $self->{rounds} }), @$self{qw(comparisons crashes errors fuzzed wrong)},
+	return sprintf('soak: seed %d, rounds %d to %d (%s), %d comparisons, %d crashes, %d power failures, %d errors, %d fuzzed inputs, %d wrong; %d of %d classes, %d operators%s',
+		$self->{option}{seed}, $self->{option}{from}, $last, join(', ', map { "$_ $self->{rounds}{$_}" } sort keys %{ $self->{rounds} }), @$self{qw(comparisons crashes failures errors fuzzed wrong)},
 		scalar(keys %{ $self->{classes} }), scalar(@{ $self->{catalog}{classes} }), scalar(keys %{ $self->{operators} }),
 		%{ $self->{uncovered} } ? '; not covered: ' . join(', ', sort keys %{ $self->{uncovered} }) : '');
 }
@@ -72,6 +81,7 @@ sub round
 sub tell_wrong
 {
 	my ($self, $what, @script) = @_;
+	return if !defined $self->unknown($what);
 	$self->{wrong}++;
 	print "WRONG: $self->{where}: " . substr($what, 0, 3000) . "\n";
 	return if !@script;
@@ -321,15 +331,51 @@ sub take_answer
 	return;
 }
 
-sub round_crash
+# Kills a process; returns what it was.
+sub kill_one
 {
 	my ($self) = @_;
+	my %processes = $self->{primary}->processes;
+	my @likely = grep { $processes{$_} =~ /genie|postmaster|postgres postgres/ } sort keys %processes;
+	my $victim = maybe(0.7) && @likely ? pick(@likely) : pick(sort keys %processes);
+	kill 9, $victim;
+	$self->{crashes}++;
+	usleep(50_000);
+	return "a crash of $processes{$victim}";
+}
+
+sub round_crash { my ($self) = @_; return $self->crashes(sub { return $self->kill_one; }); }
+
+# The same with power failures, on a cluster of its own.
+sub round_power
+{
+	my ($self) = @_;
+	if (!$self->{power})
+	{
+		$self->{power} = SoakPower->new(bindir => $self->{option}{bindir}, root => $self->{option}{root}, name => 'power' . $self->{number}, forget => $self->{option}{forget}, source => "$self->{option}{top}/test/soak/power.c",
+			conf => [ maybe(0.5) ? () : ("shared_preload_libraries = 'genie'", "genie.shared_memory = '8MB'") ]);
+		$self->prepare($self->{power});
+		$self->{power}->connect->query('CHECKPOINT');
+	}
+	local $self->{primary} = $self->{power};
+	my $wrong = $self->{wrong};
+	eval { $self->crashes(sub { $self->{power}->fail; $self->{failures}++; return 'a power failure'; }, unlogged => maybe(0.3)); 1 } or $self->tell_wrong("$@");
+	return if $wrong == $self->{wrong};
+	$self->{power}->stop;	# nothing is as it should be any more
+	$self->{power} = undef;
+	return;
+}
+
+# Two tables under load, while strike() lets the server fail.
+sub crashes
+{
+	my ($self, $strike, %option) = @_;
 	my $session = $self->fresh;
 	$session->query('CREATE TABLE done (session int, n int)');
 	my (@setup, @check, @lists);
 	foreach my $table ('t', 'u')
 	{
-		my @script = $self->draw($session, table => $table, rows => 300, states => 3, logged => 1, one_index => 1) or return;
+		my @script = $self->draw($session, table => $table, rows => 300, states => 3, logged => !$option{unlogged}, unlogged => $option{unlogged}, one_index => 1) or return;
 		@script = grep { $_->{sql} !~ /^(BEGIN|TRUNCATE|ALTER SYSTEM|SELECT pg_reload)/ } @script;
 		my ($indexed) = grep { $script[$_]{sql} =~ /^CREATE INDEX.* ${table}_x / } 0 .. $#script;
 		push @setup, @script[ 0 .. $indexed ];
@@ -337,6 +383,7 @@ sub round_crash
 		push @check, grep { $_->{kind} eq 'compare' && $_->{sql} !~ /compare_cursor/ } @rest;
 		push @lists, [ grep { $_->{kind} ne 'setting' && $_->{sql} !~ /compare_check/ } @rest ], [ grep { $_->{kind} ne 'setting' && $_->{sql} !~ /^(INSERT|UPDATE|DELETE)|compare_check/ } @rest ];
 	}
+	push @{ $lists[0] }, { kind => 'change', sql => 'CHECKPOINT' };
 	@lists = grep { @$_ } @lists;
 	foreach my $step (@setup)
 	{
@@ -347,12 +394,7 @@ sub round_crash
 	foreach my $crash (1 .. between(4, 10))
 	{
 		my @wrong = $self->let_work($load, maybe(0.3) ? 0.02 : rand() * 0.6);
-		my %processes = $self->{primary}->processes;
-		my @likely = grep { $processes{$_} =~ /genie|postmaster|\[local\]|postgres postgres/ } sort keys %processes;
-		my $victim = maybe(0.7) && @likely ? pick(@likely) : pick(sort keys %processes);
-		kill 9, $victim if defined $victim;
-		$self->{crashes}++;
-		usleep(50_000);
+		my $what = $strike->();
 		foreach my $one (grep { $_->{busy} } @$load)
 		{
 			push @wrong, $self->take_answer($one);
@@ -364,12 +406,12 @@ sub round_crash
 		my %done = map { $_->[0] => $_->[1] } @{ $after->query('SELECT session, max(n) FROM done GROUP BY session')->{rows} };
 		foreach my $one (@$load)
 		{
-			return $self->tell_wrong("session $one->{number} committed $one->{acknowledged}, of which $done{$one->{number}} is there", @setup) if $one->{acknowledged} > ($done{ $one->{number} } // 0);
+			return $self->tell_wrong("session $one->{number} committed $one->{acknowledged}, of which " . ($done{ $one->{number} } // 0) . " is there after $what", @setup) if $one->{acknowledged} > ($done{ $one->{number} } // 0);
 		}
 		foreach my $step ((map { { kind => 'compare', sql => "SELECT * FROM soak.compare_check('${_}_x')" } } 't', 'u'), map { pick(@check) } 1 .. 4)
 		{
 			my $wrong = $self->step($after, $step);
-			return $self->tell_wrong("after a crash ($processes{$victim}): $wrong: $step->{sql}", @setup, map { @$_ } @lists) if defined $wrong;
+			return $self->tell_wrong("after $what: $wrong: $step->{sql}", @setup, map { @$_ } @lists) if defined $wrong;
 		}
 		$self->reconnect($load);
 	}

@@ -208,7 +208,7 @@ sub change
 # ---- the script ----
 
 # A round's script.  session: one for questions about the catalog, none of which changes the table.  option: class (a name, else any), rows (at
-# most), states (how often the table is changed and asked), one_index (which is never dropped), logged, read_only (no cursor that changes the table), ties (how to compare exact distances: exact, or ties).
+# most), states (how often the table is changed and asked), one_index (which is never dropped), logged, unlogged (else either), read_only (no cursor that changes the table), ties (how to compare exact distances: exact, or ties).
 sub table_script
 {
 	my ($session, $catalog, %option) = @_;
@@ -237,7 +237,7 @@ sub table_script
 		$n = $with =~ /\bn = (\d+)/ ? $1 : 3;
 		return 'CREATE INDEX ' . ($created++ && maybe(0.3) ? 'CONCURRENTLY ' : '') . "${table}_x ON $table USING genie (x $class->{name}" . ($with ne '' ? " ($with)" : '') . ')' . pick('', ' WITH (pending_limit = 64)');
 	};
-	my @script = map { { kind => 'change', sql => $_ } } pick('CREATE', 'CREATE', 'CREATE', $option{logged} ? 'CREATE' : 'CREATE UNLOGGED') . " TABLE $table (id serial, x $source->{type}, revision int DEFAULT 0)",
+	my @script = map { { kind => 'change', sql => $_ } } ($option{unlogged} || !$option{logged} && maybe(0.25) ? 'CREATE UNLOGGED' : 'CREATE') . " TABLE $table (id serial, x $source->{type}, revision int DEFAULT 0)",
 	  "CREATE INDEX ON $table (revision)", insert($table, $source, $rows, 0), $create_index->();
 	my $large = !$option{rows} && maybe(0.01);
 	push @script, { kind => 'change', sql => "INSERT INTO $table (x) SELECT x FROM $table, generate_series(1, " . int(70000 / ($rows + 1)) . ')' } if $large && $rows;
