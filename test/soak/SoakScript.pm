@@ -122,6 +122,9 @@ sub operands
 	my $m = sub { return pick(0, 1, 1, 2, 3, 8); };
 	my $similarity = sub { return pick(0, 0.1, '1.0 / 3', 0.5, 0.8, 1); };
 	my $right = $operator->{right};
+	# a query that asks for another family of values is refused
+	my $element = $source->{element} // '';
+	my $family = $element =~ /^int/ || $type eq 'genie_object' ? 'int' : $element =~ /^(text|varchar)$/ || $type =~ /^(tsvector|jsonb)$/ ? 'text' : '';
 	my ($low, $high) = (between(-100000, 100000), between(-100000, 400000));
 	return $v->() if $right eq $class->{type};
 	return 'genie_object(' . $v->() . ')' if $right eq 'genie_object';
@@ -142,8 +145,8 @@ sub operands
 			'genie_with_min_match(genie_query(' . $v->() . '), ' . $m->() . ')',
 			'genie_jaccard_query(' . $v->() . ', ' . $similarity->() . ')',
 			'genie_with_min_match(genie_jaccard_query(' . $v->() . ', ' . $similarity->() . '), ' . $m->() . ')',
-			"genie_query('{[" . ($low < $high ? "$low,$high" : "$high,$low") . "),(,-90000],[7,8]}'::int4multirange)",
-			"'{0:int:(,)}'::genie_query", "'{0:text:(,)}'::genie_query", "genie_query('{}'::genie_object)");
+			$family eq 'int' ? ("genie_query('{[" . ($low < $high ? "$low,$high" : "$high,$low") . "),(,-90000],[7,8]}'::int4multirange)") : (),
+			$family ? "'{0:$family:(,)}'::genie_query" : (), "genie_query('{}'::genie_object)");
 	}
 	return (quoted($source->{query}->()) . "::$right", $v->() . "::$right");
 }
