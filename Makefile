@@ -10,6 +10,7 @@
 #   make bench       the benchmarks (test/bench/bench.mk);  make plots   plots of recorded figures
 #   make unit-cuda   tests of the CUDA engine; test/gpu runs all that needs a GPU
 #   make fuzz        the fuzz targets for FUZZ_SECONDS each (needs clang with libFuzzer)
+#   make soak        random tables, crashes, power failures and fuzzed inputs for SOAK_MINUTES, against the installed build
 #
 #   NVCC=            builds without the GPU engine, which is built where nvcc is found (cuda/cuda.mk)
 #   ASSERT=1         assertions, codec round trips and fault points compiled in
@@ -146,6 +147,9 @@ fuzz:
 		build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus-$$target test/fuzz/corpus/$$target || exit 1; \
 	done
 
+soak: $(FUZZ_PROGRAMS)
+	test/soak/run
+
 # ---- engines that misbehave on demand: make fake-engine ----
 
 include test/engine/engine.mk
@@ -168,4 +172,4 @@ demo:
 	test/demo/demo
 
 FORCE:
-.PHONY: FORCE test demo fuzz indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap
+.PHONY: FORCE test demo fuzz soak indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap
