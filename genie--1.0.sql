@@ -249,21 +249,25 @@ COMMENT ON FUNCTION genie_matches(genie_object, genie_query) IS 'implementation 
 COMMENT ON FUNCTION genie_matches(tsvector, genie_query) IS 'implementation of @& operator';
 COMMENT ON FUNCTION genie_matches(jsonb, genie_query) IS 'implementation of @& operator';
 
+CREATE FUNCTION genie_matchsel(internal, oid, internal, int4) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_matchsel(internal, oid, internal, int4) IS 'restriction selectivity of @& operators, by an index';
+
 CREATE OPERATOR @& (
 	LEFTARG = anyarray, RIGHTARG = genie_query, FUNCTION = genie_matches,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
 );
 CREATE OPERATOR @& (
 	LEFTARG = genie_object, RIGHTARG = genie_query, FUNCTION = genie_matches,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
 );
 CREATE OPERATOR @& (
 	LEFTARG = tsvector, RIGHTARG = genie_query, FUNCTION = genie_matches,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
 );
 CREATE OPERATOR @& (
 	LEFTARG = jsonb, RIGHTARG = genie_query, FUNCTION = genie_matches,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
 );
 
 COMMENT ON OPERATOR @& (anyarray, genie_query) IS 'at least min_match keywords match the query, and the similarity is at least the query''s';
@@ -358,7 +362,7 @@ CREATE OPERATOR <&> (
 );
 CREATE OPERATOR @& (
 	LEFTARG = text, RIGHTARG = genie_query, FUNCTION = genie_matches,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
 );
 
 COMMENT ON OPERATOR <&> (text, genie_query) IS 'negative match count: ORDER BY it for the texts that share the most n-grams first';
@@ -387,7 +391,7 @@ CREATE OPERATOR <~> (
 );
 CREATE OPERATOR @& (
 	LEFTARG = text, RIGHTARG = genie_edit_query, FUNCTION = genie_matches,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
 );
 
 COMMENT ON OPERATOR <~> (text, text) IS 'edit distance: ORDER BY it for the nearest texts first';

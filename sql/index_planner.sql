@@ -57,6 +57,30 @@ CREATE INDEX ON small USING genie (a);
 ANALYZE small;
 EXPLAIN (COSTS OFF) SELECT id FROM small ORDER BY a <&> '{5,105}' LIMIT 3;
 
+-- distances of vectors: a LIMIT pays for candidates, whether or not the rows must be near; with operators as cheap as those of pgvector, too
+CREATE TABLE v (id int, v real[], kind int, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO v SELECT i, ARRAY[i * 7919 % 10007, i * 6007 % 10007, i * 5003 % 10007], i % 1000, 'test ' || i FROM generate_series(1, 10000) i;
+CREATE INDEX v_v ON v USING genie (v genie_l2_ops);
+VACUUM ANALYZE v;
+BEGIN;
+ALTER FUNCTION genie_l2_distance(real[], real[]) COST 1;
+EXPLAIN (COSTS OFF) SELECT id FROM v WHERE v <-> '{1,2,3}' < 9 ORDER BY v <-> '{1,2,3}' LIMIT 20;
+EXPLAIN (COSTS OFF) SELECT id FROM v WHERE v <-> '{1,2,3}' < 9 ORDER BY v <-> '{1,2,3}';
+EXPLAIN (COSTS OFF) SELECT id FROM v WHERE v <-> '{1,2,3}' < 9;
+EXPLAIN (COSTS OFF) SELECT id FROM v WHERE kind = 7 ORDER BY v <-> '{1,2,3}' LIMIT 20;
+ROLLBACK;
+
+-- where n-grams tell little: the index for the nearest rows, the table where many must be looked at in vain
+CREATE TABLE x (id int, x text, kind int) WITH (autovacuum_enabled = off);
+INSERT INTO x SELECT i, md5(i::text), i % 100 FROM generate_series(1, 10000) i;
+CREATE INDEX x_x ON x USING genie (x genie_edit_ops);
+VACUUM ANALYZE x;
+EXPLAIN (COSTS OFF) SELECT id FROM x ORDER BY x <~> '0123456789abcdef0123456789abcdef' LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM x WHERE kind < 90 ORDER BY x <~> '0123456789abcdef0123456789abcdef' LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM x WHERE kind = 7 ORDER BY x <~> '0123456789abcdef0123456789abcdef' LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT s.id FROM (VALUES ('1'), ('2')) q (q), LATERAL (SELECT id FROM x WHERE kind = 7 ORDER BY x <~> q LIMIT 10) s;
+EXPLAIN (COSTS OFF) SELECT id FROM x WHERE kind = 7 ORDER BY x <~> NULL LIMIT 10;
+
 -- costs are finite where there is an operator, and estimates are rows of the table
 CREATE FUNCTION estimate(query text) RETURNS TABLE (rows numeric, startup numeric, total numeric) LANGUAGE plpgsql AS $$
 DECLARE

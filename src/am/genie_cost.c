@@ -8,14 +8,17 @@
  * the heap visits, which the planner adds (uncorrelated, because TIDs come in count order), this decides
  * between the index, good for a LIMIT, and a sequential scan with a sort, good for the whole table.
  *
- * When rows are ordered by a distance, the index returns lower bounds, and the executor computes the operators for each
- * row again: they are paid per row.  How many more rows than the LIMIT it must look at depends on how close the
- * bounds are, which is not known beforehand; exact bounds, as for sets, need none.
+ * When rows are ordered by a distance, a scan must look at more rows than it returns: they are looked up in the table, in
+ * batches by TID, and the operators are computed for each.  Those that are needed for the first rows are startup costs.
+ * The executor's visit of a row that is returned, which the planner adds, comes on top.
  *
- * With an approximate operator class, a scan looks up its first round of candidates (genie_rerank.h) before it returns
- * a row, and computes the operators for each: those are startup costs.  A row beyond that round is looked up once for
- * its round and once for the executor, whose visit the planner adds.  So a small LIMIT pays for candidates, however
- * large the table is.
+ *	- An approximate operator class looks at its first round of candidates (genie_rerank.h).
+ *	- Otherwise rows are looked at while their bounds are not above the distance of the last row that is wanted.  How many
+ *	  that takes depends on the data and on the query.  Where more than a few rows are wanted, it is estimated from the
+ *	  column's statistics (genie_estimate_visits.c); else bounds are taken to be close, as they are for sets.
+ *
+ * How many rows are wanted is the LIMIT divided by the share of rows that the query's other conditions leave, since rows
+ * that these drop have been looked at in vain.  Where there is no LIMIT, or it is one of a join, one row is.
  *
  * Without an ordering operator or a condition the index has nothing to offer.  Such a path can arise from a partial
  * index's predicate; its cost rules it out.
@@ -24,6 +27,8 @@
 
 #include <math.h>
 
+#include "access/skey.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -32,8 +37,10 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "genie_ask.h"
 #include "genie_candidates.h"
 #include "genie_cost.h"
+#include "genie_estimate.h"
 #include "genie_opclass.h"
 
 /* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
@@ -51,18 +58,31 @@
 /* far above disable_cost; finite, because the planner subtracts costs from each other */
 #define GENIE_DISABLED_COST 1.0e100
 
-/* The cost of looking up n rows anywhere in the table, and of computing the ORDER BY operators for each. */
+/*
+ * Visits are estimated if so many rows are wanted, from so many values of the column's statistics, 1 to 5 us each.  Fewer
+ * rows may all be variants of the query's value, however far other rows are.
+ */
+#define GENIE_VISITS_WANTED 500
+#define GENIE_SAMPLE_MAX 100
+
+/*
+ * The cost of looking up n rows in batches, each in TID order, and of computing the ORDER BY operators for each.  The more
+ * pages are visited, the more follow each other on disk, as in a bitmap scan.
+ */
 static Cost
 genie_cost_candidates(PlannerInfo *root, const IndexPath *path, double n)
 {
 	const IndexOptInfo *index = path->indexinfo;
+	double		n_pages = index_pages_fetched(n, index->rel->pages, index->pages, root);
 	double		page_cost;
+	double		next_page_cost;
 	QualCost	operators;
 
-	get_tablespace_page_costs(index->rel->reltablespace, &page_cost, NULL);
+	get_tablespace_page_costs(index->rel->reltablespace, &page_cost, &next_page_cost);
+	if (n_pages >= 2)
+		page_cost -= (page_cost - next_page_cost) * Min(sqrt(n_pages / Max(index->rel->pages, 1)), 1);
 	cost_qual_eval(&operators, path->indexorderbys, root);
-	return index_pages_fetched(n, index->rel->pages, index->pages, root) * page_cost +
-		n * (cpu_tuple_cost + operators.per_tuple);
+	return n_pages * page_cost + n * (cpu_tuple_cost + operators.per_tuple);
 }
 
 static bool
@@ -70,6 +90,85 @@ genie_cost_is_approximate(const IndexOptInfo *index)
 {
 	return OidIsValid(get_opfamily_proc(index->opfamily[0], index->opcintype[0], index->opcintype[0],
 										GENIE_TRAIN_PROC));
+}
+
+/* ---- visits of a scan by lower bounds ---- */
+
+typedef struct VisitsQuestion
+{
+	const OpExpr *order;
+	int16		strategy;
+	double		share;			/* of the rows that are wanted */
+	const Datum *sample;
+	int			n;
+} VisitsQuestion;
+
+static double
+genie_cost_ask_visits(Relation index, void *arg)
+{
+	const VisitsQuestion *question = arg;
+	const Node *query = lsecond(question->order->args);
+	Oid			left;
+	Oid			right;
+	ScanKeyData order;
+
+	op_input_types(question->order->opno, &left, &right);
+	/* an unknown query is taken to be like the indexed values */
+	ScanKeyEntryInitialize(&order, 0, 1, question->strategy, right, question->order->inputcollid,
+						   get_opcode(question->order->opno),
+						   IsA(query, Const) ? ((const Const *) query)->constvalue : question->sample[question->n / 2]);
+	return genie_estimate_visits(index, &order, question->sample, question->n, question->share);
+}
+
+/* How many of n rows must be looked at for those that are wanted, by the first ORDER BY operator. */
+static double
+genie_cost_visits(PlannerInfo *root, const IndexPath *path, double wanted, double n)
+{
+	IndexOptInfo *index = path->indexinfo;
+	OpExpr	   *order = linitial(path->indexorderbys);
+	VisitsQuestion question = {.order = order, .share = wanted / n};
+	VariableStatData column;
+	AttStatsSlot values;
+	Datum		sample[GENIE_SAMPLE_MAX];
+	Node	   *query;
+	int			strategy;
+	Oid			left;
+	Oid			right;
+	double		share = -1;
+
+	if (!IsA(order, OpExpr) || index->hypothetical || wanted < GENIE_VISITS_WANTED)
+		return wanted;
+	get_op_opfamily_properties(order->opno, index->opfamily[0], true, &strategy, &left, &right);
+	query = lsecond(order->args);
+	if (strategy < GENIE_DISTANCE_STRATEGY || strategy == GENIE_JACCARD_STRATEGY ||
+		(IsA(query, Const) ? ((Const *) query)->constisnull : left != right))
+		return wanted;
+	question.strategy = (int16) strategy;
+	examine_variable(root, linitial(order->args), 0, &column);
+	if (HeapTupleIsValid(column.statsTuple) && genie_ask_is_readable(root, index->rel, linitial(order->args)) &&
+		get_attstatsslot(&values, column.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES))
+	{
+		question.n = Min(values.nvalues, GENIE_SAMPLE_MAX);
+		for (int i = 0; i < question.n; i++)
+			sample[i] = values.values[(int64) i * values.nvalues / question.n];
+		question.sample = sample;
+		if (question.n >= GENIE_SAMPLE_MIN)
+			share = genie_ask_index(index->indexoid, genie_cost_ask_visits, &question);
+		free_attstatsslot(&values);
+	}
+	ReleaseVariableStats(column);
+	return share < 0 ? wanted : share * n;
+}
+
+/* How many of the n rows that fulfil the index's conditions the query wants, as far as that is known. */
+static double
+genie_cost_wanted(PlannerInfo *root, const IndexOptInfo *index, double n)
+{
+	double		wanted = 1;
+
+	if (root->limit_tuples > 0 && bms_membership(root->all_baserels) == BMS_SINGLETON)
+		wanted = root->limit_tuples * Max(n / Max(index->rel->rows, 1), 1);
+	return Min(wanted, n);
 }
 
 void
@@ -101,20 +200,21 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	if (path->indexorderbys != NIL)
 	{
 		row_cost += GENIE_RANKED_ROW_COST;
-		if (genie_cost_is_approximate(index))
+		if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID)
 		{
-			double		n_first = Min(genie_candidates_for(index->tuples), index->tuples);
-			Cost		first = genie_cost_candidates(root, path, n_first);
+			double		n_rows = *selectivity * index->tuples;
+			double		n_first = genie_cost_wanted(root, index, n_rows);
+			Cost		first;
 
+			if (genie_cost_is_approximate(index))
+				n_first = Min(genie_candidates_for(index->tuples), n_rows);
+			else
+				n_first = genie_cost_visits(root, path, n_first, n_rows);
+			first = genie_cost_candidates(root, path, n_first);
 			*startup_cost += first;
-			row_cost += (genie_cost_candidates(root, path, index->tuples) - first) / Max(index->tuples, 1);
-		}
-		else if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID)
-		{
-			QualCost	recheck;
-
-			cost_qual_eval(&recheck, path->indexorderbys, root);
-			row_cost += recheck.per_tuple;
+			row_cost += (genie_cost_candidates(root, path, n_rows) - first) / Max(n_rows, 1);
+			if (!genie_cost_is_approximate(index))
+				*startup_cost += n_first * GENIE_RANKED_ROW_COST;
 		}
 	}
 	*total_cost = *startup_cost + *selectivity * index->tuples * row_cost;

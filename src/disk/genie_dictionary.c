@@ -339,15 +339,19 @@ genie_dictionary_next(GenieDictionaryCursor *cursor)
 }
 
 bool
-genie_dictionary_first(GenieDictionaryCursor *cursor)
+genie_dictionary_leaf(GenieDictionaryCursor *cursor, uint32 leaf)
 {
-	cursor->valid = false;
-	if (cursor->n_leaves == 0)
-		return true;
-	if (!genie_dictionary_load_leaf(cursor, 0, 0))
+	if (!genie_dictionary_load_leaf(cursor, leaf, 0))
 		return false;
 	genie_dictionary_read_entry(cursor);
 	return true;
+}
+
+bool
+genie_dictionary_first(GenieDictionaryCursor *cursor)
+{
+	cursor->valid = false;
+	return cursor->n_leaves == 0 || genie_dictionary_leaf(cursor, 0);
 }
 
 /* *child is the child of an inner page in which the key would be.  False: stale. */

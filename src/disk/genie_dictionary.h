@@ -72,6 +72,9 @@ extern bool genie_dictionary_first(GenieDictionaryCursor *cursor);
 /* Moves to the first keyword behind the cut (genie_keyword.h): >= key, or > key if after. */
 extern bool genie_dictionary_seek(GenieDictionaryCursor *cursor, GenieKey key, bool after);
 
+/* Moves to the first keyword of a leaf.  False: stale. */
+extern bool genie_dictionary_leaf(GenieDictionaryCursor *cursor, uint32 leaf);
+
 extern bool genie_dictionary_next(GenieDictionaryCursor *cursor);
 
 #endif							/* GENIE_DICTIONARY_H */

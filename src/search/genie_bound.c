@@ -128,8 +128,8 @@ genie_bound_broken(const GenieBound *bound, const char *how, uint32 count, uint3
 					   bound->strategy, count, size, how)));
 }
 
-static double
-genie_bound_call(const GenieBound *bound, uint32 count, uint32 size)
+double
+genie_bound_of_object(const GenieBound *bound, uint32 count, uint32 size)
 {
 	LOCAL_FCINFO(fcinfo, 4);
 	double		result;
@@ -212,9 +212,9 @@ static double
 genie_bound_of_sizes(const GenieBound *bound, uint32 count, uint32 smallest, uint32 largest)
 {
 	uint32		nearest = Min(Max(smallest, bound->max_count), largest);
-	double		value = genie_bound_call(bound, count, smallest);
+	double		value = genie_bound_of_object(bound, count, smallest);
 
-	return nearest == smallest ? value : Min(value, genie_bound_call(bound, count, nearest));
+	return nearest == smallest ? value : Min(value, genie_bound_of_object(bound, count, nearest));
 }
 
 uint32

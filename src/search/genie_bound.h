@@ -52,6 +52,9 @@ extern void genie_bound_cut(GenieBound *bound, uint32 min_count, double max_dist
  */
 extern uint32 genie_bound_least_count(const GenieBound *bound, double max_distance);
 
+/* The bound for an object of that size and match count; the size is at least the count. */
+extern double genie_bound_of_object(const GenieBound *bound, uint32 count, uint32 size);
+
 /*
  * Makes the table for objects of min_size to max_size keywords, in the current memory context.
  * ERRCODE_INVALID_OBJECT_DEFINITION where the support function breaks its contract.

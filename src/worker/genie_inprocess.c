@@ -522,6 +522,13 @@ genie_inprocess_counts(GenieInprocess *search, uint16 *counts)
 }
 
 bool
+genie_inprocess_count_first(GenieInprocess *search, uint16 *counts)
+{
+	genie_inprocess_rewind(search);
+	return search->n_tiles == 0 || genie_inprocess_count_group(search, 0, 1, counts);
+}
+
+bool
 genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live)
 {
 	uint16	   *counts;

@@ -32,6 +32,9 @@ extern bool genie_inprocess_top(GenieInprocess *search, const uint64 *live, uint
 /* The match count of every object: counts has room for whole tiles (65,536 entries each). */
 extern bool genie_inprocess_counts(GenieInprocess *search, uint16 *counts);
 
+/* The same for the objects of the first tile alone. */
+extern bool genie_inprocess_count_first(GenieInprocess *search, uint16 *counts);
+
 /* Clears in live the objects that match fewer than min_count >= 1 times. */
 extern bool genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live);
 

@@ -1,5 +1,5 @@
 # Damaged pages: genie_check reports them, queries answer rightly or with an error that names the remedy, nothing crashes or
-# hangs, and REINDEX repairs.
+# hangs, the table can be read without the index, and REINDEX repairs.
 #
 # Many copies of one table with an index that has every kind of page.  The server is stopped, each copy's index file
 # is damaged in its own way, and the server starts again (without data checksums, which would find most of it first).  Each
@@ -226,6 +226,7 @@ foreach my $i (1 .. $n)
 		# a byte may turn a keyword into one of another type: a clear error, too
 		my $type = $case->{class} eq 'bytes' && $err =~ /^ERROR:  42804: query asks .* type family "\w+", but the object has "\w+"$/m;
 		push @bad, "$what: $err" if $failed && !$type && ($err !~ $clear || $err =~ /: (XX002|0A000): / && $err !~ /^HINT:  .*REINDEX/m);
+		push @bad, "without the index: $err" if $what eq 'table' && $failed;
 		if ($what eq 'genie_check')
 		{
 			my $found = $failed || $out > 0;

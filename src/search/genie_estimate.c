@@ -1,0 +1,559 @@
+/*
+ * genie_estimate.c
+ *	  What share of an index's rows fulfils a condition (genie_estimate.h).
+ *
+ * The dictionary has the number of postings of each keyword, so the share of rows that have a single keyword is known
+ * but for tombstones.  Three steps lead from there to the share of rows that match at least m of a query's n items:
+ *
+ *	- The items' shares, as if rows had them independently of each other: the number of matches is then a sum of n
+ *	  independent variables (tail_of_shares).
+ *	- A bound that holds whatever rows are like (tail_limit): who matches m of n items matches at least m - j of those
+ *	  that are left without the j most frequent ones.
+ *	- How far the items of this query are from independent, as a factor.  Values of a row often go together or exclude
+ *	  each other, and so independence alone can be wrong by orders of magnitude.  The first tile of the largest segment
+ *	  is counted, as a scan would count it, and compared with what independence says of it.  In an index of one tile
+ *	  that is the answer.
+ *
+ * Limits.  An estimate looks up GENIE_ESTIMATE_ITEMS keywords a segment at most, and stops after GENIE_ESTIMATE_US: what
+ * it has read by then speaks for the rest.  Segments come in descending size, so the first ones have most of the rows.
+ * The clock is looked at only where pages had to be read from disk, or after some look-ups: so an estimate of a small
+ * cached index does not depend on how busy the machine is.
+ *
+ * Ranges.  A range of keywords is a run of ranks.  Where that is long, entries are read at some places of the run and
+ * tell the postings a byte; the lengths of posting lists, which the dictionary has too, give the rest.
+ *
+ * Pending rows are counted by brute force, up to GENIE_ESTIMATE_PENDING pages.  Tombstones are taken to be spread
+ * evenly.
+ *
+ * Thresholds.  A condition with a threshold needs as many matches as its distance's bound leaves possible.  Among the
+ * rows of the tile that have so many, some are asked whether their bound, by their own size, is within the threshold.
+ * Where the bound is the distance, as for sets, that is exact; else more rows are expected than there are.  Where the
+ * bound leaves rows without a match possible, counts do not tell.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+#include "genie_bound.h"
+#include "genie_compile.h"
+#include "genie_dictionary.h"
+#include "genie_estimate.h"
+#include "genie_inprocess.h"
+#include "genie_meta.h"
+#include "genie_object_table.h"
+#include "genie_pending.h"
+#include "genie_query.h"
+#include "genie_posting.h"
+
+#define GENIE_ESTIMATE_ITEMS	64	/* keywords, or places in ranges, that are looked up in a segment */
+#define GENIE_ESTIMATE_US		1000	/* microseconds */
+#define GENIE_ESTIMATE_GLANCE	16	/* look-ups in cached pages between two looks at the clock: 1 to 2 us each */
+#define GENIE_ESTIMATE_PENDING	16	/* pages */
+#define GENIE_ESTIMATE_PLACES	4	/* of a long range */
+#define GENIE_ESTIMATE_ENTRIES	8	/* at a place */
+#define GENIE_ESTIMATE_BOUNDS	1024	/* rows whose bounds are computed, 0.1 us each */
+
+typedef struct GenieEstimate
+{
+	Relation	index;
+	const GenieQueryView *view;
+	bool		has_threshold;
+	const GenieBound *bound;	/* of its distance, where the class knows one; NULL: Jaccard distance, or no threshold */
+	uint32		least;			/* matches that a row must have, at least 1 */
+	uint32		n_items;		/* intervals that are looked up */
+
+	instr_time	began;
+	uint32		n_lookups;		/* since the last look at the clock */
+	int64		n_reads;		/* pages from disk, by then */
+	bool		out_of_time;
+
+	double		factor;			/* by which the largest segment's tile is off from independence; 0: not known yet */
+} GenieEstimate;
+
+/* ---- time ---- */
+
+static bool
+is_out_of_time(GenieEstimate *estimate)
+{
+	int64		n_reads = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+	instr_time	passed;
+
+	CHECK_FOR_INTERRUPTS();
+	if (++estimate->n_lookups < GENIE_ESTIMATE_GLANCE && n_reads == estimate->n_reads)
+		return estimate->out_of_time;
+	estimate->n_lookups = 0;
+	estimate->n_reads = n_reads;
+	INSTR_TIME_SET_CURRENT(passed);
+	INSTR_TIME_SUBTRACT(passed, estimate->began);
+	estimate->out_of_time |= INSTR_TIME_GET_MICROSEC(passed) > GENIE_ESTIMATE_US;
+	return estimate->out_of_time;
+}
+
+/* ---- from shares of items to a share of rows ---- */
+
+/* The probability that a Poisson variable of that mean is at least m. */
+static double
+poisson_tail(double mean, uint32 m)
+{
+	double		term;
+	double		sum = 0;
+
+	if (mean <= 0)
+		return m == 0 ? 1 : 0;
+	if (m <= mean)
+	{
+		for (uint32 j = 0; j < m; j++)
+			sum += exp(j * log(mean) - mean - lgamma(j + 1.0));
+		return Max(1 - sum, 0);
+	}
+	term = exp(m * log(mean) - mean - lgamma(m + 1.0));
+	for (uint32 j = m; term > sum * 1e-6; j++)
+	{
+		sum += term;
+		term *= mean / (j + 1.0);
+	}
+	return Min(sum, 1);
+}
+
+/* The probability that at least m of n independent events happen, n <= GENIE_ESTIMATE_ITEMS. */
+static double
+events_tail(const double *shares, uint32 n, uint32 m)
+{
+	double		exactly[GENIE_ESTIMATE_ITEMS + 1] = {1};	/* j of the events so far; m and more at m */
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		double		share = Min(shares[i], 1);
+
+		exactly[m] += exactly[m - 1] * share;
+		for (uint32 j = m - 1; j > 0; j--)
+			exactly[j] += (exactly[j - 1] - exactly[j]) * share;
+		exactly[0] *= 1 - share;
+	}
+	return exactly[m];
+}
+
+static int
+compare_shares(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* No more rows than that share can match m of n items, of each of which the shares are; sorts them. */
+static double
+tail_limit(double *shares, uint32 n, uint32 m)
+{
+	double		limit = 1;
+	double		sum = 0;
+
+	qsort(shares, n, sizeof(double), compare_shares);
+	for (uint32 i = 0; i < n; i++)
+	{
+		sum += shares[i];
+		if (n - i - 1 < m)
+			limit = Min(limit, sum / (m - (n - i - 1)));
+	}
+	return limit;
+}
+
+/*
+ * The share of rows that match at least m of the query's items, if these are independent.  shares has the looked-up
+ * ones, which stand for all; sorts them.  An item's share is its postings a row, and so more than 1 where rows have
+ * many keywords of a range.
+ */
+static double
+tail_of_shares(const GenieEstimate *estimate, double *shares, double *limit)
+{
+	uint32		n = estimate->n_items;
+	uint32		m = estimate->least;
+	double		sum = 0;
+
+	*limit = 1;
+	if (n == estimate->view->n_intervals)
+		*limit = tail_limit(shares, n, m);
+	if (n == estimate->view->n_intervals && m <= n)
+		return Min(events_tail(shares, n, m), *limit);
+
+	for (uint32 i = 0; i < n; i++)
+		sum += shares[i];
+	sum *= (double) estimate->view->n_intervals / Max(n, 1);
+	*limit = Min(*limit, sum / m);
+	return Min(poisson_tail(sum, m), *limit);
+}
+
+/* ---- shares of items in a segment ---- */
+
+/* Is the cursor on a keyword of the interval, whose beginning it has reached? */
+static bool
+is_within(const GenieDictionaryCursor *cursor, const GenieInterval *interval)
+{
+	return cursor->valid && genie_cut_cmp(cursor->key, false, interval->hi, interval->hi_after) < 0;
+}
+
+/* Adds up to n entries of the interval from the cursor on.  False: stale. */
+static bool
+add_entries(GenieEstimate *estimate, GenieDictionaryCursor *cursor, const GenieInterval *interval, uint32 n,
+			double *postings, double *bytes)
+{
+	for (uint32 i = 0; i < n && is_within(cursor, interval); i++)
+	{
+		*postings += cursor->n_postings;
+		*bytes += cursor->list_bytes;
+		if (!genie_dictionary_next(cursor))
+			return false;
+	}
+	return true;
+}
+
+/* The postings of a range, whose first keyword the cursor is on.  False: stale. */
+static bool
+range_postings(GenieEstimate *estimate, GenieDictionaryCursor *cursor, const GenieInterval *interval, double *postings)
+{
+	const GenieSegment *segment = cursor->reader.segment;
+	uint32		first_leaf = cursor->leaf;
+	uint64		begin = cursor->list_at;
+	uint64		end = segment->sections[GENIE_SECTION_POSTINGS].entry.length;
+	uint32		last_leaf = cursor->n_leaves - 1;
+	double		bytes = 0;
+
+	*postings = 0;
+	if (!add_entries(estimate, cursor, interval, GENIE_ESTIMATE_ENTRIES, postings, &bytes))
+		return false;
+	if (!is_within(cursor, interval))
+		return true;
+	if (!genie_dictionary_seek(cursor, interval->hi, interval->hi_after))
+		return false;
+	if (cursor->valid)
+	{
+		end = cursor->list_at;
+		last_leaf = cursor->leaf;
+	}
+	for (uint32 i = 1; i < GENIE_ESTIMATE_PLACES && last_leaf > first_leaf && !is_out_of_time(estimate); i++)
+	{
+		uint32		leaf = first_leaf + (uint32) ((uint64) (last_leaf - first_leaf) * i / GENIE_ESTIMATE_PLACES);
+
+		if (leaf == first_leaf)
+			continue;
+		if (!genie_dictionary_leaf(cursor, leaf) ||
+			!add_entries(estimate, cursor, interval, GENIE_ESTIMATE_ENTRIES, postings, &bytes))
+			return false;
+	}
+	if (end < begin)
+		genie_report_corrupt(segment->index, segment->entry.root, "posting lists are not in the keywords' order");
+	*postings *= (double) (end - begin) / Max(bytes, 1);
+	return true;
+}
+
+/*
+ * The postings a row of the items that are looked up.  *n is less than their number where time is up.  False: stale.
+ */
+static bool
+shares_of_segment(GenieEstimate *estimate, GenieSegment *segment, double *shares, uint32 *n)
+{
+	const GenieQueryView *view = estimate->view;
+	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+
+	genie_dictionary_cursor(cursor, segment);
+	for (*n = 0; *n < estimate->n_items && !is_out_of_time(estimate); (*n)++)
+	{
+		const GenieInterval *interval = &view->intervals[(uint64) *n * view->n_intervals / estimate->n_items];
+		double		postings = 0;
+
+		if (!genie_dictionary_seek(cursor, interval->lo, interval->lo_after))
+			return false;
+		if (is_within(cursor, interval))
+		{
+			if (genie_interval_is_point(interval))
+				postings = cursor->n_postings;
+			else if (!range_postings(estimate, cursor, interval, &postings))
+				return false;
+		}
+		shares[*n] = postings / segment->header.n_objects;
+	}
+	pfree(cursor);
+	return true;
+}
+
+/* ---- a tile as a sample ---- */
+
+/* Is an object that has the least count within the threshold, or may it be? */
+static bool
+is_near(const GenieEstimate *estimate, uint32 count, uint32 size)
+{
+	const GenieQueryView *view = estimate->view;
+
+	if (!estimate->has_threshold)
+		return true;
+	if (estimate->bound != NULL)
+		return genie_bound_of_object(estimate->bound, count, size) <= view->max_distance;
+	return genie_threshold_holds(view->distance_strategy, view->max_distance, count, view->n_intervals, size);
+}
+
+/* How many of those objects are within the threshold; all have the least count.  False: stale. */
+static bool
+count_near(const GenieEstimate *estimate, GenieSegment *segment, const uint16 *counts, const uint16 *objects, uint32 n,
+		   uint32 *n_near)
+{
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	uint32		n_asked = Min(n, GENIE_ESTIMATE_BOUNDS);
+
+	genie_section_reader(reader, segment, GENIE_SECTION_SIZES);
+	*n_near = 0;
+	for (uint32 i = 0; i < n_asked; i++)
+	{
+		uint32		object = objects[(uint64) i * n / n_asked];
+		uint32		sizes[8];	/* up to the object's, from a byte's first */
+
+		if (!genie_object_table_sizes(reader, object / 8 * 8, object % 8 + 1, sizes))
+			return false;
+		*n_near += is_near(estimate, counts[object], sizes[object % 8]);
+	}
+	if (n_asked > 0)
+		*n_near = (uint32) ceil((double) *n_near * n / n_asked);
+	pfree(reader);
+	return true;
+}
+
+/*
+ * Counts the segment's first tile.  *n_rows is 0 where the query has too many keywords for that.  False: stale.
+ */
+static bool
+count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows, uint32 *n_matches)
+{
+	GenieEngineQuery query;
+	GenieInprocess *search;
+	Size		memory = 0;
+	uint64		n_lists = 0;
+	uint16	   *counts;
+	uint16	   *objects;
+
+	*n_rows = *n_matches = 0;
+	if (!genie_compile(segment, estimate->view, &query))
+		return false;
+	for (uint32 i = 0; i < query.n_ranges; i++)
+		n_lists += query.ranges[i].end - query.ranges[i].first;
+	if (n_lists > GENIE_ESTIMATE_ITEMS)
+		return true;
+	*n_rows = Min(segment->header.n_objects, GENIE_TILE_OBJECTS);
+	if (n_lists == 0)
+		return true;
+	search = genie_inprocess_open(segment, estimate->view, &query, &memory);
+	if (search == NULL)
+		return false;
+	counts = palloc(GENIE_TILE_OBJECTS * sizeof(uint16));
+	objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint16));
+	if (!genie_inprocess_count_first(search, counts))
+		return false;
+	for (uint32 i = 0; i < *n_rows; i++)
+		if (counts[i] >= estimate->least)
+			objects[(*n_matches)++] = (uint16) i;
+	return !estimate->has_threshold || count_near(estimate, segment, counts, objects, *n_matches, n_matches);
+}
+
+/*
+ * Finds the factor, which is at least half a row of the tile.  tail is what independence says of the segment.
+ * False: stale.
+ */
+static bool
+find_factor(GenieEstimate *estimate, GenieSegment *segment, double tail)
+{
+	uint32		n_rows;
+	uint32		n_matches;
+
+	estimate->factor = 1;
+	if ((estimate->least < 2 && !estimate->has_threshold) || tail <= 0 || is_out_of_time(estimate))
+		return true;
+	if (!count_tile(estimate, segment, &n_rows, &n_matches))
+		return false;
+	if (n_matches > 0)
+		estimate->factor = n_matches / (n_rows * tail);
+	else if (n_rows > 0 && n_rows * tail > 0.5)
+		estimate->factor = 0.5 / (n_rows * tail);
+	return true;
+}
+
+/* ---- an index ---- */
+
+/* The share of the segment's rows that match.  False: stale, or time is up. */
+static bool
+share_of_segment(GenieEstimate *estimate, const GenieSegmentEntry *entry, double *share, bool *stale)
+{
+	GenieSegment *segment = genie_segment_open(estimate->index, entry);
+	double		shares[GENIE_ESTIMATE_ITEMS];
+	double		tail;
+	double		limit;
+	double		mean = 0;
+	uint32		n;
+
+	*stale = segment == NULL || !shares_of_segment(estimate, segment, shares, &n);
+	if (*stale || (n == 0 && estimate->n_items > 0))
+		return false;
+	for (uint32 i = 0; i < n; i++)
+		mean += shares[i] / n;
+	for (uint32 i = n; i < estimate->n_items; i++)
+		shares[i] = mean;
+	tail = tail_of_shares(estimate, shares, &limit);
+	if (estimate->factor == 0)
+		*stale = !find_factor(estimate, segment, tail);
+	*share = Min(tail * estimate->factor, limit);
+	return !*stale;
+}
+
+static int
+compare_sizes(const void *a, const void *b)
+{
+	uint32		x = ((const GenieSegmentEntry *) a)->n_objects;
+	uint32		y = ((const GenieSegmentEntry *) b)->n_objects;
+
+	return (x < y) - (x > y);
+}
+
+/* Does the pending row fulfil the condition? */
+static bool
+is_match(const GenieEstimate *estimate, const GeniePendingRow *row)
+{
+	bool		conflict = false;
+	uint32		count;
+
+	if ((row->flags & GENIE_FRAGMENT_NULL) != 0)
+		return false;
+	count = genie_query_count_packed(estimate->view, row->packed, row->n, &conflict, NULL);
+	return count >= estimate->least && is_near(estimate, count, row->size);
+}
+
+/* Adds the pending rows and those that match, by estimate where there are many.  False: stale. */
+static bool
+add_pending(const GenieEstimate *estimate, const GenieMetaData *meta, double *n_rows, double *n_matches)
+{
+	GeniePendingScan *scan = genie_pending_scan_begin(estimate->index, meta);
+	GeniePendingRow row;
+	uint32		n_pages = Min(meta->pending_pages, GENIE_ESTIMATE_PENDING);
+	uint32		rows = 0;
+	uint32		matches = 0;
+	bool		stale;
+
+	while (n_pages > 0 && genie_pending_next_row(scan, &row))
+	{
+		if ((row.flags & GENIE_FRAGMENT_DEAD) == 0)
+		{
+			rows++;
+			matches += is_match(estimate, &row);
+		}
+		if (genie_pending_page_done(scan) && meta->pending_pages - scan->left >= n_pages)
+			break;
+	}
+	stale = scan->stale;
+	if (!stale && n_pages > 0)
+	{
+		double		scale = (double) meta->pending_pages / (meta->pending_pages - scan->left);
+
+		*n_rows += rows * scale;
+		*n_matches += matches * scale;
+	}
+	genie_pending_scan_end(scan);
+	return !stale;
+}
+
+/* Adds up what the metapage lists.  False: stale. */
+static bool
+share_of_index(GenieEstimate *estimate, GenieMetaData *meta, double *share)
+{
+	double		n_rows = 0;
+	double		n_matches = 0;
+	double		n_unread = 0;
+	bool		stale = false;
+
+	qsort(meta->segments, meta->n_segments, sizeof(GenieSegmentEntry), compare_sizes);
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		const GenieSegmentEntry *entry = &meta->segments[i];
+		double		n_live = (double) entry->n_objects - entry->n_dead;
+		double		of_segment;
+
+		if (entry->n_objects == 0)
+			continue;
+		if (!estimate->out_of_time && share_of_segment(estimate, entry, &of_segment, &stale))
+		{
+			n_rows += n_live;
+			n_matches += n_live * of_segment;
+		}
+		else
+			n_unread += n_live;
+		if (stale)
+			return false;
+	}
+	if (n_rows > 0)
+	{
+		n_matches *= 1 + n_unread / n_rows;
+		n_rows += n_unread;
+	}
+	if (!add_pending(estimate, meta, &n_rows, &n_matches))
+		return false;
+	*share = n_rows > 0 ? n_matches / n_rows : -1;
+	return true;
+}
+
+/* The share of rows that are not NULL: of segments, which have most of the rows. */
+static double
+share_not_null(const GenieMetaData *meta)
+{
+	double		n_rows = 0;
+	double		n_nulls = 0;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		n_rows += meta->segments[i].n_objects;
+		n_nulls += meta->segments[i].n_nulls;
+	}
+	return n_rows > 0 ? 1 - n_nulls / n_rows : 1;
+}
+
+/* Finds the threshold's bound, and the fewest matches that it and min_match leave possible. */
+static void
+find_least(GenieEstimate *estimate, const GenieQuery *query)
+{
+	int16		strategy = (int16) query->distance_strategy;
+
+	estimate->least = (uint32) query->min_match;
+	estimate->has_threshold = strategy == GENIE_JACCARD_STRATEGY;
+	if (strategy == 0 || !genie_bound_knows(estimate->index, strategy))
+		return;
+	estimate->has_threshold = true;
+	estimate->bound = genie_bound_begin(estimate->index, strategy, query);
+	estimate->least = Max(estimate->least, genie_bound_least_count(estimate->bound, query->max_distance));
+}
+
+double
+genie_estimate_share(Relation index, const GenieQuery *query)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie estimate", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieEstimate estimate = {.index = index};
+	GenieMetaData *meta = genie_meta_read(index);
+	double		share = -1;
+
+	estimate.view = genie_query_view(query, context);
+	estimate.n_items = Min(query->n, GENIE_ESTIMATE_ITEMS);
+	find_least(&estimate, query);
+	estimate.n_reads = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+	INSTR_TIME_SET_CURRENT(estimate.began);
+	if (estimate.least == 0)
+		share = query->distance_strategy == 0 ? share_not_null(meta) : -1;
+	else
+		while (!share_of_index(&estimate, meta, &share))
+		{
+			estimate.factor = 0;
+			meta = genie_meta_read_again(index, true, meta->segment_version);
+		}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return share < 0 ? -1 : Min(share, 1);
+}
