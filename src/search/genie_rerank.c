@@ -28,8 +28,8 @@
  *
  * Locks: none are held while an operator, or an index expression, is called; the row's page is pinned.
  *
- * Memory: a round takes some 90 bytes a row, and is never so large that this exceeds work_mem.  The exception is the
- * round of an untrained index, whose rows the pending list's limit bounds.  What a value detoasts to is freed row by
+ * Memory: a round takes some 90 bytes a row.  One that work_mem does not hold is given as several rounds.  The exception
+ * is the round of an untrained index, whose rows the pending list's limit bounds.  What a value detoasts to is freed row by
  * row.
  */
 #include "postgres.h"
@@ -106,11 +106,12 @@ struct GenieRerank
 	GenieTableQuantizer quantizer;
 
 	/* candidates */
+	bool		strict;			/* rows are left out for the sake of their order */
 	bool		at_end;			/* there are none any more */
 	bool		has_null;		/* but NULL rows, of which this is the first that was not given */
 	uint64		null_tid;
 
-	/* the last row given of an earlier round, for genie.strict_order */
+	/* the last row given of an earlier round, if the order is strict */
 	bool		has_last;
 	GenieRerankValue *last;
 };
@@ -381,7 +382,8 @@ genie_rerank_round(GenieRerank *rerank)
 	if (rerank->waiting.n > 0)
 		genie_rerank_sort_bounds(rerank->waiting.rows, rerank->waiting.n);
 	MemoryContextSwitchTo(old);
-	rerank->wanted = (uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
+	rerank->wanted = rerank->wanted > wanted ? rerank->wanted - wanted :
+		(uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
 	return genie_rerank_rows(rerank) > 0;
 }
 
@@ -419,7 +421,7 @@ genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate)
 }
 
 void
-genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates)
+genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict)
 {
 	for (int i = 0; i < rerank->n_orders; i++)
 	{
@@ -429,6 +431,7 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates)
 			fmgr_info_copy(&rerank->functions[i], unconstify(FmgrInfo *, function), rerank->scan_context);
 	}
 	rerank->wanted = n_candidates;
+	rerank->strict = strict;
 	rerank->tombstone_version = PG_UINT64_MAX;
 	memset(&rerank->visited, 0, sizeof(GenieRerankRows));
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
@@ -531,7 +534,7 @@ genie_rerank_next(GenieRerank *rerank)
 			continue;
 		}
 		row = visited->rows[visited->next++];
-		if (!genie_strict_order || !rerank->has_last ||
+		if (!rerank->strict || !rerank->has_last ||
 			genie_rerank_compare_values(row->values, rerank->last, rerank->n_orders) >= 0)
 			return genie_rerank_give(rerank, row->visit.tid, row->values);
 	}
