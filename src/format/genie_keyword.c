@@ -342,7 +342,8 @@ conflicts_between(const GenieQueryView *query, uint32_t next, Probe probe)
 
 	for (uint32_t i = next == 0 ? 0 : next - 1; i <= next && i < query->n_intervals; i++)
 	{
-		uint64_t	lo = query->numbers != NULL ? query->numbers->intervals[i].lo : genie_key_number(query->intervals[i].lo);
+		uint64_t	lo = query->numbers != NULL ? query->numbers->intervals[i].lo :
+			genie_key_number(query->intervals[i].lo);
 
 		if (same_bytes(lo, probe.number, prefix - 1))
 		{

@@ -289,9 +289,9 @@ typedef struct GenieIntervalNumbers
 } GenieIntervalNumbers;
 
 /*
- * The intervals of a query as numbers, by which keys are compared faster.  Where no dimension takes more than a byte or
- * has several intervals, as in queries for signatures, they are also found by that byte; a dimension without an interval
- * has an empty one.
+ * The intervals of a query as numbers, by which keys are compared faster.  Where no dimension takes more than a byte
+ * or has several intervals, as in queries for signatures, they are also found by that byte; a dimension without an
+ * interval has an empty one.
  */
 typedef struct GenieQueryNumbers
 {

@@ -16,9 +16,9 @@
  * Where segments have quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
  * distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
- * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a page
- * of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows that
- * match nothing and those that are NULL.
+ * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a
+ * page of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows
+ * that match nothing and those that are NULL.
  */
 #include "postgres.h"
 

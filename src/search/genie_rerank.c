@@ -28,9 +28,9 @@
  *
  * Locks: none are held while an operator, or an index expression, is called; the row's page is pinned.
  *
- * Memory: a round takes some 90 bytes a row.  One that work_mem does not hold is given as several rounds.  The exception
- * is the round of an untrained index, whose rows the pending list's limit bounds.  What a value detoasts to is freed row by
- * row.
+ * Memory: a round takes some 90 bytes a row.  One that work_mem does not hold is given as several rounds.  The
+ * exception is the round of an untrained index, whose rows the pending list's limit bounds.  What a value detoasts to
+ * is freed row by row.
  */
 #include "postgres.h"
 

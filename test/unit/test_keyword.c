@@ -338,7 +338,8 @@ test_numbers(void)
 
 			keys[i] = (GenieKey) {bytes[i], 1 + genie_random_below(&random, 11)};
 			for (uint32_t j = 0; j < keys[i].len; j++)
-				bytes[i][j] = i == 1 && genie_random_below(&random, 8) != 0 ? bytes[0][j] : few[genie_random_below(&random, 4)];
+				bytes[i][j] = i == 1 && genie_random_below(&random, 8) != 0 ? bytes[0][j] :
+					few[genie_random_below(&random, 4)];
 			numbers[i] = genie_key_number(keys[i]);
 		}
 		diff = genie_key_cmp(keys[0], keys[1]);
