@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 
+#define FAMILY_SHIFT 48			/* of a number whose dimension is a byte: above are that and the family */
 #define NEAR_INTERVALS 8		/* tried one by one before a search takes longer steps */
 
 size_t
@@ -86,22 +87,49 @@ genie_key_prefix_len(GenieKey key)
 	return lead < GENIE_DIMENSION_LEAD ? 2 : lead - GENIE_DIMENSION_LEAD + 3;
 }
 
+/* The number of a key of up to GENIE_KEY_NUMBER_BYTES, where 8 bytes can be read. */
+static inline uint64_t
+number_of_word(const uint8_t *data, uint32_t len)
+{
+	uint64_t	word;
+
+	memcpy(&word, data, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return (word & ~UINT64_C(0) << (64 - 8 * len)) | len;
+}
+
 bool
 genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
 {
 	const uint8_t *end = data + nbytes;
 	GenieKey	last = {NULL, 0};
+	uint64_t	last_number = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		GenieKey	key;
 		GenieKey	value;
+		uint64_t	number;
 		uint32_t	dimension;
 		GenieFamily family;
 
 		if (data == end)
 			return false;
 		key.len = *data++;
+		if (key.len - 2 <= GENIE_KEY_NUMBER_BYTES - 2 && end - data >= (ptrdiff_t) sizeof(number) &&
+			data[0] < GENIE_DIMENSION_LEAD && genie_family_known(data[1]))
+		{
+			number = number_of_word(data, key.len); /* all that genie_key_split() would find */
+			if (number <= last_number)
+				return false;
+			key.data = data;
+			data += key.len;
+			last = key;
+			last_number = number;
+			continue;
+		}
 		if (key.len & 0x80)
 		{
 			if (data == end || *data == 0 || *data & 0x80)
@@ -114,9 +142,11 @@ genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
 		data += key.len;
 		if (!genie_key_split(key, &dimension, &family, &value))
 			return false;
-		if (i > 0 && genie_key_cmp(last, key) >= 0)
+		number = genie_key_number(key);
+		if (number <= last_number && genie_key_cmp(last, key) >= 0)
 			return false;
 		last = key;
+		last_number = number;
 	}
 	return data == end;
 }
@@ -176,13 +206,50 @@ genie_intervals_unite(GenieInterval *intervals, uint32_t kept, uint32_t first, u
 	return kept;
 }
 
-/* Where a key stands relative to an interval's end: < 0 before it, 0 it is the last key, > 0 past it. */
-static inline int
-compare_to_hi(GenieKey key, const GenieInterval *interval)
+bool
+genie_query_numbers(const GenieInterval *intervals, uint32_t n, GenieQueryNumbers *numbers)
 {
-	int			diff = genie_key_cmp(key, interval->hi);
+	numbers->has_dimensions = true;
+	memset(numbers->of_dimension, 0, sizeof(numbers->of_dimension));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const GenieInterval *interval = &intervals[i];
+		GenieIntervalNumbers *to = &numbers->intervals[i];
+		GenieIntervalNumbers *dimension = &numbers->of_dimension[interval->lo.data[0]];
 
-	return diff != 0 || interval->hi_after ? diff : 1;
+		if (interval->lo.len > GENIE_KEY_NUMBER_BYTES || interval->hi.len > GENIE_KEY_NUMBER_BYTES)
+			return false;
+		to->lo = genie_key_number(interval->lo) + interval->lo_after;
+		to->hi = genie_key_number(interval->hi) + interval->hi_after;
+		numbers->has_dimensions &= interval->lo.data[0] < GENIE_DIMENSION_LEAD && dimension->hi == 0;
+		*dimension = *to;
+	}
+	return true;
+}
+
+/* A key that a query is asked for, and its number. */
+typedef struct Probe
+{
+	GenieKey	key;
+	uint64_t	number;
+} Probe;
+
+static inline Probe
+probe_of(GenieKey key)
+{
+	return (Probe) {key, genie_key_number(key)};
+}
+
+/* Where a key stands relative to interval i's end: < 0 before it, 0 it is the last key (or < 0), > 0 past it. */
+static inline int
+compare_to_hi(const GenieQueryView *query, uint32_t i, Probe probe)
+{
+	int			diff;
+
+	if (query->numbers != NULL)
+		return probe.number < query->numbers->intervals[i].hi ? -1 : 1;
+	diff = genie_key_cmp(probe.key, query->intervals[i].hi);
+	return diff != 0 || query->intervals[i].hi_after ? diff : 1;
 }
 
 /*
@@ -190,7 +257,7 @@ compare_to_hi(GenieKey key, const GenieInterval *interval)
  * gallops, so that a large query does not cost its length.  *diff is compare_to_hi() of the one found, if there is one.
  */
 static inline uint32_t
-seek(const GenieQueryView *query, uint32_t first, GenieKey key, int *diff)
+seek(const GenieQueryView *query, uint32_t first, Probe probe, int *diff)
 {
 	uint32_t	n = query->n_intervals;
 	uint32_t	step = 1;
@@ -199,14 +266,14 @@ seek(const GenieQueryView *query, uint32_t first, GenieKey key, int *diff)
 
 	for (; first < near; first++)
 	{
-		*diff = compare_to_hi(key, &query->intervals[first]);
+		*diff = compare_to_hi(query, first, probe);
 		if (*diff <= 0)
 			return first;
 	}
 	if (first >= n)
 		return n;
 	first--;					/* which ends before the key */
-	while (step < n - first && compare_to_hi(key, &query->intervals[first + step]) > 0)
+	while (step < n - first && compare_to_hi(query, first + step, probe) > 0)
 	{
 		first += step;
 		step = step < n / 2 ? step * 2 : n;
@@ -217,42 +284,52 @@ seek(const GenieQueryView *query, uint32_t first, GenieKey key, int *diff)
 	{
 		uint32_t	middle = first + (end - first) / 2;
 
-		if (compare_to_hi(key, &query->intervals[middle]) > 0)
+		if (compare_to_hi(query, middle, probe) > 0)
 			first = middle + 1;
 		else
 			end = middle;
 	}
 	if (first < n)
-		*diff = compare_to_hi(key, &query->intervals[first]);
+		*diff = compare_to_hi(query, first, probe);
 	return first;
 }
 
-/* Does the interval contain the key, whose compare_to_hi() is diff <= 0? */
+/* Does interval i contain the key, whose compare_to_hi() is diff <= 0? */
 static inline bool
-contains(const GenieInterval *interval, GenieKey key, int diff)
+contains(const GenieQueryView *query, uint32_t i, Probe probe, int diff)
 {
 	int			lo;
 
+	if (query->numbers != NULL)
+		return probe.number >= query->numbers->intervals[i].lo;
 	if (diff == 0)
 		return true;			/* not empty, so its last key is in it */
-	lo = genie_key_cmp(key, interval->lo);
-	return lo > 0 || (lo == 0 && !interval->lo_after);
+	lo = genie_key_cmp(probe.key, query->intervals[i].lo);
+	return lo > 0 || (lo == 0 && !query->intervals[i].lo_after);
+}
+
+/* Do two keys, by their numbers, begin with the same n bytes?  A dimension and a family are not too many. */
+static inline bool
+same_bytes(uint64_t a, uint64_t b, uint32_t n)
+{
+	return (a ^ b) >> (64 - 8 * n) == 0;
 }
 
 /* Is there a conflict for a key that lies between the intervals next - 1 and next? */
 static bool
-conflicts_between(const GenieQueryView *query, uint32_t next, GenieKey key)
+conflicts_between(const GenieQueryView *query, uint32_t next, Probe probe)
 {
-	uint32_t	prefix = genie_key_prefix_len(key);
+	uint32_t	prefix = genie_key_prefix_len(probe.key);
 	bool		conflict = false;
 
 	for (uint32_t i = next == 0 ? 0 : next - 1; i <= next && i < query->n_intervals; i++)
 	{
-		GenieKey	lo = query->intervals[i].lo;
+		uint64_t	lo = query->numbers != NULL ? query->numbers->intervals[i].lo :
+			genie_key_number(query->intervals[i].lo);
 
-		if (lo.len >= prefix && memcmp(lo.data, key.data, prefix - 1) == 0)
+		if (same_bytes(lo, probe.number, prefix - 1))
 		{
-			if (lo.data[prefix - 1] == key.data[prefix - 1])
+			if (same_bytes(lo, probe.number, prefix))
 				return false;
 			conflict = true;
 		}
@@ -263,13 +340,39 @@ conflicts_between(const GenieQueryView *query, uint32_t next, GenieKey key)
 bool
 genie_query_conflicts(const GenieQueryView *query, GenieKey key)
 {
+	Probe		probe = probe_of(key);
 	uint32_t	next;
 	int			diff;
 
-	next = seek(query, 0, key, &diff);
-	if (next < query->n_intervals && contains(&query->intervals[next], key, diff))
+	next = seek(query, 0, probe, &diff);
+	if (next < query->n_intervals && contains(query, next, probe, diff))
 		return false;
-	return conflicts_between(query, next, key);
+	return conflicts_between(query, next, probe);
+}
+
+/*
+ * The match count, where the query's intervals are found by their dimensions, and no row's keyword is asked for as
+ * another family; else returns false.  Whether a keyword matches cannot be predicted, so nothing branches on it.
+ */
+static bool
+count_by_dimension(const GenieQueryNumbers *numbers, const uint8_t *packed, uint32_t n, uint32_t *count)
+{
+	uint64_t	others = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GenieKey	key = genie_packed_next(&packed);
+		const GenieIntervalNumbers *interval = &numbers->of_dimension[key.data[0]];
+		uint64_t	number;
+
+		/* two more keys, of at least two bytes and a length, lie behind: 8 bytes can be read */
+		number = n - i > 2 && key.len <= GENIE_KEY_NUMBER_BYTES ? number_of_word(key.data, key.len) :
+			genie_key_number(key);
+		*count += number - interval->lo < interval->hi - interval->lo;
+		others |= interval->hi == 0 ? 0 : (number ^ interval->lo) >> FAMILY_SHIFT;
+	}
+	return others == 0;
 }
 
 uint32_t
@@ -278,27 +381,31 @@ genie_query_count_packed(const GenieQueryView *query, const uint8_t *packed, uin
 {
 	uint32_t	count = 0;
 	uint32_t	at = 0;
-	GenieKey	checked = {NULL, 0};
+	uint64_t	checked = 0;	/* the number of no key */
 
+	if (query->numbers != NULL && query->numbers->has_dimensions &&
+		count_by_dimension(query->numbers, packed, n, &count))
+		return count;
+	count = 0;
 	for (uint32_t i = 0; i < n; i++)
 	{
-		GenieKey	key = genie_packed_next(&packed);
+		Probe		probe = probe_of(genie_packed_next(&packed));
 		int			diff = 0;
 
-		at = seek(query, at, key, &diff);
-		if (at < query->n_intervals && contains(&query->intervals[at], key, diff))
+		at = seek(query, at, probe, &diff);
+		if (at < query->n_intervals && contains(query, at, probe, diff))
 		{
 			count++;
 			continue;
 		}
-		if (checked.data != NULL && same_prefix(checked, key))
+		if (same_bytes(checked, probe.number, genie_key_prefix_len(probe.key)))
 			continue;
-		checked = key;
-		if (!*conflict && conflicts_between(query, at, key))
+		checked = probe.number;
+		if (!*conflict && conflicts_between(query, at, probe))
 		{
 			*conflict = true;
 			if (conflict_key != NULL)
-				*conflict_key = key;
+				*conflict_key = probe.key;
 		}
 	}
 	return count;

@@ -96,6 +96,37 @@ genie_key_cmp(GenieKey a, GenieKey b)
 }
 
 /*
+ * A well-formed key's first bytes and its length as a number.  Keys are in the order of their numbers, except that all
+ * longer keys with the same first GENIE_KEY_NUMBER_BYTES have the same number, which is above those of shorter ones.
+ */
+#define GENIE_KEY_NUMBER_BYTES	7
+
+static inline uint64_t
+genie_key_number(GenieKey key)
+{
+	uint32_t	n = key.len < GENIE_KEY_NUMBER_BYTES ? key.len : GENIE_KEY_NUMBER_BYTES;
+	uint64_t	number;
+
+	if (n >= sizeof(uint32_t))
+	{
+		uint32_t	first;
+		uint32_t	last;		/* may overlap the first ones */
+
+		memcpy(&first, key.data, sizeof(first));
+		memcpy(&last, key.data + n - sizeof(last), sizeof(last));
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		first = __builtin_bswap32(first);
+		last = __builtin_bswap32(last);
+#endif
+		number = (uint64_t) first << 32 | (uint64_t) last << (8 * (sizeof(uint64_t) - n));
+	}
+	else
+		number = (uint64_t) key.data[0] << 56 | (uint64_t) key.data[n / 2] << (56 - 8 * (n / 2)) |
+			(uint64_t) key.data[n - 1] << (56 - 8 * (n - 1));
+	return number | (key.len > GENIE_KEY_NUMBER_BYTES ? GENIE_KEY_NUMBER_BYTES + 1 : key.len);
+}
+
+/*
  * Functions that make keys are inline, so that another extension's operator class needs only the headers.
  *
  * Writes the dimension's bytes to out (room for GENIE_DIMENSION_BYTES); returns how many.
@@ -250,6 +281,28 @@ genie_query_next(const uint8_t **at)
 	return interval;
 }
 
+/* The same interval for the numbers of keys: those from lo to below hi are in it. */
+typedef struct GenieIntervalNumbers
+{
+	uint64_t	lo;
+	uint64_t	hi;
+} GenieIntervalNumbers;
+
+/*
+ * The intervals of a query as numbers, by which keys are compared faster.  Where no dimension takes more than a byte
+ * or has several intervals, as in queries for signatures, they are also found by that byte; a dimension without an
+ * interval has an empty one.
+ */
+typedef struct GenieQueryNumbers
+{
+	bool		has_dimensions;
+	GenieIntervalNumbers of_dimension[256];
+	GenieIntervalNumbers intervals[];
+} GenieQueryNumbers;
+
+/* Fills the numbers of n intervals.  False: a key is longer than GENIE_KEY_NUMBER_BYTES, and there are none. */
+extern bool genie_query_numbers(const GenieInterval *intervals, uint32_t n, GenieQueryNumbers *numbers);
+
 /*
  * A compiled query: disjoint, non-empty intervals in ascending order, so a keyword is counted
  * once.  The bytes belong to the caller that made it.
@@ -259,6 +312,7 @@ typedef struct GenieQueryView
 	int32_t		min_match;
 	uint32_t	n_intervals;
 	const GenieInterval *intervals;
+	const GenieQueryNumbers *numbers;	/* NULL: there are none */
 	uint16_t	distance_strategy;	/* of the distance below; 0: none is asked for */
 	double		max_distance;
 } GenieQueryView;

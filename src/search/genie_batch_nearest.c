@@ -16,8 +16,9 @@
  * Where segments have quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
  * distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
- * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, or if the index has not
- * learned yet.  The scan also gives the rows that match nothing and those that are NULL.
+ * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a
+ * page of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows
+ * that match nothing and those that are NULL.
  */
 #include "postgres.h"
 
@@ -26,6 +27,7 @@
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "catalog/pg_amop.h"
+#include "catalog/pg_operator_d.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -38,6 +40,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/tuplesort.h"
 
 #include "genie_access.h"
 #include "genie_approximate.h"
@@ -49,6 +52,7 @@
 #include "genie_opclass.h"
 #include "genie_quantizer.h"
 #include "genie_row.h"
+#include "genie_scan.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
 
@@ -362,20 +366,75 @@ genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, 
 		tuplestore_puttupleslot(output->result->setResult, output->slot);
 }
 
-/* The query's rows by a scan of its own. */
+/* A sort of rows (distance, TID in the index, own TID), NULL last, of which only the first k are wanted. */
+static Tuplesortstate *
+genie_nearest_begin_sort(TupleDesc rows, uint32 k)
+{
+	AttrNumber	columns[] = {1, 2};
+	Oid			operators[] = {Float8LessOperator, TIDLessOperator};
+	Oid			collations[] = {InvalidOid, InvalidOid};
+	bool		nulls_first[] = {false, false};
+	Tuplesortstate *sort = tuplesort_begin_heap(rows, lengthof(columns), columns, operators, collations, nulls_first,
+												work_mem, NULL, TUPLESORT_ALLOWBOUNDED);
+
+	tuplesort_set_bound(sort, k);
+	return sort;
+}
+
+/* Sorts the scan's first rows, as many as the query wants. */
+static void
+genie_nearest_sort_scan(GenieNearestSearch *search, IndexScanDesc scan, Tuplesortstate *sort, TupleTableSlot *slot)
+{
+	uint64		tid;
+	uint64		live;
+
+	for (uint32 i = 0; i < search->batch.want && genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
+	{
+		ItemPointerData tids[2];
+
+		genie_tid_from_number(tid, &tids[0]);
+		genie_tid_from_number(live, &tids[1]);
+		ExecClearTuple(slot);
+		slot->tts_isnull[0] = scan->xs_orderbynulls[0];
+		slot->tts_values[0] = scan->xs_orderbyvals[0];
+		for (int j = 0; j < lengthof(tids); j++)
+		{
+			slot->tts_isnull[1 + j] = false;
+			slot->tts_values[1 + j] = PointerGetDatum(&tids[j]);
+		}
+		ExecStoreVirtualTuple(slot);
+		tuplesort_puttupleslot(sort, slot);
+	}
+	tuplesort_performsort(sort);
+}
+
+/*
+ * The query's rows by a scan of its own.  It has the same candidates as rounds would have, but gives them in several
+ * parts where work_mem is small.  So they are sorted, which spills to disk.
+ */
 static void
 genie_nearest_put_scan(GenieNearestSearch *search, Datum query)
 {
 	IndexScanDesc scan = genie_batch_own_scan(&search->batch, query);
-	uint64		tid;
-	uint64		live;
+	TupleDesc	rows = CreateTemplateTupleDesc(3);
+	TupleTableSlot *slot;
+	Tuplesortstate *sort;
 
-	for (uint32 i = 0; i < search->k && genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
+	TupleDescInitEntry(rows, 1, "distance", FLOAT8OID, -1, 0);
+	TupleDescInitEntry(rows, 2, "root", TIDOID, -1, 0);
+	TupleDescInitEntry(rows, 3, "tid", TIDOID, -1, 0);
+	slot = MakeSingleTupleTableSlot(rows, &TTSOpsMinimalTuple);
+	sort = genie_nearest_begin_sort(rows, search->k);
+	genie_scan_want(scan, search->batch.want);
+	genie_nearest_sort_scan(search, scan, sort, slot);
+	for (uint32 i = 0; i < search->k && tuplesort_gettupleslot(sort, true, false, slot, NULL); i++)
 	{
-		bool		is_null = scan->xs_orderbynulls[0];
-
-		genie_nearest_put_row(search, live, is_null ? 0 : DatumGetFloat8(scan->xs_orderbyvals[0]), is_null);
+		slot_getallattrs(slot);
+		genie_nearest_put_row(search, genie_tid_number((ItemPointer) DatumGetPointer(slot->tts_values[2])),
+							  slot->tts_isnull[0] ? 0 : DatumGetFloat8(slot->tts_values[0]), slot->tts_isnull[0]);
 	}
+	tuplesort_end(sort);
+	ExecDropSingleTupleTableSlot(slot);
 }
 
 static void

@@ -23,8 +23,8 @@
  * All operators of ORDER BY are computed here, so a second one costs no more than its calls.  The first one whose query
  * is not NULL chooses the candidates.
  *
- * Memory: a round is never so large that its rows exceed work_mem.  The exception is the round of an untrained index,
- * whose rows the pending list's limit bounds.
+ * Memory: the rows of a round fit work_mem.  More candidates than it holds are given as several rounds.  The exception
+ * is the round of an untrained index, whose rows the pending list's limit bounds.
  */
 #include "postgres.h"
 
@@ -70,6 +70,7 @@ struct GenieRerank
 	GenieTableQuantizer quantizer;
 
 	/* candidates */
+	bool		strict;			/* rows are left out for the sake of their order */
 	bool		at_end;			/* there are none any more */
 	bool		has_null;		/* but NULL rows, of which this is the first that was not given */
 	uint64		null_tid;
@@ -199,7 +200,8 @@ genie_rerank_round(GenieRerank *rerank)
 		genie_rerank_sort_bounds(rerank->waiting.rows, rerank->waiting.n);
 	genie_frontier_restart(rerank->frontier);
 	MemoryContextSwitchTo(old);
-	rerank->wanted = (uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
+	rerank->wanted = rerank->wanted > wanted ? rerank->wanted - wanted :
+		(uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
 	return genie_rerank_rows(rerank) > 0;
 }
 
@@ -234,10 +236,11 @@ genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate)
 }
 
 void
-genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates)
+genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict)
 {
 	genie_frontier_rescan(rerank->frontier);
 	rerank->wanted = n_candidates;
+	rerank->strict = strict;
 	rerank->tombstone_version = PG_UINT64_MAX;
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
 	rerank->next_waiting = 0;
@@ -310,7 +313,7 @@ genie_rerank_next(GenieRerank *rerank)
 			if (rerank->at_end || !genie_rerank_round(rerank))
 				return genie_rerank_next_null(rerank);
 		}
-		else if (genie_rerank_is_farthest(rerank, row) || !genie_strict_order)
+		else if (genie_rerank_is_farthest(rerank, row) || !rerank->strict)
 		{
 			genie_frontier_give(rerank->frontier, row);
 			return true;

@@ -8,7 +8,7 @@
 #include "genie_frontier.h"
 #include "genie_image_load.h"
 
-/* the setting genie.strict_order: shall a scan leave out rows that are nearer than one that it has given? */
+/* the setting genie.strict_order: shall scans leave out rows that are nearer than one that they have given? */
 extern bool genie_strict_order;
 
 typedef struct GenieRerank GenieRerank;
@@ -19,8 +19,11 @@ typedef struct GenieRerank GenieRerank;
  */
 extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate);
 
-/* The scan has new ORDER BY keys; its first round takes so many candidates. */
-extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates);
+/*
+ * The scan has new ORDER BY keys; its first round takes so many candidates.  strict: it leaves out rows that are nearer
+ * than one that it has given.
+ */
+extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict);
 
 /*
  * The scan opens segments under a tombstone version.  Returns the quantizer of the table's vectors, by which the scan

@@ -203,7 +203,16 @@ genie_scan_begin_rerank(IndexScanDesc scan)
 				 errdetail("Its operator class is approximate: the index does not know what its values match.")));
 	state->query.signer = genie_approximate_signer(scan->indexRelation);
 	state->query.first_k = genie_candidates_of(scan->indexRelation);
-	genie_rerank_rescan(state->rerank, state->query.first_k);
+	genie_rerank_rescan(state->rerank, state->query.first_k, genie_strict_order);
+}
+
+void
+genie_scan_want(IndexScanDesc scan, uint32 n_rows)
+{
+	GenieScanState *state = scan->opaque;
+
+	state->query.first_k = n_rows;
+	genie_rerank_rescan(state->rerank, n_rows, false);
 }
 
 void

@@ -19,6 +19,12 @@ extern int64 genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 extern void genie_endscan(IndexScanDesc scan);
 
 /*
+ * For a scan of an approximate class, after a rescan: the first rows that it gives are the n that match best, or all
+ * that are not NULL, whatever the settings are.  They come by distance as far as work_mem holds them.
+ */
+extern void genie_scan_want(IndexScanDesc scan, uint32 n_rows);
+
+/*
  * The right operand of a scan key as a query, in the current memory context: calls the operator class's compile
  * function.  parameters are what an approximate class has learned; NULL: nothing yet, or the class is exact.
  */

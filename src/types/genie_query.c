@@ -233,9 +233,10 @@ genie_query_of_value(GenieCollect collect, Datum value, int32 min_match)
 GenieQueryView *
 genie_query_view(const GenieQuery *query, MemoryContext context)
 {
-	GenieQueryView *view = MemoryContextAllocHuge(context, sizeof(GenieQueryView) +
-												  query->n * sizeof(GenieInterval));
+	GenieQueryView *view = MemoryContextAllocHuge(context, sizeof(GenieQueryView) + sizeof(GenieQueryNumbers) +
+												  query->n * (sizeof(GenieInterval) + sizeof(GenieIntervalNumbers)));
 	GenieInterval *interval = (GenieInterval *) (view + 1);
+	GenieQueryNumbers *numbers = (GenieQueryNumbers *) (interval + query->n);
 	const uint8 *at = query->body;
 
 	view->min_match = query->min_match;
@@ -248,6 +249,7 @@ genie_query_view(const GenieQuery *query, MemoryContext context)
 		CHECK_FOR_INTERRUPTS();
 		interval[i] = genie_query_next(&at);
 	}
+	view->numbers = genie_query_numbers(interval, query->n, numbers) ? numbers : NULL;
 	return view;
 }
 

@@ -312,6 +312,7 @@ test_queries(void)
 	static Case test;
 	GenieRandom random = {2};
 	GenieInterval normal[N_KEYS];
+	GenieQueryNumbers *numbers = malloc(sizeof(GenieQueryNumbers) + N_KEYS * sizeof(GenieIntervalNumbers));
 
 	for (int round = 0; round < 3000; round++)
 	{
@@ -329,6 +330,41 @@ test_queries(void)
 			CHECK(it->hi.data[0] == it->lo.data[0] && it->hi.data[1] <= it->lo.data[1] + 1);
 		}
 		check_query(&random, &query, test.intervals, test.n);
+		query.numbers = numbers;
+		if (genie_query_numbers(normal, query.n_intervals, numbers))
+			check_query(&random, &query, test.intervals, test.n);
+	}
+	free(numbers);
+}
+
+/* Numbers of keys are in their order, and tell all short ones apart. */
+static void
+test_numbers(void)
+{
+	GenieRandom random = {3};
+
+	for (int round = 0; round < 200000; round++)
+	{
+		uint8_t		bytes[2][12] = {{0}};
+		GenieKey	keys[2];
+		uint64_t	numbers[2];
+		int			diff;
+
+		for (int i = 0; i < 2; i++)
+		{
+			static const uint8_t few[] = {0, 1, 0x80, 0xFF};
+
+			keys[i] = (GenieKey) {bytes[i], 1 + genie_random_below(&random, 11)};
+			for (uint32_t j = 0; j < keys[i].len; j++)
+				bytes[i][j] = i == 1 && genie_random_below(&random, 8) != 0 ? bytes[0][j] :
+					few[genie_random_below(&random, 4)];
+			numbers[i] = genie_key_number(keys[i]);
+		}
+		diff = genie_key_cmp(keys[0], keys[1]);
+		if (numbers[0] != numbers[1])
+			CHECK_INT(numbers[0] < numbers[1], diff < 0);
+		else
+			CHECK(diff == 0 || (keys[0].len > GENIE_KEY_NUMBER_BYTES && keys[1].len > GENIE_KEY_NUMBER_BYTES));
 	}
 }
 
@@ -362,6 +398,7 @@ main(void)
 	test_dimensions();
 	test_packed();
 	test_queries();
+	test_numbers();
 	test_touching();
 	return genie_test_end();
 }
