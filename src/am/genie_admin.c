@@ -224,7 +224,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_DICTIONARY]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_POSTINGS]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_SIZES]);
-	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_TOMBSTONES]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_TOMBSTONES] + by_section[GENIE_SECTION_HINTS]);
 	values[n++] = Int64GetDatum((int64) meta->pending_pages * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_retired * BLCKSZ);

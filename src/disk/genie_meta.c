@@ -87,7 +87,7 @@ genie_meta_verify(Relation index, Page page)
 				 errmsg("index \"%s\" has no valid genie metapage",
 						RelationGetRelationName(index)),
 				 errhint("Please REINDEX it.")));
-	if (meta->version < 1 || meta->version > GENIE_VERSION)
+	if (meta->version != GENIE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has format version %u, but this genie reads version %u",

@@ -32,7 +32,7 @@
  * reader saw with the list's head.
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
- * classes.  A metapage of version 1 is read as one without parameters, and keeps its version.
+ * classes.  3 has the section HINTS in segments.  Older versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -44,7 +44,7 @@
 #include "utils/rel.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
-#define GENIE_VERSION		2
+#define GENIE_VERSION		3
 #define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
 #define GENIE_META_BLOCK	0
 
@@ -147,10 +147,11 @@ typedef enum GenieSectionKind
 	GENIE_SECTION_SIZES = 2,	/* keywords per object, bit-packed */
 	GENIE_SECTION_DICTIONARY = 3,	/* sorted keywords (genie_dictionary.h) */
 	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
-	GENIE_SECTION_TOMBSTONES = 5	/* one bit an object; the only mutable section */
+	GENIE_SECTION_TOMBSTONES = 5,	/* one bit an object; changed by VACUUM */
+	GENIE_SECTION_HINTS = 6		/* one bit an object; changed by scans, not logged (genie_hint.h) */
 } GenieSectionKind;
 
-#define GENIE_SECTIONS 5		/* those that this version knows */
+#define GENIE_SECTIONS 6		/* those that this version knows */
 
 /* a version that does not know a required section refuses the segment; it skips an optional section */
 #define GENIE_SECTION_REQUIRED	0x01

@@ -49,6 +49,7 @@
 
 #include "genie_approximate.h"
 #include "genie_candidates.h"
+#include "genie_hint.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_pending_stream.h"
@@ -72,6 +73,7 @@ typedef struct GenieScanState
 	float		nearest;		/* a lower bound of that row's distance, in an approximate class */
 	uint64		segment_version;
 	Size		memory;			/* what is left for posting lists */
+	GenieHints *hints;			/* rows that the executor found dead; NULL: they are not noted */
 	GenieStream *streams;
 	int			n_streams;
 	GeniePendingStream pending;
@@ -365,6 +367,18 @@ genie_scan_start(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
+/* Before the first row is looked up, of all rescans.  Rows of an approximate class are looked up elsewhere. */
+static void
+genie_scan_begin_hints(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+
+	if (state->hints == NULL && state->rerank == NULL)
+		state->hints = genie_hints_begin(scan->indexRelation);
+	MemoryContextSwitchTo(old);
+}
+
 /* Notes that the row at the (exact) head of a stream is returned. */
 static void
 genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
@@ -393,6 +407,7 @@ genie_scan_next(IndexScanDesc scan)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("genie indexes can be scanned only under an MVCC snapshot")));
 		pgstat_count_index_scan(scan->indexRelation);
+		genie_scan_begin_hints(scan);
 		genie_scan_start(scan);
 	}
 	for (;;)
@@ -471,6 +486,9 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 	GenieScanState *state = scan->opaque;
 
 	Assert(ScanDirectionIsForward(direction));
+	if (scan->kill_prior_tuple)
+		genie_hints_add(state->hints, state->position.tid);
+	genie_hints_write(state->hints);
 	if (state->rerank != NULL && state->rank_by < scan->numberOfOrderBys)
 		return genie_rerank_next(state->rerank);
 	if (!genie_scan_next(scan))
@@ -515,6 +533,7 @@ genie_endscan(IndexScanDesc scan)
 {
 	GenieScanState *state = scan->opaque;
 
+	genie_hints_end(state->hints);
 	if (state->rerank != NULL)
 		genie_rerank_end(state->rerank);
 	MemoryContextDelete(state->stream_context);
