@@ -54,13 +54,6 @@ genie_meta_create(Relation index)
 	genie_wal_commit_release(&wal);
 }
 
-/* Behind the fields of version 1 there may be anything. */
-static uint32
-genie_meta_parameters_length(const GenieMetaData *meta)
-{
-	return meta->version == 1 ? 0 : meta->parameters_length;
-}
-
 /* Is it a block that a list of the metapage may begin or end with? */
 static bool
 genie_meta_links(BlockNumber block, BlockNumber n_blocks)
@@ -77,7 +70,6 @@ genie_meta_verify(Relation index, Page page)
 {
 	GenieMetaData *meta = genie_meta_of(page);
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
-	Size		used;
 
 	if (!genie_page_is(page, GENIE_PAGE_META) ||
 		GeniePageGetUsed(page) < offsetof(GenieMetaData, flags) ||
@@ -93,10 +85,9 @@ genie_meta_verify(Relation index, Page page)
 				 errmsg("index \"%s\" has format version %u, but this genie reads version %u",
 						RelationGetRelationName(index), meta->version, GENIE_VERSION),
 				 errhint("Please REINDEX it.")));
-	used = meta->version == 1 ? offsetof(GenieMetaData, parameters_length) : sizeof(GenieMetaData);
-	if (GeniePageGetUsed(page) != used ||
+	if (GeniePageGetUsed(page) != sizeof(GenieMetaData) ||
 		meta->n_segments > GENIE_SEGMENTS_MAX ||
-		genie_meta_parameters_length(meta) > GENIE_PARAMETERS_MAX)
+		meta->parameters_length > GENIE_PARAMETERS_MAX)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "bad metapage length or segment count");
 	if (!genie_meta_links(meta->pending_head, n_blocks) ||
 		!genie_meta_links(meta->pending_tail, n_blocks) ||
@@ -115,7 +106,6 @@ genie_meta_read(Relation index)
 	genie_meta_verify(index, BufferGetPage(buffer));
 	memcpy(copy, genie_meta_of(BufferGetPage(buffer)), sizeof(GenieMetaData));
 	UnlockReleaseBuffer(buffer);
-	copy->parameters_length = genie_meta_parameters_length(copy);
 	return copy;
 }
 

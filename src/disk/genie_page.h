@@ -133,7 +133,7 @@ typedef struct GenieMetaData
 	uint32		n_segments;
 	uint32		reserved[7];
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
-	uint32		parameters_length;	/* 0: none; from version 2 on */
+	uint32		parameters_length;	/* 0: none */
 	uint8		parameters[GENIE_PARAMETERS_MAX];
 } GenieMetaData;
 
