@@ -3,8 +3,8 @@
  *	  Hints: objects of a segment that are dead to everybody, as a scan has found, though no VACUUM has come yet.
  *
  * A hint spares later scans the visit of a dead row.  Nothing depends on hints but time.  They are one bit an object
- * in a section of their own (GENIE_SECTION_HINTS), apart from tombstones: not logged, not counted, not copied by merges,
- * and not looked at by VACUUM, which sets its own tombstones.  Each page of the section:
+ * in a section of their own (GENIE_SECTION_HINTS), apart from tombstones: not logged, not counted, not copied by
+ * merges, and not looked at by VACUUM, which sets its own tombstones.  Each page of the section:
  *
  *		GenieHintPage { crc 4, version 4, one bit an object 8144 }
  *

@@ -302,6 +302,7 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->ref.entry = (uint32) (entry - directory->entries);
 		found->ref.id = entry->id;
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
+		found->hint_version = pg_atomic_read_u32(&entry->hint_version);
 		found->bytes = entry->bytes;
 		found->why = entry->why;
 		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
@@ -639,19 +640,6 @@ genie_directory_settle_hints(bool taken)
 	as_said = directory->hints_taken == taken;
 	LWLockRelease(&directory->lock);
 	return as_said;
-}
-
-uint32
-genie_directory_hint_version(const GenieImageRef *ref)
-{
-	GenieDirectoryEntry *entry;
-	uint32		version;
-
-	LWLockAcquire(&directory->lock, LW_SHARED);
-	entry = genie_directory_ready(ref);
-	version = entry == NULL ? 0 : pg_atomic_read_u32(&entry->hint_version);
-	LWLockRelease(&directory->lock);
-	return version;
 }
 
 void

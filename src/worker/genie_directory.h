@@ -141,13 +141,14 @@ extern void genie_directory_usage(GenieDirectoryUsage *usage);
 /* ---- for backends that find and load images ---- */
 
 /*
- * The directory's knowledge of a segment.  READY: ref, live_version and bytes, and it counts as used now.  PUT_OFF:
+ * The directory's knowledge of a segment.  READY: ref, versions and bytes, and it counts as used now.  PUT_OFF:
  * why, the bytes that it needs if there is no room, and whether a new try is due.
  */
 typedef struct GenieFound
 {
 	GenieImageRef ref;
 	uint64		live_version;
+	uint32		hint_version;	/* of the hints that have been taken out; 0: none */
 	uint64		bytes;
 	GenieFallback why;
 	bool		due;
@@ -204,8 +205,7 @@ extern bool genie_directory_clear_live(const GenieImageRef *ref, uint32 first_wo
  */
 extern bool genie_directory_settle_hints(bool taken);
 
-/* The version up to which hints have been taken; 0: none, or the image is gone. */
-extern uint32 genie_directory_hint_version(const GenieImageRef *ref);
+/* Says that the bits of objects with hints of this version are cleared. */
 extern void genie_directory_raise_hint_version(const GenieImageRef *ref, uint32 version);
 
 /* Says that all bits of rows that were dead by this tombstone version are cleared.  False: it is gone. */

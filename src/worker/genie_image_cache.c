@@ -188,44 +188,6 @@ has_no_time(uint64 ms)
 	return StatementTimeout > 0 && ms > (uint64) StatementTimeout / 2;
 }
 
-/* The segment's image, fresh as of meta. */
-static GenieFallback
-find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, bool insist, GenieImageRef *ref)
-{
-	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
-	GenieFound	found;
-	GenieFallback why;
-
-	for (;;)
-	{
-		switch (genie_directory_find(&key, &found))
-		{
-			case GENIE_IMAGE_READY:
-				*ref = found.ref;
-				if (found.live_version >= meta->tombstone_version ||
-					refresh(segment, ref, meta->tombstone_version))
-					return GENIE_FALLBACK_NONE;
-				if (segment->stale)
-					return GENIE_FALLBACK_STALE;
-				break;			/* evicted meanwhile */
-			case GENIE_IMAGE_LOADING:
-				return GENIE_FALLBACK_LOADING;
-			case GENIE_IMAGE_PUT_OFF:
-				if (!found.due && !insist)
-					return found.why;
-				/* FALLTHROUGH */
-			case GENIE_IMAGE_FREE:
-				if (!insist && has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
-					return GENIE_FALLBACK_NO_TIME;
-				why = load_listed(index, segment, &key, insist);
-				if (why != GENIE_FALLBACK_NONE)
-					return why;
-				break;			/* it is found now */
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
 /* Takes the objects that have hints out of the image.  False: the segment is stale. */
 static bool
 take_hints(GenieSegment *segment, const GenieImageRef *ref, uint32 hint_version)
@@ -252,23 +214,57 @@ take_hints(GenieSegment *segment, const GenieImageRef *ref, uint32 hint_version)
 	return ok;
 }
 
+/* The segment's image, fresh as of meta, and without the objects that have hints up to a version. */
+static GenieFallback
+find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version, bool insist,
+			 GenieImageRef *ref)
+{
+	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
+	GenieFound	found;
+	GenieFallback why;
+
+	for (;;)
+	{
+		switch (genie_directory_find(&key, &found))
+		{
+			case GENIE_IMAGE_READY:
+				*ref = found.ref;
+				if ((found.live_version >= meta->tombstone_version ||
+					 refresh(segment, ref, meta->tombstone_version)) &&
+					(found.hint_version >= hint_version || take_hints(segment, ref, hint_version)))
+					return GENIE_FALLBACK_NONE;
+				if (segment->stale)
+					return GENIE_FALLBACK_STALE;
+				break;			/* evicted meanwhile */
+			case GENIE_IMAGE_LOADING:
+				return GENIE_FALLBACK_LOADING;
+			case GENIE_IMAGE_PUT_OFF:
+				if (!found.due && !insist)
+					return found.why;
+				/* FALLTHROUGH */
+			case GENIE_IMAGE_FREE:
+				if (!insist && has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
+					return GENIE_FALLBACK_NO_TIME;
+				why = load_listed(index, segment, &key, insist);
+				if (why != GENIE_FALLBACK_NONE)
+					return why;
+				break;			/* it is found now */
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
 GenieFallback
 genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version,
 					  GenieImageRef *ref)
 {
-	GenieFallback why;
-
 	if (genie_arena_images() == NULL)
 		return GENIE_FALLBACK_NO_ROOM;
 	if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return GENIE_FALLBACK_TEMPORARY;
 	if (!genie_hints_allowed() && !genie_directory_settle_hints(false))
 		return GENIE_FALLBACK_GONE;
-	why = find_or_load(index, meta, segment, false, ref);
-	if (why == GENIE_FALLBACK_NONE && hint_version > genie_directory_hint_version(ref) &&
-		!take_hints(segment, ref, hint_version))
-		why = GENIE_FALLBACK_STALE;
-	return why;
+	return find_or_load(index, meta, segment, hint_version, false, ref);
 }
 
 /* ---- quantized vectors ---- */
@@ -401,7 +397,7 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 	GenieFallback why = GENIE_FALLBACK_STALE;
 
 	while (segment != NULL &&
-		   (why = find_or_load(index, meta, segment, true, &ref)) == GENIE_FALLBACK_LOADING)
+		   (why = find_or_load(index, meta, segment, 0, true, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
 	genie_directory_wait_end();
 	if (why == GENIE_FALLBACK_NO_ROOM)
