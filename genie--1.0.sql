@@ -903,6 +903,7 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT tombstone_bytes bigint,
 	OUT pending_bytes bigint,
 	OUT free_bytes bigint,
+	OUT retired_bytes bigint,
 	OUT unreachable_pages bigint,
 	OUT parameters bytea)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(genie_index_info);
 PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
-#define GENIE_INFO_COLUMNS 17
+#define GENIE_INFO_COLUMNS 18
 
 /*
  * Only the index's owner and members of pg_stat_scan_tables may read a whole index, because merges wait meanwhile.
@@ -160,10 +160,26 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 	}
 }
 
+/* Pages that wait for older scans to end; *n_lists counts those that list them. */
+static BlockNumber
+genie_info_retired(const uint8 *reachable, BlockNumber n_blocks, BlockNumber *n_lists)
+{
+	BlockNumber n = 0;
+
+	*n_lists = 0;
+	for (BlockNumber block = 0; block < n_blocks; block++)
+	{
+		*n_lists += reachable[block] == GENIE_PAGE_RETIRED;
+		n += reachable[block] != GENIE_REACHABLE_TWICE && (reachable[block] & GENIE_REACHABLE_RETIRED) != 0;
+	}
+	return n;
+}
+
 /*
  * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
  * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; the number of unreachable
- * pages; the parameters of an approximate operator class.
+ * pages; the parameters of an approximate operator class.  The bytes of all kinds and of the unreachable pages are the
+ * file's, unless inserts go on meanwhile.
  */
 Datum
 genie_index_info(PG_FUNCTION_ARGS)
@@ -178,6 +194,8 @@ genie_index_info(PG_FUNCTION_ARGS)
 	BlockNumber n_blocks;
 	BlockNumber n_lost = 0;
 	BlockNumber n_free = 0;
+	BlockNumber n_retired = 0;
+	BlockNumber n_lists = 0;
 	GenieMetaData *meta;
 	uint8	   *reachable;
 	TupleDesc	desc;
@@ -195,7 +213,10 @@ genie_index_info(PG_FUNCTION_ARGS)
 	n_blocks = RelationGetNumberOfBlocks(index);
 	reachable = genie_space_reachable(index, meta, n_blocks);
 	if (reachable != NULL)
+	{
 		genie_space_survey(index, meta, reachable, n_blocks, false, &n_lost, &n_free);
+		n_retired = genie_info_retired(reachable, n_blocks, &n_lists);
+	}
 	genie_info_bytes(index, meta, by_section);
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
@@ -211,14 +232,15 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum(tombstones);
 	values[n++] = Int64GetDatum(genie_info_pending_rows(index, meta));
 	values[n++] = Int64GetDatum((int64) n_blocks * BLCKSZ);
-	values[n++] = Int64GetDatum(by_section[0] + BLCKSZ);
+	values[n++] = Int64GetDatum(by_section[0] + ((int64) n_lists + 1) * BLCKSZ);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_OBJECTS]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_DICTIONARY]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_POSTINGS]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_SIZES]);
-	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_TOMBSTONES]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_TOMBSTONES] + by_section[GENIE_SECTION_HINTS]);
 	values[n++] = Int64GetDatum((int64) meta->pending_pages * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
+	values[n++] = Int64GetDatum((int64) n_retired * BLCKSZ);
 	values[n++] = Int64GetDatum(n_lost);
 	parameters = genie_meta_parameters(meta);
 	nulls[n] = parameters == NULL;

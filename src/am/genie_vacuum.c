@@ -17,11 +17,14 @@
  * be used again.  Rows appended meanwhile are newer than those that VACUUM removes.  The callback is called
  * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
  *
- * amvacuumcleanup merges the pending list, compacts segments, frees retired pages whose time has come
- * and pages that a crash left, and reports the sizes.
+ * amvacuumcleanup frees the pages that a crash or an error left, merges the pending list, compacts segments, frees
+ * retired pages whose time has come, and reports the sizes.  It does so in a subtransaction: an error for lack of disk
+ * space becomes a WARNING.  The pages that were written in vain are freed at once, so that they serve inserts, or the
+ * next VACUUM.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
@@ -29,6 +32,7 @@
 #include "storage/indexfsm.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 
 #include "genie_approximate.h"
 #include "genie_codec.h"
@@ -176,35 +180,21 @@ genie_vacuum_delay(void)
 	vacuum_delay_point();
 }
 
-IndexBulkDeleteResult *
-genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+/*
+ * Frees the pages that a crash or an error has left; returns how many.  The survey lock comes before the merge lock, so
+ * neither may be held.
+ */
+static BlockNumber
+genie_vacuum_survey(Relation index)
 {
-	Relation	index = info->index;
-	MemoryContext context;
-	MemoryContext old;
 	GenieMetaData *meta;
 	BlockNumber n_blocks;
 	BlockNumber n_lost;
 	BlockNumber n_free;
 	uint8	   *reachable;
-	Size		memory = (IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
-						  autovacuum_work_mem : maintenance_work_mem) * (Size) 1024;
-
-	if (info->analyze_only)
-		return stats;
-	if (stats == NULL)
-		stats = palloc0(sizeof(IndexBulkDeleteResult));
-
-	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
-									ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
-	genie_lock_merge(index, ExclusiveLock);
-	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
-	genie_lock_release_merge(index, ExclusiveLock);
 
 	genie_lock_survey(index, ExclusiveLock);
 	genie_lock_merge(index, ExclusiveLock);
-
 	/* the metapage's stamp counter is read before the size: newer pages have newer stamps */
 	meta = genie_meta_read(index);
 	n_blocks = RelationGetNumberOfBlocks(index);
@@ -215,10 +205,106 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	genie_lock_release_merge(index, ExclusiveLock);
 	genie_lock_release_survey(index, ExclusiveLock);
 	IndexFreeSpaceMapVacuum(index);
+	return n_lost;
+}
 
+/* Merges and compacts, into the pages that the survey has found first. */
+static BlockNumber
+genie_vacuum_compact(Relation index)
+{
+	Size		memory = (IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+						  autovacuum_work_mem : maintenance_work_mem) * (Size) 1024;
+	BlockNumber n_lost = genie_vacuum_survey(index);
+
+	genie_lock_merge(index, ExclusiveLock);
+	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
+	genie_lock_release_merge(index, ExclusiveLock);
+	IndexFreeSpaceMapVacuum(index);
+	return n_lost;
+}
+
+/* Is it an error for lack of room on the disk?  One on the size of a file or a quota has no code of its own. */
+static bool
+genie_vacuum_no_room(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DISK_FULL || error->saved_errno == ENOSPC || error->saved_errno == EDQUOT ||
+		error->saved_errno == EFBIG;
+}
+
+/*
+ * The same as genie_vacuum_compact(), but without room on the disk it says so and goes on: dead rows have their
+ * tombstones already, and the rest of VACUUM may make room.  What the compaction did until then stays.
+ */
+static BlockNumber
+genie_vacuum_try_compact(Relation index)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile BlockNumber n_lost = 0;
+	ErrorData  *volatile error = NULL;
+
+	if (IsInParallelMode())
+		return genie_vacuum_compact(index); /* PostgreSQL allows no subtransaction there */
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		n_lost = genie_vacuum_compact(index);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error == NULL)
+		return n_lost;
+	if (!genie_vacuum_no_room(error))
+		ReThrowError(error);
+	ereport(WARNING,
+			(errcode(ERRCODE_DISK_FULL),
+			 errmsg("could not compact index \"%s\" for lack of disk space", RelationGetRelationName(index)),
+			 errdetail("The error was: %s.", error->message),
+			 errhint("Its dead rows are marked.  A later VACUUM compacts it, if there is room.")));
+	return genie_vacuum_survey(index);
+}
+
+IndexBulkDeleteResult *
+genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	Relation	index = info->index;
+	MemoryContext context;
+	MemoryContext old;
+	GenieMetaData *meta;
+	BlockNumber n_blocks;
+	uint8	   *reachable;
+
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	stats->pages_newly_deleted += genie_vacuum_try_compact(index);
+
+	genie_lock_merge(index, ShareLock);
+	meta = genie_meta_read(index);
+	n_blocks = RelationGetNumberOfBlocks(index);
+	reachable = genie_space_reachable(index, meta, n_blocks);
+	genie_lock_release_merge(index, ShareLock);
+	if (reachable == NULL)
+		genie_report_corrupt(index, GENIE_META_BLOCK, "the list of segments or of retired pages is broken");
 	stats->num_pages = n_blocks;
-	stats->pages_newly_deleted += n_lost;
-	stats->pages_free = n_free + n_lost;
+	stats->pages_free = 0;
+	for (BlockNumber block = 0; block < n_blocks; block++)
+		stats->pages_free += reachable[block] == 0;
 	stats->estimated_count = false;
 	stats->num_index_tuples = 0;
 	for (uint32 i = 0; i < meta->n_segments; i++)

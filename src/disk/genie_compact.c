@@ -5,10 +5,13 @@
  * Everything here but genie_compact_private() runs under the exclusive merge lock.  Each step writes its result to
  * new pages and makes it visible by one flip.  A crash or an error before the flip leaves pages that VACUUM finds.
  *
+ * Each step begins with the pages that the steps before it have replaced, if no scan can be reading them
+ * (genie_space_reclaim).  So the file grows by the largest merge, and not by all of them.
+ *
  * Policy (tiered): a segment's level is log4 of its weight (postings + objects).  When a level
  * has `fan_in` segments, they and all lighter ones become one segment.  So there are fewer than
  * fan_in segments a level, and a posting is rewritten at most once a level.  A segment that is
- * mostly dead is rewritten alone.
+ * mostly dead is rewritten alone, and one that is all dead goes first, without being read.
  *
  * Approximate operator classes (genie_signer.h).  The pending list of an untrained index is merged when it has
  * GENIE_TRAIN_MIN live raw rows.  The class trains on a sample of them that is spread evenly over the list.  With
@@ -397,6 +400,26 @@ genie_compact_pick(const GenieMetaData *meta, const GenieCompactEffort *effort, 
 	return 0;
 }
 
+/*
+ * Removes the segments without a living object.  It writes no new page, as long as the list of retired pages has room:
+ * on a full disk, that is how room is made.
+ */
+static void
+genie_compact_dead(Relation index)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	uint64		removed[GENIE_SEGMENTS_MAX];
+	GenieFlip	flip = {0};
+
+	flip.removed = removed;
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		if (meta->segments[i].n_dead == meta->segments[i].n_objects)
+			removed[flip.n_removed++] = meta->segments[i].stamp;
+	if (flip.n_removed > 0)
+		genie_flip_apply(index, &flip, false);
+	pfree(meta);
+}
+
 /* Merges what the policy picks; false: nothing is due. */
 static bool
 genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*delay) (void))
@@ -444,6 +467,7 @@ genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effor
 	bytea	   *parameters;
 	bool		more;
 
+	genie_compact_dead(index);
 	genie_space_reclaim(index);
 	sealed = genie_compact_begin(index, memory, signer, &parameters);
 	more = sealed != NULL;
@@ -461,12 +485,14 @@ genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effor
 		MemoryContextSwitchTo(context);
 		MemoryContextDelete(part);
 		pfree(meta);
+		genie_space_reclaim(index);
 		if (delay != NULL)
 			delay();
 	}
 	do
 	{
 		MemoryContextReset(context);
+		genie_space_reclaim(index);
 		if (delay != NULL)
 			delay();
 	} while (genie_compact_segments(index, effort, delay));

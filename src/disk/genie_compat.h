@@ -32,4 +32,13 @@
 #define GENIE_SNAPSHOTS_GET_OLD OldSnapshotThresholdActive()
 #endif
 
+/* the process of a virtual transaction; NULL: it is gone */
+#if PG_VERSION_NUM >= 170000
+#include "storage/procarray.h"
+#define GENIE_PROC_OF(vxid) ProcNumberGetProc((vxid).procNumber)
+#else
+#include "storage/sinvaladt.h"
+#define GENIE_PROC_OF(vxid) BackendIdGetProc((vxid).backendId)
+#endif
+
 #endif							/* GENIE_COMPAT_H */

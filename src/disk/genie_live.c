@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 
 #include "genie_codec.h"
+#include "genie_hint.h"
 #include "genie_live.h"
 #include "genie_object_table.h"
 #include "genie_tombstone.h"
@@ -53,7 +54,7 @@ genie_live_split_nulls(GenieSegment *segment, uint64 *live, uint64 *nulls)
 }
 
 bool
-genie_live_read(GenieSegment *segment, uint32 n_dead, uint64 *live, uint64 *nulls)
+genie_live_read(GenieSegment *segment, uint32 n_dead, bool hints, uint64 *live, uint64 *nulls)
 {
 	uint32		n_objects = segment->header.n_objects;
 	Size		bytes = genie_live_words(segment) * sizeof(uint64);
@@ -70,6 +71,8 @@ genie_live_read(GenieSegment *segment, uint32 n_dead, uint64 *live, uint64 *null
 			return false;
 		pfree(reader);
 	}
+	if (hints && !genie_hint_read(segment, live))
+		return false;
 	for (uint32 i = 0; i < n_objects / 64; i++)
 		live[i] = ~live[i];
 	if (n_objects % 64 != 0)

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "genie_bits.h"
+#include "genie_hint.h"
 #include "genie_object_table.h"
 #include "genie_posting.h"
 #include "genie_varint.h"
@@ -198,6 +199,12 @@ genie_object_table_finish(GenieObjectWriter *writer, GenieRootHeader *header)
 
 		genie_segment_write(writer->segment, GENIE_SECTION_TOMBSTONES, zeroes, part);
 		left -= part;
+	}
+	for (uint32 i = 0; i < genie_hint_pages(writer->n_objects); i++)
+	{
+		const GenieHintPage none = {0};
+
+		genie_segment_write(writer->segment, GENIE_SECTION_HINTS, &none, sizeof(none));
 	}
 	header->n_objects = writer->n_objects;
 	header->n_nulls = writer->n_nulls;

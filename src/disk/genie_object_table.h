@@ -51,7 +51,7 @@ typedef struct GenieObjectWriter GenieObjectWriter;
 extern GenieObjectWriter *genie_object_table_writer(GenieSegmentWriter *segment, uint32 min_size, uint32 max_size);
 extern void genie_object_table_add(GenieObjectWriter *writer, uint64 tid, bool is_null, uint32 size);
 
-/* Ends the sections OBJECTS, SIZES and TOMBSTONES; fills n_objects, n_nulls, min_size, max_size. */
+/* Ends the sections OBJECTS, SIZES, TOMBSTONES and HINTS; fills n_objects, n_nulls, min_size, max_size. */
 extern void genie_object_table_finish(GenieObjectWriter *writer, GenieRootHeader *header);
 
 /* ---- reading ---- */

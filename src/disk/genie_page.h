@@ -32,7 +32,8 @@
  * reader saw with the list's head.
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
- * classes.  3 has the state of the keywords' types in the metapage (GenieTypeState).  Older versions are refused.
+ * classes.  3 has the state of the keywords' types in the metapage (GenieTypeState), and the section HINTS in segments.  Older
+ * versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -160,10 +161,11 @@ typedef enum GenieSectionKind
 	GENIE_SECTION_SIZES = 2,	/* keywords per object, bit-packed */
 	GENIE_SECTION_DICTIONARY = 3,	/* sorted keywords (genie_dictionary.h) */
 	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
-	GENIE_SECTION_TOMBSTONES = 5	/* one bit an object; the only mutable section */
+	GENIE_SECTION_TOMBSTONES = 5,	/* one bit an object; changed by VACUUM */
+	GENIE_SECTION_HINTS = 6		/* one bit an object; changed by scans, not logged (genie_hint.h) */
 } GenieSectionKind;
 
-#define GENIE_SECTIONS 5		/* those that this version knows */
+#define GENIE_SECTIONS 6		/* those that this version knows */
 
 /* a version that does not know a required section refuses the segment; it skips an optional section */
 #define GENIE_SECTION_REQUIRED	0x01

@@ -8,6 +8,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "genie_hint.h"
 #include "genie_segment.h"
 
 /* Reads the root's byte stream through its chain of pages. */
@@ -144,6 +145,8 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 	if (!genie_root_read(root, &segment->header, sizeof(GenieRootHeader)))
 		return NULL;
 	n_blocks = RelationGetNumberOfBlocks(index);
+	if (segment->header.min_size > segment->header.max_size)
+		genie_report_corrupt(index, entry->root, "bad sizes of objects");
 	if (segment->header.n_sections > 64 || segment->header.n_extents > n_blocks)
 		genie_report_corrupt(index, entry->root, "bad section count");
 	entries = palloc(sizeof(GenieSectionEntry) * (segment->header.n_sections + 1));
@@ -168,6 +171,9 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 	if (segment->sections[GENIE_SECTION_TOMBSTONES].entry.length !=
 		((uint64) segment->header.n_objects + 7) / 8)
 		genie_report_corrupt(index, entry->root, "the number of objects is not that of the tombstones");
+	if (segment->sections[GENIE_SECTION_HINTS].entry.length !=
+		(uint64) genie_hint_pages(segment->header.n_objects) * GENIE_PAGE_PAYLOAD)
+		genie_report_corrupt(index, entry->root, "the number of objects is not that of the hints");
 	pfree(entries);
 	pfree(root);
 	return segment;

@@ -18,9 +18,12 @@
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "genie_compat.h"
 #include "genie_fault.h"
 #include "genie_meta.h"
 #include "genie_segment.h"
@@ -239,32 +242,28 @@ genie_space_remove_entries(Relation index, BlockNumber block, const bool *gone)
 	genie_wal_commit_release(&wal);
 }
 
-/* The last page of retired entries is empty: cuts it off the list and frees it. */
+/* The last page of retired entries is empty: cuts it off the page before it, and frees it. */
 static void
 genie_space_drop_retired_page(Relation index, BlockNumber before, BlockNumber block, uint64 stamp)
 {
-	Buffer		meta_buffer = genie_meta_lock(index);
+	Buffer		buffer = ReadBuffer(index, before);
 	GenieWal	wal;
 
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	genie_wal_begin(&wal, index, false);
-	if (before == InvalidBlockNumber)
-	{
-		GenieMetaData *meta = genie_meta_of(genie_wal_register(&wal, meta_buffer, false));
-
-		meta->retired_head = InvalidBlockNumber;
-		genie_wal_commit_release(&wal);
-	}
-	else
-	{
-		Buffer		buffer = ReadBuffer(index, before);
-
-		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		GeniePageGetOpaque(genie_wal_register(&wal, buffer, false))->next = InvalidBlockNumber;
-		genie_wal_commit_release(&wal);
-		UnlockReleaseBuffer(meta_buffer);
-	}
+	GeniePageGetOpaque(genie_wal_register(&wal, buffer, false))->next = InvalidBlockNumber;
+	genie_wal_commit_release(&wal);
 	GENIE_FAULT("reclaim-page-dropped");
 	genie_space_free_block(index, block, stamp);
+}
+
+/* Is it a process of the parallel VACUUM that this one belongs to, too?  It does not scan the index. */
+static bool
+genie_space_of_our_group(const VirtualTransactionId *other)
+{
+	PGPROC	   *proc = GENIE_PROC_OF(*other);
+
+	return MyProc->lockGroupLeader != NULL && proc != NULL && proc->lockGroupLeader == MyProc->lockGroupLeader;
 }
 
 /*
@@ -277,13 +276,16 @@ genie_space_no_scans(Relation index)
 	LOCKTAG		tag;
 	VirtualTransactionId *others;
 	int			n_others;
+	bool		scans = false;
 
 	if (index->rd_refcnt > 1)
 		return false;
 	SET_LOCKTAG_RELATION(tag, index->rd_lockInfo.lockRelId.dbId, index->rd_lockInfo.lockRelId.relId);
 	others = GetLockConflicts(&tag, AccessExclusiveLock, &n_others);
+	for (int i = 0; i < n_others && !scans; i++)
+		scans = !genie_space_of_our_group(&others[i]);
 	pfree(others);
-	return n_others == 0;
+	return !scans;
 }
 
 void
@@ -296,6 +298,9 @@ genie_space_reclaim(Relation index)
 	uint64		stamp = 0;
 	bool		no_scans = block != InvalidBlockNumber && genie_space_no_scans(index);
 
+	/* GlobalVisCheckRemovableFullXid() may judge by an older state of things, unless that is renewed */
+	if (block != InvalidBlockNumber && !no_scans)
+		(void) GetOldestNonRemovableTransactionId(NULL);
 	while (block != InvalidBlockNumber)
 	{
 		PGAlignedBlock copy;
@@ -329,7 +334,7 @@ genie_space_reclaim(Relation index)
 		}
 		if (n_gone > 0)
 			genie_space_remove_entries(index, block, gone);
-		if (n_gone == n && next == InvalidBlockNumber && stamp != 0)
+		if (n_gone == n && next == InvalidBlockNumber && before != InvalidBlockNumber && stamp != 0)
 			genie_space_drop_retired_page(index, before, block, stamp);
 		else
 			before = block;

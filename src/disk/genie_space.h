@@ -16,10 +16,11 @@
  *			while no other process has the index open (a transaction that inserts very much is as old
  *			as the pages that it replaces, and could reuse none of them).  Pages are stamped FREE, data pages
  *			first, roots and list heads last, so that a crash in the middle leaves an entry that
- *			can be walked again.  Then the entry is removed.  A scan on a standby may still be
+ *			can be walked again.  Then the entry is removed; the list keeps a page, so that a flip
+ *			on a full disk needs none.  A scan on a standby may still be
  *			reading: it finds another stamp and starts again.
- * lost		pages are those that a crash left unreachable.  VACUUM finds them: it marks
- *			everything reachable and frees the rest.
+ * lost		pages are those that a crash or an error left unreachable.  VACUUM finds them: it marks
+ *			everything reachable and frees the rest, before it writes anything.
  */
 #ifndef GENIE_SPACE_H
 #define GENIE_SPACE_H

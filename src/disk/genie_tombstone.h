@@ -1,6 +1,6 @@
 /*
  * genie_tombstone.h
- *	  Which objects of a segment are dead: one bit an object.  The only mutable section.
+ *	  Which objects of a segment are dead: one bit an object.
  *
  * Only ambulkdelete sets bits (am/genie_vacuum.c), under the merge lock.  No bit is ever cleared: the next merge drops
  * the objects.  A bit is set before the tombstone version is raised, and a scan reads the bits

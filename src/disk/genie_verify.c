@@ -35,6 +35,7 @@
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
+#include "genie_hint.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -228,6 +229,8 @@ genie_verify_objects(GenieVerify *verify)
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	if (!genie_hint_owned(segment))
+		genie_verify_stale(verify);
 	if (n_nulls != segment->header.n_nulls || n_nulls != verify->entry->n_nulls ||
 		segment->header.n_objects != verify->entry->n_objects)
 		genie_verify_say(verify, verify->entry->root, "object counts differ from the root's or the metapage's");

@@ -64,6 +64,12 @@ genie_wal_abort(GenieWal *wal)
 }
 
 void
+genie_wal_mark_hint(Buffer buffer)
+{
+	MarkBufferDirtyHint(buffer, true);
+}
+
+void
 genie_wal_log_build(Relation relation)
 {
 	if (RelationNeedsWAL(relation))

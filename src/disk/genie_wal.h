@@ -2,7 +2,7 @@
  * genie_wal.h
  *	  The only writer of pages.
  *
- * Three ways, each crash-safe on its own:
+ * Three ways, each crash-safe on its own, and one for what a crash may take:
  *
  *	changes		genie_wal_begin, genie_wal_register for up to four exclusively locked buffers,
  *				edit the images it returns, genie_wal_commit: one Generic WAL record, so all
@@ -13,6 +13,7 @@
  *				at the end.
  *	init fork	genie_wal_write_init_fork logs and syncs the one page of an unlogged index's init
  *				fork unconditionally, because Generic WAL would write nothing for it.
+ *	hints		genie_wal_mark_hint
  *
  * If an ERROR comes between register and commit, the images go with the memory and the pages do not change.  In a
  * build, the relation goes.
@@ -49,6 +50,12 @@ extern void genie_wal_commit_release(GenieWal *wal);
 
 /* Discards the changes: no page has changed. */
 extern void genie_wal_abort(GenieWal *wal);
+
+/*
+ * The page, which is locked, got hints (genie_hint.h): it is to be written some time, but nothing is logged, except for
+ * its image where checksums or wal_log_hints want it.  Nothing on a page with hints may matter.
+ */
+extern void genie_wal_mark_hint(Buffer buffer);
 
 /* After a build: logs every page of the main fork, if the relation needs it. */
 extern void genie_wal_log_build(Relation relation);

@@ -45,6 +45,7 @@
 #include "genie_approximate.h"
 #include "genie_candidates.h"
 #include "genie_frontier.h"
+#include "genie_hint.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_pending_stream.h"
@@ -73,6 +74,7 @@ typedef struct GenieScanState
 	float		nearest;		/* a lower bound of its distance, in an approximate class */
 	uint64		segment_version;
 	Size		memory;			/* what is left for posting lists */
+	GenieHints *hints;			/* rows that the executor found dead; NULL: they are not noted */
 	GenieStream *streams;
 	int			n_streams;
 	GeniePendingStream pending;
@@ -385,6 +387,18 @@ genie_scan_start(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 }
 
+/* Before the first row is looked up, of all rescans.  Rows of an approximate class are looked up elsewhere. */
+static void
+genie_scan_begin_hints(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+
+	if (state->hints == NULL && state->rerank == NULL)
+		state->hints = genie_hints_begin(scan->indexRelation);
+	MemoryContextSwitchTo(old);
+}
+
 /* Notes that the row at the (exact) head of a stream is returned. */
 static void
 genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
@@ -413,6 +427,7 @@ genie_scan_next(IndexScanDesc scan)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("genie indexes can be scanned only under an MVCC snapshot")));
 		pgstat_count_index_scan(scan->indexRelation);
+		genie_scan_begin_hints(scan);
 		genie_scan_start(scan);
 	}
 	for (;;)
@@ -560,6 +575,9 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 	const uint64 *row;
 
 	Assert(ScanDirectionIsForward(direction));
+	if (scan->kill_prior_tuple)
+		genie_hints_add(state->hints, genie_tid_number(&scan->xs_heaptid));
+	genie_hints_write(state->hints);
 	scan->xs_recheck = state->recheck;
 	if (state->rank_by >= scan->numberOfOrderBys)
 		return genie_scan_give(scan);
@@ -599,6 +617,7 @@ genie_endscan(IndexScanDesc scan)
 {
 	GenieScanState *state = scan->opaque;
 
+	genie_hints_end(state->hints);
 	if (state->rerank != NULL)
 		genie_rerank_end(state->rerank);
 	if (state->frontier != NULL)

@@ -18,6 +18,8 @@
  * TID.  A search that need not know the TID, because bounds say that the row is too far, asks the map instead of
  * visiting the row (genie_all_visible.c).
  *
+ * A row that is dead to everybody is noted, so that it gets a hint (genie_hint.h).
+ *
  * Rows are passed to the callback page by page, when the page's lock has been released.
  *
  * Latency.  Many queries hit a few rows of many pages each.  All that a visit does is to wait for memory: for the
@@ -103,6 +105,7 @@ genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapsh
 	visitor->slot = table_slot_create(heap, NULL);
 	visitor->shown = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	visitor->fetch = heap->rd_tableam == GetHeapamTableAmRoutine() ? NULL : table_index_fetch_begin(heap);
+	visitor->hints = genie_hints_begin(index);
 	visitor->found = NULL;
 	visitor->arg = NULL;
 }
@@ -110,6 +113,7 @@ genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapsh
 void
 genie_visitor_end(GenieVisitor *visitor)
 {
+	genie_hints_end(visitor->hints);
 	if (visitor->fetch != NULL)
 		table_index_fetch_end(visitor->fetch);
 	ExecDropSingleTupleTableSlot(visitor->shown);
@@ -132,7 +136,11 @@ genie_visit_table(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 		rows[i]->live = 0;
 		genie_tid_from_number(rows[i]->tid, &tid);
 		if (!table_index_fetch_tuple(visitor->fetch, &tid, visitor->snapshot, visitor->slot, &call_again, &all_dead))
+		{
+			if (all_dead)
+				genie_hints_add(visitor->hints, rows[i]->tid);
 			continue;
+		}
 		rows[i]->live = genie_tid_number(&visitor->slot->tts_tid);
 		pgstat_count_heap_fetch(visitor->index);
 		if (visitor->found != NULL)
@@ -252,10 +260,15 @@ genie_visit_chain(const GenieVisit *visit, Buffer buffer, const GenieVisitRow *r
 	const GenieVisitor *visitor = visit->visitor;
 	HeapTupleData tuple;
 	ItemPointerData tid;
+	bool		all_dead = false;
 
 	genie_tid_from_number(row->tid, &tid);
-	return heap_hot_search_buffer(&tid, visitor->heap, buffer, visitor->snapshot, &tuple, NULL, true) ?
-		genie_tid_number(&tid) : 0;
+	if (heap_hot_search_buffer(&tid, visitor->heap, buffer, visitor->snapshot, &tuple,
+							   visitor->hints == NULL ? NULL : &all_dead, true))
+		return genie_tid_number(&tid);
+	if (all_dead)
+		genie_hints_add(visitor->hints, row->tid);
+	return 0;
 }
 
 /* Prefetches n bytes, wherever they are: a prefetch of any address does no harm. */
@@ -381,4 +394,5 @@ genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 		genie_visit_heap(visitor, rows, n);
 	else
 		genie_visit_table(visitor, rows, n);
+	genie_hints_write(visitor->hints);
 }

@@ -6,6 +6,7 @@
 #define GENIE_VISIT_H
 
 #include "access/tableam.h"
+#include "genie_hint.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
@@ -30,6 +31,7 @@ typedef struct GenieVisitor
 	TupleTableSlot *slot;		/* of the table's own kind */
 	TupleTableSlot *shown;		/* rows of a heap, whose page the visit has pinned */
 	IndexFetchTableData *fetch; /* NULL: a heap, whose pages are read directly */
+	GenieHints *hints;			/* rows that are dead to everybody; NULL: they are not noted */
 
 	/* called for each visible row, with the row in the slot, in the order of the rows; may be NULL */
 	void		(*found) (void *arg, GenieVisitRow *row, TupleTableSlot *slot);

@@ -56,6 +56,7 @@ typedef struct GenieDirectoryEntry
 	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
+	pg_atomic_uint32 hint_version;	/* READY: hints that have been taken out, too; only ever raised */
 	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
 } GenieDirectoryEntry;
 
@@ -74,6 +75,8 @@ typedef struct GenieDirectory
 	uint64		n_loads;
 	uint64		n_evictions;
 	uint64		n_no_room;
+	bool		hints_settled;	/* the next one is valid, and stays */
+	bool		hints_taken;
 	GenieDirectoryEntry entries[GENIE_IMAGES_MAX];
 } GenieDirectory;
 
@@ -113,6 +116,7 @@ make_empty(void)
 	{
 		pg_atomic_init_u64(&directory->entries[i].last_used, 0);
 		pg_atomic_init_u64(&directory->entries[i].live_version, 0);
+		pg_atomic_init_u32(&directory->entries[i].hint_version, 0);
 		pg_atomic_init_u64(&directory->entries[i].n_visits, 0);
 	}
 }
@@ -298,6 +302,7 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->ref.entry = (uint32) (entry - directory->entries);
 		found->ref.id = entry->id;
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
+		found->hint_version = pg_atomic_read_u32(&entry->hint_version);
 		found->bytes = entry->bytes;
 		found->why = entry->why;
 		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
@@ -515,6 +520,7 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	entry->parts = *parts;
 	entry->state = GENIE_IMAGE_READY;
 	pg_atomic_write_u64(&entry->live_version, live_version);
+	pg_atomic_write_u32(&entry->hint_version, 0);
 	pg_atomic_write_u64(&entry->n_visits, 0);
 	genie_directory_touch(entry);
 	*genie_directory_number(entry) += 1;
@@ -620,22 +626,59 @@ genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 	return entry != NULL;
 }
 
-/* ---- for the worker ---- */
+bool
+genie_directory_settle_hints(bool taken)
+{
+	bool		as_said;
 
-/* Pins an entry that is READY and has at least that tombstone version, so that its parts stay.  NULL: it is not. */
-static GenieDirectoryEntry *
-genie_directory_pin_entry(const GenieImageRef *ref, uint64 tombstone_version, uint64 *live_version)
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	if (!directory->hints_settled)
+	{
+		directory->hints_settled = true;
+		directory->hints_taken = taken;
+	}
+	as_said = directory->hints_taken == taken;
+	LWLockRelease(&directory->lock);
+	return as_said;
+}
+
+void
+genie_directory_raise_hint_version(const GenieImageRef *ref, uint32 version)
 {
 	GenieDirectoryEntry *entry;
 
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	entry = genie_directory_ready(ref);
-	if (entry != NULL && pg_atomic_read_u64(&entry->live_version) < tombstone_version)
+	if (entry != NULL)
+	{
+		uint32		now = pg_atomic_read_u32(&entry->hint_version);
+
+		/* a full barrier: a process that sees the version sees the bits */
+		while (now < version && !pg_atomic_compare_exchange_u32(&entry->hint_version, &now, version))
+			;
+	}
+	LWLockRelease(&directory->lock);
+}
+
+/* ---- for the worker ---- */
+
+/*
+ * Pins an entry that is READY and has at least that tombstone version, so that its parts stay; *tombstone_version
+ * becomes its own.  NULL: it is not.
+ */
+static GenieDirectoryEntry *
+genie_directory_pin_entry(const GenieImageRef *ref, uint64 *tombstone_version)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&directory->lock, LW_SHARED);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL && pg_atomic_read_u64(&entry->live_version) < *tombstone_version)
 		entry = NULL;
 	if (entry != NULL)
 	{
 		entry->pins++;
-		*live_version = pg_atomic_read_u64(&entry->live_version);
+		*tombstone_version = pg_atomic_read_u64(&entry->live_version);
 	}
 	LWLockRelease(&directory->lock);
 	return entry;
@@ -655,14 +698,16 @@ genie_directory_group_addresses(const GenieImageParts *parts)
 }
 
 bool
-genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image)
+genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image)
 {
 	dsa_area   *arena = genie_arena_images();
-	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version, &image->live_version);
+	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version);
 
 	if (entry == NULL)
 		return false;
 	image->id = ref->id;
+	/* both are only ever raised, so the sum is another whenever the bits are */
+	image->live_version = *tombstone_version + pg_atomic_read_u32(&entry->hint_version);
 	image->n_objects = entry->parts.n_objects;
 	image->n_keywords = entry->parts.n_keywords;
 	image->n_tiles = entry->parts.n_tiles;
@@ -677,8 +722,8 @@ genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSeg
 bool
 genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors)
 {
-	uint64		live_version;
-	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, 0, &live_version);
+	uint64		tombstone_version = 0;
+	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, &tombstone_version);
 
 	if (entry == NULL)
 		return false;

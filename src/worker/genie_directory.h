@@ -119,9 +119,9 @@ extern void genie_directory_shmem_init(void *memory);
 
 /*
  * Pins an image, which then stays until unpin, and describes it; image->groups is palloc'd in the current context.
- * False: it is gone, or its live bits are older than the tombstone version.
+ * False: it is gone, or its live bits are older than *tombstone_version, which becomes theirs.
  */
-extern bool genie_directory_pin(const GenieImageRef *ref, uint64 tombstone_version, GenieSegmentImage *image);
+extern bool genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image);
 
 /* The same for quantized vectors; vectors->tiles is palloc'd. */
 extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors);
@@ -141,13 +141,14 @@ extern void genie_directory_usage(GenieDirectoryUsage *usage);
 /* ---- for backends that find and load images ---- */
 
 /*
- * The directory's knowledge of a segment.  READY: ref, live_version and bytes, and it counts as used now.  PUT_OFF:
+ * The directory's knowledge of a segment.  READY: ref, versions and bytes, and it counts as used now.  PUT_OFF:
  * why, the bytes that it needs if there is no room, and whether a new try is due.
  */
 typedef struct GenieFound
 {
 	GenieImageRef ref;
 	uint64		live_version;
+	uint32		hint_version;	/* of the hints that have been taken out; 0: none */
 	uint64		bytes;
 	GenieFallback why;
 	bool		due;
@@ -197,6 +198,15 @@ extern void genie_directory_drop_replaced(const GenieImageKey *key, const uint64
 
 /* Clears the bits that are set in dead, n words from the image's first_word on.  False: it is gone. */
 extern bool genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n, const uint64 *dead);
+
+/*
+ * Are objects with hints (genie_hint.h) to be taken out of images?  The first call decides for the server's life, under
+ * the exclusive lock.  Returns whether it is as the caller says.
+ */
+extern bool genie_directory_settle_hints(bool taken);
+
+/* Says that the bits of objects with hints of this version are cleared. */
+extern void genie_directory_raise_hint_version(const GenieImageRef *ref, uint32 version);
 
 /* Says that all bits of rows that were dead by this tombstone version are cleared.  False: it is gone. */
 extern bool genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version);

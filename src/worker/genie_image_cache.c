@@ -16,6 +16,11 @@
  *	  claims less than it has; the next one does all of it again.
  *	- An image that is published while VACUUM runs may lack VACUUM's bits, but then its version is the older one.
  *
+ * Hints (genie_hint.h) are cleared in the same way, with a version of their own that nobody waits for: an image that
+ * lacks some is right, too.  But the bits are shared by all scans, and those of a transaction that began in recovery
+ * must see the rows.  So either images get hints, or such scans use images, in the life of a server: what comes first
+ * (genie_directory_settle_hints()).  Only a promoted standby ever has both; there such scans have come first, if any.
+ *
  * So VACUUM's call of genie_image_cache_publish_tombstones() makes images fresh, and the comparison of versions, by
  * each scan here and by the worker when it pins, makes answers right.  On a standby there is only the comparison.
  */
@@ -30,6 +35,7 @@
 #include "genie_arena.h"
 #include "genie_compat.h"
 #include "genie_fault.h"
+#include "genie_hint.h"
 #include "genie_image_cache.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -182,9 +188,36 @@ has_no_time(uint64 ms)
 	return StatementTimeout > 0 && ms > (uint64) StatementTimeout / 2;
 }
 
-/* The segment's image, fresh as of meta. */
+/* Takes the objects that have hints out of the image.  False: the segment is stale. */
+static bool
+take_hints(GenieSegment *segment, const GenieImageRef *ref, uint32 hint_version)
+{
+	uint32		n_words = genie_object_table_tiles(segment) * GENIE_TILE_WORDS;
+	uint64	   *hinted;
+	bool		ok;
+
+	/* settled first: from then on, no scan that must see them uses an image */
+	if (!genie_directory_settle_hints(true))
+		return true;
+	hinted = MemoryContextAllocExtended(CurrentMemoryContext, n_words * sizeof(uint64),
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	ok = genie_hint_read(segment, hinted);
+	for (uint32 first = 0; ok && first < n_words; first += GENIE_REFRESH_TILES * GENIE_TILE_WORDS)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) genie_directory_clear_live(ref, first, Min(n_words - first, GENIE_REFRESH_TILES * GENIE_TILE_WORDS),
+										  hinted + first);
+	}
+	if (ok)
+		genie_directory_raise_hint_version(ref, hint_version);
+	pfree(hinted);
+	return ok;
+}
+
+/* The segment's image, fresh as of meta, and without the objects that have hints up to a version. */
 static GenieFallback
-find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, bool insist, GenieImageRef *ref)
+find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version, bool insist,
+			 GenieImageRef *ref)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
@@ -196,8 +229,9 @@ find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, b
 		{
 			case GENIE_IMAGE_READY:
 				*ref = found.ref;
-				if (found.live_version >= meta->tombstone_version ||
-					refresh(segment, ref, meta->tombstone_version))
+				if ((found.live_version >= meta->tombstone_version ||
+					 refresh(segment, ref, meta->tombstone_version)) &&
+					(found.hint_version >= hint_version || take_hints(segment, ref, hint_version)))
 					return GENIE_FALLBACK_NONE;
 				if (segment->stale)
 					return GENIE_FALLBACK_STALE;
@@ -221,13 +255,16 @@ find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, b
 }
 
 GenieFallback
-genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieImageRef *ref)
+genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version,
+					  GenieImageRef *ref)
 {
 	if (genie_arena_images() == NULL)
 		return GENIE_FALLBACK_NO_ROOM;
 	if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return GENIE_FALLBACK_TEMPORARY;
-	return find_or_load(index, meta, segment, false, ref);
+	if (!genie_hints_allowed() && !genie_directory_settle_hints(false))
+		return GENIE_FALLBACK_GONE;
+	return find_or_load(index, meta, segment, hint_version, false, ref);
 }
 
 /* ---- quantized vectors ---- */
@@ -360,7 +397,7 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 	GenieFallback why = GENIE_FALLBACK_STALE;
 
 	while (segment != NULL &&
-		   (why = find_or_load(index, meta, segment, true, &ref)) == GENIE_FALLBACK_LOADING)
+		   (why = find_or_load(index, meta, segment, 0, true, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
 	genie_directory_wait_end();
 	if (why == GENIE_FALLBACK_NO_ROOM)

@@ -14,10 +14,11 @@
 
 /*
  * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is the metapage
- * that the segment was opened from.  Anything but GENIE_FALLBACK_NONE says why there is none.
+ * that the segment was opened from.  hint_version: of the segment's hints, whose objects the scan leaves out; 0: it
+ * must see them, or there are none.  Anything but GENIE_FALLBACK_NONE says why there is none.
  */
 extern GenieFallback genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-										   GenieImageRef *ref);
+										   uint32 hint_version, GenieImageRef *ref);
 
 /*
  * The quantized vectors of a segment that has an image.  They are loaded, if there is room, when as many rows were

@@ -323,7 +323,7 @@ genie_image_fill(GenieImageFill *fill)
 	}
 	GENIE_FAULT("image-fill");
 	if (!read_lists(fill) || !fill_sizes(fill) ||
-		!genie_live_read(fill->segment, fill->n_dead, fill->live, NULL))
+		!genie_live_read(fill->segment, fill->n_dead, fill->hints, fill->live, NULL))
 		return false;
 	for (uint32 i = 0; i < fill->parts.n_groups; i++)
 	{

@@ -20,6 +20,7 @@ typedef struct GenieImageFill
 	/* set by the caller, all else being 0 */
 	GenieSegment *segment;
 	uint32		n_dead;			/* of its objects, by the metapage that lists it */
+	bool		hints;			/* leave out objects with hints */
 	GenieImagePlan plan;		/* its group_bytes */
 
 	/* why a step returned false: what is malformed; NULL: the segment is stale */

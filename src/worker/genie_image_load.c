@@ -327,7 +327,7 @@ fill_own(GenieImageFill *fill, Size limit)
 
 /* The rest of the plan (tiles' plans) is small and stays with the image.  Without an image all of it is freed. */
 GenieSegmentImage *
-genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit)
+genie_image_load_own(GenieSegment *segment, uint32 n_dead, bool hints, Size limit)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -336,6 +336,7 @@ genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit)
 
 	fill.segment = segment;
 	fill.n_dead = n_dead;
+	fill.hints = hints;
 	fill.plan.group_bytes = GENIE_IMAGE_GROUP_BYTES;
 	if (fill_own(&fill, limit))
 	{

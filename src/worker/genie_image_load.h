@@ -43,9 +43,10 @@ extern GenieLoadResult genie_image_load_vectors(GenieSegment *segment, const Gen
 												const GenieQuantizer *quantizer);
 
 /*
- * An image in the current memory context, for this backend alone; n_dead as above.  NULL: it would take more than limit
+ * An image in the current memory context, for this backend alone; n_dead as above; hints: without the objects
+ * that have one.  NULL: it would take more than limit
  * bytes, the segment is stale, or its lists are damaged, which the backend notices when it counts from the pages.
  */
-extern GenieSegmentImage *genie_image_load_own(GenieSegment *segment, uint32 n_dead, Size limit);
+extern GenieSegmentImage *genie_image_load_own(GenieSegment *segment, uint32 n_dead, bool hints, Size limit);
 
 #endif							/* GENIE_IMAGE_LOAD_H */

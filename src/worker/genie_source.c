@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 
 #include "genie_compile.h"
+#include "genie_hint.h"
 #include "genie_image_cache.h"
 #include "genie_image_load.h"
 #include "genie_inprocess.h"
@@ -44,6 +45,8 @@ genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segme
 	GenieSource *source = genie_source_of_pages(segment, memory);
 
 	source->tombstone_version = meta->tombstone_version;
+	if (genie_hints_allowed())
+		source->hint_version = genie_hint_version(segment);
 	return genie_source_find_image(source, index, meta) ? source : NULL;
 }
 
@@ -67,7 +70,7 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 {
 	source->why = genie_request_possible();
 	if (source->why == GENIE_FALLBACK_NONE)
-		source->why = genie_image_cache_get(index, meta, source->segment, &source->image);
+		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, &source->image);
 	return !source->segment->stale;
 }
 
@@ -95,7 +98,8 @@ genie_source_image(GenieSource *source, const GenieSegmentImage **image)
 		Size		limit = Max(get_hash_memory_limit(), GENIE_OWN_IMAGE_BYTES);
 		MemoryContext old = MemoryContextSwitchTo(source->context);
 
-		source->own = genie_image_load_own(source->segment, source->segment->entry.n_dead, limit);
+		source->own = genie_image_load_own(source->segment, source->segment->entry.n_dead, source->hint_version > 0,
+										   limit);
 		source->has_tried_own = true;
 		MemoryContextSwitchTo(old);
 	}
@@ -164,7 +168,7 @@ genie_source_read(GenieSource *source, uint64 **live, uint64 **nulls)
 {
 	*live = genie_source_words(source);
 	*nulls = genie_source_words(source);
-	return genie_live_read(source->segment, source->segment->entry.n_dead, *live, *nulls);
+	return genie_live_read(source->segment, source->segment->entry.n_dead, source->hint_version > 0, *live, *nulls);
 }
 
 bool
@@ -174,7 +178,7 @@ genie_source_live(GenieSource *source, uint64 **words)
 	uint64	   *nulls;
 
 	*words = NULL;
-	if (source->segment->entry.n_dead == 0)
+	if (source->segment->entry.n_dead == 0 && source->hint_version == 0)
 		return true;
 	if (!genie_source_read(source, words, &nulls))
 		return false;
@@ -262,7 +266,8 @@ genie_source_qualified(GenieSource *source, const uint64 **words)
 
 	if (!source->has_qualified)
 	{
-		bool		all = source->n_conditions == 0 && segment->entry.n_dead == 0 && segment->header.n_nulls == 0;
+		bool		all = source->n_conditions == 0 && segment->entry.n_dead == 0 && source->hint_version == 0 &&
+			segment->header.n_nulls == 0;
 
 		if (source->nothing)
 		{

@@ -2,8 +2,9 @@
  * genie_source.h
  *	  A segment as a scan sees it: its pages, its image where there is one, and which of its objects qualify.
  *
- * An object qualifies if it is live (no tombstone), not NULL, and fulfils the scan's conditions.  The worker applies
- * this to its counts itself; the backend gets the bits only where it counts or sweeps on its own.
+ * An object qualifies if it is live (no tombstone, and no hint that the scan may heed), not NULL, and fulfils the
+ * scan's conditions.  The worker applies this to its counts itself; the backend gets the bits only where it counts or
+ * sweeps on its own.
  *
  * Functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -24,6 +25,7 @@ typedef struct GenieSource
 	GenieSegment *segment;
 	Size	   *memory;			/* bytes that the scan can spare for posting lists */
 	uint64		tombstone_version;	/* of the metapage that the scan began with */
+	uint32		hint_version;	/* of the segment's hints when it was opened; 0: it has none, or the scan heeds none */
 	GenieFallback why;			/* GENIE_FALLBACK_NONE: there is an image */
 	GenieImageRef image;
 	bool		has_vectors;	/* quantized, beside the image, too: */

@@ -316,6 +316,7 @@ typedef struct GeniePin
 {
 	GenieImageRef ref;
 	GenieSegmentImage *image;
+	uint64		tombstone_version;	/* of the image's live bits */
 	GenieQuantizedVectors *vectors;
 } GeniePin;
 
@@ -337,7 +338,8 @@ find_pin(const GeniePins *pins, const GenieImageRef *ref)
 }
 
 static void
-add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, GenieQuantizedVectors *vectors)
+add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, uint64 tombstone_version,
+		GenieQuantizedVectors *vectors)
 {
 	if (pins->n == pins->capacity)
 	{
@@ -345,7 +347,7 @@ add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, Gen
 		pins->pins = pins->pins == NULL ? palloc(pins->capacity * sizeof(GeniePin)) :
 			repalloc(pins->pins, pins->capacity * sizeof(GeniePin));
 	}
-	pins->pins[pins->n++] = (GeniePin) {*ref, image, vectors};
+	pins->pins[pins->n++] = (GeniePin) {*ref, image, tombstone_version, vectors};
 	note_given(ref);
 }
 
@@ -355,13 +357,14 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 {
 	const GeniePin *pin = find_pin(pins, &wanted->image);
 	GenieSegmentImage *image;
+	uint64		tombstone_version = wanted->tombstone_version;
 
 	if (pin != NULL)
-		return pin->image->live_version >= wanted->tombstone_version ? pin->image : NULL;
+		return pin->tombstone_version >= tombstone_version ? pin->image : NULL;
 	image = palloc(sizeof(GenieSegmentImage));
-	if (!genie_directory_pin(&wanted->image, wanted->tombstone_version, image))
+	if (!genie_directory_pin(&wanted->image, &tombstone_version, image))
 		return NULL;
-	add_pin(pins, &wanted->image, image, NULL);
+	add_pin(pins, &wanted->image, image, tombstone_version, NULL);
 	return image;
 }
 
@@ -381,7 +384,7 @@ pin_vectors(GeniePins *pins, const GenieRequestJob *wanted)
 		vectors = palloc(sizeof(GenieQuantizedVectors));
 		if (!genie_directory_pin_vectors(&wanted->vectors, vectors))
 			return NULL;
-		add_pin(pins, &wanted->vectors, NULL, vectors);
+		add_pin(pins, &wanted->vectors, NULL, 0, vectors);
 	}
 	return genie_quantized_elements(vectors->n_dimensions) == wanted->n_elements ? vectors : NULL;
 }

@@ -27,6 +27,7 @@ $standby->start;
 my $stamps = <<'SQL';
 SELECT string_agg(encode(substr(page, 8177, 8), 'hex'), ',' ORDER BY b)
 FROM (SELECT b, get_raw_page('t_x', b) AS page FROM generate_series(1, (SELECT pg_relation_size('t_x') / 8192 - 1)::int) b) s
+WHERE get_byte(page, 8188) IN (3, 4)
 SQL
 
 my @queries = ("'{1,2,3,4,5}'::int[]", "genie_query('{[0,100]}'::int4multirange)", "'{250,260,270,280,290,300}'::int[]", "'{9999}'::int[]");

@@ -23,7 +23,7 @@ diag("seed $seed (GENIE_SEED=$seed repeats this run)");
 
 use constant { BLOCK => 8192, SPECIAL => 8176 };
 my %kind_name = (1 => 'META', 2 => 'PENDING', 3 => 'ROOT', 4 => 'DATA', 5 => 'RETIRED', 6 => 'FREE');
-my @sections = ('', 'OBJECTS', 'SIZES', 'DICTIONARY', 'POSTINGS', 'TOMBSTONES');
+my @sections = ('', 'OBJECTS', 'SIZES', 'DICTIONARY', 'POSTINGS', 'TOMBSTONES', 'HINTS');
 
 my $node = genie_node('damage', init => { extra => [] }, conf => "zero_damaged_pages = off\nrestart_after_crash = on\n");
 create_table($node, 10, 0.45);
@@ -81,14 +81,15 @@ my %meta_damages = (
 
 # Which pages they strike: of the live list and segments, by kind and section; and those that nobody reads any more: retired ones
 # and free ones, whose damage may keep later merges from reusing them, but changes no answer.
-my @targets = ('META', 'PENDING', 'ROOT', @sections[ 1 .. 5 ], 'RETIRED', 'old PENDING', 'old ROOT', 'old DATA', 'FREE');
+my @targets = ('META', 'PENDING', 'ROOT', @sections[ 1 .. 6 ], 'RETIRED', 'old PENDING', 'old ROOT', 'old DATA', 'FREE');
 my @cases;
 foreach my $target (@targets)
 {
 	foreach my $name (sort keys %damages)
 	{
 		next if $target eq 'META' && $name =~ /swapped|copy of the metapage|cut off/;
-		my $class = $target =~ /^old|FREE/ || "$target: $name" eq 'META: another stamp' ? 'unread' : $target eq 'RETIRED' ? 'bytes' : $damages{$name}[0];
+		# damaged hints are none
+		my $class = $target =~ /^old|FREE/ || "$target $damages{$name}[0]" eq 'HINTS bytes' || "$target: $name" eq 'META: another stamp' ? 'unread' : $target eq 'RETIRED' ? 'bytes' : $damages{$name}[0];
 		push @cases, { target => $target, name => "$target: $name", class => $class, change => $damages{$name}[1] };
 	}
 }
@@ -140,8 +141,12 @@ my @steps = (
 	"SELECT setseed(0.25); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 60)",
 	"SELECT genie_merge('%1\$s_x')",
 	"SELECT setseed(0.25); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 30); INSERT INTO %1\$s SELECT array_agg(i) FROM generate_series(1, 6000) i");
-foreach my $step (@steps)
+# A transaction that has all indexes open keeps the pages that the last merges replace.
+my $reader = $node->background_psql('postgres');
+foreach my $i (0 .. $#steps)
 {
+	my $step = $steps[$i];
+	$reader->query_safe(join('; ', 'BEGIN', map { "EXPLAIN SELECT FROM copy_$_" } 1 .. $n)) if $i == $#steps - 1;
 	$node->safe_psql('postgres', join(";\n", map { sprintf($step, "copy_$_") } 1 .. $n)) if $step ne 'VACUUM';
 	$node->safe_psql('postgres', 'VACUUM ' . join(', ', map { "copy_$_" } 1 .. $n)) if $step eq 'VACUUM';
 }
@@ -152,6 +157,7 @@ push @answers, "SELECT array_agg(ctid ORDER BY ctid) FROM %s WHERE x \@& genie_q
 my $by_table = 'SET enable_indexscan = off; SET enable_bitmapscan = off;';
 my $by_index = 'SET enable_seqscan = off; SET enable_sort = off;';
 
+$reader->quit;
 my %path = split(/[|\n]/, $node->safe_psql('postgres',
 	"SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relname ~ '^copy_\\d+_x\$'"));
 $node->stop;

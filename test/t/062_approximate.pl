@@ -341,7 +341,7 @@ like($stderr, qr/ERROR:  index "t_v" does not take queries of type genie_query/,
 isnt($node->psql('postgres', q{LOAD 'genie'; SET genie.candidates = -1}, stderr => \$stderr), 0, 'no candidates');
 like($stderr, qr/ERROR:  -1 is outside the valid range for parameter "genie.candidates" \(0 \.\. 16777216\)/, 'are none too few');
 
-# ---- metapages of another version of the format, and damaged ones ----
+# ---- metapages of an older format, and damaged ones ----
 
 $node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELECT ARRAY[i % 7, i] FROM generate_series(1, 500) i; CREATE INDEX old_x ON old USING genie (x);
 	SELECT make('long', 400); SELECT make('lost', 400); CHECKPOINT});

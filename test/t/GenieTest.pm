@@ -403,7 +403,9 @@ sub fault_scenarios
 		'free-page' => [ 3, $small, $merge ],
 		'reclaim-before-root' => [ 0, $small, $merge ],
 		'reclaim-before-entry' => [ 1, $small, $merge ],
-		'reclaim-page-dropped' => [ 0, $small, $merge ],
+		'reclaim-page-dropped' => [ 0, $small, "SET enable_seqscan = off; BEGIN; "
+			. "DECLARE reader CURSOR FOR SELECT note FROM t ORDER BY x <&> '{1}'; "
+			. "SELECT add_rows(1, i / 100.0), genie_merge('t_x') FROM generate_series(1, 100) i; CLOSE reader; $merge" ],
 		'vacuum-pending-page' => [ 0, "$long; DELETE FROM t WHERE n = '{long}'", 'VACUUM t' ],
 		'vacuum-pending' => [ 0, $dead, 'VACUUM t' ],
 		'vacuum-tile' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 3", 'VACUUM t' ],
