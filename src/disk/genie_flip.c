@@ -137,7 +137,7 @@ genie_flip_apply(Relation index, const GenieFlip *flip, bool build)
 		meta->segments[meta->n_segments++] = flip->added[i];
 	if (flip->parameters_length > 0)
 	{
-		Assert(meta->version > 1 && meta->parameters_length == 0 && flip->parameters_length <= GENIE_PARAMETERS_MAX);
+		Assert(meta->parameters_length == 0 && flip->parameters_length <= GENIE_PARAMETERS_MAX);
 		meta->parameters_length = flip->parameters_length;
 		memcpy(meta->parameters, flip->parameters, flip->parameters_length);
 	}

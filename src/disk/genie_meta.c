@@ -54,13 +54,6 @@ genie_meta_create(Relation index)
 	genie_wal_commit_release(&wal);
 }
 
-/* Behind the fields of version 1 there may be anything. */
-static uint32
-genie_meta_parameters_length(const GenieMetaData *meta)
-{
-	return meta->version == 1 ? 0 : meta->parameters_length;
-}
-
 /* Is it a block that a list of the metapage may begin or end with? */
 static bool
 genie_meta_links(BlockNumber block, BlockNumber n_blocks)
@@ -70,14 +63,13 @@ genie_meta_links(BlockNumber block, BlockNumber n_blocks)
 
 /*
  * Refuses a metapage that this version cannot read, and one with a list that begins or ends where no page of it can
- * be: at the metapage itself, which its reader has locked, or out of the file.
+ * be: at the metapage itself, which its reader has locked, or out of the file.  Not the checksum.
  */
 static void
 genie_meta_verify(Relation index, Page page)
 {
 	GenieMetaData *meta = genie_meta_of(page);
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
-	Size		used;
 
 	if (!genie_page_is(page, GENIE_PAGE_META) ||
 		GeniePageGetUsed(page) < offsetof(GenieMetaData, flags) ||
@@ -87,16 +79,15 @@ genie_meta_verify(Relation index, Page page)
 				 errmsg("index \"%s\" has no valid genie metapage",
 						RelationGetRelationName(index)),
 				 errhint("Please REINDEX it.")));
-	if (meta->version < 1 || meta->version > GENIE_VERSION)
+	if (meta->version != GENIE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has format version %u, but this genie reads version %u",
 						RelationGetRelationName(index), meta->version, GENIE_VERSION),
 				 errhint("Please REINDEX it.")));
-	used = meta->version == 1 ? offsetof(GenieMetaData, parameters_length) : sizeof(GenieMetaData);
-	if (GeniePageGetUsed(page) != used ||
+	if (GeniePageGetUsed(page) != sizeof(GenieMetaData) ||
 		meta->n_segments > GENIE_SEGMENTS_MAX ||
-		genie_meta_parameters_length(meta) > GENIE_PARAMETERS_MAX)
+		meta->parameters_length > GENIE_PARAMETERS_MAX)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "bad metapage length or segment count");
 	if (!genie_meta_links(meta->pending_head, n_blocks) ||
 		!genie_meta_links(meta->pending_tail, n_blocks) ||
@@ -113,9 +104,9 @@ genie_meta_read(Relation index)
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	genie_meta_verify(index, BufferGetPage(buffer));
+	genie_page_verify(index, BufferGetPage(buffer), GENIE_META_BLOCK);
 	memcpy(copy, genie_meta_of(BufferGetPage(buffer)), sizeof(GenieMetaData));
 	UnlockReleaseBuffer(buffer);
-	copy->parameters_length = genie_meta_parameters_length(copy);
 	return copy;
 }
 
@@ -142,6 +133,7 @@ genie_meta_parameters(const GenieMetaData *meta)
 	return parameters;
 }
 
+/* Every insert asks.  A wrong tail is noticed without the metapage's checksum: it is not the list's open end. */
 BlockNumber
 genie_meta_pending_tail(Relation index)
 {
@@ -162,6 +154,7 @@ genie_meta_lock(Relation index)
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	genie_meta_verify(index, BufferGetPage(buffer));
+	genie_page_verify(index, BufferGetPage(buffer), GENIE_META_BLOCK);
 	return buffer;
 }
 
