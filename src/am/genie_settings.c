@@ -127,7 +127,7 @@ static const IntSetting ints[] = {
 	{
 		"genie.shared_memory", PGC_POSTMASTER, GUC_UNIT_KB,
 		"Sets the shared memory for images of genie indexes.",
-		"0 keeps none: every query is counted by its own backend, from the index's pages.",
+		"0 keeps none and starts no worker: every query is counted by its own backend, from the index's pages.",
 		&genie_shared_memory, SHARED_MEMORY_DEFAULT, 0, SHARED_MEMORY_MAX, check_shared_memory
 	},
 	{

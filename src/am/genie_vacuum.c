@@ -116,6 +116,7 @@ genie_vacuum_segment(Relation index, const GenieSegmentEntry *entry, IndexBulkDe
 
 	if (segment == NULL)
 		genie_report_corrupt(index, entry->root, "not the segment's root");
+	segment->verify = true;
 	genie_object_table_reader(objects, segment, false);
 	genie_section_reader(tombstones, segment, GENIE_SECTION_TOMBSTONES);
 	for (uint32 tile = 0; tile < genie_object_table_tiles(segment); tile++)

@@ -441,6 +441,7 @@ genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*
 		inputs[i] = genie_segment_open(index, &meta->segments[picked[i]]);
 		if (inputs[i] == NULL)
 			genie_report_corrupt(index, meta->segments[picked[i]].root, "not the segment's root");
+		inputs[i]->verify = true;
 		removed[i] = meta->segments[picked[i]].stamp;
 	}
 	writer = genie_segment_begin(index, false, NULL);

@@ -25,6 +25,19 @@
 #define GENIE_TAG_IS_OF(tag, rel) RelFileNodeEquals((tag).rnode, (rel)->rd_node)
 #endif
 
+/* Copies the path of a relation's main fork, of MAXPGPATH bytes at most.  For users of common/relpath.h. */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_RELATION_PATH(path, tablespace, database, storage) \
+	strlcpy((path), GetRelationPath((database), (tablespace), (storage), -1, MAIN_FORKNUM).str, MAXPGPATH)
+#else
+#define GENIE_RELATION_PATH(path, tablespace, database, storage) \
+	do { \
+		char	   *relation_path_ = GetRelationPath((database), (tablespace), (storage), -1, MAIN_FORKNUM); \
+		strlcpy((path), relation_path_, MAXPGPATH); \
+		pfree(relation_path_); \
+	} while (0)
+#endif
+
 /* Does old_snapshot_threshold apply?  For users of utils/snapmgr.h. */
 #if PG_VERSION_NUM >= 170000
 #define GENIE_SNAPSHOTS_GET_OLD false

@@ -64,7 +64,7 @@ genie_meta_links(BlockNumber block, BlockNumber n_blocks)
 
 /*
  * Refuses a metapage that this version cannot read, and one with a list that begins or ends where no page of it can
- * be: at the metapage itself, which its reader has locked, or out of the file.
+ * be: at the metapage itself, which its reader has locked, or out of the file.  Not the checksum.
  */
 static void
 genie_meta_verify(Relation index, Page page)
@@ -105,6 +105,7 @@ genie_meta_read(Relation index)
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	genie_meta_verify(index, BufferGetPage(buffer));
+	genie_page_verify(index, BufferGetPage(buffer), GENIE_META_BLOCK);
 	memcpy(copy, genie_meta_of(BufferGetPage(buffer)), sizeof(GenieMetaData));
 	UnlockReleaseBuffer(buffer);
 	return copy;
@@ -133,6 +134,7 @@ genie_meta_parameters(const GenieMetaData *meta)
 	return parameters;
 }
 
+/* Every insert asks.  A wrong tail is noticed without the metapage's checksum: it is not the list's open end. */
 BlockNumber
 genie_meta_pending_tail(Relation index)
 {
@@ -153,6 +155,7 @@ genie_meta_lock(Relation index)
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	genie_meta_verify(index, BufferGetPage(buffer));
+	genie_page_verify(index, BufferGetPage(buffer), GENIE_META_BLOCK);
 	return buffer;
 }
 

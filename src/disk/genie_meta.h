@@ -20,7 +20,7 @@ extern void genie_meta_create(Relation index, const GenieTypeState *types);
 
 /*
  * A palloc'd copy of the metapage, all of one moment.  ERRCODE_INDEX_CORRUPTED if block 0 is
- * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for another version of the format, both with the
+ * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for another format, both with the
  * HINT to REINDEX.
  */
 extern GenieMetaData *genie_meta_read(Relation index);

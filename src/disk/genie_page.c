@@ -1,9 +1,10 @@
 /*
  * genie_page.c
- *	  Initialising a page, copying one, and reporting one that is damaged.
+ *	  Initialising a page, copying one, its checksum, and reporting one that is damaged.
  */
 #include "postgres.h"
 
+#include "port/pg_crc32c.h"
 #include "storage/bufmgr.h"
 
 #include "genie_page.h"
@@ -31,6 +32,35 @@ genie_page_copy(Relation index, BlockNumber block, PGAlignedBlock *copy)
 	memcpy(copy->data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	return (Page) copy->data;
+}
+
+uint32
+genie_page_checksum(Page page, BlockNumber block)
+{
+	const GeniePageOpaqueData *opaque = GeniePageGetOpaque(page);
+	bool		is_hints = opaque->kind == GENIE_PAGE_DATA && opaque->detail == GENIE_SECTION_HINTS;
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, &block, sizeof(block));
+	COMP_CRC32C(crc, opaque, sizeof(GeniePageOpaqueData));
+	if (!is_hints)
+		COMP_CRC32C(crc, GeniePageGetPayload(page), GeniePageGetUsed(page));
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+bool
+genie_page_is_intact(Page page, BlockNumber block)
+{
+	return genie_page_is_ours(page) && GeniePageGetChecksum(page) == genie_page_checksum(page, block);
+}
+
+void
+genie_page_verify(Relation index, Page page, BlockNumber block)
+{
+	if (!genie_page_is_intact(page, block))
+		genie_report_corrupt(index, block, "the page's checksum is wrong");
 }
 
 void

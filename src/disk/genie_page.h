@@ -11,6 +11,22 @@
  *
  * pd_lower is exactly the end of the payload, because Generic WAL zeroes the hole of logged relations.
  *
+ * Checksums.  Every page has a CRC-32C of its payload, its special area and its block number, in the header's
+ * pd_prune_xid, which only heaps use.  genie_wal.c computes it whenever a page is written, and verifies it before a
+ * page is changed, so damage never gets a right checksum.  Pages of hints are changed without WAL: their payload has a
+ * checksum of its own (genie_hint.h) and is left out here.  PostgreSQL's own checksums cover a page on its way from the
+ * disk and need not be on; this one is verified where a page is read from the buffers, too:
+ *
+ *	always		metapage (but not by an insert that wants the list's tail), pending pages, roots, retired entries,
+ *				tombstones
+ *	DATA		by merges and VACUUM, which would hand damage on; all pages of a segment when its image is made; from
+ *				then on, if that found damage, each page that a scan reads.  Scans of a segment without an image do
+ *				not verify its pages, as most of them would be verified again by each scan.
+ *	genie_check	every page
+ *
+ * Not noticed: a whole page that is an earlier state of itself (a write that the disk lost), where it is changed in
+ * place; pages that are written once have stamps, and none is there before them.
+ *
  * Block 0 is the metapage.  The others are
  *
  *	PENDING	a page of the pending list: a GeniePendingHeader, then rows (genie_pending.h).
@@ -32,8 +48,8 @@
  * reader saw with the list's head.
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
- * classes.  3 has the state of the keywords' types in the metapage (GenieTypeState), and the section HINTS in segments.  Older
- * versions are refused.
+ * classes.  3 has checksums on all pages, the state of the keywords' types in the metapage (GenieTypeState), and the
+ * section HINTS in segments.  Versions before 3 are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -85,6 +101,7 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 	((uint32) (((PageHeader) (page))->pd_lower - MAXALIGN(SizeOfPageHeaderData)))
 #define GeniePageSetUsed(page, used) \
 	(((PageHeader) (page))->pd_lower = MAXALIGN(SizeOfPageHeaderData) + (used))
+#define GeniePageGetChecksum(page) (((PageHeader) (page))->pd_prune_xid)
 
 /* ---- metapage ---- */
 
@@ -212,6 +229,15 @@ extern void genie_page_init(Page page, GeniePageKind kind, uint8 detail, uint64 
 
 /* Copies a page of the index under its shared lock; returns the copy. */
 extern Page genie_page_copy(Relation index, BlockNumber block, PGAlignedBlock *copy);
+
+/* The page's checksum as it should be; it is a page of genie. */
+extern uint32 genie_page_checksum(Page page, BlockNumber block);
+
+/* Is it a page of genie with the right checksum? */
+extern bool genie_page_is_intact(Page page, BlockNumber block);
+
+/* Raises ERRCODE_INDEX_CORRUPTED if it is not. */
+extern void genie_page_verify(Relation index, Page page, BlockNumber block);
 
 /* Raises ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX. */
 extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();

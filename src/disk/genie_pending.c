@@ -286,6 +286,7 @@ genie_pending_next_page(GeniePendingScan *scan)
 		scan->stale = true;
 		return false;
 	}
+	genie_page_verify(scan->index, page, scan->block);
 	scan->next = scan->block == scan->last ? InvalidBlockNumber : GeniePageGetOpaque(page)->next;
 	scan->at = 0;
 	scan->used = GeniePageGetUsed(page);

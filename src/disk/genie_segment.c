@@ -42,6 +42,7 @@ genie_root_next_page(GenieRootReader *root)
 		segment->stale = true;
 		return false;
 	}
+	genie_page_verify(segment->index, page, root->next);
 
 	if (segment->n_root_pages == root->pages_capacity)
 	{
@@ -222,6 +223,13 @@ genie_section_read_spill(GenieSectionReader *reader, uint32 page)
 	reader->used = n;
 }
 
+/* Are the checksums of the section's pages verified?  Tombstones change after an image was made, and are few bytes. */
+static bool
+is_verifying(const GenieSectionReader *reader)
+{
+	return reader->segment->verify || reader->kind == GENIE_SECTION_TOMBSTONES;
+}
+
 /*
  * Copies bytes [from, from + n) of a page of the index under its shared lock.  Returns the page's
  * used bytes, or -1 if the page is not the segment's any more.
@@ -236,6 +244,7 @@ genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, 
 	Size		used = 0;
 	bool		ours;
 	bool		in_place;
+	bool		intact;
 
 	buffer = ReadBuffer(segment->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -244,7 +253,8 @@ genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, 
 		GeniePageGetOpaque(page)->stamp == segment->entry.stamp &&
 		GeniePageGetOpaque(page)->detail == reader->kind;
 	in_place = ours && GeniePageGetOpaque(page)->next == page_number;
-	if (in_place)
+	intact = in_place && (!is_verifying(reader) || genie_page_is_intact(page, block));
+	if (intact)
 	{
 		used = GeniePageGetUsed(page);	/* at most GENIE_PAGE_PAYLOAD: the page is ours */
 		if (from + n <= GENIE_PAGE_PAYLOAD)
@@ -258,6 +268,8 @@ genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, 
 	}
 	if (!in_place)
 		genie_report_corrupt(segment->index, block, "a page of a section is in another page's place");
+	if (!intact)
+		genie_report_corrupt(segment->index, block, "the page's checksum is wrong");
 	return (int64) used;
 }
 
@@ -333,6 +345,40 @@ genie_section_read(GenieSectionReader *reader, uint64 position, Size n, void *ou
 		position += part;
 		to += part;
 		n -= part;
+	}
+	return true;
+}
+
+bool
+genie_segment_verify(GenieSegment *segment, const char **damage)
+{
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+	{
+		uint64		length = segment->sections[kind].entry.length;
+		uint64		n_pages = (length + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD;
+
+		for (uint32 i = 0; i < n_pages; i++)
+		{
+			BlockNumber block = genie_segment_block(segment, kind, i);
+			Buffer		buffer = ReadBuffer(segment->index, block);
+			Page		page = BufferGetPage(buffer);
+			bool		intact;
+
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+			segment->stale = !genie_page_is(page, GENIE_PAGE_DATA) ||
+				GeniePageGetOpaque(page)->stamp != segment->entry.stamp;
+			intact = genie_page_is_intact(page, block);
+			UnlockReleaseBuffer(buffer);
+			if (segment->stale)
+				return false;
+			if (!intact)
+			{
+				*damage = psprintf("the checksum of block %u is wrong", block);
+				segment->verify = true;
+				return false;
+			}
+			CHECK_FOR_INTERRUPTS();
+		}
 	}
 	return true;
 }

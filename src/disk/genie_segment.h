@@ -12,9 +12,9 @@
  *
  * No lock protects a reader: pages may get another owner meanwhile (see
  * genie_space.h).  Each read copies what it needs under the page's shared lock, after comparing
- * the stamp.  If it finds another stamp, it returns false and sets segment->stale, and the
- * caller starts again from the metapage.  That is no error unless the metapage still lists the
- * segment.
+ * the stamp, and, if it is asked to, verifying the page's checksum.  If it finds another stamp, it returns
+ * false and sets segment->stale, and the caller starts again from the metapage.  That is no error unless the
+ * metapage still lists the segment.
  */
 #ifndef GENIE_SEGMENT_H
 #define GENIE_SEGMENT_H
@@ -44,6 +44,7 @@ typedef struct GenieSegment
 	GenieExtent *root_pages;	/* the root and its continuation, one block each */
 	uint32		n_root_pages;
 	bool		stale;			/* a page had another owner */
+	bool		verify;			/* verify the checksums of its pages as they are read */
 } GenieSegment;
 
 /* Copies the counts from the segment's root to its entry. */
@@ -63,6 +64,12 @@ genie_segment_set_counts(GenieSegmentEntry *entry, const GenieRootHeader *header
  * ERRCODE_FEATURE_NOT_SUPPORTED for a required section or codec that this version does not know.
  */
 extern GenieSegment *genie_segment_open(Relation index, const GenieSegmentEntry *entry);
+
+/*
+ * Verifies the checksums of all pages of all sections.  False: stale, or damaged; then *damage says what is, and
+ * segment->verify is set.
+ */
+extern bool genie_segment_verify(GenieSegment *segment, const char **damage);
 
 /* The block of a section's page. */
 extern BlockNumber genie_segment_block(const GenieSegment *segment, GenieSectionKind kind, uint32 page);

@@ -317,6 +317,7 @@ genie_space_reclaim(Relation index)
 		page = genie_page_copy(index, block, &copy);
 		if (!genie_page_is(page, GENIE_PAGE_RETIRED))
 			genie_report_corrupt(index, block, "not a page of retired entries");
+		genie_page_verify(index, page, block);
 		next = GeniePageGetOpaque(page)->next;
 		entries = (GenieRetiredEntry *) GeniePageGetPayload(page);
 		n = GeniePageGetUsed(page) / sizeof(GenieRetiredEntry);
@@ -407,6 +408,7 @@ genie_space_mark_retired(Relation index, BlockNumber head, uint8 *reachable, Blo
 
 		if (!genie_page_is(page, GENIE_PAGE_RETIRED) || reachable[head] != 0)
 			return false;
+		genie_page_verify(index, page, head);
 		genie_space_mark(reachable, n_blocks, head, GENIE_PAGE_RETIRED);
 		entries = (GenieRetiredEntry *) GeniePageGetPayload(page);
 		n = GeniePageGetUsed(page) / sizeof(GenieRetiredEntry);

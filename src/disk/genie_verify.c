@@ -4,7 +4,7 @@
  *
  * Invariants (each has a message):
  *	pages		1 every page is a metapage (block 0), a page of a known kind with a possible
- *				  length, or all zeroes; 2 it is reachable from one place at most, and its kind
+ *				  length and the right checksum, or all zeroes; 2 it is reachable from one place at most, and its kind
  *				  is what that place expects; 3 its stamp is the owner's.  Pages that are not reachable
  *				  are free, or were left by a crash, which is no violation (genie_index_info counts them).
  *	segment		4 the object table decodes, TIDs ascend, its counts are the root's and the
@@ -151,6 +151,8 @@ genie_verify_page(GenieVerify *verify, BlockNumber block, Page page)
 		genie_verify_say(verify, block, "not a genie page");
 		return;
 	}
+	if (!genie_page_is_intact(page, block))
+		genie_verify_say(verify, block, "the page's checksum is wrong");
 	if (expected == 0 || expected == GENIE_REACHABLE_TWICE || (expected & GENIE_REACHABLE_RETIRED))
 		return;
 	if (opaque->kind != expected)

@@ -24,16 +24,29 @@ genie_wal_begin(GenieWal *wal, Relation relation, bool build)
 Page
 genie_wal_register(GenieWal *wal, Buffer buffer, bool fresh)
 {
+	Page		page = BufferGetPage(buffer);
+
 	Assert(wal->n < MAX_GENERIC_XLOG_PAGES);
-	wal->buffers[wal->n++] = buffer;
-	if (wal->state == NULL)
-		return BufferGetPage(buffer);
-	return GenericXLogRegisterBuffer(wal->state, buffer, fresh ? GENERIC_XLOG_FULL_IMAGE : 0);
+	if (!fresh)
+		genie_page_verify(wal->relation, page, BufferGetBlockNumber(buffer));
+	if (wal->state != NULL)
+		page = GenericXLogRegisterBuffer(wal->state, buffer, fresh ? GENERIC_XLOG_FULL_IMAGE : 0);
+	wal->buffers[wal->n] = buffer;
+	wal->pages[wal->n++] = page;
+	return page;
+}
+
+static void
+set_checksum(Page page, BlockNumber block)
+{
+	GeniePageGetChecksum(page) = genie_page_checksum(page, block);
 }
 
 void
 genie_wal_commit(GenieWal *wal)
 {
+	for (int i = 0; i < wal->n; i++)
+		set_checksum(wal->pages[i], BufferGetBlockNumber(wal->buffers[i]));
 	if (wal->state != NULL)
 		GenericXLogFinish(wal->state);
 	else
@@ -82,6 +95,7 @@ genie_wal_write_init_fork(Relation relation, Page page)
 {
 	SMgrRelation smgr = RelationGetSmgr(relation);
 
+	set_checksum(page, GENIE_META_BLOCK);
 	PageSetChecksumInplace(page, GENIE_META_BLOCK);
 	smgrwrite(smgr, INIT_FORKNUM, GENIE_META_BLOCK, (char *) page, true);
 	log_newpage(&GENIE_SMGR_LOCATOR(smgr), INIT_FORKNUM, GENIE_META_BLOCK, page, true);

@@ -15,6 +15,8 @@
  *				fork unconditionally, because Generic WAL would write nothing for it.
  *	hints		genie_wal_mark_hint
  *
+ * Every page that is written gets its checksum here (genie_page.h), and a page that is changed is verified before.
+ *
  * If an ERROR comes between register and commit, the images go with the memory and the pages do not change.  In a
  * build, the relation goes.
  */
@@ -32,13 +34,15 @@ typedef struct GenieWal
 	GenericXLogState *state;	/* NULL in a build */
 	int			n;
 	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
+	Page		pages[MAX_GENERIC_XLOG_PAGES];	/* what is edited */
 } GenieWal;
 
 extern void genie_wal_begin(GenieWal *wal, Relation relation, bool build);
 
 /*
  * The page image to edit.  fresh: the page is written anew as a whole (a full image is logged);
- * call genie_page_init on it.  The buffer must be locked exclusively.
+ * call genie_page_init on it.  Otherwise ERRCODE_INDEX_CORRUPTED if it is damaged.  The buffer must be locked
+ * exclusively.
  */
 extern Page genie_wal_register(GenieWal *wal, Buffer buffer, bool fresh);
 

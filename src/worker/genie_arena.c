@@ -2,9 +2,12 @@
  * genie_arena.c
  *	  The arenas of shared memory (genie_arena.h).
  *
- * The arenas are DSA areas made in place in one block.  An area's size limit is its own size: it never makes dynamic
- * segments (/dev/shm plays no part), and "no room" is a return value.  They are pinned, so they live as long as
- * the server; a process attaches when it first needs one and lets go when it exits.
+ * The images' arena is pages and a map of them, which the directory changes under its lock: it knows which images may
+ * go when one finds no room.
+ *
+ * The requests' arena is a DSA area made in place.  Its size limit is its own size: it never makes dynamic
+ * segments (/dev/shm plays no part), and "no room" is a return value.  It is pinned, so it lives as long as
+ * the server; a process attaches when it first needs it and lets go when it exits.
  *
  * The fields of GenieArenas do not change after server start, so reading them needs no lock.
  *
@@ -20,8 +23,6 @@
 
 #include "genie_arena.h"
 
-/* bytes: devices pin memory, and DSA hands large objects out, by pages of this size */
-#define ARENA_ALIGN 4096
 
 /*
  * The requests' arena has one part in REQUEST_SHARE of the block, within these limits.  A request takes kilobytes, or
@@ -31,27 +32,20 @@
 #define REQUEST_BYTES_MIN ((Size) 1 << 20)
 #define REQUEST_BYTES_MAX ((Size) 256 << 20)
 
-/*
- * Bytes that DSA needs for itself: a fixed part; and 8 bytes a page of 4 kB, and a descriptor of 64 bytes an object,
- * which for images of at least 3 pages is less than one byte in OVERHEAD_SHARE.
- */
-#define OVERHEAD (64 * 1024)
-#define OVERHEAD_SHARE 128
-
 typedef struct GenieArenas
 {
-	int			tranche;		/* "genie_arena": the DSA areas' own locks */
+	int			tranche;		/* "genie_arena": the DSA area's own locks */
 	char	   *block;			/* of the arenas, images' first; NULL: there is none */
 	Size		block_bytes;
-	Size		image_bytes;	/* of the images' arena */
+	Size		image_bytes;	/* of the images' arena, whole pages */
+	GenieMemoryMap *map;		/* of its pages; changes under the directory's lock */
 } GenieArenas;
 
 int			genie_shared_memory;
 
 static GenieArenas *arenas = NULL;
 
-/* this process's views of the arenas, once it is attached */
-static dsa_area *image_arena = NULL;
+/* this process's view of the requests' arena, once it is attached */
 static dsa_area *request_arena = NULL;
 
 static Size
@@ -60,35 +54,45 @@ block_size(void)
 	return (Size) genie_shared_memory * 1024;
 }
 
+static Size
+image_size(void)
+{
+	Size		requests = Min(Max(block_size() / REQUEST_SHARE, REQUEST_BYTES_MIN), REQUEST_BYTES_MAX);
+
+	return TYPEALIGN_DOWN(GENIE_ARENA_PAGE, block_size() - requests);
+}
+
 Size
 genie_arena_shmem_size(void)
 {
-	Size		block = genie_shared_memory > 0 ? add_size(block_size(), ARENA_ALIGN) : 0;
+	Size		size = sizeof(GenieArenas);
 
-	return add_size(sizeof(GenieArenas), block);
-}
-
-/* Makes an arena, and lets go of it: the postmaster has no use for it. */
-static void
-make_arena(void *place, Size bytes)
-{
-	dsa_area   *area = dsa_create_in_place(place, bytes, arenas->tranche, NULL);
-
-	dsa_pin(area);
-	dsa_set_size_limit(area, bytes);
-	dsa_detach(area);
+	if (genie_shared_memory > 0)
+	{
+		size = add_size(size, add_size(block_size(), GENIE_ARENA_PAGE));
+		size = add_size(size, genie_memory_map_bytes(image_size() / GENIE_ARENA_PAGE));
+	}
+	return size;
 }
 
 static void
 make_arenas(void)
 {
-	Size		requests = Min(Max(block_size() / REQUEST_SHARE, REQUEST_BYTES_MIN), REQUEST_BYTES_MAX);
+	dsa_area   *requests;
 
-	arenas->block = (char *) TYPEALIGN(ARENA_ALIGN, arenas + 1);
 	arenas->block_bytes = block_size();
-	arenas->image_bytes = TYPEALIGN_DOWN(ARENA_ALIGN, arenas->block_bytes - requests);
-	make_arena(arenas->block, arenas->image_bytes);
-	make_arena(arenas->block + arenas->image_bytes, arenas->block_bytes - arenas->image_bytes);
+	arenas->image_bytes = image_size();
+	arenas->map = (GenieMemoryMap *) (arenas + 1);
+	genie_memory_map_init(arenas->map, arenas->image_bytes / GENIE_ARENA_PAGE);
+	arenas->block = (char *) TYPEALIGN(GENIE_ARENA_PAGE,
+									   (char *) arenas->map + genie_memory_map_bytes(arenas->map->n_pages));
+
+	/* the postmaster has no use for it and lets go */
+	requests = dsa_create_in_place(arenas->block + arenas->image_bytes, genie_arena_request_bytes(), arenas->tranche,
+								   NULL);
+	dsa_pin(requests);
+	dsa_set_size_limit(requests, genie_arena_request_bytes());
+	dsa_detach(requests);
 }
 
 void
@@ -117,18 +121,23 @@ attach(void *place)
 	return area;
 }
 
-dsa_area *
-genie_arena_images(void)
+GenieMemoryMap *
+genie_arena_images(char **base)
 {
-	if (image_arena == NULL && arenas != NULL && arenas->block != NULL)
-		image_arena = attach(arenas->block);
-	return image_arena;
+	*base = arenas != NULL ? arenas->block : NULL;
+	return arenas != NULL ? arenas->map : NULL;
+}
+
+bool
+genie_arena_has_images(void)
+{
+	return arenas != NULL && arenas->block != NULL;
 }
 
 dsa_area *
 genie_arena_requests(void)
 {
-	if (request_arena == NULL && arenas != NULL && arenas->block != NULL)
+	if (request_arena == NULL && genie_arena_has_images())
 		request_arena = attach(arenas->block + arenas->image_bytes);
 	return request_arena;
 }
@@ -136,9 +145,7 @@ genie_arena_requests(void)
 Size
 genie_arena_image_bytes(void)
 {
-	Size		overhead = OVERHEAD + arenas->image_bytes / OVERHEAD_SHARE;
-
-	return arenas->image_bytes - Min(overhead, arenas->image_bytes);
+	return arenas->image_bytes;
 }
 
 Size

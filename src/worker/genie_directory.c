@@ -4,25 +4,35 @@
  *
  * An array of entries, and a hash table from keys to them; both of fixed size.  The lock:
  *
- *	exclusive	every change of state, of the hash table, of sums; a process that takes an image out owns its memory
- *				from then on and frees it after releasing the lock
+ *	exclusive	every change of state, of the hash table, of sums, of the map of the arena's pages
  *	share		looking up, pinning, clearing live bits: these must not happen while an image goes
  *
  * Fields of an entry that change while the lock is held in share mode: pins (by the worker alone, so no two processes
  * write it), last_used (atomic, approximate), live_version (atomic, only ever raised), and the live bits
  * in the arena (atomic, only ever cleared).
  *
- * Room.  A backend reserves its bytes before it allocates, so backends do not race each other for the same room.  The
- * arena may still refuse, when its free memory is in pieces: the backend then evicts further images, one at a time.
+ * Room.  The arena's pages belong to entries; the map of them (genie_memory_map.h) changes under the lock, too.  A
+ * piece of an image needs consecutive pages.  Where none are free, the least recently used images are thought away, as
+ * few as suffice, and those of them that lie in the way are evicted.  So no image lacks room because free memory is in
+ * pieces.
  *
- * Eviction.  The least recently used goes first.  Never evicted are: images that the worker has pinned; other images of
- * the index that is being loaded, because the same scan wants them again (an index larger than the arena would replace
- * itself for ever); and, unless the administrator asks, images that were used within GENIE_IMAGE_KEEP_US, so that scans
- * which take turns on two indexes do not spend all their time loading.  Quantized vectors only save time: they go for
- * any image, before all images and whenever they were used, and themselves evict only quantized vectors.
+ * Indexes that are gone.  Nobody is told of DROP INDEX, REINDEX, TRUNCATE, ROLLBACK or DROP DATABASE here; but the
+ * index's file is truncated when their transaction ends, and a standby's replay unlinks it.  So files are looked at:
+ * when there is no room, by genie_prewarm, and by the worker every few seconds.  An index that exists has a metapage,
+ * so its file is never empty.
+ *
+ * Eviction.  Images of indexes that are gone go first, then the least recently used.  Never evicted are: images that
+ * the worker has pinned; other images of the index that is being loaded, because the same scan wants them again (an
+ * index larger than the arena would replace itself for ever); and, unless the administrator asks, images that were used
+ * within GENIE_IMAGE_KEEP_US, so that scans which take turns on two indexes do not spend all their time loading.
+ * Quantized vectors only save time: they go for any image, before all images and whenever they were used, and
+ * themselves evict only quantized vectors.
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
+
+#include "common/relpath.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "port/atomics.h"
@@ -33,6 +43,7 @@
 #include "utils/timestamp.h"
 
 #include "genie_arena.h"
+#include "genie_compat.h"
 #include "genie_directory.h"
 
 /* us: an image that was used so recently stays; loading 100 million postings takes about as long */
@@ -51,7 +62,7 @@ typedef struct GenieDirectoryEntry
 	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
 	uint64		id;
 	GenieImageParts parts;		/* READY */
-	uint64		bytes;			/* LOADING: reserved; READY: taken; PUT_OFF: needed, 0 if loading failed */
+	uint64		bytes;			/* LOADING, READY: of the arena; PUT_OFF: needed, 0 if loading failed */
 	GenieFallback why;			/* PUT_OFF: NO_ROOM or LOAD_FAILED */
 	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
@@ -182,25 +193,31 @@ genie_directory_ready(const GenieImageRef *ref)
 	return entry != NULL && entry->state == GENIE_IMAGE_READY ? entry : NULL;
 }
 
-/* the group pointers behind the live bits of a body */
-static const dsa_pointer *
-genie_directory_groups(dsa_area *arena, const GenieImageParts *parts)
+/* the groups' addresses behind the live bits of a body */
+static void *const *
+genie_directory_groups(const GenieImageParts *parts)
 {
-	uint64	   *live = dsa_get_address(arena, parts->body);
-
-	return (const dsa_pointer *) (live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
+	return (void *const *) (parts->body + (Size) parts->n_tiles * GENIE_TILE_WORDS);
 }
 
-/* Gives an image's memory back.  Without the lock; the caller has taken it out of the directory. */
-static void
-genie_directory_free(const GenieImageParts *parts)
+/* The number that the arena's map knows the entry by. */
+static uint32
+genie_directory_owner(const GenieDirectoryEntry *entry)
 {
-	dsa_area   *arena = genie_arena_images();
-	const dsa_pointer *groups = genie_directory_groups(arena, parts);
+	return (uint32) (entry - directory->entries) + 1;
+}
 
-	for (uint32 i = 0; i < parts->n_groups; i++)
-		dsa_free(arena, groups[i]);
-	dsa_free(arena, parts->body);
+/* Gives the memory of a READY or LOADING entry back, under the exclusive lock. */
+static void
+genie_directory_release(GenieDirectoryEntry *entry)
+{
+	char	   *base;
+
+	if (entry->bytes == 0)
+		return;
+	genie_memory_map_release(genie_arena_images(&base), genie_directory_owner(entry));
+	directory->image_bytes -= entry->bytes;
+	entry->bytes = 0;
 }
 
 /* The number of READY entries of its kind. */
@@ -210,7 +227,7 @@ genie_directory_number(const GenieDirectoryEntry *entry)
 	return entry->key.metric != 0 ? &directory->n_vectors : &directory->n_images;
 }
 
-/* Makes an entry FREE, under the exclusive lock. */
+/* Makes an entry FREE, under the exclusive lock; its memory is free, too. */
 static void
 genie_directory_forget(GenieDirectoryEntry *entry)
 {
@@ -222,7 +239,7 @@ genie_directory_forget(GenieDirectoryEntry *entry)
 		pg_atomic_fetch_add_u64(&directory->generation, 1);
 	}
 	if (entry->state == GENIE_IMAGE_READY || entry->state == GENIE_IMAGE_LOADING)
-		directory->image_bytes -= entry->bytes;
+		genie_directory_release(entry);
 	entry->state = GENIE_IMAGE_FREE;
 	entry->id = 0;
 	entry->bytes = 0;
@@ -343,7 +360,6 @@ bool
 genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first)
 {
 	GenieDirectoryEntry *entry;
-	GenieImageParts victim = {0};
 	bool		claimed;
 
 	*first = false;
@@ -358,10 +374,7 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 		if (entry != NULL)
 		{
 			if (entry->state == GENIE_IMAGE_READY)
-			{
-				victim = entry->parts;
 				genie_directory_forget(entry);
-			}
 			((GenieKeyEntry *) hash_search(directory_keys, key, HASH_ENTER, NULL))->entry =
 				(uint32) (entry - directory->entries);
 			entry->key = *key;
@@ -379,70 +392,182 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 		ref->id = entry->id;
 	}
 	LWLockRelease(&directory->lock);
-	if (victim.body != InvalidDsaPointer)
-		genie_directory_free(&victim);
 	return claimed;
 }
 
 /* ---- room ---- */
 
-bool
-genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist)
+uint64
+genie_directory_piece_bytes(uint64 bytes)
 {
-	TimestampTz used_before = genie_directory_used_before(insist);
-	uint64		limit = genie_arena_image_bytes();
-
-	while (bytes <= limit)
-	{
-		GenieDirectoryEntry *entry;
-		GenieDirectoryEntry *victim;
-		GenieImageParts parts;
-
-		LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-		entry = genie_directory_of(ref);
-		Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING);
-		if (directory->image_bytes + bytes <= limit)
-		{
-			directory->image_bytes += bytes;
-			entry->bytes = bytes;
-			LWLockRelease(&directory->lock);
-			return true;
-		}
-		victim = genie_directory_enough(bytes, &entry->key, used_before) ?
-			genie_directory_victim(&entry->key, used_before) : NULL;
-		if (victim == NULL)
-		{
-			LWLockRelease(&directory->lock);
-			return false;
-		}
-		parts = victim->parts;
-		genie_directory_forget(victim);
-		LWLockRelease(&directory->lock);
-		genie_directory_free(&parts);
-	}
-	return false;
+	return TYPEALIGN64(GENIE_ARENA_PAGE, Max(bytes, 1));
 }
 
-uint64
-genie_directory_evict_one(const GenieImageRef *ref, bool insist)
+/* for qsort: entries, the one that is evicted first in front */
+static int
+genie_directory_compare_victims(const void *a, const void *b)
 {
-	GenieDirectoryEntry *victim;
-	GenieImageParts parts;
-	uint64		bytes;
+	GenieDirectoryEntry *x = &directory->entries[*(const uint32 *) a];
+	GenieDirectoryEntry *y = &directory->entries[*(const uint32 *) b];
 
-	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-	victim = genie_directory_victim(&directory->entries[ref->entry].key, genie_directory_used_before(insist));
-	if (victim == NULL)
+	if (genie_directory_goes_first(x, y))
+		return -1;
+	return genie_directory_goes_first(y, x) ? 1 : 0;
+}
+
+/*
+ * Finds n consecutive pages that are free once as few of the victims as possible are gone, counted from the first one.
+ * False: not even if all go.
+ */
+static bool
+genie_directory_find_pages(const GenieMemoryMap *map, uint32 n, const uint32 *victims, uint32 n_victims, uint32 *first)
+{
+	bool		may_go[GENIE_IMAGES_MAX + 1];
+	uint32		low = 0;
+	uint32		high = n_victims;	/* so many do, or it is impossible */
+
+	while (low < high)
 	{
-		LWLockRelease(&directory->lock);
-		return 0;
+		uint32		middle = low + (high - low) / 2;
+
+		memset(may_go, false, sizeof(may_go));
+		for (uint32 i = 0; i < middle; i++)
+			may_go[victims[i] + 1] = true;
+		if (genie_memory_map_find(map, n, may_go, first))
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	parts = victim->parts;
-	bytes = victim->bytes;
-	genie_directory_forget(victim);
+	memset(may_go, false, sizeof(may_go));
+	for (uint32 i = 0; i < low; i++)
+		may_go[victims[i] + 1] = true;
+	return genie_memory_map_find(map, n, may_go, first);
+}
+
+/*
+ * Allocates one piece for the entry, evicting those of the victims that are in the way.  Under the exclusive lock.
+ * NULL: there is no place.
+ */
+static void *
+genie_directory_place(GenieDirectoryEntry *entry, uint64 bytes, const uint32 *victims, uint32 n_victims)
+{
+	char	   *base;
+	GenieMemoryMap *map = genie_arena_images(&base);
+	uint32		n = (uint32) (genie_directory_piece_bytes(bytes) / GENIE_ARENA_PAGE);
+	uint32		first;
+
+	if (!genie_directory_find_pages(map, n, victims, n_victims, &first))
+		return NULL;
+	for (uint32 page = first, end; page < first + n; page = end)
+	{
+		uint32		owner = genie_memory_map_owner(map, page, &end);
+
+		if (owner != GENIE_MEMORY_FREE)
+		{
+			genie_directory_forget(&directory->entries[owner - 1]);
+			(void) genie_memory_map_owner(map, page, &end);
+		}
+	}
+	genie_memory_map_take(map, first, n, genie_directory_owner(entry));
+	entry->bytes += (uint64) n * GENIE_ARENA_PAGE;
+	directory->image_bytes += (uint64) n * GENIE_ARENA_PAGE;
+	Assert(genie_memory_map_valid(map));
+	return base + (Size) first * GENIE_ARENA_PAGE;
+}
+
+/* Allocates all pieces, or none.  evict: evict what may go, if that is enough.  victims has room for all entries. */
+static bool
+genie_directory_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, bool insist,
+							 bool evict, uint32 *victims)
+{
+	TimestampTz used_before = genie_directory_used_before(insist);
+	uint32		n_victims = 0;
+	uint64		bytes = 0;
+	GenieDirectoryEntry *entry;
+	bool		ok;
+
+	for (uint32 i = 0; i < n; i++)
+		bytes += genie_directory_piece_bytes(pieces[i]);
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_of(ref);
+	Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING);
+	ok = !evict || genie_directory_enough(bytes, &entry->key, used_before);
+	for (uint32 i = 0; i < n && ok; i++)
+	{
+		n_victims = 0;
+		for (uint32 j = 0; evict && j < GENIE_IMAGES_MAX; j++)
+			if (genie_directory_evictable(&directory->entries[j], &entry->key, used_before))
+				victims[n_victims++] = j;
+		qsort(victims, n_victims, sizeof(uint32), genie_directory_compare_victims);
+		at[i] = genie_directory_place(entry, pieces[i], victims, n_victims);
+		ok = at[i] != NULL;
+	}
+	if (!ok)
+		genie_directory_release(entry);
 	LWLockRelease(&directory->lock);
-	genie_directory_free(&parts);
-	return bytes;
+	return ok;
+}
+
+bool
+genie_directory_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, bool insist)
+{
+	uint32	   *victims = palloc(GENIE_IMAGES_MAX * sizeof(uint32));
+	bool		ok = genie_directory_try_allocate(ref, pieces, n, at, insist, false, victims);
+
+	if (!ok)
+	{
+		genie_directory_sweep();
+		ok = genie_directory_try_allocate(ref, pieces, n, at, insist, true, victims);
+	}
+	pfree(victims);
+	return ok;
+}
+
+/* ---- images that nobody will ask for ---- */
+
+/* May it be dropped?  Under the lock. */
+static bool
+genie_directory_droppable(const GenieDirectoryEntry *entry)
+{
+	return entry->state == GENIE_IMAGE_PUT_OFF || (entry->state == GENIE_IMAGE_READY && entry->pins == 0);
+}
+
+/* Has the index of the key lost its file? */
+static bool
+genie_directory_file_is_gone(const GenieImageKey *key)
+{
+	struct stat status;
+	char		path[MAXPGPATH];
+
+	GENIE_RELATION_PATH(path, key->tablespace, key->database, key->storage);
+	return stat(path, &status) == 0 ? status.st_size == 0 : errno == ENOENT;
+}
+
+void
+genie_directory_sweep(void)
+{
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &directory->entries[i];
+		GenieImageKey key;
+		uint64		id = 0;
+
+		if (entry->state == GENIE_IMAGE_FREE)
+			continue;			/* looked at without the lock: one that is being taken is not old */
+		LWLockAcquire(&directory->lock, LW_SHARED);
+		if (genie_directory_droppable(entry))
+		{
+			id = entry->id;
+			key = entry->key;
+		}
+		LWLockRelease(&directory->lock);
+		if (id == 0 || !genie_directory_file_is_gone(&key))
+			continue;
+		LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+		if (entry->id == id && genie_directory_droppable(entry))
+			genie_directory_forget(entry);
+		LWLockRelease(&directory->lock);
+	}
 }
 
 /* A READY or PUT_OFF entry that the list has no use for; under the exclusive lock.  NULL: none. */
@@ -454,7 +579,7 @@ genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 
 		GenieDirectoryEntry *entry = &directory->entries[i];
 		bool		listed = false;
 
-		if (!(entry->state == GENIE_IMAGE_PUT_OFF || (entry->state == GENIE_IMAGE_READY && entry->pins == 0)) ||
+		if (!genie_directory_droppable(entry) ||
 			!genie_directory_same_index(&entry->key, key))
 			continue;
 		if (entry->key.database_xmin == key->database_xmin)
@@ -472,26 +597,12 @@ genie_directory_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 
 void
 genie_directory_drop_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below)
 {
-	bool		more = true;
+	GenieDirectoryEntry *entry;
 
-	while (more)
-	{
-		GenieImageParts parts = {0};
-		GenieDirectoryEntry *entry;
-
-		LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
-		entry = genie_directory_replaced(key, stamps, n, below);
-		more = entry != NULL;
-		if (more)
-		{
-			if (entry->state == GENIE_IMAGE_READY)
-				parts = entry->parts;
-			genie_directory_forget(entry);
-		}
-		LWLockRelease(&directory->lock);
-		if (parts.body != InvalidDsaPointer)
-			genie_directory_free(&parts);
-	}
+	LWLockAcquire(&directory->lock, LW_EXCLUSIVE);
+	while ((entry = genie_directory_replaced(key, stamps, n, below)) != NULL)
+		genie_directory_forget(entry);
+	LWLockRelease(&directory->lock);
 }
 
 /* ---- the end of a load ---- */
@@ -533,7 +644,7 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 static void
 genie_directory_put_off(GenieDirectoryEntry *entry, GenieFallback why, uint64 bytes, TimestampTz retry_at)
 {
-	directory->image_bytes -= entry->bytes;
+	genie_directory_release(entry);
 	directory->n_no_room += why == GENIE_FALLBACK_NO_ROOM;
 	entry->state = GENIE_IMAGE_PUT_OFF;
 	entry->why = why;
@@ -595,7 +706,7 @@ genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
 	{
-		uint64	   *live = (uint64 *) dsa_get_address(genie_arena_images(), entry->parts.body) + first_word;
+		uint64	   *live = entry->parts.body + first_word;
 
 		Assert((uint64) first_word + n <= (uint64) entry->parts.n_tiles * GENIE_TILE_WORDS);
 		for (uint32 i = 0; i < n; i++)
@@ -688,19 +799,14 @@ genie_directory_pin_entry(const GenieImageRef *ref, uint64 *tombstone_version)
 static const void **
 genie_directory_group_addresses(const GenieImageParts *parts)
 {
-	dsa_area   *arena = genie_arena_images();
-	const dsa_pointer *pointers = genie_directory_groups(arena, parts);
-	const void **groups = palloc((Size) parts->n_groups * sizeof(void *));
+	Size		bytes = (Size) parts->n_groups * sizeof(void *);
 
-	for (uint32 i = 0; i < parts->n_groups; i++)
-		groups[i] = dsa_get_address(arena, pointers[i]);
-	return groups;
+	return memcpy(palloc(bytes), genie_directory_groups(parts), bytes);
 }
 
 bool
 genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image)
 {
-	dsa_area   *arena = genie_arena_images();
 	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version);
 
 	if (entry == NULL)
@@ -712,10 +818,10 @@ genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSe
 	image->n_keywords = entry->parts.n_keywords;
 	image->n_tiles = entry->parts.n_tiles;
 	image->n_groups = entry->parts.n_groups;
-	image->live = dsa_get_address(arena, entry->parts.body);
+	image->live = entry->parts.body;
 	image->groups = (const GenieImageGroup *const *) genie_directory_group_addresses(&entry->parts);
 	image->postings_before = entry->parts.n_totals == 0 ? NULL :
-		(const uint64 *) (const void *) (genie_directory_groups(arena, &entry->parts) + image->n_groups);
+		(const uint64 *) (const void *) (genie_directory_groups(&entry->parts) + image->n_groups);
 	return true;
 }
 

@@ -27,14 +27,13 @@
  * An image has a number, its id, that no other image of this server run ever gets.  A GenieImageRef names
  * an entry and the id that it had; functions that take one return false if the entry has another by now.
  *
- * One LWLock protects the directory.  It is held for look-ups and changes of state only: never during I/O,
- * allocation or filling of images, waiting, or counting.
+ * One LWLock protects the directory and the map of the arena's pages.  It is held for look-ups and changes of state
+ * only: never during I/O, filling of images, waiting, or counting.
  */
 #ifndef GENIE_DIRECTORY_H
 #define GENIE_DIRECTORY_H
 
 #include "datatype/timestamp.h"
-#include "utils/dsa.h"
 
 #include "genie_fallback.h"
 #include "genie_image.h"
@@ -91,10 +90,10 @@ typedef struct GenieImageParts
 	GenieMetric metric;
 
 	/*
-	 * GENIE_TILE_WORDS live words a tile; behind them dsa_pointer[n_groups], one a group; behind them
+	 * In the arena: GENIE_TILE_WORDS live words a tile; behind them void *[n_groups], the groups; behind them
 	 * uint64[n_totals], the postings of all ranks below each
 	 */
-	dsa_pointer body;
+	uint64	   *body;
 } GenieImageParts;
 
 typedef struct GenieDirectoryUsage
@@ -169,14 +168,22 @@ extern bool genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint
 extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first);
 
 /*
- * Reserves bytes of the arena for a LOADING entry, evicting the least recently used.  Images of the same index stay,
- * and, unless insist, those that were used a moment ago; but quantized vectors go for any image.  Quantized vectors
- * themselves evict only quantized vectors.  False, and nothing is evicted: there is not enough.
+ * Allocates n pieces of so many bytes for a LOADING entry, pieces[i] at at[i], evicting what is in the way.  Images of
+ * indexes that are gone go first, then the least recently used.  Images of the same index stay, and, unless insist,
+ * those that were used a moment ago; but quantized vectors go for any image.  Quantized vectors themselves evict only
+ * quantized vectors.  False: there is not enough, and nothing is evicted; or what may be evicted is in pieces that are
+ * too small.  The memory is the entry's and goes with it.
  */
-extern bool genie_directory_reserve(const GenieImageRef *ref, uint64 bytes, bool insist);
+extern bool genie_directory_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, bool insist);
 
-/* Evicts one image more, because the arena's free memory is in pieces.  Its bytes; 0: there is none. */
-extern uint64 genie_directory_evict_one(const GenieImageRef *ref, bool insist);
+/* The bytes of the arena that a piece takes. */
+extern uint64 genie_directory_piece_bytes(uint64 bytes);
+
+/*
+ * Drops images of indexes whose file is gone or empty: they were dropped, rebuilt or truncated, or their creation was
+ * rolled back; on a standby, when replay gets there.  Looks at the files of all entries.
+ */
+extern void genie_directory_sweep(void);
 
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
 

@@ -258,7 +258,7 @@ GenieFallback
 genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version,
 					  GenieImageRef *ref)
 {
-	if (genie_arena_images() == NULL)
+	if (!genie_arena_has_images())
 		return GENIE_FALLBACK_NO_ROOM;
 	if (index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return GENIE_FALLBACK_TEMPORARY;
@@ -325,7 +325,7 @@ genie_image_cache_publish_tombstones(Relation index)
 	MemoryContext old;
 	GenieMetaData *meta;
 
-	if (genie_arena_images() == NULL || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+	if (!genie_arena_has_images() || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie image refresh", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -357,7 +357,7 @@ report_unusable(Relation index)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory"),
 				 errhint("Add genie to shared_preload_libraries in postgresql.conf and restart the server.")));
-	if (genie_arena_images() == NULL)
+	if (!genie_arena_has_images())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory for images"),
@@ -402,8 +402,6 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 	genie_directory_wait_end();
 	if (why == GENIE_FALLBACK_NO_ROOM)
 		report_no_room(index, &key, *n_bytes);
-	if (why == GENIE_FALLBACK_STALE && is_listed(index, entry->stamp))
-		genie_report_corrupt(index, entry->root, "a page of a segment belongs to somebody else");
 	if (why != GENIE_FALLBACK_NONE)
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
@@ -414,15 +412,20 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 uint64
 genie_image_cache_prewarm(Relation index)
 {
+	uint64		segment_version = 0;
+	bool		changed = false;
+
 	report_unusable(index);
+	genie_directory_sweep();	/* what nobody needs any more makes room first */
 	for (;;)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie prewarm", ALLOCSET_DEFAULT_SIZES);
 		MemoryContext old = MemoryContextSwitchTo(context);
-		GenieMetaData *meta = genie_meta_read(index);
+		GenieMetaData *meta = genie_meta_read_again(index, changed, segment_version);
 		uint64		n_bytes = 0;
-		bool		changed = false;
 
+		segment_version = meta->segment_version;
+		changed = false;
 		for (uint32 i = 0; !changed && i < meta->n_segments; i++)
 			changed = !prewarm_segment(index, meta, &meta->segments[i], &n_bytes);
 		MemoryContextSwitchTo(old);

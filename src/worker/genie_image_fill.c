@@ -2,6 +2,7 @@
  * genie_image_fill.c
  *	  From a segment's pages to the groups of an image, in memory that the caller gives (genie_image_fill.h).
  *
+ *	0. verify	the checksums of all pages of the segment, those that only readers of the image need too
  *	1. plan		one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has, where
  *				dimensions begin, and hence whether objects get codes (genie_image.h)
  *	2. fill		a second pass decodes the lists into the groups; then sizes and live bits
@@ -260,7 +261,7 @@ plan_codes(GenieImageFill *fill)
 bool
 genie_image_fill_plan(GenieImageFill *fill)
 {
-	const GenieSegment *segment = fill->segment;
+	GenieSegment *segment = fill->segment;
 	const GenieSectionEntry *sizes = &segment->sections[GENIE_SECTION_SIZES].entry;
 	GenieImageParts *parts = &fill->parts;
 
@@ -281,6 +282,8 @@ genie_image_fill_plan(GenieImageFill *fill)
 		fill->postings_before = palloc0((Size) (parts->n_keywords + 1) * sizeof(uint64));
 		fill->first_ranks = palloc(GENIE_CODE_DIMENSIONS_MAX * sizeof(uint32));
 	}
+	if (segment->index != NULL && !genie_segment_verify(segment, &fill->damage))
+		return false;
 	if (!read_lists(fill))
 		return false;
 	plan_codes(fill);

@@ -4,7 +4,7 @@
  *
  *	1. claim	an entry of the directory, LOADING
  *	2. plan		what the image takes (genie_image_fill.h)
- *	3. room		the bytes are reserved, evicting others, then allocated group by group
+ *	3. room		a piece for each group and one for the rest, evicting others
  *	4. fill		the groups, sizes and live bits
  *	5. publish	READY; from then on the groups are read-only
  *
@@ -13,8 +13,8 @@
  * A segment's quantized vectors are loaded by the same steps without reading its lists: the plan follows from their
  * number, and a GenieQuantizer, which knows the table, fills tile after tile from the rows' TIDs.
  *
- * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit) frees what was allocated, and the entry says
- * that loading failed.  No lock is held during any of it.
+ * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit), the entry says that loading failed, and its
+ * memory is free again.  No lock is held during any of it.
  */
 #include "postgres.h"
 
@@ -27,13 +27,6 @@
 #include "genie_image_fill.h"
 #include "genie_image_load.h"
 #include "genie_object_table.h"
-
-/*
- * An allocation's smallest size: above it DSA gives whole pages, which are aligned; below it objects have
- * only the alignment of 8 bytes.
- */
-#define ALLOCATION_MIN (8 * 1024 + 1)
-#define ALLOCATION_UNIT 4096
 
 #define OWN_ALIGN 64			/* a cache line */
 
@@ -56,11 +49,6 @@ typedef struct GenieLoad
 	bool		claimed;		/* it is ours, LOADING */
 	bool		first;
 	GenieImageRef ref;
-
-	/* allocated in the arena, with fill.parts.body: InvalidDsaPointer, not yet */
-	dsa_area   *arena;
-	dsa_pointer *groups;
-	uint64		evicted_bytes;	/* to make room in one piece */
 } GenieLoad;
 
 /* ---- memory ---- */
@@ -69,82 +57,38 @@ static uint64
 body_bytes(const GenieImageParts *parts)
 {
 	return (uint64) parts->n_tiles * GENIE_TILE_WORDS * sizeof(uint64) +
-		(uint64) parts->n_groups * sizeof(dsa_pointer) + (uint64) parts->n_totals * sizeof(uint64);
-}
-
-/* an allocation's part of the arena */
-static uint64
-allocated_bytes(uint64 bytes)
-{
-	return TYPEALIGN64(ALLOCATION_UNIT, Max(bytes, ALLOCATION_MIN));
+		(uint64) parts->n_groups * sizeof(void *) + (uint64) parts->n_totals * sizeof(uint64);
 }
 
 /* The bytes of the arena that the plan takes. */
 static uint64
 planned_bytes(const GenieImageFill *fill)
 {
-	uint64		n_bytes = allocated_bytes(body_bytes(&fill->parts));
+	uint64		n_bytes = genie_directory_piece_bytes(body_bytes(&fill->parts));
 
 	for (uint32 i = 0; i < fill->parts.n_groups; i++)
-		n_bytes += allocated_bytes(fill->group_bytes[i]);
+		n_bytes += genie_directory_piece_bytes(fill->group_bytes[i]);
 	return n_bytes;
 }
 
-/*
- * The bytes are reserved, but may not be free in one piece: then others are evicted, oldest first, but no more
- * than this image is worth.
- */
-static bool
-allocate(GenieLoad *load, uint64 bytes, dsa_pointer *pointer)
-{
-	uint64		evicted = 1;
-
-	while (evicted > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		*pointer = dsa_allocate_extended(load->arena, Max(bytes, ALLOCATION_MIN), GENIE_ARENA_FLAGS);
-		if (*pointer != InvalidDsaPointer)
-			return true;
-		evicted = load->evicted_bytes < load->n_bytes ? genie_directory_evict_one(&load->ref, load->insist) : 0;
-		load->evicted_bytes += evicted;
-	}
-	return false;
-}
-
-/* Allocates everything that is planned.  False: no room; what it got so far stays with the load. */
+/* Allocates everything that is planned.  False: no room. */
 static bool
 make_room(GenieLoad *load)
 {
 	GenieImageFill *fill = &load->fill;
 	GenieImageParts *parts = &fill->parts;
+	uint32		n_groups = parts->n_groups;
+	uint64	   *pieces = palloc((Size) (n_groups + 1) * sizeof(uint64));
 
 	load->n_bytes = planned_bytes(fill);
-	if (!genie_directory_reserve(&load->ref, load->n_bytes, load->insist))
+	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
+	pieces[n_groups] = body_bytes(parts);
+	fill->group_at = palloc((Size) (n_groups + 1) * sizeof(void *));
+	if (!genie_directory_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->insist))
 		return false;
-	load->groups = palloc0((Size) (parts->n_groups + 1) * sizeof(dsa_pointer));
-	if (!allocate(load, body_bytes(parts), &parts->body))
-		return false;
-	fill->live = dsa_get_address(load->arena, parts->body);
-	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
-	for (uint32 i = 0; i < parts->n_groups; i++)
-	{
-		if (!allocate(load, fill->group_bytes[i], &load->groups[i]))
-			return false;
-		fill->group_at[i] = dsa_get_address(load->arena, load->groups[i]);
-	}
+	fill->live = parts->body = fill->group_at[n_groups];
+	pfree(pieces);
 	return true;
-}
-
-static void
-free_memory(GenieLoad *load)
-{
-	for (uint32 i = 0; load->groups != NULL && i < load->fill.parts.n_groups; i++)
-		if (load->groups[i] != InvalidDsaPointer)
-			dsa_free(load->arena, load->groups[i]);
-	if (load->fill.parts.body != InvalidDsaPointer)
-		dsa_free(load->arena, load->fill.parts.body);
-	load->groups = NULL;
-	load->fill.parts.body = InvalidDsaPointer;
 }
 
 /* Fills the part of the body behind the live bits: the groups, and the totals. */
@@ -152,9 +96,9 @@ static void
 fill_body(GenieLoad *load)
 {
 	const GenieImageParts *parts = &load->fill.parts;
-	dsa_pointer *groups = (dsa_pointer *) (load->fill.live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
+	void	  **groups = (void **) (load->fill.live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
 
-	memcpy(groups, load->groups, parts->n_groups * sizeof(dsa_pointer));
+	memcpy(groups, load->fill.group_at, parts->n_groups * sizeof(void *));
 	if (parts->n_totals > 0)
 		memcpy(groups + parts->n_groups, load->fill.postings_before, parts->n_totals * sizeof(uint64));
 }
@@ -211,7 +155,6 @@ cleanup(int code, Datum arg)
 {
 	GenieLoad  *load = (GenieLoad *) DatumGetPointer(arg);
 
-	free_memory(load);
 	if (load->claimed)
 		genie_directory_fail(&load->ref, GENIE_FALLBACK_LOAD_FAILED, 0);
 	load->claimed = false;
@@ -251,13 +194,8 @@ static void
 finish(GenieLoad *load, GenieFallback why)
 {
 	if (why == GENIE_FALLBACK_NONE)
-	{
 		genie_directory_publish(&load->ref, &load->fill.parts, load->tombstone_version);
-		load->groups = NULL;	/* the directory's from now on */
-		load->fill.parts.body = InvalidDsaPointer;
-	}
-	free_memory(load);
-	if (why != GENIE_FALLBACK_NONE && load->claimed)
+	else if (load->claimed)
 		genie_directory_fail(&load->ref, why, load->n_bytes);
 	load->claimed = false;
 }
@@ -267,7 +205,6 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 {
 	GenieLoadResult result;
 
-	load->arena = genie_arena_images();
 	PG_ENSURE_ERROR_CLEANUP(cleanup, PointerGetDatum(load));
 	{
 		result.why = run(load, key);

@@ -71,6 +71,8 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 	source->why = genie_request_possible();
 	if (source->why == GENIE_FALLBACK_NONE)
 		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, &source->image);
+	if (source->why == GENIE_FALLBACK_LOAD_FAILED)
+		source->segment->verify = true;
 	return !source->segment->stale;
 }
 

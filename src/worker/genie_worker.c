@@ -3,7 +3,8 @@
  *	  The background worker: takes backends' requests, counts them as one batch, answers.
  *
  * It has no database connection (a connected worker would stand in the way of DROP DATABASE), touches no
- * buffers and no relations, and reads images in shared memory only.  No other process has an engine on these images: a
+ * buffers and no relations, and reads images in shared memory only.  Now and then it looks whether the files of their
+ * indexes are still there (genie_directory_sweep).  No other process has an engine on these images: a
  * GPU engine where there is a usable GPU, and always the CPU engine, which does what the GPU could not.
  *
  * Loop.  Batching is natural: it takes all requests that are ready (up to genie.max_batch queries), counts them at
@@ -62,6 +63,7 @@
  * part is pinned: images are copied to the device more slowly, results come back as fast.
  */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
+#define SWEEP_MS (5 * 1000)		/* images of indexes that are gone are dropped so soon */
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
 #define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
 
@@ -80,6 +82,7 @@ typedef struct GenieWorker
 	bool		reopen;			/* try again at reopen_at */
 	bool		reopen_anew;	/* in a new process, because the device was lost while it was opened */
 	TimestampTz reopen_at;
+	TimestampTz swept_at;
 	TimestampTz logged_at;
 	char		logged[GENIE_ENGINE_ERROR_MAX];
 	uint64		generation;		/* of the directory, when given was last looked through */
@@ -102,7 +105,8 @@ genie_worker_register(void)
 {
 	BackgroundWorker registration;
 
-	if (!process_shared_preload_libraries_in_progress)
+	/* without images there is nothing to count */
+	if (!process_shared_preload_libraries_in_progress || genie_shared_memory == 0)
 		return;
 	memset(&registration, 0, sizeof(registration));
 	registration.bgw_flags = BGWORKER_SHMEM_ACCESS;
@@ -638,6 +642,11 @@ genie_worker_main(Datum arg)
 			report_state(GENIE_WORKER_IDLE);
 		}
 		MemoryContextReset(worker.batch_context);
+		if (is_past(worker.swept_at, SWEEP_MS))
+		{
+			genie_directory_sweep();
+			worker.swept_at = GetCurrentTimestamp();
+		}
 		if (run_batch())
 		{
 			counted = true;
@@ -651,8 +660,7 @@ genie_worker_main(Datum arg)
 			counted = false;
 		}
 		forget_dropped();
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (worker.reopen ? WL_TIMEOUT : 0),
-				  REOPEN_MS, PG_WAIT_EXTENSION);
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 	proc_exit(1);

@@ -45,6 +45,8 @@ fails_to_prewarm('t_x', qr/ERROR:  genie has no shared memory for images\nHINT: 
 	'no memory for images: genie_prewarm says what to set');
 sound($node, 'without memory for images');
 is(shown('images, image_bytes, shared_memory_bytes'), '0|0|0', 'genie_stat has none');
+is(shown('worker_pid IS NULL, worker_state, worker_starts'), 't|not running|0', 'and no worker was started');
+cmp_ok(shown('fallback_no_worker'), '>', 0, 'which it gives as the reason why sessions count');
 restart_with('genie.shared_memory = 1MB');
 is(sql('SHOW genie.shared_memory'), '256MB', 'a size that could hold no image is refused');
 like(slurp_file($node->logfile), qr/invalid value for parameter "genie\.shared_memory": 1024\n.*DETAIL:  It must be 0, or at least 4096 kB\./,
@@ -121,6 +123,7 @@ is(sql("SET ROLE $_; SELECT genie_prewarm('owned_x')"), 0, "but for a $_") forea
 
 sub merged_away
 {
+	prewarm('nulls_x');			# images of indexes that are gone go first
 	my ($images, $bytes) = split /\|/, shown('images, image_bytes');
 	sql("SELECT add_rows(300, 0.6); SELECT genie_merge('t_x'); SELECT genie_merge('t_tuple')") foreach 1 .. 5;
 	sound($node, 'after merges');
@@ -164,6 +167,44 @@ same_rows('after TRUNCATE and REINDEX');
 sql('DROP INDEX words_x; CREATE INDEX words_x ON words USING genie (x)');
 same_rows('after DROP INDEX and CREATE INDEX');
 
+# ---- indexes that are gone ----
+
+# Five indexes are dropped or emptied in five ways, and a sixth is never committed; the images that there were are gone soon.
+sub make_gone
+{
+	sql(join('; ', map { "CREATE TABLE gone_$_ AS SELECT ARRAY[i % 50, 100 + i % 300] AS x FROM generate_series(1, 3000) i; CREATE INDEX gone_${_}_x ON gone_$_ USING genie (x)" } 1 .. 5));
+	return;
+}
+
+sub images_go
+{
+	my ($where, $images) = @_;
+	is(shown('images', $where), $images + 5, 'five images more');
+	sql('DROP TABLE gone_1; DROP INDEX gone_2_x; TRUNCATE gone_3; REINDEX INDEX gone_4_x');
+	sql('REINDEX INDEX CONCURRENTLY gone_5_x');
+	$node->wait_for_catchup($where) if $where != $node;
+	ok(wait_until($where, "SELECT images = $images FROM genie_stat"), 'DROP TABLE, DROP INDEX, TRUNCATE and REINDEX free them');
+	sql('DROP TABLE gone_2, gone_3, gone_4, gone_5');
+	return;
+}
+
+{
+	prewarm('nulls_x');
+	my $images = shown('images');
+	make_gone();
+	prewarm("gone_${_}_x") foreach 1 .. 5;
+	images_go($node, $images);
+	is(sql("BEGIN; CREATE TABLE gone AS SELECT ARRAY[i % 50] AS x FROM generate_series(1, 3000) i; CREATE INDEX gone_x ON gone USING genie (x);
+		SELECT genie_prewarm('gone_x') > 0; SELECT images - $images FROM genie_stat; ROLLBACK"), "t\n1", 'an image of an index that is not committed');
+	ok(wait_until($node, "SELECT images = $images FROM genie_stat"), 'ROLLBACK frees it');
+	sql('CREATE DATABASE gone');
+	$node->safe_psql('gone', 'CREATE EXTENSION genie; CREATE TABLE gone AS SELECT ARRAY[i % 50] AS x FROM generate_series(1, 3000) i; CREATE INDEX gone_x ON gone USING genie (x)');
+	prewarm('gone_x', 'gone');
+	is(shown('images'), $images + 1, 'one of another database');
+	sql('DROP DATABASE gone');
+	ok(wait_until($node, "SELECT images = $images FROM genie_stat"), 'DROP DATABASE frees it');
+}
+
 # ---- databases ----
 
 sql("SELECT genie_merge('t_x'); VACUUM t; CHECKPOINT");
@@ -200,6 +241,7 @@ sub rest_of
 {
 	my ($index) = @_;
 	sql("REINDEX INDEX $index");
+	prewarm('nulls_x');
 	return shown('images, image_bytes');
 }
 
@@ -261,6 +303,11 @@ foreach my $round (1 .. 3)
 }
 cmp_ok(shown('answered_by_worker_cpu', $standby), '>', 0, 'from its images');
 is(shown('fallback_image_gone', $standby), 0, 'which its scans brought up to date');
+make_gone();
+$node->wait_for_catchup($standby);
+my $images_there = shown('images', $standby);
+$standby->safe_psql('postgres', "SELECT genie_prewarm('gone_${_}_x')") foreach 1 .. 5;
+images_go($standby, $images_there);
 $standby->promote;
 $standby->safe_psql('postgres', "DELETE FROM t WHERE note % 13 = 1; VACUUM t; SELECT add_rows(200, 0.77)");
 is(differences($standby, 12, 0.9), '', 'and after its promotion');
@@ -303,10 +350,15 @@ my $damage_at = -s $node->logfile;
 my $ask = "SELECT string_agg(s::text, ' ') FROM (SELECT ctid, x <&> '{3,7,101}' AS d FROM damaged ORDER BY x <&> '{3,7,101}' %s LIMIT 300) s";
 is(sql('SET enable_seqscan = off; SET enable_sort = off; ' . sprintf($ask, '')), sql('SET enable_indexscan = off; ' . sprintf($ask, ', ctid')),
 	'a query on other keywords') foreach 1 .. 3;
-my @said = slurp_file($node->logfile, $damage_at) =~ /could not load genie index "damaged_x" into shared memory: malformed posting list/g;
+my @said = slurp_file($node->logfile, $damage_at) =~ /could not load genie index "damaged_x" into shared memory: the checksum of block \d+ is wrong/g;
 is(scalar @said, 1, 'the log says once that the index is not loaded');
-fails_to_prewarm('damaged_x', qr/ERROR:  index "damaged_x" is damaged at block \d+: malformed posting list/, 'and so does genie_prewarm');
+fails_to_prewarm('damaged_x', qr/ERROR:  index "damaged_x" is damaged at block \d+: the checksum of block \d+ is wrong\nHINT:  Please REINDEX it/, 'and so does genie_prewarm');
 cmp_ok(shown('fallback_no_image'), '>=', 3, 'genie_stat counts what was counted from the pages');
+($r, $o, $e) = $node->psql('postgres', "SET enable_seqscan = off; SELECT x FROM damaged ORDER BY x <&> '{399}' LIMIT 1");
+like($e, qr/ERROR:  index "damaged_x" is damaged at block $last: the page's checksum is wrong\nHINT:  Please REINDEX it\./, 'a query on a keyword of that page');
+is(shown('images, image_bytes, worker_state'), '0|0|idle', 'no part of an image is left, and the worker is there');
+sql('REINDEX INDEX damaged_x');
+cmp_ok(prewarm('damaged_x'), '>', 0, 'REINDEX repairs it');
 sql('DROP TABLE damaged');
 
 # ---- a database whose row changes ----
@@ -338,6 +390,34 @@ foreach my $round (1, 2)
 	}
 }
 cmp_ok(shown('image_evictions'), '>=', 6, 'because images were evicted');
+
+# Many small images fill the memory, and were last used in an order that has nothing to do with where they are.  A large one needs
+# pages behind one another.
+srand(914);
+my @small = map { "small_$_" } 1 .. 50;
+sql(join('; ', map { "CREATE TABLE $_ AS SELECT ARRAY(SELECT (i * 7 + j * j * 11) % 600 FROM generate_series(1, 20) j WHERE i > 0) AS x FROM generate_series(1, 1200) i; CREATE INDEX ${_}_x ON $_ USING genie (x)" } @small));
+sql(join('; ', map { "SELECT genie_prewarm('${_}_x')" } @small));
+sql(join('; ', map { "SELECT genie_prewarm('${_}_x')" } sort { rand() <=> 0.5 } @small));
+my $small_images = shown('images');
+sql('CREATE TABLE broad AS SELECT ARRAY(SELECT (i * 7 + j * j * 11) % 600 FROM generate_series(1, 12) j WHERE i > 0) AS x FROM generate_series(1, 20000) i; CREATE INDEX broad_x ON broad USING genie (x)');
+cmp_ok(prewarm('broad_x'), '>', 480_000, 'an image for which the free pieces are too small');
+cmp_ok(shown('images'), '>', $small_images * 2 / 3, 'evicts those that are in the way');
+sql(join('; ', map { "DROP TABLE $_" } @small, 'broad'));
+
+# Indexes of all sizes come and go.  Each fits the memory, and all others may be evicted, so each finds room, in whatever pieces
+# the free memory is.
+my @no_room;
+foreach my $round (1 .. 20)
+{
+	my $rows = int(300 * 65**rand);
+	my $name = 'churn_' . int(rand(6));
+	sql("DROP TABLE IF EXISTS $name; CREATE TABLE $name AS SELECT ARRAY(SELECT (i * 7 + j * j * 11) % 600 FROM generate_series(1, 40) j WHERE i > 0) AS x
+		FROM generate_series(1, $rows) i; CREATE INDEX ${name}_x ON $name USING genie (x)");
+	my ($status, $bytes, $error) = $node->psql('postgres', "SELECT genie_prewarm('${name}_x')");
+	push @no_room, "$rows rows: $error" if $status != 0;
+}
+is(join("\n", @no_room), '', 'every index finds room');
+sql("DROP TABLE IF EXISTS churn_$_") foreach 0 .. 5;
 
 sub many_rows
 {

@@ -122,13 +122,15 @@ cmp_ok(stat_of($node, 'fallback_image_gone'), '>', $gone, 'their images were gon
 sql(<<'SQL');
 SELECT format('CREATE TABLE other_%1$s AS SELECT ARRAY(SELECT (i * 7 + j * j * %1$s) %% 600 FROM generate_series(1, 8) j WHERE i > 0) AS x FROM generate_series(1, 40000) i', n),
 	format('CREATE INDEX other_%1$s_x ON other_%1$s USING genie (x)', n) FROM generate_series(1, 5) n \gexec
+CREATE TABLE whole AS SELECT ARRAY(SELECT (i + j * 24) % 600 FROM generate_series(0, 24) j) AS x FROM generate_series(1, 62000) i;	-- its image leaves room for no other
+CREATE INDEX whole_x ON whole USING genie (x);
 SQL
 foreach my $rows (10, 100)
 {
 	fresh_table();
 	@cursors = open_cursors($rows);
 	my $evictions = stat_of($node, 'image_evictions');
-	sql("SELECT genie_prewarm('other_${_}_x')") foreach 1 .. 5;
+	sql("SELECT genie_prewarm('${_}_x')") foreach (map { "other_$_" } 1 .. 5), 'whole';
 	cmp_ok(stat_of($node, 'image_evictions') - $evictions, '>=', 2, 'images are evicted');
 	$gone = stat_of($node, 'fallback_image_gone');
 	close_cursors("after its image was evicted, at row $rows", @cursors);

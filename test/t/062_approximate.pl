@@ -341,7 +341,7 @@ like($stderr, qr/ERROR:  index "t_v" does not take queries of type genie_query/,
 isnt($node->psql('postgres', q{LOAD 'genie'; SET genie.candidates = -1}, stderr => \$stderr), 0, 'no candidates');
 like($stderr, qr/ERROR:  -1 is outside the valid range for parameter "genie.candidates" \(0 \.\. 16777216\)/, 'are none too few');
 
-# ---- metapages of an older format, and damaged ones ----
+# ---- metapages of an earlier format, and damaged ones ----
 
 $node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELECT ARRAY[i % 7, i] FROM generate_series(1, 500) i; CREATE INDEX old_x ON old USING genie (x);
 	SELECT make('long', 400); SELECT make('lost', 400); CHECKPOINT});
@@ -357,20 +357,19 @@ sub change_metapage
 	read($file, my $page, 8192);
 	is(substr($page, 24, 6), "INEG\3\0", "the metapage of $index");
 	seek($file, 0, 0);
-	print $file $change->($page, unpack('S<', substr($page, 12, 2)) - 136);
+	print $file with_checksum($change->($page, unpack('S<', substr($page, 12, 2)) - 136), 0);
 	close $file;
 	return;
 }
 
 sub put { my ($page, $at, $bytes) = @_; substr($page, $at, length($bytes)) = $bytes; return $page; }
 
-change_metapage('old_x', sub { my ($page) = @_; return put($page, 28, pack('S<', 2)); });
+change_metapage('old_x', sub { my ($page, $at) = @_; return put($page, 28, pack('S<', 2)); });
 change_metapage('long_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 129)); });
 change_metapage('lost_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 0)); });
 $node->start;
-isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT x FROM old ORDER BY x <&> '{3}'::int[] LIMIT 1}, stderr => \$stderr), 0, 'an index of version 2');
-like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 3\nHINT:  Please REINDEX it\./, 'is refused');
-is($node->safe_psql('postgres', q{REINDEX INDEX old_x; INSERT INTO old VALUES ('{3,9000}'); SET enable_seqscan = off; SELECT x FROM old ORDER BY x <&> '{3,9000}'::int[] LIMIT 1}), '{3,9000}', 'until it is built again');
+isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT x FROM old ORDER BY x <&> '{3}'::int[] LIMIT 2}, stderr => \$stderr), 0, 'an index of version 2');
+like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 3\n.*HINT:  Please REINDEX it\./s, 'is refused');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT id FROM long ORDER BY v <+> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too many parameters');
 like($stderr, qr/ERROR:  index "long_v" is damaged at block 0: bad metapage length or segment count\n.*HINT:  Please REINDEX it\./s, 'are told');
 $node->safe_psql('postgres', q{INSERT INTO lost VALUES (401, vector(401))});
