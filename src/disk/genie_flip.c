@@ -72,7 +72,11 @@ genie_flip_consume_pending(Relation index, GenieMetaData *meta, const GenieFlip 
 	meta->pending_head = GeniePageGetOpaque(BufferGetPage(last))->next;
 	UnlockReleaseBuffer(last);
 	if (meta->pending_head == InvalidBlockNumber)
+	{
 		meta->pending_tail = InvalidBlockNumber;
+		if (meta->parameters_length == 0 && flip->parameters_length == 0)
+			meta->raw_size = 0; /* there is no raw row */
+	}
 	if (meta->pending_pages < flip->consumed_pages)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "the pending list is longer than the metapage says");
 	meta->pending_pages -= flip->consumed_pages;
@@ -137,7 +141,7 @@ genie_flip_apply(Relation index, const GenieFlip *flip, bool build)
 		meta->segments[meta->n_segments++] = flip->added[i];
 	if (flip->parameters_length > 0)
 	{
-		Assert(meta->version > 1 && meta->parameters_length == 0 && flip->parameters_length <= GENIE_PARAMETERS_MAX);
+		Assert(meta->parameters_length == 0 && flip->parameters_length <= GENIE_PARAMETERS_MAX);
 		meta->parameters_length = flip->parameters_length;
 		memcpy(meta->parameters, flip->parameters, flip->parameters_length);
 	}

@@ -54,13 +54,6 @@ genie_meta_create(Relation index)
 	genie_wal_commit_release(&wal);
 }
 
-/* Behind the fields of version 1 there may be anything. */
-static uint32
-genie_meta_parameters_length(const GenieMetaData *meta)
-{
-	return meta->version == 1 ? 0 : meta->parameters_length;
-}
-
 /* Is it a block that a list of the metapage may begin or end with? */
 static bool
 genie_meta_links(BlockNumber block, BlockNumber n_blocks)
@@ -77,7 +70,6 @@ genie_meta_verify(Relation index, Page page)
 {
 	GenieMetaData *meta = genie_meta_of(page);
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index);
-	Size		used;
 
 	if (!genie_page_is(page, GENIE_PAGE_META) ||
 		GeniePageGetUsed(page) < offsetof(GenieMetaData, flags) ||
@@ -87,16 +79,15 @@ genie_meta_verify(Relation index, Page page)
 				 errmsg("index \"%s\" has no valid genie metapage",
 						RelationGetRelationName(index)),
 				 errhint("Please REINDEX it.")));
-	if (meta->version < 1 || meta->version > GENIE_VERSION)
+	if (meta->version != GENIE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has format version %u, but this genie reads version %u",
 						RelationGetRelationName(index), meta->version, GENIE_VERSION),
 				 errhint("Please REINDEX it.")));
-	used = meta->version == 1 ? offsetof(GenieMetaData, parameters_length) : sizeof(GenieMetaData);
-	if (GeniePageGetUsed(page) != used ||
+	if (GeniePageGetUsed(page) != sizeof(GenieMetaData) ||
 		meta->n_segments > GENIE_SEGMENTS_MAX ||
-		genie_meta_parameters_length(meta) > GENIE_PARAMETERS_MAX)
+		meta->parameters_length > GENIE_PARAMETERS_MAX)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "bad metapage length or segment count");
 	if (!genie_meta_links(meta->pending_head, n_blocks) ||
 		!genie_meta_links(meta->pending_tail, n_blocks) ||
@@ -115,7 +106,6 @@ genie_meta_read(Relation index)
 	genie_meta_verify(index, BufferGetPage(buffer));
 	memcpy(copy, genie_meta_of(BufferGetPage(buffer)), sizeof(GenieMetaData));
 	UnlockReleaseBuffer(buffer);
-	copy->parameters_length = genie_meta_parameters_length(copy);
 	return copy;
 }
 
@@ -143,7 +133,7 @@ genie_meta_parameters(const GenieMetaData *meta)
 }
 
 BlockNumber
-genie_meta_pending_tail(Relation index)
+genie_meta_pending_tail(Relation index, uint32 *raw_size)
 {
 	Buffer		buffer = ReadBuffer(index, GENIE_META_BLOCK);
 	BlockNumber tail;
@@ -151,6 +141,7 @@ genie_meta_pending_tail(Relation index)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	genie_meta_verify(index, BufferGetPage(buffer));
 	tail = genie_meta_of(BufferGetPage(buffer))->pending_tail;
+	*raw_size = genie_meta_of(BufferGetPage(buffer))->raw_size;
 	UnlockReleaseBuffer(buffer);
 	return tail;
 }
@@ -163,6 +154,20 @@ genie_meta_lock(Relation index)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	genie_meta_verify(index, BufferGetPage(buffer));
 	return buffer;
+}
+
+void
+genie_meta_decide_raw_size(Relation index, uint32 raw_size)
+{
+	Buffer		buffer = genie_meta_lock(index);
+	GenieWal	wal;
+	GenieMetaData *meta;
+
+	genie_wal_begin(&wal, index, false);
+	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
+	if (meta->raw_size == 0)
+		meta->raw_size = raw_size;
+	genie_wal_commit_release(&wal);
 }
 
 uint64

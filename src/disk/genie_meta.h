@@ -20,7 +20,7 @@ extern void genie_meta_create(Relation index);
 
 /*
  * A palloc'd copy of the metapage, all of one moment.  ERRCODE_INDEX_CORRUPTED if block 0 is
- * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for a newer format, both with the
+ * no metapage of genie, ERRCODE_FEATURE_NOT_SUPPORTED for another format, both with the
  * HINT to REINDEX.
  */
 extern GenieMetaData *genie_meta_read(Relation index);
@@ -31,8 +31,11 @@ extern GenieMetaData *genie_meta_read(Relation index);
  */
 extern GenieMetaData *genie_meta_read_again(Relation index, bool stale, uint64 segment_version);
 
-/* The pending list's tail; the same errors.  For inserts, which need nothing else. */
-extern BlockNumber genie_meta_pending_tail(Relation index);
+/* The pending list's tail, and the size of raw objects; the same errors.  For inserts, which need nothing else. */
+extern BlockNumber genie_meta_pending_tail(Relation index, uint32 *raw_size);
+
+/* Decides the size of raw objects, unless it is decided, in a record of its own. */
+extern void genie_meta_decide_raw_size(Relation index, uint32 raw_size);
 
 /* The metapage, exclusively locked and pinned; release with UnlockReleaseBuffer. */
 extern Buffer genie_meta_lock(Relation index);

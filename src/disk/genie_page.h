@@ -32,7 +32,8 @@
  * reader saw with the list's head.
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
- * classes.  A metapage of version 1 is read as one without parameters, and keeps its version.
+ * classes.  3 has the size of raw objects and the flags in the metapage, and other parameters of vectors' classes.
+ * Older versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -44,7 +45,7 @@
 #include "utils/rel.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
-#define GENIE_VERSION		2
+#define GENIE_VERSION		3
 #define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
 #define GENIE_META_BLOCK	0
 
@@ -114,6 +115,7 @@ typedef struct GenieSegmentEntry
  *	next_stamp			the next unused stamp
  *	pending_*			head, tail and number of pages of the pending list; an append to the tail page
  *						changes nothing here
+ *	raw_size			the size that raw objects must have (genie_signer.h); 0: not decided
  *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows; written once, by the
  *						build or by the flip of the first merge that has enough rows
  */
@@ -131,9 +133,10 @@ typedef struct GenieMetaData
 	uint32		pending_pages;
 	BlockNumber retired_head;
 	uint32		n_segments;
-	uint32		reserved[7];
+	uint32		raw_size;
+	uint32		reserved[6];
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
-	uint32		parameters_length;	/* 0: none; from version 2 on */
+	uint32		parameters_length;	/* 0: none */
 	uint8		parameters[GENIE_PARAMETERS_MAX];
 } GenieMetaData;
 

@@ -7,6 +7,9 @@
  * or the first merge that finds enough rows (genie_compact.c), trains.  It writes the parameters with the flip that
  * adds the segment of the first rows that it signed.  The parameters never change afterwards.
  *
+ * Raw rows of a class that needs it have one size.  The metapage keeps it from the first of them on, until the list is
+ * merged without any raw row; once there are parameters, for good.
+ *
  * An insert that read the metapage before that flip may append a raw row behind it.  So the pending list of a trained
  * index may have raw rows, too.  Their readers sign them.
  *

@@ -47,7 +47,8 @@
  *	  keeps them, and they do not change until REINDEX.  An index of too few rows has no parameters yet.
  *	- decompose finds the parameters in keywords->parameters.  With parameters, it adds the signature, which must equal
  *	  the one that sign makes of the raw keywords.  Without (NULL), it adds *raw* keywords, from which sign makes the
- *	  signature when there are parameters, and sets keywords->size if sign uses the size.
+ *	  signature when there are parameters, and sets keywords->size if sign uses the size.  All raw objects of an index
+ *	  must have one size then: the first one decides it, others are refused.
  *	- compile gets the parameters as its fourth argument, a const bytea *.  Without (NULL), it returns a query without
  *	  keywords.
  *	- Only train and sign see raw keywords.  Rows that have them wait in the pending list, and every scan takes all of
