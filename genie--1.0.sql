@@ -900,7 +900,8 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT pending_bytes bigint,
 	OUT free_bytes bigint,
 	OUT unreachable_pages bigint,
-	OUT parameters bytea)
+	OUT parameters bytea,
+	OUT training text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_index_info(regclass) IS 'what an index holds and where its bytes go';
 

@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(genie_index_info);
 PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
-#define GENIE_INFO_COLUMNS 17
+#define GENIE_INFO_COLUMNS 18
 
 /*
  * Only the index's owner and members of pg_stat_scan_tables may read a whole index, because merges wait meanwhile.
@@ -150,7 +150,7 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 /*
  * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
  * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; the number of unreachable
- * pages; the parameters of an approximate operator class.
+ * pages; the parameters of an approximate operator class, and whether they fit.
  */
 Datum
 genie_index_info(PG_FUNCTION_ARGS)
@@ -210,6 +210,9 @@ genie_index_info(PG_FUNCTION_ARGS)
 	parameters = genie_meta_parameters(meta);
 	nulls[n] = parameters == NULL;
 	values[n++] = PointerGetDatum(parameters);
+	nulls[n] = !genie_is_approximate(index);
+	values[n++] = CStringGetTextDatum(parameters == NULL ? "waits for more rows" :
+									  (meta->flags & GENIE_META_MISFIT) != 0 ? "does not fit: REINDEX" : "fits");
 	Assert(n == GENIE_INFO_COLUMNS);
 	if (lock)
 		genie_lock_release_merge(index, ShareLock);

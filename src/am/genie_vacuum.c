@@ -17,11 +17,16 @@
  * be used again.  Rows appended meanwhile are newer than those that VACUUM removes.  The callback is called
  * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
  *
- * amvacuumcleanup merges the pending list, compacts segments, frees retired pages whose time has come
+ * amvacuumcleanup asks an approximate class whether what it has learned still fits the rows (genie_approximate.c), and
+ * tells the log when it does no more.
+ *
+ * Then it merges the pending list, compacts segments, frees retired pages whose time has come
  * and pages that a crash left, and reports the sizes.
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "catalog/index.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
@@ -176,6 +181,29 @@ genie_vacuum_delay(void)
 	vacuum_delay_point();
 }
 
+static void
+genie_vacuum_judge(Relation index)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bytea	   *learned = genie_meta_parameters(meta);
+	bool		known = (meta->flags & GENIE_META_MISFIT) != 0;
+	Relation	heap;
+	bool		misfit;
+
+	if (learned == NULL)
+		return;
+	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+	misfit = genie_approximate_misfit(heap, index, learned);
+	table_close(heap, AccessShareLock);
+	if (misfit != known)
+		genie_meta_set_misfit(index, misfit);
+	if (misfit && !known)
+		ereport(LOG,
+				(errmsg("index \"%s\" has learned from rows that are unlike those in the table now",
+						RelationGetRelationName(index)),
+				 errhint("REINDEX it, or searches will miss many of the nearest rows.")));
+}
+
 IndexBulkDeleteResult *
 genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
@@ -198,6 +226,8 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
+	if (genie_is_approximate(index))
+		genie_vacuum_judge(index);
 	genie_lock_merge(index, ExclusiveLock);
 	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
 	genie_lock_release_merge(index, ExclusiveLock);

@@ -170,6 +170,22 @@ genie_meta_decide_raw_size(Relation index, uint32 raw_size)
 	genie_wal_commit_release(&wal);
 }
 
+void
+genie_meta_set_misfit(Relation index, bool misfit)
+{
+	Buffer		buffer = genie_meta_lock(index);
+	GenieWal	wal;
+	GenieMetaData *meta;
+
+	genie_wal_begin(&wal, index, false);
+	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
+	if (misfit)
+		meta->flags |= GENIE_META_MISFIT;
+	else
+		meta->flags &= ~GENIE_META_MISFIT;
+	genie_wal_commit_release(&wal);
+}
+
 uint64
 genie_meta_new_stamp(Relation index, bool build)
 {

@@ -43,6 +43,9 @@ extern Buffer genie_meta_lock(Relation index);
 /* The contents of a metapage or of its WAL image. */
 extern GenieMetaData *genie_meta_of(Page page);
 
+/* Writes down whether the parameters of an approximate class fit the rows. */
+extern void genie_meta_set_misfit(Relation index, bool misfit);
+
 /* Takes a new stamp from the counter, in a record of its own. */
 extern uint64 genie_meta_new_stamp(Relation index, bool build);
 

@@ -90,6 +90,8 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 
 #define GENIE_SEGMENTS_MAX	96
 
+#define GENIE_META_MISFIT	0x0001
+
 /* One live segment, as the metapage lists it. */
 typedef struct GenieSegmentEntry
 {
@@ -115,6 +117,7 @@ typedef struct GenieSegmentEntry
  *	next_stamp			the next unused stamp
  *	pending_*			head, tail and number of pages of the pending list; an append to the tail page
  *						changes nothing here
+ *	flags				GENIE_META_MISFIT: VACUUM has found that the parameters do not fit the rows any more
  *	raw_size			the size that raw objects must have (genie_signer.h); 0: not decided
  *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows; written once, by the
  *						build or by the flip of the first merge that has enough rows

@@ -33,8 +33,11 @@ typedef struct GenieSigner GenieSigner;
 
 struct GenieSigner
 {
-	/* Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few. */
-	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n);
+	/*
+	 * Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few, or, if the index can
+	 * wait for more, tell too little.
+	 */
+	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait);
 
 	/* The signature of an object, until the next call. */
 	GenieSignature (*sign) (GenieSigner *signer, const bytea *parameters, const GenieRaw *raw);
