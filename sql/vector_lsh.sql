@@ -164,7 +164,7 @@ INSERT INTO odd VALUES (1000, '{1,NULL,2}');
 SELECT id FROM odd ORDER BY v <-> '{1,2}' LIMIT 1;
 SELECT id FROM odd ORDER BY v <=> '{1,2,Infinity}' LIMIT 1;
 INSERT INTO growing VALUES (1000, NULL, NULL, NULL);
-CREATE TABLE mixed AS SELECT i AS id, CASE WHEN i = 400 THEN '{1,2,3}' ELSE '{1,2}' END::real[] AS v, repeat('1', CASE WHEN i = 400 THEN 9 ELSE 8 END)::varbit AS b FROM generate_series(1, 500) i;
+CREATE TABLE mixed AS SELECT i AS id, CASE WHEN i = 400 THEN '{1,2,3}' ELSE ARRAY[i, 2] END::real[] AS v, CASE WHEN i = 400 THEN b'111111111' ELSE i::bit(8) END::varbit AS b FROM generate_series(1, 500) i;
 CREATE INDEX ON mixed USING genie (v genie_l2_ops);
 CREATE INDEX ON mixed USING genie (b genie_hamming_ops);
 INSERT INTO vectors (id, b) VALUES (1, b'');
@@ -209,6 +209,7 @@ SELECT genie_merge('waiting_l2');
 INSERT INTO waiting VALUES (301, '{1,2,3}');
 SELECT objects, parameters IS NOT NULL AS trained FROM genie_index_info('waiting_l2');
 SELECT id FROM waiting ORDER BY v <-> '{7,1}' LIMIT 1;
+SELECT id FROM waiting ORDER BY v <-> '{1,2,3}' LIMIT 1;
 -- bit strings have one length, too; sets and an index on an empty table have none
 CREATE INDEX waiting_hamming ON waiting USING genie (b genie_hamming_ops);
 CREATE INDEX waiting_minhash ON waiting USING genie (s genie_minhash_ops);

@@ -326,12 +326,12 @@ $standby->stop;
 # ---- classes that break their contract ----
 
 foreach my $case (
-	[ 1, qr/ERROR:  support function 5 of the operator class of index "f_v" does not give parameters\nDETAIL:  For 490 objects its result is null\./ ],
+	[ 1, qr/ERROR:  support function 5 of the operator class of index "f_v" does not give parameters\nDETAIL:  For 2000 objects its result is null\./ ],
 	[ 2, qr/DETAIL:  Its result has 0 bytes, but there must be 1 to 128\./ ],
 	[ 3, qr/DETAIL:  Its result has 129 bytes, but there must be 1 to 128\./ ])
 {
 	my ($fault, $message) = @$case;
-	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS f; CREATE TABLE f (LIKE t); SELECT add_rows($$f$$, 1, 500)');
+	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS f; CREATE TABLE f (LIKE t); SELECT add_rows($$f$$, 1, 5000)');
 	isnt($node->psql('postgres', "CREATE INDEX f_v ON f USING genie (v genie_floors_ops (fault = $fault))", stderr => \$stderr), 0, "fault $fault is noticed");
 	like($stderr, $message, "fault $fault is told");
 }
