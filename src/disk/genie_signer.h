@@ -34,8 +34,8 @@ typedef struct GenieSigner GenieSigner;
 struct GenieSigner
 {
 	/*
-	 * Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few, or, if the index can
-	 * wait for more, tell too little.
+	 * Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few, or, if the index
+	 * can wait for more, tell too little.
 	 */
 	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait);
 

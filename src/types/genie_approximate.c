@@ -9,11 +9,11 @@
  * the same index.  The parameters go to the metapage at once, where the build's processes find them; nobody else sees
  * the index before the transaction commits.
  *
- * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index, and so do up to GENIE_UNTRAINED_MAX rows that the
- * class finds too much alike to learn from; genie_signer.h says what happens to it later.
+ * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index, and so do up to GENIE_UNTRAINED_MAX rows that
+ * the class finds too much alike to learn from; genie_signer.h says what happens to it later.
  *
  * Rows that come later may be unlike those that the class has learned from.  VACUUM takes such a sample again and asks
- * the class whether the parameters fit it.  It reads rows as BRIN's VACUUM does: those of transactions in progress, too.
+ * the class whether the parameters fit it.  It reads rows as BRIN's VACUUM does, those of transactions in progress too.
  *
  * Memory: the raw keywords of the sample, up to maintenance_work_mem, or those of GENIE_TRAIN_MIN objects if they are
  * more.
