@@ -905,7 +905,8 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT free_bytes bigint,
 	OUT retired_bytes bigint,
 	OUT unreachable_pages bigint,
-	OUT parameters bytea)
+	OUT parameters bytea,
+	OUT training text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_index_info(regclass) IS 'what an index holds and where its bytes go';
 

@@ -164,7 +164,7 @@ INSERT INTO odd VALUES (1000, '{1,NULL,2}');
 SELECT id FROM odd ORDER BY v <-> '{1,2}' LIMIT 1;
 SELECT id FROM odd ORDER BY v <=> '{1,2,Infinity}' LIMIT 1;
 INSERT INTO growing VALUES (1000, NULL, NULL, NULL);
-CREATE TABLE mixed AS SELECT i AS id, CASE WHEN i = 400 THEN '{1,2,3}' ELSE '{1,2}' END::real[] AS v, repeat('1', CASE WHEN i = 400 THEN 9 ELSE 8 END)::varbit AS b FROM generate_series(1, 500) i;
+CREATE TABLE mixed AS SELECT i AS id, CASE WHEN i = 400 THEN '{1,2,3}' ELSE ARRAY[i, 2] END::real[] AS v, CASE WHEN i = 400 THEN b'111111111' ELSE i::bit(8) END::varbit AS b FROM generate_series(1, 500) i;
 CREATE INDEX ON mixed USING genie (v genie_l2_ops);
 CREATE INDEX ON mixed USING genie (b genie_hamming_ops);
 INSERT INTO vectors (id, b) VALUES (1, b'');
@@ -176,16 +176,51 @@ INSERT INTO bits SELECT i::bit(16)::varbit FROM generate_series(1, 300) i;
 SELECT genie_merge('bits_hamming');
 INSERT INTO bits VALUES (b'101');
 SELECT b FROM bits ORDER BY b <&~> 300::bit(16)::varbit LIMIT 1;
--- a longer vector while nothing is learned yet: the index answers as the table does
-CREATE TABLE waiting (id int, v real[]);
+-- while nothing is learned yet, the first value decides the length; without any row of it left, another may
+CREATE TABLE waiting (id int, v real[], b varbit, s int[]) WITH (autovacuum_enabled = off);
 CREATE INDEX waiting_l2 ON waiting USING genie (v genie_l2_ops);
-INSERT INTO waiting SELECT i, ARRAY[i, 1] FROM generate_series(1, 300) i;
+INSERT INTO waiting VALUES (0, NULL);
+BEGIN;
+INSERT INTO waiting VALUES (-1, '{1,2,3}');
+ROLLBACK;
+INSERT INTO waiting VALUES (1, '{1,1}');
+VACUUM waiting;
+INSERT INTO waiting VALUES (1, '{1,1}');
 INSERT INTO waiting VALUES (301, '{1,2,3}');
+INSERT INTO waiting SELECT 301, array_agg(i) FROM generate_series(1, 2000) i;
+VACUUM waiting;
+SELECT pending_rows FROM genie_index_info('waiting_l2');
+DELETE FROM waiting;
+VACUUM waiting;
+INSERT INTO waiting SELECT 301, array_agg(i) FROM generate_series(1, 2000) i;
+INSERT INTO waiting VALUES (1, '{1,1}');
+DELETE FROM waiting;
+VACUUM waiting;
+COPY waiting (id, v) FROM stdin;
+1	{1,1}
+2	{1,2,3}
+\.
+INSERT INTO waiting SELECT i, ARRAY[i, 1] FROM generate_series(1, 150) i;
+REINDEX INDEX waiting_l2;
+INSERT INTO waiting VALUES (301, '{1,2,3}');
+SELECT id FROM waiting ORDER BY v <-> '{1,2,3}' LIMIT 1;
+INSERT INTO waiting SELECT i, ARRAY[i, 1] FROM generate_series(151, 300) i;
 SELECT genie_merge('waiting_l2');
-SELECT objects FROM genie_index_info('waiting_l2');
+INSERT INTO waiting VALUES (301, '{1,2,3}');
+SELECT objects, parameters IS NOT NULL AS trained FROM genie_index_info('waiting_l2');
 SELECT id FROM waiting ORDER BY v <-> '{7,1}' LIMIT 1;
-DELETE FROM waiting WHERE id = 301;
-SELECT count(*) FROM (SELECT id FROM waiting ORDER BY v <-> '{7,1}') w;
+SELECT id FROM waiting ORDER BY v <-> '{1,2,3}' LIMIT 1;
+-- bit strings have one length, too; sets and an index on an empty table have none
+CREATE INDEX waiting_hamming ON waiting USING genie (b genie_hamming_ops);
+CREATE INDEX waiting_minhash ON waiting USING genie (s genie_minhash_ops);
+INSERT INTO waiting (b, s) VALUES (b'101', '{1}'), (b'111', '{1,2}');
+INSERT INTO waiting (b) VALUES (b'1');
+TRUNCATE waiting;
+INSERT INTO waiting (v, b) VALUES ('{1}', b'1');
+DELETE FROM waiting;
+INSERT INTO waiting VALUES (1, '{1,2}'), (2, '{1,2,3}');
+CREATE TABLE mixed_few AS SELECT i AS id, CASE WHEN i = 40 THEN '{1,2,3}' ELSE '{1,2}' END::real[] AS v FROM generate_series(1, 50) i;
+CREATE INDEX ON mixed_few USING genie (v genie_l2_ops);
 
 -- rows on a line and on a plane: buckets are as narrow as rows are near, whatever space they lie in
 CREATE TABLE flat AS SELECT i AS id, ARRAY[i, 2 * i, 3]::real[] AS v, ARRAY[i % 150, i / 150, 7, 9]::real[] AS p FROM generate_series(1, 20000) i;
@@ -196,6 +231,6 @@ SELECT id, v <-> '{7000.1,14000,3}' < 6 AS near FROM flat ORDER BY v <-> '{7000.
 SELECT p, p <+> '{70.1,40.3,7,9}' < 2 AS near FROM flat ORDER BY p <+> '{70.1,40.3,7,9}' LIMIT 5;
 RESET enable_seqscan;
 
-DROP TABLE vectors, found, growing, late, odd, mixed, bits, waiting, flat CASCADE;
+DROP TABLE vectors, found, growing, late, odd, mixed, bits, waiting, mixed_few, flat CASCADE;
 DROP FUNCTION vector_of, agree;
 DROP PROCEDURE find, find_all, grow;

@@ -158,10 +158,11 @@ genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid)
 {
 	GenieKeywords *keywords = &runs->keywords;
 	int32		size = genie_keywords_own_size(keywords);
+	uint8		flags = size >= 0 ? GENIE_FRAGMENT_RAW | GENIE_FRAGMENT_SAME_SIZE : GENIE_FRAGMENT_RAW;
 	uint32		n_pages;
 
 	genie_keywords_finish(keywords);
-	genie_pending_append(runs->index, tid, GENIE_FRAGMENT_RAW, keywords->bytes, keywords->n, keywords->nbytes,
+	genie_pending_append(runs->index, tid, flags, keywords->bytes, keywords->n, keywords->nbytes,
 						 size >= 0 ? (uint32) size : keywords->n, &n_pages);
 	runs->n_raw_rows++;
 	runs->n_rows++;

@@ -98,12 +98,12 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 		FunctionCall2Coll(index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC),
 						  index->rd_indcollation[0], values[0], PointerGetDatum(&keywords));
 		genie_keywords_finish(&keywords);
-		if (cache->approximate && cache->parameters == NULL)
-			flags |= GENIE_FRAGMENT_RAW;
 	}
 	if (cache->types.sum != 0)
 		genie_type_state_check_types(index, &cache->types, cache->type_list);
 	size = genie_keywords_own_size(&keywords);
+	if (!nulls[0] && cache->approximate && cache->parameters == NULL)
+		flags |= size >= 0 ? GENIE_FRAGMENT_RAW | GENIE_FRAGMENT_SAME_SIZE : GENIE_FRAGMENT_RAW;
 	GENIE_FAULT("insert-decomposed");
 	genie_pending_append(index, tid, flags, keywords.bytes, keywords.n, keywords.nbytes,
 						 size >= 0 ? (uint32) size : keywords.n, &n_pages);

@@ -17,14 +17,19 @@
  * be used again.  Rows appended meanwhile are newer than those that VACUUM removes.  The callback is called
  * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
  *
- * amvacuumcleanup frees the pages that a crash or an error left, merges the pending list, compacts segments, frees
+ * amvacuumcleanup asks an approximate class whether what it has learned still fits the rows (genie_approximate.c), and
+ * tells the log when it does no more.
+ *
+ * Then it frees the pages that a crash or an error left, merges the pending list, compacts segments, frees
  * retired pages whose time has come, and reports the sizes.  It does so in a subtransaction: an error for lack of disk
  * space becomes a WARNING.  The pages that were written in vain are freed at once, so that they serve inserts, or the
  * next VACUUM.
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
@@ -181,6 +186,29 @@ genie_vacuum_delay(void)
 	vacuum_delay_point();
 }
 
+static void
+genie_vacuum_judge(Relation index)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bytea	   *learned = genie_meta_parameters(meta);
+	bool		known = (meta->flags & GENIE_META_MISFIT) != 0;
+	Relation	heap;
+	bool		misfit;
+
+	if (learned == NULL)
+		return;
+	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+	misfit = genie_approximate_misfit(heap, index, learned);
+	table_close(heap, AccessShareLock);
+	if (misfit != known)
+		genie_meta_set_misfit(index, misfit);
+	if (misfit && !known)
+		ereport(LOG,
+				(errmsg("index \"%s\" has learned from rows that are unlike those in the table now",
+						RelationGetRelationName(index)),
+				 errhint("REINDEX it, or searches will miss many of the nearest rows.")));
+}
+
 /*
  * Frees the pages that a crash or an error has left; returns how many.  The survey lock comes before the merge lock, so
  * neither may be held.
@@ -293,6 +321,8 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
+	if (genie_is_approximate(index))
+		genie_vacuum_judge(index);
 	stats->pages_newly_deleted += genie_vacuum_try_compact(index);
 
 	genie_lock_merge(index, ShareLock);

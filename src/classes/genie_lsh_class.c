@@ -24,10 +24,8 @@
  *		sets			the elements' keywords, as genie_array_ops makes them
  *		bit strings		dimension 0, family INT, the number of a bit that is set; the size is the length
  *
- * Lengths.  All vectors or bit strings of an index have one length, which is that of the sample's first.  A trained
- * index refuses others.  An untrained index does not know the length yet, and a row of another length that it has
- * accepted must not stop a merge later.  Such a row gets no signature.  So a scan comes to it last, and there the
- * operator refuses it as in a sequential scan.
+ * Lengths.  All vectors or bit strings of an index have one length.  It is the size of its raw objects, which the first
+ * one decides (genie_opclass.h), or that of the sample's first.  Others are refused.
  */
 #include "postgres.h"
 

@@ -22,7 +22,7 @@ typedef struct GenieLshClassParameters
 	uint32		normalised;		/* 1: vectors are scaled to length 1 before hashing, except zero; else 0 */
 } GenieLshClassParameters;
 
-StaticAssertDecl(sizeof(GenieLshClassParameters) == 40 && sizeof(GenieLshClassParameters) <= GENIE_PARAMETERS_MAX,
+StaticAssertDecl(sizeof(GenieLshClassParameters) == 72 && sizeof(GenieLshClassParameters) <= GENIE_PARAMETERS_MAX,
 				 "as it is on disk");
 
 extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameters);

@@ -7,8 +7,17 @@
  * hardly any row matches.  So the width, unless it is given, is a constant of the class times a scale.  The scale is
  * the distance of a row of the sample from the nearest other row of the sample, as the median over some rows.  In a
  * sample of 2,000 that is about the distance of the nearest 50 of 100,000 rows.  The distance of random pairs would say
- * less, because it is the same whether rows fill the space or lie on a line in it.  Equal rows are left out; if all
+ * less, because it is the same whether rows fill the space or lie on a line in it.  Of equal rows one is taken; if all
  * rows are equal, any width will do.
+ *
+ * Data may have several scales: clusters of different sizes, rows on a line among others that fill the space, columns
+ * of different units.  No width serves all of their rows.  Data of few dimensions have a neighbour so near that a query
+ * which is no row may be many widths from all of them.  So if neighbours' distances differ much among rows, or are much
+ * smaller than those of random pairs, functions get GENIE_LSH_SCALES different widths in turn: most by quantiles of
+ * neighbours' distances, which share functions out as rows share out over scales, the last by that of random pairs, and
+ * one in between.  A match count then adds up what each scale tells.
+ *
+ * The same rule says later whether the parameters still fit (GenieSample.learned).
  *
  * The constants, and the numbers of functions, are the smallest that gave a recall of 0.95 for the ten nearest
  * neighbours among 100,000 SIFT descriptors with 200 candidates (test/bench/RESULTS.md).  There the scale is 0.85 of
@@ -60,9 +69,22 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define NOT_GIVEN			(-1.0)	/* the same for a real option */
 
 #define SAMPLED_PAIRS		4000
-#define SAMPLED_ANCHORS		128 /* rows whose nearest neighbours are searched */
+#define SAMPLED_ANCHORS		128 /* different rows whose nearest neighbours are searched */
+#define ANCHOR_STEP			7919	/* from one such row to the next, round the sample; see neighbours_of() */
 #define SAMPLED_FLOATS		(16 * 1024 * 1024)	/* of all sampled vectors at most, but see the next */
 #define SAMPLED_VECTORS_MIN	64
+
+#define DIFFERENT_MIN		64	/* different rows to learn from, if the index can wait for more */
+
+/* Several scales: see above. */
+#define ONE_SCALE			8	/* times the distance of the nearest neighbours is one scale still */
+#define NEIGHBOUR_SCALES	(GENIE_LSH_SCALES - 2)	/* that are quantiles of neighbours' distances */
+#define QUANTILE_ENDS		0.02	/* the first one is this quantile, the last one is as far from the end */
+
+/* Widths that are wrong by such factors find less than half of the nearest rows in some kinds of data. */
+#define TOO_WIDE			4
+#define TOO_NARROW			8
+#define MANY_BITS			2	/* times as many bits as would be learned now, or the inverse */
 
 /* A class has some of these options; the others are 0. */
 typedef struct ClassOptions
@@ -269,29 +291,40 @@ read_raw(const GenieRaw *raw, SampleForm form, float *vector)
 		genie_lsh_normalise(vector, raw->size);
 }
 
-/*
- * The vectors of a sample that have the first one's length, one after the other; sets *n to their number.  Others are
- * left out, see genie_lsh_class.c.
- */
-static float *
-vectors_of_sample(const GenieSample *sample, SampleForm form, uint32 *n)
+/* The vectors of a sample, one after the other. */
+typedef struct Vectors
 {
-	uint32		n_dimensions = sample->objects[0].size;
-	uint32		most = Max(SAMPLED_FLOATS / n_dimensions, SAMPLED_VECTORS_MIN);
-	float	   *vectors = palloc((Size) Min(sample->n, most) * n_dimensions * sizeof(float));
+	uint32		n;
+	uint32		n_dimensions;
+	GenieMetric metric;
+	float	   *elements;
+} Vectors;
 
-	*n = 0;
-	for (uint32 i = 0; i < sample->n && *n < most; i++)
+/* Those that have the first one's length: a build sees others later, and refuses them. */
+static Vectors
+vectors_of_sample(const GenieSample *sample, GenieMetric metric, SampleForm form)
+{
+	Vectors		vectors = {.n_dimensions = sample->objects[0].size, .metric = metric};
+	uint32		most = Max(SAMPLED_FLOATS / vectors.n_dimensions, SAMPLED_VECTORS_MIN);
+
+	vectors.elements = palloc((Size) Min(sample->n, most) * vectors.n_dimensions * sizeof(float));
+	for (uint32 i = 0; i < sample->n && vectors.n < most; i++)
 	{
-		float	   *vector = vectors + (Size) *n * n_dimensions;
-
 		CHECK_FOR_INTERRUPTS();
-		if (sample->objects[i].size != (int32) n_dimensions)
-			continue;
-		read_raw(&sample->objects[i], form, vector);
-		(*n)++;
+		if (sample->objects[i].size == (int32) vectors.n_dimensions)
+			read_raw(&sample->objects[i], form, vectors.elements + (Size) vectors.n++ * vectors.n_dimensions);
 	}
 	return vectors;
+}
+
+static double
+distance_between(const Vectors *vectors, uint32 a, uint32 b)
+{
+	uint32		n = vectors->n_dimensions;
+	GenieVector one = {.elements = vectors->elements + (Size) a * n, .n = n};
+	GenieVector other = {.elements = vectors->elements + (Size) b * n, .n = n};
+
+	return genie_vector_measure(vectors->metric, one, other);
 }
 
 static int
@@ -305,67 +338,76 @@ compare_distances(const void *a, const void *b)
 
 /* The median of random pairs' distances; their mean if the median is 0. */
 static double
-typical_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
+typical_distance(const Vectors *vectors)
 {
-	uint32		n_dimensions = sample->objects[0].size;
 	double	   *distances = palloc(SAMPLED_PAIRS * sizeof(double));
-	uint32		n;
-	float	   *vectors = vectors_of_sample(sample, form, &n);
 	double		sum = 0;
 	double		typical;
 
 	for (uint32 i = 0; i < SAMPLED_PAIRS; i++)
 	{
 		uint64		begin = genie_draw_begin(0, 0, i);
-		uint32		a = genie_draw_below(begin, 0, n);
-		uint32		b = genie_draw_below(begin, 1, n);
-		GenieVector one = {.elements = vectors + (Size) a * n_dimensions, .n = n_dimensions};
-		GenieVector other = {.elements = vectors + (Size) b * n_dimensions, .n = n_dimensions};
 
 		CHECK_FOR_INTERRUPTS();
-		distances[i] = genie_vector_measure(metric, one, other);
+		distances[i] = distance_between(vectors, genie_draw_below(begin, 0, vectors->n),
+										genie_draw_below(begin, 1, vectors->n));
 		sum += distances[i];
 	}
 	qsort(distances, SAMPLED_PAIRS, sizeof(double), compare_distances);
 	typical = distances[SAMPLED_PAIRS / 2];
 	pfree(distances);
-	pfree(vectors);
 	return typical > 0 ? typical : sum / SAMPLED_PAIRS;
 }
 
-/* The median of some rows' distances from the nearest row that is not equal; 0 if all rows are equal. */
+/* A row's distance from the nearest row that is not equal; 0 if there is none, or if an earlier row is equal. */
 static double
-neighbour_distance(const GenieSample *sample, GenieMetric metric, SampleForm form)
+neighbour_distance(const Vectors *vectors, uint32 row)
 {
-	uint32		n_dimensions = sample->objects[0].size;
-	double		distances[SAMPLED_ANCHORS];
-	uint32		n_distances = 0;
-	uint32		n;
-	float	   *vectors = vectors_of_sample(sample, form, &n);
+	double		least = 0;
 
-	for (uint32 i = 0; i < SAMPLED_ANCHORS; i++)
+	for (uint32 i = 0; i < vectors->n; i++)
 	{
-		const float *anchor = vectors + (Size) (i * (uint64) n / SAMPLED_ANCHORS) * n_dimensions;
-		double		least = 0;
+		double		distance = distance_between(vectors, row, i);
+
+		if (distance == 0 && i < row)
+			return 0;
+		if (distance > 0 && (least == 0 || distance < least))
+			least = distance;
+	}
+	return least;
+}
+
+/* Distances of different rows from their nearest neighbours, ascending. */
+typedef struct Neighbours
+{
+	uint32		n;
+	double		distances[SAMPLED_ANCHORS];
+} Neighbours;
+
+static Neighbours
+neighbours_of(const Vectors *vectors)
+{
+	Neighbours	neighbours = {0};
+
+	StaticAssertStmt(ANCHOR_STEP > GENIE_TRAIN_ROWS, "a prime that divides no number of rows: all rows are met");
+	for (uint32 i = 0; i < vectors->n && neighbours.n < SAMPLED_ANCHORS; i++)
+	{
+		double		distance;
 
 		CHECK_FOR_INTERRUPTS();
-		for (uint32 j = 0; j < n; j++)
-		{
-			GenieVector one = {.elements = anchor, .n = n_dimensions};
-			GenieVector other = {.elements = vectors + (Size) j * n_dimensions, .n = n_dimensions};
-			double		distance = genie_vector_measure(metric, one, other);
-
-			if (distance > 0 && (least == 0 || distance < least))
-				least = distance;
-		}
-		if (least > 0)
-			distances[n_distances++] = least;
+		distance = neighbour_distance(vectors, (uint32) ((uint64) i * ANCHOR_STEP % vectors->n));
+		if (distance > 0)
+			neighbours.distances[neighbours.n++] = distance;
 	}
-	pfree(vectors);
-	if (n_distances == 0)
-		return 0;
-	qsort(distances, n_distances, sizeof(double), compare_distances);
-	return distances[n_distances / 2];
+	qsort(neighbours.distances, neighbours.n, sizeof(double), compare_distances);
+	return neighbours;
+}
+
+/* The distance that such a part of the rows does not exceed; there is at least one. */
+static double
+quantile(const Neighbours *neighbours, double part)
+{
+	return neighbours->distances[(uint32) (part * (neighbours->n - 1))];
 }
 
 /* ---- training ---- */
@@ -398,13 +440,48 @@ begin(const ClassOptions *options, GenieLshFamily family, uint32 n_functions, co
 	return parameters;
 }
 
-/* Classes with a width or sigma: it is the given one, or factor times the metric's distance of neighbours. */
+/* Chooses the width and the scales: factor is that of the class. */
+static void
+choose_widths(GenieLshParameters *functions, double factor, const Vectors *vectors, const Neighbours *neighbours)
+{
+	double		reach = typical_distance(vectors);
+	double		median = quantile(neighbours, 0.5);
+	double		farthest = quantile(neighbours, 1 - QUANTILE_ENDS);
+	double		scales[GENIE_LSH_SCALES];
+
+	functions->width = factor * median;
+	if (Max(quantile(neighbours, 0.95), reach / 2) <= quantile(neighbours, 0.05) * ONE_SCALE)
+		return;
+	for (int i = 0; i < NEIGHBOUR_SCALES; i++)
+		scales[i] = quantile(neighbours, QUANTILE_ENDS + (1 - 2 * QUANTILE_ENDS) * i / (NEIGHBOUR_SCALES - 1));
+	scales[GENIE_LSH_SCALES - 1] = Max(reach, farthest);
+	scales[GENIE_LSH_SCALES - 2] = sqrt(farthest * scales[GENIE_LSH_SCALES - 1]);
+	for (int i = 0; i < GENIE_LSH_SCALES; i++)
+		functions->scales[i] = (float) Min(Max(scales[i] / median, 1 / GENIE_LSH_SCALE_MAX), GENIE_LSH_SCALE_MAX);
+}
+
+/* Are the distances of the rows' neighbours far from what these functions, of learned widths, tell apart? */
+static bool
+widths_misfit(const GenieLshParameters *functions, double factor, const Neighbours *neighbours)
+{
+	double		least = functions->scales[0] == 0 ? 1 : functions->scales[0];
+	double		most = least;
+
+	for (int i = 1; i < GENIE_LSH_SCALES && functions->scales[0] != 0; i++)
+	{
+		least = Min(least, functions->scales[i]);
+		most = Max(most, functions->scales[i]);
+	}
+	return factor * quantile(neighbours, 0.25) < functions->width * least / TOO_WIDE ||
+		factor * quantile(neighbours, 0.75) > functions->width * most * TOO_NARROW;
+}
+
+/* Classes with a width or sigma: it is the given one, or factor times the metric's distances of neighbours. */
 static Datum
 train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric metric, double factor, SampleForm form)
 {
-	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
+	GenieSample *sample = (GenieSample *) PG_GETARG_POINTER(0);
 	GenieLshClassParameters parameters;
-	double		width;
 
 	if (sample->n < GENIE_TRAIN_MIN)
 		PG_RETURN_NULL();
@@ -412,22 +489,46 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 	parameters.normalised = form == DIRECTIONS;
 	if (parameters.functions.width == 0)
 	{
-		width = factor * neighbour_distance(sample, metric, form);
-		parameters.functions.width = width > 0 && isfinite(width) ? width : 1;
+		Vectors		vectors = vectors_of_sample(sample, metric, form);
+		Neighbours	neighbours = neighbours_of(&vectors);
+
+		if (neighbours.n < DIFFERENT_MIN && (sample->can_wait || sample->learned != NULL))
+			PG_RETURN_NULL();
+		if (sample->learned != NULL)
+		{
+			GenieLshClassParameters learned = genie_lsh_class_parameters(sample->learned);
+
+			sample->misfit = widths_misfit(&learned.functions, factor, &neighbours);
+			PG_RETURN_NULL();
+		}
+		if (neighbours.n > 0)
+			choose_widths(&parameters.functions, factor, &vectors, &neighbours);
+		else
+			parameters.functions.width = 1;
 	}
 	return finish(&parameters);
 }
 
-/* Classes with codes of bits; random pairs agree in one bit with probability agreement. */
+/* Classes with codes of bits; random pairs agree in one bit with probability agreement, 1 if all rows are equal. */
 static Datum
 train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, double agreement, int most)
 {
+	GenieSample *sample = (GenieSample *) PG_GETARG_POINTER(0);
 	const ClassOptions *options = (const ClassOptions *) PG_GET_OPCLASS_OPTIONS();
-	GenieLshClassParameters parameters = begin(options, family, HASHES, (const GenieSample *) PG_GETARG_POINTER(0));
+	GenieLshClassParameters parameters = begin(options, family, HASHES, sample);
 	int			bits = 1;
 
+	if (agreement >= 1 && (sample->can_wait || sample->learned != NULL))
+		PG_RETURN_NULL();
 	while (bits < most && pow(agreement, bits) > STRANGERS)
 		bits++;
+	if (sample->learned != NULL)
+	{
+		double		learned = genie_lsh_class_parameters(sample->learned).functions.width;
+
+		sample->misfit = options->bits == 0 && (bits > learned * MANY_BITS || learned > bits * MANY_BITS);
+		PG_RETURN_NULL();
+	}
 	parameters.functions.width = options->bits > 0 ? options->bits : bits;
 	return finish(&parameters);
 }
@@ -455,13 +556,15 @@ Datum
 genie_lsh_cosine_train(PG_FUNCTION_ARGS)
 {
 	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
+	Vectors		vectors;
 	double		distance;
 
 	if (!((const ClassOptions *) PG_GET_OPCLASS_OPTIONS())->signs)
 		return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH, DIRECTIONS);
 	if (sample->n < GENIE_TRAIN_MIN)
 		PG_RETURN_NULL();
-	distance = typical_distance(sample, GENIE_METRIC_COSINE, VECTORS);
+	vectors = vectors_of_sample(sample, GENIE_METRIC_COSINE, VECTORS);
+	distance = typical_distance(&vectors);
 	return train_bits(fcinfo, GENIE_LSH_COSINE, 1 - acos(1 - Min(distance, 2)) / M_PI, SIGNS_MAX);
 }
 
@@ -469,12 +572,13 @@ Datum
 genie_lsh_hamming_train(PG_FUNCTION_ARGS)
 {
 	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
-	double		distance;
+	Vectors		vectors;
 
 	if (sample->n < GENIE_TRAIN_MIN)
 		PG_RETURN_NULL();
-	distance = typical_distance(sample, GENIE_METRIC_L1, BITS);
-	return train_bits(fcinfo, GENIE_LSH_HAMMING, 1 - distance / sample->objects[0].size, GENIE_LSH_BITS_MAX);
+	vectors = vectors_of_sample(sample, GENIE_METRIC_L1, BITS);
+	return train_bits(fcinfo, GENIE_LSH_HAMMING, 1 - typical_distance(&vectors) / vectors.n_dimensions,
+					  GENIE_LSH_BITS_MAX);
 }
 
 /* Nothing is learned, so any number of rows will do. */

@@ -15,7 +15,8 @@
  *
  * Approximate operator classes (genie_signer.h).  The pending list of an untrained index is merged when it has
  * GENIE_TRAIN_MIN live raw rows.  The class trains on a sample of them that is spread evenly over the list.  With
- * fewer rows the list is left alone, because scans go through them all faster than training could make them.  But a
+ * fewer rows the list is left alone, because scans go through them all faster than training could make them; so it is
+ * if the class finds that they tell too little, as equal rows do.  But a
  * list of GENIE_UNTRAINED_MAX rows, of which most are dead or NULL then, is merged even so, or it would grow forever;
  * the class trains on the few raw rows (if it refuses, the list stays).  The flip that takes the first rows off the
  * list writes the parameters.  A crash before it leaves an untrained index with all its rows.  A crash after it leaves
@@ -43,7 +44,6 @@
 #define GENIE_SEGMENTS_HIGH 80	/* from here on the lighter half is merged, whatever the policy */
 #define GENIE_SEGMENT_MAX (UINT64CONST(1) << 31)	/* objects or keywords of a merged segment */
 #define GENIE_PART_MIN (1024 * 1024)	/* bytes of pending rows that are merged at a time, at least */
-#define GENIE_UNTRAINED_MAX (16 * GENIE_TRAIN_MIN)	/* rows of all kinds; a scan reads that many quickly */
 
 /* A pending row in memory. */
 typedef struct GenieCompactRow
@@ -270,7 +270,7 @@ genie_compact_train(Relation index, const GenieMetaData *meta, Size memory, Geni
 		for (uint32 i = 0; i < rows.n; i++)
 			objects[i] = genie_compact_rows_raw(&rows, &rows.rows[i]);
 		MemoryContextSwitchTo(old);
-		*parameters = signer->train(signer, objects, rows.n);
+		*parameters = signer->train(signer, objects, rows.n, counts.n_rows < GENIE_UNTRAINED_MAX);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -72,7 +72,11 @@ genie_flip_consume_pending(Relation index, GenieMetaData *meta, const GenieFlip 
 	meta->pending_head = GeniePageGetOpaque(BufferGetPage(last))->next;
 	UnlockReleaseBuffer(last);
 	if (meta->pending_head == InvalidBlockNumber)
+	{
 		meta->pending_tail = InvalidBlockNumber;
+		if (meta->parameters_length == 0 && flip->parameters_length == 0)
+			meta->raw_size = 0; /* there is no raw row */
+	}
 	if (meta->pending_pages < flip->consumed_pages)
 		genie_report_corrupt(index, GENIE_META_BLOCK, "the pending list is longer than the metapage says");
 	meta->pending_pages -= flip->consumed_pages;

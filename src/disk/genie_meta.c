@@ -136,7 +136,7 @@ genie_meta_parameters(const GenieMetaData *meta)
 
 /* Every insert asks.  A wrong tail is noticed without the metapage's checksum: it is not the list's open end. */
 BlockNumber
-genie_meta_pending_tail(Relation index)
+genie_meta_pending_tail(Relation index, uint32 *raw_size)
 {
 	Buffer		buffer = ReadBuffer(index, GENIE_META_BLOCK);
 	BlockNumber tail;
@@ -144,6 +144,7 @@ genie_meta_pending_tail(Relation index)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	genie_meta_verify(index, BufferGetPage(buffer));
 	tail = genie_meta_of(BufferGetPage(buffer))->pending_tail;
+	*raw_size = genie_meta_of(BufferGetPage(buffer))->raw_size;
 	UnlockReleaseBuffer(buffer);
 	return tail;
 }
@@ -157,6 +158,36 @@ genie_meta_lock(Relation index)
 	genie_meta_verify(index, BufferGetPage(buffer));
 	genie_page_verify(index, BufferGetPage(buffer), GENIE_META_BLOCK);
 	return buffer;
+}
+
+void
+genie_meta_decide_raw_size(Relation index, uint32 raw_size)
+{
+	Buffer		buffer = genie_meta_lock(index);
+	GenieWal	wal;
+	GenieMetaData *meta;
+
+	genie_wal_begin(&wal, index, false);
+	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
+	if (meta->raw_size == 0)
+		meta->raw_size = raw_size;
+	genie_wal_commit_release(&wal);
+}
+
+void
+genie_meta_set_misfit(Relation index, bool misfit)
+{
+	Buffer		buffer = genie_meta_lock(index);
+	GenieWal	wal;
+	GenieMetaData *meta;
+
+	genie_wal_begin(&wal, index, false);
+	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
+	if (misfit)
+		meta->flags |= GENIE_META_MISFIT;
+	else
+		meta->flags &= ~GENIE_META_MISFIT;
+	genie_wal_commit_release(&wal);
 }
 
 uint64

@@ -31,14 +31,20 @@ extern GenieMetaData *genie_meta_read(Relation index);
  */
 extern GenieMetaData *genie_meta_read_again(Relation index, bool stale, uint64 segment_version);
 
-/* The pending list's tail; the same errors.  For inserts, which need nothing else. */
-extern BlockNumber genie_meta_pending_tail(Relation index);
+/* The pending list's tail, and the size of raw objects; the same errors.  For inserts, which need nothing else. */
+extern BlockNumber genie_meta_pending_tail(Relation index, uint32 *raw_size);
+
+/* Decides the size of raw objects, unless it is decided, in a record of its own. */
+extern void genie_meta_decide_raw_size(Relation index, uint32 raw_size);
 
 /* The metapage, exclusively locked and pinned; release with UnlockReleaseBuffer. */
 extern Buffer genie_meta_lock(Relation index);
 
 /* The contents of a metapage or of its WAL image. */
 extern GenieMetaData *genie_meta_of(Page page);
+
+/* Writes down whether the parameters of an approximate class fit the rows. */
+extern void genie_meta_set_misfit(Relation index, bool misfit);
 
 /* Takes a new stamp from the counter, in a record of its own. */
 extern uint64 genie_meta_new_stamp(Relation index, bool build);

@@ -48,8 +48,8 @@
  * reader saw with the list's head.
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
- * classes.  3 has checksums on all pages, the state of the keywords' types in the metapage (GenieTypeState), and the
- * section HINTS in segments.  Versions before 3 are refused.
+ * classes.  3 has checksums on all pages, the state of the keywords' types, the size of raw objects and flags in the
+ * metapage, the section HINTS in segments, and other parameters of vectors' classes.  Older versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -107,6 +107,8 @@ StaticAssertDecl(sizeof(GeniePageOpaqueData) == MAXALIGN(sizeof(GeniePageOpaqueD
 
 #define GENIE_SEGMENTS_MAX	96
 
+#define GENIE_META_MISFIT	0x0001
+
 /* One live segment, as the metapage lists it. */
 typedef struct GenieSegmentEntry
 {
@@ -142,6 +144,8 @@ typedef struct GenieTypeState
  *	next_stamp			the next unused stamp
  *	pending_*			head, tail and number of pages of the pending list; an append to the tail page
  *						changes nothing here
+ *	flags				GENIE_META_MISFIT: VACUUM has found that the parameters do not fit the rows any more
+ *	raw_size			the size that raw objects must have (genie_signer.h); 0: not decided
  *	types				written by the build alone
  *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows; written once, by the
  *						build or by the flip of the first merge that has enough rows
@@ -160,9 +164,9 @@ typedef struct GenieMetaData
 	uint32		pending_pages;
 	BlockNumber retired_head;
 	uint32		n_segments;
-	uint32		reserved;
+	uint32		raw_size;
 	GenieTypeState types;
-	uint32		reserved2[2];
+	uint32		reserved[2];
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
 	uint32		parameters_length;	/* 0: none */
 	uint8		parameters[GENIE_PARAMETERS_MAX];

@@ -44,6 +44,47 @@ genie_pending_is_open(Page page)
 		(GeniePageGetOpaque(page)->detail & GENIE_PENDING_SEALED) == 0;
 }
 
+static void
+genie_pending_report_size(Relation index, uint32 size, uint32 raw_size)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("value differs in length from those in index \"%s\"", RelationGetRelationName(index)),
+			 errdetail("Its length is %u, theirs is %u.", size, raw_size),
+			 errhint("If there are no rows of that length any more, VACUUM the table.")));
+}
+
+/*
+ * Finds the tail for a row, and decides the size of raw rows if it must have the same and is the first.
+ *
+ * The size becomes undecided again when a merge takes all pages off the list and none is raw (genie_flip.c).  Such a
+ * merge has sealed the tail.  So a row that is appended to the tail, still open, that was read together with the size
+ * is of that size; where a page is linked, the size is compared again, under the metapage's lock.
+ */
+static BlockNumber
+genie_pending_find_tail(Relation index, const GeniePendingFragment *row)
+{
+	for (;;)
+	{
+		uint32		raw_size;
+		BlockNumber tail = genie_meta_pending_tail(index, &raw_size);
+
+		CHECK_FOR_INTERRUPTS();
+		if ((row->flags & GENIE_FRAGMENT_SAME_SIZE) == 0 || raw_size == row->size)
+			return tail;
+		if (raw_size != 0)
+			genie_pending_report_size(index, row->size, raw_size);
+		genie_meta_decide_raw_size(index, row->size);
+	}
+}
+
+/* May the row be linked?  The metapage is locked. */
+static bool
+genie_pending_size_fits(const GenieMetaData *meta, const GeniePendingFragment *row)
+{
+	return (row->flags & GENIE_FRAGMENT_SAME_SIZE) == 0 || meta->raw_size == row->size;
+}
+
 /* Tries the tail.  False: it is full, sealed, or not the tail any more. */
 static bool
 genie_pending_append_tail(Relation index, BlockNumber tail, const GeniePendingFragment *fragment,
@@ -106,7 +147,8 @@ genie_pending_append_page(Relation index, BlockNumber seen_tail, const GeniePend
 	GenieMetaData *meta;
 	Page		page;
 
-	if (genie_meta_of(BufferGetPage(meta_buffer))->pending_tail != seen_tail)
+	meta = genie_meta_of(BufferGetPage(meta_buffer));
+	if (meta->pending_tail != seen_tail || !genie_pending_size_fits(meta, fragment))
 	{
 		UnlockReleaseBuffer(meta_buffer);
 		return false;
@@ -163,6 +205,7 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	GenieWal	wal;
 	GenieMetaData *meta;
 
+	(void) genie_pending_find_tail(index, row);
 	genie_lock_survey(index, ShareLock);
 	stamp = genie_meta_new_stamp(index, false);
 	while (n > 0)
@@ -201,6 +244,12 @@ genie_pending_append_long(Relation index, const GeniePendingFragment *row, const
 	GENIE_FAULT("pending-before-link");
 
 	meta_buffer = genie_meta_lock(index);
+	while (!genie_pending_size_fits(genie_meta_of(BufferGetPage(meta_buffer)), row))
+	{
+		UnlockReleaseBuffer(meta_buffer);
+		(void) genie_pending_find_tail(index, row);
+		meta_buffer = genie_meta_lock(index);
+	}
 	genie_wal_begin(&wal, index, false);
 	meta = genie_meta_of(genie_wal_register(&wal, meta_buffer, false));
 	genie_pending_link(&wal, index, meta, first, last, written);
@@ -228,9 +277,8 @@ genie_pending_append(Relation index, const ItemPointerData *tid, uint8 flags,
 	fragment.nbytes = (uint16) nbytes;
 	for (;;)
 	{
-		BlockNumber tail = genie_meta_pending_tail(index);
+		BlockNumber tail = genie_pending_find_tail(index, &fragment);
 
-		CHECK_FOR_INTERRUPTS();
 		if (tail != InvalidBlockNumber &&
 			genie_pending_append_tail(index, tail, &fragment, packed))
 			return;

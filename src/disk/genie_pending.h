@@ -33,6 +33,7 @@
 #define GENIE_FRAGMENT_DEAD		0x02	/* set by ambulkdelete */
 #define GENIE_FRAGMENT_MORE		0x04	/* the row goes on in the next fragment */
 #define GENIE_FRAGMENT_RAW		0x08	/* raw keywords of an approximate class (genie_signer.h) */
+#define GENIE_FRAGMENT_SAME_SIZE	0x10	/* of a raw row: all raw rows of the index must have its size */
 
 typedef struct GeniePendingFragment
 {
@@ -45,8 +46,8 @@ typedef struct GeniePendingFragment
 } GeniePendingFragment;
 
 /*
- * Appends a row: its flags (NULL or RAW), n packed keywords (a valid packed set of nbytes), its size.  *n_pages is
- * the list's length if this call added a page, else 0.
+ * Appends a row: its flags (NULL, or RAW and perhaps SAME_SIZE), n packed keywords (a valid packed set of nbytes), its
+ * size.  *n_pages is the list's length if this call added a page, else 0.  Errors: the size is not that of raw rows.
  */
 extern void genie_pending_append(Relation index, const ItemPointerData *tid, uint8 flags,
 								 const uint8 *packed, uint32 n, Size nbytes, uint32 size,

@@ -7,6 +7,9 @@
  * or the first merge that finds enough rows (genie_compact.c), trains.  It writes the parameters with the flip that
  * adds the segment of the first rows that it signed.  The parameters never change afterwards.
  *
+ * Raw rows of a class that needs it have one size.  The metapage keeps it from the first of them on, until the list is
+ * merged without any raw row; once there are parameters, for good.
+ *
  * An insert that read the metapage before that flip may append a raw row behind it.  So the pending list of a trained
  * index may have raw rows, too.  Their readers sign them.
  *
@@ -30,8 +33,11 @@ typedef struct GenieSigner GenieSigner;
 
 struct GenieSigner
 {
-	/* Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few. */
-	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n);
+	/*
+	 * Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few, or, if the index
+	 * can wait for more, tell too little.
+	 */
+	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait);
 
 	/* The signature of an object, until the next call. */
 	GenieSignature (*sign) (GenieSigner *signer, const bytea *parameters, const GenieRaw *raw);

@@ -228,6 +228,7 @@ genie_packed_next(const uint8_t **at)
 extern bool genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n);
 
 #define GENIE_TRAIN_MIN			256 /* objects on which an approximate operator class (genie_opclass.h) can train */
+#define GENIE_UNTRAINED_MAX		(16 * GENIE_TRAIN_MIN)	/* rows of all kinds; a scan reads that many quickly */
 #define GENIE_TRAIN_ROWS		2000	/* objects of a sample at most */
 #define GENIE_PARAMETERS_MAX	128 /* bytes of the parameters that it learns: a handful of numbers and a seed */
 

@@ -10,6 +10,9 @@
  *		L2		1 - 2 Phi(-r) - 2 (1 - exp(-r^2 / 2)) / (sqrt(2 pi) r)
  *		L1		2 atan(r) / pi - ln(1 + r^2) / (pi r)
  *
+ * A function of another scale divides its projection, a, by the scale.  So w is that of all functions, and whatever
+ * computes codes from tables knows nothing of scales.
+ *
  * LAPLACIAN.  Each function lays a grid with pitches g_j and a random shift over space, and a vector's code is the
  * hash of its cell.  Two numbers at a distance x share a cell of pitch g with probability max(0, 1 - x / g); for
  * pitches of density g exp(-g / sigma) / sigma^2, Gamma distributed with shape 2, that is exp(-x / sigma), and over
@@ -65,6 +68,23 @@ has_buckets(uint32_t family)
 	return family != GENIE_LSH_COSINE && family != GENIE_LSH_HAMMING;
 }
 
+static bool
+valid_scales(const GenieLshParameters *parameters)
+{
+	bool		one = parameters->scales[0] == 0;
+
+	if (!one && parameters->family > GENIE_LSH_LAPLACIAN)
+		return false;
+	for (uint32_t i = 0; i < GENIE_LSH_SCALES; i++)
+	{
+		double		scale = parameters->scales[i];
+
+		if (one ? scale != 0 : !(scale >= 1 / GENIE_LSH_SCALE_MAX && scale <= GENIE_LSH_SCALE_MAX))
+			return false;
+	}
+	return true;
+}
+
 bool
 genie_lsh_valid(const GenieLshParameters *parameters)
 {
@@ -72,7 +92,7 @@ genie_lsh_valid(const GenieLshParameters *parameters)
 
 	if (parameters->family < GENIE_LSH_L2 || parameters->family > GENIE_LSH_HAMMING ||
 		parameters->n_functions == 0 || parameters->n_functions > GENIE_LSH_FUNCTIONS_MAX ||
-		parameters->n_buckets > INT32_MAX)
+		parameters->n_buckets > INT32_MAX || !valid_scales(parameters))
 		return false;
 	if (!has_buckets(parameters->family) &&
 		(parameters->n_buckets != 0 || parameters->width > GENIE_LSH_BITS_MAX ||
@@ -84,6 +104,13 @@ genie_lsh_valid(const GenieLshParameters *parameters)
 		most_dimensions = INT32_MAX;
 	return parameters->n_dimensions > 0 && parameters->n_dimensions <= most_dimensions &&
 		parameters->width > 0 && isfinite(parameters->width);
+}
+
+/* What a function's width is multiplied by. */
+static double
+scale_of(const GenieLshParameters *parameters, uint32_t function)
+{
+	return parameters->scales[0] == 0 ? 1 : parameters->scales[function % GENIE_LSH_SCALES];
 }
 
 static uint32_t
@@ -146,13 +173,14 @@ static void
 draw_projection(GenieLsh *lsh, uint32_t row, uint64_t begin)
 {
 	uint32_t	n_dimensions = lsh->parameters.n_dimensions;
+	double		scale = scale_of(&lsh->parameters, row);
 	float	   *table = lsh->table + (size_t) (row / GENIE_LSH_GROUP) * n_dimensions * GENIE_LSH_GROUP +
 		row % GENIE_LSH_GROUP;
 
 	if (lsh->parameters.family == GENIE_LSH_L1)
 	{
 		for (uint32_t d = 0; d < n_dimensions; d++)
-			table[(size_t) d * GENIE_LSH_GROUP] = (float) genie_draw_cauchy(begin, d);
+			table[(size_t) d * GENIE_LSH_GROUP] = (float) (genie_draw_cauchy(begin, d) / scale);
 		return;
 	}
 	for (uint32_t d = 0; d < n_dimensions; d += 2)
@@ -161,9 +189,9 @@ draw_projection(GenieLsh *lsh, uint32_t row, uint64_t begin)
 		double		second;
 
 		genie_draw_normals(begin, d / 2, &first, &second);
-		table[(size_t) d * GENIE_LSH_GROUP] = (float) first;
+		table[(size_t) d * GENIE_LSH_GROUP] = (float) (first / scale);
 		if (d + 1 < n_dimensions)
-			table[(size_t) (d + 1) * GENIE_LSH_GROUP] = (float) second;
+			table[(size_t) (d + 1) * GENIE_LSH_GROUP] = (float) (second / scale);
 	}
 }
 
@@ -171,13 +199,14 @@ static void
 draw_bins(GenieLsh *lsh, uint32_t row, uint64_t begin)
 {
 	uint32_t	n_dimensions = lsh->parameters.n_dimensions;
+	double		width = lsh->parameters.width * scale_of(&lsh->parameters, row);
 	float	   *table = lsh->table + (size_t) (row / GENIE_LSH_GROUP) * n_dimensions * 2 * GENIE_LSH_GROUP +
 		row % GENIE_LSH_GROUP;
 
 	for (uint32_t d = 0; d < n_dimensions; d++)
 	{
 		uint64_t	counter = (uint64_t) d * 3;
-		double		inverse = 1 / (genie_draw_gamma2(begin, counter) * lsh->parameters.width);
+		double		inverse = 1 / (genie_draw_gamma2(begin, counter) * width);
 
 		/* a pitch of less than no float can tell from 0 */
 		if (inverse > FLT_MAX)

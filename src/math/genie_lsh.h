@@ -33,6 +33,9 @@ typedef enum GenieLshFamily
 	GENIE_LSH_HAMMING			/* sampled bits (Indyk and Motwani 1998) */
 } GenieLshFamily;
 
+#define GENIE_LSH_SCALES			8
+#define GENIE_LSH_SCALE_MAX			0x1p40	/* and its inverse is the least */
+
 /* Kept on disk as it is.  No padding. */
 typedef struct GenieLshParameters
 {
@@ -47,6 +50,12 @@ typedef struct GenieLshParameters
 	 * GENIE_LSH_BITS_MAX.  MINHASH: 0.
 	 */
 	double		width;
+
+	/*
+	 * L2, L1, LAPLACIAN: function i has scales[i % GENIE_LSH_SCALES] times the width.  All 0: each has the width.  Of
+	 * rows that are near each other at several scales, some functions tell those of each scale apart.
+	 */
+	float		scales[GENIE_LSH_SCALES];
 } GenieLshParameters;
 
 #define GENIE_LSH_FUNCTIONS_MAX		65535	/* keywords of an object */

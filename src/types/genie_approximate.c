@@ -9,7 +9,11 @@
  * the same index.  The parameters go to the metapage at once, where the build's processes find them; nobody else sees
  * the index before the transaction commits.
  *
- * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index; genie_signer.h says what happens to it later.
+ * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index, and so do up to GENIE_UNTRAINED_MAX rows that
+ * the class finds too much alike to learn from; genie_signer.h says what happens to it later.
+ *
+ * Rows that come later may be unlike those that the class has learned from.  VACUUM takes such a sample again and asks
+ * the class whether the parameters fit it.  It reads rows as BRIN's VACUUM does, those of transactions in progress too.
  *
  * Memory: the raw keywords of the sample, up to maintenance_work_mem, or those of GENIE_TRAIN_MIN objects if they are
  * more.
@@ -18,6 +22,7 @@
 
 #include "access/genam.h"
 #include "access/tableam.h"
+#include "catalog/index.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -50,21 +55,19 @@ genie_is_approximate(Relation index)
 }
 
 static bytea *
-call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
+train_on(Relation index, GenieSample *sample)
 {
-	Relation	index = ((ClassSigner *) signer)->index;
 	FmgrInfo   *train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC);
-	GenieSample sample = {.n = n, .objects = objects};
 
 	LOCAL_FCINFO(fcinfo, 1);
 	bytea	   *parameters;
 	Datum		result;
 
 	InitFunctionCallInfoData(*fcinfo, train, 1, index->rd_indcollation[0], NULL, NULL);
-	fcinfo->args[0].value = PointerGetDatum(&sample);
+	fcinfo->args[0].value = PointerGetDatum(sample);
 	fcinfo->args[0].isnull = false;
 	result = FunctionCallInvoke(fcinfo);
-	if (fcinfo->isnull && n < GENIE_TRAIN_MIN)
+	if (sample->learned != NULL || (fcinfo->isnull && (sample->n < GENIE_TRAIN_MIN || sample->can_wait)))
 		return NULL;
 	parameters = fcinfo->isnull ? NULL : DatumGetByteaP(result);
 	if (parameters == NULL || VARSIZE(parameters) <= VARHDRSZ || VARSIZE(parameters) - VARHDRSZ > GENIE_PARAMETERS_MAX)
@@ -72,10 +75,18 @@ call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n)
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("support function %d of the operator class of index \"%s\" does not give parameters",
 						GENIE_TRAIN_PROC, RelationGetRelationName(index)),
-				 parameters == NULL ? errdetail("For %u objects its result is null.", n) :
+				 parameters == NULL ? errdetail("For %u objects its result is null.", sample->n) :
 				 errdetail("Its result has %d bytes, but there must be 1 to %d.",
 						   (int) (VARSIZE(parameters) - VARHDRSZ), GENIE_PARAMETERS_MAX)));
 	return parameters;
+}
+
+static bytea *
+call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait)
+{
+	GenieSample sample = {.n = n, .objects = objects, .can_wait = can_wait};
+
+	return train_on(((ClassSigner *) signer)->index, &sample);
 }
 
 static GenieSignature
@@ -132,6 +143,8 @@ typedef struct Sample
 	uint32		capacity;
 	GenieRaw	objects[GENIE_TRAIN_ROWS];
 	uint64		n_seen;			/* rows that are not NULL */
+	uint64		n_rows;			/* of the table, likewise, about */
+	bool		only_alive;		/* passes over rows that are dead but for older snapshots */
 } Sample;
 
 /* Decomposes a value into raw keywords. */
@@ -169,7 +182,7 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *nulls, bool ali
 	Sample	   *sample = arg;
 	uint64		place;
 
-	if (nulls[0])
+	if (nulls[0] || (sample->only_alive && !alive))
 		return;
 	sample->n_seen++;
 	if (sample->n < sample->capacity && (sample->used < sample->memory || sample->n < GENIE_TRAIN_MIN))
@@ -196,24 +209,28 @@ sample_empty(Sample *sample)
 	sample->n_seen = 0;
 }
 
-/* Rows of random blocks, in the order of the blocks. */
+/* Rows of random blocks, in the order of the blocks.  any_visible: writers may be at work. */
 static void
-sample_blocks(Sample *sample, Relation heap, IndexInfo *info)
+sample_blocks(Sample *sample, Relation heap, IndexInfo *info, bool any_visible)
 {
 	BlockSamplerData blocks;
+	BlockNumber n_blocks = RelationGetNumberOfBlocks(heap);
 
 	sample_empty(sample);
-	BlockSampler_Init(&blocks, RelationGetNumberOfBlocks(heap), GENIE_TRAIN_BLOCKS, GENIE_TRAIN_SEED);
+	sample->only_alive = any_visible;
+	BlockSampler_Init(&blocks, n_blocks, GENIE_TRAIN_BLOCKS, GENIE_TRAIN_SEED);
 	while (BlockSampler_HasMore(&blocks))
 	{
 		CHECK_FOR_INTERRUPTS();
-		table_index_build_range_scan(heap, sample->index, info, false, false, false, BlockSampler_Next(&blocks), 1,
-									 sample_row, sample, NULL);
+		table_index_build_range_scan(heap, sample->index, info, false, any_visible, false, BlockSampler_Next(&blocks),
+									 1, sample_row, sample, NULL);
 	}
+	sample->n_rows = sample->n_seen * Max(n_blocks, GENIE_TRAIN_BLOCKS) / GENIE_TRAIN_BLOCKS;
 }
 
+/* An empty sample. */
 static Sample *
-sample_table(Relation heap, Relation index, IndexInfo *info)
+sample_begin(Relation index)
 {
 	Sample	   *sample = palloc0(sizeof(Sample));
 
@@ -223,11 +240,20 @@ sample_table(Relation heap, Relation index, IndexInfo *info)
 	sample->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie sample row", ALLOCSET_DEFAULT_SIZES);
 	sample->memory = maintenance_work_mem * (Size) 1024;
 	genie_keywords_init(&sample->keywords);
-	sample_blocks(sample, heap, info);
+	return sample;
+}
+
+static Sample *
+sample_table(Relation heap, Relation index, IndexInfo *info)
+{
+	Sample	   *sample = sample_begin(index);
+
+	sample_blocks(sample, heap, info, false);
 	if (sample->n < GENIE_TRAIN_MIN && RelationGetNumberOfBlocks(heap) > GENIE_TRAIN_BLOCKS)
 	{
 		sample_empty(sample);
 		table_index_build_scan(heap, index, info, false, false, sample_row, sample, NULL);
+		sample->n_rows = sample->n_seen;
 	}
 	return sample;
 }
@@ -238,11 +264,13 @@ genie_approximate_train(Relation heap, Relation index, IndexInfo *info)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie training", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Sample	   *sample = sample_table(heap, index, info);
-	bool		trained = sample->n >= GENIE_TRAIN_MIN;
+	bytea	   *parameters = NULL;
 
-	if (trained)
+	if (sample->n >= GENIE_TRAIN_MIN)
+		parameters = call_train(genie_approximate_signer(index), sample->objects, sample->n,
+								sample->n_rows < GENIE_UNTRAINED_MAX);
+	if (parameters != NULL)
 	{
-		bytea	   *parameters = call_train(genie_approximate_signer(index), sample->objects, sample->n);
 		GenieFlip	flip = {0};
 
 		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
@@ -251,5 +279,22 @@ genie_approximate_train(Relation heap, Relation index, IndexInfo *info)
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return trained;
+	return parameters != NULL;
+}
+
+bool
+genie_approximate_misfit(Relation heap, Relation index, const bytea *learned)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie judging", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Sample	   *sample = sample_begin(index);
+	GenieSample objects = {.objects = sample->objects, .learned = learned};
+
+	sample_blocks(sample, heap, BuildIndexInfo(index), true);
+	objects.n = sample->n;
+	if (objects.n >= GENIE_TRAIN_MIN)
+		(void) train_on(index, &objects);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return objects.misfit;
 }

@@ -18,8 +18,11 @@ extern GenieSigner *genie_approximate_signer(Relation index);
 
 /*
  * Trains on a sample of the table's rows and writes the parameters to the metapage of the index, which is being built.
- * False: there are too few rows.
+ * False: the rows are too few, or too much alike.
  */
 extern bool genie_approximate_train(Relation heap, Relation index, IndexInfo *info);
+
+/* Are rows of the table, which is being vacuumed, far from what these parameters were made for? */
+extern bool genie_approximate_misfit(Relation heap, Relation index, const bytea *learned);
 
 #endif							/* GENIE_APPROXIMATE_H */

@@ -34,7 +34,9 @@
  *	5	train(sample internal) returns bytea
  *			Makes the parameters of an approximate class from the GenieSample: 1 to GENIE_PARAMETERS_MAX bytes, which
  *			depend on the sample and the class's options alone.  The sample has at least one object.  If it has fewer
- *			than GENIE_TRAIN_MIN objects, the result may be NULL: they are too few.  Otherwise it is not NULL.
+ *			than GENIE_TRAIN_MIN objects, or if sample->can_wait, the result may be NULL: they are too few, or tell too
+ *			little.  Otherwise it is not NULL.  If sample->learned is not NULL, the function may set sample->misfit to
+ *			say that an index would better learn again, and its result means nothing.
  *	6	sign(raw internal, keywords internal) returns void
  *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  It raises no
  *			error for an object that decompose has accepted, because no merge of that row could finish.  An object that
@@ -48,7 +50,8 @@
  *	  keeps them, and they do not change until REINDEX.  An index of too few rows has no parameters yet.
  *	- decompose finds the parameters in keywords->parameters.  With parameters, it adds the signature, which must equal
  *	  the one that sign makes of the raw keywords.  Without (NULL), it adds *raw* keywords, from which sign makes the
- *	  signature when there are parameters, and sets keywords->size if sign uses the size.
+ *	  signature when there are parameters, and sets keywords->size if sign uses the size.  All raw objects of an index
+ *	  must have one size then: the first one decides it, others are refused.
  *	- compile gets the parameters as its fourth argument, a const bytea *.  Without (NULL), it returns a query without
  *	  keywords.
  *	- Only train and sign see raw keywords.  Rows that have them wait in the pending list, and every scan takes all of
@@ -179,6 +182,9 @@ typedef struct GenieSample
 {
 	uint32		n;
 	const GenieRaw *objects;	/* at most GENIE_TRAIN_ROWS */
+	bool		can_wait;		/* the index has few rows: if these tell too little, it can stay untrained for now */
+	const bytea *learned;		/* not NULL: the parameters that the index has; the question is misfit */
+	bool		misfit;			/* set by train: they do not fit these objects.  False at first. */
 } GenieSample;
 
 /* ---- queries, for compile and for operators ---- */

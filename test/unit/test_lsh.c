@@ -28,7 +28,7 @@ random_unit(GenieRandom *random)
 static GenieLsh *
 make(uint32_t family, uint32_t n_functions, uint32_t n_dimensions, uint32_t n_buckets, uint64_t seed, double width)
 {
-	GenieLshParameters parameters = {family, n_functions, n_dimensions, n_buckets, seed, width};
+	GenieLshParameters parameters = {family, n_functions, n_dimensions, n_buckets, seed, width, {0}};
 
 	GenieLsh   *lsh;
 
@@ -604,30 +604,75 @@ test_window(void)
 	free(lsh);
 }
 
+/* A function of a scale is that of so many times the width.  Scales that are powers of two make no rounding differ. */
+static void
+test_scales(void)
+{
+	static const uint32_t scaled_families[] = {GENIE_LSH_L2, GENIE_LSH_L1, GENIE_LSH_LAPLACIAN};
+	enum {SCALED = 40, SIDES = 7, POINTS = 9};
+	float		vectors[POINTS * SIDES];
+	int32_t		codes[POINTS * SCALED];
+	int32_t		expected[POINTS * SCALED];
+
+	for (int i = 0; i < POINTS * SIDES; i++)
+		vectors[i] = (float) (i * 37 % 101) / 8 - 5;
+	for (size_t f = 0; f < sizeof(scaled_families) / sizeof(scaled_families[0]); f++)
+	{
+		GenieLsh   *plain = make(scaled_families[f], SCALED, SIDES, 0, 5, 1.5);
+		GenieLshParameters parameters = plain->parameters;
+		GenieLsh   *scaled;
+
+		for (int s = 0; s < GENIE_LSH_SCALES; s++)
+			parameters.scales[s] = (float) ldexp(1, s - 3);
+		scaled = genie_lsh_make(malloc(genie_lsh_size(&parameters)), &parameters);
+		for (uint32_t group = 0; group < scaled->n_groups; group++)
+			genie_lsh_draw(scaled, group);
+		genie_lsh_hash(scaled, vectors, POINTS, codes);
+		for (int s = 0; s < GENIE_LSH_SCALES; s++)
+		{
+			GenieLsh   *one = make(scaled_families[f], SCALED, SIDES, 0, 5, ldexp(1.5, s - 3));
+
+			genie_lsh_hash(one, vectors, POINTS, expected);
+			for (int i = s; i < SCALED; i += GENIE_LSH_SCALES)
+				for (int v = 0; v < POINTS; v++)
+					CHECK(codes[v * SCALED + i] == expected[v * SCALED + i]);
+			free(one);
+		}
+		free(scaled);
+		free(plain);
+	}
+}
+
 static void
 test_valid(void)
 {
 	static const GenieLshParameters wrong[] = {
-		{0, 1, 1, 0, 0, 1},
-		{GENIE_LSH_HAMMING + 1, 1, 1, 0, 0, 1},
-		{GENIE_LSH_L2, 0, 1, 0, 0, 1},
-		{GENIE_LSH_L2, GENIE_LSH_FUNCTIONS_MAX + 1, 1, 0, 0, 1},
-		{GENIE_LSH_L2, 1, 0, 0, 0, 1},
-		{GENIE_LSH_L2, 1, GENIE_LSH_DIMENSIONS_MAX + 1, 0, 0, 1},
-		{GENIE_LSH_L2, 1, 1, 0, 0, 0},
-		{GENIE_LSH_L2, 1, 1, 0, 0, -1},
-		{GENIE_LSH_L2, 1, 1, 0, 0, INFINITY},
-		{GENIE_LSH_L2, 1, 1, 0, 0, NAN},
-		{GENIE_LSH_L2, 1, 1, UINT32_C(0x80000000), 0, 1},
-		{GENIE_LSH_COSINE, 1, 1, 2, 0, 1},
-		{GENIE_LSH_COSINE, 1, 1, 0, 0, 1.5},
-		{GENIE_LSH_COSINE, 1, 1, 0, 0, GENIE_LSH_BITS_MAX + 1},
-		{GENIE_LSH_MINHASH, 1, 1, 0, 0, 0},
-		{GENIE_LSH_MINHASH, 1, 0, 0, 0, 1},
-		{GENIE_LSH_HAMMING, 1, 0, 0, 0, 1},
+		{0, 1, 1, 0, 0, 1, {0}},
+		{GENIE_LSH_HAMMING + 1, 1, 1, 0, 0, 1, {0}},
+		{GENIE_LSH_L2, 0, 1, 0, 0, 1, {0}},
+		{GENIE_LSH_L2, GENIE_LSH_FUNCTIONS_MAX + 1, 1, 0, 0, 1, {0}},
+		{GENIE_LSH_L2, 1, 0, 0, 0, 1, {0}},
+		{GENIE_LSH_L2, 1, GENIE_LSH_DIMENSIONS_MAX + 1, 0, 0, 1, {0}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, 0, {0}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, -1, {0}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, INFINITY, {0}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, NAN, {0}},
+		{GENIE_LSH_L2, 1, 1, UINT32_C(0x80000000), 0, 1, {0}},
+		{GENIE_LSH_COSINE, 1, 1, 2, 0, 1, {0}},
+		{GENIE_LSH_COSINE, 1, 1, 0, 0, 1.5, {0}},
+		{GENIE_LSH_COSINE, 1, 1, 0, 0, GENIE_LSH_BITS_MAX + 1, {0}},
+		{GENIE_LSH_MINHASH, 1, 1, 0, 0, 0, {0}},
+		{GENIE_LSH_MINHASH, 1, 0, 0, 0, 1, {0}},
+		{GENIE_LSH_HAMMING, 1, 0, 0, 0, 1, {0}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, 1, {1, 1, 1, 1, 1, 1, 1, 0}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, 1, {0, 1, 1, 1, 1, 1, 1, 1}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, 1, {1, 1, 1, -1, 1, 1, 1, 1}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, 1, {1, 1, 1, NAN, 1, 1, 1, 1}},
+		{GENIE_LSH_L2, 1, 1, 0, 0, 1, {1, 1, 1, 0x1p41, 1, 1, 1, 1}},
+		{GENIE_LSH_COSINE, 1, 1, 0, 0, 1, {1, 1, 1, 1, 1, 1, 1, 1}},
 	};
 	GenieLshParameters largest = {GENIE_LSH_COSINE, GENIE_LSH_FUNCTIONS_MAX, GENIE_LSH_DIMENSIONS_MAX, 0, 0,
-	GENIE_LSH_BITS_MAX};
+	GENIE_LSH_BITS_MAX, {0}};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (!CHECK(!genie_lsh_valid(&wrong[i])))
@@ -648,6 +693,7 @@ main(void)
 	test_prefix();
 	test_pinned();
 	test_window();
+	test_scales();
 	test_valid();
 	return genie_test_end();
 }
