@@ -16,9 +16,8 @@
  * The state is a sum of hashes, in any order.  An enum gives one for each of its values, of OID and label, so that two
  * labels that changed places are noticed.  Values are never dropped, and their OIDs survive pg_upgrade.  A value that
  * was added after the build has an OID beyond the newest one then, and does not count.  After the OID counter
- * has wrapped
- * around it may have a lower one; then the index is refused without need, until REINDEX.  A composite type gives a hash
- * for each of its attributes.
+ * has wrapped around it may have a lower one; then the index is refused without need, until REINDEX.  A composite
+ * type gives a hash for each of its attributes.
  *
  * Nothing is kept between statements: the lists of labels come from the system caches, whose entries go when another
  * session renames a label.  The indexes of most tables depend on no such type, and their recorded sum says so.
