@@ -12,8 +12,8 @@
  *	merge	Otherwise all runs are merged into the index, by all processes together if there are workers.
  *	log		Every page of the new relation is logged, if the relation needs WAL (genie_wal_log_build).
  *
- * The state of the keywords' types is recorded before the first keyword is made (genie_type_state.h).  If a type changes
- * meanwhile, rows may get keywords of either state, and the index is refused until REINDEX.
+ * The state of the keywords' types is recorded before the first keyword is made (genie_type_state.h).  If a type
+ * changes meanwhile, rows may get keywords of either state, and the index is refused until REINDEX.
  *
  * No other process sees the relation until the transaction commits.  So pages are written without
  * WAL before that, and an error leaves nothing behind.  Memory: the processes together stay below

@@ -15,8 +15,9 @@
  * for the larger of the two, GENIE, section 5.3).  The distance is also at least |g - h|, the difference of the
  * lengths. This second bound is the larger one mostly among long texts of different lengths.
  *
- * A query of 65,535 characters has up to n - 1 grams more than a query can have keywords.  Then m = 65,535 of its g grams
- * are asked for.  A text shares at least c - (g - m) of them, so m minus that number is at most g - c.  No text in the
+ * A query of 65,535 characters has up to n - 1 grams more than a query can have keywords.  Then m = 65,535 of its g
+ * grams are asked for.  A text shares at least c - (g - m) of them, so m minus
+ * that number is at most g - c.  No text in the
  * index has more than m grams, so m and g are the larger numbers above, and the bound is still one.
  */
 #include "postgres.h"

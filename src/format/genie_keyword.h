@@ -328,9 +328,9 @@ extern bool genie_interval_is_point(const GenieInterval *interval);
 extern int	genie_interval_cmp(const void *a, const void *b);
 
 /*
- * Unites overlapping intervals of a sorted array, none of them empty, in place.  The first `kept` are the result so far;
- * those from number first to n - 1 are added to them.  Returns how many are kept then.  A caller may so stop between
- * parts of a long array.  Those that touch ([1,2) and [2,3)) are united too, but never two families.
+ * Unites overlapping intervals of a sorted array, none of them empty, in place.  The first `kept` are the result so
+ * far; those from number first to n - 1 are added to them.  Returns how many are kept then.  A caller may so stop
+ * between parts of a long array.  Those that touch ([1,2) and [2,3)) are united too, but never two families.
  */
 extern uint32_t genie_intervals_unite(GenieInterval *intervals, uint32_t kept, uint32_t first, uint32_t n);
 

@@ -10,14 +10,14 @@
  * stop the use of an index on f(table.*).
  *
  * What a function reads that is not given to it cannot be found, nor which attributes of a row it uses.
- * The expression is taken as the catalog has it, before functions are inlined, because that depends on the user's rights.
- * Stored values of genie_object have labels in them; they do not change, and index and table agree on them.
+ * The expression is taken as the catalog has it, before functions are inlined, because that depends on the user's
+ * rights.  Stored values of genie_object have labels in them; they do not change, and index and table agree on them.
  *
  * The state is a sum of hashes, in any order.  An enum gives one for each of its values, of OID and label, so that two
- * labels that changed places are noticed.  Values are never dropped, and their OIDs survive pg_upgrade.  A value that was
- * added after the build has an OID beyond the newest one then, and does not count.  After the OID counter has wrapped
- * around it may have a lower one; then the index is refused without need, until REINDEX.  A composite type gives a hash
- * for each of its attributes.
+ * labels that changed places are noticed.  Values are never dropped, and their OIDs survive pg_upgrade.  A value that
+ * was added after the build has an OID beyond the newest one then, and does not count.  After the OID counter
+ * has wrapped around it may have a lower one; then the index is refused without need, until REINDEX.  A composite
+ * type gives a hash for each of its attributes.
  *
  * Nothing is kept between statements: the lists of labels come from the system caches, whose entries go when another
  * session renames a label.  The indexes of most tables depend on no such type, and their recorded sum says so.
@@ -180,7 +180,8 @@ genie_type_state_check_types(Relation index, const GenieTypeState *recorded, con
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" has keywords of a type that was altered", RelationGetRelationName(index)),
-				 errdetail("Since the index was built, ALTER TYPE has renamed a value of an enum, or changed the attributes of a composite type."),
+				 errdetail("Since the index was built, ALTER TYPE has renamed a value of an enum, "
+						   "or changed the attributes of a composite type."),
 				 errhint("Please REINDEX it.")));
 }
 
