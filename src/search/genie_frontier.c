@@ -2,28 +2,28 @@
  * genie_frontier.c
  *	  Rows in the order of their exact ORDER BY values (genie_frontier.h).
  *
- * Order.  Rows come by (values, TID in the index), as ORDER BY x <~> q, ctid gives them where no row has been updated in
- * place.  The executor neither computes the operators again nor sorts (xs_recheckorderby is false).
+ * Order.  Rows come by (values, TID in the index), as ORDER BY x <~> q, ctid gives them where no row has been updated
+ * in place.  The executor neither computes the operators again nor sorts (xs_recheckorderby is false).
  *
- * The rule.  Candidates come by (bound, TID), and no row's value is less than its bound.  So a measured row that comes
- * before (bound, TID) of the next candidate comes before all candidates that are left.  Where several operators sort, the
- * next candidate may come before all rows of its bound, whatever their TIDs.  Then a measured row must have a smaller
- * value than that bound.
+ * The rule.  Candidates come by (bound, TID), and no row's value is less than its bound.  So a measured row that
+ * comes before (bound, TID) of the next candidate comes before all candidates that are left.  Where several operators
+ * sort, the next candidate may come before all rows of its bound, whatever their TIDs.  Then a measured row must have
+ * a smaller value than that bound.
  *
  * Candidates.  An exact one (a match count; a distance that count and sizes tell) needs no visit.  Others are visited
- * in batches: GENIE_FRONTIER_FIRST at first, and twice as many each time.  A batch has only candidates that come before the
- * first measured row, so each of them would have to be visited before that row is returned.  Rows of a batch are
- * visited in TID order, each page once (genie_visit.c).
+ * in batches: GENIE_FRONTIER_FIRST at first, and twice as many each time.  A batch has only candidates that come
+ * before the first measured row, so each of them would have to be visited before that row is returned.  Rows of a
+ * batch are visited in TID order, each page once (genie_visit.c).
  *
- * Sweeps.  Where bounds tell little, most of the table must be looked at.  When a batch did not reach the first measured
- * row, and a good share of the table was visited, all candidates that come before that row are taken at once from the
- * source, which need not sort them, and visited in TID order, about as a sequential scan reads the table.  They would
- * all have to be visited before that row is returned, unless one of them comes before it.  From the first
+ * Sweeps.  Where bounds tell little, most of the table must be looked at.  When a batch did not reach the first
+ * measured row, and a good share of the table was visited, all candidates that come before that row are taken at once
+ * from the source, and visited in TID order, about as a sequential scan reads the table.
+ * They would all have to be visited before that row is returned, unless one of them comes before it.  From the first
  * sweep on, which makes the source sort its candidates, there are no more batches.
  *
  * Visits are by the scan's snapshot: a row that it does not see is dropped and never measured.  Of a HOT chain, the
- * visible member is measured, and the row is returned under the chain's TID.  The executor fetches each row that it gets
- * again, by then from a page that is in the buffer pool.
+ * visible member is measured, and the row is returned under the chain's TID.  The executor fetches each row that it
+ * gets again, by then from a page that is in the buffer pool.
  *
  * Measured rows are a heap.  An entry is n_orders + 1 numbers of 64 bits: the values, as integers of the same order
  * (genie_float_order.h), then the TID.  Entries are compared as such arrays.
@@ -155,8 +155,8 @@ genie_frontier_too_near(const GenieFrontier *frontier, const GenieFrontierRow *r
 					RelationGetRelationName(frontier->scan->indexRelation)),
 			 errdetail("The row at (%u,%u) has distance %g, and the index's lower bound of it is %g.",
 					   ItemPointerGetBlockNumber(&tid), ItemPointerGetOffsetNumber(&tid), value, row->bound),
-			 errhint("The index is damaged, which REINDEX mends, or its operator class has a wrong support function %d.",
-					 GENIE_BOUND_PROC)));
+			 errhint("The index is damaged, which REINDEX mends, or its operator class has a wrong "
+					 "support function %d.", GENIE_BOUND_PROC)));
 }
 
 /* Computes an operator for a value that is not NULL. */

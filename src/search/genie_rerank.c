@@ -2,11 +2,11 @@
  * genie_rerank.c
  *	  Rows that match a signature, in the order of their distances (genie_rerank.h).
  *
- * Rounds.  The first round takes candidates, best match first, until genie.candidates of them are rows that the scan's
- * snapshot sees.  It visits them in TID order, computes the operators of ORDER BY from the values there, and gives the
- * rows by (distances, tid), all of which genie_frontier.c does.  The next round takes twice as many of those that are left, and so on,
- * until there are none.  Rows whose value is NULL come last, in TID order.  So every row is given once, whatever the
- * setting.  Rows that match nothing are candidates, too, the last.
+ * Rounds.  The first round takes candidates, best match first, until genie.candidates of them are rows that the
+ * scan's snapshot sees.  It visits them in TID order, computes the operators of ORDER BY from the values there, and
+ * gives the rows by (distances, tid), all of which genie_frontier.c does.  The next round takes twice as many of
+ * those that are left, and so on, until there are none.  Rows whose value is NULL come last, in TID order.  So every
+ * row is given once, whatever the setting.  Rows that match nothing are candidates, too, the last.
  *
  * Bounds.  Where there are lower bounds of candidates' distances (genie_quantizer.c), rows of a round wait: they are
  * the frontier's candidates, and it visits them only when their turn may come.  Rows that wait count as rows of the

@@ -8,11 +8,11 @@
  * turn comes.
  *
  * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER BY operator whose
- * query is not NULL ranks; where all are NULL, rows come in TID order.  What the streams give, by (key desc, tid asc), is
- * in the order of the first operator's lower bound.  A match count is exact, and so is a Jaccard distance, mostly.  Where
- * it is not, or a second operator sorts, genie_frontier.c looks rows up in the table and computes the operators.  So the
- * scan's values and their order are exact, ties come in TID order, and the executor neither computes nor sorts
- * (xs_recheckorderby is false).
+ * query is not NULL ranks; where all are NULL, rows come in TID order.  What the streams give, by (key desc, tid
+ * asc), is in the order of the first operator's lower bound.  A match count is exact, and so is a Jaccard distance,
+ * mostly.  Where it is not, or a second operator sorts, genie_frontier.c looks rows up in the table and computes the
+ * operators.  So the scan's values and their order are exact, ties come in TID order, and the executor neither
+ * computes nor sorts (xs_recheckorderby is false).
  *
  * Thresholds.  A condition with a threshold wants the rows whose distance is within it.  Only the operator can judge
  * that, so all rows are rechecked.  Candidates are the rows whose bound is within the threshold.  Where the scan ranks

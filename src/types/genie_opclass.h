@@ -21,9 +21,10 @@
  *			A lower bound of the strategy's distance for an object of that size that matches that many keywords of the
  *			query; object_size is at least match_count.  query is the GenieQuery * that compile made; it has no ranges.
  *			The function is required for strategies from 3 on, except in an approximate class.  It must be immutable.
- *			It uses the operator's own C expression, so that rounding does not make it larger than the operator's value:
- *			a scan raises an error for a row whose distance is smaller than its bound.  genie_jaccard_bound() is taken for
- *			the distance itself; it is for strategy 3 alone.  The result is never NaN.
+ *			It uses the operator's own C expression, so that rounding does not make it larger than the operator's
+ *			value: a scan raises an error for a row whose distance is smaller than its bound.
+ *			genie_jaccard_bound() is taken for the distance itself; it is for strategy 3 alone.  The result is never
+ *			NaN.
  *			For each size it does not increase with match_count.  For each count it does not decrease as object_size
  *			grows beyond the query's number of keywords; up to that number it only falls or only rises.  (A scan calls
  *			it once or twice for each count and class of sizes, not once for each row, and checks the results:

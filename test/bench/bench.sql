@@ -136,11 +136,11 @@ BEGIN
 		IF i = 1 AND NOT bench_plan_is(call, plan) THEN
 			RAISE EXCEPTION 'the plan is not what the method stands for' USING DETAIL = query;
 		END IF;
-		read_before = pg_stat_get_xact_tuples_returned(index::regclass);
+		read_before = greatest(pg_stat_get_xact_tuples_returned(index::regclass), pg_stat_get_xact_tuples_fetched(index::regclass));
 		started = clock_timestamp();
 		EXECUTE call;
 		ms = 1000 * extract(epoch FROM clock_timestamp() - started);
-		rows_read = pg_stat_get_xact_tuples_returned(index::regclass) - read_before;
+		rows_read = greatest(pg_stat_get_xact_tuples_returned(index::regclass), pg_stat_get_xact_tuples_fetched(index::regclass)) - read_before;
 		IF i > 3 THEN
 			RETURN NEXT;
 		END IF;

@@ -4,7 +4,7 @@
 -- index, or by none.  Methods that are exact must give the distances of the sequential scan, in its order, or for "within" its rows: else
 -- an error, which ends the benchmark.  For the others (another measure, or a search that may miss rows) the right answers are counted.
 --
--- Candidates are the rows that were looked up in the table for the index, to compute their distances or conditions: the index's own counter.
+-- Candidates are the rows that were read from the index or looked up in the table for it, to compute their distances or conditions: its own counters.
 
 CREATE EXTENSION fuzzystrmatch;
 CREATE EXTENSION pg_trgm;
