@@ -2,10 +2,10 @@
  * fuzz_image.c
  *	  Fuzz target for making an image of lists that come from damaged pages.
  *
- * The input: the segment's objects (two bytes), its keywords, its lists; then the lists: rank, codec, n (two bytes), by how
- * much n differs from what was planned, the payload's length (two bytes), payload.  Whatever they are, the builder takes what was
- * planned or refuses.  An image that it finished is consistent where codecs promise that objects ascend, and a search in
- * it gives objects that exist.
+ * The input: the segment's objects (two bytes), its keywords, its lists; then the lists: rank, codec, n (two bytes), by
+ * how much n differs from what was planned, the payload's length (two bytes), payload.  Whatever they are, the builder
+ * takes what was planned or refuses.  An image that it finished is consistent where codecs promise that objects ascend,
+ * and a search in it gives objects that exist.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -103,6 +103,13 @@ sub fresh
 	return $session;
 }
 
+# An index need not fit into shared memory, and there need not be any.
+sub no_room
+{
+	my ($error, $sql) = @_;
+	return $sql =~ /genie_prewarm/ && $error->{C} =~ /^(53400|55000)$/;
+}
+
 # Runs one statement of a script; returns what is wrong, or nothing.  The server says no only where the round expects it.
 sub step
 {
@@ -110,7 +117,7 @@ sub step
 	my $answer = $session->query($step->{sql}, 120);
 	if (my $error = $answer->{error})
 	{
-		return if $step->{sql} =~ /genie_prewarm/ && $error->{C} eq '53400';	# no room
+		return if no_room($error, $step->{sql});
 		return $self->unknown("error $error->{C}: $error->{M}" . ($error->{D} ? " ($error->{D})" : ''));
 	}
 	return if $step->{kind} ne 'compare';
@@ -314,7 +321,7 @@ sub take_answer
 	if (my $error = $answer->{error})
 	{
 		$one->{session}->query('ROLLBACK') if !$one->{session}{lost};
-		return if $error->{C} =~ $harmless || $error->{M} =~ /could not open relation with OID|could not find/ && $step->{kind} eq 'compare';
+		return if $error->{C} =~ $harmless || no_room($error, $step->{sql}) || $error->{M} =~ /could not open relation with OID|could not find/ && $step->{kind} eq 'compare';
 		return "error $error->{C}: $error->{M}: " . substr($step->{sql}, 0, 1000);
 	}
 	if ($step->{kind} eq 'compare')
@@ -465,7 +472,7 @@ sub round_error
 		{
 			$self->{errors}++;
 			return $self->tell_wrong("error $error->{C}: $error->{M}: $step->{sql}", @changes)
-			  if $error->{M} !~ /fault point|File too large|could not (extend|write)/ && $error->{C} !~ /^(53|58030|08006|57P0|57014)/;
+			  if $error->{M} !~ /fault point|File too large|could not (extend|write)/ && $error->{C} !~ /^(53|58030|08006|57P0|57014)/ && !no_room($error, $step->{sql});
 			$self->{primary}->wait_until_up if $error->{C} =~ /^(08006|57P0)/;
 		}
 		next if maybe(0.3);

@@ -2,12 +2,13 @@
  * power.c
  *	  A disk that forgets what was not synced: LD_PRELOAD for a server (SoakPower.pm).
  *
- * Below the folder POWER_DATA the processes of a server work on files as ever.  The folder POWER_DISK holds what a power failure
- * would leave: a file goes there when it is synced, whole, as it is then.  Names follow at once: a file that is renamed or
- * unlinked is so on the disk, too, as far as it is there.  A file that was never synced is not there.
+ * Below the folder POWER_DATA the processes of a server work on files as ever.  The folder POWER_DISK holds what a
+ * power failure would leave: a file goes there when it is synced, whole, as it is then.  Names follow at once: a file
+ * that is renamed or unlinked is so on the disk, too, as far as it is there.  A file that was never synced is not
+ * there.
  *
- * A copy is made beside its place and renamed, so that a process killed in the middle leaves the file as it was synced before.  The copy may hold
- * more than was written before the sync began, since others write on: a disk may, too.
+ * A copy is made beside its place and renamed, so that a process killed in the middle leaves the file as it was synced
+ * before.  The copy may hold more than was written before the sync began, since others write on: a disk may, too.
  *
  * POWER_FORGET is a part of a path: files whose path has it are never taken for synced.  It shows that a test can fail.
  */
@@ -26,7 +27,7 @@
 
 #define REAL(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
 
-/* The disk's path of a path, false if it is not below the data directory.  The server's working directory is its data directory. */
+/* The disk's path of a path, false if it is not below the data directory, which is the server's working directory. */
 static bool
 on_disk(const char *path, char *disk)
 {

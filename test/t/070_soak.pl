@@ -8,7 +8,7 @@ use Test::More;
 plan skip_all => 'the soak has servers of its own, with the worker and without' if $ENV{GENIE_TEST_CONF};
 
 my $folder = PostgreSQL::Test::Utils::tempdir();
-foreach my $soak ([ 1, 'compare', 12 ], [ 2, 'crash', 1 ], [ 3, 'error', 2 ], [ 4, 'standby', 1 ], [ 5, 'binary', 1 ], [ 6, 'power', 1 ])
+foreach my $soak ([ 1, 'compare', 8 ], [ 2, 'crash', 1 ], [ 3, 'error', 2 ], [ 4, 'standby', 1 ], [ 5, 'binary', 1 ], [ 6, 'power', 1 ])
 {
 	my ($seed, $kind, $rounds) = @$soak;
 	my $said = `$ENV{TESTDIR}/test/soak/soak --seed $seed --only $kind --rounds $rounds --dir $folder 2>&1`;
