@@ -58,6 +58,14 @@ SELECT f, c, within(f, 'SELECT * FROM o WHERE ' || c) FROM (VALUES
 	(10, 'x @& genie_with_min_match(genie_query(genie_ngrams(''number 77'')), 8)'), (10, 'x @& genie_edit_query(''number 77'', 1)'), (10, 'x @& genie_jaccard_query(genie_ngrams(''number 77''), 0.8)')) c (f, c);
 SELECT s, within(10, format('SELECT * FROM o WHERE a @& %L', genie_jaccard_query(a, s))) FROM o, unnest('{0.3,0.5,0.7,0.9}'::float8[]) s WHERE i = 77;
 
+-- values that come late in the table, beyond what is counted
+CREATE TABLE late (a int[]) WITH (autovacuum_enabled = off);
+INSERT INTO late SELECT ARRAY[i / 20000, 10 + i / 20000 * 10 + i % 10, 1000 + i % 7, 2000 + i % 7] FROM generate_series(0, 99999) i;
+CREATE INDEX ON late USING genie (a);
+VACUUM ANALYZE late;
+SELECT q, within(10, format('SELECT * FROM late WHERE a @& %L', q)) FROM unnest(ARRAY['{0:int:0,0:int:14}@2', '{0:int:4,0:int:54}@2', '{0:int:4,0:int:1002}@2', '{0:int:1003,0:int:1002}@2', '{0:int:1003,0:int:2003}@2']) q;
+DROP TABLE late;
+
 -- rows that wait, alone and beside a segment, and rows that are dead
 CREATE TABLE p (a int[]) WITH (autovacuum_enabled = off);
 CREATE INDEX p_a ON p USING genie (a);

@@ -2,14 +2,14 @@
  * genie_ask.c
  *	  Asking an index, or a table's statistics, while a query is planned (genie_ask.h).
  *
- * Who may know.  As for PostgreSQL's own statistics, rights are those on the table that the query names, which a partition
- * is a part of, and row-level security and security barriers forbid it.
+ * Who may know.  As for PostgreSQL's own statistics, rights are those on the table that the query names, which a
+ * partition is a part of, and row-level security and security barriers forbid it.
  *
  * Locks.  The planner locked the table's indexes when it read the catalogs, and holds these locks.
  *
  * Errors.  A table must be readable without its index where that is damaged, or has another version's format.  So an
- * index is asked in a subtransaction, and an error is no answer.  Cancelling is passed on.  In a parallel operation there
- * are no subtransactions, and so no answers.
+ * index is asked in a subtransaction, and an error is no answer.  Cancelling is passed on.  In a parallel operation
+ * there are no subtransactions, and so no answers.
  */
 #include "postgres.h"
 

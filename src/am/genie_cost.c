@@ -8,17 +8,18 @@
  * the heap visits, which the planner adds (uncorrelated, because TIDs come in count order), this decides
  * between the index, good for a LIMIT, and a sequential scan with a sort, good for the whole table.
  *
- * When rows are ordered by a distance, a scan must look at more rows than it returns: they are looked up in the table, in
- * batches by TID, and the operators are computed for each.  Those that are needed for the first rows are startup costs.
- * The executor's visit of a row that is returned, which the planner adds, comes on top.
+ * When rows are ordered by a distance, a scan must look at more rows than it returns: they are looked up in the
+ * table, in batches by TID, and the operators are computed for each.  Those that are needed for the first rows are
+ * startup costs.  The executor's visit of a row that is returned, which the planner adds, comes on top.
  *
  *	- An approximate operator class looks at its first round of candidates (genie_rerank.h).
- *	- Otherwise rows are looked at while their bounds are not above the distance of the last row that is wanted.  How many
- *	  that takes depends on the data and on the query.  Where more than a few rows are wanted, it is estimated from the
- *	  column's statistics (genie_estimate_visits.c); else bounds are taken to be close, as they are for sets.
+ *	- Otherwise rows are looked at while their bounds are not above the distance of the last row that is wanted.
+ *	  How many that takes depends on the data and on the query.  Where more than a few rows are wanted, it is
+ *	  estimated from the column's statistics (genie_estimate_visits.c); else bounds are taken to be close, as they
+ *	  are for sets.
  *
- * How many rows are wanted is the LIMIT divided by the share of rows that the query's other conditions leave, since rows
- * that these drop have been looked at in vain.  Where there is no LIMIT, or it is one of a join, one row is.
+ * How many rows are wanted is the LIMIT divided by the share of rows that the query's other conditions leave, since
+ * rows that these drop have been looked at in vain.  Where there is no LIMIT, or it is one of a join, one row is.
  *
  * Without an ordering operator or a condition the index has nothing to offer.  Such a path can arise from a partial
  * index's predicate; its cost rules it out.
@@ -59,15 +60,15 @@
 #define GENIE_DISABLED_COST 1.0e100
 
 /*
- * Visits are estimated if so many rows are wanted, from so many values of the column's statistics, 1 to 5 us each.  Fewer
- * rows may all be variants of the query's value, however far other rows are.
+ * Visits are estimated if so many rows are wanted, from so many values of the column's statistics, 1 to 5 us each.
+ * Fewer rows may all be variants of the query's value, however far other rows are.
  */
 #define GENIE_VISITS_WANTED 500
 #define GENIE_SAMPLE_MAX 100
 
 /*
- * The cost of looking up n rows in batches, each in TID order, and of computing the ORDER BY operators for each.  The more
- * pages are visited, the more follow each other on disk, as in a bitmap scan.
+ * The cost of looking up n rows in batches, each in TID order, and of computing the ORDER BY operators for each.
+ * The more pages are visited, the more follow each other on disk, as in a bitmap scan.
  */
 static Cost
 genie_cost_candidates(PlannerInfo *root, const IndexPath *path, double n)

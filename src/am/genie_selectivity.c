@@ -1,16 +1,17 @@
 /*
  * genie_selectivity.c
- *	  The share of a table's rows that fulfils x @& query, for the planner: the RESTRICT function of all such operators.
+ *	  The share of a table's rows that fulfils x @& query, for the planner: the RESTRICT function of all such
+ *	  operators.
  *
- * Keywords' frequencies are in the dictionary of a genie index.  So where the table has an index on the operator's left
- * operand, and the right operand is known, the index is asked (genie_estimate.h).  All else has a default: the right
- * operand is a parameter or comes from another table; there is no such index, or a hypothetical one alone; the index has
- * no rows; this user may not read all rows of the table (row-level security, security barriers, privileges), because
- * EXPLAIN would tell how many there are.
+ * Keywords' frequencies are in the dictionary of a genie index.  So where the table has an index on the operator's
+ * left operand, and the right operand is known, the index is asked (genie_estimate.h).  All else has a default: the
+ * right operand is a parameter or comes from another table; there is no such index, or a hypothetical one alone;
+ * the index has no rows; this user may not read all rows of the table (row-level security, security barriers,
+ * privileges), because EXPLAIN would tell how many there are.
  *
- * Which index.  One that covers all rows is best.  A partial index whose predicate the query implies will do: among its
- * rows the share is what the planner needs, as it multiplies it by the predicate's.  The planner asks for each partition
- * by itself, so partitioned indexes have no part in this.
+ * Which index.  One that covers all rows is best.  A partial index whose predicate the query implies will do: among
+ * its rows the share is what the planner needs, as it multiplies it by the predicate's.  The planner asks for each
+ * partition by itself, so partitioned indexes have no part in this.
  */
 #include "postgres.h"
 

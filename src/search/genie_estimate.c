@@ -10,14 +10,16 @@
  *	- A bound that holds whatever rows are like (tail_limit): who matches m of n items matches at least m - j of those
  *	  that are left without the j most frequent ones.
  *	- How far the items of this query are from independent, as a factor.  Values of a row often go together or exclude
- *	  each other, and so independence alone can be wrong by orders of magnitude.  The first tile of the largest segment
- *	  is counted, as a scan would count it, and compared with what independence says of it.  In an index of one tile
- *	  that is the answer.
+ *	  each other, and so independence alone can be wrong by orders of magnitude.  The first tile of the largest
+ *	  segment is counted, as a scan would count it, and compared with what independence says of the keywords'
+ *	  frequencies in that tile, which their posting lists have.  For the tile's rows, the count is the answer;
+ *	  others have the keywords that the tile has not.  Frequencies of ranges in a tile are not known.  Then the
+ *	  factor is not below 1, because the first rows of a table may lack what later ones have.
  *
- * Limits.  An estimate looks up GENIE_ESTIMATE_ITEMS keywords a segment at most, and stops after GENIE_ESTIMATE_US: what
- * it has read by then speaks for the rest.  Segments come in descending size, so the first ones have most of the rows.
- * The clock is looked at only where pages had to be read from disk, or after some look-ups: so an estimate of a small
- * cached index does not depend on how busy the machine is.
+ * Limits.  An estimate looks up GENIE_ESTIMATE_ITEMS keywords a segment at most, and stops after GENIE_ESTIMATE_US:
+ * what it has read by then speaks for the rest.  Segments come in descending size, so the first ones have most of
+ * the rows.  The clock is looked at only where pages had to be read from disk, or after some look-ups: so an
+ * estimate of a small cached index does not depend on how busy the machine is.
  *
  * Ranges.  A range of keywords is a run of ranks.  Where that is long, entries are read at some places of the run and
  * tell the postings a byte; the lengths of posting lists, which the dictionary has too, give the rest.
@@ -40,6 +42,7 @@
 #include "utils/memutils.h"
 
 #include "genie_bound.h"
+#include "genie_codec.h"
 #include "genie_compile.h"
 #include "genie_dictionary.h"
 #include "genie_estimate.h"
@@ -48,7 +51,6 @@
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_query.h"
-#include "genie_posting.h"
 
 #define GENIE_ESTIMATE_ITEMS	64	/* keywords, or places in ranges, that are looked up in a segment */
 #define GENIE_ESTIMATE_US		1000	/* microseconds */
@@ -63,7 +65,7 @@ typedef struct GenieEstimate
 	Relation	index;
 	const GenieQueryView *view;
 	bool		has_threshold;
-	const GenieBound *bound;	/* of its distance, where the class knows one; NULL: Jaccard distance, or no threshold */
+	const GenieBound *bound;	/* of its distance, where the class knows one; NULL: that is Jaccard's, or none */
 	uint32		least;			/* matches that a row must have, at least 1 */
 	uint32		n_items;		/* intervals that are looked up */
 
@@ -72,7 +74,9 @@ typedef struct GenieEstimate
 	int64		n_reads;		/* pages from disk, by then */
 	bool		out_of_time;
 
-	double		factor;			/* by which the largest segment's tile is off from independence; 0: not known yet */
+	double		tile_shares[GENIE_ESTIMATE_ITEMS];	/* of the items in the first tile of the largest segment */
+	bool		knows_tile;		/* these shares are known */
+	double		factor;			/* by which other rows than the tile's are off from independence; 0: not known yet */
 } GenieEstimate;
 
 /* ---- time ---- */
@@ -252,6 +256,29 @@ range_postings(GenieEstimate *estimate, GenieDictionaryCursor *cursor, const Gen
 	return true;
 }
 
+/* The share of the first tile's rows that have the keyword that the cursor is on.  False: stale. */
+static bool
+share_of_tile(const GenieDictionaryCursor *cursor, GenieSectionReader *postings, double *share)
+{
+	const GenieSegment *segment = cursor->reader.segment;
+	uint8		bytes[GENIE_TILE_HEADER_MAX];
+	Size		n = Min(cursor->list_bytes - 1, sizeof(bytes)); /* behind the list's form */
+	GenieListRef list;
+	uint32		tile;
+	size_t		header_len;
+
+	/* a short list has objects, not tiles; wherever these are, they are few */
+	*share = (double) cursor->n_postings / segment->header.n_objects;
+	if (cursor->n_postings <= GENIE_LOOSE_MAX)
+		return true;
+	if (!genie_section_read(postings, cursor->list_at + 1, n, bytes))
+		return false;
+	if (!genie_tile_header(bytes, bytes + n, -1, &tile, &list, &header_len))
+		genie_report_corrupt(segment->index, segment->entry.root, "malformed posting list");
+	*share = tile > 0 ? 0 : (double) list.n / Min(segment->header.n_objects, GENIE_TILE_OBJECTS);
+	return true;
+}
+
 /*
  * The postings a row of the items that are looked up.  *n is less than their number where time is up.  False: stale.
  */
@@ -260,24 +287,41 @@ shares_of_segment(GenieEstimate *estimate, GenieSegment *segment, double *shares
 {
 	const GenieQueryView *view = estimate->view;
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	bool		is_first = estimate->factor == 0;	/* of the segments */
 
 	genie_dictionary_cursor(cursor, segment);
+	genie_section_reader(reader, segment, GENIE_SECTION_POSTINGS);
+	if (is_first)
+		estimate->knows_tile = true;
 	for (*n = 0; *n < estimate->n_items && !is_out_of_time(estimate); (*n)++)
 	{
 		const GenieInterval *interval = &view->intervals[(uint64) *n * view->n_intervals / estimate->n_items];
 		double		postings = 0;
 
+		if (is_first)
+			estimate->tile_shares[*n] = 0;
 		if (!genie_dictionary_seek(cursor, interval->lo, interval->lo_after))
 			return false;
 		if (is_within(cursor, interval))
 		{
-			if (genie_interval_is_point(interval))
+			if (!genie_interval_is_point(interval))
+			{
+				estimate->knows_tile = false;
+				if (!range_postings(estimate, cursor, interval, &postings))
+					return false;
+			}
+			else
+			{
 				postings = cursor->n_postings;
-			else if (!range_postings(estimate, cursor, interval, &postings))
-				return false;
+				if (is_first && (estimate->least > 1 || estimate->has_threshold) &&
+					!share_of_tile(cursor, reader, &estimate->tile_shares[*n]))
+					return false;
+			}
 		}
 		shares[*n] = postings / segment->header.n_objects;
 	}
+	pfree(reader);
 	pfree(cursor);
 	return true;
 }
@@ -323,10 +367,11 @@ count_near(const GenieEstimate *estimate, GenieSegment *segment, const uint16 *c
 }
 
 /*
- * Counts the segment's first tile.  *n_rows is 0 where the query has too many keywords for that.  False: stale.
+ * Counts the segment's first tile: of n_rows, n_least have the least count, and n_near of these are within the
+ * threshold.  *n_rows is 0 where the query has too many keywords for that.  False: stale.
  */
 static bool
-count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows, uint32 *n_matches)
+count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows, uint32 *n_least, uint32 *n_near)
 {
 	GenieEngineQuery query;
 	GenieInprocess *search;
@@ -335,7 +380,7 @@ count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows,
 	uint16	   *counts;
 	uint16	   *objects;
 
-	*n_rows = *n_matches = 0;
+	*n_rows = *n_least = *n_near = 0;
 	if (!genie_compile(segment, estimate->view, &query))
 		return false;
 	for (uint32 i = 0; i < query.n_ranges; i++)
@@ -354,29 +399,51 @@ count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows,
 		return false;
 	for (uint32 i = 0; i < *n_rows; i++)
 		if (counts[i] >= estimate->least)
-			objects[(*n_matches)++] = (uint16) i;
-	return !estimate->has_threshold || count_near(estimate, segment, counts, objects, *n_matches, n_matches);
+			objects[(*n_least)++] = (uint16) i;
+	*n_near = *n_least;
+	return !estimate->has_threshold || count_near(estimate, segment, counts, objects, *n_least, n_near);
+}
+
+/* What independence says of the segment's rows that are not in the first tile; shares are those of the segment. */
+static double
+tail_of_rest(const GenieEstimate *estimate, const double *shares, double n_objects, double n_rows, double *limit)
+{
+	double		rest[GENIE_ESTIMATE_ITEMS];
+
+	for (uint32 i = 0; i < estimate->n_items; i++)
+		rest[i] = Max((shares[i] * n_objects - estimate->tile_shares[i] * n_rows) / (n_objects - n_rows), 0);
+	return tail_of_shares(estimate, rest, limit);
 }
 
 /*
- * Finds the factor, which is at least half a row of the tile.  tail is what independence says of the segment.
- * False: stale.
+ * The share of the segment's rows that match, by its first tile, and the factor.  tail and limit are what
+ * independence says.  False: stale.
  */
 static bool
-find_factor(GenieEstimate *estimate, GenieSegment *segment, double tail)
+share_by_tile(GenieEstimate *estimate, GenieSegment *segment, const double *shares, double tail, double limit,
+			  double *share)
 {
-	uint32		n_rows;
-	uint32		n_matches;
+	double		n_objects = segment->header.n_objects;
+	double		expected;		/* rows of the least count in the tile, if items are independent */
+	double		tile_limit;
+	uint32		n_rows = 0;
+	uint32		n_least = 0;
+	uint32		n_near = 0;
 
 	estimate->factor = 1;
-	if ((estimate->least < 2 && !estimate->has_threshold) || tail <= 0 || is_out_of_time(estimate))
-		return true;
-	if (!count_tile(estimate, segment, &n_rows, &n_matches))
+	if ((estimate->least >= 2 || estimate->has_threshold) && tail > 0 && !is_out_of_time(estimate) &&
+		!count_tile(estimate, segment, &n_rows, &n_least, &n_near))
 		return false;
-	if (n_matches > 0)
-		estimate->factor = n_matches / (n_rows * tail);
-	else if (n_rows > 0 && n_rows * tail > 0.5)
-		estimate->factor = 0.5 / (n_rows * tail);
+	if (n_rows > 0 && n_rows < n_objects && estimate->knows_tile)
+		tail = tail_of_rest(estimate, shares, n_objects, n_rows, &limit);
+	expected = n_rows * (estimate->knows_tile ? tail_of_shares(estimate, estimate->tile_shares, &tile_limit) : tail);
+	if (expected > 0.5 || (expected > 0 && n_least > 0))
+		estimate->factor = Max(n_least, 0.5) / expected;
+	if (n_rows < n_objects && !estimate->knows_tile)
+		estimate->factor = Max(estimate->factor, 1);
+	if (n_least > 0)
+		estimate->factor *= Max(n_near, 0.5) / n_least;
+	*share = (n_near + (n_objects - n_rows) * Min(tail * estimate->factor, limit)) / n_objects;
 	return true;
 }
 
@@ -388,6 +455,7 @@ share_of_segment(GenieEstimate *estimate, const GenieSegmentEntry *entry, double
 {
 	GenieSegment *segment = genie_segment_open(estimate->index, entry);
 	double		shares[GENIE_ESTIMATE_ITEMS];
+	double		sorted[GENIE_ESTIMATE_ITEMS];
 	double		tail;
 	double		limit;
 	double		mean = 0;
@@ -400,10 +468,14 @@ share_of_segment(GenieEstimate *estimate, const GenieSegmentEntry *entry, double
 		mean += shares[i] / n;
 	for (uint32 i = n; i < estimate->n_items; i++)
 		shares[i] = mean;
-	tail = tail_of_shares(estimate, shares, &limit);
+	if (n < estimate->n_items)
+		estimate->knows_tile = false;
+	memcpy(sorted, shares, sizeof(sorted));
+	tail = tail_of_shares(estimate, sorted, &limit);
 	if (estimate->factor == 0)
-		*stale = !find_factor(estimate, segment, tail);
-	*share = Min(tail * estimate->factor, limit);
+		*stale = !share_by_tile(estimate, segment, shares, tail, limit, share);
+	else
+		*share = Min(tail * estimate->factor, limit);
 	return !*stale;
 }
 

@@ -1,7 +1,7 @@
 /*
  * genie_estimate.h
- *	  Estimates for the planner, from little reading: what share of an index's rows fulfils a condition x @& query, and
- *	  what share a scan by a distance must look at.
+ *	  Estimates for the planner, from little reading: what share of an index's rows fulfils a condition x @& query,
+ *	  and what share a scan by a distance must look at.
  */
 #ifndef GENIE_ESTIMATE_H
 #define GENIE_ESTIMATE_H
@@ -20,9 +20,9 @@ extern double genie_estimate_share(Relation index, const GenieQuery *query);
 #define GENIE_SAMPLE_MIN 20		/* values of a sample */
 
 /*
- * The share of the rows that a scan by the ordering operator must look at before it gives that share of them, the nearest
- * ones.  order has the operator's function; its class knows a bound of the distance.  sample: n >= GENIE_SAMPLE_MIN of the
- * indexed values.
+ * The share of the rows that a scan by the ordering operator must look at before it gives that share of them, the
+ * nearest ones.  order has the operator's function; its class knows a bound of the distance.  sample: n >=
+ * GENIE_SAMPLE_MIN of the indexed values.
  */
 extern double genie_estimate_visits(Relation index, const ScanKeyData *order, const Datum *sample, int n, double share);
 

@@ -2,17 +2,18 @@
  * genie_estimate_visits.c
  *	  What share of the rows a scan must look at before it gives the nearest ones (genie_estimate.h).
  *
- * A scan by a distance looks at all rows whose lower bound is not above the distance of the last row that it gives.  How
- * many these are depends on how much match counts tell of distances: much of words, little of random strings of one
- * length.  So both are computed for a sample of the indexed values: the distance from the query, and its bound.
+ * A scan by a distance looks at all rows whose lower bound is not above the distance of the last row that it
+ * gives.  How many these are depends on how much match counts tell of distances: much of words, little of random
+ * strings of one length.  So both are computed for a sample of the indexed values: the distance from the query, and
+ * its bound.
  *
- * The distance of the last row is a quantile of the distances.  Among a hundred values, those from some percent on can be
- * read off.  Below, the logarithm of the share is taken to be linear in the distance, through the smallest distance of the
- * sample.
+ * The distance of the last row is a quantile of the distances.  Among a hundred values, those from some percent on
+ * can be read off.  Below, the logarithm of the share is taken to be linear in the distance, through the smallest
+ * distance of the sample.
  *
- * That holds for many rows.  Whether a query's few nearest rows are near, as a misspelt word's are, or far, cannot be seen in
- * a sample.  So the caller asks where many are wanted, and otherwise takes bounds to be close: a needless sequential scan
- * would be slower by more than a needless index scan.
+ * That holds for many rows.  Whether a query's few nearest rows are near, as a misspelt word's are, or far, cannot
+ * be seen in a sample.  So the caller asks where many are wanted, and otherwise takes bounds to be close: a
+ * needless sequential scan would be slower by more than a needless index scan.
  */
 #include "postgres.h"
 

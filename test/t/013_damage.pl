@@ -163,8 +163,8 @@ my @answers = map { "SELECT array_agg(row) FROM (SELECT ctid || ' ' || coalesce(
   "'{1,2,3,4,5}'", "genie_query('{[20,50)}'::int4multirange)", "'{70,71,72,5999}'";
 push @answers, "SELECT array_agg(row) FROM (SELECT ctid || ' ' || coalesce((x <%%> '{1,2,3,4,5}')::text, '-') AS row FROM %s ORDER BY x <%%> '{1,2,3,4,5}' TIE) s";
 push @answers, "SELECT array_agg(ctid ORDER BY ctid) FROM %s WHERE x \@& genie_query('{1,2,3,4}'::int[], 2)";
-my $by_table = 'SET enable_indexscan = off; SET enable_bitmapscan = off;';
-my $by_index = 'SET enable_seqscan = off; SET enable_sort = off;';
+my $by_table = 'SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_seqscan = on; SET enable_sort = on;';
+my $by_index = 'SET enable_indexscan = on; SET enable_bitmapscan = on; SET enable_seqscan = off; SET enable_sort = off;';
 
 $reader->quit;
 my %path = split(/[|\n]/, $node->safe_psql('postgres',
