@@ -306,8 +306,8 @@ genie_pending_valid(const GeniePendingScan *scan, const GeniePendingFragment *fr
 }
 
 /*
- * The next fragment; turns pages.  *packed points into the page; *count is how many of its keywords match, or -1.  False
- * at the end, or if stale.
+ * The next fragment; turns pages.  *packed points into the page; *count is how many of its keywords match, or -1.
+ * False at the end, or if stale.
  */
 static bool
 genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragment,

@@ -2,7 +2,8 @@
  * genie_pending_stream.c
  *	  The rows of the pending list in scan order.
  *
- * Each row is counted against the queries when its page is read, which is cheap because the list is bounded.
+ * Each row is counted against the queries when its page is read, which is cheap because the list is bounded.  Where
+ * the ranking query has one interval a dimension, as for signatures, reading the row counts it (genie_packed_count).
  * What qualifies is 16 bytes in a heap (genie_heap.h), which costs a logarithm for each row that the scan really
  * takes.
  *
