@@ -293,6 +293,7 @@ genie_pending_scan_begin(Relation index, const GenieMetaData *meta)
 	GeniePendingScan *scan = palloc(sizeof(GeniePendingScan));
 
 	scan->index = index;
+	scan->numbers = NULL;
 	scan->next = meta->pending_head;
 	scan->last = meta->pending_tail;
 	scan->left = meta->pending_pages;
@@ -343,10 +344,23 @@ genie_pending_next_page(GeniePendingScan *scan)
 	return true;
 }
 
-/* The next fragment; turns pages.  *packed points into the page.  False at the end, or if stale. */
+/* Are the fragment's keywords well-formed?  Counts those that match, too, if there are numbers. */
+static bool
+genie_pending_valid(const GeniePendingScan *scan, const GeniePendingFragment *fragment, const uint8 *packed,
+					int32 *count)
+{
+	*count = -1;
+	return scan->numbers == NULL ? genie_packed_valid(packed, fragment->nbytes, fragment->n) :
+		genie_packed_count(packed, fragment->nbytes, fragment->n, scan->numbers, count);
+}
+
+/*
+ * The next fragment; turns pages.  *packed points into the page; *count is how many of its keywords match, or -1.
+ * False at the end, or if stale.
+ */
 static bool
 genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragment,
-							const uint8 **packed)
+							const uint8 **packed, int32 *count)
 {
 	const char *payload = GeniePageGetPayload((Page) scan->page.data);
 
@@ -360,7 +374,7 @@ genie_pending_next_fragment(GeniePendingScan *scan, GeniePendingFragment *fragme
 	*packed = (const uint8 *) payload + scan->at;
 	if (fragment->nbytes > scan->used - scan->at ||
 		!ItemPointerIsValid(&fragment->tid) ||
-		!genie_packed_valid(*packed, fragment->nbytes, fragment->n))
+		!genie_pending_valid(scan, fragment, *packed, count))
 		genie_report_corrupt(scan->index, scan->block, "malformed pending row");
 	scan->at += fragment->nbytes;
 	return true;
@@ -371,7 +385,7 @@ genie_pending_next_row(GeniePendingScan *scan, GeniePendingRow *row)
 {
 	GeniePendingFragment fragment;
 
-	if (!genie_pending_next_fragment(scan, &fragment, &row->packed))
+	if (!genie_pending_next_fragment(scan, &fragment, &row->packed, &row->count))
 		return false;
 	row->tid = genie_tid_number(&fragment.tid);
 	row->flags = fragment.flags & ~GENIE_FRAGMENT_MORE;
@@ -386,14 +400,16 @@ genie_pending_next_row(GeniePendingScan *scan, GeniePendingRow *row)
 	while ((fragment.flags & GENIE_FRAGMENT_MORE) != 0)
 	{
 		const uint8 *packed;
+		int32		count;
 
-		if (!genie_pending_next_fragment(scan, &fragment, &packed))
+		if (!genie_pending_next_fragment(scan, &fragment, &packed, &count))
 		{
 			if (!scan->stale)
 				genie_report_corrupt(scan->index, scan->block, "the pending list ends within a row");
 			return false;
 		}
 		row->n += fragment.n;
+		row->count = row->count < 0 || count < 0 ? -1 : row->count + count;
 		if (genie_tid_number(&fragment.tid) != row->tid || row->n > GENIE_OBJECT_KEYWORDS_MAX)
 			genie_report_corrupt(scan->index, scan->block, "a row's fragments do not follow each other");
 		row->flags |= fragment.flags & GENIE_FRAGMENT_DEAD;

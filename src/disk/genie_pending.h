@@ -67,11 +67,13 @@ typedef struct GeniePendingRow
 	uint32		n;				/* keywords */
 	Size		nbytes;			/* of the packed keywords */
 	const uint8 *packed;		/* until the next call; undefined for a dead row */
+	int32		count;			/* that match the scan's numbers; -1: unknown */
 } GeniePendingRow;
 
 typedef struct GeniePendingScan
 {
 	Relation	index;
+	const GenieQueryNumbers *numbers;	/* of a query, if they have dimensions; NULL: rows are not counted */
 	BlockNumber next;
 	BlockNumber last;			/* stop after this one */
 	BlockNumber block;			/* the page in hand */
@@ -84,7 +86,7 @@ typedef struct GeniePendingScan
 	PGAlignedBlock page;		/* a copy of it */
 } GeniePendingScan;
 
-/* In the current memory context. */
+/* In the current memory context; numbers are none. */
 extern GeniePendingScan *genie_pending_scan_begin(Relation index, const GenieMetaData *meta);
 extern void genie_pending_scan_end(GeniePendingScan *scan);
 

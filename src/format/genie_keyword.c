@@ -100,20 +100,44 @@ number_of_word(const uint8_t *data, uint32_t len)
 	return (word & ~UINT64_C(0) << (64 - 8 * len)) | len;
 }
 
-bool
-genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
+/* Reads the rest of a key behind the first byte of its length, which is in key->len. */
+static bool
+next_valid(const uint8_t **data, const uint8_t *end, GenieKey *key)
+{
+	GenieKey	value;
+	uint32_t	dimension;
+	GenieFamily family;
+
+	if (key->len & 0x80)
+	{
+		if (*data == end || **data == 0 || **data & 0x80)
+			return false;
+		key->len = (key->len & 0x7F) | (uint32_t) *(*data)++ << 7;
+	}
+	if (key->len > (size_t) (end - *data))
+		return false;
+	key->data = *data;
+	*data += key->len;
+	return genie_key_split(*key, &dimension, &family, &value);
+}
+
+/*
+ * genie_packed_valid(), and genie_packed_count() where there are numbers.  Whether a keyword matches cannot be
+ * predicted, so nothing branches on it.
+ */
+static inline bool
+valid_and_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQueryNumbers *numbers, int32_t *count)
 {
 	const uint8_t *end = data + nbytes;
 	GenieKey	last = {NULL, 0};
 	uint64_t	last_number = 0;
+	uint64_t	others = 0;		/* not 0: a keyword's dimension is asked for, but as another family */
+	int32_t		matches = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		GenieKey	key;
-		GenieKey	value;
 		uint64_t	number;
-		uint32_t	dimension;
-		GenieFamily family;
 
 		if (data == end)
 			return false;
@@ -126,29 +150,40 @@ genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
 				return false;
 			key.data = data;
 			data += key.len;
-			last = key;
-			last_number = number;
-			continue;
 		}
-		if (key.len & 0x80)
+		else
 		{
-			if (data == end || *data == 0 || *data & 0x80)
+			if (!next_valid(&data, end, &key))
 				return false;
-			key.len = (key.len & 0x7F) | (uint32_t) *data++ << 7;
+			number = genie_key_number(key);
+			if (number <= last_number && genie_key_cmp(last, key) >= 0)
+				return false;
 		}
-		if (key.len > (size_t) (end - data))
-			return false;
-		key.data = data;
-		data += key.len;
-		if (!genie_key_split(key, &dimension, &family, &value))
-			return false;
-		number = genie_key_number(key);
-		if (number <= last_number && genie_key_cmp(last, key) >= 0)
-			return false;
 		last = key;
 		last_number = number;
+		if (numbers != NULL)
+		{
+			const GenieIntervalNumbers *interval = &numbers->of_dimension[key.data[0]];
+
+			matches += number - interval->lo < interval->hi - interval->lo;
+			others |= interval->hi == 0 ? 0 : (number ^ interval->lo) >> FAMILY_SHIFT;
+		}
 	}
+	if (numbers != NULL)
+		*count = others == 0 ? matches : -1;
 	return data == end;
+}
+
+bool
+genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
+{
+	return valid_and_count(data, nbytes, n, NULL, NULL);
+}
+
+bool
+genie_packed_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQueryNumbers *numbers, int32_t *count)
+{
+	return valid_and_count(data, nbytes, n, numbers, count);
 }
 
 int
@@ -350,31 +385,6 @@ genie_query_conflicts(const GenieQueryView *query, GenieKey key)
 	return conflicts_between(query, next, probe);
 }
 
-/*
- * The match count, where the query's intervals are found by their dimensions, and no row's keyword is asked for as
- * another family; else returns false.  Whether a keyword matches cannot be predicted, so nothing branches on it.
- */
-static bool
-count_by_dimension(const GenieQueryNumbers *numbers, const uint8_t *packed, uint32_t n, uint32_t *count)
-{
-	uint64_t	others = 0;
-
-	*count = 0;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		GenieKey	key = genie_packed_next(&packed);
-		const GenieIntervalNumbers *interval = &numbers->of_dimension[key.data[0]];
-		uint64_t	number;
-
-		/* two more keys, of at least two bytes and a length, lie behind: 8 bytes can be read */
-		number = n - i > 2 && key.len <= GENIE_KEY_NUMBER_BYTES ? number_of_word(key.data, key.len) :
-			genie_key_number(key);
-		*count += number - interval->lo < interval->hi - interval->lo;
-		others |= interval->hi == 0 ? 0 : (number ^ interval->lo) >> FAMILY_SHIFT;
-	}
-	return others == 0;
-}
-
 uint32_t
 genie_query_count_packed(const GenieQueryView *query, const uint8_t *packed, uint32_t n,
 						 bool *conflict, GenieKey *conflict_key)
@@ -383,10 +393,6 @@ genie_query_count_packed(const GenieQueryView *query, const uint8_t *packed, uin
 	uint32_t	at = 0;
 	uint64_t	checked = 0;	/* the number of no key */
 
-	if (query->numbers != NULL && query->numbers->has_dimensions &&
-		count_by_dimension(query->numbers, packed, n, &count))
-		return count;
-	count = 0;
 	for (uint32_t i = 0; i < n; i++)
 	{
 		Probe		probe = probe_of(genie_packed_next(&packed));

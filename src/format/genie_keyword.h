@@ -343,6 +343,13 @@ extern uint32_t genie_intervals_unite(GenieInterval *intervals, uint32_t kept, u
 extern uint32_t genie_query_count_packed(const GenieQueryView *query, const uint8_t *packed, uint32_t n,
 										 bool *conflict, GenieKey *conflict_key);
 
+/*
+ * genie_packed_valid() and the match count in one go, for numbers that have dimensions.  *count is -1 if a keyword is
+ * in conflict: then genie_query_count_packed() tells which.
+ */
+extern bool genie_packed_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQueryNumbers *numbers,
+							   int32_t *count);
+
 /* does the query touch the key's dimension, but never its family? */
 extern bool genie_query_conflicts(const GenieQueryView *query, GenieKey key);
 

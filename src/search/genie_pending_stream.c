@@ -2,7 +2,8 @@
  * genie_pending_stream.c
  *	  The rows of the pending list in scan order.
  *
- * Each row is counted against the queries when its page is read, which is cheap because the list is bounded.
+ * Each row is counted against the queries when its page is read, which is cheap because the list is bounded.  Where
+ * the ranking query has one interval a dimension, as for signatures, reading the row counts it (genie_packed_count).
  * What qualifies is 16 bytes in a heap (genie_heap.h), which costs a logarithm for each row that the scan really
  * takes.
  *
@@ -66,7 +67,7 @@ genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, cons
 	GeniePendingHit *hit;
 
 	if (query->order != NULL && !is_raw)
-		count = genie_pending_count(query->order, row, conflicts);
+		count = row->count >= 0 ? (uint32) row->count : genie_pending_count(query->order, row, conflicts);
 	else if (query->order != NULL && query->parameters != NULL)
 		count = genie_pending_count_raw(query, row);
 	for (int i = 0; i < query->n_conditions; i++)	/* all: each may be in conflict */
@@ -101,6 +102,8 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 	GeniePendingRow row;
 	bool		stale;
 
+	if (query->order != NULL && query->order->numbers != NULL && query->order->numbers->has_dimensions)
+		scan->numbers = query->order->numbers;
 	stream->n = 0;
 	stream->min_size = PG_UINT32_MAX;
 	stream->max_size = 0;

@@ -284,6 +284,13 @@ check_query(GenieRandom *random, const GenieQueryView *query, const GenieInterva
 	CHECK(genie_packed_valid(packed, nbytes, kept));
 	CHECK_INT(genie_query_count_packed(query, packed, kept, &conflict, &conflict_key), wanted);
 	CHECK_INT(conflict, wanted_conflict);
+	if (query->numbers != NULL && query->numbers->has_dimensions)
+	{
+		int32_t		count;
+
+		CHECK(genie_packed_count(packed, nbytes, kept, query->numbers, &count));
+		CHECK_INT(count, wanted_conflict ? -1 : (int) wanted);
+	}
 	if (conflict)
 		CHECK(naive_conflict(query->intervals, query->n_intervals, conflict_key));
 }
