@@ -96,10 +96,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (i % 3 == 0)
 			intervals[n_intervals++] = (GenieInterval) {keys[from], keys[from], false, true};
-		else if (to < n && same_prefix(keys[from], keys[to]))
+		else if (to < n && same_prefix(keys[from], keys[to]) &&
+				 genie_cut_cmp(keys[from], i % 2 == 0, keys[to], i % 4 == 0) < 0)
 			intervals[n_intervals++] = (GenieInterval) {keys[from], keys[to], i % 2 == 0, i % 4 == 0};
 	}
-	query.n_intervals = genie_intervals_normalise(intervals, n_intervals);
+	qsort(intervals, n_intervals, sizeof(GenieInterval), genie_interval_cmp);
+	query.n_intervals = genie_intervals_unite(intervals, 0, 0, n_intervals / 2);
+	query.n_intervals = genie_intervals_unite(intervals, query.n_intervals, n_intervals / 2, n_intervals);
 	query.intervals = intervals;
 	require(query.n_intervals <= n_intervals);
 	for (uint32_t i = 0; i < query.n_intervals; i++)
