@@ -321,7 +321,7 @@ sub take_answer
 	if (my $error = $answer->{error})
 	{
 		$one->{session}->query('ROLLBACK') if !$one->{session}{lost};
-		return if $error->{C} =~ $harmless || no_room($error, $step->{sql}) || $error->{M} =~ /could not open relation with OID|could not find/ && $step->{kind} eq 'compare';
+		return if $error->{C} =~ $harmless || no_room($error, $step->{sql}) || $error->{M} =~ /could not open relation with OID|could not find|index "\w+_cc(old|new)\d*" is not/ && $step->{kind} eq 'compare';
 		return "error $error->{C}: $error->{M}: " . substr($step->{sql}, 0, 1000);
 	}
 	if ($step->{kind} eq 'compare')
@@ -472,7 +472,7 @@ sub round_error
 		{
 			$self->{errors}++;
 			return $self->tell_wrong("error $error->{C}: $error->{M}: $step->{sql}", @changes)
-			  if $error->{M} !~ /fault point|File too large|could not (extend|write)/ && $error->{C} !~ /^(53|58030|08006|57P0|57014)/ && !no_room($error, $step->{sql});
+			  if $error->{M} !~ /fault point|File too large|could not (extend|write)|failed to map segment/ && $error->{C} !~ /^(53|58030|08006|57P0|57014)/ && !no_room($error, $step->{sql});
 			$self->{primary}->wait_until_up if $error->{C} =~ /^(08006|57P0)/;
 		}
 		next if maybe(0.3);

@@ -287,7 +287,7 @@ sub compare
 				next if $class->{type} ne 'genie_object' && $order->[0]{right} ne $class->{type} && $form ne '%s';
 				my @forms = map { sprintf($form, $_->[1]) } @queries;
 				my $array = 'ARRAY[' . join(', ', @forms) . ']';
-				next unless $works->("1 / (pg_typeof($array)::text = '$search')::int");
+				next unless $works->("1 / (pg_typeof($array)::text = '$search' AND coalesce(array_length($array, 1), 0) = " . @forms . ")::int");
 				my ($match, $call) = ($element eq 'genie_query' ? '-match' : 'match', "genie_search('${table}_x', $array, $k)");
 				push @made, "soak.compare_call('$how', '$table', " . $text->("(SELECT query, tid, $match, n FROM $call WITH ORDINALITY s (query, tid, match, n))") . ', ' . $list->(map { "x $order->[0]{name} $_->[1]" } @queries) . ", 'true', $k)"
 				  if $order->[0]{counts} || $class->{approximate};

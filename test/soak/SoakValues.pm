@@ -21,7 +21,7 @@ sub numbers { my ($low, $high) = @_; return int($low - 1 + exp(rand() * log($hig
 
 # Elements of arrays: what the integer i stands for.
 my %elements = (
-	int4 => sub { return $_[0] * 7919 - 100000; },
+	int4 => sub { return $_[0] * 7919 % 2_000_000_000 - 100000; },
 	int2 => sub { return ($_[0] * 7) % 60000 - 30000; },
 	int8 => sub { return ($_[0] - 20) * 12345678901; },
 	text => sub { my $i = $_[0]; return chr(97 + $i % 26) . ($i % 11 == 0 ? '' : $i) . ($i % 13 == 5 ? 'é"\\ ,' x ($i % 60) : ''); },
