@@ -250,7 +250,7 @@ genie_build_runs_scan(GenieBuildRuns *runs, Relation heap, IndexInfo *info, Tabl
 	double		n_rows;
 
 	genie_build_phase(GENIE_PHASE_SCAN);
-	n_rows = table_index_build_scan(heap, runs->index, info, false, progress, genie_build_runs_row, runs, scan);
+	n_rows = table_index_build_scan(heap, runs->index, info, scan != NULL, progress, genie_build_runs_row, runs, scan);
 	if (runs->n_waiting > 0)
 		genie_build_runs_add_waiting(runs);
 	return n_rows;

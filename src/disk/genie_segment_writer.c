@@ -109,7 +109,10 @@ genie_section_flush(GenieSegmentWriter *writer, GenieSectionKind kind)
 	GenieSectionWriter *section = &writer->sections[kind];
 
 	if (writer->place != NULL)
+	{
+		memset(section->page + section->used, 0, GENIE_PAGE_PAYLOAD - section->used);
 		BufFileWrite(section->spill, section->page, GENIE_PAGE_PAYLOAD);
+	}
 	else
 	{
 		Buffer		buffer = genie_space_take(writer->index, &section->run);

@@ -190,7 +190,7 @@ read_lists(GenieImageFill *fill)
 	uint32		dimension = 0;
 	uint32		n = 0;
 
-	fill->window->n = 0;
+	fill->window->at = fill->window->n = 0;
 	genie_section_reader(&fill->window->reader, fill->segment, GENIE_SECTION_POSTINGS);
 	genie_dictionary_cursor(cursor, fill->segment);
 	if (!genie_dictionary_first(cursor))
