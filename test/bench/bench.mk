@@ -3,6 +3,7 @@
 #   make bench          all that needs no GPU: the papers' shapes on the CPU, then SQL by match count, by distance, and on vectors
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
 #   make bench-vector   the last (DATASETS="sift"; DATASETS=sift-like:1000000 makes so many)
+#   make bench-worst    what used to be slow: edit distance where n-grams tell little, dead rows, pending vectors, space
 #   make bench-lsh      recall of the hash functions by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
@@ -49,6 +50,9 @@ bench-distance:
 bench-vector:
 	test/bench/bench_vector $(DATASETS)
 
+bench-worst:
+	test/bench/bench_worst
+
 build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lm -lpthread
@@ -79,4 +83,4 @@ bench-lsh: build/bench_lsh
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-engine bench-rows bench-lsh plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-worst bench-engine bench-rows bench-lsh plots
