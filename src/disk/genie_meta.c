@@ -160,15 +160,22 @@ genie_meta_lock(Relation index)
 	return buffer;
 }
 
+/* Locks the metapage for a change of its fields, which genie_wal_commit_release() ends. */
+static GenieMetaData *
+genie_meta_begin_change(Relation index, bool build, GenieWal *wal)
+{
+	Buffer		buffer = genie_meta_lock(index);
+
+	genie_wal_begin(wal, index, build);
+	return genie_meta_of(genie_wal_register(wal, buffer, false));
+}
+
 void
 genie_meta_decide_raw_size(Relation index, uint32 raw_size)
 {
-	Buffer		buffer = genie_meta_lock(index);
 	GenieWal	wal;
-	GenieMetaData *meta;
+	GenieMetaData *meta = genie_meta_begin_change(index, false, &wal);
 
-	genie_wal_begin(&wal, index, false);
-	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
 	if (meta->raw_size == 0)
 		meta->raw_size = raw_size;
 	genie_wal_commit_release(&wal);
@@ -177,12 +184,9 @@ genie_meta_decide_raw_size(Relation index, uint32 raw_size)
 void
 genie_meta_set_misfit(Relation index, bool misfit)
 {
-	Buffer		buffer = genie_meta_lock(index);
 	GenieWal	wal;
-	GenieMetaData *meta;
+	GenieMetaData *meta = genie_meta_begin_change(index, false, &wal);
 
-	genie_wal_begin(&wal, index, false);
-	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
 	if (misfit)
 		meta->flags |= GENIE_META_MISFIT;
 	else
@@ -193,12 +197,9 @@ genie_meta_set_misfit(Relation index, bool misfit)
 uint64
 genie_meta_new_stamp(Relation index, bool build)
 {
-	Buffer		buffer = genie_meta_lock(index);
 	GenieWal	wal;
-	uint64		stamp;
+	uint64		stamp = genie_meta_begin_change(index, build, &wal)->next_stamp++;
 
-	genie_wal_begin(&wal, index, build);
-	stamp = genie_meta_of(genie_wal_register(&wal, buffer, false))->next_stamp++;
 	genie_wal_commit_release(&wal);
 	return stamp;
 }
@@ -206,12 +207,9 @@ genie_meta_new_stamp(Relation index, bool build)
 void
 genie_meta_publish_tombstones(Relation index, const GenieMetaData *meta, const uint32 *n_dead)
 {
-	Buffer		buffer = genie_meta_lock(index);
 	GenieWal	wal;
-	GenieMetaData *now;
+	GenieMetaData *now = genie_meta_begin_change(index, false, &wal);
 
-	genie_wal_begin(&wal, index, false);
-	now = genie_meta_of(genie_wal_register(&wal, buffer, false));
 	Assert(now->n_segments == meta->n_segments);
 	for (uint32 i = 0; i < now->n_segments; i++)
 		now->segments[i].n_dead = n_dead[i];

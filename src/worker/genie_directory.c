@@ -67,7 +67,7 @@ typedef struct GenieDirectoryEntry
 	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
-	pg_atomic_uint32 hint_version;	/* READY: hints that have been taken out, too; only ever raised */
+	pg_atomic_uint64 hint_version;	/* READY: hints that have been taken out, too; only ever raised */
 	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
 } GenieDirectoryEntry;
 
@@ -127,7 +127,7 @@ make_empty(void)
 	{
 		pg_atomic_init_u64(&directory->entries[i].last_used, 0);
 		pg_atomic_init_u64(&directory->entries[i].live_version, 0);
-		pg_atomic_init_u32(&directory->entries[i].hint_version, 0);
+		pg_atomic_init_u64(&directory->entries[i].hint_version, 0);
 		pg_atomic_init_u64(&directory->entries[i].n_visits, 0);
 	}
 }
@@ -319,7 +319,7 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->ref.entry = (uint32) (entry - directory->entries);
 		found->ref.id = entry->id;
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
-		found->hint_version = pg_atomic_read_u32(&entry->hint_version);
+		found->hint_version = (uint32) pg_atomic_read_u64(&entry->hint_version);
 		found->bytes = entry->bytes;
 		found->why = entry->why;
 		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
@@ -631,7 +631,7 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	entry->parts = *parts;
 	entry->state = GENIE_IMAGE_READY;
 	pg_atomic_write_u64(&entry->live_version, live_version);
-	pg_atomic_write_u32(&entry->hint_version, 0);
+	pg_atomic_write_u64(&entry->hint_version, 0);
 	pg_atomic_write_u64(&entry->n_visits, 0);
 	genie_directory_touch(entry);
 	*genie_directory_number(entry) += 1;
@@ -717,6 +717,16 @@ genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n
 	return entry != NULL;
 }
 
+/* Raises a version of live bits.  A full barrier: a process that sees the version sees the bits. */
+static void
+genie_directory_raise(pg_atomic_uint64 *version, uint64 to)
+{
+	uint64		now = pg_atomic_read_u64(version);
+
+	while (now < to && !pg_atomic_compare_exchange_u64(version, &now, to))
+		;
+}
+
 bool
 genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 {
@@ -725,14 +735,7 @@ genie_directory_raise_live_version(const GenieImageRef *ref, uint64 version)
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
-	{
-		uint64		now = pg_atomic_read_u64(&entry->live_version);
-
-		/* a full barrier: a process that sees the version sees the bits */
-		while (now < version &&
-			   !pg_atomic_compare_exchange_u64(&entry->live_version, &now, version))
-			;
-	}
+		genie_directory_raise(&entry->live_version, version);
 	LWLockRelease(&directory->lock);
 	return entry != NULL;
 }
@@ -761,13 +764,7 @@ genie_directory_raise_hint_version(const GenieImageRef *ref, uint32 version)
 	LWLockAcquire(&directory->lock, LW_SHARED);
 	entry = genie_directory_ready(ref);
 	if (entry != NULL)
-	{
-		uint32		now = pg_atomic_read_u32(&entry->hint_version);
-
-		/* a full barrier: a process that sees the version sees the bits */
-		while (now < version && !pg_atomic_compare_exchange_u32(&entry->hint_version, &now, version))
-			;
-	}
+		genie_directory_raise(&entry->hint_version, version);
 	LWLockRelease(&directory->lock);
 }
 
@@ -813,7 +810,7 @@ genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSe
 		return false;
 	image->id = ref->id;
 	/* both are only ever raised, so the sum is another whenever the bits are */
-	image->live_version = *tombstone_version + pg_atomic_read_u32(&entry->hint_version);
+	image->live_version = *tombstone_version + pg_atomic_read_u64(&entry->hint_version);
 	image->n_objects = entry->parts.n_objects;
 	image->n_keywords = entry->parts.n_keywords;
 	image->n_tiles = entry->parts.n_tiles;
