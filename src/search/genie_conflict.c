@@ -18,6 +18,7 @@
 #include "genie_object_table.h"
 #include "genie_segment_query.h"
 #include "genie_text.h"
+#include "genie_visit.h"
 
 void
 genie_conflicts_add(GenieConflicts *conflicts, const GenieQueryView *query, uint64 tid, GenieKey key)
@@ -133,6 +134,7 @@ genie_conflicts_report(GenieConflicts *conflicts)
 	bool		opened = heap == NULL;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
+	BlockNumber n_blocks = 0;
 
 	if (conflicts->n == 0)
 		return;
@@ -148,6 +150,7 @@ genie_conflicts_report(GenieConflicts *conflicts)
 		bool		call_again = false;
 
 		genie_tid_from_number(conflict->tid, &tid);
+		genie_visit_check_block(heap, scan->indexRelation, ItemPointerGetBlockNumber(&tid), &n_blocks);
 		if (table_index_fetch_tuple(fetch, &tid, scan->xs_snapshot, slot, &call_again, NULL))
 		{
 			GenieKey	key = {conflict->prefix, sizeof(conflict->prefix)};

@@ -75,6 +75,7 @@ typedef struct GenieScanState
 	uint64		segment_version;
 	Size		memory;			/* what is left for posting lists */
 	GenieHints *hints;			/* rows that the executor found dead; NULL: they are not noted */
+	BlockNumber n_blocks;		/* that the table has at least (genie_visit_check_block) */
 	GenieStream *streams;
 	int			n_streams;
 	GeniePendingStream pending;
@@ -573,6 +574,7 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	GenieScanState *state = scan->opaque;
 	const uint64 *row;
+	bool		found;
 
 	Assert(ScanDirectionIsForward(direction));
 	if (scan->kill_prior_tuple)
@@ -580,13 +582,20 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 	genie_hints_write(state->hints);
 	scan->xs_recheck = state->recheck;
 	if (state->rank_by >= scan->numberOfOrderBys)
-		return genie_scan_give(scan);
-	if (state->rerank != NULL)
-		return genie_rerank_next(state->rerank);
-	row = genie_frontier_next(state->frontier);
-	if (row != NULL)
-		genie_frontier_give(state->frontier, row);
-	return row != NULL;
+		found = genie_scan_give(scan);
+	else if (state->rerank != NULL)
+		found = genie_rerank_next(state->rerank);
+	else
+	{
+		row = genie_frontier_next(state->frontier);
+		found = row != NULL;
+		if (found)
+			genie_frontier_give(state->frontier, row);
+	}
+	if (found)
+		genie_visit_check_block(scan->heapRelation, scan->indexRelation, ItemPointerGetBlockNumber(&scan->xs_heaptid),
+								&state->n_blocks);
+	return found;
 }
 
 int64

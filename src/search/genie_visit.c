@@ -106,6 +106,7 @@ genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapsh
 	visitor->shown = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	visitor->fetch = heap->rd_tableam == GetHeapamTableAmRoutine() ? NULL : table_index_fetch_begin(heap);
 	visitor->hints = genie_hints_begin(index);
+	visitor->n_blocks = visitor->fetch == NULL ? RelationGetNumberOfBlocks(heap) : 0;
 	visitor->found = NULL;
 	visitor->arg = NULL;
 }
@@ -118,6 +119,20 @@ genie_visitor_end(GenieVisitor *visitor)
 		table_index_fetch_end(visitor->fetch);
 	ExecDropSingleTupleTableSlot(visitor->shown);
 	ExecDropSingleTupleTableSlot(visitor->slot);
+}
+
+void
+genie_visit_check_block(Relation heap, Relation index, BlockNumber block, BlockNumber *n_blocks)
+{
+	if (block < *n_blocks || heap->rd_tableam != GetHeapamTableAmRoutine())
+		return;
+	*n_blocks = RelationGetNumberOfBlocks(heap);
+	if (block >= *n_blocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is damaged: it has a row in block %u, but table \"%s\" has %u blocks",
+						RelationGetRelationName(index), block, RelationGetRelationName(heap), *n_blocks),
+				 errhint("Please REINDEX it.")));
 }
 
 /* ---- by any table access method ---- */
@@ -372,7 +387,10 @@ genie_visit_heap(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 	uint32		far = genie_visit_far();
 	uint32		near = far / 2;
 	uint32		n_pages = 0;
+	BlockNumber n_blocks = visitor->n_blocks;
 
+	if (n > 0)
+		genie_visit_check_block(visitor->heap, visitor->index, genie_visit_block(rows[n - 1]), &n_blocks);
 	genie_pin_begin(visitor->heap, visitor->index);
 	StaticAssertStmt(GENIE_VISIT_RING > GENIE_VISIT_FAR, "a page's place is free when it is searched");
 	for (uint32 step = 0; step < n_pages + far || visit.next < n; step++)

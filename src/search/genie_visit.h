@@ -32,6 +32,7 @@ typedef struct GenieVisitor
 	TupleTableSlot *shown;		/* rows of a heap, whose page the visit has pinned */
 	IndexFetchTableData *fetch; /* NULL: a heap, whose pages are read directly */
 	GenieHints *hints;			/* rows that are dead to everybody; NULL: they are not noted */
+	BlockNumber n_blocks;		/* that the table had when the visitor began */
 
 	/* called for each visible row, with the row in the slot, in the order of the rows; may be NULL */
 	void		(*found) (void *arg, GenieVisitRow *row, TupleTableSlot *slot);
@@ -40,6 +41,12 @@ typedef struct GenieVisitor
 
 /* In the current memory context. */
 extern void genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapshot snapshot);
+
+/*
+ * Says that the index is damaged if a block that it names lies beyond the table, which has at least *n_blocks; makes
+ * that what it has now if the block needs it.  A table gets shorter only when nobody else has it open.
+ */
+extern void genie_visit_check_block(Relation heap, Relation index, BlockNumber block, BlockNumber *n_blocks);
 
 /* Fills live of n rows, which come in TID order. */
 extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n);

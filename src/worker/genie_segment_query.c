@@ -70,11 +70,13 @@ genie_segment_query_open_set(GenieSource *source, const GenieQuerySet *set, Geni
 void
 genie_segment_query_rank_by(GenieSegmentQuery *query, const GenieKeyTable *keys)
 {
-	const GenieRootHeader *header = &query->source->segment->header;
+	const GenieSegment *segment = query->source->segment;
+	const GenieRootHeader *header = &segment->header;
 
+	Assert(keys == NULL || query->compiled.max_count < keys->stride);
+	/* the keys are those of the sizes that the metapage says */
 	if (keys != NULL && !genie_keys_fit(keys, query->compiled.max_count, header->min_size, header->max_size))
-		elog(ERROR, "a key table does not cover sizes %u to %u and counts up to %u",
-			 header->min_size, header->max_size, query->compiled.max_count);
+		genie_report_corrupt(segment->index, segment->entry.root, "sizes of objects are not those of the metapage");
 	query->compiled.keys = keys;
 }
 
