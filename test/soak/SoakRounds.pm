@@ -4,6 +4,7 @@ package SoakRounds;
 use strict;
 use warnings;
 use Digest::MD5 'md5';
+use SoakBytes;
 use SoakPower;
 use SoakScript;
 use SoakServer;
@@ -11,7 +12,7 @@ use SoakShrink;
 use SoakValues;
 use Time::HiRes qw(time usleep);
 
-my %kinds = (compare => 11, standby => 2, crash => 3, error => 2, binary => 1, power => 1);	# of 20 rounds, in the mean
+my %kinds = (compare => 11, standby => 2, crash => 3, error => 2, binary => 1, damage => 1, power => 1);	# of 21 rounds, in the mean
 
 sub new
 {
@@ -60,7 +61,7 @@ sub round
 {
 	my ($self, $number) = @_;
 	srand(unpack('L', md5("$self->{option}{seed} $number")));
-	my $p = between(1, 20);
+	my $p = between(1, 21);
 	my $kind = 'compare';
 	foreach my $k (sort keys %kinds)
 	{
@@ -489,38 +490,139 @@ sub round_error
 
 # ---- binary ----
 
-# Values of genie's types as bytes, with some of them changed.
+# Sends the values; what is wrong is told with the value's bytes.  An internal error that PostgreSQL's own receive function raises without genie is PostgreSQL's.
+sub send_binary
+{
+	my ($self, $session, $method, $sql, $without, @values) = @_;
+	$self->{fuzzed} += @values;
+	while (my ($bytes, $error) = $$session->$method($sql, \@values))
+	{
+		next if $error->{C} =~ /^XX/ && ($$session->$method($without, [$bytes]))[1];
+		$self->tell_wrong("$sql with " . unpack('H*', $bytes) . ": $error->{C}: $error->{M}");
+		$self->{primary}->wait_until_up;
+		$$session = $self->{primary}->connect;
+		$$session->query('SET search_path = w, public; SET enable_seqscan = off');
+	}
+	return;
+}
+
+# Mutated bytes for what a client may send: values of genie's types; operands of an index's operators; arrays of queries; rows for an index.
 sub round_binary
 {
 	my ($self) = @_;
 	my $session = $self->fresh;
+	my $works = sub { return ($session->value('SELECT soak.works(' . quoted($_[0]) . ')') // '') eq 't'; };
+	my $sent = sub {	# the bytes of an expression, and its type
+		my ($send, $type) = @{ $session->query("SELECT typsend::oid::regproc, t.oid::regtype FROM pg_type t WHERE oid = pg_typeof($_[0])")->{rows}[0] // [] };
+		return ($type, map { pack('H*', $_->[0]) } @{ $session->query("SELECT encode($send(v), 'hex') FROM (SELECT $_[0] AS v) s WHERE v IS NOT NULL")->{rows} });
+	};
 	foreach my $type ('genie_object', 'genie_query')
 	{
-		my @samples = map { $_->[0] } @{ $session->query("SELECT encode(${type}_send(v::$type), 'hex') FROM (VALUES ('{}'), ('{0:int:1,1:text:\"a\",7:numeric:1.5,9:float:2}'), ('{0:int:1,0:int:2,3:date:x}'), ('{4:int:[1,5),5:text:[a,b]}\@1'), ('{0:int:1}\@0%0.5')) s (v) WHERE soak.works(quote_literal(v) || '::$type')")->{rows} };
-		@samples = map { pack('H*', $_) } @samples;
-		my @values;
-		foreach (1 .. 3000)
-		{
-			my $value = pick(@samples);
-			foreach (1 .. numbers(1, 4))
-			{
-				my $at = int(rand(1 + length $value));
-				my $kind = between(1, 5);
-				if ($kind <= 2 && $at < length $value) { substr($value, $at, 1) = chr(pick(0, 1, 127, 128, 255, between(0, 255))); }
-				elsif ($kind == 3) { substr($value, $at, 0) = join('', map { chr(between(0, 255)) } 1 .. numbers(1, 8)); }
-				elsif ($kind == 4) { substr($value, $at, numbers(1, 8)) = '' if $at < length $value; }
-				else { $value .= substr(pick(@samples), -($at % 7)); }
-			}
-			push @values, $value;
-		}
+		my @samples = map { ($sent->(quoted($_) . "::$type"))[1] } grep { $works->(quoted($_) . "::$type") }
+		  '{}', '{0:int:1,1:text:"a",7:numeric:1.5,9:float:2}', '{0:int:1,0:int:2,3:date:x}', '{4:int:[1,5),5:text:[a,b]}@1', '{0:int:1}@0%0.5';
 		# what is accepted must survive the text form, and be compared with others
 		my $sql = $type eq 'genie_object' ? "SELECT 1 / (v::text::$type = v)::int, ${type}_send(v), genie_query(v), v <&> '{0:int:1}'::genie_query FROM (SELECT \$1::$type AS v) s" : "SELECT v::text::$type, ${type}_send(v), '{0:int:1,1:text:a}'::genie_object <&> v FROM (SELECT \$1::$type AS v) s";
-		my ($refused, $bytes, $error) = $session->execute_binary($sql, @values);
-		$self->{fuzzed} += @values;
-		next if !$error;
-		$self->tell_wrong("binary $type " . unpack('H*', $bytes) . ": $error->{C}: $error->{M}");
-		$self->{primary}->wait_until_up;
-		$session = $self->fresh;
+		$self->send_binary(\$session, 'execute_binary', $sql, 'SELECT $1::bytea', map { mutated(@samples) } 1 .. 3000);
+	}
+
+	my $class = pick(grep { !$self->{option}{class} || $_->{name} eq $self->{option}{class} } @{ $self->{catalog}{classes} });
+	my $source = value_source($class->{type}, 'random', 100, $works) or return;
+	$self->{where} .= ", $class->{name}";
+	$self->{classes}{ $class->{name} } = 1;
+	foreach my $sql ("CREATE TABLE plain (x $source->{type})", "CREATE TABLE t (id serial, x $source->{type})", SoakScript::insert('t', $source, 300, 0),
+		"CREATE INDEX t_x ON t USING genie (x $class->{name}) WITH (pending_limit = 64)", SoakScript::insert('t', $source, 20, 0), 'SET enable_seqscan = off')
+	{
+		my $error = $session->query($sql)->{error};
+		return $self->tell_wrong("$error->{C}: $error->{M}: $sql") if $error;
+	}
+	foreach my $operator (@{ $class->{operators} })
+	{
+		my @operands = grep { $works->($_) } map { SoakScript::operands($operator, $class, $source, 3) } 1 .. 3;
+		my ($type) = @operands ? $sent->($operands[0]) : ();
+		my @samples = map { my ($of, @bytes) = $sent->($_); $of eq $type ? @bytes : () } @operands;
+		next if !@samples;
+		my $sql = $operator->{purpose} eq 'o' ? "SELECT id FROM t ORDER BY x $operator->{name} \$1::$type LIMIT 5" : "SELECT count(*) FROM t WHERE x $operator->{name} \$1::$type";
+		$self->{operators}{"$operator->{name} $operator->{right}"} = 1;
+		$self->send_binary(\$session, 'execute_binary', $sql, "SELECT \$1::$type", map { mutated(@samples) } 1 .. 300);
+		foreach my $search (grep { $operator->{purpose} eq 'o' } @{ $self->{catalog}{searches} })
+		{
+			my $array = 'ARRAY[' . join(', ', @operands) . "]::$search";
+			next if !$works->($array) || !$works->("count(*) FROM genie_search('t_x', $array, 3)");
+			(undef, @samples) = $sent->($array);
+			$self->send_binary(\$session, 'execute_binary', "SELECT * FROM genie_search('t_x', \$1::$search, 3)", "SELECT \$1::$search", map { mutated(@samples) } 1 .. 300);
+		}
+	}
+	my (undef, @values) = $sent->('(SELECT x FROM t WHERE id = 1)');
+	(undef, @values) = (undef, @values, map { ($sent->("(SELECT x FROM t WHERE id = $_)"))[1] // () } 2 .. 20);
+	my $stream = sub { return "PGCOPY\n\xFF\r\n\0" . pack('NN', 0, 0) . join('', map { pack('nN', 1, length $_) . $_ } @_) . pack('n', 65535); };
+	my @rows = map { maybe(0.9) ? $stream->(map { mutated(@values) } 1 .. between(1, 3)) : mutated($stream->(pick(@values), pick(@values))) } 1 .. 300;
+	$self->send_binary(\$session, 'copy_binary', 'COPY t (x) FROM STDIN (FORMAT binary)', 'COPY plain FROM STDIN (FORMAT binary)', @rows) if @values;
+	foreach my $sql ("SELECT genie_merge('t_x')", "SELECT * FROM soak.compare_check('t_x')")
+	{
+		my $wrong = $self->step($session, { kind => $sql =~ /compare/ ? 'compare' : 'change', sql => $sql });
+		return $self->tell_wrong("after rows in binary: $wrong") if defined $wrong;
+	}
+	return;
+}
+
+# ---- damage ----
+
+# Pages with hostile contents and right checksums, in an index of any class.  No statement ends the server, takes all memory or does not end; an
+# error is one that reports damage.  A row may be wrong: a posting is as good as another.  REINDEX makes all well.
+sub round_damage
+{
+	my ($self) = @_;
+	my $session = $self->fresh;
+	my @script = grep { $_->{sql} !~ /CONCURRENTLY|^BEGIN|TRUNCATE|SYSTEM|reload/ } $self->draw($session, rows => 600, states => 3, one_index => 1, logged => 1, read_only => 1) or return;
+	my @check = grep { $_->{kind} eq 'compare' && $_->{sql} !~ /compare_check/ } @script;
+	my ($insert) = grep { /^INSERT/ } map { $_->{sql} } reverse @script;
+	@script = grep { $_->{kind} eq 'change' } @script;
+	foreach my $step (@script, { kind => 'change', sql => 'CHECKPOINT' })
+	{
+		my $wrong = $self->step($session, $step);
+		return $self->tell_wrong("$wrong: $step->{sql}", @script) if defined $wrong;
+	}
+	my $file = "$self->{primary}{data}/" . $session->value("SELECT pg_relation_filepath('t_x')");
+	my $bytes = SoakServer::slurp($file);
+	foreach my $try (1 .. 20)
+	{
+		# A file that no buffer knows takes the index's place, in a transaction that is rolled back, but for the last.
+		my $last = $try == 20;
+		my $number = 3_000_000_000 + ++$self->{damages};
+		my $place = $file =~ s/\d+$/$number/r;
+		open(my $out, '>:raw', $place) or die "$place: $!\n";
+		print $out damaged($bytes);
+		close($out);
+		chown((stat($file))[ 4, 5 ], $place);
+		my $hit = $self->{primary}->connect;
+		$hit->query("SET search_path = w, public; SET statement_timeout = '60s'; SET allow_system_table_mods = on; SELECT count(*) FROM genie_check('t_x')");
+		my ($pages) = SoakServer::slurp("/proc/$hit->{pid}/statm") =~ /^(\d+)/;
+		system('prlimit --as=' . (4096 * $pages + (1 << 30)) . ": --pid $hit->{pid} >/dev/null 2>&1") if $pages;
+		$hit->query('BEGIN');
+		$hit->query("UPDATE pg_class SET relfilenode = $number WHERE oid = 't_x'::regclass");
+		$hit->query('COMMIT') if $last;
+		$self->{fuzzed}++;
+		foreach my $sql ("SELECT * FROM genie_index_info('t_x')", "SELECT count(*) FROM genie_check('t_x')", (map { pick(@check)->{sql} } @check ? (1 .. 4) : ()), $insert // (), "SELECT genie_merge('t_x')",
+			$last ? 'VACUUM (INDEX_CLEANUP ON) t' : (), (map { pick(@check)->{sql} } @check ? (1 .. 2) : ()), "SELECT genie_merge('t_x')", "SELECT genie_prewarm('t_x')")
+		{
+			$hit->query('SAVEPOINT a') if !$last;
+			my $answer = $hit->query($sql, 120);
+			$hit->query($answer->{error} ? 'ROLLBACK TO a' : 'RELEASE a') if !$last;
+			my $said = $answer->{error} ? "error $answer->{error}{C}: $answer->{error}{M}" : $sql =~ /compare_/ ? $answer->{rows}[0][1] // '' : '';
+			# a byte may turn a keyword into one of another type, or a type's state into an older one
+			my @bad = grep { !/^error (XX00[12]|0A000|42804|55000: .* type that was altered)/ } $said =~ /(error \w{5}: .*)/g;
+			next if !@bad || ($answer->{error} && no_room($answer->{error}, $sql));
+			$self->tell_wrong("damage $try: $bad[0]: $sql", @script);
+			system('cp', $place, "$self->{option}{dir}/soak-$self->{option}{seed}-$self->{number}.pages");
+			$self->{primary}->wait_until_up;
+			return;
+		}
+		$hit->query('ROLLBACK') if !$last;
+	}
+	foreach my $step ({ kind => 'change', sql => 'REINDEX INDEX t_x' }, { kind => 'compare', sql => "SELECT * FROM soak.compare_check('t_x')" }, @check)
+	{
+		my $wrong = $self->step($session, $step);
+		return $self->tell_wrong("after REINDEX of a damaged index: $wrong: $step->{sql}", @script) if defined $wrong;
 	}
 	return;
 }

@@ -188,22 +188,38 @@ sub value
 	return $answer->{rows}[0] ? $answer->{rows}[0][0] : undef;
 }
 
-# Many executions of one statement with one parameter each, in binary; returns how many were refused.  A statement that ends the session dies.
+# Is an error none that a client's bytes may cause?
+sub is_fault { my ($error) = @_; return $error && $error->{C} =~ /^(57|XX|08006)/; }
+
+# Executions of one statement, with one parameter in binary each.  Takes the values off the list; stops at the first that is a fault: (value, error).
 sub execute_binary
 {
-	my ($self, $sql, @values) = @_;
+	my ($self, $sql, $values) = @_;
 	$self->put(message('P', "\0$sql\0" . pack('n', 0)) . message('S', ''));
 	my $answer = $self->answer;
 	die "$answer->{error}{M}: $sql\n" if $answer->{error};
-	my $refused = 0;
-	foreach my $value (@values)
+	while (@$values)
 	{
+		my $value = shift @$values;
 		$self->put(message('B', "\0\0" . pack('nnnN', 1, 1, 1, length $value) . $value . pack('n', 0)) . message('E', "\0" . pack('N', 0)) . message('S', ''));
 		my $said = $self->answer(60);
-		return ($refused, $value, $said->{error}) if $self->{lost} || ($said->{error} && $said->{error}{C} =~ /^(57|XX|08006)/);
-		$refused++ if $said->{error};
+		return ($value, $said->{error}) if $self->{lost} || is_fault($said->{error});
 	}
-	return $refused;
+	return;
+}
+
+# The same with COPY FROM STDIN (FORMAT binary): each value is a stream's bytes.
+sub copy_binary
+{
+	my ($self, $sql, $values) = @_;
+	while (@$values)
+	{
+		my $value = shift @$values;
+		$self->put(message('Q', "$sql\0") . message('d', $value) . message('c', ''));
+		my $said = $self->answer(60);
+		return ($value, $said->{error}) if $self->{lost} || is_fault($said->{error});
+	}
+	return;
 }
 
 sub fill
