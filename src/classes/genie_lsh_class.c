@@ -55,7 +55,12 @@ genie_lsh_class_parameters(const bytea *parameters)
 	GenieLshClassParameters result;
 
 	if (VARSIZE(parameters) != VARHDRSZ + sizeof(result))
-		elog(ERROR, "hash functions have parameters of %d bytes", (int) (VARSIZE(parameters) - VARHDRSZ));
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("an index's hash functions have parameters of %d bytes, not %d",
+						(int) (VARSIZE(parameters) - VARHDRSZ), (int) sizeof(result)),
+				 errdetail("The index is damaged."),
+				 errhint("Please REINDEX it.")));
 	memcpy(&result, VARDATA(parameters), sizeof(result));
 	return result;
 }

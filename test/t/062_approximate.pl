@@ -360,8 +360,11 @@ like($stderr, qr/ERROR:  -1 is outside the valid range for parameter "genie.cand
 # ---- metapages of an older format, and damaged ones ----
 
 $node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELECT ARRAY[i % 7, i] FROM generate_series(1, 500) i; CREATE INDEX old_x ON old USING genie (x);
+	CREATE TABLE twice AS SELECT * FROM old; CREATE INDEX twice_x ON twice USING genie (x);
+	CREATE TABLE small AS SELECT * FROM old; CREATE INDEX small_x ON small USING genie (x);
+	CREATE TABLE short AS SELECT ARRAY[i * 7919 % 1009, i * 6007 % 1013]::real[] AS v FROM generate_series(1, 400) i; CREATE INDEX short_v ON short USING genie (v genie_l2_ops);
 	SELECT make('long', 400); SELECT make('lost', 400); CHECKPOINT});
-my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x long_v lost_v);
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x twice_x small_x long_v lost_v short_v);
 $node->stop;
 
 # Changes a file's metapage; the function gets it, and where its parameters begin, with their length.
@@ -381,15 +384,23 @@ sub change_metapage
 sub put { my ($page, $at, $bytes) = @_; substr($page, $at, length($bytes)) = $bytes; return $page; }
 
 change_metapage('old_x', sub { my ($page, $at) = @_; return put($page, 28, pack('S<', 2)); });
+change_metapage('twice_x', sub { my ($page, $at) = @_; return put(put($page, 24 + 56, pack('L<', 2)), 24 + 88 + 48, substr($page, 24 + 88, 48)); });
+change_metapage('small_x', sub { my ($page, $at) = @_; return put($page, 24 + 88 + 40, pack('S<S<', 1, 1)); });
 change_metapage('long_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 129)); });
+change_metapage('short_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 8)); });
 change_metapage('lost_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 0)); });
 $node->start;
 isnt($node->psql('postgres', q{INSERT INTO old VALUES ('{3,9000}')}, stderr => \$stderr), 0, 'an index of an older format');
 like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 3\nHINT:  Please REINDEX it\./, 'is refused');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT id FROM long ORDER BY v <+> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too many parameters');
 like($stderr, qr/ERROR:  index "long_v" is damaged at block 0: bad metapage length or segment count\n.*HINT:  Please REINDEX it\./s, 'are told');
+like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('twice_x')}), qr/^TID \(0,1\) is live in two places$/m, 'genie_check finds that a segment counts twice');
 $node->safe_psql('postgres', q{INSERT INTO lost VALUES (401, vector(401))});
 like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('lost_v')}), qr/^a segment has keywords, but the index has raw rows and no parameters$/, 'genie_check finds that parameters were lost');
+isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT FROM small ORDER BY x <%> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'other sizes of objects than the segment has');
+like($stderr, qr/ERROR:  index "small_x" is damaged at block \d+: sizes of objects are not those of the metapage\nHINT:  Please REINDEX it\./, 'are told');
+isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT FROM short ORDER BY v <-> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too few parameters');
+like($stderr, qr/ERROR:  an index's hash functions have parameters of 8 bytes, not \d+\nDETAIL:  The index is damaged\.\nHINT:  Please REINDEX it\./, 'are told');
 $node->safe_psql('postgres', 'REINDEX TABLE long; REINDEX TABLE lost');
 agrees($node, $_, "$_, built again") foreach qw(long lost);
 
