@@ -123,6 +123,18 @@ SELECT n, count(*) FROM q JOIN t ON t.tags @& q.query WHERE n < 4 GROUP BY n ORD
 SELECT count(*) FROM q WHERE EXISTS (SELECT FROM t WHERE t.tags @& genie_with_min_match(q.query, 3));
 RESET enable_seqscan;
 
+-- a bitmap scan reports how many rows it took from the index, here several hundred
+CREATE FUNCTION reported(query text, OUT rows int) LANGUAGE plpgsql SET enable_seqscan = off SET enable_indexscan = off AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) ' || query INTO plan;
+	rows := (plan->0->'Plan'->'Plans'->0->>'Actual Rows')::int;
+END $$;
+CREATE TABLE counted AS SELECT ARRAY[i % 2, i] AS tags FROM generate_series(1, 1400) i;
+CREATE INDEX ON counted USING genie (tags);
+SELECT reported('SELECT FROM counted WHERE tags @& genie_query(''{1}''::int[])') AS half, reported('SELECT FROM counted WHERE tags @& genie_query(''{0,1}''::int[])') AS whole;
+
 -- UPDATE and DELETE that find their rows by the index
 SET enable_seqscan = off;
 UPDATE t SET tags = tags || 77777 WHERE tags @& genie_query('{1,2,5}'::int[], 3);

@@ -150,6 +150,16 @@ ALTER TABLE long RENAME TO t;
 SELECT n, agree(format('a <%%> ARRAY(SELECT generate_series(1, %s))', n)) FROM unnest('{1,200,256,1000,5000,65535,66000}'::int[]) n;
 SELECT agree('a <%> ARRAY(SELECT generate_series(1, 900))', 'a @& genie_jaccard_query(ARRAY(SELECT generate_series(1, 900)), 0.4)');
 
+-- sizes that differ by what seven, eight and nine bits hold, in one segment
+CREATE FUNCTION agree_sizes(largest int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE t;
+	INSERT INTO t SELECT i, ARRAY(SELECT generate_series(1, 1 + i % (largest + 1))) FROM generate_series(1, 1000) i;
+	REINDEX INDEX long_a;
+	RETURN agree('a <%> ARRAY(SELECT generate_series(1, 100))', rest => 'LIMIT 300');
+END $$;
+SELECT largest, agree_sizes(largest) FROM unnest('{126,127,128,254,255,256,400}'::int[]) largest;
+
 -- an index without rows, with NULLs alone, with pending rows alone
 TRUNCATE t;
 SELECT agree('a <%> ''{1}'''), agree('a <%> ''{}''', 'a @& genie_jaccard_query(''{1}''::int[], 0.5)');
