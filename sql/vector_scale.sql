@@ -52,6 +52,9 @@ SELECT * FROM recalls('equal');
 -- pictures: mostly zeros
 CALL make('pictures', 1500, $$array(SELECT CASE WHEN r + c BETWEEN 8 + i % 10 AND 10 + i % 10 OR (r - c) = i % 7 - 3 THEN 255 * number(i * 64 + r, 7) ELSE 0 END FROM generate_series(0, 15) r, generate_series(0, 15) c)::real[]$$);
 SELECT * FROM recalls('pictures');
+-- products of three random numbers, which are small; the queries are no such products
+CALL make('triples', 20000, $$array(SELECT a * b * c FROM unnest(numbers(i, 3), numbers(i + 100000, 3), numbers(i + 200000, 3)) AS u (a, b, c))::real[]$$, 'numbers(i + 300000, 3)');
+SELECT * FROM recalls('triples');
 -- rows of one scale have one width, as the parameters tell
 CALL make('uniform', 3000, 'numbers(i, 16)');
 SELECT encode(substr(parameters, 33, 32), 'hex') = repeat('0', 64) AS "one width", training FROM genie_index_info('uniform_l2');

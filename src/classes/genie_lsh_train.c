@@ -4,24 +4,27 @@
  *
  * The right width of buckets depends on the distance of a row from its nearest neighbours, which depends on the data.
  * If buckets are much wider, all near rows match in all functions and cannot be told apart.  If they are much narrower,
- * hardly any row matches.  So the width, unless it is given, is a constant of the class times a scale.  The scale is
- * the distance of a row of the sample from the nearest other row of the sample, as the median over some rows.  In a
- * sample of 2,000 that is about the distance of the nearest 50 of 100,000 rows.  The distance of random pairs would say
- * less, because it is the same whether rows fill the space or lie on a line in it.  Of equal rows one is taken; if all
- * rows are equal, any width will do.
+ * hardly any row matches.  So widths, unless one is given, are a constant of the class times a distance in the sample.
+ *
+ * Mostly it is the distance from the nearest other row of the sample, as the median over some rows.  In a sample of
+ * 2,000 that is about the distance of the nearest 50 of 100,000 rows.  The distance of random pairs would say less,
+ * because it is the same whether rows fill the space or lie on a line in it.  Of equal rows one is taken; if all rows
+ * are equal, any width will do.
  *
  * Data may have several scales: clusters of different sizes, rows on a line among others that fill the space, columns
- * of different units.  No width serves all of their rows.  Data of few dimensions have a neighbour so near that a query
- * which is no row may be many widths from all of them.  So if neighbours' distances differ much among rows, or are much
- * smaller than those of random pairs, functions get GENIE_LSH_SCALES different widths in turn: most by quantiles of
- * neighbours' distances, which share functions out as rows share out over scales, the last by that of random pairs, and
- * one in between.  A match count then adds up what each scale tells.
+ * of different units.  No width serves all of their rows.  Data of few dimensions have a neighbour so near that a
+ * query which is no row may be many widths from all of them.  So if neighbours' distances differ much among rows, or
+ * are much smaller than those of random pairs, functions get GENIE_LSH_SCALES different widths in turn.  These are
+ * quantiles of the distances from the 1st, 2nd, 4th, 8th, ... nearest row, all together, of which farther ones weigh
+ * less.  Near ones share functions out as rows share out over scales; far ones serve queries that are far from all
+ * rows, and rows whose neighbours are not all of one scale.  A match count then adds up what each scale tells.
  *
  * The same rule says later whether the parameters still fit (GenieSample.learned).
  *
  * The constants, and the numbers of functions, are the smallest that gave a recall of 0.95 for the ten nearest
- * neighbours among 100,000 SIFT descriptors with 200 candidates (test/bench/RESULTS.md).  There the scale is 0.85 of
- * the standard deviation of a projection, in which the study states widths, and 0.56 of the mean l1 distance.
+ * neighbours among 100,000 SIFT descriptors with 200 candidates (test/bench/RESULTS.md).  There the distance of the
+ * nearest row is 0.85 of the standard deviation of a projection, in which the study states widths, and 0.56 of the mean
+ * l1 distance.
  *
  * A cosine distance depends on the vectors' directions only.  Its class scales vectors to length 1 and hashes them as
  * genie_l2_ops does: among these the order is the same, and windows tell more than signs.  With the option `signs` it
@@ -53,7 +56,7 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 
 /* defaults */
 #define HASHES				192
-#define L2_WIDTH			0.88	/* times the scale; so the next two */
+#define L2_WIDTH			0.88	/* times the distance; so the next two */
 #define L1_WIDTH			0.88
 #define LAPLACIAN_SIGMA		0.72
 #define VECTOR_PROBES		1
@@ -69,17 +72,19 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define NOT_GIVEN			(-1.0)	/* the same for a real option */
 
 #define SAMPLED_PAIRS		4000
-#define SAMPLED_ANCHORS		128 /* different rows whose nearest neighbours are searched */
+#define SAMPLED_ANCHORS		128 /* different rows whose neighbours are searched */
 #define ANCHOR_STEP			7919	/* from one such row to the next, round the sample; see neighbours_of() */
 #define SAMPLED_FLOATS		(16 * 1024 * 1024)	/* of all sampled vectors at most, but see the next */
 #define SAMPLED_VECTORS_MIN	64
 
 #define DIFFERENT_MIN		64	/* different rows to learn from, if the index can wait for more */
 
-/* Several scales: see above. */
+/* Several scales: see above.  Chosen by recall of simulated data of many shapes. */
 #define ONE_SCALE			8	/* times the distance of the nearest neighbours is one scale still */
-#define NEIGHBOUR_SCALES	(GENIE_LSH_SCALES - 2)	/* that are quantiles of neighbours' distances */
-#define QUANTILE_ENDS		0.02	/* the first one is this quantile, the last one is as far from the end */
+#define RANKS				11	/* of neighbours, 1, 2, 4, ..: the last one is about half of a sample */
+#define RANK_WEIGHT			(-0.4)	/* power of a rank that is the weight of its distance */
+#define NARROWEST			0.02	/* this part of the weight is of smaller distances than the narrowest width's */
+#define WIDEST				0.995
 
 /* Widths that are wrong by such factors find less than half of the nearest rows in some kinds of data. */
 #define TOO_WIDE			4
@@ -359,55 +364,88 @@ typical_distance(const Vectors *vectors)
 	return typical > 0 ? typical : sum / SAMPLED_PAIRS;
 }
 
-/* A row's distance from the nearest row that is not equal; 0 if there is none, or if an earlier row is equal. */
-static double
-neighbour_distance(const Vectors *vectors, uint32 row)
+typedef struct Neighbour
 {
-	double		least = 0;
+	double		distance;
+	double		weight;
+} Neighbour;
+
+/* Distances of different rows from their neighbours, ascending. */
+typedef struct Neighbours
+{
+	uint32		n_rows;
+	uint32		n_ranked;
+	double		nearest[SAMPLED_ANCHORS];	/* from the nearest row that is not equal */
+	Neighbour	ranked[SAMPLED_ANCHORS * RANKS];	/* from that, the 2nd, the 4th, .. */
+} Neighbours;
+
+static int
+compare_neighbours(const void *a, const void *b)
+{
+	return compare_distances(&((const Neighbour *) a)->distance, &((const Neighbour *) b)->distance);
+}
+
+/* Adds a row's distances, unless all rows are equal to it, or an earlier one is.  distances: room for those of all. */
+static void
+add_row(const Vectors *vectors, uint32 row, double *distances, Neighbours *neighbours)
+{
+	uint32		n = 0;
 
 	for (uint32 i = 0; i < vectors->n; i++)
 	{
 		double		distance = distance_between(vectors, row, i);
 
 		if (distance == 0 && i < row)
-			return 0;
-		if (distance > 0 && (least == 0 || distance < least))
-			least = distance;
+			return;
+		if (distance > 0)
+			distances[n++] = distance;
 	}
-	return least;
+	if (n == 0)
+		return;
+	qsort(distances, n, sizeof(double), compare_distances);
+	neighbours->nearest[neighbours->n_rows++] = distances[0];
+	for (uint32 rank = 1, i = 0; i < RANKS && rank <= n; rank *= 2, i++)
+		neighbours->ranked[neighbours->n_ranked++] = (Neighbour) {distances[rank - 1], pow(rank, RANK_WEIGHT)};
 }
 
-/* Distances of different rows from their nearest neighbours, ascending. */
-typedef struct Neighbours
-{
-	uint32		n;
-	double		distances[SAMPLED_ANCHORS];
-} Neighbours;
-
-static Neighbours
+static Neighbours *
 neighbours_of(const Vectors *vectors)
 {
-	Neighbours	neighbours = {0};
+	Neighbours *neighbours = palloc0(sizeof(Neighbours));
+	double	   *distances = palloc(vectors->n * sizeof(double));
 
 	StaticAssertStmt(ANCHOR_STEP > GENIE_TRAIN_ROWS, "a prime that divides no number of rows: all rows are met");
-	for (uint32 i = 0; i < vectors->n && neighbours.n < SAMPLED_ANCHORS; i++)
+	for (uint32 i = 0; i < vectors->n && neighbours->n_rows < SAMPLED_ANCHORS; i++)
 	{
-		double		distance;
-
 		CHECK_FOR_INTERRUPTS();
-		distance = neighbour_distance(vectors, (uint32) ((uint64) i * ANCHOR_STEP % vectors->n));
-		if (distance > 0)
-			neighbours.distances[neighbours.n++] = distance;
+		add_row(vectors, (uint32) ((uint64) i * ANCHOR_STEP % vectors->n), distances, neighbours);
 	}
-	qsort(neighbours.distances, neighbours.n, sizeof(double), compare_distances);
+	qsort(neighbours->nearest, neighbours->n_rows, sizeof(double), compare_distances);
+	qsort(neighbours->ranked, neighbours->n_ranked, sizeof(Neighbour), compare_neighbours);
+	pfree(distances);
 	return neighbours;
 }
 
-/* The distance that such a part of the rows does not exceed; there is at least one. */
+/* The distance from the nearest row that such a part of the rows does not exceed; there is at least one. */
 static double
-quantile(const Neighbours *neighbours, double part)
+nearest_quantile(const Neighbours *neighbours, double part)
 {
-	return neighbours->distances[(uint32) (part * (neighbours->n - 1))];
+	return neighbours->nearest[(uint32) (part * (neighbours->n_rows - 1))];
+}
+
+/* The distance up to which neighbours have such a part of all weight. */
+static double
+ranked_quantile(const Neighbours *neighbours, double part)
+{
+	double		all = 0;
+	double		sum = neighbours->ranked[0].weight;
+	uint32		i = 0;
+
+	for (uint32 j = 0; j < neighbours->n_ranked; j++)
+		all += neighbours->ranked[j].weight;
+	while (sum < part * all && i < neighbours->n_ranked - 1)
+		sum += neighbours->ranked[++i].weight;
+	return neighbours->ranked[i].distance;
 }
 
 /* ---- training ---- */
@@ -440,40 +478,35 @@ begin(const ClassOptions *options, GenieLshFamily family, uint32 n_functions, co
 	return parameters;
 }
 
-/* Chooses the width and the scales: factor is that of the class. */
+/* Chooses the width and the scales, ascending: factor is that of the class. */
 static void
 choose_widths(GenieLshParameters *functions, double factor, const Vectors *vectors, const Neighbours *neighbours)
 {
-	double		reach = typical_distance(vectors);
-	double		median = quantile(neighbours, 0.5);
-	double		farthest = quantile(neighbours, 1 - QUANTILE_ENDS);
-	double		scales[GENIE_LSH_SCALES];
+	double		median = nearest_quantile(neighbours, 0.5);
 
 	functions->width = factor * median;
-	if (Max(quantile(neighbours, 0.95), reach / 2) <= quantile(neighbours, 0.05) * ONE_SCALE)
+	if (Max(nearest_quantile(neighbours, 0.95), typical_distance(vectors) / 2) <=
+		nearest_quantile(neighbours, 0.05) * ONE_SCALE)
 		return;
-	for (int i = 0; i < NEIGHBOUR_SCALES; i++)
-		scales[i] = quantile(neighbours, QUANTILE_ENDS + (1 - 2 * QUANTILE_ENDS) * i / (NEIGHBOUR_SCALES - 1));
-	scales[GENIE_LSH_SCALES - 1] = Max(reach, farthest);
-	scales[GENIE_LSH_SCALES - 2] = sqrt(farthest * scales[GENIE_LSH_SCALES - 1]);
 	for (int i = 0; i < GENIE_LSH_SCALES; i++)
-		functions->scales[i] = (float) Min(Max(scales[i] / median, 1 / GENIE_LSH_SCALE_MAX), GENIE_LSH_SCALE_MAX);
+	{
+		double		part = NARROWEST + (WIDEST - NARROWEST) * i / (GENIE_LSH_SCALES - 1);
+		double		scale = ranked_quantile(neighbours, part) / median;
+
+		functions->scales[i] = (float) Min(Max(scale, 1 / GENIE_LSH_SCALE_MAX), GENIE_LSH_SCALE_MAX);
+	}
 }
 
 /* Are the distances of the rows' neighbours far from what these functions, of learned widths, tell apart? */
 static bool
 widths_misfit(const GenieLshParameters *functions, double factor, const Neighbours *neighbours)
 {
-	double		least = functions->scales[0] == 0 ? 1 : functions->scales[0];
-	double		most = least;
+	bool		one = functions->scales[0] == 0;
+	double		least = one ? 1 : functions->scales[0];
+	double		most = one ? 1 : functions->scales[GENIE_LSH_SCALES - 1];
 
-	for (int i = 1; i < GENIE_LSH_SCALES && functions->scales[0] != 0; i++)
-	{
-		least = Min(least, functions->scales[i]);
-		most = Max(most, functions->scales[i]);
-	}
-	return factor * quantile(neighbours, 0.25) < functions->width * least / TOO_WIDE ||
-		factor * quantile(neighbours, 0.75) > functions->width * most * TOO_NARROW;
+	return factor * nearest_quantile(neighbours, 0.25) < functions->width * least / TOO_WIDE ||
+		factor * nearest_quantile(neighbours, 0.75) > functions->width * most * TOO_NARROW;
 }
 
 /* Classes with a width or sigma: it is the given one, or factor times the metric's distances of neighbours. */
@@ -490,19 +523,19 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 	if (parameters.functions.width == 0)
 	{
 		Vectors		vectors = vectors_of_sample(sample, metric, form);
-		Neighbours	neighbours = neighbours_of(&vectors);
+		Neighbours *neighbours = neighbours_of(&vectors);
 
-		if (neighbours.n < DIFFERENT_MIN && (sample->can_wait || sample->learned != NULL))
+		if (neighbours->n_rows < DIFFERENT_MIN && (sample->can_wait || sample->learned != NULL))
 			PG_RETURN_NULL();
 		if (sample->learned != NULL)
 		{
 			GenieLshClassParameters learned = genie_lsh_class_parameters(sample->learned);
 
-			sample->misfit = widths_misfit(&learned.functions, factor, &neighbours);
+			sample->misfit = widths_misfit(&learned.functions, factor, neighbours);
 			PG_RETURN_NULL();
 		}
-		if (neighbours.n > 0)
-			choose_widths(&parameters.functions, factor, &vectors, &neighbours);
+		if (neighbours->n_rows > 0)
+			choose_widths(&parameters.functions, factor, &vectors, neighbours);
 		else
 			parameters.functions.width = 1;
 	}
