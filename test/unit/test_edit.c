@@ -184,6 +184,53 @@ test_distance(GenieRandom *random)
 	}
 }
 
+/* Several texts at a time, of different lengths, in memory of exactly the size that is asked for. */
+static void
+test_texts(GenieRandom *random)
+{
+	static const uint32_t rows[] = {1, 2, 7, 31, 32, 33, 63, 64};
+	static const uint32_t alphabets[] = {1, 2, 4, 26, 1000};
+	static String a;
+	static String b[GENIE_EDIT_LANES];
+
+	for (uint32_t round = 0; round < 2000; round++)
+	{
+		uint32_t	alphabet = alphabets[round % 5];
+		GenieEditPattern *pattern;
+
+		random_string(random, &a, rows[round / 5 % 8], alphabet);
+		pattern = make_pattern(&a);
+		for (pattern->lanes = 1; pattern->lanes <= genie_edit_widest(); pattern->lanes = pattern->lanes == 1 ? 4 : 8)
+		{
+			uint32_t	lanes = pattern->lanes;
+			uint32_t	longest = 0;
+			uint32_t	lengths[GENIE_EDIT_LANES];
+			uint32_t	distances[GENIE_EDIT_LANES];
+			uint16_t   *texts;
+
+			for (uint32_t i = 0; i < lanes; i++)
+			{
+				if (genie_random_below(random, 3) == 0)
+					random_edits(random, &b[i], &a, (uint32_t) genie_random_below(random, 9), alphabet);
+				else
+					random_string(random, &b[i], (uint32_t) genie_random_below(random, i == 0 ? 300 : 70), alphabet);
+				lengths[i] = b[i].n;
+				longest = b[i].n > longest ? b[i].n : longest;
+			}
+			texts = malloc((size_t) longest * lanes * sizeof(uint16_t) + 1);
+			memset(texts, 0xFF, (size_t) longest * lanes * sizeof(uint16_t));
+			for (uint32_t i = 0; i < lanes; i++)
+				for (uint32_t j = 0; j < b[i].n; j++)
+					texts[j * lanes + i] = genie_edit_id(pattern, b[i].at[j]);
+			genie_edit_distances(pattern, texts, lengths, distances);
+			for (uint32_t i = 0; i < lanes; i++)
+				CHECK_INT(distances[i], plain_distance(&a, &b[i]));
+			free(texts);
+		}
+		free_pattern(pattern);
+	}
+}
+
 /* What moves far along the band: a long run put in, taken out, and at the other end. */
 static void
 test_shifts(GenieRandom *random)
@@ -323,6 +370,7 @@ main(void)
 	GenieRandom random = {20};
 
 	test_distance(&random);
+	test_texts(&random);
 	test_shifts(&random);
 	test_longest();
 	test_bound(&random);
