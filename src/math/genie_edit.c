@@ -121,6 +121,7 @@ genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32
 {
 	memset(pattern->id_of_byte, 0, sizeof(pattern->id_of_byte));
 	pattern->n_ids = 0;
+	pattern->pause = NULL;
 	pattern->slot_mask = genie_edit_slots(length) - 1;
 	pattern->length = length;
 	for (uint32_t i = 0; i < length; i++)
@@ -229,6 +230,8 @@ distance_in_band(GenieEditPattern *pattern, const uint16_t *ids, uint32_t m,
 		int64_t		best = INT64_MAX;
 		int64_t		next_value;
 
+		if (pattern->pause != NULL)
+			pattern->pause();
 		rows = m - top < pattern->lanes * BLOCK ? m - top : pattern->lanes * BLOCK;
 		left = (int64_t) m - top - rows;
 		to = top + rows + ahead < n ? top + rows + ahead : n;

@@ -6,6 +6,9 @@
  * Characters are numbers that the caller makes (genie_edit_distance.c).  The pattern's alphabet numbers its distinct
  * characters from 1; a text is an array of these numbers, 0 for a character that the pattern does not have.
  *
+ * Long texts take a while.  So the caller may be asked between two blocks of rows (pause), and may leave by longjmp:
+ * nothing is held then, and the pattern can be used again.
+ *
  * Nothing here allocates.  The pattern's memory is the caller's, in the sizes stated at its fields.
  */
 #ifndef GENIE_EDIT_H
@@ -32,8 +35,8 @@ typedef struct GenieEditPattern
 	uint32_t	length;
 	uint16_t   *ids;			/* length entries */
 	uint64_t   *masks;			/* genie_edit_masks(length) of them, zeroed: by id, where it stands in a block */
-	uint32_t	lanes;			/* blocks or texts at a time: what genie_edit_widest() says, or fewer of the numbers
-								 * there */
+	uint32_t	lanes;			/* blocks or texts at a time: genie_edit_widest(), or fewer of the numbers there */
+	void		(*pause) (void);	/* called before each lanes blocks of rows; NULL: nobody is asked */
 } GenieEditPattern;
 
 /* Slots that the alphabet of a pattern of so many characters needs: a power of two. */

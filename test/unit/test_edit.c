@@ -2,6 +2,7 @@
  * test_edit.c
  *	  The edit distance against a plain dynamic programme, and the bound that n-grams give it.
  */
+#include <setjmp.h>
 #include <string.h>
 
 #include "genie_edit.h"
@@ -258,6 +259,53 @@ test_shifts(GenieRandom *random)
 	}
 }
 
+static jmp_buf left;
+static uint32_t pauses;
+
+/* Leaves the computation in some pause. */
+static void
+pause_and_leave(void)
+{
+	if (pauses-- == 0)
+		longjmp(left, 1);
+}
+
+/* The caller is asked often, may leave, and uses the pattern again. */
+static void
+test_pauses(GenieRandom *random)
+{
+	static String a;
+	static String b;
+	static uint16_t ids[LENGTH_MAX];
+	static uint8_t scratch[LENGTH_MAX];
+
+	random_string(random, &a, LENGTH_MAX, 4);
+	random_string(random, &b, LENGTH_MAX, 4);
+	for (volatile uint32_t lanes = 1; lanes <= genie_edit_widest(); lanes = lanes == 1 ? 4 : 8)
+	{
+		GenieEditPattern *volatile pattern = make_pattern(&a);
+		volatile uint32_t n_left = 0;
+		uint32_t	n = LENGTH_MAX / GENIE_EDIT_BLOCK / lanes;
+
+		for (uint32_t i = 0; i < b.n; i++)
+			ids[i] = genie_edit_id(pattern, b.at[i]);
+		pattern->lanes = lanes;
+		pattern->pause = pause_and_leave;
+		for (volatile uint32_t later = 0; later < n; later++)
+		{
+			pauses = later;
+			if (setjmp(left) == 0)
+				genie_edit_distance(pattern, ids, b.n, NO_LIMIT, scratch);
+			else
+				n_left++;
+		}
+		CHECK_INT(n_left, n);
+		pattern->pause = NULL;
+		CHECK_INT(genie_edit_distance(pattern, ids, b.n, NO_LIMIT, scratch), plain_distance(&a, &b));
+		free_pattern(pattern);
+	}
+}
+
 /* As long as it may be, all characters different. */
 static void
 test_longest(void)
@@ -372,6 +420,7 @@ main(void)
 	test_distance(&random);
 	test_texts(&random);
 	test_shifts(&random);
+	test_pauses(&random);
 	test_longest();
 	test_bound(&random);
 	return genie_test_end();
