@@ -80,6 +80,23 @@ EXPLAIN (COSTS OFF) SELECT id FROM x WHERE kind < 90 ORDER BY x <~> '0123456789a
 EXPLAIN (COSTS OFF) SELECT id FROM x WHERE kind = 7 ORDER BY x <~> '0123456789abcdef0123456789abcdef' LIMIT 10;
 EXPLAIN (COSTS OFF) SELECT s.id FROM (VALUES ('1'), ('2')) q (q), LATERAL (SELECT id FROM x WHERE kind = 7 ORDER BY x <~> q LIMIT 10) s;
 EXPLAIN (COSTS OFF) SELECT id FROM x WHERE kind = 7 ORDER BY x <~> NULL LIMIT 10;
+-- the same for random texts of other lengths and alphabets, by how many rows are wanted
+CREATE FUNCTION plans_of(random_text text) RETURNS TABLE (one text, ten text, hundred text, thousand text, every text) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+	plans text[];
+BEGIN
+	EXECUTE format('CREATE TEMP TABLE y WITH (autovacuum_enabled = off) AS SELECT %s AS y FROM generate_series(1, 10000) i', random_text);
+	CREATE INDEX ON y USING genie (y genie_edit_ops);
+	ANALYZE y;
+	FOR wanted IN 0 .. 4 LOOP
+		EXECUTE format('EXPLAIN (FORMAT json) SELECT y FROM y ORDER BY y <~> (SELECT %s FROM (VALUES (-1)) v (i)) %s', random_text, CASE WHEN wanted < 4 THEN 'LIMIT 1e' || wanted END) INTO plan;
+		plans[wanted] := CASE WHEN plan::text ~ '"Index Scan"' THEN 'index' WHEN plan::text ~ '"Seq Scan"' THEN 'table' END;
+	END LOOP;
+	DROP TABLE y;
+	RETURN QUERY SELECT plans[0], plans[1], plans[2], plans[3], plans[4];
+END $$;
+SELECT * FROM unnest(ARRAY['left(md5(i::text), 16)', 'md5(i::text)', 'md5(i::text) || md5(''b'' || i)', 'md5(i::text)::uuid::text', 'encode(sha256(i::text::bytea), ''base64'')']) random_text, plans_of(random_text);
 
 -- costs are finite where there is an operator, and estimates are rows of the table
 CREATE FUNCTION estimate(query text) RETURNS TABLE (rows numeric, startup numeric, total numeric) LANGUAGE plpgsql AS $$

@@ -35,6 +35,7 @@
 #define GENIE_CHUNK_MAX 4080
 #define GENIE_ARENA_BLOCK (256 * 1024)
 #define GENIE_WRITE_BATCH 1024	/* postings passed to the encoder at once: a few KB, and calls cost little */
+#define GENIE_INTERRUPT_SLOTS 4096	/* between two looks at whether the build was cancelled */
 #define GENIE_BUILDER_MAX (1u << 30)	/* objects or keywords: capacities double in 32 bits */
 
 /* A piece of a list: gaps to the object before, as varints. */
@@ -235,6 +236,8 @@ genie_builder_grow_slots(GenieBuilder *builder)
 	{
 		uint32		at = genie_builder_home(builder, old[i].word);
 
+		if (i % GENIE_INTERRUPT_SLOTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (old[i].list == 0)
 			continue;
 		while (builder->slots[at].list != 0)

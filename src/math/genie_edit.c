@@ -18,6 +18,9 @@
  * With AVX2 up to four blocks go through the columns together, and with AVX-512 up to eight (genie_edit_kernel.h).  A
  * column of four blocks takes hardly longer than one of one, because each step waits for the result of the one before.
  *
+ * Many texts and a pattern of one block: each lane has a text of its own, and all go through their columns together
+ * (genie_edit_distances()).  The steps of a lane whose text has ended are not added up any more.
+ *
  * Bands.  Where a distance of at most k is wanted, a path of that cost stays where (Ukkonen, "Algorithms for
  * approximate string matching", Information and Control 64, 1985)
  *
@@ -40,7 +43,7 @@
 
 #include "genie_edit.h"
 
-#define BLOCK			64		/* rows, the bits of a word */
+#define BLOCK			GENIE_EDIT_BLOCK
 
 uint32_t
 genie_edit_slots(uint32_t length)
@@ -118,6 +121,7 @@ genie_edit_prepare(GenieEditPattern *pattern, const uint32_t *characters, uint32
 {
 	memset(pattern->id_of_byte, 0, sizeof(pattern->id_of_byte));
 	pattern->n_ids = 0;
+	pattern->pause = NULL;
 	pattern->slot_mask = genie_edit_slots(length) - 1;
 	pattern->length = length;
 	for (uint32_t i = 0; i < length; i++)
@@ -226,6 +230,8 @@ distance_in_band(GenieEditPattern *pattern, const uint16_t *ids, uint32_t m,
 		int64_t		best = INT64_MAX;
 		int64_t		next_value;
 
+		if (pattern->pause != NULL)
+			pattern->pause();
 		rows = m - top < pattern->lanes * BLOCK ? m - top : pattern->lanes * BLOCK;
 		left = (int64_t) m - top - rows;
 		to = top + rows + ahead < n ? top + rows + ahead : n;
@@ -311,4 +317,25 @@ genie_edit_distance(GenieEditPattern *pattern, const uint16_t *text, uint32_t n,
 	if (m <= BLOCK)
 		return distance_of_block(pattern->masks, m, text, n);
 	return distance_of_blocks(pattern, text, n, limit, scratch);
+}
+
+void
+genie_edit_distances(const GenieEditPattern *pattern, uint16_t *texts, const uint32_t *lengths, uint32_t *distances)
+{
+	uint32_t	lanes = pattern->lanes;
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < lanes; i++)
+		n = lengths[i] > n ? lengths[i] : n;
+	for (uint32_t i = 0; i < lanes; i++)
+		for (uint32_t j = lengths[i]; j < n; j++)
+			texts[(size_t) j * lanes + i] = 0;
+#if defined(__x86_64__)
+	if (lanes == 8)
+		genie_edit_texts_avx512(pattern->masks, pattern->length, texts, lengths, n, distances);
+	else if (lanes == 4)
+		genie_edit_texts_avx2(pattern->masks, pattern->length, texts, lengths, n, distances);
+	else
+#endif
+		distances[0] = distance_of_block(pattern->masks, pattern->length, texts, n);
 }

@@ -1,11 +1,12 @@
 /*
  * genie_edit_kernel.h
- *	  Columns of the edit distance, several blocks of rows at a time, as a template: a file that defines the vector
- *	  includes it.
+ *	  Columns of the edit distance, several blocks of rows or several texts at a time, as a template: a file that
+ *	  defines the vector includes it.
  *
  *	EDIT_TARGET		attribute of each function: the instructions that it may use
- *	EDIT_COLUMNS	the name of the function that is made
- *	EDIT_LANES		blocks at a time, the words of a vector
+ *	EDIT_COLUMNS	the name of the function that is made for blocks of rows
+ *	EDIT_TEXTS		the name of the one for texts
+ *	EDIT_LANES		blocks or texts at a time, the words of a vector
  *	EDIT_LIST(of)	{of(0), of(1), ...}, one for each lane
  *	EDIT_SHIFT_IN(step, first)	{first, step[0], step[1], ...}, without the last of step
  *	EDIT_SWITCH(go)	go(2) go(3) ..., up to all lanes
@@ -24,6 +25,7 @@
 #ifndef EDIT_COLUMNS
 #define EDIT_TARGET
 #define EDIT_COLUMNS genie_edit_columns_portable
+#define EDIT_TEXTS genie_edit_texts_portable
 #endif
 
 #ifndef EDIT_LANES
@@ -34,6 +36,7 @@
 #endif
 
 typedef uint64_t Lanes __attribute__((vector_size(8 * EDIT_LANES)));
+typedef int64_t SignedLanes __attribute__((vector_size(8 * EDIT_LANES)));
 
 /* of so many blocks, 2 to EDIT_LANES, which the compiler knows */
 __attribute__((always_inline)) EDIT_TARGET
@@ -101,6 +104,44 @@ EDIT_COLUMNS(const uint64_t *masks, uint32_t rows, const uint16_t *text, int64_t
 			EDIT_SWITCH(GO)
 	}
 #undef GO
+}
+
+EDIT_TARGET
+void
+EDIT_TEXTS(const uint64_t *masks, uint32_t rows, const uint16_t *texts, const uint32_t *lengths, uint32_t n,
+		   uint32_t *distances)
+{
+#define LENGTH(lane) lengths[lane]
+#define MASK(lane) masks[texts[lane]]
+	SignedLanes length = EDIT_LIST(LENGTH);
+	SignedLanes column = {0};
+	Lanes		last = (Lanes) {0} + (rows - 1);
+	Lanes		up = ~(Lanes) {0};
+	Lanes		down = {0};
+	Lanes		distance = (Lanes) {0} + rows;
+
+	for (uint32_t j = 0; j < n; j++, texts += EDIT_LANES)
+	{
+		Lanes		matches = EDIT_LIST(MASK);
+		Lanes		diagonal = matches | down;
+		Lanes		row_up;
+		Lanes		row_down;
+
+		/* as advance() in genie_edit.c, with a step of +1 above */
+		matches = (((matches & up) + up) ^ up) | matches;
+		row_up = down | ~(matches | up);
+		row_down = up & matches;
+		distance += ((row_up >> last & 1) - (row_down >> last & 1)) & (Lanes) (column < length);
+		column += 1;
+		row_up = row_up << 1 | 1;
+		row_down <<= 1;
+		up = row_down | ~(diagonal | row_up);
+		down = row_up & diagonal;
+	}
+	for (uint32_t lane = 0; lane < EDIT_LANES; lane++)
+		distances[lane] = (uint32_t) distance[lane];
+#undef LENGTH
+#undef MASK
 }
 
 #endif							/* GENIE_EDIT_KERNEL_H */

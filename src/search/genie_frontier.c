@@ -25,11 +25,14 @@
  * visible member is measured, and the row is returned under the chain's TID.  The executor fetches each row that it
  * gets again, by then from a page that is in the buffer pool.
  *
+ * Edit distances of short texts are computed several at a time (GenieEditGroup), where no other operator sorts.
+ *
  * Measured rows are a heap.  An entry is n_orders + 1 numbers of 64 bits: the values, as integers of the same order
  * (genie_float_order.h), then the TID.  Entries are compared as such arrays.
  *
  * Memory: 16 bytes for each row that was measured and not returned, if one operator sorts, so that a sort of a whole
- * table by distance needs no more; 32 bytes a row of the batch, which work_mem limits; and 8 bytes a row of a sweep.
+ * table by distance needs no more; 32 bytes a row of the batch, which work_mem limits; and 8 bytes a row of a sweep,
+ * whose rows are visited in batches that stay in the processor's cache.
  *
  * Locks: none are held while an operator, or an index expression, is called; the row's page is pinned.
  */
@@ -47,12 +50,20 @@
 #define GENIE_FRONTIER_FIRST 16 /* candidates that are visited together at first */
 #define GENIE_FRONTIER_GROWTH 2 /* times as many the next time */
 #define GENIE_FRONTIER_LEAST 64 /* candidates that may be visited together, however little work_mem is */
+#define GENIE_FRONTIER_SWEEP 4096	/* rows of a sweep that are visited together: some hundred kB, and many a page */
 #define GENIE_FRONTIER_ROWS 256 /* measured rows for which there is room at first */
 #define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
 
 #define ST_SORT genie_frontier_sort
 #define ST_ELEMENT_TYPE GenieFrontierRow
 #define ST_COMPARE(a, b) (((a)->visit.tid > (b)->visit.tid) - ((a)->visit.tid < (b)->visit.tid))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define ST_SORT genie_frontier_sort_tids
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
@@ -174,23 +185,56 @@ genie_frontier_measure(const GenieFrontier *frontier, int i, Datum value)
 	return genie_float_order(key->sk_strategy == GENIE_COUNT_STRATEGY ? DatumGetInt32(result) : DatumGetFloat8(result));
 }
 
-/* A row is visible: computes its values. */
+/* The values of a row are in frontier->row. */
+static void
+genie_frontier_add_measured(GenieFrontier *frontier, const GenieFrontierRow *row)
+{
+	uint64	   *numbers = frontier->row;
+
+	numbers[frontier->n_orders] = row->visit.tid;
+	if (frontier->bound != NULL && numbers[frontier->rank_by] < genie_float_order(row->bound))
+		genie_frontier_too_near(frontier, row, genie_float_of_order(numbers[frontier->rank_by]));
+	genie_frontier_push(frontier, numbers);
+}
+
+/* Measures the texts that wait. */
+static void
+genie_frontier_measure_texts(GenieFrontier *frontier)
+{
+	uint32		n = frontier->texts->n;
+
+	if (n == 0)
+		return;
+	genie_edit_group_measure(frontier->texts);
+	for (uint32 i = 0; i < n; i++)
+	{
+		frontier->row[0] = genie_float_order(frontier->texts->distances[i]);
+		genie_frontier_add_measured(frontier, frontier->waiting[i]);
+	}
+}
+
+/* A row is visible: computes its values, or has its text wait. */
 static void
 genie_frontier_found(void *arg, GenieVisitRow *visited, TupleTableSlot *slot)
 {
 	GenieFrontier *frontier = arg;
 	const GenieFrontierRow *row = (const GenieFrontierRow *) visited;
 	MemoryContext old = MemoryContextSwitchTo(frontier->row_context);
-	uint64	   *numbers = frontier->row;
 	bool		is_null;
 	Datum		value = genie_row_value(&frontier->row_value, slot, &is_null);
 
-	for (int i = 0; i < frontier->n_orders; i++)
-		numbers[i] = is_null ? GENIE_FLOAT_ORDER_NULL : genie_frontier_measure(frontier, i, value);
-	numbers[frontier->n_orders] = visited->tid;
-	if (frontier->bound != NULL && numbers[frontier->rank_by] < genie_float_order(row->bound))
-		genie_frontier_too_near(frontier, row, genie_float_of_order(numbers[frontier->rank_by]));
-	genie_frontier_push(frontier, numbers);
+	if (frontier->texts != NULL && !is_null)
+	{
+		frontier->waiting[frontier->texts->n] = row;
+		if (genie_edit_group_add(frontier->texts, value))
+			genie_frontier_measure_texts(frontier);
+	}
+	else
+	{
+		for (int i = 0; i < frontier->n_orders; i++)
+			frontier->row[i] = is_null ? GENIE_FLOAT_ORDER_NULL : genie_frontier_measure(frontier, i, value);
+		genie_frontier_add_measured(frontier, row);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(frontier->row_context);
 }
@@ -205,6 +249,8 @@ genie_frontier_visit(GenieFrontier *frontier, GenieFrontierRow *rows, uint32 n)
 	for (uint32 i = 0; i < n; i++)
 		visits[i] = &rows[i].visit;
 	genie_visit(&frontier->visitor, visits, n);
+	if (frontier->texts != NULL)
+		genie_frontier_measure_texts(frontier);
 	pfree(visits);
 	return (uint32) (frontier->n_rows - n_rows);
 }
@@ -287,12 +333,13 @@ genie_frontier_sweep(GenieFrontier *frontier)
 	const uint64 *first = frontier->rows;
 	double		value = genie_float_of_order(first[frontier->rank_by]);
 	uint64		tid = frontier->is_sole ? first[frontier->n_orders] : PG_UINT64_MAX;
-	uint32		limit = genie_frontier_limit();
+	uint32		limit = Min(genie_frontier_limit(), GENIE_FRONTIER_SWEEP);
 	uint32		n_batch = 0;
 	uint64	   *tids;
 	Size		n = frontier->sweep(frontier->arg, value, tid, &tids);
 
 	genie_frontier_take(frontier, &n_batch);
+	genie_frontier_sort_tids(tids, n);
 	for (Size i = 0; i < n; i++)
 	{
 		if (n_batch == limit)
@@ -393,6 +440,21 @@ genie_frontier_restart(GenieFrontier *frontier)
 	frontier->n_visit = GENIE_FRONTIER_FIRST;
 }
 
+/* Where texts are measured together: for one operator, the edit distance. */
+static GenieEditGroup *
+genie_frontier_texts(const GenieFrontier *frontier)
+{
+	MemoryContext old;
+	GenieEditGroup *texts;
+
+	if (frontier->n_orders > 1 || frontier->functions[0].fn_addr != genie_edit_distance_texts)
+		return NULL;
+	old = MemoryContextSwitchTo(frontier->rows_context);
+	texts = genie_edit_group_begin(frontier->scan->orderByData[0].sk_argument);
+	MemoryContextSwitchTo(old);
+	return texts;
+}
+
 void
 genie_frontier_rescan(GenieFrontier *frontier)
 {
@@ -416,6 +478,7 @@ genie_frontier_rescan(GenieFrontier *frontier)
 	frontier->n_visited = 0;
 	frontier->batch = NULL;
 	frontier->batch_capacity = 0;
+	frontier->texts = genie_frontier_texts(frontier);
 	genie_frontier_restart(frontier);
 }
 

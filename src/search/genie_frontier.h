@@ -12,6 +12,7 @@
 #include "access/relscan.h"
 
 #include "genie_bound.h"
+#include "genie_edit_distance.h"
 #include "genie_row.h"
 #include "genie_visit.h"
 
@@ -63,6 +64,8 @@ typedef struct GenieFrontier
 	MemoryContext scan_context; /* of functions and all that stays */
 	MemoryContext rows_context; /* of rows */
 	MemoryContext row_context;	/* of one row's values */
+	GenieEditGroup *texts;		/* values that wait to be measured together; NULL: each is measured at once */
+	const GenieFrontierRow *waiting[GENIE_EDIT_LANES];	/* their rows */
 
 	/* candidates */
 	bool		at_end;			/* there are none any more, but for the next one */

@@ -1,5 +1,5 @@
-# A statement over one very long value (a query of a million keywords, its text form, a search for it) is cancelled at a
-# moment of its work: it ends soon.
+# A statement over one very long value (a query of a million keywords, its text form, a search for it), or a build or an
+# exact search, is cancelled at a moment of its work: it ends soon.
 #
 # Soon is a time of the backend's own processor, so a busy machine changes nothing.  Where the system does not tell it, it is
 # a time of the clock.
@@ -26,12 +26,17 @@ $node->safe_psql('postgres', q{
 	INSERT INTO long (name, q) SELECT 'integers query', genie_query(a) FROM long WHERE name = 'integers';
 	INSERT INTO long (name, s) SELECT 'query text', '{' || string_agg('0:int:' || hashint4(i), ',') || '}' FROM generate_series(1, 500000) i;
 	INSERT INTO long (name, q) SELECT 'dimensions', ('{' || string_agg(i || ':int:1', ',') || '}')::genie_query FROM generate_series(1, 500000) i;
+	CREATE TABLE wide AS SELECT array_agg(hashint4(i)) AS x FROM generate_series(1, 1000000) i GROUP BY i / 2000;
+	CREATE TABLE documents AS SELECT jsonb_build_object('a', i % 100, 'b', md5(i::text), 'c', jsonb_build_array(i % 7, i)) AS x, '{a{' || i % 99 || '}{' || md5(i::text) || '}}' AS tree FROM generate_series(1, 10000) i;
+	CREATE TABLE vectors AS SELECT array_agg((sin(i % 300 * j) + (hashint4(i * 64 + j) & 255) / 999.0)::real) AS x FROM generate_series(1, 10000) i, generate_series(1, 64) j GROUP BY i;
+	CREATE INDEX vectors_x ON vectors USING genie (x genie_l2_ops);
 	CREATE TABLE t (x int[], w text[], o genie_object);
 	INSERT INTO t SELECT ARRAY[i, hashint4(i)], ARRAY[md5(i::text)], genie_tuple(i, 1) FROM generate_series(1, 500) i;
 	CREATE INDEX t_x ON t USING genie (x);
 	CREATE INDEX t_w ON t USING genie (w);
 	CREATE INDEX t_o ON t USING genie (o)});
 
+sub build { my ($index) = @_; return "SET max_parallel_maintenance_workers = 0; DO 'BEGIN CREATE INDEX i ON $index; DROP INDEX i; END'"; }
 sub of { my ($name, $what) = @_; return "(SELECT $what FROM long WHERE name = '$name')"; }
 
 my %statements = (
@@ -46,6 +51,11 @@ my %statements = (
 	'search' => "SELECT count(*) FROM genie_search('t_x', ARRAY[" . of('integers query', 'q') . '], 5)',
 	'search in many dimensions' => "SELECT count(*) FROM genie_search('t_o', ARRAY[" . of('dimensions', 'q') . '], 5)',
 	'scan in many dimensions' => 'SET enable_seqscan = off; SELECT count(*) FROM t WHERE o @& ' . of('dimensions', 'q'),
+	'build of many keywords' => build('wide USING genie (x)'),
+	'build of documents' => build('documents USING genie (x)'),
+	'build of trees' => build('documents USING genie (genie_binary_branches(tree))'),
+	'build of vectors' => build('vectors USING genie (x genie_l2_ops)'),
+	'exact search' => "SELECT count(*) FROM genie_exact_knn('vectors_x', ARRAY(SELECT x FROM vectors LIMIT 500))",
 	'edit distance' => "SELECT repeat('ab', 30000) <~> repeat('cde', 20000), repeat('ab', 30000) <~> repeat('fg', 30000)");
 
 # Seconds that a process has run.

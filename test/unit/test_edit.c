@@ -2,6 +2,7 @@
  * test_edit.c
  *	  The edit distance against a plain dynamic programme, and the bound that n-grams give it.
  */
+#include <setjmp.h>
 #include <string.h>
 
 #include "genie_edit.h"
@@ -184,6 +185,53 @@ test_distance(GenieRandom *random)
 	}
 }
 
+/* Several texts at a time, of different lengths, in memory of exactly the size that is asked for. */
+static void
+test_texts(GenieRandom *random)
+{
+	static const uint32_t rows[] = {1, 2, 7, 31, 32, 33, 63, 64};
+	static const uint32_t alphabets[] = {1, 2, 4, 26, 1000};
+	static String a;
+	static String b[GENIE_EDIT_LANES];
+
+	for (uint32_t round = 0; round < 2000; round++)
+	{
+		uint32_t	alphabet = alphabets[round % 5];
+		GenieEditPattern *pattern;
+
+		random_string(random, &a, rows[round / 5 % 8], alphabet);
+		pattern = make_pattern(&a);
+		for (pattern->lanes = 1; pattern->lanes <= genie_edit_widest(); pattern->lanes = pattern->lanes == 1 ? 4 : 8)
+		{
+			uint32_t	lanes = pattern->lanes;
+			uint32_t	longest = 0;
+			uint32_t	lengths[GENIE_EDIT_LANES];
+			uint32_t	distances[GENIE_EDIT_LANES];
+			uint16_t   *texts;
+
+			for (uint32_t i = 0; i < lanes; i++)
+			{
+				if (genie_random_below(random, 3) == 0)
+					random_edits(random, &b[i], &a, (uint32_t) genie_random_below(random, 9), alphabet);
+				else
+					random_string(random, &b[i], (uint32_t) genie_random_below(random, i == 0 ? 300 : 70), alphabet);
+				lengths[i] = b[i].n;
+				longest = b[i].n > longest ? b[i].n : longest;
+			}
+			texts = malloc((size_t) longest * lanes * sizeof(uint16_t) + 1);
+			memset(texts, 0xFF, (size_t) longest * lanes * sizeof(uint16_t));
+			for (uint32_t i = 0; i < lanes; i++)
+				for (uint32_t j = 0; j < b[i].n; j++)
+					texts[j * lanes + i] = genie_edit_id(pattern, b[i].at[j]);
+			genie_edit_distances(pattern, texts, lengths, distances);
+			for (uint32_t i = 0; i < lanes; i++)
+				CHECK_INT(distances[i], plain_distance(&a, &b[i]));
+			free(texts);
+		}
+		free_pattern(pattern);
+	}
+}
+
 /* What moves far along the band: a long run put in, taken out, and at the other end. */
 static void
 test_shifts(GenieRandom *random)
@@ -207,6 +255,53 @@ test_shifts(GenieRandom *random)
 		free_pattern(pattern);
 		pattern = make_pattern(&b);
 		check_pair(random, pattern, &b, &a);
+		free_pattern(pattern);
+	}
+}
+
+static jmp_buf left;
+static uint32_t pauses;
+
+/* Leaves the computation in some pause. */
+static void
+pause_and_leave(void)
+{
+	if (pauses-- == 0)
+		longjmp(left, 1);
+}
+
+/* The caller is asked often, may leave, and uses the pattern again. */
+static void
+test_pauses(GenieRandom *random)
+{
+	static String a;
+	static String b;
+	static uint16_t ids[LENGTH_MAX];
+	static uint8_t scratch[LENGTH_MAX];
+
+	random_string(random, &a, LENGTH_MAX, 4);
+	random_string(random, &b, LENGTH_MAX, 4);
+	for (volatile uint32_t lanes = 1; lanes <= genie_edit_widest(); lanes = lanes == 1 ? 4 : 8)
+	{
+		GenieEditPattern *volatile pattern = make_pattern(&a);
+		volatile uint32_t n_left = 0;
+		uint32_t	n = LENGTH_MAX / GENIE_EDIT_BLOCK / lanes;
+
+		for (uint32_t i = 0; i < b.n; i++)
+			ids[i] = genie_edit_id(pattern, b.at[i]);
+		pattern->lanes = lanes;
+		pattern->pause = pause_and_leave;
+		for (volatile uint32_t later = 0; later < n; later++)
+		{
+			pauses = later;
+			if (setjmp(left) == 0)
+				genie_edit_distance(pattern, ids, b.n, NO_LIMIT, scratch);
+			else
+				n_left++;
+		}
+		CHECK_INT(n_left, n);
+		pattern->pause = NULL;
+		CHECK_INT(genie_edit_distance(pattern, ids, b.n, NO_LIMIT, scratch), plain_distance(&a, &b));
 		free_pattern(pattern);
 	}
 }
@@ -323,7 +418,9 @@ main(void)
 	GenieRandom random = {20};
 
 	test_distance(&random);
+	test_texts(&random);
 	test_shifts(&random);
+	test_pauses(&random);
 	test_longest();
 	test_bound(&random);
 	return genie_test_end();
