@@ -37,8 +37,17 @@ SELECT q, within(2, format('SELECT * FROM t WHERE a @& %L', q)) FROM (SELECT '{0
 SELECT q, within(2, format('SELECT * FROM t WHERE a @& %L', q)) FROM unnest(ARRAY['{0:int:[100,150)}@1', '{0:int:[1000,1003)}@1', '{0:int:[10000,20000)}@1', '{0:int:[1100,)}@1', '{0:int:(,12)}@1', '{0:int:[20,90)}@1']) q;
 SELECT q, within(10, format('SELECT * FROM t WHERE a @& %L', q)) FROM unnest(ARRAY['{0:int:1,0:int:15}@2', '{0:int:1,0:int:15,0:int:105,0:int:1005}@4', '{0:int:1,0:int:15,0:int:105,0:int:1005}@3', '{0:int:1,0:int:15,0:int:105,0:int:1005}@1',
 	'{0:int:0,0:int:15}@2', '{0:int:15,0:int:16,0:int:17}@2', '{0:int:15,0:int:16,0:int:17}@1', '{0:int:1,0:int:16,0:int:105}@2', '{0:int:1,0:int:[10,15)}@2', '{0:int:[10,2000)}@3']) q;
--- more keywords than are looked up
-SELECT m, within(10, format('SELECT * FROM t WHERE a @& %L', genie_query(ARRAY(SELECT generate_series(0, 1400, 7)), m))) FROM generate_series(1, 2) m;
+-- more keywords than are looked up: a frequent one and others that mostly exclude each other, independent ones, and some that go together
+SELECT s, m, within(10, format('SELECT * FROM t WHERE a @& %L', genie_query(ARRAY(SELECT generate_series(0, 200 * s, s)), m))) FROM unnest('{7,11,13}'::int[]) s, generate_series(1, 3) m;
+CREATE TABLE spread (a int[], topic int[]) WITH (autovacuum_enabled = off);
+INSERT INTO spread SELECT ARRAY(SELECT (i * 7919 + k * k * 104729 + i / 17 * k) % 2000 FROM generate_series(1, 20) k), ARRAY(SELECT i % 20 * 100 + (i / 20 * 31 + k * k * 57 + i / 100 * k) % 100 FROM generate_series(1, 8) k) FROM generate_series(1, 20000) i;
+CREATE INDEX ON spread USING genie (a);
+CREATE INDEX ON spread USING genie (topic);
+VACUUM ANALYZE spread;
+SELECT s, m, within(10, format('SELECT * FROM spread WHERE a @& %L', genie_query(ARRAY(SELECT generate_series(0, 1999, s)), m))) FROM unnest('{3,7,15}'::int[]) s, generate_series(1, 5) m;
+SELECT m, within(10, format('SELECT * FROM spread WHERE topic @& %L', genie_query(ARRAY(SELECT generate_series(0, 1999, 10)), m))) AS all, within(10, format('SELECT * FROM spread WHERE topic @& %L', genie_query(ARRAY(SELECT generate_series(300, 399)) || ARRAY(SELECT generate_series(500, 1500, 10)), m))) AS one FROM generate_series(1, 5) m;
+SELECT within(10, format('SELECT * FROM spread WHERE a @& %L', genie_query(ARRAY(SELECT generate_series(0, 1999)), m))) FROM unnest('{1,10,16}'::int[]) m;
+DROP TABLE spread;
 SELECT within(2, 'SELECT * FROM t WHERE a @& NULL'), within(2, 'SELECT * FROM t WHERE a @& ANY (ARRAY[''{0:int:15}'', ''{0:int:16}'']::genie_query[])'), within(2, 'SELECT * FROM t WHERE NOT a @& ''{0:int:105}''');
 
 -- other types, expressions, thresholds
@@ -90,7 +99,15 @@ SELECT estimated('EXECUTE by_parameter(''{0:int:1}'')') > 10000 AS common;
 SET plan_cache_mode = force_generic_plan;
 SELECT estimated('EXECUTE by_parameter(''{0:int:1}'')') < 100 AS common, estimated('EXECUTE by_parameter(''{0:int:1}'')') = estimated('EXECUTE by_parameter(''{0:int:10005}'')') AS same;
 RESET plan_cache_mode;
+
+-- a join: as many rows as index scans by its queries are taken to return
+CREATE TABLE asked (q genie_query);
+INSERT INTO asked SELECT genie_query(ARRAY[i % 10]) FROM generate_series(1, 100) i;
+ANALYZE asked;
+SELECT round(estimated('SELECT * FROM t JOIN asked ON a @& q') / (estimated('EXECUTE by_parameter(NULL)') * 100), 1) AS factor FROM (SELECT set_config('plan_cache_mode', 'force_generic_plan', false)) s;
+RESET plan_cache_mode;
 DEALLOCATE by_parameter;
+DROP TABLE asked;
 
 -- which index: one that is not partial, or one whose predicate holds; none
 CREATE INDEX t_kinds ON t USING genie (a) WHERE kind = 2;

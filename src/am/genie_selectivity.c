@@ -9,6 +9,11 @@
  * the index has no rows; this user may not read all rows of the table (row-level security, security barriers,
  * privileges), because EXPLAIN would tell how many there are.
  *
+ * Joins.  What x @& y keeps of two tables' rows is a constant, contjoinsel().  It is that of a parameter here, so the
+ * size of a join and the rows of each of its index scans agree.  An average over some of y's values would be better,
+ * but there are none to be had: genie_query has no order and no equality, so ANALYZE keeps none of its values, and
+ * where y is made of other columns, the planner would have to run the user's functions.
+ *
  * Which index.  One that covers all rows is best.  A partial index whose predicate the query implies will do: among
  * its rows the share is what the planner needs, as it multiplies it by the predicate's.  The planner asks for each
  * partition by itself, so partitioned indexes have no part in this.

@@ -11,6 +11,7 @@
  *	 neither is of its family, none is.  So after the search, the check for conflicts is O(1).
  */
 #include "genie_keyword.h"
+#include "genie_unpack.h"
 
 #include <stdlib.h>
 
@@ -123,22 +124,40 @@ next_valid(const uint8_t **data, const uint8_t *end, GenieKey *key)
 
 /*
  * genie_packed_valid(), and genie_packed_count() where there are numbers.  Whether a keyword matches cannot be
- * predicted, so nothing branches on it.
+ * predicted, so nothing branches on it.  Signatures mostly have a keyword for each of the query's in turn, whose bytes
+ * differ from its only in sign and value; the kernel counts several of them at a time.
  */
 static inline bool
-valid_and_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQueryNumbers *numbers, int32_t *count)
+valid_and_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQueryNumbers *numbers,
+				const GenieUnpackKernels *kernels, int32_t *count)
 {
 	const uint8_t *end = data + nbytes;
 	GenieKey	last = {NULL, 0};
 	uint64_t	last_number = 0;
 	uint64_t	others = 0;		/* not 0: a keyword's dimension is asked for, but as another family */
-	int32_t		matches = 0;
+	uint32_t	matches = 0;
+	bool		in_step = numbers != NULL && numbers->has_codes;	/* keyword i is of the dimension of interval i */
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		GenieKey	key;
 		uint64_t	number;
 
+		if (in_step && i < numbers->n)
+		{
+			uint32_t	n_codes = kernels->codes(data, end, numbers->codes + i * GENIE_CODE_BYTES,
+												 (n < numbers->n ? n : numbers->n) - i, &matches);
+
+			if (n_codes > 0)
+			{
+				data += n_codes * GENIE_CODE_BYTES;
+				i += n_codes;
+				last = (GenieKey) {data - GENIE_CODE_BYTES + 1, GENIE_CODE_BYTES - 1};
+				last_number = genie_key_number(last);
+				if (i == n)
+					break;
+			}
+		}
 		if (data == end)
 			return false;
 		key.len = *data++;
@@ -165,25 +184,26 @@ valid_and_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQuery
 		{
 			const GenieIntervalNumbers *interval = &numbers->of_dimension[key.data[0]];
 
+			in_step &= i < numbers->n && (number ^ numbers->intervals[i].lo) >> FAMILY_SHIFT == 0;
 			matches += number - interval->lo < interval->hi - interval->lo;
 			others |= interval->hi == 0 ? 0 : (number ^ interval->lo) >> FAMILY_SHIFT;
 		}
 	}
 	if (numbers != NULL)
-		*count = others == 0 ? matches : -1;
+		*count = others == 0 ? (int32_t) matches : -1;
 	return data == end;
 }
 
 bool
 genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n)
 {
-	return valid_and_count(data, nbytes, n, NULL, NULL);
+	return valid_and_count(data, nbytes, n, NULL, NULL, NULL);
 }
 
 bool
 genie_packed_count(const uint8_t *data, size_t nbytes, uint32_t n, const GenieQueryNumbers *numbers, int32_t *count)
 {
-	return valid_and_count(data, nbytes, n, numbers, count);
+	return valid_and_count(data, nbytes, n, numbers, genie_unpack_choose(), count);
 }
 
 int
@@ -241,10 +261,27 @@ genie_intervals_unite(GenieInterval *intervals, uint32_t kept, uint32_t first, u
 	return kept;
 }
 
+/* Writes the packed integer of an interval, if it is one.  False: it is none. */
+static bool
+put_code(const GenieInterval *interval, uint8_t *code)
+{
+	GenieKey	key = interval->lo;
+
+	if (!genie_interval_is_point(interval) || key.len < 3 || key.data[1] != GENIE_FAMILY_INT)
+		return false;
+	code[0] = GENIE_CODE_BYTES - 1;
+	memcpy(code + 1, key.data, 2);
+	code[3] = key.len == GENIE_CODE_BYTES - 1 ? key.data[2] : 0;	/* no integer's first byte is 0 */
+	code[4] = key.len == GENIE_CODE_BYTES - 1 ? key.data[3] : 0;
+	return true;
+}
+
 bool
 genie_query_numbers(const GenieInterval *intervals, uint32_t n, GenieQueryNumbers *numbers)
 {
 	numbers->has_dimensions = true;
+	numbers->has_codes = true;
+	numbers->n = n;
 	memset(numbers->of_dimension, 0, sizeof(numbers->of_dimension));
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -257,6 +294,8 @@ genie_query_numbers(const GenieInterval *intervals, uint32_t n, GenieQueryNumber
 		to->lo = genie_key_number(interval->lo) + interval->lo_after;
 		to->hi = genie_key_number(interval->hi) + interval->hi_after;
 		numbers->has_dimensions &= interval->lo.data[0] < GENIE_DIMENSION_LEAD && dimension->hi == 0;
+		numbers->has_codes = numbers->has_codes && numbers->has_dimensions &&
+			put_code(interval, numbers->codes + i * GENIE_CODE_BYTES);
 		*dimension = *to;
 	}
 	return true;

@@ -289,14 +289,21 @@ typedef struct GenieIntervalNumbers
 	uint64_t	hi;
 } GenieIntervalNumbers;
 
+#define GENIE_CODE_BYTES		5	/* of a packed integer of one byte: length, dimension, family, sign, value */
+#define GENIE_CODES_READ_BYTES	32	/* that are read from a code on */
+
 /*
  * The intervals of a query as numbers, by which keys are compared faster.  Where no dimension takes more than a byte
  * or has several intervals, as in queries for signatures, they are also found by that byte; a dimension without an
- * interval has an empty one.
+ * interval has an empty one.  Where each interval is a single integer, too, codes has them as they are packed; one that
+ * is not a byte long is replaced by one that no integer is.
  */
 typedef struct GenieQueryNumbers
 {
 	bool		has_dimensions;
+	bool		has_codes;
+	uint32_t	n;
+	uint8_t		codes[GENIE_DIMENSION_LEAD * GENIE_CODE_BYTES + GENIE_CODES_READ_BYTES];
 	GenieIntervalNumbers of_dimension[256];
 	GenieIntervalNumbers intervals[];
 } GenieQueryNumbers;

@@ -1,6 +1,6 @@
 /*
  * genie_unpack.h
- *	  The inner loops of reading a tile's lists, one set of them for each instruction set.
+ *	  The inner loops of reading a tile's lists and packed keywords, one set of them for each instruction set.
  *
  * A kernel works on plain memory of one list.  The portable set is C alone, and the others are tested against it.
  *
@@ -50,6 +50,13 @@ typedef struct GenieUnpackKernels
 	 * malformed.
 	 */
 	uint32_t	(*edges) (const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges, size_t *n_bytes);
+
+	/*
+	 * Compares up to n packed integers from data on, never past end, with the codes of a query (GenieQueryNumbers).
+	 * Returns how many are of the same length, dimension and family, up to the first that is not; adds those that are
+	 * equal to *matches.  It may stop earlier.
+	 */
+	uint32_t	(*codes) (const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint32_t n, uint32_t *matches);
 } GenieUnpackKernels;
 
 extern const GenieUnpackKernels genie_unpack_portable;
@@ -67,6 +74,12 @@ extern const GenieUnpackKernels *genie_unpack_choose(void);
 /* edges() of the sets that have nothing better */
 extern uint32_t genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
 								   size_t *n_bytes);
+
+#if defined(__x86_64__)
+/* codes() of AVX2 and AVX-512 */
+extern uint32_t genie_unpack_codes_avx2(const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint32_t n,
+										uint32_t *matches);
+#endif
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 
 #include <immintrin.h>
 
+#include "genie_keyword.h"
 #include "genie_unpack.h"
 
 #define AVX2 __attribute__((target("avx2,popcnt")))
@@ -115,10 +116,43 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 	return locals[0] >= base && is_ascending(locals, n);
 }
 
+/* ---- packed keywords ---- */
+
+#define CODES_READ (GENIE_CODES_READ_BYTES / GENIE_CODE_BYTES)	/* whole codes of a vector */
+#define CODE_BITS (1u | 1u << 5 | 1u << 10 | 1u << 15 | 1u << 20 | 1u << 25)	/* the first byte of each */
+
+__attribute__((target("avx2,popcnt"))) uint32_t
+genie_unpack_codes_avx2(const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint32_t n, uint32_t *matches)
+{
+	uint32_t	done = 0;
+
+	while (done + CODES_READ <= n && end - data >= GENIE_CODES_READ_BYTES)
+	{
+		__m256i		row = _mm256_loadu_si256((const __m256i *) data);
+		__m256i		query = _mm256_loadu_si256((const __m256i *) codes);
+		uint32_t	same = (uint32_t) _mm256_movemask_epi8(_mm256_cmpeq_epi8(row, query));
+		uint32_t	alike = same & same >> 1 & same >> 2;	/* length, dimension, family */
+		uint32_t	equal = alike & same >> 3 & same >> 4 & CODE_BITS;
+		uint32_t	others = ~alike & CODE_BITS;
+
+		if (others != 0)
+		{
+			*matches += (uint32_t) __builtin_popcount(equal & ((others & -others) - 1));
+			return done + (uint32_t) __builtin_ctz(others) / GENIE_CODE_BYTES;
+		}
+		*matches += (uint32_t) __builtin_popcount(equal);
+		done += CODES_READ;
+		data += CODES_READ * GENIE_CODE_BYTES;
+		codes += CODES_READ * GENIE_CODE_BYTES;
+	}
+	return done;
+}
+
 const GenieUnpackKernels genie_unpack_avx2 = {
 	.name = "avx2",
 	.locals = unpack_locals,
 	.edges = genie_unpack_edges,
+	.codes = genie_unpack_codes_avx2,
 };
 
 #else

@@ -146,6 +146,7 @@ const GenieUnpackKernels genie_unpack_avx512 = {
 	.name = "avx512",
 	.locals = unpack_locals,
 	.edges = unpack_edges,
+	.codes = genie_unpack_codes_avx2,
 };
 
 #else

@@ -4,6 +4,9 @@
  *
  * These functions are the definition of what a kernel does; the other instruction sets are tested against them.
  */
+#include <string.h>
+
+#include "genie_keyword.h"
 #include "genie_unpack.h"
 #include "genie_varint.h"
 
@@ -103,8 +106,25 @@ genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint1
 	return n;
 }
 
+/* one at a time */
+static uint32_t
+unpack_codes(const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint32_t n, uint32_t *matches)
+{
+	uint32_t	done = 0;
+
+	while (done < n && end - data >= GENIE_CODE_BYTES && memcmp(data, codes, 3) == 0)
+	{
+		*matches += data[3] == codes[3] && data[4] == codes[4];
+		done++;
+		data += GENIE_CODE_BYTES;
+		codes += GENIE_CODE_BYTES;
+	}
+	return done;
+}
+
 const GenieUnpackKernels genie_unpack_portable = {
 	.name = "portable",
 	.locals = unpack_locals,
 	.edges = genie_unpack_edges,
+	.codes = unpack_codes,
 };

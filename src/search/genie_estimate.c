@@ -16,6 +16,12 @@
  *	  others have the keywords that the tile has not.  Frequencies of ranges in a tile are not known.  Then the
  *	  factor is not below 1, because the first rows of a table may lack what later ones have.
  *
+ * Large queries.  Of a query of more than GENIE_ESTIMATE_ITEMS items, so many are a sample, spread evenly over it, and
+ * nothing is read of the others.  Each of the sample stands for n / GENIE_ESTIMATE_ITEMS independent ones, but the most
+ * frequent one for itself: often there is one far above the rest.  The factor is that of the sample (share_by_sample),
+ * by which alone the tile is counted.  A keyword that is far more frequent than all others is not seen unless the
+ * sample has it.
+ *
  * Limits.  An estimate looks up GENIE_ESTIMATE_ITEMS keywords a segment at most, and stops after GENIE_ESTIMATE_US:
  * what it has read by then speaks for the rest.  Segments come in descending size, so the first ones have most of
  * the rows.  The clock is looked at only where pages had to be read from disk, or after some look-ups: so an
@@ -59,15 +65,17 @@
 #define GENIE_ESTIMATE_PLACES	4	/* of a long range */
 #define GENIE_ESTIMATE_ENTRIES	8	/* at a place */
 #define GENIE_ESTIMATE_BOUNDS	1024	/* rows whose bounds are computed, 0.1 us each */
+#define GENIE_ESTIMATE_STEPS	262144	/* of events_tail(), a few operations each */
+#define GENIE_ESTIMATE_ROWS		16.0	/* rows of the tile, whose weight the expectation has */
 
 typedef struct GenieEstimate
 {
 	Relation	index;
 	const GenieQueryView *view;
+	const GenieQueryView *sample;	/* the items that are looked up: all, or GENIE_ESTIMATE_ITEMS of them */
 	bool		has_threshold;
 	const GenieBound *bound;	/* of its distance, where the class knows one; NULL: that is Jaccard's, or none */
 	uint32		least;			/* matches that a row must have, at least 1 */
-	uint32		n_items;		/* intervals that are looked up */
 
 	instr_time	began;
 	uint32		n_lookups;		/* since the last look at the clock */
@@ -124,22 +132,35 @@ poisson_tail(double mean, uint32 m)
 	return Min(sum, 1);
 }
 
-/* The probability that at least m of n independent events happen, n <= GENIE_ESTIMATE_ITEMS. */
+/*
+ * The probability that at least m of n_all independent events happen, of which the shares of n are known, in ascending
+ * order.  Each of them stands for n_all / n events, but the greatest for one.
+ */
 static double
-events_tail(const double *shares, uint32 n, uint32 m)
+events_tail(const double *shares, uint32 n, uint32 n_all, uint32 m)
 {
-	double		exactly[GENIE_ESTIMATE_ITEMS + 1] = {1};	/* j of the events so far; m and more at m */
+	double	   *exactly = palloc0((m + 1) * sizeof(double));	/* j of the events so far; m and more at m */
+	uint32		n_events = 0;
+	double		tail;
 
+	exactly[0] = 1;
 	for (uint32 i = 0; i < n; i++)
 	{
-		double		share = Min(shares[i], 1);
+		uint32		until = (uint32) ((uint64) n_all * (i + 1) / n);
 
-		exactly[m] += exactly[m - 1] * share;
-		for (uint32 j = m - 1; j > 0; j--)
-			exactly[j] += (exactly[j - 1] - exactly[j]) * share;
-		exactly[0] *= 1 - share;
+		for (; n_events < until; n_events++)
+		{
+			double		share = Min(shares[n_events + 1 < n_all ? Min(i, n - 2) : i], 1);
+
+			exactly[m] += exactly[m - 1] * share;
+			for (uint32 j = Min(m - 1, n_events + 1); j > 0; j--)
+				exactly[j] += (exactly[j - 1] - exactly[j]) * share;
+			exactly[0] *= 1 - share;
+		}
 	}
-	return exactly[m];
+	tail = exactly[m];
+	pfree(exactly);
+	return tail;
 }
 
 static int
@@ -151,14 +172,13 @@ compare_shares(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* No more rows than that share can match m of n items, of each of which the shares are; sorts them. */
+/* No more rows than that share can match m of n items, of each of which the shares are, in ascending order. */
 static double
-tail_limit(double *shares, uint32 n, uint32 m)
+tail_limit(const double *shares, uint32 n, uint32 m)
 {
 	double		limit = 1;
 	double		sum = 0;
 
-	qsort(shares, n, sizeof(double), compare_shares);
 	for (uint32 i = 0; i < n; i++)
 	{
 		sum += shares[i];
@@ -169,28 +189,33 @@ tail_limit(double *shares, uint32 n, uint32 m)
 }
 
 /*
- * The share of rows that match at least m of the query's items, if these are independent.  shares has the looked-up
- * ones, which stand for all; sorts them.  An item's share is its postings a row, and so more than 1 where rows have
- * many keywords of a range.
+ * The share of rows that match at least m of n_all items, if these are independent.  shares has those of the sample;
+ * sorts them.  An item's share is its postings a row, and so more than 1 where rows have many keywords of a range.
  */
 static double
-tail_of_shares(const GenieEstimate *estimate, double *shares, double *limit)
+tail_of_shares(const GenieEstimate *estimate, double *shares, uint32 n_all, uint32 m, double *limit)
 {
-	uint32		n = estimate->n_items;
-	uint32		m = estimate->least;
+	uint32		n = estimate->sample->n_intervals;
 	double		sum = 0;
 
-	*limit = 1;
-	if (n == estimate->view->n_intervals)
-		*limit = tail_limit(shares, n, m);
-	if (n == estimate->view->n_intervals && m <= n)
-		return Min(events_tail(shares, n, m), *limit);
+	qsort(shares, n, sizeof(double), compare_shares);
+	*limit = n == n_all ? tail_limit(shares, n, m) : 1;
+	if (m <= n_all && (uint64) n_all * m <= GENIE_ESTIMATE_STEPS)
+		return Min(events_tail(shares, n, n_all, m), *limit);
 
 	for (uint32 i = 0; i < n; i++)
 		sum += shares[i];
-	sum *= (double) estimate->view->n_intervals / Max(n, 1);
+	if (n < n_all)
+		sum += (sum - shares[n - 1] + shares[n - 2]) * ((double) n_all / n - 1);
 	*limit = Min(*limit, sum / m);
 	return Min(poisson_tail(sum, m), *limit);
+}
+
+/* The same of the whole query. */
+static double
+tail_of_query(const GenieEstimate *estimate, double *shares, double *limit)
+{
+	return tail_of_shares(estimate, shares, estimate->view->n_intervals, estimate->least, limit);
 }
 
 /* ---- shares of items in a segment ---- */
@@ -285,7 +310,7 @@ share_of_tile(const GenieDictionaryCursor *cursor, GenieSectionReader *postings,
 static bool
 shares_of_segment(GenieEstimate *estimate, GenieSegment *segment, double *shares, uint32 *n)
 {
-	const GenieQueryView *view = estimate->view;
+	const GenieQueryView *sample = estimate->sample;
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
 	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
 	bool		is_first = estimate->factor == 0;	/* of the segments */
@@ -294,9 +319,9 @@ shares_of_segment(GenieEstimate *estimate, GenieSegment *segment, double *shares
 	genie_section_reader(reader, segment, GENIE_SECTION_POSTINGS);
 	if (is_first)
 		estimate->knows_tile = true;
-	for (*n = 0; *n < estimate->n_items && !is_out_of_time(estimate); (*n)++)
+	for (*n = 0; *n < sample->n_intervals && !is_out_of_time(estimate); (*n)++)
 	{
-		const GenieInterval *interval = &view->intervals[(uint64) *n * view->n_intervals / estimate->n_items];
+		const GenieInterval *interval = &sample->intervals[*n];
 		double		postings = 0;
 
 		if (is_first)
@@ -366,12 +391,20 @@ count_near(const GenieEstimate *estimate, GenieSegment *segment, const uint16 *c
 	return true;
 }
 
+/* Do the looked-up items stand for others? */
+static bool
+is_sampled(const GenieEstimate *estimate)
+{
+	return estimate->sample->n_intervals < estimate->view->n_intervals;
+}
+
 /*
- * Counts the segment's first tile: of n_rows, n_least have the least count, and n_near of these are within the
- * threshold.  *n_rows is 0 where the query has too many keywords for that.  False: stale.
+ * Counts the items of the sample in the segment's first tile: of n_rows, n_least match at least least of them, and
+ * n_near of these are within the threshold.  *n_rows is 0 where there are too many keywords for that.  False: stale.
  */
 static bool
-count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows, uint32 *n_least, uint32 *n_near)
+count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 least, uint32 *n_rows, uint32 *n_least,
+		   uint32 *n_near)
 {
 	GenieEngineQuery query;
 	GenieInprocess *search;
@@ -381,7 +414,7 @@ count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows,
 	uint16	   *objects;
 
 	*n_rows = *n_least = *n_near = 0;
-	if (!genie_compile(segment, estimate->view, &query))
+	if (!genie_compile(segment, estimate->sample, &query))
 		return false;
 	for (uint32 i = 0; i < query.n_ranges; i++)
 		n_lists += query.ranges[i].end - query.ranges[i].first;
@@ -390,7 +423,7 @@ count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows,
 	*n_rows = Min(segment->header.n_objects, GENIE_TILE_OBJECTS);
 	if (n_lists == 0)
 		return true;
-	search = genie_inprocess_open(segment, estimate->view, &query, &memory);
+	search = genie_inprocess_open(segment, estimate->sample, &query, &memory);
 	if (search == NULL)
 		return false;
 	counts = palloc(GENIE_TILE_OBJECTS * sizeof(uint16));
@@ -398,10 +431,11 @@ count_tile(const GenieEstimate *estimate, GenieSegment *segment, uint32 *n_rows,
 	if (!genie_inprocess_count_first(search, counts))
 		return false;
 	for (uint32 i = 0; i < *n_rows; i++)
-		if (counts[i] >= estimate->least)
+		if (counts[i] >= least)
 			objects[(*n_least)++] = (uint16) i;
 	*n_near = *n_least;
-	return !estimate->has_threshold || count_near(estimate, segment, counts, objects, *n_least, n_near);
+	return !estimate->has_threshold || is_sampled(estimate) ||
+		count_near(estimate, segment, counts, objects, *n_least, n_near);
 }
 
 /* What independence says of the segment's rows that are not in the first tile; shares are those of the segment. */
@@ -410,9 +444,9 @@ tail_of_rest(const GenieEstimate *estimate, const double *shares, double n_objec
 {
 	double		rest[GENIE_ESTIMATE_ITEMS];
 
-	for (uint32 i = 0; i < estimate->n_items; i++)
+	for (uint32 i = 0; i < estimate->sample->n_intervals; i++)
 		rest[i] = Max((shares[i] * n_objects - estimate->tile_shares[i] * n_rows) / (n_objects - n_rows), 0);
-	return tail_of_shares(estimate, rest, limit);
+	return tail_of_query(estimate, rest, limit);
 }
 
 /*
@@ -430,13 +464,12 @@ share_by_tile(GenieEstimate *estimate, GenieSegment *segment, const double *shar
 	uint32		n_least = 0;
 	uint32		n_near = 0;
 
-	estimate->factor = 1;
 	if ((estimate->least >= 2 || estimate->has_threshold) && tail > 0 && !is_out_of_time(estimate) &&
-		!count_tile(estimate, segment, &n_rows, &n_least, &n_near))
+		!count_tile(estimate, segment, estimate->least, &n_rows, &n_least, &n_near))
 		return false;
 	if (n_rows > 0 && n_rows < n_objects && estimate->knows_tile)
 		tail = tail_of_rest(estimate, shares, n_objects, n_rows, &limit);
-	expected = n_rows * (estimate->knows_tile ? tail_of_shares(estimate, estimate->tile_shares, &tile_limit) : tail);
+	expected = n_rows * (estimate->knows_tile ? tail_of_query(estimate, estimate->tile_shares, &tile_limit) : tail);
 	if (expected > 0.5 || (expected > 0 && n_least > 0))
 		estimate->factor = Max(n_least, 0.5) / expected;
 	if (n_rows < n_objects && !estimate->knows_tile)
@@ -444,6 +477,47 @@ share_by_tile(GenieEstimate *estimate, GenieSegment *segment, const double *shar
 	if (n_least > 0)
 		estimate->factor *= Max(n_near, 0.5) / n_least;
 	*share = (n_near + (n_objects - n_rows) * Min(tail * estimate->factor, limit)) / n_objects;
+	return true;
+}
+
+/* The share of rows that match at least so many items of the sample, if these are independent. */
+static double
+tail_of_sample(const GenieEstimate *estimate, const double *shares, uint32 least)
+{
+	double		sorted[GENIE_ESTIMATE_ITEMS];
+	double		limit;
+
+	memcpy(sorted, estimate->knows_tile ? estimate->tile_shares : shares, sizeof(sorted));
+	return tail_of_shares(estimate, sorted, estimate->sample->n_intervals, least, &limit);
+}
+
+/*
+ * The same of a query of which a sample is looked up.  The factor is that of as many matches among the sample as are as
+ * unusual there as the least count is in the whole query.  A sample has few of the query's combinations, so what is
+ * seen of them counts beside GENIE_ESTIMATE_ROWS rows that are independent.
+ */
+static bool
+share_by_sample(GenieEstimate *estimate, GenieSegment *segment, const double *shares, double tail, double limit,
+				double *share)
+{
+	uint32		most = Min(estimate->least, GENIE_ESTIMATE_ITEMS);
+	uint32		least = 1;
+	double		of_sample;
+	uint32		n_rows;
+	uint32		n_least;
+	uint32		n_near;
+
+	while ((of_sample = tail_of_sample(estimate, shares, least)) > tail && least < most)
+		least++;
+	if (least >= 2 && !is_out_of_time(estimate))
+	{
+		if (!count_tile(estimate, segment, least, &n_rows, &n_least, &n_near))
+			return false;
+		estimate->factor = (n_least + GENIE_ESTIMATE_ROWS) / (n_rows * of_sample + GENIE_ESTIMATE_ROWS);
+		if (n_rows < segment->header.n_objects && !estimate->knows_tile)
+			estimate->factor = Max(estimate->factor, 1);
+	}
+	*share = Min(tail * estimate->factor, limit);
 	return true;
 }
 
@@ -459,23 +533,28 @@ share_of_segment(GenieEstimate *estimate, const GenieSegmentEntry *entry, double
 	double		tail;
 	double		limit;
 	double		mean = 0;
+	uint32		n_items = estimate->sample->n_intervals;
 	uint32		n;
 
 	*stale = segment == NULL || !shares_of_segment(estimate, segment, shares, &n);
-	if (*stale || (n == 0 && estimate->n_items > 0))
+	if (*stale || (n == 0 && n_items > 0))
 		return false;
 	for (uint32 i = 0; i < n; i++)
 		mean += shares[i] / n;
-	for (uint32 i = n; i < estimate->n_items; i++)
+	for (uint32 i = n; i < n_items; i++)
 		shares[i] = mean;
-	if (n < estimate->n_items)
+	if (n < n_items)
 		estimate->knows_tile = false;
 	memcpy(sorted, shares, sizeof(sorted));
-	tail = tail_of_shares(estimate, sorted, &limit);
-	if (estimate->factor == 0)
-		*stale = !share_by_tile(estimate, segment, shares, tail, limit, share);
-	else
+	tail = tail_of_query(estimate, sorted, &limit);
+	if (estimate->factor > 0)
+	{
 		*share = Min(tail * estimate->factor, limit);
+		return true;
+	}
+	estimate->factor = 1;
+	*stale = is_sampled(estimate) ? !share_by_sample(estimate, segment, shares, tail, limit, share) :
+		!share_by_tile(estimate, segment, shares, tail, limit, share);
 	return !*stale;
 }
 
@@ -603,6 +682,26 @@ find_least(GenieEstimate *estimate, const GenieQuery *query)
 	estimate->least = Max(estimate->least, genie_bound_least_count(estimate->bound, query->max_distance));
 }
 
+/* The items that are looked up, spread evenly over the query. */
+static const GenieQueryView *
+find_sample(const GenieQueryView *view)
+{
+	GenieQueryView *sample;
+	GenieInterval *intervals;
+
+	if (view->n_intervals <= GENIE_ESTIMATE_ITEMS)
+		return view;
+	sample = palloc(sizeof(GenieQueryView));
+	intervals = palloc(GENIE_ESTIMATE_ITEMS * sizeof(GenieInterval));
+	*sample = *view;
+	sample->n_intervals = GENIE_ESTIMATE_ITEMS;
+	sample->intervals = intervals;
+	sample->numbers = NULL;
+	for (uint32 i = 0; i < GENIE_ESTIMATE_ITEMS; i++)
+		intervals[i] = view->intervals[(uint64) i * view->n_intervals / GENIE_ESTIMATE_ITEMS];
+	return sample;
+}
+
 double
 genie_estimate_share(Relation index, const GenieQuery *query)
 {
@@ -613,7 +712,7 @@ genie_estimate_share(Relation index, const GenieQuery *query)
 	double		share = -1;
 
 	estimate.view = genie_query_view(query, context);
-	estimate.n_items = Min(query->n, GENIE_ESTIMATE_ITEMS);
+	estimate.sample = find_sample(estimate.view);
 	find_least(&estimate, query);
 	estimate.n_reads = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	INSTR_TIME_SET_CURRENT(estimate.began);

@@ -397,6 +397,63 @@ test_touching(void)
 	CHECK(genie_interval_is_point(&families[1]));
 }
 
+/* Signatures: mostly integers of a byte, of all of the query's dimensions; some are longer, shorter, or missing. */
+static void
+test_codes(void)
+{
+	GenieRandom state = {4};
+	GenieRandom *random = &state;
+	static uint8_t bytes[GENIE_DIMENSION_LEAD][GENIE_KEY_MAX];
+	static uint8_t packed[GENIE_DIMENSION_LEAD * (GENIE_KEY_MAX + 2)];
+	GenieInterval intervals[GENIE_DIMENSION_LEAD];
+	GenieQueryNumbers *numbers = malloc(sizeof(GenieQueryNumbers) +
+										sizeof(GenieIntervalNumbers) * GENIE_DIMENSION_LEAD);
+
+	for (int round = 0; round < 2000; round++)
+	{
+		uint32_t	n = 1 + genie_random_below(random, GENIE_DIMENSION_LEAD);
+		uint32_t	rare = 2 + genie_random_below(random, 200); /* one of so many is not as most are */
+		uint32_t	spread = 2 + genie_random_below(random, 300);
+		uint32_t	kept = 0;
+		int32_t		wanted = 0;
+		int32_t		count;
+		size_t		nbytes = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			uint8_t		value[GENIE_KEY_MAX];
+			GenieKey	key = {value, 0};
+			GenieKey	asked = {bytes[i], 0};
+
+			asked.len = (uint32_t) genie_key_put_dimension(bytes[i], i);
+			bytes[i][asked.len++] = GENIE_FAMILY_INT;
+			asked.len += (uint32_t) genie_key_put_int(bytes[i] + asked.len,
+													  (int64_t) genie_random_below(random, spread) - spread / 2);
+			intervals[i] = (GenieInterval) {.lo = asked, .hi = asked, .hi_after = true};
+			if (genie_random_below(random, rare) == 0)
+				continue;
+			key.len = (uint32_t) genie_key_put_dimension(value, i);
+			value[key.len++] = GENIE_FAMILY_INT;
+			key.len += (uint32_t) genie_key_put_int(value + key.len, genie_random_below(random, rare) == 0 ? 70000 :
+													(int64_t) genie_random_below(random, spread) - spread / 2);
+			wanted += genie_key_cmp(key, asked) == 0;
+			nbytes += genie_packed_put(packed + nbytes, key);
+			kept++;
+		}
+		CHECK(genie_query_numbers(intervals, n, numbers));
+		CHECK(numbers->has_codes);
+		CHECK(genie_packed_count(packed, nbytes, kept, numbers, &count));
+		CHECK_INT(count, wanted);
+		if (kept == 0)
+			continue;
+		CHECK(!genie_packed_count(packed, nbytes - 1, kept, numbers, &count));
+		CHECK(!genie_packed_count(packed, nbytes, kept - 1, numbers, &count));
+		packed[0] = 0;			/* an empty key */
+		CHECK(!genie_packed_count(packed, nbytes, kept, numbers, &count));
+	}
+	free(numbers);
+}
+
 int
 main(void)
 {
@@ -406,6 +463,7 @@ main(void)
 	test_packed();
 	test_queries();
 	test_numbers();
+	test_codes();
 	test_touching();
 	return genie_test_end();
 }
