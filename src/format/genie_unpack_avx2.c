@@ -121,7 +121,8 @@ unpack_locals(const uint8_t *data, uint32_t width, uint32_t n, uint32_t base, ui
 #define CODES_READ (GENIE_CODES_READ_BYTES / GENIE_CODE_BYTES)	/* whole codes of a vector */
 #define CODE_BITS (1u | 1u << 5 | 1u << 10 | 1u << 15 | 1u << 20 | 1u << 25)	/* the first byte of each */
 
-__attribute__((target("avx2,popcnt"))) uint32_t
+__attribute__((target("avx2,popcnt")))
+uint32_t
 genie_unpack_codes_avx2(const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint32_t n, uint32_t *matches)
 {
 	uint32_t	done = 0;
