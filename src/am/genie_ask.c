@@ -8,8 +8,8 @@
  * Locks.  The planner locked the table's indexes when it read the catalogs, and holds these locks.
  *
  * Errors.  A table must be readable without its index where that is damaged, or has another version's format.  So an
- * index is asked in a subtransaction, and an error is no answer.  Cancelling is passed on.  In a parallel operation
- * there are no subtransactions, and so no answers.
+ * index is asked in a subtransaction (genie_subtransaction.h), and an error is no answer.  Cancelling is passed on.  In
+ * a parallel operation there are no subtransactions, and so no answers.
  */
 #include "postgres.h"
 
@@ -22,9 +22,9 @@
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
-#include "utils/resowner.h"
 
 #include "genie_ask.h"
+#include "genie_subtransaction.h"
 
 /* ---- who may know ---- */
 
@@ -87,51 +87,38 @@ genie_ask_is_readable(PlannerInfo *root, const RelOptInfo *rel, Node *expression
 
 /* ---- asking ---- */
 
-static double
-open_and_ask(Oid index_oid, GenieAsk ask, void *arg)
+typedef struct GenieQuestion
 {
-	Relation	index = index_open(index_oid, NoLock);
-	double		answer = -1;
+	Oid			index_oid;
+	GenieAsk	ask;
+	void	   *arg;
+	double		answer;			/* -1: none */
+} GenieQuestion;
 
-	if (index->rd_rel->relkind == RELKIND_INDEX && !ReindexIsProcessingIndex(index_oid))
-		answer = ask(index, arg);
+static void
+open_and_ask(void *arg)
+{
+	GenieQuestion *question = arg;
+	Relation	index = index_open(question->index_oid, NoLock);
+
+	if (index->rd_rel->relkind == RELKIND_INDEX && !ReindexIsProcessingIndex(question->index_oid))
+		question->answer = question->ask(index, question->arg);
 	index_close(index, NoLock);
-	return answer;
 }
 
 double
 genie_ask_index(Oid index_oid, GenieAsk ask, void *arg)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile double answer = -1;
+	GenieQuestion question = {index_oid, ask, arg, -1};
+	ErrorData  *error;
 
 	if (IsInParallelMode())
 		return -1;
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		answer = open_and_ask(index_oid, ask, arg);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-			ReThrowError(error);
-		FreeErrorData(error);
-		answer = -1;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return answer;
+	error = genie_subtransaction_run(open_and_ask, &question);
+	if (error == NULL)
+		return question.answer;
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
+		ReThrowError(error);
+	FreeErrorData(error);
+	return -1;
 }

@@ -20,18 +20,16 @@
  *	all			12 no TID is live in two places
  *
  * Damage must be reported, but must not stop the walk.  An error that the reading functions raise for damage
- * (genie_report_corrupt, a failed checksum) is caught in an internal subtransaction, which
- * releases what the error left, and becomes a finding.  Every other error is raised again.
+ * (genie_report_corrupt, a failed checksum) is caught in an internal subtransaction
+ * (genie_subtransaction.h) and becomes a finding.  Every other error is raised again.
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "genie_codec.h"
 #include "genie_dictionary.h"
@@ -41,6 +39,7 @@
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_space.h"
+#include "genie_subtransaction.h"
 #include "genie_tombstone.h"
 #include "genie_verify.h"
 
@@ -86,46 +85,40 @@ genie_verify_say(GenieVerify *verify, BlockNumber block, const char *format,...)
 	verify->n_said++;
 }
 
+typedef struct GenieVerifyCall
+{
+	GenieVerify *verify;
+	GenieVerifyStep step;
+} GenieVerifyCall;
+
+static void
+genie_verify_call(void *arg)
+{
+	const GenieVerifyCall *call = arg;
+
+	call->step(call->verify);
+}
+
 /* Runs a step.  An error for damage becomes a finding, at the block that its message names or else at `block`. */
 static void
 genie_verify_guard(GenieVerify *verify, GenieVerifyStep step, BlockNumber block)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	GenieVerifyCall call = {verify, step};
+	ErrorData  *error = genie_subtransaction_run(genie_verify_call, &call);
+	const char *at;
+	unsigned int found;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		step(verify);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-		const char *at;
-		unsigned int found;
-		BlockNumber where = block;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
-			error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
-			error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
-			ReThrowError(error);
-		at = strstr(error->message, " at block ");
-		if (at != NULL && sscanf(at, " at block %u", &found) == 1)
-			where = found;
-		genie_verify_say(verify, where, "%s", error->message);
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode != ERRCODE_INDEX_CORRUPTED &&
+		error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
+		error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED)
+		ReThrowError(error);
+	at = strstr(error->message, " at block ");
+	if (at != NULL && sscanf(at, " at block %u", &found) == 1)
+		block = found;
+	genie_verify_say(verify, block, "%s", error->message);
+	FreeErrorData(error);
 }
 
 /* ---- pages ---- */

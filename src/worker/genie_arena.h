@@ -26,7 +26,10 @@ extern int	genie_shared_memory;
 /* The requests' arena, attached to on first use; NULL if genie.shared_memory is 0 or genie is not preloaded. */
 extern dsa_area *genie_arena_requests(void);
 
-/* The images' arena: the map of its pages, for genie_directory.c alone, and where they begin in every process. */
+/*
+ * The images' arena: the map of its pages, for the directory alone (genie_directory_entry.h), and where they begin in
+ * every process.
+ */
 extern GenieMemoryMap *genie_arena_images(char **base);
 
 /* Is there memory for images? */

@@ -167,24 +167,6 @@ extern bool genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint
  */
 extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first);
 
-/*
- * Allocates n pieces of so many bytes for a LOADING entry, pieces[i] at at[i], evicting what is in the way.  Images of
- * indexes that are gone go first, then the least recently used.  Images of the same index stay, and, unless insist,
- * those that were used a moment ago; but quantized vectors go for any image.  Quantized vectors themselves evict only
- * quantized vectors.  False: there is not enough, and nothing is evicted; or what may be evicted is in pieces that are
- * too small.  The memory is the entry's and goes with it.
- */
-extern bool genie_directory_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, bool insist);
-
-/* The bytes of the arena that a piece takes. */
-extern uint64 genie_directory_piece_bytes(uint64 bytes);
-
-/*
- * Drops images of indexes whose file is gone or empty: they were dropped, rebuilt or truncated, or their creation was
- * rolled back; on a standby, when replay gets there.  Looks at the files of all entries.
- */
-extern void genie_directory_sweep(void);
-
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
 
 /*
@@ -196,12 +178,6 @@ extern void genie_directory_fail(const GenieImageRef *ref, GenieFallback why, ui
 /* Waits until some load has ended, interruptibly, or a second; call it in a loop that looks again. */
 extern void genie_directory_wait(void);
 extern void genie_directory_wait_end(void);
-
-/*
- * Drops images of an index (the key's, whatever its stamp) that are neither in the list of stamps nor newer than
- * the list: below is the first stamp that no segment of the list can have.
- */
-extern void genie_directory_drop_replaced(const GenieImageKey *key, const uint64 *stamps, uint32 n, uint64 below);
 
 /* Clears the bits that are set in dead, n words from the image's first_word on.  False: it is gone. */
 extern bool genie_directory_clear_live(const GenieImageRef *ref, uint32 first_word, uint32 n, const uint64 *dead);

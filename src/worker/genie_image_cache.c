@@ -34,6 +34,7 @@
 
 #include "genie_arena.h"
 #include "genie_compat.h"
+#include "genie_eviction.h"
 #include "genie_fault.h"
 #include "genie_hint.h"
 #include "genie_image_cache.h"
@@ -110,7 +111,7 @@ load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, boo
 	}
 	if (entry != NULL)
 	{
-		genie_directory_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
+		genie_eviction_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
 		result = genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, insist);
 		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
 			report_damage(index, segment, result.damage, insist);
@@ -416,7 +417,7 @@ genie_image_cache_prewarm(Relation index)
 	bool		changed = false;
 
 	report_unusable(index);
-	genie_directory_sweep();	/* what nobody needs any more makes room first */
+	genie_eviction_sweep();		/* what nobody needs any more makes room first */
 	for (;;)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie prewarm", ALLOCSET_DEFAULT_SIZES);

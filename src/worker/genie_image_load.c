@@ -23,6 +23,7 @@
 #include "utils/memutils.h"
 
 #include "genie_arena.h"
+#include "genie_eviction.h"
 #include "genie_fault.h"
 #include "genie_image_fill.h"
 #include "genie_image_load.h"
@@ -64,10 +65,10 @@ body_bytes(const GenieImageParts *parts)
 static uint64
 planned_bytes(const GenieImageFill *fill)
 {
-	uint64		n_bytes = genie_directory_piece_bytes(body_bytes(&fill->parts));
+	uint64		n_bytes = genie_eviction_piece_bytes(body_bytes(&fill->parts));
 
 	for (uint32 i = 0; i < fill->parts.n_groups; i++)
-		n_bytes += genie_directory_piece_bytes(fill->group_bytes[i]);
+		n_bytes += genie_eviction_piece_bytes(fill->group_bytes[i]);
 	return n_bytes;
 }
 
@@ -84,7 +85,7 @@ make_room(GenieLoad *load)
 	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
 	pieces[n_groups] = body_bytes(parts);
 	fill->group_at = palloc((Size) (n_groups + 1) * sizeof(void *));
-	if (!genie_directory_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->insist))
+	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->insist))
 		return false;
 	fill->live = parts->body = fill->group_at[n_groups];
 	pfree(pieces);

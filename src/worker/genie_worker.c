@@ -4,7 +4,7 @@
  *
  * It has no database connection (a connected worker would stand in the way of DROP DATABASE), touches no
  * buffers and no relations, and reads images in shared memory only.  Now and then it looks whether the files of their
- * indexes are still there (genie_directory_sweep).  No other process has an engine on these images: a
+ * indexes are still there (genie_eviction_sweep).  No other process has an engine on these images: a
  * GPU engine where there is a usable GPU, and always the CPU engine, which does what the GPU could not.
  *
  * Loop.  Batching is natural: it takes all requests that are ready (up to genie.max_batch queries), counts them at
@@ -49,6 +49,7 @@
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
+#include "genie_eviction.h"
 #include "genie_fault.h"
 #include "genie_request.h"
 #include "genie_stat.h"
@@ -644,7 +645,7 @@ genie_worker_main(Datum arg)
 		MemoryContextReset(worker.batch_context);
 		if (is_past(worker.swept_at, SWEEP_MS))
 		{
-			genie_directory_sweep();
+			genie_eviction_sweep();
 			worker.swept_at = GetCurrentTimestamp();
 		}
 		if (run_batch())

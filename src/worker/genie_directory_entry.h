@@ -1,0 +1,93 @@
+/*
+ * genie_directory_entry.h
+ *	  The directory in shared memory, for genie_directory.c and genie_eviction.c alone (test/check/owners).
+ *
+ * The lock:
+ *
+ *	exclusive	every change of state, of the hash table, of sums, of the map of the arena's pages
+ *	share		looking up, pinning, clearing live bits: these must not happen while an image goes
+ *
+ * Fields of an entry that change while the lock is held in share mode: pins (by the worker alone, so no two processes
+ * write it), last_used (atomic, approximate), live_version (atomic, only ever raised), and the live bits
+ * in the arena (atomic, only ever cleared).
+ */
+#ifndef GENIE_DIRECTORY_ENTRY_H
+#define GENIE_DIRECTORY_ENTRY_H
+
+#include "datatype/timestamp.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+
+#include "genie_directory.h"
+
+typedef struct GenieDirectoryEntry
+{
+	GenieImageKey key;
+	GenieImageState state;
+	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
+	uint64		id;
+	GenieImageParts parts;		/* READY */
+	uint64		bytes;			/* LOADING, READY: of the arena; PUT_OFF: needed, 0 if loading failed */
+	GenieFallback why;			/* PUT_OFF: NO_ROOM or LOAD_FAILED */
+	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
+	pg_atomic_uint64 last_used; /* TimestampTz */
+	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
+	pg_atomic_uint64 hint_version;	/* READY: hints that have been taken out, too; only ever raised */
+	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
+} GenieDirectoryEntry;
+
+typedef struct GenieDirectory
+{
+	int			tranche;		/* "genie", of the lock */
+	LWLock		lock;
+	ConditionVariable load_ended;
+	pg_atomic_uint64 generation;	/* raised with the lock held exclusively, read without */
+
+	/* all under the lock */
+	uint64		next_id;
+	uint64		n_images;		/* READY */
+	uint64		n_vectors;		/* READY: quantized vectors */
+	uint64		image_bytes;	/* READY and LOADING */
+	uint64		n_loads;
+	uint64		n_evictions;
+	uint64		n_no_room;
+	bool		hints_settled;	/* the next one is valid, and stays */
+	bool		hints_taken;
+	GenieDirectoryEntry entries[GENIE_IMAGES_MAX];
+} GenieDirectory;
+
+extern GenieDirectory *genie_directory;
+
+/* ---- in genie_directory.c ---- */
+
+/*
+ * The same index, whatever the xmin of the database.  With another xmin it is another index, or, if the database's row
+ * was updated, the same, which will not be asked for under this key again.
+ */
+extern bool genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b);
+
+/* The entry that ref names, under the lock; NULL: it is another by now. */
+extern GenieDirectoryEntry *genie_directory_of(const GenieImageRef *ref);
+
+/* The number that the arena's map knows the entry by. */
+extern uint32 genie_directory_owner(const GenieDirectoryEntry *entry);
+
+/* Gives the memory of a READY or LOADING entry back, under the exclusive lock. */
+extern void genie_directory_release(GenieDirectoryEntry *entry);
+
+/* Makes an entry FREE, under the exclusive lock; its memory is free, too. */
+extern void genie_directory_forget(GenieDirectoryEntry *entry);
+
+/* ---- in genie_eviction.c ---- */
+
+/*
+ * The entry that is evicted next for one of the index of key; NULL: none may be.  Under the exclusive lock.  insist:
+ * even one that was used a moment ago.
+ */
+extern GenieDirectoryEntry *genie_eviction_victim(const GenieImageKey *key, bool insist);
+
+/* Would evicting make room for so many bytes, without insisting?  Under the lock. */
+extern bool genie_eviction_enough(uint64 bytes, const GenieImageKey *key);
+
+#endif							/* GENIE_DIRECTORY_ENTRY_H */
