@@ -24,6 +24,14 @@
  * retired pages whose time has come, and reports the sizes.  It does so in a subtransaction: an error for lack of disk
  * space becomes a WARNING.  The pages that were written in vain are freed at once, so that they serve inserts, or the
  * next VACUUM.
+ *
+ * At last it makes the file shorter (disk/genie_truncate.h), as VACUUM does with tables: if at least a sixteenth is to
+ * be gained, if the table's storage parameter vacuum_truncate allows it, and if nobody uses the index.  It tries for
+ * the AccessExclusiveLock for a second, and never queues for it, so no scan waits behind a VACUUM that waits.  If the
+ * index is always in use, the next VACUUM tries again.  The lock is held for one step at a time.  Each step is a
+ * subtransaction that is rolled back in the end, so that standbys, too, release the lock at once, and not when
+ * VACUUM has come to the end of the table.  What was written to pages stays.  The lock needs a transaction id,
+ * which a parallel VACUUM cannot have: it leaves the file as it is.
  */
 #include "postgres.h"
 
@@ -35,9 +43,12 @@
 #include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
+#include "utils/wait_event.h"
 
 #include "genie_approximate.h"
 #include "genie_codec.h"
@@ -50,7 +61,11 @@
 #include "genie_pending.h"
 #include "genie_space.h"
 #include "genie_tombstone.h"
+#include "genie_truncate.h"
 #include "genie_vacuum.h"
+
+#define GENIE_VACUUM_LOCK_TRIES 20	/* for the lock to truncate the file */
+#define GENIE_VACUUM_LOCK_WAIT 50	/* milliseconds between them */
 
 static void
 genie_vacuum_corrupt(const GenieSegment *segment)
@@ -303,6 +318,74 @@ genie_vacuum_try_compact(Relation index)
 	return genie_vacuum_survey(index);
 }
 
+/* May the file be truncated, and is it worth it? */
+static bool
+genie_vacuum_truncates(Relation index)
+{
+	Relation	heap;
+	bool		allowed;
+
+	if (IsInParallelMode())
+		return false;
+	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+	allowed = heap->rd_options == NULL || ((StdRdOptions *) heap->rd_options)->vacuum_truncate;
+	table_close(heap, AccessShareLock);
+	if (allowed)
+	{
+		genie_lock_merge(index, ShareLock);
+		allowed = genie_truncate_due(index);
+		genie_lock_release_merge(index, ShareLock);
+	}
+	return allowed;
+}
+
+/* Locks the index against everybody, if that is possible without waiting for others to finish. */
+static bool
+genie_vacuum_lock(Relation index)
+{
+	for (int i = 0; i < GENIE_VACUUM_LOCK_TRIES; i++)
+	{
+		if (ConditionalLockRelation(index, AccessExclusiveLock))
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_VACUUM_LOCK_WAIT,
+						 WAIT_EVENT_VACUUM_TRUNCATE);
+		ResetLatch(MyLatch);
+	}
+	return false;
+}
+
+/* One step of truncation.  True: there is more to do. */
+static bool
+genie_vacuum_truncate_step(Relation index)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool more = false;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		if (genie_vacuum_lock(index) && genie_lock_try_merge(index))
+			more = genie_truncate_step(index);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	RollbackAndReleaseCurrentSubTransaction();	/* releases the locks */
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error != NULL)
+		ReThrowError(error);
+	return more;
+}
+
 IndexBulkDeleteResult *
 genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
@@ -324,6 +407,9 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (genie_is_approximate(index))
 		genie_vacuum_judge(index);
 	stats->pages_newly_deleted += genie_vacuum_try_compact(index);
+	if (genie_vacuum_truncates(index))
+		while (genie_vacuum_truncate_step(index))
+			vacuum_delay_point();
 
 	genie_lock_merge(index, ShareLock);
 	meta = genie_meta_read(index);

@@ -21,6 +21,7 @@
 
 #include "genie_page.h"
 #include "genie_spill.h"
+#include "storage/buf.h"
 #include "utils/rel.h"
 
 /* ---- reading ---- */
@@ -131,7 +132,13 @@ extern void genie_segment_parameters(GenieSegmentWriter *writer, GenieSectionKin
  */
 extern GenieSegmentEntry genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *header);
 
-/* The same for a spilled segment: frees the writer and returns a segment to read. */
+/*
+ * Writes the root of a segment with these sections to pages that take() gives, exclusively locked and pinned.  Sets the
+ * entry's root, adds the root's pages to its pages, and sets the header's counts of sections and extents.
+ */
+extern void genie_segment_write_root(GenieSegment *segment, bool build, Buffer (*take) (void *arg), void *arg);
+
+/* The same as genie_segment_finish() for a spilled segment: frees the writer and returns a segment to read. */
 extern GenieSegment *genie_segment_finish_spilled(GenieSegmentWriter *writer, const GenieRootHeader *header);
 
 #endif							/* GENIE_SEGMENT_H */

@@ -199,73 +199,78 @@ genie_section_finish(GenieSegmentWriter *writer, GenieSectionKind kind)
 	return entry;
 }
 
-/* Writes the root's bytes as a chain of pages, the last first, and returns its first block. */
-static BlockNumber
-genie_root_write(GenieSegmentWriter *writer, const char *bytes, Size n)
+void
+genie_segment_write_root(GenieSegment *segment, bool build, Buffer (*take) (void *arg), void *arg)
 {
-	Size		n_pages = (n + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD;
+	GenieRootHeader *header = &segment->header;
 	BlockNumber next = InvalidBlockNumber;
+	Size		n;
+	char	   *bytes;
+	char	   *to;
 
-	for (Size i = n_pages; i-- > 0;)
+	header->n_sections = GENIE_SECTIONS;
+	header->n_extents = 0;
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+		header->n_extents += segment->sections[kind].entry.n_extents;
+	n = sizeof(*header) + GENIE_SECTIONS * sizeof(GenieSectionEntry) + (Size) header->n_extents * sizeof(GenieExtent);
+	to = bytes = MemoryContextAllocHuge(CurrentMemoryContext, n);
+	memcpy(to, header, sizeof(*header));
+	to += sizeof(*header);
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++, to += sizeof(GenieSectionEntry))
+		memcpy(to, &segment->sections[kind].entry, sizeof(GenieSectionEntry));
+	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
 	{
-		Buffer		buffer = genie_space_take(writer->index, NULL);
+		Size		part = segment->sections[kind].entry.n_extents * sizeof(GenieExtent);
+
+		memcpy(to, segment->sections[kind].extents, part);
+		to += part;
+	}
+	/* the last page first, because each page names the next */
+	for (Size i = (n + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD; i-- > 0;)
+	{
+		Buffer		buffer = take(arg);
 		Size		from = i * GENIE_PAGE_PAYLOAD;
 		Size		part = Min(n - from, GENIE_PAGE_PAYLOAD);
 		GenieWal	wal;
 		Page		page;
 
-		genie_wal_begin(&wal, writer->index, writer->build);
+		genie_wal_begin(&wal, segment->index, build);
 		page = genie_wal_register(&wal, buffer, true);
-		genie_page_init(page, GENIE_PAGE_ROOT, 0, writer->stamp);
+		genie_page_init(page, GENIE_PAGE_ROOT, 0, segment->entry.stamp);
 		GeniePageGetOpaque(page)->next = next;
 		memcpy(GeniePageGetPayload(page), bytes + from, part);
 		GeniePageSetUsed(page, part);
 		next = BufferGetBlockNumber(buffer);
 		genie_wal_commit_release(&wal);
-		writer->n_pages++;
+		segment->entry.n_pages++;
 	}
-	return next;
+	segment->entry.root = next;
+	pfree(bytes);
+}
+
+static Buffer
+genie_segment_take(void *index)
+{
+	return genie_space_take(index, NULL);
 }
 
 GenieSegmentEntry
 genie_segment_finish(GenieSegmentWriter *writer, const GenieRootHeader *counts)
 {
-	GenieSectionEntry entries[GENIE_SECTIONS];
-	GenieRootHeader header = *counts;
-	GenieSegmentEntry entry = {0};
-	Size		n;
-	char	   *bytes;
-	char	   *to;
+	GenieSegment segment = {.index = writer->index, .header = *counts};
 
 	Assert(writer->place == NULL);
-	header.n_sections = GENIE_SECTIONS;
-	header.n_extents = 0;
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
 	{
-		entries[kind - 1] = genie_section_finish(writer, kind);
-		header.n_extents += entries[kind - 1].n_extents;
+		segment.sections[kind].entry = genie_section_finish(writer, kind);
+		segment.sections[kind].extents = writer->sections[kind].extents;
 	}
-	n = sizeof(header) + sizeof(entries) + (Size) header.n_extents * sizeof(GenieExtent);
-	to = bytes = MemoryContextAllocHuge(CurrentMemoryContext, n);
-	memcpy(to, &header, sizeof(header));
-	to += sizeof(header);
-	memcpy(to, entries, sizeof(entries));
-	to += sizeof(entries);
-	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
-	{
-		Size		part = writer->sections[kind].n_extents * sizeof(GenieExtent);
-
-		memcpy(to, writer->sections[kind].extents, part);
-		to += part;
-	}
+	segment.entry.stamp = writer->stamp;
+	segment.entry.n_pages = writer->n_pages;
 	GENIE_FAULT("segment-before-root");
-	entry.root = genie_root_write(writer, bytes, n);
-	pfree(bytes);
-
-	entry.stamp = writer->stamp;
-	entry.n_pages = writer->n_pages;
-	genie_segment_set_counts(&entry, &header);
-	return entry;
+	genie_segment_write_root(&segment, writer->build, genie_segment_take, writer->index);
+	genie_segment_set_counts(&segment.entry, &segment.header);
+	return segment.entry;
 }
 
 GenieSegment *

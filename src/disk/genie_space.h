@@ -21,6 +21,9 @@
  *			reading: it finds another stamp and starts again.
  * lost		pages are those that a crash or an error left unreachable.  VACUUM finds them: it marks
  *			everything reachable and frees the rest, before it writes anything.
+ *
+ * VACUUM moves pages while nobody uses the index, and truncates the file (genie_truncate.h): then a page goes from FREE
+ * to another page's contents and stamp, or out of the file.
  */
 #ifndef GENIE_SPACE_H
 #define GENIE_SPACE_H

@@ -383,6 +383,7 @@ sub fault_scenarios
 	my $spilling = "SET maintenance_work_mem = '1MB'; CREATE INDEX t_built ON t USING genie ((ARRAY[$numbers]))";
 	my $merge = "SELECT genie_merge('t_x')";
 	my $small = "REINDEX TABLE t; $few; $merge; $few; $merge; $few";	# a merge compacts, and pages wait to be reclaimed
+	my $half = "$many; DELETE FROM t WHERE note % 2 = 0";	# VACUUM's merges leave a hole
 	return (
 		'build-spilled' => [ 1, $many, $spilling ],
 		'build-scanned' => [ 0, $many, $together ],
@@ -411,6 +412,7 @@ sub fault_scenarios
 		'vacuum-pending' => [ 0, $dead, 'VACUUM t' ],
 		'vacuum-tile' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 3", 'VACUUM t' ],
 		'vacuum-before-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 4", 'VACUUM t' ],
+		map({ $_ => [ 0, $half, 'VACUUM t' ] } 'truncate-page', 'truncate-before-flip', 'truncate-flipped', 'truncate-done'),
 		'batch-opened' => [ 0, '', "SELECT count(*) FROM genie_search('t_x', ARRAY[genie_query('{1,2,3}'::int[])])" ],
 		'batch-answered' => [ 0, '', "SELECT count(*) FROM genie_search('t_x', ARRAY[genie_query('{1,2,3}'::int[])])" ],
 		'vacuum-after-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 5", 'VACUUM t' ],
