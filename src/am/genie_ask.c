@@ -114,7 +114,7 @@ genie_ask_index(Oid index_oid, GenieAsk ask, void *arg)
 
 	if (IsInParallelMode())
 		return -1;
-	error = genie_subtransaction_run(open_and_ask, &question);
+	error = genie_subtransaction_run(open_and_ask, &question, GENIE_SUBTRANSACTION_COMMIT);
 	if (error == NULL)
 		return question.answer;
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)

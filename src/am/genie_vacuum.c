@@ -47,7 +47,6 @@
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/wait_event.h"
 
 #include "genie_approximate.h"
@@ -60,6 +59,7 @@
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_space.h"
+#include "genie_subtransaction.h"
 #include "genie_tombstone.h"
 #include "genie_truncate.h"
 #include "genie_vacuum.h"
@@ -275,6 +275,20 @@ genie_vacuum_no_room(const ErrorData *error)
 		error->saved_errno == EFBIG;
 }
 
+typedef struct GenieVacuumCompaction
+{
+	Relation	index;
+	BlockNumber n_lost;
+} GenieVacuumCompaction;
+
+static void
+genie_vacuum_run_compaction(void *arg)
+{
+	GenieVacuumCompaction *compaction = arg;
+
+	compaction->n_lost = genie_vacuum_compact(compaction->index);
+}
+
 /*
  * The same as genie_vacuum_compact(), but without room on the disk it says so and goes on: dead rows have their
  * tombstones already, and the rest of VACUUM may make room.  What the compaction did until then stays.
@@ -282,32 +296,14 @@ genie_vacuum_no_room(const ErrorData *error)
 static BlockNumber
 genie_vacuum_try_compact(Relation index)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile BlockNumber n_lost = 0;
-	ErrorData  *volatile error = NULL;
+	GenieVacuumCompaction compaction = {.index = index};
+	ErrorData  *error;
 
 	if (IsInParallelMode())
 		return genie_vacuum_compact(index); /* PostgreSQL allows no subtransaction there */
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		n_lost = genie_vacuum_compact(index);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	error = genie_subtransaction_run(genie_vacuum_run_compaction, &compaction, GENIE_SUBTRANSACTION_COMMIT);
 	if (error == NULL)
-		return n_lost;
+		return compaction.n_lost;
 	if (!genie_vacuum_no_room(error))
 		ReThrowError(error);
 	ereport(WARNING,
@@ -355,35 +351,31 @@ genie_vacuum_lock(Relation index)
 	return false;
 }
 
+typedef struct GenieVacuumTruncation
+{
+	Relation	index;
+	bool		more;
+} GenieVacuumTruncation;
+
+static void
+genie_vacuum_run_truncation(void *arg)
+{
+	GenieVacuumTruncation *truncation = arg;
+
+	if (genie_vacuum_lock(truncation->index) && genie_lock_try_merge(truncation->index))
+		truncation->more = genie_truncate_step(truncation->index);
+}
+
 /* One step of truncation.  True: there is more to do. */
 static bool
 genie_vacuum_truncate_step(Relation index)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool more = false;
-	ErrorData  *volatile error = NULL;
+	GenieVacuumTruncation truncation = {.index = index};
+	ErrorData  *error = genie_subtransaction_run(genie_vacuum_run_truncation, &truncation, GENIE_SUBTRANSACTION_ABORT);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		if (genie_vacuum_lock(index) && genie_lock_try_merge(index))
-			more = genie_truncate_step(index);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	RollbackAndReleaseCurrentSubTransaction();	/* releases the locks */
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
 	if (error != NULL)
 		ReThrowError(error);
-	return more;
+	return truncation.more;
 }
 
 IndexBulkDeleteResult *

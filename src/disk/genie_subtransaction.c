@@ -22,7 +22,7 @@
 #include "genie_subtransaction.h"
 
 ErrorData *
-genie_subtransaction_run(GenieSubtransactionFunction function, void *arg)
+genie_subtransaction_run(GenieSubtransactionFunction function, void *arg, GenieSubtransactionEnd end)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -33,7 +33,10 @@ genie_subtransaction_run(GenieSubtransactionFunction function, void *arg)
 	PG_TRY();
 	{
 		function(arg);
-		ReleaseCurrentSubTransaction();
+		if (end == GENIE_SUBTRANSACTION_COMMIT)
+			ReleaseCurrentSubTransaction();
+		else
+			RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{

@@ -104,7 +104,7 @@ static void
 genie_verify_guard(GenieVerify *verify, GenieVerifyStep step, BlockNumber block)
 {
 	GenieVerifyCall call = {verify, step};
-	ErrorData  *error = genie_subtransaction_run(genie_verify_call, &call);
+	ErrorData  *error = genie_subtransaction_run(genie_verify_call, &call, GENIE_SUBTRANSACTION_COMMIT);
 	const char *at;
 	unsigned int found;
 
