@@ -115,14 +115,14 @@ DROP INDEX t_l2;
 SELECT batch('t_part', 'real', 10) = scans('v', '<->', 'real', 10, 'id <= 1200') AS partial;
 SELECT bool_and(s.distance = t.v[2:5] <-> q.v[1:4]) AS expression, count(*) FROM genie_search('t_expr', (SELECT array_agg(v[1:4] ORDER BY n) FROM q), 10) s JOIN t ON t.ctid = s.tid JOIN q ON q.n = s.query;
 
--- a build hashes rows together, here in several blocks: each is the best match of its own vector
+-- a build hashes rows together, here in several blocks: each is among the best matches of its own vector
 SET maintenance_work_mem = '1MB';
 CREATE INDEX b_l2 ON t USING genie (v genie_l2_ops (hashes = 500));
 CREATE INDEX b_l1 ON t USING genie (v genie_l1_ops (hashes = 500));
 CREATE INDEX b_laplacian ON t USING genie (v genie_laplacian_ops (hashes = 500));
 CREATE INDEX b_cosine ON t USING genie (v genie_cosine_ops (hashes = 500));
 RESET maintenance_work_mem;
-SET genie.candidates = 1;
+SET genie.candidates = 3;
 SELECT i, count(*) = (SELECT count(v) FROM t) AS "all", bool_and(abs(distance) < 1e-6) AS own, count(DISTINCT s.tid) FROM (SELECT array_agg(v ORDER BY id) AS v FROM t WHERE v IS NOT NULL) q,
 	unnest('{b_l2,b_l1,b_laplacian,b_cosine}'::regclass[]) i, genie_search(i, q.v, 1) s GROUP BY i ORDER BY i::text;
 SELECT count(*) FROM unnest('{b_l2,b_l1,b_laplacian,b_cosine}'::regclass[]) i, genie_check(i);

@@ -136,10 +136,11 @@ sub blocks_by_target
 }
 
 # ---- as many copies ----
+# VACUUM leaves free pages in them, and truncates them when they are damaged.
 
 my $n = @cases;
 my @steps = (
-	"SELECT setseed(0.5); CREATE TABLE %1\$s (x int[]); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 300) g; "
+	"SELECT setseed(0.5); CREATE TABLE %1\$s (x int[]) WITH (vacuum_truncate = off); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 300) g; "
 	  . "INSERT INTO %1\$s SELECT array_agg(g %% 100 * 100 + g) FROM generate_series(1, 12000) g GROUP BY g / 1000; "
 	  . "CREATE INDEX %1\$s_x ON %1\$s USING genie (x) WITH (pending_limit = 100000)",
 	"SELECT setseed(0.25); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 100)",
@@ -150,7 +151,8 @@ my @steps = (
 	'VACUUM',
 	"SELECT setseed(0.25); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 60)",
 	"SELECT genie_merge('%1\$s_x')",
-	"SELECT setseed(0.25); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 30); INSERT INTO %1\$s SELECT array_agg(i) FROM generate_series(1, 6000) i");
+	"SELECT setseed(0.25); INSERT INTO %1\$s SELECT random_set(80, 10) FROM generate_series(1, 30); INSERT INTO %1\$s SELECT array_agg(i) FROM generate_series(1, 6000) i; "
+	  . "ALTER TABLE %1\$s RESET (vacuum_truncate)");
 # A transaction that has all indexes open keeps the pages that the last merges replace.
 my $reader = $node->background_psql('postgres');
 foreach my $i (0 .. $#steps)

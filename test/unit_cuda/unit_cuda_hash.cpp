@@ -124,8 +124,8 @@ struct Kind
 static void
 check_shape(const Kind &kind, uint32_t n_vectors, uint32_t n_functions, uint32_t n_dimensions)
 {
-	const GenieLshParameters parameters = {(uint32_t) kind.family, n_functions, n_dimensions,
-										   kind.n_buckets,         17,          kind.width};
+	const GenieLshParameters parameters =
+		{(uint32_t) kind.family, n_functions, n_dimensions, kind.n_buckets, 17, kind.width, {}};
 	Random		random(n_vectors + n_functions + n_dimensions);
 	const Functions functions(parameters);
 	Hashed		hashed(functions, make_vectors(random, n_vectors, n_dimensions, ordinary));
@@ -182,7 +182,7 @@ void
 hash_failure_case()
 {
 	Random		random(1);
-	const Functions functions({GENIE_LSH_L2, 64, 64, 0, 1, 1});
+	const Functions functions({GENIE_LSH_L2, 64, 64, 0, 1, 1, {}});
 	Hashed		hashed(functions, make_vectors(random, 1000, 64, ordinary));
 	bool		good;
 
