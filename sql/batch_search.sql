@@ -280,6 +280,14 @@ SELECT a.step, count(*), count(*) FILTER (WHERE s.tid = a.tid AND s.match_count 
 RESET enable_nestloop;
 DROP TABLE sparse, asked, answered;
 
+-- a query of so many intervals that its set does not look for them among other queries'
+CREATE TABLE few AS SELECT i AS id, ARRAY[i, i * 3, i * 7 + 1] AS x FROM generate_series(1, 2000) i;
+CREATE INDEX few_x ON few USING genie (x);
+CREATE TABLE huge AS SELECT genie_query(array_agg(i * 3)) AS q FROM generate_series(1, 300000) i;
+SELECT s.query, count(*), bool_and(s.match_count = -(f.x <&> a.q)) AS counts, min(s.match_count) FROM (SELECT ARRAY[genie_query('{3,6}'::int[]), q, genie_query('{9}'::int[]), q] AS queries FROM huge) h,
+	LATERAL genie_search('few_x', h.queries, 5) s JOIN few f ON f.ctid = s.tid, LATERAL (SELECT h.queries[s.query] AS q) a GROUP BY s.query ORDER BY s.query;
+DROP TABLE few, huge;
+
 SELECT batch_searches, batch_queries, batch_queries_done FROM genie_stat;
 RESET search_path;
 DROP SCHEMA batch_search CASCADE;

@@ -33,6 +33,13 @@
 /* intervals between two looks at whether the query was cancelled */
 #define GENIE_INTERRUPT_INTERVALS 4096
 
+/*
+ * From so many intervals on, a query's intervals are not looked for among those of other queries: it is the last one of
+ * its set (search/genie_batch.c), its own differ, and a hash table of millions would grow for 0.3 s without a look at
+ * cancellations.
+ */
+#define GENIE_INTERVALS_ALONE (256 * 1024)
+
 /* ---- distinct intervals ---- */
 
 /*
@@ -162,6 +169,18 @@ keep_bytes(GenieQuerySet *set, const uint8 *packed, Size nbytes)
 	return kept;
 }
 
+/* Makes room for so many more distinct intervals. */
+static void
+reserve_distinct(GenieQuerySet *set, uint32 n)
+{
+	uint64		needed = (uint64) set->n_distinct + n;
+
+	if (needed <= set->distinct_capacity)
+		return;
+	set->distinct_capacity = (uint32) Max(needed, (uint64) set->distinct_capacity * 2);
+	set->distinct = repalloc_huge(set->distinct, (Size) set->distinct_capacity * sizeof(GenieSetInterval));
+}
+
 /* A new distinct interval, whose bytes stay; returns its number. */
 static uint32
 add_distinct(GenieQuerySet *set, const uint8 *packed)
@@ -170,11 +189,7 @@ add_distinct(GenieQuerySet *set, const uint8 *packed)
 	GenieKey	lo;
 	uint32		family;
 
-	if (set->n_distinct == set->distinct_capacity)
-	{
-		set->distinct_capacity *= 2;
-		set->distinct = repalloc_huge(set->distinct, (Size) set->distinct_capacity * sizeof(GenieSetInterval));
-	}
+	reserve_distinct(set, 1);
 	distinct = &set->distinct[set->n_distinct];
 	distinct->interval = genie_query_next(&packed);
 	distinct->is_point = genie_interval_is_point(&distinct->interval);
@@ -291,16 +306,20 @@ void
 genie_query_set_add(GenieQuerySet *set, const uint8 *packed, Size nbytes, uint32 n)
 {
 	const uint8 *end = packed + nbytes;
+	bool		alone = n >= GENIE_INTERVALS_ALONE;
 	uint32	   *numbers;
 
 	reserve(set, n);
+	if (alone)
+		reserve_distinct(set, n);
 	numbers = set->numbers + set->first[set->n];
 	for (uint32 i = 0; i < n; i++)
 	{
 		const uint8 *begin = packed;
 
 		genie_query_next(&packed);
-		numbers[i] = number_of(set, begin, packed - begin, end - begin);
+		numbers[i] = alone ? add_distinct(set, keep_bytes(set, begin, packed - begin))
+			: number_of(set, begin, packed - begin, end - begin);
 		if (i % GENIE_INTERRUPT_INTERVALS == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
