@@ -24,7 +24,7 @@ MODULE_big = genie
 EXTENSION = genie
 DATA = $(wildcard genie--*.sql)
 PGFILEDESC = "genie - similarity search by match count"
-HEADERS = src/format/genie_keyword.h src/math/genie_set_similarity.h src/types/genie_opclass.h
+HEADERS = src/format/genie_keyword.h src/math/genie_set_similarity.h src/disk/genie_compat.h src/types/genie_opclass.h
 DOCS = $(wildcard src/doc/*.md)
 
 # Rooms: includes point from a later one to an earlier one (test/check/layers).  The plain ones know no PostgreSQL.

@@ -20,6 +20,7 @@
 #include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_compact.h"
+#include "genie_compat.h"
 #include "genie_image_cache.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
@@ -47,7 +48,7 @@ genie_admin_may_look(Relation index)
 {
 	Oid			oid = RelationGetRelid(index);
 
-	if (!pg_class_ownercheck(oid, GetUserId()) &&
+	if (!object_ownercheck(RelationRelationId, oid, GetUserId()) &&
 		!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 }
@@ -68,7 +69,7 @@ genie_merge(PG_FUNCTION_ARGS)
 				 errmsg("recovery is in progress"),
 				 errhint("A genie index is merged on the primary only.")));
 	index = genie_access_open_index(oid, RowExclusiveLock);
-	if (!pg_class_ownercheck(oid, GetUserId()))
+	if (!object_ownercheck(RelationRelationId, oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	genie_lock_merge(index, ExclusiveLock);
 	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full,

@@ -40,6 +40,7 @@
 
 #include "genie_ask.h"
 #include "genie_candidates.h"
+#include "genie_compat.h"
 #include "genie_cost.h"
 #include "genie_estimate.h"
 #include "genie_opclass.h"
@@ -186,6 +187,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	*correlation = 0;
 	if (n_queries == 0)
 	{
+		GENIE_FORBID_PATH(path);
 		*startup_cost = *total_cost = GENIE_DISABLED_COST;
 		*selectivity = 1;
 		*pages = index->pages;

@@ -52,6 +52,7 @@
 #include "genie_approximate.h"
 #include "genie_codec.h"
 #include "genie_compact.h"
+#include "genie_compat.h"
 #include "genie_fault.h"
 #include "genie_image_cache.h"
 #include "genie_lock.h"
@@ -144,7 +145,7 @@ genie_vacuum_segment(Relation index, const GenieSegmentEntry *entry, IndexBulkDe
 		n_dead += genie_vacuum_tile(segment, objects, tombstones, tile, callback, callback_state,
 									n_died, n_left);
 		tombstones->cached = -1;
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		GENIE_FAULT("vacuum-tile");
 	}
 	return n_dead;
@@ -198,7 +199,7 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 static void
 genie_vacuum_delay(void)
 {
-	vacuum_delay_point();
+	vacuum_delay_point(false);
 }
 
 static void
@@ -256,7 +257,7 @@ genie_vacuum_survey(Relation index)
 static BlockNumber
 genie_vacuum_compact(Relation index)
 {
-	Size		memory = (IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+	Size		memory = (AmAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
 						  autovacuum_work_mem : maintenance_work_mem) * (Size) 1024;
 	BlockNumber n_lost = genie_vacuum_survey(index);
 
@@ -324,7 +325,7 @@ genie_vacuum_truncates(Relation index)
 	if (IsInParallelMode())
 		return false;
 	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
-	allowed = heap->rd_options == NULL || ((StdRdOptions *) heap->rd_options)->vacuum_truncate;
+	allowed = GENIE_VACUUM_TRUNCATES((StdRdOptions *) heap->rd_options);
 	table_close(heap, AccessShareLock);
 	if (allowed)
 	{
@@ -401,7 +402,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	stats->pages_newly_deleted += genie_vacuum_try_compact(index);
 	if (genie_vacuum_truncates(index))
 		while (genie_vacuum_truncate_step(index))
-			vacuum_delay_point();
+			vacuum_delay_point(false);
 
 	genie_lock_merge(index, ShareLock);
 	meta = genie_meta_read(index);

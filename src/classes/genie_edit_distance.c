@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "genie_compat.h"
 #include "genie_edit_distance.h"
 #include "genie_ngram.h"
 #include "genie_operand.h"
@@ -58,7 +59,7 @@ typedef struct EditState
 	uint8	   *scratch;
 } EditState;
 
-static void report_too_long(void) pg_attribute_noreturn();
+pg_noreturn static void report_too_long(void);
 
 static void
 report_too_long(void)

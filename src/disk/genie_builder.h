@@ -10,6 +10,7 @@
 #ifndef GENIE_BUILDER_H
 #define GENIE_BUILDER_H
 
+#include "genie_compat.h"
 #include "genie_segment.h"
 
 typedef struct GenieBuilder GenieBuilder;
@@ -40,6 +41,6 @@ extern void genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *write
 extern void genie_builder_end(GenieBuilder *builder);
 
 /* Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED: an object has more than 65,535 keywords. */
-extern void genie_report_too_many_keywords(void) pg_attribute_noreturn();
+pg_noreturn extern void genie_report_too_many_keywords(void);
 
 #endif							/* GENIE_BUILDER_H */

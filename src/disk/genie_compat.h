@@ -1,12 +1,31 @@
 /*
  * genie_compat.h
- *	  Differences between PostgreSQL versions.  The only file that looks at PG_VERSION_NUM.
+ *	  Differences between PostgreSQL 15, 16, 17 and 18.  The only file that looks at PG_VERSION_NUM.
+ *
+ * The code is written as PostgreSQL 18 spells things.  Here, older versions learn that spelling.  What cannot be
+ * spelled alike has a name that begins with GENIE_.
+ *
+ * It is installed, and the other installed headers include it: they compile with every version.
  */
 #ifndef GENIE_COMPAT_H
 #define GENIE_COMPAT_H
 
 #if PG_VERSION_NUM < 150000
 #error "genie needs PostgreSQL 15 or later"
+#endif
+
+#include "access/genam.h"
+#include "catalog/pg_class.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#else
+#define object_ownercheck(catalog, oid, role) pg_class_ownercheck((oid), (role))
 #endif
 
 #if PG_VERSION_NUM >= 160000
@@ -25,17 +44,9 @@
 #define GENIE_TAG_IS_OF(tag, rel) RelFileNodeEquals((tag).rnode, (rel)->rd_node)
 #endif
 
-/* Copies the path of a relation's main fork, of MAXPGPATH bytes at most.  For users of common/relpath.h. */
-#if PG_VERSION_NUM >= 180000
-#define GENIE_RELATION_PATH(path, tablespace, database, storage) \
-	strlcpy((path), GetRelationPath((database), (tablespace), (storage), -1, MAIN_FORKNUM).str, MAXPGPATH)
-#else
-#define GENIE_RELATION_PATH(path, tablespace, database, storage) \
-	do { \
-		char	   *relation_path_ = GetRelationPath((database), (tablespace), (storage), -1, MAIN_FORKNUM); \
-		strlcpy((path), relation_path_, MAXPGPATH); \
-		pfree(relation_path_); \
-	} while (0)
+#if PG_VERSION_NUM < 170000
+#define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
+#define MyProcNumber (MyProc->pgprocno)
 #endif
 
 /* Does old_snapshot_threshold apply?  For users of utils/snapmgr.h. */
@@ -52,6 +63,44 @@
 #else
 #include "storage/sinvaladt.h"
 #define GENIE_PROC_OF(vxid) BackendIdGetProc((vxid).backendId)
+#endif
+
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#define index_beginscan(heap, index, snapshot, instrument, n_keys, n_orderbys) \
+	index_beginscan((heap), (index), (snapshot), (n_keys), (n_orderbys))
+#define vacuum_delay_point(is_analyze) vacuum_delay_point()
+#endif
+
+/* Copies the path of a relation's main fork, of MAXPGPATH bytes at most.  For users of common/relpath.h. */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_RELATION_PATH(path, tablespace, database, storage) \
+	strlcpy((path), GetRelationPath((database), (tablespace), (storage), -1, MAIN_FORKNUM).str, MAXPGPATH)
+#else
+#define GENIE_RELATION_PATH(path, tablespace, database, storage) \
+	do { \
+		char	   *relation_path_ = GetRelationPath((database), (tablespace), (storage), -1, MAIN_FORKNUM); \
+		strlcpy((path), relation_path_, MAXPGPATH); \
+		pfree(relation_path_); \
+	} while (0)
+#endif
+
+/*
+ * Keeps the planner from an index path, whatever other paths are disabled.  From 18 on the planner compares numbers of
+ * disabled nodes before it compares costs; few plans have so many nodes.
+ */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_FORBID_PATH(index_path) ((index_path)->path.disabled_nodes += 1 << 16)
+#else
+#define GENIE_FORBID_PATH(index_path) ((void) 0)
+#endif
+
+/* May VACUUM truncate a table with these options (StdRdOptions, or NULL)?  For users of utils/rel.h. */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_VACUUM_TRUNCATES(options) \
+	((options) != NULL && (options)->vacuum_truncate_set ? (options)->vacuum_truncate : vacuum_truncate)
+#else
+#define GENIE_VACUUM_TRUNCATES(options) ((options) == NULL || (options)->vacuum_truncate)
 #endif
 
 #endif							/* GENIE_COMPAT_H */

@@ -54,6 +54,7 @@
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
 
+#include "genie_compat.h"
 #include "genie_keyword.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
@@ -244,7 +245,7 @@ extern bool genie_page_is_intact(Page page, BlockNumber block);
 extern void genie_page_verify(Relation index, Page page, BlockNumber block);
 
 /* Raises ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX. */
-extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
+pg_noreturn extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what);
 
 /* Does it look like a page of genie? */
 static inline bool

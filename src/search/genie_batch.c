@@ -39,6 +39,7 @@
 #include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_batch.h"
+#include "genie_compat.h"
 #include "genie_fault.h"
 #include "genie_lsh_block.h"
 #include "genie_lsh_class.h"
@@ -66,7 +67,7 @@
 IndexScanDesc
 genie_batch_begin_scan(const GenieBatch *batch)
 {
-	return index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, 0, 1);
+	return index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, NULL, 0, 1);
 }
 
 /* The ORDER BY operator with a query on its right. */

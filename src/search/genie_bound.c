@@ -43,6 +43,7 @@
 #include "utils/syscache.h"
 
 #include "genie_bound.h"
+#include "genie_compat.h"
 #include "genie_float_order.h"
 #include "genie_set_class.h"
 
@@ -114,8 +115,7 @@ genie_bound_sort(GenieBoundRun *runs, uint32 n)
 
 /* ---- the support function ---- */
 
-static void genie_bound_broken(const GenieBound *bound, const char *how, uint32 count, uint32 size)
-			pg_attribute_noreturn();
+pg_noreturn static void genie_bound_broken(const GenieBound *bound, const char *how, uint32 count, uint32 size);
 
 static void
 genie_bound_broken(const GenieBound *bound, const char *how, uint32 count, uint32 size)

@@ -43,6 +43,7 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
+#include "genie_compat.h"
 #include "genie_float_order.h"
 #include "genie_frontier.h"
 #include "genie_object_table.h"
@@ -151,8 +152,8 @@ genie_frontier_pop(GenieFrontier *frontier)
 
 /* ---- visits ---- */
 
-static void genie_frontier_too_near(const GenieFrontier *frontier, const GenieFrontierRow *row, double value)
-			pg_attribute_noreturn();
+pg_noreturn static void genie_frontier_too_near(const GenieFrontier *frontier, const GenieFrontierRow *row,
+												double value);
 
 static void
 genie_frontier_too_near(const GenieFrontier *frontier, const GenieFrontierRow *row, double value)

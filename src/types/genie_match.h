@@ -6,13 +6,14 @@
 #define GENIE_MATCH_H
 
 #include "fmgr.h"
+#include "genie_compat.h"
 #include "genie_query.h"
 
 /*
  * Raises the error that the query has intervals in the key's dimension, but none of the key's family
  * (genie_query_conflicts()): such a query is a mistake.  The key may be a bare (dimension, family) prefix.
  */
-extern void genie_report_conflict(const GenieQueryView *query, GenieKey key) pg_attribute_noreturn();
+pg_noreturn extern void genie_report_conflict(const GenieQueryView *query, GenieKey key);
 
 /* The condition @&: does an object of that size and match count meet the query's min_match and threshold? */
 extern bool genie_match_satisfies(const GenieQueryView *query, uint32 count, uint32 size);

@@ -68,6 +68,7 @@
 
 #include "common/hashfn.h"
 #include "fmgr.h"
+#include "genie_compat.h"
 #include "genie_keyword.h"
 #include "genie_set_similarity.h"
 #include "utils/memutils.h"

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "genie_compat.h"
 #include "genie_operand.h"
 #include "utils/memutils.h"
 

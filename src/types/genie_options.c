@@ -33,7 +33,7 @@ bytea *
 genie_reloptions(Datum options, bool validate)
 {
 	static const relopt_parse_elt table[] = {
-		{"pending_limit", RELOPT_TYPE_INT, offsetof(GenieOptions, pending_limit)}
+		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(GenieOptions, pending_limit)}
 	};
 
 	return build_reloptions(options, validate, genie_relopt_kind, sizeof(GenieOptions), table,

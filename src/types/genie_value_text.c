@@ -199,7 +199,7 @@ oid_parse(const char *text, uint8 *out)
 static uint32
 float_parse(const char *text, uint8 *out)
 {
-	return genie_value_put_float(out, float8in_internal((char *) text, NULL, "double precision", text));
+	return genie_value_put_float(out, DatumGetFloat8(DirectFunctionCall1(float8in, CStringGetDatum(text))));
 }
 
 static uint32

@@ -5,6 +5,7 @@
 #ifndef GENIE_VALUE_TEXT_H
 #define GENIE_VALUE_TEXT_H
 
+#include "genie_compat.h"
 #include "genie_text.h"
 #include "genie_value_bytes.h"
 
@@ -24,6 +25,6 @@ extern void genie_value_print_key(StringInfo out, GenieKey key);
 extern GenieKey genie_value_text_key(const GenieTextItem *item, const GenieTextValue *value, uint8 *out);
 
 /* Raises the scanner's error; type is the name of the SQL type. */
-extern void genie_value_text_report(const GenieTextScanner *scanner, const char *type) pg_attribute_noreturn();
+pg_noreturn extern void genie_value_text_report(const GenieTextScanner *scanner, const char *type);
 
 #endif							/* GENIE_VALUE_TEXT_H */

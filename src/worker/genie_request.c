@@ -51,6 +51,7 @@
 #include "utils/memutils.h"
 
 #include "genie_arena.h"
+#include "genie_compat.h"
 #include "genie_request.h"
 #include "genie_wire.h"
 
@@ -89,7 +90,7 @@ typedef enum GenieSlotState
 typedef struct GenieSlot
 {
 	pg_atomic_uint32 state;
-	int			pgprocno;		/* whose latch to set; written before READY, read in TAKEN */
+	int			procno;			/* whose latch to set; written before READY, read in TAKEN */
 	dsa_pointer memory;
 	uint64		ready_at;		/* us; written before READY */
 } GenieSlot;
@@ -104,7 +105,7 @@ typedef union GenieSlotPadded
 typedef struct GenieRequestShared
 {
 	pg_atomic_uint32 worker_up; /* 1: READY slots will be looked at */
-	int			worker_pgprocno;	/* whose latch to set; written before worker_up */
+	int			worker_procno;	/* whose latch to set; written before worker_up */
 	uint32		n_slots;
 	uint32		next;			/* the worker's: the slot where it begins to look, so that none starves */
 	pg_atomic_uint64 kept;		/* bytes of answered requests whose results stay */
@@ -188,7 +189,7 @@ now_us(void)
 static void
 give_up(void)
 {
-	GenieSlot  *slot = slot_at(MyBackendId - 1);
+	GenieSlot  *slot = slot_at(MyProcNumber);
 	dsa_pointer memory = asked;
 	bool		left = false;
 
@@ -241,7 +242,7 @@ wait_for_answer(GenieSlot *slot)
 static bool
 ask_worker(GenieSlot *slot)
 {
-	slot->pgprocno = MyProc->pgprocno;
+	slot->procno = MyProcNumber;
 	slot->memory = asked;
 	slot->ready_at = now_us();
 	if (!slot_move(slot, SLOT_IDLE, SLOT_READY))
@@ -251,7 +252,7 @@ ask_worker(GenieSlot *slot)
 		/* it may have seen the request and be about to answer it: then that answer counts */
 		return !slot_move(slot, SLOT_READY, SLOT_IDLE);
 	}
-	SetLatch(&ProcGlobal->allProcs[request_shared->worker_pgprocno].procLatch);
+	SetLatch(&ProcGlobal->allProcs[request_shared->worker_procno].procLatch);
 	return true;
 }
 
@@ -378,7 +379,7 @@ run_request(GenieRequestJob *jobs, uint32 n_jobs, bool whole)
 	genie_stat_add(GENIE_COUNTER_QUERIES, n_jobs);
 	PG_TRY();
 	{
-		ask_and_read(slot_at(MyBackendId - 1), jobs, n_jobs, nbytes, whole);
+		ask_and_read(slot_at(MyProcNumber), jobs, n_jobs, nbytes, whole);
 	}
 	PG_FINALLY();
 	{
@@ -427,7 +428,7 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 		before_shmem_exit(give_up_at_exit, 0);
 		exit_registered = true;
 	}
-	if (pg_atomic_read_u32(&slot_at(MyBackendId - 1)->state) != SLOT_IDLE)
+	if (pg_atomic_read_u32(&slot_at(MyProcNumber)->state) != SLOT_IDLE)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);
 		return;
@@ -452,7 +453,7 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 void
 genie_request_worker_up(void)
 {
-	request_shared->worker_pgprocno = MyProc->pgprocno;
+	request_shared->worker_procno = MyProcNumber;
 	pg_memory_barrier();
 	pg_atomic_write_u32(&request_shared->worker_up, 1);
 }
@@ -462,10 +463,10 @@ static void
 finish_slot(GenieSlot *slot)
 {
 	dsa_pointer memory = slot->memory;
-	int			pgprocno = slot->pgprocno;
+	int			procno = slot->procno;
 
 	if (slot_move(slot, SLOT_TAKEN, SLOT_DONE))
-		SetLatch(&ProcGlobal->allProcs[pgprocno].procLatch);
+		SetLatch(&ProcGlobal->allProcs[procno].procLatch);
 	else
 	{
 		dsa_free(genie_arena_requests(), memory);

@@ -46,6 +46,7 @@
 #include "utils/timestamp.h"
 
 #include "genie_arena.h"
+#include "genie_compat.h"
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
@@ -99,7 +100,7 @@ typedef struct GenieWorker
 
 static GenieWorker worker;
 
-PGDLLEXPORT void genie_worker_main(Datum arg) pg_attribute_noreturn();
+pg_noreturn PGDLLEXPORT void genie_worker_main(Datum arg);
 
 void
 genie_worker_register(void)
