@@ -105,6 +105,16 @@ SELECT a, b, two(a, b, '30'), two(a, b, 'NULL') FROM (VALUES
 	('''{1,2}''', '''{5,8}'''), ('''{5,8}''', 'genie_query(''{[1,10)}''::int4multirange)'), ('''{}''', '''{5,8}'''), ('''{5,8}''', '''{}'''),
 	('null_query()', '''{5,8}'''), ('''{5,8}''', 'null_query()'), ('null_query()', 'null_query()'), ('''{1,2}''', '''{1,2}''')) v (a, b);
 RESET enable_seqscan;
+-- rows keep their TIDs: the executor holds none back (on some minor versions it would lose them)
+SET enable_seqscan = off; SET enable_sort = off;
+CREATE TEMP TABLE found AS SELECT ctid AS tid, id FROM t ORDER BY tags <&> '{1,2}', tags <&> '{5,8}' LIMIT 1000;
+CREATE TEMP TABLE found_by_distance AS SELECT ctid AS tid, id FROM t ORDER BY tags <%> '{1,2}', tags <&> '{5,8}' LIMIT 1000;
+BEGIN;
+CREATE TEMP TABLE locked AS WITH l AS (SELECT ctid AS tid, id FROM t ORDER BY tags <%> '{1,2,5}', tags <&> '{5,8}' LIMIT 1000 FOR UPDATE) SELECT * FROM l;
+RESET enable_seqscan; RESET enable_sort;
+SELECT count(*), count(*) FILTER (WHERE t.id IS DISTINCT FROM f.id) AS wrong FROM (TABLE found UNION ALL TABLE found_by_distance UNION ALL TABLE locked) f LEFT JOIN t ON t.ctid = f.tid;
+WITH updated AS (UPDATE t SET id = -t.id FROM found f WHERE t.ctid = f.tid RETURNING t.id = -f.id AS same) SELECT count(*), bool_and(same) FROM updated;
+ROLLBACK;
 
 -- other orders are sorted: DESC, NULLS FIRST, a further column
 SET enable_seqscan = off;
