@@ -11,6 +11,7 @@
 
 #include "catalog/pg_type.h"
 #include "port/pg_bitutils.h"
+#include "utils/fmgrprotos.h"
 #include "utils/varbit.h"
 
 #include "genie_vector_distance.h"
@@ -95,6 +96,26 @@ genie_vectors_of_queries(ArrayType *array)
 		vectors.n_dimensions = (uint32) ARR_DIMS(array)[ndim - 1];
 	}
 	return vectors;
+}
+
+void
+genie_vectors_cast(GenieVectors *vectors, bool to_double)
+{
+	Size		n = (Size) vectors->n * vectors->n_dimensions;
+	void	   *elements;
+
+	if (vectors->is_double == to_double)
+		return;
+	elements = palloc_extended(n * genie_vector_element_bytes(to_double), MCXT_ALLOC_HUGE);
+	if (to_double)
+		for (Size i = 0; i < n; i++)
+			((float8 *) elements)[i] = ((const float4 *) vectors->elements)[i];
+	else
+		for (Size i = 0; i < n; i++)
+			((float4 *) elements)[i] =
+				DatumGetFloat4(DirectFunctionCall1(dtof, Float8GetDatum(((const float8 *) vectors->elements)[i])));
+	vectors->elements = elements;
+	vectors->is_double = to_double;
 }
 
 void
