@@ -405,18 +405,25 @@ COMMENT ON OPERATOR @& (text, genie_edit_query) IS 'within the edit distance';
 
 -- ---- distances of vectors and of bit strings ----
 
+CREATE FUNCTION genie_vector_widening_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_vector_widening_support(internal) IS 'planner support of <->, <+> and <=>: a column of real[] is not cast to double precision[]';
+
 CREATE FUNCTION genie_l2_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_l2_distance(float8[], float8[]) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_l1_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_l1_distance(float8[], float8[]) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_cosine_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_cosine_distance(float8[], float8[]) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_inner_product(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_inner_product(float8[], float8[]) RETURNS float8
@@ -464,25 +471,32 @@ COMMENT ON OPERATOR <=> (real[], real[]) IS 'cosine distance, 1 - cosine; 1 if o
 COMMENT ON OPERATOR <=> (float8[], float8[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
 COMMENT ON OPERATOR <&~> (bit, bit) IS 'Hamming distance: in how many places they differ';
 
--- real[] and the numbers that a client sends: the query is narrowed to real[], so that an index on real[] serves it.  There is a
--- function for each type, so that no operand is ambiguous; the planner inlines them.
-DO $$
-DECLARE
-	type text;
-	metric text[];
-BEGIN
-	FOREACH type IN ARRAY ARRAY['float8', 'numeric', 'bigint', 'int', 'smallint'] LOOP
-		FOREACH metric SLICE 1 IN ARRAY ARRAY[['l2', '<->', 'Euclidean (l2)'], ['l1', '<+>', 'Manhattan (l1)'], ['cosine', '<=>', 'cosine']] LOOP
-			EXECUTE format('CREATE FUNCTION genie_%s_narrowed(real[], %s[]) RETURNS float8 LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE COST 10'
-				' RETURN $1 %s $2::real[]', metric[1], type, metric[2]);
-			EXECUTE format('CREATE OPERATOR %s (LEFTARG = real[], RIGHTARG = %s[], FUNCTION = genie_%s_narrowed)', metric[2], type, metric[1]);
-			EXECUTE format('COMMENT ON FUNCTION genie_%s_narrowed(real[], %s[]) IS %L', metric[1], type,
-				format('implementation of %s operator', metric[2]));
-			EXECUTE format('COMMENT ON OPERATOR %s (real[], %s[]) IS %L', metric[2], type,
-				format('%s distance from the vector, cast to real[]', metric[3]));
-		END LOOP;
-	END LOOP;
-END $$;
+-- For the planner: a column of real[] beside double precision[], which PostgreSQL would cast.  They have names of their own, because
+-- <-> of these types would make <-> of real[] and int[] ambiguous.
+CREATE FUNCTION genie_l2_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_l1_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_cosine_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_l2_widened(real[], float8[]) IS 'implementation of <->^ operator';
+COMMENT ON FUNCTION genie_l1_widened(real[], float8[]) IS 'implementation of <+>^ operator';
+COMMENT ON FUNCTION genie_cosine_widened(real[], float8[]) IS 'implementation of <=>^ operator';
+
+CREATE OPERATOR <->^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_l2_widened
+);
+CREATE OPERATOR <+>^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_l1_widened
+);
+CREATE OPERATOR <=>^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_cosine_widened
+);
+
+COMMENT ON OPERATOR <->^ (real[], float8[]) IS 'Euclidean (l2) distance in double precision: what <-> becomes where the left column is real[]';
+COMMENT ON OPERATOR <+>^ (real[], float8[]) IS 'Manhattan (l1) distance in double precision: what <+> becomes where the left column is real[]';
+COMMENT ON OPERATOR <=>^ (real[], float8[]) IS 'cosine distance in double precision: what <=> becomes where the left column is real[]';
 
 -- ---- locality-sensitive hashing: vectors, sets and bit strings as objects ----
 
@@ -773,6 +787,7 @@ COMMENT ON FUNCTION genie_lsh_sign(internal, internal) IS 'genie support: a row'
 
 CREATE OPERATOR CLASS genie_l2_ops FOR TYPE real[] USING genie AS
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 5 <->^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
@@ -782,6 +797,7 @@ COMMENT ON OPERATOR CLASS genie_l2_ops USING genie IS 'vectors: nearest by Eucli
 
 CREATE OPERATOR CLASS genie_l1_ops FOR TYPE real[] USING genie AS
 	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 6 <+>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
@@ -791,6 +807,7 @@ COMMENT ON OPERATOR CLASS genie_l1_ops USING genie IS 'vectors: nearest by Manha
 
 CREATE OPERATOR CLASS genie_laplacian_ops FOR TYPE real[] USING genie AS
 	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 6 <+>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_laplacian_options(internal),
@@ -800,6 +817,7 @@ COMMENT ON OPERATOR CLASS genie_laplacian_ops USING genie IS 'vectors: nearest b
 
 CREATE OPERATOR CLASS genie_cosine_ops FOR TYPE real[] USING genie AS
 	OPERATOR 7 <=> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 7 <=>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_cosine_options(internal),

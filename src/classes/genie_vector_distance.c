@@ -11,7 +11,6 @@
 
 #include "catalog/pg_type.h"
 #include "port/pg_bitutils.h"
-#include "utils/fmgrprotos.h"
 #include "utils/varbit.h"
 
 #include "genie_vector_distance.h"
@@ -99,26 +98,6 @@ genie_vectors_of_queries(ArrayType *array)
 }
 
 void
-genie_vectors_cast(GenieVectors *vectors, bool to_double)
-{
-	Size		n = (Size) vectors->n * vectors->n_dimensions;
-	void	   *elements;
-
-	if (vectors->is_double == to_double)
-		return;
-	elements = palloc_extended(n * genie_vector_element_bytes(to_double), MCXT_ALLOC_HUGE);
-	if (to_double)
-		for (Size i = 0; i < n; i++)
-			((float8 *) elements)[i] = ((const float4 *) vectors->elements)[i];
-	else
-		for (Size i = 0; i < n; i++)
-			((float4 *) elements)[i] =
-				DatumGetFloat4(DirectFunctionCall1(dtof, Float8GetDatum(((const float8 *) vectors->elements)[i])));
-	vectors->elements = elements;
-	vectors->is_double = to_double;
-}
-
-void
 genie_vector_check_lengths(GenieVector a, GenieVector b)
 {
 	if (a.n != b.n)
@@ -141,6 +120,24 @@ genie_vector_check_finite(GenieVector vector)
 
 /* ---- functions and operators ---- */
 
+/* The elements as doubles, in palloc'd memory. */
+static GenieVector
+widen(GenieVector vector)
+{
+	const char *at = vector.elements;
+	double	   *elements = palloc(vector.n * sizeof(double));
+
+	for (uint32 i = 0; i < vector.n; i++)
+	{
+		float		element;
+
+		memcpy(&element, at + i * sizeof(element), sizeof(element));
+		elements[i] = element;
+	}
+	return (GenieVector) {elements, vector.n, true};
+}
+
+/* Where one has floats and the other doubles, the result is that of the cast to double precision[]. */
 static Datum
 measure(FunctionCallInfo fcinfo, GenieMetric metric)
 {
@@ -151,7 +148,15 @@ measure(FunctionCallInfo fcinfo, GenieMetric metric)
 	double		result;
 
 	genie_vector_check_lengths(a, b);
-	result = genie_vector_measure(metric, a, b);
+	if (a.is_double == b.is_double)
+		result = genie_vector_measure(metric, a, b);
+	else
+	{
+		GenieVector wide = widen(a.is_double ? b : a);
+
+		result = a.is_double ? genie_vector_measure(metric, a, wide) : genie_vector_measure(metric, wide, b);
+		pfree((void *) wide.elements);
+	}
 	PG_FREE_IF_COPY(left, 0);
 	PG_FREE_IF_COPY(right, 1);
 	PG_RETURN_FLOAT8(result);

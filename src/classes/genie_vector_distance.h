@@ -30,12 +30,6 @@ typedef struct GenieVectors
  */
 extern GenieVectors genie_vectors_of_queries(ArrayType *array);
 
-/*
- * Casts the elements to doubles or to floats, in palloc'd memory if they are not so already.  Errors: those of
- * PostgreSQL's cast to real.
- */
-extern void genie_vectors_cast(GenieVectors *vectors, bool to_double);
-
 /* The metric of a function, if it is one of genie's own distances of arrays; 0: it is not. */
 extern GenieMetric genie_vector_metric(const FmgrInfo *function);
 

@@ -137,13 +137,12 @@ genie_nearest_check_index(GenieNearestSearch *search)
 	GenieBatch *batch = &search->batch;
 	bool		approximate = genie_is_approximate(batch->index);
 	const GenieVectorType *type = genie_vector_type_of_class(batch->index);
-	Oid			vectors = batch->index->rd_opcintype[0];
+	Oid			vectors = type != NULL ? type->array : batch->index->rd_opcintype[0];
 
-	if (type != NULL && search->of_vectors)
+	if (type != NULL && batch->query_type == type->array)
 	{
-		genie_vectors_cast(&search->vectors, type->is_double);
 		search->type = type;
-		batch->query_type = vectors;
+		batch->query_type = batch->index->rd_opcintype[0];
 	}
 	if (approximate && genie_nearest_find_order(batch))
 		return;

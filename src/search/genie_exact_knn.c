@@ -343,13 +343,29 @@ vector_type_of(Relation index)
 	return vectors;
 }
 
+/* The queries, with their elements in the form that engines read. */
+static void
+widen_queries(GenieVectors *queries, bool to_double)
+{
+	Size		n = (Size) queries->n * queries->n_dimensions;
+	GenieVector all = {queries->elements, (uint32) n, queries->is_double};
+	uint8	   *elements;
+
+	if (queries->is_double == to_double)
+		return;
+	elements = palloc_extended(n * genie_vector_element_bytes(to_double), MCXT_ALLOC_HUGE);
+	copy_elements(elements, to_double, all);
+	queries->elements = elements;
+	queries->is_double = to_double;
+}
+
 static void
 search(GenieExactKnn *state, uint32 k, const char *metric)
 {
 	state->knn.metric = metric_of(state->index, metric);
 	state->type = vector_type_of(state->index);
 	state->knn.is_double = state->type->is_double || state->queries.is_double;
-	genie_vectors_cast(&state->queries, state->knn.is_double);
+	widen_queries(&state->queries, state->knn.is_double);
 	state->index_info = BuildIndexInfo(state->index);
 	state->estate = CreateExecutorState();
 	state->predicate = ExecPrepareQual(state->index_info->ii_Predicate, state->estate);
