@@ -139,7 +139,7 @@ CREATE CAST (int8multirange AS genie_query) WITH FUNCTION genie_query(int8multir
 
 -- ---- match count ----
 
-CREATE FUNCTION genie_match_count(anyarray, anyarray) RETURNS int
+CREATE FUNCTION genie_match_count(anycompatiblearray, anycompatiblearray) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_match_count(anyarray, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -158,7 +158,7 @@ CREATE FUNCTION genie_match_count(jsonb, jsonb) RETURNS int
 CREATE FUNCTION genie_match_count(jsonb, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_match_count_jsonb_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
-COMMENT ON FUNCTION genie_match_count(anyarray, anyarray) IS 'how many distinct elements two arrays share';
+COMMENT ON FUNCTION genie_match_count(anycompatiblearray, anycompatiblearray) IS 'how many distinct elements two arrays share';
 COMMENT ON FUNCTION genie_match_count(anyarray, genie_query) IS 'how many distinct elements of an array match the query';
 COMMENT ON FUNCTION genie_match_count(genie_object, genie_object) IS 'how many keywords two objects share';
 COMMENT ON FUNCTION genie_match_count(genie_object, genie_query) IS 'how many keywords of an object match the query';
@@ -168,8 +168,13 @@ COMMENT ON FUNCTION genie_match_count(tsvector, genie_query) IS 'how many lexeme
 COMMENT ON FUNCTION genie_match_count(jsonb, jsonb) IS 'how many paths with their values two documents share';
 COMMENT ON FUNCTION genie_match_count(jsonb, genie_query) IS 'how many paths with their values of a document match the query';
 
-CREATE FUNCTION genie_order(anyarray, anyarray) RETURNS int
-	AS 'MODULE_PATHNAME', 'genie_order_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_widening_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_widening_support(internal) IS 'planner support of <&> and <%>: a column is not cast to a wider type';
+
+CREATE FUNCTION genie_order(anycompatiblearray, anycompatiblearray) RETURNS int
+	AS 'MODULE_PATHNAME', 'genie_order_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_widening_support;
 CREATE FUNCTION genie_order(anyarray, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_array_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_order(genie_object, genie_object) RETURNS int
@@ -187,7 +192,7 @@ CREATE FUNCTION genie_order(jsonb, jsonb) RETURNS int
 CREATE FUNCTION genie_order(jsonb, genie_query) RETURNS int
 	AS 'MODULE_PATHNAME', 'genie_order_jsonb_query' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
-COMMENT ON FUNCTION genie_order(anyarray, anyarray) IS 'implementation of <&> operator';
+COMMENT ON FUNCTION genie_order(anycompatiblearray, anycompatiblearray) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(anyarray, genie_query) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(genie_object, genie_object) IS 'implementation of <&> operator';
 COMMENT ON FUNCTION genie_order(genie_object, genie_query) IS 'implementation of <&> operator';
@@ -198,7 +203,7 @@ COMMENT ON FUNCTION genie_order(jsonb, jsonb) IS 'implementation of <&> operator
 COMMENT ON FUNCTION genie_order(jsonb, genie_query) IS 'implementation of <&> operator';
 
 CREATE OPERATOR <&> (
-	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_order, COMMUTATOR = <&>
+	LEFTARG = anycompatiblearray, RIGHTARG = anycompatiblearray, FUNCTION = genie_order, COMMUTATOR = <&>
 );
 CREATE OPERATOR <&> (
 	LEFTARG = anyarray, RIGHTARG = genie_query, FUNCTION = genie_order
@@ -225,7 +230,7 @@ CREATE OPERATOR <&> (
 	LEFTARG = jsonb, RIGHTARG = genie_query, FUNCTION = genie_order
 );
 
-COMMENT ON OPERATOR <&> (anyarray, anyarray) IS 'negative match count: ORDER BY it for the arrays that share the most elements first';
+COMMENT ON OPERATOR <&> (anycompatiblearray, anycompatiblearray) IS 'negative match count: ORDER BY it for the arrays that share the most elements first';
 COMMENT ON OPERATOR <&> (anyarray, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
 COMMENT ON OPERATOR <&> (genie_object, genie_object) IS 'negative match count: ORDER BY it for the objects that share the most keywords first';
 COMMENT ON OPERATOR <&> (genie_object, genie_query) IS 'negative match count: ORDER BY it for the best matches first';
@@ -277,24 +282,25 @@ COMMENT ON OPERATOR @& (jsonb, genie_query) IS 'at least min_match keywords matc
 
 -- ---- similarity of sets ----
 
-CREATE FUNCTION genie_jaccard(a anyarray, b anyarray) RETURNS float8
+CREATE FUNCTION genie_jaccard(a anycompatiblearray, b anycompatiblearray) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_jaccard_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_jaccard_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION genie_dice(a anyarray, b anyarray) RETURNS float8
+CREATE FUNCTION genie_dice(a anycompatiblearray, b anycompatiblearray) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_dice_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_dice(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_dice_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION genie_cosine(a anyarray, b anyarray) RETURNS float8
+CREATE FUNCTION genie_cosine(a anycompatiblearray, b anycompatiblearray) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_cosine_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_cosine(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_cosine_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION genie_overlap(a anyarray, b anyarray) RETURNS float8
+CREATE FUNCTION genie_overlap(a anycompatiblearray, b anycompatiblearray) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_overlap_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_overlap(a genie_object, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_overlap_objects' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION genie_jaccard_distance(a anyarray, b anyarray) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_set_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_jaccard_distance(a anycompatiblearray, b anycompatiblearray) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_set_jaccard_distance_arrays' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_widening_support;
 CREATE FUNCTION genie_jaccard_distance(a anyarray, b genie_object) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_set_jaccard_distance_array_object' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_jaccard_distance(a genie_object, b genie_object) RETURNS float8
@@ -304,22 +310,22 @@ CREATE FUNCTION genie_jaccard_distance(a tsvector, b tsvector) RETURNS float8
 CREATE FUNCTION genie_jaccard_distance(a jsonb, b jsonb) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_jaccard_distance_jsonbs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
-COMMENT ON FUNCTION genie_jaccard(anyarray, anyarray) IS 'Jaccard (Tanimoto) similarity: shared / united';
+COMMENT ON FUNCTION genie_jaccard(anycompatiblearray, anycompatiblearray) IS 'Jaccard (Tanimoto) similarity: shared / united';
 COMMENT ON FUNCTION genie_jaccard(genie_object, genie_object) IS 'Jaccard (Tanimoto) similarity: shared / united';
-COMMENT ON FUNCTION genie_dice(anyarray, anyarray) IS 'Dice similarity: 2 * shared / (size of a + size of b)';
+COMMENT ON FUNCTION genie_dice(anycompatiblearray, anycompatiblearray) IS 'Dice similarity: 2 * shared / (size of a + size of b)';
 COMMENT ON FUNCTION genie_dice(genie_object, genie_object) IS 'Dice similarity: 2 * shared / (size of a + size of b)';
-COMMENT ON FUNCTION genie_cosine(anyarray, anyarray) IS 'cosine (Ochiai) similarity: shared / sqrt(size of a * size of b)';
+COMMENT ON FUNCTION genie_cosine(anycompatiblearray, anycompatiblearray) IS 'cosine (Ochiai) similarity: shared / sqrt(size of a * size of b)';
 COMMENT ON FUNCTION genie_cosine(genie_object, genie_object) IS 'cosine (Ochiai) similarity: shared / sqrt(size of a * size of b)';
-COMMENT ON FUNCTION genie_overlap(anyarray, anyarray) IS 'overlap coefficient: shared / the smaller size';
+COMMENT ON FUNCTION genie_overlap(anycompatiblearray, anycompatiblearray) IS 'overlap coefficient: shared / the smaller size';
 COMMENT ON FUNCTION genie_overlap(genie_object, genie_object) IS 'overlap coefficient: shared / the smaller size';
-COMMENT ON FUNCTION genie_jaccard_distance(anyarray, anyarray) IS 'implementation of <%> operator';
+COMMENT ON FUNCTION genie_jaccard_distance(anycompatiblearray, anycompatiblearray) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(anyarray, genie_object) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(genie_object, genie_object) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(tsvector, tsvector) IS 'implementation of <%> operator';
 COMMENT ON FUNCTION genie_jaccard_distance(jsonb, jsonb) IS 'implementation of <%> operator';
 
 CREATE OPERATOR <%> (
-	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
+	LEFTARG = anycompatiblearray, RIGHTARG = anycompatiblearray, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
 );
 CREATE OPERATOR <%> (
 	LEFTARG = anyarray, RIGHTARG = genie_object, FUNCTION = genie_jaccard_distance
@@ -334,7 +340,7 @@ CREATE OPERATOR <%> (
 	LEFTARG = jsonb, RIGHTARG = jsonb, FUNCTION = genie_jaccard_distance, COMMUTATOR = <%>
 );
 
-COMMENT ON OPERATOR <%> (anyarray, anyarray) IS 'Jaccard distance: 1 - genie_jaccard';
+COMMENT ON OPERATOR <%> (anycompatiblearray, anycompatiblearray) IS 'Jaccard distance: 1 - genie_jaccard';
 COMMENT ON OPERATOR <%> (anyarray, genie_object) IS 'Jaccard distance of an array''s elements and a set of elements made by genie_object(array)';
 COMMENT ON OPERATOR <%> (genie_object, genie_object) IS 'Jaccard distance: 1 - genie_jaccard';
 COMMENT ON OPERATOR <%> (tsvector, tsvector) IS 'Jaccard distance of the lexemes';
@@ -399,18 +405,25 @@ COMMENT ON OPERATOR @& (text, genie_edit_query) IS 'within the edit distance';
 
 -- ---- distances of vectors and of bit strings ----
 
+CREATE FUNCTION genie_vector_widening_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_vector_widening_support(internal) IS 'planner support of <->, <+> and <=>: a column of real[] is not cast to double precision[]';
+
 CREATE FUNCTION genie_l2_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_l2_distance(float8[], float8[]) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_l1_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_l1_distance(float8[], float8[]) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_cosine_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_cosine_distance(float8[], float8[]) RETURNS float8
-	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_inner_product(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_inner_product(float8[], float8[]) RETURNS float8
@@ -457,6 +470,33 @@ COMMENT ON OPERATOR <+> (float8[], float8[]) IS 'Manhattan (l1) distance: ORDER 
 COMMENT ON OPERATOR <=> (real[], real[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
 COMMENT ON OPERATOR <=> (float8[], float8[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
 COMMENT ON OPERATOR <&~> (bit, bit) IS 'Hamming distance: in how many places they differ';
+
+-- For the planner: a column of real[] beside double precision[], which PostgreSQL would cast.  They have names of their own, because
+-- <-> of these types would make <-> of real[] and int[] ambiguous.
+CREATE FUNCTION genie_l2_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_l1_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_cosine_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+COMMENT ON FUNCTION genie_l2_widened(real[], float8[]) IS 'implementation of <->^ operator';
+COMMENT ON FUNCTION genie_l1_widened(real[], float8[]) IS 'implementation of <+>^ operator';
+COMMENT ON FUNCTION genie_cosine_widened(real[], float8[]) IS 'implementation of <=>^ operator';
+
+CREATE OPERATOR <->^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_l2_widened
+);
+CREATE OPERATOR <+>^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_l1_widened
+);
+CREATE OPERATOR <=>^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_cosine_widened
+);
+
+COMMENT ON OPERATOR <->^ (real[], float8[]) IS 'Euclidean (l2) distance in double precision: what <-> becomes where the left column is real[]';
+COMMENT ON OPERATOR <+>^ (real[], float8[]) IS 'Manhattan (l1) distance in double precision: what <+> becomes where the left column is real[]';
+COMMENT ON OPERATOR <=>^ (real[], float8[]) IS 'cosine distance in double precision: what <=> becomes where the left column is real[]';
 
 -- ---- locality-sensitive hashing: vectors, sets and bit strings as objects ----
 
@@ -617,10 +657,10 @@ CREATE FUNCTION genie_jaccard_bound(int2, internal, int, int) RETURNS float8
 COMMENT ON FUNCTION genie_jaccard_bound(int2, internal, int, int) IS 'genie support: Jaccard distance from match count and size';
 
 CREATE OPERATOR CLASS genie_array_ops DEFAULT FOR TYPE anyarray USING genie AS
-	OPERATOR 1 <&> (anyarray, anyarray) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (anycompatiblearray, anycompatiblearray) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (anyarray, genie_query) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 2 @& (anyarray, genie_query),
-	OPERATOR 3 <%> (anyarray, anyarray) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 3 <%> (anycompatiblearray, anycompatiblearray) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 3 <%> (anyarray, genie_object) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_array_decompose(anyarray, internal),
 	FUNCTION 2 genie_array_compile(internal, int2, oid),
@@ -747,6 +787,7 @@ COMMENT ON FUNCTION genie_lsh_sign(internal, internal) IS 'genie support: a row'
 
 CREATE OPERATOR CLASS genie_l2_ops FOR TYPE real[] USING genie AS
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 5 <->^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
@@ -756,6 +797,7 @@ COMMENT ON OPERATOR CLASS genie_l2_ops USING genie IS 'vectors: nearest by Eucli
 
 CREATE OPERATOR CLASS genie_l1_ops FOR TYPE real[] USING genie AS
 	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 6 <+>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
@@ -765,6 +807,7 @@ COMMENT ON OPERATOR CLASS genie_l1_ops USING genie IS 'vectors: nearest by Manha
 
 CREATE OPERATOR CLASS genie_laplacian_ops FOR TYPE real[] USING genie AS
 	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 6 <+>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_laplacian_options(internal),
@@ -774,6 +817,7 @@ COMMENT ON OPERATOR CLASS genie_laplacian_ops USING genie IS 'vectors: nearest b
 
 CREATE OPERATOR CLASS genie_cosine_ops FOR TYPE real[] USING genie AS
 	OPERATOR 7 <=> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 7 <=>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_cosine_options(internal),
@@ -818,7 +862,7 @@ CREATE OPERATOR CLASS genie_cosine_float8_ops FOR TYPE float8[] USING genie AS
 COMMENT ON OPERATOR CLASS genie_cosine_float8_ops USING genie IS 'vectors: nearest by cosine distance, approximately';
 
 CREATE OPERATOR CLASS genie_minhash_ops FOR TYPE anyarray USING genie AS
-	OPERATOR 3 <%> (anyarray, anyarray) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 3 <%> (anycompatiblearray, anycompatiblearray) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 3 <%> (anyarray, genie_object) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_set_decompose(anyarray, internal),
 	FUNCTION 2 genie_lsh_set_compile(internal, int2, oid, internal),

@@ -26,10 +26,8 @@ SELECT ARRAY['a', 'b', 'a'] @& '{0:text:a,0:text:b,0:text:c}%0.66' AS text, ARRA
 -- genie_match_count and <&> count, whatever the query asks besides
 SELECT ARRAY[1, 2, 4] <&> '{0:int:1,0:int:2,0:int:3}%0.9'::genie_query AS negative_count, genie_match_count(ARRAY[1, 2, 4], '{0:int:1,0:int:2,0:int:3}%0.9'::genie_query);
 
--- families: all integers are one, if PostgreSQL lets them meet
+-- families: all integers are one (operator_width.sql)
 SELECT '{1,2,3}'::bigint[] @& genie_query('{2,3}'::int[], 2) AS bigint, '{1,2,3}'::smallint[] <&> genie_query('{2,3,99999}'::int[]) AS smallint;
-SELECT '{1,2}'::smallint[] <&> '{1,2}'::int[];
-SELECT '{1,2}'::smallint[]::int[] <&> '{1,2}'::int[];
 SELECT '{1.0,2}'::numeric[] <&> '{1,2.00}'::numeric[] AS numeric, '{0,-0,NaN,1}'::float8[] <&> '{-0,NaN}' AS float8, '{a,b}'::varchar[] <&> '{b}'::varchar[] AS varchar;
 
 -- another family is a mistake, where there is something to mistake
@@ -38,7 +36,19 @@ SELECT '{1,2}'::int[] @& genie_query(ARRAY['1']);
 SELECT '{a,b}'::text[] <&> genie_query(ARRAY[1]);
 SELECT '{1.5}'::numeric[] <&> '{[1,2]}'::int4multirange::genie_query;
 SELECT '{1,2}'::int[] <&> '{0:int:2,0:text:a}'::genie_query AS some, '{}'::int[] <&> genie_query(ARRAY['a']) AS empty, '{NULL}'::int[] <&> genie_query(ARRAY['a']) AS only_nulls,
-	'{1,2}'::int[] <&> '{7:int:1}'::genie_query AS other_dimension, '{1,2}'::int[] <&> '{}'::genie_query AS nothing, '{a}'::text[] <&> '{7:int:1}'::genie_query AS text;
+	'{1,2}'::int[] <&> '{0:int:2,7:int:1}'::genie_query AS other_dimension, '{1,2}'::int[] <&> '{}'::genie_query AS nothing, '{a}'::text[] <&> '{0:text:a,7:int:1}'::genie_query AS text;
+-- a query without the elements' dimension is a mistake, in operators and for an index
+SELECT '{1,2}'::int[] <&> '{7:int:1}'::genie_query;
+SELECT '{a}'::text[] @& '{1:text:a,2:text:a}@0'::genie_query;
+SELECT genie_match_count('{a}'::text[], '{1:text:a}'::genie_query);
+CREATE TABLE match_dimension (a text[]);
+CREATE INDEX ON match_dimension USING genie (a);
+SET enable_seqscan = off;
+SELECT a FROM match_dimension ORDER BY a <&> '{1:text:a}';
+SELECT a FROM match_dimension ORDER BY a <&> '{1:text:a}'::genie_query;
+SELECT a FROM match_dimension WHERE a @& '{1:text:a}';
+RESET enable_seqscan;
+DROP TABLE match_dimension;
 
 -- there is no implicit cast, and no operator for it
 SELECT ARRAY[1] @& ARRAY[1];

@@ -46,10 +46,12 @@ CREATE INDEX t_laplacian ON t USING genie (v genie_laplacian_ops);
 CREATE INDEX t_double ON t USING genie (d genie_l2_float8_ops);
 CREATE INDEX t_bits ON t USING genie (b genie_hamming_ops);
 CREATE INDEX t_sets ON t USING genie (s genie_minhash_ops);
-CREATE FUNCTION same(ks int[]) RETURNS TABLE (k int, l2 bool, cosine bool, laplacian bool, double bool, bits bool, sets bool) LANGUAGE sql AS $$
+CREATE FUNCTION same(ks int[]) RETURNS TABLE (k int, l2 bool, cosine bool, laplacian bool, double bool, bits bool, sets bool, wide_l2 bool, wide_cosine bool, wide_laplacian bool) LANGUAGE sql AS $$
 	SELECT k, batch('t_l2', 'real', k) = scans('v', '<->', 'real', k), batch('t_cosine', 'real', k) = scans('v', '<=>', 'real', k),
 		batch('t_laplacian', 'real', k) = scans('v', '<+>', 'real', k), batch('t_double', 'float8', k) = scans('d', '<->', 'float8', k),
-		batch('t_bits', 'bit', k) = scans('b', '<&~>', 'bit', k), batch('t_sets', 'int', k) = scans('s', '<%>', 'int', k) FROM unnest(ks) k $$;
+		batch('t_bits', 'bit', k) = scans('b', '<&~>', 'bit', k), batch('t_sets', 'int', k) = scans('s', '<%>', 'int', k),
+		batch('t_l2', 'float8', k) = scans('v', '<->', 'float8', k), batch('t_cosine', 'float8', k) = scans('v', '<=>', 'float8', k), batch('t_laplacian', 'float8', k) = scans('v', '<+>', 'float8', k)
+		FROM unnest(ks) k $$;
 SET genie.candidates = 100;
 SELECT * FROM same('{1,10,100}');
 -- candidates are all rows: exact, and NULLs last
@@ -145,6 +147,7 @@ SELECT * FROM genie_search('t_part', '{{1,NULL}}'::real[]);
 SELECT * FROM genie_search('t_part', '{{1,2}}'::real[]);
 SELECT * FROM genie_search('t_part', ('{{1,2,3,4,5,6,7,8,9,10,11,NaN}}')::real[]);
 SELECT * FROM genie_search('t_part', '{{1,2}}'::float8[]);
+SELECT * FROM genie_search('t_double', '{{1,2}}'::real[]);
 SELECT * FROM genie_search('t_part', ARRAY[genie_query('{1}'::int[])]);
 CREATE INDEX t_id ON t USING genie (genie_tuple(id));
 SELECT * FROM genie_search('t_id', '{{1,2}}'::real[]);

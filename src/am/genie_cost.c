@@ -54,6 +54,8 @@
 /*
  * Returning a ranked row, in operator calls.  Measured with 400,000 cached rows: the first tenth of
  * them takes a sixth of the time of a sequential scan with its sort; all of them take about as long as that.
+ * Candidates of a distance are ranked rows too; with this, small tables of vectors are scanned sequentially up to
+ * 500 rows or so (test/bench/small_vectors.sql).
  */
 #define GENIE_RANKED_ROW_COST (40 * cpu_operator_cost)
 
@@ -214,10 +216,8 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 			else
 				n_first = genie_cost_visits(root, path, n_first, n_rows);
 			first = genie_cost_candidates(root, path, n_first);
-			*startup_cost += first;
+			*startup_cost += first + n_first * GENIE_RANKED_ROW_COST;
 			row_cost += (genie_cost_candidates(root, path, n_rows) - first) / Max(n_rows, 1);
-			if (!genie_cost_is_approximate(index))
-				*startup_cost += n_first * GENIE_RANKED_ROW_COST;
 		}
 	}
 	*total_cost = *startup_cost + *selectivity * index->tuples * row_cost;

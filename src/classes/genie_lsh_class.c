@@ -281,7 +281,7 @@ genie_lsh_set_compile(PG_FUNCTION_ARGS)
 	if (trained == NULL)
 		PG_RETURN_POINTER(empty_query());
 	parameters = genie_lsh_class_parameters(trained);
-	if (PG_GETARG_OID(2) == ANYARRAYOID)
+	if (PG_GETARG_OID(2) == ANYCOMPATIBLEARRAYOID)
 		codes = codes_of_array(fcinfo, &parameters, PG_GETARG_ARRAYTYPE_P(0));
 	else
 		codes = codes_of_object(&parameters, PG_GETARG_VARLENA_PP(0));

@@ -43,8 +43,13 @@ genie_array_compile(PG_FUNCTION_ARGS)
 	ArrayType  *array;
 
 	if (subtype == get_func_rettype(fcinfo->flinfo->fn_oid))
-		PG_RETURN_POINTER(DatumGetGenieQuery(operand));
-	if (subtype == ANYARRAYOID)
+	{
+		GenieQuery *query = DatumGetGenieQuery(operand);
+
+		genie_array_check_query(query);
+		PG_RETURN_POINTER(query);
+	}
+	if (subtype == ANYCOMPATIBLEARRAYOID)
 	{
 		array = DatumGetArrayTypeP(operand);
 		PG_RETURN_POINTER(genie_array_query(genie_array_type_of_call(fcinfo, array), array, 1));

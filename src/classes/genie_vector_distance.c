@@ -120,6 +120,24 @@ genie_vector_check_finite(GenieVector vector)
 
 /* ---- functions and operators ---- */
 
+/* The elements as doubles, in palloc'd memory. */
+static GenieVector
+widen(GenieVector vector)
+{
+	const char *at = vector.elements;
+	double	   *elements = palloc(vector.n * sizeof(double));
+
+	for (uint32 i = 0; i < vector.n; i++)
+	{
+		float		element;
+
+		memcpy(&element, at + i * sizeof(element), sizeof(element));
+		elements[i] = element;
+	}
+	return (GenieVector) {elements, vector.n, true};
+}
+
+/* Where one has floats and the other doubles, the result is that of the cast to double precision[]. */
 static Datum
 measure(FunctionCallInfo fcinfo, GenieMetric metric)
 {
@@ -130,7 +148,15 @@ measure(FunctionCallInfo fcinfo, GenieMetric metric)
 	double		result;
 
 	genie_vector_check_lengths(a, b);
-	result = genie_vector_measure(metric, a, b);
+	if (a.is_double == b.is_double)
+		result = genie_vector_measure(metric, a, b);
+	else
+	{
+		GenieVector wide = widen(a.is_double ? b : a);
+
+		result = a.is_double ? genie_vector_measure(metric, a, wide) : genie_vector_measure(metric, wide, b);
+		pfree((void *) wide.elements);
+	}
 	PG_FREE_IF_COPY(left, 0);
 	PG_FREE_IF_COPY(right, 1);
 	PG_RETURN_FLOAT8(result);

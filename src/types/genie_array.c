@@ -107,6 +107,25 @@ genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match)
 	return genie_query_finish(&builder, min_match);
 }
 
+void
+genie_array_check_query(const GenieQuery *query)
+{
+	const uint8 *at = query->body;
+	GenieKey	first;
+	uint32		dimension;
+
+	if (query->n == 0)
+		return;
+	first = genie_query_next(&at).lo;	/* of the smallest dimension */
+	genie_key_get_dimension(first.data, first.len, &dimension);
+	if (dimension != GENIE_ARRAY_DIMENSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("query asks for attribute %u, but an array has elements only", dimension),
+				 errhint("Elements have dimension %d. Write {%d:...}, or genie_query(array).",
+						 GENIE_ARRAY_DIMENSION, GENIE_ARRAY_DIMENSION)));
+}
+
 /* genie_object(anyarray) */
 Datum
 genie_object_from_array(PG_FUNCTION_ARGS)

@@ -76,4 +76,7 @@ extern void genie_array_collect(GenieArrayType *type, ArrayType *array, GenieKey
 /* A query for the elements as points. */
 extern GenieQuery *genie_array_query(GenieArrayType *type, ArrayType *array, int32 min_match);
 
+/* Error: the query, which is meant for arrays, has keywords, but none of the elements' dimension. */
+extern void genie_array_check_query(const GenieQuery *query);
+
 #endif							/* GENIE_ARRAY_H */

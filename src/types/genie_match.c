@@ -94,7 +94,7 @@ match_state(FunctionCallInfo fcinfo)
 }
 
 static void
-prepare_right(MatchState *state, Datum datum, GenieRightKind kind)
+prepare_right(MatchState *state, Datum datum, GenieRightKind kind, bool of_array)
 {
 	struct varlena *right = genie_operand_if_new(&state->right, datum);
 	MemoryContext old;
@@ -120,6 +120,8 @@ prepare_right(MatchState *state, Datum datum, GenieRightKind kind)
 			break;
 		default:
 			query = DatumGetGenieQuery(PointerGetDatum(right));
+			if (of_array)
+				genie_array_check_query(query);
 	}
 	state->view = genie_query_view(query, state->right.context);
 	MemoryContextSwitchTo(old);
@@ -184,7 +186,7 @@ genie_match_array(FunctionCallInfo fcinfo, GenieRightKind kind)
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	GenieMatch	match;
 
-	prepare_right(state, PG_GETARG_DATUM(1), kind);
+	prepare_right(state, PG_GETARG_DATUM(1), kind, true);
 	genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows);
 	if (state->array_type->int_width != 0)
 		match = match_ints(state, array);
@@ -208,7 +210,7 @@ genie_match_object(FunctionCallInfo fcinfo, GenieRightKind kind)
 	Size		nbytes;
 	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
 
-	prepare_right(state, PG_GETARG_DATUM(1), kind);
+	prepare_right(state, PG_GETARG_DATUM(1), kind, false);
 	match = match_packed(state, packed, n);
 	PG_FREE_IF_COPY(object, 0);
 	return match;
@@ -220,7 +222,8 @@ genie_match_right(FunctionCallInfo fcinfo, GenieMakeQuery make_query, GenieKeywo
 	MatchState *state = match_state(fcinfo);
 
 	state->make_query = make_query;
-	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER);
+	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER,
+				  false);
 	genie_keywords_reset(&state->keywords);
 	*keywords = &state->keywords;
 	return state->view;
