@@ -969,6 +969,26 @@ CREATE FUNCTION genie_stat_reset() RETURNS void
 REVOKE EXECUTE ON FUNCTION genie_stat_reset() FROM PUBLIC;
 COMMENT ON FUNCTION genie_stat_reset() IS 'start the counters of genie_stat at 0 again';
 
+CREATE FUNCTION genie_last_scan(
+	OUT index regclass,
+	OUT kind text,
+	OUT scans bigint,
+	OUT answered_by_gpu bigint,
+	OUT answered_by_worker_cpu bigint,
+	OUT answered_by_backend bigint,
+	OUT fallback_reasons text,
+	OUT segments bigint,
+	OUT pending_rows bigint,
+	OUT rounds bigint,
+	OUT candidates bigint,
+	OUT rows_visited bigint,
+	OUT rows_returned bigint,
+	OUT wait_time float8,
+	OUT count_time float8)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_last_scan() IS 'what each genie scan and search did of the last statement of this session that had some; times in milliseconds';
+
 CREATE FUNCTION genie_devices(
 	OUT device int,
 	OUT name text,

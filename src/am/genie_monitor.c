@@ -1,7 +1,7 @@
 /*
  * genie_monitor.c
- *	  Monitoring of shared memory and the worker: the functions behind the view genie_stat, genie_devices(), and
- *	  genie_stat_reset().
+ *	  Monitoring: the functions behind the view genie_stat, genie_devices() and genie_stat_reset(), of the shared memory
+ *	  and the worker; genie_last_scan(), of this session.
  */
 #include "postgres.h"
 
@@ -12,12 +12,14 @@
 #include "utils/timestamp.h"
 
 #include "genie_directory.h"
+#include "genie_instrument.h"
 #include "genie_shmem.h"
 #include "genie_stat.h"
 
 PG_FUNCTION_INFO_V1(genie_stat_get);
 PG_FUNCTION_INFO_V1(genie_stat_reset_counters);
 PG_FUNCTION_INFO_V1(genie_devices);
+PG_FUNCTION_INFO_V1(genie_last_scan);
 
 #define GENIE_STAT_COLUMNS 48
 #define GENIE_DEVICE_COLUMNS 12
@@ -174,7 +176,7 @@ genie_stat_reset_counters(PG_FUNCTION_ARGS)
 static void
 put_row(ReturnSetInfo *result, GenieRow *row)
 {
-	Assert(row->n == GENIE_DEVICE_COLUMNS);
+	Assert(row->n == result->setDesc->natts);
 	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
 }
 
@@ -220,6 +222,47 @@ genie_devices(PG_FUNCTION_ARGS)
 				 report.state == GENIE_WORKER_DOWN ? "the worker is not running" : "no GPU in use");
 		add_text(&row, report.error);
 		add_time(&row, report.error_at);
+		put_row(result, &row);
+	}
+	return (Datum) 0;
+}
+
+/*
+ * genie_last_scan(): a row for each scan of the session's last statement that ran some.  Times are in milliseconds.
+ */
+Datum
+genie_last_scan(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const dlist_head *records = genie_instrument_records();
+	dlist_iter	iter;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (records == NULL)
+		return (Datum) 0;
+	dlist_foreach(iter, unconstify(dlist_head *, records))
+	{
+		const GenieScanRecord *record = dlist_container(GenieScanRecord, node, iter.cur);
+		GenieRow	row = {0};
+
+		if (OidIsValid(record->index))
+			add_value(&row, ObjectIdGetDatum(record->index));
+		else
+			add_null(&row);
+		add_text(&row, OidIsValid(record->index) ? genie_instrument_kind(record) : "others");
+		add_count(&row, record->n_scans);
+		add_count(&row, record->n_by_gpu);
+		add_count(&row, record->n_by_worker_cpu);
+		add_count(&row, record->n_by_backend);
+		add_text(&row, genie_instrument_reasons(record));
+		add_count(&row, record->n_segments);
+		add_count(&row, record->n_pending);
+		add_count(&row, record->n_rounds);
+		add_count(&row, record->n_candidates);
+		add_count(&row, record->n_visited);
+		add_count(&row, record->n_rows);
+		add_value(&row, Float8GetDatum(record->wait_us / US_PER_MS));
+		add_value(&row, Float8GetDatum(record->count_us / US_PER_MS));
 		put_row(result, &row);
 	}
 	return (Datum) 0;

@@ -64,12 +64,20 @@ order('slow 50');
 sql($asks);
 is(sql('SELECT requests, queries, batches, queries_per_batch, answered_by_gpu, answered_by_worker_cpu, answered_by_backend FROM genie_stat'), '1|1|1|1|1|0|0', 'one question');
 is(sql('SELECT count_time BETWEEN 45 AND 5000 AND wait_time >= 0 AND wait_time < 5000 FROM genie_stat'), 't', 'times are in milliseconds');
+my $tells = 'SELECT answered_by_gpu, answered_by_worker_cpu, answered_by_backend, fallback_reasons, wait_time >= 0, count_time BETWEEN 45 AND 5000 FROM genie_last_scan()';
+sub tells { return (split /\n/, sql("$_[0]; $tells"))[-1]; }
+is(tells($asks), '1|0|0||t|t', 'genie_last_scan: the GPU has counted');
+is(tells("SET genie.worker = off; $asks"), '0|0|1|genie.worker is off|t|f', 'the session has');
+sql('SELECT genie_stat_reset()');
+sql($asks);
 sql("SET genie.worker = off; $asks");
 is(sql('SELECT requests, answered_by_backend, fallback_worker_off FROM genie_stat'), '1|1|1', 'one that the backend answered');
 order('retry');
 sql($asks);
 is(sql('SELECT requests, answered_by_gpu, answered_by_worker_cpu, gpu_failed FROM genie_stat'), '2|1|1|1', 'one that the GPU could not answer');
 is(sql("SELECT state, last_error, now() - last_error_at < interval '1 min' FROM genie_devices()"), 'in use|the fake device failed for once|t', 'and why');
+order('slow 50 retry');
+is(tells($asks), '0|1|0|the GPU failed|t|t', "the worker's CPU has");
 order('');
 
 my $before = sql('SELECT worker_pid, images, image_bytes, shared_memory_bytes, image_loads FROM genie_stat');
