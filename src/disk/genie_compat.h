@@ -95,6 +95,18 @@
 #define GENIE_FORBID_PATH(index_path) ((void) 0)
 #endif
 
+/* Counts a search of the scan's index; EXPLAIN shows how many there were.  For users of access/relscan.h. */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_COUNT_SEARCH(scan) ((scan)->instrument == NULL ? (void) 0 : (void) (scan)->instrument->nsearches++)
+#else
+#define GENIE_COUNT_SEARCH(scan) ((void) 0)
+#endif
+
+/* Can an extension add to what EXPLAIN shows of a plan's node? */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_HAS_EXPLAIN_HOOK
+#endif
+
 /* May VACUUM truncate a table with these options (StdRdOptions, or NULL)?  For users of utils/rel.h. */
 #if PG_VERSION_NUM >= 180000
 #define GENIE_VACUUM_TRUNCATES(options) \

@@ -44,6 +44,7 @@
 
 #include "genie_approximate.h"
 #include "genie_candidates.h"
+#include "genie_compat.h"
 #include "genie_frontier.h"
 #include "genie_hint.h"
 #include "genie_meta.h"
@@ -483,6 +484,7 @@ genie_scan_next(IndexScanDesc scan)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("genie indexes can be scanned only under an MVCC snapshot")));
 		pgstat_count_index_scan(scan->indexRelation);
+		GENIE_COUNT_SEARCH(scan);
 		genie_scan_begin_hints(scan);
 		genie_scan_start(scan);
 	}

@@ -205,6 +205,12 @@ genie_instrument_kind(const GenieScanRecord *record)
 	return kinds[record->kind];
 }
 
+const GenieScanRecord *
+genie_instrument_record(const GenieInstrument *instrument)
+{
+	return instrument->statement == last.statement ? instrument->record : NULL;
+}
+
 const dlist_head *
 genie_instrument_records(void)
 {

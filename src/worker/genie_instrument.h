@@ -96,6 +96,9 @@ extern char *genie_instrument_reasons(const GenieScanRecord *record);
 
 extern const char *genie_instrument_kind(const GenieScanRecord *record);
 
+/* The record, as long as it is one of those; else NULL. */
+extern const GenieScanRecord *genie_instrument_record(const GenieInstrument *instrument);
+
 /* The records of the last statement that has some, in the order in which their scans began; NULL: there are none. */
 extern const dlist_head *genie_instrument_records(void);
 

@@ -86,4 +86,20 @@ is(sql('SELECT worker_starts + requests + queries + batches + wait_time + count_
 		. "queries_per_batch, now() - stats_since < interval '1 min' FROM genie_stat"), '0||t', 'genie_stat_reset: counters are 0');
 is(sql('SELECT worker_pid, images, image_bytes, shared_memory_bytes, image_loads FROM genie_stat'), $before, 'what there is stays');
 
+# ---- EXPLAIN ----
+
+SKIP:
+{
+	skip 'EXPLAIN tells from PostgreSQL 18 on', 4 if sql('SHOW server_version_num') < 180000;
+	my $explain = 'EXPLAIN (ANALYZE, COSTS off, TIMING off, BUFFERS off, SUMMARY off';
+	my $scan = "SELECT id FROM t ORDER BY x <&> $query LIMIT 3";
+	my $off = 'SET enable_seqscan = off; SET genie.worker = off;';
+	like(sql("$off $explain) $scan"), qr/Index Scan using t_x.*\n +Genie: gpu=0 worker=0 session=1 \(genie\.worker is off\) segments=\d+ pending=\d+ rounds=\d+ candidates=\d+ visited=0/s,
+		'EXPLAIN ANALYZE tells what a scan did');
+	like(sql("$off $explain, FORMAT json) $scan"), qr/"Genie": \{\s*"Answered by GPU": 0,.*"Fallback Reasons": "genie\.worker is off",.*"Candidates": \d+,\s*"Rows Visited": 0\s*\}/s,
+		'in JSON, too');
+	like(sql("$off EXPLAIN ANALYZE $scan"), qr/Genie Timing: wait=\d+\.\d+ count=\d+\.\d+\n/, 'with times');
+	unlike(sql("$off EXPLAIN $scan"), qr/Genie/, 'EXPLAIN alone does not');
+}
+
 done_testing();
