@@ -969,6 +969,26 @@ CREATE FUNCTION genie_stat_reset() RETURNS void
 REVOKE EXECUTE ON FUNCTION genie_stat_reset() FROM PUBLIC;
 COMMENT ON FUNCTION genie_stat_reset() IS 'start the counters of genie_stat at 0 again';
 
+CREATE FUNCTION genie_images(
+	OUT database name,
+	OUT index regclass,
+	OUT database_oid oid,
+	OUT tablespace_oid oid,
+	OUT filenode oid,
+	OUT segment bigint,
+	OUT contents text,
+	OUT state text,
+	OUT reason text,
+	OUT bytes bigint,
+	OUT last_used timestamptz,
+	OUT loads bigint,
+	OUT hits bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_images() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION genie_images() TO pg_monitor;
+COMMENT ON FUNCTION genie_images() IS 'the images of index segments in shared memory, of all databases';
+
 CREATE FUNCTION genie_last_scan(
 	OUT index regclass,
 	OUT kind text,

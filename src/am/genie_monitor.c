@@ -1,16 +1,18 @@
 /*
  * genie_monitor.c
- *	  Monitoring: the functions behind the view genie_stat, genie_devices() and genie_stat_reset(), of the shared memory
- *	  and the worker; genie_last_scan(), of this session.
+ *	  Monitoring: the functions behind the view genie_stat, genie_images(), genie_devices() and genie_stat_reset(), of
+ *	  the shared memory and the worker; genie_last_scan(), of this session.
  */
 #include "postgres.h"
 
+#include "commands/dbcommands.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "genie_compat.h"
 #include "genie_directory.h"
 #include "genie_instrument.h"
 #include "genie_shmem.h"
@@ -19,12 +21,18 @@
 PG_FUNCTION_INFO_V1(genie_stat_get);
 PG_FUNCTION_INFO_V1(genie_stat_reset_counters);
 PG_FUNCTION_INFO_V1(genie_devices);
+PG_FUNCTION_INFO_V1(genie_images);
 PG_FUNCTION_INFO_V1(genie_last_scan);
 
 #define GENIE_STAT_COLUMNS 48
 #define GENIE_DEVICE_COLUMNS 12
 #define US_PER_MS 1000.0
 
+static const char *const image_states[] = {
+	[GENIE_IMAGE_LOADING] = "loading",
+	[GENIE_IMAGE_READY] = "ready",
+	[GENIE_IMAGE_PUT_OFF] = "put off"
+};
 static const char *const worker_states[] = {"not running", "starting", "idle", "counting"};
 
 /* The columns fallback_* of genie_stat, in their order: each counts the reasons from first to last. */
@@ -77,6 +85,26 @@ add_text(GenieRow *row, const char *text)
 		add_null(row);
 	else
 		add_value(row, CStringGetTextDatum(text));
+}
+
+/* NULL: there is none. */
+static void
+add_name(GenieRow *row, const char *name)
+{
+	if (name == NULL)
+		add_null(row);
+	else
+		add_value(row, DirectFunctionCall1(namein, CStringGetDatum(name)));
+}
+
+/* NULL: it is none. */
+static void
+add_oid(GenieRow *row, Oid oid)
+{
+	if (OidIsValid(oid))
+		add_value(row, ObjectIdGetDatum(oid));
+	else
+		add_null(row);
 }
 
 static void
@@ -180,6 +208,53 @@ put_row(ReturnSetInfo *result, GenieRow *row)
 	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
 }
 
+/* The index of this database whose image it is; InvalidOid: there is none any more, or it is of another database. */
+static Oid
+index_of(const GenieImageKey *key)
+{
+	return key->database != MyDatabaseId ? InvalidOid : RelidByRelfilenumber(key->tablespace, key->storage);
+}
+
+/*
+ * genie_images(): a row for each image that the directory knows, that is: which it has, loads, or could not load.
+ */
+Datum
+genie_images(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GenieImageInfo *images;
+	uint32		n;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!genie_shmem_available())
+		return (Datum) 0;
+	n = genie_directory_list(&images);
+	for (uint32 i = 0; i < n; i++)
+	{
+		const GenieImageInfo *image = &images[i];
+		const char *database = get_database_name(image->key.database);
+		Oid			index = index_of(&image->key);
+		GenieRow	row = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		add_name(&row, database);
+		add_oid(&row, index);
+		add_oid(&row, image->key.database);
+		add_oid(&row, image->key.tablespace);
+		add_oid(&row, image->key.storage);
+		add_count(&row, image->key.stamp);
+		add_text(&row, image->key.metric == 0 ? "postings" : "vectors");
+		add_text(&row, image_states[image->state]);
+		add_text(&row, image->why == GENIE_FALLBACK_NONE ? "" : genie_instrument_reason(image->why));
+		add_count(&row, image->bytes);
+		add_time(&row, image->last_used);
+		add_count(&row, image->n_loads);
+		add_count(&row, image->n_hits);
+		put_row(result, &row);
+	}
+	return (Datum) 0;
+}
+
 /*
  * genie_devices(): a row for each GPU that the worker counts on.  Where there is none, one row without a name says why.
  * Sizes are in bytes.
@@ -245,10 +320,7 @@ genie_last_scan(PG_FUNCTION_ARGS)
 		const GenieScanRecord *record = dlist_container(GenieScanRecord, node, iter.cur);
 		GenieRow	row = {0};
 
-		if (OidIsValid(record->index))
-			add_value(&row, ObjectIdGetDatum(record->index));
-		else
-			add_null(&row);
+		add_oid(&row, record->index);
 		add_text(&row, OidIsValid(record->index) ? genie_instrument_kind(record) : "others");
 		add_count(&row, record->n_scans);
 		add_count(&row, record->n_by_gpu);

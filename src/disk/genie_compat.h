@@ -28,6 +28,14 @@
 #define object_ownercheck(catalog, oid, role) pg_class_ownercheck((oid), (role))
 #endif
 
+/* the relation with a storage, of this database */
+#if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
+#else
+#include "utils/relfilenodemap.h"
+#define RelidByRelfilenumber(tablespace, storage) RelidByRelfilenode((tablespace), (storage))
+#endif
+
 #if PG_VERSION_NUM >= 160000
 #define GENIE_SMGR_LOCATOR(smgr) ((smgr)->smgr_rlocator.locator)
 #define GENIE_REL_TABLESPACE(rel) ((rel)->rd_locator.spcOid)

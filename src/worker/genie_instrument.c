@@ -200,6 +200,12 @@ genie_instrument_reasons(const GenieScanRecord *record)
 }
 
 const char *
+genie_instrument_reason(GenieFallback why)
+{
+	return reasons[why];
+}
+
+const char *
 genie_instrument_kind(const GenieScanRecord *record)
 {
 	return kinds[record->kind];

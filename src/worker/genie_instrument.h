@@ -94,6 +94,9 @@ extern void genie_instrument_waited(const GenieInstrument *instrument, uint64 si
 /* A record's reasons as words, palloc'd; empty: everything was answered by the best that there can be. */
 extern char *genie_instrument_reasons(const GenieScanRecord *record);
 
+/* A reason as words. */
+extern const char *genie_instrument_reason(GenieFallback why);
+
 extern const char *genie_instrument_kind(const GenieScanRecord *record);
 
 /* The record, as long as it is one of those; else NULL. */

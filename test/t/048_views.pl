@@ -27,6 +27,7 @@ is(sql("SELECT worker_pid, worker_state, engine, queries_per_batch, stats_since,
 is(sql('SELECT cpu_choice, cpu_constants, gpu_choice, gpu_constants FROM genie_stat'), '|||', 'and that nothing was chosen');
 is(sql('SELECT * FROM genie_devices()'), '|||||||||genie is not preloaded||', 'and so does genie_devices');
 is(sql('SELECT genie_stat_reset()'), '', 'there is nothing to reset');
+is(sql('SELECT count(*) FROM genie_images()'), 0, 'there are no images');
 sound($node, 'without preload', 4);
 is(sql("SELECT $all FROM genie_stat"), 0, 'nothing is counted');
 my ($result, $out, $err) = $node->psql('postgres', "SELECT genie_prewarm('t_x')");
@@ -60,8 +61,15 @@ is(sql('SELECT device, name, memory_bytes, limit_bytes, used_bytes, image_bytes,
 	'0|fake|1073741824|1073741824|0|0|0|0|0|in use||', 'a device');
 my $bytes = sql(q{SELECT genie_prewarm('t_x')});
 is(sql('SELECT images, image_bytes, image_loads FROM genie_stat'), "1|$bytes|1", 'an image that was loaded');
+my $image = "SELECT database, index, database_oid = (SELECT oid FROM pg_database WHERE datname = 'postgres'), filenode = pg_relation_filenode('t_x'),
+	contents, state, reason, bytes, now() - last_used < interval '1 min', loads FROM genie_images()";
+is(sql($image), "postgres|t_x|t|t|postings|ready||$bytes|t|1", 'genie_images shows it');
+sql('CREATE DATABASE other');
+is($node->safe_psql('other', 'CREATE EXTENSION genie; SELECT database, index, bytes FROM genie_images()'), "postgres||$bytes", 'in another database without the name of the index');
+my $hits = sql('SELECT hits FROM genie_images()');
 order('slow 50');
 sql($asks);
+is(sql('SELECT hits FROM genie_images()'), $hits + 1, 'and that a scan has found it');
 is(sql('SELECT requests, queries, batches, queries_per_batch, answered_by_gpu, answered_by_worker_cpu, answered_by_backend FROM genie_stat'), '1|1|1|1|1|0|0', 'one question');
 is(sql('SELECT count_time BETWEEN 45 AND 5000 AND wait_time >= 0 AND wait_time < 5000 FROM genie_stat'), 't', 'times are in milliseconds');
 my $tells = 'SELECT answered_by_gpu, answered_by_worker_cpu, answered_by_backend, fallback_reasons, wait_time >= 0, count_time BETWEEN 45 AND 5000 FROM genie_last_scan()';
