@@ -939,10 +939,6 @@ CREATE FUNCTION genie_stat_get(
 	OUT counted_by_tiles bigint,
 	OUT counted_by_lanes bigint,
 	OUT counted_by_tensor_cores bigint,
-	OUT cpu_choice text,
-	OUT cpu_constants text,
-	OUT gpu_choice text,
-	OUT gpu_constants text,
 	OUT batch_searches bigint,
 	OUT batch_queries bigint,
 	OUT batch_queries_done bigint,
@@ -968,6 +964,16 @@ CREATE FUNCTION genie_stat_reset() RETURNS void
 	AS 'MODULE_PATHNAME', 'genie_stat_reset_counters' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION genie_stat_reset() FROM PUBLIC;
 COMMENT ON FUNCTION genie_stat_reset() IS 'start the counters of genie_stat at 0 again';
+
+CREATE FUNCTION genie_costs(
+	OUT engine text,
+	OUT last_choice text,
+	OUT costs text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_costs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION genie_costs() TO pg_monitor;
+COMMENT ON FUNCTION genie_costs() IS 'what counting costs each engine, as it has measured, and how it chose last between tiles and lanes';
 
 CREATE FUNCTION genie_images(
 	OUT database name,

@@ -1,7 +1,7 @@
 /*
  * genie_monitor.c
- *	  Monitoring: the functions behind the view genie_stat, genie_images(), genie_devices() and genie_stat_reset(), of
- *	  the shared memory and the worker; genie_last_scan(), of this session.
+ *	  Monitoring: the functions behind the view genie_stat, genie_images(), genie_devices(), genie_costs() and
+ *	  genie_stat_reset(), of the shared memory and the worker; genie_last_scan(), of this session.
  */
 #include "postgres.h"
 
@@ -21,10 +21,11 @@
 PG_FUNCTION_INFO_V1(genie_stat_get);
 PG_FUNCTION_INFO_V1(genie_stat_reset_counters);
 PG_FUNCTION_INFO_V1(genie_devices);
+PG_FUNCTION_INFO_V1(genie_costs);
 PG_FUNCTION_INFO_V1(genie_images);
 PG_FUNCTION_INFO_V1(genie_last_scan);
 
-#define GENIE_STAT_COLUMNS 48
+#define GENIE_STAT_COLUMNS 44
 #define GENIE_DEVICE_COLUMNS 12
 #define US_PER_MS 1000.0
 
@@ -174,10 +175,6 @@ genie_stat_get(PG_FUNCTION_ARGS)
 	add_count(&row, count[GENIE_COUNTER_BY_TILES]);
 	add_count(&row, count[GENIE_COUNTER_BY_LANES]);
 	add_count(&row, count[GENIE_COUNTER_BY_TENSOR]);
-	add_text(&row, report.cpu_choice.reason);
-	add_text(&row, report.cpu_choice.constants);
-	add_text(&row, report.gpu_choice.reason);
-	add_text(&row, report.gpu_choice.constants);
 	add_count(&row, counters.batches.n_searches);
 	add_count(&row, counters.batches.n_queries);
 	add_count(&row, counters.batches.n_done);
@@ -206,6 +203,35 @@ put_row(ReturnSetInfo *result, GenieRow *row)
 {
 	Assert(row->n == result->setDesc->natts);
 	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+}
+
+static void
+put_costs(ReturnSetInfo *result, const char *engine, const GenieStatChoice *choice)
+{
+	GenieRow	row = {0};
+
+	if (choice->constants[0] == '\0' && choice->reason[0] == '\0')
+		return;
+	add_text(&row, engine);
+	add_text(&row, choice->reason);
+	add_text(&row, choice->constants);
+	put_row(result, &row);
+}
+
+/* genie_costs(): a row for each engine that has measured what counting costs. */
+Datum
+genie_costs(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GenieStatCounters counters;
+	GenieWorkerReport report = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!genie_stat_read(&counters, &report))
+		return (Datum) 0;
+	put_costs(result, "cpu", &report.cpu_choice);
+	put_costs(result, "gpu", &report.gpu_choice);
+	return (Datum) 0;
 }
 
 /* The index of this database whose image it is; InvalidOid: there is none any more, or it is of another database. */
