@@ -23,17 +23,12 @@
 #include "utils/acl.h"
 
 #if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
 #include "varatt.h"
 #else
-#define object_ownercheck(catalog, oid, role) pg_class_ownercheck((oid), (role))
-#endif
-
-/* the relation with a storage, of this database */
-#if PG_VERSION_NUM >= 160000
-#include "utils/relfilenumbermap.h"
-#else
 #include "utils/relfilenodemap.h"
-#define RelidByRelfilenumber(tablespace, storage) RelidByRelfilenode((tablespace), (storage))
+#define RelidByRelfilenumber(tablespace, number) RelidByRelfilenode((tablespace), (number))
+#define object_ownercheck(catalog, oid, role) pg_class_ownercheck((oid), (role))
 #endif
 
 #if PG_VERSION_NUM >= 160000
@@ -71,6 +66,11 @@
 #else
 #include "storage/sinvaladt.h"
 #define GENIE_PROC_OF(vxid) BackendIdGetProc((vxid).backendId)
+#endif
+
+/* What a process waits for has a name from 17 on.  For users of utils/wait_event.h. */
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name) ((void) (name), PG_WAIT_EXTENSION)
 #endif
 
 #if PG_VERSION_NUM < 180000

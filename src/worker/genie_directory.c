@@ -16,6 +16,7 @@
 
 #include "genie_arena.h"
 #include "genie_directory_entry.h"
+#include "genie_wait_event.h"
 
 /* us until an image is tried again that found everything in use, or whose load failed */
 #define GENIE_RETRY_US INT64CONST(10000000)
@@ -335,7 +336,7 @@ genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 void
 genie_directory_wait(void)
 {
-	(void) ConditionVariableTimedSleep(&genie_directory->load_ended, GENIE_LOAD_WAIT_MS, PG_WAIT_EXTENSION);
+	(void) ConditionVariableTimedSleep(&genie_directory->load_ended, GENIE_LOAD_WAIT_MS, genie_wait_event(GENIE_WAIT_IMAGE_LOAD));
 }
 
 void

@@ -54,6 +54,7 @@
 #include "genie_fault.h"
 #include "genie_request.h"
 #include "genie_stat.h"
+#include "genie_wait_event.h"
 #include "genie_worker.h"
 
 #define RESTART_SECONDS 2
@@ -668,7 +669,7 @@ genie_worker_main(Datum arg)
 			counted = false;
 		}
 		forget_dropped();
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS, PG_WAIT_EXTENSION);
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS, genie_wait_event(GENIE_WAIT_WORKER_MAIN));
 		ResetLatch(MyLatch);
 	}
 	proc_exit(1);
