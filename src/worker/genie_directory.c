@@ -336,7 +336,8 @@ genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 void
 genie_directory_wait(void)
 {
-	(void) ConditionVariableTimedSleep(&genie_directory->load_ended, GENIE_LOAD_WAIT_MS, genie_wait_event(GENIE_WAIT_IMAGE_LOAD));
+	(void) ConditionVariableTimedSleep(&genie_directory->load_ended, GENIE_LOAD_WAIT_MS,
+									   genie_wait_event(GENIE_WAIT_IMAGE_LOAD));
 }
 
 void

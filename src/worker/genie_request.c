@@ -232,7 +232,8 @@ wait_for_answer(GenieSlot *slot)
 {
 	while (pg_atomic_read_u32(&slot->state) != SLOT_DONE)
 	{
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_WAIT_MS, genie_wait_event(GENIE_WAIT_REQUEST));
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_WAIT_MS,
+				  genie_wait_event(GENIE_WAIT_REQUEST));
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}

@@ -669,7 +669,8 @@ genie_worker_main(Datum arg)
 			counted = false;
 		}
 		forget_dropped();
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS, genie_wait_event(GENIE_WAIT_WORKER_MAIN));
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS,
+				  genie_wait_event(GENIE_WAIT_WORKER_MAIN));
 		ResetLatch(MyLatch);
 	}
 	proc_exit(1);
