@@ -1,4 +1,4 @@
-# genie: an index access method for PostgreSQL 15 (PGXS)
+# genie: an index access method for PostgreSQL 15 to 18 (PGXS)
 #
 #   make, make install, make uninstall, make clean   as every extension
 #   make demo        installs what is missing, builds, shows genie on real data in a temporary server
@@ -6,6 +6,7 @@
 #   make test        the same set-up as the demo, then every test; the last line is "N passed, N failed"
 #   make installcheck    the SQL and isolation tests against a running server
 #   make check-static | check-unit | check-regress | check-isolation | check-tap    one part of make test
+#   make check-versions  make test's server tests on PostgreSQL 17 and 18, in chroots (test/versions)
 #   make indent      rewrites the sources as pg_bsd_indent and clang-format lay them out (test/check/indent)
 #   make bench       the benchmarks (test/bench/bench.mk);  make plots   plots of recorded figures
 #   make unit-cuda   tests of the CUDA engine; test/gpu runs all that needs a GPU
@@ -54,15 +55,13 @@ SHLIB_LINK = -lpthread
 
 # pg_regress makes the extension in its database, so no test creates it.
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
-REGRESS_OPTS = --load-extension=genie
+REGRESS_OPTS = --load-extension=genie --launcher='$(CURDIR)/test/normalize'
 # Specs named fault_* stop sessions at fault points, which only the assert build has.
 ISOLATION = $(filter-out $(if $(ASSERT),,fault_%),$(patsubst test/isolation/specs/%.spec,%,$(sort $(wildcard test/isolation/specs/*.spec))))
 ISOLATION_OPTS = --inputdir=test/isolation --load-extension=genie
 EXTRA_CLEAN = build log
 
-ifndef PG_CONFIG
-PG_CONFIG := $(firstword $(wildcard /usr/lib/postgresql/15/bin/pg_config) pg_config)
-endif
+PG_CONFIG := $(shell PG_CONFIG='$(PG_CONFIG)' test/pg_config)
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
 ifneq ($(wildcard $(PGXS)),)
@@ -81,7 +80,7 @@ uninstall-docs:
 .PHONY: uninstall-docs
 else
 all install uninstall clean installcheck:
-	@echo "PostgreSQL 15's development files are missing: install postgresql-server-dev-15, or name PG_CONFIG=..." >&2; exit 1
+	@echo "PostgreSQL's development files are missing: install postgresql-server-dev-NN (15 to 18), or name PG_CONFIG=..." >&2; exit 1
 endif
 
 $(PLAIN_OBJS): override CFLAGS += -O3
@@ -165,6 +164,9 @@ test:
 check-quick check-static check-unit check-regress check-isolation check-tap:
 	test/run $(@:check-%=%)
 
+check-versions:
+	test/versions
+
 indent:
 	test/check/indent --fix
 
@@ -172,4 +174,4 @@ demo:
 	test/demo/demo
 
 FORCE:
-.PHONY: FORCE test demo fuzz soak indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap
+.PHONY: FORCE test check-versions demo fuzz soak indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap

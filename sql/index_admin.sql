@@ -58,11 +58,11 @@ RESET maintenance_work_mem;
 SELECT count(*) FROM genie_check('t_a');
 
 -- they write, or use a subtransaction: never below a parallel plan
-SET force_parallel_mode = on;
+SELECT set_config(name, 'on', false) AS forced FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT genie_merge('t_a');
 SELECT count(*) FROM genie_check('t_a');
 SELECT unreachable_pages FROM genie_index_info('t_a');
-RESET force_parallel_mode;
+SELECT set_config(name, 'off', false) AS forced FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 
 -- NULL
 SELECT genie_merge(NULL), genie_index_info(NULL);

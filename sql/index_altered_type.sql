@@ -80,7 +80,7 @@ END $$;
 INSERT INTO shades (a) SELECT rename_shade(i) FROM generate_series(1, 5) i;
 
 -- unlogged tables, functions and operators around the column
-CREATE FUNCTION shade_tuple(v shade) RETURNS genie_object IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN genie_tuple(v); END';
+CREATE FUNCTION shade_tuple(v shade) RETURNS genie_object IMMUTABLE LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN RETURN genie_tuple(v); END';
 CREATE UNLOGGED TABLE shades2 AS SELECT id, a, d FROM shades;
 CREATE INDEX ON shades2 USING genie ((a || a));
 CREATE INDEX ON shades2 USING genie (shade_tuple(d));
@@ -113,7 +113,7 @@ ALTER TYPE spot DROP ATTRIBUTE w;
 SELECT count(*) FROM spots WHERE a @& genie_query(ARRAY['(3,2)']::spot[]);
 
 -- a function's own use of a row is not the index's business
-CREATE FUNCTION spot_tuple(r spots) RETURNS genie_object IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN genie_tuple(r.id); END';
+CREATE FUNCTION spot_tuple(r spots) RETURNS genie_object IMMUTABLE LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN RETURN genie_tuple(r.id); END';
 DROP INDEX spots_a_idx, spots_genie_tuple_idx, spots_genie_tuple_idx1;
 CREATE INDEX ON spots USING genie (spot_tuple(spots.*));
 ALTER TABLE spots ADD COLUMN more int;

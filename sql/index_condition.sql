@@ -45,6 +45,9 @@ BEGIN
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
 			plan := plan || line;
 		END LOOP;
+		IF plan ~ 'One-Time Filter: false' THEN
+			plan := 'One-Time Filter: false';	-- below it a Sort, or none
+		END IF;
 		result := result || CASE WHEN rows IS DISTINCT FROM wanted THEN ' WRONG' ELSE '' END ||
 			CASE WHEN plan ~ 'Index Scan using.*Index Cond' THEN ' index' WHEN plan ~ 'Bitmap Index Scan.*Index Cond' THEN ' bitmap' ELSE plan END;
 	END LOOP;
@@ -113,11 +116,12 @@ SELECT agree('tags @& genie_query(''{1,2}''::int[], 0)', 'tags <&> ''{3,4}'''), 
 SELECT agree('o @& genie_tuple_query(int4range(2, 5), NULL, 1.0)', 'o <&> genie_tuple(4, ''name 1'', 1.0, true)', 'LIMIT 100');
 
 -- joins: the condition's query comes from another table
-SET enable_seqscan = off;
+SET enable_seqscan = off; SET enable_hashagg = off;
 CREATE TABLE q (n int, query genie_query);
 INSERT INTO q SELECT n, genie_query(ARRAY[n, n + 3, n + 5], n % 4) FROM generate_series(1, 12) n;
 INSERT INTO q VALUES (13, NULL);
 EXPLAIN (COSTS OFF) SELECT n, count(*) FROM q JOIN t ON t.tags @& q.query GROUP BY n;
+RESET enable_hashagg;
 SELECT n, (SELECT count(*) FROM t WHERE tags @& query) AS by_index, (SELECT count(*) FROM t WHERE genie_match_count(tags, query) >= n % 4) AS wanted FROM q ORDER BY n;
 SELECT n, count(*) FROM q JOIN t ON t.tags @& q.query WHERE n < 4 GROUP BY n ORDER BY n;
 SELECT count(*) FROM q WHERE EXISTS (SELECT FROM t WHERE t.tags @& genie_with_min_match(q.query, 3));
@@ -129,7 +133,7 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json) ' || query INTO plan;
-	rows := (plan->0->'Plan'->'Plans'->0->>'Actual Rows')::int;
+	rows := (plan->0->'Plan'->'Plans'->0->>'Actual Rows')::numeric;
 END $$;
 CREATE TABLE counted AS SELECT ARRAY[i % 2, i] AS tags FROM generate_series(1, 1400) i;
 CREATE INDEX ON counted USING genie (tags);

@@ -101,7 +101,7 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
 		IF line ~ what THEN
-			RETURN regexp_replace(line, '.*(' || what || ')', '\1');
+			RETURN regexp_replace(regexp_replace(line, '.*(' || what || ')', '\1'), '(rows=\d+)\.00 ', '\1 ');
 		END IF;
 	END LOOP;
 	RETURN 'none';

@@ -186,6 +186,7 @@ SELECT b, b::text <~> 'wird' AS d FROM t ORDER BY b::text <~> 'wird' LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT x FROM t WHERE x @& genie_edit_query('wird', 1) ORDER BY x <~> 'bord';
 SELECT x, x <~> 'bord' AS d FROM t WHERE x @& genie_edit_query('wird', 1) ORDER BY x <~> 'bord';
 -- a similarity says how many n-grams must match: other rows are not looked at
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT x FROM t WHERE x @& genie_jaccard_query(genie_ngrams('word'), 0.9);
-RESET enable_seqscan;
+SET enable_bitmapscan = off;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) SELECT x FROM t WHERE x @& genie_jaccard_query(genie_ngrams('word'), 0.9);
+RESET enable_seqscan; RESET enable_bitmapscan;
 DROP TABLE t;

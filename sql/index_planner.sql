@@ -37,7 +37,9 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM t WHERE NOT a @& genie_query('{5}'::int
 EXPLAIN (COSTS OFF) SELECT id FROM t ORDER BY -(a <&> '{5}') LIMIT 1;
 EXPLAIN (COSTS OFF) SELECT id FROM t ORDER BY a LIMIT 1;
 EXPLAIN (COSTS OFF) SELECT id FROM t ORDER BY genie_match_count(a, '{5}') DESC LIMIT 1;
-EXPLAIN (COSTS OFF) SELECT a FROM t x WHERE EXISTS (SELECT FROM t WHERE t.id = x.id) ORDER BY kind LIMIT 1;
+SET enable_nestloop = off; SET enable_hashjoin = off;
+EXPLAIN (COSTS OFF) SELECT a FROM t x WHERE EXISTS (SELECT FROM t WHERE t.id = x.kind) ORDER BY kind LIMIT 1;
+RESET enable_nestloop; RESET enable_hashjoin;
 EXPLAIN (COSTS OFF) SELECT id FROM t WHERE a @& ANY (ARRAY['{0:int:5}', '{0:int:6}']::genie_query[]);
 RESET enable_seqscan;
 

@@ -119,11 +119,11 @@ SELECT id FROM t ORDER BY tags <&> '{1,11,23,34,142}' LIMIT 2;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 SET enable_seqscan = on; SET enable_sort = on;
 SELECT n, array_agg(id) AS best FROM q, LATERAL (SELECT id FROM t ORDER BY tags <&> query LIMIT 3) s GROUP BY n ORDER BY n;
-SET force_parallel_mode = on;
+SELECT set_config(name, 'on', false) AS forced FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 EXPLAIN (COSTS OFF) SELECT id FROM t ORDER BY tags <&> '{1,11,23,34,142}' LIMIT 3;
 SELECT id FROM t ORDER BY tags <&> '{1,11,23,34,142}' LIMIT 3;
 SELECT count(*) FROM t WHERE tags @& genie_query('{1,11}'::int[], 2);
-RESET force_parallel_mode; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
+SELECT set_config(name, 'off', false) AS forced FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'); RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
 -- serializable transactions, and statistics of use
 BEGIN ISOLATION LEVEL SERIALIZABLE;

@@ -52,25 +52,25 @@ CREATE FUNCTION defined(document jsonb) RETURNS genie_object LANGUAGE sql AS $$
 		WHERE jsonb_typeof(value) NOT IN ('array', 'object') OR value IN ('[]', '{}')
 	)
 	SELECT ('{' || string_agg('0:text:"' || replace(replace(leaf, '\', '\\'), '"', '\"') || '"', ',') || '}')::genie_object FROM leaf $$;
-CREATE TABLE json (id int, doc jsonb, o genie_object);
+CREATE TABLE docs (id int, doc jsonb, o genie_object);
 SELECT setseed(0.75);
-INSERT INTO json SELECT id, d, defined(d) FROM (SELECT id, random_json(0) AS d FROM generate_series(1, 1000) id OFFSET 0) r;
-SELECT count(*), count(*) FILTER (WHERE genie_jsonb(doc) IS DISTINCT FROM o) AS wrong FROM json;
-SELECT count(*), count(*) FILTER (WHERE a.doc <&> b.doc <> a.o <&> b.o) AS wrong, min(a.doc <&> b.doc) < -10 AS many FROM json a, json b WHERE b.id <= 100;
+INSERT INTO docs SELECT id, d, defined(d) FROM (SELECT id, random_json(0) AS d FROM generate_series(1, 1000) id OFFSET 0) r;
+SELECT count(*), count(*) FILTER (WHERE genie_jsonb(doc) IS DISTINCT FROM o) AS wrong FROM docs;
+SELECT count(*), count(*) FILTER (WHERE a.doc <&> b.doc <> a.o <&> b.o) AS wrong, min(a.doc <&> b.doc) < -10 AS many FROM docs a, docs b WHERE b.id <= 100;
 
 SELECT '{"a": 1, "b": 2}'::jsonb <%> '{"a": 1, "b": 3}' AS distance, '[1, 1]'::jsonb <%> '[1]' AS same, genie_jaccard_query('{"a": 1}'::jsonb, 0.5) AS query;
 SELECT genie_jaccard_query('{"a": 1}'::jsonb, 'NaN');
 SELECT count(*) FILTER (WHERE a.doc <%> b.doc <> a.o <%> b.o OR a.doc @& genie_jaccard_query(b.doc, 0.2) <> (a.o @& genie_jaccard_query(b.o, 0.2))) AS wrong,
-	count(*) FILTER (WHERE a.doc @& genie_jaccard_query(b.doc, 0.2)) > 100 AS some FROM json a, json b WHERE b.id <= 100;
+	count(*) FILTER (WHERE a.doc @& genie_jaccard_query(b.doc, 0.2)) > 100 AS some FROM docs a, docs b WHERE b.id <= 100;
 
 -- through an index of the type, and of the expression
-INSERT INTO json VALUES (1001, NULL);
-CREATE INDEX json_doc ON json USING genie (doc);
-CREATE INDEX json_object ON json USING genie (genie_jsonb(doc));
-INSERT INTO json SELECT 2000 + id, doc FROM json WHERE id % 10 = 0;
+INSERT INTO docs VALUES (1001, NULL);
+CREATE INDEX docs_doc ON docs USING genie (doc);
+CREATE INDEX docs_object ON docs USING genie (genie_jsonb(doc));
+INSERT INTO docs SELECT 2000 + id, doc FROM docs WHERE id % 10 = 0;
 CREATE FUNCTION agree(ordering text, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	query text := format('SELECT id FROM json WHERE %s ORDER BY %s', condition, ordering);
+	query text := format('SELECT id FROM docs WHERE %s ORDER BY %s', condition, ordering);
 	by_index int[];
 	by_table int[];
 BEGIN
@@ -87,10 +87,10 @@ BEGIN
 END $$;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM json ORDER BY doc <&> '{"a": 1}' LIMIT 3;
-EXPLAIN (COSTS OFF) SELECT id FROM json WHERE genie_jsonb(doc) @& genie_query('{"a": [1]}'::jsonb) ORDER BY genie_jsonb(doc) <&> genie_jsonb('{"a": 1}') LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM docs ORDER BY doc <&> '{"a": 1}' LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE genie_jsonb(doc) @& genie_query('{"a": [1]}'::jsonb) ORDER BY genie_jsonb(doc) <&> genie_jsonb('{"a": 1}') LIMIT 3;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
-SELECT agree(format('doc <&> %L', doc)), agree(format('genie_jsonb(doc) <&> genie_jsonb(%L)', doc)), agree(format('doc <&> %L', doc), format('doc @& genie_query(%L::jsonb, %s)', doc, id % 3)), agree(format('doc <%%> %L', doc)), agree(format('doc <%%> %L', doc), format('doc @& genie_jaccard_query(%L::jsonb, 0.5)', doc)), count(*) FROM json WHERE id <= 1000 AND id % 50 = 0 GROUP BY 1, 2, 3, 4, 5;
-SELECT * FROM genie_check('json_doc');
+SELECT agree(format('doc <&> %L', doc)), agree(format('genie_jsonb(doc) <&> genie_jsonb(%L)', doc)), agree(format('doc <&> %L', doc), format('doc @& genie_query(%L::jsonb, %s)', doc, id % 3)), agree(format('doc <%%> %L', doc)), agree(format('doc <%%> %L', doc), format('doc @& genie_jaccard_query(%L::jsonb, 0.5)', doc)), count(*) FROM docs WHERE id <= 1000 AND id % 50 = 0 GROUP BY 1, 2, 3, 4, 5;
+SELECT * FROM genie_check('docs_doc');
 DROP SCHEMA json CASCADE;

@@ -59,7 +59,7 @@ SELECT index, split_part(answer, ',', 3) AS objects, split_part(answer, ',', 4) 
 
 -- a table's own parameter wins over its size, and so does the setting
 CREATE FUNCTION in_worker() RETURNS bool LANGUAGE sql STABLE AS $$ SELECT backend_type = 'parallel worker' FROM pg_stat_activity WHERE pid = pg_backend_pid() $$;
-CREATE FUNCTION fails_in_worker(a int[]) RETURNS int[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION fails_in_worker(a int[]) RETURNS int[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
 	IF in_worker() THEN
 		RAISE 'this row is too difficult for a worker';

@@ -6,7 +6,7 @@
 #
 # As root, servers and their clients run as user "postgres", since PostgreSQL refuses to run as root.  Servers listen on a Unix socket below $work only.
 
-export PG_CONFIG=${PG_CONFIG:-$(ls /usr/lib/postgresql/15/bin/pg_config 2>/dev/null || echo pg_config)}
+export PG_CONFIG=$(test/pg_config)
 bindir=$("$PG_CONFIG" --bindir) || { echo "$0: no PostgreSQL here; run test/setup first" >&2; exit 1; }
 libdir=$("$PG_CONFIG" --pkglibdir)
 for name in MAKEFLAGS MAKELEVEL MFLAGS ${!PG@}; do
