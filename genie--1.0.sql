@@ -983,10 +983,6 @@ CREATE FUNCTION genie_stat_get(
 	OUT counted_by_tiles bigint,
 	OUT counted_by_lanes bigint,
 	OUT counted_by_tensor_cores bigint,
-	OUT cpu_choice text,
-	OUT cpu_constants text,
-	OUT gpu_choice text,
-	OUT gpu_constants text,
 	OUT batch_searches bigint,
 	OUT batch_queries bigint,
 	OUT batch_queries_done bigint,
@@ -1012,6 +1008,56 @@ CREATE FUNCTION genie_stat_reset() RETURNS void
 	AS 'MODULE_PATHNAME', 'genie_stat_reset_counters' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION genie_stat_reset() FROM PUBLIC;
 COMMENT ON FUNCTION genie_stat_reset() IS 'start the counters of genie_stat at 0 again';
+
+CREATE FUNCTION genie_costs(
+	OUT engine text,
+	OUT last_choice text,
+	OUT costs text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_costs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION genie_costs() TO pg_monitor;
+COMMENT ON FUNCTION genie_costs() IS 'what counting costs each engine, as it has measured, and how it chose last between tiles and lanes';
+
+CREATE FUNCTION genie_images(
+	OUT database name,
+	OUT index regclass,
+	OUT database_oid oid,
+	OUT tablespace_oid oid,
+	OUT filenode oid,
+	OUT segment bigint,
+	OUT contents text,
+	OUT state text,
+	OUT reason text,
+	OUT bytes bigint,
+	OUT last_used timestamptz,
+	OUT loads bigint,
+	OUT hits bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION genie_images() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION genie_images() TO pg_monitor;
+COMMENT ON FUNCTION genie_images() IS 'the images of index segments in shared memory, of all databases';
+
+CREATE FUNCTION genie_last_scan(
+	OUT index regclass,
+	OUT kind text,
+	OUT scans bigint,
+	OUT answered_by_gpu bigint,
+	OUT answered_by_worker_cpu bigint,
+	OUT answered_by_backend bigint,
+	OUT fallback_reasons text,
+	OUT segments bigint,
+	OUT pending_rows bigint,
+	OUT rounds bigint,
+	OUT candidates bigint,
+	OUT rows_visited bigint,
+	OUT rows_returned bigint,
+	OUT wait_time float8,
+	OUT count_time float8)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_last_scan() IS 'what each genie scan and search did of the last statement of this session that had some; times in milliseconds';
 
 CREATE FUNCTION genie_devices(
 	OUT device int,

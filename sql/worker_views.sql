@@ -4,7 +4,7 @@ SELECT count(*) FROM genie_stat;
 SELECT name, setting, unit, context FROM pg_settings
 	WHERE name IN ('genie.worker', 'genie.kernels', 'genie.max_batch', 'genie.gpu_memory', 'genie.gpu_library') ORDER BY name;
 SELECT p.oid::regprocedure AS function, obj_description(p.oid) IS NOT NULL AS is_described, provolatile, proparallel
-	FROM pg_proc p WHERE proname IN ('genie_stat_get', 'genie_stat_reset', 'genie_devices', 'genie_prewarm') ORDER BY 1;
+	FROM pg_proc p WHERE proname IN ('genie_stat_get', 'genie_stat_reset', 'genie_devices', 'genie_prewarm', 'genie_images', 'genie_costs', 'genie_last_scan') ORDER BY 1;
 
 -- a superuser
 SELECT count(*) > 0 AS has_rows FROM genie_devices();
@@ -22,6 +22,8 @@ SET ROLE regress_genie_anybody;
 SELECT count(*) FROM genie_stat;
 SELECT count(*) FROM genie_stat_get();
 SELECT count(*) FROM genie_devices();
+SELECT count(*) FROM genie_images();
+SELECT count(*) FROM genie_costs();
 SELECT genie_stat_reset();
 SELECT genie_prewarm('views_t_x');
 SET genie.worker = off;
@@ -33,6 +35,8 @@ RESET genie.worker;
 SET ROLE regress_genie_monitor;
 SELECT count(*) FROM genie_stat;
 SELECT count(*) > 0 AS has_rows FROM genie_devices();
+SELECT count(*) FILTER (WHERE index = 'views_t_x'::regclass) AS images FROM genie_images();
+SELECT count(*) BETWEEN 0 AND 2 AS costs FROM genie_costs();
 SELECT genie_stat_reset();
 SELECT genie_prewarm('views_t_x');
 

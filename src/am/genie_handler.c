@@ -12,6 +12,7 @@
 
 #include "genie_build.h"
 #include "genie_cost.h"
+#include "genie_explain.h"
 #include "genie_insert.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
@@ -36,6 +37,7 @@ _PG_init(void)
 	genie_options_init();
 	genie_shmem_init();
 	genie_worker_register();
+	genie_explain_init();
 }
 
 /* The index access method handler: genie_handler(internal) returns index_am_handler. */

@@ -1,28 +1,39 @@
 /*
  * genie_monitor.c
- *	  Monitoring of shared memory and the worker: the functions behind the view genie_stat, genie_devices(), and
- *	  genie_stat_reset().
+ *	  Monitoring: the functions behind the view genie_stat, genie_images(), genie_devices(), genie_costs() and
+ *	  genie_stat_reset(), of the shared memory and the worker; genie_last_scan(), of this session.
  */
 #include "postgres.h"
 
+#include "commands/dbcommands.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "genie_compat.h"
 #include "genie_directory.h"
+#include "genie_instrument.h"
 #include "genie_shmem.h"
 #include "genie_stat.h"
 
 PG_FUNCTION_INFO_V1(genie_stat_get);
 PG_FUNCTION_INFO_V1(genie_stat_reset_counters);
 PG_FUNCTION_INFO_V1(genie_devices);
+PG_FUNCTION_INFO_V1(genie_costs);
+PG_FUNCTION_INFO_V1(genie_images);
+PG_FUNCTION_INFO_V1(genie_last_scan);
 
-#define GENIE_STAT_COLUMNS 48
+#define GENIE_STAT_COLUMNS 44
 #define GENIE_DEVICE_COLUMNS 12
 #define US_PER_MS 1000.0
 
+static const char *const image_states[] = {
+	[GENIE_IMAGE_LOADING] = "loading",
+	[GENIE_IMAGE_READY] = "ready",
+	[GENIE_IMAGE_PUT_OFF] = "put off"
+};
 static const char *const worker_states[] = {"not running", "starting", "idle", "counting"};
 
 /* The columns fallback_* of genie_stat, in their order: each counts the reasons from first to last. */
@@ -75,6 +86,26 @@ add_text(GenieRow *row, const char *text)
 		add_null(row);
 	else
 		add_value(row, CStringGetTextDatum(text));
+}
+
+/* NULL: there is none. */
+static void
+add_name(GenieRow *row, const char *name)
+{
+	if (name == NULL)
+		add_null(row);
+	else
+		add_value(row, DirectFunctionCall1(namein, CStringGetDatum(name)));
+}
+
+/* NULL: it is none. */
+static void
+add_oid(GenieRow *row, Oid oid)
+{
+	if (OidIsValid(oid))
+		add_value(row, ObjectIdGetDatum(oid));
+	else
+		add_null(row);
 }
 
 static void
@@ -144,10 +175,6 @@ genie_stat_get(PG_FUNCTION_ARGS)
 	add_count(&row, count[GENIE_COUNTER_BY_TILES]);
 	add_count(&row, count[GENIE_COUNTER_BY_LANES]);
 	add_count(&row, count[GENIE_COUNTER_BY_TENSOR]);
-	add_text(&row, report.cpu_choice.reason);
-	add_text(&row, report.cpu_choice.constants);
-	add_text(&row, report.gpu_choice.reason);
-	add_text(&row, report.gpu_choice.constants);
 	add_count(&row, counters.batches.n_searches);
 	add_count(&row, counters.batches.n_queries);
 	add_count(&row, counters.batches.n_done);
@@ -174,8 +201,84 @@ genie_stat_reset_counters(PG_FUNCTION_ARGS)
 static void
 put_row(ReturnSetInfo *result, GenieRow *row)
 {
-	Assert(row->n == GENIE_DEVICE_COLUMNS);
+	Assert(row->n == result->setDesc->natts);
 	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+}
+
+static void
+put_costs(ReturnSetInfo *result, const char *engine, const GenieStatChoice *choice)
+{
+	GenieRow	row = {0};
+
+	if (choice->constants[0] == '\0' && choice->reason[0] == '\0')
+		return;
+	add_text(&row, engine);
+	add_text(&row, choice->reason);
+	add_text(&row, choice->constants);
+	put_row(result, &row);
+}
+
+/* genie_costs(): a row for each engine that has measured what counting costs. */
+Datum
+genie_costs(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GenieStatCounters counters;
+	GenieWorkerReport report = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!genie_stat_read(&counters, &report))
+		return (Datum) 0;
+	put_costs(result, "cpu", &report.cpu_choice);
+	put_costs(result, "gpu", &report.gpu_choice);
+	return (Datum) 0;
+}
+
+/* The index of this database whose image it is; InvalidOid: there is none any more, or it is of another database. */
+static Oid
+index_of(const GenieImageKey *key)
+{
+	return key->database != MyDatabaseId ? InvalidOid : RelidByRelfilenumber(key->tablespace, key->storage);
+}
+
+/*
+ * genie_images(): a row for each image that the directory knows, that is: which it has, loads, or could not load.
+ */
+Datum
+genie_images(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GenieImageInfo *images;
+	uint32		n;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!genie_shmem_available())
+		return (Datum) 0;
+	n = genie_directory_list(&images);
+	for (uint32 i = 0; i < n; i++)
+	{
+		const GenieImageInfo *image = &images[i];
+		const char *database = get_database_name(image->key.database);
+		Oid			index = index_of(&image->key);
+		GenieRow	row = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		add_name(&row, database);
+		add_oid(&row, index);
+		add_oid(&row, image->key.database);
+		add_oid(&row, image->key.tablespace);
+		add_oid(&row, image->key.storage);
+		add_count(&row, image->key.stamp);
+		add_text(&row, image->key.metric == 0 ? "postings" : "vectors");
+		add_text(&row, image_states[image->state]);
+		add_text(&row, image->why == GENIE_FALLBACK_NONE ? "" : genie_instrument_reason(image->why));
+		add_count(&row, image->bytes);
+		add_time(&row, image->last_used);
+		add_count(&row, image->n_loads);
+		add_count(&row, image->n_hits);
+		put_row(result, &row);
+	}
+	return (Datum) 0;
 }
 
 /*
@@ -220,6 +323,44 @@ genie_devices(PG_FUNCTION_ARGS)
 				 report.state == GENIE_WORKER_DOWN ? "the worker is not running" : "no GPU in use");
 		add_text(&row, report.error);
 		add_time(&row, report.error_at);
+		put_row(result, &row);
+	}
+	return (Datum) 0;
+}
+
+/*
+ * genie_last_scan(): a row for each scan of the session's last statement that ran some.  Times are in milliseconds.
+ */
+Datum
+genie_last_scan(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const dlist_head *records = genie_instrument_records();
+	dlist_iter	iter;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (records == NULL)
+		return (Datum) 0;
+	dlist_foreach(iter, unconstify(dlist_head *, records))
+	{
+		const GenieScanRecord *record = dlist_container(GenieScanRecord, node, iter.cur);
+		GenieRow	row = {0};
+
+		add_oid(&row, record->index);
+		add_text(&row, OidIsValid(record->index) ? genie_instrument_kind(record) : "others");
+		add_count(&row, record->n_scans);
+		add_count(&row, record->n_by_gpu);
+		add_count(&row, record->n_by_worker_cpu);
+		add_count(&row, record->n_by_backend);
+		add_text(&row, genie_instrument_reasons(record));
+		add_count(&row, record->n_segments);
+		add_count(&row, record->n_pending);
+		add_count(&row, record->n_rounds);
+		add_count(&row, record->n_candidates);
+		add_count(&row, record->n_visited);
+		add_count(&row, record->n_rows);
+		add_value(&row, Float8GetDatum(record->wait_us / US_PER_MS));
+		add_value(&row, Float8GetDatum(record->count_us / US_PER_MS));
 		put_row(result, &row);
 	}
 	return (Datum) 0;

@@ -221,7 +221,7 @@ genie_vacuum_judge(Relation index)
 	if (misfit && !known)
 		ereport(LOG,
 				(errmsg("index \"%s\" has learned from rows that are unlike those in the table now",
-						RelationGetRelationName(index)),
+						genie_log_name(index)),
 				 errhint("REINDEX it, or searches will miss many of the nearest rows.")));
 }
 
@@ -309,7 +309,7 @@ genie_vacuum_try_compact(Relation index)
 		ReThrowError(error);
 	ereport(WARNING,
 			(errcode(ERRCODE_DISK_FULL),
-			 errmsg("could not compact index \"%s\" for lack of disk space", RelationGetRelationName(index)),
+			 errmsg("could not compact index \"%s\" for lack of disk space", genie_log_name(index)),
 			 errdetail("The error was: %s.", error->message),
 			 errhint("Its dead rows are marked.  A later VACUUM compacts it, if there is room.")));
 	return genie_vacuum_survey(index);

@@ -167,7 +167,7 @@ void
 genie_lsh_block_hash(GenieLshBlock *block)
 {
 	GenieLsh   *lsh = genie_lsh_get(&block->parameters.functions);
-	uint32		first = !block->asks_no_more && genie_offload_is_possible() ? hash_by_worker(block, lsh) : 0;
+	uint32		first = !block->asks_no_more && genie_offload_is_possible(NULL) ? hash_by_worker(block, lsh) : 0;
 	uint32		n;
 
 	for (; first < block->n; first += n)

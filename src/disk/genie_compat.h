@@ -23,8 +23,11 @@
 #include "utils/acl.h"
 
 #if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
 #include "varatt.h"
 #else
+#include "utils/relfilenodemap.h"
+#define RelidByRelfilenumber(tablespace, number) RelidByRelfilenode((tablespace), (number))
 #define object_ownercheck(catalog, oid, role) pg_class_ownercheck((oid), (role))
 #endif
 
@@ -65,6 +68,11 @@
 #define GENIE_PROC_OF(vxid) BackendIdGetProc((vxid).backendId)
 #endif
 
+/* What a process waits for has a name from 17 on.  For users of utils/wait_event.h. */
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name) ((void) (name), PG_WAIT_EXTENSION)
+#endif
+
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #define index_beginscan(heap, index, snapshot, instrument, n_keys, n_orderbys) \
@@ -93,6 +101,18 @@
 #define GENIE_FORBID_PATH(index_path) ((index_path)->path.disabled_nodes += 1 << 16)
 #else
 #define GENIE_FORBID_PATH(index_path) ((void) 0)
+#endif
+
+/* Counts a search of the scan's index; EXPLAIN shows how many there were.  For users of access/relscan.h. */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_COUNT_SEARCH(scan) ((scan)->instrument == NULL ? (void) 0 : (void) (scan)->instrument->nsearches++)
+#else
+#define GENIE_COUNT_SEARCH(scan) ((void) 0)
+#endif
+
+/* Can an extension add to what EXPLAIN shows of a plan's node? */
+#if PG_VERSION_NUM >= 180000
+#define GENIE_HAS_EXPLAIN_HOOK
 #endif
 
 /* May VACUUM truncate a table with these options (StdRdOptions, or NULL)?  For users of utils/rel.h. */

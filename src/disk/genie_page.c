@@ -1,11 +1,14 @@
 /*
  * genie_page.c
- *	  Initialising a page, copying one, its checksum, and reporting one that is damaged.
+ *	  Initialising a page, copying one, its checksum, and reporting one that is damaged; an index's name for the log.
  */
 #include "postgres.h"
 
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
 #include "port/pg_crc32c.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 
 #include "genie_page.h"
 
@@ -61,6 +64,13 @@ genie_page_verify(Relation index, Page page, BlockNumber block)
 {
 	if (!genie_page_is_intact(page, block))
 		genie_report_corrupt(index, block, "the page's checksum is wrong");
+}
+
+char *
+genie_log_name(Relation index)
+{
+	return psprintf("%s.%s.%s", get_database_name(MyDatabaseId), get_namespace_name(RelationGetNamespace(index)),
+					RelationGetRelationName(index));
 }
 
 void

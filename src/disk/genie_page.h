@@ -244,6 +244,9 @@ extern bool genie_page_is_intact(Page page, BlockNumber block);
 /* Raises ERRCODE_INDEX_CORRUPTED if it is not. */
 extern void genie_page_verify(Relation index, Page page, BlockNumber block);
 
+/* "database.schema.index", as messages for the server's log name an index; palloc'd. */
+extern char *genie_log_name(Relation index);
+
 /* Raises ERRCODE_INDEX_CORRUPTED with the HINT to REINDEX. */
 pg_noreturn extern void genie_report_corrupt(Relation index, BlockNumber block, const char *what);
 

@@ -67,7 +67,10 @@
 IndexScanDesc
 genie_batch_begin_scan(const GenieBatch *batch)
 {
-	return index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, NULL, 0, 1);
+	IndexScanDesc scan = index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, NULL, 0, 1);
+
+	genie_scan_is_part(scan, &batch->instrument);
+	return scan;
 }
 
 /* The ORDER BY operator with a query on its right. */
@@ -143,7 +146,8 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	batch->memory = work_mem * (Size) 1024;
 	batch->sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 	batch->n_sources = meta->n_segments;
-	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->sources))
+	batch->instrument.record->n_segments = meta->n_segments;
+	if (!genie_source_open_all(batch->index, meta, &batch->memory, &batch->instrument, batch->sources))
 		return false;
 	batch->parameters = genie_meta_parameters(meta);
 	if (batch->signer != NULL && batch->parameters == NULL)
@@ -155,6 +159,8 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 		GenieSource *source = genie_source_of_pages(batch->pending, &batch->memory);
 
 		source->is_private = true;
+		source->instrument = &batch->instrument;
+		batch->instrument.record->n_pending = batch->pending->header.n_objects;
 		batch->sources[batch->n_sources++] = source;
 	}
 	return true;
@@ -434,7 +440,10 @@ genie_batch_begin(GenieBatch *batch)
 	if (!IsMVCCSnapshot(GetActiveSnapshot()))
 		elog(ERROR, "genie indexes can be searched only under an MVCC snapshot");
 	batch->signer = genie_approximate_signer(batch->index);
+	genie_instrument_begin(&batch->instrument, RelationGetRelid(batch->index), GENIE_SCAN_SEARCH);
+	batch->instrument.record->n_scans++;
 	genie_visitor_begin(&round->visitor, batch->heap, batch->index, GetActiveSnapshot());
+	round->visitor.instrument = &batch->instrument;
 	round->k = Min(batch->want, GENIE_JOB_K_MAX);
 	batch->segments_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch segments",
 													ALLOCSET_DEFAULT_SIZES);

@@ -11,6 +11,7 @@
 #include "funcapi.h"
 #include "genie_array.h"
 #include "genie_compact.h"
+#include "genie_instrument.h"
 #include "genie_meta.h"
 #include "genie_round.h"
 #include "genie_signer.h"
@@ -51,6 +52,7 @@ struct GenieBatch
 	uint32		want;			/* rows that rounds look for, for each query */
 	MemoryContext call_context;
 	GenieBatchProgress progress;	/* what is added to the statistics */
+	GenieInstrument instrument;
 
 	/* segments, as of one metapage */
 	MemoryContext segments_context;

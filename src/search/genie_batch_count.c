@@ -131,6 +131,7 @@ genie_count_put_row(GenieCountSearch *search, uint64 live, int32 count)
 {
 	GenieBatchRow *row = (GenieBatchRow *) search->output.columns;
 
+	search->batch.instrument.record->n_rows++;
 	row->query = (int32) search->n_output;
 	genie_tid_from_number(live, &row->tid);
 	row->match_count = count;

@@ -352,6 +352,7 @@ genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, 
 	GenieNearestRow *row = (GenieNearestRow *) search->output.columns;
 	const GenieBatchOutput *output = &search->output;
 
+	search->batch.instrument.record->n_rows++;
 	row->query = (int32) search->n_output;
 	genie_tid_from_number(live, &row->tid);
 	row->distance = distance;

@@ -70,6 +70,7 @@ typedef struct GenieExactKnn
 	GenieKnn	knn;			/* of a piece */
 
 	GenieExactPanel panel;		/* rows on their way, by their TIDs */
+	GenieInstrument instrument;
 
 	/* TIDs of the sample, sorted when it is complete */
 	uint64	   *sample;
@@ -124,6 +125,7 @@ add_row(GenieExactKnn *state, uint64 tid)
 	MemoryContext old = MemoryContextSwitchTo(GetPerTupleMemoryContext(state->estate));
 	bool		added = false;
 
+	genie_instrument_visit(&state->instrument, 1);
 	context->ecxt_scantuple = state->slot;
 	if (state->predicate == NULL || ExecQual(state->predicate, context))
 	{
@@ -239,6 +241,7 @@ put_piece(const GenieExactKnn *state, uint32 first)
 		const GenieNeighbour *found = knn->found + (size_t) q * knn->k;
 
 		CHECK_FOR_INTERRUPTS();
+		state->instrument.record->n_rows += knn->n_found[q];
 		for (uint32 i = 0; i < knn->n_found[q]; i++)
 		{
 			ItemPointerData tid;
@@ -278,7 +281,7 @@ run(GenieExactKnn *state, uint32 k)
 		knn->queries = (const uint8 *) queries->elements + first * row_bytes;
 		memory = palloc_extended(genie_knn_bytes(knn), MCXT_ALLOC_HUGE);
 		genie_knn_open(knn, memory);
-		genie_panel_open(&state->panel, knn);
+		genie_panel_open(&state->panel, knn, &state->instrument);
 		add_sample(state);
 		add_table(state);
 		genie_panel_close(&state->panel);
@@ -368,6 +371,8 @@ search(GenieExactKnn *state, uint32 k, const char *metric)
 	widen_queries(&state->queries, state->knn.is_double);
 	state->index_info = BuildIndexInfo(state->index);
 	state->estate = CreateExecutorState();
+	genie_instrument_begin(&state->instrument, RelationGetRelid(state->index), GENIE_SCAN_EXACT);
+	state->instrument.record->n_scans++;
 	state->predicate = ExecPrepareQual(state->index_info->ii_Predicate, state->estate);
 	state->slot = table_slot_create(state->heap, NULL);
 	run(state, k);

@@ -120,17 +120,18 @@ open_requests(GenieExactPanel *panel)
 }
 
 void
-genie_panel_open(GenieExactPanel *panel, GenieKnn *knn)
+genie_panel_open(GenieExactPanel *panel, GenieKnn *knn, const GenieInstrument *instrument)
 {
 	MemoryContext old;
 	uint32		n;
 
 	memset(panel, 0, sizeof(*panel));
 	panel->knn = knn;
+	panel->instrument = instrument;
 	panel->context = AllocSetContextCreate(CurrentMemoryContext, "genie panel", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(panel->context);
 	panel->row_bytes = knn->n_dimensions * genie_vector_element_bytes(knn->is_double);
-	if (is_enough(knn->n_queries, knn->n_dimensions) && genie_offload_is_possible())
+	if (is_enough(knn->n_queries, knn->n_dimensions) && genie_offload_is_possible(instrument))
 		open_requests(panel);
 	n = Max(panel->max_rows, GENIE_KNN_ROWS);
 	panel->rows = palloc_extended(n * panel->row_bytes, MCXT_ALLOC_HUGE);
@@ -163,7 +164,7 @@ ask(GenieExactPanel *panel)
 		nearest.queries = panel->queries + (Size) first * knn->n_dimensions;
 		nearest.bounds = knn->bounds + first;
 		why = genie_offload_nearest(&nearest, panel->pairs + (Size) i * panel->n_room, panel->n_room,
-									&panel->n_pairs[i]);
+									&panel->n_pairs[i], panel->instrument);
 		if (why != GENIE_FALLBACK_NONE)
 		{
 			limit_rows(panel, why == GENIE_FALLBACK_NO_ROOM ? panel->n_rows / GENIE_PANEL_SHRINK : 0);
@@ -206,10 +207,17 @@ add_here(GenieExactPanel *panel)
 static void
 add_rows(GenieExactPanel *panel)
 {
-	if (panel->max_rows > 0 && panel->n_rows >= GENIE_PANEL_ROWS_MIN && ask(panel))
+	bool		is_answered = panel->max_rows > 0 && panel->n_rows >= GENIE_PANEL_ROWS_MIN && ask(panel);
+	uint64		since = genie_instrument_now();
+
+	if (is_answered)
 		add_pairs(panel);
 	else
 		add_here(panel);
+	genie_instrument_counted(panel->instrument, since);
+	panel->instrument->record->n_rounds++;
+	panel->instrument->record->n_by_backend += !is_answered;
+	panel->instrument->record->n_candidates += panel->n_rows;
 	panel->n_added += panel->n_rows;
 	panel->n_rows = 0;
 	panel->n_wanted = count_wanted(panel);

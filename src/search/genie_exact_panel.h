@@ -2,18 +2,20 @@
  * genie_exact_panel.h
  *	  Rows for exact search are gathered in panels, whose distances the CPU or the worker's GPU estimates.
  *
- *		genie_panel_open(&panel, knn)		for a piece of the queries, whose knn is open
+ *		genie_panel_open(&panel, knn, &instrument)	for a piece of the queries, whose knn is open
  *		for each row:		its elements to genie_panel_place(), then genie_panel_add() with its id
  *		genie_panel_close()					adds what is left, and frees all memory
  */
 #ifndef GENIE_EXACT_PANEL_H
 #define GENIE_EXACT_PANEL_H
 
+#include "genie_instrument.h"
 #include "genie_knn.h"
 
 typedef struct GenieExactPanel
 {
 	GenieKnn   *knn;
+	const GenieInstrument *instrument;
 	MemoryContext context;
 	Size		row_bytes;
 	uint64		n_added;		/* rows of the piece that were in panels before this one */
@@ -36,7 +38,7 @@ typedef struct GenieExactPanel
 	uint32	   *n_pairs;
 } GenieExactPanel;
 
-extern void genie_panel_open(GenieExactPanel *panel, GenieKnn *knn);
+extern void genie_panel_open(GenieExactPanel *panel, GenieKnn *knn, const GenieInstrument *instrument);
 
 /* Where the next row's elements go. */
 static inline uint8 *

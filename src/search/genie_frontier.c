@@ -46,6 +46,7 @@
 #include "genie_compat.h"
 #include "genie_float_order.h"
 #include "genie_frontier.h"
+#include "genie_scan.h"
 #include "genie_object_table.h"
 
 #define GENIE_FRONTIER_FIRST 16 /* candidates that are visited together at first */
@@ -493,6 +494,7 @@ genie_frontier_open(GenieFrontier *frontier)
 		return;
 	old = MemoryContextSwitchTo(frontier->scan_context);
 	genie_visitor_begin(&frontier->visitor, scan->heapRelation, scan->indexRelation, scan->xs_snapshot);
+	frontier->visitor.instrument = genie_scan_instrument(scan);
 	frontier->visitor.found = genie_frontier_found;
 	frontier->visitor.arg = frontier;
 	genie_row_value_begin(&frontier->row_value, scan->indexRelation);

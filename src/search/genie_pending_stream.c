@@ -105,13 +105,17 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 	if (query->order != NULL && query->order->numbers != NULL && query->order->numbers->has_dimensions)
 		scan->numbers = query->order->numbers;
 	stream->n = 0;
+	stream->n_read = 0;
 	stream->min_size = PG_UINT32_MAX;
 	stream->max_size = 0;
 	stream->capacity = 256;
 	stream->hits = palloc(stream->capacity * sizeof(GeniePendingHit));
 	while (genie_pending_next_row(scan, &row))
+	{
+		stream->n_read++;
 		if ((row.flags & GENIE_FRAGMENT_DEAD) == 0)
 			genie_pending_take(stream, query, &row, conflicts);
+	}
 	stale = scan->stale;
 	genie_pending_scan_end(scan);
 	return !stale;

@@ -22,6 +22,7 @@ typedef struct GeniePendingStream
 	GeniePendingHit *hits;		/* a binary heap, the next one first */
 	uint32		n;
 	uint32		capacity;
+	uint64		n_read;			/* rows that were read, whether they fulfil the conditions or not */
 	uint32		min_size;		/* over the rows that are not NULL; UINT32_MAX if there is none */
 	uint32		max_size;
 } GeniePendingStream;

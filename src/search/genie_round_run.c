@@ -75,6 +75,7 @@ genie_round_ask(const GenieRound *round, GenieRoundHits *hits)
 	for (uint32 t = 0; t < n_tops; t++)
 	{
 		hits->n_hits[list[t]] = tops[t].n_hits;
+		genie_instrument_candidates(round->visitor.instrument, tops[t].n_hits);
 		hits->lists[list[t]] = tops[t].hits;
 		has_bounds |= tops[t].has_bounds;
 	}

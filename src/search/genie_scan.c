@@ -44,6 +44,7 @@
 
 #include "genie_approximate.h"
 #include "genie_candidates.h"
+#include "genie_compat.h"
 #include "genie_frontier.h"
 #include "genie_hint.h"
 #include "genie_meta.h"
@@ -70,12 +71,16 @@ typedef struct GenieScanState
 	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
+	bool		is_noted;		/* the instrument knows of this rescan */
+	GenieInstrument own;
+	const GenieInstrument *instrument;	/* its own, or that of what it is a part of */
 	GenieScanPosition position; /* behind the last row returned */
 	float		nearest;		/* a lower bound of its distance, in an approximate class */
 	uint64		segment_version;
 	Size		memory;			/* what is left for posting lists */
 	GenieHints *hints;			/* rows that the executor found dead; NULL: they are not noted */
 	BlockNumber n_blocks;		/* that the table has at least (genie_visit_check_block) */
+	uint32		n_segments;
 	GenieStream *streams;
 	int			n_streams;
 	GeniePendingStream pending;
@@ -96,6 +101,7 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 		scan->xs_orderbynulls = palloc(sizeof(bool) * n_order_bys);
 		memset(scan->xs_orderbynulls, true, sizeof(bool) * n_order_bys);
 	}
+	state->instrument = &state->own;
 	state->query_context = AllocSetContextCreate(CurrentMemoryContext, "genie scan queries",
 												 ALLOCSET_SMALL_SIZES);
 	state->stream_context = AllocSetContextCreate(CurrentMemoryContext, "genie scan streams",
@@ -106,6 +112,47 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 		state->frontier = genie_frontier_begin(scan, genie_scan_candidate, scan);
 	scan->opaque = state;
 	return scan;
+}
+
+const GenieInstrument *
+genie_scan_instrument(IndexScanDesc scan)
+{
+	const GenieScanState *state = scan->opaque;
+
+	return state->instrument;
+}
+
+void
+genie_scan_is_part(IndexScanDesc scan, const GenieInstrument *whole)
+{
+	GenieScanState *state = scan->opaque;
+
+	state->instrument = whole;
+}
+
+static void
+genie_scan_note_parts(const GenieScanState *state)
+{
+	GenieScanRecord *record = state->instrument->record;
+
+	record->n_segments = state->n_segments;
+	record->n_pending = state->pending.n_read;
+}
+
+/* The executor wants rows: from the beginning, or, in a cursor, further ones in another statement. */
+static void
+genie_scan_note(IndexScanDesc scan, GenieScanKind kind)
+{
+	GenieScanState *state = scan->opaque;
+	TimestampTz before = state->own.statement;
+
+	if (state->instrument != &state->own)
+		return;
+	genie_instrument_begin(&state->own, RelationGetRelid(scan->indexRelation), kind);
+	if (state->own.statement != before && state->started)
+		genie_scan_note_parts(state);
+	state->own.record->n_scans += !state->is_noted;
+	state->is_noted = true;
 }
 
 const GenieQuery *
@@ -236,6 +283,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	state->nothing = false;
 	state->recheck = false;
 	state->started = false;
+	state->is_noted = false;
 	state->streams = NULL;
 	state->n_streams = 0;
 
@@ -329,18 +377,25 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	GenieScanPosition position = state->position;
 	GenieConflicts conflicts = {.scan = scan};
 	GenieSource **sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
+	uint64		since;
+	bool		ok;
 
 	state->memory = work_mem * (Size) 1024;
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
 	state->n_streams = 0;
 	if (state->rerank != NULL)
 		genie_scan_compile_candidates(scan, meta);
-	if (!genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query, &conflicts))
+	since = genie_instrument_now();
+	ok = genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query, &conflicts);
+	genie_instrument_counted(state->instrument, since);
+	state->n_segments = meta->n_segments;
+	genie_scan_note_parts(state);
+	if (!ok)
 		return false;
 	if (state->query.bound != NULL)
 		genie_scan_compile_bounds(state, meta, &position);
 	genie_pending_stream_rank(&state->pending, &state->query, &position);
-	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, sources))
+	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, state->instrument, sources))
 		return false;
 	if (state->frontier != NULL)
 		state->frontier->sweep_from = genie_scan_sweep_from(meta);
@@ -404,6 +459,7 @@ genie_scan_begin_hints(IndexScanDesc scan)
 static void
 genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
 {
+	state->instrument->record->n_candidates++;
 	state->position.key = key;
 	state->position.tid = tid;
 	state->position.has_position = true;
@@ -428,6 +484,7 @@ genie_scan_next(IndexScanDesc scan)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("genie indexes can be scanned only under an MVCC snapshot")));
 		pgstat_count_index_scan(scan->indexRelation);
+		GENIE_COUNT_SEARCH(scan);
 		genie_scan_begin_hints(scan);
 		genie_scan_start(scan);
 	}
@@ -548,6 +605,7 @@ genie_scan_sweep(void *arg, double bound, uint64 tid, uint64 **tids)
 		genie_stream_reserve_tids(&found, 1);
 		found.tids[found.n++] = pending->hits[0].tid;
 	}
+	state->instrument->record->n_candidates += found.n;
 	state->position = to;
 	MemoryContextSwitchTo(old);
 	*tids = found.tids;
@@ -577,6 +635,7 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 	bool		found;
 
 	Assert(ScanDirectionIsForward(direction));
+	genie_scan_note(scan, GENIE_SCAN_ROWS);
 	if (scan->kill_prior_tuple)
 		genie_hints_add(state->hints, genie_tid_number(&scan->xs_heaptid));
 	genie_hints_write(state->hints);
@@ -592,10 +651,13 @@ genie_gettuple(IndexScanDesc scan, ScanDirection direction)
 		if (found)
 			genie_frontier_give(state->frontier, row);
 	}
-	if (found)
-		genie_visit_check_block(scan->heapRelation, scan->indexRelation, ItemPointerGetBlockNumber(&scan->xs_heaptid),
-								&state->n_blocks);
-	return found;
+	if (!found)
+		return false;
+	if (state->instrument == &state->own)
+		state->own.record->n_rows++;
+	genie_visit_check_block(scan->heapRelation, scan->indexRelation, ItemPointerGetBlockNumber(&scan->xs_heaptid),
+							&state->n_blocks);
+	return true;
 }
 
 int64
@@ -606,6 +668,7 @@ genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	int			n = 0;
 	int64		total = 0;
 
+	genie_scan_note(scan, GENIE_SCAN_BITMAP);
 	while (genie_scan_next(scan))
 	{
 		genie_tid_from_number(state->position.tid, &tids[n++]);
@@ -618,6 +681,7 @@ genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 		}
 	}
 	tbm_add_tuples(bitmap, tids, n, state->recheck);
+	state->own.record->n_rows += total + n;
 	return total + n;
 }
 

@@ -9,6 +9,7 @@
 #include "access/relscan.h"
 #include "access/sdir.h"
 #include "access/skey.h"
+#include "genie_instrument.h"
 #include "genie_opclass.h"
 #include "nodes/tidbitmap.h"
 
@@ -17,6 +18,12 @@ extern void genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey o
 extern bool genie_gettuple(IndexScanDesc scan, ScanDirection direction);
 extern int64 genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 extern void genie_endscan(IndexScanDesc scan);
+
+/* Leads to what the scan has done; for whoever runs a part of it, and for EXPLAIN, before the scan ends. */
+extern const GenieInstrument *genie_scan_instrument(IndexScanDesc scan);
+
+/* The scan is a part of something else, whose record it has from now on. */
+extern void genie_scan_is_part(IndexScanDesc scan, const GenieInstrument *whole);
 
 /*
  * For a scan of an approximate class, after a rescan: the first rows that it gives are the n that match best, or all

@@ -107,6 +107,7 @@ genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapsh
 	visitor->fetch = heap->rd_tableam == GetHeapamTableAmRoutine() ? NULL : table_index_fetch_begin(heap);
 	visitor->hints = genie_hints_begin(index);
 	visitor->n_blocks = visitor->fetch == NULL ? RelationGetNumberOfBlocks(heap) : 0;
+	visitor->instrument = NULL;
 	visitor->found = NULL;
 	visitor->arg = NULL;
 }
@@ -408,6 +409,7 @@ genie_visit_heap(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 void
 genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n)
 {
+	genie_instrument_visit(visitor->instrument, n);
 	if (visitor->fetch == NULL)
 		genie_visit_heap(visitor, rows, n);
 	else

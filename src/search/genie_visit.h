@@ -7,6 +7,7 @@
 
 #include "access/tableam.h"
 #include "genie_hint.h"
+#include "genie_instrument.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
@@ -32,6 +33,7 @@ typedef struct GenieVisitor
 	TupleTableSlot *shown;		/* rows of a heap, whose page the visit has pinned */
 	IndexFetchTableData *fetch; /* NULL: a heap, whose pages are read directly */
 	GenieHints *hints;			/* rows that are dead to everybody; NULL: they are not noted */
+	const GenieInstrument *instrument;	/* of the scan; NULL: none */
 	BlockNumber n_blocks;		/* that the table had when the visitor began */
 
 	/* called for each visible row, with the row in the slot, in the order of the rows; may be NULL */
@@ -39,7 +41,7 @@ typedef struct GenieVisitor
 	void	   *arg;
 } GenieVisitor;
 
-/* In the current memory context. */
+/* In the current memory context, without an instrument. */
 extern void genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation index, Snapshot snapshot);
 
 /*

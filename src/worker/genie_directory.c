@@ -16,6 +16,7 @@
 
 #include "genie_arena.h"
 #include "genie_directory_entry.h"
+#include "genie_wait_event.h"
 
 /* us until an image is tried again that found everything in use, or whose load failed */
 #define GENIE_RETRY_US INT64CONST(10000000)
@@ -60,6 +61,7 @@ make_empty(void)
 		pg_atomic_init_u64(&genie_directory->entries[i].last_used, 0);
 		pg_atomic_init_u64(&genie_directory->entries[i].live_version, 0);
 		pg_atomic_init_u64(&genie_directory->entries[i].hint_version, 0);
+		pg_atomic_init_u64(&genie_directory->entries[i].n_hits, 0);
 		pg_atomic_init_u64(&genie_directory->entries[i].n_visits, 0);
 	}
 }
@@ -192,7 +194,10 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
 			genie_eviction_enough(entry->bytes, key);
 		if (state == GENIE_IMAGE_READY)
+		{
 			genie_directory_touch(entry);
+			pg_atomic_fetch_add_u64(&entry->n_hits, 1);
+		}
 	}
 	LWLockRelease(&genie_directory->lock);
 	return state;
@@ -245,6 +250,8 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 			((GenieKeyEntry *) hash_search(directory_keys, key, HASH_ENTER, NULL))->entry =
 				(uint32) (entry - genie_directory->entries);
 			entry->key = *key;
+			entry->n_loads = 0;
+			pg_atomic_write_u64(&entry->n_hits, 0);
 			claimed = true;
 			*first = true;
 		}
@@ -252,6 +259,7 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 	if (claimed)
 	{
 		entry->state = GENIE_IMAGE_LOADING;
+		entry->n_loads++;
 		entry->id = genie_directory->next_id++;
 		entry->bytes = 0;
 		entry->pins = 0;
@@ -328,7 +336,8 @@ genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 void
 genie_directory_wait(void)
 {
-	(void) ConditionVariableTimedSleep(&genie_directory->load_ended, GENIE_LOAD_WAIT_MS, PG_WAIT_EXTENSION);
+	(void) ConditionVariableTimedSleep(&genie_directory->load_ended, GENIE_LOAD_WAIT_MS,
+									   genie_wait_event(GENIE_WAIT_IMAGE_LOAD));
 }
 
 void
@@ -550,4 +559,30 @@ genie_directory_usage(GenieDirectoryUsage *usage)
 	usage->n_evictions = genie_directory->n_evictions;
 	usage->n_no_room = genie_directory->n_no_room;
 	LWLockRelease(&genie_directory->lock);
+}
+
+uint32
+genie_directory_list(GenieImageInfo **images)
+{
+	GenieImageInfo *info = palloc(GENIE_IMAGES_MAX * sizeof(GenieImageInfo));
+	uint32		n = 0;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &genie_directory->entries[i];
+
+		if (entry->state == GENIE_IMAGE_FREE)
+			continue;
+		info[n].key = entry->key;
+		info[n].state = entry->state;
+		info[n].why = entry->state == GENIE_IMAGE_PUT_OFF ? entry->why : GENIE_FALLBACK_NONE;
+		info[n].bytes = entry->bytes;
+		info[n].last_used = (TimestampTz) pg_atomic_read_u64(&entry->last_used);
+		info[n].n_loads = entry->n_loads;
+		info[n++].n_hits = pg_atomic_read_u64(&entry->n_hits);
+	}
+	LWLockRelease(&genie_directory->lock);
+	*images = info;
+	return n;
 }

@@ -137,6 +137,21 @@ extern uint64 genie_directory_generation(void);
 
 extern void genie_directory_usage(GenieDirectoryUsage *usage);
 
+/* What the directory knows of an image; for genie_images(). */
+typedef struct GenieImageInfo
+{
+	GenieImageKey key;
+	GenieImageState state;
+	GenieFallback why;			/* PUT_OFF: why; else NONE */
+	uint64		bytes;			/* that it has; PUT_OFF: that it needs, 0 if that is not known */
+	TimestampTz last_used;
+	uint64		n_loads;		/* loads begun, */
+	uint64		n_hits;			/* and scans that found it, since it is in the directory */
+} GenieImageInfo;
+
+/* All images that are not FREE, palloc'd.  Returns how many.  There must be shared memory. */
+extern uint32 genie_directory_list(GenieImageInfo **images);
+
 /* ---- for backends that find and load images ---- */
 
 /*

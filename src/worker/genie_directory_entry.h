@@ -8,7 +8,7 @@
  *	share		looking up, pinning, clearing live bits: these must not happen while an image goes
  *
  * Fields of an entry that change while the lock is held in share mode: pins (by the worker alone, so no two processes
- * write it), last_used (atomic, approximate), live_version (atomic, only ever raised), and the live bits
+ * write it), last_used and n_hits (atomic, approximate), live_version (atomic, only ever raised), and the live bits
  * in the arena (atomic, only ever cleared).
  */
 #ifndef GENIE_DIRECTORY_ENTRY_H
@@ -34,6 +34,8 @@ typedef struct GenieDirectoryEntry
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
 	pg_atomic_uint64 hint_version;	/* READY: hints that have been taken out, too; only ever raised */
+	uint64		n_loads;		/* that were begun since the entry has this key */
+	pg_atomic_uint64 n_hits;	/* look-ups that found it READY, since then */
 	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
 } GenieDirectoryEntry;
 

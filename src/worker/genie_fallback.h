@@ -1,6 +1,6 @@
 /*
  * genie_fallback.h
- *	  Why a query on a segment was not answered by the worker.
+ *	  Why a query on a segment was not answered by the worker, or by its GPU.
  *
  * One type for the whole way: loading an image (genie_image_load.h), what the directory remembers of a failed load
  * (genie_directory.h), a request's answer (genie_request.h), and the counters (genie_stat.h).  Whatever the reason, the
@@ -31,5 +31,15 @@ typedef enum GenieFallback
 	GENIE_FALLBACK_FAILED,		/* the worker could not count it */
 	GENIE_FALLBACKS				/* how many there are */
 } GenieFallback;
+
+/* Why the worker counted on its CPU. */
+typedef enum GenieGpuFallback
+{
+	GENIE_GPU_FALLBACK_NONE = 0,	/* the GPU did */
+	GENIE_GPU_FALLBACK_NO_GPU,	/* there is none, or genie.engine does not want it */
+	GENIE_GPU_FALLBACK_NO_ROOM, /* in its memory */
+	GENIE_GPU_FALLBACK_FAILED,
+	GENIE_GPU_FALLBACKS			/* how many there are */
+} GenieGpuFallback;
 
 #endif							/* GENIE_FALLBACK_H */

@@ -66,7 +66,7 @@ log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *
 	unsigned long long kb = genie_arena_image_bytes() / 1024;
 
 	ereport(LOG,
-			(errmsg("no room in shared memory for an image of genie index \"%s\"", RelationGetRelationName(index)),
+			(errmsg("no room in shared memory for an image of genie index \"%s\"", genie_log_name(index)),
 			 result->n_bytes > genie_arena_image_bytes() ?
 			 errdetail("A segment of %u rows needs %llu kB, but genie.shared_memory has %llu kB for images.",
 					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb) :
@@ -88,7 +88,7 @@ report_damage(Relation index, const GenieSegment *segment, const char *damage, b
 		genie_report_corrupt(index, segment->entry.root, damage);
 	ereport(LOG,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("could not load genie index \"%s\" into shared memory: %s", RelationGetRelationName(index), damage),
+			 errmsg("could not load genie index \"%s\" into shared memory: %s", genie_log_name(index), damage),
 			 errhint("Look through the index with genie_check(), and build it anew with REINDEX.")));
 }
 

@@ -8,9 +8,14 @@
 #include "genie_request.h"
 
 bool
-genie_offload_is_possible(void)
+genie_offload_is_possible(const GenieInstrument *instrument)
 {
-	return genie_request_possible() == GENIE_FALLBACK_NONE && genie_stat_n_devices() > 0;
+	GenieFallback why = genie_request_possible();
+
+	if (why == GENIE_FALLBACK_NONE && genie_stat_n_devices() > 0)
+		return true;
+	genie_instrument_why(instrument, why, GENIE_GPU_FALLBACK_NO_GPU);
+	return false;
 }
 
 Size
@@ -20,16 +25,25 @@ genie_offload_bytes(void)
 }
 
 static GenieFallback
-run(GenieRequestJob *request)
+run(GenieRequestJob *request, const GenieInstrument *instrument)
 {
-	genie_request_run(request, 1);
-	if (request->why != GENIE_FALLBACK_NONE)
+	uint64		since = genie_instrument_now();
+	uint64		counted = genie_request_run(request, 1);
+
+	genie_instrument_waited(instrument, since, counted);
+	if (request->why == GENIE_FALLBACK_NONE)
+		genie_instrument_by_worker(instrument, request->gpu_why);
+	else
+	{
 		genie_stat_fallback(request->why);
+		genie_instrument_why(instrument, request->why, GENIE_GPU_FALLBACK_NONE);
+	}
 	return request->why;
 }
 
 GenieFallback
-genie_offload_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs)
+genie_offload_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs,
+					  const GenieInstrument *instrument)
 {
 	GenieRequestJob request = {0};
 	GenieFallback why;
@@ -38,7 +52,7 @@ genie_offload_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room
 	request.job.nearest = nearest;
 	request.job.k = room;
 	request.result = pairs;
-	why = run(&request);
+	why = run(&request, instrument);
 	*n_pairs = request.job.n_hits;
 	return why;
 }
@@ -51,5 +65,5 @@ genie_offload_hash(const GenieHashing *hashing, int32 *codes)
 	request.job.kind = GENIE_JOB_HASH;
 	request.job.hashing = hashing;
 	request.result = codes;
-	return run(&request);
+	return run(&request, NULL);
 }

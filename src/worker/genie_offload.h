@@ -10,11 +10,12 @@
 #define GENIE_OFFLOAD_H
 
 #include "genie_hashing.h"
+#include "genie_instrument.h"
 #include "genie_nearest.h"
 #include "genie_stat.h"
 
-/* Is there a worker with a GPU, and may this session ask it? */
-extern bool genie_offload_is_possible(void);
+/* Is there a worker with a GPU, and may this session ask it?  The instrument, unless NULL, learns why not. */
+extern bool genie_offload_is_possible(const GenieInstrument *instrument);
 
 /* The input and the answer have at most so many bytes together, because other backends share the memory. */
 extern Size genie_offload_bytes(void);
@@ -23,7 +24,8 @@ extern Size genie_offload_bytes(void);
  * Exact search.  GENIE_FALLBACK_NONE: *n_pairs is how many pairs there are; pairs has all of them, or, if there are
  * more than room, any `room`.  Else it was not done.  It waits for the worker; an ERROR may end the wait.
  */
-extern GenieFallback genie_offload_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs);
+extern GenieFallback genie_offload_nearest(const GenieNearest *nearest, GeniePair *pairs, uint32 room, uint32 *n_pairs,
+										   const GenieInstrument *instrument);
 
 /* Hashing: for each vector a code of each function. */
 extern GenieFallback genie_offload_hash(const GenieHashing *hashing, int32 *codes);

@@ -53,6 +53,7 @@
 #include "genie_arena.h"
 #include "genie_compat.h"
 #include "genie_request.h"
+#include "genie_wait_event.h"
 #include "genie_wire.h"
 
 /*
@@ -231,7 +232,8 @@ wait_for_answer(GenieSlot *slot)
 {
 	while (pg_atomic_read_u32(&slot->state) != SLOT_DONE)
 	{
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_WAIT_MS, PG_WAIT_EXTENSION);
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_WAIT_MS,
+				  genie_wait_event(GENIE_WAIT_REQUEST));
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -328,25 +330,30 @@ keep_answer(GenieSlot *slot, KeptRequest *kept, Size nbytes)
 		elog(ERROR, "the request slot is not done");
 }
 
-/* Asks with a request of so many bytes, waits, and reads the answer; whole: there are no other jobs. */
-static void
+/*
+ * Asks with a request of so many bytes, waits, and reads the answer; whole: there are no other jobs.  Returns the time
+ * that the worker has counted.
+ */
+static uint64
 ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size nbytes, bool whole)
 {
 	KeptRequest *kept = palloc(sizeof(KeptRequest));
 	bool		stays;
+	uint64		count_us;
 
 	if (!ask_worker(slot))
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
-		return;
+		return 0;
 	}
 	wait_for_answer(slot);
 	stays = whole && may_stay(jobs, n_jobs, nbytes);
-	genie_wire_read_answer(dsa_get_address(genie_arena_requests(), asked), stays, jobs);
+	count_us = genie_wire_read_answer(dsa_get_address(genie_arena_requests(), asked), stays, jobs);
 	if (stays)
 		keep_answer(slot, kept, nbytes);
 	else
 		pfree(kept);
+	return count_us;
 }
 
 /* Writes the jobs into a request of their own, `asked`.  Returns its bytes; 0: it does not fit the arena. */
@@ -367,9 +374,12 @@ write_request(const GenieRequestJob *jobs, uint32 n_jobs)
 	return DsaPointerIsValid(asked) ? bytes : 0;
 }
 
-/* Asks for the jobs, all in one request; whole: there are no others.  False: it does not fit the arena. */
+/*
+ * Asks for the jobs, all in one request; whole: there are no others.  False: it does not fit the arena.  Adds the time
+ * that the worker has counted.
+ */
 static bool
-run_request(GenieRequestJob *jobs, uint32 n_jobs, bool whole)
+run_request(GenieRequestJob *jobs, uint32 n_jobs, bool whole, uint64 *count_us)
 {
 	Size		nbytes = write_request(jobs, n_jobs);
 
@@ -379,7 +389,7 @@ run_request(GenieRequestJob *jobs, uint32 n_jobs, bool whole)
 	genie_stat_add(GENIE_COUNTER_QUERIES, n_jobs);
 	PG_TRY();
 	{
-		ask_and_read(slot_at(MyProcNumber), jobs, n_jobs, nbytes, whole);
+		*count_us += ask_and_read(slot_at(MyProcNumber), jobs, n_jobs, nbytes, whole);
 	}
 	PG_FINALLY();
 	{
@@ -411,17 +421,18 @@ count_in_request(const GenieRequestJob *jobs, uint32 n_jobs, uint32 max_jobs)
 	return n;
 }
 
-void
+uint64
 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 {
 	static bool exit_registered = false;
 	uint32		most = Max(genie_request_max_batch, GENIE_REQUEST_JOBS);
+	uint64		count_us = 0;
 	uint32		n;
 
 	if (!worker_is_up() || genie_arena_requests() == NULL)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
-		return;
+		return 0;
 	}
 	if (!exit_registered)
 	{
@@ -431,12 +442,12 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 	if (pg_atomic_read_u32(&slot_at(MyProcNumber)->state) != SLOT_IDLE)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);
-		return;
+		return 0;
 	}
 	for (uint32 first = 0; first < n_jobs; first += n)
 	{
 		n = count_in_request(jobs + first, n_jobs - first, most);
-		while (!run_request(jobs + first, n, n == n_jobs))
+		while (!run_request(jobs + first, n, n == n_jobs, &count_us))
 		{
 			if (n == 1)
 			{
@@ -446,6 +457,7 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 			n /= 2;
 		}
 	}
+	return count_us;
 }
 
 /* ---- the worker's side ---- */
@@ -523,8 +535,8 @@ genie_request_is_abandoned(const GenieTaken *taken)
 }
 
 void
-genie_request_answer(GenieTaken *taken, const GenieFallback *why)
+genie_request_answer(GenieTaken *taken, const GenieAnswer *answers, uint64 count_us)
 {
-	genie_wire_answer(taken->wire, taken, why);
+	genie_wire_answer(taken->wire, taken, answers, count_us);
 	finish_slot(slot_at(taken->slot));
 }

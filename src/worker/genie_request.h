@@ -45,7 +45,8 @@ typedef struct GenieRequestJob
 	float	   *bounds;			/* room for k; not if result is NULL */
 
 	/* the answer */
-	GenieFallback why;			/* NONE: it is done */
+	GenieFallback why;			/* NONE: it is done, */
+	GenieGpuFallback gpu_why;	/* and this tells where */
 	bool		has_bounds;
 } GenieRequestJob;
 
@@ -55,7 +56,8 @@ extern GenieFallback genie_request_possible(void);
 /* Bytes of shared memory that a request has at most, unless one job alone needs more; genie was preloaded. */
 extern Size genie_request_bytes(void);
 
-extern void genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
+/* Returns the time, in us, that the worker has counted, other backends' queries included. */
+extern uint64 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
 
 /* ---- for the worker ---- */
 
@@ -83,8 +85,15 @@ extern uint32 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 
 /* Has the backend given the request up? */
 extern bool genie_request_is_abandoned(const GenieTaken *taken);
 
-/* Answers: n_hits of jobs that are done; why tells of each if not.  Results are in place already. */
-extern void genie_request_answer(GenieTaken *taken, const GenieFallback *why);
+/* Who has done a job. */
+typedef struct GenieAnswer
+{
+	GenieFallback why;			/* NONE: the worker, */
+	GenieGpuFallback gpu_why;	/* NONE: on the GPU */
+} GenieAnswer;
+
+/* Answers: n_hits of jobs that are done; one of answers tells of each if it is.  Results are in place already. */
+extern void genie_request_answer(GenieTaken *taken, const GenieAnswer *answers, uint64 count_us);
 
 /* how many requests there can be at a time */
 extern uint32 genie_request_slots(void);

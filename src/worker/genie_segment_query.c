@@ -122,6 +122,7 @@ top_from_pages(GenieSegmentTop *top)
 	GenieHit   *hits = palloc_extended(genie_topk_capacity(top->k) * sizeof(GenieHit), MCXT_ALLOC_HUGE);
 	const uint64 *qualified;
 	bool		ok = genie_source_qualified(query->source, &qualified);
+	uint64		since = genie_instrument_now();
 
 	if (ok && query->set != NULL)
 	{
@@ -136,6 +137,7 @@ top_from_pages(GenieSegmentTop *top)
 	}
 	ok = ok && genie_inprocess_top(inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL, hits,
 								   &top->n_hits);
+	genie_instrument_counted(query->source->instrument, since);
 	if (ok)
 		memcpy(top->hits, hits, top->n_hits * sizeof(GenieHit));
 	MemoryContextSwitchTo(old);
@@ -157,6 +159,7 @@ static bool
 tops_from_image(GenieSegmentTop **tops, uint32 n, const GenieSegmentImage *image)
 {
 	GenieJob   *jobs = palloc_extended(n * sizeof(GenieJob), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	uint64		since = genie_instrument_now();
 	bool		ok;
 
 	for (uint32 i = 0; i < n; i++)
@@ -168,6 +171,7 @@ tops_from_image(GenieSegmentTop **tops, uint32 n, const GenieSegmentImage *image
 		set_top_job(tops[i], &jobs[i]);
 	}
 	ok = genie_inprocess_run(jobs, n);
+	genie_instrument_counted(tops[0]->query->source->instrument, since);
 	for (uint32 i = 0; ok && i < n; i++)
 		tops[i]->n_hits = jobs[i].n_hits;
 	pfree(jobs);
@@ -212,6 +216,8 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 	uint32		n_here = 0;
 	bool		ok;
 
+	if (n > 0)
+		genie_instrument_round(tops[0].query->source->instrument);
 	for (uint32 i = 0; i < n; i++)
 	{
 		GenieSource *source = tops[i].query->source;
@@ -223,8 +229,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 			continue;
 		if (source->why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
 		{
-			if (!source->is_private)
-				genie_stat_fallback(source->why);
+			genie_source_by_backend(source, source->why);
 			here[n_here++] = &tops[i];
 			continue;
 		}
@@ -243,7 +248,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 	}
 	MemoryContextSwitchTo(old);
 	if (n_requests > 0)
-		genie_request_run(requests, n_requests);
+		genie_source_run(of[0]->query->source, requests, n_requests);
 	for (uint32 i = 0; i < n_requests; i++)
 	{
 		if (requests[i].why == GENIE_FALLBACK_NONE)
@@ -287,7 +292,7 @@ ask_counts(GenieSegmentQuery *query, uint16 *counts)
 		request.job.first_tile = first;
 		request.job.n_tiles = Min(n_tiles - first, GENIE_COUNT_TILES);
 		request.result = narrow ? (void *) bytes : (void *) to;
-		genie_request_run(&request, 1);
+		genie_source_run(query->source, &request, 1);
 		ok = request.why == GENIE_FALLBACK_NONE;
 		if (!ok)
 			genie_source_fell_back(query->source, request.why);
@@ -304,6 +309,8 @@ bool
 genie_segment_query_counts(GenieSegmentQuery *query, uint16 *counts)
 {
 	GenieSource *source = query->source;
+	uint64		since;
+	bool		ok;
 
 	if (!genie_segment_query_matches(query))
 	{
@@ -311,8 +318,11 @@ genie_segment_query_counts(GenieSegmentQuery *query, uint16 *counts)
 		return true;
 	}
 	if (source->why != GENIE_FALLBACK_NONE)
-		genie_stat_fallback(source->why);
+		genie_source_by_backend(source, source->why);
 	else if (ask_counts(query, counts))
 		return true;
-	return read_lists(query) && genie_inprocess_counts(query->inprocess, counts);
+	since = genie_instrument_now();
+	ok = read_lists(query) && genie_inprocess_counts(query->inprocess, counts);
+	genie_instrument_counted(source->instrument, since);
+	return ok;
 }

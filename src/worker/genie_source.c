@@ -40,10 +40,12 @@ genie_source_of_pages(GenieSegment *segment, Size *memory)
 }
 
 GenieSource *
-genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment, Size *memory)
+genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment, Size *memory,
+				  const GenieInstrument *instrument)
 {
 	GenieSource *source = genie_source_of_pages(segment, memory);
 
+	source->instrument = instrument;
 	source->tombstone_version = meta->tombstone_version;
 	if (genie_hints_allowed())
 		source->hint_version = genie_hint_version(segment);
@@ -51,13 +53,14 @@ genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segme
 }
 
 bool
-genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, GenieSource **sources)
+genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, const GenieInstrument *instrument,
+					  GenieSource **sources)
 {
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
 
-		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory);
+		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory, instrument);
 		if (sources[i] == NULL)
 			return false;
 		CHECK_FOR_INTERRUPTS();
@@ -70,7 +73,12 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 {
 	source->why = genie_request_possible();
 	if (source->why == GENIE_FALLBACK_NONE)
+	{
+		uint64		since = genie_instrument_now();
+
 		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, &source->image);
+		genie_instrument_waited(source->instrument, since, 0);
+	}
 	if (source->why == GENIE_FALLBACK_LOAD_FAILED)
 		source->segment->verify = true;
 	return !source->segment->stale;
@@ -85,9 +93,30 @@ genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaDa
 }
 
 void
+genie_source_run(const GenieSource *source, GenieRequestJob *requests, uint32 n)
+{
+	uint64		since = genie_instrument_now();
+	uint64		counted = genie_request_run(requests, n);
+
+	genie_instrument_waited(source->instrument, since, counted);
+	for (uint32 i = 0; i < n; i++)
+		if (requests[i].why == GENIE_FALLBACK_NONE)
+			genie_instrument_by_worker(source->instrument, requests[i].gpu_why);
+}
+
+void
+genie_source_by_backend(const GenieSource *source, GenieFallback why)
+{
+	if (source->is_private)
+		return;
+	genie_stat_fallback(why);
+	genie_instrument_by_backend(source->instrument, why);
+}
+
+void
 genie_source_fell_back(GenieSource *source, GenieFallback why)
 {
-	genie_stat_fallback(why);
+	genie_source_by_backend(source, why);
 	if (why == GENIE_FALLBACK_GONE || why == GENIE_FALLBACK_NO_WORKER)
 		source->why = why;		/* not asked again for this scan */
 }
@@ -218,7 +247,7 @@ genie_source_ask(GenieSource *source, uint64 *words)
 		request.job.first_tile = first;
 		request.job.n_tiles = Min(n_tiles - first, GENIE_MASK_TILES);
 		request.result = words + (Size) first * GENIE_TILE_WORDS;
-		genie_request_run(&request, 1);
+		genie_source_run(source, &request, 1);
 		if (request.why != GENIE_FALLBACK_NONE)
 		{
 			genie_source_fell_back(source, request.why);
@@ -250,15 +279,16 @@ genie_source_filter(GenieSource *source, uint32 i, uint64 *live)
 static bool
 genie_source_compute(GenieSource *source, uint64 **words)
 {
+	uint64		since = genie_instrument_now();
 	uint64	   *nulls;
+	bool		ok = genie_source_read(source, words, &nulls);
 
-	if (!genie_source_read(source, words, &nulls))
-		return false;
-	pfree(nulls);
-	for (uint32 i = 0; i < source->n_conditions; i++)
-		if (!genie_source_filter(source, i, *words))
-			return false;
-	return true;
+	for (uint32 i = 0; ok && i < source->n_conditions; i++)
+		ok = genie_source_filter(source, i, *words);
+	if (ok)
+		pfree(nulls);
+	genie_instrument_counted(source->instrument, since);
+	return ok;
 }
 
 bool
@@ -281,7 +311,7 @@ genie_source_qualified(GenieSource *source, const uint64 **words)
 			uint64	   *asked = source->why == GENIE_FALLBACK_NONE ? genie_source_words(source) : NULL;
 
 			if (asked == NULL && source->n_conditions > 0)
-				genie_stat_fallback(source->why);
+				genie_source_by_backend(source, source->why);
 			if (asked != NULL && genie_source_ask(source, asked))
 				source->qualified = asked;
 			else if (!genie_source_compute(source, &source->qualified))

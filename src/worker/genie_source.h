@@ -15,6 +15,7 @@
 #include "genie_engine.h"
 #include "genie_fallback.h"
 #include "genie_image_load.h"
+#include "genie_instrument.h"
 #include "genie_keyword.h"
 #include "genie_request.h"
 #include "genie_segment.h"
@@ -23,6 +24,7 @@ typedef struct GenieSource
 {
 	MemoryContext context;		/* of everything below */
 	GenieSegment *segment;
+	const GenieInstrument *instrument;	/* of the scan; NULL: it has none */
 	Size	   *memory;			/* bytes that the scan can spare for posting lists */
 	uint64		tombstone_version;	/* of the metapage that the scan began with */
 	uint32		hint_version;	/* of the segment's hints when it was opened; 0: it has none, or the scan heeds none */
@@ -45,12 +47,13 @@ typedef struct GenieSource
  * Opens a source in the current memory context, loading the segment's image if there can be one.  NULL: stale.
  */
 extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-									  Size *memory);
+									  Size *memory, const GenieInstrument *instrument);
 
 /*
  * Opens a source for each segment that meta lists; sources has room for them.  False: one is stale.
  */
-extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, GenieSource **sources);
+extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory,
+								  const GenieInstrument *instrument, GenieSource **sources);
 
 /*
  * Looks for the image again where there was none, or no worker, or it has gone; for a caller that keeps a source for
@@ -91,6 +94,12 @@ extern bool genie_source_nulls(GenieSource *source, uint64 **words);
 
 /* Begins a job for the worker, of kind TOP, COUNTS or MASK: all of it that depends on the source. */
 extern void genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request);
+
+/* Asks the worker on behalf of a source, or of several of one scan, and notes who has answered, and the time. */
+extern void genie_source_run(const GenieSource *source, GenieRequestJob *requests, uint32 n);
+
+/* The session answers a query itself, and why. */
+extern void genie_source_by_backend(const GenieSource *source, GenieFallback why);
 
 /* The worker could not answer for this source: counts that, and notes if the image has gone. */
 extern void genie_source_fell_back(GenieSource *source, GenieFallback why);

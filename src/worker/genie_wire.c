@@ -92,6 +92,7 @@ typedef struct WireJob
 
 	/* the answer */
 	GenieFallback why;
+	GenieGpuFallback gpu_why;
 	uint32		n_hits;
 	bool		has_bounds;
 } WireJob;
@@ -101,6 +102,7 @@ struct GenieWire
 	uint32		n_jobs;
 	uint32		n_tables;
 	Size		tables;			/* WireTable[n_tables] */
+	uint64		count_us;		/* the answer: time in the engine, of the batch */
 	WireJob		jobs[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -498,7 +500,7 @@ read_part(void *part, Size nbytes, bool stays, void *to)
 	return memcpy(to, part, nbytes);
 }
 
-void
+uint64
 genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs)
 {
 	char	   *base = (char *) wire;
@@ -511,12 +513,14 @@ genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs)
 		jobs[i].why = from->why;
 		if (from->why != GENIE_FALLBACK_NONE)
 			continue;
+		jobs[i].gpu_why = from->gpu_why;
 		jobs[i].job.n_hits = from->n_hits;
 		jobs[i].result = read_part(base + from->out, answer_bytes(&jobs[i].job), stays, jobs[i].result);
 		jobs[i].has_bounds = from->has_bounds;
 		if (from->has_bounds)
 			jobs[i].bounds = read_part(base + from->bounds, from->n_hits * sizeof(float), stays, jobs[i].bounds);
 	}
+	return wire->count_us;
 }
 
 /* ---- the worker's side ---- */
@@ -636,12 +640,14 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 }
 
 void
-genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieFallback *why)
+genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieAnswer *answers, uint64 count_us)
 {
+	wire->count_us = count_us;
 	for (uint32 i = 0; i < wire->n_jobs; i++)
 	{
 		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
 		wire->jobs[i].has_bounds = taken->jobs[i].has_bounds;
-		wire->jobs[i].why = why[i];
+		wire->jobs[i].why = answers[i].why;
+		wire->jobs[i].gpu_why = answers[i].gpu_why;
 	}
 }

@@ -54,6 +54,7 @@
 #include "genie_fault.h"
 #include "genie_request.h"
 #include "genie_stat.h"
+#include "genie_wait_event.h"
 #include "genie_worker.h"
 
 #define RESTART_SECONDS 2
@@ -436,17 +437,19 @@ run_engine(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answere
 	return status;
 }
 
-/* Counts the jobs that the GPU engine left undone, by reason.  Returns how many. */
+/* Notes the jobs that the GPU engine left undone, by reason.  Returns how many. */
 static uint32
-note_failures(const GenieJob *jobs, uint32 n_jobs)
+note_failures(const GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 {
 	uint32		n = 0;
 
 	for (uint32 i = 0; i < n_jobs; i++)
 	{
+		gpu_why[i] = GENIE_GPU_FALLBACK_NONE;
 		if (!is_open(worker.gpu, &jobs[i]))
 			continue;
 		n++;
+		gpu_why[i] = jobs[i].status == GENIE_STATUS_NO_ROOM ? GENIE_GPU_FALLBACK_NO_ROOM : GENIE_GPU_FALLBACK_FAILED;
 		if (jobs[i].status == GENIE_STATUS_NO_ROOM)
 			genie_stat_add(GENIE_COUNTER_DEVICE_FULL, 1);
 		else if (jobs[i].status == GENIE_STATUS_LOST)
@@ -457,14 +460,16 @@ note_failures(const GenieJob *jobs, uint32 n_jobs)
 	return n;
 }
 
-/* Counts all jobs of the batch.  False: the device is lost. */
+/* Counts all jobs of the batch; gpu_why tells of each that the CPU has done.  False: the device is lost. */
 static bool
-count_jobs(GenieJob *jobs, uint32 n_jobs)
+count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 {
+	for (uint32 i = 0; i < n_jobs; i++)
+		gpu_why[i] = GENIE_GPU_FALLBACK_NO_GPU;
 	if (worker.gpu != NULL)
 	{
 		GenieStatus status = run_engine(worker.gpu, jobs, n_jobs, &worker.n_on_gpu);
-		uint32		n_undone = note_failures(jobs, n_jobs);
+		uint32		n_undone = note_failures(jobs, n_jobs, gpu_why);
 
 		if (status == GENIE_STATUS_LOST)
 			return false;
@@ -513,18 +518,18 @@ reason_of(const GenieJob *job)
 }
 
 static void
-answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs)
+answer(GenieTaken *taken, uint32 n_taken, const GenieJob *jobs, const GenieGpuFallback *gpu_why, uint64 count_us)
 {
 	for (uint32 t = 0; t < n_taken; t++)
 	{
-		GenieFallback *why = palloc(taken[t].n_jobs * sizeof(GenieFallback));
+		GenieAnswer *answers = palloc(taken[t].n_jobs * sizeof(GenieAnswer));
 
 		for (uint32 i = 0; i < taken[t].n_jobs; i++)
 		{
 			taken[t].jobs[i] = *jobs;
-			why[i] = reason_of(jobs++);
+			answers[i] = (GenieAnswer) {reason_of(jobs++), *gpu_why++};
 		}
-		genie_request_answer(&taken[t], why);
+		genie_request_answer(&taken[t], answers, count_us);
 	}
 }
 
@@ -537,6 +542,7 @@ run_batch(void)
 	uint32		n_taken = genie_request_take(taken, n_slots, (uint32) genie_request_max_batch);
 	GeniePins	pins = {0};
 	GenieJob   *jobs;
+	GenieGpuFallback *gpu_why;
 	uint32		n_jobs = 0;
 	instr_time	started;
 	instr_time	took;
@@ -549,6 +555,7 @@ run_batch(void)
 	for (uint32 t = 0; t < n_taken; t++)
 		n_jobs += taken[t].n_jobs;
 	jobs = palloc(n_jobs * sizeof(GenieJob));
+	gpu_why = palloc(n_jobs * sizeof(GenieGpuFallback));
 	n_jobs = 0;
 	for (uint32 t = 0; t < n_taken; t++)
 		for (uint32 i = 0; i < taken[t].n_jobs; i++)
@@ -565,7 +572,7 @@ run_batch(void)
 	GENIE_FAULT("worker-pinned");
 	worker.only = n_taken == 1 ? &taken[0] : NULL;
 	INSTR_TIME_SET_CURRENT(started);
-	lost = !count_jobs(jobs, n_jobs);
+	lost = !count_jobs(jobs, n_jobs, gpu_why);
 	bound_jobs(jobs, n_jobs);
 	INSTR_TIME_SET_CURRENT(took);
 	INSTR_TIME_SUBTRACT(took, started);
@@ -577,7 +584,7 @@ run_batch(void)
 	genie_stat_add(GENIE_COUNTER_BATCHES, 1);
 	genie_stat_add(GENIE_COUNTER_BATCHED, n_jobs);
 	genie_stat_add(GENIE_COUNTER_COUNT_US, INSTR_TIME_GET_MICROSEC(took));
-	answer(taken, n_taken, jobs);
+	answer(taken, n_taken, jobs, gpu_why, INSTR_TIME_GET_MICROSEC(took));
 	if (lost)
 	{
 		genie_stat_error(worker.gpu->error);
@@ -662,7 +669,8 @@ genie_worker_main(Datum arg)
 			counted = false;
 		}
 		forget_dropped();
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS, PG_WAIT_EXTENSION);
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS,
+				  genie_wait_event(GENIE_WAIT_WORKER_MAIN));
 		ResetLatch(MyLatch);
 	}
 	proc_exit(1);

@@ -350,7 +350,7 @@ my $damage_at = -s $node->logfile;
 my $ask = "SELECT string_agg(s::text, ' ') FROM (SELECT ctid, x <&> '{3,7,101}' AS d FROM damaged ORDER BY x <&> '{3,7,101}' %s LIMIT 300) s";
 is(sql('SET enable_seqscan = off; SET enable_sort = off; ' . sprintf($ask, '')), sql('SET enable_indexscan = off; ' . sprintf($ask, ', ctid')),
 	'a query on other keywords') foreach 1 .. 3;
-my @said = slurp_file($node->logfile, $damage_at) =~ /could not load genie index "damaged_x" into shared memory: the checksum of block \d+ is wrong/g;
+my @said = slurp_file($node->logfile, $damage_at) =~ /could not load genie index "postgres\.public\.damaged_x" into shared memory: the checksum of block \d+ is wrong/g;
 is(scalar @said, 1, 'the log says once that the index is not loaded');
 fails_to_prewarm('damaged_x', qr/ERROR:  index "damaged_x" is damaged at block \d+: the checksum of block \d+ is wrong\nHINT:  Please REINDEX it/, 'and so does genie_prewarm');
 cmp_ok(shown('fallback_no_image'), '>=', 3, 'genie_stat counts what was counted from the pages');
@@ -446,7 +446,7 @@ ok(many_rows('large'), 'the rows of an index that does not fit') foreach 1 .. 3;
 fails_to_prewarm('large_x', qr/ERROR:  no room in shared memory for all of genie index "large_x"\nDETAIL:  A segment needs \d+ kB; 0 kB of the index are loaded; genie\.shared_memory has \d+ kB for images\.\nHINT:  Raise genie\.shared_memory/,
 	'which genie_prewarm says');
 my $log = substr(slurp_file($node->logfile), $log_at);
-my @lines = $log =~ /LOG:  no room in shared memory for an image of genie index "large_x"/g;
+my @lines = $log =~ /LOG:  no room in shared memory for an image of genie index "postgres\.public\.large_x"/g;
 is(scalar @lines, 1, 'the log says it once');
 like($log, qr/DETAIL:  A segment of 70000 rows needs \d+ kB, but genie\.shared_memory has \d+ kB for images\.\n.*HINT:  Queries on it are counted from the index's pages\./,
 	'with what is needed and what there is');

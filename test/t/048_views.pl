@@ -24,9 +24,10 @@ my @counters = split /\n/, sql(q{SELECT attname FROM pg_attribute WHERE attrelid
 my $all = join(' + ', @counters);
 is(sql('SELECT count(*) FROM genie_stat'), 1, 'genie_stat has a row');
 is(sql("SELECT worker_pid, worker_state, engine, queries_per_batch, stats_since, $all FROM genie_stat"), '|not preloaded||||0', 'which says that genie is not preloaded');
-is(sql('SELECT cpu_choice, cpu_constants, gpu_choice, gpu_constants FROM genie_stat'), '|||', 'and that nothing was chosen');
+is(sql('SELECT count(*) FROM genie_costs()'), 0, 'no costs were measured');
 is(sql('SELECT * FROM genie_devices()'), '|||||||||genie is not preloaded||', 'and so does genie_devices');
 is(sql('SELECT genie_stat_reset()'), '', 'there is nothing to reset');
+is(sql('SELECT count(*) FROM genie_images()'), 0, 'there are no images');
 sound($node, 'without preload', 4);
 is(sql("SELECT $all FROM genie_stat"), 0, 'nothing is counted');
 my ($result, $out, $err) = $node->psql('postgres', "SELECT genie_prewarm('t_x')");
@@ -60,16 +61,31 @@ is(sql('SELECT device, name, memory_bytes, limit_bytes, used_bytes, image_bytes,
 	'0|fake|1073741824|1073741824|0|0|0|0|0|in use||', 'a device');
 my $bytes = sql(q{SELECT genie_prewarm('t_x')});
 is(sql('SELECT images, image_bytes, image_loads FROM genie_stat'), "1|$bytes|1", 'an image that was loaded');
+my $image = "SELECT database, index, database_oid = (SELECT oid FROM pg_database WHERE datname = 'postgres'), filenode = pg_relation_filenode('t_x'),
+	contents, state, reason, bytes, now() - last_used < interval '1 min', loads FROM genie_images()";
+is(sql($image), "postgres|t_x|t|t|postings|ready||$bytes|t|1", 'genie_images shows it');
+sql('CREATE DATABASE other');
+is($node->safe_psql('other', 'CREATE EXTENSION genie; SELECT database, index, bytes FROM genie_images()'), "postgres||$bytes", 'in another database without the name of the index');
+my $hits = sql('SELECT hits FROM genie_images()');
 order('slow 50');
 sql($asks);
+is(sql('SELECT hits FROM genie_images()'), $hits + 1, 'and that a scan has found it');
 is(sql('SELECT requests, queries, batches, queries_per_batch, answered_by_gpu, answered_by_worker_cpu, answered_by_backend FROM genie_stat'), '1|1|1|1|1|0|0', 'one question');
 is(sql('SELECT count_time BETWEEN 45 AND 5000 AND wait_time >= 0 AND wait_time < 5000 FROM genie_stat'), 't', 'times are in milliseconds');
+my $tells = 'SELECT answered_by_gpu, answered_by_worker_cpu, answered_by_backend, fallback_reasons, wait_time >= 0, count_time BETWEEN 45 AND 5000 FROM genie_last_scan()';
+sub tells { return (split /\n/, sql("$_[0]; $tells"))[-1]; }
+is(tells($asks), '1|0|0||t|t', 'genie_last_scan: the GPU has counted');
+is(tells("SET genie.worker = off; $asks"), '0|0|1|genie.worker is off|t|f', 'the session has');
+sql('SELECT genie_stat_reset()');
+sql($asks);
 sql("SET genie.worker = off; $asks");
 is(sql('SELECT requests, answered_by_backend, fallback_worker_off FROM genie_stat'), '1|1|1', 'one that the backend answered');
 order('retry');
 sql($asks);
 is(sql('SELECT requests, answered_by_gpu, answered_by_worker_cpu, gpu_failed FROM genie_stat'), '2|1|1|1', 'one that the GPU could not answer');
 is(sql("SELECT state, last_error, now() - last_error_at < interval '1 min' FROM genie_devices()"), 'in use|the fake device failed for once|t', 'and why');
+order('slow 50 retry');
+is(tells($asks), '0|1|0|the GPU failed|t|t', "the worker's CPU has");
 order('');
 
 my $before = sql('SELECT worker_pid, images, image_bytes, shared_memory_bytes, image_loads FROM genie_stat');
@@ -77,5 +93,21 @@ sql('SELECT genie_stat_reset()');
 is(sql('SELECT worker_starts + requests + queries + batches + wait_time + count_time + answered_by_gpu + answered_by_worker_cpu + answered_by_backend + fallback_worker_off + gpu_failed, '
 		. "queries_per_batch, now() - stats_since < interval '1 min' FROM genie_stat"), '0||t', 'genie_stat_reset: counters are 0');
 is(sql('SELECT worker_pid, images, image_bytes, shared_memory_bytes, image_loads FROM genie_stat'), $before, 'what there is stays');
+
+# ---- EXPLAIN ----
+
+SKIP:
+{
+	skip 'EXPLAIN tells from PostgreSQL 18 on', 4 if sql('SHOW server_version_num') < 180000;
+	my $explain = 'EXPLAIN (ANALYZE, COSTS off, TIMING off, BUFFERS off, SUMMARY off';
+	my $scan = "SELECT id FROM t ORDER BY x <&> $query LIMIT 3";
+	my $off = 'SET enable_seqscan = off; SET genie.worker = off;';
+	like(sql("$off $explain) $scan"), qr/Index Scan using t_x.*\n +Genie: gpu=0 worker=0 session=1 \(genie\.worker is off\) segments=\d+ pending=\d+ rounds=\d+ candidates=\d+ visited=0/s,
+		'EXPLAIN ANALYZE tells what a scan did');
+	like(sql("$off $explain, FORMAT json) $scan"), qr/"Genie": \{\s*"Answered by GPU": 0,.*"Fallback Reasons": "genie\.worker is off",.*"Candidates": \d+,\s*"Rows Visited": 0\s*\}/s,
+		'in JSON, too');
+	like(sql("$off EXPLAIN ANALYZE $scan"), qr/Genie Timing: wait=\d+\.\d+ count=\d+\.\d+\n/, 'with times');
+	unlike(sql("$off EXPLAIN $scan"), qr/Genie/, 'EXPLAIN alone does not');
+}
 
 done_testing();

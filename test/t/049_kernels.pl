@@ -42,6 +42,8 @@ SQL
 
 my $chosen = {auto => qr/^\d+ queries, [0-9.]+ ?[MG]? postings: (?!.*\(as set\))/, tiles => qr/: tiles \(as set\), /, lanes => qr/: bit lanes \(as set\), /};
 
+sub choice { return $node->safe_psql('postgres', q{SELECT last_choice FROM genie_costs() WHERE engine = 'cpu'}); }
+
 # Sets genie.kernels; then there has been a batch that was counted so.
 sub set_kernels
 {
@@ -51,9 +53,9 @@ sub set_kernels
 	foreach (1 .. 100)
 	{
 		$node->safe_psql('postgres', 'SELECT batch(3, 3)');
-		last if stat_of($node, 'cpu_choice') =~ $chosen->{$kernels};
+		last if choice() =~ $chosen->{$kernels};
 	}
-	like(stat_of($node, 'cpu_choice'), $chosen->{$kernels}, "genie.kernels = $kernels: genie_stat says what was chosen, and why");
+	like(choice(), $chosen->{$kernels}, "genie.kernels = $kernels: genie_costs says what was chosen, and why");
 	return;
 }
 
@@ -78,9 +80,9 @@ sub check_all
 	return;
 }
 
-wait_until($node, "SELECT cpu_constants IS NOT NULL FROM genie_stat");
-like(stat_of($node, 'cpu_constants'), qr/posting [0-9.e-]+.*row of \d+ lanes/, 'the worker measured what counting costs when it started');
-is(stat_of($node, 'gpu_choice IS NULL AND gpu_constants IS NULL AND counted_by_tensor_cores = 0'), 't', 'there is no GPU');
+wait_until($node, "SELECT count(*) = 1 FROM genie_costs() WHERE costs IS NOT NULL");
+like($node->safe_psql('postgres', q{SELECT costs FROM genie_costs() WHERE engine = 'cpu'}), qr/posting [0-9.e-]+.*row of \d+ lanes/, 'the worker measured what counting costs when it started');
+is(stat_of($node, q{NOT EXISTS (SELECT FROM genie_costs() WHERE engine = 'gpu') AND counted_by_tensor_cores = 0}), 't', 'there is no GPU');
 check_all('of one segment');
 $node->safe_psql('postgres', 'DELETE FROM t WHERE id % 3 = 0');
 $node->safe_psql('postgres', 'VACUUM t');

@@ -333,7 +333,8 @@ sub question
 sub wait_for_waiting
 {
 	my ($node, $n) = @_;
-	return wait_until($node, "SELECT count(*) >= $n FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Extension'");
+	return wait_until($node, "SELECT count(*) >= $n FROM pg_stat_activity WHERE state = 'active' AND wait_event_type = 'Extension'
+		AND wait_event = CASE WHEN current_setting('server_version_num')::int < 170000 THEN 'Extension' ELSE 'GenieRequest' END");
 }
 
 # Tells servers that start from now on about the two files of the fake engine (test/engine; test/run builds it).  Returns the
