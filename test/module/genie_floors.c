@@ -65,7 +65,7 @@ genie_floors_distance(PG_FUNCTION_ARGS)
 	int64		sum = 0;
 
 	for (int i = 0; i < Min(n, n_other); i++)
-		sum += Abs((int64) a[i] - b[i]);
+		sum += llabs((long long) a[i] - b[i]);
 	PG_RETURN_FLOAT8((float8) sum);
 }
 
