@@ -114,7 +114,7 @@ SELECT id FROM wide WHERE f @& genie_query('{7.5,15}'::float8[], 2);
 SELECT id FROM wide WHERE d @& genie_query('{2020-01-08 00:00}'::timestamp[]);
 SELECT id FROM wide WHERE d @& genie_query('{2020-01-08 00:01}'::timestamp[]);
 
--- where PostgreSQL wants a cast
+-- a query of another width needs no cast
 SELECT id FROM wide ORDER BY b <&> ARRAY[7, 8] LIMIT 1;
 SELECT id FROM wide ORDER BY b <&> '{7,8}' LIMIT 1;
 SELECT id FROM wide ORDER BY v <&> ARRAY['v7'] LIMIT 1;

@@ -10,7 +10,7 @@ SELECT (NULL::int[] <%> ARRAY[1]) IS NULL AS no_left, genie_jaccard(ARRAY[1], NU
 SELECT genie_tuple(1, 'a') <%> genie_tuple(1, 'b') AS objects, genie_jaccard(genie_tuple(1, 'a', 2), genie_tuple(1, NULL::text, 2)), genie_dice(genie_tuple(1, 'a'), genie_tuple(1, 'b')),
 	genie_cosine(genie_tuple(1, 'a'), genie_tuple(1, 'b')), genie_overlap(genie_tuple(1, 'a'), genie_tuple(1)), '{}'::genie_object <%> '{}' AS nothing;
 
--- families of types are not mixed
+-- widths of numbers are mixed, families of types are not
 SELECT '{1,2}'::smallint[] <%> '{1,2}'::int[];
 SELECT genie_tuple(1) <%> genie_tuple('1'::text);
 SELECT ARRAY[1] <%> genie_query(ARRAY[1]);

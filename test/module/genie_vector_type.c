@@ -11,6 +11,8 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
+#include "genie_compat.h"
+
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(genie_vector_type_in);

@@ -34,8 +34,7 @@ use constant { BLOCK => 8192, SPECIAL => 8176 };
 my %kind_name = (1 => 'META', 2 => 'PENDING', 3 => 'ROOT', 4 => 'DATA', 5 => 'RETIRED', 6 => 'FREE');
 my @sections = ('', 'OBJECTS', 'SIZES', 'DICTIONARY', 'POSTINGS', 'TOMBSTONES', 'HINTS');
 
-my ($no_checksums) = `initdb --help` =~ /(--no-data-checksums)/;	# from 18 on
-my $node = genie_node('damage', init => { extra => [ $no_checksums // () ] }, conf => "zero_damaged_pages = off\nrestart_after_crash = on\n");
+my $node = genie_node('damage', init => without_checksums(), conf => "zero_damaged_pages = off\nrestart_after_crash = on\n");
 create_table($node, 10, 0.45);
 
 # ---- the damages: name => [class, what it does to the pages] ----

@@ -54,6 +54,7 @@ DECLARE
 	query text := format('SELECT id FROM %s WHERE %s', tab, condition);
 	expected bigint[] := ids('Seq Scan', query || ' ORDER BY ctid');
 BEGIN
+	PERFORM set_config('max_parallel_workers_per_gather', '0', true);	-- several processes' pages would come in any order
 	RETURN QUERY SELECT * FROM differ('bitmap: ' || query, ids('Bitmap Index Scan', query), expected);
 	IF condition !~ ' OR ' THEN
 		RETURN QUERY SELECT * FROM differ(query, ids('Index Scan', query), expected);

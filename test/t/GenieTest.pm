@@ -23,7 +23,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql start_load wait_until restarted
   fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told
-  module_library with_checksum);
+  module_library with_checksum without_checksums);
 
 my $settings = <<'CONF';
 autovacuum = off
@@ -54,6 +54,13 @@ if (defined $ENV{INITDB_TEMPLATE})
 	*PostgreSQL::Test::BackgroundPsql::note = sub {
 		return note(map { length($_) > 500 ? substr($_, 0, 500) . ' ...' : $_ } @_);
 	};
+}
+
+# Arguments of Cluster.pm's init for a server that does not check pages' checksums (from 18 on, others do).
+sub without_checksums
+{
+	my ($option) = `initdb --help` =~ /(--no-data-checksums)/;
+	return { extra => [ $option // () ] };
 }
 
 # A new server, with the settings that test/run wants in all of them (GENIE_TEST_CONF: the worker's).  Options: conf (more
