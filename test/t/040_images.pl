@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $lock = 714100;
-my $node = genie_node('images', conf => "shared_preload_libraries = ''\nrestart_after_crash = on\n", init => { allows_streaming => 1 });
+my $node = genie_node('images', conf => "shared_preload_libraries = ''\nrestart_after_crash = on\n", init => { allows_streaming => 1, %{ without_checksums() } });
 create_table($node, 3000, 0.3);
 
 sub sql { return $node->safe_psql('postgres', @_); }
