@@ -7,6 +7,8 @@
 #   make installcheck    the SQL and isolation tests against a running server
 #   make check-static | check-unit | check-regress | check-isolation | check-tap    one part of make test
 #   make check-versions  make test's server tests on PostgreSQL 17 and 18, in chroots (test/versions)
+#   make deb         Debian packages in build/deb;  make check-deb   installs and removes them in a clean chroot (test/package)
+#   make dist        the archive for the PGXN in build/, of what is committed
 #   make indent      rewrites the sources as pg_bsd_indent and clang-format lay them out (test/check/indent)
 #   make bench       the benchmarks (test/bench/bench.mk);  make plots   plots of recorded figures
 #   make unit-cuda   tests of the CUDA engine; test/gpu runs all that needs a GPU
@@ -167,6 +169,12 @@ check-quick check-static check-unit check-regress check-isolation check-tap:
 check-versions:
 	test/versions
 
+deb dist:
+	test/package/$@
+
+check-deb:
+	test/package/check
+
 indent:
 	test/check/indent --fix
 
@@ -174,4 +182,4 @@ demo:
 	test/demo/demo
 
 FORCE:
-.PHONY: FORCE test check-versions demo fuzz soak indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap
+.PHONY: FORCE test check-versions deb dist check-deb demo fuzz soak indent unit-programs print-unit-programs check-quick check-static check-unit check-regress check-isolation check-tap
