@@ -23,8 +23,11 @@
 #include "utils/acl.h"
 
 #if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
 #include "varatt.h"
 #else
+#include "utils/relfilenodemap.h"
+#define RelidByRelfilenumber(tablespace, number) RelidByRelfilenode((tablespace), (number))
 #define object_ownercheck(catalog, oid, role) pg_class_ownercheck((oid), (role))
 #endif
 

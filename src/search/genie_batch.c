@@ -143,7 +143,7 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	batch->memory = work_mem * (Size) 1024;
 	batch->sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 	batch->n_sources = meta->n_segments;
-	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->sources))
+	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->n_queries - batch->n_taken, batch->sources))
 		return false;
 	batch->parameters = genie_meta_parameters(meta);
 	if (batch->signer != NULL && batch->parameters == NULL)

@@ -40,24 +40,27 @@ genie_source_of_pages(GenieSegment *segment, Size *memory)
 }
 
 GenieSource *
-genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment, Size *memory)
+genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment, Size *memory,
+				  uint32 n_queries)
 {
 	GenieSource *source = genie_source_of_pages(segment, memory);
 
 	source->tombstone_version = meta->tombstone_version;
+	source->n_queries = n_queries;
 	if (genie_hints_allowed())
 		source->hint_version = genie_hint_version(segment);
 	return genie_source_find_image(source, index, meta) ? source : NULL;
 }
 
 bool
-genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, GenieSource **sources)
+genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, uint32 n_queries,
+					  GenieSource **sources)
 {
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
 
-		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory);
+		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory, n_queries);
 		if (sources[i] == NULL)
 			return false;
 		CHECK_FOR_INTERRUPTS();
@@ -70,7 +73,8 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 {
 	source->why = genie_request_possible();
 	if (source->why == GENIE_FALLBACK_NONE)
-		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, &source->image);
+		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, source->n_queries,
+											&source->image);
 	if (source->why == GENIE_FALLBACK_LOAD_FAILED)
 		source->segment->verify = true;
 	return !source->segment->stale;
