@@ -17,7 +17,7 @@
 
 #ifdef GENIE_FAULTS
 #define GENIE_FAULT_LOCK 714100
-#define GENIE_FAULT_SLOW_US 10000L
+#define GENIE_FAULT_SLOW_US 50000L
 extern char *genie_fault_point;
 extern char *genie_fault_action;
 extern int	genie_fault_skip;	/* counts down */

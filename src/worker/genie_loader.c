@@ -392,6 +392,7 @@ stops(void *arg)
 {
 	GenieLoader *loader = arg;
 	TimestampTz now;
+	bool		stop;
 
 	CHECK_FOR_INTERRUPTS();
 	GENIE_FAULT("loader-page");
@@ -401,8 +402,9 @@ stops(void *arg)
 	if (!TimestampDifferenceExceeds(loader->looked_at, now, LOOK_MS))
 		return false;
 	loader->looked_at = now;
-	InvalidateCatalogSnapshot();
-	return index_is_wanted(loader) || database_is_wanted(loader);
+	stop = index_is_wanted(loader) || database_is_wanted(loader);
+	InvalidateCatalogSnapshot();	/* looking may have read catalogs */
+	return stop;
 }
 
 /* Opens the index that has this file now, without waiting.  NULL: none, or somebody is about to change it. */
