@@ -547,6 +547,18 @@ genie_directory_generation(void)
 	return pg_atomic_read_u64(&genie_directory->generation);
 }
 
+void
+genie_directory_set_unused(const GenieImageKey *key, uint32 rank)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	entry = genie_directory_lookup(key);
+	if (entry != NULL && entry->state == GENIE_IMAGE_READY)
+		pg_atomic_write_u64(&entry->last_used, PG_UINT32_MAX - rank);	/* within hours of the year 2000 */
+	LWLockRelease(&genie_directory->lock);
+}
+
 typedef struct GenieUsedKey
 {
 	GenieImageKey key;

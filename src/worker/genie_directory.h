@@ -143,6 +143,12 @@ extern bool genie_directory_has(const GenieImageRef *ref);
 /* A number that grows whenever an image goes; cheap to read. */
 extern uint64 genie_directory_generation(void);
 
+/*
+ * Says that the key's image, if it is READY, was not used since the server started: with a higher rank, before those with
+ * lower ones.
+ */
+extern void genie_directory_set_unused(const GenieImageKey *key, uint32 rank);
+
 /* The keys of images that are READY, not of vectors, the last used first; palloc'd.  Returns how many. */
 extern uint32 genie_directory_by_use(GenieImageKey **keys);
 

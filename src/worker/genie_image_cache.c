@@ -312,8 +312,8 @@ genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *s
 /* ---- for loaders ---- */
 
 void
-genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict, bool (*stop) (void *arg),
-					   void *stop_arg)
+genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict, uint32 rank,
+					   bool (*stop) (void *arg), void *stop_arg)
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	GenieImageKey key = key_of(index, meta, wanted->stamp);
@@ -344,7 +344,8 @@ genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict e
 			return;
 		segment->stop = stop;
 		segment->stop_arg = stop_arg;
-		(void) load_listed(index, segment, &key, evict);
+		if (load_listed(index, segment, &key, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
+			genie_directory_set_unused(&key, rank);
 	}
 }
 

@@ -37,10 +37,10 @@ extern uint64 genie_image_cache_prewarm(Relation index);
 
 /*
  * For a loader: loads the image if it is absent, the file is still the index's, and the metapage lists the segment.  stop:
- * of GenieSegment.  Reports what damage or want of room has to say; allocates in the current memory context.
+ * of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use before the restart.  Reports what damage or want of room has to say; allocates in the current memory context.
  */
 extern void genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict,
-								   bool (*stop) (void *arg), void *stop_arg);
+								   uint32 rank, bool (*stop) (void *arg), void *stop_arg);
 
 /* Segments were merged: if the index has images, loaders make those of new segments. */
 extern void genie_image_cache_follow_merge(Relation index);

@@ -441,7 +441,7 @@ load(GenieLoader *loader, const GenieWanted *wanted)
 		loader->looked_at = 0;
 		pgstat_report_activity(STATE_RUNNING, psprintf("loading an image of genie index \"%s\"",
 													   RelationGetRelationName(index)));
-		genie_image_cache_load(index, &wanted->key, wanted->evict, stops, loader);
+		genie_image_cache_load(index, &wanted->key, wanted->evict, (uint32) wanted->number, stops, loader);
 		relation_close(index, NoLock);
 	}
 	CommitTransactionCommand();

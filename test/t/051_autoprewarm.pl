@@ -87,7 +87,7 @@ sub rows
 sql('CREATE EXTENSION genie');
 foreach my $table ('a' .. 'd')
 {
-	sql("CREATE TABLE $table AS SELECT ARRAY(SELECT (i * 7 + j * j * ascii('$table')) % 600 FROM generate_series(1, 20) j WHERE i > 0) AS x FROM generate_series(1, 20000) i;
+	sql("CREATE TABLE $table AS SELECT ARRAY(SELECT (i * 7 + j * j * ascii('$table')) % 600 FROM generate_series(1, 20) j WHERE i > 0) AS x FROM generate_series(1, 40000) i;
 		CREATE INDEX ${table}_x ON $table USING genie (x) WITH (pending_limit = 64)");
 }
 
@@ -96,9 +96,15 @@ foreach my $table ('a' .. 'd')
 rows($_) foreach 'a', 'b', 'c', 'd';
 come(4, 'queries have images made');
 rows($_) foreach 'c', 'a', 'd', 'b';
-$node->restart;
-is(join(' ', listed()), join(' ', map { number_of("${_}_x") } 'b', 'd', 'a', 'c'), 'the file lists them, the last used first');
+my $order = join(' ', map { number_of("${_}_x") } 'b', 'd', 'a', 'c');
+$node->stop;
+is(join(' ', listed()), $order, 'the file lists them, the last used first');
+$node->start;
 come(4, 'after a restart they are there again');
+$node->stop;
+is(join(' ', listed()), $order, 'in the same order if nobody uses them');
+$node->start;
+come(4, 'after another restart, too');
 my $loads = images('image_loads');
 rows($_) foreach 'a' .. 'd';
 is(images('image_loads'), $loads, 'before a query');
@@ -175,7 +181,7 @@ rows($_) foreach 'c', 'b', 'a';
 ok(wait_until($node, 'SELECT images >= 3 FROM genie_stat'), 'more images than will fit');
 $node->append_conf('postgresql.conf', "genie.shared_memory = 4MB\n");
 $node->restart;
-ok(wait_until($node, 'SELECT images > 0 AND image_no_room > 0 FROM genie_stat'), 'too little memory: what fits is loaded');
+ok(wait_until($node, "SELECT images > 0 AND image_no_room > 0 FROM genie_stat"), 'too little memory: what fits is loaded');
 ok(wait_until($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'genie loader'"), 'and the loaders end');
 is(images('image_evictions'), 0, 'and nothing is evicted for the rest');
 my $evicted = images('image_loads');
