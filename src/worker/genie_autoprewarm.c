@@ -9,8 +9,8 @@
  * evicted for it.  Until all of it is done, and as long as nothing was loaded, the file stays as it is.
  *
  * A line names an image as the directory does (GenieImageKey): by the index's file and build, and the segment's stamp.
- * So an index that was dropped, rebuilt or truncated, and a segment that was merged, are not found any more, and nothing
- * is loaded in their place.  Quantized vectors are not listed: they come from the table (genie_loader.c).
+ * So an index that was dropped, rebuilt or truncated, and a segment that was merged, are not found any more, and
+ * nothing is loaded in their place.  Quantized vectors are not listed: they come from the table (genie_loader.c).
  *
  *		genie images 1					the version of the format
  *		5 1663 16384 1732406400 17		database, tablespace, file, build, stamp

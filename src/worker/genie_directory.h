@@ -12,9 +12,10 @@
  *		                     └─────────────────┘ claim again
  *
  *	FREE	nothing is known; a process that holds the lock exclusively may take it.
- *	LOADING one process, the owner, allocates and fills: a backend or a loader.  Other processes read and write nothing but the state.
- *			It ends by publish or by fail: the segment is stale (FREE), there is no room, pages are damaged, or the
- *			load ended by an ERROR, a cancel or the process's exit (PUT_OFF).
+ *	LOADING one process, the owner, allocates and fills: a backend or a loader.  Other processes read and write
+ *			nothing but the state.  It ends by publish or by fail: the segment is stale, or a loader gives way
+ *			(FREE); there is no room, pages are damaged, or the load ended by an ERROR, a cancel or the process's
+ *			exit (PUT_OFF).
  *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
  *	PUT_OFF it did not fit: needs more than the arena has (never tried again), or everything else was in use,
@@ -144,8 +145,8 @@ extern bool genie_directory_has(const GenieImageRef *ref);
 extern uint64 genie_directory_generation(void);
 
 /*
- * Says that the key's image, if it is READY, was not used since the server started: with a higher rank, before those with
- * lower ones.
+ * Says that the key's image, if it is READY, was not used since the server started: with a higher rank, before those
+ * with lower ones.
  */
 extern void genie_directory_set_unused(const GenieImageKey *key, uint32 rank);
 

@@ -219,7 +219,8 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 }
 
 GenieLoadResult
-genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version, GenieEvict evict)
+genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version,
+				 GenieEvict evict)
 {
 	GenieLoad  *load = palloc0(sizeof(GenieLoad));
 

@@ -4,9 +4,9 @@
  *
  * What is wanted is a list in shared memory.  Sessions that found no image, genie_prewarm, merges and the worker at
  * server start (genie_autoprewarm.c) add to it; the same image is wanted once, however many ask.  Who adds starts a
- * loader, a dynamic background worker, unless there are genie.loaders of them.  A loader is connected to one database as
- * long as there are images to load in it, and starts the next one if more is wanted: beside it, or, when it ends, in its
- * place.  No process waits for loaders but genie_prewarm, which loads itself what no loader has begun with.
+ * loader, a dynamic background worker, unless there are genie.loaders of them.  A loader is connected to one database
+ * as long as there are images to load in it, and starts the next one if more is wanted: beside it, or, when it ends,
+ * in its place.  No process waits for loaders but genie_prewarm, which loads itself what no loader has begun with.
  *
  * Order: what a session wants first (by GenieEvict), else first come, first served.
  *
@@ -14,8 +14,9 @@
  *		 (none) ─────────► waiting ─────────► taken ──────────────────────────► (none)
  *							  └── withdraw ──► (none)
  *
- * A loader makes an image as a backend does (genie_image_load.c): LOADING in the directory is its own, and whatever ends
- * it leaves no image and no memory taken.  What did not succeed is not wanted any more.  Who asks next wants it again.
+ * A loader makes an image as a backend does (genie_image_load.c): LOADING in the directory is its own, and whatever
+ * ends it leaves no image and no memory taken.  What did not succeed is not wanted any more.  Who asks next wants it
+ * again.
  *
  * Out of everybody's way.  A loader has a transaction without a snapshot and without a transaction id, so VACUUM and
  * CREATE INDEX CONCURRENTLY do not wait for it.  It runs as no role, calls no function of an operator class and no
@@ -227,7 +228,7 @@ count_loaders(uint32 *free_place)
 
 /* ---- starting ---- */
 
-/* Has a loader started, if something waits that none is on its way to.  False: nothing waits, or there can be no more. */
+/* Has a loader started, if something waits that none is on its way to.  False: nothing, or there can be no more. */
 static bool
 start_loader(void)
 {

@@ -11,8 +11,8 @@
 extern int	genie_loaders;
 
 /*
- * Wants an image of a segment (key->metric is 0; key->database_xmin does not count).  Returns at once.  evict says which
- * images may go for it, and how urgent it is.  False: no loader will load it.
+ * Wants an image of a segment (key->metric is 0; key->database_xmin does not count).  Returns at once.  evict says
+ * which images may go for it, and how urgent it is.  False: no loader will load it.
  */
 extern bool genie_loader_want(const GenieImageKey *key, GenieEvict evict);
 

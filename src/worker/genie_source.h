@@ -43,8 +43,8 @@ typedef struct GenieSource
 } GenieSource;
 
 /*
- * Opens a source in the current memory context, with the segment's image if there can be one, for so many queries (genie_image_cache.c
- * says who loads it).  NULL: stale.
+ * Opens a source in the current memory context, with the segment's image if there can be one, for so many queries
+ * (genie_image_cache.c says who loads it).  NULL: stale.
  */
 extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 									  Size *memory, uint32 n_queries);

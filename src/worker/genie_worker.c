@@ -4,9 +4,9 @@
  *
  * It has no database connection (a connected worker would stand in the way of DROP DATABASE), touches no
  * buffers and no relations, and reads images in shared memory only.  Now and then it looks whether the files of their
- * indexes are still there (genie_eviction_sweep), writes down which there are (genie_autoprewarm), and has loaders started
- * (genie_loader).  No other process has an engine on these images: a
- * GPU engine where there is a usable GPU, and always the CPU engine, which does what the GPU could not.
+ * indexes are still there (genie_eviction_sweep), writes down which there are (genie_autoprewarm), and has loaders
+ * started (genie_loader).  No other process has an engine on these images: a GPU engine where there is a usable GPU,
+ * and always the CPU engine, which does what the GPU could not.
  *
  * Loop.  Batching is natural: it takes all requests that are ready (up to genie.max_batch queries), counts them at
  * once, answers, and looks again; it sleeps when there are none.  Requests that come while it counts are
