@@ -31,7 +31,6 @@
 #include "genie_arena.h"
 #include "genie_autoprewarm.h"
 #include "genie_directory.h"
-#include "genie_fault.h"
 #include "genie_loader.h"
 
 #define IMAGES_FILE "genie.images"
@@ -84,7 +83,6 @@ write_file(const StringInfoData *text)
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", IMAGES_FILE_NEW)));
-	GENIE_FAULT("images-file");
 	if (ok && durable_rename(IMAGES_FILE_NEW, IMAGES_FILE, LOG) == 0)
 		return true;
 	(void) unlink(IMAGES_FILE_NEW);

@@ -269,8 +269,18 @@ start_loader(void)
 void
 genie_loader_look_after(void)
 {
-	if (shared->n_wanted > 0)
+	if (shared->n_wanted == 0)
+		return;
+	if (genie_loaders > 0)
+	{
 		(void) start_loader();
+		return;
+	}
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	for (uint32 i = shared->n_wanted; i-- > 0;)
+		if (shared->wanted[i].loader == 0)
+			remove_wanted(&shared->wanted[i]);
+	LWLockRelease(&shared->lock);
 }
 
 bool

@@ -29,7 +29,7 @@ extern void genie_loader_wait_end(void);
 /* Images that are wanted with this evict, or being loaded. */
 extern uint32 genie_loader_n_wanted(GenieEvict evict);
 
-/* For the worker, now and then: has loaders started that could not be before. */
+/* For the worker, now and then: has loaders started that could not be before; without loaders nothing is wanted. */
 extern void genie_loader_look_after(void);
 
 /* True for the first call in the server's life, or since a crash. */
