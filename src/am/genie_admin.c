@@ -75,6 +75,7 @@ genie_merge(PG_FUNCTION_ARGS)
 	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full,
 						genie_approximate_signer(index), NULL);
 	genie_lock_release_merge(index, ExclusiveLock);
+	genie_image_cache_follow_merge(index);
 	relation_close(index, RowExclusiveLock);
 	PG_RETURN_VOID();
 }

@@ -21,6 +21,7 @@
 #include "genie_approximate.h"
 #include "genie_compact.h"
 #include "genie_fault.h"
+#include "genie_image_cache.h"
 #include "genie_insert.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
@@ -78,6 +79,7 @@ genie_insert_merge(Relation index, uint32 n_pages)
 	genie_compact_index(index, work_mem * (Size) 1024, &genie_compact_effort_insert,
 						genie_approximate_signer(index), NULL);
 	genie_lock_release_merge(index, ExclusiveLock);
+	genie_image_cache_follow_merge(index);
 }
 
 bool

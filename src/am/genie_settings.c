@@ -15,8 +15,10 @@
 #include "utils/guc.h"
 
 #include "genie_arena.h"
+#include "genie_autoprewarm.h"
 #include "genie_candidates.h"
 #include "genie_fault.h"
+#include "genie_loader.h"
 #include "genie_options.h"
 #include "genie_quantizer.h"
 #include "genie_request.h"
@@ -36,6 +38,8 @@
 
 #define MAX_BATCH_MAX 65536
 #define CPU_THREADS_MAX 256
+#define LOADERS_DEFAULT 2		/* of the 8 of max_worker_processes */
+#define LOADERS_SETTING_MAX 32
 
 typedef struct BoolSetting
 {
@@ -105,6 +109,12 @@ static const BoolSetting bools[] = {
 		"Keeps vectors in shared memory, a byte a dimension, to look up fewer rows.",
 		"The rows that are found are the same.",
 		&genie_quantized_vectors, true
+	},
+	{
+		"genie.autoprewarm", PGC_SIGHUP, 0,
+		"Loads images again, after a restart, that were in shared memory before.",
+		"Loaders load them, the last used first, into the memory that is free.",
+		&genie_autoprewarm, true
 	}
 };
 
@@ -135,6 +145,12 @@ static const IntSetting ints[] = {
 		"Sets the maximum number of queries that the background worker counts at once.",
 		NULL,
 		&genie_request_max_batch, 1024, 1, MAX_BATCH_MAX, NULL
+	},
+	{
+		"genie.loaders", PGC_SIGHUP, 0,
+		"Sets how many background workers load images at once.",
+		"They count in max_worker_processes.  0: each session loads the images that its queries want, and waits.",
+		&genie_loaders, LOADERS_DEFAULT, 0, LOADERS_SETTING_MAX, NULL
 	},
 	{
 		"genie.cpu_threads", PGC_SIGHUP, 0,
@@ -204,7 +220,7 @@ static const StringSetting strings[] = {
 	},
 	{
 		"genie.fault_action", PGC_SUSET, GUC_NOT_IN_SAMPLE,
-		"How to fail: crash, error or wait (tests only).",
+		"How to fail: crash, error, wait or slow (tests only).",
 		NULL,
 		&genie_fault_action, "error"
 	},

@@ -264,6 +264,7 @@ genie_vacuum_compact(Relation index)
 	genie_lock_merge(index, ExclusiveLock);
 	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
 	genie_lock_release_merge(index, ExclusiveLock);
+	genie_image_cache_follow_merge(index);
 	IndexFreeSpaceMapVacuum(index);
 	return n_lost;
 }

@@ -36,6 +36,8 @@ genie_fault_reached(const char *point)
 		DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(GENIE_FAULT_LOCK));
 		DirectFunctionCall1(pg_advisory_unlock_int8, Int64GetDatum(GENIE_FAULT_LOCK));
 	}
+	else if (strcmp(genie_fault_action, "slow") == 0)
+		pg_usleep(GENIE_FAULT_SLOW_US);
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),

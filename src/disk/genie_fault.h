@@ -9,6 +9,7 @@
  *	error	an ERROR: like a cancelled query or a full disk
  *	wait	takes and releases the advisory lock GENIE_FAULT_LOCK, so that a test that
  *			holds it stops the process here.  The process must hold no buffer lock.
+ *	slow	takes GENIE_FAULT_SLOW_US more, each time: like a slow disk
  * A release build contains neither the points nor the settings.
  */
 #ifndef GENIE_FAULT_H
@@ -16,6 +17,7 @@
 
 #ifdef GENIE_FAULTS
 #define GENIE_FAULT_LOCK 714100
+#define GENIE_FAULT_SLOW_US 50000L
 extern char *genie_fault_point;
 extern char *genie_fault_action;
 extern int	genie_fault_skip;	/* counts down */

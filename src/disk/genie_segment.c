@@ -246,6 +246,8 @@ genie_section_copy(GenieSectionReader *reader, uint32 page_number, uint32 from, 
 	bool		in_place;
 	bool		intact;
 
+	if (segment->stop != NULL && genie_segment_stops(segment))
+		return -1;
 	buffer = ReadBuffer(segment->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
@@ -378,6 +380,8 @@ genie_segment_verify(GenieSegment *segment, const char **damage)
 				return false;
 			}
 			CHECK_FOR_INTERRUPTS();
+			if (genie_segment_stops(segment))
+				return false;
 		}
 	}
 	return true;

@@ -46,6 +46,13 @@ typedef struct GenieSegment
 	uint32		n_root_pages;
 	bool		stale;			/* a page had another owner */
 	bool		verify;			/* verify the checksums of its pages as they are read */
+
+	/*
+	 * A reader that gives way to others: asked before each page, while nothing is locked or pinned.  True: the segment
+	 * is stale from then on, although its pages are there.  NULL: it reads to the end.
+	 */
+	bool		(*stop) (void *arg);
+	void	   *stop_arg;
 } GenieSegment;
 
 /* Copies the counts from the segment's root to its entry. */
@@ -58,6 +65,15 @@ genie_segment_set_counts(GenieSegmentEntry *entry, const GenieRootHeader *header
 	entry->n_keywords = header->n_keywords;
 	entry->min_size = header->min_size;
 	entry->max_size = header->max_size;
+}
+
+/* Asks whether the reader shall stop, and then makes the segment stale. */
+static inline bool
+genie_segment_stops(GenieSegment *segment)
+{
+	if (segment->stop != NULL && segment->stop(segment->stop_arg))
+		segment->stale = true;
+	return segment->stale;
 }
 
 /*

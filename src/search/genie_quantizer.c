@@ -142,7 +142,7 @@ genie_quantizer_prewarm_by(const GenieVisitor *visitor, const GenieRowValue *row
 	fmgr_info(function, &distance);
 	if (!genie_quantizer_begin(&quantizer, visitor, row_value, &distance, strategy, genie_meta_parameters(meta)))
 		return;
-	if (!genie_source_open_all(visitor->index, meta, &memory, visitor->instrument, sources))
+	if (!genie_source_open_all(visitor->index, meta, &memory, 1, visitor->instrument, sources))
 		return;					/* the index has changed meanwhile: searches will load what is new */
 	for (uint32 i = 0; i < meta->n_segments && !missing; i++)
 	{

@@ -395,7 +395,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	if (state->query.bound != NULL)
 		genie_scan_compile_bounds(state, meta, &position);
 	genie_pending_stream_rank(&state->pending, &state->query, &position);
-	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, state->instrument, sources))
+	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, 1, state->instrument, sources))
 		return false;
 	if (state->frontier != NULL)
 		state->frontier->sweep_from = genie_scan_sweep_from(meta);

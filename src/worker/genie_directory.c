@@ -203,6 +203,19 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 	return state;
 }
 
+bool
+genie_directory_has_index(const GenieImageKey *key)
+{
+	bool		has = false;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX && !has; i++)
+		has = genie_directory->entries[i].state == GENIE_IMAGE_READY &&
+			genie_directory_same_index(&genie_directory->entries[i].key, key);
+	LWLockRelease(&genie_directory->lock);
+	return has;
+}
+
 /*
  * An entry for a new key, under the exclusive lock: a FREE one, else the oldest PUT_OFF, which is FREE then.
  * NULL: none.
@@ -229,7 +242,7 @@ genie_directory_take_entry(void)
 }
 
 bool
-genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first)
+genie_directory_claim(const GenieImageKey *key, GenieEvict evict, GenieImageRef *ref, bool *first)
 {
 	GenieDirectoryEntry *entry;
 	bool		claimed;
@@ -242,7 +255,7 @@ genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref,
 	{
 		entry = genie_directory_take_entry();
 		if (entry == NULL)
-			entry = genie_eviction_victim(key, insist);
+			entry = genie_eviction_victim(key, evict);
 		if (entry != NULL)
 		{
 			if (entry->state == GENIE_IMAGE_READY)
@@ -541,6 +554,57 @@ uint64
 genie_directory_generation(void)
 {
 	return pg_atomic_read_u64(&genie_directory->generation);
+}
+
+void
+genie_directory_set_unused(const GenieImageKey *key, uint32 rank)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	entry = genie_directory_lookup(key);
+	if (entry != NULL && entry->state == GENIE_IMAGE_READY)
+		pg_atomic_write_u64(&entry->last_used, PG_UINT32_MAX - rank);	/* within hours of the year 2000 */
+	LWLockRelease(&genie_directory->lock);
+}
+
+typedef struct GenieUsedKey
+{
+	GenieImageKey key;
+	uint64		last_used;
+} GenieUsedKey;
+
+/* for qsort: the last used first */
+static int
+genie_directory_compare_use(const void *a, const void *b)
+{
+	uint64		x = ((const GenieUsedKey *) a)->last_used;
+	uint64		y = ((const GenieUsedKey *) b)->last_used;
+
+	return x > y ? -1 : x < y;
+}
+
+uint32
+genie_directory_by_use(GenieImageKey **keys)
+{
+	GenieUsedKey *used = palloc(GENIE_IMAGES_MAX * sizeof(GenieUsedKey));
+	uint32		n = 0;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &genie_directory->entries[i];
+
+		if (entry->state == GENIE_IMAGE_READY && entry->key.metric == 0)
+			used[n++] = (GenieUsedKey) {entry->key, pg_atomic_read_u64(&entry->last_used)};
+	}
+	LWLockRelease(&genie_directory->lock);
+	qsort(used, n, sizeof(GenieUsedKey), genie_directory_compare_use);
+	*keys = palloc((n + 1) * sizeof(GenieImageKey));
+	for (uint32 i = 0; i < n; i++)
+		(*keys)[i] = used[i].key;
+	pfree(used);
+	return n;
 }
 
 void

@@ -12,15 +12,16 @@
  *		                     └─────────────────┘ claim again
  *
  *	FREE	nothing is known; a process that holds the lock exclusively may take it.
- *	LOADING one backend, the owner, allocates and fills.  Other processes read and write nothing but the state.
- *			It ends by publish or by fail: the segment is stale (FREE), there is no room, pages are damaged, or the
- *			load ended by an ERROR, a cancel or the backend's exit (PUT_OFF).
+ *	LOADING one process, the owner, allocates and fills: a backend or a loader.  Other processes read and write
+ *			nothing but the state.  It ends by publish or by fail: the segment is stale, or a loader gives way
+ *			(FREE); there is no room, pages are damaged, or the load ended by an ERROR, a cancel or the process's
+ *			exit (PUT_OFF).
  *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
  *	PUT_OFF it did not fit: needs more than the arena has (never tried again), or everything else was in use,
  *			or loading failed (both tried again after a while).  Holds no memory.
  *
- * When a process ends: a backend's exit puts off what it loads; the worker's pins are void
+ * When a process ends: its exit puts off what it loads; the worker's pins are void
  * once a new worker has called genie_directory_unpin_all().  A crash of any process restarts the server, and
  * shared memory starts empty.
  *
@@ -61,6 +62,14 @@ typedef struct GenieImageKey
 	uint64		stamp;
 	uint64		metric;			/* GenieMetric: vectors, quantized for that metric; 0: the segment's image */
 } GenieImageKey;
+
+/* Which images of other indexes a load may evict. */
+typedef enum GenieEvict
+{
+	GENIE_EVICT_NONE,			/* none: there is no room but what is free */
+	GENIE_EVICT_UNUSED,			/* those that were not used a moment ago */
+	GENIE_EVICT_USED			/* even those: the administrator asked */
+} GenieEvict;
 
 typedef struct GenieImageRef
 {
@@ -135,6 +144,15 @@ extern bool genie_directory_has(const GenieImageRef *ref);
 /* A number that grows whenever an image goes; cheap to read. */
 extern uint64 genie_directory_generation(void);
 
+/*
+ * Says that the key's image, if it is READY, was not used since the server started: with a higher rank, before those
+ * with lower ones.
+ */
+extern void genie_directory_set_unused(const GenieImageKey *key, uint32 rank);
+
+/* The keys of images that are READY, not of vectors, the last used first; palloc'd.  Returns how many. */
+extern uint32 genie_directory_by_use(GenieImageKey **keys);
+
 extern void genie_directory_usage(GenieDirectoryUsage *usage);
 
 /* What the directory knows of an image; for genie_images(). */
@@ -168,7 +186,16 @@ typedef struct GenieFound
 	bool		due;
 } GenieFound;
 
+/*
+ * The same index, whatever the xmin of the database.  With another xmin it is another index, or, if the database's row
+ * was updated, the same, which will not be asked for under this key again.
+ */
+extern bool genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b);
+
 extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound *found);
+
+/* Has a segment of the key's index an image, READY? */
+extern bool genie_directory_has_index(const GenieImageKey *key);
 
 /*
  * Counts n rows that are visited for lack of quantized vectors beside the image.  True when there were enough of them
@@ -178,9 +205,9 @@ extern bool genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint
 
 /*
  * Makes an entry LOADING, owned by this process.  False: another process has one for the key meanwhile, or there is no
- * entry left.  *first: it was not put off before.  insist: as below.
+ * entry left.  *first: it was not put off before.
  */
-extern bool genie_directory_claim(const GenieImageKey *key, bool insist, GenieImageRef *ref, bool *first);
+extern bool genie_directory_claim(const GenieImageKey *key, GenieEvict evict, GenieImageRef *ref, bool *first);
 
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
 

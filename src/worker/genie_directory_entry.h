@@ -63,12 +63,6 @@ extern GenieDirectory *genie_directory;
 
 /* ---- in genie_directory.c ---- */
 
-/*
- * The same index, whatever the xmin of the database.  With another xmin it is another index, or, if the database's row
- * was updated, the same, which will not be asked for under this key again.
- */
-extern bool genie_directory_same_index(const GenieImageKey *a, const GenieImageKey *b);
-
 /* The entry that ref names, under the lock; NULL: it is another by now. */
 extern GenieDirectoryEntry *genie_directory_of(const GenieImageRef *ref);
 
@@ -84,12 +78,11 @@ extern void genie_directory_forget(GenieDirectoryEntry *entry);
 /* ---- in genie_eviction.c ---- */
 
 /*
- * The entry that is evicted next for one of the index of key; NULL: none may be.  Under the exclusive lock.  insist:
- * even one that was used a moment ago.
+ * The entry that is evicted next for one of the index of key; NULL: none may be.  Under the exclusive lock.
  */
-extern GenieDirectoryEntry *genie_eviction_victim(const GenieImageKey *key, bool insist);
+extern GenieDirectoryEntry *genie_eviction_victim(const GenieImageKey *key, GenieEvict evict);
 
-/* Would evicting make room for so many bytes, without insisting?  Under the lock. */
+/* Would evicting what was not used a moment ago make room for so many bytes?  Under the lock. */
 extern bool genie_eviction_enough(uint64 bytes, const GenieImageKey *key);
 
 #endif							/* GENIE_DIRECTORY_ENTRY_H */

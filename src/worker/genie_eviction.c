@@ -62,18 +62,18 @@ genie_eviction_goes_first(GenieDirectoryEntry *entry, GenieDirectoryEntry *other
 }
 
 static TimestampTz
-genie_eviction_used_before(bool insist)
+genie_eviction_used_before(GenieEvict evict)
 {
-	return insist ? PG_INT64_MAX : GetCurrentTimestamp() - GENIE_IMAGE_KEEP_US;
+	return evict == GENIE_EVICT_USED ? PG_INT64_MAX : GetCurrentTimestamp() - GENIE_IMAGE_KEEP_US;
 }
 
 GenieDirectoryEntry *
-genie_eviction_victim(const GenieImageKey *key, bool insist)
+genie_eviction_victim(const GenieImageKey *key, GenieEvict evict)
 {
-	TimestampTz used_before = genie_eviction_used_before(insist);
+	TimestampTz used_before = genie_eviction_used_before(evict);
 	GenieDirectoryEntry *first = NULL;
 
-	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	for (uint32 i = 0; evict != GENIE_EVICT_NONE && i < GENIE_IMAGES_MAX; i++)
 	{
 		GenieDirectoryEntry *entry = &genie_directory->entries[i];
 
@@ -100,7 +100,7 @@ genie_eviction_would_suffice(uint64 bytes, const GenieImageKey *key, TimestampTz
 bool
 genie_eviction_enough(uint64 bytes, const GenieImageKey *key)
 {
-	return genie_eviction_would_suffice(bytes, key, genie_eviction_used_before(false));
+	return genie_eviction_would_suffice(bytes, key, genie_eviction_used_before(GENIE_EVICT_UNUSED));
 }
 
 /* ---- room ---- */
@@ -183,12 +183,12 @@ genie_eviction_place(GenieDirectoryEntry *entry, uint64 bytes, const uint32 *vic
 	return base + (Size) first * GENIE_ARENA_PAGE;
 }
 
-/* Allocates all pieces, or none.  evict: evict what may go, if that is enough.  victims has room for all entries. */
+/* Allocates all pieces, or none, evicting what may go if that is enough.  victims has room for all entries. */
 static bool
-genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, bool insist,
-							bool evict, uint32 *victims)
+genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, GenieEvict evict,
+							uint32 *victims)
 {
-	TimestampTz used_before = genie_eviction_used_before(insist);
+	TimestampTz used_before = genie_eviction_used_before(evict);
 	uint32		n_victims = 0;
 	uint64		bytes = 0;
 	GenieDirectoryEntry *entry;
@@ -199,11 +199,11 @@ genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint
 	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
 	entry = genie_directory_of(ref);
 	Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING);
-	ok = !evict || genie_eviction_would_suffice(bytes, &entry->key, used_before);
+	ok = evict == GENIE_EVICT_NONE || genie_eviction_would_suffice(bytes, &entry->key, used_before);
 	for (uint32 i = 0; i < n && ok; i++)
 	{
 		n_victims = 0;
-		for (uint32 j = 0; evict && j < GENIE_IMAGES_MAX; j++)
+		for (uint32 j = 0; evict != GENIE_EVICT_NONE && j < GENIE_IMAGES_MAX; j++)
 			if (genie_eviction_evictable(&genie_directory->entries[j], &entry->key, used_before))
 				victims[n_victims++] = j;
 		qsort(victims, n_victims, sizeof(uint32), genie_eviction_compare_victims);
@@ -217,15 +217,15 @@ genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint
 }
 
 bool
-genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, bool insist)
+genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, GenieEvict evict)
 {
 	uint32	   *victims = palloc(GENIE_IMAGES_MAX * sizeof(uint32));
-	bool		ok = genie_eviction_try_allocate(ref, pieces, n, at, insist, false, victims);
+	bool		ok = genie_eviction_try_allocate(ref, pieces, n, at, GENIE_EVICT_NONE, victims);
 
 	if (!ok)
 	{
 		genie_eviction_sweep();
-		ok = genie_eviction_try_allocate(ref, pieces, n, at, insist, true, victims);
+		ok = genie_eviction_try_allocate(ref, pieces, n, at, evict, victims);
 	}
 	pfree(victims);
 	return ok;

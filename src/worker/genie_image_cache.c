@@ -2,9 +2,16 @@
  * genie_image_cache.c
  *	  Images of segments in shared memory as a cache: found, loaded where there is none, and kept fresh.
  *
- * The backend whose scan (or genie_prewarm) wants an image loads it (genie_image_load.c).  It loads only segments that
- * the metapage lists now, and drops images of the index's segments that it does not list any more.  A segment that a
- * merge replaced is read only by scans that are older than the merge; they count from its pages.
+ * Who loads (find_or_load()).  A scan that finds no image loads it itself (genie_image_load.c) if that is expected to
+ * take no longer than its queries may wait, GENIE_LOAD_WAIT_MS each: such an image is there sooner than a loader's
+ * process would be, and a batch of many queries is answered sooner with it.  Else a loader loads it (genie_loader.c),
+ * and the scan counts from the pages at once, as do others until it is there.  If no loader can be had, the scan
+ * loads whatever it takes, unless statement_timeout leaves no time. genie_prewarm loads what no loader has begun
+ * with, and waits for the rest.  A merge has loaders load its segments if the index had images.
+ *
+ * Whoever loads, loads only segments that the metapage lists now, and drops images of the index's segments that it does
+ * not list any more.  A segment that a merge replaced is read only by scans that are older than the merge; they count
+ * from its pages.
  *
  * Live bits.  Those of the image at tombstone version v have lost all that was dead by v.  To bring an image from
  * one version to the next, dead bits are read from the pages, cleared in the image, and then the version is raised
@@ -38,6 +45,7 @@
 #include "genie_fault.h"
 #include "genie_hint.h"
 #include "genie_image_cache.h"
+#include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_shmem.h"
@@ -48,6 +56,9 @@
  * (test/bench/RESULTS.md).
  */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
+
+/* ms that a query may wait for a load that its scan does itself; a query from the pages takes some, too */
+#define GENIE_LOAD_WAIT_MS 10
 
 /*
  * Likewise for quantized vectors: at least this many elements are read from the table and quantized in a millisecond.
@@ -79,12 +90,14 @@ log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *
 
 /*
  * A scan may not need what is damaged: it counts from the pages, and fails there if it does.  If the administrator
- * asked for the whole index (insist), this is an ERROR.
+ * asked for the whole index, this is an ERROR of the session that asked; a loader leaves it to that.
  */
 static void
-report_damage(Relation index, const GenieSegment *segment, const char *damage, bool insist)
+report_damage(Relation index, const GenieSegment *segment, const char *damage, GenieEvict evict)
 {
-	if (insist)
+	if (evict == GENIE_EVICT_USED && segment->stop != NULL)
+		return;
+	if (evict == GENIE_EVICT_USED)
 		genie_report_corrupt(index, segment->entry.root, damage);
 	ereport(LOG,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
@@ -94,7 +107,7 @@ report_damage(Relation index, const GenieSegment *segment, const char *damage, b
 
 /* Loads the image, which the directory does not have, if the metapage lists the segment. */
 static GenieFallback
-load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, bool insist)
+load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, GenieEvict evict)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image load", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -112,10 +125,10 @@ load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, boo
 	if (entry != NULL)
 	{
 		genie_eviction_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
-		result = genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, insist);
+		result = genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, evict);
 		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
-			report_damage(index, segment, result.damage, insist);
-		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && !insist)
+			report_damage(index, segment, result.damage, evict);
+		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && evict == GENIE_EVICT_UNUSED)
 			log_no_room(index, segment, &result);
 	}
 	MemoryContextSwitchTo(old);
@@ -215,9 +228,37 @@ take_hints(GenieSegment *segment, const GenieImageRef *ref, uint32 hint_version)
 	return ok;
 }
 
-/* The segment's image, fresh as of meta, and without the objects that have hints up to a version. */
+/* Does the metapage list the segment now? */
+static bool
+is_listed(Relation index, uint64 stamp)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bool		listed = false;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		listed |= meta->segments[i].stamp == stamp;
+	pfree(meta);
+	return listed;
+}
+
+/* Why a scan of so many queries does not load the image itself; GENIE_FALLBACK_NONE: it does. */
 static GenieFallback
-find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version, bool insist,
+leave_load(Relation index, const GenieSegment *segment, const GenieImageKey *key, uint32 n_queries)
+{
+	uint64		ms = segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS;
+
+	if ((ms > (uint64) GENIE_LOAD_WAIT_MS * n_queries || has_no_time(ms)) &&
+		is_listed(index, key->stamp) && genie_loader_want(key, GENIE_EVICT_UNUSED))
+		return GENIE_FALLBACK_LOADING;
+	return has_no_time(ms) ? GENIE_FALLBACK_NO_TIME : GENIE_FALLBACK_NONE;
+}
+
+/*
+ * The segment's image, fresh as of meta, and without the objects that have hints up to a version.  n_queries: of the
+ * scan; 0: the administrator asks, and waits.
+ */
+static GenieFallback
+find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version, uint32 n_queries,
 			 GenieImageRef *ref)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
@@ -240,13 +281,13 @@ find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, u
 			case GENIE_IMAGE_LOADING:
 				return GENIE_FALLBACK_LOADING;
 			case GENIE_IMAGE_PUT_OFF:
-				if (!found.due && !insist)
+				if (!found.due && n_queries > 0)
 					return found.why;
 				/* FALLTHROUGH */
 			case GENIE_IMAGE_FREE:
-				if (!insist && has_no_time(segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS))
-					return GENIE_FALLBACK_NO_TIME;
-				why = load_listed(index, segment, &key, insist);
+				if (n_queries > 0 && (why = leave_load(index, segment, &key, n_queries)) != GENIE_FALLBACK_NONE)
+					return why;
+				why = load_listed(index, segment, &key, n_queries > 0 ? GENIE_EVICT_UNUSED : GENIE_EVICT_USED);
 				if (why != GENIE_FALLBACK_NONE)
 					return why;
 				break;			/* it is found now */
@@ -257,7 +298,7 @@ find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, u
 
 GenieFallback
 genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version,
-					  GenieImageRef *ref)
+					  uint32 n_queries, GenieImageRef *ref)
 {
 	if (!genie_arena_has_images())
 		return GENIE_FALLBACK_NO_ROOM;
@@ -265,23 +306,90 @@ genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *s
 		return GENIE_FALLBACK_TEMPORARY;
 	if (!genie_hints_allowed() && !genie_directory_settle_hints(false))
 		return GENIE_FALLBACK_GONE;
-	return find_or_load(index, meta, segment, hint_version, false, ref);
+	return find_or_load(index, meta, segment, hint_version, Max(n_queries, 1), ref);
+}
+
+/* ---- for loaders ---- */
+
+void
+genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict, uint32 rank,
+					   bool (*stop) (void *arg), void *stop_arg)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	GenieImageKey key = key_of(index, meta, wanted->stamp);
+	GenieFound	found;
+
+	if (!genie_directory_same_index(&key, wanted))
+		return;
+	switch (genie_directory_find(&key, &found))
+	{
+		case GENIE_IMAGE_READY:
+		case GENIE_IMAGE_LOADING:
+			return;
+		case GENIE_IMAGE_PUT_OFF:
+			if (!found.due && evict != GENIE_EVICT_USED)
+				return;
+			break;
+		case GENIE_IMAGE_FREE:
+			break;
+	}
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieSegment *segment;
+
+		if (meta->segments[i].stamp != key.stamp)
+			continue;
+		segment = genie_segment_open(index, &meta->segments[i]);
+		if (segment == NULL)
+			return;
+		segment->stop = stop;
+		segment->stop_arg = stop_arg;
+		if (load_listed(index, segment, &key, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
+			genie_directory_set_unused(&key, rank);
+	}
+}
+
+/* Has loaders load all segments that are unknown to the directory but the first n.  Returns how many these are. */
+static uint32
+want_missing(Relation index, const GenieMetaData *meta, GenieEvict evict, uint32 n_skipped)
+{
+	uint32		n = 0;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieImageKey key = key_of(index, meta, meta->segments[i].stamp);
+		GenieFound	found;
+		GenieImageState state = genie_directory_find(&key, &found);
+
+		if (state == GENIE_IMAGE_READY || state == GENIE_IMAGE_LOADING ||
+			(state == GENIE_IMAGE_PUT_OFF && evict != GENIE_EVICT_USED))
+			continue;
+		if (n_skipped > 0)
+			n_skipped--;
+		else if (genie_loader_want(&key, evict))
+			n++;
+		else
+			break;
+	}
+	return n;
+}
+
+void
+genie_image_cache_follow_merge(Relation index)
+{
+	GenieMetaData *meta;
+	GenieImageKey key;
+
+	if (!genie_arena_has_images() || index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return;
+	meta = genie_meta_read(index);
+	key = key_of(index, meta, 0);
+	if (genie_directory_has_index(&key))
+		(void) want_missing(index, meta, GENIE_EVICT_UNUSED, 0);
+	pfree(meta);
 }
 
 /* ---- quantized vectors ---- */
-
-/* Does the metapage list the segment now? */
-static bool
-is_listed(Relation index, uint64 stamp)
-{
-	GenieMetaData *meta = genie_meta_read(index);
-	bool		listed = false;
-
-	for (uint32 i = 0; i < meta->n_segments; i++)
-		listed |= meta->segments[i].stamp == stamp;
-	pfree(meta);
-	return listed;
-}
 
 bool
 genie_image_cache_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment, const GenieImageRef *image,
@@ -398,7 +506,7 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 	GenieFallback why = GENIE_FALLBACK_STALE;
 
 	while (segment != NULL &&
-		   (why = find_or_load(index, meta, segment, 0, true, &ref)) == GENIE_FALLBACK_LOADING)
+		   (why = find_or_load(index, meta, segment, 0, 0, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
 	genie_directory_wait_end();
 	if (why == GENIE_FALLBACK_NO_ROOM)
@@ -407,6 +515,36 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
 		*n_bytes += found.bytes;
+	return true;
+}
+
+/*
+ * Loaders and this session load all segments; each takes what nobody has begun with.  Whatever becomes of that,
+ * prewarm_segment() sees.  False: the index changed meanwhile.
+ */
+static bool
+prewarm_together(Relation index, const GenieMetaData *meta)
+{
+	uint64		n_bytes = 0;
+
+	if (want_missing(index, meta, GENIE_EVICT_USED, 1) == 0)
+		return true;
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieImageKey key = key_of(index, meta, meta->segments[i].stamp);
+
+		if ((!genie_loader_has(&key) || genie_loader_withdraw(&key)) &&
+			!prewarm_segment(index, meta, &meta->segments[i], &n_bytes))
+			return false;
+	}
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieImageKey key = key_of(index, meta, meta->segments[i].stamp);
+
+		while (genie_loader_has(&key))
+			genie_loader_wait();
+		genie_loader_wait_end();
+	}
 	return true;
 }
 
@@ -426,7 +564,7 @@ genie_image_cache_prewarm(Relation index)
 		uint64		n_bytes = 0;
 
 		segment_version = meta->segment_version;
-		changed = false;
+		changed = !prewarm_together(index, meta);
 		for (uint32 i = 0; !changed && i < meta->n_segments; i++)
 			changed = !prewarm_segment(index, meta, &meta->segments[i], &n_bytes);
 		MemoryContextSwitchTo(old);

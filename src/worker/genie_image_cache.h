@@ -13,12 +13,13 @@
 #include "genie_segment.h"
 
 /*
- * The segment's image, loaded if it is absent, with all live bits of meta->tombstone_version.  meta is the metapage
- * that the segment was opened from.  hint_version: of the segment's hints, whose objects the scan leaves out; 0: it
- * must see them, or there are none.  Anything but GENIE_FALLBACK_NONE says why there is none.
+ * The segment's image, loaded or left to a loader if it is absent, with all live bits of meta->tombstone_version.
+ * meta is the metapage that the segment was opened from.  hint_version: of the segment's hints, whose objects the
+ * scan leaves out; 0: it must see them, or there are none.  n_queries: that the caller will ask of it.  Anything but
+ * GENIE_FALLBACK_NONE says why there is none.
  */
 extern GenieFallback genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-										   uint32 hint_version, GenieImageRef *ref);
+										   uint32 hint_version, uint32 n_queries, GenieImageRef *ref);
 
 /*
  * The quantized vectors of a segment that has an image.  They are loaded, if there is room, when as many rows were
@@ -30,10 +31,21 @@ extern bool genie_image_cache_vectors(Relation index, const GenieMetaData *meta,
 									  GenieImageRef *ref);
 
 /*
- * Loads all segments, waiting for other backends that load them; returns the bytes that they have.  Without shared
- * memory, for temporary indexes and without room: ERROR.
+ * Loads all segments, together with loaders, waiting for other backends that load them; returns the bytes that they
+ * have.  Without shared memory, for temporary indexes and without room: ERROR.
  */
 extern uint64 genie_image_cache_prewarm(Relation index);
+
+/*
+ * For a loader: loads the image if it is absent, the file is still the index's, and the metapage lists the segment.
+ * stop: of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use before the restart.  Reports what
+ * damage or want of room has to say; allocates in the current memory context.
+ */
+extern void genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict,
+								   uint32 rank, bool (*stop) (void *arg), void *stop_arg);
+
+/* Segments were merged: if the index has images, loaders make those of new segments. */
+extern void genie_image_cache_follow_merge(Relation index);
 
 /* ambulkdelete has raised the tombstone version: takes the dead out of the images that are loaded. */
 extern void genie_image_cache_publish_tombstones(Relation index);

@@ -321,6 +321,8 @@ genie_image_fill(GenieImageFill *fill)
 		uint32		first = fill->first_tile[i];
 
 		CHECK_FOR_INTERRUPTS();
+		if (genie_segment_stops(fill->segment))
+			return false;
 		genie_image_group_begin(fill->group_at[i], fill->group_bytes[i], &fill->plan,
 								fill->tiles + first, first, fill->first_tile[i + 1] - first, fill->fills + first);
 	}
@@ -336,6 +338,8 @@ genie_image_fill(GenieImageFill *fill)
 			return damaged(fill, "posting lists changed while they were read");
 		Assert(genie_image_group_valid(fill->group_at[i]));
 		CHECK_FOR_INTERRUPTS();
+		if (genie_segment_stops(fill->segment))
+			return false;
 	}
 	return true;
 }

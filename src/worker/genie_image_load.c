@@ -44,7 +44,7 @@ typedef struct GenieLoad
 	const GenieQuantizer *quantizer;	/* of quantized vectors; NULL: it is an image */
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
-	bool		insist;
+	GenieEvict	evict;
 
 	/* the directory's entry */
 	bool		claimed;		/* it is ours, LOADING */
@@ -85,7 +85,7 @@ make_room(GenieLoad *load)
 	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
 	pieces[n_groups] = body_bytes(parts);
 	fill->group_at = palloc((Size) (n_groups + 1) * sizeof(void *));
-	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->insist))
+	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->evict))
 		return false;
 	fill->live = parts->body = fill->group_at[n_groups];
 	pfree(pieces);
@@ -174,7 +174,7 @@ run(GenieLoad *load, const GenieImageKey *key)
 {
 	GenieImageFill *fill = &load->fill;
 
-	load->claimed = genie_directory_claim(key, load->insist, &load->ref, &load->first);
+	load->claimed = genie_directory_claim(key, load->evict, &load->ref, &load->first);
 	if (!load->claimed)
 		return GENIE_FALLBACK_LOADING;
 	GENIE_FAULT("image-claimed");
@@ -219,7 +219,8 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 }
 
 GenieLoadResult
-genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version, bool insist)
+genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version,
+				 GenieEvict evict)
 {
 	GenieLoad  *load = palloc0(sizeof(GenieLoad));
 
@@ -227,7 +228,7 @@ genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	load->fill.n_dead = n_dead;
 	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
 	load->tombstone_version = tombstone_version;
-	load->insist = insist;
+	load->evict = evict;
 	return load_into_arena(load, key);
 }
 
@@ -238,6 +239,7 @@ genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key, const 
 
 	load->fill.segment = segment;
 	load->quantizer = quantizer;
+	load->evict = GENIE_EVICT_UNUSED;
 	return load_into_arena(load, key);
 }
 

@@ -19,10 +19,9 @@ typedef struct GenieLoadResult
 /*
  * Loads the segment's image under the key.  n_dead of its objects are dead by tombstone_version, both of one
  * copy of the metapage that lists the segment.  Allocates in the current memory context, which the caller throws away.
- * insist: evict what was used a moment ago, too.
  */
 extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
-										uint64 tombstone_version, bool insist);
+										uint64 tombstone_version, GenieEvict evict);
 
 /* Reads vectors from the table and quantizes them (genie_quantized.h). */
 typedef struct GenieQuantizer

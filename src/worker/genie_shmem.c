@@ -16,6 +16,7 @@
 
 #include "genie_arena.h"
 #include "genie_directory.h"
+#include "genie_loader.h"
 #include "genie_request.h"
 #include "genie_shmem.h"
 #include "genie_stat.h"
@@ -31,6 +32,7 @@ typedef struct GenieShmemPart
 static const GenieShmemPart parts[] = {
 	{"genie arenas", genie_arena_shmem_size, genie_arena_shmem_init},
 	{"genie directory", genie_directory_shmem_size, genie_directory_shmem_init},
+	{"genie loaders", genie_loader_shmem_size, genie_loader_shmem_init},
 	{"genie requests", genie_request_shmem_size, genie_request_shmem_init},
 	{"genie statistics", genie_stat_shmem_size, genie_stat_shmem_init}
 };

@@ -41,26 +41,27 @@ genie_source_of_pages(GenieSegment *segment, Size *memory)
 
 GenieSource *
 genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment, Size *memory,
-				  const GenieInstrument *instrument)
+				  uint32 n_queries, const GenieInstrument *instrument)
 {
 	GenieSource *source = genie_source_of_pages(segment, memory);
 
 	source->instrument = instrument;
 	source->tombstone_version = meta->tombstone_version;
+	source->n_queries = n_queries;
 	if (genie_hints_allowed())
 		source->hint_version = genie_hint_version(segment);
 	return genie_source_find_image(source, index, meta) ? source : NULL;
 }
 
 bool
-genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, const GenieInstrument *instrument,
-					  GenieSource **sources)
+genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, uint32 n_queries,
+					  const GenieInstrument *instrument, GenieSource **sources)
 {
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
 
-		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory, instrument);
+		sources[i] = segment == NULL ? NULL : genie_source_open(index, meta, segment, memory, n_queries, instrument);
 		if (sources[i] == NULL)
 			return false;
 		CHECK_FOR_INTERRUPTS();
@@ -76,7 +77,8 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 	{
 		uint64		since = genie_instrument_now();
 
-		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, &source->image);
+		source->why = genie_image_cache_get(index, meta, source->segment, source->hint_version, source->n_queries,
+											&source->image);
 		genie_instrument_waited(source->instrument, since, 0);
 	}
 	if (source->why == GENIE_FALLBACK_LOAD_FAILED)

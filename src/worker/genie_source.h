@@ -27,6 +27,7 @@ typedef struct GenieSource
 	const GenieInstrument *instrument;	/* of the scan; NULL: it has none */
 	Size	   *memory;			/* bytes that the scan can spare for posting lists */
 	uint64		tombstone_version;	/* of the metapage that the scan began with */
+	uint32		n_queries;		/* that will be asked */
 	uint32		hint_version;	/* of the segment's hints when it was opened; 0: it has none, or the scan heeds none */
 	GenieFallback why;			/* GENIE_FALLBACK_NONE: there is an image */
 	GenieImageRef image;
@@ -44,15 +45,16 @@ typedef struct GenieSource
 } GenieSource;
 
 /*
- * Opens a source in the current memory context, loading the segment's image if there can be one.  NULL: stale.
+ * Opens a source in the current memory context, with the segment's image if there can be one, for so many queries
+ * (genie_image_cache.c says who loads it).  NULL: stale.
  */
 extern GenieSource *genie_source_open(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-									  Size *memory, const GenieInstrument *instrument);
+									  Size *memory, uint32 n_queries, const GenieInstrument *instrument);
 
 /*
  * Opens a source for each segment that meta lists; sources has room for them.  False: one is stale.
  */
-extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory,
+extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Size *memory, uint32 n_queries,
 								  const GenieInstrument *instrument, GenieSource **sources);
 
 /*

@@ -17,6 +17,7 @@ genie_wait_event(GenieWaitEvent event)
 	static const char *const names[] = {
 		[GENIE_WAIT_REQUEST] = "GenieRequest",
 		[GENIE_WAIT_IMAGE_LOAD] = "GenieImageLoad",
+		[GENIE_WAIT_LOADERS] = "GenieLoaders",
 		[GENIE_WAIT_WORKER_MAIN] = "GenieWorkerMain"
 	};
 	static uint32 numbers[GENIE_WAIT_EVENTS];	/* 0: not asked for yet */

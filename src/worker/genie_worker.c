@@ -4,8 +4,9 @@
  *
  * It has no database connection (a connected worker would stand in the way of DROP DATABASE), touches no
  * buffers and no relations, and reads images in shared memory only.  Now and then it looks whether the files of their
- * indexes are still there (genie_eviction_sweep).  No other process has an engine on these images: a
- * GPU engine where there is a usable GPU, and always the CPU engine, which does what the GPU could not.
+ * indexes are still there (genie_eviction_sweep), writes down which there are (genie_autoprewarm), and has loaders
+ * started (genie_loader).  No other process has an engine on these images: a GPU engine where there is a usable GPU,
+ * and always the CPU engine, which does what the GPU could not.
  *
  * Loop.  Batching is natural: it takes all requests that are ready (up to genie.max_batch queries), counts them at
  * once, answers, and looks again; it sleeps when there are none.  Requests that come while it counts are
@@ -46,12 +47,14 @@
 #include "utils/timestamp.h"
 
 #include "genie_arena.h"
+#include "genie_autoprewarm.h"
 #include "genie_compat.h"
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
 #include "genie_eviction.h"
 #include "genie_fault.h"
+#include "genie_loader.h"
 #include "genie_request.h"
 #include "genie_stat.h"
 #include "genie_wait_event.h"
@@ -86,6 +89,7 @@ typedef struct GenieWorker
 	bool		reopen_anew;	/* in a new process, because the device was lost while it was opened */
 	TimestampTz reopen_at;
 	TimestampTz swept_at;
+	GenieAutoprewarm kept;
 	TimestampTz logged_at;
 	char		logged[GENIE_ENGINE_ERROR_MAX];
 	uint64		generation;		/* of the directory, when given was last looked through */
@@ -633,6 +637,7 @@ genie_worker_main(Datum arg)
 	open_cpu();
 	open_gpu();
 	MemoryContextSwitchTo(worker.batch_context);
+	genie_autoprewarm_begin();
 	report_state(GENIE_WORKER_IDLE);
 	genie_request_worker_up();
 	genie_cpu_engine_measure(worker.cpu);	/* requests wait meanwhile, for some milliseconds */
@@ -654,6 +659,8 @@ genie_worker_main(Datum arg)
 		if (is_past(worker.swept_at, SWEEP_MS))
 		{
 			genie_eviction_sweep();
+			genie_loader_look_after();
+			genie_autoprewarm_keep(&worker.kept, false);
 			worker.swept_at = GetCurrentTimestamp();
 		}
 		if (run_batch())
@@ -673,5 +680,6 @@ genie_worker_main(Datum arg)
 				  genie_wait_event(GENIE_WAIT_WORKER_MAIN));
 		ResetLatch(MyLatch);
 	}
+	genie_autoprewarm_keep(&worker.kept, true);
 	proc_exit(1);
 }

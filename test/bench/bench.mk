@@ -4,6 +4,7 @@
 #   make bench-papers   the first alone;  make bench-sql  the second (DATASETS="adult");  make bench-distance  the third (DATASETS="words rrna")
 #   make bench-vector   the last (DATASETS="sift"; DATASETS=sift-like:1000000 makes so many)
 #   make bench-worst    what used to be slow: edit distance where n-grams tell little, dead rows, pending vectors, space
+#   make bench-restart  the first queries after a restart; genie_prewarm by several processes (LOADERS="0 2 7")
 #   make bench-lsh      recall of the hash functions by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
@@ -50,6 +51,9 @@ bench-distance:
 bench-vector:
 	test/bench/bench_vector $(DATASETS)
 
+bench-restart:
+	test/bench/bench_restart
+
 bench-worst:
 	test/bench/bench_worst
 
@@ -83,4 +87,4 @@ bench-lsh: build/bench_lsh
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-worst bench-engine bench-rows bench-lsh plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-restart bench-worst bench-engine bench-rows bench-lsh plots

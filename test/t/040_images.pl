@@ -40,7 +40,7 @@ sub restart_with
 my $hint = qr/HINT:  Add genie to shared_preload_libraries in postgresql\.conf and restart the server\./;
 fails_to_prewarm('t_x', qr/ERROR:  genie has no shared memory\n$hint/, 'not preloaded: genie_prewarm says what to set');
 sound($node, 'without preload');
-restart_with("shared_preload_libraries = 'genie'", 'genie.worker = on', "genie.engine = 'cpu'", 'genie.shared_memory = 0');
+restart_with("shared_preload_libraries = 'genie'", 'genie.worker = on', "genie.engine = 'cpu'", 'genie.loaders = 0', 'genie.autoprewarm = off', 'genie.shared_memory = 0');
 fails_to_prewarm('t_x', qr/ERROR:  genie has no shared memory for images\nHINT:  Set genie\.shared_memory in postgresql\.conf to more than 0/,
 	'no memory for images: genie_prewarm says what to set');
 sound($node, 'without memory for images');

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $n_rows = 6000;
-my $node = genie_node('quantized', conf => "shared_preload_libraries = 'genie'\ngenie.worker = on\ngenie.engine = 'cpu'\ngenie.shared_memory = 64MB\n");
+my $node = genie_node('quantized', conf => "shared_preload_libraries = 'genie'\ngenie.worker = on\ngenie.engine = 'cpu'\ngenie.shared_memory = 64MB\ngenie.loaders = 0\ngenie.autoprewarm = off\n");
 
 sub sql { return $node->safe_psql('postgres', @_); }
 sub shown { my ($column) = @_; return sql("SELECT $column FROM genie_stat"); }

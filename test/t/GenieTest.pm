@@ -313,11 +313,13 @@ sub restarted
 
 # ---- the worker ----
 
-# Settings of a server whose worker counts; more settings may follow.
+# Settings of a server whose worker counts; more settings may follow.  Sessions load what they want themselves, at once, so that
+# numbers of images and of loads are known; 051_autoprewarm.pl and 052_loaders.pl have loaders.
 sub worker_settings
 {
 	my (@more) = @_;
 	return join("\n", "shared_preload_libraries = 'genie'", "genie.worker = on", "genie.engine = 'cpu'", "genie.shared_memory = 16MB",
+		'genie.loaders = 0', 'genie.autoprewarm = off',
 		'restart_after_crash = on', @more) . "\n";
 }
 
