@@ -147,8 +147,8 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	batch->sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 	batch->n_sources = meta->n_segments;
 	batch->instrument.record->n_segments = meta->n_segments;
-	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->n_queries - batch->n_taken, &batch->instrument,
-							   batch->sources))
+	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->n_queries - batch->n_taken,
+							   &batch->instrument, batch->sources))
 		return false;
 	batch->parameters = genie_meta_parameters(meta);
 	if (batch->signer != NULL && batch->parameters == NULL)
