@@ -19,8 +19,11 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
+#include "utils/rel.h"
 
 #if PG_VERSION_NUM >= 160000
 #include "utils/relfilenumbermap.h"
@@ -46,6 +49,41 @@
 #define GENIE_REL_FILE(rel) ((rel)->rd_node)
 #define GENIE_TAG_IS_OF(tag, rel) RelFileNodeEquals((tag).rnode, (rel)->rd_node)
 #endif
+
+/*
+ * Extends a relation by n blocks of zeroes, from 16 on at once; then there may be fewer, where there are few buffers.
+ * Returns the first one, and how many.
+ */
+static inline BlockNumber
+genie_extend_relation(Relation relation, uint32 n, uint32 *extended)
+{
+	BlockNumber first = InvalidBlockNumber;
+#if PG_VERSION_NUM >= 160000
+	Buffer	   *buffers = palloc(n * sizeof(Buffer));
+
+	first = ExtendBufferedRelBy(BMR_REL(relation), MAIN_FORKNUM, NULL, 0, n, buffers, extended);
+	for (uint32 i = 0; i < *extended; i++)
+		ReleaseBuffer(buffers[i]);
+	pfree(buffers);
+#else
+	bool		lock = !RELATION_IS_LOCAL(relation);
+
+	if (lock)
+		LockRelationForExtension(relation, ExclusiveLock);
+	for (uint32 i = 0; i < n; i++)
+	{
+		Buffer		buffer = ReadBuffer(relation, P_NEW);
+
+		if (i == 0)
+			first = BufferGetBlockNumber(buffer);
+		ReleaseBuffer(buffer);
+	}
+	if (lock)
+		UnlockRelationForExtension(relation, ExclusiveLock);
+	*extended = n;
+#endif
+	return first;
+}
 
 #if PG_VERSION_NUM < 170000
 #define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()

@@ -17,7 +17,6 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
-#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
@@ -34,23 +33,8 @@
 static void
 genie_space_extend(Relation index, GenieRun *run)
 {
-	bool		lock = !RELATION_IS_LOCAL(index);
-
-	run->want = Min(Max(run->taken / 8, 1), GENIE_RUN_MAX);
-	run->taken += run->want;
-	if (lock)
-		LockRelationForExtension(index, ExclusiveLock);
-	for (uint32 i = 0; i < run->want; i++)
-	{
-		Buffer		buffer = ReadBuffer(index, P_NEW);
-
-		if (i == 0)
-			run->start = BufferGetBlockNumber(buffer);
-		ReleaseBuffer(buffer);
-	}
-	if (lock)
-		UnlockRelationForExtension(index, ExclusiveLock);
-	run->left = run->want;
+	run->start = genie_extend_relation(index, Min(Max(run->taken / 8, 1), GENIE_RUN_MAX), &run->left);
+	run->taken += run->left;
 }
 
 Buffer

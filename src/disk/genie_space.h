@@ -60,7 +60,6 @@ typedef struct GenieRun
 {
 	BlockNumber start;
 	uint32		left;
-	uint32		want;			/* the size of this run */
 	uint32		taken;			/* blocks of all runs so far */
 } GenieRun;
 
