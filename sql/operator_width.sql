@@ -21,7 +21,7 @@ CREATE INDEX ON vectors USING genie (float8 genie_l2_float8_ops);
 ANALYZE sets, vectors;
 
 -- the order by an index, whose rows are those of a sequential scan, or of a sort; or the error
-CREATE FUNCTION asks(tab text, question text) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+CREATE FUNCTION asks(tab text, question text) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_indexscan = on AS $$
 DECLARE
 	line text;
 	plan text := 'none';
