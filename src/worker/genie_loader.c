@@ -24,8 +24,9 @@
  * one lock is AccessShareLock on the index, taken only if nobody has or wants AccessExclusiveLock.  Between two pages,
  * every LOOK_MS, it looks whether somebody waits (stops()), and if so, gives the load up:
  *
- *	- for the index: who holds AccessShareLock cannot ask for its waiters (it is held by the fast path), but another
- *	  lock, which AccessExclusiveLock conflicts with, is not granted before the waiter;
+ *	- for the index: its lock is in the shared table if somebody waits, and the list of all locks tells who does.
+ *	  (LockHasWaiters() cannot be asked by who holds a lock by the fast path.  From 18 on, who holds one lock gets
+ *	  another one before the waiter, so asking for one tells nothing.)
  *	- for the database (DROP, RENAME, SET TABLESPACE, use as a template): these lock its row in pg_database and then
  *	  wait until nobody is connected.  The lock that each session takes when it connects is not granted then.
  *
@@ -379,10 +380,19 @@ genie_loader_n_wanted(GenieEvict evict)
 static bool
 index_is_wanted(const GenieLoader *loader)
 {
-	if (!ConditionalLockRelationOid(loader->index, RowShareLock))
-		return true;
-	UnlockRelationOid(loader->index, RowShareLock);
-	return false;
+	LOCKTAG		tag;
+	LockData   *locks;
+	bool		wanted = false;
+
+	SET_LOCKTAG_RELATION(tag, loader->database, loader->index);
+	if (LockWaiterCount(&tag) == 0) /* it counts holders, too */
+		return false;
+	locks = GetLockStatusData();
+	for (int i = 0; i < locks->nelements && !wanted; i++)
+		wanted = locks->locks[i].waitLockMode != NoLock && memcmp(&locks->locks[i].locktag, &tag, sizeof(tag)) == 0;
+	pfree(locks->locks);
+	pfree(locks);
+	return wanted;
 }
 
 /* Does somebody wait until nobody is connected to the database? */

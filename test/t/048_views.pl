@@ -100,7 +100,7 @@ SKIP:
 {
 	skip 'EXPLAIN tells from PostgreSQL 18 on', 4 if sql('SHOW server_version_num') < 180000;
 	my $explain = 'EXPLAIN (ANALYZE, COSTS off, TIMING off, BUFFERS off, SUMMARY off';
-	my $scan = "SELECT id FROM t ORDER BY x <&> $query LIMIT 3";
+	my $scan = "SELECT note FROM t ORDER BY x <&> $query LIMIT 3";
 	my $off = 'SET enable_seqscan = off; SET genie.worker = off;';
 	like(sql("$off $explain) $scan"), qr/Index Scan using t_x.*\n +Genie: gpu=0 worker=0 session=1 \(genie\.worker is off\) segments=\d+ pending=\d+ rounds=\d+ candidates=\d+ visited=0/s,
 		'EXPLAIN ANALYZE tells what a scan did');

@@ -15,7 +15,7 @@ use Test::More;
 my $lock = 714100;
 my $library = module_library('genie_floors', PostgreSQL::Test::Utils::tempdir());
 my $script = slurp_file("$ENV{TESTDIR}/test/module/genie_floors.sql") =~ s/MODULE_PATHNAME/$library/gr;
-my $node = genie_node('approximate', init => { allows_streaming => 1 }, conf => "restart_after_crash = on\n");
+my $node = genie_node('approximate', init => { allows_streaming => 1, %{ without_checksums() } }, conf => "restart_after_crash = on\n");
 $node->safe_psql('postgres', "CREATE EXTENSION genie;\n$script");
 is($node->safe_psql('postgres', q{SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'genie_floors_ops'}), 't', 'amvalidate accepts the class');
 
