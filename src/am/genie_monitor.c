@@ -12,10 +12,10 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "genie_arena.h"
 #include "genie_compat.h"
 #include "genie_directory.h"
 #include "genie_instrument.h"
-#include "genie_shmem.h"
 #include "genie_stat.h"
 
 PG_FUNCTION_INFO_V1(genie_stat_get);
@@ -153,7 +153,7 @@ genie_stat_get(PG_FUNCTION_ARGS)
 		add_value(&row, Int32GetDatum(report.pid));
 	else
 		add_null(&row);
-	add_text(&row, genie_shmem_available() ? worker_states[report.state] : "not preloaded");
+	add_text(&row, genie_arena_preloaded() ? worker_states[report.state] : "not preloaded");
 	add_text(&row, report.engine);
 	add_count(&row, count[GENIE_COUNTER_WORKER_STARTS]);
 	add_count(&row, count[GENIE_COUNTER_REQUESTS]);
@@ -252,7 +252,7 @@ genie_images(PG_FUNCTION_ARGS)
 	uint32		n;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (!genie_shmem_available())
+	if (!genie_arena_preloaded())
 		return (Datum) 0;
 	n = genie_directory_list(&images);
 	for (uint32 i = 0; i < n; i++)

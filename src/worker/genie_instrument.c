@@ -16,8 +16,8 @@
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
+#include "genie_arena.h"
 #include "genie_instrument.h"
-#include "genie_shmem.h"
 
 /* Enough for the partitions of a query; a function that searches in a loop may need more, and these share a record. */
 #define GENIE_RECORDS_MAX 1000
@@ -181,7 +181,7 @@ add_reasons(StringInfo text, uint32 bits, const char *const *words, int n)
 
 		if ((bits & 1 << i) == 0)
 			continue;
-		if (words == reasons && i == GENIE_FALLBACK_NO_WORKER && !genie_shmem_available())
+		if (words == reasons && i == GENIE_FALLBACK_NO_WORKER && !genie_arena_preloaded())
 			word = "genie is not preloaded";
 		if (strstr(text->data, word) == NULL)
 			appendStringInfo(text, "%s%s", text->len > 0 ? ", " : "", word);

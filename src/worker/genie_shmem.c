@@ -39,7 +39,6 @@ static const GenieShmemPart parts[] = {
 
 static shmem_request_hook_type previous_request_hook = NULL;
 static shmem_startup_hook_type previous_startup_hook = NULL;
-static bool available = false;
 
 static void
 genie_shmem_request(void)
@@ -63,7 +62,6 @@ genie_shmem_startup(void)
 	for (int i = 0; i < lengthof(parts); i++)
 		parts[i].init(ShmemInitStruct(parts[i].name, parts[i].size(), &found));
 	LWLockRelease(AddinShmemInitLock);
-	available = true;
 }
 
 void
@@ -75,10 +73,4 @@ genie_shmem_init(void)
 	shmem_request_hook = genie_shmem_request;
 	previous_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = genie_shmem_startup;
-}
-
-bool
-genie_shmem_available(void)
-{
-	return available;
 }

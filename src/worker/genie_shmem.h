@@ -11,7 +11,4 @@
 /* Called from _PG_init, after the settings are defined.  Reserves nothing unless the library is being preloaded. */
 extern void genie_shmem_init(void);
 
-/* Was genie preloaded, so that its shared memory exists? */
-extern bool genie_shmem_available(void);
-
 #endif							/* GENIE_SHMEM_H */

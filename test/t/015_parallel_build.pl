@@ -75,7 +75,7 @@ CREATE FUNCTION who_am_i() RETURNS int LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
 -- every 100th row waits while its process's gate is shut
 CREATE FUNCTION gated(i int, x int[]) RETURNS int[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-	WHILE i % 100 = 1 AND EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = who_am_i()) LOOP
+	WHILE i % 100 = 1 AND EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = public.who_am_i()) LOOP
 		PERFORM pg_sleep(0.01);
 	END LOOP;
 	RETURN x;

@@ -150,12 +150,9 @@ extern uint64 genie_directory_generation(void);
  */
 extern void genie_directory_set_unused(const GenieImageKey *key, uint32 rank);
 
-/* The keys of images that are READY, not of vectors, the last used first; palloc'd.  Returns how many. */
-extern uint32 genie_directory_by_use(GenieImageKey **keys);
-
 extern void genie_directory_usage(GenieDirectoryUsage *usage);
 
-/* What the directory knows of an image; for genie_images(). */
+/* What the directory knows of an image. */
 typedef struct GenieImageInfo
 {
 	GenieImageKey key;
@@ -167,7 +164,7 @@ typedef struct GenieImageInfo
 	uint64		n_hits;			/* and scans that found it, since it is in the directory */
 } GenieImageInfo;
 
-/* All images that are not FREE, palloc'd.  Returns how many.  There must be shared memory. */
+/* All images that are not FREE, the last used first, palloc'd.  Returns how many.  There must be shared memory. */
 extern uint32 genie_directory_list(GenieImageInfo **images);
 
 /* ---- for backends that find and load images ---- */

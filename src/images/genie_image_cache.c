@@ -48,7 +48,6 @@
 #include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
-#include "genie_shmem.h"
 #include "genie_tombstone.h"
 
 /*
@@ -461,7 +460,7 @@ genie_image_cache_publish_tombstones(Relation index)
 static void
 report_unusable(Relation index)
 {
-	if (!genie_shmem_available())
+	if (!genie_arena_preloaded())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("genie has no shared memory"),

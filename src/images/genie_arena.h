@@ -23,6 +23,9 @@ extern int	genie_shared_memory;
 /* more than 1 GB is fine, and InvalidDsaPointer instead of an ERROR where there is no room */
 #define GENIE_ARENA_FLAGS (DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM)
 
+/* Was genie preloaded, so that its shared memory exists?  It may be too small for arenas. */
+extern bool genie_arena_preloaded(void);
+
 /* The requests' arena, attached to on first use; NULL if genie.shared_memory is 0 or genie is not preloaded. */
 extern dsa_area *genie_arena_requests(void);
 

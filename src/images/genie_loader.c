@@ -59,7 +59,6 @@
 #include "genie_fault.h"
 #include "genie_image_cache.h"
 #include "genie_loader.h"
-#include "genie_shmem.h"
 #include "genie_wait_event.h"
 
 #define LOADERS_MAX 64			/* genie.loaders is smaller; the rest is for those that end while others start */

@@ -129,6 +129,12 @@ genie_arena_images(char **base)
 }
 
 bool
+genie_arena_preloaded(void)
+{
+	return arenas != NULL;
+}
+
+bool
 genie_arena_has_images(void)
 {
 	return arenas != NULL && arenas->block != NULL;

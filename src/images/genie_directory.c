@@ -568,45 +568,6 @@ genie_directory_set_unused(const GenieImageKey *key, uint32 rank)
 	LWLockRelease(&genie_directory->lock);
 }
 
-typedef struct GenieUsedKey
-{
-	GenieImageKey key;
-	uint64		last_used;
-} GenieUsedKey;
-
-/* for qsort: the last used first */
-static int
-genie_directory_compare_use(const void *a, const void *b)
-{
-	uint64		x = ((const GenieUsedKey *) a)->last_used;
-	uint64		y = ((const GenieUsedKey *) b)->last_used;
-
-	return x > y ? -1 : x < y;
-}
-
-uint32
-genie_directory_by_use(GenieImageKey **keys)
-{
-	GenieUsedKey *used = palloc(GENIE_IMAGES_MAX * sizeof(GenieUsedKey));
-	uint32		n = 0;
-
-	LWLockAcquire(&genie_directory->lock, LW_SHARED);
-	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
-	{
-		GenieDirectoryEntry *entry = &genie_directory->entries[i];
-
-		if (entry->state == GENIE_IMAGE_READY && entry->key.metric == 0)
-			used[n++] = (GenieUsedKey) {entry->key, pg_atomic_read_u64(&entry->last_used)};
-	}
-	LWLockRelease(&genie_directory->lock);
-	qsort(used, n, sizeof(GenieUsedKey), genie_directory_compare_use);
-	*keys = palloc((n + 1) * sizeof(GenieImageKey));
-	for (uint32 i = 0; i < n; i++)
-		(*keys)[i] = used[i].key;
-	pfree(used);
-	return n;
-}
-
 void
 genie_directory_usage(GenieDirectoryUsage *usage)
 {
@@ -623,6 +584,16 @@ genie_directory_usage(GenieDirectoryUsage *usage)
 	usage->n_evictions = genie_directory->n_evictions;
 	usage->n_no_room = genie_directory->n_no_room;
 	LWLockRelease(&genie_directory->lock);
+}
+
+/* for qsort: the last used first */
+static int
+genie_directory_compare_use(const void *a, const void *b)
+{
+	TimestampTz x = ((const GenieImageInfo *) a)->last_used;
+	TimestampTz y = ((const GenieImageInfo *) b)->last_used;
+
+	return x > y ? -1 : x < y;
 }
 
 uint32
@@ -647,6 +618,7 @@ genie_directory_list(GenieImageInfo **images)
 		info[n++].n_hits = pg_atomic_read_u64(&entry->n_hits);
 	}
 	LWLockRelease(&genie_directory->lock);
+	qsort(info, n, sizeof(GenieImageInfo), genie_directory_compare_use);
 	*images = info;
 	return n;
 }

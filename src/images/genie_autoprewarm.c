@@ -59,16 +59,21 @@ crc_of(const char *text, size_t n)
 static void
 describe(StringInfo text, pg_crc32c *crc)
 {
-	GenieImageKey *keys;
-	uint32		n = genie_directory_by_use(&keys);
+	GenieImageInfo *images;
+	uint32		n = genie_directory_list(&images);
 
 	appendStringInfoString(text, IMAGES_HEAD);
 	for (uint32 i = 0; i < n; i++)
-		appendStringInfo(text, "%u %u %u " UINT64_FORMAT " " UINT64_FORMAT "\n", keys[i].database, keys[i].tablespace,
-						 keys[i].storage, keys[i].build_id, keys[i].stamp);
+	{
+		const GenieImageKey *key = &images[i].key;
+
+		if (images[i].state == GENIE_IMAGE_READY && key->metric == 0)
+			appendStringInfo(text, "%u %u %u " UINT64_FORMAT " " UINT64_FORMAT "\n", key->database, key->tablespace,
+							 key->storage, key->build_id, key->stamp);
+	}
 	*crc = crc_of(text->data, text->len);
 	appendStringInfo(text, IMAGES_END "%08x\n", *crc);
-	pfree(keys);
+	pfree(images);
 }
 
 static bool
