@@ -48,12 +48,15 @@ PG_CFLAGS = -Wall -Wextra -Wmissing-prototypes -Wdeclaration-after-statement \
 	-Wno-unused-parameter -Wno-sign-compare -fno-semantic-interposition
 ifdef ASSERT
 PG_CPPFLAGS += -DUSE_ASSERT_CHECKING -DGENIE_CHECK_ROUNDTRIP -DGENIE_FAULTS
+# Allocations go through genie_fault.c.
+WRAPPED = palloc palloc0 palloc_extended repalloc repalloc_huge MemoryContextAlloc MemoryContextAllocZero MemoryContextAllocZeroAligned \
+	MemoryContextAllocHuge MemoryContextAllocExtended AllocSetContextCreateInternal malloc calloc realloc posix_memalign
 endif
 
 # Only what PostgreSQL looks up by name is exported: a linker version script made from the sources.
 # (Hiding by default would hide the magic block and the SQL functions too, for PostgreSQL 15 marks neither.)
 SHLIB_EXPORTS = build/exports.txt
-SHLIB_LINK = -lpthread
+SHLIB_LINK = -lpthread $(WRAPPED:%=-Wl,--wrap=%)
 
 # pg_regress makes the extension in its database, so no test creates it.
 REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))

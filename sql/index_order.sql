@@ -144,6 +144,8 @@ INSERT INTO big SELECT i, ARRAY[i % 2, 10 + i % 3, 100 + i % 1000, 10000 + i] FR
 SELECT agree('big t', 'tags <&> ''{0,11,105,75000,10001}''', 'LIMIT ' || l) FROM unnest('{1,10,100,1000,40000}'::int[]) l;
 SELECT agree('big t', 'tags <&> ''{0,11,105,75000,10001}''');
 SELECT agree('big t', 'tags <&> ''{75003}''', 'LIMIT 70000');
+-- levels behind the best 65,536
+SELECT agree('big t', 'tags <&> genie_query(''{[0,2),[10,12),[100,1000),[20000,150000)}''::int4multirange)');
 SELECT agree('big t', 'tags <&> genie_query(''{[0,2),[10,12),[100,120),[20000,150000)}''::int4multirange)', 'LIMIT 45000');
 SELECT agree('big t WHERE id % 1000 = 501', 'tags <&> ''{0,11,105}''', 'LIMIT 30');
 SET work_mem = 64;

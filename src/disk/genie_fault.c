@@ -13,6 +13,7 @@
 
 #include "fmgr.h"
 #include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
 
 char	   *genie_fault_point = NULL;
 char	   *genie_fault_action = NULL;
@@ -42,6 +43,71 @@ genie_fault_reached(const char *point)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("fault point \"%s\" reached", point)));
+}
+
+/* ---- allocations ---- */
+
+/* Is this the allocation that fails?  Threads of the CPU engine ask, too: then any of the next ones may be the one. */
+static bool
+strikes(void)
+{
+	if (likely(genie_fault_point == NULL || strcmp(genie_fault_point, "allocation") != 0) ||
+		genie_fault_skip == PG_INT32_MAX)
+		return false;
+	if (genie_fault_skip > 0)
+	{
+		genie_fault_skip--;
+		return false;
+	}
+	genie_fault_skip = PG_INT32_MAX;
+	return true;
+}
+
+static void *
+out_of_memory(bool is_error)
+{
+	if (is_error)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Fault point \"allocation\" reached.")));
+	return NULL;
+}
+
+/* name(parameters) fails by an ERROR if is_error, else by NULL. */
+#define WRAP(name, parameters, arguments, is_error) \
+	extern void *__real_##name parameters; \
+	extern void *__wrap_##name parameters; \
+	void * \
+	__wrap_##name parameters \
+	{ \
+		return unlikely(strikes()) ? out_of_memory(is_error) : __real_##name arguments; \
+	}
+
+WRAP(palloc, (Size size), (size), true)
+WRAP(palloc0, (Size size), (size), true)
+WRAP(palloc_extended, (Size size, int flags), (size, flags), (flags & MCXT_ALLOC_NO_OOM) == 0)
+WRAP(repalloc, (void *pointer, Size size), (pointer, size), true)
+WRAP(repalloc_huge, (void *pointer, Size size), (pointer, size), true)
+WRAP(MemoryContextAlloc, (MemoryContext context, Size size), (context, size), true)
+WRAP(MemoryContextAllocZero, (MemoryContext context, Size size), (context, size), true)
+WRAP(MemoryContextAllocZeroAligned, (MemoryContext context, Size size), (context, size), true)
+WRAP(MemoryContextAllocHuge, (MemoryContext context, Size size), (context, size), true)
+WRAP(MemoryContextAllocExtended, (MemoryContext context, Size size, int flags), (context, size, flags),
+	 (flags & MCXT_ALLOC_NO_OOM) == 0)
+WRAP(AllocSetContextCreateInternal, (MemoryContext parent, const char *name, Size minimum, Size first, Size most),
+	 (parent, name, minimum, first, most), true)
+WRAP(malloc, (size_t size), (size), false)
+WRAP(calloc, (size_t n, size_t size), (n, size), false)
+WRAP(realloc, (void *pointer, size_t size), (pointer, size), false)
+
+extern int	__real_posix_memalign(void **pointer, size_t alignment, size_t size);
+extern int	__wrap_posix_memalign(void **pointer, size_t alignment, size_t size);
+
+int
+__wrap_posix_memalign(void **pointer, size_t alignment, size_t size)
+{
+	return unlikely(strikes()) ? ENOMEM : __real_posix_memalign(pointer, alignment, size);
 }
 
 #endif

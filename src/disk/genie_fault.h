@@ -10,6 +10,10 @@
  *	wait	takes and releases the advisory lock GENIE_FAULT_LOCK, so that a test that
  *			holds it stops the process here.  The process must hold no buffer lock.
  *	slow	takes GENIE_FAULT_SLOW_US more, each time: like a slow disk
+ *
+ * The point "allocation" is each allocation of memory by genie's own code, PostgreSQL's and the C library's (the linker
+ * leads their functions here; Makefile).  After genie.fault_skip of them one fails as if there were no memory, and no
+ * other after it.
  * A release build contains neither the points nor the settings.
  */
 #ifndef GENIE_FAULT_H

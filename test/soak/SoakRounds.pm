@@ -429,11 +429,16 @@ sub crashes
 
 # ---- error ----
 
-# Makes a session's process fail: at a fault point, for want of memory, or because its files may not grow.
+# Makes a session's process fail: at a fault point, at any one allocation, for want of memory, or because its files may not grow.
 sub arm
 {
 	my ($self, $session) = @_;
-	my $kind = pick('point', 'point', 'memory', 'file');
+	my $kind = pick('point', 'point', 'allocation', 'allocation', 'allocation', 'memory', 'file');
+	if ($kind eq 'allocation')
+	{
+		$session->query("LOAD 'genie'; SET genie.fault_skip = " . numbers(0, pick(100, 2000, 100_000)) . "; SET genie.fault_point = 'allocation'");
+		return;
+	}
 	if ($kind eq 'point')
 	{
 		$self->{points} //= do { my %p; $p{$_} = 1 foreach map { SoakServer::slurp($_) =~ /\bGENIE_FAULT\("([^"]+)"\)/g } glob("$self->{option}{top}/src/*/*.c"); [ sort keys %p ] };

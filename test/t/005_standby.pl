@@ -29,8 +29,7 @@ SQL
 sub same
 {
 	my ($when) = @_;
-	$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));	# its commit flushes what an abort left in memory
-	$primary->wait_for_catchup($standby);
+	catch_up($primary, $standby);
 	is($standby->safe_psql('postgres', $answers), $primary->safe_psql('postgres', $answers), "the same answers $when");
 	sound($standby, "on the standby $when");
 	return;

@@ -55,7 +55,7 @@ is($primary->safe_psql('postgres', $hinted), 0, 'there is no hint before a searc
 is(ask($primary), '0 0 0', 'the primary sees none of them');
 is($primary->safe_psql('postgres', $hinted), 1, 'the search has left hints');
 is(ask($primary), '0 0 0', 'nor with hints');
-$primary->wait_for_catchup($standby);
+catch_up($primary, $standby);
 is($standby->safe_psql('postgres', $hinted), 1, 'the hints have come to the standby');
 is($old->query_safe($question), '600 600 600', 'where the old transaction sees the rows nevertheless');
 is(ask($standby), '0 0 0', 'and a new one does not');

@@ -86,8 +86,7 @@ $holder->query_safe("SELECT pg_advisory_lock($lock)");
 my $vacuum = start_sql($primary, "SET genie.fault_point = 'merge-before-flip'; SET genie.fault_skip = 1", 'SET genie.fault_action = wait', 'VACUUM t');
 wait_until($primary, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
 cmp_ok(size($primary), '<', $grown * 0.9, 'truncated, and VACUUM has come to the next index');
-$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));
-$primary->wait_for_catchup($standby);
+catch_up($primary, $standby);
 is($standby->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock'}), 0, 'no lock is left on the standby');
 sound($standby, 'on the standby meanwhile');
 $holder->quit;
@@ -124,8 +123,7 @@ foreach my $point ('truncate-page', 'truncate-before-flip', 'truncate-flipped')
 	cmp_ok(size($primary), '<', $grown * 0.9, 'and truncates');
 	sound($primary, "after the next VACUUM, at $point");
 }
-$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));
-$primary->wait_for_catchup($standby);
+catch_up($primary, $standby);
 sound($standby, 'on the standby after all');
 
 done_testing();

@@ -28,8 +28,7 @@ sub changes
 {
 	my ($statements) = @_;
 	$primary->safe_psql('postgres', $statements);
-	$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));
-	$primary->wait_for_catchup($standby);
+	catch_up($primary, $standby);
 	return;
 }
 
@@ -69,8 +68,7 @@ foreach my $rows (20, 128, 200)
 	my $rest = $session->query_safe('FETCH ALL FROM c; COMMIT');
 	is("$got\n$rest", $expected, "a scan on the standby goes on behind row $rows");
 	$session->quit;
-	$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));
-	$primary->wait_for_catchup($standby);
+	catch_up($primary, $standby);
 	sound($standby, 'after changes', 6);
 }
 
@@ -94,8 +92,7 @@ isnt(stat_of($standby, 'worker_pid'), $pid, 'it comes back on a standby too');
 sound($standby, 'with the next', 4);
 
 $primary->safe_psql('postgres', 'CREATE UNLOGGED TABLE u AS SELECT ARRAY[i % 10, 10 + i % 7] AS x FROM generate_series(1, 2000) i; CREATE INDEX u_x ON u USING genie (x)');
-$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));
-$primary->wait_for_catchup($standby);
+catch_up($primary, $standby);
 
 # ---- promotion, with a query under way ----
 

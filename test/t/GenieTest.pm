@@ -21,7 +21,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(genie_node create_table sound differences violations info start_sql finish_sql start_load wait_until restarted
+our @EXPORT = qw(genie_node create_table sound differences violations info catch_up start_sql finish_sql start_load wait_until restarted
   fault_scenarios fault_points_in_source worker_settings stat_of question wait_for_waiting fake_engine order told
   module_library with_checksum without_checksums);
 
@@ -244,6 +244,15 @@ sub info
 {
 	my ($node, $index, $column) = @_;
 	return $node->safe_psql('postgres', "SELECT $column FROM genie_index_info('$index')");
+}
+
+# The standby has all that the primary has logged, also what no commit has flushed: an abort's, a hint's.
+sub catch_up
+{
+	my ($primary, $standby) = @_;
+	$primary->safe_psql('postgres', q(SELECT pg_logical_emit_message(true, 'genie', '')));
+	$primary->wait_for_catchup($standby);
+	return;
 }
 
 # A session that runs statements beside the test and ends with the first that fails.
