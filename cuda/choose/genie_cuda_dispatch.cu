@@ -59,7 +59,8 @@ GenieCudaDispatch::decided(const GenieSegmentImage &image) const
 	{
 		const GenieDispatchCosts by_tensor = tensor.of_image(costs, image, lanes.tensor_bytes);
 
-		lanes.by_tensor = genie_dispatch_block_ns(&by_tensor, &image) < genie_dispatch_block_ns(&costs, &image);
+		lanes.by_tensor = genie_dispatch_block_ns(&by_tensor, &image, image.n_objects) <
+			genie_dispatch_block_ns(&costs, &image, image.n_objects);
 	}
 	return lanes;
 }

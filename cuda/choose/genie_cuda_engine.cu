@@ -5,7 +5,8 @@
  * Batches.  A batch is done in this order:
  *
  * 1.	Jobs without an image, exact search and hashing, one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
- * 2.	The jobs that genie_cuda_dispatch.cuh gives to bit lanes, image by image (genie_cuda_lanes_pass.cuh).
+ * 2.	The jobs that genie_cuda_dispatch.cuh gives to bit lanes, those of the same tiles together
+ *		(genie_cuda_lanes_pass.cuh).
  * 3.	All other jobs, by tiles (genie_cuda_tiles_pass.cuh).  Images that are on the device come first.
  *
  * Lanes and tiles work in passes.  A pass has as many jobs as fit the device with their images and their scratch.  If a
@@ -32,6 +33,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <tuple>
 
 #include "genie_cuda_dispatch.cuh"
 #include "genie_cuda_hash.cuh"
@@ -229,8 +231,8 @@ parts_of(const std::vector<GenieJob *> &jobs, const GenieCudaImages &images)
 
 	for (GenieJob *job : jobs)
 	{
-		const uint32_t first = job->kind == GENIE_JOB_TOP ? 0 : job->first_tile;
-		const uint32_t n = job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
+		const uint32_t first = job->first_tile;
+		const uint32_t n = job->n_tiles;
 		const uint32_t each = job->kind == GENIE_JOB_TOP ? n : GENIE_CUDA_OUT_TILES;
 
 		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
@@ -366,7 +368,7 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 		   });
 }
 
-/* Does as many of an image's jobs by bit lanes as is best, in passes; adds those that tiles have to do to left. */
+/* Does as many jobs of the same tiles by bit lanes as is best, in passes; adds those that tiles have to do to left. */
 void
 GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *> &left, GenieStatus &status)
 {
@@ -400,7 +402,7 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 std::vector<GenieJob *>
 GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
-	std::map<uint64_t, std::vector<GenieJob *>> for_lanes;	/* by the images' ids */
+	std::map<std::tuple<uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> for_lanes;	/* by image and tiles */
 	std::vector<GenieJob *> left;
 
 	for (uint32_t i = 0; i < n_jobs; i++)
@@ -417,21 +419,26 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			else if (run_alone(*job) == GENIE_STATUS_LOST)
 				status = GENIE_STATUS_LOST;
 		}
+		else if (!genie_job_tiles_fit(job))
+		{
+			job->status = GENIE_STATUS_CORRUPT;
+			snprintf(error, sizeof(error), "a job wants tiles that its image does not have");
+		}
 		else if (!genie_job_keys_fit(job))
 		{
 			job->status = GENIE_STATUS_CORRUPT;
 			snprintf(error, sizeof(error), "a key table does not fit the sizes of an image");
 		}
 		else if (GenieCudaLanesPass::can_do(*job) && genie_image_has_codes(job->image) && images->fits(*job->image))
-			for_lanes[job->image->id].push_back(job);
+			for_lanes[{job->image->id, job->first_tile, job->n_tiles}].push_back(job);
 		else
 		{
 			choices.n_tiles += job->kind == GENIE_JOB_TOP;
 			left.push_back(job);
 		}
 	}
-	for (auto &of_image : for_lanes)
-		run_lanes(of_image.second, left, status);
+	for (auto &of_tiles : for_lanes)
+		run_lanes(of_tiles.second, left, status);
 	return left;
 }
 

@@ -48,6 +48,7 @@ Batch::Batch(const GenieCudaProbe &probe, uint32_t first_dimension, uint32_t n_r
 	hits.resize(K * n_queries);
 	job.kind = GENIE_JOB_TOP;
 	job.image = &probe.image;
+	job.n_tiles = probe.image.n_tiles;
 	job.query.n_ranges = n_ranges;
 	job.query.ranges = ranges.data();
 	job.query.max_count = (uint32_t) probe.first_ranks.size();

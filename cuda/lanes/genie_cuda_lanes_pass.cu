@@ -23,6 +23,8 @@ GenieCudaLanesPass::can_do(const GenieJob &job)
 void
 GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
 {
+	first_object = genie_job_first_object(jobs[0]);
+	n_objects = genie_job_objects(jobs[0]);
 	n_queries = (uint32_t) jobs.size();
 	n_slices = genie_cuda_lane_slices(n_queries);
 	max_k = max_count = 1;
@@ -163,14 +165,14 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 
 /* Is a sample worth it, and have those of this image been right often enough? */
 bool
-GenieCudaLanesPass::is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const
+GenieCudaLanesPass::is_to_sample(const GenieCudaImage &copy) const
 {
 	if (copy.n_misled > copy.n_sampled / GENIE_CUDA_LANE_MISLED_PART + GENIE_CUDA_LANE_MISLED_FEW)
 		return false;
 	if (context.device.always_samples)
-		return image.n_objects > 0;
+		return n_objects > 0;
 	return max_k >= GENIE_CUDA_LANE_SAMPLED_K && min_ranges >= GENIE_CUDA_LANE_SAMPLED_RANGES &&
-		image.n_objects >= GENIE_CUDA_LANE_SAMPLED_OBJECTS;
+		n_objects >= GENIE_CUDA_LANE_SAMPLED_OBJECTS;
 }
 
 /* Counts the launch's units; each query keeps its best candidates of all objects up to last_object. */
@@ -185,7 +187,7 @@ GenieCudaLanesPass::count_units(GenieCudaLaneLaunch &launch, uint32_t last_objec
 	genie_cuda_lanes_settle(queries, n_queries, capacity, last_object, is_sample, unfit, context.stream);
 }
 
-/* Counts n_units units of the launch's step from the first object on, in launches over more and more of them. */
+/* Counts n_units units of the launch's step from the tiles' first object on, in launches over more and more of them. */
 void
 GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample)
 {
@@ -203,9 +205,9 @@ GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, ui
 		/* a small rest is not worth a launch of its own */
 		if (end + end / 4 >= n_units)
 			end = n_units;
-		launch.first_object = (uint32_t) (first * launch.step);
+		launch.first_object = first_object + (uint32_t) (first * launch.step);
 		launch.n_units = (uint32_t) (end - first);
-		count_units(launch, (uint32_t) (end * launch.step - 1), is_sample);
+		count_units(launch, first_object + (uint32_t) (end * launch.step - 1), is_sample);
 		first = end;
 		end *= std::min(growth, growth_max);
 	}
@@ -213,10 +215,10 @@ GenieCudaLanesPass::count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, ui
 
 /* Counts all objects: in growing launches, or at once after a sample. */
 void
-GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &copy)
+GenieCudaLanesPass::count(const GenieCudaImage &copy)
 {
 	const uint32_t unit = by_tensor ? GENIE_CUDA_TENSOR_OBJECTS : genie_cuda_lanes_unit(max_count);
-	const uint64_t n_units = ((uint64_t) image.n_objects + unit - 1) / unit;
+	const uint64_t n_units = ((uint64_t) n_objects + unit - 1) / unit;
 	GenieCudaLaneLaunch launch = {};
 
 	launch.tiles = copy.tiles();
@@ -228,7 +230,7 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 	launch.slice_room = slice_room;
 	launch.layout = layout;
 	launch.step = unit;
-	is_sampled = is_to_sample(image, copy);
+	is_sampled = is_to_sample(copy);
 	if (!is_sampled)
 	{
 		count_growing(launch, unit, n_units, false);
@@ -238,9 +240,9 @@ GenieCudaLanesPass::count(const GenieSegmentImage &image, const GenieCudaImage &
 	count_growing(launch, unit, (n_units + GENIE_CUDA_LANE_SAMPLE - 1) / GENIE_CUDA_LANE_SAMPLE, true);
 	genie_cuda_lanes_guess(queries, n_queries, context.stream);
 	launch.step = unit;
-	launch.first_object = 0;
+	launch.first_object = first_object;
 	launch.n_units = (uint32_t) n_units;
-	count_units(launch, (uint32_t) (n_units * unit - 1), false);
+	count_units(launch, first_object + (uint32_t) (n_units * unit - 1), false);
 }
 
 /* Starts bringing results back.  True: hits and bounds go straight to where they are wanted, the rest to host. */
@@ -317,7 +319,7 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	if (uploads)
 		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
 	upload(image, copy);
-	count(image, copy);
+	count(copy);
 	bounds.upload();
 	if (uploads)
 		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));

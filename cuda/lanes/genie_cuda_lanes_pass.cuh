@@ -1,6 +1,6 @@
 /*
  * genie_cuda_lanes_pass.cuh
- *	  A pass of bit lanes: TOP jobs of one image, done together.
+ *	  A pass of bit lanes: TOP jobs of the same tiles of one image, done together.
  *
  * In stream order: the queries go to the device; their tables are filled; then launches count more and more objects, in
  * object order.  Between launches events become candidates and each query keeps its best k, and later objects must beat
@@ -38,8 +38,8 @@ public:
 	GenieCudaBytes bytes_of(const std::vector<GenieJob *> &jobs);
 
 	/*
-	 * Runs jobs of one image.  Throws if anything fails; then no job has a result.  number is the pass's
-	 * (genie_cuda_image.cuh).  Returns the jobs that tiles have to do.
+	 * Runs jobs of the same tiles of one image.  Throws if anything fails; then no job has a result.  number is the
+	 * pass's (genie_cuda_image.cuh).  Returns the jobs that tiles have to do.
 	 */
 	std::vector<GenieJob *> run(const std::vector<GenieJob *> &jobs, uint64_t number);
 
@@ -48,10 +48,10 @@ private:
 	GenieCudaBytes pack(const std::vector<GenieJob *> &jobs, const GenieCudaBytes &sizes, uint8_t *host,
 						uint8_t *device);
 	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
-	bool		is_to_sample(const GenieSegmentImage &image, const GenieCudaImage &copy) const;
+	bool		is_to_sample(const GenieCudaImage &copy) const;
 	void		count_units(GenieCudaLaneLaunch &launch, uint32_t last_object, bool is_sample);
 	void		count_growing(GenieCudaLaneLaunch &launch, uint32_t unit, uint64_t n_units, bool is_sample);
-	void		count(const GenieSegmentImage &image, const GenieCudaImage &copy);
+	void		count(const GenieCudaImage &copy);
 	bool start_results(const std::vector<GenieJob *> &jobs, uint8_t *host, const uint8_t *device, size_t n_bytes) const;
 	std::vector<GenieJob *> give_results(const std::vector<GenieJob *> &jobs, bool direct, GenieCudaImage &copy);
 
@@ -61,6 +61,8 @@ private:
 	const bool	by_tensor;
 	const std::vector<GenieCudaLanePlace> &places;
 	const uint32_t table_bytes; /* of a slice */
+	uint32_t	first_object = 0;	/* of the jobs' tiles */
+	uint32_t	n_objects = 0;	/* in them */
 	uint32_t	n_queries = 0;
 	uint32_t	n_slices = 0;
 	uint32_t	max_k = 0;

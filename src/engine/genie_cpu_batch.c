@@ -2,11 +2,11 @@
  * genie_cpu_batch.c
  *	  Does a batch of jobs over images, by the caller's thread alone or with others (GenieEngineOps.run).
  *
- * A *task* is what one thread does at a time: some jobs of one image in a range of its tiles, or one job in a range
- * of their slices (genie_tile_search.h).  Tiles are in the outer loop and jobs in the inner one, so that a tile's
- * lists stay in the cache for all jobs of the task.  In a tile a job's conditions come first.  They leave a bitmap of
- * objects, which takes the place of the live bitmap for the job's own query.  Where the tile cannot have what the query
- * wants, the conditions are not looked at.
+ * A *task* is what one thread does at a time: some jobs of the same tiles of one image in a range of these tiles, or
+ * one job in a range of their slices (genie_tile_search.h).  Tiles are in the outer loop and jobs in the inner one,
+ * so that a tile's lists stay in the cache for all jobs of the task.  In a tile a job's conditions come first.  They
+ * leave a bitmap of objects, which takes the place of the live bitmap for the job's own query.  Where the tile cannot
+ * have what the query wants, the conditions are not looked at.
  *
  * Lanes.  TOP jobs without conditions and key tables, of an image that has codes, can be counted as bit lanes too
  * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
@@ -87,7 +87,7 @@ job_valid(const GenieJob *job)
 	}
 	else if (job->kind != GENIE_JOB_COUNTS && job->kind != GENIE_JOB_MASK)
 		return false;
-	else if (job->first_tile > job->image->n_tiles || job->n_tiles > job->image->n_tiles - job->first_tile)
+	if (!genie_job_tiles_fit(job))
 		return false;
 
 	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
@@ -157,8 +157,6 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJ
 	tile->live = job->image->live + (size_t) t * GENIE_TILE_WORDS;
 	if (job->kind == GENIE_JOB_TOP)
 		return top_in_tile(scratch, tile, job, top);
-	if (t < job->first_tile || t - job->first_tile >= job->n_tiles)
-		return true;
 	if (job->kind == GENIE_JOB_COUNTS)
 		return counts_in_tile(scratch, tile, job, t);
 	return genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions,

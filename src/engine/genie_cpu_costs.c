@@ -240,8 +240,8 @@ time_tiles(GenieTileScratch *scratch, const GenieCpuPolicy *policy, MeasureImage
 	GenieEngine engine = {0};
 	GenieRankRange ranges[RARE_VALUES + 1];
 	GenieHit	hits[K];
-	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &measure->image, .k = K, .min_key = wants ? 1 : n + 1,
-		.out = hits};
+	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &measure->image, .n_tiles = measure->image.n_tiles, .k = K,
+		.min_key = wants ? 1 : n + 1, .out = hits};
 	double		least = 0;
 
 	for (uint32_t r = 0; r < n; r++)
@@ -273,7 +273,7 @@ static double
 hits_of(const MeasureImage *measure, uint32_t n_objects, uint32_t k)
 {
 	GenieSegmentImage image = measure->image;
-	GenieJob	job = {.image = &image, .k = k};
+	GenieJob	job = {.image = &image, .n_tiles = image.n_tiles, .k = k};
 
 	image.n_objects = n_objects;
 	return genie_dispatch_hits(&job);

@@ -64,23 +64,35 @@ genie_cpu_tile(const GenieImageGroup *group, uint32_t t)
 
 /* ---- lanes or tiles ---- */
 
-/* by image, those by lanes first, else in the caller's order */
+/* Orders jobs by where they look; 0: in the same tiles. */
+static int
+compare_tiles(const GenieJob *a, const GenieJob *b)
+{
+	if (a->image->id != b->image->id)
+		return a->image->id < b->image->id ? -1 : 1;
+	if (a->first_tile != b->first_tile)
+		return a->first_tile < b->first_tile ? -1 : 1;
+	return (a->n_tiles > b->n_tiles) - (a->n_tiles < b->n_tiles);
+}
+
+/* by tiles, those by lanes first, else in the caller's order */
 static int
 compare_works(const void *a, const void *b)
 {
 	const GenieCpuWork *x = a;
 	const GenieCpuWork *y = b;
+	int			order = compare_tiles(x->job, y->job);
 
-	if (x->job->image->id != y->job->image->id)
-		return x->job->image->id < y->job->image->id ? -1 : 1;
+	if (order != 0)
+		return order;
 	if (x->lane != y->lane)
 		return x->lane < y->lane ? -1 : 1;
 	return (x->job > y->job) - (x->job < y->job);
 }
 
-/* Gives lanes to those of an image's jobs that are to be counted so; queries has room for all of them. */
+/* Gives lanes to those of some tiles' jobs that are to be counted so; queries has room for all of them. */
 static void
-dispatch_image(GenieCpuBatch *batch, uint32_t start, uint32_t end, GenieDispatchQuery *queries)
+dispatch_tiles(GenieCpuBatch *batch, uint32_t start, uint32_t end, GenieDispatchQuery *queries)
 {
 	const GenieCpuPolicy *policy = batch->policy;
 	const GenieSegmentImage *image = batch->works[start].job->image;
@@ -121,9 +133,9 @@ genie_cpu_dispatch(GenieCpuBatch *batch)
 	for (uint32_t start = 0; start < batch->n_works && queries != NULL; start = end)
 	{
 		for (end = start + 1; end < batch->n_works &&
-			 batch->works[end].job->image->id == batch->works[start].job->image->id; end++)
+			 compare_tiles(batch->works[end].job, batch->works[start].job) == 0; end++)
 			;
-		dispatch_image(batch, start, end, queries);
+		dispatch_tiles(batch, start, end, queries);
 	}
 	free(queries);
 	if (batch->n_lanes > 0)
@@ -153,13 +165,6 @@ query_cost(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQu
 		(n_postings > GENIE_FEW_POSTINGS ? COST_TILE : 0);
 }
 
-/* Tiles that the job looks at. */
-static uint32_t
-tiles_of(const GenieJob *job)
-{
-	return job->kind == GENIE_JOB_TOP ? job->image->n_tiles : job->n_tiles;
-}
-
 /*
  * The work can be cut at multiples of this many objects: by lanes, or at slices, but only at tiles where it has
  * conditions, or a result for each tile.
@@ -179,15 +184,14 @@ units_of(const GenieCpuWork *work)
 {
 	if (work->job->kind != GENIE_JOB_TOP)
 		return work->job->n_tiles;
-	return (uint32_t) (((uint64_t) work->job->image->n_objects + unit_of(work) - 1) / unit_of(work));
+	return (uint32_t) (((uint64_t) genie_job_objects(work->job) + unit_of(work) - 1) / unit_of(work));
 }
 
 /* Estimates what a job costs from n_samples of its tiles, evenly spaced. */
 static uint64_t
 sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
 {
-	uint32_t	first = job->kind == GENIE_JOB_TOP ? 0 : job->first_tile;
-	uint32_t	n_tiles = tiles_of(job);
+	uint32_t	n_tiles = job->n_tiles;
 	uint64_t	cost = 0;
 	uint32_t	g = 0;
 
@@ -195,7 +199,7 @@ sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
 		n_samples = n_tiles;
 	for (uint32_t i = 0; i < n_samples; i++)
 	{
-		uint32_t	t = first + (uint32_t) ((2 * i + 1) * (uint64_t) n_tiles / (2 * n_samples));
+		uint32_t	t = job->first_tile + (uint32_t) ((2 * i + 1) * (uint64_t) n_tiles / (2 * n_samples));
 		GenieTile	tile;
 
 		while (t - job->image->groups[g]->first_tile >= job->image->groups[g]->n_tiles)
@@ -215,12 +219,12 @@ estimate_block(GenieCpuBatch *batch, uint32_t start)
 {
 	const GenieDispatchCosts *costs = &batch->policy->costs;
 	GenieCpuWork *works = batch->works;
-	const GenieSegmentImage *image = works[start].job->image;
-	double		ns = genie_dispatch_block_ns(costs, image);
+	const GenieJob *job = works[start].job;
+	double		ns = genie_dispatch_block_ns(costs, job->image, genie_job_objects(job));
 	uint32_t	end = start + 1;
 
 	while (end < batch->n_works && end - start < costs->n_lanes && works[end].lane != GENIE_CPU_NO_LANE &&
-		   works[end].job->image->id == image->id)
+		   compare_tiles(works[end].job, job) == 0)
 		end++;
 	for (uint32_t w = start; w < end; w++)
 		works[w].cost = (uint64_t) (COSTS_A_NS * (ns / (end - start) + genie_dispatch_lane_ns(costs, works[w].job)));
@@ -249,7 +253,7 @@ estimate(GenieCpuBatch *batch, GenieTileScratch *scratch)
 		else if (work->cost > 0)
 			;					/* what the dispatcher took it to be */
 		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
-			work->cost = (uint64_t) tiles_of(work->job) * COST_TILE;
+			work->cost = (uint64_t) work->job->n_tiles * COST_TILE;
 		else
 			work->cost = sampled_cost(scratch, work->job, n_samples);
 		batch->cost += work->cost;
@@ -269,8 +273,8 @@ add_tasks(GenieCpuBatch *batch, GenieCpuWork *works, uint32_t n_works, uint32_t 
 {
 	const GenieJob *job = works[0].job;
 	bool		of_tiles = n_works > 1 && works[0].lane == GENIE_CPU_NO_LANE;	/* all of them */
-	uint32_t	n_units = of_tiles ? job->image->n_tiles : units_of(&works[0]);
-	uint32_t	first = n_works == 1 && job->kind != GENIE_JOB_TOP ? job->first_tile : 0;
+	uint32_t	n_units = of_tiles ? job->n_tiles : units_of(&works[0]);
+	uint64_t	first = genie_job_first_object(job);
 	uint64_t	n_objects = of_tiles ? GENIE_TILE_OBJECTS : unit_of(&works[0]);
 
 	for (uint32_t w = 0; w < n_works; w++)
@@ -284,8 +288,8 @@ add_tasks(GenieCpuBatch *batch, GenieCpuWork *works, uint32_t n_works, uint32_t 
 	for (uint32_t p = 0; p < n_parts; p++)
 		batch->tasks[batch->n_tasks++] = (GenieCpuTask) {
 			.works = works, .n_works = n_works, .part = p,
-			.first = (first + (uint64_t) n_units * p / n_parts) * n_objects,
-			.end = (first + (uint64_t) n_units * (p + 1) / n_parts) * n_objects
+			.first = first + (uint64_t) n_units * p / n_parts * n_objects,
+			.end = first + (uint64_t) n_units * (p + 1) / n_parts * n_objects
 		};
 }
 
@@ -315,7 +319,7 @@ block_end(const GenieCpuBatch *batch, uint32_t start, uint64_t *cost, uint64_t *
 
 	*cost = 0;
 	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes &&
-		 works[end].lane != GENIE_CPU_NO_LANE && works[end].job->image->id == works[start].job->image->id; end++)
+		 works[end].lane != GENIE_CPU_NO_LANE && compare_tiles(works[end].job, works[start].job) == 0; end++)
 	{
 		*cost += works[end].cost;
 		n_hits += genie_lanes_capacity(works[end].job->k);
@@ -352,7 +356,7 @@ cut(GenieCpuBatch *batch)
 		if (n_parts < 2)
 		{
 			n_parts = 1;
-			for (; !by_lanes && end < batch->n_works && batch->works[end].job->image->id == first->job->image->id &&
+			for (; !by_lanes && end < batch->n_works && compare_tiles(batch->works[end].job, first->job) == 0 &&
 				 cost + batch->works[end].cost <= task_cost; end++)
 				cost += batch->works[end].cost;
 		}

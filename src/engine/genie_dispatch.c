@@ -26,7 +26,7 @@ double
 genie_dispatch_hits(const GenieJob *job)
 {
 	const double ln_2 = 0.693;
-	double		n = job->image->n_objects;
+	double		n = genie_job_objects(job);
 	double		k = job->k < GENIE_DISPATCH_HITS_LEAST ? GENIE_DISPATCH_HITS_LEAST : job->k;
 	double		hits = n < k ? n : k;
 
@@ -45,7 +45,7 @@ genie_dispatch_lane_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 }
 
 double
-genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image)
+genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image, uint32_t n_objects)
 {
 	uint32_t	n_dimensions = image->groups[0]->n_dimensions;
 	double		bytes = (double) image->n_keywords * costs->n_lanes / 8;
@@ -57,7 +57,7 @@ genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage
 	else if (bytes > costs->small_bytes)
 		row_ns += (costs->large_row_ns - row_ns) * (bytes - costs->small_bytes) /
 			(costs->large_bytes - costs->small_bytes);
-	return (row_ns * n_dimensions + costs->object_ns) * image->n_objects +
+	return (row_ns * n_dimensions + costs->object_ns) * n_objects +
 		costs->keyword_ns * image->n_keywords * n_tables;
 }
 
@@ -68,10 +68,13 @@ look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
 	const GenieSegmentImage *image = query->job->image;
 	const GenieEngineQuery *asked = &query->job->query;
 	double		dense = (double) GENIE_IMAGE_DENSE * image->n_tiles;
-	double		bitmap_ns = costs->bitmap_ns * image->n_tiles;
-	double		ranges_ns = costs->range_ns * asked->n_ranges * image->n_tiles;
+	uint32_t	n_tiles = query->job->n_tiles;
+	double		share = image->n_tiles == 0 ? 0 : (double) n_tiles / image->n_tiles;	/* of each list, as far as is
+																						 * known */
+	double		bitmap_ns = costs->bitmap_ns * n_tiles;
+	double		ranges_ns = costs->range_ns * asked->n_ranges * n_tiles;
 
-	query->tiles_ns = costs->piece_ns * image->n_tiles + ranges_ns;
+	query->tiles_ns = costs->piece_ns * n_tiles + ranges_ns;
 	query->n_postings = 0;
 	for (uint32_t r = 0; r < asked->n_ranges; r++)
 	{
@@ -84,10 +87,11 @@ look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
 		{
 			double		n = (double) (image->postings_before[first + step] - image->postings_before[first]);
 
-			query->tiles_ns += n < dense * step ? n * costs->posting_ns : bitmap_ns * step;
+			query->tiles_ns += n < dense * step ? n * share * costs->posting_ns : bitmap_ns * step;
 		}
 	}
-	if (query->n_postings <= costs->few_postings * image->n_tiles)
+	query->n_postings = (uint64_t) (share * (double) query->n_postings);
+	if (query->n_postings <= costs->few_postings * n_tiles)
 		query->tiles_ns = costs->few_ns * (double) query->n_postings + ranges_ns;
 	query->tiles_ns += costs->tile_hit_ns * genie_dispatch_hits(query->job);
 	query->lane_ns = genie_dispatch_lane_ns(costs, query->job);
@@ -171,7 +175,7 @@ GenieDispatchChoice
 genie_dispatch_choose(const GenieDispatchCosts *costs, GenieKernelChoice setting, uint32_t n,
 					  GenieDispatchQuery *queries)
 {
-	double		block_ns = genie_dispatch_block_ns(costs, queries[0].job->image);
+	double		block_ns = genie_dispatch_block_ns(costs, queries[0].job->image, genie_job_objects(queries[0].job));
 	GenieDispatchChoice choice;
 	bool		looks_at_all = true;
 

@@ -93,9 +93,9 @@ typedef struct GenieDispatchChoice
 } GenieDispatchChoice;
 
 /*
- * Chooses for n >= 1 jobs of one image that has codes.  The caller sets job and number of each and zeroes the rest,
- * which is filled in.  The queries that go by lanes are put first; those that save the same stay in the order of their
- * numbers.
+ * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  The caller sets job and number of each and
+ * zeroes the rest, which is filled in.  The queries that go by lanes are put first; those that save the same stay in
+ * the order of their numbers.
  */
 extern GenieDispatchChoice genie_dispatch_choose(const GenieDispatchCosts *costs, GenieKernelChoice setting, uint32_t n,
 												 GenieDispatchQuery *queries);
@@ -115,8 +115,9 @@ extern double genie_dispatch_hits(const GenieJob *job);
 /* What a job costs by lanes besides its block. */
 extern double genie_dispatch_lane_ns(const GenieDispatchCosts *costs, const GenieJob *job);
 
-/* What a block of lanes costs, whatever its queries are. */
-extern double genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image);
+/* What a block of lanes costs on so many objects of an image, whatever its queries are. */
+extern double genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image,
+									  uint32_t n_objects);
 
 #ifdef __cplusplus
 }

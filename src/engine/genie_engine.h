@@ -2,10 +2,11 @@
  * genie_engine.h
  *	  What an engine is: it takes a batch of jobs over images of segments and does them.
  *
- * A job is one query against one segment's image (genie_image.h): the best k objects, or the counts of all objects of
- * some tiles, or which objects of some tiles fulfil conditions.  A batch may mix jobs of all kinds, of many images,
- * with different k, lengths and keys.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take as
- * the oracle, and the CUDA engine (cuda/).
+ * A job is one query against a range of tiles of one segment's image (genie_image.h): the best k objects of these
+ * tiles, the counts of all of them, or which of them fulfil conditions.  A batch may mix jobs of all kinds, of many
+ * images and ranges, with different k, lengths and keys.  What jobs of the same query on neighbouring ranges give is
+ * what one job on all their tiles gives: counts and masks one after the other, the best k by merging hits.  There are
+ * two engines: the CPU engine (genie_engine_cpu.h), which tests take as the oracle, and the CUDA engine (cuda/).
  *
  * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
  * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
@@ -45,7 +46,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 7
+#define GENIE_ENGINE_ABI 8
 
 typedef enum GenieStatus
 {
@@ -117,7 +118,9 @@ genie_job_has_image(GenieJobKind kind)
 typedef struct GenieJob
 {
 	GenieJobKind kind;
-	const GenieSegmentImage *image; /* all but NEAREST, HASH */
+	const GenieSegmentImage *image; /* all but NEAREST, HASH; */
+	uint32_t	first_tile;		/* its tiles [first_tile, first_tile + n_tiles), which it has */
+	uint32_t	n_tiles;
 	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS */
@@ -133,10 +136,6 @@ typedef struct GenieJob
 	GenieQuantizedQuery vector; /* of genie_quantized_elements() of the vectors' n_dimensions */
 	float	   *bounds;
 
-	/* COUNTS, MASK: tiles [first_tile, first_tile + n_tiles) */
-	uint32_t	first_tile;
-	uint32_t	n_tiles;
-
 	const GenieNearest *nearest;	/* NEAREST */
 	const GenieHashing *hashing;	/* HASH */
 
@@ -151,6 +150,30 @@ typedef struct GenieJob
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
 	GenieStatus status;
 } GenieJob;
+
+/* Has the job's image these tiles? */
+static inline bool
+genie_job_tiles_fit(const GenieJob *job)
+{
+	return job->first_tile <= job->image->n_tiles && job->n_tiles <= job->image->n_tiles - job->first_tile;
+}
+
+/* The number of the first object in the job's tiles. */
+static inline uint32_t
+genie_job_first_object(const GenieJob *job)
+{
+	return job->first_tile << GENIE_TILE_SHIFT;
+}
+
+/* How many objects the job's tiles have. */
+static inline uint32_t
+genie_job_objects(const GenieJob *job)
+{
+	uint64_t	first = genie_job_first_object(job);
+	uint64_t	end = first + ((uint64_t) job->n_tiles << GENIE_TILE_SHIFT);
+
+	return (uint32_t) ((end < job->image->n_objects ? end : job->image->n_objects) - first);
+}
 
 /* Does the table have keys for all counts up to max_count of objects of these sizes? */
 static inline bool

@@ -148,6 +148,7 @@ top_from_pages(GenieSegmentTop *top)
 static void
 set_top_job(const GenieSegmentTop *top, GenieJob *job)
 {
+	job->n_tiles = genie_object_table_tiles(top->query->source->segment);
 	job->k = top->k;
 	job->min_key = 1;
 	job->has_after = top->has_after;

@@ -18,6 +18,7 @@ Jobs::Jobs(const GenieSegmentImage *image, uint32_t max_count, const std::vector
 		memset(&jobs[i], 0, sizeof(GenieJob));
 		jobs[i].kind = GENIE_JOB_TOP;
 		jobs[i].image = image;
+		jobs[i].n_tiles = image->n_tiles;
 		jobs[i].query.n_ranges = (uint32_t) queries[i].size();
 		jobs[i].query.ranges = queries[i].data();
 		jobs[i].query.max_count = max_count;

@@ -367,6 +367,7 @@ random_job(GenieRandom *random, const Segment *segment, const GenieSegmentImage 
 	memset(job, 0, sizeof(GenieJob));
 	job->kind = GENIE_JOB_TOP;
 	job->image = image;
+	job->n_tiles = image->n_tiles;
 	job->k = BATCH_K;
 	job->min_key = 1;
 	job->query.ranges = ranges;
@@ -535,8 +536,8 @@ bench_wake(void)
 	{
 		GenieRankRange range = {0, n_lists};
 		GenieHit	hits[BATCH_K];
-		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .k = BATCH_K, .min_key = 1, .out = hits,
-		.query = {.n_ranges = 1, .ranges = &range, .max_count = n_lists}};
+		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .n_tiles = image.n_tiles, .k = BATCH_K, .min_key = 1,
+		.out = hits, .query = {.n_ranges = 1, .ranges = &range, .max_count = n_lists}};
 
 		printf("%10u", n_lists * WAKE_TILES * 300);
 		for (uint32_t n_threads = 1; n_threads <= 2; n_threads++)

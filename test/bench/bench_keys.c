@@ -152,7 +152,8 @@ time_words(GenieEngine *engine, const GenieModel *model, const GenieSegmentImage
 	{
 		GenieRankRange ranges[WORD_MAX];
 		GenieHit	hits[K];
-		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = image, .k = K, .min_key = 1, .out = hits};
+		GenieJob	job = {.kind = GENIE_JOB_TOP, .image = image, .n_tiles = image->n_tiles, .k = K, .min_key = 1,
+			.out = hits};
 		double		start;
 
 		make_word_query(&random, model, n, n_right, (uint32_t) genie_random_below(&random, N_WORDS), ranges);

@@ -147,6 +147,7 @@ make_queries(const Shape *shape, GenieRandom *random, Batch *batch)
 		memset(job, 0, sizeof(GenieJob));
 		job->kind = GENIE_JOB_TOP;
 		job->image = &batch->image;
+		job->n_tiles = batch->image.n_tiles;
 		job->k = batch->k;
 		job->min_key = 1;
 		job->out = batch->hits[q];

@@ -318,8 +318,8 @@ bench_one(GenieEngine *engine, const GenieSegmentImage *image, Query *queries, u
 	for (int r = 0; r < RUNS; r++)
 		for (int q = 0; q < QUERIES; q++)
 		{
-			GenieJob	job = {.kind = GENIE_JOB_TOP, .image = image, .query = queries[q].query, .k = k, .min_key = 1,
-			.out = hits};
+			GenieJob	job = {.kind = GENIE_JOB_TOP, .image = image, .n_tiles = image->n_tiles,
+			.query = queries[q].query, .k = k, .min_key = 1, .out = hits};
 			double		start = bench_seconds(CLOCK_MONOTONIC);
 
 			if (engine->ops->run(engine, 1, &job) != GENIE_OK || job.status != GENIE_OK)
@@ -382,8 +382,8 @@ bench_batch(GenieEngine *engine, const GenieSegmentImage *image, Query *queries,
 		double		start;
 
 		for (uint32_t j = 0; j < n; j++)
-			jobs[j] = (GenieJob) {.kind = GENIE_JOB_TOP, .image = image, .query = queries[j].query, .k = K_MAX,
-				.min_key = 1, .out = hits + (size_t) j * K_MAX};
+			jobs[j] = (GenieJob) {.kind = GENIE_JOB_TOP, .image = image, .n_tiles = image->n_tiles,
+				.query = queries[j].query, .k = K_MAX, .min_key = 1, .out = hits + (size_t) j * K_MAX};
 		start = bench_seconds(CLOCK_MONOTONIC);
 		if (engine->ops->run(engine, n, jobs) != GENIE_OK)
 			abort();

@@ -36,7 +36,7 @@ search(const GenieImageGroup *group, uint32_t n_objects, uint32_t n_keywords)
 	.groups = &group, .live = live};
 	GenieRankRange range = {0, n_keywords};
 	GenieHit	hits[10];
-	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .k = 10, .min_key = 1, .out = hits};
+	GenieJob	job = {.kind = GENIE_JOB_TOP, .image = &image, .n_tiles = 1, .k = 10, .min_key = 1, .out = hits};
 	GenieEngine *engine;
 
 	memset(live, 0, sizeof(live));

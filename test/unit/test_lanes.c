@@ -99,6 +99,9 @@ random_jobs(GenieRandom *random, const GenieModel *model, const GenieSegmentImag
 		memset(job, 0, sizeof(GenieJob));
 		job->kind = GENIE_JOB_TOP;
 		job->image = image;
+		job->n_tiles = image->n_tiles;
+		if (image->n_tiles > 1 && genie_random_below(random, 3) == 0)	/* all but the first tile */
+			job->n_tiles -= job->first_tile = 1;
 		random_query(random, model, j);
 		job->k = genie_random_below(random, 3) == 0 ? 1 + (uint32_t) genie_random_below(random, 3000) :
 			1 + (uint32_t) genie_random_below(random, 50);
@@ -138,7 +141,8 @@ check_plainly(const GenieModel *model, const GenieJob *job)
 			for (uint32_t i = 0; i < model->lists[rank].n; i++)
 				counts[model->lists[rank].objects[i]]++;
 	for (uint32_t key = model->n_dimensions; key >= job->min_key && n < job->k; key--)
-		for (uint32_t i = 0; i < model->n_objects && n < job->k; i++)
+		for (uint32_t i = genie_job_first_object(job);
+			 i < genie_job_first_object(job) + genie_job_objects(job) && n < job->k; i++)
 		{
 			bool		before = job->has_after &&
 				(key > job->after.key || (key == job->after.key && i <= job->after.object));
@@ -282,6 +286,7 @@ test_ties(GenieEngine *engine)
 	memset(jobs, 0, sizeof(GenieJob));
 	jobs[0].kind = GENIE_JOB_TOP;
 	jobs[0].image = &image;
+	jobs[0].n_tiles = image.n_tiles;
 	jobs[0].query = (GenieEngineQuery) {.n_ranges = 1, .ranges = ranges[0], .max_count = 3};
 	ranges[0][0] = (GenieRankRange) {0, 3};
 	jobs[0].k = 9973;
@@ -389,7 +394,8 @@ choose(const GenieModel *model, const GenieSegmentImage *image, GenieKernelChoic
 	GenieDispatchCosts sampling = costs;
 	GenieDispatchChoice choice;
 	GenieDispatchChoice sampled;
-	GenieJob	job = {.image = image, .k = 10, .query = {.n_ranges = model->n_dimensions, .ranges = ranges[0],
+	GenieJob	job = {.image = image, .n_tiles = image->n_tiles, .k = 10,
+		.query = {.n_ranges = model->n_dimensions, .ranges = ranges[0],
 		.max_count = model->n_dimensions}};
 	char		text[GENIE_ENGINE_REASON_MAX];
 
@@ -421,7 +427,7 @@ test_hits(const GenieSegmentImage *image)
 {
 	GenieSegmentImage grown = *image;
 	GenieDispatchCosts parted = costs;
-	GenieJob	job = {.image = &grown};
+	GenieJob	job = {.image = &grown, .n_tiles = UINT16_MAX};
 	double		before = 0;
 
 	for (job.k = 1; job.k <= 100000; job.k *= 3)
@@ -441,8 +447,11 @@ test_hits(const GenieSegmentImage *image)
 	before = 0;
 	for (parted.n_parts = 1; parted.n_parts < 64; parted.n_parts++)
 	{
-		CHECK(genie_dispatch_lane_ns(&parted, &job) + genie_dispatch_block_ns(&parted, image) > before);
-		before = genie_dispatch_lane_ns(&parted, &job) + genie_dispatch_block_ns(&parted, image);
+		double		ns = genie_dispatch_lane_ns(&parted, &job) +
+			genie_dispatch_block_ns(&parted, image, image->n_objects);
+
+		CHECK(ns > before);
+		before = ns;
 	}
 }
 
@@ -487,7 +496,8 @@ test_dispatch(void)
 	ranges[0][0] = (GenieRankRange) {0, model.n_keywords};
 	ranges[1][0] = (GenieRankRange) {0, 0};
 	for (uint32_t q = 0; q < 2; q++)
-		two[q] = (GenieJob) {.image = &image, .k = 10, .query = {.n_ranges = 1, .ranges = ranges[q], .max_count = 8}};
+		two[q] = (GenieJob) {.image = &image, .n_tiles = image.n_tiles, .k = 10,
+		.query = {.n_ranges = 1, .ranges = ranges[q], .max_count = 8}};
 	for (uint32_t q = 0; q < 1000; q++)
 		queries[q] = (GenieDispatchQuery) {.job = &two[q % 2], .number = q};
 	choice = genie_dispatch_choose(&costs, GENIE_KERNELS_AUTO, 1000, queries);

@@ -483,7 +483,7 @@ test_threads(void)
 	GenieRandom random = {4};
 	GenieQuantizedVectors many;
 	Quantized	queries;
-	void	   *memory;
+	void	   *memory = NULL;
 	GenieEngine *engine;
 
 	if (!CHECK(posix_memalign(&memory, 64, genie_cpu_engine_size()) == 0))

@@ -184,6 +184,11 @@ add_random_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n
 
 		job.job.k = ks[random.below((uint32_t) ks.size())];
 		if (random.below(4) == 0)
+		{
+			job.job.first_tile = random.below(image.image.n_tiles + 1);
+			job.job.n_tiles = random.below(image.image.n_tiles - job.job.first_tile + 1);
+		}
+		if (random.below(4) == 0)
 			job.job.min_key = 1 + random.below(job.job.query.max_count);
 		if (random.below(4) == 0)
 		{

@@ -77,7 +77,7 @@ add_job(Batch &batch, const TestImage &image, GenieJobKind kind, std::vector<Gen
 	job.job.query.max_count = bound_of(image, job.ranges[0]);
 	job.job.k = 10;
 	job.job.min_key = 1;
-	job.job.n_tiles = kind == GENIE_JOB_TOP ? 0 : image.image.n_tiles;
+	job.job.n_tiles = image.image.n_tiles;
 	return job;
 }
 

@@ -135,6 +135,9 @@ make_batch(const LaneShape &shape, const TestImage &image, uint64_t seed, uint32
 		batch.ranges.push_back(i == 3 ? std::vector<GenieRankRange>() : make_query(random, shape, 1 + i % 7));
 		job.kind = GENIE_JOB_TOP;
 		job.image = &image.image;
+		job.n_tiles = image.image.n_tiles;
+		if (!shape.from_start && job.n_tiles > 1 && i % 3 == 0) /* all but the first half */
+			job.n_tiles -= job.first_tile = job.n_tiles / 2;
 		job.query.max_count = std::max(1u, (uint32_t) batch.ranges.back().size());
 		job.k = shape.ks[random.below((uint32_t) shape.ks.size())];
 		if (later_k > 0 && i >= shape.n_queries / 2)
