@@ -46,6 +46,13 @@ plain_distance(const String *a, const String *b)
 	return row[b->n];
 }
 
+/* the widths that there are: 1, 4, 8; then one that no processor has */
+static uint32_t
+next_width(uint32_t lanes)
+{
+	return lanes == 1 ? 4 : 2 * lanes;
+}
+
 static GenieEditPattern *
 make_pattern(const String *string)
 {
@@ -136,7 +143,7 @@ check_pair(GenieRandom *random, GenieEditPattern *pattern, const String *a, cons
 
 	CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
 	pattern->lanes = 1;
-	for (; pattern->lanes < genie_edit_widest(); pattern->lanes = pattern->lanes == 1 ? 4 : 8)
+	for (; pattern->lanes < genie_edit_widest(); pattern->lanes = next_width(pattern->lanes))
 		CHECK_INT(distance_to(pattern, b, NO_LIMIT), distance);
 	limits[5] = (uint32_t) genie_random_below(random, 2 * distance + 10);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
@@ -201,7 +208,7 @@ test_texts(GenieRandom *random)
 
 		random_string(random, &a, rows[round / 5 % 8], alphabet);
 		pattern = make_pattern(&a);
-		for (pattern->lanes = 1; pattern->lanes <= genie_edit_widest(); pattern->lanes = pattern->lanes == 1 ? 4 : 8)
+		for (pattern->lanes = 1; pattern->lanes <= genie_edit_widest(); pattern->lanes = next_width(pattern->lanes))
 		{
 			uint32_t	lanes = pattern->lanes;
 			uint32_t	longest = 0;
@@ -281,7 +288,7 @@ test_pauses(GenieRandom *random)
 
 	random_string(random, &a, LENGTH_MAX, 4);
 	random_string(random, &b, LENGTH_MAX, 4);
-	for (volatile uint32_t lanes = 1; lanes <= genie_edit_widest(); lanes = lanes == 1 ? 4 : 8)
+	for (volatile uint32_t lanes = 1; lanes <= genie_edit_widest(); lanes = next_width(lanes))
 	{
 		GenieEditPattern *volatile pattern = make_pattern(&a);
 		volatile uint32_t n_left = 0;
