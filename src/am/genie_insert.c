@@ -9,7 +9,7 @@
  *
  * The parameters of an approximate class are read once a statement, or with each row as long as there are none;
  * they never change.  A row that is appended raw because there were none may come behind the rows that the class was
- * trained on (genie_signer.h).
+ * trained on (genie_signer.h).  Vectors are always appended raw: scans measure them at once, and a merge signs them.
  */
 #include "postgres.h"
 
@@ -29,12 +29,14 @@
 #include "genie_options.h"
 #include "genie_pending.h"
 #include "genie_type_state.h"
+#include "genie_vector_type.h"
 
 /* Kept from one row of a statement to the next. */
 typedef struct GenieInsertCache
 {
 	MemoryContext context;		/* of one row */
 	bool		approximate;	/* the operator class is */
+	bool		raw;			/* its rows wait raw, even when it has parameters */
 	GenieTypeState types;		/* as the metapage has it */
 	List	   *type_list;		/* if the keywords depend on types */
 	const bytea *parameters;	/* of an approximate class; NULL: none yet */
@@ -51,6 +53,7 @@ genie_insert_cache(Relation index, IndexInfo *info)
 		info->ii_AmCache = cache = MemoryContextAllocZero(info->ii_Context, sizeof(GenieInsertCache));
 		cache->context = AllocSetContextCreate(info->ii_Context, "genie insert", ALLOCSET_DEFAULT_SIZES);
 		cache->approximate = genie_is_approximate(index);
+		cache->raw = genie_vector_type_of_class(index) != NULL;
 	}
 	if (is_new || (cache->approximate && cache->parameters == NULL))
 	{
@@ -95,6 +98,7 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 
 	genie_keywords_init(&keywords);
 	keywords.parameters = cache->parameters;
+	keywords.raw = cache->raw;
 	if (!nulls[0])
 	{
 		FunctionCall2Coll(index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC),
@@ -104,7 +108,7 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 	if (cache->types.sum != 0)
 		genie_type_state_check_types(index, &cache->types, cache->type_list);
 	size = genie_keywords_own_size(&keywords);
-	if (!nulls[0] && cache->approximate && cache->parameters == NULL)
+	if (!nulls[0] && cache->approximate && (cache->raw || cache->parameters == NULL))
 		flags |= size >= 0 ? GENIE_FRAGMENT_RAW | GENIE_FRAGMENT_SAME_SIZE : GENIE_FRAGMENT_RAW;
 	GENIE_FAULT("insert-decomposed");
 	genie_pending_append(index, tid, flags, keywords.bytes, keywords.n, keywords.nbytes,

@@ -18,9 +18,11 @@
  * and `probes` neighbours on each side (genie_lsh_window), so the match count is the number of functions in whose
  * window a row lies.  Re-hashed codes and codes of bits have no neighbours.
  *
- * Raw keywords, while there are no parameters:
+ * Raw keywords, while there are no parameters, and of vectors as long as they wait for a merge:
  *
- *		vectors			dimension j, family FLOAT, element j as a double; zeros are left out; the size is the length
+ *		vectors			pieces of GENIE_VALUE_MAX bytes of the elements as they are; piece j is dimension 2 * j, or
+ *						2 * j + 1 if elements are doubles, family BYTEA; pieces of zero bytes are left out; the size is
+ *						the length
  *		sets			the elements' keywords, as genie_array_ops makes them
  *		bit strings		dimension 0, family INT, the number of a bit that is set; the size is the length
  *
@@ -130,34 +132,70 @@ codes_of_vector(const GenieLshClassParameters *parameters, GenieVector vector)
 static void
 add_raw_vector(GenieVector vector, GenieKeywords *keywords)
 {
-	for (uint32 i = 0; i < vector.n; i++)
+	static const uint8 zeros[GENIE_VALUE_MAX];
+	const uint8 *bytes = vector.elements;
+	Size		n = vector.n * genie_vector_element_bytes(vector.is_double);
+
+	for (Size at = 0; at < n; at += GENIE_VALUE_MAX)
 	{
 		uint8		key[GENIE_KEY_MAX];
-		uint8		bytes[sizeof(float8)];
-		double		element = genie_lsh_vector_element(vector, i);
+		uint32		dimension = (uint32) (at / GENIE_VALUE_MAX) * 2 + vector.is_double;
+		Size		n_piece = Min(n - at, GENIE_VALUE_MAX);
 
-		if (element != 0)
-			genie_keywords_add(keywords, genie_key_make(key, i, GENIE_FAMILY_FLOAT, bytes,
-														genie_value_put_float(bytes, element)));
+		if (memcmp(bytes + at, zeros, n_piece) != 0)
+			genie_keywords_add(keywords, genie_key_make(key, dimension, GENIE_FAMILY_BYTEA, bytes + at, n_piece));
 	}
 	keywords->size = (int32) vector.n;
 }
 
 void
-genie_lsh_raw_vector(const GenieRaw *raw, float *vector)
+genie_lsh_raw_elements(const GenieRaw *raw, GenieVector *vector)
 {
 	const uint8 *at = raw->bytes;
+	uint32		dimension = 0;
+	uint8	   *elements;
+	Size		n_bytes;
 
-	memset(vector, 0, raw->size * sizeof(float));
+	if (raw->n > 0)
+	{
+		GenieKey	first = genie_packed_next(&at);
+
+		genie_key_get_dimension(first.data, first.len, &dimension);
+		at = raw->bytes;
+	}
+	vector->n = (uint32) raw->size;
+	vector->is_double = dimension % 2 != 0;
+	n_bytes = vector->n * genie_vector_element_bytes(vector->is_double);
+	vector->elements = elements = palloc(n_bytes);
+	if (raw->n * (Size) GENIE_VALUE_MAX < n_bytes)
+		memset(elements, 0, n_bytes);
 	for (uint32 i = 0; i < raw->n; i++)
 	{
 		GenieKey	key = genie_packed_next(&at);
-		uint32		dimension;
+		uint32		prefix = genie_key_prefix_len(key);
+		Size		n = key.len - prefix;
+		Size		first;
 
 		genie_key_get_dimension(key.data, key.len, &dimension);
-		Assert(dimension < raw->size);
-		vector[dimension] = genie_lsh_nearest_float(genie_value_get_float(key.data + genie_key_prefix_len(key)));
+		first = (Size) dimension / 2 * GENIE_VALUE_MAX;
+		if (first + n > n_bytes)
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("a vector of the pending list is longer than its length"),
+					 errdetail("The index is damaged."),
+					 errhint("Please REINDEX it.")));
+		memcpy(elements + first, key.data + prefix, n);
 	}
+}
+
+void
+genie_lsh_raw_vector(const GenieRaw *raw, float *vector)
+{
+	GenieVector elements;
+
+	genie_lsh_raw_elements(raw, &elements);
+	genie_lsh_floats(elements, vector);
+	pfree(unconstify(void *, elements.elements));
 }
 
 void
@@ -173,6 +211,12 @@ genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords)
 		return;
 	}
 	parameters = genie_lsh_class_parameters(keywords->parameters);
+	if (keywords->raw)
+	{
+		check_length(&parameters, vector.n, "vector");
+		add_raw_vector(vector, keywords);
+		return;
+	}
 	codes = codes_of_vector(&parameters, vector);
 	genie_lsh_add_codes(codes, parameters.functions.n_functions, keywords);
 	pfree(codes);

@@ -83,3 +83,12 @@ genie_vector_type_of_class(Relation index)
 		return &pgvector;
 	return genie_lsh_class_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;
 }
+
+Datum
+genie_vector_type_raw_value(const GenieVectorType *type, const GenieRaw *raw)
+{
+	GenieVector vector;
+
+	genie_lsh_raw_elements(raw, &vector);
+	return type->make(vector.elements, vector.n);
+}

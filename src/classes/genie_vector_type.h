@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "access/stratnum.h"
+#include "genie_keyword.h"
 #include "genie_vector.h"
 #include "utils/rel.h"
 
@@ -35,5 +36,8 @@ extern const GenieVectorType *genie_vector_type_of_array(Oid type);
 
 /* The type of the index's values, if its class is one of genie's approximate classes of vectors; else NULL. */
 extern const GenieVectorType *genie_vector_type_of_class(Relation index);
+
+/* The value whose raw keywords these are (genie_lsh_class.c), palloc'd. */
+extern Datum genie_vector_type_raw_value(const GenieVectorType *type, const GenieRaw *raw);
 
 #endif							/* GENIE_VECTOR_TYPE_H */

@@ -49,7 +49,8 @@
  *
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
  * classes.  3 has checksums on all pages, the state of the keywords' types, the size of raw objects and flags in the
- * metapage, the section HINTS in segments, and other parameters of vectors' classes.  Older versions are refused.
+ * metapage, the section HINTS in segments, and other parameters of vectors' classes.  4 has vectors raw in the pending
+ * list, in another form.  Older versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -62,7 +63,7 @@
 #include "utils/rel.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
-#define GENIE_VERSION		3
+#define GENIE_VERSION		4
 #define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
 #define GENIE_META_BLOCK	0
 

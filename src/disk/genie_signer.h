@@ -10,8 +10,10 @@
  * Raw rows of a class that needs it have one size.  The metapage keeps it from the first of them on, until the list is
  * merged without any raw row; once there are parameters, for good.
  *
- * An insert that read the metapage before that flip may append a raw row behind it.  So the pending list of a trained
- * index may have raw rows, too.  Their readers sign them.
+ * The pending list of a trained index may have raw rows, too.  Vectors always wait raw (am/genie_insert.c): their raw
+ * keywords are their elements, so that scans measure them at once, which takes less time than to count signatures.  Of
+ * another class, an insert that read the metapage before that flip may append a raw row behind it; its readers sign it.
+ * Merges sign all of them.
  *
  * The class's functions are called through this table, because disk/ knows no operator classes.
  * types/genie_approximate.c fills it.

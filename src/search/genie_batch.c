@@ -16,8 +16,9 @@
  *	5. The kind of search puts out each query's rows.
  *
  * When segments are opened, pending rows become a segment of this backend's own (genie_compact_private).  Counting them
- * then costs what they match, not their number times the number of queries.  An approximate index that has not
- * learned yet has only raw pending rows, which match nothing: its queries find no row in rounds.
+ * then costs what they match, not their number times the number of queries.  Pending vectors are raw, and the kind of
+ * search measures them.  An approximate index that has not learned yet has only raw pending rows: its queries find no
+ * row in rounds.
  *
  * Segments stay open from piece to piece as long as the metapage lists the same ones under the same tombstone version.
  * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
@@ -151,7 +152,8 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 							   &batch->instrument, batch->sources))
 		return false;
 	batch->parameters = genie_meta_parameters(meta);
-	if (batch->signer != NULL && batch->parameters == NULL)
+	batch->meta = memcpy(palloc(sizeof(GenieMetaData)), meta, sizeof(GenieMetaData));
+	if (batch->vectors != NULL || (batch->signer != NULL && batch->parameters == NULL))
 		return true;
 	if (!genie_compact_private(batch->index, meta, batch->signer, &batch->pending))
 		return false;
@@ -350,7 +352,9 @@ genie_batch_run_piece(GenieBatch *batch)
 	batch->states = palloc(batch->n * sizeof(GenieRoundQuery));
 	for (uint32 i = 0; i < batch->n; i++)
 		genie_round_query(round, i, &batch->states[i]);
-	return batch->want > GENIE_JOB_K_MAX || genie_batch_run_rounds(batch);
+	if (batch->want > GENIE_JOB_K_MAX)
+		return true;
+	return genie_batch_run_rounds(batch) && (batch->ops->finish == NULL || batch->ops->finish(batch->owner));
 }
 
 static void
@@ -441,6 +445,7 @@ genie_batch_begin(GenieBatch *batch)
 	if (!IsMVCCSnapshot(GetActiveSnapshot()))
 		elog(ERROR, "genie indexes can be searched only under an MVCC snapshot");
 	batch->signer = genie_approximate_signer(batch->index);
+	batch->vectors = genie_vector_type_of_class(batch->index);
 	genie_instrument_begin(&batch->instrument, RelationGetRelid(batch->index), GENIE_SCAN_SEARCH);
 	batch->instrument.record->n_scans++;
 	genie_visitor_begin(&round->visitor, batch->heap, batch->index, GetActiveSnapshot());

@@ -16,6 +16,7 @@
 #include "genie_round.h"
 #include "genie_signer.h"
 #include "genie_stat.h"
+#include "genie_vector_type.h"
 #include "utils/array.h"
 #include "utils/rel.h"
 
@@ -33,7 +34,10 @@ typedef struct GenieBatchOps
 	 */
 	bool		(*begin) (void *owner);
 
-	/* Puts out query i of the piece, whose rounds are over. */
+	/* The piece's rounds are over.  NULL: nothing is left to do.  False: stale. */
+	bool		(*finish) (void *owner);
+
+	/* Puts out query i of the piece. */
 	void		(*put) (void *owner, uint32 i);
 } GenieBatchOps;
 
@@ -49,6 +53,7 @@ struct GenieBatch
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
 	GenieSigner *signer;		/* NULL: the operator class is not approximate */
+	const GenieVectorType *vectors; /* of its values, of which pending ones are raw; NULL: it is another class */
 	uint32		want;			/* rows that rounds look for, for each query */
 	MemoryContext call_context;
 	GenieBatchProgress progress;	/* what is added to the statistics */
@@ -61,10 +66,11 @@ struct GenieBatch
 	uint64		tombstone_version;
 	GenieTypeState types;		/* as the metapage has it */
 	const bytea *parameters;	/* of an approximate class; NULL: untrained */
+	const GenieMetaData *meta;
 	Size		memory;			/* what sources can spare for posting lists */
 	uint32		n_sources;
 	GenieSource **sources;
-	GenieSegment *pending;		/* the source of pending rows', the last; NULL: there is none */
+	GenieSegment *pending;		/* the source of pending rows', the last; NULL: there is none, or they are raw */
 
 	/* a piece */
 	MemoryContext piece_context;	/* its queries */

@@ -209,7 +209,8 @@ genie_count_next(void *owner)
 	return query;
 }
 
-static const GenieBatchOps genie_count_ops = {genie_count_next, genie_count_find_conflicts, genie_count_put};
+static const GenieBatchOps genie_count_ops = {genie_count_next, genie_count_find_conflicts, NULL,
+	genie_count_put};
 
 /*
  * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):

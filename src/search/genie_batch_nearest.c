@@ -16,6 +16,9 @@
  * Where segments have quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
  * distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
+ * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances to
+ * all queries are computed.  Few are nearer than the k nearest of the rounds, and only these are visited.
+ *
  * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a
  * page of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows
  * that match nothing and those that are NULL.
@@ -50,6 +53,7 @@
 #include "genie_heap.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
+#include "genie_pending.h"
 #include "genie_quantizer.h"
 #include "genie_row.h"
 #include "genie_scan.h"
@@ -57,6 +61,8 @@
 #include "genie_vector_type.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
+
+#define GENIE_NEAREST_PAIRS 8192	/* pending vectors that are visited together, each for a query */
 
 /* A result row as it lies in a tuple. */
 typedef struct GenieNearestRow
@@ -344,6 +350,134 @@ genie_nearest_begin(void *owner)
 	return true;
 }
 
+/* ---- pending vectors ---- */
+
+/* A pending vector that may be among the k nearest of a query. */
+typedef struct GenieNearestPair
+{
+	uint64		tid;
+	uint32		query;
+} GenieNearestPair;
+
+/* Some of them; the queries that take a row follow each other. */
+typedef struct GenieNearestPairs
+{
+	GenieNearestSearch *search;
+	GenieNearestPair *pairs;
+	uint32		n;
+	GenieVisitRow *rows;		/* of the different TIDs, ascending */
+	uint32	   *first;			/* pair of each row, and the end */
+} GenieNearestPairs;
+
+#define ST_SORT genie_nearest_sort_pairs
+#define ST_ELEMENT_TYPE GenieNearestPair
+#define ST_COMPARE(a, b) (((a)->tid > (b)->tid) - ((a)->tid < (b)->tid))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* A visible row: measured for the queries that take it. */
+static void
+genie_nearest_pending_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
+{
+	const GenieNearestPairs *pairs = arg;
+	Size		r = row - pairs->rows;
+
+	genie_nearest_row(pairs->search, slot);
+	for (uint32 i = pairs->first[r]; i < pairs->first[r + 1]; i++)
+		genie_nearest_take(pairs->search, pairs->pairs[i].query, row);
+}
+
+/* Visits the rows, and empties the list. */
+static void
+genie_nearest_visit_pairs(GenieNearestPairs *pairs)
+{
+	GenieVisitor visitor = pairs->search->batch.round.visitor;
+	GenieVisitRow **visits = palloc((pairs->n + 1) * sizeof(GenieVisitRow *));
+	uint32		n_rows = 0;
+
+	genie_nearest_sort_pairs(pairs->pairs, pairs->n);
+	for (uint32 i = 0; i < pairs->n; i++)
+	{
+		if (i > 0 && pairs->pairs[i].tid == pairs->pairs[i - 1].tid)
+			continue;
+		pairs->rows[n_rows].tid = pairs->pairs[i].tid;
+		pairs->first[n_rows] = i;
+		visits[n_rows] = &pairs->rows[n_rows];
+		n_rows++;
+	}
+	pairs->first[n_rows] = pairs->n;
+	visitor.found = genie_nearest_pending_row;
+	visitor.arg = pairs;
+	genie_visit(&visitor, visits, n_rows);
+	pfree(visits);
+	pairs->n = 0;
+}
+
+/* Adds a pending vector for each query of the rounds to which it is near enough. */
+static void
+genie_nearest_pair(GenieNearestPairs *pairs, const GenieRaw *raw, uint64 tid)
+{
+	GenieNearestSearch *search = pairs->search;
+	const GenieBatch *batch = &search->batch;
+	MemoryContext old;
+	Datum		value;
+
+	MemoryContextReset(search->row_context);
+	old = MemoryContextSwitchTo(search->row_context);
+	value = genie_vector_type_raw_value(batch->vectors, raw);
+	for (uint32 i = 0; i < batch->n; i++)
+	{
+		GenieMeasured measured = {.tid = tid, .root = tid};
+
+		if (batch->states[i].n_found < batch->want)
+			continue;			/* it becomes a scan */
+		measured.distance = genie_row_distance(&search->distance, batch->index->rd_indcollation[0], value,
+											   batch->queries[i], &measured.is_null);
+		if (search->n_nearest[i] < search->k ||
+			genie_nearest_cmp(&measured, search->nearest + (Size) i * search->k) < 0)
+			pairs->pairs[pairs->n++] = (GenieNearestPair) {tid, i};
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* The rounds are over. */
+static bool
+genie_nearest_finish(void *owner)
+{
+	GenieNearestSearch *search = owner;
+	GenieBatch *batch = &search->batch;
+	uint32		capacity = Max(batch->n, GENIE_NEAREST_PAIRS);
+	GenieNearestPairs pairs = {.search = search};
+	GeniePendingScan *scan;
+	GeniePendingRow row;
+	bool		stale;
+
+	if (batch->vectors == NULL || batch->parameters == NULL || batch->meta->pending_pages == 0)
+		return true;
+	pairs.pairs = palloc(capacity * sizeof(GenieNearestPair));
+	pairs.rows = palloc(capacity * sizeof(GenieVisitRow));
+	pairs.first = palloc((capacity + 1) * sizeof(uint32));
+	scan = genie_pending_scan_begin(batch->index, batch->meta);
+	batch->instrument.record->n_pending = 0;
+	while (genie_pending_next_row(scan, &row))
+	{
+		GenieRaw	raw = {.bytes = row.packed, .n = row.n, .size = row.size};
+
+		batch->instrument.record->n_pending++;
+		if ((row.flags & GENIE_FRAGMENT_RAW) == 0 || (row.flags & GENIE_FRAGMENT_DEAD) != 0)
+			continue;
+		if (pairs.n + batch->n > capacity)
+			genie_nearest_visit_pairs(&pairs);
+		genie_nearest_pair(&pairs, &raw, row.tid);
+	}
+	stale = scan->stale;
+	genie_pending_scan_end(scan);
+	if (!stale)
+		genie_nearest_visit_pairs(&pairs);
+	return !stale;
+}
+
 /* ---- output ---- */
 
 static void
@@ -382,14 +516,15 @@ genie_nearest_begin_sort(TupleDesc rows, uint32 k)
 	return sort;
 }
 
-/* Sorts the scan's first rows, as many as the query wants. */
+/* Sorts the scan's first rows, as many as the query wants, and those beside them. */
 static void
 genie_nearest_sort_scan(GenieNearestSearch *search, IndexScanDesc scan, Tuplesortstate *sort, TupleTableSlot *slot)
 {
 	uint64		tid;
 	uint64		live;
 
-	for (uint32 i = 0; i < search->batch.want && genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
+	for (uint64 i = 0; i < search->batch.want + (uint64) genie_scan_extras(scan) &&
+		 genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
 	{
 		ItemPointerData tids[2];
 
@@ -459,7 +594,8 @@ genie_nearest_put(void *owner, uint32 i)
 
 /* ---- a call ---- */
 
-static const GenieBatchOps genie_nearest_ops = {genie_nearest_next, genie_nearest_begin, genie_nearest_put};
+static const GenieBatchOps genie_nearest_ops = {genie_nearest_next, genie_nearest_begin, genie_nearest_finish,
+	genie_nearest_put};
 
 static void
 genie_nearest_begin_measuring(GenieNearestSearch *search)

@@ -24,6 +24,7 @@ typedef struct GenieCandidate
 	bool		is_exact;		/* the bound is the value, and the only one by which rows are sorted */
 	bool		is_null;		/* the indexed value is NULL, and so are all that follow; then it is exact, too */
 	bool		is_raw;			/* the index is untrained, and does not know how well a row matches */
+	bool		is_extra;		/* it is pending and raw in a trained index: a row beside those that a round wants */
 } GenieCandidate;
 
 /* The next candidate; false: there is none.  The frontier's source gives them by (bound, tid), NULL ones last. */

@@ -4,13 +4,14 @@
  *
  * Each row is counted against the queries when its page is read, which is cheap because the list is bounded.  Where
  * the ranking query has one interval a dimension, as for signatures, reading the row counts it (genie_packed_count).
- * What qualifies is 16 bytes in a heap (genie_heap.h), which costs a logarithm for each row that the scan really
+ * What qualifies is 24 bytes in a heap (genie_heap.h), which costs a logarithm for each row that the scan really
  * takes.
  *
  * Reading and ranking are two steps: bounds can be compiled only when the sizes of all rows are known.
  *
- * A raw row of an approximate class (genie_signer.h) is signed, and its signature counted; in an untrained index it
- * counts 0, as all do.
+ * A raw row of an approximate class (genie_signer.h) is not counted.  If it is a vector, its distance is computed from
+ * the record, and it comes before all rows that are counted.  Otherwise it is signed, and its signature counted.  In an
+ * untrained index it counts 0, as all do.
  */
 #include "postgres.h"
 
@@ -44,15 +45,23 @@ genie_pending_count(const GenieQueryView *query, const GeniePendingRow *row, Gen
 	return count;
 }
 
-/* The same of a raw row's signature. */
-static uint32
-genie_pending_count_raw(const GenieScanQuery *query, const GeniePendingRow *row)
+/* A raw row's key: that of its signature's count, or GENIE_KEY_RAW and a bound of its distance. */
+static int32
+genie_pending_rank_raw(const GenieScanQuery *query, const GeniePendingRow *row, float *nearest)
 {
 	GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
-	GenieSignature signature = query->signer->sign(query->signer, query->parameters, &raw);
+	GenieSignature signature;
 	bool		conflict = false;
 
-	return genie_query_count_packed(query->order, signature.bytes, signature.n, &conflict, NULL);
+	if (query->parameters == NULL)
+		return 0;
+	if (query->raw_measure != NULL)
+	{
+		*nearest = query->raw_measure->bound(query->raw_measure->arg, &raw);
+		return GENIE_KEY_RAW;
+	}
+	signature = query->signer->sign(query->signer, query->parameters, &raw);
+	return (int32) genie_query_count_packed(query->order, signature.bytes, signature.n, &conflict, NULL);
 }
 
 /* Keeps the row if it fulfils the conditions. */
@@ -63,13 +72,14 @@ genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, cons
 	bool		is_null = (row->flags & GENIE_FRAGMENT_NULL) != 0;
 	bool		is_raw = (row->flags & GENIE_FRAGMENT_RAW) != 0;
 	bool		fulfils = !is_null || !query->excludes_nulls;
-	uint32		count = 0;
-	GeniePendingHit *hit;
+	GeniePendingHit found = {.size = row->size, .tid = row->tid};
 
-	if (query->order != NULL && !is_raw)
-		count = row->count >= 0 ? (uint32) row->count : genie_pending_count(query->order, row, conflicts);
-	else if (query->order != NULL && query->parameters != NULL)
-		count = genie_pending_count_raw(query, row);
+	if (is_null && query->order != NULL)
+		found.key = GENIE_KEY_NULL;
+	else if (query->order != NULL && is_raw)
+		found.key = genie_pending_rank_raw(query, row, &found.nearest);
+	else if (query->order != NULL)
+		found.key = row->count >= 0 ? row->count : (int32) genie_pending_count(query->order, row, conflicts);
 	for (int i = 0; i < query->n_conditions; i++)	/* all: each may be in conflict */
 	{
 		uint32		matches = is_raw ? 0 : genie_pending_count(query->conditions[i], row, conflicts);
@@ -83,10 +93,7 @@ genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, cons
 		stream->capacity *= 2;
 		stream->hits = repalloc_huge(stream->hits, (Size) stream->capacity * sizeof(GeniePendingHit));
 	}
-	hit = &stream->hits[stream->n++];
-	hit->key = is_null && query->order != NULL ? GENIE_KEY_NULL : (int32) count;
-	hit->size = row->size;
-	hit->tid = row->tid;
+	stream->hits[stream->n++] = found;
 	if (!is_null)
 	{
 		stream->min_size = Min(stream->min_size, row->size);

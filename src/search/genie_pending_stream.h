@@ -12,9 +12,10 @@
 
 typedef struct GeniePendingHit
 {
-	int32		key;			/* when read: the match count */
-	uint16		size;			/* keywords of the row */
+	int32		key;			/* when read: the match count, or GENIE_KEY_RAW */
+	float		nearest;		/* GENIE_KEY_RAW: a lower bound of the row's distance; else 0 */
 	uint64		tid;
+	uint16		size;			/* keywords of the row */
 } GeniePendingHit;
 
 typedef struct GeniePendingStream

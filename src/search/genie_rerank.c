@@ -13,6 +13,12 @@
  * round, so only rows that are certain to be visible wait (genie_all_visible.c).  The rows that
  * are given, and their order, are the same as without bounds.
  *
+ * Extras.  Vectors of the pending list are raw, and their distances are known from the list alone
+ * (genie_rerank_raw_bound()).  They come first, and all of them are in the first round, beside the rows that it wants.
+ * They wait, too, and are visited when their turn comes.  That they may be invisible does no harm, because they do not
+ * count.  If the scan opens the index again, a row of theirs may have been merged into a segment; it is passed over
+ * there.
+ *
  * An untrained index (genie_signer.h) does not know which of its rows are good.  All of them are one round, whose order
  * is exact.
  *
@@ -27,6 +33,9 @@
  * is the round of an untrained index, whose rows the pending list's limit bounds.
  */
 #include "postgres.h"
+
+#include <float.h>
+#include <math.h>
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -63,6 +72,16 @@ struct GenieRerank
 	GenieRerankRows taken;		/* candidates that are neither */
 	GenieRerankRows waiting;	/* not visited yet; the least bound first */
 	uint32		next_waiting;	/* the first that the frontier did not take */
+
+	/* extras */
+	const GenieVectorType *type;	/* of their values; NULL: there are none */
+	GenieRawMeasure raw_measure;
+	GenieRerankRows unbounded;	/* of a round: to be visited at once */
+	uint32		n_extra_waiting;	/* of those that wait */
+	uint64	   *extras;			/* all of the scan, ascending */
+	uint32		n_extras;
+	uint32		extras_capacity;
+	uint32		n_opened;		/* how often the scan has opened the index */
 
 	/* bounds */
 	bool		has_bounds;		/* candidates may have some */
@@ -109,12 +128,91 @@ genie_rerank_append(GenieRerankRows *rows, GenieFrontierRow row)
 	rows->rows[rows->n++] = row;
 }
 
-/* The rows that the round has, visited or not. */
+/* The rows that the round has, visited or not, without extras. */
 static uint32
 genie_rerank_rows(const GenieRerank *rerank)
 {
-	return rerank->n_visible + rerank->taken.n + rerank->waiting.n;
+	return rerank->n_visible + rerank->taken.n + rerank->waiting.n - rerank->n_extra_waiting;
 }
+
+/* ---- extras ---- */
+
+/* The distance of a raw row, rounded down; 0 where the operator gives none, or other operators sort, too. */
+static float
+genie_rerank_raw_bound(void *arg, const GenieRaw *raw)
+{
+	GenieRerank *rerank = arg;
+	ScanKey		key = &rerank->scan->orderByData[0];
+	GenieFrontier *frontier = rerank->frontier;
+	MemoryContext old;
+	double		distance;
+	float		bound;
+	bool		is_null;
+
+	if (frontier->n_orders != 1)
+		return 0;
+	old = MemoryContextSwitchTo(frontier->row_context);
+	distance = genie_row_distance(&frontier->functions[0], key->sk_collation,
+								  genie_vector_type_raw_value(rerank->type, raw), key->sk_argument, &is_null);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(frontier->row_context);
+	if (is_null || !(distance > 0))
+		return 0;
+	bound = (float) Min(distance, FLT_MAX);
+	return bound > distance ? nextafterf(bound, 0) : bound;
+}
+
+const GenieRawMeasure *
+genie_rerank_raw_measure(GenieRerank *rerank)
+{
+	return rerank->type == NULL ? NULL : &rerank->raw_measure;
+}
+
+uint32
+genie_rerank_extras(const GenieRerank *rerank)
+{
+	return rerank->n_extras;
+}
+
+static void
+genie_rerank_take_extra(GenieRerank *rerank, const GenieCandidate *candidate)
+{
+	GenieFrontierRow row = {.visit.tid = candidate->tid, .bound = candidate->bound};
+
+	if (rerank->n_extras == rerank->extras_capacity)
+	{
+		rerank->extras_capacity = Max(2 * rerank->n_extras, 256);
+		rerank->extras = rerank->extras == NULL ?
+			MemoryContextAllocHuge(rerank->scan_context, rerank->extras_capacity * sizeof(uint64)) :
+			repalloc_huge(rerank->extras, rerank->extras_capacity * sizeof(uint64));
+	}
+	Assert(rerank->n_extras == 0 || rerank->extras[rerank->n_extras - 1] <= candidate->tid);
+	rerank->extras[rerank->n_extras++] = candidate->tid;
+	if (candidate->bound > 0)
+		rerank->n_extra_waiting++;
+	genie_rerank_append(candidate->bound > 0 ? &rerank->waiting : &rerank->unbounded, row);
+}
+
+/* Was this row, which a segment has by now, an extra? */
+static bool
+genie_rerank_was_extra(const GenieRerank *rerank, uint64 tid)
+{
+	uint32		low = 0;
+	uint32		high = rerank->n_opened > 1 ? rerank->n_extras : 0;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (rerank->extras[middle] < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rerank->n_extras && rerank->n_opened > 1 && rerank->extras[low] == tid;
+}
+
+/* ---- rows of a round ---- */
 
 /* Takes candidates until there are so many rows in the round; *is_raw tells whether the last one was. */
 static void
@@ -131,7 +229,9 @@ genie_rerank_take(GenieRerank *rerank, uint32 until, bool *is_raw)
 			rerank->at_end = rerank->has_null = true;
 			rerank->null_tid = candidate.tid;
 		}
-		else
+		else if (candidate.is_extra)
+			genie_rerank_take_extra(rerank, &candidate);
+		else if (!genie_rerank_was_extra(rerank, candidate.tid))
 		{
 			genie_rerank_append(&rerank->taken,
 								(GenieFrontierRow) {.visit.tid = candidate.tid, .bound = candidate.bound});
@@ -182,7 +282,8 @@ genie_rerank_round(GenieRerank *rerank)
 	MemoryContextReset(rerank->round_context);
 	memset(&rerank->taken, 0, sizeof(GenieRerankRows));
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
-	rerank->n_visible = rerank->next_waiting = 0;
+	memset(&rerank->unbounded, 0, sizeof(GenieRerankRows));
+	rerank->n_visible = rerank->next_waiting = rerank->n_extra_waiting = 0;
 	old = MemoryContextSwitchTo(rerank->round_context);
 	while (genie_rerank_rows(rerank) < wanted && !rerank->at_end)
 	{
@@ -192,6 +293,8 @@ genie_rerank_round(GenieRerank *rerank)
 			genie_rerank_let_wait(rerank);
 		if (is_raw)
 			wanted = PG_UINT32_MAX;
+		(void) genie_frontier_visit(rerank->frontier, rerank->unbounded.rows, rerank->unbounded.n);
+		rerank->unbounded.n = 0;
 		rerank->n_visible += genie_frontier_visit(rerank->frontier, rerank->taken.rows, rerank->taken.n);
 		rerank->taken.n = 0;
 		CHECK_FOR_INTERRUPTS();
@@ -202,7 +305,7 @@ genie_rerank_round(GenieRerank *rerank)
 	MemoryContextSwitchTo(old);
 	rerank->wanted = rerank->wanted > wanted ? rerank->wanted - wanted :
 		(uint32) Min((uint64) wanted * GENIE_RERANK_GROWTH, PG_INT32_MAX);
-	return genie_rerank_rows(rerank) > 0;
+	return rerank->waiting.n > 0 || rerank->frontier->n_rows > 0;
 }
 
 /* The next row that waits, for the frontier. */
@@ -230,6 +333,8 @@ genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate)
 	rerank->next_candidate = next_candidate;
 	rerank->scan_context = CurrentMemoryContext;
 	rerank->frontier = genie_frontier_begin(scan, genie_rerank_next_waiting, rerank);
+	rerank->type = genie_vector_type_of_class(scan->indexRelation);
+	rerank->raw_measure = (GenieRawMeasure) {rerank, genie_rerank_raw_bound};
 	rerank->last = palloc0(scan->numberOfOrderBys * sizeof(uint64));
 	rerank->round_context = AllocSetContextCreate(CurrentMemoryContext, "genie candidates", ALLOCSET_DEFAULT_SIZES);
 	return rerank;
@@ -244,6 +349,7 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict)
 	rerank->tombstone_version = PG_UINT64_MAX;
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
 	rerank->next_waiting = 0;
+	rerank->n_extras = rerank->n_opened = 0;
 	rerank->at_end = rerank->has_null = rerank->has_last = false;
 }
 
@@ -255,6 +361,7 @@ genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombsto
 	GenieFrontier *frontier = rerank->frontier;
 	GenieTableQuantizer *quantizer = &rerank->quantizer;
 
+	rerank->n_opened++;
 	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
 	if (!frontier->is_open || frontier->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0)
 		return NULL;

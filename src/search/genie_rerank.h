@@ -7,6 +7,7 @@
 
 #include "genie_frontier.h"
 #include "genie_image_load.h"
+#include "genie_stream.h"
 
 /* the setting genie.strict_order: shall scans leave out rows that are nearer than one that they have given? */
 extern bool genie_strict_order;
@@ -33,6 +34,12 @@ extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool s
 extern const GenieQuantizer *genie_rerank_vector(GenieRerank *rerank, const bytea *parameters,
 												 uint64 tombstone_version, GenieQuantizedQuery *vector,
 												 uint32 *n_elements);
+
+/* How the scan measures raw rows of a trained index; NULL: the class cannot. */
+extern const GenieRawMeasure *genie_rerank_raw_measure(GenieRerank *rerank);
+
+/* How many extras the scan has taken. */
+extern uint32 genie_rerank_extras(const GenieRerank *rerank);
 
 /* Gives the scan its next row and the exact values of its ORDER BY operators.  False: there is none. */
 extern bool genie_rerank_next(GenieRerank *rerank);

@@ -23,7 +23,9 @@
  * candidates.  genie_rerank.c takes them in rounds, looks them up in the table, and returns them by their exact
  * distances.  What the class has learned is in the metapage, so the query is compiled when the streams are opened.
  * After a restart it compiles to the same, because an index learns once.  A scan that began before the index learned
- * goes on as if it had not: every row counts 0, in segments, too.
+ * goes on as if it had not: every row counts 0, in segments, too.  Raw vectors of the pending list come before all rows
+ * that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves out what
+ * it has taken.
  *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
@@ -265,6 +267,14 @@ genie_scan_want(IndexScanDesc scan, uint32 n_rows)
 	genie_rerank_rescan(state->rerank, n_rows, false);
 }
 
+uint32
+genie_scan_extras(IndexScanDesc scan)
+{
+	const GenieScanState *state = scan->opaque;
+
+	return genie_rerank_extras(state->rerank);
+}
+
 void
 genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
 {
@@ -356,6 +366,7 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
 											  CurrentMemoryContext);
 	state->query.quantizer = genie_rerank_vector(state->rerank, state->query.parameters, meta->tombstone_version,
 												 &state->query.vector, &state->query.n_elements);
+	state->query.raw_measure = genie_rerank_raw_measure(state->rerank);
 }
 
 /* Visited rows from which on a sweep is worth its pass over all objects. */
@@ -509,7 +520,7 @@ genie_scan_next(IndexScanDesc scan)
 			 (pending->key == best->key && pending->tid < best->tid)))
 		{
 			genie_scan_take(state, pending->key, pending->tid);
-			state->nearest = 0;
+			state->nearest = pending->nearest;
 			genie_pending_stream_next(&state->pending);
 			return true;
 		}
@@ -544,6 +555,7 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	candidate->tid = position->tid;
 	candidate->is_null = position->key == GENIE_KEY_NULL;
 	candidate->is_raw = state->query.parameters == NULL;
+	candidate->is_extra = position->key == GENIE_KEY_RAW;
 	if (state->rerank != NULL)
 		candidate->bound = state->nearest;
 	else if (candidate->is_null)

@@ -31,6 +31,9 @@ extern void genie_scan_is_part(IndexScanDesc scan, const GenieInstrument *whole)
  */
 extern void genie_scan_want(IndexScanDesc scan, uint32 n_rows);
 
+/* How many rows such a scan has taken beside those that it wants (GenieCandidate): known from its first row on. */
+extern uint32 genie_scan_extras(IndexScanDesc scan);
+
 /*
  * The right operand of a scan key as a query, in the current memory context: calls the operator class's compile
  * function.  parameters are what an approximate class has learned; NULL: nothing yet, or the class is exact.

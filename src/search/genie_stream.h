@@ -20,6 +20,17 @@
 #include "genie_signer.h"
 
 #define GENIE_KEY_NULL (-1)
+#define GENIE_KEY_RAW PG_INT32_MAX	/* above all counts: pending rows that are measured, not counted */
+
+/*
+ * How a scan measures raw rows of a trained index (genie_signer.h): a lower bound of the ranking operator's value; 0
+ * where there is none.
+ */
+typedef struct GenieRawMeasure
+{
+	void	   *arg;
+	float		(*bound) (void *arg, const GenieRaw *raw);
+} GenieRawMeasure;
 
 /* Everything that a scan asks for, compiled. */
 typedef struct GenieScanQuery
@@ -33,6 +44,7 @@ typedef struct GenieScanQuery
 	/* an approximate operator class: there are no conditions, and the rows are candidates (genie_rerank.h) */
 	GenieSigner *signer;		/* NULL: it is another class */
 	const bytea *parameters;	/* as of the metapage that is read; NULL: untrained, raw rows match nothing */
+	const GenieRawMeasure *raw_measure; /* NULL: raw rows are signed, and counted as all others */
 	uint32		first_k;		/* rows that are wanted at once; 0: nobody knows */
 	const GenieQuantizer *quantizer;	/* for bounds of the candidates' distances; NULL: there are none */
 	GenieQuantizedQuery vector;

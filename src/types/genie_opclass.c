@@ -37,6 +37,7 @@ genie_keywords_init(GenieKeywords *keywords)
 	keywords->capacity = GENIE_KEYWORDS_INITIAL;
 	keywords->enlarge = genie_keywords_enlarge;
 	keywords->parameters = NULL;
+	keywords->raw = false;
 	genie_keywords_reset(keywords);
 }
 

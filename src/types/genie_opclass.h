@@ -53,10 +53,12 @@
  *	  the one that sign makes of the raw keywords.  Without (NULL), it adds *raw* keywords, from which sign makes the
  *	  signature when there are parameters, and sets keywords->size if sign uses the size.  All raw objects of an index
  *	  must have one size then: the first one decides it, others are refused.
+ *	- If keywords->raw is set, decompose checks the value by the parameters, and adds raw keywords all the same.  genie
+ *	  sets it only for its own classes of vectors (genie_vector_type.h), whose raw rows scans can measure.
  *	- compile gets the parameters as its fourth argument, a const bytea *.  Without (NULL), it returns a query without
  *	  keywords.
- *	- Only train and sign see raw keywords.  Rows that have them wait in the pending list, and every scan takes all of
- *	  them as candidates, until a merge finds enough rows to train on.
+ *	- Only train and sign see raw keywords.  Rows that have them wait in the pending list until a merge signs them, and
+ *	  an untrained index has only such rows: every scan takes all of them as candidates.
  *
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
  * max_distance if the query has a threshold), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
@@ -145,6 +147,7 @@ typedef struct GenieKeywords
 	bool		sorted;			/* strictly ascending so far (kept by genie_keywords_add) */
 	uint32		last;			/* offset of the last key's length prefix, if n > 0 */
 	const bytea *parameters;	/* of an approximate class, plain (VARDATA); NULL: none */
+	bool		raw;			/* raw keywords are wanted, though there are parameters */
 
 	/* Makes room for so many more bytes.  Errors: those of genie_keywords_finish(). */
 	void		(*enlarge) (struct GenieKeywords *keywords, Size nbytes);

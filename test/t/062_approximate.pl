@@ -374,7 +374,7 @@ sub change_metapage
 	open(my $file, '+<', $path{$index}) or die "$path{$index}: $!";
 	binmode $file;
 	read($file, my $page, 8192);
-	is(substr($page, 24, 6), "INEG\3\0", "the metapage of $index");
+	is(substr($page, 24, 6), "INEG\4\0", "the metapage of $index");
 	seek($file, 0, 0);
 	print $file with_checksum($change->($page, unpack('S<', substr($page, 12, 2)) - 136), 0);
 	close $file;
@@ -391,7 +391,7 @@ change_metapage('short_v', sub { my ($page, $at) = @_; return put($page, $at, pa
 change_metapage('lost_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 0)); });
 $node->start;
 isnt($node->psql('postgres', q{INSERT INTO old VALUES ('{3,9000}')}, stderr => \$stderr), 0, 'an index of an older format');
-like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 3\nHINT:  Please REINDEX it\./, 'is refused');
+like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 4\nHINT:  Please REINDEX it\./, 'is refused');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT id FROM long ORDER BY v <+> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too many parameters');
 like($stderr, qr/ERROR:  index "long_v" is damaged at block 0: bad metapage length or segment count\n.*HINT:  Please REINDEX it\./s, 'are told');
 like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('twice_x')}), qr/^TID \(0,1\) is live in two places$/m, 'genie_check finds that a segment counts twice');
