@@ -148,43 +148,48 @@ add_raw_vector(GenieVector vector, GenieKeywords *keywords)
 	keywords->size = (int32) vector.n;
 }
 
-void
-genie_lsh_raw_elements(const GenieRaw *raw, GenieVector *vector)
+/* Are the elements doubles?  A vector of zeros alone has no pieces, and may have either. */
+static bool
+raw_is_double(const GenieRaw *raw)
 {
 	const uint8 *at = raw->bytes;
 	uint32		dimension = 0;
-	uint8	   *elements;
-	Size		n_bytes;
 
 	if (raw->n > 0)
 	{
-		GenieKey	first = genie_packed_next(&at);
+		GenieKey	key = genie_packed_next(&at);
 
-		genie_key_get_dimension(first.data, first.len, &dimension);
-		at = raw->bytes;
+		genie_key_get_dimension(key.data, key.len, &dimension);
 	}
-	vector->n = (uint32) raw->size;
-	vector->is_double = dimension % 2 != 0;
-	n_bytes = vector->n * genie_vector_element_bytes(vector->is_double);
-	vector->elements = elements = palloc(n_bytes);
+	return dimension % 2 != 0;
+}
+
+void
+genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVector *vector)
+{
+	const uint8 *at = raw->bytes;
+	Size		n_bytes = raw->size * genie_vector_element_bytes(is_double);
+	uint8	   *elements = palloc(n_bytes);
+
+	*vector = (GenieVector) {.elements = elements, .n = (uint32) raw->size, .is_double = is_double};
 	if (raw->n * (Size) GENIE_VALUE_MAX < n_bytes)
 		memset(elements, 0, n_bytes);
 	for (uint32 i = 0; i < raw->n; i++)
 	{
 		GenieKey	key = genie_packed_next(&at);
 		uint32		prefix = genie_key_prefix_len(key);
-		Size		n = key.len - prefix;
+		uint32		dimension;
 		Size		first;
 
 		genie_key_get_dimension(key.data, key.len, &dimension);
 		first = (Size) dimension / 2 * GENIE_VALUE_MAX;
-		if (first + n > n_bytes)
+		if (dimension % 2 != is_double || first + key.len - prefix > n_bytes)
 			ereport(ERROR,
 					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("a vector of the pending list is longer than its length"),
+					 errmsg("a vector of the pending list is malformed"),
 					 errdetail("The index is damaged."),
 					 errhint("Please REINDEX it.")));
-		memcpy(elements + first, key.data + prefix, n);
+		memcpy(elements + first, key.data + prefix, key.len - prefix);
 	}
 }
 
@@ -193,7 +198,7 @@ genie_lsh_raw_vector(const GenieRaw *raw, float *vector)
 {
 	GenieVector elements;
 
-	genie_lsh_raw_elements(raw, &elements);
+	genie_lsh_raw_elements(raw, raw_is_double(raw), &elements);
 	genie_lsh_floats(elements, vector);
 	pfree(unconstify(void *, elements.elements));
 }

@@ -42,8 +42,8 @@ extern void genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, G
 /* Scales a vector to length 1; leaves a zero vector as it is. */
 extern void genie_lsh_normalise(float *vector, uint32 n);
 
-/* A vector from its raw keywords, palloc'd.  One of zeros alone does not tell the kind of its elements. */
-extern void genie_lsh_raw_elements(const GenieRaw *raw, GenieVector *vector);
+/* A vector of doubles, or of floats, from its raw keywords, palloc'd.  Errors: these are of the other kind. */
+extern void genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVector *vector);
 
 /* The same as the class hashes it: raw->size elements. */
 extern void genie_lsh_raw_vector(const GenieRaw *raw, float *vector);

@@ -89,6 +89,6 @@ genie_vector_type_raw_value(const GenieVectorType *type, const GenieRaw *raw)
 {
 	GenieVector vector;
 
-	genie_lsh_raw_elements(raw, &vector);
+	genie_lsh_raw_elements(raw, type->is_double, &vector);
 	return type->make(vector.elements, vector.n);
 }

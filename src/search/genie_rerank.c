@@ -41,8 +41,11 @@
 #include "utils/memutils.h"
 
 #include "genie_all_visible.h"
+#include "genie_heap.h"
+#include "genie_lsh_class.h"
 #include "genie_quantizer.h"
 #include "genie_rerank.h"
+#include "genie_vector_distance.h"
 
 #define GENIE_RERANK_GROWTH	2	/* times as many rows in the next round */
 #define GENIE_RERANK_VISIT	4096	/* candidates that are visited together at most, before others take their place */
@@ -70,12 +73,13 @@ struct GenieRerank
 	uint32		wanted;			/* rows */
 	uint32		n_visible;		/* rows that were visited, and are visible */
 	GenieRerankRows taken;		/* candidates that are neither */
-	GenieRerankRows waiting;	/* not visited yet; the least bound first */
-	uint32		next_waiting;	/* the first that the frontier did not take */
+	GenieRerankRows waiting;	/* not visited yet; from the end of the round on a heap, the least bound on top */
 
 	/* extras */
 	const GenieVectorType *type;	/* of their values; NULL: there are none */
 	GenieRawMeasure raw_measure;
+	GenieMetric metric;			/* of the operator, if it is one of genie's own for arrays; else 0 */
+	GenieVector query;			/* its right operand, if there is a metric */
 	GenieRerankRows unbounded;	/* of a round: to be visited at once */
 	uint32		n_extra_waiting;	/* of those that wait */
 	uint64	   *extras;			/* all of the scan, ascending */
@@ -101,20 +105,13 @@ struct GenieRerank
 
 /* ---- a round ---- */
 
-static inline int
-genie_rerank_compare_bounds(const GenieFrontierRow *x, const GenieFrontierRow *y)
+static inline bool
+genie_rerank_is_behind(const GenieFrontierRow *a, const GenieFrontierRow *b)
 {
-	if (x->bound != y->bound)
-		return x->bound < y->bound ? -1 : 1;
-	return (x->visit.tid > y->visit.tid) - (x->visit.tid < y->visit.tid);
+	return a->bound > b->bound || (a->bound == b->bound && a->visit.tid > b->visit.tid);
 }
 
-#define ST_SORT genie_rerank_sort_bounds
-#define ST_ELEMENT_TYPE GenieFrontierRow
-#define ST_COMPARE(a, b) genie_rerank_compare_bounds(a, b)
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
+GENIE_HEAP(genie_rerank_waiting, GenieFrontierRow, genie_rerank_is_behind)
 
 static void
 genie_rerank_append(GenieRerankRows *rows, GenieFrontierRow row)
@@ -137,26 +134,43 @@ genie_rerank_rows(const GenieRerank *rerank)
 
 /* ---- extras ---- */
 
-/* The distance of a raw row, rounded down; 0 where the operator gives none, or other operators sort, too. */
+/* The operator's value for a raw row; 0 where there is none.  genie's own operators are not called: that takes longer. */
+static double
+genie_rerank_raw_distance(const GenieRerank *rerank, const GenieRaw *raw)
+{
+	ScanKey		key = &rerank->scan->orderByData[0];
+	bool		is_null;
+	double		distance;
+
+	if (rerank->metric != 0)
+	{
+		GenieVector vector;
+
+		genie_lsh_raw_elements(raw, rerank->query.is_double, &vector);
+		return vector.n == rerank->query.n ? genie_vector_measure(rerank->metric, vector, rerank->query) : 0;
+	}
+	distance = genie_row_distance(&rerank->frontier->functions[0], key->sk_collation,
+								  genie_vector_type_raw_value(rerank->type, raw), key->sk_argument, &is_null);
+	return is_null ? 0 : distance;
+}
+
+/* The same, rounded down.  Where several operators sort, there is no bound. */
 static float
 genie_rerank_raw_bound(void *arg, const GenieRaw *raw)
 {
 	GenieRerank *rerank = arg;
-	ScanKey		key = &rerank->scan->orderByData[0];
 	GenieFrontier *frontier = rerank->frontier;
 	MemoryContext old;
 	double		distance;
 	float		bound;
-	bool		is_null;
 
 	if (frontier->n_orders != 1)
 		return 0;
 	old = MemoryContextSwitchTo(frontier->row_context);
-	distance = genie_row_distance(&frontier->functions[0], key->sk_collation,
-								  genie_vector_type_raw_value(rerank->type, raw), key->sk_argument, &is_null);
+	distance = genie_rerank_raw_distance(rerank, raw);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(frontier->row_context);
-	if (is_null || !(distance > 0))
+	if (!(distance > 0))
 		return 0;
 	bound = (float) Min(distance, FLT_MAX);
 	return bound > distance ? nextafterf(bound, 0) : bound;
@@ -165,7 +179,14 @@ genie_rerank_raw_bound(void *arg, const GenieRaw *raw)
 const GenieRawMeasure *
 genie_rerank_raw_measure(GenieRerank *rerank)
 {
-	return rerank->type == NULL ? NULL : &rerank->raw_measure;
+	ScanKey		key = &rerank->scan->orderByData[0];
+
+	if (rerank->type == NULL)
+		return NULL;
+	rerank->metric = rerank->frontier->n_orders == 1 ? genie_vector_metric(&rerank->frontier->functions[0]) : 0;
+	if (rerank->metric != 0)
+		rerank->query = rerank->type->elements(key->sk_argument);
+	return &rerank->raw_measure;
 }
 
 uint32
@@ -283,7 +304,7 @@ genie_rerank_round(GenieRerank *rerank)
 	memset(&rerank->taken, 0, sizeof(GenieRerankRows));
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
 	memset(&rerank->unbounded, 0, sizeof(GenieRerankRows));
-	rerank->n_visible = rerank->next_waiting = rerank->n_extra_waiting = 0;
+	rerank->n_visible = rerank->n_extra_waiting = 0;
 	old = MemoryContextSwitchTo(rerank->round_context);
 	while (genie_rerank_rows(rerank) < wanted && !rerank->at_end)
 	{
@@ -299,8 +320,8 @@ genie_rerank_round(GenieRerank *rerank)
 		rerank->taken.n = 0;
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (rerank->waiting.n > 0)
-		genie_rerank_sort_bounds(rerank->waiting.rows, rerank->waiting.n);
+	for (uint32 i = 0; i < rerank->waiting.n; i++)
+		genie_rerank_waiting_add(rerank->waiting.rows, i, rerank->waiting.rows[i]);
 	genie_frontier_restart(rerank->frontier);
 	MemoryContextSwitchTo(old);
 	rerank->wanted = rerank->wanted > wanted ? rerank->wanted - wanted :
@@ -313,12 +334,13 @@ static bool
 genie_rerank_next_waiting(void *arg, GenieCandidate *candidate)
 {
 	GenieRerank *rerank = arg;
-	const GenieFrontierRow *row = &rerank->waiting.rows[rerank->next_waiting];
+	GenieRerankRows *waiting = &rerank->waiting;
 
-	if (rerank->next_waiting == rerank->waiting.n)
+	if (waiting->n == 0)
 		return false;
-	*candidate = (GenieCandidate) {.tid = row->visit.tid, .bound = row->bound};
-	rerank->next_waiting++;
+	*candidate = (GenieCandidate) {.tid = waiting->rows[0].visit.tid, .bound = waiting->rows[0].bound};
+	waiting->n--;
+	genie_rerank_waiting_replace(waiting->rows, waiting->n, waiting->rows[waiting->n]);
 	return true;
 }
 
@@ -348,7 +370,6 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict)
 	rerank->strict = strict;
 	rerank->tombstone_version = PG_UINT64_MAX;
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
-	rerank->next_waiting = 0;
 	rerank->n_extras = rerank->n_opened = 0;
 	rerank->at_end = rerank->has_null = rerank->has_last = false;
 }
