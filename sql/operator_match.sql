@@ -31,7 +31,7 @@ SELECT '{1,2,3}'::bigint[] @& genie_query('{2,3}'::int[], 2) AS bigint, '{1,2,3}
 SELECT '{1.0,2}'::numeric[] <&> '{1,2.00}'::numeric[] AS numeric, '{0,-0,NaN,1}'::float8[] <&> '{-0,NaN}' AS float8, '{a,b}'::varchar[] <&> '{b}'::varchar[] AS varchar;
 
 -- another family is a mistake, where there is something to mistake
-SELECT '{1,2}'::int[] <&> genie_query(ARRAY[1.0, 2.0]);
+SELECT '{1,2}'::int[] <&> genie_query(ARRAY[1.0, 2.0]::float8[]);
 SELECT '{1,2}'::int[] @& genie_query(ARRAY['1']);
 SELECT '{a,b}'::text[] <&> genie_query(ARRAY[1]);
 SELECT '{1.5}'::numeric[] <&> '{[1,2]}'::int4multirange::genie_query;

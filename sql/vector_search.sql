@@ -109,6 +109,25 @@ SELECT s FROM few_sets ORDER BY s <%> genie_object('{c,d}'::text[]) LIMIT 2;
 SELECT * FROM genie_search('few_sets_s', ARRAY[genie_object('{1}'::int[])]);
 SELECT * FROM genie_search('few_sets_s', ARRAY[genie_query('{a}'::text[])]);
 SELECT * FROM genie_search('few_sets_s', ARRAY['{}'::genie_object, NULL]);
+-- queries of real[] on an index of double precision[]: PostgreSQL casts the operator's right operand, and so does the call
+CREATE TABLE fine AS SELECT id, (SELECT array_agg(e / 3::float8 ORDER BY n) FROM unnest(v) WITH ORDINALITY u (e, n)) AS d FROM t;
+CREATE INDEX fine_l2 ON fine USING genie (d genie_l2_float8_ops);
+CREATE INDEX fine_laplacian ON fine USING genie (d genie_laplacian_float8_ops);
+CREATE INDEX fine_cosine ON fine USING genie (d genie_cosine_float8_ops);
+SET genie.candidates = 10000;
+CREATE VIEW fine_asked AS SELECT i, count(*), count(*) FILTER (WHERE s.distance IS DISTINCT FROM CASE i WHEN 'fine_l2' THEN f.d <-> q.v WHEN 'fine_laplacian' THEN f.d <+> q.v ELSE f.d <=> q.v END) AS different
+	FROM unnest('{fine_l2,fine_laplacian,fine_cosine}'::text[]) i, genie_search(i::regclass, (SELECT array_agg(v ORDER BY n) FROM q), 20) s
+	JOIN fine f ON f.ctid = s.tid JOIN q ON q.n = s.query GROUP BY i ORDER BY i;
+SELECT * FROM fine_asked;
+SELECT count(*) FROM (SELECT query, tid, distance FROM genie_search('fine_l2', (SELECT array_agg(v ORDER BY n) FROM q), 20)
+	EXCEPT SELECT n, r.* FROM q, LATERAL (SELECT ctid, d <-> q.v FROM fine ORDER BY d <-> q.v, ctid LIMIT 20) r) missed;
+SELECT count(*) FROM (SELECT * FROM genie_search('fine_l2', (SELECT array_agg(v ORDER BY n) FROM q), 20)
+	EXCEPT SELECT * FROM genie_search('fine_l2', (SELECT array_agg(v ORDER BY n)::float8[] FROM q), 20)) other;
+INSERT INTO fine SELECT id + 10000, d FROM fine WHERE id % 5 = 0;
+SELECT * FROM fine_asked;
+TRUNCATE fine;
+INSERT INTO fine VALUES (1, '{0.1,0.2}'), (2, NULL), (3, '{0,0}');
+SELECT f.d, s.distance = f.d <-> '{0.1,0.2}'::real[] AS same, s.distance > 0 AS differ FROM genie_search('fine_l2', '{0.1,0.2}'::real[]) s JOIN fine f ON f.ctid = s.tid;
 -- partial and expression indexes
 CREATE INDEX t_part ON t USING genie (v genie_l2_ops) WHERE id <= 1200;
 CREATE INDEX t_expr ON t USING genie ((v[2:5]) genie_l2_ops);

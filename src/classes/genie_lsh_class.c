@@ -267,6 +267,12 @@ genie_lsh_vector_compile(PG_FUNCTION_ARGS)
 
 /* ---- sets ---- */
 
+bool
+genie_lsh_class_of_arrays(Relation index)
+{
+	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_lsh_set_decompose;
+}
+
 static int32 *
 codes_of_packed(const GenieLshClassParameters *parameters, const uint8 *packed, uint32 n)
 {

@@ -30,6 +30,9 @@ extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameter
 /* Is the index's operator class one of genie's own for arrays of numbers? */
 extern bool genie_lsh_class_of_vectors(Relation index);
 
+/* Is it genie_minhash_ops? */
+extern bool genie_lsh_class_of_arrays(Relation index);
+
 /* Support function 1 of a class of vectors.  Errors: elements that are not finite; another length. */
 extern void genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords);
 

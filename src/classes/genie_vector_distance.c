@@ -118,22 +118,33 @@ genie_vector_check_finite(GenieVector vector)
 				 errmsg("vector element %u is not finite", i + 1)));
 }
 
+void
+genie_vector_widen(GenieVector vector, void *to)
+{
+	const char *from = vector.elements;
+	char	   *at = to;
+
+	Assert(!vector.is_double);
+	for (uint32 i = 0; i < vector.n; i++)
+	{
+		float		narrow;
+		double		wide;
+
+		memcpy(&narrow, from + i * sizeof(narrow), sizeof(narrow));
+		wide = narrow;
+		memcpy(at + i * sizeof(wide), &wide, sizeof(wide));
+	}
+}
+
 /* ---- functions and operators ---- */
 
 /* The elements as doubles, in palloc'd memory. */
 static GenieVector
 widen(GenieVector vector)
 {
-	const char *at = vector.elements;
 	double	   *elements = palloc(vector.n * sizeof(double));
 
-	for (uint32 i = 0; i < vector.n; i++)
-	{
-		float		element;
-
-		memcpy(&element, at + i * sizeof(element), sizeof(element));
-		elements[i] = element;
-	}
+	genie_vector_widen(vector, elements);
 	return (GenieVector) {elements, vector.n, true};
 }
 

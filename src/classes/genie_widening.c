@@ -14,9 +14,9 @@
  *		embedding <->^ $1
  *
  * The results are the same.  A query matches by value: two types of one family have the same keyword for a value
- * (genie_value.c).  <->^ and its like compute with doubles, as the cast's result would be (genie_vector_distance.c).
- * Casts between families (int to numeric) stay, and so do casts that the user wrote: an expression index may have the
- * same cast.
+ * (genie_value.c), and beside integers, numerics are converted (genie_int_operand.c).  <->^ and its like compute with
+ * doubles, as the cast's result would be (genie_vector_distance.c).  Other casts between families (int to float) stay,
+ * and so do casts that the user wrote: an expression index may have the same cast.
  *
  * Functions and operators are looked up in the schema of the function that is supported, without a search path.
  */
@@ -35,17 +35,19 @@
 #include "utils/syscache.h"
 
 #include "genie_compat.h"
+#include "genie_int_array.h"
 #include "genie_vector_distance.h"
 
 PG_FUNCTION_INFO_V1(genie_widening_support);
 PG_FUNCTION_INFO_V1(genie_vector_widening_support);
 
-/* Do a value's keywords stay the same when PostgreSQL casts it from one type to the other without being asked? */
+/* Do values of one type match by value what PostgreSQL would otherwise cast them to, without being asked? */
 static bool
-keeps_keywords(Oid from, Oid to)
+matches_by_value(Oid from, Oid to)
 {
 	return from == to ||
 		((from == INT2OID || from == INT4OID) && (to == INT4OID || to == INT8OID)) ||
+		(genie_int_width(from) != 0 && to == NUMERICOID) ||
 		(from == FLOAT4OID && to == FLOAT8OID) ||
 		(from == VARCHAROID && to == TEXTOID) || (from == TEXTOID && to == VARCHAROID);
 }
@@ -128,7 +130,7 @@ genie_widening_support(PG_FUNCTION_ARGS)
 	List	   *args;
 	Node	   *query;
 
-	if (call == NULL || !keeps_keywords(getBaseType(found.from), getBaseType(found.to)))
+	if (call == NULL || !matches_by_value(getBaseType(found.from), getBaseType(found.to)))
 		PG_RETURN_POINTER(NULL);
 	counts = call->funcresulttype == INT4OID;
 	args = list_make1(found.query);

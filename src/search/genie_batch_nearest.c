@@ -137,15 +137,21 @@ genie_nearest_find_order(GenieBatch *batch)
 	return found;
 }
 
+/*
+ * Queries become values of the indexed type, if the class is genie's own and nothing is lost: real[] where the class
+ * has real[], double precision[] or pgvector's type; double precision[] where it has that.  Otherwise they stay, and
+ * the class needs an operator with their type on the right: for double precision[] on real[], <->^ and its like.
+ */
 static void
 genie_nearest_check_index(GenieNearestSearch *search)
 {
 	GenieBatch *batch = &search->batch;
 	bool		approximate = genie_is_approximate(batch->index);
 	const GenieVectorType *type = genie_vector_type_of_class(batch->index);
+	Oid			given = batch->query_type;
 	Oid			vectors = type != NULL ? type->array : batch->index->rd_opcintype[0];
 
-	if (type != NULL && batch->query_type == type->array)
+	if (type != NULL && (given == type->array || (given == FLOAT4ARRAYOID && type->is_double)))
 	{
 		search->type = type;
 		batch->query_type = batch->index->rd_opcintype[0];
@@ -155,7 +161,7 @@ genie_nearest_check_index(GenieNearestSearch *search)
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
-					format_type_be(batch->query_type)),
+					format_type_be(given)),
 			 errdetail("Its operator class is not approximate, or has no distance with that type on the right."),
 			 approximate && search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
 			 errhint("Cast the queries to %s.", format_type_be(vectors)) : 0));
@@ -187,10 +193,19 @@ static Datum
 genie_nearest_next_vector(GenieNearestSearch *search)
 {
 	const GenieVectors *vectors = &search->vectors;
-	Size		nbytes = vectors->n_dimensions * genie_vector_element_bytes(vectors->is_double);
+	uint32		n = vectors->n_dimensions;
+	Size		nbytes = n * genie_vector_element_bytes(vectors->is_double);
 	const char *elements = (const char *) vectors->elements + search->n_next++ * nbytes;
+	double	   *wide;
+	Datum		query;
 
-	return search->type->make(elements, vectors->n_dimensions);
+	if (vectors->is_double == search->type->is_double)
+		return search->type->make(elements, n);
+	wide = palloc(n * sizeof(double));
+	genie_vector_widen((GenieVector) {elements, n, false}, wide);
+	query = search->type->make(wide, n);
+	pfree(wide);
+	return query;
 }
 
 static Datum

@@ -84,23 +84,10 @@ typedef struct GenieExactKnn
 static void
 copy_elements(uint8 *to, bool to_double, GenieVector from)
 {
-	const uint8 *at = from.elements;
-
 	if (to_double == from.is_double)
-	{
-		memcpy(to, at, from.n * genie_vector_element_bytes(to_double));
-		return;
-	}
-	Assert(to_double);
-	for (uint32 i = 0; i < from.n; i++)
-	{
-		float4		narrow;
-		float8		wide;
-
-		memcpy(&narrow, at + i * sizeof(narrow), sizeof(narrow));
-		wide = narrow;
-		memcpy(to + i * sizeof(wide), &wide, sizeof(wide));
-	}
+		memcpy(to, from.elements, from.n * genie_vector_element_bytes(to_double));
+	else
+		genie_vector_widen(from, to);
 }
 
 static void

@@ -55,6 +55,7 @@
 #include "genie_query.h"
 #include "genie_rerank.h"
 #include "genie_scan.h"
+#include "genie_set_class.h"
 #include "genie_stream.h"
 #include "genie_type_state.h"
 
@@ -163,13 +164,14 @@ genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *paramete
 	FmgrInfo   *compile = index_getprocinfo(index, key->sk_attno, GENIE_COMPILE_PROC);
 	Datum		strategy = Int16GetDatum(key->sk_strategy);
 	Datum		subtype = ObjectIdGetDatum(key->sk_subtype);
+	Datum		operand = genie_set_operand(index, key->sk_subtype, key->sk_argument);
 	Datum		query;
 
 	if (genie_is_approximate(index))
-		query = FunctionCall4Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype,
+		query = FunctionCall4Coll(compile, key->sk_collation, operand, strategy, subtype,
 								  PointerGetDatum(parameters));
 	else
-		query = FunctionCall3Coll(compile, key->sk_collation, key->sk_argument, strategy, subtype);
+		query = FunctionCall3Coll(compile, key->sk_collation, operand, strategy, subtype);
 	return DatumGetGenieQuery(query);
 }
 

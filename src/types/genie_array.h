@@ -11,6 +11,7 @@
 #include "genie_value.h"
 
 #define GENIE_ARRAY_DIMENSION	0
+#define GENIE_NO_DIMENSION		GENIE_DIMENSION_MAX /* of what no array has (genie_int_operand.c) */
 
 /* Iterates over an array's elements; NULLs are left out. */
 typedef struct GenieArrayCursor

@@ -17,11 +17,13 @@
 #include "postgres.h"
 
 #include "genie_array.h"
+#include "genie_int_operand.h"
 #include "genie_match.h"
 #include "genie_object.h"
 #include "genie_operand.h"
 #include "genie_query.h"
 #include "genie_text.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(genie_match_count_arrays);
@@ -93,12 +95,13 @@ match_state(FunctionCallInfo fcinfo)
 	return state;
 }
 
+/* left: NULL if it is no array */
 static void
-prepare_right(MatchState *state, Datum datum, GenieRightKind kind, bool of_array)
+prepare_right(MatchState *state, Datum datum, GenieRightKind kind, const ArrayType *left)
 {
 	struct varlena *right = genie_operand_if_new(&state->right, datum);
 	MemoryContext old;
-	GenieQuery *query;
+	const GenieQuery *query;
 	ArrayType  *array;
 
 	if (right == NULL)
@@ -120,9 +123,11 @@ prepare_right(MatchState *state, Datum datum, GenieRightKind kind, bool of_array
 			break;
 		default:
 			query = DatumGetGenieQuery(PointerGetDatum(right));
-			if (of_array)
+			if (left != NULL)
 				genie_array_check_query(query);
 	}
+	if (left != NULL && kind != GENIE_RIGHT_ARRAY && genie_int_width(getBaseType(ARR_ELEMTYPE(left))) != 0)
+		query = genie_int_operand_query(query);
 	state->view = genie_query_view(query, state->right.context);
 	MemoryContextSwitchTo(old);
 	genie_operand_keep(&state->right, right);
@@ -186,7 +191,7 @@ genie_match_array(FunctionCallInfo fcinfo, GenieRightKind kind)
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	GenieMatch	match;
 
-	prepare_right(state, PG_GETARG_DATUM(1), kind, true);
+	prepare_right(state, PG_GETARG_DATUM(1), kind, array);
 	genie_array_type(&state->array_type, ARR_ELEMTYPE(array), state->rows);
 	if (state->array_type->int_width != 0)
 		match = match_ints(state, array);
@@ -210,7 +215,7 @@ genie_match_object(FunctionCallInfo fcinfo, GenieRightKind kind)
 	Size		nbytes;
 	const uint8 *packed = genie_object_keys(object, &n, &nbytes);
 
-	prepare_right(state, PG_GETARG_DATUM(1), kind, false);
+	prepare_right(state, PG_GETARG_DATUM(1), kind, NULL);
 	match = match_packed(state, packed, n);
 	PG_FREE_IF_COPY(object, 0);
 	return match;
@@ -222,8 +227,7 @@ genie_match_right(FunctionCallInfo fcinfo, GenieMakeQuery make_query, GenieKeywo
 	MatchState *state = match_state(fcinfo);
 
 	state->make_query = make_query;
-	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER,
-				  false);
+	prepare_right(state, PG_GETARG_DATUM(1), make_query == NULL ? GENIE_RIGHT_QUERY : GENIE_RIGHT_OTHER, NULL);
 	genie_keywords_reset(&state->keywords);
 	*keywords = &state->keywords;
 	return state->view;

@@ -82,6 +82,9 @@ extern void genie_value_bit_print(StringInfo out, const uint8 *data, uint32 len)
 
 extern uint32 genie_value_put_numeric(uint8 *out, Datum value);
 extern bool genie_value_numeric_valid(const uint8 *data, uint32 len);
+
+/* The integer that the valid bytes are; false: they are no integer in the range of int8. */
+extern bool genie_value_numeric_integer(const uint8 *data, uint32 len, int64 *value);
 extern void genie_value_numeric_print(StringInfo out, const uint8 *data, uint32 len);
 
 /* ---- in genie_value_time.c ---- */

@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "genie_value_bytes.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
@@ -29,6 +30,7 @@
 
 #define BASE			10000
 #define BASE_DIGITS		4		/* decimal digits of a digit of base 10000 */
+#define INT64_WEIGHT_MAX	4	/* the weight of the first digit of PG_INT64_MAX */
 #define WIRE_HEADER		8		/* bytes before the digits */
 #define WIRE_NEGATIVE	0x4000
 #define WIRE_NAN		0xC000
@@ -159,6 +161,30 @@ genie_value_numeric_valid(const uint8 *data, uint32 len)
 		default:
 			return false;
 	}
+}
+
+/* A value that is cut has more digits than an int8, before or after the point. */
+bool
+genie_value_numeric_integer(const uint8 *data, uint32 len, int64 *value)
+{
+	bool		negative = data[0] == CLASS_NEGATIVE;
+	Digits		number;
+
+	*value = 0;
+	if (data[0] == CLASS_ZERO)
+		return true;
+	if ((!negative && data[0] != CLASS_POSITIVE) || len > GENIE_VALUE_MAX || !decode(data, len, &number) ||
+		number.weight > INT64_WEIGHT_MAX || number.weight < (int64) number.n - 1)
+		return false;
+	for (int64 i = 0; i <= number.weight; i++)
+	{
+		int64		digit = i < number.n ? number.digits[i] : 0;
+
+		if (pg_mul_s64_overflow(*value, BASE, value) ||
+			pg_add_s64_overflow(*value, negative ? -digit : digit, value))
+			return false;
+	}
+	return true;
 }
 
 /* Prints n decimal digits; the last one's unit is 10^exponent. */
