@@ -134,7 +134,7 @@ genie_rerank_rows(const GenieRerank *rerank)
 
 /* ---- extras ---- */
 
-/* The operator's value for a raw row; 0 where there is none.  genie's own operators are not called: that takes longer. */
+/* The operator's value for a raw row; 0 where there is none.  genie's own operators are not called: it takes longer. */
 static double
 genie_rerank_raw_distance(const GenieRerank *rerank, const GenieRaw *raw)
 {
