@@ -95,6 +95,14 @@ SELECT pending_rows FROM genie_last_scan();
 VACUUM v;
 SELECT * FROM genie_check('v_x');
 
+-- an index of NULLs alone has nothing to learn from, and its list is merged all the same
+CREATE TABLE n (x real[]) WITH (autovacuum_enabled = off);
+CREATE INDEX n_x ON n USING genie (x genie_l2_ops);
+INSERT INTO n SELECT NULL FROM generate_series(1, 10);
+SELECT genie_merge('n_x');
+SELECT objects, pending_rows FROM genie_index_info('n_x');
+DROP TABLE n;
+
 -- all classes of vectors; doubles that floats cannot hold, and values of which most are zero
 CREATE TABLE d (id int, l2 real[], l1 real[], la real[], co real[], l2d float8[], l1d float8[], lad float8[], cod float8[]) WITH (autovacuum_enabled = off);
 INSERT INTO d SELECT i, y, y, y, y, z, z, z, z FROM (SELECT i, vec(i, 40) AS y,

@@ -183,7 +183,8 @@ genie_rerank_raw_measure(GenieRerank *rerank)
 
 	if (rerank->type == NULL)
 		return NULL;
-	rerank->metric = rerank->frontier->n_orders == 1 ? genie_vector_metric(&rerank->frontier->functions[0]) : 0;
+	rerank->metric = rerank->frontier->n_orders == 1 && (key->sk_flags & SK_ISNULL) == 0 ?
+		genie_vector_metric(&rerank->frontier->functions[0]) : 0;
 	if (rerank->metric != 0)
 		rerank->query = rerank->type->elements(key->sk_argument);
 	return &rerank->raw_measure;
