@@ -183,8 +183,11 @@ genie_rerank_raw_measure(GenieRerank *rerank)
 
 	if (rerank->type == NULL)
 		return NULL;
-	rerank->metric = rerank->frontier->n_orders == 1 && (key->sk_flags & SK_ISNULL) == 0 ?
-		genie_vector_metric(&rerank->frontier->functions[0]) : 0;
+	/* an operand of another type than the column's is left to the operator */
+	rerank->metric = 0;
+	if (rerank->frontier->n_orders == 1 && (key->sk_flags & SK_ISNULL) == 0 &&
+		(key->sk_subtype == InvalidOid || key->sk_subtype == rerank->scan->indexRelation->rd_opcintype[0]))
+		rerank->metric = genie_vector_metric(&rerank->frontier->functions[0]);
 	if (rerank->metric != 0)
 		rerank->query = rerank->type->elements(key->sk_argument);
 	return &rerank->raw_measure;
