@@ -39,6 +39,7 @@ SELECT '{1,2}'::int[] <&> '{0:int:2,0:text:a}'::genie_query AS some, '{}'::int[]
 	'{1,2}'::int[] <&> '{0:int:2,7:int:1}'::genie_query AS other_dimension, '{1,2}'::int[] <&> '{}'::genie_query AS nothing, '{a}'::text[] <&> '{0:text:a,7:int:1}'::genie_query AS text;
 -- a query without the elements' dimension is a mistake, in operators and for an index
 SELECT '{1,2}'::int[] <&> '{7:int:1}'::genie_query;
+SELECT '{1,2}'::int[] <&> '{2147483647:int:1}'::genie_query;
 SELECT '{a}'::text[] @& '{1:text:a,2:text:a}@0'::genie_query;
 SELECT genie_match_count('{a}'::text[], '{1:text:a}'::genie_query);
 CREATE TABLE match_dimension (a text[]);

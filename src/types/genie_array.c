@@ -118,7 +118,9 @@ genie_array_check_query(const GenieQuery *query)
 		return;
 	first = genie_query_next(&at).lo;	/* of the smallest dimension */
 	genie_key_get_dimension(first.data, first.len, &dimension);
-	if (dimension != GENIE_ARRAY_DIMENSION && dimension != GENIE_NO_DIMENSION)
+	if (dimension == GENIE_NO_DIMENSION && first.data[genie_key_prefix_len(first) - 1] == GENIE_FAMILY_NUMERIC)
+		return;					/* converted numerics */
+	if (dimension != GENIE_ARRAY_DIMENSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("query asks for attribute %u, but an array has elements only", dimension),
