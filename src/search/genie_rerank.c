@@ -223,8 +223,10 @@ static bool
 genie_rerank_was_extra(const GenieRerank *rerank, uint64 tid)
 {
 	uint32		low = 0;
-	uint32		high = rerank->n_opened > 1 ? rerank->n_extras : 0;
+	uint32		high = rerank->n_extras;
 
+	if (rerank->n_opened <= 1)
+		return false;
 	while (low < high)
 	{
 		uint32		middle = low + (high - low) / 2;
@@ -234,7 +236,7 @@ genie_rerank_was_extra(const GenieRerank *rerank, uint64 tid)
 		else
 			high = middle;
 	}
-	return low < rerank->n_extras && rerank->n_opened > 1 && rerank->extras[low] == tid;
+	return low < rerank->n_extras && rerank->extras[low] == tid;
 }
 
 /* ---- rows of a round ---- */

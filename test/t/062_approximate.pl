@@ -363,8 +363,9 @@ $node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELEC
 	CREATE TABLE twice AS SELECT * FROM old; CREATE INDEX twice_x ON twice USING genie (x);
 	CREATE TABLE small AS SELECT * FROM old; CREATE INDEX small_x ON small USING genie (x);
 	CREATE TABLE short AS SELECT ARRAY[i * 7919 % 1009, i * 6007 % 1013]::real[] AS v FROM generate_series(1, 400) i; CREATE INDEX short_v ON short USING genie (v genie_l2_ops);
+	CREATE TABLE bent AS SELECT * FROM short; CREATE INDEX bent_v ON bent USING genie (v genie_l2_ops); INSERT INTO bent VALUES ('{1,2}');
 	SELECT make('long', 400); SELECT make('lost', 400); CHECKPOINT});
-my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x twice_x small_x long_v lost_v short_v);
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x twice_x small_x long_v lost_v short_v bent_v);
 $node->stop;
 
 # Changes a file's metapage; the function gets it, and where its parameters begin, with their length.
@@ -383,6 +384,19 @@ sub change_metapage
 
 sub put { my ($page, $at, $bytes) = @_; substr($page, $at, length($bytes)) = $bytes; return $page; }
 
+# The pending vector's first piece says that its elements are doubles.
+{
+	open(my $file, '+<', $path{bent_v}) or die "$path{bent_v}: $!";
+	binmode $file;
+	local $/;
+	my $bytes = <$file>;
+	my ($block) = grep { ord(substr($bytes, $_ * 8192 + 8188, 1)) == 2 } 0 .. length($bytes) / 8192 - 1;
+	my $page = substr($bytes, $block * 8192, 8192);
+	is(ord(substr($page, 24 + 14 + 1, 1)), 0, 'a piece of floats');
+	seek($file, $block * 8192, 0);
+	print $file with_checksum(put($page, 24 + 14 + 1, chr(1)), $block);
+	close $file;
+}
 change_metapage('old_x', sub { my ($page, $at) = @_; return put($page, 28, pack('S<', 2)); });
 change_metapage('twice_x', sub { my ($page, $at) = @_; return put(put($page, 24 + 56, pack('L<', 2)), 24 + 88 + 48, substr($page, 24 + 88, 48)); });
 change_metapage('small_x', sub { my ($page, $at) = @_; return put($page, 24 + 88 + 40, pack('S<S<', 1, 1)); });
@@ -392,6 +406,8 @@ change_metapage('lost_v', sub { my ($page, $at) = @_; return put($page, $at, pac
 $node->start;
 isnt($node->psql('postgres', q{INSERT INTO old VALUES ('{3,9000}')}, stderr => \$stderr), 0, 'an index of an older format');
 like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 4\nHINT:  Please REINDEX it\./, 'is refused');
+isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT v FROM bent ORDER BY v <-> '{1,2}' LIMIT 1}, stderr => \$stderr), 0, 'a malformed pending vector');
+like($stderr, qr/ERROR:  a vector of the pending list is malformed\nDETAIL:  The index is damaged\.\nHINT:  Please REINDEX it\./, 'is noticed');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT id FROM long ORDER BY v <+> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too many parameters');
 like($stderr, qr/ERROR:  index "long_v" is damaged at block 0: bad metapage length or segment count\n.*HINT:  Please REINDEX it\./s, 'are told');
 like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('twice_x')}), qr/^TID \(0,1\) is live in two places$/m, 'genie_check finds that a segment counts twice');
