@@ -60,7 +60,8 @@ INSERT INTO v VALUES (1001, vec(702));
 ROLLBACK;
 INSERT INTO v VALUES (1002, NULL), (1003, vec(703));
 SELECT by_index(vec(700), 1) <> '{700}' AS deleted, by_index(vec(701), 1) <> '{701}' AS old, by_index(vec(2000), 1) AS new, by_index(vec(702), 1) AS rolled_back, by_index(vec(703), 2) AS equal;
-SELECT count(*), count(DISTINCT id), (array_agg(id))[count(*)] AS last FROM (SELECT id FROM v ORDER BY x <-> vec(5)) s;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <-> vec(5)) s;
+SELECT (array_agg(id))[count(*)] AS last FROM (SELECT id FROM v ORDER BY x <-> vec(5)) s;
 
 -- many queries in a call: the same rows as scans, in pieces, and with pending rows that are gone
 CREATE FUNCTION differences(k int) RETURNS bigint LANGUAGE sql AS $$

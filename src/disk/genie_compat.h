@@ -88,6 +88,7 @@ genie_extend_relation(Relation relation, uint32 n, uint32 *extended)
 #if PG_VERSION_NUM < 170000
 #define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
 #define MyProcNumber (MyProc->pgprocno)
+#define GENIE_HAS_ALLOC_ZERO_ALIGNED
 #endif
 
 /* Does old_snapshot_threshold apply?  For users of utils/snapmgr.h. */

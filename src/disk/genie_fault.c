@@ -15,6 +15,8 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
+#include "genie_compat.h"
+
 char	   *genie_fault_point = NULL;
 char	   *genie_fault_action = NULL;
 int			genie_fault_skip = 0;
@@ -91,7 +93,9 @@ WRAP(repalloc, (void *pointer, Size size), (pointer, size), true)
 WRAP(repalloc_huge, (void *pointer, Size size), (pointer, size), true)
 WRAP(MemoryContextAlloc, (MemoryContext context, Size size), (context, size), true)
 WRAP(MemoryContextAllocZero, (MemoryContext context, Size size), (context, size), true)
+#ifdef GENIE_HAS_ALLOC_ZERO_ALIGNED
 WRAP(MemoryContextAllocZeroAligned, (MemoryContext context, Size size), (context, size), true)
+#endif
 WRAP(MemoryContextAllocHuge, (MemoryContext context, Size size), (context, size), true)
 WRAP(MemoryContextAllocExtended, (MemoryContext context, Size size, int flags), (context, size, flags),
 	 (flags & MCXT_ALLOC_NO_OOM) == 0)
