@@ -91,7 +91,6 @@ genie_pending_append_tail(Relation index, BlockNumber tail, const GeniePendingFr
 						  const uint8 *packed)
 {
 	Buffer		buffer = ReadBuffer(index, tail);
-	GenieWal	wal;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!genie_pending_is_open(BufferGetPage(buffer)) ||
@@ -100,9 +99,8 @@ genie_pending_append_tail(Relation index, BlockNumber tail, const GeniePendingFr
 		UnlockReleaseBuffer(buffer);
 		return false;
 	}
-	genie_wal_begin(&wal, index, false);
-	genie_pending_put(genie_wal_register(&wal, buffer, false), fragment, packed);
-	genie_wal_commit_release(&wal);
+	genie_wal_append(index, buffer, fragment, sizeof(*fragment), packed, fragment->nbytes);
+	UnlockReleaseBuffer(buffer);
 	return true;
 }
 

@@ -2,12 +2,13 @@
  * genie_wal.h
  *	  The only writer of pages.
  *
- * Three ways, each crash-safe on its own, and one for what a crash may take:
+ * Four ways, each crash-safe on its own, and one for what a crash may take:
  *
  *	changes		genie_wal_begin, genie_wal_register for up to four exclusively locked buffers,
  *				edit the images it returns, genie_wal_commit: one Generic WAL record, so all
  *				of the pages change or none.  (For unlogged and temporary relations Generic
  *				WAL only copies the images back.)
+ *	append		genie_wal_append: the same for bytes behind one page's payload, at the cost of those bytes
  *	build		the same calls with build = true edit the buffers themselves and log nothing.
  *				No other process can see the relation, and genie_wal_log_build logs every page
  *				at the end.
@@ -15,7 +16,8 @@
  *				fork unconditionally, because Generic WAL would write nothing for it.
  *	hints		genie_wal_mark_hint
  *
- * Every page that is written gets its checksum here (genie_page.h), and a page that is changed is verified before.
+ * Every page that is written gets its checksum here (genie_page.h), and a page that is changed is verified before.  An
+ * append goes on from the page's checksum instead, so that a wrong one stays wrong.
  *
  * If an ERROR comes between register and commit, the images go with the memory and the pages do not change.  In a
  * build, the relation goes.
@@ -54,6 +56,13 @@ extern void genie_wal_commit_release(GenieWal *wal);
 
 /* Discards the changes: no page has changed. */
 extern void genie_wal_abort(GenieWal *wal);
+
+/*
+ * Appends bytes, of two pieces, to the payload of a page of genie that has room for them, and logs it.  The buffer must be
+ * locked exclusively; the caller keeps lock and pin.
+ */
+extern void genie_wal_append(Relation relation, Buffer buffer, const void *head, uint16 n_head,
+							 const void *tail, uint16 n_tail);
 
 /*
  * The page, which is locked, got hints (genie_hint.h): it is to be written some time, but nothing is logged, except for
