@@ -54,8 +54,7 @@
 #define ROUNDING	GENIE_QUANTIZED_ROUNDING	/* u */
 #define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
 #define GROWTH		GENIE_QUANTIZED_GROWTH
-/* what a dimension may lose below the normal range of a float, here and as it is measured */
-#define VANISHING	0x1p-73
+#define VANISHING	GENIE_QUANTIZED_VANISHING
 
 /* sums of squares between which those of floats neither overflow nor lose much below the normal range */
 #define FLOAT_SQUARES_MIN 1e-25
@@ -83,25 +82,8 @@ genie_quantized_nth(uint32_t i)
 
 /* ---- records and queries ---- */
 
-static inline double
-element(GenieVector vector, uint32_t i)
-{
-	const uint8_t *at = vector.elements;
-	double		wide;
-	float		narrow;
-
-	if (vector.is_double)
-	{
-		memcpy(&wide, at + sizeof(wide) * i, sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, at + sizeof(narrow) * i, sizeof(narrow));
-	return narrow;
-}
-
-/* The factor of all elements; NaN: nothing is known of the vector. */
-static double
-factor_of(GenieMetric metric, GenieVector vector)
+double
+genie_quantized_factor(GenieMetric metric, GenieVector vector)
 {
 	double		squares;
 
@@ -129,7 +111,7 @@ genie_quantize_unknown(uint32_t n_dimensions, void *record)
 	((GenieQuantized *) record)->error = INFINITY;
 }
 
-/* Writes the codes; returns the sum of their errors. */
+/* Writes the codes and their squares; returns the sum of their errors. */
 static double
 write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantized *record)
 {
@@ -138,10 +120,11 @@ write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantize
 	double		scale = record->scale;
 	double		inverse = scale == 0 ? 0 : 1 / scale;
 	double		sum = 0;
+	uint32_t	squares = 0;
 
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
-		double		x = element(vector, i) * factor;
+		double		x = genie_vector_element(vector, i) * factor;
 		double		code = (x - offset) * inverse + 0.5;
 		double		lost;
 
@@ -149,9 +132,11 @@ write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantize
 		code = code > 0 ? code : 0;
 		code = code < CODE_MAX ? code : CODE_MAX;
 		codes[i] = (uint8_t) code;
+		squares += (uint32_t) codes[i] * codes[i];
 		lost = x - (offset + scale * codes[i]);
 		sum += metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
 	}
+	record->squares = squares;
 	return sum;
 }
 
@@ -160,7 +145,7 @@ genie_quantize(GenieMetric metric, GenieVector vector, void *at)
 {
 	GenieQuantized *record = at;
 	uint32_t	n = vector.n;
-	double		factor = factor_of(metric, vector);
+	double		factor = genie_quantized_factor(metric, vector);
 	double		least = INFINITY;
 	double		most = -INFINITY;
 	double		roundings;
@@ -168,7 +153,7 @@ genie_quantize(GenieMetric metric, GenieVector vector, void *at)
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		double		x = element(vector, i) * factor;
+		double		x = genie_vector_element(vector, i) * factor;
 
 		least = x < least ? x : least;
 		most = x > most ? x : most;
@@ -185,13 +170,13 @@ genie_quantize(GenieMetric metric, GenieVector vector, void *at)
 float
 genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements)
 {
-	double		factor = factor_of(metric, vector);
+	double		factor = genie_quantized_factor(metric, vector);
 	double		sum = 0;
 
 	memset(elements, 0, genie_quantized_elements(vector.n) * sizeof(float));
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
-		double		x = element(vector, i) * factor;
+		double		x = genie_vector_element(vector, i) * factor;
 		double		lost;
 
 		elements[i] = (float) x;

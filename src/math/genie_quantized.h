@@ -10,8 +10,9 @@
  * Bounds hold for the result of genie_vector_measure(), its roundings included, and for pgvector's operators, which
  * sum in floats, on vectors of floats.  They are floats, at least 0, and 0 where nothing is known: a record without a
  * vector, elements that are not finite or not within a float's range, the direction of a zero vector.  Cosine: vectors
- * are quantized with length 1, and their squared Euclidean distance is twice the cosine's.  There are no bounds for
- * inner products.  Bounds may differ in their last bits by processor; answers do not depend on them.
+ * are quantized with length 1, and their squared Euclidean distance is twice the cosine's.  For inner products there
+ * are records, as for L2, but no bounds here: genie_value_scan.h has them.  Bounds may differ in their last bits by
+ * processor; answers do not depend on them.
  */
 #ifndef GENIE_QUANTIZED_H
 #define GENIE_QUANTIZED_H
@@ -31,7 +32,7 @@ typedef struct GenieQuantized
 	float		offset;
 	float		scale;
 	float		error;			/* infinite: nothing is known */
-	uint32_t	zero;
+	uint32_t	squares;		/* the sum of the codes' squares; 0 where the vector is not known */
 } GenieQuantized;
 
 /* The vectors of a segment's objects: GENIE_TILE_OBJECTS records a tile, which end with the last object's. */
@@ -74,7 +75,7 @@ genie_quantized_bytes(uint32_t n_dimensions)
 	return sizeof(GenieQuantized) + genie_quantized_elements(n_dimensions);
 }
 
-/* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes, by the metric L2, L1 or COSINE. */
+/* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
 extern void genie_quantize(GenieMetric metric, GenieVector vector, void *record);
 
 /* The record of an object whose vector is not known. */
@@ -93,6 +94,9 @@ extern void genie_quantized_bounds(const GenieQuantizedVectors *vectors, const G
 extern uint32_t genie_quantized_within(const float *bounds, uint32_t n, float above, float upto, uint32_t *places);
 
 /* ---- within the engine, and for its tests ---- */
+
+/* What all elements of a vector are multiplied with first; NaN: nothing is known of the vector. */
+extern double genie_quantized_factor(GenieMetric metric, GenieVector vector);
 
 typedef struct GenieQuantizedKernel
 {

@@ -22,6 +22,8 @@
 
 #define GENIE_QUANTIZED_ROUNDING 5.9604644775390625e-8	/* u */
 #define GENIE_QUANTIZED_GROWTH (1 + 4 * GENIE_QUANTIZED_ROUNDING)	/* of errors that become floats */
+/* what a dimension may lose below the normal range of a float, here and as it is measured */
+#define GENIE_QUANTIZED_VANISHING 0x1p-73
 
 /* The margins that are subtracted from all bounds of vectors of n dimensions. */
 typedef struct GenieQuantizedMargins

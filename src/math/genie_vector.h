@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,6 +67,22 @@ genie_vector_element_bytes(bool is_double)
 }
 
 /* ---- within the engine, and for its tests ---- */
+
+static inline double
+genie_vector_element(GenieVector vector, uint32_t i)
+{
+	const uint8_t *at = vector.elements;
+	double		wide;
+	float		narrow;
+
+	if (vector.is_double)
+	{
+		memcpy(&wide, at + sizeof(wide) * i, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, at + sizeof(narrow) * i, sizeof(narrow));
+	return narrow;
+}
 
 /* the sums that a distance is made of */
 typedef struct GenieVectorSums

@@ -1,0 +1,147 @@
+/*
+ * genie_value_bound.h
+ *	  From the sums of a query and a quantized vector to the bound of their distance (genie_value_scan.h), as a template
+ *	  by the number: plain C for one record or a register of them, and GPUs.
+ *
+ * This sequence of operations decides the bits of keys: genie_value_scan.c proves that no bound is above the measure.
+ * Each operation is rounded once; so no compiler may fuse a product and a sum.  A file whose numbers are not plain
+ * doubles defines
+ *
+ *	VALUE_FUNCTION		what stands before a function
+ *	ValueNumber			the type of one number, or of many at once, with the operators + - * of its own and with doubles
+ *	VALUE_SQRT(x)		rounded as IEEE says
+ *	VALUE_LARGER(x, y)	x > y ? x : y, so y where one is NaN
+ *	VALUE_UPTO(x, y, a, b)	x <= y ? a : b, so b where one is NaN; y and b are doubles
+ */
+#ifndef GENIE_VALUE_BOUND_H
+#define GENIE_VALUE_BOUND_H
+
+#include <float.h>
+#include <math.h>
+
+#include "genie_quantized_bound.h"
+#include "genie_value_scan.h"
+
+#ifndef VALUE_FUNCTION
+#define VALUE_FUNCTION static inline
+typedef double ValueNumber;
+#define VALUE_SQRT(x) sqrt(x)
+#define VALUE_LARGER(x, y) ((x) > (y) ? (x) : (y))
+#define VALUE_UPTO(x, y, a, b) ((x) <= (y) ? (a) : (b))
+#endif
+
+/* relative to the sum of the sizes of a sum's terms: more than their roundings */
+#define GENIE_VALUE_MARGIN 0x1p-48
+
+/* products of lengths up to which no partial sum in floats overflows */
+#define GENIE_VALUE_INNER_MAX (FLT_MAX / 2)
+
+/* What the bounds of a query need: made by the CPU for all engines. */
+typedef struct GenieValueConstants
+{
+	double		n;				/* dimensions */
+	double		offset;			/* as in GenieValueQuery */
+	double		scale;
+	double		error;
+	double		norm;
+	double		sum;
+	double		squares;
+	double		keep;			/* of a distance: what roundings leave */
+	double		roundings;
+	double		cosine_error;
+	double		total;			/* the sum of the elements of q' */
+	double		total_size;		/* what this sum's two terms are without their signs */
+	double		offset_size;
+} GenieValueConstants;
+
+/* What a record says, and its sums with the query. */
+typedef struct ValueTerms
+{
+	ValueNumber offset;
+	ValueNumber scale;
+	ValueNumber error;
+	ValueNumber squares;
+	ValueNumber products;		/* codes of the query and the record; L1: the sum of differences */
+	ValueNumber codes;			/* the sum of the record's */
+} ValueTerms;
+
+static inline GenieValueConstants
+genie_value_constants(const GenieValueQuery *query)
+{
+	double		n = query->n_dimensions;
+	GenieValueConstants constants;
+
+	constants.n = n;
+	constants.offset = query->offset;
+	constants.scale = query->scale;
+	constants.error = query->error;
+	constants.norm = query->norm;
+	constants.sum = query->sum;
+	constants.squares = query->squares;
+	constants.keep = 1 - query->roundings;
+	constants.roundings = query->roundings;
+	constants.cosine_error = 2 * GENIE_QUANTIZED_GROWTH * query->roundings;
+	constants.total = n * query->offset + query->sum;
+	constants.total_size = fabs(n * query->offset) + fabs(query->sum);
+	constants.offset_size = fabs(query->offset);
+	return constants;
+}
+
+/* |q' - v'|, no larger but for relative roundings */
+VALUE_FUNCTION ValueNumber
+genie_value_distance(const GenieValueConstants *query, ValueTerms v)
+{
+	ValueNumber apart = query->offset - v.offset;
+	ValueNumber own = (query->n * apart) * apart + query->squares + (v.scale * v.scale) * v.squares;
+	ValueNumber cross = apart * query->sum - v.scale * (apart * v.codes + query->scale * v.products);
+	ValueNumber sum = own * (1 - GENIE_VALUE_MARGIN) + (cross + cross);
+
+	return VALUE_SQRT(VALUE_LARGER(sum, 0.0));
+}
+
+/* |v'|, no smaller but for relative roundings */
+VALUE_FUNCTION ValueNumber
+genie_value_length(const GenieValueConstants *query, ValueTerms v)
+{
+	ValueNumber own = (query->n * v.offset) * v.offset + (v.scale * v.scale) * v.squares;
+	ValueNumber cross = (v.offset * v.scale) * v.codes;
+	ValueNumber sum = own * (1 + GENIE_VALUE_MARGIN) + (cross + cross);
+
+	return VALUE_SQRT(VALUE_LARGER(sum, 0.0));
+}
+
+/* Of the negative inner product. */
+VALUE_FUNCTION ValueNumber
+genie_value_inner_bound(const GenieValueConstants *query, ValueTerms v)
+{
+	ValueNumber length = (genie_value_length(query, v) + v.error) * GENIE_QUANTIZED_GROWTH;
+	ValueNumber products = query->scale * v.products;
+	ValueNumber product = v.offset * query->total + v.scale * (query->offset * v.codes + products);
+	ValueNumber size = VALUE_LARGER(v.offset, 0.0 - v.offset) * query->total_size +
+		v.scale * (query->offset_size * v.codes + VALUE_LARGER(products, 0.0 - products));
+	ValueNumber lengths = length * (query->norm + query->error);
+	ValueNumber lost = v.error * query->norm + length * query->error + lengths * query->roundings;
+	ValueNumber bound = 0.0 - (product + size * GENIE_VALUE_MARGIN) - lost;
+
+	bound = VALUE_UPTO(lengths, GENIE_VALUE_INNER_MAX, bound, -(double) INFINITY);
+	return VALUE_LARGER(bound, -(double) INFINITY);
+}
+
+VALUE_FUNCTION ValueNumber
+genie_value_bound(GenieMetric metric, const GenieValueConstants *query, ValueTerms v)
+{
+	ValueNumber bound;
+
+	if (metric == GENIE_METRIC_INNER)
+		return genie_value_inner_bound(query, v);
+	if (metric == GENIE_METRIC_L1)
+		bound = VALUE_UPTO(v.products, FLT_MAX, v.products, 0.0);
+	else
+		bound = genie_value_distance(query, v);
+	bound = VALUE_LARGER(bound * query->keep - (v.error + query->error), 0.0);
+	if (metric != GENIE_METRIC_COSINE)
+		return bound;
+	return VALUE_LARGER((bound * bound) * (0.5 - 0x1p-23) - query->cosine_error, 0.0);
+}
+
+#endif							/* GENIE_VALUE_BOUND_H */

@@ -1,0 +1,252 @@
+/*
+ * genie_value_scan.c
+ *	  Keys of quantized vectors (genie_value_scan.h): making queries, keys from bounds and back, and which kernel.
+ *
+ * No bound may be above the measure, whatever was rounded.  genie_quantized.c explains u = 2^-24, n, the vector v,
+ * its v' = o + s c with codes c, and how far v is from v' at most: e, the record's error.  The query is q*, and q' =
+ * p + t d with codes d, where p and t are floats; f is how far q' is from q*.  By the triangle inequality
+ *
+ *		|q* - v|  >=  |q' - v'| - e - f
+ *
+ * f is computed in doubles.  t d is exact; the two sums of a dimension err by at most 2^-51 R together, where R is no
+ * less than an element of q* and one of q' together.  Cosine's elements have been divided: (n + 16) 2^-52 more.  f is
+ * made larger by 2^-22 of itself, and by n 2^-73, as records' errors are, because squares may vanish.
+ *
+ * |q' - v'| (L2, cosine).  With a = p - o, and the sums D1 of d, D2 of d^2, C1 of c, C2 of c^2 and X of c d,
+ *
+ *		|q' - v'|^2  =  own + 2 cross,		own = n a^2 + t^2 D2 + s^2 C2,		cross = a t D1 - s (a C1 + t X)
+ *
+ * Sums are exact: X < 2^31 in size for at most 65,535 dimensions, where C2 < 2^32.  All else is computed in doubles.
+ * p, o, t and s are floats; so there is nothing above or below the normal range of a double.  Each operation errs by
+ * w = 2^-53, relatively.  A term of own has gone through at most six of them (a counts twice), a term of cross through
+ * five.  Of cross, the terms' sizes, twice, are together at most 2 own, since 2 |a t D1| <= n a^2 + t^2 D2 and so on
+ * (Cauchy, Schwarz).  The last two operations err by at most 4 w own.  In all that is 20 w own; 2^-48 own = 32 w own
+ * are subtracted.  This is all that cancellation can do: at an offset of a million, a is small, and so is own; sums
+ * beyond 2^24 are exact.  Then the root and its product with 1 - 2 (n + 16) u err by 2 w, for which that factor has
+ * room, as it has for the measure's own roundings, in doubles or in pgvector's floats (genie_quantized.c).  The same
+ * place says what cosine takes from half of the bound's square.
+ *
+ * L1.  The query's elements are floats, and the sum is one of those of genie_quantized.c, so its proof holds; only the
+ * last steps are more exact.
+ *
+ * Inner product.  With |v| <= |v'| + e,
+ *
+ *		q* v  <=  q' v' + |q'| e + f |v|,		q' v' = o (n p + t D1) + s (p C1 + t X)
+ *
+ * A term of q' v' has gone through four operations, and three more add to it: 2^-48 of the terms' sizes are enough.
+ * |v'|^2 = n o^2 + s^2 C2 + 2 o s C1, whose terms' sizes are together at most twice the first two, is computed as
+ * above, but the margin is added.  |v'| + e and |q'| are made larger by 2^-22 of themselves, for all that follows.  The
+ * measure of floats errs by at most 2 (n + 16) u sum |q_i v_i|, and this sum is at most |q*| |v| <= (|q'| + f) (|v'| +
+ * e).  What products lose below the normal range, n 2^-150, is less than f e.  Where |q*| |v| may be above half of the
+ * largest float, partial sums of floats might overflow, and nothing is known.
+ *
+ * Nothing is known either of elements that are not finite, or not within a float's range: then e or f is infinite, or
+ * becomes so because a comparison with NaN is false.  A record without squares (C2 = 0) has a bound, too: what it lacks
+ * is more than all of its errors.
+ *
+ * Keys.  A bound is rounded down to a float, whose bits become an integer of the same order; the lowest one is dropped,
+ * which rounds down, too.  What is left, 0x003FFFFF of -infinity to 0x7FC00000 of infinity, is subtracted from
+ * 0x7FFFFFFF.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "genie_value_bound.h"
+#include "genie_value_scan.h"
+
+#define CODE_MAX	127			/* of queries; the smallest is the negative one */
+#define ROUNDING	GENIE_QUANTIZED_ROUNDING	/* u */
+#define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
+
+#define SIGN		0x80000000u
+#define KEY_LAST	0x7FFFFFFFu
+#define INFINITY_BITS 0x7F800000u
+#define KEY_INFINITY (KEY_LAST - ((INFINITY_BITS | SIGN) >> 1))
+#define KEY_MINUS_INFINITY (KEY_LAST - (~(INFINITY_BITS | SIGN) >> 1))
+
+_Static_assert(sizeof(GenieValueQuery) % GENIE_QUANTIZED_ALIGN == 0, "what is behind a query is aligned");
+_Static_assert(KEY_INFINITY >= 1 && KEY_MINUS_INFINITY <= GENIE_VALUE_KEY_MAX, "all keys are in 1 .. the largest");
+
+const GenieValueKernel *
+genie_value_kernel_nth(uint32_t i)
+{
+	if (i == 0)
+		return &genie_value_portable;
+#if defined(__x86_64__)
+	if (i == 1 && __builtin_cpu_supports("avx2"))
+		return &genie_value_avx2;
+	if (i == 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") &&
+		__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+		__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni"))
+		return &genie_value_avx512;
+#endif
+	return NULL;
+}
+
+/* ---- keys and bounds ---- */
+
+uint32_t
+genie_value_key(double bound)
+{
+	float		narrow = (float) bound;
+	uint32_t	bits;
+	uint32_t	ordered;
+
+	if (isnan(bound))
+		return KEY_MINUS_INFINITY;
+	memcpy(&bits, &narrow, sizeof(bits));
+	ordered = bits & SIGN ? ~bits : bits | SIGN;
+	if (narrow > bound)
+		ordered--;
+	return KEY_LAST - (ordered >> 1);
+}
+
+double
+genie_value_key_bound(uint32_t key)
+{
+	uint32_t	ordered = (KEY_LAST - key) << 1;
+	uint32_t	bits = ordered & SIGN ? ordered ^ SIGN : ~ordered;
+	float		bound;
+
+	if (key <= KEY_INFINITY)
+		return INFINITY;
+	if (key >= KEY_MINUS_INFINITY)
+		return -INFINITY;
+	memcpy(&bound, &bits, sizeof(bound));
+	return bound;
+}
+
+/* ---- queries ---- */
+
+size_t
+genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
+{
+	size_t		width = metric == GENIE_METRIC_L1 ? sizeof(float) : sizeof(int8_t);
+
+	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions) * width;
+}
+
+bool
+genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
+{
+	return n_bytes >= sizeof(GenieValueQuery) &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_INNER &&
+		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
+		n_bytes == genie_value_query_bytes(query->metric, query->n_dimensions);
+}
+
+/* Writes the codes, and what is known from them; returns the sum of their errors' squares. */
+static double
+write_codes(GenieVector vector, double factor, GenieValueQuery *query)
+{
+	int8_t	   *codes = (int8_t *) (query + 1);
+	double		inverse = query->scale == 0 ? 0 : 1 / query->scale;
+	double		lost_squares = 0;
+	double		squares = 0;
+	int64_t		sum = 0;
+	int64_t		code_squares = 0;
+
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = genie_vector_element(vector, i) * factor;
+		double		code = (x - query->offset) * inverse;
+		double		value;
+
+		/* NaN becomes a code, and is lost */
+		code = code > -CODE_MAX ? code : -CODE_MAX;
+		code = code < CODE_MAX ? code : CODE_MAX;
+		codes[i] = (int8_t) (code < 0 ? code - 0.5 : code + 0.5);
+		value = query->offset + query->scale * codes[i];
+		squares += value * value;
+		lost_squares += (x - value) * (x - value);
+		sum += codes[i];
+		code_squares += codes[i] * codes[i];
+	}
+	query->norm = sqrt(squares) * GENIE_QUANTIZED_GROWTH;
+	query->sum = query->scale * (double) sum;
+	query->squares = (query->scale * query->scale) * (double) code_squares;
+	return lost_squares;
+}
+
+/* All but L1: the query, and its error. */
+static double
+quantize(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
+{
+	double		factor = genie_quantized_factor(metric, vector);
+	double		least = INFINITY;
+	double		most = -INFINITY;
+	double		reach;
+	double		error;
+
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = genie_vector_element(vector, i) * factor;
+
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	query->offset = (float) (0.5 * least + 0.5 * most);
+	query->scale = (float) ((most - least) / (2 * CODE_MAX));
+	reach = fmax(fabs(least), fabs(most)) + fabs(query->offset) + CODE_MAX * query->scale;
+	error = sqrt(write_codes(vector, factor, query)) + sqrt(vector.n) * 2 * DOUBLE_ROUNDING * reach +
+		vector.n * GENIE_QUANTIZED_VANISHING;
+	if (metric == GENIE_METRIC_COSINE)
+		error += (vector.n + 16) * DOUBLE_ROUNDING;
+	return error * GENIE_QUANTIZED_GROWTH;
+}
+
+void
+genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
+{
+	memset(query, 0, genie_value_query_bytes(metric, vector.n));
+	query->error = metric == GENIE_METRIC_L1 ? genie_quantized_query(metric, vector, (float *) (query + 1)) :
+		quantize(metric, vector, query);
+	if (!(query->error <= FLT_MAX))
+	{
+		memset(query, 0, genie_value_query_bytes(metric, vector.n));
+		query->error = INFINITY;
+	}
+	query->metric = metric;
+	query->n_dimensions = vector.n;
+	query->roundings = 2 * (vector.n + 16) * ROUNDING;
+}
+
+/* ---- keys of records ---- */
+
+uint32_t
+genie_value_unknown_key(const GenieValueQuery *query)
+{
+	if (query->error <= FLT_MAX)
+		return 0;
+	return genie_value_key(query->metric == GENIE_METRIC_INNER ? -INFINITY : 0);
+}
+
+void
+genie_value_keys_by(const GenieValueKernel *kernel, const GenieValueQuery *query, const void *records, uint32_t n,
+					uint32_t *keys)
+{
+	uint32_t	unknown = genie_value_unknown_key(query);
+
+	if (unknown == 0)
+		kernel->keys(query, records, n, keys);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			keys[i] = unknown;
+}
+
+static const GenieValueKernel *
+best_kernel(void)
+{
+	const GenieValueKernel *best = NULL;
+
+	for (uint32_t i = 0; genie_value_kernel_nth(i) != NULL; i++)
+		best = genie_value_kernel_nth(i);
+	return best;
+}
+
+void
+genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys)
+{
+	genie_value_keys_by(best_kernel(), query, records, n, keys);
+}

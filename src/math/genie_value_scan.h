@@ -1,0 +1,107 @@
+/*
+ * genie_value_scan.h
+ *	  Lower bounds of the distances of a query to many quantized vectors (genie_quantized.h), as integer keys.
+ *
+ * An exact search visits rows by ascending bound, and stops when the next bound is above the distances that it has.
+ * A key is a bound, rounded down, as an integer whose order is the other way round: the best rows have the largest
+ * keys, as engines rank them.
+ *
+ * The same keys everywhere.  A scan goes on behind a cursor (key, object), maybe by another engine or on another
+ * processor.  So keys are the same bits for every instruction set and on GPUs.  Therefore:
+ *	- the query is quantized, too: a byte a dimension, with a sign.  The product of query and vector is then one sum of
+ *	  whole numbers, which is exact in any order, and as fast as memory;
+ *	- from sums to bounds there is a fixed sequence of operations of doubles (genie_value_bound.h);
+ *	- L1 has no such product.  Its sums are floats in a fixed order: lane i % GENIE_VECTOR_LANES, then lanes as in
+ *	  genie_vector.h.
+ *
+ * Bounds hold for genie_vector_measure(), and for pgvector's operators on vectors of floats, as those of
+ * genie_quantized.h do; genie_value_scan.c proves it.  For inner products they are of the negative one.  Where nothing
+ * is known, the bound is 0, for inner products -infinity.
+ */
+#ifndef GENIE_VALUE_SCAN_H
+#define GENIE_VALUE_SCAN_H
+
+#include "genie_quantized.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* all keys are in 1 .. this */
+#define GENIE_VALUE_KEY_MAX 0x7FFFFFFEu
+
+/* the most dimensions: sums of products fit 32 bits */
+#define GENIE_VALUE_DIMENSIONS_MAX 65535
+
+/*
+ * A query: q' = offset + scale * code.  Behind it are genie_quantized_elements() codes (int8_t; zeros behind the last
+ * dimension), or for L1 as many elements (float).  It has no pointers: it is copied from process to process.
+ */
+typedef struct GenieValueQuery
+{
+	uint32_t	metric;			/* GenieMetric */
+	uint32_t	n_dimensions;	/* 1 .. GENIE_VALUE_DIMENSIONS_MAX */
+	double		offset;			/* floats, as doubles */
+	double		scale;
+	double		error;			/* how far q' is from the query, rounded up; infinite: nothing is known */
+	double		norm;			/* |q'|, rounded up */
+	double		sum;			/* scale * the sum of the codes */
+	double		squares;		/* scale^2 * the sum of their squares */
+	double		roundings;		/* relative: those of operators, with room for ours */
+} GenieValueQuery;
+
+static inline const void *
+genie_value_query_body(const GenieValueQuery *query)
+{
+	return query + 1;
+}
+
+/* Bytes of a query, a multiple of GENIE_QUANTIZED_ALIGN. */
+extern size_t genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions);
+
+/* Writes a query, aligned to GENIE_QUANTIZED_ALIGN bytes, of 1 .. GENIE_VALUE_DIMENSIONS_MAX dimensions. */
+extern void genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query);
+
+/* Are these bytes as many as the query's metric and dimensions need?  For queries from shared memory. */
+extern bool genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes);
+
+/* keys[i]: that of record i of n, genie_quantized_bytes() from one to the next; all of the query's metric. */
+extern void genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys);
+
+/* The key of a lower bound; of NaN, that of -infinity. */
+extern uint32_t genie_value_key(double bound);
+
+/* The bound that a key stands for: never above those that it was made from. */
+extern double genie_value_key_bound(uint32_t key);
+
+/* ---- within the engine, and for its tests ---- */
+
+typedef struct GenieValueKernel
+{
+	const char *name;
+
+	/* genie_value_keys(), of a query of which something is known */
+	void		(*keys) (const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys);
+} GenieValueKernel;
+
+extern const GenieValueKernel genie_value_portable;
+#if defined(__x86_64__)
+extern const GenieValueKernel genie_value_avx2;
+extern const GenieValueKernel genie_value_avx512;
+#endif
+
+/* As genie_vector_nth(). */
+extern const GenieValueKernel *genie_value_kernel_nth(uint32_t i);
+
+/* genie_value_keys() by one of them */
+extern void genie_value_keys_by(const GenieValueKernel *kernel, const GenieValueQuery *query, const void *records,
+								uint32_t n, uint32_t *keys);
+
+/* The key of all records if nothing is known of the query; 0: something is. */
+extern uint32_t genie_value_unknown_key(const GenieValueQuery *query);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GENIE_VALUE_SCAN_H */

@@ -1,0 +1,39 @@
+/*
+ * genie_value_scan_group.h
+ *	  What the kernels of genie_value_scan.h know of some records: of each a number, one behind the other for registers.
+ *
+ * A block is so large that a processor begins with sums and bounds of records while others still wait for theirs.
+ */
+#ifndef GENIE_VALUE_SCAN_GROUP_H
+#define GENIE_VALUE_SCAN_GROUP_H
+
+#include "genie_quantized.h"
+
+#define GENIE_VALUE_GROUP 16	/* records, whose sums are computed together */
+#define GENIE_VALUE_BLOCK 128	/* records, a multiple */
+
+typedef struct GenieValueBlock
+{
+	float		offset[GENIE_VALUE_BLOCK];
+	float		scale[GENIE_VALUE_BLOCK];
+	float		error[GENIE_VALUE_BLOCK];
+	uint32_t	squares[GENIE_VALUE_BLOCK];
+	int32_t		products[GENIE_VALUE_BLOCK];
+	int32_t		codes[GENIE_VALUE_BLOCK];
+	float		differences[GENIE_VALUE_BLOCK]; /* L1: in the place of the last three */
+} __attribute__((aligned(64))) GenieValueBlock;
+
+/* Of a group's records, from place on. */
+static inline void
+genie_value_group_headers(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records)
+{
+	for (uint32_t r = 0; r < GENIE_VALUE_GROUP; r++)
+	{
+		block->offset[place + r] = records[r]->offset;
+		block->scale[place + r] = records[r]->scale;
+		block->error[place + r] = records[r]->error;
+		block->squares[place + r] = records[r]->squares;
+	}
+}
+
+#endif							/* GENIE_VALUE_SCAN_GROUP_H */

@@ -1,0 +1,597 @@
+/*
+ * test_value_scan.c
+ *	  Keys of quantized vectors: the same by every kernel; bounds never above the measure, in doubles or in pgvector's
+ *	  floats, for vectors of which floats and bytes say little; close to it where they say much; keys and bounds in the
+ *	  same order, and back.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "genie_test.h"
+#include "genie_value_scan.h"
+
+#define DIMENSIONS_MAX 4096
+#define ROWS 45					/* not a multiple of a group of records */
+#define QUERIES 9
+#define VECTORS (ROWS + QUERIES)
+#define UNALIGNED 1				/* bytes: vectors' elements may lie anywhere */
+
+typedef enum Data
+{
+	PLAIN,						/* within +-1 */
+	POSITIVE,					/* whole numbers, 0 .. 218 */
+	FAR,						/* a huge offset, near duplicates */
+	FAR_AND_WIDE,
+	DUPLICATES,					/* the same but for a tenth of an element */
+	SPIKES,						/* three dimensions are 50 times larger */
+	SPARSE,						/* mostly zeros */
+	CONSTANT,					/* each vector of one number */
+	SAME,						/* all vectors are the same */
+	LARGE,						/* squares overflow in floats */
+	HUGE_SUMS,					/* partial sums of products overflow in floats, the whole might not */
+	SMALL,						/* squares vanish in floats */
+	DENORMAL,
+	MIXED,						/* all exponents */
+	WHOLE,						/* large whole numbers: sums beyond 2^24 */
+	ZEROS,						/* every other vector is zeros */
+	BEYOND,						/* beyond and below floats, of doubles only */
+	NOT_FINITE,					/* an element of some vectors */
+	N_DATA
+} Data;
+
+static const uint32_t dimensions[] = {
+	1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129, 200, 768, 1156, DIMENSIONS_MAX
+};
+
+static uint8_t bytes[VECTORS][DIMENSIONS_MAX * sizeof(double) + UNALIGNED];
+static GenieVector vectors[VECTORS];	/* rows, then queries */
+static uint64_t n_pairs;
+
+/* ---- vectors ---- */
+
+static void
+set_element(uint32_t v, uint32_t i, double value)
+{
+	uint8_t    *at = bytes[v] + UNALIGNED;
+	float		narrow = (float) value;
+
+	if (vectors[v].is_double)
+		memcpy(at + i * sizeof(value), &value, sizeof(value));
+	else
+		memcpy(at + i * sizeof(narrow), &narrow, sizeof(narrow));
+}
+
+static double
+plain_of(GenieRandom *random)
+{
+	return (double) (int64_t) genie_random(random) / 9.3e18;
+}
+
+static double
+draw(GenieRandom *random, Data data, uint32_t v, uint32_t i)
+{
+	static const double not_finite[] = {NAN, INFINITY, -INFINITY};
+	double		plain = plain_of(random);
+
+	switch (data)
+	{
+		case POSITIVE:
+			return (double) genie_random_below(random, 219);
+		case FAR:
+			return 1e6 + i % 5 + plain * 1e-2;
+		case FAR_AND_WIDE:
+			return (v % 3 == 0 ? -1 : 1) * 1e6 + plain * 100;
+		case DUPLICATES:
+			return sin(i * 12.9) + (i == v ? 0.1 : 0);
+		case SPIKES:
+			return i % 256 == 7 ? 50 * plain : plain;
+		case SPARSE:
+			return genie_random_below(random, 20) == 0 ? plain : 0;
+		case CONSTANT:
+			return v * 0.1 - 0.3;
+		case SAME:
+			return (1 + i % 5) * 0.7;
+		case LARGE:
+			return plain * (v % 2 == 0 ? 1e19 : FLT_MAX);
+		case HUGE_SUMS:
+			return (i % 2 == 0 ? 1 : -1) * (1 + plain * 1e-3) * 1.5e19;
+		case SMALL:
+			return ldexp(plain, -75);
+		case DENORMAL:
+			return ldexp(plain, -140);
+		case MIXED:
+			return ldexp(plain, (int) genie_random_below(random, 250) - 125);
+		case WHOLE:
+			return (double) genie_random_below(random, 1 << 20) * 16;
+		case ZEROS:
+			return v % 2 == 0 ? 0 : plain;
+		case BEYOND:
+			return v % 2 == 0 ? ldexp(plain, 124 + (int) genie_random_below(random, 6)) : ldexp(plain, -300);
+		case NOT_FINITE:
+			return i == v % vectors[v].n && v % 4 != 3 ? not_finite[v % 4] : plain;
+		default:
+			return plain;
+	}
+}
+
+static void
+fill(GenieRandom *random, Data data, bool is_double, uint32_t n_dimensions)
+{
+	for (uint32_t v = 0; v < VECTORS; v++)
+	{
+		vectors[v] = (GenieVector) {bytes[v] + UNALIGNED, n_dimensions, is_double};
+		for (uint32_t i = 0; i < n_dimensions; i++)
+			set_element(v, i, draw(random, data, v, i));
+	}
+}
+
+/* ---- measures ---- */
+
+/* What is ranked: a distance, or the negative inner product. */
+static double
+measure_of(GenieMetric metric, GenieVector a, GenieVector b)
+{
+	double		measure = genie_vector_measure(metric, a, b);
+
+	return metric == GENIE_METRIC_INNER ? -measure : measure;
+}
+
+/* The same of vectors of floats by sums in floats, as pgvector does it, in n_lanes lanes. */
+static double
+measure_in_floats(GenieMetric metric, GenieVector a, GenieVector b, uint32_t n_lanes)
+{
+	float		sums[8] = {0};
+	float		x_squares = 0;
+	float		y_squares = 0;
+	float		sum = 0;
+
+	for (uint32_t i = 0; i < a.n; i++)
+	{
+		float		x = (float) genie_vector_element(a, i);
+		float		y = (float) genie_vector_element(b, i);
+
+		sums[i % n_lanes] += metric == GENIE_METRIC_L2 ? (x - y) * (x - y) :
+			metric == GENIE_METRIC_L1 ? fabsf(x - y) : x * y;
+		x_squares += x * x;
+		y_squares += y * y;
+	}
+	for (uint32_t l = 0; l < n_lanes; l++)
+		sum += sums[l];
+	if (metric == GENIE_METRIC_COSINE)
+		return 1 - fmax(fmin(sum / sqrt((double) x_squares * y_squares), 1), -1);
+	return metric == GENIE_METRIC_L2 ? sqrt(sum) : metric == GENIE_METRIC_INNER ? -sum : sum;
+}
+
+/* ---- records, queries, keys ---- */
+
+static uint8_t *
+make_records(GenieMetric metric)
+{
+	size_t		n_bytes = genie_quantized_bytes(vectors[0].n);
+	uint8_t    *records = malloc((ROWS + 1) * n_bytes);
+
+	for (uint32_t r = 0; r < ROWS; r++)
+		genie_quantize(metric, vectors[r], records + r * n_bytes);
+	genie_quantize_unknown(vectors[0].n, records + ROWS * n_bytes);
+	return records;
+}
+
+/* Memory is as large as it must be, for the sanitizer to notice what is read or written behind it. */
+static GenieValueQuery *
+make_query(GenieMetric metric, GenieVector vector)
+{
+	size_t		n_bytes = genie_value_query_bytes(metric, vector.n);
+	GenieValueQuery *query = malloc(n_bytes);
+
+	CHECK(n_bytes % GENIE_QUANTIZED_ALIGN == 0);
+	memset(query, 0xAA, n_bytes);
+	genie_value_query(metric, vector, query);
+	CHECK(genie_value_query_valid(query, n_bytes));
+	return query;
+}
+
+static double
+nothing_known(GenieMetric metric)
+{
+	return metric == GENIE_METRIC_INNER ? -INFINITY : 0;
+}
+
+/* The keys of the rows and of an unknown record are the same by all kernels, and those of fewer records, too. */
+static void
+check_kernels(const GenieValueQuery *query, const uint8_t *records, uint32_t *keys)
+{
+	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
+	bool		same = true;
+
+	genie_value_keys(query, records, ROWS + 1, keys);
+	for (uint32_t k = 0; genie_value_kernel_nth(k) != NULL; k++)
+		for (uint32_t first = 0; first <= ROWS + 1; first += 1 + 7 * (query->n_dimensions > 64))
+		{
+			uint32_t	n = ROWS + 1 - first;
+			uint32_t   *again = malloc(n * sizeof(uint32_t) + 1);
+
+			genie_value_keys_by(genie_value_kernel_nth(k), query, records + first * n_bytes, n, again);
+			same = same && memcmp(again, keys + first, n * sizeof(uint32_t)) == 0;
+			free(again);
+		}
+	if (!CHECK(same))
+		printf("  metric %u, %u dimensions\n", query->metric, query->n_dimensions);
+	CHECK(keys[ROWS] == genie_value_key(nothing_known(query->metric)));
+}
+
+/* The bound of the row is not above any measure of it. */
+static bool
+is_below(GenieMetric metric, GenieVector row, GenieVector query, uint32_t key)
+{
+	double		bound = genie_value_key_bound(key);
+	double		measure = measure_of(metric, row, query);
+	bool		below = !(bound > measure);
+
+	n_pairs++;
+	if (!(bound >= nothing_known(metric) && key >= 1 && key <= GENIE_VALUE_KEY_MAX))
+		return false;
+	for (uint32_t n_lanes = 1; n_lanes <= 8 && !row.is_double; n_lanes *= 8)
+		below = below && !(bound > measure_in_floats(metric, row, query, n_lanes));
+	return below || bound == nothing_known(metric);
+}
+
+static void
+check_bounds(GenieMetric metric, Data data)
+{
+	uint8_t    *records = make_records(metric);
+	uint32_t	keys[ROWS + 1];
+
+	for (uint32_t q = ROWS; q < VECTORS; q++)
+	{
+		GenieValueQuery *query = make_query(metric, vectors[q]);
+		bool		below = true;
+
+		check_kernels(query, records, keys);
+		for (uint32_t r = 0; r < ROWS; r++)
+			below = below && is_below(metric, vectors[r], vectors[q], keys[r]);
+		if (!CHECK(below))
+			printf("  metric %d, data %d, %s, %u dimensions\n", (int) metric, (int) data,
+				   vectors[0].is_double ? "double" : "float", vectors[0].n);
+		free(query);
+	}
+	free(records);
+}
+
+static void
+test_bounds(void)
+{
+	GenieRandom random = {1};
+
+	for (int data = 0; data < N_DATA; data++)
+		for (uint32_t i = 0; i < 2 * sizeof(dimensions) / sizeof(dimensions[0]); i++)
+			for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+			{
+				fill(&random, data, i % 2 == 1, dimensions[i / 2]);
+				check_bounds(metric, data);
+			}
+}
+
+/* Many pairs of few dimensions, all of which are rows and queries. */
+static void
+test_many(void)
+{
+	static const Data data[] = {PLAIN, FAR, FAR_AND_WIDE, DUPLICATES, SPIKES, SPARSE, WHOLE, MIXED};
+	GenieRandom random = {2};
+
+	while (n_pairs < 1000000)
+		for (uint32_t d = 0; d < sizeof(data) / sizeof(data[0]); d++)
+			for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+			{
+				uint8_t    *records;
+				uint32_t	keys[ROWS];
+				bool		below = true;
+
+				fill(&random, data[d], false, 1 + (uint32_t) genie_random_below(&random, 40));
+				records = make_records(metric);
+				for (uint32_t q = 0; q < VECTORS; q++)
+				{
+					GenieValueQuery *query = make_query(metric, vectors[q]);
+
+					genie_value_keys(query, records, ROWS, keys);
+					for (uint32_t r = 0; r < ROWS; r++)
+						below = below && is_below(metric, vectors[r], vectors[q], keys[r]);
+					free(query);
+				}
+				if (!CHECK(below))
+					printf("  metric %d, data %d, %u dimensions\n", metric, (int) data[d], vectors[0].n);
+				free(records);
+			}
+}
+
+/* 3 of 768 dimensions are 50 times larger. */
+static void
+test_spikes(void)
+{
+	GenieRandom random = {3};
+
+	for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+		for (uint32_t i = 0; i < 20; i++)
+		{
+			fill(&random, SPIKES, false, 768);
+			check_bounds(metric, SPIKES);
+		}
+}
+
+/* Each of many records has the key that it has alone, whatever block it lies in. */
+static void
+test_blocks(void)
+{
+	enum
+	{
+		MANY = 300
+	};
+	GenieRandom random = {8};
+	uint32_t	keys[ROWS];
+	uint32_t	many_keys[MANY];
+
+	for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+	{
+		size_t		n_bytes = genie_quantized_bytes(33);
+		uint8_t    *records;
+		uint8_t    *many = malloc(MANY * n_bytes);
+		GenieValueQuery *query;
+
+		fill(&random, PLAIN, false, 33);
+		records = make_records(metric);
+		query = make_query(metric, vectors[ROWS]);
+		for (uint32_t r = 0; r < ROWS; r++)
+			genie_value_keys_by(&genie_value_portable, query, records + r * n_bytes, 1, &keys[r]);
+		for (uint32_t r = 0; r < MANY; r++)
+			memcpy(many + r * n_bytes, records + r % ROWS * n_bytes, n_bytes);
+		for (uint32_t k = 0; genie_value_kernel_nth(k) != NULL; k++)
+			for (uint32_t n = 0; n <= MANY; n++)
+			{
+				bool		same = true;
+
+				memset(many_keys, 0, sizeof(many_keys));
+				genie_value_keys_by(genie_value_kernel_nth(k), query, many, n, many_keys);
+				for (uint32_t r = 0; r < MANY; r++)
+					same = same && many_keys[r] == (r < n ? keys[r % ROWS] : 0);
+				CHECK(same);
+			}
+		free(query);
+		free(records);
+		free(many);
+	}
+}
+
+/* ---- how near to the measure ---- */
+
+/* The average of bound / measure; for inner products, of how far they are apart, by the lengths. */
+static double
+tightness(GenieMetric metric)
+{
+	uint8_t    *records = make_records(metric);
+	uint32_t	keys[ROWS];
+	double		sum = 0;
+
+	for (uint32_t q = ROWS; q < VECTORS; q++)
+	{
+		GenieValueQuery *query = make_query(metric, vectors[q]);
+
+		genie_value_keys(query, records, ROWS, keys);
+		for (uint32_t r = 0; r < ROWS; r++)
+		{
+			double		measure = measure_of(metric, vectors[r], vectors[q]);
+			double		bound = genie_value_key_bound(keys[r]);
+			double		lengths = sqrt(genie_vector_measure(metric, vectors[r], vectors[r]) *
+									   genie_vector_measure(metric, vectors[q], vectors[q]));
+
+			sum += metric == GENIE_METRIC_INNER ? 1 - (measure - bound) / lengths : bound / measure;
+		}
+		free(query);
+	}
+	free(records);
+	return sum / (ROWS * QUERIES);
+}
+
+static void
+test_tight(void)
+{
+	GenieRandom random = {4};
+
+	for (int is_double = 0; is_double <= 1; is_double++)
+		for (uint32_t n = 100; n <= 800; n += 100)
+			for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+			{
+				double		tight;
+
+				fill(&random, PLAIN, is_double, n);
+				tight = tightness(metric);
+				if (!CHECK(tight > 0.97))
+					printf("  metric %d, %u dimensions: %f\n", metric, n, tight);
+			}
+	/* what codes say exactly costs roundings only */
+	for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_L1; metric++)
+	{
+		uint8_t    *records;
+		uint32_t	key;
+
+		fill(&random, CONSTANT, false, 128);
+		records = make_records(metric);
+		for (uint32_t q = ROWS; q < VECTORS; q++)
+		{
+			GenieValueQuery *query = make_query(metric, vectors[q]);
+
+			genie_value_keys(query, records, 1, &key);
+			CHECK(genie_value_key_bound(key) >= 0.9999 * measure_of(metric, vectors[0], vectors[q]));
+			free(query);
+		}
+		free(records);
+	}
+}
+
+/* ---- what is not known, and sizes ---- */
+
+static void
+test_unknown(void)
+{
+	GenieRandom random = {5};
+
+	for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+	{
+		uint32_t	key = genie_value_key(nothing_known(metric));
+		uint32_t	keys[ROWS + 1];
+		uint8_t    *records;
+
+		fill(&random, NOT_FINITE, true, 37);
+		records = make_records(metric);
+		for (uint32_t q = ROWS; q < VECTORS; q++)
+		{
+			GenieValueQuery *query = make_query(metric, vectors[q]);
+			bool		right = true;
+
+			genie_value_keys(query, records, ROWS + 1, keys);
+			for (uint32_t r = 0; r <= ROWS; r++)
+				right = right && (r % 4 == 3 && r < ROWS && q % 4 == 3 ? keys[r] < key : keys[r] == key);
+			CHECK(right);
+			free(query);
+		}
+		free(records);
+	}
+}
+
+static void
+test_valid(void)
+{
+	GenieRandom random = {6};
+
+	fill(&random, PLAIN, false, 100);
+	for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+	{
+		size_t		n_bytes = genie_value_query_bytes(metric, 100);
+		GenieValueQuery *query = make_query(metric, vectors[0]);
+
+		CHECK_INT(n_bytes, sizeof(GenieValueQuery) + 112 * (metric == GENIE_METRIC_L1 ? 4 : 1));
+		CHECK(!genie_value_query_valid(query, 0));
+		CHECK(!genie_value_query_valid(query, n_bytes - 1));
+		CHECK(!genie_value_query_valid(query, n_bytes + 1));
+		query->n_dimensions = 113;
+		CHECK(!genie_value_query_valid(query, n_bytes));
+		query->n_dimensions = 0;
+		CHECK(!genie_value_query_valid(query, sizeof(GenieValueQuery)));
+		query->n_dimensions = GENIE_VALUE_DIMENSIONS_MAX + 1;
+		CHECK(!genie_value_query_valid(query, genie_value_query_bytes(metric, query->n_dimensions)));
+		query->n_dimensions = 100;
+		query->metric = 0;
+		CHECK(!genie_value_query_valid(query, n_bytes));
+		query->metric = GENIE_METRIC_INNER + 1;
+		CHECK(!genie_value_query_valid(query, n_bytes));
+		free(query);
+	}
+}
+
+/* The most dimensions, all codes at their ends: sums fit. */
+static void
+test_ends(void)
+{
+	uint32_t	n = GENIE_VALUE_DIMENSIONS_MAX;
+	float	   *a = malloc(n * sizeof(float));
+	float	   *b = malloc(n * sizeof(float));
+	void	   *record = malloc(genie_quantized_bytes(n));
+	GenieVector x = {a, n, false};
+	GenieVector y = {b, n, false};
+
+	for (int sign = -1; sign <= 1; sign += 2)
+		for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
+		{
+			GenieValueQuery *query;
+			uint32_t	key;
+			uint32_t	again;
+			double		measure;
+
+			for (uint32_t i = 0; i < n; i++)
+			{
+				a[i] = i == 0 ? -1 : 1;
+				b[i] = sign * a[i];
+			}
+			measure = measure_of(metric, x, y);
+			genie_quantize(metric, x, record);
+			CHECK_INT(((GenieQuantized *) record)->squares, (n - 1) * UINT32_C(255) * 255);
+			query = make_query(metric, y);
+			genie_value_keys(query, record, 1, &key);
+			CHECK(genie_value_key_bound(key) <= measure);
+			CHECK(genie_value_key_bound(key) >= measure - 0.05 * fabs(measure) - 1e-6);
+			for (uint32_t k = 0; genie_value_kernel_nth(k) != NULL; k++)
+			{
+				genie_value_keys_by(genie_value_kernel_nth(k), query, record, 1, &again);
+				CHECK_INT(again, key);
+			}
+			free(query);
+		}
+	free(record);
+	free(a);
+	free(b);
+}
+
+/* ---- keys and bounds ---- */
+
+static void
+test_keys(void)
+{
+	static const double bounds[] = {
+		-INFINITY, -DBL_MAX, -1e300, -FLT_MAX, -1e10, -1, -1e-10, -1e-44, -DBL_MIN, 0, DBL_MIN, 1e-44, FLT_MIN, 1e-10,
+		0.5, 1, 1.00001, 1e10, FLT_MAX, 1e300, DBL_MAX, INFINITY
+	};
+	GenieRandom random = {7};
+	double		before = -INFINITY;
+	bool		right = true;
+
+	for (uint32_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+	{
+		uint32_t	key = genie_value_key(bounds[i]);
+
+		CHECK(key >= 1 && key <= GENIE_VALUE_KEY_MAX);
+		CHECK(genie_value_key_bound(key) <= bounds[i]);
+		CHECK(i == 0 || key <= genie_value_key(bounds[i - 1]));
+	}
+	CHECK(genie_value_key(1.00001) < genie_value_key(1));
+	CHECK(genie_value_key(-1e-44) > genie_value_key(0));
+	CHECK(genie_value_key(NAN) == genie_value_key(-INFINITY));
+	CHECK(genie_value_key_bound(genie_value_key(0)) == 0);
+	CHECK(genie_value_key_bound(genie_value_key(1)) == 1);
+	CHECK(genie_value_key_bound(genie_value_key(INFINITY)) == INFINITY);
+	CHECK(genie_value_key_bound(genie_value_key(-INFINITY)) == -INFINITY);
+	CHECK(genie_value_key_bound(0) == INFINITY);
+	CHECK(genie_value_key_bound(UINT32_MAX) == -INFINITY);
+
+	/* there and back, in order, with keys falling */
+	for (uint64_t key = genie_value_key(-INFINITY); key >= genie_value_key(INFINITY); key -= 1 + key % 1009)
+	{
+		double		bound = genie_value_key_bound((uint32_t) key);
+
+		right = right && genie_value_key(bound) == key && (bound > before || bound == -INFINITY);
+		before = bound;
+	}
+	CHECK(right);
+	for (uint32_t i = 0; i < 1000000; i++)
+	{
+		double		bound = ldexp(plain_of(&random), (int) genie_random_below(&random, 300) - 150);
+		double		back = genie_value_key_bound(genie_value_key(bound));
+
+		right = right && back <= bound && (fabs(bound) < FLT_MIN || fabs(bound) > FLT_MAX ||
+										   fabs(back - bound) <= fabs(bound) * 0x1p-21);
+	}
+	CHECK(right);
+}
+
+int
+main(void)
+{
+	test_bounds();
+	test_many();
+	test_spikes();
+	test_blocks();
+	test_tight();
+	test_unknown();
+	test_valid();
+	test_ends();
+	test_keys();
+	return genie_test_end();
+}
