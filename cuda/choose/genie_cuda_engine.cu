@@ -412,7 +412,9 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 		job->n_hits = 0;
 		job->has_bounds = false;
 		job->status = GENIE_OK;
-		if (!genie_job_has_image(job->kind))
+		if (job->kind == GENIE_JOB_SCAN)
+			job->status = GENIE_STATUS_DECLINED;
+		else if (!genie_job_has_image(job->kind))
 		{
 			if (status == GENIE_STATUS_LOST)
 				job->status = status;

@@ -12,11 +12,14 @@
  * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
  * range of objects, which need not be whole tiles; all else, parts and floors too, is the same.
  *
+ * Scans.  SCAN jobs of the same vectors are a block, too: a task is such a block in a range of objects.  It takes so
+ * many records at a time as stay in a core's cache, for all of its jobs.
+ *
  * Planning: genie_cpu_plan.c.
  *
  * Doing.  Threads take tasks by adding one to next_task.  Who writes what:
  *	a job's parts		the thread that has the part's task
- *	job->out			COUNTS, MASK: the same, each its tiles; TOP: the thread that ended the job's last part
+ *	job->out			COUNTS, MASK: the same, each its tiles; else the thread that ended the job's last part
  *	parts_left			each thread that ends a part takes one off; the thread that takes the last one ends the job,
  *						and the others' parts are written by then (the subtraction releases and acquires)
  *	floor				any thread that has a part of the job, upwards only
@@ -26,9 +29,9 @@
  * Nobody else waits for anything.
  *
  * Why the result is the same whatever the timing.  Counts and masks of a tile depend on nothing else.  One thread
- * offers the objects of a TOP job in one part, in object order.  In several parts, each part's top-k keeps at least
- * those of the job's best k that lie in its tiles, in object order.  These are offered to the first part's top-k, part
- * by part, so in object order again, and that top-k drops only what k others outrank.  Parts tell each other a floor:
+ * offers the objects of a TOP or SCAN job in one part, in object order.  In several parts, each part's top-k keeps at
+ * least those of the job's best k that lie in its tiles, in object order.  These are offered to the first part's
+ * top-k, part by part, so in object order again, and that top-k drops only what k others outrank.  Parts tell each other a floor:
  * smaller keys are not wanted, because k objects elsewhere have no smaller ones (genie_cpu_floor.h).  It spares work,
  * and never leaves out an object of the job's best k.  (Only whether a malformed job is noticed may depend on the
  * plan, because a top-k leaves out tiles.)
@@ -80,7 +83,7 @@ query_valid(const GenieEngineQuery *query, const GenieSegmentImage *image)
 static bool
 job_valid(const GenieJob *job)
 {
-	if (job->kind == GENIE_JOB_TOP)
+	if (genie_job_ranks(job->kind))
 	{
 		if (job->k < 1 || job->k > GENIE_JOB_K_MAX || job->min_key < 1)
 			return false;
@@ -89,6 +92,8 @@ job_valid(const GenieJob *job)
 		return false;
 	if (!genie_job_tiles_fit(job))
 		return false;
+	if (job->kind == GENIE_JOB_SCAN)
+		return genie_job_scan_fits(job);
 
 	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
 		return false;
@@ -181,7 +186,7 @@ begin_part(const GenieCpuWork *work, GenieCpuPart *part)
 	uint32_t	capacity = work->lane == GENIE_CPU_NO_LANE ? genie_topk_capacity(job->k) : genie_lanes_capacity(job->k);
 	GenieHit   *hits;
 
-	if (job->kind != GENIE_JOB_TOP)
+	if (!genie_job_ranks(job->kind))
 		return;
 	hits = malloc(capacity * sizeof(GenieHit));
 	if (hits == NULL)
@@ -221,7 +226,7 @@ end_job(GenieCpuWork *work)
 	for (uint32_t p = 0; p < work->n_parts; p++)
 		if (status == GENIE_OK || status == GENIE_STATUS_CANCELLED)
 			status = genie_cpu_part(work, p)->status == GENIE_OK ? status : genie_cpu_part(work, p)->status;
-	if (status == GENIE_OK && work->job->kind == GENIE_JOB_TOP)
+	if (status == GENIE_OK && genie_job_ranks(work->job->kind))
 		finish_top(work);
 	work->job->status = status;
 	for (uint32_t p = 0; p < work->n_parts; p++)
@@ -302,6 +307,77 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 	return true;
 }
 
+/*
+ * Offers those of n <= GENIE_CPU_SCAN_OBJECTS live objects that the top-k wants.  Most are not wanted, which costs a
+ * comparison each, of many at once.
+ */
+static void
+offer_keys(GenieTopK *top, const uint32_t *keys, uint32_t first, uint32_t n, const uint64_t *live)
+{
+	enum {AT_ONCE = 16};
+
+	for (uint32_t i = 0; i < n; i += AT_ONCE)
+	{
+		uint32_t	end = n - i < AT_ONCE ? n : i + AT_ONCE;
+		uint32_t	wanted = 0;
+
+		if (end - i == AT_ONCE)
+			for (uint32_t j = 0; j < AT_ONCE; j++)
+				wanted |= keys[i + j] >= top->floor;
+		if (end - i == AT_ONCE && wanted == 0)
+			continue;
+		for (uint32_t j = i; j < end; j++)
+			if (keys[j] >= top->floor && (live[(first + j) / 64] >> (first + j) % 64 & 1) != 0)
+				genie_topk_offer(top, keys[j], first + j);
+	}
+}
+
+/* A job's part in objects first .. first + n - 1, which lie in one tile. */
+static void
+scan_records(const GenieCpuWork *work, GenieCpuPart *part, uint32_t first, uint32_t n)
+{
+	const GenieJob *job = work->job;
+	size_t		n_bytes = genie_quantized_bytes(job->vectors->n_dimensions);
+	const uint8_t *tile = job->vectors->tiles[first >> GENIE_TILE_SHIFT];
+	uint32_t	keys[GENIE_CPU_SCAN_OBJECTS];
+
+	if (work->n_parts > 1)
+		genie_cpu_floor_take(&work->floor, &part->top);
+	genie_value_keys(job->scan, tile + (first & (GENIE_TILE_OBJECTS - 1)) * n_bytes, n, keys);
+	offer_keys(&part->top, keys, first, n, job->image->live);
+}
+
+/* A task of SCAN jobs.  False: the batch is to stop. */
+static bool
+scan_task(GenieCpuBatch *batch, bool asks, const GenieCpuTask *task)
+{
+	const GenieQuantizedVectors *vectors = task->works[0].job->vectors;
+	uint32_t	n_each = (uint32_t) (GENIE_CPU_SCAN_BYTES / genie_quantized_bytes(vectors->n_dimensions));
+	uint64_t	end = task->end < vectors->n_objects ? task->end : vectors->n_objects;
+
+	/* it divides a tile */
+	n_each = n_each >= GENIE_CPU_SCAN_OBJECTS ? GENIE_CPU_SCAN_OBJECTS : n_each >= 256 ? 256 : 64;
+	for (uint64_t first = task->first; first < end; first += n_each)
+	{
+		uint32_t	n = end - first < n_each ? (uint32_t) (end - first) : n_each;
+
+		if (is_stopped(batch, asks))
+			return false;
+		for (uint32_t w = 0; w < task->n_works; w++)
+		{
+			GenieCpuWork *work = &task->works[w];
+			GenieCpuPart *part = genie_cpu_part(work, task->part);
+
+			if (part->status != GENIE_STATUS_CANCELLED)
+				continue;
+			scan_records(work, part, (uint32_t) first, n);
+			if (work->n_parts > 1)
+				genie_cpu_floor_tell(&work->floor, &part->top, (uint32_t) first);
+		}
+	}
+	return true;
+}
+
 /* Has an object more matches than the job says is possible?  If so, it is among the best. */
 static bool
 exceeds(const GenieJob *job, const GenieTopK *top)
@@ -333,6 +409,7 @@ do_task(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const GenieC
 {
 	const GenieSegmentImage *image = task->works[0].job->image;
 	bool		by_lanes = task->works[0].lane != GENIE_CPU_NO_LANE;
+	bool		scans = genie_cpu_scans(&task->works[0]);
 	GenieLaneQuery *queries = by_lanes ? malloc(task->n_works * sizeof(GenieLaneQuery)) : NULL;
 	GenieLaneBlock *block = NULL;
 	uint32_t	n_objects = task->works[0].n_parts > 1 ? LANE_FIRST_OBJECTS : LANE_OBJECTS;
@@ -342,7 +419,9 @@ do_task(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const GenieC
 		begin_part(&task->works[w], genie_cpu_part(&task->works[w], task->part));
 	if (by_lanes)
 		block = open_lanes(batch, task, queries);
-	for (uint32_t g = 0; g < image->n_groups && done; g++)
+	if (scans)
+		done = scan_task(batch, asks, task);
+	for (uint32_t g = 0; g < image->n_groups && done && !scans; g++)
 	{
 		const GenieImageGroup *group = image->groups[g];
 		uint32_t	end = group->first_tile + group->n_tiles;

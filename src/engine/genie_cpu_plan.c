@@ -22,6 +22,11 @@
 #define COST_RANGE 20
 #define COSTS_A_NS 2
 
+/* Of SCAN jobs, measured with AVX-512 on records of 128 to 1,536 dimensions: a record costs like so many bytes more. */
+#define COST_SCAN_BYTES 350
+#define SCAN_BYTES_A_COST 56
+#define SCAN_L1_TIMES 4			/* as much */
+
 /*
  * Tasks a thread; more balance better, fewer use a tile's lists for more jobs.  On 16 cores 8 are a quarter faster
  * than 2, and a tenth faster than 4.
@@ -32,7 +37,7 @@
 #define LANE_TASKS_PER_THREAD 2
 
 /* hits that a block's top-k's have room for, all parts together: 256 MB; this bounds a block's parts */
-#define LANE_HITS_MAX (UINT64_C(32) << 20)
+#define BLOCK_HITS_MAX (UINT64_C(32) << 20)
 
 /* parts of a block of lanes are multiples of so many objects */
 #define LANE_UNIT_OBJECTS 1024
@@ -75,7 +80,15 @@ compare_tiles(const GenieJob *a, const GenieJob *b)
 	return (a->n_tiles > b->n_tiles) - (a->n_tiles < b->n_tiles);
 }
 
-/* by tiles, those by lanes first, else in the caller's order */
+/* Are these SCAN jobs of the same records? */
+static bool
+scan_together(const GenieCpuWork *a, const GenieCpuWork *b)
+{
+	return genie_cpu_scans(a) && genie_cpu_scans(b) && compare_tiles(a->job, b->job) == 0 &&
+		a->job->vectors->id == b->job->vectors->id;
+}
+
+/* by tiles, those by lanes first, SCAN jobs last and by vectors, else in the caller's order */
 static int
 compare_works(const void *a, const void *b)
 {
@@ -87,6 +100,10 @@ compare_works(const void *a, const void *b)
 		return order;
 	if (x->lane != y->lane)
 		return x->lane < y->lane ? -1 : 1;
+	if (genie_cpu_scans(x) != genie_cpu_scans(y))
+		return genie_cpu_scans(y) ? -1 : 1;
+	if (genie_cpu_scans(x) && x->job->vectors->id != y->job->vectors->id)
+		return x->job->vectors->id < y->job->vectors->id ? -1 : 1;
 	return (x->job > y->job) - (x->job < y->job);
 }
 
@@ -141,7 +158,10 @@ genie_cpu_dispatch(GenieCpuBatch *batch)
 	if (batch->n_lanes > 0)
 		qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
 	for (uint32_t w = 0; w < batch->n_works; w++)
+	{
 		n_top += batch->works[w].job->kind == GENIE_JOB_TOP;
+		batch->n_scans += genie_cpu_scans(&batch->works[w]);
+	}
 	batch->engine->choices.n_lanes += batch->n_lanes;
 	batch->engine->choices.n_tiles += n_top - batch->n_lanes;
 }
@@ -166,14 +186,16 @@ query_cost(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQu
 }
 
 /*
- * The work can be cut at multiples of this many objects: by lanes, or at slices, but only at tiles where it has
- * conditions, or a result for each tile.
+ * The work can be cut at multiples of this many objects: by lanes and scans, or at slices, but only at tiles where it
+ * has conditions, or a result for each tile.
  */
 static uint32_t
 unit_of(const GenieCpuWork *work)
 {
 	if (work->lane != GENIE_CPU_NO_LANE)
 		return LANE_UNIT_OBJECTS;
+	if (genie_cpu_scans(work))
+		return GENIE_CPU_SCAN_OBJECTS;
 	if (work->job->kind == GENIE_JOB_TOP && work->job->n_conditions == 0)
 		return GENIE_SLICE_OBJECTS;
 	return GENIE_TILE_OBJECTS;
@@ -182,9 +204,18 @@ unit_of(const GenieCpuWork *work)
 static uint32_t
 units_of(const GenieCpuWork *work)
 {
-	if (work->job->kind != GENIE_JOB_TOP)
+	if (!genie_job_ranks(work->job->kind))
 		return work->job->n_tiles;
 	return (uint32_t) (((uint64_t) genie_job_objects(work->job) + unit_of(work) - 1) / unit_of(work));
+}
+
+static uint64_t
+scan_cost(const GenieJob *job)
+{
+	uint64_t	n_bytes = COST_SCAN_BYTES + genie_quantized_bytes(job->vectors->n_dimensions);
+
+	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST *
+		(job->vectors->metric == GENIE_METRIC_L1 ? SCAN_L1_TIMES : 1);
 }
 
 /* Estimates what a job costs from n_samples of its tiles, evenly spaced. */
@@ -252,6 +283,8 @@ estimate(GenieCpuBatch *batch, GenieTileScratch *scratch)
 			;					/* estimated with its block */
 		else if (work->cost > 0)
 			;					/* what the dispatcher took it to be */
+		else if (genie_cpu_scans(work))
+			work->cost = scan_cost(work->job);
 		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
 			work->cost = (uint64_t) work->job->n_tiles * COST_TILE;
 		else
@@ -272,7 +305,8 @@ static void
 add_tasks(GenieCpuBatch *batch, GenieCpuWork *works, uint32_t n_works, uint32_t n_parts)
 {
 	const GenieJob *job = works[0].job;
-	bool		of_tiles = n_works > 1 && works[0].lane == GENIE_CPU_NO_LANE;	/* all of them */
+	bool		in_block = works[0].lane != GENIE_CPU_NO_LANE || genie_cpu_scans(&works[0]);
+	bool		of_tiles = n_works > 1 && !in_block;	/* all of them */
 	uint32_t	n_units = of_tiles ? job->n_tiles : units_of(&works[0]);
 	uint64_t	first = genie_job_first_object(job);
 	uint64_t	n_objects = of_tiles ? GENIE_TILE_OBJECTS : unit_of(&works[0]);
@@ -309,7 +343,23 @@ compare_tasks(const void *a, const void *b)
 	return (x->works > y->works) - (x->works < y->works);
 }
 
-/* The end of the block of lanes from start on, in *cost what it costs; lowers *most, the parts that it may have. */
+/* Does the work belong to a block with the one at start, n works before it? */
+static bool
+belongs(const GenieCpuBatch *batch, uint32_t start, uint32_t n)
+{
+	const GenieCpuWork *first = &batch->works[start];
+	const GenieCpuWork *work = first + n;
+
+	if (genie_cpu_scans(first))
+		return n < GENIE_CPU_SCAN_JOBS && scan_together(first, work);
+	return n < batch->policy->lanes->n_lanes && work->lane != GENIE_CPU_NO_LANE &&
+		compare_tiles(work->job, first->job) == 0;
+}
+
+/*
+ * The end of the block, of lanes or SCAN jobs, from start on, in *cost what it costs; lowers *most, the parts that it
+ * may have.
+ */
 static uint32_t
 block_end(const GenieCpuBatch *batch, uint32_t start, uint64_t *cost, uint64_t *most)
 {
@@ -318,14 +368,13 @@ block_end(const GenieCpuBatch *batch, uint32_t start, uint64_t *cost, uint64_t *
 	uint64_t	n_hits = 0;
 
 	*cost = 0;
-	for (; end < batch->n_works && end - start < batch->policy->lanes->n_lanes &&
-		 works[end].lane != GENIE_CPU_NO_LANE && compare_tiles(works[end].job, works[start].job) == 0; end++)
+	for (; end < batch->n_works && belongs(batch, start, end - start); end++)
 	{
 		*cost += works[end].cost;
 		n_hits += genie_lanes_capacity(works[end].job->k);
 	}
-	if (*most > LANE_HITS_MAX / n_hits)
-		*most = LANE_HITS_MAX / n_hits;
+	if (*most > BLOCK_HITS_MAX / n_hits)
+		*most = BLOCK_HITS_MAX / n_hits;
 	return end;
 }
 
@@ -343,12 +392,13 @@ cut(GenieCpuBatch *batch)
 	{
 		GenieCpuWork *first = &batch->works[start];
 		bool		by_lanes = first->lane != GENIE_CPU_NO_LANE;
+		bool		by_block = by_lanes || genie_cpu_scans(first);
 		uint64_t	cost = first->cost;
 		uint64_t	most = units_of(first);
 		uint64_t	n_parts;
 
 		end = start + 1;
-		if (by_lanes)
+		if (by_block)
 			end = block_end(batch, start, &cost, &most);
 		n_parts = batch->n_wanted == 0 ? 1 : cost * (by_lanes ? n_lane_tasks : batch->n_wanted) / batch->cost;
 		if (n_parts > most)
@@ -356,7 +406,8 @@ cut(GenieCpuBatch *batch)
 		if (n_parts < 2)
 		{
 			n_parts = 1;
-			for (; !by_lanes && end < batch->n_works && compare_tiles(batch->works[end].job, first->job) == 0 &&
+			for (; !by_block && end < batch->n_works && !genie_cpu_scans(&batch->works[end]) &&
+				 compare_tiles(batch->works[end].job, first->job) == 0 &&
 				 cost + batch->works[end].cost <= task_cost; end++)
 				cost += batch->works[end].cost;
 		}
@@ -369,11 +420,13 @@ cut(GenieCpuBatch *batch)
 static bool
 take_parts(GenieCpuBatch *batch)
 {
-	/* a job has one part, or no more than its share of the tasks wanted; those of a block of lanes have theirs each */
+	/* a job has one part, or no more than its share of the tasks wanted; those of a block have theirs each */
 	uint32_t	n_parts = batch->n_works + (batch->n_threads == 1 ? 0 : TASKS_PER_THREAD * batch->n_threads);
 	void	   *parts = NULL;
 
 	batch->tasks = malloc(n_parts * sizeof(GenieCpuTask));
+	if (batch->n_scans > 0 && batch->n_threads > 1)
+		n_parts += TASKS_PER_THREAD * batch->n_threads * GENIE_CPU_SCAN_JOBS;
 	if (batch->n_lanes > 0 && batch->n_threads > 1)
 	{
 		n_parts += LANE_TASKS_PER_THREAD * batch->n_threads * batch->policy->lanes->n_lanes;

@@ -16,6 +16,16 @@
  */
 #define GENIE_CPU_TASK_COST 80000
 
+/*
+ * Jobs of a block of SCAN jobs, which share the tasks of their objects, so that records are read from memory once for
+ * all of them; and bytes of records that stay in a core's cache from job to job.
+ */
+#define GENIE_CPU_SCAN_JOBS 64
+#define GENIE_CPU_SCAN_BYTES (256 * 1024)
+
+/* Parts of SCAN jobs are multiples of so many objects. */
+#define GENIE_CPU_SCAN_OBJECTS 1024
+
 /* How batches are counted. */
 typedef struct GenieCpuPolicy
 {
@@ -32,7 +42,7 @@ typedef struct GenieCpuPolicy
 /* A range of a job's objects, on cache lines of its own: its thread writes it all the time. */
 typedef struct GenieCpuPart
 {
-	GenieTopK	top;			/* TOP; hits is NULL while it has no memory */
+	GenieTopK	top;			/* TOP, SCAN; hits is NULL while it has no memory */
 	GenieStatus status;			/* CANCELLED: not done yet, or never */
 } __attribute__((aligned(GENIE_CPU_CACHE_LINE))) GenieCpuPart;
 
@@ -67,6 +77,7 @@ typedef struct GenieCpuBatch
 	uint32_t	n_works;
 	GenieCpuWork *works;		/* valid jobs, by image, first those by lanes */
 	uint32_t	n_lanes;		/* jobs by lanes, of all images */
+	uint32_t	n_scans;		/* SCAN jobs */
 	GenieCpuPart *parts;
 	uint32_t	n_parts;
 	uint32_t   *n_found;		/* histograms for the floors of jobs by lanes; NULL: none, or no memory for them */
@@ -80,6 +91,12 @@ static inline GenieCpuPart *
 genie_cpu_part(const GenieCpuWork *work, uint32_t part)
 {
 	return work->parts + (size_t) part * work->stride;
+}
+
+static inline bool
+genie_cpu_scans(const GenieCpuWork *work)
+{
+	return work->job->kind == GENIE_JOB_SCAN;
 }
 
 /* Tile number t of an image; group is the one that it lies in. */

@@ -3,8 +3,8 @@
  *	  What an engine is: it takes a batch of jobs over images of segments and does them.
  *
  * A job is one query against a range of tiles of one segment's image (genie_image.h): the best k objects of these
- * tiles, the counts of all of them, or which of them fulfil conditions.  A batch may mix jobs of all kinds, of many
- * images and ranges, with different k, lengths and keys.  What jobs of the same query on neighbouring ranges give is
+ * tiles by match count or by vector, the counts of all of them, or which of them fulfil conditions.  A batch may mix
+ * jobs of all kinds, of many images and ranges, with different k, lengths and keys.  What jobs of the same query on neighbouring ranges give is
  * what one job on all their tiles gives: counts and masks one after the other, the best k by merging hits.  There are
  * two engines: the CPU engine (genie_engine_cpu.h), which tests take as the oracle, and the CUDA engine (cuda/).
  *
@@ -26,6 +26,10 @@
  * Any other engine, or one without room for the vectors just now, gives the hits alone and says so (has_bounds).  The
  * job is done then, too; the caller computes the bounds from the hits.
  *
+ * Scans.  A SCAN job ranks all objects of its tiles by the keys of their quantized vectors (genie_value_scan.h), which
+ * are the same bits by every engine, so that another one may go on behind a cursor.  Its image gives the live bits, and
+ * may have no keywords.  There are no conditions.
+ *
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
  *
@@ -41,12 +45,13 @@
 #include "genie_nearest.h"
 #include "genie_quantized.h"
 #include "genie_topk.h"
+#include "genie_value_scan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 8
+#define GENIE_ENGINE_ABI 9
 
 typedef enum GenieStatus
 {
@@ -56,7 +61,8 @@ typedef enum GenieStatus
 	GENIE_STATUS_LOST,			/* the device is gone; the process must restart */
 	GENIE_STATUS_CORRUPT,		/* what was given is malformed */
 	GENIE_STATUS_CANCELLED,		/* the caller's interrupt callback said stop */
-	GENIE_STATUS_UNAVAILABLE	/* from opening: no device, no driver, or one too old */
+	GENIE_STATUS_UNAVAILABLE,	/* from opening: no device, no driver, or one too old */
+	GENIE_STATUS_DECLINED		/* the engine does not do such jobs, or not as fast as another: no failure */
 } GenieStatus;
 
 /* [first, end) of ranks: a point is one rank, a range item a run of them */
@@ -105,7 +111,8 @@ typedef enum GenieJobKind
 	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
 	GENIE_JOB_MASK,				/* which live objects fulfil all conditions */
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
-	GENIE_JOB_HASH				/* the codes of vectors */
+	GENIE_JOB_HASH,				/* the codes of vectors */
+	GENIE_JOB_SCAN				/* the best k by keys of their quantized vectors */
 } GenieJobKind;
 
 /* Is a job of that kind about an image?  Others are for engines with a device. */
@@ -113,6 +120,13 @@ static inline bool
 genie_job_has_image(GenieJobKind kind)
 {
 	return kind != GENIE_JOB_NEAREST && kind != GENIE_JOB_HASH;
+}
+
+/* Does a job of that kind rank objects, and give the best k? */
+static inline bool
+genie_job_ranks(GenieJobKind kind)
+{
+	return kind == GENIE_JOB_TOP || kind == GENIE_JOB_SCAN;
 }
 
 typedef struct GenieJob
@@ -125,28 +139,31 @@ typedef struct GenieJob
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS */
 
-	/* TOP */
+	/* TOP, SCAN */
 	uint32_t	k;				/* 1 .. GENIE_JOB_K_MAX; NEAREST: how many pairs there is room for, at least 1 */
 	uint32_t	min_key;		/* at least 1: smaller keys are not wanted */
 	bool		has_after;		/* only objects that rank below after */
 	GenieHit	after;
 
-	/* TOP: bounds of the hits' distances, which go to bounds: room for k */
-	const GenieQuantizedVectors *vectors;	/* NULL: they are not wanted */
+	/* SCAN; TOP: bounds of the hits' distances, which go to bounds: room for k */
+	const GenieQuantizedVectors *vectors;	/* of the image's objects; TOP: NULL: bounds are not wanted */
 	GenieQuantizedQuery vector; /* of genie_quantized_elements() of the vectors' n_dimensions */
 	float	   *bounds;
 
 	const GenieNearest *nearest;	/* NEAREST */
 	const GenieHashing *hashing;	/* HASH */
 
+	const GenieValueQuery *scan;	/* SCAN: of the vectors' metric and dimensions */
+	size_t		scan_bytes;		/* genie_value_query_bytes() of it */
+
 	/*
-	 * TOP: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past the
-	 * segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
+	 * TOP, SCAN: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past
+	 * the segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
 	 * uint64_t a tile.  NEAREST: GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of
 	 * each function, vector by vector.
 	 */
 	void	   *out;
-	uint32_t	n_hits;			/* TOP: how many there are, <= k; NEAREST: the same, but may be more than k */
+	uint32_t	n_hits;			/* TOP, SCAN: how many there are, <= k; NEAREST: the same, but may be more than k */
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
 	GenieStatus status;
 } GenieJob;
@@ -156,6 +173,17 @@ static inline bool
 genie_job_tiles_fit(const GenieJob *job)
 {
 	return job->first_tile <= job->image->n_tiles && job->n_tiles <= job->image->n_tiles - job->first_tile;
+}
+
+/* Is what a SCAN job brings well-formed and about the same objects? */
+static inline bool
+genie_job_scan_fits(const GenieJob *job)
+{
+	const GenieQuantizedVectors *vectors = job->vectors;
+
+	return vectors != NULL && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
+		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
+		vectors->n_objects == job->image->n_objects && job->n_conditions == 0;
 }
 
 /* The number of the first object in the job's tiles. */

@@ -119,23 +119,6 @@ genie_value_key_bound(uint32_t key)
 
 /* ---- queries ---- */
 
-size_t
-genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
-{
-	size_t		width = metric == GENIE_METRIC_L1 ? sizeof(float) : sizeof(int8_t);
-
-	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions) * width;
-}
-
-bool
-genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
-{
-	return n_bytes >= sizeof(GenieValueQuery) &&
-		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_INNER &&
-		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
-		n_bytes == genie_value_query_bytes(query->metric, query->n_dimensions);
-}
-
 /* Writes the codes, and what is known from them; returns the sum of their errors' squares. */
 static double
 write_codes(GenieVector vector, double factor, GenieValueQuery *query)

@@ -57,13 +57,26 @@ genie_value_query_body(const GenieValueQuery *query)
 }
 
 /* Bytes of a query, a multiple of GENIE_QUANTIZED_ALIGN. */
-extern size_t genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions);
+static inline size_t
+genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
+{
+	size_t		width = metric == GENIE_METRIC_L1 ? sizeof(float) : sizeof(int8_t);
+
+	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions) * width;
+}
 
 /* Writes a query, aligned to GENIE_QUANTIZED_ALIGN bytes, of 1 .. GENIE_VALUE_DIMENSIONS_MAX dimensions. */
 extern void genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query);
 
 /* Are these bytes as many as the query's metric and dimensions need?  For queries from shared memory. */
-extern bool genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes);
+static inline bool
+genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
+{
+	return n_bytes >= sizeof(GenieValueQuery) &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_INNER &&
+		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
+		n_bytes == genie_value_query_bytes((GenieMetric) query->metric, query->n_dimensions);
+}
 
 /* keys[i]: that of record i of n, genie_quantized_bytes() from one to the next; all of the query's metric. */
 extern void genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys);

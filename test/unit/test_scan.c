@@ -1,0 +1,410 @@
+/*
+ * test_scan.c
+ *	  SCAN jobs in the CPU engine, against sorting all keys: dead objects, ranges of tiles, cursors, ties, interrupts
+ *	  and malformed jobs, by one thread and by several.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "genie_cpu_batch.h"
+#include "genie_engine_cpu.h"
+#include "genie_test.h"
+
+#define OBJECTS_MAX (2 * GENIE_TILE_OBJECTS + 9000)
+#define TILES_MAX 3
+#define DIMENSIONS_MAX 1100		/* fewer records are taken at a time */
+#define POOL 97					/* vectors: objects have the same ones in turns, so keys are equal often */
+#define JOBS_MAX 70				/* more than a block */
+
+static uint32_t n_threads;
+static uint32_t n_runs;
+
+static uint32_t all_keys[OBJECTS_MAX];
+static GenieHit wanted[OBJECTS_MAX];
+
+/* A segment without keywords. */
+typedef struct Segment
+{
+	GenieSegmentImage image;
+	GenieQuantizedVectors vectors;
+	uint64_t	live[TILES_MAX * GENIE_TILE_WORDS];
+	void	   *tiles[TILES_MAX];
+} Segment;
+
+/* ---- segments and jobs ---- */
+
+static void
+draw_vector(GenieRandom *random, float *elements, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		elements[i] = (float) ((double) (int64_t) genie_random(random) / 9.3e18);
+}
+
+static void
+make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t n_objects, uint32_t n_dimensions,
+			 uint64_t id)
+{
+	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
+	uint8_t    *pool = malloc(POOL * n_bytes);
+	uint32_t	n_tiles = (n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
+
+	for (uint32_t i = 0; i < POOL; i++)
+	{
+		float		elements[DIMENSIONS_MAX];
+
+		draw_vector(random, elements, n_dimensions);
+		if (i % 10 == 9)
+			genie_quantize_unknown(n_dimensions, pool + i * n_bytes);
+		else
+			genie_quantize(metric, (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
+	}
+	memset(segment, 0, sizeof(Segment));
+	for (uint32_t t = 0; t < n_tiles; t++)
+	{
+		uint32_t	first = t * GENIE_TILE_OBJECTS;
+		uint32_t	n = n_objects - first < GENIE_TILE_OBJECTS ? n_objects - first : GENIE_TILE_OBJECTS;
+		uint8_t    *records = malloc(n * n_bytes);
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			memcpy(records + i * n_bytes, pool + genie_random_below(random, POOL) * n_bytes, n_bytes);
+			if (genie_random_below(random, 5) > 0)
+				segment->live[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+		}
+		segment->tiles[t] = records;
+	}
+	free(pool);
+	segment->image = (GenieSegmentImage) {
+		.id = id, .n_objects = n_objects, .n_tiles = n_tiles, .live = segment->live, .live_version = 1
+	};
+	segment->vectors = (GenieQuantizedVectors) {
+		id + 1000, metric, n_dimensions, n_objects, (const void *const *) segment->tiles
+	};
+}
+
+static void
+free_segment(Segment *segment)
+{
+	for (uint32_t t = 0; t < TILES_MAX; t++)
+		free(segment->tiles[t]);
+}
+
+/* A job of a random vector, of all tiles. */
+static void
+make_job(GenieRandom *random, const Segment *segment, uint32_t k, GenieJob *job)
+{
+	uint32_t	n_dimensions = segment->vectors.n_dimensions;
+	size_t		n_bytes = genie_value_query_bytes(segment->vectors.metric, n_dimensions);
+	GenieValueQuery *query = malloc(n_bytes);
+	float		elements[DIMENSIONS_MAX];
+
+	draw_vector(random, elements, n_dimensions);
+	if (genie_random_below(random, 20) == 0)
+		elements[0] = NAN;
+	genie_value_query(segment->vectors.metric, (GenieVector) {elements, n_dimensions, false}, query);
+	*job = (GenieJob) {
+		.kind = GENIE_JOB_SCAN, .image = &segment->image, .n_tiles = segment->image.n_tiles, .k = k, .min_key = 1,
+		.vectors = &segment->vectors, .scan = query, .scan_bytes = n_bytes, .out = malloc(k * sizeof(GenieHit))
+	};
+}
+
+static void
+free_job(GenieJob *job)
+{
+	free((void *) job->scan);
+	free(job->out);
+}
+
+static void
+run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	CHECK_INT(genie_cpu_engine_threads(engine, n_threads), n_threads);
+	genie_cpu_engine_policy(engine)->task_cost = n_runs++ % 3 != 0 ? 1 : GENIE_CPU_TASK_COST;
+	CHECK_INT(engine->ops->run(engine, n_jobs, jobs), GENIE_OK);
+}
+
+/* ---- what is expected ---- */
+
+static int
+compare_hits(const void *a, const void *b)
+{
+	const GenieHit *x = a;
+	const GenieHit *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+/* Fills wanted with the live objects of the job's tiles, in rank order, whatever its k and cursor. */
+static uint32_t
+rank_plainly(const GenieJob *job)
+{
+	uint32_t	first = genie_job_first_object(job);
+	uint32_t	n = 0;
+
+	if (job->n_tiles == 0)
+		return 0;
+	for (uint32_t t = 0; t < job->n_tiles; t++)
+	{
+		uint32_t	before = (job->first_tile + t) * GENIE_TILE_OBJECTS;
+		uint32_t	rest = job->image->n_objects - before;
+
+		genie_value_keys_by(&genie_value_portable, job->scan, job->vectors->tiles[job->first_tile + t],
+							rest < GENIE_TILE_OBJECTS ? rest : GENIE_TILE_OBJECTS, all_keys + before);
+	}
+	for (uint32_t i = first; i < first + genie_job_objects(job); i++)
+		if ((job->image->live[i / 64] >> i % 64 & 1) != 0 && all_keys[i] >= job->min_key)
+			wanted[n++] = (GenieHit) {all_keys[i], i};
+	qsort(wanted, n, sizeof(GenieHit), compare_hits);
+	return n;
+}
+
+static bool
+check_job(const GenieJob *job)
+{
+	uint32_t	n_wanted = rank_plainly(job);
+	uint32_t	start = 0;
+	uint32_t	n;
+
+	while (job->has_after && start < n_wanted && compare_hits(&wanted[start], &job->after) <= 0)
+		start++;
+	n = n_wanted - start < job->k ? n_wanted - start : job->k;
+	return CHECK_INT(job->status, GENIE_OK) && CHECK(!job->has_bounds) && CHECK_INT(job->n_hits, n) &&
+		CHECK(memcmp(job->out, wanted + start, n * sizeof(GenieHit)) == 0);
+}
+
+/* ---- tests ---- */
+
+/* Random jobs of two segments, some of which share vectors. */
+static void
+test_random(GenieEngine *engine, GenieRandom *random)
+{
+	static Segment segments[2];
+	static GenieJob jobs[JOBS_MAX];
+
+	for (uint32_t round = 0; round < 8; round++)
+	{
+		uint32_t	n_jobs = round == 0 ? JOBS_MAX : 1 + (uint32_t) genie_random_below(random, 7);
+
+		for (uint32_t s = 0; s < 2; s++)
+		{
+			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 4));
+			uint32_t	n_objects = 1 + (uint32_t) genie_random_below(random, round == 0 ? 3000 : OBJECTS_MAX);
+			uint32_t	n_dimensions = 1 + (uint32_t) genie_random_below(random, 20);
+
+			if (round == 1)
+			{
+				n_objects = 3000;
+				n_dimensions = s == 0 ? DIMENSIONS_MAX : 300;
+			}
+			make_segment(random, &segments[s], metric, n_objects, n_dimensions, 10 + s);
+		}
+		for (uint32_t j = 0; j < n_jobs; j++)
+		{
+			const Segment *segment = &segments[genie_random_below(random, 4) == 0];
+			uint32_t	k = 1 + (uint32_t) genie_random_below(random, j % 3 == 0 ? GENIE_JOB_K_MAX : 2000);
+
+			make_job(random, segment, k, &jobs[j]);
+			if (j % 4 == 1)
+			{
+				jobs[j].n_tiles = (uint32_t) genie_random_below(random, segment->image.n_tiles + 1);
+				jobs[j].first_tile =
+					(uint32_t) genie_random_below(random, segment->image.n_tiles - jobs[j].n_tiles + 1);
+			}
+			if (j % 5 == 2 && rank_plainly(&jobs[j]) > 0)
+			{
+				jobs[j].has_after = true;
+				jobs[j].after = wanted[genie_random_below(random, rank_plainly(&jobs[j]))];
+			}
+			if (j % 5 == 3 && rank_plainly(&jobs[j]) > 0)
+				jobs[j].min_key = wanted[genie_random_below(random, rank_plainly(&jobs[j]))].key;
+		}
+		run(engine, n_jobs, jobs);
+		CHECK_INT(strlen(engine->error), 0);
+		for (uint32_t j = 0; j < n_jobs; j++)
+		{
+			if (!check_job(&jobs[j]))
+				printf("in round %u, job %u of %u\n", round, j, n_jobs);
+			free_job(&jobs[j]);
+		}
+		for (uint32_t s = 0; s < 2; s++)
+			free_segment(&segments[s]);
+	}
+}
+
+/* All pages of a job, each after the last hit of the one before, give every live object once. */
+static void
+test_pages(GenieEngine *engine, GenieRandom *random)
+{
+	static Segment segment;
+	GenieJob	job;
+	uint32_t	n_wanted;
+	uint32_t	n = 0;
+
+	make_segment(random, &segment, GENIE_METRIC_L2, GENIE_TILE_OBJECTS + 5000, 7, 1);
+	make_job(random, &segment, 9999, &job);
+	do
+	{
+		run(engine, 1, &job);
+		CHECK_INT(job.status, GENIE_OK);
+		n_wanted = rank_plainly(&job);
+		if (!CHECK(n + job.n_hits <= n_wanted && memcmp(job.out, wanted + n, job.n_hits * sizeof(GenieHit)) == 0))
+			break;
+		n += job.n_hits;
+		job.has_after = job.n_hits > 0;
+		if (job.has_after)
+			job.after = ((GenieHit *) job.out)[job.n_hits - 1];
+	} while (job.n_hits == job.k);
+	CHECK_INT(n, n_wanted);
+	free_job(&job);
+	free_segment(&segment);
+}
+
+/* Makes one thing wrong. */
+static void
+spoil(GenieJob *job, GenieQuantizedVectors *vectors, GenieValueQuery *query, int fault)
+{
+	static const GenieCondition condition = {.query = {.max_count = 1}, .min_count = 1};
+
+	switch (fault)
+	{
+		case 0:
+			job->k = 0;
+			break;
+		case 1:
+			job->k = GENIE_JOB_K_MAX + 1;
+			break;
+		case 2:
+			job->min_key = 0;
+			break;
+		case 3:
+			job->first_tile = 1;
+			break;
+		case 4:
+			job->vectors = NULL;
+			break;
+		case 5:
+			job->scan = NULL;
+			break;
+		case 6:
+			job->scan_bytes--;
+			break;
+		case 7:
+			job->scan_bytes = 3;
+			break;
+		case 8:
+			vectors->n_objects--;
+			break;
+		case 9:
+			vectors->n_dimensions++;
+			break;
+		case 10:
+			vectors->metric = GENIE_METRIC_COSINE;
+			break;
+		case 11:
+			query->n_dimensions++;
+			break;
+		case 12:
+			query->metric = 9;
+			break;
+		default:
+			job->n_conditions = 1;
+			job->conditions = &condition;
+			break;
+	}
+}
+
+#define N_FAULTS 14
+
+/* What is malformed fails alone. */
+static void
+test_malformed(GenieEngine *engine, GenieRandom *random)
+{
+	static Segment segment;
+
+	make_segment(random, &segment, GENIE_METRIC_L2, 3000, 7, 1);
+	for (int fault = 0; fault < N_FAULTS; fault++)
+	{
+		GenieQuantizedVectors vectors = segment.vectors;
+		GenieValueQuery *query;
+		GenieJob	jobs[3];
+
+		for (int j = 0; j < 3; j++)
+			make_job(random, &segment, 10, &jobs[j]);
+		jobs[1].vectors = &vectors;
+		query = (GenieValueQuery *) jobs[1].scan;
+		spoil(&jobs[1], &vectors, query, fault);
+		run(engine, 3, jobs);
+		CHECK(strlen(engine->error) > 0);
+		check_job(&jobs[0]);
+		CHECK_INT(jobs[1].status, GENIE_STATUS_CORRUPT);
+		CHECK_INT(jobs[1].n_hits, 0);
+		check_job(&jobs[2]);
+		jobs[1].scan = query;
+		for (int j = 0; j < 3; j++)
+			free_job(&jobs[j]);
+	}
+	free_segment(&segment);
+}
+
+static int	calls_left;
+
+static bool
+interrupt_after_some(void)
+{
+	return calls_left-- == 0;
+}
+
+/* Each job is done, or cancelled. */
+static void
+test_interrupts(GenieEngine *engine, GenieRandom *random)
+{
+	static Segment segment;
+	GenieJob	jobs[4];
+	uint32_t	n_cancelled = 0;
+
+	make_segment(random, &segment, GENIE_METRIC_INNER, 20000, 20, 1);
+	for (int j = 0; j < 4; j++)
+		make_job(random, &segment, 100, &jobs[j]);
+	engine->interrupted = interrupt_after_some;
+	for (int calls = 0; calls <= 24; calls += 4)
+	{
+		calls_left = calls;
+		run(engine, 4, jobs);
+		for (int j = 0; j < 4; j++)
+		{
+			n_cancelled += jobs[j].status == GENIE_STATUS_CANCELLED;
+			CHECK(jobs[j].status == GENIE_STATUS_CANCELLED || check_job(&jobs[j]));
+		}
+	}
+	CHECK(n_cancelled > 0 || n_threads > 1);
+	engine->interrupted = NULL;
+	run(engine, 4, jobs);
+	for (int j = 0; j < 4; j++)
+	{
+		check_job(&jobs[j]);
+		free_job(&jobs[j]);
+	}
+	free_segment(&segment);
+}
+
+int
+main(void)
+{
+	void	   *memory = malloc(genie_cpu_engine_size() + 64);
+	GenieEngine *engine = genie_cpu_engine_open((void *) (((uintptr_t) memory + 63) / 64 * 64));
+
+	for (n_threads = 1; n_threads <= 4; n_threads++)
+	{
+		GenieRandom random = {n_threads};
+
+		test_random(engine, &random);
+		test_pages(engine, &random);
+		test_malformed(engine, &random);
+		test_interrupts(engine, &random);
+	}
+	engine->ops->close(engine);
+	free(memory);
+	return genie_test_end();
+}
