@@ -407,7 +407,7 @@ COMMENT ON OPERATOR @& (text, genie_edit_query) IS 'within the edit distance';
 
 CREATE FUNCTION genie_vector_widening_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION genie_vector_widening_support(internal) IS 'planner support of <->, <+> and <=>: a column of real[] is not cast to double precision[]';
+COMMENT ON FUNCTION genie_vector_widening_support(internal) IS 'planner support of <->, <+>, <=> and <#>: a column of real[] is not cast to double precision[]';
 
 CREATE FUNCTION genie_l2_distance(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_l2' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -428,6 +428,11 @@ CREATE FUNCTION genie_inner_product(real[], real[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_inner_product(float8[], float8[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_negative_inner_product(real[], real[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_negative_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_negative_inner_product(float8[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_negative_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT genie_vector_widening_support;
 CREATE FUNCTION genie_hamming_distance(bit, bit) RETURNS float8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
@@ -439,6 +444,8 @@ COMMENT ON FUNCTION genie_cosine_distance(real[], real[]) IS 'implementation of 
 COMMENT ON FUNCTION genie_cosine_distance(float8[], float8[]) IS 'implementation of <=> operator';
 COMMENT ON FUNCTION genie_inner_product(real[], real[]) IS 'inner product of two vectors';
 COMMENT ON FUNCTION genie_inner_product(float8[], float8[]) IS 'inner product of two vectors';
+COMMENT ON FUNCTION genie_negative_inner_product(real[], real[]) IS 'implementation of <#> operator';
+COMMENT ON FUNCTION genie_negative_inner_product(float8[], float8[]) IS 'implementation of <#> operator';
 COMMENT ON FUNCTION genie_hamming_distance(bit, bit) IS 'implementation of <&~> operator';
 
 CREATE OPERATOR <-> (
@@ -459,6 +466,12 @@ CREATE OPERATOR <=> (
 CREATE OPERATOR <=> (
 	LEFTARG = float8[], RIGHTARG = float8[], FUNCTION = genie_cosine_distance, COMMUTATOR = <=>
 );
+CREATE OPERATOR <#> (
+	LEFTARG = real[], RIGHTARG = real[], FUNCTION = genie_negative_inner_product, COMMUTATOR = <#>
+);
+CREATE OPERATOR <#> (
+	LEFTARG = float8[], RIGHTARG = float8[], FUNCTION = genie_negative_inner_product, COMMUTATOR = <#>
+);
 CREATE OPERATOR <&~> (
 	LEFTARG = bit, RIGHTARG = bit, FUNCTION = genie_hamming_distance, COMMUTATOR = <&~>
 );
@@ -469,6 +482,8 @@ COMMENT ON OPERATOR <+> (real[], real[]) IS 'Manhattan (l1) distance: ORDER BY i
 COMMENT ON OPERATOR <+> (float8[], float8[]) IS 'Manhattan (l1) distance: ORDER BY it for the nearest vectors first';
 COMMENT ON OPERATOR <=> (real[], real[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
 COMMENT ON OPERATOR <=> (float8[], float8[]) IS 'cosine distance, 1 - cosine; 1 if one vector is zero';
+COMMENT ON OPERATOR <#> (real[], real[]) IS 'negative inner product: ORDER BY it for the largest inner products first';
+COMMENT ON OPERATOR <#> (float8[], float8[]) IS 'negative inner product: ORDER BY it for the largest inner products first';
 COMMENT ON OPERATOR <&~> (bit, bit) IS 'Hamming distance: in how many places they differ';
 
 -- For the planner: a column of real[] beside double precision[], which PostgreSQL would cast.  They have names of their own, because
@@ -479,10 +494,13 @@ CREATE FUNCTION genie_l1_widened(real[], float8[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_l1' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION genie_cosine_widened(real[], float8[]) RETURNS float8
 	AS 'MODULE_PATHNAME', 'genie_vector_cosine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_negative_inner_product_widened(real[], float8[]) RETURNS float8
+	AS 'MODULE_PATHNAME', 'genie_vector_negative_inner' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 
 COMMENT ON FUNCTION genie_l2_widened(real[], float8[]) IS 'implementation of <->^ operator';
 COMMENT ON FUNCTION genie_l1_widened(real[], float8[]) IS 'implementation of <+>^ operator';
 COMMENT ON FUNCTION genie_cosine_widened(real[], float8[]) IS 'implementation of <=>^ operator';
+COMMENT ON FUNCTION genie_negative_inner_product_widened(real[], float8[]) IS 'implementation of <#>^ operator';
 
 CREATE OPERATOR <->^ (
 	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_l2_widened
@@ -493,10 +511,14 @@ CREATE OPERATOR <+>^ (
 CREATE OPERATOR <=>^ (
 	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_cosine_widened
 );
+CREATE OPERATOR <#>^ (
+	LEFTARG = real[], RIGHTARG = float8[], FUNCTION = genie_negative_inner_product_widened
+);
 
 COMMENT ON OPERATOR <->^ (real[], float8[]) IS 'Euclidean (l2) distance in double precision: what <-> becomes where the left column is real[]';
 COMMENT ON OPERATOR <+>^ (real[], float8[]) IS 'Manhattan (l1) distance in double precision: what <+> becomes where the left column is real[]';
 COMMENT ON OPERATOR <=>^ (real[], float8[]) IS 'cosine distance in double precision: what <=> becomes where the left column is real[]';
+COMMENT ON OPERATOR <#>^ (real[], float8[]) IS 'negative inner product in double precision: what <#> becomes where the left column is real[]';
 
 -- ---- locality-sensitive hashing: vectors, sets and bit strings as objects ----
 
@@ -880,6 +902,93 @@ CREATE OPERATOR CLASS genie_hamming_ops FOR TYPE bit USING genie AS
 	FUNCTION 6 genie_lsh_sign(internal, internal);
 COMMENT ON OPERATOR CLASS genie_hamming_ops USING genie IS 'bit strings: nearest by Hamming distance, approximately';
 
+-- ---- exact nearest vectors: the index is quantized values, and rows come as by a sequential scan ----
+
+CREATE FUNCTION genie_exact_l2_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_l1_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_cosine_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_ip_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_value(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION genie_exact_l2_train(internal) IS 'genie support: how long the vectors are';
+COMMENT ON FUNCTION genie_exact_l1_train(internal) IS 'genie support: how long the vectors are';
+COMMENT ON FUNCTION genie_exact_cosine_train(internal) IS 'genie support: how long the vectors are';
+COMMENT ON FUNCTION genie_exact_ip_train(internal) IS 'genie support: how long the vectors are';
+COMMENT ON FUNCTION genie_exact_value(internal) IS 'genie support: a row''s quantized vector';
+
+CREATE OPERATOR CLASS genie_l2_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 5 <->^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_l2_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_l2_exact_ops USING genie IS 'vectors: nearest by Euclidean distance, exactly';
+
+CREATE OPERATOR CLASS genie_l1_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 6 <+>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_l1_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_l1_exact_ops USING genie IS 'vectors: nearest by Manhattan distance, exactly';
+
+CREATE OPERATOR CLASS genie_cosine_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 7 <=> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 7 <=>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_cosine_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_cosine_exact_ops USING genie IS 'vectors: nearest by cosine distance, exactly';
+
+CREATE OPERATOR CLASS genie_ip_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 9 <#> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 9 <#>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_ip_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_ip_exact_ops USING genie IS 'vectors: largest inner products, exactly';
+
+CREATE OPERATOR CLASS genie_l2_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 5 <-> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_l2_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_l2_exact_float8_ops USING genie IS 'vectors: nearest by Euclidean distance, exactly';
+
+CREATE OPERATOR CLASS genie_l1_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 6 <+> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_l1_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_l1_exact_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, exactly';
+
+CREATE OPERATOR CLASS genie_cosine_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 7 <=> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_cosine_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_cosine_exact_float8_ops USING genie IS 'vectors: nearest by cosine distance, exactly';
+
+CREATE OPERATOR CLASS genie_ip_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 9 <#> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_ip_train(internal),
+	FUNCTION 8 genie_exact_value(internal);
+COMMENT ON OPERATOR CLASS genie_ip_exact_float8_ops USING genie IS 'vectors: largest inner products, exactly';
+
 -- pgvector's type: genie_enable_pgvector() makes the operator classes
 CREATE FUNCTION genie_pgvector_compile(internal, int2, oid, internal) RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -944,6 +1053,7 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT dictionary_bytes bigint,
 	OUT posting_bytes bigint,
 	OUT size_bytes bigint,
+	OUT value_bytes bigint,
 	OUT tombstone_bytes bigint,
 	OUT pending_bytes bigint,
 	OUT free_bytes bigint,

@@ -90,7 +90,7 @@ SELECT i, unreachable_pages, pending_rows, pending_bytes FROM unnest('{copy_a,co
 RESET genie.pending_limit;
 
 -- bytes by kind are all there is
-SELECT i, total_bytes = metadata_bytes + object_bytes + dictionary_bytes + posting_bytes + size_bytes + tombstone_bytes + pending_bytes + free_bytes AS all
+SELECT i, total_bytes = metadata_bytes + object_bytes + dictionary_bytes + posting_bytes + size_bytes + value_bytes + tombstone_bytes + pending_bytes + free_bytes AS all
 	FROM unnest('{t_a,t_w,t_o}'::regclass[]) i, genie_index_info(i);
 
 -- rows that other transactions' snapshots need, HOT chains: the build has each row once

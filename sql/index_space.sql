@@ -17,7 +17,7 @@ CREATE INDEX space_v ON space_test USING genie (v genie_l2_ops);
 -- all bytes have a name
 CREATE VIEW space_info AS
 SELECT name, total_bytes, free_bytes, retired_bytes, unreachable_pages, metadata_bytes, objects,
-	metadata_bytes + object_bytes + dictionary_bytes + posting_bytes + size_bytes + tombstone_bytes + pending_bytes +
+	metadata_bytes + object_bytes + dictionary_bytes + posting_bytes + size_bytes + value_bytes + tombstone_bytes + pending_bytes +
 	free_bytes + retired_bytes + unreachable_pages * current_setting('block_size')::int - total_bytes AS unnamed
 FROM (VALUES ('space_a'), ('space_d'), ('space_v')) n (name), genie_index_info(name);
 SELECT name, retired_bytes, unreachable_pages, unnamed FROM space_info ORDER BY name;

@@ -37,8 +37,16 @@ SELECT valid('swapped');
 CREATE OPERATOR CLASS other_type FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 (genie_object, text) genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 SELECT valid('other_type');
+CREATE OPERATOR CLASS ninth FOR TYPE genie_object USING genie AS
+	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 9 genie_object_decompose(genie_object, internal);
 CREATE OPERATOR CLASS seventh FOR TYPE genie_object USING genie AS
-	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 7 genie_object_decompose(genie_object, internal);
+	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 7 genie_object_decompose(genie_object, internal);
+SELECT valid('seventh');
+CREATE OPERATOR CLASS value_alone FOR TYPE genie_object USING genie AS
+	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
+	FUNCTION 8 genie_exact_value(internal);
+SELECT valid('value_alone');
 
 -- the optional ones: bound and options
 CREATE FUNCTION bound(int2, internal, int4, int4) RETURNS float8 LANGUAGE internal AS 'dsqrt';

@@ -125,7 +125,7 @@ DROP INDEX cast_index;
 -- vectors: literals and integers are real[] as before, double precision is computed so
 SELECT q AS question, asks('vectors', q) FROM unnest(ARRAY['float4 <-> ''{1,2,3}''', 'float4 <-> ''{1.1,2,3}''::float8[]', 'float4 <+> ''{1.1,2,3}''::float8[]', 'float4 <=> ''{1.1,2,3}''::float8[]', '''{1.1,2,3}''::float8[] <-> float4',
 	'float4 <-> ARRAY[1,2,3]', 'float4 <-> ARRAY[1.1,2,3]', 'float4 <-> ARRAY[1,2,3]::bigint[]', 'float4 <-> ''{1e-60,2,3e200}''::float8[]', 'float4 <-> ''{1,2}''::float8[]', 'float4 <-> float8', 'float4::float8[] <-> ''{1,2,3}''',
-	'float8 <-> ''{1.1,2,3}''', 'float8 <-> ARRAY[1,2,3]', 'ARRAY[1,2,3] <-> float8', 'float8 <-> ''{1.1,2,3}''::real[]', 'ARRAY[1,2] <-> ARRAY[3,4]', 'float4 <#> ''{1,2,3}''']) q;
+	'float8 <-> ''{1.1,2,3}''', 'float8 <-> ARRAY[1,2,3]', 'ARRAY[1,2,3] <-> float8', 'float8 <-> ''{1.1,2,3}''::real[]', 'ARRAY[1,2] <-> ARRAY[3,4]', 'float4 <##> ''{1,2,3}''']) q;
 SELECT count(*), count(*) FILTER (WHERE float4 <-> q IS DISTINCT FROM float4::float8[] <-> q) AS l2, count(*) FILTER (WHERE float4 <+> q IS DISTINCT FROM float4::float8[] <+> q) AS l1,
 	count(*) FILTER (WHERE q <=> float4 IS DISTINCT FROM q <=> float4::float8[]) AS cosine FROM vectors, (VALUES ('{1.1,2,3}'::float8[]), ('{0,0,0}'), ('{NaN,1,2}'), ('{1e200,-1e200,1}'), ('{1e-300,0,0}'), (NULL)) v (q);
 SELECT float4 <-> q FROM vectors, (VALUES ('{1,NULL,2}'::float8[])) v (q) LIMIT 1;

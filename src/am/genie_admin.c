@@ -37,7 +37,7 @@ PG_FUNCTION_INFO_V1(genie_index_info);
 PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
-#define GENIE_INFO_COLUMNS 19
+#define GENIE_INFO_COLUMNS 20
 
 /*
  * Only the index's owner and members of pg_stat_scan_tables may read a whole index, because merges wait meanwhile.
@@ -180,7 +180,7 @@ genie_info_retired(const uint8 *reachable, BlockNumber n_blocks, BlockNumber *n_
 /*
  * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
  * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; the number of unreachable
- * pages; the parameters of an approximate operator class, and whether they fit.  The bytes of all kinds and of the
+ * pages; what an operator class has learned, and whether it fits.  The bytes of all kinds and of the
  * unreachable pages are the file's, unless inserts go on meanwhile.
  */
 Datum
@@ -239,6 +239,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_DICTIONARY]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_POSTINGS]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_SIZES]);
+	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_VALUES]);
 	values[n++] = Int64GetDatum(by_section[GENIE_SECTION_TOMBSTONES] + by_section[GENIE_SECTION_HINTS]);
 	values[n++] = Int64GetDatum((int64) meta->pending_pages * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
@@ -247,7 +248,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	parameters = genie_meta_parameters(meta);
 	nulls[n] = parameters == NULL;
 	values[n++] = PointerGetDatum(parameters);
-	nulls[n] = !genie_is_approximate(index);
+	nulls[n] = !genie_learns(index);
 	values[n++] = CStringGetTextDatum(parameters == NULL ? "waits for more rows" :
 									  (meta->flags & GENIE_META_MISFIT) != 0 ? "does not fit: REINDEX" : "fits");
 	Assert(n == GENIE_INFO_COLUMNS);

@@ -3,7 +3,7 @@
  *	  CREATE INDEX: one pass over the table, one segment on disk.
  *
  * Phases
- *	train	Only for an approximate operator class: it learns its parameters from a sample (genie_approximate.c).  If
+ *	train	Only for an operator class that learns: it learns its parameters from a sample (genie_approximate.c).  If
  *			there are too few rows for that, those that are not NULL become raw pending rows (genie_signer.h).
  *	scan	The heap is read in block order (no synchronised scan), by this process alone or together with workers
  *			(genie_build_parallel.c).  Each process collects its rows in memory and in runs, which are segments in
@@ -139,7 +139,7 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 	genie_build_check_type(index);
 	genie_meta_create(index, &types);
 	untrained = false;
-	if (genie_is_approximate(index))
+	if (genie_learns(index))
 	{
 		genie_build_phase(GENIE_PHASE_TRAIN);
 		untrained = !genie_approximate_train(heap, index, info);

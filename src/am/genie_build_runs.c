@@ -61,6 +61,8 @@ struct GenieBuildRuns
 	GenieBuildRow *waiting;
 	double		n_rows;
 	bool		untrained;		/* rows are raw */
+	GenieSigner *signer;		/* of a class that learns */
+	bool		exact;			/* rows have a value, and no keywords */
 	double		n_raw_rows;
 	GenieSpillPlace place;
 	int			n_runs[GENIE_GENERATIONS];
@@ -73,6 +75,7 @@ GenieBuildRuns *
 genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 {
 	GenieBuildRuns *runs = palloc0(sizeof(GenieBuildRuns));
+	GenieValueShape shape = {0};
 
 	runs->index = index;
 	runs->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
@@ -80,10 +83,13 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	runs->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie build row",
 											  ALLOCSET_DEFAULT_SIZES);
 	genie_keywords_init(&runs->keywords);
-	if (genie_is_approximate(index))
+	if (genie_learns(index))
 	{
 		runs->keywords.parameters = genie_meta_parameters(genie_meta_read(index));
 		runs->untrained = runs->keywords.parameters == NULL;
+		runs->signer = genie_approximate_signer(index);
+		shape = runs->signer->shape(runs->signer, runs->keywords.parameters);
+		runs->exact = runs->keywords.raw = !runs->untrained && genie_is_exact(index);
 	}
 	if (genie_lsh_block_possible(index, runs->keywords.parameters))
 	{
@@ -92,7 +98,7 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuildRow));
 		memory -= Min(genie_lsh_block_bytes(runs->block), memory / GENIE_BUILD_AHEAD_PART);
 	}
-	runs->builder = genie_builder_begin(memory);
+	runs->builder = genie_builder_begin(memory, shape);
 	runs->place.files = files;
 	runs->place.process = process;
 	return runs;
@@ -168,11 +174,27 @@ genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid)
 	runs->n_rows++;
 }
 
+/* Makes a value of the raw keywords of a row, which go. */
+static const void *
+genie_build_runs_value(GenieBuildRuns *runs)
+{
+	GenieKeywords *keywords = &runs->keywords;
+	GenieRaw	raw;
+	const void *value;
+
+	genie_keywords_finish(keywords);
+	raw = (GenieRaw) {.bytes = keywords->bytes, .n = keywords->n, .size = genie_keywords_own_size(keywords)};
+	value = runs->signer->value(runs->signer, keywords->parameters, &raw);
+	genie_keywords_reset(keywords);
+	return value;
+}
+
 /* Adds a row that was decomposed. */
 static void
 genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null)
 {
-	const GenieKeywords *keywords = &runs->keywords;
+	GenieKeywords *keywords = &runs->keywords;
+	const void *value = runs->exact && !is_null ? genie_build_runs_value(runs) : NULL;
 	int32		size = genie_keywords_own_size(keywords);
 
 	if (genie_builder_full(runs->builder))
@@ -180,12 +202,12 @@ genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null)
 		genie_build_runs_spill(runs);
 		genie_build_phase(GENIE_PHASE_SCAN);
 	}
-	if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size))
+	if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size, value))
 	{
 		/* the table access method goes backwards */
 		genie_build_runs_spill(runs);
 		genie_build_phase(GENIE_PHASE_SCAN);
-		if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size))
+		if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size, value))
 			elog(ERROR, "an empty builder refused a row");
 	}
 	runs->n_rows++;

@@ -13,6 +13,8 @@
  * startup costs.  The executor's visit of a row that is returned, which the planner adds, comes on top.
  *
  *	- An approximate operator class looks at its first round of candidates (genie_rerank.h).
+ *	- An exact class reads the values of all rows, which are most of the index, and looks at few rows more than are
+ *	  wanted.
  *	- Otherwise rows are looked at while their bounds are not above the distance of the last row that is wanted.
  *	  How many that takes depends on the data and on the query.  Where more than a few rows are wanted, it is
  *	  estimated from the column's statistics (genie_estimate_visits.c); else bounds are taken to be close, as they
@@ -47,6 +49,10 @@
 
 /* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
 #define GENIE_QUERY_SHARE 0.1
+
+/* rows that a scan of an exact class visits for each one that is wanted, and first: bounds are close */
+#define GENIE_EXACT_VISITS 2
+#define GENIE_EXACT_FIRST 32
 
 /* counting an object, as a part of an operator call: some thousand objects a microsecond */
 #define GENIE_COUNT_COST (cpu_operator_cost / 50)
@@ -89,11 +95,23 @@ genie_cost_candidates(PlannerInfo *root, const IndexPath *path, double n)
 	return n_pages * page_cost + n * (cpu_tuple_cost + operators.per_tuple);
 }
 
+/* Has the operator class that support function? */
+static bool
+genie_cost_has(const IndexOptInfo *index, int16 number)
+{
+	return OidIsValid(get_opfamily_proc(index->opfamily[0], index->opcintype[0], index->opcintype[0], number));
+}
+
 static bool
 genie_cost_is_approximate(const IndexOptInfo *index)
 {
-	return OidIsValid(get_opfamily_proc(index->opfamily[0], index->opcintype[0], index->opcintype[0],
-										GENIE_TRAIN_PROC));
+	return genie_cost_has(index, GENIE_SIGN_PROC);
+}
+
+static bool
+genie_cost_is_exact(const IndexOptInfo *index)
+{
+	return genie_cost_has(index, GENIE_TRAIN_PROC) && !genie_cost_is_approximate(index);
 }
 
 /* ---- visits of a scan by lower bounds ---- */
@@ -198,7 +216,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	quals = add_predicate_to_index_quals(index, get_quals_from_indexclauses(path->indexclauses));
 	*selectivity = clauselist_selectivity(root, quals, index->rel->relid, JOIN_INNER, NULL);
 
-	n_pages = 1 + ceil(index->pages * Min(1.0, GENIE_QUERY_SHARE * n_queries));
+	n_pages = 1 + ceil(index->pages * (genie_cost_is_exact(index) ? 1.0 : Min(1.0, GENIE_QUERY_SHARE * n_queries)));
 	*pages = n_pages;
 	*startup_cost = n_pages * seq_page_cost +
 		n_queries * (index->tuples * GENIE_COUNT_COST + 10 * cpu_operator_cost);
@@ -213,6 +231,8 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 
 			if (genie_cost_is_approximate(index))
 				n_first = Min(genie_candidates_for(index->tuples), n_rows);
+			else if (genie_cost_is_exact(index))
+				n_first = Min(GENIE_EXACT_VISITS * n_first + GENIE_EXACT_FIRST, n_rows);
 			else
 				n_first = genie_cost_visits(root, path, n_first, n_rows);
 			first = genie_cost_candidates(root, path, n_first);

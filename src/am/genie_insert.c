@@ -7,7 +7,7 @@
  * Rows are compared with the state of the types that the index was built with, each after its keywords are made: labels
  * may be renamed within a statement, by a function that it calls or by another session.
  *
- * The parameters of an approximate class are read once a statement, or with each row as long as there are none;
+ * The parameters of a class that learns are read once a statement, or with each row as long as there are none;
  * they never change.  A row that is appended raw because there were none may come behind the rows that the class was
  * trained on (genie_signer.h).  Vectors are always appended raw: scans measure them at once, and a merge signs them.
  */
@@ -35,11 +35,11 @@
 typedef struct GenieInsertCache
 {
 	MemoryContext context;		/* of one row */
-	bool		approximate;	/* the operator class is */
+	bool		learns;			/* the operator class does */
 	bool		raw;			/* its rows wait raw, even when it has parameters */
 	GenieTypeState types;		/* as the metapage has it */
 	List	   *type_list;		/* if the keywords depend on types */
-	const bytea *parameters;	/* of an approximate class; NULL: none yet */
+	const bytea *parameters;	/* that it has learned; NULL: none yet */
 } GenieInsertCache;
 
 static GenieInsertCache *
@@ -52,10 +52,10 @@ genie_insert_cache(Relation index, IndexInfo *info)
 	{
 		info->ii_AmCache = cache = MemoryContextAllocZero(info->ii_Context, sizeof(GenieInsertCache));
 		cache->context = AllocSetContextCreate(info->ii_Context, "genie insert", ALLOCSET_DEFAULT_SIZES);
-		cache->approximate = genie_is_approximate(index);
+		cache->learns = genie_learns(index);
 		cache->raw = genie_vector_type_of_class(index) != NULL;
 	}
-	if (is_new || (cache->approximate && cache->parameters == NULL))
+	if (is_new || (cache->learns && cache->parameters == NULL))
 	{
 		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
 		GenieMetaData *meta = genie_meta_read(index);
@@ -108,7 +108,7 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 	if (cache->types.sum != 0)
 		genie_type_state_check_types(index, &cache->types, cache->type_list);
 	size = genie_keywords_own_size(&keywords);
-	if (!nulls[0] && cache->approximate && (cache->raw || cache->parameters == NULL))
+	if (!nulls[0] && cache->learns && (cache->raw || cache->parameters == NULL))
 		flags |= size >= 0 ? GENIE_FRAGMENT_RAW | GENIE_FRAGMENT_SAME_SIZE : GENIE_FRAGMENT_RAW;
 	GENIE_FAULT("insert-decomposed");
 	genie_pending_append(index, tid, flags, keywords.bytes, keywords.n, keywords.nbytes,

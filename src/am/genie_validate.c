@@ -3,7 +3,7 @@
  *	  amvalidate: can the access method use this operator class?
  *
  * Strategies must be 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
- * float8).  Support functions must be 1 to 6, with the signatures of genie_opclass.h.  A class must have those that it
+ * float8).  Support functions must be 1 to 6, or 8, with the signatures of genie_opclass.h.  A class must have those that it
  * needs, and none that contradict each other.
  * Each finding is an INFO, as with the built-in access methods.
  */
@@ -77,6 +77,8 @@ genie_validate_signature(const Form_pg_amproc proc)
 			return check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1, INTERNALOID);
 		case GENIE_SIGN_PROC:
 			return check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2, INTERNALOID, INTERNALOID);
+		case GENIE_VALUE_PROC:
+			return check_amproc_signature(proc->amproc, VOIDOID, false, 1, 1, INTERNALOID);
 		default:
 			return false;
 	}
@@ -162,18 +164,20 @@ genie_validate_operator(const char *family, const Form_pg_amop oper)
 	return result;
 }
 
-/* Has the class all the functions that it needs, and none that an approximate class or any other must not have? */
+/* Has the class all the functions that it needs, and none that a class that learns or any other must not have? */
 static bool
 genie_validate_class(const char *class, const Oid *found, bool has_distance)
 {
-	bool		approximate = OidIsValid(found[GENIE_TRAIN_PROC]);
+	bool		learns = OidIsValid(found[GENIE_TRAIN_PROC]);
+	bool		exact = learns && OidIsValid(found[GENIE_VALUE_PROC]);
 	bool		result = true;
 
 	for (int i = 1; i <= GENIE_NPROC; i++)
 	{
 		bool		needed = i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC ||
-			(i == GENIE_BOUND_PROC && has_distance && !approximate) || (i == GENIE_SIGN_PROC && approximate);
-		bool		excluded = (i == GENIE_BOUND_PROC && approximate) || (i == GENIE_SIGN_PROC && !approximate);
+			(i == GENIE_BOUND_PROC && has_distance && !learns) || (i == GENIE_SIGN_PROC && learns && !exact);
+		bool		excluded = (i == GENIE_BOUND_PROC && learns) ||
+			((i == GENIE_SIGN_PROC || i == GENIE_VALUE_PROC) && !learns);
 
 		if (needed && !OidIsValid(found[i]))
 		{
@@ -184,16 +188,16 @@ genie_validate_class(const char *class, const Oid *found, bool has_distance)
 		{
 			GENIE_INVALID("operator class \"%s\" of access method genie contains support function %d, "
 						  "which it must not have %s support function %d",
-						  class, i, approximate ? "beside" : "without", GENIE_TRAIN_PROC);
+						  class, i, learns ? "beside" : "without", GENIE_TRAIN_PROC);
 			result = false;
 		}
 	}
 	if (OidIsValid(found[GENIE_COMPILE_PROC]) &&
-		get_func_nargs(found[GENIE_COMPILE_PROC]) == (approximate ? 3 : 4))
+		get_func_nargs(found[GENIE_COMPILE_PROC]) == (learns ? 3 : 4))
 	{
 		GENIE_INVALID("operator class \"%s\" of access method genie contains function %s, "
 					  "which must take %d arguments there",
-					  class, format_procedure(found[GENIE_COMPILE_PROC]), approximate ? 4 : 3);
+					  class, format_procedure(found[GENIE_COMPILE_PROC]), learns ? 4 : 3);
 		result = false;
 	}
 	return result;

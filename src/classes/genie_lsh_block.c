@@ -55,7 +55,8 @@ codes_at(const GenieLshBlock *block, uint32 i)
 bool
 genie_lsh_block_possible(Relation index, const bytea *parameters)
 {
-	return parameters != NULL && genie_vector_type_of_class(index) != NULL;
+	return parameters != NULL && genie_vector_type_of_class(index) != NULL &&
+		genie_lsh_class_parameters(parameters).functions.family != GENIE_LSH_NONE;
 }
 
 GenieLshBlock *

@@ -149,8 +149,8 @@ add_raw_vector(GenieVector vector, GenieKeywords *keywords)
 }
 
 /* Are the elements doubles?  A vector of zeros alone has no pieces, and may have either. */
-static bool
-raw_is_double(const GenieRaw *raw)
+bool
+genie_lsh_raw_is_double(const GenieRaw *raw)
 {
 	const uint8 *at = raw->bytes;
 	uint32		dimension = 0;
@@ -198,7 +198,7 @@ genie_lsh_raw_vector(const GenieRaw *raw, float *vector)
 {
 	GenieVector elements;
 
-	genie_lsh_raw_elements(raw, raw_is_double(raw), &elements);
+	genie_lsh_raw_elements(raw, genie_lsh_raw_is_double(raw), &elements);
 	genie_lsh_floats(elements, vector);
 	pfree(unconstify(void *, elements.elements));
 }
@@ -236,6 +236,11 @@ genie_lsh_vector_query(GenieVector vector, const bytea *trained)
 	if (trained == NULL)
 		return empty_query();
 	parameters = genie_lsh_class_parameters(trained);
+	if (parameters.functions.family == GENIE_LSH_NONE)
+	{
+		check_length(&parameters, vector.n, "vector");
+		return empty_query();
+	}
 	return genie_lsh_query_of_codes(codes_of_vector(&parameters, vector), parameters.functions.n_functions,
 									parameters.probes);
 }

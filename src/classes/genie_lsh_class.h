@@ -45,6 +45,9 @@ extern void genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, G
 /* Scales a vector to length 1; leaves a zero vector as it is. */
 extern void genie_lsh_normalise(float *vector, uint32 n);
 
+/* Are they of doubles?  A vector of zeros alone may be of either. */
+extern bool genie_lsh_raw_is_double(const GenieRaw *raw);
+
 /* A vector of doubles, or of floats, from its raw keywords, palloc'd.  Errors: these are of the other kind. */
 extern void genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVector *vector);
 

@@ -1,6 +1,6 @@
 /*
  * genie_pgvector.c
- *	  The approximate operator classes of "vector", the type of the extension pgvector.
+ *	  The operator classes of "vector", the type of the extension pgvector.
  *
  * genie_enable_pgvector() creates them.  genie's own script cannot: either extension may be installed first, and
  * objects of the script would be restored before pgvector.  So the classes belong to the database, not to the
@@ -11,8 +11,10 @@
  *		genie_vector_l1_ops				<+>		if pgvector has the operator, from 0.7 on
  *		genie_vector_laplacian_ops		<+>		the same
  *		genie_vector_cosine_ops			<=>
+ *		genie_vector_l2_exact_ops, genie_vector_l1_exact_ops, genie_vector_cosine_exact_ops, genie_vector_ip_exact_ops
  *
- * with pgvector's operators, and the hash functions of the classes of real[] (genie_lsh_class.c).
+ * with pgvector's operators, and the hash functions or values of the classes of real[] (genie_lsh_class.c,
+ * genie_exact_class.c).
  *
  * Values have the layout of pgvector's file vector.h: after the length word the number of dimensions and an unused
  * number, two bytes each, then the elements as floats.  If another type has the name "vector", each value whose bytes
@@ -49,8 +51,8 @@ typedef struct ClassOfVector
 	const char *name;
 	const char *operator;
 	int			strategy;
-	const char *options;		/* support functions 4 and 5 */
-	const char *train;
+	const char *options;		/* support function 4; NULL: the class is exact */
+	const char *train;			/* support function 5 */
 	bool		is_default;
 	const char *comment;
 } ClassOfVector;
@@ -66,6 +68,14 @@ static const ClassOfVector classes[] = {
 	{"genie_vector_cosine_ops", "<=>", GENIE_COSINE_STRATEGY, "genie_lsh_cosine_options",
 		"genie_lsh_cosine_train", false,
 	"vectors: nearest by cosine distance, approximately"},
+	{"genie_vector_l2_exact_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_exact_l2_train", false,
+	"vectors: nearest by Euclidean distance, exactly"},
+	{"genie_vector_l1_exact_ops", "<+>", GENIE_L1_STRATEGY, NULL, "genie_exact_l1_train", false,
+	"vectors: nearest by Manhattan distance, exactly"},
+	{"genie_vector_cosine_exact_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_exact_cosine_train", false,
+	"vectors: nearest by cosine distance, exactly"},
+	{"genie_vector_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", false,
+	"vectors: largest inner products, exactly"},
 };
 
 /* ---- values ---- */
@@ -186,15 +196,17 @@ class_exists(const char *name, Oid schema)
 static void
 create_class(const ClassOfVector *class, const char *schema, const char *type, const char *operator)
 {
+	const char *own = class->options == NULL ? psprintf("FUNCTION 8 %s.genie_exact_value(internal)", schema) :
+		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal)", schema,
+				 class->options, schema);
+
 	execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
 					 "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
 					 "FUNCTION 1 %s.genie_pgvector_decompose(%s, internal), "
 					 "FUNCTION 2 %s.genie_pgvector_compile(internal, int2, oid, internal), "
-					 "FUNCTION 4 %s.%s(internal), FUNCTION 5 %s.%s(internal), "
-					 "FUNCTION 6 %s.genie_lsh_sign(internal, internal)",
+					 "FUNCTION 5 %s.%s(internal), %s",
 					 schema, class->name, class->is_default ? "DEFAULT" : "", type,
-					 class->strategy, operator, type, type, schema, type, schema,
-					 schema, class->options, schema, class->train, schema));
+					 class->strategy, operator, type, type, schema, type, schema, schema, class->train, own));
 	execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'", schema, class->name, class->comment));
 }
 

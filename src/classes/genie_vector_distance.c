@@ -18,6 +18,7 @@
 PG_FUNCTION_INFO_V1(genie_vector_l2);
 PG_FUNCTION_INFO_V1(genie_vector_l1);
 PG_FUNCTION_INFO_V1(genie_vector_cosine);
+PG_FUNCTION_INFO_V1(genie_vector_negative_inner);
 PG_FUNCTION_INFO_V1(genie_vector_inner);
 PG_FUNCTION_INFO_V1(genie_hamming_distance);
 
@@ -200,12 +201,20 @@ genie_vector_inner(PG_FUNCTION_ARGS)
 	return measure(fcinfo, GENIE_METRIC_INNER);
 }
 
+/* <#> */
+Datum
+genie_vector_negative_inner(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(-DatumGetFloat8(measure(fcinfo, GENIE_METRIC_INNER)));
+}
+
 GenieMetric
 genie_vector_metric(const FmgrInfo *function)
 {
 	return function->fn_addr == genie_vector_l2 ? GENIE_METRIC_L2 :
 		function->fn_addr == genie_vector_l1 ? GENIE_METRIC_L1 :
-		function->fn_addr == genie_vector_cosine ? GENIE_METRIC_COSINE : 0;
+		function->fn_addr == genie_vector_cosine ? GENIE_METRIC_COSINE :
+		function->fn_addr == genie_vector_negative_inner ? GENIE_METRIC_INNER : 0;
 }
 
 /* <&~>: the number of bits in which two bit strings differ.  The unused bits of the last byte are 0. */

@@ -60,7 +60,8 @@ metric_of_pgvector(const FmgrInfo *distance, StrategyNumber strategy)
 {
 	return strategy == GENIE_L2_STRATEGY ? GENIE_METRIC_L2 :
 		strategy == GENIE_L1_STRATEGY ? GENIE_METRIC_L1 :
-		strategy == GENIE_COSINE_STRATEGY ? GENIE_METRIC_COSINE : 0;
+		strategy == GENIE_COSINE_STRATEGY ? GENIE_METRIC_COSINE :
+		strategy == GENIE_INNER_STRATEGY ? GENIE_METRIC_INNER : 0;
 }
 
 static const GenieVectorType float4_array =

@@ -156,6 +156,7 @@ genie_vector_widening_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(NULL);
 	fmgr_info(call->funcid, &function);
 	metric = genie_vector_metric(&function);
-	PG_RETURN_POINTER(make_operation(metric == GENIE_METRIC_L2 ? "<->^" : metric == GENIE_METRIC_L1 ? "<+>^" : "<=>^",
+	PG_RETURN_POINTER(make_operation(metric == GENIE_METRIC_L2 ? "<->^" : metric == GENIE_METRIC_L1 ? "<+>^" :
+									  metric == GENIE_METRIC_COSINE ? "<=>^" : "<#>^",
 									 FLOAT4ARRAYOID, FLOAT8ARRAYOID, call, found.column, found.query));
 }

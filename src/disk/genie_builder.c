@@ -4,7 +4,7 @@
  *
  * Memory.  One context holds everything and is reset after each segment: the hash table of
  * keywords, an array with one GenieBuildList a keyword, chunks of list bytes cut from an arena, the
- * rows' TID numbers and sizes.  builder->used is the sum of what was taken from the arena; genie_builder_full()
+ * rows' TID numbers, sizes and values.  builder->used is the sum of what was taken from the arena; genie_builder_full()
  * adds the arrays and compares the sum with the limit.
  *
  * Speed.  A build spends most of its time finding keywords and appending to their lists, where it waits for memory.
@@ -95,6 +95,7 @@ typedef struct GeniePageRow
 	uint32		first_list;		/* in page_lists */
 	uint32		n_lists;
 	int32		size;
+	uint32		value;			/* its number in page_values */
 	bool		is_null;
 } GeniePageRow;
 
@@ -102,6 +103,7 @@ struct GenieBuilder
 {
 	MemoryContext context;		/* everything below */
 	Size		limit;
+	GenieValueShape shape;
 	Size		used;
 	GenieKeySlot *slots;
 	uint32		n_slots;		/* a power of 2 */
@@ -116,6 +118,7 @@ struct GenieBuilder
 
 	uint64	   *tids;			/* bit 63: NULL */
 	uint16	   *sizes;
+	char	   *values;			/* records */
 	uint32		n_objects;
 	uint32		objects_capacity;
 	uint32		min_size;
@@ -131,6 +134,7 @@ struct GenieBuilder
 	GeniePageRow *rows;
 	uint32		n_rows;
 	uint32		rows_capacity;
+	char	   *page_values;	/* as many records as rows have room */
 	uint32	   *page_lists;
 	Size		n_page_lists;
 	Size		page_lists_capacity;
@@ -147,17 +151,19 @@ genie_report_too_many_keywords(void)
 			 errdetail("An object can have at most %d distinct keywords.", GENIE_OBJECT_KEYWORDS_MAX)));
 }
 
-/* Resets all fields but the context and the limit. */
+/* Resets all fields but the context, the limit and the shape. */
 static void
 genie_builder_start(GenieBuilder *builder)
 {
 	MemoryContext old = MemoryContextSwitchTo(builder->context);
 	Size		limit = builder->limit;
 	MemoryContext context = builder->context;
+	GenieValueShape shape = builder->shape;
 
 	memset(builder, 0, sizeof(*builder));
 	builder->context = context;
 	builder->limit = limit;
+	builder->shape = shape;
 	builder->n_slots = GENIE_SLOTS_MIN;
 	builder->slot_shift = 64 - pg_leftmost_one_pos32(GENIE_SLOTS_MIN);
 	builder->slots = palloc0(GENIE_SLOTS_MIN * sizeof(GenieKeySlot));
@@ -170,6 +176,11 @@ genie_builder_start(GenieBuilder *builder)
 	builder->sizes = palloc(builder->objects_capacity * sizeof(uint16));
 	builder->rows_capacity = MaxHeapTuplesPerPage;
 	builder->rows = palloc(builder->rows_capacity * sizeof(GeniePageRow));
+	if (shape.metric != 0)
+	{
+		builder->values = palloc_extended(builder->objects_capacity * genie_value_bytes(shape), MCXT_ALLOC_HUGE);
+		builder->page_values = palloc_extended(builder->rows_capacity * genie_value_bytes(shape), MCXT_ALLOC_HUGE);
+	}
 	builder->page_lists_capacity = 4096;
 	builder->page_lists = palloc(builder->page_lists_capacity * sizeof(uint32));
 	builder->min_size = GENIE_OBJECT_KEYWORDS_MAX;
@@ -177,13 +188,14 @@ genie_builder_start(GenieBuilder *builder)
 }
 
 GenieBuilder *
-genie_builder_begin(Size memory)
+genie_builder_begin(Size memory, GenieValueShape shape)
 {
 	GenieBuilder *builder = palloc0(sizeof(GenieBuilder));
 
 	builder->context = AllocSetContextCreate(CurrentMemoryContext, "genie builder",
 											 ALLOCSET_DEFAULT_SIZES);
 	builder->limit = memory;
+	builder->shape = shape;
 	genie_builder_start(builder);
 	return builder;
 }
@@ -357,6 +369,7 @@ static void
 genie_builder_flush_page(GenieBuilder *builder)
 {
 	const uint32 *end = builder->page_lists + builder->n_page_lists;
+	Size		value_bytes = genie_value_bytes(builder->shape);
 
 	if (!builder->page_sorted)
 		qsort(builder->rows, builder->n_rows, sizeof(GeniePageRow), genie_builder_row_cmp);
@@ -368,6 +381,8 @@ genie_builder_flush_page(GenieBuilder *builder)
 									  (Size) builder->objects_capacity * sizeof(uint64));
 		builder->sizes = repalloc_huge(builder->sizes,
 									   (Size) builder->objects_capacity * sizeof(uint16));
+		if (builder->values != NULL)
+			builder->values = repalloc_huge(builder->values, builder->objects_capacity * value_bytes);
 	}
 	for (uint32 i = 0; i < builder->n_rows; i++)
 	{
@@ -393,6 +408,8 @@ genie_builder_flush_page(GenieBuilder *builder)
 		builder->n_postings += n;
 		builder->tids[object] = row->tid | (row->is_null ? GENIE_TID_NULL : 0);
 		builder->sizes[object] = (uint16) size;
+		if (value_bytes > 0)
+			memcpy(builder->values + object * value_bytes, builder->page_values + row->value * value_bytes, value_bytes);
 		if (!row->is_null)
 		{
 			builder->min_size = Min(builder->min_size, size);
@@ -408,9 +425,10 @@ genie_builder_flush_page(GenieBuilder *builder)
 
 bool
 genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
-				  const uint8 *packed, uint32 n, int32 size)
+				  const uint8 *packed, uint32 n, int32 size, const void *value)
 {
 	BlockNumber block = (BlockNumber) (tid >> 16);
+	Size		value_bytes = genie_value_bytes(builder->shape);
 	GeniePageRow *row;
 	const uint8 *at = packed;
 
@@ -431,6 +449,8 @@ genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 	{
 		builder->rows_capacity *= 2;
 		builder->rows = repalloc_huge(builder->rows, builder->rows_capacity * sizeof(GeniePageRow));
+		if (value_bytes > 0)
+			builder->page_values = repalloc_huge(builder->page_values, builder->rows_capacity * value_bytes);
 	}
 	if (builder->n_page_lists + n > builder->page_lists_capacity)
 	{
@@ -439,7 +459,12 @@ genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 		builder->page_lists = repalloc_huge(builder->page_lists,
 											builder->page_lists_capacity * sizeof(uint32));
 	}
-	row = &builder->rows[builder->n_rows++];
+	if (value_bytes > 0 && value != NULL)
+		memcpy(builder->page_values + builder->n_rows * value_bytes, value, value_bytes);
+	else if (value_bytes > 0)
+		genie_quantize_unknown(builder->shape.n_dimensions, builder->page_values + builder->n_rows * value_bytes);
+	row = &builder->rows[builder->n_rows];
+	row->value = builder->n_rows++;
 	row->tid = tid;
 	row->is_null = is_null;
 	row->size = size;
@@ -468,7 +493,7 @@ genie_builder_full(const GenieBuilder *builder)
 	Size		used = builder->used +
 		(Size) builder->lists_capacity * sizeof(GenieBuildList) +
 		(Size) builder->n_slots * sizeof(GenieKeySlot) +
-		(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16)) +
+		(Size) builder->objects_capacity * (sizeof(uint64) + sizeof(uint16) + genie_value_bytes(builder->shape)) +
 		builder->page_lists_capacity * sizeof(uint32) +
 		builder->row_words_capacity * sizeof(uint64);
 
@@ -583,6 +608,9 @@ genie_builder_write(GenieBuilder *builder, GenieSegmentWriter *writer, GenieRoot
 		genie_object_table_add(objects, builder->tids[i] & ~GENIE_TID_NULL,
 							   (builder->tids[i] & GENIE_TID_NULL) != 0, builder->sizes[i]);
 	genie_object_table_finish(objects, header);
+	genie_values_begin(writer, builder->shape);
+	genie_segment_write(writer, GENIE_SECTION_VALUES, builder->values,
+						builder->n_objects * genie_value_bytes(builder->shape));
 	header->max_keywords = (uint16) builder->max_keywords;
 	header->flags = builder->own_sizes ? GENIE_ROOT_OWN_SIZES : 0;
 

@@ -11,21 +11,21 @@
 #define GENIE_BUILDER_H
 
 #include "genie_compat.h"
-#include "genie_segment.h"
+#include "genie_values.h"
 
 typedef struct GenieBuilder GenieBuilder;
 
-/* memory: the limit in bytes, which one object may exceed */
-extern GenieBuilder *genie_builder_begin(Size memory);
+/* memory: the limit in bytes, which one object may exceed; shape: of the objects' values */
+extern GenieBuilder *genie_builder_begin(Size memory, GenieValueShape shape);
 
 /*
  * Adds an object: n packed keywords in any order, perhaps with duplicates.  A negative size stands for the number of
- * distinct keywords.  tid: genie_tid_number().
+ * distinct keywords.  tid: genie_tid_number().  value: its record, if objects have values; NULL: it is unknown.
  * Returns false and adds nothing if the TID lies on a heap page before the last one: write the
  * segment first.  More than 65,535 distinct keywords: ERRCODE_PROGRAM_LIMIT_EXCEEDED.
  */
 extern bool genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
-							  const uint8 *packed, uint32 n, int32 size);
+							  const uint8 *packed, uint32 n, int32 size, const void *value);
 
 /* Is the memory used up?  Cheap enough to ask before each add. */
 extern bool genie_builder_full(const GenieBuilder *builder);

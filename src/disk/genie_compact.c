@@ -143,13 +143,15 @@ genie_compact_rows_raw(const GenieCompactRows *rows, const GenieCompactRow *row)
 static GenieBuilder *
 genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const bytea *parameters)
 {
-	GenieBuilder *builder = genie_builder_begin(MaxAllocHugeSize);
+	GenieValueShape shape = signer == NULL ? (GenieValueShape) {0} : signer->shape(signer, parameters);
+	GenieBuilder *builder = genie_builder_begin(MaxAllocHugeSize, shape);
 
 	qsort(rows->rows, rows->n, sizeof(GenieCompactRow), genie_compact_row_cmp);
 	for (uint32 i = 0; i < rows->n; i++)
 	{
 		const GenieCompactRow *row = &rows->rows[i];
 		GenieSignature signature = {.bytes = rows->bytes + row->at, .n = row->n, .size = row->size};
+		const void *value = NULL;
 
 		if (i + 1 < rows->n && rows->rows[i + 1].tid == row->tid)
 			continue;
@@ -160,9 +162,11 @@ genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const byte
 			if (signer == NULL || parameters == NULL)
 				elog(ERROR, "a raw row has nothing to be signed by");
 			signature = signer->sign(signer, parameters, &raw);
+			if (shape.metric != 0)
+				value = signer->value(signer, parameters, &raw);
 		}
 		if (!genie_builder_add(builder, row->tid, (row->flags & GENIE_FRAGMENT_NULL) != 0, signature.bytes,
-							   signature.n, signature.size))
+							   signature.n, signature.size, value))
 			elog(ERROR, "pending rows are not sorted");
 		CHECK_FOR_INTERRUPTS();
 	}

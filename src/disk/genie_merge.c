@@ -6,7 +6,7 @@
  * live object gets the next number of the output.  What became of an input's objects is kept as
  * *pieces*: from input object `first` on, output numbers count up from `to` (or the objects
  * are dropped), until the next piece.  Inputs whose TID ranges do not interleave have one
- * piece; at worst there is one piece for each object.
+ * piece; at worst there is one piece for each object.  An object's value is copied as it is.
  *
  * Phase 2, keywords.  The dictionaries of all inputs are read side by side in key order.  A keyword's
  * lists are decoded tile by tile, renumbered through the pieces and merged into the encoder.
@@ -26,6 +26,7 @@
 #include "genie_merge.h"
 #include "genie_object_table.h"
 #include "genie_tombstone.h"
+#include "genie_values.h"
 
 #define GENIE_DROPPED PG_UINT32_MAX
 #define GENIE_MERGE_BATCH 1024	/* postings given to the encoder at once: a few KB, and calls cost little */
@@ -51,6 +52,8 @@ typedef struct GenieMergeInput
 	uint64		tid;
 	bool		at_end;
 	uint32	   *sizes;			/* of the tile; NULL: not wanted */
+	GenieSectionReader values;
+	char	   *value;			/* of the current object; NULL: the merge writes none */
 	uint64		dead[GENIE_TILE_WORDS];
 
 	GeniePiece *pieces;
@@ -175,6 +178,40 @@ genie_merge_skip_dead(GenieMergeInput *input)
 		genie_merge_step(input, GENIE_DROPPED);
 }
 
+/*
+ * What the values of the output are like: as those of the inputs that have some.  One without them has NULL objects
+ * alone, from before the index knew how long its vectors are.
+ */
+static GenieValueShape
+genie_merge_shape(const GenieMergeInput *inputs, int n_inputs)
+{
+	GenieValueShape shape = {0};
+
+	for (int i = 0; i < n_inputs; i++)
+	{
+		GenieValueShape of_input = genie_values_shape(inputs[i].segment);
+
+		if (shape.metric == 0)
+			shape = of_input;
+		else if (of_input.metric != 0 && !genie_value_shape_equal(shape, of_input))
+			genie_merge_corrupt(inputs[i].segment);
+	}
+	return shape;
+}
+
+/* Copies the current object's value. */
+static void
+genie_merge_value(GenieMergeInput *input, GenieValueShape shape, GenieSegmentWriter *writer)
+{
+	Size		n_bytes = genie_value_bytes(shape);
+
+	if (genie_values_shape(input->segment).metric == 0)
+		genie_quantize_unknown(shape.n_dimensions, input->value);
+	else if (!genie_section_read(&input->values, input->object * (uint64) n_bytes, n_bytes, input->value))
+		genie_merge_corrupt(input->segment);
+	genie_segment_write(writer, GENIE_SECTION_VALUES, input->value, n_bytes);
+}
+
 static void
 genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *writer,
 					GenieRootHeader *header)
@@ -183,6 +220,7 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 	uint32		max_size = 0;
 	uint32		output = 0;
 	GenieObjectWriter *objects = NULL;
+	GenieValueShape shape = genie_merge_shape(inputs, n_inputs);
 
 	for (int i = 0; i < n_inputs; i++)
 	{
@@ -199,11 +237,16 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 		genie_section_reader(&input->sizes_reader, input->segment, GENIE_SECTION_SIZES);
 		genie_section_reader(&input->tombstones, input->segment, GENIE_SECTION_TOMBSTONES);
 		input->sizes = writer == NULL ? NULL : palloc(sizeof(uint32) * GENIE_TILE_OBJECTS);
+		genie_section_reader(&input->values, input->segment, GENIE_SECTION_VALUES);
+		input->value = palloc(genie_value_bytes(shape) + 1);
 		genie_merge_settle(input);
 		genie_merge_skip_dead(input);
 	}
 	if (writer != NULL)
+	{
 		objects = genie_object_table_writer(writer, Min(min_size, max_size), max_size);
+		genie_values_begin(writer, shape);
+	}
 	for (;;)
 	{
 		GenieMergeInput *best = NULL;
@@ -227,7 +270,11 @@ genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *w
 			break;
 		local = best->object & (GENIE_TILE_OBJECTS - 1);
 		if (objects != NULL)
+		{
 			genie_object_table_add(objects, best->tid, best->tile->runs[best->run].is_null, best->sizes[local]);
+			if (shape.metric != 0)
+				genie_merge_value(best, shape, writer);
+		}
 		genie_merge_step(best, output++);
 		genie_merge_skip_dead(best);
 	}

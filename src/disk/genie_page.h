@@ -185,10 +185,11 @@ typedef enum GenieSectionKind
 	GENIE_SECTION_DICTIONARY = 3,	/* sorted keywords (genie_dictionary.h) */
 	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
 	GENIE_SECTION_TOMBSTONES = 5,	/* one bit an object; changed by VACUUM */
-	GENIE_SECTION_HINTS = 6		/* one bit an object; changed by scans, not logged (genie_hint.h) */
+	GENIE_SECTION_HINTS = 6,	/* one bit an object; changed by scans, not logged (genie_hint.h) */
+	GENIE_SECTION_VALUES = 7	/* quantized vectors (genie_values.h); segments of before may lack it */
 } GenieSectionKind;
 
-#define GENIE_SECTIONS 6		/* those that this version knows */
+#define GENIE_SECTIONS 7		/* those that this version knows */
 
 /* a version that does not know a required section refuses the segment; it skips an optional section */
 #define GENIE_SECTION_REQUIRED	0x01
@@ -200,8 +201,8 @@ typedef struct GenieSectionEntry
 	uint8		flags;
 	uint32		n_extents;
 	uint64		length;			/* bytes */
-	uint32		parameter;		/* SIZES: bits an object; DICTIONARY: leaf pages */
-	uint32		parameter2;		/* SIZES: the smallest size */
+	uint32		parameter;		/* SIZES: bits an object; DICTIONARY: leaf pages; VALUES: metric */
+	uint32		parameter2;		/* SIZES: the smallest size; VALUES: dimensions */
 } GenieSectionEntry;
 
 /* a run of consecutive blocks */

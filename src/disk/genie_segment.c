@@ -10,6 +10,7 @@
 
 #include "genie_hint.h"
 #include "genie_segment.h"
+#include "genie_values.h"
 
 /* Reads the root's byte stream through its chain of pages. */
 typedef struct GenieRootReader
@@ -167,7 +168,7 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 		genie_segment_check_section(segment, section, n_blocks);
 	}
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
-		if (segment->sections[kind].entry.kind == 0)
+		if (segment->sections[kind].entry.kind == 0 && kind != GENIE_SECTION_VALUES)
 			genie_report_corrupt(index, entry->root, "a section is missing");
 	if (segment->sections[GENIE_SECTION_TOMBSTONES].entry.length !=
 		((uint64) segment->header.n_objects + 7) / 8)
@@ -175,6 +176,8 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 	if (segment->sections[GENIE_SECTION_HINTS].entry.length !=
 		(uint64) genie_hint_pages(segment->header.n_objects) * GENIE_PAGE_PAYLOAD)
 		genie_report_corrupt(index, entry->root, "the number of objects is not that of the hints");
+	if (!genie_values_valid(segment))
+		genie_report_corrupt(index, entry->root, "the number of objects is not that of the values");
 	pfree(entries);
 	pfree(root);
 	return segment;

@@ -1,6 +1,7 @@
 /*
  * genie_signer.h
- *	  Rows of an approximate operator class (genie_opclass.h) in the pending list, and how they get their signatures.
+ *	  Rows of an operator class that learns (genie_opclass.h) in the pending list, and how they get their signatures, or, of
+ *	  an exact class, their values.
  *
  * Such a class needs parameters to make signatures, and trains them on rows.  As long as the metapage has none, the
  * index is *untrained*: rows are appended raw and stay in the pending list, and no segment has a keyword.  The build,
@@ -22,6 +23,7 @@
 #define GENIE_SIGNER_H
 
 #include "genie_keyword.h"
+#include "genie_values.h"
 
 /* A packed set of keywords. */
 typedef struct GenieSignature
@@ -41,8 +43,14 @@ struct GenieSigner
 	 */
 	bytea	   *(*train) (GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait);
 
-	/* The signature of an object, until the next call. */
+	/* The signature of an object, until the next call.  An exact class has none: it has no keywords. */
 	GenieSignature (*sign) (GenieSigner *signer, const bytea *parameters, const GenieRaw *raw);
+
+	/* What values of a class with these parameters are like; NULL parameters: there are none yet. */
+	GenieValueShape (*shape) (GenieSigner *signer, const bytea *parameters);
+
+	/* The record of an object's value, until the next call.  If there are values. */
+	const void *(*value) (GenieSigner *signer, const bytea *parameters, const GenieRaw *raw);
 };
 
 #endif							/* GENIE_SIGNER_H */

@@ -13,7 +13,7 @@
  *				  dictionary says, all of them in the segment and not NULL; 8 an object's size is
  *				  within the root's bounds, and is the number of its postings (unless the operator class
  *				  sets the sizes); 9 there are as many tombstones as the metapage says, or more, after a
- *				  VACUUM that was interrupted
+ *				  VACUUM that was interrupted; 14 a value is unknown or possible, that of a NULL object unknown
  *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows
  *				  decode, keywords ascend, the rows of a page fill it; 13 as long as there are raw rows and no
  *				  parameters (genie_signer.h), no segment has a keyword
@@ -24,6 +24,8 @@
  * (genie_subtransaction.h) and becomes a finding.  Every other error is raised again.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/xlog.h"
 #include "miscadmin.h"
@@ -41,6 +43,7 @@
 #include "genie_space.h"
 #include "genie_subtransaction.h"
 #include "genie_tombstone.h"
+#include "genie_values.h"
 #include "genie_verify.h"
 
 typedef struct GenieVerify
@@ -386,6 +389,40 @@ genie_verify_sizes(GenieVerify *verify)
 	}
 }
 
+/* Invariant 14. */
+static void
+genie_verify_values(GenieVerify *verify)
+{
+	GenieSegment *segment = verify->segment;
+	GenieValueShape shape = genie_values_shape(segment);
+	Size		n_bytes = genie_value_bytes(shape);
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	GenieQuantized *record = palloc(n_bytes + 1);
+	const uint8 *codes = (const uint8 *) (record + 1);
+
+	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
+	for (uint32 object = 0; n_bytes > 0 && object < segment->header.n_objects; object++)
+	{
+		uint32		squares = 0;
+
+		if (!genie_section_read(reader, object * (uint64) n_bytes, n_bytes, record))
+			genie_verify_stale(verify);
+		if (isinf(record->error) && record->error > 0)
+			continue;
+		for (uint32 i = 0; i < shape.n_dimensions; i++)
+			squares += (uint32) codes[i] * codes[i];
+		if ((verify->nulls[object / 64] >> (object % 64)) & 1)
+			genie_verify_say(verify, verify->entry->root, "object %u is null, but has a value", object);
+		else if (!isfinite(record->offset) || !(record->scale >= 0) || isinf(record->scale) || !(record->error >= 0) ||
+				 squares != record->squares)
+			genie_verify_say(verify, verify->entry->root, "the value of object %u is malformed", object);
+		if (object % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	pfree(record);
+	pfree(reader);
+}
+
 static void
 genie_verify_segment(GenieVerify *verify)
 {
@@ -404,6 +441,7 @@ genie_verify_segment(GenieVerify *verify)
 	genie_verify_objects(verify);
 	genie_verify_keywords(verify);
 	genie_verify_sizes(verify);
+	genie_verify_values(verify);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

@@ -39,6 +39,7 @@ typedef enum GenieGpuFallback
 	GENIE_GPU_FALLBACK_NO_GPU,	/* there is none, or genie.engine does not want it */
 	GENIE_GPU_FALLBACK_NO_ROOM, /* in its memory */
 	GENIE_GPU_FALLBACK_FAILED,
+	GENIE_GPU_FALLBACK_DECLINED,	/* it does not do such jobs, or not as fast */
 	GENIE_GPU_FALLBACKS			/* how many there are */
 } GenieGpuFallback;
 

@@ -49,6 +49,7 @@
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_tombstone.h"
+#include "genie_values.h"
 
 /*
  * A load gets through at least this many postings in a millisecond, if pages are cached: a tenth of the measured speed
@@ -65,6 +66,9 @@
  */
 #define GENIE_LOAD_ELEMENTS_PER_MS 14000
 #define GENIE_LOAD_ROW_ELEMENTS 64
+
+/* Bytes of a segment's values that are read in a millisecond at least, if pages are cached. */
+#define GENIE_LOAD_VALUES_PER_MS (1024 * 1024)
 
 /* tiles whose dead bits are read before the directory's lock is taken to clear them: 128 kB */
 #define GENIE_REFRESH_TILES 16
@@ -104,7 +108,7 @@ report_damage(Relation index, const GenieSegment *segment, const char *damage, G
 			 errhint("Look through the index with genie_check(), and build it anew with REINDEX.")));
 }
 
-/* Loads the image, which the directory does not have, if the metapage lists the segment. */
+/* Loads the image or the values, which the directory does not have, if the metapage lists the segment. */
 static GenieFallback
 load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, GenieEvict evict)
 {
@@ -124,7 +128,8 @@ load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, Gen
 	if (entry != NULL)
 	{
 		genie_eviction_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
-		result = genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, evict);
+		result = key->metric != 0 ? genie_image_load_values(segment, key, evict) :
+			genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, evict);
 		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
 			report_damage(index, segment, result.damage, evict);
 		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && evict == GENIE_EVICT_UNUSED)
@@ -244,7 +249,9 @@ is_listed(Relation index, uint64 stamp)
 static GenieFallback
 leave_load(Relation index, const GenieSegment *segment, const GenieImageKey *key, uint32 n_queries)
 {
-	uint64		ms = segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS;
+	uint64		ms = key->metric != 0 ?
+		segment->sections[GENIE_SECTION_VALUES].entry.length / GENIE_LOAD_VALUES_PER_MS :
+		segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS;
 
 	if ((ms > (uint64) GENIE_LOAD_WAIT_MS * n_queries || has_no_time(ms)) &&
 		is_listed(index, key->stamp) && genie_loader_want(key, GENIE_EVICT_UNUSED))
@@ -253,16 +260,18 @@ leave_load(Relation index, const GenieSegment *segment, const GenieImageKey *key
 }
 
 /*
- * The segment's image, fresh as of meta, and without the objects that have hints up to a version.  n_queries: of the
- * scan; 0: the administrator asks, and waits.
+ * The segment's image, fresh as of meta, and without the objects that have hints up to a version, or, with a metric, its
+ * values.  n_queries: of the scan; 0: the administrator asks, and waits.
  */
 static GenieFallback
-find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 hint_version, uint32 n_queries,
-			 GenieImageRef *ref)
+find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint32 hint_version,
+			 uint32 n_queries, GenieImageRef *ref)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
 	GenieFallback why;
+
+	key.metric = metric;
 
 	for (;;)
 	{
@@ -270,6 +279,8 @@ find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, u
 		{
 			case GENIE_IMAGE_READY:
 				*ref = found.ref;
+				if (metric != 0)
+					return GENIE_FALLBACK_NONE;
 				if ((found.live_version >= meta->tombstone_version ||
 					 refresh(segment, ref, meta->tombstone_version)) &&
 					(found.hint_version >= hint_version || take_hints(segment, ref, hint_version)))
@@ -305,10 +316,27 @@ genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *s
 		return GENIE_FALLBACK_TEMPORARY;
 	if (!genie_hints_allowed() && !genie_directory_settle_hints(false))
 		return GENIE_FALLBACK_GONE;
-	return find_or_load(index, meta, segment, hint_version, Max(n_queries, 1), ref);
+	return find_or_load(index, meta, segment, 0, hint_version, Max(n_queries, 1), ref);
+}
+
+GenieFallback
+genie_image_cache_values(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 n_queries,
+						 GenieImageRef *ref)
+{
+	return find_or_load(index, meta, segment, genie_values_shape(segment).metric, 0, Max(n_queries, 1), ref);
 }
 
 /* ---- for loaders ---- */
+
+/* Is it time to load this? */
+static bool
+is_due(const GenieImageKey *key, GenieEvict evict)
+{
+	GenieFound	found;
+	GenieImageState state = genie_directory_find(key, &found);
+
+	return state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_PUT_OFF && (found.due || evict == GENIE_EVICT_USED));
+}
 
 void
 genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict, uint32 rank,
@@ -316,22 +344,10 @@ genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict e
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	GenieImageKey key = key_of(index, meta, wanted->stamp);
-	GenieFound	found;
+	GenieImageKey values = key;
 
 	if (!genie_directory_same_index(&key, wanted))
 		return;
-	switch (genie_directory_find(&key, &found))
-	{
-		case GENIE_IMAGE_READY:
-		case GENIE_IMAGE_LOADING:
-			return;
-		case GENIE_IMAGE_PUT_OFF:
-			if (!found.due && evict != GENIE_EVICT_USED)
-				return;
-			break;
-		case GENIE_IMAGE_FREE:
-			break;
-	}
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment;
@@ -343,8 +359,13 @@ genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict e
 			return;
 		segment->stop = stop;
 		segment->stop_arg = stop_arg;
-		if (load_listed(index, segment, &key, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
+		if (is_due(&key, evict) && load_listed(index, segment, &key, evict) == GENIE_FALLBACK_NONE &&
+			evict == GENIE_EVICT_NONE)
 			genie_directory_set_unused(&key, rank);
+		values.metric = genie_values_shape(segment).metric;
+		if (values.metric != 0 && !segment->stale && is_due(&values, evict) &&
+			load_listed(index, segment, &values, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
+			genie_directory_set_unused(&values, rank);
 	}
 }
 
@@ -494,20 +515,19 @@ report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));
 }
 
-/* One segment.  False: the index changed meanwhile, start again. */
+/* One segment's image, or, with a metric, its values.  False: the index changed meanwhile, start again. */
 static bool
-prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry, uint64 *n_bytes)
+prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint64 *n_bytes)
 {
-	GenieImageKey key = key_of(index, meta, entry->stamp);
-	GenieSegment *segment = genie_segment_open(index, entry);
+	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
 	GenieImageRef ref;
-	GenieFallback why = GENIE_FALLBACK_STALE;
+	GenieFallback why;
 
-	while (segment != NULL &&
-		   (why = find_or_load(index, meta, segment, 0, 0, &ref)) == GENIE_FALLBACK_LOADING)
+	while ((why = find_or_load(index, meta, segment, metric, 0, 0, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
 	genie_directory_wait_end();
+	key.metric = metric;
 	if (why == GENIE_FALLBACK_NO_ROOM)
 		report_no_room(index, &key, *n_bytes);
 	if (why != GENIE_FALLBACK_NONE)
@@ -515,6 +535,17 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
 		*n_bytes += found.bytes;
 	return true;
+}
+
+/* One segment.  False: the index changed meanwhile, start again. */
+static bool
+prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry, uint64 *n_bytes)
+{
+	GenieSegment *segment = genie_segment_open(index, entry);
+
+	return segment != NULL && prewarm_image(index, meta, segment, 0, n_bytes) &&
+		(genie_values_shape(segment).metric == 0 ||
+		 prewarm_image(index, meta, segment, genie_values_shape(segment).metric, n_bytes));
 }
 
 /*

@@ -21,8 +21,12 @@
 extern GenieFallback genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 										   uint32 hint_version, uint32 n_queries, GenieImageRef *ref);
 
+/* The same for the values of a segment that has some. */
+extern GenieFallback genie_image_cache_values(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+											  uint32 n_queries, GenieImageRef *ref);
+
 /*
- * The quantized vectors of a segment that has an image.  They are loaded, if there is room, when as many rows were
+ * The quantized vectors of a segment that has an image, but no values.  They are loaded, if there is room, when as many rows were
  * visited for lack of them as the segment has: from then on reading all of them costs no more than they would have
  * saved.  n_visits: rows that the caller is about to visit.  False: there are none.
  */
@@ -37,7 +41,7 @@ extern bool genie_image_cache_vectors(Relation index, const GenieMetaData *meta,
 extern uint64 genie_image_cache_prewarm(Relation index);
 
 /*
- * For a loader: loads the image if it is absent, the file is still the index's, and the metapage lists the segment.
+ * For a loader: loads the image, and the segment's values, if they are absent, the file is still the index's, and the metapage lists the segment.
  * stop: of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use before the restart.  Reports what
  * damage or want of room has to say; allocates in the current memory context.
  */

@@ -11,7 +11,8 @@
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
  * A segment's quantized vectors are loaded by the same steps without reading its lists: the plan follows from their
- * number, and a GenieQuantizer, which knows the table, fills tile after tile from the rows' TIDs.
+ * number.  Tile after tile is read from the section of values, or, where there is none, filled by a GenieQuantizer, which
+ * knows the table, from the rows' TIDs.
  *
  * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit), the entry says that loading failed, and its
  * memory is free again.  No lock is held during any of it.
@@ -28,6 +29,7 @@
 #include "genie_image_fill.h"
 #include "genie_image_load.h"
 #include "genie_object_table.h"
+#include "genie_values.h"
 
 #define OWN_ALIGN 64			/* a cache line */
 
@@ -41,7 +43,8 @@
 typedef struct GenieLoad
 {
 	GenieImageFill fill;		/* of quantized vectors only their plan and where they are to be filled */
-	const GenieQuantizer *quantizer;	/* of quantized vectors; NULL: it is an image */
+	bool		is_vectors;		/* not an image */
+	const GenieQuantizer *quantizer;	/* of quantized vectors of the table; NULL: they are in the segment */
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
 	GenieEvict	evict;
@@ -107,14 +110,14 @@ fill_body(GenieLoad *load)
 /* ---- quantized vectors ---- */
 
 static void
-plan_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
+plan_vectors(GenieImageFill *fill, GenieValueShape shape)
 {
 	GenieImageParts *parts = &fill->parts;
-	uint64		record = genie_quantized_bytes(quantizer->n_dimensions);
+	uint64		record = genie_value_bytes(shape);
 
 	parts->n_objects = fill->segment->header.n_objects;
-	parts->n_dimensions = quantizer->n_dimensions;
-	parts->metric = quantizer->metric;
+	parts->n_dimensions = shape.n_dimensions;
+	parts->metric = shape.metric;
 	parts->n_groups = genie_object_table_tiles(fill->segment);
 	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
 	for (uint32 tile = 0; tile < parts->n_groups; tile++)
@@ -148,6 +151,29 @@ fill_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
 	return true;
 }
 
+/* Reads them from the section of values, whose checksums are verified.  False: stale. */
+static bool
+read_vectors(GenieImageFill *fill)
+{
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	GenieSegment *segment = fill->segment;
+	bool		verify = segment->verify;
+	uint64		at = 0;
+	bool		ok = true;
+
+	segment->verify = true;
+	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
+	for (uint32 tile = 0; ok && tile < fill->parts.n_groups; tile++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ok = genie_section_read(reader, at, fill->group_bytes[tile], fill->group_at[tile]);
+		at += fill->group_bytes[tile];
+	}
+	segment->verify = verify;
+	pfree(reader);
+	return ok;
+}
+
 /* ---- a load ---- */
 
 /* An ERROR, or the process ends: nothing of the load remains. */
@@ -179,12 +205,15 @@ run(GenieLoad *load, const GenieImageKey *key)
 		return GENIE_FALLBACK_LOADING;
 	GENIE_FAULT("image-claimed");
 	if (load->quantizer != NULL)
-		plan_vectors(fill, load->quantizer);
+		plan_vectors(fill, (GenieValueShape) {load->quantizer->metric, load->quantizer->n_dimensions});
+	else if (load->is_vectors)
+		plan_vectors(fill, genie_values_shape(fill->segment));
 	else if (!genie_image_fill_plan(fill))
 		return reading_failed(fill);
 	if (!make_room(load))
 		return GENIE_FALLBACK_NO_ROOM;
-	if (load->quantizer != NULL ? !fill_vectors(fill, load->quantizer) : !genie_image_fill(fill))
+	if (load->quantizer != NULL ? !fill_vectors(fill, load->quantizer) :
+		load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
 		return reading_failed(fill);
 	fill_body(load);
 	return GENIE_FALLBACK_NONE;
@@ -238,8 +267,20 @@ genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key, const 
 	GenieLoad  *load = palloc0(sizeof(GenieLoad));
 
 	load->fill.segment = segment;
+	load->is_vectors = true;
 	load->quantizer = quantizer;
 	load->evict = GENIE_EVICT_UNUSED;
+	return load_into_arena(load, key);
+}
+
+GenieLoadResult
+genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEvict evict)
+{
+	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+
+	load->fill.segment = segment;
+	load->is_vectors = true;
+	load->evict = evict;
 	return load_into_arena(load, key);
 }
 

@@ -23,6 +23,11 @@ typedef struct GenieLoadResult
 extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 										uint64 tombstone_version, GenieEvict evict);
 
+/*
+ * The same for the segment's section of values (genie_values.h), which it has.  They stay until the segment goes.
+ */
+extern GenieLoadResult genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEvict evict);
+
 /* Reads vectors from the table and quantizes them (genie_quantized.h). */
 typedef struct GenieQuantizer
 {

@@ -159,7 +159,8 @@ find_wanted(const GenieImageKey *key)
 	{
 		GenieWanted *wanted = &shared->wanted[i];
 
-		if (wanted->key.stamp == key->stamp && genie_directory_same_index(&wanted->key, key))
+		if (wanted->key.stamp == key->stamp && wanted->key.metric == key->metric &&
+			genie_directory_same_index(&wanted->key, key))
 			return wanted;
 	}
 	return NULL;

@@ -25,7 +25,8 @@ extern "C" {
 /* On disk: numbers are never reused or changed. */
 typedef enum GenieLshFamily
 {
-	GENIE_LSH_L2 = 1,			/* p-stable: Gaussian projections cut into buckets (Datar et al. 2004) */
+	GENIE_LSH_NONE = 0,			/* no functions: of a class that ranks by values alone */
+	GENIE_LSH_L2,				/* p-stable: Gaussian projections cut into buckets (Datar et al. 2004) */
 	GENIE_LSH_L1,				/* p-stable: the same with Cauchy projections */
 	GENIE_LSH_LAPLACIAN,		/* random binning for exp(-l1 / sigma) (Rahimi and Recht 2007) */
 	GENIE_LSH_COSINE,			/* signs of Gaussian projections (Charikar 2002) */
@@ -47,7 +48,7 @@ typedef struct GenieLshParameters
 
 	/*
 	 * L2, L1: width of a bucket.  LAPLACIAN: sigma.  COSINE, HAMMING: bits of a code, a whole number from 1 to
-	 * GENIE_LSH_BITS_MAX.  MINHASH: 0.
+	 * GENIE_LSH_BITS_MAX.  MINHASH: 0.  NONE: the GenieMetric of the values.
 	 */
 	double		width;
 

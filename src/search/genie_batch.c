@@ -20,6 +20,8 @@
  * search measures them.  An approximate index that has not learned yet has only raw pending rows: its queries find no
  * row in rounds.
  *
+ * Queries of an index of an exact class have no keywords, so there are no rounds (genie_batch_exact.c).
+ *
  * Segments stay open from piece to piece as long as the metapage lists the same ones under the same tombstone version.
  * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
  * segment turns out to be stale, the piece begins again from a fresh metapage; none of its rows has been put out.
@@ -337,19 +339,21 @@ genie_batch_run_piece(GenieBatch *batch)
 {
 	GenieRound *round = &batch->round;
 
+	batch->states = palloc0(batch->n * sizeof(GenieRoundQuery));
 	round->tombstone_version = batch->tombstone_version;
 	round->n_sources = batch->n_sources;
 	round->sources = batch->sources;
 	round->searches = palloc((batch->n_sources + 1) * sizeof(GenieSegmentQuery **));
 	if (!batch->ops->begin(batch->owner))
 		return false;
+	if (batch->exact)
+		return batch->ops->finish(batch->owner);
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
 		round->searches[s] = palloc(batch->n * sizeof(GenieSegmentQuery *));
 		if (!genie_segment_query_open_set(batch->sources[s], batch->set, round->searches[s]))
 			return false;
 	}
-	batch->states = palloc(batch->n * sizeof(GenieRoundQuery));
 	for (uint32 i = 0; i < batch->n; i++)
 		genie_round_query(round, i, &batch->states[i]);
 	if (batch->want > GENIE_JOB_K_MAX)

@@ -52,7 +52,8 @@ struct GenieBatch
 	Oid			query_type;		/* the type on its right, */
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
-	GenieSigner *signer;		/* NULL: the operator class is not approximate */
+	bool		exact;			/* the operator class is: there are no rounds */
+	GenieSigner *signer;		/* NULL: the operator class does not learn */
 	const GenieVectorType *vectors; /* of its values, of which pending ones are raw; NULL: it is another class */
 	uint32		want;			/* rows that rounds look for, for each query */
 	MemoryContext call_context;

@@ -1,7 +1,7 @@
 /*
  * genie_batch_nearest.c
- *	  genie_search() by distance: the k nearest rows for each of many queries, by one index of an approximate operator
- *	  class, in one call.
+ *	  genie_search() by distance: the k nearest rows for each of many queries, by one index of vectors, or of an
+ *	  approximate operator class, in one call.
  *
  * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns in the first round of a scan
  * (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by (distance, TID).
@@ -18,6 +18,8 @@
  *
  * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances to
  * all queries are computed.  Few are nearer than the k nearest of the rounds, and only these are visited.
+ *
+ * An index of an exact class has no candidates by match count: genie_batch_exact.c.
  *
  * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a
  * page of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows
@@ -48,7 +50,7 @@
 #include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_array.h"
-#include "genie_batch.h"
+#include "genie_batch_nearest.h"
 #include "genie_candidates.h"
 #include "genie_heap.h"
 #include "genie_object_table.h"
@@ -62,8 +64,6 @@
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
 
-#define GENIE_NEAREST_PAIRS 8192	/* pending vectors that are visited together, each for a query */
-
 /* A result row as it lies in a tuple. */
 typedef struct GenieNearestRow
 {
@@ -71,47 +71,6 @@ typedef struct GenieNearestRow
 	ItemPointerData tid;
 	float8		distance;
 } GenieNearestRow;
-
-/* A candidate that was measured. */
-typedef struct GenieMeasured
-{
-	double		distance;
-	uint64		tid;			/* its own */
-	uint64		root;			/* the TID that the index holds */
-	bool		is_null;		/* the distance */
-} GenieMeasured;
-
-typedef struct GenieNearestSearch
-{
-	GenieBatch	batch;
-	uint32		k;
-	GenieBatchOutput output;
-	uint32		n_output;		/* queries */
-
-	/* the array of queries */
-	bool		of_vectors;
-	const GenieVectorType *type;	/* that the operator wants them in */
-	GenieVectors vectors;
-	uint32		n_next;			/* the next vector */
-	GenieArrayCursor cursor;	/* elements that are no vectors */
-
-	/* measuring */
-	GenieRoundMeasure measure;
-	GenieRowValue row_value;
-	FmgrInfo	distance;		/* the operator's function */
-	bool		is_varlena;		/* values are */
-	MemoryContext row_context;	/* of the row's value */
-	Datum		value;
-
-	/* bounds, once the index has learned */
-	bool		has_tried_quantizer;
-	bool		has_quantizer;
-	GenieTableQuantizer quantizer;
-
-	/* what was measured, of a piece */
-	GenieMeasured *nearest;		/* query i's from i * k on: a heap */
-	uint32	   *n_nearest;
-} GenieNearestSearch;
 
 /* ---- queries ---- */
 
@@ -146,7 +105,7 @@ static void
 genie_nearest_check_index(GenieNearestSearch *search)
 {
 	GenieBatch *batch = &search->batch;
-	bool		approximate = genie_is_approximate(batch->index);
+	bool		learns = genie_learns(batch->index);
 	const GenieVectorType *type = genie_vector_type_of_class(batch->index);
 	Oid			given = batch->query_type;
 	Oid			vectors = type != NULL ? type->array : batch->index->rd_opcintype[0];
@@ -156,14 +115,14 @@ genie_nearest_check_index(GenieNearestSearch *search)
 		search->type = type;
 		batch->query_type = batch->index->rd_opcintype[0];
 	}
-	if (approximate && genie_nearest_find_order(batch))
+	if (learns && genie_nearest_find_order(batch))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
 					format_type_be(given)),
-			 errdetail("Its operator class is not approximate, or has no distance with that type on the right."),
-			 approximate && search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
+			 errdetail("Its operator class is neither approximate nor exact, or has no distance with that type on the right."),
+			 learns && search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
 			 errhint("Cast the queries to %s.", format_type_be(vectors)) : 0));
 }
 
@@ -291,7 +250,7 @@ genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 		genie_nearest_replace(heap, n, taken);
 }
 
-static double
+double
 genie_nearest_farthest(void *arg, uint32 query)
 {
 	const GenieNearestSearch *search = arg;
@@ -360,29 +319,12 @@ genie_nearest_begin(void *owner)
 	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieMeasured));
 	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
 	search->batch.round.vectors = NULL;
-	if (room > 0 && genie_nearest_has_quantizer(search))
+	if (room > 0 && !batch->exact && genie_nearest_has_quantizer(search))
 		genie_nearest_find_vectors(search);
 	return true;
 }
 
 /* ---- pending vectors ---- */
-
-/* A pending vector that may be among the k nearest of a query. */
-typedef struct GenieNearestPair
-{
-	uint64		tid;
-	uint32		query;
-} GenieNearestPair;
-
-/* Some of them; the queries that take a row follow each other. */
-typedef struct GenieNearestPairs
-{
-	GenieNearestSearch *search;
-	GenieNearestPair *pairs;
-	uint32		n;
-	GenieVisitRow *rows;		/* of the different TIDs, ascending */
-	uint32	   *first;			/* pair of each row, and the end */
-} GenieNearestPairs;
 
 #define ST_SORT genie_nearest_sort_pairs
 #define ST_ELEMENT_TYPE GenieNearestPair
@@ -390,6 +332,16 @@ typedef struct GenieNearestPairs
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
+
+void
+genie_nearest_begin_pairs(GenieNearestPairs *pairs, GenieNearestSearch *search, uint32 capacity)
+{
+	pairs->search = search;
+	pairs->n = 0;
+	pairs->pairs = palloc_extended(capacity * sizeof(GenieNearestPair), MCXT_ALLOC_HUGE);
+	pairs->rows = palloc_extended(capacity * sizeof(GenieVisitRow), MCXT_ALLOC_HUGE);
+	pairs->first = palloc_extended((capacity + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+}
 
 /* A visible row: measured for the queries that take it. */
 static void
@@ -403,8 +355,7 @@ genie_nearest_pending_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 		genie_nearest_take(pairs->search, pairs->pairs[i].query, row);
 }
 
-/* Visits the rows, and empties the list. */
-static void
+void
 genie_nearest_visit_pairs(GenieNearestPairs *pairs)
 {
 	GenieVisitor visitor = pairs->search->batch.round.visitor;
@@ -463,16 +414,16 @@ genie_nearest_finish(void *owner)
 	GenieNearestSearch *search = owner;
 	GenieBatch *batch = &search->batch;
 	uint32		capacity = Max(batch->n, GENIE_NEAREST_PAIRS);
-	GenieNearestPairs pairs = {.search = search};
+	GenieNearestPairs pairs;
 	GeniePendingScan *scan;
 	GeniePendingRow row;
 	bool		stale;
 
+	if (batch->exact)
+		return genie_batch_exact_piece(search);
 	if (batch->vectors == NULL || batch->parameters == NULL || batch->meta->pending_pages == 0)
 		return true;
-	pairs.pairs = palloc(capacity * sizeof(GenieNearestPair));
-	pairs.rows = palloc(capacity * sizeof(GenieVisitRow));
-	pairs.first = palloc((capacity + 1) * sizeof(uint32));
+	genie_nearest_begin_pairs(&pairs, search, capacity);
 	scan = genie_pending_scan_begin(batch->index, batch->meta);
 	batch->instrument.record->n_pending = 0;
 	while (genie_pending_next_row(scan, &row))
@@ -576,7 +527,8 @@ genie_nearest_put_scan(GenieNearestSearch *search, Datum query)
 	TupleDescInitEntry(rows, 3, "tid", TIDOID, -1, 0);
 	slot = MakeSingleTupleTableSlot(rows, &TTSOpsMinimalTuple);
 	sort = genie_nearest_begin_sort(rows, search->k);
-	genie_scan_want(scan, search->batch.want);
+	if (!search->batch.exact)
+		genie_scan_want(scan, search->batch.want);
 	genie_nearest_sort_scan(search, scan, sort, slot);
 	for (uint32 i = 0; i < search->k && tuplesort_gettupleslot(sort, true, false, slot, NULL); i++)
 	{
@@ -643,7 +595,8 @@ genie_batch_nearest(PG_FUNCTION_ARGS)
 	genie_nearest_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
 	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
 	genie_nearest_check_index(search);
-	batch->want = Max(search->k, genie_candidates_of(batch->index));
+	batch->exact = genie_is_exact(batch->index);
+	batch->want = batch->exact ? search->k : Max(search->k, genie_candidates_of(batch->index));
 	batch->ops = &genie_nearest_ops;
 	batch->owner = search;
 	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));

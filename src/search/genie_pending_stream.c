@@ -9,6 +9,8 @@
  *
  * Reading and ranking are two steps: bounds can be compiled only when the sizes of all rows are known.
  *
+ * A raw row of an exact class is ranked by the key that it will have in a segment: its vector is quantized here.
+ *
  * A raw row of an approximate class (genie_signer.h) is not counted.  If it is a vector, its distance is computed from
  * the record, and it comes before all rows that are counted.  Otherwise it is signed, and its signature counted.  In an
  * untrained index it counts 0, as all do.
@@ -19,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "genie_heap.h"
+#include "genie_lsh_class.h"
 #include "genie_pending.h"
 #include "genie_pending_stream.h"
 
@@ -64,6 +67,24 @@ genie_pending_rank_raw(const GenieScanQuery *query, const GeniePendingRow *row, 
 	return (int32) genie_query_count_packed(query->order, signature.bytes, signature.n, &conflict, NULL);
 }
 
+/* The key of a raw row's value; one of another length has the largest. */
+static int32
+genie_pending_rank_value(const GenieValueScan *values, const GeniePendingRow *row)
+{
+	GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
+	GenieVector vector;
+	uint32		key = GENIE_VALUE_KEY_MAX;
+
+	genie_lsh_raw_elements(&raw, values->type->is_double, &vector);
+	if (vector.n == values->query->n_dimensions)
+	{
+		genie_quantize((GenieMetric) values->query->metric, vector, values->record);
+		genie_value_keys(values->query, values->record, 1, &key);
+	}
+	pfree(unconstify(void *, vector.elements));
+	return (int32) key;
+}
+
 /* Keeps the row if it fulfils the conditions. */
 static void
 genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, const GeniePendingRow *row,
@@ -74,8 +95,10 @@ genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, cons
 	bool		fulfils = !is_null || !query->excludes_nulls;
 	GeniePendingHit found = {.size = row->size, .tid = row->tid};
 
-	if (is_null && query->order != NULL)
+	if (is_null && (query->order != NULL || query->values != NULL))
 		found.key = GENIE_KEY_NULL;
+	else if (query->values != NULL)
+		found.key = genie_pending_rank_value(query->values, row);
 	else if (query->order != NULL && is_raw)
 		found.key = genie_pending_rank_raw(query, row, &found.nearest);
 	else if (query->order != NULL)

@@ -62,6 +62,7 @@ genie_round_ask(const GenieRound *round, GenieRoundHits *hits)
 
 			if (query->ended[s])
 				continue;
+			top->source = round->sources[s];
 			top->query = round->searches[s][query->number];
 			top->k = hits->ask;
 			top->has_after = query->has_after[s];

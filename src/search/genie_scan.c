@@ -27,6 +27,10 @@
  * that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves out what
  * it has taken.
  *
+ * Exact operator classes of vectors.  Streams rank by keys of lower bounds of distances, which follow from the segments'
+ * values, and, for pending rows, from the values that they will have there (genie_value_scan.h).  So a row has the same
+ * key before and after a merge.  genie_frontier.c does the rest, as for other distances.
+ *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
  * order that no merge changes.  If the metapage is still the same, the page is damaged (genie_meta_read_again).
@@ -49,6 +53,8 @@
 #include "genie_compat.h"
 #include "genie_frontier.h"
 #include "genie_hint.h"
+#include "genie_lsh_class.h"
+#include "genie_lsh_signature.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_pending_stream.h"
@@ -72,6 +78,8 @@ typedef struct GenieScanState
 	bool		recheck;		/* a condition has a threshold, which only the operator knows */
 	GenieRerank *rerank;		/* of an approximate class; else NULL */
 	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
+	bool		exact;			/* the class is */
+	GenieValueScan values;		/* of an exact class */
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
 	bool		is_noted;		/* the instrument knows of this rescan */
@@ -113,6 +121,7 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 		state->rerank = genie_rerank_begin(scan, genie_scan_candidate);
 	else if (n_order_bys > 0)
 		state->frontier = genie_frontier_begin(scan, genie_scan_candidate, scan);
+	state->exact = genie_is_exact(index);
 	scan->opaque = state;
 	return scan;
 }
@@ -167,7 +176,7 @@ genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *paramete
 	Datum		operand = genie_set_operand(index, key->sk_subtype, key->sk_argument);
 	Datum		query;
 
-	if (genie_is_approximate(index))
+	if (genie_learns(index))
 		query = FunctionCall4Coll(compile, key->sk_collation, operand, strategy, subtype,
 								  PointerGetDatum(parameters));
 	else
@@ -216,6 +225,36 @@ genie_scan_add_threshold(IndexScanDesc scan, const GenieQuery *query, GenieQuery
 	}
 }
 
+/* Prepares the vector of an exact class's operator, which the frontier has opened by now. */
+static void
+genie_scan_compile_values(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+	ScanKey		key = &scan->orderByData[state->rank_by];
+	GenieValueScan *values = &state->values;
+	MemoryContext old = MemoryContextSwitchTo(state->query_context);
+	GenieMetric metric;
+	GenieVector vector;
+	Size		record;
+
+	values->type = genie_vector_type_of_class(scan->indexRelation);
+	metric = values->type == NULL ? 0 :
+		values->type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
+	if (metric == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("index \"%s\" cannot be scanned by this operator", RelationGetRelationName(scan->indexRelation)),
+				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
+	vector = values->type->elements(key->sk_argument);
+	genie_lsh_check_vector(vector);
+	values->query = palloc0(genie_value_query_bytes(metric, vector.n));
+	genie_value_query(metric, vector, values->query);
+	record = genie_quantized_bytes(vector.n);
+	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));
+	state->query.values = values;
+	MemoryContextSwitchTo(old);
+}
+
 /* Compiles the first ORDER BY operator whose query is not NULL. */
 static void
 genie_scan_compile_order(IndexScanDesc scan)
@@ -231,6 +270,11 @@ genie_scan_compile_order(IndexScanDesc scan)
 	if (state->rank_by == scan->numberOfOrderBys || state->rerank != NULL)
 		return;
 	key = &scan->orderByData[state->rank_by];
+	if (state->exact)
+	{
+		genie_frontier_rescan(state->frontier);
+		return;
+	}
 	query = genie_scan_compile(scan->indexRelation, key, NULL);
 	state->query.order = genie_query_view(query, CurrentMemoryContext);
 	if (key->sk_strategy >= GENIE_DISTANCE_STRATEGY)
@@ -382,6 +426,32 @@ genie_scan_sweep_from(const GenieMetaData *meta)
 	return n_objects / GENIE_SWEEP_SHARE;
 }
 
+/* Finds the values of all segments, which are like the query's vector.  False: stale. */
+static bool
+genie_scan_find_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
+{
+	const GenieScanState *state = scan->opaque;
+	const GenieValueQuery *query = state->values.query;
+
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieValueShape shape = genie_values_shape(sources[i]->segment);
+
+		if (shape.metric == 0)
+			continue;			/* all of its rows are NULL */
+		if (shape.n_dimensions != query->n_dimensions)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("vector differs in length from those in the index"),
+					 errdetail("Its length is %u, theirs is %u.", query->n_dimensions, shape.n_dimensions)));
+		if (shape.metric != (GenieMetric) query->metric)
+			genie_report_corrupt(scan->indexRelation, sources[i]->segment->entry.root, "values of another metric");
+		if (!genie_source_find_values(sources[i], scan->indexRelation, meta))
+			return false;
+	}
+	return true;
+}
+
 /* Opens all streams.  False: stale. */
 static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
@@ -430,6 +500,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		CHECK_FOR_INTERRUPTS();
 	}
 	genie_conflicts_report(&conflicts);
+	if (state->query.values != NULL && !genie_scan_find_values(scan, meta, sources))
+		return false;
 	return genie_stream_first_pages(state->streams, state->n_streams);
 }
 
@@ -499,6 +571,8 @@ genie_scan_next(IndexScanDesc scan)
 		pgstat_count_index_scan(scan->indexRelation);
 		GENIE_COUNT_SEARCH(scan);
 		genie_scan_begin_hints(scan);
+		if (state->exact && state->rank_by < scan->numberOfOrderBys)
+			genie_scan_compile_values(scan);
 		genie_scan_start(scan);
 	}
 	for (;;)
@@ -562,6 +636,11 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 		candidate->bound = state->nearest;
 	else if (candidate->is_null)
 		candidate->is_exact = true;
+	else if (state->query.values != NULL)
+	{
+		candidate->bound = genie_value_key_bound((uint32) position->key);
+		candidate->is_exact = false;
+	}
 	else if (state->query.bound == NULL)
 	{
 		candidate->bound = -position->key;

@@ -16,6 +16,8 @@
  *	SORTED	counts every object once, looks up the keys by count and size, and sorts the objects by counting;
  *			then NULLS.
  *
+ * A ranking by values (genie_value_scan.h) goes on with pages: behind GENIE_TOP_LIMIT comes one of all that is left.
+ *
  * A search by distances that must look at most of the objects takes many at once: genie_stream_sweep() enters SORTED,
  * too, and gives the objects up to a position.
  *
@@ -36,6 +38,7 @@
 #include "genie_codec.h"
 #include "genie_meta.h"
 #include "genie_stream.h"
+#include "genie_values.h"
 
 #define GENIE_FIRST_K	128		/* what a LIMIT of 100 needs at once */
 #define GENIE_K_GROWTH	8
@@ -107,13 +110,13 @@ genie_stream_place_hits(GenieStream *stream)
 
 	if (first == 0)
 	{
-		stream->tids = MemoryContextAlloc(stream->context, stream->n_hits * sizeof(uint64));
+		stream->tids = MemoryContextAllocHuge(stream->context, stream->n_hits * sizeof(uint64));
 		if (stream->k == GENIE_FIRST_K)
 			n = Min(n, GENIE_FIRST_PLACED);
 	}
-	order = palloc(n * sizeof(uint64));
-	objects = palloc(n * sizeof(uint32));
-	tids = palloc(n * sizeof(uint64));
+	order = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
+	objects = palloc_extended(n * sizeof(uint32), MCXT_ALLOC_HUGE);
+	tids = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < n; i++)
 		order[i] = (uint64) stream->hits[first + i].object << 32 | i;
 	genie_stream_sort_hits(order, n);
@@ -209,7 +212,8 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 
 	/* NULL fulfils no condition; a NULL query gives every row the same value, NULL */
 	stream->null_query = query->order == NULL && !query->excludes_nulls;
-	stream->wants_nulls = query->order != NULL && !query->excludes_nulls &&
+	stream->null_query &= query->values == NULL;
+	stream->wants_nulls = (query->order != NULL || query->values != NULL) && !query->excludes_nulls &&
 		stream->segment->header.n_nulls > 0;
 
 	if (query->order != NULL)
@@ -225,9 +229,17 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 		else if (!genie_segment_query_matches(stream->search))
 			stream->search = NULL;	/* all counts are 0 */
 	}
-	stream->mode = stream->search != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
+	stream->mode = stream->search != NULL || query->values != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
+	if (query->values != NULL && genie_values_shape(stream->segment).metric == 0)
+	{
+		/* all objects are NULL */
+		genie_stream_start_nulls(stream, 0);
+		return !position->has_position || position->key != GENIE_KEY_NULL || genie_stream_place(stream, position);
+	}
 	stream->k = Min(Max(query->first_k, GENIE_FIRST_K), GENIE_TOP_LIMIT);
-	if (stream->bound != NULL)
+	if (query->values != NULL)
+		genie_stream_bound(stream, GENIE_VALUE_KEY_MAX);
+	else if (stream->bound != NULL)
 		genie_stream_bound(stream, (int32) stream->bound->n_bounds);
 	else
 		genie_stream_bound(stream, stream->search == NULL ? 0 :
@@ -239,9 +251,12 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 static void
 genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 {
-	stream->hits = MemoryContextAlloc(stream->context, stream->k * sizeof(GenieHit));
+	stream->hits = MemoryContextAllocHuge(stream->context, stream->k * sizeof(GenieHit));
 	memset(top, 0, sizeof(*top));
+	top->source = stream->source;
 	top->query = stream->search;
+	if (stream->query->values != NULL)
+		top->values = stream->query->values->query;
 	top->k = stream->k;
 	top->has_after = stream->has_after;
 	top->after = stream->after;
@@ -340,7 +355,7 @@ genie_stream_settle_top(GenieStream *stream)
 	/* a page that was not full was the last: only count 0 is left */
 	if (stream->hits != NULL && stream->n_hits < stream->k)
 	{
-		if (stream->bound != NULL)
+		if (stream->bound != NULL || stream->query->values != NULL)
 		{
 			genie_stream_start_nulls(stream, 0);
 			return true;
@@ -358,7 +373,9 @@ genie_stream_settle_top(GenieStream *stream)
 		stream->k *= GENIE_K_GROWTH;
 		genie_stream_drop_page(stream);
 	}
-	if (stream->k > GENIE_TOP_LIMIT)
+	if (stream->k > GENIE_TOP_LIMIT && stream->query->values != NULL)
+		stream->k = Max(stream->segment->header.n_objects, GENIE_TOP_LIMIT + 1);
+	else if (stream->k > GENIE_TOP_LIMIT)
 	{
 		if (stream->bound != NULL)
 			stream->mode = GENIE_STREAM_SORTED;

@@ -18,6 +18,8 @@
 #include "genie_object_table.h"
 #include "genie_segment_query.h"
 #include "genie_signer.h"
+#include "genie_value_scan.h"
+#include "genie_vector_type.h"
 
 #define GENIE_KEY_NULL (-1)
 #define GENIE_KEY_RAW PG_INT32_MAX	/* above all counts: pending rows that are measured, not counted */
@@ -32,10 +34,22 @@ typedef struct GenieRawMeasure
 	float		(*bound) (void *arg, const GenieRaw *raw);
 } GenieRawMeasure;
 
+/*
+ * What a scan of an exact class asks for: objects are ranked by the keys of lower bounds of their distances
+ * (genie_value_scan.h), which follow from the segment's values, or from a pending row's vector.
+ */
+typedef struct GenieValueScan
+{
+	const GenieVectorType *type;	/* of the index's values */
+	GenieValueQuery *query;
+	void	   *record;			/* room for a row's */
+} GenieValueScan;
+
 /* Everything that a scan asks for, compiled. */
 typedef struct GenieScanQuery
 {
-	const GenieQueryView *order;	/* rank by this; NULL: no ranking, TID order */
+	const GenieQueryView *order;	/* rank by this; NULL: no ranking, TID order, unless by values */
+	const GenieValueScan *values;	/* rank by these; NULL: not */
 	GenieBound *bound;			/* by its keys; NULL: by the match count */
 	bool		excludes_nulls; /* some condition is part of the bound, or below; NULL fulfils none */
 	int			n_conditions;	/* @& conditions, all must hold */
@@ -86,7 +100,7 @@ typedef struct GenieStream
 	GenieSegment *segment;
 	GenieSource *source;
 	GenieStreamMode mode;
-	GenieSegmentQuery *search;	/* NULL: no ranking */
+	GenieSegmentQuery *search;	/* NULL: no ranking, or by values */
 	const GenieBound *bound;	/* of the ranking; NULL: it is by count */
 	const GenieScanQuery *query;
 	bool		null_query;		/* there is no ranking: NULL rows are like all others */

@@ -1,6 +1,7 @@
 /*
  * genie_approximate.c
- *	  Approximate operator classes (genie_opclass.h): calling their functions train and sign, and training in a build.
+ *	  Operator classes that learn from rows (genie_opclass.h), approximate and exact ones: calling their functions, and
+ *	  training in a build.
  *
  * A build trains before it begins, on a sample of the table: up to GENIE_TRAIN_ROWS random rows of GENIE_TRAIN_BLOCKS
  * random blocks.  It reads them by the same kind of scan that builds use, so a partial index learns from its own rows,
@@ -42,16 +43,32 @@ typedef struct ClassSigner
 {
 	GenieSigner signer;
 	Relation	index;
-	FmgrInfo   *sign;
+	FmgrInfo   *sign;			/* NULL: the class has no signatures */
+	FmgrInfo   *value;			/* NULL: it has no values */
 	Oid			collation;
 	MemoryContext context;		/* of one call */
 	GenieKeywords keywords;
+	const bytea *shaped;		/* parameters, whose values are of this shape */
+	GenieValueShape shape;
+	void	   *record;			/* room for one */
 } ClassSigner;
+
+bool
+genie_learns(Relation index)
+{
+	return OidIsValid(index_getprocid(index, 1, GENIE_TRAIN_PROC));
+}
 
 bool
 genie_is_approximate(Relation index)
 {
-	return OidIsValid(index_getprocid(index, 1, GENIE_TRAIN_PROC));
+	return OidIsValid(index_getprocid(index, 1, GENIE_SIGN_PROC));
+}
+
+bool
+genie_is_exact(Relation index)
+{
+	return genie_learns(index) && !genie_is_approximate(index);
 }
 
 static bytea *
@@ -94,9 +111,12 @@ call_sign(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
 {
 	ClassSigner *class = (ClassSigner *) signer;
 	GenieKeywords *keywords = &class->keywords;
-	GenieSignature signature;
-	MemoryContext old = MemoryContextSwitchTo(class->context);
+	GenieSignature signature = {.bytes = keywords->bytes};
+	MemoryContext old;
 
+	if (class->sign == NULL)
+		return signature;
+	old = MemoryContextSwitchTo(class->context);
 	genie_keywords_reset(keywords);
 	keywords->parameters = parameters;
 	FunctionCall2Coll(class->sign, class->collation, PointerGetDatum(raw), PointerGetDatum(keywords));
@@ -109,18 +129,63 @@ call_sign(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
 	return signature;
 }
 
+static GenieValueShape
+call_shape(GenieSigner *signer, const bytea *parameters)
+{
+	ClassSigner *class = (ClassSigner *) signer;
+	GenieValueCall call = {.parameters = parameters};
+
+	if (class->value == NULL || parameters == NULL)
+		return (GenieValueShape) {0};
+	if (class->shaped != parameters)
+	{
+		FunctionCall1Coll(class->value, class->collation, PointerGetDatum(&call));
+		class->shape = (GenieValueShape) {(GenieMetric) call.metric, call.n_dimensions};
+		class->shaped = parameters;
+		class->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
+										   MemoryContextAlloc(GetMemoryChunkContext(class),
+															  genie_value_bytes(class->shape) + GENIE_QUANTIZED_ALIGN));
+	}
+	return class->shape;
+}
+
+static const void *
+call_value(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
+{
+	ClassSigner *class = (ClassSigner *) signer;
+	GenieValueCall call = {.parameters = parameters, .raw = raw};
+	MemoryContext old = MemoryContextSwitchTo(class->context);
+
+	(void) call_shape(signer, parameters);
+	call.record = class->record;
+	FunctionCall1Coll(class->value, class->collation, PointerGetDatum(&call));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(class->context);
+	return class->record;
+}
+
+/* NULL: the class does not have it. */
+static FmgrInfo *
+function_of(Relation index, int number)
+{
+	return OidIsValid(index_getprocid(index, 1, number)) ? index_getprocinfo(index, 1, number) : NULL;
+}
+
 GenieSigner *
 genie_approximate_signer(Relation index)
 {
 	ClassSigner *class;
 
-	if (!genie_is_approximate(index))
+	if (!genie_learns(index))
 		return NULL;
 	class = palloc0(sizeof(ClassSigner));
 	class->signer.train = call_train;
 	class->signer.sign = call_sign;
+	class->signer.shape = call_shape;
+	class->signer.value = call_value;
 	class->index = index;
-	class->sign = index_getprocinfo(index, 1, GENIE_SIGN_PROC);
+	class->sign = function_of(index, GENIE_SIGN_PROC);
+	class->value = function_of(index, GENIE_VALUE_PROC);
 	class->collation = index->rd_indcollation[0];
 	class->context = AllocSetContextCreate(CurrentMemoryContext, "genie signing", ALLOCSET_DEFAULT_SIZES);
 	genie_keywords_init(&class->keywords);

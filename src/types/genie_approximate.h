@@ -1,6 +1,7 @@
 /*
  * genie_approximate.h
- *	  Approximate operator classes (genie_opclass.h): calling their functions train and sign, and training in a build.
+ *	  Operator classes that learn from rows (genie_opclass.h), approximate and exact ones: calling their functions, and
+ *	  training in a build.
  */
 #ifndef GENIE_APPROXIMATE_H
 #define GENIE_APPROXIMATE_H
@@ -10,10 +11,12 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
-/* Is the index's operator class approximate? */
+/* Does the index's operator class learn?  Then it is approximate or exact. */
+extern bool genie_learns(Relation index);
 extern bool genie_is_approximate(Relation index);
+extern bool genie_is_exact(Relation index);
 
-/* Calls the class's functions train and sign; palloc'd.  NULL: the class is not approximate. */
+/* Calls the class's functions train, sign and value; palloc'd.  NULL: the class does not learn. */
 extern GenieSigner *genie_approximate_signer(Relation index);
 
 /*

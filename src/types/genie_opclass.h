@@ -43,7 +43,14 @@
  *			error for an object that decompose has accepted, because no merge of that row could finish.  An object that
  *			it cannot sign gets no keywords.
  *
- * A class with function 5 is *approximate*.  Its keywords are signatures, one dimension for each hash function, and
+ *	8	value(call internal) returns void
+ *			For genie's own classes of vectors.  Fills in the GenieValueCall: what quantized values of an index with these
+ *			parameters are like, and, if there is a raw object, its record.
+ *
+ * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
+ * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
+ *
+ * A class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash function, and
  * match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but distances to
  * order by (strategies from 3 on).  A scan takes the rows that match most as candidates, and orders them by the
  * operator's distance of the values in the table (genie_rerank.h).
@@ -63,7 +70,7 @@
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
  * max_distance if the query has a threshold), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
  * float8, FOR ORDER BY).  Strategies from 5 on are distances: float8, FOR ORDER BY float_ops.  The strategies below
- * from 5 to 8 are those of genie's own classes; another class may give these numbers other meanings.
+ * from 5 to 9 are those of genie's own classes; another class may give these numbers other meanings.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
@@ -81,7 +88,8 @@
 #define GENIE_OPTIONS_PROC		4
 #define GENIE_TRAIN_PROC		5
 #define GENIE_SIGN_PROC			6
-#define GENIE_NPROC				6
+#define GENIE_VALUE_PROC		8
+#define GENIE_NPROC				8
 
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
@@ -91,6 +99,7 @@
 #define GENIE_L1_STRATEGY		6	/* <+> */
 #define GENIE_COSINE_STRATEGY	7	/* <=> */
 #define GENIE_HAMMING_STRATEGY	8	/* <&~> */
+#define GENIE_INNER_STRATEGY	9	/* <#> */
 #define GENIE_DISTANCE_STRATEGY	3	/* the first strategy that returns a distance, a float8 */
 
 /* ---- making keys ---- */
@@ -191,6 +200,17 @@ typedef struct GenieSample
 	const bytea *learned;		/* not NULL: the parameters that the index has; the question is misfit */
 	bool		misfit;			/* set by train: they do not fit these objects.  False at first. */
 } GenieSample;
+
+/* ---- a record of a value, for value ---- */
+
+typedef struct GenieValueCall
+{
+	const bytea *parameters;	/* of the class, plain */
+	uint32		metric;			/* set by value: a GenieMetric, by which values are quantized; 0: there are none */
+	uint32		n_dimensions;	/* set by value */
+	const GenieRaw *raw;		/* NULL: only the shape is asked for */
+	void	   *record;			/* of raw: room for its bytes (disk/genie_values.h) */
+} GenieValueCall;
 
 /* ---- queries, for compile and for operators ---- */
 

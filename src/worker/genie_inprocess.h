@@ -38,6 +38,13 @@ extern bool genie_inprocess_count_first(GenieInprocess *search, uint16 *counts);
 /* Clears in live the objects that match fewer than min_count >= 1 times. */
 extern bool genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uint64 *live);
 
+/*
+ * Offers the objects of a segment with values that are set in live (NULL: all) to the top of each query, by the query's
+ * keys (genie_value_scan.h).  Queries are of the values' metric and dimensions.
+ */
+extern bool genie_inprocess_scan(GenieSegment *segment, const uint64 *live, uint32 n_queries,
+								 const GenieValueQuery *const *queries, GenieTopK *tops);
+
 /* Runs jobs on an image in the backend's memory.  False: the engine has no memory for that; no job has a result. */
 extern bool genie_inprocess_run(GenieJob *jobs, uint32 n_jobs);
 

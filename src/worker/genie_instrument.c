@@ -59,7 +59,8 @@ static const char *const gpu_reasons[] = {
 	[GENIE_GPU_FALLBACK_NONE] = "",
 	[GENIE_GPU_FALLBACK_NO_GPU] = "no GPU in use",
 	[GENIE_GPU_FALLBACK_NO_ROOM] = "no room in the GPU's memory",
-	[GENIE_GPU_FALLBACK_FAILED] = "the GPU failed"
+	[GENIE_GPU_FALLBACK_FAILED] = "the GPU failed",
+	[GENIE_GPU_FALLBACK_DECLINED] = "the GPU leaves it to the CPU"
 };
 
 StaticAssertDecl(lengthof(reasons) == GENIE_FALLBACKS, "every reason has its words");

@@ -145,10 +145,42 @@ top_from_pages(GenieSegmentTop *top)
 	return ok;
 }
 
+/* Questions to one source by values, from the pages. */
+static bool
+scan_pages(GenieSegmentTop **tops, uint32 n)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie nearest", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieSource *source = tops[0]->source;
+	uint64		since = genie_instrument_now();
+	const GenieValueQuery **queries = palloc(n * sizeof(GenieValueQuery *));
+	GenieTopK  *best = palloc_extended(n * sizeof(GenieTopK), MCXT_ALLOC_HUGE);
+	const uint64 *qualified;
+	bool		ok = genie_source_qualified(source, &qualified);
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieHit   *hits = palloc_extended(genie_topk_capacity(tops[i]->k) * sizeof(GenieHit), MCXT_ALLOC_HUGE);
+
+		queries[i] = tops[i]->values;
+		genie_topk_init(&best[i], hits, tops[i]->k, 1, tops[i]->has_after ? &tops[i]->after : NULL);
+	}
+	ok = ok && genie_inprocess_scan(source->segment, qualified, n, queries, best);
+	genie_instrument_counted(source->instrument, since);
+	for (uint32 i = 0; ok && i < n; i++)
+	{
+		tops[i]->n_hits = genie_topk_finish(&best[i]);
+		memcpy(tops[i]->hits, best[i].hits, tops[i]->n_hits * sizeof(GenieHit));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
+}
+
 static void
 set_top_job(const GenieSegmentTop *top, GenieJob *job)
 {
-	job->n_tiles = genie_object_table_tiles(top->query->source->segment);
+	job->n_tiles = genie_object_table_tiles(top->source->segment);
 	job->k = top->k;
 	job->min_key = 1;
 	job->has_after = top->has_after;
@@ -172,7 +204,7 @@ tops_from_image(GenieSegmentTop **tops, uint32 n, const GenieSegmentImage *image
 		set_top_job(tops[i], &jobs[i]);
 	}
 	ok = genie_inprocess_run(jobs, n);
-	genie_instrument_counted(tops[0]->query->source->instrument, since);
+	genie_instrument_counted(tops[0]->source->instrument, since);
 	for (uint32 i = 0; ok && i < n; i++)
 		tops[i]->n_hits = jobs[i].n_hits;
 	pfree(jobs);
@@ -187,10 +219,18 @@ tops_in_backend(GenieSegmentTop **tops, uint32 n)
 
 	for (uint32 first = 0; first < n; first = end)
 	{
-		GenieSource *source = tops[first]->query->source;
+		GenieSource *source = tops[first]->source;
 		const GenieSegmentImage *image = NULL;
 
-		for (end = first; end < n && tops[end]->query->source == source;)
+		for (end = first; end < n && tops[end]->source == source && tops[end]->query == NULL;)
+			end++;
+		if (end > first)
+		{
+			if (!scan_pages(tops + first, end - first))
+				return false;
+			continue;
+		}
+		while (end < n && tops[end]->source == source && tops[end]->query != NULL)
 			end++;
 		if (end - first >= GENIE_IMAGE_QUERIES && source->n_conditions == 0 && !genie_source_image(source, &image))
 			return false;
@@ -218,26 +258,37 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 	bool		ok;
 
 	if (n > 0)
-		genie_instrument_round(tops[0].query->source->instrument);
+		genie_instrument_round(tops[0].source->instrument);
 	for (uint32 i = 0; i < n; i++)
 	{
-		GenieSource *source = tops[i].query->source;
+		GenieSource *source = tops[i].source;
 		GenieRequestJob *request = &requests[n_requests];
+		bool		by_values = tops[i].query == NULL;
+		GenieFallback why = by_values ? source->values_why : source->why;
 
 		tops[i].n_hits = 0;
 		tops[i].has_bounds = false;
-		if (source->nothing || (tops[i].query->compiled.keys == NULL && !genie_segment_query_matches(tops[i].query)))
+		if (source->nothing ||
+			(!by_values && tops[i].query->compiled.keys == NULL && !genie_segment_query_matches(tops[i].query)))
 			continue;
-		if (source->why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
+		if (why != GENIE_FALLBACK_NONE || tops[i].k > GENIE_JOB_K_MAX)
 		{
-			genie_source_by_backend(source, source->why);
+			genie_source_by_backend(source, why);
 			here[n_here++] = &tops[i];
 			continue;
 		}
-		genie_source_request(source, GENIE_JOB_TOP, request);
-		request->job.query = tops[i].query->compiled;
+		genie_source_request(source, by_values ? GENIE_JOB_SCAN : GENIE_JOB_TOP, request);
 		set_top_job(&tops[i], &request->job);
 		request->result = tops[i].hits;
+		if (by_values)
+		{
+			request->job.scan = tops[i].values;
+			request->job.scan_bytes = genie_value_query_bytes(tops[i].values->metric, tops[i].values->n_dimensions);
+			request->vectors = source->vectors;
+			of[n_requests++] = &tops[i];
+			continue;
+		}
+		request->job.query = tops[i].query->compiled;
 		if (tops[i].vector != NULL && source->has_vectors)
 		{
 			request->vector = tops[i].vector;
@@ -249,7 +300,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 	}
 	MemoryContextSwitchTo(old);
 	if (n_requests > 0)
-		genie_source_run(of[0]->query->source, requests, n_requests);
+		genie_source_run(of[0]->source, requests, n_requests);
 	for (uint32 i = 0; i < n_requests; i++)
 	{
 		if (requests[i].why == GENIE_FALLBACK_NONE)
@@ -260,7 +311,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 			of[i]->has_bounds = requests[i].has_bounds;
 			continue;
 		}
-		genie_source_fell_back(of[i]->query->source, requests[i].why);
+		genie_source_fell_back(of[i]->source, requests[i].why);
 		here[n_here++] = of[i];
 	}
 	for (uint32 i = 0; i < n_here; i++)

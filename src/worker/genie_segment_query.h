@@ -41,11 +41,14 @@ extern void genie_segment_query_rank_by(GenieSegmentQuery *query, const GenieKey
 
 /*
  * One question for the best k objects by (match count desc, object asc), or by (key desc, object asc): of those that
- * qualify (genie_source.h), have a match or a key, and rank below after.
+ * qualify (genie_source.h), have a match or a key, and rank below after.  Or, of a source with values, by the keys of
+ * lower bounds of the distances from a vector (genie_value_scan.h).
  */
 typedef struct GenieSegmentTop
 {
-	GenieSegmentQuery *query;
+	GenieSource *source;
+	GenieSegmentQuery *query;	/* of that source; NULL: by values */
+	const GenieValueQuery *values;
 	uint32		k;
 	bool		has_after;
 	GenieHit	after;

@@ -94,6 +94,20 @@ genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaDa
 		genie_image_cache_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
 }
 
+bool
+genie_source_find_values(GenieSource *source, Relation index, const GenieMetaData *meta)
+{
+	source->values_why = source->why;
+	if (source->why == GENIE_FALLBACK_NONE)
+	{
+		uint64		since = genie_instrument_now();
+
+		source->values_why = genie_image_cache_values(index, meta, source->segment, source->n_queries, &source->vectors);
+		genie_instrument_waited(source->instrument, since, 0);
+	}
+	return !source->segment->stale;
+}
+
 void
 genie_source_run(const GenieSource *source, GenieRequestJob *requests, uint32 n)
 {
@@ -120,7 +134,7 @@ genie_source_fell_back(GenieSource *source, GenieFallback why)
 {
 	genie_source_by_backend(source, why);
 	if (why == GENIE_FALLBACK_GONE || why == GENIE_FALLBACK_NO_WORKER)
-		source->why = why;		/* not asked again for this scan */
+		source->why = source->values_why = why; /* not asked again for this scan */
 }
 
 bool

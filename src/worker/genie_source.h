@@ -33,6 +33,7 @@ typedef struct GenieSource
 	GenieImageRef image;
 	bool		has_vectors;	/* quantized, beside the image, too: */
 	GenieImageRef vectors;
+	GenieFallback values_why;	/* of a segment with values: GENIE_FALLBACK_NONE: vectors has them */
 	bool		is_private;		/* not of the index, so that the worker cannot have it */
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;
@@ -69,6 +70,11 @@ extern bool genie_source_find_image(GenieSource *source, Relation index, const G
  */
 extern void genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
 									  const GenieQuantizer *quantizer);
+
+/*
+ * Looks for the segment's values beside the image, if there is one, and may load them.  False: stale.
+ */
+extern bool genie_source_find_values(GenieSource *source, Relation index, const GenieMetaData *meta);
 
 /* A source that the backend counts itself, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);

@@ -3,8 +3,8 @@
  *	  A request as it lies in shared memory (genie_wire.h).
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
- * conditions with theirs, its input for exact search or hashing, and, where bounds of distances are wanted, the
- * vector.  Behind these is room for all results, one behind the other, and then for all bounds, so that an engine may
+ * conditions with theirs, its input for exact search, hashing or a scan of values, and, where bounds of distances are
+ * wanted, the vector.  Behind these is room for all results, one behind the other, and then for all bounds, so that an engine may
  * write all of them at once.  Everything refers to its parts by offsets from the block's first byte, because processes
  * may have the arena at different addresses; parts are aligned to 16 bytes.
  *
@@ -80,9 +80,11 @@ typedef struct WireJob
 	uint32		n_tiles;
 	WireNearest nearest;
 	WireHashing hashing;
+	Size		scan;			/* GenieValueQuery of scan_bytes */
+	Size		scan_bytes;
 	Size		out;			/* where the result goes */
 
-	/* bounds of the hits */
+	/* the vectors that are scanned, or bounds of the hits */
 	bool		wants_bounds;
 	GenieImageRef vectors;
 	uint32		n_elements;
@@ -142,6 +144,7 @@ result_bytes(const GenieJob *job)
 	switch (job->kind)
 	{
 		case GENIE_JOB_TOP:
+		case GENIE_JOB_SCAN:
 			return (Size) job->k * sizeof(GenieHit);
 		case GENIE_JOB_COUNTS:
 			return (Size) job->n_tiles * GENIE_TILE_OBJECTS *
@@ -163,6 +166,7 @@ answer_bytes(const GenieJob *job)
 	switch (job->kind)
 	{
 		case GENIE_JOB_TOP:
+		case GENIE_JOB_SCAN:
 			return (Size) job->n_hits * sizeof(GenieHit);
 		case GENIE_JOB_NEAREST:
 			return (Size) Min(job->n_hits, job->k) * sizeof(GeniePair);
@@ -316,6 +320,8 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 		plan->part_bytes += nearest_bytes(job->nearest);
 	if (job->kind == GENIE_JOB_HASH)
 		plan->part_bytes += hashing_bytes(job->hashing);
+	if (job->kind == GENIE_JOB_SCAN)
+		plan->part_bytes += align_part(job->scan_bytes);
 	if (request->vector != NULL)
 		plan->part_bytes += floats_bytes(request->n_elements, 1) + floats_bytes(job->k, 1);
 	plan->part_bytes += align_part(job->n_conditions * sizeof(WireQuery));
@@ -450,6 +456,12 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 		write_nearest(base, at, job->nearest, &to->nearest);
 	if (job->kind == GENIE_JOB_HASH)
 		write_hashing(base, at, job->hashing, &to->hashing);
+	if (job->kind == GENIE_JOB_SCAN)
+	{
+		to->vectors = request->vectors;
+		to->scan_bytes = job->scan_bytes;
+		to->scan = write_part(base, at, job->scan, job->scan_bytes);
+	}
 	if (request->vector != NULL)
 		write_vector(base, at, request, to);
 	to->n_conditions = job->n_conditions;
@@ -628,6 +640,13 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 			job->hashing = read_hashing(base, &from->hashing);
 		if (from->wants_bounds)
 			read_bounds(base, from, job, &taken->refs[i]);
+		if (from->kind == GENIE_JOB_SCAN)
+		{
+			job->scan = (const GenieValueQuery *) (base + from->scan);
+			job->scan_bytes = from->scan_bytes;
+			taken->refs[i].vectors = from->vectors;
+			taken->refs[i].n_elements = genie_quantized_elements(job->scan->n_dimensions);
+		}
 		job->k = from->k;
 		job->min_key = from->min_key;
 		job->has_after = from->has_after;

@@ -406,6 +406,8 @@ is_open(const GenieEngine *engine, const GenieJob *job)
 {
 	if (job->status == GENIE_OK)
 		return false;
+	if (job->kind == GENIE_JOB_SCAN && job->vectors == NULL)
+		return false;
 	return genie_job_has_image(job->kind) ? job->image != NULL : engine == worker.gpu;
 }
 
@@ -452,6 +454,11 @@ note_failures(const GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 		gpu_why[i] = GENIE_GPU_FALLBACK_NONE;
 		if (!is_open(worker.gpu, &jobs[i]))
 			continue;
+		if (jobs[i].status == GENIE_STATUS_DECLINED)
+		{
+			gpu_why[i] = GENIE_GPU_FALLBACK_DECLINED;
+			continue;
+		}
 		n++;
 		gpu_why[i] = jobs[i].status == GENIE_STATUS_NO_ROOM ? GENIE_GPU_FALLBACK_NO_ROOM : GENIE_GPU_FALLBACK_FAILED;
 		if (jobs[i].status == GENIE_STATUS_NO_ROOM)
@@ -499,7 +506,7 @@ bound_jobs(GenieJob *jobs, uint32 n_jobs)
 	{
 		GenieJob   *job = &jobs[i];
 
-		if (job->status != GENIE_OK || job->vectors == NULL || job->has_bounds)
+		if (job->kind != GENIE_JOB_TOP || job->status != GENIE_OK || job->vectors == NULL || job->has_bounds)
 			continue;
 		of[n] = job;
 		bounds[n++] = (GenieBoundsJob) {*job->vectors, job->vector, job->out, job->n_hits, job->bounds};
@@ -516,7 +523,8 @@ reason_of(const GenieJob *job)
 {
 	if (job->status == GENIE_OK)
 		return GENIE_FALLBACK_NONE;
-	if (job->image == NULL && genie_job_has_image(job->kind))
+	if ((job->image == NULL && genie_job_has_image(job->kind)) ||
+		(job->vectors == NULL && job->kind == GENIE_JOB_SCAN))
 		return GENIE_FALLBACK_GONE;
 	return job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
 }

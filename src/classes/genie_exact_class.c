@@ -1,0 +1,89 @@
+/*
+ * genie_exact_class.c
+ *	  The exact operator classes of vectors (genie_opclass.h): what they learn, and their values.
+ *
+ *		genie_l2_exact_ops, genie_l2_exact_float8_ops			real[], float8[]	<->
+ *		genie_l1_exact_ops, genie_l1_exact_float8_ops			real[], float8[]	<+>
+ *		genie_cosine_exact_ops, genie_cosine_exact_float8_ops	real[], float8[]	<=>
+ *		genie_ip_exact_ops, genie_ip_exact_float8_ops			real[], float8[]	<#>
+ *
+ * and those of pgvector's type (genie_pgvector.c).
+ *
+ * A row has no keywords.  Its value is its quantized vector (math/genie_quantized.h), a byte a dimension, from which lower
+ * bounds of its distance follow (math/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
+ * that is left can be nearer, so it gives the rows of a sequential scan, in their order.
+ *
+ * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the pending
+ * list, too.  All that such an index learns is how long its vectors are.
+ */
+#include "postgres.h"
+
+#include "genie_lsh_class.h"
+#include "genie_opclass.h"
+#include "genie_quantized.h"
+
+PG_FUNCTION_INFO_V1(genie_exact_l2_train);
+PG_FUNCTION_INFO_V1(genie_exact_l1_train);
+PG_FUNCTION_INFO_V1(genie_exact_cosine_train);
+PG_FUNCTION_INFO_V1(genie_exact_ip_train);
+PG_FUNCTION_INFO_V1(genie_exact_value);
+
+static bytea *
+learn(FunctionCallInfo fcinfo, GenieMetric metric)
+{
+	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
+	GenieLshClassParameters parameters = {0};
+	bytea	   *result = palloc(VARHDRSZ + sizeof(parameters));
+
+	parameters.functions.family = GENIE_LSH_NONE;
+	parameters.functions.n_dimensions = (uint32) sample->objects[0].size;
+	parameters.functions.width = metric;
+	SET_VARSIZE(result, VARHDRSZ + sizeof(parameters));
+	memcpy(VARDATA(result), &parameters, sizeof(parameters));
+	return result;
+}
+
+/* Support functions 5. */
+Datum
+genie_exact_l2_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_L2));
+}
+
+Datum
+genie_exact_l1_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_L1));
+}
+
+Datum
+genie_exact_cosine_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_COSINE));
+}
+
+Datum
+genie_exact_ip_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_INNER));
+}
+
+/* Support function 8; the caller frees what it allocates. */
+Datum
+genie_exact_value(PG_FUNCTION_ARGS)
+{
+	GenieValueCall *call = (GenieValueCall *) PG_GETARG_POINTER(0);
+	GenieLshParameters functions = genie_lsh_class_parameters(call->parameters).functions;
+	GenieVector vector;
+
+	call->metric = (uint32) functions.width;
+	call->n_dimensions = functions.n_dimensions;
+	if (call->raw == NULL)
+		PG_RETURN_VOID();
+	genie_lsh_raw_elements(call->raw, genie_lsh_raw_is_double(call->raw), &vector);
+	if (vector.n == functions.n_dimensions)
+		genie_quantize((GenieMetric) call->metric, vector, call->record);
+	else
+		genie_quantize_unknown(functions.n_dimensions, call->record);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,45 @@
+/*
+ * genie_values.h
+ *	  The section VALUES of a segment: the quantized vector of each object (math/genie_quantized.h).
+ *
+ * Records of one length lie one behind the other, in the order of the objects; that of an object which is NULL is
+ * unknown.  The section's parameters are the metric by which they were quantized and the number of dimensions.  A
+ * segment of a class without values has parameters of 0 and no bytes.
+ *
+ * What an object's value is never changes, so a bound that follows from its record holds whatever happened to the row.
+ */
+#ifndef GENIE_VALUES_H
+#define GENIE_VALUES_H
+
+#include "genie_quantized.h"
+#include "genie_segment.h"
+
+/* What the records of an index, or of a segment, are like. */
+typedef struct GenieValueShape
+{
+	GenieMetric metric;			/* 0: there are none */
+	uint32		n_dimensions;
+} GenieValueShape;
+
+/* Bytes of a record; 0: there are none. */
+static inline Size
+genie_value_bytes(GenieValueShape shape)
+{
+	return shape.metric == 0 ? 0 : genie_quantized_bytes(shape.n_dimensions);
+}
+
+static inline bool
+genie_value_shape_equal(GenieValueShape a, GenieValueShape b)
+{
+	return a.metric == b.metric && a.n_dimensions == b.n_dimensions;
+}
+
+extern GenieValueShape genie_values_shape(const GenieSegment *segment);
+
+/* Declares the records that are going to be written. */
+extern void genie_values_begin(GenieSegmentWriter *writer, GenieValueShape shape);
+
+/* Is the section as long as its parameters say, which are possible? */
+extern bool genie_values_valid(const GenieSegment *segment);
+
+#endif							/* GENIE_VALUES_H */

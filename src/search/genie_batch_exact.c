@@ -1,0 +1,381 @@
+/*
+ * genie_batch_exact.c
+ *	  genie_search() by an index of an exact operator class: the k nearest rows for each of many queries, exactly.
+ *
+ * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns.
+ *
+ *	1. first	The best hits of each query in each segment are asked for together, by the keys of lower bounds
+ *				(genie_value_scan.h): k, and some more.
+ *	2. measure	The first k of each query are visited, each row once for all queries that take it.  Then those of the
+ *				others whose bound is not above the k-th distance.
+ *	3. pending	The pending list is read once.  A row's vector is quantized as a merge will do it.  It is visited for
+ *				those queries whose k-th distance is not below its bound.
+ *	4. more		A query is done when in no segment the last hit's bound is within its k-th distance.  Others ask for
+ *				GENIE_EXACT_GROWTH times as many hits behind their last ones, and all of these within the k-th
+ *				distance are visited.
+ *
+ * A query that has fewer than k rows, or that still wants more behind GENIE_JOB_K_MAX hits, becomes an index scan of its
+ * own, which also gives the rows that are NULL.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "genie_batch_nearest.h"
+#include "genie_lsh_class.h"
+#include "genie_lsh_signature.h"
+#include "genie_object_table.h"
+#include "genie_pending.h"
+#include "genie_segment_query.h"
+#include "genie_values.h"
+
+#define GENIE_EXACT_MORE 16		/* hits beside k that are asked for at first */
+#define GENIE_EXACT_GROWTH 8	/* times as many are asked for the next time */
+
+/* A query's hits in a source. */
+typedef struct GenieExactList
+{
+	uint32		query;
+	GenieSource *source;
+	GenieObjectReader *objects;
+	GenieSegmentTop top;
+	uint64	   *tids;			/* of the hits */
+} GenieExactList;
+
+typedef struct GenieExactPiece
+{
+	GenieNearestSearch *search;
+	GenieValueQuery **queries;
+	GenieExactList *lists;		/* those that may have hits still, source by source */
+	uint32		n_lists;
+	uint32		ask;			/* hits of a list */
+	GenieNearestPairs pairs;
+} GenieExactPiece;
+
+/* ---- preparing ---- */
+
+/* Quantizes the piece's queries; *metric is the operator's. */
+static void
+genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
+{
+	GenieBatch *batch = &piece->search->batch;
+	const GenieVectorType *type = batch->vectors;
+
+	*metric = type->metric(&piece->search->distance, batch->strategy);
+	if (*metric == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("index \"%s\" cannot be searched by its operator", RelationGetRelationName(batch->index)),
+				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
+	piece->queries = palloc(batch->n * sizeof(GenieValueQuery *));
+	for (uint32 i = 0; i < batch->n; i++)
+	{
+		GenieVector vector = type->elements(batch->queries[i]);
+
+		genie_lsh_check_vector(vector);
+		piece->queries[i] = palloc0(genie_value_query_bytes(*metric, vector.n));
+		genie_value_query(*metric, vector, piece->queries[i]);
+	}
+}
+
+/* A list of each query in each segment that has values.  False: stale. */
+static bool
+genie_exact_begin_lists(GenieExactPiece *piece, GenieMetric metric)
+{
+	GenieBatch *batch = &piece->search->batch;
+
+	piece->lists = palloc_extended(((Size) batch->n * batch->n_sources + 1) * sizeof(GenieExactList),
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (uint32 s = 0; s < batch->n_sources; s++)
+	{
+		GenieSource *source = batch->sources[s];
+		GenieValueShape shape = genie_values_shape(source->segment);
+		GenieObjectReader *objects;
+
+		if (shape.metric == 0)
+			continue;
+		if (shape.metric != metric)
+			genie_report_corrupt(batch->index, source->segment->entry.root, "values of another metric");
+		if (!genie_source_find_values(source, batch->index, batch->meta))
+			return false;
+		objects = palloc(sizeof(GenieObjectReader));
+		genie_object_table_reader(objects, source->segment, true);
+		for (uint32 i = 0; i < batch->n; i++)
+		{
+			if (piece->queries[i]->n_dimensions != shape.n_dimensions)
+				ereport(ERROR,
+						(errcode(ERRCODE_DATA_EXCEPTION),
+						 errmsg("vector differs in length from those in the index"),
+						 errdetail("Its length is %u, theirs is %u.", piece->queries[i]->n_dimensions,
+								   shape.n_dimensions)));
+			piece->lists[piece->n_lists++] = (GenieExactList) {.query = i, .source = source, .objects = objects};
+		}
+	}
+	return true;
+}
+
+/* ---- hits ---- */
+
+/* Asks for the next hits of all lists.  False: stale. */
+static bool
+genie_exact_ask(GenieExactPiece *piece)
+{
+	GenieSegmentTop *tops = palloc_extended((piece->n_lists + 1) * sizeof(GenieSegmentTop),
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	bool		ok;
+
+	for (uint32 l = 0; l < piece->n_lists; l++)
+	{
+		GenieExactList *list = &piece->lists[l];
+
+		tops[l].source = list->source;
+		tops[l].values = piece->queries[list->query];
+		tops[l].k = piece->ask;
+		tops[l].has_after = list->top.n_hits > 0;
+		if (tops[l].has_after)
+			tops[l].after = list->top.hits[list->top.n_hits - 1];
+		tops[l].hits = palloc_extended(piece->ask * sizeof(GenieHit), MCXT_ALLOC_HUGE);
+	}
+	ok = genie_segment_query_tops(tops, piece->n_lists);
+	for (uint32 l = 0; l < piece->n_lists; l++)
+	{
+		piece->lists[l].top = tops[l];
+		genie_instrument_candidates(piece->search->batch.round.visitor.instrument, tops[l].n_hits);
+	}
+	pfree(tops);
+	return ok;
+}
+
+#define ST_SORT genie_exact_sort_objects
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Reads the TIDs of the hits of lists first .. end, which are of one source.  False: stale. */
+static bool
+genie_exact_place_source(GenieExactPiece *piece, uint32 first, uint32 end)
+{
+	Size		n = 0;
+	uint32		n_objects = 0;
+	uint64	   *order;
+	uint64	  **to;
+	uint32	   *objects;
+	uint64	   *tids;
+	bool		ok;
+
+	for (uint32 l = first; l < end; l++)
+		n += piece->lists[l].top.n_hits;
+	order = palloc_extended((n + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	to = palloc_extended((n + 1) * sizeof(uint64 *), MCXT_ALLOC_HUGE);
+	objects = palloc_extended((n + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	tids = palloc_extended((n + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	n = 0;
+	for (uint32 l = first; l < end; l++)
+	{
+		GenieExactList *list = &piece->lists[l];
+
+		list->tids = palloc_extended((list->top.n_hits + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+		for (uint32 i = 0; i < list->top.n_hits; i++)
+		{
+			order[n] = (uint64) list->top.hits[i].object << 32 | n;
+			to[n++] = &list->tids[i];
+		}
+	}
+	genie_exact_sort_objects(order, n);
+	for (Size i = 0; i < n; i++)
+		if (i == 0 || order[i] >> 32 != objects[n_objects - 1])
+			objects[n_objects++] = (uint32) (order[i] >> 32);
+	ok = genie_object_table_tids(piece->lists[first].objects, objects, n_objects, tids);
+	n_objects = 0;
+	for (Size i = 0; ok && i < n; i++)
+	{
+		if (objects[n_objects] != order[i] >> 32)
+			n_objects++;
+		*to[(uint32) order[i]] = tids[n_objects];
+	}
+	pfree(order);
+	pfree(to);
+	pfree(objects);
+	pfree(tids);
+	return ok;
+}
+
+/* The same of all lists. */
+static bool
+genie_exact_place(GenieExactPiece *piece)
+{
+	uint32		end;
+
+	for (uint32 first = 0; first < piece->n_lists; first = end)
+	{
+		for (end = first + 1; end < piece->n_lists && piece->lists[end].source == piece->lists[first].source;)
+			end++;
+		CHECK_FOR_INTERRUPTS();
+		if (!genie_exact_place_source(piece, first, end))
+			return false;
+	}
+	return true;
+}
+
+/* ---- measuring ---- */
+
+static void
+genie_exact_pair(GenieExactPiece *piece, uint32 query, uint64 tid)
+{
+	GenieNearestPairs *pairs = &piece->pairs;
+
+	pairs->pairs[pairs->n++] = (GenieNearestPair) {tid, query};
+	if (pairs->n == GENIE_NEAREST_PAIRS)
+		genie_nearest_visit_pairs(pairs);
+}
+
+/* May a row of that key be among the query's k nearest? */
+static bool
+genie_exact_is_wanted(const GenieExactPiece *piece, uint32 query, uint32 key)
+{
+	return genie_value_key_bound(key) <= genie_nearest_farthest(piece->search, query);
+}
+
+/* Visits the hits from each list's first_hit on whose bound is within the k-th distance. */
+static void
+genie_exact_measure(GenieExactPiece *piece, const uint32 *first_hit)
+{
+	for (uint32 l = 0; l < piece->n_lists; l++)
+	{
+		const GenieExactList *list = &piece->lists[l];
+
+		for (uint32 i = first_hit == NULL ? 0 : first_hit[l];
+			 i < list->top.n_hits && genie_exact_is_wanted(piece, list->query, list->top.hits[i].key); i++)
+			genie_exact_pair(piece, list->query, list->tids[i]);
+	}
+	genie_nearest_visit_pairs(&piece->pairs);
+}
+
+/* Visits each query's best k hits, of all of its lists together; first_hit becomes the next one of each list. */
+static void
+genie_exact_measure_first(GenieExactPiece *piece, uint32 *first_hit)
+{
+	const GenieBatch *batch = &piece->search->batch;
+	uint32		n_sources = batch->n == 0 ? 0 : piece->n_lists / batch->n;
+
+	for (uint32 i = 0; i < batch->n; i++)
+		for (uint32 n = 0; n < piece->search->k; n++)
+		{
+			uint32		best = PG_UINT32_MAX;
+
+			for (uint32 s = 0; s < n_sources; s++)
+			{
+				uint32		l = s * batch->n + i;
+				const GenieSegmentTop *top = &piece->lists[l].top;
+
+				if (first_hit[l] < top->n_hits &&
+					(best == PG_UINT32_MAX ||
+					 top->hits[first_hit[l]].key > piece->lists[best].top.hits[first_hit[best]].key))
+					best = l;
+			}
+			if (best == PG_UINT32_MAX)
+				break;
+			genie_exact_pair(piece, i, piece->lists[best].tids[first_hit[best]++]);
+		}
+	genie_nearest_visit_pairs(&piece->pairs);
+}
+
+/* Visits pending rows.  False: stale. */
+static bool
+genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
+{
+	GenieBatch *batch = &piece->search->batch;
+	GeniePendingScan *scan = genie_pending_scan_begin(batch->index, batch->meta);
+	GeniePendingRow row;
+	void	   *record = NULL;
+	uint32		n_dimensions = 0;
+	bool		stale;
+
+	batch->instrument.record->n_pending = 0;
+	while (genie_pending_next_row(scan, &row))
+	{
+		GenieRaw	raw = {.bytes = row.packed, .n = row.n, .size = row.size};
+		GenieVector vector;
+
+		batch->instrument.record->n_pending++;
+		if ((row.flags & GENIE_FRAGMENT_RAW) == 0 || (row.flags & GENIE_FRAGMENT_DEAD) != 0)
+			continue;
+		genie_lsh_raw_elements(&raw, batch->vectors->is_double, &vector);
+		if (vector.n != n_dimensions)
+		{
+			n_dimensions = vector.n;
+			record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
+										palloc(genie_quantized_bytes(n_dimensions) + GENIE_QUANTIZED_ALIGN));
+		}
+		genie_quantize(metric, vector, record);
+		for (uint32 i = 0; i < batch->n; i++)
+		{
+			uint32		key = GENIE_VALUE_KEY_MAX;
+
+			if (piece->queries[i]->n_dimensions == n_dimensions)
+				genie_value_keys(piece->queries[i], record, 1, &key);
+			if (genie_exact_is_wanted(piece, i, key))
+				genie_exact_pair(piece, i, row.tid);
+		}
+		pfree(unconstify(void *, vector.elements));
+	}
+	stale = scan->stale;
+	genie_pending_scan_end(scan);
+	genie_nearest_visit_pairs(&piece->pairs);
+	return !stale;
+}
+
+/* Drops the lists that have no more hits that are wanted. */
+static void
+genie_exact_drop_done(GenieExactPiece *piece)
+{
+	uint32		n = 0;
+
+	for (uint32 l = 0; l < piece->n_lists; l++)
+	{
+		const GenieSegmentTop *top = &piece->lists[l].top;
+
+		if (top->n_hits == piece->ask && genie_exact_is_wanted(piece, piece->lists[l].query, top->hits[top->n_hits - 1].key))
+			piece->lists[n++] = piece->lists[l];
+	}
+	piece->n_lists = n;
+}
+
+bool
+genie_batch_exact_piece(GenieNearestSearch *search)
+{
+	GenieBatch *batch = &search->batch;
+	GenieExactPiece piece = {.search = search};
+	GenieMetric metric;
+
+	if (search->k > GENIE_JOB_K_MAX / GENIE_EXACT_GROWTH)
+		return true;			/* all are scans */
+	genie_exact_take_queries(&piece, &metric);
+	if (!genie_exact_begin_lists(&piece, metric))
+		return false;
+	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
+	piece.ask = search->k + GENIE_EXACT_MORE;
+	for (bool is_first = true; (is_first || piece.n_lists > 0) && piece.ask <= GENIE_JOB_K_MAX; is_first = false)
+	{
+		uint32	   *first_hit = palloc0((piece.n_lists + 1) * sizeof(uint32));
+
+		if (!genie_exact_ask(&piece) || !genie_exact_place(&piece))
+			return false;
+		if (is_first)
+			genie_exact_measure_first(&piece, first_hit);
+		genie_exact_measure(&piece, first_hit);
+		if (is_first && !genie_exact_measure_pending(&piece, metric))
+			return false;
+		genie_exact_drop_done(&piece);
+		piece.ask *= GENIE_EXACT_GROWTH;
+		CHECK_FOR_INTERRUPTS();
+	}
+	for (uint32 i = 0; i < batch->n; i++)
+		if (search->n_nearest[i] == search->k)
+			batch->states[i].n_found = search->k;
+	for (uint32 l = 0; l < piece.n_lists; l++)
+		batch->states[piece.lists[l].query].n_found = 0;
+	return true;
+}

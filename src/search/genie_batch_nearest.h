@@ -1,0 +1,85 @@
+/*
+ * genie_batch_nearest.h
+ *	  Within genie_search() by distance (genie_batch_nearest.c): its state, and measuring rows for queries.
+ */
+#ifndef GENIE_BATCH_NEAREST_H
+#define GENIE_BATCH_NEAREST_H
+
+#include "genie_batch.h"
+#include "genie_quantizer.h"
+#include "genie_row.h"
+#include "genie_vector_distance.h"
+
+#define GENIE_NEAREST_PAIRS 8192	/* rows that are visited together, each for a query */
+
+/* A candidate that was measured. */
+typedef struct GenieMeasured
+{
+	double		distance;
+	uint64		tid;			/* its own */
+	uint64		root;			/* the TID that the index holds */
+	bool		is_null;		/* the distance */
+} GenieMeasured;
+
+typedef struct GenieNearestSearch
+{
+	GenieBatch	batch;
+	uint32		k;
+	GenieBatchOutput output;
+	uint32		n_output;		/* queries */
+
+	/* the array of queries */
+	bool		of_vectors;
+	const GenieVectorType *type;	/* that the operator wants them in */
+	GenieVectors vectors;
+	uint32		n_next;			/* the next vector */
+	GenieArrayCursor cursor;	/* elements that are no vectors */
+
+	/* measuring */
+	GenieRoundMeasure measure;
+	GenieRowValue row_value;
+	FmgrInfo	distance;		/* the operator's function */
+	bool		is_varlena;		/* values are */
+	MemoryContext row_context;	/* of the row's value */
+	Datum		value;
+
+	/* bounds, once the index has learned */
+	bool		has_tried_quantizer;
+	bool		has_quantizer;
+	GenieTableQuantizer quantizer;
+
+	/* what was measured, of a piece */
+	GenieMeasured *nearest;		/* query i's from i * k on: a heap */
+	uint32	   *n_nearest;
+} GenieNearestSearch;
+
+/* A row that may be among the k nearest of a query. */
+typedef struct GenieNearestPair
+{
+	uint64		tid;
+	uint32		query;
+} GenieNearestPair;
+
+/* Some of them; the queries that take a row follow each other. */
+typedef struct GenieNearestPairs
+{
+	GenieNearestSearch *search;
+	GenieNearestPair *pairs;
+	uint32		n;
+	GenieVisitRow *rows;		/* of the different TIDs, ascending */
+	uint32	   *first;			/* pair of each row, and the end */
+} GenieNearestPairs;
+
+/* Makes room for so many pairs. */
+extern void genie_nearest_begin_pairs(GenieNearestPairs *pairs, GenieNearestSearch *search, uint32 capacity);
+
+/* Visits the rows, measures those that are visible for their queries, and empties the list. */
+extern void genie_nearest_visit_pairs(GenieNearestPairs *pairs);
+
+/* The distance of the k-th nearest row of a query of the piece so far; infinite: there are fewer rows. */
+extern double genie_nearest_farthest(void *search, uint32 query);
+
+/* All of a piece of an index of an exact class (genie_batch_exact.c).  False: stale. */
+extern bool genie_batch_exact_piece(GenieNearestSearch *search);
+
+#endif							/* GENIE_BATCH_NEAREST_H */
