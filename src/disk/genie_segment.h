@@ -86,8 +86,8 @@ extern GenieSegment *genie_segment_open(Relation index, const GenieSegmentEntry 
 extern uint32 genie_segment_pages(const GenieSegment *segment);
 
 /*
- * Verifies the checksums of n of them (or as many as there are) from the first on, section by section.  False: stale, or
- * damaged; then *damage says what is, and segment->verify is set.
+ * Verifies the checksums of n of them (or as many as there are) from the first on, section by section.  False: stale,
+ * or damaged; then *damage says what is, and segment->verify is set.
  */
 extern bool genie_segment_verify(GenieSegment *segment, uint32 first, uint32 n, const char **damage);
 

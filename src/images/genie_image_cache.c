@@ -6,8 +6,9 @@
  * take no longer than its queries may wait, GENIE_LOAD_WAIT_MS each: such an image is there sooner than a loader's
  * process would be, and a batch of many queries is answered sooner with it.  Else a loader loads it (genie_loader.c),
  * and the scan counts from the pages at once, as do others until it is there.  If no loader can be had, the scan
- * loads whatever it takes, unless statement_timeout leaves no time. genie_prewarm loads what no loader has begun
- * with, and waits for the rest.  A merge has loaders load its segments if the index had images.
+ * loads whatever it takes, unless statement_timeout leaves no time.  genie_prewarm loads large segments with parallel
+ * workers (genie_image_team.c), has loaders load others, loads what no loader has begun with, and waits for the rest.
+ * A merge has loaders load its segments if the index had images.
  *
  * Whoever loads, loads only segments that the metapage lists now, and drops images of the index's segments that it does
  * not list any more.  A segment that a merge replaced is read only by scans that are older than the merge; they count

@@ -5,20 +5,20 @@
  * One process does it, or a team (genie_image_team.c), step by step.  A step is a number of tasks, which the processes
  * take one by one; the next step begins when all tasks are done.
  *
- *	VERIFY	the checksums of all pages of the segment, those that only readers of the image need too; a task is a number
- *			of pages
- *	PLAN	one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has, and where
- *			dimensions begin; a task is a part of the keywords
- *	ROOM	the leader alone: adds the parts up, decides whether objects get codes (genie_image.h), cuts tiles into groups,
- *			and gets memory
- *	ZERO	the memory; a task is a slice of it.  Most of the time goes to the kernel, for pages that are touched for the
- *			first time
+ *	VERIFY	the checksums of all pages of the segment, those that only readers of the image need too; a task is some
+ *			pages
+ *	PLAN	one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has, and each
+ *			keyword's dimension; a task is a part of the keywords
+ *	ROOM	the leader alone: adds the parts up, decides whether objects get codes (genie_image.h), cuts tiles into
+ *			groups, and gets memory
+ *	ZERO	the memory; a task is a slice of it.  Most of the time goes to the kernel, for pages touched for the first
+ *			time
  *	LAYOUT	of the groups
  *	FILL	a second pass over the lists decodes them into the groups; tasks as in PLAN
  *	FINISH	sizes, counts and codes of a tile
  *
- * Parts have about equally many bytes of posting lists.  The plan says how many lists and postings each part has in each
- * tile, hence where they begin there.  So parts are filled in any order, and the image is the same, byte by byte,
+ * Parts have about equally many bytes of posting lists.  The plan says how many lists and postings each part has in
+ * each tile, hence where they begin there.  So parts are filled in any order, and the image is the same, byte by byte,
  * whoever made it.  A process that is alone has one part.
  *
  * Lists lie on the pages in the order of the dictionary, so both passes read them in sequence, a window of many
@@ -27,8 +27,8 @@
  *
  * Where a process finds the segment damaged or stale, it says so (fail()), and the others take no more tasks.
  *
- * Memory of the backend: the window, and room for one tile's list.  Of the team, or of the backend if it is alone: about
- * 100 bytes a tile, 24 bytes a tile and part, and, while codes are possible, 12 bytes a keyword of at most
+ * Memory of a process: the window, and room for one tile's list.  Of the team, or of the process if it is alone:
+ * about 120 bytes a tile, 24 bytes a tile and part, and, while codes are possible, 12 bytes a keyword of at most
  * GENIE_CODE_KEYWORDS_MAX.
  */
 #include "postgres.h"
@@ -278,8 +278,8 @@ verify_pages(GenieImageFill *fill, uint32 task)
 }
 
 /*
- * Where a part begins, or, number n_parts, where the last one ends: at the first keyword whose list begins at the part's
- * share of the lists' bytes.  *rank: n_keywords if there is none.  False: stale.
+ * Where a part begins, or, number n_parts, where the last one ends: at the first keyword whose list begins at the
+ * part's share of the lists' bytes.  *rank: n_keywords if there is none.  False: stale.
  */
 static bool
 find_cut(GenieImageFill *fill, GenieDictionaryCursor *cursor, uint32 part, uint32 *leaf, uint32 *rank)
@@ -527,11 +527,11 @@ finish_tile(GenieImageFill *fill, uint32 task)
 static bool (*const tasks[STEPS]) (GenieImageFill *fill, uint32 task) =
 {
 	[STEP_VERIFY] = verify_pages,
-	[STEP_PLAN] = plan_part,
-	[STEP_ZERO] = zero_slice,
-	[STEP_LAYOUT] = lay_out_group,
-	[STEP_FILL] = fill_part,
-	[STEP_FINISH] = finish_tile
+		[STEP_PLAN] = plan_part,
+		[STEP_ZERO] = zero_slice,
+		[STEP_LAYOUT] = lay_out_group,
+		[STEP_FILL] = fill_part,
+		[STEP_FINISH] = finish_tile
 };
 
 static uint32

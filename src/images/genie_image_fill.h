@@ -40,8 +40,8 @@ typedef struct GenieImageFill
 	uint64	   *live;			/* GENIE_TILE_WORDS words a tile */
 
 	/*
-	 * Of genie_image_fill.c, shared by all processes that fill: a step writes what later steps read, each
-	 * process its tasks' share of it.
+	 * Of genie_image_fill.c, shared by all processes that fill: a step writes what later steps read, each process its
+	 * tasks' share of it.
 	 */
 	GenieImageTeam *team;		/* NULL: this process is alone */
 	GenieFillShared *shared;

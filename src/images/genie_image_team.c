@@ -2,16 +2,16 @@
  * genie_image_team.c
  *	  Processes that fill one image together (genie_image_team.h).
  *
- * The workers are PostgreSQL's parallel workers, so that their errors, the session's cancellation, and the end of any of
- * these processes are PostgreSQL's business.  What they share is in the DSM segment of the parallel context; the image
- * itself is in genie's shared memory, which all processes see at the same address.
+ * The workers are PostgreSQL's parallel workers, so that their errors, the session's cancellation, and the end of any
+ * of these processes are PostgreSQL's business.  What they share is in the DSM segment of the parallel context; the
+ * image itself is in genie's shared memory, which all processes see at the same address.
  *
  * All wait for one another after each step, at a Barrier whose phase is the number of the step.  It counts who is
  * attached: a worker that comes late begins with the step that is under way, and nobody waits for one that never
  * comes.
  *
- * Only a session that has a snapshot can have parallel workers: they begin by taking it over.  Loaders have none, to be in
- * nobody's way (genie_loader.c), and so each loads alone, as many segments at once as there are loaders.
+ * Only a session that has a snapshot can have parallel workers: they begin by taking it over.  Loaders have none, to be
+ * in nobody's way (genie_loader.c), and so each loads alone, as many segments at once as there are loaders.
  *
  * No lock is held but the worker's AccessShareLock on the index, which the session has, too.
  */
@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/barrier.h"
+#include "storage/condition_variable.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -124,6 +125,7 @@ genie_image_team_end(GenieImageTeam *team)
 void
 genie_image_team_abort(GenieImageTeam *team)
 {
+	ConditionVariableCancelSleep(); /* it may be waiting, and the barrier is in the memory that goes */
 	DestroyParallelContext(team->context);
 }
 

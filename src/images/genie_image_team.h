@@ -2,8 +2,8 @@
  * genie_image_team.h
  *	  Processes that fill one image together.
  *
- * The leader, a session that makes an image, has parallel workers help it.  They share a piece of memory, and go through
- * the steps of genie_image_fill.c at the same pace.
+ * The leader, a session that makes an image, has parallel workers help it.  They share a piece of memory, and go
+ * through the steps of genie_image_fill.c at the same pace.
  */
 #ifndef GENIE_IMAGE_TEAM_H
 #define GENIE_IMAGE_TEAM_H
@@ -22,7 +22,8 @@ extern uint32 genie_image_team_workers(uint64 n_postings, uint32 n_keywords);
  * Starts n workers, which may come at any time from genie_image_team_open() on, or not at all.  *memory: n_bytes, zero,
  * for what all share.  NULL: no worker can be had.
  */
-extern GenieImageTeam *genie_image_team_begin(const GenieSegment *segment, uint32 n_workers, Size n_bytes, void **memory);
+extern GenieImageTeam *genie_image_team_begin(const GenieSegment *segment, uint32 n_workers, Size n_bytes,
+											  void **memory);
 
 /* What workers need is in the shared memory. */
 extern void genie_image_team_open(GenieImageTeam *team);
