@@ -354,38 +354,61 @@ genie_section_read(GenieSectionReader *reader, uint64 position, Size n, void *ou
 	return true;
 }
 
-bool
-genie_segment_verify(GenieSegment *segment, const char **damage)
+static uint32
+section_pages(const GenieSection *section)
 {
+	return (uint32) ((section->entry.length + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD);
+}
+
+uint32
+genie_segment_pages(const GenieSegment *segment)
+{
+	uint32		n = 0;
+
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
+		n += section_pages(&segment->sections[kind]);
+	return n;
+}
+
+/* One page.  False: stale, or damaged. */
+static bool
+verify_page(GenieSegment *segment, BlockNumber block, const char **damage)
+{
+	Buffer		buffer = ReadBuffer(segment->index, block);
+	Page		page = BufferGetPage(buffer);
+	bool		intact;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	segment->stale = !genie_page_is(page, GENIE_PAGE_DATA) ||
+		GeniePageGetOpaque(page)->stamp != segment->entry.stamp;
+	intact = genie_page_is_intact(page, block);
+	UnlockReleaseBuffer(buffer);
+	if (segment->stale)
+		return false;
+	if (!intact)
 	{
-		uint64		length = segment->sections[kind].entry.length;
-		uint64		n_pages = (length + GENIE_PAGE_PAYLOAD - 1) / GENIE_PAGE_PAYLOAD;
+		*damage = psprintf("the checksum of block %u is wrong", block);
+		segment->verify = true;
+	}
+	return intact;
+}
 
-		for (uint32 i = 0; i < n_pages; i++)
+bool
+genie_segment_verify(GenieSegment *segment, uint32 first, uint32 n, const char **damage)
+{
+	for (int kind = 1; kind <= GENIE_SECTIONS && n > 0; kind++)
+	{
+		uint32		n_pages = section_pages(&segment->sections[kind]);
+
+		for (; first < n_pages && n > 0; first++, n--)
 		{
-			BlockNumber block = genie_segment_block(segment, kind, i);
-			Buffer		buffer = ReadBuffer(segment->index, block);
-			Page		page = BufferGetPage(buffer);
-			bool		intact;
-
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			segment->stale = !genie_page_is(page, GENIE_PAGE_DATA) ||
-				GeniePageGetOpaque(page)->stamp != segment->entry.stamp;
-			intact = genie_page_is_intact(page, block);
-			UnlockReleaseBuffer(buffer);
-			if (segment->stale)
+			if (!verify_page(segment, genie_segment_block(segment, kind, first), damage))
 				return false;
-			if (!intact)
-			{
-				*damage = psprintf("the checksum of block %u is wrong", block);
-				segment->verify = true;
-				return false;
-			}
 			CHECK_FOR_INTERRUPTS();
 			if (genie_segment_stops(segment))
 				return false;
 		}
+		first -= n_pages;
 	}
 	return true;
 }

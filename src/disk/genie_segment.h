@@ -82,11 +82,14 @@ genie_segment_stops(GenieSegment *segment)
  */
 extern GenieSegment *genie_segment_open(Relation index, const GenieSegmentEntry *entry);
 
+/* How many pages all sections have together. */
+extern uint32 genie_segment_pages(const GenieSegment *segment);
+
 /*
- * Verifies the checksums of all pages of all sections.  False: stale, or damaged; then *damage says what is, and
- * segment->verify is set.
+ * Verifies the checksums of n of them (or as many as there are) from the first on, section by section.  False: stale,
+ * or damaged; then *damage says what is, and segment->verify is set.
  */
-extern bool genie_segment_verify(GenieSegment *segment, const char **damage);
+extern bool genie_segment_verify(GenieSegment *segment, uint32 first, uint32 n, const char **damage);
 
 /* The block of a section's page. */
 extern BlockNumber genie_segment_block(const GenieSegment *segment, GenieSectionKind kind, uint32 page);

@@ -138,9 +138,9 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 }
 
 void
-genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
-						const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
-						GenieTileFill *fills)
+genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+						  const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
+						  GenieTileFill *fills)
 {
 	uint8_t    *group_bytes = memory;
 	GenieImageGroup *group = memory;
@@ -150,7 +150,6 @@ genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *pl
 
 	assert((uintptr_t) memory % GENIE_IMAGE_ALIGN == 0);
 
-	memset(memory, 0, n_bytes);
 	group->magic = GENIE_IMAGE_MAGIC;
 	group->version = GENIE_IMAGE_VERSION;
 	group->size_width = plan->size_width;
@@ -174,6 +173,15 @@ genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *pl
 	genie_codes_layout(plan, (GenieCodeDimension *) (void *) (group_bytes + group->dimensions),
 					   (GenieCodeStrip *) (void *) (group_bytes + group->strips));
 	assert(offset == n_bytes);
+}
+
+void
+genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+						const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
+						GenieTileFill *fills)
+{
+	memset(memory, 0, n_bytes);
+	genie_image_group_lay_out(memory, n_bytes, plan, tiles, first_tile, n_tiles, fills);
 }
 
 /* ---- filling ---- */
@@ -273,14 +281,18 @@ set_runs(uint8_t *bitmap, const GenieListRef *ref, uint32_t n_objects)
 	return genie_runs_good(&reader);
 }
 
-/* Notes the rank of the next list, whose n postings are in place. */
+/*
+ * Notes the rank of the next list, whose n postings are in place.  Where several processes fill a tile, they have
+ * everything apart but the word in which the ranks of one end and those of the next begin.
+ */
 static void
 take_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, uint32_t n)
 {
 	uint8_t    *directory = fill->base + tile->directory;
 
 	if (tile->form == GENIE_DIRECTORY_INDEXED)
-		((GenieImageWord *) (void *) directory)[rank / 64].present |= UINT64_C(1) << (rank % 64);
+		__atomic_fetch_or(&((GenieImageWord *) (void *) directory)[rank / 64].present, UINT64_C(1) << (rank % 64),
+						  __ATOMIC_RELAXED);
 	else
 		((uint32_t *) (void *) directory)[fill->list] = rank;
 	((uint32_t *) (void *) (fill->base + tile->starts))[fill->list++] = fill->posting;
@@ -376,24 +388,41 @@ finish_index(uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
 }
 
 bool
+genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes)
+{
+	GenieImageGroup *group = (GenieImageGroup *) (void *) fill->base;
+	const GenieImageTile *entry = filled_tile(fill, tile);
+
+	if (fill->list != entry->n_lists || fill->posting != entry->n_postings || fill->bitmap != entry->n_bitmaps)
+		return false;
+	((uint32_t *) (void *) (fill->base + entry->starts))[entry->n_lists] = entry->n_postings;
+	if (entry->form == GENIE_DIRECTORY_INDEXED)
+		finish_index(fill->base, entry, group->n_keywords);
+	*codes = group->n_dimensions > 0 && genie_codes_fill(group, tile);
+	return true;
+}
+
+void
+genie_image_drop_codes(void *group)
+{
+	((GenieImageGroup *) group)->n_dimensions = 0;
+}
+
+bool
 genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles)
 {
-	GenieImageGroup *group = (GenieImageGroup *) (void *) fills[0].base;
+	bool		all = true;
 
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
-		const GenieTileFill *fill = &fills[t];
-		const GenieImageTile *tile = filled_tile(fill, t);
+		bool		codes;
 
-		if (fill->list != tile->n_lists || fill->posting != tile->n_postings || fill->bitmap != tile->n_bitmaps)
+		if (!genie_image_tile_finish(&fills[t], t, &codes))
 			return false;
-		((uint32_t *) (void *) (fill->base + tile->starts))[tile->n_lists] = tile->n_postings;
-		if (tile->form == GENIE_DIRECTORY_INDEXED)
-			finish_index(fill->base, tile, group->n_keywords);
+		all &= codes;
 	}
-	for (uint32_t t = 0; t < n_tiles && group->n_dimensions > 0; t++)
-		if (!genie_codes_fill(group, t))
-			group->n_dimensions = 0;
+	if (!all)
+		genie_image_drop_codes(fills[0].base);
 	return true;
 }
 

@@ -372,6 +372,23 @@ extern void genie_image_group_begin(void *memory, uint64_t n_bytes, const GenieI
 									const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
 									GenieTileFill *fills);
 
+/* The same in memory that is zero. */
+extern void genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+									  const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
+									  GenieTileFill *fills);
+
+/*
+ * Several processes may fill a tile at once, each the lists of a range of ranks: it begins with a copy of the tile's
+ * fill, moved behind all that is planned of lower ranks.
+ */
+static inline void
+genie_tile_fill_skip(GenieTileFill *fill, const GenieTilePlan *lower)
+{
+	fill->list += lower->n_lists;
+	fill->posting += (uint32_t) lower->n_postings;
+	fill->bitmap += lower->n_bitmaps;
+}
+
 /*
  * Adds the list of a rank: n ascending locals.  tile: the tile's number in its group; fill: its entry, &fills[tile].
  * Ranks come in ascending order.  False: this is not what was planned (the pages changed meanwhile, or are damaged).
@@ -390,6 +407,13 @@ extern void genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t
 
 /* Finishes the group: all its fills.  False: some tile did not get all that was planned. */
 extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
+
+/*
+ * The same for one tile, in any order.  *codes: it has codes.  Where one of a group's tiles has none, all are to be
+ * dropped once all tiles are finished.
+ */
+extern bool genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes);
+extern void genie_image_drop_codes(void *group);
 
 /* Is the group consistent (genie_image.c lists the invariants)?  For tests and assertions. */
 extern bool genie_image_group_valid(const GenieImageGroup *group);

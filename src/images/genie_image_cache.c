@@ -6,8 +6,9 @@
  * take no longer than its queries may wait, GENIE_LOAD_WAIT_MS each: such an image is there sooner than a loader's
  * process would be, and a batch of many queries is answered sooner with it.  Else a loader loads it (genie_loader.c),
  * and the scan counts from the pages at once, as do others until it is there.  If no loader can be had, the scan
- * loads whatever it takes, unless statement_timeout leaves no time. genie_prewarm loads what no loader has begun
- * with, and waits for the rest.  A merge has loaders load its segments if the index had images.
+ * loads whatever it takes, unless statement_timeout leaves no time.  genie_prewarm loads large segments with parallel
+ * workers (genie_image_team.c), has loaders load others, loads what no loader has begun with, and waits for the rest.
+ * A merge has loaders load its segments if the index had images.
  *
  * Whoever loads, loads only segments that the metapage lists now, and drops images of the index's segments that it does
  * not list any more.  A segment that a merge replaced is read only by scans that are older than the merge; they count
@@ -45,6 +46,7 @@
 #include "genie_fault.h"
 #include "genie_hint.h"
 #include "genie_image_cache.h"
+#include "genie_image_team.h"
 #include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -108,6 +110,13 @@ report_damage(Relation index, const GenieSegment *segment, const char *damage, G
 			 errhint("Look through the index with genie_check(), and build it anew with REINDEX.")));
 }
 
+/* Workers for the segment's load if the administrator asks for it: a query's load is short, and loaders have none. */
+static uint32
+count_workers(const GenieSegmentEntry *entry)
+{
+	return genie_image_team_workers(entry->n_postings, entry->n_keywords);
+}
+
 /* Loads the image or the values, which the directory does not have, if the metapage lists the segment. */
 static GenieFallback
 load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, GenieEvict evict)
@@ -129,7 +138,8 @@ load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, Gen
 	{
 		genie_eviction_drop_replaced(key, stamps, meta->n_segments, meta->next_stamp);
 		result = key->metric != 0 ? genie_image_load_values(segment, key, evict) :
-			genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, evict);
+			genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, evict,
+							 evict == GENIE_EVICT_USED && segment->stop == NULL ? count_workers(entry) : 0);
 		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
 			report_damage(index, segment, result.damage, evict);
 		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && evict == GENIE_EVICT_UNUSED)
@@ -369,7 +379,10 @@ genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict e
 	}
 }
 
-/* Has loaders load all segments that are unknown to the directory but the first n.  Returns how many these are. */
+/*
+ * Has loaders load all segments that are unknown to the directory, but the first n, and those that a session loads with
+ * workers if the administrator asks.  Returns how many these are.
+ */
 static uint32
 want_missing(Relation index, const GenieMetaData *meta, GenieEvict evict, uint32 n_skipped)
 {
@@ -384,7 +397,9 @@ want_missing(Relation index, const GenieMetaData *meta, GenieEvict evict, uint32
 		if (state == GENIE_IMAGE_READY || state == GENIE_IMAGE_LOADING ||
 			(state == GENIE_IMAGE_PUT_OFF && evict != GENIE_EVICT_USED))
 			continue;
-		if (n_skipped > 0)
+		if (evict == GENIE_EVICT_USED && count_workers(&meta->segments[i]) > 0)
+			n_skipped = 0;
+		else if (n_skipped > 0)
 			n_skipped--;
 		else if (genie_loader_want(&key, evict))
 			n++;

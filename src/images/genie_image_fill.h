@@ -11,9 +11,12 @@
 
 #include "genie_directory.h"
 #include "genie_image.h"
+#include "genie_image_team.h"
 #include "genie_segment.h"
 
 typedef struct GenieListWindow GenieListWindow;
+typedef struct GenieFillShared GenieFillShared;
+typedef struct GenieFillPart GenieFillPart;
 
 typedef struct GenieImageFill
 {
@@ -21,6 +24,7 @@ typedef struct GenieImageFill
 	GenieSegment *segment;
 	uint32		n_dead;			/* of its objects, by the metapage that lists it */
 	bool		hints;			/* leave out objects with hints */
+	uint32		n_workers;		/* parallel workers that shall help */
 	GenieImagePlan plan;		/* its group_bytes */
 
 	/* why a step returned false: what is malformed; NULL: the segment is stale */
@@ -32,22 +36,45 @@ typedef struct GenieImageFill
 	uint64	   *postings_before;	/* of each rank, and the total; n_totals of them */
 
 	/* where it is to be filled: set by the caller after planning */
-	void	  **group_at;		/* each group */
+	void	  **group_at;		/* each group; the array is there */
 	uint64	   *live;			/* GENIE_TILE_WORDS words a tile */
 
-	/* of genie_image_fill.c */
-	GenieTilePlan *tiles;
+	/*
+	 * Of genie_image_fill.c, shared by all processes that fill: a step writes what later steps read, each process its
+	 * tasks' share of it.
+	 */
+	GenieImageTeam *team;		/* NULL: this process is alone */
+	GenieFillShared *shared;
+	GenieFillPart *of_part;		/* each part's ranks */
+	GenieTilePlan *planned;		/* of each part: each tile's */
+	GenieTilePlan *tiles;		/* of each tile, all parts together */
+	GenieTileFill *begun;		/* of each tile: as laid out */
+	bool	   *no_codes;		/* of each tile: once finished */
 	uint32	   *first_tile;		/* of each group, and n_tiles behind the last */
 	uint32	   *in_group;		/* each tile's number in its group */
-	uint32	   *first_ranks;	/* of each dimension so far */
-	GenieTileFill *fills;		/* of each tile; NULL: planning */
+	uint32	   *dimensions;		/* of each rank; NULL: there will be no codes */
+	uint32	   *first_ranks;	/* of each dimension */
+
+	/* of the process */
+	GenieTilePlan *plans;		/* the part's that is being planned; NULL: it is being filled */
+	GenieTileFill *fills;		/* its tiles, while it is being filled */
 	GenieListWindow *window;
 } GenieImageFill;
 
 extern bool genie_image_fill_plan(GenieImageFill *fill);
 extern bool genie_image_fill(GenieImageFill *fill);
 
-/* Frees the larger part of what the steps have allocated, which the image does not need. */
+/*
+ * To be called in any case but an ERROR: workers end; frees the larger part of what the steps have allocated, which the
+ * image does not need.  With workers, what they share is gone: all arrays above.
+ */
 extern void genie_image_fill_end(GenieImageFill *fill);
+
+/* To be called after an ERROR: when it returns, no worker writes to the image any more. */
+extern void genie_image_fill_abort(GenieImageFill *fill);
+
+/* A worker of a team of so many processes takes part from a step on. */
+extern void genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_processes, void *memory,
+								  int step);
 
 #endif							/* GENIE_IMAGE_FILL_H */

@@ -5,7 +5,7 @@
  *	1. claim	an entry of the directory, LOADING
  *	2. plan		what the image takes (genie_image_fill.h)
  *	3. room		a piece for each group and one for the rest, evicting others
- *	4. fill		the groups, sizes and live bits
+ *	4. fill		the groups, sizes and live bits; for 2 and 4 there may be workers (genie_image_team.h)
  *	5. publish	READY; from then on the groups are read-only
  *
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
@@ -87,7 +87,6 @@ make_room(GenieLoad *load)
 	load->n_bytes = planned_bytes(fill);
 	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
 	pieces[n_groups] = body_bytes(parts);
-	fill->group_at = palloc((Size) (n_groups + 1) * sizeof(void *));
 	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->evict))
 		return false;
 	fill->live = parts->body = fill->group_at[n_groups];
@@ -120,6 +119,7 @@ plan_vectors(GenieImageFill *fill, GenieValueShape shape)
 	parts->metric = shape.metric;
 	parts->n_groups = genie_object_table_tiles(fill->segment);
 	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
+	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
 	for (uint32 tile = 0; tile < parts->n_groups; tile++)
 		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
 }
@@ -174,6 +174,53 @@ read_vectors(GenieImageFill *fill)
 	return ok;
 }
 
+/* ---- in the process's own memory ---- */
+
+static void *
+own_memory(Size bytes)
+{
+	return (void *) TYPEALIGN(OWN_ALIGN, MemoryContextAllocHuge(CurrentMemoryContext, bytes + OWN_ALIGN));
+}
+
+/* Plans and fills it.  False: it is too large, damaged, or stale. */
+static bool
+fill_own(GenieImageFill *fill, Size limit)
+{
+	if (fill->segment->header.n_postings / POSTINGS_A_BYTE > limit ||
+		!genie_image_fill_plan(fill) || planned_bytes(fill) > limit)
+		return false;
+	fill->live = own_memory(body_bytes(&fill->parts));
+	for (uint32 i = 0; i < fill->parts.n_groups; i++)
+		fill->group_at[i] = own_memory(fill->group_bytes[i]);
+	return genie_image_fill(fill);
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* An image that several processes made is the one that this process makes alone, byte by byte. */
+static void
+check_alone(const GenieImageFill *fill)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image check", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieImageFill alone = {0};
+
+	alone.segment = fill->segment;
+	alone.n_dead = fill->n_dead;
+	alone.plan.group_bytes = fill->plan.group_bytes;
+	if (fill_own(&alone, MaxAllocHugeSize))
+	{
+		Assert(alone.parts.n_groups == fill->parts.n_groups && alone.parts.n_totals == fill->parts.n_totals);
+		for (uint32 i = 0; i < fill->parts.n_groups; i++)
+			Assert(alone.group_bytes[i] == fill->group_bytes[i] &&
+				   memcmp(alone.group_at[i], fill->group_at[i], fill->group_bytes[i]) == 0);
+		Assert(fill->parts.n_totals == 0 ||
+			   memcmp(alone.postings_before, fill->postings_before, fill->parts.n_totals * sizeof(uint64)) == 0);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+#endif
+
 /* ---- a load ---- */
 
 /* An ERROR, or the process ends: nothing of the load remains. */
@@ -182,6 +229,7 @@ cleanup(int code, Datum arg)
 {
 	GenieLoad  *load = (GenieLoad *) DatumGetPointer(arg);
 
+	genie_image_fill_abort(&load->fill);	/* before its memory is free */
 	if (load->claimed)
 		genie_directory_fail(&load->ref, GENIE_FALLBACK_LOAD_FAILED, 0);
 	load->claimed = false;
@@ -194,16 +242,12 @@ reading_failed(const GenieImageFill *fill)
 	return fill->damage != NULL ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_STALE;
 }
 
-/* Steps 1 to 4. */
+/* Steps 2 to 4. */
 static GenieFallback
-run(GenieLoad *load, const GenieImageKey *key)
+run_claimed(GenieLoad *load)
 {
 	GenieImageFill *fill = &load->fill;
 
-	load->claimed = genie_directory_claim(key, load->evict, &load->ref, &load->first);
-	if (!load->claimed)
-		return GENIE_FALLBACK_LOADING;
-	GENIE_FAULT("image-claimed");
 	if (load->quantizer != NULL)
 		plan_vectors(fill, (GenieValueShape) {load->quantizer->metric, load->quantizer->n_dimensions});
 	else if (load->is_vectors)
@@ -216,7 +260,26 @@ run(GenieLoad *load, const GenieImageKey *key)
 		load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
 		return reading_failed(fill);
 	fill_body(load);
+#ifdef USE_ASSERT_CHECKING
+	if (fill->team != NULL)
+		check_alone(fill);
+#endif
 	return GENIE_FALLBACK_NONE;
+}
+
+/* Steps 1 to 4. */
+static GenieFallback
+run(GenieLoad *load, const GenieImageKey *key)
+{
+	GenieFallback why;
+
+	load->claimed = genie_directory_claim(key, load->evict, &load->ref, &load->first);
+	if (!load->claimed)
+		return GENIE_FALLBACK_LOADING;
+	GENIE_FAULT("image-claimed");
+	why = run_claimed(load);
+	genie_image_fill_end(&load->fill);
+	return why;
 }
 
 /* Step 5, or its opposite: gives the entry the state that it has from now on. */
@@ -249,12 +312,13 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 
 GenieLoadResult
 genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version,
-				 GenieEvict evict)
+				 GenieEvict evict, uint32 n_workers)
 {
 	GenieLoad  *load = palloc0(sizeof(GenieLoad));
 
 	load->fill.segment = segment;
 	load->fill.n_dead = n_dead;
+	load->fill.n_workers = n_workers;
 	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
 	load->tombstone_version = tombstone_version;
 	load->evict = evict;
@@ -285,26 +349,6 @@ genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEv
 }
 
 /* ---- in the backend's own memory ---- */
-
-static void *
-own_memory(Size bytes)
-{
-	return (void *) TYPEALIGN(OWN_ALIGN, MemoryContextAllocHuge(CurrentMemoryContext, bytes + OWN_ALIGN));
-}
-
-/* Plans and fills it.  False: it is too large, damaged, or stale. */
-static bool
-fill_own(GenieImageFill *fill, Size limit)
-{
-	if (fill->segment->header.n_postings / POSTINGS_A_BYTE > limit ||
-		!genie_image_fill_plan(fill) || planned_bytes(fill) > limit)
-		return false;
-	fill->live = own_memory(body_bytes(&fill->parts));
-	fill->group_at = palloc((Size) (fill->parts.n_groups + 1) * sizeof(void *));
-	for (uint32 i = 0; i < fill->parts.n_groups; i++)
-		fill->group_at[i] = own_memory(fill->group_bytes[i]);
-	return genie_image_fill(fill);
-}
 
 /* The rest of the plan (tiles' plans) is small and stays with the image.  Without an image all of it is freed. */
 GenieSegmentImage *

@@ -18,10 +18,11 @@ typedef struct GenieLoadResult
 
 /*
  * Loads the segment's image under the key.  n_dead of its objects are dead by tombstone_version, both of one
- * copy of the metapage that lists the segment.  Allocates in the current memory context, which the caller throws away.
+ * copy of the metapage that lists the segment.  n_workers: parallel workers that shall help.  Allocates in the current
+ * memory context, which the caller throws away.
  */
 extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
-										uint64 tombstone_version, GenieEvict evict);
+										uint64 tombstone_version, GenieEvict evict, uint32 n_workers);
 
 /*
  * The same for the segment's section of values (genie_values.h), which it has.  They stay until the segment goes.

@@ -9,7 +9,7 @@ typedef enum GenieWaitEvent
 {
 	GENIE_WAIT_REQUEST,			/* a session: for the worker's answer */
 	GENIE_WAIT_IMAGE_LOAD,		/* for an image that another process loads */
-	GENIE_WAIT_LOADERS,			/* genie_prewarm(): for the loaders that it has asked */
+	GENIE_WAIT_LOADERS,			/* genie_prewarm(): for loaders, or the processes of a team */
 	GENIE_WAIT_WORKER_MAIN,		/* the worker: for requests */
 	GENIE_WAIT_EVENTS			/* how many there are */
 } GenieWaitEvent;
