@@ -71,7 +71,7 @@ genie_vector_element_bytes(bool is_double)
 static inline double
 genie_vector_element(GenieVector vector, uint32_t i)
 {
-	const uint8_t *at = vector.elements;
+	const uint8_t *at = (const uint8_t *) vector.elements;
 	double		wide;
 	float		narrow;
 
