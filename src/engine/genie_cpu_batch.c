@@ -47,6 +47,7 @@
 #include "genie_cpu_batch.h"
 #include "genie_tile_count.h"
 #include "genie_tile_search.h"
+#include "genie_value_offer.h"
 
 /* objects that lanes count between two looks at the shared floor, and whether to stop: 2 ms of 240 dimensions */
 #define LANE_OBJECTS 8192
@@ -307,44 +308,38 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 	return true;
 }
 
-/*
- * Offers those of n <= GENIE_CPU_SCAN_OBJECTS live objects that the top-k wants.  Most are not wanted, which costs a
- * comparison each, of many at once.
- */
+/* The parts of a task's jobs, which have begun, in objects first .. first + n - 1, which lie in one tile. */
 static void
-offer_keys(GenieTopK *top, const uint32_t *keys, uint32_t first, uint32_t n, const uint64_t *live)
+scan_records(const GenieCpuTask *task, uint32_t first, uint32_t n)
 {
-	enum {AT_ONCE = 16};
+	const GenieQuantizedVectors *vectors = task->works[0].job->vectors;
+	const char *tile = vectors->tiles[first >> GENIE_TILE_SHIFT];
+	const GenieValueQuery *queries[GENIE_CPU_SCAN_JOBS];
+	GenieTopK  *tops[GENIE_CPU_SCAN_JOBS];
+	uint32_t	n_queries = 0;
 
-	for (uint32_t i = 0; i < n; i += AT_ONCE)
+	for (uint32_t w = 0; w < task->n_works; w++)
 	{
-		uint32_t	end = n - i < AT_ONCE ? n : i + AT_ONCE;
-		uint32_t	wanted = 0;
+		GenieCpuWork *work = &task->works[w];
+		GenieCpuPart *part = genie_cpu_part(work, task->part);
 
-		if (end - i == AT_ONCE)
-			for (uint32_t j = 0; j < AT_ONCE; j++)
-				wanted |= keys[i + j] >= top->floor;
-		if (end - i == AT_ONCE && wanted == 0)
+		if (part->status != GENIE_STATUS_CANCELLED)
 			continue;
-		for (uint32_t j = i; j < end; j++)
-			if (keys[j] >= top->floor && (live[(first + j) / 64] >> (first + j) % 64 & 1) != 0)
-				genie_topk_offer(top, keys[j], first + j);
+		if (work->n_parts > 1)
+			genie_cpu_floor_take(&work->floor, &part->top);
+		queries[n_queries] = work->job->scan;
+		tops[n_queries++] = &part->top;
 	}
-}
+	genie_value_offer(queries, tops, n_queries,
+					  tile + (first & (GENIE_TILE_OBJECTS - 1)) * genie_quantized_bytes(vectors->n_dimensions), n, first,
+					  task->works[0].job->image->live);
+	for (uint32_t w = 0; w < task->n_works; w++)
+	{
+		GenieCpuPart *part = genie_cpu_part(&task->works[w], task->part);
 
-/* A job's part in objects first .. first + n - 1, which lie in one tile. */
-static void
-scan_records(const GenieCpuWork *work, GenieCpuPart *part, uint32_t first, uint32_t n)
-{
-	const GenieJob *job = work->job;
-	size_t		n_bytes = genie_quantized_bytes(job->vectors->n_dimensions);
-	const uint8_t *tile = job->vectors->tiles[first >> GENIE_TILE_SHIFT];
-	uint32_t	keys[GENIE_CPU_SCAN_OBJECTS];
-
-	if (work->n_parts > 1)
-		genie_cpu_floor_take(&work->floor, &part->top);
-	genie_value_keys(job->scan, tile + (first & (GENIE_TILE_OBJECTS - 1)) * n_bytes, n, keys);
-	offer_keys(&part->top, keys, first, n, job->image->live);
+		if (task->works[w].n_parts > 1 && part->status == GENIE_STATUS_CANCELLED)
+			genie_cpu_floor_tell(&task->works[w].floor, &part->top, first);
+	}
 }
 
 /* A task of SCAN jobs.  False: the batch is to stop. */
@@ -363,17 +358,7 @@ scan_task(GenieCpuBatch *batch, bool asks, const GenieCpuTask *task)
 
 		if (is_stopped(batch, asks))
 			return false;
-		for (uint32_t w = 0; w < task->n_works; w++)
-		{
-			GenieCpuWork *work = &task->works[w];
-			GenieCpuPart *part = genie_cpu_part(work, task->part);
-
-			if (part->status != GENIE_STATUS_CANCELLED)
-				continue;
-			scan_records(work, part, (uint32_t) first, n);
-			if (work->n_parts > 1)
-				genie_cpu_floor_tell(&work->floor, &part->top, (uint32_t) first);
-		}
+		scan_records(task, (uint32_t) first, n);
 	}
 	return true;
 }

@@ -43,7 +43,7 @@ extern bool genie_inprocess_filter(GenieInprocess *search, uint32 min_count, uin
  * keys (genie_value_scan.h).  Queries are of the values' metric and dimensions.
  */
 extern bool genie_inprocess_scan(GenieSegment *segment, const uint64 *live, uint32 n_queries,
-								 const GenieValueQuery *const *queries, GenieTopK *tops);
+								 const GenieValueQuery *const *queries, GenieTopK *const *tops);
 
 /* Runs jobs on an image in the backend's memory.  False: the engine has no memory for that; no job has a result. */
 extern bool genie_inprocess_run(GenieJob *jobs, uint32 n_jobs);

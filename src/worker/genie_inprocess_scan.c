@@ -9,22 +9,14 @@
 #include "miscadmin.h"
 
 #include "genie_inprocess.h"
+#include "genie_value_offer.h"
 #include "genie_values.h"
 
 #define BLOCK_BYTES (64 * 1024) /* of records that are read at once, unless one is longer */
 
-/* Offers n objects from the first one on. */
-static void
-offer(GenieTopK *top, const uint32 *keys, const uint64 *live, uint32 first, uint32 n)
-{
-	for (uint32 i = 0; i < n; i++)
-		if (keys[i] >= top->floor && (live == NULL || (live[(first + i) / 64] >> ((first + i) % 64) & 1) != 0))
-			genie_topk_offer(top, keys[i], first + i);
-}
-
 bool
 genie_inprocess_scan(GenieSegment *segment, const uint64 *live, uint32 n_queries, const GenieValueQuery *const *queries,
-					 GenieTopK *tops)
+					 GenieTopK *const *tops)
 {
 	Size		record = genie_value_bytes(genie_values_shape(segment));
 	uint32		n_objects = segment->header.n_objects;
@@ -32,7 +24,6 @@ genie_inprocess_scan(GenieSegment *segment, const uint64 *live, uint32 n_queries
 	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
 	char	   *memory = palloc(n_block * record + GENIE_QUANTIZED_ALIGN);
 	void	   *records = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, memory);
-	uint32	   *keys = palloc(n_block * sizeof(uint32));
 	bool		ok = true;
 
 	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
@@ -42,13 +33,9 @@ genie_inprocess_scan(GenieSegment *segment, const uint64 *live, uint32 n_queries
 
 		CHECK_FOR_INTERRUPTS();
 		ok = genie_section_read(reader, first * (uint64) record, n * record, records);
-		for (uint32 q = 0; ok && q < n_queries; q++)
-		{
-			genie_value_keys(queries[q], records, n, keys);
-			offer(&tops[q], keys, live, first, n);
-		}
+		if (ok)
+			genie_value_offer(queries, tops, n_queries, records, n, first, live);
 	}
-	pfree(keys);
 	pfree(memory);
 	pfree(reader);
 	return ok;

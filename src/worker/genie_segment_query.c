@@ -155,6 +155,7 @@ scan_pages(GenieSegmentTop **tops, uint32 n)
 	uint64		since = genie_instrument_now();
 	const GenieValueQuery **queries = palloc(n * sizeof(GenieValueQuery *));
 	GenieTopK  *best = palloc_extended(n * sizeof(GenieTopK), MCXT_ALLOC_HUGE);
+	GenieTopK **bests = palloc_extended(n * sizeof(GenieTopK *), MCXT_ALLOC_HUGE);
 	const uint64 *qualified;
 	bool		ok = genie_source_qualified(source, &qualified);
 
@@ -164,8 +165,9 @@ scan_pages(GenieSegmentTop **tops, uint32 n)
 
 		queries[i] = tops[i]->values;
 		genie_topk_init(&best[i], hits, tops[i]->k, 1, tops[i]->has_after ? &tops[i]->after : NULL);
+		bests[i] = &best[i];
 	}
-	ok = ok && genie_inprocess_scan(source->segment, qualified, n, queries, best);
+	ok = ok && genie_inprocess_scan(source->segment, qualified, n, queries, bests);
 	genie_instrument_counted(source->instrument, since);
 	for (uint32 i = 0; ok && i < n; i++)
 	{

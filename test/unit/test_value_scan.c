@@ -2,13 +2,14 @@
  * test_value_scan.c
  *	  Keys of quantized vectors: the same by every kernel; bounds never above the measure, in doubles or in pgvector's
  *	  floats, for vectors of which floats and bytes say little; close to it where they say much; keys and bounds in the
- *	  same order, and back.
+ *	  same order, and back.  What many queries are offered is what their keys say.
  */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "genie_test.h"
+#include "genie_value_offer.h"
 #include "genie_value_scan.h"
 
 #define DIMENSIONS_MAX 4096
@@ -236,9 +237,70 @@ is_below(GenieMetric metric, GenieVector row, GenieVector query, uint32_t key)
 	return below || bound == nothing_known(metric);
 }
 
+/*
+ * Each of n queries' tops, which want different keys, gets the live records that have such keys, of the records one behind
+ * the other several times.
+ */
+static void
+check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t *records, Data data)
+{
+	enum
+	{
+		TIMES = 3,
+		MANY = TIMES * (ROWS + 1),
+		FIRST = 70
+	};
+	size_t		n_bytes = genie_quantized_bytes(queries[0]->n_dimensions);
+	uint8_t    *many = malloc(MANY * n_bytes);
+	uint64_t	live[(FIRST + MANY) / 64 + 1] = {0};
+	uint32_t	keys[QUERIES][ROWS + 1];
+	GenieHit   *hits[QUERIES];
+	GenieTopK	tops[QUERIES];
+	GenieTopK  *of[QUERIES] = {0};
+	bool		same = true;
+
+	for (uint32_t i = 0; i < MANY; i++)
+	{
+		memcpy(many + i * n_bytes, records + i % (ROWS + 1) * n_bytes, n_bytes);
+		live[(FIRST + i) / 64] |= (uint64_t) (i % 5 != 3) << (FIRST + i) % 64;
+	}
+	for (uint32_t q = 0; q < n_queries; q++)
+	{
+		uint32_t	least;
+
+		genie_value_keys(queries[q], records, ROWS + 1, keys[q]);
+		/* a record's key, the next one, or all */
+		least = q % 4 == 3 ? 1 : keys[q][q * 5 % ROWS] + (q % 4 == 2);
+		hits[q] = malloc(genie_topk_capacity(MANY) * sizeof(GenieHit));
+		genie_topk_init(&tops[q], hits[q], MANY, least, NULL);
+		of[q] = &tops[q];
+	}
+	genie_value_offer((const GenieValueQuery *const *) queries, of, n_queries, many, MANY, FIRST, live);
+	for (uint32_t q = 0; q < n_queries; q++)
+	{
+		uint32_t	n = 0;
+
+		for (uint32_t i = 0; i < MANY; i++)
+		{
+			bool		wanted = i % 5 != 3 && keys[q][i % (ROWS + 1)] >= tops[q].min_key;
+
+			same = same && (!wanted || (n < tops[q].n && tops[q].hits[n].object == FIRST + i &&
+										tops[q].hits[n].key == keys[q][i % (ROWS + 1)]));
+			n += wanted;
+		}
+		same = same && n == tops[q].n;
+		free(hits[q]);
+	}
+	if (!CHECK(same))
+		printf("  offers: metric %u, %u dimensions, data %d\n", queries[0]->metric, queries[0]->n_dimensions, (int) data);
+	free(many);
+}
+
 static void
 check_bounds(GenieMetric metric, Data data)
 {
+	GenieValueQuery *queries[QUERIES];
+
 	uint8_t    *records = make_records(metric);
 	uint32_t	keys[ROWS + 1];
 
@@ -253,8 +315,12 @@ check_bounds(GenieMetric metric, Data data)
 		if (!CHECK(below))
 			printf("  metric %d, data %d, %s, %u dimensions\n", (int) metric, (int) data,
 				   vectors[0].is_double ? "double" : "float", vectors[0].n);
-		free(query);
+		queries[q - ROWS] = query;
 	}
+	check_offers(queries, QUERIES, records, data);
+	check_offers(queries, 2, records, data);
+	for (uint32_t q = 0; q < QUERIES; q++)
+		free(queries[q]);
 	free(records);
 }
 
