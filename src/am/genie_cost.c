@@ -50,9 +50,13 @@
 /* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
 #define GENIE_QUERY_SHARE 0.1
 
-/* rows that a scan of an exact class visits for each one that is wanted, and first: bounds are close */
-#define GENIE_EXACT_VISITS 2
-#define GENIE_EXACT_FIRST 32
+/*
+ * A scan of an exact class reads all of the index, which takes less than a table's pages would: nothing but bytes to
+ * multiply, or no pages at all where the worker has them.  Measured: 100,000 rows of 128 dimensions in 3.5 ms from pages,
+ * and by a sequential scan in 40 ms.  It visits so many rows more than are wanted: bounds are close.
+ */
+#define GENIE_EXACT_PAGE_SHARE 0.25
+#define GENIE_EXACT_MORE 16
 
 /* counting an object, as a part of an operator call: some thousand objects a microsecond */
 #define GENIE_COUNT_COST (cpu_operator_cost / 50)
@@ -216,7 +220,8 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	quals = add_predicate_to_index_quals(index, get_quals_from_indexclauses(path->indexclauses));
 	*selectivity = clauselist_selectivity(root, quals, index->rel->relid, JOIN_INNER, NULL);
 
-	n_pages = 1 + ceil(index->pages * (genie_cost_is_exact(index) ? 1.0 : Min(1.0, GENIE_QUERY_SHARE * n_queries)));
+	n_pages = 1 + ceil(index->pages * (genie_cost_is_exact(index) ? GENIE_EXACT_PAGE_SHARE :
+									   Min(1.0, GENIE_QUERY_SHARE * n_queries)));
 	*pages = n_pages;
 	*startup_cost = n_pages * seq_page_cost +
 		n_queries * (index->tuples * GENIE_COUNT_COST + 10 * cpu_operator_cost);
@@ -232,7 +237,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 			if (genie_cost_is_approximate(index))
 				n_first = Min(genie_candidates_for(index->tuples), n_rows);
 			else if (genie_cost_is_exact(index))
-				n_first = Min(GENIE_EXACT_VISITS * n_first + GENIE_EXACT_FIRST, n_rows);
+				n_first = Min(n_first + GENIE_EXACT_MORE, n_rows);
 			else
 				n_first = genie_cost_visits(root, path, n_first, n_rows);
 			first = genie_cost_candidates(root, path, n_first);
