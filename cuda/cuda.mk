@@ -30,8 +30,9 @@ CUDA_LIBRARY = build/cuda/genie_cuda.so
 # code for each device; and PTX of the last one, from which newer devices compile themselves
 CUDA_TARGETS = $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	-gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+# -ffp-contract=off as in the Makefile, on the host's side
 NVCC_FLAGS = -std=c++17 -O3 -t0 -cudart static $(CUDA_INCLUDES) \
-	-Xcompiler -fPIC,-Wall,-Wextra,-fvisibility=hidden $(CUDA_TARGETS)
+	-Xcompiler -ffp-contract=off,-fPIC,-Wall,-Wextra,-fvisibility=hidden $(CUDA_TARGETS)
 
 build/cuda/flags: FORCE
 	@mkdir -p build/cuda
@@ -54,7 +55,7 @@ endef
 CUDA_SHARED_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_unpack*.c)) \
 	src/format/genie_bits.c src/format/genie_codec.c src/engine/genie_dispatch.c)
 CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_probe.o $(CUDA_SHARED_OBJS)
-CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter $(CUDA_INCLUDES)
+CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -ffp-contract=off -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter $(CUDA_INCLUDES)
 
 build/cuda/%.o: cuda/%.cpp $(CUDA_HEADERS)
 	@mkdir -p $(@D)
@@ -88,7 +89,7 @@ CUDA_TEST_HEADERS = $(PLAIN_HEADERS) $(wildcard test/unit_cuda/*.h)
 
 build/cuda/plain/%.o: src/%.c $(PLAIN_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -c -o $@ $<
+	$(CC) -std=gnu99 -O3 -DNDEBUG -ffp-contract=off -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -c -o $@ $<
 
 build/cuda/unit_cuda: $(wildcard test/unit_cuda/*.cpp) $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
@@ -100,7 +101,7 @@ unit-cuda: $(CUDA_LIBRARY) build/cuda/unit_cuda
 
 EMULATED = build/cuda/emulated
 EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -w -include test/unit_cuda/emulated/genie_cuda_emulated.h $(CUDA_ROOMS:%=-I$(EMULATED)/%) \
-	-Itest/unit_cuda/emulated $(PLAIN_INCLUDES) -U_FORTIFY_SOURCE
+	-Itest/unit_cuda/emulated $(PLAIN_INCLUDES) -U_FORTIFY_SOURCE -ffp-contract=off
 EMULATED_HEADERS = $(CUDA_OWN_HEADERS:cuda/%=$(EMULATED)/%)
 EMULATED_OBJS = $(CUDA_UNITS:%=$(EMULATED)/%.o) $(EMULATED)/choose/genie_cuda_probe.o $(EMULATED)/genie_cuda_emulated.o
 

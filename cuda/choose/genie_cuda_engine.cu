@@ -5,12 +5,13 @@
  * Batches.  A batch is done in this order:
  *
  * 1.	Jobs without an image, exact search and hashing, one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
+ *		Then scans, those of the same vectors together (genie_cuda_value_scan.cuh).
  * 2.	The jobs that genie_cuda_dispatch.cuh gives to bit lanes, those of the same tiles together
  *		(genie_cuda_lanes_pass.cuh).
  * 3.	All other jobs, by tiles (genie_cuda_tiles_pass.cuh).  Images that are on the device come first.
  *
- * Lanes and tiles work in passes.  A pass has as many jobs as fit the device with their images and their scratch.  If a
- * pass fails, its jobs get its status and the next pass is tried; only a lost device ends the batch.
+ * Scans, lanes and tiles work in passes.  A pass has as many jobs as fit the device with their images and their
+ * scratch.  If a pass fails, its jobs get its status and the next pass is tried; only a lost device ends the batch.
  *
  * COUNTS and MASK jobs are worth the GPU: the counts of one query in all tiles of uniform signatures take 0.14 ms on an
  * H200 and 0.54 by the CPU engine on 16 cores, a mask 0.09 and 1.05.  On documents copying the counts back bounds them
@@ -39,6 +40,7 @@
 #include "genie_cuda_hash.cuh"
 #include "genie_cuda_nearest.cuh"
 #include "genie_cuda_tensor.cuh"
+#include "genie_cuda_value_scan.cuh"
 
 /* the oldest compute capability that the library has code for, times 10 */
 constexpr int OLDEST_DEVICE = 75;
@@ -78,6 +80,7 @@ private:
 							   std::vector<GenieJob *> &again) noexcept;
 	void		run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *> &left, GenieStatus &status);
 	GenieStatus run_alone(GenieJob &job) noexcept;
+	void		run_scans(std::vector<GenieJob *> jobs, GenieStatus &status);
 	std::vector<GenieJob *> run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
@@ -368,6 +371,39 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 		   });
 }
 
+/* Does SCAN jobs of the same tiles and vectors, in passes. */
+void
+GenieCudaEngine::run_scans(std::vector<GenieJob *> jobs, GenieStatus &status)
+{
+	while (!jobs.empty())
+	{
+		const uint32_t n_fit = genie_cuda_value_scan_jobs(*context, jobs);
+		const uint32_t n = std::max(1u, n_fit);
+		const std::vector<GenieJob *> now(jobs.begin(), jobs.begin() + n);
+		GenieStatus done = status;
+
+		if (status == GENIE_OK && interrupted != nullptr && interrupted())
+			done = GENIE_STATUS_CANCELLED;
+		else if (status == GENIE_OK && n_fit == 0)
+			done = GENIE_STATUS_DECLINED;
+		else if (status == GENIE_OK)
+		{
+			const uint64_t number = ++n_passes;
+
+			done = genie_cuda_guard(error, [&]() { genie_cuda_value_scan(*context, now, number); });
+			if (done != GENIE_OK)
+				images->drop_incomplete();
+		}
+		if (done == GENIE_STATUS_DECLINED)
+			error[0] = '\0';
+		if (done == GENIE_STATUS_LOST)
+			status = done;
+		for (GenieJob *job : now)
+			job->status = done;
+		jobs.erase(jobs.begin(), jobs.begin() + n);
+	}
+}
+
 /* Does as many jobs of the same tiles by bit lanes as is best, in passes; adds those that tiles have to do to left. */
 void
 GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *> &left, GenieStatus &status)
@@ -398,11 +434,12 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 	left.insert(left.end(), jobs.begin() + (long) done, jobs.end());
 }
 
-/* Does jobs without an image, and those that bit lanes do; returns the jobs that are left for tiles. */
+/* Does jobs without an image, scans, and those that bit lanes do; returns the jobs that are left for tiles. */
 std::vector<GenieJob *>
 GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
 	std::map<std::tuple<uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> for_lanes;	/* by image and tiles */
+	std::map<std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> scans; /* and by vectors */
 	std::vector<GenieJob *> left;
 
 	for (uint32_t i = 0; i < n_jobs; i++)
@@ -413,7 +450,15 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 		job->has_bounds = false;
 		job->status = GENIE_OK;
 		if (job->kind == GENIE_JOB_SCAN)
-			job->status = GENIE_STATUS_DECLINED;
+		{
+			if (!genie_job_scan_fits(job))
+			{
+				job->status = GENIE_STATUS_CORRUPT;
+				snprintf(error, sizeof(error), "a scan is malformed");
+			}
+			else if (job->n_tiles > 0)
+				scans[{job->image->id, job->vectors->id, job->first_tile, job->n_tiles}].push_back(job);
+		}
 		else if (!genie_job_has_image(job->kind))
 		{
 			if (status == GENIE_STATUS_LOST)
@@ -439,6 +484,8 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			left.push_back(job);
 		}
 	}
+	for (const auto &of_vectors : scans)
+		run_scans(of_vectors.second, status);
 	for (auto &of_tiles : for_lanes)
 		run_lanes(of_tiles.second, left, status);
 	return left;

@@ -1,6 +1,6 @@
 /*
  * genie_cuda_context.cu
- *	  Scratch memory, and how long uploads took (genie_cuda_context.cuh).
+ *	  Scratch memory, copying vectors, and how long uploads took (genie_cuda_context.cuh).
  */
 #include "genie_cuda_context.cuh"
 
@@ -19,6 +19,18 @@ GenieCudaContext::scratch(size_t bytes) const
 				throw;
 			(void) cudaGetLastError();
 		}
+	}
+}
+
+void
+GenieCudaContext::upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy)
+{
+	copy.update(stream);
+	for (uint32_t tile = 0; !copy.complete(); tile++)
+	{
+		if (engine->interrupted != nullptr && engine->interrupted())
+			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while vectors were copied to the GPU");
+		uploaded_bytes += copy.upload(tile, quantized.tiles[tile], copy_stream, stream);
 	}
 }
 

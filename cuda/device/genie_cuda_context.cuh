@@ -40,6 +40,9 @@ struct GenieCudaContext
 	 */
 	uint8_t    *scratch(size_t bytes) const;
 
+	/* Starts copying what is not on the device.  Throws if the engine is interrupted. */
+	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
+
 	/* Adds the time between the copy's two events to upload_us. */
 	void		note_upload();
 };

@@ -291,6 +291,28 @@ constexpr uint32_t GENIE_CUDA_BOUNDS_THREADS = 128;
 /* blocks that a query of many hits gets at least, however few hits the others have */
 constexpr uint32_t GENIE_CUDA_BOUNDS_BLOCKS = 32;
 
+/* ---- scans by values (genie_cuda_value_keys.cu, genie_cuda_value_select.cu) ---- */
+
+/* records of a block, a thread each; and queries that a record in shared memory serves */
+constexpr uint32_t GENIE_CUDA_VALUE_THREADS = 128;
+constexpr uint32_t GENIE_CUDA_VALUE_QUERIES = 8;
+
+/*
+ * Units of 16 bytes that a block has of each of its records: all of a record of up to UNITS_MAX, 26 KB of shared
+ * memory, which is then read as one piece; of a longer one UNITS, a cache line, at a time.
+ */
+constexpr uint32_t GENIE_CUDA_VALUE_UNITS_MAX = 13;
+constexpr uint32_t GENIE_CUDA_VALUE_UNITS = 8;
+
+/* jobs of a pass at most: the keys of a million objects then take 1 GB */
+constexpr uint32_t GENIE_CUDA_VALUE_JOBS = 256;
+
+/* values of a digit of the select; objects that a block of it has at least, and blocks of a query at most */
+constexpr uint32_t GENIE_CUDA_VALUE_DIGITS = 2048;
+constexpr uint32_t GENIE_CUDA_VALUE_SELECT_THREADS = 256;
+constexpr uint32_t GENIE_CUDA_VALUE_SELECT_OBJECTS = 4096;
+constexpr uint32_t GENIE_CUDA_VALUE_SELECT_BLOCKS = 264;
+
 /* ---- memory ---- */
 
 /* percent of the memory that is free at opening: the rest is for other processes and the driver */

@@ -275,20 +275,8 @@ void
 GenieCudaBounds::upload()
 {
 	for (const auto &entry : acquired)
-	{
-		const GenieQuantizedVectors &vectors = *entry.second.vectors;
-		GenieCudaVectors *copy = entry.second.copy;
-
-		if (copy == nullptr || copy->complete())
-			continue;
-		copy->update(context.stream);
-		for (uint32_t tile = 0; !copy->complete(); tile++)
-		{
-			if (context.engine->interrupted != nullptr && context.engine->interrupted())
-				throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while vectors were copied to the GPU");
-			context.uploaded_bytes += copy->upload(tile, vectors.tiles[tile], context.copy_stream, context.stream);
-		}
-	}
+		if (entry.second.copy != nullptr && !entry.second.copy->complete())
+			context.upload(*entry.second.vectors, *entry.second.copy);
 }
 
 void

@@ -31,10 +31,10 @@
  * Why the result is the same whatever the timing.  Counts and masks of a tile depend on nothing else.  One thread
  * offers the objects of a TOP or SCAN job in one part, in object order.  In several parts, each part's top-k keeps at
  * least those of the job's best k that lie in its tiles, in object order.  These are offered to the first part's
- * top-k, part by part, so in object order again, and that top-k drops only what k others outrank.  Parts tell each other a floor:
- * smaller keys are not wanted, because k objects elsewhere have no smaller ones (genie_cpu_floor.h).  It spares work,
- * and never leaves out an object of the job's best k.  (Only whether a malformed job is noticed may depend on the
- * plan, because a top-k leaves out tiles.)
+ * top-k, part by part, so in object order again, and that top-k drops only what k others outrank.  Parts tell each
+ * other a floor: smaller keys are not wanted, because k objects elsewhere have no smaller ones (genie_cpu_floor.h).
+ * It spares work, and never leaves out an object of the job's best k.  (Only whether a malformed job is noticed may
+ * depend on the plan, because a top-k leaves out tiles.)
  *
  * A job is CANCELLED until it is done: an interrupt ends tasks at once, and what was not finished
  * has the right status already.  Top-k's are taken from malloc when a task begins and given back when their job
@@ -84,7 +84,9 @@ query_valid(const GenieEngineQuery *query, const GenieSegmentImage *image)
 static bool
 job_valid(const GenieJob *job)
 {
-	if (genie_job_ranks(job->kind))
+	if (job->kind == GENIE_JOB_SCAN)
+		return genie_job_scan_fits(job);
+	if (job->kind == GENIE_JOB_TOP)
 	{
 		if (job->k < 1 || job->k > GENIE_JOB_K_MAX || job->min_key < 1)
 			return false;
@@ -93,8 +95,6 @@ job_valid(const GenieJob *job)
 		return false;
 	if (!genie_job_tiles_fit(job))
 		return false;
-	if (job->kind == GENIE_JOB_SCAN)
-		return genie_job_scan_fits(job);
 
 	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
 		return false;

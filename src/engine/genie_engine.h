@@ -4,9 +4,10 @@
  *
  * A job is one query against a range of tiles of one segment's image (genie_image.h): the best k objects of these
  * tiles by match count or by vector, the counts of all of them, or which of them fulfil conditions.  A batch may mix
- * jobs of all kinds, of many images and ranges, with different k, lengths and keys.  What jobs of the same query on neighbouring ranges give is
- * what one job on all their tiles gives: counts and masks one after the other, the best k by merging hits.  There are
- * two engines: the CPU engine (genie_engine_cpu.h), which tests take as the oracle, and the CUDA engine (cuda/).
+ * jobs of all kinds, of many images and ranges, with different k, lengths and keys.  What jobs of the same query on
+ * neighbouring ranges give is what one job on all their tiles gives: counts and masks one after the other, the best k
+ * by merging hits.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take as the oracle, and
+ * the CUDA engine (cuda/).
  *
  * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
  * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
@@ -175,13 +176,16 @@ genie_job_tiles_fit(const GenieJob *job)
 	return job->first_tile <= job->image->n_tiles && job->n_tiles <= job->image->n_tiles - job->first_tile;
 }
 
-/* Is what a SCAN job brings well-formed and about the same objects? */
+#define GENIE_JOB_K_MAX 65536	/* a result is a page; the next one continues after its last hit */
+
+/* Is a SCAN job well-formed, and is what it brings about the same objects? */
 static inline bool
 genie_job_scan_fits(const GenieJob *job)
 {
 	const GenieQuantizedVectors *vectors = job->vectors;
 
-	return vectors != NULL && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
+	return genie_job_tiles_fit(job) && job->k >= 1 && job->k <= GENIE_JOB_K_MAX && job->min_key >= 1 &&
+		vectors != NULL && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
 		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
 		vectors->n_objects == job->image->n_objects && job->n_conditions == 0;
 }
@@ -233,7 +237,6 @@ genie_keys_of_size(const GenieKeyTable *table, uint32_t size)
 	return table->keys + (size_t) table->class_of_size[size - table->first_size] * table->stride;
 }
 
-#define GENIE_JOB_K_MAX 65536	/* a result is a page; the next one continues after its last hit */
 #define GENIE_COUNT_NARROW 255	/* counts up to this are given in one byte */
 
 #define GENIE_DEVICE_NAME_MAX 128

@@ -44,7 +44,7 @@ static uint32_t n_cases;
 static size_t
 out_bytes(const GenieJob &job)
 {
-	if (job.kind == GENIE_JOB_TOP)
+	if (genie_job_ranks(job.kind))
 		return job.k * sizeof(GenieHit);
 	if (job.kind == GENIE_JOB_MASK)
 		return (size_t) job.n_tiles * GENIE_TILE_BITMAP_BYTES;
@@ -92,9 +92,9 @@ difference(const GenieJob &cpu, const GenieJob &gpu)
 
 	if (gpu.status != cpu.status)
 		snprintf(text, sizeof(text), "status %d, not %d (%s)", (int) gpu.status, (int) cpu.status, cuda->error);
-	else if (cpu.kind == GENIE_JOB_TOP && gpu.n_hits != cpu.n_hits)
+	else if (genie_job_ranks(cpu.kind) && gpu.n_hits != cpu.n_hits)
 		snprintf(text, sizeof(text), "%u hits, not %u", gpu.n_hits, cpu.n_hits);
-	else if (cpu.kind == GENIE_JOB_TOP)
+	else if (genie_job_ranks(cpu.kind))
 	{
 		const GenieHit *a = (const GenieHit *) cpu.out;
 		const GenieHit *b = (const GenieHit *) gpu.out;
@@ -738,6 +738,7 @@ whole_device_pass()
 	nearest_failure_case();
 	hash_cases();
 	hash_failure_case();
+	scan_cases();
 	if (scale == WHOLE)
 		memory_cases();
 	interrupt_case();

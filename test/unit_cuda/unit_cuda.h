@@ -72,6 +72,9 @@ extern void nearest_failure_case();
 extern void hash_cases();
 extern void hash_failure_case();
 
+/* Scans by quantized vectors (unit_cuda_scan.cpp). */
+extern void scan_cases();
+
 /* used: count by tensor cores wherever they can, or else never; all: as above. */
 extern void tensor_cases(bool used, bool all);
 

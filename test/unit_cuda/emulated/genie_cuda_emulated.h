@@ -334,6 +334,60 @@ __dp2a_lo(uint32_t a, uint32_t b, uint32_t sum)
 	return sum + (a & 0xFFFF) * (b & 0xFF) + (a >> 16) * (b >> 8 & 0xFF);
 }
 
+/* one rounding each: the emulation is compiled without contraction */
+static inline double
+__dadd_rn(double a, double b)
+{
+	return a + b;
+}
+
+static inline double
+__dsub_rn(double a, double b)
+{
+	return a - b;
+}
+
+static inline double
+__dmul_rn(double a, double b)
+{
+	return a * b;
+}
+
+static inline double
+__dsqrt_rn(double x)
+{
+	return std::sqrt(x);
+}
+
+static inline float
+__fadd_rn(float a, float b)
+{
+	return a + b;
+}
+
+static inline float
+__fmul_rn(float a, float b)
+{
+	return a * b;
+}
+
+static inline float
+__double2float_rd(double x)
+{
+	const float nearest = (float) x;
+
+	return nearest > x ? std::nextafterf(nearest, -INFINITY) : nearest;
+}
+
+static inline uint32_t
+__float_as_uint(float x)
+{
+	uint32_t	bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
 /* rounds down; numbers out of range become the nearest int */
 static inline int
 __double2int_rd(double x)

@@ -1,0 +1,294 @@
+/*
+ * genie_cuda_value_keys.cu
+ *	  The keys of all objects for the queries of a scan, the same bits as the CPU's.
+ *
+ * A block has THREADS records, a thread each, and up to QUERIES queries.  Records lie one behind the other, so the
+ * block reads them as one piece, SLICE units of 16 bytes at a time, into shared memory.  There a record takes an odd
+ * number of units, so that the threads of a warp read theirs without conflicts.  All threads read the same unit of a
+ * query at a time.  One instruction multiplies and adds four codes.
+ *
+ * Blocks of the same records are neighbours: the first one brings them to L2.  For one query the kernel is bound by
+ * memory, for many by the products and by the doubles of the epilogue.
+ *
+ * The epilogue is genie_value_bound.h, with operators that the compiler cannot fuse.  L1 has sums of floats in the
+ * order that genie_value_scan.h gives, 16 a thread, so a query at a time.  nvcc's default settings keep subnormal
+ * numbers.
+ */
+#include "genie_cuda_value_scan.cuh"
+
+/* A double whose operations are rounded one by one. */
+struct ValueNumber
+{
+	ValueNumber() = default;
+	__host__ __device__ ValueNumber(double value_) : value(value_) {}
+
+	double		value;
+};
+
+static __device__ __forceinline__ ValueNumber
+operator+(ValueNumber a, ValueNumber b)
+{
+	return __dadd_rn(a.value, b.value);
+}
+
+static __device__ __forceinline__ ValueNumber
+operator-(ValueNumber a, ValueNumber b)
+{
+	return __dsub_rn(a.value, b.value);
+}
+
+static __device__ __forceinline__ ValueNumber
+operator*(ValueNumber a, ValueNumber b)
+{
+	return __dmul_rn(a.value, b.value);
+}
+
+static __device__ __forceinline__ ValueNumber
+larger(ValueNumber a, ValueNumber b)
+{
+	return a.value > b.value ? a : b;
+}
+
+#define VALUE_FUNCTION static __device__ __forceinline__
+#define VALUE_SQRT(x) ValueNumber(__dsqrt_rn((x).value))
+#define VALUE_LARGER(x, y) larger(x, y)
+#define VALUE_UPTO(x, y, a, b) ((x).value <= (y) ? ValueNumber(a) : ValueNumber(b))
+
+#include "genie_value_bound.h"
+
+constexpr uint32_t THREADS = GENIE_CUDA_VALUE_THREADS;
+constexpr uint32_t LANES = GENIE_VECTOR_LANES;
+constexpr uint32_t FOURS = LANES / 4;	/* words of a unit's codes; fours of a unit's elements */
+constexpr uint32_t UNITS_MAX = GENIE_CUDA_VALUE_UNITS_MAX;
+constexpr uint32_t PITCH_MAX = UNITS_MAX | 1;
+
+static_assert(sizeof(GenieQuantized) == sizeof(uint4),
+			  "a unit is a record's header, or as many codes as there are lanes");
+static_assert(GENIE_QUANTIZED_ALIGN == LANES && GENIE_TILE_OBJECTS % THREADS == 0, "a block has records of one tile");
+static_assert(GENIE_CUDA_VALUE_UNITS <= UNITS_MAX, "the longest slice fits");
+
+/* sum + the products of four codes, without signs, and four of a query, with them */
+static __device__ __forceinline__ int
+add_products(uint32_t codes, uint32_t query, int sum)
+{
+#ifdef GENIE_CUDA_EMULATED
+	for (int i = 0; i < 32; i += 8)
+		sum += (int) (codes >> i & 0xFF) * (int8_t) (query >> i & 0xFF);
+	return sum;
+#else
+	int			result;
+
+	asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(codes), "r"(query), "r"(sum));
+	return result;
+#endif
+}
+
+/* genie_value_key(), of what is not NaN */
+static __device__ __forceinline__ uint32_t
+key_of(ValueNumber bound)
+{
+	const uint32_t bits = __float_as_uint(__double2float_rd(bound.value));
+	const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+
+	return 0x7FFFFFFFu - (ordered >> 1);
+}
+
+/* A thread's sums of its record with a query. */
+struct Products
+{
+	int			sum;
+
+	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query)
+	{
+		sum = add_products(codes.x, query->x, sum);
+		sum = add_products(codes.y, query->y, sum);
+		sum = add_products(codes.z, query->z, sum);
+		sum = add_products(codes.w, query->w, sum);
+	}
+};
+
+/* The same for L1: a sum for each lane. */
+struct Differences
+{
+	float		sums[LANES];
+
+	/* left: dimensions, from the unit's first one on */
+	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query, const float4 &header, int left)
+	{
+		const uint32_t words[FOURS] = {codes.x, codes.y, codes.z, codes.w};
+
+#pragma unroll
+		for (uint32_t f = 0; f < FOURS; f++)
+		{
+			const float4 four = *(const float4 *) &query[f];
+			const float q[4] = {four.x, four.y, four.z, four.w};
+
+#pragma unroll
+			for (uint32_t i = 0; i < 4; i++)
+			{
+				const float product = __fmul_rn((float) (words[f] >> (8 * i) & 0xFF), header.y);
+				const float difference = __fadd_rn(__fadd_rn(product, header.x), -q[i]);
+
+				if ((int) (f * 4 + i) < left)
+					sums[f * 4 + i] = __fadd_rn(sums[f * 4 + i], fabsf(difference));
+			}
+		}
+	}
+
+	template <uint32_t HALF>
+	__device__ __forceinline__ void fold()
+	{
+#pragma unroll
+		for (uint32_t l = 0; l < HALF; l++)
+			sums[l] = __fadd_rn(sums[l], sums[l + HALF]);
+	}
+
+	__device__ __forceinline__ float total()
+	{
+		static_assert(LANES == 16, "four steps");
+		fold<8>();
+		fold<4>();
+		fold<2>();
+		fold<1>();
+		return sums[0];
+	}
+};
+
+/* The key of object i, from the first one on, or 0 if the query does not want it. */
+static __device__ __forceinline__ uint32_t
+wanted_key(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t i, uint32_t key)
+{
+	const uint32_t object = scan.first_object + i;
+
+	if ((scan.live[i / 64] >> (i % 64) & 1) == 0 || key < query.min_key)
+		return 0;
+	if (query.has_after && (key > query.after.key || (key == query.after.key && object <= query.after.object)))
+		return 0;
+	return key;
+}
+
+/* Brings units of the block's n records, and of queries, to shared memory.  All threads call it together. */
+template <bool DIFFERENCES, uint32_t QUERIES>
+static __device__ __forceinline__ void
+load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t n, uint32_t first_query, uint32_t unit,
+		   uint32_t n_units, uint32_t pitch, uint4 *records, uint4 (*bodies)[UNITS_MAX * (DIFFERENCES ? FOURS : 1)])
+{
+	constexpr uint32_t EACH = DIFFERENCES ? FOURS : 1;	/* a unit of codes has so many of the query's body */
+
+	for (uint32_t i = threadIdx.x; i < n * n_units; i += THREADS)
+	{
+		const uint32_t r = i / n_units;
+
+		records[r * pitch + i % n_units] = base[(size_t) r * scan.n_units + unit + i % n_units];
+	}
+	for (uint32_t i = threadIdx.x; i < QUERIES * n_units * EACH; i += THREADS)
+	{
+		const uint32_t q = i / (n_units * EACH);
+		const uint32_t u = i % (n_units * EACH);
+		const uint32_t at = unit * EACH + u;
+
+		/* before the codes is the header */
+		if (at >= EACH)
+			bodies[q][u] = scan.queries[min(first_query + q, scan.n_queries - 1)].body[at - EACH];
+	}
+}
+
+template <bool DIFFERENCES, uint32_t QUERIES>
+static __global__ void
+__launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan, uint32_t slice)
+{
+	__shared__ uint4 records[THREADS * PITCH_MAX];
+	__shared__ uint4 bodies[QUERIES][UNITS_MAX * (DIFFERENCES ? FOURS : 1)];
+	const uint32_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
+	const uint32_t first_query = blockIdx.x % n_groups * QUERIES;
+	const uint32_t first = blockIdx.x / n_groups * THREADS;
+	const uint32_t n = min(THREADS, scan.n_objects - first);
+	const uint32_t object = scan.first_object + first;
+	const uint32_t pitch = slice | 1;
+	const uint4 *base = (const uint4 *) scan.tiles[object >> GENIE_TILE_SHIFT] +
+		(size_t) (object & (GENIE_TILE_OBJECTS - 1)) * scan.n_units;
+	Products	products[QUERIES] = {};
+	Differences differences = {};
+	uint32_t	codes = 0;
+	uint4		head = make_uint4(0, 0, 0, 0);
+	float4		header = make_float4(0, 0, 0, 0);
+
+	for (uint32_t unit = 0; unit < scan.n_units; unit += slice)
+	{
+		const uint32_t n_units = min(slice, scan.n_units - unit);
+
+		__syncthreads();
+		load_slice<DIFFERENCES, QUERIES>(scan, base, n, first_query, unit, n_units, pitch, records, bodies);
+		__syncthreads();
+		if (threadIdx.x >= n)
+			continue;
+		for (uint32_t u = 0; u < n_units; u++)
+		{
+			const uint4 chunk = records[threadIdx.x * pitch + u];
+
+			if (unit + u == 0)
+			{
+				head = chunk;
+				header = *(const float4 *) &records[threadIdx.x * pitch];
+			}
+			else if (DIFFERENCES)
+				differences.add(chunk, &bodies[0][u * FOURS], header,
+								(int) (scan.n_dimensions - (unit + u - 1) * LANES));
+			else
+			{
+				codes = __dp4a(chunk.x, 0x01010101u, codes);
+				codes = __dp4a(chunk.y, 0x01010101u, codes);
+				codes = __dp4a(chunk.z, 0x01010101u, codes);
+				codes = __dp4a(chunk.w, 0x01010101u, codes);
+#pragma unroll
+				for (uint32_t q = 0; q < QUERIES; q++)
+					products[q].add(chunk, &bodies[q][u]);
+			}
+		}
+	}
+	if (threadIdx.x >= n)
+		return;
+#pragma unroll
+	for (uint32_t q = 0; q < QUERIES; q++)
+		if (first_query + q < scan.n_queries)
+		{
+			const GenieCudaValueQuery &query = scan.queries[first_query + q];
+			ValueTerms	terms;
+			ValueNumber bound = scan.metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
+
+			terms.offset = (double) header.x;
+			terms.scale = (double) header.y;
+			terms.error = (double) header.z;
+			terms.squares = (double) head.w;
+			terms.codes = (double) (int) codes;
+			terms.products = DIFFERENCES ? (double) differences.total() : (double) products[q].sum;
+			if (query.is_known)
+				bound = genie_value_bound(scan.metric, query.constants, terms);
+			query.keys[first + threadIdx.x] = wanted_key(scan, query, first + threadIdx.x, key_of(bound));
+		}
+}
+
+template <bool DIFFERENCES, uint32_t QUERIES>
+static void
+launch(const GenieCudaValueScan &scan, cudaStream_t stream)
+{
+	const uint32_t slice = scan.n_units <= UNITS_MAX ? scan.n_units : GENIE_CUDA_VALUE_UNITS;
+	const uint64_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
+	const uint64_t n_blocks = n_groups * ((scan.n_objects + (uint64_t) THREADS - 1) / THREADS);
+
+	if (n_blocks > INT32_MAX)
+		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a scan has more objects than a launch has blocks for");
+	genie_cuda_value_keys_kernel<DIFFERENCES, QUERIES><<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan, slice);
+	genie_cuda_check_launch("genie_cuda_value_keys_kernel");
+}
+
+void
+genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
+{
+	if (scan.metric == GENIE_METRIC_L1)
+		launch<true, 1>(scan, stream);
+	else if (scan.n_queries == 1)
+		launch<false, 1>(scan, stream);
+	else
+		launch<false, GENIE_CUDA_VALUE_QUERIES>(scan, stream);
+}

@@ -1,0 +1,272 @@
+/*
+ * unit_cuda_scan.cpp
+ *	  SCAN jobs on the GPU: the same hits as the CPU engine's, bit by bit; declined where there is no room.
+ *
+ * Segments have no keywords, as those of an index of vectors alone.
+ */
+#include <cmath>
+#include <limits>
+
+#include "unit_cuda.h"
+
+constexpr uint32_t POOL = 61;		/* vectors of a segment: objects have the same ones, so keys are equal often */
+
+struct Segment
+{
+	GenieSegmentImage image;
+	GenieQuantizedVectors vectors;
+	std::vector<uint64_t> live;
+	std::vector<std::vector<uint8_t>> records;
+	std::vector<const void *> tiles;
+
+	/* pool: how many different vectors there are; 0: all are different */
+	Segment(uint64_t id, GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool) :
+		image(), vectors{id + 1, metric, n_dimensions, n_objects, nullptr}
+	{
+		const size_t n_bytes = genie_quantized_bytes(n_dimensions);
+		Random		random(id + n_dimensions);
+		std::vector<std::vector<float>> elements;
+
+		for (uint32_t i = 0; i < (pool == 0 ? n_objects : pool); i++)
+			elements.push_back(draw(random, n_dimensions, i % 23 == 9));
+		for (uint32_t i = 0; i < n_objects; i++)
+		{
+			if (i % GENIE_TILE_OBJECTS == 0)
+			{
+				records.emplace_back(std::min(n_objects - i, GENIE_TILE_OBJECTS) * n_bytes);
+				live.resize(live.size() + GENIE_TILE_WORDS);
+			}
+
+			const std::vector<float> &of = elements[pool == 0 ? i : random.below(pool)];
+
+			genie_quantize(metric, GenieVector{of.data(), n_dimensions, false},
+						   records.back().data() + i % GENIE_TILE_OBJECTS * n_bytes);
+			if (random.below(6) > 0)
+				live[i / 64] |= UINT64_C(1) << i % 64;
+		}
+		for (const std::vector<uint8_t> &tile : records)
+			tiles.push_back(tile.data());
+		vectors.tiles = tiles.data();
+		image.id = id;
+		image.n_objects = n_objects;
+		image.n_tiles = (uint32_t) tiles.size();
+		image.live = live.data();
+		image.live_version = 1;
+	}
+	Segment(const Segment &) = delete;
+
+	static std::vector<float> draw(Random &random, uint32_t n_dimensions, bool is_odd)
+	{
+		std::vector<float> elements;
+
+		for (uint32_t i = 0; i < n_dimensions; i++)
+			elements.push_back((float) (random.unit() * 2 - 1));
+		if (is_odd)
+			elements[n_dimensions / 2] = std::numeric_limits<float>::infinity();
+		return elements;
+	}
+};
+
+/* A query in memory that is aligned as queries are. */
+struct Asked
+{
+	std::vector<double> memory;
+
+	Asked(Random &random, const GenieQuantizedVectors &vectors, bool is_odd)
+	{
+		const std::vector<float> elements = Segment::draw(random, vectors.n_dimensions, is_odd);
+
+		memory.resize(genie_value_query_bytes(vectors.metric, vectors.n_dimensions) / sizeof(double));
+		genie_value_query(vectors.metric, GenieVector{elements.data(), vectors.n_dimensions, false}, query());
+	}
+
+	GenieValueQuery *query()
+	{
+		return (GenieValueQuery *) memory.data();
+	}
+};
+
+struct Scans
+{
+	std::vector<std::unique_ptr<Asked>> queries;
+	std::vector<GenieJob> jobs;
+	std::vector<std::vector<uint8_t>> outs;
+
+	GenieJob &add(Random &random, const Segment &segment, uint32_t k)
+	{
+		GenieJob	job = {};
+
+		queries.emplace_back(new Asked(random, segment.vectors, queries.size() % 11 == 7));
+		job.kind = GENIE_JOB_SCAN;
+		job.image = &segment.image;
+		job.n_tiles = segment.image.n_tiles;
+		job.k = k;
+		job.min_key = 1;
+		job.vectors = &segment.vectors;
+		job.scan = queries.back()->query();
+		job.scan_bytes = queries.back()->memory.size() * sizeof(double);
+		jobs.push_back(job);
+		return jobs.back();
+	}
+
+	std::vector<GenieJob> with_outs(std::vector<std::vector<uint8_t>> &to)
+	{
+		std::vector<GenieJob> of = jobs;
+
+		to.clear();
+		for (GenieJob &job : of)
+		{
+			to.emplace_back(job.k * sizeof(GenieHit), (uint8_t) 0xAA);
+			job.out = to.back().data();
+		}
+		return of;
+	}
+
+	/* Runs the jobs on both engines. */
+	std::string wrong(std::vector<GenieJob> *done = nullptr)
+	{
+		std::vector<std::vector<uint8_t>> cpu_outs;
+		std::vector<GenieJob> cpu_jobs = with_outs(cpu_outs);
+		std::vector<GenieJob> gpu_jobs = with_outs(outs);
+
+		(void) run_on_cpu(cpu_jobs, 2);
+		if (cuda->ops->run(cuda, (uint32_t) gpu_jobs.size(), gpu_jobs.data()) != GENIE_OK)
+			return std::string("the batch failed: ") + cuda->error;
+		if (done != nullptr)
+			*done = gpu_jobs;
+		for (size_t i = 0; i < gpu_jobs.size(); i++)
+		{
+			const std::string what = difference(cpu_jobs[i], gpu_jobs[i]);
+
+			if (!what.empty())
+				return "job " + std::to_string(i) + ": " + what;
+		}
+		return "";
+	}
+};
+
+static void
+forget(const Segment &segment)
+{
+	cuda->ops->forget(cuda, segment.image.id);
+	cuda->ops->forget(cuda, segment.vectors.id);
+}
+
+/* Jobs of all kinds of ranges, cursors and smallest keys; some are alone in their range. */
+static void
+scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool, uint32_t n_jobs, uint32_t k)
+{
+	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product"};
+	const Segment segment(700 + metric, metric, n_dimensions, n_objects, pool);
+	Random		random(n_dimensions + n_objects);
+	Scans		scans;
+	std::vector<GenieJob> done;
+	std::string wrong;
+
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		GenieJob   &job = scans.add(random, segment, 1 + random.below(k));
+
+		if (i % 5 == 4 && segment.image.n_tiles > 1)
+		{
+			job.first_tile = random.below(segment.image.n_tiles);
+			job.n_tiles = random.below(segment.image.n_tiles - job.first_tile + 1);
+		}
+	}
+	wrong = scans.wrong(&done);
+
+	/* the next pages, and those of smallest keys that some have and some have not */
+	for (uint32_t page = 0; page < 2 && wrong.empty(); page++)
+	{
+		for (size_t i = 0; i < done.size(); i++)
+		{
+			const GenieHit *hits = (const GenieHit *) done[i].out;
+
+			if (done[i].n_hits == 0)
+				continue;
+			scans.jobs[i].has_after = true;
+			scans.jobs[i].after = hits[done[i].n_hits - 1];
+			if (i % 3 == 1)
+				scans.jobs[i].min_key = hits[done[i].n_hits - 1].key - random.below(1 << 18);
+		}
+		wrong = scans.wrong(&done);
+	}
+	report("scans",
+		   std::string(names[metric]) + ", " + std::to_string(n_dimensions) + " dimensions, " +
+			   std::to_string(n_objects) + " objects, " + std::to_string(n_jobs) + " jobs, k to " + std::to_string(k),
+		   wrong);
+	forget(segment);
+}
+
+/* The live bits are those of now, vectors stay, malformed jobs fail alone, and no room is no failure. */
+static void
+states_case()
+{
+	Segment		segment(800, GENIE_METRIC_L2, 30, 3000, 0);
+	Random		random(5);
+	Scans		scans;
+	std::vector<GenieJob> done;
+	GenieDeviceInfo info;
+
+	scans.add(random, segment, 100);
+	scans.add(random, segment, 7);
+	report("scans", "once", scans.wrong(&done));
+	for (uint32_t i = 0; i < done[0].n_hits; i += 2)
+	{
+		const uint32_t object = ((const GenieHit *) done[0].out)[i].object;
+
+		segment.live[object / 64] &= ~(UINT64_C(1) << object % 64);
+	}
+	segment.image.live_version++;
+	report("scans", "without the best", scans.wrong());
+	scans.jobs[1].scan_bytes--;
+	report("scans", "one is malformed", scans.wrong(&done));
+	report("scans", "and says so", done[1].status == GENIE_STATUS_CORRUPT ? "" : "it does not");
+	scans.jobs[1].scan_bytes++;
+	forget(segment);
+
+	cuda->ops->set_memory_limit(cuda, UINT64_C(150) << 10);
+	(void) scans.wrong(&done);
+	report("scans", "declined without room for vectors",
+		   done[0].status == GENIE_STATUS_DECLINED && cuda->error[0] == '\0' ? "" : cuda->error);
+	cuda->ops->set_memory_limit(cuda, UINT64_C(20) << 10);
+	(void) scans.wrong(&done);
+	report("scans", "declined without room for keys",
+		   done[0].status == GENIE_STATUS_DECLINED && cuda->error[0] == '\0' ? "" : cuda->error);
+	cuda->ops->set_memory_limit(cuda, UINT64_C(500) << 10);
+	report("scans", "in passes", scans.wrong());
+	cuda->ops->set_memory_limit(cuda, 0);
+	report("scans", "with room again", scans.wrong());
+
+	cuda->interrupted = stop_at_once;
+	(void) scans.wrong(&done);
+	cuda->interrupted = NULL;
+	report("scans", "interrupted", done[0].status == GENIE_STATUS_CANCELLED ? "" : "not GENIE_STATUS_CANCELLED");
+	forget(segment);
+	(void) cuda->ops->devices(cuda, &info, 1);
+	report("scans", "all is given back", info.image_bytes == 0 ? "" : "something is left");
+}
+
+void
+scan_cases()
+{
+	const uint32_t few = by_scale(20000u, 3000u, 700u);
+
+	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER})
+	{
+		for (const uint32_t n : {1u, 16u, 17u, 100u, 192u, 193u, 300u})
+			if (is_mine())
+				scan_case(metric, n, few, n == 17 ? POOL : 0, by_scale(21u, 11u, 9u), 150);
+		if (is_mine())
+			scan_case(metric, 40, few, 0, 1, by_scale(2000u, 1000u, 300u));
+		if (is_mine())
+			scan_case(metric, 10, by_scale(3 * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS + 1000, 5000u), POOL, 6,
+					  by_scale(65536u, 5000u, 4000u));
+	}
+	if (is_mine())
+		scan_case(GENIE_METRIC_L2, 5, GENIE_TILE_OBJECTS + 500, 3, 2, 500);
+	if (scale == WHOLE && is_mine())
+		scan_case(GENIE_METRIC_COSINE, 128, 2 * GENIE_TILE_OBJECTS, 0, 300, 1000);
+	if (is_mine())
+		states_case();
+}
