@@ -44,6 +44,10 @@ INSERT INTO vector_methods VALUES
 	(50, 'letter', 'l1', 'laplacian', 'genie_laplacian_ops', 'rows', 'USING genie (v genie_laplacian_ops)', '<+>', :'worker', :'search'),
 	(51, 'letter', 'l1', 'l1', 'genie_l1_ops', 'rows', 'USING genie (v genie_l1_ops)', '<+>', :'worker', :'search'),
 	(52, 'letter', 'l1', 'exact', 'genie_exact_knn', 'rows', 'USING genie (v genie_l1_ops)', NULL, '', :'exact'),
+	(70, 'sift', 'l2', 'exact-worker', 'genie_l2_exact_ops', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'worker', :'search'),
+	(71, 'sift', 'l2', 'exact-off', 'genie_l2_exact_ops, without the worker', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'alone', :'search'),
+	(72, 'sift', 'cosine', 'exact-worker', 'genie_cosine_exact_ops', 'rows', 'USING genie (v genie_cosine_exact_ops)', '<=>', :'worker', :'search'),
+	(73, 'sift', 'l1', 'exact-worker', 'genie_l1_exact_ops', 'rows', 'USING genie (v genie_l1_exact_ops)', '<+>', :'worker', :'search'),
 	(60, 'sift-like', 'l2', 'worker', 'genie_l2_ops', 'rows', 'USING genie (v genie_l2_ops)', '<->', :'worker', :'search');
 INSERT INTO vector_methods
 	SELECT 12 + row_number() OVER (), 'sift', 'l2', 'hnsw-' || n, format('pgvector, HNSW, ef_search = %s', n), 'rows_pgvector', 'USING hnsw (v vector_l2_ops)', '<->',
