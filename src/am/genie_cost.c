@@ -52,8 +52,8 @@
 
 /*
  * A scan of an exact class reads all of the index, which takes less than a table's pages would: nothing but bytes to
- * multiply, or no pages at all where the worker has them.  Measured: 100,000 rows of 128 dimensions in 3.5 ms from pages,
- * and by a sequential scan in 40 ms.  It visits so many rows more than are wanted: bounds are close.
+ * multiply, or no pages at all where the worker has them.  Measured: 100,000 rows of 128 dimensions in 3.5 ms from
+ * pages, and by a sequential scan in 40 ms.  It visits so many rows more than are wanted: bounds are close.
  */
 #define GENIE_EXACT_PAGE_SHARE 0.25
 #define GENIE_EXACT_MORE 16

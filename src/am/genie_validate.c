@@ -3,9 +3,8 @@
  *	  amvalidate: can the access method use this operator class?
  *
  * Strategies must be 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
- * float8).  Support functions must be 1 to 6, or 8, with the signatures of genie_opclass.h.  A class must have those that it
- * needs, and none that contradict each other.
- * Each finding is an INFO, as with the built-in access methods.
+ * float8).  Support functions must be 1 to 6, or 8, with the signatures of genie_opclass.h.  A class must have those
+ * that it needs, and none that contradict each other.  Each finding is an INFO, as with the built-in access methods.
  */
 #include "postgres.h"
 

@@ -9,12 +9,12 @@
  *
  * and those of pgvector's type (genie_pgvector.c).
  *
- * A row has no keywords.  Its value is its quantized vector (math/genie_quantized.h), a byte a dimension, from which lower
- * bounds of its distance follow (math/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
- * that is left can be nearer, so it gives the rows of a sequential scan, in their order.
+ * A row has no keywords.  Its value is its quantized vector (math/genie_quantized.h), a byte a dimension, from which
+ * lower bounds of its distance follow (math/genie_value_scan.h).  A scan visits rows in the order of their bounds
+ * until no row that is left can be nearer, so it gives the rows of a sequential scan, in their order.
  *
- * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the pending
- * list, too.  All that such an index learns is how long its vectors are.
+ * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the
+ * pending list, too.  All that such an index learns is how long its vectors are.
  */
 #include "postgres.h"
 

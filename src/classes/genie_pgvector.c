@@ -198,7 +198,7 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 {
 	const char *own = class->options == NULL ? psprintf("FUNCTION 8 %s.genie_exact_value(internal)", schema) :
 		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal)", schema,
-				 class->options, schema);
+			 class->options, schema);
 
 	execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
 					 "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "

@@ -157,6 +157,6 @@ genie_vector_widening_support(PG_FUNCTION_ARGS)
 	fmgr_info(call->funcid, &function);
 	metric = genie_vector_metric(&function);
 	PG_RETURN_POINTER(make_operation(metric == GENIE_METRIC_L2 ? "<->^" : metric == GENIE_METRIC_L1 ? "<+>^" :
-									  metric == GENIE_METRIC_COSINE ? "<=>^" : "<#>^",
+									 metric == GENIE_METRIC_COSINE ? "<=>^" : "<#>^",
 									 FLOAT4ARRAYOID, FLOAT8ARRAYOID, call, found.column, found.query));
 }

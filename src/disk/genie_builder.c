@@ -409,7 +409,8 @@ genie_builder_flush_page(GenieBuilder *builder)
 		builder->tids[object] = row->tid | (row->is_null ? GENIE_TID_NULL : 0);
 		builder->sizes[object] = (uint16) size;
 		if (value_bytes > 0)
-			memcpy(builder->values + object * value_bytes, builder->page_values + row->value * value_bytes, value_bytes);
+			memcpy(builder->values + object * value_bytes, builder->page_values + row->value * value_bytes,
+				   value_bytes);
 		if (!row->is_null)
 		{
 			builder->min_size = Min(builder->min_size, size);

@@ -13,9 +13,10 @@
  *
  * Checksums.  Every page has a CRC-32C of its payload, its special area and its block number, in the header's
  * pd_prune_xid, which only heaps use.  genie_wal.c computes it whenever a page is written, and verifies it before a
- * page is changed (an append goes on from it), so damage never gets a right checksum.  Pages of hints are changed without WAL: their payload has a
- * checksum of its own (genie_hint.h) and is left out here.  PostgreSQL's own checksums cover a page on its way from the
- * disk and need not be on; this one is verified where a page is read from the buffers, too:
+ * page is changed (an append goes on from it), so damage never gets a right checksum.  Pages of hints are changed
+ * without WAL: their payload has a checksum of its own (genie_hint.h) and is left out here.  PostgreSQL's own
+ * checksums cover a page on its way from the disk and need not be on; this one is verified where a page is read from
+ * the buffers, too:
  *
  *	always		metapage (but not by an insert that wants the list's tail), pending pages (but not by an append),
  *				roots, retired entries, tombstones

@@ -1,7 +1,7 @@
 /*
  * genie_signer.h
- *	  Rows of an operator class that learns (genie_opclass.h) in the pending list, and how they get their signatures, or, of
- *	  an exact class, their values.
+ *	  Rows of an operator class that learns (genie_opclass.h) in the pending list, and how they get their signatures,
+ *	  or, of an exact class, their values.
  *
  * Such a class needs parameters to make signatures, and trains them on rows.  As long as the metapage has none, the
  * index is *untrained*: rows are appended raw and stay in the pending list, and no segment has a keyword.  The build,

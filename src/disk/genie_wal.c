@@ -86,7 +86,8 @@ genie_wal_append(Relation relation, Buffer buffer, const void *head, uint16 n_he
 {
 	PageHeader	page = (PageHeader) BufferGetPage(buffer);
 	LocationIndex at = page->pd_lower;
-	uint16		header[2] = {offsetof(PageHeaderData, pd_lower), SizeOfPageHeaderData - offsetof(PageHeaderData, pd_lower)};
+	uint16		changed = offsetof(PageHeaderData, pd_lower);	/* of the header, up to its end */
+	uint16		header[2] = {changed, SizeOfPageHeaderData - changed};
 	uint16		payload[2] = {at, n_head + n_tail};
 	pg_crc32c	crc = page->pd_prune_xid;
 

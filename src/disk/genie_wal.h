@@ -58,8 +58,8 @@ extern void genie_wal_commit_release(GenieWal *wal);
 extern void genie_wal_abort(GenieWal *wal);
 
 /*
- * Appends bytes, of two pieces, to the payload of a page of genie that has room for them, and logs it.  The buffer must be
- * locked exclusively; the caller keeps lock and pin.
+ * Appends bytes, of two pieces, to the payload of a page of genie that has room for them, and logs it.  The buffer
+ * must be locked exclusively; the caller keeps lock and pin.
  */
 extern void genie_wal_append(Relation relation, Buffer buffer, const void *head, uint16 n_head,
 							 const void *tail, uint16 n_tail);

@@ -270,8 +270,8 @@ leave_load(Relation index, const GenieSegment *segment, const GenieImageKey *key
 }
 
 /*
- * The segment's image, fresh as of meta, and without the objects that have hints up to a version, or, with a metric, its
- * values.  n_queries: of the scan; 0: the administrator asks, and waits.
+ * The segment's image, fresh as of meta, and without the objects that have hints up to a version, or, with a metric,
+ * its values.  n_queries: of the scan; 0: the administrator asks, and waits.
  */
 static GenieFallback
 find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint32 hint_version,

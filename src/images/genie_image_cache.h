@@ -26,9 +26,9 @@ extern GenieFallback genie_image_cache_values(Relation index, const GenieMetaDat
 											  uint32 n_queries, GenieImageRef *ref);
 
 /*
- * The quantized vectors of a segment that has an image, but no values.  They are loaded, if there is room, when as many rows were
- * visited for lack of them as the segment has: from then on reading all of them costs no more than they would have
- * saved.  n_visits: rows that the caller is about to visit.  False: there are none.
+ * The quantized vectors of a segment that has an image, but no values.  They are loaded, if there is room, when as
+ * many rows were visited for lack of them as the segment has: from then on reading all of them costs no more than
+ * they would have saved.  n_visits: rows that the caller is about to visit.  False: there are none.
  */
 extern bool genie_image_cache_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment,
 									  const GenieImageRef *image, uint64 n_visits, const GenieQuantizer *quantizer,
@@ -41,9 +41,9 @@ extern bool genie_image_cache_vectors(Relation index, const GenieMetaData *meta,
 extern uint64 genie_image_cache_prewarm(Relation index);
 
 /*
- * For a loader: loads the image, and the segment's values, if they are absent, the file is still the index's, and the metapage lists the segment.
- * stop: of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use before the restart.  Reports what
- * damage or want of room has to say; allocates in the current memory context.
+ * For a loader: loads the image, and the segment's values, if they are absent, the file is still the index's, and the
+ * metapage lists the segment.  stop: of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use
+ * before the restart.  Reports what damage or want of room has to say; allocates in the current memory context.
  */
 extern void genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict,
 								   uint32 rank, bool (*stop) (void *arg), void *stop_arg);

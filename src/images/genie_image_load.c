@@ -11,8 +11,8 @@
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
  * A segment's quantized vectors are loaded by the same steps without reading its lists: the plan follows from their
- * number.  Tile after tile is read from the section of values, or, where there is none, filled by a GenieQuantizer, which
- * knows the table, from the rows' TIDs.
+ * number.  Tile after tile is read from the section of values, or, where there is none, filled by a GenieQuantizer,
+ * which knows the table, from the rows' TIDs.
  *
  * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit), the entry says that loading failed, and its
  * memory is free again.  No lock is held during any of it.

@@ -2,15 +2,16 @@
  * genie_value_filter_avx512.c
  *	  The filter of genie_value_offer.h, for x86-64 with AVX-512 and its instruction for products of bytes (VNNI).
  *
- * Sixteen records are a group.  Their codes are interleaved: register i of a group has codes 4 i to 4 i + 3 of each record.
- * So the products of a query with a group are one instruction for four dimensions, the query's codes being a broadcast,
- * and no sum is left to be folded.
+ * Sixteen records are a group.  Their codes are interleaved: register i of a group has codes 4 i to 4 i + 3 of each
+ * record.  So the products of a query with a group are one instruction for four dimensions, the query's codes being a
+ * broadcast, and no sum is left to be folded.
  *
  * Why no record is left out.  A key is below the floor if its bound is at least limit, the bound of the key below.  The
  * bound is computed here as in genie_value_bound.h, but in floats.  Each of its sums has fewer than 16 operations, so
  * 2^-18 of the sum of its terms' sizes is more than all roundings, and that is given: of the squared distance by
  * own - 2^-18 own (twice the cross terms are no more than 2 own), of the product by its terms' sizes.  What is compared
- * with it is made larger by 2^-18, too, and by the smallest normal float, for what vanishes below it.  Comparisons are such that NaN, and infinite errors, let a record pass.
+ * with it is made larger by 2^-18, too, and by the smallest normal float, for what vanishes below it.  Comparisons
+ * are such that NaN, and infinite errors, let a record pass.
  */
 #if defined(__x86_64__)
 
@@ -99,7 +100,11 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 		__m512i		rows[GROUP];
 
 		for (uint32_t r = 0; r < GROUP; r++)
-			rows[r] = _mm512_maskz_loadu_epi8(mask, records + (r < n ? r : n - 1) * n_bytes + sizeof(GenieQuantized) + i);
+		{
+			const char *record = records + (r < n ? r : n - 1) * n_bytes;
+
+			rows[r] = _mm512_maskz_loadu_epi8(mask, record + sizeof(GenieQuantized) + i);
+		}
 		transpose(rows);
 		for (uint32_t r = 0; r < n_registers; r++)
 		{
@@ -134,9 +139,10 @@ prepare(GenieMetric metric, uint32_t n_dimensions, const void *records, uint32_t
 	for (uint32_t g = 0; g < GROUPS; g++)
 	{
 		uint32_t	first = g * GROUP < n ? g * GROUP : n - 1;
+		uint32_t	n_here = n - first < GROUP ? n - first : GROUP;
 
-		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n - first < GROUP ? n - first : GROUP,
-					  &memory->groups[g], memory->sums + g * GROUP, memory->codes + (size_t) g * memory->n_registers);
+		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, &memory->groups[g],
+					  memory->sums + g * GROUP, memory->codes + (size_t) g * memory->n_registers);
 	}
 }
 
@@ -161,34 +167,36 @@ within(const GenieValueQuery *query, float reach, const Group *group, __m512 pro
 	return _mm512_cmp_ps_mask(sum, limit, _CMP_NGT_UQ);
 }
 
+AVX512 static inline __m512
+times(__m512 x, double number)
+{
+	return _mm512_mul_ps(x, _mm512_set1_ps((float) number));
+}
+
 /* Of inner products: may it reach the least? */
 AVX512 static inline __mmask16
 reaches(const GenieValueQuery *query, const GenieValueConstants *constants, float least, const Group *group,
 		__m512 products)
 {
+	double		per_length = query->error + (query->norm + query->error) * query->roundings;
 	__m512		offset = _mm512_load_ps(group->offset);
 	__m512		scale = _mm512_load_ps(group->scale);
 	__m512		codes = _mm512_load_ps(group->codes);
 	__m512		error = _mm512_load_ps(group->error);
 	__m512		length = _mm512_add_ps(_mm512_load_ps(group->length), error);
-	__m512		own = _mm512_mul_ps(_mm512_set1_ps((float) query->scale), products);
-	__m512		product = _mm512_add_ps(_mm512_mul_ps(offset, _mm512_set1_ps((float) constants->total)),
-										_mm512_mul_ps(scale, _mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps((float) query->offset),
-																						 codes), own)));
-	__m512		size = _mm512_add_ps(_mm512_mul_ps(_mm512_abs_ps(offset), _mm512_set1_ps((float) constants->total_size)),
-									 _mm512_mul_ps(scale, _mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps((float) constants->offset_size),
-																					  codes), _mm512_abs_ps(own))));
-	__m512		lost = _mm512_add_ps(_mm512_mul_ps(error, _mm512_set1_ps((float) query->norm)),
-									 _mm512_mul_ps(length, _mm512_set1_ps((float) (query->error + (query->norm + query->error) *
-																				   query->roundings))));
-	__m512		most = _mm512_add_ps(_mm512_add_ps(product, _mm512_mul_ps(size, _mm512_set1_ps(2 * SLACK))),
-									 _mm512_mul_ps(lost, _mm512_set1_ps(1 + 2 * SLACK)));
+	__m512		own = times(products, query->scale);
+	__m512		product = _mm512_mul_ps(scale, _mm512_add_ps(times(codes, query->offset), own));
+	__m512		size = _mm512_mul_ps(scale, _mm512_add_ps(times(codes, constants->offset_size), _mm512_abs_ps(own)));
+	__m512		lost = _mm512_add_ps(times(error, query->norm), times(length, per_length));
+	__m512		most;
 
+	product = _mm512_add_ps(times(offset, constants->total), product);
+	size = _mm512_add_ps(times(_mm512_abs_ps(offset), constants->total_size), size);
+	most = _mm512_add_ps(_mm512_add_ps(product, times(size, 2 * SLACK)), times(lost, 1 + 2 * SLACK));
 	most = _mm512_add_ps(most, _mm512_set1_ps(FLT_MIN));
-
 	/* nothing is known where products are so long that their sums may overflow */
 	return _mm512_cmp_ps_mask(most, _mm512_set1_ps(least), _CMP_NLT_UQ) |
-		_mm512_cmp_ps_mask(_mm512_mul_ps(length, _mm512_set1_ps((float) (query->norm + query->error))),
+		_mm512_cmp_ps_mask(times(length, query->norm + query->error),
 						   _mm512_set1_ps((float) GENIE_VALUE_INNER_MAX / 2), _CMP_NLE_UQ);
 }
 
@@ -210,7 +218,11 @@ filter(const GenieValueQuery *query, const GenieValueConstants *constants, uint3
 		__m512i		four = _mm512_set1_epi32(codes[i]);
 
 		for (uint32_t g = 0; g < GROUPS; g++)
-			sums[g] = _mm512_dpbusd_epi32(sums[g], _mm512_load_si512(memory->codes + (size_t) g * memory->n_registers + i), four);
+		{
+			const __m512i *group_codes = memory->codes + (size_t) g * memory->n_registers;
+
+			sums[g] = _mm512_dpbusd_epi32(sums[g], _mm512_load_si512(group_codes + i), four);
+		}
 	}
 	if (query->metric == GENIE_METRIC_COSINE)
 		reach = sqrt((limit + constants->cosine_error) / (0.5 - 0x1p-23));

@@ -2,9 +2,10 @@
  * genie_value_offer.c
  *	  Quantized vectors offered to the best k of many queries at once (genie_value_offer.h).
  *
- * Most records are far from being wanted.  Where there are many queries, a filter looks at some records for all of them:
- * what it prepares once pays for itself, and products of bytes are all that it does for each query and record, but for a
- * comparison.  Records that pass get their keys, which decide.  Few queries, and L1, get the keys of all records.
+ * Most records are far from being wanted.  Where there are many queries, a filter looks at some records for all of
+ * them: what it prepares once pays for itself, and products of bytes are all that it does for each query and record,
+ * but for a comparison.  Records that pass get their keys, which decide.  Few queries, and L1, get the keys of all
+ * records.
  */
 #include <stdlib.h>
 
@@ -149,7 +150,8 @@ genie_value_offer(const GenieValueQuery *const *queries, GenieTopK *const *tops,
 			if (genie_value_unknown_key(queries[q]) != 0)
 				offer_keys(queries[q], tops[q], at, n_here, first_object + first, live);
 			else
-				offer_filtered(filter, memory, queries[q], &constants[q], tops[q], at, n_here, first_object + first, live);
+				offer_filtered(filter, memory, queries[q], &constants[q], tops[q], at, n_here, first_object + first,
+							   live);
 	}
 	free(constants);
 	free(memory);

@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /*
- * Offers n records, the first of which is the object first_object's, to the top of each query.  Dead objects, whose bit in
- * live is clear (NULL: none), are left out.  All queries are of one metric, and of as many dimensions.
+ * Offers n records, the first of which is the object first_object's, to the top of each query.  Dead objects, whose
+ * bit in live is clear (NULL: none), are left out.  All queries are of one metric, and of as many dimensions.
  */
 extern void genie_value_offer(const GenieValueQuery *const *queries, GenieTopK *const *tops, uint32_t n_queries,
 							  const void *records, uint32_t n, uint32_t first_object, const uint64_t *live);
@@ -39,8 +39,8 @@ typedef struct GenieValueFilter
 	void		(*prepare) (GenieMetric metric, uint32_t n_dimensions, const void *records, uint32_t n, void *memory);
 
 	/*
-	 * bit i: record i may have a key of at least floor >= 1; products[i] is then its codes' product with the query's, and
-	 * codes[i] their sum
+	 * bit i: record i may have a key of at least floor >= 1; products[i] is then its codes' product with the query's,
+	 * and codes[i] their sum
 	 */
 	uint64_t	(*filter) (const GenieValueQuery *query, const GenieValueConstants *constants, uint32_t floor,
 						   const void *memory, int32_t *products, const int32_t **codes);

@@ -14,8 +14,8 @@
  *				GENIE_EXACT_GROWTH times as many hits behind their last ones, and all of these within the k-th
  *				distance are visited.
  *
- * A query that has fewer than k rows, or that still wants more behind GENIE_JOB_K_MAX hits, becomes an index scan of its
- * own, which also gives the rows that are NULL.
+ * A query that has fewer than k rows, or that still wants more behind GENIE_JOB_K_MAX hits, becomes an index scan of
+ * its own, which also gives the rows that are NULL.
  */
 #include "postgres.h"
 
@@ -335,10 +335,11 @@ genie_exact_drop_done(GenieExactPiece *piece)
 
 	for (uint32 l = 0; l < piece->n_lists; l++)
 	{
-		const GenieSegmentTop *top = &piece->lists[l].top;
+		const GenieExactList *list = &piece->lists[l];
+		uint32		n_hits = list->top.n_hits;
 
-		if (top->n_hits == piece->ask && genie_exact_is_wanted(piece, piece->lists[l].query, top->hits[top->n_hits - 1].key))
-			piece->lists[n++] = piece->lists[l];
+		if (n_hits == piece->ask && genie_exact_is_wanted(piece, list->query, list->top.hits[n_hits - 1].key))
+			piece->lists[n++] = *list;
 	}
 	piece->n_lists = n;
 }

@@ -121,7 +121,8 @@ genie_nearest_check_index(GenieNearestSearch *search)
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
 					format_type_be(given)),
-			 errdetail("Its operator class is neither approximate nor exact, or has no distance with that type on the right."),
+			 errdetail("Its operator class is neither approximate nor exact, or has no distance with that type on the "
+					   "right."),
 			 learns && search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
 			 errhint("Cast the queries to %s.", format_type_be(vectors)) : 0));
 }

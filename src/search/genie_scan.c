@@ -27,9 +27,9 @@
  * that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves out what
  * it has taken.
  *
- * Exact operator classes of vectors.  Streams rank by keys of lower bounds of distances, which follow from the segments'
- * values, and, for pending rows, from the values that they will have there (genie_value_scan.h).  So a row has the same
- * key before and after a merge.  genie_frontier.c does the rest, as for other distances.
+ * Exact operator classes of vectors.  Streams rank by keys of lower bounds of distances, which follow from the
+ * segments' values, and, for pending rows, from the values that they will have there (genie_value_scan.h).  So a row
+ * has the same key before and after a merge.  genie_frontier.c does the rest, as for other distances.
  *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
@@ -243,7 +243,8 @@ genie_scan_compile_values(IndexScanDesc scan)
 	if (metric == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("index \"%s\" cannot be scanned by this operator", RelationGetRelationName(scan->indexRelation)),
+				 errmsg("index \"%s\" cannot be scanned by this operator",
+						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
 	vector = values->type->elements(key->sk_argument);
 	genie_lsh_check_vector(vector);

@@ -44,16 +44,16 @@
  *			it cannot sign gets no keywords.
  *
  *	8	value(call internal) returns void
- *			For genie's own classes of vectors.  Fills in the GenieValueCall: what quantized values of an index with these
- *			parameters are like, and, if there is a raw object, its record.
+ *			For genie's own classes of vectors.  Fills in the GenieValueCall: what quantized values of an index with
+ *			these parameters are like, and, if there is a raw object, its record.
  *
  * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
  * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
  *
- * A class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash function, and
- * match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but distances to
- * order by (strategies from 3 on).  A scan takes the rows that match most as candidates, and orders them by the
- * operator's distance of the values in the table (genie_rerank.h).
+ * A class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash
+ * function, and match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but
+ * distances to order by (strategies from 3 on).  A scan takes the rows that match most as candidates, and orders them
+ * by the operator's distance of the values in the table (genie_rerank.h).
  *	- Hash functions may depend on the data, through parameters that are trained on a sample of the rows.  The metapage
  *	  keeps them, and they do not change until REINDEX.  An index of too few rows has no parameters yet.
  *	- decompose finds the parameters in keywords->parameters.  With parameters, it adds the signature, which must equal

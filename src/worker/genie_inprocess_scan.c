@@ -2,7 +2,8 @@
  * genie_inprocess_scan.c
  *	  Ranking a segment's objects by its values, from the pages (genie_inprocess.h).
  *
- * The section is read in sequence, a few pages at a time, so that records are in the cache when their keys are computed.
+ * The section is read in sequence, a few pages at a time, so that records are in the cache when their keys are
+ * computed.
  */
 #include "postgres.h"
 

@@ -102,7 +102,8 @@ genie_source_find_values(GenieSource *source, Relation index, const GenieMetaDat
 	{
 		uint64		since = genie_instrument_now();
 
-		source->values_why = genie_image_cache_values(index, meta, source->segment, source->n_queries, &source->vectors);
+		source->values_why = genie_image_cache_values(index, meta, source->segment, source->n_queries,
+													  &source->vectors);
 		genie_instrument_waited(source->instrument, since, 0);
 	}
 	return !source->segment->stale;

@@ -4,9 +4,9 @@
  *
  * One block: a header, the jobs, the key tables, and then the jobs' parts, one job behind the other: its ranges, its
  * conditions with theirs, its input for exact search, hashing or a scan of values, and, where bounds of distances are
- * wanted, the vector.  Behind these is room for all results, one behind the other, and then for all bounds, so that an engine may
- * write all of them at once.  Everything refers to its parts by offsets from the block's first byte, because processes
- * may have the arena at different addresses; parts are aligned to 16 bytes.
+ * wanted, the vector.  Behind these is room for all results, one behind the other, and then for all bounds, so that
+ * an engine may write all of them at once.  Everything refers to its parts by offsets from the block's first byte,
+ * because processes may have the arena at different addresses; parts are aligned to 16 bytes.
  *
  * Key tables are shared: jobs that rank by the same table in the backend share it in the request (one query may ask
  * many segments).  Only the part of a table that the jobs can ask for is written: the sizes between the smallest and

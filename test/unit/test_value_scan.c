@@ -238,8 +238,8 @@ is_below(GenieMetric metric, GenieVector row, GenieVector query, uint32_t key)
 }
 
 /*
- * Each of n queries' tops, which want different keys, gets the live records that have such keys, of the records one behind
- * the other several times.
+ * Each of n queries' tops, which want different keys, gets the live records that have such keys, of the records one
+ * behind the other several times.
  */
 static void
 check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t *records, Data data)
@@ -292,7 +292,8 @@ check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t 
 		free(hits[q]);
 	}
 	if (!CHECK(same))
-		printf("  offers: metric %u, %u dimensions, data %d\n", queries[0]->metric, queries[0]->n_dimensions, (int) data);
+		printf("  offers: metric %u, %u dimensions, data %d\n", queries[0]->metric, queries[0]->n_dimensions,
+			   (int) data);
 	free(many);
 }
 
