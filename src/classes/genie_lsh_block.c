@@ -88,8 +88,8 @@ genie_lsh_block_begin(Relation index, const bytea *parameters, GenieValueShape s
 	block->nbytes = block->capacity * each;
 	block->vectors = MemoryContextAlloc(context, block->capacity * functions->n_dimensions * sizeof(float));
 	block->codes = MemoryContextAlloc(context, block->capacity * functions->n_functions * sizeof(int32));
-	block->values = (char *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
-									   MemoryContextAllocHuge(context, block->capacity * value + GENIE_QUANTIZED_ALIGN));
+	block->values = MemoryContextAllocHuge(context, block->capacity * value + GENIE_QUANTIZED_ALIGN);
+	block->values = (char *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, block->values);
 	return block;
 }
 

@@ -34,8 +34,8 @@ extern uint64 genie_image_cache_prewarm(Relation index, bool *lacks_values);
 
 /*
  * For a loader: loads the image, and the segment's values, if they are absent, the file is still the index's, and the
- * metapage lists the segment.  stop: of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use before the restart.  Reports what
- * damage or want of room has to say; allocates in the current memory context.
+ * metapage lists the segment.  stop: of GenieSegment.  rank: with GENIE_EVICT_NONE, its place in the order of use
+ * before the restart.  Reports what damage or want of room has to say; allocates in the current memory context.
  */
 extern void genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict evict,
 								   uint32 rank, bool (*stop) (void *arg), void *stop_arg);
