@@ -786,6 +786,8 @@ CREATE FUNCTION genie_lsh_hamming_train(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_lsh_sign(internal, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_vector_value(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION genie_lsh_vector_decompose(real[], internal) IS 'genie support: a vector''s signature';
 COMMENT ON FUNCTION genie_lsh_vector_decompose(float8[], internal) IS 'genie support: a vector''s signature';
@@ -806,6 +808,7 @@ COMMENT ON FUNCTION genie_lsh_minhash_train(internal) IS 'genie support: hash fu
 COMMENT ON FUNCTION genie_lsh_hamming_options(internal) IS 'genie support: options of the class';
 COMMENT ON FUNCTION genie_lsh_hamming_train(internal) IS 'genie support: hash functions chosen by a sample';
 COMMENT ON FUNCTION genie_lsh_sign(internal, internal) IS 'genie support: a row''s signature from its raw keywords';
+COMMENT ON FUNCTION genie_vector_value(internal) IS 'genie support: a row''s quantized vector';
 
 CREATE OPERATOR CLASS genie_l2_ops FOR TYPE real[] USING genie AS
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
@@ -814,7 +817,8 @@ CREATE OPERATOR CLASS genie_l2_ops FOR TYPE real[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
 	FUNCTION 5 genie_lsh_l2_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l2_ops USING genie IS 'vectors: nearest by Euclidean distance, approximately';
 
 CREATE OPERATOR CLASS genie_l1_ops FOR TYPE real[] USING genie AS
@@ -824,7 +828,8 @@ CREATE OPERATOR CLASS genie_l1_ops FOR TYPE real[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
 	FUNCTION 5 genie_lsh_l1_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l1_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately';
 
 CREATE OPERATOR CLASS genie_laplacian_ops FOR TYPE real[] USING genie AS
@@ -834,7 +839,8 @@ CREATE OPERATOR CLASS genie_laplacian_ops FOR TYPE real[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_laplacian_options(internal),
 	FUNCTION 5 genie_lsh_laplacian_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_laplacian_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel';
 
 CREATE OPERATOR CLASS genie_cosine_ops FOR TYPE real[] USING genie AS
@@ -844,7 +850,8 @@ CREATE OPERATOR CLASS genie_cosine_ops FOR TYPE real[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_cosine_options(internal),
 	FUNCTION 5 genie_lsh_cosine_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_cosine_ops USING genie IS 'vectors: nearest by cosine distance, approximately';
 
 CREATE OPERATOR CLASS genie_l2_float8_ops FOR TYPE float8[] USING genie AS
@@ -853,7 +860,8 @@ CREATE OPERATOR CLASS genie_l2_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
 	FUNCTION 5 genie_lsh_l2_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l2_float8_ops USING genie IS 'vectors: nearest by Euclidean distance, approximately';
 
 CREATE OPERATOR CLASS genie_l1_float8_ops FOR TYPE float8[] USING genie AS
@@ -862,7 +870,8 @@ CREATE OPERATOR CLASS genie_l1_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_bucket_options(internal),
 	FUNCTION 5 genie_lsh_l1_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l1_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately';
 
 CREATE OPERATOR CLASS genie_laplacian_float8_ops FOR TYPE float8[] USING genie AS
@@ -871,7 +880,8 @@ CREATE OPERATOR CLASS genie_laplacian_float8_ops FOR TYPE float8[] USING genie A
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_laplacian_options(internal),
 	FUNCTION 5 genie_lsh_laplacian_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_laplacian_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, approximately, through the Laplacian kernel';
 
 CREATE OPERATOR CLASS genie_cosine_float8_ops FOR TYPE float8[] USING genie AS
@@ -880,7 +890,8 @@ CREATE OPERATOR CLASS genie_cosine_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_lsh_cosine_options(internal),
 	FUNCTION 5 genie_lsh_cosine_train(internal),
-	FUNCTION 6 genie_lsh_sign(internal, internal);
+	FUNCTION 6 genie_lsh_sign(internal, internal),
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_cosine_float8_ops USING genie IS 'vectors: nearest by cosine distance, approximately';
 
 CREATE OPERATOR CLASS genie_minhash_ops FOR TYPE anyarray USING genie AS
@@ -912,14 +923,11 @@ CREATE FUNCTION genie_exact_cosine_train(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_exact_ip_train(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION genie_exact_value(internal) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 COMMENT ON FUNCTION genie_exact_l2_train(internal) IS 'genie support: how long the vectors are';
 COMMENT ON FUNCTION genie_exact_l1_train(internal) IS 'genie support: how long the vectors are';
 COMMENT ON FUNCTION genie_exact_cosine_train(internal) IS 'genie support: how long the vectors are';
 COMMENT ON FUNCTION genie_exact_ip_train(internal) IS 'genie support: how long the vectors are';
-COMMENT ON FUNCTION genie_exact_value(internal) IS 'genie support: a row''s quantized vector';
 
 CREATE OPERATOR CLASS genie_l2_exact_ops FOR TYPE real[] USING genie AS
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
@@ -927,7 +935,7 @@ CREATE OPERATOR CLASS genie_l2_exact_ops FOR TYPE real[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_l2_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l2_exact_ops USING genie IS 'vectors: nearest by Euclidean distance, exactly';
 
 CREATE OPERATOR CLASS genie_l1_exact_ops FOR TYPE real[] USING genie AS
@@ -936,7 +944,7 @@ CREATE OPERATOR CLASS genie_l1_exact_ops FOR TYPE real[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_l1_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l1_exact_ops USING genie IS 'vectors: nearest by Manhattan distance, exactly';
 
 CREATE OPERATOR CLASS genie_cosine_exact_ops FOR TYPE real[] USING genie AS
@@ -945,7 +953,7 @@ CREATE OPERATOR CLASS genie_cosine_exact_ops FOR TYPE real[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_cosine_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_cosine_exact_ops USING genie IS 'vectors: nearest by cosine distance, exactly';
 
 CREATE OPERATOR CLASS genie_ip_exact_ops FOR TYPE real[] USING genie AS
@@ -954,7 +962,7 @@ CREATE OPERATOR CLASS genie_ip_exact_ops FOR TYPE real[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_ip_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_ip_exact_ops USING genie IS 'vectors: largest inner products, exactly';
 
 CREATE OPERATOR CLASS genie_l2_exact_float8_ops FOR TYPE float8[] USING genie AS
@@ -962,7 +970,7 @@ CREATE OPERATOR CLASS genie_l2_exact_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_l2_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l2_exact_float8_ops USING genie IS 'vectors: nearest by Euclidean distance, exactly';
 
 CREATE OPERATOR CLASS genie_l1_exact_float8_ops FOR TYPE float8[] USING genie AS
@@ -970,7 +978,7 @@ CREATE OPERATOR CLASS genie_l1_exact_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_l1_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_l1_exact_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, exactly';
 
 CREATE OPERATOR CLASS genie_cosine_exact_float8_ops FOR TYPE float8[] USING genie AS
@@ -978,7 +986,7 @@ CREATE OPERATOR CLASS genie_cosine_exact_float8_ops FOR TYPE float8[] USING geni
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_cosine_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_cosine_exact_float8_ops USING genie IS 'vectors: nearest by cosine distance, exactly';
 
 CREATE OPERATOR CLASS genie_ip_exact_float8_ops FOR TYPE float8[] USING genie AS
@@ -986,7 +994,7 @@ CREATE OPERATOR CLASS genie_ip_exact_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
 	FUNCTION 5 genie_exact_ip_train(internal),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_ip_exact_float8_ops USING genie IS 'vectors: largest inner products, exactly';
 
 -- pgvector's type: genie_enable_pgvector() makes the operator classes

@@ -1,4 +1,4 @@
--- pending_limit: the storage parameter and the setting
+-- storage parameters: pending_limit, with its setting, and values
 CREATE SCHEMA index_option;
 SET search_path = index_option, public;
 SET client_min_messages = warning;
@@ -64,6 +64,16 @@ INSERT INTO t SELECT '{1}' FROM generate_series(1, 2000);
 SELECT pending_bytes <= 64 * 1024 AS "merged by the setting", segments > 0 AS segments FROM genie_index_info('t_a');
 SELECT * FROM genie_check('t_a');
 RESET genie.pending_limit;
+
+-- values
+CREATE INDEX ON t USING genie (a) WITH (values = 2);
+CREATE INDEX ON t USING genie (a) WITH (values = sometimes);
+ALTER INDEX t_a SET (values = off);
+SELECT reloptions FROM pg_class WHERE oid = 't_a'::regclass;
+ALTER INDEX t_a RESET (values);
+SELECT reloptions FROM pg_class WHERE oid = 't_a'::regclass;
+
+-- the setting is everybody's
 CREATE ROLE genie_option_user;
 SET ROLE genie_option_user;
 SET genie.pending_limit = 128;

@@ -45,7 +45,7 @@ CREATE OPERATOR CLASS seventh FOR TYPE genie_object USING genie AS
 SELECT valid('seventh');
 CREATE OPERATOR CLASS value_alone FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
-	FUNCTION 8 genie_exact_value(internal);
+	FUNCTION 8 genie_vector_value(internal);
 SELECT valid('value_alone');
 
 -- the optional ones: bound and options

@@ -169,3 +169,5 @@ SELECT id FROM v ORDER BY x <-> ARRAY[1, 2]::real[] LIMIT 1;
 SELECT id FROM v ORDER BY x <-> array_fill('NaN'::real, ARRAY[20]) LIMIT 1;
 CREATE INDEX ON v USING genie (x genie_l2_exact_ops (hashes = 3));
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname ~ '^genie_.*exact' ORDER BY opcname;
+DROP TABLE v, w, l, m;
+DROP FUNCTION vec, differences;

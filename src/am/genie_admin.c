@@ -6,8 +6,6 @@
 
 #include "access/genam.h"
 #include "access/relation.h"
-#include "access/table.h"
-#include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -25,7 +23,6 @@
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
-#include "genie_quantizer.h"
 #include "genie_segment.h"
 #include "genie_space.h"
 #include "genie_type_state.h"
@@ -260,24 +257,24 @@ genie_index_info(PG_FUNCTION_ARGS)
 
 /*
  * genie_prewarm(index regclass) returns bigint: loads all segments into shared memory, and evicts images of other
- * indexes if there is no room.  Of an index of vectors it loads the vectors, too, if there is room left.  Returns the
- * bytes of the segments there.  The caller needs the right to execute it, and the rights of genie_admin_may_look().
+ * indexes if there is no room; their values, too, which an approximate class can do without.  Returns the bytes that
+ * they have there.  The caller needs the right to execute it, and the rights of genie_admin_may_look().
  */
 Datum
 genie_prewarm(PG_FUNCTION_ARGS)
 {
-	Oid			oid = PG_GETARG_OID(0);
-	Oid			heap_oid = IndexGetRelation(oid, true);
-	Relation	heap = OidIsValid(heap_oid) ? table_open(heap_oid, AccessShareLock) : NULL; /* before its index */
-	Relation	index = genie_access_open_index(oid, AccessShareLock);
+	Relation	index = genie_access_open_index(PG_GETARG_OID(0), AccessShareLock);
+	bool		lacks_values = false;
 	uint64		n_bytes;
 
 	genie_admin_may_look(index);
-	n_bytes = genie_image_cache_prewarm(index);
-	if (heap != NULL && IndexGetRelation(oid, true) == RelationGetRelid(heap) && genie_is_approximate(index))
-		genie_quantizer_prewarm(heap, index);
+	n_bytes = genie_image_cache_prewarm(index, genie_is_exact(index) ? NULL : &lacks_values);
+	if (lacks_values)
+		ereport(NOTICE,
+				(errmsg("not all values of genie index \"%s\" are in shared memory", RelationGetRelationName(index)),
+				 errdetail("There is no room left for them."),
+				 errhint("Searches look up more rows without them.  Raise genie.shared_memory, which needs a "
+						 "restart.")));
 	relation_close(index, AccessShareLock);
-	if (heap != NULL)
-		table_close(heap, AccessShareLock);
 	PG_RETURN_INT64((int64) n_bytes);
 }

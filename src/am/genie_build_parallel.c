@@ -382,7 +382,7 @@ genie_build_parallel_write(GenieParallelBuild *build, GenieSegmentWriter *writer
 										   shared->cuts, shared->cut_lengths);
 	genie_build_parallel_set_stage(shared, GENIE_STAGE_MERGE);
 
-	merge = genie_merge_begin(inputs, n, writer, header);
+	merge = genie_merge_begin(inputs, n, true, writer, header);
 	genie_build_parallel_merge(build->runs, 0, shared, merge);
 	genie_merge_end(merge);
 	genie_build_parallel_wait(build, &shared->n_merged);
@@ -422,7 +422,7 @@ genie_build_parallel_help_merge(GenieBuildRuns *runs, GenieParallelShared *share
 	GenieSegment **inputs;
 	int			n = genie_build_parallel_open(shared, &inputs);
 	GenieRootHeader header;
-	GenieMerge *merge = genie_merge_begin(inputs, n, NULL, &header);
+	GenieMerge *merge = genie_merge_begin(inputs, n, true, NULL, &header);
 
 	genie_build_parallel_merge(runs, ParallelWorkerNumber + 1, shared, merge);
 	genie_merge_end(merge);

@@ -7,7 +7,8 @@
  * runs of one generation are merged into one run of the next, so few files are open.
  *
  * Vectors of an approximate operator class are not decomposed one by one.  Rows wait until there are
- * GENIE_BUILD_AHEAD of them, or as many as fit their part of the memory, and are hashed together (genie_lsh_block.h).
+ * GENIE_BUILD_AHEAD of them, or as many as fit their part of the memory, and are hashed together (genie_lsh_block.h),
+ * their values beside them.
  *
  * A run has its rows in TID order.  A scan that goes backwards, which a table access method may do, begins a new run.
  * A parallel scan hands out pieces of the table in ascending order.  So the pieces of one process ascend,
@@ -41,7 +42,7 @@
 #define GENIE_BUILD_AHEAD 4096	/* rows that wait to be hashed, at most */
 #define GENIE_BUILD_AHEAD_PART 8	/* they have this part of the memory, an eighth, unless one vector takes more */
 
-/* A waiting row.  The vectors of those that are not NULL are in the block, in the same order. */
+/* A waiting row.  The vectors, and the values, of those that are not NULL are in the block, in the same order. */
 typedef struct GenieBuildRow
 {
 	uint64		tid;
@@ -93,7 +94,7 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	}
 	if (genie_lsh_block_possible(index, runs->keywords.parameters))
 	{
-		runs->block = genie_lsh_block_begin(index, runs->keywords.parameters, GENIE_BUILD_AHEAD,
+		runs->block = genie_lsh_block_begin(index, runs->keywords.parameters, shape, GENIE_BUILD_AHEAD,
 											memory / GENIE_BUILD_AHEAD_PART);
 		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuildRow));
 		memory -= Min(genie_lsh_block_bytes(runs->block), memory / GENIE_BUILD_AHEAD_PART);
@@ -124,7 +125,7 @@ genie_build_runs_merge(GenieBuildRuns *runs, GenieSegment **inputs, int n)
 	GenieRootHeader header;
 
 	genie_build_phase(GENIE_PHASE_MERGE);
-	genie_merge_write(inputs, n, writer, &header);
+	genie_merge_write(inputs, n, true, writer, &header);
 	for (int i = 0; i < n; i++)
 		genie_spilled_segment_close(inputs[i]);
 	return genie_segment_finish_spilled(writer, &header);
@@ -189,12 +190,11 @@ genie_build_runs_value(GenieBuildRuns *runs)
 	return value;
 }
 
-/* Adds a row that was decomposed. */
+/* Adds a row that was decomposed.  value: its record; NULL: it has none. */
 static void
-genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null)
+genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null, const void *value)
 {
 	GenieKeywords *keywords = &runs->keywords;
-	const void *value = runs->exact && !is_null ? genie_build_runs_value(runs) : NULL;
 	int32		size = genie_keywords_own_size(keywords);
 
 	if (genie_builder_full(runs->builder))
@@ -223,12 +223,16 @@ genie_build_runs_add_waiting(GenieBuildRuns *runs)
 	for (uint32 i = 0; i < runs->n_waiting; i++)
 	{
 		const GenieBuildRow *row = &runs->waiting[i];
+		const void *value = NULL;
 
 		CHECK_FOR_INTERRUPTS();
 		genie_keywords_reset(&runs->keywords);
 		if (!row->is_null)
+		{
+			value = genie_lsh_block_value(runs->block, n_vectors);
 			genie_lsh_block_keywords(runs->block, n_vectors++, &runs->keywords);
-		genie_build_runs_add(runs, row->tid, row->is_null);
+		}
+		genie_build_runs_add(runs, row->tid, row->is_null, value);
 	}
 	genie_lsh_block_clear(runs->block);
 	runs->n_waiting = 0;
@@ -263,7 +267,7 @@ genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls
 	if (runs->untrained && !nulls[0])
 		genie_build_runs_append_raw(runs, tid);
 	else
-		genie_build_runs_add(runs, number, nulls[0]);
+		genie_build_runs_add(runs, number, nulls[0], runs->exact && !nulls[0] ? genie_build_runs_value(runs) : NULL);
 }
 
 double
@@ -327,7 +331,7 @@ genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRo
 	}
 	n = genie_build_runs_finish(runs, GENIE_SEGMENTS_MAX, &inputs);
 	genie_build_phase(GENIE_PHASE_MERGE);
-	genie_merge_write(inputs, n, writer, header);
+	genie_merge_write(inputs, n, true, writer, header);
 	for (int i = 0; i < n; i++)
 		genie_spilled_segment_close(inputs[i]);
 }

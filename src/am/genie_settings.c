@@ -106,7 +106,7 @@ static const BoolSetting bools[] = {
 	},
 	{
 		"genie.quantized_vectors", PGC_USERSET, 0,
-		"Keeps vectors in shared memory, a byte a dimension, to look up fewer rows.",
+		"Uses the quantized vectors of an index to look up fewer rows.",
 		"The rows that are found are the same.",
 		&genie_quantized_vectors, true
 	},

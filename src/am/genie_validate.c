@@ -168,13 +168,13 @@ static bool
 genie_validate_class(const char *class, const Oid *found, bool has_distance)
 {
 	bool		learns = OidIsValid(found[GENIE_TRAIN_PROC]);
-	bool		exact = learns && OidIsValid(found[GENIE_VALUE_PROC]);
+	bool		has_values = learns && OidIsValid(found[GENIE_VALUE_PROC]);
 	bool		result = true;
 
 	for (int i = 1; i <= GENIE_NPROC; i++)
 	{
 		bool		needed = i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC ||
-			(i == GENIE_BOUND_PROC && has_distance && !learns) || (i == GENIE_SIGN_PROC && learns && !exact);
+			(i == GENIE_BOUND_PROC && has_distance && !learns) || (i == GENIE_SIGN_PROC && learns && !has_values);
 		bool		excluded = (i == GENIE_BOUND_PROC && learns) ||
 			((i == GENIE_SIGN_PROC || i == GENIE_VALUE_PROC) && !learns);
 

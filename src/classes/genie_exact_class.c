@@ -1,6 +1,6 @@
 /*
  * genie_exact_class.c
- *	  The exact operator classes of vectors (genie_opclass.h): what they learn, and their values.
+ *	  The exact operator classes of vectors (genie_opclass.h): what they learn.
  *
  *		genie_l2_exact_ops, genie_l2_exact_float8_ops			real[], float8[]	<->
  *		genie_l1_exact_ops, genie_l1_exact_float8_ops			real[], float8[]	<+>
@@ -9,9 +9,9 @@
  *
  * and those of pgvector's type (genie_pgvector.c).
  *
- * A row has no keywords.  Its value is its quantized vector (math/genie_quantized.h), a byte a dimension, from which
- * lower bounds of its distance follow (math/genie_value_scan.h).  A scan visits rows in the order of their bounds
- * until no row that is left can be nearer, so it gives the rows of a sequential scan, in their order.
+ * A row has no keywords.  Its value (genie_vector_value.c) is all that the index has of it.  Lower bounds of its
+ * distance follow from that (math/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
+ * that is left can be nearer, so it gives the rows of a sequential scan, in their order.
  *
  * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the
  * pending list, too.  All that such an index learns is how long its vectors are.
@@ -20,13 +20,11 @@
 
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
-#include "genie_quantized.h"
 
 PG_FUNCTION_INFO_V1(genie_exact_l2_train);
 PG_FUNCTION_INFO_V1(genie_exact_l1_train);
 PG_FUNCTION_INFO_V1(genie_exact_cosine_train);
 PG_FUNCTION_INFO_V1(genie_exact_ip_train);
-PG_FUNCTION_INFO_V1(genie_exact_value);
 
 static bytea *
 learn(FunctionCallInfo fcinfo, GenieMetric metric)
@@ -66,24 +64,4 @@ Datum
 genie_exact_ip_train(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_INNER));
-}
-
-/* Support function 8; the caller frees what it allocates. */
-Datum
-genie_exact_value(PG_FUNCTION_ARGS)
-{
-	GenieValueCall *call = (GenieValueCall *) PG_GETARG_POINTER(0);
-	GenieLshParameters functions = genie_lsh_class_parameters(call->parameters).functions;
-	GenieVector vector;
-
-	call->metric = (uint32) functions.width;
-	call->n_dimensions = functions.n_dimensions;
-	if (call->raw == NULL)
-		PG_RETURN_VOID();
-	genie_lsh_raw_elements(call->raw, genie_lsh_raw_is_double(call->raw), &vector);
-	if (vector.n == functions.n_dimensions)
-		genie_quantize((GenieMetric) call->metric, vector, call->record);
-	else
-		genie_quantize_unknown(functions.n_dimensions, call->record);
-	PG_RETURN_VOID();
 }

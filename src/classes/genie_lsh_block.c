@@ -4,8 +4,9 @@
  *
  * Several vectors are hashed faster together than one by one, and get the same codes (genie_lsh.h).  So builds and
  * batch searches, which have many rows or queries, fill a block instead of calling support function 1 or 2 for each
- * value.  A value is checked when it is added, so that the error is that of the first wrong value.  Then all are
- * hashed, on the worker's GPU if it pays, and keywords or queries are made of the codes.
+ * value.  A value is checked when it is added, so that the error is that of the first wrong value; its quantized vector
+ * (genie_vector_value.h) is made then, too, because the block keeps only what is hashed.  Then all are hashed, on the
+ * worker's GPU if it pays, and keywords or queries are made of the codes.
  */
 #include "postgres.h"
 
@@ -14,6 +15,7 @@
 #include "genie_lsh_signature.h"
 #include "genie_offload.h"
 #include "genie_vector_type.h"
+#include "genie_vector_value.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -34,10 +36,12 @@ struct GenieLshBlock
 	MemoryContext value_context;	/* of a value that is being added */
 	bool		asks_no_more;	/* the worker could not hash; it is not asked again for this block */
 	uint32		capacity;
-	Size		nbytes;			/* of vectors and codes */
+	Size		nbytes;			/* of vectors, codes and values */
 	uint32		n;
 	float	   *vectors;
 	int32	   *codes;
+	GenieValueShape shape;		/* metric 0: no values are made */
+	char	   *values;			/* records */
 };
 
 static float *
@@ -52,6 +56,12 @@ codes_at(const GenieLshBlock *block, uint32 i)
 	return block->codes + (Size) i * block->parameters.functions.n_functions;
 }
 
+static char *
+value_at(const GenieLshBlock *block, uint32 i)
+{
+	return block->values + i * genie_value_bytes(block->shape);
+}
+
 bool
 genie_lsh_block_possible(Relation index, const bytea *parameters)
 {
@@ -60,22 +70,26 @@ genie_lsh_block_possible(Relation index, const bytea *parameters)
 }
 
 GenieLshBlock *
-genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, Size nbytes)
+genie_lsh_block_begin(Relation index, const bytea *parameters, GenieValueShape shape, uint32 n_vectors, Size nbytes)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie hashed vectors", ALLOCSET_DEFAULT_SIZES);
 	GenieLshBlock *block = MemoryContextAllocZero(context, sizeof(GenieLshBlock));
 	const GenieLshParameters *functions = &block->parameters.functions;
+	Size		value = genie_value_bytes(shape);
 	Size		each;
 
 	block->context = context;
 	block->value_context = AllocSetContextCreate(context, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	block->parameters = genie_lsh_class_parameters(parameters);
 	block->type = genie_vector_type_of_class(index);
-	each = functions->n_dimensions * sizeof(float) + functions->n_functions * sizeof(int32);
+	block->shape = shape;
+	each = functions->n_dimensions * sizeof(float) + functions->n_functions * sizeof(int32) + value;
 	block->capacity = (uint32) Max(Min(n_vectors, nbytes / each), 1);
 	block->nbytes = block->capacity * each;
 	block->vectors = MemoryContextAlloc(context, block->capacity * functions->n_dimensions * sizeof(float));
 	block->codes = MemoryContextAlloc(context, block->capacity * functions->n_functions * sizeof(int32));
+	block->values = MemoryContextAllocHuge(context, block->capacity * value + GENIE_QUANTIZED_ALIGN);
+	block->values = (char *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, block->values);
 	return block;
 }
 
@@ -105,7 +119,10 @@ genie_lsh_block_add(GenieLshBlock *block, Datum value)
 
 	Assert(block->n < block->capacity);
 	genie_lsh_check_vector(vector);
-	genie_lsh_hashed_floats(&block->parameters, vector, vector_at(block, block->n++));
+	genie_lsh_hashed_floats(&block->parameters, vector, vector_at(block, block->n));
+	if (block->shape.metric != 0)
+		genie_vector_value_record(block->shape, vector, value_at(block, block->n));
+	block->n++;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(block->value_context);
 }
@@ -192,6 +209,13 @@ genie_lsh_block_keywords(const GenieLshBlock *block, uint32 i, GenieKeywords *ke
 {
 	Assert(i < block->n);
 	genie_lsh_add_codes(codes_at(block, i), block->parameters.functions.n_functions, keywords);
+}
+
+const void *
+genie_lsh_block_value(const GenieLshBlock *block, uint32 i)
+{
+	Assert(i < block->n);
+	return block->shape.metric != 0 ? value_at(block, i) : NULL;
 }
 
 void

@@ -6,6 +6,7 @@
 #define GENIE_LSH_BLOCK_H
 
 #include "genie_opclass.h"
+#include "genie_values.h"
 #include "genie_vector.h"
 #include "utils/rel.h"
 
@@ -15,14 +16,15 @@ typedef struct GenieLshBlock GenieLshBlock;
 extern bool genie_lsh_block_possible(Relation index, const bytea *parameters);
 
 /*
- * A block with room for n_vectors, or for as many as fit nbytes if these are fewer, but for at least one.  It is freed
- * with the current memory context, if not before.
+ * A block with room for n_vectors, or for as many as fit nbytes if these are fewer, but for at least one.  With a
+ * shape, it also makes their values.  It is freed with the current memory context, if not before.
  */
-extern GenieLshBlock *genie_lsh_block_begin(Relation index, const bytea *parameters, uint32 n_vectors, Size nbytes);
+extern GenieLshBlock *genie_lsh_block_begin(Relation index, const bytea *parameters, GenieValueShape shape,
+											uint32 n_vectors, Size nbytes);
 
 extern void genie_lsh_block_end(GenieLshBlock *block);
 
-/* The bytes that its vectors and codes take. */
+/* The bytes that its vectors, codes and values take. */
 extern Size genie_lsh_block_bytes(const GenieLshBlock *block);
 
 /* The number of vectors that it has room for still. */
@@ -39,6 +41,9 @@ extern GenieQuery *genie_lsh_block_query(const GenieLshBlock *block, uint32 i);
 
 /* Adds the keywords that support function 1 adds for vector i, which is hashed. */
 extern void genie_lsh_block_keywords(const GenieLshBlock *block, uint32 i, GenieKeywords *keywords);
+
+/* The record of vector i, hashed or not; NULL: values are not made. */
+extern const void *genie_lsh_block_value(const GenieLshBlock *block, uint32 i);
 
 /* Removes all vectors. */
 extern void genie_lsh_block_clear(GenieLshBlock *block);

@@ -196,17 +196,18 @@ class_exists(const char *name, Oid schema)
 static void
 create_class(const ClassOfVector *class, const char *schema, const char *type, const char *operator)
 {
-	const char *own = class->options == NULL ? psprintf("FUNCTION 8 %s.genie_exact_value(internal)", schema) :
-		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal)", schema,
+	const char *own = class->options == NULL ? "" :
+		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal), ", schema,
 			 class->options, schema);
 
 	execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
 					 "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
 					 "FUNCTION 1 %s.genie_pgvector_decompose(%s, internal), "
 					 "FUNCTION 2 %s.genie_pgvector_compile(internal, int2, oid, internal), "
-					 "FUNCTION 5 %s.%s(internal), %s",
+					 "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)",
 					 schema, class->name, class->is_default ? "DEFAULT" : "", type,
-					 class->strategy, operator, type, type, schema, type, schema, schema, class->train, own));
+					 class->strategy, operator, type, type, schema, type, schema, schema, class->train, own,
+					 schema));
 	execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'", schema, class->name, class->comment));
 }
 

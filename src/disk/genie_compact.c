@@ -426,9 +426,10 @@ genie_compact_dead(Relation index)
 
 /* Merges what the policy picks; false: nothing is due. */
 static bool
-genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*delay) (void))
+genie_compact_segments(Relation index, const GenieCompactEffort *effort, GenieSigner *signer, void (*delay) (void))
 {
 	GenieMetaData *meta = genie_meta_read(index);
+	GenieValueShape shape = {0};
 	int			picked[GENIE_SEGMENTS_MAX];
 	GenieSegment *inputs[GENIE_SEGMENTS_MAX];
 	uint64		removed[GENIE_SEGMENTS_MAX];
@@ -450,7 +451,9 @@ genie_compact_segments(Relation index, const GenieCompactEffort *effort, void (*
 	}
 	writer = genie_segment_begin(index, false, NULL);
 	genie_segment_set_delay(writer, delay);
-	genie_merge_write(inputs, n, writer, &header);
+	if (signer != NULL)
+		shape = signer->shape(signer, genie_meta_parameters(meta));
+	genie_merge_write(inputs, n, shape.metric != 0, writer, &header);
 	added = genie_segment_finish(writer, &header);
 	flip.n_added = header.n_objects > 0 ? 1 : 0;
 	flip.added = &added;
@@ -484,7 +487,7 @@ genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effor
 
 		MemoryContextSwitchTo(part);
 		if (meta->n_segments >= GENIE_SEGMENTS_HIGH)
-			(void) genie_compact_segments(index, effort, delay);
+			(void) genie_compact_segments(index, effort, signer, delay);
 		sealed->pending_head = meta->pending_head;
 		more = genie_compact_pending_part(index, sealed, memory, signer, parameters);
 		MemoryContextSwitchTo(context);
@@ -500,7 +503,7 @@ genie_compact_index(Relation index, Size memory, const GenieCompactEffort *effor
 		genie_space_reclaim(index);
 		if (delay != NULL)
 			delay();
-	} while (genie_compact_segments(index, effort, delay));
+	} while (genie_compact_segments(index, effort, signer, delay));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

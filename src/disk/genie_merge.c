@@ -6,7 +6,8 @@
  * live object gets the next number of the output.  What became of an input's objects is kept as
  * *pieces*: from input object `first` on, output numbers count up from `to` (or the objects
  * are dropped), until the next piece.  Inputs whose TID ranges do not interleave have one
- * piece; at worst there is one piece for each object.  An object's value is copied as it is.
+ * piece; at worst there is one piece for each object.  An object's value is copied as it is, or left
+ * out with all others.
  *
  * Phase 2, keywords.  The dictionaries of all inputs are read side by side in key order.  A keyword's
  * lists are decoded tile by tile, renumbered through the pieces and merged into the encoder.
@@ -179,8 +180,9 @@ genie_merge_skip_dead(GenieMergeInput *input)
 }
 
 /*
- * What the values of the output are like: as those of the inputs that have some.  One without them has NULL objects
- * alone, from before the index knew how long its vectors are.
+ * What the values of the output are like: as those of the inputs that have some.  One may have none: it is from before
+ * values, or from a time when they were switched off, or it has NULL objects alone, from before the index knew how long
+ * its vectors are.  Its objects' values are unknown in the output.
  */
 static GenieValueShape
 genie_merge_shape(const GenieMergeInput *inputs, int n_inputs)
@@ -213,14 +215,14 @@ genie_merge_value(GenieMergeInput *input, GenieValueShape shape, GenieSegmentWri
 }
 
 static void
-genie_merge_objects(GenieMergeInput *inputs, int n_inputs, GenieSegmentWriter *writer,
+genie_merge_objects(GenieMergeInput *inputs, int n_inputs, bool values, GenieSegmentWriter *writer,
 					GenieRootHeader *header)
 {
 	uint32		min_size = GENIE_OBJECT_KEYWORDS_MAX;
 	uint32		max_size = 0;
 	uint32		output = 0;
 	GenieObjectWriter *objects = NULL;
-	GenieValueShape shape = genie_merge_shape(inputs, n_inputs);
+	GenieValueShape shape = values ? genie_merge_shape(inputs, n_inputs) : (GenieValueShape) {0};
 
 	for (int i = 0; i < n_inputs; i++)
 	{
@@ -569,7 +571,8 @@ genie_merge_part(GenieMerge *merge, GenieKey from, GenieKey to, GenieSegmentWrit
 }
 
 GenieMerge *
-genie_merge_begin(GenieSegment **segments, int n_inputs, GenieSegmentWriter *writer, GenieRootHeader *header)
+genie_merge_begin(GenieSegment **segments, int n_inputs, bool values, GenieSegmentWriter *writer,
+				  GenieRootHeader *header)
 {
 	GenieMerge *merge = palloc(sizeof(GenieMerge));
 
@@ -584,7 +587,7 @@ genie_merge_begin(GenieSegment **segments, int n_inputs, GenieSegmentWriter *wri
 		merge->inputs[i].pieces_capacity = 64;
 		merge->inputs[i].pieces = palloc(64 * sizeof(GeniePiece));
 	}
-	genie_merge_objects(merge->inputs, n_inputs, writer, header);
+	genie_merge_objects(merge->inputs, n_inputs, values, writer, header);
 	return merge;
 }
 
@@ -607,11 +610,11 @@ genie_merge_end(GenieMerge *merge)
 }
 
 void
-genie_merge_write(GenieSegment **segments, int n_inputs, GenieSegmentWriter *writer,
+genie_merge_write(GenieSegment **segments, int n_inputs, bool values, GenieSegmentWriter *writer,
 				  GenieRootHeader *header)
 {
 	const GenieKey all = {NULL, 0};
-	GenieMerge *merge = genie_merge_begin(segments, n_inputs, writer, header);
+	GenieMerge *merge = genie_merge_begin(segments, n_inputs, values, writer, header);
 
 	genie_merge_part(merge, all, all, writer, header);
 	genie_merge_end(merge);

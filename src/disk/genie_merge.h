@@ -16,8 +16,9 @@
  * Merges segments into the writer's sections: objects by TID, keywords by key, without dead
  * objects.  Of objects with the same TID, the one in the later input stays.  Memory: 8 bytes for
  * each change from one input to another in TID order, and one posting list an input.
+ * values: are there to be values, if inputs have some?
  */
-extern void genie_merge_write(GenieSegment **inputs, int n_inputs, GenieSegmentWriter *writer,
+extern void genie_merge_write(GenieSegment **inputs, int n_inputs, bool values, GenieSegmentWriter *writer,
 							  GenieRootHeader *header);
 
 /*
@@ -29,7 +30,7 @@ typedef struct GenieMerge GenieMerge;
 #define GENIE_PARTS_MAX 64
 
 /* Numbers the objects, and writes them if there is a writer. */
-extern GenieMerge *genie_merge_begin(GenieSegment **inputs, int n_inputs, GenieSegmentWriter *writer,
+extern GenieMerge *genie_merge_begin(GenieSegment **inputs, int n_inputs, bool values, GenieSegmentWriter *writer,
 									 GenieRootHeader *header);
 
 /*

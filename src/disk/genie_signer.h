@@ -1,7 +1,7 @@
 /*
  * genie_signer.h
- *	  Rows of an operator class that learns (genie_opclass.h) in the pending list, and how they get their signatures,
- *	  or, of an exact class, their values.
+ *	  Rows of an operator class that learns (genie_opclass.h) in the pending list, and how they get their signatures and
+ *	  values.
  *
  * Such a class needs parameters to make signatures, and trains them on rows.  As long as the metapage has none, the
  * index is *untrained*: rows are appended raw and stay in the pending list, and no segment has a keyword.  The build,
@@ -46,7 +46,7 @@ struct GenieSigner
 	/* The signature of an object, until the next call.  An exact class has none: it has no keywords. */
 	GenieSignature (*sign) (GenieSigner *signer, const bytea *parameters, const GenieRaw *raw);
 
-	/* What values of a class with these parameters are like; NULL parameters: there are none yet. */
+	/* What values of new segments are like, by these parameters of the class; NULL parameters: there are none yet. */
 	GenieValueShape (*shape) (GenieSigner *signer, const bytea *parameters);
 
 	/* The record of an object's value, until the next call.  If there are values. */

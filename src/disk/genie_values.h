@@ -4,7 +4,8 @@
  *
  * Records of one length lie one behind the other, in the order of the objects; that of an object which is NULL is
  * unknown.  The section's parameters are the metric by which they were quantized and the number of dimensions.  A
- * segment of a class without values has parameters of 0 and no bytes.
+ * segment without values has parameters of 0 and no bytes.  Of an approximate class, segments with and without them may
+ * lie side by side (the index's parameter `values`), and where both were merged, objects of the latter are unknown.
  *
  * What an object's value is never changes, so a bound that follows from its record holds whatever happened to the row.
  */

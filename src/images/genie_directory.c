@@ -62,7 +62,6 @@ make_empty(void)
 		pg_atomic_init_u64(&genie_directory->entries[i].live_version, 0);
 		pg_atomic_init_u64(&genie_directory->entries[i].hint_version, 0);
 		pg_atomic_init_u64(&genie_directory->entries[i].n_hits, 0);
-		pg_atomic_init_u64(&genie_directory->entries[i].n_visits, 0);
 	}
 }
 
@@ -310,7 +309,6 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	entry->state = GENIE_IMAGE_READY;
 	pg_atomic_write_u64(&entry->live_version, live_version);
 	pg_atomic_write_u64(&entry->hint_version, 0);
-	pg_atomic_write_u64(&entry->n_visits, 0);
 	genie_directory_touch(entry);
 	*genie_directory_number(entry) += 1;
 	genie_directory->n_loads++;
@@ -357,21 +355,6 @@ void
 genie_directory_wait_end(void)
 {
 	ConditionVariableCancelSleep();
-}
-
-bool
-genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint64 enough)
-{
-	GenieDirectoryEntry *entry;
-	bool		is_enough;
-
-	LWLockAcquire(&genie_directory->lock, LW_SHARED);
-	entry = genie_directory_ready(ref);
-	is_enough = entry != NULL && pg_atomic_add_fetch_u64(&entry->n_visits, (int64) n) >= enough;
-	if (is_enough)
-		pg_atomic_write_u64(&entry->n_visits, 0);
-	LWLockRelease(&genie_directory->lock);
-	return is_enough;
 }
 
 /* ---- live bits ---- */

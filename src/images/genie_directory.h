@@ -195,12 +195,6 @@ extern GenieImageState genie_directory_find(const GenieImageKey *key, GenieFound
 extern bool genie_directory_has_index(const GenieImageKey *key);
 
 /*
- * Counts n rows that are visited for lack of quantized vectors beside the image.  True when there were enough of them
- * since it last returned true.
- */
-extern bool genie_directory_note_visits(const GenieImageRef *ref, uint64 n, uint64 enough);
-
-/*
  * Makes an entry LOADING, owned by this process.  False: another process has one for the key meanwhile, or there is no
  * entry left.  *first: it was not put off before.
  */

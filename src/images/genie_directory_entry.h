@@ -36,7 +36,6 @@ typedef struct GenieDirectoryEntry
 	pg_atomic_uint64 hint_version;	/* READY: hints that have been taken out, too; only ever raised */
 	uint64		n_loads;		/* that were begun since the entry has this key */
 	pg_atomic_uint64 n_hits;	/* look-ups that found it READY, since then */
-	pg_atomic_uint64 n_visits;	/* READY: rows that were visited for lack of quantized vectors */
 } GenieDirectoryEntry;
 
 typedef struct GenieDirectory

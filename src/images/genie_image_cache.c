@@ -62,13 +62,6 @@
 /* ms that a query may wait for a load that its scan does itself; a query from the pages takes some, too */
 #define GENIE_LOAD_WAIT_MS 10
 
-/*
- * Likewise for quantized vectors: at least this many elements are read from the table and quantized in a millisecond.
- * A row costs as much as GENIE_LOAD_ROW_ELEMENTS more.
- */
-#define GENIE_LOAD_ELEMENTS_PER_MS 14000
-#define GENIE_LOAD_ROW_ELEMENTS 64
-
 /* Bytes of a segment's values that are read in a millisecond at least, if pages are cached. */
 #define GENIE_LOAD_VALUES_PER_MS (1024 * 1024)
 
@@ -424,42 +417,6 @@ genie_image_cache_follow_merge(Relation index)
 	pfree(meta);
 }
 
-/* ---- quantized vectors ---- */
-
-bool
-genie_image_cache_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment, const GenieImageRef *image,
-						  uint64 n_visits, const GenieQuantizer *quantizer, GenieImageRef *ref)
-{
-	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
-	GenieFound	found = {0};
-	GenieImageState state;
-	GenieFallback why;
-
-	key.metric = quantizer->metric;
-	state = genie_directory_find(&key, &found);
-	if (state == GENIE_IMAGE_FREE || (state == GENIE_IMAGE_PUT_OFF && found.due))
-	{
-		MemoryContext context;
-		MemoryContext old;
-		uint64		ms = segment->header.n_objects * (uint64) (quantizer->n_dimensions + GENIE_LOAD_ROW_ELEMENTS) /
-			GENIE_LOAD_ELEMENTS_PER_MS;
-
-		if (has_no_time(ms) ||
-			!genie_directory_note_visits(image, n_visits, segment->header.n_objects) ||
-			!is_listed(index, segment->entry.stamp))
-			return false;
-		context = AllocSetContextCreate(CurrentMemoryContext, "genie vectors load", ALLOCSET_DEFAULT_SIZES);
-		old = MemoryContextSwitchTo(context);
-		why = genie_image_load_vectors(segment, &key, quantizer).why;
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(context);
-		if (why == GENIE_FALLBACK_NONE)
-			state = genie_directory_find(&key, &found);
-	}
-	*ref = found.ref;
-	return state == GENIE_IMAGE_READY;
-}
-
 /* ---- the dead of a VACUUM ---- */
 
 void
@@ -530,9 +487,13 @@ report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));
 }
 
-/* One segment's image, or, with a metric, its values.  False: the index changed meanwhile, start again. */
+/*
+ * One segment's image, or, with a metric, its values; *lacks_room: there is none for it.  False: the index changed
+ * meanwhile, start again.
+ */
 static bool
-prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint64 *n_bytes)
+prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint64 *n_bytes,
+			  bool *lacks_room)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
@@ -543,8 +504,13 @@ prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, 
 		genie_directory_wait();
 	genie_directory_wait_end();
 	key.metric = metric;
-	if (why == GENIE_FALLBACK_NO_ROOM)
+	if (why == GENIE_FALLBACK_NO_ROOM && lacks_room == NULL)
 		report_no_room(index, &key, *n_bytes);
+	if (why == GENIE_FALLBACK_NO_ROOM)
+	{
+		*lacks_room = true;
+		return true;
+	}
 	if (why != GENIE_FALLBACK_NONE)
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
@@ -552,15 +518,25 @@ prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, 
 	return true;
 }
 
-/* One segment.  False: the index changed meanwhile, start again. */
+/* One segment's image.  False: the index changed meanwhile, start again. */
 static bool
 prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry, uint64 *n_bytes)
 {
 	GenieSegment *segment = genie_segment_open(index, entry);
 
-	return segment != NULL && prewarm_image(index, meta, segment, 0, n_bytes) &&
-		(genie_values_shape(segment).metric == 0 ||
-		 prewarm_image(index, meta, segment, genie_values_shape(segment).metric, n_bytes));
+	return segment != NULL && prewarm_image(index, meta, segment, 0, n_bytes, NULL);
+}
+
+/* The segment's values, if it has some.  False: likewise. */
+static bool
+prewarm_values(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry, uint64 *n_bytes,
+			   bool *lacks_room)
+{
+	GenieSegment *segment = genie_segment_open(index, entry);
+	GenieMetric metric = segment == NULL ? 0 : genie_values_shape(segment).metric;
+
+	return segment != NULL &&
+		(metric == 0 || prewarm_image(index, meta, segment, metric, n_bytes, lacks_room));
 }
 
 /*
@@ -594,7 +570,7 @@ prewarm_together(Relation index, const GenieMetaData *meta)
 }
 
 uint64
-genie_image_cache_prewarm(Relation index)
+genie_image_cache_prewarm(Relation index, bool *lacks_values)
 {
 	uint64		segment_version = 0;
 	bool		changed = false;
@@ -612,6 +588,9 @@ genie_image_cache_prewarm(Relation index)
 		changed = !prewarm_together(index, meta);
 		for (uint32 i = 0; !changed && i < meta->n_segments; i++)
 			changed = !prewarm_segment(index, meta, &meta->segments[i], &n_bytes);
+		/* after all images, for which values go */
+		for (uint32 i = 0; !changed && i < meta->n_segments; i++)
+			changed = !prewarm_values(index, meta, &meta->segments[i], &n_bytes, lacks_values);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 		if (!changed)

@@ -26,19 +26,11 @@ extern GenieFallback genie_image_cache_values(Relation index, const GenieMetaDat
 											  uint32 n_queries, GenieImageRef *ref);
 
 /*
- * The quantized vectors of a segment that has an image, but no values.  They are loaded, if there is room, when as
- * many rows were visited for lack of them as the segment has: from then on reading all of them costs no more than
- * they would have saved.  n_visits: rows that the caller is about to visit.  False: there are none.
+ * Loads all segments, together with loaders, waiting for other backends that load them, and their values; returns the
+ * bytes that they have.  Without shared memory, for temporary indexes and without room: ERROR.  But if lacks_values is
+ * not NULL, values need no room: it is set if they found none.
  */
-extern bool genie_image_cache_vectors(Relation index, const GenieMetaData *meta, GenieSegment *segment,
-									  const GenieImageRef *image, uint64 n_visits, const GenieQuantizer *quantizer,
-									  GenieImageRef *ref);
-
-/*
- * Loads all segments, together with loaders, waiting for other backends that load them; returns the bytes that they
- * have.  Without shared memory, for temporary indexes and without room: ERROR.
- */
-extern uint64 genie_image_cache_prewarm(Relation index);
+extern uint64 genie_image_cache_prewarm(Relation index, bool *lacks_values);
 
 /*
  * For a loader: loads the image, and the segment's values, if they are absent, the file is still the index's, and the

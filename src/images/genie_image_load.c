@@ -10,9 +10,8 @@
  *
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
- * A segment's quantized vectors are loaded by the same steps without reading its lists: the plan follows from their
- * number.  Tile after tile is read from the section of values, or, where there is none, filled by a GenieQuantizer,
- * which knows the table, from the rows' TIDs.
+ * A segment's values, quantized vectors, are loaded by the same steps without reading its lists: the plan follows from
+ * their number.  Tile after tile is read from their section.
  *
  * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit), the entry says that loading failed, and its
  * memory is free again.  No lock is held during any of it.
@@ -42,9 +41,8 @@
 /* A load in progress. */
 typedef struct GenieLoad
 {
-	GenieImageFill fill;		/* of quantized vectors only their plan and where they are to be filled */
-	bool		is_vectors;		/* not an image */
-	const GenieQuantizer *quantizer;	/* of quantized vectors of the table; NULL: they are in the segment */
+	GenieImageFill fill;		/* of values only their plan and where they are to be filled */
+	bool		is_vectors;		/* values, not an image */
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
 	GenieEvict	evict;
@@ -122,33 +120,6 @@ plan_vectors(GenieImageFill *fill, GenieValueShape shape)
 	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
 	for (uint32 tile = 0; tile < parts->n_groups; tile++)
 		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
-}
-
-/* False: stale. */
-static bool
-fill_vectors(GenieImageFill *fill, const GenieQuantizer *quantizer)
-{
-	GenieObjectReader *reader = palloc(sizeof(GenieObjectReader));
-	uint32	   *objects = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	uint64	   *tids = palloc(GENIE_TILE_OBJECTS * sizeof(uint64));
-
-	genie_object_table_reader(reader, fill->segment, false);
-	for (uint32 tile = 0; tile < fill->parts.n_groups; tile++)
-	{
-		uint32		first = tile * GENIE_TILE_OBJECTS;
-		uint32		n = Min(fill->parts.n_objects - first, GENIE_TILE_OBJECTS);
-
-		for (uint32 i = 0; i < n; i++)
-			objects[i] = first + i;
-		if (!genie_object_table_tids(reader, objects, n, tids))
-			return false;
-		quantizer->fill(quantizer->arg, tids, n, fill->group_at[tile]);
-		CHECK_FOR_INTERRUPTS();
-	}
-	pfree(tids);
-	pfree(objects);
-	pfree(reader);
-	return true;
 }
 
 /* Reads them from the section of values, whose checksums are verified.  False: stale. */
@@ -248,16 +219,13 @@ run_claimed(GenieLoad *load)
 {
 	GenieImageFill *fill = &load->fill;
 
-	if (load->quantizer != NULL)
-		plan_vectors(fill, (GenieValueShape) {load->quantizer->metric, load->quantizer->n_dimensions});
-	else if (load->is_vectors)
+	if (load->is_vectors)
 		plan_vectors(fill, genie_values_shape(fill->segment));
 	else if (!genie_image_fill_plan(fill))
 		return reading_failed(fill);
 	if (!make_room(load))
 		return GENIE_FALLBACK_NO_ROOM;
-	if (load->quantizer != NULL ? !fill_vectors(fill, load->quantizer) :
-		load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
+	if (load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
 		return reading_failed(fill);
 	fill_body(load);
 #ifdef USE_ASSERT_CHECKING
@@ -322,18 +290,6 @@ genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
 	load->tombstone_version = tombstone_version;
 	load->evict = evict;
-	return load_into_arena(load, key);
-}
-
-GenieLoadResult
-genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key, const GenieQuantizer *quantizer)
-{
-	GenieLoad  *load = palloc0(sizeof(GenieLoad));
-
-	load->fill.segment = segment;
-	load->is_vectors = true;
-	load->quantizer = quantizer;
-	load->evict = GENIE_EVICT_UNUSED;
 	return load_into_arena(load, key);
 }
 

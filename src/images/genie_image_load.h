@@ -25,27 +25,10 @@ extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageK
 										uint64 tombstone_version, GenieEvict evict, uint32 n_workers);
 
 /*
- * The same for the segment's section of values (genie_values.h), which it has.  They stay until the segment goes.
+ * The same for the segment's section of values (genie_values.h), which it has.  They stay until the segment goes: what
+ * an object's value is does not change when it dies.
  */
 extern GenieLoadResult genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEvict evict);
-
-/* Reads vectors from the table and quantizes them (genie_quantized.h). */
-typedef struct GenieQuantizer
-{
-	GenieMetric metric;
-	uint32		n_dimensions;
-	void	   *arg;
-
-	/* Writes the records of n objects, of which the index has these TIDs, in TID order. */
-	void		(*fill) (void *arg, const uint64 *tids, uint32 n, void *records);
-} GenieQuantizer;
-
-/*
- * The same for the segment's quantized vectors.  They stay until the segment goes: an object's vector does not change
- * when it dies.
- */
-extern GenieLoadResult genie_image_load_vectors(GenieSegment *segment, const GenieImageKey *key,
-												const GenieQuantizer *quantizer);
 
 /*
  * An image in the current memory context, for this backend alone; n_dead as above; hints: without the objects

@@ -20,9 +20,9 @@
  *
  * Out of everybody's way.  A loader has a transaction without a snapshot and without a transaction id, so VACUUM and
  * CREATE INDEX CONCURRENTLY do not wait for it.  It runs as no role, calls no function of an operator class and no
- * expression, and reads pages of the index only; so quantized vectors, which come from the table, are not for it.  Its
- * one lock is AccessShareLock on the index, taken only if nobody has or wants AccessExclusiveLock.  Between two pages,
- * every LOOK_MS, it looks whether somebody waits (stops()), and if so, gives the load up:
+ * expression, and reads pages of the index only.  Its one lock is AccessShareLock on the index, taken only if nobody
+ * has or wants AccessExclusiveLock.  Between two pages, every LOOK_MS, it looks whether somebody waits (stops()), and
+ * if so, gives the load up:
  *
  *	- for the index: its lock is in the shared table if somebody waits, and the list of all locks tells who does.
  *	  (LockHasWaiters() cannot be asked by who holds a lock by the fast path.  From 18 on, who holds one lock gets

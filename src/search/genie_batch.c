@@ -251,7 +251,7 @@ genie_batch_take_vectors(GenieBatch *batch, uint32 most)
 	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
 	uint32		each = genie_lsh_class_parameters(batch->parameters).functions.n_functions;
 	uint32		room = GENIE_PIECE_INTERVALS - genie_query_set_intervals(batch->set);
-	GenieLshBlock *block = genie_lsh_block_begin(batch->index, batch->parameters,
+	GenieLshBlock *block = genie_lsh_block_begin(batch->index, batch->parameters, (GenieValueShape) {0},
 												 Min(most, (room + each - 1) / each), GENIE_PIECE_BYTES);
 	uint32		n = genie_lsh_block_room(block);
 

@@ -13,7 +13,7 @@
  * candidates as a heap with the farthest on top: most rows are compared with that one only, and the heap stays in the
  * processor's cache.
  *
- * Where segments have quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
+ * Where segments have values, quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
  * distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
  * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances to
@@ -263,32 +263,32 @@ genie_nearest_farthest(void *arg, uint32 query)
 
 /* ---- bounds ---- */
 
-/* Finds the segments' quantized vectors.  If there are any, quantizes the piece's queries, too. */
-static void
-genie_nearest_find_vectors(GenieNearestSearch *search)
+/* Finds the segments' values.  If there are any, quantizes the piece's queries, too.  False: stale. */
+static bool
+genie_nearest_find_values(GenieNearestSearch *search)
 {
 	GenieBatch *batch = &search->batch;
-	const GenieMetaData *meta = genie_meta_read(batch->index);
-	const GenieTableQuantizer *quantizer = &search->quantizer;
+	const GenieQuantizer *quantizer = &search->quantizer;
 	GenieQuantizedQuery *vectors;
 	float	   *elements;
-	bool		has_vectors = false;
+	bool		found = false;
 
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
-		genie_source_find_vectors(batch->sources[s], batch->index, meta, (uint64) batch->n * batch->want,
-								  &quantizer->quantizer);
-		has_vectors |= batch->sources[s]->has_vectors;
+		if (!genie_quantizer_find_values(quantizer, batch->sources[s], batch->index, batch->meta))
+			return false;
+		found |= batch->sources[s]->values_why == GENIE_FALLBACK_NONE;
 	}
-	if (!has_vectors)
-		return;
+	if (!found)
+		return true;
 	vectors = palloc((Size) batch->n * sizeof(GenieQuantizedQuery));
 	elements = MemoryContextAllocHuge(CurrentMemoryContext, (Size) batch->n * quantizer->n_elements * sizeof(float));
 	for (uint32 i = 0; i < batch->n; i++, elements += quantizer->n_elements)
 		if (!genie_quantizer_query(quantizer, batch->queries[i], elements, &vectors[i]))
-			return;
+			return true;
 	batch->round.vectors = vectors;
 	batch->round.n_elements = quantizer->n_elements;
+	return true;
 }
 
 /* The index may learn from one piece to the next. */
@@ -299,12 +299,9 @@ genie_nearest_has_quantizer(GenieNearestSearch *search)
 
 	if (!search->has_quantizer && batch->parameters != NULL && !search->has_tried_quantizer)
 	{
-		MemoryContext old = MemoryContextSwitchTo(batch->call_context);
-
 		search->has_tried_quantizer = true;
-		search->has_quantizer = genie_quantizer_begin(&search->quantizer, &batch->round.visitor, &search->row_value,
-													  &search->distance, batch->strategy, batch->parameters);
-		MemoryContextSwitchTo(old);
+		search->has_quantizer = genie_quantizer_begin(&search->quantizer, &batch->round.visitor, &search->distance,
+													  batch->strategy, batch->parameters);
 	}
 	return search->has_quantizer;
 }
@@ -320,9 +317,7 @@ genie_nearest_begin(void *owner)
 	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieMeasured));
 	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
 	search->batch.round.vectors = NULL;
-	if (room > 0 && !batch->exact && genie_nearest_has_quantizer(search))
-		genie_nearest_find_vectors(search);
-	return true;
+	return room == 0 || batch->exact || !genie_nearest_has_quantizer(search) || genie_nearest_find_values(search);
 }
 
 /* ---- pending vectors ---- */

@@ -46,7 +46,7 @@ typedef struct GenieNearestSearch
 	/* bounds, once the index has learned */
 	bool		has_tried_quantizer;
 	bool		has_quantizer;
-	GenieTableQuantizer quantizer;
+	GenieQuantizer quantizer;
 
 	/* what was measured, of a piece */
 	GenieMeasured *nearest;		/* query i's from i * k on: a heap */

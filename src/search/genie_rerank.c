@@ -90,7 +90,7 @@ struct GenieRerank
 	/* bounds */
 	bool		has_bounds;		/* candidates may have some */
 	uint64		tombstone_version;	/* the least that segments were opened with, as they may be opened again */
-	GenieTableQuantizer quantizer;
+	GenieQuantizer quantizer;
 
 	/* candidates */
 	bool		strict;			/* rows are left out for the sake of their order */
@@ -386,25 +386,20 @@ genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombsto
 {
 	ScanKey		key = &rerank->scan->orderByData[0];
 	GenieFrontier *frontier = rerank->frontier;
-	GenieTableQuantizer *quantizer = &rerank->quantizer;
+	GenieQuantizer *quantizer = &rerank->quantizer;
 
 	rerank->n_opened++;
 	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
 	if (!frontier->is_open || frontier->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0)
 		return NULL;
 	if (!rerank->has_bounds)
-	{
-		MemoryContext old = MemoryContextSwitchTo(rerank->scan_context);
-
-		rerank->has_bounds = genie_quantizer_begin(quantizer, &frontier->visitor, &frontier->row_value,
-												   &frontier->functions[0], key->sk_strategy, parameters);
-		MemoryContextSwitchTo(old);
-	}
+		rerank->has_bounds = genie_quantizer_begin(quantizer, &frontier->visitor, &frontier->functions[0],
+												   key->sk_strategy, parameters);
 	if (!rerank->has_bounds ||
 		!genie_quantizer_query(quantizer, key->sk_argument, palloc(quantizer->n_elements * sizeof(float)), vector))
 		return NULL;
 	*n_elements = quantizer->n_elements;
-	return &quantizer->quantizer;
+	return quantizer;
 }
 
 /* The next NULL row. */

@@ -6,7 +6,6 @@
 #define GENIE_RERANK_H
 
 #include "genie_frontier.h"
-#include "genie_image_load.h"
 #include "genie_stream.h"
 
 /* the setting genie.strict_order: shall scans leave out rows that are nearer than one that they have given? */
@@ -27,9 +26,9 @@ extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate ne
 extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict);
 
 /*
- * The scan opens segments under a tombstone version.  Returns the quantizer of the table's vectors, by which the scan
- * asks for bounds of its candidates' distances, and fills the query's vector, in the current memory context.  NULL:
- * there are no bounds.
+ * The scan opens segments under a tombstone version.  Returns the quantizer by which the scan finds segments that give
+ * bounds of its candidates' distances, and fills the query's vector, in the current memory context.  NULL: there are
+ * no bounds.
  */
 extern const GenieQuantizer *genie_rerank_vector(GenieRerank *rerank, const bytea *parameters,
 												 uint64 tombstone_version, GenieQuantizedQuery *vector,

@@ -487,8 +487,9 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	{
 		GenieSource *source = sources[i];
 
-		if (state->query.quantizer != NULL)
-			genie_source_find_vectors(source, scan->indexRelation, meta, state->query.first_k, state->query.quantizer);
+		if (state->query.quantizer != NULL &&
+			!genie_quantizer_find_values(state->query.quantizer, source, scan->indexRelation, meta))
+			return false;
 		if (state->query.order != NULL && state->rerank == NULL &&
 			!genie_conflicts_find(&conflicts, source->segment, state->query.order))
 			return false;

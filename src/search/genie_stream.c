@@ -261,7 +261,7 @@ genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 	top->has_after = stream->has_after;
 	top->after = stream->after;
 	top->hits = stream->hits;
-	if (stream->query->quantizer != NULL && stream->source->has_vectors)
+	if (stream->query->quantizer != NULL && stream->source->values_why == GENIE_FALLBACK_NONE)
 	{
 		stream->bounds = MemoryContextAlloc(stream->context, stream->k * sizeof(float));
 		top->vector = &stream->query->vector;

@@ -16,6 +16,7 @@
 #include "genie_bound.h"
 #include "genie_keyword.h"
 #include "genie_object_table.h"
+#include "genie_quantizer.h"
 #include "genie_segment_query.h"
 #include "genie_signer.h"
 #include "genie_value_scan.h"

@@ -33,6 +33,7 @@
 #include "genie_flip.h"
 #include "genie_meta.h"
 #include "genie_approximate.h"
+#include "genie_options.h"
 
 #define GENIE_TRAIN_BLOCKS	300 /* neighbouring rows are often alike, so 2000 rows should come from many blocks */
 #define GENIE_TRAIN_SEED	0x47454E49
@@ -44,13 +45,12 @@ typedef struct ClassSigner
 	GenieSigner signer;
 	Relation	index;
 	FmgrInfo   *sign;			/* NULL: the class has no signatures */
-	FmgrInfo   *value;			/* NULL: it has no values */
+	FmgrInfo   *value;			/* NULL: it has no values, or the index's parameter is off */
 	Oid			collation;
 	MemoryContext context;		/* of one call */
 	GenieKeywords keywords;
-	const bytea *shaped;		/* parameters, whose values are of this shape */
-	GenieValueShape shape;
-	void	   *record;			/* room for one */
+	GenieValueShape shape;		/* once it was asked for with parameters, which do not change */
+	void	   *record;			/* room for one; NULL: it was not */
 } ClassSigner;
 
 bool
@@ -137,11 +137,10 @@ call_shape(GenieSigner *signer, const bytea *parameters)
 
 	if (class->value == NULL || parameters == NULL)
 		return (GenieValueShape) {0};
-	if (class->shaped != parameters)
+	if (class->record == NULL)
 	{
 		FunctionCall1Coll(class->value, class->collation, PointerGetDatum(&call));
 		class->shape = (GenieValueShape) {(GenieMetric) call.metric, call.n_dimensions};
-		class->shaped = parameters;
 		class->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
 										   MemoryContextAlloc(GetMemoryChunkContext(class),
 															  genie_value_bytes(class->shape) + GENIE_QUANTIZED_ALIGN));
@@ -185,7 +184,8 @@ genie_approximate_signer(Relation index)
 	class->signer.value = call_value;
 	class->index = index;
 	class->sign = function_of(index, GENIE_SIGN_PROC);
-	class->value = function_of(index, GENIE_VALUE_PROC);
+	if (class->sign == NULL || genie_values_of(index))
+		class->value = function_of(index, GENIE_VALUE_PROC);
 	class->collation = index->rd_indcollation[0];
 	class->context = AllocSetContextCreate(CurrentMemoryContext, "genie signing", ALLOCSET_DEFAULT_SIZES);
 	genie_keywords_init(&class->keywords);

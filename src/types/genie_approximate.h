@@ -16,7 +16,10 @@ extern bool genie_learns(Relation index);
 extern bool genie_is_approximate(Relation index);
 extern bool genie_is_exact(Relation index);
 
-/* Calls the class's functions train, sign and value; palloc'd.  NULL: the class does not learn. */
+/*
+ * Calls the class's functions train, sign and value; palloc'd.  An approximate class has no values where the index's
+ * parameter `values` is off (genie_options.h).  NULL: the class does not learn.
+ */
 extern GenieSigner *genie_approximate_signer(Relation index);
 
 /*

@@ -14,6 +14,7 @@ typedef struct GenieOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pending_limit;	/* kB; -1, which cannot be given: genie.pending_limit */
+	bool		values;
 } GenieOptions;
 
 int			genie_pending_limit;
@@ -27,13 +28,17 @@ genie_options_init(void)
 	add_int_reloption(genie_relopt_kind, "pending_limit",
 					  "Maximum size of the pending list, in kilobytes.",
 					  -1, GENIE_PENDING_LIMIT_MIN, MAX_KILOBYTES, AccessExclusiveLock);
+	add_bool_reloption(genie_relopt_kind, "values",
+					   "Keeps quantized vectors in an index of an approximate operator class.", true,
+					   AccessExclusiveLock);
 }
 
 bytea *
 genie_reloptions(Datum options, bool validate)
 {
 	static const relopt_parse_elt table[] = {
-		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(GenieOptions, pending_limit)}
+		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(GenieOptions, pending_limit)},
+		{.optname = "values", .opttype = RELOPT_TYPE_BOOL, .offset = offsetof(GenieOptions, values)}
 	};
 
 	return build_reloptions(options, validate, genie_relopt_kind, sizeof(GenieOptions), table,
@@ -47,4 +52,12 @@ genie_pending_limit_of(Relation index)
 
 	return options != NULL && options->pending_limit != -1 ? options->pending_limit :
 		genie_pending_limit;
+}
+
+bool
+genie_values_of(Relation index)
+{
+	const GenieOptions *options = (const GenieOptions *) index->rd_options;
+
+	return options == NULL || options->values;
 }

@@ -21,4 +21,7 @@ extern bytea *genie_reloptions(Datum options, bool validate);
 /* the index's pending_limit, or the setting; kB */
 extern int	genie_pending_limit_of(Relation index);
 
+/* the index's parameter values: does an approximate class write quantized vectors into new segments? */
+extern bool genie_values_of(Relation index);
+
 #endif							/* GENIE_OPTIONS_H */

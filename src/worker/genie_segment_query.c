@@ -291,7 +291,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 			continue;
 		}
 		request->job.query = tops[i].query->compiled;
-		if (tops[i].vector != NULL && source->has_vectors)
+		if (tops[i].vector != NULL && source->values_why == GENIE_FALLBACK_NONE)
 		{
 			request->vector = tops[i].vector;
 			request->n_elements = tops[i].n_elements;

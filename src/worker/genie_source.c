@@ -35,7 +35,7 @@ genie_source_of_pages(GenieSegment *segment, Size *memory)
 	source->context = CurrentMemoryContext;
 	source->segment = segment;
 	source->memory = memory;
-	source->why = GENIE_FALLBACK_OFF;
+	source->why = source->values_why = GENIE_FALLBACK_OFF;
 	return source;
 }
 
@@ -84,14 +84,6 @@ genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData
 	if (source->why == GENIE_FALLBACK_LOAD_FAILED)
 		source->segment->verify = true;
 	return !source->segment->stale;
-}
-
-void
-genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
-						  const GenieQuantizer *quantizer)
-{
-	source->has_vectors = source->why == GENIE_FALLBACK_NONE &&
-		genie_image_cache_vectors(index, meta, source->segment, &source->image, n_visits, quantizer, &source->vectors);
 }
 
 bool

@@ -31,9 +31,8 @@ typedef struct GenieSource
 	uint32		hint_version;	/* of the segment's hints when it was opened; 0: it has none, or the scan heeds none */
 	GenieFallback why;			/* GENIE_FALLBACK_NONE: there is an image */
 	GenieImageRef image;
-	bool		has_vectors;	/* quantized, beside the image, too: */
+	GenieFallback values_why;	/* GENIE_FALLBACK_NONE: its values, quantized vectors, are beside the image: */
 	GenieImageRef vectors;
-	GenieFallback values_why;	/* of a segment with values: GENIE_FALLBACK_NONE: vectors has them */
 	bool		is_private;		/* not of the index, so that the worker cannot have it */
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;
@@ -65,14 +64,8 @@ extern bool genie_source_open_all(Relation index, const GenieMetaData *meta, Siz
 extern bool genie_source_find_image(GenieSource *source, Relation index, const GenieMetaData *meta);
 
 /*
- * Looks for quantized vectors beside the image, if there is one, and may load them (genie_image_cache_vectors()).
- * n_visits: rows that are about to be visited for lack of them.
- */
-extern void genie_source_find_vectors(GenieSource *source, Relation index, const GenieMetaData *meta, uint64 n_visits,
-									  const GenieQuantizer *quantizer);
-
-/*
- * Looks for the segment's values beside the image, if there is one, and may load them.  False: stale.
+ * Looks for the values of a segment that has some beside the image, if there is one, and may load them
+ * (genie_image_cache.c says who does).  False: stale.
  */
 extern bool genie_source_find_values(GenieSource *source, Relation index, const GenieMetaData *meta);
 

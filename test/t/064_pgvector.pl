@@ -32,7 +32,7 @@ my $real = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_exte
 note($real ? 'pgvector itself' : 'a type like pgvector\'s');
 $node->safe_psql('postgres', $real ? 'CREATE SCHEMA v; CREATE EXTENSION vector SCHEMA v' : "CREATE SCHEMA v; SET search_path = v; $script");
 my $added = $node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()');
-is($added, $real ? 4 : 1, 'a class for each operator that the type has');
+is($added, $real ? 8 : 2, 'a class for each operator that the type has');
 is($node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()'), 0, 'nothing is added twice');
 is($node->safe_psql('postgres', q{SELECT count(*), bool_and(amvalidate(oid)) FROM pg_opclass WHERE opcname ~ '^genie_vector_'}), "$added|t", 'amvalidate accepts the classes');
 is($node->safe_psql('postgres', q{SELECT opcname FROM pg_opclass WHERE opcname ~ '^genie_vector_' AND opcdefault}), 'genie_vector_l2_ops', 'which is the default');

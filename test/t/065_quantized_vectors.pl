@@ -1,5 +1,6 @@
-# Quantized vectors beside images: when they are loaded, how many visits of rows they save, and how much memory they may take from
-# others.  Rows are the same with and without them, whatever happened to the table and the worker.
+# Quantized vectors in segments of approximate classes, and beside their images: which segments have some, how many visits of rows
+# they save, and how much memory they may take from others.  Rows are the same with and without them, whatever happened to the table,
+# the index and the worker.
 use strict;
 use warnings;
 use FindBin;
@@ -71,14 +72,13 @@ sub same
 sql("INSERT INTO t SELECT i, x, x, 0 FROM (SELECT i, CASE WHEN i % 100 > 0 THEN vector(i) END AS x FROM generate_series(1, $n_rows) i) r;
 	CREATE INDEX t_l2 ON t USING genie (v genie_l2_ops)");
 sql('VACUUM ANALYZE t');
+is(info($node, 't_l2', 'value_bytes >= objects * 48'), 't', 'a record of 16 bytes and 32 codes for each row');
 my $call = q{SET genie.candidates = 100; SELECT count(*) FROM q, genie_search('t_l2', q.v, 10)};
-cmp_ok(visits('t_l2', $call), '>', 1500, 'a call looks up what its queries take');
-is(shown('images, vector_images'), '1|0', 'a call of 3,000 candidates: not as many as the segment has rows');
-sql("SET genie.quantized_vectors = off; SET genie.candidates = 1000; SELECT count(*) FROM q, genie_search('t_l2', q.v, 10)");
-is(shown('vector_images'), 0, 'switched off: none');
-sql($call);
-is(shown('vector_images'), 1, 'when as many were looked up, they are loaded');
+my $many = visits('t_l2', "SET genie.quantized_vectors = off; $call");
+cmp_ok($many, '>', 1500, 'switched off: a call looks up what its queries take');
+is(shown('images, vector_images'), '1|0', 'and loads none');
 my $few = visits('t_l2', $call);
+is(shown('images, vector_images'), '1|1', 'switched on: they are loaded');
 cmp_ok($few, '<', 900, "and a call looks up $few rows");
 cmp_ok($few, '>=', 300, 'among them all that it gives') or note($few);
 $few = visits('t_l2', "SET genie.candidates = 100; SET enable_seqscan = off; SELECT id FROM t ORDER BY v <-> vector(97) LIMIT 1");
@@ -168,26 +168,82 @@ COMMIT");
 is(scalar(split /\n/, $order{on}), 2000, 'a cursor over a VACUUM: all rows');
 ok($order{on} eq $order{off}, 'in the same order');
 
-# Who sees vectors from before an index was built may not load them.
-sql('CREATE TABLE a WITH (fillfactor = 40) AS SELECT i AS id, vector(i) AS v FROM generate_series(1, 600) i');
-my $signal = 'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = \'advisory\' AND objid = 99) LOOP PERFORM pg_sleep(0.05); END LOOP; END $$';
-my $old = start_sql($node, 'BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT count(*) FROM a', 'SELECT pg_advisory_xact_lock(98)', $signal, q{SELECT genie_prewarm('a_v')}, 'COMMIT');
-wait_until($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 98 AND granted});
-sql('UPDATE a SET v = vector(id + 5000); CREATE INDEX a_v ON a USING genie (v genie_l2_ops)');
-is(sql(q{SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'a_v'::regclass}), 't', 'rows were updated in place before an index was built');
-my $loaded = shown('vector_images');
-my $go = start_sql($node, 'SELECT pg_advisory_lock(99)', 'SELECT pg_sleep(1)');
-ok(finish_sql($old) && finish_sql($go), 'an old transaction prewarms it');
-is(shown('vector_images'), $loaded, 'without vectors');
-sql('VACUUM a');
-sql(q{SELECT genie_prewarm('a_v')});
-is(sql(q{SELECT count(*) FROM genie_search('a_v', (SELECT array_agg(vector(i + 5000)) FROM generate_series(1, 600, 20) i), 1) WHERE distance = 0}), 30, 'the rows that others see are found');
-
-# An expression is its owner's code: prewarming does not run it.
+# An expression is its owner's code: nobody runs it to load what the index has.
 sql(q{CREATE FUNCTION half(v real[]) RETURNS real[] LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''half was called''; RETURN v; END'; CREATE INDEX b_half ON b USING genie (half(v) genie_l2_ops)});
 my $log_at = -s $node->logfile;
+my $loaded = shown('vector_images');
 sql(q{SELECT genie_prewarm('b_half')});
 unlike(substr(slurp_file($node->logfile), $log_at), qr/half was called/, 'prewarming an expression index');
+is(shown('vector_images'), $loaded + 1, 'loads its vectors, too');
+
+# ---- segments with and without them ----
+
+# Queries of old and of new rows by x_v, and by the same index without values.
+sub same_as_without
+{
+	my ($what) = @_;
+	my ($with, $without) = map { sql("SET extra_float_digits = 3; SET genie.candidates = 60; SELECT string_agg(concat_ws(' ', query, tid, distance), ';' ORDER BY n)
+		FROM genie_search('$_', (SELECT array_agg(vector(i * 7)) FROM generate_series(1, 500) i), 5) WITH ORDINALITY s (query, tid, distance, n)") } 'x_v', 'x_none';
+	ok($with eq $without, "$what: the same rows as without");
+	is(scalar(split /;/, $with), 2500, "$what: all of them");
+	return is(sql("SELECT count(*) FROM genie_check('x_v')"), 0, "$what: nothing is wrong");
+}
+sub value_bytes { return info($node, shift // 'x_v', 'value_bytes'); }
+my $x_call = q{SET genie.candidates = 60; SELECT genie_prewarm('x_v'); SELECT count(*) FROM genie_search('x_v', (SELECT array_agg(vector(i * 107)) FROM generate_series(1, 20) i), 5)};
+
+sql('CREATE TABLE x WITH (autovacuum_enabled = off) AS SELECT i AS id, vector(i) AS v FROM generate_series(1, 2000) i');
+sql('CREATE INDEX x_v ON x USING genie (v genie_l2_ops (hashes = 48)) WITH (values = off, pending_limit = 65536); CREATE INDEX x_none ON x USING genie (v genie_l2_ops (hashes = 48)) WITH (values = off, pending_limit = 65536)');
+sql('VACUUM x');
+is(value_bytes(), 0, 'switched off for an index: a build writes none');
+my $before = shown('vector_images');
+sql($x_call);
+is(shown('vector_images'), $before, 'and none are loaded');
+same_as_without('an index without');
+sql(q{ALTER INDEX x_v SET (values = on); INSERT INTO x SELECT i, vector(i) FROM generate_series(2001, 2400) i});
+sql('VACUUM x');
+is(info($node, 'x_v', 'segments'), 2, 'switched on, and some more rows merged: two segments');
+cmp_ok(value_bytes(), '>=', 400 * 48, 'of which the new one has some');
+cmp_ok(value_bytes(), '<', 1000 * 48, 'and the old one none');
+same_as_without('a segment with and one without');
+is(shown('vector_images'), $before + 1, 'and the new ones are loaded');
+sql(q{INSERT INTO x SELECT i, vector(i) FROM generate_series(2401, 4000) i});
+sql(q{SELECT genie_merge('x_v'), genie_merge('x_none')});
+sql('VACUUM x');
+is(info($node, 'x_v', 'segments'), 1, 'merged into one');
+cmp_ok(value_bytes(), '>=', 4000 * 48, 'which has a record for each row');
+same_as_without('with records that are unknown');
+$few = visits('x_v', $x_call);
+sql("REINDEX INDEX $_") foreach 'x_v', 'x_none';
+same_as_without('all of them known');
+my $all_known = visits('x_v', $x_call);
+cmp_ok($all_known, '<', $few, "REINDEX makes them of all rows: $all_known visits instead of $few");
+my ($with_values, $without_values) = map { sql("SELECT pg_relation_size('$_')") } 'x_v', 'x_none';
+cmp_ok($with_values - $without_values, '<', 4000 * 48 * 1.1, 'the index is not larger than by its records');
+sql(q{INSERT INTO x SELECT i, vector(i) FROM generate_series(4001, 4600) i; SELECT genie_merge('x_v'), genie_merge('x_none')});
+same_as_without('after another merge');
+sql(q{ALTER INDEX x_v SET (values = off); INSERT INTO x SELECT i, vector(i) FROM generate_series(4601, 5000) i; DELETE FROM x WHERE id % 5 < 3});
+sql('VACUUM x');
+sql(q{INSERT INTO x SELECT i, vector(i) FROM generate_series(5001, 9000) i; SELECT genie_merge('x_v'), genie_merge('x_none')});
+is(info($node, 'x_v', 'segments'), 1, 'switched off, and all merged');
+is(value_bytes(), 0, 'none are left');
+same_as_without('switched off');
+sql('ALTER INDEX x_v RESET (values)');
+sql("REINDEX INDEX $_") foreach 'x_v', 'x_none';
+cmp_ok(value_bytes(), '>', 0, 'they are there again: it is on by default');
+same_as_without('reset');
+
+# Every class of vectors has values, and others have none.
+sql(q{CREATE TABLE z AS SELECT vector(i) AS v, vector(i)::float8[] AS d, ARRAY[i, i + 1, i + 2, i % 50] AS s, i::bit(32) AS b FROM generate_series(1, 600) i});
+my @classes = map { my $class = $_; map { ["genie_$class$_", $_ eq '_float8_ops' ? 'd' : 'v', 1] } '_ops', '_float8_ops' } 'l2', 'l1', 'laplacian', 'cosine';
+foreach (@classes, ['genie_cosine_ops (signs = on)', 'v', 1], ['genie_minhash_ops', 's', 0], ['genie_hamming_ops', 'b', 0])
+{
+	my ($class, $column, $has) = @$_;
+	sql("CREATE INDEX z_i ON z USING genie ($column $class)");
+	is(info($node, 'z_i', 'value_bytes > 0'), $has ? 't' : 'f', "$class: " . ($has ? 'values' : 'no values'));
+	sql('DROP INDEX z_i');
+}
+sql('CREATE INDEX z_i ON z USING genie (v genie_l2_exact_ops) WITH (values = off)');
+cmp_ok(value_bytes('z_i'), '>', 0, 'an exact class needs them, whatever the option');
 
 # ---- whatever happens to the worker, and to room ----
 
@@ -195,10 +251,10 @@ sql("SELECT pg_terminate_backend(worker_pid) FROM genie_stat");
 wait_until($node, q{SELECT worker_state IN ('idle', 'counting') FROM genie_stat});
 same('another worker');
 sql('REINDEX INDEX t_l2');
+$few = visits('t_l2', $call);
 $node->restart;
-is(shown('images, vector_images'), '0|0', 'nothing after a restart');
-$node->psql('postgres', "SET statement_timeout = 35; $call") for 1 .. 10;	# some of them may be cancelled
-is(shown('vector_images'), 0, 'not loaded where the statement has too little time');
+is(shown('images, vector_images'), '0|0', 'nothing in memory after a restart');
+is(visits('t_l2', $call), $few, 'vectors are those of before, and save as many visits');
 same('restarted');
 
 # ---- an engine that has a device: the fake one (test/engine) ----
@@ -241,12 +297,12 @@ is(sql($wide), $first, 'vectors that find no room: the same rows') for 1 .. 2;
 is(shown('images, vector_images'), '1|0', 'and the image stays');
 cmp_ok(shown('image_no_room'), '>', 0, 'which is noted');
 my ($result, $out, $error) = $node->psql('postgres', q{SELECT genie_prewarm('w_v')});
-like($error, qr/NOTICE:  not all vectors of genie index "w_v" are in shared memory\nDETAIL:  There is no room left for them, or another session is about to load them\.\nHINT:  Searches look up more rows without them\.  Raise genie\.shared_memory, which needs a restart\./, 'genie_prewarm says so');
+like($error, qr/NOTICE:  not all values of genie index "w_v" are in shared memory\nDETAIL:  There is no room left for them\.\nHINT:  Searches look up more rows without them\.  Raise genie\.shared_memory, which needs a restart\./, 'genie_prewarm says so');
 
-# Vectors go for images, and are not read again by the next query because they had been worth it once.
+# Vectors go for images, and no query tries in vain again and again to load them.
 $node->restart;
 sql('DROP TABLE w');
-sql($call) for 1 .. 5;
+sql($call);
 is(shown('vector_images'), 1, 'vectors of a small index');
 my $images = shown('images');
 for my $i (1 .. 40)
@@ -256,8 +312,9 @@ for my $i (1 .. 40)
 	last if shown('vector_images') == 0;
 }
 is(shown('images, vector_images'), "$images|0", 'they go before any image');
+sql($call);
 my $loads = shown('image_loads, image_no_room');
 sql($call);
-is(shown('image_loads, image_no_room'), $loads, 'and nobody tries to load them again at once');
+is(shown('image_loads, image_no_room'), $loads, 'and whoever found no room leaves it at that for a while');
 same('without room');
 done_testing();
