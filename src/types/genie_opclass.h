@@ -44,9 +44,9 @@
  *			it cannot sign gets no keywords.
  *
  *	8	value(call internal) returns void
- *			For genie's own classes of vectors.  Fills in the GenieValueCall: what quantized values of an index with these
- *			parameters are like, and, if there is a raw object, its record.  It raises no error for an object that
- *			decompose has accepted.  The record of an object without a value is that of an unknown one.
+ *			For genie's own classes of vectors.  Fills in the GenieValueCall: what quantized values of an index with
+ *			these parameters are like, and, if there is a raw object, its record.  It raises no error for an object
+ *			that decompose has accepted.  The record of an object without a value is that of an unknown one.
  *
  * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
  * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
