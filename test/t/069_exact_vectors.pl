@@ -44,7 +44,7 @@ BEGIN
 	PERFORM set_config('enable_seqscan', CASE way WHEN 'table' THEN 'on' ELSE 'off' END, true), set_config('enable_indexscan', CASE way WHEN 'table' THEN 'off' ELSE 'on' END, true);
 	FOR i IN first .. first + 11 LOOP
 		IF way = 'call' THEN
-			EXECUTE format('SELECT string_agg(tid || '' '' || distance, '';'' ORDER BY n) FROM genie_search(%L, ARRAY[%L::real[]], %s) WITH ORDINALITY s (query, tid, distance, n)', index, vec(i, i % 4), k) INTO part;
+			EXECUTE format('SELECT string_agg(tid || '' '' || distance, '';'' ORDER BY n) FROM genie_search(%L, %L::real[], %s) WITH ORDINALITY s (query, tid, distance, n)', index, vec(i, i % 4), k) INTO part;
 		ELSE
 			EXECUTE format('SELECT string_agg(ctid || '' '' || d, '';'' ORDER BY n) FROM (SELECT ctid, d, row_number() OVER () AS n FROM (SELECT ctid, x %s %L AS d FROM t ORDER BY x %1$s %2$L%s LIMIT %s) s) s', op, vec(i, i % 4), CASE way WHEN 'table' THEN ', ctid' ELSE '' END, k) INTO part;
 		END IF;
