@@ -158,6 +158,12 @@ CREATE FUNCTION differences(k int) RETURNS bigint LANGUAGE sql AS $$
 		scans AS (SELECT n, (SELECT array_agg(ctid || ' ' || d) FROM (SELECT ctid, x <-> q AS d FROM (SELECT ctid, x FROM v OFFSET 0) v ORDER BY x <-> q, ctid LIMIT k) s) AS d FROM queries)
 	SELECT count(*) FROM scans LEFT JOIN call ON query = n WHERE call.d IS DISTINCT FROM scans.d $$;
 SELECT differences(1), differences(10), differences(250);
+-- more rows than there are, pending ones among them; more than one job gives
+SELECT k, count(s.tid) AS rows, count(*) FILTER (WHERE (s.tid, s.distance) IS DISTINCT FROM (r.ctid, r.d)) AS wrong
+FROM unnest(ARRAY[304, 305, 306, 100000]) k,
+	LATERAL (SELECT tid, distance, n FROM genie_search('m_x', ARRAY[vec(7, 3000)], k) WITH ORDINALITY s (query, tid, distance, n)) s
+	LEFT JOIN (SELECT ctid, x <-> vec(7, 3000) AS d, row_number() OVER (ORDER BY x <-> vec(7, 3000), ctid) AS n FROM m) r USING (n)
+GROUP BY k ORDER BY k;
 
 -- bad input
 INSERT INTO v VALUES (9001, ARRAY[1, 2]::real[]);

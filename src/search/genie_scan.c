@@ -319,7 +319,7 @@ genie_scan_extras(IndexScanDesc scan)
 {
 	const GenieScanState *state = scan->opaque;
 
-	return genie_rerank_extras(state->rerank);
+	return state->rerank == NULL ? 0 : genie_rerank_extras(state->rerank);
 }
 
 void

@@ -31,7 +31,10 @@ extern void genie_scan_is_part(IndexScanDesc scan, const GenieInstrument *whole)
  */
 extern void genie_scan_want(IndexScanDesc scan, uint32 n_rows);
 
-/* How many rows such a scan has taken beside those that it wants (GenieCandidate): known from its first row on. */
+/*
+ * How many rows such a scan has taken beside those that it wants (GenieCandidate): known from its first row on.  A scan
+ * of another class takes none.
+ */
 extern uint32 genie_scan_extras(IndexScanDesc scan);
 
 /*
