@@ -165,6 +165,13 @@ FROM unnest(ARRAY[304, 305, 306, 100000]) k,
 	LEFT JOIN (SELECT ctid, x <-> vec(7, 3000) AS d, row_number() OVER (ORDER BY x <-> vec(7, 3000), ctid) AS n FROM m) r USING (n)
 GROUP BY k ORDER BY k;
 
+-- genie_exact_knn() measures by the class's operator
+SELECT i AS index, count(*), count(*) FILTER (WHERE (e.tid, e.distance) IS DISTINCT FROM (s.tid, s.distance)) AS wrong
+FROM unnest('{v_l2,v_l1,v_cosine,v_ip}'::regclass[]) i,
+	LATERAL genie_exact_knn(i, ARRAY[vec(3), vec(500)], 20) WITH ORDINALITY e (query, tid, distance, n)
+	LEFT JOIN LATERAL genie_search(i, ARRAY[vec(3), vec(500)], 20) WITH ORDINALITY s (query, tid, distance, n) USING (query, n)
+GROUP BY i ORDER BY i;
+
 -- bad input
 INSERT INTO v VALUES (9001, ARRAY[1, 2]::real[]);
 INSERT INTO v VALUES (9001, array_fill('NaN'::real, ARRAY[20]));

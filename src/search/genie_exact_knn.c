@@ -288,19 +288,19 @@ metric_of(Relation index, const char *name)
 	{
 		const char *name;
 		GenieMetric metric;
-		StrategyNumber strategy;	/* 0: no operator */
+		StrategyNumber strategy;
 	}			metrics[] = {
 		{"l2", GENIE_METRIC_L2, GENIE_L2_STRATEGY},
 		{"l1", GENIE_METRIC_L1, GENIE_L1_STRATEGY},
 		{"cosine", GENIE_METRIC_COSINE, GENIE_COSINE_STRATEGY},
-		{"ip", GENIE_METRIC_INNER, 0}
+		{"ip", GENIE_METRIC_INNER, GENIE_INNER_STRATEGY}
 	};
 	Oid			family = index->rd_opfamily[0];
 	Oid			type = index->rd_opcintype[0];
 
 	for (int i = 0; i < lengthof(metrics); i++)
 	{
-		if (name != NULL ? strcmp(name, metrics[i].name) == 0 : metrics[i].strategy != 0 &&
+		if (name != NULL ? strcmp(name, metrics[i].name) == 0 :
 			OidIsValid(get_opfamily_member(family, type, type, metrics[i].strategy)))
 			return metrics[i].metric;
 	}
