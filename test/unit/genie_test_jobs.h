@@ -11,6 +11,7 @@
 
 #include "genie_engine.h"
 #include "genie_test.h"
+#include "genie_test_hits.h"
 #include "genie_test_image.h"
 #include "genie_test_keys.h"
 
@@ -55,17 +56,6 @@ allow_plainly(const GenieModel *model, const GenieJob *job)
 	}
 }
 
-static inline int
-compare_hits(const void *a, const void *b)
-{
-	const GenieHit *x = a;
-	const GenieHit *y = b;
-
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
-
 /* Fills wanted with all objects that the job may return, in rank order, whatever its k and cursor. */
 static inline uint32_t
 rank_plainly(const GenieModel *model, const GenieJob *job)
@@ -86,7 +76,7 @@ rank_plainly(const GenieModel *model, const GenieJob *job)
 		wanted[n].key = key;
 		wanted[n++].object = i;
 	}
-	qsort(wanted, n, sizeof(GenieHit), compare_hits);
+	qsort(wanted, n, sizeof(GenieHit), genie_test_compare_hits);
 	return n;
 }
 
@@ -96,13 +86,8 @@ static inline bool
 check_top(const GenieModel *model, const GenieJob *job)
 {
 	uint32_t	n_wanted = rank_plainly(model, job);
-	uint32_t	start = 0;
-	uint32_t	n;
 
-	while (job->has_after && start < n_wanted && compare_hits(&wanted[start], &job->after) <= 0)
-		start++;
-	n = n_wanted - start < job->k ? n_wanted - start : job->k;
-	return CHECK_INT(job->n_hits, n) && CHECK(memcmp(job->out, wanted + start, n * sizeof(GenieHit)) == 0);
+	return genie_test_check_hits(job, wanted, n_wanted);
 }
 
 static inline bool

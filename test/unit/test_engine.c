@@ -12,6 +12,7 @@
 #include "genie_engine_cpu.h"
 #include "genie_kernels.h"
 #include "genie_test.h"
+#include "genie_test_hits.h"
 #include "genie_test_keys.h"
 #include "genie_varint.h"
 
@@ -276,17 +277,6 @@ count_plainly(uint32_t n_ranges, const GenieRankRange *ranges)
 	return largest;
 }
 
-static int
-compare_hits(const void *a, const void *b)
-{
-	const GenieHit *x = a;
-	const GenieHit *y = b;
-
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
-
 /* Fills wanted with every object to be returned, in rank order. */
 static uint32_t
 rank_plainly(const GenieEngineQuery *query)
@@ -308,7 +298,7 @@ rank_plainly(const GenieEngineQuery *query)
 		wanted[n].key = key;
 		wanted[n++].object = first_object + i;
 	}
-	qsort(wanted, n, sizeof(GenieHit), compare_hits);
+	qsort(wanted, n, sizeof(GenieHit), genie_test_compare_hits);
 	return n;
 }
 

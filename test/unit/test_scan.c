@@ -9,6 +9,7 @@
 #include "genie_cpu_batch.h"
 #include "genie_engine_cpu.h"
 #include "genie_test.h"
+#include "genie_test_hits.h"
 
 #define OBJECTS_MAX (2 * GENIE_TILE_OBJECTS + 9000)
 #define TILES_MAX 3
@@ -125,17 +126,6 @@ run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 
 /* ---- what is expected ---- */
 
-static int
-compare_hits(const void *a, const void *b)
-{
-	const GenieHit *x = a;
-	const GenieHit *y = b;
-
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
-
 /* Fills wanted with the live objects of the job's tiles, in rank order, whatever its k and cursor. */
 static uint32_t
 rank_plainly(const GenieJob *job)
@@ -156,7 +146,7 @@ rank_plainly(const GenieJob *job)
 	for (uint32_t i = first; i < first + genie_job_objects(job); i++)
 		if ((job->image->live[i / 64] >> i % 64 & 1) != 0 && all_keys[i] >= job->min_key)
 			wanted[n++] = (GenieHit) {all_keys[i], i};
-	qsort(wanted, n, sizeof(GenieHit), compare_hits);
+	qsort(wanted, n, sizeof(GenieHit), genie_test_compare_hits);
 	return n;
 }
 
@@ -164,14 +154,8 @@ static bool
 check_job(const GenieJob *job)
 {
 	uint32_t	n_wanted = rank_plainly(job);
-	uint32_t	start = 0;
-	uint32_t	n;
 
-	while (job->has_after && start < n_wanted && compare_hits(&wanted[start], &job->after) <= 0)
-		start++;
-	n = n_wanted - start < job->k ? n_wanted - start : job->k;
-	return CHECK_INT(job->status, GENIE_OK) && CHECK(!job->has_bounds) && CHECK_INT(job->n_hits, n) &&
-		CHECK(memcmp(job->out, wanted + start, n * sizeof(GenieHit)) == 0);
+	return CHECK_INT(job->status, GENIE_OK) && CHECK(!job->has_bounds) && genie_test_check_hits(job, wanted, n_wanted);
 }
 
 /* ---- tests ---- */

@@ -5,23 +5,13 @@
 #include <string.h>
 
 #include "genie_test.h"
+#include "genie_test_hits.h"
 #include "genie_topk.h"
 
 #define N_MAX 20000
 
 static GenieHit all[N_MAX];		/* in object order */
 static GenieHit sorted[N_MAX];	/* in rank order */
-
-static int
-compare_hits(const void *a, const void *b)
-{
-	const GenieHit *x = a;
-	const GenieHit *y = b;
-
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
 
 /* n hits of ascending objects; keys below range, or-ed with high bits sometimes */
 static void
@@ -36,7 +26,7 @@ make_hits(GenieRandom *random, uint32_t n, uint64_t range, uint32_t shift)
 		all[i].key = (uint32_t) (genie_random_below(random, range) << shift);
 	}
 	memcpy(sorted, all, n * sizeof(GenieHit));
-	qsort(sorted, n, sizeof(GenieHit), compare_hits);
+	qsort(sorted, n, sizeof(GenieHit), genie_test_compare_hits);
 }
 
 /* The n hits that rank from sorted[start] on, as the top-k finds them; true if they are the same. */
@@ -107,7 +97,7 @@ test_extremes(void)
 			all[i].key = kind == 0 ? UINT32_MAX : kind == 1 ? i : N_MAX - i;
 		}
 		memcpy(sorted, all, sizeof(all));
-		qsort(sorted, N_MAX, sizeof(GenieHit), compare_hits);
+		qsort(sorted, N_MAX, sizeof(GenieHit), genie_test_compare_hits);
 		CHECK(same_page(N_MAX, 0, 1, 1, NULL));
 		CHECK(same_page(N_MAX, 0, 777, 1, NULL));
 		CHECK(same_page(N_MAX, 0, N_MAX, 1, NULL));
