@@ -6,42 +6,31 @@
  * record.  So the products of a query with a group are one instruction for four dimensions, the query's codes being a
  * broadcast, and no sum is left to be folded.
  *
- * Why no record is left out.  A key is below the floor if its bound is at least limit, the bound of the key below.  The
- * bound is computed here as in genie_value_bound.h, but in floats.  Each of its sums has fewer than 16 operations, so
- * 2^-18 of the sum of its terms' sizes is more than all roundings, and that is given: of the squared distance by
- * own - 2^-18 own (twice the cross terms are no more than 2 own), of the product by its terms' sizes.  What is compared
- * with it is made larger by 2^-18, too, and by the smallest normal float, for what vanishes below it.  Comparisons
- * are such that NaN, and infinite errors, let a record pass.
+ * Which records are left is decided by the products of floats that genie_value_filter.h explains.
  */
 #if defined(__x86_64__)
 
-#include <float.h>
 #include <immintrin.h>
-#include <math.h>
 
-#include "genie_value_bound.h"
+#include "genie_value_filter.h"
 #include "genie_value_offer.h"
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2")))
 #define GROUP 16
 #define GROUPS (GENIE_VALUE_FILTER_RECORDS / GROUP)
-#define SLACK 0x1p-18f
 
-/* Sixteen records. */
+/* Sixteen records: GenieValueFilterRecord, number by number. */
 typedef struct Group
 {
-	float		offset[GROUP];
+	float		of[GENIE_VALUE_FILTER_TERMS][GROUP];
 	float		scale[GROUP];
-	float		error[GROUP];
-	float		squares[GROUP]; /* scale^2 times the sum of the codes' squares */
-	float		codes[GROUP];	/* the codes' sum, as Memory's sums */
-	float		length[GROUP];	/* INNER: no less than the vector's */
 } Group;
 
 typedef struct Memory
 {
+	double		centre;			/* of genie_value_filter_record() */
 	uint32_t	n_registers;	/* of codes, a group */
-	uint32_t	unused[15];
+	uint32_t	unused[13];
 	int32_t		sums[GENIE_VALUE_FILTER_RECORDS];
 	Group		groups[GROUPS];
 	__m512i		codes[];
@@ -86,8 +75,8 @@ transpose(__m512i *x)
 }
 
 AVX512 static void
-prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, Group *group, int32_t *sums,
-			  __m512i *codes)
+prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double centre, Group *group,
+			  int32_t *sums, __m512i *codes)
 {
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	uint32_t	n_elements = genie_quantized_elements(n_dimensions);
@@ -113,91 +102,44 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 		}
 	}
 	_mm512_store_si512(sums, sum);
-	_mm512_store_ps(group->codes, _mm512_cvtepi32_ps(sum));
 	for (uint32_t r = 0; r < GROUP; r++)
 	{
-		const GenieQuantized *record = (const void *) (records + (r < n ? r : n - 1) * n_bytes);
-		double		scale = record->scale;
-		double		own = (double) n_dimensions * record->offset * record->offset + scale * scale * record->squares;
+		const GenieQuantized *header = (const void *) (records + (r < n ? r : n - 1) * n_bytes);
+		GenieValueFilterRecord record = genie_value_filter_record(metric, n_dimensions, centre, header, sums[r]);
 
-		group->offset[r] = record->offset;
-		group->scale[r] = record->scale;
-		group->error[r] = record->error;
-		group->squares[r] = (float) (scale * scale * record->squares);
-		if (metric == GENIE_METRIC_INNER)
-			group->length[r] = (float) (sqrt(own + fabs(2.0 * record->offset * scale * group->codes[r])) * (1 + SLACK));
+		for (uint32_t i = 0; i < GENIE_VALUE_FILTER_TERMS; i++)
+			group->of[i][r] = record.of[i];
+		group->scale[r] = record.scale;
 	}
 }
 
 AVX512 static void
-prepare(GenieMetric metric, uint32_t n_dimensions, const void *records, uint32_t n, void *at)
+prepare(GenieMetric metric, uint32_t n_dimensions, double centre, const void *records, uint32_t n, void *at)
 {
 	Memory	   *memory = at;
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 
+	memory->centre = centre;
 	memory->n_registers = genie_quantized_elements(n_dimensions) / 4;
 	for (uint32_t g = 0; g < GROUPS; g++)
 	{
 		uint32_t	first = g * GROUP < n ? g * GROUP : n - 1;
 		uint32_t	n_here = n - first < GROUP ? n - first : GROUP;
 
-		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, &memory->groups[g],
+		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, centre, &memory->groups[g],
 					  memory->sums + g * GROUP, memory->codes + (size_t) g * memory->n_registers);
 	}
 }
 
-/* Of squared distances: may the record be wanted?  reach: what its error is added to. */
+/* genie_value_filtered(): which are not */
 AVX512 static inline __mmask16
-within(const GenieValueQuery *query, float reach, const Group *group, __m512 products)
+left_of_group(const Group *group, const GenieValueFilterQuery *query, __m512 products)
 {
-	__m512		apart = _mm512_sub_ps(_mm512_set1_ps((float) query->offset), _mm512_load_ps(group->offset));
-	__m512		scale = _mm512_load_ps(group->scale);
-	__m512		own = _mm512_mul_ps(_mm512_mul_ps(_mm512_set1_ps((float) query->n_dimensions), apart), apart);
-	__m512		cross;
-	__m512		sum;
-	__m512		limit = _mm512_add_ps(_mm512_set1_ps(reach), _mm512_load_ps(group->error));
+	__m512		sum = _mm512_set1_ps(query->rest);
 
-	own = _mm512_add_ps(_mm512_add_ps(own, _mm512_set1_ps((float) query->squares)), _mm512_load_ps(group->squares));
-	cross = _mm512_add_ps(_mm512_mul_ps(apart, _mm512_load_ps(group->codes)),
-						  _mm512_mul_ps(_mm512_set1_ps((float) query->scale), products));
-	cross = _mm512_sub_ps(_mm512_mul_ps(apart, _mm512_set1_ps((float) query->sum)), _mm512_mul_ps(scale, cross));
-	sum = _mm512_add_ps(_mm512_mul_ps(own, _mm512_set1_ps(1 - SLACK)), _mm512_add_ps(cross, cross));
-	limit = _mm512_mul_ps(_mm512_mul_ps(limit, limit), _mm512_set1_ps(1 + 4 * SLACK));
-	limit = _mm512_add_ps(limit, _mm512_set1_ps(FLT_MIN));
-	return _mm512_cmp_ps_mask(sum, limit, _CMP_NGT_UQ);
-}
-
-AVX512 static inline __m512
-times(__m512 x, double number)
-{
-	return _mm512_mul_ps(x, _mm512_set1_ps((float) number));
-}
-
-/* Of inner products: may it reach the least? */
-AVX512 static inline __mmask16
-reaches(const GenieValueQuery *query, const GenieValueConstants *constants, float least, const Group *group,
-		__m512 products)
-{
-	double		per_length = query->error + (query->norm + query->error) * query->roundings;
-	__m512		offset = _mm512_load_ps(group->offset);
-	__m512		scale = _mm512_load_ps(group->scale);
-	__m512		codes = _mm512_load_ps(group->codes);
-	__m512		error = _mm512_load_ps(group->error);
-	__m512		length = _mm512_add_ps(_mm512_load_ps(group->length), error);
-	__m512		own = times(products, query->scale);
-	__m512		product = _mm512_mul_ps(scale, _mm512_add_ps(times(codes, query->offset), own));
-	__m512		size = _mm512_mul_ps(scale, _mm512_add_ps(times(codes, constants->offset_size), _mm512_abs_ps(own)));
-	__m512		lost = _mm512_add_ps(times(error, query->norm), times(length, per_length));
-	__m512		most;
-
-	product = _mm512_add_ps(times(offset, constants->total), product);
-	size = _mm512_add_ps(times(_mm512_abs_ps(offset), constants->total_size), size);
-	most = _mm512_add_ps(_mm512_add_ps(product, times(size, 2 * SLACK)), times(lost, 1 + 2 * SLACK));
-	most = _mm512_add_ps(most, _mm512_set1_ps(FLT_MIN));
-	/* nothing is known where products are so long that their sums may overflow */
-	return _mm512_cmp_ps_mask(most, _mm512_set1_ps(least), _CMP_NLT_UQ) |
-		_mm512_cmp_ps_mask(times(length, query->norm + query->error),
-						   _mm512_set1_ps((float) GENIE_VALUE_INNER_MAX / 2), _CMP_NLE_UQ);
+	for (uint32_t i = 0; i < GENIE_VALUE_FILTER_TERMS; i++)
+		sum = _mm512_add_ps(sum, _mm512_mul_ps(_mm512_load_ps(group->of[i]), _mm512_set1_ps(query->of[i])));
+	return _mm512_cmp_ps_mask(sum, _mm512_mul_ps(_mm512_load_ps(group->scale), products), _CMP_NGT_UQ);
 }
 
 AVX512 static uint64_t
@@ -206,8 +148,8 @@ filter(const GenieValueQuery *query, const GenieValueConstants *constants, uint3
 {
 	const Memory *memory = at;
 	const int32_t *codes = genie_value_query_body(query);
-	double		limit = genie_value_key_bound(floor - 1);
-	double		reach = limit;
+	GenieValueFilterQuery numbers = genie_value_filter_query((GenieMetric) query->metric, constants, memory->centre,
+															 genie_value_key_bound(floor - 1));
 	__m512i		sums[GROUPS];
 	uint64_t	left = 0;
 
@@ -224,18 +166,8 @@ filter(const GenieValueQuery *query, const GenieValueConstants *constants, uint3
 			sums[g] = _mm512_dpbusd_epi32(sums[g], _mm512_load_si512(group_codes + i), four);
 		}
 	}
-	if (query->metric == GENIE_METRIC_COSINE)
-		reach = sqrt((limit + constants->cosine_error) / (0.5 - 0x1p-23));
-	reach = (reach + query->error) / constants->keep * (1 + SLACK);
 	for (uint32_t g = 0; g < GROUPS; g++)
-	{
-		__m512		own = _mm512_cvtepi32_ps(sums[g]);
-		__mmask16	mask = query->metric == GENIE_METRIC_INNER ?
-			reaches(query, constants, -(float) limit - fabsf((float) limit) * SLACK, &memory->groups[g], own) :
-			within(query, (float) reach, &memory->groups[g], own);
-
-		left |= (uint64_t) mask << g * GROUP;
-	}
+		left |= (uint64_t) left_of_group(&memory->groups[g], &numbers, _mm512_cvtepi32_ps(sums[g])) << g * GROUP;
 	if (left != 0)
 		for (uint32_t g = 0; g < GROUPS; g++)
 			_mm512_storeu_si512(products + g * GROUP, sums[g]);

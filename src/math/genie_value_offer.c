@@ -145,7 +145,7 @@ genie_value_offer(const GenieValueQuery *const *queries, GenieTopK *const *tops,
 	{
 		uint32_t	n_here = n - first < GENIE_VALUE_FILTER_RECORDS ? n - first : GENIE_VALUE_FILTER_RECORDS;
 
-		filter->prepare(metric, n_dimensions, at, n_here, memory);
+		filter->prepare(metric, n_dimensions, queries[0]->offset, at, n_here, memory);
 		for (uint32_t q = 0; q < n_queries; q++)
 			if (genie_value_unknown_key(queries[q]) != 0)
 				offer_keys(queries[q], tops[q], at, n_here, first_object + first, live);

@@ -35,8 +35,9 @@ typedef struct GenieValueFilter
 	/* bytes of memory for records of so many dimensions, aligned to 64 */
 	size_t		(*bytes) (uint32_t n_dimensions);
 
-	/* prepares n records, at most GENIE_VALUE_FILTER_RECORDS */
-	void		(*prepare) (GenieMetric metric, uint32_t n_dimensions, const void *records, uint32_t n, void *memory);
+	/* prepares n records, at most GENIE_VALUE_FILTER_RECORDS; centre: near the queries' offsets */
+	void		(*prepare) (GenieMetric metric, uint32_t n_dimensions, double centre, const void *records, uint32_t n,
+							void *memory);
 
 	/*
 	 * bit i: record i may have a key of at least floor >= 1; products[i] is then its codes' product with the query's,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "genie_test.h"
+#include "genie_value_filter.h"
 #include "genie_value_offer.h"
 #include "genie_value_scan.h"
 
@@ -48,6 +49,8 @@ static const uint32_t dimensions[] = {
 static uint8_t bytes[VECTORS][DIMENSIONS_MAX * sizeof(double) + UNALIGNED];
 static GenieVector vectors[VECTORS];	/* rows, then queries */
 static uint64_t n_pairs;
+static uint64_t n_unwanted;		/* records of ordinary vectors that a filter was asked for and that are not wanted, */
+static uint64_t n_passed_over;	/* and of these, those that it passes over */
 
 /* ---- vectors ---- */
 
@@ -237,6 +240,41 @@ is_below(GenieMetric metric, GenieVector row, GenieVector query, uint32_t key)
 	return below || bound == nothing_known(metric);
 }
 
+/* No record of a key that is at least the floor is passed over, whatever the centre. */
+static bool
+filter_holds(const GenieValueQuery *query, const uint8_t *records, const uint32_t *keys, uint32_t floor, double centre,
+			 bool counts)
+{
+	GenieMetric metric = (GenieMetric) query->metric;
+	GenieValueConstants constants = genie_value_constants(query);
+	GenieValueFilterQuery numbers = genie_value_filter_query(metric, &constants, centre,
+															 genie_value_key_bound(floor - 1));
+	const int8_t *query_codes = genie_value_query_body(query);
+	bool		holds = true;
+
+	for (uint32_t r = 0; r <= ROWS; r++)
+	{
+		const GenieQuantized *header = (const void *) (records + r * genie_quantized_bytes(query->n_dimensions));
+		const uint8_t *codes = (const uint8_t *) (header + 1);
+		int32_t		product = 0;
+		int32_t		sum = 0;
+		GenieValueFilterRecord record;
+		bool		passed_over;
+
+		for (uint32_t i = 0; i < query->n_dimensions; i++)
+		{
+			product += codes[i] * query_codes[i];
+			sum += codes[i];
+		}
+		record = genie_value_filter_record(metric, query->n_dimensions, centre, header, sum);
+		passed_over = genie_value_filtered(&record, &numbers, (float) product);
+		holds = holds && !(passed_over && keys[r] >= floor);
+		n_unwanted += counts && keys[r] < floor;
+		n_passed_over += counts && passed_over;
+	}
+	return holds;
+}
+
 /*
  * Each of n queries' tops, which want different keys, gets the live records that have such keys, of the records one
  * behind the other several times.
@@ -274,6 +312,11 @@ check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t 
 		hits[q] = malloc(genie_topk_capacity(MANY) * sizeof(GenieHit));
 		genie_topk_init(&tops[q], hits[q], MANY, least, NULL);
 		of[q] = &tops[q];
+		if (queries[q]->metric != GENIE_METRIC_L1 && genie_value_unknown_key(queries[q]) == 0)
+			for (uint32_t c = 0; c < 3; c++)
+				same = same && filter_holds(queries[q], records, keys[q], least,
+											c == 0 ? 0 : c == 1 ? queries[0]->offset : 3 * queries[q]->offset + 1e-3,
+											(data == PLAIN || data == POSITIVE) && c == 1 && least > 1);
 	}
 	genie_value_offer((const GenieValueQuery *const *) queries, of, n_queries, many, MANY, FIRST, live);
 	for (uint32_t q = 0; q < n_queries; q++)
@@ -340,6 +383,14 @@ test_bounds(void)
 }
 
 /* Many pairs of few dimensions, all of which are rows and queries. */
+/* A filter that passes over nothing would be right, too. */
+static void
+test_filter_is_worth_it(void)
+{
+	if (!CHECK(n_unwanted > 1000 && n_passed_over >= n_unwanted / 100 * 95))
+		printf("  %llu of %llu passed over\n", (unsigned long long) n_passed_over, (unsigned long long) n_unwanted);
+}
+
 static void
 test_many(void)
 {
@@ -652,6 +703,7 @@ int
 main(void)
 {
 	test_bounds();
+	test_filter_is_worth_it();
 	test_many();
 	test_spikes();
 	test_blocks();
