@@ -80,7 +80,7 @@ private:
 							   std::vector<GenieJob *> &again) noexcept;
 	void		run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *> &left, GenieStatus &status);
 	GenieStatus run_alone(GenieJob &job) noexcept;
-	void		run_scans(std::vector<GenieJob *> jobs, GenieStatus &status);
+	void		run_scans(std::vector<GenieJob *> jobs, bool all_keys, GenieStatus &status);
 	std::vector<GenieJob *> run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
@@ -371,13 +371,18 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 		   });
 }
 
-/* Does SCAN jobs of the same tiles and vectors, in passes. */
+/*
+ * Does SCAN jobs of the same tiles and vectors, in passes; by all keys, or by a filter where that is better, and then
+ * those again by all keys that need it.
+ */
 void
-GenieCudaEngine::run_scans(std::vector<GenieJob *> jobs, GenieStatus &status)
+GenieCudaEngine::run_scans(std::vector<GenieJob *> jobs, bool all_keys, GenieStatus &status)
 {
+	std::vector<GenieJob *> again;
+
 	while (!jobs.empty())
 	{
-		const uint32_t n_fit = genie_cuda_value_scan_jobs(*context, jobs);
+		const uint32_t n_fit = genie_cuda_value_scan_jobs(*context, jobs, all_keys);
 		const uint32_t n = std::max(1u, n_fit);
 		const std::vector<GenieJob *> now(jobs.begin(), jobs.begin() + n);
 		GenieStatus done = status;
@@ -390,7 +395,10 @@ GenieCudaEngine::run_scans(std::vector<GenieJob *> jobs, GenieStatus &status)
 		{
 			const uint64_t number = ++n_passes;
 
-			done = genie_cuda_guard(error, [&]() { genie_cuda_value_scan(*context, now, number); });
+			done = genie_cuda_guard(error, [&]() {
+				for (GenieJob *job : genie_cuda_value_scan(*context, now, all_keys, number))
+					again.push_back(job);
+			});
 			if (done != GENIE_OK)
 				images->drop_incomplete();
 		}
@@ -402,6 +410,8 @@ GenieCudaEngine::run_scans(std::vector<GenieJob *> jobs, GenieStatus &status)
 			job->status = done;
 		jobs.erase(jobs.begin(), jobs.begin() + n);
 	}
+	if (!again.empty())
+		run_scans(again, true, status);
 }
 
 /* Does as many jobs of the same tiles by bit lanes as is best, in passes; adds those that tiles have to do to left. */
@@ -485,7 +495,7 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 		}
 	}
 	for (const auto &of_vectors : scans)
-		run_scans(of_vectors.second, status);
+		run_scans(of_vectors.second, false, status);
 	for (auto &of_tiles : for_lanes)
 		run_lanes(of_tiles.second, left, status);
 	return left;

@@ -304,13 +304,30 @@ constexpr uint32_t GENIE_CUDA_VALUE_QUERIES = 8;
 constexpr uint32_t GENIE_CUDA_VALUE_UNITS_MAX = 13;
 constexpr uint32_t GENIE_CUDA_VALUE_UNITS = 8;
 
-/* jobs of a pass at most: the keys of a million objects then take 1 GB */
-constexpr uint32_t GENIE_CUDA_VALUE_JOBS = 256;
+/* jobs of a pass at most */
+constexpr uint32_t GENIE_CUDA_VALUE_JOBS = 1024;
 
-/* values of a digit of the select; objects that a block of it has at least, and blocks of a query at most */
+/*
+ * A filter is used for FILTER_JOBS or more.  It takes its floor from every stride-th object, and leaves some stride * k;
+ * one that is left costs about as much as FILTER_COST of the sample.  FILTER_MORE are added to k, so that how many are
+ * left varies less, and there is room for FILTER_ROOM times as many as are expected.
+ */
+constexpr uint32_t GENIE_CUDA_VALUE_FILTER_JOBS = 16;
+constexpr uint32_t GENIE_CUDA_VALUE_FILTER_COST = 9;
+constexpr uint32_t GENIE_CUDA_VALUE_FILTER_MORE = 16;
+constexpr uint32_t GENIE_CUDA_VALUE_FILTER_ROOM = 2;
+
+/* strides: of less, all keys take no longer; of more, too few objects are looked at to be like the others */
+constexpr uint32_t GENIE_CUDA_VALUE_STRIDE_MIN = 5;
+constexpr uint32_t GENIE_CUDA_VALUE_STRIDE_MAX = 255;
+
+/* 64 sums of a thread, the numbers of its records, and what is on its way are some 120 registers */
+constexpr int GENIE_CUDA_VALUE_FILTER_BLOCKS = 2;
+
+/* values of a digit of the select; keys that a block of it has at least, and blocks of a query at most */
 constexpr uint32_t GENIE_CUDA_VALUE_DIGITS = 2048;
 constexpr uint32_t GENIE_CUDA_VALUE_SELECT_THREADS = 256;
-constexpr uint32_t GENIE_CUDA_VALUE_SELECT_OBJECTS = 4096;
+constexpr uint32_t GENIE_CUDA_VALUE_SELECT_KEYS = 4096;
 constexpr uint32_t GENIE_CUDA_VALUE_SELECT_BLOCKS = 264;
 
 /* ---- memory ---- */

@@ -5,6 +5,7 @@
 #ifndef GENIE_CUDA_LANES_BLOCK_CUH
 #define GENIE_CUDA_LANES_BLOCK_CUH
 
+#include "genie_cuda_async.cuh"
 #include "genie_cuda_lanes_types.cuh"
 #include "genie_cuda_scan.cuh"
 
@@ -46,29 +47,6 @@ genie_cuda_lane_unit(uint32_t round)
 	return round * (blockDim.x / GENIE_CUDA_WARP) + genie_cuda_warp();
 }
 
-/* Copies 16 bytes to shared memory, without waiting for them if the device can do that. */
-__device__ __forceinline__ void
-genie_cuda_lane_copy(uint8_t *to, const uint8_t *from)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-				 :
-				 : "r"((uint32_t) __cvta_generic_to_shared(to)), "l"(from)
-				 : "memory");
-#else
-	*(uint4 *) to = *(const uint4 *) from;
-#endif
-}
-
-/* Waits for all copies of the thread. */
-__device__ __forceinline__ void
-genie_cuda_lane_wait()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-	asm volatile("cp.async.wait_all;" : : : "memory");
-#endif
-}
-
 /* Copies bytes of the slice's table into shared memory, without waiting for them. */
 __device__ __forceinline__ void
 genie_cuda_lane_fetch(const uint8_t *from, uint32_t to, uint32_t n_bytes)
@@ -76,7 +54,7 @@ genie_cuda_lane_fetch(const uint8_t *from, uint32_t to, uint32_t n_bytes)
 	uint8_t    *table = (uint8_t *) genie_cuda_memory + to;
 
 	for (uint32_t i = threadIdx.x * sizeof(uint4); i < n_bytes; i += blockDim.x * sizeof(uint4))
-		genie_cuda_lane_copy(table + i, from + i);
+		genie_cuda_copy_async(table + i, from + i);
 }
 
 #endif							/* GENIE_CUDA_LANES_BLOCK_CUH */

@@ -127,7 +127,7 @@ genie_cuda_lane_exchange(const GenieCudaLaneLaunch &launch, const uint8_t *table
 	}
 	if (position == layout.n_strips - layout.n_first)
 	{
-		genie_cuda_lane_wait();
+		genie_cuda_wait_for_all_copies();
 		__syncthreads();
 	}
 }
@@ -304,7 +304,7 @@ __launch_bounds__(THREADS, 1) genie_cuda_lanes_kernel(const __grid_constant__ Ge
 #pragma unroll
 	for (int a = 0; a < GENIE_CUDA_LANE_AHEAD; a++)
 		genie_cuda_lane_load(launch, codes, codes.rows[a]);
-	genie_cuda_lane_wait();
+	genie_cuda_wait_for_all_copies();
 	__syncthreads();
 
 	for (uint32_t round = 0; round * (THREADS / GENIE_CUDA_WARP) < part.n; round++)

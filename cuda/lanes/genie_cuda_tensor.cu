@@ -498,7 +498,7 @@ __launch_bounds__(GENIE_CUDA_TENSOR_THREADS, 1)
 	}
 	if (threadIdx.x == 0)
 		shared.n_events = 0;
-	genie_cuda_lane_wait();
+	genie_cuda_wait_for_all_copies();
 	__syncthreads();
 
 	for (uint32_t round = 0; unit_of_warp(round) < part.n; round++)

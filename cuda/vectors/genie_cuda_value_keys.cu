@@ -1,11 +1,13 @@
 /*
  * genie_cuda_value_keys.cu
- *	  The keys of all objects for the queries of a scan, the same bits as the CPU's.
+ *	  The keys of a scan's objects for its queries, or of each query's own objects, the same bits as the CPU's.
  *
  * A block has THREADS records, a thread each, and up to QUERIES queries.  Records lie one behind the other, so the
  * block reads them as one piece, SLICE units of 16 bytes at a time, into shared memory.  There a record takes an odd
  * number of units, so that the threads of a warp read theirs without conflicts.  All threads read the same unit of a
  * query at a time.  One instruction multiplies and adds four codes.
+ *
+ * Of every stride-th object, records are read one by one.  A query's own objects are a thread each.
  *
  * Blocks of the same records are neighbours: the first one brings them to L2.  For one query the kernel is bound by
  * memory, for many by the products and by the doubles of the epilogue.
@@ -154,24 +156,58 @@ struct Differences
 	}
 };
 
-/* The key of object i, from the first one on, or 0 if the query does not want it. */
+/* The key of an object, or 0 if the query does not want it. */
 static __device__ __forceinline__ uint32_t
-wanted_key(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t i, uint32_t key)
+wanted_key(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, uint32_t key)
 {
-	const uint32_t object = scan.first_object + i;
-
-	if ((scan.live[i / 64] >> (i % 64) & 1) == 0 || key < query.min_key)
+	if (!genie_cuda_value_is_live(scan, object) || key < query.min_key)
 		return 0;
 	if (query.has_after && (key > query.after.key || (key == query.after.key && object <= query.after.object)))
 		return 0;
 	return key;
 }
 
-/* Brings units of the block's n records, and of queries, to shared memory.  All threads call it together. */
-template <bool DIFFERENCES, uint32_t QUERIES>
+/* The sum of a unit's codes, and sum. */
+static __device__ __forceinline__ uint32_t
+add_codes(const uint4 &codes, uint32_t sum)
+{
+	sum = __dp4a(codes.x, 0x01010101u, sum);
+	sum = __dp4a(codes.y, 0x01010101u, sum);
+	sum = __dp4a(codes.z, 0x01010101u, sum);
+	return __dp4a(codes.w, 0x01010101u, sum);
+}
+
+/*
+ * The key of an object, or 0, from its header, the sum of its codes, and what they are together with the query's: their
+ * product, or the sum of the differences.
+ */
+static __device__ __forceinline__ uint32_t
+key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, const uint4 &head,
+			  uint32_t codes, double products)
+{
+	ValueTerms	terms;
+	ValueNumber bound = scan.metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
+
+	terms.offset = (double) __uint_as_float(head.x);
+	terms.scale = (double) __uint_as_float(head.y);
+	terms.error = (double) __uint_as_float(head.z);
+	terms.squares = (double) head.w;
+	terms.codes = (double) (int) codes;
+	terms.products = products;
+	if (query.is_known)
+		bound = genie_value_bound(scan.metric, query.constants, terms);
+	return wanted_key(scan, query, object, key_of(bound));
+}
+
+/*
+ * Brings units of the block's n records, which are base's if they lie one behind the other, and of queries, to shared
+ * memory.  All threads call it together.
+ */
+template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
 static __device__ __forceinline__ void
-load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t n, uint32_t first_query, uint32_t unit,
-		   uint32_t n_units, uint32_t pitch, uint4 *records, uint4 (*bodies)[UNITS_MAX * (DIFFERENCES ? FOURS : 1)])
+load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key, uint32_t n, uint32_t first_query,
+		   uint32_t unit, uint32_t n_units, uint32_t pitch, uint4 *records,
+		   uint4 (*bodies)[UNITS_MAX * (DIFFERENCES ? FOURS : 1)])
 {
 	constexpr uint32_t EACH = DIFFERENCES ? FOURS : 1;	/* a unit of codes has so many of the query's body */
 
@@ -179,7 +215,11 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t n, uint32
 	{
 		const uint32_t r = i / n_units;
 
-		records[r * pitch + i % n_units] = base[(size_t) r * scan.n_units + unit + i % n_units];
+		const uint4 *record = STRIDES ?
+			genie_cuda_value_record(scan, scan.first_object + (first_key + r) * scan.stride) :
+			base + (size_t) r * scan.n_units;
+
+		records[r * pitch + i % n_units] = record[unit + i % n_units];
 	}
 	for (uint32_t i = threadIdx.x; i < QUERIES * n_units * EACH; i += THREADS)
 	{
@@ -193,7 +233,7 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t n, uint32
 	}
 }
 
-template <bool DIFFERENCES, uint32_t QUERIES>
+template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
 static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan, uint32_t slice)
 {
@@ -202,11 +242,9 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 	const uint32_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
 	const uint32_t first_query = blockIdx.x % n_groups * QUERIES;
 	const uint32_t first = blockIdx.x / n_groups * THREADS;
-	const uint32_t n = min(THREADS, scan.n_objects - first);
-	const uint32_t object = scan.first_object + first;
+	const uint32_t n = min(THREADS, scan.n_keys - first);
 	const uint32_t pitch = slice | 1;
-	const uint4 *base = (const uint4 *) scan.tiles[object >> GENIE_TILE_SHIFT] +
-		(size_t) (object & (GENIE_TILE_OBJECTS - 1)) * scan.n_units;
+	const uint4 *base = genie_cuda_value_record(scan, scan.first_object + first * scan.stride);
 	Products	products[QUERIES] = {};
 	Differences differences = {};
 	uint32_t	codes = 0;
@@ -218,7 +256,8 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 		const uint32_t n_units = min(slice, scan.n_units - unit);
 
 		__syncthreads();
-		load_slice<DIFFERENCES, QUERIES>(scan, base, n, first_query, unit, n_units, pitch, records, bodies);
+		load_slice<DIFFERENCES, QUERIES, STRIDES>(scan, base, first, n, first_query, unit, n_units, pitch, records,
+												  bodies);
 		__syncthreads();
 		if (threadIdx.x >= n)
 			continue;
@@ -236,10 +275,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 								(int) (scan.n_dimensions - (unit + u - 1) * LANES));
 			else
 			{
-				codes = __dp4a(chunk.x, 0x01010101u, codes);
-				codes = __dp4a(chunk.y, 0x01010101u, codes);
-				codes = __dp4a(chunk.z, 0x01010101u, codes);
-				codes = __dp4a(chunk.w, 0x01010101u, codes);
+				codes = add_codes(chunk, codes);
 #pragma unroll
 				for (uint32_t q = 0; q < QUERIES; q++)
 					products[q].add(chunk, &bodies[q][u]);
@@ -253,32 +289,52 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 		if (first_query + q < scan.n_queries)
 		{
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
-			ValueTerms	terms;
-			ValueNumber bound = scan.metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
+			const uint32_t i = first + threadIdx.x;
 
-			terms.offset = (double) header.x;
-			terms.scale = (double) header.y;
-			terms.error = (double) header.z;
-			terms.squares = (double) head.w;
-			terms.codes = (double) (int) codes;
-			terms.products = DIFFERENCES ? (double) differences.total() : (double) products[q].sum;
-			if (query.is_known)
-				bound = genie_value_bound(scan.metric, query.constants, terms);
-			query.keys[first + threadIdx.x] = wanted_key(scan, query, first + threadIdx.x, key_of(bound));
+			query.keys[i] = key_of_object(scan, query, scan.first_object + i * scan.stride, head, codes,
+										  DIFFERENCES ? (double) differences.total() : (double) products[q].sum);
 		}
 }
 
-template <bool DIFFERENCES, uint32_t QUERIES>
+/* A query's own objects; never by L1. */
+static __global__ void
+__launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValueScan scan)
+{
+	const GenieCudaValueQuery &query = scan.queries[blockIdx.y];
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+
+	if (i >= genie_cuda_value_n_keys(scan, query))
+		return;
+
+	const uint32_t object = query.objects[i];
+	const uint4 *record = genie_cuda_value_record(scan, object);
+	const uint4 head = record[0];
+	Products	products = {};
+	uint32_t	codes = 0;
+
+	for (uint32_t u = 1; u < scan.n_units; u++)
+	{
+		const uint4 chunk = record[u];
+		const uint4 of_query = __ldg(&query.body[u - 1]);
+
+		codes = add_codes(chunk, codes);
+		products.add(chunk, &of_query);
+	}
+	query.keys[i] = key_of_object(scan, query, object, head, codes, (double) products.sum);
+}
+
+template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
 static void
 launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	const uint32_t slice = scan.n_units <= UNITS_MAX ? scan.n_units : GENIE_CUDA_VALUE_UNITS;
 	const uint64_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
-	const uint64_t n_blocks = n_groups * ((scan.n_objects + (uint64_t) THREADS - 1) / THREADS);
+	const uint64_t n_blocks = n_groups * ((scan.n_keys + (uint64_t) THREADS - 1) / THREADS);
 
 	if (n_blocks > INT32_MAX)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a scan has more objects than a launch has blocks for");
-	genie_cuda_value_keys_kernel<DIFFERENCES, QUERIES><<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan, slice);
+	genie_cuda_value_keys_kernel<DIFFERENCES, QUERIES, STRIDES>
+		<<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan, slice);
 	genie_cuda_check_launch("genie_cuda_value_keys_kernel");
 }
 
@@ -286,9 +342,19 @@ void
 genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	if (scan.metric == GENIE_METRIC_L1)
-		launch<true, 1>(scan, stream);
+		launch<true, 1, false>(scan, stream);
+	else if (scan.stride > 1)
+		launch<false, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);
 	else if (scan.n_queries == 1)
-		launch<false, 1>(scan, stream);
+		launch<false, 1, false>(scan, stream);
 	else
-		launch<false, GENIE_CUDA_VALUE_QUERIES>(scan, stream);
+		launch<false, GENIE_CUDA_VALUE_QUERIES, false>(scan, stream);
+}
+
+void
+genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream)
+{
+	genie_cuda_value_keys_of_objects_kernel<<<dim3((scan.n_keys + THREADS - 1) / THREADS, scan.n_queries), THREADS, 0,
+											  stream>>>(scan);
+	genie_cuda_check_launch("genie_cuda_value_keys_of_objects_kernel");
 }

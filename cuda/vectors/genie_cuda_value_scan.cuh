@@ -2,8 +2,9 @@
  * genie_cuda_value_scan.cuh
  *	  SCAN jobs: the best k objects by keys of their quantized vectors.
  *
- * Jobs of the same tiles and vectors are done together, in passes.  A pass has three steps, each for all of its
- * queries:
+ * Jobs of the same tiles and vectors are done together, in passes.  There are two ways.
+ *
+ * All keys.  For few queries, few objects or a large k, and for L1:
  *
  * 1.	genie_cuda_value_keys: the keys of all objects, 0 of those that the query does not want.  Records come from the
  *		device's memory once for all queries.
@@ -12,14 +13,25 @@
  *
  * The keys of all objects take 4 bytes an object and query, which are written once and read some times.  A record has
  * as many bytes as dimensions, so this costs little, and nothing can overflow, whatever the keys are.
+ *
+ * By a filter.  For many queries, the last step from a product to a key takes many times as long as the product, and few
+ * objects need it:
+ *
+ * 1.	Keys and select as above, of every stride-th object.  At least as many objects as a query wants are not worse
+ *		than the best of these, so their k-th key is a floor.
+ * 2.	genie_cuda_value_filter: tensor cores multiply all queries with all records, and in registers each product is
+ *		compared with what a key of the floor needs (genie_value_filter.h).  Some stride * k objects of each query
+ *		are left.
+ * 3.	Their keys, the select of the best k, and the sort, as above.
+ *
+ * A query for which more objects are left than there is room for is done again by all keys: its answer cannot be known
+ * from a part of them.  That happens where many keys are equal, or where every stride-th object is unlike the others.
  */
 #ifndef GENIE_CUDA_VALUE_SCAN_CUH
 #define GENIE_CUDA_VALUE_SCAN_CUH
 
 #include "genie_cuda_context.cuh"
-
-/* The constants of a query's bounds come from the host: genie_value_bound.h, which only the keys' kernel compiles. */
-struct GenieValueConstants;
+#include "genie_value_filter.h"
 
 /* A query's select: which candidates are among the best k. */
 struct GenieCudaValueState
@@ -40,13 +52,18 @@ struct GenieCudaValueQuery
 	uint32_t	min_key;
 	bool		has_after;
 	GenieHit	after;
-	uint32_t   *keys;			/* of each object of the tiles */
+	uint32_t   *objects;		/* that the filter has left; NULL: the scan's */
+	uint32_t   *n_objects;		/* of these; GENIE_CUDA_VALUE_ALL: none, since all keys are needed */
+	uint32_t   *keys;			/* of each object */
 	uint32_t   *histogram;		/* GENIE_CUDA_VALUE_DIGITS zeros */
 	GenieCudaValueState *state;
 	GenieCudaCandidate *candidates; /* room for k */
 	GenieHit   *hits;			/* room for an even number; zeros behind the last hit */
-	uint4	   *n_hits;			/* in x */
+	uint4	   *n_hits;			/* in x; in y, n_objects */
 };
+
+/* more than any number of objects that a filter leaves, and adding as many gives no small number */
+constexpr uint32_t GENIE_CUDA_VALUE_ALL = UINT32_C(1) << 31;
 
 /* Queries of the same records. */
 struct GenieCudaValueScan
@@ -58,8 +75,55 @@ struct GenieCudaValueScan
 	const uint64_t *live;		/* from the first object on */
 	uint32_t	first_object;
 	uint32_t	n_objects;
+	uint32_t	stride;			/* keys are of every stride-th object */
+	uint32_t	n_keys;			/* of a query; room for them, where it has objects of its own */
 	uint32_t	n_queries;
 	const GenieCudaValueQuery *queries;
+};
+
+static __device__ __forceinline__ uint32_t
+genie_cuda_value_n_keys(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query)
+{
+	if (query.objects == nullptr)
+		return scan.n_keys;
+	return *query.n_objects <= scan.n_keys ? *query.n_objects : 0;
+}
+
+/* The object of key i. */
+static __device__ __forceinline__ uint32_t
+genie_cuda_value_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t i)
+{
+	return query.objects == nullptr ? scan.first_object + i * scan.stride : query.objects[i];
+}
+
+static __device__ __forceinline__ const uint4 *
+genie_cuda_value_record(const GenieCudaValueScan &scan, uint32_t object)
+{
+	return (const uint4 *) scan.tiles[object >> GENIE_TILE_SHIFT] +
+		(size_t) (object & (GENIE_TILE_OBJECTS - 1)) * scan.n_units;
+}
+
+static __device__ __forceinline__ bool
+genie_cuda_value_is_live(const GenieCudaValueScan &scan, uint32_t object)
+{
+	const uint32_t i = object - scan.first_object;
+
+	return (scan.live[i / 64] >> (i % 64) & 1) != 0;
+}
+
+/* A query's numbers for the filter, in two loads. */
+struct alignas(16) GenieCudaValueNumbers
+{
+	GenieValueFilterQuery of_query;
+	uint32_t	unused[3];
+};
+
+struct GenieCudaValueFilter
+{
+	const uint8_t *bodies;		/* the queries', one behind the other */
+	uint32_t	body_bytes;
+	double		centre;			/* of genie_value_filter_record() */
+	GenieCudaValueNumbers *numbers; /* of genie_cuda_value_padded() queries */
 };
 
 /* Two buffers of n candidates for sorting, where a query's k are at the same place in both. */
@@ -74,11 +138,26 @@ struct GenieCudaValueSort
 	size_t		temporary_bytes;
 };
 
-/* Writes all keys. */
+/* Writes the keys of the scan's objects, or of each query's own. */
 extern void genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream);
+extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream);
 
-/* Gathers the best k of each query. */
-extern void genie_cuda_value_select(const GenieCudaValueScan &scan, cudaStream_t stream);
+/* Finds the k-th best candidate of each query; gathers those not worse. */
+extern void genie_cuda_value_find(const GenieCudaValueScan &scan, cudaStream_t stream);
+extern void genie_cuda_value_gather(const GenieCudaValueScan &scan, cudaStream_t stream);
+
+/* Can the device filter? */
+extern bool genie_cuda_value_filter_possible(const GenieCudaDevice &device);
+
+/* Queries up to whole tiles of the filter's. */
+extern uint32_t genie_cuda_value_padded(uint32_t n_queries);
+
+/*
+ * Writes the objects of each query of the scan: those whose keys may be at least that of the candidate which the query
+ * of the same number of the sample has found.
+ */
+extern void genie_cuda_value_filter(const GenieCudaValueScan &sample, const GenieCudaValueScan &scan,
+									const GenieCudaValueFilter &filter, cudaStream_t stream);
 
 /* Writes the hits: of queries of k up to GENIE_CUDA_SORT_MAX, and of larger ones. */
 extern void genie_cuda_value_sort_small(const GenieCudaValueScan &scan, cudaStream_t stream);
@@ -86,12 +165,18 @@ extern void genie_cuda_value_sort_large(const GenieCudaValueScan &scan, const Ge
 										cudaStream_t stream);
 extern size_t genie_cuda_value_sort_bytes(uint32_t n_queries, uint64_t n);
 
-/* How many of the jobs, which have the same tiles and vectors, fit a pass, the first ones; 0: none. */
-extern uint32_t genie_cuda_value_scan_jobs(const GenieCudaContext &context, const std::vector<GenieJob *> &jobs);
+/*
+ * How many of the jobs, which have the same tiles and vectors, fit a pass, the first ones; 0: none.  all_keys: not by a
+ * filter.
+ */
+extern uint32_t genie_cuda_value_scan_jobs(const GenieCudaContext &context, const std::vector<GenieJob *> &jobs,
+										   bool all_keys);
 
 /*
- * Does so many jobs.  Throws if anything fails; GENIE_STATUS_DECLINED: the device has no room for the vectors.
+ * Does so many jobs, and returns those that have to be done again by all keys.  Throws if anything fails;
+ * GENIE_STATUS_DECLINED: the device has no room for the vectors.
  */
-extern void genie_cuda_value_scan(GenieCudaContext &context, const std::vector<GenieJob *> &jobs, uint64_t pass);
+extern std::vector<GenieJob *> genie_cuda_value_scan(GenieCudaContext &context, const std::vector<GenieJob *> &jobs,
+													 bool all_keys, uint64_t pass);
 
 #endif							/* GENIE_CUDA_VALUE_SCAN_CUH */

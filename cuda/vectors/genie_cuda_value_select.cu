@@ -93,6 +93,7 @@ __launch_bounds__(THREADS) genie_cuda_value_digit_kernel(GenieCudaValueScan scan
 	__shared__ uint32_t histogram[DIGITS];
 	__shared__ bool is_last;
 	const GenieCudaValueQuery &query = scan.queries[blockIdx.y];
+	const uint32_t n_keys = genie_cuda_value_n_keys(scan, query);
 	const GenieCudaCandidate known = query.state->known >> (digit.shift + digit.bits);
 
 	if (query.state->done != 0)
@@ -100,10 +101,11 @@ __launch_bounds__(THREADS) genie_cuda_value_digit_kernel(GenieCudaValueScan scan
 	for (uint32_t i = threadIdx.x; i < DIGITS; i += THREADS)
 		histogram[i] = 0;
 	__syncthreads();
-	for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < scan.n_objects; i += (uint64_t) gridDim.x * THREADS)
+	for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < n_keys; i += (uint64_t) gridDim.x * THREADS)
 	{
 		const uint32_t key = query.keys[i];
-		const GenieCudaCandidate candidate = genie_cuda_candidate(key, scan.first_object + (uint32_t) i);
+		const GenieCudaCandidate candidate = genie_cuda_candidate(key,
+																  genie_cuda_value_object(scan, query, (uint32_t) i));
 
 		if (key != 0 && candidate >> (digit.shift + digit.bits) == known)
 			atomicAdd(&histogram[candidate >> digit.shift & ((1u << digit.bits) - 1)], 1);
@@ -128,31 +130,42 @@ static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_gather_kernel(GenieCudaValueScan scan)
 {
 	const GenieCudaValueQuery &query = scan.queries[blockIdx.y];
+	const uint32_t n_keys = genie_cuda_value_n_keys(scan, query);
 	const GenieCudaCandidate known = query.state->known;
 
-	for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < scan.n_objects; i += (uint64_t) gridDim.x * THREADS)
+	for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < n_keys; i += (uint64_t) gridDim.x * THREADS)
 	{
 		const uint32_t key = query.keys[i];
-		const GenieCudaCandidate candidate = genie_cuda_candidate(key, scan.first_object + (uint32_t) i);
+		const GenieCudaCandidate candidate = genie_cuda_candidate(key,
+																  genie_cuda_value_object(scan, query, (uint32_t) i));
 
 		if (key != 0 && candidate >= known)
 			query.candidates[atomicAdd(&query.state->n, 1)] = candidate;
 	}
 }
 
-void
-genie_cuda_value_select(const GenieCudaValueScan &scan, cudaStream_t stream)
+/* A query's blocks. */
+static uint32_t
+blocks_of(const GenieCudaValueScan &scan)
 {
-	const uint32_t n_blocks = std::min<uint32_t>((scan.n_objects + GENIE_CUDA_VALUE_SELECT_OBJECTS - 1) /
-													 GENIE_CUDA_VALUE_SELECT_OBJECTS,
-												 GENIE_CUDA_VALUE_SELECT_BLOCKS);
+	return std::min<uint32_t>((scan.n_keys + GENIE_CUDA_VALUE_SELECT_KEYS - 1) / GENIE_CUDA_VALUE_SELECT_KEYS,
+							  GENIE_CUDA_VALUE_SELECT_BLOCKS);
+}
 
+void
+genie_cuda_value_find(const GenieCudaValueScan &scan, cudaStream_t stream)
+{
 	for (const Digit &digit : all_digits)
 	{
-		genie_cuda_value_digit_kernel<<<dim3(n_blocks, scan.n_queries), THREADS, 0, stream>>>(scan, digit);
+		genie_cuda_value_digit_kernel<<<dim3(blocks_of(scan), scan.n_queries), THREADS, 0, stream>>>(scan, digit);
 		genie_cuda_check_launch("genie_cuda_value_digit_kernel");
 	}
-	genie_cuda_value_gather_kernel<<<dim3(n_blocks, scan.n_queries), THREADS, 0, stream>>>(scan);
+}
+
+void
+genie_cuda_value_gather(const GenieCudaValueScan &scan, cudaStream_t stream)
+{
+	genie_cuda_value_gather_kernel<<<dim3(blocks_of(scan), scan.n_queries), THREADS, 0, stream>>>(scan);
 	genie_cuda_check_launch("genie_cuda_value_gather_kernel");
 }
 
@@ -169,6 +182,12 @@ static __device__ __forceinline__ uint32_t
 even(uint32_t n)
 {
 	return (n + 1) & ~1u;
+}
+
+static __device__ __forceinline__ void
+write_n_hits(const GenieCudaValueQuery &query, uint32_t n)
+{
+	*query.n_hits = make_uint4(n, query.n_objects == nullptr ? 0 : *query.n_objects, 0, 0);
 }
 
 struct RanksFirst
@@ -199,7 +218,7 @@ __launch_bounds__(SORT_THREADS) genie_cuda_value_sort_kernel(GenieCudaValueScan 
 		if (first + i < even(query.k))
 			query.hits[first + i] = first + i < n ? candidate_hit(mine[i]) : GenieHit{0, 0};
 	if (threadIdx.x == 0)
-		*query.n_hits = make_uint4(n, 0, 0, 0);
+		write_n_hits(query, n);
 }
 
 static __global__ void
@@ -210,7 +229,7 @@ genie_cuda_value_ends_kernel(GenieCudaValueScan scan, const uint32_t *begins, ui
 	if (q < scan.n_queries)
 	{
 		ends[q] = begins[q] + scan.queries[q].state->n;
-		*scan.queries[q].n_hits = make_uint4(scan.queries[q].state->n, 0, 0, 0);
+		write_n_hits(scan.queries[q], scan.queries[q].state->n);
 	}
 }
 

@@ -19,8 +19,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "genie_quantized_bound.h"
-#include "genie_value_scan.h"
+#include "genie_value_constants.h"
 
 #ifndef VALUE_FUNCTION
 #define VALUE_FUNCTION static inline
@@ -36,24 +35,6 @@ typedef double ValueNumber;
 /* products of lengths up to which no partial sum in floats overflows */
 #define GENIE_VALUE_INNER_MAX (FLT_MAX / 2)
 
-/* What the bounds of a query need: made by the CPU for all engines. */
-typedef struct GenieValueConstants
-{
-	double		n;				/* dimensions */
-	double		offset;			/* as in GenieValueQuery */
-	double		scale;
-	double		error;
-	double		norm;
-	double		sum;
-	double		squares;
-	double		keep;			/* of a distance: what roundings leave */
-	double		roundings;
-	double		cosine_error;
-	double		total;			/* the sum of the elements of q' */
-	double		total_size;		/* what this sum's two terms are without their signs */
-	double		offset_size;
-} GenieValueConstants;
-
 /* What a record says, and its sums with the query. */
 typedef struct ValueTerms
 {
@@ -64,28 +45,6 @@ typedef struct ValueTerms
 	ValueNumber products;		/* codes of the query and the record; L1: the sum of differences */
 	ValueNumber codes;			/* the sum of the record's */
 } ValueTerms;
-
-static inline GenieValueConstants
-genie_value_constants(const GenieValueQuery *query)
-{
-	double		n = query->n_dimensions;
-	GenieValueConstants constants;
-
-	constants.n = n;
-	constants.offset = query->offset;
-	constants.scale = query->scale;
-	constants.error = query->error;
-	constants.norm = query->norm;
-	constants.sum = query->sum;
-	constants.squares = query->squares;
-	constants.keep = 1 - query->roundings;
-	constants.roundings = query->roundings;
-	constants.cosine_error = 2 * GENIE_QUANTIZED_GROWTH * query->roundings;
-	constants.total = n * query->offset + query->sum;
-	constants.total_size = fabs(n * query->offset) + fabs(query->sum);
-	constants.offset_size = fabs(query->offset);
-	return constants;
-}
 
 /* |q' - v'|, no larger but for relative roundings */
 VALUE_FUNCTION ValueNumber

@@ -1,44 +1,46 @@
 /*
  * genie_value_filter.h
- *	  Which quantized vectors may have a key of at least a floor (genie_value_scan.h), by a few products of floats: plain
- *	  C, for GPUs too.
+ *	  Which quantized vectors may have a key of at least a floor (genie_value_scan.h), by a few products of floats;
+ *	  for GPUs, too.
  *
- * A scan for the best k wants few of the objects, and the bound of an object takes many times as long as its product
- * with a query.  So the comparison of the bound with a limit is written as a product of two short vectors, one that
- * depends on the record alone and one that depends on the query and the limit.  Where X is the product of the codes,
+ * A scan for the best k wants few of the objects, and the bound of an object takes many times as long as its
+ * product with a query.  So the comparison of the bound with a limit is written as a product of two short vectors,
+ * one that depends on the record alone and one that depends on the query and the limit.  Where X is the product of
+ * the codes,
  *
  *		a record is passed over if		rest + sum of record.of[i] * query.of[i]  >  record.scale * X
  *
  * Comparisons are such that NaN passes nothing over.
  *
- * Why no record is passed over that is wanted.  The names are those of genie_value_scan.c: v' = o + s c, q' = p + t d,
- * the errors e and f, the sums C1, C2, D1, D2.  The limit L is the bound of the key below the floor, so what is wanted
- * has a bound of at most L.
+ * Why no record is passed over that is wanted.  The names are those of genie_value_scan.c: v' = o + s c, q' = p +
+ * t d, the errors e and f, the sums C1, C2, D1, D2.  The limit L is the bound of the key below the floor, so what
+ * is wanted has a bound of at most L.
  *
- * L2, cosine.  It is |q' - v'| <= L' + e', where L' = (L + f) / keep and e' = e / keep; of cosine, L is first turned into
- * the limit of the distance.  Any number m may be subtracted from o and p.  With what is left in their places, that is
+ * L2, cosine.  It is |q' - v'| <= L' + e', where L' = (L + f) / keep and e' = e / keep; of cosine, L is first
+ * turned into the limit of the distance.  Any number m may be subtracted from o and p.  With what is left in their
+ * places, that is
  *
  *		[n o^2 + 2 o s C1 + s^2 C2 - e'^2]  +  [n p^2 + 2 p t D1 + t^2 D2 - L'^2]
  *			- 2 o (n p + t D1)  -  2 (s C1) p  -  2 e' L'  -  2 s t X  <=  0
  *
- * which is divided by 2 t.  With A^2 = n o^2 + s^2 C2 + e'^2 and B^2 = n p^2 + t^2 D2 + L'^2, the sizes of all terms,
- * and of the terms of the first two, are together at most 6.5 (A^2 + B^2): |2 o s C1| <= n o^2 + s^2 C2, |n p + t D1| <=
- * sqrt(2 n) B and so on (Cauchy, Schwarz).  A term is the product of two floats, each rounded from a double, and goes
- * through at most six operations: 8 u of 6.5 (A^2 + B^2), u = 2^-24.  2^-18 A^2 and 2^-18 B^2 are subtracted from the
- * first two.  The margin of genie_value_distance() is 2^-48 of the same sizes.
+ * which is divided by 2 t.  With A^2 = n o^2 + s^2 C2 + e'^2 and B^2 = n p^2 + t^2 D2 + L'^2, the sizes of all
+ * terms, and of the terms of the first two, are together at most 6.5 (A^2 + B^2): |2 o s C1| <= n o^2 + s^2 C2, |n
+ * p + t D1| <= sqrt(2 n) B and so on (Cauchy, Schwarz).  A term is the product of two floats, each rounded from a
+ * double, and goes through at most six operations: 8 u of 6.5 (A^2 + B^2), u = 2^-24.  2^-18 A^2 and 2^-18 B^2 are
+ * subtracted from the first two.  The margin of genie_value_distance() is 2^-48 of the same sizes.
  *
  * Inner product.  What is wanted has
  *
  *		- L  -  o (n p + t D1)  -  (s C1) p  -  e |q'|  -  l g  <=  s t X,		g = f + (|q'| + f) roundings
  *
- * where l is the record's length, its error included.  With A^2 = n o^2 + s^2 C2 + e^2 and B^2 = n p^2 + t^2 D2 + |q'|^2 +
- * g^2, the sizes are together at most |L| + 7 A B.  8 u of that are given: 2^-20 |L| from the first term, and 2^-14 A
- * is added to e, and B / 16 is the least in the place of |q'|.
+ * where l is the record's length, its error included.  With A^2 = n o^2 + s^2 C2 + e^2 and B^2 = n p^2 + t^2 D2 +
+ * |q'|^2 + g^2, the sizes are together at most |L| + 7 A B.  8 u of that are given: 2^-20 |L| from the first term,
+ * and 2^-14 A is added to e, and B / 16 is the least in the place of |q'|.
  *
- * Floats reach from 2^-126 to 2^128.  For A up to 2^50, B from 2^-30 to 2^50 and t of at least 2^-20 B, no sum becomes
- * infinite but by a first term that alone decides, and what products lose below the normal range is far below the
- * margins.  Other records and queries have numbers that pass nothing over.  Where all codes of a query are zero, X is,
- * and B takes the place of t.
+ * Floats reach from 2^-126 to 2^128.  For A up to 2^50, B from 2^-30 to 2^50 and t of at least 2^-20 B, no sum
+ * becomes infinite but by a first term that alone decides, and what products lose below the normal range is far
+ * below the margins.  Other records and queries have numbers that pass nothing over.  Where all codes of a query
+ * are zero, X is, and B takes the place of t.
  */
 #ifndef GENIE_VALUE_FILTER_H
 #define GENIE_VALUE_FILTER_H
@@ -46,7 +48,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "genie_value_bound.h"
+#include "genie_value_constants.h"
 
 #define GENIE_VALUE_FILTER_TERMS 4
 

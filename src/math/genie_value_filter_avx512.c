@@ -126,8 +126,9 @@ prepare(GenieMetric metric, uint32_t n_dimensions, double centre, const void *re
 		uint32_t	first = g * GROUP < n ? g * GROUP : n - 1;
 		uint32_t	n_here = n - first < GROUP ? n - first : GROUP;
 
-		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, centre, &memory->groups[g],
-					  memory->sums + g * GROUP, memory->codes + (size_t) g * memory->n_registers);
+		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, centre,
+					  &memory->groups[g], memory->sums + g * GROUP,
+					  memory->codes + (size_t) g * memory->n_registers);
 	}
 }
 

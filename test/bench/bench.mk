@@ -7,6 +7,7 @@
 #   make bench-restart  the first queries after a restart; genie_prewarm by several processes (LOADERS="0 2 7")
 #   make bench-lsh      recall of the hash functions by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
+#   make bench-scan     scans of quantized vectors on the GPU and the CPU: SHAPE="l2 128 4500000 26" (test/bench/bench_scan.cpp); NVCC= without a GPU
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
 #   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
 #   make plots          plots of the recorded figures, test/bench/results/*.tsv, in build/plots (needs gnuplot)
@@ -56,6 +57,12 @@ bench-restart:
 
 bench-worst:
 	test/bench/bench_worst
+
+build/cuda/bench_scan: test/bench/bench_scan.cpp test/unit_cuda/genie_cuda_data.cpp $(CUDA_TEST_OBJS) $(CUDA_TEST_HEADERS)
+	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
+
+bench-scan: $(if $(NVCC),$(CUDA_LIBRARY)) build/cuda/bench_scan
+	build/cuda/bench_scan $(if $(NVCC),$(CUDA_LIBRARY),-) $(SHAPE)
 
 build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $node = genie_node('parallel_load', conf => <<'CONF');
+my $node = genie_node('parallel_load', init => without_checksums(), conf => <<'CONF');
 shared_preload_libraries = 'genie'
 genie.worker = on
 genie.engine = 'cpu'

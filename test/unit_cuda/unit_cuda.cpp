@@ -752,7 +752,10 @@ tensor_pass(bool used)
 	open_engine(NULL);
 	tensor_cases(used, true);
 	if (used)
+	{
 		bounds_cases();
+		scan_cases();
+	}
 	cuda->ops->close(cuda);
 	unsetenv("GENIE_CUDA_TENSOR_CORES");
 }

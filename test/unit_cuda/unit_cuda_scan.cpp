@@ -265,6 +265,11 @@ scan_cases()
 	}
 	if (is_mine())
 		scan_case(GENIE_METRIC_L2, 5, GENIE_TILE_OBJECTS + 500, 3, 2, 500);
+	/* more queries than a block of the filter has at a time; records whose codes stay in shared memory, or not */
+	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_INNER})
+		for (const uint32_t n : {40u, 130u, 250u, 330u})
+			if (is_mine())
+				scan_case(metric, n, few + 77, n == 40 ? 997 : 0, by_scale(300u, 140u, 140u), 20);
 	if (scale == WHOLE && is_mine())
 		scan_case(GENIE_METRIC_COSINE, 128, 2 * GENIE_TILE_OBJECTS, 0, 300, 1000);
 	if (is_mine())

@@ -99,10 +99,13 @@ genie_cuda_emulated_exchange(uint32_t value, uint32_t (&values)[GENIE_CUDA_EMULA
 
 /*
  * Rows are objects and columns queries.  Thread 4g + t has words t and 4 + t of rows g and 8 + g and of column g, and
- * the counts of rows g and 8 + g with columns 2t and 2t + 1 (PTX ISA, mma.m16n8k256 with .b1).
+ * the sums of rows g and 8 + g with columns 2t and 2t + 1 (PTX ISA, mma.m16n8k256 with .b1, mma.m16n8k32 of bytes).
+ * multiply gives what two words have together.
  */
-void
-genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low, uint32_t queries_high)
+template <class MULTIPLY>
+static void
+add_product(int (&sums)[4], const uint32_t (&objects)[4], uint32_t queries_low, uint32_t queries_high,
+			const MULTIPLY &multiply)
 {
 	uint32_t	rows[4][GENIE_CUDA_EMULATED_WARP];
 	uint32_t	columns[2][GENIE_CUDA_EMULATED_WARP];
@@ -115,8 +118,27 @@ genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint3
 	genie_cuda_emulated_exchange(queries_high, columns[1]);
 	for (uint32_t i = 0; i < 4; i++)
 		for (uint32_t word = 0; word < 8; word++)
-			count[i] += __popc(rows[word / 4 * 2 + i / 2][4 * g + word % 4] &
-							   columns[word / 4][4 * (2 * t + i % 2) + word % 4]);
+			sums[i] += multiply(rows[word / 4 * 2 + i / 2][4 * g + word % 4],
+								columns[word / 4][4 * (2 * t + i % 2) + word % 4]);
+}
+
+void
+genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low, uint32_t queries_high)
+{
+	add_product(count, objects, queries_low, queries_high, [](uint32_t a, uint32_t b) { return __popc(a & b); });
+}
+
+void
+genie_cuda_emulated_byte_product(int (&sums)[4], const uint32_t (&records)[4], uint32_t queries_low,
+								 uint32_t queries_high)
+{
+	add_product(sums, records, queries_low, queries_high, [](uint32_t a, uint32_t b) {
+		int			sum = 0;
+
+		for (uint32_t i = 0; i < 32; i += 8)
+			sum += (int) (a >> i & 0xFF) * (int8_t) (b >> i & 0xFF);
+		return sum;
+	});
 }
 
 /* ---- blocks ---- */

@@ -259,6 +259,10 @@ atomicCAS(T *at, GenieCudaEmulatedValue<T> expected, GenieCudaEmulatedValue<T> v
 extern void genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low,
 										uint32_t queries_high);
 
+/* The same of bytes, without signs and with them, as that of genie_cuda_value_filter.cu does. */
+extern void genie_cuda_emulated_byte_product(int (&sums)[4], const uint32_t (&records)[4], uint32_t queries_low,
+											 uint32_t queries_high);
+
 /* ---- instructions ---- */
 
 extern uint4 genie_cuda_memory[];
@@ -377,6 +381,15 @@ __double2float_rd(double x)
 	const float nearest = (float) x;
 
 	return nearest > x ? std::nextafterf(nearest, -INFINITY) : nearest;
+}
+
+static inline float
+__uint_as_float(uint32_t bits)
+{
+	float		x;
+
+	memcpy(&x, &bits, sizeof(x));
+	return x;
 }
 
 static inline uint32_t

@@ -1,0 +1,223 @@
+/*
+ * bench_scan.cpp
+ *	  SCAN jobs by engine: the best k objects by keys of quantized vectors, for 1 to 1,024 queries.
+ *
+ *	bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]	(l2 128 4500000 26)
+ *
+ * Vectors are whole numbers around one of 4,096 centres, as descriptors of images are; queries are more of them.
+ * LIBRARY is the CUDA engine's; with - the CPU engine alone is measured, on all processors.  A line is a number of
+ * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
+ * the same, or the exit status is 1.
+ */
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "genie_cuda_data.h"
+#include "genie_engine_cpu.h"
+#include "genie_value_scan.h"
+
+constexpr uint32_t CENTRES = 4096;
+constexpr uint32_t RUNS = 7;
+constexpr uint32_t SPREAD = 40;
+constexpr uint32_t RANGE = 219;
+
+struct Shape
+{
+	GenieMetric metric;
+	uint32_t	n_dimensions;
+	uint32_t	n_rows;
+	uint32_t	k;
+};
+
+/* Vector number v, from a seed of its own. */
+static std::vector<float>
+draw(const Shape &shape, uint64_t v)
+{
+	Random		random(v * 7919 + 1);
+	Random		centre(random.below(CENTRES));
+	std::vector<float> elements(shape.n_dimensions);
+
+	for (float &x : elements)
+	{
+		const int	at = (int) centre.below(RANGE) + (int) random.below(SPREAD) - (int) SPREAD / 2;
+
+		x = (float) std::min(std::max(at, 0), (int) RANGE - 1);
+	}
+	return elements;
+}
+
+struct Segment
+{
+	GenieSegmentImage image = {};
+	GenieQuantizedVectors vectors = {};
+	std::vector<uint64_t> live;
+	std::vector<std::vector<GenieQuantized>> records;	/* of tiles */
+	std::vector<const void *> tiles;
+
+	explicit Segment(const Shape &shape)
+	{
+		const size_t n_bytes = genie_quantized_bytes(shape.n_dimensions);
+		const uint32_t n_tiles = (shape.n_rows + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
+		std::vector<std::thread> threads;
+
+		records.resize(n_tiles);
+		for (uint32_t t = 0; t < std::max(1u, std::thread::hardware_concurrency()); t++)
+			threads.emplace_back([=]() {
+				for (uint32_t tile = t; tile < n_tiles; tile += std::max(1u, std::thread::hardware_concurrency()))
+				{
+					const uint32_t first = tile * GENIE_TILE_OBJECTS;
+					const uint32_t n = std::min(shape.n_rows - first, (uint32_t) GENIE_TILE_OBJECTS);
+
+					records[tile].resize(n * n_bytes / sizeof(GenieQuantized));
+					for (uint32_t i = 0; i < n; i++)
+					{
+						const std::vector<float> elements = draw(shape, first + i);
+
+						genie_quantize(shape.metric, GenieVector{elements.data(), shape.n_dimensions, false},
+									   (uint8_t *) records[tile].data() + i * n_bytes);
+					}
+				}
+			});
+		for (std::thread &thread : threads)
+			thread.join();
+		for (const std::vector<GenieQuantized> &tile : records)
+			tiles.push_back(tile.data());
+		live.assign((size_t) n_tiles * GENIE_TILE_WORDS, UINT64_MAX);
+		vectors = GenieQuantizedVectors{2, shape.metric, shape.n_dimensions, shape.n_rows, tiles.data()};
+		image.id = 1;
+		image.n_objects = shape.n_rows;
+		image.n_tiles = n_tiles;
+		image.live = live.data();
+		image.live_version = 1;
+	}
+};
+
+struct Queries
+{
+	std::vector<std::vector<double>> memory;
+	std::vector<std::vector<GenieHit>> hits;
+	std::vector<GenieJob> jobs;
+
+	Queries(const Shape &shape, const Segment &segment, uint32_t n)
+	{
+		const size_t n_bytes = genie_value_query_bytes(shape.metric, shape.n_dimensions);
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			const std::vector<float> elements = draw(shape, UINT64_C(1) << 40 | i);
+			GenieJob	job = {};
+
+			memory.emplace_back(n_bytes / sizeof(double));
+			hits.emplace_back(shape.k);
+			genie_value_query(shape.metric, GenieVector{elements.data(), shape.n_dimensions, false},
+							  (GenieValueQuery *) memory.back().data());
+			job.kind = GENIE_JOB_SCAN;
+			job.image = &segment.image;
+			job.n_tiles = segment.image.n_tiles;
+			job.k = shape.k;
+			job.min_key = 1;
+			job.vectors = &segment.vectors;
+			job.scan = (const GenieValueQuery *) memory.back().data();
+			job.scan_bytes = n_bytes;
+			job.out = hits.back().data();
+			jobs.push_back(job);
+		}
+	}
+
+	/* The median of the runs, in milliseconds, after one that brings what the engine needs. */
+	double measure(GenieEngine *engine, uint32_t n_runs)
+	{
+		std::vector<double> times;
+
+		for (uint32_t r = 0; r <= n_runs; r++)
+		{
+			const auto	begin = std::chrono::steady_clock::now();
+
+			if (engine->ops->run(engine, (uint32_t) jobs.size(), jobs.data()) != GENIE_OK ||
+				std::any_of(jobs.begin(), jobs.end(), [](const GenieJob &job) { return job.status != GENIE_OK; }))
+			{
+				fprintf(stderr, "the engine failed: %s\n", engine->error);
+				exit(1);
+			}
+			if (r > 0)
+				times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+		}
+		std::sort(times.begin(), times.end());
+		return times[times.size() / 2];
+	}
+
+	bool same_as(const Queries &other) const
+	{
+		for (size_t i = 0; i < jobs.size(); i++)
+			if (jobs[i].n_hits != other.jobs[i].n_hits ||
+				memcmp(jobs[i].out, other.jobs[i].out, jobs[i].n_hits * sizeof(GenieHit)) != 0)
+				return false;
+		return true;
+	}
+};
+
+int
+main(int argc, char **argv)
+{
+	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip"};
+	Shape		shape = {GENIE_METRIC_L2, 128, 4500000, 26};
+	GenieEngineOptions options = {};
+	GenieStatus status;
+	GenieEngine *gpu = NULL;
+	GenieEngine *cpu;
+	bool		same = true;
+
+	if (argc < 2)
+	{
+		fprintf(stderr, "usage: bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]\n");
+		return 2;
+	}
+	for (uint32_t m = GENIE_METRIC_L2; argc > 2 && m <= GENIE_METRIC_INNER; m++)
+		if (strcmp(argv[2], metrics[m]) == 0)
+			shape.metric = (GenieMetric) m;
+	shape.n_dimensions = argc > 3 ? (uint32_t) strtoul(argv[3], NULL, 10) : shape.n_dimensions;
+	shape.n_rows = argc > 4 ? (uint32_t) strtoul(argv[4], NULL, 10) : shape.n_rows;
+	shape.k = argc > 5 ? (uint32_t) strtoul(argv[5], NULL, 10) : shape.k;
+	if (strcmp(argv[1], "-") != 0 && (gpu = open_library(argv[1], options, &status)) == NULL)
+		return 1;
+
+	const size_t size = (genie_cpu_engine_size() + 63) / 64 * 64;
+	void	   *memory = aligned_alloc(64, size);
+
+	memset(memory, 0, size);
+	cpu = genie_cpu_engine_open(memory);
+
+	const uint32_t n_threads = genie_cpu_engine_threads(cpu, std::max(1u, std::thread::hardware_concurrency()));
+	const Segment segment(shape);
+
+	printf("%s, %u dimensions, %u rows, k = %u; %u threads\n", metrics[shape.metric], shape.n_dimensions, shape.n_rows,
+		   shape.k, n_threads);
+	printf("%8s %12s %12s %8s\n", "queries", "CPU ms", "GPU ms", "ratio");
+	for (const uint32_t n : {1u, 4u, 16u, 64u, 256u, 1024u})
+	{
+		Queries		by_cpu(shape, segment, n);
+		Queries		by_gpu(shape, segment, n);
+		const double cpu_ms = by_cpu.measure(cpu, n > 64 ? 1 : RUNS);
+		const double gpu_ms = gpu == NULL ? 0 : by_gpu.measure(gpu, RUNS);
+
+		printf("%8u %12.3f", n, cpu_ms);
+		if (gpu != NULL)
+		{
+			const bool	same_here = by_gpu.same_as(by_cpu);
+
+			same = same && same_here;
+			printf(" %12.3f %8.1f%s", gpu_ms, cpu_ms / gpu_ms, same_here ? "" : "  NOT THE SAME");
+		}
+		printf("\n");
+		fflush(stdout);
+	}
+	if (gpu != NULL)
+		gpu->ops->close(gpu);
+	cpu->ops->close(cpu);
+	free(memory);
+	return same ? 0 : 1;
+}
