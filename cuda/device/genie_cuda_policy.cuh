@@ -308,12 +308,12 @@ constexpr uint32_t GENIE_CUDA_VALUE_UNITS = 8;
 constexpr uint32_t GENIE_CUDA_VALUE_JOBS = 1024;
 
 /*
- * A filter is used for FILTER_JOBS or more.  It takes its floor from every stride-th object, and leaves some stride * k;
- * one that is left costs about as much as FILTER_COST of the sample.  FILTER_MORE are added to k, so that how many are
- * left varies less, and there is room for FILTER_ROOM times as many as are expected.
+ * A filter is used for FILTER_JOBS or more.  It takes its floor from every stride-th object, and leaves some stride * k
+ * objects; one of these costs about as much as FILTER_COST of the sample.  FILTER_MORE are added to k, so that how many
+ * are left varies less, and there is room for FILTER_ROOM times as many as are expected.
  */
 constexpr uint32_t GENIE_CUDA_VALUE_FILTER_JOBS = 16;
-constexpr uint32_t GENIE_CUDA_VALUE_FILTER_COST = 9;
+constexpr uint32_t GENIE_CUDA_VALUE_FILTER_COST = 5;
 constexpr uint32_t GENIE_CUDA_VALUE_FILTER_MORE = 16;
 constexpr uint32_t GENIE_CUDA_VALUE_FILTER_ROOM = 2;
 
@@ -323,6 +323,9 @@ constexpr uint32_t GENIE_CUDA_VALUE_STRIDE_MAX = 255;
 
 /* 64 sums of a thread, the numbers of its records, and what is on its way are some 120 registers */
 constexpr int GENIE_CUDA_VALUE_FILTER_BLOCKS = 2;
+
+/* slices of records and queries on their way: with one more, devices of 100 KB would have no room for a block */
+constexpr uint32_t GENIE_CUDA_VALUE_FILTER_SLOTS = 2;
 
 /* values of a digit of the select; keys that a block of it has at least, and blocks of a query at most */
 constexpr uint32_t GENIE_CUDA_VALUE_DIGITS = 2048;

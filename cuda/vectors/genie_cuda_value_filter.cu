@@ -4,11 +4,11 @@
  *	  nothing leaves the registers but the numbers of the objects that the filter leaves.
  *
  * A block has RECORDS records and goes over the queries, QUERIES at a time; a warp has 32 of the records and 64 of the
- * queries.  Codes come to shared memory in slices of 64 bytes of a row, SLOTS slices on their way.  Where all codes of
+ * queries.  Codes come to shared memory in slices of 128 bytes of a row, SLOTS slices on their way.  Where all codes of
  * the block's records fit the slots, they stay there; otherwise they come again from L2 for each tile of queries.
  *
- * In shared memory a row of a slice has 64 bytes, four chunks of 16.  Chunk c of row r lies at c ^ (r / 2 % 4), so that
- * the eight rows that the threads of a warp load at a time lie in different banks.
+ * In shared memory a row of a slice has eight chunks of 16 bytes.  Chunk c of row r lies at c ^ (r % 8), so that the
+ * eight rows that the threads of a warp load at a time lie in different banks.
  *
  * Products are of codes without signs and of a query's, which have signs (mma.m16n8k32).  A thread has the sums of two
  * rows of a product with two columns: rows are records, columns queries (PTX ISA).  Behind the last slice each sum is
@@ -22,10 +22,11 @@
 constexpr uint32_t THREADS = 256;
 constexpr uint32_t RECORDS = 128;
 constexpr uint32_t QUERIES = 128;
-constexpr uint32_t SLICE = 64;	/* bytes of a row */
+constexpr uint32_t SLICE = 128; /* bytes of a row */
 constexpr uint32_t CHUNK = 16;
 constexpr uint32_t CHUNKS = SLICE / CHUNK;
-constexpr uint32_t SLOTS = 4;
+constexpr uint32_t SLOTS = GENIE_CUDA_VALUE_FILTER_SLOTS;
+constexpr uint32_t BROUGHT = THREADS / CHUNKS;	/* rows that the block brings at a time */
 
 /* a warp's records and queries, in rows and columns of a product */
 constexpr uint32_t WARP_RECORDS = 32;
@@ -36,10 +37,13 @@ constexpr uint32_t HALVES = WARP_RECORDS / ROWS;
 constexpr uint32_t PRODUCTS = WARP_QUERIES / COLUMNS;
 constexpr uint32_t STEP = 32;	/* bytes of a row that a product takes */
 constexpr uint32_t SUMS = 4;	/* a thread's, of a product */
+constexpr uint32_t PRODUCTS_TOGETHER = 4;	/* whose objects are taken together */
+constexpr uint32_t ASIDE = 1024;	/* objects that a block puts aside: some 50 of 1,024 queries */
 
 static_assert(THREADS / GENIE_CUDA_WARP == RECORDS / WARP_RECORDS * (QUERIES / WARP_QUERIES), "warps tile the block");
-static_assert(HALVES * SUMS * PRODUCTS == 64, "a bit for each sum of a thread");
-static_assert(RECORDS == QUERIES, "slices of both have as many rows");
+static_assert(PRODUCTS_TOGETHER * HALVES * SUMS == 32, "a bit for each sum of a thread");
+static_assert(PRODUCTS == 2 * PRODUCTS_TOGETHER && HALVES == 2, "and two words of them");
+static_assert(BROUGHT % CHUNKS == 0, "rows that a thread brings have their chunks at the same places");
 static_assert(GENIE_TILE_OBJECTS % RECORDS == 0, "a block has records of one tile");
 
 struct FilterShared
@@ -48,6 +52,8 @@ struct FilterShared
 	uint8_t		queries[SLOTS][QUERIES * SLICE];
 	GenieCudaValueNumbers numbers[SLOTS][QUERIES];
 	GenieValueFilterRecord of_records[RECORDS];
+	uint32_t	n_aside;		/* may be more than there is room for */
+	uint32_t	aside[ASIDE];	/* query * RECORDS + record */
 };
 
 extern __shared__ uint4 genie_cuda_memory[];
@@ -87,7 +93,9 @@ genie_cuda_value_numbers_kernel(GenieCudaValueScan sample, GenieCudaValueScan sc
 		if (q < scan.n_queries)
 			*scan.queries[q].n_objects = GENIE_CUDA_VALUE_ALL;
 	}
-	filter.numbers[q] = GenieCudaValueNumbers{numbers, {0, 0, 0}};
+	filter.numbers[q] = GenieCudaValueNumbers{make_float4(numbers.of[0], numbers.of[1], numbers.of[2], numbers.of[3]),
+											  numbers.rest,
+											  {0, 0, 0}};
 }
 
 /* ---- slices ---- */
@@ -96,7 +104,7 @@ genie_cuda_value_numbers_kernel(GenieCudaValueScan sample, GenieCudaValueScan sc
 static __device__ __forceinline__ uint32_t
 place_of(uint32_t row, uint32_t chunk)
 {
-	return row * SLICE + (chunk ^ (row / 2 % CHUNKS)) * CHUNK;
+	return row * SLICE + (chunk ^ (row % CHUNKS)) * CHUNK;
 }
 
 /* What a block works on. */
@@ -117,33 +125,29 @@ bring(const GenieCudaValueScan &scan, const GenieCudaValueFilter &filter, const 
 {
 	const uint32_t tile = step / block.n_slices;
 	const uint32_t slice = step % block.n_slices;
-	const uint32_t n_chunks = scan.n_units - 1;
+	const uint32_t row = threadIdx.x / CHUNKS;
+	const uint32_t chunk = threadIdx.x % CHUNKS;
+	const uint8_t *queries = filter.bodies + (size_t) (tile * QUERIES + row) * filter.body_bytes + slice * SLICE +
+		chunk * CHUNK;
+	uint8_t    *to_queries = shared->queries[step % SLOTS] + place_of(row, chunk);
 
 	if (step < block.n_steps)
 	{
 #pragma unroll
-		for (uint32_t i = threadIdx.x; i < QUERIES * CHUNKS; i += THREADS)
-		{
-			const uint32_t row = i / CHUNKS;
-			const uint32_t chunk = slice * CHUNKS + i % CHUNKS;
-			const uint32_t place = place_of(row, i % CHUNKS);
-			const uint32_t query = tile * QUERIES + row;
-			const bool	has_query = query < scan.n_queries && chunk < n_chunks;
-
-			genie_cuda_copy_async_if(has_query, shared->queries[step % SLOTS] + place,
-									 has_query ? filter.bodies + (size_t) query * filter.body_bytes + chunk * CHUNK :
-												 filter.bodies);
-			if (step < block.n_slices || !block.records_stay)
+		for (uint32_t i = 0; i < QUERIES; i += BROUGHT)
+			genie_cuda_copy_async(to_queries + i * SLICE, queries + (size_t) i * filter.body_bytes);
+		if (step < block.n_slices || !block.records_stay)
+#pragma unroll
+			for (uint32_t i = 0; i < RECORDS; i += BROUGHT)
 			{
-				const bool	has_record = row < block.n_records && chunk < n_chunks;
-
 				/* before the codes is the header */
-				genie_cuda_copy_async_if(has_record, shared->records[step % SLOTS] + place,
-										 (const uint8_t *) (has_record ? block.records + (size_t) row * scan.n_units +
-																	1 + chunk :
-																		 block.records));
+				const uint32_t unit = 1 + slice * CHUNKS + chunk;
+				const bool	is_there = row + i < block.n_records && unit < scan.n_units;
+
+				genie_cuda_copy_async_if(is_there, shared->records[step % SLOTS] + place_of(row, chunk) + i * SLICE,
+										 (const uint8_t *) (block.records +
+															(is_there ? (size_t) (row + i) * scan.n_units + unit : 0)));
 			}
-		}
 		if (slice == 0)
 			genie_cuda_copy_async((uint8_t *) shared->numbers[tile % SLOTS] + threadIdx.x * CHUNK,
 								  (const uint8_t *) (filter.numbers + tile * QUERIES) + threadIdx.x * CHUNK);
@@ -183,17 +187,24 @@ load_matrices(uint32_t (&words)[4], const uint8_t *slice, uint32_t row, uint32_t
 #endif
 }
 
-/* Adds the product of 16 records' codes and 8 queries'.  All threads of the warp call it together. */
+/*
+ * Adds the product of 16 records' codes and 8 queries', to zero if it is the first.  All threads of the warp call it
+ * together.
+ */
+template <bool FIRST>
 static __device__ __forceinline__ void
 add_product(int (&sums)[SUMS], const uint32_t (&records)[4], uint32_t queries_low, uint32_t queries_high)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * GENIE_CUDA_TENSOR_DEVICE
 	asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
-				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-				 : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+				 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+				 : "=r"(sums[0]), "=r"(sums[1]), "=r"(sums[2]), "=r"(sums[3])
 				 : "r"(records[0]), "r"(records[1]), "r"(records[2]), "r"(records[3]), "r"(queries_low),
-				   "r"(queries_high));
+				   "r"(queries_high), "r"(FIRST ? 0 : sums[0]), "r"(FIRST ? 0 : sums[1]), "r"(FIRST ? 0 : sums[2]),
+				   "r"(FIRST ? 0 : sums[3]));
 #elif defined(GENIE_CUDA_EMULATED)
+	for (uint32_t i = 0; i < SUMS; i++)
+		sums[i] = FIRST ? 0 : sums[i];
 	genie_cuda_emulated_byte_product(sums, records, queries_low, queries_high);
 #else
 	/* never launched on older devices */
@@ -202,6 +213,44 @@ add_product(int (&sums)[SUMS], const uint32_t (&records)[4], uint32_t queries_lo
 	(void) queries_low;
 	(void) queries_high;
 #endif
+}
+
+/* The first of the warp's records, and of its queries. */
+static __device__ __forceinline__ uint32_t
+warp_record()
+{
+	return genie_cuda_warp() % (RECORDS / WARP_RECORDS) * WARP_RECORDS;
+}
+
+static __device__ __forceinline__ uint32_t
+warp_query()
+{
+	return genie_cuda_warp() / (RECORDS / WARP_RECORDS) * WARP_QUERIES;
+}
+
+/* Adds the products of STEP bytes of a slice, from chunk on; to zero, if they are the first. */
+template <bool FIRST>
+static __device__ __forceinline__ void
+multiply(int (&sums)[HALVES][PRODUCTS][SUMS], const uint8_t *of_records, const uint8_t *of_queries, uint32_t chunk)
+{
+	uint32_t	records[HALVES][4];
+
+#pragma unroll
+	for (uint32_t h = 0; h < HALVES; h++)
+		load_matrices<true>(records[h], of_records, warp_record() + h * ROWS, chunk);
+#pragma unroll
+	for (uint32_t p = 0; p < PRODUCTS; p += 2)
+	{
+		uint32_t	queries[4];
+
+		load_matrices<false>(queries, of_queries, warp_query() + p * COLUMNS, chunk);
+#pragma unroll
+		for (uint32_t h = 0; h < HALVES; h++)
+		{
+			add_product<FIRST>(sums[h][p], records[h], queries[0], queries[1]);
+			add_product<FIRST>(sums[h][p + 1], records[h], queries[2], queries[3]);
+		}
+	}
 }
 
 /* ---- comparing ---- */
@@ -245,64 +294,88 @@ codes_of_row(const uint8_t *slice, uint32_t row)
 	return sum;
 }
 
-/* The first of the warp's records, and of its queries. */
-static __device__ __forceinline__ uint32_t
-warp_record()
+/* genie_value_filtered() by a sign: negative, if the record is passed over. */
+static __device__ __forceinline__ float
+spare(const GenieValueFilterRecord &record, const GenieCudaValueNumbers &query, int product)
 {
-	return genie_cuda_warp() % (RECORDS / WARP_RECORDS) * WARP_RECORDS;
+	float		sum = query.rest;
+
+	sum = __fmaf_rn(record.of[0], query.of.x, sum);
+	sum = __fmaf_rn(record.of[1], query.of.y, sum);
+	sum = __fmaf_rn(record.of[2], query.of.z, sum);
+	sum = __fmaf_rn(record.of[3], query.of.w, sum);
+	return __fmaf_rn(record.scale, (float) product, -sum);
 }
 
-static __device__ __forceinline__ uint32_t
-warp_query()
-{
-	return genie_cuda_warp() / (RECORDS / WARP_RECORDS) * WARP_QUERIES;
-}
-
-/* A bit for each sum that is not passed over: 8 a product, half by half. */
+/*
+ * A bit for each of a thread's sums of PRODUCTS_TOGETHER products, the first one's the highest: is the record not passed
+ * over?  NaN, which an operation gives, has no sign.
+ */
 static __device__ __forceinline__ uint32_t
 left_of_products(const int (&sums)[HALVES][PRODUCTS][SUMS], uint32_t first, const FilterRows &rows,
 				 const GenieCudaValueNumbers *numbers)
 {
-	uint32_t	left = 0;
+	uint32_t	signs = 0;
 
 #pragma unroll
-	for (uint32_t p = 0; p < 4; p++)
+	for (uint32_t p = first; p < first + PRODUCTS_TOGETHER; p++)
 #pragma unroll
 		for (uint32_t c = 0; c < 2; c++)
 		{
-			const GenieValueFilterQuery query =
-				numbers[(first + p) * COLUMNS + genie_cuda_thread() % 4 * 2 + c].of_query;
+			const GenieCudaValueNumbers query = numbers[p * COLUMNS + genie_cuda_thread() % 4 * 2 + c];
 
 #pragma unroll
 			for (uint32_t h = 0; h < HALVES; h++)
 #pragma unroll
 				for (uint32_t r = 0; r < 2; r++)
-					if (!genie_value_filtered(&rows.of[h][r], &query, (float) sums[h][first + p][r * 2 + c]))
-						left |= 1u << (p * 8 + h * SUMS + r * 2 + c);
+					signs = __funnelshift_l(__float_as_uint(spare(rows.of[h][r], query, sums[h][p][r * 2 + c])), signs,
+											1);
 		}
-	return left;
+	return ~signs;
 }
 
-/* Takes the objects of bits of left_of_products(). */
+/* Takes a record for a query, if it is one and is live. */
 static __device__ __forceinline__ void
-take_objects(const GenieCudaValueScan &scan, const FilterBlock &block, uint32_t tile, uint32_t first, uint32_t left)
+take_object(const GenieCudaValueScan &scan, const FilterBlock &block, uint32_t q, uint32_t row)
+{
+	if (row >= block.n_records || q >= scan.n_queries || !genie_cuda_value_is_live(scan, block.first_object + row))
+		return;
+
+	const GenieCudaValueQuery &query = scan.queries[q];
+	const uint32_t place = atomicAdd(query.n_objects, 1);
+
+	if (place < scan.n_keys)
+		query.objects[place] = block.first_object + row;
+}
+
+/*
+ * Takes the records and queries of these bits.  Taking one waits for memory several times, and the other warps would wait
+ * for this one: they are put aside until the block has done all its products, if there is room.
+ */
+static __device__ __forceinline__ void
+put_aside(const GenieCudaValueScan &scan, const FilterBlock &block, FilterShared *shared, uint32_t tile, uint32_t first,
+		  uint32_t left)
 {
 	for (; left != 0; left &= left - 1)
 	{
-		const uint32_t bit = (uint32_t) __ffs((int) left) - 1;
-		const uint32_t row = warp_record() + bit / SUMS % HALVES * ROWS + bit / 2 % 2 * 8 + genie_cuda_thread() / 4;
-		const uint32_t q = tile * QUERIES + warp_query() + (first + bit / 8) * COLUMNS + genie_cuda_thread() % 4 * 2 +
-			bit % 2;
+		const uint32_t i = 32 - (uint32_t) __ffs((int) left);
+		const uint32_t row = warp_record() + i / 2 % HALVES * ROWS + i % 2 * 8 + genie_cuda_thread() / 4;
+		const uint32_t q = tile * QUERIES + warp_query() + (first + i / 8) * COLUMNS + genie_cuda_thread() % 4 * 2 +
+			i / 4 % 2;
+		const uint32_t place = atomicAdd(&shared->n_aside, 1);
 
-		if (row >= block.n_records || q >= scan.n_queries || !genie_cuda_value_is_live(scan, block.first_object + row))
-			continue;
-
-		const GenieCudaValueQuery &query = scan.queries[q];
-		const uint32_t place = atomicAdd(query.n_objects, 1);
-
-		if (place < scan.n_keys)
-			query.objects[place] = block.first_object + row;
+		if (place < ASIDE)
+			shared->aside[place] = q * RECORDS + row;
+		else
+			take_object(scan, block, q, row);
 	}
+}
+
+static __device__ __forceinline__ void
+take_all_aside(const GenieCudaValueScan &scan, const FilterBlock &block, const FilterShared *shared)
+{
+	for (uint32_t i = threadIdx.x; i < min(shared->n_aside, ASIDE); i += THREADS)
+		take_object(scan, block, shared->aside[i] / RECORDS, shared->aside[i] % RECORDS);
 }
 
 /* ---- the kernel ---- */
@@ -322,9 +395,11 @@ __launch_bounds__(THREADS, GENIE_CUDA_VALUE_FILTER_BLOCKS)
 							   (scan.n_queries + QUERIES - 1) / QUERIES * n_slices,
 							   n_slices <= SLOTS};
 	FilterRows	rows;
-	int			sums[HALVES][PRODUCTS][SUMS] = {};
+	int			sums[HALVES][PRODUCTS][SUMS];
 	uint32_t	codes = 0;
 
+	if (threadIdx.x == 0)
+		shared->n_aside = 0;
 	for (uint32_t step = 0; step < SLOTS - 1; step++)
 		bring(scan, filter, block, shared, step);
 	for (uint32_t step = 0; step < block.n_steps; step++)
@@ -344,28 +419,13 @@ __launch_bounds__(THREADS, GENIE_CUDA_VALUE_FILTER_BLOCKS)
 			if (slice == n_slices - 1)
 				shared->of_records[threadIdx.x] = numbers_of_record(scan, filter, block, threadIdx.x, codes);
 		}
-#pragma unroll
-		for (uint32_t at = 0; at < SLICE / STEP; at++)
-		{
-			uint32_t	records[HALVES][4];
-
-#pragma unroll
-			for (uint32_t h = 0; h < HALVES; h++)
-				load_matrices<true>(records[h], of_records, warp_record() + h * ROWS, at * 2);
-#pragma unroll
-			for (uint32_t p = 0; p < PRODUCTS; p += 2)
-			{
-				uint32_t	queries[4];
-
-				load_matrices<false>(queries, of_queries, warp_query() + p * COLUMNS, at * 2);
-#pragma unroll
-				for (uint32_t h = 0; h < HALVES; h++)
-				{
-					add_product(sums[h][p], records[h], queries[0], queries[1]);
-					add_product(sums[h][p + 1], records[h], queries[2], queries[3]);
-				}
-			}
-		}
+		if (slice == 0)
+			multiply<true>(sums, of_records, of_queries, 0);
+		else
+			multiply<false>(sums, of_records, of_queries, 0);
+#pragma unroll 1
+		for (uint32_t at = STEP; at < SLICE; at += STEP)
+			multiply<false>(sums, of_records, of_queries, at / CHUNK);
 		if (slice < n_slices - 1)
 			continue;
 		if (tile == 0)
@@ -377,18 +437,20 @@ __launch_bounds__(THREADS, GENIE_CUDA_VALUE_FILTER_BLOCKS)
 				for (uint32_t r = 0; r < 2; r++)
 					rows.of[h][r] = shared->of_records[warp_record() + h * ROWS + r * 8 + genie_cuda_thread() / 4];
 		}
-#pragma unroll
-		for (uint32_t p = 0; p < PRODUCTS; p += 4)
-			take_objects(scan, block, tile, p,
-						 left_of_products(sums, p, rows, shared->numbers[tile % SLOTS] + warp_query()));
-#pragma unroll
-		for (uint32_t h = 0; h < HALVES; h++)
-#pragma unroll
-			for (uint32_t p = 0; p < PRODUCTS; p++)
-#pragma unroll
-				for (uint32_t i = 0; i < SUMS; i++)
-					sums[h][p][i] = 0;
+
+		const GenieCudaValueNumbers *numbers = shared->numbers[tile % SLOTS] + warp_query();
+		uint32_t	left = left_of_products(sums, 0, rows, numbers);
+		uint32_t	next = left_of_products(sums, PRODUCTS_TOGETHER, rows, numbers);
+
+#pragma unroll 1
+		for (uint32_t p = 0; p < PRODUCTS; p += PRODUCTS_TOGETHER)
+		{
+			put_aside(scan, block, shared, tile, p, left);
+			left = next;
+		}
 	}
+	__syncthreads();
+	take_all_aside(scan, block, shared);
 }
 
 bool
@@ -402,6 +464,12 @@ uint32_t
 genie_cuda_value_padded(uint32_t n_queries)
 {
 	return (n_queries + QUERIES - 1) / QUERIES * QUERIES;
+}
+
+uint32_t
+genie_cuda_value_body_bytes(size_t n_bytes)
+{
+	return (uint32_t) ((n_bytes + SLICE - 1) / SLICE * SLICE);
 }
 
 void

@@ -6,8 +6,8 @@
  * which may have no keywords, is not on the device.  Vectors are copied if they are not there (genie_cuda_vectors.cuh).
  * Where there is no room for them, the jobs are declined: the CPU scans as fast as memory could be copied.
  *
- * What the two ways need (genie_cuda_value_scan.cuh) is laid out alike: by a filter, a query has a second copy of itself
- * for the sample, with keys and a state of its own.
+ * What the two ways need (genie_cuda_value_scan.cuh) is laid out alike: by a filter, a query has a second copy of
+ * itself for the sample, with keys and a state of its own.
  */
 #include <algorithm>
 #include <cmath>
@@ -118,7 +118,7 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 
 	for (const GenieJob *job : jobs)
 		n_candidates += job->k;
-	parts.body_bytes = first.scan_bytes - sizeof(GenieValueQuery);
+	parts.body_bytes = genie_cuda_value_body_bytes(first.scan_bytes - sizeof(GenieValueQuery));
 	layout.is_large = largest_k(jobs) > GENIE_CUDA_SORT_MAX;
 	layout.scan = GenieCudaValueScan{vectors.metric,
 									 vectors.n_dimensions,
@@ -137,7 +137,7 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 	layout.sample.queries = blob.take<GenieCudaValueQuery>(way.filters ? n : 0, &host.samples);
 	parts.constants = blob.take<GenieValueConstants>(n, &host.constants);
 	parts.states = blob.take<GenieCudaValueState>(2 * n, &host.states);
-	parts.bodies = blob.take<uint8_t>(n * parts.body_bytes, &host.bodies);
+	parts.bodies = blob.take<uint8_t>(genie_cuda_value_padded((uint32_t) n) * parts.body_bytes, &host.bodies);
 	layout.n_zeros = n * (GENIE_CUDA_VALUE_DIGITS + 1);
 	layout.zeros = room.take<uint32_t>(layout.n_zeros);
 	parts.histograms = layout.zeros;
@@ -169,6 +169,8 @@ pack(const Jobs &jobs, const GenieCudaBytes &sizes, uint8_t *host_memory, uint8_
 	uint64_t	n_candidates = 0;
 
 	lay_out(jobs, blob, room, layout, parts, host);
+	if (host_memory != nullptr)
+		memset(host.bodies, 0, genie_cuda_value_padded((uint32_t) jobs.size()) * parts.body_bytes);
 	layout.packed.clear();
 	for (size_t i = 0; i < jobs.size(); i++)
 	{
@@ -196,7 +198,8 @@ pack(const Jobs &jobs, const GenieCudaBytes &sizes, uint8_t *host_memory, uint8_
 		host.constants[i] = genie_value_constants(job.scan);
 		host.states[i] = GenieCudaValueState{0, job.k, 0, 0, 0};
 		host.begins[i] = (uint32_t) n_candidates;
-		memcpy(host.bodies + i * parts.body_bytes, genie_value_query_body(job.scan), parts.body_bytes);
+		memcpy(host.bodies + i * parts.body_bytes, genie_value_query_body(job.scan),
+			   job.scan_bytes - sizeof(GenieValueQuery));
 		n_candidates += job.k;
 		if (layout.way.filters)
 		{

@@ -14,8 +14,8 @@
  * The keys of all objects take 4 bytes an object and query, which are written once and read some times.  A record has
  * as many bytes as dimensions, so this costs little, and nothing can overflow, whatever the keys are.
  *
- * By a filter.  For many queries, the last step from a product to a key takes many times as long as the product, and few
- * objects need it:
+ * By a filter.  For many queries, the last step from a product to a key takes many times as long as the product, and
+ * few objects need it:
  *
  * 1.	Keys and select as above, of every stride-th object.  At least as many objects as a query wants are not worse
  *		than the best of these, so their k-th key is a floor.
@@ -111,17 +111,18 @@ genie_cuda_value_is_live(const GenieCudaValueScan &scan, uint32_t object)
 	return (scan.live[i / 64] >> (i % 64) & 1) != 0;
 }
 
-/* A query's numbers for the filter, in two loads. */
-struct alignas(16) GenieCudaValueNumbers
+/* GenieValueFilterQuery, in two loads */
+struct GenieCudaValueNumbers
 {
-	GenieValueFilterQuery of_query;
+	float4		of;
+	float		rest;
 	uint32_t	unused[3];
 };
 
 struct GenieCudaValueFilter
 {
-	const uint8_t *bodies;		/* the queries', one behind the other */
-	uint32_t	body_bytes;
+	const uint8_t *bodies;		/* of genie_cuda_value_padded() queries, and behind each zeros */
+	uint32_t	body_bytes;		/* from one to the next: genie_cuda_value_body_bytes() */
 	double		centre;			/* of genie_value_filter_record() */
 	GenieCudaValueNumbers *numbers; /* of genie_cuda_value_padded() queries */
 };
@@ -149,8 +150,9 @@ extern void genie_cuda_value_gather(const GenieCudaValueScan &scan, cudaStream_t
 /* Can the device filter? */
 extern bool genie_cuda_value_filter_possible(const GenieCudaDevice &device);
 
-/* Queries up to whole tiles of the filter's. */
+/* Queries up to whole tiles of the filter's, and bytes of a body up to whole slices. */
 extern uint32_t genie_cuda_value_padded(uint32_t n_queries);
+extern uint32_t genie_cuda_value_body_bytes(size_t n_bytes);
 
 /*
  * Writes the objects of each query of the scan: those whose keys may be at least that of the candidate which the query

@@ -1,7 +1,7 @@
 /*
  * genie_value_constants.h
- *	  What bounds of a query need (genie_value_bound.h), and what filters need (genie_value_filter.h): plain C, made by the
- *	  CPU for all engines.
+ *	  What bounds of a query need (genie_value_bound.h), and filters (genie_value_filter.h): plain C, made by the CPU
+ *	  for all engines.
  */
 #ifndef GENIE_VALUE_CONSTANTS_H
 #define GENIE_VALUE_CONSTANTS_H

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <type_traits>
 
 #define GENIE_CUDA_EMULATED 1
@@ -367,6 +368,15 @@ static inline float
 __fadd_rn(float a, float b)
 {
 	return a + b;
+}
+
+/* NaN has no sign, as all that a GPU's operations give */
+static inline float
+__fmaf_rn(float a, float b, float c)
+{
+	const float sum = std::fma(a, b, c);
+
+	return std::isnan(sum) ? std::numeric_limits<float>::quiet_NaN() : sum;
 }
 
 static inline float
