@@ -308,8 +308,8 @@ spare(const GenieValueFilterRecord &record, const GenieCudaValueNumbers &query, 
 }
 
 /*
- * A bit for each of a thread's sums of PRODUCTS_TOGETHER products, the first one's the highest: is the record not passed
- * over?  NaN, which an operation gives, has no sign.
+ * A bit for each of a thread's sums of PRODUCTS_TOGETHER products, the first one's the highest: is the record not
+ * passed over?  NaN, which an operation gives, has no sign.
  */
 static __device__ __forceinline__ uint32_t
 left_of_products(const int (&sums)[HALVES][PRODUCTS][SUMS], uint32_t first, const FilterRows &rows,
@@ -349,8 +349,8 @@ take_object(const GenieCudaValueScan &scan, const FilterBlock &block, uint32_t q
 }
 
 /*
- * Takes the records and queries of these bits.  Taking one waits for memory several times, and the other warps would wait
- * for this one: they are put aside until the block has done all its products, if there is room.
+ * Takes the records and queries of these bits.  Taking one waits for memory several times, and the other warps would
+ * wait for this one: they are put aside until the block has done all its products, if there is room.
  */
 static __device__ __forceinline__ void
 put_aside(const GenieCudaValueScan &scan, const FilterBlock &block, FilterShared *shared, uint32_t tile, uint32_t first,
