@@ -308,7 +308,7 @@ constexpr uint32_t GENIE_CUDA_VALUE_UNITS = 8;
 constexpr uint32_t GENIE_CUDA_VALUE_JOBS = 1024;
 
 /*
- * A filter is used for FILTER_JOBS or more.  It takes its floor from every stride-th object, and leaves some stride * k
+ * A filter is used for FILTER_JOBS or more.  A floor comes from every stride-th object, and leaves some stride * k
  * objects; one of these costs about as much as FILTER_COST of the sample.  FILTER_MORE are added to k, so that how many
  * are left varies less, and there is room for FILTER_ROOM times as many as are expected.
  */
@@ -316,6 +316,9 @@ constexpr uint32_t GENIE_CUDA_VALUE_FILTER_JOBS = 16;
 constexpr uint32_t GENIE_CUDA_VALUE_FILTER_COST = 5;
 constexpr uint32_t GENIE_CUDA_VALUE_FILTER_MORE = 16;
 constexpr uint32_t GENIE_CUDA_VALUE_FILTER_ROOM = 2;
+
+/* fewer keys take less time than the launches of a sample */
+constexpr uint64_t GENIE_CUDA_VALUE_FEW_KEYS = 1 << 20;
 
 /* strides: of less, all keys take no longer; of more, too few objects are looked at to be like the others */
 constexpr uint32_t GENIE_CUDA_VALUE_STRIDE_MIN = 5;

@@ -73,25 +73,22 @@ bound_of(uint32_t key)
 
 /* A thread a query, and those that fill up the last tile, of which nothing is left. */
 static __global__ void
-genie_cuda_value_numbers_kernel(GenieCudaValueScan sample, GenieCudaValueScan scan, GenieCudaValueFilter filter)
+genie_cuda_value_numbers_kernel(GenieCudaValueScan scan, GenieCudaValueFilter filter)
 {
 	const uint32_t q = blockIdx.x * blockDim.x + threadIdx.x;
-	GenieValueFilterQuery numbers = {{0, 0, 0, 0}, -INFINITY};
+	GenieValueFilterQuery numbers = {{0, 0, 0, 0}, INFINITY};
 
-	if (q < scan.n_queries && scan.queries[q].is_known)
+	if (q < scan.n_queries && *scan.queries[q].n_objects != GENIE_CUDA_VALUE_ALL)
 	{
-		const GenieCudaValueQuery &query = sample.queries[q];
-		const uint32_t floor = max(query.min_key, (uint32_t) (query.state->known >> 32));
+		const uint32_t floor = (uint32_t) (scan.queries[q].floor->known >> 32);
 
-		if (floor > 1)
-			numbers = genie_value_filter_query(scan.metric, query.constants, filter.centre, bound_of(floor - 1));
-	}
-	if (!(numbers.rest > -INFINITY))
-	{
-		/* nothing is passed over: there is no room for all */
-		numbers = GenieValueFilterQuery{{0, 0, 0, 0}, INFINITY};
-		if (q < scan.n_queries)
+		numbers = genie_value_filter_query(scan.metric, scan.queries[q].constants, filter.centre, bound_of(floor - 1));
+		if (!(numbers.rest > -INFINITY))
+		{
+			/* nothing is passed over: there is no room for all */
+			numbers = GenieValueFilterQuery{{0, 0, 0, 0}, INFINITY};
 			*scan.queries[q].n_objects = GENIE_CUDA_VALUE_ALL;
+		}
 	}
 	filter.numbers[q] = GenieCudaValueNumbers{make_float4(numbers.of[0], numbers.of[1], numbers.of[2], numbers.of[3]),
 											  numbers.rest,
@@ -340,12 +337,7 @@ take_object(const GenieCudaValueScan &scan, const FilterBlock &block, uint32_t q
 {
 	if (row >= block.n_records || q >= scan.n_queries || !genie_cuda_value_is_live(scan, block.first_object + row))
 		return;
-
-	const GenieCudaValueQuery &query = scan.queries[q];
-	const uint32_t place = atomicAdd(query.n_objects, 1);
-
-	if (place < scan.n_keys)
-		query.objects[place] = block.first_object + row;
+	genie_cuda_value_take(scan, scan.queries[q], block.first_object + row, 0);
 }
 
 /*
@@ -473,13 +465,11 @@ genie_cuda_value_body_bytes(size_t n_bytes)
 }
 
 void
-genie_cuda_value_filter(const GenieCudaValueScan &sample, const GenieCudaValueScan &scan,
-						const GenieCudaValueFilter &filter, cudaStream_t stream)
+genie_cuda_value_filter(const GenieCudaValueScan &scan, const GenieCudaValueFilter &filter, cudaStream_t stream)
 {
 	const uint32_t n_blocks = (scan.n_objects + RECORDS - 1) / RECORDS;
 
-	genie_cuda_value_numbers_kernel<<<genie_cuda_value_padded(scan.n_queries) / QUERIES, QUERIES, 0, stream>>>(sample,
-																											   scan,
+	genie_cuda_value_numbers_kernel<<<genie_cuda_value_padded(scan.n_queries) / QUERIES, QUERIES, 0, stream>>>(scan,
 																											   filter);
 	genie_cuda_check_launch("genie_cuda_value_numbers_kernel");
 	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_value_filter_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -16,6 +16,7 @@
  * order that genie_value_scan.h gives, 16 a thread, so a query at a time.  nvcc's default settings keep subnormal
  * numbers.
  */
+#include "genie_cuda_async.cuh"
 #include "genie_cuda_value_scan.cuh"
 
 /* A double whose operations are rounded one by one. */
@@ -219,7 +220,8 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key
 			genie_cuda_value_record(scan, scan.first_object + (first_key + r) * scan.stride) :
 			base + (size_t) r * scan.n_units;
 
-		records[r * pitch + i % n_units] = record[unit + i % n_units];
+		genie_cuda_copy_async((uint8_t *) &records[r * pitch + i % n_units],
+							  (const uint8_t *) &record[unit + i % n_units]);
 	}
 	for (uint32_t i = threadIdx.x; i < QUERIES * n_units * EACH; i += THREADS)
 	{
@@ -231,6 +233,19 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key
 		if (at >= EACH)
 			bodies[q][u] = scan.queries[min(first_query + q, scan.n_queries - 1)].body[at - EACH];
 	}
+	genie_cuda_wait_for_all_copies();
+}
+
+/* Writes key i, or only takes those of its floor or better. */
+static __device__ __forceinline__ void
+put_key(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t i, uint32_t key)
+{
+	const uint32_t object = scan.first_object + i * scan.stride;
+
+	if (query.floor == nullptr)
+		query.keys[i] = key;
+	else if (key != 0 && genie_cuda_candidate(key, object) >= query.floor->known)
+		genie_cuda_value_take(scan, query, object, key);
 }
 
 template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
@@ -242,7 +257,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 	const uint32_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
 	const uint32_t first_query = blockIdx.x % n_groups * QUERIES;
 	const uint32_t first = blockIdx.x / n_groups * THREADS;
-	const uint32_t n = min(THREADS, scan.n_keys - first);
+	const uint32_t n = min(THREADS, genie_cuda_value_n_looked_at(scan) - first);
 	const uint32_t pitch = slice | 1;
 	const uint4 *base = genie_cuda_value_record(scan, scan.first_object + first * scan.stride);
 	Products	products[QUERIES] = {};
@@ -291,8 +306,9 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 			const uint32_t i = first + threadIdx.x;
 
-			query.keys[i] = key_of_object(scan, query, scan.first_object + i * scan.stride, head, codes,
-										  DIFFERENCES ? (double) differences.total() : (double) products[q].sum);
+			put_key(scan, query, i,
+					key_of_object(scan, query, scan.first_object + i * scan.stride, head, codes,
+								  DIFFERENCES ? (double) differences.total() : (double) products[q].sum));
 		}
 }
 
@@ -329,7 +345,7 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	const uint32_t slice = scan.n_units <= UNITS_MAX ? scan.n_units : GENIE_CUDA_VALUE_UNITS;
 	const uint64_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
-	const uint64_t n_blocks = n_groups * ((scan.n_keys + (uint64_t) THREADS - 1) / THREADS);
+	const uint64_t n_blocks = n_groups * ((genie_cuda_value_n_looked_at(scan) + (uint64_t) THREADS - 1) / THREADS);
 
 	if (n_blocks > INT32_MAX)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a scan has more objects than a launch has blocks for");
@@ -342,7 +358,7 @@ void
 genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	if (scan.metric == GENIE_METRIC_L1)
-		launch<true, 1, false>(scan, stream);
+		scan.stride > 1 ? launch<true, 1, true>(scan, stream) : launch<true, 1, false>(scan, stream);
 	else if (scan.stride > 1)
 		launch<false, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);
 	else if (scan.n_queries == 1)

@@ -25,6 +25,7 @@ struct Packed
 /* How the jobs are done. */
 struct Way
 {
+	bool		samples;		/* not all keys */
 	bool		filters;
 	uint32_t	stride;			/* of the sample */
 	uint32_t	n_keys;			/* of a query in the end: of all objects, or room for those that are left */
@@ -38,6 +39,7 @@ struct Layout
 	GenieCudaValueFilter filter;
 	GenieCudaValueSort sort;
 	bool		is_large;
+	GenieCudaValueState *floors;	/* the sample's states */
 	uint32_t   *zeros;			/* histograms, then numbers of objects */
 	size_t		n_zeros;
 	std::vector<Packed> packed;
@@ -62,14 +64,16 @@ choose_way(const GenieCudaContext &context, const Jobs &jobs, bool all_keys)
 	const bool	always = context.device.tensor == GENIE_CUDA_TENSOR_ALWAYS;
 	const double best = sqrt(n_objects / (GENIE_CUDA_VALUE_FILTER_COST * wanted));
 	/* odd, as few periods of data are */
-	const uint32_t stride = std::min((uint32_t) best | 1, GENIE_CUDA_VALUE_STRIDE_MAX);
+	const uint32_t stride = std::max((uint32_t) std::min<double>(best, GENIE_CUDA_VALUE_STRIDE_MAX) | 1, 3u);
+	const bool	pays = best >= GENIE_CUDA_VALUE_STRIDE_MIN &&
+		(uint64_t) n_objects * jobs.size() >= GENIE_CUDA_VALUE_FEW_KEYS;
 
-	if (all_keys || first.vectors->metric == GENIE_METRIC_L1 || n_objects >= GENIE_CUDA_VALUE_ALL ||
-		!genie_cuda_value_filter_possible(context.device) ||
-		(!always && (jobs.size() < GENIE_CUDA_VALUE_FILTER_JOBS || best < GENIE_CUDA_VALUE_STRIDE_MIN)))
-		return Way{false, 1, n_objects};
-	return Way{true, std::max(stride, 3u),
-			   (uint32_t) std::min<double>(n_objects, GENIE_CUDA_VALUE_FILTER_ROOM * std::max(stride, 3u) * wanted)};
+	if (all_keys || n_objects >= GENIE_CUDA_VALUE_ALL || !(always || pays))
+		return Way{false, false, 1, n_objects};
+	return Way{true,
+			   first.vectors->metric != GENIE_METRIC_L1 && genie_cuda_value_filter_possible(context.device) &&
+				   jobs.size() >= (always ? GENIE_CUDA_VALUE_FILTER_JOBS / 2 : GENIE_CUDA_VALUE_FILTER_JOBS),
+			   stride, (uint32_t) std::min<double>(n_objects, GENIE_CUDA_VALUE_FILTER_ROOM * stride * wanted)};
 }
 
 /* Values up to a multiple of the alignment. */
@@ -133,18 +137,19 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 									 blob.take<GenieCudaValueQuery>(n, &host.queries)};
 	layout.sample = layout.scan;
 	layout.sample.stride = way.stride;
-	layout.sample.n_keys = (layout.scan.n_objects + way.stride - 1) / way.stride;
-	layout.sample.queries = blob.take<GenieCudaValueQuery>(way.filters ? n : 0, &host.samples);
+	layout.sample.n_keys = genie_cuda_value_n_looked_at(layout.sample);
+	layout.sample.queries = blob.take<GenieCudaValueQuery>(way.samples ? n : 0, &host.samples);
 	parts.constants = blob.take<GenieValueConstants>(n, &host.constants);
 	parts.states = blob.take<GenieCudaValueState>(2 * n, &host.states);
+	layout.floors = parts.states + n;
 	parts.bodies = blob.take<uint8_t>(genie_cuda_value_padded((uint32_t) n) * parts.body_bytes, &host.bodies);
 	layout.n_zeros = n * (GENIE_CUDA_VALUE_DIGITS + 1);
 	layout.zeros = room.take<uint32_t>(layout.n_zeros);
 	parts.histograms = layout.zeros;
 	parts.n_objects = layout.zeros + n * GENIE_CUDA_VALUE_DIGITS;
 	parts.keys = room.take<uint32_t>(n * aligned(way.n_keys));
-	parts.objects = room.take<uint32_t>(way.filters ? n * aligned(way.n_keys) : 0);
-	parts.sampled_keys = room.take<uint32_t>(way.filters ? n * aligned(layout.sample.n_keys) : 0);
+	parts.objects = room.take<uint32_t>(way.samples ? n * aligned(way.n_keys) : 0);
+	parts.sampled_keys = room.take<uint32_t>(way.samples ? n * aligned(layout.sample.n_keys) : 0);
 	layout.filter = GenieCudaValueFilter{parts.bodies, (uint32_t) parts.body_bytes, 0,
 										 room.take<GenieCudaValueNumbers>(
 											 way.filters ? genie_cuda_value_padded((uint32_t) n) : 0)};
@@ -201,12 +206,13 @@ pack(const Jobs &jobs, const GenieCudaBytes &sizes, uint8_t *host_memory, uint8_
 		memcpy(host.bodies + i * parts.body_bytes, genie_value_query_body(job.scan),
 			   job.scan_bytes - sizeof(GenieValueQuery));
 		n_candidates += job.k;
-		if (layout.way.filters)
+		if (layout.way.samples)
 		{
 			host.samples[i] = query;
 			host.samples[i].keys = parts.sampled_keys + i * aligned(layout.sample.n_keys);
 			host.samples[i].state = parts.states + jobs.size() + i;
 			host.states[jobs.size() + i] = GenieCudaValueState{0, job.k + GENIE_CUDA_VALUE_FILTER_MORE, 0, 0, 0};
+			query.floor = host.samples[i].state;
 			query.objects = parts.objects + i * aligned(layout.way.n_keys);
 			query.n_objects = parts.n_objects + i;
 			if (query.is_known)
@@ -240,11 +246,15 @@ genie_cuda_value_scan_jobs(const GenieCudaContext &context, const Jobs &jobs, bo
 static void
 launch(const Layout &layout, cudaStream_t stream)
 {
-	if (layout.way.filters)
+	if (layout.way.samples)
 	{
 		genie_cuda_value_keys(layout.sample, stream);
 		genie_cuda_value_find(layout.sample, stream);
-		genie_cuda_value_filter(layout.sample, layout.scan, layout.filter, stream);
+		genie_cuda_value_mark(layout.scan, layout.floors, stream);
+	}
+	if (layout.way.filters)
+	{
+		genie_cuda_value_filter(layout.scan, layout.filter, stream);
 		genie_cuda_value_keys_of_objects(layout.scan, stream);
 	}
 	else
@@ -294,7 +304,7 @@ genie_cuda_value_scan(GenieCudaContext &context, const Jobs &jobs, bool all_keys
 		context.note_upload();
 	for (size_t i = 0; i < jobs.size(); i++)
 	{
-		if (layout.way.filters && layout.packed[i].n_hits->y > layout.way.n_keys)
+		if (layout.way.samples && layout.packed[i].n_hits->y > layout.way.n_keys)
 		{
 			again.push_back(jobs[i]);
 			continue;

@@ -2,30 +2,34 @@
  * genie_cuda_value_scan.cuh
  *	  SCAN jobs: the best k objects by keys of their quantized vectors.
  *
- * Jobs of the same tiles and vectors are done together, in passes.  There are two ways.
+ * Jobs of the same tiles and vectors are done together, in passes.  There are three ways.
  *
- * All keys.  For few queries, few objects or a large k, and for L1:
+ * All keys.  For few objects or a large k:
  *
  * 1.	genie_cuda_value_keys: the keys of all objects, 0 of those that the query does not want.  Records come from the
  *		device's memory once for all queries.
  * 2.	genie_cuda_value_select: the k-th best candidate by a radix select over all keys, and those not worse.
  * 3.	The same file sorts them.
  *
- * The keys of all objects take 4 bytes an object and query, which are written once and read some times.  A record has
- * as many bytes as dimensions, so this costs little, and nothing can overflow, whatever the keys are.
+ * The keys of all objects take 4 bytes an object and query, which are written once and read some times.  Nothing can
+ * overflow, whatever the keys are.
  *
- * By a filter.  For many queries, the last step from a product to a key takes many times as long as the product, and
- * few objects need it:
+ * Keys above a floor:
  *
  * 1.	Keys and select as above, of every stride-th object.  At least as many objects as a query wants are not worse
- *		than the best of these, so their k-th key is a floor.
+ *		than the best of these, so the k-th of them is a floor.
+ * 2.	The keys of all objects, of which only those not worse than the floor are kept: some stride * k of each query.
+ * 3.	The select of the best k, and the sort, as above.
+ *
+ * By a filter.  For many queries, the last step from a product to a key takes many times as long as the product, and
+ * few objects need it.  In the place of step 2:
+ *
  * 2.	genie_cuda_value_filter: tensor cores multiply all queries with all records, and in registers each product is
- *		compared with what a key of the floor needs (genie_value_filter.h).  Some stride * k objects of each query
- *		are left.
- * 3.	Their keys, the select of the best k, and the sort, as above.
+ *		compared with what a key of the floor needs (genie_value_filter.h).  Then the keys of the objects that are left.
  *
  * A query for which more objects are left than there is room for is done again by all keys: its answer cannot be known
- * from a part of them.  That happens where many keys are equal, or where every stride-th object is unlike the others.
+ * from a part of them.  That happens to a filter where many keys are equal; where every stride-th object is unlike the
+ * others; and where nothing is known of a query, or too few objects are wanted, so that there is no floor.
  */
 #ifndef GENIE_CUDA_VALUE_SCAN_CUH
 #define GENIE_CUDA_VALUE_SCAN_CUH
@@ -52,7 +56,8 @@ struct GenieCudaValueQuery
 	uint32_t	min_key;
 	bool		has_after;
 	GenieHit	after;
-	uint32_t   *objects;		/* that the filter has left; NULL: the scan's */
+	const GenieCudaValueState *floor;	/* objects worse than this are not wanted; NULL: there is none */
+	uint32_t   *objects;		/* its own, those that may be no worse; NULL: the scan's */
 	uint32_t   *n_objects;		/* of these; GENIE_CUDA_VALUE_ALL: none, since all keys are needed */
 	uint32_t   *keys;			/* of each object */
 	uint32_t   *histogram;		/* GENIE_CUDA_VALUE_DIGITS zeros */
@@ -87,6 +92,26 @@ genie_cuda_value_n_keys(const GenieCudaValueScan &scan, const GenieCudaValueQuer
 	if (query.objects == nullptr)
 		return scan.n_keys;
 	return *query.n_objects <= scan.n_keys ? *query.n_objects : 0;
+}
+
+/* Of how many objects genie_cuda_value_keys() looks at the records. */
+static __host__ __device__ __forceinline__ uint32_t
+genie_cuda_value_n_looked_at(const GenieCudaValueScan &scan)
+{
+	return (scan.n_objects + scan.stride - 1) / scan.stride;
+}
+
+/* Adds an object to the query's own, if there is room. */
+static __device__ __forceinline__ void
+genie_cuda_value_take(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, uint32_t key)
+{
+	const uint32_t place = atomicAdd(query.n_objects, 1);
+
+	if (place < scan.n_keys)
+	{
+		query.objects[place] = object;
+		query.keys[place] = key;
+	}
 }
 
 /* The object of key i. */
@@ -139,9 +164,15 @@ struct GenieCudaValueSort
 	size_t		temporary_bytes;
 };
 
-/* Writes the keys of the scan's objects, or of each query's own. */
+/*
+ * Writes the keys of the scan's objects; of queries with a floor, their own objects, too, with their keys.  The other
+ * one writes the keys of each query's own objects, which are there.
+ */
 extern void genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream);
+
+/* Marks the queries without a floor, for which all keys are needed; they get one that no object reaches. */
+extern void genie_cuda_value_mark(const GenieCudaValueScan &scan, GenieCudaValueState *floors, cudaStream_t stream);
 
 /* Finds the k-th best candidate of each query; gathers those not worse. */
 extern void genie_cuda_value_find(const GenieCudaValueScan &scan, cudaStream_t stream);
@@ -154,12 +185,9 @@ extern bool genie_cuda_value_filter_possible(const GenieCudaDevice &device);
 extern uint32_t genie_cuda_value_padded(uint32_t n_queries);
 extern uint32_t genie_cuda_value_body_bytes(size_t n_bytes);
 
-/*
- * Writes the objects of each query of the scan: those whose keys may be at least that of the candidate which the query
- * of the same number of the sample has found.
- */
-extern void genie_cuda_value_filter(const GenieCudaValueScan &sample, const GenieCudaValueScan &scan,
-									const GenieCudaValueFilter &filter, cudaStream_t stream);
+/* Writes the objects of each query: those whose keys may be at least that of its floor. */
+extern void genie_cuda_value_filter(const GenieCudaValueScan &scan, const GenieCudaValueFilter &filter,
+									cudaStream_t stream);
 
 /* Writes the hits: of queries of k up to GENIE_CUDA_SORT_MAX, and of larger ones. */
 extern void genie_cuda_value_sort_small(const GenieCudaValueScan &scan, cudaStream_t stream);

@@ -162,6 +162,25 @@ genie_cuda_value_find(const GenieCudaValueScan &scan, cudaStream_t stream)
 	}
 }
 
+static __global__ void
+genie_cuda_value_mark_kernel(GenieCudaValueScan scan, GenieCudaValueState *floors)
+{
+	const uint32_t q = blockIdx.x * THREADS + threadIdx.x;
+
+	if (q < scan.n_queries && (!scan.queries[q].is_known || floors[q].known <= SMALLEST))
+	{
+		floors[q].known = UINT64_MAX;
+		*scan.queries[q].n_objects = GENIE_CUDA_VALUE_ALL;
+	}
+}
+
+void
+genie_cuda_value_mark(const GenieCudaValueScan &scan, GenieCudaValueState *floors, cudaStream_t stream)
+{
+	genie_cuda_value_mark_kernel<<<(scan.n_queries + THREADS - 1) / THREADS, THREADS, 0, stream>>>(scan, floors);
+	genie_cuda_check_launch("genie_cuda_value_mark_kernel");
+}
+
 void
 genie_cuda_value_gather(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
