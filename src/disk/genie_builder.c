@@ -463,7 +463,8 @@ genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 	if (value_bytes > 0 && value != NULL)
 		memcpy(builder->page_values + builder->n_rows * value_bytes, value, value_bytes);
 	else if (value_bytes > 0)
-		genie_quantize_unknown(builder->shape.n_dimensions, builder->page_values + builder->n_rows * value_bytes);
+		genie_value_record_unknown(builder->shape.metric, builder->shape.n_dimensions,
+								   builder->page_values + builder->n_rows * value_bytes);
 	row = &builder->rows[builder->n_rows];
 	row->value = builder->n_rows++;
 	row->tid = tid;

@@ -208,7 +208,7 @@ genie_merge_value(GenieMergeInput *input, GenieValueShape shape, GenieSegmentWri
 	Size		n_bytes = genie_value_bytes(shape);
 
 	if (genie_values_shape(input->segment).metric == 0)
-		genie_quantize_unknown(shape.n_dimensions, input->value);
+		genie_value_record_unknown(shape.metric, shape.n_dimensions, input->value);
 	else if (!genie_section_read(&input->values, input->object * (uint64) n_bytes, n_bytes, input->value))
 		genie_merge_corrupt(input->segment);
 	genie_segment_write(writer, GENIE_SECTION_VALUES, input->value, n_bytes);

@@ -1,6 +1,7 @@
 /*
  * genie_values.h
- *	  The section VALUES of a segment: the quantized vector of each object (math/genie_quantized.h).
+ *	  The section VALUES of a segment: the quantized vector of each object (math/genie_quantized.h), or its bits
+ *	  (math/genie_value_bits.h).
  *
  * Records of one length lie one behind the other, in the order of the objects; that of an object which is NULL is
  * unknown.  The section's parameters are the metric by which they were quantized and the number of dimensions.  A
@@ -12,8 +13,8 @@
 #ifndef GENIE_VALUES_H
 #define GENIE_VALUES_H
 
-#include "genie_quantized.h"
 #include "genie_segment.h"
+#include "genie_value_record.h"
 
 /* What the records of an index, or of a segment, are like. */
 typedef struct GenieValueShape
@@ -26,7 +27,7 @@ typedef struct GenieValueShape
 static inline Size
 genie_value_bytes(GenieValueShape shape)
 {
-	return shape.metric == 0 ? 0 : genie_quantized_bytes(shape.n_dimensions);
+	return shape.metric == 0 ? 0 : genie_value_record_bytes(shape.metric, shape.n_dimensions);
 }
 
 static inline bool

@@ -314,7 +314,8 @@ scan_records(const GenieCpuTask *task, uint32_t first, uint32_t n)
 {
 	const GenieQuantizedVectors *vectors = task->works[0].job->vectors;
 	const char *tile = vectors->tiles[first >> GENIE_TILE_SHIFT];
-	size_t		at = (first & (GENIE_TILE_OBJECTS - 1)) * genie_quantized_bytes(vectors->n_dimensions);
+	size_t		at = (first & (GENIE_TILE_OBJECTS - 1)) *
+		genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
 	const GenieValueQuery *queries[GENIE_CPU_SCAN_JOBS];
 	GenieTopK  *tops[GENIE_CPU_SCAN_JOBS];
 	uint32_t	n_queries = 0;
@@ -346,7 +347,8 @@ static bool
 scan_task(GenieCpuBatch *batch, bool asks, const GenieCpuTask *task)
 {
 	const GenieQuantizedVectors *vectors = task->works[0].job->vectors;
-	uint32_t	n_each = (uint32_t) (GENIE_CPU_SCAN_BYTES / genie_quantized_bytes(vectors->n_dimensions));
+	uint32_t	n_each = (uint32_t) (GENIE_CPU_SCAN_BYTES /
+									 genie_value_record_bytes(vectors->metric, vectors->n_dimensions));
 	uint64_t	end = task->end < vectors->n_objects ? task->end : vectors->n_objects;
 
 	/* it divides a tile */

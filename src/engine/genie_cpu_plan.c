@@ -212,7 +212,8 @@ units_of(const GenieCpuWork *work)
 static uint64_t
 scan_cost(const GenieJob *job)
 {
-	uint64_t	n_bytes = COST_SCAN_BYTES + genie_quantized_bytes(job->vectors->n_dimensions);
+	uint64_t	n_bytes = COST_SCAN_BYTES +
+		genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
 
 	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST *
 		(job->vectors->metric == GENIE_METRIC_L1 ? SCAN_L1_TIMES : 1);

@@ -29,7 +29,7 @@
  *
  * Scans.  A SCAN job ranks all objects of its tiles by the keys of their quantized vectors (genie_value_scan.h), which
  * are the same bits by every engine, so that another one may go on behind a cursor.  Its image gives the live bits, and
- * may have no keywords.  There are no conditions.
+ * may have no keywords.  There are no conditions.  Bit strings (genie_value_bits.h) are scanned in the same way.
  *
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
@@ -46,6 +46,7 @@
 #include "genie_nearest.h"
 #include "genie_quantized.h"
 #include "genie_topk.h"
+#include "genie_value_record.h"
 #include "genie_value_scan.h"
 
 #ifdef __cplusplus

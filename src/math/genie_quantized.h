@@ -35,7 +35,10 @@ typedef struct GenieQuantized
 	uint32_t	squares;		/* the sum of the codes' squares; 0 where the vector is not known */
 } GenieQuantized;
 
-/* The vectors of a segment's objects: GENIE_TILE_OBJECTS records a tile, which end with the last object's. */
+/*
+ * The vectors of a segment's objects, or their bits (genie_value_bits.h): GENIE_TILE_OBJECTS records a tile, which end
+ * with the last object's.
+ */
 typedef struct GenieQuantizedVectors
 {
 	uint64_t	id;				/* of engines' copies (genie_engine.h) */

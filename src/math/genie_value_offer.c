@@ -4,13 +4,14 @@
  *
  * Most records are far from being wanted.  Where there are many queries, a filter looks at some records for all of
  * them: what it prepares once pays for itself, and products of bytes are all that it does for each query and record,
- * but for a comparison.  Records that pass get their keys, which decide.  Few queries, and L1, get the keys of all
- * records.
+ * but for a comparison.  Records that pass get their keys, which decide.  Few queries, L1 and bits get the keys of
+ * all records.
  */
 #include <stdlib.h>
 
 #include "genie_value_bound.h"
 #include "genie_value_offer.h"
+#include "genie_value_record.h"
 
 #define FILTER_QUERIES 4		/* from which on preparing pays */
 #define KEYS_TOGETHER 1024		/* records */
@@ -59,7 +60,7 @@ static void
 offer_keys(const GenieValueQuery *query, GenieTopK *top, const char *records, uint32_t n, uint32_t first_object,
 		   const uint64_t *live)
 {
-	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
+	size_t		n_bytes = genie_value_record_bytes((GenieMetric) query->metric, query->n_dimensions);
 	uint32_t	keys[KEYS_TOGETHER];
 
 	for (uint32_t first = 0; first < n; first += KEYS_TOGETHER)
@@ -125,7 +126,7 @@ genie_value_offer(const GenieValueQuery *const *queries, GenieTopK *const *tops,
 	GenieValueConstants *constants = NULL;
 	void	   *memory = NULL;
 
-	if (filter != NULL && n_queries >= FILTER_QUERIES && metric != GENIE_METRIC_L1)
+	if (filter != NULL && n_queries >= FILTER_QUERIES && metric != GENIE_METRIC_L1 && metric != GENIE_METRIC_HAMMING)
 	{
 		constants = malloc(n_queries * sizeof(GenieValueConstants));
 		if (posix_memalign(&memory, 64, filter->bytes(n_dimensions)) != 0)

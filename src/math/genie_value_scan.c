@@ -183,15 +183,22 @@ void
 genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
 {
 	memset(query, 0, genie_value_query_bytes(metric, vector.n));
+	query->metric = metric;
+	query->n_dimensions = vector.n;
+	if (metric == GENIE_METRIC_HAMMING)
+	{
+		genie_value_bits(vector, query + 1);
+		return;
+	}
 	query->error = metric == GENIE_METRIC_L1 ? genie_quantized_query(metric, vector, (float *) (query + 1)) :
 		quantize(metric, vector, query);
 	if (!(query->error <= FLT_MAX))
 	{
 		memset(query, 0, genie_value_query_bytes(metric, vector.n));
+		query->metric = metric;
+		query->n_dimensions = vector.n;
 		query->error = INFINITY;
 	}
-	query->metric = metric;
-	query->n_dimensions = vector.n;
 	query->roundings = 2 * (vector.n + 16) * ROUNDING;
 }
 
@@ -219,17 +226,19 @@ genie_value_keys_by(const GenieValueKernel *kernel, const GenieValueQuery *query
 }
 
 static const GenieValueKernel *
-best_kernel(void)
+best_kernel(uint32_t metric)
 {
+	const GenieValueKernel *(*nth) (uint32_t) =
+		metric == GENIE_METRIC_HAMMING ? genie_value_bits_nth : genie_value_kernel_nth;
 	const GenieValueKernel *best = NULL;
 
-	for (uint32_t i = 0; genie_value_kernel_nth(i) != NULL; i++)
-		best = genie_value_kernel_nth(i);
+	for (uint32_t i = 0; nth(i) != NULL; i++)
+		best = nth(i);
 	return best;
 }
 
 void
 genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys)
 {
-	genie_value_keys_by(best_kernel(), query, records, n, keys);
+	genie_value_keys_by(best_kernel(query->metric), query, records, n, keys);
 }

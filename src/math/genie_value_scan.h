@@ -14,6 +14,8 @@
  *	- L1 has no such product.  Its sums are floats in a fixed order: lane i % GENIE_VECTOR_LANES, then lanes as in
  *	  genie_vector.h.
  *
+ * Bit strings (genie_value_bits.h) are compared as they are: their bounds are the distances.
+ *
  * Bounds hold for genie_vector_measure(), and for pgvector's operators on vectors of floats, as those of
  * genie_quantized.h do; genie_value_scan.c proves it.  For inner products they are of the negative one.  Where nothing
  * is known, the bound is 0, for inner products -infinity.
@@ -22,6 +24,7 @@
 #define GENIE_VALUE_SCAN_H
 
 #include "genie_quantized.h"
+#include "genie_value_bits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +38,8 @@ extern "C" {
 
 /*
  * A query: q' = offset + scale * code.  Behind it are genie_quantized_elements() codes (int8_t; zeros behind the last
- * dimension), or for L1 as many elements (float).  It has no pointers: it is copied from process to process.
+ * dimension), or for L1 as many elements (float).  Of bits, there are the bits as in a record, and only metric and
+ * n_dimensions mean something.  It has no pointers: it is copied from process to process.
  */
 typedef struct GenieValueQuery
 {
@@ -62,6 +66,8 @@ genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
 	size_t		width = metric == GENIE_METRIC_L1 ? sizeof(float) : sizeof(int8_t);
 
+	if (metric == GENIE_METRIC_HAMMING)
+		n_dimensions = (uint32_t) genie_value_bits_bytes(n_dimensions);
 	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions) * width;
 }
 
@@ -73,12 +79,12 @@ static inline bool
 genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
 {
 	return n_bytes >= sizeof(GenieValueQuery) &&
-		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_INNER &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_HAMMING &&
 		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
 		n_bytes == genie_value_query_bytes((GenieMetric) query->metric, query->n_dimensions);
 }
 
-/* keys[i]: that of record i of n, genie_quantized_bytes() from one to the next; all of the query's metric. */
+/* keys[i]: that of record i of n, genie_value_record_bytes() from one to the next; all of the query's metric. */
 extern void genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys);
 
 /* The key of a lower bound; of NaN, that of -infinity. */
@@ -103,10 +109,18 @@ extern const GenieValueKernel genie_value_avx2;
 extern const GenieValueKernel genie_value_avx512;
 #endif
 
-/* As genie_vector_nth(). */
+/* As genie_vector_nth(): of vectors. */
 extern const GenieValueKernel *genie_value_kernel_nth(uint32_t i);
 
-/* genie_value_keys() by one of them */
+/* those of bit strings */
+extern const GenieValueKernel genie_value_bits_portable;
+#if defined(__x86_64__)
+extern const GenieValueKernel genie_value_bits_avx2;
+extern const GenieValueKernel genie_value_bits_avx512;
+#endif
+extern const GenieValueKernel *genie_value_bits_nth(uint32_t i);
+
+/* genie_value_keys() by one of the kernels of the query's metric */
 extern void genie_value_keys_by(const GenieValueKernel *kernel, const GenieValueQuery *query, const void *records,
 								uint32_t n, uint32_t *keys);
 

@@ -43,10 +43,11 @@ typedef enum GenieMetric
 	GENIE_METRIC_L2 = 1,		/* sqrt(sum (a - b)^2) */
 	GENIE_METRIC_L1,			/* sum |a - b| */
 	GENIE_METRIC_COSINE,		/* 1 - sum a b / sqrt(sum a^2 sum b^2), 0 to 2; 1 if either sum is 0 */
-	GENIE_METRIC_INNER			/* sum a b: not a distance, the largest is the nearest */
+	GENIE_METRIC_INNER,			/* sum a b: not a distance, the largest is the nearest */
+	GENIE_METRIC_HAMMING		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
 } GenieMetric;
 
-/* a vector's elements */
+/* A vector's elements.  Those of GENIE_METRIC_HAMMING are bits, eight a byte, and is_double means nothing. */
 typedef struct GenieVector
 {
 	const void *elements;

@@ -34,18 +34,21 @@ typedef struct Segment
 
 /* ---- segments and jobs ---- */
 
+/* Room for n floats; bits are the first n of theirs. */
 static void
-draw_vector(GenieRandom *random, float *elements, uint32_t n)
+draw_vector(GenieRandom *random, GenieMetric metric, float *elements, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		elements[i] = (float) ((double) (int64_t) genie_random(random) / 9.3e18);
+	if (metric == GENIE_METRIC_HAMMING && n % 8 != 0)
+		((uint8_t *) elements)[n / 8] &= (uint8_t) ~(0xFF >> n % 8);
 }
 
 static void
 make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t n_objects, uint32_t n_dimensions,
 			 uint64_t id)
 {
-	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
+	size_t		n_bytes = genie_value_record_bytes(metric, n_dimensions);
 	uint8_t    *pool = malloc(POOL * n_bytes);
 	uint32_t	n_tiles = (n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
 
@@ -53,11 +56,11 @@ make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t
 	{
 		float		elements[DIMENSIONS_MAX];
 
-		draw_vector(random, elements, n_dimensions);
+		draw_vector(random, metric, elements, n_dimensions);
 		if (i % 10 == 9)
-			genie_quantize_unknown(n_dimensions, pool + i * n_bytes);
+			genie_value_record_unknown(metric, n_dimensions, pool + i * n_bytes);
 		else
-			genie_quantize(metric, (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
+			genie_value_record(metric, (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
 	}
 	memset(segment, 0, sizeof(Segment));
 	for (uint32_t t = 0; t < n_tiles; t++)
@@ -99,8 +102,8 @@ make_job(GenieRandom *random, const Segment *segment, uint32_t k, GenieJob *job)
 	GenieValueQuery *query = malloc(n_bytes);
 	float		elements[DIMENSIONS_MAX];
 
-	draw_vector(random, elements, n_dimensions);
-	if (genie_random_below(random, 20) == 0)
+	draw_vector(random, segment->vectors.metric, elements, n_dimensions);
+	if (segment->vectors.metric != GENIE_METRIC_HAMMING && genie_random_below(random, 20) == 0)
 		elements[0] = NAN;
 	genie_value_query(segment->vectors.metric, (GenieVector) {elements, n_dimensions, false}, query);
 	*job = (GenieJob) {
@@ -140,7 +143,8 @@ rank_plainly(const GenieJob *job)
 		uint32_t	before = (job->first_tile + t) * GENIE_TILE_OBJECTS;
 		uint32_t	rest = job->image->n_objects - before;
 
-		genie_value_keys_by(&genie_value_portable, job->scan, job->vectors->tiles[job->first_tile + t],
+		genie_value_keys_by(job->scan->metric == GENIE_METRIC_HAMMING ? &genie_value_bits_portable :
+							&genie_value_portable, job->scan, job->vectors->tiles[job->first_tile + t],
 							rest < GENIE_TILE_OBJECTS ? rest : GENIE_TILE_OBJECTS, all_keys + before);
 	}
 	for (uint32_t i = first; i < first + genie_job_objects(job); i++)
@@ -173,7 +177,7 @@ test_random(GenieEngine *engine, GenieRandom *random)
 
 		for (uint32_t s = 0; s < 2; s++)
 		{
-			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 4));
+			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 5));
 			uint32_t	n_objects = 1 + (uint32_t) genie_random_below(random, round == 0 ? 3000 : OBJECTS_MAX);
 			uint32_t	n_dimensions = 1 + (uint32_t) genie_random_below(random, 20);
 
@@ -181,6 +185,11 @@ test_random(GenieEngine *engine, GenieRandom *random)
 			{
 				n_objects = 3000;
 				n_dimensions = s == 0 ? DIMENSIONS_MAX : 300;
+			}
+			else if (round == 2)
+			{
+				metric = GENIE_METRIC_HAMMING;
+				n_dimensions = s == 0 ? 64 : DIMENSIONS_MAX;
 			}
 			make_segment(random, &segments[s], metric, n_objects, n_dimensions, 10 + s);
 		}

@@ -599,7 +599,7 @@ test_valid(void)
 		query->n_dimensions = 100;
 		query->metric = 0;
 		CHECK(!genie_value_query_valid(query, n_bytes));
-		query->metric = GENIE_METRIC_INNER + 1;
+		query->metric = GENIE_METRIC_HAMMING + 1;
 		CHECK(!genie_value_query_valid(query, n_bytes));
 		free(query);
 	}

@@ -1,0 +1,46 @@
+/*
+ * genie_value_record.h
+ *	  The record of a value, by its metric: a quantized vector (genie_quantized.h), or bits (genie_value_bits.h).
+ */
+#ifndef GENIE_VALUE_RECORD_H
+#define GENIE_VALUE_RECORD_H
+
+#include "genie_quantized.h"
+#include "genie_value_bits.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes from one record to the next. */
+static inline size_t
+genie_value_record_bytes(GenieMetric metric, uint32_t n_dimensions)
+{
+	return metric == GENIE_METRIC_HAMMING ? genie_value_bits_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
+}
+
+/* Writes a record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
+static inline void
+genie_value_record(GenieMetric metric, GenieVector vector, void *record)
+{
+	if (metric == GENIE_METRIC_HAMMING)
+		genie_value_bits(vector, record);
+	else
+		genie_quantize(metric, vector, record);
+}
+
+/* The record of an object that has no value.  Of bits it is all zeros, which no scan may ask for. */
+static inline void
+genie_value_record_unknown(GenieMetric metric, uint32_t n_dimensions, void *record)
+{
+	if (metric == GENIE_METRIC_HAMMING)
+		memset(record, 0, genie_value_bits_bytes(n_dimensions));
+	else
+		genie_quantize_unknown(n_dimensions, record);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GENIE_VALUE_RECORD_H */
