@@ -913,7 +913,7 @@ CREATE OPERATOR CLASS genie_hamming_ops FOR TYPE bit USING genie AS
 	FUNCTION 6 genie_lsh_sign(internal, internal);
 COMMENT ON OPERATOR CLASS genie_hamming_ops USING genie IS 'bit strings: nearest by Hamming distance, approximately';
 
--- ---- exact nearest vectors: the index is quantized values, and rows come as by a sequential scan ----
+-- ---- exact nearest vectors and bit strings: the index is their values, and rows come as by a sequential scan ----
 
 CREATE FUNCTION genie_exact_l2_train(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -924,10 +924,23 @@ CREATE FUNCTION genie_exact_cosine_train(internal) RETURNS bytea
 CREATE FUNCTION genie_exact_ip_train(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+CREATE FUNCTION genie_exact_hamming_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_bit_decompose(bit, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_bit_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_pgvector_bit_decompose(bit, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
 COMMENT ON FUNCTION genie_exact_l2_train(internal) IS 'genie support: how long the vectors are';
 COMMENT ON FUNCTION genie_exact_l1_train(internal) IS 'genie support: how long the vectors are';
 COMMENT ON FUNCTION genie_exact_cosine_train(internal) IS 'genie support: how long the vectors are';
 COMMENT ON FUNCTION genie_exact_ip_train(internal) IS 'genie support: how long the vectors are';
+COMMENT ON FUNCTION genie_exact_hamming_train(internal) IS 'genie support: how long the bit strings are';
+COMMENT ON FUNCTION genie_exact_bit_decompose(bit, internal) IS 'genie support: the bits of a value';
+COMMENT ON FUNCTION genie_exact_bit_compile(internal, int2, oid, internal) IS 'genie support: checks the length of a query';
+COMMENT ON FUNCTION genie_pgvector_bit_decompose(bit, internal) IS 'genie support: the bits of a value, for the class by pgvector''s operator';
 
 CREATE OPERATOR CLASS genie_l2_exact_ops FOR TYPE real[] USING genie AS
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
@@ -996,6 +1009,14 @@ CREATE OPERATOR CLASS genie_ip_exact_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 5 genie_exact_ip_train(internal),
 	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_ip_exact_float8_ops USING genie IS 'vectors: largest inner products, exactly';
+
+CREATE OPERATOR CLASS genie_hamming_exact_ops FOR TYPE bit USING genie AS
+	OPERATOR 8 <&~> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_exact_bit_decompose(bit, internal),
+	FUNCTION 2 genie_exact_bit_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_hamming_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_hamming_exact_ops USING genie IS 'bit strings: nearest by Hamming distance, exactly';
 
 -- pgvector's type: genie_enable_pgvector() makes the operator classes
 CREATE FUNCTION genie_pgvector_compile(internal, int2, oid, internal) RETURNS genie_query

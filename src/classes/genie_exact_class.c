@@ -1,13 +1,13 @@
 /*
  * genie_exact_class.c
- *	  The exact operator classes of vectors (genie_opclass.h): what they learn.
+ *	  The exact operator classes of vectors and bit strings (genie_opclass.h): what they learn.
  *
  *		genie_l2_exact_ops, genie_l2_exact_float8_ops			real[], float8[]	<->
  *		genie_l1_exact_ops, genie_l1_exact_float8_ops			real[], float8[]	<+>
  *		genie_cosine_exact_ops, genie_cosine_exact_float8_ops	real[], float8[]	<=>
  *		genie_ip_exact_ops, genie_ip_exact_float8_ops			real[], float8[]	<#>
  *
- * and those of pgvector's type (genie_pgvector.c).
+ * those of pgvector's type (genie_pgvector.c), and genie_hamming_exact_ops (genie_exact_bits.c).
  *
  * A row has no keywords.  Its value (genie_vector_value.c) is all that the index has of it.  Lower bounds of its
  * distance follow from that (math/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
@@ -25,6 +25,7 @@ PG_FUNCTION_INFO_V1(genie_exact_l2_train);
 PG_FUNCTION_INFO_V1(genie_exact_l1_train);
 PG_FUNCTION_INFO_V1(genie_exact_cosine_train);
 PG_FUNCTION_INFO_V1(genie_exact_ip_train);
+PG_FUNCTION_INFO_V1(genie_exact_hamming_train);
 
 static bytea *
 learn(FunctionCallInfo fcinfo, GenieMetric metric)
@@ -64,4 +65,10 @@ Datum
 genie_exact_ip_train(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_INNER));
+}
+
+Datum
+genie_exact_hamming_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_HAMMING));
 }

@@ -5,7 +5,7 @@
  * Several vectors are hashed faster together than one by one, and get the same codes (genie_lsh.h).  So builds and
  * batch searches, which have many rows or queries, fill a block instead of calling support function 1 or 2 for each
  * value.  A value is checked when it is added, so that the error is that of the first wrong value; its quantized vector
- * (genie_vector_value.h) is made then, too, because the block keeps only what is hashed.  Then all are hashed, on the
+ * (disk/genie_values.h) is made then, too, because the block keeps only what is hashed.  Then all are hashed, on the
  * worker's GPU if it pays, and keywords or queries are made of the codes.
  */
 #include "postgres.h"
@@ -15,7 +15,6 @@
 #include "genie_lsh_signature.h"
 #include "genie_offload.h"
 #include "genie_vector_type.h"
-#include "genie_vector_value.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -121,7 +120,7 @@ genie_lsh_block_add(GenieLshBlock *block, Datum value)
 	genie_lsh_check_vector(vector);
 	genie_lsh_hashed_floats(&block->parameters, vector, vector_at(block, block->n));
 	if (block->shape.metric != 0)
-		genie_vector_value_record(block->shape, vector, value_at(block, block->n));
+		genie_value_record(block->shape.metric, vector, value_at(block, block->n));
 	block->n++;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(block->value_context);

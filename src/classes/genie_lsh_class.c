@@ -22,7 +22,7 @@
  *
  *		vectors			pieces of GENIE_VALUE_MAX bytes of the elements as they are; piece j is dimension 2 * j, or
  *						2 * j + 1 if elements are doubles, family BYTEA; pieces of zero bytes are left out; the size is
- *						the length
+ *						the length.  Bits of an exact class are such bytes, too, and their size is their number
  *		sets			the elements' keywords, as genie_array_ops makes them
  *		bit strings		dimension 0, family INT, the number of a bit that is set; the size is the length
  *
@@ -67,8 +67,8 @@ genie_lsh_class_parameters(const bytea *parameters)
 	return result;
 }
 
-static void
-check_length(const GenieLshClassParameters *parameters, uint32 n, const char *what)
+void
+genie_lsh_check_length(const GenieLshClassParameters *parameters, uint32 n, const char *what)
 {
 	if (n != parameters->functions.n_dimensions)
 		ereport(ERROR,
@@ -112,7 +112,7 @@ normalise(const GenieLshClassParameters *parameters, float *vector)
 void
 genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, GenieVector vector, float *floats)
 {
-	check_length(parameters, vector.n, "vector");
+	genie_lsh_check_length(parameters, vector.n, "vector");
 	genie_lsh_floats(vector, floats);
 	normalise(parameters, floats);
 }
@@ -129,22 +129,27 @@ codes_of_vector(const GenieLshClassParameters *parameters, GenieVector vector)
 	return codes;
 }
 
-static void
-add_raw_vector(GenieVector vector, GenieKeywords *keywords)
+void
+genie_lsh_add_raw_bytes(const uint8 *bytes, Size n, bool is_double, GenieKeywords *keywords)
 {
 	static const uint8 zeros[GENIE_VALUE_MAX];
-	const uint8 *bytes = vector.elements;
-	Size		n = vector.n * genie_vector_element_bytes(vector.is_double);
 
 	for (Size at = 0; at < n; at += GENIE_VALUE_MAX)
 	{
 		uint8		key[GENIE_KEY_MAX];
-		uint32		dimension = (uint32) (at / GENIE_VALUE_MAX) * 2 + vector.is_double;
+		uint32		dimension = (uint32) (at / GENIE_VALUE_MAX) * 2 + is_double;
 		Size		n_piece = Min(n - at, GENIE_VALUE_MAX);
 
 		if (memcmp(bytes + at, zeros, n_piece) != 0)
 			genie_keywords_add(keywords, genie_key_make(key, dimension, GENIE_FAMILY_BYTEA, bytes + at, n_piece));
 	}
+}
+
+static void
+add_raw_vector(GenieVector vector, GenieKeywords *keywords)
+{
+	genie_lsh_add_raw_bytes(vector.elements, vector.n * genie_vector_element_bytes(vector.is_double), vector.is_double,
+							keywords);
 	keywords->size = (int32) vector.n;
 }
 
@@ -165,15 +170,10 @@ genie_lsh_raw_is_double(const GenieRaw *raw)
 }
 
 void
-genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVector *vector)
+genie_lsh_raw_bytes(const GenieRaw *raw, bool is_double, uint8 *bytes, Size n)
 {
 	const uint8 *at = raw->bytes;
-	Size		n_bytes = raw->size * genie_vector_element_bytes(is_double);
-	uint8	   *elements = palloc(n_bytes);
 
-	*vector = (GenieVector) {.elements = elements, .n = (uint32) raw->size, .is_double = is_double};
-	if (raw->n * (Size) GENIE_VALUE_MAX < n_bytes)
-		memset(elements, 0, n_bytes);
 	for (uint32 i = 0; i < raw->n; i++)
 	{
 		GenieKey	key = genie_packed_next(&at);
@@ -183,14 +183,26 @@ genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVector *vector)
 
 		genie_key_get_dimension(key.data, key.len, &dimension);
 		first = (Size) dimension / 2 * GENIE_VALUE_MAX;
-		if (dimension % 2 != is_double || first + key.len - prefix > n_bytes)
+		if (dimension % 2 != is_double || first + key.len - prefix > n)
 			ereport(ERROR,
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("a vector of the pending list is malformed"),
 					 errdetail("The index is damaged."),
 					 errhint("Please REINDEX it.")));
-		memcpy(elements + first, key.data + prefix, key.len - prefix);
+		memcpy(bytes + first, key.data + prefix, key.len - prefix);
 	}
+}
+
+void
+genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVector *vector)
+{
+	Size		n_bytes = raw->size * genie_vector_element_bytes(is_double);
+	uint8	   *elements = palloc(n_bytes);
+
+	*vector = (GenieVector) {.elements = elements, .n = (uint32) raw->size, .is_double = is_double};
+	if (raw->n * (Size) GENIE_VALUE_MAX < n_bytes)
+		memset(elements, 0, n_bytes);
+	genie_lsh_raw_bytes(raw, is_double, elements, n_bytes);
 }
 
 void
@@ -218,7 +230,7 @@ genie_lsh_vector_collect(GenieVector vector, GenieKeywords *keywords)
 	parameters = genie_lsh_class_parameters(keywords->parameters);
 	if (keywords->raw)
 	{
-		check_length(&parameters, vector.n, "vector");
+		genie_lsh_check_length(&parameters, vector.n, "vector");
 		add_raw_vector(vector, keywords);
 		return;
 	}
@@ -238,7 +250,7 @@ genie_lsh_vector_query(GenieVector vector, const bytea *trained)
 	parameters = genie_lsh_class_parameters(trained);
 	if (parameters.functions.family == GENIE_LSH_NONE)
 	{
-		check_length(&parameters, vector.n, "vector");
+		genie_lsh_check_length(&parameters, vector.n, "vector");
 		return empty_query();
 	}
 	return genie_lsh_query_of_codes(codes_of_vector(&parameters, vector), parameters.functions.n_functions,
@@ -350,8 +362,8 @@ genie_lsh_set_compile(PG_FUNCTION_ARGS)
 
 /* ---- bit strings ---- */
 
-static void
-check_bits(const VarBit *bits)
+void
+genie_lsh_check_bits(const VarBit *bits)
 {
 	if (VARBITLEN(bits) == 0)
 		ereport(ERROR,
@@ -367,7 +379,7 @@ check_bits(const VarBit *bits)
 static int32 *
 codes_of_bits(const GenieLshClassParameters *parameters, const VarBit *bits)
 {
-	check_length(parameters, VARBITLEN(bits), "bit string");
+	genie_lsh_check_length(parameters, VARBITLEN(bits), "bit string");
 	return genie_lsh_codes_of_bits(&parameters->functions, VARBITS(bits));
 }
 
@@ -394,7 +406,7 @@ genie_lsh_bit_decompose(PG_FUNCTION_ARGS)
 	VarBit	   *bits = PG_GETARG_VARBIT_P(0);
 	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
 
-	check_bits(bits);
+	genie_lsh_check_bits(bits);
 	if (keywords->parameters == NULL)
 		add_raw_bits(bits, keywords);
 	else
@@ -417,7 +429,7 @@ genie_lsh_bit_compile(PG_FUNCTION_ARGS)
 	const bytea *trained = (const bytea *) PG_GETARG_POINTER(3);
 	GenieLshClassParameters parameters;
 
-	check_bits(bits);
+	genie_lsh_check_bits(bits);
 	if (trained == NULL)
 		PG_RETURN_POINTER(empty_query());
 	parameters = genie_lsh_class_parameters(trained);

@@ -10,6 +10,7 @@
 #include "genie_opclass.h"
 #include "genie_vector.h"
 #include "utils/rel.h"
+#include "utils/varbit.h"
 
 /*
  * The parameters of a class, which an index keeps in its metapage.  The layout is that on disk, in the machine's byte
@@ -26,6 +27,9 @@ StaticAssertDecl(sizeof(GenieLshClassParameters) == 72 && sizeof(GenieLshClassPa
 				 "as it is on disk");
 
 extern GenieLshClassParameters genie_lsh_class_parameters(const bytea *parameters);
+
+/* Error: a vector or bit string, what says which, has another length than those in the index. */
+extern void genie_lsh_check_length(const GenieLshClassParameters *parameters, uint32 n, const char *what);
 
 /* Is the index's operator class one of genie's own for arrays of numbers? */
 extern bool genie_lsh_class_of_vectors(Relation index);
@@ -45,6 +49,12 @@ extern void genie_lsh_hashed_floats(const GenieLshClassParameters *parameters, G
 /* Scales a vector to length 1; leaves a zero vector as it is. */
 extern void genie_lsh_normalise(float *vector, uint32 n);
 
+/* Adds the raw keywords of these bytes: a vector's elements, or bits. */
+extern void genie_lsh_add_raw_bytes(const uint8 *bytes, Size n, bool is_double, GenieKeywords *keywords);
+
+/* Writes n bytes, which are zeros, from their raw keywords.  Errors: these are of other bytes. */
+extern void genie_lsh_raw_bytes(const GenieRaw *raw, bool is_double, uint8 *bytes, Size n);
+
 /* Are they of doubles?  A vector of zeros alone may be of either. */
 extern bool genie_lsh_raw_is_double(const GenieRaw *raw);
 
@@ -53,6 +63,9 @@ extern void genie_lsh_raw_elements(const GenieRaw *raw, bool is_double, GenieVec
 
 /* The same as the class hashes it: raw->size elements. */
 extern void genie_lsh_raw_vector(const GenieRaw *raw, float *vector);
+
+/* Errors: there are no bits, or more than GENIE_OBJECT_KEYWORDS_MAX. */
+extern void genie_lsh_check_bits(const VarBit *bits);
 
 /* A bit string from its raw keywords: raw->size bits, palloc'd. */
 extern uint8 *genie_lsh_raw_bits(const GenieRaw *raw);

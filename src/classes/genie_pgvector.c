@@ -1,6 +1,6 @@
 /*
  * genie_pgvector.c
- *	  The operator classes of "vector", the type of the extension pgvector.
+ *	  The operator classes of "vector", the type of the extension pgvector, and of its operator of bits.
  *
  * genie_enable_pgvector() creates them.  genie's own script cannot: either extension may be installed first, and
  * objects of the script would be restored before pgvector.  So the classes belong to the database, not to the
@@ -12,9 +12,10 @@
  *		genie_vector_laplacian_ops		<+>		the same
  *		genie_vector_cosine_ops			<=>
  *		genie_vector_l2_exact_ops, genie_vector_l1_exact_ops, genie_vector_cosine_exact_ops, genie_vector_ip_exact_ops
+ *		genie_bit_hamming_exact_ops		<~> of bit, from pgvector 0.7 on
  *
- * with pgvector's operators, and the hash functions or values of the classes of real[] (genie_lsh_class.c,
- * genie_exact_class.c).
+ * with pgvector's operators, and the hash functions or values of the classes of real[] and bit (genie_lsh_class.c,
+ * genie_exact_class.c, genie_exact_bits.c).  An operator is pgvector's if it is in the type's schema.
  *
  * Values have the layout of pgvector's file vector.h: after the length word the number of dimensions and an unused
  * number, two bytes each, then the elements as floats.  If another type has the name "vector", each value whose bytes
@@ -26,6 +27,7 @@
 #include "access/genam.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "genie_exact_bits.h"
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_pgvector.h"
@@ -36,6 +38,7 @@
 PG_FUNCTION_INFO_V1(genie_enable_pgvector);
 PG_FUNCTION_INFO_V1(genie_pgvector_decompose);
 PG_FUNCTION_INFO_V1(genie_pgvector_compile);
+PG_FUNCTION_INFO_V1(genie_pgvector_bit_decompose);
 
 /* A value of pgvector's type, with a long header. */
 typedef struct PgVector
@@ -76,7 +79,16 @@ static const ClassOfVector classes[] = {
 	"vectors: nearest by cosine distance, exactly"},
 	{"genie_vector_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", false,
 	"vectors: largest inner products, exactly"},
+	{"genie_bit_hamming_exact_ops", "<~>", GENIE_HAMMING_STRATEGY, NULL, "genie_exact_hamming_train", false,
+	"bit strings: nearest by Hamming distance, exactly"},
 };
+
+/* Is it of bit, not "vector"? */
+static bool
+is_of_bits(const ClassOfVector *class)
+{
+	return class->strategy == GENIE_HAMMING_STRATEGY;
+}
 
 /* ---- values ---- */
 
@@ -84,6 +96,12 @@ bool
 genie_pgvector_index(Relation index)
 {
 	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_pgvector_decompose;
+}
+
+bool
+genie_pgvector_bits_index(Relation index)
+{
+	return index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_pgvector_bit_decompose;
 }
 
 GenieVector
@@ -135,6 +153,14 @@ genie_pgvector_compile(PG_FUNCTION_ARGS)
 											 (const bytea *) PG_GETARG_POINTER(3)));
 }
 
+/* support function 1 of the class of bit, which is known by it */
+Datum
+genie_pgvector_bit_decompose(PG_FUNCTION_ARGS)
+{
+	genie_exact_bits_collect(genie_exact_bits_elements(PG_GETARG_DATUM(0)), (GenieKeywords *) PG_GETARG_POINTER(1));
+	PG_RETURN_VOID();
+}
+
 /* ---- the operator classes ---- */
 
 /* The first field of a query's first row, in the current memory context; NULL: there is no row. */
@@ -172,16 +198,20 @@ find_vector(void)
 	return atooid(type);
 }
 
-/* The qualified name of the operator of that name on two vectors that returns a float8; NULL: there is none. */
+/*
+ * The qualified name of the operator of that name on two values of the type that returns a float8 and is in the schema
+ * of "vector"; NULL: there is none.
+ */
 static char *
-find_operator(const char *name, Oid type)
+find_operator(const char *name, Oid type, Oid vector)
 {
 	return look_up("SELECT format('%I.%s', n.nspname, o.oprname) FROM pg_operator o "
 				   "JOIN pg_namespace n ON n.oid = o.oprnamespace "
 				   "WHERE o.oprname = $1::name AND o.oprleft = $2 AND o.oprright = $2 "
-				   "AND o.oprresult = 'float8'::regtype ORDER BY o.oid",
-				   2, (Oid[]) {TEXTOID, OIDOID},
-				   (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(type)});
+				   "AND o.oprresult = 'float8'::regtype "
+				   "AND o.oprnamespace = (SELECT typnamespace FROM pg_type WHERE oid = $3)",
+				   3, (Oid[]) {TEXTOID, OIDOID, OIDOID},
+				   (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(type), ObjectIdGetDatum(vector)});
 }
 
 static bool
@@ -200,14 +230,17 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 		psprintf("FUNCTION 4 %s.%s(internal), FUNCTION 6 %s.genie_lsh_sign(internal, internal), ", schema,
 			 class->options, schema);
 
+	const char *decompose = is_of_bits(class) ? "genie_pgvector_bit_decompose" : "genie_pgvector_decompose";
+	const char *compile = is_of_bits(class) ? "genie_exact_bit_compile" : "genie_pgvector_compile";
+
 	execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
 					 "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
-					 "FUNCTION 1 %s.genie_pgvector_decompose(%s, internal), "
-					 "FUNCTION 2 %s.genie_pgvector_compile(internal, int2, oid, internal), "
+					 "FUNCTION 1 %s.%s(%s, internal), "
+					 "FUNCTION 2 %s.%s(internal, int2, oid, internal), "
 					 "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)",
 					 schema, class->name, class->is_default ? "DEFAULT" : "", type,
-					 class->strategy, operator, type, type, schema, type, schema, schema, class->train, own,
-					 schema));
+					 class->strategy, operator, type, type, schema, decompose, type, schema, compile, schema,
+					 class->train, own, schema));
 	execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'", schema, class->name, class->comment));
 }
 
@@ -243,11 +276,11 @@ genie_enable_pgvector(PG_FUNCTION_ARGS)
 					 "IS 'genie support: a vector''s signature'", schema, type));
 	for (int i = 0; i < lengthof(classes); i++)
 	{
-		char	   *operator = find_operator(classes[i].operator, vector);
+		char	   *operator = find_operator(classes[i].operator, is_of_bits(&classes[i]) ? BITOID : vector, vector);
 
 		if (operator == NULL || class_exists(classes[i].name, namespace))
 			continue;
-		create_class(&classes[i], schema, type, operator);
+		create_class(&classes[i], schema, is_of_bits(&classes[i]) ? "pg_catalog.bit" : type, operator);
 		n_added++;
 	}
 	SPI_finish();

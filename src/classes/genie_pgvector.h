@@ -1,6 +1,6 @@
 /*
  * genie_pgvector.h
- *	  Values of pgvector's type "vector" (genie_vector_type.h describes the type to callers).
+ *	  Values of pgvector's type "vector" (genie_vector_type.h describes the type to callers), and its operator of bits.
  */
 #ifndef GENIE_PGVECTOR_H
 #define GENIE_PGVECTOR_H
@@ -8,8 +8,11 @@
 #include "genie_vector.h"
 #include "utils/rel.h"
 
-/* Is the index's operator class one that genie_enable_pgvector() made? */
+/* Is the index's operator class one of "vector" that genie_enable_pgvector() made? */
 extern bool genie_pgvector_index(Relation index);
+
+/* Is it the one of bit? */
+extern bool genie_pgvector_bits_index(Relation index);
 
 /* The elements of a value, which may be in a palloc'd copy of it.  Errors: the value has another layout. */
 extern GenieVector genie_pgvector_elements(Datum value);

@@ -250,3 +250,9 @@ genie_hamming_distance(PG_FUNCTION_ARGS)
 	PG_FREE_IF_COPY(b, 1);
 	PG_RETURN_FLOAT8((float8) n);
 }
+
+bool
+genie_distance_is_hamming(const FmgrInfo *function)
+{
+	return function->fn_addr == genie_hamming_distance;
+}

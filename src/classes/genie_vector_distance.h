@@ -33,6 +33,9 @@ extern GenieVectors genie_vectors_of_queries(ArrayType *array);
 /* The metric of a function, if it is one of genie's own distances of arrays; 0: it is not. */
 extern GenieMetric genie_vector_metric(const FmgrInfo *function);
 
+/* Is it genie's own Hamming distance? */
+extern bool genie_distance_is_hamming(const FmgrInfo *function);
+
 /* Writes the elements of a vector of floats as doubles; to need not be aligned. */
 extern void genie_vector_widen(GenieVector vector, void *to);
 

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "genie_exact_bits.h"
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_pgvector.h"
@@ -64,12 +65,28 @@ metric_of_pgvector(const FmgrInfo *distance, StrategyNumber strategy)
 		strategy == GENIE_INNER_STRATEGY ? GENIE_METRIC_INNER : 0;
 }
 
+static GenieMetric
+metric_of_bits(const FmgrInfo *distance, StrategyNumber strategy)
+{
+	return genie_distance_is_hamming(distance) ? GENIE_METRIC_HAMMING : 0;
+}
+
+static GenieMetric
+metric_of_pgvector_bits(const FmgrInfo *distance, StrategyNumber strategy)
+{
+	return strategy == GENIE_HAMMING_STRATEGY ? GENIE_METRIC_HAMMING : 0;
+}
+
 static const GenieVectorType float4_array =
-{FLOAT4ARRAYOID, false, elements_of_array, make_float4_array, metric_of_array};
+{FLOAT4ARRAYOID, false, false, elements_of_array, make_float4_array, metric_of_array};
 static const GenieVectorType float8_array =
-{FLOAT8ARRAYOID, true, elements_of_array, make_float8_array, metric_of_array};
+{FLOAT8ARRAYOID, true, false, elements_of_array, make_float8_array, metric_of_array};
 static const GenieVectorType pgvector =
-{FLOAT4ARRAYOID, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
+{FLOAT4ARRAYOID, false, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
+static const GenieVectorType bits =
+{InvalidOid, false, true, genie_exact_bits_elements, NULL, metric_of_bits};
+static const GenieVectorType pgvector_bits =
+{InvalidOid, false, true, genie_exact_bits_elements, NULL, metric_of_pgvector_bits};
 
 const GenieVectorType *
 genie_vector_type_of_array(Oid type)
@@ -82,6 +99,10 @@ genie_vector_type_of_class(Relation index)
 {
 	if (genie_pgvector_index(index))
 		return &pgvector;
+	if (genie_exact_bits_index(index))
+		return &bits;
+	if (genie_pgvector_bits_index(index))
+		return &pgvector_bits;
 	return genie_lsh_class_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;
 }
 

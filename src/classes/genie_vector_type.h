@@ -1,8 +1,9 @@
 /*
  * genie_vector_type.h
- *	  The types whose values are vectors: real[], double precision[], and pgvector's "vector".
+ *	  The types whose values are vectors: real[], double precision[], pgvector's "vector"; and bit, whose values are
+ *	  vectors of bits.
  *
- * Code that reads vectors of an index asks the type, and so is written once for all three.
+ * Code that reads vectors of an index asks the type, and so is written once for all of them.
  */
 #ifndef GENIE_VECTOR_TYPE_H
 #define GENIE_VECTOR_TYPE_H
@@ -15,18 +16,19 @@
 
 typedef struct GenieVectorType
 {
-	Oid			array;			/* real[] or float8[], whichever has the same elements */
+	Oid			array;			/* real[] or float8[], whichever has the same elements; bits: none */
 	bool		is_double;		/* elements are doubles, not floats */
+	bool		is_bits;		/* elements are bits, of an exact class; they are checked */
 
 	/* The elements of a value, which may be in a palloc'd copy of it.  Errors: the value is no vector. */
 	GenieVector (*elements) (Datum value);
 
-	/* A value that has these n elements, palloc'd.  Errors: they are too many for the type. */
+	/* A value that has these n elements, palloc'd.  Errors: they are too many for the type.  Bits: NULL. */
 	Datum		(*make) (const void *elements, uint32 n);
 
 	/*
-	 * The metric of an ordering operator of an approximate class: its function and its strategy.  0: genie does not
-	 * know the operator's arithmetic.
+	 * The metric of an ordering operator of an approximate or exact class: its function and its strategy.  0: genie
+	 * does not know the operator's arithmetic.
 	 */
 	GenieMetric (*metric) (const FmgrInfo *distance, StrategyNumber strategy);
 } GenieVectorType;
@@ -34,7 +36,7 @@ typedef struct GenieVectorType
 /* The vector type real[] or double precision[]; NULL: the SQL type is neither. */
 extern const GenieVectorType *genie_vector_type_of_array(Oid type);
 
-/* The type of the index's values, if its class is one of genie's approximate classes of vectors; else NULL. */
+/* The type of the index's values, if its class is one of genie's for vectors, or an exact one for bits; else NULL. */
 extern const GenieVectorType *genie_vector_type_of_class(Relation index);
 
 /* The value whose raw keywords these are (genie_lsh_class.c), palloc'd. */

@@ -1,14 +1,16 @@
 /*
  * genie_vector_value.c
- *	  Values of the operator classes of vectors (genie_opclass.h): quantized vectors.
+ *	  Values of the operator classes of vectors (genie_opclass.h): quantized vectors, or bits.
  *
  * A row's value is its quantized vector (math/genie_quantized.h), a byte a dimension, from which lower bounds of its
  * distance follow.  Exact classes scan them; approximate ones pass over candidates that are too far.  It is made of the
- * vector as it is, whatever an approximate class hashes: by the metric of the distance that the class orders by.
+ * vector as it is, whatever an approximate class hashes: by the metric of the distance that the class orders by.  That
+ * of bits (math/genie_value_bits.h) is the bits themselves.
  */
 #include "postgres.h"
 
 #include "genie_lsh_class.h"
+#include "genie_lsh_signature.h"
 #include "genie_opclass.h"
 #include "genie_vector_value.h"
 
@@ -44,16 +46,53 @@ genie_vector_value_shape(const bytea *parameters)
 	return (GenieValueShape) {metric_of(&class), class.functions.n_dimensions};
 }
 
-void
-genie_vector_value_record(GenieValueShape shape, GenieVector vector, void *record)
+bool
+genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record)
 {
-	if (vector.n == shape.n_dimensions)
-		genie_quantize(shape.metric, vector, record);
+	bool		same = raw->size == (int32) shape.n_dimensions;
+	GenieVector vector;
+
+	if (!same || shape.metric == GENIE_METRIC_HAMMING)
+		genie_value_record_unknown(shape.metric, shape.n_dimensions, record);
+	if (!same)
+		return false;
+	if (shape.metric == GENIE_METRIC_HAMMING)
+		genie_lsh_raw_bytes(raw, false, record, genie_value_bits_bytes(shape.n_dimensions));
 	else
-		genie_quantize_unknown(shape.n_dimensions, record);
+	{
+		genie_lsh_raw_elements(raw, genie_lsh_raw_is_double(raw), &vector);
+		genie_value_record(shape.metric, vector, record);
+		pfree(unconstify(void *, vector.elements));
+	}
+	return true;
 }
 
-/* Support function 8; the caller frees what it allocates. */
+GenieValueQuery *
+genie_vector_value_query(const GenieVectorType *type, GenieMetric metric, Datum operand)
+{
+	GenieVector vector = type->elements(operand);
+	GenieValueQuery *query;
+
+	if (!type->is_bits)
+		genie_lsh_check_vector(vector);
+	query = palloc(genie_value_query_bytes(metric, vector.n));
+	genie_value_query(metric, vector, query);
+	return query;
+}
+
+void
+genie_vector_value_check(GenieValueShape shape, const GenieValueQuery *query)
+{
+	if (query->n_dimensions != shape.n_dimensions)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 shape.metric == GENIE_METRIC_HAMMING ?
+				 errmsg("bit string differs in length from those in the index") :
+				 errmsg("vector differs in length from those in the index"),
+				 errdetail("Its length is %u, theirs is %u.", query->n_dimensions, shape.n_dimensions)));
+}
+
+/* Support function 8. */
 Datum
 genie_vector_value(PG_FUNCTION_ARGS)
 {
@@ -63,11 +102,6 @@ genie_vector_value(PG_FUNCTION_ARGS)
 	call->metric = shape.metric;
 	call->n_dimensions = shape.n_dimensions;
 	if (call->raw != NULL)
-	{
-		GenieVector vector;
-
-		genie_lsh_raw_elements(call->raw, genie_lsh_raw_is_double(call->raw), &vector);
-		genie_vector_value_record(shape, vector, call->record);
-	}
+		(void) genie_vector_value_raw(shape, call->raw, call->record);
 	PG_RETURN_VOID();
 }

@@ -1,17 +1,28 @@
 /*
  * genie_vector_value.h
- *	  Values of the operator classes of vectors: quantized vectors.
+ *	  Values of the operator classes of vectors: quantized vectors, or bits; and the queries of exact classes.
  */
 #ifndef GENIE_VECTOR_VALUE_H
 #define GENIE_VECTOR_VALUE_H
 
+#include "genie_value_scan.h"
 #include "genie_values.h"
 #include "genie_vector.h"
+#include "genie_vector_type.h"
 
 /* What values of a class with these parameters are like, if segments have them. */
 extern GenieValueShape genie_vector_value_shape(const bytea *parameters);
 
-/* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
-extern void genie_vector_value_record(GenieValueShape shape, GenieVector vector, void *record);
+/*
+ * Writes the record of a raw value, aligned to GENIE_QUANTIZED_ALIGN bytes.  False: the value has another length, and
+ * the record is unknown.
+ */
+extern bool genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record);
+
+/* A query of an exact class, palloc'd, from the right operand of its operator.  Errors: those of the class's values. */
+extern GenieValueQuery *genie_vector_value_query(const GenieVectorType *type, GenieMetric metric, Datum operand);
+
+/* Error: the query has another length than values of that shape. */
+extern void genie_vector_value_check(GenieValueShape shape, const GenieValueQuery *query);
 
 #endif							/* GENIE_VECTOR_VALUE_H */

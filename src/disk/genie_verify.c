@@ -389,6 +389,37 @@ genie_verify_sizes(GenieVerify *verify)
 	}
 }
 
+/* Is a value unknown?  That of bits may be zeros, too. */
+static bool
+genie_verify_is_unknown(GenieValueShape shape, const void *at)
+{
+	const GenieQuantized *record = at;
+	const uint8 *bytes = at;
+
+	if (shape.metric != GENIE_METRIC_HAMMING)
+		return isinf(record->error) && record->error > 0;
+	for (Size i = 0; i < genie_value_bytes(shape); i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+/* Is one that is known possible? */
+static bool
+genie_verify_value(GenieValueShape shape, const void *at)
+{
+	const GenieQuantized *record = at;
+	const uint8 *codes = (const uint8 *) (record + 1);
+	uint32		squares = 0;
+
+	if (shape.metric == GENIE_METRIC_HAMMING)
+		return genie_value_bits_valid(shape.n_dimensions, at);
+	for (uint32 i = 0; i < shape.n_dimensions; i++)
+		squares += (uint32) codes[i] * codes[i];
+	return isfinite(record->offset) && record->scale >= 0 && !isinf(record->scale) && record->error >= 0 &&
+		squares == record->squares;
+}
+
 /* Invariant 14. */
 static void
 genie_verify_values(GenieVerify *verify)
@@ -397,27 +428,21 @@ genie_verify_values(GenieVerify *verify)
 	GenieValueShape shape = genie_values_shape(segment);
 	Size		n_bytes = genie_value_bytes(shape);
 	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
-	GenieQuantized *record = palloc(n_bytes + 1);
-	const uint8 *codes = (const uint8 *) (record + 1);
+	void	   *record = palloc(n_bytes + 1);
 
 	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
 	for (uint32 object = 0; n_bytes > 0 && object < segment->header.n_objects; object++)
 	{
-		uint32		squares = 0;
-
-		if (!genie_section_read(reader, object * (uint64) n_bytes, n_bytes, record))
-			genie_verify_stale(verify);
-		if (isinf(record->error) && record->error > 0)
-			continue;
-		for (uint32 i = 0; i < shape.n_dimensions; i++)
-			squares += (uint32) codes[i] * codes[i];
-		if ((verify->nulls[object / 64] >> (object % 64)) & 1)
-			genie_verify_say(verify, verify->entry->root, "object %u is null, but has a value", object);
-		else if (!isfinite(record->offset) || !(record->scale >= 0) || isinf(record->scale) || !(record->error >= 0) ||
-				 squares != record->squares)
-			genie_verify_say(verify, verify->entry->root, "the value of object %u is malformed", object);
 		if (object % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
+		if (!genie_section_read(reader, object * (uint64) n_bytes, n_bytes, record))
+			genie_verify_stale(verify);
+		if (genie_verify_is_unknown(shape, record))
+			continue;
+		if ((verify->nulls[object / 64] >> (object % 64)) & 1)
+			genie_verify_say(verify, verify->entry->root, "object %u is null, but has a value", object);
+		else if (!genie_verify_value(shape, record))
+			genie_verify_say(verify, verify->entry->root, "the value of object %u is malformed", object);
 	}
 	pfree(record);
 	pfree(reader);

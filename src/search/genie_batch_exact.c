@@ -7,12 +7,11 @@
  *	1. first	The best hits of each query in each segment are asked for together, by the keys of lower bounds
  *				(genie_value_scan.h): k, and some more.
  *	2. measure	The first k of each query are visited, each row once for all queries that take it.  Then those of the
- *				others whose bound is not above the k-th distance.
- *	3. pending	The pending list is read once.  A row's vector is quantized as a merge will do it.  It is visited for
- *				those queries whose k-th distance is not below its bound.
- *	4. more		A query is done when in no segment the last hit's bound is within its k-th distance.  Others ask for
- *				GENIE_EXACT_GROWTH times as many hits behind their last ones, and all of these within the k-th
- *				distance are visited.
+ *				others that may come before the k-th: by their bounds, or by TID where the bound is its distance.
+ *	3. pending	The pending list is read once.  A row's value is made as a merge will do it.  It is visited for
+ *				those queries before whose k-th row it may come.
+ *	4. more		A query is done when in no segment the last hit may come before its k-th row.  Others ask for
+ *				GENIE_EXACT_GROWTH times as many hits behind their last ones, and all of these that may are visited.
  *
  * A query that has fewer than k rows, or that still wants more behind GENIE_JOB_K_MAX hits, becomes an index scan of
  * its own, which also gives the rows that are NULL.
@@ -22,12 +21,10 @@
 #include "miscadmin.h"
 
 #include "genie_batch_nearest.h"
-#include "genie_lsh_class.h"
-#include "genie_lsh_signature.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_segment_query.h"
-#include "genie_values.h"
+#include "genie_vector_value.h"
 
 #define GENIE_EXACT_MORE 16		/* hits beside k that are asked for at first */
 #define GENIE_EXACT_GROWTH 8	/* times as many are asked for the next time */
@@ -54,7 +51,7 @@ typedef struct GenieExactPiece
 
 /* ---- preparing ---- */
 
-/* Quantizes the piece's queries; *metric is the operator's. */
+/* Prepares the piece's queries; *metric is the operator's. */
 static void
 genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 {
@@ -69,13 +66,7 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
 	piece->queries = palloc(batch->n * sizeof(GenieValueQuery *));
 	for (uint32 i = 0; i < batch->n; i++)
-	{
-		GenieVector vector = type->elements(batch->queries[i]);
-
-		genie_lsh_check_vector(vector);
-		piece->queries[i] = palloc0(genie_value_query_bytes(*metric, vector.n));
-		genie_value_query(*metric, vector, piece->queries[i]);
-	}
+		piece->queries[i] = genie_vector_value_query(type, *metric, batch->queries[i]);
 }
 
 /* A list of each query in each segment that has values.  False: stale. */
@@ -102,12 +93,7 @@ genie_exact_begin_lists(GenieExactPiece *piece, GenieMetric metric)
 		genie_object_table_reader(objects, source->segment, true);
 		for (uint32 i = 0; i < batch->n; i++)
 		{
-			if (piece->queries[i]->n_dimensions != shape.n_dimensions)
-				ereport(ERROR,
-						(errcode(ERRCODE_DATA_EXCEPTION),
-						 errmsg("vector differs in length from those in the index"),
-						 errdetail("Its length is %u, theirs is %u.", piece->queries[i]->n_dimensions,
-								   shape.n_dimensions)));
+			genie_vector_value_check(shape, piece->queries[i]);
 			piece->lists[piece->n_lists++] = (GenieExactList) {.query = i, .source = source, .objects = objects};
 		}
 	}
@@ -231,14 +217,20 @@ genie_exact_pair(GenieExactPiece *piece, uint32 query, uint64 tid)
 		genie_nearest_visit_pairs(pairs);
 }
 
-/* May a row of that key be among the query's k nearest? */
+/* May a row of that key be among the query's k nearest?  Rows of one distance come by TID. */
 static bool
-genie_exact_is_wanted(const GenieExactPiece *piece, uint32 query, uint32 key)
+genie_exact_is_wanted(const GenieExactPiece *piece, uint32 query, uint32 key, uint64 tid)
 {
-	return genie_value_key_bound(key) <= genie_nearest_farthest(piece->search, query);
+	return genie_nearest_is_wanted(piece->search, query, genie_value_key_bound(key), tid);
 }
 
-/* Visits the hits from each list's first_hit on whose bound is within the k-th distance. */
+static bool
+genie_exact_wants_hit(const GenieExactPiece *piece, const GenieExactList *list, uint32 i)
+{
+	return genie_exact_is_wanted(piece, list->query, list->top.hits[i].key, list->tids[i]);
+}
+
+/* Visits the hits from each list's first_hit on that may come before the k-th row. */
 static void
 genie_exact_measure(GenieExactPiece *piece, const uint32 *first_hit)
 {
@@ -247,10 +239,22 @@ genie_exact_measure(GenieExactPiece *piece, const uint32 *first_hit)
 		const GenieExactList *list = &piece->lists[l];
 
 		for (uint32 i = first_hit == NULL ? 0 : first_hit[l];
-			 i < list->top.n_hits && genie_exact_is_wanted(piece, list->query, list->top.hits[i].key); i++)
+			 i < list->top.n_hits && genie_exact_wants_hit(piece, list, i); i++)
 			genie_exact_pair(piece, list->query, list->tids[i]);
 	}
 	genie_nearest_visit_pairs(&piece->pairs);
+}
+
+/* Comes hit i of a list before hit j of another? */
+static bool
+genie_exact_is_before(const GenieExactPiece *piece, uint32 list, uint32 i, uint32 other, uint32 j)
+{
+	const GenieExactList *a = &piece->lists[list];
+	const GenieExactList *b = &piece->lists[other];
+
+	if (a->top.hits[i].key != b->top.hits[j].key)
+		return a->top.hits[i].key > b->top.hits[j].key;
+	return a->tids[i] < b->tids[j];
 }
 
 /* Visits each query's best k hits, of all of its lists together; first_hit becomes the next one of each list. */
@@ -268,11 +272,9 @@ genie_exact_measure_first(GenieExactPiece *piece, uint32 *first_hit)
 			for (uint32 s = 0; s < n_sources; s++)
 			{
 				uint32		l = s * batch->n + i;
-				const GenieSegmentTop *top = &piece->lists[l].top;
 
-				if (first_hit[l] < top->n_hits &&
-					(best == PG_UINT32_MAX ||
-					 top->hits[first_hit[l]].key > piece->lists[best].top.hits[first_hit[best]].key))
+				if (first_hit[l] < piece->lists[l].top.n_hits &&
+					(best == PG_UINT32_MAX || genie_exact_is_before(piece, l, first_hit[l], best, first_hit[best])))
 					best = l;
 			}
 			if (best == PG_UINT32_MAX)
@@ -289,37 +291,34 @@ genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
 	GenieBatch *batch = &piece->search->batch;
 	GeniePendingScan *scan = genie_pending_scan_begin(batch->index, batch->meta);
 	GeniePendingRow row;
+	GenieValueShape shape = {.metric = metric};
 	void	   *record = NULL;
-	uint32		n_dimensions = 0;
 	bool		stale;
 
 	batch->instrument.record->n_pending = 0;
 	while (genie_pending_next_row(scan, &row))
 	{
 		GenieRaw	raw = {.bytes = row.packed, .n = row.n, .size = row.size};
-		GenieVector vector;
 
 		batch->instrument.record->n_pending++;
 		if ((row.flags & GENIE_FRAGMENT_RAW) == 0 || (row.flags & GENIE_FRAGMENT_DEAD) != 0)
 			continue;
-		genie_lsh_raw_elements(&raw, batch->vectors->is_double, &vector);
-		if (vector.n != n_dimensions)
+		if (raw.size != (int32) shape.n_dimensions)
 		{
-			n_dimensions = vector.n;
+			shape.n_dimensions = (uint32) raw.size;
 			record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
-										palloc(genie_quantized_bytes(n_dimensions) + GENIE_QUANTIZED_ALIGN));
+										palloc(genie_value_bytes(shape) + GENIE_QUANTIZED_ALIGN));
 		}
-		genie_quantize(metric, vector, record);
+		(void) genie_vector_value_raw(shape, &raw, record);
 		for (uint32 i = 0; i < batch->n; i++)
 		{
 			uint32		key = GENIE_VALUE_KEY_MAX;
 
-			if (piece->queries[i]->n_dimensions == n_dimensions)
+			if (piece->queries[i]->n_dimensions == shape.n_dimensions)
 				genie_value_keys(piece->queries[i], record, 1, &key);
-			if (genie_exact_is_wanted(piece, i, key))
+			if (genie_exact_is_wanted(piece, i, key, row.tid))
 				genie_exact_pair(piece, i, row.tid);
 		}
-		pfree(unconstify(void *, vector.elements));
 	}
 	stale = scan->stale;
 	genie_pending_scan_end(scan);
@@ -338,7 +337,7 @@ genie_exact_drop_done(GenieExactPiece *piece)
 		const GenieExactList *list = &piece->lists[l];
 		uint32		n_hits = list->top.n_hits;
 
-		if (n_hits == piece->ask && genie_exact_is_wanted(piece, list->query, list->top.hits[n_hits - 1].key))
+		if (n_hits == piece->ask && genie_exact_wants_hit(piece, list, n_hits - 1))
 			piece->lists[n++] = *list;
 	}
 	piece->n_lists = n;

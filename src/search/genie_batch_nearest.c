@@ -251,7 +251,8 @@ genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 		genie_nearest_replace(heap, n, taken);
 }
 
-double
+/* The distance of the k-th nearest row of a query of the piece so far; infinite: there are fewer rows. */
+static double
 genie_nearest_farthest(void *arg, uint32 query)
 {
 	const GenieNearestSearch *search = arg;
@@ -259,6 +260,15 @@ genie_nearest_farthest(void *arg, uint32 query)
 
 	return search->n_nearest[query] < search->k || top->is_null || isnan(top->distance) ? get_float8_infinity() :
 		top->distance;
+}
+
+bool
+genie_nearest_is_wanted(const GenieNearestSearch *search, uint32 query, double bound, uint64 tid)
+{
+	GenieMeasured row = {.distance = bound, .root = tid};
+
+	return search->n_nearest[query] < search->k ||
+		genie_nearest_cmp(&row, search->nearest + (Size) query * search->k) < 0;
 }
 
 /* ---- bounds ---- */

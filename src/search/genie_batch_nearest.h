@@ -76,8 +76,8 @@ extern void genie_nearest_begin_pairs(GenieNearestPairs *pairs, GenieNearestSear
 /* Visits the rows, measures those that are visible for their queries, and empties the list. */
 extern void genie_nearest_visit_pairs(GenieNearestPairs *pairs);
 
-/* The distance of the k-th nearest row of a query of the piece so far; infinite: there are fewer rows. */
-extern double genie_nearest_farthest(void *search, uint32 query);
+/* May a row of that bound and TID (the index's) be among the k nearest of a query of the piece so far? */
+extern bool genie_nearest_is_wanted(const GenieNearestSearch *search, uint32 query, double bound, uint64 tid);
 
 /* All of a piece of an index of an exact class (genie_batch_exact.c).  False: stale. */
 extern bool genie_batch_exact_piece(GenieNearestSearch *search);

@@ -9,7 +9,7 @@
  *
  * Reading and ranking are two steps: bounds can be compiled only when the sizes of all rows are known.
  *
- * A raw row of an exact class is ranked by the key that it will have in a segment: its vector is quantized here.
+ * A raw row of an exact class is ranked by the key that it will have in a segment: its value is made here.
  *
  * A raw row of an approximate class (genie_signer.h) is not counted.  If it is a vector, its distance is computed from
  * the record, and it comes before all rows that are counted.  Otherwise it is signed, and its signature counted.  In an
@@ -21,9 +21,9 @@
 #include "utils/memutils.h"
 
 #include "genie_heap.h"
-#include "genie_lsh_class.h"
 #include "genie_pending.h"
 #include "genie_pending_stream.h"
+#include "genie_vector_value.h"
 
 static inline bool
 genie_pending_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
@@ -72,16 +72,11 @@ static int32
 genie_pending_rank_value(const GenieValueScan *values, const GeniePendingRow *row)
 {
 	GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
-	GenieVector vector;
+	GenieValueShape shape = {(GenieMetric) values->query->metric, values->query->n_dimensions};
 	uint32		key = GENIE_VALUE_KEY_MAX;
 
-	genie_lsh_raw_elements(&raw, values->type->is_double, &vector);
-	if (vector.n == values->query->n_dimensions)
-	{
-		genie_quantize((GenieMetric) values->query->metric, vector, values->record);
+	if (genie_vector_value_raw(shape, &raw, values->record))
 		genie_value_keys(values->query, values->record, 1, &key);
-	}
-	pfree(unconstify(void *, vector.elements));
 	return (int32) key;
 }
 

@@ -29,7 +29,8 @@
  *
  * Exact operator classes of vectors.  Streams rank by keys of lower bounds of distances, which follow from the
  * segments' values, and, for pending rows, from the values that they will have there (genie_value_scan.h).  So a row
- * has the same key before and after a merge.  genie_frontier.c does the rest, as for other distances.
+ * has the same key before and after a merge.  genie_frontier.c does the rest, as for other distances.  The key of bits
+ * tells the distance itself, but for the largest key: that of a pending row of another length, which is refused.
  *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
@@ -53,8 +54,6 @@
 #include "genie_compat.h"
 #include "genie_frontier.h"
 #include "genie_hint.h"
-#include "genie_lsh_class.h"
-#include "genie_lsh_signature.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_pending_stream.h"
@@ -64,6 +63,7 @@
 #include "genie_set_class.h"
 #include "genie_stream.h"
 #include "genie_type_state.h"
+#include "genie_vector_value.h"
 
 /* a sweep is worth its pass over all objects when one of so many was visited: a visit takes many times as long */
 #define GENIE_SWEEP_SHARE 64
@@ -233,24 +233,19 @@ genie_scan_compile_values(IndexScanDesc scan)
 	ScanKey		key = &scan->orderByData[state->rank_by];
 	GenieValueScan *values = &state->values;
 	MemoryContext old = MemoryContextSwitchTo(state->query_context);
-	GenieMetric metric;
-	GenieVector vector;
+	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
+	GenieMetric metric = type == NULL ? 0 :
+		type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
 	Size		record;
 
-	values->type = genie_vector_type_of_class(scan->indexRelation);
-	metric = values->type == NULL ? 0 :
-		values->type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
 	if (metric == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("index \"%s\" cannot be scanned by this operator",
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
-	vector = values->type->elements(key->sk_argument);
-	genie_lsh_check_vector(vector);
-	values->query = palloc0(genie_value_query_bytes(metric, vector.n));
-	genie_value_query(metric, vector, values->query);
-	record = genie_quantized_bytes(vector.n);
+	values->query = genie_vector_value_query(type, metric, key->sk_argument);
+	record = genie_value_record_bytes(metric, values->query->n_dimensions);
 	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));
 	state->query.values = values;
 	MemoryContextSwitchTo(old);
@@ -440,11 +435,7 @@ genie_scan_find_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSourc
 
 		if (shape.metric == 0)
 			continue;			/* all of its rows are NULL */
-		if (shape.n_dimensions != query->n_dimensions)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("vector differs in length from those in the index"),
-					 errdetail("Its length is %u, theirs is %u.", query->n_dimensions, shape.n_dimensions)));
+		genie_vector_value_check(shape, query);
 		if (shape.metric != (GenieMetric) query->metric)
 			genie_report_corrupt(scan->indexRelation, sources[i]->segment->entry.root, "values of another metric");
 		if (!genie_source_find_values(sources[i], scan->indexRelation, meta))
@@ -641,7 +632,8 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	else if (state->query.values != NULL)
 	{
 		candidate->bound = genie_value_key_bound((uint32) position->key);
-		candidate->is_exact = false;
+		candidate->is_exact = state->frontier->is_sole && position->key != GENIE_VALUE_KEY_MAX &&
+			state->values.query->metric == GENIE_METRIC_HAMMING;
 	}
 	else if (state->query.bound == NULL)
 	{

@@ -37,11 +37,11 @@ typedef struct GenieRawMeasure
 
 /*
  * What a scan of an exact class asks for: objects are ranked by the keys of lower bounds of their distances
- * (genie_value_scan.h), which follow from the segment's values, or from a pending row's vector.
+ * (genie_value_scan.h), which follow from the segment's values, or from a pending row's vector.  Of bits, a key tells
+ * the distance (genie_value_bits.h).
  */
 typedef struct GenieValueScan
 {
-	const GenieVectorType *type;	/* of the index's values */
 	GenieValueQuery *query;
 	void	   *record;			/* room for a row's */
 } GenieValueScan;

@@ -44,8 +44,8 @@
  *			it cannot sign gets no keywords.
  *
  *	8	value(call internal) returns void
- *			For genie's own classes of vectors.  Fills in the GenieValueCall: what quantized values of an index with
- *			these parameters are like, and, if there is a raw object, its record.  It raises no error for an object
+ *			For genie's own classes of vectors and bit strings.  Fills in the GenieValueCall: what values of an index
+ *			with these parameters are like, and, if there is a raw object, its record.  It raises no error for an object
  *			that decompose has accepted.  The record of an object without a value is that of an unknown one.
  *
  * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
@@ -208,7 +208,7 @@ typedef struct GenieSample
 typedef struct GenieValueCall
 {
 	const bytea *parameters;	/* of the class, plain */
-	uint32		metric;			/* set by value: a GenieMetric, by which values are quantized; 0: there are none */
+	uint32		metric;			/* set by value: a GenieMetric, which says what values are; 0: there are none */
 	uint32		n_dimensions;	/* set by value */
 	const GenieRaw *raw;		/* NULL: only the shape is asked for */
 	void	   *record;			/* of raw: room for its bytes (disk/genie_values.h) */

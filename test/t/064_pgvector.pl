@@ -31,10 +31,11 @@ fails('SET ROLE someone; SELECT g.genie_enable_pgvector()', qr/must be superuser
 my $real = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'});
 note($real ? 'pgvector itself' : 'a type like pgvector\'s');
 $node->safe_psql('postgres', $real ? 'CREATE SCHEMA v; CREATE EXTENSION vector SCHEMA v' : "CREATE SCHEMA v; SET search_path = v; $script");
+$node->safe_psql('postgres', q{CREATE SCHEMA w; CREATE FUNCTION w.none(bit, bit) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 1::float8'; CREATE OPERATOR w.<~> (LEFTARG = bit, RIGHTARG = bit, FUNCTION = w.none)});
 my $added = $node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()');
-is($added, $real ? 8 : 2, 'a class for each operator that the type has');
+is($added, $real ? 9 : 3, 'a class for each operator that the type has, and one for that of bits');
 is($node->safe_psql('postgres', 'SELECT g.genie_enable_pgvector()'), 0, 'nothing is added twice');
-is($node->safe_psql('postgres', q{SELECT count(*), bool_and(amvalidate(oid)) FROM pg_opclass WHERE opcname ~ '^genie_vector_'}), "$added|t", 'amvalidate accepts the classes');
+is($node->safe_psql('postgres', q{SELECT count(*), bool_and(amvalidate(oid)) FROM pg_opclass WHERE opcname ~ '^genie_(vector|bit)_'}), "$added|t", 'amvalidate accepts the classes');
 is($node->safe_psql('postgres', q{SELECT opcname FROM pg_opclass WHERE opcname ~ '^genie_vector_' AND opcdefault}), 'genie_vector_l2_ops', 'which is the default');
 
 # The vectors as such and as real[] have the same signatures, so the same candidates.
@@ -80,6 +81,18 @@ fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::real[])", qr/vector di
 fails("$functions SELECT genie_search('t_v', array_fill(1::real, '{40000}'))", qr/vector of type "vector" cannot have 40000 elements/, 'genie_search: more elements than the type has');
 fails("$functions SELECT genie_search('t_v', '{{1,2,3}}'::float8[])", qr/index "t_v" does not take queries of type double precision\[\]\n.*HINT:  Cast the queries to real\[\]\./s, 'genie_search: queries of double precision');
 fails("$functions SELECT genie_exact_knn('t_v', '{{1,2,3}}'::real[])", qr/vectors differ in length\n.*DETAIL:  The one in row \(\d+,\d+\) has 16 elements, the queries have 3\./s, 'genie_exact_knn: another length');
+
+# Bit strings by pgvector's operator, exactly.
+$node->safe_psql('postgres', <<'SQL');
+SET search_path = public, g, v;
+CREATE TABLE bits AS SELECT i AS id, CASE WHEN i % 50 > 0 THEN (hashint8(i::bigint & 255)::bit(32) || hashint8(i)::bit(32))::bit(64) END AS b FROM generate_series(1, 3000) i;
+CREATE INDEX bits_b ON bits USING genie (b genie_bit_hamming_exact_ops);
+INSERT INTO bits SELECT 3000 + id, b FROM bits LIMIT 200;
+SQL
+my $nearest = q{SET search_path = public, g, v; SET enable_%s = off; SELECT ctid, b <~> repeat('1001', 16)::bit(64) FROM bits ORDER BY b <~> repeat('1001', 16)::bit(64)%s LIMIT 300};
+is($node->safe_psql('postgres', sprintf($nearest, 'seqscan', '')), $node->safe_psql('postgres', sprintf($nearest, 'indexscan', ', ctid')), 'the rows of a sequential scan by <~>');
+like($node->safe_psql('postgres', sprintf($nearest, 'seqscan', '') =~ s/SELECT ctid/EXPLAIN SELECT ctid/r), qr/Index Scan using bits_b on bits/, 'by the index');
+is($node->safe_psql('postgres', "$functions SELECT tid, distance FROM genie_search('bits_b', ARRAY[repeat('1001', 16)::bit(64)], 300)"), $node->safe_psql('postgres', sprintf($nearest, 'indexscan', ', ctid')), 'and by genie_search');
 
 # pg_dump writes the classes: they are the database's own.
 $node->run_log([ 'createdb', '-h', $node->host, '-p', $node->port, 'copy' ]);

@@ -1,4 +1,4 @@
-# Exact classes of vectors, beside sequential scans: while rows change at random, after crashes in merges, on a standby whose pages
+# Exact classes of vectors and bit strings, beside sequential scans: while rows change at random, after crashes in merges, on a standby whose pages
 # are replaced under a cursor, and by the worker: values are loaded from the index, and again after a restart.
 use strict;
 use warnings;
@@ -29,24 +29,32 @@ CREATE EXTENSION genie;
 CREATE FUNCTION vec(i int, kind int DEFAULT 0) RETURNS real[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
 	SELECT array_agg(CASE kind WHEN 0 THEN sin(i * 0.37 * j) * (1 + i % 5) WHEN 1 THEN i % 7 WHEN 2 THEN 1e5 + sin(i * j) ELSE cos(j * (i % 83)) * CASE WHEN j < 3 THEN 200 ELSE 1 END END::real)
 	FROM generate_series(1, 24) j $$;
-CREATE TABLE t (id serial, x real[]) WITH (autovacuum_enabled = off);
+CREATE FUNCTION signs(x real[]) RETURNS bit LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$SELECT string_agg(CASE WHEN e > 0 THEN '1' ELSE '0' END, '')::varbit::bit(24) FROM unnest(x) e$$;
+CREATE TABLE t (id serial, x real[], b bit(24)) WITH (autovacuum_enabled = off);
+-- each row has the bits of its vector
+CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.b = signs(new.x); RETURN new; END';
+CREATE TRIGGER fill BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION fill();
 INSERT INTO t (x) SELECT vec(g, g % 4) FROM generate_series(1, 2500) g;
 CREATE INDEX t_l2 ON t USING genie (x genie_l2_exact_ops) WITH (pending_limit = 64);
 CREATE INDEX t_l1 ON t USING genie (x genie_l1_exact_ops) WITH (pending_limit = 64);
 CREATE INDEX t_cosine ON t USING genie (x genie_cosine_exact_ops) WITH (pending_limit = 64);
+CREATE INDEX t_bits ON t USING genie (b genie_hamming_exact_ops) WITH (pending_limit = 64);
 -- digests of the rows of many queries: by the index, as a call, and by a sequential scan
 CREATE FUNCTION answers(way text, op text, first int, k int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text = '';
 	part text;
-	index text = CASE op WHEN '<->' THEN 't_l2' WHEN '<+>' THEN 't_l1' ELSE 't_cosine' END;
+	index text = CASE op WHEN '<->' THEN 't_l2' WHEN '<+>' THEN 't_l1' WHEN '<=>' THEN 't_cosine' ELSE 't_bits' END;
+	x text = CASE op WHEN '<&~>' THEN 'b' ELSE 'x' END;
+	query text;
 BEGIN
 	PERFORM set_config('enable_seqscan', CASE way WHEN 'table' THEN 'on' ELSE 'off' END, true), set_config('enable_indexscan', CASE way WHEN 'table' THEN 'off' ELSE 'on' END, true);
 	FOR i IN first .. first + 11 LOOP
+		query = CASE op WHEN '<&~>' THEN format('B%L', signs(vec(i, i % 4))) ELSE quote_literal(vec(i, i % 4)) END;
 		IF way = 'call' THEN
-			EXECUTE format('SELECT string_agg(tid || '' '' || distance, '';'' ORDER BY n) FROM genie_search(%L, %L::real[], %s) WITH ORDINALITY s (query, tid, distance, n)', index, vec(i, i % 4), k) INTO part;
+			EXECUTE format('SELECT string_agg(tid || '' '' || distance, '';'' ORDER BY n) FROM genie_search(%L, %s, %s) WITH ORDINALITY s (query, tid, distance, n)', index, CASE op WHEN '<&~>' THEN format('ARRAY[%s]', query) ELSE query || '::real[]' END, k) INTO part;
 		ELSE
-			EXECUTE format('SELECT string_agg(ctid || '' '' || d, '';'' ORDER BY n) FROM (SELECT ctid, d, row_number() OVER () AS n FROM (SELECT ctid, x %s %L AS d FROM t ORDER BY x %1$s %2$L%s LIMIT %s) s) s', op, vec(i, i % 4), CASE way WHEN 'table' THEN ', ctid' ELSE '' END, k) INTO part;
+			EXECUTE format('SELECT string_agg(ctid || '' '' || d, '';'' ORDER BY n) FROM (SELECT ctid, d, row_number() OVER () AS n FROM (SELECT ctid, %s %s %s AS d FROM t ORDER BY %1$s %2$s %3$s%s LIMIT %s) s) s', x, op, query, CASE way WHEN 'table' THEN ', ctid' ELSE '' END, k) INTO part;
 		END IF;
 		result = md5(result || part);
 	END LOOP;
@@ -59,7 +67,7 @@ sub same
 	my ($node, $when, @ways) = @_;
 	my $first = 1 + int(rand(3000));
 	my $k = (1, 3, 10, 200)[int(rand(4))];
-	foreach my $op ('<->', '<+>', '<=>')
+	foreach my $op ('<->', '<+>', '<=>', '<&~>')
 	{
 		my %got = map { $_ => $node->safe_psql('postgres', "SELECT answers('$_', '$op', $first, $k)") } 'table', @ways;
 		is($got{$_}, $got{table}, "$op by $_, $k rows from query $first, $when") for @ways;
@@ -70,7 +78,7 @@ sub same
 sub check
 {
 	my ($node, $when) = @_;
-	is($node->safe_psql('postgres', "SELECT * FROM genie_check('$_')"), '', "genie_check of $_ $when") for qw(t_l2 t_l1 t_cosine);
+	is($node->safe_psql('postgres', "SELECT * FROM genie_check('$_')"), '', "genie_check of $_ $when") for qw(t_l2 t_l1 t_cosine t_bits);
 	return;
 }
 
@@ -88,7 +96,7 @@ my @changes = (
 	'DELETE FROM t WHERE id %% 9 = %2$d',
 	'UPDATE t SET x = vec(id + %1$d, %2$d) WHERE id %% 13 = %2$d',
 	'VACUUM t',
-	q{SELECT genie_merge('t_l2'), genie_merge('t_l1')},
+	q{SELECT genie_merge('t_l2'), genie_merge('t_l1'), genie_merge('t_bits')},
 	'REINDEX INDEX t_cosine');
 same($primary, 'at first', 'index', 'call');
 foreach my $round (1 .. 14)
@@ -129,7 +137,7 @@ foreach my $point (qw(merge-before-flip compact-before-flip segment-page segment
 {
 	sql('INSERT INTO t (x) SELECT vec(g, g % 4) FROM generate_series(1, 50) g');
 	sql('DELETE FROM t WHERE id % 17 = 3');
-	$primary->psql('postgres', "SET genie.fault_action = 'crash'; SET genie.fault_point = '$point'; INSERT INTO t (x) SELECT vec(g, g % 4) FROM generate_series(1, 900) g; VACUUM t; SELECT genie_merge('t_l2')");
+	$primary->psql('postgres', "SET genie.fault_action = 'crash'; SET genie.fault_point = '$point'; INSERT INTO t (x) SELECT vec(g, g % 4) FROM generate_series(1, 900) g; VACUUM t; SELECT genie_merge('t_l2'), genie_merge('t_bits')");
 	restarted($primary);
 	same($primary, "after a crash at $point", 'index', 'call');
 	check($primary, "after a crash at $point");
@@ -139,10 +147,11 @@ foreach my $point (qw(merge-before-flip compact-before-flip segment-page segment
 
 my $nearest = q{SELECT count(*) FROM (SELECT id FROM t ORDER BY x <-> vec(5) LIMIT 10) s};
 wait_until($primary, q{SELECT worker_state IN ('idle', 'counting') FROM genie_stat});
-sql(q{SELECT genie_prewarm('t_l2'), genie_prewarm('t_l1'), genie_prewarm('t_cosine')});
+sql(q{SELECT genie_prewarm('t_l2'), genie_prewarm('t_l1'), genie_prewarm('t_cosine'), genie_prewarm('t_bits')});
 my $loaded = sql('SELECT images, vector_images FROM genie_stat');
 like($loaded, qr/^(\d+)\|\1$/, 'values are loaded beside each image');
 is(sql("SET enable_seqscan = off; $nearest; SELECT answered_by_worker_cpu >= segments, answered_by_backend FROM genie_last_scan()"), "10\nt|0", 'the worker ranks them');
+is(sql(q{SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM t ORDER BY b <&~> signs(vec(5)) LIMIT 10) s; SELECT answered_by_worker_cpu >= segments, answered_by_backend, rows_visited FROM genie_last_scan()}), "10\nt|0|0", 'and bits, of which no row is visited');
 same($primary, 'by the worker', 'index', 'call');
 sql('DELETE FROM t WHERE id % 5 = 1');
 sql('VACUUM t');
