@@ -23,7 +23,7 @@ struct Segment
 	Segment(uint64_t id, GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool) :
 		image(), vectors{id + 1, metric, n_dimensions, n_objects, nullptr}
 	{
-		const size_t n_bytes = genie_quantized_bytes(n_dimensions);
+		const size_t n_bytes = genie_value_record_bytes(metric, n_dimensions);
 		Random		random(id + n_dimensions);
 		std::vector<std::vector<float>> elements;
 
@@ -39,8 +39,8 @@ struct Segment
 
 			const std::vector<float> &of = elements[pool == 0 ? i : random.below(pool)];
 
-			genie_quantize(metric, GenieVector{of.data(), n_dimensions, false},
-						   records.back().data() + i % GENIE_TILE_OBJECTS * n_bytes);
+			genie_value_record(metric, GenieVector{of.data(), n_dimensions, false},
+							   records.back().data() + i % GENIE_TILE_OBJECTS * n_bytes);
 			if (random.below(6) > 0)
 				live[i / 64] |= UINT64_C(1) << i % 64;
 		}
@@ -198,6 +198,27 @@ scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_
 	forget(segment);
 }
 
+/* A scan of bits is left to the CPU, one of vectors beside it is done. */
+static void
+bits_case()
+{
+	const Segment bits(810, GENIE_METRIC_HAMMING, 64, 1000, 0);
+	const Segment segment(820, GENIE_METRIC_L2, 64, 1000, 0);
+	Random		random(6);
+	Scans		scans;
+	std::vector<GenieJob> done;
+
+	scans.add(random, segment, 10);
+	scans.add(random, bits, 10);
+	(void) scans.wrong(&done);
+	report("scans", "of bits, are declined",
+		   done[0].status == GENIE_OK && done[1].status == GENIE_STATUS_DECLINED && done[1].n_hits == 0 &&
+				   cuda->error[0] == '\0' ?
+			   "" :
+			   "another status");
+	forget(segment);
+}
+
 /* The live bits are those of now, vectors stay, malformed jobs fail alone, and no room is no failure. */
 static void
 states_case()
@@ -272,6 +293,8 @@ scan_cases()
 				scan_case(metric, n, few + 77, n == 40 ? 997 : 0, by_scale(300u, 140u, 140u), 20);
 	if (scale == WHOLE && is_mine())
 		scan_case(GENIE_METRIC_COSINE, 128, 2 * GENIE_TILE_OBJECTS, 0, 300, 1000);
+	if (is_mine())
+		bits_case();
 	if (is_mine())
 		states_case();
 }
