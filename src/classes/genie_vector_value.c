@@ -57,7 +57,7 @@ genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record)
 	if (!same)
 		return false;
 	if (shape.metric == GENIE_METRIC_HAMMING)
-		genie_lsh_raw_bytes(raw, false, record, genie_value_bits_bytes(shape.n_dimensions));
+		genie_lsh_raw_bytes(raw, false, record, (shape.n_dimensions + BITS_PER_BYTE - 1) / BITS_PER_BYTE);
 	else
 	{
 		genie_lsh_raw_elements(raw, genie_lsh_raw_is_double(raw), &vector);

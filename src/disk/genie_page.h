@@ -187,7 +187,7 @@ typedef enum GenieSectionKind
 	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
 	GENIE_SECTION_TOMBSTONES = 5,	/* one bit an object; changed by VACUUM */
 	GENIE_SECTION_HINTS = 6,	/* one bit an object; changed by scans, not logged (genie_hint.h) */
-	GENIE_SECTION_VALUES = 7	/* quantized vectors (genie_values.h); segments of before may lack it */
+	GENIE_SECTION_VALUES = 7	/* quantized vectors, bits (genie_values.h); segments of before may lack it */
 } GenieSectionKind;
 
 #define GENIE_SECTIONS 7		/* those that this version knows */

@@ -364,8 +364,9 @@ $node->safe_psql('postgres', q{CREATE TABLE old (x int[]); INSERT INTO old SELEC
 	CREATE TABLE small AS SELECT * FROM old; CREATE INDEX small_x ON small USING genie (x);
 	CREATE TABLE short AS SELECT ARRAY[i * 7919 % 1009, i * 6007 % 1013]::real[] AS v FROM generate_series(1, 400) i; CREATE INDEX short_v ON short USING genie (v genie_l2_ops);
 	CREATE TABLE bent AS SELECT * FROM short; CREATE INDEX bent_v ON bent USING genie (v genie_l2_ops); INSERT INTO bent VALUES ('{1,2}');
+	CREATE TABLE bits AS SELECT CASE WHEN i <> 2 THEN i::bit(12) END AS b FROM generate_series(1, 400) i; CREATE INDEX bits_b ON bits USING genie (b genie_hamming_exact_ops);
 	SELECT make('long', 400); SELECT make('lost', 400); CHECKPOINT});
-my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x twice_x small_x long_v lost_v short_v bent_v);
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } qw(old_x twice_x small_x long_v lost_v short_v bent_v bits_b);
 $node->stop;
 
 # Changes a file's metapage; the function gets it, and where its parameters begin, with their length.
@@ -384,19 +385,25 @@ sub change_metapage
 
 sub put { my ($page, $at, $bytes) = @_; substr($page, $at, length($bytes)) = $bytes; return $page; }
 
-# The pending vector's first piece says that its elements are doubles.
+# Changes the first page of a kind and, if it is a segment's, section; the function gets it.
+sub change_page
 {
-	open(my $file, '+<', $path{bent_v}) or die "$path{bent_v}: $!";
+	my ($index, $kind, $section, $change) = @_;
+	open(my $file, '+<', $path{$index}) or die "$path{$index}: $!";
 	binmode $file;
 	local $/;
 	my $bytes = <$file>;
-	my ($block) = grep { ord(substr($bytes, $_ * 8192 + 8188, 1)) == 2 } 0 .. length($bytes) / 8192 - 1;
-	my $page = substr($bytes, $block * 8192, 8192);
-	is(ord(substr($page, 24 + 14 + 1, 1)), 0, 'a piece of floats');
+	my ($block) = grep { my @of = unpack('CC', substr($bytes, $_ * 8192 + 8188, 2)); $of[0] == $kind && (!$section || $of[1] == $section) } 0 .. length($bytes) / 8192 - 1;
 	seek($file, $block * 8192, 0);
-	print $file with_checksum(put($page, 24 + 14 + 1, chr(1)), $block);
+	print $file with_checksum($change->(substr($bytes, $block * 8192, 8192)), $block);
 	close $file;
+	return;
 }
+
+# The pending vector's first piece says that its elements are doubles.
+change_page('bent_v', 2, 0, sub { my ($page) = @_; is(ord(substr($page, 24 + 14 + 1, 1)), 0, 'a piece of floats'); return put($page, 24 + 14 + 1, chr(1)); });
+# The first value has a bit behind its last one, and the second one, of a NULL row, has a bit.
+change_page('bits_b', 4, 7, sub { my ($page) = @_; is(unpack('H*', substr($page, 24, 24)), '00100000000000000000000000000000' . '0030000000000000', 'values of bits'); return put(put($page, 24 + 1, chr(0x11)), 24 + 8, chr(1)); });
 change_metapage('old_x', sub { my ($page, $at) = @_; return put($page, 28, pack('S<', 2)); });
 change_metapage('twice_x', sub { my ($page, $at) = @_; return put(put($page, 24 + 56, pack('L<', 2)), 24 + 88 + 48, substr($page, 24 + 88, 48)); });
 change_metapage('small_x', sub { my ($page, $at) = @_; return put($page, 24 + 88 + 40, pack('S<S<', 1, 1)); });
@@ -413,6 +420,7 @@ like($stderr, qr/ERROR:  index "long_v" is damaged at block 0: bad metapage leng
 like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('twice_x')}), qr/^TID \(0,1\) is live in two places$/m, 'genie_check finds that a segment counts twice');
 $node->safe_psql('postgres', q{INSERT INTO lost VALUES (401, vector(401))});
 like($node->safe_psql('postgres', q{SELECT violation FROM genie_check('lost_v')}), qr/^a segment has keywords, but the index has raw rows and no parameters$/, 'genie_check finds that parameters were lost');
+is($node->safe_psql('postgres', q{SELECT violation FROM genie_check('bits_b')}), "the value of object 0 is malformed\nobject 1 is null, but has a value", 'genie_check finds values of bits that cannot be');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT FROM small ORDER BY x <%> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'other sizes of objects than the segment has');
 like($stderr, qr/ERROR:  index "small_x" is damaged at block \d+: sizes of objects are not those of the metapage\nHINT:  Please REINDEX it\./, 'are told');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT FROM short ORDER BY v <-> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too few parameters');
