@@ -466,8 +466,6 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 				job->status = GENIE_STATUS_CORRUPT;
 				snprintf(error, sizeof(error), "a scan is malformed");
 			}
-			else if (job->scan->metric == GENIE_METRIC_HAMMING)
-				job->status = GENIE_STATUS_DECLINED;
 			else if (job->n_tiles > 0)
 				scans[{job->image->id, job->vectors->id, job->first_tile, job->n_tiles}].push_back(job);
 		}

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "genie_cuda_vectors.cuh"
+#include "genie_value_record.h"
 
 static uint32_t
 n_tiles_of(const GenieQuantizedVectors &vectors)
@@ -21,7 +22,8 @@ table_bytes(const GenieQuantizedVectors &vectors)
 uint64_t
 GenieCudaVectors::bytes_of(const GenieQuantizedVectors &vectors)
 {
-	return vectors.n_objects * (uint64_t) genie_quantized_bytes(vectors.n_dimensions) + table_bytes(vectors);
+	return vectors.n_objects * (uint64_t) genie_value_record_bytes(vectors.metric, vectors.n_dimensions) +
+		table_bytes(vectors);
 }
 
 GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantizedVectors &vectors) :
@@ -34,7 +36,7 @@ GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantized
 	{
 		const uint32_t n = std::min<uint32_t>(left, GENIE_TILE_OBJECTS);
 
-		tile.take(memory, n * genie_quantized_bytes(vectors.n_dimensions));
+		tile.take(memory, n * genie_value_record_bytes(vectors.metric, vectors.n_dimensions));
 		left -= n;
 	}
 }

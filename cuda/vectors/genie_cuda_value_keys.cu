@@ -86,16 +86,6 @@ add_products(uint32_t codes, uint32_t query, int sum)
 #endif
 }
 
-/* genie_value_key(), of what is not NaN */
-static __device__ __forceinline__ uint32_t
-key_of(ValueNumber bound)
-{
-	const uint32_t bits = __float_as_uint(__double2float_rd(bound.value));
-	const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-
-	return 0x7FFFFFFFu - (ordered >> 1);
-}
-
 /* A thread's sums of its record with a query. */
 struct Products
 {
@@ -157,17 +147,6 @@ struct Differences
 	}
 };
 
-/* The key of an object, or 0 if the query does not want it. */
-static __device__ __forceinline__ uint32_t
-wanted_key(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, uint32_t key)
-{
-	if (!genie_cuda_value_is_live(scan, object) || key < query.min_key)
-		return 0;
-	if (query.has_after && (key > query.after.key || (key == query.after.key && object <= query.after.object)))
-		return 0;
-	return key;
-}
-
 /* The sum of a unit's codes, and sum. */
 static __device__ __forceinline__ uint32_t
 add_codes(const uint4 &codes, uint32_t sum)
@@ -179,12 +158,12 @@ add_codes(const uint4 &codes, uint32_t sum)
 }
 
 /*
- * The key of an object, or 0, from its header, the sum of its codes, and what they are together with the query's: their
+ * The key of an object from its header, the sum of its codes, and what they are together with the query's: their
  * product, or the sum of the differences.
  */
 static __device__ __forceinline__ uint32_t
-key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, const uint4 &head,
-			  uint32_t codes, double products)
+key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, const uint4 &head, uint32_t codes,
+			  double products)
 {
 	ValueTerms	terms;
 	ValueNumber bound = scan.metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
@@ -197,7 +176,7 @@ key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, 
 	terms.products = products;
 	if (query.is_known)
 		bound = genie_value_bound(scan.metric, query.constants, terms);
-	return wanted_key(scan, query, object, key_of(bound));
+	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
 /*
@@ -234,18 +213,6 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key
 			bodies[q][u] = scan.queries[min(first_query + q, scan.n_queries - 1)].body[at - EACH];
 	}
 	genie_cuda_wait_for_all_copies();
-}
-
-/* Writes key i, or only takes those of its floor or better. */
-static __device__ __forceinline__ void
-put_key(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t i, uint32_t key)
-{
-	const uint32_t object = scan.first_object + i * scan.stride;
-
-	if (query.floor == nullptr)
-		query.keys[i] = key;
-	else if (key != 0 && genie_cuda_candidate(key, object) >= query.floor->known)
-		genie_cuda_value_take(scan, query, object, key);
 }
 
 template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
@@ -306,13 +273,13 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 			const uint32_t i = first + threadIdx.x;
 
-			put_key(scan, query, i,
-					key_of_object(scan, query, scan.first_object + i * scan.stride, head, codes,
-								  DIFFERENCES ? (double) differences.total() : (double) products[q].sum));
+			genie_cuda_value_put(scan, query, i,
+								 key_of_object(scan, query, head, codes,
+											   DIFFERENCES ? (double) differences.total() : (double) products[q].sum));
 		}
 }
 
-/* A query's own objects; never by L1. */
+/* A query's own objects, which only a filter leaves: never by L1, nor of bits. */
 static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValueScan scan)
 {
@@ -336,7 +303,8 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValu
 		codes = add_codes(chunk, codes);
 		products.add(chunk, &of_query);
 	}
-	query.keys[i] = key_of_object(scan, query, object, head, codes, (double) products.sum);
+	query.keys[i] = genie_cuda_value_wanted(scan, query, object,
+											key_of_object(scan, query, head, codes, (double) products.sum));
 }
 
 template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
@@ -357,7 +325,9 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 void
 genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
-	if (scan.metric == GENIE_METRIC_L1)
+	if (scan.metric == GENIE_METRIC_HAMMING)
+		genie_cuda_value_bits(scan, stream);
+	else if (scan.metric == GENIE_METRIC_L1)
 		scan.stride > 1 ? launch<true, 1, true>(scan, stream) : launch<true, 1, false>(scan, stream);
 	else if (scan.stride > 1)
 		launch<false, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);

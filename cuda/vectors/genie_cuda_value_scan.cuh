@@ -36,6 +36,7 @@
 
 #include "genie_cuda_context.cuh"
 #include "genie_value_filter.h"
+#include "genie_value_record.h"
 
 /* A query's select: which candidates are among the best k. */
 struct GenieCudaValueState
@@ -75,7 +76,7 @@ struct GenieCudaValueScan
 {
 	GenieMetric metric;
 	uint32_t	n_dimensions;
-	uint32_t	n_units;		/* 16 bytes of a record */
+	uint32_t	n_units;		/* 16 bytes of a record; not of bits */
 	const uint8_t *const *tiles;	/* of the vectors */
 	const uint64_t *live;		/* from the first object on */
 	uint32_t	first_object;
@@ -136,6 +137,40 @@ genie_cuda_value_is_live(const GenieCudaValueScan &scan, uint32_t object)
 	return (scan.live[i / 64] >> (i % 64) & 1) != 0;
 }
 
+/* genie_value_key() of a float that is not NaN, which a bound has been rounded down to */
+static __device__ __forceinline__ uint32_t
+genie_cuda_value_key(float bound)
+{
+	const uint32_t bits = __float_as_uint(bound);
+	const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+
+	return 0x7FFFFFFFu - (ordered >> 1);
+}
+
+/* The key of an object, or 0 if the query does not want it. */
+static __device__ __forceinline__ uint32_t
+genie_cuda_value_wanted(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, uint32_t key)
+{
+	if (!genie_cuda_value_is_live(scan, object) || key < query.min_key)
+		return 0;
+	if (query.has_after && (key > query.after.key || (key == query.after.key && object <= query.after.object)))
+		return 0;
+	return key;
+}
+
+/* Writes the key of object i that is looked at; where there is a floor, takes the object if it is no worse. */
+static __device__ __forceinline__ void
+genie_cuda_value_put(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t i, uint32_t key)
+{
+	const uint32_t object = scan.first_object + i * scan.stride;
+	const uint32_t wanted = genie_cuda_value_wanted(scan, query, object, key);
+
+	if (query.floor == nullptr)
+		query.keys[i] = wanted;
+	else if (wanted != 0 && genie_cuda_candidate(key, object) >= query.floor->known)
+		genie_cuda_value_take(scan, query, object, key);
+}
+
 /* GenieValueFilterQuery, in two loads */
 struct GenieCudaValueNumbers
 {
@@ -170,6 +205,9 @@ struct GenieCudaValueSort
  */
 extern void genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream);
+
+/* genie_cuda_value_keys() of bit strings */
+extern void genie_cuda_value_bits(const GenieCudaValueScan &scan, cudaStream_t stream);
 
 /* Marks the queries without a floor, for which all keys are needed; they get one that no object reaches. */
 extern void genie_cuda_value_mark(const GenieCudaValueScan &scan, GenieCudaValueState *floors, cudaStream_t stream);

@@ -18,6 +18,7 @@
 
 #include "genie_cuda_data.h"
 #include "genie_engine_cpu.h"
+#include "genie_value_record.h"
 #include "genie_value_scan.h"
 
 constexpr uint32_t CENTRES = 4096;
@@ -55,12 +56,12 @@ struct Segment
 	GenieSegmentImage image = {};
 	GenieQuantizedVectors vectors = {};
 	std::vector<uint64_t> live;
-	std::vector<std::vector<GenieQuantized>> records;	/* of tiles */
+	std::vector<std::vector<uint64_t>> records; /* of tiles */
 	std::vector<const void *> tiles;
 
 	explicit Segment(const Shape &shape)
 	{
-		const size_t n_bytes = genie_quantized_bytes(shape.n_dimensions);
+		const size_t n_bytes = genie_value_record_bytes(shape.metric, shape.n_dimensions);
 		const uint32_t n_tiles = (shape.n_rows + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
 		std::vector<std::thread> threads;
 
@@ -72,12 +73,12 @@ struct Segment
 					const uint32_t first = tile * GENIE_TILE_OBJECTS;
 					const uint32_t n = std::min(shape.n_rows - first, (uint32_t) GENIE_TILE_OBJECTS);
 
-					records[tile].resize(n * n_bytes / sizeof(GenieQuantized));
+					records[tile].resize(n * n_bytes / sizeof(uint64_t));
 					for (uint32_t i = 0; i < n; i++)
 					{
 						const std::vector<float> elements = draw(shape, first + i);
 
-						genie_quantize(shape.metric, GenieVector{elements.data(), shape.n_dimensions, false},
+						genie_value_record(shape.metric, GenieVector{elements.data(), shape.n_dimensions, false},
 									   (uint8_t *) records[tile].data() + i * n_bytes);
 					}
 				}
@@ -163,7 +164,7 @@ struct Queries
 int
 main(int argc, char **argv)
 {
-	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip"};
+	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits"};
 	Shape		shape = {GENIE_METRIC_L2, 128, 4500000, 26};
 	GenieEngineOptions options = {};
 	GenieStatus status;
@@ -176,7 +177,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]\n");
 		return 2;
 	}
-	for (uint32_t m = GENIE_METRIC_L2; argc > 2 && m <= GENIE_METRIC_INNER; m++)
+	for (uint32_t m = GENIE_METRIC_L2; argc > 2 && m <= GENIE_METRIC_HAMMING; m++)
 		if (strcmp(argv[2], metrics[m]) == 0)
 			shape.metric = (GenieMetric) m;
 	shape.n_dimensions = argc > 3 ? (uint32_t) strtoul(argv[3], NULL, 10) : shape.n_dimensions;

@@ -156,7 +156,7 @@ forget(const Segment &segment)
 static void
 scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool, uint32_t n_jobs, uint32_t k)
 {
-	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product"};
+	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product", "bits"};
 	const Segment segment(700 + metric, metric, n_dimensions, n_objects, pool);
 	Random		random(n_dimensions + n_objects);
 	Scans		scans;
@@ -195,27 +195,6 @@ scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_
 		   std::string(names[metric]) + ", " + std::to_string(n_dimensions) + " dimensions, " +
 			   std::to_string(n_objects) + " objects, " + std::to_string(n_jobs) + " jobs, k to " + std::to_string(k),
 		   wrong);
-	forget(segment);
-}
-
-/* A scan of bits is left to the CPU, one of vectors beside it is done. */
-static void
-bits_case()
-{
-	const Segment bits(810, GENIE_METRIC_HAMMING, 64, 1000, 0);
-	const Segment segment(820, GENIE_METRIC_L2, 64, 1000, 0);
-	Random		random(6);
-	Scans		scans;
-	std::vector<GenieJob> done;
-
-	scans.add(random, segment, 10);
-	scans.add(random, bits, 10);
-	(void) scans.wrong(&done);
-	report("scans", "of bits, are declined",
-		   done[0].status == GENIE_OK && done[1].status == GENIE_STATUS_DECLINED && done[1].n_hits == 0 &&
-				   cuda->error[0] == '\0' ?
-			   "" :
-			   "another status");
 	forget(segment);
 }
 
@@ -286,6 +265,11 @@ scan_cases()
 	}
 	if (is_mine())
 		scan_case(GENIE_METRIC_L2, 5, GENIE_TILE_OBJECTS + 500, 3, 2, 500);
+	/* whole bytes of bits, whatever they are; words that fill a block's memory, and more */
+	for (const uint32_t n : {8u, 64u, 72u, 1024u, 4096u, 4160u})
+		if (is_mine())
+			scan_case(GENIE_METRIC_HAMMING, n, few, n == 72 ? POOL : 0, by_scale(21u, 11u, 9u), 150);
+
 	/* more queries than a block of the filter has at a time; records whose codes stay in shared memory, or not */
 	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_INNER})
 		for (const uint32_t n : {40u, 130u, 250u, 330u})
@@ -294,7 +278,6 @@ scan_cases()
 	if (scale == WHOLE && is_mine())
 		scan_case(GENIE_METRIC_COSINE, 128, 2 * GENIE_TILE_OBJECTS, 0, 300, 1000);
 	if (is_mine())
-		bits_case();
-	if (is_mine())
-		states_case();
+		if (is_mine())
+			states_case();
 }
