@@ -85,7 +85,7 @@ struct Segment
 			});
 		for (std::thread &thread : threads)
 			thread.join();
-		for (const std::vector<GenieQuantized> &tile : records)
+		for (const std::vector<uint64_t> &tile : records)
 			tiles.push_back(tile.data());
 		live.assign((size_t) n_tiles * GENIE_TILE_WORDS, UINT64_MAX);
 		vectors = GenieQuantizedVectors{2, shape.metric, shape.n_dimensions, shape.n_rows, tiles.data()};
