@@ -95,8 +95,8 @@ genie_stream_show(GenieStream *stream, int32 key, uint32 object)
 #include "lib/sort_template.h"
 
 /*
- * Reads the TIDs of the page's next hits: first of a few, because a scan may have a small LIMIT, then of all.  Hits are
- * spread over the segment, so each tile is gone through once.  False: stale.
+ * Reads the TIDs of the page's next hits: of a first page, of a few and then of as many as before, because a scan may
+ * have a small LIMIT, else of all.  Hits are spread over the segment, so each tile is gone through once.  False: stale.
  */
 static bool
 genie_stream_place_hits(GenieStream *stream)
@@ -109,11 +109,9 @@ genie_stream_place_hits(GenieStream *stream)
 	bool		ok;
 
 	if (first == 0)
-	{
 		stream->tids = MemoryContextAllocHuge(stream->context, stream->n_hits * sizeof(uint64));
-		if (stream->k == GENIE_FIRST_K)
-			n = Min(n, GENIE_FIRST_PLACED);
-	}
+	if (stream->k == GENIE_FIRST_K)
+		n = Min(n, Max(first, GENIE_FIRST_PLACED));
 	order = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
 	objects = palloc_extended(n * sizeof(uint32), MCXT_ALLOC_HUGE);
 	tids = palloc_extended(n * sizeof(uint64), MCXT_ALLOC_HUGE);
