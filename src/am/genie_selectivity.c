@@ -29,7 +29,7 @@
 #include "genie_cost.h"
 #include "genie_estimate.h"
 #include "genie_opclass.h"
-#include "genie_scan.h"
+#include "genie_scan_query.h"
 
 PG_FUNCTION_INFO_V1(genie_matchsel);
 

@@ -14,6 +14,12 @@ genie_values_shape(const GenieSegment *segment)
 	return (GenieValueShape) {(GenieMetric) entry->parameter, entry->parameter2};
 }
 
+bool
+genie_values_missing(const GenieSegment *segment)
+{
+	return genie_values_shape(segment).metric == 0 && segment->header.n_nulls < segment->header.n_objects;
+}
+
 void
 genie_values_begin(GenieSegmentWriter *writer, GenieValueShape shape)
 {

@@ -38,6 +38,9 @@ genie_value_shape_equal(GenieValueShape a, GenieValueShape b)
 
 extern GenieValueShape genie_values_shape(const GenieSegment *segment);
 
+/* Has the segment objects, not all of them NULL, but no values? */
+extern bool genie_values_missing(const GenieSegment *segment);
+
 /* Declares the records that are going to be written. */
 extern void genie_values_begin(GenieSegmentWriter *writer, GenieValueShape shape);
 

@@ -49,8 +49,8 @@
 #include "genie_opclass.h"
 #include "genie_query.h"
 #include "genie_scan.h"
+#include "genie_scan_query.h"
 #include "genie_spilled_segment.h"
-#include "genie_stream.h"
 #include "genie_type_state.h"
 
 /*

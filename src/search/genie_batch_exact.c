@@ -24,6 +24,7 @@
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_segment_query.h"
+#include "genie_value_order.h"
 #include "genie_vector_value.h"
 
 #define GENIE_EXACT_MORE 16		/* hits beside k that are asked for at first */
@@ -71,7 +72,7 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 
 /* A list of each query in each segment that has values.  False: stale. */
 static bool
-genie_exact_begin_lists(GenieExactPiece *piece, GenieMetric metric)
+genie_exact_begin_lists(GenieExactPiece *piece)
 {
 	GenieBatch *batch = &piece->search->batch;
 
@@ -80,22 +81,16 @@ genie_exact_begin_lists(GenieExactPiece *piece, GenieMetric metric)
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
 		GenieSource *source = batch->sources[s];
-		GenieValueShape shape = genie_values_shape(source->segment);
 		GenieObjectReader *objects;
 
-		if (shape.metric == 0)
+		if (genie_values_shape(source->segment).metric == 0)
 			continue;
-		if (shape.metric != metric)
-			genie_report_corrupt(batch->index, source->segment->entry.root, "values of another metric");
-		if (!genie_source_find_values(source, batch->index, batch->meta))
+		if (!genie_value_order_find(source, batch->index, batch->meta, piece->queries, batch->n))
 			return false;
 		objects = palloc(sizeof(GenieObjectReader));
 		genie_object_table_reader(objects, source->segment, true);
 		for (uint32 i = 0; i < batch->n; i++)
-		{
-			genie_vector_value_check(shape, piece->queries[i]);
 			piece->lists[piece->n_lists++] = (GenieExactList) {.query = i, .source = source, .objects = objects};
-		}
 	}
 	return true;
 }
@@ -353,7 +348,7 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 	if (search->k > GENIE_JOB_K_MAX / GENIE_EXACT_GROWTH)
 		return true;			/* all are scans */
 	genie_exact_take_queries(&piece, &metric);
-	if (!genie_exact_begin_lists(&piece, metric))
+	if (!genie_exact_begin_lists(&piece))
 		return false;
 	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
 	piece.ask = search->k + GENIE_EXACT_MORE;

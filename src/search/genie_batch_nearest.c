@@ -310,8 +310,10 @@ genie_nearest_has_quantizer(GenieNearestSearch *search)
 	if (!search->has_quantizer && batch->parameters != NULL && !search->has_tried_quantizer)
 	{
 		search->has_tried_quantizer = true;
-		search->has_quantizer = genie_quantizer_begin(&search->quantizer, &batch->round.visitor, &search->distance,
-													  batch->strategy, batch->parameters);
+		/* where no row is certain to be visible, all of them are visited, whatever their bounds */
+		search->has_quantizer = genie_visit_trusts_pages(&batch->round.visitor) &&
+			genie_quantizer_begin(&search->quantizer, batch->index, &search->distance, batch->strategy,
+								  batch->parameters);
 	}
 	return search->has_quantizer;
 }

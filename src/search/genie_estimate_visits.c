@@ -25,7 +25,7 @@
 #include "genie_bound.h"
 #include "genie_estimate.h"
 #include "genie_query.h"
-#include "genie_scan.h"
+#include "genie_scan_query.h"
 
 /* shares whose quantiles give the slope of the tail: the larger one, with which distances are smaller, is taken */
 #define GENIE_QUANTILE_TENTH	0.1

@@ -19,15 +19,14 @@
 bool		genie_quantized_vectors;
 
 bool
-genie_quantizer_begin(GenieQuantizer *quantizer, const GenieVisitor *visitor, const FmgrInfo *distance,
-					  StrategyNumber strategy, const bytea *parameters)
+genie_quantizer_begin(GenieQuantizer *quantizer, Relation index, const FmgrInfo *distance, StrategyNumber strategy,
+					  const bytea *parameters)
 {
 	GenieMetric metric;
 
-	/* where no row is certain to be visible, all of them are visited, whatever their bounds */
-	if (parameters == NULL || !genie_quantized_vectors || !genie_visit_trusts_pages(visitor))
+	if (parameters == NULL || !genie_quantized_vectors)
 		return false;
-	quantizer->type = genie_vector_type_of_class(visitor->index);
+	quantizer->type = genie_vector_type_of_class(index);
 	metric = quantizer->type == NULL ? 0 : quantizer->type->metric(distance, strategy);
 	if (metric == 0)
 		return false;

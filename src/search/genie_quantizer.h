@@ -10,7 +10,6 @@
 #include "genie_source.h"
 #include "genie_values.h"
 #include "genie_vector_type.h"
-#include "genie_visit.h"
 
 /* the setting genie.quantized_vectors: may values be used, and be loaded for that? */
 extern bool genie_quantized_vectors;
@@ -23,10 +22,10 @@ typedef struct GenieQuantizer
 } GenieQuantizer;
 
 /*
- * For the visitor's table and index.  False: bounds are switched off or of no use, there are none of the distance, or
- * the index has not learned yet how long its vectors are.
+ * False: bounds are switched off, there are none of the distance, or the index has not learned yet how long its vectors
+ * are.
  */
-extern bool genie_quantizer_begin(GenieQuantizer *quantizer, const GenieVisitor *visitor, const FmgrInfo *distance,
+extern bool genie_quantizer_begin(GenieQuantizer *quantizer, Relation index, const FmgrInfo *distance,
 								  StrategyNumber strategy, const bytea *parameters);
 
 /* Looks for the segment's values, if it has such (genie_source_find_values()).  False: stale. */

@@ -4,9 +4,19 @@
  *
  * Rounds.  The first round takes candidates, best match first, until genie.candidates of them are rows that the
  * scan's snapshot sees.  It visits them in TID order, computes the operators of ORDER BY from the values there, and
- * gives the rows by (distances, tid), all of which genie_frontier.c does.  The next round takes twice as many of
- * those that are left, and so on, until there are none.  Rows whose value is NULL come last, in TID order.  So every
- * row is given once, whatever the setting.  Rows that match nothing are candidates, too, the last.
+ * gives the rows by (distances, tid), all of which genie_frontier.c does.
+ *
+ * Exact order.  When the executor wants more (for a filter, a cursor, a large LIMIT), and all segments have values,
+ * the scan begins again with all rows as candidates, by ascending bounds (genie_value_scan.h).  They go to the
+ * frontier one by one, without rounds, but for those that the first round has given, whose TIDs are kept.  So the rows
+ * from there on are those of a sequential scan, in its order.
+ *
+ * If the scan opens the index again then, candidates come again from the first one on.  Rows have one order, by
+ * (distances, tid), so a row that is not behind the last one given was given before, and is passed over.
+ *
+ * Without values, the next round takes twice as many of the candidates that are left, and so on, until there are none.
+ * Rows whose value is NULL come last, in TID order.  So every row is given once, whatever the setting.  Rows that
+ * match nothing are candidates, too, the last.
  *
  * Bounds.  Where there are lower bounds of candidates' distances (genie_quantizer.c), rows of a round wait: they are
  * the frontier's candidates, and it visits them only when their turn may come.  Rows that wait count as rows of the
@@ -19,18 +29,20 @@
  * count.  If the scan opens the index again, a row of theirs may have been merged into a segment; it is passed over
  * there.
  *
- * An untrained index (genie_signer.h) does not know which of its rows are good.  All of them are one round, whose order
- * is exact.
+ * An untrained index (genie_signer.h) does not know which of its rows are good.  All of them are one round, whose
+ * order is exact.
  *
- * Order.  Values are exact (xs_recheckorderby is false), and in order within a round.  A later round may hold a row
- * that is nearer than one of an earlier round.  It is given all the same, in its round, unless genie.strict_order is
- * set: then it is left out.  A plan that merges by the distance needs that setting.
+ * Order.  Values are exact (xs_recheckorderby is false), and in order within a round.  Behind a round there may be a
+ * row that is nearer than one of the round.  It is given all the same.  A plan that merges by the distance needs the
+ * setting genie.strict_order.  Then a scan is in exact order from its first row on.  Where there are no values for
+ * that, rows that come too late are left out.
  *
- * All operators of ORDER BY are computed here, so a second one costs no more than its calls.  The first one whose query
- * is not NULL chooses the candidates.
+ * All operators of ORDER BY are computed here, so a second one costs no more than its calls.  The first one whose
+ * query is not NULL chooses the candidates.
  *
- * Memory: the rows of a round fit work_mem.  More candidates than it holds are given as several rounds.  The exception
- * is the round of an untrained index, whose rows the pending list's limit bounds.
+ * Memory: 8 bytes for each row that the first round gives.  The rows of a round fit work_mem.  More candidates than it
+ * holds are given as several rounds.  The exception is the round of an untrained index, whose rows the pending list's
+ * limit bounds.
  */
 #include "postgres.h"
 
@@ -43,7 +55,7 @@
 #include "genie_all_visible.h"
 #include "genie_heap.h"
 #include "genie_lsh_class.h"
-#include "genie_quantizer.h"
+#include "genie_object_table.h"
 #include "genie_rerank.h"
 #include "genie_vector_distance.h"
 
@@ -52,6 +64,14 @@
 #define GENIE_RERANK_LEAST	64	/* rows of a round, however little work_mem is */
 
 bool		genie_strict_order;
+
+/* TIDs that are searched; begins as zeros. */
+typedef struct GenieRerankTids
+{
+	uint32		n;
+	uint32		capacity;
+	uint64	   *tids;
+} GenieRerankTids;
 
 /* Rows of a round; begins as zeros. */
 typedef struct GenieRerankRows
@@ -65,11 +85,18 @@ struct GenieRerank
 {
 	IndexScanDesc scan;
 	GenieNextCandidate next_candidate;
+	GenieOrderCandidates order_candidates;
 	GenieFrontier *frontier;
 	MemoryContext scan_context; /* of what stays */
 	MemoryContext round_context;	/* of rows */
 
+	/* exact order */
+	bool		may_order;		/* it may be tried when it is wanted; afterwards, not again */
+	bool		is_ordered;		/* candidates come by bounds, and there are no rounds any more */
+	GenieRerankTids given;		/* rows of rounds, for as long as may_order; sorted once is_ordered */
+
 	/* a round */
+	uint32		n_rounds;		/* so far */
 	uint32		wanted;			/* rows */
 	uint32		n_visible;		/* rows that were visited, and are visible */
 	GenieRerankRows taken;		/* candidates that are neither */
@@ -82,9 +109,7 @@ struct GenieRerank
 	GenieVector query;			/* its right operand, if there is a metric */
 	GenieRerankRows unbounded;	/* of a round: to be visited at once */
 	uint32		n_extra_waiting;	/* of those that wait */
-	uint64	   *extras;			/* all of the scan, ascending */
-	uint32		n_extras;
-	uint32		extras_capacity;
+	GenieRerankTids extras;		/* all of the scan, ascending */
 	uint32		n_opened;		/* how often the scan has opened the index */
 
 	/* bounds */
@@ -93,15 +118,37 @@ struct GenieRerank
 	GenieQuantizer quantizer;
 
 	/* candidates */
-	bool		strict;			/* rows are left out for the sake of their order */
+	bool		strict;			/* no row is nearer than one before */
 	bool		at_end;			/* there are none any more */
 	bool		has_null;		/* but NULL rows, of which this is the first that was not given */
 	uint64		null_tid;
 
-	/* the farthest row given, for genie.strict_order */
+	/* the farthest row given, of rounds or in exact order: its values, and its TID */
 	bool		has_last;
 	uint64	   *last;
 };
+
+/* ---- TIDs ---- */
+
+static void
+genie_rerank_note(const GenieRerank *rerank, GenieRerankTids *tids, uint64 tid)
+{
+	if (tids->n == tids->capacity)
+	{
+		tids->capacity = Max(2 * tids->n, 256);
+		tids->tids = tids->tids == NULL ?
+			MemoryContextAllocHuge(rerank->scan_context, (Size) tids->capacity * sizeof(uint64)) :
+			repalloc_huge(tids->tids, (Size) tids->capacity * sizeof(uint64));
+	}
+	tids->tids[tids->n++] = tid;
+}
+
+/* Is it one of these, which are ascending? */
+static bool
+genie_rerank_has(const GenieRerankTids *tids, uint64 tid)
+{
+	return tids->n > 0 && bsearch(&tid, tids->tids, tids->n, sizeof(uint64), genie_cmp_uint64) != NULL;
+}
 
 /* ---- a round ---- */
 
@@ -196,7 +243,7 @@ genie_rerank_raw_measure(GenieRerank *rerank)
 uint32
 genie_rerank_extras(const GenieRerank *rerank)
 {
-	return rerank->n_extras;
+	return rerank->extras.n;
 }
 
 static void
@@ -204,15 +251,8 @@ genie_rerank_take_extra(GenieRerank *rerank, const GenieCandidate *candidate)
 {
 	GenieFrontierRow row = {.visit.tid = candidate->tid, .bound = candidate->bound};
 
-	if (rerank->n_extras == rerank->extras_capacity)
-	{
-		rerank->extras_capacity = Max(2 * rerank->n_extras, 256);
-		rerank->extras = rerank->extras == NULL ?
-			MemoryContextAllocHuge(rerank->scan_context, rerank->extras_capacity * sizeof(uint64)) :
-			repalloc_huge(rerank->extras, rerank->extras_capacity * sizeof(uint64));
-	}
-	Assert(rerank->n_extras == 0 || rerank->extras[rerank->n_extras - 1] <= candidate->tid);
-	rerank->extras[rerank->n_extras++] = candidate->tid;
+	Assert(rerank->extras.n == 0 || rerank->extras.tids[rerank->extras.n - 1] <= candidate->tid);
+	genie_rerank_note(rerank, &rerank->extras, candidate->tid);
 	if (candidate->bound > 0)
 		rerank->n_extra_waiting++;
 	genie_rerank_append(candidate->bound > 0 ? &rerank->waiting : &rerank->unbounded, row);
@@ -222,21 +262,7 @@ genie_rerank_take_extra(GenieRerank *rerank, const GenieCandidate *candidate)
 static bool
 genie_rerank_was_extra(const GenieRerank *rerank, uint64 tid)
 {
-	uint32		low = 0;
-	uint32		high = rerank->n_extras;
-
-	if (rerank->n_opened <= 1)
-		return false;
-	while (low < high)
-	{
-		uint32		middle = low + (high - low) / 2;
-
-		if (rerank->extras[middle] < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < rerank->n_extras && rerank->extras[low] == tid;
+	return rerank->n_opened > 1 && genie_rerank_has(&rerank->extras, tid);
 }
 
 /* ---- rows of a round ---- */
@@ -311,6 +337,7 @@ genie_rerank_round(GenieRerank *rerank)
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
 	memset(&rerank->unbounded, 0, sizeof(GenieRerankRows));
 	rerank->n_visible = rerank->n_extra_waiting = 0;
+	rerank->n_rounds++;
 	old = MemoryContextSwitchTo(rerank->round_context);
 	while (genie_rerank_rows(rerank) < wanted && !rerank->at_end)
 	{
@@ -335,11 +362,10 @@ genie_rerank_round(GenieRerank *rerank)
 	return rerank->waiting.n > 0 || rerank->frontier->n_rows > 0;
 }
 
-/* The next row that waits, for the frontier. */
+/* The next row that waits. */
 static bool
-genie_rerank_next_waiting(void *arg, GenieCandidate *candidate)
+genie_rerank_next_waiting(GenieRerank *rerank, GenieCandidate *candidate)
 {
-	GenieRerank *rerank = arg;
 	GenieRerankRows *waiting = &rerank->waiting;
 
 	if (waiting->n == 0)
@@ -350,34 +376,85 @@ genie_rerank_next_waiting(void *arg, GenieCandidate *candidate)
 	return true;
 }
 
+/* ---- exact order ---- */
+
+/* Has rows come in exact order from now on, if that is possible. */
+static void
+genie_rerank_order(GenieRerank *rerank)
+{
+	rerank->may_order = false;
+	rerank->is_ordered = rerank->order_candidates(rerank->scan);
+	if (!rerank->is_ordered)
+		return;
+	qsort(rerank->given.tids, rerank->given.n, sizeof(uint64), genie_cmp_uint64);
+	rerank->has_last = false;
+	genie_frontier_restart(rerank->frontier);
+}
+
+/* The next candidate in exact order that was not given before. */
+static bool
+genie_rerank_next_ordered(GenieRerank *rerank, GenieCandidate *candidate)
+{
+	do
+	{
+		if (!rerank->next_candidate(rerank->scan, candidate))
+			return false;
+	} while (!candidate->is_null && genie_rerank_has(&rerank->given, candidate->tid));
+	return true;
+}
+
+/* The next candidate for the frontier. */
+static bool
+genie_rerank_next_candidate(void *arg, GenieCandidate *candidate)
+{
+	GenieRerank *rerank = arg;
+
+	return rerank->is_ordered ? genie_rerank_next_ordered(rerank, candidate) :
+		genie_rerank_next_waiting(rerank, candidate);
+}
+
 /* ---- the scan ---- */
 
 GenieRerank *
-genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate)
+genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate, GenieOrderCandidates order_candidates)
 {
 	GenieRerank *rerank = palloc0(sizeof(GenieRerank));
 
 	rerank->scan = scan;
 	rerank->next_candidate = next_candidate;
+	rerank->order_candidates = order_candidates;
 	rerank->scan_context = CurrentMemoryContext;
-	rerank->frontier = genie_frontier_begin(scan, genie_rerank_next_waiting, rerank);
+	rerank->frontier = genie_frontier_begin(scan, genie_rerank_next_candidate, rerank);
 	rerank->type = genie_vector_type_of_class(scan->indexRelation);
 	rerank->raw_measure = (GenieRawMeasure) {rerank, genie_rerank_raw_bound};
-	rerank->last = palloc0(scan->numberOfOrderBys * sizeof(uint64));
+	rerank->last = palloc0((scan->numberOfOrderBys + 1) * sizeof(uint64));
 	rerank->round_context = AllocSetContextCreate(CurrentMemoryContext, "genie candidates", ALLOCSET_DEFAULT_SIZES);
 	return rerank;
 }
 
 void
-genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict)
+genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict, bool may_order)
 {
 	genie_frontier_rescan(rerank->frontier);
 	rerank->wanted = n_candidates;
 	rerank->strict = strict;
 	rerank->tombstone_version = PG_UINT64_MAX;
 	memset(&rerank->waiting, 0, sizeof(GenieRerankRows));
-	rerank->n_extras = rerank->n_opened = 0;
-	rerank->at_end = rerank->has_null = rerank->has_last = false;
+	rerank->n_rounds = rerank->n_opened = 0;
+	rerank->extras.n = rerank->given.n = 0;
+	rerank->may_order = may_order;
+	rerank->at_end = rerank->has_null = rerank->has_last = rerank->is_ordered = false;
+}
+
+bool
+genie_rerank_quantizer(const GenieRerank *rerank, const bytea *parameters, GenieQuantizer *quantizer)
+{
+	const GenieFrontier *frontier = rerank->frontier;
+	const ScanKeyData *key = &rerank->scan->orderByData[frontier->rank_by];
+
+	return genie_quantizer_begin(quantizer, rerank->scan->indexRelation, &frontier->functions[frontier->rank_by],
+								 key->sk_strategy, parameters) &&
+		quantizer->type->elements(key->sk_argument).n == quantizer->shape.n_dimensions;
 }
 
 const GenieQuantizer *
@@ -390,10 +467,12 @@ genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombsto
 
 	rerank->n_opened++;
 	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
-	if (!frontier->is_open || frontier->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0)
+	/* where no row is certain to be visible, all of them are visited, whatever their bounds */
+	if (!frontier->is_open || frontier->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0 ||
+		!genie_visit_trusts_pages(&frontier->visitor))
 		return NULL;
 	if (!rerank->has_bounds)
-		rerank->has_bounds = genie_quantizer_begin(quantizer, &frontier->visitor, &frontier->functions[0],
+		rerank->has_bounds = genie_quantizer_begin(quantizer, rerank->scan->indexRelation, &frontier->functions[0],
 												   key->sk_strategy, parameters);
 	if (!rerank->has_bounds ||
 		!genie_quantizer_query(quantizer, key->sk_argument, palloc(quantizer->n_elements * sizeof(float)), vector))
@@ -418,13 +497,19 @@ genie_rerank_next_null(GenieRerank *rerank)
 	return true;
 }
 
-/* Notes the row, if none that was given is farther. */
+/* May the row be given?  Notes it if none that was given is farther. */
 static bool
-genie_rerank_is_farthest(GenieRerank *rerank, const uint64 *row)
+genie_rerank_is_due(GenieRerank *rerank, const uint64 *row)
 {
-	if (rerank->has_last && genie_frontier_compare(rerank->frontier, row, rerank->last) < 0)
-		return false;
-	memcpy(rerank->last, row, (Size) rerank->frontier->n_orders * sizeof(uint64));
+	const GenieFrontier *frontier = rerank->frontier;
+	int			n = frontier->n_orders;
+	int			order = rerank->has_last ? genie_frontier_compare(frontier, row, rerank->last) : 1;
+
+	if (order == 0 && rerank->is_ordered)
+		order = row[n] > rerank->last[n] ? 1 : -1;
+	if (order < 0)
+		return !rerank->is_ordered && !rerank->strict;
+	memcpy(rerank->last, row, ((Size) n + 1) * sizeof(uint64));
 	rerank->has_last = true;
 	return true;
 }
@@ -433,20 +518,29 @@ bool
 genie_rerank_next(GenieRerank *rerank)
 {
 	genie_frontier_open(rerank->frontier);
+	if (rerank->strict && rerank->may_order)
+		genie_rerank_order(rerank);
 	for (;;)
 	{
 		const uint64 *row = genie_frontier_next(rerank->frontier);
 
-		if (row == NULL)
+		if (row != NULL)
 		{
-			if (rerank->at_end || !genie_rerank_round(rerank))
-				return genie_rerank_next_null(rerank);
-		}
-		else if (genie_rerank_is_farthest(rerank, row) || !rerank->strict)
-		{
+			if (!genie_rerank_is_due(rerank, row))
+				continue;
+			if (rerank->may_order)
+				genie_rerank_note(rerank, &rerank->given, row[rerank->frontier->n_orders]);
 			genie_frontier_give(rerank->frontier, row);
 			return true;
 		}
+		if (rerank->is_ordered)
+			return false;
+		if (rerank->at_end)
+			return genie_rerank_next_null(rerank);
+		if (rerank->n_rounds > 0 && rerank->may_order)
+			genie_rerank_order(rerank);
+		if (!rerank->is_ordered && !genie_rerank_round(rerank))
+			return genie_rerank_next_null(rerank);
 	}
 }
 

@@ -8,22 +8,36 @@
 #include "genie_frontier.h"
 #include "genie_stream.h"
 
-/* the setting genie.strict_order: shall scans leave out rows that are nearer than one that they have given? */
+/* the setting genie.strict_order: shall scans give no row that is nearer than one that they have given? */
 extern bool genie_strict_order;
 
 typedef struct GenieRerank GenieRerank;
 
 /*
+ * Has the scan's candidates, all of them, come by (bound, TID) from now on, as a frontier wants them
+ * (genie_frontier.h). If the scan opens the index again, they come from the first one on.  False: they go on best
+ * match first.
+ */
+typedef bool (*GenieOrderCandidates) (IndexScanDesc scan);
+
+/*
  * In the current memory context.  Candidates come best match first; their bounds, 0 where none are known, need not be
  * in order.
  */
-extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate);
+extern GenieRerank *genie_rerank_begin(IndexScanDesc scan, GenieNextCandidate next_candidate,
+									   GenieOrderCandidates order_candidates);
 
 /*
- * The scan has new ORDER BY keys; its first round takes so many candidates.  strict: it leaves out rows that are nearer
- * than one that it has given.
+ * The scan has new ORDER BY keys; its first round takes so many candidates.  strict: it gives no row that is nearer
+ * than one that it has given.  may_order: exact order may take the place of rounds.
  */
-extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict);
+extern void genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict, bool may_order);
+
+/*
+ * The quantizer of the operator that ranks.  False: there are no values of its distance, or not of vectors as long as
+ * its right operand.
+ */
+extern bool genie_rerank_quantizer(const GenieRerank *rerank, const bytea *parameters, GenieQuantizer *quantizer);
 
 /*
  * The scan opens segments under a tombstone version.  Returns the quantizer by which the scan finds segments that give

@@ -2,10 +2,10 @@
  * genie_scan.c
  *	  Index scans: the rows of all segments and of the pending list, best first.
  *
- * A scan reads the metapage once, opens a stream for each segment and one for the pending list, and merges them by (key
- * desc, tid asc).  The key is the match count or, where a distance ranks, the key of its lower bound (genie_bound.h).
- * Nothing is fixed beforehand: the executor takes as many rows as it likes, and streams count further only when their
- * turn comes.
+ * A scan reads the metapage once, opens a stream for each segment and one for the pending list, and merges them by
+ * (key desc, tid asc).  The key is the match count or, where a distance ranks, the key of its lower bound
+ * (genie_bound.h). Nothing is fixed beforehand: the executor takes as many rows as it likes, and streams count further
+ * only when their turn comes.
  *
  * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER BY operator whose
  * query is not NULL ranks; where all are NULL, rows come in TID order.  What the streams give, by (key desc, tid
@@ -23,9 +23,12 @@
  * candidates.  genie_rerank.c takes them in rounds, looks them up in the table, and returns them by their exact
  * distances.  What the class has learned is in the metapage, so the query is compiled when the streams are opened.
  * After a restart it compiles to the same, because an index learns once.  A scan that began before the index learned
- * goes on as if it had not: every row counts 0, in segments, too.  Raw vectors of the pending list come before all rows
- * that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves out what
- * it has taken.
+ * goes on as if it had not: every row counts 0, in segments, too.  Raw vectors of the pending list come before all
+ * rows that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves
+ * out what it has taken.  It also says when rows are wanted in exact order (genie_scan_order).  If all segments have
+ * values, the streams are opened anew then, and rank by values, as those of exact classes do.  After a restart they
+ * begin with the first row again, because merges may have left values out: genie_rerank.c passes over what it has
+ * given.
  *
  * Exact operator classes of vectors.  Streams rank by keys of lower bounds of distances, which follow from the
  * segments' values, and, for pending rows, from the values that they will have there (genie_value_scan.h).  So a row
@@ -55,18 +58,19 @@
 #include "genie_frontier.h"
 #include "genie_hint.h"
 #include "genie_meta.h"
-#include "genie_opclass.h"
 #include "genie_pending_stream.h"
 #include "genie_query.h"
 #include "genie_rerank.h"
 #include "genie_scan.h"
-#include "genie_set_class.h"
+#include "genie_scan_query.h"
 #include "genie_stream.h"
 #include "genie_type_state.h"
-#include "genie_vector_value.h"
+#include "genie_value_order.h"
 
 /* a sweep is worth its pass over all objects when one of so many was visited: a visit takes many times as long */
 #define GENIE_SWEEP_SHARE 64
+
+#define GENIE_SCAN_GROWTH 8		/* times as many rows are asked for at once as in a first round that was not enough */
 
 typedef struct GenieScanState
 {
@@ -79,7 +83,10 @@ typedef struct GenieScanState
 	GenieRerank *rerank;		/* of an approximate class; else NULL */
 	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
 	bool		exact;			/* the class is */
-	GenieValueScan values;		/* of an exact class */
+	bool		has_values;		/* it is approximate, and so have all segments, such that rank by the operator */
+	bool		is_ordered;		/* it is approximate, and the scan ranks by values: rows are in exact order */
+	GenieValueScan values;		/* by which the scan ranks */
+	GenieQuantizer quantizer;	/* of an approximate class that has_values */
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
 	bool		is_noted;		/* the instrument knows of this rescan */
@@ -98,6 +105,7 @@ typedef struct GenieScanState
 } GenieScanState;
 
 static bool genie_scan_candidate(void *arg, GenieCandidate *candidate);
+static bool genie_scan_order(IndexScanDesc scan);
 static Size genie_scan_sweep(void *arg, double bound, uint64 tid, uint64 **tids);
 
 IndexScanDesc
@@ -118,7 +126,7 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 	state->stream_context = AllocSetContextCreate(CurrentMemoryContext, "genie scan streams",
 												  ALLOCSET_DEFAULT_SIZES);
 	if (genie_is_approximate(index))
-		state->rerank = genie_rerank_begin(scan, genie_scan_candidate);
+		state->rerank = genie_rerank_begin(scan, genie_scan_candidate, genie_scan_order);
 	else if (n_order_bys > 0)
 		state->frontier = genie_frontier_begin(scan, genie_scan_candidate, scan);
 	state->exact = genie_is_exact(index);
@@ -167,76 +175,16 @@ genie_scan_note(IndexScanDesc scan, GenieScanKind kind)
 	state->is_noted = true;
 }
 
-const GenieQuery *
-genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters)
-{
-	FmgrInfo   *compile = index_getprocinfo(index, key->sk_attno, GENIE_COMPILE_PROC);
-	Datum		strategy = Int16GetDatum(key->sk_strategy);
-	Datum		subtype = ObjectIdGetDatum(key->sk_subtype);
-	Datum		operand = genie_set_operand(index, key->sk_subtype, key->sk_argument);
-	Datum		query;
-
-	if (genie_learns(index))
-		query = FunctionCall4Coll(compile, key->sk_collation, operand, strategy, subtype,
-								  PointerGetDatum(parameters));
-	else
-		query = FunctionCall3Coll(compile, key->sk_collation, operand, strategy, subtype);
-	return DatumGetGenieQuery(query);
-}
-
-/* Do they ask for the same keywords? */
-static bool
-genie_scan_same_intervals(const GenieQuery *a, const GenieQuery *b)
-{
-	return a->n == b->n && VARSIZE(a) == VARSIZE(b) &&
-		memcmp(a->body, b->body, VARSIZE(a) - offsetof(GenieQuery, body)) == 0;
-}
-
-/* Takes the threshold of a condition into the ranking, or into the condition's min_match. */
-static void
-genie_scan_add_threshold(IndexScanDesc scan, const GenieQuery *query, GenieQueryView *view)
-{
-	GenieScanState *state = scan->opaque;
-	Relation	index = scan->indexRelation;
-	GenieScanQuery *to = &state->query;
-	bool		same;
-
-	if (!genie_bound_knows(index, (int16) view->distance_strategy))
-	{
-		to->conditions[to->n_conditions++] = view;
-		return;
-	}
-	if (scan->numberOfOrderBys == 0 && to->order == NULL)
-	{
-		to->order = view;
-		to->bound = genie_bound_begin(index, (int16) view->distance_strategy, query);
-	}
-	same = to->bound != NULL && to->bound->strategy == view->distance_strategy &&
-		genie_scan_same_intervals(to->bound->query, query);
-	if (same)
-		genie_bound_cut(to->bound, (uint32) view->min_match, view->max_distance);
-	else
-	{
-		GenieBound *bound = genie_bound_begin(index, (int16) view->distance_strategy, query);
-		uint32		least = genie_bound_least_count(bound, view->max_distance);
-
-		view->min_match = Max(view->min_match, (int32) least);
-		to->conditions[to->n_conditions++] = view;
-	}
-}
-
 /* Prepares the vector of an exact class's operator, which the frontier has opened by now. */
 static void
 genie_scan_compile_values(IndexScanDesc scan)
 {
 	GenieScanState *state = scan->opaque;
 	ScanKey		key = &scan->orderByData[state->rank_by];
-	GenieValueScan *values = &state->values;
-	MemoryContext old = MemoryContextSwitchTo(state->query_context);
 	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
 	GenieMetric metric = type == NULL ? 0 :
 		type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
-	Size		record;
+	MemoryContext old;
 
 	if (metric == 0)
 		ereport(ERROR,
@@ -244,10 +192,9 @@ genie_scan_compile_values(IndexScanDesc scan)
 				 errmsg("index \"%s\" cannot be scanned by this operator",
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
-	values->query = genie_vector_value_query(type, metric, key->sk_argument);
-	record = genie_value_record_bytes(metric, values->query->n_dimensions);
-	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));
-	state->query.values = values;
+	old = MemoryContextSwitchTo(state->query_context);
+	genie_value_order_begin(&state->values, type, metric, key->sk_argument);
+	state->query.values = &state->values;
 	MemoryContextSwitchTo(old);
 }
 
@@ -297,7 +244,7 @@ genie_scan_begin_rerank(IndexScanDesc scan)
 				 errdetail("Its operator class is approximate: the index does not know what its values match.")));
 	state->query.signer = genie_approximate_signer(scan->indexRelation);
 	state->query.first_k = genie_candidates_of(scan->indexRelation);
-	genie_rerank_rescan(state->rerank, state->query.first_k, genie_strict_order);
+	genie_rerank_rescan(state->rerank, state->query.first_k, genie_strict_order, true);
 }
 
 void
@@ -306,7 +253,7 @@ genie_scan_want(IndexScanDesc scan, uint32 n_rows)
 	GenieScanState *state = scan->opaque;
 
 	state->query.first_k = n_rows;
-	genie_rerank_rescan(state->rerank, n_rows, false);
+	genie_rerank_rescan(state->rerank, n_rows, false, false);
 }
 
 uint32
@@ -334,6 +281,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	memset(&state->position, 0, sizeof(state->position));
 	state->nothing = false;
 	state->recheck = false;
+	state->is_ordered = false;
 	state->started = false;
 	state->is_noted = false;
 	state->streams = NULL;
@@ -362,7 +310,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		else
 		{
 			state->recheck = true;
-			genie_scan_add_threshold(scan, query, view);
+			genie_scan_add_threshold(&state->query, scan->indexRelation, scan->numberOfOrderBys > 0, query, view);
 		}
 	}
 	MemoryContextSwitchTo(old);
@@ -393,22 +341,52 @@ genie_scan_compile_bounds(GenieScanState *state, const GenieMetaData *meta, Geni
 		position->tid = PG_UINT64_MAX;
 }
 
-/* Compiles the ranking query of an approximate class by the parameters of the metapage. */
+/*
+ * Has the scan of an approximate class rank by values, in the current memory context, if it shall and can.  Once it
+ * does, it goes on, whatever becomes of settings, and even if there are segments without values.
+ */
 static void
-genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta)
+genie_scan_rank_by_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
 {
 	GenieScanState *state = scan->opaque;
+	GenieQuantizer *quantizer = &state->quantizer;
+
+	if (state->query.values == NULL)
+	{
+		state->has_values = state->rank_by < scan->numberOfOrderBys &&
+			genie_rerank_quantizer(state->rerank, state->query.parameters, quantizer) &&
+			genie_value_order_possible(quantizer, sources, meta->n_segments);
+		state->is_ordered &= state->has_values;
+	}
+	if (!state->is_ordered)
+		return;
+	genie_value_order_begin(&state->values, quantizer->type, quantizer->shape.metric,
+							scan->orderByData[state->rank_by].sk_argument);
+	state->query.values = &state->values;
+	state->position.has_position = false;
+}
+
+/* Compiles the ranking query of an approximate class by the parameters of the metapage. */
+static void
+genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
+{
+	GenieScanState *state = scan->opaque;
+	GenieScanQuery *query = &state->query;
 
 	state->untrained = state->position.has_position ? state->untrained : meta->parameters_length == 0;
-	state->query.parameters = state->untrained ? NULL : genie_meta_parameters(meta);
+	query->parameters = state->untrained ? NULL : genie_meta_parameters(meta);
+	query->order = NULL;
+	query->quantizer = NULL;
+	genie_scan_rank_by_values(scan, meta, sources);
+	if (state->is_ordered)
+		return;
 	if (state->rank_by < scan->numberOfOrderBys)
-		state->query.order = genie_query_view(genie_scan_compile(scan->indexRelation,
-																 &scan->orderByData[state->rank_by],
-																 state->query.parameters),
-											  CurrentMemoryContext);
-	state->query.quantizer = genie_rerank_vector(state->rerank, state->query.parameters, meta->tombstone_version,
-												 &state->query.vector, &state->query.n_elements);
-	state->query.raw_measure = genie_rerank_raw_measure(state->rerank);
+		query->order = genie_query_view(genie_scan_compile(scan->indexRelation, &scan->orderByData[state->rank_by],
+														   query->parameters),
+										CurrentMemoryContext);
+	query->quantizer = genie_rerank_vector(state->rerank, query->parameters, meta->tombstone_version, &query->vector,
+										   &query->n_elements);
+	query->raw_measure = genie_rerank_raw_measure(state->rerank);
 }
 
 /* Visited rows from which on a sweep is worth its pass over all objects. */
@@ -422,34 +400,12 @@ genie_scan_sweep_from(const GenieMetaData *meta)
 	return n_objects / GENIE_SWEEP_SHARE;
 }
 
-/* Finds the values of all segments, which are like the query's vector.  False: stale. */
-static bool
-genie_scan_find_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
-{
-	const GenieScanState *state = scan->opaque;
-	const GenieValueQuery *query = state->values.query;
-
-	for (uint32 i = 0; i < meta->n_segments; i++)
-	{
-		GenieValueShape shape = genie_values_shape(sources[i]->segment);
-
-		if (shape.metric == 0)
-			continue;			/* all of its rows are NULL */
-		genie_vector_value_check(shape, query);
-		if (shape.metric != (GenieMetric) query->metric)
-			genie_report_corrupt(scan->indexRelation, sources[i]->segment->entry.root, "values of another metric");
-		if (!genie_source_find_values(sources[i], scan->indexRelation, meta))
-			return false;
-	}
-	return true;
-}
-
 /* Opens all streams.  False: stale. */
 static bool
 genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
-	GenieScanPosition position = state->position;
+	GenieScanPosition position;
 	GenieConflicts conflicts = {.scan = scan};
 	GenieSource **sources = palloc((meta->n_segments + 1) * sizeof(GenieSource *));
 	uint64		since;
@@ -458,8 +414,11 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	state->memory = work_mem * (Size) 1024;
 	state->streams = palloc0(sizeof(GenieStream) * (meta->n_segments + 1));
 	state->n_streams = 0;
+	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, 1, state->instrument, sources))
+		return false;
 	if (state->rerank != NULL)
-		genie_scan_compile_candidates(scan, meta);
+		genie_scan_compile_candidates(scan, meta, sources);
+	position = state->position;
 	since = genie_instrument_now();
 	ok = genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query, &conflicts);
 	genie_instrument_counted(state->instrument, since);
@@ -470,8 +429,6 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	if (state->query.bound != NULL)
 		genie_scan_compile_bounds(state, meta, &position);
 	genie_pending_stream_rank(&state->pending, &state->query, &position);
-	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, 1, state->instrument, sources))
-		return false;
 	if (state->frontier != NULL)
 		state->frontier->sweep_from = genie_scan_sweep_from(meta);
 	for (uint32 i = 0; i < meta->n_segments; i++)
@@ -493,7 +450,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		CHECK_FOR_INTERRUPTS();
 	}
 	genie_conflicts_report(&conflicts);
-	if (state->query.values != NULL && !genie_scan_find_values(scan, meta, sources))
+	if (state->query.values != NULL &&
+		!genie_value_order_find_all(&state->values, sources, scan->indexRelation, meta))
 		return false;
 	return genie_stream_first_pages(state->streams, state->n_streams);
 }
@@ -545,6 +503,44 @@ genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
 		state->position.bound = genie_bound_of_key(state->query.bound, (uint32) key);
 }
 
+/* Opens the streams for the first row of all. */
+static void
+genie_scan_begin(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+
+	if (!IsMVCCSnapshot(scan->xs_snapshot))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("genie indexes can be scanned only under an MVCC snapshot")));
+	pgstat_count_index_scan(scan->indexRelation);
+	GENIE_COUNT_SEARCH(scan);
+	genie_scan_begin_hints(scan);
+	if (state->exact && state->rank_by < scan->numberOfOrderBys)
+		genie_scan_compile_values(scan);
+	genie_scan_start(scan);
+}
+
+/* Candidates of an approximate class by ascending bounds from now on, the first ones again (GenieOrderCandidates). */
+static bool
+genie_scan_order(IndexScanDesc scan)
+{
+	GenieScanState *state = scan->opaque;
+
+	if (state->started && !state->has_values)
+		return false;
+	state->is_ordered = true;
+	if (!state->started)
+		genie_scan_begin(scan);
+	else
+	{
+		state->query.first_k = Min(state->query.first_k, PG_INT32_MAX / GENIE_SCAN_GROWTH) * GENIE_SCAN_GROWTH;
+		state->started = false;
+		genie_scan_start(scan);
+	}
+	return state->is_ordered;
+}
+
 /*
  * The next row: its key (GENIE_KEY_NULL for a NULL row) and TID.  False: there is none.
  */
@@ -556,18 +552,7 @@ genie_scan_next(IndexScanDesc scan)
 	if (state->nothing)
 		return false;
 	if (!state->started)
-	{
-		if (!IsMVCCSnapshot(scan->xs_snapshot))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("genie indexes can be scanned only under an MVCC snapshot")));
-		pgstat_count_index_scan(scan->indexRelation);
-		GENIE_COUNT_SEARCH(scan);
-		genie_scan_begin_hints(scan);
-		if (state->exact && state->rank_by < scan->numberOfOrderBys)
-			genie_scan_compile_values(scan);
-		genie_scan_start(scan);
-	}
+		genie_scan_begin(scan);
 	for (;;)
 	{
 		GenieStream *best = NULL;
@@ -625,7 +610,8 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	candidate->is_null = position->key == GENIE_KEY_NULL;
 	candidate->is_raw = state->query.parameters == NULL;
 	candidate->is_extra = position->key == GENIE_KEY_RAW;
-	if (state->rerank != NULL)
+	candidate->is_exact = false;
+	if (state->rerank != NULL && !state->is_ordered)
 		candidate->bound = state->nearest;
 	else if (candidate->is_null)
 		candidate->is_exact = true;

@@ -37,10 +37,4 @@ extern void genie_scan_want(IndexScanDesc scan, uint32 n_rows);
  */
 extern uint32 genie_scan_extras(IndexScanDesc scan);
 
-/*
- * The right operand of a scan key as a query, in the current memory context: calls the operator class's compile
- * function.  parameters are what an approximate class has learned; NULL: nothing yet, or the class is exact.
- */
-extern const GenieQuery *genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters);
-
 #endif							/* GENIE_SCAN_H */

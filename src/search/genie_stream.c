@@ -17,12 +17,14 @@
  *			then NULLS.
  *
  * A ranking by values (genie_value_scan.h) goes on with pages: behind GENIE_TOP_LIMIT comes one of all that is left.
+ * Where a segment of an approximate class has no values, nothing is known of its objects: they are a level of their
+ * own, above all others.
  *
  * A search by distances that must look at most of the objects takes many at once: genie_stream_sweep() enters SORTED,
  * too, and gives the objects up to a position.
  *
- * The first pages of all streams of a scan are asked for together.  The bits of qualifying objects are read only when a
- * sweep begins: pages of the best are masked where they are counted.
+ * The first pages of all streams of a scan are asked for together.  The bits of qualifying objects are read only when
+ * a sweep begins: pages of the best are masked where they are counted.
  *
  * Without an ordering query the stream starts in LEVELS at level 0 with all counts 0.
  *
@@ -228,6 +230,14 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 			stream->search = NULL;	/* all counts are 0 */
 	}
 	stream->mode = stream->search != NULL || query->values != NULL ? GENIE_STREAM_TOP : GENIE_STREAM_LEVELS;
+	if (query->values != NULL && genie_values_missing(stream->segment))
+	{
+		Assert(!position->has_position);
+		stream->mode = GENIE_STREAM_LEVELS;
+		stream->level = GENIE_VALUE_KEY_MAX;
+		genie_stream_bound(stream, GENIE_VALUE_KEY_MAX);
+		return true;
+	}
 	if (query->values != NULL && genie_values_shape(stream->segment).metric == 0)
 	{
 		/* all objects are NULL */
@@ -461,7 +471,7 @@ genie_stream_settle_levels(GenieStream *stream)
 			stream->next++;
 		}
 		CHECK_FOR_INTERRUPTS();
-		if (stream->level == 0)
+		if (stream->level == 0 || stream->counts == NULL)
 		{
 			genie_stream_start_nulls(stream, 0);
 			return true;

@@ -1,0 +1,24 @@
+/*
+ * genie_scan_query.h
+ *	  Scan keys, compiled: what a scan asks for.
+ */
+#ifndef GENIE_SCAN_QUERY_H
+#define GENIE_SCAN_QUERY_H
+
+#include "access/skey.h"
+#include "genie_stream.h"
+
+/*
+ * The right operand of a scan key as a query, in the current memory context: calls the operator class's compile
+ * function.  parameters are what an approximate class has learned; NULL: nothing yet, or the class is exact.
+ */
+extern const GenieQuery *genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters);
+
+/*
+ * Takes the threshold of a condition, query and view, into the ranking, or into the condition's min_match.  is_ordered:
+ * the scan has an ORDER BY.
+ */
+extern void genie_scan_add_threshold(GenieScanQuery *to, Relation index, bool is_ordered, const GenieQuery *query,
+									 GenieQueryView *view);
+
+#endif							/* GENIE_SCAN_QUERY_H */

@@ -1,0 +1,67 @@
+/*
+ * genie_value_order.c
+ *	  Ranking by values (genie_value_order.h).
+ *
+ * Index scans and batches rank by values where the operator class is exact, and scans of approximate classes do when
+ * rows are wanted in exact order.  What they share is here: how a query's vector is prepared, and what is checked
+ * before a segment is asked.
+ *
+ * A segment of an exact class has values of its metric, unless all of its objects are NULL.  Another metric, or
+ * another length than the first rows had, is damage or an error of the query.  A segment of an approximate class may
+ * have none (the option values).
+ */
+#include "postgres.h"
+
+#include "genie_meta.h"
+#include "genie_value_order.h"
+#include "genie_vector_value.h"
+
+void
+genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, GenieMetric metric, Datum operand)
+{
+	Size		record;
+
+	values->query = genie_vector_value_query(type, metric, operand);
+	record = genie_value_record_bytes(metric, values->query->n_dimensions);
+	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));
+}
+
+bool
+genie_value_order_find(GenieSource *source, Relation index, const GenieMetaData *meta,
+					   GenieValueQuery *const *queries, uint32 n_queries)
+{
+	GenieValueShape shape = genie_values_shape(source->segment);
+
+	for (uint32 i = 0; i < n_queries; i++)
+	{
+		genie_vector_value_check(shape, queries[i]);
+		if (shape.metric != (GenieMetric) queries[i]->metric)
+			genie_report_corrupt(index, source->segment->entry.root, "values of another metric");
+	}
+	return genie_source_find_values(source, index, meta);
+}
+
+bool
+genie_value_order_find_all(const GenieValueScan *values, GenieSource **sources, Relation index,
+						   const GenieMetaData *meta)
+{
+	for (uint32 i = 0; i < meta->n_segments; i++)
+		if (genie_values_shape(sources[i]->segment).metric != 0 &&
+			!genie_value_order_find(sources[i], index, meta, &values->query, 1))
+			return false;
+	return true;
+}
+
+bool
+genie_value_order_possible(const GenieQuantizer *quantizer, GenieSource *const *sources, uint32 n_sources)
+{
+	for (uint32 i = 0; i < n_sources; i++)
+	{
+		const GenieSegment *segment = sources[i]->segment;
+
+		if (genie_values_shape(segment).metric == 0 ? genie_values_missing(segment) :
+			!genie_value_shape_equal(genie_values_shape(segment), quantizer->shape))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,32 @@
+/*
+ * genie_value_order.h
+ *	  Ranking by values (genie_value_scan.h): a scan's query, and whether segments can be asked for it.
+ */
+#ifndef GENIE_VALUE_ORDER_H
+#define GENIE_VALUE_ORDER_H
+
+#include "genie_quantizer.h"
+#include "genie_stream.h"
+
+/*
+ * Prepares a scan for the right operand of a distance of that metric, in the current memory context.  Errors: those of
+ * genie_vector_value_query().
+ */
+extern void genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, GenieMetric metric,
+									Datum operand);
+
+/*
+ * Looks for the values of a segment that has some.  They are of the metric; n_queries queries are of their length.
+ * Errors: not.  False: stale.
+ */
+extern bool genie_value_order_find(GenieSource *source, Relation index, const GenieMetaData *meta,
+								   GenieValueQuery *const *queries, uint32 n_queries);
+
+/* The same of all segments for a scan. */
+extern bool genie_value_order_find_all(const GenieValueScan *values, GenieSource **sources, Relation index,
+									   const GenieMetaData *meta);
+
+/* Have all segments of an approximate class such values, but for those whose objects are all NULL? */
+extern bool genie_value_order_possible(const GenieQuantizer *quantizer, GenieSource *const *sources, uint32 n_sources);
+
+#endif							/* GENIE_VALUE_ORDER_H */
