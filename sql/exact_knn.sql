@@ -116,6 +116,55 @@ SELECT count(*) FROM genie_exact_knn('own_cosine', (SELECT queries()), metric =>
 SELECT genie_exact_knn('own_sets', queries());
 DROP TABLE own;
 
+-- an index with values of the metric is asked, and gives the rows of a scan: with segments, pending rows, ties, updates in place, NULL, dead rows
+CREATE TABLE valued (id int, v real[], w float8[]) WITH (autovacuum_enabled = off, fillfactor = 60);
+INSERT INTO valued SELECT i, CASE WHEN i % 17 > 0 THEN vector_of(20, i % 500, 1) END, vector_of(20, i % 500, 1)::float8[] FROM generate_series(1, 1500) i;
+CREATE INDEX valued_l2 ON valued USING genie (v genie_l2_ops);
+CREATE INDEX valued_exact_l2 ON valued USING genie (v genie_l2_exact_ops);
+CREATE INDEX valued_l1 ON valued USING genie (v genie_l1_exact_ops);
+CREATE INDEX valued_cosine ON valued USING genie (v genie_cosine_ops);
+CREATE INDEX valued_ip ON valued USING genie (v genie_ip_exact_ops);
+CREATE INDEX valued_double ON valued USING genie (w genie_l2_exact_float8_ops);
+CREATE INDEX valued_none ON valued USING genie (v genie_l2_ops) WITH (values = off);
+CREATE INDEX valued_some ON valued USING genie (v genie_l2_exact_ops) WHERE id % 3 = 1;
+CREATE INDEX valued_part ON valued USING genie ((w[1:20]::real[]) genie_l1_exact_ops) WHERE id < 900;
+INSERT INTO valued SELECT i, vector_of(20, i % 500, 1), vector_of(20, i % 500, 1)::float8[] FROM generate_series(1501, 1700) i;
+UPDATE valued SET w = w WHERE id % 4 = 0;
+DELETE FROM valued WHERE id % 13 = 0;
+-- whether both ways, by values and by all rows, give the same rows in the same order
+CREATE FUNCTION same(index regclass, k int, metric text DEFAULT NULL, wide bool DEFAULT false) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	by_index text[];
+	by_table text[];
+BEGIN
+	FOR i IN 0 .. 1 LOOP
+		PERFORM set_config('genie.quantized_vectors', CASE i WHEN 0 THEN 'off' ELSE 'on' END, true);
+		by_table := by_index;
+		IF wide THEN
+			by_index := ARRAY(SELECT (query, tid, float8send(distance))::text FROM genie_exact_knn(index, queries()::float8[], k, metric));
+		ELSE
+			by_index := ARRAY(SELECT (query, tid, float8send(distance))::text FROM genie_exact_knn(index, queries(), k, metric));
+		END IF;
+	END LOOP;
+	RETURN by_index = by_table;
+END $$;
+SELECT k, same('valued_l2', k) AS l2, same('valued_exact_l2', k) AS exact_l2, same('valued_l1', k) AS l1, same('valued_cosine', k) AS cosine, same('valued_ip', k) AS ip, same('valued_double', k) AS "double", same('valued_some', k) AS some, same('valued_part', k) AS part
+	FROM unnest('{1,10,100,100000}'::int[]) k;
+SELECT same('valued_l2', 10, 'l2', true) AS wide, same('valued_l2', 10, 'cosine') AS other_metric, same('valued_none', 10) AS no_values, same('items_v', 10, 'l2') AS keywords;
+-- which asks segments and visits few rows of the table
+SELECT count(*) FROM genie_exact_knn('valued_l2', vector_of(20, 3, 2), 5);
+SELECT segments, rows_visited < 100 AS few FROM genie_last_scan();
+SELECT count(*) FROM genie_exact_knn('valued_l2', vector_of(20, 3, 2), 5, 'l1');
+SELECT segments, rows_visited < 100 AS few FROM genie_last_scan();
+SELECT count(*) FROM genie_exact_knn('valued_none', vector_of(20, 3, 2), 5);
+SELECT rows_visited < 100 AS few FROM genie_last_scan();
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) FROM genie_exact_knn('valued_l2', vector_of(20, 3, 2), 5);
+SELECT segments, rows_visited < 100 AS few FROM genie_last_scan();
+COMMIT;
+DROP FUNCTION same(regclass, int, text, bool);
+DROP TABLE valued;
+
 -- errors
 SELECT genie_exact_knn('items_v', queries(), 0, 'l2');
 SELECT genie_exact_knn('items_v', queries(), 1, 'L2');

@@ -20,7 +20,7 @@
  * search measures them.  An approximate index that has not learned yet has only raw pending rows: its queries find no
  * row in rounds.
  *
- * Queries of an index of an exact class have no keywords, so there are no rounds (genie_batch_exact.c).
+ * Where rows are ranked by values, queries have no keywords, so there are no rounds (genie_batch_exact.c).
  *
  * Segments stay open from piece to piece as long as the metapage lists the same ones under the same tombstone version.
  * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
@@ -39,7 +39,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_batch.h"
 #include "genie_compat.h"
@@ -278,7 +277,7 @@ genie_batch_take_queries(GenieBatch *batch)
 {
 	uint64		hits = (uint64) Min(batch->want, GENIE_JOB_K_MAX) * Max(batch->n_sources, 1);
 	uint32		most = (uint32) Min(Max(GENIE_PIECE_HITS / hits, 1), GENIE_PIECE_QUERIES);
-	bool		together = genie_lsh_block_possible(batch->index, batch->parameters);
+	bool		together = !batch->exact && genie_lsh_block_possible(batch->index, batch->parameters);
 
 	most = Min(most, batch->n_queries - batch->n_taken);
 	batch->queries = palloc(most * sizeof(Datum));
@@ -286,7 +285,9 @@ genie_batch_take_queries(GenieBatch *batch)
 	batch->n = 0;
 	while (batch->n < most && genie_query_set_intervals(batch->set) < GENIE_PIECE_INTERVALS)
 	{
-		if (together)
+		if (batch->exact)
+			genie_batch_next_query(batch);
+		else if (together)
 			genie_batch_take_vectors(batch, most - batch->n);
 		else
 			genie_batch_compile(batch, genie_batch_next_query(batch));
@@ -450,7 +451,7 @@ genie_batch_begin(GenieBatch *batch)
 		elog(ERROR, "genie indexes can be searched only under an MVCC snapshot");
 	batch->signer = genie_approximate_signer(batch->index);
 	batch->vectors = genie_vector_type_of_class(batch->index);
-	genie_instrument_begin(&batch->instrument, RelationGetRelid(batch->index), GENIE_SCAN_SEARCH);
+	genie_instrument_begin(&batch->instrument, RelationGetRelid(batch->index), batch->kind);
 	batch->instrument.record->n_scans++;
 	genie_visitor_begin(&round->visitor, batch->heap, batch->index, GetActiveSnapshot());
 	round->visitor.instrument = &batch->instrument;
@@ -470,7 +471,6 @@ genie_batch_end(GenieBatch *batch)
 	if (batch->own_scan != NULL)
 		index_endscan(batch->own_scan);
 	genie_visitor_end(&batch->round.visitor);
-	genie_access_close(batch->heap, batch->index);
 }
 
 /* ---- arguments and result ---- */

@@ -46,13 +46,14 @@ struct GenieBatch
 	/* the kind of search, and what it searches */
 	const GenieBatchOps *ops;
 	void	   *owner;
+	GenieScanKind kind;			/* as the instrument calls it */
 	Relation	heap;
 	Relation	index;
 	StrategyNumber strategy;	/* of the operator by which scans are ordered, */
 	Oid			query_type;		/* the type on its right, */
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
-	bool		exact;			/* the operator class is: there are no rounds */
+	bool		exact;			/* rows are ranked by values: there are no rounds */
 	GenieSigner *signer;		/* NULL: the operator class does not learn */
 	const GenieVectorType *vectors; /* of its values, of which pending ones are raw; NULL: it is another class */
 	uint32		want;			/* rows that rounds look for, for each query */
@@ -96,7 +97,6 @@ extern void genie_batch_begin(GenieBatch *batch);
 /* Searches for all queries. */
 extern void genie_batch_run(GenieBatch *batch);
 
-/* Closes table and index, too. */
 extern void genie_batch_end(GenieBatch *batch);
 
 /* A scan ordered by one query, as the executor would make it. */

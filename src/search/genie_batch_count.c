@@ -236,6 +236,7 @@ genie_batch_search(PG_FUNCTION_ARGS)
 	batch->order_proc = genie_count_order_proc(batch->index, batch->query_type);
 	batch->n_queries = search->cursor.n;
 	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieBatchRow));
+	batch->kind = GENIE_SCAN_SEARCH;
 	genie_batch_begin(batch);
 	search->tail_capacity = 256;
 	search->tail = palloc(search->tail_capacity * sizeof(GenieTailRow));
@@ -244,6 +245,7 @@ genie_batch_search(PG_FUNCTION_ARGS)
 	genie_batch_run(batch);
 	index_endscan(search->tail_scan);
 	genie_batch_end(batch);
+	genie_access_close(batch->heap, batch->index);
 	genie_batch_end_output(&search->output);
 	return (Datum) 0;
 }

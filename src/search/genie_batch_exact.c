@@ -1,8 +1,9 @@
 /*
  * genie_batch_exact.c
- *	  genie_search() by an index of an exact operator class: the k nearest rows for each of many queries, exactly.
+ *	  Ranking by values for many queries: the k nearest rows for each of them, exactly.
  *
- * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns.
+ * It is genie_search() by an index of an exact operator class, which returns for each query what SELECT ... ORDER BY x
+ * <-> query LIMIT k returns, and genie_exact_knn() where an index has values of its metric.
  *
  *	1. first	The best hits of each query in each segment are asked for together, by the keys of lower bounds
  *				(genie_value_scan.h): k, and some more.
@@ -14,7 +15,8 @@
  *				GENIE_EXACT_GROWTH times as many hits behind their last ones, and all of these that may are visited.
  *
  * A query that has fewer than k rows, or that still wants more behind GENIE_JOB_K_MAX hits, becomes an index scan of
- * its own, which also gives the rows that are NULL.
+ * its own, which also gives the rows that are NULL.  genie_exact_knn() wants none of these: only the latter query is
+ * left to it, and all where segments have no such values.
  */
 #include "postgres.h"
 
@@ -52,14 +54,17 @@ typedef struct GenieExactPiece
 
 /* ---- preparing ---- */
 
-/* Prepares the piece's queries; *metric is the operator's. */
+/* Prepares the piece's queries; *metric is the operator's, or the search's own. */
 static void
 genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 {
 	GenieBatch *batch = &piece->search->batch;
 	const GenieVectorType *type = batch->vectors;
 
-	*metric = type->metric(&piece->search->distance, batch->strategy);
+	*metric = piece->search->call.metric != 0 ? piece->search->call.metric :
+		type->metric(&piece->search->distance, batch->strategy);
+	if (piece->search->call.metric != 0)
+		type = piece->search->type;
 	if (*metric == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -68,6 +73,24 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 	piece->queries = palloc(batch->n * sizeof(GenieValueQuery *));
 	for (uint32 i = 0; i < batch->n; i++)
 		piece->queries[i] = genie_vector_value_query(type, *metric, batch->queries[i]);
+}
+
+/* Can genie_exact_knn() ask all segments for the piece's queries? */
+static bool
+genie_exact_is_possible(const GenieExactPiece *piece)
+{
+	const GenieBatch *batch = &piece->search->batch;
+
+	for (uint32 s = 0; s < batch->n_sources; s++)
+	{
+		const GenieSegment *segment = batch->sources[s]->segment;
+		GenieValueShape shape = genie_values_shape(segment);
+
+		if (shape.metric == 0 ? genie_values_missing(segment) :
+			shape.metric != piece->search->call.metric || shape.n_dimensions != piece->queries[0]->n_dimensions)
+			return false;
+	}
+	return true;
 }
 
 /* A list of each query in each segment that has values.  False: stale. */
@@ -348,6 +371,8 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 	if (search->k > GENIE_JOB_K_MAX / GENIE_EXACT_GROWTH)
 		return true;			/* all are scans */
 	genie_exact_take_queries(&piece, &metric);
+	if (search->call.metric != 0 && !genie_exact_is_possible(&piece))
+		return true;
 	if (!genie_exact_begin_lists(&piece))
 		return false;
 	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
@@ -368,7 +393,7 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 		CHECK_FOR_INTERRUPTS();
 	}
 	for (uint32 i = 0; i < batch->n; i++)
-		if (search->n_nearest[i] == search->k)
+		if (search->n_nearest[i] == search->k || search->call.metric != 0)
 			batch->states[i].n_found = search->k;
 	for (uint32 l = 0; l < piece.n_lists; l++)
 		batch->states[piece.lists[l].query].n_found = 0;

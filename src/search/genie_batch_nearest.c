@@ -13,13 +13,16 @@
  * candidates as a heap with the farthest on top: most rows are compared with that one only, and the heap stays in the
  * processor's cache.
  *
- * Where segments have values, quantized vectors (genie_quantizer.c), the worker gives a lower bound of each candidate's
- * distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
+ * Where segments have values, quantized vectors (genie_quantizer.c), the worker gives a lower bound of each
+ * candidate's distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
- * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances to
- * all queries are computed.  Few are nearer than the k nearest of the rounds, and only these are visited.
+ * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances
+ * to all queries are computed.  Few are nearer than the k nearest of the rounds, and only these are visited.
  *
- * An index of an exact class has no candidates by match count: genie_batch_exact.c.
+ * An index of an exact class has no candidates by match count: genie_batch_exact.c.  genie_exact_knn() asks it, too,
+ * and indexes of approximate classes that have values, for the rows nearest by a metric (genie_nearest_by_metric).  It
+ * wants rows of equal distance in the order of their own TIDs, and no rows that are NULL.  Queries that cannot be
+ * answered so are left to it.
  *
  * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a
  * page of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows
@@ -196,6 +199,19 @@ genie_nearest_row(void *arg, TupleTableSlot *slot)
 		elog(ERROR, "a row of index \"%s\" is null, but has keywords", RelationGetRelationName(search->batch.index));
 	if (search->is_varlena)
 		search->value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(search->value));
+	if (search->call.metric != 0)
+	{
+		GenieVector vector = search->batch.vectors->elements(search->value);
+
+		search->vector = vector;
+		if (search->vectors.is_double && !vector.is_double)
+		{
+			double	   *wide = palloc(vector.n * sizeof(double));
+
+			genie_vector_widen(vector, wide);
+			search->vector = (GenieVector) {wide, vector.n, true};
+		}
+	}
 	MemoryContextSwitchTo(old);
 }
 
@@ -233,6 +249,21 @@ genie_nearest_before(const GenieMeasured *a, const GenieMeasured *b)
 
 GENIE_HEAP(genie_nearest, GenieMeasured, genie_nearest_before)
 
+/* Measures the row in hand by the metric.  Such rows are ordered by their own TIDs.  False: it is of another length. */
+static bool
+genie_nearest_measure(const GenieNearestSearch *search, uint32 query, GenieMeasured *taken)
+{
+	GenieVector of_query = search->type->elements(search->batch.queries[query]);
+
+	if (of_query.n != search->vector.n)
+		return false;
+	taken->distance = genie_vector_measure(search->call.metric, search->vector, of_query);
+	if (search->call.metric == GENIE_METRIC_INNER)
+		taken->distance = -taken->distance;
+	taken->root = taken->tid;
+	return true;
+}
+
 static void
 genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 {
@@ -242,8 +273,11 @@ genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 	GenieMeasured taken = {.tid = row->live, .root = row->tid};
 	MemoryContext old = MemoryContextSwitchTo(search->row_context);
 
-	taken.distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0], search->value,
-										search->batch.queries[query], &taken.is_null);
+	if (search->call.metric == 0)
+		taken.distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0], search->value,
+											search->batch.queries[query], &taken.is_null);
+	else if (!genie_nearest_measure(search, query, &taken))
+		search->gave_up = true;
 	MemoryContextSwitchTo(old);
 	if (n < search->k)
 		genie_nearest_add(heap, search->n_nearest[query]++, taken);
@@ -578,12 +612,68 @@ genie_nearest_begin_measuring(GenieNearestSearch *search)
 	GenieBatch *batch = &search->batch;
 
 	genie_row_value_begin(&search->row_value, batch->index);
-	fmgr_info(batch->order_proc, &search->distance);
 	search->is_varlena = get_typlen(batch->index->rd_opcintype[0]) == -1;
 	search->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie batch row", ALLOCSET_DEFAULT_SIZES);
 	search->measure = (GenieRoundMeasure) {search, search->k, genie_nearest_row, genie_nearest_take,
 		genie_nearest_farthest};
 	batch->round.measure = &search->measure;
+}
+
+static void
+genie_nearest_run(GenieNearestSearch *search)
+{
+	genie_nearest_begin_measuring(search);
+	genie_batch_begin(&search->batch);
+	genie_batch_run(&search->batch);
+	genie_batch_end(&search->batch);
+	genie_row_value_end(&search->row_value);
+}
+
+/* Puts out a query's nearest rows by a metric, as long as no query before could not be answered. */
+static void
+genie_nearest_put_measured(void *owner, uint32 i)
+{
+	GenieNearestSearch *search = owner;
+	GenieBatch *batch = &search->batch;
+	GenieMeasured *nearest = search->nearest + (Size) i * search->k;
+
+	search->gave_up |= batch->states[i].n_found < batch->want;
+	if (search->gave_up)
+	{
+		batch->n_taken = batch->n_queries;	/* the piece is the last */
+		return;
+	}
+	genie_nearest_sort(nearest, search->n_nearest[i]);
+	for (uint32 j = 0; j < search->n_nearest[i]; j++)
+		search->call.put(search->call.arg, search->n_output, nearest[j].tid, nearest[j].distance);
+	batch->instrument.record->n_rows += search->n_nearest[i];
+	search->n_output++;
+}
+
+static const GenieBatchOps genie_measured_ops = {genie_nearest_next, genie_nearest_begin, genie_nearest_finish,
+	genie_nearest_put_measured};
+
+uint32
+genie_nearest_by_metric(const GenieNearestCall *call)
+{
+	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
+	GenieBatch *batch = &search->batch;
+
+	search->call = *call;
+	search->k = batch->want = call->k;
+	search->of_vectors = true;
+	search->vectors = call->queries;
+	search->type = genie_vector_type_of_array(call->queries.is_double ? FLOAT8ARRAYOID : FLOAT4ARRAYOID);
+	batch->heap = call->heap;
+	batch->index = call->index;
+	batch->exact = true;
+	batch->kind = GENIE_SCAN_EXACT;
+	batch->n_queries = call->queries.n;
+	batch->ops = &genie_measured_ops;
+	batch->owner = search;
+	genie_nearest_run(search);
+	*call->instrument = batch->instrument;
+	return search->n_output;
 }
 
 /*
@@ -603,16 +693,15 @@ genie_batch_nearest(PG_FUNCTION_ARGS)
 	genie_nearest_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
 	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
 	genie_nearest_check_index(search);
+	batch->kind = GENIE_SCAN_SEARCH;
 	batch->exact = genie_is_exact(batch->index);
 	batch->want = batch->exact ? search->k : Max(search->k, genie_candidates_of(batch->index));
 	batch->ops = &genie_nearest_ops;
 	batch->owner = search;
 	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));
-	genie_nearest_begin_measuring(search);
-	genie_batch_begin(batch);
-	genie_batch_run(batch);
-	genie_batch_end(batch);
-	genie_row_value_end(&search->row_value);
+	fmgr_info(batch->order_proc, &search->distance);
+	genie_nearest_run(search);
+	genie_access_close(batch->heap, batch->index);
 	genie_batch_end_output(&search->output);
 	return (Datum) 0;
 }

@@ -21,6 +21,21 @@ typedef struct GenieMeasured
 	bool		is_null;		/* the distance */
 } GenieMeasured;
 
+/* What genie_exact_knn() asks an index for. */
+typedef struct GenieNearestCall
+{
+	Relation	heap;
+	Relation	index;
+	GenieVectors queries;		/* of doubles, if the index has doubles */
+	uint32		k;
+	GenieMetric metric;			/* 0: none */
+	GenieInstrument *instrument;	/* from now on of this call */
+
+	/* takes a row: its own TID, and its distance from the query of that number, from 0 on */
+	void		(*put) (void *arg, uint32 query, uint64 tid, double distance);
+	void	   *arg;
+} GenieNearestCall;
+
 typedef struct GenieNearestSearch
 {
 	GenieBatch	batch;
@@ -35,6 +50,10 @@ typedef struct GenieNearestSearch
 	uint32		n_next;			/* the next vector */
 	GenieArrayCursor cursor;	/* elements that are no vectors */
 
+	/* genie_exact_knn()'s search */
+	GenieNearestCall call;		/* without a metric: this is genie_search(), and the distance is the operator's */
+	bool		gave_up;		/* this query and those behind it are not for the index */
+
 	/* measuring */
 	GenieRoundMeasure measure;
 	GenieRowValue row_value;
@@ -42,6 +61,7 @@ typedef struct GenieNearestSearch
 	bool		is_varlena;		/* values are */
 	MemoryContext row_context;	/* of the row's value */
 	Datum		value;
+	GenieVector vector;			/* of the value, with elements like the queries'; with a metric only */
 
 	/* bounds, once the index has learned */
 	bool		has_tried_quantizer;
@@ -79,7 +99,14 @@ extern void genie_nearest_visit_pairs(GenieNearestPairs *pairs);
 /* May a row of that bound and TID (the index's) be among the k nearest of a query of the piece so far? */
 extern bool genie_nearest_is_wanted(const GenieNearestSearch *search, uint32 query, double bound, uint64 tid);
 
-/* All of a piece of an index of an exact class (genie_batch_exact.c).  False: stale. */
+/*
+ * The k rows nearest to each query by the metric, exactly: those that are not NULL, by (distance, their own TID), query
+ * by query.  An index gives them whose segments have values of that metric, and as long as the queries.  Returns how
+ * many queries, from the first on, it has answered: all of them, unless the index cannot, or no longer.
+ */
+extern uint32 genie_nearest_by_metric(const GenieNearestCall *call);
+
+/* All of a piece by values (genie_batch_exact.c).  False: stale. */
 extern bool genie_batch_exact_piece(GenieNearestSearch *search);
 
 #endif							/* GENIE_BATCH_NEAREST_H */

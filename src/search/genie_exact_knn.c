@@ -6,17 +6,22 @@
  * table, measuring all rows in blocks is fast (genie_knn.c has the method).
  *
  * The index tells which rows (its predicate), which vectors (its column or expression) and by default which distance.
- * The vectors are read from the table by a sequential scan under the caller's snapshot.  So the answer is that of
- * SELECT ... WHERE predicate ORDER BY expression <-> query, ctid LIMIT k, without the rows whose vector is NULL: they
- * have no distance.
+ * The answer is that of SELECT ... WHERE predicate ORDER BY expression <-> query, ctid LIMIT k under the caller's
+ * snapshot, without the rows whose vector is NULL: they have no distance.
  *
- * Phases, for a piece of the queries:
+ * Where the index has values of that distance in all segments (genie_values.h), it is asked for rows by lower bounds,
+ * and few rows are read (genie_nearest_by_metric).  For any other index, and for queries that it does not answer, the
+ * vectors are read from the table by a sequential scan.  In a serializable transaction they are, too: the scan tells
+ * other transactions what was read.
+ *
+ * Phases of that, for a piece of the queries:
  *	sample	Pages spread over the table, as many as have GENIE_SAMPLE_ROWS * k rows, are read first, so that bounds are
  *			tight before the scan begins, whatever the order of the table.  (The paper that genie_knn.c names
  *			advises 8 k to 32 k rows.)
  *	scan	All other rows.
  *
- * Rows are gathered in panels.  This process estimates their distances, or the worker's GPU does (genie_exact_panel.c).
+ * Rows are gathered in panels.  This process estimates their distances, or the worker's GPU does
+ * (genie_exact_panel.c).
  *
  * Memory: a panel of rows, and the elements and k neighbours of each query.  Queries that do not fit into hash_mem
  * together are taken in pieces, each with a scan of its own.
@@ -27,6 +32,7 @@
 
 #include "access/htup_details.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
@@ -40,6 +46,7 @@
 #include "utils/snapmgr.h"
 
 #include "genie_access.h"
+#include "genie_batch_nearest.h"
 #include "genie_exact_panel.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
@@ -218,8 +225,24 @@ piece_queries(const GenieKnn *shape)
 	return limit <= fixed ? 1 : (uint32) Min(Max((limit - fixed) / each, 1), PG_INT32_MAX);
 }
 
+/* A row of the result (GenieNearestCall). */
 static void
-put_piece(const GenieExactKnn *state, uint32 first)
+put_row(void *arg, uint32 query, uint64 tid, double distance)
+{
+	const GenieExactKnn *state = arg;
+	ItemPointerData pointer;
+	Datum		values[3];
+	bool		nulls[3] = {0};
+
+	genie_tid_from_number(tid, &pointer);
+	values[0] = Int32GetDatum((int32) (query + 1));
+	values[1] = PointerGetDatum(&pointer);
+	values[2] = Float8GetDatum(distance);
+	tuplestore_putvalues(state->result->setResult, state->result->setDesc, values, nulls);
+}
+
+static void
+put_piece(GenieExactKnn *state, uint32 first)
 {
 	const GenieKnn *knn = &state->knn;
 
@@ -230,37 +253,35 @@ put_piece(const GenieExactKnn *state, uint32 first)
 		CHECK_FOR_INTERRUPTS();
 		state->instrument.record->n_rows += knn->n_found[q];
 		for (uint32 i = 0; i < knn->n_found[q]; i++)
-		{
-			ItemPointerData tid;
-			Datum		values[3];
-			bool		nulls[3] = {0};
-
-			genie_tid_from_number(found[i].id, &tid);
-			values[0] = Int32GetDatum((int32) (first + q + 1));
-			values[1] = PointerGetDatum(&tid);
-			values[2] = Float8GetDatum(found[i].distance);
-			tuplestore_putvalues(state->result->setResult, state->result->setDesc, values, nulls);
-		}
+			put_row(state, first + q, found[i].id, found[i].distance);
 	}
 }
 
+/* Answers as many queries, from the first on, as the index can.  Returns how many. */
+static uint32
+run_by_index(GenieExactKnn *state)
+{
+	if (!genie_quantized_vectors || state->queries.n == 0 || genie_vector_type_of_class(state->index) == NULL ||
+		!IsMVCCSnapshot(GetActiveSnapshot()) || IsolationIsSerializable())
+		return 0;
+	return genie_nearest_by_metric(&(GenieNearestCall) {state->heap, state->index, state->queries, state->knn.k,
+		state->knn.metric, &state->instrument, put_row, state});
+}
+
+/* Measures all rows for the queries from that one on. */
 static void
-run(GenieExactKnn *state, uint32 k)
+run(GenieExactKnn *state, uint32 from)
 {
 	GenieKnn   *knn = &state->knn;
 	GenieVectors *queries = &state->queries;
 	size_t		row_bytes = queries->n_dimensions * genie_vector_element_bytes(knn->is_double);
 	uint32		n_piece;
 
-	/* no table has more rows than its pages can hold */
-	knn->k = k;
-	if (state->heap->rd_tableam == GetHeapamTableAmRoutine())
-		knn->k = (uint32) Max(Min(k, (uint64) RelationGetNumberOfBlocks(state->heap) * MaxHeapTuplesPerPage), 1);
 	knn->n_dimensions = queries->n_dimensions;
 	n_piece = Min(piece_queries(knn), queries->n);
 	state->sample_capacity = 256;
 	state->sample = palloc(state->sample_capacity * sizeof(uint64));
-	for (uint32 first = 0; first < queries->n; first += n_piece)
+	for (uint32 first = from; first < queries->n; first += n_piece)
 	{
 		void	   *memory;
 
@@ -352,25 +373,38 @@ widen_queries(GenieVectors *queries, bool to_double)
 static void
 search(GenieExactKnn *state, uint32 k, const char *metric)
 {
+	uint32		n_done;
+
 	state->knn.metric = metric_of(state->index, metric);
 	state->type = vector_type_of(state->index);
 	state->knn.is_double = state->type->is_double || state->queries.is_double;
 	widen_queries(&state->queries, state->knn.is_double);
+
+	/* no table has more rows than its pages can hold */
+	state->knn.k = k;
+	if (state->heap->rd_tableam == GetHeapamTableAmRoutine())
+		state->knn.k = (uint32) Max(Min(k, (uint64) RelationGetNumberOfBlocks(state->heap) * MaxHeapTuplesPerPage), 1);
+	n_done = run_by_index(state);
+	if (state->queries.n > 0 && n_done == state->queries.n)
+		return;
 	state->index_info = BuildIndexInfo(state->index);
 	state->estate = CreateExecutorState();
-	genie_instrument_begin(&state->instrument, RelationGetRelid(state->index), GENIE_SCAN_EXACT);
-	state->instrument.record->n_scans++;
+	if (state->instrument.record == NULL)
+	{
+		genie_instrument_begin(&state->instrument, RelationGetRelid(state->index), GENIE_SCAN_EXACT);
+		state->instrument.record->n_scans++;
+	}
 	state->predicate = ExecPrepareQual(state->index_info->ii_Predicate, state->estate);
 	state->slot = table_slot_create(state->heap, NULL);
-	run(state, k);
+	run(state, n_done);
 	ExecDropSingleTupleTableSlot(state->slot);
 	FreeExecutorState(state->estate);
 }
 
 /*
  * genie_exact_knn(index regclass, queries real[] or float8[], k int, metric text) returns table (query int, tid tid,
- * distance float8): query is the query's number in the array, from 1 on; tid is the row's ctid.  Not strict: metric may
- * be NULL, and any other NULL argument gives no rows.
+ * distance float8): query is the query's number in the array, from 1 on; tid is the row's ctid.  Not strict: metric
+ * may be NULL, and any other NULL argument gives no rows.
  */
 Datum
 genie_exact_knn(PG_FUNCTION_ARGS)
