@@ -1056,8 +1056,8 @@ CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10
 CREATE FUNCTION genie_exact_knn(index regclass, queries float8[], k int DEFAULT 10, metric text DEFAULT NULL)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION genie_exact_knn(regclass, real[], int, text) IS 'the k nearest rows for each query, found by measuring all rows that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
-COMMENT ON FUNCTION genie_exact_knn(regclass, float8[], int, text) IS 'the k nearest rows for each query, found by measuring all rows that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
+COMMENT ON FUNCTION genie_exact_knn(regclass, real[], int, text) IS 'the exactly k nearest rows for each query, of all that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
+COMMENT ON FUNCTION genie_exact_knn(regclass, float8[], int, text) IS 'the exactly k nearest rows for each query, of all that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
 
 -- ---- administration ----
 

@@ -100,14 +100,14 @@ static const BoolSetting bools[] = {
 	},
 	{
 		"genie.strict_order", PGC_USERSET, 0,
-		"Leaves out rows that a scan by an approximate operator class finds too late.",
-		"Those are nearer than a row that it has given already.",
+		"Scans by approximate operator classes give no row that is nearer than one that they have given.",
+		"Where the index has quantized vectors, they leave no row out for that.",
 		&genie_strict_order, false
 	},
 	{
 		"genie.quantized_vectors", PGC_USERSET, 0,
 		"Uses the quantized vectors of an index to look up fewer rows.",
-		"The rows that are found are the same.",
+		"Behind the first candidates, rows come in exact order by them.",
 		&genie_quantized_vectors, true
 	},
 	{
