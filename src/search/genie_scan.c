@@ -618,8 +618,8 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	else if (state->query.values != NULL)
 	{
 		candidate->bound = genie_value_key_bound((uint32) position->key);
-		candidate->is_exact = state->frontier->is_sole && position->key != GENIE_VALUE_KEY_MAX &&
-			state->values.query->metric == GENIE_METRIC_HAMMING;
+		candidate->is_exact = state->values.query->metric == GENIE_METRIC_HAMMING && state->frontier->is_sole &&
+			position->key != GENIE_VALUE_KEY_MAX;
 	}
 	else if (state->query.bound == NULL)
 	{
