@@ -3,8 +3,7 @@
  *	  Runs: how one process of a build collects its share of the table.
  *
  * Every row is decomposed and goes into the in-memory inverted index (genie_builder.c), NULL rows too.  When
- * the memory is used up, the contents are spilled as a *run*: a segment in temporary files.  GENIE_SPILL_FAN_IN
- * runs of one generation are merged into one run of the next, so few files are open.
+ * the memory is used up, the contents are spilled as a *run* (genie_runs.h).
  *
  * Vectors of an approximate operator class are not decomposed one by one.  Rows wait until there are
  * GENIE_BUILD_AHEAD of them, or as many as fit their part of the memory, and are hashed together (genie_lsh_block.h),
@@ -28,17 +27,15 @@
 #include "genie_build_phase.h"
 #include "genie_build_runs.h"
 #include "genie_builder.h"
-#include "genie_fault.h"
 #include "genie_lsh_block.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
 #include "genie_pending.h"
+#include "genie_runs.h"
 #include "genie_spilled_segment.h"
 
-#define GENIE_SPILL_FAN_IN 16
-#define GENIE_GENERATIONS 16	/* 16^16 runs are enough */
 #define GENIE_BUILD_AHEAD 4096	/* rows that wait to be hashed, at most */
 #define GENIE_BUILD_AHEAD_PART 8	/* they have this part of the memory, an eighth, unless one vector takes more */
 
@@ -66,11 +63,16 @@ struct GenieBuildRuns
 	bool		exact;			/* rows have a value, and no keywords */
 	double		n_raw_rows;
 	GenieSpillPlace place;
-	int			n_runs[GENIE_GENERATIONS];
-	GenieSegment *runs[GENIE_GENERATIONS][GENIE_SPILL_FAN_IN];
+	GenieRuns  *spilled;
 	int			n_parts;
 	GenieSegment *parts[GENIE_PARTS_MAX];
 };
+
+static void
+genie_build_runs_phase(bool merges)
+{
+	genie_build_phase(merges ? GENIE_PHASE_MERGE : GENIE_PHASE_WRITE);
+}
 
 GenieBuildRuns *
 genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
@@ -102,6 +104,7 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	runs->builder = genie_builder_begin(memory, shape);
 	runs->place.files = files;
 	runs->place.process = process;
+	runs->spilled = genie_runs_begin(index, &runs->place, genie_build_runs_phase);
 	return runs;
 }
 
@@ -117,46 +120,12 @@ genie_build_runs_end(GenieBuildRuns *runs)
 	MemoryContextDelete(runs->row_context);
 }
 
-/* Merges runs into one; they are gone then. */
-static GenieSegment *
-genie_build_runs_merge(GenieBuildRuns *runs, GenieSegment **inputs, int n)
-{
-	GenieSegmentWriter *writer = genie_segment_begin(runs->index, true, &runs->place);
-	GenieRootHeader header;
-
-	genie_build_phase(GENIE_PHASE_MERGE);
-	genie_merge_write(inputs, n, true, writer, &header);
-	for (int i = 0; i < n; i++)
-		genie_spilled_segment_close(inputs[i]);
-	return genie_segment_finish_spilled(writer, &header);
-}
-
-/* Keeps a run; merges a generation that is full. */
-static void
-genie_build_runs_keep(GenieBuildRuns *runs, GenieSegment *run, int generation)
-{
-	Assert(generation < GENIE_GENERATIONS);
-	runs->runs[generation][runs->n_runs[generation]++] = run;
-	if (runs->n_runs[generation] == GENIE_SPILL_FAN_IN)
-	{
-		runs->n_runs[generation] = 0;
-		genie_build_runs_keep(runs,
-							  genie_build_runs_merge(runs, runs->runs[generation], GENIE_SPILL_FAN_IN),
-							  generation + 1);
-	}
-}
-
 /* Writes the builder's contents to temporary files. */
 static void
 genie_build_runs_spill(GenieBuildRuns *runs)
 {
-	GenieSegmentWriter *writer = genie_segment_begin(runs->index, true, &runs->place);
-	GenieRootHeader header;
-
-	genie_build_phase(GENIE_PHASE_WRITE);
-	genie_builder_write(runs->builder, writer, &header);
-	genie_build_runs_keep(runs, genie_segment_finish_spilled(writer, &header), 0);
-	GENIE_FAULT("build-spilled");
+	genie_runs_spill(runs->spilled, runs->builder);
+	genie_build_phase(GENIE_PHASE_SCAN);
 }
 
 /* Appends a row that was decomposed into raw keywords to the pending list. */
@@ -198,15 +167,11 @@ genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null, const void 
 	int32		size = genie_keywords_own_size(keywords);
 
 	if (genie_builder_full(runs->builder))
-	{
 		genie_build_runs_spill(runs);
-		genie_build_phase(GENIE_PHASE_SCAN);
-	}
 	if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size, value))
 	{
 		/* the table access method goes backwards */
 		genie_build_runs_spill(runs);
-		genie_build_phase(GENIE_PHASE_SCAN);
 		if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size, value))
 			elog(ERROR, "an empty builder refused a row");
 	}
@@ -294,53 +259,17 @@ genie_build_runs_raw_rows(const GenieBuildRuns *runs)
 	return runs->n_raw_rows;
 }
 
-/* Spills the rows in memory and merges runs until there are at most `most`; returns how many. */
-static int
-genie_build_runs_finish(GenieBuildRuns *runs, int most, GenieSegment ***inputs)
-{
-	int			n = 0;
-
-	if (genie_builder_objects(runs->builder) > 0)
-		genie_build_runs_spill(runs);
-	*inputs = palloc(sizeof(GenieSegment *) * GENIE_GENERATIONS * GENIE_SPILL_FAN_IN);
-	for (int generation = GENIE_GENERATIONS; generation-- > 0;)
-		for (int i = 0; i < runs->n_runs[generation]; i++)
-			(*inputs)[n++] = runs->runs[generation][i];
-	while (n > most)
-	{
-		int			n_merged = Min(n - most + 1, GENIE_SPILL_FAN_IN);
-
-		/* the last are the smallest */
-		(*inputs)[n - n_merged] = genie_build_runs_merge(runs, *inputs + n - n_merged, n_merged);
-		n -= n_merged - 1;
-	}
-	return n;
-}
-
 void
 genie_build_runs_write(GenieBuildRuns *runs, GenieSegmentWriter *writer, GenieRootHeader *header)
 {
-	GenieSegment **inputs;
-	int			n;
-
-	if (runs->place.n_segments == 0)
-	{
-		genie_build_phase(GENIE_PHASE_WRITE);
-		genie_builder_write(runs->builder, writer, header);
-		return;
-	}
-	n = genie_build_runs_finish(runs, GENIE_SEGMENTS_MAX, &inputs);
-	genie_build_phase(GENIE_PHASE_MERGE);
-	genie_merge_write(inputs, n, true, writer, header);
-	for (int i = 0; i < n; i++)
-		genie_spilled_segment_close(inputs[i]);
+	genie_runs_write(runs->spilled, runs->builder, writer, header);
 }
 
 void
 genie_build_runs_share(GenieBuildRuns *runs, int most)
 {
 	GenieSegment **inputs;
-	int			n = genie_build_runs_finish(runs, most, &inputs);
+	int			n = genie_runs_finish(runs->spilled, runs->builder, most, &inputs);
 
 	genie_spilled_segment_list(&runs->place, inputs, n);
 }

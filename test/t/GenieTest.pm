@@ -404,7 +404,7 @@ sub fault_scenarios
 	my $small = "REINDEX TABLE t; $few; $merge; $few; $merge; $few";	# a merge compacts, and pages wait to be reclaimed
 	my $half = "$many; DELETE FROM t WHERE note % 2 = 0";	# VACUUM's merges leave a hole
 	return (
-		'build-spilled' => [ 1, $many, $spilling ],
+		'run-spilled' => [ 1, $many, $spilling ],
 		'build-scanned' => [ 0, $many, $together ],
 		'build-worker-listed' => [ 0, $many, $together ],
 		'build-before-merge' => [ 0, $many, $together ],
