@@ -23,6 +23,7 @@
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
+#include "genie_retrain.h"
 #include "genie_segment.h"
 #include "genie_space.h"
 #include "genie_type_state.h"
@@ -51,14 +52,17 @@ genie_admin_may_look(Relation index)
 }
 
 /*
- * genie_merge(index regclass) returns void: merges the pending list and segments of similar size.
+ * genie_merge(index regclass) returns void: merges the pending list and segments of similar size, and trains an
+ * approximate class again if need be, as VACUUM does.
  * Only for the index's owner.  Waits for a running merge or VACUUM; scans and inserts go on.
  */
 Datum
 genie_merge(PG_FUNCTION_ARGS)
 {
 	Oid			oid = PG_GETARG_OID(0);
+	Size		memory = maintenance_work_mem * (Size) 1024;
 	Relation	index;
+	GenieSigner *signer;
 
 	if (RecoveryInProgress())
 		ereport(ERROR,
@@ -69,8 +73,9 @@ genie_merge(PG_FUNCTION_ARGS)
 	if (!object_ownercheck(RelationRelationId, oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	genie_lock_merge(index, ExclusiveLock);
-	genie_compact_index(index, maintenance_work_mem * (Size) 1024, &genie_compact_effort_full,
-						genie_approximate_signer(index), NULL);
+	signer = genie_approximate_signer(index);
+	genie_compact_index(index, memory, &genie_compact_effort_full, signer, NULL);
+	(void) genie_retrain_index(index, memory, signer, NULL);
 	genie_lock_release_merge(index, ExclusiveLock);
 	genie_image_cache_follow_merge(index);
 	relation_close(index, RowExclusiveLock);
@@ -247,7 +252,8 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = PointerGetDatum(parameters);
 	nulls[n] = !genie_learns(index);
 	values[n++] = CStringGetTextDatum(parameters == NULL ? "waits for more rows" :
-									  (meta->flags & GENIE_META_MISFIT) != 0 ? "does not fit: REINDEX" : "fits");
+									  (meta->flags & GENIE_META_MISFIT) != 0 ? "does not fit: REINDEX" :
+									  meta->trainings > 1 ? "fits, trained again" : "fits");
 	Assert(n == GENIE_INFO_COLUMNS);
 	if (lock)
 		genie_lock_release_merge(index, ShareLock);

@@ -17,13 +17,14 @@
  * be used again.  Rows appended meanwhile are newer than those that VACUUM removes.  The callback is called
  * for every live TID, pending ones included: CREATE INDEX CONCURRENTLY lists the index that way.
  *
- * amvacuumcleanup asks an approximate class whether what it has learned still fits the rows (genie_approximate.c), and
- * tells the log when it does no more.
+ * amvacuumcleanup frees the pages that a crash or an error left, merges the pending list, compacts segments, frees
+ * retired pages whose time has come, and reports the sizes.  An approximate class whose rows have values trains again,
+ * if what it has learned fits them no more (disk/genie_retrain.h).  All of this is done in a subtransaction: an error
+ * for lack of disk space becomes a WARNING.  The pages that were written in vain are freed at once, so that they serve
+ * inserts, or the next VACUUM.
  *
- * Then it frees the pages that a crash or an error left, merges the pending list, compacts segments, frees
- * retired pages whose time has come, and reports the sizes.  It does so in a subtransaction: an error for lack of disk
- * space becomes a WARNING.  The pages that were written in vain are freed at once, so that they serve inserts, or the
- * next VACUUM.
+ * Where values do not tell, it asks the class with a sample of the table (genie_approximate.c), and tells the log if
+ * what it has learned fits no more.
  *
  * At last it makes the file shorter (disk/genie_truncate.h), as VACUUM does with tables: if at least a sixteenth is to
  * be gained, if the table's storage parameter vacuum_truncate allows it, and if nobody uses the index.  It tries for
@@ -59,6 +60,7 @@
 #include "genie_meta.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
+#include "genie_retrain.h"
 #include "genie_space.h"
 #include "genie_subtransaction.h"
 #include "genie_tombstone.h"
@@ -202,20 +204,24 @@ genie_vacuum_delay(void)
 	vacuum_delay_point(false);
 }
 
+/* Writes down whether what an approximate class has learned fits the table's rows; fit: what is known of it. */
 static void
-genie_vacuum_judge(Relation index)
+genie_vacuum_judge(Relation index, GenieFit fit)
 {
 	GenieMetaData *meta = genie_meta_read(index);
 	bytea	   *learned = genie_meta_parameters(meta);
 	bool		known = (meta->flags & GENIE_META_MISFIT) != 0;
-	Relation	heap;
-	bool		misfit;
+	bool		misfit = false;
 
 	if (learned == NULL)
 		return;
-	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
-	misfit = genie_approximate_misfit(heap, index, learned);
-	table_close(heap, AccessShareLock);
+	if (fit == GENIE_FIT_UNKNOWN)
+	{
+		Relation	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+
+		misfit = genie_approximate_misfit(heap, index, learned);
+		table_close(heap, AccessShareLock);
+	}
 	if (misfit != known)
 		genie_meta_set_misfit(index, misfit);
 	if (misfit && !known)
@@ -253,20 +259,30 @@ genie_vacuum_survey(Relation index)
 	return n_lost;
 }
 
-/* Merges and compacts, into the pages that the survey has found first. */
-static BlockNumber
-genie_vacuum_compact(Relation index)
+typedef struct GenieVacuumCompaction
 {
+	Relation	index;
+	BlockNumber n_lost;
+	GenieFit	fit;
+} GenieVacuumCompaction;
+
+/* Merges, compacts and perhaps trains again, into the pages that the survey has found first. */
+static void
+genie_vacuum_compact(void *arg)
+{
+	GenieVacuumCompaction *compaction = arg;
+	Relation	index = compaction->index;
+	GenieSigner *signer = genie_approximate_signer(index);
 	Size		memory = (AmAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
 						  autovacuum_work_mem : maintenance_work_mem) * (Size) 1024;
-	BlockNumber n_lost = genie_vacuum_survey(index);
 
+	compaction->n_lost = genie_vacuum_survey(index);
 	genie_lock_merge(index, ExclusiveLock);
-	genie_compact_index(index, memory, &genie_compact_effort_full, genie_approximate_signer(index), genie_vacuum_delay);
+	genie_compact_index(index, memory, &genie_compact_effort_full, signer, genie_vacuum_delay);
+	compaction->fit = genie_retrain_index(index, memory, signer, genie_vacuum_delay);
 	genie_lock_release_merge(index, ExclusiveLock);
 	genie_image_cache_follow_merge(index);
 	IndexFreeSpaceMapVacuum(index);
-	return n_lost;
 }
 
 /* Is it an error for lack of room on the disk?  One on the size of a file or a quota has no code of its own. */
@@ -277,35 +293,22 @@ genie_vacuum_no_room(const ErrorData *error)
 		error->saved_errno == EFBIG;
 }
 
-typedef struct GenieVacuumCompaction
-{
-	Relation	index;
-	BlockNumber n_lost;
-} GenieVacuumCompaction;
-
-static void
-genie_vacuum_run_compaction(void *arg)
-{
-	GenieVacuumCompaction *compaction = arg;
-
-	compaction->n_lost = genie_vacuum_compact(compaction->index);
-}
-
 /*
  * The same as genie_vacuum_compact(), but without room on the disk it says so and goes on: dead rows have their
  * tombstones already, and the rest of VACUUM may make room.  What the compaction did until then stays.
  */
-static BlockNumber
+static GenieVacuumCompaction
 genie_vacuum_try_compact(Relation index)
 {
-	GenieVacuumCompaction compaction = {.index = index};
-	ErrorData  *error;
+	GenieVacuumCompaction compaction = {.index = index, .fit = GENIE_FIT_UNKNOWN};
+	ErrorData  *error = NULL;
 
 	if (IsInParallelMode())
-		return genie_vacuum_compact(index); /* PostgreSQL allows no subtransaction there */
-	error = genie_subtransaction_run(genie_vacuum_run_compaction, &compaction, GENIE_SUBTRANSACTION_COMMIT);
+		genie_vacuum_compact(&compaction);	/* PostgreSQL allows no subtransaction there */
+	else
+		error = genie_subtransaction_run(genie_vacuum_compact, &compaction, GENIE_SUBTRANSACTION_COMMIT);
 	if (error == NULL)
-		return compaction.n_lost;
+		return compaction;
 	if (!genie_vacuum_no_room(error))
 		ReThrowError(error);
 	ereport(WARNING,
@@ -313,7 +316,8 @@ genie_vacuum_try_compact(Relation index)
 			 errmsg("could not compact index \"%s\" for lack of disk space", genie_log_name(index)),
 			 errdetail("The error was: %s.", error->message),
 			 errhint("Its dead rows are marked.  A later VACUUM compacts it, if there is room.")));
-	return genie_vacuum_survey(index);
+	compaction.n_lost = genie_vacuum_survey(index);
+	return compaction;
 }
 
 /* May the file be truncated, and is it worth it? */
@@ -384,6 +388,7 @@ IndexBulkDeleteResult *
 genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	index = info->index;
+	GenieVacuumCompaction compaction;
 	MemoryContext context;
 	MemoryContext old;
 	GenieMetaData *meta;
@@ -398,9 +403,10 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	context = AllocSetContextCreate(CurrentMemoryContext, "genie vacuum cleanup",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
+	compaction = genie_vacuum_try_compact(index);
+	stats->pages_newly_deleted += compaction.n_lost;
 	if (genie_is_approximate(index))
-		genie_vacuum_judge(index);
-	stats->pages_newly_deleted += genie_vacuum_try_compact(index);
+		genie_vacuum_judge(index, compaction.fit);
 	if (genie_vacuum_truncates(index))
 		while (genie_vacuum_truncate_step(index))
 			vacuum_delay_point(false);

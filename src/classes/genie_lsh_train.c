@@ -19,7 +19,9 @@
  * less.  Near ones share functions out as rows share out over scales; far ones serve queries that are far from all
  * rows, and rows whose neighbours are not all of one scale.  A match count then adds up what each scale tells.
  *
- * The same rule says later whether the parameters still fit (GenieSample.learned).
+ * The same rule says later whether the parameters still fit (GenieSample.learned).  The index may show quantized
+ * vectors then, by which it would sign its rows.  They are exact enough if few of them are farther from their row than
+ * a part of the distance of their nearest neighbour: then the error adds little to any distance that a signature tells.
  *
  * The constants, and the numbers of functions, are the smallest that gave a recall of 0.95 for the ten nearest
  * neighbours among 100,000 SIFT descriptors with 200 candidates (test/bench/RESULTS.md).  There the distance of the
@@ -90,6 +92,11 @@ PG_FUNCTION_INFO_V1(genie_lsh_hamming_train);
 #define TOO_WIDE			4
 #define TOO_NARROW			8
 #define MANY_BITS			2	/* times as many bits as would be learned now, or the inverse */
+
+/* Quantized vectors are vague if more than this part of them */
+#define VAGUE_ROWS			0.05
+/* is farther from the row than this part of the nearest distance: it adds 3 % to that, where it is at right angles */
+#define VAGUE_ERROR			0.25
 
 /* A class has some of these options; the others are 0. */
 typedef struct ClassOptions
@@ -303,13 +310,14 @@ typedef struct Vectors
 	uint32		n_dimensions;
 	GenieMetric metric;
 	float	   *elements;
+	const float *errors;		/* of quantized ones; NULL: they are exact */
 } Vectors;
 
-/* Those that have the first one's length: a build sees others later, and refuses them. */
+/* Those that have the first one's length: a build sees others later, and refuses them.  Quantized ones have one. */
 static Vectors
 vectors_of_sample(const GenieSample *sample, GenieMetric metric, SampleForm form)
 {
-	Vectors		vectors = {.n_dimensions = sample->objects[0].size, .metric = metric};
+	Vectors		vectors = {.n_dimensions = sample->objects[0].size, .metric = metric, .errors = sample->errors};
 	uint32		most = Max(SAMPLED_FLOATS / vectors.n_dimensions, SAMPLED_VECTORS_MIN);
 
 	vectors.elements = palloc((Size) Min(sample->n, most) * vectors.n_dimensions * sizeof(float));
@@ -375,6 +383,7 @@ typedef struct Neighbours
 {
 	uint32		n_rows;
 	uint32		n_ranked;
+	uint32		n_vague;		/* of the rows */
 	double		nearest[SAMPLED_ANCHORS];	/* from the nearest row that is not equal */
 	Neighbour	ranked[SAMPLED_ANCHORS * RANKS];	/* from that, the 2nd, the 4th, .. */
 } Neighbours;
@@ -403,6 +412,7 @@ add_row(const Vectors *vectors, uint32 row, double *distances, Neighbours *neigh
 	if (n == 0)
 		return;
 	qsort(distances, n, sizeof(double), compare_distances);
+	neighbours->n_vague += vectors->errors != NULL && vectors->errors[row] > distances[0] * VAGUE_ERROR;
 	neighbours->nearest[neighbours->n_rows++] = distances[0];
 	for (uint32 rank = 1, i = 0; i < RANKS && rank <= n; rank *= 2, i++)
 		neighbours->ranked[neighbours->n_ranked++] = (Neighbour) {distances[rank - 1], pow(rank, RANK_WEIGHT)};
@@ -509,6 +519,13 @@ widths_misfit(const GenieLshParameters *functions, double factor, const Neighbou
 		factor * nearest_quantile(neighbours, 0.75) > functions->width * most * TOO_NARROW;
 }
 
+/* Are the vectors not exact enough to tell rows apart? */
+static bool
+is_vague(const Neighbours *neighbours)
+{
+	return neighbours->n_vague > neighbours->n_rows * VAGUE_ROWS;
+}
+
 /* Classes with a width or sigma: it is the given one, or factor times the metric's distances of neighbours. */
 static Datum
 train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric metric, double factor, SampleForm form)
@@ -525,6 +542,8 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 		Vectors		vectors = vectors_of_sample(sample, metric, form);
 		Neighbours *neighbours = neighbours_of(&vectors);
 
+		/* rows whose quantized vectors are equal may differ */
+		sample->vague = sample->errors != NULL && (neighbours->n_rows < DIFFERENT_MIN || is_vague(neighbours));
 		if (neighbours->n_rows < DIFFERENT_MIN && (sample->can_wait || sample->learned != NULL))
 			PG_RETURN_NULL();
 		if (sample->learned != NULL)
@@ -588,7 +607,7 @@ genie_lsh_laplacian_train(PG_FUNCTION_ARGS)
 Datum
 genie_lsh_cosine_train(PG_FUNCTION_ARGS)
 {
-	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
+	GenieSample *sample = (GenieSample *) PG_GETARG_POINTER(0);
 	Vectors		vectors;
 	double		distance;
 
@@ -596,6 +615,11 @@ genie_lsh_cosine_train(PG_FUNCTION_ARGS)
 		return train_by_distance(fcinfo, GENIE_LSH_L2, GENIE_METRIC_L2, L2_WIDTH, DIRECTIONS);
 	if (sample->n < GENIE_TRAIN_MIN)
 		PG_RETURN_NULL();
+	if (sample->errors != NULL)
+	{
+		vectors = vectors_of_sample(sample, GENIE_METRIC_L2, DIRECTIONS);
+		sample->vague = is_vague(neighbours_of(&vectors));
+	}
 	vectors = vectors_of_sample(sample, GENIE_METRIC_COSINE, VECTORS);
 	distance = typical_distance(&vectors);
 	return train_bits(fcinfo, GENIE_LSH_COSINE, 1 - acos(1 - Min(distance, 2)) / M_PI, SIGNS_MAX);

@@ -103,5 +103,12 @@ genie_vector_value(PG_FUNCTION_ARGS)
 	call->n_dimensions = shape.n_dimensions;
 	if (call->raw != NULL)
 		(void) genie_vector_value_raw(shape, call->raw, call->record);
+	if (call->keywords != NULL)
+	{
+		float	   *elements = palloc(shape.n_dimensions * sizeof(float));
+
+		genie_quantized_vector(call->record, shape.n_dimensions, elements);
+		genie_lsh_vector_collect((GenieVector) {.elements = elements, .n = shape.n_dimensions}, call->keywords);
+	}
 	PG_RETURN_VOID();
 }

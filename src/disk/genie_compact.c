@@ -29,6 +29,7 @@
 
 #include "genie_builder.h"
 #include "genie_compact.h"
+#include "genie_draw.h"
 #include "genie_fault.h"
 #include "genie_flip.h"
 #include "genie_merge.h"
@@ -42,7 +43,6 @@
 #define GENIE_LEVEL_FACTOR 4
 #define GENIE_LEVELS 32			/* 4096 * 4^26 is past 2^64 */
 #define GENIE_SEGMENTS_HIGH 80	/* from here on the lighter half is merged, whatever the policy */
-#define GENIE_SEGMENT_MAX (UINT64CONST(1) << 31)	/* objects or keywords of a merged segment */
 #define GENIE_PART_MIN (1024 * 1024)	/* bytes of pending rows that are merged at a time, at least */
 
 /* A pending row in memory. */
@@ -227,11 +227,11 @@ typedef struct GenieUntrained
 } GenieUntrained;
 
 /*
- * Counts a list's rows.  If rows is not NULL, takes every step-th live raw row, until they fill the memory and are
- * enough to train on.
+ * Counts a list's rows.  If rows is not NULL, takes one in each `each` live raw rows, until they fill the memory and
+ * are enough to train on.
  */
 static GenieUntrained
-genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, Size memory, GenieCompactRows *rows)
+genie_compact_survey(Relation index, const GenieMetaData *sealed, uint32 each, Size memory, GenieCompactRows *rows)
 {
 	GeniePendingScan *scan = genie_pending_scan_begin(index, sealed);
 	GeniePendingRow row;
@@ -242,7 +242,7 @@ genie_compact_survey(Relation index, const GenieMetaData *sealed, uint64 step, S
 		counts.n_rows++;
 		if ((row.flags & (GENIE_FRAGMENT_RAW | GENIE_FRAGMENT_DEAD)) != GENIE_FRAGMENT_RAW)
 			continue;
-		if (rows != NULL && counts.n_raw % step == 0 && (rows->used < memory || rows->n < GENIE_TRAIN_MIN))
+		if (rows != NULL && genie_draw_takes(counts.n_raw, each) && (rows->used < memory || rows->n < GENIE_TRAIN_MIN))
 			genie_compact_rows_add(rows, &row);
 		counts.n_raw++;
 	}
@@ -268,8 +268,8 @@ genie_compact_train(Relation index, const GenieMetaData *meta, Size memory, Geni
 	if (counts.n_raw >= GENIE_TRAIN_MIN || (counts.n_raw > 0 && counts.n_rows >= GENIE_UNTRAINED_MAX))
 	{
 		genie_compact_rows_init(&rows);
-		(void) genie_compact_survey(index, meta, (counts.n_raw + GENIE_TRAIN_ROWS - 1) / GENIE_TRAIN_ROWS, memory,
-									&rows);
+		(void) genie_compact_survey(index, meta, (uint32) ((counts.n_raw + GENIE_TRAIN_ROWS - 1) / GENIE_TRAIN_ROWS),
+									memory, &rows);
 		objects = palloc(rows.n * sizeof(GenieRaw));
 		for (uint32 i = 0; i < rows.n; i++)
 			objects[i] = genie_compact_rows_raw(&rows, &rows.rows[i]);

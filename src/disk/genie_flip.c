@@ -141,7 +141,10 @@ genie_flip_apply(Relation index, const GenieFlip *flip, bool build)
 		meta->segments[meta->n_segments++] = flip->added[i];
 	if (flip->parameters_length > 0)
 	{
-		Assert(meta->parameters_length == 0 && flip->parameters_length <= GENIE_PARAMETERS_MAX);
+		Assert(meta->parameters_length == 0 || meta->n_segments == flip->n_added);
+		Assert(flip->parameters_length <= GENIE_PARAMETERS_MAX);
+		meta->trainings++;
+		meta->flags &= ~GENIE_META_MISFIT;
 		meta->parameters_length = flip->parameters_length;
 		memcpy(meta->parameters, flip->parameters, flip->parameters_length);
 	}

@@ -16,7 +16,7 @@ typedef struct GenieFlip
 	const uint64 *removed;		/* stamps of segments that the added ones replace */
 	uint32		consumed_pages; /* pending pages, from the head, that the added ones replace */
 	BlockNumber consumed_last;	/* the last of them */
-	uint32		parameters_length;	/* bytes of parameters, which the index has none of yet; 0: none */
+	uint32		parameters_length;	/* bytes of new parameters, by which the added segments were signed; 0: none */
 	const uint8 *parameters;
 } GenieFlip;
 

@@ -150,8 +150,10 @@ typedef struct GenieTypeState
  *	flags				GENIE_META_MISFIT: VACUUM has found that the parameters do not fit the rows any more
  *	raw_size			the size that raw objects must have (genie_signer.h); 0: not decided
  *	types				written by the build alone
- *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows; written once, by the
- *						build or by the flip of the first merge that has enough rows
+ *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows: by these all segments
+ *						were signed.  Written by the build, by the flip of the first merge that has enough rows, and
+ *						by a flip that replaces all segments (genie_retrain.c)
+ *	trainings			raised whenever the parameters are written; a reader that begins again compares it
  */
 typedef struct GenieMetaData
 {
@@ -169,7 +171,8 @@ typedef struct GenieMetaData
 	uint32		n_segments;
 	uint32		raw_size;
 	GenieTypeState types;
-	uint32		reserved[2];
+	uint32		trainings;
+	uint32		reserved;
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
 	uint32		parameters_length;	/* 0: none */
 	uint8		parameters[GENIE_PARAMETERS_MAX];

@@ -24,6 +24,8 @@
 #include "storage/buf.h"
 #include "utils/rel.h"
 
+#define GENIE_SEGMENT_MAX (UINT64CONST(1) << 31)	/* objects or keywords of a merged segment */
+
 /* ---- reading ---- */
 
 typedef struct GenieSection

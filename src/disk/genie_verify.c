@@ -38,6 +38,7 @@
 #include "genie_hint.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
+#include "genie_object_cursor.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
 #include "genie_space.h"
@@ -517,41 +518,16 @@ genie_verify_pending(GenieVerify *verify)
 /* A segment's live TIDs in order. */
 typedef struct GenieTidCursor
 {
-	GenieSegment *segment;
-	GenieObjectReader objects;
-	GenieSectionReader tombstones;
-	const GenieTileObjects *tile;
-	uint64		dead[GENIE_TILE_WORDS];
-	uint32		object;
-	uint64		tid;
+	GenieObjectCursor objects;
 	bool		at_end;
 } GenieTidCursor;
 
 static void
 genie_verify_next_tid(GenieVerify *verify, GenieTidCursor *cursor)
 {
-	for (; cursor->object < cursor->segment->header.n_objects; cursor->object++)
-	{
-		uint32		local = cursor->object & (GENIE_TILE_OBJECTS - 1);
-		bool		is_null;
-
-		if (local == 0)
-		{
-			cursor->tile = genie_object_table_tile(&cursor->objects, cursor->object >> GENIE_TILE_SHIFT);
-			memset(cursor->dead, 0, sizeof(cursor->dead));
-			if (cursor->tile == NULL ||
-				!genie_tombstone_read(&cursor->tombstones, cursor->object, cursor->tile->n_objects,
-									  cursor->dead))
-				genie_verify_stale(verify);
-			CHECK_FOR_INTERRUPTS();
-		}
-		if ((cursor->dead[local / 64] >> (local % 64)) & 1)
-			continue;
-		cursor->tid = genie_object_table_tid(cursor->tile, local, &is_null);
-		cursor->object++;
-		return;
-	}
-	cursor->at_end = true;
+	cursor->at_end = !genie_object_cursor_next(&cursor->objects);
+	if (cursor->objects.segment->stale)
+		genie_verify_stale(verify);
 }
 
 /* Invariant 12: all segments' TIDs and the pending rows' are merged. */
@@ -567,17 +543,14 @@ genie_verify_tids(GenieVerify *verify)
 	qsort(verify->tids, verify->n_tids, sizeof(uint64), genie_cmp_uint64);
 	for (uint32 i = 0; i < n; i++)
 	{
-		GenieTidCursor *cursor = &cursors[i];
+		GenieSegment *segment;
 
 		verify->entry = &verify->meta->segments[i];
-		cursor->segment = genie_segment_open(verify->index, verify->entry);
-		if (cursor->segment == NULL)
+		segment = genie_segment_open(verify->index, verify->entry);
+		if (segment == NULL)
 			genie_verify_stale(verify);
-		genie_object_table_reader(&cursor->objects, cursor->segment, false);
-		genie_section_reader(&cursor->tombstones, cursor->segment, GENIE_SECTION_TOMBSTONES);
-		cursor->object = 0;
-		cursor->at_end = false;
-		genie_verify_next_tid(verify, cursor);
+		genie_object_cursor_begin(&cursors[i].objects, segment);
+		genie_verify_next_tid(verify, &cursors[i]);
 	}
 	for (;;)
 	{
@@ -585,13 +558,13 @@ genie_verify_tids(GenieVerify *verify)
 		uint64		tid;
 
 		for (uint32 i = 0; i < n; i++)
-			if (!cursors[i].at_end && (best == NULL || cursors[i].tid < best->tid))
+			if (!cursors[i].at_end && (best == NULL || cursors[i].objects.tid < best->objects.tid))
 				best = &cursors[i];
-		if (pending < verify->n_tids && (best == NULL || verify->tids[pending] < best->tid))
+		if (pending < verify->n_tids && (best == NULL || verify->tids[pending] < best->objects.tid))
 			tid = verify->tids[pending++];
 		else if (best != NULL)
 		{
-			tid = best->tid;
+			tid = best->objects.tid;
 			genie_verify_next_tid(verify, best);
 		}
 		else

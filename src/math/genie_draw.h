@@ -56,6 +56,16 @@ genie_draw_below(uint64_t begin, uint64_t counter, uint32_t n)
 	return (uint32_t) (genie_draw_bits(begin, counter) % n);
 }
 
+/*
+ * Is row i in a sample of one row in each `each`, the first of them being row 0?  Any of them is as likely, so that a
+ * period in the rows does not show.
+ */
+static inline int
+genie_draw_takes(uint64_t i, uint32_t each)
+{
+	return i % each == genie_draw_below(genie_draw_begin(0, 0, (uint32_t) (i / each)), 0, each);
+}
+
 /* Natural logarithm of a positive normal number, within a few units of the last place. */
 static inline double
 genie_draw_ln(double x)

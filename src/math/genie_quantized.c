@@ -167,6 +167,20 @@ genie_quantize(GenieMetric metric, GenieVector vector, void *at)
 	record->error = error_of(metric, sum, roundings + n * VANISHING);
 }
 
+void
+genie_quantized_vector(const void *at, uint32_t n_dimensions, float *elements)
+{
+	const GenieQuantized *record = at;
+	const uint8_t *codes = (const uint8_t *) (record + 1);
+
+	for (uint32_t i = 0; i < n_dimensions; i++)
+	{
+		double		x = record->offset + (double) record->scale * codes[i];
+
+		elements[i] = (float) (x < FLT_MAX ? x : FLT_MAX);
+	}
+}
+
 float
 genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements)
 {

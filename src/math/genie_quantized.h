@@ -84,6 +84,12 @@ extern void genie_quantize(GenieMetric metric, GenieVector vector, void *record)
 /* The record of an object whose vector is not known. */
 extern void genie_quantize_unknown(uint32_t n_dimensions, void *record);
 
+/*
+ * The vector v' of a record of which something is known: for cosine, of a vector of length 1.  An element beyond a
+ * float's range becomes the largest float.
+ */
+extern void genie_quantized_vector(const void *record, uint32_t n_dimensions, float *elements);
+
 /* Writes the elements of a query, and gives its error. */
 extern float genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements);
 

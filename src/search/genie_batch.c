@@ -293,7 +293,21 @@ genie_batch_take_queries(GenieBatch *batch)
 			genie_batch_compile(batch, genie_batch_next_query(batch));
 	}
 	genie_query_set_end(batch->set);
+	batch->trainings = batch->meta->trainings;
 	genie_type_state_check(batch->index, &batch->types);
+}
+
+/* If the index has learned since, compiles the piece's queries by its new parameters. */
+static void
+genie_batch_compile_again(GenieBatch *batch)
+{
+	if (batch->trainings == batch->meta->trainings)
+		return;
+	batch->set = genie_query_set_begin();
+	for (uint32 i = 0; i < batch->n; i++)
+		genie_batch_compile(batch, batch->queries[i]);
+	genie_query_set_end(batch->set);
+	batch->trainings = batch->meta->trainings;
 }
 
 /*
@@ -415,7 +429,10 @@ genie_batch_run_pieces(GenieBatch *batch)
 			MemoryContextSwitchTo(batch->piece_context);
 			MemoryContextReset(batch->attempt_context);
 			if (!done)
+			{
 				genie_batch_refresh(batch, true);
+				genie_batch_compile_again(batch);
+			}
 		}
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(batch->piece_context);

@@ -69,6 +69,7 @@ struct GenieBatch
 	GenieTypeState types;		/* as the metapage has it */
 	const bytea *parameters;	/* of an approximate class; NULL: untrained */
 	const GenieMetaData *meta;
+	uint32		trainings;		/* of the index, when the piece's queries were compiled */
 	Size		memory;			/* what sources can spare for posting lists */
 	uint32		n_sources;
 	GenieSource **sources;

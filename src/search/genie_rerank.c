@@ -549,3 +549,13 @@ genie_rerank_end(GenieRerank *rerank)
 {
 	genie_frontier_end(rerank->frontier);
 }
+
+void
+genie_rerank_report_trained(Relation index)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("index \"%s\" has learned again during a scan", RelationGetRelationName(index)),
+			 errdetail("The primary has used pages again that this standby was still reading."),
+			 errhint("Run the query again.")));
+}

@@ -59,4 +59,7 @@ extern bool genie_rerank_next(GenieRerank *rerank);
 
 extern void genie_rerank_end(GenieRerank *rerank);
 
+/* Raises an error: a scan goes on behind a match count, which means nothing where the index has learned again. */
+pg_noreturn extern void genie_rerank_report_trained(Relation index);
+
 #endif							/* GENIE_RERANK_H */

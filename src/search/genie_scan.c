@@ -87,6 +87,7 @@ typedef struct GenieScanState
 	bool		is_ordered;		/* it is approximate, and the scan ranks by values: rows are in exact order */
 	GenieValueScan values;		/* by which the scan ranks */
 	GenieQuantizer quantizer;	/* of an approximate class that has_values */
+	uint32		trainings;		/* of the index, as of the metapage that was read last */
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
 	bool		started;
 	bool		is_noted;		/* the instrument knows of this rescan */
@@ -372,7 +373,10 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 {
 	GenieScanState *state = scan->opaque;
 	GenieScanQuery *query = &state->query;
+	/* a position by match counts means nothing under other parameters */
+	bool		is_lost = state->position.has_position && !state->untrained && meta->trainings != state->trainings;
 
+	state->trainings = meta->trainings;
 	state->untrained = state->position.has_position ? state->untrained : meta->parameters_length == 0;
 	query->parameters = state->untrained ? NULL : genie_meta_parameters(meta);
 	query->order = NULL;
@@ -380,6 +384,8 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 	genie_scan_rank_by_values(scan, meta, sources);
 	if (state->is_ordered)
 		return;
+	if (is_lost)
+		genie_rerank_report_trained(scan->indexRelation);
 	if (state->rank_by < scan->numberOfOrderBys)
 		query->order = genie_query_view(genie_scan_compile(scan->indexRelation, &scan->orderByData[state->rank_by],
 														   query->parameters),

@@ -13,8 +13,9 @@
  * A table of fewer than GENIE_TRAIN_MIN rows gives an untrained index, and so do up to GENIE_UNTRAINED_MAX rows that
  * the class finds too much alike to learn from; genie_signer.h says what happens to it later.
  *
- * Rows that come later may be unlike those that the class has learned from.  VACUUM takes such a sample again and asks
- * the class whether the parameters fit it.  It reads rows as BRIN's VACUUM does, those of transactions in progress too.
+ * Rows that come later may be unlike those that the class has learned from.  Where the index has their values, it asks
+ * the class, and trains again (genie_retrain.h).  Elsewhere VACUUM takes such a sample again and asks the class whether
+ * the parameters fit it.  It reads rows as BRIN's VACUUM does, those of transactions in progress too.
  *
  * Memory: the raw keywords of the sample, up to maintenance_work_mem, or those of GENIE_TRAIN_MIN objects if they are
  * more.
@@ -49,7 +50,8 @@ typedef struct ClassSigner
 	Oid			collation;
 	MemoryContext context;		/* of one call */
 	GenieKeywords keywords;
-	GenieValueShape shape;		/* once it was asked for with parameters, which do not change */
+	GenieKeywords raw_keywords;
+	GenieValueShape shape;		/* once it was asked for with parameters, all of which have one */
 	void	   *record;			/* room for one; NULL: it was not */
 } ClassSigner;
 
@@ -104,6 +106,21 @@ call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait
 	GenieSample sample = {.n = n, .objects = objects, .can_wait = can_wait};
 
 	return train_on(((ClassSigner *) signer)->index, &sample);
+}
+
+static GenieFit
+judge(Relation index, GenieSample *sample)
+{
+	(void) train_on(index, sample);
+	return sample->vague ? GENIE_FIT_UNKNOWN : sample->misfit ? GENIE_MISFITS : GENIE_FITS;
+}
+
+static GenieFit
+call_judge(GenieSigner *signer, const bytea *parameters, const GenieRaw *objects, const float *errors, uint32 n)
+{
+	GenieSample sample = {.n = n, .objects = objects, .learned = parameters, .errors = errors};
+
+	return judge(((ClassSigner *) signer)->index, &sample);
 }
 
 static GenieSignature
@@ -163,6 +180,23 @@ call_value(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
 	return class->record;
 }
 
+static GenieRaw
+call_raw(GenieSigner *signer, const bytea *parameters, const void *record, Size *n_bytes)
+{
+	ClassSigner *class = (ClassSigner *) signer;
+	GenieKeywords *keywords = &class->raw_keywords;
+	GenieValueCall call = {.parameters = parameters, .record = unconstify(void *, record), .keywords = keywords};
+	MemoryContext old = MemoryContextSwitchTo(class->context);
+
+	genie_keywords_reset(keywords);
+	FunctionCall1Coll(class->value, class->collation, PointerGetDatum(&call));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(class->context);
+	genie_keywords_finish(keywords);
+	*n_bytes = keywords->nbytes;
+	return (GenieRaw) {.bytes = keywords->bytes, .n = keywords->n, .size = genie_keywords_own_size(keywords)};
+}
+
 /* NULL: the class does not have it. */
 static FmgrInfo *
 function_of(Relation index, int number)
@@ -179,6 +213,7 @@ genie_approximate_signer(Relation index)
 		return NULL;
 	class = palloc0(sizeof(ClassSigner));
 	class->signer.train = call_train;
+	class->signer.judge = call_judge;
 	class->signer.sign = call_sign;
 	class->signer.shape = call_shape;
 	class->signer.value = call_value;
@@ -186,9 +221,12 @@ genie_approximate_signer(Relation index)
 	class->sign = function_of(index, GENIE_SIGN_PROC);
 	if (class->sign == NULL || genie_values_of(index))
 		class->value = function_of(index, GENIE_VALUE_PROC);
+	if (class->sign != NULL && class->value != NULL)
+		class->signer.raw = call_raw;
 	class->collation = index->rd_indcollation[0];
 	class->context = AllocSetContextCreate(CurrentMemoryContext, "genie signing", ALLOCSET_DEFAULT_SIZES);
 	genie_keywords_init(&class->keywords);
+	genie_keywords_init(&class->raw_keywords);
 	return &class->signer;
 }
 
@@ -354,12 +392,13 @@ genie_approximate_misfit(Relation heap, Relation index, const bytea *learned)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Sample	   *sample = sample_begin(index);
 	GenieSample objects = {.objects = sample->objects, .learned = learned};
+	bool		misfit = false;
 
 	sample_blocks(sample, heap, BuildIndexInfo(index), true);
 	objects.n = sample->n;
 	if (objects.n >= GENIE_TRAIN_MIN)
-		(void) train_on(index, &objects);
+		misfit = judge(index, &objects) == GENIE_MISFITS;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return objects.misfit;
+	return misfit;
 }

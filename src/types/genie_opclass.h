@@ -46,7 +46,8 @@
  *	8	value(call internal) returns void
  *			For genie's own classes of vectors and bit strings.  Fills in the GenieValueCall: what values of an index
  *			with these parameters are like, and, if there is a raw object, its record.  It raises no error for an object
- *			that decompose has accepted.  The record of an object without a value is that of an unknown one.
+ *			that decompose has accepted.  The record of an object without a value is that of an unknown one.  Asked for
+ *			keywords, it makes the raw object of a quantized vector.
  *
  * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
  * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
@@ -57,7 +58,8 @@
  * distances to order by (strategies from 3 on).  A scan takes the rows that match most as candidates, and orders them
  * by the operator's distance of the values in the table (genie_rerank.h).
  *	- Hash functions may depend on the data, through parameters that are trained on a sample of the rows.  The metapage
- *	  keeps them, and they do not change until REINDEX.  An index of too few rows has no parameters yet.
+ *	  keeps them.  They do not change until REINDEX, unless rows have values, by which all are signed again
+ *	  (disk/genie_retrain.c).  An index of too few rows has no parameters yet.
  *	- decompose finds the parameters in keywords->parameters.  With parameters, it adds the signature, which must equal
  *	  the one that sign makes of the raw keywords.  Without (NULL), it adds *raw* keywords, from which sign makes the
  *	  signature when there are parameters, and sets keywords->size if sign uses the size.  All raw objects of an index
@@ -201,6 +203,13 @@ typedef struct GenieSample
 	bool		can_wait;		/* the index has few rows: if these tell too little, it can stay untrained for now */
 	const bytea *learned;		/* not NULL: the parameters that the index has; the question is misfit */
 	bool		misfit;			/* set by train: they do not fit these objects.  False at first. */
+
+	/*
+	 * If learned: how far from each object the row may be of whose value it was made, in the metric of values; NULL:
+	 * the objects are the rows.  The index signs rows by such objects, if they do not fit and are exact enough.
+	 */
+	const float *errors;
+	bool		vague;			/* set by train: they are not exact enough to tell.  False at first. */
 } GenieSample;
 
 /* ---- a record of a value, for value ---- */
@@ -210,8 +219,9 @@ typedef struct GenieValueCall
 	const bytea *parameters;	/* of the class, plain */
 	uint32		metric;			/* set by value: a GenieMetric, which says what values are; 0: there are none */
 	uint32		n_dimensions;	/* set by value */
-	const GenieRaw *raw;		/* NULL: only the shape is asked for */
+	const GenieRaw *raw;		/* NULL: no record is asked for */
 	void	   *record;			/* of raw: room for its bytes (disk/genie_values.h) */
+	GenieKeywords *keywords;	/* not NULL: the way back, raw keywords of what the record tells are added here */
 } GenieValueCall;
 
 /* ---- queries, for compile and for operators ---- */

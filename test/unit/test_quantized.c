@@ -2,7 +2,7 @@
  * test_quantized.c
  *	  Lower bounds of distances from quantized vectors: never above the measure, by each kernel and for vectors of which
  *	  floats and bytes say little; close to it where they say much; unknown where they say nothing; the same by several
- *	  threads.
+ *	  threads; vectors that records tell, as near as they say.
  */
 #include <float.h>
 #include <math.h>
@@ -229,6 +229,38 @@ measure_in_floats(GenieMetric metric, GenieVector a, GenieVector b)
 	return 1 - fmax(fmin(sum / sqrt((double) x_squares * y_squares), 1), -1);
 }
 
+/* Vectors that records tell are as near to theirs as these say. */
+static void
+check_vectors(const Quantized *quantized)
+{
+	GenieMetric metric = quantized->vectors.metric;
+	uint32_t	n = quantized->vectors.n_dimensions;
+	float	   *elements = malloc(n * sizeof(float));
+	bool		near = true;
+
+	for (uint32_t r = 0; r < ROWS; r++)
+	{
+		const GenieQuantized *record = record_of(quantized, r);
+		double		factor = genie_quantized_factor(metric, vectors[r]);
+		double		sum = 0;
+
+		if (isinf(record->error))
+			continue;
+		genie_quantized_vector(record, n, elements);
+		for (uint32_t i = 0; i < n; i++)
+		{
+			double		x = genie_vector_element(vectors[r], i) * factor;
+			double		lost = fmax(fmin(x, FLT_MAX), -FLT_MAX) - elements[i];
+
+			sum += metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
+		}
+		near = near && (metric == GENIE_METRIC_L1 ? sum : sqrt(sum)) <= record->error;
+	}
+	if (!CHECK(near))
+		printf("  metric %d, %s, %u dimensions\n", (int) metric, vectors[0].is_double ? "double" : "float", n);
+	free(elements);
+}
+
 /* No bound of the vectors is above the measure, by no kernel. */
 static void
 check_bounds(GenieMetric metric, Data data)
@@ -236,6 +268,7 @@ check_bounds(GenieMetric metric, Data data)
 	Quantized	quantized;
 
 	quantize(&quantized, metric);
+	check_vectors(&quantized);
 	for (uint32_t k = 0; genie_quantized_nth(k) != NULL; k++)
 		for (uint32_t q = 0; q < QUERIES; q++)
 		{
