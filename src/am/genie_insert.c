@@ -7,9 +7,10 @@
  * Rows are compared with the state of the types that the index was built with, each after its keywords are made: labels
  * may be renamed within a statement, by a function that it calls or by another session.
  *
- * The parameters of a class that learns are read once a statement, or with each row as long as there are none;
- * they never change.  A row that is appended raw because there were none may come behind the rows that the class was
- * trained on (genie_signer.h).  Vectors are always appended raw: scans measure them at once, and a merge signs them.
+ * The parameters of a class that learns are read once a statement, or with each row as long as there are none.  A row
+ * that is appended raw because there were none may come behind the rows that the class was trained on (genie_signer.h).
+ * Vectors are always appended raw: scans measure them at once, and a merge signs them.  So it does no harm that a class
+ * of vectors may learn again meanwhile (genie_retrain.c).  Other classes never do.
  */
 #include "postgres.h"
 

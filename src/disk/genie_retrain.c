@@ -32,7 +32,8 @@
  * came into its segment, within the error of its value.  Nothing compares signatures of rows with each other, and a
  * segment's do not change.
  *
- * Memory: the sample (raw, up to GENIE_TRAIN_ROWS vectors), then the builder's, and a posting list for each run.
+ * Memory: the sample's raw vectors, up to the given memory, or GENIE_RETRAIN_LEAST of them if they are more; then
+ * the builder's, and a posting list for each run.
  */
 #include "postgres.h"
 
@@ -47,6 +48,9 @@
 #include "genie_object_cursor.h"
 #include "genie_retrain.h"
 #include "genie_runs.h"
+
+/* rows of a sample, however little memory there is: merges leave at most half of a segment dead */
+#define GENIE_RETRAIN_LEAST (2 * GENIE_TRAIN_MIN)
 
 typedef struct GenieRetrain
 {
@@ -141,10 +145,16 @@ genie_retrain_has_values(GenieRetrain *retrain, uint64 *n_objects)
 	return all <= GENIE_SEGMENT_MAX;
 }
 
-/* Takes one in each `each` live rows that are not NULL.  False: a value is unknown. */
+/*
+ * Takes a sample of n_objects rows that are not NULL, as large as the class and the memory allow: the live ones among
+ * one in each so many.  False: a value is unknown.
+ */
 static bool
-genie_retrain_sample(GenieRetrain *retrain, uint32 each)
+genie_retrain_sample(GenieRetrain *retrain, uint64 n_objects, Size memory)
 {
+	Size		fit = memory / (retrain->shape.n_dimensions * sizeof(float));
+	uint64		most = Min(Max(fit, GENIE_RETRAIN_LEAST), GENIE_TRAIN_ROWS);
+	uint32		each = (uint32) Max((n_objects + most - 1) / most, 1);
 	uint64		n_seen = 0;
 
 	retrain->objects = palloc(GENIE_TRAIN_ROWS * sizeof(GenieRaw));
@@ -293,7 +303,7 @@ genie_retrain_run(GenieRetrain *retrain, Size memory)
 		return GENIE_FIT_UNKNOWN;
 	retrain->record = palloc(genie_value_bytes(retrain->shape) + GENIE_QUANTIZED_ALIGN);
 	retrain->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, retrain->record);
-	if (!genie_retrain_sample(retrain, (uint32) Max((n_objects + GENIE_TRAIN_ROWS - 1) / GENIE_TRAIN_ROWS, 1)))
+	if (!genie_retrain_sample(retrain, n_objects, memory))
 		return GENIE_FIT_UNKNOWN;
 	if (retrain->n < GENIE_TRAIN_MIN)
 		return GENIE_FITS;
