@@ -373,6 +373,7 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 {
 	GenieScanState *state = scan->opaque;
 	GenieScanQuery *query = &state->query;
+
 	/* a position by match counts means nothing under other parameters */
 	bool		is_lost = state->position.has_position && !state->untrained && meta->trainings != state->trainings;
 
