@@ -302,7 +302,7 @@ GenieCudaTilesPass::pack_sort(const GenieCudaQuery *on_device, GenieCudaQuery *q
 	sort.ends = room.take<uint32_t>(n_top_large);
 	sort.from = room.take<GenieCudaCandidate>(n);
 	sort.to = room.take<GenieCudaCandidate>(n);
-	sort.temporary_bytes = genie_cuda_top_large_bytes(n_top_large, n);
+	sort.temporary_bytes = genie_cuda_sort_bytes(n_top_large, n);
 	sort.temporary = room.take<uint8_t>(sort.temporary_bytes);
 	for (uint32_t i = 0; queries != nullptr && i < n_top_large; i++)
 	{

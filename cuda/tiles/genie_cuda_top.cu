@@ -9,7 +9,6 @@
  * 4.79 ms against 4.96; of k = 1,900: 7.32 against 6.92), and cub::BlockRadixSort takes 3 % longer for k = 100.
  */
 #include <cub/block/block_merge_sort.cuh>
-#include <cub/device/device_segmented_radix_sort.cuh>
 
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_select.cuh"
@@ -148,30 +147,12 @@ genie_cuda_top_small(const GenieCudaQuery *queries, uint32_t n_queries, cudaStre
 	genie_cuda_check_launch("genie_cuda_top_small_kernel");
 }
 
-size_t
-genie_cuda_top_large_bytes(uint32_t n_queries, uint64_t n)
-{
-	size_t		bytes = 0;
-
-	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(NULL, bytes, (const GenieCudaCandidate *) NULL,
-																	   (GenieCudaCandidate *) NULL, (int64_t) n,
-																	   (int64_t) n_queries, (const uint32_t *) NULL,
-																	   (const uint32_t *) NULL));
-	return bytes;
-}
-
 void
 genie_cuda_top_large(const GenieCudaQuery *queries, uint32_t n_queries, const GenieCudaSort &sort, cudaStream_t stream)
 {
-	size_t		bytes = sort.temporary_bytes;
-
 	genie_cuda_gather_kernel<<<n_queries, GENIE_CUDA_TOP_THREADS, 0, stream>>>(queries, sort.begins, sort.ends);
 	genie_cuda_check_launch("genie_cuda_gather_kernel");
-	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(sort.temporary, bytes,
-																	   (const GenieCudaCandidate *) sort.from, sort.to,
-																	   (int64_t) sort.n, (int64_t) n_queries,
-																	   (const uint32_t *) sort.begins,
-																	   (const uint32_t *) sort.ends, 0, 64, stream));
+	genie_cuda_sort(sort, n_queries, stream);
 	genie_cuda_hits_kernel<<<dim3(GENIE_JOB_K_MAX / GENIE_CUDA_TOP_THREADS, n_queries), GENIE_CUDA_TOP_THREADS, 0,
 							 stream>>>(queries, sort.to, sort.begins);
 	genie_cuda_check_launch("genie_cuda_hits_kernel");

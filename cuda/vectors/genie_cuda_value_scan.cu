@@ -37,7 +37,7 @@ struct Layout
 	GenieCudaValueScan sample;
 	GenieCudaValueScan scan;
 	GenieCudaValueFilter filter;
-	GenieCudaValueSort sort;
+	GenieCudaSort sort;
 	bool		is_large;
 	GenieCudaValueState *floors;	/* the sample's states */
 	uint32_t   *zeros;			/* histograms, then numbers of objects */
@@ -159,7 +159,7 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 	layout.sort.n = n_candidates;
 	layout.sort.from = room.take<GenieCudaCandidate>(n_candidates);
 	layout.sort.to = layout.is_large ? room.take<GenieCudaCandidate>(n_candidates) : nullptr;
-	layout.sort.temporary_bytes = layout.is_large ? genie_cuda_value_sort_bytes((uint32_t) n, n_candidates) : 0;
+	layout.sort.temporary_bytes = layout.is_large ? genie_cuda_sort_bytes((uint32_t) n, n_candidates) : 0;
 	layout.sort.temporary = room.take<uint8_t>(layout.sort.temporary_bytes);
 }
 

@@ -35,6 +35,7 @@
 #define GENIE_CUDA_VALUE_SCAN_CUH
 
 #include "genie_cuda_context.cuh"
+#include "genie_cuda_sort.cuh"
 #include "genie_value_filter.h"
 #include "genie_value_record.h"
 
@@ -187,18 +188,6 @@ struct GenieCudaValueFilter
 	GenieCudaValueNumbers *numbers; /* of genie_cuda_value_padded() queries */
 };
 
-/* Two buffers of n candidates for sorting, where a query's k are at the same place in both. */
-struct GenieCudaValueSort
-{
-	GenieCudaCandidate *from;	/* the queries' candidates */
-	GenieCudaCandidate *to;
-	uint64_t	n;
-	uint32_t   *begins;			/* of each query, filled in by the host */
-	uint32_t   *ends;			/* filled in by a kernel */
-	void	   *temporary;
-	size_t		temporary_bytes;
-};
-
 /*
  * Writes the keys of the scan's objects; of queries with a floor, their own objects, too, with their keys.  The other
  * one writes the keys of each query's own objects, which are there.
@@ -229,9 +218,7 @@ extern void genie_cuda_value_filter(const GenieCudaValueScan &scan, const GenieC
 
 /* Writes the hits: of queries of k up to GENIE_CUDA_SORT_MAX, and of larger ones. */
 extern void genie_cuda_value_sort_small(const GenieCudaValueScan &scan, cudaStream_t stream);
-extern void genie_cuda_value_sort_large(const GenieCudaValueScan &scan, const GenieCudaValueSort &sort,
-										cudaStream_t stream);
-extern size_t genie_cuda_value_sort_bytes(uint32_t n_queries, uint64_t n);
+extern void genie_cuda_value_sort_large(const GenieCudaValueScan &scan, const GenieCudaSort &sort, cudaStream_t stream);
 
 /*
  * How many of the jobs, which have the same tiles and vectors, fit a pass, the first ones; 0: none.  all_keys: not by a

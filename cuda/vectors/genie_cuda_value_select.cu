@@ -11,7 +11,6 @@
  * Keys of 0 are not wanted, and are never counted.
  */
 #include <cub/block/block_merge_sort.cuh>
-#include <cub/device/device_segmented_radix_sort.cuh>
 
 #include <algorithm>
 
@@ -269,31 +268,13 @@ genie_cuda_value_sort_small(const GenieCudaValueScan &scan, cudaStream_t stream)
 	genie_cuda_check_launch("genie_cuda_value_sort_kernel");
 }
 
-size_t
-genie_cuda_value_sort_bytes(uint32_t n_queries, uint64_t n)
-{
-	size_t		bytes = 0;
-
-	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(NULL, bytes, (const GenieCudaCandidate *) NULL,
-																	   (GenieCudaCandidate *) NULL, (int64_t) n,
-																	   (int64_t) n_queries, (const uint32_t *) NULL,
-																	   (const uint32_t *) NULL));
-	return bytes;
-}
-
 void
-genie_cuda_value_sort_large(const GenieCudaValueScan &scan, const GenieCudaValueSort &sort, cudaStream_t stream)
+genie_cuda_value_sort_large(const GenieCudaValueScan &scan, const GenieCudaSort &sort, cudaStream_t stream)
 {
-	size_t		bytes = sort.temporary_bytes;
-
 	genie_cuda_value_ends_kernel<<<(scan.n_queries + THREADS - 1) / THREADS, THREADS, 0, stream>>>(scan, sort.begins,
 																								   sort.ends);
 	genie_cuda_check_launch("genie_cuda_value_ends_kernel");
-	GENIE_CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeysDescending(sort.temporary, bytes,
-																	   (const GenieCudaCandidate *) sort.from, sort.to,
-																	   (int64_t) sort.n, (int64_t) scan.n_queries,
-																	   (const uint32_t *) sort.begins,
-																	   (const uint32_t *) sort.ends, 0, 63, stream));
+	genie_cuda_sort(sort, scan.n_queries, stream);
 	genie_cuda_value_hits_kernel<<<dim3(GENIE_JOB_K_MAX / THREADS, scan.n_queries), THREADS, 0, stream>>>(scan, sort.to,
 																										  sort.begins);
 	genie_cuda_check_launch("genie_cuda_value_hits_kernel");
