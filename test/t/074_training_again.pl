@@ -182,13 +182,17 @@ my $stamps = "SELECT encode(substr(get_raw_page('s_v', b::int), 8177, 8), 'hex')
 my %before = map { $_ => 1 } split /\n/, $standby->safe_psql('postgres', "SELECT encode(substr(get_raw_page('s_v', b::int), 8177, 8), 'hex') FROM generate_series(1, $pages) b WHERE get_byte(get_raw_page('s_v', b::int), 8188) IN (3, 4)");
 my $nearest = 'SELECT id FROM s ORDER BY v <-> vec(9000)';
 my %cursors;
-foreach my $name (qw(begun untouched))
+foreach my $name (qw(begun ordered untouched))
 {
+	my $rounds = $name eq 'begun' ? 'SET genie.quantized_vectors = off;' : '';
+
 	$cursors{$name} = $standby->background_psql('postgres', on_error_stop => 0);
-	$cursors{$name}->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SET enable_seqscan = off; SET enable_sort = off; SET genie.candidates = 5; SET work_mem = 64; SET genie.worker = off; DECLARE c CURSOR FOR $nearest; SELECT count(*) FROM s");
+	$cursors{$name}->query("BEGIN ISOLATION LEVEL REPEATABLE READ; SET enable_seqscan = off; SET enable_sort = off; SET genie.candidates = 5; SET work_mem = 64; SET genie.worker = off; $rounds DECLARE c CURSOR FOR $nearest; SELECT count(*) FROM s");
 }
 @rows = split /\n/, $cursors{begun}->query('FETCH 40 FROM c');
-is(scalar(@rows), 40, 'a cursor on the standby gives rows');
+is(scalar(@rows), 40, 'a cursor on the standby gives rows by match count');
+my @ordered = split /\n/, $cursors{ordered}->query('FETCH 40 FROM c');
+is(scalar(@ordered), 40, 'and one behind its first candidates in exact order');
 my $standby_holder = $standby->background_psql('postgres');
 $standby_holder->query_safe("SELECT pg_advisory_lock($lock)");
 my $batch = q{SELECT count(*), count(DISTINCT (query, tid)) FROM genie_search('s_v', (SELECT array_agg(vec(q)) FROM generate_series(10001, 10050) q), 10)};
@@ -213,6 +217,9 @@ $standby_holder->quit;
 ok(finish_sql($searcher), 'a batch search that has compiled its queries compiles them again') or diag($searcher->{err});
 is($searcher->{out}, "500|500\n", 'and finds rows');
 is(scalar(split /\n/, $cursors{untouched}->query('FETCH ALL FROM c')), 8000, 'a cursor that has given nothing gives all rows');
+push @ordered, split /\n/, $cursors{ordered}->query('FETCH ALL FROM c');
+is(scalar(keys %{ { map { $_ => 1 } @ordered } }), 8000, 'exact order needs no signatures: that cursor gives each row');
+is(scalar(@ordered), 8000, 'once');
 $cursors{begun}->query('FETCH ALL FROM c');
 like($cursors{begun}->{stderr}, qr/ERROR:  index "s_v" has learned again during a scan\nDETAIL:  The primary has used pages again that this standby was still reading\.\nHINT:  Run the query again\./, 'another one is told');
 $_->quit foreach values %cursors;
