@@ -4,7 +4,7 @@
  *
  * A scan reads the metapage once, opens a stream for each segment and one for the pending list, and merges them by
  * (key desc, tid asc).  The key is the match count or, where a distance ranks, the key of its lower bound
- * (genie_bound.h). Nothing is fixed beforehand: the executor takes as many rows as it likes, and streams count further
+ * (genie_bound.h).  Nothing is fixed beforehand: the executor takes as many rows as it likes, and streams count further
  * only when their turn comes.
  *
  * Conditions (x @& q) are applied inside the streams, before anything is ranked.  The first ORDER BY operator whose
@@ -22,7 +22,8 @@
  * Approximate operator classes.  Match counts only tell which rows are worth a look: the rows of the streams are
  * candidates.  genie_rerank.c takes them in rounds, looks them up in the table, and returns them by their exact
  * distances.  What the class has learned is in the metapage, so the query is compiled when the streams are opened.
- * After a restart it compiles to the same, because an index learns once.  A scan that began before the index learned
+ * After a restart it compiles to the same, unless the index has learned again (disk/genie_retrain.c); then a scan that
+ * has given rows by match count ends with an error.  A scan that began before the index learned
  * goes on as if it had not: every row counts 0, in segments, too.  Raw vectors of the pending list come before all
  * rows that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves
  * out what it has taken.  It also says when rows are wanted in exact order (genie_scan_order).  If all segments have
