@@ -10,7 +10,7 @@
  * those of pgvector's type (genie_pgvector.c), and genie_hamming_exact_ops (genie_exact_bits.c).
  *
  * A row has no keywords.  Its value (genie_vector_value.c) is all that the index has of it.  Lower bounds of its
- * distance follow from that (math/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
+ * distance follow from that (values/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
  * that is left can be nearer, so it gives the rows of a sequential scan, in their order.
  *
  * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the

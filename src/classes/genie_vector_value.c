@@ -2,10 +2,10 @@
  * genie_vector_value.c
  *	  Values of the operator classes of vectors (genie_opclass.h): quantized vectors, or bits.
  *
- * A row's value is its quantized vector (math/genie_quantized.h), a byte a dimension, from which lower bounds of its
+ * A row's value is its quantized vector (values/genie_quantized.h), a byte a dimension, from which lower bounds of its
  * distance follow.  Exact classes scan them; approximate ones pass over candidates that are too far.  It is made of the
  * vector as it is, whatever an approximate class hashes: by the metric of the distance that the class orders by.  That
- * of bits (math/genie_value_bits.h) is the bits themselves.
+ * of bits (values/genie_value_bits.h) is the bits themselves.
  */
 #include "postgres.h"
 

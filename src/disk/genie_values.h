@@ -1,7 +1,7 @@
 /*
  * genie_values.h
- *	  The section VALUES of a segment: the quantized vector of each object (math/genie_quantized.h), or its bits
- *	  (math/genie_value_bits.h).
+ *	  The section VALUES of a segment: the quantized vector of each object (values/genie_quantized.h), or its bits
+ *	  (values/genie_value_bits.h).
  *
  * Records of one length lie one behind the other, in the order of the objects; that of an object which is NULL is
  * unknown.  The section's parameters are the metric by which they were quantized and the number of dimensions.  A
