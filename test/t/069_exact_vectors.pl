@@ -30,7 +30,9 @@ CREATE FUNCTION vec(i int, kind int DEFAULT 0) RETURNS real[] LANGUAGE sql IMMUT
 	SELECT array_agg(CASE kind WHEN 0 THEN sin(i * 0.37 * j) * (1 + i % 5) WHEN 1 THEN i % 7 WHEN 2 THEN 1e5 + sin(i * j) ELSE cos(j * (i % 83)) * CASE WHEN j < 3 THEN 200 ELSE 1 END END::real)
 	FROM generate_series(1, 24) j $$;
 CREATE FUNCTION signs(x real[]) RETURNS bit LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$SELECT string_agg(CASE WHEN e > 0 THEN '1' ELSE '0' END, '')::varbit::bit(24) FROM unnest(x) e$$;
-CREATE TABLE t (id serial, x real[], b bit(24)) WITH (autovacuum_enabled = off);
+-- updates change an indexed column always: rows of equal distance come in the order of the index's TIDs, which are those of the table then
+CREATE TABLE t (id serial, x real[], b bit(24), changed int) WITH (autovacuum_enabled = off);
+CREATE INDEX ON t (changed);
 -- each row has the bits of its vector
 CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.b = signs(new.x); RETURN new; END';
 CREATE TRIGGER fill BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION fill();
@@ -94,7 +96,7 @@ my @changes = (
 	'INSERT INTO t (x) SELECT vec(g + %1$d, %2$d) FROM generate_series(1, 700) g',
 	'INSERT INTO t (x) SELECT NULL FROM generate_series(1, 20) g',
 	'DELETE FROM t WHERE id %% 9 = %2$d',
-	'UPDATE t SET x = vec(id + %1$d, %2$d) WHERE id %% 13 = %2$d',
+	'UPDATE t SET x = vec(id + %1$d, %2$d), changed = %1$d WHERE id %% 13 = %2$d',
 	'VACUUM t',
 	q{SELECT genie_merge('t_l2'), genie_merge('t_l1'), genie_merge('t_bits')},
 	'REINDEX INDEX t_cosine');
