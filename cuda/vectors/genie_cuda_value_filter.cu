@@ -82,7 +82,7 @@ genie_cuda_value_numbers_kernel(GenieCudaValueScan scan, GenieCudaValueFilter fi
 	{
 		const uint32_t floor = (uint32_t) (scan.queries[q].floor->known >> 32);
 
-		numbers = genie_value_filter_query(scan.metric, scan.queries[q].constants, filter.centre, bound_of(floor - 1));
+		numbers = genie_value_filter_query(scan.metric, scan.queries[q].constants, filter.middle, bound_of(floor - 1));
 		if (!(numbers.rest > -INFINITY))
 		{
 			/* nothing is passed over: there is no room for all */
@@ -270,7 +270,7 @@ numbers_of_record(const GenieCudaValueScan &scan, const GenieCudaValueFilter &fi
 	header.scale = __uint_as_float(head.y);
 	header.error = __uint_as_float(head.z);
 	header.squares = head.w;
-	return genie_value_filter_record(scan.metric, scan.n_dimensions, filter.centre, &header, (double) (int) codes);
+	return genie_value_filter_record(scan.metric, scan.n_dimensions, filter.middle, &header, (double) (int) codes);
 }
 
 /* The sum of a row's codes in a slice. */

@@ -217,7 +217,7 @@ pack(const Jobs &jobs, const GenieCudaBytes &sizes, uint8_t *host_memory, uint8_
 			query.objects = parts.objects + i * aligned(layout.way.n_keys);
 			query.n_objects = parts.n_objects + i;
 			if (query.is_known)
-				layout.filter.centre = job.scan->offset;
+				layout.filter.middle = job.scan->offset;
 		}
 		host.queries[i] = query;
 	}

@@ -184,7 +184,7 @@ struct GenieCudaValueFilter
 {
 	const uint8_t *bodies;		/* of genie_cuda_value_padded() queries, and behind each zeros */
 	uint32_t	body_bytes;		/* from one to the next: genie_cuda_value_body_bytes() */
-	double		centre;			/* of genie_value_filter_record() */
+	double		middle;			/* of genie_value_filter_record() */
 	GenieCudaValueNumbers *numbers; /* of genie_cuda_value_padded() queries */
 };
 

@@ -147,10 +147,23 @@ genie_info_pending_rows(Relation index, const GenieMetaData *meta)
 	return n;
 }
 
-/* Bytes of the segments' pages by section; by_section[0] is for the roots. */
+/* What was learned, but for its long part. */
+static bytea *
+genie_info_parameters(const GenieMetaData *meta)
+{
+	bytea	   *parameters = palloc(VARHDRSZ + meta->parameters_length);
+
+	SET_VARSIZE(parameters, VARHDRSZ + meta->parameters_length);
+	memcpy(VARDATA(parameters), meta->parameters, meta->parameters_length);
+	return parameters;
+}
+
+/* Bytes of the segments' pages by section; by_section[0] is for the roots, and for what was learned. */
 static void
 genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 {
+	if (meta->learned.stamp != 0)
+		by_section[0] += (int64) meta->learned.n_pages * BLCKSZ;
 	for (uint32 i = 0; i < meta->n_segments; i++)
 	{
 		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
@@ -205,7 +218,6 @@ genie_index_info(PG_FUNCTION_ARGS)
 	TupleDesc	desc;
 	Datum		values[GENIE_INFO_COLUMNS];
 	bool		nulls[GENIE_INFO_COLUMNS] = {false};
-	bytea	   *parameters;
 	int			n = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -247,11 +259,10 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_retired * BLCKSZ);
 	values[n++] = Int64GetDatum(n_lost);
-	parameters = genie_meta_parameters(meta);
-	nulls[n] = parameters == NULL;
-	values[n++] = PointerGetDatum(parameters);
+	nulls[n] = meta->parameters_length == 0;
+	values[n++] = PointerGetDatum(genie_info_parameters(meta));
 	nulls[n] = !genie_learns(index);
-	values[n++] = CStringGetTextDatum(parameters == NULL ? "waits for more rows" :
+	values[n++] = CStringGetTextDatum(meta->parameters_length == 0 ? "waits for more rows" :
 									  (meta->flags & GENIE_META_MISFIT) != 0 ? "does not fit: REINDEX" :
 									  meta->trainings > 1 ? "fits, trained again" : "fits");
 	Assert(n == GENIE_INFO_COLUMNS);

@@ -27,6 +27,7 @@
 #include "genie_build_phase.h"
 #include "genie_build_runs.h"
 #include "genie_builder.h"
+#include "genie_learned.h"
 #include "genie_lsh_block.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
@@ -88,7 +89,7 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	genie_keywords_init(&runs->keywords);
 	if (genie_learns(index))
 	{
-		runs->keywords.parameters = genie_meta_parameters(genie_meta_read(index));
+		runs->keywords.parameters = genie_learned_parameters(index, genie_meta_read(index));
 		runs->untrained = runs->keywords.parameters == NULL;
 		runs->signer = genie_approximate_signer(index);
 		shape = runs->signer->shape(runs->signer, runs->keywords.parameters);

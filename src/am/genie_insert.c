@@ -24,6 +24,7 @@
 #include "genie_fault.h"
 #include "genie_image_cache.h"
 #include "genie_insert.h"
+#include "genie_learned.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
@@ -66,7 +67,7 @@ genie_insert_cache(Relation index, IndexInfo *info)
 			cache->types = meta->types;
 			cache->type_list = genie_type_state_types(index);
 		}
-		cache->parameters = genie_meta_parameters(meta);
+		cache->parameters = genie_learned_parameters(index, meta);
 		pfree(meta);
 		MemoryContextSwitchTo(old);
 	}

@@ -56,6 +56,7 @@
 #include "genie_compat.h"
 #include "genie_fault.h"
 #include "genie_image_cache.h"
+#include "genie_learned.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -209,7 +210,7 @@ static void
 genie_vacuum_judge(Relation index, GenieFit fit)
 {
 	GenieMetaData *meta = genie_meta_read(index);
-	bytea	   *learned = genie_meta_parameters(meta);
+	bytea	   *learned = genie_learned_parameters(index, meta);
 	bool		known = (meta->flags & GENIE_META_MISFIT) != 0;
 	bool		misfit = false;
 

@@ -14,12 +14,14 @@
  * that is left can be nearer, so it gives the rows of a sequential scan, in their order.
  *
  * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the
- * pending list, too.  All that such an index learns is how long its vectors are.
+ * pending list, too.  All that such an index learns is how long its vectors are,
+ * and where (genie_vector_centre.c).
  */
 #include "postgres.h"
 
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
+#include "genie_vector_centre.h"
 
 PG_FUNCTION_INFO_V1(genie_exact_l2_train);
 PG_FUNCTION_INFO_V1(genie_exact_l1_train);
@@ -32,14 +34,11 @@ learn(FunctionCallInfo fcinfo, GenieMetric metric)
 {
 	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
 	GenieLshClassParameters parameters = {0};
-	bytea	   *result = palloc(VARHDRSZ + sizeof(parameters));
 
 	parameters.functions.family = GENIE_LSH_NONE;
 	parameters.functions.n_dimensions = (uint32) sample->objects[0].size;
 	parameters.functions.width = metric;
-	SET_VARSIZE(result, VARHDRSZ + sizeof(parameters));
-	memcpy(VARDATA(result), &parameters, sizeof(parameters));
-	return result;
+	return genie_vector_centre_learn(&parameters, metric, sample);
 }
 
 /* Support functions 5. */

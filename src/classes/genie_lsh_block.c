@@ -13,6 +13,7 @@
 #include "genie_lsh_block.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
+#include "genie_vector_value.h"
 #include "genie_offload.h"
 #include "genie_vector_type.h"
 #include "miscadmin.h"
@@ -81,7 +82,7 @@ genie_lsh_block_begin(Relation index, const bytea *parameters, GenieValueShape s
 	block->value_context = AllocSetContextCreate(context, "genie hashed value", ALLOCSET_SMALL_SIZES);
 	block->parameters = genie_lsh_class_parameters(parameters);
 	block->type = genie_vector_type_of_class(index);
-	block->shape = shape;
+	block->shape = shape.metric == 0 ? shape : genie_vector_value_shape(parameters);
 	each = functions->n_dimensions * sizeof(float) + functions->n_functions * sizeof(int32) + value;
 	block->capacity = (uint32) Max(Min(n_vectors, nbytes / each), 1);
 	block->nbytes = block->capacity * each;
@@ -120,7 +121,7 @@ genie_lsh_block_add(GenieLshBlock *block, Datum value)
 	genie_lsh_check_vector(vector);
 	genie_lsh_hashed_floats(&block->parameters, vector, vector_at(block, block->n));
 	if (block->shape.metric != 0)
-		genie_value_record(block->shape.metric, vector, value_at(block, block->n));
+		genie_value_record(block->shape, vector, value_at(block, block->n));
 	block->n++;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(block->value_context);

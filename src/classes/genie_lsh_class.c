@@ -55,8 +55,9 @@ GenieLshClassParameters
 genie_lsh_class_parameters(const bytea *parameters)
 {
 	GenieLshClassParameters result;
+	uint64		n_bytes;
 
-	if (VARSIZE(parameters) != VARHDRSZ + sizeof(result))
+	if (VARSIZE(parameters) < VARHDRSZ + sizeof(result))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("an index's hash functions have parameters of %d bytes, not %d",
@@ -64,6 +65,13 @@ genie_lsh_class_parameters(const bytea *parameters)
 				 errdetail("The index is damaged."),
 				 errhint("Please REINDEX it.")));
 	memcpy(&result, VARDATA(parameters), sizeof(result));
+	n_bytes = (uint64) GENIE_PARAMETERS_MAX + result.functions.n_dimensions * sizeof(float);
+	if (VARSIZE(parameters) > VARHDRSZ + GENIE_PARAMETERS_MAX && VARSIZE(parameters) != VARHDRSZ + n_bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("an index of vectors has a centre of another length"),
+				 errdetail("The index is damaged."),
+				 errhint("Please REINDEX it.")));
 	return result;
 }
 

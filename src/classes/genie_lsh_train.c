@@ -42,6 +42,8 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_vector.h"
+#include "genie_vector_centre.h"
+#include "genie_vector_value.h"
 #include "miscadmin.h"
 
 PG_FUNCTION_INFO_V1(genie_lsh_bucket_options);
@@ -461,14 +463,10 @@ ranked_quantile(const Neighbours *neighbours, double part)
 /* ---- training ---- */
 
 static Datum
-finish(const GenieLshClassParameters *parameters)
+finish(const GenieLshClassParameters *parameters, const GenieSample *sample)
 {
-	bytea	   *result = palloc(VARHDRSZ + sizeof(*parameters));
-
 	genie_lsh_check_parameters(&parameters->functions);
-	SET_VARSIZE(result, VARHDRSZ + sizeof(*parameters));
-	memcpy(VARDATA(result), parameters, sizeof(*parameters));
-	PG_RETURN_BYTEA_P(result);
+	PG_RETURN_BYTEA_P(genie_vector_centre_learn(parameters, genie_vector_value_metric(parameters), sample));
 }
 
 /* The part that all classes have in common. */
@@ -558,7 +556,7 @@ train_by_distance(FunctionCallInfo fcinfo, GenieLshFamily family, GenieMetric me
 		else
 			parameters.functions.width = 1;
 	}
-	return finish(&parameters);
+	return finish(&parameters, sample);
 }
 
 /* Classes with codes of bits; random pairs agree in one bit with probability agreement, 1 if all rows are equal. */
@@ -582,7 +580,7 @@ train_bits(FunctionCallInfo fcinfo, GenieLshFamily family, double agreement, int
 		PG_RETURN_NULL();
 	}
 	parameters.functions.width = options->bits > 0 ? options->bits : bits;
-	return finish(&parameters);
+	return finish(&parameters, sample);
 }
 
 /* Support functions 5. */
@@ -645,5 +643,5 @@ genie_lsh_minhash_train(PG_FUNCTION_ARGS)
 	GenieLshClassParameters parameters = begin((const ClassOptions *) PG_GET_OPCLASS_OPTIONS(), GENIE_LSH_MINHASH,
 											   MINHASH_HASHES, (const GenieSample *) PG_GETARG_POINTER(0));
 
-	return finish(&parameters);
+	return finish(&parameters, (const GenieSample *) PG_GETARG_POINTER(0));
 }

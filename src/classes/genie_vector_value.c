@@ -12,13 +12,13 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_opclass.h"
+#include "genie_vector_centre.h"
 #include "genie_vector_value.h"
 
 PG_FUNCTION_INFO_V1(genie_vector_value);
 
-/* Of the distance that a class with these parameters orders by; 0: its values are no vectors. */
-static GenieMetric
-metric_of(const GenieLshClassParameters *parameters)
+GenieMetric
+genie_vector_value_metric(const GenieLshClassParameters *parameters)
 {
 	if (parameters->normalised != 0)
 		return GENIE_METRIC_COSINE;
@@ -43,7 +43,9 @@ genie_vector_value_shape(const bytea *parameters)
 {
 	GenieLshClassParameters class = genie_lsh_class_parameters(parameters);
 
-	return (GenieValueShape) {metric_of(&class), class.functions.n_dimensions};
+	return (GenieValueShape) {
+		genie_vector_value_metric(&class), class.functions.n_dimensions, genie_vector_centre(parameters)
+	};
 }
 
 bool
@@ -61,22 +63,25 @@ genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record)
 	else
 	{
 		genie_lsh_raw_elements(raw, genie_lsh_raw_is_double(raw), &vector);
-		genie_value_record(shape.metric, vector, record);
+		genie_value_record(shape, vector, record);
 		pfree(unconstify(void *, vector.elements));
 	}
 	return true;
 }
 
 GenieValueQuery *
-genie_vector_value_query(const GenieVectorType *type, GenieMetric metric, Datum operand)
+genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Datum operand)
 {
 	GenieVector vector = type->elements(operand);
 	GenieValueQuery *query;
 
 	if (!type->is_bits)
 		genie_lsh_check_vector(vector);
-	query = palloc(genie_value_query_bytes(metric, vector.n));
-	genie_value_query(metric, vector, query);
+	query = palloc(genie_value_query_bytes(shape.metric, vector.n));
+	if (vector.n != shape.n_dimensions)
+		shape.centre = NULL;	/* it is refused, unless there are no rows */
+	shape.n_dimensions = vector.n;
+	genie_value_query(shape, vector, query);
 	return query;
 }
 
@@ -107,7 +112,7 @@ genie_vector_value(PG_FUNCTION_ARGS)
 	{
 		float	   *elements = palloc(shape.n_dimensions * sizeof(float));
 
-		genie_quantized_vector(call->record, shape.n_dimensions, elements);
+		genie_quantized_vector(shape, call->record, elements);
 		genie_lsh_vector_collect((GenieVector) {.elements = elements, .n = shape.n_dimensions}, call->keywords);
 	}
 	PG_RETURN_VOID();

@@ -5,12 +5,16 @@
 #ifndef GENIE_VECTOR_VALUE_H
 #define GENIE_VECTOR_VALUE_H
 
+#include "genie_lsh_class.h"
 #include "genie_value_scan.h"
 #include "genie_values.h"
 #include "genie_vector.h"
 #include "genie_vector_type.h"
 
-/* What values of a class with these parameters are like, if segments have them. */
+/* Of the distance that a class with these parameters orders by; 0: its values are no vectors, and no bits. */
+extern GenieMetric genie_vector_value_metric(const GenieLshClassParameters *parameters);
+
+/* What values of a class with these parameters are like, if segments have them; the centre lies in these. */
 extern GenieValueShape genie_vector_value_shape(const bytea *parameters);
 
 /*
@@ -19,8 +23,11 @@ extern GenieValueShape genie_vector_value_shape(const bytea *parameters);
  */
 extern bool genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record);
 
-/* A query of an exact class, palloc'd, from the right operand of its operator.  Errors: those of the class's values. */
-extern GenieValueQuery *genie_vector_value_query(const GenieVectorType *type, GenieMetric metric, Datum operand);
+/*
+ * A query for values of that shape, of any length, palloc'd, from the right operand of an exact class's operator.
+ * Errors: those of the class's values.
+ */
+extern GenieValueQuery *genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Datum operand);
 
 /* Error: the query has another length than values of that shape. */
 extern void genie_vector_value_check(GenieValueShape shape, const GenieValueQuery *query);

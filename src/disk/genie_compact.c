@@ -32,6 +32,7 @@
 #include "genie_draw.h"
 #include "genie_fault.h"
 #include "genie_flip.h"
+#include "genie_learned.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -204,7 +205,7 @@ genie_compact_private(Relation index, const GenieMetaData *meta, GenieSigner *si
 	stale = scan->stale;
 	if (!stale && rows.n > 0)
 	{
-		GenieBuilder *builder = genie_compact_rows_build(&rows, signer, genie_meta_parameters(meta));
+		GenieBuilder *builder = genie_compact_rows_build(&rows, signer, genie_learned_parameters(index, meta));
 		GenieSegmentWriter *writer;
 		GenieRootHeader header;
 
@@ -291,7 +292,7 @@ genie_compact_begin(Relation index, Size memory, GenieSigner *signer, bytea **pa
 	GenieMetaData *meta = genie_meta_read(index);
 	bool		untrained = signer != NULL && meta->parameters_length == 0;
 
-	*parameters = genie_meta_parameters(meta);
+	*parameters = genie_learned_parameters(index, meta);
 	if (meta->pending_tail == InvalidBlockNumber ||
 		(untrained && !genie_compact_train(index, meta, memory, signer, parameters)))
 		return NULL;
@@ -335,8 +336,7 @@ genie_compact_pending_part(Relation index, GenieMetaData *sealed, Size memory, G
 	flip.added = &added;
 	if (parameters != NULL && sealed->parameters_length == 0)
 	{
-		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
-		flip.parameters = (const uint8 *) VARDATA(parameters);
+		genie_learned_first(index, parameters, false, &flip);
 		sealed->parameters_length = flip.parameters_length;
 	}
 	GENIE_FAULT("merge-before-flip");
@@ -452,7 +452,7 @@ genie_compact_segments(Relation index, const GenieCompactEffort *effort, GenieSi
 	writer = genie_segment_begin(index, false, NULL);
 	genie_segment_set_delay(writer, delay);
 	if (signer != NULL)
-		shape = signer->shape(signer, genie_meta_parameters(meta));
+		shape = signer->shape(signer, genie_learned_parameters(index, meta));
 	genie_merge_write(inputs, n, shape.metric != 0, writer, &header);
 	added = genie_segment_finish(writer, &header);
 	flip.n_added = header.n_objects > 0 ? 1 : 0;

@@ -147,6 +147,8 @@ genie_flip_apply(Relation index, const GenieFlip *flip, bool build)
 		meta->flags &= ~GENIE_META_MISFIT;
 		meta->parameters_length = flip->parameters_length;
 		memcpy(meta->parameters, flip->parameters, flip->parameters_length);
+		if (flip->learned.stamp != 0)
+			meta->learned = flip->learned;
 	}
 	meta->segment_version++;
 	if (n_retired > 0)

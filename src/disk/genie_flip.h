@@ -18,6 +18,7 @@ typedef struct GenieFlip
 	BlockNumber consumed_last;	/* the last of them */
 	uint32		parameters_length;	/* bytes of new parameters, by which the added segments were signed; 0: none */
 	const uint8 *parameters;
+	GenieSegmentEntry learned;	/* their long part (genie_learned.h); stamp 0: it stays as it is */
 } GenieFlip;
 
 /*

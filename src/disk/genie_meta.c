@@ -121,19 +121,6 @@ genie_meta_read_again(Relation index, bool stale, uint64 segment_version)
 	return meta;
 }
 
-bytea *
-genie_meta_parameters(const GenieMetaData *meta)
-{
-	bytea	   *parameters;
-
-	if (meta->parameters_length == 0)
-		return NULL;
-	parameters = palloc(VARHDRSZ + meta->parameters_length);
-	SET_VARSIZE(parameters, VARHDRSZ + meta->parameters_length);
-	memcpy(VARDATA(parameters), meta->parameters, meta->parameters_length);
-	return parameters;
-}
-
 /* Every insert asks.  A wrong tail is noticed without the metapage's checksum: it is not the list's open end. */
 BlockNumber
 genie_meta_pending_tail(Relation index, uint32 *raw_size)

@@ -12,9 +12,6 @@
 /* Fills a page with the metapage of an empty index. */
 extern void genie_meta_init(Page page, const GenieTypeState *types);
 
-/* The parameters of an approximate operator class, palloc'd; NULL: it is untrained, or the class is exact. */
-extern bytea *genie_meta_parameters(const GenieMetaData *meta);
-
 /* Writes the metapage of a new index, block 0 of an empty main fork; logs nothing, because a build does. */
 extern void genie_meta_create(Relation index, const GenieTypeState *types);
 

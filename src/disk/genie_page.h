@@ -51,7 +51,7 @@
  * History of GENIE_VERSION: 1 was the first.  2 has parameters at the metapage's end, for approximate operator
  * classes.  3 has checksums on all pages, the state of the keywords' types, the size of raw objects and flags in the
  * metapage, the section HINTS in segments, and other parameters of vectors' classes.  4 has vectors raw in the pending
- * list, in another form.  Older versions are refused.
+ * list, in another form.  5 has the long part of what was learned.  Older versions are refused.
  */
 #ifndef GENIE_PAGE_H
 #define GENIE_PAGE_H
@@ -64,7 +64,7 @@
 #include "utils/rel.h"
 
 #define GENIE_MAGIC			0x47454E49	/* "GENI" */
-#define GENIE_VERSION		4
+#define GENIE_VERSION		5
 #define GENIE_PAGE_ID		0xFF9E	/* last two bytes of each page, for pg_filedump */
 #define GENIE_META_BLOCK	0
 
@@ -150,9 +150,10 @@ typedef struct GenieTypeState
  *	flags				GENIE_META_MISFIT: VACUUM has found that the parameters do not fit the rows any more
  *	raw_size			the size that raw objects must have (genie_signer.h); 0: not decided
  *	types				written by the build alone
- *	parameters			of an approximate operator class (genie_opclass.h), trained on the rows: by these all segments
+ *	parameters			of an operator class that learns (genie_opclass.h), trained on the rows: by these all segments
  *						were signed.  Written by the build, by the flip of the first merge that has enough rows, and
  *						by a flip that replaces all segments (genie_retrain.c)
+ *	learned				the long part of the parameters (genie_learned.h); stamp 0: there is none
  *	trainings			raised whenever the parameters are written; a reader that begins again compares it
  */
 typedef struct GenieMetaData
@@ -176,6 +177,8 @@ typedef struct GenieMetaData
 	GenieSegmentEntry segments[GENIE_SEGMENTS_MAX];
 	uint32		parameters_length;	/* 0: none */
 	uint8		parameters[GENIE_PARAMETERS_MAX];
+	uint32		unused;			/* 0 */
+	GenieSegmentEntry learned;
 } GenieMetaData;
 
 StaticAssertDecl(sizeof(GenieMetaData) <= GENIE_PAGE_PAYLOAD, "metapage must fit a page");
@@ -190,10 +193,11 @@ typedef enum GenieSectionKind
 	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
 	GENIE_SECTION_TOMBSTONES = 5,	/* one bit an object; changed by VACUUM */
 	GENIE_SECTION_HINTS = 6,	/* one bit an object; changed by scans, not logged (genie_hint.h) */
-	GENIE_SECTION_VALUES = 7	/* quantized vectors, bits (genie_values.h); segments of before may lack it */
+	GENIE_SECTION_VALUES = 7,	/* quantized vectors, bits (genie_values.h) */
+	GENIE_SECTION_LEARNED = 8	/* the long part of parameters (genie_learned.h), in a segment without objects */
 } GenieSectionKind;
 
-#define GENIE_SECTIONS 7		/* those that this version knows */
+#define GENIE_SECTIONS 8		/* those that this version knows */
 
 /* a version that does not know a required section refuses the segment; it skips an optional section */
 #define GENIE_SECTION_REQUIRED	0x01

@@ -44,6 +44,7 @@
 
 #include "genie_draw.h"
 #include "genie_flip.h"
+#include "genie_learned.h"
 #include "genie_meta.h"
 #include "genie_object_cursor.h"
 #include "genie_retrain.h"
@@ -203,6 +204,8 @@ genie_retrain_learn(GenieRetrain *retrain)
 	GenieSigner *signer = retrain->signer;
 	bytea	   *parameters = signer->train(signer, retrain->objects, retrain->n, true);
 
+	if (parameters != NULL)
+		parameters = genie_learned_again(retrain->learned, parameters);
 	if (parameters == NULL ||
 		signer->judge(signer, parameters, retrain->objects, retrain->errors, retrain->n) != GENIE_FITS ||
 		!genie_retrain_knows_all(retrain))
@@ -277,8 +280,7 @@ genie_retrain_apply(GenieRetrain *retrain, const bytea *parameters, Size memory)
 	for (uint32 i = 0; i < retrain->meta->n_segments; i++)
 		removed[flip.n_removed++] = retrain->meta->segments[i].stamp;
 	flip.n_added = n_objects > 0 ? 1 : 0;
-	flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
-	flip.parameters = (const uint8 *) VARDATA(parameters);
+	genie_learned_set(parameters, &flip);
 	genie_flip_apply(retrain->index, &flip, false);
 	ereport(LOG,
 			(errmsg("index \"%s\" has learned again, from rows that are unlike those of before",
@@ -295,7 +297,7 @@ genie_retrain_run(GenieRetrain *retrain, Size memory)
 	GenieFit	fit;
 
 	retrain->meta = genie_meta_read(retrain->index);
-	retrain->learned = genie_meta_parameters(retrain->meta);
+	retrain->learned = genie_learned_parameters(retrain->index, retrain->meta);
 	if (retrain->learned == NULL)
 		return GENIE_FITS;
 	retrain->shape = signer->shape(signer, retrain->learned);

@@ -168,7 +168,7 @@ genie_segment_open(Relation index, const GenieSegmentEntry *entry)
 		genie_segment_check_section(segment, section, n_blocks);
 	}
 	for (int kind = 1; kind <= GENIE_SECTIONS; kind++)
-		if (segment->sections[kind].entry.kind == 0 && kind != GENIE_SECTION_VALUES)
+		if (segment->sections[kind].entry.kind == 0)
 			genie_report_corrupt(index, entry->root, "a section is missing");
 	if (segment->sections[GENIE_SECTION_TOMBSTONES].entry.length !=
 		((uint64) segment->header.n_objects + 7) / 8)

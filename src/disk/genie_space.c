@@ -429,6 +429,8 @@ genie_space_reachable(Relation index, const GenieMetaData *meta, BlockNumber n_b
 	genie_space_mark(reachable, n_blocks, GENIE_META_BLOCK, GENIE_PAGE_META);
 	for (uint32 i = 0; ok && i < meta->n_segments; i++)
 		ok = genie_space_mark_segment(index, &meta->segments[i], reachable, n_blocks, 0);
+	if (ok && meta->learned.stamp != 0)
+		ok = genie_space_mark_segment(index, &meta->learned, reachable, n_blocks, 0);
 	if (ok)
 		genie_space_mark_pending(index, meta->pending_head, meta->pending_pages, meta->next_stamp,
 								 reachable, n_blocks, 0);

@@ -84,7 +84,7 @@ genie_truncate_survey(GenieTruncation *t, Relation index)
 		t->n_roots += t->reachable[block] == GENIE_PAGE_ROOT;
 		n_retired += t->reachable[block] == GENIE_PAGE_RETIRED;
 	}
-	t->n_roots += t->meta->n_segments;
+	t->n_roots += t->meta->n_segments + 1;
 	t->fixed_retired = n_retired > 1;
 	t->next = GENIE_META_BLOCK + 1;
 	return true;
@@ -271,6 +271,7 @@ genie_truncate_flip(GenieTruncation *t)
 	meta = genie_meta_of(genie_wal_register(&wal, buffer, false));
 	Assert(meta->segment_version == t->meta->segment_version);
 	memcpy(meta->segments, t->meta->segments, sizeof(GenieSegmentEntry) * meta->n_segments);
+	meta->learned = t->meta->learned;
 	meta->retired_head = t->meta->retired_head;
 	meta->segment_version++;
 	genie_wal_commit_release(&wal);
@@ -291,6 +292,8 @@ genie_truncate_step(Relation index)
 		more = t.end > genie_truncate_plan(&t, t.n_blocks);
 		for (uint32 i = 0; i < t.meta->n_segments; i++)
 			genie_truncate_move_segment(&t, &t.meta->segments[i]);
+		if (t.meta->learned.stamp != 0)
+			genie_truncate_move_segment(&t, &t.meta->learned);
 		if (t.meta->retired_head != InvalidBlockNumber && t.meta->retired_head >= t.end)
 		{
 			t.meta->retired_head = genie_truncate_move_page(&t, t.meta->retired_head, GENIE_PAGE_RETIRED, 0);

@@ -11,7 +11,7 @@ genie_values_shape(const GenieSegment *segment)
 {
 	const GenieSectionEntry *entry = &segment->sections[GENIE_SECTION_VALUES].entry;
 
-	return (GenieValueShape) {(GenieMetric) entry->parameter, entry->parameter2};
+	return (GenieValueShape) {.metric = (GenieMetric) entry->parameter, .n_dimensions = entry->parameter2};
 }
 
 bool

@@ -16,24 +16,11 @@
 #include "genie_segment.h"
 #include "genie_value_record.h"
 
-/* What the records of an index, or of a segment, are like. */
-typedef struct GenieValueShape
-{
-	GenieMetric metric;			/* 0: there are none */
-	uint32		n_dimensions;
-} GenieValueShape;
-
 /* Bytes of a record; 0: there are none. */
 static inline Size
 genie_value_bytes(GenieValueShape shape)
 {
 	return shape.metric == 0 ? 0 : genie_value_record_bytes(shape.metric, shape.n_dimensions);
-}
-
-static inline bool
-genie_value_shape_equal(GenieValueShape a, GenieValueShape b)
-{
-	return a.metric == b.metric && a.n_dimensions == b.n_dimensions;
 }
 
 extern GenieValueShape genie_values_shape(const GenieSegment *segment);

@@ -17,6 +17,7 @@
  *	pending		10 the list runs from head to tail in as many pages as the metapage says; 11 rows
  *				  decode, keywords ascend, the rows of a page fill it; 13 as long as there are raw rows and no
  *				  parameters (genie_signer.h), no segment has a keyword
+ *	learned		15 what the metapage says that was learned can be read
  *	all			12 no TID is live in two places
  *
  * Damage must be reported, but must not stop the walk.  An error that the reading functions raise for damage
@@ -36,6 +37,7 @@
 #include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_hint.h"
+#include "genie_learned.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_cursor.h"
@@ -576,6 +578,13 @@ genie_verify_tids(GenieVerify *verify)
 	}
 }
 
+/* Invariant 15. */
+static void
+genie_verify_learned(GenieVerify *verify)
+{
+	(void) genie_learned_parameters(verify->index, verify->meta);
+}
+
 static void
 genie_verify_meta(GenieVerify *verify)
 {
@@ -616,6 +625,7 @@ genie_verify_index(Relation index, GenieViolation report, void *arg)
 			verify->entry = &verify->meta->segments[i];
 			genie_verify_guard(verify, genie_verify_segment, verify->entry->root);
 		}
+		genie_verify_guard(verify, genie_verify_learned, GENIE_META_BLOCK);
 		genie_verify_guard(verify, genie_verify_pending, GENIE_META_BLOCK);
 		genie_verify_guard(verify, genie_verify_tids, GENIE_META_BLOCK);
 		if (!lock)

@@ -230,7 +230,8 @@ extern bool genie_packed_valid(const uint8_t *data, size_t nbytes, uint32_t n);
 #define GENIE_TRAIN_MIN			256 /* objects on which an approximate operator class (genie_opclass.h) can train */
 #define GENIE_UNTRAINED_MAX		(16 * GENIE_TRAIN_MIN)	/* rows of all kinds; a scan reads that many quickly */
 #define GENIE_TRAIN_ROWS		2000	/* objects of a sample at most */
-#define GENIE_PARAMETERS_MAX	128 /* bytes of the parameters that it learns: a handful of numbers and a seed */
+#define GENIE_PARAMETERS_MAX	128 /* bytes of what it learns: a handful of numbers and a seed; and behind them */
+#define GENIE_LEARNED_MAX		(64 * 1024 * 1024)	/* bytes, all in all, that may be long (disk/genie_learned.h) */
 
 /* An object of such a class before it has a signature: packed raw keywords. */
 typedef struct GenieRaw

@@ -43,6 +43,7 @@
 #include "genie_batch.h"
 #include "genie_compat.h"
 #include "genie_fault.h"
+#include "genie_learned.h"
 #include "genie_lsh_block.h"
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
@@ -152,7 +153,7 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 	if (!genie_source_open_all(batch->index, meta, &batch->memory, batch->n_queries - batch->n_taken,
 							   &batch->instrument, batch->sources))
 		return false;
-	batch->parameters = genie_meta_parameters(meta);
+	batch->parameters = genie_learned_parameters(batch->index, meta);
 	batch->meta = memcpy(palloc(sizeof(GenieMetaData)), meta, sizeof(GenieMetaData));
 	if (batch->vectors != NULL || (batch->signer != NULL && batch->parameters == NULL))
 		return true;

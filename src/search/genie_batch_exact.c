@@ -45,6 +45,7 @@ typedef struct GenieExactList
 typedef struct GenieExactPiece
 {
 	GenieNearestSearch *search;
+	GenieValueShape shape;		/* of the values that are asked for */
 	GenieValueQuery **queries;
 	GenieExactList *lists;		/* those that may have hits still, source by source */
 	uint32		n_lists;
@@ -70,9 +71,10 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("index \"%s\" cannot be searched by its operator", RelationGetRelationName(batch->index)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
+	piece->shape = genie_value_order_shape(*metric, batch->parameters);
 	piece->queries = palloc(batch->n * sizeof(GenieValueQuery *));
 	for (uint32 i = 0; i < batch->n; i++)
-		piece->queries[i] = genie_vector_value_query(type, *metric, batch->queries[i]);
+		piece->queries[i] = genie_vector_value_query(type, piece->shape, batch->queries[i]);
 }
 
 /* Can genie_exact_knn() ask all segments for the piece's queries? */
@@ -323,7 +325,9 @@ genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
 			continue;
 		if (raw.size != (int32) shape.n_dimensions)
 		{
-			shape.n_dimensions = (uint32) raw.size;
+			shape = piece->shape;
+			if (shape.n_dimensions != (uint32) raw.size)
+				shape = (GenieValueShape) {metric, (uint32) raw.size, NULL};
 			record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
 										palloc(genie_value_bytes(shape) + GENIE_QUANTIZED_ALIGN));
 		}

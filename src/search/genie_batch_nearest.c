@@ -64,6 +64,7 @@
 #include "genie_scan.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
+#include "genie_vector_value.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
 
@@ -349,6 +350,8 @@ genie_nearest_has_quantizer(GenieNearestSearch *search)
 			genie_quantizer_begin(&search->quantizer, batch->index, &search->distance, batch->strategy,
 								  batch->parameters);
 	}
+	if (search->has_quantizer)
+		search->quantizer.shape = genie_vector_value_shape(batch->parameters);	/* these lie elsewhere each time */
 	return search->has_quantizer;
 }
 

@@ -72,10 +72,9 @@ static int32
 genie_pending_rank_value(const GenieValueScan *values, const GeniePendingRow *row)
 {
 	GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
-	GenieValueShape shape = {(GenieMetric) values->query->metric, values->query->n_dimensions};
 	uint32		key = GENIE_VALUE_KEY_MAX;
 
-	if (genie_vector_value_raw(shape, &raw, values->record))
+	if (genie_vector_value_raw(values->shape, &raw, values->record))
 		genie_value_keys(values->query, values->record, 1, &key);
 	return (int32) key;
 }

@@ -51,6 +51,6 @@ genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *eleme
 	if (vector.n != quantizer->shape.n_dimensions)
 		return false;
 	quantized->elements = elements;
-	quantized->error = genie_quantized_query(quantizer->shape.metric, vector, elements);
+	quantized->error = genie_quantized_query(quantizer->shape, vector, elements);
 	return true;
 }

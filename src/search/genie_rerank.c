@@ -58,6 +58,7 @@
 #include "genie_object_table.h"
 #include "genie_rerank.h"
 #include "genie_vector_distance.h"
+#include "genie_vector_value.h"
 
 #define GENIE_RERANK_GROWTH	2	/* times as many rows in the next round */
 #define GENIE_RERANK_VISIT	4096	/* candidates that are visited together at most, before others take their place */
@@ -474,8 +475,10 @@ genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombsto
 	if (!rerank->has_bounds)
 		rerank->has_bounds = genie_quantizer_begin(quantizer, rerank->scan->indexRelation, &frontier->functions[0],
 												   key->sk_strategy, parameters);
-	if (!rerank->has_bounds ||
-		!genie_quantizer_query(quantizer, key->sk_argument, palloc(quantizer->n_elements * sizeof(float)), vector))
+	if (!rerank->has_bounds)
+		return NULL;
+	quantizer->shape = genie_vector_value_shape(parameters);	/* these lie elsewhere each time */
+	if (!genie_quantizer_query(quantizer, key->sk_argument, palloc(quantizer->n_elements * sizeof(float)), vector))
 		return NULL;
 	*n_elements = quantizer->n_elements;
 	return quantizer;

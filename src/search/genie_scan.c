@@ -58,6 +58,7 @@
 #include "genie_compat.h"
 #include "genie_frontier.h"
 #include "genie_hint.h"
+#include "genie_learned.h"
 #include "genie_meta.h"
 #include "genie_pending_stream.h"
 #include "genie_query.h"
@@ -177,16 +178,16 @@ genie_scan_note(IndexScanDesc scan, GenieScanKind kind)
 	state->is_noted = true;
 }
 
-/* Prepares the vector of an exact class's operator, which the frontier has opened by now. */
+/* Prepares the vector of an exact class's operator, in the current memory context. */
 static void
-genie_scan_compile_values(IndexScanDesc scan)
+genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
 	ScanKey		key = &scan->orderByData[state->rank_by];
 	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
 	GenieMetric metric = type == NULL ? 0 :
 		type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
-	MemoryContext old;
+	bool		had_centre;
 
 	if (metric == 0)
 		ereport(ERROR,
@@ -194,10 +195,13 @@ genie_scan_compile_values(IndexScanDesc scan)
 				 errmsg("index \"%s\" cannot be scanned by this operator",
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
-	old = MemoryContextSwitchTo(state->query_context);
-	genie_value_order_begin(&state->values, type, metric, key->sk_argument);
+	had_centre = state->values.shape.centre != NULL;
+	genie_value_order_begin(&state->values, type, metric, genie_learned_parameters(scan->indexRelation, meta),
+							key->sk_argument);
+	/* on a standby, the index may have learned meanwhile; a position means nothing by other keys */
+	if (state->position.has_position && had_centre != (state->values.shape.centre != NULL))
+		genie_rerank_report_trained(scan->indexRelation);
 	state->query.values = &state->values;
-	MemoryContextSwitchTo(old);
 }
 
 /* Compiles the first ORDER BY operator whose query is not NULL. */
@@ -362,7 +366,7 @@ genie_scan_rank_by_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSo
 	}
 	if (!state->is_ordered)
 		return;
-	genie_value_order_begin(&state->values, quantizer->type, quantizer->shape.metric,
+	genie_value_order_begin(&state->values, quantizer->type, quantizer->shape.metric, state->query.parameters,
 							scan->orderByData[state->rank_by].sk_argument);
 	state->query.values = &state->values;
 	state->position.has_position = false;
@@ -380,7 +384,7 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 
 	state->trainings = meta->trainings;
 	state->untrained = state->position.has_position ? state->untrained : meta->parameters_length == 0;
-	query->parameters = state->untrained ? NULL : genie_meta_parameters(meta);
+	query->parameters = state->untrained ? NULL : genie_learned_parameters(scan->indexRelation, meta);
 	query->order = NULL;
 	query->quantizer = NULL;
 	genie_scan_rank_by_values(scan, meta, sources);
@@ -426,6 +430,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		return false;
 	if (state->rerank != NULL)
 		genie_scan_compile_candidates(scan, meta, sources);
+	else if (state->exact && state->rank_by < scan->numberOfOrderBys)
+		genie_scan_compile_values(scan, meta);
 	position = state->position;
 	since = genie_instrument_now();
 	ok = genie_pending_stream_open(&state->pending, scan->indexRelation, meta, &state->query, &conflicts);
@@ -515,8 +521,6 @@ genie_scan_take(GenieScanState *state, int32 key, uint64 tid)
 static void
 genie_scan_begin(IndexScanDesc scan)
 {
-	GenieScanState *state = scan->opaque;
-
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -524,8 +528,6 @@ genie_scan_begin(IndexScanDesc scan)
 	pgstat_count_index_scan(scan->indexRelation);
 	GENIE_COUNT_SEARCH(scan);
 	genie_scan_begin_hints(scan);
-	if (state->exact && state->rank_by < scan->numberOfOrderBys)
-		genie_scan_compile_values(scan);
 	genie_scan_start(scan);
 }
 

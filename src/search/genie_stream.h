@@ -42,6 +42,7 @@ typedef struct GenieRawMeasure
  */
 typedef struct GenieValueScan
 {
+	GenieValueShape shape;		/* of values that the query asks for */
 	GenieValueQuery *query;
 	void	   *record;			/* room for a row's */
 } GenieValueScan;

@@ -16,12 +16,25 @@
 #include "genie_value_order.h"
 #include "genie_vector_value.h"
 
+GenieValueShape
+genie_value_order_shape(GenieMetric metric, const bytea *parameters)
+{
+	GenieValueShape shape = {.metric = metric};
+	GenieValueShape learned = parameters == NULL ? shape : genie_vector_value_shape(parameters);
+
+	return learned.metric == metric ? learned : shape;
+}
+
 void
-genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, GenieMetric metric, Datum operand)
+genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, GenieMetric metric,
+						const bytea *parameters, Datum operand)
 {
 	Size		record;
 
-	values->query = genie_vector_value_query(type, metric, operand);
+	values->shape = genie_value_order_shape(metric, parameters);
+	values->query = genie_vector_value_query(type, values->shape, operand);
+	if (values->shape.n_dimensions != values->query->n_dimensions)
+		values->shape = (GenieValueShape) {metric, values->query->n_dimensions, NULL};
 	record = genie_value_record_bytes(metric, values->query->n_dimensions);
 	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));
 }

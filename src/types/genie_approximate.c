@@ -32,6 +32,7 @@
 #include "utils/sampling.h"
 
 #include "genie_flip.h"
+#include "genie_learned.h"
 #include "genie_meta.h"
 #include "genie_approximate.h"
 #include "genie_options.h"
@@ -89,14 +90,14 @@ train_on(Relation index, GenieSample *sample)
 	if (sample->learned != NULL || (fcinfo->isnull && (sample->n < GENIE_TRAIN_MIN || sample->can_wait)))
 		return NULL;
 	parameters = fcinfo->isnull ? NULL : DatumGetByteaP(result);
-	if (parameters == NULL || VARSIZE(parameters) <= VARHDRSZ || VARSIZE(parameters) - VARHDRSZ > GENIE_PARAMETERS_MAX)
+	if (parameters == NULL || VARSIZE(parameters) <= VARHDRSZ || VARSIZE(parameters) - VARHDRSZ > GENIE_LEARNED_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("support function %d of the operator class of index \"%s\" does not give parameters",
 						GENIE_TRAIN_PROC, RelationGetRelationName(index)),
 				 parameters == NULL ? errdetail("For %u objects its result is null.", sample->n) :
 				 errdetail("Its result has %d bytes, but there must be 1 to %d.",
-						   (int) (VARSIZE(parameters) - VARHDRSZ), GENIE_PARAMETERS_MAX)));
+						   (int) (VARSIZE(parameters) - VARHDRSZ), GENIE_LEARNED_MAX)));
 	return parameters;
 }
 
@@ -157,7 +158,7 @@ call_shape(GenieSigner *signer, const bytea *parameters)
 	if (class->record == NULL)
 	{
 		FunctionCall1Coll(class->value, class->collation, PointerGetDatum(&call));
-		class->shape = (GenieValueShape) {(GenieMetric) call.metric, call.n_dimensions};
+		class->shape = (GenieValueShape) {.metric = (GenieMetric) call.metric, .n_dimensions = call.n_dimensions};
 		class->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
 										   MemoryContextAlloc(GetMemoryChunkContext(class),
 															  genie_value_bytes(class->shape) + GENIE_QUANTIZED_ALIGN));
@@ -376,8 +377,7 @@ genie_approximate_train(Relation heap, Relation index, IndexInfo *info)
 	{
 		GenieFlip	flip = {0};
 
-		flip.parameters_length = VARSIZE(parameters) - VARHDRSZ;
-		flip.parameters = (const uint8 *) VARDATA(parameters);
+		genie_learned_first(index, parameters, true, &flip);
 		genie_flip_apply(index, &flip, true);
 	}
 	MemoryContextSwitchTo(old);

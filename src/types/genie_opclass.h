@@ -33,11 +33,12 @@
  *			Declares the class's parameters (see local_relopts in PostgreSQL).  Optional.  The other support functions
  *			read them with PG_GET_OPCLASS_OPTIONS(); operators never see them.
  *	5	train(sample internal) returns bytea
- *			Makes the parameters of an approximate class from the GenieSample: 1 to GENIE_PARAMETERS_MAX bytes, which
+ *			Makes the parameters of an approximate class from the GenieSample: 1 to GENIE_LEARNED_MAX bytes, which
  *			depend on the sample and the class's options alone.  The sample has at least one object.  If it has fewer
  *			than GENIE_TRAIN_MIN objects, or if sample->can_wait, the result may be NULL: they are too few, or tell too
  *			little.  Otherwise it is not NULL.  If sample->learned is not NULL, the function may set sample->misfit to
- *			say that an index would better learn again, and its result means nothing.
+ *			say that an index would better learn again, and its result means nothing.  Of an index that learns
+ *			again, what is behind the first GENIE_PARAMETERS_MAX bytes stays as it was (disk/genie_learned.h).
  *	6	sign(raw internal, keywords internal) returns void
  *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  It raises no
  *			error for an object that decompose has accepted, because no merge of that row could finish.  An object that

@@ -4,8 +4,9 @@
  *	  queries, and bounds of hits.
  *
  * No bound may be above the measure, whatever was rounded.  Let u = 2^-24, n dimensions; v is the vector, for cosine
- * divided by its length, v' = offset + scale * code without any rounding, and R = |offset| + 255 scale, which no
- * element of v' exceeds; q are the query's elements as floats, q* without that rounding.  By the triangle inequality
+ * divided by its length, less the centre, v' = offset + scale * code without any rounding, and R = |offset| + 255
+ * scale, which no element of v' exceeds; q are the query's elements as floats, q* without that rounding.  By the
+ * triangle inequality
  *
  *		|q* - v|  >=  |q - v'| - |v' - v| - |q* - q|
  *
@@ -18,9 +19,9 @@
  *				(n + 4) u.  So (1 - 2 (n + 16) u) times the result is not above |q - v' + e|, with room for what
  *				follows and for the measure's own roundings.
  *	|v' - v|	is computed in doubles, whose errors are far below those of e: together at most 4 u R a dimension,
- *				times n for l1, or sqrt(n) for l2.  That is enough for cosine too, whose elements have been divided
- *				in doubles, as R is then at least some 1 / sqrt(n).
- *	|q* - q|	is computed in doubles; for cosine with (n + 16) 2^-52 added, as its elements have been divided.
+ *				times n for l1, or sqrt(n) for l2.  The centre is subtracted with one rounding, relative to what is
+ *				left, and so to R.  Cosine's elements have been divided before: (n + 16) 2^-52 more.
+ *	|q* - q|	is computed in doubles; q is less the centre, too.  For cosine (n + 16) 2^-52 more.
  *
  * Both errors are made larger by 2^-22 of themselves, because they become floats and are added.  Squares below the
  * normal range of a float err by 2^-150 each, and their root by sqrt(n) 2^-75.  The n 2^-73 in each record pays for
@@ -113,7 +114,7 @@ genie_quantize_unknown(uint32_t n_dimensions, void *record)
 
 /* Writes the codes and their squares; returns the sum of their errors. */
 static double
-write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantized *record)
+write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuantized *record)
 {
 	uint8_t    *codes = (uint8_t *) (record + 1);
 	double		offset = record->offset;
@@ -124,7 +125,7 @@ write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantize
 
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
-		double		x = genie_vector_element(vector, i) * factor;
+		double		x = genie_quantized_element(shape, vector, factor, i);
 		double		code = (x - offset) * inverse + 0.5;
 		double		lost;
 
@@ -134,18 +135,18 @@ write_codes(GenieMetric metric, GenieVector vector, double factor, GenieQuantize
 		codes[i] = (uint8_t) code;
 		squares += (uint32_t) codes[i] * codes[i];
 		lost = x - (offset + scale * codes[i]);
-		sum += metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
+		sum += shape.metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
 	}
 	record->squares = squares;
 	return sum;
 }
 
 void
-genie_quantize(GenieMetric metric, GenieVector vector, void *at)
+genie_quantize(GenieValueShape shape, GenieVector vector, void *at)
 {
 	GenieQuantized *record = at;
 	uint32_t	n = vector.n;
-	double		factor = genie_quantized_factor(metric, vector);
+	double		factor = genie_quantized_factor(shape.metric, vector);
 	double		least = INFINITY;
 	double		most = -INFINITY;
 	double		roundings;
@@ -153,7 +154,7 @@ genie_quantize(GenieMetric metric, GenieVector vector, void *at)
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		double		x = genie_vector_element(vector, i) * factor;
+		double		x = genie_quantized_element(shape, vector, factor, i);
 
 		least = x < least ? x : least;
 		most = x > most ? x : most;
@@ -162,42 +163,46 @@ genie_quantize(GenieMetric metric, GenieVector vector, void *at)
 	record->offset = (float) least;
 	record->scale = (float) ((most - least) / CODE_MAX);
 	roundings = 4 * ROUNDING * (fabs(record->offset) + CODE_MAX * (double) record->scale);
-	roundings *= metric == GENIE_METRIC_L1 ? n : sqrt(n);
-	sum = write_codes(metric, vector, factor, record);
-	record->error = error_of(metric, sum, roundings + n * VANISHING);
+	roundings *= shape.metric == GENIE_METRIC_L1 ? n : sqrt(n);
+	if (shape.metric == GENIE_METRIC_COSINE)
+		roundings += (n + 16) * DOUBLE_ROUNDING;
+	sum = write_codes(shape, vector, factor, record);
+	record->error = error_of(shape.metric, sum, roundings + n * VANISHING);
 }
 
 void
-genie_quantized_vector(const void *at, uint32_t n_dimensions, float *elements)
+genie_quantized_vector(GenieValueShape shape, const void *at, float *elements)
 {
 	const GenieQuantized *record = at;
 	const uint8_t *codes = (const uint8_t *) (record + 1);
 
-	for (uint32_t i = 0; i < n_dimensions; i++)
+	for (uint32_t i = 0; i < shape.n_dimensions; i++)
 	{
 		double		x = record->offset + (double) record->scale * codes[i];
 
-		elements[i] = (float) (x < FLT_MAX ? x : FLT_MAX);
+		if (shape.centre != NULL)
+			x += shape.centre[i];
+		elements[i] = (float) fmax(fmin(x, FLT_MAX), -FLT_MAX);
 	}
 }
 
 float
-genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements)
+genie_quantized_query(GenieValueShape shape, GenieVector vector, float *elements)
 {
-	double		factor = genie_quantized_factor(metric, vector);
+	double		factor = genie_quantized_factor(shape.metric, vector);
 	double		sum = 0;
 
 	memset(elements, 0, genie_quantized_elements(vector.n) * sizeof(float));
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
-		double		x = genie_vector_element(vector, i) * factor;
+		double		x = genie_quantized_element(shape, vector, factor, i);
 		double		lost;
 
 		elements[i] = (float) x;
 		lost = x - elements[i];
-		sum += metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
+		sum += shape.metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
 	}
-	return error_of(metric, sum, metric == GENIE_METRIC_COSINE ? (vector.n + 16) * DOUBLE_ROUNDING : 0);
+	return error_of(shape.metric, sum, shape.metric == GENIE_METRIC_COSINE ? (vector.n + 16) * DOUBLE_ROUNDING : 0);
 }
 
 /* ---- bounds ---- */

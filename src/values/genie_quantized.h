@@ -2,10 +2,14 @@
  * genie_quantized.h
  *	  Vectors with a byte a dimension (scalar quantization), and lower bounds of distances by them.
  *
- * The record of a vector v keeps v' = offset + scale * code, code by code, and how far v is from v', rounded up.  By
- * the triangle inequality, the distance of a query q to v is at least that to v' less this error.  So a search for the
- * nearest objects measures only those whose bound is not above the distance that it has already; the others need not
- * be fetched.  It finds the same objects as without bounds.
+ * The record of a vector v keeps v' = centre + offset + scale * code, dimension by dimension, and how far v is from v',
+ * rounded up.  By the triangle inequality, the distance of a query q to v is at least that to v' less this error.  So a
+ * search for the nearest objects measures only those whose bound is not above the distance that it has already; the
+ * others need not be fetched.  It finds the same objects as without bounds.
+ *
+ * The centre (GenieValueShape) is near the mean of the vectors, if an index has learned one.  Where dimensions have
+ * means that differ more than the elements of one dimension do, codes are finer by it.  Bounds hold by any centre, as
+ * long as records and queries have the same.
  *
  * Bounds hold for the result of genie_vector_measure(), its roundings included, and for pgvector's operators, which
  * sum in floats, on vectors of floats.  They are floats, at least 0, and 0 where nothing is known: a record without a
@@ -18,7 +22,7 @@
 #define GENIE_QUANTIZED_H
 
 #include "genie_hit.h"
-#include "genie_vector.h"
+#include "genie_value_shape.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,19 +83,19 @@ genie_quantized_bytes(uint32_t n_dimensions)
 }
 
 /* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
-extern void genie_quantize(GenieMetric metric, GenieVector vector, void *record);
+extern void genie_quantize(GenieValueShape shape, GenieVector vector, void *record);
 
 /* The record of an object whose vector is not known. */
 extern void genie_quantize_unknown(uint32_t n_dimensions, void *record);
 
 /*
- * The vector v' of a record of which something is known: for cosine, of a vector of length 1.  An element beyond a
- * float's range becomes the largest float.
+ * The vector v' of a record of which something is known, as floats: for cosine, of a vector of length 1.  An element
+ * beyond a float's range becomes the largest float.
  */
-extern void genie_quantized_vector(const void *record, uint32_t n_dimensions, float *elements);
+extern void genie_quantized_vector(GenieValueShape shape, const void *record, float *elements);
 
 /* Writes the elements of a query, and gives its error. */
-extern float genie_quantized_query(GenieMetric metric, GenieVector vector, float *elements);
+extern float genie_quantized_query(GenieValueShape shape, GenieVector vector, float *elements);
 
 /* bounds[i]: of the distance of the query to object hits[i]; 0 for one that vectors does not have. */
 extern void genie_quantized_bounds(const GenieQuantizedVectors *vectors, const GenieQuantizedQuery *query,
@@ -106,6 +110,15 @@ extern uint32_t genie_quantized_within(const float *bounds, uint32_t n, float ab
 
 /* What all elements of a vector are multiplied with first; NaN: nothing is known of the vector. */
 extern double genie_quantized_factor(GenieMetric metric, GenieVector vector);
+
+/* An element of a vector that is to be quantized. */
+static inline double
+genie_quantized_element(GenieValueShape shape, GenieVector vector, double factor, uint32_t i)
+{
+	double		x = genie_vector_element(vector, i) * factor;
+
+	return shape.centre == NULL ? x : x - shape.centre[i];
+}
 
 typedef struct GenieQuantizedKernel
 {

@@ -32,9 +32,6 @@ typedef double ValueNumber;
 /* relative to the sum of the sizes of a sum's terms: more than their roundings */
 #define GENIE_VALUE_MARGIN 0x1p-48
 
-/* products of lengths up to which no partial sum in floats overflows */
-#define GENIE_VALUE_INNER_MAX (FLT_MAX / 2)
-
 /* What a record says, and its sums with the query. */
 typedef struct ValueTerms
 {
@@ -80,9 +77,9 @@ genie_value_inner_bound(const GenieValueConstants *query, ValueTerms v)
 		v.scale * (query->offset_size * v.codes + VALUE_LARGER(products, 0.0 - products));
 	ValueNumber lengths = length * (query->norm + query->error);
 	ValueNumber lost = v.error * query->norm + length * query->error + lengths * query->roundings;
-	ValueNumber bound = 0.0 - (product + size * GENIE_VALUE_MARGIN) - lost;
+	ValueNumber bound = 0.0 - (product + size * GENIE_VALUE_MARGIN) - lost - query->base;
 
-	bound = VALUE_UPTO(lengths, GENIE_VALUE_INNER_MAX, bound, -(double) INFINITY);
+	bound = VALUE_UPTO(lengths, query->inner_max, bound, -(double) INFINITY);
 	return VALUE_LARGER(bound, -(double) INFINITY);
 }
 

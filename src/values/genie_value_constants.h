@@ -6,10 +6,14 @@
 #ifndef GENIE_VALUE_CONSTANTS_H
 #define GENIE_VALUE_CONSTANTS_H
 
+#include <float.h>
 #include <math.h>
 
 #include "genie_quantized_bound.h"
 #include "genie_value_scan.h"
+
+/* products of lengths up to which no partial sum in floats overflows */
+#define GENIE_VALUE_INNER_MAX (FLT_MAX / 2)
 
 typedef struct GenieValueConstants
 {
@@ -26,6 +30,8 @@ typedef struct GenieValueConstants
 	double		total;			/* the sum of the elements of q' */
 	double		total_size;		/* what this sum's two terms are without their signs */
 	double		offset_size;
+	double		base;			/* as in GenieValueQuery */
+	double		inner_max;		/* products of lengths above which nothing is known */
 } GenieValueConstants;
 
 static inline GenieValueConstants
@@ -47,6 +53,8 @@ genie_value_constants(const GenieValueQuery *query)
 	constants.total = n * query->offset + query->sum;
 	constants.total_size = fabs(n * query->offset) + fabs(query->sum);
 	constants.offset_size = fabs(query->offset);
+	constants.base = query->base;
+	constants.inner_max = GENIE_VALUE_INNER_MAX - query->reach;
 	return constants;
 }
 

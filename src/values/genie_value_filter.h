@@ -33,9 +33,9 @@
  *
  *		- L  -  o (n p + t D1)  -  (s C1) p  -  e |q'|  -  l g  <=  s t X,		g = f + (|q'| + f) roundings
  *
- * where l is the record's length, its error included.  With A^2 = n o^2 + s^2 C2 + e^2 and B^2 = n p^2 + t^2 D2 +
- * |q'|^2 + g^2, the sizes are together at most |L| + 7 A B.  8 u of that are given: 2^-20 |L| from the first term,
- * and 2^-14 A is added to e, and B / 16 is the least in the place of |q'|.
+ * where L has the query's base added, and l is the record's length, its error included.  With A^2 = n o^2 + s^2 C2 +
+ * e^2 and B^2 = n p^2 + t^2 D2 + |q'|^2 + g^2, the sizes are together at most |L| + 7 A B.  8 u of that are given:
+ * 2^-20 |L| from the first term, and 2^-14 A is added to e, and B / 16 is the least in the place of |q'|.
  *
  * Floats reach from 2^-126 to 2^128.  For A up to 2^50, B from 2^-30 to 2^50 and t of at least 2^-20 B, no sum
  * becomes infinite but by a first term that alone decides, and what products lose below the normal range is far
@@ -72,17 +72,17 @@ typedef struct GenieValueFilterQuery
 #define GENIE_VALUE_FILTER_ROUNDING (1 + 0x1p-40)	/* of errors and limits: more than their roundings */
 
 /*
- * A record's: its header's numbers, and the sum of its codes.  centre is subtracted from all offsets, the same for
+ * A record's: its header's numbers, and the sum of its codes.  middle is subtracted from all offsets, the same for
  * records and queries; precision is best where it is near them.
  */
 GENIE_QUANTIZED_FUNCTION GenieValueFilterRecord
-genie_value_filter_record(GenieMetric metric, uint32_t n_dimensions, double centre, const GenieQuantized *header,
+genie_value_filter_record(GenieMetric metric, uint32_t n_dimensions, double middle, const GenieQuantized *header,
 						  double codes)
 {
 	const bool	is_inner = metric == GENIE_METRIC_INNER;
 	double		keep = 1 - 2 * (n_dimensions + 16) * GENIE_QUANTIZED_ROUNDING;
 	double		error = header->error / (is_inner ? 1 : keep) * GENIE_VALUE_FILTER_ROUNDING;
-	double		offset = (double) header->offset - (is_inner ? 0 : centre);
+	double		offset = (double) header->offset - (is_inner ? 0 : middle);
 	double		scale = header->scale;
 	double		sum = scale * codes;
 	double		own = n_dimensions * offset * offset + scale * scale * header->squares;
@@ -110,15 +110,16 @@ genie_value_filter_record(GenieMetric metric, uint32_t n_dimensions, double cent
 
 /* A query's: keys are wanted whose bounds are at most limit. */
 GENIE_QUANTIZED_FUNCTION GenieValueFilterQuery
-genie_value_filter_query(GenieMetric metric, const GenieValueConstants *query, double centre, double limit)
+genie_value_filter_query(GenieMetric metric, const GenieValueConstants *query, double middle, double limit)
 {
 	const bool	is_inner = metric == GENIE_METRIC_INNER;
-	double		offset = query->offset - (is_inner ? 0 : centre);
+	double		offset = query->offset - (is_inner ? 0 : middle);
 	double		total = query->n * offset + query->sum;
 	double		own = query->n * offset * offset + query->squares;
 	double		reach = metric == GENIE_METRIC_COSINE ?
 		sqrt((limit + query->cosine_error) / (0.5 - 0x1p-23)) * GENIE_VALUE_FILTER_ROUNDING : limit;
 	double		lost = query->error + (query->norm + query->error) * query->roundings;
+	double		upto = is_inner ? limit + query->base + 0x1p-50 * (fabs(limit) + fabs(query->base)) : limit;
 	double		size;
 	double		part;
 	GenieValueFilterQuery numbers = {{0, 0, 0, 0}, -INFINITY};
@@ -129,7 +130,8 @@ genie_value_filter_query(GenieMetric metric, const GenieValueConstants *query, d
 	if (!(size <= GENIE_VALUE_FILTER_LARGEST * GENIE_VALUE_FILTER_LARGEST &&
 		  size >= GENIE_VALUE_FILTER_SMALLEST * GENIE_VALUE_FILTER_SMALLEST &&
 		  part * part >= GENIE_VALUE_FILTER_SCALE * GENIE_VALUE_FILTER_SCALE * size &&
-		  fabs(limit) <= GENIE_VALUE_FILTER_LARGEST * GENIE_VALUE_FILTER_LARGEST))
+		  fabs(upto) <= GENIE_VALUE_FILTER_LARGEST * GENIE_VALUE_FILTER_LARGEST &&
+		  query->inner_max >= 0x1p110))
 		return numbers;
 	if (is_inner)
 	{
@@ -139,7 +141,7 @@ genie_value_filter_query(GenieMetric metric, const GenieValueConstants *query, d
 		numbers.of[1] = (float) (-total / part);
 		numbers.of[2] = (float) (-offset / part);
 		numbers.of[3] = (float) (-(query->norm > least ? query->norm : least) / part);
-		numbers.rest = (float) ((-limit - 0x1p-20 * fabs(limit) - 0x1p-110) / part);
+		numbers.rest = (float) ((-upto - 0x1p-20 * fabs(upto) - 0x1p-110) / part);
 		return numbers;
 	}
 	numbers.of[0] = (float) (0.5 / part);

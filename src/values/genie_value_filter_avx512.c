@@ -28,7 +28,7 @@ typedef struct Group
 
 typedef struct Memory
 {
-	double		centre;			/* of genie_value_filter_record() */
+	double		middle;			/* of genie_value_filter_record() */
 	uint32_t	n_registers;	/* of codes, a group */
 	uint32_t	unused[13];
 	int32_t		sums[GENIE_VALUE_FILTER_RECORDS];
@@ -75,7 +75,7 @@ transpose(__m512i *x)
 }
 
 AVX512 static void
-prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double centre, Group *group,
+prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double middle, Group *group,
 			  int32_t *sums, __m512i *codes)
 {
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
@@ -105,7 +105,7 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 	for (uint32_t r = 0; r < GROUP; r++)
 	{
 		const GenieQuantized *header = (const void *) (records + (r < n ? r : n - 1) * n_bytes);
-		GenieValueFilterRecord record = genie_value_filter_record(metric, n_dimensions, centre, header, sums[r]);
+		GenieValueFilterRecord record = genie_value_filter_record(metric, n_dimensions, middle, header, sums[r]);
 
 		for (uint32_t i = 0; i < GENIE_VALUE_FILTER_TERMS; i++)
 			group->of[i][r] = record.of[i];
@@ -114,19 +114,19 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 }
 
 AVX512 static void
-prepare(GenieMetric metric, uint32_t n_dimensions, double centre, const void *records, uint32_t n, void *at)
+prepare(GenieMetric metric, uint32_t n_dimensions, double middle, const void *records, uint32_t n, void *at)
 {
 	Memory	   *memory = at;
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 
-	memory->centre = centre;
+	memory->middle = middle;
 	memory->n_registers = genie_quantized_elements(n_dimensions) / 4;
 	for (uint32_t g = 0; g < GROUPS; g++)
 	{
 		uint32_t	first = g * GROUP < n ? g * GROUP : n - 1;
 		uint32_t	n_here = n - first < GROUP ? n - first : GROUP;
 
-		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, centre,
+		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, middle,
 					  &memory->groups[g], memory->sums + g * GROUP,
 					  memory->codes + (size_t) g * memory->n_registers);
 	}
@@ -149,7 +149,7 @@ filter(const GenieValueQuery *query, const GenieValueConstants *constants, uint3
 {
 	const Memory *memory = at;
 	const int32_t *codes = genie_value_query_body(query);
-	GenieValueFilterQuery numbers = genie_value_filter_query((GenieMetric) query->metric, constants, memory->centre,
+	GenieValueFilterQuery numbers = genie_value_filter_query((GenieMetric) query->metric, constants, memory->middle,
 															 genie_value_key_bound(floor - 1));
 	__m512i		sums[GROUPS];
 	uint64_t	left = 0;

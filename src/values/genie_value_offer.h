@@ -35,8 +35,8 @@ typedef struct GenieValueFilter
 	/* bytes of memory for records of so many dimensions, aligned to 64 */
 	size_t		(*bytes) (uint32_t n_dimensions);
 
-	/* prepares n records, at most GENIE_VALUE_FILTER_RECORDS; centre: near the queries' offsets */
-	void		(*prepare) (GenieMetric metric, uint32_t n_dimensions, double centre, const void *records, uint32_t n,
+	/* prepares n records, at most GENIE_VALUE_FILTER_RECORDS; middle: near the queries' offsets */
+	void		(*prepare) (GenieMetric metric, uint32_t n_dimensions, double middle, const void *records, uint32_t n,
 							void *memory);
 
 	/*

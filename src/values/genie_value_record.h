@@ -21,12 +21,12 @@ genie_value_record_bytes(GenieMetric metric, uint32_t n_dimensions)
 
 /* Writes a record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
 static inline void
-genie_value_record(GenieMetric metric, GenieVector vector, void *record)
+genie_value_record(GenieValueShape shape, GenieVector vector, void *record)
 {
-	if (metric == GENIE_METRIC_HAMMING)
+	if (shape.metric == GENIE_METRIC_HAMMING)
 		genie_value_bits(vector, record);
 	else
-		genie_quantize(metric, vector, record);
+		genie_quantize(shape, vector, record);
 }
 
 /* The record of an object that has no value.  Of bits it is all zeros, which no scan may ask for. */

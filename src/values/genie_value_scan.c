@@ -2,15 +2,17 @@
  * genie_value_scan.c
  *	  Keys of quantized vectors (genie_value_scan.h): making queries, keys from bounds and back, and which kernel.
  *
- * No bound may be above the measure, whatever was rounded.  genie_quantized.c explains u = 2^-24, n, the vector v,
- * its v' = o + s c with codes c, and how far v is from v' at most: e, the record's error.  The query is q*, and q' =
- * p + t d with codes d, where p and t are floats; f is how far q' is from q*.  By the triangle inequality
+ * No bound may be above the measure, whatever was rounded.  genie_quantized.c explains u = 2^-24, n, the vector v, less
+ * the centre, its v' = o + s c with codes c, and how far v is from v' at most: e, the record's error.  The query is q*,
+ * less the centre but for inner products, and q' = p + t d with codes d, where p and t are floats; f is how far q' is
+ * from q*.  By the triangle inequality
  *
  *		|q* - v|  >=  |q' - v'| - e - f
  *
- * f is computed in doubles.  t d is exact; the two sums of a dimension err by at most 2^-51 R together, where R is no
- * less than an element of q* and one of q' together.  Cosine's elements have been divided: (n + 16) 2^-52 more.  f is
- * made larger by 2^-22 of itself, and by n 2^-73, as records' errors are, because squares may vanish.
+ * f is computed in doubles.  t d is exact; the three sums of a dimension, the centre's included, err by at most 2^-51 R
+ * together, where R is no less than an element of q* and one of q' together.  Cosine's elements have been divided:
+ * (n + 16) 2^-52 more.  f is made larger by 2^-22 of itself, and by n 2^-73, as records' errors are, because squares
+ * may vanish.
  *
  * |q' - v'| (L2, cosine).  With a = p - o, and the sums D1 of d, D2 of d^2, C1 of c, C2 of c^2 and X of c d,
  *
@@ -39,6 +41,11 @@
  * measure of floats errs by at most 2 (n + 16) u sum |q_i v_i|, and this sum is at most |q*| |v| <= (|q'| + f) (|v'| +
  * e).  What products lose below the normal range, n 2^-150, is less than f e.  Where |q*| |v| may be above half of the
  * largest float, partial sums of floats might overflow, and nothing is known.
+ *
+ * With a centre m, all this is of q* v, where v is what is left of the vector, and q* m is added: the query's base, to
+ * which (n + 16) 2^-52 sum |q_i m_i| are added for its own roundings and the one that adds it.  The vector is no longer
+ * than |v| + |m|.  So the query's reach, (|q'| + f) |m|, is added to |q*| |v| where the measure's roundings and
+ * overflows are judged by that.
  *
  * Nothing is known either of elements that are not finite, or not within a float's range: then e or f is infinite, or
  * becomes so because a comparison with NaN is false.  A record without squares (C2 = 0) has a bound, too: what it lacks
@@ -121,7 +128,7 @@ genie_value_key_bound(uint32_t key)
 
 /* Writes the codes, and what is known from them; returns the sum of their errors' squares. */
 static double
-write_codes(GenieVector vector, double factor, GenieValueQuery *query)
+write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieValueQuery *query)
 {
 	int8_t	   *codes = (int8_t *) (query + 1);
 	double		inverse = query->scale == 0 ? 0 : 1 / query->scale;
@@ -132,7 +139,7 @@ write_codes(GenieVector vector, double factor, GenieValueQuery *query)
 
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
-		double		x = genie_vector_element(vector, i) * factor;
+		double		x = genie_quantized_element(shape, vector, factor, i);
 		double		code = (x - query->offset) * inverse;
 		double		value;
 
@@ -154,9 +161,9 @@ write_codes(GenieVector vector, double factor, GenieValueQuery *query)
 
 /* All but L1: the query, and its error. */
 static double
-quantize(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
+quantize(GenieValueShape shape, GenieVector vector, GenieValueQuery *query)
 {
-	double		factor = genie_quantized_factor(metric, vector);
+	double		factor = genie_quantized_factor(shape.metric, vector);
 	double		least = INFINITY;
 	double		most = -INFINITY;
 	double		reach;
@@ -164,7 +171,7 @@ quantize(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
 
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
-		double		x = genie_vector_element(vector, i) * factor;
+		double		x = genie_quantized_element(shape, vector, factor, i);
 
 		least = x < least ? x : least;
 		most = x > most ? x : most;
@@ -172,16 +179,41 @@ quantize(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
 	query->offset = (float) (0.5 * least + 0.5 * most);
 	query->scale = (float) ((most - least) / (2 * CODE_MAX));
 	reach = fmax(fabs(least), fabs(most)) + fabs(query->offset) + CODE_MAX * query->scale;
-	error = sqrt(write_codes(vector, factor, query)) + sqrt(vector.n) * 2 * DOUBLE_ROUNDING * reach +
+	error = sqrt(write_codes(shape, vector, factor, query)) + sqrt(vector.n) * 2 * DOUBLE_ROUNDING * reach +
 		vector.n * GENIE_QUANTIZED_VANISHING;
-	if (metric == GENIE_METRIC_COSINE)
+	if (shape.metric == GENIE_METRIC_COSINE)
 		error += (vector.n + 16) * DOUBLE_ROUNDING;
 	return error * GENIE_QUANTIZED_GROWTH;
 }
 
-void
-genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query)
+/* The product of a query with the centre of the records. */
+static void
+add_base(const float *centre, GenieVector vector, GenieValueQuery *query)
 {
+	double		sum = 0;
+	double		size = 0;
+	double		squares = 0;
+
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		product = genie_vector_element(vector, i) * centre[i];
+
+		sum += product;
+		size += fabs(product);
+		squares += (double) centre[i] * centre[i];
+	}
+	query->reach = sqrt(squares) * (query->norm + query->error) * GENIE_QUANTIZED_GROWTH;
+	query->base = sum + size * (vector.n + 16) * DOUBLE_ROUNDING + query->reach * query->roundings;
+}
+
+void
+genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *query)
+{
+	GenieMetric metric = shape.metric;
+	const float *centre = shape.centre;
+
+	if (metric == GENIE_METRIC_INNER)
+		shape.centre = NULL;
 	memset(query, 0, genie_value_query_bytes(metric, vector.n));
 	query->metric = metric;
 	query->n_dimensions = vector.n;
@@ -190,8 +222,8 @@ genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query
 		genie_value_bits(vector, query + 1);
 		return;
 	}
-	query->error = metric == GENIE_METRIC_L1 ? genie_quantized_query(metric, vector, (float *) (query + 1)) :
-		quantize(metric, vector, query);
+	query->error = metric == GENIE_METRIC_L1 ? genie_quantized_query(shape, vector, (float *) (query + 1)) :
+		quantize(shape, vector, query);
 	if (!(query->error <= FLT_MAX))
 	{
 		memset(query, 0, genie_value_query_bytes(metric, vector.n));
@@ -200,6 +232,8 @@ genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query
 		query->error = INFINITY;
 	}
 	query->roundings = 2 * (vector.n + 16) * ROUNDING;
+	if (metric == GENIE_METRIC_INNER && centre != NULL && query->error != INFINITY)
+		add_base(centre, vector, query);
 }
 
 /* ---- keys of records ---- */

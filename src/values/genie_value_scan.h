@@ -37,9 +37,10 @@ extern "C" {
 #define GENIE_VALUE_DIMENSIONS_MAX 65535
 
 /*
- * A query: q' = offset + scale * code.  Behind it are genie_quantized_elements() codes (int8_t; zeros behind the last
- * dimension), or for L1 as many elements (float).  Of bits, there are the bits as in a record, and only metric and
- * n_dimensions mean something.  It has no pointers: it is copied from process to process.
+ * A query: q' = offset + scale * code, less the centre but for inner products.  Behind it are
+ * genie_quantized_elements() codes (int8_t; zeros behind the last dimension), or for L1 as many elements (float).  Of
+ * bits, there are the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is
+ * copied from process to process.
  */
 typedef struct GenieValueQuery
 {
@@ -52,6 +53,10 @@ typedef struct GenieValueQuery
 	double		sum;			/* scale * the sum of the codes */
 	double		squares;		/* scale^2 * the sum of their squares */
 	double		roundings;		/* relative: those of operators, with room for ours */
+
+	/* inner product, 0 without a centre: */
+	double		base;			/* the centre's product with the query, and what that adds to roundings, rounded up */
+	double		reach;			/* their lengths' product, rounded up */
 } GenieValueQuery;
 
 static inline const void *
@@ -72,7 +77,7 @@ genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
 }
 
 /* Writes a query, aligned to GENIE_QUANTIZED_ALIGN bytes, of 1 .. GENIE_VALUE_DIMENSIONS_MAX dimensions. */
-extern void genie_value_query(GenieMetric metric, GenieVector vector, GenieValueQuery *query);
+extern void genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *query);
 
 /* Are these bytes as many as the query's metric and dimensions need?  For queries from shared memory. */
 static inline bool

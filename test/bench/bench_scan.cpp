@@ -78,7 +78,7 @@ struct Segment
 					{
 						const std::vector<float> elements = draw(shape, first + i);
 
-						genie_value_record(shape.metric, GenieVector{elements.data(), shape.n_dimensions, false},
+						genie_value_record(GenieValueShape{shape.metric, shape.n_dimensions, nullptr}, GenieVector{elements.data(), shape.n_dimensions, false},
 									   (uint8_t *) records[tile].data() + i * n_bytes);
 					}
 				}
@@ -114,7 +114,7 @@ struct Queries
 
 			memory.emplace_back(n_bytes / sizeof(double));
 			hits.emplace_back(shape.k);
-			genie_value_query(shape.metric, GenieVector{elements.data(), shape.n_dimensions, false},
+			genie_value_query(GenieValueShape{shape.metric, shape.n_dimensions, nullptr}, GenieVector{elements.data(), shape.n_dimensions, false},
 							  (GenieValueQuery *) memory.back().data());
 			job.kind = GENIE_JOB_SCAN;
 			job.image = &segment.image;

@@ -165,7 +165,7 @@ genie_floors_train(PG_FUNCTION_ARGS)
 	const GenieSample *sample = (const GenieSample *) PG_GETARG_POINTER(0);
 	FloorsFault fault = PG_HAS_OPCLASS_OPTIONS() ? ((FloorsOptions *) PG_GET_OPCLASS_OPTIONS())->fault : FAULT_NONE;
 	Size		n = fault == FAULT_EMPTY ? 0 :
-		fault == FAULT_LONG ? GENIE_PARAMETERS_MAX + 1 : sizeof(FloorsParameters);
+		fault == FAULT_LONG ? GENIE_LEARNED_MAX + 1 : sizeof(FloorsParameters);
 	bytea	   *result = palloc0(VARHDRSZ + Max(n, sizeof(FloorsParameters)));
 	FloorsParameters parameters = {.width = 1, .n_objects = sample->n};
 	int32		most = 0;

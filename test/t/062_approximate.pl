@@ -327,8 +327,8 @@ $standby->stop;
 
 foreach my $case (
 	[ 1, qr/ERROR:  support function 5 of the operator class of index "f_v" does not give parameters\nDETAIL:  For 2000 objects its result is null\./ ],
-	[ 2, qr/DETAIL:  Its result has 0 bytes, but there must be 1 to 128\./ ],
-	[ 3, qr/DETAIL:  Its result has 129 bytes, but there must be 1 to 128\./ ])
+	[ 2, qr/DETAIL:  Its result has 0 bytes, but there must be 1 to 67108864\./ ],
+	[ 3, qr/DETAIL:  Its result has 67108865 bytes, but there must be 1 to 67108864\./ ])
 {
 	my ($fault, $message) = @$case;
 	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS f; CREATE TABLE f (LIKE t); SELECT add_rows($$f$$, 1, 5000)');
@@ -376,9 +376,9 @@ sub change_metapage
 	open(my $file, '+<', $path{$index}) or die "$path{$index}: $!";
 	binmode $file;
 	read($file, my $page, 8192);
-	is(substr($page, 24, 6), "INEG\4\0", "the metapage of $index");
+	is(substr($page, 24, 6), "INEG\5\0", "the metapage of $index");
 	seek($file, 0, 0);
-	print $file with_checksum($change->($page, unpack('S<', substr($page, 12, 2)) - 136), 0);
+	print $file with_checksum($change->($page, unpack('S<', substr($page, 12, 2)) - 184), 0);
 	close $file;
 	return;
 }
@@ -412,7 +412,7 @@ change_metapage('short_v', sub { my ($page, $at) = @_; return put($page, $at, pa
 change_metapage('lost_v', sub { my ($page, $at) = @_; return put($page, $at, pack('L<', 0)); });
 $node->start;
 isnt($node->psql('postgres', q{INSERT INTO old VALUES ('{3,9000}')}, stderr => \$stderr), 0, 'an index of an older format');
-like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 4\nHINT:  Please REINDEX it\./, 'is refused');
+like($stderr, qr/ERROR:  index "old_x" has format version 2, but this genie reads version 5\nHINT:  Please REINDEX it\./, 'is refused');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT v FROM bent ORDER BY v <-> '{1,2}' LIMIT 1}, stderr => \$stderr), 0, 'a malformed pending vector');
 like($stderr, qr/ERROR:  a vector of the pending list is malformed\nDETAIL:  The index is damaged\.\nHINT:  Please REINDEX it\./, 'is noticed');
 isnt($node->psql('postgres', q{SET enable_seqscan = off; SELECT id FROM long ORDER BY v <+> '{1}' LIMIT 1}, stderr => \$stderr), 0, 'too many parameters');

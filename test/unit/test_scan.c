@@ -60,7 +60,8 @@ make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t
 		if (i % 10 == 9)
 			genie_value_record_unknown(metric, n_dimensions, pool + i * n_bytes);
 		else
-			genie_value_record(metric, (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
+			genie_value_record((GenieValueShape) {metric, n_dimensions, NULL},
+							   (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
 	}
 	memset(segment, 0, sizeof(Segment));
 	for (uint32_t t = 0; t < n_tiles; t++)
@@ -101,11 +102,20 @@ make_job(GenieRandom *random, const Segment *segment, uint32_t k, GenieJob *job)
 	size_t		n_bytes = genie_value_query_bytes(segment->vectors.metric, n_dimensions);
 	GenieValueQuery *query = malloc(n_bytes);
 	float		elements[DIMENSIONS_MAX];
+	float		of_records[DIMENSIONS_MAX];
+	const float *centre = NULL;
 
+	/* what the records are less of does not matter here, but keys of inner products depend on it */
+	if (segment->vectors.metric != GENIE_METRIC_HAMMING && genie_random_below(random, 2) == 0)
+	{
+		draw_vector(random, segment->vectors.metric, of_records, n_dimensions);
+		centre = of_records;
+	}
 	draw_vector(random, segment->vectors.metric, elements, n_dimensions);
 	if (segment->vectors.metric != GENIE_METRIC_HAMMING && genie_random_below(random, 20) == 0)
 		elements[0] = NAN;
-	genie_value_query(segment->vectors.metric, (GenieVector) {elements, n_dimensions, false}, query);
+	genie_value_query((GenieValueShape) {segment->vectors.metric, n_dimensions, centre}, (GenieVector) {elements,
+					  n_dimensions, false}, query);
 	*job = (GenieJob) {
 		.kind = GENIE_JOB_SCAN, .image = &segment->image, .n_tiles = segment->image.n_tiles, .k = k, .min_key = 1,
 		.vectors = &segment->vectors, .scan = query, .scan_bytes = n_bytes, .out = malloc(k * sizeof(GenieHit))

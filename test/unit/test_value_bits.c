@@ -66,10 +66,12 @@ check_keys(const GenieValueKernel *kernel, uint32_t n, uint32_t n_rows)
 	memset(keys, 0xEE, sizeof(keys));
 	for (uint32_t r = 0; r < n_rows; r++)
 	{
-		genie_value_record(GENIE_METRIC_HAMMING, (GenieVector) {strings[r], n, false}, records + r * n_bytes);
+		genie_value_record((GenieValueShape) {GENIE_METRIC_HAMMING, n, NULL}, (GenieVector) {strings[r], n, false},
+						   records + r * n_bytes);
 		right = right && genie_value_bits_valid(n, records + r * n_bytes);
 	}
-	genie_value_query(GENIE_METRIC_HAMMING, (GenieVector) {strings[ROWS], n, false}, query);
+	genie_value_query((GenieValueShape) {GENIE_METRIC_HAMMING, n, NULL}, (GenieVector) {strings[ROWS], n, false},
+					  query);
 	right = right && genie_value_query_valid(query, query_bytes) && query_bytes % GENIE_QUANTIZED_ALIGN == 0;
 	if (kernel == NULL)
 		genie_value_keys(query, records, n_rows, keys);
@@ -130,7 +132,8 @@ test_valid(void)
 		uint8_t    *record = malloc(n_all / 8);
 
 		fill(&random, ONES, n);
-		genie_value_record(GENIE_METRIC_HAMMING, (GenieVector) {strings[0], n, false}, record);
+		genie_value_record((GenieValueShape) {GENIE_METRIC_HAMMING, n, NULL}, (GenieVector) {strings[0], n, false},
+						   record);
 		for (uint32_t i = n; i < n_all; i++)
 		{
 			record[i / 8] ^= 0x80 >> i % 8;

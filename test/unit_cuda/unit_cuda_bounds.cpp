@@ -50,7 +50,7 @@ struct Vectors
 			if (i % 37 == 5)
 				genie_quantize_unknown(n_dimensions, record);
 			else
-				genie_quantize(metric, vector(i), record);
+				genie_quantize(GenieValueShape{metric, n_dimensions, nullptr}, vector(i), record);
 		}
 		for (const std::vector<uint8_t> &tile : records)
 			tiles.push_back(tile.data());
@@ -90,8 +90,8 @@ struct Asked
 			asked[n / 2] = std::numeric_limits<float>::infinity();
 		elements.resize(genie_quantized_elements(n));
 		quantized.elements = elements.data();
-		quantized.error = genie_quantized_query(vectors.of.metric, GenieVector{asked.data(), n, false},
-												elements.data());
+		quantized.error = genie_quantized_query(GenieValueShape{vectors.of.metric, n, nullptr},
+												GenieVector{asked.data(), n, false}, elements.data());
 	}
 	Asked(const Asked &) = delete;
 };

@@ -39,7 +39,8 @@ struct Segment
 
 			const std::vector<float> &of = elements[pool == 0 ? i : random.below(pool)];
 
-			genie_value_record(metric, GenieVector{of.data(), n_dimensions, false},
+			genie_value_record(GenieValueShape{metric, n_dimensions, nullptr},
+							   GenieVector{of.data(), n_dimensions, false},
 							   records.back().data() + i % GENIE_TILE_OBJECTS * n_bytes);
 			if (random.below(6) > 0)
 				live[i / 64] |= UINT64_C(1) << i % 64;
@@ -75,9 +76,12 @@ struct Asked
 	Asked(Random &random, const GenieQuantizedVectors &vectors, bool is_odd)
 	{
 		const std::vector<float> elements = Segment::draw(random, vectors.n_dimensions, is_odd);
+		const std::vector<float> centre = Segment::draw(random, vectors.n_dimensions, false);
+		const bool has_centre = random.below(2) == 0;	/* by which keys of inner products differ */
 
 		memory.resize(genie_value_query_bytes(vectors.metric, vectors.n_dimensions) / sizeof(double));
-		genie_value_query(vectors.metric, GenieVector{elements.data(), vectors.n_dimensions, false}, query());
+		genie_value_query(GenieValueShape{vectors.metric, vectors.n_dimensions, has_centre ? centre.data() : nullptr},
+						  GenieVector{elements.data(), vectors.n_dimensions, false}, query());
 	}
 
 	GenieValueQuery *query()
