@@ -457,6 +457,7 @@ load(GenieLoader *loader, const GenieWanted *wanted)
 
 	StartTransactionCommand();
 	index = open_index(&wanted->key);
+	InvalidateCatalogSnapshot();	/* opening has read catalogs */
 	if (index != NULL)
 	{
 		loader->index = RelationGetRelid(index);
