@@ -27,6 +27,7 @@
 #include "genie_segment.h"
 #include "genie_space.h"
 #include "genie_type_state.h"
+#include "genie_value_check.h"
 #include "genie_verify.h"
 
 PG_FUNCTION_INFO_V1(genie_merge);
@@ -103,25 +104,36 @@ genie_check_types(Relation index, ReturnSetInfo *result)
 	pfree(meta);
 }
 
+/* Checks the format, and values where nothing is wrong with that.  False: the index changed meanwhile. */
+static bool
+genie_check_once(Relation heap, Relation index, ReturnSetInfo *result)
+{
+	return genie_verify_index(index, genie_check_report, result) &&
+		(tuplestore_tuple_count(result->setResult) > 0 || genie_value_check(heap, index, genie_check_report, result));
+}
+
 /*
- * genie_check(index regclass) returns table (block bigint, violation text): one row for each
- * invariant that does not hold (genie_verify.c lists them; the types' state is one more), none when all is well.
+ * genie_check(index regclass) returns table (block bigint, violation text): one row for each invariant that does not
+ * hold (genie_verify.c lists them; the types' state is one more, and values that are not their rows' are the last),
+ * none when all is well.
  */
 Datum
 genie_check(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Relation	index = genie_access_open_index(PG_GETARG_OID(0), AccessShareLock);
+	Relation	heap;
+	Relation	index;
 
+	genie_access_open_both(PG_GETARG_OID(0), &heap, &index);
 	genie_admin_may_look(index);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < GENIE_CHECK_TRIES; i++)
 	{
 		tuplestore_clear(result->setResult);
-		if (genie_verify_index(index, genie_check_report, result))
+		if (genie_check_once(heap, index, result))
 		{
 			genie_check_types(index, result);
-			relation_close(index, AccessShareLock);
+			genie_access_close(heap, index);
 			return (Datum) 0;
 		}
 		CHECK_FOR_INTERRUPTS();

@@ -20,6 +20,8 @@
  *	learned		15 what the metapage says that was learned can be read
  *	all			12 no TID is live in two places
  *
+ * Whether values are those of the table's rows is not seen here (search/genie_value_check.c).
+ *
  * Damage must be reported, but must not stop the walk.  An error that the reading functions raise for damage
  * (genie_report_corrupt, a failed checksum) is caught in an internal subtransaction
  * (genie_subtransaction.h) and becomes a finding.  Every other error is raised again.

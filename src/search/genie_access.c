@@ -129,6 +129,20 @@ check_access(Relation heap, Relation index)
 				 errhint("Use SELECT ... ORDER BY ..., which the table's policies filter.")));
 }
 
+/* Older versions of rows that were updated in place are not in an index that was built later. */
+static bool
+has_older_versions(Relation index)
+{
+	return !index->rd_index->indcheckxmin ||
+		TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin);
+}
+
+bool
+genie_access_serves(Relation index)
+{
+	return index->rd_index->indisvalid && has_older_versions(index);
+}
+
 /* The planner leaves such indexes alone, too. */
 static void
 check_usable(Relation heap, Relation index)
@@ -138,8 +152,7 @@ check_usable(Relation heap, Relation index)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
 				 errhint("Wait for CREATE INDEX CONCURRENTLY to end, or use REINDEX INDEX if it has failed.")));
-	if (index->rd_index->indcheckxmin &&
-		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin))
+	if (!has_older_versions(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" cannot be used by this transaction yet", RelationGetRelationName(index)),
@@ -154,7 +167,7 @@ check_usable(Relation heap, Relation index)
 }
 
 void
-genie_access_open(Oid index_oid, Relation *heap, Relation *index)
+genie_access_open_both(Oid index_oid, Relation *heap, Relation *index)
 {
 	Oid			table = IndexGetRelation(index_oid, true);
 
@@ -162,6 +175,12 @@ genie_access_open(Oid index_oid, Relation *heap, Relation *index)
 	*index = genie_access_open_index(index_oid, AccessShareLock);
 	if (*heap == NULL || IndexGetRelation(index_oid, true) != RelationGetRelid(*heap))
 		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(*index));
+}
+
+void
+genie_access_open(Oid index_oid, Relation *heap, Relation *index)
+{
+	genie_access_open_both(index_oid, heap, index);
 	check_access(*heap, *index);
 	check_usable(*heap, *index);
 }
