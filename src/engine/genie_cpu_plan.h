@@ -20,7 +20,7 @@
  * Jobs of a block of SCAN jobs, which share the tasks of their objects, so that records are read from memory once for
  * all of them; and bytes of records that stay in a core's cache from job to job.
  */
-#define GENIE_CPU_SCAN_JOBS 64
+#define GENIE_CPU_SCAN_JOBS 256
 #define GENIE_CPU_SCAN_BYTES (256 * 1024)
 
 /* Parts of SCAN jobs are multiples of so many objects. */

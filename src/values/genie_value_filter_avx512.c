@@ -2,9 +2,8 @@
  * genie_value_filter_avx512.c
  *	  The filter of genie_value_offer.h, for x86-64 with AVX-512 and its instruction for products of bytes (VNNI).
  *
- * Sixteen records are a group.  Their codes are interleaved: register i of a group has codes 4 i to 4 i + 3 of each
- * record.  So the products of a query with a group are one instruction for four dimensions, the query's codes being a
- * broadcast, and no sum is left to be folded.
+ * Records are interleaved (genie_value_filter_memory.h).  So the products of a query with a group are one instruction
+ * for four dimensions, the query's codes being a broadcast, and no sum is left to be folded.
  *
  * Which records are left is decided by the products of floats that genie_value_filter.h explains.
  */
@@ -12,34 +11,16 @@
 
 #include <immintrin.h>
 
-#include "genie_value_filter.h"
-#include "genie_value_offer.h"
+#include "genie_value_filter_memory.h"
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2")))
-#define GROUP 16
-#define GROUPS (GENIE_VALUE_FILTER_RECORDS / GROUP)
+#define GROUP GENIE_VALUE_FILTER_GROUP
+#define GROUPS GENIE_VALUE_FILTER_GROUPS
 
-/* Sixteen records: GenieValueFilterRecord, number by number. */
-typedef struct Group
+static void
+begin(const GenieValueQuery *const *queries, uint32_t n, void *memory)
 {
-	float		of[GENIE_VALUE_FILTER_TERMS][GROUP];
-	float		scale[GROUP];
-} Group;
-
-typedef struct Memory
-{
-	double		middle;			/* of genie_value_filter_record() */
-	uint32_t	n_registers;	/* of codes, a group */
-	uint32_t	unused[13];
-	int32_t		sums[GENIE_VALUE_FILTER_RECORDS];
-	Group		groups[GROUPS];
-	__m512i		codes[];
-} Memory;
-
-static size_t
-bytes(uint32_t n_dimensions)
-{
-	return sizeof(Memory) + (size_t) GROUPS * genie_quantized_elements(n_dimensions) / 4 * sizeof(__m512i);
+	genie_value_filter_put_queries(memory, queries, n);
 }
 
 /* Sixteen registers, rows of dwords, are transposed. */
@@ -75,8 +56,8 @@ transpose(__m512i *x)
 }
 
 AVX512 static void
-prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double middle, Group *group,
-			  int32_t *sums, __m512i *codes)
+prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double middle,
+			  GenieValueFilterGroup *group, int32_t *sums, __m512i *codes)
 {
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	uint32_t	n_elements = genie_quantized_elements(n_dimensions);
@@ -113,28 +94,26 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 	}
 }
 
-AVX512 static void
-prepare(GenieMetric metric, uint32_t n_dimensions, double middle, const void *records, uint32_t n, void *at)
+AVX512 void
+genie_value_filter_prepare(GenieMetric metric, uint32_t n_dimensions, double middle, const void *records,
+						   uint32_t n, void *at)
 {
-	Memory	   *memory = at;
+	GenieValueFilterMemory *memory = at;
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 
-	memory->middle = middle;
-	memory->n_registers = genie_quantized_elements(n_dimensions) / 4;
 	for (uint32_t g = 0; g < GROUPS; g++)
 	{
 		uint32_t	first = g * GROUP < n ? g * GROUP : n - 1;
 		uint32_t	n_here = n - first < GROUP ? n - first : GROUP;
 
 		prepare_group(metric, n_dimensions, (const char *) records + first * n_bytes, n_here, middle,
-					  &memory->groups[g], memory->sums + g * GROUP,
-					  memory->codes + (size_t) g * memory->n_registers);
+					  &memory->groups[g], memory->sums + g * GROUP, genie_value_filter_group_codes(memory, g));
 	}
 }
 
 /* genie_value_filtered(): which are not */
 AVX512 static inline __mmask16
-left_of_group(const Group *group, const GenieValueFilterQuery *query, __m512 products)
+left_of_group(const GenieValueFilterGroup *group, const GenieValueFilterQuery *query, __m512 products)
 {
 	__m512		sum = _mm512_set1_ps(query->rest);
 
@@ -143,39 +122,56 @@ left_of_group(const Group *group, const GenieValueFilterQuery *query, __m512 pro
 	return _mm512_cmp_ps_mask(sum, _mm512_mul_ps(_mm512_load_ps(group->scale), products), _CMP_NGT_UQ);
 }
 
-AVX512 static uint64_t
-filter(const GenieValueQuery *query, const GenieValueConstants *constants, uint32_t floor, const void *at,
-	   int32_t *products, const int32_t **code_sums)
+AVX512 uint64_t
+genie_value_filter_left(const GenieValueFilterQuery *numbers, const void *at, const int32_t *products)
 {
-	const Memory *memory = at;
-	const int32_t *codes = genie_value_query_body(query);
-	GenieValueFilterQuery numbers = genie_value_filter_query((GenieMetric) query->metric, constants, memory->middle,
-															 genie_value_key_bound(floor - 1));
-	__m512i		sums[GROUPS];
+	const GenieValueFilterMemory *memory = at;
 	uint64_t	left = 0;
 
 	for (uint32_t g = 0; g < GROUPS; g++)
-		sums[g] = _mm512_setzero_si512();
-	for (uint32_t i = 0; i < memory->n_registers; i++)
 	{
-		__m512i		four = _mm512_set1_epi32(codes[i]);
+		__m512		sums = _mm512_cvtepi32_ps(_mm512_load_si512(products + g * GROUP));
 
-		for (uint32_t g = 0; g < GROUPS; g++)
-		{
-			const __m512i *group_codes = memory->codes + (size_t) g * memory->n_registers;
-
-			sums[g] = _mm512_dpbusd_epi32(sums[g], _mm512_load_si512(group_codes + i), four);
-		}
+		left |= (uint64_t) left_of_group(&memory->groups[g], numbers, sums) << g * GROUP;
 	}
-	for (uint32_t g = 0; g < GROUPS; g++)
-		left |= (uint64_t) left_of_group(&memory->groups[g], &numbers, _mm512_cvtepi32_ps(sums[g])) << g * GROUP;
-	if (left != 0)
-		for (uint32_t g = 0; g < GROUPS; g++)
-			_mm512_storeu_si512(products + g * GROUP, sums[g]);
-	*code_sums = memory->sums;
 	return left;
 }
 
-const GenieValueFilter genie_value_filter_avx512 = {"avx512", bytes, prepare, filter};
+AVX512 static void
+multiply(void *at, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_FILTER_RECORDS])
+{
+	GenieValueFilterMemory *memory = at;
+
+	for (uint32_t q = 0; q < n; q++)
+	{
+		const int32_t *codes = genie_value_filter_query_codes(memory, first + q);
+		__m512i		sums[GROUPS];
+
+		for (uint32_t g = 0; g < GROUPS; g++)
+			sums[g] = _mm512_setzero_si512();
+		for (uint32_t i = 0; i < memory->n_registers; i++)
+		{
+			__m512i		four = _mm512_set1_epi32(codes[i]);
+
+			for (uint32_t g = 0; g < GROUPS; g++)
+			{
+				const __m512i *group = genie_value_filter_group_codes(memory, g);
+
+				sums[g] = _mm512_dpbusd_epi32(sums[g], _mm512_load_si512(group + i), four);
+			}
+		}
+		for (uint32_t g = 0; g < GROUPS; g++)
+			_mm512_store_si512(products[q] + g * GROUP, sums[g]);
+	}
+}
+
+static void
+end(void)
+{
+}
+
+const GenieValueFilter genie_value_filter_avx512 = {"avx512", begin, genie_value_filter_prepare, multiply,
+	genie_value_filter_left, end
+};
 
 #endif

@@ -6,7 +6,7 @@
 #define GENIE_VALUE_OFFER_H
 
 #include "genie_topk.h"
-#include "genie_value_bound.h"
+#include "genie_value_filter.h"
 #include "genie_value_scan.h"
 
 #ifdef __cplusplus
@@ -23,35 +23,58 @@ extern void genie_value_offer(const GenieValueQuery *const *queries, GenieTopK *
 /* ---- within the engine, and for its tests ---- */
 
 #define GENIE_VALUE_FILTER_RECORDS 64	/* that a filter takes together */
+#define GENIE_VALUE_FILTER_QUERIES 16	/* whose products it computes together */
 
 /*
- * A filter: which records may have a key that a query's top wants, far more quickly than by their keys, for
- * GENIE_VALUE_FILTER_RECORDS at a time.  It may take more of them, and never leaves one out.
+ * A filter: which records may have a key that a query's top wants, far more quickly than by their keys.  It may take
+ * more of them, and never leaves one out.  Its memory is GenieValueFilterMemory.
  */
 typedef struct GenieValueFilter
 {
 	const char *name;
 
-	/* bytes of memory for records of so many dimensions, aligned to 64 */
-	size_t		(*bytes) (uint32_t n_dimensions);
+	/* takes n queries, n > 0; until end() the thread does nothing but this */
+	void		(*begin) (const GenieValueQuery *const *queries, uint32_t n, void *memory);
 
-	/* prepares n records, at most GENIE_VALUE_FILTER_RECORDS; middle: near the queries' offsets */
+	/* prepares n records, at most GENIE_VALUE_FILTER_RECORDS; middle: that of the queries' numbers */
 	void		(*prepare) (GenieMetric metric, uint32_t n_dimensions, double middle, const void *records, uint32_t n,
 							void *memory);
 
 	/*
-	 * bit i: record i may have a key of at least floor >= 1; products[i] is then its codes' product with the query's,
-	 * and codes[i] their sum
+	 * products[q][i]: of the codes of query first + q and of record i, for n <= GENIE_VALUE_FILTER_QUERIES queries at
+	 * least; first is a multiple of that, and products have room for as many, aligned to 64
 	 */
-	uint64_t	(*filter) (const GenieValueQuery *query, const GenieValueConstants *constants, uint32_t floor,
-						   const void *memory, int32_t *products, const int32_t **codes);
+	void		(*multiply) (void *memory, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_FILTER_RECORDS]);
+
+	/* bit i: record i, whose product is given, may have a key that the numbers are of */
+	uint64_t	(*left) (const GenieValueFilterQuery *numbers, const void *memory, const int32_t *products);
+
+	void		(*end) (void);
 } GenieValueFilter;
 
-/* NULL: this processor has none. */
-extern const GenieValueFilter *genie_value_filter(void);
+/* Filter number i, the fastest last; NULL: this processor has no more. */
+extern const GenieValueFilter *genie_value_filter_nth(uint32_t i);
+
+/* genie_value_offer() by this filter; NULL: by keys alone. */
+extern void genie_value_offer_by(const GenieValueFilter *filter, const GenieValueQuery *const *queries,
+								 GenieTopK *const *tops, uint32_t n_queries, const void *records, uint32_t n,
+								 uint32_t first_object, const uint64_t *live);
 
 #if defined(__x86_64__)
 extern const GenieValueFilter genie_value_filter_avx512;
+
+/* As GenieValueFilter says; for the other, too. */
+extern void genie_value_filter_prepare(GenieMetric metric, uint32_t n_dimensions, double middle, const void *records,
+									   uint32_t n, void *memory);
+extern uint64_t genie_value_filter_left(const GenieValueFilterQuery *numbers, const void *memory,
+										const int32_t *products);
+
+#ifdef __linux__
+extern const GenieValueFilter genie_value_filter_amx;
+
+/* Has the processor tiles, and may this process use them? */
+extern bool genie_value_filter_has_tiles(void);
+#endif
 #endif
 
 #ifdef __cplusplus

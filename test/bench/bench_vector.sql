@@ -48,6 +48,10 @@ INSERT INTO vector_methods VALUES
 	(71, 'sift', 'l2', 'exact-off', 'genie_l2_exact_ops, without the worker', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'alone', :'search'),
 	(72, 'sift', 'cosine', 'exact-worker', 'genie_cosine_exact_ops', 'rows', 'USING genie (v genie_cosine_exact_ops)', '<=>', :'worker', :'search'),
 	(73, 'sift', 'l1', 'exact-worker', 'genie_l1_exact_ops', 'rows', 'USING genie (v genie_l1_exact_ops)', '<+>', :'worker', :'search'),
+	(80, 'made', 'l2', 'exact-worker', 'genie_l2_exact_ops', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'worker', :'search'),
+	(81, 'made', 'l2', 'exact-off', 'genie_l2_exact_ops, without the worker', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'alone', :'search'),
+	(82, 'made', 'l2', 'exact', 'genie_exact_knn, by an approximate class', 'rows', 'USING genie (v genie_l2_ops)', NULL, '', :'exact'),
+	(83, 'made', 'l2', 'seq', 'sequential scan, 2 parallel workers', 'rows', NULL, '<->', :'scan', NULL),
 	(60, 'sift-like', 'l2', 'worker', 'genie_l2_ops', 'rows', 'USING genie (v genie_l2_ops)', '<->', :'worker', :'search');
 INSERT INTO vector_methods
 	SELECT 12 + row_number() OVER (), 'sift', 'l2', 'hnsw-' || n, format('pgvector, HNSW, ef_search = %s', n), 'rows_pgvector', 'USING hnsw (v vector_l2_ops)', '<->',

@@ -15,7 +15,7 @@
 
 #define DIMENSIONS_MAX 4096
 #define ROWS 45					/* not a multiple of a group of records */
-#define QUERIES 9
+#define QUERIES 19				/* not a multiple of what a filter takes together */
 #define VECTORS (ROWS + QUERIES)
 #define UNALIGNED 1				/* bytes: vectors' elements may lie anywhere */
 
@@ -304,10 +304,11 @@ filter_holds(const GenieValueQuery *query, const uint8_t *records, const uint32_
 
 /*
  * Each of n queries' tops, which want different keys, gets the live records that have such keys, of the records one
- * behind the other several times.
+ * behind the other several times, by this filter.
  */
 static void
-check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t *records, Data data)
+check_offers(const GenieValueFilter *filter, GenieValueQuery *const *queries, uint32_t n_queries,
+			 const uint8_t *records, Data data)
 {
 	enum
 	{
@@ -346,7 +347,7 @@ check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t 
 											(data == PLAIN || data == POSITIVE) && centre == NULL && c == 1 &&
 												least > 1);
 	}
-	genie_value_offer((const GenieValueQuery *const *) queries, of, n_queries, many, MANY, FIRST, live);
+	genie_value_offer_by(filter, (const GenieValueQuery *const *) queries, of, n_queries, many, MANY, FIRST, live);
 	for (uint32_t q = 0; q < n_queries; q++)
 	{
 		uint32_t	n = 0;
@@ -363,8 +364,8 @@ check_offers(GenieValueQuery *const *queries, uint32_t n_queries, const uint8_t 
 		free(hits[q]);
 	}
 	if (!CHECK(same))
-		printf("  offers: metric %u, %u dimensions, data %d\n", queries[0]->metric, queries[0]->n_dimensions,
-			   (int) data);
+		printf("  offers by %s: metric %u, %u dimensions, data %d\n", filter == NULL ? "keys" : filter->name,
+			   queries[0]->metric, queries[0]->n_dimensions, (int) data);
 	free(many);
 }
 
@@ -389,8 +390,10 @@ check_bounds(GenieMetric metric, Data data)
 				   vectors[0].is_double ? "double" : "float", vectors[0].n);
 		queries[q - ROWS] = query;
 	}
-	check_offers(queries, QUERIES, records, data);
-	check_offers(queries, 2, records, data);
+	for (uint32_t i = 0; genie_value_filter_nth(i) != NULL; i++)
+		check_offers(genie_value_filter_nth(i), queries, QUERIES, records, data);
+	check_offers(NULL, queries, QUERIES, records, data);
+	check_offers(genie_value_filter_nth(0), queries, 2, records, data);
 	for (uint32_t q = 0; q < QUERIES; q++)
 		free(queries[q]);
 	free(records);
