@@ -403,6 +403,29 @@ CREATE OPERATOR @& (
 COMMENT ON OPERATOR <~> (text, text) IS 'edit distance: ORDER BY it for the nearest texts first';
 COMMENT ON OPERATOR @& (text, genie_edit_query) IS 'within the edit distance';
 
+-- ---- trees in bracket notation: tree edit distance ----
+
+CREATE TYPE tree_ball AS (center text, radius float8);
+COMMENT ON TYPE tree_ball IS 'a tree in bracket notation, and the largest tree edit distance from it';
+
+CREATE FUNCTION genie_tree_distance(text, text) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 400;
+CREATE FUNCTION genie_matches(text, tree_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_tree_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION genie_tree_distance(text, text) IS 'tree edit distance: how many nodes must be inserted, deleted or relabelled to make one tree in bracket notation the other';
+COMMENT ON FUNCTION genie_matches(text, tree_ball) IS 'implementation of @& operator';
+
+CREATE OPERATOR <^> (
+	LEFTARG = text, RIGHTARG = text, FUNCTION = genie_tree_distance, COMMUTATOR = <^>
+);
+CREATE OPERATOR @& (
+	LEFTARG = text, RIGHTARG = tree_ball, FUNCTION = genie_matches,
+	RESTRICT = genie_matchsel, JOIN = contjoinsel
+);
+
+COMMENT ON OPERATOR <^> (text, text) IS 'tree edit distance: ORDER BY it for the nearest trees first';
+COMMENT ON OPERATOR @& (text, tree_ball) IS 'within the tree edit distance';
+
 -- ---- distances of vectors and of bit strings ----
 
 CREATE FUNCTION genie_vector_widening_support(internal) RETURNS internal
@@ -743,6 +766,24 @@ CREATE OPERATOR CLASS genie_edit_ops FOR TYPE text USING genie AS
 	FUNCTION 2 genie_edit_compile(internal, int2, oid),
 	FUNCTION 3 genie_edit_bound(int2, internal, int, int),
 	FUNCTION 4 genie_edit_options(internal);
+CREATE FUNCTION genie_tree_decompose(text, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tree_compile(internal, int2, oid) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tree_bound(int2, internal, int, int) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_tree_decompose(text, internal) IS 'genie support: a tree''s labels';
+COMMENT ON FUNCTION genie_tree_compile(internal, int2, oid) IS 'genie support: an operator''s right operand as a query over trees';
+COMMENT ON FUNCTION genie_tree_bound(int2, internal, int, int) IS 'genie support: lower bound of the tree edit distance from match count and size';
+
+CREATE OPERATOR CLASS genie_tree_ops FOR TYPE text USING genie AS
+	OPERATOR 2 @& (text, tree_ball),
+	OPERATOR 10 <^> (text, text) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_tree_decompose(text, internal),
+	FUNCTION 2 genie_tree_compile(internal, int2, oid),
+	FUNCTION 3 genie_tree_bound(int2, internal, int, int);
+COMMENT ON OPERATOR CLASS genie_tree_ops USING genie IS 'trees in bracket notation by their labels: nearest by tree edit distance';
+
 COMMENT ON OPERATOR CLASS genie_edit_ops USING genie IS 'texts by their n-grams, option n: nearest by edit distance';
 
 -- ---- approximate operator classes: vectors, sets and bit strings by their signatures ----

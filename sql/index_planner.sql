@@ -124,7 +124,7 @@ SELECT property, pg_indexam_has_property(a.oid, property) AS am, pg_index_has_pr
 	WHERE amname = 'genie' ORDER BY n;
 SELECT opcname, opcintype::regtype, opcdefault FROM pg_opclass JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'genie' AND opcname ~ '^genie' ORDER BY opcname COLLATE "C";
 SELECT amopopr::regoperator, amopstrategy, amoppurpose, f.opfname AS sorted_by FROM pg_amop JOIN pg_am a ON a.oid = amopmethod LEFT JOIN pg_opfamily f ON f.oid = amopsortfamily
-	WHERE amname = 'genie' AND amopopr::regoperator::text ~ '^(<&>|@&|<%>|<~>|<->|<[+]>|<=>|<&~>)' ORDER BY amopopr::regoperator::text COLLATE "C";
+	WHERE amname = 'genie' AND amopopr::regoperator::text ~ '^(<&>|@&|<%>|<~>|<\^>|<->|<[+]>|<=>|<&~>)' ORDER BY amopopr::regoperator::text COLLATE "C";
 
 RESET max_parallel_workers_per_gather; RESET search_path;
 DROP SCHEMA index_planner CASCADE;

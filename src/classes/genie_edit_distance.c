@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "genie_ball.h"
 #include "genie_compat.h"
 #include "genie_edit_distance.h"
 #include "genie_ngram.h"
@@ -40,11 +41,6 @@ PG_FUNCTION_INFO_V1(genie_levenshtein);
 PG_FUNCTION_INFO_V1(genie_edit_distance_texts);
 PG_FUNCTION_INFO_V1(genie_matches_text_edit_query);
 PG_FUNCTION_INFO_V1(genie_edit_query_make);
-
-/* attributes of the type genie_edit_query */
-#define QUERY_ATTRIBUTE		1
-#define DISTANCE_ATTRIBUTE	2
-#define N_ATTRIBUTES		2
 
 #define IDS_INITIAL			256 /* characters */
 
@@ -285,40 +281,15 @@ check_distance(int32 distance)
 				 errmsg("edit distance must not be negative")));
 }
 
-/* ALTER TYPE can change the type, although the extension owns it.  Further attributes are ignored. */
-static void
-check_descriptor(TupleDesc descriptor)
-{
-	if (descriptor->natts < N_ATTRIBUTES ||
-		TupleDescAttr(descriptor, QUERY_ATTRIBUTE - 1)->atttypid != TEXTOID ||
-		TupleDescAttr(descriptor, DISTANCE_ATTRIBUTE - 1)->atttypid != INT4OID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("attributes of type genie_edit_query have been altered"),
-				 errhint("Create extension genie again.")));
-}
-
 text *
 genie_edit_query_parts(Datum datum, uint32 *distance)
 {
-	HeapTupleHeader row = DatumGetHeapTupleHeader(datum);
-	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row), .t_data = row};
-	Datum	   *values = palloc(descriptor->natts * sizeof(Datum));
-	bool	   *nulls = palloc(descriptor->natts * sizeof(bool));
-	text	   *query;
+	Datum		most;
+	text	   *query = DatumGetTextPP(genie_ball_parts(datum, TEXTOID, INT4OID, &most));
 
-	check_descriptor(descriptor);
-	heap_deform_tuple(&tuple, descriptor, values, nulls);
-	ReleaseTupleDesc(descriptor);
-	if (nulls[QUERY_ATTRIBUTE - 1] || nulls[DISTANCE_ATTRIBUTE - 1])
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("genie_edit_query must not contain NULL")));
-	check_distance(DatumGetInt32(values[DISTANCE_ATTRIBUTE - 1]));
-	query = DatumGetTextPP(values[QUERY_ATTRIBUTE - 1]);
+	check_distance(DatumGetInt32(most));
 	genie_edit_check_length(query);
-	*distance = DatumGetInt32(values[DISTANCE_ATTRIBUTE - 1]);
+	*distance = DatumGetInt32(most);
 	return query;
 }
 
@@ -338,17 +309,16 @@ genie_edit_query_make(PG_FUNCTION_ARGS)
 
 		if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 			elog(ERROR, "genie_edit_query() does not return a composite type");
-		check_descriptor(descriptor);
+		genie_ball_check(descriptor, TEXTOID, INT4OID);
 		fcinfo->flinfo->fn_extra = descriptor = BlessTupleDesc(descriptor);
 		MemoryContextSwitchTo(old);
 	}
 	values = palloc0(descriptor->natts * sizeof(Datum));
 	nulls = palloc(descriptor->natts * sizeof(bool));
 	memset(nulls, true, descriptor->natts * sizeof(bool));
-	nulls[QUERY_ATTRIBUTE - 1] = false;
-	nulls[DISTANCE_ATTRIBUTE - 1] = false;
-	values[QUERY_ATTRIBUTE - 1] = PG_GETARG_DATUM(0);
-	values[DISTANCE_ATTRIBUTE - 1] = PG_GETARG_DATUM(1);
+	nulls[0] = nulls[1] = false;
+	values[0] = PG_GETARG_DATUM(0);
+	values[1] = PG_GETARG_DATUM(1);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls)));
 }
 

@@ -1,6 +1,6 @@
 /*
  * genie_tree.c
- *	  genie_binary_branches(): ordered, labelled trees as objects.
+ *	  Ordered, labelled trees: reading them (genie_tree.h), and genie_binary_branches(), which makes objects of them.
  *
  * Yang, Kalnis and Tung, "Similarity evaluation on tree-structured data" (SIGMOD 2005), section 3: a tree is turned
  * into a binary tree, whose left children are first children and whose right children are next siblings.  Each node
@@ -18,8 +18,9 @@
  */
 #include "postgres.h"
 
-#include "genie_bracket.h"
 #include "genie_multiset.h"
+#include "genie_tree.h"
+#include "genie_tree_edit.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
@@ -36,9 +37,9 @@ report_malformed(const char *text, const GenieBracketError *error)
 					 "in a label, a backslash goes before braces and backslashes.")));
 }
 
-/* Parses the tree; returns the number of its nodes. */
+/* Parses the tree, of up to so many nodes; with one more, it has too many. */
 static uint32
-parse_tree(const struct varlena *tree, GenieBracketNode **nodes)
+parse(const struct varlena *tree, uint32 most, GenieBracketNode **nodes)
 {
 	const char *text = VARDATA_ANY(tree);
 	size_t		len = VARSIZE_ANY_EXHDR(tree);
@@ -46,7 +47,7 @@ parse_tree(const struct varlena *tree, GenieBracketNode **nodes)
 	uint32		n;
 	GenieBracketError error;
 
-	for (size_t i = 0; i < len && capacity < GENIE_OBJECT_KEYWORDS_MAX; i++)
+	for (size_t i = 0; i < len && capacity < most; i++)
 		capacity += text[i] == '{';
 	*nodes = palloc(capacity * sizeof(GenieBracketNode));
 	switch (genie_bracket_parse(text, len, *nodes, capacity, &n, &error))
@@ -55,12 +56,46 @@ parse_tree(const struct varlena *tree, GenieBracketNode **nodes)
 			report_malformed(text, &error);
 			break;
 		case GENIE_BRACKET_FULL:
-			genie_keywords_check_limit((Size) n + 1);
-			break;
+			return most + 1;
 		case GENIE_BRACKET_TREE:
 			break;
 	}
 	return n;
+}
+
+uint32
+genie_tree_parse(const struct varlena *tree, GenieBracketNode **nodes)
+{
+	uint32		n = parse(tree, GENIE_OBJECT_KEYWORDS_MAX, nodes);
+
+	genie_keywords_check_limit(n);
+	return n;
+}
+
+uint32
+genie_tree_parse_for_distance(const struct varlena *tree, GenieBracketNode **nodes)
+{
+	uint32		n = parse(tree, GENIE_TREE_NODES_MAX, nodes);
+
+	if (n > GENIE_TREE_NODES_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("tree is too large for a tree edit distance"),
+				 errdetail("At most %d nodes are possible.", GENIE_TREE_NODES_MAX)));
+	return n;
+}
+
+const char *
+genie_tree_label(const GenieBracketNode *node, Size *len)
+{
+	char	   *label;
+
+	*len = node->label_len;
+	if (node->label_len == 0 || memchr(node->label, '\\', node->label_len) == NULL)
+		return node->label;
+	label = palloc(node->label_len);
+	*len = genie_bracket_label(label, node);
+	return label;
 }
 
 /* Appends the label of one side of a branch. */
@@ -83,7 +118,7 @@ genie_binary_branches(PG_FUNCTION_ARGS)
 {
 	struct varlena *tree = PG_GETARG_VARLENA_PP(0);
 	GenieBracketNode *nodes;
-	uint32		n = parse_tree(tree, &nodes);
+	uint32		n = genie_tree_parse(tree, &nodes);
 	StringInfoData branch;
 	GenieMultiset branches;
 

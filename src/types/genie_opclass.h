@@ -75,7 +75,7 @@
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
  * max_distance if the query has a threshold), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
  * float8, FOR ORDER BY).  Strategies from 5 on are distances: float8, FOR ORDER BY float_ops.  The strategies below
- * from 5 to 9 are those of genie's own classes; another class may give these numbers other meanings.
+ * from 5 to 10 are those of genie's own classes; another class may give these numbers other meanings.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
@@ -105,6 +105,7 @@
 #define GENIE_COSINE_STRATEGY	7	/* <=> */
 #define GENIE_HAMMING_STRATEGY	8	/* <&~> */
 #define GENIE_INNER_STRATEGY	9	/* <#> */
+#define GENIE_TREE_STRATEGY		10	/* <^> */
 #define GENIE_DISTANCE_STRATEGY	3	/* the first strategy that returns a distance, a float8 */
 
 /* ---- making keys ---- */

@@ -6,7 +6,7 @@
 #	sets		int[], text[] and genie_object by Jaccard distance, alone and with match counts, as conditions too
 #	texts		edit distance: ASCII and Unicode, n = 1 to 5, empty, long and NULL values, conditions "within d edits"
 #	documents	tsvector by match count, asked by tsvector and tsquery
-#	trees		an expression index on binary branches, by match count and by Jaccard distance
+#	trees		an expression index on binary branches, by match count and by Jaccard distance; labels by tree edit distance
 #	large		tables of several tiles, read to their end, and rows of thousands of keywords
 #	real		words, molecules, titles, trees and sequences of RNA, where GENIE_DATA names their folder
 #
@@ -158,6 +158,14 @@ live('trees', 'trees', {
 	within => sub { return "genie_binary_branches(x) @& genie_jaccard_query($_[0], " . pick(0.3, 0.6, 1) . ')'; },
 	match => sub { return "genie_binary_branches(x) @& genie_with_min_match(genie_query($_[0]), " . between(0, 4) . ')'; },
 	count => sub { return "genie_binary_branches(x) <&> $_[0]"; } });
+
+# of labels with braces and backslashes, too; planted_tree() makes few
+my $relabelled = sub { return "replace(replace($_[0], '{a', '{\\{a'), '{c', '{')"; };
+live('trees', 'labels', {
+	column => 'text', index => 'x genie_tree_ops', value => $relabelled->('planted_tree(s, 20, 15)'), rows => 500, changed => 300, rounds => 4, asked => 3, asked_by => 'text',
+	draw => sub { return $relabelled->('planted_tree(' . join(', ', seed(), 20, pick(15, 0, 60)) . ')'); },
+	distance => sub { return pick("x <^> $_[0]", "$_[0] <^> x"); },
+	within => sub { return "x @& ROW($_[0], " . pick(0, 1, 2.5, 8, q('infinity')) . ')::tree_ball'; } });
 
 # ---- large ----
 
