@@ -1062,10 +1062,13 @@ COMMENT ON OPERATOR CLASS genie_hamming_exact_ops USING genie IS 'bit strings: n
 -- pgvector's type: genie_enable_pgvector() makes the operator classes
 CREATE FUNCTION genie_pgvector_compile(internal, int2, oid, internal) RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_pgvector_half_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION genie_pgvector_half_compile(internal, int2, oid, internal) IS 'genie support: checks the length of a query';
 COMMENT ON FUNCTION genie_pgvector_compile(internal, int2, oid, internal) IS 'genie support: a vector as a query for similar signatures';
 CREATE FUNCTION genie_enable_pgvector() RETURNS int
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp;
-COMMENT ON FUNCTION genie_enable_pgvector() IS 'creates operator classes for pgvector''s type vector; returns how many it added';
+COMMENT ON FUNCTION genie_enable_pgvector() IS 'creates operator classes for pgvector''s types vector and halfvec, and its operator of bits; returns how many it added';
 
 -- ---- many queries at once ----
 

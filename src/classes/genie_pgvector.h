@@ -1,6 +1,7 @@
 /*
  * genie_pgvector.h
- *	  Values of pgvector's type "vector" (genie_vector_type.h describes the type to callers), and its operator of bits.
+ *	  Values of pgvector's types "vector" and "halfvec" (genie_vector_type.h describes types to callers), and its
+ *	  operator of bits.
  */
 #ifndef GENIE_PGVECTOR_H
 #define GENIE_PGVECTOR_H
@@ -11,6 +12,9 @@
 /* Is the index's operator class one of "vector" that genie_enable_pgvector() made? */
 extern bool genie_pgvector_index(Relation index);
 
+/* One of "halfvec"? */
+extern bool genie_pgvector_half_index(Relation index);
+
 /* Is it the one of bit? */
 extern bool genie_pgvector_bits_index(Relation index);
 
@@ -19,5 +23,9 @@ extern GenieVector genie_pgvector_elements(Datum value);
 
 /* The value of these n floats, palloc'd.  Errors: they are too many. */
 extern Datum genie_pgvector_make(const void *elements, uint32 n);
+
+/* The same of halves: elements are palloc'd floats.  Errors of a float that is too large for a half, too. */
+extern GenieVector genie_pgvector_half_elements(Datum value);
+extern Datum genie_pgvector_half_make(const void *elements, uint32 n);
 
 #endif							/* GENIE_PGVECTOR_H */

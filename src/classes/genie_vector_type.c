@@ -83,6 +83,8 @@ static const GenieVectorType float8_array =
 {FLOAT8ARRAYOID, true, false, elements_of_array, make_float8_array, metric_of_array};
 static const GenieVectorType pgvector =
 {FLOAT4ARRAYOID, false, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
+static const GenieVectorType pgvector_half =
+{FLOAT4ARRAYOID, false, false, genie_pgvector_half_elements, genie_pgvector_half_make, metric_of_pgvector};
 static const GenieVectorType bits =
 {InvalidOid, false, true, genie_exact_bits_elements, NULL, metric_of_bits};
 static const GenieVectorType pgvector_bits =
@@ -99,6 +101,8 @@ genie_vector_type_of_class(Relation index)
 {
 	if (genie_pgvector_index(index))
 		return &pgvector;
+	if (genie_pgvector_half_index(index))
+		return &pgvector_half;
 	if (genie_exact_bits_index(index))
 		return &bits;
 	if (genie_pgvector_bits_index(index))
