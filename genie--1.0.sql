@@ -1132,6 +1132,7 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT free_bytes bigint,
 	OUT retired_bytes bigint,
 	OUT unreachable_pages bigint,
+	OUT image_bytes bigint,
 	OUT parameters bytea,
 	OUT training text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -9,7 +9,7 @@ CREATE INDEX t_a ON t USING genie (a);
 INSERT INTO t SELECT i, CASE WHEN i % 10 = 0 THEN NULL ELSE ARRAY[i, i % 7] END FROM generate_series(1, 2000) i;
 SELECT segments, objects, keywords, postings, tombstones, pending_rows, pending_bytes > 0 AS pending FROM genie_index_info('t_a');
 SELECT genie_merge('t_a');
-SELECT segments, objects, keywords, postings, tombstones, pending_rows, pending_bytes FROM genie_index_info('t_a');
+SELECT segments, objects, keywords, postings, tombstones, pending_rows, pending_bytes, image_bytes > 2000 * 8 AS image_bytes FROM genie_index_info('t_a');
 SELECT genie_merge('t_a'), genie_merge('t_a');
 SELECT segments, objects, keywords, postings, tombstones, pending_rows, pending_bytes, unreachable_pages FROM genie_index_info('t_a');
 INSERT INTO t SELECT i, ARRAY[i, i % 7] FROM generate_series(2001, 2100) i;

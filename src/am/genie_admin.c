@@ -20,6 +20,7 @@
 #include "genie_compact.h"
 #include "genie_compat.h"
 #include "genie_image_cache.h"
+#include "genie_image_load.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
@@ -36,7 +37,7 @@ PG_FUNCTION_INFO_V1(genie_index_info);
 PG_FUNCTION_INFO_V1(genie_prewarm);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
-#define GENIE_INFO_COLUMNS 20
+#define GENIE_INFO_COLUMNS 21
 
 /*
  * Only the index's owner and members of pg_stat_scan_tables may read a whole index, because merges wait meanwhile.
@@ -189,6 +190,23 @@ genie_info_bytes(Relation index, const GenieMetaData *meta, int64 *by_section)
 	}
 }
 
+/* What genie_prewarm() would load.  False: a segment is damaged, or was merged away meanwhile, on a standby. */
+static bool
+genie_info_image_bytes(Relation index, const GenieMetaData *meta, uint64 *n_bytes)
+{
+	*n_bytes = 0;
+	for (uint32 i = 0; i < meta->n_segments; i++)
+	{
+		GenieSegment *segment = genie_segment_open(index, &meta->segments[i]);
+		uint64		n_more;
+
+		if (segment == NULL || !genie_image_load_bytes(segment, meta->segments[i].n_dead, &n_more))
+			return false;
+		*n_bytes += n_more;
+	}
+	return true;
+}
+
 /* Pages that wait for older scans to end; *n_lists counts those that list them. */
 static BlockNumber
 genie_info_retired(const uint8 *reachable, BlockNumber n_blocks, BlockNumber *n_lists)
@@ -207,7 +225,8 @@ genie_info_retired(const uint8 *reachable, BlockNumber n_blocks, BlockNumber *n_
 /*
  * genie_index_info(index regclass): what an index consists of.  Counts of objects, keywords
  * (summed over segments), postings, tombstones and pending rows; bytes by kind of page; the number of unreachable
- * pages; what an operator class has learned, and whether it fits.  The bytes of all kinds and of the
+ * pages; what the images would take in shared memory, which is known once all posting lists have been read; what an
+ * operator class has learned, and whether it fits.  The bytes of all kinds and of the
  * unreachable pages are the file's, unless inserts go on meanwhile.
  */
 Datum
@@ -225,6 +244,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	BlockNumber n_free = 0;
 	BlockNumber n_retired = 0;
 	BlockNumber n_lists = 0;
+	uint64		image_bytes;
 	GenieMetaData *meta;
 	uint8	   *reachable;
 	TupleDesc	desc;
@@ -271,6 +291,8 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum((int64) n_free * BLCKSZ);
 	values[n++] = Int64GetDatum((int64) n_retired * BLCKSZ);
 	values[n++] = Int64GetDatum(n_lost);
+	nulls[n] = !genie_info_image_bytes(index, meta, &image_bytes);
+	values[n++] = Int64GetDatum((int64) image_bytes);
 	nulls[n] = meta->parameters_length == 0;
 	values[n++] = PointerGetDatum(genie_info_parameters(meta));
 	nulls[n] = !genie_learns(index);

@@ -194,6 +194,14 @@ check_alone(const GenieImageFill *fill)
 
 /* ---- a load ---- */
 
+/* The most that a group of an image in shared memory has. */
+static uint64
+group_bytes(void)
+{
+	return !genie_arena_has_images() ? GENIE_IMAGE_GROUP_BYTES :
+		Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
+}
+
 /* An ERROR, or the process ends: nothing of the load remains. */
 static void
 cleanup(int code, Datum arg)
@@ -287,7 +295,7 @@ genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 	load->fill.segment = segment;
 	load->fill.n_dead = n_dead;
 	load->fill.n_workers = n_workers;
-	load->fill.plan.group_bytes = Min(GENIE_IMAGE_GROUP_BYTES, genie_arena_image_bytes() / GROUPS_IN_ARENA);
+	load->fill.plan.group_bytes = group_bytes();
 	load->tombstone_version = tombstone_version;
 	load->evict = evict;
 	return load_into_arena(load, key);
@@ -302,6 +310,31 @@ genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEv
 	load->is_vectors = true;
 	load->evict = evict;
 	return load_into_arena(load, key);
+}
+
+/* ---- before a load ---- */
+
+bool
+genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image plan", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GenieValueShape shape = genie_values_shape(segment);
+	GenieImageFill fill = {.segment = segment, .n_dead = n_dead, .plan.group_bytes = group_bytes()};
+	bool		ok = genie_image_fill_plan(&fill);
+
+	*n_bytes = ok ? planned_bytes(&fill) : 0;
+	genie_image_fill_end(&fill);
+	if (ok && shape.metric != 0)
+	{
+		GenieImageFill values = {.segment = segment};
+
+		plan_vectors(&values, shape);
+		*n_bytes += planned_bytes(&values);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
 }
 
 /* ---- in the backend's own memory ---- */

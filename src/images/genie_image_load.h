@@ -31,6 +31,12 @@ extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageK
 extern GenieLoadResult genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEvict evict);
 
 /*
+ * The bytes of shared memory that the segment's image would take, and its values: what genie_image_load() and
+ * genie_image_load_values() take together.  Reads all posting lists.  False: the segment is damaged or stale.
+ */
+extern bool genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes);
+
+/*
  * An image in the current memory context, for this backend alone; n_dead as above; hints: without the objects
  * that have one.  NULL: it would take more than limit
  * bytes, the segment is stale, or its lists are damaged, which the backend notices when it counts from the pages.

@@ -56,7 +56,9 @@ restart_with('genie.shared_memory = 32MB');
 # ---- what can be loaded ----
 
 is(shown('images, image_bytes, image_loads'), '0|0|0', 'nothing is loaded at first');
-cmp_ok(prewarm('t_x'), '>', 0, 'genie_prewarm returns bytes');
+my $said = info($node, 't_x', 'image_bytes');
+cmp_ok($said, '>', 0, 'genie_index_info says what images would take');
+is(prewarm('t_x'), $said, 'and genie_prewarm loads as many bytes');
 is(prewarm('t_x'), shown('image_bytes'), 'and the same when all is there');
 is(shown('images'), info($node, 't_x', 'segments'), 'an image for each segment');
 my $answered = shown('answered_by_worker_cpu');
@@ -74,12 +76,20 @@ CREATE TABLE empty_sets AS SELECT '{}'::int[] AS x FROM generate_series(1, 100) 
 CREATE TABLE nothing (x int[]);
 CREATE TABLE words AS SELECT ARRAY['w' || i % 17, 'x' || i, repeat('long', 100) || i % 2] AS x FROM generate_series(1, 5000) i;
 CREATE UNLOGGED TABLE unlogged AS SELECT ARRAY[i % 10] AS x FROM generate_series(1, 1000) i;
+CREATE TABLE vectors AS SELECT CASE WHEN i % 50 > 0 THEN ARRAY[sin(i), cos(i), i % 7, 1]::real[] END AS x FROM generate_series(1, 70000) i;
+CREATE INDEX vectors_exact ON vectors USING genie (x genie_l2_exact_ops);
+CREATE INDEX vectors_x ON vectors USING genie (x genie_l2_ops);
 SELECT format('CREATE INDEX %1$s_x ON %1$s USING genie (x)', t)
 	FROM unnest('{sparse,dense,nulls,only_nulls,empty_sets,nothing,words,unlogged}'::text[]) t \gexec
 SQL
 foreach my $table (qw(sparse dense nulls only_nulls empty_sets words unlogged))
 {
-	cmp_ok(prewarm("${table}_x"), '>', 0, "genie_prewarm of $table");
+	is(prewarm("${table}_x"), info($node, "${table}_x", 'image_bytes'), "genie_prewarm of $table, as genie_index_info has said");
+}
+foreach my $index (qw(vectors_x vectors_exact))
+{
+	is(info($node, $index, 'image_bytes'), prewarm($index), "and of $index, with values");
+	sql("DROP INDEX $index");
 }
 is(prewarm('nothing_x'), 0, 'an empty index has no image');
 
