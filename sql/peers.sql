@@ -104,7 +104,7 @@ DROP TABLE t;
 CREATE VIEW ours AS SELECT o.* FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid WHERE extname = 'genie';
 SELECT oprname, oprleft::regtype, oprright::regtype, oprresult::regtype FROM ours ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regtype::text COLLATE "C";
-SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&', '<%>', '<~>', '<&~>');
+SELECT DISTINCT o.oid::regoperator FROM pg_operator o JOIN ours USING (oprname) WHERE o.oid NOT IN (SELECT oid FROM ours) AND oprname IN ('<&>', '@&', '<%>', '<~>', '<&~>', '<^>');
 -- genie's operators between types that are not genie's
 SELECT oprname, oprleft::regtype, oprright::regtype FROM ours WHERE 'genie_object'::regtype NOT IN (oprleft, oprright) AND 'genie_query'::regtype NOT IN (oprleft, oprright);
 SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast WHERE castsource IN ('genie_object'::regtype, 'genie_query'::regtype) OR casttarget IN ('genie_object'::regtype, 'genie_query'::regtype) ORDER BY castsource::regtype::text COLLATE "C";
