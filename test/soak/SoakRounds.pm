@@ -531,7 +531,7 @@ sub round_binary
 	}
 
 	my $class = pick(grep { !$self->{option}{class} || $_->{name} eq $self->{option}{class} } @{ $self->{catalog}{classes} });
-	my $source = value_source($class->{type}, 'random', 100, $works) or return;
+	my $source = value_source($class, 'random', 100, $works) or return;
 	$self->{where} .= ", $class->{name}";
 	$self->{classes}{ $class->{name} } = 1;
 	foreach my $sql ("CREATE TABLE plain (x $source->{type})", "CREATE TABLE t (id serial, x $source->{type})", SoakScript::insert('t', $source, 300, 0),

@@ -129,6 +129,7 @@ sub operands
 	return $v->() if $right eq $class->{type};
 	return 'genie_object(' . $v->() . ')' if $right eq 'genie_object';
 	return 'genie_edit_query(' . $v->() . ', ' . pick(0, 1, 2, 3, 8, 100) . ')' if $right eq 'genie_edit_query';
+	return 'ROW(' . $v->() . ', ' . pick(0, 1, 2.5, 8, 100) . ')::tree_ball' if $right eq 'tree_ball';
 	if ($right eq 'tsquery')
 	{
 		my @words = map { 'w' . between(0, 400) . pick('', '', '', ':*') } 1 .. between(1, 5);
@@ -221,7 +222,7 @@ sub table_script
 	my $rows = pick(0, 1, 20, 100, 300, 300, 600, 1500);
 	$rows = $option{rows} if $option{rows} && $rows > $option{rows};
 	my $shape = pick('random', 'random', 'random', 'equal', 'scales', 'sorted', 'drift');
-	my $source = value_source($class->{type}, $shape, $rows || 100, $works);
+	my $source = value_source($class, $shape, $rows || 100, $works);
 	return { class => $class, uncovered => "class $class->{name}: no values of type $class->{type}" } if !$source;
 
 	my $options = class_options($session, $catalog, $class, $source->{type});

@@ -112,6 +112,43 @@ sub text_source
 	};
 }
 
+# Trees in bracket notation: of some bases, with labels changed and subtrees added.
+sub tree_source
+{
+	my ($shape, $rows) = @_;
+	my @labels = ('a' .. pick('b', 'f', 'z'), '', '\\{', 'long label ' x 40);
+	my $make;
+	$make = sub {
+		my ($n) = @_;
+		my $tree = '{' . pick(@labels);
+		$n--;
+		while ($n > 0)
+		{
+			my $below = between(1, $n);
+			$tree .= $make->($below);
+			$n -= $below;
+		}
+		return "$tree}";
+	};
+	my $most = pick(3, 10, 30);
+	my @bases = map { $make->(between(1, $most)) } 1 .. pick(1, 5, 30);
+	return sub {
+		my ($i, $phase) = @_;
+		my $tree = $shape eq 'equal' ? $bases[0] : pick(@bases);
+		foreach (1 .. ($shape eq 'equal' && maybe(0.98) ? 0 : numbers(0, 4)))
+		{
+			my @ends = (0);
+			push @ends, pos($tree) while $tree =~ /(?<!\\)\}/g;
+			substr($tree, pick(@ends[ 1 .. $#ends ]) - 1, 0) = $make->(pick(1, 1, 3));
+		}
+		$tree = "{z$tree}" if $shape eq 'drift' && $phase;
+		$tree = "{$i$tree}" if $shape eq 'sorted';
+		$tree = '{' . $tree x 8 . '}' if $shape eq 'scales' && $i % 2;
+		$tree = $make->(pick(200, 800)) if maybe(0.3 / $rows);
+		return $tree;
+	};
+}
+
 sub json_value
 {
 	my ($depth, @numbers) = @_;
@@ -140,11 +177,12 @@ sub pool
 	return @pool;
 }
 
-# The source of a class's input type.  works: a function that tells whether SQL works.  Returns { type: the column's, dimensions,
+# The source of a class's values.  works: a function that tells whether SQL works.  Returns { type: the column's, dimensions,
 # element: of arrays, value: a function of (row, phase) that gives a literal or undef for NULL }, or nothing.
 sub value_source
 {
-	my ($type, $shape, $rows, $works) = @_;
+	my ($class, $shape, $rows, $works) = @_;
+	my $type = $class->{type};
 	my %source = (type => $type, shape => $shape);
 	my $value;
 	if ($type eq 'anyarray')
@@ -170,7 +208,8 @@ sub value_source
 	elsif ($type eq 'text' || $type eq 'character varying')
 	{
 		$source{type} = pick('text', 'varchar') if $type eq 'text';
-		$value = text_source($shape, $rows);
+		my $trees = grep { $_->{right} eq 'tree_ball' } @{ $class->{operators} };
+		$value = $trees ? tree_source($shape, $rows) : text_source($shape, $rows);
 	}
 	elsif ($type eq 'tsvector')
 	{
