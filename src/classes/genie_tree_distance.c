@@ -151,33 +151,15 @@ distance_to_left(FunctionCallInfo fcinfo, TreeState *state, double limit)
 	return distance;
 }
 
-/* genie_tree_distance(text, text), text <^> text */
-Datum
-genie_tree_distance(PG_FUNCTION_ARGS)
-{
-	TreeState  *state = tree_state(fcinfo);
-	struct varlena *right = genie_operand_if_new(&state->right, PG_GETARG_DATUM(1));
-
-	if (right != NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(state->right.context);
-
-		keep_right(state, (struct varlena *) PG_DETOAST_DATUM_PACKED(PointerGetDatum(right)));
-		MemoryContextSwitchTo(old);
-		genie_operand_keep(&state->right, right);
-	}
-	PG_RETURN_FLOAT8(distance_to_left(fcinfo, state, INFINITY));
-}
-
 struct varlena *
 genie_tree_ball_parts(Datum ball, double *radius)
 {
 	return (struct varlena *) PG_DETOAST_DATUM_PACKED(genie_ball_float8_parts(ball, TEXTOID, radius));
 }
 
-/* text @& tree_ball */
-Datum
-genie_matches_tree_ball(PG_FUNCTION_ARGS)
+/* The state, in which the right operand is kept: a tree_ball, or a tree. */
+static TreeState *
+state_of_right(FunctionCallInfo fcinfo, bool is_ball)
 {
 	TreeState  *state = tree_state(fcinfo);
 	struct varlena *right = genie_operand_if_new(&state->right, PG_GETARG_DATUM(1));
@@ -186,9 +168,26 @@ genie_matches_tree_ball(PG_FUNCTION_ARGS)
 	{
 		MemoryContext old = MemoryContextSwitchTo(state->right.context);
 
-		keep_right(state, genie_tree_ball_parts(PointerGetDatum(right), &state->radius));
+		keep_right(state, is_ball ? genie_tree_ball_parts(PointerGetDatum(right), &state->radius) :
+				   (struct varlena *) PG_DETOAST_DATUM_PACKED(PointerGetDatum(right)));
 		MemoryContextSwitchTo(old);
 		genie_operand_keep(&state->right, right);
 	}
+	return state;
+}
+
+/* genie_tree_distance(text, text), text <^> text */
+Datum
+genie_tree_distance(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(distance_to_left(fcinfo, state_of_right(fcinfo, false), INFINITY));
+}
+
+/* text @& tree_ball */
+Datum
+genie_matches_tree_ball(PG_FUNCTION_ARGS)
+{
+	TreeState  *state = state_of_right(fcinfo, true);
+
 	PG_RETURN_BOOL(distance_to_left(fcinfo, state, state->radius) <= state->radius);
 }

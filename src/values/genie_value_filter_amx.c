@@ -86,6 +86,21 @@ begin(const GenieValueQuery *const *queries, uint32_t n, void *at)
 	_tile_loadconfig(&configuration);
 }
 
+/* Adds the products of a tile of queries, tile number q, and one of each group, number r, from that register on. */
+#define ADD_GROUP(q, r, group, i) \
+	do { \
+		_tile_loadd(r, groups[group] + (size_t) (i) * ROW, ROW); \
+		_tile_dpbsud(group, q, r); \
+	} while (0)
+#define ADD_PRODUCTS(q, r, i) \
+	do { \
+		_tile_loadd(q, queries + (size_t) (i) * 4, memory->n_elements); \
+		ADD_GROUP(q, r, 0, i); \
+		ADD_GROUP(q, r, 1, i); \
+		ADD_GROUP(q, r, 2, i); \
+		ADD_GROUP(q, r, 3, i); \
+	} while (0)
+
 AMX static void
 multiply(void *at, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_FILTER_RECORDS])
 {
@@ -103,33 +118,9 @@ multiply(void *at, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_F
 	_tile_zero(2);
 	_tile_zero(3);
 	for (uint32_t i = 0; i < whole; i += ROWS)
-	{
-		size_t		place = (size_t) i * ROW;
-
-		_tile_loadd(4, queries + (size_t) i * 4, memory->n_elements);
-		_tile_loadd(5, groups[0] + place, ROW);
-		_tile_dpbsud(0, 4, 5);
-		_tile_loadd(5, groups[1] + place, ROW);
-		_tile_dpbsud(1, 4, 5);
-		_tile_loadd(5, groups[2] + place, ROW);
-		_tile_dpbsud(2, 4, 5);
-		_tile_loadd(5, groups[3] + place, ROW);
-		_tile_dpbsud(3, 4, 5);
-	}
+		ADD_PRODUCTS(4, 5, i);
 	if (whole < memory->n_registers)
-	{
-		size_t		place = (size_t) whole * ROW;
-
-		_tile_loadd(6, queries + (size_t) whole * 4, memory->n_elements);
-		_tile_loadd(7, groups[0] + place, ROW);
-		_tile_dpbsud(0, 6, 7);
-		_tile_loadd(7, groups[1] + place, ROW);
-		_tile_dpbsud(1, 6, 7);
-		_tile_loadd(7, groups[2] + place, ROW);
-		_tile_dpbsud(2, 6, 7);
-		_tile_loadd(7, groups[3] + place, ROW);
-		_tile_dpbsud(3, 6, 7);
-	}
+		ADD_PRODUCTS(6, 7, whole);
 	_tile_stored(0, products[0], sizeof(products[0]));
 	_tile_stored(1, products[0] + ROWS, sizeof(products[0]));
 	_tile_stored(2, products[0] + 2 * ROWS, sizeof(products[0]));

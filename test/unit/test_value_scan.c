@@ -430,7 +430,7 @@ test_many(void)
 	static const Data data[] = {PLAIN, FAR, FAR_AND_WIDE, DUPLICATES, SPIKES, SPARSE, WHOLE, MIXED};
 	GenieRandom random = {2};
 
-	while (n_pairs < 1000000)
+	while (n_pairs < 10000000)
 		for (uint32_t d = 0; d < sizeof(data) / sizeof(data[0]); d++)
 			for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
 			{
