@@ -19,7 +19,7 @@
  *
  * amvacuumcleanup frees the pages that a crash or an error left, merges the pending list, compacts segments, frees
  * retired pages whose time has come, and reports the sizes.  An approximate class whose rows have values trains again,
- * if what it has learned fits them no more (disk/genie_retrain.h).  All of this is done in a subtransaction: an error
+ * if what it has learned fits them no more (merge/genie_retrain.h).  All of this is done in a subtransaction: an error
  * for lack of disk space becomes a WARNING.  The pages that were written in vain are freed at once, so that they serve
  * inserts, or the next VACUUM.
  *

@@ -22,7 +22,7 @@
  * Approximate operator classes.  Match counts only tell which rows are worth a look: the rows of the streams are
  * candidates.  genie_rerank.c takes them in rounds, looks them up in the table, and returns them by their exact
  * distances.  What the class has learned is in the metapage, so the query is compiled when the streams are opened.
- * After a restart it compiles to the same, unless the index has learned again (disk/genie_retrain.c); then a scan that
+ * After a restart it compiles to the same, unless the index has learned again (merge/genie_retrain.c); then a scan that
  * has given rows by match count ends with an error.  A scan that began before the index learned
  * goes on as if it had not: every row counts 0, in segments, too.  Raw vectors of the pending list come before all
  * rows that are counted.  After a restart some of them may be in a segment, at another place: genie_rerank.c leaves

@@ -60,7 +60,7 @@
  * by the operator's distance of the values in the table (genie_rerank.h).
  *	- Hash functions may depend on the data, through parameters that are trained on a sample of the rows.  The metapage
  *	  keeps them.  They do not change until REINDEX, unless rows have values, by which all are signed again
- *	  (disk/genie_retrain.c).  An index of too few rows has no parameters yet.
+ *	  (merge/genie_retrain.c).  An index of too few rows has no parameters yet.
  *	- decompose finds the parameters in keywords->parameters.  With parameters, it adds the signature, which must equal
  *	  the one that sign makes of the raw keywords.  Without (NULL), it adds *raw* keywords, from which sign makes the
  *	  signature when there are parameters, and sets keywords->size if sign uses the size.  All raw objects of an index

@@ -35,7 +35,7 @@
 
 /*
  * From so many intervals on, a query's intervals are not looked for among those of other queries: it is the last one of
- * its set (search/genie_batch.c), its own differ, and a hash table of millions would grow for 0.3 s without a look at
+ * its set (batch/genie_batch.c), its own differ, and a hash table of millions would grow for 0.3 s without a look at
  * cancellations.
  */
 #define GENIE_INTERVALS_ALONE (256 * 1024)

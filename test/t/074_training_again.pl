@@ -1,4 +1,4 @@
-# An approximate index that learns again (disk/genie_retrain.c): crashes, errors and a cancelled merge on the way, scans and inserts
+# An approximate index that learns again (merge/genie_retrain.c): crashes, errors and a cancelled merge on the way, scans and inserts
 # meanwhile, replay on a standby, and scans there whose pages are used again.
 #
 # The oracle is the sequential scan, sorted by (distance, ctid).  A scan that has all rows as candidates must give the same, however

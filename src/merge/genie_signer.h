@@ -17,7 +17,7 @@
  * So a class with values has no signatures in the list.  Of another class, an insert that read the metapage before that
  * flip may append a raw row behind it; its readers sign it.  Merges sign all of them.
  *
- * The class's functions are called through this table, because disk/ knows no operator classes.
+ * The class's functions are called through this table, because merge/ knows no operator classes.
  * types/genie_approximate.c fills it.
  */
 #ifndef GENIE_SIGNER_H
