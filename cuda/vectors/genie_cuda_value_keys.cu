@@ -5,16 +5,15 @@
  * A block has THREADS records, a thread each, and up to QUERIES queries.  Records lie one behind the other, so the
  * block reads them as one piece, SLICE units of 16 bytes at a time, into shared memory.  There a record takes an odd
  * number of units, so that the threads of a warp read theirs without conflicts.  All threads read the same unit of a
- * query at a time.  One instruction multiplies and adds four codes.
+ * query at a time.  One instruction multiplies and adds four codes; by L1, it adds up their differences.
  *
  * Of every stride-th object, records are read one by one.  A query's own objects are a thread each.
  *
  * Blocks of the same records are neighbours: the first one brings them to L2.  For one query the kernel is bound by
  * memory, for many by the products and by the doubles of the epilogue.
  *
- * The epilogue is genie_value_bound.h, with operators that the compiler cannot fuse.  L1 has sums of floats in the
- * order that genie_value_scan.h gives, 16 a thread, so a query at a time.  nvcc's default settings keep subnormal
- * numbers.
+ * The epilogue is genie_value_bound.h, with operators that the compiler cannot fuse.  nvcc's default settings keep
+ * subnormal numbers.
  */
 #include "genie_cuda_async.cuh"
 #include "genie_cuda_value_scan.cuh"
@@ -60,14 +59,12 @@ larger(ValueNumber a, ValueNumber b)
 #include "genie_value_bound.h"
 
 constexpr uint32_t THREADS = GENIE_CUDA_VALUE_THREADS;
-constexpr uint32_t LANES = GENIE_VECTOR_LANES;
-constexpr uint32_t FOURS = LANES / 4;	/* words of a unit's codes; fours of a unit's elements */
 constexpr uint32_t UNITS_MAX = GENIE_CUDA_VALUE_UNITS_MAX;
 constexpr uint32_t PITCH_MAX = UNITS_MAX | 1;
 
-static_assert(sizeof(GenieQuantized) == sizeof(uint4),
-			  "a unit is a record's header, or as many codes as there are lanes");
-static_assert(GENIE_QUANTIZED_ALIGN == LANES && GENIE_TILE_OBJECTS % THREADS == 0, "a block has records of one tile");
+static_assert(sizeof(GenieQuantized) == sizeof(uint4) && GENIE_QUANTIZED_ALIGN == sizeof(uint4),
+			  "a unit is a record's header, or so many codes");
+static_assert(GENIE_TILE_OBJECTS % THREADS == 0, "a block has records of one tile");
 static_assert(GENIE_CUDA_VALUE_UNITS <= UNITS_MAX, "the longest slice fits");
 
 /* sum + the products of four codes, without signs, and four of a query, with them */
@@ -86,64 +83,36 @@ add_products(uint32_t codes, uint32_t query, int sum)
 #endif
 }
 
-/* A thread's sums of its record with a query. */
+/* sum - the differences of four codes */
+static __device__ __forceinline__ int
+subtract_differences(uint32_t codes, uint32_t query, int sum)
+{
+#ifdef GENIE_CUDA_EMULATED
+	for (int i = 0; i < 32; i += 8)
+		sum -= abs((int) (codes >> i & 0xFF) - (int) (query >> i & 0xFF));
+	return sum;
+#else
+	return sum - (int) __vsadu4(codes, query);
+#endif
+}
+
+/* A thread's sum of its record with a query. */
+template <bool DIFFERENCES>
 struct Products
 {
 	int			sum;
 
+	static __device__ __forceinline__ int add_four(uint32_t codes, uint32_t query, int sum)
+	{
+		return DIFFERENCES ? subtract_differences(codes, query, sum) : add_products(codes, query, sum);
+	}
+
 	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query)
 	{
-		sum = add_products(codes.x, query->x, sum);
-		sum = add_products(codes.y, query->y, sum);
-		sum = add_products(codes.z, query->z, sum);
-		sum = add_products(codes.w, query->w, sum);
-	}
-};
-
-/* The same for L1: a sum for each lane. */
-struct Differences
-{
-	float		sums[LANES];
-
-	/* left: dimensions, from the unit's first one on */
-	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query, const float4 &header, int left)
-	{
-		const uint32_t words[FOURS] = {codes.x, codes.y, codes.z, codes.w};
-
-#pragma unroll
-		for (uint32_t f = 0; f < FOURS; f++)
-		{
-			const float4 four = *(const float4 *) &query[f];
-			const float q[4] = {four.x, four.y, four.z, four.w};
-
-#pragma unroll
-			for (uint32_t i = 0; i < 4; i++)
-			{
-				const float product = __fmul_rn((float) (words[f] >> (8 * i) & 0xFF), header.y);
-				const float difference = __fadd_rn(__fadd_rn(product, header.x), -q[i]);
-
-				if ((int) (f * 4 + i) < left)
-					sums[f * 4 + i] = __fadd_rn(sums[f * 4 + i], fabsf(difference));
-			}
-		}
-	}
-
-	template <uint32_t HALF>
-	__device__ __forceinline__ void fold()
-	{
-#pragma unroll
-		for (uint32_t l = 0; l < HALF; l++)
-			sums[l] = __fadd_rn(sums[l], sums[l + HALF]);
-	}
-
-	__device__ __forceinline__ float total()
-	{
-		static_assert(LANES == 16, "four steps");
-		fold<8>();
-		fold<4>();
-		fold<2>();
-		fold<1>();
-		return sums[0];
+		sum = add_four(codes.x, query->x, sum);
+		sum = add_four(codes.y, query->y, sum);
+		sum = add_four(codes.z, query->z, sum);
+		sum = add_four(codes.w, query->w, sum);
 	}
 };
 
@@ -158,12 +127,13 @@ add_codes(const uint4 &codes, uint32_t sum)
 }
 
 /*
- * The key of an object from its header, the sum of its codes, and what they are together with the query's: their
- * product, or the sum of the differences.
+ * The key of an object from its header, the sum of its codes, and their product with the query's, or the sum of the
+ * differences, with a minus.
  */
+template <bool DIFFERENCES>
 static __device__ __forceinline__ uint32_t
 key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, const uint4 &head, uint32_t codes,
-			  double products)
+			  int products)
 {
 	ValueTerms	terms;
 	ValueNumber bound = scan.metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
@@ -171,11 +141,11 @@ key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, 
 	terms.offset = (double) __uint_as_float(head.x);
 	terms.scale = (double) __uint_as_float(head.y);
 	terms.error = (double) __uint_as_float(head.z);
-	terms.squares = (double) head.w;
+	terms.squares = DIFFERENCES ? (double) __uint_as_float(head.w) : (double) head.w;
 	terms.codes = (double) (int) codes;
-	terms.products = products;
+	terms.products = (double) products;
 	if (query.is_known)
-		bound = genie_value_bound(scan.metric, query.constants, terms);
+		bound = genie_value_bound(DIFFERENCES ? GENIE_METRIC_L1 : scan.metric, query.constants, terms);
 	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
@@ -183,14 +153,11 @@ key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, 
  * Brings units of the block's n records, which are base's if they lie one behind the other, and of queries, to shared
  * memory.  All threads call it together.
  */
-template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
+template <uint32_t QUERIES, bool STRIDES>
 static __device__ __forceinline__ void
 load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key, uint32_t n, uint32_t first_query,
-		   uint32_t unit, uint32_t n_units, uint32_t pitch, uint4 *records,
-		   uint4 (*bodies)[UNITS_MAX * (DIFFERENCES ? FOURS : 1)])
+		   uint32_t unit, uint32_t n_units, uint32_t pitch, uint4 *records, uint4 (*bodies)[UNITS_MAX])
 {
-	constexpr uint32_t EACH = DIFFERENCES ? FOURS : 1;	/* a unit of codes has so many of the query's body */
-
 	for (uint32_t i = threadIdx.x; i < n * n_units; i += THREADS)
 	{
 		const uint32_t r = i / n_units;
@@ -202,15 +169,14 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key
 		genie_cuda_copy_async((uint8_t *) &records[r * pitch + i % n_units],
 							  (const uint8_t *) &record[unit + i % n_units]);
 	}
-	for (uint32_t i = threadIdx.x; i < QUERIES * n_units * EACH; i += THREADS)
+	for (uint32_t i = threadIdx.x; i < QUERIES * n_units; i += THREADS)
 	{
-		const uint32_t q = i / (n_units * EACH);
-		const uint32_t u = i % (n_units * EACH);
-		const uint32_t at = unit * EACH + u;
+		const uint32_t q = i / n_units;
+		const uint32_t u = i % n_units;
 
 		/* before the codes is the header */
-		if (at >= EACH)
-			bodies[q][u] = scan.queries[min(first_query + q, scan.n_queries - 1)].body[at - EACH];
+		if (unit + u > 0)
+			bodies[q][u] = scan.queries[min(first_query + q, scan.n_queries - 1)].body[unit + u - 1];
 	}
 	genie_cuda_wait_for_all_copies();
 }
@@ -220,26 +186,23 @@ static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan, uint32_t slice)
 {
 	__shared__ uint4 records[THREADS * PITCH_MAX];
-	__shared__ uint4 bodies[QUERIES][UNITS_MAX * (DIFFERENCES ? FOURS : 1)];
+	__shared__ uint4 bodies[QUERIES][UNITS_MAX];
 	const uint32_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
 	const uint32_t first_query = blockIdx.x % n_groups * QUERIES;
 	const uint32_t first = blockIdx.x / n_groups * THREADS;
 	const uint32_t n = min(THREADS, genie_cuda_value_n_looked_at(scan) - first);
 	const uint32_t pitch = slice | 1;
 	const uint4 *base = genie_cuda_value_record(scan, scan.first_object + first * scan.stride);
-	Products	products[QUERIES] = {};
-	Differences differences = {};
+	Products<DIFFERENCES> products[QUERIES] = {};
 	uint32_t	codes = 0;
 	uint4		head = make_uint4(0, 0, 0, 0);
-	float4		header = make_float4(0, 0, 0, 0);
 
 	for (uint32_t unit = 0; unit < scan.n_units; unit += slice)
 	{
 		const uint32_t n_units = min(slice, scan.n_units - unit);
 
 		__syncthreads();
-		load_slice<DIFFERENCES, QUERIES, STRIDES>(scan, base, first, n, first_query, unit, n_units, pitch, records,
-												  bodies);
+		load_slice<QUERIES, STRIDES>(scan, base, first, n, first_query, unit, n_units, pitch, records, bodies);
 		__syncthreads();
 		if (threadIdx.x >= n)
 			continue;
@@ -248,16 +211,11 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const uint4 chunk = records[threadIdx.x * pitch + u];
 
 			if (unit + u == 0)
-			{
 				head = chunk;
-				header = *(const float4 *) &records[threadIdx.x * pitch];
-			}
-			else if (DIFFERENCES)
-				differences.add(chunk, &bodies[0][u * FOURS], header,
-								(int) (scan.n_dimensions - (unit + u - 1) * LANES));
 			else
 			{
-				codes = add_codes(chunk, codes);
+				if (!DIFFERENCES)
+					codes = add_codes(chunk, codes);
 #pragma unroll
 				for (uint32_t q = 0; q < QUERIES; q++)
 					products[q].add(chunk, &bodies[q][u]);
@@ -273,9 +231,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 			const uint32_t i = first + threadIdx.x;
 
-			genie_cuda_value_put(scan, query, i,
-								 key_of_object(scan, query, head, codes,
-											   DIFFERENCES ? (double) differences.total() : (double) products[q].sum));
+			genie_cuda_value_put(scan, query, i, key_of_object<DIFFERENCES>(scan, query, head, codes, products[q].sum));
 		}
 }
 
@@ -292,7 +248,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValu
 	const uint32_t object = query.objects[i];
 	const uint4 *record = genie_cuda_value_record(scan, object);
 	const uint4 head = record[0];
-	Products	products = {};
+	Products<false> products = {};
 	uint32_t	codes = 0;
 
 	for (uint32_t u = 1; u < scan.n_units; u++)
@@ -304,7 +260,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValu
 		products.add(chunk, &of_query);
 	}
 	query.keys[i] = genie_cuda_value_wanted(scan, query, object,
-											key_of_object(scan, query, head, codes, (double) products.sum));
+											key_of_object<false>(scan, query, head, codes, products.sum));
 }
 
 template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
@@ -322,19 +278,27 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 	genie_cuda_check_launch("genie_cuda_value_keys_kernel");
 }
 
+template <bool DIFFERENCES>
+static void
+launch_by_queries(const GenieCudaValueScan &scan, cudaStream_t stream)
+{
+	if (scan.stride > 1)
+		launch<DIFFERENCES, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);
+	else if (scan.n_queries == 1)
+		launch<DIFFERENCES, 1, false>(scan, stream);
+	else
+		launch<DIFFERENCES, GENIE_CUDA_VALUE_QUERIES, false>(scan, stream);
+}
+
 void
 genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	if (scan.metric == GENIE_METRIC_HAMMING)
 		genie_cuda_value_bits(scan, stream);
 	else if (scan.metric == GENIE_METRIC_L1)
-		scan.stride > 1 ? launch<true, 1, true>(scan, stream) : launch<true, 1, false>(scan, stream);
-	else if (scan.stride > 1)
-		launch<false, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);
-	else if (scan.n_queries == 1)
-		launch<false, 1, false>(scan, stream);
+		launch_by_queries<true>(scan, stream);
 	else
-		launch<false, GENIE_CUDA_VALUE_QUERIES, false>(scan, stream);
+		launch_by_queries<false>(scan, stream);
 }
 
 void

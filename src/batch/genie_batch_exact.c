@@ -327,7 +327,7 @@ genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
 		{
 			shape = piece->shape;
 			if (shape.n_dimensions != (uint32) raw.size)
-				shape = (GenieValueShape) {metric, (uint32) raw.size, NULL};
+				shape = (GenieValueShape) {.metric = metric, .n_dimensions = (uint32) raw.size};
 			record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
 										palloc(genie_value_bytes(shape) + GENIE_QUANTIZED_ALIGN));
 		}

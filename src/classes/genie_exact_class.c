@@ -15,13 +15,13 @@
  *
  * Values and queries are taken as those of the approximate classes are (genie_lsh_class.c).  Rows wait raw in the
  * pending list, too.  All that such an index learns is how long its vectors are,
- * and where (genie_vector_centre.c).
+ * and where (genie_vector_learn.c).
  */
 #include "postgres.h"
 
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
-#include "genie_vector_centre.h"
+#include "genie_vector_learn.h"
 
 PG_FUNCTION_INFO_V1(genie_exact_l2_train);
 PG_FUNCTION_INFO_V1(genie_exact_l1_train);
@@ -38,7 +38,7 @@ learn(FunctionCallInfo fcinfo, GenieMetric metric)
 	parameters.functions.family = GENIE_LSH_NONE;
 	parameters.functions.n_dimensions = (uint32) sample->objects[0].size;
 	parameters.functions.width = metric;
-	return genie_vector_centre_learn(&parameters, metric, sample);
+	return genie_vector_learn(&parameters, metric, sample);
 }
 
 /* Support functions 5. */

@@ -41,6 +41,7 @@
 #include "genie_query.h"
 #include "genie_value_bytes.h"
 #include "genie_vector_distance.h"
+#include "genie_vector_learn.h"
 #include "utils/varbit.h"
 
 PG_FUNCTION_INFO_V1(genie_lsh_vector_decompose);
@@ -55,7 +56,6 @@ GenieLshClassParameters
 genie_lsh_class_parameters(const bytea *parameters)
 {
 	GenieLshClassParameters result;
-	uint64		n_bytes;
 
 	if (VARSIZE(parameters) < VARHDRSZ + sizeof(result))
 		ereport(ERROR,
@@ -65,11 +65,10 @@ genie_lsh_class_parameters(const bytea *parameters)
 				 errdetail("The index is damaged."),
 				 errhint("Please REINDEX it.")));
 	memcpy(&result, VARDATA(parameters), sizeof(result));
-	n_bytes = (uint64) GENIE_PARAMETERS_MAX + result.functions.n_dimensions * sizeof(float);
-	if (VARSIZE(parameters) > VARHDRSZ + GENIE_PARAMETERS_MAX && VARSIZE(parameters) != VARHDRSZ + n_bytes)
+	if (!genie_vector_learned_valid(parameters, result.functions.n_dimensions))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("an index of vectors has a centre of another length"),
+				 errmsg("an index of vectors has learned of vectors of another length"),
 				 errdetail("The index is damaged."),
 				 errhint("Please REINDEX it.")));
 	return result;

@@ -42,7 +42,7 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_vector.h"
-#include "genie_vector_centre.h"
+#include "genie_vector_learn.h"
 #include "genie_vector_value.h"
 #include "miscadmin.h"
 
@@ -466,7 +466,7 @@ static Datum
 finish(const GenieLshClassParameters *parameters, const GenieSample *sample)
 {
 	genie_lsh_check_parameters(&parameters->functions);
-	PG_RETURN_BYTEA_P(genie_vector_centre_learn(parameters, genie_vector_value_metric(parameters), sample));
+	PG_RETURN_BYTEA_P(genie_vector_learn(parameters, genie_vector_value_metric(parameters), sample));
 }
 
 /* The part that all classes have in common. */

@@ -12,7 +12,7 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_opclass.h"
-#include "genie_vector_centre.h"
+#include "genie_vector_learn.h"
 #include "genie_vector_value.h"
 
 PG_FUNCTION_INFO_V1(genie_vector_value);
@@ -43,9 +43,12 @@ genie_vector_value_shape(const bytea *parameters)
 {
 	GenieLshClassParameters class = genie_lsh_class_parameters(parameters);
 
-	return (GenieValueShape) {
-		genie_vector_value_metric(&class), class.functions.n_dimensions, genie_vector_centre(parameters)
-	};
+	GenieValueShape shape = genie_vector_learned(parameters, genie_vector_value_metric(&class),
+												 class.functions.n_dimensions);
+
+	/* rows are signed from records when an approximate index learns again */
+	shape.own_ranges = class.functions.family != GENIE_LSH_NONE;
+	return shape;
 }
 
 bool
@@ -79,7 +82,7 @@ genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Dat
 		genie_lsh_check_vector(vector);
 	query = palloc(genie_value_query_bytes(shape.metric, vector.n));
 	if (vector.n != shape.n_dimensions)
-		shape.centre = NULL;	/* it is refused, unless there are no rows */
+		shape = (GenieValueShape) {.metric = shape.metric}; /* it is refused, unless there are no rows */
 	shape.n_dimensions = vector.n;
 	genie_value_query(shape, vector, query);
 	return query;

@@ -421,8 +421,10 @@ genie_verify_value(GenieValueShape shape, const void *at)
 		return genie_value_bits_valid(shape.n_dimensions, at);
 	for (uint32 i = 0; i < shape.n_dimensions; i++)
 		squares += (uint32) codes[i] * codes[i];
-	return isfinite(record->offset) && record->scale >= 0 && !isinf(record->scale) && record->error >= 0 &&
-		squares == record->squares;
+	if (!(isfinite(record->offset) && record->scale >= 0 && !isinf(record->scale) && record->error >= 0))
+		return false;
+	return squares == record->squares ||
+		(shape.metric == GENIE_METRIC_L1 && record->beyond <= record->error);
 }
 
 /* Invariant 14. */

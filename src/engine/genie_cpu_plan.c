@@ -25,7 +25,6 @@
 /* Of SCAN jobs, measured with AVX-512 on records of 128 to 1,536 dimensions: a record costs like so many bytes more. */
 #define COST_SCAN_BYTES 350
 #define SCAN_BYTES_A_COST 56
-#define SCAN_L1_TIMES 4			/* as much */
 
 /*
  * Tasks a thread; more balance better, fewer use a tile's lists for more jobs.  On 16 cores 8 are a quarter faster
@@ -215,8 +214,7 @@ scan_cost(const GenieJob *job)
 	uint64_t	n_bytes = COST_SCAN_BYTES +
 		genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
 
-	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST *
-		(job->vectors->metric == GENIE_METRIC_L1 ? SCAN_L1_TIMES : 1);
+	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST;
 }
 
 /* Estimates what a job costs from n_samples of its tiles, evenly spaced. */

@@ -34,7 +34,7 @@ genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, Gen
 	values->shape = genie_value_order_shape(metric, parameters);
 	values->query = genie_vector_value_query(type, values->shape, operand);
 	if (values->shape.n_dimensions != values->query->n_dimensions)
-		values->shape = (GenieValueShape) {metric, values->query->n_dimensions, NULL};
+		values->shape = (GenieValueShape) {.metric = metric, .n_dimensions = values->query->n_dimensions};
 	record = genie_value_record_bytes(metric, values->query->n_dimensions);
 	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));
 }

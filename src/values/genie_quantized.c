@@ -52,8 +52,10 @@
 #include "genie_quantized_bound.h"
 
 #define CODE_MAX	255
+#define OWN_ERROR	0.25		/* of that by the index's range: much more is known by one of its own */
 #define ROUNDING	GENIE_QUANTIZED_ROUNDING	/* u */
 #define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
+#define LENGTH_ROUNDING (4 * ROUNDING)	/* more than a length that is kept may be rounded */
 #define GROWTH		GENIE_QUANTIZED_GROWTH
 #define VANISHING	GENIE_QUANTIZED_VANISHING
 
@@ -112,9 +114,9 @@ genie_quantize_unknown(uint32_t n_dimensions, void *record)
 	((GenieQuantized *) record)->error = INFINITY;
 }
 
-/* Writes the codes and their squares; returns the sum of their errors. */
+/* Writes the codes and their squares; returns the sum of their errors, and for L1 that of those outside the range. */
 static double
-write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuantized *record)
+write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuantized *record, double *beyond)
 {
 	uint8_t    *codes = (uint8_t *) (record + 1);
 	double		offset = record->offset;
@@ -123,6 +125,7 @@ write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuant
 	double		sum = 0;
 	uint32_t	squares = 0;
 
+	*beyond = 0;
 	for (uint32_t i = 0; i < vector.n; i++)
 	{
 		double		x = genie_quantized_element(shape, vector, factor, i);
@@ -136,38 +139,83 @@ write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuant
 		squares += (uint32_t) codes[i] * codes[i];
 		lost = x - (offset + scale * codes[i]);
 		sum += shape.metric == GENIE_METRIC_L1 ? fabs(lost) : lost * lost;
+		if (x < offset || x > offset + scale * CODE_MAX)
+			*beyond += fabs(lost);
 	}
 	record->squares = squares;
 	return sum;
+}
+
+/* Writes all but the range, which is there; more is added to the error.  Returns what is outside the range. */
+static double
+quantize_in_range(GenieValueShape shape, GenieVector vector, double factor, double more, GenieQuantized *record)
+{
+	uint32_t	n = vector.n;
+	double		roundings = 4 * ROUNDING * (fabs(record->offset) + CODE_MAX * (double) record->scale);
+	double		beyond;
+	double		sum;
+
+	roundings *= shape.metric == GENIE_METRIC_L1 ? n : sqrt(n);
+	if (shape.metric == GENIE_METRIC_COSINE)
+		roundings += (n + 16) * DOUBLE_ROUNDING;
+	sum = write_codes(shape, vector, factor, record, &beyond);
+	record->error = error_of(shape.metric, sum, roundings + n * VANISHING + more);
+	return beyond;
+}
+
+/* By the range of the vector. */
+static void
+quantize_in_own(GenieValueShape shape, GenieVector vector, double factor, GenieQuantized *record)
+{
+	double		least = INFINITY;
+	double		most = -INFINITY;
+	double		length = 0;
+
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = genie_quantized_element(shape, vector, factor, i);
+
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+		length += fabs(x);
+	}
+	record->offset = (float) least;
+	record->scale = (float) ((most - least) / CODE_MAX);
+	(void) quantize_in_range(shape, vector, factor, shape.step > 0 ? length * LENGTH_ROUNDING : 0, record);
+	if (shape.step > 0)
+		record->beyond = length <= FLT_MAX ? -(float) (length * (1 - 2 * ROUNDING)) : 0;
+}
+
+/* L1: by the range of the shape. */
+static void
+quantize_in_shared(GenieValueShape shape, GenieVector vector, GenieQuantized *record)
+{
+	double		beyond;
+
+	record->offset = shape.offset;
+	record->scale = shape.step;
+	beyond = quantize_in_range(shape, vector, 1, 0, record);
+	record->beyond = beyond <= FLT_MAX ? (float) (beyond * (1 - 2 * ROUNDING)) : 0;
 }
 
 void
 genie_quantize(GenieValueShape shape, GenieVector vector, void *at)
 {
 	GenieQuantized *record = at;
-	uint32_t	n = vector.n;
-	double		factor = genie_quantized_factor(shape.metric, vector);
-	double		least = INFINITY;
-	double		most = -INFINITY;
-	double		roundings;
-	double		sum;
+	float		error;
 
-	for (uint32_t i = 0; i < n; i++)
-	{
-		double		x = genie_quantized_element(shape, vector, factor, i);
-
-		least = x < least ? x : least;
-		most = x > most ? x : most;
-	}
-	memset(record, 0, genie_quantized_bytes(n));
-	record->offset = (float) least;
-	record->scale = (float) ((most - least) / CODE_MAX);
-	roundings = 4 * ROUNDING * (fabs(record->offset) + CODE_MAX * (double) record->scale);
-	roundings *= shape.metric == GENIE_METRIC_L1 ? n : sqrt(n);
-	if (shape.metric == GENIE_METRIC_COSINE)
-		roundings += (n + 16) * DOUBLE_ROUNDING;
-	sum = write_codes(shape, vector, factor, record);
-	record->error = error_of(shape.metric, sum, roundings + n * VANISHING);
+	memset(record, 0, genie_quantized_bytes(vector.n));
+	if (shape.step > 0)
+		quantize_in_shared(shape, vector, record);
+	else
+		quantize_in_own(shape, vector, genie_quantized_factor(shape.metric, vector), record);
+	if (!(shape.own_ranges && shape.step > 0 && record->beyond > 0))
+		return;
+	error = record->error;
+	quantize_in_own(shape, vector, 1, record);
+	/* its length tells whose range it is */
+	if (!(record->error < error * OWN_ERROR && record->beyond < 0))
+		quantize_in_shared(shape, vector, record);
 }
 
 void

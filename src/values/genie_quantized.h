@@ -7,6 +7,11 @@
  * search for the nearest objects measures only those whose bound is not above the distance that it has already; the
  * others need not be fetched.  It finds the same objects as without bounds.
  *
+ * A record's range, offset .. offset + 255 scale, is its vector's.  By L1 it is the index's (GenieValueShape), so that
+ * codes can be compared with each other.  What lies outside becomes an end of the range, and how far all of it lies
+ * outside is kept.  Or, where vectors are to be made of records, one that lies outside has a range of its own, and its
+ * length is kept.
+ *
  * The centre (GenieValueShape) is near the mean of the vectors, if an index has learned one.  Where dimensions have
  * means that differ more than the elements of one dimension do, codes are finer by it.  Bounds hold by any centre, as
  * long as records and queries have the same.
@@ -36,7 +41,16 @@ typedef struct GenieQuantized
 	float		offset;
 	float		scale;
 	float		error;			/* infinite: nothing is known */
-	uint32_t	squares;		/* the sum of the codes' squares; 0 where the vector is not known */
+	union
+	{
+		uint32_t	squares;	/* the sum of the codes' squares; 0 where the vector is not known */
+
+		/*
+		 * L1, of the index's range: how far outside it elements are, summed.  Of its own range: minus its length (sum
+		 * |v|), less the centre.  Both are rounded to 0.
+		 */
+		float		beyond;
+	};
 } GenieQuantized;
 
 /*

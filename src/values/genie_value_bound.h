@@ -11,7 +11,7 @@
  *	ValueNumber			the type of one number, or of many at once, with the operators + - * of its own and with doubles
  *	VALUE_SQRT(x)		rounded as IEEE says
  *	VALUE_LARGER(x, y)	x > y ? x : y, so y where one is NaN
- *	VALUE_UPTO(x, y, a, b)	x <= y ? a : b, so b where one is NaN; y and b are doubles
+ *	VALUE_UPTO(x, y, a, b)	x <= y ? a : b, so b where one is NaN; y is a double, b may be
  */
 #ifndef GENIE_VALUE_BOUND_H
 #define GENIE_VALUE_BOUND_H
@@ -38,8 +38,8 @@ typedef struct ValueTerms
 	ValueNumber offset;
 	ValueNumber scale;
 	ValueNumber error;
-	ValueNumber squares;
-	ValueNumber products;		/* codes of the query and the record; L1: the sum of differences */
+	ValueNumber squares;		/* L1: beyond */
+	ValueNumber products;		/* of the codes of the query and the record; L1: the sum of differences, with a minus */
 	ValueNumber codes;			/* the sum of the record's */
 } ValueTerms;
 
@@ -86,15 +86,24 @@ genie_value_inner_bound(const GenieValueConstants *query, ValueTerms v)
 VALUE_FUNCTION ValueNumber
 genie_value_bound(GenieMetric metric, const GenieValueConstants *query, ValueTerms v)
 {
+	ValueNumber error = v.error + query->error;
 	ValueNumber bound;
 
 	if (metric == GENIE_METRIC_INNER)
 		return genie_value_inner_bound(query, v);
 	if (metric == GENIE_METRIC_L1)
-		bound = VALUE_UPTO(v.products, FLT_MAX, v.products, 0.0);
+	{
+		ValueNumber minus = 0.0 - v.squares;	/* above 0: of a range of its own */
+		ValueNumber beyond = query->base - v.squares;
+		ValueNumber longer = query->norm - minus;
+		ValueNumber in_range = VALUE_LARGER(beyond, 0.0 - beyond) - query->scale * v.products;
+
+		bound = VALUE_UPTO(minus, 0.0, in_range, VALUE_LARGER(longer, 0.0 - longer));
+		error = VALUE_UPTO(minus, 0.0, v.error - v.squares, v.error) + query->error;
+	}
 	else
 		bound = genie_value_distance(query, v);
-	bound = VALUE_LARGER(bound * query->keep - (v.error + query->error), 0.0);
+	bound = VALUE_LARGER(bound * query->keep - error, 0.0);
 	if (metric != GENIE_METRIC_COSINE)
 		return bound;
 	return VALUE_LARGER((bound * bound) * (0.5 - 0x1p-23) - query->cosine_error, 0.0);

@@ -29,6 +29,16 @@
  * double, and goes through at most six operations: 8 u of 6.5 (A^2 + B^2), u = 2^-24.  2^-18 A^2 and 2^-18 B^2 are
  * subtracted from the first two.  The margin of genie_value_distance() is 2^-48 of the same sizes.
  *
+ * L1.  It is (|A - B| + s |d - c|) keep <= L + e + f, where A is what the query lies beyond the range, B what the
+ * record does, and e has had B taken from it.  X is the sum of differences with a minus.  With L' and e' as above:
+ *
+ *		[A - L']  -  e'  +-  B  <=  s X
+ *
+ * with plus if A is 0, and else with minus, since |A - B| is no less than either.  The terms of the left side go
+ * through at most five operations, each no larger than all of their sizes together; s X is no larger than them,
+ * either.  2^-20 of their sizes, 16 u, are subtracted.  Of a record with a range of its own, which is of length N, it
+ * is (N - |q*|) keep <= L + e + f instead: in the places of B and s there are 0, and N - A - |q*| is added.
+ *
  * Inner product.  What is wanted has
  *
  *		- L  -  o (n p + t D1)  -  (s C1) p  -  e |q'|  -  l g  <=  s t X,		g = f + (|q'| + f) roundings
@@ -66,10 +76,38 @@ typedef struct GenieValueFilterQuery
 
 #define GENIE_VALUE_FILTER_MARGIN 0x1p-18
 #define GENIE_VALUE_FILTER_INNER_MARGIN 0x1p-14
+#define GENIE_VALUE_FILTER_L1_MARGIN 0x1p-20
 #define GENIE_VALUE_FILTER_LARGEST 0x1p50
 #define GENIE_VALUE_FILTER_SMALLEST 0x1p-30
 #define GENIE_VALUE_FILTER_SCALE 0x1p-20	/* of a query, relative to all of it */
 #define GENIE_VALUE_FILTER_ROUNDING (1 + 0x1p-40)	/* of errors and limits: more than their roundings */
+
+/* L1: a record's, from its header */
+GENIE_QUANTIZED_FUNCTION GenieValueFilterRecord
+genie_value_filter_l1_record(double keep, const GenieQuantized *header)
+{
+	bool		own = header->beyond < 0;
+	double		error = ((double) header->error - (own ? 0 : header->beyond)) / keep * GENIE_VALUE_FILTER_ROUNDING;
+	GenieValueFilterRecord record = {{0, 0, 0, 0}, own ? 0 : header->scale};
+
+	record.of[0] = (float) (error + GENIE_VALUE_FILTER_L1_MARGIN * (error + fabs(header->beyond)));
+	record.of[own ? 2 : 1] = fabsf(header->beyond);
+	record.of[3] = own;
+	return record;
+}
+
+/* L1: a query's, for bounds of at most limit */
+GENIE_QUANTIZED_FUNCTION GenieValueFilterQuery
+genie_value_filter_l1_query(const GenieValueConstants *query, double limit)
+{
+	double		rest = query->base - (limit + query->error) / query->keep * GENIE_VALUE_FILTER_ROUNDING;
+	GenieValueFilterQuery numbers = {{-1, 0, 1, 0}, 0};
+
+	numbers.of[1] = query->base > 0 ? -1 : 1;
+	numbers.of[3] = (float) (-(query->base + query->norm) * (1 + GENIE_VALUE_FILTER_L1_MARGIN));
+	numbers.rest = (float) (rest - GENIE_VALUE_FILTER_L1_MARGIN * fabs(rest));
+	return numbers;
+}
 
 /*
  * A record's: its header's numbers, and the sum of its codes.  middle is subtracted from all offsets, the same for
@@ -90,6 +128,8 @@ genie_value_filter_record(GenieMetric metric, uint32_t n_dimensions, double midd
 	double		first;
 	GenieValueFilterRecord record = {{is_inner ? INFINITY : -INFINITY, 0, 0, 0}, 0};
 
+	if (metric == GENIE_METRIC_L1)
+		return genie_value_filter_l1_record(keep, header);
 	if (!(size <= GENIE_VALUE_FILTER_LARGEST * GENIE_VALUE_FILTER_LARGEST))
 		return record;
 	if (is_inner)
@@ -124,6 +164,8 @@ genie_value_filter_query(GenieMetric metric, const GenieValueConstants *query, d
 	double		part;
 	GenieValueFilterQuery numbers = {{0, 0, 0, 0}, -INFINITY};
 
+	if (metric == GENIE_METRIC_L1)
+		return genie_value_filter_l1_query(query, limit);
 	reach = (reach + query->error) / query->keep * GENIE_VALUE_FILTER_ROUNDING;
 	size = own + (is_inner ? query->norm * query->norm + lost * lost : reach * reach);
 	part = query->squares > 0 ? query->scale : sqrt(size);

@@ -134,7 +134,7 @@ end(void)
 }
 
 const GenieValueFilter genie_value_filter_amx = {"amx", begin, genie_value_filter_prepare, multiply,
-	genie_value_filter_left, end
+	genie_value_filter_differ, genie_value_filter_left, end
 };
 
 #endif							/* __x86_64__ && __linux__ */

@@ -1,6 +1,8 @@
 /*
  * genie_value_filter_avx512.c
- *	  The filter of genie_value_offer.h, for x86-64 with AVX-512 and its instruction for products of bytes (VNNI).
+ *	  The filter of genie_value_offer.h, for x86-64 with AVX-512 and its instructions for products of bytes (VNNI),
+ *	and for
+ *	  sums of their differences.
  *
  * Records are interleaved (genie_value_filter_memory.h).  So the products of a query with a group are one instruction
  * for four dimensions, the query's codes being a broadcast, and no sum is left to be folded.
@@ -55,6 +57,19 @@ transpose(__m512i *x)
 	}
 }
 
+/* Fours of codes become eights, in pairs of registers. */
+AVX512 static inline void
+pair(__m512i *x)
+{
+	for (int i = 0; i < GROUP; i += 2)
+	{
+		__m512i		low = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+
+		x[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+		x[i] = low;
+	}
+}
+
 AVX512 static void
 prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double middle,
 			  GenieValueFilterGroup *group, int32_t *sums, __m512i *codes)
@@ -76,6 +91,8 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 			rows[r] = _mm512_maskz_loadu_epi8(mask, record + sizeof(GenieQuantized) + i);
 		}
 		transpose(rows);
+		if (metric == GENIE_METRIC_L1)
+			pair(rows);
 		for (uint32_t r = 0; r < n_registers; r++)
 		{
 			_mm512_store_si512(codes + i / 4 + r, rows[r]);
@@ -165,13 +182,49 @@ multiply(void *at, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_F
 	}
 }
 
+AVX512 void
+genie_value_filter_differ(void *at, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_FILTER_RECORDS])
+{
+	GenieValueFilterMemory *memory = at;
+
+	for (uint32_t q = 0; q < n; q++)
+	{
+		const char *codes = genie_value_filter_query_codes(memory, first + q);
+		__m512i		low[GROUPS];
+		__m512i		high[GROUPS];
+
+		for (uint32_t g = 0; g < GROUPS; g++)
+			low[g] = high[g] = _mm512_setzero_si512();
+		for (uint32_t i = 0; i < memory->n_registers; i += 2)
+		{
+			int64_t		eight;
+			__m512i		of_query;
+
+			memcpy(&eight, codes + 4 * i, sizeof(eight));
+			of_query = _mm512_set1_epi64(eight);
+			for (uint32_t g = 0; g < GROUPS; g++)
+			{
+				const __m512i *group = (const __m512i *) genie_value_filter_group_codes(memory, g) + i;
+
+				low[g] = _mm512_sub_epi32(low[g], _mm512_sad_epu8(_mm512_load_si512(group), of_query));
+				high[g] = _mm512_sub_epi32(high[g], _mm512_sad_epu8(_mm512_load_si512(group + 1), of_query));
+			}
+		}
+		/* the upper halves of the sums are zeros */
+		for (uint32_t g = 0; g < GROUPS; g++)
+			_mm512_store_ps(products[q] + g * GROUP,
+							_mm512_shuffle_ps(_mm512_castsi512_ps(low[g]), _mm512_castsi512_ps(high[g]),
+											  _MM_SHUFFLE(2, 0, 2, 0)));
+	}
+}
+
 static void
 end(void)
 {
 }
 
 const GenieValueFilter genie_value_filter_avx512 = {"avx512", begin, genie_value_filter_prepare, multiply,
-	genie_value_filter_left, end
+	genie_value_filter_differ, genie_value_filter_left, end
 };
 
 #endif

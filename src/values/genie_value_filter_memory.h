@@ -3,7 +3,8 @@
  *	  What the filters of x86-64 prepare (genie_value_offer.h): records in groups, and queries' codes.
  *
  * Sixteen records are a group.  Their codes are interleaved: register i of a group has codes 4 i to 4 i + 3 of each
- * record.
+ * record.  For L1, whose instruction adds up eight differences, register 2 i has codes 8 i to 8 i + 7 of records 0,
+ * 1, 4, 5, 8, 9, 12 and 13, and the next one those of the others.
  */
 #ifndef GENIE_VALUE_FILTER_MEMORY_H
 #define GENIE_VALUE_FILTER_MEMORY_H

@@ -4,8 +4,8 @@
  *
  * Most records are far from being wanted.  Where there are many queries, a filter looks at some records for all of
  * them: what it prepares once pays for itself, and products of bytes are all that it does for each query and record,
- * but for a comparison.  Records that pass get their keys, which decide.  Few queries, L1 and bits get the keys of
- * all records.
+ * but for a comparison.  Records that pass get their keys, which decide.  Few queries and bits get the keys of all
+ * records.
  *
  * Both depend on a floor that most records are below.  So a top is compacted long before it is full, as soon as its
  * k-th key is of twice as many: of records in any order, that is once for each doubling of their number.
@@ -94,12 +94,14 @@ offer_left(const GenieValueQuery *query, const GenieValueConstants *constants, G
 		   uint64_t left, const int32_t *products, const int32_t *codes, uint32_t first_object, const uint64_t *live)
 {
 	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
+	bool		is_l1 = query->metric == GENIE_METRIC_L1;
 
 	for (; left != 0; left &= left - 1)
 	{
 		uint32_t	i = (uint32_t) __builtin_ctzll(left);
 		const GenieQuantized *record = (const void *) (records + i * n_bytes);
-		ValueTerms	terms = {record->offset, record->scale, record->error, record->squares, products[i], codes[i]};
+		double		squares = is_l1 ? (double) record->beyond : (double) record->squares;
+		ValueTerms	terms = {record->offset, record->scale, record->error, squares, products[i], codes[i]};
 		uint32_t	key = genie_value_key(genie_value_bound((GenieMetric) query->metric, constants, terms));
 
 		if (key >= top->floor && is_live(live, first_object + i))
@@ -173,7 +175,8 @@ offer_to_all(const Offer *offer, const char *records, uint32_t n, uint32_t first
 
 		if (n_here > GENIE_VALUE_FILTER_QUERIES)
 			n_here = GENIE_VALUE_FILTER_QUERIES;
-		offer->filter->multiply(offer->memory, first, n_here, products);
+		(any->metric == GENIE_METRIC_L1 ? offer->filter->differ : offer->filter->multiply)
+			(offer->memory, first, n_here, products);
 		for (uint32_t q = 0; q < n_here; q++)
 			offer_filtered(offer, first + q, products[q], records, n, first_object, live);
 	}
@@ -188,8 +191,7 @@ genie_value_offer_by(const GenieValueFilter *filter, const GenieValueQuery *cons
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	void	   *memory = NULL;
 
-	if (filter != NULL && n_queries >= FILTER_QUERIES && queries[0]->metric != GENIE_METRIC_L1 &&
-		queries[0]->metric != GENIE_METRIC_HAMMING)
+	if (filter != NULL && n_queries >= FILTER_QUERIES && queries[0]->metric != GENIE_METRIC_HAMMING)
 	{
 		offer.filtered = malloc(n_queries * sizeof(Filtered));
 		if (posix_memalign(&memory, 64, genie_value_filter_bytes(n_dimensions, n_queries)) != 0)

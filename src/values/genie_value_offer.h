@@ -46,6 +46,9 @@ typedef struct GenieValueFilter
 	 */
 	void		(*multiply) (void *memory, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_FILTER_RECORDS]);
 
+	/* the same for L1: sums of differences, with a minus */
+	void		(*differ) (void *memory, uint32_t first, uint32_t n, int32_t (*products)[GENIE_VALUE_FILTER_RECORDS]);
+
 	/* bit i: record i, whose product is given, may have a key that the numbers are of */
 	uint64_t	(*left) (const GenieValueFilterQuery *numbers, const void *memory, const int32_t *products);
 
@@ -66,6 +69,8 @@ extern const GenieValueFilter genie_value_filter_avx512;
 /* As GenieValueFilter says; for the other, too. */
 extern void genie_value_filter_prepare(GenieMetric metric, uint32_t n_dimensions, double middle, const void *records,
 									   uint32_t n, void *memory);
+extern void genie_value_filter_differ(void *memory, uint32_t first, uint32_t n,
+									  int32_t (*products)[GENIE_VALUE_FILTER_RECORDS]);
 extern uint64_t genie_value_filter_left(const GenieValueFilterQuery *numbers, const void *memory,
 										const int32_t *products);
 

@@ -28,8 +28,23 @@
  * room, as it has for the measure's own roundings, in doubles or in pgvector's floats (genie_quantized.c).  The same
  * place says what cosine takes from half of the bound's square.
  *
- * L1.  The query's elements are floats, and the sum is one of those of genie_quantized.c, so its proof holds; only the
- * last steps are more exact.
+ * L1.  Records and query have one range, o .. o + 255 s: p = o and t = s.  An element x of a vector is an end of the
+ * range, the nearest one, and what x lies beyond it, |x| say; or in the range, and nothing beyond.  Of two elements x
+ * and y, let x" and y" be these ends or elements.  Then
+ *
+ *		|x - y|  >=  |x" - y"| + | |x| - |y| |
+ *
+ * with equality unless both are beyond different ends.  Summed over the dimensions, where A and B are the sums of
+ * what q* and v lie beyond, with g and h how far q" and v" are from q' and v':
+ *
+ *		|q* - v|  >=  s |d - c| + |A - B| - g - h
+ *
+ * The sum |d - c| is exact, below 2^24.  B is kept rounded down, and e is at least h and B without that rounding: so
+ * e less what is kept pays for both.  A is computed in doubles with errors of (n + 1) 2^-53 A at most, and f is g and
+ * 2^-52 (n + 16) A more.  An x that is taken to be beyond an end by a rounding, or not to be, errs by 2^-52 R.  What
+ * remains are the roundings of a sum of three terms, for which 1 - 2 (n + 16) u has room.  Of a record with a range of
+ * its own, |q* - v| is at least | |q*| - |v| |.  |v| is kept rounded to 0, for which e has 4 u |v| more; the roundings
+ * of |q*| are in f.
  *
  * Inner product.  With |v| <= |v'| + e,
  *
@@ -63,6 +78,7 @@
 #include "genie_value_scan.h"
 
 #define CODE_MAX	127			/* of queries; the smallest is the negative one */
+#define RANGE_MAX	255			/* of L1's */
 #define ROUNDING	GENIE_QUANTIZED_ROUNDING	/* u */
 #define DOUBLE_ROUNDING 2.220446049250313e-16	/* 2^-52 */
 
@@ -159,6 +175,42 @@ write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieValue
 	return lost_squares;
 }
 
+/* L1: by the range of the shape. */
+static double
+quantize_in_range(GenieValueShape shape, GenieVector vector, GenieValueQuery *query)
+{
+	uint8_t    *codes = (uint8_t *) (query + 1);
+	double		offset = shape.offset;
+	double		scale = shape.step;
+	double		reach = fabs(offset) + RANGE_MAX * scale;
+	double		error = 0;
+
+	if (!(shape.step > 0))
+		return INFINITY;
+	query->offset = offset;
+	query->scale = scale;
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = genie_quantized_element(shape, vector, 1, i);
+		double		code = (x - offset) / scale + 0.5;
+		double		lost;
+
+		/* NaN becomes 0, and is lost */
+		code = code > 0 ? code : 0;
+		code = code < RANGE_MAX ? code : RANGE_MAX;
+		codes[i] = (uint8_t) code;
+		query->norm += fabs(x);
+		lost = fabs(x - (offset + scale * codes[i]));
+		if (x < offset || x > offset + scale * RANGE_MAX)
+			query->base += lost;
+		else
+			error += lost;
+	}
+	error += vector.n * (2 * DOUBLE_ROUNDING * reach + GENIE_QUANTIZED_VANISHING) +
+		query->norm * (vector.n + 16) * DOUBLE_ROUNDING + query->base * (vector.n + 16) * DOUBLE_ROUNDING;
+	return query->norm <= FLT_MAX && query->base <= FLT_MAX ? error * GENIE_QUANTIZED_GROWTH : INFINITY;
+}
+
 /* All but L1: the query, and its error. */
 static double
 quantize(GenieValueShape shape, GenieVector vector, GenieValueQuery *query)
@@ -222,7 +274,7 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 		genie_value_bits(vector, query + 1);
 		return;
 	}
-	query->error = metric == GENIE_METRIC_L1 ? genie_quantized_query(shape, vector, (float *) (query + 1)) :
+	query->error = metric == GENIE_METRIC_L1 ? quantize_in_range(shape, vector, query) :
 		quantize(shape, vector, query);
 	if (!(query->error <= FLT_MAX))
 	{

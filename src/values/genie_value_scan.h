@@ -10,15 +10,15 @@
  * processor.  So keys are the same bits for every instruction set and on GPUs.  Therefore:
  *	- the query is quantized, too: a byte a dimension, with a sign.  The product of query and vector is then one sum of
  *	  whole numbers, which is exact in any order, and as fast as memory;
- *	- from sums to bounds there is a fixed sequence of operations of doubles (genie_value_bound.h);
- *	- L1 has no such product.  Its sums are floats in a fixed order: lane i % GENIE_VECTOR_LANES, then lanes as in
- *	  genie_vector.h.
+ *	- by L1 it is quantized as records are, by the index's range.  The sum of the codes' differences is as exact, and as
+ *	  fast.  It is taken as a product, with a minus: the larger, the nearer;
+ *	- from sums to bounds there is a fixed sequence of operations of doubles (genie_value_bound.h).
  *
  * Bit strings (genie_value_bits.h) are compared as they are: their bounds are the distances.
  *
  * Bounds hold for genie_vector_measure(), and for pgvector's operators on vectors of floats, as those of
  * genie_quantized.h do; genie_value_scan.c proves it.  For inner products they are of the negative one.  Where nothing
- * is known, the bound is 0, for inner products -infinity.
+ * is known, the bound is 0, for inner products -infinity; so it is by L1 where the shape has no range.
  */
 #ifndef GENIE_VALUE_SCAN_H
 #define GENIE_VALUE_SCAN_H
@@ -38,9 +38,9 @@ extern "C" {
 
 /*
  * A query: q' = offset + scale * code, less the centre but for inner products.  Behind it are
- * genie_quantized_elements() codes (int8_t; zeros behind the last dimension), or for L1 as many elements (float).  Of
- * bits, there are the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is
- * copied from process to process.
+ * genie_quantized_elements() codes (int8_t, or for L1 uint8_t; zeros behind the last dimension).  Of bits, there are
+ * the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is copied from
+ * process to process.
  */
 typedef struct GenieValueQuery
 {
@@ -49,14 +49,17 @@ typedef struct GenieValueQuery
 	double		offset;			/* floats, as doubles */
 	double		scale;
 	double		error;			/* how far q' is from the query, rounded up; infinite: nothing is known */
-	double		norm;			/* |q'|, rounded up */
+	double		norm;			/* |q'|, rounded up; L1: sum |q|, less the centre */
 	double		sum;			/* scale * the sum of the codes */
 	double		squares;		/* scale^2 * the sum of their squares */
 	double		roundings;		/* relative: those of operators, with room for ours */
 
-	/* inner product, 0 without a centre: */
-	double		base;			/* the centre's product with the query, and what that adds to roundings, rounded up */
-	double		reach;			/* their lengths' product, rounded up */
+	/*
+	 * Inner product, 0 without a centre: the centre's product with the query, and what that adds to roundings, rounded
+	 * up.  L1: how far outside the range elements are, summed.
+	 */
+	double		base;
+	double		reach;			/* inner product: the lengths' product of centre and query, rounded up */
 } GenieValueQuery;
 
 static inline const void *
@@ -69,11 +72,9 @@ genie_value_query_body(const GenieValueQuery *query)
 static inline size_t
 genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
-	size_t		width = metric == GENIE_METRIC_L1 ? sizeof(float) : sizeof(int8_t);
-
 	if (metric == GENIE_METRIC_HAMMING)
 		n_dimensions = (uint32_t) genie_value_bits_bytes(n_dimensions);
-	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions) * width;
+	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions);
 }
 
 /* Writes a query, aligned to GENIE_QUANTIZED_ALIGN bytes, of 1 .. GENIE_VALUE_DIMENSIONS_MAX dimensions. */

@@ -18,9 +18,7 @@
 #define VALUE_FROM_UNSIGNED(at) from_unsigned(at)
 #define VALUE_STORE_KEYS(at, bounds) store_keys(at, (__m256d) (bounds))
 #define VALUE_SUM_GROUP sum_group
-#define VALUE_FLOAT_WIDTH 8
-#define VALUE_WIDEN(at) \
-	((Floats) _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *) (const void *) (at)))))
+#define VALUE_DIFFER_GROUP differ_group
 
 #define AVX2 __attribute__((always_inline)) VALUE_TARGET static inline
 
@@ -29,7 +27,7 @@ typedef double ValueNumber __attribute__((vector_size(8 * VALUE_WIDTH)));
 #define VALUE_SQRT(x) ((ValueNumber) _mm256_sqrt_pd((__m256d) (x)))
 #define VALUE_LARGER(x, y) ((ValueNumber) _mm256_max_pd((__m256d) (x), (__m256d) ((ValueNumber) {0} + (y))))
 #define VALUE_UPTO(x, y, a, b) \
-	((ValueNumber) _mm256_blendv_pd(_mm256_set1_pd(b), (__m256d) (a), \
+	((ValueNumber) _mm256_blendv_pd((__m256d) ((ValueNumber) {0} + (b)), (__m256d) (a), \
 									_mm256_cmp_pd((__m256d) (x), _mm256_set1_pd(y), _CMP_LE_OQ)))
 
 /* There is an instruction for numbers with a sign only: the upper bit is taken away, and added again, exactly. */
@@ -87,6 +85,37 @@ sum_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *r
 		}
 		block->products[place + r] = sum_of_ints(products);
 		block->codes[place + r] = _mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2);
+	}
+	genie_value_group_headers(block, place, records);
+}
+
+AVX2 void
+differ_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records, const uint8_t *query,
+			 uint32_t n_elements)
+{
+	uint32_t	whole = n_elements - n_elements % 32;
+
+	for (uint32_t r = 0; r < GENIE_VALUE_GROUP; r++)
+	{
+		const uint8_t *codes = (const uint8_t *) (records[r] + 1);
+		__m256i		sum = _mm256_setzero_si256();
+
+		for (uint32_t i = 0; i < whole; i += 32)
+		{
+			__m256i		c = _mm256_loadu_si256((const __m256i *) (const void *) (codes + i));
+			__m256i		q = _mm256_loadu_si256((const __m256i *) (const void *) (query + i));
+
+			sum = _mm256_add_epi64(sum, _mm256_sad_epu8(c, q));
+		}
+		if (whole < n_elements)
+		{
+			__m128i		c = _mm_loadu_si128((const __m128i *) (const void *) (codes + whole));
+			__m128i		q = _mm_loadu_si128((const __m128i *) (const void *) (query + whole));
+
+			sum = _mm256_add_epi64(sum, _mm256_zextsi128_si256(_mm_sad_epu8(c, q)));
+		}
+		/* the upper halves of the sums are zeros */
+		block->products[place + r] = -sum_of_ints(sum);
 	}
 	genie_value_group_headers(block, place, records);
 }

@@ -1,6 +1,7 @@
 /*
  * genie_value_scan_avx512.c
- *	  Keys of quantized vectors, for x86-64 with AVX-512 and its instruction for products of bytes (VNNI).
+ *	  Keys of quantized vectors, for x86-64 with AVX-512 and its instructions for products of bytes (VNNI) and for sums
+ *	  of their differences.
  *
  * Sums of a group's records are folded together, level by level: a record's last sum costs two shuffles, not eight.
  * Four records are read side by side, which processors that fetch ahead by themselves do not understand where records
@@ -20,9 +21,7 @@
 #define VALUE_FROM_UNSIGNED(at) ((ValueNumber) _mm512_cvtepu32_pd(_mm256_loadu_si256((const __m256i *) (at))))
 #define VALUE_STORE_KEYS(at, bounds) store_keys(at, (__m512d) (bounds))
 #define VALUE_SUM_GROUP sum_group
-#define VALUE_FLOAT_WIDTH 16
-#define VALUE_WIDEN(at) \
-	((Floats) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *) (const void *) (at)))))
+#define VALUE_DIFFER_GROUP differ_group
 
 #define AVX512 __attribute__((always_inline)) VALUE_TARGET static inline
 
@@ -32,7 +31,7 @@ typedef double ValueNumber __attribute__((vector_size(8 * VALUE_WIDTH)));
 #define VALUE_LARGER(x, y) ((ValueNumber) _mm512_max_pd((__m512d) (x), (__m512d) ((ValueNumber) {0} + (y))))
 #define VALUE_UPTO(x, y, a, b) \
 	((ValueNumber) _mm512_mask_blend_pd(_mm512_cmp_pd_mask((__m512d) (x), _mm512_set1_pd(y), _CMP_LE_OQ), \
-										_mm512_set1_pd(b), (__m512d) (a)))
+										(__m512d) ((ValueNumber) {0} + (b)), (__m512d) (a)))
 
 #define REGISTER 64				/* bytes, a cache line, too */
 #define LONG_ELEMENTS 256		/* records of more are fetched ahead */
@@ -147,6 +146,46 @@ sum_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *r
 	}
 	_mm512_store_si512(block->products + place, fold_quarters(group_products));
 	_mm512_store_si512(block->codes + place, fold_quarters(group_sums));
+	transpose_headers(block, place, records);
+}
+
+/* Four records' differences from the query, in the dimensions that the mask has, are taken from sums. */
+AVX512 void
+subtract_four(__m512i *sums, const GenieQuantized *const *records, const uint8_t *query, uint32_t i, __mmask64 mask)
+{
+	__m512i		q = _mm512_maskz_loadu_epi8(mask, query + i);
+
+	for (uint32_t r = 0; r < 4; r++)
+	{
+		__m512i		c = _mm512_maskz_loadu_epi8(mask, (const uint8_t *) (records[r] + 1) + i);
+
+		/* the upper halves of the sums stay zeros, since no carry comes from the lower ones */
+		sums[r] = _mm512_sub_epi32(sums[r], _mm512_sad_epu8(c, q));
+	}
+}
+
+AVX512 void
+differ_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records, const uint8_t *query,
+			 uint32_t n_elements)
+{
+	uint32_t	whole = n_elements - n_elements % REGISTER;
+	__mmask64	rest = ~(UINT64_MAX << n_elements % REGISTER);
+	size_t		n_bytes = 4 * (sizeof(GenieQuantized) + n_elements);
+	__m512i		group_sums[4];
+
+	for (uint32_t four = 0; four < 4; four++)
+	{
+		__m512i		sums[4] = {_mm512_setzero_si512()};
+
+		if (n_elements > LONG_ELEMENTS)
+			fetch((uintptr_t) records[4 * four] + n_bytes, n_bytes);
+		for (uint32_t i = 0; i < whole; i += REGISTER)
+			subtract_four(sums, records + 4 * four, query, i, UINT64_MAX);
+		if (rest != 0)
+			subtract_four(sums, records + 4 * four, query, whole, rest);
+		group_sums[four] = fold_ints(sums);
+	}
+	_mm512_store_si512(block->products + place, fold_quarters(group_sums));
 	transpose_headers(block, place, records);
 }
 

@@ -17,10 +17,13 @@ typedef struct GenieValueBlock
 	float		offset[GENIE_VALUE_BLOCK];
 	float		scale[GENIE_VALUE_BLOCK];
 	float		error[GENIE_VALUE_BLOCK];
-	uint32_t	squares[GENIE_VALUE_BLOCK];
-	int32_t		products[GENIE_VALUE_BLOCK];
-	int32_t		codes[GENIE_VALUE_BLOCK];
-	float		differences[GENIE_VALUE_BLOCK]; /* L1: in the place of the last three */
+	union
+	{
+		uint32_t	squares[GENIE_VALUE_BLOCK];
+		float		beyond[GENIE_VALUE_BLOCK];	/* L1 */
+	};
+	int32_t		products[GENIE_VALUE_BLOCK];	/* L1: the sums of differences, with a minus */
+	int32_t		codes[GENIE_VALUE_BLOCK];	/* not of L1 */
 } __attribute__((aligned(64))) GenieValueBlock;
 
 /* Of a group's records, from place on. */

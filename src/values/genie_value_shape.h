@@ -17,6 +17,15 @@ typedef struct GenieValueShape
 	 * records only: none is known of a segment, whose records were made with that of its index.
 	 */
 	const float *centre;
+
+	/*
+	 * L1: what is left lies in offset .. offset + 255 step, mostly, and codes are of this range.  step is finite and
+	 * above 0, or 0: each record has a range of its own, and nothing is known of queries (genie_value_scan.h).  Other
+	 * metrics have 0.  Of a segment neither is known.
+	 */
+	float		offset;
+	float		step;
+	bool		own_ranges;		/* a record may have a range of its own where that says much more of its vector */
 } GenieValueShape;
 
 static inline bool

@@ -114,8 +114,12 @@ fill(GenieRandom *random, Data data, bool is_double, uint32_t n_dimensions)
 static float elements_of_centre[DIMENSIONS_MAX];
 static const float *centre;
 
+/* L1: records may be of one range. */
+static float step;
+static bool own_ranges;
+
 static void
-choose_centre(GenieRandom *random)
+choose_shape(GenieRandom *random)
 {
 	bool		is_near = genie_random_below(random, 2) == 0;
 	double		length = sqrt(genie_vector_measure(GENIE_METRIC_INNER, vectors[0], vectors[0]));
@@ -129,12 +133,22 @@ choose_centre(GenieRandom *random)
 			x = ldexp((double) (int64_t) genie_random(random) / 9.3e18, (int) genie_random_below(random, 250) - 125);
 		elements_of_centre[i] = fabs(x) <= FLT_MAX ? (float) x : 0;
 	}
+	step = genie_random_below(random, 2) == 0 ? 0 : (float) ldexp(1, (int) genie_random_below(random, 40) - 30);
+	own_ranges = genie_random_below(random, 2) == 0;
 }
 
 static GenieValueShape
 shape_of(GenieMetric metric)
 {
-	return (GenieValueShape) {metric, vectors[0].n, centre};
+	GenieValueShape shape = {.metric = metric, .n_dimensions = vectors[0].n, .centre = centre};
+
+	if (metric == GENIE_METRIC_L1)
+	{
+		shape.offset = -100 * step;
+		shape.step = step;
+		shape.own_ranges = own_ranges;
+	}
+	return shape;
 }
 
 /* A segment of all rows, and of one object whose vector is not known; queries. */
@@ -334,9 +348,10 @@ test_bounds(void)
 			for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_COSINE; metric++)
 			{
 				fill(&random, data, i % 2 == 1, dimensions[i / 2]);
-				choose_centre(&random);
+				choose_shape(&random);
 				check_bounds(metric, data);
 				centre = NULL;
+				step = 0;
 			}
 }
 

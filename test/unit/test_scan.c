@@ -44,6 +44,20 @@ draw_vector(GenieRandom *random, GenieMetric metric, float *elements, uint32_t n
 		((uint8_t *) elements)[n / 8] &= (uint8_t) ~(0xFF >> n % 8);
 }
 
+/* By L1, some elements are beyond the range. */
+static GenieValueShape
+shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
+{
+	GenieValueShape shape = {.metric = metric, .n_dimensions = n_dimensions, .centre = centre};
+
+	if (metric == GENIE_METRIC_L1)
+	{
+		shape.offset = -0.9f;
+		shape.step = 1.7f / 255;
+	}
+	return shape;
+}
+
 static void
 make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t n_objects, uint32_t n_dimensions,
 			 uint64_t id)
@@ -60,7 +74,7 @@ make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t
 		if (i % 10 == 9)
 			genie_value_record_unknown(metric, n_dimensions, pool + i * n_bytes);
 		else
-			genie_value_record((GenieValueShape) {metric, n_dimensions, NULL},
+			genie_value_record(shape_of(metric, n_dimensions, NULL),
 							   (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
 	}
 	memset(segment, 0, sizeof(Segment));
@@ -114,7 +128,7 @@ make_job(GenieRandom *random, const Segment *segment, uint32_t k, GenieJob *job)
 	draw_vector(random, segment->vectors.metric, elements, n_dimensions);
 	if (segment->vectors.metric != GENIE_METRIC_HAMMING && genie_random_below(random, 20) == 0)
 		elements[0] = NAN;
-	genie_value_query((GenieValueShape) {segment->vectors.metric, n_dimensions, centre}, (GenieVector) {elements,
+	genie_value_query(shape_of(segment->vectors.metric, n_dimensions, centre), (GenieVector) {elements,
 					  n_dimensions, false}, query);
 	*job = (GenieJob) {
 		.kind = GENIE_JOB_SCAN, .image = &segment->image, .n_tiles = segment->image.n_tiles, .k = k, .min_key = 1,

@@ -26,6 +26,12 @@ typedef enum Data
 
 static uint8_t strings[ROWS + 1][(BITS_MAX + 7) / 8];	/* the last one is the query's */
 
+static GenieValueShape
+shape_of(uint32_t n)
+{
+	return (GenieValueShape) {.metric = GENIE_METRIC_HAMMING, .n_dimensions = n};
+}
+
 static void
 fill(GenieRandom *random, Data data, uint32_t n)
 {
@@ -66,11 +72,11 @@ check_keys(const GenieValueKernel *kernel, uint32_t n, uint32_t n_rows)
 	memset(keys, 0xEE, sizeof(keys));
 	for (uint32_t r = 0; r < n_rows; r++)
 	{
-		genie_value_record((GenieValueShape) {GENIE_METRIC_HAMMING, n, NULL}, (GenieVector) {strings[r], n, false},
+		genie_value_record(shape_of(n), (GenieVector) {strings[r], n, false},
 						   records + r * n_bytes);
 		right = right && genie_value_bits_valid(n, records + r * n_bytes);
 	}
-	genie_value_query((GenieValueShape) {GENIE_METRIC_HAMMING, n, NULL}, (GenieVector) {strings[ROWS], n, false},
+	genie_value_query(shape_of(n), (GenieVector) {strings[ROWS], n, false},
 					  query);
 	right = right && genie_value_query_valid(query, query_bytes) && query_bytes % GENIE_QUANTIZED_ALIGN == 0;
 	if (kernel == NULL)
@@ -132,7 +138,7 @@ test_valid(void)
 		uint8_t    *record = malloc(n_all / 8);
 
 		fill(&random, ONES, n);
-		genie_value_record((GenieValueShape) {GENIE_METRIC_HAMMING, n, NULL}, (GenieVector) {strings[0], n, false},
+		genie_value_record(shape_of(n), (GenieVector) {strings[0], n, false},
 						   record);
 		for (uint32_t i = n; i < n_all; i++)
 		{

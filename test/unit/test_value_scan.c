@@ -119,6 +119,55 @@ draw(GenieRandom *random, Data data, uint32_t v, uint32_t i)
 	}
 }
 
+/* Records and queries may be less a centre: of no vector, of the first one, or anywhere. */
+static float elements_of_centre[DIMENSIONS_MAX];
+static const float *centre;
+
+/* that of L1 */
+static struct
+{
+	float		offset;
+	float		step;
+	bool		has_all;		/* vectors */
+	bool		own;			/* records may have one of their own */
+}			range;
+
+static GenieValueShape
+shape_of(GenieMetric metric)
+{
+	GenieValueShape shape = {.metric = metric, .n_dimensions = vectors[0].n, .centre = centre};
+
+	if (metric == GENIE_METRIC_L1)
+	{
+		shape.offset = range.offset;
+		shape.step = range.step;
+		shape.own_ranges = range.own;
+	}
+	return shape;
+}
+
+/* The range of all vectors, less the centre, or such a part of it. */
+static void
+fit_range(double part)
+{
+	double		least = INFINITY;
+	double		most = -INFINITY;
+
+	for (uint32_t v = 0; v < VECTORS; v++)
+		for (uint32_t i = 0; i < vectors[v].n; i++)
+		{
+			double		x = genie_quantized_element(shape_of(GENIE_METRIC_L2), vectors[v], 1, i);
+
+			if (fabs(x) > FLT_MAX / 4 || isnan(x))
+				continue;
+			least = fmin(least, x);
+			most = fmax(most, x);
+		}
+	range.offset = isfinite(least) ? (float) (least + (most - least) * (1 - part) / 2) : 0;
+	range.step = most > least ? fmaxf((float) ((most - least) * part / 255), FLT_MIN) : 1;
+	range.has_all = part == 1;
+}
+
 static void
 fill(GenieRandom *random, Data data, bool is_double, uint32_t n_dimensions)
 {
@@ -128,6 +177,7 @@ fill(GenieRandom *random, Data data, bool is_double, uint32_t n_dimensions)
 		for (uint32_t i = 0; i < n_dimensions; i++)
 			set_element(v, i, draw(random, data, v, i));
 	}
+	fit_range(1);
 }
 
 /* ---- measures ---- */
@@ -169,12 +219,23 @@ measure_in_floats(GenieMetric metric, GenieVector a, GenieVector b, uint32_t n_l
 
 /* ---- records, queries, keys ---- */
 
-/* Records and queries may be less a centre: of no vector, of the first one, or anywhere. */
-static float elements_of_centre[DIMENSIONS_MAX];
-static const float *centre;
+/* The range may be that of the vectors, a part of it, or anything. */
+static void
+choose_range(GenieRandom *random)
+{
+	range.own = genie_random_below(random, 2) == 0;
+	if (genie_random_below(random, 4) > 0)
+		fit_range(genie_random_below(random, 2) == 0 ? 1 : 0.4);
+	else
+	{
+		range.offset = (float) ldexp(plain_of(random), (int) genie_random_below(random, 200) - 100);
+		range.step = (float) ldexp(1 + fabs(plain_of(random)), (int) genie_random_below(random, 200) - 125);
+		range.has_all = false;
+	}
+}
 
 static void
-choose_centre(GenieRandom *random)
+choose_shape(GenieRandom *random)
 {
 	bool		is_near = genie_random_below(random, 2) == 0;
 	double		length = sqrt(genie_vector_measure(GENIE_METRIC_INNER, vectors[0], vectors[0]));
@@ -188,12 +249,7 @@ choose_centre(GenieRandom *random)
 			x = ldexp((double) (int64_t) genie_random(random) / 9.3e18, (int) genie_random_below(random, 250) - 125);
 		elements_of_centre[i] = fabs(x) <= FLT_MAX ? (float) x : 0;
 	}
-}
-
-static GenieValueShape
-shape_of(GenieMetric metric)
-{
-	return (GenieValueShape) {metric, vectors[0].n, centre};
+	choose_range(random);
 }
 
 static uint8_t *
@@ -217,7 +273,7 @@ make_query(GenieMetric metric, GenieVector vector)
 
 	CHECK(n_bytes % GENIE_QUANTIZED_ALIGN == 0);
 	memset(query, 0xAA, n_bytes);
-	genie_value_query((GenieValueShape) {metric, vector.n, centre}, vector, query);
+	genie_value_query(shape_of(metric), vector, query);
 	CHECK(genie_value_query_valid(query, n_bytes));
 	return query;
 }
@@ -290,7 +346,8 @@ filter_holds(const GenieValueQuery *query, const uint8_t *records, const uint32_
 
 		for (uint32_t i = 0; i < query->n_dimensions; i++)
 		{
-			product += codes[i] * query_codes[i];
+			product += metric == GENIE_METRIC_L1 ? -abs(codes[i] - (uint8_t) query_codes[i]) :
+				codes[i] * query_codes[i];
 			sum += codes[i];
 		}
 		record = genie_value_filter_record(metric, query->n_dimensions, centre, header, sum);
@@ -340,12 +397,12 @@ check_offers(const GenieValueFilter *filter, GenieValueQuery *const *queries, ui
 		hits[q] = malloc(genie_topk_capacity(MANY) * sizeof(GenieHit));
 		genie_topk_init(&tops[q], hits[q], MANY, least, NULL);
 		of[q] = &tops[q];
-		if (queries[q]->metric != GENIE_METRIC_L1 && genie_value_unknown_key(queries[q]) == 0)
+		if (genie_value_unknown_key(queries[q]) == 0)
 			for (uint32_t c = 0; c < 3; c++)
 				same = same && filter_holds(queries[q], records, keys[q], least,
 											c == 0 ? 0 : c == 1 ? queries[0]->offset : 3 * queries[q]->offset + 1e-3,
 											(data == PLAIN || data == POSITIVE) && centre == NULL && c == 1 &&
-												least > 1);
+												least > 1 && (queries[q]->metric != GENIE_METRIC_L1 || range.has_all));
 	}
 	genie_value_offer_by(filter, (const GenieValueQuery *const *) queries, of, n_queries, many, MANY, FIRST, live);
 	for (uint32_t q = 0; q < n_queries; q++)
@@ -409,7 +466,7 @@ test_bounds(void)
 			for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_INNER; metric++)
 			{
 				fill(&random, data, i % 2 == 1, dimensions[i / 2]);
-				choose_centre(&random);
+				choose_shape(&random);
 				check_bounds(metric, data);
 				centre = NULL;
 			}
@@ -439,7 +496,7 @@ test_many(void)
 				bool		below = true;
 
 				fill(&random, data[d], false, 1 + (uint32_t) genie_random_below(&random, 40));
-				choose_centre(&random);
+				choose_shape(&random);
 				records = make_records(metric);
 				for (uint32_t q = 0; q < VECTORS; q++)
 				{
@@ -560,13 +617,21 @@ test_tight(void)
 				if (!CHECK(tight > 0.97))
 					printf("  metric %d, %u dimensions: %f\n", metric, n, tight);
 			}
-	/* what codes say exactly costs roundings only */
+	/* what codes say exactly costs roundings only; so does what lies beyond a range */
 	for (int metric = GENIE_METRIC_L2; metric <= GENIE_METRIC_L1; metric++)
 	{
 		uint8_t    *records;
 		uint32_t	key;
 
 		fill(&random, CONSTANT, false, 128);
+		if (metric == GENIE_METRIC_L1)
+		{
+			fill(&random, POSITIVE, false, 128);
+			range.offset = 0;
+			range.step = 1;
+			for (uint32_t v = 0; v < VECTORS; v++)
+				set_element(v, 5, 256 + 100 * (v + 1));
+		}
 		records = make_records(metric);
 		for (uint32_t q = ROWS; q < VECTORS; q++)
 		{
@@ -574,6 +639,7 @@ test_tight(void)
 
 			genie_value_keys(query, records, 1, &key);
 			CHECK(genie_value_key_bound(key) >= 0.9999 * measure_of(metric, vectors[0], vectors[q]));
+			CHECK(metric != GENIE_METRIC_L1 || ((GenieQuantized *) records)->beyond >= 100);
 			free(query);
 		}
 		free(records);
@@ -610,6 +676,26 @@ test_unknown(void)
 	}
 }
 
+/* An index of an older version has no range. */
+static void
+test_no_range(void)
+{
+	GenieRandom random = {9};
+	uint32_t	keys[ROWS + 1];
+	uint8_t    *records;
+	GenieValueQuery *query;
+
+	fill(&random, PLAIN, false, 40);
+	range.step = 0;
+	records = make_records(GENIE_METRIC_L1);
+	query = make_query(GENIE_METRIC_L1, vectors[ROWS]);
+	genie_value_keys(query, records, ROWS + 1, keys);
+	for (uint32_t r = 0; r <= ROWS; r++)
+		CHECK_INT(keys[r], genie_value_key(0));
+	free(query);
+	free(records);
+}
+
 static void
 test_valid(void)
 {
@@ -621,7 +707,7 @@ test_valid(void)
 		size_t		n_bytes = genie_value_query_bytes(metric, 100);
 		GenieValueQuery *query = make_query(metric, vectors[0]);
 
-		CHECK_INT(n_bytes, sizeof(GenieValueQuery) + 112 * (metric == GENIE_METRIC_L1 ? 4 : 1));
+		CHECK_INT(n_bytes, sizeof(GenieValueQuery) + 112);
 		CHECK(!genie_value_query_valid(query, 0));
 		CHECK(!genie_value_query_valid(query, n_bytes - 1));
 		CHECK(!genie_value_query_valid(query, n_bytes + 1));
@@ -665,8 +751,14 @@ test_ends(void)
 				b[i] = sign * a[i];
 			}
 			measure = measure_of(metric, x, y);
-			genie_quantize((GenieValueShape) {metric, n, NULL}, x, record);
-			CHECK_INT(((GenieQuantized *) record)->squares, (n - 1) * UINT32_C(255) * 255);
+			vectors[0] = x;
+			range.offset = -1;
+			range.step = 2.0f / 255;
+			genie_quantize(shape_of(metric), x, record);
+			if (metric == GENIE_METRIC_L1)
+				CHECK(((GenieQuantized *) record)->beyond == 0);
+			else
+				CHECK_INT(((GenieQuantized *) record)->squares, (n - 1) * UINT32_C(255) * 255);
 			query = make_query(metric, y);
 			genie_value_keys(query, record, 1, &key);
 			CHECK(genie_value_key_bound(key) <= measure);
@@ -744,6 +836,7 @@ main(void)
 	test_blocks();
 	test_tight();
 	test_unknown();
+	test_no_range();
 	test_valid();
 	test_ends();
 	test_keys();

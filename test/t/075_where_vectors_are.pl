@@ -1,6 +1,7 @@
-# The centre of vectors (classes/genie_vector_centre.c), which indexes learn where few dimensions are large in all rows, and keep
-# in pages of its own (disk/genie_learned.h): learned by builds and by merges, crashes before it is, a standby, VACUUM that moves its
-# page, training again, which keeps it, and a page of it that is damaged.  The oracle is the sequential scan.
+# Where an index's vectors are (classes/genie_vector_learn.c): the centre, which indexes learn where few dimensions are large in all
+# rows, and the range of l1.  They are in pages of their own (disk/genie_learned.h): learned by builds and by merges, crashes before
+# that, a standby, VACUUM that moves the page, training again, which keeps them, rows out of the range, and a page that is damaged.
+# The oracle is the sequential scan.
 use strict;
 use warnings;
 use FindBin;
@@ -118,19 +119,31 @@ same($primary, 'of built indexes', map { "t_${_}_built" } @metrics);
 is(has_centre("t_${_}_built"), 't', "a build learns the centre, $_") for @metrics;
 sub visited
 {
-	my ($set) = @_;
-	sql("DROP INDEX t_$_, t_${_}_built") for @metrics;
-	sql($set);
-	sql('CREATE INDEX t_l2 ON t USING genie (x genie_l2_exact_ops)');
-	my $n = sql('SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM t ORDER BY x <-> vec(5000) LIMIT 10) s; SELECT rows_visited FROM genie_last_scan()');
+	my ($op, $first) = @_;
+	my $n = sql("SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM t ORDER BY x $op vec($first) LIMIT 10) s; SELECT rows_visited FROM genie_last_scan()");
 	return (split(/\n/, $n))[1];
 }
-my $with = visited('SELECT 1');
-cmp_ok($with, '<=', 20, 'few rows are visited');
+sql("DROP INDEX t_$_, t_${_}_built") for @metrics;
+sql("CREATE INDEX t_$_ ON t USING genie (x genie_${_}_exact_ops)") for qw(l1 l2);
+cmp_ok(visited($operator{$_}, 5000), '<=', 20, "few rows are visited, $_") for qw(l1 l2);
+
+# one row of 20 is out of the range of the others, by an element or by all
+sql('INSERT INTO t (x) SELECT array_agg(y * 1000) FROM (SELECT g, unnest(vec(g)) AS y FROM generate_series(1, 60) g) s GROUP BY g');
+sql('INSERT INTO t (x) SELECT (vec(g))[1:20] || (1e6 + g)::real || (vec(g))[22:40] FROM generate_series(1, 60) g');
+sql('REINDEX INDEX t_l1');
+sql('VACUUM t');
+cmp_ok(visited('<+>', 5000), '<=', 20, 'rows out of the range are not visited');
+same($primary, 'with rows out of the range', 't_l1');
+is(sql(q{SELECT answers('index', 't_l1', '<+>', 0) = answers('table', 't_l1', '<+>', 0)}), 't', 'and from its middle');
+sql('CREATE TABLE far (x real[])');
+sql('INSERT INTO far SELECT x FROM t WHERE x[5] > 1000 OR x[21] > 1000 ORDER BY random() LIMIT 20');
+my $far = q{SELECT count(*), md5(string_agg(md5, '' ORDER BY x)) FROM (SELECT far.x, (SELECT md5(string_agg(d::text, ' ')) FROM (SELECT t.x <+> far.x AS d FROM t ORDER BY t.x <+> far.x LIMIT 10) a) FROM far) b};
+is(sql("SET enable_seqscan = off; $far"), sql("SET enable_indexscan = off; $far"), 'queries out of the range');
 
 # ---- VACUUM moves its page ----
 
-sql('DROP INDEX t_l2');
+sql('DELETE FROM t WHERE x[5] > 1000 OR x[21] > 1000');
+sql('DROP TABLE far; DROP INDEX t_l1, t_l2');
 sql('CREATE INDEX t_l2 ON t USING genie (x genie_l2_exact_ops) WITH (pending_limit = 64)');
 sql('INSERT INTO t (x) SELECT vec(g) FROM generate_series(1, 6000) g');
 my $before = sql(q{SELECT pg_relation_size('t_l2')});
@@ -142,26 +155,30 @@ same($primary, 'after pages have moved', 't_l2');
 catch_up($primary, $standby);
 same($standby, 'on the standby after pages have moved', 't_l2');
 
-# ---- an approximate index keeps it when it trains again ----
+# ---- an approximate index keeps it when it trains again (rows that left the range of l1 have one of their own) ----
 
-sql(<<'SQL');
+foreach my $metric (qw(l1 l2))
+{
+	my $op = $operator{$metric};
+	sql(<<"SQL");
 DROP TABLE t;
 CREATE TABLE t (id serial, x real[], changed int) WITH (autovacuum_enabled = off);
-CREATE INDEX t_l2 ON t USING genie (x genie_l2_ops) WITH (pending_limit = 64);
+CREATE INDEX t_$metric ON t USING genie (x genie_${metric}_ops) WITH (pending_limit = 64);
 INSERT INTO t (x) SELECT vec(g, 0.001) FROM generate_series(1, 400) g;
-SELECT genie_merge('t_l2');
+SELECT genie_merge('t_$metric');
 SQL
-my $learned = has_centre('t_l2');
-sql('INSERT INTO t (x) SELECT vec(g) FROM generate_series(1, 4000) g');
-sql('VACUUM t');
-is(sql(q{SELECT training FROM genie_index_info('t_l2')}) . " $learned " . has_centre('t_l2'), 'fits, trained again t t', 'an approximate index has learned again');
-my $ids = 'SELECT string_agg(id::text, \',\' ORDER BY n) FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM t ORDER BY x <-> vec(%d)%s LIMIT 20) s) s';
-foreach my $query (5, 500, 5000)
-{
-	my $by_table = sql('SET enable_indexscan = off; ' . sprintf($ids, $query, ', ctid'));
-	is(sql('SET enable_seqscan = off; SET genie.strict_order = on; ' . sprintf($ids, $query, '')), $by_table, "strict order of query $query");
+	my $learned = has_centre("t_$metric");
+	sql("INSERT INTO t (x) SELECT vec(g) FROM generate_series(1, 4000) g");
+	sql('VACUUM t');
+	is(sql("SELECT training FROM genie_index_info('t_$metric')") . " $learned " . has_centre("t_$metric"), 'fits, trained again t t', "an approximate index has learned again, $metric");
+	my $ids = "SELECT string_agg(id::text, ',' ORDER BY n) FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM t ORDER BY x $op vec(%d)%s LIMIT 20) s) s";
+	foreach my $query (5, 500, 5000)
+	{
+		my $by_table = sql('SET enable_indexscan = off; ' . sprintf($ids, $query, ', ctid'));
+		is(sql('SET enable_seqscan = off; SET genie.strict_order = on; ' . sprintf($ids, $query, '')), $by_table, "strict order of query $query, $metric");
+	}
+	is(sql("SELECT * FROM genie_check('t_$metric')"), '', "genie_check of it, $metric");
 }
-is(sql(q{SELECT * FROM genie_check('t_l2')}), '', 'genie_check of it');
 
 # ---- damage ----
 
