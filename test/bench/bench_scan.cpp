@@ -51,6 +51,18 @@ draw(const Shape &shape, uint64_t v)
 	return elements;
 }
 
+/* By L1, of the range that an index would learn: the elements are whole numbers. */
+static GenieValueShape
+shape_of(const Shape &shape)
+{
+	GenieValueShape result = {};
+
+	result.metric = shape.metric;
+	result.n_dimensions = shape.n_dimensions;
+	result.step = shape.metric == GENIE_METRIC_L1 ? 1 : 0;
+	return result;
+}
+
 struct Segment
 {
 	GenieSegmentImage image = {};
@@ -78,8 +90,8 @@ struct Segment
 					{
 						const std::vector<float> elements = draw(shape, first + i);
 
-						genie_value_record(GenieValueShape{shape.metric, shape.n_dimensions, nullptr}, GenieVector{elements.data(), shape.n_dimensions, false},
-									   (uint8_t *) records[tile].data() + i * n_bytes);
+						genie_value_record(shape_of(shape), GenieVector{elements.data(), shape.n_dimensions, false},
+										   (uint8_t *) records[tile].data() + i * n_bytes);
 					}
 				}
 			});
@@ -114,7 +126,7 @@ struct Queries
 
 			memory.emplace_back(n_bytes / sizeof(double));
 			hits.emplace_back(shape.k);
-			genie_value_query(GenieValueShape{shape.metric, shape.n_dimensions, nullptr}, GenieVector{elements.data(), shape.n_dimensions, false},
+			genie_value_query(shape_of(shape), GenieVector{elements.data(), shape.n_dimensions, false},
 							  (GenieValueQuery *) memory.back().data());
 			job.kind = GENIE_JOB_SCAN;
 			job.image = &segment.image;

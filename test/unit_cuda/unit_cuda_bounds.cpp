@@ -24,6 +24,16 @@ element(Random &random)
 	return (float) (random.unit() * 2 - 1);
 }
 
+static GenieValueShape
+shape_of(GenieMetric metric, uint32_t n_dimensions)
+{
+	GenieValueShape shape = {};
+
+	shape.metric = metric;
+	shape.n_dimensions = n_dimensions;
+	return shape;
+}
+
 /* Vectors of objects; some are not known, and some not finite. */
 struct Vectors
 {
@@ -50,7 +60,7 @@ struct Vectors
 			if (i % 37 == 5)
 				genie_quantize_unknown(n_dimensions, record);
 			else
-				genie_quantize(GenieValueShape{metric, n_dimensions, nullptr}, vector(i), record);
+				genie_quantize(shape_of(metric, n_dimensions), vector(i), record);
 		}
 		for (const std::vector<uint8_t> &tile : records)
 			tiles.push_back(tile.data());
@@ -90,7 +100,7 @@ struct Asked
 			asked[n / 2] = std::numeric_limits<float>::infinity();
 		elements.resize(genie_quantized_elements(n));
 		quantized.elements = elements.data();
-		quantized.error = genie_quantized_query(GenieValueShape{vectors.of.metric, n, nullptr},
+		quantized.error = genie_quantized_query(shape_of(vectors.of.metric, n),
 												GenieVector{asked.data(), n, false}, elements.data());
 	}
 	Asked(const Asked &) = delete;

@@ -11,6 +11,24 @@
 
 constexpr uint32_t POOL = 61;		/* vectors of a segment: objects have the same ones, so keys are equal often */
 
+/* By L1, some elements are outside the range, and some records have one of their own. */
+static GenieValueShape
+shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
+{
+	GenieValueShape shape = {};
+
+	shape.metric = metric;
+	shape.n_dimensions = n_dimensions;
+	shape.centre = centre;
+	if (metric == GENIE_METRIC_L1)
+	{
+		shape.offset = -0.9f;
+		shape.step = 1.7f / 255;
+		shape.own_ranges = true;
+	}
+	return shape;
+}
+
 struct Segment
 {
 	GenieSegmentImage image;
@@ -28,7 +46,11 @@ struct Segment
 		std::vector<std::vector<float>> elements;
 
 		for (uint32_t i = 0; i < (pool == 0 ? n_objects : pool); i++)
+		{
 			elements.push_back(draw(random, n_dimensions, i % 23 == 9));
+			for (float &element : elements.back())
+				element *= metric == GENIE_METRIC_L1 && i % 13 == 4 ? 50.0f : 1.0f;
+		}
 		for (uint32_t i = 0; i < n_objects; i++)
 		{
 			if (i % GENIE_TILE_OBJECTS == 0)
@@ -39,8 +61,7 @@ struct Segment
 
 			const std::vector<float> &of = elements[pool == 0 ? i : random.below(pool)];
 
-			genie_value_record(GenieValueShape{metric, n_dimensions, nullptr},
-							   GenieVector{of.data(), n_dimensions, false},
+			genie_value_record(shape_of(metric, n_dimensions, nullptr), GenieVector{of.data(), n_dimensions, false},
 							   records.back().data() + i % GENIE_TILE_OBJECTS * n_bytes);
 			if (random.below(6) > 0)
 				live[i / 64] |= UINT64_C(1) << i % 64;
@@ -80,7 +101,7 @@ struct Asked
 		const bool has_centre = random.below(2) == 0;	/* by which keys of inner products differ */
 
 		memory.resize(genie_value_query_bytes(vectors.metric, vectors.n_dimensions) / sizeof(double));
-		genie_value_query(GenieValueShape{vectors.metric, vectors.n_dimensions, has_centre ? centre.data() : nullptr},
+		genie_value_query(shape_of(vectors.metric, vectors.n_dimensions, has_centre ? centre.data() : nullptr),
 						  GenieVector{elements.data(), vectors.n_dimensions, false}, query());
 	}
 
