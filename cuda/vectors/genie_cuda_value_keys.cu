@@ -96,15 +96,41 @@ subtract_differences(uint32_t codes, uint32_t query, int sum)
 #endif
 }
 
-/* A thread's sum of its record with a query. */
-template <bool DIFFERENCES>
-struct Products
+/* the largest of each byte of codes that are there, and of the differences of four codes */
+static __device__ __forceinline__ uint32_t
+keep_largest(uint32_t codes, uint32_t query, uint32_t largest)
+{
+#ifdef GENIE_CUDA_EMULATED
+	uint32_t	result = 0;
+
+	for (int i = 0; i < 32; i += 8)
+	{
+		const uint32_t apart = (uint32_t) abs((int) (codes >> i & 0xFF) - (int) (query >> i & 0xFF));
+
+		result |= max(apart, largest >> i & 0xFF) << i;
+	}
+	return result;
+#else
+	return __vmaxu4(__vabsdiffu4(codes, query), largest);
+#endif
+}
+
+/* What a thread has of its record with a query. */
+enum Form
+{
+	PRODUCT,					/* the sum of products */
+	DIFFERENCES,				/* of differences, with a minus */
+	LARGEST						/* the largest difference of each fourth code, a byte each */
+};
+
+template <Form FORM> struct Products
 {
 	int			sum;
 
 	static __device__ __forceinline__ int add_four(uint32_t codes, uint32_t query, int sum)
 	{
-		return DIFFERENCES ? subtract_differences(codes, query, sum) : add_products(codes, query, sum);
+		return FORM == LARGEST ? (int) keep_largest(codes, query, (uint32_t) sum) :
+			FORM == DIFFERENCES ? subtract_differences(codes, query, sum) : add_products(codes, query, sum);
 	}
 
 	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query)
@@ -113,6 +139,15 @@ struct Products
 		sum = add_four(codes.y, query->y, sum);
 		sum = add_four(codes.z, query->z, sum);
 		sum = add_four(codes.w, query->w, sum);
+	}
+
+	__device__ __forceinline__ int total() const
+	{
+		const uint32_t bytes = (uint32_t) sum;
+
+		if (FORM != LARGEST)
+			return sum;
+		return -(int) max(max(bytes & 0xFF, bytes >> 8 & 0xFF), max(bytes >> 16 & 0xFF, bytes >> 24));
 	}
 };
 
@@ -128,9 +163,9 @@ add_codes(const uint4 &codes, uint32_t sum)
 
 /*
  * The key of an object from its header, the sum of its codes, and their product with the query's, or the sum of the
- * differences, with a minus.
+ * differences, or the largest, with a minus.
  */
-template <bool DIFFERENCES>
+template <Form FORM>
 static __device__ __forceinline__ uint32_t
 key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, const uint4 &head, uint32_t codes,
 			  int products)
@@ -141,11 +176,11 @@ key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, 
 	terms.offset = (double) __uint_as_float(head.x);
 	terms.scale = (double) __uint_as_float(head.y);
 	terms.error = (double) __uint_as_float(head.z);
-	terms.squares = DIFFERENCES ? (double) __uint_as_float(head.w) : (double) head.w;
+	terms.squares = FORM == DIFFERENCES ? (double) __uint_as_float(head.w) : (double) head.w;
 	terms.codes = (double) (int) codes;
 	terms.products = (double) products;
 	if (query.is_known)
-		bound = genie_value_bound(DIFFERENCES ? GENIE_METRIC_L1 : scan.metric, query.constants, terms);
+		bound = genie_value_bound(FORM == DIFFERENCES ? GENIE_METRIC_L1 : FORM == LARGEST ? GENIE_METRIC_PIVOTS : scan.metric, query.constants, terms);
 	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
@@ -181,7 +216,7 @@ load_slice(const GenieCudaValueScan &scan, const uint4 *base, uint32_t first_key
 	genie_cuda_wait_for_all_copies();
 }
 
-template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
+template <Form FORM, uint32_t QUERIES, bool STRIDES>
 static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan, uint32_t slice)
 {
@@ -193,7 +228,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 	const uint32_t n = min(THREADS, genie_cuda_value_n_looked_at(scan) - first);
 	const uint32_t pitch = slice | 1;
 	const uint4 *base = genie_cuda_value_record(scan, scan.first_object + first * scan.stride);
-	Products<DIFFERENCES> products[QUERIES] = {};
+	Products<FORM> products[QUERIES] = {};
 	uint32_t	codes = 0;
 	uint4		head = make_uint4(0, 0, 0, 0);
 
@@ -214,7 +249,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 				head = chunk;
 			else
 			{
-				if (!DIFFERENCES)
+				if (FORM == PRODUCT)
 					codes = add_codes(chunk, codes);
 #pragma unroll
 				for (uint32_t q = 0; q < QUERIES; q++)
@@ -231,7 +266,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 			const uint32_t i = first + threadIdx.x;
 
-			genie_cuda_value_put(scan, query, i, key_of_object<DIFFERENCES>(scan, query, head, codes, products[q].sum));
+			genie_cuda_value_put(scan, query, i, key_of_object<FORM>(scan, query, head, codes, products[q].total()));
 		}
 }
 
@@ -248,7 +283,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValu
 	const uint32_t object = query.objects[i];
 	const uint4 *record = genie_cuda_value_record(scan, object);
 	const uint4 head = record[0];
-	Products<false> products = {};
+	Products<PRODUCT> products = {};
 	uint32_t	codes = 0;
 
 	for (uint32_t u = 1; u < scan.n_units; u++)
@@ -260,10 +295,10 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValu
 		products.add(chunk, &of_query);
 	}
 	query.keys[i] = genie_cuda_value_wanted(scan, query, object,
-											key_of_object<false>(scan, query, head, codes, products.sum));
+											key_of_object<PRODUCT>(scan, query, head, codes, products.total()));
 }
 
-template <bool DIFFERENCES, uint32_t QUERIES, bool STRIDES>
+template <Form FORM, uint32_t QUERIES, bool STRIDES>
 static void
 launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
@@ -273,21 +308,21 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 
 	if (n_blocks > INT32_MAX)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a scan has more objects than a launch has blocks for");
-	genie_cuda_value_keys_kernel<DIFFERENCES, QUERIES, STRIDES>
+	genie_cuda_value_keys_kernel<FORM, QUERIES, STRIDES>
 		<<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan, slice);
 	genie_cuda_check_launch("genie_cuda_value_keys_kernel");
 }
 
-template <bool DIFFERENCES>
+template <Form FORM>
 static void
 launch_by_queries(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	if (scan.stride > 1)
-		launch<DIFFERENCES, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);
+		launch<FORM, GENIE_CUDA_VALUE_QUERIES, true>(scan, stream);
 	else if (scan.n_queries == 1)
-		launch<DIFFERENCES, 1, false>(scan, stream);
+		launch<FORM, 1, false>(scan, stream);
 	else
-		launch<DIFFERENCES, GENIE_CUDA_VALUE_QUERIES, false>(scan, stream);
+		launch<FORM, GENIE_CUDA_VALUE_QUERIES, false>(scan, stream);
 }
 
 void
@@ -296,9 +331,11 @@ genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 	if (scan.metric == GENIE_METRIC_HAMMING)
 		genie_cuda_value_bits(scan, stream);
 	else if (scan.metric == GENIE_METRIC_L1)
-		launch_by_queries<true>(scan, stream);
+		launch_by_queries<DIFFERENCES>(scan, stream);
+	else if (scan.metric == GENIE_METRIC_PIVOTS)
+		launch_by_queries<LARGEST>(scan, stream);
 	else
-		launch_by_queries<false>(scan, stream);
+		launch_by_queries<PRODUCT>(scan, stream);
 }
 
 void

@@ -44,7 +44,8 @@ typedef enum GenieMetric
 	GENIE_METRIC_L1,			/* sum |a - b| */
 	GENIE_METRIC_COSINE,		/* 1 - sum a b / sqrt(sum a^2 sum b^2), 0 to 2; 1 if either sum is 0 */
 	GENIE_METRIC_INNER,			/* sum a b: not a distance, the largest is the nearest */
-	GENIE_METRIC_HAMMING		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
+	GENIE_METRIC_HAMMING,		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
+	GENIE_METRIC_PIVOTS			/* max |a - b| of distances to pivots, which a distance is at least: values alone */
 } GenieMetric;
 
 /* A vector's elements.  Those of GENIE_METRIC_HAMMING are bits, eight a byte, and is_double means nothing. */

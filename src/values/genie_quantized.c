@@ -186,6 +186,45 @@ quantize_in_own(GenieValueShape shape, GenieVector vector, double factor, GenieQ
 		record->beyond = length <= FLT_MAX ? -(float) (length * (1 - 2 * ROUNDING)) : 0;
 }
 
+float
+genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint8_t *codes)
+{
+	double		offset = shape.offset;
+	double		step = shape.step;
+	double		last = offset + step * CODE_MAX;
+	double		largest = 0;
+	double		farthest = 0;
+
+	for (uint32_t i = 0; i < vector.n; i++)
+	{
+		double		x = genie_vector_element(vector, i);
+		double		in_range = x > offset ? (x < last ? x : last) : offset;
+		double		lost;
+
+		if (isnan(x))
+			return INFINITY;
+		codes[i] = (uint8_t) fmin((in_range - offset) / step + 0.5, CODE_MAX);
+		lost = fabs(in_range - (offset + step * codes[i]));
+		largest = lost > largest ? lost : largest;
+		farthest = fabs(x) > farthest ? fabs(x) : farthest;
+	}
+	return error_of(GENIE_METRIC_L1, largest, farthest * (2 * shape.tolerance + 4 * DOUBLE_ROUNDING) +
+					4 * DOUBLE_ROUNDING * (fabs(offset) + CODE_MAX * step));
+}
+
+/* Distances to pivots: by the range of the shape. */
+static void
+quantize_distances(GenieValueShape shape, GenieVector vector, GenieQuantized *record)
+{
+	uint8_t    *codes = (uint8_t *) (record + 1);
+
+	record->offset = shape.offset;
+	record->scale = shape.step;
+	record->error = genie_quantize_distances(shape, vector, codes);
+	for (uint32_t i = 0; i < vector.n; i++)
+		record->squares += (uint32_t) codes[i] * codes[i];
+}
+
 /* L1: by the range of the shape. */
 static void
 quantize_in_shared(GenieValueShape shape, GenieVector vector, GenieQuantized *record)
@@ -205,11 +244,13 @@ genie_quantize(GenieValueShape shape, GenieVector vector, void *at)
 	float		error;
 
 	memset(record, 0, genie_quantized_bytes(vector.n));
-	if (shape.step > 0)
+	if (shape.metric == GENIE_METRIC_PIVOTS)
+		quantize_distances(shape, vector, record);
+	else if (shape.step > 0)
 		quantize_in_shared(shape, vector, record);
 	else
 		quantize_in_own(shape, vector, genie_quantized_factor(shape.metric, vector), record);
-	if (!(shape.own_ranges && shape.step > 0 && record->beyond > 0))
+	if (!(shape.own_ranges && shape.metric == GENIE_METRIC_L1 && shape.step > 0 && record->beyond > 0))
 		return;
 	error = record->error;
 	quantize_in_own(shape, vector, 1, record);

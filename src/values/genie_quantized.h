@@ -20,7 +20,7 @@
  * sum in floats, on vectors of floats.  They are floats, at least 0, and 0 where nothing is known: a record without a
  * vector, elements that are not finite or not within a float's range, the direction of a zero vector.  Cosine: vectors
  * are quantized with length 1, and their squared Euclidean distance is twice the cosine's.  For inner products there
- * are records, as for L2, but no bounds here: genie_value_scan.h has them.  Bounds may differ in their last bits by
+ * are records, as for L2, but no bounds here: genie_value_scan.h has them; so it is for distances to pivots.  Bounds may differ in their last bits by
  * processor; answers do not depend on them.
  */
 #ifndef GENIE_QUANTIZED_H
@@ -121,6 +121,12 @@ extern void genie_quantized_bounds(const GenieQuantizedVectors *vectors, const G
 extern uint32_t genie_quantized_within(const float *bounds, uint32_t n, float above, float upto, uint32_t *places);
 
 /* ---- within the engine, and for its tests ---- */
+
+/*
+ * Writes the codes of distances to pivots (genie_value_scan.c), of a query as of records, and gives their error;
+ * infinite: one is NaN.
+ */
+extern float genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint8_t *codes);
 
 /* What all elements of a vector are multiplied with first; NaN: nothing is known of the vector. */
 extern double genie_quantized_factor(GenieMetric metric, GenieVector vector);

@@ -39,7 +39,8 @@ typedef struct ValueTerms
 	ValueNumber scale;
 	ValueNumber error;
 	ValueNumber squares;		/* L1: beyond */
-	ValueNumber products;		/* of the codes of the query and the record; L1: the sum of differences, with a minus */
+	ValueNumber products;		/* of the codes of the query and the record; L1: the sum of differences, with a minus; pivots: the
+								 * largest */
 	ValueNumber codes;			/* the sum of the record's */
 } ValueTerms;
 
@@ -101,6 +102,8 @@ genie_value_bound(GenieMetric metric, const GenieValueConstants *query, ValueTer
 		bound = VALUE_UPTO(minus, 0.0, in_range, VALUE_LARGER(longer, 0.0 - longer));
 		error = VALUE_UPTO(minus, 0.0, v.error - v.squares, v.error) + query->error;
 	}
+	else if (metric == GENIE_METRIC_PIVOTS)
+		bound = 0.0 - query->scale * v.products;
 	else
 		bound = genie_value_distance(query, v);
 	bound = VALUE_LARGER(bound * query->keep - error, 0.0);

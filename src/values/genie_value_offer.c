@@ -4,8 +4,8 @@
  *
  * Most records are far from being wanted.  Where there are many queries, a filter looks at some records for all of
  * them: what it prepares once pays for itself, and products of bytes are all that it does for each query and record,
- * but for a comparison.  Records that pass get their keys, which decide.  Few queries and bits get the keys of all
- * records.
+ * but for a comparison.  Records that pass get their keys, which decide.  Few queries, bits and distances to pivots
+ * get the keys of all records.
  *
  * Both depend on a floor that most records are below.  So a top is compacted long before it is full, as soon as its
  * k-th key is of twice as many: of records in any order, that is once for each doubling of their number.
@@ -191,7 +191,8 @@ genie_value_offer_by(const GenieValueFilter *filter, const GenieValueQuery *cons
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	void	   *memory = NULL;
 
-	if (filter != NULL && n_queries >= FILTER_QUERIES && queries[0]->metric != GENIE_METRIC_HAMMING)
+	if (filter != NULL && n_queries >= FILTER_QUERIES && queries[0]->metric != GENIE_METRIC_HAMMING &&
+		queries[0]->metric != GENIE_METRIC_PIVOTS)
 	{
 		offer.filtered = malloc(n_queries * sizeof(Filtered));
 		if (posix_memalign(&memory, 64, genie_value_filter_bytes(n_dimensions, n_queries)) != 0)

@@ -46,6 +46,16 @@
  * its own, |q* - v| is at least | |q*| - |v| |.  |v| is kept rounded to 0, for which e has 4 u |v| more; the roundings
  * of |q*| are in f.
  *
+ * Pivots.  A query's elements are its distances to pivots, and so are a vector's; one range for all, as for L1.  For
+ * each pivot,
+ *
+ *		d(q, v)  >=  |d(q, p) - d(v, p)|  >=  |x" - y"|
+ *
+ * where x" and y" are in the range as above: what lies beyond is passed over.  So the largest s |d - c|, less how far
+ * x" and y" are from q' and v', is a bound.  A distance function rounds: computed distances may be wrong by the
+ * tolerance, relative to themselves, and so d(q, v) by that of the two others.  That is in e and f, by the farthest
+ * pivot.  A distance of NaN tells nothing.
+ *
  * Inner product.  With |v| <= |v'| + e,
  *
  *		q* v  <=  q' v' + |q'| e + f |v|,		q' v' = o (n p + t D1) + s (p C1 + t X)
@@ -274,8 +284,15 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 		genie_value_bits(vector, query + 1);
 		return;
 	}
-	query->error = metric == GENIE_METRIC_L1 ? quantize_in_range(shape, vector, query) :
-		quantize(shape, vector, query);
+	if (metric == GENIE_METRIC_PIVOTS)
+	{
+		query->offset = shape.offset;
+		query->scale = shape.step;
+		query->error = genie_quantize_distances(shape, vector, (uint8_t *) (query + 1));
+	}
+	else
+		query->error = metric == GENIE_METRIC_L1 ? quantize_in_range(shape, vector, query) :
+			quantize(shape, vector, query);
 	if (!(query->error <= FLT_MAX))
 	{
 		memset(query, 0, genie_value_query_bytes(metric, vector.n));

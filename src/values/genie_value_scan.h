@@ -10,8 +10,9 @@
  * processor.  So keys are the same bits for every instruction set and on GPUs.  Therefore:
  *	- the query is quantized, too: a byte a dimension, with a sign.  The product of query and vector is then one sum of
  *	  whole numbers, which is exact in any order, and as fast as memory;
- *	- by L1 it is quantized as records are, by the index's range.  The sum of the codes' differences is as exact, and as
- *	  fast.  It is taken as a product, with a minus: the larger, the nearer;
+ *	- by L1 it is quantized as records are, by the index's range, and so are distances to pivots.  The sum of the
+ *	  codes' differences, and the largest, is as exact, and as fast.  It is taken as a product, with a minus: the
+ *	  larger, the nearer;
  *	- from sums to bounds there is a fixed sequence of operations of doubles (genie_value_bound.h).
  *
  * Bit strings (genie_value_bits.h) are compared as they are: their bounds are the distances.
@@ -38,7 +39,7 @@ extern "C" {
 
 /*
  * A query: q' = offset + scale * code, less the centre but for inner products.  Behind it are
- * genie_quantized_elements() codes (int8_t, or for L1 uint8_t; zeros behind the last dimension).  Of bits, there are
+ * genie_quantized_elements() codes (int8_t, or for L1 and pivots uint8_t; zeros behind the last dimension).  Of bits, there are
  * the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is copied from
  * process to process.
  */
@@ -85,7 +86,7 @@ static inline bool
 genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
 {
 	return n_bytes >= sizeof(GenieValueQuery) &&
-		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_HAMMING &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_PIVOTS &&
 		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
 		n_bytes == genie_value_query_bytes((GenieMetric) query->metric, query->n_dimensions);
 }

@@ -39,4 +39,31 @@ genie_value_group_headers(GenieValueBlock *block, uint32_t place, const GenieQua
 	}
 }
 
+/* Distances to pivots: the largest differences of a group, with a minus.  Records are short. */
+static inline void
+genie_value_group_largest(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records,
+						  const uint8_t *query, uint32_t n_elements)
+{
+	for (uint32_t r = 0; r < GENIE_VALUE_GROUP; r++)
+	{
+		const uint8_t *codes = (const uint8_t *) (records[r] + 1);
+		uint8_t		most[GENIE_QUANTIZED_ALIGN] = {0};
+		int32_t		largest = 0;
+
+		for (uint32_t i = 0; i < n_elements; i += GENIE_QUANTIZED_ALIGN)
+			for (uint32_t j = 0; j < GENIE_QUANTIZED_ALIGN; j++)
+			{
+				uint8_t		a = codes[i + j];
+				uint8_t		b = query[i + j];
+				uint8_t		apart = a > b ? (uint8_t) (a - b) : (uint8_t) (b - a);
+
+				most[j] = apart > most[j] ? apart : most[j];
+			}
+		for (uint32_t j = 0; j < GENIE_QUANTIZED_ALIGN; j++)
+			largest = most[j] > largest ? most[j] : largest;
+		block->products[place + r] = -largest;
+	}
+	genie_value_group_headers(block, place, records);
+}
+
 #endif							/* GENIE_VALUE_SCAN_GROUP_H */

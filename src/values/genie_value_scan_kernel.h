@@ -118,7 +118,9 @@ sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at
 			records[r] = (const void *) at;
 			at += place + r + 1 < n ? n_bytes : 0;
 		}
-		if (metric == GENIE_METRIC_L1)
+		if (metric == GENIE_METRIC_PIVOTS)
+			genie_value_group_largest(block, place, records, body, n_elements);
+		else if (metric == GENIE_METRIC_L1)
 			VALUE_DIFFER_GROUP(block, place, records, body, n_elements);
 		else
 			VALUE_SUM_GROUP(block, place, records, body, n_elements);
@@ -156,6 +158,9 @@ keys_by_metric(const GenieValueQuery *query, const void *records, uint32_t n, ui
 			break;
 		case GENIE_METRIC_L1:
 			keys_of(GENIE_METRIC_L1, query, records, n, keys);
+			break;
+		case GENIE_METRIC_PIVOTS:
+			keys_of(GENIE_METRIC_PIVOTS, query, records, n, keys);
 			break;
 		case GENIE_METRIC_COSINE:
 			keys_of(GENIE_METRIC_COSINE, query, records, n, keys);

@@ -19,13 +19,14 @@ typedef struct GenieValueShape
 	const float *centre;
 
 	/*
-	 * L1: what is left lies in offset .. offset + 255 step, mostly, and codes are of this range.  step is finite and
-	 * above 0, or 0: each record has a range of its own, and nothing is known of queries (genie_value_scan.h).  Other
-	 * metrics have 0.  Of a segment neither is known.
+	 * L1, pivots: what is left lies in offset .. offset + 255 step, mostly, and codes are of this range.  step is
+	 * finite and above 0, or, of L1, 0: each record has a range of its own, and nothing is known of queries
+	 * (genie_value_scan.h).  Other metrics have 0.  Of a segment neither is known.
 	 */
 	float		offset;
 	float		step;
-	bool		own_ranges;		/* a record may have a range of its own where that says much more of its vector */
+	bool		own_ranges;		/* L1: a record may have one of its own where that says much more of its vector */
+	double		tolerance;		/* pivots: how far distances may be wrong, relatively */
 } GenieValueShape;
 
 static inline bool

@@ -50,7 +50,7 @@ shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
 {
 	GenieValueShape shape = {.metric = metric, .n_dimensions = n_dimensions, .centre = centre};
 
-	if (metric == GENIE_METRIC_L1)
+	if (metric == GENIE_METRIC_L1 || metric == GENIE_METRIC_PIVOTS)
 	{
 		shape.offset = -0.9f;
 		shape.step = 1.7f / 255;
@@ -201,7 +201,7 @@ test_random(GenieEngine *engine, GenieRandom *random)
 
 		for (uint32_t s = 0; s < 2; s++)
 		{
-			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 5));
+			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 6));
 			uint32_t	n_objects = 1 + (uint32_t) genie_random_below(random, round == 0 ? 3000 : OBJECTS_MAX);
 			uint32_t	n_dimensions = 1 + (uint32_t) genie_random_below(random, 20);
 

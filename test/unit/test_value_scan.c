@@ -137,11 +137,12 @@ shape_of(GenieMetric metric)
 {
 	GenieValueShape shape = {.metric = metric, .n_dimensions = vectors[0].n, .centre = centre};
 
-	if (metric == GENIE_METRIC_L1)
+	if (metric == GENIE_METRIC_L1 || metric == GENIE_METRIC_PIVOTS)
 	{
 		shape.offset = range.offset;
 		shape.step = range.step;
 		shape.own_ranges = range.own;
+		shape.tolerance = 0x1p-40;
 	}
 	return shape;
 }
@@ -646,6 +647,69 @@ test_tight(void)
 	}
 }
 
+/* ---- distances to pivots ---- */
+
+static double
+largest_difference(GenieVector a, GenieVector b)
+{
+	double		largest = 0;
+
+	for (uint32_t i = 0; i < a.n; i++)
+		largest = fmax(largest, fabs(genie_vector_element(a, i) - genie_vector_element(b, i)));
+	return largest;
+}
+
+/* Bounds are not above the largest difference, and near it where the range has all. */
+static void
+test_pivots(void)
+{
+	GenieRandom random = {10};
+	uint32_t	keys[ROWS + 1];
+
+	for (int data = 0; data < N_DATA; data++)
+		for (uint32_t n = 1; n <= 64; n = n * 3 / 2 + 1)
+		{
+			uint8_t    *records;
+			bool		right = true;
+
+			fill(&random, data, true, n);
+			if (n % 2 == 0)
+				choose_range(&random);
+			records = make_records(GENIE_METRIC_PIVOTS);
+			for (uint32_t q = ROWS; q < VECTORS; q++)
+			{
+				GenieValueQuery *query = make_query(GENIE_METRIC_PIVOTS, vectors[q]);
+
+				check_kernels(query, records, keys);
+				for (uint32_t r = 0; r < ROWS; r++)
+				{
+					double		largest = largest_difference(vectors[r], vectors[q]);
+					double		bound = genie_value_key_bound(keys[r]);
+
+					right = right && !(bound > largest) && bound >= 0;
+					if (range.has_all && (data == PLAIN || data == POSITIVE))
+						right = right && bound >= largest * 0.999 - 2.01 * range.step;
+				}
+				free(query);
+			}
+			if (!CHECK(right))
+				printf("  pivots: data %d, %u\n", data, n);
+			free(records);
+		}
+	/* a distance of NaN tells nothing, and infinity that of a wide range */
+	fill(&random, NOT_FINITE, true, 16);
+	{
+		uint8_t    *records = make_records(GENIE_METRIC_PIVOTS);
+		GenieValueQuery *query = make_query(GENIE_METRIC_PIVOTS, vectors[ROWS + 2]);
+
+		genie_value_keys(query, records, ROWS, keys);
+		for (uint32_t r = 0; r < ROWS; r++)
+			CHECK(r % 4 == 3 || keys[r] == genie_value_key(0));
+		free(query);
+		free(records);
+	}
+}
+
 /* ---- what is not known, and sizes ---- */
 
 static void
@@ -720,7 +784,7 @@ test_valid(void)
 		query->n_dimensions = 100;
 		query->metric = 0;
 		CHECK(!genie_value_query_valid(query, n_bytes));
-		query->metric = GENIE_METRIC_HAMMING + 1;
+		query->metric = GENIE_METRIC_PIVOTS + 1;
 		CHECK(!genie_value_query_valid(query, n_bytes));
 		free(query);
 	}
@@ -835,6 +899,7 @@ main(void)
 	test_spikes();
 	test_blocks();
 	test_tight();
+	test_pivots();
 	test_unknown();
 	test_no_range();
 	test_valid();

@@ -20,7 +20,7 @@ shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
 	shape.metric = metric;
 	shape.n_dimensions = n_dimensions;
 	shape.centre = centre;
-	if (metric == GENIE_METRIC_L1)
+	if (metric == GENIE_METRIC_L1 || metric == GENIE_METRIC_PIVOTS)
 	{
 		shape.offset = -0.9f;
 		shape.step = 1.7f / 255;
@@ -181,7 +181,7 @@ forget(const Segment &segment)
 static void
 scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool, uint32_t n_jobs, uint32_t k)
 {
-	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product", "bits"};
+	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product", "bits", "pivots"};
 	const Segment segment(700 + metric, metric, n_dimensions, n_objects, pool);
 	Random		random(n_dimensions + n_objects);
 	Scans		scans;
@@ -277,7 +277,7 @@ scan_cases()
 {
 	const uint32_t few = by_scale(20000u, 3000u, 700u);
 
-	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER})
+	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER, GENIE_METRIC_PIVOTS})
 	{
 		for (const uint32_t n : {1u, 16u, 17u, 100u, 192u, 193u, 300u})
 			if (is_mine())
