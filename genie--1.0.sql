@@ -1070,6 +1070,32 @@ CREATE FUNCTION genie_enable_pgvector() RETURNS int
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp;
 COMMENT ON FUNCTION genie_enable_pgvector() IS 'creates operator classes for pgvector''s types vector and halfvec, and its operator of bits; returns how many it added';
 
+-- ---- any metric: genie_create_metric() makes an operator class ----
+
+CREATE FUNCTION genie_pivots_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION genie_pivots_compile(internal, int2, oid, internal) IS 'genie support: a value as a query';
+CREATE FUNCTION genie_pivots_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION genie_pivots_train(internal) IS 'genie support: chooses pivots';
+CREATE FUNCTION genie_pivots_value(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_pivots_value(internal) IS 'genie support: distances to pivots';
+CREATE FUNCTION genie_ball_radius(ball anyelement) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_ball_radius(anyelement) IS 'the radius of a ball, a composite value of a center and a radius, which are checked';
+CREATE FUNCTION genie_create_metric(name text, distance regprocedure, operator text, tolerance float8 DEFAULT 9.094947017729282e-13)
+	RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION genie_create_metric(text, regprocedure, text, float8) IS 'creates an operator class genie_<name>_ops for the nearest rows by a distance function, which is a metric';
+CREATE FUNCTION genie_drop_metric(name text) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION genie_drop_metric(text) IS 'drops what genie_create_metric() has made';
+
+CREATE FUNCTION genie_metric_check(index regclass, triples bigint DEFAULT 1000000) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION genie_metric_check(regclass, bigint) IS 'looks at random triples of the rows: an error if the distance function of an index is no metric; returns how many';
+
 -- ---- many queries at once ----
 
 CREATE FUNCTION genie_search(index regclass, queries genie_query[], k int DEFAULT 10)
@@ -1134,7 +1160,9 @@ CREATE FUNCTION genie_index_info(index regclass,
 	OUT unreachable_pages bigint,
 	OUT image_bytes bigint,
 	OUT parameters bytea,
-	OUT training text)
+	OUT training text,
+	OUT pivots int,
+	OUT expected_share float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_index_info(regclass) IS 'what an index holds and where its bytes go';
 

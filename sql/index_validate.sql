@@ -37,8 +37,8 @@ SELECT valid('swapped');
 CREATE OPERATOR CLASS other_type FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 (genie_object, text) genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid);
 SELECT valid('other_type');
-CREATE OPERATOR CLASS ninth FOR TYPE genie_object USING genie AS
-	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 9 genie_object_decompose(genie_object, internal);
+CREATE OPERATOR CLASS tenth FOR TYPE genie_object USING genie AS
+	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 10 genie_object_decompose(genie_object, internal);
 CREATE OPERATOR CLASS seventh FOR TYPE genie_object USING genie AS
 	OPERATOR 2 @& (genie_object, genie_query), FUNCTION 1 genie_object_decompose(genie_object, internal), FUNCTION 2 genie_object_compile(internal, int2, oid),
 	FUNCTION 7 genie_object_decompose(genie_object, internal);
@@ -158,9 +158,9 @@ SELECT valid('zeroth_strategy');
 SELECT family('operators_of_text') AS oid \gset
 UPDATE pg_amop SET amoprighttype = 'text'::regtype WHERE amopfamily = :oid;
 SELECT valid('operators_of_text');
-SELECT family('ninth_function') AS oid \gset
-UPDATE pg_amproc SET amprocnum = 9 WHERE amprocfamily = :oid AND amprocnum = 2;
-SELECT valid('ninth_function');
+SELECT family('tenth_function') AS oid \gset
+UPDATE pg_amproc SET amprocnum = 10 WHERE amprocfamily = :oid AND amprocnum = 2;
+SELECT valid('tenth_function');
 SELECT family('options_return_int') AS oid \gset
 UPDATE pg_amproc SET amproc = 'no_options'::regproc WHERE amprocfamily = :oid AND amprocnum = 4;
 SELECT valid('options_return_int');

@@ -123,14 +123,16 @@ enum Form
 	LARGEST						/* the largest difference of each fourth code, a byte each */
 };
 
-template <Form FORM> struct Products
+template <Form FORM>
+struct Products
 {
 	int			sum;
 
 	static __device__ __forceinline__ int add_four(uint32_t codes, uint32_t query, int sum)
 	{
 		return FORM == LARGEST ? (int) keep_largest(codes, query, (uint32_t) sum) :
-			FORM == DIFFERENCES ? subtract_differences(codes, query, sum) : add_products(codes, query, sum);
+			FORM == DIFFERENCES ? subtract_differences(codes, query, sum) :
+								  add_products(codes, query, sum);
 	}
 
 	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query)
@@ -180,7 +182,10 @@ key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, 
 	terms.codes = (double) (int) codes;
 	terms.products = (double) products;
 	if (query.is_known)
-		bound = genie_value_bound(FORM == DIFFERENCES ? GENIE_METRIC_L1 : FORM == LARGEST ? GENIE_METRIC_PIVOTS : scan.metric, query.constants, terms);
+		bound = genie_value_bound(FORM == DIFFERENCES ? GENIE_METRIC_L1 :
+									  FORM == LARGEST ? GENIE_METRIC_PIVOTS :
+														scan.metric,
+								  query.constants, terms);
 	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
@@ -308,8 +313,7 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 
 	if (n_blocks > INT32_MAX)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a scan has more objects than a launch has blocks for");
-	genie_cuda_value_keys_kernel<FORM, QUERIES, STRIDES>
-		<<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan, slice);
+	genie_cuda_value_keys_kernel<FORM, QUERIES, STRIDES><<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan, slice);
 	genie_cuda_check_launch("genie_cuda_value_keys_kernel");
 }
 

@@ -21,9 +21,11 @@
 #include "genie_compat.h"
 #include "genie_image_cache.h"
 #include "genie_image_load.h"
+#include "genie_learned.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_pending.h"
+#include "genie_pivots.h"
 #include "genie_retrain.h"
 #include "genie_segment.h"
 #include "genie_space.h"
@@ -35,9 +37,10 @@ PG_FUNCTION_INFO_V1(genie_merge);
 PG_FUNCTION_INFO_V1(genie_check);
 PG_FUNCTION_INFO_V1(genie_index_info);
 PG_FUNCTION_INFO_V1(genie_prewarm);
+PG_FUNCTION_INFO_V1(genie_metric_check);
 
 #define GENIE_CHECK_TRIES 10	/* on a standby whose index keeps changing */
-#define GENIE_INFO_COLUMNS 21
+#define GENIE_INFO_COLUMNS 23
 
 /*
  * Only the index's owner and members of pg_stat_scan_tables may read a whole index, because merges wait meanwhile.
@@ -160,6 +163,15 @@ genie_info_pending_rows(Relation index, const GenieMetaData *meta)
 	return n;
 }
 
+/* The pivots of an index of a metric; n = 0: it is none, or has not learned yet. */
+static GeniePivotsInfo
+genie_info_pivots(Relation index, const GenieMetaData *meta)
+{
+	if (!genie_pivots_index(index) || meta->parameters_length == 0)
+		return (GeniePivotsInfo) {0};
+	return genie_pivots_info(genie_learned_parameters(index, meta));
+}
+
 /* What was learned, but for its long part. */
 static bytea *
 genie_info_parameters(const GenieMetaData *meta)
@@ -250,6 +262,7 @@ genie_index_info(PG_FUNCTION_ARGS)
 	TupleDesc	desc;
 	Datum		values[GENIE_INFO_COLUMNS];
 	bool		nulls[GENIE_INFO_COLUMNS] = {false};
+	GeniePivotsInfo pivots;
 	int			n = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -299,11 +312,62 @@ genie_index_info(PG_FUNCTION_ARGS)
 	values[n++] = CStringGetTextDatum(meta->parameters_length == 0 ? "waits for more rows" :
 									  (meta->flags & GENIE_META_MISFIT) != 0 ? "does not fit: REINDEX" :
 									  meta->trainings > 1 ? "fits, trained again" : "fits");
+	pivots = genie_info_pivots(index, meta);
+	nulls[n] = pivots.n == 0;
+	values[n++] = Int32GetDatum(pivots.n);
+	nulls[n] = pivots.n == 0;
+	values[n++] = Float8GetDatum(pivots.share);
 	Assert(n == GENIE_INFO_COLUMNS);
 	if (lock)
 		genie_lock_release_merge(index, ShareLock);
 	relation_close(index, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+/*
+ * genie_metric_check(index regclass, triples bigint) returns bigint: looks at random triples of the table's rows, at
+ * least so many, unless the table has too few rows, and returns how many.  Only for the index's owner.  Errors: the
+ * index is not of a metric; the distance function breaks the triangle inequality, is not symmetric, or not 0 from a
+ * row to itself.
+ */
+Datum
+genie_metric_check(PG_FUNCTION_ARGS)
+{
+	Oid			oid = PG_GETARG_OID(0);
+	int64		wanted = PG_GETARG_INT64(1);
+	int64		done = 0;
+	Relation	heap;
+	Relation	index;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie metric check", ALLOCSET_DEFAULT_SIZES);
+
+	genie_access_open_both(oid, &heap, &index);
+	if (!object_ownercheck(RelationRelationId, oid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+	if (!genie_pivots_index(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("index \"%s\" is not of a metric", RelationGetRelationName(index)),
+				 errhint("Operator classes of metrics are made by genie_create_metric().")));
+	if (wanted < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of triples must be at least 1")));
+	for (uint32 seed = 1; done < wanted; seed++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+		uint32		n;
+		const GenieRaw *objects = genie_approximate_sample(heap, index, seed, &n);
+
+		if (n > 0)
+			done += genie_pivots_check(index, objects, n);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+		if (n < GENIE_TRAIN_MIN)
+			break;
+	}
+	MemoryContextDelete(context);
+	genie_access_close(heap, index);
+	PG_RETURN_INT64(done);
 }
 
 /*

@@ -105,6 +105,7 @@ genie_build_check_type(Relation index)
 static int
 genie_build_plan_workers(Relation heap, Relation index)
 {
+	/* (that of a class of a metric is what the distance function is) */
 	if (RelationGetNumberOfBlocks(heap) == 0 ||
 		func_parallel(index_getprocid(index, 1, GENIE_DECOMPOSE_PROC)) != PROPARALLEL_SAFE)
 		return 0;

@@ -87,6 +87,7 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	runs->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie build row",
 											  ALLOCSET_DEFAULT_SIZES);
 	genie_keywords_init(&runs->keywords);
+	runs->keywords.index = index;
 	if (genie_learns(index))
 	{
 		runs->keywords.parameters = genie_learned_parameters(index, genie_meta_read(index));

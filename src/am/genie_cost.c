@@ -45,7 +45,10 @@
 #include "genie_compat.h"
 #include "genie_cost.h"
 #include "genie_estimate.h"
+#include "genie_learned.h"
+#include "genie_meta.h"
 #include "genie_opclass.h"
+#include "genie_pivots.h"
 
 /* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
 #define GENIE_QUERY_SHARE 0.1
@@ -57,6 +60,9 @@
  */
 #define GENIE_EXACT_PAGE_SHARE 0.25
 #define GENIE_EXACT_MORE 16
+
+/* the share of rows that bounds by pivots leave, where nothing is known */
+#define GENIE_PIVOTS_SHARE 0.3
 
 /* counting an object, as a part of an operator call: some thousand objects a microsecond */
 #define GENIE_COUNT_COST (cpu_operator_cost / 50)
@@ -186,6 +192,27 @@ genie_cost_visits(PlannerInfo *root, const IndexPath *path, double wanted, doubl
 	return share < 0 ? wanted : share * n;
 }
 
+static double
+genie_cost_ask_pivots(Relation index, void *arg)
+{
+	GenieMetaData *meta = genie_meta_read(index);
+	bytea	   *parameters = genie_learned_parameters(index, meta);
+
+	return parameters == NULL ? 1 : genie_pivots_info(parameters).share;
+}
+
+/* The share of all rows that a scan of a class of a metric looks at; of other classes, 0. */
+static double
+genie_cost_by_pivots(const IndexOptInfo *index)
+{
+	double		share;
+
+	if (!genie_cost_has(index, GENIE_METRIC_PROC))
+		return 0;
+	share = index->hypothetical ? -1 : genie_ask_index(index->indexoid, genie_cost_ask_pivots, NULL);
+	return share < 0 ? GENIE_PIVOTS_SHARE : share;
+}
+
 /* How many of the n rows that fulfil the index's conditions the query wants, as far as that is known. */
 static double
 genie_cost_wanted(PlannerInfo *root, const IndexOptInfo *index, double n)
@@ -237,7 +264,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 			if (genie_cost_is_approximate(index))
 				n_first = Min(genie_candidates_for(index->tuples), n_rows);
 			else if (genie_cost_is_exact(index))
-				n_first = Min(n_first + GENIE_EXACT_MORE, n_rows);
+				n_first = Min(n_first + GENIE_EXACT_MORE + genie_cost_by_pivots(index) * index->tuples, n_rows);
 			else
 				n_first = genie_cost_visits(root, path, n_first, n_rows);
 			first = genie_cost_candidates(root, path, n_first);

@@ -101,6 +101,7 @@ genie_insert(Relation index, Datum *values, bool *nulls, ItemPointer tid, Relati
 	genie_keywords_init(&keywords);
 	keywords.parameters = cache->parameters;
 	keywords.raw = cache->raw;
+	keywords.index = index;
 	if (!nulls[0])
 	{
 		FunctionCall2Coll(index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC),

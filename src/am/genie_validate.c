@@ -3,7 +3,7 @@
  *	  amvalidate: can the access method use this operator class?
  *
  * Strategies must be 1 (<&>, ORDER BY, int4), 2 (@&, search, boolean), or distances (from 3 on, ORDER BY,
- * float8).  Support functions must be 1 to 6, or 8, with the signatures of genie_opclass.h.  A class must have those
+ * float8).  Support functions must be 1 to 9, with the signatures of genie_opclass.h.  A class must have those
  * that it needs, and none that contradict each other.  Each finding is an INFO, as with the built-in access methods.
  */
 #include "postgres.h"
@@ -76,8 +76,13 @@ genie_validate_signature(const Form_pg_amproc proc)
 			return check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1, INTERNALOID);
 		case GENIE_SIGN_PROC:
 			return check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2, INTERNALOID, INTERNALOID);
+		case GENIE_METRIC_PROC:
+			return check_amproc_signature(proc->amproc, FLOAT8OID, false, 2, 2,
+										  proc->amproclefttype, proc->amproclefttype);
 		case GENIE_VALUE_PROC:
 			return check_amproc_signature(proc->amproc, VOIDOID, false, 1, 1, INTERNALOID);
+		case GENIE_TOLERANCE_PROC:
+			return check_amproc_signature(proc->amproc, FLOAT8OID, false, 0, 0);
 		default:
 			return false;
 	}
@@ -174,9 +179,9 @@ genie_validate_class(const char *class, const Oid *found, bool has_distance)
 	for (int i = 1; i <= GENIE_NPROC; i++)
 	{
 		bool		needed = i == GENIE_DECOMPOSE_PROC || i == GENIE_COMPILE_PROC ||
-			(i == GENIE_BOUND_PROC && has_distance && !learns) || (i == GENIE_SIGN_PROC && learns && !has_values);
-		bool		excluded = (i == GENIE_BOUND_PROC && learns) ||
-			((i == GENIE_SIGN_PROC || i == GENIE_VALUE_PROC) && !learns);
+			(i == GENIE_BOUND_PROC && has_distance && !learns) || (i == GENIE_SIGN_PROC && learns && !has_values) ||
+			(i == GENIE_TOLERANCE_PROC && OidIsValid(found[GENIE_METRIC_PROC]));
+		bool		excluded = (i == GENIE_BOUND_PROC && learns) || (i >= GENIE_SIGN_PROC && !learns);
 
 		if (needed && !OidIsValid(found[i]))
 		{
@@ -232,7 +237,8 @@ genie_validate(Oid opclass_oid)
 			continue;
 		has_operator = true;
 		has_distance |= oper->amopstrategy >= GENIE_DISTANCE_STRATEGY && oper->amoppurpose == AMOP_ORDER;
-		if (OidIsValid(found[GENIE_TRAIN_PROC]) && oper->amopstrategy < GENIE_DISTANCE_STRATEGY)
+		if (OidIsValid(found[GENIE_TRAIN_PROC]) && oper->amopstrategy < GENIE_DISTANCE_STRATEGY &&
+			!(OidIsValid(found[GENIE_METRIC_PROC]) && oper->amopstrategy == GENIE_MATCH_STRATEGY))
 		{
 			GENIE_INVALID("operator class \"%s\" of access method genie contains operator %s, "
 						  "which counts matches of signatures",

@@ -119,6 +119,12 @@ genie_nearest_check_index(GenieNearestSearch *search)
 		search->type = type;
 		batch->query_type = batch->index->rd_opcintype[0];
 	}
+	if (type != NULL && type->is_metric)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" does not take many queries at once", RelationGetRelationName(batch->index)),
+				 errdetail("Its operator class is one of a metric."),
+				 errhint("Join with the queries, by LATERAL (SELECT ... ORDER BY x <operator> query LIMIT k).")));
 	if (learns && genie_nearest_find_order(batch))
 		return;
 	ereport(ERROR,

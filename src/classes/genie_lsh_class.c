@@ -38,6 +38,7 @@
 #include "genie_array.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
+#include "genie_pivots.h"
 #include "genie_query.h"
 #include "genie_value_bytes.h"
 #include "genie_vector_distance.h"
@@ -52,6 +53,12 @@ PG_FUNCTION_INFO_V1(genie_lsh_bit_decompose);
 PG_FUNCTION_INFO_V1(genie_lsh_bit_compile);
 PG_FUNCTION_INFO_V1(genie_lsh_sign);
 
+static bool
+is_of_pivots(const GenieLshClassParameters *parameters)
+{
+	return parameters->functions.family == GENIE_LSH_NONE && parameters->functions.width == GENIE_METRIC_PIVOTS;
+}
+
 GenieLshClassParameters
 genie_lsh_class_parameters(const bytea *parameters)
 {
@@ -65,7 +72,8 @@ genie_lsh_class_parameters(const bytea *parameters)
 				 errdetail("The index is damaged."),
 				 errhint("Please REINDEX it.")));
 	memcpy(&result, VARDATA(parameters), sizeof(result));
-	if (!genie_vector_learned_valid(parameters, result.functions.n_dimensions))
+	if (is_of_pivots(&result) ? !genie_pivots_valid(parameters, result.functions.n_dimensions) :
+		!genie_vector_learned_valid(parameters, result.functions.n_dimensions))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("an index of vectors has learned of vectors of another length"),

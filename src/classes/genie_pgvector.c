@@ -37,6 +37,7 @@
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_pgvector.h"
+#include "genie_spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -298,32 +299,16 @@ genie_pgvector_bit_decompose(PG_FUNCTION_ARGS)
 
 /* ---- the operator classes ---- */
 
-/* The first field of a query's first row, in the current memory context; NULL: there is no row. */
-static char *
-look_up(const char *query, int n, Oid *types, Datum *values)
-{
-	if (SPI_execute_with_args(query, n, types, values, NULL, true, 1) != SPI_OK_SELECT)
-		elog(ERROR, "could not look up what pgvector has");
-	return SPI_processed == 0 ? NULL : SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
-}
-
-static void
-execute(const char *command)
-{
-	if (SPI_execute(command, false, 0) != SPI_OK_UTILITY)
-		elog(ERROR, "could not execute \"%s\"", command);
-}
-
 /* pgvector's type; else a type of that name, because pgvector may have been installed without its extension. */
 static Oid
 find_vector(void)
 {
-	char	   *type = look_up("SELECT t.oid FROM pg_type t "
-							   "LEFT JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid "
-							   "AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass "
-							   "LEFT JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'vector' "
-							   "WHERE t.typname = 'vector' AND t.typtype = 'b' AND t.typlen = -1 "
-							   "ORDER BY e.oid IS NULL, t.oid", 0, NULL, NULL);
+	char	   *type = genie_spi_look_up("SELECT t.oid FROM pg_type t "
+										 "LEFT JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid "
+										 "AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass "
+										 "LEFT JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'vector' "
+										 "WHERE t.typname = 'vector' AND t.typtype = 'b' AND t.typlen = -1 "
+										 "ORDER BY e.oid IS NULL, t.oid", 0, NULL, NULL);
 
 	if (type == NULL)
 		ereport(ERROR,
@@ -337,9 +322,11 @@ find_vector(void)
 static Oid
 find_halfvec(Oid vector)
 {
-	char	   *type = look_up("SELECT h.oid FROM pg_type h JOIN pg_type v ON h.typnamespace = v.typnamespace "
-							   "WHERE v.oid = $1 AND h.typname = 'halfvec' AND h.typtype = 'b' AND h.typlen = -1",
-							   1, (Oid[]) {OIDOID}, (Datum[]) {ObjectIdGetDatum(vector)});
+	char	   *type = genie_spi_look_up("SELECT h.oid FROM pg_type h "
+										 "JOIN pg_type v ON h.typnamespace = v.typnamespace "
+										 "WHERE v.oid = $1 AND h.typname = 'halfvec' AND h.typtype = 'b' "
+										 "AND h.typlen = -1",
+										 1, (Oid[]) {OIDOID}, (Datum[]) {ObjectIdGetDatum(vector)});
 
 	return type == NULL ? InvalidOid : atooid(type);
 }
@@ -351,22 +338,22 @@ find_halfvec(Oid vector)
 static char *
 find_operator(const char *name, Oid type, Oid vector)
 {
-	return look_up("SELECT format('%I.%s', n.nspname, o.oprname) FROM pg_operator o "
-				   "JOIN pg_namespace n ON n.oid = o.oprnamespace "
-				   "WHERE o.oprname = $1::name AND o.oprleft = $2 AND o.oprright = $2 "
-				   "AND o.oprresult = 'float8'::regtype "
-				   "AND o.oprnamespace = (SELECT typnamespace FROM pg_type WHERE oid = $3)",
-				   3, (Oid[]) {TEXTOID, OIDOID, OIDOID},
-				   (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(type), ObjectIdGetDatum(vector)});
+	return genie_spi_look_up("SELECT format('%I.%s', n.nspname, o.oprname) FROM pg_operator o "
+							 "JOIN pg_namespace n ON n.oid = o.oprnamespace "
+							 "WHERE o.oprname = $1::name AND o.oprleft = $2 AND o.oprright = $2 "
+							 "AND o.oprresult = 'float8'::regtype "
+							 "AND o.oprnamespace = (SELECT typnamespace FROM pg_type WHERE oid = $3)",
+							 3, (Oid[]) {TEXTOID, OIDOID, OIDOID},
+							 (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(type), ObjectIdGetDatum(vector)});
 }
 
 static bool
 class_exists(const char *name, Oid schema)
 {
-	return look_up("SELECT 1 FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod "
-				   "WHERE a.amname = 'genie' AND c.opcname = $1::name AND c.opcnamespace = $2",
-				   2, (Oid[]) {TEXTOID, OIDOID},
-				   (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(schema)}) != NULL;
+	return genie_spi_look_up("SELECT 1 FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod "
+							 "WHERE a.amname = 'genie' AND c.opcname = $1::name AND c.opcnamespace = $2",
+							 2, (Oid[]) {TEXTOID, OIDOID},
+							 (Datum[]) {CStringGetTextDatum(name), ObjectIdGetDatum(schema)}) != NULL;
 }
 
 /* The function is the database's own, as the classes are: genie's script does not know the type. */
@@ -375,11 +362,12 @@ create_decompose(const char *schema, const char *name, Oid type, const char *lib
 {
 	const char *type_name = format_type_extended(type, -1, FORMAT_TYPE_FORCE_QUALIFY);
 
-	execute(psprintf("CREATE OR REPLACE FUNCTION %s.%s(%s, internal) RETURNS void "
-					 "AS %s LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE", schema, name, type_name, library));
-	execute(psprintf("ALTER FUNCTION %s.%s(%s, internal) DEPENDS ON EXTENSION genie", schema, name, type_name));
-	execute(psprintf("COMMENT ON FUNCTION %s.%s(%s, internal) IS 'genie support: a vector''s signature'", schema, name,
-					 type_name));
+	genie_spi_execute(psprintf("CREATE OR REPLACE FUNCTION %s.%s(%s, internal) RETURNS void "
+							   "AS %s LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE", schema, name, type_name, library));
+	genie_spi_execute(psprintf("ALTER FUNCTION %s.%s(%s, internal) DEPENDS ON EXTENSION genie",
+							   schema, name, type_name));
+	genie_spi_execute(psprintf("COMMENT ON FUNCTION %s.%s(%s, internal) IS 'genie support: a vector''s signature'",
+							   schema, name, type_name));
 }
 
 static void
@@ -396,15 +384,16 @@ create_class(const ClassOfVector *class, const char *schema, const char *type, c
 		"genie_pgvector_compile", "genie_pgvector_half_compile", "genie_exact_bit_compile"
 	};
 
-	execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
-					 "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
-					 "FUNCTION 1 %s.%s(%s, internal), "
-					 "FUNCTION 2 %s.%s(internal, int2, oid, internal), "
-					 "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)",
-					 schema, class->name, class->is_default ? "DEFAULT" : "", type,
-					 class->strategy, operator, type, type, schema, decompose[class->type], type, schema,
-					 compile[class->type], schema, class->train, own, schema));
-	execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'", schema, class->name, class->comment));
+	genie_spi_execute(psprintf("CREATE OPERATOR CLASS %s.%s %s FOR TYPE %s USING genie AS "
+							   "OPERATOR %d %s (%s, %s) FOR ORDER BY pg_catalog.float_ops, "
+							   "FUNCTION 1 %s.%s(%s, internal), "
+							   "FUNCTION 2 %s.%s(internal, int2, oid, internal), "
+							   "FUNCTION 5 %s.%s(internal), %sFUNCTION 8 %s.genie_vector_value(internal)",
+							   schema, class->name, class->is_default ? "DEFAULT" : "", type,
+							   class->strategy, operator, type, type, schema, decompose[class->type], type, schema,
+							   compile[class->type], schema, class->train, own, schema));
+	genie_spi_execute(psprintf("COMMENT ON OPERATOR CLASS %s.%s USING genie IS '%s'",
+							   schema, class->name, class->comment));
 }
 
 /*
@@ -431,8 +420,8 @@ genie_enable_pgvector(PG_FUNCTION_ARGS)
 	types[PG_VECTOR] = vector;
 	types[PG_HALFVEC] = find_halfvec(vector);
 	types[PG_BIT] = BITOID;
-	library = look_up("SELECT quote_literal(probin) FROM pg_proc WHERE oid = $1", 1,
-					  (Oid[]) {OIDOID}, (Datum[]) {ObjectIdGetDatum(fcinfo->flinfo->fn_oid)});
+	library = genie_spi_look_up("SELECT quote_literal(probin) FROM pg_proc WHERE oid = $1", 1,
+								(Oid[]) {OIDOID}, (Datum[]) {ObjectIdGetDatum(fcinfo->flinfo->fn_oid)});
 	create_decompose(schema, "genie_pgvector_decompose", vector, library);
 	if (OidIsValid(types[PG_HALFVEC]))
 		create_decompose(schema, "genie_pgvector_half_decompose", types[PG_HALFVEC], library);

@@ -12,6 +12,7 @@
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_pgvector.h"
+#include "genie_pivots.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
 
@@ -77,18 +78,27 @@ metric_of_pgvector_bits(const FmgrInfo *distance, StrategyNumber strategy)
 	return strategy == GENIE_HAMMING_STRATEGY ? GENIE_METRIC_HAMMING : 0;
 }
 
+/* Only genie_create_metric() makes the classes, so that a strategy is the operator of the distance function. */
+static GenieMetric
+metric_of_class(const FmgrInfo *distance, StrategyNumber strategy)
+{
+	return strategy == GENIE_METRIC_STRATEGY ? GENIE_METRIC_PIVOTS : 0;
+}
+
 static const GenieVectorType float4_array =
-{FLOAT4ARRAYOID, false, false, elements_of_array, make_float4_array, metric_of_array};
+{FLOAT4ARRAYOID, false, false, false, elements_of_array, make_float4_array, metric_of_array};
 static const GenieVectorType float8_array =
-{FLOAT8ARRAYOID, true, false, elements_of_array, make_float8_array, metric_of_array};
+{FLOAT8ARRAYOID, true, false, false, elements_of_array, make_float8_array, metric_of_array};
 static const GenieVectorType pgvector =
-{FLOAT4ARRAYOID, false, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
+{FLOAT4ARRAYOID, false, false, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
 static const GenieVectorType pgvector_half =
-{FLOAT4ARRAYOID, false, false, genie_pgvector_half_elements, genie_pgvector_half_make, metric_of_pgvector};
+{FLOAT4ARRAYOID, false, false, false, genie_pgvector_half_elements, genie_pgvector_half_make, metric_of_pgvector};
 static const GenieVectorType bits =
-{InvalidOid, false, true, genie_exact_bits_elements, NULL, metric_of_bits};
+{InvalidOid, false, true, false, genie_exact_bits_elements, NULL, metric_of_bits};
 static const GenieVectorType pgvector_bits =
-{InvalidOid, false, true, genie_exact_bits_elements, NULL, metric_of_pgvector_bits};
+{InvalidOid, false, true, false, genie_exact_bits_elements, NULL, metric_of_pgvector_bits};
+static const GenieVectorType metric =
+{InvalidOid, true, false, true, NULL, NULL, metric_of_class};
 
 const GenieVectorType *
 genie_vector_type_of_array(Oid type)
@@ -107,6 +117,8 @@ genie_vector_type_of_class(Relation index)
 		return &bits;
 	if (genie_pgvector_bits_index(index))
 		return &pgvector_bits;
+	if (genie_pivots_index(index))
+		return &metric;
 	return genie_lsh_class_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;
 }
 

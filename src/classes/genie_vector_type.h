@@ -1,7 +1,7 @@
 /*
  * genie_vector_type.h
  *	  The types whose values are vectors: real[], double precision[], pgvector's "vector"; and bit, whose values are
- *	  vectors of bits.
+ *	  vectors of bits; and any type of a class of a metric, whose vectors are distances to pivots (genie_pivots.h).
  *
  * Code that reads vectors of an index asks the type, and so is written once for all of them.
  */
@@ -19,6 +19,7 @@ typedef struct GenieVectorType
 	Oid			array;			/* real[] or float8[], whichever has the same elements; bits: none */
 	bool		is_double;		/* elements are doubles, not floats */
 	bool		is_bits;		/* elements are bits, of an exact class; they are checked */
+	bool		is_metric;		/* a class of a metric: vectors are distances to pivots, which elements cannot tell */
 
 	/* The elements of a value, which may be in a palloc'd copy of it.  Errors: the value is no vector. */
 	GenieVector (*elements) (Datum value);
@@ -36,7 +37,7 @@ typedef struct GenieVectorType
 /* The vector type real[] or double precision[]; NULL: the SQL type is neither. */
 extern const GenieVectorType *genie_vector_type_of_array(Oid type);
 
-/* The type of the index's values, if its class is one of genie's for vectors, or an exact one for bits; else NULL. */
+/* The type of the index's values, if its class is genie's for vectors, for bits (exactly), or a metric; else NULL. */
 extern const GenieVectorType *genie_vector_type_of_class(Relation index);
 
 /* The value whose raw keywords these are (genie_lsh_class.c), palloc'd. */

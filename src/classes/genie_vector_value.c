@@ -12,6 +12,7 @@
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_opclass.h"
+#include "genie_pivots.h"
 #include "genie_vector_learn.h"
 #include "genie_vector_value.h"
 
@@ -43,9 +44,12 @@ genie_vector_value_shape(const bytea *parameters)
 {
 	GenieLshClassParameters class = genie_lsh_class_parameters(parameters);
 
-	GenieValueShape shape = genie_vector_learned(parameters, genie_vector_value_metric(&class),
-												 class.functions.n_dimensions);
+	GenieMetric metric = genie_vector_value_metric(&class);
+	GenieValueShape shape;
 
+	if (metric == GENIE_METRIC_PIVOTS)
+		return genie_pivots_shape(parameters);
+	shape = genie_vector_learned(parameters, metric, class.functions.n_dimensions);
 	/* rows are signed from records when an approximate index learns again */
 	shape.own_ranges = class.functions.family != GENIE_LSH_NONE;
 	return shape;

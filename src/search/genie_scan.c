@@ -36,6 +36,9 @@
  * has the same key before and after a merge.  genie_frontier.c does the rest, as for other distances.  The key of bits
  * tells the distance itself, but for the largest key: that of a pending row of another length, which is refused.
  *
+ * Classes of a metric are exact ones, and have conditions, too: balls.  Bounds of the distance to the center tell when
+ * no row is left inside, and the executor rechecks what they let through.
+ *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
  * order that no merge changes.  If the metapage is still the same, the page is damaged (genie_meta_read_again).
@@ -45,15 +48,19 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/genam.h"
 #include "access/relscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "genie_approximate.h"
+#include "genie_ball.h"
 #include "genie_candidates.h"
 #include "genie_compat.h"
 #include "genie_frontier.h"
@@ -86,6 +93,9 @@ typedef struct GenieScanState
 	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
 	bool		exact;			/* the class is */
 	bool		has_values;		/* it is approximate, and so have all segments, such that rank by the operator */
+	bool		has_ball;		/* it is of a metric, and without an ORDER BY: the scan ranks by a condition's center */
+	Datum		center;
+	double		radius;			/* rows whose bound is above it are not wanted */
 	bool		is_ordered;		/* it is approximate, and the scan ranks by values: rows are in exact order */
 	GenieValueScan values;		/* by which the scan ranks */
 	GenieQuantizer quantizer;	/* of an approximate class that has_values */
@@ -183,23 +193,30 @@ static void
 genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 {
 	GenieScanState *state = scan->opaque;
-	ScanKey		key = &scan->orderByData[state->rank_by];
 	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
-	GenieMetric metric = type == NULL ? 0 :
-		type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
-	bool		had_centre;
+	GenieValueShape before = state->values.shape;
+	Datum		operand = state->center;
+	GenieMetric metric = GENIE_METRIC_PIVOTS;
 
+	if (!state->has_ball)
+	{
+		ScanKey		key = &scan->orderByData[state->rank_by];
+
+		operand = key->sk_argument;
+		metric = type == NULL ? 0 : type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
+	}
 	if (metric == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("index \"%s\" cannot be scanned by this operator",
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
-	had_centre = state->values.shape.centre != NULL;
-	genie_value_order_begin(&state->values, type, metric, genie_learned_parameters(scan->indexRelation, meta),
-							key->sk_argument);
+	genie_value_order_begin(&state->values, scan->indexRelation, type, metric,
+							genie_learned_parameters(scan->indexRelation, meta),
+							operand);
 	/* on a standby, the index may have learned meanwhile; a position means nothing by other keys */
-	if (state->position.has_position && had_centre != (state->values.shape.centre != NULL))
+	if (state->position.has_position && ((before.centre != NULL) != (state->values.shape.centre != NULL) ||
+										 before.step != state->values.shape.step))
 		genie_rerank_report_trained(scan->indexRelation);
 	state->query.values = &state->values;
 }
@@ -270,6 +287,30 @@ genie_scan_extras(IndexScanDesc scan)
 	return state->rerank == NULL ? 0 : genie_rerank_extras(state->rerank);
 }
 
+/*
+ * A condition x @& ROW(center, radius).  The scan ranks by the first one's center, unless an ORDER BY ranks.  Of the
+ * same center, the radius ends the scan.  The executor judges rows.
+ */
+static void
+genie_scan_add_ball(IndexScanDesc scan, const ScanKeyData *key)
+{
+	GenieScanState *state = scan->opaque;
+	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(scan->indexRelation), 0);
+	bool		is_ranked = state->rank_by < scan->numberOfOrderBys;
+	double		radius;
+	Datum		center = genie_ball_float8_parts(key->sk_argument, scan->indexRelation->rd_opcintype[0], &radius);
+
+	state->recheck = true;
+	if (!is_ranked && !state->has_ball)
+	{
+		state->has_ball = true;
+		state->center = center;
+	}
+	if (datum_image_eq(center, is_ranked ? scan->orderByData[state->rank_by].sk_argument : state->center,
+					   attribute->attbyval, attribute->attlen))
+		state->radius = Min(state->radius, radius);
+}
+
 void
 genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
 {
@@ -287,6 +328,8 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	memset(&state->position, 0, sizeof(state->position));
 	state->nothing = false;
 	state->recheck = false;
+	state->has_ball = false;
+	state->radius = INFINITY;
 	state->is_ordered = false;
 	state->started = false;
 	state->is_noted = false;
@@ -309,6 +352,11 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		state->nothing |= (key->sk_flags & SK_ISNULL) != 0;
 		if (state->nothing)
 			break;
+		if (state->exact)
+		{
+			genie_scan_add_ball(scan, key);
+			continue;
+		}
 		query = genie_scan_compile(scan->indexRelation, key, NULL);
 		view = genie_query_view(query, CurrentMemoryContext);
 		if (view->distance_strategy == 0)
@@ -366,7 +414,8 @@ genie_scan_rank_by_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSo
 	}
 	if (!state->is_ordered)
 		return;
-	genie_value_order_begin(&state->values, quantizer->type, quantizer->shape.metric, state->query.parameters,
+	genie_value_order_begin(&state->values, scan->indexRelation, quantizer->type, quantizer->shape.metric,
+							state->query.parameters,
 							scan->orderByData[state->rank_by].sk_argument);
 	state->query.values = &state->values;
 	state->position.has_position = false;
@@ -430,7 +479,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		return false;
 	if (state->rerank != NULL)
 		genie_scan_compile_candidates(scan, meta, sources);
-	else if (state->exact && state->rank_by < scan->numberOfOrderBys)
+	else if (state->exact && (state->has_ball || state->rank_by < scan->numberOfOrderBys))
 		genie_scan_compile_values(scan, meta);
 	position = state->position;
 	since = genie_instrument_now();
@@ -551,6 +600,14 @@ genie_scan_order(IndexScanDesc scan)
 	return state->is_ordered;
 }
 
+/* Is every row of such a key, or a worse one, outside the ball that the scan wants? */
+static bool
+genie_scan_is_outside(const GenieScanState *state, int32 key)
+{
+	return state->radius < INFINITY && state->query.values != NULL && key != GENIE_KEY_NULL &&
+		genie_value_key_bound((uint32) key) > state->radius;
+}
+
 /*
  * The next row: its key (GENIE_KEY_NULL for a NULL row) and TID.  False: there is none.
  */
@@ -579,6 +636,9 @@ genie_scan_next(IndexScanDesc scan)
 				 (stream->key == best->key && stream->tid < best->tid)))
 				best = stream;
 		}
+		if ((pending == NULL || genie_scan_is_outside(state, pending->key)) &&
+			(best == NULL || genie_scan_is_outside(state, best->key)))
+			return false;
 		if (pending != NULL &&
 			(best == NULL || pending->key > best->key ||
 			 (pending->key == best->key && pending->tid < best->tid)))
@@ -588,8 +648,6 @@ genie_scan_next(IndexScanDesc scan)
 			genie_pending_stream_next(&state->pending);
 			return true;
 		}
-		if (best == NULL)
-			return false;
 		if (best->exact)
 		{
 			genie_scan_take(state, best->key, best->tid);

@@ -45,6 +45,8 @@ typedef struct GenieValueScan
 	GenieValueShape shape;		/* of values that the query asks for */
 	GenieValueQuery *query;
 	void	   *record;			/* room for a row's */
+	Relation	index;			/* of a class of a metric, */
+	const bytea *parameters;	/* and what it has learned; NULL: nothing yet */
 } GenieValueScan;
 
 /* Everything that a scan asks for, compiled. */

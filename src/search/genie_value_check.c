@@ -7,10 +7,11 @@
  * here alone: it would hide its row from searches.
  *
  * A sample of each segment's objects is looked up, OBJECTS of them, evenly spread.  Where the row is visible, its
- * vector is a query, and so is the vector of the row before it in the sample.  The key of the object's record by these
- * queries stands for a bound, which is compared with the measured distance.  (That to itself is what another row's
- * record fails.)  For vectors that genie knows the arithmetic of, no function of a user runs.  So an index on an
- * expression is not sampled: to evaluate it would be to run it with the rights of whoever checks.
+ * vector is a query, and so is the vector of the row before it in the sample.  The key of the object's record by
+ * these queries stands for a bound, which is compared with the measured distance.  (That to itself is what another
+ * row's record fails.)  For vectors that genie knows the arithmetic of, no function of a user runs.  So an index on
+ * an expression is not sampled, nor is one of a metric: to evaluate it would be to run it with the rights of whoever
+ * checks.
  *
  * Which row has this TID?  The snapshot is older than what is read of the index.  A TID that is used again was freed by
  * VACUUM, after it had set a tombstone or removed the object.  If our snapshot sees the new row, that was before the
@@ -168,7 +169,8 @@ genie_value_check(Relation heap, Relation index, GenieViolation report, void *ar
 
 	check.attribute = index->rd_index->indkey.values[0];
 	check.type = genie_vector_type_of_class(index);
-	if (check.attribute == 0 || check.type == NULL || meta->parameters_length == 0 || !genie_access_serves(index))
+	if (check.attribute == 0 || check.type == NULL || check.type->is_metric || meta->parameters_length == 0 ||
+		!genie_access_serves(index))
 		return true;
 	parameters = genie_learned_parameters(index, meta);
 	check.shape = genie_vector_value_shape(parameters);

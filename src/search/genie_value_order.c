@@ -12,7 +12,10 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "genie_meta.h"
+#include "genie_pivots.h"
 #include "genie_value_order.h"
 #include "genie_vector_value.h"
 
@@ -25,14 +28,36 @@ genie_value_order_shape(GenieMetric metric, const bytea *parameters)
 	return learned.metric == metric ? learned : shape;
 }
 
+/* The query of a value, which is any: its distances to the pivots, or nothing known if there are none. */
+static GenieValueQuery *
+genie_value_order_by_pivots(const GenieValueScan *values, Datum operand)
+{
+	static const double unknown = NAN;
+	GenieVector vector = {&unknown, 1, true};
+	GenieValueShape shape = {.metric = GENIE_METRIC_PIVOTS, .n_dimensions = 1, .step = 1};
+	GenieValueQuery *query;
+
+	if (values->parameters != NULL)
+	{
+		shape = values->shape;
+		vector = genie_pivots_distances(values->index, values->parameters, operand);
+	}
+	query = palloc(genie_value_query_bytes(shape.metric, vector.n));
+	genie_value_query(shape, vector, query);
+	return query;
+}
+
 void
-genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, GenieMetric metric,
+genie_value_order_begin(GenieValueScan *values, Relation index, const GenieVectorType *type, GenieMetric metric,
 						const bytea *parameters, Datum operand)
 {
 	Size		record;
 
+	values->index = index;
+	values->parameters = parameters;
 	values->shape = genie_value_order_shape(metric, parameters);
-	values->query = genie_vector_value_query(type, values->shape, operand);
+	values->query = type->is_metric ? genie_value_order_by_pivots(values, operand) :
+		genie_vector_value_query(type, values->shape, operand);
 	if (values->shape.n_dimensions != values->query->n_dimensions)
 		values->shape = (GenieValueShape) {.metric = metric, .n_dimensions = values->query->n_dimensions};
 	record = genie_value_record_bytes(metric, values->query->n_dimensions);

@@ -12,8 +12,8 @@
  * Prepares a scan for the right operand of a distance of that metric, in the current memory context; parameters: what
  * the index has learned, or NULL, as long as values lives.  Errors: those of genie_vector_value_query().
  */
-extern void genie_value_order_begin(GenieValueScan *values, const GenieVectorType *type, GenieMetric metric,
-									const bytea *parameters, Datum operand);
+extern void genie_value_order_begin(GenieValueScan *values, Relation index, const GenieVectorType *type,
+									GenieMetric metric, const bytea *parameters, Datum operand);
 
 /* What values of that metric are like in an index that has learned these parameters; NULL: none. */
 extern GenieValueShape genie_value_order_shape(GenieMetric metric, const bytea *parameters);

@@ -104,7 +104,7 @@ train_on(Relation index, GenieSample *sample)
 static bytea *
 call_train(GenieSigner *signer, const GenieRaw *objects, uint32 n, bool can_wait)
 {
-	GenieSample sample = {.n = n, .objects = objects, .can_wait = can_wait};
+	GenieSample sample = {.index = ((ClassSigner *) signer)->index, .n = n, .objects = objects, .can_wait = can_wait};
 
 	return train_on(((ClassSigner *) signer)->index, &sample);
 }
@@ -119,7 +119,9 @@ judge(Relation index, GenieSample *sample)
 static GenieFit
 call_judge(GenieSigner *signer, const bytea *parameters, const GenieRaw *objects, const float *errors, uint32 n)
 {
-	GenieSample sample = {.n = n, .objects = objects, .learned = parameters, .errors = errors};
+	GenieSample sample = {
+		.index = ((ClassSigner *) signer)->index, .n = n, .objects = objects, .learned = parameters, .errors = errors
+	};
 
 	return judge(((ClassSigner *) signer)->index, &sample);
 }
@@ -151,7 +153,7 @@ static GenieValueShape
 call_shape(GenieSigner *signer, const bytea *parameters)
 {
 	ClassSigner *class = (ClassSigner *) signer;
-	GenieValueCall call = {.parameters = parameters};
+	GenieValueCall call = {.index = class->index, .parameters = parameters};
 
 	if (class->value == NULL || parameters == NULL)
 		return (GenieValueShape) {0};
@@ -170,7 +172,7 @@ static const void *
 call_value(GenieSigner *signer, const bytea *parameters, const GenieRaw *raw)
 {
 	ClassSigner *class = (ClassSigner *) signer;
-	GenieValueCall call = {.parameters = parameters, .raw = raw};
+	GenieValueCall call = {.index = class->index, .parameters = parameters, .raw = raw};
 	MemoryContext old = MemoryContextSwitchTo(class->context);
 
 	(void) call_shape(signer, parameters);
@@ -186,7 +188,9 @@ call_raw(GenieSigner *signer, const bytea *parameters, const void *record, Size 
 {
 	ClassSigner *class = (ClassSigner *) signer;
 	GenieKeywords *keywords = &class->raw_keywords;
-	GenieValueCall call = {.parameters = parameters, .record = unconstify(void *, record), .keywords = keywords};
+	GenieValueCall call = {
+		.index = class->index, .parameters = parameters, .record = unconstify(void *, record), .keywords = keywords
+	};
 	MemoryContext old = MemoryContextSwitchTo(class->context);
 
 	genie_keywords_reset(keywords);
@@ -240,6 +244,7 @@ typedef struct Sample
 	MemoryContext context;		/* of the objects, each in its own piece */
 	MemoryContext row_context;
 	GenieKeywords keywords;
+	uint32		seed;
 	pg_prng_state random;
 	Size		memory;			/* bytes that the objects may take */
 	Size		used;			/* bytes of all objects taken, also of those replaced since */
@@ -306,7 +311,7 @@ static void
 sample_empty(Sample *sample)
 {
 	MemoryContextReset(sample->context);
-	pg_prng_seed(&sample->random, GENIE_TRAIN_SEED);
+	pg_prng_seed(&sample->random, sample->seed);
 	sample->capacity = GENIE_TRAIN_ROWS;
 	sample->n = 0;
 	sample->used = 0;
@@ -322,7 +327,7 @@ sample_blocks(Sample *sample, Relation heap, IndexInfo *info, bool any_visible)
 
 	sample_empty(sample);
 	sample->only_alive = any_visible;
-	BlockSampler_Init(&blocks, n_blocks, GENIE_TRAIN_BLOCKS, GENIE_TRAIN_SEED);
+	BlockSampler_Init(&blocks, n_blocks, GENIE_TRAIN_BLOCKS, sample->seed);
 	while (BlockSampler_HasMore(&blocks))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -339,11 +344,13 @@ sample_begin(Relation index)
 	Sample	   *sample = palloc0(sizeof(Sample));
 
 	sample->index = index;
+	sample->seed = GENIE_TRAIN_SEED;
 	sample->decompose = index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC);
 	sample->context = AllocSetContextCreate(CurrentMemoryContext, "genie sample", ALLOCSET_DEFAULT_SIZES);
 	sample->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie sample row", ALLOCSET_DEFAULT_SIZES);
 	sample->memory = maintenance_work_mem * (Size) 1024;
 	genie_keywords_init(&sample->keywords);
+	sample->keywords.index = index;
 	return sample;
 }
 
@@ -391,7 +398,7 @@ genie_approximate_misfit(Relation heap, Relation index, const bytea *learned)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie judging", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Sample	   *sample = sample_begin(index);
-	GenieSample objects = {.objects = sample->objects, .learned = learned};
+	GenieSample objects = {.index = index, .objects = sample->objects, .learned = learned};
 	bool		misfit = false;
 
 	sample_blocks(sample, heap, BuildIndexInfo(index), true);
@@ -401,4 +408,15 @@ genie_approximate_misfit(Relation heap, Relation index, const bytea *learned)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return misfit;
+}
+
+const GenieRaw *
+genie_approximate_sample(Relation heap, Relation index, uint32 seed, uint32 *n)
+{
+	Sample	   *sample = sample_begin(index);
+
+	sample->seed += seed;
+	sample_blocks(sample, heap, BuildIndexInfo(index), true);
+	*n = sample->n;
+	return sample->objects;
 }

@@ -31,4 +31,7 @@ extern bool genie_approximate_train(Relation heap, Relation index, IndexInfo *in
 /* Are rows of the table, which is being vacuumed, far from what these parameters were made for? */
 extern bool genie_approximate_misfit(Relation heap, Relation index, const bytea *learned);
 
+/* Raw objects of a random sample of the table's rows, another one for each seed, in the current memory context. */
+extern const GenieRaw *genie_approximate_sample(Relation heap, Relation index, uint32 seed, uint32 *n);
+
 #endif							/* GENIE_APPROXIMATE_H */

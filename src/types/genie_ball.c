@@ -48,6 +48,30 @@ genie_ball_parts(Datum ball, Oid center_type, Oid radius_type, Datum *radius)
 	return values[0];
 }
 
+PG_FUNCTION_INFO_V1(genie_ball_radius);
+
+/*
+ * genie_ball_radius(ball anyelement) returns float8: of a composite value of a centre and a radius, which are
+ * checked, for conditions that are written in SQL.
+ */
+Datum
+genie_ball_radius(PG_FUNCTION_ARGS)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	TupleDesc	descriptor = lookup_rowtype_tupdesc_noerror(type, -1, true);
+	Oid			center_type;
+	double		radius;
+
+	if (descriptor == NULL || descriptor->natts < N_ATTRIBUTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s is not a type of a center and a radius", format_type_be(type))));
+	center_type = TupleDescAttr(descriptor, 0)->atttypid;
+	ReleaseTupleDesc(descriptor);
+	(void) genie_ball_float8_parts(PG_GETARG_DATUM(0), center_type, &radius);
+	PG_RETURN_FLOAT8(radius);
+}
+
 Datum
 genie_ball_float8_parts(Datum ball, Oid center_type, double *radius)
 {

@@ -43,12 +43,17 @@
  *			Adds the signature of the GenieRaw object to the GenieKeywords, whose parameters are not NULL.  It raises no
  *			error for an object that decompose has accepted, because no merge of that row could finish.  An object that
  *			it cannot sign gets no keywords.
- *
+ *	7	metric(opcintype, opcintype) returns float8
+ *			For classes that genie_create_metric() makes: the distance function, of which the class knows that it is a
+ *			metric.  It is the function of the class's operator.
  *	8	value(call internal) returns void
- *			For genie's own classes of vectors and bit strings.  Fills in the GenieValueCall: what values of an index
- *			with these parameters are like, and, if there is a raw object, its record.  It raises no error for an object
- *			that decompose has accepted.  The record of an object without a value is that of an unknown one.  Asked for
- *			keywords, it makes the raw object of a quantized vector.
+ *			For genie's own classes of vectors and bit strings, and for those of a metric.  Fills in the
+ *			GenieValueCall: what values of an index with these parameters are like, and, if there is a raw object, its
+ *			record.  It raises no error for an object that decompose has accepted.  The record of an object without a
+ *			value is that of an unknown one.  Asked for keywords, it makes the raw object of a quantized vector.
+ *
+ *	9	tolerance() returns float8
+ *			With function 7: how far its results may be wrong by rounding, relatively.  It must be immutable.
  *
  * A class with function 5 learns from rows.  With function 8 and without 6 it is *exact*: it has no keywords, and scans
  * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
@@ -75,7 +80,7 @@
  * Strategies: 1 = <&> (negative match count, int4, FOR ORDER BY), 2 = @& (match count >= min_match, and distance <=
  * max_distance if the query has a threshold), 3 = <%> (Jaccard distance, float8, FOR ORDER BY), 4 = <~> (edit distance,
  * float8, FOR ORDER BY).  Strategies from 5 on are distances: float8, FOR ORDER BY float_ops.  The strategies below
- * from 5 to 10 are those of genie's own classes; another class may give these numbers other meanings.
+ * from 5 to 11 are those of genie's own classes; another class may give these numbers other meanings.
  */
 #ifndef GENIE_OPCLASS_H
 #define GENIE_OPCLASS_H
@@ -93,8 +98,10 @@
 #define GENIE_OPTIONS_PROC		4
 #define GENIE_TRAIN_PROC		5
 #define GENIE_SIGN_PROC			6
+#define GENIE_METRIC_PROC		7
 #define GENIE_VALUE_PROC		8
-#define GENIE_NPROC				8
+#define GENIE_TOLERANCE_PROC	9
+#define GENIE_NPROC				9
 
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
@@ -106,6 +113,7 @@
 #define GENIE_HAMMING_STRATEGY	8	/* <&~> */
 #define GENIE_INNER_STRATEGY	9	/* <#> */
 #define GENIE_TREE_STRATEGY		10	/* <^> */
+#define GENIE_METRIC_STRATEGY	11	/* of a class that genie_create_metric() makes */
 #define GENIE_DISTANCE_STRATEGY	3	/* the first strategy that returns a distance, a float8 */
 
 /* ---- making keys ---- */
@@ -163,6 +171,7 @@ typedef struct GenieKeywords
 	uint32		last;			/* offset of the last key's length prefix, if n > 0 */
 	const bytea *parameters;	/* of an approximate class, plain (VARDATA); NULL: none */
 	bool		raw;			/* raw keywords are wanted, though there are parameters */
+	const struct RelationData *index;	/* for a class of a metric; NULL: there is none */
 
 	/* Makes room for so many more bytes.  Errors: those of genie_keywords_finish(). */
 	void		(*enlarge) (struct GenieKeywords *keywords, Size nbytes);
@@ -200,6 +209,7 @@ genie_keywords_add(GenieKeywords *keywords, GenieKey key)
 
 typedef struct GenieSample
 {
+	const struct RelationData *index;
 	uint32		n;
 	const GenieRaw *objects;	/* at most GENIE_TRAIN_ROWS */
 	bool		can_wait;		/* the index has few rows: if these tell too little, it can stay untrained for now */
@@ -218,6 +228,7 @@ typedef struct GenieSample
 
 typedef struct GenieValueCall
 {
+	const struct RelationData *index;
 	const bytea *parameters;	/* of the class, plain */
 	uint32		metric;			/* set by value: a GenieMetric, which says what values are; 0: there are none */
 	uint32		n_dimensions;	/* set by value */

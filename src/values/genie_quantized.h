@@ -18,10 +18,10 @@
  *
  * Bounds hold for the result of genie_vector_measure(), its roundings included, and for pgvector's operators, which
  * sum in floats, on vectors of floats.  They are floats, at least 0, and 0 where nothing is known: a record without a
- * vector, elements that are not finite or not within a float's range, the direction of a zero vector.  Cosine: vectors
- * are quantized with length 1, and their squared Euclidean distance is twice the cosine's.  For inner products there
- * are records, as for L2, but no bounds here: genie_value_scan.h has them; so it is for distances to pivots.  Bounds may differ in their last bits by
- * processor; answers do not depend on them.
+ * vector, elements that are not finite or not within a float's range, the direction of a zero vector.  Cosine:
+ * vectors are quantized with length 1, and their squared Euclidean distance is twice the cosine's.  For inner
+ * products there are records, as for L2, but no bounds here: genie_value_scan.h has them; so it is for distances to
+ * pivots.  Bounds may differ in their last bits by processor; answers do not depend on them.
  */
 #ifndef GENIE_QUANTIZED_H
 #define GENIE_QUANTIZED_H

@@ -39,8 +39,8 @@ typedef struct ValueTerms
 	ValueNumber scale;
 	ValueNumber error;
 	ValueNumber squares;		/* L1: beyond */
-	ValueNumber products;		/* of the codes of the query and the record; L1: the sum of differences, with a minus; pivots: the
-								 * largest */
+	ValueNumber products;		/* of the codes of the query and the record; L1: the sum of differences, with a minus;
+								 * pivots: the largest */
 	ValueNumber codes;			/* the sum of the record's */
 } ValueTerms;
 

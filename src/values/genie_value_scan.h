@@ -39,9 +39,9 @@ extern "C" {
 
 /*
  * A query: q' = offset + scale * code, less the centre but for inner products.  Behind it are
- * genie_quantized_elements() codes (int8_t, or for L1 and pivots uint8_t; zeros behind the last dimension).  Of bits, there are
- * the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is copied from
- * process to process.
+ * genie_quantized_elements() codes (int8_t, or for L1 and pivots uint8_t; zeros behind the last dimension).  Of bits,
+ * there are the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is
+ * copied from process to process.
  */
 typedef struct GenieValueQuery
 {

@@ -100,8 +100,8 @@ struct Asked
 			asked[n / 2] = std::numeric_limits<float>::infinity();
 		elements.resize(genie_quantized_elements(n));
 		quantized.elements = elements.data();
-		quantized.error = genie_quantized_query(shape_of(vectors.of.metric, n),
-												GenieVector{asked.data(), n, false}, elements.data());
+		quantized.error = genie_quantized_query(shape_of(vectors.of.metric, n), GenieVector{asked.data(), n, false},
+												elements.data());
 	}
 	Asked(const Asked &) = delete;
 };

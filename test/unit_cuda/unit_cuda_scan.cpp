@@ -277,7 +277,8 @@ scan_cases()
 {
 	const uint32_t few = by_scale(20000u, 3000u, 700u);
 
-	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER, GENIE_METRIC_PIVOTS})
+	for (const GenieMetric metric :
+		 {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER, GENIE_METRIC_PIVOTS})
 	{
 		for (const uint32_t n : {1u, 16u, 17u, 100u, 192u, 193u, 300u})
 			if (is_mine())
