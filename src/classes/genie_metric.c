@@ -95,11 +95,12 @@ check_new(const Metric *metric)
 static void
 check_operator(const char *name)
 {
-	if (name[0] == '\0' || strlen(name) >= NAMEDATALEN || name[strspn(name, OPERATOR_CHARACTERS)] != '\0')
+	if (name[0] == '\0' || strlen(name) >= NAMEDATALEN || name[strspn(name, OPERATOR_CHARACTERS)] != '\0' ||
+		strstr(name, "--") != NULL || strstr(name, "/*") != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("\"%s\" is no name of an operator", name),
-				 errhint("Operators consist of the characters %s.", OPERATOR_CHARACTERS)));
+				 errhint("Operators consist of the characters %s, without -- and /*.", OPERATOR_CHARACTERS)));
 }
 
 /* A function goes with the extension. */
@@ -151,6 +152,13 @@ check_function(Metric *metric)
 		function->proparallel == PROPARALLEL_RESTRICTED ? "RESTRICTED" : "UNSAFE";
 	metric->function_name = psprintf("%s.%s", quote_identifier(get_namespace_name(function->pronamespace)),
 									 quote_identifier(NameStr(function->proname)));
+	if (get_typtype(metric->type) == TYPTYPE_DOMAIN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function %s is of a domain", given),
+				 errdetail("Operator classes are of types."),
+				 errhint("Make a function for %s, and create a metric by that.",
+						 format_type_be(getBaseType(metric->type)))));
 	if (get_typlen(metric->type) == -2)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
