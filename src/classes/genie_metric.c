@@ -214,7 +214,8 @@ create_functions(const Metric *metric, double tolerance)
 	genie_spi_execute(psprintf("CREATE FUNCTION %s(%s, internal) RETURNS void AS %s, 'genie_pivots_decompose' "
 							   "LANGUAGE C IMMUTABLE STRICT PARALLEL %s",
 							   decompose, metric->type_name, metric->library, metric->parallel));
-	genie_spi_execute(psprintf("COMMENT ON FUNCTION %s(%s, internal) IS 'genie support: a value''s distances to pivots'",
+	genie_spi_execute(psprintf("COMMENT ON FUNCTION %s(%s, internal) IS "
+							   "'genie support: a value''s distances to pivots'",
 							   decompose, metric->type_name));
 	depend(of_tolerance, NULL, NULL);
 	depend(decompose, metric->type_name, "internal");
