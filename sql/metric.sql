@@ -150,7 +150,7 @@ RESET enable_seqscan;
 -- distances that are none
 CREATE FUNCTION bad_distance(a int, b int) RETURNS float8 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 	BEGIN RETURN CASE current_setting('genie_test.how') WHEN 'squared' THEN (a - b)::float8 ^ 2 WHEN 'one way' THEN CASE WHEN a < b THEN b - a ELSE 0 END
-		WHEN 'to itself' THEN abs(a - b) + 1 WHEN 'negative' THEN a - b WHEN 'null' THEN NULL WHEN 'NaN' THEN 'NaN' WHEN 'error' THEN 1 / (a - b) ELSE abs(a - b) END; END $$;
+		WHEN 'to itself' THEN abs(a - b) + 1 WHEN 'negative' THEN a - b WHEN 'null' THEN NULL WHEN 'NaN' THEN 'NaN' WHEN 'error' THEN 1 / (a - b) WHEN 'shorter' THEN CASE WHEN b = 200 THEN abs(a - b) / 1000.0 ELSE abs(a - b) END ELSE abs(a - b) END; END $$;
 SELECT genie_create_metric('bad', 'bad_distance(int, int)', '<->|');
 CREATE TABLE bad AS SELECT g AS i FROM generate_series(1, 400) g;
 SET genie_test.how = 'squared';
@@ -172,6 +172,11 @@ CREATE INDEX bad_i ON bad USING genie (i genie_bad_ops);
 SELECT genie_metric_check('bad_i', 5000000) >= 5000000 AS checked;
 SET genie_test.how = 'squared';
 SELECT genie_metric_check('bad_i');
+-- a scan sees that the function has changed, if a row is nearer than its bound
+SET genie_test.how = 'shorter';
+SET enable_seqscan = off;
+SELECT i FROM bad ORDER BY i <->| 200 LIMIT 1;
+RESET enable_seqscan;
 
 DROP TABLE bad;
 SELECT genie_drop_metric('bad');

@@ -168,6 +168,8 @@ genie_frontier_too_near(const GenieFrontier *frontier, const GenieFrontierRow *r
 					RelationGetRelationName(frontier->scan->indexRelation)),
 			 errdetail("The row at (%u,%u) has distance %g, and the index's lower bound of it is %g.",
 					   ItemPointerGetBlockNumber(&tid), ItemPointerGetOffsetNumber(&tid), value, row->bound),
+			 frontier->of_metric ?
+			 errhint("Its distance function is no metric, or has been changed: genie_metric_check() looks at more rows.") :
 			 errhint("The index is damaged, which REINDEX mends, or its operator class has a wrong "
 					 "support function %d.", GENIE_BOUND_PROC)));
 }
@@ -194,7 +196,8 @@ genie_frontier_add_measured(GenieFrontier *frontier, const GenieFrontierRow *row
 	uint64	   *numbers = frontier->row;
 
 	numbers[frontier->n_orders] = row->visit.tid;
-	if (frontier->bound != NULL && numbers[frontier->rank_by] < genie_float_order(row->bound))
+	if ((frontier->bound != NULL || frontier->of_metric) &&
+		numbers[frontier->rank_by] < genie_float_order(row->bound))
 		genie_frontier_too_near(frontier, row, genie_float_of_order(numbers[frontier->rank_by]));
 	genie_frontier_push(frontier, numbers);
 }

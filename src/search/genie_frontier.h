@@ -51,6 +51,8 @@ typedef struct GenieFrontier
 	GenieSweep	sweep;			/* NULL: the source has none */
 	double		sweep_from;		/* so many rows are worth a sweep, a pass over all objects */
 	const GenieBound *bound;	/* where the candidates' bounds are from; NULL: they need not be checked */
+	bool		of_metric;		/* bounds are by pivots: a row that is nearer than its bound tells that there is no
+								 * metric */
 
 	/* the operators */
 	int			n_orders;

@@ -205,6 +205,8 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 		operand = key->sk_argument;
 		metric = type == NULL ? 0 : type->metric(&state->frontier->functions[state->rank_by], key->sk_strategy);
 	}
+	if (state->frontier != NULL)
+		state->frontier->of_metric = metric == GENIE_METRIC_PIVOTS;
 	if (metric == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),

@@ -55,7 +55,7 @@ my %statements = (
 	'build of documents' => build('documents USING genie (x)'),
 	'build of trees' => build('documents USING genie (genie_binary_branches(tree))'),
 	'build of vectors' => build('vectors USING genie (x genie_l2_ops)'),
-	'exact search' => "SELECT count(*) FROM genie_exact_knn('vectors_x', ARRAY(SELECT x FROM vectors LIMIT 500))",
+	'exact search' => "SELECT count(*) FROM genie_exact_knn('vectors_x', ARRAY(SELECT x FROM vectors, generate_series(1, 8) LIMIT 4000))",
 	'edit distance' => "SELECT repeat('ab', 30000) <~> repeat('cde', 20000), repeat('ab', 30000) <~> repeat('fg', 30000)");
 
 # Seconds that a process has run.
