@@ -169,7 +169,7 @@ genie_frontier_too_near(const GenieFrontier *frontier, const GenieFrontierRow *r
 			 errdetail("The row at (%u,%u) has distance %g, and the index's lower bound of it is %g.",
 					   ItemPointerGetBlockNumber(&tid), ItemPointerGetOffsetNumber(&tid), value, row->bound),
 			 frontier->of_metric ?
-			 errhint("Its distance function is no metric, or has been changed: genie_metric_check() looks at more rows.") :
+			 errhint("Its distance function is no metric, or has been changed.  Try genie_metric_check().") :
 			 errhint("The index is damaged, which REINDEX mends, or its operator class has a wrong "
 					 "support function %d.", GENIE_BOUND_PROC)));
 }
