@@ -89,7 +89,7 @@ genie_exact_is_possible(const GenieExactPiece *piece)
 		GenieValueShape shape = genie_values_shape(segment);
 
 		if (shape.metric == 0 ? genie_values_missing(segment) :
-			shape.metric != piece->search->call.metric || shape.n_dimensions != piece->queries[0]->n_dimensions)
+			shape.metric != piece->search->call.metric || !genie_vector_value_fits(shape, piece->queries[0]))
 			return false;
 	}
 	return true;
@@ -323,10 +323,10 @@ genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
 		batch->instrument.record->n_pending++;
 		if ((row.flags & GENIE_FRAGMENT_RAW) == 0 || (row.flags & GENIE_FRAGMENT_DEAD) != 0)
 			continue;
-		if (raw.size != (int32) shape.n_dimensions)
+		if (raw.size != (int32) genie_value_shape_elements(shape))
 		{
 			shape = piece->shape;
-			if (shape.n_dimensions != (uint32) raw.size)
+			if (raw.size != (int32) genie_value_shape_elements(shape))
 				shape = (GenieValueShape) {.metric = metric, .n_dimensions = (uint32) raw.size};
 			record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
 										palloc(genie_value_bytes(shape) + GENIE_QUANTIZED_ALIGN));
@@ -336,7 +336,7 @@ genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
 		{
 			uint32		key = GENIE_VALUE_KEY_MAX;
 
-			if (piece->queries[i]->n_dimensions == shape.n_dimensions)
+			if (genie_vector_value_fits(shape, piece->queries[i]))
 				genie_value_keys(piece->queries[i], record, 1, &key);
 			if (genie_exact_is_wanted(piece, i, key, row.tid))
 				genie_exact_pair(piece, i, row.tid);

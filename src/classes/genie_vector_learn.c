@@ -1,6 +1,6 @@
 /*
  * genie_vector_learn.c
- *	  The centre of an index's vectors, and by L1 their range (genie_vector_learn.h).
+ *	  The centre of an index's vectors, and by L1 their range and parts (genie_vector_learn.h).
  *
  * A record has 256 steps between the least element of its vector and the largest.  If dimensions have means that
  * differ, as the few large ones of many embeddings do, most steps are spent on what all vectors have in common.  The
@@ -13,10 +13,15 @@
  * elements, and the same in steps of a power of two, by which whole numbers have no error.  One is taken instead of a
  * wider one if its bounds of the distances between vectors of the sample are much better.
  *
+ * A few dimensions that are much wider than the others would make all steps long.  So for each range it is also tried
+ * to give them as many codes as their elements need (GenieValuePart), if not too many.  These begin where the elements
+ * of the dimension do: the centre is moved for that.  Only exact classes do so: records with a range of their own
+ * (genie_quantized.h) would be coarse.
+ *
  * Bounds hold by any centre and any range.  So rows that come later and are elsewhere lose nothing but precision.
  *
  * Behind the first GENIE_PARAMETERS_MAX bytes of the parameters are nothing, a centre, or by L1 a centre (which may be
- * zeros) and a range.
+ * zeros), a range, and the parts, if any dimension has more than one.
  */
 #include "postgres.h"
 
@@ -34,6 +39,8 @@
 #define SAMPLED_ELEMENTS	65536	/* of all of them, or more if they are longer than that allows */
 #define WORTH				0.75	/* of the errors without a centre are left, at most; by L1, of the slack */
 #define WORTH_OF_RANGE		0.9 /* the same of a narrower range */
+#define MORE_CODES			4	/* a fourth as many as dimensions, at most, and some: of wide dimensions */
+#define MORE_CODES_MIN		16
 
 #define RANGE_STEPS			255
 #define STEP_RELATIVE		1e-7	/* to the elements, at least */
@@ -169,7 +176,7 @@ median_of(const Vectors *vectors, uint32 n_dimensions, float *median)
 static double
 slack_of(const Vectors *vectors, GenieValueShape shape)
 {
-	uint32		n = n_sampled(vectors, shape.n_dimensions);
+	uint32		n = n_sampled(vectors, genie_value_shape_elements(shape));
 	GenieQuantized *record = make_record(genie_quantized_bytes(shape.n_dimensions));
 	GenieValueQuery *query = palloc(genie_value_query_bytes(shape.metric, shape.n_dimensions));
 	double		sum = 0;
@@ -234,23 +241,85 @@ set_range(GenieValueShape *shape, double least, double most, bool power)
 	shape->step = (float) step;
 }
 
+/* The least and the largest element of a dimension, less the centre. */
+static void
+ends_of(const Vectors *vectors, GenieValueShape shape, uint32 dimension, double *least, double *most)
+{
+	uint32		n = n_sampled(vectors, shape.n_dimensions);
+
+	*least = INFINITY;
+	*most = -INFINITY;
+	for (uint32 v = 0; v < n; v++)
+	{
+		double		x = genie_quantized_element(shape, sampled(vectors, v, n), 1, dimension);
+
+		*least = Min(*least, x);
+		*most = Max(*most, x);
+	}
+}
+
+/* The shape with more codes for dimensions that are wider than its range.  False: there are none, or too many. */
+static bool
+split(const Vectors *vectors, GenieValueShape *shape)
+{
+	uint32		n = shape->n_dimensions;
+	uint32		most_codes = Min(n + n / MORE_CODES + MORE_CODES_MIN, GENIE_VALUE_DIMENSIONS_MAX);
+	GenieValuePart *parts = palloc(most_codes * sizeof(GenieValuePart));
+	float	   *centre = palloc(n * sizeof(float));
+	double		step = shape->step;
+	double		width = RANGE_STEPS * step;
+	uint32		n_codes = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		double		least;
+		double		most;
+		double		n_parts;
+
+		CHECK_FOR_INTERRUPTS();
+		ends_of(vectors, *shape, i, &least, &most);
+		n_parts = Max(ceil((most - least) / width), 1);
+		if (!(n_parts + (n - 1 - i) <= most_codes - n_codes))
+			return false;
+		centre[i] = shape->centre == NULL ? 0 : shape->centre[i];
+		if (n_parts > 1)
+		{
+			double		spare = n_parts * width - (most - least);
+
+			/* by whole steps, so that whole numbers stay some */
+			centre[i] += (float) (floor((least - spare / 2 - shape->offset) / step) * step);
+		}
+		for (uint16 part = 0; part < n_parts; part++)
+			parts[n_codes++] = (GenieValuePart) {(uint16) i, part};
+	}
+	shape->centre = centre;
+	shape->parts = parts;
+	shape->n_dimensions = n_codes;
+	return n_codes > n;
+}
+
 /* The best range for the shape's centre; returns its slack. */
 static double
-find_range(const Vectors *vectors, GenieValueShape *shape)
+find_range(const Vectors *vectors, bool may_split, GenieValueShape *shape)
 {
 	Elements	elements = elements_of(vectors, shape);
-	GenieValueShape tried = *shape;
+	const GenieValueShape whole = *shape;
 	double		best = INFINITY;
 
 	shape->step = 1;
-	for (uint32 i = 0; i < 2 * lengthof(left_out) && elements.n > 0; i++)
+	for (uint32 i = 0; i < (may_split ? 4 : 2) * lengthof(left_out) && elements.n > 0; i++)
 	{
-		uint32		out = (uint32) (left_out[i / 2] * elements.n);
+		uint32		out = (uint32) (left_out[i / 2 % lengthof(left_out)] * elements.n);
+		bool		splits = i >= 2 * lengthof(left_out);
+		GenieValueShape tried = whole;
 		double		slack;
 
 		set_range(&tried, elements.sorted[out], elements.sorted[elements.n - 1 - out], i % 2 == 1);
+		if (splits && !split(vectors, &tried))
+			continue;
 		slack = slack_of(vectors, tried);
-		if (slack < best * WORTH_OF_RANGE)
+		/* more codes than dimensions must be worth it */
+		if (slack < best * (splits && shape->parts == NULL ? WORTH : WORTH_OF_RANGE))
 		{
 			best = slack;
 			*shape = tried;
@@ -273,9 +342,16 @@ centre_bytes(uint32 n_dimensions)
 	return n_dimensions * sizeof(float);
 }
 
+/* Bytes of a centre and a range. */
+static Size
+range_bytes(uint32 n_dimensions)
+{
+	return centre_bytes(n_dimensions) + sizeof(Range);
+}
+
 /* What is learned.  Its centre is NULL where values are no finer by one. */
 static GenieValueShape
-learn(GenieMetric metric, uint32 n_dimensions, const GenieSample *sample)
+learn(GenieMetric metric, uint32 n_dimensions, bool may_split, const GenieSample *sample)
 {
 	Vectors		vectors = vectors_of_sample(sample, n_dimensions);
 	float	   *centre = palloc(n_dimensions * sizeof(float));
@@ -284,9 +360,9 @@ learn(GenieMetric metric, uint32 n_dimensions, const GenieSample *sample)
 
 	if (metric == GENIE_METRIC_L1)
 	{
-		double		slack = find_range(&vectors, &without);
+		double		slack = find_range(&vectors, may_split, &without);
 
-		return median_of(&vectors, n_dimensions, centre) && find_range(&vectors, &with) < slack * WORTH ?
+		return median_of(&vectors, n_dimensions, centre) && find_range(&vectors, may_split, &with) < slack * WORTH ?
 			with : without;
 	}
 	return mean_of(&vectors, metric, n_dimensions, centre) &&
@@ -297,21 +373,26 @@ static bytea *
 learn_all(const GenieLshClassParameters *parameters, GenieMetric metric, const GenieSample *sample)
 {
 	uint32		n = parameters->functions.n_dimensions;
-	GenieValueShape shape = learn(metric, n, sample);
+	GenieValueShape shape = learn(metric, n, parameters->functions.family == GENIE_LSH_NONE, sample);
 	Range		range = {shape.offset, shape.step};
 	bool		is_l1 = metric == GENIE_METRIC_L1;
-	Size		n_bytes = GENIE_PARAMETERS_MAX + centre_bytes(n) + (is_l1 ? sizeof(range) : 0);
+	Size		n_parts = shape.parts == NULL ? 0 : shape.n_dimensions * sizeof(GenieValuePart);
+	Size		n_bytes = GENIE_PARAMETERS_MAX + (is_l1 ? range_bytes(n) + n_parts : centre_bytes(n));
 	bytea	   *result;
+	char	   *at;
 
 	if (shape.centre == NULL && !is_l1)
 		n_bytes = sizeof(*parameters);
 	result = palloc0(VARHDRSZ + n_bytes);
 	SET_VARSIZE(result, VARHDRSZ + n_bytes);
 	memcpy(VARDATA(result), parameters, sizeof(*parameters));
+	at = VARDATA(result) + GENIE_PARAMETERS_MAX;
 	if (shape.centre != NULL)
-		memcpy(VARDATA(result) + GENIE_PARAMETERS_MAX, shape.centre, centre_bytes(n));
+		memcpy(at, shape.centre, centre_bytes(n));
 	if (is_l1)
-		memcpy(VARDATA(result) + GENIE_PARAMETERS_MAX + centre_bytes(n), &range, sizeof(range));
+		memcpy(at + centre_bytes(n), &range, sizeof(range));
+	if (n_parts > 0)
+		memcpy(at + range_bytes(n), shape.parts, n_parts);
 	return result;
 }
 
@@ -347,12 +428,46 @@ long_bytes(const bytea *parameters)
 	return n <= GENIE_PARAMETERS_MAX ? 0 : n - GENIE_PARAMETERS_MAX;
 }
 
+/* The parts, and how many: 0 and NULL if there are none. */
+static const GenieValuePart *
+learned_parts(const bytea *parameters, uint32 n_dimensions, Size *n)
+{
+	*n = 0;
+	if (long_bytes(parameters) <= range_bytes(n_dimensions))
+		return NULL;
+	*n = (long_bytes(parameters) - range_bytes(n_dimensions)) / sizeof(GenieValuePart);
+	return (const GenieValuePart *) (VARDATA(parameters) + GENIE_PARAMETERS_MAX + range_bytes(n_dimensions));
+}
+
+/* Are these the parts of so many dimensions, one after the other? */
+static bool
+parts_valid(const GenieValuePart *parts, Size n, uint32 n_dimensions)
+{
+	if (n > GENIE_VALUE_DIMENSIONS_MAX || parts[0].dimension != 0 || parts[0].part != 0 ||
+		parts[n - 1].dimension + 1u != n_dimensions)
+		return false;
+	for (Size i = 1; i < n; i++)
+	{
+		bool		same = parts[i].dimension == parts[i - 1].dimension;
+
+		if (same ? parts[i].part != parts[i - 1].part + 1 :
+			parts[i].dimension != parts[i - 1].dimension + 1 || parts[i].part != 0)
+			return false;
+	}
+	return true;
+}
+
 bool
 genie_vector_learned_valid(const bytea *parameters, uint32 n_dimensions)
 {
 	Size		n = long_bytes(parameters);
+	Size		n_parts;
+	const GenieValuePart *parts = learned_parts(parameters, n_dimensions, &n_parts);
 
-	return n == 0 || n == centre_bytes(n_dimensions) || n == centre_bytes(n_dimensions) + sizeof(Range);
+	if (n_parts > 0)
+		return n == range_bytes(n_dimensions) + n_parts * sizeof(GenieValuePart) &&
+			parts_valid(parts, n_parts, n_dimensions);
+	return n == 0 || n == centre_bytes(n_dimensions) || n == range_bytes(n_dimensions);
 }
 
 GenieValueShape
@@ -361,6 +476,7 @@ genie_vector_learned(const bytea *parameters, GenieMetric metric, uint32 n_dimen
 	GenieValueShape shape = {.metric = metric, .n_dimensions = n_dimensions};
 	const char *learned = VARDATA(parameters) + GENIE_PARAMETERS_MAX;
 	Range		range;
+	Size		n_parts;
 
 	if (long_bytes(parameters) == 0)
 		return shape;
@@ -370,6 +486,9 @@ genie_vector_learned(const bytea *parameters, GenieMetric metric, uint32 n_dimen
 		memcpy(&range, learned + centre_bytes(n_dimensions), sizeof(range));
 		shape.offset = range.offset;
 		shape.step = range.step;
+		shape.parts = learned_parts(parameters, n_dimensions, &n_parts);
+		if (shape.parts != NULL)
+			shape.n_dimensions = (uint32) n_parts;
 	}
 	return shape;
 }

@@ -1,7 +1,7 @@
 /*
  * genie_vector_learn.h
  *	  What an index learns of where its vectors are, for their records (values/genie_value_shape.h): a centre, and by L1
- *	  a range.
+ *	  a range, and which dimensions are wider.
  */
 #ifndef GENIE_VECTOR_LEARN_H
 #define GENIE_VECTOR_LEARN_H

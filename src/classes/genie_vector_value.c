@@ -58,7 +58,7 @@ genie_vector_value_shape(const bytea *parameters)
 bool
 genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record)
 {
-	bool		same = raw->size == (int32) shape.n_dimensions;
+	bool		same = raw->size == (int32) genie_value_shape_elements(shape);
 	GenieVector vector;
 
 	if (!same || shape.metric == GENIE_METRIC_HAMMING)
@@ -80,28 +80,38 @@ GenieValueQuery *
 genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Datum operand)
 {
 	GenieVector vector = type->elements(operand);
+	uint32		expected = genie_value_shape_elements(shape);
 	GenieValueQuery *query;
 
 	if (!type->is_bits)
 		genie_lsh_check_vector(vector);
-	query = palloc(genie_value_query_bytes(shape.metric, vector.n));
-	if (vector.n != shape.n_dimensions)
-		shape = (GenieValueShape) {.metric = shape.metric}; /* it is refused, unless there are no rows */
-	shape.n_dimensions = vector.n;
+	if (vector.n == expected)
+		expected = 0;
+	else
+		shape = (GenieValueShape) {.metric = shape.metric, .n_dimensions = vector.n};
+	query = palloc(genie_value_query_bytes(shape.metric, shape.n_dimensions));
 	genie_value_query(shape, vector, query);
+	query->expected = expected;
 	return query;
+}
+
+bool
+genie_vector_value_fits(GenieValueShape shape, const GenieValueQuery *query)
+{
+	return query->expected == 0 && query->n_dimensions == shape.n_dimensions;
 }
 
 void
 genie_vector_value_check(GenieValueShape shape, const GenieValueQuery *query)
 {
-	if (query->n_dimensions != shape.n_dimensions)
+	if (!genie_vector_value_fits(shape, query))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 shape.metric == GENIE_METRIC_HAMMING ?
 				 errmsg("bit string differs in length from those in the index") :
 				 errmsg("vector differs in length from those in the index"),
-				 errdetail("Its length is %u, theirs is %u.", query->n_dimensions, shape.n_dimensions)));
+				 errdetail("Its length is %u, theirs is %u.", query->n_dimensions,
+						   query->expected != 0 ? query->expected : shape.n_dimensions)));
 }
 
 /* Support function 8. */
@@ -117,10 +127,11 @@ genie_vector_value(PG_FUNCTION_ARGS)
 		(void) genie_vector_value_raw(shape, call->raw, call->record);
 	if (call->keywords != NULL)
 	{
-		float	   *elements = palloc(shape.n_dimensions * sizeof(float));
+		uint32		n_elements = genie_value_shape_elements(shape);
+		float	   *elements = palloc(n_elements * sizeof(float));
 
 		genie_quantized_vector(shape, call->record, elements);
-		genie_lsh_vector_collect((GenieVector) {.elements = elements, .n = shape.n_dimensions}, call->keywords);
+		genie_lsh_vector_collect((GenieVector) {.elements = elements, .n = n_elements}, call->keywords);
 	}
 	PG_RETURN_VOID();
 }

@@ -24,12 +24,15 @@ extern GenieValueShape genie_vector_value_shape(const bytea *parameters);
 extern bool genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record);
 
 /*
- * A query for values of that shape, of any length, palloc'd, from the right operand of an exact class's operator.
- * Errors: those of the class's values.
+ * A query for values of that shape, palloc'd, from the right operand of an exact class's operator.  If this has another
+ * length, the query fits no values of the shape.  Errors: those of the class's values.
  */
 extern GenieValueQuery *genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Datum operand);
 
-/* Error: the query has another length than values of that shape. */
+/* Was the query made for values of that shape? */
+extern bool genie_vector_value_fits(GenieValueShape shape, const GenieValueQuery *query);
+
+/* Error: it was not, so its vector has another length than those of the values. */
 extern void genie_vector_value_check(GenieValueShape shape, const GenieValueQuery *query);
 
 #endif							/* GENIE_VECTOR_VALUE_H */

@@ -48,7 +48,7 @@ genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *eleme
 {
 	GenieVector vector = quantizer->type->elements(query);
 
-	if (vector.n != quantizer->shape.n_dimensions)
+	if (vector.n != genie_value_shape_elements(quantizer->shape))
 		return false;
 	quantized->elements = elements;
 	quantized->error = genie_quantized_query(quantizer->shape, vector, elements);

@@ -455,7 +455,7 @@ genie_rerank_quantizer(const GenieRerank *rerank, const bytea *parameters, Genie
 
 	return genie_quantizer_begin(quantizer, rerank->scan->indexRelation, &frontier->functions[frontier->rank_by],
 								 key->sk_strategy, parameters) &&
-		quantizer->type->elements(key->sk_argument).n == quantizer->shape.n_dimensions;
+		quantizer->type->elements(key->sk_argument).n == genie_value_shape_elements(quantizer->shape);
 }
 
 const GenieQuantizer *

@@ -109,7 +109,7 @@ check_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
 		vector = check->type->elements(value);
 		query = genie_vector_value_query(check->type, check->shape, value);
-		if (vector.n != check->shape.n_dimensions)
+		if (!genie_vector_value_fits(check->shape, query))
 			query = NULL;		/* its record is unknown */
 		if (query != NULL)
 			compare(check, row, query, is_bits ? 0 : measure(check->shape.metric, vector, vector));

@@ -58,7 +58,7 @@ genie_value_order_begin(GenieValueScan *values, Relation index, const GenieVecto
 	values->shape = genie_value_order_shape(metric, parameters);
 	values->query = type->is_metric ? genie_value_order_by_pivots(values, operand) :
 		genie_vector_value_query(type, values->shape, operand);
-	if (values->shape.n_dimensions != values->query->n_dimensions)
+	if (!genie_vector_value_fits(values->shape, values->query))
 		values->shape = (GenieValueShape) {.metric = metric, .n_dimensions = values->query->n_dimensions};
 	record = genie_value_record_bytes(metric, values->query->n_dimensions);
 	values->record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, palloc(record + GENIE_QUANTIZED_ALIGN));

@@ -37,6 +37,13 @@
  * From sums to bounds: genie_quantized_bound.h.  All of this holds for a GPU's kernel
  * (cuda/vectors/genie_cuda_bounds.cu) as for those here, because it does not depend on the order of the sums.
  *
+ * Parts of elements (L1).  A line is cut at the ends of stretches of W = 255 scale, of which the first and the last
+ * have no end.  What two elements have between them is the sum of what it is in each stretch: so vectors of parts are
+ * as far from each other as those they were made of.  A part is the end of its stretch, which errs by 2^-53 R, or all
+ * that the element is above the stretches before: two roundings relative to P R, where P is how many parts the
+ * element has, or to what lies beyond the range, and only one of the parts has them.  So the errors of P parts are at
+ * most those of P elements, and n is the number of all parts.
+ *
  * pgvector measures by sums in floats.  Its results are smaller by at most (n + 2) u, relatively, for l1, and by half
  * of that for l2; (1 - 2 (n + 16) u) has room for it.  For cosine they are smaller by at most (n + 2) 2 u, as long as
  * floats hold the sums of squares: twice that is taken from bounds, and of other vectors of floats nothing is known.
@@ -126,7 +133,7 @@ write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuant
 	uint32_t	squares = 0;
 
 	*beyond = 0;
-	for (uint32_t i = 0; i < vector.n; i++)
+	for (uint32_t i = 0; i < genie_quantized_codes(shape, vector); i++)
 	{
 		double		x = genie_quantized_element(shape, vector, factor, i);
 		double		code = (x - offset) * inverse + 0.5;
@@ -150,7 +157,7 @@ write_codes(GenieValueShape shape, GenieVector vector, double factor, GenieQuant
 static double
 quantize_in_range(GenieValueShape shape, GenieVector vector, double factor, double more, GenieQuantized *record)
 {
-	uint32_t	n = vector.n;
+	uint32_t	n = genie_quantized_codes(shape, vector);
 	double		roundings = 4 * ROUNDING * (fabs(record->offset) + CODE_MAX * (double) record->scale);
 	double		beyond;
 	double		sum;
@@ -171,7 +178,7 @@ quantize_in_own(GenieValueShape shape, GenieVector vector, double factor, GenieQ
 	double		most = -INFINITY;
 	double		length = 0;
 
-	for (uint32_t i = 0; i < vector.n; i++)
+	for (uint32_t i = 0; i < genie_quantized_codes(shape, vector); i++)
 	{
 		double		x = genie_quantized_element(shape, vector, factor, i);
 
@@ -243,7 +250,7 @@ genie_quantize(GenieValueShape shape, GenieVector vector, void *at)
 	GenieQuantized *record = at;
 	float		error;
 
-	memset(record, 0, genie_quantized_bytes(vector.n));
+	memset(record, 0, genie_quantized_bytes(genie_quantized_codes(shape, vector)));
 	if (shape.metric == GENIE_METRIC_PIVOTS)
 		quantize_distances(shape, vector, record);
 	else if (shape.step > 0)
@@ -264,11 +271,15 @@ genie_quantized_vector(GenieValueShape shape, const void *at, float *elements)
 {
 	const GenieQuantized *record = at;
 	const uint8_t *codes = (const uint8_t *) (record + 1);
+	uint32_t	n_elements = genie_value_shape_elements(shape);
+	uint32_t	code = 0;
 
-	for (uint32_t i = 0; i < shape.n_dimensions; i++)
+	for (uint32_t i = 0; i < n_elements; i++)
 	{
-		double		x = record->offset + (double) record->scale * codes[i];
+		double		x = record->offset + (double) record->scale * codes[code++];
 
+		while (shape.parts != NULL && code < shape.n_dimensions && shape.parts[code].part > 0)
+			x += record->offset + (double) record->scale * codes[code++] - shape.offset;
 		if (shape.centre != NULL)
 			x += shape.centre[i];
 		elements[i] = (float) fmax(fmin(x, FLT_MAX), -FLT_MAX);
@@ -279,10 +290,11 @@ float
 genie_quantized_query(GenieValueShape shape, GenieVector vector, float *elements)
 {
 	double		factor = genie_quantized_factor(shape.metric, vector);
+	uint32_t	n = genie_quantized_codes(shape, vector);
 	double		sum = 0;
 
-	memset(elements, 0, genie_quantized_elements(vector.n) * sizeof(float));
-	for (uint32_t i = 0; i < vector.n; i++)
+	memset(elements, 0, genie_quantized_elements(n) * sizeof(float));
+	for (uint32_t i = 0; i < n; i++)
 	{
 		double		x = genie_quantized_element(shape, vector, factor, i);
 		double		lost;

@@ -12,6 +12,10 @@
  * outside is kept.  Or, where vectors are to be made of records, one that lies outside has a range of its own, and its
  * length is kept.
  *
+ * By L1, a dimension may be much wider than the others.  Then it has several codes (GenieValuePart): what of an element
+ * lies in the range, in the next stretch of the same width, and so on, as on a thermometer.  The distance of two
+ * elements is the sum of the distances of their parts.  So to all else it is as if vectors had more dimensions.
+ *
  * The centre (GenieValueShape) is near the mean of the vectors, if an index has learned one.  Where dimensions have
  * means that differ more than the elements of one dimension do, codes are finer by it.  Bounds hold by any centre, as
  * long as records and queries have the same.
@@ -82,7 +86,7 @@ typedef struct GenieBoundsJob
 	float	   *bounds;			/* n */
 } GenieBoundsJob;
 
-/* Elements of a query: n_dimensions, and zeros. */
+/* Elements of a query: the n_dimensions of records, and zeros. */
 static inline uint32_t
 genie_quantized_elements(uint32_t n_dimensions)
 {
@@ -103,8 +107,8 @@ extern void genie_quantize(GenieValueShape shape, GenieVector vector, void *reco
 extern void genie_quantize_unknown(uint32_t n_dimensions, void *record);
 
 /*
- * The vector v' of a record of which something is known, as floats: for cosine, of a vector of length 1.  An element
- * beyond a float's range becomes the largest float.
+ * The vector v' of a record of which something is known, as genie_value_shape_elements() floats: for cosine, of a
+ * vector of length 1.  An element beyond a float's range becomes the largest float.
  */
 extern void genie_quantized_vector(GenieValueShape shape, const void *record, float *elements);
 
@@ -131,12 +135,31 @@ extern float genie_quantize_distances(GenieValueShape shape, GenieVector vector,
 /* What all elements of a vector are multiplied with first; NaN: nothing is known of the vector. */
 extern double genie_quantized_factor(GenieMetric metric, GenieVector vector);
 
-/* An element of a vector that is to be quantized. */
+/* How many codes a vector has. */
+static inline uint32_t
+genie_quantized_codes(GenieValueShape shape, GenieVector vector)
+{
+	return shape.parts == NULL ? vector.n : shape.n_dimensions;
+}
+
+/* What code i of a vector is made of: an element, or a part of one. */
 static inline double
 genie_quantized_element(GenieValueShape shape, GenieVector vector, double factor, uint32_t i)
 {
-	double		x = genie_vector_element(vector, i) * factor;
+	GenieValuePart part = {0};
+	double		width = 255 * (double) shape.step;
+	double		x;
 
+	if (shape.parts != NULL)
+	{
+		part = shape.parts[i];
+		x = genie_vector_element(vector, part.dimension) - shape.centre[part.dimension] - part.part * width;
+		if (part.part > 0 && x < shape.offset)
+			return shape.offset;
+		return i + 1 < shape.n_dimensions && shape.parts[i + 1].part > 0 && x > shape.offset + width ?
+			shape.offset + width : x;
+	}
+	x = genie_vector_element(vector, i) * factor;
 	return shape.centre == NULL ? x : x - shape.centre[i];
 }
 

@@ -44,7 +44,8 @@
  * 2^-52 (n + 16) A more.  An x that is taken to be beyond an end by a rounding, or not to be, errs by 2^-52 R.  What
  * remains are the roundings of a sum of three terms, for which 1 - 2 (n + 16) u has room.  Of a record with a range of
  * its own, |q* - v| is at least | |q*| - |v| |.  |v| is kept rounded to 0, for which e has 4 u |v| more; the roundings
- * of |q*| are in f.
+ * of |q*| are in f.  Parts of elements count as elements, n of them (genie_quantized.c): of the three sums of a
+ * dimension, that with the centre errs by P R where it has P parts, and so by R for each.
  *
  * Pivots.  A query's elements are its distances to pivots, and so are a vector's; one range for all, as for L1.  For
  * each pivot,
@@ -193,13 +194,14 @@ quantize_in_range(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 	double		offset = shape.offset;
 	double		scale = shape.step;
 	double		reach = fabs(offset) + RANGE_MAX * scale;
+	uint32_t	n = genie_quantized_codes(shape, vector);
 	double		error = 0;
 
 	if (!(shape.step > 0))
 		return INFINITY;
 	query->offset = offset;
 	query->scale = scale;
-	for (uint32_t i = 0; i < vector.n; i++)
+	for (uint32_t i = 0; i < n; i++)
 	{
 		double		x = genie_quantized_element(shape, vector, 1, i);
 		double		code = (x - offset) / scale + 0.5;
@@ -216,8 +218,8 @@ quantize_in_range(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 		else
 			error += lost;
 	}
-	error += vector.n * (2 * DOUBLE_ROUNDING * reach + GENIE_QUANTIZED_VANISHING) +
-		query->norm * (vector.n + 16) * DOUBLE_ROUNDING + query->base * (vector.n + 16) * DOUBLE_ROUNDING;
+	error += n * (2 * DOUBLE_ROUNDING * reach + GENIE_QUANTIZED_VANISHING) +
+		query->norm * (n + 16) * DOUBLE_ROUNDING + query->base * (n + 16) * DOUBLE_ROUNDING;
 	return query->norm <= FLT_MAX && query->base <= FLT_MAX ? error * GENIE_QUANTIZED_GROWTH : INFINITY;
 }
 
@@ -273,12 +275,13 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 {
 	GenieMetric metric = shape.metric;
 	const float *centre = shape.centre;
+	uint32_t	n_dimensions = genie_quantized_codes(shape, vector);
 
 	if (metric == GENIE_METRIC_INNER)
 		shape.centre = NULL;
-	memset(query, 0, genie_value_query_bytes(metric, vector.n));
+	memset(query, 0, genie_value_query_bytes(metric, n_dimensions));
 	query->metric = metric;
-	query->n_dimensions = vector.n;
+	query->n_dimensions = n_dimensions;
 	if (metric == GENIE_METRIC_HAMMING)
 	{
 		genie_value_bits(vector, query + 1);
@@ -295,12 +298,12 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 			quantize(shape, vector, query);
 	if (!(query->error <= FLT_MAX))
 	{
-		memset(query, 0, genie_value_query_bytes(metric, vector.n));
+		memset(query, 0, genie_value_query_bytes(metric, n_dimensions));
 		query->metric = metric;
-		query->n_dimensions = vector.n;
+		query->n_dimensions = n_dimensions;
 		query->error = INFINITY;
 	}
-	query->roundings = 2 * (vector.n + 16) * ROUNDING;
+	query->roundings = 2 * (n_dimensions + 16) * ROUNDING;
 	if (metric == GENIE_METRIC_INNER && centre != NULL && query->error != INFINITY)
 		add_base(centre, vector, query);
 }

@@ -61,6 +61,10 @@ typedef struct GenieValueQuery
 	 */
 	double		base;
 	double		reach;			/* inner product: the lengths' product of centre and query, rounded up */
+
+	/* The length that the vector should have had; 0: the one that it has.  Scans do not need it. */
+	uint32_t	expected;
+	uint32_t	unused[3];		/* 0 */
 } GenieValueQuery;
 
 static inline const void *

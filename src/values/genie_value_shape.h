@@ -7,14 +7,24 @@
 
 #include "genie_vector.h"
 
+/*
+ * L1: a record's code is of one dimension of vectors, or of a part of one that is wider than the range.  A dimension's
+ * parts stand side by side, counted from 0.
+ */
+typedef struct GenieValuePart
+{
+	uint16_t	dimension;
+	uint16_t	part;
+} GenieValuePart;
+
 typedef struct GenieValueShape
 {
 	GenieMetric metric;			/* 0: there are none */
-	uint32_t	n_dimensions;	/* of vectors; bits */
+	uint32_t	n_dimensions;	/* of records: of vectors, unless there are parts; bits */
 
 	/*
-	 * What is subtracted from a vector before it becomes a record, finite, n_dimensions; NULL: zeros.  For queries and
-	 * records only: none is known of a segment, whose records were made with that of its index.
+	 * What is subtracted from a vector before it becomes a record, finite, an element of it each; NULL: zeros.  For
+	 * queries and records only: none is known of a segment, whose records were made with that of its index.
 	 */
 	const float *centre;
 
@@ -26,8 +36,17 @@ typedef struct GenieValueShape
 	float		offset;
 	float		step;
 	bool		own_ranges;		/* L1: a record may have one of its own where that says much more of its vector */
+	const GenieValuePart *parts;	/* L1: n_dimensions; NULL: each dimension is one.  Unknown of a segment, too. */
 	double		tolerance;		/* pivots: how far distances may be wrong, relatively */
 } GenieValueShape;
+
+/* Elements of a vector. */
+static inline uint32_t
+genie_value_shape_elements(GenieValueShape shape)
+{
+	return shape.parts == NULL || shape.n_dimensions == 0 ? shape.n_dimensions :
+		shape.parts[shape.n_dimensions - 1].dimension + 1u;
+}
 
 static inline bool
 genie_value_shape_equal(GenieValueShape a, GenieValueShape b)

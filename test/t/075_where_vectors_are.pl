@@ -1,7 +1,8 @@
-# Where an index's vectors are (classes/genie_vector_learn.c): the centre, which indexes learn where few dimensions are large in all
-# rows, and the range of l1.  They are in pages of their own (disk/genie_learned.h): learned by builds and by merges, crashes before
-# that, a standby, VACUUM that moves the page, training again, which keeps them, rows out of the range, and a page that is damaged.
-# The oracle is the sequential scan.
+# Where an index's vectors are (classes/genie_vector_learn.c): the centre, which indexes learn where few dimensions
+# are large in all rows, the range of l1, and dimensions wider than it.  They are in pages of their own
+# (disk/genie_learned.h): learned by builds and by merges, crashes before that, a standby, VACUUM that moves the page,
+# training again, which keeps them, rows out of the range, and a page that is damaged. The oracle is the sequential
+# scan.
 use strict;
 use warnings;
 use FindBin;
@@ -139,6 +140,64 @@ sql('CREATE TABLE far (x real[])');
 sql('INSERT INTO far SELECT x FROM t WHERE x[5] > 1000 OR x[21] > 1000 ORDER BY random() LIMIT 20');
 my $far = q{SELECT count(*), md5(string_agg(md5, '' ORDER BY x)) FROM (SELECT far.x, (SELECT md5(string_agg(d::text, ' ')) FROM (SELECT t.x <+> far.x AS d FROM t ORDER BY t.x <+> far.x LIMIT 10) a) FROM far) b};
 is(sql("SET enable_seqscan = off; $far"), sql("SET enable_indexscan = off; $far"), 'queries out of the range');
+
+# ---- three dimensions of 768 are 50 times wider than the others ----
+
+sql(<<'SQL');
+CREATE FUNCTION wide(i int) RETURNS real[] LANGUAGE sql VOLATILE AS $$
+	SELECT array_agg(((random() + random() + random() + random() - 2) * CASE WHEN j IN (7, 263, 519) THEN 50 ELSE 1 END)::real ORDER BY j) FROM generate_series(1, 768) j $$;
+CREATE TABLE wide AS SELECT i AS id, wide(i) AS x FROM generate_series(1, 20000) i;
+CREATE TABLE wide_queries AS SELECT i AS id, wide(i) AS q FROM generate_series(1, 20) i;
+-- queries of lengths from 700 to 1000 but 768 that are not refused
+CREATE FUNCTION not_refused(op text) RETURNS int LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+	n int = 0;
+BEGIN
+	FOR length IN 700 .. 1000 LOOP
+		CONTINUE WHEN length = 768;
+		BEGIN
+			EXECUTE format('SELECT id FROM wide ORDER BY x %s array_fill(1::real, ARRAY[%s]) LIMIT 1', op, length);
+			n = n + 1;
+		EXCEPTION WHEN data_exception THEN NULL;
+		END;
+	END LOOP;
+	RETURN n;
+END $$;
+SQL
+
+# of each query, in the order of the scan
+sub wide_answers
+{
+	my ($op, $order) = @_;
+	return "SELECT md5(string_agg(a, ' ' ORDER BY id)) FROM (SELECT q.id, (SELECT string_agg(ctid || ' ' || d, ',' ORDER BY n) FROM (SELECT *, row_number() OVER () AS n FROM (SELECT ctid, x $op q AS d FROM wide ORDER BY x $op q $order LIMIT 10) a) a) AS a FROM wide_queries q) s";
+}
+sub wide_same
+{
+	my ($op, $when) = @_;
+	my $by_index = sql('SET enable_seqscan = off; ' . wide_answers($op, ''));
+	is($by_index, sql('SET enable_indexscan = off; ' . wide_answers($op, ', ctid')), "wide dimensions: the rows of a sequential scan by $op $when");
+	return;
+}
+foreach my $metric (@metrics)
+{
+	my $op = $operator{$metric};
+	sql("CREATE INDEX wide_$metric ON wide USING genie (x genie_${metric}_exact_ops)");
+	sql('VACUUM wide');
+	wide_same($op, 'built');
+	my $n = sql('SET enable_seqscan = off; SELECT 1 FROM (' . wide_answers($op, '') . ') s; SELECT sum(rows_visited) / 20 FROM genie_last_scan()');
+	cmp_ok((split(/\n/, $n))[1], '<=', 200, "wide dimensions: at most 1 % of the rows are visited by $op");
+	is(sql("SELECT not_refused('$op')"), 0, "wide dimensions: queries of other lengths are refused by $op");
+}
+cmp_ok(sql(q{SELECT pg_relation_size('wide_l1')}), '<', sql(q{SELECT pg_relation_size('wide_l2')}) * 1.25, 'which costs l1 few bytes');
+sql('INSERT INTO wide SELECT 20000 + i, wide(i) FROM generate_series(1, 300) i');
+sql('INSERT INTO wide SELECT 20300 + i, (SELECT array_agg(e * 100) FROM unnest(wide(i)) e) FROM generate_series(1, 20) i');
+sql('INSERT INTO wide_queries SELECT id, x FROM wide WHERE id > 20310');
+wide_same('<+>', 'with pending rows');
+sql(q{SELECT genie_merge('wide_l1')});
+wide_same('<+>', 'after a merge');
+is(sql(q{SELECT * FROM genie_check('wide_l1')}), '', 'genie_check of it');
+is(sql(q{SELECT count(*) FROM genie_search('wide_l1', ARRAY(SELECT q FROM wide_queries LIMIT 1), 10)}), 10, 'a call');
+sql('DROP TABLE wide');
 
 # ---- VACUUM moves its page ----
 

@@ -11,6 +11,7 @@
 #include "genie_posting.h"
 #include "genie_engine_cpu.h"
 #include "genie_test.h"
+#include "genie_test_parts.h"
 
 #define DIMENSIONS_MAX 2000
 #define ROWS 12
@@ -117,6 +118,8 @@ static const float *centre;
 /* L1: records may be of one range. */
 static float step;
 static bool own_ranges;
+static uint32_t n_parts;		/* 0: dimensions have none, as without a centre */
+static GenieValuePart parts[PARTS_MAX * DIMENSIONS_MAX];
 
 static void
 choose_shape(GenieRandom *random)
@@ -135,6 +138,7 @@ choose_shape(GenieRandom *random)
 	}
 	step = genie_random_below(random, 2) == 0 ? 0 : (float) ldexp(1, (int) genie_random_below(random, 40) - 30);
 	own_ranges = genie_random_below(random, 2) == 0;
+	n_parts = genie_random_below(random, 2) == 0 ? 0 : genie_test_parts(random, vectors[0].n, parts);
 }
 
 static GenieValueShape
@@ -147,6 +151,11 @@ shape_of(GenieMetric metric)
 		shape.offset = -100 * step;
 		shape.step = step;
 		shape.own_ranges = own_ranges;
+	}
+	if (metric == GENIE_METRIC_L1 && step > 0 && n_parts > 0 && centre != NULL)
+	{
+		shape.parts = parts;
+		shape.n_dimensions = n_parts;
 	}
 	return shape;
 }
@@ -174,7 +183,7 @@ record_of(const Quantized *quantized, uint32_t object)
 static void
 quantize(Quantized *quantized, GenieMetric metric)
 {
-	uint32_t	n_dimensions = vectors[0].n;
+	uint32_t	n_dimensions = shape_of(metric).n_dimensions;
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	uint32_t	n_elements = genie_quantized_elements(n_dimensions);
 
@@ -275,7 +284,7 @@ static void
 check_vectors(const Quantized *quantized)
 {
 	GenieMetric metric = quantized->vectors.metric;
-	uint32_t	n = quantized->vectors.n_dimensions;
+	uint32_t	n = vectors[0].n;
 	float	   *elements = malloc(n * sizeof(float));
 	bool		near = true;
 
