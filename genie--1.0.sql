@@ -1051,6 +1051,25 @@ CREATE OPERATOR CLASS genie_ip_exact_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_ip_exact_float8_ops USING genie IS 'vectors: largest inner products, exactly';
 
+CREATE FUNCTION genie_exact_text_decompose(text, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_exact_text_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_exact_edit_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_exact_text_decompose(text, internal) IS 'genie support: the first characters of a text';
+COMMENT ON FUNCTION genie_exact_text_compile(internal, int2, oid, internal) IS 'genie support: checks the length of a query';
+COMMENT ON FUNCTION genie_exact_edit_train(internal) IS 'genie support: how long most texts are';
+
+CREATE OPERATOR CLASS genie_edit_exact_ops FOR TYPE text USING genie AS
+	OPERATOR 2 @& (text, genie_edit_query),
+	OPERATOR 4 <~> (text, text) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_exact_text_decompose(text, internal),
+	FUNCTION 2 genie_exact_text_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_exact_edit_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_edit_exact_ops USING genie IS 'short texts by their characters: nearest by edit distance, in the same time for any query';
+
 CREATE OPERATOR CLASS genie_hamming_exact_ops FOR TYPE bit USING genie AS
 	OPERATOR 8 <&~> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_exact_bit_decompose(bit, internal),

@@ -71,8 +71,8 @@ choose_way(const GenieCudaContext &context, const Jobs &jobs, bool all_keys)
 	if (all_keys || n_objects >= GENIE_CUDA_VALUE_ALL || !(always || pays))
 		return Way{false, false, 1, n_objects};
 	return Way{true,
-			   first.vectors->metric != GENIE_METRIC_L1 && first.vectors->metric != GENIE_METRIC_HAMMING &&
-				   first.vectors->metric != GENIE_METRIC_PIVOTS && genie_cuda_value_filter_possible(context.device) &&
+			   first.vectors->metric != GENIE_METRIC_L1 && genie_value_filter_serves(first.vectors->metric) &&
+				   genie_cuda_value_filter_possible(context.device) &&
 				   jobs.size() >= (always ? GENIE_CUDA_VALUE_FILTER_JOBS / 2 : GENIE_CUDA_VALUE_FILTER_JOBS),
 			   stride, (uint32_t) std::min<double>(n_objects, GENIE_CUDA_VALUE_FILTER_ROOM * stride * wanted)};
 }

@@ -118,7 +118,7 @@ genie_cost_is_approximate(const IndexOptInfo *index)
 	return genie_cost_has(index, GENIE_SIGN_PROC);
 }
 
-static bool
+bool
 genie_cost_is_exact(const IndexOptInfo *index)
 {
 	return genie_cost_has(index, GENIE_TRAIN_PROC) && !genie_cost_is_approximate(index);

@@ -1,6 +1,6 @@
 /*
  * genie_cost.h
- *	  Prototypes of genie_cost.c.
+ *	  What scans cost, for the planner.
  */
 #ifndef GENIE_COST_H
 #define GENIE_COST_H
@@ -10,5 +10,8 @@
 extern void genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 							   Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
 							   double *correlation, double *pages);
+
+/* Is the index's operator class exact?  Then the index has no keywords. */
+extern bool genie_cost_is_exact(const IndexOptInfo *index);
 
 #endif							/* GENIE_COST_H */

@@ -5,9 +5,9 @@
  *
  * Keywords' frequencies are in the dictionary of a genie index.  So where the table has an index on the operator's
  * left operand, and the right operand is known, the index is asked (genie_estimate.h).  All else has a default: the
- * right operand is a parameter or comes from another table; there is no such index, or a hypothetical one alone;
- * the index has no rows; this user may not read all rows of the table (row-level security, security barriers,
- * privileges), because EXPLAIN would tell how many there are.
+ * right operand is a parameter or comes from another table; there is no such index, or a hypothetical one or one of
+ * an exact class alone; the index has no rows; this user may not read all rows of the table (row-level security,
+ * security barriers, privileges), because EXPLAIN would tell how many there are.
  *
  * Joins.  What x @& y keeps of two tables' rows is a constant, contjoinsel().  It is that of a parameter here, so the
  * size of a join and the rows of each of its index scans agree.  An average over some of y's values would be better,
@@ -49,6 +49,7 @@ find_index(const RelOptInfo *rel, Node *expression, Oid operator)
 		if (index->amcostestimate != genie_costestimate || index->hypothetical ||
 			(index->indpred != NIL && !index->predOK) ||
 			get_op_opfamily_strategy(operator, index->opfamily[0]) != GENIE_MATCH_STRATEGY ||
+			genie_cost_is_exact(index) ||
 			!match_index_to_operand(expression, 0, index))
 			continue;
 		if (found == NULL || index->indpred == NIL)

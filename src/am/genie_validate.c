@@ -218,6 +218,7 @@ genie_validate(Oid opclass_oid)
 	Oid			found[GENIE_NPROC + 1] = {InvalidOid};
 	bool		has_operator = false;
 	bool		has_distance = false;
+	bool		is_exact;
 	bool		result;
 
 	if (!HeapTupleIsValid(tuple))
@@ -228,6 +229,7 @@ genie_validate(Oid opclass_oid)
 	opers = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(opclass->opcfamily));
 
 	result = genie_validate_functions(family, procs, opclass->opcintype, found);
+	is_exact = OidIsValid(found[GENIE_VALUE_PROC]) && !OidIsValid(found[GENIE_SIGN_PROC]);
 	for (int i = 0; i < opers->n_members; i++)
 	{
 		Form_pg_amop oper = (Form_pg_amop) GETSTRUCT(&opers->members[i]->tuple);
@@ -238,7 +240,7 @@ genie_validate(Oid opclass_oid)
 		has_operator = true;
 		has_distance |= oper->amopstrategy >= GENIE_DISTANCE_STRATEGY && oper->amoppurpose == AMOP_ORDER;
 		if (OidIsValid(found[GENIE_TRAIN_PROC]) && oper->amopstrategy < GENIE_DISTANCE_STRATEGY &&
-			!(OidIsValid(found[GENIE_METRIC_PROC]) && oper->amopstrategy == GENIE_MATCH_STRATEGY))
+			!(is_exact && oper->amopstrategy == GENIE_MATCH_STRATEGY))
 		{
 			GENIE_INVALID("operator class \"%s\" of access method genie contains operator %s, "
 						  "which counts matches of signatures",

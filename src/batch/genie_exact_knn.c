@@ -345,7 +345,7 @@ vector_type_of(Relation index)
 
 	if (vectors == NULL)
 		vectors = genie_vector_type_of_array(type);
-	if (vectors == NULL || vectors->is_bits || vectors->is_metric)
+	if (vectors == NULL || vectors->is_symbols || vectors->is_metric)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("index \"%s\" is not of vectors", RelationGetRelationName(index)),

@@ -23,6 +23,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "funcapi.h"
 #include "genie_ball.h"
 #include "genie_compat.h"
@@ -91,6 +92,24 @@ next_character(const char **at, const char *end, bool bytes)
 			character = character << 8 | (uint8) *(*at)++;
 	}
 	return character;
+}
+
+uint32
+genie_edit_codes(const text *value, uint8 *codes, uint32 n)
+{
+	const char *at = VARDATA_ANY(value);
+	const char *end = at + VARSIZE_ANY_EXHDR(value);
+	bool		bytes = pg_database_encoding_max_length() == 1;
+	uint32		length = 0;
+
+	genie_edit_check_length(value);
+	for (; at < end && length < n; length++)
+	{
+		uint32		character = next_character(&at, end, bytes);
+
+		codes[length] = (uint8) (character < 256 ? character : 128 | murmurhash32(character) % 128);
+	}
+	return length + (uint32) pg_mbstrlen_with_len(at, (int) (end - at));
 }
 
 static EditState *

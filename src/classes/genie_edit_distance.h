@@ -13,6 +13,12 @@
 extern void genie_edit_check_length(const text *value);
 
 /*
+ * Writes a code for each of the text's first n characters: equal ones have equal codes, others of several bytes may,
+ * too; none is 0.  Returns how many characters the text has.  Error: it is too long for an edit distance.
+ */
+extern uint32 genie_edit_codes(const text *value, uint8 *codes, uint32 n);
+
+/*
  * The parts of a genie_edit_query.  The text is in the current memory context.  A composite value can be written by
  * hand, so it is checked.  Errors: a part is NULL, or is one that the function genie_edit_query() refuses.
  */

@@ -8,7 +8,10 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "genie_ball.h"
+#include "genie_edit_distance.h"
 #include "genie_exact_bits.h"
+#include "genie_exact_text.h"
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_pgvector.h"
@@ -78,6 +81,12 @@ metric_of_pgvector_bits(const FmgrInfo *distance, StrategyNumber strategy)
 	return strategy == GENIE_HAMMING_STRATEGY ? GENIE_METRIC_HAMMING : 0;
 }
 
+static GenieMetric
+metric_of_text(const FmgrInfo *distance, StrategyNumber strategy)
+{
+	return distance->fn_addr == genie_edit_distance_texts ? GENIE_METRIC_EDIT : 0;
+}
+
 /* Only genie_create_metric() makes the classes, so that a strategy is the operator of the distance function. */
 static GenieMetric
 metric_of_class(const FmgrInfo *distance, StrategyNumber strategy)
@@ -85,20 +94,35 @@ metric_of_class(const FmgrInfo *distance, StrategyNumber strategy)
 	return strategy == GENIE_METRIC_STRATEGY ? GENIE_METRIC_PIVOTS : 0;
 }
 
-static const GenieVectorType float4_array =
-{FLOAT4ARRAYOID, false, false, false, elements_of_array, make_float4_array, metric_of_array};
-static const GenieVectorType float8_array =
-{FLOAT8ARRAYOID, true, false, false, elements_of_array, make_float8_array, metric_of_array};
-static const GenieVectorType pgvector =
-{FLOAT4ARRAYOID, false, false, false, genie_pgvector_elements, genie_pgvector_make, metric_of_pgvector};
-static const GenieVectorType pgvector_half =
-{FLOAT4ARRAYOID, false, false, false, genie_pgvector_half_elements, genie_pgvector_half_make, metric_of_pgvector};
-static const GenieVectorType bits =
-{InvalidOid, false, true, false, genie_exact_bits_elements, NULL, metric_of_bits};
-static const GenieVectorType pgvector_bits =
-{InvalidOid, false, true, false, genie_exact_bits_elements, NULL, metric_of_pgvector_bits};
-static const GenieVectorType metric =
-{InvalidOid, true, false, true, NULL, NULL, metric_of_class};
+static const GenieVectorType float4_array = {
+	.array = FLOAT4ARRAYOID, .elements = elements_of_array, .make = make_float4_array, .metric = metric_of_array
+};
+static const GenieVectorType float8_array = {
+	.array = FLOAT8ARRAYOID, .is_double = true, .elements = elements_of_array, .make = make_float8_array,
+	.metric = metric_of_array
+};
+static const GenieVectorType pgvector = {
+	.array = FLOAT4ARRAYOID, .elements = genie_pgvector_elements, .make = genie_pgvector_make,
+	.metric = metric_of_pgvector
+};
+static const GenieVectorType pgvector_half = {
+	.array = FLOAT4ARRAYOID, .elements = genie_pgvector_half_elements, .make = genie_pgvector_half_make,
+	.metric = metric_of_pgvector
+};
+static const GenieVectorType bits = {
+	.is_symbols = true, .elements = genie_exact_bits_elements, .metric = metric_of_bits
+};
+static const GenieVectorType pgvector_bits = {
+	.is_symbols = true, .elements = genie_exact_bits_elements, .metric = metric_of_pgvector_bits
+};
+static const GenieVectorType texts = {
+	.is_symbols = true, .elements = genie_exact_text_elements, .metric = metric_of_text,
+	.of_ball = GENIE_METRIC_EDIT, .ball = genie_exact_text_ball
+};
+static const GenieVectorType metric = {
+	.is_double = true, .is_metric = true, .metric = metric_of_class,
+	.of_ball = GENIE_METRIC_PIVOTS, .ball = genie_ball_float8_parts
+};
 
 const GenieVectorType *
 genie_vector_type_of_array(Oid type)
@@ -117,6 +141,8 @@ genie_vector_type_of_class(Relation index)
 		return &bits;
 	if (genie_pgvector_bits_index(index))
 		return &pgvector_bits;
+	if (genie_exact_text_index(index))
+		return &texts;
 	if (genie_pivots_index(index))
 		return &metric;
 	return genie_lsh_class_of_vectors(index) ? genie_vector_type_of_array(index->rd_opcintype[0]) : NULL;

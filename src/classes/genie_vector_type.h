@@ -1,7 +1,8 @@
 /*
  * genie_vector_type.h
- *	  The types whose values are vectors: real[], double precision[], pgvector's "vector"; and bit, whose values are
- *	  vectors of bits; and any type of a class of a metric, whose vectors are distances to pivots (genie_pivots.h).
+ *	  The types whose values are vectors: real[], double precision[], pgvector's "vector"; bit and text, whose values
+ *	  are vectors of bits and of characters; and any type of a class of a metric, whose vectors are distances to pivots
+ *	  (genie_pivots.h).
  *
  * Code that reads vectors of an index asks the type, and so is written once for all of them.
  */
@@ -16,15 +17,15 @@
 
 typedef struct GenieVectorType
 {
-	Oid			array;			/* real[] or float8[], whichever has the same elements; bits: none */
+	Oid			array;			/* real[] or float8[], whichever has the same elements; symbols: none */
 	bool		is_double;		/* elements are doubles, not floats */
-	bool		is_bits;		/* elements are bits, of an exact class; they are checked */
+	bool		is_symbols;		/* elements are bits, or characters, of an exact class; they are checked */
 	bool		is_metric;		/* a class of a metric: vectors are distances to pivots, which elements cannot tell */
 
 	/* The elements of a value, which may be in a palloc'd copy of it.  Errors: the value is no vector. */
 	GenieVector (*elements) (Datum value);
 
-	/* A value that has these n elements, palloc'd.  Errors: they are too many for the type.  Bits: NULL. */
+	/* A value that has these n elements, palloc'd.  Errors: they are too many for the type.  Symbols: NULL. */
 	Datum		(*make) (const void *elements, uint32 n);
 
 	/*
@@ -32,12 +33,19 @@ typedef struct GenieVectorType
 	 * does not know the operator's arithmetic.
 	 */
 	GenieMetric (*metric) (const FmgrInfo *distance, StrategyNumber strategy);
+
+	/* The metric of the condition x @& ball, and the parts of a ball around a value of that type; 0, NULL: none. */
+	GenieMetric of_ball;
+	Datum		(*ball) (Datum ball, Oid type, double *radius);
 } GenieVectorType;
 
 /* The vector type real[] or double precision[]; NULL: the SQL type is neither. */
 extern const GenieVectorType *genie_vector_type_of_array(Oid type);
 
-/* The type of the index's values, if its class is genie's for vectors, for bits (exactly), or a metric; else NULL. */
+/*
+ * The type of the index's values, if its class is genie's for vectors, for bits or texts (exactly), or a metric; else
+ * NULL.
+ */
 extern const GenieVectorType *genie_vector_type_of_class(Relation index);
 
 /* The value whose raw keywords these are (genie_lsh_class.c), palloc'd. */

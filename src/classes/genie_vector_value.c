@@ -1,14 +1,16 @@
 /*
  * genie_vector_value.c
- *	  Values of the operator classes of vectors (genie_opclass.h): quantized vectors, or bits.
+ *	  Values of the operator classes of vectors (genie_opclass.h): quantized vectors, bits, or short texts.
  *
  * A row's value is its quantized vector (values/genie_quantized.h), a byte a dimension, from which lower bounds of its
  * distance follow.  Exact classes scan them; approximate ones pass over candidates that are too far.  It is made of the
  * vector as it is, whatever an approximate class hashes: by the metric of the distance that the class orders by.  That
- * of bits (values/genie_value_bits.h) is the bits themselves.
+ * of bits (values/genie_value_bits.h) is the bits themselves, that of a text (values/genie_value_string.h) its first
+ * characters.
  */
 #include "postgres.h"
 
+#include "genie_exact_text.h"
 #include "genie_lsh_class.h"
 #include "genie_lsh_signature.h"
 #include "genie_opclass.h"
@@ -61,6 +63,11 @@ genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record)
 	bool		same = raw->size == (int32) genie_value_shape_elements(shape);
 	GenieVector vector;
 
+	if (shape.metric == GENIE_METRIC_EDIT)
+	{
+		genie_value_record(shape, genie_exact_text_raw(raw), record);
+		return true;
+	}
 	if (!same || shape.metric == GENIE_METRIC_HAMMING)
 		genie_value_record_unknown(shape.metric, shape.n_dimensions, record);
 	if (!same)
@@ -83,9 +90,11 @@ genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Dat
 	uint32		expected = genie_value_shape_elements(shape);
 	GenieValueQuery *query;
 
-	if (!type->is_bits)
+	if (!type->is_symbols)
 		genie_lsh_check_vector(vector);
-	if (vector.n == expected)
+	if (shape.metric == GENIE_METRIC_EDIT && expected == 0)
+		shape.n_dimensions = GENIE_VALUE_STRING_MAX;
+	if (shape.metric == GENIE_METRIC_EDIT || vector.n == expected)
 		expected = 0;
 	else
 		shape = (GenieValueShape) {.metric = shape.metric, .n_dimensions = vector.n};

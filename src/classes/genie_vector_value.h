@@ -1,6 +1,7 @@
 /*
  * genie_vector_value.h
- *	  Values of the operator classes of vectors: quantized vectors, or bits; and the queries of exact classes.
+ *	  Values of the operator classes of vectors: quantized vectors, bits, or short texts; and the queries of exact
+ *	  classes.
  */
 #ifndef GENIE_VECTOR_VALUE_H
 #define GENIE_VECTOR_VALUE_H
@@ -11,21 +12,22 @@
 #include "genie_vector.h"
 #include "genie_vector_type.h"
 
-/* Of the distance that a class with these parameters orders by; 0: its values are no vectors, and no bits. */
+/* Of the distance that a class with these parameters orders by; 0: its values are no vectors, bits or texts. */
 extern GenieMetric genie_vector_value_metric(const GenieLshClassParameters *parameters);
 
 /* What values of a class with these parameters are like, if segments have them; the centre lies in these. */
 extern GenieValueShape genie_vector_value_shape(const bytea *parameters);
 
 /*
- * Writes the record of a raw value, aligned to GENIE_QUANTIZED_ALIGN bytes.  False: the value has another length, and
- * the record is unknown.
+ * Writes the record of a raw value, aligned to GENIE_QUANTIZED_ALIGN bytes.  False: the value has another length than
+ * vectors, or bit strings, must have, and the record is unknown.
  */
 extern bool genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record);
 
 /*
  * A query for values of that shape, palloc'd, from the right operand of an exact class's operator.  If this has another
- * length, the query fits no values of the shape.  Errors: those of the class's values.
+ * length than vectors, or bit strings, must have, the query fits no values of the shape.  Errors: those of the class's
+ * values.
  */
 extern GenieValueQuery *genie_vector_value_query(const GenieVectorType *type, GenieValueShape shape, Datum operand);
 

@@ -401,6 +401,8 @@ genie_verify_is_unknown(GenieValueShape shape, const void *at)
 	const GenieQuantized *record = at;
 	const uint8 *bytes = at;
 
+	if (shape.metric == GENIE_METRIC_EDIT)
+		return ((const GenieValueString *) at)->length == GENIE_VALUE_STRING_UNKNOWN && genie_value_string_valid(0, at);
 	if (shape.metric != GENIE_METRIC_HAMMING)
 		return isinf(record->error) && record->error > 0;
 	for (Size i = 0; i < genie_value_bytes(shape); i++)
@@ -419,6 +421,8 @@ genie_verify_value(GenieValueShape shape, const void *at)
 
 	if (shape.metric == GENIE_METRIC_HAMMING)
 		return genie_value_bits_valid(shape.n_dimensions, at);
+	if (shape.metric == GENIE_METRIC_EDIT)
+		return genie_value_string_valid(shape.n_dimensions, at);
 	for (uint32 i = 0; i < shape.n_dimensions; i++)
 		squares += (uint32) codes[i] * codes[i];
 	if (!(isfinite(record->offset) && record->scale >= 0 && !isinf(record->scale) && record->error >= 0))

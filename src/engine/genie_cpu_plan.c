@@ -25,6 +25,7 @@
 /* Of SCAN jobs, measured with AVX-512 on records of 128 to 1,536 dimensions: a record costs like so many bytes more. */
 #define COST_SCAN_BYTES 350
 #define SCAN_BYTES_A_COST 56
+#define COST_TEXT_BYTES 25		/* a byte of a text's record, by 64 rows of its query, costs like so many */
 
 /*
  * Tasks a thread; more balance better, fewer use a tile's lists for more jobs.  On 16 cores 8 are a quarter faster
@@ -211,9 +212,11 @@ units_of(const GenieCpuWork *work)
 static uint64_t
 scan_cost(const GenieJob *job)
 {
-	uint64_t	n_bytes = COST_SCAN_BYTES +
-		genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
+	uint64_t	n_bytes = genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
 
+	if (job->vectors->metric == GENIE_METRIC_EDIT)
+		n_bytes *= COST_TEXT_BYTES * (job->scan->norm > 64 ? 2 : 1);
+	n_bytes += COST_SCAN_BYTES;
 	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST;
 }
 

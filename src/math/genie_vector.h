@@ -45,10 +45,14 @@ typedef enum GenieMetric
 	GENIE_METRIC_COSINE,		/* 1 - sum a b / sqrt(sum a^2 sum b^2), 0 to 2; 1 if either sum is 0 */
 	GENIE_METRIC_INNER,			/* sum a b: not a distance, the largest is the nearest */
 	GENIE_METRIC_HAMMING,		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
-	GENIE_METRIC_PIVOTS			/* max |a - b| of distances to pivots, which a distance is at least: values alone */
+	GENIE_METRIC_PIVOTS,		/* max |a - b| of distances to pivots, which a distance is at least: values alone */
+	GENIE_METRIC_EDIT			/* the edit distance of texts: values alone (genie_value_string.h) */
 } GenieMetric;
 
-/* A vector's elements.  Those of GENIE_METRIC_HAMMING are bits, eight a byte, and is_double means nothing. */
+/*
+ * A vector's elements.  Those of GENIE_METRIC_HAMMING are bits, eight a byte, and those of GENIE_METRIC_EDIT a byte
+ * each, of which only the first are there; is_double means nothing.
+ */
 typedef struct GenieVector
 {
 	const void *elements;

@@ -196,7 +196,7 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
 	GenieValueShape before = state->values.shape;
 	Datum		operand = state->center;
-	GenieMetric metric = GENIE_METRIC_PIVOTS;
+	GenieMetric metric = type == NULL ? 0 : type->of_ball;
 
 	if (!state->has_ball)
 	{
@@ -218,7 +218,8 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 							operand);
 	/* on a standby, the index may have learned meanwhile; a position means nothing by other keys */
 	if (state->position.has_position && ((before.centre != NULL) != (state->values.shape.centre != NULL) ||
-										 before.step != state->values.shape.step))
+										 before.step != state->values.shape.step ||
+										 before.n_dimensions != state->values.shape.n_dimensions))
 		genie_rerank_report_trained(scan->indexRelation);
 	state->query.values = &state->values;
 }
@@ -290,8 +291,8 @@ genie_scan_extras(IndexScanDesc scan)
 }
 
 /*
- * A condition x @& ROW(center, radius).  The scan ranks by the first one's center, unless an ORDER BY ranks.  Of the
- * same center, the radius ends the scan.  The executor judges rows.
+ * A condition x @& ball, of a center and a radius.  The scan ranks by the first one's center, unless an ORDER BY
+ * ranks.  Of the same center, the radius ends the scan.  The executor judges rows.
  */
 static void
 genie_scan_add_ball(IndexScanDesc scan, const ScanKeyData *key)
@@ -299,8 +300,17 @@ genie_scan_add_ball(IndexScanDesc scan, const ScanKeyData *key)
 	GenieScanState *state = scan->opaque;
 	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(scan->indexRelation), 0);
 	bool		is_ranked = state->rank_by < scan->numberOfOrderBys;
+	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
 	double		radius;
-	Datum		center = genie_ball_float8_parts(key->sk_argument, scan->indexRelation->rd_opcintype[0], &radius);
+	Datum		center;
+
+	if (type == NULL || type->ball == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("index \"%s\" cannot be scanned by this operator",
+						RelationGetRelationName(scan->indexRelation)),
+				 errdetail("Its operator class has no balls.")));
+	center = type->ball(key->sk_argument, scan->indexRelation->rd_opcintype[0], &radius);
 
 	state->recheck = true;
 	if (!is_ranked && !state->has_ball)

@@ -103,7 +103,7 @@ check_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 							   genie_visit_block(row), (uint32) (row->tid & 0xFFFF)));
 	else
 	{
-		bool		is_bits = check->type->is_bits;
+		bool		is_symbols = check->type->is_symbols;
 
 		/* in the slot, the value does not outlive the visit */
 		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
@@ -112,8 +112,8 @@ check_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 		if (!genie_vector_value_fits(check->shape, query))
 			query = NULL;		/* its record is unknown */
 		if (query != NULL)
-			compare(check, row, query, is_bits ? 0 : measure(check->shape.metric, vector, vector));
-		if (query != NULL && check->before != NULL && !is_bits)
+			compare(check, row, query, is_symbols ? 0 : measure(check->shape.metric, vector, vector));
+		if (query != NULL && check->before != NULL && !is_symbols)
 			compare(check, row, check->before, measure(check->shape.metric, vector, check->before_vector));
 	}
 	check->before = query;

@@ -82,6 +82,13 @@ typedef struct GenieValueFilterQuery
 #define GENIE_VALUE_FILTER_SCALE 0x1p-20	/* of a query, relative to all of it */
 #define GENIE_VALUE_FILTER_ROUNDING (1 + 0x1p-40)	/* of errors and limits: more than their roundings */
 
+/* Are values of the metric quantized vectors, between which products or differences count? */
+GENIE_QUANTIZED_FUNCTION bool
+genie_value_filter_serves(GenieMetric metric)
+{
+	return metric <= GENIE_METRIC_INNER;
+}
+
 /* L1: a record's, from its header */
 GENIE_QUANTIZED_FUNCTION GenieValueFilterRecord
 genie_value_filter_l1_record(double keep, const GenieQuantized *header)

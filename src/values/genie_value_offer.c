@@ -191,8 +191,7 @@ genie_value_offer_by(const GenieValueFilter *filter, const GenieValueQuery *cons
 	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
 	void	   *memory = NULL;
 
-	if (filter != NULL && n_queries >= FILTER_QUERIES && queries[0]->metric != GENIE_METRIC_HAMMING &&
-		queries[0]->metric != GENIE_METRIC_PIVOTS)
+	if (filter != NULL && n_queries >= FILTER_QUERIES && genie_value_filter_serves((GenieMetric) queries[0]->metric))
 	{
 		offer.filtered = malloc(n_queries * sizeof(Filtered));
 		if (posix_memalign(&memory, 64, genie_value_filter_bytes(n_dimensions, n_queries)) != 0)

@@ -1,12 +1,14 @@
 /*
  * genie_value_record.h
- *	  The record of a value, by its metric: a quantized vector (genie_quantized.h), or bits (genie_value_bits.h).
+ *	  The record of a value, by its metric: a quantized vector (genie_quantized.h), bits (genie_value_bits.h), or a
+ *	  short text (genie_value_string.h).
  */
 #ifndef GENIE_VALUE_RECORD_H
 #define GENIE_VALUE_RECORD_H
 
 #include "genie_quantized.h"
 #include "genie_value_bits.h"
+#include "genie_value_string.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +18,8 @@ extern "C" {
 static inline size_t
 genie_value_record_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
-	return metric == GENIE_METRIC_HAMMING ? genie_value_bits_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
+	return metric == GENIE_METRIC_HAMMING ? genie_value_bits_bytes(n_dimensions) :
+		metric == GENIE_METRIC_EDIT ? genie_value_string_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
 }
 
 /* Writes a record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
@@ -25,6 +28,8 @@ genie_value_record(GenieValueShape shape, GenieVector vector, void *record)
 {
 	if (shape.metric == GENIE_METRIC_HAMMING)
 		genie_value_bits(vector, record);
+	else if (shape.metric == GENIE_METRIC_EDIT)
+		genie_value_string(shape.n_dimensions, vector, record);
 	else
 		genie_quantize(shape, vector, record);
 }
@@ -35,6 +40,8 @@ genie_value_record_unknown(GenieMetric metric, uint32_t n_dimensions, void *reco
 {
 	if (metric == GENIE_METRIC_HAMMING)
 		memset(record, 0, genie_value_bits_bytes(n_dimensions));
+	else if (metric == GENIE_METRIC_EDIT)
+		genie_value_string_unknown(n_dimensions, record);
 	else
 		genie_quantize_unknown(n_dimensions, record);
 }

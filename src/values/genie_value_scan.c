@@ -275,7 +275,7 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 {
 	GenieMetric metric = shape.metric;
 	const float *centre = shape.centre;
-	uint32_t	n_dimensions = genie_quantized_codes(shape, vector);
+	uint32_t	n_dimensions = metric == GENIE_METRIC_EDIT ? shape.n_dimensions : genie_quantized_codes(shape, vector);
 
 	if (metric == GENIE_METRIC_INNER)
 		shape.centre = NULL;
@@ -285,6 +285,13 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 	if (metric == GENIE_METRIC_HAMMING)
 	{
 		genie_value_bits(vector, query + 1);
+		return;
+	}
+	if (metric == GENIE_METRIC_EDIT)
+	{
+		query->norm = vector.n;
+		if (vector.n > 0)
+			memcpy(query + 1, vector.elements, vector.n < GENIE_VALUE_PATTERN_MAX ? vector.n : GENIE_VALUE_PATTERN_MAX);
 		return;
 	}
 	if (metric == GENIE_METRIC_PIVOTS)
@@ -335,7 +342,8 @@ static const GenieValueKernel *
 best_kernel(uint32_t metric)
 {
 	const GenieValueKernel *(*nth) (uint32_t) =
-		metric == GENIE_METRIC_HAMMING ? genie_value_bits_nth : genie_value_kernel_nth;
+		metric == GENIE_METRIC_HAMMING ? genie_value_bits_nth :
+		metric == GENIE_METRIC_EDIT ? genie_value_string_nth : genie_value_kernel_nth;
 	const GenieValueKernel *best = NULL;
 
 	for (uint32_t i = 0; nth(i) != NULL; i++)

@@ -26,6 +26,7 @@
 
 #include "genie_quantized.h"
 #include "genie_value_bits.h"
+#include "genie_value_string.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,11 +38,14 @@ extern "C" {
 /* the most dimensions: sums of products fit 32 bits */
 #define GENIE_VALUE_DIMENSIONS_MAX 65535
 
+/* of a query that is a text */
+#define GENIE_VALUE_LENGTH_MAX 65535
+
 /*
  * A query: q' = offset + scale * code, less the centre but for inner products.  Behind it are
  * genie_quantized_elements() codes (int8_t, or for L1 and pivots uint8_t; zeros behind the last dimension).  Of bits,
- * there are the bits as in a record, and only metric and n_dimensions mean something.  It has no pointers: it is
- * copied from process to process.
+ * there are the bits as in a record, of a text GENIE_VALUE_PATTERN_MAX codes; only metric and n_dimensions mean
+ * something, and its length.  It has no pointers: it is copied from process to process.
  */
 typedef struct GenieValueQuery
 {
@@ -50,7 +54,7 @@ typedef struct GenieValueQuery
 	double		offset;			/* floats, as doubles */
 	double		scale;
 	double		error;			/* how far q' is from the query, rounded up; infinite: nothing is known */
-	double		norm;			/* |q'|, rounded up; L1: sum |q|, less the centre */
+	double		norm;			/* |q'|, rounded up; L1: sum |q|, less the centre; of a text, its length */
 	double		sum;			/* scale * the sum of the codes */
 	double		squares;		/* scale^2 * the sum of their squares */
 	double		roundings;		/* relative: those of operators, with room for ours */
@@ -79,6 +83,8 @@ genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
 	if (metric == GENIE_METRIC_HAMMING)
 		n_dimensions = (uint32_t) genie_value_bits_bytes(n_dimensions);
+	if (metric == GENIE_METRIC_EDIT)
+		n_dimensions = GENIE_VALUE_PATTERN_MAX;
 	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions);
 }
 
@@ -90,8 +96,11 @@ static inline bool
 genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
 {
 	return n_bytes >= sizeof(GenieValueQuery) &&
-		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_PIVOTS &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_EDIT &&
 		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
+		(query->metric != GENIE_METRIC_EDIT ||
+		 (query->n_dimensions <= GENIE_VALUE_STRING_MAX &&
+		  query->norm >= 0 && query->norm <= GENIE_VALUE_LENGTH_MAX)) &&
 		n_bytes == genie_value_query_bytes((GenieMetric) query->metric, query->n_dimensions);
 }
 
@@ -130,6 +139,14 @@ extern const GenieValueKernel genie_value_bits_avx2;
 extern const GenieValueKernel genie_value_bits_avx512;
 #endif
 extern const GenieValueKernel *genie_value_bits_nth(uint32_t i);
+
+/* those of texts */
+extern const GenieValueKernel genie_value_string_portable;
+#if defined(__x86_64__)
+extern const GenieValueKernel genie_value_string_avx2;
+extern const GenieValueKernel genie_value_string_avx512;
+#endif
+extern const GenieValueKernel *genie_value_string_nth(uint32_t i);
 
 /* genie_value_keys() by one of the kernels of the query's metric */
 extern void genie_value_keys_by(const GenieValueKernel *kernel, const GenieValueQuery *query, const void *records,

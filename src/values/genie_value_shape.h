@@ -20,7 +20,7 @@ typedef struct GenieValuePart
 typedef struct GenieValueShape
 {
 	GenieMetric metric;			/* 0: there are none */
-	uint32_t	n_dimensions;	/* of records: of vectors, unless there are parts; bits */
+	uint32_t	n_dimensions;	/* of records: of vectors, unless there are parts; bits; codes of a text */
 
 	/*
 	 * What is subtracted from a vector before it becomes a record, finite, an element of it each; NULL: zeros.  For

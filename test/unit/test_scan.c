@@ -10,6 +10,7 @@
 #include "genie_engine_cpu.h"
 #include "genie_test.h"
 #include "genie_test_hits.h"
+#include "genie_value_filter.h"
 
 #define OBJECTS_MAX (2 * GENIE_TILE_OBJECTS + 9000)
 #define TILES_MAX 3
@@ -34,14 +35,21 @@ typedef struct Segment
 
 /* ---- segments and jobs ---- */
 
-/* Room for n floats; bits are the first n of theirs. */
-static void
-draw_vector(GenieRandom *random, GenieMetric metric, float *elements, uint32_t n)
+/* Of n elements, or bits; a text's length is another. */
+static GenieVector
+draw_vector(GenieRandom *random, GenieMetric metric, float elements[DIMENSIONS_MAX], uint32_t n)
 {
+	if (metric == GENIE_METRIC_EDIT)
+	{
+		for (uint32_t i = 0; i < GENIE_VALUE_PATTERN_MAX; i++)
+			((uint8_t *) elements)[i] = (uint8_t) genie_random_below(random, 4);
+		return (GenieVector) {elements, (uint32_t) genie_random_below(random, 2 * n), false};
+	}
 	for (uint32_t i = 0; i < n; i++)
 		elements[i] = (float) ((double) (int64_t) genie_random(random) / 9.3e18);
 	if (metric == GENIE_METRIC_HAMMING && n % 8 != 0)
 		((uint8_t *) elements)[n / 8] &= (uint8_t) ~(0xFF >> n % 8);
+	return (GenieVector) {elements, n, false};
 }
 
 /* By L1, some elements are beyond the range. */
@@ -69,13 +77,12 @@ make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t
 	for (uint32_t i = 0; i < POOL; i++)
 	{
 		float		elements[DIMENSIONS_MAX];
+		GenieVector vector = draw_vector(random, metric, elements, n_dimensions);
 
-		draw_vector(random, metric, elements, n_dimensions);
 		if (i % 10 == 9)
 			genie_value_record_unknown(metric, n_dimensions, pool + i * n_bytes);
 		else
-			genie_value_record(shape_of(metric, n_dimensions, NULL),
-							   (GenieVector) {elements, n_dimensions, false}, pool + i * n_bytes);
+			genie_value_record(shape_of(metric, n_dimensions, NULL), vector, pool + i * n_bytes);
 	}
 	memset(segment, 0, sizeof(Segment));
 	for (uint32_t t = 0; t < n_tiles; t++)
@@ -118,18 +125,18 @@ make_job(GenieRandom *random, const Segment *segment, uint32_t k, GenieJob *job)
 	float		elements[DIMENSIONS_MAX];
 	float		of_records[DIMENSIONS_MAX];
 	const float *centre = NULL;
+	GenieVector vector;
 
 	/* what the records are less of does not matter here, but keys of inner products depend on it */
-	if (segment->vectors.metric != GENIE_METRIC_HAMMING && genie_random_below(random, 2) == 0)
+	if (genie_value_filter_serves(segment->vectors.metric) && genie_random_below(random, 2) == 0)
 	{
-		draw_vector(random, segment->vectors.metric, of_records, n_dimensions);
+		(void) draw_vector(random, segment->vectors.metric, of_records, n_dimensions);
 		centre = of_records;
 	}
-	draw_vector(random, segment->vectors.metric, elements, n_dimensions);
-	if (segment->vectors.metric != GENIE_METRIC_HAMMING && genie_random_below(random, 20) == 0)
+	vector = draw_vector(random, segment->vectors.metric, elements, n_dimensions);
+	if (genie_value_filter_serves(segment->vectors.metric) && genie_random_below(random, 20) == 0)
 		elements[0] = NAN;
-	genie_value_query(shape_of(segment->vectors.metric, n_dimensions, centre), (GenieVector) {elements,
-					  n_dimensions, false}, query);
+	genie_value_query(shape_of(segment->vectors.metric, n_dimensions, centre), vector, query);
 	*job = (GenieJob) {
 		.kind = GENIE_JOB_SCAN, .image = &segment->image, .n_tiles = segment->image.n_tiles, .k = k, .min_key = 1,
 		.vectors = &segment->vectors, .scan = query, .scan_bytes = n_bytes, .out = malloc(k * sizeof(GenieHit))
@@ -168,6 +175,7 @@ rank_plainly(const GenieJob *job)
 		uint32_t	rest = job->image->n_objects - before;
 
 		genie_value_keys_by(job->scan->metric == GENIE_METRIC_HAMMING ? &genie_value_bits_portable :
+							job->scan->metric == GENIE_METRIC_EDIT ? &genie_value_string_portable :
 							&genie_value_portable, job->scan, job->vectors->tiles[job->first_tile + t],
 							rest < GENIE_TILE_OBJECTS ? rest : GENIE_TILE_OBJECTS, all_keys + before);
 	}
@@ -201,7 +209,7 @@ test_random(GenieEngine *engine, GenieRandom *random)
 
 		for (uint32_t s = 0; s < 2; s++)
 		{
-			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 6));
+			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 7));
 			uint32_t	n_objects = 1 + (uint32_t) genie_random_below(random, round == 0 ? 3000 : OBJECTS_MAX);
 			uint32_t	n_dimensions = 1 + (uint32_t) genie_random_below(random, 20);
 
@@ -215,6 +223,10 @@ test_random(GenieEngine *engine, GenieRandom *random)
 				metric = GENIE_METRIC_HAMMING;
 				n_dimensions = s == 0 ? 64 : DIMENSIONS_MAX;
 			}
+			else if (round == 3)
+				metric = GENIE_METRIC_EDIT;
+			if (metric == GENIE_METRIC_EDIT && n_dimensions > GENIE_VALUE_STRING_MAX)
+				n_dimensions = GENIE_VALUE_STRING_MAX;
 			make_segment(random, &segments[s], metric, n_objects, n_dimensions, 10 + s);
 		}
 		for (uint32_t j = 0; j < n_jobs; j++)
