@@ -1134,6 +1134,30 @@ CREATE FUNCTION genie_search(index regclass, queries bit[], k int DEFAULT 10)
 CREATE FUNCTION genie_search(index regclass, queries genie_object[], k int DEFAULT 10)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries varbit[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries smallint[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries int[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries bigint[], k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search(index regclass, queries anyarray, k int DEFAULT 10)
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_within(index regclass, queries anyarray, radii float8[])
+	RETURNS TABLE (query int, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_within' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_search(regclass, varbit[], int) IS 'the k nearest rows for each query, a bit string: query is its number in the array, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, smallint[], int) IS 'the k nearest rows for each query, a vector or a set, a row of the array: query is its number, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, int[], int) IS 'the k nearest rows for each query, a vector or a set, a row of the array: query is its number, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, bigint[], int) IS 'the k nearest rows for each query, a vector or a set, a row of the array: query is its number, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_search(regclass, anyarray, int) IS 'the k nearest rows for each query, by an index of any class with a distance: query is its number in the array, tid is the row''s ctid';
+COMMENT ON FUNCTION genie_within(regclass, anyarray, float8[]) IS 'all rows within each query''s radius, the nearest first, by an index whose order is exact: query is its number in the array, tid is the row''s ctid';
 COMMENT ON FUNCTION genie_search(regclass, real[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class; each row of the array is a query: query is its number, tid is the row''s ctid';
 COMMENT ON FUNCTION genie_search(regclass, float8[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class; each row of the array is a query: query is its number, tid is the row''s ctid';
 COMMENT ON FUNCTION genie_search(regclass, bit[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class: query is its number in the array, tid is the row''s ctid';

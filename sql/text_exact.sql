@@ -111,4 +111,4 @@ SELECT id FROM e ORDER BY x <~> 'sam' LIMIT 2;
 SELECT count(*) FROM e WHERE x @& genie_edit_query('c', 0);
 SELECT genie_check('e_x');
 DROP TABLE t, e, queries;
-DROP FUNCTION wrong, made;
+DROP FUNCTION wrong(int), made(int);

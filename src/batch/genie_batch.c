@@ -20,7 +20,8 @@
  * search measures them.  An approximate index that has not learned yet has only raw pending rows: its queries find no
  * row in rounds.
  *
- * Where rows are ranked by values, queries have no keywords, so there are no rounds (genie_batch_exact.c).
+ * Where rows are ranked by values, queries have no keywords, so there are no rounds (genie_batch_exact.c).  Nor are
+ * there where each query is an index scan (genie_batch_scans.c).
  *
  * Segments stay open from piece to piece as long as the metapage lists the same ones under the same tombstone version.
  * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
@@ -155,7 +156,7 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 		return false;
 	batch->parameters = genie_learned_parameters(batch->index, meta);
 	batch->meta = memcpy(palloc(sizeof(GenieMetaData)), meta, sizeof(GenieMetaData));
-	if (batch->vectors != NULL || (batch->signer != NULL && batch->parameters == NULL))
+	if (batch->exact || batch->vectors != NULL || (batch->signer != NULL && batch->parameters == NULL))
 		return true;
 	if (!genie_compact_private(batch->index, meta, batch->signer, &batch->pending))
 		return false;

@@ -53,7 +53,7 @@ struct GenieBatch
 	Oid			query_type;		/* the type on its right, */
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
-	bool		exact;			/* rows are ranked by values: there are no rounds */
+	bool		exact;			/* rows are ranked by values, or each query is an index scan: there are no rounds */
 	GenieSigner *signer;		/* NULL: the operator class does not learn */
 	const GenieVectorType *vectors; /* of its values, of which pending ones are raw; NULL: it is another class */
 	uint32		want;			/* rows that rounds look for, for each query */

@@ -1,6 +1,6 @@
 /*
  * genie_batch_exact.c
- *	  Ranking by values for many queries: the k nearest rows for each of them, exactly.
+ *	  Ranking by values for many queries: the k nearest rows for each of them, or those within a radius, exactly.
  *
  * It is genie_search() by an index of an exact operator class, which returns for each query what SELECT ... ORDER BY x
  * <-> query LIMIT k returns, and genie_exact_knn() where an index has values of its metric.
@@ -15,8 +15,8 @@
  *				GENIE_EXACT_GROWTH times as many hits behind their last ones, and all of these that may are visited.
  *
  * A query that has fewer than k rows, or that still wants more behind GENIE_JOB_K_MAX hits, becomes an index scan of
- * its own, which also gives the rows that are NULL.  genie_exact_knn() wants none of these: only the latter query is
- * left to it, and all where segments have no such values.
+ * its own (genie_batch_scans.c), which also gives the rows that are NULL.  genie_exact_knn() wants none of these:
+ * only the latter query is left to it, and all where segments have no such values.
  */
 #include "postgres.h"
 
@@ -74,7 +74,8 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 	piece->shape = genie_value_order_shape(*metric, batch->parameters);
 	piece->queries = palloc(batch->n * sizeof(GenieValueQuery *));
 	for (uint32 i = 0; i < batch->n; i++)
-		piece->queries[i] = genie_vector_value_query(type, piece->shape, batch->queries[i]);
+		piece->queries[i] = genie_value_order_query(type, batch->index, batch->parameters, piece->shape,
+													batch->queries[i]);
 }
 
 /* Can genie_exact_knn() ask all segments for the piece's queries? */
@@ -304,6 +305,22 @@ genie_exact_measure_first(GenieExactPiece *piece, uint32 *first_hit)
 	genie_nearest_visit_pairs(&piece->pairs);
 }
 
+/*
+ * What the value of a pending row will be like, or would be if the index had learned.  Vectors of another length than
+ * the queries' have values, too, which fit none of these.
+ */
+static GenieValueShape
+genie_exact_pending_shape(const GenieExactPiece *piece, GenieMetric metric, const GenieRaw *raw)
+{
+	uint32		of_query = piece->queries[0]->n_dimensions;
+
+	if (metric == GENIE_METRIC_PIVOTS || metric == GENIE_METRIC_EDIT)
+		return piece->shape.n_dimensions == of_query ? piece->shape :
+			(GenieValueShape) {.metric = metric, .n_dimensions = of_query};
+	return raw->size == (int32) genie_value_shape_elements(piece->shape) ? piece->shape :
+		(GenieValueShape) {.metric = metric, .n_dimensions = (uint32) raw->size};
+}
+
 /* Visits pending rows.  False: stale. */
 static bool
 genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
@@ -319,24 +336,23 @@ genie_exact_measure_pending(GenieExactPiece *piece, GenieMetric metric)
 	while (genie_pending_next_row(scan, &row))
 	{
 		GenieRaw	raw = {.bytes = row.packed, .n = row.n, .size = row.size};
+		GenieValueShape of_row;
+		bool		is_known;
 
 		batch->instrument.record->n_pending++;
 		if ((row.flags & GENIE_FRAGMENT_RAW) == 0 || (row.flags & GENIE_FRAGMENT_DEAD) != 0)
 			continue;
-		if (raw.size != (int32) genie_value_shape_elements(shape))
-		{
-			shape = piece->shape;
-			if (raw.size != (int32) genie_value_shape_elements(shape))
-				shape = (GenieValueShape) {.metric = metric, .n_dimensions = (uint32) raw.size};
+		of_row = genie_exact_pending_shape(piece, metric, &raw);
+		if (record == NULL || !genie_value_shape_equal(of_row, shape))
 			record = (void *) TYPEALIGN(GENIE_QUANTIZED_ALIGN,
-										palloc(genie_value_bytes(shape) + GENIE_QUANTIZED_ALIGN));
-		}
-		(void) genie_vector_value_raw(shape, &raw, record);
+										palloc(genie_value_bytes(of_row) + GENIE_QUANTIZED_ALIGN));
+		shape = of_row;
+		is_known = genie_value_order_record(batch->index, batch->parameters, shape, &raw, record);
 		for (uint32 i = 0; i < batch->n; i++)
 		{
 			uint32		key = GENIE_VALUE_KEY_MAX;
 
-			if (genie_vector_value_fits(shape, piece->queries[i]))
+			if (is_known && genie_vector_value_fits(shape, piece->queries[i]))
 				genie_value_keys(piece->queries[i], record, 1, &key);
 			if (genie_exact_is_wanted(piece, i, key, row.tid))
 				genie_exact_pair(piece, i, row.tid);
@@ -387,7 +403,7 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 
 		if (!genie_exact_ask(&piece) || !genie_exact_place(&piece))
 			return false;
-		if (is_first)
+		if (is_first && search->radii == NULL)
 			genie_exact_measure_first(&piece, first_hit);
 		genie_exact_measure(&piece, first_hit);
 		if (is_first && !genie_exact_measure_pending(&piece, metric))
@@ -397,7 +413,8 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 		CHECK_FOR_INTERRUPTS();
 	}
 	for (uint32 i = 0; i < batch->n; i++)
-		if (search->n_nearest[i] == search->k || search->call.metric != 0)
+		if (search->radii != NULL ? search->n_nearest[i] != GENIE_WITHIN_OVER :
+			search->n_nearest[i] == search->k || search->call.metric != 0)
 			batch->states[i].n_found = search->k;
 	for (uint32 l = 0; l < piece.n_lists; l++)
 		batch->states[piece.lists[l].query].n_found = 0;

@@ -1,11 +1,11 @@
 /*
  * genie_batch_nearest.c
- *	  genie_search() by distance: the k nearest rows for each of many queries, by one index of vectors, or of an
- *	  approximate operator class, in one call.
+ *	  genie_search() by distance: the k nearest rows for each of many queries, by one index, in one call; and
+ *	  genie_within(): all rows within a radius of each.
  *
- * For each query it returns what SELECT ... ORDER BY x <-> query LIMIT k returns in the first round of a scan
- * (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by (distance, TID).
- * Where k is larger than genie.candidates, k candidates are taken.
+ * Of an approximate class, it returns for each query what SELECT ... ORDER BY x <-> query LIMIT k returns in the
+ * first round of a scan (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by
+ * (distance, TID). Where k is larger than genie.candidates, k candidates are taken.
  *
  * The candidates of all queries of a piece come from the same rounds as those of a search by match count
  * (genie_batch.c).  A row that is a candidate of many queries is fetched and unpacked once, and the operator's own
@@ -23,6 +23,12 @@
  * and indexes of approximate classes that have values, for the rows nearest by a metric (genie_nearest_by_metric).  It
  * wants rows of equal distance in the order of their own TIDs, and no rows that are NULL.  Queries that cannot be
  * answered so are left to it.
+ *
+ * An index of a class that does not learn has a bound of distances by match counts, which only scans follow: each query
+ * is one (genie_batch_scans.c).
+ *
+ * genie_within() wants the rows within a radius of each query, of an index whose scans are in exact order.  What a
+ * piece finds is kept as far as work_mem allows; queries with more rows become scans.
  *
  * A query becomes an index scan of its own if it matches fewer rows than it wants candidates, if k is larger than a
  * page of the best, or if the index has not learned yet.  The scan wants as many candidates, and also gives the rows
@@ -67,6 +73,9 @@
 #include "genie_vector_value.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
+PG_FUNCTION_INFO_V1(genie_batch_within);
+
+#define WITHIN_FIRST 16			/* rows for which there is room at first */
 
 /* A result row as it lies in a tuple. */
 typedef struct GenieNearestRow
@@ -75,120 +84,6 @@ typedef struct GenieNearestRow
 	ItemPointerData tid;
 	float8		distance;
 } GenieNearestRow;
-
-/* ---- queries ---- */
-
-/* The distance by which the index's operator class orders values against that type; false: there is none. */
-static bool
-genie_nearest_find_order(GenieBatch *batch)
-{
-	CatCList   *members = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(batch->index->rd_opfamily[0]));
-	bool		found = false;
-
-	for (int i = 0; i < members->n_members && !found; i++)
-	{
-		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&members->members[i]->tuple);
-
-		found = member->amoplefttype == batch->index->rd_opcintype[0] && member->amoprighttype == batch->query_type &&
-			member->amoppurpose == AMOP_ORDER && member->amopstrategy >= GENIE_DISTANCE_STRATEGY;
-		if (!found)
-			continue;
-		batch->strategy = (StrategyNumber) member->amopstrategy;
-		batch->order_proc = get_opcode(member->amopopr);
-	}
-	ReleaseSysCacheList(members);
-	return found;
-}
-
-/*
- * Queries become values of the indexed type, if the class is genie's own and nothing is lost: real[] where the class
- * has real[], double precision[] or pgvector's type; double precision[] where it has that.  Otherwise they stay, and
- * the class needs an operator with their type on the right: for double precision[] on real[], <->^ and its like.
- */
-static void
-genie_nearest_check_index(GenieNearestSearch *search)
-{
-	GenieBatch *batch = &search->batch;
-	bool		learns = genie_learns(batch->index);
-	const GenieVectorType *type = genie_vector_type_of_class(batch->index);
-	Oid			given = batch->query_type;
-	Oid			vectors = type != NULL ? type->array : batch->index->rd_opcintype[0];
-
-	if (type != NULL && (given == type->array || (given == FLOAT4ARRAYOID && type->is_double)))
-	{
-		search->type = type;
-		batch->query_type = batch->index->rd_opcintype[0];
-	}
-	if (type != NULL && type->is_metric)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" does not take many queries at once", RelationGetRelationName(batch->index)),
-				 errdetail("Its operator class is one of a metric."),
-				 errhint("Join with the queries, by LATERAL (SELECT ... ORDER BY x <operator> query LIMIT k).")));
-	if (learns && genie_nearest_find_order(batch))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
-					format_type_be(given)),
-			 errdetail("Its operator class is neither approximate nor exact, or has no distance with that type on the "
-					   "right."),
-			 learns && search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
-			 errhint("Cast the queries to %s.", format_type_be(vectors)) : 0));
-}
-
-/* The array's queries: the rows of numbers; else its elements. */
-static void
-genie_nearest_read_array(GenieNearestSearch *search, ArrayType *array)
-{
-	GenieBatch *batch = &search->batch;
-	Oid			element = ARR_ELEMTYPE(array);
-
-	if (element == FLOAT4OID || element == FLOAT8OID)
-	{
-		search->of_vectors = true;
-		search->vectors = genie_vectors_of_queries(array);
-		batch->query_type = get_array_type(element);
-		search->type = genie_vector_type_of_array(batch->query_type);
-		batch->n_queries = search->vectors.n;
-		return;
-	}
-	genie_batch_read_elements(array, &search->cursor);
-	batch->query_type = element;
-	batch->n_queries = search->cursor.n;
-}
-
-/* The next vector, as a value of its own. */
-static Datum
-genie_nearest_next_vector(GenieNearestSearch *search)
-{
-	const GenieVectors *vectors = &search->vectors;
-	uint32		n = vectors->n_dimensions;
-	Size		nbytes = n * genie_vector_element_bytes(vectors->is_double);
-	const char *elements = (const char *) vectors->elements + search->n_next++ * nbytes;
-	double	   *wide;
-	Datum		query;
-
-	if (vectors->is_double == search->type->is_double)
-		return search->type->make(elements, n);
-	wide = palloc(n * sizeof(double));
-	genie_vector_widen((GenieVector) {elements, n, false}, wide);
-	query = search->type->make(wide, n);
-	pfree(wide);
-	return query;
-}
-
-static Datum
-genie_nearest_next(void *owner)
-{
-	GenieNearestSearch *search = owner;
-	Datum		query = (Datum) 0;
-
-	if (search->of_vectors)
-		return genie_nearest_next_vector(search);
-	genie_array_next(&search->cursor, &query);
-	return query;
-}
 
 /* ---- measuring ---- */
 
@@ -271,22 +166,53 @@ genie_nearest_measure(const GenieNearestSearch *search, uint32 query, GenieMeasu
 	return true;
 }
 
+/* Keeps a row that is within the query's radius, unless there are too many of the piece for work_mem. */
+static void
+genie_within_keep(GenieNearestSearch *search, uint32 query, GenieMeasured row)
+{
+	uint32	   *n = &search->n_nearest[query];
+	bool		is_full = *n == 0 || (*n >= WITHIN_FIRST && (*n & (*n - 1)) == 0);	/* room is a power of 2 */
+	Size		n_bytes = Max(*n, WITHIN_FIRST / 2) * 2 * sizeof(GenieMeasured);
+
+	if (*n == GENIE_WITHIN_OVER || row.is_null || !(row.distance <= genie_nearest_radius(search, query)))
+		return;
+	if (is_full && search->within_bytes + n_bytes > work_mem * (Size) 1024)
+	{
+		if (search->within[query] != NULL)
+			pfree(search->within[query]);
+		*n = GENIE_WITHIN_OVER;
+		return;
+	}
+	if (is_full)
+	{
+		MemoryContext context = GetMemoryChunkContext(search->n_nearest);
+
+		search->within[query] = *n == 0 ? MemoryContextAlloc(context, n_bytes) :
+			repalloc_huge(search->within[query], n_bytes);
+		search->within_bytes += *n == 0 ? n_bytes : n_bytes / 2;
+	}
+	search->within[query][(*n)++] = row;
+}
+
 static void
 genie_nearest_take(void *arg, uint32 query, const GenieVisitRow *row)
 {
 	GenieNearestSearch *search = arg;
 	GenieMeasured *heap = search->nearest + (Size) query * search->k;
 	uint32		n = search->n_nearest[query];
+	FmgrInfo   *distance = search->distances != NULL ? &search->distances[query] : &search->distance;
 	GenieMeasured taken = {.tid = row->live, .root = row->tid};
 	MemoryContext old = MemoryContextSwitchTo(search->row_context);
 
 	if (search->call.metric == 0)
-		taken.distance = genie_row_distance(&search->distance, search->batch.index->rd_indcollation[0], search->value,
+		taken.distance = genie_row_distance(distance, search->batch.index->rd_indcollation[0], search->value,
 											search->batch.queries[query], &taken.is_null);
 	else if (!genie_nearest_measure(search, query, &taken))
 		search->gave_up = true;
 	MemoryContextSwitchTo(old);
-	if (n < search->k)
+	if (search->radii != NULL)
+		genie_within_keep(search, query, taken);
+	else if (n < search->k)
 		genie_nearest_add(heap, search->n_nearest[query]++, taken);
 	else if (genie_nearest_cmp(&taken, heap) < 0)
 		genie_nearest_replace(heap, n, taken);
@@ -308,6 +234,8 @@ genie_nearest_is_wanted(const GenieNearestSearch *search, uint32 query, double b
 {
 	GenieMeasured row = {.distance = bound, .root = tid};
 
+	if (search->radii != NULL)
+		return search->n_nearest[query] != GENIE_WITHIN_OVER && bound <= genie_nearest_radius(search, query);
 	return search->n_nearest[query] < search->k ||
 		genie_nearest_cmp(&row, search->nearest + (Size) query * search->k) < 0;
 }
@@ -370,7 +298,16 @@ genie_nearest_begin(void *owner)
 	Size		room = search->k > GENIE_JOB_K_MAX ? 0 : (Size) batch->n * search->k;
 
 	search->nearest = MemoryContextAllocHuge(CurrentMemoryContext, (room + 1) * sizeof(GenieMeasured));
+	search->within = palloc0((batch->n + 1) * sizeof(GenieMeasured *));
 	search->n_nearest = palloc0((batch->n + 1) * sizeof(uint32));
+	search->within_bytes = 0;
+	search->distances = NULL;
+	if (batch->vectors != NULL && (batch->vectors->is_symbols || batch->vectors->is_metric))
+	{
+		search->distances = palloc((batch->n + 1) * sizeof(FmgrInfo));
+		for (uint32 i = 0; i < batch->n; i++)
+			fmgr_info_copy(&search->distances[i], &search->distance, CurrentMemoryContext);
+	}
 	search->batch.round.vectors = NULL;
 	return room == 0 || batch->exact || !genie_nearest_has_quantizer(search) || genie_nearest_find_values(search);
 }
@@ -471,7 +408,7 @@ genie_nearest_finish(void *owner)
 	bool		stale;
 
 	if (batch->exact)
-		return genie_batch_exact_piece(search);
+		return batch->vectors == NULL || genie_batch_exact_piece(search);
 	if (batch->vectors == NULL || batch->parameters == NULL || batch->meta->pending_pages == 0)
 		return true;
 	genie_nearest_begin_pairs(&pairs, search, capacity);
@@ -497,7 +434,7 @@ genie_nearest_finish(void *owner)
 
 /* ---- output ---- */
 
-static void
+void
 genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, bool is_null)
 {
 	GenieNearestRow *row = (GenieNearestRow *) search->output.columns;
@@ -518,79 +455,6 @@ genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, 
 		tuplestore_puttupleslot(output->result->setResult, output->slot);
 }
 
-/* A sort of rows (distance, TID in the index, own TID), NULL last, of which only the first k are wanted. */
-static Tuplesortstate *
-genie_nearest_begin_sort(TupleDesc rows, uint32 k)
-{
-	AttrNumber	columns[] = {1, 2};
-	Oid			operators[] = {Float8LessOperator, TIDLessOperator};
-	Oid			collations[] = {InvalidOid, InvalidOid};
-	bool		nulls_first[] = {false, false};
-	Tuplesortstate *sort = tuplesort_begin_heap(rows, lengthof(columns), columns, operators, collations, nulls_first,
-												work_mem, NULL, TUPLESORT_ALLOWBOUNDED);
-
-	tuplesort_set_bound(sort, k);
-	return sort;
-}
-
-/* Sorts the scan's first rows, as many as the query wants, and those beside them. */
-static void
-genie_nearest_sort_scan(GenieNearestSearch *search, IndexScanDesc scan, Tuplesortstate *sort, TupleTableSlot *slot)
-{
-	uint64		tid;
-	uint64		live;
-
-	for (uint64 i = 0; i < search->batch.want + (uint64) genie_scan_extras(scan) &&
-		 genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
-	{
-		ItemPointerData tids[2];
-
-		genie_tid_from_number(tid, &tids[0]);
-		genie_tid_from_number(live, &tids[1]);
-		ExecClearTuple(slot);
-		slot->tts_isnull[0] = scan->xs_orderbynulls[0];
-		slot->tts_values[0] = scan->xs_orderbyvals[0];
-		for (int j = 0; j < lengthof(tids); j++)
-		{
-			slot->tts_isnull[1 + j] = false;
-			slot->tts_values[1 + j] = PointerGetDatum(&tids[j]);
-		}
-		ExecStoreVirtualTuple(slot);
-		tuplesort_puttupleslot(sort, slot);
-	}
-	tuplesort_performsort(sort);
-}
-
-/*
- * The query's rows by a scan of its own.  It has the same candidates as rounds would have, but gives them in several
- * parts where work_mem is small.  So they are sorted, which spills to disk.
- */
-static void
-genie_nearest_put_scan(GenieNearestSearch *search, Datum query)
-{
-	IndexScanDesc scan = genie_batch_own_scan(&search->batch, query);
-	TupleDesc	rows = CreateTemplateTupleDesc(3);
-	TupleTableSlot *slot;
-	Tuplesortstate *sort;
-
-	TupleDescInitEntry(rows, 1, "distance", FLOAT8OID, -1, 0);
-	TupleDescInitEntry(rows, 2, "root", TIDOID, -1, 0);
-	TupleDescInitEntry(rows, 3, "tid", TIDOID, -1, 0);
-	slot = MakeSingleTupleTableSlot(rows, &TTSOpsMinimalTuple);
-	sort = genie_nearest_begin_sort(rows, search->k);
-	if (!search->batch.exact)
-		genie_scan_want(scan, search->batch.want);
-	genie_nearest_sort_scan(search, scan, sort, slot);
-	for (uint32 i = 0; i < search->k && tuplesort_gettupleslot(sort, true, false, slot, NULL); i++)
-	{
-		slot_getallattrs(slot);
-		genie_nearest_put_row(search, genie_tid_number((ItemPointer) DatumGetPointer(slot->tts_values[2])),
-							  slot->tts_isnull[0] ? 0 : DatumGetFloat8(slot->tts_values[0]), slot->tts_isnull[0]);
-	}
-	tuplesort_end(sort);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
 static void
 genie_nearest_put(void *owner, uint32 i)
 {
@@ -601,18 +465,20 @@ genie_nearest_put(void *owner, uint32 i)
 	search->n_output++;
 	if (query->n_found < search->batch.want)
 	{
-		genie_nearest_put_scan(search, search->batch.queries[i]);
+		genie_scans_put(search, i);
 		return;
 	}
-	genie_nearest_sort(nearest, search->k);
-	for (uint32 j = 0; j < search->k; j++)
+	if (search->radii != NULL)
+		nearest = search->within[i];
+	genie_nearest_sort(nearest, search->n_nearest[i]);
+	for (uint32 j = 0; j < search->n_nearest[i]; j++)
 		genie_nearest_put_row(search, nearest[j].tid, nearest[j].distance, nearest[j].is_null);
-	pgstat_count_index_tuples(search->batch.index, query->n_found);
+	pgstat_count_index_tuples(search->batch.index, search->n_nearest[i]);
 }
 
 /* ---- a call ---- */
 
-static const GenieBatchOps genie_nearest_ops = {genie_nearest_next, genie_nearest_begin, genie_nearest_finish,
+static const GenieBatchOps genie_nearest_ops = {genie_queries_next, genie_nearest_begin, genie_nearest_finish,
 	genie_nearest_put};
 
 static void
@@ -659,7 +525,7 @@ genie_nearest_put_measured(void *owner, uint32 i)
 	search->n_output++;
 }
 
-static const GenieBatchOps genie_measured_ops = {genie_nearest_next, genie_nearest_begin, genie_nearest_finish,
+static const GenieBatchOps genie_measured_ops = {genie_queries_next, genie_nearest_begin, genie_nearest_finish,
 	genie_nearest_put_measured};
 
 uint32
@@ -685,32 +551,95 @@ genie_nearest_by_metric(const GenieNearestCall *call)
 	return search->n_output;
 }
 
+/* Opens the index and reads the array. */
+static void
+genie_nearest_open(GenieNearestSearch *search, FunctionCallInfo fcinfo)
+{
+	GenieBatch *batch = &search->batch;
+
+	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
+	genie_queries_open(search, PG_GETARG_ARRAYTYPE_P(1));
+	batch->kind = GENIE_SCAN_SEARCH;
+	batch->exact = !genie_learns(batch->index) || genie_is_exact(batch->index);
+	batch->ops = &genie_nearest_ops;
+	batch->owner = search;
+	fmgr_info(batch->order_proc, &search->distance);
+}
+
+/* Searches, and closes the index. */
+static Datum
+genie_nearest_finish_call(GenieNearestSearch *search, FunctionCallInfo fcinfo)
+{
+	GenieBatch *batch = &search->batch;
+	ItemPointerData tid = {0};
+	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Float8GetDatum(0)};
+
+	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));
+	genie_nearest_run(search);
+	genie_access_close(batch->heap, batch->index);
+	genie_batch_end_output(&search->output);
+	return (Datum) 0;
+}
+
 /*
- * genie_search(index regclass, queries real[], float8[], bit[] or genie_object[], k int) returns table (query int,
- * tid tid, distance float8): query is the query's number in the array, from 1 on; tid is the row's ctid; distance is
- * NULL where the indexed value is NULL.
+ * genie_search(index regclass, queries anyarray, k int) returns table (query int, tid tid, distance float8): query is
+ * the query's number in the array, from 1 on; tid is the row's ctid; distance is NULL where the indexed value is NULL.
  */
 Datum
 genie_batch_nearest(PG_FUNCTION_ARGS)
 {
 	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
 	GenieBatch *batch = &search->batch;
-	ItemPointerData tid = {0};
-	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Float8GetDatum(0)};
 
 	search->k = genie_batch_k(PG_GETARG_INT32(2));
-	genie_nearest_read_array(search, PG_GETARG_ARRAYTYPE_P(1));
-	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
-	genie_nearest_check_index(search);
-	batch->kind = GENIE_SCAN_SEARCH;
-	batch->exact = genie_is_exact(batch->index);
+	genie_nearest_open(search, fcinfo);
 	batch->want = batch->exact ? search->k : Max(search->k, genie_candidates_of(batch->index));
-	batch->ops = &genie_nearest_ops;
-	batch->owner = search;
-	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));
-	fmgr_info(batch->order_proc, &search->distance);
-	genie_nearest_run(search);
-	genie_access_close(batch->heap, batch->index);
-	genie_batch_end_output(&search->output);
-	return (Datum) 0;
+	return genie_nearest_finish_call(search, fcinfo);
+}
+
+/* The radii, of which there must be as many as queries. */
+static const double *
+genie_within_radii(const GenieBatch *batch, ArrayType *array)
+{
+	const double *radii = (const double *) ARR_DATA_PTR(array);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the array of radii must not contain nulls")));
+	if (ARR_NDIM(array) > 1 || (uint32) n != batch->n_queries)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("there must be a radius for each query"),
+				 errdetail("There are %u queries, and %d radii.", batch->n_queries, n),
+				 errhint("For one radius: array_fill(radius, ARRAY[%u]).", batch->n_queries)));
+	for (int i = 0; i < n; i++)
+		if (isnan(radii[i]) || (radii[i] < 0 && batch->strategy != GENIE_INNER_STRATEGY))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("radius must not be negative or NaN")));
+	return radii;
+}
+
+/*
+ * genie_within(index regclass, queries anyarray, radii float8[]) returns the same of all rows whose distance from the
+ * query is at most its radius, the nearest first.
+ */
+Datum
+genie_batch_within(PG_FUNCTION_ARGS)
+{
+	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
+	GenieBatch *batch = &search->batch;
+
+	genie_nearest_open(search, fcinfo);
+	if (!batch->exact)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("index \"%s\" cannot tell all rows within a distance", RelationGetRelationName(batch->index)),
+				 errdetail("Its operator class is approximate."),
+				 errhint("Use an index of an exact operator class.")));
+	search->radii = genie_within_radii(batch, PG_GETARG_ARRAYTYPE_P(2));
+	search->k = batch->want = GENIE_WITHIN_HITS;
+	return genie_nearest_finish_call(search, fcinfo);
 }

@@ -23,7 +23,7 @@
 #include "genie_heap.h"
 #include "genie_pending.h"
 #include "genie_pending_stream.h"
-#include "genie_pivots.h"
+#include "genie_value_order.h"
 #include "genie_vector_value.h"
 
 static inline bool
@@ -75,14 +75,7 @@ genie_pending_rank_value(const GenieValueScan *values, const GeniePendingRow *ro
 	GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
 	uint32		key = GENIE_VALUE_KEY_MAX;
 
-	if (values->shape.metric == GENIE_METRIC_PIVOTS && values->parameters == NULL)
-		return (int32) key;
-	if (values->shape.metric == GENIE_METRIC_PIVOTS)
-	{
-		genie_pivots_record(values->index, values->parameters, &raw, values->record);
-		genie_value_keys(values->query, values->record, 1, &key);
-	}
-	else if (genie_vector_value_raw(values->shape, &raw, values->record))
+	if (genie_value_order_record(values->index, values->parameters, values->shape, &raw, values->record))
 		genie_value_keys(values->query, values->record, 1, &key);
 	return (int32) key;
 }

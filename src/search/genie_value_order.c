@@ -30,21 +30,41 @@ genie_value_order_shape(GenieMetric metric, const bytea *parameters)
 
 /* The query of a value, which is any: its distances to the pivots, or nothing known if there are none. */
 static GenieValueQuery *
-genie_value_order_by_pivots(const GenieValueScan *values, Datum operand)
+genie_value_order_by_pivots(Relation index, const bytea *parameters, GenieValueShape learned, Datum operand)
 {
 	static const double unknown = NAN;
 	GenieVector vector = {&unknown, 1, true};
 	GenieValueShape shape = {.metric = GENIE_METRIC_PIVOTS, .n_dimensions = 1, .step = 1};
 	GenieValueQuery *query;
 
-	if (values->parameters != NULL)
+	if (parameters != NULL)
 	{
-		shape = values->shape;
-		vector = genie_pivots_distances(values->index, values->parameters, operand);
+		shape = learned;
+		vector = genie_pivots_distances(index, parameters, operand);
 	}
 	query = palloc(genie_value_query_bytes(shape.metric, vector.n));
 	genie_value_query(shape, vector, query);
 	return query;
+}
+
+GenieValueQuery *
+genie_value_order_query(const GenieVectorType *type, Relation index, const bytea *parameters, GenieValueShape shape,
+						Datum operand)
+{
+	return type->is_metric ? genie_value_order_by_pivots(index, parameters, shape, operand) :
+		genie_vector_value_query(type, shape, operand);
+}
+
+bool
+genie_value_order_record(Relation index, const bytea *parameters, GenieValueShape shape, const GenieRaw *raw,
+						 void *record)
+{
+	if (shape.metric != GENIE_METRIC_PIVOTS)
+		return genie_vector_value_raw(shape, raw, record);
+	if (parameters == NULL)
+		return false;
+	genie_pivots_record(index, parameters, raw, record);
+	return true;
 }
 
 void
@@ -56,8 +76,7 @@ genie_value_order_begin(GenieValueScan *values, Relation index, const GenieVecto
 	values->index = index;
 	values->parameters = parameters;
 	values->shape = genie_value_order_shape(metric, parameters);
-	values->query = type->is_metric ? genie_value_order_by_pivots(values, operand) :
-		genie_vector_value_query(type, values->shape, operand);
+	values->query = genie_value_order_query(type, index, parameters, values->shape, operand);
 	if (!genie_vector_value_fits(values->shape, values->query))
 		values->shape = (GenieValueShape) {.metric = metric, .n_dimensions = values->query->n_dimensions};
 	record = genie_value_record_bytes(metric, values->query->n_dimensions);

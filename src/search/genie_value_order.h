@@ -15,6 +15,17 @@
 extern void genie_value_order_begin(GenieValueScan *values, Relation index, const GenieVectorType *type,
 									GenieMetric metric, const bytea *parameters, Datum operand);
 
+/*
+ * A query for values of that shape, palloc'd, from the right operand of a distance; parameters: what the index has
+ * learned, or NULL.  Errors: those of genie_vector_value_query(), and of the distance function of a metric.
+ */
+extern GenieValueQuery *genie_value_order_query(const GenieVectorType *type, Relation index, const bytea *parameters,
+												GenieValueShape shape, Datum operand);
+
+/* Writes the record of a pending row's raw keywords.  False: nothing is known of it, or it is of another length. */
+extern bool genie_value_order_record(Relation index, const bytea *parameters, GenieValueShape shape,
+									 const GenieRaw *raw, void *record);
+
 /* What values of that metric are like in an index that has learned these parameters; NULL: none. */
 extern GenieValueShape genie_value_order_shape(GenieMetric metric, const bytea *parameters);
 
