@@ -296,6 +296,7 @@ constexpr uint32_t GENIE_CUDA_BOUNDS_BLOCKS = 32;
 /* records of a block, a thread each; and queries that a record in shared memory serves */
 constexpr uint32_t GENIE_CUDA_VALUE_THREADS = 128;
 constexpr uint32_t GENIE_CUDA_VALUE_QUERIES = 8;
+constexpr uint32_t GENIE_CUDA_VALUE_STRING_QUERIES = 4;	/* the same of texts */
 
 /*
  * Units of 16 bytes that a block has of each of its records: all of a record of up to UNITS_MAX, 26 KB of shared

@@ -275,7 +275,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 		}
 }
 
-/* A query's own objects, which only a filter leaves: never by L1, nor of bits. */
+/* A query's own objects, which only a filter leaves: never by L1, nor of bits or texts. */
 static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValueScan scan)
 {
@@ -334,6 +334,8 @@ genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
 	if (scan.metric == GENIE_METRIC_HAMMING)
 		genie_cuda_value_bits(scan, stream);
+	else if (scan.metric == GENIE_METRIC_EDIT)
+		genie_cuda_value_string(scan, stream);
 	else if (scan.metric == GENIE_METRIC_L1)
 		launch_by_queries<DIFFERENCES>(scan, stream);
 	else if (scan.metric == GENIE_METRIC_PIVOTS)

@@ -77,6 +77,16 @@ choose_way(const GenieCudaContext &context, const Jobs &jobs, bool all_keys)
 			   stride, (uint32_t) std::min<double>(n_objects, GENIE_CUDA_VALUE_FILTER_ROOM * stride * wanted)};
 }
 
+static double
+largest_norm(const Jobs &jobs)
+{
+	double		largest = 0;
+
+	for (const GenieJob *job : jobs)
+		largest = std::max(largest, job->scan->norm);
+	return largest;
+}
+
 /* Values up to a multiple of the alignment. */
 static size_t
 aligned(size_t n)
@@ -127,7 +137,8 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 	layout.is_large = largest_k(jobs) > GENIE_CUDA_SORT_MAX;
 	layout.scan = GenieCudaValueScan{vectors.metric,
 									 vectors.n_dimensions,
-									 (uint32_t) (genie_quantized_bytes(vectors.n_dimensions) / sizeof(uint4)),
+									 (uint32_t) (genie_value_record_bytes(vectors.metric, vectors.n_dimensions) /
+												 sizeof(uint4)),
 									 nullptr,
 									 room.take<uint64_t>((size_t) first.n_tiles * GENIE_TILE_WORDS),
 									 genie_job_first_object(&first),
@@ -135,7 +146,8 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 									 1,
 									 way.n_keys,
 									 (uint32_t) n,
-									 blob.take<GenieCudaValueQuery>(n, &host.queries)};
+									 blob.take<GenieCudaValueQuery>(n, &host.queries),
+									 (uint32_t) largest_norm(jobs)};
 	layout.sample = layout.scan;
 	layout.sample.stride = way.stride;
 	layout.sample.n_keys = genie_cuda_value_n_looked_at(layout.sample);

@@ -86,6 +86,7 @@ struct GenieCudaValueScan
 	uint32_t	n_keys;			/* of a query; room for them, where it has objects of its own */
 	uint32_t	n_queries;
 	const GenieCudaValueQuery *queries;
+	uint32_t	n_rows;			/* texts: codes of the longest query */
 };
 
 static __device__ __forceinline__ uint32_t
@@ -195,8 +196,9 @@ struct GenieCudaValueFilter
 extern void genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream);
 
-/* genie_cuda_value_keys() of bit strings */
+/* genie_cuda_value_keys() of bit strings, and of texts */
 extern void genie_cuda_value_bits(const GenieCudaValueScan &scan, cudaStream_t stream);
+extern void genie_cuda_value_string(const GenieCudaValueScan &scan, cudaStream_t stream);
 
 /* Marks the queries without a floor, for which all keys are needed; they get one that no object reaches. */
 extern void genie_cuda_value_mark(const GenieCudaValueScan &scan, GenieCudaValueState *floors, cudaStream_t stream);

@@ -146,13 +146,13 @@ genie_quantized_codes(GenieValueShape shape, GenieVector vector)
 static inline double
 genie_quantized_element(GenieValueShape shape, GenieVector vector, double factor, uint32_t i)
 {
-	GenieValuePart part = {0};
 	double		width = 255 * (double) shape.step;
 	double		x;
 
 	if (shape.parts != NULL)
 	{
-		part = shape.parts[i];
+		const GenieValuePart part = shape.parts[i];
+
 		x = genie_vector_element(vector, part.dimension) - shape.centre[part.dimension] - part.part * width;
 		if (part.part > 0 && x < shape.offset)
 			return shape.offset;

@@ -16,7 +16,7 @@
 #ifndef GENIE_VALUE_STRING_H
 #define GENIE_VALUE_STRING_H
 
-#include "genie_vector.h"
+#include "genie_quantized_bound.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,14 +52,14 @@ genie_value_string_codes(uint32_t n)
 }
 
 /* Codes of a text of that length that are in a record of n. */
-static inline uint32_t
+GENIE_QUANTIZED_FUNCTION uint32_t
 genie_value_string_kept(uint32_t length, uint32_t n)
 {
 	return length == GENIE_VALUE_STRING_UNKNOWN ? 0 : length < n ? length : n;
 }
 
 /* The bound from the distance of the codes that are compared; both lengths, and how many codes of each are left out. */
-static inline uint32_t
+GENIE_QUANTIZED_FUNCTION uint32_t
 genie_value_string_bound(uint32_t distance, uint32_t query_length, uint32_t query_left, uint32_t length, uint32_t left)
 {
 	uint32_t	lengths = query_length > length ? query_length - length : length - query_length;

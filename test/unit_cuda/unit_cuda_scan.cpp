@@ -29,6 +29,22 @@ shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
 	return shape;
 }
 
+/* A value of these elements; a text has as many bytes, and a length of its own. */
+static GenieVector
+value_of(GenieMetric metric, Random &random, std::vector<float> &elements)
+{
+	const uint32_t n = (uint32_t) elements.size();
+	uint8_t    *codes;
+
+	if (metric != GENIE_METRIC_EDIT)
+		return GenieVector{elements.data(), n, false};
+	elements.resize(std::max(n, (uint32_t) GENIE_VALUE_PATTERN_MAX));
+	codes = (uint8_t *) elements.data();
+	for (uint32_t i = 0; i < GENIE_VALUE_PATTERN_MAX; i++)
+		codes[i] = (uint8_t) (250 + random.below(4));
+	return GenieVector{codes, random.below(4) == 0 ? random.below(300) : random.below(n + 1), false};
+}
+
 struct Segment
 {
 	GenieSegmentImage image;
@@ -44,12 +60,14 @@ struct Segment
 		const size_t n_bytes = genie_value_record_bytes(metric, n_dimensions);
 		Random		random(id + n_dimensions);
 		std::vector<std::vector<float>> elements;
+		std::vector<GenieVector> values;
 
 		for (uint32_t i = 0; i < (pool == 0 ? n_objects : pool); i++)
 		{
 			elements.push_back(draw(random, n_dimensions, i % 23 == 9));
 			for (float &element : elements.back())
 				element *= metric == GENIE_METRIC_L1 && i % 13 == 4 ? 50.0f : 1.0f;
+			values.push_back(value_of(metric, random, elements.back()));
 		}
 		for (uint32_t i = 0; i < n_objects; i++)
 		{
@@ -59,9 +77,7 @@ struct Segment
 				live.resize(live.size() + GENIE_TILE_WORDS);
 			}
 
-			const std::vector<float> &of = elements[pool == 0 ? i : random.below(pool)];
-
-			genie_value_record(shape_of(metric, n_dimensions, nullptr), GenieVector{of.data(), n_dimensions, false},
+			genie_value_record(shape_of(metric, n_dimensions, nullptr), values[pool == 0 ? i : random.below(pool)],
 							   records.back().data() + i % GENIE_TILE_OBJECTS * n_bytes);
 			if (random.below(6) > 0)
 				live[i / 64] |= UINT64_C(1) << i % 64;
@@ -96,13 +112,13 @@ struct Asked
 
 	Asked(Random &random, const GenieQuantizedVectors &vectors, bool is_odd)
 	{
-		const std::vector<float> elements = Segment::draw(random, vectors.n_dimensions, is_odd);
+		std::vector<float> elements = Segment::draw(random, vectors.n_dimensions, is_odd);
 		const std::vector<float> centre = Segment::draw(random, vectors.n_dimensions, false);
 		const bool has_centre = random.below(2) == 0;	/* by which keys of inner products differ */
 
 		memory.resize(genie_value_query_bytes(vectors.metric, vectors.n_dimensions) / sizeof(double));
 		genie_value_query(shape_of(vectors.metric, vectors.n_dimensions, has_centre ? centre.data() : nullptr),
-						  GenieVector{elements.data(), vectors.n_dimensions, false}, query());
+						  value_of(vectors.metric, random, elements), query());
 	}
 
 	GenieValueQuery *query()
@@ -181,7 +197,7 @@ forget(const Segment &segment)
 static void
 scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool, uint32_t n_jobs, uint32_t k)
 {
-	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product", "bits", "pivots"};
+	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product", "bits", "pivots", "texts"};
 	const Segment segment(700 + metric, metric, n_dimensions, n_objects, pool);
 	Random		random(n_dimensions + n_objects);
 	Scans		scans;
@@ -295,6 +311,14 @@ scan_cases()
 	for (const uint32_t n : {8u, 64u, 72u, 1024u, 4096u, 4160u})
 		if (is_mine())
 			scan_case(GENIE_METRIC_HAMMING, n, few, n == 72 ? POOL : 0, by_scale(21u, 11u, 9u), 150);
+
+	/* records of one length and the next; queries whose longest has 32 rows, 64, or more */
+	for (const uint32_t n : {14u, 30u, 46u, 62u, 110u, 126u})
+		if (is_mine())
+			scan_case(GENIE_METRIC_EDIT, n, few, n == 46 ? POOL : 0, n == 30 ? 1 : by_scale(21u, 11u, 9u), 150);
+	if (is_mine())
+		scan_case(GENIE_METRIC_EDIT, 30, by_scale(3 * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS + 1000, 5000u), 0,
+				  by_scale(300u, 40u, 9u), 20);
 
 	/* more queries than a block of the filter has at a time; records whose codes stay in shared memory, or not */
 	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_INNER})
