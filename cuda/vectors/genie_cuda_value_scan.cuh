@@ -29,7 +29,7 @@
  *
  * A query for which more objects are left than there is room for is done again by all keys: its answer cannot be known
  * from a part of them.  That happens to a filter where many keys are equal; where every stride-th object is unlike the
- * others; and where nothing is known of a query, or too few objects are wanted, so that there is no floor.
+ * others; and where nothing is known of a query, or too few objects are behind its cursor, so that there is no floor.
  */
 #ifndef GENIE_CUDA_VALUE_SCAN_CUH
 #define GENIE_CUDA_VALUE_SCAN_CUH
@@ -200,7 +200,10 @@ extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cud
 extern void genie_cuda_value_bits(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_string(const GenieCudaValueScan &scan, cudaStream_t stream);
 
-/* Marks the queries without a floor, for which all keys are needed; they get one that no object reaches. */
+/*
+ * Queries without a floor get that of their smallest key.  Those that want any key are marked, as all keys are needed
+ * for them, and get one that no object reaches.
+ */
 extern void genie_cuda_value_mark(const GenieCudaValueScan &scan, GenieCudaValueState *floors, cudaStream_t stream);
 
 /* Finds the k-th best candidate of each query; gathers those not worse. */

@@ -168,8 +168,12 @@ genie_cuda_value_mark_kernel(GenieCudaValueScan scan, GenieCudaValueState *floor
 
 	if (q < scan.n_queries && (!scan.queries[q].is_known || floors[q].known <= SMALLEST))
 	{
-		floors[q].known = UINT64_MAX;
-		*scan.queries[q].n_objects = GENIE_CUDA_VALUE_ALL;
+		/* few of the sample are wanted: so may be few of all, if not all are */
+		const bool is_limited = scan.queries[q].is_known && scan.queries[q].min_key > 1;
+
+		floors[q].known = is_limited ? (GenieCudaCandidate) scan.queries[q].min_key << 32 : UINT64_MAX;
+		if (!is_limited)
+			*scan.queries[q].n_objects = GENIE_CUDA_VALUE_ALL;
 	}
 }
 

@@ -138,6 +138,8 @@ genie_exact_ask(GenieExactPiece *piece)
 		tops[l].source = list->source;
 		tops[l].values = piece->queries[list->query];
 		tops[l].k = piece->ask;
+		if (piece->search->radii != NULL)
+			tops[l].min_key = genie_value_key(genie_nearest_radius(piece->search, list->query));
 		tops[l].has_after = list->top.n_hits > 0;
 		if (tops[l].has_after)
 			tops[l].after = list->top.hits[list->top.n_hits - 1];

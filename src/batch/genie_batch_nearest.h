@@ -98,7 +98,7 @@ typedef struct GenieNearestPairs
 	uint32	   *first;			/* pair of each row, and the end */
 } GenieNearestPairs;
 
-#define GENIE_WITHIN_HITS 64	/* within a radius: how many rows of a query are expected */
+#define GENIE_WITHIN_HITS 496	/* within a radius: how many rows of a query are expected */
 #define GENIE_WITHIN_OVER PG_UINT32_MAX /* n_nearest of a query that has too many: it becomes a scan of its own */
 
 /* ---- queries (genie_batch_queries.c) ---- */

@@ -50,6 +50,7 @@ typedef struct GenieSegmentTop
 	GenieSegmentQuery *query;	/* of that source; NULL: by values */
 	const GenieValueQuery *values;
 	uint32		k;
+	uint32		min_key;		/* smaller keys are not wanted; 0: all are */
 	bool		has_after;
 	GenieHit	after;
 

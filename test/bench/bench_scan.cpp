@@ -4,7 +4,8 @@
  *
  *	bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]	(l2 128 4500000 26)
  *
- * Vectors are whole numbers around one of 4,096 centres, as descriptors of images are; queries are more of them.
+ * Vectors are whole numbers around one of 4,096 centres, as descriptors of images are; queries are more of them.  METRIC
+ * edit is of texts of DIMENSIONS letters at most, 14, 30, ..., 126.
  * LIBRARY is the CUDA engine's; with - the CPU engine alone is measured, on all processors.  A line is a number of
  * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
  * the same, or the exit status is 1.
@@ -51,6 +52,22 @@ draw(const Shape &shape, uint64_t v)
 	return elements;
 }
 
+/* A text of some letters, as many as dimensions at most and a third of them at least, in the memory of these elements. */
+static GenieVector
+value_of(const Shape &shape, std::vector<float> &elements)
+{
+	const uint32_t n = (uint32_t) elements.size();
+	uint8_t    *codes = (uint8_t *) elements.data();
+	uint32_t	length = n;
+
+	if (shape.metric != GENIE_METRIC_EDIT)
+		return GenieVector{elements.data(), n, false};
+	length -= (uint32_t) elements[0] * (n - n / 3) / RANGE;
+	for (uint32_t i = 0; i < length; i++)
+		codes[i] = (uint8_t) ('a' + (uint32_t) elements[i] % 20);	/* in front of the element that it is made of */
+	return GenieVector{codes, length, false};
+}
+
 /* By L1, of the range that an index would learn: the elements are whole numbers. */
 static GenieValueShape
 shape_of(const Shape &shape)
@@ -88,9 +105,9 @@ struct Segment
 					records[tile].resize(n * n_bytes / sizeof(uint64_t));
 					for (uint32_t i = 0; i < n; i++)
 					{
-						const std::vector<float> elements = draw(shape, first + i);
+						std::vector<float> elements = draw(shape, first + i);
 
-						genie_value_record(shape_of(shape), GenieVector{elements.data(), shape.n_dimensions, false},
+						genie_value_record(shape_of(shape), value_of(shape, elements),
 										   (uint8_t *) records[tile].data() + i * n_bytes);
 					}
 				}
@@ -121,13 +138,12 @@ struct Queries
 
 		for (uint32_t i = 0; i < n; i++)
 		{
-			const std::vector<float> elements = draw(shape, UINT64_C(1) << 40 | i);
+			std::vector<float> elements = draw(shape, UINT64_C(1) << 40 | i);
 			GenieJob	job = {};
 
 			memory.emplace_back(n_bytes / sizeof(double));
 			hits.emplace_back(shape.k);
-			genie_value_query(shape_of(shape), GenieVector{elements.data(), shape.n_dimensions, false},
-							  (GenieValueQuery *) memory.back().data());
+			genie_value_query(shape_of(shape), value_of(shape, elements), (GenieValueQuery *) memory.back().data());
 			job.kind = GENIE_JOB_SCAN;
 			job.image = &segment.image;
 			job.n_tiles = segment.image.n_tiles;
@@ -176,7 +192,7 @@ struct Queries
 int
 main(int argc, char **argv)
 {
-	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits"};
+	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits", "pivots", "edit"};
 	Shape		shape = {GENIE_METRIC_L2, 128, 4500000, 26};
 	GenieEngineOptions options = {};
 	GenieStatus status;
@@ -189,7 +205,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]\n");
 		return 2;
 	}
-	for (uint32_t m = GENIE_METRIC_L2; argc > 2 && m <= GENIE_METRIC_HAMMING; m++)
+	for (uint32_t m = GENIE_METRIC_L2; argc > 2 && m < sizeof(metrics) / sizeof(metrics[0]); m++)
 		if (strcmp(argv[2], metrics[m]) == 0)
 			shape.metric = (GenieMetric) m;
 	shape.n_dimensions = argc > 3 ? (uint32_t) strtoul(argv[3], NULL, 10) : shape.n_dimensions;
