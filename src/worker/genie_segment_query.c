@@ -164,7 +164,8 @@ scan_pages(GenieSegmentTop **tops, uint32 n)
 		GenieHit   *hits = palloc_extended(genie_topk_capacity(tops[i]->k) * sizeof(GenieHit), MCXT_ALLOC_HUGE);
 
 		queries[i] = tops[i]->values;
-		genie_topk_init(&best[i], hits, tops[i]->k, Max(tops[i]->min_key, 1), tops[i]->has_after ? &tops[i]->after : NULL);
+		genie_topk_init(&best[i], hits, tops[i]->k, Max(tops[i]->min_key, 1),
+						tops[i]->has_after ? &tops[i]->after : NULL);
 		bests[i] = &best[i];
 	}
 	ok = ok && genie_inprocess_scan(source->segment, qualified, n, queries, bests);
