@@ -98,7 +98,11 @@ genie_nearest_row(void *arg, TupleTableSlot *slot)
 	old = MemoryContextSwitchTo(search->row_context);
 	search->value = genie_row_value(&search->row_value, slot, &is_null);
 	if (is_null)
-		elog(ERROR, "a row of index \"%s\" is null, but has keywords", RelationGetRelationName(search->batch.index));
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is damaged: a row that is null has keywords or a value in it",
+						RelationGetRelationName(search->batch.index)),
+				 errhint("Please REINDEX it.")));
 	if (search->is_varlena)
 		search->value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(search->value));
 	if (search->call.metric != 0)

@@ -52,6 +52,8 @@
 
 #include "access/genam.h"
 #include "access/relscan.h"
+#include "access/table.h"
+#include "catalog/index.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/datum.h"
@@ -821,10 +823,14 @@ genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	int			n = 0;
 	int64		total = 0;
 
+	/* a bitmap's scan is not told the table, which the executor has locked */
+	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(scan->indexRelation), false), NoLock);
+
 	genie_scan_note(scan, GENIE_SCAN_BITMAP);
 	while (genie_scan_next(scan))
 	{
-		genie_tid_from_number(state->position.tid, &tids[n++]);
+		genie_tid_from_number(state->position.tid, &tids[n]);
+		genie_visit_check_tid(heap, scan->indexRelation, &tids[n++], &state->n_blocks);
 		if (n == lengthof(tids))
 		{
 			tbm_add_tuples(bitmap, tids, n, state->recheck);
@@ -833,6 +839,7 @@ genie_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
+	table_close(heap, NoLock);
 	tbm_add_tuples(bitmap, tids, n, state->recheck);
 	state->own.record->n_rows += total + n;
 	return total + n;

@@ -91,7 +91,13 @@ genie_value_order_find(GenieSource *source, Relation index, const GenieMetaData 
 
 	for (uint32 i = 0; i < n_queries; i++)
 	{
-		genie_vector_value_check(shape, queries[i]);
+		bool		has_length = queries[i]->metric != GENIE_METRIC_EDIT && queries[i]->metric != GENIE_METRIC_PIVOTS;
+
+		/* texts may be of any length, and all values have as many distances to pivots */
+		if (has_length)
+			genie_vector_value_check(shape, queries[i]);
+		else if (!genie_vector_value_fits(shape, queries[i]))
+			genie_report_corrupt(index, source->segment->entry.root, "values of another length");
 		if (shape.metric != (GenieMetric) queries[i]->metric)
 			genie_report_corrupt(index, source->segment->entry.root, "values of another metric");
 	}

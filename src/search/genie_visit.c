@@ -41,6 +41,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "executor/instrument.h"
 #include "executor/tuptable.h"
@@ -133,6 +134,19 @@ genie_visit_check_block(Relation heap, Relation index, BlockNumber block, BlockN
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" is damaged: it has a row in block %u, but table \"%s\" has %u blocks",
 						RelationGetRelationName(index), block, RelationGetRelationName(heap), *n_blocks),
+				 errhint("Please REINDEX it.")));
+}
+
+void
+genie_visit_check_tid(Relation heap, Relation index, ItemPointer tid, BlockNumber *n_blocks)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(tid);
+
+	genie_visit_check_block(heap, index, ItemPointerGetBlockNumberNoCheck(tid), n_blocks);
+	if (offset < FirstOffsetNumber || (offset > MaxHeapTuplesPerPage && heap->rd_tableam == GetHeapamTableAmRoutine()))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is damaged: it has a row %u in a block", RelationGetRelationName(index), offset),
 				 errhint("Please REINDEX it.")));
 }
 

@@ -50,6 +50,9 @@ extern void genie_visitor_begin(GenieVisitor *visitor, Relation heap, Relation i
  */
 extern void genie_visit_check_block(Relation heap, Relation index, BlockNumber block, BlockNumber *n_blocks);
 
+/* The same of a TID, which may be no possible one: for a bitmap, which takes no other. */
+extern void genie_visit_check_tid(Relation heap, Relation index, ItemPointer tid, BlockNumber *n_blocks);
+
 /* Fills live of n rows, which come in TID order. */
 extern void genie_visit(const GenieVisitor *visitor, GenieVisitRow **rows, uint32 n);
 

@@ -21,14 +21,15 @@ sub catalog
 	my @classes;
 	foreach my $row ($rows->(q{SELECT c.oid, quote_ident(opcname), opcfamily, opcintype, format_type(opcintype, NULL),
 			EXISTS (SELECT FROM pg_amproc WHERE amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocnum = 5),
+			EXISTS (SELECT FROM pg_amproc WHERE amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocnum = 6),
 			EXISTS (SELECT FROM pg_amproc WHERE amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocnum = 4)
 			FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'genie' AND pg_opclass_is_visible(c.oid) ORDER BY opcname}))
 	{
-		my (undef, $name, $family, $oid, $type, $approximate, $has_options) = @$row;
+		my (undef, $name, $family, $oid, $type, $learns, $approximate, $has_options) = @$row;
 		my @operators = map { { strategy => $_->[0], purpose => $_->[1], name => $_->[2], right => $_->[3], counts => $_->[4] eq 't' } }
 		  $rows->("SELECT amopstrategy, amoppurpose, oprname, format_type(amoprighttype, NULL), amopsortfamily = (SELECT oid FROM pg_opfamily WHERE opfname = 'integer_ops' AND opfmethod = 403)
 			FROM pg_amop JOIN pg_operator o ON o.oid = amopopr WHERE amopfamily = $family AND amoplefttype = $oid ORDER BY 1, 4");
-		push @classes, { name => $name, type => $type, approximate => $approximate eq 't', has_options => $has_options eq 't', operators => \@operators, options => {} };
+		push @classes, { name => $name, type => $type, learns => $learns eq 't', approximate => $approximate eq 't', has_options => $has_options eq 't', operators => \@operators, options => {} };
 	}
 	my %kinds;
 	foreach my $text (map { SoakServer::slurp($_) } glob("$top/src/{types,classes}/*.c"))
@@ -281,22 +282,23 @@ sub compare
 		push @made, "soak.compare_lateral('$how', '$table', " . $text->("x $order->[0]{name} \$q") . ', ' . $list->(map { $_->[1] } @queries) . ", $k)";
 		foreach my $search (@{ $catalog->{searches} })
 		{
-			my $element = $search =~ s/\[\]$//r;
-			next if $class->{approximate} ? !grep { $_->{right} eq $element || $_->{right} eq $search || $_->{right} eq 'vector' && $element eq 'real' } @{ $class->{operators} } : $element ne 'genie_query';
+			my $any = $search eq 'anyarray';
+			my $element = $any ? $order->[0]{right} : $search =~ s/\[\]$//r;
+			next if $any ? $order->[0]{counts} || $element =~ /^any|^bit$|\[\]$/ : $class->{learns} ? !grep { $_->{right} eq $element || $_->{right} eq $search || $_->{right} eq 'vector' && $element eq 'real' } @{ $class->{operators} } : $element ne 'genie_query';
 			foreach my $form ('%s', "%s::${element}[]", 'genie_object(%s)')
 			{
 				next if $class->{type} ne 'genie_object' && $order->[0]{right} ne $class->{type} && $form ne '%s';
 				my @forms = map { sprintf($form, $_->[1]) } @queries;
-				my $array = 'ARRAY[' . join(', ', @forms) . ']';
-				next unless $works->("1 / (pg_typeof($array)::text = '$search' AND coalesce(array_length($array, 1), 0) = " . @forms . ")::int");
+				my $array = 'ARRAY[' . join(', ', @forms) . ']' . ($any ? "::${element}[]" : '');
+				next unless $works->("1 / (pg_typeof($array)::text = " . ($any ? "'${element}[]'" : "'$search'") . " AND coalesce(array_length($array, 1), 0) = " . @forms . ")::int");
 				my ($match, $call) = ($element eq 'genie_query' ? '-match' : 'match', "genie_search('${table}_x', $array, $k)");
 				push @made, "soak.compare_call('$how', '$table', " . $text->("(SELECT query, tid, $match, n FROM $call WITH ORDINALITY s (query, tid, match, n))") . ', ' . $list->(map { "x $order->[0]{name} $_->[1]" } @queries) . ", 'true', $k)"
-				  if $order->[0]{counts} || $class->{approximate};
+				  if $order->[0]{counts} || $class->{learns} || $any;
 				last;
 			}
 		}
 		push @made, "soak.compare_call('exact', '$table', " . $text->("(SELECT query, tid, d, n FROM genie_exact_knn('${table}_x', ARRAY[" . join(', ', map { $_->[1] } @queries) . "], $k) WITH ORDINALITY s (query, tid, d, n))")
-		  . ', ' . $list->(map { "x $order->[0]{name} $_->[1]" } @queries) . ", 'x IS NOT NULL', $k)" if $class->{approximate} && $source->{type} =~ /^(real|double precision)\[\]$/;
+		  . ', ' . $list->(map { "x $order->[0]{name} $_->[1]" } @queries) . ", 'x IS NOT NULL', $k)" if $class->{learns} && $source->{type} =~ /^(real|double precision)\[\]$/;
 	}
 	if (!$option->{read_only} && maybe(0.15))
 	{
