@@ -136,6 +136,7 @@ genie_queries_open(GenieNearestSearch *search, ArrayType *array)
 	Oid			element = ARR_ELEMTYPE(array);
 	Oid			column = genie_queries_column_type(batch->index);
 	Oid			of_column = get_element_type(column);
+	Oid			vectors = type != NULL ? type->array : column;
 	bool		has_vectors = type != NULL && !type->is_symbols && !type->is_metric;
 	Oid			given;
 
@@ -163,8 +164,8 @@ genie_queries_open(GenieNearestSearch *search, ArrayType *array)
 			 errmsg("index \"%s\" does not take queries of type %s", RelationGetRelationName(batch->index),
 					format_type_be(given)),
 			 errdetail("It is of %s, and its operator class has no distance of these.", format_type_be(column)),
-			 search->of_vectors && (column == FLOAT4ARRAYOID || column == FLOAT8ARRAYOID) ?
-			 errhint("Cast the queries to %s.", format_type_be(column)) : 0));
+			 search->of_vectors && (vectors == FLOAT4ARRAYOID || vectors == FLOAT8ARRAYOID) ?
+			 errhint("Cast the queries to %s.", format_type_be(vectors)) : 0));
 }
 
 /* The next vector, as a value of its own. */
