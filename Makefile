@@ -32,7 +32,7 @@ DOCS = $(wildcard src/doc/*.md)
 
 # Rooms: includes point from a later one to an earlier one (test/check/layers).  The plain ones know no PostgreSQL.
 PLAIN_ROOMS = format math values engine
-ROOMS = $(PLAIN_ROOMS) disk merge images worker types classes search batch am
+ROOMS = $(PLAIN_ROOMS) disk merge images worker types classes vectors search batch am
 SOURCES = $(sort $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
 ALL_HEADERS = $(sort $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.h)))
 PLAIN_SOURCES = $(filter $(addsuffix /%,$(addprefix src/,$(PLAIN_ROOMS))),$(SOURCES))

@@ -6,15 +6,13 @@
  * keywords.  The bound of the Jaccard distance is exact, because the distance depends on the match count and the
  * object's size alone.
  *
- * Compile functions do not know the column's type.  So genie_set_operand() stands before them, for what depends on it.
+ * Compile functions do not know the column's type.  What depends on it is done before they are called
+ * (search/genie_scan_query.c).
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "catalog/pg_type.h"
 #include "genie_array.h"
-#include "genie_int_operand.h"
-#include "genie_lsh_class.h"
 #include "genie_object.h"
 #include "genie_query.h"
 #include "genie_set_class.h"
@@ -37,26 +35,6 @@ genie_array_decompose(PG_FUNCTION_ARGS)
 	genie_array_collect(genie_array_type_of_call(fcinfo, array), array, keywords);
 	PG_FREE_IF_COPY(array, 0);
 	PG_RETURN_VOID();
-}
-
-/* Is the index one of arrays of integers, by their elements? */
-static bool
-has_integers(Relation index)
-{
-	Oid			type = TupleDescAttr(RelationGetDescr(index), 0)->atttypid;
-
-	return (index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_array_decompose ||
-			genie_lsh_class_of_arrays(index)) && genie_int_width(getBaseType(get_base_element_type(type))) != 0;
-}
-
-Datum
-genie_set_operand(Relation index, Oid subtype, Datum operand)
-{
-	if (subtype == ANYCOMPATIBLEARRAYOID || !has_integers(index))
-		return operand;
-	if (subtype == get_func_rettype(index_getprocid(index, 1, GENIE_COMPILE_PROC)))
-		return PointerGetDatum(genie_int_operand_query(DatumGetGenieQuery(operand)));
-	return PointerGetDatum(genie_int_operand_object(PG_DETOAST_DATUM_PACKED(operand)));
 }
 
 /* support function 2 of genie_array_ops: the right operand is a genie_query, an array, or an object */

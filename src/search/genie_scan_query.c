@@ -5,12 +5,41 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
 
 #include "genie_approximate.h"
+#include "genie_int_array.h"
+#include "genie_int_operand.h"
+#include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_query.h"
 #include "genie_scan_query.h"
 #include "genie_set_class.h"
+
+/* Is the index one of arrays of integers, by their elements? */
+static bool
+has_integers(Relation index)
+{
+	Oid			type = TupleDescAttr(RelationGetDescr(index), 0)->atttypid;
+
+	return (index_getprocinfo(index, 1, GENIE_DECOMPOSE_PROC)->fn_addr == genie_array_decompose ||
+			genie_lsh_class_of_arrays(index)) && genie_int_width(getBaseType(get_base_element_type(type))) != 0;
+}
+
+/*
+ * The right operand as the class's compile function gets it, which does not know the column's type: where the index is
+ * one of arrays of integers (genie_minhash_ops included), the operand's numerics become integers.
+ */
+static Datum
+operand_of(Relation index, Oid subtype, Datum operand)
+{
+	if (subtype == ANYCOMPATIBLEARRAYOID || !has_integers(index))
+		return operand;
+	if (subtype == get_func_rettype(index_getprocid(index, 1, GENIE_COMPILE_PROC)))
+		return PointerGetDatum(genie_int_operand_query(DatumGetGenieQuery(operand)));
+	return PointerGetDatum(genie_int_operand_object(PG_DETOAST_DATUM_PACKED(operand)));
+}
 
 const GenieQuery *
 genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters)
@@ -18,7 +47,7 @@ genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *paramete
 	FmgrInfo   *compile = index_getprocinfo(index, key->sk_attno, GENIE_COMPILE_PROC);
 	Datum		strategy = Int16GetDatum(key->sk_strategy);
 	Datum		subtype = ObjectIdGetDatum(key->sk_subtype);
-	Datum		operand = genie_set_operand(index, key->sk_subtype, key->sk_argument);
+	Datum		operand = operand_of(index, key->sk_subtype, key->sk_argument);
 	Datum		query;
 
 	if (genie_learns(index))

@@ -32,7 +32,7 @@ sub catalog
 		push @classes, { name => $name, type => $type, learns => $learns eq 't', approximate => $approximate eq 't', has_options => $has_options eq 't', operators => \@operators, options => {} };
 	}
 	my %kinds;
-	foreach my $text (map { SoakServer::slurp($_) } glob("$top/src/{types,classes}/*.c"))
+	foreach my $text (map { SoakServer::slurp($_) } glob("$top/src/{types,classes,vectors}/*.c"))
 	{
 		$kinds{$2} = $1 while $text =~ /add_local_(\w+?)_reloption\(\s*\w+,\s*"(\w+)"/g;
 	}

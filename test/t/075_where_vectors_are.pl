@@ -1,4 +1,4 @@
-# Where an index's vectors are (classes/genie_vector_learn.c): the centre, which indexes learn where few dimensions
+# Where an index's vectors are (vectors/genie_vector_learn.c): the centre, which indexes learn where few dimensions
 # are large in all rows, the range of l1, and dimensions wider than it.  They are in pages of their own
 # (disk/genie_learned.h): learned by builds and by merges, crashes before that, a standby, VACUUM that moves the page,
 # training again, which keeps them, rows out of the range, and a page that is damaged. The oracle is the sequential

@@ -1,4 +1,4 @@
-# Operator classes of metrics (classes/genie_pivots.c): crashes and errors before an index has learned its pivots, inserts while it
+# Operator classes of metrics (vectors/genie_pivots.c): crashes and errors before an index has learned its pivots, inserts while it
 # learns, rows that are inserted by sessions that do not know of them, a standby and its cursors, VACUUM that moves the page of
 # the pivots, workers of a build, dump and restore, pivots that are damaged.  The oracle is the sequential scan.
 use strict;
