@@ -21,6 +21,7 @@ my %class = (
 	t_ip => 'x genie_ip_exact_ops',
 	t_float8 => 'y genie_l2_exact_float8_ops',
 	t_bits => 'b genie_hamming_exact_ops',
+	t_text => 'c genie_edit_exact_ops',
 	t_l2_lsh => 'x genie_l2_ops',
 	t_cosine_lsh => 'x genie_cosine_ops');
 my @names = sort keys %class;
@@ -31,8 +32,8 @@ CREATE EXTENSION genie;
 CREATE FUNCTION vec(i int) RETURNS real[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
 	SELECT array_agg(CASE i % 50 WHEN 0 THEN 0 ELSE sin(i * 0.37 * j) * (1 + i % 5) + CASE i % 3 WHEN 0 THEN 1e5 ELSE 0 END END::real) FROM generate_series(1, 32) j $$;
 CREATE FUNCTION signs(x real[]) RETURNS bit LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$SELECT string_agg(CASE WHEN e > 0 THEN '1' ELSE '0' END, '')::varbit::bit(32) FROM unnest(x) e$$;
-CREATE TABLE t (id serial, x real[], y float8[], b bit(32), changed int) WITH (autovacuum_enabled = off);
-CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.b = signs(new.x); new.y = new.x; RETURN new; END';
+CREATE TABLE t (id serial, x real[], y float8[], b bit(32), c text, changed int) WITH (autovacuum_enabled = off);
+CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN new.b = signs(new.x); new.y = new.x; new.c = left(md5(new.x::text), 20 + new.id % 13); RETURN new; END';
 CREATE TRIGGER fill BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION fill();
 INSERT INTO t (x) SELECT CASE WHEN g % 97 > 0 THEN vec(g) END FROM generate_series(1, 2000) g;
 SQL
@@ -93,13 +94,14 @@ is(sql(q{SELECT * FROM genie_check('h_part')}), '', 'nor with one on an expressi
 # ---- records of other rows ----
 
 sql('CREATE EXTENSION pageinspect');
-sql(q{CREATE TABLE r (id serial, x real[], b bit(32)); INSERT INTO r (x, b) SELECT vec(g), signs(vec(g + 1)) FROM generate_series(1, 3000) g WHERE g % 50 > 0});
+sql(q{CREATE TABLE r (id serial, x real[], b bit(32), c text); INSERT INTO r (x, b, c) SELECT vec(g), signs(vec(g + 1)), md5(g::text) FROM generate_series(1, 3000) g WHERE g % 50 > 0});
 my %other = (
 	r_l2 => ['x genie_l2_exact_ops', 48],
 	r_l1 => ['x genie_l1_exact_ops', 48],
 	r_cosine => ['x genie_cosine_exact_ops', 48],
 	r_ip => ['x genie_ip_exact_ops', 48],
 	r_bits => ['b genie_hamming_exact_ops', 16],
+	r_text => ['c genie_edit_exact_ops', 48],
 	r_l2_lsh => ['x genie_l2_ops', 48]);
 my %at;
 foreach my $name (sort keys %other)
