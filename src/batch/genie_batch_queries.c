@@ -18,7 +18,6 @@
 #include "access/htup_details.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

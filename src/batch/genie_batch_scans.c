@@ -15,8 +15,6 @@
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "pgstat.h"
-#include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
 #include "genie_batch_nearest.h"

@@ -24,7 +24,6 @@
 #include "genie_pending.h"
 #include "genie_pending_stream.h"
 #include "genie_value_order.h"
-#include "genie_vector_value.h"
 
 static inline bool
 genie_pending_hit_before(const GeniePendingHit *a, const GeniePendingHit *b)
