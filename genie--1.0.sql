@@ -50,7 +50,9 @@ CREATE TYPE genie_query (
 	SEND = genie_query_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = double,
-	STORAGE = extended
+	STORAGE = extended,
+	CATEGORY = 'C',
+	PREFERRED = true
 );
 
 COMMENT ON TYPE genie_query IS 'the values and ranges that are wanted in each dimension, and how many keywords must match or how similar an object must be: {dimension:family:value,dimension:family:[from,to),...}@min_match%similarity';
@@ -508,6 +510,82 @@ COMMENT ON OPERATOR <=> (float8[], float8[]) IS 'cosine distance, 1 - cosine; 1 
 COMMENT ON OPERATOR <#> (real[], real[]) IS 'negative inner product: ORDER BY it for the largest inner products first';
 COMMENT ON OPERATOR <#> (float8[], float8[]) IS 'negative inner product: ORDER BY it for the largest inner products first';
 COMMENT ON OPERATOR <&~> (bit, bit) IS 'Hamming distance: in how many places they differ';
+
+-- Balls, for conditions: a center and a radius.  genie_query is the preferred type of their category, composites, so that @& of an
+-- array and a literal or parameter of unknown type means a genie_query.
+CREATE TYPE l2_exact_ball AS (center real[], radius float8);
+CREATE TYPE l2_exact_float8_ball AS (center float8[], radius float8);
+CREATE TYPE l1_exact_ball AS (center real[], radius float8);
+CREATE TYPE l1_exact_float8_ball AS (center float8[], radius float8);
+CREATE TYPE cosine_exact_ball AS (center real[], radius float8);
+CREATE TYPE cosine_exact_float8_ball AS (center float8[], radius float8);
+CREATE TYPE hamming_exact_ball AS (center "bit", radius float8);
+
+CREATE FUNCTION genie_matches(real[], l2_exact_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_l2_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(float8[], l2_exact_float8_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_l2_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(real[], l1_exact_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_l1_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(float8[], l1_exact_float8_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_l1_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(real[], cosine_exact_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_cosine_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(float8[], cosine_exact_float8_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_cosine_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_matches(bit, hamming_exact_ball) RETURNS bool
+	AS 'MODULE_PATHNAME', 'genie_matches_hamming_ball' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+
+CREATE OPERATOR @& (
+	LEFTARG = real[], RIGHTARG = l2_exact_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = float8[], RIGHTARG = l2_exact_float8_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = real[], RIGHTARG = l1_exact_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = float8[], RIGHTARG = l1_exact_float8_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = real[], RIGHTARG = cosine_exact_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = float8[], RIGHTARG = cosine_exact_float8_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+CREATE OPERATOR @& (
+	LEFTARG = bit, RIGHTARG = hamming_exact_ball, FUNCTION = genie_matches,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+
+COMMENT ON TYPE l2_exact_ball IS 'a vector, and the largest Euclidean distance from it';
+COMMENT ON FUNCTION genie_matches(real[], l2_exact_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (real[], l2_exact_ball) IS 'within the Euclidean distance';
+COMMENT ON TYPE l2_exact_float8_ball IS 'a vector, and the largest Euclidean distance from it';
+COMMENT ON FUNCTION genie_matches(float8[], l2_exact_float8_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (float8[], l2_exact_float8_ball) IS 'within the Euclidean distance';
+COMMENT ON TYPE l1_exact_ball IS 'a vector, and the largest Manhattan distance from it';
+COMMENT ON FUNCTION genie_matches(real[], l1_exact_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (real[], l1_exact_ball) IS 'within the Manhattan distance';
+COMMENT ON TYPE l1_exact_float8_ball IS 'a vector, and the largest Manhattan distance from it';
+COMMENT ON FUNCTION genie_matches(float8[], l1_exact_float8_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (float8[], l1_exact_float8_ball) IS 'within the Manhattan distance';
+COMMENT ON TYPE cosine_exact_ball IS 'a vector, and the largest cosine distance from it';
+COMMENT ON FUNCTION genie_matches(real[], cosine_exact_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (real[], cosine_exact_ball) IS 'within the cosine distance';
+COMMENT ON TYPE cosine_exact_float8_ball IS 'a vector, and the largest cosine distance from it';
+COMMENT ON FUNCTION genie_matches(float8[], cosine_exact_float8_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (float8[], cosine_exact_float8_ball) IS 'within the cosine distance';
+COMMENT ON TYPE hamming_exact_ball IS 'a bit string, and the largest Hamming distance from it';
+COMMENT ON FUNCTION genie_matches(bit, hamming_exact_ball) IS 'implementation of @& operator';
+COMMENT ON OPERATOR @& (bit, hamming_exact_ball) IS 'within the Hamming distance';
 
 -- For the planner: a column of real[] beside double precision[], which PostgreSQL would cast.  They have names of their own, because
 -- <-> of these types would make <-> of real[] and int[] ambiguous.
@@ -984,6 +1062,7 @@ COMMENT ON FUNCTION genie_exact_bit_compile(internal, int2, oid, internal) IS 'g
 COMMENT ON FUNCTION genie_pgvector_bit_decompose(bit, internal) IS 'genie support: the bits of a value, for the class by pgvector''s operator';
 
 CREATE OPERATOR CLASS genie_l2_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 2 @& (real[], l2_exact_ball),
 	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 5 <->^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
@@ -993,6 +1072,7 @@ CREATE OPERATOR CLASS genie_l2_exact_ops FOR TYPE real[] USING genie AS
 COMMENT ON OPERATOR CLASS genie_l2_exact_ops USING genie IS 'vectors: nearest by Euclidean distance, exactly';
 
 CREATE OPERATOR CLASS genie_l1_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 2 @& (real[], l1_exact_ball),
 	OPERATOR 6 <+> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 6 <+>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
@@ -1002,6 +1082,7 @@ CREATE OPERATOR CLASS genie_l1_exact_ops FOR TYPE real[] USING genie AS
 COMMENT ON OPERATOR CLASS genie_l1_exact_ops USING genie IS 'vectors: nearest by Manhattan distance, exactly';
 
 CREATE OPERATOR CLASS genie_cosine_exact_ops FOR TYPE real[] USING genie AS
+	OPERATOR 2 @& (real[], cosine_exact_ball),
 	OPERATOR 7 <=> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
 	OPERATOR 7 <=>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
@@ -1020,6 +1101,7 @@ CREATE OPERATOR CLASS genie_ip_exact_ops FOR TYPE real[] USING genie AS
 COMMENT ON OPERATOR CLASS genie_ip_exact_ops USING genie IS 'vectors: largest inner products, exactly';
 
 CREATE OPERATOR CLASS genie_l2_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 2 @& (float8[], l2_exact_float8_ball),
 	OPERATOR 5 <-> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
@@ -1028,6 +1110,7 @@ CREATE OPERATOR CLASS genie_l2_exact_float8_ops FOR TYPE float8[] USING genie AS
 COMMENT ON OPERATOR CLASS genie_l2_exact_float8_ops USING genie IS 'vectors: nearest by Euclidean distance, exactly';
 
 CREATE OPERATOR CLASS genie_l1_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 2 @& (float8[], l1_exact_float8_ball),
 	OPERATOR 6 <+> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
@@ -1036,6 +1119,7 @@ CREATE OPERATOR CLASS genie_l1_exact_float8_ops FOR TYPE float8[] USING genie AS
 COMMENT ON OPERATOR CLASS genie_l1_exact_float8_ops USING genie IS 'vectors: nearest by Manhattan distance, exactly';
 
 CREATE OPERATOR CLASS genie_cosine_exact_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 2 @& (float8[], cosine_exact_float8_ball),
 	OPERATOR 7 <=> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
 	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
@@ -1071,6 +1155,7 @@ CREATE OPERATOR CLASS genie_edit_exact_ops FOR TYPE text USING genie AS
 COMMENT ON OPERATOR CLASS genie_edit_exact_ops USING genie IS 'short texts by their characters: nearest by edit distance, in the same time for any query';
 
 CREATE OPERATOR CLASS genie_hamming_exact_ops FOR TYPE bit USING genie AS
+	OPERATOR 2 @& (bit, hamming_exact_ball),
 	OPERATOR 8 <&~> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 genie_exact_bit_decompose(bit, internal),
 	FUNCTION 2 genie_exact_bit_compile(internal, int2, oid, internal),

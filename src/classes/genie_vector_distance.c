@@ -1,7 +1,7 @@
 /*
  * genie_vector_distance.c
  *	  Distances of vectors in SQL: <-> (l2), <+> (l1), <=> (cosine) and the inner product of real[] and float8[],
- *	  <&~> (Hamming) of bit.
+ *	  <&~> (Hamming) of bit; and x @& ball, within a distance.
  *
  * A vector is an array of one dimension, with any lower bound, without NULLs; '{}' has length 0.  genie_vector.c
  * computes the distances, so that an index, a sequential scan and every machine give the same bits.  Arrays are copied
@@ -13,6 +13,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/varbit.h"
 
+#include "genie_ball.h"
 #include "genie_vector_distance.h"
 
 PG_FUNCTION_INFO_V1(genie_vector_l2);
@@ -21,6 +22,10 @@ PG_FUNCTION_INFO_V1(genie_vector_cosine);
 PG_FUNCTION_INFO_V1(genie_vector_negative_inner);
 PG_FUNCTION_INFO_V1(genie_vector_inner);
 PG_FUNCTION_INFO_V1(genie_hamming_distance);
+PG_FUNCTION_INFO_V1(genie_matches_l2_ball);
+PG_FUNCTION_INFO_V1(genie_matches_l1_ball);
+PG_FUNCTION_INFO_V1(genie_matches_cosine_ball);
+PG_FUNCTION_INFO_V1(genie_matches_hamming_ball);
 
 /* An array's header after the length word; it may be unaligned, so it is copied to this. */
 typedef struct ArrayHead
@@ -150,25 +155,30 @@ widen(GenieVector vector)
 }
 
 /* Where one has floats and the other doubles, the result is that of the cast to double precision[]. */
+static double
+distance(GenieMetric metric, const struct varlena *left, const struct varlena *right)
+{
+	GenieVector a = genie_vector_of_array(left);
+	GenieVector b = genie_vector_of_array(right);
+	GenieVector wide;
+	double		result;
+
+	genie_vector_check_lengths(a, b);
+	if (a.is_double == b.is_double)
+		return genie_vector_measure(metric, a, b);
+	wide = widen(a.is_double ? b : a);
+	result = a.is_double ? genie_vector_measure(metric, a, wide) : genie_vector_measure(metric, wide, b);
+	pfree((void *) wide.elements);
+	return result;
+}
+
 static Datum
 measure(FunctionCallInfo fcinfo, GenieMetric metric)
 {
 	struct varlena *left = PG_GETARG_VARLENA_PP(0);
 	struct varlena *right = PG_GETARG_VARLENA_PP(1);
-	GenieVector a = genie_vector_of_array(left);
-	GenieVector b = genie_vector_of_array(right);
-	double		result;
+	double		result = distance(metric, left, right);
 
-	genie_vector_check_lengths(a, b);
-	if (a.is_double == b.is_double)
-		result = genie_vector_measure(metric, a, b);
-	else
-	{
-		GenieVector wide = widen(a.is_double ? b : a);
-
-		result = a.is_double ? genie_vector_measure(metric, a, wide) : genie_vector_measure(metric, wide, b);
-		pfree((void *) wide.elements);
-	}
 	PG_FREE_IF_COPY(left, 0);
 	PG_FREE_IF_COPY(right, 1);
 	PG_RETURN_FLOAT8(result);
@@ -217,12 +227,10 @@ genie_vector_metric(const FmgrInfo *function)
 		function->fn_addr == genie_vector_negative_inner ? GENIE_METRIC_INNER : 0;
 }
 
-/* <&~>: the number of bits in which two bit strings differ.  The unused bits of the last byte are 0. */
-Datum
-genie_hamming_distance(PG_FUNCTION_ARGS)
+/* The number of bits in which two bit strings differ.  The unused bits of the last byte are 0. */
+static double
+hamming(const VarBit *a, const VarBit *b)
 {
-	VarBit	   *a = PG_GETARG_VARBIT_P(0);
-	VarBit	   *b = PG_GETARG_VARBIT_P(1);
 	const bits8 *x = VARBITS(a);
 	const bits8 *y = VARBITS(b);
 	Size		left = VARBITBYTES(a);
@@ -246,13 +254,78 @@ genie_hamming_distance(PG_FUNCTION_ARGS)
 		y += n_bytes;
 		left -= n_bytes;
 	}
+	return (double) n;
+}
+
+/* <&~> */
+Datum
+genie_hamming_distance(PG_FUNCTION_ARGS)
+{
+	VarBit	   *a = PG_GETARG_VARBIT_P(0);
+	VarBit	   *b = PG_GETARG_VARBIT_P(1);
+	double		result = hamming(a, b);
+
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
-	PG_RETURN_FLOAT8((float8) n);
+	PG_RETURN_FLOAT8(result);
 }
 
 bool
 genie_distance_is_hamming(const FmgrInfo *function)
 {
 	return function->fn_addr == genie_hamming_distance;
+}
+
+/* ---- balls: a vector or bit string as the center, and a radius ---- */
+
+static Datum
+within(FunctionCallInfo fcinfo, GenieMetric metric)
+{
+	struct varlena *left = PG_GETARG_VARLENA_PP(0);
+	Oid			type = genie_vector_of_array(left).is_double ? FLOAT8ARRAYOID : FLOAT4ARRAYOID;
+	double		radius;
+	Datum		center = genie_ball_float8_parts(PG_GETARG_DATUM(1), type, &radius);
+	bool		result = distance(metric, left, PG_DETOAST_DATUM_PACKED(center)) <= radius;
+
+	PG_FREE_IF_COPY(left, 0);
+	PG_RETURN_BOOL(result);
+}
+
+Datum
+genie_matches_l2_ball(PG_FUNCTION_ARGS)
+{
+	return within(fcinfo, GENIE_METRIC_L2);
+}
+
+Datum
+genie_matches_l1_ball(PG_FUNCTION_ARGS)
+{
+	return within(fcinfo, GENIE_METRIC_L1);
+}
+
+Datum
+genie_matches_cosine_ball(PG_FUNCTION_ARGS)
+{
+	return within(fcinfo, GENIE_METRIC_COSINE);
+}
+
+Datum
+genie_matches_hamming_ball(PG_FUNCTION_ARGS)
+{
+	VarBit	   *bits = PG_GETARG_VARBIT_P(0);
+	double		radius;
+	Datum		center = genie_ball_float8_parts(PG_GETARG_DATUM(1), BITOID, &radius);
+	bool		result = hamming(bits, DatumGetVarBitP(center)) <= radius;
+
+	PG_FREE_IF_COPY(bits, 0);
+	PG_RETURN_BOOL(result);
+}
+
+GenieMetric
+genie_vector_ball_metric(const FmgrInfo *function)
+{
+	return function->fn_addr == genie_matches_l2_ball ? GENIE_METRIC_L2 :
+		function->fn_addr == genie_matches_l1_ball ? GENIE_METRIC_L1 :
+		function->fn_addr == genie_matches_cosine_ball ? GENIE_METRIC_COSINE :
+		function->fn_addr == genie_matches_hamming_ball ? GENIE_METRIC_HAMMING : 0;
 }

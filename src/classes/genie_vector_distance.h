@@ -36,6 +36,9 @@ extern GenieMetric genie_vector_metric(const FmgrInfo *function);
 /* Is it genie's own Hamming distance? */
 extern bool genie_distance_is_hamming(const FmgrInfo *function);
 
+/* The metric of a function, if it is one of genie's own of the condition x @& ball, of arrays or bits; 0: it is not. */
+extern GenieMetric genie_vector_ball_metric(const FmgrInfo *function);
+
 /* Writes the elements of a vector of floats as doubles; to need not be aligned. */
 extern void genie_vector_widen(GenieVector vector, void *to);
 

@@ -36,8 +36,8 @@
  * has the same key before and after a merge.  genie_frontier.c does the rest, as for other distances.  The key of bits
  * tells the distance itself, but for the largest key: that of a pending row of another length, which is refused.
  *
- * Classes of a metric are exact ones, and have conditions, too: balls.  Bounds of the distance to the center tell when
- * no row is left inside, and the executor rechecks what they let through.
+ * Exact classes have conditions, too: balls.  Bounds of the distance to the center tell when no row is left inside, and
+ * the executor rechecks what they let through.
  *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
@@ -95,7 +95,7 @@ typedef struct GenieScanState
 	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
 	bool		exact;			/* the class is */
 	bool		has_values;		/* it is approximate, and so have all segments, such that rank by the operator */
-	bool		has_ball;		/* it is of a metric, and without an ORDER BY: the scan ranks by a condition's center */
+	const FmgrInfo *ball;		/* it is exact, and without an ORDER BY: the scan ranks by this condition's center */
 	Datum		center;
 	double		radius;			/* rows whose bound is above it are not wanted */
 	bool		is_ordered;		/* it is approximate, and the scan ranks by values: rows are in exact order */
@@ -198,9 +198,9 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 	const GenieVectorType *type = genie_vector_type_of_class(scan->indexRelation);
 	GenieValueShape before = state->values.shape;
 	Datum		operand = state->center;
-	GenieMetric metric = type == NULL ? 0 : type->of_ball;
+	GenieMetric metric = type == NULL || state->ball == NULL ? 0 : type->ball_metric(state->ball);
 
-	if (!state->has_ball)
+	if (state->ball == NULL)
 	{
 		ScanKey		key = &scan->orderByData[state->rank_by];
 
@@ -315,9 +315,9 @@ genie_scan_add_ball(IndexScanDesc scan, const ScanKeyData *key)
 	center = type->ball(key->sk_argument, scan->indexRelation->rd_opcintype[0], &radius);
 
 	state->recheck = true;
-	if (!is_ranked && !state->has_ball)
+	if (!is_ranked && state->ball == NULL)
 	{
-		state->has_ball = true;
+		state->ball = &key->sk_func;
 		state->center = center;
 	}
 	if (datum_image_eq(center, is_ranked ? scan->orderByData[state->rank_by].sk_argument : state->center,
@@ -342,7 +342,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	memset(&state->position, 0, sizeof(state->position));
 	state->nothing = false;
 	state->recheck = false;
-	state->has_ball = false;
+	state->ball = NULL;
 	state->radius = INFINITY;
 	state->is_ordered = false;
 	state->started = false;
@@ -493,7 +493,7 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		return false;
 	if (state->rerank != NULL)
 		genie_scan_compile_candidates(scan, meta, sources);
-	else if (state->exact && (state->has_ball || state->rank_by < scan->numberOfOrderBys))
+	else if (state->exact && (state->ball != NULL || state->rank_by < scan->numberOfOrderBys))
 		genie_scan_compile_values(scan, meta);
 	position = state->position;
 	since = genie_instrument_now();

@@ -87,6 +87,12 @@ metric_of_text(const FmgrInfo *distance, StrategyNumber strategy)
 	return distance->fn_addr == genie_edit_distance_texts ? GENIE_METRIC_EDIT : 0;
 }
 
+static GenieMetric
+metric_of_text_ball(const FmgrInfo *matches)
+{
+	return GENIE_METRIC_EDIT;
+}
+
 /* Only genie_create_metric() makes the classes, so that a strategy is the operator of the distance function. */
 static GenieMetric
 metric_of_class(const FmgrInfo *distance, StrategyNumber strategy)
@@ -94,12 +100,19 @@ metric_of_class(const FmgrInfo *distance, StrategyNumber strategy)
 	return strategy == GENIE_METRIC_STRATEGY ? GENIE_METRIC_PIVOTS : 0;
 }
 
+static GenieMetric
+metric_of_class_ball(const FmgrInfo *matches)
+{
+	return GENIE_METRIC_PIVOTS;
+}
+
 static const GenieVectorType float4_array = {
-	.array = FLOAT4ARRAYOID, .elements = elements_of_array, .make = make_float4_array, .metric = metric_of_array
+	.array = FLOAT4ARRAYOID, .elements = elements_of_array, .make = make_float4_array, .metric = metric_of_array,
+	.ball_metric = genie_vector_ball_metric, .ball = genie_ball_float8_parts
 };
 static const GenieVectorType float8_array = {
 	.array = FLOAT8ARRAYOID, .is_double = true, .elements = elements_of_array, .make = make_float8_array,
-	.metric = metric_of_array
+	.metric = metric_of_array, .ball_metric = genie_vector_ball_metric, .ball = genie_ball_float8_parts
 };
 static const GenieVectorType pgvector = {
 	.array = FLOAT4ARRAYOID, .elements = genie_pgvector_elements, .make = genie_pgvector_make,
@@ -110,18 +123,19 @@ static const GenieVectorType pgvector_half = {
 	.metric = metric_of_pgvector
 };
 static const GenieVectorType bits = {
-	.is_symbols = true, .elements = genie_exact_bits_elements, .metric = metric_of_bits
+	.is_symbols = true, .elements = genie_exact_bits_elements, .metric = metric_of_bits,
+	.ball_metric = genie_vector_ball_metric, .ball = genie_ball_float8_parts
 };
 static const GenieVectorType pgvector_bits = {
 	.is_symbols = true, .elements = genie_exact_bits_elements, .metric = metric_of_pgvector_bits
 };
 static const GenieVectorType texts = {
 	.is_symbols = true, .elements = genie_exact_text_elements, .metric = metric_of_text,
-	.of_ball = GENIE_METRIC_EDIT, .ball = genie_exact_text_ball
+	.ball_metric = metric_of_text_ball, .ball = genie_exact_text_ball
 };
 static const GenieVectorType metric = {
 	.is_double = true, .is_metric = true, .metric = metric_of_class,
-	.of_ball = GENIE_METRIC_PIVOTS, .ball = genie_ball_float8_parts
+	.ball_metric = metric_of_class_ball, .ball = genie_ball_float8_parts
 };
 
 const GenieVectorType *

@@ -34,8 +34,11 @@ typedef struct GenieVectorType
 	 */
 	GenieMetric (*metric) (const FmgrInfo *distance, StrategyNumber strategy);
 
-	/* The metric of the condition x @& ball, and the parts of a ball around a value of that type; 0, NULL: none. */
-	GenieMetric of_ball;
+	/*
+	 * The metric of a condition x @& ball by its function (0: genie does not know it), and the parts of a ball around
+	 * a value of that type.  NULL: there are no balls.
+	 */
+	GenieMetric (*ball_metric) (const FmgrInfo *matches);
 	Datum		(*ball) (Datum ball, Oid type, double *radius);
 } GenieVectorType;
 
