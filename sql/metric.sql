@@ -178,7 +178,16 @@ SET enable_seqscan = off;
 SELECT i FROM bad ORDER BY i <->| 200 LIMIT 1;
 RESET enable_seqscan;
 
-DROP TABLE bad;
+-- codes are fine enough for half of the points in a thousandth of the width
+CREATE TABLE plane AS SELECT i AS id, point(CASE WHEN i % 2 = 0 THEN i * 7919 % 10007 / 10.007 ELSE 500 + i * 7919 % 10007 / 10007.0 END,
+	CASE WHEN i % 2 = 0 THEN i * 104729 % 10009 / 10.009 ELSE 500 + i * 104729 % 10009 / 10009.0 END) AS p FROM generate_series(1, 20000) i;
+CREATE INDEX plane_p ON plane USING genie (p genie_point_ops);
+SET enable_seqscan = off;
+SELECT count(*) FROM (SELECT id FROM plane ORDER BY p <-> '(500.3,500.4)' LIMIT 10) s;
+SELECT rows_visited < 50 AS few FROM genie_last_scan();
+RESET enable_seqscan;
+
+DROP TABLE bad, plane;
 SELECT genie_drop_metric('bad');
 DROP TABLE m, queries;
 SELECT genie_drop_metric('plane'), genie_drop_metric('int'), genie_drop_metric('point'), genie_drop_metric('word');

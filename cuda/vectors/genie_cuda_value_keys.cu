@@ -96,22 +96,22 @@ subtract_differences(uint32_t codes, uint32_t query, int sum)
 #endif
 }
 
-/* the largest of each byte of codes that are there, and of the differences of four codes */
+/* the larger ones of two numbers of 16 bits that are there, and of the differences of two codes of 16 bits */
 static __device__ __forceinline__ uint32_t
 keep_largest(uint32_t codes, uint32_t query, uint32_t largest)
 {
 #ifdef GENIE_CUDA_EMULATED
 	uint32_t	result = 0;
 
-	for (int i = 0; i < 32; i += 8)
+	for (int i = 0; i < 32; i += 16)
 	{
-		const uint32_t apart = (uint32_t) abs((int) (codes >> i & 0xFF) - (int) (query >> i & 0xFF));
+		const uint32_t apart = (uint32_t) abs((int) (codes >> i & 0xFFFF) - (int) (query >> i & 0xFFFF));
 
-		result |= max(apart, largest >> i & 0xFF) << i;
+		result |= max(apart, largest >> i & 0xFFFF) << i;
 	}
 	return result;
 #else
-	return __vmaxu4(__vabsdiffu4(codes, query), largest);
+	return __vmaxu2(__vabsdiffu2(codes, query), largest);
 #endif
 }
 
@@ -120,7 +120,7 @@ enum Form
 {
 	PRODUCT,					/* the sum of products */
 	DIFFERENCES,				/* of differences, with a minus */
-	LARGEST						/* the largest difference of each fourth code, a byte each */
+	LARGEST						/* the largest differences of the codes of 16 bits, of each second one */
 };
 
 template <Form FORM>
@@ -145,11 +145,9 @@ struct Products
 
 	__device__ __forceinline__ int total() const
 	{
-		const uint32_t bytes = (uint32_t) sum;
+		const uint32_t both = (uint32_t) sum;
 
-		if (FORM != LARGEST)
-			return sum;
-		return -(int) max(max(bytes & 0xFF, bytes >> 8 & 0xFF), max(bytes >> 16 & 0xFF, bytes >> 24));
+		return FORM == LARGEST ? -(int) max(both & 0xFFFF, both >> 16) : sum;
 	}
 };
 

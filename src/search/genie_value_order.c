@@ -34,7 +34,7 @@ genie_value_order_by_pivots(Relation index, const bytea *parameters, GenieValueS
 {
 	static const double unknown = NAN;
 	GenieVector vector = {&unknown, 1, true};
-	GenieValueShape shape = {.metric = GENIE_METRIC_PIVOTS, .n_dimensions = 1, .step = 1};
+	GenieValueShape shape = {.metric = GENIE_METRIC_PIVOTS, .n_dimensions = GENIE_VALUE_PIVOT_BYTES, .step = 1};
 	GenieValueQuery *query;
 
 	if (parameters != NULL)
@@ -42,7 +42,7 @@ genie_value_order_by_pivots(Relation index, const bytea *parameters, GenieValueS
 		shape = learned;
 		vector = genie_pivots_distances(index, parameters, operand);
 	}
-	query = palloc(genie_value_query_bytes(shape.metric, vector.n));
+	query = palloc(genie_value_query_bytes(shape.metric, shape.n_dimensions));
 	genie_value_query(shape, vector, query);
 	return query;
 }

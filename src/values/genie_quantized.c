@@ -194,11 +194,11 @@ quantize_in_own(GenieValueShape shape, GenieVector vector, double factor, GenieQ
 }
 
 float
-genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint8_t *codes)
+genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint16_t *codes)
 {
 	double		offset = shape.offset;
 	double		step = shape.step;
-	double		last = offset + step * CODE_MAX;
+	double		last = offset + step * GENIE_VALUE_PIVOT_MAX;
 	double		largest = 0;
 	double		farthest = 0;
 
@@ -210,26 +210,26 @@ genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint8_t *cod
 
 		if (isnan(x))
 			return INFINITY;
-		codes[i] = (uint8_t) fmin((in_range - offset) / step + 0.5, CODE_MAX);
+		codes[i] = (uint16_t) fmin((in_range - offset) / step + 0.5, GENIE_VALUE_PIVOT_MAX);
 		lost = fabs(in_range - (offset + step * codes[i]));
 		largest = lost > largest ? lost : largest;
 		farthest = fabs(x) > farthest ? fabs(x) : farthest;
 	}
 	return error_of(GENIE_METRIC_L1, largest, farthest * (2 * shape.tolerance + 4 * DOUBLE_ROUNDING) +
-					4 * DOUBLE_ROUNDING * (fabs(offset) + CODE_MAX * step));
+					4 * DOUBLE_ROUNDING * (fabs(offset) + GENIE_VALUE_PIVOT_MAX * step));
 }
 
 /* Distances to pivots: by the range of the shape. */
 static void
 quantize_distances(GenieValueShape shape, GenieVector vector, GenieQuantized *record)
 {
-	uint8_t    *codes = (uint8_t *) (record + 1);
+	const uint8_t *bytes = (const uint8_t *) (record + 1);
 
 	record->offset = shape.offset;
 	record->scale = shape.step;
-	record->error = genie_quantize_distances(shape, vector, codes);
-	for (uint32_t i = 0; i < vector.n; i++)
-		record->squares += (uint32_t) codes[i] * codes[i];
+	record->error = genie_quantize_distances(shape, vector, (uint16_t *) (record + 1));
+	for (uint32_t i = 0; i < genie_quantized_codes(shape, vector); i++)
+		record->squares += (uint32_t) bytes[i] * bytes[i];
 }
 
 /* L1: by the range of the shape. */

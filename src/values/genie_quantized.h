@@ -130,15 +130,17 @@ extern uint32_t genie_quantized_within(const float *bounds, uint32_t n, float ab
  * Writes the codes of distances to pivots (genie_value_scan.c), of a query as of records, and gives their error;
  * infinite: one is NaN.
  */
-extern float genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint8_t *codes);
+extern float genie_quantize_distances(GenieValueShape shape, GenieVector vector, uint16_t *codes);
 
 /* What all elements of a vector are multiplied with first; NaN: nothing is known of the vector. */
 extern double genie_quantized_factor(GenieMetric metric, GenieVector vector);
 
-/* How many codes a vector has. */
+/* How many codes a vector has, as n_dimensions counts them. */
 static inline uint32_t
 genie_quantized_codes(GenieValueShape shape, GenieVector vector)
 {
+	if (shape.metric == GENIE_METRIC_PIVOTS)
+		return vector.n * GENIE_VALUE_PIVOT_BYTES;
 	return shape.parts == NULL ? vector.n : shape.n_dimensions;
 }
 

@@ -76,8 +76,8 @@ genie_lsh_class_parameters(const bytea *parameters)
 		!genie_vector_learned_valid(parameters, result.functions.n_dimensions))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("an index of vectors has learned of vectors of another length"),
-				 errdetail("The index is damaged."),
+				 errmsg("an index has learned what its operator class does not understand"),
+				 errdetail("The index is damaged, or a development version of genie has built it."),
 				 errhint("Please REINDEX it.")));
 	return result;
 }

@@ -65,7 +65,7 @@ typedef struct Header
 	float8		tolerance;		/* of distances, relative */
 	float8		share;
 	uint32		n;
-	uint32		unused;			/* 0 */
+	uint32		code_bytes;		/* of a distance: GENIE_VALUE_PIVOT_BYTES */
 } Header;
 
 /* what comes before a value, in parameters and in the pending list */
@@ -208,7 +208,7 @@ genie_pivots_valid(const bytea *parameters, uint32 n)
 	const char *at = first_pivot(parameters);
 
 	if (at > end || header_of(parameters)->n != n || n < 1 || n > GENIE_PIVOTS_MAX ||
-		!(header_of(parameters)->step > 0))
+		!(header_of(parameters)->step > 0) || header_of(parameters)->code_bytes != GENIE_VALUE_PIVOT_BYTES)
 		return false;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -231,8 +231,8 @@ genie_pivots_shape(const bytea *parameters)
 	const Header *header = header_of(parameters);
 
 	return (GenieValueShape) {
-		.metric = GENIE_METRIC_PIVOTS, .n_dimensions = header->n, .offset = header->offset, .step = header->step,
-		.tolerance = header->tolerance
+		.metric = GENIE_METRIC_PIVOTS, .n_dimensions = header->n * GENIE_VALUE_PIVOT_BYTES,
+		.offset = header->offset, .step = header->step, .tolerance = header->tolerance
 	};
 }
 
@@ -348,10 +348,10 @@ distances_to(const Space *space, const GeniePivotChoice *choice, uint32 object, 
 static double
 share_by_keys(const Space *space, const GeniePivotChoice *choice, GenieValueShape shape)
 {
-	Size		n_bytes = genie_quantized_bytes(choice->n);
+	Size		n_bytes = genie_quantized_bytes(shape.n_dimensions);
 	char	   *records = palloc(space->n * n_bytes + GENIE_QUANTIZED_ALIGN);
 	char	   *first = (char *) TYPEALIGN(GENIE_QUANTIZED_ALIGN, records);
-	GenieValueQuery *query = palloc(genie_value_query_bytes(GENIE_METRIC_PIVOTS, choice->n));
+	GenieValueQuery *query = palloc(genie_value_query_bytes(GENIE_METRIC_PIVOTS, shape.n_dimensions));
 	uint32	   *keys = palloc(space->n * sizeof(uint32));
 	double		distances[GENIE_PIVOTS_MAX];
 	GenieVector vector = {distances, choice->n, true};
@@ -414,7 +414,8 @@ find_range(const Space *space, const GeniePivotChoice *choice, Header *header)
 	for (uint32 i = 0; i <= lengthof(left_out) && n > 0; i++)
 	{
 		GenieValueShape shape = {
-			.metric = GENIE_METRIC_PIVOTS, .n_dimensions = choice->n, .tolerance = header->tolerance, .step = 1
+			.metric = GENIE_METRIC_PIVOTS, .n_dimensions = choice->n * GENIE_VALUE_PIVOT_BYTES,
+			.tolerance = header->tolerance, .step = 1
 		};
 		double		share;
 
@@ -423,7 +424,7 @@ find_range(const Space *space, const GeniePivotChoice *choice, Header *header)
 			double		most = sorted[n - 1 - (uint32) (left_out[i - 1] * n)];
 
 			shape.offset = (float) sorted[0];
-			shape.step = Max((float) ((most - sorted[0]) / 255), FLT_MIN);
+			shape.step = Max((float) ((most - sorted[0]) / GENIE_VALUE_PIVOT_MAX), FLT_MIN);
 		}
 		share = share_by_keys(space, choice, shape);
 		if (share < header->share)
@@ -441,7 +442,7 @@ static bytea *
 learned_by(const Space *space, const GeniePivotChoice *choice, double tolerance)
 {
 	GenieLshClassParameters class = {0};
-	Header		header = {.tolerance = tolerance, .n = choice->n};
+	Header		header = {.tolerance = tolerance, .n = choice->n, .code_bytes = GENIE_VALUE_PIVOT_BYTES};
 	Size		n_bytes = HEADER_AT + sizeof(Header);
 	Before	   *pivots[GENIE_PIVOTS_MAX];
 	bytea	   *result;

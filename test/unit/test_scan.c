@@ -45,6 +45,7 @@ draw_vector(GenieRandom *random, GenieMetric metric, float elements[DIMENSIONS_M
 			((uint8_t *) elements)[i] = (uint8_t) genie_random_below(random, 4);
 		return (GenieVector) {elements, (uint32_t) genie_random_below(random, 2 * n), false};
 	}
+	n /= metric == GENIE_METRIC_PIVOTS ? GENIE_VALUE_PIVOT_BYTES : 1;
 	for (uint32_t i = 0; i < n; i++)
 		elements[i] = (float) ((double) (int64_t) genie_random(random) / 9.3e18);
 	if (metric == GENIE_METRIC_HAMMING && n % 8 != 0)
@@ -61,7 +62,7 @@ shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
 	if (metric == GENIE_METRIC_L1 || metric == GENIE_METRIC_PIVOTS)
 	{
 		shape.offset = -0.9f;
-		shape.step = 1.7f / 255;
+		shape.step = 1.7f / (metric == GENIE_METRIC_L1 ? 255 : GENIE_VALUE_PIVOT_MAX);
 	}
 	return shape;
 }
@@ -225,6 +226,8 @@ test_random(GenieEngine *engine, GenieRandom *random)
 			}
 			else if (round == 3)
 				metric = GENIE_METRIC_EDIT;
+			if (metric == GENIE_METRIC_PIVOTS)
+				n_dimensions += n_dimensions % GENIE_VALUE_PIVOT_BYTES;
 			if (metric == GENIE_METRIC_EDIT && n_dimensions > GENIE_VALUE_STRING_MAX)
 				n_dimensions = GENIE_VALUE_STRING_MAX;
 			make_segment(random, &segments[s], metric, n_objects, n_dimensions, 10 + s);

@@ -147,6 +147,11 @@ shape_of(GenieMetric metric)
 		shape.own_ranges = range.own;
 		shape.tolerance = 0x1p-40;
 	}
+	if (metric == GENIE_METRIC_PIVOTS)
+	{
+		shape.n_dimensions *= GENIE_VALUE_PIVOT_BYTES;
+		shape.step = fmaxf(range.step * 255 / GENIE_VALUE_PIVOT_MAX, FLT_MIN);
+	}
 	if (metric == GENIE_METRIC_L1 && range.n_parts > 0 && centre != NULL)
 	{
 		shape.parts = range.parts;
@@ -735,7 +740,7 @@ test_pivots(void)
 
 					right = right && !(bound > largest) && bound >= 0;
 					if (range.has_all && (data == PLAIN || data == POSITIVE))
-						right = right && bound >= largest * 0.999 - 2.01 * range.step;
+						right = right && bound >= largest * 0.999 - 2.01 * shape_of(GENIE_METRIC_PIVOTS).step;
 				}
 				free(query);
 			}
