@@ -25,6 +25,7 @@
 #include "genie_batch_nearest.h"
 #include "genie_object_table.h"
 #include "genie_pending.h"
+#include "genie_radix.h"
 #include "genie_segment_query.h"
 #include "genie_value_order.h"
 #include "genie_vector_value.h"
@@ -155,19 +156,14 @@ genie_exact_ask(GenieExactPiece *piece)
 	return ok;
 }
 
-#define ST_SORT genie_exact_sort_objects
-#define ST_ELEMENT_TYPE uint64
-#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
 /* Reads the TIDs of the hits of lists first .. end, which are of one source.  False: stale. */
 static bool
 genie_exact_place_source(GenieExactPiece *piece, uint32 first, uint32 end)
 {
 	Size		n = 0;
 	uint32		n_objects = 0;
+	uint64	   *keys;
+	uint64	   *scratch;
 	uint64	   *order;
 	uint64	  **to;
 	uint32	   *objects;
@@ -176,7 +172,8 @@ genie_exact_place_source(GenieExactPiece *piece, uint32 first, uint32 end)
 
 	for (uint32 l = first; l < end; l++)
 		n += piece->lists[l].top.n_hits;
-	order = palloc_extended((n + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	keys = palloc_extended((n + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	scratch = palloc_extended((n + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 	to = palloc_extended((n + 1) * sizeof(uint64 *), MCXT_ALLOC_HUGE);
 	objects = palloc_extended((n + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	tids = palloc_extended((n + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
@@ -188,11 +185,11 @@ genie_exact_place_source(GenieExactPiece *piece, uint32 first, uint32 end)
 		list->tids = palloc_extended((list->top.n_hits + 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 		for (uint32 i = 0; i < list->top.n_hits; i++)
 		{
-			order[n] = (uint64) list->top.hits[i].object << 32 | n;
+			keys[n] = (uint64) list->top.hits[i].object << 32 | n;
 			to[n++] = &list->tids[i];
 		}
 	}
-	genie_exact_sort_objects(order, n);
+	order = genie_radix_sort(keys, scratch, (uint32) n, 32);
 	for (Size i = 0; i < n; i++)
 		if (i == 0 || order[i] >> 32 != objects[n_objects - 1])
 			objects[n_objects++] = (uint32) (order[i] >> 32);
@@ -204,7 +201,8 @@ genie_exact_place_source(GenieExactPiece *piece, uint32 first, uint32 end)
 			n_objects++;
 		*to[(uint32) order[i]] = tids[n_objects];
 	}
-	pfree(order);
+	pfree(keys);
+	pfree(scratch);
 	pfree(to);
 	pfree(objects);
 	pfree(tids);

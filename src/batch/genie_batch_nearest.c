@@ -57,6 +57,7 @@
 #include "genie_opclass.h"
 #include "genie_pending.h"
 #include "genie_quantizer.h"
+#include "genie_radix.h"
 #include "genie_row.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
@@ -308,19 +309,18 @@ genie_nearest_begin(void *owner)
 
 /* ---- pending vectors ---- */
 
-#define ST_SORT genie_nearest_sort_pairs
-#define ST_ELEMENT_TYPE GenieNearestPair
-#define ST_COMPARE(a, b) (((a)->tid > (b)->tid) - ((a)->tid < (b)->tid))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
+#define PLACE_BITS	16			/* TIDs have 48 */
+StaticAssertDecl(GENIE_NEAREST_PAIRS <= 1 << PLACE_BITS, "the place of a pair fits behind its TID");
 
 void
 genie_nearest_begin_pairs(GenieNearestPairs *pairs, GenieNearestSearch *search, uint32 capacity)
 {
 	pairs->search = search;
 	pairs->n = 0;
+	Assert(capacity <= 1 << PLACE_BITS);
 	pairs->pairs = palloc_extended(capacity * sizeof(GenieNearestPair), MCXT_ALLOC_HUGE);
+	pairs->sorted = palloc_extended(capacity * sizeof(GenieNearestPair), MCXT_ALLOC_HUGE);
+	pairs->keys = palloc_extended(2 * (Size) capacity * sizeof(uint64), MCXT_ALLOC_HUGE);
 	pairs->rows = palloc_extended(capacity * sizeof(GenieVisitRow), MCXT_ALLOC_HUGE);
 	pairs->first = palloc_extended((capacity + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 }
@@ -334,7 +334,19 @@ genie_nearest_pending_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 
 	genie_nearest_row(pairs->search, slot);
 	for (uint32 i = pairs->first[r]; i < pairs->first[r + 1]; i++)
-		genie_nearest_take(pairs->search, pairs->pairs[i].query, row);
+		genie_nearest_take(pairs->search, pairs->sorted[i].query, row);
+}
+
+static void
+genie_nearest_sort_pairs(GenieNearestPairs *pairs)
+{
+	uint64	   *keys = pairs->keys;
+
+	for (uint32 i = 0; i < pairs->n; i++)
+		keys[i] = pairs->pairs[i].tid << PLACE_BITS | i;
+	keys = genie_radix_sort(keys, keys + pairs->n, pairs->n, PLACE_BITS);
+	for (uint32 i = 0; i < pairs->n; i++)
+		pairs->sorted[i] = pairs->pairs[keys[i] % (1 << PLACE_BITS)];
 }
 
 void
@@ -344,12 +356,12 @@ genie_nearest_visit_pairs(GenieNearestPairs *pairs)
 	GenieVisitRow **visits = palloc((pairs->n + 1) * sizeof(GenieVisitRow *));
 	uint32		n_rows = 0;
 
-	genie_nearest_sort_pairs(pairs->pairs, pairs->n);
+	genie_nearest_sort_pairs(pairs);
 	for (uint32 i = 0; i < pairs->n; i++)
 	{
-		if (i > 0 && pairs->pairs[i].tid == pairs->pairs[i - 1].tid)
+		if (i > 0 && pairs->sorted[i].tid == pairs->sorted[i - 1].tid)
 			continue;
-		pairs->rows[n_rows].tid = pairs->pairs[i].tid;
+		pairs->rows[n_rows].tid = pairs->sorted[i].tid;
 		pairs->first[n_rows] = i;
 		visits[n_rows] = &pairs->rows[n_rows];
 		n_rows++;

@@ -11,7 +11,7 @@
 #include "genie_row.h"
 #include "genie_vector_distance.h"
 
-#define GENIE_NEAREST_PAIRS 8192	/* rows that are visited together, each for a query */
+#define GENIE_NEAREST_PAIRS 65536	/* rows that are visited together, each for a query: each page is read once */
 
 /* A candidate that was measured. */
 typedef struct GenieMeasured
@@ -94,6 +94,8 @@ typedef struct GenieNearestPairs
 	GenieNearestSearch *search;
 	GenieNearestPair *pairs;
 	uint32		n;
+	GenieNearestPair *sorted;	/* by TID */
+	uint64	   *keys;			/* TIDs, and behind each, in 16 bits, its place among the pairs; twice the room */
 	GenieVisitRow *rows;		/* of the different TIDs, ascending */
 	uint32	   *first;			/* pair of each row, and the end */
 } GenieNearestPairs;

@@ -11,13 +11,10 @@
 #include "miscadmin.h"
 
 #include "genie_object_table.h"
+#include "genie_radix.h"
 #include "genie_round.h"
 
 #define GENIE_INTERRUPT_ROWS 1024	/* between two looks at whether the query was cancelled */
-
-/* a digit of an object's number, which is the upper half of a key */
-#define GENIE_DIGIT_BITS 11
-#define GENIE_DIGIT(key, shift) ((uint32) ((key) >> (32 + (shift))) & ((1 << GENIE_DIGIT_BITS) - 1))
 
 void
 genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query)
@@ -36,36 +33,6 @@ genie_round_query(const GenieRound *round, uint32 number, GenieRoundQuery *query
 }
 
 /* ---- rows and their TIDs ---- */
-
-/*
- * Sorts n keys by the object in their upper half, which is below n_objects: a radix sort, from the lowest digits up.
- * Returns where they are, in keys or in scratch.
- */
-static uint64 *
-genie_round_sort(uint64 *keys, uint64 *scratch, uint32 n, uint32 n_objects)
-{
-	for (uint32 shift = 0; shift < 32 && n_objects > UINT64CONST(1) << shift; shift += GENIE_DIGIT_BITS)
-	{
-		uint32		at[1 << GENIE_DIGIT_BITS] = {0};
-		uint64	   *sorted = scratch;
-		uint32		before = 0;
-
-		for (uint32 i = 0; i < n; i++)
-			at[GENIE_DIGIT(keys[i], shift)]++;
-		for (uint32 digit = 0; digit < lengthof(at); digit++)
-		{
-			uint32		count = at[digit];
-
-			at[digit] = before;
-			before += count;
-		}
-		for (uint32 i = 0; i < n; i++)
-			sorted[at[GENIE_DIGIT(keys[i], shift)]++] = keys[i];
-		scratch = keys;
-		keys = sorted;
-	}
-	return keys;
-}
 
 /* The rows of one source, from first_row[s] on.  keys and scratch have room for all its hits. */
 static bool
@@ -88,7 +55,7 @@ genie_round_number_source(const GenieRound *round, GenieRoundHits *hits, uint32 
 		for (uint32 h = 0; h < hits->n_hits[list]; h++)
 			keys[n_keys++] = ((uint64) hits->lists[list][h].object << 32) | ((Size) i * hits->ask + h);
 	}
-	keys = genie_round_sort(keys, scratch, n_keys, segment->header.n_objects);
+	keys = genie_radix_sort(keys, scratch, n_keys, 32);
 	objects = genie_round_array(n_keys, sizeof(uint32));
 	for (uint32 i = 0; i < n_keys; i++)
 	{
