@@ -297,6 +297,7 @@ constexpr uint32_t GENIE_CUDA_BOUNDS_BLOCKS = 32;
 constexpr uint32_t GENIE_CUDA_VALUE_THREADS = 128;
 constexpr uint32_t GENIE_CUDA_VALUE_QUERIES = 8;
 constexpr uint32_t GENIE_CUDA_VALUE_STRING_QUERIES = 4;	/* the same of texts */
+constexpr uint32_t GENIE_CUDA_VALUE_PIVOT_QUERIES = 64; /* of distances to pivots, which are in registers */
 
 /*
  * Units of 16 bytes that a block has of each of its records: all of a record of up to UNITS_MAX, 26 KB of shared

@@ -60,17 +60,6 @@ extern __shared__ uint4 genie_cuda_memory[];
 
 /* ---- the queries' numbers ---- */
 
-/* The bound that a key stands for, as genie_value_key_bound(). */
-static __device__ __forceinline__ double
-bound_of(uint32_t key)
-{
-	const uint32_t ordered = (0x7FFFFFFFu - key) << 1;
-	const float bound = __uint_as_float((ordered & 0x80000000u) != 0 ? ordered ^ 0x80000000u : ~ordered);
-
-	/* beyond infinity are the bits of NaN */
-	return bound == bound ? (double) bound : (ordered & 0x80000000u) != 0 ? (double) INFINITY : -(double) INFINITY;
-}
-
 /* A thread a query, and those that fill up the last tile, of which nothing is left. */
 static __global__ void
 genie_cuda_value_numbers_kernel(GenieCudaValueScan scan, GenieCudaValueFilter filter)
@@ -82,7 +71,8 @@ genie_cuda_value_numbers_kernel(GenieCudaValueScan scan, GenieCudaValueFilter fi
 	{
 		const uint32_t floor = (uint32_t) (scan.queries[q].floor->known >> 32);
 
-		numbers = genie_value_filter_query(scan.metric, scan.queries[q].constants, filter.middle, bound_of(floor - 1));
+		numbers = genie_value_filter_query(scan.metric, scan.queries[q].constants, filter.middle,
+										   genie_cuda_value_key_bound(floor - 1));
 		if (!(numbers.rest > -INFINITY))
 		{
 			/* nothing is passed over: there is no room for all */

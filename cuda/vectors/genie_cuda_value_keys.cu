@@ -12,51 +12,10 @@
  * Blocks of the same records are neighbours: the first one brings them to L2.  For one query the kernel is bound by
  * memory, for many by the products and by the doubles of the epilogue.
  *
- * The epilogue is genie_value_bound.h, with operators that the compiler cannot fuse.  nvcc's default settings keep
- * subnormal numbers.
+ * The epilogue is genie_value_bound.h.
  */
 #include "genie_cuda_async.cuh"
-#include "genie_cuda_value_scan.cuh"
-
-/* A double whose operations are rounded one by one. */
-struct ValueNumber
-{
-	ValueNumber() = default;
-	__host__ __device__ ValueNumber(double value_) : value(value_) {}
-
-	double		value;
-};
-
-static __device__ __forceinline__ ValueNumber
-operator+(ValueNumber a, ValueNumber b)
-{
-	return __dadd_rn(a.value, b.value);
-}
-
-static __device__ __forceinline__ ValueNumber
-operator-(ValueNumber a, ValueNumber b)
-{
-	return __dsub_rn(a.value, b.value);
-}
-
-static __device__ __forceinline__ ValueNumber
-operator*(ValueNumber a, ValueNumber b)
-{
-	return __dmul_rn(a.value, b.value);
-}
-
-static __device__ __forceinline__ ValueNumber
-larger(ValueNumber a, ValueNumber b)
-{
-	return a.value > b.value ? a : b;
-}
-
-#define VALUE_FUNCTION static __device__ __forceinline__
-#define VALUE_SQRT(x) ValueNumber(__dsqrt_rn((x).value))
-#define VALUE_LARGER(x, y) larger(x, y)
-#define VALUE_UPTO(x, y, a, b) ((x).value <= (y) ? ValueNumber(a) : ValueNumber(b))
-
-#include "genie_value_bound.h"
+#include "genie_cuda_value_bound.cuh"
 
 constexpr uint32_t THREADS = GENIE_CUDA_VALUE_THREADS;
 constexpr uint32_t UNITS_MAX = GENIE_CUDA_VALUE_UNITS_MAX;
@@ -96,31 +55,11 @@ subtract_differences(uint32_t codes, uint32_t query, int sum)
 #endif
 }
 
-/* the larger ones of two numbers of 16 bits that are there, and of the differences of two codes of 16 bits */
-static __device__ __forceinline__ uint32_t
-keep_largest(uint32_t codes, uint32_t query, uint32_t largest)
-{
-#ifdef GENIE_CUDA_EMULATED
-	uint32_t	result = 0;
-
-	for (int i = 0; i < 32; i += 16)
-	{
-		const uint32_t apart = (uint32_t) abs((int) (codes >> i & 0xFFFF) - (int) (query >> i & 0xFFFF));
-
-		result |= max(apart, largest >> i & 0xFFFF) << i;
-	}
-	return result;
-#else
-	return __vmaxu2(__vabsdiffu2(codes, query), largest);
-#endif
-}
-
 /* What a thread has of its record with a query. */
 enum Form
 {
 	PRODUCT,					/* the sum of products */
-	DIFFERENCES,				/* of differences, with a minus */
-	LARGEST						/* the largest differences of the codes of 16 bits, of each second one */
+	DIFFERENCES					/* of differences, with a minus */
 };
 
 template <Form FORM>
@@ -130,9 +69,7 @@ struct Products
 
 	static __device__ __forceinline__ int add_four(uint32_t codes, uint32_t query, int sum)
 	{
-		return FORM == LARGEST ? (int) keep_largest(codes, query, (uint32_t) sum) :
-			FORM == DIFFERENCES ? subtract_differences(codes, query, sum) :
-								  add_products(codes, query, sum);
+		return FORM == DIFFERENCES ? subtract_differences(codes, query, sum) : add_products(codes, query, sum);
 	}
 
 	__device__ __forceinline__ void add(const uint4 &codes, const uint4 *query)
@@ -141,13 +78,6 @@ struct Products
 		sum = add_four(codes.y, query->y, sum);
 		sum = add_four(codes.z, query->z, sum);
 		sum = add_four(codes.w, query->w, sum);
-	}
-
-	__device__ __forceinline__ int total() const
-	{
-		const uint32_t both = (uint32_t) sum;
-
-		return FORM == LARGEST ? -(int) max(both & 0xFFFF, both >> 16) : sum;
 	}
 };
 
@@ -161,10 +91,7 @@ add_codes(const uint4 &codes, uint32_t sum)
 	return __dp4a(codes.w, 0x01010101u, sum);
 }
 
-/*
- * The key of an object from its header, the sum of its codes, and their product with the query's, or the sum of the
- * differences, or the largest, with a minus.
- */
+/* The key of an object from its header, the sum of its codes, and products (L1: differences). */
 template <Form FORM>
 static __device__ __forceinline__ uint32_t
 key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, const uint4 &head, uint32_t codes,
@@ -180,10 +107,7 @@ key_of_object(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, 
 	terms.codes = (double) (int) codes;
 	terms.products = (double) products;
 	if (query.is_known)
-		bound = genie_value_bound(FORM == DIFFERENCES ? GENIE_METRIC_L1 :
-									  FORM == LARGEST ? GENIE_METRIC_PIVOTS :
-														scan.metric,
-								  query.constants, terms);
+		bound = genie_value_bound(FORM == DIFFERENCES ? GENIE_METRIC_L1 : scan.metric, query.constants, terms);
 	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
@@ -269,7 +193,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 			const uint32_t i = first + threadIdx.x;
 
-			genie_cuda_value_put(scan, query, i, key_of_object<FORM>(scan, query, head, codes, products[q].total()));
+			genie_cuda_value_put(scan, query, i, key_of_object<FORM>(scan, query, head, codes, products[q].sum));
 		}
 }
 
@@ -298,7 +222,7 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_of_objects_kernel(GenieCudaValu
 		products.add(chunk, &of_query);
 	}
 	query.keys[i] = genie_cuda_value_wanted(scan, query, object,
-											key_of_object<PRODUCT>(scan, query, head, codes, products.total()));
+											key_of_object<PRODUCT>(scan, query, head, codes, products.sum));
 }
 
 template <Form FORM, uint32_t QUERIES, bool STRIDES>
@@ -337,7 +261,7 @@ genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 	else if (scan.metric == GENIE_METRIC_L1)
 		launch_by_queries<DIFFERENCES>(scan, stream);
 	else if (scan.metric == GENIE_METRIC_PIVOTS)
-		launch_by_queries<LARGEST>(scan, stream);
+		genie_cuda_value_pivots(scan, stream);
 	else
 		launch_by_queries<PRODUCT>(scan, stream);
 }

@@ -149,6 +149,17 @@ genie_cuda_value_key(float bound)
 	return 0x7FFFFFFFu - (ordered >> 1);
 }
 
+/* The bound that a key stands for, as genie_value_key_bound(). */
+static __device__ __forceinline__ double
+genie_cuda_value_key_bound(uint32_t key)
+{
+	const uint32_t ordered = (0x7FFFFFFFu - key) << 1;
+	const float bound = __uint_as_float((ordered & 0x80000000u) != 0 ? ordered ^ 0x80000000u : ~ordered);
+
+	/* beyond infinity are the bits of NaN */
+	return bound == bound ? (double) bound : (ordered & 0x80000000u) != 0 ? (double) INFINITY : -(double) INFINITY;
+}
+
 /* The key of an object, or 0 if the query does not want it. */
 static __device__ __forceinline__ uint32_t
 genie_cuda_value_wanted(const GenieCudaValueScan &scan, const GenieCudaValueQuery &query, uint32_t object, uint32_t key)
@@ -196,7 +207,8 @@ struct GenieCudaValueFilter
 extern void genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream);
 
-/* genie_cuda_value_keys() of bit strings, and of texts */
+/* genie_cuda_value_keys() of distances to pivots, of bit strings, and of texts */
+extern void genie_cuda_value_pivots(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_bits(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_string(const GenieCudaValueScan &scan, cudaStream_t stream);
 

@@ -5,7 +5,7 @@
  *	bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]	(l2 128 4500000 26)
  *
  * Vectors are whole numbers around one of 4,096 centres, as descriptors of images are; queries are more of them.  METRIC
- * edit is of texts of DIMENSIONS letters at most, 14, 30, ..., 126.
+ * edit is of texts of DIMENSIONS letters at most, 14, 30, ..., 126; pivots is of half as many distances.
  * LIBRARY is the CUDA engine's; with - the CPU engine alone is measured, on all processors.  A line is a number of
  * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
  * the same, or the exit status is 1.
@@ -48,6 +48,9 @@ draw(const Shape &shape, uint64_t v)
 		const int	at = (int) centre.below(RANGE) + (int) random.below(SPREAD) - (int) SPREAD / 2;
 
 		x = (float) std::min(std::max(at, 0), (int) RANGE - 1);
+		/* distances are seldom whole numbers */
+		if (shape.metric == GENIE_METRIC_PIVOTS)
+			x += (float) random.below(1000) / 1000;
 	}
 	return elements;
 }
@@ -61,7 +64,7 @@ value_of(const Shape &shape, std::vector<float> &elements)
 	uint32_t	length = n;
 
 	if (shape.metric != GENIE_METRIC_EDIT)
-		return GenieVector{elements.data(), n, false};
+		return GenieVector{elements.data(), shape.metric == GENIE_METRIC_PIVOTS ? n / GENIE_VALUE_PIVOT_BYTES : n, false};
 	length -= (uint32_t) elements[0] * (n - n / 3) / RANGE;
 	for (uint32_t i = 0; i < length; i++)
 		codes[i] = (uint8_t) ('a' + (uint32_t) elements[i] % 20);	/* in front of the element that it is made of */
@@ -76,7 +79,8 @@ shape_of(const Shape &shape)
 
 	result.metric = shape.metric;
 	result.n_dimensions = shape.n_dimensions;
-	result.step = shape.metric == GENIE_METRIC_L1 ? 1 : 0;
+	result.step = shape.metric == GENIE_METRIC_L1 ? 1.0f :
+		shape.metric == GENIE_METRIC_PIVOTS ? (float) RANGE / GENIE_VALUE_PIVOT_MAX : 0.0f;
 	return result;
 }
 

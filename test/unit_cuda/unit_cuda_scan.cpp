@@ -23,7 +23,7 @@ shape_of(GenieMetric metric, uint32_t n_dimensions, const float *centre)
 	if (metric == GENIE_METRIC_L1 || metric == GENIE_METRIC_PIVOTS)
 	{
 		shape.offset = -0.9f;
-		shape.step = 1.7f / 255;
+		shape.step = 1.7f / (metric == GENIE_METRIC_L1 ? 255 : GENIE_VALUE_PIVOT_MAX);
 		shape.own_ranges = true;
 	}
 	return shape;
@@ -37,7 +37,7 @@ value_of(GenieMetric metric, Random &random, std::vector<float> &elements)
 	uint8_t    *codes;
 
 	if (metric != GENIE_METRIC_EDIT)
-		return GenieVector{elements.data(), n, false};
+		return GenieVector{elements.data(), metric == GENIE_METRIC_PIVOTS ? n / GENIE_VALUE_PIVOT_BYTES : n, false};
 	elements.resize(std::max(n, (uint32_t) GENIE_VALUE_PATTERN_MAX));
 	codes = (uint8_t *) elements.data();
 	for (uint32_t i = 0; i < GENIE_VALUE_PATTERN_MAX; i++)
@@ -296,9 +296,10 @@ scan_cases()
 	for (const GenieMetric metric :
 		 {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER, GENIE_METRIC_PIVOTS})
 	{
-		for (const uint32_t n : {1u, 16u, 17u, 100u, 192u, 193u, 300u})
+		for (const uint32_t n : {1u, 16u, 17u, 60u, 100u, 192u, 193u, 300u})
 			if (is_mine())
-				scan_case(metric, n, few, n == 17 ? POOL : 0, by_scale(21u, 11u, 9u), 150);
+				scan_case(metric, metric == GENIE_METRIC_PIVOTS ? (n + 1) / 2 * 2 : n, few, n == 17 ? POOL : 0,
+						  by_scale(21u, 11u, 9u), 150);
 		if (is_mine())
 			scan_case(metric, 40, few, 0, 1, by_scale(2000u, 1000u, 300u));
 		if (is_mine())
@@ -325,6 +326,9 @@ scan_cases()
 		for (const uint32_t n : {40u, 130u, 250u, 330u})
 			if (is_mine())
 				scan_case(metric, n, few + 77, n == 40 ? 997 : 0, by_scale(300u, 140u, 140u), 20);
+	for (const uint32_t n : {16u, 64u})
+		if (is_mine())
+			scan_case(GENIE_METRIC_PIVOTS, n, few + 77, n == 16 ? 0 : 997, by_scale(300u, 140u, 140u), 20);
 	if (scale == WHOLE && is_mine())
 		scan_case(GENIE_METRIC_COSINE, 128, 2 * GENIE_TILE_OBJECTS, 0, 300, 1000);
 	if (is_mine())
