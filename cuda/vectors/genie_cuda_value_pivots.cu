@@ -64,13 +64,11 @@ keep_largest(uint32_t codes, uint32_t query, uint32_t largest)
 #endif
 }
 
+/* The same of two times two codes. */
 static __device__ __forceinline__ uint32_t
-keep_largest(const uint4 &codes, const uint4 &query, uint32_t largest)
+keep_largest(uint2 codes, uint2 query, uint32_t largest)
 {
-	largest = keep_largest(codes.x, query.x, largest);
-	largest = keep_largest(codes.y, query.y, largest);
-	largest = keep_largest(codes.z, query.z, largest);
-	return keep_largest(codes.w, query.w, largest);
+	return keep_largest(codes.y, query.y, keep_largest(codes.x, query.x, largest));
 }
 
 static __device__ __forceinline__ uint32_t
@@ -86,12 +84,12 @@ key_of(const GenieCudaValueQuery &query, float error, uint32_t difference)
 	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
-/* UNITS: of a record's codes; 0: any number of them, which no index has, are read again for each query. */
-template <uint32_t UNITS>
+/* FOURS: of codes of a record; 0: any number of them, which no index has, are read again for each query. */
+template <uint32_t FOURS>
 static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_pivots_kernel(GenieCudaValueScan scan)
 {
-	__shared__ uint4 bodies[QUERIES * UNITS + 1];
+	__shared__ uint2 bodies[QUERIES * FOURS + 1];
 	__shared__ Limit limits[QUERIES];
 	const uint32_t n_groups = (scan.n_queries + QUERIES - 1) / QUERIES;
 	const uint32_t first_query = blockIdx.x % n_groups * QUERIES;
@@ -99,16 +97,17 @@ __launch_bounds__(THREADS) genie_cuda_value_pivots_kernel(GenieCudaValueScan sca
 	const uint32_t i = blockIdx.x / n_groups * THREADS + threadIdx.x;
 	const bool	is_one = i < genie_cuda_value_n_looked_at(scan);
 	const uint4 *record = genie_cuda_value_record(scan, scan.first_object + (is_one ? i : 0) * scan.stride);
+	const uint2 *of_record = (const uint2 *) (record + 1);
 	const float error = __uint_as_float(record[0].z);
-	uint4		codes[UNITS + 1];
+	uint2		codes[FOURS + 1];
 
-	if constexpr (UNITS > 0)
+	if constexpr (FOURS > 0)
 	{
 #pragma unroll
-		for (uint32_t u = 0; u < UNITS; u++)
-			codes[u] = record[1 + u];
-		for (uint32_t u = threadIdx.x; u < n_queries * UNITS; u += THREADS)
-			bodies[u] = scan.queries[first_query + u / UNITS].body[u % UNITS];
+		for (uint32_t f = 0; f < FOURS; f++)
+			codes[f] = of_record[f];
+		for (uint32_t f = threadIdx.x; f < n_queries * FOURS; f += THREADS)
+			bodies[f] = ((const uint2 *) scan.queries[first_query + f / FOURS].body)[f % FOURS];
 	}
 	for (uint32_t q = threadIdx.x; q < n_queries; q += THREADS)
 		limits[q] = limit_of(scan.queries[first_query + q]);
@@ -120,13 +119,13 @@ __launch_bounds__(THREADS) genie_cuda_value_pivots_kernel(GenieCudaValueScan sca
 		const GenieCudaValueQuery &query = scan.queries[first_query + q];
 		uint32_t	both = 0;
 
-		if constexpr (UNITS > 0)
+		if constexpr (FOURS > 0)
 #pragma unroll
-			for (uint32_t u = 0; u < UNITS; u++)
-				both = keep_largest(codes[u], bodies[q * UNITS + u], both);
+			for (uint32_t f = 0; f < FOURS; f++)
+				both = keep_largest(codes[f], bodies[q * FOURS + f], both);
 		else
-			for (uint32_t u = 1; u < scan.n_units; u++)
-				both = keep_largest(record[u], query.body[u - 1], both);
+			for (uint32_t f = 0; f < 2 * (scan.n_units - 1); f++)
+				both = keep_largest(of_record[f], ((const uint2 *) query.body)[f], both);
 
 		const uint32_t largest = max(both & 0xFFFF, both >> 16);
 
@@ -140,7 +139,7 @@ __launch_bounds__(THREADS) genie_cuda_value_pivots_kernel(GenieCudaValueScan sca
 	}
 }
 
-template <uint32_t UNITS>
+template <uint32_t FOURS>
 static void
 launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
@@ -149,26 +148,24 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 
 	if (n_blocks > INT32_MAX)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a scan has more objects than a launch has blocks for");
-	genie_cuda_value_pivots_kernel<UNITS><<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan);
+	genie_cuda_value_pivots_kernel<FOURS><<<(uint32_t) n_blocks, THREADS, 0, stream>>>(scan);
 	genie_cuda_check_launch("genie_cuda_value_pivots_kernel");
 }
 
 void
 genie_cuda_value_pivots(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
-	switch (scan.n_units - 1)
-	{
-		case 1:
-			launch<1>(scan, stream);
-			break;
-		case 2:
-			launch<2>(scan, stream);
-			break;
-		case 4:
-			launch<4>(scan, stream);
-			break;
-		default:
-			launch<0>(scan, stream);
-			break;
-	}
+	/* all of a record's units, whose bytes behind the last code are zeros, and of a short one the half */
+	if (scan.n_dimensions <= 8)
+		launch<1>(scan, stream);
+	else if (scan.n_dimensions <= 16)
+		launch<2>(scan, stream);
+	else if (scan.n_dimensions <= 32)
+		launch<4>(scan, stream);
+	else if (scan.n_dimensions <= 48)
+		launch<6>(scan, stream);
+	else if (scan.n_dimensions <= 64)
+		launch<8>(scan, stream);
+	else
+		launch<0>(scan, stream);
 }
