@@ -130,7 +130,7 @@ sub operands
 	return $v->() if $right eq $class->{type};
 	return 'genie_object(' . $v->() . ')' if $right eq 'genie_object';
 	return 'genie_edit_query(' . $v->() . ', ' . pick(0, 1, 2, 3, 8, 100) . ')' if $right eq 'genie_edit_query';
-	return 'ROW(' . $v->() . ', ' . pick(0, 1, 2.5, 8, 100) . ')::tree_ball' if $right eq 'tree_ball';
+	return 'ROW(' . $v->() . ', ' . pick(0, 0.1, 1, 2.5, 8, 100) . ")::$right" if $right =~ /_ball$/;
 	if ($right eq 'tsquery')
 	{
 		my @words = map { 'w' . between(0, 400) . pick('', '', '', ':*') } 1 .. between(1, 5);
