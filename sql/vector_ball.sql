@@ -98,6 +98,9 @@ PREPARE of_word AS SELECT 'word'::text @& $1;
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY 1;
 SELECT ARRAY[1, 2] @& '{0:int:1}@1' AS one;
 DEALLOCATE ALL;
+-- beside vectors they may be of each type of balls: that is an error, and a cast decides
+SELECT '{1,2}'::real[] @& '{}' AS ambiguous;
+SELECT '{1,2}'::real[] @& '{}'::genie_query AS of_set, '{1,2}'::real[] @& '("{1,3}",1)'::l2_exact_ball AS of_ball;
 
 -- errors, with an index and without
 SELECT ARRAY[1, 2]::real[] @& ROW('{1,2}', -1)::l2_exact_ball;
