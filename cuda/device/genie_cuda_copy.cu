@@ -18,6 +18,22 @@ GenieCudaBlock::take(GenieCudaMemory &owner_, size_t bytes_)
 	owner = &owner_;
 }
 
+const uint64_t *
+GenieCudaLive::update(const GenieSegmentImage &image, cudaStream_t stream)
+{
+	if (block.bytes != bytes_of(image.n_tiles))
+		throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "an image does not have the tiles that its copy has");
+	if (!block.uploaded || image_id != image.id || version != image.live_version)
+	{
+		block.uploaded = false;
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, image.live, block.bytes, cudaMemcpyHostToDevice, stream));
+		image_id = image.id;
+		version = image.live_version;
+		block.uploaded = true;
+	}
+	return words();
+}
+
 GenieCudaCopy::GenieCudaCopy(size_t n_parts) : parts(n_parts)
 {
 	GENIE_CUDA_CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));

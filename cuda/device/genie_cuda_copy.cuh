@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "genie_cuda_memory.cuh"
+#include "genie_image.h"
 
 /* A block of the memory that is for images, or none yet. */
 struct GenieCudaBlock
@@ -36,6 +37,35 @@ struct GenieCudaBlock
 
 private:
 	GenieCudaMemory *owner = nullptr;
+};
+
+/* The live bits of an image, GENIE_TILE_WORDS words a tile. */
+class GenieCudaLive
+{
+public:
+	static size_t bytes_of(uint32_t n_tiles)
+	{
+		return (size_t) n_tiles * GENIE_TILE_BITMAP_BYTES;
+	}
+
+	/* Called once.  Throws if the device has no room. */
+	void		take(GenieCudaMemory &memory, uint32_t n_tiles)
+	{
+		block.take(memory, bytes_of(n_tiles));
+	}
+
+	/* Starts copying them, if the device has others.  Throws if the image has other tiles than there is room for. */
+	const uint64_t *update(const GenieSegmentImage &image, cudaStream_t stream);
+
+	const uint64_t *words() const
+	{
+		return (const uint64_t *) block.memory;
+	}
+
+private:
+	GenieCudaBlock block;
+	uint64_t	image_id = 0;
+	uint64_t	version = 0;
 };
 
 class GenieCudaCopy

@@ -10,16 +10,10 @@ table_bytes(const GenieSegmentImage &image)
 	return image.n_tiles * sizeof(GenieCudaTile);
 }
 
-static size_t
-live_bytes(const GenieSegmentImage &image)
-{
-	return (size_t) image.n_tiles * GENIE_TILE_BITMAP_BYTES;
-}
-
 uint64_t
 GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 {
-	uint64_t	bytes = table_bytes(image) + live_bytes(image);
+	uint64_t	bytes = table_bytes(image) + GenieCudaLive::bytes_of(image.n_tiles);
 
 	for (uint32_t i = 0; i < image.n_groups; i++)
 		bytes += image.groups[i]->n_bytes;
@@ -29,7 +23,7 @@ GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) : GenieCudaCopy(image.n_groups)
 {
 	table.take(memory, table_bytes(image));
-	live.take(memory, live_bytes(image));
+	live.take(memory, image.n_tiles);
 	for (uint32_t i = 0; i < image.n_groups; i++)
 		parts[i].take(memory, image.groups[i]->n_bytes);
 }
@@ -50,7 +44,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 				GenieCudaTile tile;
 
 				tile.base = parts[i].memory;
-				tile.live = (const uint64_t *) live.memory + tiles.size() * GENIE_TILE_WORDS;
+				tile.live = live.words() + tiles.size() * GENIE_TILE_WORDS;
 				tile.size_width = group->size_width;
 				tile.tile = genie_image_tiles(group)[j];
 				tiles.push_back(tile);
@@ -63,13 +57,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 		GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, tiles.data(), table.bytes, cudaMemcpyHostToDevice, stream));
 		table.uploaded = true;
 	}
-	if (!live.uploaded || live_version != image.live_version)
-	{
-		live.uploaded = false;
-		GENIE_CUDA_CHECK(cudaMemcpyAsync(live.memory, image.live, live.bytes, cudaMemcpyHostToDevice, stream));
-		live_version = image.live_version;
-		live.uploaded = true;
-	}
+	(void) live.update(image, stream);
 }
 
 bool

@@ -35,9 +35,8 @@ public:
 	uint64_t	n_misled = 0;	/* those of them that tiles had to count again */
 
 private:
-	GenieCudaBlock live;
+	GenieCudaLive live;
 	GenieCudaBlock table;
-	uint64_t	live_version = 0;
 };
 
 /* All copies, by the images' ids. */

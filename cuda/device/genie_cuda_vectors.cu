@@ -23,7 +23,7 @@ uint64_t
 GenieCudaVectors::bytes_of(const GenieQuantizedVectors &vectors)
 {
 	return vectors.n_objects * (uint64_t) genie_value_record_bytes(vectors.metric, vectors.n_dimensions) +
-		table_bytes(vectors);
+		table_bytes(vectors) + GenieCudaLive::bytes_of(n_tiles_of(vectors));
 }
 
 GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantizedVectors &vectors) :
@@ -32,6 +32,7 @@ GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantized
 	uint32_t	left = vectors.n_objects;
 
 	table.take(memory, table_bytes(vectors));
+	live_bits.take(memory, n_tiles_of(vectors));
 	for (GenieCudaBlock &tile : parts)
 	{
 		const uint32_t n = std::min<uint32_t>(left, GENIE_TILE_OBJECTS);

@@ -1,6 +1,7 @@
 /*
  * genie_cuda_vectors.cuh
- *	  Copies of quantized vectors (genie_quantized.h) on the device: a part a tile, and a table of their addresses.
+ *	  Copies of quantized vectors (genie_quantized.h) on the device: a part a tile, a table of their addresses,
+ *	  and the live bits of their objects.
  *
  * Vectors only save time: without them a job's hits are the same, and the CPU computes the same bounds.  So a job never
  * fails for lack of room for vectors; it goes without.
@@ -33,10 +34,17 @@ public:
 		return (const uint8_t *const *) table.memory;
 	}
 
+	/* The live bits of the image of the same objects, which are being copied if the device had others. */
+	const uint64_t *live(const GenieSegmentImage &image, cudaStream_t stream)
+	{
+		return live_bits.update(image, stream);
+	}
+
 	const uint64_t bytes;		/* taken */
 
 private:
 	GenieCudaBlock table;
+	GenieCudaLive live_bits;
 };
 
 /* All copies, by the vectors' ids. */

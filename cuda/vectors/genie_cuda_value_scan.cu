@@ -2,8 +2,8 @@
  * genie_cuda_value_scan.cu
  *	  A pass of SCAN jobs: laying out what its kernels need, and bringing the hits back.
  *
- * Of the image only the live bits are needed.  They are copied anew for each pass, a bit an object; the image itself,
- * which may have no keywords, is not on the device.  Vectors are copied if they are not there (genie_cuda_vectors.cuh).
+ * The image itself, which may have no keywords, is not on the device.  Vectors are copied if they are not there, and so
+ * are live bits (genie_cuda_vectors.cuh).
  * Where there is no room for them, the jobs are declined: the CPU scans as fast as memory could be copied.
  *
  * What the two ways need (genie_cuda_value_scan.cuh) is laid out alike: by a filter, a query has a second copy of
@@ -140,7 +140,7 @@ lay_out(const Jobs &jobs, GenieCudaBuffer &blob, GenieCudaBuffer &room, Layout &
 									 (uint32_t) (genie_value_record_bytes(vectors.metric, vectors.n_dimensions) /
 												 sizeof(uint4)),
 									 nullptr,
-									 room.take<uint64_t>((size_t) first.n_tiles * GENIE_TILE_WORDS),
+									 nullptr,
 									 genie_job_first_object(&first),
 									 genie_job_objects(&first),
 									 1,
@@ -299,12 +299,11 @@ genie_cuda_value_scan(GenieCudaContext &context, const Jobs &jobs, bool all_keys
 	if (vectors == nullptr)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "the limit of GPU memory has no room for vectors");
 	(void) pack(jobs, bytes, host, device, layout);
-	layout.sample.tiles = vectors->tiles();
 	layout.scan.tiles = vectors->tiles();
+	layout.scan.live = vectors->live(*first.image, stream) + (size_t) first.first_tile * GENIE_TILE_WORDS;
+	layout.sample.tiles = layout.scan.tiles;
+	layout.sample.live = layout.scan.live;
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, stream));
-	GENIE_CUDA_CHECK(cudaMemcpyAsync((void *) layout.scan.live,
-									 first.image->live + (size_t) first.first_tile * GENIE_TILE_WORDS,
-									 (size_t) first.n_tiles * GENIE_TILE_BITMAP_BYTES, cudaMemcpyHostToDevice, stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(layout.zeros, 0, layout.n_zeros * sizeof(uint32_t), stream));
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
 	context.upload(*first.vectors, *vectors);

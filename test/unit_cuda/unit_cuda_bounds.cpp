@@ -247,7 +247,7 @@ bounds_cases()
 static uint64_t
 bytes_of(const Vectors &vectors)
 {
-	uint64_t	bytes = vectors.tiles.size() * sizeof(void *);
+	uint64_t	bytes = vectors.tiles.size() * (sizeof(void *) + GENIE_TILE_BITMAP_BYTES);
 
 	for (const std::vector<uint8_t> &tile : vectors.records)
 		bytes += tile.size();
