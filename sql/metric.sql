@@ -67,7 +67,7 @@ SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM m WHERE i @& ROW(7, 2)::int_ball ORDER BY i <-> 7;
 RESET enable_seqscan; RESET enable_bitmapscan;
 SELECT * FROM all_wrong();
-SELECT training, pivots BETWEEN 4 AND 32 AS pivots, expected_share BETWEEN 0 AND 0.2 AS expected_share, segments, pending_rows FROM genie_index_info('m_v');
+SELECT training, pivots BETWEEN 4 AND 64 AS pivots, expected_share BETWEEN 0 AND 0.2 AS expected_share, segments, pending_rows FROM genie_index_info('m_v');
 -- pivots spare most distances
 VACUUM m;
 SET enable_seqscan = off;

@@ -84,7 +84,10 @@ key_of(const GenieCudaValueQuery &query, float error, uint32_t difference)
 	return genie_cuda_value_key(__double2float_rd(bound.value));
 }
 
-/* FOURS: of codes of a record; 0: any number of them, which no index has, are read again for each query. */
+/*
+ * FOURS: of codes of a record, all of its units, whose bytes behind the last code are zeros; of a short one the half.
+ * 0: any number of them, which no index has, are read again for each query.
+ */
 template <uint32_t FOURS>
 static __global__ void
 __launch_bounds__(THREADS) genie_cuda_value_pivots_kernel(GenieCudaValueScan scan)
@@ -155,17 +158,27 @@ launch(const GenieCudaValueScan &scan, cudaStream_t stream)
 void
 genie_cuda_value_pivots(const GenieCudaValueScan &scan, cudaStream_t stream)
 {
-	/* all of a record's units, whose bytes behind the last code are zeros, and of a short one the half */
 	if (scan.n_dimensions <= 8)
-		launch<1>(scan, stream);
-	else if (scan.n_dimensions <= 16)
-		launch<2>(scan, stream);
-	else if (scan.n_dimensions <= 32)
-		launch<4>(scan, stream);
-	else if (scan.n_dimensions <= 48)
-		launch<6>(scan, stream);
-	else if (scan.n_dimensions <= 64)
-		launch<8>(scan, stream);
-	else
-		launch<0>(scan, stream);
+		return launch<1>(scan, stream);
+	switch (scan.n_units - 1)
+	{
+		case 1:
+			return launch<2>(scan, stream);
+		case 2:
+			return launch<4>(scan, stream);
+		case 3:
+			return launch<6>(scan, stream);
+		case 4:
+			return launch<8>(scan, stream);
+		case 5:
+			return launch<10>(scan, stream);
+		case 6:
+			return launch<12>(scan, stream);
+		case 7:
+			return launch<14>(scan, stream);
+		case 8:
+			return launch<16>(scan, stream);
+		default:
+			return launch<0>(scan, stream);
+	}
 }

@@ -7,8 +7,8 @@
  * query's nearest one.  (Objects that are equal to the query tell nothing about its neighbours, so the nearest one is
  * at a distance above 0.)  Pivots far from everything, which are usually taken, leave more.
  *
- * A pivot costs two bytes a row, and a distance for each row and each query.  So there are only as many, of 4, 8, 16 or
- * 32, as leave noticeably fewer pairs.
+ * A pivot costs two bytes a row, and a distance for each row and each query.  So there are only as many, of 4, 8, 16,
+ * 32 or 64, as leave noticeably fewer pairs.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define GENIE_PIVOTS_MAX 32
+#define GENIE_PIVOTS_MAX 64
 
 typedef struct GeniePivotChoice
 {

@@ -49,7 +49,7 @@
 #include "genie_value_scan.h"
 #include "genie_vector_value.h"
 
-#define CANDIDATES	64			/* rows of a sample that may become pivots */
+#define CANDIDATES	128			/* rows of a sample that may become pivots */
 #define OBJECTS		256			/* rows to which their distances are computed */
 #define MARK		1			/* in the padding before a value */
 
