@@ -67,11 +67,11 @@ GenieCudaDispatch::decided(const GenieSegmentImage &image) const
 
 /* The costs of counting the image, by the kernel that counts its lanes. */
 GenieDispatchCosts
-GenieCudaDispatch::costs_of(const GenieSegmentImage &image)
+GenieCudaDispatch::costs_of(const GenieSegmentImage &image, GenieJobKind kind)
 {
 	const GenieCudaLaneImage &lanes = lanes_of(image);
 
-	return lanes.by_tensor ? tensor.of_image(costs, image, lanes.tensor_bytes) : costs;
+	return GenieCudaLanesPass::is_by_tensor(lanes, kind) ? tensor.of_image(costs, image, lanes.tensor_bytes) : costs;
 }
 
 size_t
@@ -89,7 +89,7 @@ GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 		return 0;
 	in_order = jobs;
 	queries.resize(n);
-	costs_here = costs_of(image);
+	costs_here = costs_of(image, jobs[0]->kind);
 	costs_here.samples = true;
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -99,14 +99,16 @@ GenieCudaDispatch::choose(std::vector<GenieJob *> &jobs)
 	choice = genie_dispatch_choose(&costs_here, setting, n, queries.data());
 	for (uint32_t i = 0; i < n; i++)
 		jobs[i] = in_order[queries[i].number];
-	genie_dispatch_explain(&choice, setting, lanes.by_tensor ? "tensor cores" : "bit lanes", choices.reason);
+	genie_dispatch_explain(&choice, setting,
+						   GenieCudaLanesPass::is_by_tensor(lanes, jobs[0]->kind) ? "tensor cores" : "bit lanes",
+						   choices.reason);
 	return choice.n_lanes;
 }
 
 uint32_t
 GenieCudaDispatch::jobs_of_pass(const std::vector<GenieJob *> &jobs)
 {
-	GenieCudaLanesPass pass(context, lanes_of(*jobs[0]->image));
+	GenieCudaLanesPass pass(context, lanes_of(*jobs[0]->image), jobs[0]->kind);
 	size_t		each = std::min<size_t>(jobs.size(), GENIE_CUDA_PASS_JOBS);
 
 	for (; each > 0; each /= 2)

@@ -37,7 +37,7 @@ public:
 
 private:
 	GenieCudaLaneImage decided(const GenieSegmentImage &image) const;
-	GenieDispatchCosts costs_of(const GenieSegmentImage &image);
+	GenieDispatchCosts costs_of(const GenieSegmentImage &image, GenieJobKind kind);
 
 	GenieCudaContext &context;
 	GenieEngineChoices &choices;

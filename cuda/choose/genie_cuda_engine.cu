@@ -236,7 +236,7 @@ parts_of(const std::vector<GenieJob *> &jobs, const GenieCudaImages &images)
 	{
 		const uint32_t first = job->first_tile;
 		const uint32_t n = job->n_tiles;
-		const uint32_t each = job->kind == GENIE_JOB_TOP ? n : GENIE_CUDA_OUT_TILES;
+		const uint32_t each = genie_dispatch_counts(job) ? n : GENIE_CUDA_OUT_TILES;
 
 		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
 			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS,
@@ -343,7 +343,7 @@ GenieCudaEngine::run_lanes_pass(const std::vector<GenieJob *> &jobs, const Genie
 {
 	const uint64_t number = ++n_passes;
 	const GenieStatus status = genie_cuda_guard(error, [&]() {
-		const std::vector<GenieJob *> left = GenieCudaLanesPass(*context, lanes).run(jobs, number);
+		const std::vector<GenieJob *> left = GenieCudaLanesPass(*context, lanes, jobs[0]->kind).run(jobs, number);
 
 		again.insert(again.end(), left.begin(), left.end());
 	});
@@ -437,7 +437,8 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 		done += each;
 	}
 	again = left.size() - before;
-	(dispatch->lanes_of(image).by_tensor ? choices.n_tensor : choices.n_lanes) += done - again;
+	(GenieCudaLanesPass::is_by_tensor(dispatch->lanes_of(image), jobs[0]->kind) ? choices.n_tensor :
+																				  choices.n_lanes) += done - again;
 	choices.n_tiles += jobs.size() - done + again;
 
 	/* run_tiles() sees an interrupt again at once; if the device is lost it only gives the jobs that status */
@@ -448,7 +449,8 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 std::vector<GenieJob *>
 GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
-	std::map<std::tuple<uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> for_lanes;	/* by image and tiles */
+	/* by image, kind and tiles */
+	std::map<std::tuple<uint64_t, GenieJobKind, uint32_t, uint32_t>, std::vector<GenieJob *>> for_lanes;
 	std::map<std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> scans; /* and by vectors */
 	std::vector<GenieJob *> left;
 
@@ -487,10 +489,10 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			snprintf(error, sizeof(error), "a key table does not fit the sizes of an image");
 		}
 		else if (GenieCudaLanesPass::can_do(*job) && genie_image_has_codes(job->image) && images->fits(*job->image))
-			for_lanes[{job->image->id, job->first_tile, job->n_tiles}].push_back(job);
+			for_lanes[{job->image->id, job->kind, job->first_tile, job->n_tiles}].push_back(job);
 		else
 		{
-			choices.n_tiles += job->kind == GENIE_JOB_TOP;
+			choices.n_tiles += genie_dispatch_counts(job);
 			left.push_back(job);
 		}
 	}

@@ -96,7 +96,7 @@ Batch::lanes_ns(GenieCudaContext &context, const GenieCudaLaneImage &lanes)
 
 	for (GenieJob &job : jobs)
 		pointers.push_back(&job);
-	return least_ns([&]() { (void) GenieCudaLanesPass(context, lanes).run(pointers, 0); });
+	return least_ns([&]() { (void) GenieCudaLanesPass(context, lanes, GENIE_JOB_TOP).run(pointers, 0); });
 }
 
 /* A difference of times for one of n things; not below 0, which noise could make of it. */

@@ -60,9 +60,10 @@ struct GenieCudaQuery
 	uint64_t   *mask;
 	uint32_t	first_tile;
 
-	/* MASK: objects must match at least min_count times */
+	/* MASK, TALLY: objects must match at least min_count times */
 	uint32_t	min_count;
 	bool		first_condition;	/* filters the live objects; others filter those in mask */
+	uint32_t   *tally;			/* TALLY: how many do, instead of a mask; zero before; else NULL */
 
 	/* COUNTS: 65,536 counts a tile from first_tile on */
 	void	   *counts;
@@ -83,7 +84,7 @@ struct GenieCudaQuery
 	uint32_t   *histogram;		/* how many candidates have each key that a counter can hold; NULL: not kept */
 	GenieCudaCandidate *selected;	/* room for k, where they are not sorted in shared memory */
 	GenieHit   *hits;			/* room for an even number; zeros behind the last hit */
-	uint4	   *n_hits;			/* in x */
+	uint4	   *n_hits;			/* in x; lanes, TALLY: zero before */
 };
 
 #endif							/* GENIE_CUDA_TYPES_CUH */

@@ -11,7 +11,8 @@
  * A thread counts its objects for the slice's queries strip by strip.  Codes are loaded some strips ahead, across the
  * ends of rounds.  Then all counts are compared with their queries' thresholds at once, plane by plane.  Only where a
  * count reaches its threshold does the thread write an event, into the block's list.  Events become candidates later
- * (genie_cuda_lanes_deal): taking room in a query's list here would make the whole block wait.
+ * (genie_cuda_lanes_deal): taking room in a query's list here would make the whole block wait.  Where objects are only
+ * tallied there are no events, and one launch counts all objects.
  *
  * Thresholds are those of before the launch.  An object must be strictly better than the k-th best of all earlier
  * launches, because later objects lose ties.
@@ -23,6 +24,7 @@
 #include "genie_cuda_lanes.cuh"
 #include "genie_cuda_lanes_add.cuh"
 #include "genie_cuda_lanes_block.cuh"
+#include "genie_cuda_lanes_tally.cuh"
 #include "genie_cuda_piece.cuh"
 
 /* What a block keeps in shared memory beside the table. */
@@ -32,6 +34,7 @@ struct GenieCudaLaneShared
 	GenieCudaLaneEntry thresholds[PLANES];
 	GenieCudaLaneEntry open;	/* queries whose threshold some count can reach */
 	uint32_t	n_events;		/* of the block */
+	uint32_t	tallies[GENIE_CUDA_LANE_QUERIES];	/* of the block */
 };
 
 /* Codes on their way: rows of the next strips, and where loading goes on. */
@@ -219,6 +222,15 @@ genie_cuda_lane_reached(const GenieCudaLanePlanes<PLANES> &planes, const GenieCu
 	return reached;
 }
 
+/* Is the object live?  Those of a warp's threads, which follow each other, have their bits in one word. */
+static __device__ __forceinline__ bool
+genie_cuda_lane_is_live(const GenieCudaLaneLaunch &launch, uint32_t object)
+{
+	const uint32_t *live = (const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live;
+
+	return (live[object % GENIE_TILE_OBJECTS / 32] >> (object % 32) & 1) != 0;
+}
+
 /*
  * Each thread gives its object to the queries that it reached: an event for each pair, in any order.  All threads of
  * the warp call it together.
@@ -228,8 +240,7 @@ static __device__ __forceinline__ void
 genie_cuda_lane_offer(const GenieCudaLaneLaunch &launch, uint32_t object, const GenieCudaLaneEntry &reached,
 					  const GenieCudaLanePlanes<PLANES> &planes, GenieCudaLaneShared<PLANES> &shared)
 {
-	const GenieCudaTile &tile = launch.tiles[object / GENIE_TILE_OBJECTS];
-	const uint32_t live = ((const uint32_t *) tile.live)[object % GENIE_TILE_OBJECTS / 32] >> (object % 32) & 1;
+	const bool	live = genie_cuda_lane_is_live(launch, object);
 	GenieCudaLaneEvent *events = launch.events + (size_t) genie_cuda_lane_block() * launch.room;
 	uint32_t	n = 0;
 	uint32_t	base = 0;
@@ -258,6 +269,24 @@ genie_cuda_lane_offer(const GenieCudaLaneLaunch &launch, uint32_t object, const 
 		}
 }
 
+/* Adds the warp's totals to the block's, and then these to the queries'.  All threads of the block call it together. */
+template <int PLANES>
+static __device__ __forceinline__ void
+genie_cuda_lane_give_totals(const GenieCudaLaneLaunch &launch, GenieCudaLaneTally &tally,
+							GenieCudaLaneShared<PLANES> &shared)
+{
+	const uint32_t q = blockIdx.x * GENIE_CUDA_LANE_QUERIES + threadIdx.x;
+
+	genie_cuda_lane_settle_sums(tally);
+#pragma unroll
+	for (int w = 0; w < GENIE_CUDA_LANE_WORDS; w++)
+		if (tally.totals[w] != 0)
+			atomicAdd(&shared.tallies[32 * w + genie_cuda_thread()], tally.totals[w]);
+	__syncthreads();
+	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES && q < launch.n_queries && shared.tallies[threadIdx.x] != 0)
+		atomicAdd(&launch.queries[q].n_hits->x, shared.tallies[threadIdx.x]);
+}
+
 /* The thresholds of the slice's queries, as planes. */
 template <int PLANES>
 static __device__ __forceinline__ void
@@ -270,6 +299,8 @@ genie_cuda_lane_thresholds(const GenieCudaLaneLaunch &launch, GenieCudaLaneShare
 
 	if (threadIdx.x == 0)
 		shared.n_events = 0;
+	if (threadIdx.x < GENIE_CUDA_LANE_QUERIES)
+		shared.tallies[threadIdx.x] = 0;
 	if (w >= GENIE_CUDA_LANE_WORDS)
 		return;
 	if (q < launch.n_queries)
@@ -286,7 +317,7 @@ genie_cuda_lane_thresholds(const GenieCudaLaneLaunch &launch, GenieCudaLaneShare
 	}
 }
 
-template <int PLANES, int OBJECTS, int THREADS>
+template <int PLANES, int OBJECTS, int THREADS, bool TALLIES>
 static __global__ void
 __launch_bounds__(THREADS, 1) genie_cuda_lanes_kernel(const __grid_constant__ GenieCudaLaneLaunch launch)
 {
@@ -296,6 +327,7 @@ __launch_bounds__(THREADS, 1) genie_cuda_lanes_kernel(const __grid_constant__ Ge
 	const GenieCudaLaneThread thread = genie_cuda_lane_thread();
 	const GenieCudaLanePart part = genie_cuda_lane_part(launch);
 	GenieCudaLaneCodes<OBJECTS> codes = {};
+	GenieCudaLaneTally tally = {};
 
 	codes.part = part;
 	genie_cuda_lane_fetch(table, 0, launch.layout.resident_bytes + launch.layout.first_bytes);
@@ -318,11 +350,20 @@ __launch_bounds__(THREADS, 1) genie_cuda_lanes_kernel(const __grid_constant__ Ge
 		{
 			const GenieCudaLaneEntry reached = genie_cuda_lane_reached(planes[i], shared);
 			const uint32_t first = genie_cuda_lane_object(launch, part.first + unit);
+			const uint32_t object = first + i * GENIE_CUDA_WARP + genie_cuda_thread();
 
-			if (__any_sync(GENIE_CUDA_WHOLE_WARP, genie_cuda_lane_any(reached) != 0) && unit < part.n)
-				genie_cuda_lane_offer(launch, first + i * GENIE_CUDA_WARP + genie_cuda_thread(), reached, planes[i],
-									  shared);
+			if (unit >= part.n)
+				break;
+			if (TALLIES)
+				genie_cuda_lane_tally(tally, genie_cuda_lane_is_live(launch, object) ? reached : GenieCudaLaneEntry{});
+			else if (__any_sync(GENIE_CUDA_WHOLE_WARP, genie_cuda_lane_any(reached) != 0))
+				genie_cuda_lane_offer(launch, object, reached, planes[i], shared);
 		}
+	}
+	if (TALLIES)
+	{
+		genie_cuda_lane_give_totals(launch, tally, shared);
+		return;
 	}
 	__syncthreads();
 	if (threadIdx.x == 0)
@@ -334,7 +375,8 @@ void
 genie_cuda_lanes_of_planes(const GenieCudaDevice &device, GenieCudaLaneLaunch &launch, cudaStream_t stream)
 {
 	typedef GenieCudaLanePolicy<PLANES> Policy;
-	const auto	kernel = genie_cuda_lanes_kernel<PLANES, Policy::OBJECTS, Policy::THREADS>;
+	const auto	kernel = launch.tallies ? genie_cuda_lanes_kernel<PLANES, Policy::OBJECTS, Policy::THREADS, true> :
+										 genie_cuda_lanes_kernel<PLANES, Policy::OBJECTS, Policy::THREADS, false>;
 	const uint32_t n_slices = genie_cuda_lane_slices(launch.n_queries);
 	const uint32_t shared = launch.layout.shared_bytes() + (uint32_t) sizeof(GenieCudaLaneShared<PLANES>);
 

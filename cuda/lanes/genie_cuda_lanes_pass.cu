@@ -16,8 +16,17 @@
 bool
 GenieCudaLanesPass::can_do(const GenieJob &job)
 {
+	if (job.kind == GENIE_JOB_TALLY)
+		return true;
 	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.query.keys == nullptr && !job.has_after &&
 		job.k <= GENIE_CUDA_LANE_K_MAX;
+}
+
+/* Hits lie query after query, with room for an even number each: the kernel writes pairs. */
+static uint32_t
+hits_of(const GenieJob &job)
+{
+	return job.kind == GENIE_JOB_TALLY ? 0 : job.k + job.k % 2;
 }
 
 void
@@ -31,7 +40,7 @@ GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
 	min_ranges = UINT32_MAX;
 	for (const GenieJob *job : jobs)
 	{
-		max_k = std::max(max_k, job->k);
+		max_k = std::max(max_k, job->kind == GENIE_JOB_TALLY ? 1 : job->k);
 		min_ranges = std::min(min_ranges, job->query.n_ranges);
 		max_count = std::max(max_count, job->query.max_count);
 	}
@@ -39,13 +48,8 @@ GenieCudaLanesPass::plan(const std::vector<GenieJob *> &jobs)
 	max_count = std::min(max_count, jobs[0]->image->groups[0]->n_dimensions);
 	capacity = std::max(GENIE_CUDA_LANE_CAPACITY, GENIE_CUDA_LANE_CAPACITY_K * max_k);
 	slice_room = GENIE_CUDA_LANE_QUERIES * capacity / GENIE_CUDA_LANE_EVENTS_PART;
-}
-
-/* Hits lie query after query, with room for an even number each: the kernel writes pairs. */
-static uint32_t
-hits_of(uint32_t k)
-{
-	return k + k % 2;
+	if (tallies)
+		max_k = capacity = slice_room = 0;
 }
 
 /*
@@ -82,7 +86,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	for (const GenieJob *job : jobs)
 	{
 		n_ranges += job->query.n_ranges;
-		n_hit += hits_of(job->k);
+		n_hit += hits_of(*job);
 	}
 	queries = blob.take<GenieCudaQuery>(n_queries, &packed);
 	device_places = blob.take<GenieCudaLanePlace>(places.size(), &host_places);
@@ -133,7 +137,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 			memcpy(host_ranges, job.query.ranges, query.n_ranges * sizeof(GenieRankRange));
 		host_ranges += query.n_ranges;
 		ranges += query.n_ranges;
-		all_hits += hits_of(job.k);
+		all_hits += hits_of(job);
 	}
 	return GenieCudaBytes{blob.used, result.used, room.used};
 }
@@ -230,6 +234,15 @@ GenieCudaLanesPass::count(const GenieCudaImage &copy)
 	launch.slice_room = slice_room;
 	launch.layout = layout;
 	launch.step = unit;
+	launch.tallies = tallies;
+	if (tallies)
+	{
+		launch.first_object = first_object;
+		launch.n_units = (uint32_t) n_units;
+		if (n_units > 0)
+			genie_cuda_lanes(context.device, max_count, launch, context.stream);
+		return;
+	}
 	is_sampled = is_to_sample(copy);
 	if (!is_sampled)
 	{
@@ -253,10 +266,15 @@ GenieCudaLanesPass::start_results(const std::vector<GenieJob *> &jobs, uint8_t *
 	GenieCudaResults results;
 	const GenieHit *from = device_hits;
 
+	if (tallies)
+	{
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(host, device, head_bytes, cudaMemcpyDeviceToHost, context.stream));
+		return true;
+	}
 	for (const GenieJob *job : jobs)
 	{
 		results.add(job->out, from, job->k * sizeof(GenieHit));
-		from += hits_of(job->k);
+		from += hits_of(*job);
 	}
 	for (size_t i = 0; i < jobs.size(); i++)
 		bounds.add_to(results, i, *jobs[i]);
@@ -288,7 +306,7 @@ GenieCudaLanesPass::give_results(const std::vector<GenieJob *> &jobs, bool direc
 				memcpy(jobs[i]->out, hits, jobs[i]->n_hits * sizeof(GenieHit));
 			bounds.give(i, direct, *jobs[i]);
 		}
-		hits += hits_of(jobs[i]->k);
+		hits += hits_of(*jobs[i]);
 	}
 	copy.n_sampled += is_sampled ? n_queries : 0;
 	return again;
@@ -311,7 +329,8 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(tables, 0, (size_t) n_slices * table_bytes, context.stream));
 	/* with its padding */
-	GENIE_CUDA_CHECK(cudaMemsetAsync(unfit, 0, (uint8_t *) device_hits - (uint8_t *) unfit, context.stream));
+	GENIE_CUDA_CHECK(
+		cudaMemsetAsync(device + bytes.blob, 0, (uint8_t *) device_hits - (device + bytes.blob), context.stream));
 	if (by_tensor)
 		genie_cuda_tensor_table(table_bytes, device_places, queries, n_queries, tables, context.stream);
 	else
@@ -323,7 +342,8 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	bounds.upload();
 	if (uploads)
 		GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
-	genie_cuda_top_small(queries, n_queries, context.stream);
+	if (!tallies)
+		genie_cuda_top_small(queries, n_queries, context.stream);
 	bounds.run();
 
 	const bool	direct = start_results(jobs, host + bytes.blob, device + bytes.blob, bytes.result);

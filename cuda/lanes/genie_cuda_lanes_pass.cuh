@@ -1,6 +1,6 @@
 /*
  * genie_cuda_lanes_pass.cuh
- *	  A pass of bit lanes: TOP jobs of the same tiles of one image, done together.
+ *	  A pass of bit lanes: TOP jobs, or TALLY jobs, of the same tiles of one image, done together.
  *
  * In stream order: the queries go to the device; their tables are filled; then launches count more and more objects, in
  * object order.  Between launches events become candidates and each query keeps its best k, and later objects must beat
@@ -15,6 +15,8 @@
  * If the best objects come last, a query may have more candidates than room; if a sample is not like the rest, it may
  * have fewer than k.  Its answer is then incomplete, and its job is given back to be done by tiles.  An image whose
  * samples often mislead is not sampled any more.
+ *
+ * TALLY jobs take one launch, which adds up; never on tensor cores.
  */
 #ifndef GENIE_CUDA_LANES_PASS_CUH
 #define GENIE_CUDA_LANES_PASS_CUH
@@ -25,21 +27,27 @@
 class GenieCudaLanesPass
 {
 public:
-	GenieCudaLanesPass(GenieCudaContext &context_, const GenieCudaLaneImage &lanes) :
-		context(context_), bounds(context_), layout(lanes.layout), by_tensor(lanes.by_tensor),
-		places(by_tensor ? lanes.tensor_places : lanes.places),
+	GenieCudaLanesPass(GenieCudaContext &context_, const GenieCudaLaneImage &lanes, GenieJobKind kind) :
+		context(context_), bounds(context_), layout(lanes.layout), tallies(kind == GENIE_JOB_TALLY),
+		by_tensor(is_by_tensor(lanes, kind)), places(by_tensor ? lanes.tensor_places : lanes.places),
 		table_bytes(by_tensor ? lanes.tensor_bytes : lanes.layout.table_bytes())
 	{}
 
 	/* Can lanes do the job, if they can count its image? */
 	static bool can_do(const GenieJob &job);
 
+	/* Do tensor cores count jobs of the kind? */
+	static bool is_by_tensor(const GenieCudaLaneImage &lanes, GenieJobKind kind)
+	{
+		return lanes.by_tensor && kind != GENIE_JOB_TALLY;
+	}
+
 	/* Bytes that a pass of these jobs needs. */
 	GenieCudaBytes bytes_of(const std::vector<GenieJob *> &jobs);
 
 	/*
-	 * Runs jobs of the same tiles of one image.  Throws if anything fails; then no job has a result.  number is the
-	 * pass's (genie_cuda_image.cuh).  Returns the jobs that tiles have to do.
+	 * Runs jobs of the pass's kind and the same tiles of one image.  Throws if anything fails; then no job has a
+	 * result.  number is the pass's (genie_cuda_image.cuh).  Returns the jobs that tiles have to do.
 	 */
 	std::vector<GenieJob *> run(const std::vector<GenieJob *> &jobs, uint64_t number);
 
@@ -58,6 +66,7 @@ private:
 	GenieCudaContext &context;
 	GenieCudaBounds bounds;
 	const GenieCudaLaneLayout &layout;
+	const bool	tallies;		/* TALLY, else TOP */
 	const bool	by_tensor;
 	const std::vector<GenieCudaLanePlace> &places;
 	const uint32_t table_bytes; /* of a slice */

@@ -129,6 +129,8 @@ struct GenieCudaLaneLaunch
 	uint32_t	n_units;
 	uint32_t	part_units;		/* consecutive units that a block counts; a slice's last block has the rest */
 
+	bool		tallies;		/* objects that reach thresholds are added up in the queries' n_hits: no events */
+
 	/* events: each block of a slice has its part of the slice's room, and writes how many events it had */
 	GenieCudaLaneEvent *events;
 	uint32_t   *n_events;

@@ -68,6 +68,8 @@ __launch_bounds__(GenieCudaPolicy<BITS>::THREADS,
 					genie_cuda_raise_threshold<BITS, THREADS>(piece);
 				genie_cuda_offer<BITS, THREADS, GenieCudaByTable<BITS>>(piece);
 			}
+			else if (WORK == GENIE_CUDA_WORK_MASK && piece.query->tally != NULL)
+				genie_cuda_add_tally<BITS, THREADS>(piece);
 			else if (WORK == GENIE_CUDA_WORK_MASK)
 				genie_cuda_write_mask<BITS, THREADS>(piece);
 			else

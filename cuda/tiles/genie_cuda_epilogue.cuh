@@ -1,6 +1,6 @@
 /*
  * genie_cuda_epilogue.cuh
- *	  What becomes of a piece's counters: candidates for the best k, a mask, or counts written out.
+ *	  What becomes of a piece's counters: candidates for the best k, a mask, a tally, or counts written out.
  *
  * TOP.  An object is *wanted* if its bit in the mask is set, its key is at least the query's threshold, and it ranks
  * below the cursor.  All three are tested before anything is ranked.  If the piece's wanted objects are
@@ -395,6 +395,24 @@ genie_cuda_offer(const GenieCudaPiece piece)
 		if (genie_cuda_warp() == 0)
 			genie_cuda_raise_bound<BITS>(piece.query);
 	}
+}
+
+/* TALLY: how many live objects match at least min_count times. */
+template <int BITS, int THREADS>
+__device__ __forceinline__ void
+genie_cuda_add_tally(const GenieCudaPiece &piece)
+{
+	typedef typename GenieCudaUnit<BITS>::Mask Mask;
+	const GenieCudaByCount<BITS> ranking(genie_cuda_counters());
+	const GenieCudaQuery *query = piece.query;
+	const Mask *live = (const Mask *) piece.tile->live + piece.first / GENIE_CUDA_UNIT<BITS>;
+	uint32_t	n = 0;
+
+	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
+		n += (uint32_t) __popc(ranking.at_least(unit, query->min_count, live[unit]));
+	n = genie_cuda_warp_scan(n);
+	if (genie_cuda_thread() == GENIE_CUDA_WARP - 1 && n > 0)
+		atomicAdd(query->tally, n);
 }
 
 /*

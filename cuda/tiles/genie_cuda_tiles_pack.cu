@@ -123,16 +123,19 @@ GenieCudaTilesPass::plan(const std::vector<GenieCudaJobPart> &parts, uint32_t ch
 	for (const GenieCudaJobPart &part : work)
 		jobs.push_back(part.job);
 	for (const GenieCudaJobPart &part : work)
-		max_conditions = std::max(max_conditions, part.job->kind == GENIE_JOB_COUNTS ? 0 : part.job->n_conditions);
+		if (genie_job_has_conditions(part.job->kind))
+			max_conditions = std::max(max_conditions, part.job->n_conditions);
 	for (uint32_t condition = 0; condition < max_conditions; condition++)
 		for (uint32_t i = 0; i < work.size(); i++)
-			if (work[i].job->kind != GENIE_JOB_COUNTS && condition < work[i].job->n_conditions)
+			if (genie_job_has_conditions(work[i].job->kind) && condition < work[i].job->n_conditions)
 				add(i, condition, work[i].job->conditions[condition].query, GENIE_CUDA_WORK_MASK);
 
 	/* queries of small k first, so that all of them lie together */
 	for (uint32_t i = 0; i < work.size(); i++)
 		if (work[i].job->kind == GENIE_JOB_COUNTS)
 			add(i, QUERY, work[i].job->query, GENIE_CUDA_WORK_COUNTS);
+		else if (work[i].job->kind == GENIE_JOB_TALLY)
+			add(i, QUERY, work[i].job->query, GENIE_CUDA_WORK_MASK);
 	for (const bool large : {false, true})
 		for (uint32_t i = 0; i < work.size(); i++)
 			if (work[i].job->kind == GENIE_JOB_TOP && is_large(*work[i].job) == large)
@@ -251,7 +254,12 @@ GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuf
 	if (ranges != nullptr && query.n_ranges > 0)
 		memcpy(ranges, query.ranges, query.n_ranges * sizeof(GenieRankRange));
 
-	if (launch.work == GENIE_CUDA_WORK_MASK)
+	if (job.kind == GENIE_JOB_TALLY)
+	{
+		packed.min_count = job.min_key;
+		packed.tally = tallies + part;
+	}
+	else if (launch.work == GENIE_CUDA_WORK_MASK)
 	{
 		if (launch.condition == 0)
 		{
@@ -336,6 +344,9 @@ GenieCudaTilesPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *de
 	for (const Launch &launch : launches)
 		n_queries += (uint32_t) launch.parts.size();
 	on_device = blob.take<GenieCudaQuery>(n_queries, &queries);
+	tallies = nullptr;
+	if (std::any_of(jobs.begin(), jobs.end(), [](const GenieJob *job) { return job->kind == GENIE_JOB_TALLY; }))
+		tallies = result.take<uint32_t>(work.size(), &host_tallies);
 	bounds.pack(jobs, blob, result);
 
 	for (Launch &launch : launches)

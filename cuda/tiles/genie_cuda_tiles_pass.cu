@@ -130,6 +130,8 @@ GenieCudaTilesPass::give_results()
 			memcpy(job->out, packed.result, job->n_hits * sizeof(GenieHit));
 			bounds.give(i, false, *job);
 		}
+		else if (job->kind == GENIE_JOB_TALLY)
+			job->n_hits = host_tallies[i];
 		else
 		{
 			const size_t tile_bytes = job->kind == GENIE_JOB_MASK ? GENIE_TILE_BITMAP_BYTES :
@@ -161,6 +163,8 @@ GenieCudaTilesPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chu
 	(void) pack(bytes, host, device);
 
 	GENIE_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes.blob, cudaMemcpyHostToDevice, context.stream));
+	if (tallies != nullptr)
+		GENIE_CUDA_CHECK(cudaMemsetAsync(tallies, 0, work.size() * sizeof(uint32_t), context.stream));
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_begin, context.copy_stream));
 	for (const GenieSegmentImage *image : images_of(parts, context.images))
 		run_image(*image);

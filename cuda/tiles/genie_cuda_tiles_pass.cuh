@@ -114,7 +114,10 @@ private:
 	std::map<std::tuple<const GenieKeyTable *, uint32_t>, PackedKeys> packed_keys;
 	std::map<std::tuple<const GenieKeyTable *, uint32_t, uint32_t>, const uint16_t *> packed_classes;
 
+	uint32_t   *host_tallies = nullptr;
+
 	/* on the device */
+	uint32_t   *tallies = nullptr;	/* a place for each part, if there are TALLY jobs */
 	const GenieCudaQuery *top_small = nullptr;
 	const GenieCudaQuery *top_large = nullptr;
 	uint32_t	n_top_small = 0;

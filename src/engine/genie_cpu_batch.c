@@ -91,16 +91,21 @@ job_valid(const GenieJob *job)
 		if (job->k < 1 || job->k > GENIE_JOB_K_MAX || job->min_key < 1)
 			return false;
 	}
+	else if (job->kind == GENIE_JOB_TALLY)
+	{
+		if (job->min_key < 1 || job->query.keys != NULL)
+			return false;
+	}
 	else if (job->kind != GENIE_JOB_COUNTS && job->kind != GENIE_JOB_MASK)
 		return false;
 	if (!genie_job_tiles_fit(job))
 		return false;
 
-	if (job->kind != GENIE_JOB_MASK && !query_valid(&job->query, job->image))
+	if (genie_job_has_query(job->kind) && !query_valid(&job->query, job->image))
 		return false;
 	if (!genie_job_keys_fit(job))
 		return false;
-	for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
+	for (uint32_t c = 0; genie_job_has_conditions(job->kind) && c < job->n_conditions; c++)
 	{
 		const GenieCondition *condition = &job->conditions[c];
 
@@ -156,13 +161,27 @@ counts_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob 
 	return true;
 }
 
+static bool
+tally_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint64_t *n_tallied)
+{
+	GenieCondition condition = {job->query, job->min_key};
+
+	if (!genie_tile_fulfilling(scratch, tile, 1, &condition, scratch->fulfilling))
+		return false;
+	for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
+		*n_tallied += (uint32_t) __builtin_popcountll(scratch->fulfilling[w]);
+	return true;
+}
+
 /* Does the job's part in tile number t of its image.  False: it is malformed. */
 static bool
-job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJob *job, GenieTopK *top)
+job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJob *job, GenieCpuPart *part)
 {
 	tile->live = job->image->live + (size_t) t * GENIE_TILE_WORDS;
 	if (job->kind == GENIE_JOB_TOP)
-		return top_in_tile(scratch, tile, job, top);
+		return top_in_tile(scratch, tile, job, &part->top);
+	if (job->kind == GENIE_JOB_TALLY)
+		return tally_in_tile(scratch, tile, job, &part->n_tallied);
 	if (job->kind == GENIE_JOB_COUNTS)
 		return counts_in_tile(scratch, tile, job, t);
 	return genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions,
@@ -187,6 +206,8 @@ begin_part(const GenieCpuWork *work, GenieCpuPart *part)
 	uint32_t	capacity = work->lane == GENIE_CPU_NO_LANE ? genie_topk_capacity(job->k) : genie_lanes_capacity(job->k);
 	GenieHit   *hits;
 
+	part->top.floor = job->min_key;
+	part->n_tallied = 0;
 	if (!genie_job_ranks(job->kind))
 		return;
 	hits = malloc(capacity * sizeof(GenieHit));
@@ -229,6 +250,8 @@ end_job(GenieCpuWork *work)
 			status = genie_cpu_part(work, p)->status == GENIE_OK ? status : genie_cpu_part(work, p)->status;
 	if (status == GENIE_OK && genie_job_ranks(work->job->kind))
 		finish_top(work);
+	for (uint32_t p = 0; p < work->n_parts && status == GENIE_OK && work->job->kind == GENIE_JOB_TALLY; p++)
+		work->job->n_hits += (uint32_t) genie_cpu_part(work, p)->n_tallied;
 	work->job->status = status;
 	for (uint32_t p = 0; p < work->n_parts; p++)
 		free(genie_cpu_part(work, p)->top.hits);
@@ -242,6 +265,13 @@ end_part(GenieCpuWork *work, GenieCpuPart *part, bool done)
 		part->status = GENIE_OK;
 	if (__atomic_sub_fetch(&work->parts_left, 1, __ATOMIC_ACQ_REL) == 0)
 		end_job(work);
+}
+
+/* Do the parts of a job tell each other which keys are too small for its best k? */
+static bool
+shares_floor(const GenieCpuWork *work)
+{
+	return work->n_parts > 1 && work->job->kind == GENIE_JOB_TOP;
 }
 
 /* The task's jobs in tile number t.  False: the batch is to stop. */
@@ -259,7 +289,7 @@ task_in_tile(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const G
 	{
 		GenieCpuWork *work = &task->works[w];
 		GenieCpuPart *part = genie_cpu_part(work, task->part);
-		bool		shares = work->n_parts > 1 && work->job->kind == GENIE_JOB_TOP;
+		bool		shares = shares_floor(work);
 
 		if (part->status != GENIE_STATUS_CANCELLED)
 			continue;
@@ -267,7 +297,7 @@ task_in_tile(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const G
 			return false;
 		if (shares)
 			genie_cpu_floor_take(&work->floor, &part->top);
-		if (!job_in_tile(scratch, &tile, t, work->job, &part->top))
+		if (!job_in_tile(scratch, &tile, t, work->job, part))
 			part->status = GENIE_STATUS_CORRUPT;
 		if (shares)
 			genie_cpu_floor_tell(&work->floor, &part->top, tile.first_object);
@@ -286,7 +316,7 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 	uint64_t	before = (uint64_t) t << GENIE_TILE_SHIFT;
 	uint32_t	first = task->first < before ? 0 : (uint32_t) (task->first - before);
 	uint32_t	end = genie_image_tiles(group)[t - group->first_tile].n_objects;
-	bool		shares = task->works[0].n_parts > 1;
+	bool		has_parts = task->works[0].n_parts > 1;
 
 	if (end > task->end - before)
 		end = (uint32_t) (task->end - before);
@@ -295,14 +325,16 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 		if (is_stopped(batch, asks))
 			return false;
 		next = end - first < *n_objects ? end : first + *n_objects;
-		for (uint32_t w = 0; w < task->n_works && shares; w++)
-			genie_cpu_floor_take(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top);
-		if (shares)
+		for (uint32_t w = 0; w < task->n_works; w++)
+			if (shares_floor(&task->works[w]))
+				genie_cpu_floor_take(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top);
+		if (has_parts)
 			genie_lanes_refresh(block);
 		genie_lanes_search(block, group, t, first, next);
-		for (uint32_t w = 0; w < task->n_works && shares; w++)
-			genie_cpu_floor_tell(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top,
-								 (uint32_t) before + first);
+		for (uint32_t w = 0; w < task->n_works; w++)
+			if (shares_floor(&task->works[w]))
+				genie_cpu_floor_tell(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top,
+									 (uint32_t) before + first);
 		*n_objects = *n_objects < LANE_OBJECTS / LANE_GROWTH ? LANE_GROWTH * *n_objects : LANE_OBJECTS;
 	}
 	return true;
@@ -386,6 +418,7 @@ open_lanes(const GenieCpuBatch *batch, const GenieCpuTask *task, GenieLaneQuery 
 			return NULL;
 		queries[w].query = &task->works[w].job->query;
 		queries[w].top = &part->top;
+		queries[w].tally = task->works[w].job->kind == GENIE_JOB_TALLY ? &part->n_tallied : NULL;
 	}
 	return genie_lanes_open(batch->policy->lanes, task->works[0].job->image, task->n_works, queries);
 }

@@ -352,7 +352,7 @@ time_lanes(const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t n, uint
 		{
 			genie_topk_init(&tops[q], hits + q * genie_lanes_capacity(HIT_K), HIT_K, wants ? 1 : n_ranges + 1, NULL);
 			tops[q].capacity = genie_lanes_capacity(HIT_K);
-			lanes[q] = (GenieLaneQuery) {&queries[q], &tops[q]};
+			lanes[q] = (GenieLaneQuery) {&queries[q], &tops[q], NULL};
 		}
 		block = genie_lanes_open(policy->lanes, &measure->image, n, lanes);
 		done = block != NULL;

@@ -124,7 +124,7 @@ dispatch_tiles(GenieCpuBatch *batch, uint32_t start, uint32_t end, GenieDispatch
 	{
 		const GenieJob *job = batch->works[w].job;
 
-		if (job->kind == GENIE_JOB_TOP && job->n_conditions == 0 && job->query.keys == NULL)
+		if (genie_dispatch_may_use_lanes(job))
 			queries[n++] = (GenieDispatchQuery) {.job = job, .number = w};
 	}
 	if (n == 0)
@@ -143,7 +143,7 @@ void
 genie_cpu_dispatch(GenieCpuBatch *batch)
 {
 	GenieDispatchQuery *queries = malloc(batch->n_works * sizeof(GenieDispatchQuery));
-	uint32_t	n_top = 0;
+	uint32_t	n_counted = 0;
 	uint32_t	end;
 
 	qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
@@ -159,11 +159,11 @@ genie_cpu_dispatch(GenieCpuBatch *batch)
 		qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
 	for (uint32_t w = 0; w < batch->n_works; w++)
 	{
-		n_top += batch->works[w].job->kind == GENIE_JOB_TOP;
+		n_counted += genie_dispatch_counts(batch->works[w].job);
 		batch->n_scans += genie_cpu_scans(&batch->works[w]);
 	}
 	batch->engine->choices.n_lanes += batch->n_lanes;
-	batch->engine->choices.n_tiles += n_top - batch->n_lanes;
+	batch->engine->choices.n_tiles += n_counted - batch->n_lanes;
 }
 
 /* ---- costs ---- */
@@ -187,7 +187,7 @@ query_cost(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQu
 
 /*
  * The work can be cut at multiples of this many objects: by lanes and scans, or at slices, but only at tiles where it
- * has conditions, or a result for each tile.
+ * has conditions, or is no TOP.
  */
 static uint32_t
 unit_of(const GenieCpuWork *work)
@@ -204,7 +204,7 @@ unit_of(const GenieCpuWork *work)
 static uint32_t
 units_of(const GenieCpuWork *work)
 {
-	if (!genie_job_ranks(work->job->kind))
+	if (unit_of(work) == GENIE_TILE_OBJECTS)
 		return work->job->n_tiles;
 	return (uint32_t) (((uint64_t) genie_job_objects(work->job) + unit_of(work) - 1) / unit_of(work));
 }
@@ -238,9 +238,9 @@ sampled_cost(GenieTileScratch *scratch, const GenieJob *job, uint32_t n_samples)
 		while (t - job->image->groups[g]->first_tile >= job->image->groups[g]->n_tiles)
 			g++;
 		tile = genie_cpu_tile(job->image->groups[g], t);
-		if (job->kind != GENIE_JOB_MASK)
+		if (genie_job_has_query(job->kind))
 			cost += query_cost(scratch, &tile, &job->query);
-		for (uint32_t c = 0; job->kind != GENIE_JOB_COUNTS && c < job->n_conditions; c++)
+		for (uint32_t c = 0; genie_job_has_conditions(job->kind) && c < job->n_conditions; c++)
 			cost += query_cost(scratch, &tile, &job->conditions[c].query);
 	}
 	return n_samples == 0 ? 0 : cost * n_tiles / n_samples;
@@ -373,7 +373,7 @@ block_end(const GenieCpuBatch *batch, uint32_t start, uint64_t *cost, uint64_t *
 	for (; end < batch->n_works && belongs(batch, start, end - start); end++)
 	{
 		*cost += works[end].cost;
-		n_hits += genie_lanes_capacity(works[end].job->k);
+		n_hits += works[end].job->kind == GENIE_JOB_TALLY ? 1 : genie_lanes_capacity(works[end].job->k);
 	}
 	if (*most > BLOCK_HITS_MAX / n_hits)
 		*most = BLOCK_HITS_MAX / n_hits;

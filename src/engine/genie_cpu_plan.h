@@ -42,7 +42,8 @@ typedef struct GenieCpuPolicy
 /* A range of a job's objects, on cache lines of its own: its thread writes it all the time. */
 typedef struct GenieCpuPart
 {
-	GenieTopK	top;			/* TOP, SCAN; hits is NULL while it has no memory */
+	GenieTopK	top;			/* TOP, SCAN; hits is NULL while it has no memory; TALLY: its floor alone */
+	uint64_t	n_tallied;		/* TALLY */
 	GenieStatus status;			/* CANCELLED: not done yet, or never */
 } __attribute__((aligned(GENIE_CPU_CACHE_LINE))) GenieCpuPart;
 

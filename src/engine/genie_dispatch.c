@@ -30,6 +30,8 @@ genie_dispatch_hits(const GenieJob *job)
 	double		k = job->k < GENIE_DISPATCH_HITS_LEAST ? GENIE_DISPATCH_HITS_LEAST : job->k;
 	double		hits = n < k ? n : k;
 
+	if (job->kind == GENIE_JOB_TALLY)
+		return 0;
 	/* each time the number of objects doubles, ln 2 times k; less where it does not double */
 	for (double i = k; i < n; i *= 2)
 		hits += ln_2 * k * (2 * i <= n ? 1 : (n - i) / i);
@@ -41,6 +43,8 @@ genie_dispatch_lane_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 {
 	double		n_parts = costs->n_parts <= 1 ? 1 : costs->n_parts;
 
+	if (job->kind == GENIE_JOB_TALLY)
+		return 0;
 	return costs->lane_hit_ns * (genie_dispatch_hits(job) + (n_parts - 1) * GENIE_DISPATCH_HITS_LEAST);
 }
 

@@ -109,7 +109,25 @@ extern void genie_dispatch_describe(const GenieDispatchCosts *costs, char *text)
 
 /* ---- what the estimate is made of ---- */
 
-/* Objects expected to be offered to a job's best k: all before there are k, then one in i / k of the i-th. */
+/* Is the job counted in one of two ways, so that it is in GenieEngineChoices? */
+static inline bool
+genie_dispatch_counts(const GenieJob *job)
+{
+	return job->kind == GENIE_JOB_TOP || job->kind == GENIE_JOB_TALLY;
+}
+
+/* Can bit lanes count it, where the image has codes? */
+static inline bool
+genie_dispatch_may_use_lanes(const GenieJob *job)
+{
+	return genie_dispatch_counts(job) && job->query.keys == NULL &&
+		(job->kind == GENIE_JOB_TALLY || job->n_conditions == 0);
+}
+
+/*
+ * Objects expected to be offered to a job's best k: all before there are k, then one in i / k of the i-th.  A TALLY
+ * offers none.
+ */
 extern double genie_dispatch_hits(const GenieJob *job);
 
 /* What a job costs by lanes besides its block. */

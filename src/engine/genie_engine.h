@@ -3,11 +3,11 @@
  *	  What an engine is: it takes a batch of jobs over images of segments and does them.
  *
  * A job is one query against a range of tiles of one segment's image (genie_image.h): the best k objects of these
- * tiles by match count or by vector, the counts of all of them, or which of them fulfil conditions.  A batch may mix
- * jobs of all kinds, of many images and ranges, with different k, lengths and keys.  What jobs of the same query on
- * neighbouring ranges give is what one job on all their tiles gives: counts and masks one after the other, the best k
- * by merging hits.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take as the oracle, and
- * the CUDA engine (cuda/).
+ * tiles by match count or by vector, the counts of all of them, how many match often enough, or which of them fulfil
+ * conditions.  A batch may mix jobs of all kinds, of many images and ranges, with different k, lengths and keys.  What
+ * jobs of the same query on neighbouring ranges give is what one job on all their tiles gives: counts and masks one
+ * after the other, tallies by their sum, the best k by merging hits.  There are two engines: the CPU engine
+ * (genie_engine_cpu.h), which tests take as the oracle, and the CUDA engine (cuda/).
  *
  * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
  * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
@@ -53,7 +53,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 9
+#define GENIE_ENGINE_ABI 10
 
 typedef enum GenieStatus
 {
@@ -112,6 +112,7 @@ typedef enum GenieJobKind
 	GENIE_JOB_TOP = 1,			/* the best k by query */
 	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
 	GENIE_JOB_MASK,				/* which live objects fulfil all conditions */
+	GENIE_JOB_TALLY,			/* how many live objects match the query min_key times or more */
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
 	GENIE_JOB_HASH,				/* the codes of vectors */
 	GENIE_JOB_SCAN				/* the best k by keys of their quantized vectors */
@@ -122,6 +123,20 @@ static inline bool
 genie_job_has_image(GenieJobKind kind)
 {
 	return kind != GENIE_JOB_NEAREST && kind != GENIE_JOB_HASH;
+}
+
+/* Does a job of that kind count by its query, beside its conditions? */
+static inline bool
+genie_job_has_query(GenieJobKind kind)
+{
+	return kind == GENIE_JOB_TOP || kind == GENIE_JOB_COUNTS || kind == GENIE_JOB_TALLY;
+}
+
+/* Does a job of that kind look at conditions? */
+static inline bool
+genie_job_has_conditions(GenieJobKind kind)
+{
+	return kind == GENIE_JOB_TOP || kind == GENIE_JOB_MASK;
 }
 
 /* Does a job of that kind rank objects, and give the best k? */
@@ -139,11 +154,11 @@ typedef struct GenieJob
 	uint32_t	n_tiles;
 	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
 	const GenieCondition *conditions;
-	GenieEngineQuery query;		/* TOP, COUNTS */
+	GenieEngineQuery query;		/* TOP, COUNTS, TALLY; that of a TALLY has no key table */
 
 	/* TOP, SCAN */
 	uint32_t	k;				/* 1 .. GENIE_JOB_K_MAX; NEAREST: how many pairs there is room for, at least 1 */
-	uint32_t	min_key;		/* at least 1: smaller keys are not wanted */
+	uint32_t	min_key;		/* TALLY, too: at least 1: smaller keys are not wanted */
 	bool		has_after;		/* only objects that rank below after */
 	GenieHit	after;
 
@@ -161,11 +176,11 @@ typedef struct GenieJob
 	/*
 	 * TOP, SCAN: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past
 	 * the segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
-	 * uint64_t a tile.  NEAREST: GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of
-	 * each function, vector by vector.
+	 * uint64_t a tile.  TALLY: nothing.  NEAREST: GeniePair[k], in no order, and any of them where there are more.
+	 * HASH: int32_t of each function, vector by vector.
 	 */
 	void	   *out;
-	uint32_t	n_hits;			/* TOP, SCAN: how many there are, <= k; NEAREST: the same, but may be more than k */
+	uint32_t	n_hits;			/* how many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY */
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
 	GenieStatus status;
 } GenieJob;

@@ -292,6 +292,9 @@ genie_lanes_open(const GenieLaneKernels *kernels, const GenieSegmentImage *image
 		genie_lanes_close(block);
 		return NULL;
 	}
+	for (uint32_t lane = 0; lane < n; lane++)
+		if (queries[lane].tally != NULL)
+			block->table.tallied[lane / 64] |= UINT64_C(1) << (lane % 64);
 	genie_lanes_refresh(block);
 	return block;
 }
@@ -357,6 +360,23 @@ offer_hits(GenieLaneBlock *block, uint32_t n, uint32_t first)
 	}
 }
 
+/* Gives lanes what was tallied, and begins again. */
+static void
+give_tallies(GenieLaneBlock *block)
+{
+	GenieLaneTable *table = &block->table;
+
+	for (uint32_t w = 0; w < block->n_words; w++)
+		for (uint64_t left = table->tallied[w]; left != 0; left &= left - 1)
+		{
+			uint32_t	bit = (uint32_t) __builtin_ctzll(left);
+
+			for (uint32_t p = 0; p < GENIE_LANE_TALLY_PLANES; p++)
+				*block->queries[w * 64 + bit].tally += (table->tallies[p][w] >> bit & 1) << p;
+		}
+	memset(table->tallies, 0, sizeof(table->tallies));
+}
+
 static bool
 is_wanted(const GenieLaneBlock *block)
 {
@@ -387,4 +407,5 @@ genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t
 			offer_hits(block, block->kernels->count(&block->table, codes, n_rows, first, alive),
 					   (t << GENIE_TILE_SHIFT) + first);
 	}
+	give_tallies(block);
 }

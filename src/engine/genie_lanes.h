@@ -30,6 +30,9 @@
  * lane is its top-k's floor.  A top-k raises its floor when it is compacted, so it has room for only max(k, 64) new
  * hits (genie_lanes_capacity): each time about half as many objects are wanted as before.
  *
+ * A lane may be tallied instead: its objects are only added up, in planes of their own, so any number of them costs the
+ * same.  The planes hold a tile's objects, and are emptied behind each range of objects that is searched.
+ *
  *	genie_lanes.c			the block, its table, offering hits; the chooser
  *	genie_lanes_kernel.h	the counting kernel, a template by vector
  *	genie_lanes_portable.c, genie_lanes_avx2.c, genie_lanes_avx512.c		its instances
@@ -48,6 +51,9 @@
 
 /* bits of the largest count: GENIE_CODE_DIMENSIONS_MAX */
 #define GENIE_LANE_PLANES_MAX 13
+
+/* bits of a tile's number of objects */
+#define GENIE_LANE_TALLY_PLANES 17
 
 /* slots of an object come in multiples of this */
 #define GENIE_LANE_SLOTS 8
@@ -84,6 +90,8 @@ typedef struct GenieLaneTable
 {
 	uint64_t	wanted[GENIE_LANE_WORDS_MAX];	/* lanes whose threshold a count could still reach */
 	uint64_t	thresholds[GENIE_LANE_PLANES_MAX][GENIE_LANE_WORDS_MAX];
+	uint64_t	tallied[GENIE_LANE_WORDS_MAX];	/* lanes whose objects are added up, and give no hits */
+	uint64_t	tallies[GENIE_LANE_TALLY_PLANES][GENIE_LANE_WORDS_MAX]; /* how many there were, bit by bit */
 	const uint8_t *rows;		/* aligned to GENIE_LANE_ALIGN */
 	uint32_t	n_slots;		/* of an object */
 	uint32_t	stride;			/* from one object's slots to the next one's */
@@ -134,6 +142,7 @@ typedef struct GenieLaneQuery
 {
 	const GenieEngineQuery *query;	/* without a key table; its max_count is not looked at */
 	GenieTopK  *top;
+	uint64_t   *tally;			/* objects that reach top's floor are added up here; NULL: they are offered to top */
 } GenieLaneQuery;
 
 typedef struct GenieLaneBlock GenieLaneBlock;
@@ -149,8 +158,8 @@ extern GenieLaneBlock *genie_lanes_open(const GenieLaneKernels *kernels, const G
 extern void genie_lanes_refresh(GenieLaneBlock *block);
 
 /*
- * Offers the live ones of objects [first, end) of tile number t of the image to the queries.  Both are multiples of
- * GENIE_LANE_ROWS; end may be past the tile's last object.
+ * Offers the live ones of objects [first, end) of tile number t of the image to the queries, or tallies them.  Both
+ * are multiples of GENIE_LANE_ROWS; end may be past the tile's last object.
  */
 extern void genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, uint32_t first,
 							   uint32_t end);

@@ -34,6 +34,8 @@
 #define TREE_ROWS 16			/* added at a time; half as many at the end */
 #define TREE_PLANES 4			/* that the tree itself sums up */
 
+#define ROW_PLANES 5			/* bits of GENIE_LANE_ROWS */
+
 typedef uint64_t LaneVector __attribute__((vector_size(LANE_BYTES), may_alias));
 
 /* Adds a and b to *sum; returns the carry. */
@@ -131,10 +133,31 @@ add_hits(GenieLaneHit *hit, uint32_t row, const uint32_t n_planes, const LaneVec
 	return hit;
 }
 
+/* Adds the planes of a sum of up to GENIE_LANE_ROWS objects to the tallies. */
+LANES_INLINE void
+add_tallies(GenieLaneTable *table, const LaneVector *sum)
+{
+	LaneVector	carry = {0};
+
+	for (uint32_t p = 0; p < GENIE_LANE_TALLY_PLANES; p++)
+	{
+		LaneVector *plane = (LaneVector *) (void *) table->tallies[p];
+		LaneVector	added = p < ROW_PLANES ? sum[p] : (LaneVector) {0};
+		LaneVector	next = LANES_MAJORITY(*plane, added, carry);
+
+		if (p >= ROW_PLANES && !LANES_ANY(carry))
+			break;
+		*plane = LANES_XOR3(*plane, added, carry);
+		carry = next;
+	}
+}
+
 LANES_INLINE uint32_t
 count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
 {
+	const LaneVector tallied = *(const LaneVector *) (const void *) table->tallied;
 	GenieLaneHit *hit = table->hits;
+	LaneVector	sum[ROW_PLANES] = {{0}};
 
 	for (; live != 0; live &= live - 1)
 	{
@@ -144,9 +167,13 @@ count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
 
 		count_object(table->rows, table->offsets + (size_t) row * table->stride, table->n_slots, n_planes, planes);
 		mask = reaching(table, n_planes, planes);
+		add_carry(sum, 0, ROW_PLANES, mask & tallied);
+		mask &= ~tallied;
 		if (LANES_ANY(mask))
 			hit = add_hits(hit, row, n_planes, planes, mask);
 	}
+	if (LANES_ANY(tallied))
+		add_tallies(table, sum);
 	return (uint32_t) (hit - table->hits);
 }
 

@@ -151,6 +151,8 @@ result_bytes(const GenieJob *job)
 				(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8) : sizeof(uint16));
 		case GENIE_JOB_MASK:
 			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
+		case GENIE_JOB_TALLY:
+			return 0;
 		case GENIE_JOB_NEAREST:
 			return (Size) job->k * sizeof(GeniePair);
 		case GENIE_JOB_HASH:
@@ -173,12 +175,6 @@ answer_bytes(const GenieJob *job)
 		default:
 			return result_bytes(job);
 	}
-}
-
-static bool
-has_query(GenieJobKind kind)
-{
-	return kind == GENIE_JOB_TOP || kind == GENIE_JOB_COUNTS;
 }
 
 /* ---- planning ---- */
@@ -314,7 +310,7 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 	}
 	plan->table_of_job[plan->n_jobs++] =
 		job->kind == GENIE_JOB_TOP && job->query.keys != NULL ? plan_table(plan, request) : NO_TABLE;
-	if (has_query(job->kind))
+	if (genie_job_has_query(job->kind))
 		plan->part_bytes += query_bytes(&job->query);
 	if (job->kind == GENIE_JOB_NEAREST)
 		plan->part_bytes += nearest_bytes(job->nearest);
@@ -450,7 +446,7 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 	to->first_tile = job->first_tile;
 	to->n_tiles = job->n_tiles;
 	to->why = GENIE_FALLBACK_NO_WORKER; /* if it goes down before it answers */
-	if (has_query(job->kind))
+	if (genie_job_has_query(job->kind))
 		write_query(base, at, &job->query, 0, table, &to->query);
 	if (job->kind == GENIE_JOB_NEAREST)
 		write_nearest(base, at, job->nearest, &to->nearest);
@@ -632,7 +628,7 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 		job->kind = from->kind;
 		job->n_conditions = from->n_conditions;
 		job->conditions = conditions;
-		if (has_query(from->kind))
+		if (genie_job_has_query(from->kind))
 			read_query(base, &from->query, tables, &job->query);
 		if (from->kind == GENIE_JOB_NEAREST)
 			job->nearest = read_nearest(base, &from->nearest);

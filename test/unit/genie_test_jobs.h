@@ -122,6 +122,12 @@ check_mask(const GenieModel *model, const GenieJob *job)
 }
 
 static inline bool
+check_tally(const GenieModel *model, const GenieJob *job)
+{
+	return CHECK_INT(job->n_hits, rank_plainly(model, job));
+}
+
+static inline bool
 check_job(const GenieModel *model, const GenieJob *job)
 {
 	if (!CHECK_INT(job->status, GENIE_OK) || !CHECK(!job->has_bounds))
@@ -130,6 +136,8 @@ check_job(const GenieModel *model, const GenieJob *job)
 		return check_top(model, job);
 	if (job->kind == GENIE_JOB_COUNTS)
 		return check_counts(model, job);
+	if (job->kind == GENIE_JOB_TALLY)
+		return check_tally(model, job);
 	return check_mask(model, job);
 }
 
@@ -222,6 +230,8 @@ take_out(GenieJob *job)
 		job->out = malloc(job->k * sizeof(GenieHit));
 	else if (job->kind == GENIE_JOB_MASK)
 		job->out = malloc(n_objects / 8);
+	else if (job->kind == GENIE_JOB_TALLY)
+		job->out = NULL;
 	else
 		job->out = malloc(n_objects * (job->query.max_count <= GENIE_COUNT_NARROW ? 1 : 2));
 }
@@ -233,11 +243,11 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 
 	memset(job, 0, sizeof(GenieJob));
 	job->kind = genie_random_below(random, 2) == 0 ? GENIE_JOB_TOP :
-		(GenieJobKind) (GENIE_JOB_TOP + genie_random_below(random, 3));
+		(GenieJobKind) (GENIE_JOB_TOP + genie_random_below(random, 4));
 	job->image = image;
 	job->status = GENIE_STATUS_LOST;
 	random_query(random, model, &job->query);
-	if (job->kind != GENIE_JOB_COUNTS)
+	if (genie_job_has_conditions(job->kind))
 		random_conditions(random, model, job);
 	job->n_tiles = image->n_tiles;
 	if (job->kind != GENIE_JOB_TOP || genie_random_below(random, 2) == 0)
@@ -245,6 +255,8 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 		job->first_tile = (uint32_t) genie_random_below(random, image->n_tiles + 1);
 		job->n_tiles = (uint32_t) genie_random_below(random, image->n_tiles - job->first_tile + 1);
 	}
+	if (job->kind == GENIE_JOB_TALLY)
+		job->min_key = 1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
 	if (job->kind == GENIE_JOB_TOP)
 	{
 		if (genie_random_below(random, 3) == 0)

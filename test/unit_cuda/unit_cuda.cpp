@@ -46,6 +46,8 @@ out_bytes(const GenieJob &job)
 {
 	if (genie_job_ranks(job.kind))
 		return job.k * sizeof(GenieHit);
+	if (job.kind == GENIE_JOB_TALLY)
+		return 0;
 	if (job.kind == GENIE_JOB_MASK)
 		return (size_t) job.n_tiles * GENIE_TILE_BITMAP_BYTES;
 	return (size_t) job.n_tiles * GENIE_TILE_OBJECTS * (job.query.max_count <= GENIE_COUNT_NARROW ? 1 : 2);
@@ -92,7 +94,7 @@ difference(const GenieJob &cpu, const GenieJob &gpu)
 
 	if (gpu.status != cpu.status)
 		snprintf(text, sizeof(text), "status %d, not %d (%s)", (int) gpu.status, (int) cpu.status, cuda->error);
-	else if (genie_job_ranks(cpu.kind) && gpu.n_hits != cpu.n_hits)
+	else if (gpu.n_hits != cpu.n_hits)
 		snprintf(text, sizeof(text), "%u hits, not %u", gpu.n_hits, cpu.n_hits);
 	else if (genie_job_ranks(cpu.kind))
 	{
@@ -205,17 +207,21 @@ add_random_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n
 	}
 }
 
-/* MASK and COUNTS jobs over ranges of tiles. */
+/* MASK, COUNTS and TALLY jobs over ranges of tiles. */
 static void
 add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_jobs, const Query &query)
 {
+	static const GenieJobKind kinds[] = {GENIE_JOB_COUNTS, GENIE_JOB_MASK, GENIE_JOB_TALLY};
+
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{
-		Job &job = add_job(batch, image, i % 2 ? GENIE_JOB_MASK : GENIE_JOB_COUNTS, make_ranges(random, image, query));
+		const GenieJobKind kind = kinds[i % 3];
+		Job		   &job = add_job(batch, image, kind, make_ranges(random, image, query));
 
+		job.job.min_key = 1 + random.below(std::min(job.job.query.max_count + 2, 6u));
 		job.job.first_tile = random.below(image.image.n_tiles);
 		job.job.n_tiles = 1 + random.below(image.image.n_tiles - job.job.first_tile);
-		for (uint32_t j = random.below(3); j > 0 && i % 2; j--)
+		for (uint32_t j = random.below(3); j > 0 && kind == GENIE_JOB_MASK; j--)
 			add_condition(job, image, make_ranges(random, image, query), 1 + random.below(3));
 	}
 }
@@ -274,7 +280,7 @@ random_cases()
 				kill_some(random, *image, round == 0 ? 10 : 2);
 			add_random_jobs(batch, random, *image, by_scale(shape.n_jobs, (shape.n_jobs + 3) / 4, 4u), shape.query,
 							shape.ks);
-			add_tile_jobs(batch, random, *image, by_scale(6u, 2u, 2u), shape.query);
+			add_tile_jobs(batch, random, *image, by_scale(6u, 3u, 3u), shape.query);
 			check(shape.name,
 				  std::to_string(n_objects) + " objects, " + std::to_string(image->n_postings) + " postings, round " +
 					  std::to_string(round),

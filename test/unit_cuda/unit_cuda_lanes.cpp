@@ -248,6 +248,39 @@ wrong_way(const GenieEngineChoices &before, const GenieEngineChoices &now, Genie
 	return "";
 }
 
+/* The shape's queries are tallied: each way must give what the CPU does, and lanes take all of them if they can. */
+static void
+tally_case(const LaneShape &shape, const Way &way, const TestImage &image)
+{
+	LaneBatch	right = make_batch(shape, image, 17);
+
+	for (GenieJob &job : right.jobs)
+		job.kind = GENIE_JOB_TALLY;
+
+	std::vector<GenieJob> jobs = right.jobs;
+
+	(void) run_on_cpu(right.jobs, 16);
+	for (const GenieKernelChoice choice : {GENIE_KERNELS_LANES, GENIE_KERNELS_TILES})
+	{
+		const GenieEngineChoices before = cuda->choices;
+		std::string wrong;
+
+		cuda->ops->set_kernels(cuda, choice);
+		if (cuda->ops->run(cuda, (uint32_t) jobs.size(), jobs.data()) != GENIE_OK)
+			wrong = cuda->error;
+		for (size_t i = 0; i < jobs.size() && wrong.empty(); i++)
+			if (jobs[i].status != GENIE_OK || jobs[i].n_hits != right.jobs[i].n_hits)
+				wrong = "job " + std::to_string(i) + " has status " + std::to_string((int) jobs[i].status) + ": " +
+					std::to_string(jobs[i].n_hits) + ", not " + std::to_string(right.jobs[i].n_hits);
+		if (wrong.empty())
+			wrong = wrong_way(before, cuda->choices, choice, Way{way.all, true, false}, jobs.size());
+		report(shape.name,
+			   std::string("tallied by ") + (choice == GENIE_KERNELS_LANES ? "lanes" : "tiles") + ", " +
+				   std::to_string(jobs.size()) + " queries",
+			   wrong);
+	}
+}
+
 /* One shape by lanes, by tiles, and as the engine chooses. */
 static void
 lanes_case(const LaneShape &shape, const Way &way)
@@ -293,6 +326,7 @@ lanes_case(const LaneShape &shape, const Way &way)
 				   " dimensions",
 			   wrong);
 	}
+	tally_case(shape, way, *image);
 	cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
 	cuda->ops->forget(cuda, image->image.id);
 }
