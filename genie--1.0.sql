@@ -1257,6 +1257,18 @@ CREATE FUNCTION genie_exact_knn(index regclass, queries float8[], k int DEFAULT 
 COMMENT ON FUNCTION genie_exact_knn(regclass, real[], int, text) IS 'the exactly k nearest rows for each query, of all that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
 COMMENT ON FUNCTION genie_exact_knn(regclass, float8[], int, text) IS 'the exactly k nearest rows for each query, of all that an index covers: query is its number in the array, tid is the row''s ctid; metric is l2, l1, cosine or ip, or NULL for the index''s own';
 
+CREATE FUNCTION genie_counts(index regclass, queries genie_query[], exact boolean DEFAULT true)
+	RETURNS TABLE (query int, lower bigint, upper bigint, estimate bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_count(index regclass, query genie_query, exact boolean DEFAULT true,
+	OUT lower bigint, OUT upper bigint, OUT estimate bigint)
+	LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED
+BEGIN ATOMIC
+	SELECT c.lower, c.upper, c.estimate FROM genie_counts(index, ARRAY[query], exact) AS c;
+END;
+COMMENT ON FUNCTION genie_counts(regclass, genie_query[], boolean) IS 'how many of an index''s rows fulfil x @& query, for each query, which is its number in the array; not exact: between lower and upper, and rows are not looked at';
+COMMENT ON FUNCTION genie_count(regclass, genie_query, boolean) IS 'how many of an index''s rows fulfil x @& query; not exact: between lower and upper, and rows are not looked at';
+
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void

@@ -27,6 +27,8 @@
  * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
  * segment turns out to be stale, the piece begins again from a fresh metapage; none of its rows has been put out.
  *
+ * Nor where rows are only counted (genie_batch_tally.c).
+ *
  * Not here: what the rows are ranked by (genie_batch_count.c, genie_batch_nearest.c), what is counted where
  * (genie_segment_query.h), visibility (genie_visit.c).
  */
@@ -43,6 +45,7 @@
 #include "genie_approximate.h"
 #include "genie_batch.h"
 #include "genie_compat.h"
+#include "genie_conflict.h"
 #include "genie_fault.h"
 #include "genie_learned.h"
 #include "genie_lsh_block.h"
@@ -55,10 +58,9 @@
 #include "genie_type_state.h"
 
 /*
- * Bounds of a piece.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes, or 150 if no other query has
- * it.  So hits take 40 MB and intervals 20 MB at most.  More queries gain nothing: an engine's batches are smaller.
+ * Bounds of a piece, beside GENIE_PIECE_QUERIES.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes, or
+ * 150 if no other query has it.  So hits take 40 MB and intervals 20 MB at most.
  */
-#define GENIE_PIECE_QUERIES 4096
 #define GENIE_PIECE_HITS (1024 * 1024)	/* queries * k * segments */
 #define GENIE_PIECE_INTERVALS (256 * 1024)
 #define GENIE_PIECE_BYTES ((Size) 16 << 20) /* of vectors that are hashed together, and their codes */
@@ -228,8 +230,12 @@ genie_batch_compile(const GenieBatch *batch, Datum query)
 {
 	ScanKeyData key = genie_batch_key(batch, query);
 	MemoryContext old = MemoryContextSwitchTo(batch->query_context);
+	const GenieQuery *compiled;
 
-	genie_batch_add_compiled(batch, genie_scan_compile(batch->index, &key, batch->parameters));
+	compiled = genie_scan_compile(batch->index, &key, batch->parameters);
+	if (batch->ops->compiled != NULL)
+		batch->ops->compiled(batch->owner, genie_query_set_size(batch->set), compiled);
+	genie_batch_add_compiled(batch, compiled);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(batch->query_context);
 }
@@ -312,6 +318,21 @@ genie_batch_compile_again(GenieBatch *batch)
 	batch->trainings = batch->meta->trainings;
 }
 
+bool
+genie_batch_find_conflicts(const GenieBatch *batch, IndexScanDesc scan)
+{
+	GenieConflicts conflicts = {.scan = scan};
+	uint32		n_aspects;
+	const GenieQueryView **aspects = genie_query_set_aspects(batch->set, &n_aspects);
+
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		for (uint32 i = 0; i < n_aspects; i++)
+			if (!genie_conflicts_find(&conflicts, batch->sources[s]->segment, aspects[i]))
+				return false;
+	genie_conflicts_report(&conflicts);
+	return true;
+}
+
 /*
  * Rounds, until each query has the rows that it wants, or nothing that matches is left, or is to be a scan of its own.
  * False: stale.
@@ -371,6 +392,8 @@ genie_batch_run_piece(GenieBatch *batch)
 		if (!genie_segment_query_open_set(batch->sources[s], batch->set, round->searches[s]))
 			return false;
 	}
+	if (batch->ops->run != NULL)
+		return batch->ops->run(batch->owner);
 	for (uint32 i = 0; i < batch->n; i++)
 		genie_round_query(round, i, &batch->states[i]);
 	if (batch->want > GENIE_JOB_K_MAX)

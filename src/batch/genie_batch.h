@@ -1,7 +1,7 @@
 /*
  * genie_batch.h
  *	  Many queries in one call: the common part of genie_search() by match count (genie_batch_count.c) and by
- *	  distance (genie_batch_nearest.c).
+ *	  distance (genie_batch_nearest.c), and of genie_counts() (genie_batch_tally.c).
  */
 #ifndef GENIE_BATCH_H
 #define GENIE_BATCH_H
@@ -20,6 +20,9 @@
 #include "utils/array.h"
 #include "utils/rel.h"
 
+/* queries of a piece, at most: more gain nothing, an engine's batches are smaller */
+#define GENIE_PIECE_QUERIES 4096
+
 typedef struct GenieBatch GenieBatch;
 
 /* The functions of a kind of search.  owner is its own state. */
@@ -28,11 +31,17 @@ typedef struct GenieBatchOps
 	/* The next query, in the current memory context, where it stays as long as its piece. */
 	Datum		(*next) (void *owner);
 
+	/* Query i of the piece is compiled, perhaps not for the first time.  NULL: nobody wants to know. */
+	void		(*compiled) (void *owner, uint32 i, const GenieQuery *compiled);
+
 	/*
 	 * Prepares for a piece's rounds, in the memory context of this attempt at them; raises errors that depend on rows.
 	 * False: stale.
 	 */
 	bool		(*begin) (void *owner);
+
+	/* Does the piece in the place of rounds, once each segment has its queries.  NULL: rounds.  False: stale. */
+	bool		(*run) (void *owner);
 
 	/* The piece's rounds are over.  NULL: nothing is left to do.  False: stale. */
 	bool		(*finish) (void *owner);
@@ -94,6 +103,12 @@ struct GenieBatch
  * active snapshot.
  */
 extern void genie_batch_begin(GenieBatch *batch);
+
+/*
+ * For an operator that raises an error where a row has another type in a dimension than a query asks for: raises it for
+ * the piece's queries if such a row is visible to the scan.  False: stale.
+ */
+extern bool genie_batch_find_conflicts(const GenieBatch *batch, IndexScanDesc scan);
 
 /* Searches for all queries. */
 extern void genie_batch_run(GenieBatch *batch);

@@ -29,7 +29,6 @@
 #include "genie_approximate.h"
 #include "genie_array.h"
 #include "genie_batch.h"
-#include "genie_conflict.h"
 #include "genie_opclass.h"
 #include "genie_stream.h"
 
@@ -106,22 +105,12 @@ genie_count_tail_row(GenieCountSearch *search, uint32 i)
 	return i < search->n_tail ? &search->tail[i] : NULL;
 }
 
-/* Raises the operator's error where a visible row has another type than a query asks for.  False: stale. */
 static bool
-genie_count_find_conflicts(void *owner)
+genie_count_begin(void *owner)
 {
 	GenieCountSearch *search = owner;
-	const GenieBatch *batch = &search->batch;
-	GenieConflicts conflicts = {.scan = search->tail_scan};
-	uint32		n_aspects;
-	const GenieQueryView **aspects = genie_query_set_aspects(batch->set, &n_aspects);
 
-	for (uint32 s = 0; s < batch->n_sources; s++)
-		for (uint32 i = 0; i < n_aspects; i++)
-			if (!genie_conflicts_find(&conflicts, batch->sources[s]->segment, aspects[i]))
-				return false;
-	genie_conflicts_report(&conflicts);
-	return true;
+	return genie_batch_find_conflicts(&search->batch, search->tail_scan);
 }
 
 /* ---- output ---- */
@@ -209,8 +198,8 @@ genie_count_next(void *owner)
 	return query;
 }
 
-static const GenieBatchOps genie_count_ops = {genie_count_next, genie_count_find_conflicts, NULL,
-	genie_count_put};
+static const GenieBatchOps genie_count_ops = {.next = genie_count_next, .begin = genie_count_begin,
+	.put = genie_count_put};
 
 /*
  * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):

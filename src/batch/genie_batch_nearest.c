@@ -484,8 +484,8 @@ genie_nearest_put(void *owner, uint32 i)
 
 /* ---- a call ---- */
 
-static const GenieBatchOps genie_nearest_ops = {genie_queries_next, genie_nearest_begin, genie_nearest_finish,
-	genie_nearest_put};
+static const GenieBatchOps genie_nearest_ops = {.next = genie_queries_next, .begin = genie_nearest_begin,
+	.finish = genie_nearest_finish, .put = genie_nearest_put};
 
 static void
 genie_nearest_begin_measuring(GenieNearestSearch *search)
@@ -531,8 +531,8 @@ genie_nearest_put_measured(void *owner, uint32 i)
 	search->n_output++;
 }
 
-static const GenieBatchOps genie_measured_ops = {genie_queries_next, genie_nearest_begin, genie_nearest_finish,
-	genie_nearest_put_measured};
+static const GenieBatchOps genie_measured_ops = {.next = genie_queries_next, .begin = genie_nearest_begin,
+	.finish = genie_nearest_finish, .put = genie_nearest_put_measured};
 
 uint32
 genie_nearest_by_metric(const GenieNearestCall *call)

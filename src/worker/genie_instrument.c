@@ -36,7 +36,8 @@ static const char *const kinds[] = {
 	[GENIE_SCAN_ROWS] = "index scan",
 	[GENIE_SCAN_BITMAP] = "bitmap scan",
 	[GENIE_SCAN_SEARCH] = "genie_search",
-	[GENIE_SCAN_EXACT] = "genie_exact_knn"
+	[GENIE_SCAN_EXACT] = "genie_exact_knn",
+	[GENIE_SCAN_COUNT] = "genie_counts"
 };
 
 static const char *const reasons[] = {

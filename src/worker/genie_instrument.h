@@ -21,7 +21,8 @@ typedef enum GenieScanKind
 	GENIE_SCAN_ROWS,			/* an index scan */
 	GENIE_SCAN_BITMAP,
 	GENIE_SCAN_SEARCH,			/* genie_search() */
-	GENIE_SCAN_EXACT			/* genie_exact_knn() */
+	GENIE_SCAN_EXACT,			/* genie_exact_knn() */
+	GENIE_SCAN_COUNT			/* genie_counts() */
 } GenieScanKind;
 
 typedef struct GenieScanRecord

@@ -8,10 +8,13 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "genie_compile.h"
 #include "genie_inprocess.h"
+#include "genie_live.h"
 #include "genie_object_table.h"
 #include "genie_segment_query.h"
 
@@ -110,6 +113,19 @@ read_lists(GenieSegmentQuery *query)
 	return query->inprocess != NULL;
 }
 
+/*
+ * The query's posting lists, for one question: those of one of a set are read into the current memory context, with so
+ * much memory, and go with it.  NULL: stale.
+ */
+static GenieInprocess *
+lists_of(GenieSegmentQuery *query, Size *memory)
+{
+	if (query->set == NULL)
+		return read_lists(query) ? query->inprocess : NULL;
+	return genie_inprocess_open(query->source->segment, genie_query_set_view(query->set, query->number),
+								&query->compiled, memory);
+}
+
 /* One question, from the pages. */
 static bool
 top_from_pages(GenieSegmentTop *top)
@@ -118,24 +134,15 @@ top_from_pages(GenieSegmentTop *top)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie best", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Size		memory = *query->source->memory;
-	GenieInprocess *inprocess = query->inprocess;
+	GenieInprocess *inprocess = NULL;
 	GenieHit   *hits = palloc_extended(genie_topk_capacity(top->k) * sizeof(GenieHit), MCXT_ALLOC_HUGE);
 	const uint64 *qualified;
 	bool		ok = genie_source_qualified(query->source, &qualified);
 	uint64		since = genie_instrument_now();
 
-	if (ok && query->set != NULL)
-	{
-		inprocess = genie_inprocess_open(query->source->segment, genie_query_set_view(query->set, query->number),
-										 &query->compiled, &memory);
-		ok = inprocess != NULL;
-	}
-	else if (ok)
-	{
-		ok = read_lists(query);
-		inprocess = query->inprocess;
-	}
-	ok = ok && genie_inprocess_top(inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL, hits,
+	if (ok)
+		inprocess = lists_of(query, &memory);
+	ok = inprocess != NULL && genie_inprocess_top(inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL, hits,
 								   &top->n_hits);
 	genie_instrument_counted(query->source->instrument, since);
 	if (ok)
@@ -212,6 +219,126 @@ tops_from_image(GenieSegmentTop **tops, uint32 n, const GenieSegmentImage *image
 		tops[i]->n_hits = jobs[i].n_hits;
 	pfree(jobs);
 	return ok;
+}
+
+/* The live objects of a segment that match often enough, by the query's lists.  False: stale. */
+static bool
+filter_pages(GenieSegmentQuery *query, uint32 min_count, uint64 *matching)
+{
+	const GenieSegment *segment = query->source->segment;
+	Size		memory = *query->source->memory;
+	uint32		n_objects = segment->header.n_objects;
+	GenieInprocess *inprocess;
+	const uint64 *live;
+
+	if (!genie_source_qualified(query->source, &live))
+		return false;
+	if (live != NULL)
+		memcpy(matching, live, genie_live_words(segment) * sizeof(uint64));
+	else
+	{
+		memset(matching, 0, genie_live_words(segment) * sizeof(uint64));
+		memset(matching, 0xFF, n_objects / 64 * sizeof(uint64));
+		if (n_objects % 64 > 0)
+			matching[n_objects / 64] = (UINT64CONST(1) << (n_objects % 64)) - 1;
+	}
+	inprocess = lists_of(query, &memory);
+	return inprocess != NULL && genie_inprocess_filter(inprocess, min_count, matching);
+}
+
+/* Questions of one query and number, from the pages. */
+static bool
+tallies_from_pages(GenieSegmentTally *tallies, uint32 n)
+{
+	GenieSegmentQuery *query = tallies[0].query;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie tally", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	uint64	   *matching = palloc_extended(genie_live_words(query->source->segment) * sizeof(uint64),
+										   MCXT_ALLOC_HUGE);
+	uint64		since = genie_instrument_now();
+	bool		ok = filter_pages(query, tallies[0].min_count, matching);
+
+	genie_instrument_counted(query->source->instrument, since);
+	for (uint32 i = 0; ok && i < n; i++)
+	{
+		const uint64 *from = matching + (Size) tallies[i].first_tile * GENIE_TILE_WORDS;
+		Size		n_bytes = (Size) tallies[i].n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
+
+		if (tallies[i].mask != NULL)
+			memcpy(tallies[i].mask, from, n_bytes);
+		else
+			tallies[i].n = (uint32) pg_popcount((const char *) from, (int) n_bytes);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
+}
+
+/* Begins a question's job: all but its image.  condition stays. */
+static void
+set_tally_job(const GenieSegmentTally *tally, GenieCondition *condition, GenieJob *job)
+{
+	job->first_tile = tally->first_tile;
+	job->n_tiles = tally->n_tiles;
+	if (tally->mask == NULL)
+	{
+		job->kind = GENIE_JOB_TALLY;
+		job->query = tally->query->compiled;
+		job->min_key = tally->min_count;
+		return;
+	}
+	*condition = (GenieCondition) {tally->query->compiled, tally->min_count};
+	job->kind = GENIE_JOB_MASK;
+	job->n_conditions = 1;
+	job->conditions = condition;
+}
+
+/* Questions to one source, on its own image.  False: it could not be counted. */
+static bool
+tallies_from_image(GenieSegmentTally *tallies, uint32 n, const GenieSegmentImage *image)
+{
+	GenieJob   *jobs = palloc_extended(n * sizeof(GenieJob), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	GenieCondition *conditions = palloc_extended(n * sizeof(GenieCondition), MCXT_ALLOC_HUGE);
+	uint64		since = genie_instrument_now();
+	bool		ok;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		set_tally_job(&tallies[i], &conditions[i], &jobs[i]);
+		jobs[i].image = image;
+		jobs[i].out = tallies[i].mask;
+	}
+	ok = genie_inprocess_run(jobs, n);
+	genie_instrument_counted(tallies[0].query->source->instrument, since);
+	for (uint32 i = 0; ok && i < n; i++)
+		tallies[i].n = jobs[i].n_hits;
+	pfree(conditions);
+	pfree(jobs);
+	return ok;
+}
+
+/* Questions of one source that the backend answers itself. */
+static bool
+tallies_in_backend(GenieSegmentTally *tallies, uint32 n)
+{
+	const GenieSegmentImage *image = NULL;
+	uint32		end;
+
+	if (n >= GENIE_IMAGE_QUERIES && !genie_source_image(tallies[0].query->source, &image))
+		return false;
+	if (image != NULL && tallies_from_image(tallies, n, image))
+		return true;
+	for (uint32 first = 0; first < n; first = end)
+	{
+		end = first + 1;
+		while (end < n && tallies[end].query == tallies[first].query &&
+			   tallies[end].min_count == tallies[first].min_count)
+			end++;
+		CHECK_FOR_INTERRUPTS();
+		if (!tallies_from_pages(tallies + first, end - first))
+			return false;
+	}
+	return true;
 }
 
 /* Questions that the backend answers itself. */
@@ -325,6 +452,57 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return ok;
+}
+
+/* Asks the worker questions of one source.  False: it did not answer all of them. */
+static bool
+ask_tallies(GenieSegmentTally *tallies, uint32 n)
+{
+	GenieSource *source = tallies[0].query->source;
+	GenieRequestJob *requests = palloc_extended(n * sizeof(GenieRequestJob), MCXT_ALLOC_HUGE);
+	GenieCondition *conditions = palloc_extended(n * sizeof(GenieCondition), MCXT_ALLOC_HUGE);
+	bool		ok = true;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		genie_source_request(source, GENIE_JOB_TALLY, &requests[i]);
+		set_tally_job(&tallies[i], &conditions[i], &requests[i].job);
+		requests[i].result = tallies[i].mask != NULL ? (void *) tallies[i].mask : (void *) &tallies[i].n;
+	}
+	genie_source_run(source, requests, n);
+	for (uint32 i = 0; ok && i < n; i++)
+	{
+		tallies[i].n = requests[i].job.n_hits;
+		ok = requests[i].why == GENIE_FALLBACK_NONE;
+		if (!ok)
+			genie_source_fell_back(source, requests[i].why);
+	}
+	pfree(conditions);
+	pfree(requests);
+	return ok;
+}
+
+bool
+genie_segment_query_tallies(GenieSegmentTally *tallies, uint32 n)
+{
+	uint32		end;
+
+	for (uint32 first = 0; first < n; first = end)
+	{
+		GenieSource *source = tallies[first].query->source;
+
+		Assert(source->n_conditions == 0);
+		for (end = first; end < n && tallies[end].query->source == source;)
+			end++;
+		genie_instrument_round(source->instrument);
+		if (source->why != GENIE_FALLBACK_NONE)
+			genie_source_by_backend(source, source->why);
+		else if (ask_tallies(tallies + first, end - first))
+			continue;
+		if (!tallies_in_backend(tallies + first, end - first))
+			return false;
+	}
+	return true;
 }
 
 /* Asks the worker for all counts.  False: it did not answer. */

@@ -3,7 +3,7 @@
  *	  A query on one segment: counting its matches, by the worker or by the backend.
  *
  * A query is compiled once against a segment, from its dictionary, and may then be asked repeatedly: for
- * the best k after a cursor, or for all counts.  The worker counts (genie_request.h) where the
+ * the best k after a cursor, for all counts, or how many objects match often enough.  The worker counts (genie_request.h) where the
  * segment has an image; where it has none, or the worker cannot, the backend does (genie_inprocess.h).  The
  * answers are the same.
  *
@@ -75,6 +75,28 @@ typedef struct GenieSegmentTop
  * many, and the backend counts them, it may make an image for them.
  */
 extern bool genie_segment_query_tops(GenieSegmentTop *tops, uint32 n);
+
+/*
+ * One question for how many objects of some tiles match at least min_count times, or for which of them do: of those
+ * that are live, of a source without conditions.
+ */
+typedef struct GenieSegmentTally
+{
+	GenieSegmentQuery *query;
+	uint32		min_count;		/* at least 1 */
+	uint32		first_tile;
+	uint32		n_tiles;
+	uint64	   *mask;			/* gets a bit for each object, GENIE_TILE_WORDS words a tile; NULL: they are only counted */
+
+	/* the answer */
+	uint32		n;				/* where they are only counted */
+} GenieSegmentTally;
+
+/*
+ * Several at once, in as few requests as possible.  Those of one source should stand side by side, and those of one
+ * query among them, too: the backend counts a query once for all of its tiles.
+ */
+extern bool genie_segment_query_tallies(GenieSegmentTally *tallies, uint32 n);
 
 /* The match count of every object: counts has room for whole tiles (65,536 entries each). */
 extern bool genie_segment_query_counts(GenieSegmentQuery *query, uint16 *counts);

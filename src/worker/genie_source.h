@@ -93,7 +93,7 @@ extern bool genie_source_live(GenieSource *source, uint64 **words);
 /* The live objects that are NULL; NULL where there is none.  palloc'd. */
 extern bool genie_source_nulls(GenieSource *source, uint64 **words);
 
-/* Begins a job for the worker, of kind TOP, COUNTS or MASK: all of it that depends on the source. */
+/* Begins a job for the worker, of kind TOP, COUNTS, MASK or TALLY: all of it that depends on the source. */
 extern void genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request);
 
 /* Asks the worker on behalf of a source, or of several of one scan, and notes who has answered, and the time. */
