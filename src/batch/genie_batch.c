@@ -58,8 +58,8 @@
 #include "genie_type_state.h"
 
 /*
- * Bounds of a piece, beside GENIE_PIECE_QUERIES.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes, or
- * 150 if no other query has it.  So hits take 40 MB and intervals 20 MB at most.
+ * Bounds of a piece, beside GENIE_PIECE_QUERIES.  A hit takes about 40 bytes in a round.  An interval takes 20 bytes,
+ * or 150 if no other query has it.  So hits take 40 MB and intervals 20 MB at most.
  */
 #define GENIE_PIECE_HITS (1024 * 1024)	/* queries * k * segments */
 #define GENIE_PIECE_INTERVALS (256 * 1024)

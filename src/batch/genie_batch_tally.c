@@ -9,11 +9,11 @@
  *
  * A piece
  *	1. Its queries are compiled against all segments, pending rows included, as of one metapage (genie_batch.c).
- *	2. The unsure objects of each segment are marked.  On a standby, in a serializable transaction and in a table that is
- *	   not a heap all are.
+ *	2. The unsure objects of each segment are marked.  On a standby, in a serializable transaction and in a table that
+ *	   is not a heap all are.
  *	3. Tiles without unsure objects are tallied.  Of the others engines tell which objects match (GENIE_JOB_MASK): a
- *	   match counts if it is sure, or if its row is found visible.  A row is looked up once a piece, for all its queries.
- *	   Queries are taken some at a time, so that their masks are bounded.
+ *	   match counts if it is sure, or if its row is found visible.  A row is looked up once a piece, for all its
+ *	   queries.  Queries are taken some at a time, so that their masks are bounded.
  *
  * If the caller does not want it exact, no row is looked up.  Then lower is the sure matches, upper adds the unsure
  * ones, and the estimate takes the share of these that the table's statistics say are live.
@@ -43,6 +43,7 @@
 #include "genie_all_visible.h"
 #include "genie_approximate.h"
 #include "genie_batch.h"
+#include "genie_fault.h"
 #include "genie_live.h"
 #include "genie_object_table.h"
 #include "genie_opclass.h"
@@ -101,12 +102,15 @@ typedef struct GenieTallySearch
 	uint32		n_together;		/* queries taken at a time */
 } GenieTallySearch;
 
-/* Objects that a query's run of tiles is asked for. */
-typedef struct GenieTallyPlace
+/* Some tiles of a segment for one query. */
+typedef struct GenieTallyPart
 {
 	GenieTallyQuery *query;
-	GenieTallySource *source;
-} GenieTallyPlace;
+	const GenieTallySource *source;
+	uint32		first_tile;
+	uint32		n_tiles;
+	const uint64 *mask;			/* its objects that match; NULL: the segment tells only how many there are */
+} GenieTallyPart;
 
 /* The function of the operator x @& genie_query. */
 static RegProcedure
@@ -272,34 +276,34 @@ genie_tally_visit(GenieTallySearch *search, uint32 s)
 
 /* ---- counting ---- */
 
-/* Adds a mask's sure objects, and notes the others: whole tiles from first_tile on. */
+/* Adds a part's sure objects, and notes the others. */
 static void
-genie_tally_add_mask(const GenieTallyPlace *place, uint32 first_tile, uint32 n_tiles, const uint64 *mask)
+genie_tally_add_mask(const GenieTallyPart *part)
 {
-	const GenieTallySource *source = place->source;
-	Size		first = (Size) first_tile * GENIE_TILE_WORDS;
+	const GenieTallySource *source = part->source;
+	Size		first = (Size) part->first_tile * GENIE_TILE_WORDS;
 
-	for (Size w = 0; w < (Size) n_tiles * GENIE_TILE_WORDS; w++)
+	for (Size w = 0; w < (Size) part->n_tiles * GENIE_TILE_WORDS; w++)
 	{
-		uint64		unsure = source->unsure == NULL ? 0 : mask[w] & source->unsure[first + w];
+		uint64		unsure = source->unsure == NULL ? 0 : part->mask[w] & source->unsure[first + w];
 
-		place->query->n_sure += pg_popcount64(mask[w] & ~unsure);
+		part->query->n_sure += pg_popcount64(part->mask[w] & ~unsure);
 		if (unsure == 0)
 			continue;
-		place->query->n_unsure += pg_popcount64(unsure);
+		part->query->n_unsure += pg_popcount64(unsure);
 		source->matching[first + w] |= unsure;
 	}
 }
 
-/* Adds a mask's unsure objects that are visible. */
+/* Adds a part's unsure objects that are visible. */
 static void
-genie_tally_add_visible(const GenieTallyPlace *place, uint32 first_tile, uint32 n_tiles, const uint64 *mask)
+genie_tally_add_visible(const GenieTallyPart *part)
 {
-	const GenieTallySource *source = place->source;
-	Size		first = (Size) first_tile * GENIE_TILE_WORDS;
+	const GenieTallySource *source = part->source;
+	Size		first = (Size) part->first_tile * GENIE_TILE_WORDS;
 
-	for (Size w = 0; w < (Size) n_tiles * GENIE_TILE_WORDS && source->unsure != NULL; w++)
-		place->query->n_visible += pg_popcount64(mask[w] & source->unsure[first + w] & source->visible[first + w]);
+	for (Size w = 0; w < (Size) part->n_tiles * GENIE_TILE_WORDS && source->unsure != NULL; w++)
+		part->query->n_visible += pg_popcount64(part->mask[w] & source->unsure[first + w] & source->visible[first + w]);
 }
 
 /* All live objects of a segment that are not NULL.  False: stale. */
@@ -310,95 +314,93 @@ genie_tally_live(const GenieSource *source, uint64 **live)
 	return genie_live_read(source->segment, source->segment->entry.n_dead, source->hint_version > 0, *live, NULL);
 }
 
-/* What is asked of segments for some queries. */
-typedef struct GenieTallyRequests
+/* Does every object match that is not NULL? */
+static bool
+genie_tally_matches_all(const GenieTallyQuery *query)
 {
-	GenieSegmentTally *tallies;
-	GenieTallyPlace *places;	/* one each */
-	uint32		n;
-} GenieTallyRequests;
+	return query->min_match == 0 && !query->has_threshold;
+}
 
-/* Adds a query's runs of a segment, each of which has a mask if it needs one. */
+/* Can an object of the segment match, and an engine tell? */
+static bool
+genie_tally_is_asked(const GenieTallyQuery *query, const GenieSegmentQuery *on_segment)
+{
+	return !query->has_threshold && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
+		query->min_match <= genie_segment_query_max_count(on_segment);
+}
+
+/* The parts of some queries: first those that segments are asked for, with a tally each, then others. */
+typedef struct GenieTallyParts
+{
+	uint32		n_asked;
+	GenieSegmentTally *tallies;
+	uint32		n;
+	GenieTallyPart *parts;
+} GenieTallyParts;
+
+/* Adds the runs of a segment that a query asks for, each of which gets a mask if it needs one. */
 static void
-genie_tally_ask(GenieTallyRequests *requests, GenieTallySource *source, GenieTallyQuery *query,
-				GenieSegmentQuery *search)
+genie_tally_ask(GenieTallyParts *parts, const GenieTallySource *source, GenieTallyQuery *query,
+				GenieSegmentQuery *on_segment)
 {
 	for (uint32 r = 0; r < source->n_runs; r++)
 	{
 		const GenieTallyRun *run = &source->runs[r];
-		GenieSegmentTally *tally = &requests->tallies[requests->n];
-
-		tally->query = search;
-		tally->min_count = query->min_match;
-		tally->first_tile = run->first_tile;
-		tally->n_tiles = run->n_tiles;
-		tally->mask = !run->is_unsure ? NULL :
+		uint64	   *mask = !run->is_unsure ? NULL :
 			palloc_extended((Size) run->n_tiles * GENIE_TILE_BITMAP_BYTES, MCXT_ALLOC_HUGE);
-		requests->places[requests->n++] = (GenieTallyPlace) {query, source};
+
+		parts->tallies[parts->n_asked++] = (GenieSegmentTally) {.query = on_segment, .min_count = query->min_match,
+			.first_tile = run->first_tile, .n_tiles = run->n_tiles, .mask = mask};
+		parts->parts[parts->n++] = (GenieTallyPart) {query, source, run->first_tile, run->n_tiles, mask};
 	}
 }
 
-/* Fills requests for queries from first to end - 1 that an engine counts. */
+/* The parts of queries from first to end - 1; live: of each segment, if a query matches all. */
 static void
-genie_tally_request(GenieTallySearch *search, uint32 first, uint32 end, GenieTallyRequests *requests)
+genie_tally_divide_queries(GenieTallySearch *search, uint32 first, uint32 end, uint64 *const *live,
+						   GenieTallyParts *parts)
 {
 	GenieBatch *batch = &search->batch;
 	Size		most = 0;
 
 	for (uint32 s = 0; s < batch->n_sources; s++)
 		most += (Size) search->sources[s].n_runs * (end - first);
-	requests->tallies = palloc_extended(most * sizeof(GenieSegmentTally), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	requests->places = palloc_extended(most * sizeof(GenieTallyPlace), MCXT_ALLOC_HUGE);
-	requests->n = 0;
+	parts->tallies = palloc_extended(most * sizeof(GenieSegmentTally), MCXT_ALLOC_HUGE);
+	parts->parts = palloc_extended(most * sizeof(GenieTallyPart), MCXT_ALLOC_HUGE);
+	parts->n_asked = parts->n = 0;
 	for (uint32 s = 0; s < batch->n_sources; s++)
 		for (uint32 i = first; i < end; i++)
-		{
-			GenieTallyQuery *query = &search->queries[i];
-			GenieSegmentQuery *on_segment = batch->round.searches[s][i];
-
-			if (!query->has_threshold && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
-				query->min_match <= genie_segment_query_max_count(on_segment))
-				genie_tally_ask(requests, &search->sources[s], query, on_segment);
-		}
+			if (genie_tally_is_asked(&search->queries[i], batch->round.searches[s][i]))
+				genie_tally_ask(parts, &search->sources[s], &search->queries[i], batch->round.searches[s][i]);
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		for (uint32 i = first; i < end; i++)
+			if (genie_tally_matches_all(&search->queries[i]) && search->sources[s].n_runs > 0)
+				parts->parts[parts->n++] = (GenieTallyPart) {&search->queries[i], &search->sources[s], 0,
+					genie_object_table_tiles(batch->sources[s]->segment), live[s]};
 }
 
-/* Takes queries from first to end - 1; live: of each segment, if one of them has min_match 0.  False: stale. */
+/* Takes queries from first to end - 1.  False: stale. */
 static bool
 genie_tally_take(GenieTallySearch *search, uint32 first, uint32 end, uint64 *const *live)
 {
-	GenieBatch *batch = &search->batch;
-	GenieTallyRequests requests;
+	GenieTallyParts parts;
 
-	genie_tally_request(search, first, end, &requests);
-	if (!genie_segment_query_tallies(requests.tallies, requests.n))
+	genie_tally_divide_queries(search, first, end, live, &parts);
+	if (!genie_segment_query_tallies(parts.tallies, parts.n_asked))
 		return false;
-	for (uint32 i = 0; i < requests.n; i++)
-	{
-		const GenieSegmentTally *tally = &requests.tallies[i];
-
-		if (tally->mask == NULL)
-			requests.places[i].query->n_sure += tally->n;
+	for (uint32 i = 0; i < parts.n; i++)
+		if (parts.parts[i].mask != NULL)
+			genie_tally_add_mask(&parts.parts[i]);
 		else
-			genie_tally_add_mask(&requests.places[i], tally->first_tile, tally->n_tiles, tally->mask);
-	}
-	for (uint32 s = 0; s < batch->n_sources; s++)
-	{
-		uint32		n_tiles = genie_object_table_tiles(batch->sources[s]->segment);
-
-		for (uint32 i = first; i < end; i++)
-			if (search->queries[i].min_match == 0 && !search->queries[i].has_threshold)
-				genie_tally_add_mask(&(GenieTallyPlace) {&search->queries[i], &search->sources[s]}, 0, n_tiles, live[s]);
-		if (search->exact && !genie_tally_visit(search, s))
+			parts.parts[i].query->n_sure += parts.tallies[i].n;
+	if (!search->exact)
+		return true;
+	for (uint32 s = 0; s < search->batch.n_sources; s++)
+		if (!genie_tally_visit(search, s))
 			return false;
-		for (uint32 i = first; i < end && search->exact; i++)
-			if (search->queries[i].min_match == 0 && !search->queries[i].has_threshold)
-				genie_tally_add_visible(&(GenieTallyPlace) {&search->queries[i], &search->sources[s]}, 0, n_tiles,
-										live[s]);
-	}
-	for (uint32 i = 0; i < requests.n && search->exact; i++)
-		if (requests.tallies[i].mask != NULL)
-			genie_tally_add_visible(&requests.places[i], requests.tallies[i].first_tile, requests.tallies[i].n_tiles,
-									requests.tallies[i].mask);
+	for (uint32 i = 0; i < parts.n; i++)
+		if (parts.parts[i].mask != NULL)
+			genie_tally_add_visible(&parts.parts[i]);
 	return true;
 }
 
@@ -413,12 +415,13 @@ genie_tally_run(void *owner)
 	bool		wants_live = false;
 	bool		ok = genie_tally_mark(search);
 
+	GENIE_FAULT("count-marked");
 	for (uint32 i = 0; i < batch->n; i++)
 	{
 		GenieTallyQuery *query = &search->queries[i];
 
 		query->n_sure = query->n_unsure = query->n_visible = 0;
-		wants_live |= query->min_match == 0 && !query->has_threshold;
+		wants_live |= genie_tally_matches_all(query);
 	}
 	for (uint32 s = 0; s < batch->n_sources && ok && wants_live; s++)
 		ok = genie_tally_live(batch->sources[s], &live[s]);

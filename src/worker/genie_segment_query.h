@@ -3,9 +3,9 @@
  *	  A query on one segment: counting its matches, by the worker or by the backend.
  *
  * A query is compiled once against a segment, from its dictionary, and may then be asked repeatedly: for
- * the best k after a cursor, for all counts, or how many objects match often enough.  The worker counts (genie_request.h) where the
- * segment has an image; where it has none, or the worker cannot, the backend does (genie_inprocess.h).  The
- * answers are the same.
+ * the best k after a cursor, for all counts, or how many objects match often enough.  The worker counts
+ * (genie_request.h) where the segment has an image; where it has none, or the worker cannot, the backend does
+ * (genie_inprocess.h).  The answers are the same.
  *
  * All functions that read return false where the segment turned out to be stale (genie_segment.h).
  */
@@ -86,7 +86,7 @@ typedef struct GenieSegmentTally
 	uint32		min_count;		/* at least 1 */
 	uint32		first_tile;
 	uint32		n_tiles;
-	uint64	   *mask;			/* gets a bit for each object, GENIE_TILE_WORDS words a tile; NULL: they are only counted */
+	uint64	   *mask;			/* gets GENIE_TILE_WORDS words a tile, a bit an object; NULL: they are only counted */
 
 	/* the answer */
 	uint32		n;				/* where they are only counted */

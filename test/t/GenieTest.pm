@@ -434,6 +434,7 @@ sub fault_scenarios
 		map({ $_ => [ 0, $half, 'VACUUM t' ] } 'truncate-page', 'truncate-before-flip', 'truncate-flipped', 'truncate-done'),
 		'batch-opened' => [ 0, '', "SELECT count(*) FROM genie_search('t_x', ARRAY[genie_query('{1,2,3}'::int[])])" ],
 		'batch-answered' => [ 0, '', "SELECT count(*) FROM genie_search('t_x', ARRAY[genie_query('{1,2,3}'::int[])])" ],
+		'count-marked' => [ 0, '', "SELECT * FROM genie_count('t_x', genie_query('{1,2,3}'::int[]))" ],
 		'vacuum-after-version' => [ 0, "$dead; $merge; DELETE FROM t WHERE note % 7 = 5", 'VACUUM t' ],
 	);
 }
