@@ -264,9 +264,10 @@ static bool
 same_room(const GenieCudaJobPart &a, const GenieCudaJobPart &b)
 {
 	return a.n_tiles == b.n_tiles && a.job->image == b.job->image && a.job->kind == b.job->kind &&
-		a.job->vectors == b.job->vectors && a.job->n_conditions == 0 && b.job->n_conditions == 0 &&
-		a.job->k == b.job->k && a.job->query.keys == nullptr && b.job->query.keys == nullptr &&
-		a.job->query.n_ranges == b.job->query.n_ranges && a.job->query.max_count == b.job->query.max_count;
+		a.job->vectors == b.job->vectors && (a.job->live == nullptr) == (b.job->live == nullptr) &&
+		a.job->n_conditions == 0 && b.job->n_conditions == 0 && a.job->k == b.job->k && a.job->query.keys == nullptr &&
+		b.job->query.keys == nullptr && a.job->query.n_ranges == b.job->query.n_ranges &&
+		a.job->query.max_count == b.job->query.max_count;
 }
 
 /* Does jobs by tiles, in passes. */
@@ -449,8 +450,9 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 std::vector<GenieJob *>
 GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
-	/* by image, kind and tiles */
-	std::map<std::tuple<uint64_t, GenieJobKind, uint32_t, uint32_t>, std::vector<GenieJob *>> for_lanes;
+	/* by image, kind, tiles, and the objects of a TALLY */
+	std::map<std::tuple<uint64_t, GenieJobKind, uint32_t, uint32_t, const uint64_t *>, std::vector<GenieJob *>>
+		for_lanes;
 	std::map<std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> scans; /* and by vectors */
 	std::vector<GenieJob *> left;
 
@@ -489,7 +491,7 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			snprintf(error, sizeof(error), "a key table does not fit the sizes of an image");
 		}
 		else if (GenieCudaLanesPass::can_do(*job) && genie_image_has_codes(job->image) && images->fits(*job->image))
-			for_lanes[{job->image->id, job->kind, job->first_tile, job->n_tiles}].push_back(job);
+			for_lanes[{job->image->id, job->kind, job->first_tile, job->n_tiles, job->live}].push_back(job);
 		else
 		{
 			choices.n_tiles += genie_dispatch_counts(job);

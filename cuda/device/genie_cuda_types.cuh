@@ -64,6 +64,7 @@ struct GenieCudaQuery
 	uint32_t	min_count;
 	bool		first_condition;	/* filters the live objects; others filter those in mask */
 	uint32_t   *tally;			/* TALLY: how many do, instead of a mask; zero before; else NULL */
+	const uint64_t *live;		/* of a TALLY, from first_tile on; NULL: that of the tiles */
 
 	/* COUNTS: 65,536 counts a tile from first_tile on */
 	void	   *counts;

@@ -226,6 +226,9 @@ genie_cuda_lane_reached(const GenieCudaLanePlanes<PLANES> &planes, const GenieCu
 static __device__ __forceinline__ bool
 genie_cuda_lane_is_live(const GenieCudaLaneLaunch &launch, uint32_t object)
 {
+	if (launch.live != NULL)
+		return (launch.live[(object - launch.first_object) / 32] >> (object % 32) & 1) != 0;
+
 	const uint32_t *live = (const uint32_t *) launch.tiles[object / GENIE_TILE_OBJECTS].live;
 
 	return (live[object % GENIE_TILE_OBJECTS / 32] >> (object % 32) & 1) != 0;

@@ -82,6 +82,7 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	uint4	   *host_n_hits;
 	GenieHit   *host_hits;
 	uint32_t   *flags;
+	uint64_t   *host_live = nullptr;
 
 	for (const GenieJob *job : jobs)
 	{
@@ -92,6 +93,9 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 	device_places = blob.take<GenieCudaLanePlace>(places.size(), &host_places);
 	const GenieRankRange *ranges = blob.take<GenieRankRange>(n_ranges, &host_ranges);
 	GenieCudaTop *tops = blob.take<GenieCudaTop>(n_queries, &host_tops);
+	const size_t n_words = jobs[0]->live == nullptr ? 0 : (size_t) jobs[0]->n_tiles * GENIE_TILE_WORDS;
+
+	live = n_words == 0 ? nullptr : blob.take<uint64_t>(n_words, &host_live);
 	uint4	   *counts = result.take<uint4>(n_queries, &host_n_hits);
 
 	unfit = result.take<uint32_t>(n_queries, &flags);
@@ -114,6 +118,8 @@ GenieCudaLanesPass::pack(const std::vector<GenieJob *> &jobs, const GenieCudaByt
 
 	memcpy(host_places, places.data(), places.size() * sizeof(GenieCudaLanePlace));
 	memset(host_tops, 0, n_queries * sizeof(GenieCudaTop));
+	if (n_words > 0)
+		memcpy(host_live, jobs[0]->live, n_words * sizeof(uint64_t));
 	for (uint32_t i = 0; i < n_queries; i++)
 	{
 		const GenieJob &job = *jobs[i];
@@ -237,6 +243,7 @@ GenieCudaLanesPass::count(const GenieCudaImage &copy)
 	launch.tallies = tallies;
 	if (tallies)
 	{
+		launch.live = (const uint32_t *) live;
 		launch.first_object = first_object;
 		launch.n_units = (uint32_t) n_units;
 		if (n_units > 0)

@@ -84,6 +84,7 @@ private:
 
 	/* on the device */
 	const GenieCudaQuery *queries = nullptr;
+	const uint64_t *live = nullptr; /* of TALLY jobs that bring it */
 	const GenieCudaLanePlace *device_places = nullptr;
 	uint8_t    *tables = nullptr;
 	GenieCudaLaneEvent *events = nullptr;

@@ -130,6 +130,7 @@ struct GenieCudaLaneLaunch
 	uint32_t	part_units;		/* consecutive units that a block counts; a slice's last block has the rest */
 
 	bool		tallies;		/* objects that reach thresholds are added up in the queries' n_hits: no events */
+	const uint32_t *live;		/* of tallies: bits from first_object on; NULL: those of the tiles */
 
 	/* events: each block of a slice has its part of the slice's room, and writes how many events it had */
 	GenieCudaLaneEvent *events;

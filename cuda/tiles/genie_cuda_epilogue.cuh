@@ -405,7 +405,10 @@ genie_cuda_add_tally(const GenieCudaPiece &piece)
 	typedef typename GenieCudaUnit<BITS>::Mask Mask;
 	const GenieCudaByCount<BITS> ranking(genie_cuda_counters());
 	const GenieCudaQuery *query = piece.query;
-	const Mask *live = (const Mask *) piece.tile->live + piece.first / GENIE_CUDA_UNIT<BITS>;
+	const uint64_t *of_tile = query->live == NULL ?
+		piece.tile->live :
+		query->live + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS;
+	const Mask *live = (const Mask *) of_tile + piece.first / GENIE_CUDA_UNIT<BITS>;
 	uint32_t	n = 0;
 
 	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)

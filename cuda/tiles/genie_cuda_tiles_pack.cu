@@ -191,6 +191,25 @@ GenieCudaTilesPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, Ge
 	return packed_keys[name] = packed;
 }
 
+/* The objects that count in a TALLY, once for all jobs that share them. */
+const uint64_t *
+GenieCudaTilesPass::pack_live(const GenieJob &job, GenieCudaBuffer &blob)
+{
+	const auto	name = std::make_tuple(job.live, job.n_tiles);
+	const auto	found = packed_live.find(name);
+	const size_t n = (size_t) job.n_tiles * GENIE_TILE_WORDS;
+	uint64_t   *live;
+
+	if (job.live == nullptr)
+		return nullptr;
+	if (found != packed_live.end())
+		return found->second;
+	packed_live[name] = blob.take<uint64_t>(n, &live);
+	if (live != nullptr)
+		memcpy(live, job.live, n * sizeof(uint64_t));
+	return packed_live[name];
+}
+
 void
 GenieCudaTilesPass::pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
 							 GenieCudaBuffer &result, GenieCudaBuffer &room)
@@ -258,6 +277,7 @@ GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuf
 	{
 		packed.min_count = job.min_key;
 		packed.tally = tallies + part;
+		packed.live = pack_live(job, blob);
 	}
 	else if (launch.work == GENIE_CUDA_WORK_MASK)
 	{
@@ -340,6 +360,7 @@ GenieCudaTilesPass::pack(const GenieCudaBytes &sizes, uint8_t *host, uint8_t *de
 	packed_parts.assign(work.size(), Packed());
 	packed_keys.clear();
 	packed_classes.clear();
+	packed_live.clear();
 	n_top_small = n_top_large = 0;
 	for (const Launch &launch : launches)
 		n_queries += (uint32_t) launch.parts.size();

@@ -91,6 +91,7 @@ private:
 	GenieCudaQuery pack_query(const Launch &launch, uint32_t part, GenieCudaBuffer &blob, GenieCudaBuffer &result,
 							  GenieCudaBuffer &room);
 	const uint16_t *pack_classes(const GenieKeyTable *table, const GenieImageGroup *group, GenieCudaBuffer &blob);
+	const uint64_t *pack_live(const GenieJob &job, GenieCudaBuffer &blob);
 	PackedKeys	pack_keys(const GenieKeyTable *table, uint32_t max_count, GenieCudaBuffer &blob);
 	void		pack_top(GenieCudaQuery &packed, const Launch &launch, uint32_t part, GenieCudaBuffer &blob,
 				  GenieCudaBuffer &result, GenieCudaBuffer &room);
@@ -113,6 +114,9 @@ private:
 	/* key tables are packed once for all jobs that share them: keys by largest count, classes by range of sizes */
 	std::map<std::tuple<const GenieKeyTable *, uint32_t>, PackedKeys> packed_keys;
 	std::map<std::tuple<const GenieKeyTable *, uint32_t, uint32_t>, const uint16_t *> packed_classes;
+
+	/* and so are the objects of TALLY jobs, by their tiles */
+	std::map<std::tuple<const uint64_t *, uint32_t>, const uint64_t *> packed_live;
 
 	uint32_t   *host_tallies = nullptr;
 

@@ -11,12 +11,15 @@
  *	1. Its queries are compiled against all segments, pending rows included, as of one metapage (genie_batch.c).
  *	2. The unsure objects of each segment are marked.  On a standby, in a serializable transaction and in a table that
  *	   is not a heap all are.
- *	3. Tiles without unsure objects are tallied.  Of the others engines tell which objects match (GENIE_JOB_MASK): a
- *	   match counts if it is sure, or if its row is found visible.  A row is looked up once a piece, for all its
- *	   queries.  Queries are taken some at a time, so that their masks are bounded.
- *
- * If the caller does not want it exact, no row is looked up.  Then lower is the sure matches, upper adds the unsure
- * ones, and the estimate takes the share of these that the table's statistics say are live.
+ *	3. One of these:
+ *		ALL			no object is unsure: the engine tallies those that are live
+ *		FIRST		the rows of all unsure objects are looked up, and the engine tallies those that count
+ *		MATCHES		where unsure objects are too many for so few queries: the engine tells which objects match
+ *					(GENIE_JOB_MASK), and only the rows of these are looked up, once for all queries of the piece.
+ *					Queries are taken some at a time, so that their masks are bounded.
+ *		BOUNDS		the caller does not want it exact, so no row is looked up: the engine tallies sure objects for the
+ *					lower bound, and live ones for the upper.  The estimate takes the share of the unsure ones that the
+ *					table's statistics say are live.
  *
  * Two kinds of queries need no engine.  Where min_match is 0, all objects that are not NULL match.  A query with a
  * threshold is an index scan whose rows the operator judges.
@@ -53,28 +56,30 @@
 #define GENIE_TALLY_MASK_BYTES ((Size) 32 << 20)	/* of queries that are taken at a time, unless it is one */
 #define GENIE_TALLY_VISITS 16384	/* rows that are looked up at a time */
 
-/* where tiles without and with unsure objects take turns more often, all of them are asked for masks */
-#define GENIE_TALLY_RUNS_MAX 8
+/* looking up so many rows takes as long as a query's mask of a tile: 8 us */
+#define GENIE_TALLY_MASK_ROWS 64
 
 PG_FUNCTION_INFO_V1(genie_counts);
 
-/* Consecutive tiles of a segment that all have unsure objects, or none of which has. */
-typedef struct GenieTallyRun
+typedef enum GenieTallyWay
 {
-	uint32		first_tile;
-	uint32		n_tiles;
-	bool		is_unsure;
-} GenieTallyRun;
+	GENIE_TALLY_ALL,
+	GENIE_TALLY_FIRST,
+	GENIE_TALLY_MATCHES,
+	GENIE_TALLY_BOUNDS
+} GenieTallyWay;
 
-/* What is known of a segment's objects. */
+/* What is known of a segment's objects: bits of whole tiles. */
 typedef struct GenieTallySource
 {
-	uint64	   *unsure;			/* bits of whole tiles, as all below; NULL: none is */
-	uint64	   *matching;		/* unsure ones that some query of those taken together matches */
-	uint64	   *visited;		/* of these and earlier ones: looked up */
-	uint64	   *visible;
-	uint32		n_runs;
-	GenieTallyRun runs[GENIE_TALLY_RUNS_MAX];
+	uint64	   *live;			/* and not NULL, in SQL's sense; NULL: not needed yet */
+	uint64	   *unsure;			/* of these; NULL: none is */
+	uint64	   *counted;		/* of the live ones: FIRST, those that are visible; BOUNDS, those that are sure */
+	uint64	   *visible;		/* of the unsure ones: looked up, and there */
+
+	/* MATCHES, of the unsure ones */
+	uint64	   *matching;		/* some query of those taken together matches */
+	uint64	   *visited;		/* looked up */
 } GenieTallySource;
 
 /* A query of the piece. */
@@ -82,9 +87,8 @@ typedef struct GenieTallyQuery
 {
 	uint32		min_match;
 	bool		has_threshold;
-	uint64		n_sure;
-	uint64		n_unsure;		/* that match, visible or not */
-	uint64		n_visible;		/* of these, if they were looked up */
+	uint64		lower;
+	uint64		upper;			/* BOUNDS alone; else the lower one is exact */
 } GenieTallyQuery;
 
 typedef struct GenieTallySearch
@@ -98,19 +102,9 @@ typedef struct GenieTallySearch
 	GenieTallyQuery queries[GENIE_PIECE_QUERIES];
 
 	/* an attempt at a piece */
+	GenieTallyWay way;
 	GenieTallySource *sources;
-	uint32		n_together;		/* queries taken at a time */
 } GenieTallySearch;
-
-/* Some tiles of a segment for one query. */
-typedef struct GenieTallyPart
-{
-	GenieTallyQuery *query;
-	const GenieTallySource *source;
-	uint32		first_tile;
-	uint32		n_tiles;
-	const uint64 *mask;			/* its objects that match; NULL: the segment tells only how many there are */
-} GenieTallyPart;
 
 /* The function of the operator x @& genie_query. */
 static RegProcedure
@@ -135,85 +129,35 @@ genie_tally_bits(const GenieSegment *segment)
 									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
-/* ---- sure and unsure objects ---- */
+static uint64
+genie_tally_number(const uint64 *bits, Size n_words)
+{
+	uint64		n = 0;
+
+	for (Size w = 0; w < n_words; w++)
+		n += pg_popcount64(bits[w]);
+	return n;
+}
+
+/* Does every object match that is not NULL? */
+static bool
+genie_tally_matches_all(const GenieTallyQuery *query)
+{
+	return query->min_match == 0 && !query->has_threshold;
+}
 
 static bool
-genie_tally_any(const uint64 *bits, uint32 tile)
+genie_tally_any_matches_all(const GenieTallySearch *search)
 {
-	for (uint32 w = 0; w < GENIE_TILE_WORDS; w++)
-		if (bits[(Size) tile * GENIE_TILE_WORDS + w] != 0)
+	for (uint32 i = 0; i < search->batch.n; i++)
+		if (genie_tally_matches_all(&search->queries[i]))
 			return true;
 	return false;
 }
 
-/* Divides the segment's tiles into runs. */
-static void
-genie_tally_divide(GenieTallySource *source, uint32 n_tiles)
-{
-	source->n_runs = 0;
-	for (uint32 tile = 0; tile < n_tiles; tile++)
-	{
-		bool		is_unsure = source->unsure != NULL && genie_tally_any(source->unsure, tile);
-
-		if (source->n_runs > 0 && source->runs[source->n_runs - 1].is_unsure == is_unsure)
-			source->runs[source->n_runs - 1].n_tiles++;
-		else if (source->n_runs < GENIE_TALLY_RUNS_MAX)
-			source->runs[source->n_runs++] = (GenieTallyRun) {tile, 1, is_unsure};
-		else
-		{
-			source->runs[0] = (GenieTallyRun) {0, n_tiles, true};
-			source->n_runs = 1;
-			break;
-		}
-	}
-}
-
-/* Marks the unsure objects of all segments.  False: stale. */
-static bool
-genie_tally_mark(GenieTallySearch *search)
-{
-	GenieBatch *batch = &search->batch;
-	BlockNumber *pages;
-	uint32		n_pages;
-	bool		some_sure = genie_all_visible_unsure_pages(&batch->round.visitor, batch->tombstone_version, &pages,
-														   &n_pages);
-	Size		mask_bytes = 0;
-
-	search->sources = palloc0(batch->n_sources * sizeof(GenieTallySource));
-	for (uint32 s = 0; s < batch->n_sources; s++)
-	{
-		GenieTallySource *source = &search->sources[s];
-		GenieSegment *segment = batch->sources[s]->segment;
-		GenieObjectReader reader;
-
-		if (!some_sure || n_pages > 0)
-		{
-			source->unsure = genie_tally_bits(segment);
-			source->matching = genie_tally_bits(segment);
-			source->visited = genie_tally_bits(segment);
-			source->visible = genie_tally_bits(segment);
-		}
-		if (!some_sure)
-			memset(source->unsure, 0xFF, genie_live_words(segment) * sizeof(uint64));
-		else if (n_pages > 0)
-		{
-			genie_object_table_reader(&reader, segment, false);
-			if (!genie_object_table_mark_pages(&reader, pages, n_pages, source->unsure))
-				return false;
-		}
-		genie_tally_divide(source, genie_object_table_tiles(segment));
-		for (uint32 r = 0; r < source->n_runs; r++)
-			if (source->runs[r].is_unsure)
-				mask_bytes += (Size) source->runs[r].n_tiles * GENIE_TILE_BITMAP_BYTES;
-	}
-	search->n_together = mask_bytes == 0 ? GENIE_PIECE_QUERIES :
-		(uint32) Min(Max(GENIE_TALLY_MASK_BYTES / mask_bytes, 1), GENIE_PIECE_QUERIES);
-	return true;
-}
-
 /* ---- rows ---- */
 
-/* Looks up some matching objects, in ascending order, all of one segment.  False: stale. */
+/* Looks up some objects' rows, in ascending order, all of one segment.  False: stale. */
 static bool
 genie_tally_visit_some(GenieTallySearch *search, uint32 s, const uint32 *objects, uint32 n)
 {
@@ -243,23 +187,18 @@ genie_tally_visit_some(GenieTallySearch *search, uint32 s, const uint32 *objects
 	return true;
 }
 
-/* Looks up the rows of matching objects that were not looked up yet.  False: stale. */
+/* Looks up the rows of objects that are set in wanted, and not in except (NULL: none is).  False: stale. */
 static bool
-genie_tally_visit(GenieTallySearch *search, uint32 s)
+genie_tally_visit(GenieTallySearch *search, uint32 s, const uint64 *wanted, const uint64 *except)
 {
-	GenieTallySource *source = &search->sources[s];
-	Size		n_words = source->unsure == NULL ? 0 : genie_live_words(search->batch.sources[s]->segment);
+	Size		n_words = genie_live_words(search->batch.sources[s]->segment);
 	uint32	   *objects = palloc(GENIE_TALLY_VISITS * sizeof(uint32));
 	uint32		n = 0;
 	bool		ok = true;
 
 	for (Size w = 0; ok && w < n_words; w++)
-	{
-		uint64		left = source->matching[w] & ~source->visited[w];
-
-		source->visited[w] |= left;
-		source->matching[w] = 0;
-		for (; ok && left != 0; left &= left - 1)
+		for (uint64 left = wanted[w] & (except == NULL ? ~UINT64CONST(0) : ~except[w]); ok && left != 0;
+			 left &= left - 1)
 		{
 			objects[n++] = (uint32) (w * 64 + pg_rightmost_one_pos64(left));
 			if (n == GENIE_TALLY_VISITS)
@@ -268,57 +207,119 @@ genie_tally_visit(GenieTallySearch *search, uint32 s)
 				n = 0;
 			}
 		}
-	}
 	ok = ok && (n == 0 || genie_tally_visit_some(search, s, objects, n));
 	pfree(objects);
 	return ok;
 }
 
+/* ---- sure and unsure objects ---- */
+
+/* Marks a segment's unsure objects, on n pages or, if none is sure, all.  Adds their number.  False: stale. */
+static bool
+genie_tally_mark(const GenieSource *on, bool some_sure, const BlockNumber *pages, uint32 n_pages,
+				 GenieTallySource *source, uint64 *n_unsure)
+{
+	Size		n_words = genie_live_words(on->segment);
+	GenieObjectReader reader;
+
+	source->live = genie_tally_bits(on->segment);
+	source->unsure = genie_tally_bits(on->segment);
+	if (!genie_live_read(on->segment, on->segment->entry.n_dead, on->hint_version > 0, source->live, NULL))
+		return false;
+	if (!some_sure)
+		memcpy(source->unsure, source->live, n_words * sizeof(uint64));
+	else
+	{
+		genie_object_table_reader(&reader, on->segment, false);
+		if (!genie_object_table_mark_pages(&reader, pages, n_pages, source->unsure))
+			return false;
+		for (Size w = 0; w < n_words; w++)
+			source->unsure[w] &= source->live[w];
+	}
+	*n_unsure += genie_tally_number(source->unsure, n_words);
+	return true;
+}
+
+/* Marks the unsure objects of all segments, and chooses the way.  False: stale. */
+static bool
+genie_tally_choose(GenieTallySearch *search)
+{
+	GenieBatch *batch = &search->batch;
+	BlockNumber *pages;
+	uint32		n_pages;
+	bool		some_sure = genie_all_visible_unsure_pages(&batch->round.visitor, batch->tombstone_version, &pages,
+														   &n_pages);
+	uint64		n_unsure = 0;
+	uint64		n_tiles = 0;
+
+	search->sources = palloc0(batch->n_sources * sizeof(GenieTallySource));
+	for (uint32 s = 0; s < batch->n_sources; s++)
+	{
+		n_tiles += genie_object_table_tiles(batch->sources[s]->segment);
+		if ((!some_sure || n_pages > 0) &&
+			!genie_tally_mark(batch->sources[s], some_sure, pages, n_pages, &search->sources[s], &n_unsure))
+			return false;
+	}
+	search->way = n_unsure == 0 ? GENIE_TALLY_ALL : !search->exact ? GENIE_TALLY_BOUNDS :
+		genie_tally_any_matches_all(search) || n_unsure <= batch->n * n_tiles * GENIE_TALLY_MASK_ROWS ?
+		GENIE_TALLY_FIRST : GENIE_TALLY_MATCHES;
+	return true;
+}
+
+/* FIRST, BOUNDS: finds the objects that count.  MATCHES: prepares for rows to be looked up.  False: stale. */
+static bool
+genie_tally_prepare(GenieTallySearch *search)
+{
+	GenieBatch *batch = &search->batch;
+
+	for (uint32 s = 0; s < batch->n_sources && search->way != GENIE_TALLY_ALL; s++)
+	{
+		const GenieSegment *segment = batch->sources[s]->segment;
+		GenieTallySource *source = &search->sources[s];
+
+		source->visible = genie_tally_bits(segment);
+		if (search->way == GENIE_TALLY_MATCHES)
+		{
+			source->matching = genie_tally_bits(segment);
+			source->visited = genie_tally_bits(segment);
+			continue;
+		}
+		if (search->way == GENIE_TALLY_FIRST && !genie_tally_visit(search, s, source->unsure, NULL))
+			return false;
+		source->counted = genie_tally_bits(segment);
+		for (Size w = 0; w < genie_live_words(segment); w++)
+			source->counted[w] = (source->live[w] & ~source->unsure[w]) | source->visible[w];
+	}
+	return true;
+}
+
 /* ---- counting ---- */
 
-/* Adds a part's sure objects, and notes the others. */
-static void
-genie_tally_add_mask(const GenieTallyPart *part)
+/* Adds all objects of a segment to the queries that match all.  False: stale. */
+static bool
+genie_tally_add_all(GenieTallySearch *search, uint32 s)
 {
-	const GenieTallySource *source = part->source;
-	Size		first = (Size) part->first_tile * GENIE_TILE_WORDS;
+	const GenieSource *on = search->batch.sources[s];
+	GenieTallySource *source = &search->sources[s];
+	Size		n_words = genie_live_words(on->segment);
+	uint64		n_counted;
+	uint64		n_live;
 
-	for (Size w = 0; w < (Size) part->n_tiles * GENIE_TILE_WORDS; w++)
+	if (source->live == NULL)
 	{
-		uint64		unsure = source->unsure == NULL ? 0 : part->mask[w] & source->unsure[first + w];
-
-		part->query->n_sure += pg_popcount64(part->mask[w] & ~unsure);
-		if (unsure == 0)
-			continue;
-		part->query->n_unsure += pg_popcount64(unsure);
-		source->matching[first + w] |= unsure;
+		source->live = genie_tally_bits(on->segment);
+		if (!genie_live_read(on->segment, on->segment->entry.n_dead, on->hint_version > 0, source->live, NULL))
+			return false;
 	}
-}
-
-/* Adds a part's unsure objects that are visible. */
-static void
-genie_tally_add_visible(const GenieTallyPart *part)
-{
-	const GenieTallySource *source = part->source;
-	Size		first = (Size) part->first_tile * GENIE_TILE_WORDS;
-
-	for (Size w = 0; w < (Size) part->n_tiles * GENIE_TILE_WORDS && source->unsure != NULL; w++)
-		part->query->n_visible += pg_popcount64(part->mask[w] & source->unsure[first + w] & source->visible[first + w]);
-}
-
-/* All live objects of a segment that are not NULL.  False: stale. */
-static bool
-genie_tally_live(const GenieSource *source, uint64 **live)
-{
-	*live = genie_tally_bits(source->segment);
-	return genie_live_read(source->segment, source->segment->entry.n_dead, source->hint_version > 0, *live, NULL);
-}
-
-/* Does every object match that is not NULL? */
-static bool
-genie_tally_matches_all(const GenieTallyQuery *query)
-{
-	return query->min_match == 0 && !query->has_threshold;
+	n_live = genie_tally_number(source->live, n_words);
+	n_counted = source->counted == NULL ? n_live : genie_tally_number(source->counted, n_words);
+	for (uint32 i = 0; i < search->batch.n; i++)
+		if (genie_tally_matches_all(&search->queries[i]))
+		{
+			search->queries[i].lower += n_counted;
+			search->queries[i].upper += n_live;
+		}
+	return true;
 }
 
 /* Can an object of the segment match, and an engine tell? */
@@ -329,79 +330,121 @@ genie_tally_is_asked(const GenieTallyQuery *query, const GenieSegmentQuery *on_s
 		query->min_match <= genie_segment_query_max_count(on_segment);
 }
 
-/* The parts of some queries: first those that segments are asked for, with a tally each, then others. */
-typedef struct GenieTallyParts
+/* Questions to segments, and the query of each. */
+typedef struct GenieTallyQuestions
 {
-	uint32		n_asked;
-	GenieSegmentTally *tallies;
 	uint32		n;
-	GenieTallyPart *parts;
-} GenieTallyParts;
+	GenieSegmentTally *tallies;
+	GenieTallyQuery **queries;
+	uint32	   *sources;
+} GenieTallyQuestions;
 
-/* Adds the runs of a segment that a query asks for, each of which gets a mask if it needs one. */
-static void
-genie_tally_ask(GenieTallyParts *parts, const GenieTallySource *source, GenieTallyQuery *query,
-				GenieSegmentQuery *on_segment)
+/* Those of queries from first to end - 1, segment by segment; live and mask are left NULL. */
+static GenieTallyQuestions
+genie_tally_questions(GenieTallySearch *search, uint32 first, uint32 end)
 {
-	for (uint32 r = 0; r < source->n_runs; r++)
-	{
-		const GenieTallyRun *run = &source->runs[r];
-		uint64	   *mask = !run->is_unsure ? NULL :
-			palloc_extended((Size) run->n_tiles * GENIE_TILE_BITMAP_BYTES, MCXT_ALLOC_HUGE);
+	const GenieBatch *batch = &search->batch;
+	Size		most = (Size) batch->n_sources * (end - first);
+	GenieTallyQuestions questions = {0};
 
-		parts->tallies[parts->n_asked++] = (GenieSegmentTally) {.query = on_segment, .min_count = query->min_match,
-			.first_tile = run->first_tile, .n_tiles = run->n_tiles, .mask = mask};
-		parts->parts[parts->n++] = (GenieTallyPart) {query, source, run->first_tile, run->n_tiles, mask};
-	}
+	questions.tallies = palloc_extended(most * sizeof(GenieSegmentTally), MCXT_ALLOC_HUGE);
+	questions.queries = palloc_extended(most * sizeof(GenieTallyQuery *), MCXT_ALLOC_HUGE);
+	questions.sources = palloc_extended(most * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		for (uint32 i = first; i < end; i++)
+		{
+			GenieTallyQuery *query = &search->queries[i];
+			GenieSegmentQuery *on_segment = batch->round.searches[s][i];
+
+			if (!genie_tally_is_asked(query, on_segment))
+				continue;
+			questions.sources[questions.n] = s;
+			questions.queries[questions.n] = query;
+			questions.tallies[questions.n++] = (GenieSegmentTally) {.query = on_segment, .min_count = query->min_match};
+		}
+	return questions;
 }
 
-/* The parts of queries from first to end - 1; live: of each segment, if a query matches all. */
-static void
-genie_tally_divide_queries(GenieTallySearch *search, uint32 first, uint32 end, uint64 *const *live,
-						   GenieTallyParts *parts)
+/* ALL, FIRST, BOUNDS: adds to the queries' numbers, or, upper, to their upper bounds.  False: stale. */
+static bool
+genie_tally_count(GenieTallySearch *search, bool upper)
+{
+	GenieTallyQuestions questions = genie_tally_questions(search, 0, search->batch.n);
+
+	for (uint32 i = 0; i < questions.n && !upper; i++)
+		questions.tallies[i].live = search->sources[questions.sources[i]].counted;
+	if (!genie_segment_query_tallies(questions.tallies, questions.n))
+		return false;
+	for (uint32 i = 0; i < questions.n; i++)
+		*(upper ? &questions.queries[i]->upper : &questions.queries[i]->lower) += questions.tallies[i].n;
+	return true;
+}
+
+/* MATCHES, queries from first to end - 1.  False: stale. */
+static bool
+genie_tally_match(GenieTallySearch *search, uint32 first, uint32 end)
 {
 	GenieBatch *batch = &search->batch;
-	Size		most = 0;
+	GenieTallyQuestions questions = genie_tally_questions(search, first, end);
 
+	for (uint32 i = 0; i < questions.n; i++)
+		questions.tallies[i].mask =
+			palloc_extended(genie_live_words(batch->sources[questions.sources[i]]->segment) * sizeof(uint64),
+							MCXT_ALLOC_HUGE);
+	if (!genie_segment_query_tallies(questions.tallies, questions.n))
+		return false;
+	for (uint32 i = 0; i < questions.n; i++)
+	{
+		GenieTallySource *source = &search->sources[questions.sources[i]];
+		const uint64 *mask = questions.tallies[i].mask;
+
+		for (Size w = 0; w < genie_live_words(batch->sources[questions.sources[i]]->segment); w++)
+		{
+			questions.queries[i]->lower += pg_popcount64(mask[w] & source->live[w] & ~source->unsure[w]);
+			source->matching[w] |= mask[w] & source->unsure[w];
+		}
+	}
 	for (uint32 s = 0; s < batch->n_sources; s++)
-		most += (Size) search->sources[s].n_runs * (end - first);
-	parts->tallies = palloc_extended(most * sizeof(GenieSegmentTally), MCXT_ALLOC_HUGE);
-	parts->parts = palloc_extended(most * sizeof(GenieTallyPart), MCXT_ALLOC_HUGE);
-	parts->n_asked = parts->n = 0;
-	for (uint32 s = 0; s < batch->n_sources; s++)
-		for (uint32 i = first; i < end; i++)
-			if (genie_tally_is_asked(&search->queries[i], batch->round.searches[s][i]))
-				genie_tally_ask(parts, &search->sources[s], &search->queries[i], batch->round.searches[s][i]);
-	for (uint32 s = 0; s < batch->n_sources; s++)
-		for (uint32 i = first; i < end; i++)
-			if (genie_tally_matches_all(&search->queries[i]) && search->sources[s].n_runs > 0)
-				parts->parts[parts->n++] = (GenieTallyPart) {&search->queries[i], &search->sources[s], 0,
-					genie_object_table_tiles(batch->sources[s]->segment), live[s]};
+	{
+		GenieTallySource *source = &search->sources[s];
+
+		if (!genie_tally_visit(search, s, source->matching, source->visited))
+			return false;
+		for (Size w = 0; w < genie_live_words(batch->sources[s]->segment); w++)
+			source->visited[w] |= source->matching[w];
+	}
+	for (uint32 i = 0; i < questions.n; i++)
+	{
+		const GenieTallySource *source = &search->sources[questions.sources[i]];
+
+		for (Size w = 0; w < genie_live_words(batch->sources[questions.sources[i]]->segment); w++)
+			questions.queries[i]->lower += pg_popcount64(questions.tallies[i].mask[w] & source->visible[w]);
+	}
+	return true;
 }
 
-/* Takes queries from first to end - 1.  False: stale. */
+/* MATCHES, all queries, some at a time.  False: stale. */
 static bool
-genie_tally_take(GenieTallySearch *search, uint32 first, uint32 end, uint64 *const *live)
+genie_tally_match_all(GenieTallySearch *search)
 {
-	GenieTallyParts parts;
+	GenieBatch *batch = &search->batch;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie tallies", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Size		bytes = 1;
+	uint32		n_together;
+	bool		ok = true;
 
-	genie_tally_divide_queries(search, first, end, live, &parts);
-	if (!genie_segment_query_tallies(parts.tallies, parts.n_asked))
-		return false;
-	for (uint32 i = 0; i < parts.n; i++)
-		if (parts.parts[i].mask != NULL)
-			genie_tally_add_mask(&parts.parts[i]);
-		else
-			parts.parts[i].query->n_sure += parts.tallies[i].n;
-	if (!search->exact)
-		return true;
-	for (uint32 s = 0; s < search->batch.n_sources; s++)
-		if (!genie_tally_visit(search, s))
-			return false;
-	for (uint32 i = 0; i < parts.n; i++)
-		if (parts.parts[i].mask != NULL)
-			genie_tally_add_visible(&parts.parts[i]);
-	return true;
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		bytes += genie_live_words(batch->sources[s]->segment) * sizeof(uint64);
+	n_together = (uint32) Min(Max(GENIE_TALLY_MASK_BYTES / bytes, 1), GENIE_PIECE_QUERIES);
+	for (uint32 first = 0; first < batch->n && ok; first += n_together)
+	{
+		ok = genie_tally_match(search, first, Min(first + n_together, batch->n));
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
 }
 
 /* A piece's queries, without those that are index scans.  False: stale. */
@@ -410,30 +453,21 @@ genie_tally_run(void *owner)
 {
 	GenieTallySearch *search = owner;
 	GenieBatch *batch = &search->batch;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie tallies", ALLOCSET_DEFAULT_SIZES);
-	uint64	  **live = palloc0(batch->n_sources * sizeof(uint64 *));
-	bool		wants_live = false;
-	bool		ok = genie_tally_mark(search);
 
-	GENIE_FAULT("count-marked");
 	for (uint32 i = 0; i < batch->n; i++)
-	{
-		GenieTallyQuery *query = &search->queries[i];
-
-		query->n_sure = query->n_unsure = query->n_visible = 0;
-		wants_live |= genie_tally_matches_all(query);
-	}
-	for (uint32 s = 0; s < batch->n_sources && ok && wants_live; s++)
-		ok = genie_tally_live(batch->sources[s], &live[s]);
-	for (uint32 first = 0; first < batch->n && ok; first += search->n_together)
-	{
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		ok = genie_tally_take(search, first, Min(first + search->n_together, batch->n), live);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
-	}
-	return ok;
+		search->queries[i].lower = search->queries[i].upper = 0;
+	if (!genie_tally_choose(search))
+		return false;
+	GENIE_FAULT("count-marked");
+	if (!genie_tally_prepare(search))
+		return false;
+	for (uint32 s = 0; s < batch->n_sources && genie_tally_any_matches_all(search); s++)
+		if (!genie_tally_add_all(search, s))
+			return false;
+	if (search->way == GENIE_TALLY_MATCHES)
+		return genie_tally_match_all(search);
+	return genie_tally_count(search, false) &&
+		(search->way != GENIE_TALLY_BOUNDS || genie_tally_count(search, true));
 }
 
 /* How many visible rows fulfil a query with a threshold. */
@@ -492,23 +526,20 @@ genie_tally_put(void *owner, uint32 i)
 {
 	GenieTallySearch *search = owner;
 	const GenieTallyQuery *query = &search->queries[i];
-	uint64		lower = query->n_sure + query->n_visible;
-	uint64		upper = search->exact ? lower : lower + query->n_unsure;
-	uint64		estimate = upper;
+	uint64		lower = query->has_threshold ? genie_tally_scan(search, search->batch.queries[i]) : query->lower;
+	bool		is_exact = query->has_threshold || search->way != GENIE_TALLY_BOUNDS;
+	uint64		upper = is_exact ? lower : Max(query->upper, lower);
+	uint64		likely = (uint64) rint((upper - lower) * genie_tally_live_share(&search->batch));
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	if (query->has_threshold)
-		lower = upper = estimate = genie_tally_scan(search, search->batch.queries[i]);
-	else if (!search->exact)
-		estimate = lower + (uint64) rint(query->n_unsure * genie_tally_live_share(&search->batch));
 	values[0] = Int32GetDatum((int32) ++search->n_output);
 	values[1] = Int64GetDatum((int64) lower);
 	values[2] = Int64GetDatum((int64) upper);
-	values[3] = Int64GetDatum((int64) estimate);
+	values[3] = Int64GetDatum((int64) (lower + likely));
 	tuplestore_putvalues(search->result->setResult, search->result->setDesc, values, nulls);
 	search->batch.instrument.record->n_rows++;
-	genie_instrument_candidates(&search->batch.instrument, query->n_sure + query->n_unsure);
+	genie_instrument_candidates(&search->batch.instrument, upper);
 }
 
 /* ---- a call ---- */

@@ -177,7 +177,7 @@ tally_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *
 static bool
 job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJob *job, GenieCpuPart *part)
 {
-	tile->live = job->image->live + (size_t) t * GENIE_TILE_WORDS;
+	tile->live = genie_job_live(job, t);
 	if (job->kind == GENIE_JOB_TOP)
 		return top_in_tile(scratch, tile, job, &part->top);
 	if (job->kind == GENIE_JOB_TALLY)
@@ -316,6 +316,7 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 	uint64_t	before = (uint64_t) t << GENIE_TILE_SHIFT;
 	uint32_t	first = task->first < before ? 0 : (uint32_t) (task->first - before);
 	uint32_t	end = genie_image_tiles(group)[t - group->first_tile].n_objects;
+	const uint64_t *live = genie_job_live(task->works[0].job, t);
 	bool		has_parts = task->works[0].n_parts > 1;
 
 	if (end > task->end - before)
@@ -330,7 +331,7 @@ lanes_in_tile(GenieCpuBatch *batch, GenieLaneBlock *block, bool asks, const Geni
 				genie_cpu_floor_take(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top);
 		if (has_parts)
 			genie_lanes_refresh(block);
-		genie_lanes_search(block, group, t, first, next);
+		genie_lanes_search(block, group, t, live, first, next);
 		for (uint32_t w = 0; w < task->n_works; w++)
 			if (shares_floor(&task->works[w]))
 				genie_cpu_floor_tell(&task->works[w].floor, &genie_cpu_part(&task->works[w], task->part)->top,

@@ -358,7 +358,7 @@ time_lanes(const GenieCpuPolicy *policy, MeasureImage *measure, uint32_t n, uint
 		done = block != NULL;
 		opened = now_ns();
 		if (done)
-			genie_lanes_search(block, measure->groups[0], 0, 0, n_objects);
+			genie_lanes_search(block, measure->groups[0], 0, measure->live, 0, n_objects);
 		searched = now_ns();
 		genie_lanes_close(block);
 		if (run == 0 || opened - start < least->open_ns)

@@ -69,7 +69,7 @@ genie_cpu_tile(const GenieImageGroup *group, uint32_t t)
 
 /* ---- lanes or tiles ---- */
 
-/* Orders jobs by where they look; 0: in the same tiles. */
+/* Orders jobs by where they look; 0: at the same objects of the same tiles. */
 static int
 compare_tiles(const GenieJob *a, const GenieJob *b)
 {
@@ -77,7 +77,9 @@ compare_tiles(const GenieJob *a, const GenieJob *b)
 		return a->image->id < b->image->id ? -1 : 1;
 	if (a->first_tile != b->first_tile)
 		return a->first_tile < b->first_tile ? -1 : 1;
-	return (a->n_tiles > b->n_tiles) - (a->n_tiles < b->n_tiles);
+	if (a->n_tiles != b->n_tiles)
+		return a->n_tiles < b->n_tiles ? -1 : 1;
+	return (a->live > b->live) - (a->live < b->live);
 }
 
 /* Are these SCAN jobs of the same records? */

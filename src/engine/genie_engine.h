@@ -156,6 +156,12 @@ typedef struct GenieJob
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS, TALLY; that of a TALLY has no key table */
 
+	/*
+	 * TALLY: the objects that count, GENIE_TILE_WORDS words a tile of the job's, those past the segment's end clear.
+	 * NULL: those that are live in the image.
+	 */
+	const uint64_t *live;
+
 	/* TOP, SCAN */
 	uint32_t	k;				/* 1 .. GENIE_JOB_K_MAX; NEAREST: how many pairs there is room for, at least 1 */
 	uint32_t	min_key;		/* TALLY, too: at least 1: smaller keys are not wanted */
@@ -204,6 +210,16 @@ genie_job_scan_fits(const GenieJob *job)
 		vectors != NULL && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
 		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
 		vectors->n_objects == job->image->n_objects && job->n_conditions == 0;
+}
+
+/* The objects that may count in a tile of the image that is one of the job's. */
+static inline const uint64_t *
+genie_job_live(const GenieJob *job, uint32_t tile)
+{
+	const uint64_t *live = job->live != NULL ? job->live : job->image->live;
+	uint32_t	first_tile = job->live != NULL ? job->first_tile : 0;
+
+	return live + (size_t) (tile - first_tile) * GENIE_TILE_WORDS;
 }
 
 /* The number of the first object in the job's tiles. */

@@ -388,11 +388,11 @@ is_wanted(const GenieLaneBlock *block)
 }
 
 void
-genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, uint32_t first, uint32_t end)
+genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, const uint64_t *live,
+				   uint32_t first, uint32_t end)
 {
 	const GenieImageTile *tile = genie_image_tiles(group) + (t - group->first_tile);
 	const uint8_t *codes = (const uint8_t *) group + tile->codes;
-	const uint64_t *live = block->image->live + (size_t) t * GENIE_TILE_WORDS;
 	uint32_t	n_rows = genie_code_rows(tile->n_objects);
 
 	assert(first % GENIE_LANE_ROWS == 0 && (end % GENIE_LANE_ROWS == 0 || end >= tile->n_objects));

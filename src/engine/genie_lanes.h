@@ -158,11 +158,11 @@ extern GenieLaneBlock *genie_lanes_open(const GenieLaneKernels *kernels, const G
 extern void genie_lanes_refresh(GenieLaneBlock *block);
 
 /*
- * Offers the live ones of objects [first, end) of tile number t of the image to the queries, or tallies them.  Both
- * are multiples of GENIE_LANE_ROWS; end may be past the tile's last object.
+ * Offers those of objects [first, end) of tile number t of the image to the queries, or tallies them, that are set in
+ * the tile's live.  Both are multiples of GENIE_LANE_ROWS; end may be past the tile's last object.
  */
-extern void genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, uint32_t first,
-							   uint32_t end);
+extern void genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, const uint64_t *live,
+							   uint32_t first, uint32_t end);
 
 /* NULL is allowed. */
 extern void genie_lanes_close(GenieLaneBlock *block);

@@ -221,54 +221,42 @@ tops_from_image(GenieSegmentTop **tops, uint32 n, const GenieSegmentImage *image
 	return ok;
 }
 
-/* The live objects of a segment that match often enough, by the query's lists.  False: stale. */
-static bool
-filter_pages(GenieSegmentQuery *query, uint32 min_count, uint64 *matching)
+/* All objects of a segment. */
+static void
+set_all(const GenieSegment *segment, uint64 *bits)
 {
-	const GenieSegment *segment = query->source->segment;
-	Size		memory = *query->source->memory;
 	uint32		n_objects = segment->header.n_objects;
-	GenieInprocess *inprocess;
-	const uint64 *live;
 
-	if (!genie_source_qualified(query->source, &live))
-		return false;
-	if (live != NULL)
-		memcpy(matching, live, genie_live_words(segment) * sizeof(uint64));
-	else
-	{
-		memset(matching, 0, genie_live_words(segment) * sizeof(uint64));
-		memset(matching, 0xFF, n_objects / 64 * sizeof(uint64));
-		if (n_objects % 64 > 0)
-			matching[n_objects / 64] = (UINT64CONST(1) << (n_objects % 64)) - 1;
-	}
-	inprocess = lists_of(query, &memory);
-	return inprocess != NULL && genie_inprocess_filter(inprocess, min_count, matching);
+	memset(bits, 0, genie_live_words(segment) * sizeof(uint64));
+	memset(bits, 0xFF, n_objects / 64 * sizeof(uint64));
+	if (n_objects % 64 > 0)
+		bits[n_objects / 64] = (UINT64CONST(1) << (n_objects % 64)) - 1;
 }
 
-/* Questions of one query and number, from the pages. */
+/* One question, from the pages. */
 static bool
-tallies_from_pages(GenieSegmentTally *tallies, uint32 n)
+tally_from_pages(GenieSegmentTally *tally)
 {
-	GenieSegmentQuery *query = tallies[0].query;
+	GenieSegmentQuery *query = tally->query;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie tally", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	uint64	   *matching = palloc_extended(genie_live_words(query->source->segment) * sizeof(uint64),
-										   MCXT_ALLOC_HUGE);
+	Size		n_bytes = genie_live_words(query->source->segment) * sizeof(uint64);
+	Size		memory = *query->source->memory;
+	uint64	   *matching = tally->mask != NULL ? tally->mask : palloc_extended(n_bytes, MCXT_ALLOC_HUGE);
 	uint64		since = genie_instrument_now();
-	bool		ok = filter_pages(query, tallies[0].min_count, matching);
+	GenieInprocess *inprocess;
+	const uint64 *live = tally->live;
+	bool		ok = live != NULL || genie_source_qualified(query->source, &live);
 
+	if (ok && live != NULL)
+		memcpy(matching, live, n_bytes);
+	else if (ok)
+		set_all(query->source->segment, matching);
+	inprocess = ok ? lists_of(query, &memory) : NULL;
+	ok = inprocess != NULL && genie_inprocess_filter(inprocess, tally->min_count, matching);
 	genie_instrument_counted(query->source->instrument, since);
-	for (uint32 i = 0; ok && i < n; i++)
-	{
-		const uint64 *from = matching + (Size) tallies[i].first_tile * GENIE_TILE_WORDS;
-		Size		n_bytes = (Size) tallies[i].n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
-
-		if (tallies[i].mask != NULL)
-			memcpy(tallies[i].mask, from, n_bytes);
-		else
-			tallies[i].n = (uint32) pg_popcount((const char *) from, (int) n_bytes);
-	}
+	if (ok && tally->mask == NULL)
+		tally->n = (uint32) pg_popcount((const char *) matching, (int) n_bytes);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return ok;
@@ -278,11 +266,11 @@ tallies_from_pages(GenieSegmentTally *tallies, uint32 n)
 static void
 set_tally_job(const GenieSegmentTally *tally, GenieCondition *condition, GenieJob *job)
 {
-	job->first_tile = tally->first_tile;
-	job->n_tiles = tally->n_tiles;
+	job->n_tiles = genie_object_table_tiles(tally->query->source->segment);
 	if (tally->mask == NULL)
 	{
 		job->kind = GENIE_JOB_TALLY;
+		job->live = tally->live;
 		job->query = tally->query->compiled;
 		job->min_key = tally->min_count;
 		return;
@@ -322,20 +310,15 @@ static bool
 tallies_in_backend(GenieSegmentTally *tallies, uint32 n)
 {
 	const GenieSegmentImage *image = NULL;
-	uint32		end;
 
 	if (n >= GENIE_IMAGE_QUERIES && !genie_source_image(tallies[0].query->source, &image))
 		return false;
 	if (image != NULL && tallies_from_image(tallies, n, image))
 		return true;
-	for (uint32 first = 0; first < n; first = end)
+	for (uint32 i = 0; i < n; i++)
 	{
-		end = first + 1;
-		while (end < n && tallies[end].query == tallies[first].query &&
-			   tallies[end].min_count == tallies[first].min_count)
-			end++;
 		CHECK_FOR_INTERRUPTS();
-		if (!tallies_from_pages(tallies + first, end - first))
+		if (!tally_from_pages(&tallies[i]))
 			return false;
 	}
 	return true;

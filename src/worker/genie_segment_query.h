@@ -77,25 +77,21 @@ typedef struct GenieSegmentTop
 extern bool genie_segment_query_tops(GenieSegmentTop *tops, uint32 n);
 
 /*
- * One question for how many objects of some tiles match at least min_count times, or for which of them do: of those
- * that are live, of a source without conditions.
+ * One question for how many live objects match at least min_count times, or for which do, of a source without
+ * conditions.  Bits of objects are whole tiles.
  */
 typedef struct GenieSegmentTally
 {
 	GenieSegmentQuery *query;
 	uint32		min_count;		/* at least 1 */
-	uint32		first_tile;
-	uint32		n_tiles;
-	uint64	   *mask;			/* gets GENIE_TILE_WORDS words a tile, a bit an object; NULL: they are only counted */
+	const uint64 *live;			/* the objects that are counted; NULL: all that are live; NULL with a mask */
+	uint64	   *mask;			/* gets the objects that match; NULL: they are only counted */
 
 	/* the answer */
 	uint32		n;				/* where they are only counted */
 } GenieSegmentTally;
 
-/*
- * Several at once, in as few requests as possible.  Those of one source should stand side by side, and those of one
- * query among them, too: the backend counts a query once for all of its tiles.
- */
+/* Several at once, in as few requests as possible.  Those of one source stand side by side. */
 extern bool genie_segment_query_tallies(GenieSegmentTally *tallies, uint32 n);
 
 /* The match count of every object: counts has room for whole tiles (65,536 entries each). */

@@ -12,6 +12,8 @@
  * many segments).  Only the part of a table that the jobs can ask for is written: the sizes between the smallest and
  * the largest of their images' objects, the classes of these, and counts up to the largest that any job can have.
  * So a table's bytes are known only when all its jobs are, and planning adds jobs one by one.
+ *
+ * The objects that count in a TALLY are shared by jobs that follow each other.
  */
 #include "postgres.h"
 
@@ -78,6 +80,7 @@ typedef struct WireJob
 	GenieHit	after;
 	uint32		first_tile;
 	uint32		n_tiles;
+	Size		live;			/* of a TALLY: GENIE_TILE_WORDS uint64 a tile; 0: NULL */
 	WireNearest nearest;
 	WireHashing hashing;
 	Size		scan;			/* GenieValueQuery of scan_bytes */
@@ -127,6 +130,7 @@ struct GenieWirePlan
 	uint32		n_tables;
 	uint32		tables_capacity;
 	PlannedTable *tables;
+	const uint64 *live;			/* of the last job that was added */
 	Size		part_bytes;		/* of jobs' parts */
 	Size		table_bytes;	/* of the tables' classes and keys */
 };
@@ -298,6 +302,12 @@ hashing_bytes(const GenieHashing *hashing)
 		align_part(genie_hashing_elements(hashing) * sizeof(float));
 }
 
+static Size
+live_bytes(const GenieJob *job)
+{
+	return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
+}
+
 void
 genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 {
@@ -318,6 +328,9 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 		plan->part_bytes += hashing_bytes(job->hashing);
 	if (job->kind == GENIE_JOB_SCAN)
 		plan->part_bytes += align_part(job->scan_bytes);
+	if (job->live != NULL && job->live != plan->live)
+		plan->part_bytes += align_part(live_bytes(job));
+	plan->live = job->live;
 	if (request->vector != NULL)
 		plan->part_bytes += floats_bytes(request->n_elements, 1) + floats_bytes(job->k, 1);
 	plan->part_bytes += align_part(job->n_conditions * sizeof(WireQuery));
@@ -428,9 +441,10 @@ write_vector(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
 	to->elements = write_floats(base, at, request->vector->elements, request->n_elements, 1);
 }
 
-/* Writes a job, its parts to *at, which it moves on. */
+/* Writes a job, its parts to *at, which it moves on; before: the one that was written before it, or NULL. */
 static void
-write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, WireJob *to)
+write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, const GenieRequestJob *before,
+		  WireJob *to)
 {
 	const GenieJob *job = &request->job;
 	WireQuery  *conditions;
@@ -458,6 +472,9 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, Wi
 		to->scan_bytes = job->scan_bytes;
 		to->scan = write_part(base, at, job->scan, job->scan_bytes);
 	}
+	if (job->live != NULL)
+		to->live = before != NULL && before->job.live == job->live ? to[-1].live :
+			write_part(base, at, job->live, live_bytes(job));
 	if (request->vector != NULL)
 		write_vector(base, at, request, to);
 	to->n_conditions = job->n_conditions;
@@ -482,7 +499,7 @@ genie_wire_write(const GenieWirePlan *plan, GenieWire *wire, const GenieRequestJ
 	for (uint32 i = 0; i < plan->n_tables; i++)
 		write_table(base, &at, &plan->tables[i], &tables[i]);
 	for (uint32 i = 0; i < plan->n_jobs; i++)
-		write_job(base, &at, &jobs[i], plan->table_of_job[i], &wire->jobs[i]);
+		write_job(base, &at, &jobs[i], plan->table_of_job[i], i == 0 ? NULL : &jobs[i - 1], &wire->jobs[i]);
 	for (uint32 i = 0; i < plan->n_jobs; i++)
 	{
 		wire->jobs[i].out = at;
@@ -649,6 +666,7 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 		job->after = from->after;
 		job->first_tile = from->first_tile;
 		job->n_tiles = from->n_tiles;
+		job->live = from->live == 0 ? NULL : (const uint64 *) (base + from->live);
 		job->out = base + from->out;
 		job->status = GENIE_STATUS_RETRY;
 	}

@@ -185,14 +185,18 @@ time_block(const GenieLaneKernels *kernels, Batch *batch, uint32_t n)
 		{
 			genie_topk_init(&tops[q], batch->hits[q], batch->k, 1, NULL);
 			tops[q].capacity = genie_lanes_capacity(batch->k);
-			queries[q] = (GenieLaneQuery) {&batch->jobs[q].query, &tops[q]};
+			queries[q] = (GenieLaneQuery) {&batch->jobs[q].query, &tops[q], NULL};
 		}
 		block = genie_lanes_open(kernels, &batch->image, n, queries);
 		for (uint32_t g = 0; g < batch->image.n_groups; g++)
 			for (uint32_t t = 0; t < batch->image.groups[g]->n_tiles; t++)
 				for (uint32_t first = 0; first < GENIE_TILE_OBJECTS; first += PIECE)
-					genie_lanes_search(block, batch->image.groups[g], batch->image.groups[g]->first_tile + t, first,
-									   first + PIECE);
+				{
+					uint32_t	tile = batch->image.groups[g]->first_tile + t;
+
+					genie_lanes_search(block, batch->image.groups[g], tile,
+									   batch->image.live + (size_t) tile * GENIE_TILE_WORDS, first, first + PIECE);
+				}
 		genie_lanes_close(block);
 		seconds = bench_seconds(clock_of(batch)) - start;
 		least = run == 0 || seconds < least ? seconds : least;

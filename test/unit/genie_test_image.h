@@ -301,4 +301,16 @@ genie_model_tuples(GenieModel *model, GenieRandom *random, uint32_t n_objects, u
 	free(values);
 }
 
+/* Any objects of n_tiles tiles of the image from first_tile on, as a TALLY may bring them. */
+static inline uint64_t *
+random_live(GenieRandom *random, const GenieSegmentImage *image, uint32_t first_tile, uint32_t n_tiles)
+{
+	uint64_t	first = (uint64_t) first_tile * GENIE_TILE_OBJECTS;
+	uint64_t   *live = calloc((size_t) n_tiles * GENIE_TILE_WORDS + 1, sizeof(uint64_t));
+
+	for (uint64_t i = 0; i < (uint64_t) n_tiles * GENIE_TILE_OBJECTS && first + i < image->n_objects; i++)
+		live[i / 64] |= (uint64_t) (genie_random_below(random, 3) == 0) << (i % 64);
+	return live;
+}
+
 #endif							/* GENIE_TEST_IMAGE_H */

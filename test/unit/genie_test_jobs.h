@@ -47,7 +47,9 @@ static inline void
 allow_plainly(const GenieModel *model, const GenieJob *job)
 {
 	for (uint32_t i = 0; i < model->n_objects; i++)
-		allowed[i] = genie_model_is_live(model, i);
+		allowed[i] = job->live == NULL ? genie_model_is_live(model, i) :
+			i / GENIE_TILE_OBJECTS >= job->first_tile && i / GENIE_TILE_OBJECTS - job->first_tile < job->n_tiles &&
+			(genie_job_live(job, i / GENIE_TILE_OBJECTS)[i % GENIE_TILE_OBJECTS / 64] >> (i % 64) & 1) != 0;
 	for (uint32_t c = 0; c < job->n_conditions; c++)
 	{
 		count_plainly(model, &job->conditions[c].query);
@@ -257,6 +259,8 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 	}
 	if (job->kind == GENIE_JOB_TALLY)
 		job->min_key = 1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
+	if (job->kind == GENIE_JOB_TALLY && genie_random_below(random, 2) == 0)
+		job->live = random_live(random, image, job->first_tile, job->n_tiles);
 	if (job->kind == GENIE_JOB_TOP)
 	{
 		if (genie_random_below(random, 3) == 0)
@@ -286,6 +290,7 @@ free_job(GenieJob *job)
 		free((void *) job->conditions[c].query.ranges);
 	free((void *) job->conditions);
 	free((void *) job->query.ranges);
+	free((void *) job->live);
 	free(job->out);
 }
 

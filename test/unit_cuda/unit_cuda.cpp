@@ -70,6 +70,9 @@ jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
 			job->conditions[i].query.n_ranges = (uint32_t) job->ranges[i + 1].size();
 			job->conditions[i].query.ranges = job->ranges[i + 1].data();
 		}
+		if (!job->live.empty())
+			job->job.live = job->live.data();
+
 		Job		   *owner = job->table_of != nullptr ? job->table_of : job.get();
 
 		if (!owner->keys.empty())
@@ -221,6 +224,8 @@ add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_j
 		job.job.min_key = 1 + random.below(std::min(job.job.query.max_count + 2, 6u));
 		job.job.first_tile = random.below(image.image.n_tiles);
 		job.job.n_tiles = 1 + random.below(image.image.n_tiles - job.job.first_tile);
+		if (kind == GENIE_JOB_TALLY && random.below(2) == 0)
+			job.live = make_live(random, image, job.job.first_tile, job.job.n_tiles);
 		for (uint32_t j = random.below(3); j > 0 && kind == GENIE_JOB_MASK; j--)
 			add_condition(job, image, make_ranges(random, image, query), 1 + random.below(3));
 	}

@@ -23,7 +23,20 @@ struct Job
 	Job		   *table_of = nullptr;	/* the job whose table this one shares */
 	GenieJob	job;
 	std::vector<uint8_t> out;
+	std::vector<uint64_t> live;	/* of a TALLY; empty: the image's */
 };
+
+/* Any third of the objects of n_tiles tiles of the image from first_tile on. */
+static inline std::vector<uint64_t>
+make_live(Random &random, const TestImage &image, uint32_t first_tile, uint32_t n_tiles)
+{
+	const uint64_t first = (uint64_t) first_tile * GENIE_TILE_OBJECTS;
+	std::vector<uint64_t> live((size_t) n_tiles * GENIE_TILE_WORDS);
+
+	for (uint64_t i = 0; i < live.size() * 64 && first + i < image.image.n_objects; i++)
+		live[i / 64] |= (uint64_t) (random.below(3) == 0) << (i % 64);
+	return live;
+}
 
 typedef std::vector<std::unique_ptr<Job>> Batch;
 
