@@ -72,10 +72,10 @@ typedef enum GenieTallyWay
 /* What is known of a segment's objects: bits of whole tiles. */
 typedef struct GenieTallySource
 {
-	uint64	   *live;			/* and not NULL, in SQL's sense; NULL: not needed yet */
-	uint64	   *unsure;			/* of these; NULL: none is */
-	uint64	   *counted;		/* of the live ones: FIRST, those that are visible; BOUNDS, those that are sure */
-	uint64	   *visible;		/* of the unsure ones: looked up, and there */
+	Size		n_words;
+	uint64		n_live;			/* that are live, and not NULL in SQL's sense */
+	uint64	   *counted;		/* of these: the sure ones, and the unsure ones that were found visible; NULL: all */
+	uint64	   *unsure;			/* the others; NULL: there is none */
 
 	/* MATCHES, of the unsure ones */
 	uint64	   *matching;		/* some query of those taken together matches */
@@ -122,11 +122,11 @@ genie_tally_match_proc(Relation index, Oid query_type)
 	return get_opcode(operator);
 }
 
+/* No objects. */
 static uint64 *
-genie_tally_bits(const GenieSegment *segment)
+genie_tally_bits(const GenieTallySource *source)
 {
-	return MemoryContextAllocExtended(CurrentMemoryContext, genie_live_words(segment) * sizeof(uint64),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return palloc_extended(source->n_words * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 static uint64
@@ -180,18 +180,21 @@ genie_tally_visit_some(GenieTallySearch *search, uint32 s, const uint32 *objects
 	genie_visit(&batch->round.visitor, pointers, n);
 	for (uint32 i = 0; i < n; i++)
 		if (rows[i].live != 0)
-			source->visible[objects[i] / 64] |= UINT64CONST(1) << (objects[i] % 64);
+			source->counted[objects[i] / 64] |= UINT64CONST(1) << (objects[i] % 64);
 	pfree(pointers);
 	pfree(rows);
 	pfree(tids);
 	return true;
 }
 
-/* Looks up the rows of objects that are set in wanted, and not in except (NULL: none is).  False: stale. */
+/*
+ * Looks up the rows of objects that are set in wanted, and not in except (NULL: none is): those that are visible count.
+ * False: stale.
+ */
 static bool
 genie_tally_visit(GenieTallySearch *search, uint32 s, const uint64 *wanted, const uint64 *except)
 {
-	Size		n_words = genie_live_words(search->batch.sources[s]->segment);
+	Size		n_words = search->sources[s].n_words;
 	uint32	   *objects = palloc(GENIE_TALLY_VISITS * sizeof(uint32));
 	uint32		n = 0;
 	bool		ok = true;
@@ -214,29 +217,39 @@ genie_tally_visit(GenieTallySearch *search, uint32 s, const uint64 *wanted, cons
 
 /* ---- sure and unsure objects ---- */
 
-/* Marks a segment's unsure objects, on n pages or, if none is sure, all.  Adds their number.  False: stale. */
+/* Reads which objects of a segment are live.  False: stale. */
+static bool
+genie_tally_read_live(const GenieSource *on, GenieTallySource *source)
+{
+	source->counted = genie_tally_bits(source);
+	if (!genie_live_read(on->segment, on->segment->entry.n_dead, on->hint_version > 0, source->counted, NULL))
+		return false;
+	source->n_live = genie_tally_number(source->counted, source->n_words);
+	return true;
+}
+
+/*
+ * Divides a segment's live objects into sure and unsure ones, those on n pages or, if none is sure, all.  Adds the
+ * number of the latter.  False: stale.
+ */
 static bool
 genie_tally_mark(const GenieSource *on, bool some_sure, const BlockNumber *pages, uint32 n_pages,
 				 GenieTallySource *source, uint64 *n_unsure)
 {
-	Size		n_words = genie_live_words(on->segment);
 	GenieObjectReader reader;
 
-	source->live = genie_tally_bits(on->segment);
-	source->unsure = genie_tally_bits(on->segment);
-	if (!genie_live_read(on->segment, on->segment->entry.n_dead, on->hint_version > 0, source->live, NULL))
+	if (!genie_tally_read_live(on, source))
 		return false;
-	if (!some_sure)
-		memcpy(source->unsure, source->live, n_words * sizeof(uint64));
-	else
+	source->unsure = genie_tally_bits(source);
+	genie_object_table_reader(&reader, on->segment, false);
+	if (some_sure && !genie_object_table_mark_pages(&reader, pages, n_pages, source->unsure))
+		return false;
+	for (Size w = 0; w < source->n_words; w++)
 	{
-		genie_object_table_reader(&reader, on->segment, false);
-		if (!genie_object_table_mark_pages(&reader, pages, n_pages, source->unsure))
-			return false;
-		for (Size w = 0; w < n_words; w++)
-			source->unsure[w] &= source->live[w];
+		source->unsure[w] = some_sure ? source->unsure[w] & source->counted[w] : source->counted[w];
+		source->counted[w] &= ~source->unsure[w];
 	}
-	*n_unsure += genie_tally_number(source->unsure, n_words);
+	*n_unsure += genie_tally_number(source->unsure, source->n_words);
 	return true;
 }
 
@@ -255,6 +268,7 @@ genie_tally_choose(GenieTallySearch *search)
 	search->sources = palloc0(batch->n_sources * sizeof(GenieTallySource));
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
+		search->sources[s].n_words = genie_live_words(batch->sources[s]->segment);
 		n_tiles += genie_object_table_tiles(batch->sources[s]->segment);
 		if ((!some_sure || n_pages > 0) &&
 			!genie_tally_mark(batch->sources[s], some_sure, pages, n_pages, &search->sources[s], &n_unsure))
@@ -266,29 +280,21 @@ genie_tally_choose(GenieTallySearch *search)
 	return true;
 }
 
-/* FIRST, BOUNDS: finds the objects that count.  MATCHES: prepares for rows to be looked up.  False: stale. */
+/* FIRST: finds the objects that count.  MATCHES: prepares for rows to be looked up.  False: stale. */
 static bool
 genie_tally_prepare(GenieTallySearch *search)
 {
-	GenieBatch *batch = &search->batch;
-
-	for (uint32 s = 0; s < batch->n_sources && search->way != GENIE_TALLY_ALL; s++)
+	for (uint32 s = 0; s < search->batch.n_sources; s++)
 	{
-		const GenieSegment *segment = batch->sources[s]->segment;
 		GenieTallySource *source = &search->sources[s];
 
-		source->visible = genie_tally_bits(segment);
-		if (search->way == GENIE_TALLY_MATCHES)
-		{
-			source->matching = genie_tally_bits(segment);
-			source->visited = genie_tally_bits(segment);
-			continue;
-		}
 		if (search->way == GENIE_TALLY_FIRST && !genie_tally_visit(search, s, source->unsure, NULL))
 			return false;
-		source->counted = genie_tally_bits(segment);
-		for (Size w = 0; w < genie_live_words(segment); w++)
-			source->counted[w] = (source->live[w] & ~source->unsure[w]) | source->visible[w];
+		if (search->way == GENIE_TALLY_MATCHES)
+		{
+			source->matching = genie_tally_bits(source);
+			source->visited = genie_tally_bits(source);
+		}
 	}
 	return true;
 }
@@ -299,25 +305,17 @@ genie_tally_prepare(GenieTallySearch *search)
 static bool
 genie_tally_add_all(GenieTallySearch *search, uint32 s)
 {
-	const GenieSource *on = search->batch.sources[s];
 	GenieTallySource *source = &search->sources[s];
-	Size		n_words = genie_live_words(on->segment);
 	uint64		n_counted;
-	uint64		n_live;
 
-	if (source->live == NULL)
-	{
-		source->live = genie_tally_bits(on->segment);
-		if (!genie_live_read(on->segment, on->segment->entry.n_dead, on->hint_version > 0, source->live, NULL))
-			return false;
-	}
-	n_live = genie_tally_number(source->live, n_words);
-	n_counted = source->counted == NULL ? n_live : genie_tally_number(source->counted, n_words);
+	if (source->counted == NULL && !genie_tally_read_live(search->batch.sources[s], source))
+		return false;
+	n_counted = genie_tally_number(source->counted, source->n_words);
 	for (uint32 i = 0; i < search->batch.n; i++)
 		if (genie_tally_matches_all(&search->queries[i]))
 		{
 			search->queries[i].lower += n_counted;
-			search->queries[i].upper += n_live;
+			search->queries[i].upper += source->n_live;
 		}
 	return true;
 }
@@ -384,41 +382,35 @@ genie_tally_count(GenieTallySearch *search, bool upper)
 static bool
 genie_tally_match(GenieTallySearch *search, uint32 first, uint32 end)
 {
-	GenieBatch *batch = &search->batch;
 	GenieTallyQuestions questions = genie_tally_questions(search, first, end);
 
 	for (uint32 i = 0; i < questions.n; i++)
-		questions.tallies[i].mask =
-			palloc_extended(genie_live_words(batch->sources[questions.sources[i]]->segment) * sizeof(uint64),
-							MCXT_ALLOC_HUGE);
+		questions.tallies[i].mask = palloc_extended(search->sources[questions.sources[i]].n_words * sizeof(uint64),
+													MCXT_ALLOC_HUGE);
 	if (!genie_segment_query_tallies(questions.tallies, questions.n))
 		return false;
 	for (uint32 i = 0; i < questions.n; i++)
 	{
 		GenieTallySource *source = &search->sources[questions.sources[i]];
-		const uint64 *mask = questions.tallies[i].mask;
 
-		for (Size w = 0; w < genie_live_words(batch->sources[questions.sources[i]]->segment); w++)
-		{
-			questions.queries[i]->lower += pg_popcount64(mask[w] & source->live[w] & ~source->unsure[w]);
-			source->matching[w] |= mask[w] & source->unsure[w];
-		}
+		for (Size w = 0; w < source->n_words; w++)
+			source->matching[w] |= questions.tallies[i].mask[w] & source->unsure[w];
 	}
-	for (uint32 s = 0; s < batch->n_sources; s++)
+	for (uint32 s = 0; s < search->batch.n_sources; s++)
 	{
 		GenieTallySource *source = &search->sources[s];
 
 		if (!genie_tally_visit(search, s, source->matching, source->visited))
 			return false;
-		for (Size w = 0; w < genie_live_words(batch->sources[s]->segment); w++)
+		for (Size w = 0; w < source->n_words; w++)
 			source->visited[w] |= source->matching[w];
 	}
 	for (uint32 i = 0; i < questions.n; i++)
 	{
 		const GenieTallySource *source = &search->sources[questions.sources[i]];
 
-		for (Size w = 0; w < genie_live_words(batch->sources[questions.sources[i]]->segment); w++)
-			questions.queries[i]->lower += pg_popcount64(questions.tallies[i].mask[w] & source->visible[w]);
+		for (Size w = 0; w < source->n_words; w++)
+			questions.queries[i]->lower += pg_popcount64(questions.tallies[i].mask[w] & source->counted[w]);
 	}
 	return true;
 }
@@ -435,7 +427,7 @@ genie_tally_match_all(GenieTallySearch *search)
 	bool		ok = true;
 
 	for (uint32 s = 0; s < batch->n_sources; s++)
-		bytes += genie_live_words(batch->sources[s]->segment) * sizeof(uint64);
+		bytes += search->sources[s].n_words * sizeof(uint64);
 	n_together = (uint32) Min(Max(GENIE_TALLY_MASK_BYTES / bytes, 1), GENIE_PIECE_QUERIES);
 	for (uint32 first = 0; first < batch->n && ok; first += n_together)
 	{
