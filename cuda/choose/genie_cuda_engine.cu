@@ -238,7 +238,9 @@ parts_of(const std::vector<GenieJob *> &jobs, const GenieCudaImages &images)
 		const uint32_t n = job->n_tiles;
 		const uint32_t each = genie_dispatch_counts(job) ? n : GENIE_CUDA_OUT_TILES;
 
-		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
+		if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0 && job->any)
+			memset(job->out, 0, (size_t) n * GENIE_TILE_BITMAP_BYTES);
+		else if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
 			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS,
 				   (size_t) n * GENIE_TILE_BITMAP_BYTES);
 		else if (!images.fits(*job->image))
@@ -450,7 +452,7 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 std::vector<GenieJob *>
 GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
-	/* by image, kind, tiles, and the objects of a TALLY */
+	/* by image, kind, tiles, and the live objects that jobs bring */
 	std::map<std::tuple<uint64_t, GenieJobKind, uint32_t, uint32_t, const uint64_t *>, std::vector<GenieJob *>>
 		for_lanes;
 	std::map<std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> scans; /* and by vectors */

@@ -62,9 +62,10 @@ struct GenieCudaQuery
 
 	/* MASK, TALLY: objects must match at least min_count times */
 	uint32_t	min_count;
-	bool		first_condition;	/* filters the live objects; others filter those in mask */
+	bool		first_condition;	/* filters the live objects; others filter those in mask, */
+	bool		any;			/* or filter live ones, too, which are added to it */
 	uint32_t   *tally;			/* TALLY: how many do, instead of a mask; zero before; else NULL */
-	const uint64_t *live;		/* of a TALLY, from first_tile on; NULL: that of the tiles */
+	const uint64_t *live;		/* that the job brings, from first_tile on; NULL: that of the tiles */
 
 	/* COUNTS: 65,536 counts a tile from first_tile on */
 	void	   *counts;

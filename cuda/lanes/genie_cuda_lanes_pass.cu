@@ -18,8 +18,8 @@ GenieCudaLanesPass::can_do(const GenieJob &job)
 {
 	if (job.kind == GENIE_JOB_TALLY)
 		return true;
-	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.query.keys == nullptr && !job.has_after &&
-		job.k <= GENIE_CUDA_LANE_K_MAX;
+	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.live == nullptr && job.query.keys == nullptr &&
+		!job.has_after && job.k <= GENIE_CUDA_LANE_K_MAX;
 }
 
 /* Hits lie query after query, with room for an even number each: the kernel writes pairs. */

@@ -405,10 +405,7 @@ genie_cuda_add_tally(const GenieCudaPiece &piece)
 	typedef typename GenieCudaUnit<BITS>::Mask Mask;
 	const GenieCudaByCount<BITS> ranking(genie_cuda_counters());
 	const GenieCudaQuery *query = piece.query;
-	const uint64_t *of_tile = query->live == NULL ?
-		piece.tile->live :
-		query->live + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS;
-	const Mask *live = (const Mask *) of_tile + piece.first / GENIE_CUDA_UNIT<BITS>;
+	const Mask *live = (const Mask *) genie_cuda_live(piece) + piece.first / GENIE_CUDA_UNIT<BITS>;
 	uint32_t	n = 0;
 
 	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
@@ -419,7 +416,8 @@ genie_cuda_add_tally(const GenieCudaPiece &piece)
 }
 
 /*
- * MASK: the objects that match at least min_count times, among the live ones or those that fulfil earlier conditions.
+ * MASK: the objects that match at least min_count times, among the live ones or those that fulfil earlier conditions;
+ * any: added to the latter.
  */
 template <int BITS, int THREADS>
 __device__ __forceinline__ void
@@ -429,11 +427,17 @@ genie_cuda_write_mask(const GenieCudaPiece &piece)
 	const GenieCudaByCount<BITS> ranking(genie_cuda_counters());
 	const GenieCudaQuery *query = piece.query;
 	Mask	   *mask = (Mask *) (query->mask + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS);
-	const Mask *before = query->first_condition ? (const Mask *) piece.tile->live : mask;
+	const Mask *live = (const Mask *) genie_cuda_live(piece);
+	const Mask *before = query->first_condition || query->any ? live : mask;
+	const bool	adds = query->any && !query->first_condition;
 	const uint32_t first = piece.first / GENIE_CUDA_UNIT<BITS>;
 
 	for (uint32_t unit = threadIdx.x; unit < piece.n / GENIE_CUDA_UNIT<BITS>; unit += THREADS)
-		mask[first + unit] = (Mask) ranking.at_least(unit, query->min_count, before[first + unit]);
+	{
+		const uint32_t now = ranking.at_least(unit, query->min_count, before[first + unit]);
+
+		mask[first + unit] = (Mask) (adds ? mask[first + unit] | now : now);
+	}
 }
 
 /* COUNTS: the counters as they are, 8 or 16 bits each. */

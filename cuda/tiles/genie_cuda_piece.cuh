@@ -39,6 +39,16 @@ genie_cuda_piece_object(const GenieCudaPiece &piece)
 	return piece.tile_number * GENIE_TILE_OBJECTS + piece.first;
 }
 
+/* The piece's tile's live objects. */
+__device__ __forceinline__ const uint64_t *
+genie_cuda_live(const GenieCudaPiece &piece)
+{
+	const GenieCudaQuery *query = piece.query;
+
+	return query->live == NULL ? piece.tile->live :
+								 query->live + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS;
+}
+
 /* The mask of the piece's tile: which objects qualify. */
 __device__ __forceinline__ const uint64_t *
 genie_cuda_piece_mask(const GenieCudaPiece &piece)
@@ -47,7 +57,7 @@ genie_cuda_piece_mask(const GenieCudaPiece &piece)
 
 	if (query->mask != NULL)
 		return query->mask + (size_t) (piece.tile_number - query->first_tile) * GENIE_TILE_WORDS;
-	return piece.tile->live;
+	return genie_cuda_live(piece);
 }
 
 /* The smallest key that an object of the piece must have, by the query's bound as it is now. */

@@ -191,7 +191,7 @@ GenieCudaTilesPass::pack_keys(const GenieKeyTable *table, uint32_t max_count, Ge
 	return packed_keys[name] = packed;
 }
 
-/* The objects that count in a TALLY, once for all jobs that share them. */
+/* The live objects that a job brings, once for all jobs that share them. */
 const uint64_t *
 GenieCudaTilesPass::pack_live(const GenieJob &job, GenieCudaBuffer &blob)
 {
@@ -277,7 +277,6 @@ GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuf
 	{
 		packed.min_count = job.min_key;
 		packed.tally = tallies + part;
-		packed.live = pack_live(job, blob);
 	}
 	else if (launch.work == GENIE_CUDA_WORK_MASK)
 	{
@@ -296,7 +295,9 @@ GenieCudaTilesPass::pack_query(const Launch &launch, uint32_t part, GenieCudaBuf
 		}
 		packed.min_count = job.conditions[launch.condition].min_count;
 		packed.first_condition = launch.condition == 0;
+		packed.any = job.any;
 	}
+	packed.live = pack_live(job, blob);
 	packed.mask = packed_parts[part].mask;
 	if (launch.work == GENIE_CUDA_WORK_COUNTS)
 	{

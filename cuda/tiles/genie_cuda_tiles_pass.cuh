@@ -115,7 +115,7 @@ private:
 	std::map<std::tuple<const GenieKeyTable *, uint32_t>, PackedKeys> packed_keys;
 	std::map<std::tuple<const GenieKeyTable *, uint32_t, uint32_t>, const uint16_t *> packed_classes;
 
-	/* and so are the objects of TALLY jobs, by their tiles */
+	/* and so are the live objects that jobs bring, by their number of tiles */
 	std::map<std::tuple<const uint64_t *, uint32_t>, const uint64_t *> packed_live;
 
 	uint32_t   *host_tallies = nullptr;

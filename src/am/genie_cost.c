@@ -24,7 +24,8 @@
  * rows that these drop have been looked at in vain.  Where there is no LIMIT, or it is one of a join, one row is.
  *
  * Without an ordering operator or a condition the index has nothing to offer.  Such a path can arise from a partial
- * index's predicate; its cost rules it out.
+ * index's predicate; its cost rules it out.  So it does where an exact class would have to look for any of several
+ * balls.
  */
 #include "postgres.h"
 
@@ -224,19 +225,54 @@ genie_cost_wanted(PlannerInfo *root, const IndexOptInfo *index, double n)
 	return Min(wanted, n);
 }
 
+/* Is a clause x @& ANY (array)? */
+static bool
+genie_cost_is_any(const IndexClause *clause)
+{
+	return IsA(clause->rinfo->clause, ScalarArrayOpExpr);
+}
+
+static bool
+genie_cost_has_any(const IndexPath *path)
+{
+	ListCell   *cell;
+
+	foreach(cell, path->indexclauses)
+		if (genie_cost_is_any(lfirst(cell)))
+		return true;
+	return false;
+}
+
+/* How many queries the index's conditions are made of. */
+static double
+genie_cost_conditions(PlannerInfo *root, const IndexPath *path)
+{
+	double		n = 0;
+	ListCell   *cell;
+
+	foreach(cell, path->indexclauses)
+	{
+		const IndexClause *clause = lfirst(cell);
+
+		n += !genie_cost_is_any(clause) ? 1 :
+			GENIE_ARRAY_LENGTH(root, lsecond(((const ScalarArrayOpExpr *) clause->rinfo->clause)->args));
+	}
+	return n;
+}
+
 void
 genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				   Cost *startup_cost, Cost *total_cost, Selectivity *selectivity,
 				   double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
-	int			n_queries = list_length(path->indexclauses) + list_length(path->indexorderbys);
+	double		n_queries = genie_cost_conditions(root, path) + list_length(path->indexorderbys);
 	List	   *quals;
 	double		n_pages;
 	Cost		row_cost = cpu_index_tuple_cost + cpu_operator_cost;
 
 	*correlation = 0;
-	if (n_queries == 0)
+	if (n_queries == 0 || (genie_cost_is_exact(index) && genie_cost_has_any(path)))
 	{
 		GENIE_FORBID_PATH(path);
 		*startup_cost = *total_cost = GENIE_DISABLED_COST;

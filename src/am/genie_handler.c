@@ -55,7 +55,7 @@ genie_handler(PG_FUNCTION_ARGS)
 	routine->amcanunique = false;
 	routine->amcanmulticol = false;
 	routine->amoptionalkey = true;
-	routine->amsearcharray = false;
+	routine->amsearcharray = true;
 	routine->amsearchnulls = false;
 	routine->amstorage = false;
 	routine->amclusterable = false;

@@ -142,6 +142,13 @@ genie_extend_relation(Relation relation, uint32 n, uint32 *extended)
 #define GENIE_FORBID_PATH(index_path) ((void) 0)
 #endif
 
+/* How many elements an array expression has, as far as the planner knows.  For users of utils/selfuncs.h. */
+#if PG_VERSION_NUM >= 170000
+#define GENIE_ARRAY_LENGTH(root, array) estimate_array_length(root, array)
+#else
+#define GENIE_ARRAY_LENGTH(root, array) estimate_array_length(array)
+#endif
+
 /* Counts a search of the scan's index; EXPLAIN shows how many there were.  For users of access/relscan.h. */
 #if PG_VERSION_NUM >= 180000
 #define GENIE_COUNT_SEARCH(scan) ((scan)->instrument == NULL ? (void) 0 : (void) (scan)->instrument->nsearches++)

@@ -162,6 +162,22 @@ counts_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob 
 }
 
 static bool
+any_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint32_t t)
+{
+	uint64_t   *out = (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS;
+
+	memset(out, 0, GENIE_TILE_WORDS * sizeof(uint64_t));
+	for (uint32_t c = 0; c < job->n_conditions; c++)
+	{
+		if (!genie_tile_fulfilling(scratch, tile, 1, &job->conditions[c], scratch->fulfilling))
+			return false;
+		for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
+			out[w] |= scratch->fulfilling[w];
+	}
+	return true;
+}
+
+static bool
 tally_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint64_t *n_tallied)
 {
 	GenieCondition condition = {job->query, job->min_key};
@@ -184,6 +200,8 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJ
 		return tally_in_tile(scratch, tile, job, &part->n_tallied);
 	if (job->kind == GENIE_JOB_COUNTS)
 		return counts_in_tile(scratch, tile, job, t);
+	if (job->any)
+		return any_in_tile(scratch, tile, job, t);
 	return genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions,
 								 (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS);
 }

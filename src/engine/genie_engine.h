@@ -111,7 +111,7 @@ typedef enum GenieJobKind
 {
 	GENIE_JOB_TOP = 1,			/* the best k by query */
 	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
-	GENIE_JOB_MASK,				/* which live objects fulfil all conditions */
+	GENIE_JOB_MASK,				/* which live objects fulfil all conditions, or any of them */
 	GENIE_JOB_TALLY,			/* how many live objects match the query min_key times or more */
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
 	GENIE_JOB_HASH,				/* the codes of vectors */
@@ -152,13 +152,14 @@ typedef struct GenieJob
 	const GenieSegmentImage *image; /* all but NEAREST, HASH; */
 	uint32_t	first_tile;		/* its tiles [first_tile, first_tile + n_tiles), which it has */
 	uint32_t	n_tiles;
-	uint32_t	n_conditions;	/* TOP, MASK; all must hold */
+	uint32_t	n_conditions;	/* TOP, MASK; all must hold, */
+	bool		any;			/* or, of a MASK, one must */
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS, TALLY; that of a TALLY has no key table */
 
 	/*
-	 * TALLY: the objects that count, GENIE_TILE_WORDS words a tile of the job's, those past the segment's end clear.
-	 * NULL: those that are live in the image.
+	 * TOP, TALLY: the objects that are live, GENIE_TILE_WORDS words a tile of the job's, those past the segment's end
+	 * clear.  NULL: those that are in the image.
 	 */
 	const uint64_t *live;
 
@@ -212,7 +213,7 @@ genie_job_scan_fits(const GenieJob *job)
 		vectors->n_objects == job->image->n_objects && job->n_conditions == 0;
 }
 
-/* The objects that may count in a tile of the image that is one of the job's. */
+/* The live objects of a tile of the image that is one of the job's. */
 static inline const uint64_t *
 genie_job_live(const GenieJob *job, uint32_t tile)
 {

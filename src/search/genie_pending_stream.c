@@ -97,11 +97,18 @@ genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, cons
 		found.key = genie_pending_rank_raw(query, row, &found.nearest);
 	else if (query->order != NULL)
 		found.key = row->count >= 0 ? row->count : (int32) genie_pending_count(query->order, row, conflicts);
-	for (int i = 0; i < query->n_conditions; i++)	/* all: each may be in conflict */
+	for (int i = 0; i < query->n_conditions; i++)
 	{
-		uint32		matches = is_raw ? 0 : genie_pending_count(query->conditions[i], row, conflicts);
+		const GenieScanCondition *condition = &query->conditions[i];
+		bool		any = false;
 
-		fulfils &= matches >= (uint32) query->conditions[i]->min_match;
+		for (uint32 j = 0; j < condition->n; j++)	/* all: each may be in conflict */
+		{
+			uint32		matches = is_raw ? 0 : genie_pending_count(condition->queries[j], row, conflicts);
+
+			any |= matches >= (uint32) condition->queries[j]->min_match;
+		}
+		fulfils &= any;
 	}
 	if (!fulfils)
 		return;

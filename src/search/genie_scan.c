@@ -356,7 +356,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	genie_scan_compile_order(scan);
 	state->query.excludes_nulls = scan->numberOfKeys > 0;
 	if (scan->numberOfKeys > 0)
-		state->query.conditions = palloc(sizeof(GenieQueryView *) * scan->numberOfKeys);
+		state->query.conditions = palloc(sizeof(GenieScanCondition) * scan->numberOfKeys);
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
 		ScanKey		key = &scan->keyData[i];
@@ -366,6 +366,12 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		state->nothing |= (key->sk_flags & SK_ISNULL) != 0;
 		if (state->nothing)
 			break;
+		if ((key->sk_flags & SK_SEARCHARRAY) != 0)
+		{
+			state->nothing |=
+				!genie_scan_add_any(&state->query, scan->indexRelation, state->exact, key, &state->recheck);
+			continue;
+		}
 		if (state->exact)
 		{
 			genie_scan_add_ball(scan, key);
@@ -374,7 +380,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 		query = genie_scan_compile(scan->indexRelation, key, NULL);
 		view = genie_query_view(query, CurrentMemoryContext);
 		if (view->distance_strategy == 0)
-			state->query.conditions[state->query.n_conditions++] = view;
+			genie_scan_add_condition(&state->query, view);
 		else
 		{
 			state->recheck = true;
@@ -519,8 +525,9 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 			!genie_conflicts_find(&conflicts, source->segment, state->query.order))
 			return false;
 		for (int j = 0; j < state->query.n_conditions; j++)
-			if (!genie_conflicts_find(&conflicts, source->segment, state->query.conditions[j]))
-				return false;
+			for (uint32 q = 0; q < state->query.conditions[j].n; q++)
+				if (!genie_conflicts_find(&conflicts, source->segment, state->query.conditions[j].queries[q]))
+					return false;
 		if (!genie_stream_open(&state->streams[state->n_streams], source, &state->query, &position))
 			return false;
 		state->n_streams++;

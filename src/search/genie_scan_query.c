@@ -6,6 +6,8 @@
 
 #include "access/genam.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "genie_approximate.h"
@@ -67,6 +69,26 @@ genie_scan_same_intervals(const GenieQuery *a, const GenieQuery *b)
 }
 
 void
+genie_scan_add_condition(GenieScanQuery *to, const GenieQueryView *view)
+{
+	GenieScanCondition *condition = &to->conditions[to->n_conditions++];
+
+	condition->n = 1;
+	condition->queries = palloc(sizeof(GenieQueryView *));
+	condition->queries[0] = view;
+}
+
+/* Raises the view's min_match to what an object within the query's threshold must match. */
+static void
+raise_min_match(Relation index, const GenieQuery *query, GenieQueryView *view)
+{
+	GenieBound *bound = genie_bound_begin(index, (int16) view->distance_strategy, query);
+	uint32		least = genie_bound_least_count(bound, view->max_distance);
+
+	view->min_match = Max(view->min_match, (int32) least);
+}
+
+void
 genie_scan_add_threshold(GenieScanQuery *to, Relation index, bool is_ordered, const GenieQuery *query,
 						 GenieQueryView *view)
 {
@@ -74,7 +96,7 @@ genie_scan_add_threshold(GenieScanQuery *to, Relation index, bool is_ordered, co
 
 	if (!genie_bound_knows(index, (int16) view->distance_strategy))
 	{
-		to->conditions[to->n_conditions++] = view;
+		genie_scan_add_condition(to, view);
 		return;
 	}
 	if (!is_ordered && to->order == NULL)
@@ -88,10 +110,48 @@ genie_scan_add_threshold(GenieScanQuery *to, Relation index, bool is_ordered, co
 		genie_bound_cut(to->bound, (uint32) view->min_match, view->max_distance);
 	else
 	{
-		GenieBound *bound = genie_bound_begin(index, (int16) view->distance_strategy, query);
-		uint32		least = genie_bound_least_count(bound, view->max_distance);
-
-		view->min_match = Max(view->min_match, (int32) least);
-		to->conditions[to->n_conditions++] = view;
+		raise_min_match(index, query, view);
+		genie_scan_add_condition(to, view);
 	}
+}
+
+bool
+genie_scan_add_any(GenieScanQuery *to, Relation index, bool is_exact, const ScanKeyData *key, bool *recheck)
+{
+	ArrayType  *array = DatumGetArrayTypeP(key->sk_argument);
+	GenieScanCondition *condition = &to->conditions[to->n_conditions];
+	int			n_elements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	ArrayIterator elements = array_create_iterator(array, 0, NULL);
+	ScanKeyData one = *key;
+	bool		is_null;
+
+	condition->n = 0;
+	condition->queries = palloc_extended(n_elements * sizeof(GenieQueryView *), MCXT_ALLOC_HUGE);
+	while (array_iterate(elements, &one.sk_argument, &is_null))
+	{
+		const GenieQuery *query;
+		GenieQueryView *view;
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_null)
+			continue;
+		if (is_exact)
+		{
+			*recheck = true;
+			condition->n++;
+			continue;
+		}
+		query = genie_scan_compile(index, &one, NULL);
+		view = genie_query_view(query, CurrentMemoryContext);
+		if (view->distance_strategy != 0)
+		{
+			*recheck = true;
+			if (genie_bound_knows(index, (int16) view->distance_strategy))
+				raise_min_match(index, query, view);
+		}
+		condition->queries[condition->n++] = view;
+	}
+	array_free_iterator(elements);
+	to->n_conditions += condition->n > 0 && !is_exact;
+	return condition->n > 0;
 }

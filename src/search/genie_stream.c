@@ -207,8 +207,13 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 	stream->query = query;
 	genie_object_table_reader(&stream->objects, stream->segment, true);
 	for (int i = 0; i < query->n_conditions; i++)
-		if (!genie_source_add_condition(source, query->conditions[i]))
+	{
+		const GenieScanCondition *condition = &query->conditions[i];
+
+		if (condition->n == 1 ? !genie_source_add_condition(source, condition->queries[0]) :
+			!genie_source_add_union(source, condition->queries, condition->n))
 			return false;
+	}
 
 	/* NULL fulfils no condition; a NULL query gives every row the same value, NULL */
 	stream->null_query = query->order == NULL && !query->excludes_nulls;

@@ -49,6 +49,13 @@ typedef struct GenieValueScan
 	const bytea *parameters;	/* and what it has learned; NULL: nothing yet */
 } GenieValueScan;
 
+/* A condition by @&: an object fulfils it if it fulfils one of the queries. */
+typedef struct GenieScanCondition
+{
+	uint32		n;
+	const GenieQueryView **queries;
+} GenieScanCondition;
+
 /* Everything that a scan asks for, compiled. */
 typedef struct GenieScanQuery
 {
@@ -56,8 +63,8 @@ typedef struct GenieScanQuery
 	const GenieValueScan *values;	/* rank by these; NULL: not */
 	GenieBound *bound;			/* by its keys; NULL: by the match count */
 	bool		excludes_nulls; /* some condition is part of the bound, or below; NULL fulfils none */
-	int			n_conditions;	/* @& conditions, all must hold */
-	const GenieQueryView **conditions;
+	int			n_conditions;	/* all must hold */
+	GenieScanCondition *conditions;
 
 	/* an approximate operator class: there are no conditions, and the rows are candidates (genie_rerank.h) */
 	GenieSigner *signer;		/* NULL: it is another class */

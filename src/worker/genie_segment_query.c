@@ -345,7 +345,8 @@ tops_in_backend(GenieSegmentTop **tops, uint32 n)
 		}
 		while (end < n && tops[end]->source == source && tops[end]->query != NULL)
 			end++;
-		if (end - first >= GENIE_IMAGE_QUERIES && source->n_conditions == 0 && !genie_source_image(source, &image))
+		if (end - first >= GENIE_IMAGE_QUERIES && source->n_conditions == 0 && source->n_unions == 0 &&
+			!genie_source_image(source, &image))
 			return false;
 		if (image != NULL && tops_from_image(tops + first, end - first, image))
 			continue;
@@ -377,6 +378,7 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 		GenieSource *source = tops[i].source;
 		GenieRequestJob *request = &requests[n_requests];
 		bool		by_values = tops[i].query == NULL;
+		const uint64 *qualified;
 		GenieFallback why = by_values ? source->values_why : source->why;
 
 		tops[i].n_hits = 0;
@@ -389,6 +391,12 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 			genie_source_by_backend(source, why);
 			here[n_here++] = &tops[i];
 			continue;
+		}
+		if (source->n_unions > 0 && !genie_source_qualified(source, &qualified))
+		{
+			MemoryContextSwitchTo(old);
+			MemoryContextDelete(context);
+			return false;
 		}
 		genie_source_request(source, by_values ? GENIE_JOB_SCAN : GENIE_JOB_TOP, request);
 		set_top_job(&tops[i], &request->job);
@@ -474,7 +482,7 @@ genie_segment_query_tallies(GenieSegmentTally *tallies, uint32 n)
 	{
 		GenieSource *source = tallies[first].query->source;
 
-		Assert(source->n_conditions == 0);
+		Assert(source->n_conditions == 0 && source->n_unions == 0);
 		for (end = first; end < n && tallies[end].query->source == source;)
 			end++;
 		genie_instrument_round(source->instrument);

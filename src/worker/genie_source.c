@@ -4,6 +4,8 @@
  *
  * Bits of qualifying objects come from the worker where there is an image (a job of kind MASK for some tiles at
  * a time), else from the pages: tombstones, the NULL flags of the object table, and each condition counted in turn.
+ *
+ * A union is a MASK of its own.  Jobs of kind TOP do not know unions: they get the bits that qualify.
  */
 #include "postgres.h"
 
@@ -181,6 +183,44 @@ genie_source_add_condition(GenieSource *source, const GenieQueryView *query)
 	return true;
 }
 
+bool
+genie_source_add_union(GenieSource *source, const GenieQueryView **queries, uint32 n)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->context);
+	GenieSourceUnion *added;
+
+	Assert(!source->has_qualified);
+	if (source->unions == NULL)
+		source->unions = palloc(sizeof(GenieSourceUnion));
+	else
+		source->unions = repalloc(source->unions, (source->n_unions + 1) * sizeof(GenieSourceUnion));
+	added = &source->unions[source->n_unions];
+	added->n = 0;
+	added->conditions = palloc_extended(n * sizeof(GenieCondition), MCXT_ALLOC_HUGE);
+	added->views = palloc_extended(n * sizeof(GenieQueryView *), MCXT_ALLOC_HUGE);
+	MemoryContextSwitchTo(old);
+	for (uint32 i = 0; i < n; i++)
+	{
+		GenieCondition *condition = &added->conditions[added->n];
+		bool		ok;
+
+		CHECK_FOR_INTERRUPTS();
+		if (queries[i]->min_match == 0)
+			return true;		/* every object that is not NULL: nothing is added */
+		old = MemoryContextSwitchTo(source->context);
+		ok = genie_compile(source->segment, queries[i], &condition->query);
+		MemoryContextSwitchTo(old);
+		if (!ok)
+			return false;
+		condition->min_count = queries[i]->min_match;
+		if (condition->query.n_ranges > 0 && condition->min_count <= condition->query.max_count)
+			added->views[added->n++] = queries[i];
+	}
+	source->nothing |= added->n == 0;
+	source->n_unions++;
+	return true;
+}
+
 void
 genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request)
 {
@@ -190,8 +230,14 @@ genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJ
 	request->min_size = source->segment->header.min_size;
 	request->max_size = source->segment->header.max_size;
 	request->job.kind = kind;
-	if (kind == GENIE_JOB_COUNTS)
-		return;					/* of all objects, whatever they fulfil */
+	if (kind == GENIE_JOB_COUNTS || kind == GENIE_JOB_MASK)
+		return;					/* of all objects, whatever they fulfil, or by conditions of the caller */
+	if (source->n_unions > 0)
+	{
+		Assert(source->has_qualified);
+		request->job.live = source->qualified;
+		return;
+	}
 	request->job.n_conditions = source->n_conditions;
 	request->job.conditions = source->conditions;
 }
@@ -242,9 +288,9 @@ genie_source_nulls(GenieSource *source, uint64 **words)
 	return true;
 }
 
-/* Asks the worker which objects qualify.  False: it did not answer. */
+/* Asks the worker which objects fulfil n conditions, or any of them.  False: it did not answer. */
 static bool
-genie_source_ask(GenieSource *source, uint64 *words)
+genie_source_ask(GenieSource *source, const GenieCondition *conditions, uint32 n, bool any, uint64 *words)
 {
 	uint32		n_tiles = genie_object_table_tiles(source->segment);
 
@@ -253,6 +299,9 @@ genie_source_ask(GenieSource *source, uint64 *words)
 		GenieRequestJob request;
 
 		genie_source_request(source, GENIE_JOB_MASK, &request);
+		request.job.n_conditions = n;
+		request.job.conditions = conditions;
+		request.job.any = any;
 		request.job.first_tile = first;
 		request.job.n_tiles = Min(n_tiles - first, GENIE_MASK_TILES);
 		request.result = words + (Size) first * GENIE_TILE_WORDS;
@@ -268,15 +317,13 @@ genie_source_ask(GenieSource *source, uint64 *words)
 
 /* Clears in live the objects that do not fulfil a condition.  Its lists are needed once: they go at once. */
 static bool
-genie_source_filter(GenieSource *source, uint32 i, uint64 *live)
+genie_source_filter(GenieSource *source, const GenieCondition *condition, const GenieQueryView *view, uint64 *live)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie condition",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	const GenieCondition *condition = &source->conditions[i];
 	Size		memory = *source->memory;
-	GenieInprocess *inprocess = genie_inprocess_open(source->segment, source->condition_views[i], &condition->query,
-													 &memory);
+	GenieInprocess *inprocess = genie_inprocess_open(source->segment, view, &condition->query, &memory);
 	bool		ok = inprocess != NULL && genie_inprocess_filter(inprocess, condition->min_count, live);
 
 	MemoryContextSwitchTo(old);
@@ -293,11 +340,50 @@ genie_source_compute(GenieSource *source, uint64 **words)
 	bool		ok = genie_source_read(source, words, &nulls);
 
 	for (uint32 i = 0; ok && i < source->n_conditions; i++)
-		ok = genie_source_filter(source, i, *words);
+		ok = genie_source_filter(source, &source->conditions[i], source->condition_views[i], *words);
 	if (ok)
 		pfree(nulls);
 	genie_instrument_counted(source->instrument, since);
 	return ok;
+}
+
+/* Gives any the objects of live that fulfil one of a union's conditions, from the pages.  False: stale. */
+static bool
+genie_source_compute_union(GenieSource *source, const GenieSourceUnion *conditions, const uint64 *live, uint64 *any)
+{
+	Size		n_words = genie_live_words(source->segment);
+	uint64	   *one = genie_source_words(source);
+	uint64		since = genie_instrument_now();
+	bool		ok = true;
+
+	memset(any, 0, n_words * sizeof(uint64));
+	for (uint32 i = 0; ok && i < conditions->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		memcpy(one, live, n_words * sizeof(uint64));
+		ok = genie_source_filter(source, &conditions->conditions[i], conditions->views[i], one);
+		for (Size w = 0; ok && w < n_words; w++)
+			any[w] |= one[w];
+	}
+	pfree(one);
+	genie_instrument_counted(source->instrument, since);
+	return ok;
+}
+
+/* Clears in live the objects that fulfil none of a union's conditions.  False: stale. */
+static bool
+genie_source_apply_union(GenieSource *source, const GenieSourceUnion *conditions, uint64 *live)
+{
+	uint64	   *any = genie_source_words(source);
+
+	if ((source->why != GENIE_FALLBACK_NONE ||
+		 !genie_source_ask(source, conditions->conditions, conditions->n, true, any)) &&
+		!genie_source_compute_union(source, conditions, live, any))
+		return false;
+	for (Size w = 0; w < genie_live_words(source->segment); w++)
+		live[w] &= any[w];
+	pfree(any);
+	return true;
 }
 
 bool
@@ -307,8 +393,8 @@ genie_source_qualified(GenieSource *source, const uint64 **words)
 
 	if (!source->has_qualified)
 	{
-		bool		all = source->n_conditions == 0 && segment->entry.n_dead == 0 && source->hint_version == 0 &&
-			segment->header.n_nulls == 0;
+		bool		all = source->n_conditions == 0 && source->n_unions == 0 && segment->entry.n_dead == 0 &&
+			source->hint_version == 0 && segment->header.n_nulls == 0;
 
 		if (source->nothing)
 		{
@@ -319,12 +405,16 @@ genie_source_qualified(GenieSource *source, const uint64 **words)
 		{
 			uint64	   *asked = source->why == GENIE_FALLBACK_NONE ? genie_source_words(source) : NULL;
 
-			if (asked == NULL && source->n_conditions > 0)
+			if (asked == NULL && source->n_conditions + source->n_unions > 0)
 				genie_source_by_backend(source, source->why);
-			if (asked != NULL && genie_source_ask(source, asked))
+			if (asked != NULL &&
+				genie_source_ask(source, source->conditions, source->n_conditions, false, asked))
 				source->qualified = asked;
 			else if (!genie_source_compute(source, &source->qualified))
 				return false;
+			for (uint32 i = 0; i < source->n_unions; i++)
+				if (!genie_source_apply_union(source, &source->unions[i], source->qualified))
+					return false;
 		}
 		source->has_qualified = true;
 	}

@@ -20,6 +20,14 @@
 #include "genie_request.h"
 #include "genie_segment.h"
 
+/* Conditions of which an object must fulfil one. */
+typedef struct GenieSourceUnion
+{
+	uint32		n;
+	GenieCondition *conditions;
+	const GenieQueryView **views;	/* what each was compiled from */
+} GenieSourceUnion;
+
 typedef struct GenieSource
 {
 	MemoryContext context;		/* of everything below */
@@ -40,6 +48,8 @@ typedef struct GenieSource
 	uint32		n_conditions;
 	GenieCondition *conditions;
 	const GenieQueryView **condition_views; /* what each was compiled from */
+	uint32		n_unions;
+	GenieSourceUnion *unions;
 	bool		has_qualified;
 	uint64	   *qualified;		/* once asked for; NULL: all objects */
 } GenieSource;
@@ -81,6 +91,9 @@ extern bool genie_source_image(GenieSource *source, const GenieSegmentImage **im
 /* Objects must match at least query->min_match times from now on; query must stay. */
 extern bool genie_source_add_condition(GenieSource *source, const GenieQueryView *query);
 
+/* The same of at least one of n queries. */
+extern bool genie_source_add_union(GenieSource *source, const GenieQueryView **queries, uint32 n);
+
 /*
  * The objects that qualify, a bit each, whole tiles of GENIE_TILE_WORDS words; NULL where all of the segment's
  * do.
@@ -93,7 +106,10 @@ extern bool genie_source_live(GenieSource *source, uint64 **words);
 /* The live objects that are NULL; NULL where there is none.  palloc'd. */
 extern bool genie_source_nulls(GenieSource *source, uint64 **words);
 
-/* Begins a job for the worker, of kind TOP, COUNTS, MASK or TALLY: all of it that depends on the source. */
+/*
+ * Begins a job for the worker, of kind TOP, COUNTS, MASK or TALLY: all of it that depends on the source.  Before a TOP
+ * of a source with unions, genie_source_qualified() must have returned true.
+ */
 extern void genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request);
 
 /* Asks the worker on behalf of a source, or of several of one scan, and notes who has answered, and the time. */

@@ -13,7 +13,7 @@
  * the largest of their images' objects, the classes of these, and counts up to the largest that any job can have.
  * So a table's bytes are known only when all its jobs are, and planning adds jobs one by one.
  *
- * The objects that count in a TALLY are shared by jobs that follow each other.
+ * The live objects that jobs bring are shared by those that follow each other.
  */
 #include "postgres.h"
 
@@ -72,6 +72,7 @@ typedef struct WireJob
 	uint64		tombstone_version;
 	GenieJobKind kind;
 	uint32		n_conditions;
+	bool		any;
 	Size		conditions;		/* WireQuery[n_conditions] */
 	WireQuery	query;
 	uint32		k;
@@ -80,7 +81,7 @@ typedef struct WireJob
 	GenieHit	after;
 	uint32		first_tile;
 	uint32		n_tiles;
-	Size		live;			/* of a TALLY: GENIE_TILE_WORDS uint64 a tile; 0: NULL */
+	Size		live;			/* of a TOP or TALLY: GENIE_TILE_WORDS uint64 a tile; 0: NULL */
 	WireNearest nearest;
 	WireHashing hashing;
 	Size		scan;			/* GenieValueQuery of scan_bytes */
@@ -478,6 +479,7 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, co
 	if (request->vector != NULL)
 		write_vector(base, at, request, to);
 	to->n_conditions = job->n_conditions;
+	to->any = job->any;
 	to->conditions = *at;
 	conditions = (WireQuery *) (base + *at);
 	*at += align_part(job->n_conditions * sizeof(WireQuery));
@@ -644,6 +646,7 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 		}
 		job->kind = from->kind;
 		job->n_conditions = from->n_conditions;
+		job->any = from->any;
 		job->conditions = conditions;
 		if (genie_job_has_query(from->kind))
 			read_query(base, &from->query, tables, &job->query);

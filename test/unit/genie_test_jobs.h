@@ -23,6 +23,7 @@ static uint32_t objects[OBJECTS_MAX];
 static uint32_t counts[OBJECTS_MAX];
 static GenieHit wanted[OBJECTS_MAX];
 static bool allowed[OBJECTS_MAX];
+static bool one_holds[OBJECTS_MAX];
 
 /* ---- what is expected ---- */
 
@@ -50,12 +51,21 @@ allow_plainly(const GenieModel *model, const GenieJob *job)
 		allowed[i] = job->live == NULL ? genie_model_is_live(model, i) :
 			i / GENIE_TILE_OBJECTS >= job->first_tile && i / GENIE_TILE_OBJECTS - job->first_tile < job->n_tiles &&
 			(genie_job_live(job, i / GENIE_TILE_OBJECTS)[i % GENIE_TILE_OBJECTS / 64] >> (i % 64) & 1) != 0;
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		one_holds[i] = false;
 	for (uint32_t c = 0; c < job->n_conditions; c++)
 	{
 		count_plainly(model, &job->conditions[c].query);
 		for (uint32_t i = 0; i < model->n_objects; i++)
-			allowed[i] = allowed[i] && counts[i] >= job->conditions[c].min_count;
+		{
+			bool		holds = counts[i] >= job->conditions[c].min_count;
+
+			one_holds[i] |= holds;
+			allowed[i] = allowed[i] && (holds || job->any);
+		}
 	}
+	for (uint32_t i = 0; i < model->n_objects; i++)
+		allowed[i] = allowed[i] && (one_holds[i] || !job->any);
 }
 
 /* Fills wanted with all objects that the job may return, in rank order, whatever its k and cursor. */
@@ -259,7 +269,8 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 	}
 	if (job->kind == GENIE_JOB_TALLY)
 		job->min_key = 1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
-	if (job->kind == GENIE_JOB_TALLY && genie_random_below(random, 2) == 0)
+	job->any = job->kind == GENIE_JOB_MASK && genie_random_below(random, 2) == 0;
+	if ((job->kind == GENIE_JOB_TALLY || job->kind == GENIE_JOB_TOP) && genie_random_below(random, 3) == 0)
 		job->live = random_live(random, image, job->first_tile, job->n_tiles);
 	if (job->kind == GENIE_JOB_TOP)
 	{

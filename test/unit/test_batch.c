@@ -463,6 +463,8 @@ test_interrupts(GenieEngine *engine, GenieRandom *random)
 	{
 		random_job(random, &models[j % 2], &images[j % 2], &jobs[j]);
 		free(jobs[j].out);
+		free((void *) jobs[j].live);
+		jobs[j].live = NULL;
 		jobs[j].first_tile = 0; /* in each tile, so that it is known how often the callback is asked */
 		jobs[j].n_tiles = 2;
 		take_out(&jobs[j]);

@@ -202,6 +202,8 @@ add_random_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n
 			job.job.after.object = random.below(image.image.n_objects);
 		}
 		if (random.below(4) == 0)
+			job.live = make_live(random, image, job.job.first_tile, job.job.n_tiles);
+		if (random.below(4) == 0)
 			for (uint32_t j = 1 + random.below(3); j > 0; j--)
 				add_condition(job, image, make_ranges(random, image, Query{1 + random.below(5), query.max_width * 4}),
 							  1 + random.below(2));
@@ -226,6 +228,7 @@ add_tile_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_j
 		job.job.n_tiles = 1 + random.below(image.image.n_tiles - job.job.first_tile);
 		if (kind == GENIE_JOB_TALLY && random.below(2) == 0)
 			job.live = make_live(random, image, job.job.first_tile, job.job.n_tiles);
+		job.job.any = kind == GENIE_JOB_MASK && random.below(2) == 0;
 		for (uint32_t j = random.below(3); j > 0 && kind == GENIE_JOB_MASK; j--)
 			add_condition(job, image, make_ranges(random, image, query), 1 + random.below(3));
 	}
