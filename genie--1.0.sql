@@ -69,6 +69,16 @@ COMMENT ON FUNCTION genie_tuple(VARIADIC "any") IS 'a tuple as an object: argume
 
 CREATE FUNCTION genie_tuple_query(VARIADIC "any") RETURNS genie_query
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+CREATE FUNCTION genie_corridor(lat float8[], lon float8[], t timestamptz[], radius float8, before interval, after interval) RETURNS genie_query[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_in_corridor(lat float8, lon float8, t timestamptz, track_lat float8[], track_lon float8[], track_t timestamptz[],
+	radius float8, before interval, after interval) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+CREATE FUNCTION genie_cartesian(lat float8, lon float8) RETURNS float8[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_corridor(float8[], float8[], timestamptz[], float8, interval, interval) IS 'queries over genie_tuple(lat, lon, t), boxes that cover the corridor along a track';
+COMMENT ON FUNCTION genie_in_corridor(float8, float8, timestamptz, float8[], float8[], timestamptz[], float8, interval, interval) IS 'is a place, at time t, in the corridor along a track?';
+COMMENT ON FUNCTION genie_cartesian(float8, float8) IS 'x, y and z of a place on a sphere of radius 1';
 COMMENT ON FUNCTION genie_tuple_query(VARIADIC "any") IS 'a query over tuples: for each attribute a value, a range, an array (any of) or NULL (no criterion); min_match is the number of criteria';
 
 CREATE FUNCTION genie_binary_branches(tree text) RETURNS genie_object
