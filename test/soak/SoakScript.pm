@@ -275,6 +275,10 @@ sub compare
 	my @made = "soak.compare_order('$how', '$table', " . $text->($order->[2]) . ', ' . $text->($filter) . ', ARRAY[' . join(', ', @limits) . ']::int[])';
 	push @made, "soak.compare_condition('$table', " . $text->(pick($search[0][2], $search[0][2], "$search[0][2] AND id % 3 = 1", join(pick(' AND ', ' OR '), map { $_->[2] } @search))) . ')' if @search;
 
+	my @alike = grep { $_->[3] eq $search[0][3] } @search;
+	push @made, "soak.compare_condition('$table', " . $text->("x $search[0][0]{name} ANY (ARRAY[" . join(', ', map { $_->[1] } @alike, @alike[ 0 .. between(0, 1) - 1 ]) . "])" . pick('', '', ' AND id % 3 = 1')) . ')' if @search && !$class->{learns};
+	push @made, map { "soak.compare_count('$table', " . $text->($_->[1]) . ')' } grep { $_->[0]{right} eq 'genie_query' } @search;
+
 	if (maybe(0.5))
 	{
 		my @queries = grep { $_->[3] eq $order->[3] } @order;

@@ -137,6 +137,20 @@ BEGIN
 	RETURN soak.note(result, soak.differ('all', soak.scan('Bitmap Index Scan', query), truth, NULL), 'bitmap scan: ' || query);
 END $$;
 
+-- How many rows satisfy x @& query, by genie_count, exactly and by its bounds.
+CREATE FUNCTION soak.compare_count(tab text, query text) RETURNS soak.result LANGUAGE plpgsql AS $$
+DECLARE
+	counted CONSTANT text := format('SELECT lower AS id, upper::float8 AS d FROM genie_count(''%s_x'', %s)', tab, query);
+	bounds CONSTANT text := format('SELECT 0 AS id, (lower > upper OR estimate NOT BETWEEN lower AND upper)::int::float8 AS d FROM genie_count(''%s_x'', %s, false)', tab, query);
+	truth CONSTANT soak.rows := soak.scan('Seq Scan', format('SELECT count(*) AS id, count(*)::float8 AS d FROM %s WHERE x @& %s', tab, query));
+	result soak.result := soak.note((0, NULL), soak.differ('exact', soak.scan('Seq Scan', counted), truth, NULL), counted);
+BEGIN
+	IF truth.refused IS NULL THEN
+		result := soak.note(result, soak.differ('exact', soak.scan('Seq Scan', replace(bounds, 'lower > upper', format('%s NOT BETWEEN lower AND upper', truth.ids[1]))), ('{0}', '{0}', NULL), NULL), bounds);
+	END IF;
+	RETURN result;
+END $$;
+
 -- One call of genie_search or genie_exact_knn: call is SQL of (query, tid, d, n), ords are the queries' orders, condition says which rows come.
 CREATE FUNCTION soak.compare_call(how text, tab text, call text, ords text[], condition text, k int) RETURNS soak.result LANGUAGE plpgsql AS $$
 DECLARE
