@@ -95,7 +95,7 @@ RESET enable_bitmapscan;
 CREATE TABLE v (x real[]);
 INSERT INTO v SELECT ARRAY[g % 10, g / 10] FROM generate_series(0, 99) g;
 CREATE INDEX v_x ON v USING genie (x genie_l2_exact_ops);
-SET enable_seqscan = off;
+RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM v WHERE x @& ANY (ARRAY[ROW('{1,1}', 1)::l2_exact_ball, ROW('{8,8}', 2)::l2_exact_ball]);
 SELECT count(*) FROM v WHERE x @& ANY (ARRAY[ROW('{1,1}', 1)::l2_exact_ball, ROW('{8,8}', 2)::l2_exact_ball]);
 DROP SCHEMA index_any CASCADE;
