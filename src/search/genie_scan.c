@@ -39,6 +39,9 @@
  * Exact classes have conditions, too: balls.  Bounds of the distance to the center tell when no row is left inside, and
  * the executor rechecks what they let through.
  *
+ * x @& ANY (array) is one condition, of which one query must hold; a threshold in it is the fewest matches that it
+ * leaves possible.  Any of several balls is left to the executor, and genie_cost.c keeps the planner from it.
+ *
  * Staleness.  On a standby, replay reuses pages under running queries.  Where a page turns out to belong to another
  * owner, everything is opened again from the metapage, behind the last row returned: (count or bound, tid) is a total
  * order that no merge changes.  If the metapage is still the same, the page is damaged (genie_meta_read_again).
