@@ -27,9 +27,9 @@
  * Rows that were added to the pending list meanwhile are invisible: the snapshot is older than they are.  Where a
  * segment turns out to be stale, the piece begins again from a fresh metapage; none of its rows has been put out.
  *
- * Nor where rows are only counted (genie_batch_tally.c).
+ * Nor where rows are only counted (genie_batch_count.c).
  *
- * Not here: what the rows are ranked by (genie_batch_count.c, genie_batch_nearest.c), what is counted where
+ * Not here: what the rows are ranked by (genie_batch_match.c, genie_batch_nearest.c), what is counted where
  * (genie_segment_query.h), visibility (genie_visit.c).
  */
 #include "postgres.h"
@@ -516,6 +516,22 @@ genie_batch_end(GenieBatch *batch)
 }
 
 /* ---- arguments and result ---- */
+
+RegProcedure
+genie_batch_operator_proc(const GenieBatch *batch, const char *name)
+{
+	Oid			operator = genie_is_approximate(batch->index) ? InvalidOid :
+		get_opfamily_member(batch->index->rd_opfamily[0], batch->index->rd_opcintype[0], batch->query_type,
+						batch->strategy);
+
+	if (!OidIsValid(operator))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("index \"%s\" does not take queries of type genie_query",
+						RelationGetRelationName(batch->index)),
+				 errdetail("Its operator class has no operator %s with a genie_query on the right.", name)));
+	return get_opcode(operator);
+}
 
 void
 genie_batch_read_elements(ArrayType *array, GenieArrayCursor *cursor)

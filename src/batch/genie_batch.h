@@ -1,7 +1,7 @@
 /*
  * genie_batch.h
- *	  Many queries in one call: the common part of genie_search() by match count (genie_batch_count.c) and by
- *	  distance (genie_batch_nearest.c), and of genie_counts() (genie_batch_tally.c).
+ *	  Many queries in one call: the common part of genie_search() by match count (genie_batch_match.c) and by
+ *	  distance (genie_batch_nearest.c), and of genie_counts() (genie_batch_count.c).
  */
 #ifndef GENIE_BATCH_H
 #define GENIE_BATCH_H
@@ -97,6 +97,12 @@ struct GenieBatch
 
 	IndexScanDesc own_scan;		/* of queries that are index scans of their own; NULL: there was none yet */
 };
+
+/*
+ * The function of the batch's operator, which has that name, in a class that counts matches.  Errors: the index's class
+ * has none for the batch's type of queries.
+ */
+extern RegProcedure genie_batch_operator_proc(const GenieBatch *batch, const char *name);
 
 /*
  * Begins a batch whose first group of fields is filled in and the rest zero, in the current memory context, under the
