@@ -152,8 +152,9 @@ add_tallies(GenieLaneTable *table, const LaneVector *sum)
 	}
 }
 
+/* n_planes, and whether any lane is tallied, are constants where this is inlined. */
 LANES_INLINE uint32_t
-count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
+count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes, const bool tallies)
 {
 	const LaneVector tallied = *(const LaneVector *) (const void *) table->tallied;
 	GenieLaneHit *hit = table->hits;
@@ -167,12 +168,15 @@ count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
 
 		count_object(table->rows, table->offsets + (size_t) row * table->stride, table->n_slots, n_planes, planes);
 		mask = reaching(table, n_planes, planes);
-		add_carry(sum, 0, ROW_PLANES, mask & tallied);
-		mask &= ~tallied;
+		if (tallies)
+		{
+			add_carry(sum, 0, ROW_PLANES, mask & tallied);
+			mask &= ~tallied;
+		}
 		if (LANES_ANY(mask))
 			hit = add_hits(hit, row, n_planes, planes, mask);
 	}
-	if (LANES_ANY(tallied))
+	if (tallies)
 		add_tallies(table, sum);
 	return (uint32_t) (hit - table->hits);
 }
@@ -229,6 +233,27 @@ lane_planes(uint32_t n)
 	return n <= 4 ? 4 : n <= 6 ? 6 : n <= 8 ? 8 : GENIE_LANE_PLANES_MAX;
 }
 
+LANES_INLINE uint32_t
+count_planes(GenieLaneTable *table, uint32_t live, const bool tallies)
+{
+	if (table->n_planes == 4)
+		return count_rows(table, live, 4, tallies);
+	if (table->n_planes == 6)
+		return count_rows(table, live, 6, tallies);
+	if (table->n_planes == 8)
+		return count_rows(table, live, 8, tallies);
+	return count_rows(table, live, GENIE_LANE_PLANES_MAX, tallies);
+}
+
+/* A function of its own, so that the code for blocks without tallies is as if there were none. */
+LANES_TARGET static
+__attribute__((noinline))
+uint32_t
+			count_tallied(GenieLaneTable *table, uint32_t live)
+{
+	return count_planes(table, live, true);
+}
+
 LANES_TARGET static uint32_t
 lane_count(GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_t first, uint32_t live)
 {
@@ -238,13 +263,9 @@ lane_count(GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_
 
 		place_strip(table, strip, codes + (size_t) strip->offset * n_rows + (size_t) first * strip->row_bytes);
 	}
-	if (table->n_planes == 4)
-		return count_rows(table, live, 4);
-	if (table->n_planes == 6)
-		return count_rows(table, live, 6);
-	if (table->n_planes == 8)
-		return count_rows(table, live, 8);
-	return count_rows(table, live, GENIE_LANE_PLANES_MAX);
+	if (LANES_ANY(*(const LaneVector *) (const void *) table->tallied))
+		return count_tallied(table, live);
+	return count_planes(table, live, false);
 }
 
 #define LANE_KERNELS(its_name) \
