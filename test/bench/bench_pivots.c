@@ -13,7 +13,7 @@
  *
  * chosen:	the pivots that genie's training chooses (genie_pivot_choice.h) from 256 random objects
  * farthest: 32 pivots, each the farthest from those before
- * tree:	GTS (Zhu et al., GTS: GPU-based Tree Index for Fast Similarity Search, 4 and 5): a node's pivot is its object
+ * tree:	GTS (Zhu et al., GPU-based Tree Index for Fast Similarity Search, 4 and 5): a node's pivot is its object
  *			that is the farthest from the pivots above it, the first is an arbitrary one; its objects are sorted by the
  *			distance to the pivot and cut into ORDER parts of one size, whose least and greatest distance are kept.  A
  *			node of ORDER objects or fewer is a leaf: its objects' distances to the pivot above are kept, and exclude.
