@@ -51,7 +51,7 @@ by_parts() {					# by_parts FIRST N COMMAND ...
 
 warm() {						# warm TABLE ...: into shared buffers, which the loading of large tables and VACUUM go around
 	local table
-	psql -c 'CREATE EXTENSION IF NOT EXISTS pg_prewarm' || return 1
+	psql -c 'SET client_min_messages = warning' -c 'CREATE EXTENSION IF NOT EXISTS pg_prewarm' || return 1
 	for table in "$@"; do
 		psql -o /dev/null -c "SELECT pg_prewarm('$table')" || return 1
 	done
