@@ -7,8 +7,10 @@
  *	2. Segments: it asks the callback for each object that is not dead yet; dead ones get their
  *	   tombstone bit.
  *	3. One record raises the tombstone version and stores the counts of dead objects.
- * A VACUUM that ended between 2 and 3 left bits that are not counted.  The next one counts all bits
- * of a segment, and does 3 whenever a count differs from the stored one.
+ * A VACUUM that ended between 2 and 3 left bits that are not counted.  The next one counts all bits of a segment.
+ *
+ * 3 is done even where nothing has died: TIDs that VACUUM frees may have been in the index, as pending rows or as rows
+ * that a merge has left out, and searches must not trust the pages of such a row (search/genie_all_visible.c).
  *
  * Then images in shared memory get the new tombstones, too (genie_image_cache.h).  Answers do not depend on that,
  * because every scan compares the tombstone version; it spares the next scan the work.
@@ -167,7 +169,6 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	uint64		n_removed = 0;
 	uint64		n_left = 0;
 	uint64		n_died = 0;
-	bool		changed = false;
 
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
@@ -179,18 +180,12 @@ genie_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	genie_pending_delete(index, meta, callback, callback_state, &n_removed, &n_left);
 	GENIE_FAULT("vacuum-pending");
 	for (uint32 i = 0; i < meta->n_segments; i++)
-	{
-		n_dead[i] = genie_vacuum_segment(index, &meta->segments[i], callback, callback_state,
-										 &n_died, &n_left);
-		changed |= n_dead[i] != meta->segments[i].n_dead;
-	}
+		n_dead[i] = genie_vacuum_segment(index, &meta->segments[i], callback, callback_state, &n_died, &n_left);
 	GENIE_FAULT("vacuum-before-version");
-	if (changed)				/* a segment that counts none dead is read without its tombstones */
-		genie_meta_publish_tombstones(index, meta, n_dead);
+	genie_meta_publish_tombstones(index, meta, n_dead);
 	GENIE_FAULT("vacuum-after-version");
 	genie_lock_release_merge(index, ExclusiveLock);
-	if (changed)
-		genie_image_cache_publish_tombstones(index);
+	genie_image_cache_publish_tombstones(index);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 

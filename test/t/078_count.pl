@@ -106,6 +106,22 @@ foreach my $case ([ 'on', 'counts' ], [ 'off', 'counts' ], [ 'on', 'one_by_one' 
 	}
 }
 
+# ---- a pending row is the only one that VACUUM finds dead ----
+
+fresh_table();
+sql('VACUUM v');
+sql("INSERT INTO v SELECT ARRAY[1, 11, 21], 300000 + i FROM generate_series(1, 20) i");
+sql('DELETE FROM v WHERE id = 300010');
+stop_there();
+my $pending = start_sql($node, "SET genie.fault_point = 'batch-opened'", "SET genie.fault_action = 'wait'", 'BEGIN ISOLATION LEVEL REPEATABLE READ',
+	'SELECT oracle()', 'SELECT counts()', 'COMMIT');
+wait_for_stopped();
+sql('VACUUM v');
+go_on();
+ok(finish_sql($pending), 'a count that has read pending rows ends') or diag($pending->{err});
+my @numbers = split /\n/, $pending->{out};
+is($numbers[1], $numbers[0], 'and does not count one that was removed meanwhile');
+
 # ---- under load ----
 
 fresh_table();
