@@ -50,7 +50,7 @@ typedef struct GenieBatchRow
 	int32		match_count;
 } GenieBatchRow;
 
-typedef struct GenieCountSearch
+typedef struct GenieMatchSearch
 {
 	GenieBatch	batch;
 	uint32		k;
@@ -64,13 +64,13 @@ typedef struct GenieCountSearch
 	uint32		n_tail;
 	uint32		tail_capacity;
 	bool		tail_ended;
-} GenieCountSearch;
+} GenieMatchSearch;
 
 /* ---- the tail ---- */
 
 /* Row i of the tail; NULL: there are fewer. */
 static const GenieTailRow *
-genie_count_tail_row(GenieCountSearch *search, uint32 i)
+genie_match_tail_row(GenieMatchSearch *search, uint32 i)
 {
 	while (i >= search->n_tail && !search->tail_ended)
 	{
@@ -91,9 +91,9 @@ genie_count_tail_row(GenieCountSearch *search, uint32 i)
 }
 
 static bool
-genie_count_begin(void *owner)
+genie_match_begin(void *owner)
 {
-	GenieCountSearch *search = owner;
+	GenieMatchSearch *search = owner;
 
 	return genie_batch_find_conflicts(&search->batch, search->tail_scan);
 }
@@ -101,7 +101,7 @@ genie_count_begin(void *owner)
 /* ---- output ---- */
 
 static void
-genie_count_put_row(GenieCountSearch *search, uint64 live, int32 count)
+genie_match_put_row(GenieMatchSearch *search, uint64 live, int32 count)
 {
 	GenieBatchRow *row = (GenieBatchRow *) search->output.columns;
 
@@ -122,69 +122,69 @@ genie_count_put_row(GenieCountSearch *search, uint64 live, int32 count)
 
 /* Fills the query up to k rows from the tail, without the rows that it already has. */
 static void
-genie_count_put_tail(GenieCountSearch *search, GenieRoundQuery *query)
+genie_match_put_tail(GenieMatchSearch *search, GenieRoundQuery *query)
 {
 	uint32		taken = 0;
 	const GenieTailRow *row;
 
 	qsort(query->taken, query->n_taken, sizeof(uint64), genie_cmp_uint64);
-	for (uint32 i = 0; query->n_found < search->k && (row = genie_count_tail_row(search, i)) != NULL; i++)
+	for (uint32 i = 0; query->n_found < search->k && (row = genie_match_tail_row(search, i)) != NULL; i++)
 	{
 		while (taken < query->n_taken && query->taken[taken] < row->tid)
 			taken++;
 		if (!row->is_null && taken < query->n_taken && query->taken[taken] == row->tid)
 			continue;
-		genie_count_put_row(search, row->live, row->is_null ? GENIE_KEY_NULL : 0);
+		genie_match_put_row(search, row->live, row->is_null ? GENIE_KEY_NULL : 0);
 		query->n_found++;
 	}
 }
 
 /* The query's rows by a scan of its own. */
 static void
-genie_count_put_scan(GenieCountSearch *search, Datum query)
+genie_match_put_scan(GenieMatchSearch *search, Datum query)
 {
 	IndexScanDesc scan = genie_batch_own_scan(&search->batch, query);
 	uint64		tid;
 	uint64		live;
 
 	for (uint32 i = 0; i < search->k && genie_batch_scan_next(&search->batch, scan, &tid, &live); i++)
-		genie_count_put_row(search, live,
+		genie_match_put_row(search, live,
 							scan->xs_orderbynulls[0] ? GENIE_KEY_NULL : -DatumGetInt32(scan->xs_orderbyvals[0]));
 }
 
 static void
-genie_count_put(void *owner, uint32 i)
+genie_match_put(void *owner, uint32 i)
 {
-	GenieCountSearch *search = owner;
+	GenieMatchSearch *search = owner;
 	GenieRoundQuery *query = &search->batch.states[i];
 
 	search->n_output++;
 	if (query->n_found < search->k && !query->at_end)
 	{
-		genie_count_put_scan(search, search->batch.queries[i]);
+		genie_match_put_scan(search, search->batch.queries[i]);
 		return;
 	}
 	for (uint32 j = 0; j < query->n_found; j++)
-		genie_count_put_row(search, query->found[j].tid, query->found[j].count);
+		genie_match_put_row(search, query->found[j].tid, query->found[j].count);
 	pgstat_count_index_tuples(search->batch.index, query->n_found);
 	if (query->n_found < search->k)
-		genie_count_put_tail(search, query);
+		genie_match_put_tail(search, query);
 }
 
 /* ---- a call ---- */
 
 static Datum
-genie_count_next(void *owner)
+genie_match_next(void *owner)
 {
-	GenieCountSearch *search = owner;
+	GenieMatchSearch *search = owner;
 	Datum		query = (Datum) 0;
 
 	genie_array_next(&search->cursor, &query);
 	return query;
 }
 
-static const GenieBatchOps genie_count_ops = {.next = genie_count_next, .begin = genie_count_begin,
-	.put = genie_count_put};
+static const GenieBatchOps genie_match_ops = {.next = genie_match_next, .begin = genie_match_begin,
+	.put = genie_match_put};
 
 /*
  * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):
@@ -194,7 +194,7 @@ static const GenieBatchOps genie_count_ops = {.next = genie_count_next, .begin =
 Datum
 genie_batch_search(PG_FUNCTION_ARGS)
 {
-	GenieCountSearch *search = palloc0(sizeof(GenieCountSearch));
+	GenieMatchSearch *search = palloc0(sizeof(GenieMatchSearch));
 	GenieBatch *batch = &search->batch;
 	ArrayType  *queries = PG_GETARG_ARRAYTYPE_P(1);
 	ItemPointerData tid = {0};
@@ -204,7 +204,7 @@ genie_batch_search(PG_FUNCTION_ARGS)
 	genie_batch_read_elements(queries, &search->cursor);
 	batch->query_type = ARR_ELEMTYPE(queries);
 	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
-	batch->ops = &genie_count_ops;
+	batch->ops = &genie_match_ops;
 	batch->owner = search;
 	batch->strategy = GENIE_COUNT_STRATEGY;
 	batch->order_proc = genie_batch_operator_proc(batch, "<&>");

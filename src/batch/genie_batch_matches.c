@@ -1,0 +1,360 @@
+/*
+ * genie_batch_matches.c
+ *	  Which rows match a query, without looking at most of them (genie_batch_matches.h).
+ *
+ * The answer is what the caller's snapshot sees of the rows that the index has.  Engines tell which objects of segments
+ * match.  The snapshot sees a row that is *sure*: its page was all-visible after the index gave the row, and no VACUUM
+ * came between (genie_all_visible.c says why that is enough, and that a row stays sure).  The others are *unsure*.
+ *
+ * A piece
+ *	1. Its queries are compiled against all segments, pending rows included, as of one metapage (genie_batch.c).
+ *	2. The unsure objects of each segment are marked.  On a standby, in a serializable transaction and in a table that
+ *	   is not a heap all are.
+ *	3. One of these:
+ *		ALL			no object is unsure
+ *		FIRST		the rows of all unsure objects are looked up before engines are asked
+ *		SOME		where unsure objects are too many for so few queries: engines tell which objects match
+ *					(GENIE_JOB_MASK), and only the rows of these are looked up, once for all queries of the piece
+ *		BOUNDS		the caller does not want it exact, so no row is looked up
+ *
+ * Queries are taken some at a time, so that their masks are bounded.
+ *
+ * A query with a threshold is not asked here: only the operator judges its rows.  Where min_match is 0, all objects
+ * that are not NULL match, and no engine is asked.
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "genie_all_visible.h"
+#include "genie_batch_matches.h"
+#include "genie_fault.h"
+#include "genie_live.h"
+#include "genie_object_table.h"
+
+#define GENIE_MATCHES_MASK_BYTES ((Size) 32 << 20)	/* of queries that are taken at a time, unless it is one */
+#define GENIE_MATCHES_VISITS 16384	/* rows that are looked up at a time */
+
+/* looking up so many rows takes as long as a query's mask of a tile: 8 us */
+#define GENIE_MATCHES_MASK_ROWS 64
+
+/* No objects. */
+static uint64 *
+genie_matches_bits(const GenieMatchesSource *source)
+{
+	return palloc_extended(source->n_words * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+uint64
+genie_matches_popcount(const uint64 *bits, Size n_words)
+{
+	uint64		n = 0;
+
+	for (Size w = 0; w < n_words; w++)
+		n += pg_popcount64(bits[w]);
+	return n;
+}
+
+bool
+genie_matches_all(const GenieMatchesQuery *query)
+{
+	return query->min_match == 0 && !query->has_threshold;
+}
+
+static bool
+genie_matches_any_all(const GenieMatches *matches)
+{
+	for (uint32 i = 0; i < matches->batch->n; i++)
+		if (genie_matches_all(&matches->queries[i]))
+			return true;
+	return false;
+}
+
+/* ---- rows ---- */
+
+/* Looks up some objects' rows, in ascending order, all of one segment.  False: stale. */
+static bool
+genie_matches_visit_some(GenieMatches *matches, uint32 s, const uint32 *objects, uint32 n)
+{
+	GenieBatch *batch = matches->batch;
+	GenieMatchesSource *source = &matches->sources[s];
+	uint64	   *tids = palloc(n * sizeof(uint64));
+	GenieVisitRow *rows = palloc(n * sizeof(GenieVisitRow));
+	GenieVisitRow **pointers = palloc(n * sizeof(GenieVisitRow *));
+	GenieObjectReader reader;
+
+	genie_object_table_reader(&reader, batch->sources[s]->segment, false);
+	if (!genie_object_table_tids(&reader, objects, n, tids))
+		return false;
+	for (uint32 i = 0; i < n; i++)
+	{
+		rows[i].tid = tids[i];
+		rows[i].live = 0;
+		pointers[i] = &rows[i];
+	}
+	genie_visit(&batch->round.visitor, pointers, n);
+	for (uint32 i = 0; i < n; i++)
+		if (rows[i].live != 0)
+			source->counted[objects[i] / 64] |= UINT64CONST(1) << (objects[i] % 64);
+	pfree(pointers);
+	pfree(rows);
+	pfree(tids);
+	return true;
+}
+
+/*
+ * Looks up the rows of objects that are set in wanted, and not in except (NULL: none is): those that are visible count.
+ * False: stale.
+ */
+static bool
+genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const uint64 *except)
+{
+	Size		n_words = matches->sources[s].n_words;
+	uint32	   *objects = palloc(GENIE_MATCHES_VISITS * sizeof(uint32));
+	uint32		n = 0;
+	bool		ok = true;
+
+	for (Size w = 0; ok && w < n_words; w++)
+		for (uint64 left = wanted[w] & (except == NULL ? ~UINT64CONST(0) : ~except[w]); ok && left != 0;
+			 left &= left - 1)
+		{
+			objects[n++] = (uint32) (w * 64 + pg_rightmost_one_pos64(left));
+			if (n == GENIE_MATCHES_VISITS)
+			{
+				ok = genie_matches_visit_some(matches, s, objects, n);
+				n = 0;
+			}
+		}
+	ok = ok && (n == 0 || genie_matches_visit_some(matches, s, objects, n));
+	pfree(objects);
+	return ok;
+}
+
+/* ---- sure and unsure objects ---- */
+
+/* Reads which objects of a segment are live.  False: stale. */
+static bool
+genie_matches_read_live(const GenieSource *on, GenieMatchesSource *source)
+{
+	source->counted = genie_matches_bits(source);
+	if (!genie_live_read(on->segment, on->segment->entry.n_dead, on->hint_version > 0, source->counted, NULL))
+		return false;
+	source->n_live = genie_matches_popcount(source->counted, source->n_words);
+	return true;
+}
+
+/*
+ * Divides a segment's live objects into sure and unsure ones, those on n pages or, if none is sure, all.  Adds the
+ * number of the latter.  False: stale.
+ */
+static bool
+genie_matches_mark(const GenieSource *on, bool some_sure, const BlockNumber *pages, uint32 n_pages,
+				   GenieMatchesSource *source, uint64 *n_unsure)
+{
+	GenieObjectReader reader;
+
+	if (!genie_matches_read_live(on, source))
+		return false;
+	source->unsure = genie_matches_bits(source);
+	genie_object_table_reader(&reader, on->segment, false);
+	if (some_sure && !genie_object_table_mark_pages(&reader, pages, n_pages, source->unsure))
+		return false;
+	for (Size w = 0; w < source->n_words; w++)
+	{
+		source->unsure[w] = some_sure ? source->unsure[w] & source->counted[w] : source->counted[w];
+		source->counted[w] &= ~source->unsure[w];
+	}
+	*n_unsure += genie_matches_popcount(source->unsure, source->n_words);
+	return true;
+}
+
+/* Marks the unsure objects of all segments, and chooses the way.  False: stale. */
+static bool
+genie_matches_choose(GenieMatches *matches)
+{
+	GenieBatch *batch = matches->batch;
+	BlockNumber *pages;
+	uint32		n_pages;
+	bool		some_sure = genie_all_visible_unsure_pages(&batch->round.visitor, batch->tombstone_version, &pages,
+														   &n_pages);
+	uint64		n_unsure = 0;
+	uint64		n_tiles = 0;
+
+	matches->sources = palloc0(batch->n_sources * sizeof(GenieMatchesSource));
+	for (uint32 s = 0; s < batch->n_sources; s++)
+	{
+		matches->sources[s].n_words = genie_live_words(batch->sources[s]->segment);
+		n_tiles += genie_object_table_tiles(batch->sources[s]->segment);
+		if ((!some_sure || n_pages > 0) &&
+			!genie_matches_mark(batch->sources[s], some_sure, pages, n_pages, &matches->sources[s], &n_unsure))
+			return false;
+	}
+	matches->way = n_unsure == 0 ? GENIE_MATCHES_ALL : !matches->exact ? GENIE_MATCHES_BOUNDS :
+		genie_matches_any_all(matches) || n_unsure <= batch->n * n_tiles * GENIE_MATCHES_MASK_ROWS ?
+		GENIE_MATCHES_FIRST : GENIE_MATCHES_SOME;
+	return true;
+}
+
+/* FIRST: finds the objects that count.  SOME: prepares for rows to be looked up.  False: stale. */
+static bool
+genie_matches_prepare(GenieMatches *matches)
+{
+	for (uint32 s = 0; s < matches->batch->n_sources; s++)
+	{
+		GenieMatchesSource *source = &matches->sources[s];
+
+		if (matches->way == GENIE_MATCHES_FIRST && !genie_matches_visit(matches, s, source->unsure, NULL))
+			return false;
+		if (matches->way == GENIE_MATCHES_SOME)
+		{
+			source->matching = genie_matches_bits(source);
+			source->visited = genie_matches_bits(source);
+		}
+	}
+	return true;
+}
+
+/* ---- an attempt ---- */
+
+void
+genie_matches_compiled(GenieMatches *matches, uint32 i, const GenieQuery *compiled)
+{
+	matches->queries[i].min_match = (uint32) compiled->min_match;
+	matches->queries[i].has_threshold = compiled->distance_strategy != 0;
+}
+
+bool
+genie_matches_begin(GenieMatches *matches)
+{
+	if (!genie_matches_choose(matches))
+		return false;
+	GENIE_FAULT("count-marked");
+	return genie_matches_prepare(matches);
+}
+
+bool
+genie_matches_number(GenieMatches *matches, uint32 s, uint64 *n_counted, uint64 *n_live)
+{
+	GenieMatchesSource *source = &matches->sources[s];
+
+	if (source->counted == NULL && !genie_matches_read_live(matches->batch->sources[s], source))
+		return false;
+	*n_counted = genie_matches_popcount(source->counted, source->n_words);
+	*n_live = source->n_live;
+	return true;
+}
+
+/* ---- asking ---- */
+
+/* Can an object of the segment match, and an engine tell? */
+static bool
+genie_matches_is_asked(const GenieMatchesQuery *query, const GenieSegmentQuery *on_segment)
+{
+	return !query->has_threshold && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
+		query->min_match <= genie_segment_query_max_count(on_segment);
+}
+
+GenieMatchesQuestions
+genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end)
+{
+	const GenieBatch *batch = matches->batch;
+	Size		most = (Size) batch->n_sources * (end - first);
+	GenieMatchesQuestions questions = {0};
+
+	questions.tallies = palloc_extended(most * sizeof(GenieSegmentTally), MCXT_ALLOC_HUGE);
+	questions.queries = palloc_extended(most * sizeof(uint32), MCXT_ALLOC_HUGE);
+	questions.sources = palloc_extended(most * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		for (uint32 i = first; i < end; i++)
+		{
+			const GenieMatchesQuery *query = &matches->queries[i];
+			GenieSegmentQuery *on_segment = batch->round.searches[s][i];
+
+			if (!genie_matches_is_asked(query, on_segment))
+				continue;
+			questions.sources[questions.n] = s;
+			questions.queries[questions.n] = i;
+			questions.tallies[questions.n++] = (GenieSegmentTally) {.query = on_segment, .min_count = query->min_match};
+		}
+	return questions;
+}
+
+/* Looks up the unsure rows that match one of the questions.  False: stale. */
+static bool
+genie_matches_visit_matching(GenieMatches *matches, const GenieMatchesQuestions *questions)
+{
+	for (uint32 i = 0; i < questions->n; i++)
+	{
+		GenieMatchesSource *source = &matches->sources[questions->sources[i]];
+
+		for (Size w = 0; w < source->n_words; w++)
+			source->matching[w] |= questions->tallies[i].mask[w] & source->unsure[w];
+	}
+	for (uint32 s = 0; s < matches->batch->n_sources; s++)
+	{
+		GenieMatchesSource *source = &matches->sources[s];
+
+		if (!genie_matches_visit(matches, s, source->matching, source->visited))
+			return false;
+		for (Size w = 0; w < source->n_words; w++)
+			source->visited[w] |= source->matching[w];
+	}
+	return true;
+}
+
+/* Queries from first to end - 1.  False: stale. */
+static bool
+genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMatchesTake take, void *arg)
+{
+	GenieMatchesQuestions questions = genie_matches_questions(matches, first, end);
+
+	for (uint32 i = 0; i < questions.n; i++)
+		questions.tallies[i].mask = palloc_extended(matches->sources[questions.sources[i]].n_words * sizeof(uint64),
+													MCXT_ALLOC_HUGE);
+	if (!genie_segment_query_tallies(questions.tallies, questions.n) ||
+		(matches->way == GENIE_MATCHES_SOME && !genie_matches_visit_matching(matches, &questions)))
+		return false;
+	for (uint32 i = 0; i < questions.n; i++)
+	{
+		const GenieMatchesSource *source = &matches->sources[questions.sources[i]];
+		uint64	   *bits = questions.tallies[i].mask;
+
+		for (Size w = 0; w < source->n_words; w++)
+			bits[w] &= source->counted[w];
+		take(arg, questions.queries[i], questions.sources[i], bits, source->n_words);
+	}
+	for (uint32 i = first; i < end; i++)
+		for (uint32 s = 0; s < matches->batch->n_sources && genie_matches_all(&matches->queries[i]); s++)
+			take(arg, i, s, matches->sources[s].counted, matches->sources[s].n_words);
+	return true;
+}
+
+bool
+genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg)
+{
+	GenieBatch *batch = matches->batch;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie masks", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+	Size		bytes = 1;
+	uint32		n_together;
+	bool		ok = true;
+
+	Assert(matches->exact);
+	for (uint32 s = 0; s < batch->n_sources; s++)
+	{
+		if (matches->sources[s].counted == NULL && !genie_matches_read_live(batch->sources[s], &matches->sources[s]))
+			return false;
+		bytes += matches->sources[s].n_words * sizeof(uint64);
+	}
+	old = MemoryContextSwitchTo(context);
+	n_together = (uint32) Min(Max(GENIE_MATCHES_MASK_BYTES / bytes, 1), GENIE_PIECE_QUERIES);
+	for (uint32 first = 0; first < batch->n && ok; first += n_together)
+	{
+		ok = genie_matches_find_some(matches, first, Min(first + n_together, batch->n), take, arg);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ok;
+}

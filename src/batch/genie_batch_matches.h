@@ -1,0 +1,82 @@
+/*
+ * genie_batch_matches.h
+ *	  Which rows that the snapshot sees match a query, as bits of objects: what genie_counts() and genie_facets() share.
+ */
+#ifndef GENIE_BATCH_MATCHES_H
+#define GENIE_BATCH_MATCHES_H
+
+#include "genie_batch.h"
+
+/* How unsure objects are told (genie_batch_matches.c). */
+typedef enum GenieMatchesWay
+{
+	GENIE_MATCHES_ALL,
+	GENIE_MATCHES_FIRST,
+	GENIE_MATCHES_SOME,
+	GENIE_MATCHES_BOUNDS
+} GenieMatchesWay;
+
+/* What is known of a segment's objects: bits of whole tiles. */
+typedef struct GenieMatchesSource
+{
+	Size		n_words;
+	uint64		n_live;			/* that are live, and not NULL in SQL's sense */
+	uint64	   *counted;		/* of these: the sure ones, and the unsure ones that were found visible; NULL: all */
+	uint64	   *unsure;			/* the others; NULL: there is none */
+
+	/* SOME, of the unsure ones */
+	uint64	   *matching;		/* some query of those taken together matches */
+	uint64	   *visited;		/* looked up */
+} GenieMatchesSource;
+
+/* A query of the piece. */
+typedef struct GenieMatchesQuery
+{
+	uint32		min_match;
+	bool		has_threshold;
+} GenieMatchesQuery;
+
+typedef struct GenieMatches
+{
+	GenieBatch *batch;
+	bool		exact;			/* else rows are not looked up */
+	GenieMatchesQuery queries[GENIE_PIECE_QUERIES];
+
+	/* an attempt at a piece */
+	GenieMatchesWay way;
+	GenieMatchesSource *sources;
+} GenieMatches;
+
+/* Questions to segments, and the source and the query of each. */
+typedef struct GenieMatchesQuestions
+{
+	uint32		n;
+	GenieSegmentTally *tallies;
+	uint32	   *sources;
+	uint32	   *queries;
+} GenieMatchesQuestions;
+
+/* Takes the bits of the rows of one source that match query i; they are of n_words, and last as long as the call. */
+typedef void (*GenieMatchesTake) (void *arg, uint32 i, uint32 source, const uint64 *bits, Size n_words);
+
+/* Query i of the piece is compiled. */
+extern void genie_matches_compiled(GenieMatches *matches, uint32 i, const GenieQuery *compiled);
+
+/* Begins an attempt at a piece, in the current memory context: marks unsure objects, chooses the way.  False: stale. */
+extern bool genie_matches_begin(GenieMatches *matches);
+
+/* Does every object match that is not NULL? */
+extern bool genie_matches_all(const GenieMatchesQuery *query);
+
+/* How many objects of a source count, and how many are live.  False: stale. */
+extern bool genie_matches_number(GenieMatches *matches, uint32 s, uint64 *n_counted, uint64 *n_live);
+
+extern uint64 genie_matches_popcount(const uint64 *bits, Size n_words);
+
+/* Those of queries from first to end - 1, segment by segment, that an engine must be asked; live and mask are NULL. */
+extern GenieMatchesQuestions genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end);
+
+/* The rows that match each of the piece's queries without a threshold, some queries at a time.  False: stale. */
+extern bool genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg);
+
+#endif							/* GENIE_BATCH_MATCHES_H */
