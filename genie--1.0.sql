@@ -1279,6 +1279,16 @@ END;
 COMMENT ON FUNCTION genie_counts(regclass, genie_query[], boolean) IS 'how many of an index''s rows fulfil x @& query, for each query, which is its number in the array; not exact: between lower and upper, and rows are not looked at';
 COMMENT ON FUNCTION genie_count(regclass, genie_query, boolean) IS 'how many of an index''s rows fulfil x @& query; not exact: between lower and upper, and rows are not looked at';
 
+CREATE FUNCTION genie_facets(index regclass, query genie_query, attributes integer[])
+	RETURNS TABLE (attribute integer, value text, n bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_facets(regclass, genie_query, integer[]) IS 'how many of an index''s rows that fulfil x @& query have each value of these attributes; an array''s elements have attribute 0';
+
+CREATE FUNCTION genie_aggregate(index regclass, query genie_query, attribute integer,
+	OUT n bigint, OUT sum numeric, OUT avg numeric, OUT min text, OUT max text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_aggregate(regclass, genie_query, integer) IS 'number, sum, average, least and greatest of an attribute''s values in an index''s rows that fulfil x @& query';
+
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void

@@ -36,10 +36,10 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-#include "genie_codec.h"
 #include "genie_dictionary.h"
 #include "genie_hint.h"
 #include "genie_learned.h"
+#include "genie_list_walk.h"
 #include "genie_lock.h"
 #include "genie_meta.h"
 #include "genie_object_cursor.h"
@@ -257,53 +257,12 @@ genie_verify_posting(GenieVerify *verify, uint64 object)
 	verify->counts[object]++;
 }
 
-/* Invariant 7 for the list of the keyword that the cursor is on. */
+/* Invariant 7 for a part of a list. */
 static void
-genie_verify_list(GenieVerify *verify, const GenieDictionaryCursor *cursor, const uint8 *list)
+genie_verify_part(void *arg, uint32 tile, const uint16 *locals, uint32 n)
 {
-	const uint8 *at = list + 1;
-	const uint8 *end = list + cursor->list_bytes;
-	uint16	   *locals;
-	int64		last_tile = -1;
-	uint64		n = 0;
-
-	if (list[0] == GENIE_LIST_LOOSE)
-	{
-		uint32		objects[GENIE_LOOSE_MAX];
-
-		if (cursor->n_postings > GENIE_LOOSE_MAX ||
-			!genie_loose_decode(at, end - at, cursor->n_postings, objects))
-			genie_report_corrupt(verify->index, verify->entry->root, "malformed loose posting list");
-		for (uint32 i = 0; i < cursor->n_postings; i++)
-			genie_verify_posting(verify, objects[i]);
-		return;
-	}
-	if (list[0] != GENIE_LIST_TILED || cursor->n_postings <= GENIE_LOOSE_MAX)
-		genie_report_corrupt(verify->index, verify->entry->root, "posting list of unknown form");
-	locals = palloc(GENIE_TILE_OBJECTS * sizeof(uint16));
-	while (at < end)
-	{
-		GenieListRef ref;
-		uint32		tile;
-		size_t		header;
-
-		if (!genie_tile_header(at, end, last_tile, &tile, &ref, &header) ||
-			ref.nbytes > (Size) (end - at) - header)
-			genie_report_corrupt(verify->index, verify->entry->root, "malformed posting list");
-		ref.data = at + header;
-		if (!genie_list_decode(&ref, locals))
-			genie_report_corrupt(verify->index, verify->entry->root, "malformed posting list");
-		for (uint32 i = 0; i < ref.n; i++)
-			genie_verify_posting(verify, ((uint64) tile << GENIE_TILE_SHIFT) + locals[i]);
-		n += ref.n;
-		last_tile = tile;
-		at += header + ref.nbytes;
-	}
-	if (n != cursor->n_postings)
-		genie_verify_say(verify, verify->entry->root,
-						 "posting list has %llu postings, but its keyword says %u",
-						 (unsigned long long) n, cursor->n_postings);
-	pfree(locals);
+	for (uint32 i = 0; i < n; i++)
+		genie_verify_posting(arg, ((uint64) tile << GENIE_TILE_SHIFT) + locals[i]);
 }
 
 /* Invariants 5 to 7. */
@@ -312,7 +271,7 @@ genie_verify_keywords(GenieVerify *verify)
 {
 	GenieSegment *segment = verify->segment;
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
-	GenieSectionReader *postings = palloc(sizeof(GenieSectionReader));
+	GenieListWalk *walk = palloc(sizeof(GenieListWalk));
 	uint8		last_bytes[GENIE_KEY_MAX];
 	GenieKey	last = {last_bytes, 0};
 	uint64		list_at = 0;
@@ -320,7 +279,7 @@ genie_verify_keywords(GenieVerify *verify)
 	uint64		n_postings = 0;
 
 	genie_dictionary_cursor(cursor, segment);
-	genie_section_reader(postings, segment, GENIE_SECTION_POSTINGS);
+	genie_list_walk_begin(walk, segment);
 	if (!genie_dictionary_first(cursor))
 		genie_verify_stale(verify);
 	while (cursor->valid)
@@ -328,7 +287,6 @@ genie_verify_keywords(GenieVerify *verify)
 		uint32		dimension;
 		GenieFamily family;
 		GenieKey	value;
-		uint8	   *list;
 
 		if (!genie_key_split(cursor->key, &dimension, &family, &value))
 			genie_verify_say(verify, verify->entry->root, "malformed keyword %u", cursor->rank);
@@ -337,13 +295,8 @@ genie_verify_keywords(GenieVerify *verify)
 		if (cursor->rank != n_keywords || cursor->list_at != list_at)
 			genie_verify_say(verify, verify->entry->root, "keyword %u has a wrong rank or list position",
 							 cursor->rank);
-		if (cursor->list_bytes < 2 || cursor->list_bytes > MaxAllocHugeSize)
-			genie_report_corrupt(verify->index, verify->entry->root, "posting list of impossible length");
-		list = MemoryContextAllocHuge(CurrentMemoryContext, cursor->list_bytes);
-		if (!genie_section_read(postings, cursor->list_at, cursor->list_bytes, list))
+		if (!genie_list_walk(walk, cursor, genie_verify_part, verify))
 			genie_verify_stale(verify);
-		genie_verify_list(verify, cursor, list);
-		pfree(list);
 		list_at += cursor->list_bytes;
 		n_keywords++;
 		n_postings += cursor->n_postings;

@@ -337,6 +337,19 @@ genie_value_print(StringInfo out, GenieFamily family, const uint8 *data, uint32 
 		appendStringInfoChar(out, '"');
 }
 
+void
+genie_value_print_bare(StringInfo out, GenieFamily family, const uint8 *data, uint32 len)
+{
+	const FamilyForm *form = form_of(family);
+
+	if (len > GENIE_VALUE_MAX || form->print == NULL)
+		genie_value_print(out, family, data, len);
+	else if (family == GENIE_FAMILY_TEXT || family == GENIE_FAMILY_ENUM)
+		appendBinaryStringInfo(out, (const char *) data, (int) len);
+	else if (len > 0)
+		form->print(out, data, len);
+}
+
 /* From the readable text form.  Error: the text is no value of the family. */
 static uint32
 parse(GenieFamily family, const char *text, uint8 *out)

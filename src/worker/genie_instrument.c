@@ -37,7 +37,8 @@ static const char *const kinds[] = {
 	[GENIE_SCAN_BITMAP] = "bitmap scan",
 	[GENIE_SCAN_SEARCH] = "genie_search",
 	[GENIE_SCAN_EXACT] = "genie_exact_knn",
-	[GENIE_SCAN_COUNT] = "genie_counts"
+	[GENIE_SCAN_COUNT] = "genie_counts",
+	[GENIE_SCAN_FACETS] = "genie_facets"
 };
 
 static const char *const reasons[] = {

@@ -22,7 +22,8 @@ typedef enum GenieScanKind
 	GENIE_SCAN_BITMAP,
 	GENIE_SCAN_SEARCH,			/* genie_search() */
 	GENIE_SCAN_EXACT,			/* genie_exact_knn() */
-	GENIE_SCAN_COUNT			/* genie_counts() */
+	GENIE_SCAN_COUNT,			/* genie_counts() */
+	GENIE_SCAN_FACETS			/* genie_facets(), genie_aggregate() */
 } GenieScanKind;
 
 typedef struct GenieScanRecord
