@@ -1,0 +1,247 @@
+/*
+ * genie_batch_column.c
+ *	  The values of an attribute in the rows that match a query (genie_batch_column.h).
+ *
+ * The rows are those that genie_counts() counts (genie_batch_matches.c), as bits of each segment's objects.  A value
+ * is a keyword, and the rows that have it are its posting list.  So an attribute's values are read from the
+ * dictionaries of all segments side by side, in ascending order, with their lists.  That reads the attribute's lists
+ * once, however many values it has, and no row.
+ *
+ * An attempt at this may find a segment stale, when values have been taken already; all begins again.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+
+#include "genie_access.h"
+#include "genie_approximate.h"
+#include "genie_batch_column.h"
+
+/* ---- rows ---- */
+
+/* Takes the rows of a segment that match. */
+static void
+genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, const uint64 *bits, Size n_words)
+{
+	GenieColumn *column = arg;
+	MemoryContext old;
+	GenieColumnSource *source;
+
+	if (genie_matches_popcount(bits, n_words) == 0)
+		return;
+	old = MemoryContextSwitchTo(column->batch.attempt_context);
+	source = palloc(sizeof(GenieColumnSource));
+	source->segment = column->batch.sources[s]->segment;
+	source->n_words = n_words;
+	source->bits = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
+	memcpy(source->bits, bits, n_words * sizeof(uint64));
+	genie_dictionary_cursor(&source->cursor, source->segment);
+	genie_list_walk_begin(&source->walk, source->segment);
+	column->sources[column->n_sources++] = source;
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- values ---- */
+
+/* Who takes the parts of a list. */
+typedef struct GenieColumnPart
+{
+	const GenieColumn *column;
+	const GenieColumnTaker *taker;
+	void	   *arg;
+	GenieColumnSource *source;
+} GenieColumnPart;
+
+static void
+genie_column_take_part(void *arg, uint32 tile, const uint16 *locals, uint32 n)
+{
+	const GenieColumnPart *part = arg;
+
+	if ((Size) tile * GENIE_TILE_WORDS >= part->source->n_words)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is damaged: a posting leaves its segment",
+						RelationGetRelationName(part->column->batch.index)),
+				 errhint("Please REINDEX it.")));
+	part->taker->part(part->arg, part->source, tile, locals, n);
+}
+
+/* Is the segment at a value of the attribute? */
+static bool
+genie_column_is_at(const GenieColumnSource *source, GenieKey prefix)
+{
+	return source->cursor.valid && source->cursor.key.len > prefix.len &&
+		memcmp(source->cursor.key.data, prefix.data, prefix.len) == 0;
+}
+
+/* The least value that a segment is at, copied to bytes (room for GENIE_KEY_MAX).  Its length is 0: there is none. */
+static GenieKey
+genie_column_least(const GenieColumn *column, GenieKey prefix, uint8 *bytes)
+{
+	GenieKey	least = {bytes, 0};
+	const GenieColumnSource *at = NULL;
+
+	for (uint32 s = 0; s < column->n_sources; s++)
+		if (genie_column_is_at(column->sources[s], prefix) &&
+			(at == NULL || genie_key_cmp(column->sources[s]->cursor.key, at->cursor.key) < 0))
+			at = column->sources[s];
+	if (at != NULL)
+	{
+		memcpy(bytes, at->cursor.key.data, at->cursor.key.len);
+		least.len = at->cursor.key.len;
+	}
+	return least;
+}
+
+/* Reads a value's lists in all segments that are at it, and moves these on.  False: stale. */
+static bool
+genie_column_read(GenieColumn *column, GenieKey key, GenieColumnPart *part)
+{
+	for (uint32 s = 0; s < column->n_sources; s++)
+	{
+		GenieColumnSource *source = column->sources[s];
+
+		if (!source->cursor.valid || genie_key_cmp(source->cursor.key, key) != 0)
+			continue;
+		part->source = source;
+		if (!genie_list_walk(&source->walk, &source->cursor, genie_column_take_part, part) ||
+			!genie_dictionary_next(&source->cursor))
+			return false;
+	}
+	return true;
+}
+
+bool
+genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker *taker, void *arg)
+{
+	GenieColumnPart part = {.column = column, .taker = taker, .arg = arg};
+	uint8		prefix_bytes[GENIE_DIMENSION_BYTES];
+	uint8		key_bytes[GENIE_KEY_MAX];
+	GenieKey	prefix = {prefix_bytes, (uint32) genie_key_put_dimension(prefix_bytes, attribute)};
+	GenieKey	key;
+
+	for (uint32 s = 0; s < column->n_sources; s++)
+		if (!genie_dictionary_seek(&column->sources[s]->cursor, prefix, false))
+			return false;
+	while ((key = genie_column_least(column, prefix, key_bytes)).len > 0)
+	{
+		GenieFamily family;
+		GenieKey	value;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!genie_key_split(key, &attribute, &family, &value))
+			elog(ERROR, "malformed keyword in index \"%s\"", RelationGetRelationName(column->batch.index));
+		taker->value(arg, family, value);
+		if (!genie_column_read(column, key, &part))
+			return false;
+		taker->end(arg);
+	}
+	return true;
+}
+
+/* ---- a call ---- */
+
+static Datum
+genie_column_next(void *owner)
+{
+	return ((GenieColumn *) owner)->query;
+}
+
+/* The query is compiled. */
+static void
+genie_column_compiled(void *owner, uint32 i, const GenieQuery *compiled)
+{
+	GenieColumn *column = owner;
+
+	genie_matches_compiled(&column->matches, i, compiled);
+	if (column->matches.queries[i].has_threshold)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s() does not take a query with a similarity", column->function),
+				 errhint("Ask for a number of matches: genie_query(array, min_match).")));
+}
+
+static bool
+genie_column_begin(void *owner)
+{
+	GenieColumn *column = owner;
+
+	return genie_batch_find_conflicts(&column->batch, column->conflicts);
+}
+
+static bool
+genie_column_run(void *owner)
+{
+	GenieColumn *column = owner;
+
+	column->sources = palloc(column->batch.n_sources * sizeof(GenieColumnSource *));
+	column->n_sources = 0;
+	return genie_matches_begin(&column->matches) &&
+		genie_matches_find(&column->matches, genie_column_take_rows, column) && column->take(column->owner);
+}
+
+static void
+genie_column_put(void *owner pg_attribute_unused(), uint32 i pg_attribute_unused())
+{
+}
+
+static const GenieBatchOps genie_column_ops = {.next = genie_column_next, .compiled = genie_column_compiled,
+	.begin = genie_column_begin, .run = genie_column_run, .put = genie_column_put};
+
+void
+genie_column_search(GenieColumn *column, Oid index, struct varlena *query, Oid query_type)
+{
+	GenieBatch *batch = &column->batch;
+
+	column->query = PointerGetDatum(query);
+	column->matches.batch = batch;
+	column->matches.exact = true;
+	batch->query_type = query_type;
+	genie_access_open(index, &batch->heap, &batch->index);
+	batch->ops = &genie_column_ops;
+	batch->owner = column;
+	batch->strategy = GENIE_MATCH_STRATEGY;
+	batch->order_proc = genie_batch_operator_proc(batch, "@&");
+	batch->n_queries = 1;
+	batch->want = 1;
+	batch->kind = GENIE_SCAN_FACETS;
+	genie_batch_begin(batch);
+
+	/* a serializable transaction's lock on the index, against rows that come to match */
+	column->conflicts = genie_batch_begin_scan(batch);
+	genie_batch_run(batch);
+	index_endscan(column->conflicts);
+	genie_batch_end(batch);
+	genie_access_close(batch->heap, batch->index);
+}
+
+void
+genie_column_check_attribute(int32 attribute)
+{
+	if (attribute < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("attribute must not be negative, but is %d", attribute),
+				 errhint("The arguments of genie_tuple() are attributes from 1 on; an array's elements have 0.")));
+}
+
+const int32 *
+genie_column_attributes(ArrayType *array, uint32 *n)
+{
+	const int32 *attributes = (const int32 *) ARR_DATA_PTR(array);
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("attributes must be an array of one dimension")));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("attributes must not contain NULL")));
+	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	for (uint32 i = 0; i < *n; i++)
+		genie_column_check_attribute(attributes[i]);
+	return attributes;
+}

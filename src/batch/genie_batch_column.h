@@ -1,0 +1,65 @@
+/*
+ * genie_batch_column.h
+ *	  The values of an attribute in the rows that match a query, from all segments side by side: what genie_facets(),
+ *	  genie_aggregate() and genie_regrid() share.
+ */
+#ifndef GENIE_BATCH_COLUMN_H
+#define GENIE_BATCH_COLUMN_H
+
+#include "genie_batch_matches.h"
+#include "genie_list_walk.h"
+
+/* A segment in which some rows match. */
+typedef struct GenieColumnSource
+{
+	GenieSegment *segment;
+	GenieDictionaryCursor cursor;
+	GenieListWalk walk;
+	Size		n_words;
+	uint64	   *bits;			/* objects whose rows match; of whole tiles */
+} GenieColumnSource;
+
+/* One query's rows, and who takes their values. */
+typedef struct GenieColumn
+{
+	GenieBatch	batch;
+	GenieMatches matches;
+	IndexScanDesc conflicts;	/* in whose name conflicts are looked for */
+	const char *function;
+	Datum		query;
+
+	/* an attempt: segments in which some rows match */
+	GenieColumnSource **sources;
+	uint32		n_sources;
+
+	/* Takes the rows of an attempt, which are in sources; what it has found is void if it, or the call, is stale. */
+	bool		(*take) (void *owner);
+	void	   *owner;
+} GenieColumn;
+
+/* Who takes an attribute's values, in ascending order. */
+typedef struct GenieColumnTaker
+{
+	/* A value: its parts follow. */
+	void		(*value) (void *arg, GenieFamily family, GenieKey value);
+
+	/* Objects of a tile of a source that have it, ascending; whether their rows match is not looked at yet. */
+	void		(*part) (void *arg, GenieColumnSource *source, uint32 tile, const uint16 *locals, uint32 n);
+
+	/* There are no more of the value. */
+	void		(*end) (void *arg);
+} GenieColumnTaker;
+
+/* Finds one query's rows by an index, and has them taken. */
+extern void genie_column_search(GenieColumn *column, Oid index, struct varlena *query, Oid query_type);
+
+/* All values of an attribute that objects of these segments have.  False: stale. */
+extern bool genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker *taker, void *arg);
+
+/* Errors: an attribute has an impossible number. */
+extern void genie_column_check_attribute(int32 attribute);
+
+/* The elements of an array of attributes.  Errors: it has NULLs or several dimensions, or as above. */
+extern const int32 *genie_column_attributes(ArrayType *array, uint32 *n);
+
+#endif							/* GENIE_BATCH_COLUMN_H */
