@@ -1289,6 +1289,11 @@ CREATE FUNCTION genie_aggregate(index regclass, query genie_query, attribute int
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_aggregate(regclass, genie_query, integer) IS 'number, sum, average, least and greatest of an attribute''s values in an index''s rows that fulfil x @& query';
 
+CREATE FUNCTION genie_regrid(index regclass, attributes integer[], steps float8[], query genie_query DEFAULT '{}@0', measured integer DEFAULT NULL)
+	RETURNS TABLE (cell integer[], n bigint, tid_from tid, tid_to tid, sum float8, min float8, max float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_regrid(regclass, integer[], float8[], genie_query, integer) IS 'cells of a grid, floor(value / step) of each attribute, with how many of an index''s rows that fulfil x @& query lie in them, between which TIDs these are, and the sum, least and greatest of another attribute''s values';
+
 -- ---- administration ----
 
 CREATE FUNCTION genie_merge(index regclass) RETURNS void

@@ -35,6 +35,7 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 	source = palloc(sizeof(GenieColumnSource));
 	source->segment = column->batch.sources[s]->segment;
 	source->n_words = n_words;
+	source->state = NULL;
 	source->bits = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
 	memcpy(source->bits, bits, n_words * sizeof(uint64));
 	genie_dictionary_cursor(&source->cursor, source->segment);

@@ -17,6 +17,7 @@ typedef struct GenieColumnSource
 	GenieListWalk walk;
 	Size		n_words;
 	uint64	   *bits;			/* objects whose rows match; of whole tiles */
+	void	   *state;			/* who takes values may keep something here; NULL at first */
 } GenieColumnSource;
 
 /* One query's rows, and who takes their values. */

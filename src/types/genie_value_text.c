@@ -13,10 +13,13 @@
 
 #include "common/shortest_dec.h"
 #include "genie_value_text.h"
+#include "datatype/timestamp.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/numeric.h"
 #include "utils/pg_lsn.h"
+#include "utils/timestamp.h"
 #include "utils/uuid.h"
 
 #define HASH_BYTES	sizeof(uint64)
@@ -348,6 +351,52 @@ genie_value_print_bare(StringInfo out, GenieFamily family, const uint8 *data, ui
 		appendBinaryStringInfo(out, (const char *) data, (int) len);
 	else if (len > 0)
 		form->print(out, data, len);
+}
+
+/* Its text, read by the input function of a type with a modifier. */
+static Datum
+reread(GenieFamily family, const uint8 *data, uint32 len, PGFunction input)
+{
+	StringInfoData text;
+	Datum		value;
+
+	initStringInfo(&text);
+	genie_value_print_bare(&text, family, data, len);
+	value = DirectFunctionCall3(input, CStringGetDatum(text.data), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	pfree(text.data);
+	return value;
+}
+
+bool
+genie_value_to_double(GenieFamily family, const uint8 *data, uint32 len, float8 *number)
+{
+	const float8 since_1970 = (float8) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
+	int64		integer;
+
+	if (len > GENIE_VALUE_MAX)
+		return false;
+	switch (family)
+	{
+		case GENIE_FAMILY_INT:
+			if (genie_key_get_int(data, len, &integer) != len)
+				return false;
+			*number = (float8) integer;
+			return true;
+		case GENIE_FAMILY_FLOAT:
+			*number = genie_value_get_float(data);
+			return true;
+		case GENIE_FAMILY_NUMERIC:
+			*number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+														 reread(family, data, len, numeric_in)));
+			return true;
+		case GENIE_FAMILY_TIMESTAMP:
+		case GENIE_FAMILY_TIMESTAMPTZ:
+			*number = (float8) DatumGetTimestamp(reread(family, data, len, family == GENIE_FAMILY_TIMESTAMP ?
+														timestamp_in : timestamptz_in)) / USECS_PER_SEC + since_1970;
+			return true;
+		default:
+			return false;
+	}
 }
 
 /* From the readable text form.  Error: the text is no value of the family. */
