@@ -1279,6 +1279,10 @@ END;
 COMMENT ON FUNCTION genie_counts(regclass, genie_query[], boolean) IS 'how many of an index''s rows fulfil x @& query, for each query, which is its number in the array; not exact: between lower and upper, and rows are not looked at';
 COMMENT ON FUNCTION genie_count(regclass, genie_query, boolean) IS 'how many of an index''s rows fulfil x @& query; not exact: between lower and upper, and rows are not looked at';
 
+CREATE FUNCTION genie_filter(index regclass, queries genie_query[]) RETURNS TABLE (query integer, tid tid)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_filter(regclass, genie_query[]) IS 'the rows of an index that fulfil x @& query, for each query, which is its number in the array; tid is the row''s ctid';
+
 CREATE FUNCTION genie_facets(index regclass, query genie_query, attributes integer[])
 	RETURNS TABLE (attribute integer, value text, n bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;

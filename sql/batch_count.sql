@@ -1,10 +1,11 @@
--- genie_count(), genie_counts(): what count(*) returns, from the index
+-- genie_count(), genie_counts(), genie_filter(): what count(*) and a filter return, from the index
 CREATE SCHEMA batch_count;
 SET search_path = batch_count, public;
 SET client_min_messages = warning;
 SET jit = off;
 
 \df genie_count*
+\df genie_filter
 
 -- NULL and empty rows, rows that no query matches, several segments, pending rows, dead rows.
 CREATE TABLE t (id int, x int[], note int);
@@ -37,8 +38,12 @@ BEGIN
 		n := n + 1;
 		matching := matching + expected;
 		different := different + (expected IS DISTINCT FROM c.lower OR expected IS DISTINCT FROM c.upper
-			OR expected IS DISTINCT FROM c.estimate OR expected IS DISTINCT FROM (SELECT lower FROM genie_count('t_x', c.q)))::int;
+			OR expected IS DISTINCT FROM c.estimate OR expected IS DISTINCT FROM (SELECT lower FROM genie_count('t_x', c.q))
+			OR expected IS DISTINCT FROM (SELECT count(*) FROM genie_filter('t_x', ARRAY[c.q])))::int;
 	END LOOP;
+	-- rows of all queries in one call, each once, and found by its TID
+	different := different + (SELECT count(*) FROM (SELECT i, t.ctid FROM q JOIN t ON t.x @& q.q) a FULL JOIN genie_filter('t_x', (SELECT array_agg(q ORDER BY i) FROM q)) b
+		ON a.i = b.query AND a.ctid = b.tid WHERE a.i IS NULL OR b.query IS NULL);
 END $$;
 
 -- What is not exact must hold the truth between its bounds, and its estimate, too.
@@ -116,12 +121,17 @@ CREATE INDEX t_part ON t USING genie (x) WHERE id < 100;
 SELECT lower = (SELECT count(*) FROM t WHERE x IS NOT NULL AND id < 100) AS same FROM genie_count('t_part', '{}@0');
 SELECT * FROM genie_count(NULL, '{}@0');
 SELECT * FROM genie_counts('t_x', '{}');
+SELECT * FROM genie_filter('t_x', '{}');
+SELECT query, x FROM genie_filter('people_tuple', ARRAY[genie_tuple_query(3::int, 'job 1'::text, 183::numeric)]) f JOIN (SELECT ctid, genie_tuple(age, job, pay) AS x FROM people) p ON p.ctid = f.tid;
 
 -- errors
 SELECT * FROM genie_counts('t_x', ARRAY['{}'::genie_query, NULL]);
 SELECT * FROM genie_counts('t_x', ARRAY[ARRAY['{}'::genie_query]]);
 SELECT * FROM genie_count('t_x', '{0:text:a}');
 SELECT * FROM genie_count('t', '{}');
+SELECT * FROM genie_filter('t', '{}');
+SELECT * FROM genie_filter('t_x', ARRAY['{0:text:a}'::genie_query]);
+SELECT * FROM genie_filter('t_x', ARRAY['{}'::genie_query, NULL]);
 CREATE TABLE v (x real[]);
 CREATE INDEX v_x ON v USING genie (x genie_l2_ops);
 SELECT * FROM genie_count('v_x', '{}');

@@ -22,7 +22,7 @@
 /* ---- rows ---- */
 
 /* Takes the rows of a segment that match. */
-static void
+static bool
 genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, const uint64 *bits, Size n_words)
 {
 	GenieColumn *column = arg;
@@ -30,7 +30,7 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 	GenieColumnSource *source;
 
 	if (genie_matches_popcount(bits, n_words) == 0)
-		return;
+		return true;
 	old = MemoryContextSwitchTo(column->batch.attempt_context);
 	source = palloc(sizeof(GenieColumnSource));
 	source->segment = column->batch.sources[s]->segment;
@@ -42,6 +42,7 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 	genie_list_walk_begin(&source->walk, source->segment);
 	column->sources[column->n_sources++] = source;
 	MemoryContextSwitchTo(old);
+	return true;
 }
 
 /* ---- values ---- */

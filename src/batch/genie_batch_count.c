@@ -20,10 +20,8 @@
 
 #include <math.h>
 
-#include "access/relscan.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
@@ -31,8 +29,6 @@
 #include "genie_approximate.h"
 #include "genie_batch_matches.h"
 #include "genie_opclass.h"
-#include "genie_row.h"
-#include "genie_scan.h"
 
 PG_FUNCTION_INFO_V1(genie_counts);
 
@@ -96,12 +92,13 @@ genie_count_count(GenieCountSearch *search, bool upper)
 }
 
 /* SOME: takes the bits of rows that match. */
-static void
+static bool
 genie_count_take(void *arg, uint32 i, uint32 source pg_attribute_unused(), const uint64 *bits, Size n_words)
 {
 	GenieCountSearch *search = arg;
 
 	search->numbers[i].lower += genie_matches_popcount(bits, n_words);
+	return true;
 }
 
 /* A piece's queries, without those that are index scans.  False: stale. */
@@ -123,40 +120,20 @@ genie_count_run(void *owner)
 		(matches->way != GENIE_MATCHES_BOUNDS || genie_count_count(search, true));
 }
 
+/* Counts a row of a query with a threshold. */
+static void
+genie_count_row(void *arg, uint64 live pg_attribute_unused())
+{
+	(*(uint64 *) arg)++;
+}
+
 /* How many visible rows fulfil a query with a threshold. */
 static uint64
 genie_count_scan(GenieCountSearch *search, Datum query)
 {
-	GenieBatch *batch = &search->batch;
-	TupleTableSlot *slot = batch->round.visitor.slot;
-	IndexScanDesc scan = index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, NULL, 1, 0);
-	GenieRowValue row_value;
-	ScanKeyData key;
 	uint64		n = 0;
 
-	genie_scan_is_part(scan, &batch->instrument);
-	ScanKeyEntryInitialize(&key, 0, 1, batch->strategy, batch->query_type, batch->index->rd_indcollation[0],
-						   batch->order_proc, query);
-	genie_row_value_begin(&row_value, batch->index);
-	index_rescan(scan, &key, 1, NULL, 0);
-	while (index_getnext_tid(scan, ForwardScanDirection) != NULL)
-	{
-		bool		is_null = false;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!index_fetch_heap(scan, slot))
-			continue;
-		if (scan->xs_recheck)
-		{
-			Datum		value = genie_row_value(&row_value, slot, &is_null);
-
-			if (is_null || !DatumGetBool(genie_row_order(&key.sk_func, key.sk_collation, value, query, &is_null)))
-				continue;
-		}
-		n++;
-	}
-	genie_row_value_end(&row_value);
-	index_endscan(scan);
+	genie_matches_scan(&search->matches, query, genie_count_row, &n);
 	return n;
 }
 

@@ -16,6 +16,7 @@
  *		SOME		where unsure objects are too many for so few queries: engines tell which objects match
  *					(GENIE_JOB_MASK), and only the rows of these are looked up, once for all queries of the piece
  *		BOUNDS		the caller does not want it exact, so no row is looked up
+ *	  A caller that looks up all rows itself has none marked.
  *
  * Queries are taken some at a time, so that their masks are bounded.
  *
@@ -24,6 +25,8 @@
  */
 #include "postgres.h"
 
+#include "access/relscan.h"
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
@@ -32,6 +35,8 @@
 #include "genie_fault.h"
 #include "genie_live.h"
 #include "genie_object_table.h"
+#include "genie_row.h"
+#include "genie_scan.h"
 
 #define GENIE_MATCHES_MASK_BYTES ((Size) 32 << 20)	/* of queries that are taken at a time, unless it is one */
 #define GENIE_MATCHES_VISITS 16384	/* rows that are looked up at a time */
@@ -75,10 +80,10 @@ genie_matches_any_all(const GenieMatches *matches)
 
 /* Looks up some objects' rows, in ascending order, all of one segment.  False: stale. */
 static bool
-genie_matches_visit_some(GenieMatches *matches, uint32 s, const uint32 *objects, uint32 n)
+genie_matches_visit_some(GenieMatches *matches, uint32 s, const uint32 *objects, uint32 n, GenieMatchesRow row,
+						 void *arg)
 {
 	GenieBatch *batch = matches->batch;
-	GenieMatchesSource *source = &matches->sources[s];
 	uint64	   *tids = palloc(n * sizeof(uint64));
 	GenieVisitRow *rows = palloc(n * sizeof(GenieVisitRow));
 	GenieVisitRow **pointers = palloc(n * sizeof(GenieVisitRow *));
@@ -96,19 +101,16 @@ genie_matches_visit_some(GenieMatches *matches, uint32 s, const uint32 *objects,
 	genie_visit(&batch->round.visitor, pointers, n);
 	for (uint32 i = 0; i < n; i++)
 		if (rows[i].live != 0)
-			source->counted[objects[i] / 64] |= UINT64CONST(1) << (objects[i] % 64);
+			row(arg, objects[i], rows[i].live);
 	pfree(pointers);
 	pfree(rows);
 	pfree(tids);
 	return true;
 }
 
-/*
- * Looks up the rows of objects that are set in wanted, and not in except (NULL: none is): those that are visible count.
- * False: stale.
- */
-static bool
-genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const uint64 *except)
+bool
+genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const uint64 *except, GenieMatchesRow row,
+					void *arg)
 {
 	Size		n_words = matches->sources[s].n_words;
 	uint32	   *objects = palloc(GENIE_MATCHES_VISITS * sizeof(uint32));
@@ -122,13 +124,22 @@ genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const
 			objects[n++] = (uint32) (w * 64 + pg_rightmost_one_pos64(left));
 			if (n == GENIE_MATCHES_VISITS)
 			{
-				ok = genie_matches_visit_some(matches, s, objects, n);
+				ok = genie_matches_visit_some(matches, s, objects, n, row, arg);
 				n = 0;
 			}
 		}
-	ok = ok && (n == 0 || genie_matches_visit_some(matches, s, objects, n));
+	ok = ok && (n == 0 || genie_matches_visit_some(matches, s, objects, n, row, arg));
 	pfree(objects);
 	return ok;
+}
+
+/* A row that is visible counts; arg: the source. */
+static void
+genie_matches_count_row(void *arg, uint32 object, uint64 live pg_attribute_unused())
+{
+	GenieMatchesSource *source = arg;
+
+	source->counted[object / 64] |= UINT64CONST(1) << (object % 64);
 }
 
 /* ---- sure and unsure objects ---- */
@@ -174,10 +185,10 @@ static bool
 genie_matches_choose(GenieMatches *matches)
 {
 	GenieBatch *batch = matches->batch;
-	BlockNumber *pages;
-	uint32		n_pages;
-	bool		some_sure = genie_all_visible_unsure_pages(&batch->round.visitor, batch->tombstone_version, &pages,
-														   &n_pages);
+	BlockNumber *pages = NULL;
+	uint32		n_pages = 0;
+	bool		some_sure = matches->visits_all ||
+		genie_all_visible_unsure_pages(&batch->round.visitor, batch->tombstone_version, &pages, &n_pages);
 	uint64		n_unsure = 0;
 	uint64		n_tiles = 0;
 
@@ -204,7 +215,8 @@ genie_matches_prepare(GenieMatches *matches)
 	{
 		GenieMatchesSource *source = &matches->sources[s];
 
-		if (matches->way == GENIE_MATCHES_FIRST && !genie_matches_visit(matches, s, source->unsure, NULL))
+		if (matches->way == GENIE_MATCHES_FIRST &&
+			!genie_matches_visit(matches, s, source->unsure, NULL, genie_matches_count_row, source))
 			return false;
 		if (matches->way == GENIE_MATCHES_SOME)
 		{
@@ -295,7 +307,7 @@ genie_matches_visit_matching(GenieMatches *matches, const GenieMatchesQuestions 
 	{
 		GenieMatchesSource *source = &matches->sources[s];
 
-		if (!genie_matches_visit(matches, s, source->matching, source->visited))
+		if (!genie_matches_visit(matches, s, source->matching, source->visited, genie_matches_count_row, source))
 			return false;
 		for (Size w = 0; w < source->n_words; w++)
 			source->visited[w] |= source->matching[w];
@@ -308,6 +320,7 @@ static bool
 genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMatchesTake take, void *arg)
 {
 	GenieMatchesQuestions questions = genie_matches_questions(matches, first, end);
+	uint32	   *next;			/* question of each source */
 
 	for (uint32 i = 0; i < questions.n; i++)
 		questions.tallies[i].mask = palloc_extended(matches->sources[questions.sources[i]].n_words * sizeof(uint64),
@@ -315,18 +328,33 @@ genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMa
 	if (!genie_segment_query_tallies(questions.tallies, questions.n) ||
 		(matches->way == GENIE_MATCHES_SOME && !genie_matches_visit_matching(matches, &questions)))
 		return false;
-	for (uint32 i = 0; i < questions.n; i++)
+	next = palloc(matches->batch->n_sources * sizeof(uint32));
+	for (uint32 s = 0, i = 0; s < matches->batch->n_sources; s++)
 	{
-		const GenieMatchesSource *source = &matches->sources[questions.sources[i]];
-		uint64	   *bits = questions.tallies[i].mask;
-
-		for (Size w = 0; w < source->n_words; w++)
-			bits[w] &= source->counted[w];
-		take(arg, questions.queries[i], questions.sources[i], bits, source->n_words);
+		next[s] = i;
+		while (i < questions.n && questions.sources[i] == s)
+			i++;
 	}
 	for (uint32 i = first; i < end; i++)
-		for (uint32 s = 0; s < matches->batch->n_sources && genie_matches_all(&matches->queries[i]); s++)
-			take(arg, i, s, matches->sources[s].counted, matches->sources[s].n_words);
+		for (uint32 s = 0; s < matches->batch->n_sources; s++)
+		{
+			const GenieMatchesSource *source = &matches->sources[s];
+
+			if (genie_matches_all(&matches->queries[i]))
+			{
+				if (!take(arg, i, s, source->counted, source->n_words))
+					return false;
+			}
+			else if (next[s] < questions.n && questions.sources[next[s]] == s && questions.queries[next[s]] == i)
+			{
+				uint64	   *bits = questions.tallies[next[s]++].mask;
+
+				for (Size w = 0; w < source->n_words; w++)
+					bits[w] &= source->counted[w];
+				if (!take(arg, i, s, bits, source->n_words))
+					return false;
+			}
+		}
 	return true;
 }
 
@@ -357,4 +385,40 @@ genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return ok;
+}
+
+/* ---- queries with a threshold ---- */
+
+void
+genie_matches_scan(GenieMatches *matches, Datum query, GenieMatchesScanRow row, void *arg)
+{
+	GenieBatch *batch = matches->batch;
+	TupleTableSlot *slot = batch->round.visitor.slot;
+	IndexScanDesc scan = index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, NULL, 1, 0);
+	GenieRowValue row_value;
+	ScanKeyData key;
+
+	genie_scan_is_part(scan, &batch->instrument);
+	ScanKeyEntryInitialize(&key, 0, 1, batch->strategy, batch->query_type, batch->index->rd_indcollation[0],
+						   batch->order_proc, query);
+	genie_row_value_begin(&row_value, batch->index);
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_tid(scan, ForwardScanDirection) != NULL)
+	{
+		bool		is_null = false;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!index_fetch_heap(scan, slot))
+			continue;
+		if (scan->xs_recheck)
+		{
+			Datum		value = genie_row_value(&row_value, slot, &is_null);
+
+			if (is_null || !DatumGetBool(genie_row_order(&key.sk_func, key.sk_collation, value, query, &is_null)))
+				continue;
+		}
+		row(arg, genie_tid_number(&slot->tts_tid));
+	}
+	genie_row_value_end(&row_value);
+	index_endscan(scan);
 }

@@ -40,6 +40,7 @@ typedef struct GenieMatches
 {
 	GenieBatch *batch;
 	bool		exact;			/* else rows are not looked up */
+	bool		visits_all;		/* the caller looks up all that are found, and so they need not be visible */
 	GenieMatchesQuery queries[GENIE_PIECE_QUERIES];
 
 	/* an attempt at a piece */
@@ -56,8 +57,11 @@ typedef struct GenieMatchesQuestions
 	uint32	   *queries;
 } GenieMatchesQuestions;
 
-/* Takes the bits of the rows of one source that match query i; they are of n_words, and last as long as the call. */
-typedef void (*GenieMatchesTake) (void *arg, uint32 i, uint32 source, const uint64 *bits, Size n_words);
+/*
+ * Takes the bits of the rows of one source that match query i; they are of n_words, and last as long as the call.
+ * False: stale.
+ */
+typedef bool (*GenieMatchesTake) (void *arg, uint32 i, uint32 source, const uint64 *bits, Size n_words);
 
 /* Query i of the piece is compiled. */
 extern void genie_matches_compiled(GenieMatches *matches, uint32 i, const GenieQuery *compiled);
@@ -76,7 +80,23 @@ extern uint64 genie_matches_popcount(const uint64 *bits, Size n_words);
 /* Those of queries from first to end - 1, segment by segment, that an engine must be asked; live and mask are NULL. */
 extern GenieMatchesQuestions genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end);
 
-/* The rows that match each of the piece's queries without a threshold, some queries at a time.  False: stale. */
+/* The rows that match each of the piece's queries without a threshold, query by query.  False: stale. */
 extern bool genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg);
+
+/* Takes an object's visible row, whose own TID is live. */
+typedef void (*GenieMatchesRow) (void *arg, uint32 object, uint64 live);
+
+/*
+ * Looks up the rows of objects of a source that are set in wanted, and not in except (NULL: none is), and gives those
+ * that are visible.  False: stale.
+ */
+extern bool genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const uint64 *except,
+								GenieMatchesRow row, void *arg);
+
+/* Takes a row's own TID. */
+typedef void (*GenieMatchesScanRow) (void *arg, uint64 live);
+
+/* The visible rows that fulfil a query with a threshold, by an index scan of its own. */
+extern void genie_matches_scan(GenieMatches *matches, Datum query, GenieMatchesScanRow row, void *arg);
 
 #endif							/* GENIE_BATCH_MATCHES_H */

@@ -38,7 +38,8 @@ static const char *const kinds[] = {
 	[GENIE_SCAN_SEARCH] = "genie_search",
 	[GENIE_SCAN_EXACT] = "genie_exact_knn",
 	[GENIE_SCAN_COUNT] = "genie_counts",
-	[GENIE_SCAN_FACETS] = "genie_facets"
+	[GENIE_SCAN_FACETS] = "genie_facets",
+	[GENIE_SCAN_FILTER] = "genie_filter"
 };
 
 static const char *const reasons[] = {

@@ -23,7 +23,8 @@ typedef enum GenieScanKind
 	GENIE_SCAN_SEARCH,			/* genie_search() */
 	GENIE_SCAN_EXACT,			/* genie_exact_knn() */
 	GENIE_SCAN_COUNT,			/* genie_counts() */
-	GENIE_SCAN_FACETS			/* genie_facets(), genie_aggregate() */
+	GENIE_SCAN_FACETS,			/* genie_facets(), genie_aggregate(), genie_regrid() */
+	GENIE_SCAN_FILTER			/* genie_filter() */
 } GenieScanKind;
 
 typedef struct GenieScanRecord

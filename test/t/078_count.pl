@@ -1,4 +1,4 @@
-# genie_counts() and genie_facets() while other sessions change the table, merge and vacuum, before and after it has marked the rows that are
+# genie_counts(), genie_facets() and genie_filter() while other sessions change the table, merge and vacuum, before and after it has marked the rows that are
 # certainly visible; under a load of short transactions; on a standby, and after a crash.
 #
 # The oracle of each count is a sequential scan under the same snapshot.
@@ -39,6 +39,9 @@ CREATE FUNCTION facets_hold() RETURNS boolean LANGUAGE sql SET enable_indexscan 
 		LATERAL (SELECT string_agg(e || ':' || n, ' ' ORDER BY e) AS facets
 			FROM (SELECT e::text, count(*) AS n FROM (SELECT DISTINCT ctid, e FROM v, unnest(x) e WHERE x @& q) d GROUP BY e) s) g
 	WHERE i IN (1, 2, 5, 42) $$;
+CREATE FUNCTION filter_holds() RETURNS boolean LANGUAGE sql SET enable_indexscan = off SET enable_bitmapscan = off AS $$
+	SELECT NOT EXISTS (SELECT FROM (SELECT i, v.ctid FROM questions JOIN v ON v.x @& q) a
+		FULL JOIN genie_filter('v_x', (SELECT array_agg(q ORDER BY i) FROM questions)) b ON a.i = b.query AND a.ctid = b.tid WHERE a.i IS NULL OR b.query IS NULL) $$;
 SQL
 
 # Some pages are all-visible when a count begins, others have dead rows, and some rows are pending.
@@ -108,7 +111,7 @@ foreach my $case ([ 'on', 'counts' ], [ 'off', 'counts' ], [ 'on', 'one_by_one' 
 			ok(finish_sql($session), 'the count ends') or diag($session->{err});
 			my ($expected, $got) = split /\n/, $session->{out};
 			is($got, $expected, "worker $worker, $how: what its snapshot sees; meanwhile, at $point: $change");
-			is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold()'), 't|t|t|t', 'and the next count has the new rows');
+			is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds()'), 't|t|t|t|t', 'and the next count has the new rows');
 		}
 	}
 }
@@ -138,7 +141,7 @@ my $load = start_load($node, 10, 4,
 	change => [ 2, 'UPDATE v SET x = x || 10 WHERE id = :n * 4;' ],
 	delete => [ 2, 'DELETE FROM v WHERE id = :n * 3;' ],
 	back => [ 1, 'BEGIN; DELETE FROM v WHERE id = :n; INSERT INTO v VALUES (ARRAY[1, 10], :n); ROLLBACK;' ],
-	count => [ 2, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 / (oracle() = counts() AND oracle() = one_by_one() AND bounds_hold())::int; SELECT 1 / facets_hold()::int; COMMIT;' ]);
+	count => [ 2, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 / (oracle() = counts() AND oracle() = one_by_one() AND bounds_hold())::int; SELECT 1 / (facets_hold() AND filter_holds())::int; COMMIT;' ]);
 my $n_vacuums = 0;
 while ($load->{run}->pumpable)
 {
@@ -149,7 +152,7 @@ while ($load->{run}->pumpable)
 ok($load->{run}->finish, 'each count is right while rows come, go and are vacuumed') or diag($load->{out});
 unlike($load->{out}, qr/ERROR|aborted/, 'no client has failed');
 cmp_ok($n_vacuums, '>', 3, "$n_vacuums times VACUUM");
-is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold()'), 't|t|t|t', 'and so they are afterwards');
+is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds()'), 't|t|t|t|t', 'and so they are afterwards');
 is(sql("SELECT count(*) FROM genie_check('v_x')"), 0, 'genie_check');
 
 # ---- a standby, which does not trust its pages; a crash ----
@@ -160,7 +163,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 sql('DELETE FROM v WHERE id % 6 = 0; INSERT INTO v SELECT ARRAY[1, 11], i FROM generate_series(1, 100) i; VACUUM (DISABLE_PAGE_SKIPPING) v');
 catch_up($node, $standby);
-is($standby->safe_psql('postgres', 'SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold()'), 't|t|t|t', 'on a standby');
+is($standby->safe_psql('postgres', 'SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds()'), 't|t|t|t|t', 'on a standby');
 is($standby->safe_psql('postgres', 'SELECT counts()'), sql('SELECT counts()'), 'as on the primary');
 sql('DELETE FROM v WHERE id % 6 = 1');
 $node->stop('immediate');
