@@ -122,6 +122,10 @@ SELECT lower = (SELECT count(*) FROM t WHERE x IS NOT NULL AND id < 100) AS same
 SELECT * FROM genie_count(NULL, '{}@0');
 SELECT * FROM genie_counts('t_x', '{}');
 SELECT * FROM genie_filter('t_x', '{}');
+-- more queries than a piece has: those that are the same have the same rows
+SELECT n_queries, n_rows > 0 AS found, n_answers FROM (SELECT count(*) AS n_queries, sum(cardinality(tids)) AS n_rows, count(DISTINCT ((query - 1) % 53, tids)) AS n_answers
+	FROM (SELECT query, array_agg(tid ORDER BY tid) FILTER (WHERE tid IS NOT NULL) AS tids FROM generate_series(1, 53 * 80) query
+		LEFT JOIN genie_filter('t_x', ARRAY(SELECT q FROM generate_series(1, 80) g, q ORDER BY g, i)) f USING (query) GROUP BY query) s) t;
 SELECT query, x FROM genie_filter('people_tuple', ARRAY[genie_tuple_query(3::int, 'job 1'::text, 183::numeric)]) f JOIN (SELECT ctid, genie_tuple(age, job, pay) AS x FROM people) p ON p.ctid = f.tid;
 
 -- errors

@@ -79,6 +79,12 @@ CREATE INDEX odd_x ON odd USING genie (genie_tuple(a, b, c, d));
 SELECT cell, n FROM genie_regrid('odd_x', '{1}', '{1}', genie_tuple_query(NULL::float8, NULL::text, int8range(1, 6)));
 SELECT cell, n, sum FROM genie_regrid('odd_x', '{3,3}', '{2,4}', genie_tuple_query(NULL::float8, NULL::text, int8range(1, 6)), 1);
 
+CREATE TABLE times (t timestamp, z timestamptz, d date);
+INSERT INTO times VALUES ('infinity', '-infinity', 'infinity'), ('1969-12-31 23:59:59.5', '1970-01-01 00:00+01', '1970-01-02'), ('0044-03-15 BC', '0044-03-15 12:00+00 BC', '0044-03-15 BC');
+CREATE INDEX times_x ON times USING genie (genie_tuple(t, z, d));
+SELECT cell, n FROM genie_regrid('times_x', '{1}', '{1000}') UNION ALL SELECT cell, n FROM genie_regrid('times_x', '{2}', '{1000}') UNION ALL SELECT cell, n FROM genie_regrid('times_x', '{3}', '{86400}');
+SELECT floor(extract(epoch FROM t) / 1000) AS t, floor(extract(epoch FROM z) / 1000) AS z, floor(extract(epoch FROM d::timestamp) / 86400) AS d FROM times WHERE isfinite(t);
+
 -- what is refused
 SELECT * FROM genie_regrid('odd_x', '{1}', '{1}');
 SELECT * FROM genie_regrid('odd_x', '{2}', '{1}');

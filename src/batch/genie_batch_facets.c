@@ -237,8 +237,10 @@ genie_aggregate_take(void *owner)
 	search->sum_int = 0;
 	search->sum = NULL;
 	search->min = search->max = NULL;
-	search->column.batch.instrument.record->n_rows = 1;
-	return genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search);
+	if (!genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search))
+		return false;
+	search->column.batch.instrument.record->n_rows++;
+	return true;
 }
 
 /*

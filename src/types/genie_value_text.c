@@ -372,6 +372,7 @@ genie_value_to_double(GenieFamily family, const uint8 *data, uint32 len, float8 
 {
 	const float8 since_1970 = (float8) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 	int64		integer;
+	Timestamp	timestamp;
 
 	if (len > GENIE_VALUE_MAX)
 		return false;
@@ -391,8 +392,10 @@ genie_value_to_double(GenieFamily family, const uint8 *data, uint32 len, float8 
 			return true;
 		case GENIE_FAMILY_TIMESTAMP:
 		case GENIE_FAMILY_TIMESTAMPTZ:
-			*number = (float8) DatumGetTimestamp(reread(family, data, len, family == GENIE_FAMILY_TIMESTAMP ?
-														timestamp_in : timestamptz_in)) / USECS_PER_SEC + since_1970;
+			timestamp = DatumGetTimestamp(reread(family, data, len,
+												 family == GENIE_FAMILY_TIMESTAMP ? timestamp_in : timestamptz_in));
+			*number = TIMESTAMP_IS_NOBEGIN(timestamp) ? -INFINITY : TIMESTAMP_IS_NOEND(timestamp) ? INFINITY :
+				(float8) timestamp / USECS_PER_SEC + since_1970;
 			return true;
 		default:
 			return false;
