@@ -85,6 +85,22 @@ CREATE INDEX times_x ON times USING genie (genie_tuple(t, z, d));
 SELECT cell, n FROM genie_regrid('times_x', '{1}', '{1000}') UNION ALL SELECT cell, n FROM genie_regrid('times_x', '{2}', '{1000}') UNION ALL SELECT cell, n FROM genie_regrid('times_x', '{3}', '{86400}');
 SELECT floor(extract(epoch FROM t) / 1000) AS t, floor(extract(epoch FROM z) / 1000) AS z, floor(extract(epoch FROM d::timestamp) / 86400) AS d FROM times WHERE isfinite(t);
 
+-- what rows have that do not match, or are not there any more, does not matter; nor does a date beyond timestamps
+CREATE TABLE mixed (x genie_object, id int);
+INSERT INTO mixed SELECT genie_tuple(i), i FROM generate_series(1, 10) i;
+CREATE INDEX mixed_x ON mixed USING genie (x);
+INSERT INTO mixed VALUES ('{1:text:x,2:int:7}', 0), ('{1:numeric:3,2:int:8}', -1);
+SELECT cell, n FROM genie_regrid('mixed_x', '{1}', '{4}', '{2:int:8}');
+SELECT * FROM genie_regrid('mixed_x', '{1}', '{4}');
+SELECT * FROM genie_aggregate('mixed_x', '{}@0', 1);
+DELETE FROM mixed WHERE id = 0;
+SELECT * FROM genie_regrid('mixed_x', '{1}', '{4}');
+SELECT * FROM genie_aggregate('mixed_x', '{}@0', 1);
+DELETE FROM mixed WHERE id = -1;
+SELECT cell, n FROM genie_regrid('mixed_x', '{1}', '{4}');
+INSERT INTO times VALUES (NULL, NULL, '300000-01-01');
+SELECT cell, n FROM genie_regrid('times_x', '{3}', '{864000000}');
+
 -- what is refused
 SELECT * FROM genie_regrid('odd_x', '{1}', '{1}');
 SELECT * FROM genie_regrid('odd_x', '{2}', '{1}');

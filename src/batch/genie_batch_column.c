@@ -18,6 +18,7 @@
 #include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_batch_column.h"
+#include "genie_value_text.h"
 
 /* ---- rows ---- */
 
@@ -56,17 +57,22 @@ typedef struct GenieColumnPart
 	GenieColumnSource *source;
 } GenieColumnPart;
 
+pg_noreturn static void
+genie_column_corrupt(const GenieColumn *column, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(column->batch.index), what),
+			 errhint("Please REINDEX it.")));
+}
+
 static void
 genie_column_take_part(void *arg, uint32 tile, const uint16 *locals, uint32 n)
 {
 	const GenieColumnPart *part = arg;
 
 	if ((Size) tile * GENIE_TILE_WORDS >= part->source->n_words)
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" is damaged: a posting leaves its segment",
-						RelationGetRelationName(part->column->batch.index)),
-				 errhint("Please REINDEX it.")));
+		genie_column_corrupt(part->column, "a posting leaves its segment");
 	part->taker->part(part->arg, part->source, tile, locals, n);
 }
 
@@ -133,8 +139,8 @@ genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker 
 		GenieKey	value;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!genie_key_split(key, &attribute, &family, &value))
-			elog(ERROR, "malformed keyword in index \"%s\"", RelationGetRelationName(column->batch.index));
+		if (!genie_key_split(key, &attribute, &family, &value) || !genie_value_valid(family, value.data, value.len))
+			genie_column_corrupt(column, "a keyword is malformed");
 		taker->value(arg, family, value);
 		if (!genie_column_read(column, key, &part))
 			return false;

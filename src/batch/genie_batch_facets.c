@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/array.h"
@@ -38,9 +39,11 @@ typedef struct GenieFacetSearch
 	/* genie_aggregate(): the values so far */
 	uint64		n;
 	bool		are_numbers;
-	int128		sum_int;		/* of integers: 2^31 rows of 2^63 fit */
+	int64		sum_int;		/* of integers, as long as they fit */
 	Numeric		sum;			/* of other numbers; NULL: there is none */
-	char	   *min;			/* NULL: values have no order */
+	bool		has_order;		/* all values are of one family, which is ordered: */
+	GenieFamily first_family;
+	char	   *min;			/* NULL: there is no value yet */
 	char	   *max;
 } GenieFacetSearch;
 
@@ -143,57 +146,63 @@ genie_aggregate_numeric(char *text)
 											   Int32GetDatum(-1)));
 }
 
-/* The sum as the decimal number that it is. */
 static Numeric
-genie_aggregate_int128(int128 value)
+genie_aggregate_call(PGFunction function, Numeric a, Numeric b)
 {
-	char		digits[48];
-	char	   *at = digits + sizeof(digits) - 1;
-	unsigned	__int128 left = value < 0 ? -(unsigned __int128) value : (unsigned __int128) value;
-
-	*at = '\0';
-	do
-	{
-		*--at = (char) ('0' + (int) (left % 10));
-		left /= 10;
-	} while (left > 0);
-	if (value < 0)
-		*--at = '-';
-	return genie_aggregate_numeric(at);
+	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a), NumericGetDatum(b)));
 }
 
-static Numeric
-genie_aggregate_add(Numeric a, Numeric b)
-{
-	return DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(a), NumericGetDatum(b)));
-}
-
-/* Adds the value, a number perhaps. */
+/* Adds a number to the sum of those that are no integers, or no small ones. */
 static void
-genie_aggregate_add_number(GenieFacetSearch *search, char *text)
+genie_aggregate_add(GenieFacetSearch *search, Numeric number)
+{
+	Numeric		last = search->sum;
+	Numeric		sum = last == NULL ? number : genie_aggregate_call(numeric_add, last, number);
+
+	search->sum = MemoryContextAlloc(search->column.batch.call_context, VARSIZE(sum));
+	memcpy(search->sum, sum, VARSIZE(sum));
+	if (last != NULL)
+		pfree(last);
+}
+
+/* Adds the value, a number perhaps, as often as rows have it. */
+static void
+genie_aggregate_add_value(GenieFacetSearch *search, char *text)
 {
 	GenieFamily family = search->family;
-	GenieKey	value = search->value;
+	int64		n_rows = (int64) search->n_rows;
 	int64		integer;
+	int64		sum;
 
-	if (family == GENIE_FAMILY_INT && genie_key_get_int(value.data, value.len, &integer) == value.len)
-		search->sum_int += (int128) integer * (int128) search->n_rows;
-	else if ((family == GENIE_FAMILY_FLOAT || family == GENIE_FAMILY_NUMERIC) && value.len <= GENIE_VALUE_MAX)
-	{
-		Datum		n_rows = NumericGetDatum(int64_to_numeric((int64) search->n_rows));
-		Numeric		product = DatumGetNumeric(DirectFunctionCall2(numeric_mul,
-																  NumericGetDatum(genie_aggregate_numeric(text)),
-																  n_rows));
-		Numeric		sum = search->sum == NULL ? product : genie_aggregate_add(search->sum, product);
-		Numeric		last = search->sum;
-
-		search->sum = MemoryContextAlloc(search->column.batch.call_context, VARSIZE(sum));
-		memcpy(search->sum, sum, VARSIZE(sum));
-		if (last != NULL)
-			pfree(last);
-	}
-	else
+	if ((family != GENIE_FAMILY_INT && family != GENIE_FAMILY_FLOAT && family != GENIE_FAMILY_NUMERIC) ||
+		search->value.len > GENIE_VALUE_MAX)
 		search->are_numbers = false;
+	else if (family == GENIE_FAMILY_INT &&
+			 genie_key_get_int(search->value.data, search->value.len, &integer) == search->value.len &&
+			 !pg_mul_s64_overflow(integer, n_rows, &integer) &&
+			 !pg_add_s64_overflow(search->sum_int, integer, &sum))
+		search->sum_int = sum;
+	else
+		genie_aggregate_add(search, genie_aggregate_call(numeric_mul, genie_aggregate_numeric(text),
+														 int64_to_numeric(n_rows)));
+}
+
+/* Takes the value for the least or greatest one. */
+static void
+genie_aggregate_order_value(GenieFacetSearch *search, const char *text)
+{
+	MemoryContext old = MemoryContextSwitchTo(search->column.batch.call_context);
+
+	if (search->min == NULL)
+	{
+		search->first_family = search->family;
+		search->min = pstrdup(text);
+	}
+	search->has_order &= GENIE_FAMILY_IS_ORDERED(search->family) && search->family == search->first_family;
+	if (search->max != NULL)
+		pfree(search->max);
+	search->max = pstrdup(text);
+	MemoryContextSwitchTo(old);
 }
 
 static void
@@ -210,16 +219,9 @@ genie_aggregate_end_value(void *arg)
 	genie_value_print_bare(&text, search->family, search->value.data, search->value.len);
 	search->n += search->n_rows;
 	if (search->are_numbers)
-		genie_aggregate_add_number(search, text.data);
-	MemoryContextSwitchTo(search->column.batch.call_context);
-	if (GENIE_FAMILY_IS_ORDERED(search->family))
-	{
-		if (search->min == NULL)
-			search->min = pstrdup(text.data);
-		if (search->max != NULL)
-			pfree(search->max);
-		search->max = pstrdup(text.data);
-	}
+		genie_aggregate_add_value(search, text.data);
+	if (search->has_order)
+		genie_aggregate_order_value(search, text.data);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(search->value_context);
 }
@@ -236,6 +238,7 @@ genie_aggregate_take(void *owner)
 	search->are_numbers = true;
 	search->sum_int = 0;
 	search->sum = NULL;
+	search->has_order = true;
 	search->min = search->max = NULL;
 	if (!genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search))
 		return false;
@@ -272,16 +275,15 @@ genie_aggregate(PG_FUNCTION_ARGS)
 	values[0] = Int64GetDatum((int64) search->n);
 	if (search->n > 0 && search->are_numbers)
 	{
-		Numeric		sum = genie_aggregate_int128(search->sum_int);
+		Numeric		sum = int64_to_numeric(search->sum_int);
 
 		if (search->sum != NULL)
-			sum = genie_aggregate_add(sum, search->sum);
+			sum = genie_aggregate_call(numeric_add, sum, search->sum);
 		values[1] = NumericGetDatum(sum);
-		values[2] = DirectFunctionCall2(numeric_div, NumericGetDatum(sum),
-										NumericGetDatum(int64_to_numeric((int64) search->n)));
+		values[2] = NumericGetDatum(genie_aggregate_call(numeric_div, sum, int64_to_numeric((int64) search->n)));
 		nulls[1] = nulls[2] = false;
 	}
-	if (search->min != NULL)
+	if (search->min != NULL && search->has_order)
 	{
 		values[3] = CStringGetTextDatum(search->min);
 		values[4] = CStringGetTextDatum(search->max);

@@ -46,7 +46,6 @@ genie_filter_put_tid(GenieFilterSearch *search, uint64 live)
 	values[0] = Int32GetDatum((int32) search->query);
 	values[1] = PointerGetDatum(&tid);
 	tuplestore_putvalues(search->found, search->result->setDesc, values, nulls);
-	search->batch.instrument.record->n_rows++;
 }
 
 static void
@@ -98,6 +97,7 @@ genie_filter_put(void *owner, uint32 i)
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_puttupleslot(search->result->setResult, search->slot);
+		batch->instrument.record->n_rows++;
 	}
 	tuplestore_clear(search->found);
 }

@@ -31,7 +31,7 @@
 #include "genie_object_table.h"
 #include "genie_value_text.h"
 
-#define GENIE_REGRID_CELLS_MAX ((uint64) 1 << 24)	/* 256 MB, and as much again to measure */
+#define GENIE_REGRID_CELLS_MAX ((uint64) 1 << 24)	/* 256 MB, and 512 to measure */
 #define GENIE_REGRID_AXES_MAX 24
 
 PG_FUNCTION_INFO_V1(genie_regrid);
@@ -83,10 +83,12 @@ typedef struct GenieRegrid
 	/* the walk */
 	GenieRegridAxis *axis;
 	bool		has_family;
-	GenieFamily family;			/* of the axis's values */
-	float8		number;			/* the value */
+	GenieFamily family;			/* of the values that rows have */
+	GenieFamily value_family;	/* the value: */
+	GenieKey	value;
+	bool		is_read;		/* some row has it: */
+	float8		number;
 	bool		is_in_cell;		/* it is finite */
-	bool		is_numbered;	/* some row has it: */
 	uint32		add;			/* to these rows' cells */
 
 	uint64		n_cells;
@@ -100,26 +102,36 @@ static void
 genie_regrid_begin_value(void *arg, GenieFamily family, GenieKey value)
 {
 	GenieRegrid *regrid = arg;
-	uint32		attribute = regrid->axis == NULL ? regrid->measured : regrid->axis->attribute;
-	MemoryContext old = MemoryContextSwitchTo(regrid->value_context);
 
-	if (!genie_value_to_double(family, value.data, value.len, &regrid->number) ||
-		(regrid->has_family && family != regrid->family))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("attribute %u cannot be an axis or be measured", attribute),
-				 errdetail("Some of its values are no numbers or times, or are of several types.")));
-	regrid->has_family = true;
-	regrid->family = family;
-	regrid->is_in_cell = isfinite(regrid->number);
-	regrid->is_numbered = false;
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(regrid->value_context);
+	regrid->value_family = family;
+	regrid->value = value;
+	regrid->is_read = false;
 }
 
 static void
 genie_regrid_end_value(void *arg pg_attribute_unused())
 {
+}
+
+/* Some row has the value: reads it.  What no row has may be anything. */
+static void
+genie_regrid_read_value(GenieRegrid *regrid)
+{
+	MemoryContext old = MemoryContextSwitchTo(regrid->value_context);
+
+	if (!genie_value_to_double(regrid->value_family, regrid->value.data, regrid->value.len, &regrid->number) ||
+		(regrid->has_family && regrid->value_family != regrid->family))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("attribute %u cannot be an axis or be measured",
+						regrid->axis == NULL ? regrid->measured : regrid->axis->attribute),
+				 errdetail("Some of its values are no numbers or times, or are of several types.")));
+	regrid->has_family = true;
+	regrid->family = regrid->value_family;
+	regrid->is_in_cell = isfinite(regrid->number);
+	regrid->is_read = true;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(regrid->value_context);
 }
 
 /* The value's coordinate gets a number, unless the value before had the same one. */
@@ -151,7 +163,6 @@ genie_regrid_number_value(GenieRegrid *regrid)
 		axis->coordinates[axis->n++] = (int32) coordinate;
 	}
 	regrid->add = (uint32) (axis->stride * (axis->n - 1));
-	regrid->is_numbered = true;
 }
 
 static void
@@ -163,15 +174,21 @@ genie_regrid_take_axis(void *arg, GenieColumnSource *source, uint32 tile, const 
 	uint64	   *seen = objects->seen + (Size) tile * GENIE_TILE_WORDS;
 	uint32	   *cells = objects->cells + (Size) tile * GENIE_TILE_OBJECTS;
 
-	for (uint32 i = 0; regrid->is_in_cell && i < n; i++)
+	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		word = locals[i] / 64;
 		uint64		bit = UINT64CONST(1) << (locals[i] % 64);
 
 		if ((bits[word] & bit) == 0)
 			continue;
-		if (!regrid->is_numbered)
-			genie_regrid_number_value(regrid);
+		if (!regrid->is_read)
+		{
+			genie_regrid_read_value(regrid);
+			if (regrid->is_in_cell)
+				genie_regrid_number_value(regrid);
+		}
+		if (!regrid->is_in_cell)
+			return;
 		if ((seen[word] & bit) != 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -195,6 +212,8 @@ genie_regrid_take_measure(void *arg, GenieColumnSource *source, uint32 tile, con
 		{
 			GenieRegridMeasure *sum = &regrid->sums[cells[locals[i]]];
 
+			if (!regrid->is_read)
+				genie_regrid_read_value(regrid);
 			/* values come in ascending order */
 			if (sum->n++ == 0)
 				sum->min = regrid->number;
@@ -333,6 +352,8 @@ genie_regrid_put(GenieRegrid *regrid)
 		uint64		number = 0;
 		uint32		a = regrid->n_axes;
 
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
 		for (uint32 j = 0; j < regrid->n_axes; j++)
 			number += at[j] * regrid->axes[j].stride;
 		if (regrid->cells[number].n > 0)

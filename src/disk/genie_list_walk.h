@@ -8,8 +8,8 @@
 #include "genie_dictionary.h"
 #include "genie_posting.h"
 
-/* bytes that are read at a time: a tile's part of a list fits, wherever it begins on a page */
-#define GENIE_LIST_WINDOW	(((2 * GENIE_TILE_PAYLOAD_MAX) / GENIE_PAGE_PAYLOAD + 1) * GENIE_PAGE_PAYLOAD)
+/* bytes that are read at a time, whole pages: a tile's part of a list fits, wherever it begins on the first one */
+#define GENIE_LIST_WINDOW	((GENIE_TILE_PAYLOAD_MAX / GENIE_PAGE_PAYLOAD + 2) * GENIE_PAGE_PAYLOAD)
 
 /* Some 160 KB. */
 typedef struct GenieListWalk

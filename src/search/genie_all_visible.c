@@ -78,7 +78,7 @@ genie_all_visible_rows(const GenieVisitor *visitor, uint64 tombstone_version, Ge
 bool
 genie_all_visible_unsure_pages(const GenieVisitor *visitor, uint64 tombstone_version, BlockNumber **pages, uint32 *n)
 {
-	BlockNumber n_pages = RelationGetNumberOfBlocks(visitor->heap);
+	BlockNumber n_pages;
 	BlockNumber n_visible;
 	Buffer		map = InvalidBuffer;
 
@@ -86,7 +86,10 @@ genie_all_visible_unsure_pages(const GenieVisitor *visitor, uint64 tombstone_ver
 	*pages = NULL;
 	if (!genie_visit_trusts_pages(visitor))
 		return false;
+
+	/* in this order: pages by which the table grows meanwhile must not make up for others */
 	visibilitymap_count(visitor->heap, &n_visible, NULL);
+	n_pages = RelationGetNumberOfBlocks(visitor->heap);
 	if (n_visible < n_pages)
 	{
 		*pages = palloc_extended((Size) n_pages * sizeof(BlockNumber), MCXT_ALLOC_HUGE);

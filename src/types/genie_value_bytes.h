@@ -100,6 +100,9 @@ extern bool genie_value_timetz_valid(const uint8 *data, uint32 len);
 extern bool genie_value_interval_valid(const uint8 *data, uint32 len);
 extern void genie_value_time_print(StringInfo out, const uint8 *data, uint32 len);
 
+/* Seconds since 1970, or an infinity; of a date, too.  False: malformed. */
+extern bool genie_value_timestamp_seconds(const uint8 *data, uint32 len, float8 *seconds);
+
 /* in UTC; the zone is appended to finite timestamps */
 extern void genie_value_timestamp_print(StringInfo out, const uint8 *data, uint32 len, const char *zone);
 

@@ -13,13 +13,11 @@
 
 #include "common/shortest_dec.h"
 #include "genie_value_text.h"
-#include "datatype/timestamp.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/numeric.h"
 #include "utils/pg_lsn.h"
-#include "utils/timestamp.h"
 #include "utils/uuid.h"
 
 #define HASH_BYTES	sizeof(uint64)
@@ -353,26 +351,24 @@ genie_value_print_bare(StringInfo out, GenieFamily family, const uint8 *data, ui
 		form->print(out, data, len);
 }
 
-/* Its text, read by the input function of a type with a modifier. */
-static Datum
-reread(GenieFamily family, const uint8 *data, uint32 len, PGFunction input)
+/* By its text. */
+static float8
+numeric_to_double(const uint8 *data, uint32 len)
 {
 	StringInfoData text;
 	Datum		value;
 
 	initStringInfo(&text);
-	genie_value_print_bare(&text, family, data, len);
-	value = DirectFunctionCall3(input, CStringGetDatum(text.data), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-	pfree(text.data);
-	return value;
+	genie_value_numeric_print(&text, data, len);
+	value = DirectFunctionCall3(numeric_in, CStringGetDatum(text.data), ObjectIdGetDatum(InvalidOid),
+								Int32GetDatum(-1));
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value));
 }
 
 bool
 genie_value_to_double(GenieFamily family, const uint8 *data, uint32 len, float8 *number)
 {
-	const float8 since_1970 = (float8) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 	int64		integer;
-	Timestamp	timestamp;
 
 	if (len > GENIE_VALUE_MAX)
 		return false;
@@ -387,16 +383,11 @@ genie_value_to_double(GenieFamily family, const uint8 *data, uint32 len, float8 
 			*number = genie_value_get_float(data);
 			return true;
 		case GENIE_FAMILY_NUMERIC:
-			*number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-														 reread(family, data, len, numeric_in)));
+			*number = numeric_to_double(data, len);
 			return true;
 		case GENIE_FAMILY_TIMESTAMP:
 		case GENIE_FAMILY_TIMESTAMPTZ:
-			timestamp = DatumGetTimestamp(reread(family, data, len,
-												 family == GENIE_FAMILY_TIMESTAMP ? timestamp_in : timestamptz_in));
-			*number = TIMESTAMP_IS_NOBEGIN(timestamp) ? -INFINITY : TIMESTAMP_IS_NOEND(timestamp) ? INFINITY :
-				(float8) timestamp / USECS_PER_SEC + since_1970;
-			return true;
+			return genie_value_timestamp_seconds(data, len, number);
 		default:
 			return false;
 	}

@@ -18,7 +18,10 @@ extern void genie_value_print(StringInfo out, GenieFamily family, const uint8 *d
 /* The same without quotes and escapes: as the value's own type prints it, where there is a readable form. */
 extern void genie_value_print_bare(StringInfo out, GenieFamily family, const uint8 *data, uint32 len);
 
-/* The value as a double: a number, or a time's seconds since 1970.  False: it is neither, or was cut. */
+/*
+ * The value, whose bytes are valid, as a double: a number, or a time's seconds since 1970.  False: it is neither, or
+ * was cut.
+ */
 extern bool genie_value_to_double(GenieFamily family, const uint8 *data, uint32 len, float8 *number);
 
 /* Appends "dimension:family:" of a key. */

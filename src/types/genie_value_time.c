@@ -216,6 +216,23 @@ genie_value_timestamp_print(StringInfo out, const uint8 *data, uint32 len, const
 		appendStringInfoString(out, " BC");
 }
 
+bool
+genie_value_timestamp_seconds(const uint8 *data, uint32 len, float8 *seconds)
+{
+	int64		day;
+	int64		time;
+
+	if (len == 1 && (data[0] == MINUS_INFINITY_BYTE || data[0] == INFINITY_BYTE))
+	{
+		*seconds = data[0] == INFINITY_BYTE ? INFINITY : -INFINITY;
+		return true;
+	}
+	if (!get_day(data, len, &day, &time))
+		return false;
+	*seconds = (float8) (day + POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY + (float8) time / USECS_PER_SEC;
+	return true;
+}
+
 /* Reads min to max digits; false if they are not there. */
 static bool
 read_digits(const char **at, int min, int max, int *number)
