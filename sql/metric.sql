@@ -147,6 +147,28 @@ INSERT INTO m (v) VALUES ('{1}');
 INSERT INTO m (v) VALUES ('{NaN,1}');
 RESET enable_seqscan;
 
+-- a function of SQL, whose body the planner would put in its place; numbers are queries of their own, and no vectors
+CREATE FUNCTION number_distance(a float8, b float8) RETURNS float8 LANGUAGE sql IMMUTABLE RETURN abs(a - b);
+SELECT genie_create_metric('number', 'number_distance(float8, float8)', '<->|');
+CREATE TABLE numbers AS SELECT g AS id, (g * 37 % 1000) / 8.0::float8 AS x FROM generate_series(1, 1000) g;
+CREATE INDEX numbers_x ON numbers USING genie (x genie_number_ops);
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM numbers ORDER BY x <->| 50.1 LIMIT 2;
+SELECT id, x FROM numbers ORDER BY x <->| 50.1 LIMIT 2;
+SELECT count(*) FROM numbers WHERE x @& ROW(50.1, 1)::number_ball;
+RESET enable_seqscan;
+SELECT s.query, x, round(distance::numeric, 6) AS distance FROM genie_search('numbers_x', ARRAY[50.1, 3]::float8[], 2) s JOIN numbers n ON n.ctid = s.tid ORDER BY 1, 3;
+SELECT query, count(*) FROM genie_within('numbers_x', ARRAY[50.1, 3]::float8[], '{1,0.5}') GROUP BY query ORDER BY query;
+SELECT genie_search('numbers_x', ARRAY[1]::real[], 2);
+SELECT genie_search('numbers_x', ARRAY[[1],[2]]::real[], 2);
+SELECT genie_search('numbers_x', ARRAY[1]::int[], 2);
+SELECT genie_search('m_p', '{1,2}'::real[], 2);
+SELECT genie_search('m_p', '{1,2}'::float8[], 2);
+SELECT genie_search('m_t', '{1,2}'::real[], 2);
+SELECT genie_within('m_t', '{1,2}'::real[], '{1}');
+DROP TABLE numbers;
+SELECT genie_drop_metric('number');
+
 -- distances that are none
 CREATE FUNCTION bad_distance(a int, b int) RETURNS float8 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 	BEGIN RETURN CASE current_setting('genie_test.how') WHEN 'squared' THEN (a - b)::float8 ^ 2 WHEN 'one way' THEN CASE WHEN a < b THEN b - a ELSE 0 END

@@ -15,6 +15,7 @@ CREATE FUNCTION differences(metric text, operator text, radius text, OUT n_near 
 DECLARE
 	query record;
 	n bigint;
+	plan text;
 BEGIN
 	n_near := 0; n_within := 0; different := 0;
 	FOR query IN EXECUTE format('SELECT quote_literal(x::text) || ''::'' || pg_typeof(x) AS x FROM %I WHERE id %% 97 = 5', metric) LOOP
@@ -25,6 +26,8 @@ BEGIN
 		EXECUTE format('SELECT count(*) FROM (SELECT id, d, row_number() OVER () FROM (SELECT id, x %1$s %2$s AS d FROM %3$I ORDER BY x %1$s %2$s LIMIT 20) s EXCEPT SELECT id, d, row_number() OVER (ORDER BY d) FROM near) e',
 			operator, query.x, metric) INTO n;
 		different := different + n;
+		EXECUTE format('EXPLAIN (FORMAT JSON) SELECT id FROM %1$I ORDER BY x %2$s %3$s LIMIT 20', metric, operator, query.x) INTO plan;
+		ASSERT plan LIKE '%Index Scan%', plan;
 		EXECUTE format('SELECT count(*) FROM (SELECT id FROM %1$I WHERE x @& ROW(%2$s, %3$s)::%4$I) i FULL JOIN within USING (id) WHERE i.id IS NULL OR within.id IS NULL', metric, query.x, radius, metric || '_ball') INTO n;
 		different := different + n + (SELECT count(*) FROM near) - 20;
 		n_near := n_near + (SELECT count(*) FROM near);

@@ -94,12 +94,11 @@ genie_queries_widen(ArrayType *array)
 							  sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
-/* Queries are vectors.  Returns their type. */
+/* Queries are vectors; type: of those that the class is of, NULL: it is of others.  Returns their type. */
 static Oid
-genie_queries_take_vectors(GenieNearestSearch *search, ArrayType *array)
+genie_queries_take_vectors(GenieNearestSearch *search, ArrayType *array, const GenieVectorType *type)
 {
 	GenieBatch *batch = &search->batch;
-	const GenieVectorType *type = genie_vector_type_of_class(batch->index);
 	Oid			given = get_array_type(ARR_ELEMTYPE(array));
 
 	search->of_vectors = true;
@@ -144,8 +143,8 @@ genie_queries_open(GenieNearestSearch *search, ArrayType *array)
 		array = genie_queries_widen(array);
 		element = FLOAT8OID;
 	}
-	if ((element == FLOAT4OID || element == FLOAT8OID) && (has_vectors || of_column != element))
-		given = genie_queries_take_vectors(search, array);
+	if ((element == FLOAT4OID || element == FLOAT8OID) && column != element && (has_vectors || of_column != element))
+		given = genie_queries_take_vectors(search, array, has_vectors ? type : NULL);
 	else if (OidIsValid(of_column) &&
 			 (IsBinaryCoercible(element, of_column) ||
 			  (genie_queries_is_integer(element) && genie_queries_is_integer(of_column))))

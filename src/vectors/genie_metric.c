@@ -9,7 +9,7 @@
  *		the operator				unless the distance function has one of that name
  *		NAME_ball, @&				a type of a center and a radius, and the condition
  *		genie_NAME_within			the function of that
- *		genie_NAME_distance			a function that casts the distance to float8, where it is another number
+ *		genie_NAME_distance			a function that calls the distance, where that is of SQL or returns another number
  *		genie_NAME_tolerance		support function 9
  *		genie_NAME_decompose		support function 1, which has the type in its signature
  *
@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -163,11 +164,11 @@ check_function(Metric *metric)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("values of type %s cannot be indexed", format_type_be(metric->type))));
-	if (result != FLOAT8OID)
+	if (result != FLOAT8OID || function->prolang == SQLlanguageId)
 	{
 		const char *name = name_of(metric, "distance");
 
-		/* one of SQL would be replaced by its body in queries, which no index knows */
+		/* one of SQL, the user's or this, would be replaced by its body in queries, which no index knows */
 		genie_spi_execute(psprintf("CREATE FUNCTION %s(%s, %s) RETURNS float8 LANGUAGE plpgsql IMMUTABLE PARALLEL %s "
 								   "AS %s", name, metric->type_name, metric->type_name, metric->parallel,
 								   quote_literal_cstr(psprintf("BEGIN RETURN %s($1, $2); END",
