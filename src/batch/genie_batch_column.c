@@ -14,9 +14,8 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
+#include "utils/lsyscache.h"
 
-#include "genie_access.h"
-#include "genie_approximate.h"
 #include "genie_batch_column.h"
 #include "genie_value_text.h"
 
@@ -32,9 +31,9 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 
 	if (genie_matches_popcount(bits, n_words) == 0)
 		return true;
-	old = MemoryContextSwitchTo(column->batch.attempt_context);
+	old = MemoryContextSwitchTo(column->matches.batch.attempt_context);
 	source = palloc(sizeof(GenieColumnSource));
-	source->segment = column->batch.sources[s]->segment;
+	source->segment = column->matches.batch.sources[s]->segment;
 	source->n_words = n_words;
 	source->state = NULL;
 	source->bits = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
@@ -62,7 +61,7 @@ genie_column_corrupt(const GenieColumn *column, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(column->batch.index), what),
+			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(column->matches.batch.index), what),
 			 errhint("Please REINDEX it.")));
 }
 
@@ -151,78 +150,34 @@ genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker 
 
 /* ---- a call ---- */
 
-static Datum
-genie_column_next(void *owner)
-{
-	return ((GenieColumn *) owner)->query;
-}
-
-/* The query is compiled. */
-static void
-genie_column_compiled(void *owner, uint32 i, const GenieQuery *compiled)
-{
-	GenieColumn *column = owner;
-
-	genie_matches_compiled(&column->matches, i, compiled);
-	if (column->matches.queries[i].has_threshold)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s() does not take a query with a similarity", column->function),
-				 errhint("Ask for a number of matches: genie_query(array, min_match).")));
-}
-
-static bool
-genie_column_begin(void *owner)
-{
-	GenieColumn *column = owner;
-
-	return genie_batch_find_conflicts(&column->batch, column->conflicts);
-}
-
 static bool
 genie_column_run(void *owner)
 {
 	GenieColumn *column = owner;
 
-	column->sources = palloc(column->batch.n_sources * sizeof(GenieColumnSource *));
+	column->sources = palloc(column->matches.batch.n_sources * sizeof(GenieColumnSource *));
 	column->n_sources = 0;
 	return genie_matches_begin(&column->matches) &&
 		genie_matches_find(&column->matches, genie_column_take_rows, column) && column->take(column->owner);
 }
 
-static void
-genie_column_put(void *owner pg_attribute_unused(), uint32 i pg_attribute_unused())
-{
-}
-
-static const GenieBatchOps genie_column_ops = {.next = genie_column_next, .compiled = genie_column_compiled,
-	.begin = genie_column_begin, .run = genie_column_run, .put = genie_column_put};
-
 void
-genie_column_search(GenieColumn *column, Oid index, struct varlena *query, Oid query_type)
+genie_column_search(GenieColumn *column, FunctionCallInfo fcinfo, int argument, const char *function)
 {
-	GenieBatch *batch = &column->batch;
+	GenieMatches *matches = &column->matches;
+	Datum		query = PointerGetDatum(PG_GETARG_VARLENA_P(argument));
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
 
-	column->query = PointerGetDatum(query);
-	column->matches.batch = batch;
-	column->matches.exact = true;
-	batch->query_type = query_type;
-	genie_access_open(index, &batch->heap, &batch->index);
-	batch->ops = &genie_column_ops;
-	batch->owner = column;
-	batch->strategy = GENIE_MATCH_STRATEGY;
-	batch->order_proc = genie_batch_operator_proc(batch, "@&");
-	batch->n_queries = 1;
-	batch->want = 1;
-	batch->kind = GENIE_SCAN_FACETS;
-	genie_batch_begin(batch);
-
-	/* a serializable transaction's lock on the index, against rows that come to match */
-	column->conflicts = genie_batch_begin_scan(batch);
-	genie_batch_run(batch);
-	index_endscan(column->conflicts);
-	genie_batch_end(batch);
-	genie_access_close(batch->heap, batch->index);
+	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
+	matches->exact = true;
+	matches->no_similarity = function;
+	matches->run = genie_column_run;
+	matches->owner = column;
+	genie_matches_search(matches, PG_GETARG_OID(0), construct_array(&query, 1, type, typlen, typbyval, typalign),
+						 GENIE_SCAN_FACETS);
 }
 
 void

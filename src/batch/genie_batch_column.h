@@ -23,11 +23,7 @@ typedef struct GenieColumnSource
 /* One query's rows, and who takes their values. */
 typedef struct GenieColumn
 {
-	GenieBatch	batch;
 	GenieMatches matches;
-	IndexScanDesc conflicts;	/* in whose name conflicts are looked for */
-	const char *function;
-	Datum		query;
 
 	/* an attempt: segments in which some rows match */
 	GenieColumnSource **sources;
@@ -51,8 +47,8 @@ typedef struct GenieColumnTaker
 	void		(*end) (void *arg);
 } GenieColumnTaker;
 
-/* Finds one query's rows by an index, and has them taken. */
-extern void genie_column_search(GenieColumn *column, Oid index, struct varlena *query, Oid query_type);
+/* Finds one query's rows by an index, and has them taken; for that function, of which the query is that argument. */
+extern void genie_column_search(GenieColumn *column, FunctionCallInfo fcinfo, int argument, const char *function);
 
 /* All values of an attribute that objects of these segments have.  False: stale. */
 extern bool genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker *taker, void *arg);

@@ -23,12 +23,8 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/lsyscache.h"
 
-#include "genie_access.h"
-#include "genie_approximate.h"
 #include "genie_batch_matches.h"
-#include "genie_opclass.h"
 
 PG_FUNCTION_INFO_V1(genie_counts);
 
@@ -41,12 +37,9 @@ typedef struct GenieCountNumber
 
 typedef struct GenieCountSearch
 {
-	GenieBatch	batch;
 	GenieMatches matches;
-	GenieArrayCursor cursor;
 	ReturnSetInfo *result;
 	uint32		n_output;		/* queries */
-	IndexScanDesc conflicts;	/* in whose name conflicts are looked for */
 	GenieCountNumber numbers[GENIE_PIECE_QUERIES];
 } GenieCountSearch;
 
@@ -60,7 +53,7 @@ genie_count_add_all(GenieCountSearch *search, uint32 s)
 	uint64		n_live = 0;
 	bool		asked = false;
 
-	for (uint32 i = 0; i < search->batch.n; i++)
+	for (uint32 i = 0; i < search->matches.batch.n; i++)
 		if (genie_matches_all(&search->matches.queries[i]))
 		{
 			if (!asked && !genie_matches_number(&search->matches, s, &n_counted, &n_live))
@@ -76,7 +69,7 @@ genie_count_add_all(GenieCountSearch *search, uint32 s)
 static bool
 genie_count_count(GenieCountSearch *search, bool upper)
 {
-	GenieMatchesQuestions questions = genie_matches_questions(&search->matches, 0, search->batch.n);
+	GenieMatchesQuestions questions = genie_matches_questions(&search->matches, 0, search->matches.batch.n);
 
 	for (uint32 i = 0; i < questions.n && !upper; i++)
 		questions.tallies[i].live = search->matches.sources[questions.sources[i]].counted;
@@ -108,12 +101,12 @@ genie_count_run(void *owner)
 	GenieCountSearch *search = owner;
 	GenieMatches *matches = &search->matches;
 
-	memset(search->numbers, 0, search->batch.n * sizeof(GenieCountNumber));
+	memset(search->numbers, 0, search->matches.batch.n * sizeof(GenieCountNumber));
 	if (!genie_matches_begin(matches))
 		return false;
 	if (matches->way == GENIE_MATCHES_SOME)
 		return genie_matches_find(matches, genie_count_take, search);
-	for (uint32 s = 0; s < search->batch.n_sources; s++)
+	for (uint32 s = 0; s < search->matches.batch.n_sources; s++)
 		if (!genie_count_add_all(search, s))
 			return false;
 	return genie_count_count(search, false) &&
@@ -156,10 +149,10 @@ genie_count_put(void *owner, uint32 i)
 {
 	GenieCountSearch *search = owner;
 	bool		is_scan = search->matches.queries[i].has_threshold;
-	uint64		lower = is_scan ? genie_count_scan(search, search->batch.queries[i]) : search->numbers[i].lower;
+	uint64		lower = is_scan ? genie_count_scan(search, search->matches.batch.queries[i]) : search->numbers[i].lower;
 	bool		is_exact = is_scan || search->matches.way != GENIE_MATCHES_BOUNDS;
 	uint64		upper = is_exact ? lower : Max(search->numbers[i].upper, lower);
-	uint64		likely = (uint64) rint((upper - lower) * genie_count_live_share(&search->batch));
+	uint64		likely = (uint64) rint((upper - lower) * genie_count_live_share(&search->matches.batch));
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
@@ -168,41 +161,9 @@ genie_count_put(void *owner, uint32 i)
 	values[2] = Int64GetDatum((int64) upper);
 	values[3] = Int64GetDatum((int64) (lower + likely));
 	tuplestore_putvalues(search->result->setResult, search->result->setDesc, values, nulls);
-	search->batch.instrument.record->n_rows++;
-	genie_instrument_candidates(&search->batch.instrument, upper);
+	search->matches.batch.instrument.record->n_rows++;
+	genie_instrument_candidates(&search->matches.batch.instrument, upper);
 }
-
-/* ---- a call ---- */
-
-static Datum
-genie_count_next(void *owner)
-{
-	GenieCountSearch *search = owner;
-	Datum		query = (Datum) 0;
-
-	genie_array_next(&search->cursor, &query);
-	return query;
-}
-
-/* Query i of the piece is compiled. */
-static void
-genie_count_compiled(void *owner, uint32 i, const GenieQuery *compiled)
-{
-	GenieCountSearch *search = owner;
-
-	genie_matches_compiled(&search->matches, i, compiled);
-}
-
-static bool
-genie_count_begin(void *owner)
-{
-	GenieCountSearch *search = owner;
-
-	return genie_batch_find_conflicts(&search->batch, search->conflicts);
-}
-
-static const GenieBatchOps genie_count_ops = {.next = genie_count_next, .compiled = genie_count_compiled,
-	.begin = genie_count_begin, .run = genie_count_run, .put = genie_count_put};
 
 /*
  * genie_counts(index regclass, queries genie_query[], exact boolean) returns table (query int, lower bigint, upper
@@ -213,30 +174,14 @@ Datum
 genie_counts(PG_FUNCTION_ARGS)
 {
 	GenieCountSearch *search = palloc0(sizeof(GenieCountSearch));
-	GenieBatch *batch = &search->batch;
-	ArrayType  *queries = PG_GETARG_ARRAYTYPE_P(1);
+	GenieMatches *matches = &search->matches;
 
-	search->matches.batch = batch;
-	search->matches.exact = PG_GETARG_BOOL(2);
-	genie_batch_read_elements(queries, &search->cursor);
-	batch->query_type = ARR_ELEMTYPE(queries);
-	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
-	batch->ops = &genie_count_ops;
-	batch->owner = search;
-	batch->strategy = GENIE_MATCH_STRATEGY;
-	batch->order_proc = genie_batch_operator_proc(batch, "@&");
-	batch->n_queries = search->cursor.n;
-	batch->want = 1;			/* a piece's size is as if it were a hit each */
+	matches->exact = PG_GETARG_BOOL(2);
+	matches->run = genie_count_run;
+	matches->put = genie_count_put;
+	matches->owner = search;
 	InitMaterializedSRF(fcinfo, 0);
 	search->result = (ReturnSetInfo *) fcinfo->resultinfo;
-	batch->kind = GENIE_SCAN_COUNT;
-	genie_batch_begin(batch);
-
-	/* a serializable transaction's lock on the index, against rows that come to match */
-	search->conflicts = genie_batch_begin_scan(batch);
-	genie_batch_run(batch);
-	index_endscan(search->conflicts);
-	genie_batch_end(batch);
-	genie_access_close(batch->heap, batch->index);
+	genie_matches_search(matches, PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), GENIE_SCAN_COUNT);
 	return (Datum) 0;
 }

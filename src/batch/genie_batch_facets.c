@@ -112,7 +112,7 @@ genie_facets_take(void *owner)
 		if (!genie_column_walk(&search->column, search->attribute, &genie_facets_taker, search))
 			return false;
 	}
-	search->column.batch.instrument.record->n_rows += search->n;
+	search->column.matches.batch.instrument.record->n_rows += search->n;
 	return true;
 }
 
@@ -125,15 +125,13 @@ genie_facets(PG_FUNCTION_ARGS)
 {
 	GenieFacetSearch *search = palloc0(sizeof(GenieFacetSearch));
 
-	search->column.function = "genie_facets";
 	search->column.take = genie_facets_take;
 	search->column.owner = search;
 	search->attributes = genie_column_attributes(PG_GETARG_ARRAYTYPE_P(2), &search->n_attributes);
 	search->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie facet", ALLOCSET_SMALL_SIZES);
 	InitMaterializedSRF(fcinfo, 0);
 	search->result = (ReturnSetInfo *) fcinfo->resultinfo;
-	genie_column_search(&search->column, PG_GETARG_OID(0), PG_GETARG_VARLENA_P(1),
-						get_fn_expr_argtype(fcinfo->flinfo, 1));
+	genie_column_search(&search->column, fcinfo, 1, "genie_facets");
 	return (Datum) 0;
 }
 
@@ -159,7 +157,7 @@ genie_aggregate_add(GenieFacetSearch *search, Numeric number)
 	Numeric		last = search->sum;
 	Numeric		sum = last == NULL ? number : genie_aggregate_call(numeric_add, last, number);
 
-	search->sum = MemoryContextAlloc(search->column.batch.call_context, VARSIZE(sum));
+	search->sum = MemoryContextAlloc(search->column.matches.batch.call_context, VARSIZE(sum));
 	memcpy(search->sum, sum, VARSIZE(sum));
 	if (last != NULL)
 		pfree(last);
@@ -191,7 +189,7 @@ genie_aggregate_add_value(GenieFacetSearch *search, char *text)
 static void
 genie_aggregate_order_value(GenieFacetSearch *search, const char *text)
 {
-	MemoryContext old = MemoryContextSwitchTo(search->column.batch.call_context);
+	MemoryContext old = MemoryContextSwitchTo(search->column.matches.batch.call_context);
 
 	if (search->min == NULL)
 	{
@@ -242,7 +240,7 @@ genie_aggregate_take(void *owner)
 	search->min = search->max = NULL;
 	if (!genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search))
 		return false;
-	search->column.batch.instrument.record->n_rows++;
+	search->column.matches.batch.instrument.record->n_rows++;
 	return true;
 }
 
@@ -264,14 +262,12 @@ genie_aggregate(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	*attribute = PG_GETARG_INT32(2);
 	genie_column_check_attribute(*attribute);
-	search->column.function = "genie_aggregate";
 	search->column.take = genie_aggregate_take;
 	search->column.owner = search;
 	search->n_attributes = 1;
 	search->attributes = attribute;
 	search->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie facet", ALLOCSET_SMALL_SIZES);
-	genie_column_search(&search->column, PG_GETARG_OID(0), PG_GETARG_VARLENA_P(1),
-						get_fn_expr_argtype(fcinfo->flinfo, 1));
+	genie_column_search(&search->column, fcinfo, 1, "genie_aggregate");
 	values[0] = Int64GetDatum((int64) search->n);
 	if (search->n > 0 && search->are_numbers)
 	{

@@ -13,31 +13,26 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 
-#include "genie_access.h"
-#include "genie_approximate.h"
 #include "genie_batch_matches.h"
 #include "genie_object_table.h"
-#include "genie_opclass.h"
 
 PG_FUNCTION_INFO_V1(genie_filter);
 
 typedef struct GenieFilterSearch
 {
-	GenieBatch	batch;
 	GenieMatches matches;
-	GenieArrayCursor cursor;
 	ReturnSetInfo *result;
-	IndexScanDesc conflicts;	/* in whose name conflicts are looked for */
 	Tuplestorestate *found;		/* by this attempt */
 	TupleTableSlot *slot;		/* of such a row */
 	uint32		query;			/* whose rows come: its number in the array */
 } GenieFilterSearch;
 
+/* A row of the query. */
 static void
-genie_filter_put_tid(GenieFilterSearch *search, uint64 live)
+genie_filter_take_live(void *arg, uint64 live)
 {
+	GenieFilterSearch *search = arg;
 	ItemPointerData tid;
 	Datum		values[2];
 	bool		nulls[2] = {false};
@@ -51,13 +46,7 @@ genie_filter_put_tid(GenieFilterSearch *search, uint64 live)
 static void
 genie_filter_take_row(void *arg, uint32 object pg_attribute_unused(), uint64 live)
 {
-	genie_filter_put_tid(arg, live);
-}
-
-static void
-genie_filter_take_scanned(void *arg, uint64 live)
-{
-	genie_filter_put_tid(arg, live);
+	genie_filter_take_live(arg, live);
 }
 
 /* Looks up the rows of one source that match query i.  False: stale. */
@@ -66,7 +55,7 @@ genie_filter_take(void *arg, uint32 i, uint32 source, const uint64 *bits, Size n
 {
 	GenieFilterSearch *search = arg;
 
-	search->query = search->batch.n_taken - search->batch.n + i + 1;
+	search->query = search->matches.batch.n_taken - search->matches.batch.n + i + 1;
 	return genie_matches_visit(&search->matches, source, bits, NULL, genie_filter_take_row, search);
 }
 
@@ -79,17 +68,17 @@ genie_filter_run(void *owner)
 	return genie_matches_begin(&search->matches) && genie_matches_find(&search->matches, genie_filter_take, search);
 }
 
-/* Query i of the piece is through: the first one's turn is that of all rows that were found. */
+/* Adds the rows of query i if it has a threshold.  With the piece's last query all rows that were found are put out. */
 static void
 genie_filter_put(void *owner, uint32 i)
 {
 	GenieFilterSearch *search = owner;
-	GenieBatch *batch = &search->batch;
+	GenieBatch *batch = &search->matches.batch;
 
 	if (search->matches.queries[i].has_threshold)
 	{
 		search->query = batch->n_taken - batch->n + i + 1;
-		genie_matches_scan(&search->matches, batch->queries[i], genie_filter_take_scanned, search);
+		genie_matches_scan(&search->matches, batch->queries[i], genie_filter_take_live, search);
 	}
 	if (i + 1 < batch->n)
 		return;
@@ -102,38 +91,6 @@ genie_filter_put(void *owner, uint32 i)
 	tuplestore_clear(search->found);
 }
 
-/* ---- a call ---- */
-
-static Datum
-genie_filter_next(void *owner)
-{
-	GenieFilterSearch *search = owner;
-	Datum		query = (Datum) 0;
-
-	genie_array_next(&search->cursor, &query);
-	return query;
-}
-
-/* Query i of the piece is compiled. */
-static void
-genie_filter_compiled(void *owner, uint32 i, const GenieQuery *compiled)
-{
-	GenieFilterSearch *search = owner;
-
-	genie_matches_compiled(&search->matches, i, compiled);
-}
-
-static bool
-genie_filter_begin(void *owner)
-{
-	GenieFilterSearch *search = owner;
-
-	return genie_batch_find_conflicts(&search->batch, search->conflicts);
-}
-
-static const GenieBatchOps genie_filter_ops = {.next = genie_filter_next, .compiled = genie_filter_compiled,
-	.begin = genie_filter_begin, .run = genie_filter_run, .put = genie_filter_put};
-
 /*
  * genie_filter(index regclass, queries genie_query[]) returns table (query int, tid tid): query is the query's number
  * in the array, from 1 on, and tid is the row's ctid.
@@ -142,35 +99,19 @@ Datum
 genie_filter(PG_FUNCTION_ARGS)
 {
 	GenieFilterSearch *search = palloc0(sizeof(GenieFilterSearch));
-	GenieBatch *batch = &search->batch;
-	ArrayType  *queries = PG_GETARG_ARRAYTYPE_P(1);
+	GenieMatches *matches = &search->matches;
 
-	search->matches.batch = batch;
-	search->matches.exact = true;
-	search->matches.visits_all = true;
-	genie_batch_read_elements(queries, &search->cursor);
-	batch->query_type = ARR_ELEMTYPE(queries);
-	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
-	batch->ops = &genie_filter_ops;
-	batch->owner = search;
-	batch->strategy = GENIE_MATCH_STRATEGY;
-	batch->order_proc = genie_batch_operator_proc(batch, "@&");
-	batch->n_queries = search->cursor.n;
-	batch->want = 1;			/* a piece's size is as if it were a hit each */
+	matches->exact = true;
+	matches->visits_all = true;
+	matches->run = genie_filter_run;
+	matches->put = genie_filter_put;
+	matches->owner = search;
 	InitMaterializedSRF(fcinfo, 0);
 	search->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	search->found = tuplestore_begin_heap(false, false, work_mem);
 	search->slot = MakeSingleTupleTableSlot(search->result->setDesc, &TTSOpsMinimalTuple);
-	batch->kind = GENIE_SCAN_FILTER;
-	genie_batch_begin(batch);
-
-	/* a serializable transaction's lock on the index, against rows that come to match */
-	search->conflicts = genie_batch_begin_scan(batch);
-	genie_batch_run(batch);
-	index_endscan(search->conflicts);
-	genie_batch_end(batch);
+	genie_matches_search(matches, PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), GENIE_SCAN_FILTER);
 	ExecDropSingleTupleTableSlot(search->slot);
 	tuplestore_end(search->found);
-	genie_access_close(batch->heap, batch->index);
 	return (Datum) 0;
 }

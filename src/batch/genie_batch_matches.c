@@ -30,6 +30,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "genie_access.h"
 #include "genie_all_visible.h"
 #include "genie_batch_matches.h"
 #include "genie_fault.h"
@@ -70,7 +71,7 @@ genie_matches_all(const GenieMatchesQuery *query)
 static bool
 genie_matches_any_all(const GenieMatches *matches)
 {
-	for (uint32 i = 0; i < matches->batch->n; i++)
+	for (uint32 i = 0; i < matches->batch.n; i++)
 		if (genie_matches_all(&matches->queries[i]))
 			return true;
 	return false;
@@ -83,7 +84,7 @@ static bool
 genie_matches_visit_some(GenieMatches *matches, uint32 s, const uint32 *objects, uint32 n, GenieMatchesRow row,
 						 void *arg)
 {
-	GenieBatch *batch = matches->batch;
+	GenieBatch *batch = &matches->batch;
 	uint64	   *tids = palloc(n * sizeof(uint64));
 	GenieVisitRow *rows = palloc(n * sizeof(GenieVisitRow));
 	GenieVisitRow **pointers = palloc(n * sizeof(GenieVisitRow *));
@@ -184,7 +185,7 @@ genie_matches_mark(const GenieSource *on, bool some_sure, const BlockNumber *pag
 static bool
 genie_matches_choose(GenieMatches *matches)
 {
-	GenieBatch *batch = matches->batch;
+	GenieBatch *batch = &matches->batch;
 	BlockNumber *pages = NULL;
 	uint32		n_pages = 0;
 	bool		some_sure = matches->visits_all ||
@@ -211,7 +212,7 @@ genie_matches_choose(GenieMatches *matches)
 static bool
 genie_matches_prepare(GenieMatches *matches)
 {
-	for (uint32 s = 0; s < matches->batch->n_sources; s++)
+	for (uint32 s = 0; s < matches->batch.n_sources; s++)
 	{
 		GenieMatchesSource *source = &matches->sources[s];
 
@@ -229,13 +230,6 @@ genie_matches_prepare(GenieMatches *matches)
 
 /* ---- an attempt ---- */
 
-void
-genie_matches_compiled(GenieMatches *matches, uint32 i, const GenieQuery *compiled)
-{
-	matches->queries[i].min_match = (uint32) compiled->min_match;
-	matches->queries[i].has_threshold = compiled->distance_strategy != 0;
-}
-
 bool
 genie_matches_begin(GenieMatches *matches)
 {
@@ -250,7 +244,7 @@ genie_matches_number(GenieMatches *matches, uint32 s, uint64 *n_counted, uint64 
 {
 	GenieMatchesSource *source = &matches->sources[s];
 
-	if (source->counted == NULL && !genie_matches_read_live(matches->batch->sources[s], source))
+	if (source->counted == NULL && !genie_matches_read_live(matches->batch.sources[s], source))
 		return false;
 	*n_counted = genie_matches_popcount(source->counted, source->n_words);
 	*n_live = source->n_live;
@@ -270,7 +264,7 @@ genie_matches_is_asked(const GenieMatchesQuery *query, const GenieSegmentQuery *
 GenieMatchesQuestions
 genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end)
 {
-	const GenieBatch *batch = matches->batch;
+	const GenieBatch *batch = &matches->batch;
 	Size		most = (Size) batch->n_sources * (end - first);
 	GenieMatchesQuestions questions = {0};
 
@@ -303,7 +297,7 @@ genie_matches_visit_matching(GenieMatches *matches, const GenieMatchesQuestions 
 		for (Size w = 0; w < source->n_words; w++)
 			source->matching[w] |= questions->tallies[i].mask[w] & source->unsure[w];
 	}
-	for (uint32 s = 0; s < matches->batch->n_sources; s++)
+	for (uint32 s = 0; s < matches->batch.n_sources; s++)
 	{
 		GenieMatchesSource *source = &matches->sources[s];
 
@@ -328,15 +322,15 @@ genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMa
 	if (!genie_segment_query_tallies(questions.tallies, questions.n) ||
 		(matches->way == GENIE_MATCHES_SOME && !genie_matches_visit_matching(matches, &questions)))
 		return false;
-	next = palloc(matches->batch->n_sources * sizeof(uint32));
-	for (uint32 s = 0, i = 0; s < matches->batch->n_sources; s++)
+	next = palloc(matches->batch.n_sources * sizeof(uint32));
+	for (uint32 s = 0, i = 0; s < matches->batch.n_sources; s++)
 	{
 		next[s] = i;
 		while (i < questions.n && questions.sources[i] == s)
 			i++;
 	}
 	for (uint32 i = first; i < end; i++)
-		for (uint32 s = 0; s < matches->batch->n_sources; s++)
+		for (uint32 s = 0; s < matches->batch.n_sources; s++)
 		{
 			const GenieMatchesSource *source = &matches->sources[s];
 
@@ -361,7 +355,7 @@ genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMa
 bool
 genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg)
 {
-	GenieBatch *batch = matches->batch;
+	GenieBatch *batch = &matches->batch;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie masks", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 	Size		bytes = 1;
@@ -392,7 +386,7 @@ genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg)
 void
 genie_matches_scan(GenieMatches *matches, Datum query, GenieMatchesScanRow row, void *arg)
 {
-	GenieBatch *batch = matches->batch;
+	GenieBatch *batch = &matches->batch;
 	TupleTableSlot *slot = batch->round.visitor.slot;
 	IndexScanDesc scan = index_beginscan(batch->heap, batch->index, batch->round.visitor.snapshot, NULL, 1, 0);
 	GenieRowValue row_value;
@@ -421,4 +415,84 @@ genie_matches_scan(GenieMatches *matches, Datum query, GenieMatchesScanRow row, 
 	}
 	genie_row_value_end(&row_value);
 	index_endscan(scan);
+}
+
+/* ---- a call ---- */
+
+static Datum
+genie_matches_next(void *owner)
+{
+	GenieMatches *matches = owner;
+	Datum		query = (Datum) 0;
+
+	genie_array_next(&matches->cursor, &query);
+	return query;
+}
+
+/* Query i of the piece is compiled. */
+static void
+genie_matches_compiled(void *owner, uint32 i, const GenieQuery *compiled)
+{
+	GenieMatches *matches = owner;
+
+	matches->queries[i].min_match = (uint32) compiled->min_match;
+	matches->queries[i].has_threshold = compiled->distance_strategy != 0;
+	if (matches->queries[i].has_threshold && matches->no_similarity != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s() does not take a query with a similarity", matches->no_similarity),
+				 errhint("Ask for a number of matches: genie_query(array, min_match).")));
+}
+
+static bool
+genie_matches_find_conflicts(void *owner)
+{
+	GenieMatches *matches = owner;
+
+	return genie_batch_find_conflicts(&matches->batch, matches->conflicts);
+}
+
+static bool
+genie_matches_run(void *owner)
+{
+	GenieMatches *matches = owner;
+
+	return matches->run(matches->owner);
+}
+
+static void
+genie_matches_put(void *owner, uint32 i)
+{
+	GenieMatches *matches = owner;
+
+	if (matches->put != NULL)
+		matches->put(matches->owner, i);
+}
+
+static const GenieBatchOps genie_matches_ops = {.next = genie_matches_next, .compiled = genie_matches_compiled,
+	.begin = genie_matches_find_conflicts, .run = genie_matches_run, .put = genie_matches_put};
+
+void
+genie_matches_search(GenieMatches *matches, Oid index, ArrayType *queries, GenieScanKind kind)
+{
+	GenieBatch *batch = &matches->batch;
+
+	genie_batch_read_elements(queries, &matches->cursor);
+	batch->query_type = ARR_ELEMTYPE(queries);
+	genie_access_open(index, &batch->heap, &batch->index);
+	batch->ops = &genie_matches_ops;
+	batch->owner = matches;
+	batch->strategy = GENIE_MATCH_STRATEGY;
+	batch->order_proc = genie_batch_operator_proc(batch, "@&");
+	batch->n_queries = matches->cursor.n;
+	batch->want = 1;			/* a piece's size is as if it were a hit each */
+	batch->kind = kind;
+	genie_batch_begin(batch);
+
+	/* a serializable transaction's lock on the index, against rows that come to match */
+	matches->conflicts = genie_batch_begin_scan(batch);
+	genie_batch_run(batch);
+	index_endscan(matches->conflicts);
+	genie_batch_end(batch);
+	genie_access_close(batch->heap, batch->index);
 }

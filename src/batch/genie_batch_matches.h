@@ -1,6 +1,7 @@
 /*
  * genie_batch_matches.h
- *	  Which rows that the snapshot sees match a query, as bits of objects: what genie_counts() and genie_facets() share.
+ *	  Which rows that the snapshot sees match a query, as bits of objects: what genie_counts(), genie_filter() and
+ *	  genie_facets() share.
  */
 #ifndef GENIE_BATCH_MATCHES_H
 #define GENIE_BATCH_MATCHES_H
@@ -38,9 +39,18 @@ typedef struct GenieMatchesQuery
 
 typedef struct GenieMatches
 {
-	GenieBatch *batch;
+	GenieBatch	batch;
+
+	/* the caller's */
 	bool		exact;			/* else rows are not looked up */
 	bool		visits_all;		/* the caller looks up all that are found, and so they need not be visible */
+	bool		(*run) (void *owner);	/* an attempt at a piece, by genie_matches_begin() first.  False: stale */
+	void		(*put) (void *owner, uint32 i); /* puts out query i of the piece; NULL: nothing is left to do */
+	void	   *owner;
+	const char *no_similarity;	/* queries with a threshold are errors of that function; NULL: they are not */
+
+	GenieArrayCursor cursor;
+	IndexScanDesc conflicts;	/* in whose name conflicts are looked for */
 	GenieMatchesQuery queries[GENIE_PIECE_QUERIES];
 
 	/* an attempt at a piece */
@@ -63,8 +73,12 @@ typedef struct GenieMatchesQuestions
  */
 typedef bool (*GenieMatchesTake) (void *arg, uint32 i, uint32 source, const uint64 *bits, Size n_words);
 
-/* Query i of the piece is compiled. */
-extern void genie_matches_compiled(GenieMatches *matches, uint32 i, const GenieQuery *compiled);
+/*
+ * Runs the caller's functions on all queries, which are the array's elements, under the active snapshot.  Errors: as
+ * genie_access_open(); the index's class takes no such queries; a row has another type in a dimension than a query asks
+ * for.
+ */
+extern void genie_matches_search(GenieMatches *matches, Oid index, ArrayType *queries, GenieScanKind kind);
 
 /* Begins an attempt at a piece, in the current memory context: marks unsure objects, chooses the way.  False: stale. */
 extern bool genie_matches_begin(GenieMatches *matches);

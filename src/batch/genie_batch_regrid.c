@@ -362,7 +362,7 @@ genie_regrid_put(GenieRegrid *regrid)
 			for (uint32 j = 0; j < regrid->n_axes; j++)
 				coordinates[j] = Int32GetDatum(regrid->axes[j].coordinates[at[j]]);
 			genie_regrid_put_cell(regrid, number, coordinates);
-			regrid->column.batch.instrument.record->n_rows++;
+			regrid->column.matches.batch.instrument.record->n_rows++;
 		}
 		while (a > 0 && ++at[a - 1] == regrid->axes[a - 1].n)
 			at[--a] = 0;
@@ -456,10 +456,8 @@ genie_regrid(PG_FUNCTION_ARGS)
 	}
 	regrid->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	regrid->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie regrid", ALLOCSET_SMALL_SIZES);
-	regrid->column.function = "genie_regrid";
 	regrid->column.take = genie_regrid_take;
 	regrid->column.owner = regrid;
-	genie_column_search(&regrid->column, PG_GETARG_OID(0), PG_GETARG_VARLENA_P(3),
-						get_fn_expr_argtype(fcinfo->flinfo, 3));
+	genie_column_search(&regrid->column, fcinfo, 3, "genie_regrid");
 	return (Datum) 0;
 }
