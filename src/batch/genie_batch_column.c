@@ -65,14 +65,17 @@ genie_column_corrupt(const GenieColumn *column, const char *what)
 			 errhint("Please REINDEX it.")));
 }
 
-static void
-genie_column_take_part(void *arg, uint32 tile, const uint16 *locals, uint32 n)
+static bool
+genie_column_take_part(void *arg, uint32 tile, const GenieListRef *ref)
 {
 	const GenieColumnPart *part = arg;
+	const uint16 *locals = genie_list_walk_locals(&part->source->walk, ref);
 
 	if ((Size) tile * GENIE_TILE_WORDS >= part->source->n_words)
 		genie_column_corrupt(part->column, "a posting leaves its segment");
-	part->taker->part(part->arg, part->source, tile, locals, n);
+	if (locals != NULL)
+		part->taker->part(part->arg, part->source, tile, locals, ref->n);
+	return locals != NULL;
 }
 
 /* Is the segment at a value of the attribute? */
@@ -113,8 +116,13 @@ genie_column_read(GenieColumn *column, GenieKey key, GenieColumnPart *part)
 		if (!source->cursor.valid || genie_key_cmp(source->cursor.key, key) != 0)
 			continue;
 		part->source = source;
-		if (!genie_list_walk(&source->walk, &source->cursor, genie_column_take_part, part) ||
-			!genie_dictionary_next(&source->cursor))
+		if (!genie_list_walk(&source->walk, &source->cursor, genie_column_take_part, part))
+		{
+			if (source->walk.damage != NULL)
+				genie_column_corrupt(column, source->walk.damage);
+			return false;
+		}
+		if (!genie_dictionary_next(&source->cursor))
 			return false;
 	}
 	return true;

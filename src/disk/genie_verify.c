@@ -257,12 +257,23 @@ genie_verify_posting(GenieVerify *verify, uint64 object)
 	verify->counts[object]++;
 }
 
-/* Invariant 7 for a part of a list. */
-static void
-genie_verify_part(void *arg, uint32 tile, const uint16 *locals, uint32 n)
+/* Whose list is walked. */
+typedef struct GenieVerifyList
 {
-	for (uint32 i = 0; i < n; i++)
-		genie_verify_posting(arg, ((uint64) tile << GENIE_TILE_SHIFT) + locals[i]);
+	GenieVerify *verify;
+	GenieListWalk walk;
+} GenieVerifyList;
+
+/* Invariant 7 for a part of a list. */
+static bool
+genie_verify_part(void *arg, uint32 tile, const GenieListRef *ref)
+{
+	GenieVerifyList *list = arg;
+	const uint16 *locals = genie_list_walk_locals(&list->walk, ref);
+
+	for (uint32 i = 0; locals != NULL && i < ref->n; i++)
+		genie_verify_posting(list->verify, ((uint64) tile << GENIE_TILE_SHIFT) + locals[i]);
+	return locals != NULL;
 }
 
 /* Invariants 5 to 7. */
@@ -271,7 +282,7 @@ genie_verify_keywords(GenieVerify *verify)
 {
 	GenieSegment *segment = verify->segment;
 	GenieDictionaryCursor *cursor = palloc(sizeof(GenieDictionaryCursor));
-	GenieListWalk *walk = palloc(sizeof(GenieListWalk));
+	GenieVerifyList *list = palloc(sizeof(GenieVerifyList));
 	uint8		last_bytes[GENIE_KEY_MAX];
 	GenieKey	last = {last_bytes, 0};
 	uint64		list_at = 0;
@@ -279,7 +290,8 @@ genie_verify_keywords(GenieVerify *verify)
 	uint64		n_postings = 0;
 
 	genie_dictionary_cursor(cursor, segment);
-	genie_list_walk_begin(walk, segment);
+	list->verify = verify;
+	genie_list_walk_begin(&list->walk, segment);
 	if (!genie_dictionary_first(cursor))
 		genie_verify_stale(verify);
 	while (cursor->valid)
@@ -295,8 +307,12 @@ genie_verify_keywords(GenieVerify *verify)
 		if (cursor->rank != n_keywords || cursor->list_at != list_at)
 			genie_verify_say(verify, verify->entry->root, "keyword %u has a wrong rank or list position",
 							 cursor->rank);
-		if (!genie_list_walk(walk, cursor, genie_verify_part, verify))
+		if (!genie_list_walk(&list->walk, cursor, genie_verify_part, list))
+		{
+			if (list->walk.damage != NULL)
+				genie_report_corrupt(verify->index, verify->entry->root, list->walk.damage);
 			genie_verify_stale(verify);
+		}
 		list_at += cursor->list_bytes;
 		n_keywords++;
 		n_postings += cursor->n_postings;

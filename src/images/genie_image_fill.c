@@ -46,11 +46,6 @@
 #include "genie_image_fill.h"
 #include "genie_live.h"
 #include "genie_object_table.h"
-#include "genie_varint.h"
-
-/* pages of posting lists that are read at once: 256 kB stay in a core's cache */
-#define WINDOW_PAGES 32
-#define WINDOW_BYTES (WINDOW_PAGES * GENIE_PAGE_PAYLOAD)
 
 /* tasks: small enough to be spread evenly */
 #define VERIFY_PAGES 128
@@ -102,16 +97,6 @@ struct GenieFillShared
 	uint64		n_bytes;		/* of all groups */
 };
 
-/* The posting lists' bytes, read in sequence. */
-struct GenieListWindow
-{
-	uint64		at;				/* in the section, of the window's first byte */
-	uint32		n;
-	uint8		bytes[WINDOW_BYTES];
-	GenieSectionReader reader;
-	uint16		locals[GENIE_TILE_OBJECTS]; /* of the list that is being decoded */
-};
-
 /* Notes that the pages are malformed, and how.  Always false. */
 static bool
 damaged(GenieImageFill *fill, const char *what)
@@ -122,111 +107,33 @@ damaged(GenieImageFill *fill, const char *what)
 
 /* ---- posting lists ---- */
 
-/* n bytes at position, n being at most a page's; NULL: stale, or damaged. */
-static const uint8 *
-bytes_at(GenieImageFill *fill, uint64 position, uint32 n)
-{
-	GenieListWindow *window = fill->window;
-
-	if (position < window->at || position + n > window->at + window->n)
-	{
-		uint64		length = fill->segment->sections[GENIE_SECTION_POSTINGS].entry.length;
-
-		if (position > length || n > length - position)
-		{
-			damaged(fill, "a posting list is longer than the section");
-			return NULL;
-		}
-		window->n = 0;
-		window->at = position / GENIE_PAGE_PAYLOAD * GENIE_PAGE_PAYLOAD;
-		CHECK_FOR_INTERRUPTS();
-		if (!genie_section_read(&window->reader, window->at, Min(length - window->at, WINDOW_BYTES),
-								window->bytes))
-			return NULL;
-		window->n = (uint32) Min(length - window->at, WINDOW_BYTES);
-	}
-	return window->bytes + (position - window->at);
-}
-
 /* Plans, or adds, a list's part in a tile.  False: damaged. */
 static bool
-take_part(GenieImageFill *fill, uint32 tile, uint32 rank, const uint16 *locals, uint32 n)
+take_part(void *arg, uint32 tile, const GenieListRef *ref)
 {
-	if (fill->plans != NULL)
-		genie_tile_plan_add(&fill->plans[tile], n);
-	else if (!genie_image_add(&fill->fills[tile], fill->in_group[tile], rank, locals, n))
+	GenieImageFill *fill = arg;
+
+	if (tile >= fill->parts.n_tiles)
 		return damaged(fill, "a posting list names an object that does not exist");
+	if (fill->plans != NULL)
+		genie_tile_plan_add(&fill->plans[tile], ref->n);
+	else if (ref->codec == GENIE_CODEC_RAW)
+	{
+		if (!genie_image_add(&fill->fills[tile], fill->in_group[tile], ref->rank, (const uint16 *) ref->data, ref->n))
+			return damaged(fill, "a posting list names an object that does not exist");
+	}
+	else if (!genie_image_decode(&fill->fills[tile], fill->in_group[tile], ref->rank, ref, fill->walk->locals))
+		return damaged(fill, "malformed posting list");
 	return true;
 }
 
-/* A list of few postings.  False: stale, or damaged. */
+/* Reads the list of the keyword that the cursor is on.  False: stale, or damaged. */
 static bool
-read_loose_list(GenieImageFill *fill, const GenieDictionaryCursor *cursor)
+read_list(GenieImageFill *fill, const GenieDictionaryCursor *cursor)
 {
-	uint32		objects[GENIE_LOOSE_MAX];
-	uint32		from = 0;
-	const uint8 *bytes;
-
-	if (cursor->list_bytes > 1 + GENIE_LOOSE_MAX * GENIE_VARINT_MAX)
-		return damaged(fill, "malformed posting list");
-	bytes = bytes_at(fill, cursor->list_at, (uint32) cursor->list_bytes);
-	if (bytes == NULL)
-		return false;
-	if (bytes[0] != GENIE_LIST_LOOSE ||
-		!genie_loose_decode(bytes + 1, cursor->list_bytes - 1, cursor->n_postings, objects) ||
-		objects[cursor->n_postings - 1] >= fill->segment->header.n_objects)
-		return damaged(fill, "malformed posting list");
-	for (uint32 i = 0; i < cursor->n_postings; i++)
-	{
-		uint32		tile = objects[i] >> GENIE_TILE_SHIFT;
-
-		fill->window->locals[i] = (uint16) (objects[i] & (GENIE_TILE_OBJECTS - 1));
-		if (i + 1 == cursor->n_postings || objects[i + 1] >> GENIE_TILE_SHIFT != tile)
-		{
-			if (!take_part(fill, tile, cursor->rank, fill->window->locals + from, i + 1 - from))
-				return false;
-			from = i + 1;
-		}
-	}
-	return true;
-}
-
-/* A list that is cut into tiles: to plan, its records' headers are enough.  False: stale, or damaged. */
-static bool
-read_tiled_list(GenieImageFill *fill, const GenieDictionaryCursor *cursor)
-{
-	uint64		at = cursor->list_at + 1;
-	uint64		end = cursor->list_at + cursor->list_bytes;
-	int64		last_tile = -1;
-
-	while (at < end)
-	{
-		uint32		n = (uint32) Min(end - at, GENIE_TILE_HEADER_MAX);
-		const uint8 *bytes = bytes_at(fill, at, n);
-		GenieListRef ref;
-		uint32		tile;
-		size_t		header_len;
-
-		if (bytes == NULL)
-			return false;
-		if (!genie_tile_header(bytes, bytes + n, last_tile, &tile, &ref, &header_len) ||
-			ref.nbytes > end - at - header_len || tile >= fill->parts.n_tiles)
-			return damaged(fill, "malformed posting list");
-		at += header_len;
-		if (fill->plans != NULL)
-			genie_tile_plan_add(&fill->plans[tile], ref.n);
-		else
-		{
-			ref.data = bytes_at(fill, at, ref.nbytes);
-			if (ref.data == NULL)
-				return false;
-			if (!genie_image_decode(&fill->fills[tile], fill->in_group[tile], cursor->rank, &ref, fill->window->locals))
-				return damaged(fill, "malformed posting list");
-		}
-		at += ref.nbytes;
-		last_tile = tile;
-	}
-	return true;
+	if (genie_list_walk(fill->walk, cursor, take_part, fill))
+		return true;
+	return fill->walk->damage != NULL && damaged(fill, fill->walk->damage);
 }
 
 /* Planning: notes a keyword's postings and its dimension.  False: damaged. */
@@ -245,8 +152,8 @@ read_lists(GenieImageFill *fill, GenieDictionaryCursor *cursor, const GenieFillP
 {
 	uint32		rank = part->first_rank;
 
-	fill->window->at = fill->window->n = 0;
-	genie_section_reader(&fill->window->reader, fill->segment, GENIE_SECTION_POSTINGS);
+	genie_list_walk_begin(fill->walk, fill->segment);
+	fill->walk->headers = fill->plans != NULL;	/* to plan, they are enough */
 	if (part->first_rank < part->end_rank && !genie_dictionary_leaf(cursor, part->leaf))
 		return false;
 	while (cursor->valid && cursor->rank < part->first_rank)
@@ -258,10 +165,7 @@ read_lists(GenieImageFill *fill, GenieDictionaryCursor *cursor, const GenieFillP
 			return damaged(fill, "keywords are not numbered in sequence");
 		if (fill->plans != NULL && fill->dimensions != NULL && !note_keyword(fill, cursor))
 			return false;
-		if (cursor->n_postings <= GENIE_LOOSE_MAX ? !read_loose_list(fill, cursor) :
-			!read_tiled_list(fill, cursor))
-			return false;
-		if (!genie_dictionary_next(cursor))
+		if (!read_list(fill, cursor) || !genie_dictionary_next(cursor))
 			return false;
 	}
 	if (rank != part->end_rank || (cursor->valid && part->end_rank == fill->parts.n_keywords))
@@ -662,7 +566,7 @@ begin_process(GenieImageFill *fill)
 	fill->parts.n_objects = segment->header.n_objects;
 	fill->parts.n_keywords = segment->header.n_keywords;
 	fill->parts.n_tiles = genie_object_table_tiles(segment);
-	fill->window = palloc(sizeof(GenieListWindow));
+	fill->walk = palloc(sizeof(GenieListWalk));
 }
 
 /* The leader begins, with workers if there are to be some and can be. */
@@ -742,9 +646,9 @@ genie_image_fill_end(GenieImageFill *fill)
 		genie_image_team_end(team);
 		fill->team = NULL;
 	}
-	if (fill->window != NULL)
-		pfree(fill->window);
-	fill->window = NULL;
+	if (fill->walk != NULL)
+		pfree(fill->walk);
+	fill->walk = NULL;
 }
 
 void

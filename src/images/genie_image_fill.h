@@ -13,8 +13,8 @@
 #include "genie_image.h"
 #include "genie_image_team.h"
 #include "genie_segment.h"
+#include "genie_list_walk.h"
 
-typedef struct GenieListWindow GenieListWindow;
 typedef struct GenieFillShared GenieFillShared;
 typedef struct GenieFillPart GenieFillPart;
 
@@ -58,7 +58,7 @@ typedef struct GenieImageFill
 	/* of the process */
 	GenieTilePlan *plans;		/* the part's that is being planned; NULL: it is being filled */
 	GenieTileFill *fills;		/* its tiles, while it is being filled */
-	GenieListWindow *window;
+	GenieListWalk *walk;
 } GenieImageFill;
 
 extern bool genie_image_fill_plan(GenieImageFill *fill);
