@@ -4,8 +4,8 @@
  *
  *	bench_pivots FOLDER [SET ...]
  *
- * Sets: words (611,756, bytes, edit distance), rrna (the first 108 bases, edit), sift (100,000 x 128, l2), points (1 M
- * of a plane, l2); all by default.  The first three are in the folder, as .tsv.gz.
+ * Sets: words (611,756, bytes, edit distance), rrna (the first 108 bases, edit), trees (tree edit distance), sift
+ * (100,000 x 128, l2), points (1 M of a plane, l2); all by default.  The first four are in the folder, as .tsv.gz.
  *
  * 100 objects are queries.  For each, the distance of the 10th nearest is given (by brute force), and the share of all
  * objects is counted whose distance to the query is computed then: to pivots, and to objects that no bound excludes.
@@ -13,6 +13,8 @@
  *
  * chosen:	the pivots that genie's training chooses (genie_pivot_choice.h) from 256 random objects
  * farthest: 32 pivots, each the farthest from those before
+ * labels:	of trees: the nodes of the larger one less the labels that both have, by the multiset of labels, which is
+ *			what genie's class of trees has; alone, and with pivots, of both bounds the larger one
  * tree:	GTS (Zhu et al., GPU-based Tree Index for Fast Similarity Search, 4 and 5): a node's pivot is its object
  *			that is the farthest from the pivots above it, the first is an arbitrary one; its objects are sorted by the
  *			distance to the pivot and cut into ORDER parts of one size, whose least and greatest distance are kept.  A
@@ -31,6 +33,7 @@
 #include "genie_draw.h"
 #include "genie_edit.h"
 #include "genie_pivot_choice.h"
+#include "genie_tree_edit.h"
 #include "genie_vector.h"
 
 #define QUERIES 100
@@ -53,6 +56,10 @@ typedef struct Space
 	GenieEditPattern pattern;
 	uint16_t   *ids;			/* of another text */
 	uint8_t    *scratch;
+
+	GenieTree  *trees;			/* or NULL */
+	uint32_t  **labels;			/* of a tree: its nodes', ascending */
+	void	   *table;			/* that the distance needs */
 
 	float	   *vectors;		/* or NULL */
 	uint32_t	n_dimensions;
@@ -185,6 +192,91 @@ load_vectors(Space *space, const char *folder, const char *name)
 	space->vectors = vectors;
 }
 
+static int
+compare_labels(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *) a;
+	const uint32_t y = *(const uint32_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* The number of a label: of few that there are. */
+static uint32_t
+label_number(const GenieBracketNode *node)
+{
+	static GenieBracketNode known[4096];
+	static uint32_t n_known;
+	uint32_t	i = 0;
+
+	while (i < n_known && (known[i].label_len != node->label_len ||
+						   memcmp(known[i].label, node->label, node->label_len) != 0))
+		i++;
+	if (i == n_known)
+	{
+		if (n_known == sizeof(known) / sizeof(known[0]))
+			abort();
+		known[n_known++] = *node;
+	}
+	return i + 1;
+}
+
+/* The fourth column. */
+static void
+load_trees(Space *space, const char *folder)
+{
+	static GenieBracketNode nodes[GENIE_TREE_NODES_MAX];
+	FILE	   *file = unpacked(folder, "trees");
+	char	   *line = reserve(LINE_MAX_BYTES, 1);
+	uint32_t	largest = 1;
+
+	space->trees = reserve(1 << 16, sizeof(GenieTree));
+	space->labels = reserve(1 << 16, sizeof(uint32_t *));
+	while (fgets(line, LINE_MAX_BYTES, file) != NULL && space->n < 1 << 16)
+	{
+		char	   *text = strchr(line, '{');
+		size_t		length = text == NULL ? 0 : strcspn(text, "\t");
+		char	   *kept = reserve(length + 1, 1);
+		uint32_t   *labels = reserve(GENIE_TREE_NODES_MAX, sizeof(uint32_t));
+		GenieBracketError error;
+		uint32_t	n;
+
+		memcpy(kept, text, length);
+		if (genie_bracket_parse(kept, length, nodes, GENIE_TREE_NODES_MAX, &n, &error) != GENIE_BRACKET_TREE)
+			abort();
+		for (uint32_t i = 0; i < n; i++)
+			labels[i] = label_number(&nodes[i]);
+		genie_tree_make(&space->trees[space->n], nodes, labels, n, reserve(genie_tree_bytes(n), 1));
+		qsort(labels, n, sizeof(uint32_t), compare_labels);
+		space->labels[space->n++] = realloc(labels, n * sizeof(uint32_t));
+		largest = n > largest ? n : largest;
+	}
+	pclose(file);
+	free(line);
+	space->table = reserve(genie_tree_edit_bytes(largest, largest), 1);
+}
+
+/* A lower bound of the distance between the tree that distances are measured from and another one. */
+static uint32_t
+label_bound(const Space *space, uint32_t object)
+{
+	const uint32_t *a = space->labels[space->from];
+	const uint32_t *b = space->labels[object];
+	uint32_t	n = space->trees[space->from].n;
+	uint32_t	m = space->trees[object].n;
+	uint32_t	common = 0;
+
+	for (uint32_t i = 0, j = 0; i < n && j < m;)
+	{
+		common += a[i] == b[j];
+		if (a[i] <= b[j])
+			j += a[i++] == b[j];
+		else
+			j++;
+	}
+	return (n > m ? n : m) - common;
+}
+
 static void
 make_points(Space *space)
 {
@@ -230,6 +322,8 @@ distance_to(Space *space, uint32_t object)
 			space->ids[i] = genie_edit_id(&space->pattern, (uint8_t) space->texts[object][i]);
 		return (float) genie_edit_distance(&space->pattern, space->ids, n, GENIE_EDIT_LENGTH_MAX, space->scratch);
 	}
+	if (space->trees != NULL)
+		return (float) genie_tree_edit_distance(&space->trees[object], &space->trees[space->from], space->table, NULL);
 	for (uint32_t d = 0; d < space->n_dimensions; d++)
 	{
 		double		difference = (double) space->vectors[(size_t) space->from * space->n_dimensions + d] -
@@ -314,9 +408,9 @@ widened(float radius)
 	return radius * 1.0001f + 1e-6f;
 }
 
-/* Objects within the radius of the query that distances are measured from. */
+/* Objects within the radius of the query that distances are measured from.  by_labels: by their bound, too. */
 static uint32_t
-within_by_table(Space *space, const GeniePivotChoice *choice, const float *table, float radius)
+within_by_table(Space *space, const GeniePivotChoice *choice, const float *table, bool by_labels, float radius)
 {
 	float		from[GENIE_PIVOTS_MAX];
 	uint32_t	n = 0;
@@ -330,7 +424,7 @@ within_by_table(Space *space, const GeniePivotChoice *choice, const float *table
 
 		while (p < choice->n && fabsf(row[p] - from[p]) <= widened(radius))
 			p++;
-		if (p == choice->n)
+		if (p == choice->n && !(by_labels && (float) label_bound(space, o) > radius))
 			n += distance_to(space, o) <= radius;
 	}
 	return n;
@@ -449,8 +543,8 @@ find_radii(Space *space, const uint32_t *queries, float *radii, uint32_t *n_with
 
 /* Asks all queries by the table, or by the tree, and prints a row. */
 static void
-report(Space *space, const char *title, const GeniePivotChoice *choice, const float *table, const Tree *tree,
-	   const uint32_t *queries, const float *radii, const uint32_t *n_within)
+report(Space *space, const char *title, const GeniePivotChoice *choice, const float *table, bool by_labels,
+	   const Tree *tree, const uint32_t *queries, const float *radii, const uint32_t *n_within)
 {
 	double		began = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
 	double		seconds;
@@ -462,7 +556,7 @@ report(Space *space, const char *title, const GeniePivotChoice *choice, const fl
 
 		measure_from(space, queries[q]);
 		n = tree != NULL ? within_by_tree(space, tree, 0, 0, radii[q])
-			: within_by_table(space, choice, table, radii[q]);
+			: within_by_table(space, choice, table, by_labels, radii[q]);
 		if (n != n_within[q])
 		{
 			fprintf(stderr, "%s: query %u has %u objects within %g, not %u\n", title, q, n, (double) radii[q],
@@ -494,12 +588,19 @@ measure(const char *name, Space *space)
 	find_radii(space, queries, radii, n_within);
 	snprintf(title, sizeof(title), "%u pivots, chosen", choice.n);
 	fill_table(space, &choice, table);
-	report(space, title, &choice, table, NULL, queries, radii, n_within);
+	report(space, title, &choice, table, false, NULL, queries, radii, n_within);
+	if (space->trees != NULL)
+	{
+		const GeniePivotChoice none = {0};
+
+		report(space, "labels", &none, table, true, NULL, queries, radii, n_within);
+		report(space, "labels and pivots", &choice, table, true, NULL, queries, radii, n_within);
+	}
 	choice = farthest_pivots(space, table);
 	snprintf(title, sizeof(title), "%u pivots, farthest first", choice.n);
-	report(space, title, &choice, table, NULL, queries, radii, n_within);
+	report(space, title, &choice, table, false, NULL, queries, radii, n_within);
 	build_tree(space, &tree);
-	report(space, "tree of GTS, order 20", NULL, NULL, &tree, queries, radii, n_within);
+	report(space, "tree of GTS, order 20", NULL, NULL, false, &tree, queries, radii, n_within);
 	free(tree.order);
 	free(tree.to_pivot);
 	free(tree.to_nearest);
@@ -511,7 +612,7 @@ int
 main(int argc, char **argv)
 {
 	static const char *const lists[] = {"\tsingle\t", "\tcompound\t"};
-	static const char *const names[] = {"words", "rrna", "sift", "points"};
+	static const char *const names[] = {"words", "rrna", "trees", "sift", "points"};
 	const char *folder = argc > 1 ? argv[1] : "../shared/data";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -532,6 +633,9 @@ main(int argc, char **argv)
 				load_texts(&space, folder, "rrna", NULL, BASES);
 				break;
 			case 2:
+				load_trees(&space, folder);
+				break;
+			case 3:
 				load_vectors(&space, folder, "sift100k");
 				break;
 			default:
