@@ -5,6 +5,7 @@
  * Batches.  A batch is done in this order:
  *
  * 1.	Jobs without an image, exact search and hashing, one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
+ *		So are facets and grids (genie_cuda_facets.cuh).
  *		Then scans, those of the same vectors together (genie_cuda_value_scan.cuh).
  * 2.	The jobs that genie_cuda_dispatch.cuh gives to bit lanes, those of the same tiles together
  *		(genie_cuda_lanes_pass.cuh).
@@ -37,6 +38,7 @@
 #include <tuple>
 
 #include "genie_cuda_dispatch.cuh"
+#include "genie_cuda_facets.cuh"
 #include "genie_cuda_hash.cuh"
 #include "genie_cuda_nearest.cuh"
 #include "genie_cuda_tensor.cuh"
@@ -360,18 +362,28 @@ GenieCudaEngine::run_lanes_pass(const std::vector<GenieJob *> &jobs, const Genie
 	return status;
 }
 
-/* Does a job without an image, exact search or hashing, and gives it its status. */
+/* Does a job that is done by itself: exact search, hashing, facets or a grid; gives it its status. */
 GenieStatus
 GenieCudaEngine::run_alone(GenieJob &job) noexcept
 {
 	if (interrupted != nullptr && interrupted())
 		return job.status = GENIE_STATUS_CANCELLED;
-	return job.status = genie_cuda_guard(error, [&]() {
-			   if (job.kind == GENIE_JOB_NEAREST)
-				   genie_cuda_nearest(*context, job);
-			   else
-				   genie_cuda_hash(*context, job);
-		   });
+	if (genie_job_adds_up(job.kind) && !images->fits(*job.image))
+	{
+		snprintf(error, sizeof(error), "an image does not fit the limit of GPU memory");
+		return job.status = GENIE_STATUS_NO_ROOM;
+	}
+	job.status = genie_cuda_guard(error, [&]() {
+		if (job.kind == GENIE_JOB_NEAREST)
+			genie_cuda_nearest(*context, job);
+		else if (job.kind == GENIE_JOB_HASH)
+			genie_cuda_hash(*context, job);
+		else
+			genie_cuda_facets(*context, job, ++n_passes);
+	});
+	if (job.status != GENIE_OK)
+		images->drop_incomplete();
+	return job.status;
 }
 
 /*
@@ -448,7 +460,7 @@ GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *
 	left.insert(left.end(), jobs.begin() + (long) done, jobs.end());
 }
 
-/* Does jobs without an image, scans, and those that bit lanes do; returns the jobs that are left for tiles. */
+/* Does jobs that are done alone, scans, and those that bit lanes do; returns the jobs that are left for tiles. */
 std::vector<GenieJob *>
 GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status)
 {
@@ -475,7 +487,14 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			else if (job->n_tiles > 0)
 				scans[{job->image->id, job->vectors->id, job->first_tile, job->n_tiles}].push_back(job);
 		}
-		else if (!genie_job_has_image(job->kind))
+		else if (genie_job_adds_up(job->kind) && !genie_job_facets_fit(job))
+		{
+			job->status = GENIE_STATUS_CORRUPT;
+			snprintf(error, sizeof(error), "facets or a grid are malformed");
+		}
+		else if (genie_job_adds_up(job->kind) && job->n_tiles == 0)
+			memset(job->out, 0, genie_job_facets_bytes(job));
+		else if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind))
 		{
 			if (status == GENIE_STATUS_LOST)
 				job->status = status;

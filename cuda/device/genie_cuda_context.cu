@@ -1,6 +1,6 @@
 /*
  * genie_cuda_context.cu
- *	  Scratch memory, copying vectors, and how long uploads took (genie_cuda_context.cuh).
+ *	  Scratch memory, copying images and vectors, and how long uploads took (genie_cuda_context.cuh).
  */
 #include "genie_cuda_context.cuh"
 
@@ -19,6 +19,18 @@ GenieCudaContext::scratch(size_t bytes) const
 				throw;
 			(void) cudaGetLastError();
 		}
+	}
+}
+
+void
+GenieCudaContext::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
+{
+	copy.update(image, stream);
+	for (uint32_t group = 0; !copy.complete(); group++)
+	{
+		if (engine->interrupted != nullptr && engine->interrupted())
+			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
+		uploaded_bytes += copy.upload(group, image.groups[group], copy_stream, stream);
 	}
 }
 

@@ -40,7 +40,8 @@ struct GenieCudaContext
 	 */
 	uint8_t    *scratch(size_t bytes) const;
 
-	/* Starts copying what is not on the device.  Throws if the engine is interrupted. */
+	/* Start copying what is not on the device.  Throw if the engine is interrupted. */
+	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
 
 	/* Adds the time between the copy's two events to upload_us. */

@@ -74,6 +74,12 @@ constexpr uint32_t GENIE_CUDA_BITMAP_WINDOW = 256;
  */
 constexpr uint32_t GENIE_CUDA_LATER_PART = 128;
 
+/* ---- facets and grids (genie_cuda_facets.cu) ---- */
+
+/* Threads of a block, and ranks that it has in a tile: few, because a table of few keywords has few lists. */
+constexpr uint32_t GENIE_CUDA_FACETS_THREADS = 256;
+constexpr uint32_t GENIE_CUDA_FACETS_RANKS = 32;
+
 /* ---- key tables (genie_cuda_rank.cuh) ---- */
 
 /* Smallest counts are kept for this many sizes at most, or else for this many classes of sizes. */

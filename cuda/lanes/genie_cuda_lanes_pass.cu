@@ -159,13 +159,7 @@ GenieCudaLanesPass::bytes_of(const std::vector<GenieJob *> &jobs)
 void
 GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 {
-	copy.update(image, context.stream);
-	for (uint32_t i = 0; !copy.complete(); i++)
-	{
-		if (context.engine->interrupted != nullptr && context.engine->interrupted())
-			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-		context.uploaded_bytes += copy.upload(i, image.groups[i], context.copy_stream, context.stream);
-	}
+	context.upload(image, copy);
 	if (!copy.swizzled)
 	{
 		genie_cuda_lanes_swizzle(layout, copy.tiles(), image.n_tiles, context.stream);

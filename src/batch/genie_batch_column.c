@@ -7,6 +7,9 @@
  * dictionaries of all segments side by side, in ascending order, with their lists.  That reads the attribute's lists
  * once, however many values it has, and no row.
  *
+ * Where rows are only counted and a segment has an image, an engine counts them (GENIE_JOB_FACETS), and no list is read
+ * from the pages: only the dictionary, for the values.
+ *
  * An attempt at this may find a segment stale, when values have been taken already; all begins again.
  */
 #include "postgres.h"
@@ -33,9 +36,11 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 		return true;
 	old = MemoryContextSwitchTo(column->matches.batch.attempt_context);
 	source = palloc(sizeof(GenieColumnSource));
-	source->segment = column->matches.batch.sources[s]->segment;
+	source->source = column->matches.batch.sources[s];
+	source->segment = source->source->segment;
 	source->n_words = n_words;
 	source->state = NULL;
+	source->is_counted = false;
 	source->bits = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
 	memcpy(source->bits, bits, n_words * sizeof(uint64));
 	genie_dictionary_cursor(&source->cursor, source->segment);
@@ -45,12 +50,78 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 	return true;
 }
 
+/* ---- asking engines ---- */
+
+/* The rank of the first keyword of an attribute or of one after it.  False: stale. */
+static bool
+genie_column_rank(GenieColumnSource *source, uint32 attribute, uint32 *rank)
+{
+	uint8		bytes[GENIE_DIMENSION_BYTES];
+	GenieKey	key = {bytes, (uint32) genie_key_put_dimension(bytes, attribute)};
+
+	if (!genie_dictionary_seek(&source->cursor, key, false))
+		return false;
+	*rank = source->cursor.valid ? source->cursor.rank : source->segment->header.n_keywords;
+	return true;
+}
+
+/* Asks an engine about one source.  Attributes that are neighbours in the dictionary are one question. */
+static void
+genie_column_ask_source(GenieColumnSource *source, uint32 n)
+{
+	GenieRankRange *asked = palloc(n * sizeof(GenieRankRange));
+	uint32		n_asked = 0;
+	uint64		n_sums = 0;
+	uint32	   *sums;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		n_sums += source->ranges[i].end - source->ranges[i].first;
+		if (n_asked > 0 && asked[n_asked - 1].end == source->ranges[i].first)
+			asked[n_asked - 1].end = source->ranges[i].end;
+		else
+			asked[n_asked++] = source->ranges[i];
+	}
+	sums = palloc_extended(n_sums * sizeof(uint32) + 1, MCXT_ALLOC_HUGE);
+	source->is_counted = genie_segment_facets(source->source, source->bits, asked, n_asked, sums);
+	for (uint32 i = 0; i < n; i++)
+	{
+		source->sums[i] = sums;
+		sums += source->ranges[i].end - source->ranges[i].first;
+	}
+	pfree(asked);
+}
+
+bool
+genie_column_ask(GenieColumn *column, const int32 *attributes, uint32 n)
+{
+	column->n_attributes = n;
+	column->attributes = attributes;
+	for (uint32 s = 0; s < column->n_sources; s++)
+	{
+		GenieColumnSource *source = column->sources[s];
+
+		source->is_counted = false;
+		if (n == 0 || !genie_segment_facets_can(source->source))
+			continue;
+		source->ranges = palloc(n * sizeof(GenieRankRange));
+		source->sums = palloc(n * sizeof(uint32 *));
+		for (uint32 i = 0; i < n; i++)
+			if (!genie_column_rank(source, (uint32) attributes[i], &source->ranges[i].first) ||
+				!genie_column_rank(source, (uint32) attributes[i] + 1, &source->ranges[i].end))
+				return false;
+		genie_column_ask_source(source, n);
+	}
+	return true;
+}
+
 /* ---- values ---- */
 
 /* Who takes the parts of a list. */
 typedef struct GenieColumnPart
 {
 	const GenieColumn *column;
+	uint32		asked;			/* which of the attributes that were asked for; that many: none */
 	const GenieColumnTaker *taker;
 	void	   *arg;
 	GenieColumnSource *source;
@@ -105,7 +176,20 @@ genie_column_least(const GenieColumn *column, GenieKey prefix, uint8 *bytes)
 	return least;
 }
 
-/* Reads a value's lists in all segments that are at it, and moves these on.  False: stale. */
+/* The rows of a source that have the value are counted. */
+static void
+genie_column_take_rows_of(const GenieColumnPart *part, GenieColumnSource *source)
+{
+	GenieRankRange range = source->ranges[part->asked];
+	uint32		rank = source->cursor.rank;
+
+	if (rank < range.first || rank >= range.end)
+		genie_column_corrupt(part->column, "keywords are out of order");
+	if (source->sums[part->asked][rank - range.first] > 0)
+		part->taker->rows(part->arg, source, rank - range.first, source->sums[part->asked][rank - range.first]);
+}
+
+/* Takes a value's rows in all segments that are at it, from their lists or as counted.  False: stale. */
 static bool
 genie_column_read(GenieColumn *column, GenieKey key, GenieColumnPart *part)
 {
@@ -116,7 +200,9 @@ genie_column_read(GenieColumn *column, GenieKey key, GenieColumnPart *part)
 		if (!source->cursor.valid || genie_key_cmp(source->cursor.key, key) != 0)
 			continue;
 		part->source = source;
-		if (!genie_list_walk(&source->walk, &source->cursor, genie_column_take_part, part))
+		if (source->is_counted && part->taker->rows != NULL && part->asked < column->n_attributes)
+			genie_column_take_rows_of(part, source);
+		else if (!genie_list_walk(&source->walk, &source->cursor, genie_column_take_part, part))
 		{
 			if (source->walk.damage != NULL)
 				genie_column_corrupt(column, source->walk.damage);
@@ -137,6 +223,8 @@ genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker 
 	GenieKey	prefix = {prefix_bytes, (uint32) genie_key_put_dimension(prefix_bytes, attribute)};
 	GenieKey	key;
 
+	while (part.asked < column->n_attributes && (uint32) column->attributes[part.asked] != attribute)
+		part.asked++;
 	for (uint32 s = 0; s < column->n_sources; s++)
 		if (!genie_dictionary_seek(&column->sources[s]->cursor, prefix, false))
 			return false;
@@ -163,6 +251,7 @@ genie_column_run(void *owner)
 {
 	GenieColumn *column = owner;
 
+	column->n_attributes = 0;
 	column->sources = palloc(column->matches.batch.n_sources * sizeof(GenieColumnSource *));
 	column->n_sources = 0;
 	return genie_matches_begin(&column->matches) &&

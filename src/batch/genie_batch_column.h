@@ -8,16 +8,23 @@
 
 #include "genie_batch_matches.h"
 #include "genie_list_walk.h"
+#include "genie_segment_facets.h"
 
 /* A segment in which some rows match. */
 typedef struct GenieColumnSource
 {
+	GenieSource *source;
 	GenieSegment *segment;
 	GenieDictionaryCursor cursor;
 	GenieListWalk walk;
 	Size		n_words;
 	uint64	   *bits;			/* objects whose rows match; of whole tiles */
 	void	   *state;			/* who takes values may keep something here; NULL at first */
+
+	/* once genie_column_ask() has got an answer: the ranks of each attribute, and how many rows have each */
+	bool		is_counted;
+	GenieRankRange *ranges;
+	uint32	  **sums;
 } GenieColumnSource;
 
 /* One query's rows, and who takes their values. */
@@ -28,6 +35,10 @@ typedef struct GenieColumn
 	/* an attempt: segments in which some rows match */
 	GenieColumnSource **sources;
 	uint32		n_sources;
+
+	/* what genie_column_ask() has asked for */
+	uint32		n_attributes;
+	const int32 *attributes;
 
 	/* Takes the rows of an attempt, which are in sources; what it has found is void if it, or the call, is stale. */
 	bool		(*take) (void *owner);
@@ -40,7 +51,15 @@ typedef struct GenieColumnTaker
 	/* A value: its parts follow. */
 	void		(*value) (void *arg, GenieFamily family, GenieKey value);
 
-	/* Objects of a tile of a source that have it, ascending; whether their rows match is not looked at yet. */
+	/*
+	 * Of a source that is counted: n > 0 rows that match have it; it is number i of the attribute's in the segment.
+	 * NULL: not even of such a source; the taker wants to see objects.
+	 */
+	void		(*rows) (void *arg, GenieColumnSource *source, uint32 i, uint32 n);
+
+	/*
+	 * Of any other source: objects of a tile that have it, ascending.  Whether their rows match is not looked at yet.
+	 */
 	void		(*part) (void *arg, GenieColumnSource *source, uint32 tile, const uint16 *locals, uint32 n);
 
 	/* There are no more of the value. */
@@ -49,6 +68,12 @@ typedef struct GenieColumnTaker
 
 /* Finds one query's rows by an index, and has them taken; for that function, of which the query is that argument. */
 extern void genie_column_search(GenieColumn *column, FunctionCallInfo fcinfo, int argument, const char *function);
+
+/*
+ * Has engines count the rows that have each value of these attributes, which stay, in as many sources as the worker
+ * answers for.  False: stale.
+ */
+extern bool genie_column_ask(GenieColumn *column, const int32 *attributes, uint32 n);
 
 /* All values of an attribute that objects of these segments have.  False: stale. */
 extern bool genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker *taker, void *arg);

@@ -71,6 +71,15 @@ genie_facets_take_part(void *arg, GenieColumnSource *source, uint32 tile, const 
 	search->n_rows += n_set;
 }
 
+static void
+genie_facets_take_rows(void *arg, GenieColumnSource *source pg_attribute_unused(), uint32 i pg_attribute_unused(),
+					   uint32 n)
+{
+	GenieFacetSearch *search = arg;
+
+	search->n_rows += n;
+}
+
 /* ---- facets ---- */
 
 static void
@@ -96,8 +105,8 @@ genie_facets_end_value(void *arg)
 	MemoryContextReset(search->value_context);
 }
 
-static const GenieColumnTaker genie_facets_taker = {genie_facets_begin_value, genie_facets_take_part,
-	genie_facets_end_value};
+static const GenieColumnTaker genie_facets_taker = {genie_facets_begin_value, genie_facets_take_rows,
+	genie_facets_take_part, genie_facets_end_value};
 
 static bool
 genie_facets_take(void *owner)
@@ -106,6 +115,8 @@ genie_facets_take(void *owner)
 
 	search->n = 0;
 	tuplestore_clear(search->result->setResult);
+	if (!genie_column_ask(&search->column, search->attributes, search->n_attributes))
+		return false;
 	for (uint32 i = 0; i < search->n_attributes; i++)
 	{
 		search->attribute = (uint32) search->attributes[i];
@@ -224,8 +235,8 @@ genie_aggregate_end_value(void *arg)
 	MemoryContextReset(search->value_context);
 }
 
-static const GenieColumnTaker genie_aggregate_taker = {genie_facets_begin_value, genie_facets_take_part,
-	genie_aggregate_end_value};
+static const GenieColumnTaker genie_aggregate_taker = {genie_facets_begin_value, genie_facets_take_rows,
+	genie_facets_take_part, genie_aggregate_end_value};
 
 static bool
 genie_aggregate_take(void *owner)
@@ -238,7 +249,8 @@ genie_aggregate_take(void *owner)
 	search->sum = NULL;
 	search->has_order = true;
 	search->min = search->max = NULL;
-	if (!genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search))
+	if (!genie_column_ask(&search->column, search->attributes, search->n_attributes) ||
+		!genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search))
 		return false;
 	search->column.matches.batch.instrument.record->n_rows++;
 	return true;

@@ -13,6 +13,11 @@
  *	  has some.  A row keeps its page while its keywords stay, so a range of pages holds all the cell's rows.
  * 3. If an attribute is to be measured, one more walk adds its values up, cell by cell.
  *
+ * A segment whose rows an engine counts is done by it, unless an attribute is to be measured.  Then the walk (1) only
+ * numbers the coordinates, and notes each value's cells; the engine counts the rows of each cell, and gives the first
+ * and the last object (GENIE_JOB_GRID).  What is an error is not left to it: if there are values that are no numbers,
+ * or rows with several, or too many cells, all is done again from the pages.
+ *
  * Memory: four bytes an object and axis bits, and the grid, of which coordinates that no row has are no part.
  */
 #include "postgres.h"
@@ -31,8 +36,7 @@
 #include "genie_object_table.h"
 #include "genie_value_text.h"
 
-#define GENIE_REGRID_CELLS_MAX ((uint64) 1 << 24)	/* 256 MB, and 512 to measure */
-#define GENIE_REGRID_AXES_MAX 24
+/* of GENIE_GRID_CELLS_MAX cells: 256 MB, 192 more for an engine's, or 512 more to measure */
 
 PG_FUNCTION_INFO_V1(genie_regrid);
 
@@ -48,12 +52,17 @@ typedef struct GenieRegridAxis
 	int32	   *coordinates;	/* ascending */
 } GenieRegridAxis;
 
-/* A segment's objects. */
-typedef struct GenieRegridObjects
+/* A segment. */
+typedef struct GenieRegridSource
 {
+	/* by an engine: */
+	GenieGridAxis *axes;
+
+	/* or from the pages: its objects' */
 	uint32	   *cells;
-	uint64	   *seen;			/* have a value on the axis */
-} GenieRegridObjects;
+	uint64	   *left;			/* their rows match, and have a value on each axis before */
+	uint64	   *seen;			/* and one on this axis */
+} GenieRegridSource;
 
 typedef struct GenieRegridCell
 {
@@ -74,13 +83,15 @@ typedef struct GenieRegrid
 {
 	GenieColumn column;
 	uint32		n_axes;
-	GenieRegridAxis axes[GENIE_REGRID_AXES_MAX];
+	GenieRegridAxis axes[GENIE_GRID_AXES_MAX];
+	int32		attributes[GENIE_GRID_AXES_MAX];
 	bool		measures;
 	uint32		measured;		/* that attribute */
 	ReturnSetInfo *result;
 	MemoryContext value_context;	/* of one value, or one row of the result */
 
 	/* the walk */
+	bool		is_unclear;		/* by an engine: what there is is to be read from the pages */
 	GenieRegridAxis *axis;
 	bool		has_family;
 	GenieFamily family;			/* of the values that rows have */
@@ -113,48 +124,55 @@ genie_regrid_end_value(void *arg pg_attribute_unused())
 {
 }
 
-/* Some row has the value: reads it.  What no row has may be anything. */
+/* Some row has the value: reads it.  What no row has may be anything.  False: it is no number. */
+static bool
+genie_regrid_try_value(GenieRegrid *regrid)
+{
+	MemoryContext old = MemoryContextSwitchTo(regrid->value_context);
+	bool		ok = genie_value_to_double(regrid->value_family, regrid->value.data, regrid->value.len,
+										   &regrid->number) &&
+	(!regrid->has_family || regrid->value_family == regrid->family);
+
+	regrid->has_family = true;
+	regrid->family = regrid->value_family;
+	regrid->is_in_cell = ok && isfinite(regrid->number);
+	regrid->is_read = true;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(regrid->value_context);
+	return ok;
+}
+
+/* The same, or an error. */
 static void
 genie_regrid_read_value(GenieRegrid *regrid)
 {
-	MemoryContext old = MemoryContextSwitchTo(regrid->value_context);
-
-	if (!genie_value_to_double(regrid->value_family, regrid->value.data, regrid->value.len, &regrid->number) ||
-		(regrid->has_family && regrid->value_family != regrid->family))
+	if (!genie_regrid_try_value(regrid))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("attribute %u cannot be an axis or be measured",
 						regrid->axis == NULL ? regrid->measured : regrid->axis->attribute),
 				 errdetail("Some of its values are no numbers or times, or are of several types.")));
-	regrid->has_family = true;
-	regrid->family = regrid->value_family;
-	regrid->is_in_cell = isfinite(regrid->number);
-	regrid->is_read = true;
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(regrid->value_context);
 }
 
-/* The value's coordinate gets a number, unless the value before had the same one. */
-static void
-genie_regrid_number_value(GenieRegrid *regrid)
+static inline bool
+genie_regrid_is_coordinate(float8 coordinate)
+{
+	return coordinate >= PG_INT32_MIN && coordinate <= PG_INT32_MAX;
+}
+
+/* The value's coordinate gets a number, unless the value before had the same one.  False: there are too many. */
+static bool
+genie_regrid_try_number(GenieRegrid *regrid)
 {
 	GenieRegridAxis *axis = regrid->axis;
 	float8		coordinate = floor(regrid->number / axis->step);
 
-	if (!(coordinate >= PG_INT32_MIN && coordinate <= PG_INT32_MAX))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("cell of value %g of attribute %u is out of range for type integer", regrid->number,
-						axis->attribute),
-				 errhint("Take a larger step than %g.", axis->step)));
+	if (!genie_regrid_is_coordinate(coordinate))
+		return false;
 	if (axis->n == 0 || axis->coordinates[axis->n - 1] != (int32) coordinate)
 	{
-		if (axis->stride * (axis->n + 1) > GENIE_REGRID_CELLS_MAX)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("the grid has too many cells"),
-					 errdetail("It can have %llu.", (unsigned long long) GENIE_REGRID_CELLS_MAX),
-					 errhint("Take larger steps, or fewer attributes, or a query that fewer rows fulfil.")));
+		if (axis->stride * (axis->n + 1) > GENIE_GRID_CELLS_MAX)
+			return false;
 		if (axis->n == axis->capacity)
 		{
 			axis->capacity *= 2;
@@ -163,18 +181,57 @@ genie_regrid_number_value(GenieRegrid *regrid)
 		axis->coordinates[axis->n++] = (int32) coordinate;
 	}
 	regrid->add = (uint32) (axis->stride * (axis->n - 1));
+	return true;
+}
+
+/* The same, or an error. */
+static void
+genie_regrid_number_value(GenieRegrid *regrid)
+{
+	const GenieRegridAxis *axis = regrid->axis;
+
+	if (genie_regrid_try_number(regrid))
+		return;
+	if (!genie_regrid_is_coordinate(floor(regrid->number / axis->step)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("cell of value %g of attribute %u is out of range for type integer", regrid->number,
+						axis->attribute),
+				 errhint("Take a larger step than %g.", axis->step)));
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("the grid has too many cells"),
+			 errdetail("It can have %u.", GENIE_GRID_CELLS_MAX),
+			 errhint("Take larger steps, or fewer attributes, or a query that fewer rows fulfil.")));
+}
+
+/* Rows of a segment that an engine counts have the value, which is number i of the axis there. */
+static void
+genie_regrid_take_rows(void *arg, GenieColumnSource *source, uint32 i, uint32 n pg_attribute_unused())
+{
+	GenieRegrid *regrid = arg;
+	const GenieRegridSource *of = source->state;
+	uint32	   *places = unconstify(uint32 *, of->axes[regrid->axis - regrid->axes].places);
+
+	if (!regrid->is_read)
+	{
+		regrid->is_unclear |= !genie_regrid_try_value(regrid) ||
+			(regrid->is_in_cell && !genie_regrid_try_number(regrid));
+	}
+	if (regrid->is_in_cell && !regrid->is_unclear)
+		places[i] = regrid->add;
 }
 
 static void
 genie_regrid_take_axis(void *arg, GenieColumnSource *source, uint32 tile, const uint16 *locals, uint32 n)
 {
 	GenieRegrid *regrid = arg;
-	GenieRegridObjects *objects = source->state;
-	const uint64 *bits = source->bits + (Size) tile * GENIE_TILE_WORDS;
+	GenieRegridSource *objects = source->state;
+	const uint64 *bits = objects->left + (Size) tile * GENIE_TILE_WORDS;
 	uint64	   *seen = objects->seen + (Size) tile * GENIE_TILE_WORDS;
 	uint32	   *cells = objects->cells + (Size) tile * GENIE_TILE_OBJECTS;
 
-	for (uint32 i = 0; i < n; i++)
+	for (uint32 i = 0; i < n && !regrid->is_unclear; i++)
 	{
 		uint32		word = locals[i] / 64;
 		uint64		bit = UINT64CONST(1) << (locals[i] % 64);
@@ -203,8 +260,8 @@ static void
 genie_regrid_take_measure(void *arg, GenieColumnSource *source, uint32 tile, const uint16 *locals, uint32 n)
 {
 	GenieRegrid *regrid = arg;
-	const GenieRegridObjects *objects = source->state;
-	const uint64 *bits = source->bits + (Size) tile * GENIE_TILE_WORDS;
+	const GenieRegridSource *objects = source->state;
+	const uint64 *bits = objects->left + (Size) tile * GENIE_TILE_WORDS;
 	const uint32 *cells = objects->cells + (Size) tile * GENIE_TILE_OBJECTS;
 
 	for (uint32 i = 0; i < n; i++)
@@ -222,10 +279,10 @@ genie_regrid_take_measure(void *arg, GenieColumnSource *source, uint32 tile, con
 		}
 }
 
-static const GenieColumnTaker genie_regrid_axis_taker = {genie_regrid_begin_value, genie_regrid_take_axis,
-	genie_regrid_end_value};
-static const GenieColumnTaker genie_regrid_measure_taker = {genie_regrid_begin_value, genie_regrid_take_measure,
-	genie_regrid_end_value};
+static const GenieColumnTaker genie_regrid_axis_taker = {genie_regrid_begin_value, genie_regrid_take_rows,
+	genie_regrid_take_axis, genie_regrid_end_value};
+static const GenieColumnTaker genie_regrid_measure_taker = {genie_regrid_begin_value, NULL,
+	genie_regrid_take_measure, genie_regrid_end_value};
 
 /* ---- cells ---- */
 
@@ -249,19 +306,20 @@ genie_regrid_add_axis(GenieRegrid *regrid, GenieRegridAxis *axis)
 	regrid->has_family = false;
 	for (uint32 s = 0; s < column->n_sources; s++)
 	{
-		const GenieRegridObjects *objects = column->sources[s]->state;
+		const GenieRegridSource *objects = column->sources[s]->state;
 
-		memset(objects->seen, 0, column->sources[s]->n_words * sizeof(uint64));
+		if (!column->sources[s]->is_counted)
+			memset(objects->seen, 0, column->sources[s]->n_words * sizeof(uint64));
 	}
 	if (!genie_column_walk(column, axis->attribute, &genie_regrid_axis_taker, regrid))
 		return false;
 	for (uint32 s = 0; s < column->n_sources; s++)
 	{
 		GenieColumnSource *source = column->sources[s];
-		const GenieRegridObjects *objects = source->state;
+		const GenieRegridSource *objects = source->state;
 
-		for (Size w = 0; w < source->n_words; w++)
-			source->bits[w] &= objects->seen[w];
+		for (Size w = 0; !source->is_counted && w < source->n_words; w++)
+			objects->left[w] &= objects->seen[w];
 	}
 	regrid->n_cells *= axis->n;
 	return true;
@@ -289,11 +347,11 @@ genie_regrid_count_tile(GenieRegrid *regrid, const GenieTileObjects *tile, const
 	}
 }
 
-/* Counts a segment's rows.  False: stale. */
+/* Counts a segment's rows from its objects' cells.  False: stale. */
 static bool
-genie_regrid_count(GenieRegrid *regrid, GenieColumnSource *source)
+genie_regrid_count_pages(GenieRegrid *regrid, GenieColumnSource *source)
 {
-	const GenieRegridObjects *objects = source->state;
+	const GenieRegridSource *objects = source->state;
 	GenieObjectReader reader;
 
 	genie_object_table_reader(&reader, source->segment, false);
@@ -304,9 +362,71 @@ genie_regrid_count(GenieRegrid *regrid, GenieColumnSource *source)
 		CHECK_FOR_INTERRUPTS();
 		if (tile == NULL)
 			return false;
-		genie_regrid_count_tile(regrid, tile, source->bits + (Size) t * GENIE_TILE_WORDS,
+		genie_regrid_count_tile(regrid, tile, objects->left + (Size) t * GENIE_TILE_WORDS,
 								objects->cells + (Size) t * GENIE_TILE_OBJECTS);
 	}
+	return true;
+}
+
+/* The page of each object's row.  NULL: stale. */
+static BlockNumber *
+genie_regrid_read_pages(GenieSegment *segment)
+{
+	BlockNumber *pages = palloc_extended((Size) segment->header.n_objects * sizeof(BlockNumber) + 1, MCXT_ALLOC_HUGE);
+	Size		n = 0;
+	GenieObjectReader reader;
+
+	genie_object_table_reader(&reader, segment, false);
+	for (uint32 t = 0; t < reader.n_tiles; t++)
+	{
+		const GenieTileObjects *tile = genie_object_table_tile(&reader, t);
+
+		CHECK_FOR_INTERRUPTS();
+		if (tile == NULL)
+			return NULL;
+		for (uint32 r = 0; r < tile->n_runs; r++)
+		{
+			uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
+
+			for (uint32 i = tile->runs[r].start; i < end; i++)
+				pages[n + i] = tile->runs[r].block;
+		}
+		n += tile->n_objects;
+	}
+	return pages;
+}
+
+/* Has an engine count a segment's rows.  False: stale. */
+static bool
+genie_regrid_count_engine(GenieRegrid *regrid, GenieColumnSource *source)
+{
+	const GenieRegridSource *of = source->state;
+	GenieGrid	grid = {regrid->n_axes, of->axes, (uint32) regrid->n_cells};
+	GenieGridCell *cells = palloc_extended(grid.n_cells * sizeof(GenieGridCell), MCXT_ALLOC_HUGE);
+	bool		repeats;
+	BlockNumber *pages;
+
+	if (!genie_segment_grid(source->source, source->bits, &grid, cells, &repeats) || repeats)
+	{
+		regrid->is_unclear = true;
+		return true;
+	}
+	pages = genie_regrid_read_pages(source->segment);
+	for (uint32 i = 0; pages != NULL && i < grid.n_cells; i++)
+		if (cells[i].n > 0)
+		{
+			GenieRegridCell *cell = &regrid->cells[i];
+			BlockNumber first = pages[cells[i].first];
+			BlockNumber last = pages[cells[i].last];
+
+			cell->first = cell->n == 0 ? first : Min(cell->first, first);
+			cell->last = cell->n == 0 ? last : Max(cell->last, last);
+			cell->n += cells[i].n;
+		}
+	pfree(cells);
+	if (pages == NULL)
+		return false;
+	pfree(pages);
 	return true;
 }
 
@@ -344,8 +464,8 @@ genie_regrid_put_cell(GenieRegrid *regrid, uint64 number, const Datum *coordinat
 static void
 genie_regrid_put(GenieRegrid *regrid)
 {
-	uint32		at[GENIE_REGRID_AXES_MAX] = {0};
-	Datum		coordinates[GENIE_REGRID_AXES_MAX];
+	uint32		at[GENIE_GRID_AXES_MAX] = {0};
+	Datum		coordinates[GENIE_GRID_AXES_MAX];
 
 	for (uint64 i = 0; i < regrid->n_cells; i++)
 	{
@@ -369,6 +489,66 @@ genie_regrid_put(GenieRegrid *regrid)
 	}
 }
 
+/* Begins a segment that an engine counts: no value is anywhere. */
+static void
+genie_regrid_begin_engine(const GenieRegrid *regrid, const GenieColumnSource *source, GenieRegridSource *of)
+{
+	of->axes = palloc(regrid->n_axes * sizeof(GenieGridAxis));
+	for (uint32 a = 0; a < regrid->n_axes; a++)
+	{
+		uint32		n = source->ranges[a].end - source->ranges[a].first;
+		uint32	   *places = palloc_extended(n * sizeof(uint32) + 1, MCXT_ALLOC_HUGE);
+
+		memset(places, 0xFF, n * sizeof(uint32));
+		of->axes[a] = (GenieGridAxis) {source->ranges[a].first, n, places};
+	}
+	StaticAssertStmt(GENIE_GRID_NOWHERE == PG_UINT32_MAX, "bytes of 255 are nowhere");
+}
+
+static void
+genie_regrid_begin_pages(const GenieColumnSource *source, GenieRegridSource *of)
+{
+	Size		n_bytes = source->n_words * sizeof(uint64);
+
+	of->cells = genie_regrid_reserve(source->n_words * 64 * sizeof(uint32));
+	of->seen = palloc_extended(n_bytes, MCXT_ALLOC_HUGE);
+	of->left = palloc_extended(n_bytes, MCXT_ALLOC_HUGE);
+	memcpy(of->left, source->bits, n_bytes);
+}
+
+/* Counts the rows of all cells, by engines where they are to be asked.  False: stale. */
+static bool
+genie_regrid_count(GenieRegrid *regrid, bool asks)
+{
+	GenieColumn *column = &regrid->column;
+
+	if (!genie_column_ask(column, regrid->attributes, asks ? regrid->n_axes : 0))
+		return false;
+	for (uint32 s = 0; s < column->n_sources; s++)
+	{
+		GenieRegridSource *of = palloc0(sizeof(GenieRegridSource));
+
+		column->sources[s]->state = of;
+		if (column->sources[s]->is_counted)
+			genie_regrid_begin_engine(regrid, column->sources[s], of);
+		else
+			genie_regrid_begin_pages(column->sources[s], of);
+	}
+	regrid->is_unclear = false;
+	regrid->n_cells = 1;
+	for (uint32 i = 0; i < regrid->n_axes && regrid->n_cells > 0; i++)
+		if (!genie_regrid_add_axis(regrid, &regrid->axes[i]))
+			return false;
+	if (regrid->n_cells == 0)
+		return true;
+	regrid->cells = genie_regrid_reserve(regrid->n_cells * sizeof(GenieRegridCell));
+	for (uint32 s = 0; s < column->n_sources && !regrid->is_unclear; s++)
+		if (!(column->sources[s]->is_counted ? genie_regrid_count_engine(regrid, column->sources[s]) :
+			  genie_regrid_count_pages(regrid, column->sources[s])))
+			return false;
+	return true;
+}
+
 static bool
 genie_regrid_take(void *owner)
 {
@@ -377,25 +557,10 @@ genie_regrid_take(void *owner)
 
 	if (column->n_sources == 0)
 		return true;
-	for (uint32 s = 0; s < column->n_sources; s++)
-	{
-		GenieRegridObjects *objects = palloc(sizeof(GenieRegridObjects));
-		Size		n_words = column->sources[s]->n_words;
-
-		objects->cells = genie_regrid_reserve(n_words * 64 * sizeof(uint32));
-		objects->seen = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
-		column->sources[s]->state = objects;
-	}
-	regrid->n_cells = 1;
-	for (uint32 i = 0; i < regrid->n_axes && regrid->n_cells > 0; i++)
-		if (!genie_regrid_add_axis(regrid, &regrid->axes[i]))
-			return false;
+	if (!genie_regrid_count(regrid, !regrid->measures) || (regrid->is_unclear && !genie_regrid_count(regrid, false)))
+		return false;
 	if (regrid->n_cells == 0)
 		return true;
-	regrid->cells = genie_regrid_reserve(regrid->n_cells * sizeof(GenieRegridCell));
-	for (uint32 s = 0; s < column->n_sources; s++)
-		if (!genie_regrid_count(regrid, column->sources[s]))
-			return false;
 	if (regrid->measures)
 	{
 		regrid->axis = NULL;
@@ -415,10 +580,10 @@ genie_regrid_set_axes(GenieRegrid *regrid, ArrayType *attributes, ArrayType *ste
 	const int32 *numbers = genie_column_attributes(attributes, &regrid->n_axes);
 	const float8 *step = (const float8 *) ARR_DATA_PTR(steps);
 
-	if (regrid->n_axes == 0 || regrid->n_axes > GENIE_REGRID_AXES_MAX)
+	if (regrid->n_axes == 0 || regrid->n_axes > GENIE_GRID_AXES_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of attributes must be between 1 and %d", GENIE_REGRID_AXES_MAX)));
+				 errmsg("number of attributes must be between 1 and %d", GENIE_GRID_AXES_MAX)));
 	if (ARR_NDIM(steps) != 1 || ARR_DIMS(steps)[0] != (int) regrid->n_axes || array_contains_nulls(steps))
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -429,6 +594,7 @@ genie_regrid_set_axes(GenieRegrid *regrid, ArrayType *attributes, ArrayType *ste
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("step must be a number above 0, but is %g", step[i])));
+		regrid->attributes[i] = numbers[i];
 		regrid->axes[i].attribute = (uint32) numbers[i];
 		regrid->axes[i].step = step[i];
 	}

@@ -19,7 +19,8 @@
  *
  * Doing.  Threads take tasks by adding one to next_task.  Who writes what:
  *	a job's parts		the thread that has the part's task
- *	job->out			COUNTS, MASK: the same, each its tiles; else the thread that ended the job's last part
+ *	job->out			COUNTS, MASK: the same, each its tiles; FACETS, GRID: that of the first part, other parts have
+ *						sums of their own; and else, as at the end, the thread that ended the job's last part
  *	parts_left			each thread that ends a part takes one off; the thread that takes the last one ends the job,
  *						and the others' parts are written by then (the subtraction releases and acquires)
  *	floor				any thread that has a part of the job, upwards only
@@ -46,6 +47,7 @@
 
 #include "genie_cpu_batch.h"
 #include "genie_tile_count.h"
+#include "genie_tile_facets.h"
 #include "genie_tile_search.h"
 #include "genie_value_offer.h"
 
@@ -86,6 +88,8 @@ job_valid(const GenieJob *job)
 {
 	if (job->kind == GENIE_JOB_SCAN)
 		return genie_job_scan_fits(job);
+	if (genie_job_adds_up(job->kind))
+		return genie_job_facets_fit(job);
 	if (job->kind == GENIE_JOB_TOP)
 	{
 		if (job->k < 1 || job->k > GENIE_JOB_K_MAX || job->min_key < 1)
@@ -200,6 +204,12 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJ
 		return tally_in_tile(scratch, tile, job, &part->n_tallied);
 	if (job->kind == GENIE_JOB_COUNTS)
 		return counts_in_tile(scratch, tile, job, t);
+	if (job->kind == GENIE_JOB_FACETS)
+		genie_tile_facets(tile, job->facets, part->sums);
+	else if (job->kind == GENIE_JOB_GRID)
+		part->repeats |= !genie_tile_grid(scratch, tile, job->grid, part->sums);
+	if (genie_job_adds_up(job->kind))
+		return true;
 	if (job->any)
 		return any_in_tile(scratch, tile, job, t);
 	return genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions,
@@ -226,6 +236,13 @@ begin_part(const GenieCpuWork *work, GenieCpuPart *part)
 
 	part->top.floor = job->min_key;
 	part->n_tallied = 0;
+	if (genie_job_adds_up(job->kind))
+	{
+		if (part == genie_cpu_part(work, 0))
+			part->sums = memset(job->out, 0, genie_job_facets_bytes(job));
+		else if ((part->sums = calloc(1, genie_job_facets_bytes(job))) == NULL)
+			part->status = GENIE_STATUS_RETRY;
+	}
 	if (!genie_job_ranks(job->kind))
 		return;
 	hits = malloc(capacity * sizeof(GenieHit));
@@ -257,6 +274,27 @@ finish_top(GenieCpuWork *work)
 	memcpy(job->out, top->hits, job->n_hits * sizeof(GenieHit));
 }
 
+/* Adds up the sums of all parts, in object order. */
+static void
+finish_sums(GenieCpuWork *work)
+{
+	GenieJob   *job = work->job;
+
+	job->n_hits = genie_cpu_part(work, 0)->repeats;
+	for (uint32_t p = 1; p < work->n_parts; p++)
+	{
+		const GenieCpuPart *next = genie_cpu_part(work, p);
+		const uint32_t *sums = next->sums;
+
+		job->n_hits |= next->repeats;
+		if (job->kind == GENIE_JOB_GRID)
+			genie_grid_merge(job->out, next->sums, job->grid->n_cells);
+		else
+			for (uint32_t i = 0; i < job->facets.end - job->facets.first; i++)
+				((uint32_t *) job->out)[i] += sums[i];
+	}
+}
+
 /* All parts have ended: the job failed if one did, and else is done if all are. */
 static void
 end_job(GenieCpuWork *work)
@@ -268,11 +306,17 @@ end_job(GenieCpuWork *work)
 			status = genie_cpu_part(work, p)->status == GENIE_OK ? status : genie_cpu_part(work, p)->status;
 	if (status == GENIE_OK && genie_job_ranks(work->job->kind))
 		finish_top(work);
+	if (status == GENIE_OK && genie_job_adds_up(work->job->kind))
+		finish_sums(work);
 	for (uint32_t p = 0; p < work->n_parts && status == GENIE_OK && work->job->kind == GENIE_JOB_TALLY; p++)
 		work->job->n_hits += (uint32_t) genie_cpu_part(work, p)->n_tallied;
 	work->job->status = status;
 	for (uint32_t p = 0; p < work->n_parts; p++)
+	{
 		free(genie_cpu_part(work, p)->top.hits);
+		if (p > 0)
+			free(genie_cpu_part(work, p)->sums);
+	}
 }
 
 /* done: no interrupt came */

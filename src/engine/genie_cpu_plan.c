@@ -21,6 +21,7 @@
 #define COST_TILE 10000
 #define COST_RANGE 20
 #define COSTS_A_NS 2
+#define COST_OBJECT_CELL 10		/* adding an object to its cell of a grid, which may be anywhere */
 
 /* Of SCAN jobs, measured with AVX-512 on records of 128 to 1,536 dimensions: a record costs like so many bytes more. */
 #define COST_SCAN_BYTES 350
@@ -38,6 +39,9 @@
 
 /* hits that a block's top-k's have room for, all parts together: 256 MB; this bounds a block's parts */
 #define BLOCK_HITS_MAX (UINT64_C(32) << 20)
+
+/* bytes that the sums of all parts of a FACETS or GRID job may take: this bounds its parts */
+#define SUMS_BYTES_MAX (UINT64_C(64) << 20)
 
 /* parts of a block of lanes are multiples of so many objects */
 #define LANE_UNIT_OBJECTS 1024
@@ -211,6 +215,30 @@ units_of(const GenieCpuWork *work)
 	return (uint32_t) (((uint64_t) genie_job_objects(work->job) + unit_of(work) - 1) / unit_of(work));
 }
 
+/* FACETS, GRID: all postings of their ranks, as if they were evenly spread; of a grid each object besides. */
+static uint64_t
+sums_cost(const GenieJob *job)
+{
+	const GenieSegmentImage *image = job->image;
+	uint64_t	cost = (uint64_t) job->n_tiles * COST_TILE;
+	GenieRankRange range = job->facets;
+
+	if (job->n_tiles == 0)
+		return 0;
+	for (uint32_t a = 0; a < (job->kind == GENIE_JOB_GRID ? job->grid->n_axes : 1); a++)
+	{
+		if (job->kind == GENIE_JOB_GRID)
+			range = (GenieRankRange) {job->grid->axes[a].first_rank,
+				job->grid->axes[a].first_rank + job->grid->axes[a].n_ranks};
+		if (image->postings_before != NULL)
+			cost += (image->postings_before[range.end] - image->postings_before[range.first]) * job->n_tiles /
+				image->n_tiles;
+		else
+			cost += genie_job_objects(job);
+	}
+	return cost + (job->kind == GENIE_JOB_GRID ? COST_OBJECT_CELL * (uint64_t) genie_job_objects(job) : 0);
+}
+
 static uint64_t
 scan_cost(const GenieJob *job)
 {
@@ -289,6 +317,8 @@ estimate(GenieCpuBatch *batch, GenieTileScratch *scratch)
 			;					/* what the dispatcher took it to be */
 		else if (genie_cpu_scans(work))
 			work->cost = scan_cost(work->job);
+		else if (genie_job_adds_up(work->job->kind))
+			work->cost = sums_cost(work->job);
 		else if (batch->n_works > batch->n_threads * MANY_JOBS_PER_THREAD)
 			work->cost = (uint64_t) work->job->n_tiles * COST_TILE;
 		else
@@ -404,6 +434,8 @@ cut(GenieCpuBatch *batch)
 		end = start + 1;
 		if (by_block)
 			end = block_end(batch, start, &cost, &most);
+		if (genie_job_adds_up(first->job->kind) && most > SUMS_BYTES_MAX / (genie_job_facets_bytes(first->job) + 1))
+			most = SUMS_BYTES_MAX / (genie_job_facets_bytes(first->job) + 1);
 		n_parts = batch->n_wanted == 0 ? 1 : cost * (by_lanes ? n_lane_tasks : batch->n_wanted) / batch->cost;
 		if (n_parts > most)
 			n_parts = most;

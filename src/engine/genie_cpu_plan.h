@@ -44,6 +44,8 @@ typedef struct GenieCpuPart
 {
 	GenieTopK	top;			/* TOP, SCAN; hits is NULL while it has no memory; TALLY: its floor alone */
 	uint64_t	n_tallied;		/* TALLY */
+	void	   *sums;			/* FACETS, GRID: as job->out, which is that of the first part; NULL: no memory */
+	bool		repeats;		/* GRID: a live object has two keywords on an axis */
 	GenieStatus status;			/* CANCELLED: not done yet, or never */
 } __attribute__((aligned(GENIE_CPU_CACHE_LINE))) GenieCpuPart;
 

@@ -2,12 +2,13 @@
  * genie_engine.h
  *	  What an engine is: it takes a batch of jobs over images of segments and does them.
  *
- * A job is one query against a range of tiles of one segment's image (genie_image.h): the best k objects of these
- * tiles by match count or by vector, the counts of all of them, how many match often enough, or which of them fulfil
- * conditions.  A batch may mix jobs of all kinds, of many images and ranges, with different k, lengths and keys.  What
- * jobs of the same query on neighbouring ranges give is what one job on all their tiles gives: counts and masks one
- * after the other, tallies by their sum, the best k by merging hits.  There are two engines: the CPU engine
- * (genie_engine_cpu.h), which tests take as the oracle, and the CUDA engine (cuda/).
+ * A job is one query against a range of tiles of one segment's image (genie_image.h): the best k objects of these tiles
+ * by match count or by vector, the counts of all of them, how many match often enough, or which of them fulfil
+ * conditions; or how many objects have each keyword, or lie in each cell of a grid.  A batch may mix jobs of all kinds,
+ * of many images and ranges, with different k, lengths and keys.  What jobs of the same query on neighbouring ranges
+ * give is what one job on all their tiles gives: counts and masks one after the other, tallies, facets and cells by
+ * their sums, the best k by merging hits.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take
+ * as the oracle, and the CUDA engine (cuda/).
  *
  * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
  * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
@@ -41,6 +42,7 @@
 #ifndef GENIE_ENGINE_H
 #define GENIE_ENGINE_H
 
+#include "genie_grid.h"
 #include "genie_hashing.h"
 #include "genie_image.h"
 #include "genie_nearest.h"
@@ -53,7 +55,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 10
+#define GENIE_ENGINE_ABI 11
 
 typedef enum GenieStatus
 {
@@ -113,6 +115,8 @@ typedef enum GenieJobKind
 	GENIE_JOB_COUNTS,			/* the match count of every object, dead ones too */
 	GENIE_JOB_MASK,				/* which live objects fulfil all conditions, or any of them */
 	GENIE_JOB_TALLY,			/* how many live objects match the query min_key times or more */
+	GENIE_JOB_FACETS,			/* how many live objects have each keyword of a range */
+	GENIE_JOB_GRID,				/* how many live objects lie in each cell of a grid */
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
 	GENIE_JOB_HASH,				/* the codes of vectors */
 	GENIE_JOB_SCAN				/* the best k by keys of their quantized vectors */
@@ -139,6 +143,13 @@ genie_job_has_conditions(GenieJobKind kind)
 	return kind == GENIE_JOB_TOP || kind == GENIE_JOB_MASK;
 }
 
+/* Does a job of that kind add objects up by their keywords? */
+static inline bool
+genie_job_adds_up(GenieJobKind kind)
+{
+	return kind == GENIE_JOB_FACETS || kind == GENIE_JOB_GRID;
+}
+
 /* Does a job of that kind rank objects, and give the best k? */
 static inline bool
 genie_job_ranks(GenieJobKind kind)
@@ -156,10 +167,12 @@ typedef struct GenieJob
 	bool		any;			/* or, of a MASK, one must */
 	const GenieCondition *conditions;
 	GenieEngineQuery query;		/* TOP, COUNTS, TALLY; that of a TALLY has no key table */
+	GenieRankRange facets;		/* FACETS; within the image's n_keywords */
+	const GenieGrid *grid;		/* GRID */
 
 	/*
-	 * TOP, TALLY: the objects that are live, GENIE_TILE_WORDS words a tile of the job's, those past the segment's end
-	 * clear.  NULL: those that are in the image.
+	 * TOP, TALLY, FACETS, GRID: the objects that are live, GENIE_TILE_WORDS words a tile of the job's, those past the
+	 * segment's end clear.  NULL: those that are in the image.
 	 */
 	const uint64_t *live;
 
@@ -183,11 +196,17 @@ typedef struct GenieJob
 	/*
 	 * TOP, SCAN: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past
 	 * the segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
-	 * uint64_t a tile.  TALLY: nothing.  NEAREST: GeniePair[k], in no order, and any of them where there are more.
-	 * HASH: int32_t of each function, vector by vector.
+	 * uint64_t a tile.  TALLY: nothing.  FACETS: uint32_t of each rank.  GRID: GenieGridCell[n_cells].  NEAREST:
+	 * GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of each function, vector by
+	 * vector.
 	 */
 	void	   *out;
-	uint32_t	n_hits;			/* how many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY */
+
+	/*
+	 * How many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY.  GRID: not 0 if a live object has
+	 * two keywords on an axis, and one on each axis before; out is undefined then.
+	 */
+	uint32_t	n_hits;
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
 	GenieStatus status;
 } GenieJob;
@@ -211,6 +230,26 @@ genie_job_scan_fits(const GenieJob *job)
 		vectors != NULL && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
 		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
 		vectors->n_objects == job->image->n_objects && job->n_conditions == 0;
+}
+
+/* Is a FACETS or GRID job well-formed? */
+static inline bool
+genie_job_facets_fit(const GenieJob *job)
+{
+	if (!genie_job_tiles_fit(job))
+		return false;
+	if (job->kind == GENIE_JOB_GRID)
+		return genie_grid_valid(job->grid, job->image->n_keywords);
+	return job->facets.first <= job->facets.end && job->facets.end <= job->image->n_keywords;
+}
+
+/* How many bytes the result of a FACETS or GRID job has. */
+static inline size_t
+genie_job_facets_bytes(const GenieJob *job)
+{
+	if (job->kind == GENIE_JOB_GRID)
+		return (size_t) job->grid->n_cells * sizeof(GenieGridCell);
+	return (size_t) (job->facets.end - job->facets.first) * sizeof(uint32_t);
 }
 
 /* The live objects of a tile of the image that is one of the job's. */

@@ -76,6 +76,7 @@ typedef struct GenieTileScratch
 	{
 		uint8_t		narrow[GENIE_TILE_OBJECTS];
 		uint16_t	wide[GENIE_TILE_OBJECTS];
+		uint32_t	words[GENIE_TILE_OBJECTS];	/* of grids */
 	}			counters;
 	uint16_t	few_counters[GENIE_TILE_OBJECTS];	/* zero between calls */
 	uint64_t	touched[GENIE_TILE_WORDS];	/* zero between calls */

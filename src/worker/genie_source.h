@@ -107,7 +107,7 @@ extern bool genie_source_live(GenieSource *source, uint64 **words);
 extern bool genie_source_nulls(GenieSource *source, uint64 **words);
 
 /*
- * Begins a job for the worker, of kind TOP, COUNTS, MASK or TALLY: all of it that depends on the source.  Before a TOP
+ * Begins a job for the worker, of a kind that has an image: all of it that depends on the source.  Before a TOP
  * of a source with unions, genie_source_qualified() must have returned true.
  */
 extern void genie_source_request(const GenieSource *source, GenieJobKind kind, GenieRequestJob *request);

@@ -66,6 +66,14 @@ typedef struct WireHashing
 	Size		vectors;
 } WireHashing;
 
+/* A GRID job's axis: uint32 places of n_ranks. */
+typedef struct WireAxis
+{
+	uint32		first_rank;
+	uint32		n_ranks;
+	Size		places;
+} WireAxis;
+
 typedef struct WireJob
 {
 	GenieImageRef image;
@@ -81,7 +89,11 @@ typedef struct WireJob
 	GenieHit	after;
 	uint32		first_tile;
 	uint32		n_tiles;
-	Size		live;			/* of a TOP or TALLY: GENIE_TILE_WORDS uint64 a tile; 0: NULL */
+	Size		live;			/* of a TOP, TALLY, FACETS or GRID: GENIE_TILE_WORDS uint64 a tile; 0: NULL */
+	GenieRankRange facets;
+	uint32		n_axes;
+	uint32		n_cells;
+	Size		axes;			/* WireAxis[n_axes] */
 	WireNearest nearest;
 	WireHashing hashing;
 	Size		scan;			/* GenieValueQuery of scan_bytes */
@@ -158,6 +170,9 @@ result_bytes(const GenieJob *job)
 			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
 		case GENIE_JOB_TALLY:
 			return 0;
+		case GENIE_JOB_FACETS:
+		case GENIE_JOB_GRID:
+			return genie_job_facets_bytes(job);
 		case GENIE_JOB_NEAREST:
 			return (Size) job->k * sizeof(GeniePair);
 		case GENIE_JOB_HASH:
@@ -304,6 +319,22 @@ hashing_bytes(const GenieHashing *hashing)
 }
 
 static Size
+places_bytes(const GenieGridAxis *axis)
+{
+	return (Size) axis->n_ranks * sizeof(uint32);
+}
+
+static Size
+grid_bytes(const GenieGrid *grid)
+{
+	Size		bytes = align_part(grid->n_axes * sizeof(WireAxis));
+
+	for (uint32 a = 0; a < grid->n_axes; a++)
+		bytes += align_part(places_bytes(&grid->axes[a]));
+	return bytes;
+}
+
+static Size
 live_bytes(const GenieJob *job)
 {
 	return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
@@ -329,6 +360,8 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 		plan->part_bytes += hashing_bytes(job->hashing);
 	if (job->kind == GENIE_JOB_SCAN)
 		plan->part_bytes += align_part(job->scan_bytes);
+	if (job->kind == GENIE_JOB_GRID)
+		plan->part_bytes += grid_bytes(job->grid);
 	if (job->live != NULL && job->live != plan->live)
 		plan->part_bytes += align_part(live_bytes(job));
 	plan->live = job->live;
@@ -431,6 +464,23 @@ write_hashing(char *base, Size *at, const GenieHashing *hashing, WireHashing *wi
 	wire->vectors = write_part(base, at, hashing->vectors, genie_hashing_elements(hashing) * sizeof(float));
 }
 
+static void
+write_grid(char *base, Size *at, const GenieGrid *grid, WireJob *to)
+{
+	WireAxis   *axes = (WireAxis *) (base + *at);
+
+	to->n_axes = grid->n_axes;
+	to->n_cells = grid->n_cells;
+	to->axes = *at;
+	*at += align_part(grid->n_axes * sizeof(WireAxis));
+	for (uint32 a = 0; a < grid->n_axes; a++)
+	{
+		axes[a].first_rank = grid->axes[a].first_rank;
+		axes[a].n_ranks = grid->axes[a].n_ranks;
+		axes[a].places = write_part(base, at, grid->axes[a].places, places_bytes(&grid->axes[a]));
+	}
+}
+
 /* The vector. */
 static void
 write_vector(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
@@ -473,6 +523,9 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, co
 		to->scan_bytes = job->scan_bytes;
 		to->scan = write_part(base, at, job->scan, job->scan_bytes);
 	}
+	to->facets = job->facets;
+	if (job->kind == GENIE_JOB_GRID)
+		write_grid(base, at, job->grid, to);
 	if (job->live != NULL)
 		to->live = before != NULL && before->job.live == job->live ? to[-1].live :
 			write_part(base, at, job->live, live_bytes(job));
@@ -592,6 +645,19 @@ read_hashing(char *base, const WireHashing *wire)
 	return hashing;
 }
 
+static GenieGrid *
+read_grid(char *base, const WireJob *wire)
+{
+	const WireAxis *from = (const WireAxis *) (base + wire->axes);
+	GenieGridAxis *axes = palloc(wire->n_axes * sizeof(GenieGridAxis));
+	GenieGrid  *grid = palloc(sizeof(GenieGrid));
+
+	for (uint32 a = 0; a < wire->n_axes; a++)
+		axes[a] = (GenieGridAxis) {from[a].first_rank, from[a].n_ranks, (const uint32 *) (base + from[a].places)};
+	*grid = (GenieGrid) {wire->n_axes, axes, wire->n_cells};
+	return grid;
+}
+
 /* The engine's input for bounds, and which quantized vectors it gets. */
 static void
 read_bounds(char *base, const WireJob *wire, GenieJob *job, GenieRequestJob *ref)
@@ -654,6 +720,9 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 			job->nearest = read_nearest(base, &from->nearest);
 		if (from->kind == GENIE_JOB_HASH)
 			job->hashing = read_hashing(base, &from->hashing);
+		job->facets = from->facets;
+		if (from->kind == GENIE_JOB_GRID)
+			job->grid = read_grid(base, from);
 		if (from->wants_bounds)
 			read_bounds(base, from, job, &taken->refs[i]);
 		if (from->kind == GENIE_JOB_SCAN)

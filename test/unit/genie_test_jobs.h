@@ -43,13 +43,20 @@ count_plainly(const GenieModel *model, const GenieEngineQuery *query)
 	return largest;
 }
 
+static inline bool
+is_of_job(const GenieJob *job, uint32_t object)
+{
+	return object / GENIE_TILE_OBJECTS >= job->first_tile &&
+		object / GENIE_TILE_OBJECTS - job->first_tile < job->n_tiles;
+}
+
 /* Which objects are live and fulfil the job's conditions. */
 static inline void
 allow_plainly(const GenieModel *model, const GenieJob *job)
 {
 	for (uint32_t i = 0; i < model->n_objects; i++)
 		allowed[i] = job->live == NULL ? genie_model_is_live(model, i) :
-			i / GENIE_TILE_OBJECTS >= job->first_tile && i / GENIE_TILE_OBJECTS - job->first_tile < job->n_tiles &&
+			is_of_job(job, i) &&
 			(genie_job_live(job, i / GENIE_TILE_OBJECTS)[i % GENIE_TILE_OBJECTS / 64] >> (i % 64) & 1) != 0;
 	for (uint32_t i = 0; i < model->n_objects; i++)
 		one_holds[i] = false;
@@ -139,6 +146,97 @@ check_tally(const GenieModel *model, const GenieJob *job)
 	return CHECK_INT(job->n_hits, rank_plainly(model, job));
 }
 
+/* What a FACETS job must give, rank by rank. */
+static inline bool
+check_facets(const GenieModel *model, const GenieJob *job)
+{
+	const uint32_t *sums = job->out;
+
+	allow_plainly(model, job);
+	for (uint32_t rank = job->facets.first; rank < job->facets.end; rank++)
+	{
+		uint32_t	sum = 0;
+
+		for (uint32_t i = 0; i < model->lists[rank].n; i++)
+			sum += is_of_job(job, model->lists[rank].objects[i]) && allowed[model->lists[rank].objects[i]];
+		if (sums[rank - job->facets.first] != sum)
+			return CHECK_INT(sums[rank - job->facets.first], sum);
+	}
+	return CHECK(true);
+}
+
+/* An object's place on an axis: how many it has, in *place the last one. */
+static inline uint32_t
+place_plainly(const GenieModel *model, const GenieGridAxis *axis, uint32_t object, uint32_t *place)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < axis->n_ranks; i++)
+		if (axis->places[i] != GENIE_GRID_NOWHERE)
+		{
+			const GenieModelList *list = &model->lists[axis->first_rank + i];
+			uint32_t	low = 0;
+			uint32_t	high = list->n;
+
+			while (low < high)
+			{
+				uint32_t	middle = (low + high) / 2;
+
+				if (list->objects[middle] < object)
+					low = middle + 1;
+				else
+					high = middle;
+			}
+			if (low == list->n || list->objects[low] != object)
+				continue;
+			*place = axis->places[i];
+			n++;
+		}
+	return n;
+}
+
+/* What a GRID job must give, object by object. */
+static inline bool
+check_grid(const GenieModel *model, const GenieJob *job)
+{
+	const GenieGrid *grid = job->grid;
+	GenieGridCell *cells = calloc(grid->n_cells, sizeof(GenieGridCell));
+	bool		repeats = false;
+	bool		ok = true;
+
+	allow_plainly(model, job);
+	for (uint32_t i = 0; i < model->n_objects && !repeats; i++)
+	{
+		uint32_t	cell = 0;
+		bool		is_in = allowed[i] && is_of_job(job, i);
+
+		for (uint32_t a = 0; a < grid->n_axes && is_in && !repeats; a++)
+		{
+			uint32_t	place = 0;
+			uint32_t	n = place_plainly(model, &grid->axes[a], i, &place);
+
+			repeats = n > 1;
+			is_in = n == 1;
+			cell += place;
+		}
+		if (!is_in || repeats)
+			continue;
+		if (cells[cell].n++ == 0)
+			cells[cell].first = i;
+		cells[cell].last = i;
+	}
+	ok = CHECK_INT(job->n_hits != 0, repeats);
+	for (uint32_t c = 0; ok && !repeats && c < grid->n_cells; c++)
+	{
+		const GenieGridCell *got = (const GenieGridCell *) job->out + c;
+
+		if (got->n != cells[c].n || (got->n > 0 && (got->first != cells[c].first || got->last != cells[c].last)))
+			ok = CHECK_INT(c, -1);
+	}
+	free(cells);
+	return ok;
+}
+
 static inline bool
 check_job(const GenieModel *model, const GenieJob *job)
 {
@@ -150,6 +248,10 @@ check_job(const GenieModel *model, const GenieJob *job)
 		return check_counts(model, job);
 	if (job->kind == GENIE_JOB_TALLY)
 		return check_tally(model, job);
+	if (job->kind == GENIE_JOB_FACETS)
+		return check_facets(model, job);
+	if (job->kind == GENIE_JOB_GRID)
+		return check_grid(model, job);
 	return check_mask(model, job);
 }
 
@@ -232,6 +334,52 @@ random_conditions(GenieRandom *random, const GenieModel *model, GenieJob *job)
 	}
 }
 
+/*
+ * A grid over the model's keywords.  A random object has many keywords, so on most axes all but one are nowhere, or
+ * objects would have several.
+ */
+static inline GenieGrid *
+random_grid(GenieRandom *random, const GenieModel *model)
+{
+	GenieGrid  *grid = calloc(1, sizeof(GenieGrid));
+	GenieGridAxis *axes = calloc(GENIE_GRID_AXES_MAX, sizeof(GenieGridAxis));
+
+	grid->axes = axes;
+	grid->n_axes = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 4) == 0 ?
+													 GENIE_GRID_AXES_MAX : 3);
+	grid->n_cells = 1;
+	for (uint32_t a = 0; a < grid->n_axes; a++)
+	{
+		uint32_t	n_places = 1 + (uint32_t) genie_random_below(random, 1000);
+		bool		one = genie_random_below(random, 8) != 0;
+		uint32_t   *places;
+		uint32_t	that;
+
+		axes[a].first_rank = (uint32_t) genie_random_below(random, model->n_keywords);
+		axes[a].n_ranks = (uint32_t) genie_random_below(random, model->n_keywords - axes[a].first_rank + 1);
+		axes[a].places = places = malloc(axes[a].n_ranks * sizeof(uint32_t) + 1);
+		that = (uint32_t) genie_random_below(random, axes[a].n_ranks + 1);
+		while (that < axes[a].n_ranks && model->lists[axes[a].first_rank + that].n == 0 &&
+			   genie_random_below(random, 50) > 0)
+			that++;
+		for (uint32_t i = 0; i < axes[a].n_ranks; i++)
+			places[i] = (one ? i != that : genie_random_below(random, 3) == 0) ? GENIE_GRID_NOWHERE :
+				(uint32_t) genie_random_below(random, n_places);
+		grid->n_cells += n_places - 1;
+	}
+	return grid;
+}
+
+static inline void
+free_grid(const GenieGrid *grid)
+{
+	for (uint32_t a = 0; grid != NULL && a < grid->n_axes; a++)
+		free((void *) grid->axes[a].places);
+	if (grid != NULL)
+		free((void *) grid->axes);
+	free((void *) grid);
+}
+
 /* out is of exactly the size that the job needs. */
 static inline void
 take_out(GenieJob *job)
@@ -244,6 +392,8 @@ take_out(GenieJob *job)
 		job->out = malloc(n_objects / 8);
 	else if (job->kind == GENIE_JOB_TALLY)
 		job->out = NULL;
+	else if (genie_job_adds_up(job->kind))
+		job->out = malloc(genie_job_facets_bytes(job) + 1);
 	else
 		job->out = malloc(n_objects * (job->query.max_count <= GENIE_COUNT_NARROW ? 1 : 2));
 }
@@ -255,7 +405,7 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 
 	memset(job, 0, sizeof(GenieJob));
 	job->kind = genie_random_below(random, 2) == 0 ? GENIE_JOB_TOP :
-		(GenieJobKind) (GENIE_JOB_TOP + genie_random_below(random, 4));
+		(GenieJobKind) (GENIE_JOB_TOP + genie_random_below(random, 6));
 	job->image = image;
 	job->status = GENIE_STATUS_LOST;
 	random_query(random, model, &job->query);
@@ -270,7 +420,15 @@ random_job(GenieRandom *random, const GenieModel *model, const GenieSegmentImage
 	if (job->kind == GENIE_JOB_TALLY)
 		job->min_key = 1 + (uint32_t) genie_random_below(random, job->query.max_count + 2);
 	job->any = job->kind == GENIE_JOB_MASK && genie_random_below(random, 2) == 0;
-	if ((job->kind == GENIE_JOB_TALLY || job->kind == GENIE_JOB_TOP) && genie_random_below(random, 3) == 0)
+	if (job->kind == GENIE_JOB_FACETS)
+	{
+		job->facets.first = (uint32_t) genie_random_below(random, model->n_keywords + 1);
+		job->facets.end = job->facets.first +
+			(uint32_t) genie_random_below(random, model->n_keywords - job->facets.first + 1);
+	}
+	if (job->kind == GENIE_JOB_GRID)
+		job->grid = random_grid(random, model);
+	if (job->kind != GENIE_JOB_COUNTS && job->kind != GENIE_JOB_MASK && genie_random_below(random, 3) == 0)
 		job->live = random_live(random, image, job->first_tile, job->n_tiles);
 	if (job->kind == GENIE_JOB_TOP)
 	{
@@ -302,6 +460,7 @@ free_job(GenieJob *job)
 	free((void *) job->conditions);
 	free((void *) job->query.ranges);
 	free((void *) job->live);
+	free_grid(job->grid);
 	free(job->out);
 }
 

@@ -370,7 +370,7 @@ spoil(GenieJob *job, int fault)
 		job->n_tiles = fault == 9 ? 2 : 0;
 	}
 	else if (fault == 11)
-		job->kind = (GenieJobKind) 7;
+		job->kind = (GenieJobKind) 99;
 	else if (fault >= SPOILT_KEYS)
 		spoil_keys(job, fault - SPOILT_KEYS);
 	else
@@ -388,6 +388,12 @@ test_malformed(GenieEngine *engine)
 	const GenieJob top = {.kind = GENIE_JOB_TOP, .query = query, .n_tiles = 1, .k = 8, .min_key = 1};
 	const GenieJob count = {.kind = GENIE_JOB_COUNTS, .query = query, .n_tiles = 1, .out = narrow};
 	GenieJob	of_devices[] = {{.kind = GENIE_JOB_NEAREST, .k = 1}, {.kind = GENIE_JOB_HASH}};
+	static const uint32_t places[] = {0, 4, GENIE_GRID_NOWHERE};
+	static const GenieGridAxis axes[] = {{0, 3, places}, {0, 2, places}, {2, 2, places}};
+	static const GenieGrid grids[] = {{1, axes, 4}, {2, axes, 8}, {1, &axes[2], 5}, {0, axes, 5}, {1, axes, 0},
+	{GENIE_GRID_AXES_MAX + 1, axes, 5}, {1, axes, GENIE_GRID_CELLS_MAX + 1}};
+	static const GenieRankRange facets[] = {{0, 4}, {2, 1}};
+	const uint32_t n_grids = sizeof(grids) / sizeof(grids[0]);
 	GenieModel	model;
 	GenieSegmentImage image;
 
@@ -425,6 +431,23 @@ test_malformed(GenieEngine *engine)
 	run(engine, 2, of_devices);
 	CHECK_INT(of_devices[0].status, GENIE_STATUS_CORRUPT);
 	CHECK_INT(of_devices[1].status, GENIE_STATUS_CORRUPT);
+	for (uint32_t i = 0; i <= n_grids; i++)
+	{
+		const GenieGrid well = {1, axes, 5};
+		GenieGridCell cells[5];
+		GenieJob	job = {.kind = GENIE_JOB_GRID, .image = &image, .n_tiles = 1, .out = cells};
+
+		job.grid = i < n_grids ? &grids[i] : &well;
+		run(engine, 1, &job);
+		CHECK_INT(job.status, i < n_grids ? GENIE_STATUS_CORRUPT : GENIE_OK);
+	}
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		GenieJob	job = {.kind = GENIE_JOB_FACETS, .image = &image, .n_tiles = 1, .facets = facets[i], .out = hits};
+
+		run(engine, 1, &job);
+		CHECK_INT(job.status, GENIE_STATUS_CORRUPT);
+	}
 	genie_model_free_image(&image);
 	genie_model_end(&model);
 }

@@ -48,6 +48,8 @@ out_bytes(const GenieJob &job)
 		return job.k * sizeof(GenieHit);
 	if (job.kind == GENIE_JOB_TALLY)
 		return 0;
+	if (genie_job_adds_up(job.kind))
+		return genie_job_facets_bytes(&job);
 	if (job.kind == GENIE_JOB_MASK)
 		return (size_t) job.n_tiles * GENIE_TILE_BITMAP_BYTES;
 	return (size_t) job.n_tiles * GENIE_TILE_OBJECTS * (job.query.max_count <= GENIE_COUNT_NARROW ? 1 : 2);
@@ -72,6 +74,11 @@ jobs_of(Batch &batch, std::vector<std::vector<uint8_t>> &outs)
 		}
 		if (!job->live.empty())
 			job->job.live = job->live.data();
+		if (job->job.kind == GENIE_JOB_GRID)
+		{
+			job->grid.axes = job->axes.data();
+			job->job.grid = &job->grid;
+		}
 
 		Job		   *owner = job->table_of != nullptr ? job->table_of : job.get();
 
@@ -111,6 +118,20 @@ difference(const GenieJob &cpu, const GenieJob &gpu)
 			return "";
 		snprintf(text, sizeof(text), "hit %u of %u: (%u, %u), not (%u, %u)", i, cpu.n_hits, b[i].key, b[i].object,
 				 a[i].key, a[i].object);
+	}
+	else if (cpu.kind == GENIE_JOB_GRID)
+	{
+		const GenieGridCell *a = (const GenieGridCell *) cpu.out;
+		const GenieGridCell *b = (const GenieGridCell *) gpu.out;
+		uint32_t	i = 0;
+
+		while (cpu.n_hits == 0 && i < cpu.grid->n_cells && a[i].n == b[i].n &&
+			   (a[i].n == 0 || (a[i].first == b[i].first && a[i].last == b[i].last)))
+			i++;
+		if (cpu.n_hits != 0 || i == cpu.grid->n_cells)
+			return "";
+		snprintf(text, sizeof(text), "cell %u: (%u, %u, %u), not (%u, %u, %u)", i, b[i].n, b[i].first, b[i].last,
+				 a[i].n, a[i].first, a[i].last);
 	}
 	else
 	{
@@ -289,6 +310,7 @@ random_cases()
 			add_random_jobs(batch, random, *image, by_scale(shape.n_jobs, (shape.n_jobs + 3) / 4, 4u), shape.query,
 							shape.ks);
 			add_tile_jobs(batch, random, *image, by_scale(6u, 3u, 3u), shape.query);
+			add_facet_jobs(batch, random, *image, by_scale(6u, 2u, 2u), 0);
 			check(shape.name,
 				  std::to_string(n_objects) + " objects, " + std::to_string(image->n_postings) + " postings, round " +
 					  std::to_string(round),
@@ -753,6 +775,7 @@ whole_device_pass()
 	hash_cases();
 	hash_failure_case();
 	scan_cases();
+	facet_cases();
 	if (scale == WHOLE)
 		memory_cases();
 	interrupt_case();

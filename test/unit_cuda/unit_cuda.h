@@ -75,6 +75,14 @@ extern void hash_failure_case();
 /* Scans by quantized vectors (unit_cuda_scan.cpp). */
 extern void scan_cases();
 
+/*
+ * FACETS and GRID jobs over ranges of tiles (unit_cuda_facets.cpp).  n_dimensions: objects have a keyword of each of so
+ * many equal dimensions, or of most; 0: of any keywords.
+ */
+extern void add_facet_jobs(Batch &batch, Random &random, const TestImage &image, uint32_t n_jobs,
+						   uint32_t n_dimensions);
+extern void facet_cases();
+
 /* used: count by tensor cores wherever they can, or else never; all: as above. */
 extern void tensor_cases(bool used, bool all);
 

@@ -23,7 +23,10 @@ struct Job
 	Job		   *table_of = nullptr;	/* the job whose table this one shares */
 	GenieJob	job;
 	std::vector<uint8_t> out;
-	std::vector<uint64_t> live;	/* of a TALLY; empty: the image's */
+	std::vector<uint64_t> live;	/* of a TALLY, FACETS or GRID; empty: the image's */
+	std::vector<std::vector<uint32_t>> places;
+	std::vector<GenieGridAxis> axes;
+	GenieGrid	grid;
 };
 
 /* Any third of the objects of n_tiles tiles of the image from first_tile on. */

@@ -332,6 +332,5 @@ scan_cases()
 	if (scale == WHOLE && is_mine())
 		scan_case(GENIE_METRIC_COSINE, 128, 2 * GENIE_TILE_OBJECTS, 0, 300, 1000);
 	if (is_mine())
-		if (is_mine())
-			states_case();
+		states_case();
 }

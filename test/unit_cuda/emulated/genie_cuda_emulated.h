@@ -206,6 +206,18 @@ __any_sync(uint32_t mask, bool vote)
 	return __ballot_sync(mask, vote) != 0;
 }
 
+static inline uint32_t
+__match_any_sync(uint32_t, uint32_t value)
+{
+	uint32_t	values[GENIE_CUDA_EMULATED_WARP];
+	uint32_t	same = 0;
+
+	genie_cuda_emulated_exchange(value, values);
+	for (uint32_t i = 0; i < GENIE_CUDA_EMULATED_WARP; i++)
+		same |= (uint32_t) (values[i] == value) << i;
+	return same;
+}
+
 /* No other thread runs meanwhile, so this is atomic. */
 template <class T, class CHANGE>
 static inline T
