@@ -82,7 +82,8 @@ SELECT * FROM genie_facets('t_x', genie_tuple_query(2::int, NULL::text, numrange
 SELECT n, sum, round(avg, 6) AS avg, min, max FROM genie_aggregate('t_x', genie_tuple_query(2::int), 6);
 SELECT kind, n_rows FROM (SELECT kind, rows_returned AS n_rows FROM genie_last_scan()) s WHERE kind = 'genie_facets';
 SELECT * FROM genie_facets('t_x', '{}@0', '{}');
-SELECT * FROM genie_facets('t_x', '{}@0', '{77,0}');
+SELECT * FROM genie_facets('t_x', '{}@0', '{1,77}');
+SELECT * FROM genie_aggregate('t_x', '{}@0', 0);
 SELECT * FROM genie_aggregate('t_x', genie_tuple_query(7777::int), 1);
 
 -- elements of arrays and lexemes: in how many of the rows is each?
@@ -94,6 +95,8 @@ CREATE INDEX tags_words ON tags USING genie (words);
 SELECT attribute, left(value, 20) AS value, n FROM genie_facets('tags_x', genie_query('{r1}'::text[]), '{0}');
 SELECT * FROM genie_aggregate('tags_x', genie_query('{r1,s1}'::text[], 2), 0);
 SELECT * FROM genie_facets('tags_words', genie_query('{r2}'::text[]), '{0}');
+-- what attributes rows of other classes have is not known
+SELECT * FROM genie_facets('tags_x', genie_query('{r2}'::text[]), '{1,77}');
 
 -- numbers that sums must bear, and values that are not numbers
 CREATE TABLE extremes (a bigint, b float8, c numeric);

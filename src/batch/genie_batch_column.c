@@ -16,10 +16,13 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include "genie_batch_column.h"
+#include "genie_object.h"
 #include "genie_value_text.h"
 
 /* ---- rows ---- */
@@ -93,22 +96,22 @@ genie_column_ask_source(GenieColumnSource *source, uint32 n)
 }
 
 bool
-genie_column_ask(GenieColumn *column, const int32 *attributes, uint32 n)
+genie_column_ask(GenieColumn *column, bool asks)
 {
-	column->n_attributes = n;
-	column->attributes = attributes;
+	uint32		n = column->n_attributes;
+
 	for (uint32 s = 0; s < column->n_sources; s++)
 	{
 		GenieColumnSource *source = column->sources[s];
 
 		source->is_counted = false;
-		if (n == 0 || !genie_segment_facets_can(source->source))
+		if (!asks || n == 0 || !genie_segment_facets_can(source->source))
 			continue;
 		source->ranges = palloc(n * sizeof(GenieRankRange));
 		source->sums = palloc(n * sizeof(uint32 *));
 		for (uint32 i = 0; i < n; i++)
-			if (!genie_column_rank(source, (uint32) attributes[i], &source->ranges[i].first) ||
-				!genie_column_rank(source, (uint32) attributes[i] + 1, &source->ranges[i].end))
+			if (!genie_column_rank(source, (uint32) column->attributes[i], &source->ranges[i].first) ||
+				!genie_column_rank(source, (uint32) column->attributes[i] + 1, &source->ranges[i].end))
 				return false;
 		genie_column_ask_source(source, n);
 	}
@@ -121,7 +124,7 @@ genie_column_ask(GenieColumn *column, const int32 *attributes, uint32 n)
 typedef struct GenieColumnPart
 {
 	const GenieColumn *column;
-	uint32		asked;			/* which of the attributes that were asked for; that many: none */
+	uint32		asked;			/* number of the attribute */
 	const GenieColumnTaker *taker;
 	void	   *arg;
 	GenieColumnSource *source;
@@ -200,7 +203,7 @@ genie_column_read(GenieColumn *column, GenieKey key, GenieColumnPart *part)
 		if (!source->cursor.valid || genie_key_cmp(source->cursor.key, key) != 0)
 			continue;
 		part->source = source;
-		if (source->is_counted && part->taker->rows != NULL && part->asked < column->n_attributes)
+		if (source->is_counted && part->taker->rows != NULL)
 			genie_column_take_rows_of(part, source);
 		else if (!genie_list_walk(&source->walk, &source->cursor, genie_column_take_part, part))
 		{
@@ -223,7 +226,7 @@ genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker 
 	GenieKey	prefix = {prefix_bytes, (uint32) genie_key_put_dimension(prefix_bytes, attribute)};
 	GenieKey	key;
 
-	while (part.asked < column->n_attributes && (uint32) column->attributes[part.asked] != attribute)
+	while ((uint32) column->attributes[part.asked] != attribute)
 		part.asked++;
 	for (uint32 s = 0; s < column->n_sources; s++)
 		if (!genie_dictionary_seek(&column->sources[s]->cursor, prefix, false))
@@ -246,12 +249,34 @@ genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker 
 
 /* ---- a call ---- */
 
+/* An index on genie_tuple() has as many attributes as that has arguments.  Of other indexes it is not known. */
+static void
+genie_column_check_exist(const GenieColumn *column)
+{
+	Relation	index = column->matches.batch.index;
+	List	   *expressions = index->rd_index->indkey.values[0] == 0 ? RelationGetIndexExpressions(index) : NIL;
+	const FuncExpr *call = expressions == NIL || !IsA(linitial(expressions), FuncExpr) ? NULL : linitial(expressions);
+	FmgrInfo	function;
+
+	if (call == NULL)
+		return;
+	fmgr_info(call->funcid, &function);
+	for (uint32 i = 0; i < column->n_attributes && function.fn_addr == genie_tuple; i++)
+		if (column->attributes[i] < 1 || column->attributes[i] > list_length(call->args))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("attribute %d does not exist in index \"%s\"", column->attributes[i],
+							RelationGetRelationName(index)),
+					 errdetail("Its attributes are 1 to %d, the arguments of genie_tuple().",
+							   list_length(call->args))));
+}
+
 static bool
 genie_column_run(void *owner)
 {
 	GenieColumn *column = owner;
 
-	column->n_attributes = 0;
+	genie_column_check_exist(column);
 	column->sources = palloc(column->matches.batch.n_sources * sizeof(GenieColumnSource *));
 	column->n_sources = 0;
 	return genie_matches_begin(&column->matches) &&

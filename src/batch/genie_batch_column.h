@@ -32,13 +32,13 @@ typedef struct GenieColumn
 {
 	GenieMatches matches;
 
+	/* the caller's: all attributes whose values are wanted */
+	uint32		n_attributes;
+	const int32 *attributes;
+
 	/* an attempt: segments in which some rows match */
 	GenieColumnSource **sources;
 	uint32		n_sources;
-
-	/* what genie_column_ask() has asked for */
-	uint32		n_attributes;
-	const int32 *attributes;
 
 	/* Takes the rows of an attempt, which are in sources; what it has found is void if it, or the call, is stale. */
 	bool		(*take) (void *owner);
@@ -66,14 +66,17 @@ typedef struct GenieColumnTaker
 	void		(*end) (void *arg);
 } GenieColumnTaker;
 
-/* Finds one query's rows by an index, and has them taken; for that function, of which the query is that argument. */
+/*
+ * Finds one query's rows by an index, and has them taken; for that function, of which the query is that argument.
+ * Errors: as genie_matches_search(); rows of the index cannot have an attribute.
+ */
 extern void genie_column_search(GenieColumn *column, FunctionCallInfo fcinfo, int argument, const char *function);
 
 /*
- * Has engines count the rows that have each value of these attributes, which stay, in as many sources as the worker
- * answers for.  False: stale.
+ * Has engines count the rows that have each value of the attributes, in as many sources as the worker answers for; or
+ * in none.  False: stale.
  */
-extern bool genie_column_ask(GenieColumn *column, const int32 *attributes, uint32 n);
+extern bool genie_column_ask(GenieColumn *column, bool asks);
 
 /* All values of an attribute that objects of these segments have.  False: stale. */
 extern bool genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker *taker, void *arg);

@@ -23,8 +23,6 @@ PG_FUNCTION_INFO_V1(genie_aggregate);
 typedef struct GenieFacetSearch
 {
 	GenieColumn column;
-	uint32		n_attributes;
-	const int32 *attributes;
 	MemoryContext value_context;	/* of one value */
 
 	/* the value that is counted */
@@ -115,11 +113,11 @@ genie_facets_take(void *owner)
 
 	search->n = 0;
 	tuplestore_clear(search->result->setResult);
-	if (!genie_column_ask(&search->column, search->attributes, search->n_attributes))
+	if (!genie_column_ask(&search->column, true))
 		return false;
-	for (uint32 i = 0; i < search->n_attributes; i++)
+	for (uint32 i = 0; i < search->column.n_attributes; i++)
 	{
-		search->attribute = (uint32) search->attributes[i];
+		search->attribute = (uint32) search->column.attributes[i];
 		if (!genie_column_walk(&search->column, search->attribute, &genie_facets_taker, search))
 			return false;
 	}
@@ -138,7 +136,7 @@ genie_facets(PG_FUNCTION_ARGS)
 
 	search->column.take = genie_facets_take;
 	search->column.owner = search;
-	search->attributes = genie_column_attributes(PG_GETARG_ARRAYTYPE_P(2), &search->n_attributes);
+	search->column.attributes = genie_column_attributes(PG_GETARG_ARRAYTYPE_P(2), &search->column.n_attributes);
 	search->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie facet", ALLOCSET_SMALL_SIZES);
 	InitMaterializedSRF(fcinfo, 0);
 	search->result = (ReturnSetInfo *) fcinfo->resultinfo;
@@ -249,8 +247,8 @@ genie_aggregate_take(void *owner)
 	search->sum = NULL;
 	search->has_order = true;
 	search->min = search->max = NULL;
-	if (!genie_column_ask(&search->column, search->attributes, search->n_attributes) ||
-		!genie_column_walk(&search->column, (uint32) search->attributes[0], &genie_aggregate_taker, search))
+	if (!genie_column_ask(&search->column, true) ||
+		!genie_column_walk(&search->column, (uint32) search->column.attributes[0], &genie_aggregate_taker, search))
 		return false;
 	search->column.matches.batch.instrument.record->n_rows++;
 	return true;
@@ -276,8 +274,8 @@ genie_aggregate(PG_FUNCTION_ARGS)
 	genie_column_check_attribute(*attribute);
 	search->column.take = genie_aggregate_take;
 	search->column.owner = search;
-	search->n_attributes = 1;
-	search->attributes = attribute;
+	search->column.n_attributes = 1;
+	search->column.attributes = attribute;
 	search->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie facet", ALLOCSET_SMALL_SIZES);
 	genie_column_search(&search->column, fcinfo, 1, "genie_aggregate");
 	values[0] = Int64GetDatum((int64) search->n);

@@ -38,6 +38,8 @@
 
 /* of GENIE_GRID_CELLS_MAX cells: 256 MB, 192 more for an engine's, or 512 more to measure */
 
+#define GENIE_REGRID_STEP 64	/* objects */
+
 PG_FUNCTION_INFO_V1(genie_regrid);
 
 typedef struct GenieRegridAxis
@@ -84,7 +86,7 @@ typedef struct GenieRegrid
 	GenieColumn column;
 	uint32		n_axes;
 	GenieRegridAxis axes[GENIE_GRID_AXES_MAX];
-	int32		attributes[GENIE_GRID_AXES_MAX];
+	int32		attributes[GENIE_GRID_AXES_MAX + 1];	/* of the axes, and the one that is measured */
 	bool		measures;
 	uint32		measured;		/* that attribute */
 	ReturnSetInfo *result;
@@ -368,14 +370,40 @@ genie_regrid_count_pages(GenieRegrid *regrid, GenieColumnSource *source)
 	return true;
 }
 
-/* The page of each object's row.  NULL: stale. */
-static BlockNumber *
-genie_regrid_read_pages(GenieSegment *segment)
+/* The pages of a segment's rows: runs of objects on the same page. */
+typedef struct GenieRegridPages
 {
-	BlockNumber *pages = palloc_extended((Size) segment->header.n_objects * sizeof(BlockNumber) + 1, MCXT_ALLOC_HUGE);
-	Size		n = 0;
+	uint32		n;
+	uint32		capacity;
+	uint32	   *starts;			/* first objects, ascending, and one after the last */
+	BlockNumber *blocks;
+	uint32	   *runs;			/* of every GENIE_REGRID_STEP-th object */
+} GenieRegridPages;
+
+static void
+genie_regrid_add_run(GenieRegridPages *pages, uint32 start, BlockNumber block)
+{
+	if (pages->n == pages->capacity)
+	{
+		pages->capacity *= 2;
+		pages->starts = repalloc_huge(pages->starts, pages->capacity * sizeof(uint32));
+		pages->blocks = repalloc_huge(pages->blocks, pages->capacity * sizeof(BlockNumber));
+	}
+	pages->starts[pages->n] = start;
+	pages->blocks[pages->n++] = block;
+}
+
+/* False: stale. */
+static bool
+genie_regrid_read_pages(GenieSegment *segment, GenieRegridPages *pages)
+{
+	uint32		n_objects = segment->header.n_objects;
+	uint32		first = 0;
 	GenieObjectReader reader;
 
+	*pages = (GenieRegridPages) {.capacity = 1024};
+	pages->starts = palloc(pages->capacity * sizeof(uint32));
+	pages->blocks = palloc(pages->capacity * sizeof(BlockNumber));
 	genie_object_table_reader(&reader, segment, false);
 	for (uint32 t = 0; t < reader.n_tiles; t++)
 	{
@@ -383,17 +411,30 @@ genie_regrid_read_pages(GenieSegment *segment)
 
 		CHECK_FOR_INTERRUPTS();
 		if (tile == NULL)
-			return NULL;
+			return false;
 		for (uint32 r = 0; r < tile->n_runs; r++)
-		{
-			uint32		end = r + 1 < tile->n_runs ? tile->runs[r + 1].start : tile->n_objects;
-
-			for (uint32 i = tile->runs[r].start; i < end; i++)
-				pages[n + i] = tile->runs[r].block;
-		}
-		n += tile->n_objects;
+			genie_regrid_add_run(pages, first + tile->runs[r].start, tile->runs[r].block);
+		first += tile->n_objects;
 	}
-	return pages;
+	genie_regrid_add_run(pages, n_objects, InvalidBlockNumber);
+	pages->runs = palloc_extended((n_objects / GENIE_REGRID_STEP + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0, r = 0; i < n_objects; i += GENIE_REGRID_STEP)
+	{
+		while (pages->starts[r + 1] <= i)
+			r++;
+		pages->runs[i / GENIE_REGRID_STEP] = r;
+	}
+	return true;
+}
+
+static inline BlockNumber
+genie_regrid_page(const GenieRegridPages *pages, uint32 object)
+{
+	uint32		run = pages->runs[object / GENIE_REGRID_STEP];
+
+	while (pages->starts[run + 1] <= object)
+		run++;
+	return pages->blocks[run];
 }
 
 /* Has an engine count a segment's rows.  False: stale. */
@@ -404,29 +445,27 @@ genie_regrid_count_engine(GenieRegrid *regrid, GenieColumnSource *source)
 	GenieGrid	grid = {regrid->n_axes, of->axes, (uint32) regrid->n_cells};
 	GenieGridCell *cells = palloc_extended(grid.n_cells * sizeof(GenieGridCell), MCXT_ALLOC_HUGE);
 	bool		repeats;
-	BlockNumber *pages;
+	GenieRegridPages pages;
 
 	if (!genie_segment_grid(source->source, source->bits, &grid, cells, &repeats) || repeats)
 	{
 		regrid->is_unclear = true;
 		return true;
 	}
-	pages = genie_regrid_read_pages(source->segment);
-	for (uint32 i = 0; pages != NULL && i < grid.n_cells; i++)
+	if (!genie_regrid_read_pages(source->segment, &pages))
+		return false;
+	for (uint32 i = 0; i < grid.n_cells; i++)
 		if (cells[i].n > 0)
 		{
 			GenieRegridCell *cell = &regrid->cells[i];
-			BlockNumber first = pages[cells[i].first];
-			BlockNumber last = pages[cells[i].last];
+			BlockNumber first = genie_regrid_page(&pages, cells[i].first);
+			BlockNumber last = genie_regrid_page(&pages, cells[i].last);
 
 			cell->first = cell->n == 0 ? first : Min(cell->first, first);
 			cell->last = cell->n == 0 ? last : Max(cell->last, last);
 			cell->n += cells[i].n;
 		}
 	pfree(cells);
-	if (pages == NULL)
-		return false;
-	pfree(pages);
 	return true;
 }
 
@@ -522,7 +561,7 @@ genie_regrid_count(GenieRegrid *regrid, bool asks)
 {
 	GenieColumn *column = &regrid->column;
 
-	if (!genie_column_ask(column, regrid->attributes, asks ? regrid->n_axes : 0))
+	if (!genie_column_ask(column, asks))
 		return false;
 	for (uint32 s = 0; s < column->n_sources; s++)
 	{
@@ -619,7 +658,10 @@ genie_regrid(PG_FUNCTION_ARGS)
 	{
 		genie_column_check_attribute(PG_GETARG_INT32(4));
 		regrid->measured = PG_GETARG_UINT32(4);
+		regrid->attributes[regrid->n_axes] = PG_GETARG_INT32(4);
 	}
+	regrid->column.attributes = regrid->attributes;
+	regrid->column.n_attributes = regrid->n_axes + (regrid->measures ? 1 : 0);
 	regrid->result = (ReturnSetInfo *) fcinfo->resultinfo;
 	regrid->value_context = AllocSetContextCreate(CurrentMemoryContext, "genie regrid", ALLOCSET_SMALL_SIZES);
 	regrid->column.take = genie_regrid_take;

@@ -25,4 +25,7 @@ extern GenieObject *genie_object_make(const GenieKeywords *keywords);
  */
 extern const uint8 *genie_object_keys(const struct varlena *object, uint32 *n, Size *nbytes);
 
+/* genie_tuple(VARIADIC "any") returns genie_object: argument i, counted from 1, is attribute i. */
+extern PGDLLEXPORT Datum genie_tuple(PG_FUNCTION_ARGS);
+
 #endif							/* GENIE_OBJECT_H */

@@ -16,6 +16,8 @@ my ($cuda, $library) = fake_engine();
 my $node = genie_node('gpu', conf => worker_settings());
 create_table($node, 3000, 0.42);
 my $rows = $node->safe_psql('postgres', question('by_sequence', $query, 50));
+$node->safe_psql('postgres', 'CREATE TABLE w AS SELECT i % 7 AS a, i % 11 AS b FROM generate_series(1, 5000) i; CREATE INDEX w_x ON w USING genie (genie_tuple(a, b))');
+$node->safe_psql('postgres', 'VACUUM w');
 
 # Opens the engine anew: the worker closes it when it is to use the CPU.
 sub reopen
@@ -46,6 +48,15 @@ sub counted
 	sound($node, $when, 5);
 	my @after = split /\|/, stat_of($node, $columns);
 	return map { $after[$_] - $before[$_] } 0 .. $#after;
+}
+
+# Facets and cells, and, if the worker is asked, whether the GPU, its CPU and the session answered.
+sub sums
+{
+	my ($worker) = @_;
+	return split /\n/, $node->safe_psql('postgres', "SET genie.worker = $worker; SELECT genie_prewarm('w_x') > 0;
+		SELECT string_agg(f::text, ' ') FROM genie_facets('w_x', '{1:int:[1,5)}', '{1,2}') f; SELECT string_agg(g::text, ' ') FROM genie_regrid('w_x', '{1,2}', '{2,3}') g;
+		SELECT answered_by_gpu > 0, answered_by_worker_cpu > 0, answered_by_backend > 0 FROM genie_last_scan()");
 }
 
 sub devices { return $node->safe_psql('postgres', 'SELECT device, name, state, last_error, last_error_at IS NOT NULL FROM genie_devices()'); }
@@ -101,12 +112,15 @@ foreach my $failure ([ 'retry', 'gpu_failed' ], [ 'no_room', 'gpu_no_room' ])
 	wait_until($node, "SELECT engine = 'fake' FROM genie_stat");
 	my ($gpu) = counted('answered_by_gpu', "before a $status");
 	cmp_ok($gpu, '>', 0, 'the GPU counts');
+	my @sums = sums('off');
+	is_deeply([ sums('on') ], [ @sums[0 .. 2], 't|f|f' ], 'facets and cells, too');
 	like(devices(), qr/^0\|fake\|in use\|/, 'genie_devices shows it');
 
 	order($status);
 	$at = -s $node->logfile;
 	my ($by_gpu, $by_cpu, $failed, $backend, $other) = counted('answered_by_gpu, answered_by_worker_cpu, ' . $counter .
 		', answered_by_backend, gpu_failed + gpu_no_room + gpu_lost', "while batches end with $status");
+	is_deeply([ sums('on') ], [ @sums[0 .. 2], 'f|t|f' ], "$status: facets and cells are right, by the worker's CPU");
 	is($by_gpu, 0, "$status: the GPU answers nothing");
 	cmp_ok($by_cpu, '>', 1, "$status: the worker's CPU does");
 	is($failed, $by_cpu, "$status: counted as $counter");
