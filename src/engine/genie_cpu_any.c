@@ -66,8 +66,10 @@ genie_cpu_any_open(const GenieCpuPolicy *policy, const GenieJob *job, uint32_t n
 	}
 	for (uint32_t b = 0; b < any->n_blocks; b++)
 	{
+		uint32_t	left = n - b * n_lanes;
+
 		if (any->blocks != NULL && any->queries != NULL && any->tops != NULL)
-			any->blocks[b] = genie_lanes_open(policy->lanes, job->image, n - b * n_lanes < n_lanes ? n - b * n_lanes : n_lanes,
+			any->blocks[b] = genie_lanes_open(policy->lanes, job->image, left < n_lanes ? left : n_lanes,
 											  any->queries + b * n_lanes);
 		if (any->blocks == NULL || any->blocks[b] == NULL)
 		{

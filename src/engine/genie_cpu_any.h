@@ -10,8 +10,8 @@
 typedef struct GenieCpuAny GenieCpuAny;
 
 /*
- * For one of n_parts parts of a MASK job of any of its conditions, which must stay.  NULL: tiles are better, or there is
- * no memory.
+ * For one of n_parts parts of a MASK job of any of its conditions, which must stay.  NULL: tiles are better, or there
+ * is no memory.
  */
 extern GenieCpuAny *genie_cpu_any_open(const GenieCpuPolicy *policy, const GenieJob *job, uint32_t n_parts);
 

@@ -199,12 +199,13 @@ check_any(GenieEngine *engine, const GenieSegmentImage *image, uint32_t n)
 {
 	size_t		n_bytes = (size_t) image->n_tiles * GENIE_TILE_BITMAP_BYTES;
 	GenieCondition *conditions = calloc(n, sizeof(GenieCondition));
-	GenieJob	job = {.kind = GENIE_JOB_MASK, .image = image, .n_tiles = image->n_tiles, .n_conditions = n, .any = true,
-	.conditions = conditions};
+	GenieJob	job = {.kind = GENIE_JOB_MASK, .image = image, .n_tiles = image->n_tiles, .any = true};
 	void	   *by_tiles = malloc(n_bytes);
 	void	   *by_lanes = malloc(n_bytes);
 	bool		same;
 
+	job.n_conditions = n;
+	job.conditions = conditions;
 	for (uint32_t j = 0; j < n; j++)
 		conditions[j] = (GenieCondition) {jobs[j].query, jobs[j].min_key};
 	for (uint32_t i = 0; i < 2; i++)
