@@ -12,9 +12,6 @@
  * (genie_lanes.h), as many of them as the dispatcher says (genie_dispatch.h).  A task is then a block of lanes in a
  * range of objects, which need not be whole tiles; all else, parts and floors too, is the same.
  *
- * A MASK job of any of many conditions may be counted so, too, each condition being a lane (genie_cpu_any.h); its tasks
- * are those of tiles.
- *
  * Scans.  SCAN jobs of the same vectors are a block, too: a task is such a block in a range of objects.  It takes so
  * many records at a time as stay in a core's cache, for all of its jobs.
  *
@@ -48,7 +45,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "genie_cpu_any.h"
 #include "genie_cpu_batch.h"
 #include "genie_tile_count.h"
 #include "genie_tile_facets.h"
@@ -170,15 +166,10 @@ counts_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob 
 }
 
 static bool
-any_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, GenieCpuPart *part, uint32_t t)
+any_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint32_t t)
 {
 	uint64_t   *out = (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS;
 
-	if (part->any != NULL)
-	{
-		genie_cpu_any_in_tile(part->any, (const GenieImageGroup *) (const void *) tile->base, t, tile->live, out);
-		return true;
-	}
 	memset(out, 0, GENIE_TILE_WORDS * sizeof(uint64_t));
 	for (uint32_t c = 0; c < job->n_conditions; c++)
 	{
@@ -220,7 +211,7 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJ
 	if (genie_job_adds_up(job->kind))
 		return true;
 	if (job->any)
-		return any_in_tile(scratch, tile, job, part, t);
+		return any_in_tile(scratch, tile, job, t);
 	return genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions,
 								 (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS);
 }
@@ -237,7 +228,7 @@ is_stopped(GenieCpuBatch *batch, bool asks)
 }
 
 static void
-begin_part(const GenieCpuBatch *batch, const GenieCpuWork *work, GenieCpuPart *part)
+begin_part(const GenieCpuWork *work, GenieCpuPart *part)
 {
 	const GenieJob *job = work->job;
 	uint32_t	capacity = work->lane == GENIE_CPU_NO_LANE ? genie_topk_capacity(job->k) : genie_lanes_capacity(job->k);
@@ -252,8 +243,6 @@ begin_part(const GenieCpuBatch *batch, const GenieCpuWork *work, GenieCpuPart *p
 		else if ((part->sums = calloc(1, genie_job_facets_bytes(job))) == NULL)
 			part->status = GENIE_STATUS_RETRY;
 	}
-	if (job->kind == GENIE_JOB_MASK && job->any)
-		part->any = genie_cpu_any_open(batch->policy, job, work->n_parts);
 	if (!genie_job_ranks(job->kind))
 		return;
 	hits = malloc(capacity * sizeof(GenieHit));
@@ -325,7 +314,6 @@ end_job(GenieCpuWork *work)
 	for (uint32_t p = 0; p < work->n_parts; p++)
 	{
 		free(genie_cpu_part(work, p)->top.hits);
-		genie_cpu_any_close(genie_cpu_part(work, p)->any);
 		if (p > 0)
 			free(genie_cpu_part(work, p)->sums);
 	}
@@ -510,7 +498,7 @@ do_task(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const GenieC
 	bool		done = true;
 
 	for (uint32_t w = 0; w < task->n_works; w++)
-		begin_part(batch, &task->works[w], genie_cpu_part(&task->works[w], task->part));
+		begin_part(&task->works[w], genie_cpu_part(&task->works[w], task->part));
 	if (by_lanes)
 		block = open_lanes(batch, task, queries);
 	if (scans)

@@ -46,7 +46,6 @@ typedef struct GenieCpuPart
 	uint64_t	n_tallied;		/* TALLY */
 	void	   *sums;			/* FACETS, GRID: as job->out, which is that of the first part; NULL: no memory */
 	bool		repeats;		/* GRID: a live object has two keywords on an axis */
-	struct GenieCpuAny *any;	/* MASK of any condition, by lanes; NULL: by tiles */
 	GenieStatus status;			/* CANCELLED: not done yet, or never */
 } __attribute__((aligned(GENIE_CPU_CACHE_LINE))) GenieCpuPart;
 

@@ -388,25 +388,6 @@ is_wanted(const GenieLaneBlock *block)
 }
 
 void
-genie_lanes_any(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, const uint64_t *live, uint64_t *out)
-{
-	const GenieImageTile *tile = genie_image_tiles(group) + (t - group->first_tile);
-	const uint8_t *codes = (const uint8_t *) group + tile->codes;
-
-	block->table.any = true;
-	for (uint32_t first = 0; first < tile->n_objects && is_wanted(block); first += GENIE_LANE_ROWS)
-	{
-		/* one that is in already need not be counted */
-		uint32_t	left = (uint32_t) ((live[first / 64] & ~out[first / 64]) >> (first % 64)) &
-			((UINT32_C(1) << GENIE_LANE_ROWS) - 1);
-
-		if (left != 0)
-			out[first / 64] |= (uint64_t) block->kernels->count(&block->table, codes, genie_code_rows(tile->n_objects),
-																first, left) << (first % 64);
-	}
-}
-
-void
 genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, const uint64_t *live,
 				   uint32_t first, uint32_t end)
 {

@@ -33,8 +33,6 @@
  * A lane may be tallied instead: its objects are only added up, in planes of their own, so any number of them costs the
  * same.  The planes hold a tile's objects, and are emptied behind each range of objects that is searched.
  *
- * Or it is only asked which objects reach the threshold of any lane: a bit an object.
- *
  *	genie_lanes.c			the block, its table, offering hits; the chooser
  *	genie_lanes_kernel.h	the counting kernel, a template by vector
  *	genie_lanes_portable.c, genie_lanes_avx2.c, genie_lanes_avx512.c		its instances
@@ -94,7 +92,6 @@ typedef struct GenieLaneTable
 	uint64_t	thresholds[GENIE_LANE_PLANES_MAX][GENIE_LANE_WORDS_MAX];
 	uint64_t	tallied[GENIE_LANE_WORDS_MAX];	/* lanes whose objects are added up, and give no hits */
 	uint64_t	tallies[GENIE_LANE_TALLY_PLANES][GENIE_LANE_WORDS_MAX]; /* how many there were, bit by bit */
-	bool		any;			/* which objects reach the threshold of any lane is all that is wanted */
 	const uint8_t *rows;		/* aligned to GENIE_LANE_ALIGN */
 	uint32_t	n_slots;		/* of an object */
 	uint32_t	stride;			/* from one object's slots to the next one's */
@@ -116,8 +113,7 @@ typedef struct GenieLaneKernels
 
 	/*
 	 * Counts GENIE_LANE_ROWS objects from number first of a tile on, those whose bit is set in live.  codes is where
-	 * the tile's codes begin, n_rows what it has of them (genie_code_rows).  Returns how many hits there are; or, if
-	 * any is wanted, a bit for each object.
+	 * the tile's codes begin, n_rows what it has of them (genie_code_rows).  Returns how many hits there are.
 	 */
 	uint32_t	(*count) (GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_t first, uint32_t live);
 } GenieLaneKernels;
@@ -167,10 +163,6 @@ extern void genie_lanes_refresh(GenieLaneBlock *block);
  */
 extern void genie_lanes_search(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, const uint64_t *live,
 							   uint32_t first, uint32_t end);
-
-/* Adds those of a tile's live objects to out that reach the floor of any query's top. */
-extern void genie_lanes_any(GenieLaneBlock *block, const GenieImageGroup *group, uint32_t t, const uint64_t *live,
-							uint64_t *out);
 
 /* NULL is allowed. */
 extern void genie_lanes_close(GenieLaneBlock *block);

@@ -181,23 +181,6 @@ count_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes, const 
 	return (uint32_t) (hit - table->hits);
 }
 
-/* Which objects reach a threshold. */
-LANES_INLINE uint32_t
-any_rows(GenieLaneTable *table, uint32_t live, const uint32_t n_planes)
-{
-	uint32_t	reached = 0;
-
-	for (; live != 0; live &= live - 1)
-	{
-		uint32_t	row = (uint32_t) __builtin_ctz(live);
-		LaneVector	planes[GENIE_LANE_PLANES_MAX];
-
-		count_object(table->rows, table->offsets + (size_t) row * table->stride, table->n_slots, n_planes, planes);
-		reached |= (uint32_t) LANES_ANY(reaching(table, n_planes, planes)) << row;
-	}
-	return reached;
-}
-
 /* ---- codes to offsets ---- */
 
 /* Offsets of one strip; n_codes and unit are constants where this is inlined. */
@@ -271,20 +254,6 @@ uint32_t
 	return count_planes(table, live, true);
 }
 
-LANES_TARGET static
-__attribute__((noinline))
-uint32_t
-			count_any(GenieLaneTable *table, uint32_t live)
-{
-	if (table->n_planes == 4)
-		return any_rows(table, live, 4);
-	if (table->n_planes == 6)
-		return any_rows(table, live, 6);
-	if (table->n_planes == 8)
-		return any_rows(table, live, 8);
-	return any_rows(table, live, GENIE_LANE_PLANES_MAX);
-}
-
 LANES_TARGET static uint32_t
 lane_count(GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_t first, uint32_t live)
 {
@@ -294,8 +263,6 @@ lane_count(GenieLaneTable *table, const uint8_t *codes, uint32_t n_rows, uint32_
 
 		place_strip(table, strip, codes + (size_t) strip->offset * n_rows + (size_t) first * strip->row_bytes);
 	}
-	if (table->any)
-		return count_any(table, live);
 	if (LANES_ANY(*(const LaneVector *) (const void *) table->tallied))
 		return count_tallied(table, live);
 	return count_planes(table, live, false);
