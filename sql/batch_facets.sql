@@ -98,6 +98,20 @@ SELECT * FROM genie_facets('tags_words', genie_query('{r2}'::text[]), '{0}');
 -- what attributes rows of other classes have is not known
 SELECT * FROM genie_facets('tags_x', genie_query('{r2}'::text[]), '{1,77}');
 
+-- values that the keyword does not tell are read from a row: long ones, and those that are indexed by a hash
+CREATE TABLE long (a text, b jsonb, c int);
+INSERT INTO long SELECT 'long ' || repeat('y', 300) || g % 3, jsonb_build_object('k', g % 2), g FROM generate_series(1, 40) g;
+CREATE INDEX long_x ON long USING genie (genie_tuple(a, b, c));
+VACUUM long;
+INSERT INTO long VALUES ('pending ' || repeat('z', 200), '[1]', 41);
+SELECT attribute, length(value), left(value, 6) || '..' || right(value, 3) AS value, n, n = (SELECT count(*) FROM long WHERE a = value) AS is_right FROM genie_facets('long_x', '{}@0', '{1}') ORDER BY 1, 3;
+SELECT value, n, n = (SELECT count(*) FROM long WHERE b = value::jsonb AND c <= 30) AS is_right FROM genie_facets('long_x', '{3:int:[1,30]}', '{2}') ORDER BY 1;
+SELECT left(value, 20) AS value, length(value) AS length, n FROM genie_facets('tags_x', '{}@0', '{0}') WHERE length(value) > 100;
+SELECT n, sum, length(min) AS min, length(max) AS max FROM genie_aggregate('long_x', '{3:int:[1,30]}', 1);
+SET genie.worker = off;
+SELECT attribute, length(value), left(value, 6) || '..' || right(value, 3) AS value, n FROM genie_facets('long_x', '{}@0', '{1}') ORDER BY 1, 3;
+RESET genie.worker;
+
 -- numbers that sums must bear, and values that are not numbers
 CREATE TABLE extremes (a bigint, b float8, c numeric);
 INSERT INTO extremes SELECT 9223372036854775807, 1e308, 1e100 FROM generate_series(1, 1000);

@@ -16,7 +16,6 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -247,21 +246,68 @@ genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker 
 	return true;
 }
 
+/* ---- one object of a value ---- */
+
+typedef struct GenieColumnFirst
+{
+	GenieColumn *column;
+	GenieColumnSource *source;
+	bool		found;
+	uint32		object;
+} GenieColumnFirst;
+
+/* Ends the walk at the first object whose row matches. */
+static bool
+genie_column_take_first(void *arg, uint32 tile, const GenieListRef *ref)
+{
+	GenieColumnFirst *first = arg;
+	const uint16 *locals = genie_list_walk_locals(&first->source->walk, ref);
+
+	if ((Size) tile * GENIE_TILE_WORDS >= first->source->n_words)
+		genie_column_corrupt(first->column, "a posting leaves its segment");
+	for (uint32 i = 0; locals != NULL && i < ref->n && !first->found; i++)
+	{
+		first->object = tile * GENIE_TILE_OBJECTS + locals[i];
+		first->found = (first->source->bits[first->object / 64] >> (first->object % 64)) & 1;
+	}
+	return locals != NULL && !first->found;
+}
+
+bool
+genie_column_object(GenieColumn *column, GenieColumnSource *source, uint32 *object)
+{
+	GenieColumnFirst first = {.column = column, .source = source};
+
+	(void) genie_list_walk(&source->walk, &source->cursor, genie_column_take_first, &first);
+	if (source->walk.damage != NULL)
+		genie_column_corrupt(column, source->walk.damage);
+	*object = first.object;
+	return first.found;
+}
+
 /* ---- a call ---- */
+
+const FuncExpr *
+genie_column_tuple(Relation index)
+{
+	List	   *expressions = index->rd_index->indkey.values[0] == 0 ? RelationGetIndexExpressions(index) : NIL;
+	const FuncExpr *call = expressions == NIL || !IsA(linitial(expressions), FuncExpr) ? NULL : linitial(expressions);
+	FmgrInfo	function;
+
+	if (call == NULL)
+		return NULL;
+	fmgr_info(call->funcid, &function);
+	return function.fn_addr == genie_tuple ? call : NULL;
+}
 
 /* An index on genie_tuple() has as many attributes as that has arguments.  Of other indexes it is not known. */
 static void
 genie_column_check_exist(const GenieColumn *column)
 {
 	Relation	index = column->matches.batch.index;
-	List	   *expressions = index->rd_index->indkey.values[0] == 0 ? RelationGetIndexExpressions(index) : NIL;
-	const FuncExpr *call = expressions == NIL || !IsA(linitial(expressions), FuncExpr) ? NULL : linitial(expressions);
-	FmgrInfo	function;
+	const FuncExpr *call = genie_column_tuple(index);
 
-	if (call == NULL)
-		return;
-	fmgr_info(call->funcid, &function);
-	for (uint32 i = 0; i < column->n_attributes && function.fn_addr == genie_tuple; i++)
+	for (uint32 i = 0; i < column->n_attributes && call != NULL; i++)
 		if (column->attributes[i] < 1 || column->attributes[i] > list_length(call->args))
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),

@@ -6,6 +6,8 @@
 #ifndef GENIE_BATCH_COLUMN_H
 #define GENIE_BATCH_COLUMN_H
 
+#include "nodes/primnodes.h"
+
 #include "genie_batch_matches.h"
 #include "genie_list_walk.h"
 #include "genie_segment_facets.h"
@@ -80,6 +82,15 @@ extern bool genie_column_ask(GenieColumn *column, bool asks);
 
 /* All values of an attribute that objects of these segments have.  False: stale. */
 extern bool genie_column_walk(GenieColumn *column, uint32 attribute, const GenieColumnTaker *taker, void *arg);
+
+/*
+ * The first object of a source whose row matches and has the value that the source's cursor is on, for which rows were
+ * counted.  False: stale.
+ */
+extern bool genie_column_object(GenieColumn *column, GenieColumnSource *source, uint32 *object);
+
+/* The call of genie_tuple() that an index is on; NULL: it is on something else. */
+extern const FuncExpr *genie_column_tuple(Relation index);
 
 /* Errors: an attribute has an impossible number. */
 extern void genie_column_check_attribute(int32 attribute);

@@ -3,7 +3,8 @@
  *	  genie_facets(), genie_aggregate(): what values the rows have that fulfil x @& query, from the index.
  *
  * Of each value of the attribute (genie_batch_column.c) the objects are counted whose rows match.  A row that lists a
- * value several times counts once for it, as everywhere in genie.
+ * value several times counts once for it, as everywhere in genie.  Where the keyword does not tell the value, because
+ * it is cut or a hash, one of these rows is read for it (genie_batch_text.c).
  */
 #include "postgres.h"
 
@@ -15,6 +16,7 @@
 #include "utils/numeric.h"
 
 #include "genie_batch_column.h"
+#include "genie_batch_text.h"
 #include "genie_value_text.h"
 
 PG_FUNCTION_INFO_V1(genie_facets);
@@ -30,6 +32,8 @@ typedef struct GenieFacetSearch
 	GenieFamily family;
 	GenieKey	value;
 	uint64		n_rows;			/* that have it */
+	char	   *text;			/* if it has no readable form: from a row that has it; NULL: not known */
+	bool		stale;
 
 	/* genie_facets() */
 	ReturnSetInfo *result;
@@ -55,6 +59,33 @@ genie_facets_begin_value(void *arg, GenieFamily family, GenieKey value)
 	search->family = family;
 	search->value = value;
 	search->n_rows = 0;
+	search->text = NULL;
+}
+
+static bool
+genie_facets_needs_row(const GenieFacetSearch *search)
+{
+	return search->text == NULL && !search->stale && search->n_rows == 0 &&
+		!genie_value_is_readable(search->family, search->value.len);
+}
+
+/* The first of the value's rows has come: where the keyword does not tell the value, the row does. */
+static void
+genie_facets_read_row(GenieFacetSearch *search, GenieColumnSource *source, uint32 object)
+{
+	MemoryContext old = MemoryContextSwitchTo(search->value_context);
+
+	search->stale |= !genie_batch_text(&search->column, source, object, &search->text);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+genie_facets_print_value(const GenieFacetSearch *search, StringInfo text)
+{
+	if (search->text != NULL)
+		appendStringInfoString(text, search->text);
+	else
+		genie_value_print_bare(text, search->family, search->value.data, search->value.len);
 }
 
 static void
@@ -66,15 +97,25 @@ genie_facets_take_part(void *arg, GenieColumnSource *source, uint32 tile, const 
 
 	for (uint32 i = 0; i < n; i++)
 		n_set += (bits[locals[i] / 64] >> (locals[i] % 64)) & 1;
+	for (uint32 i = 0; i < n && genie_facets_needs_row(search); i++)
+		if ((bits[locals[i] / 64] >> (locals[i] % 64)) & 1)
+			genie_facets_read_row(search, source, tile * GENIE_TILE_OBJECTS + locals[i]);
 	search->n_rows += n_set;
 }
 
 static void
-genie_facets_take_rows(void *arg, GenieColumnSource *source pg_attribute_unused(), uint32 i pg_attribute_unused(),
-					   uint32 n)
+genie_facets_take_rows(void *arg, GenieColumnSource *source, uint32 i pg_attribute_unused(), uint32 n)
 {
 	GenieFacetSearch *search = arg;
+	uint32		object;
 
+	if (genie_facets_needs_row(search))
+	{
+		if (genie_column_object(&search->column, source, &object))
+			genie_facets_read_row(search, source, object);
+		else
+			search->stale = true;
+	}
 	search->n_rows += n;
 }
 
@@ -93,7 +134,7 @@ genie_facets_end_value(void *arg)
 		return;
 	old = MemoryContextSwitchTo(search->value_context);
 	initStringInfo(&text);
-	genie_value_print_bare(&text, search->family, search->value.data, search->value.len);
+	genie_facets_print_value(search, &text);
 	values[0] = Int32GetDatum((int32) search->attribute);
 	values[1] = PointerGetDatum(cstring_to_text_with_len(text.data, text.len));
 	values[2] = Int64GetDatum((int64) search->n_rows);
@@ -112,6 +153,7 @@ genie_facets_take(void *owner)
 	GenieFacetSearch *search = owner;
 
 	search->n = 0;
+	search->stale = false;
 	tuplestore_clear(search->result->setResult);
 	if (!genie_column_ask(&search->column, true))
 		return false;
@@ -122,7 +164,7 @@ genie_facets_take(void *owner)
 			return false;
 	}
 	search->column.matches.batch.instrument.record->n_rows += search->n;
-	return true;
+	return !search->stale;
 }
 
 /*
@@ -223,7 +265,7 @@ genie_aggregate_end_value(void *arg)
 		return;
 	old = MemoryContextSwitchTo(search->value_context);
 	initStringInfo(&text);
-	genie_value_print_bare(&text, search->family, search->value.data, search->value.len);
+	genie_facets_print_value(search, &text);
 	search->n += search->n_rows;
 	if (search->are_numbers)
 		genie_aggregate_add_value(search, text.data);
@@ -242,6 +284,7 @@ genie_aggregate_take(void *owner)
 	GenieFacetSearch *search = owner;
 
 	search->n = 0;
+	search->stale = false;
 	search->are_numbers = true;
 	search->sum_int = 0;
 	search->sum = NULL;
@@ -251,7 +294,7 @@ genie_aggregate_take(void *owner)
 		!genie_column_walk(&search->column, (uint32) search->column.attributes[0], &genie_aggregate_taker, search))
 		return false;
 	search->column.matches.batch.instrument.record->n_rows++;
-	return true;
+	return !search->stale;
 }
 
 /*

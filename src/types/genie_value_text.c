@@ -338,12 +338,18 @@ genie_value_print(StringInfo out, GenieFamily family, const uint8 *data, uint32 
 		appendStringInfoChar(out, '"');
 }
 
+bool
+genie_value_is_readable(GenieFamily family, uint32 len)
+{
+	return len <= GENIE_VALUE_MAX && form_of(family)->print != NULL;
+}
+
 void
 genie_value_print_bare(StringInfo out, GenieFamily family, const uint8 *data, uint32 len)
 {
 	const FamilyForm *form = form_of(family);
 
-	if (len > GENIE_VALUE_MAX || form->print == NULL)
+	if (!genie_value_is_readable(family, len))
 		genie_value_print(out, family, data, len);
 	else if (family == GENIE_FAMILY_TEXT || family == GENIE_FAMILY_ENUM)
 		appendBinaryStringInfo(out, (const char *) data, (int) len);

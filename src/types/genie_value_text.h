@@ -15,6 +15,9 @@ extern bool genie_value_valid(GenieFamily family, const uint8 *data, uint32 len)
 /* Appends the value's text, which depends on no setting.  Bytes without a readable form are printed as \xHEX. */
 extern void genie_value_print(StringInfo out, GenieFamily family, const uint8 *data, uint32 len);
 
+/* Has the value a readable form: is it not cut, and more than a hash? */
+extern bool genie_value_is_readable(GenieFamily family, uint32 len);
+
 /* The same without quotes and escapes: as the value's own type prints it, where there is a readable form. */
 extern void genie_value_print_bare(StringInfo out, GenieFamily family, const uint8 *data, uint32 len);
 
