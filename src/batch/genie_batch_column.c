@@ -278,7 +278,8 @@ genie_column_object(GenieColumn *column, GenieColumnSource *source, uint32 *obje
 {
 	GenieColumnFirst first = {.column = column, .source = source};
 
-	(void) genie_list_walk(&source->walk, &source->cursor, genie_column_take_first, &first);
+	if (genie_list_walk(&source->walk, &source->cursor, genie_column_take_first, &first))
+		genie_column_corrupt(column, "a posting list has other rows than the image");
 	if (source->walk.damage != NULL)
 		genie_column_corrupt(column, source->walk.damage);
 	*object = first.object;
