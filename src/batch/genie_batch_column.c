@@ -138,14 +138,21 @@ genie_column_corrupt(const GenieColumn *column, const char *what)
 			 errhint("Please REINDEX it.")));
 }
 
+/* The objects of a tile's part of a list.  NULL: damaged. */
+static const uint16 *
+genie_column_locals(const GenieColumn *column, GenieColumnSource *source, uint32 tile, const GenieListRef *ref)
+{
+	if ((Size) tile * GENIE_TILE_WORDS >= source->n_words)
+		genie_column_corrupt(column, "a posting leaves its segment");
+	return genie_list_walk_locals(&source->walk, ref);
+}
+
 static bool
 genie_column_take_part(void *arg, uint32 tile, const GenieListRef *ref)
 {
 	const GenieColumnPart *part = arg;
-	const uint16 *locals = genie_list_walk_locals(&part->source->walk, ref);
+	const uint16 *locals = genie_column_locals(part->column, part->source, tile, ref);
 
-	if ((Size) tile * GENIE_TILE_WORDS >= part->source->n_words)
-		genie_column_corrupt(part->column, "a posting leaves its segment");
 	if (locals != NULL)
 		part->taker->part(part->arg, part->source, tile, locals, ref->n);
 	return locals != NULL;
@@ -261,10 +268,8 @@ static bool
 genie_column_take_first(void *arg, uint32 tile, const GenieListRef *ref)
 {
 	GenieColumnFirst *first = arg;
-	const uint16 *locals = genie_list_walk_locals(&first->source->walk, ref);
+	const uint16 *locals = genie_column_locals(first->column, first->source, tile, ref);
 
-	if ((Size) tile * GENIE_TILE_WORDS >= first->source->n_words)
-		genie_column_corrupt(first->column, "a posting leaves its segment");
 	for (uint32 i = 0; locals != NULL && i < ref->n && !first->found; i++)
 	{
 		first->object = tile * GENIE_TILE_OBJECTS + locals[i];
