@@ -188,8 +188,7 @@ tally_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *
 
 	if (!genie_tile_fulfilling(scratch, tile, 1, &condition, scratch->fulfilling))
 		return false;
-	for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
-		*n_tallied += (uint32_t) __builtin_popcountll(scratch->fulfilling[w]);
+	*n_tallied += scratch->kernels->count_both(scratch->fulfilling, scratch->fulfilling, GENIE_TILE_WORDS);
 	return true;
 }
 
@@ -205,7 +204,7 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJ
 	if (job->kind == GENIE_JOB_COUNTS)
 		return counts_in_tile(scratch, tile, job, t);
 	if (job->kind == GENIE_JOB_FACETS)
-		genie_tile_facets(tile, job->facets, part->sums);
+		genie_tile_facets(scratch, tile, job->facets, part->sums);
 	else if (job->kind == GENIE_JOB_GRID)
 		part->repeats |= !genie_tile_grid(scratch, tile, job->grid, part->sums);
 	if (genie_job_adds_up(job->kind))

@@ -78,6 +78,9 @@ typedef struct GenieKernels
 	 */
 	uint32_t	(*mask_sizes_8) (const uint8_t *counters, uint32_t n_words, const uint8_t *sizes,
 								 const uint8_t *least, uint32_t n_least, const uint64_t *allowed, uint64_t *mask);
+
+	/* How many objects two bitmaps have in common. */
+	uint32_t	(*count_both) (const uint64_t *a, const uint64_t *b, uint32_t n_words);
 } GenieKernels;
 
 extern const GenieKernels genie_kernels_portable;

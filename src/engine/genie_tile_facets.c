@@ -61,6 +61,7 @@ is_set(const uint64_t *bits, uint32_t local)
 
 typedef struct Facets
 {
+	const GenieKernels *kernels;
 	const uint64_t *live;
 	uint32_t	first_rank;
 	uint32_t   *sums;
@@ -74,16 +75,16 @@ take_facet(void *arg, uint32_t rank, const uint16_t *locals, uint32_t n, const u
 
 	for (uint32_t i = 0; i < n; i++)
 		sum += is_set(facets->live, locals[i]);
-	for (uint32_t w = 0; bitmap != NULL && w < GENIE_TILE_WORDS; w++)
-		sum += (uint32_t) __builtin_popcountll(bitmap[w] & facets->live[w]);
+	if (bitmap != NULL)
+		sum += facets->kernels->count_both(bitmap, facets->live, GENIE_TILE_WORDS);
 	facets->sums[rank - facets->first_rank] += sum;
 	return true;
 }
 
 void
-genie_tile_facets(const GenieTile *tile, GenieRankRange range, uint32_t *sums)
+genie_tile_facets(const GenieTileScratch *scratch, const GenieTile *tile, GenieRankRange range, uint32_t *sums)
 {
-	Facets		facets = {tile->live, range.first, sums};
+	Facets		facets = {scratch->kernels, tile->live, range.first, sums};
 
 	(void) take_lists(tile, range, take_facet, &facets);
 }

@@ -8,7 +8,8 @@
 #include "genie_tile.h"
 
 /* Adds, for each rank of a range, how many of the live objects of a tile of an image have it to its sum. */
-extern void genie_tile_facets(const GenieTile *tile, GenieRankRange range, uint32_t *sums);
+extern void genie_tile_facets(const GenieTileScratch *scratch, const GenieTile *tile, GenieRankRange range,
+							  uint32_t *sums);
 
 /*
  * Adds the live objects of a tile of an image to the cells of a grid; all objects that were added before are smaller.

@@ -192,6 +192,7 @@ test_masks(GenieRandom *random, const GenieKernels *kernels)
 		uint32_t	n_words = 1 + (uint32_t) genie_random_below(random, GENIE_TILE_WORDS);
 		uint32_t	n_narrow = 0;
 		uint32_t	n_wide = 0;
+		uint32_t	n_both = 0;
 		bool		good = true;
 
 		for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
@@ -210,6 +211,9 @@ test_masks(GenieRandom *random, const GenieKernels *kernels)
 			n_wide -= wanted;
 		}
 		CHECK(good && n_wide == 0);
+		for (uint32_t i = 0; i < 64 * n_words; i++)
+			n_both += got[i / 64] >> (i % 64) & allowed[i / 64] >> (i % 64) & 1;
+		CHECK(kernels->count_both(got, allowed, n_words) == n_both);
 		if (threshold > UINT8_MAX)
 			continue;
 		n_narrow = kernels->mask_8(narrow, n_words, threshold, allowed, got);
