@@ -8,7 +8,7 @@
  * of many images and ranges, with different k, lengths and keys.  What jobs of the same query on neighbouring ranges
  * give is what one job on all their tiles gives: counts and masks one after the other, tallies, facets and cells by
  * their sums, the best k by merging hits.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take
- * as the oracle, and the CUDA engine (cuda/).
+ * as the oracle, and the CUDA engine (cuda/); and several of one kind are an engine, too (genie_engines.h).
  *
  * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
  * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
@@ -35,6 +35,9 @@
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
  *
+ * An image may lack groups, and vectors tiles (NULL): their jobs name only tiles that they have.  So an engine may do
+ * what of an image is its part (genie_engines.h).
+ *
  * An engine may keep copies of images and of quantized vectors as a cache, until the caller tells it to forget them.
  * It knows them by their ids; no image or set of vectors has the id of another.
  * One process, one thread calls an engine.
@@ -55,7 +58,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 11
+#define GENIE_ENGINE_ABI 12
 
 typedef enum GenieStatus
 {
@@ -348,6 +351,7 @@ typedef struct GenieDeviceInfo
 	uint64_t	uploaded_bytes; /* images and vectors copied to the device since opening */
 	uint64_t	upload_us;		/* and how long that took */
 	uint64_t	n_evictions;	/* images and vectors dropped from the device for others */
+	bool		is_lost;		/* the others do its work, until the process restarts */
 } GenieDeviceInfo;
 
 typedef struct GenieEngine GenieEngine;
@@ -397,6 +401,7 @@ struct GenieEngine
 
 typedef struct GenieEngineOptions
 {
+	uint32_t	device;			/* its number, from 0 on */
 	uint64_t	memory_limit;	/* of the device, bytes; 0: as much as is sensible */
 
 	/*
@@ -417,7 +422,10 @@ typedef struct GenieEngineLibrary
 	uint32_t	magic;
 	uint32_t	abi;			/* compared before open is called */
 
-	/* On anything but GENIE_OK *engine is NULL and error has one sentence (GENIE_ENGINE_ERROR_MAX bytes). */
+	/* How many devices there are; 0 where there is none, or no driver: then opening says why. */
+	uint32_t	(*n_devices) (void);
+
+	/* Opens one of them.  On anything but GENIE_OK *engine is NULL and error has one sentence (GENIE_ENGINE_ERROR_MAX bytes). */
 	GenieStatus (*open) (const GenieEngineOptions *options, GenieEngine **engine, char *error);
 } GenieEngineLibrary;
 

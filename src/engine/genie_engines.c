@@ -1,0 +1,791 @@
+/*
+ * genie_engines.c
+ *	  Several engines as one (genie_engines.h).
+ *
+ * Each engine has some tiles of an image or of vectors (genie_placement.h).  A job is cut where its image is cut: a
+ * *part* is the same job on the tiles that one engine has.  It gets a view of the image that lacks the other groups, or
+ * of the vectors that lacks the other tiles; numbers of tiles and objects stay as they are.  So what parts give merges
+ * without conversion:
+ *
+ *		TOP, SCAN		the best k of all parts' hits, by key and object
+ *		COUNTS, MASK	parts write to their places in the job's result
+ *		TALLY			their sum
+ *		FACETS, GRID	added up in object order (genie_grid.h)
+ *
+ * Jobs without an image, and what has one engine, are given whole.
+ *
+ * Vectors that a TOP job brings for bounds are cut where its image is.  If they have been cut otherwise before, because
+ * a SCAN came first, the job is done without bounds, and the caller computes them.
+ *
+ * Threads.  An engine's jobs are run by one thread: the caller's, or one that helps (genie_cpu_threads.h).  Where a
+ * batch is for one engine, the caller's thread runs it at once, so that nothing is slower than by that engine alone.
+ * Who writes what: a part and its result, the thread that runs its engine; the rest, the caller, before threads begin
+ * and after they have ended.  Only the caller's thread asks the callback whether to stop; the others look at the flag
+ * that it sets.
+ *
+ * Loss.  An engine that is lost gets nothing more.  What was placed there is dropped everywhere, and placed anew
+ * between the others; the jobs that had a part there are done again.  Only where no engine is left, the batch is lost.
+ * The caller sees in devices() that one is, and starts a new process when it has nothing to do.
+ *
+ * A job whose part fails has failed.  A part that was cancelled, or does not fit, does not end the other parts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "genie_cpu_threads.h"
+#include "genie_engines.h"
+#include "genie_tile_facets.h"
+
+/* milliseconds between two questions whether to stop, while the caller waits for other threads */
+#define ASK_MS 2
+
+/* Memory that lasts as long as a batch. */
+typedef struct Taken
+{
+	struct Taken *next;
+	uint64_t	memory[];
+} Taken;
+
+/* The views of an image, or of vectors, by place; of what has one place it is the whole. */
+typedef struct View
+{
+	struct View *next;
+	const void *whole;
+	const GeniePlacement *placement;
+	const GenieSegmentImage *images[GENIE_PLACEMENT_ENGINES];
+	const GenieQuantizedVectors *vectors[GENIE_PLACEMENT_ENGINES];
+} View;
+
+/* Where a part of a job is: number at of an engine's jobs. */
+typedef struct Part
+{
+	uint32_t	engine;
+	uint32_t	at;
+} Part;
+
+/* The parts of a job, in object order. */
+typedef struct JobParts
+{
+	uint32_t	n;
+	bool		failed;			/* there was no memory for all of them */
+	Part		parts[GENIE_PLACEMENT_ENGINES];
+} JobParts;
+
+/* What an engine is to do in a batch. */
+typedef struct Share
+{
+	uint32_t	n;
+	uint32_t	capacity;
+	GenieJob   *jobs;
+	GenieStatus status;			/* of the engine's run */
+} Share;
+
+typedef struct GenieEngines
+{
+	GenieEngine engine;
+	GenieEngineOps ops;			/* with the name of its engines */
+	uint32_t	n;
+	GenieEngine *engines[GENIE_PLACEMENT_ENGINES];
+	GeniePlacements placements;
+	GenieCpuThreads *threads;	/* NULL: the caller's thread runs all */
+
+	/* of a batch */
+	Taken	   *taken;
+	Share		shares[GENIE_PLACEMENT_ENGINES];
+	uint32_t	n_busy;			/* engines with jobs, */
+	uint32_t	busy[GENIE_PLACEMENT_ENGINES];
+	uint32_t	next_busy;		/* and the next one to be run; atomic */
+	View	   *views;			/* of this round; the latest one first */
+} GenieEngines;
+
+/* ---- whether to stop ---- */
+
+static bool (*ask_caller) (void);
+static bool stopped;			/* atomic */
+static _Thread_local bool asks; /* this is the caller's thread */
+
+/* GenieEngine's interrupted, of each of the engines */
+static bool
+is_stopped(void)
+{
+	if (asks && ask_caller != NULL && ask_caller())
+		__atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
+	return __atomic_load_n(&stopped, __ATOMIC_RELAXED);
+}
+
+/* ---- memory ---- */
+
+static void *
+take(GenieEngines *all, size_t n_bytes)
+{
+	Taken	   *taken = malloc(sizeof(Taken) + n_bytes);
+
+	if (taken == NULL)
+		return NULL;
+	taken->next = all->taken;
+	all->taken = taken;
+	return taken->memory;
+}
+
+static void
+give_back(GenieEngines *all)
+{
+	while (all->taken != NULL)
+	{
+		Taken	   *next = all->taken->next;
+
+		free(all->taken);
+		all->taken = next;
+	}
+}
+
+/* ---- placing ---- */
+
+static const GeniePlacement *
+place(GenieEngines *all, uint64_t id, const GeniePlacementUnit *units, uint32_t n)
+{
+	uint64_t	limits[GENIE_PLACEMENT_ENGINES] = {0};
+
+	for (uint32_t e = 0; e < all->n; e++)
+	{
+		GenieDeviceInfo info = {.limit_bytes = 0};
+
+		(void) all->engines[e]->ops->devices(all->engines[e], &info, 1);
+		limits[e] = info.limit_bytes;
+	}
+	return genie_placement_add(&all->placements, id, units, n, limits);
+}
+
+/* NULL: there is no memory. */
+static const GeniePlacement *
+place_image(GenieEngines *all, const GenieSegmentImage *image)
+{
+	const GeniePlacement *found = genie_placement_find(&all->placements, image->id);
+	GeniePlacementUnit *units;
+
+	if (found != NULL)
+		return found;
+	if ((units = take(all, (size_t) image->n_groups * sizeof(GeniePlacementUnit))) == NULL)
+		return NULL;
+	for (uint32_t g = 0; g < image->n_groups; g++)
+		units[g] = (GeniePlacementUnit) {image->groups[g]->first_tile + image->groups[g]->n_tiles,
+			image->groups[g]->n_bytes};
+	return place(all, image->id, units, image->n_groups);
+}
+
+/* The same of vectors; like: an image of the same objects whose cuts they are to have, NULL: none. */
+static const GeniePlacement *
+place_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlacement *like)
+{
+	const GeniePlacement *found = genie_placement_find(&all->placements, vectors->id);
+	uint64_t	n_tiles = ((uint64_t) vectors->n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
+	uint64_t	tile_bytes = (uint64_t) GENIE_TILE_OBJECTS *
+		genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
+	GeniePlacementUnit *units;
+
+	if (found != NULL)
+		return found;
+	if ((units = take(all, n_tiles * sizeof(GeniePlacementUnit))) == NULL)
+		return NULL;
+	for (uint32_t t = 0; t < n_tiles; t++)
+		units[t] = (GeniePlacementUnit) {t + 1, tile_bytes};
+	if (like != NULL)
+		return genie_placement_add_like(&all->placements, vectors->id, tile_bytes, like);
+	return place(all, vectors->id, units, (uint32_t) n_tiles);
+}
+
+/* ---- views ---- */
+
+static const GenieSegmentImage *
+view_of_image(GenieEngines *all, const GenieSegmentImage *image, const GeniePlace *place)
+{
+	GenieSegmentImage *view = take(all, sizeof(GenieSegmentImage));
+
+	if (view == NULL)
+		return NULL;
+	*view = *image;
+	view->groups = image->groups + place->first_unit;
+	view->n_groups = place->end_unit - place->first_unit;
+	return view;
+}
+
+static const GenieQuantizedVectors *
+view_of_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlacement *placement,
+				const GeniePlace *place)
+{
+	uint32_t	n_tiles = placement->places[placement->n_places - 1].end_tile;
+	GenieQuantizedVectors *view = take(all, sizeof(GenieQuantizedVectors));
+	const void **tiles = take(all, n_tiles * sizeof(void *));
+
+	if (view == NULL || tiles == NULL)
+		return NULL;
+	for (uint32_t t = 0; t < n_tiles; t++)
+		tiles[t] = t >= place->first_tile && t < place->end_tile ? vectors->tiles[t] : NULL;
+	*view = *vectors;
+	view->tiles = tiles;
+	return view;
+}
+
+/* An empty view of something new in this round.  NULL: there is no memory. */
+static View *
+new_view(GenieEngines *all, const void *whole, const GeniePlacement *placement)
+{
+	View	   *view = placement == NULL ? NULL : take(all, sizeof(View));
+
+	if (view != NULL)
+		*view = (View) {.whole = whole, .placement = placement};
+	return view;
+}
+
+/* A complete view is found from now on. */
+static const View *
+keep_view(GenieEngines *all, View *view, bool complete)
+{
+	if (!complete)
+		return NULL;
+	view->next = all->views;
+	return all->views = view;
+}
+
+/* NULL: there is none yet.  Mostly it is that of the job before. */
+static const View *
+find_view(const GenieEngines *all, const void *whole)
+{
+	const View *view = all->views;
+
+	while (view != NULL && view->whole != whole)
+		view = view->next;
+	return view;
+}
+
+/* NULL: there is no memory. */
+static const View *
+see_image(GenieEngines *all, const GenieSegmentImage *image)
+{
+	const View *found = find_view(all, image);
+	View	   *view;
+	bool		complete = true;
+
+	if (found != NULL)
+		return found;
+	if ((view = new_view(all, image, place_image(all, image))) == NULL)
+		return NULL;
+	for (uint32_t p = 0; p < view->placement->n_places; p++)
+	{
+		view->images[p] = view->placement->n_places == 1 ? image :
+			view_of_image(all, image, &view->placement->places[p]);
+		complete = complete && view->images[p] != NULL;
+	}
+	return keep_view(all, view, complete);
+}
+
+/* The same of vectors; like: an image's placement, whose cuts they get if they have none yet; NULL: none. */
+static const View *
+see_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlacement *like)
+{
+	const View *found = find_view(all, vectors);
+	View	   *view;
+	bool		complete = true;
+
+	if (found != NULL)
+		return found;
+	if ((view = new_view(all, vectors, place_vectors(all, vectors, like))) == NULL)
+		return NULL;
+	for (uint32_t p = 0; p < view->placement->n_places; p++)
+	{
+		view->vectors[p] = view->placement->n_places == 1 ? vectors :
+			view_of_vectors(all, vectors, view->placement, &view->placement->places[p]);
+		complete = complete && view->vectors[p] != NULL;
+	}
+	return keep_view(all, view, complete);
+}
+
+/* Have two placements the same tiles in the same places? */
+static bool
+alike(const GeniePlacement *a, const GeniePlacement *b)
+{
+	bool		same = a->n_places == b->n_places;
+
+	for (uint32_t p = 0; p < a->n_places && same; p++)
+		same = a->places[p].engine == b->places[p].engine && a->places[p].first_tile == b->places[p].first_tile &&
+			a->places[p].end_tile == b->places[p].end_tile;
+	return same;
+}
+
+/* ---- cutting jobs ---- */
+
+/* Adds a job, or a part of one, to what an engine has to do.  False: there is no memory. */
+static bool
+give(GenieEngines *all, uint32_t engine, const GenieJob *job, JobParts *parts)
+{
+	Share	   *share = &all->shares[engine];
+
+	if (share->n == share->capacity)
+	{
+		uint32_t	capacity = 2 * share->capacity + 16;
+		GenieJob   *jobs = realloc(share->jobs, capacity * sizeof(GenieJob));
+
+		if (jobs == NULL)
+			return false;
+		share->jobs = jobs;
+		share->capacity = capacity;
+	}
+	if (share->n == 0)
+		all->busy[all->n_busy++] = engine;
+	parts->parts[parts->n++] = (Part) {engine, share->n};
+	share->jobs[share->n++] = *job;
+	return true;
+}
+
+/*
+ * Gives a part: some tiles of a job.  If they are not all of them, and results must be merged, it gets a result of its
+ * own.  False: there is no memory.
+ */
+static bool
+give_tiles(GenieEngines *all, uint32_t engine, GenieJob part, const GenieJob *job, JobParts *parts)
+{
+	size_t		skipped = part.first_tile - job->first_tile;
+	bool		is_all = part.n_tiles == job->n_tiles;
+
+	if (job->live != NULL)
+		part.live = job->live + skipped * GENIE_TILE_WORDS;
+	if (job->kind == GENIE_JOB_COUNTS)
+		part.out = (uint8_t *) job->out + skipped * GENIE_TILE_OBJECTS *
+			(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8_t) : sizeof(uint16_t));
+	else if (job->kind == GENIE_JOB_MASK)
+		part.out = (uint8_t *) job->out + skipped * GENIE_TILE_BITMAP_BYTES;
+	else if (!is_all && genie_job_adds_up(job->kind))
+		part.out = take(all, genie_job_facets_bytes(job));
+	else if (!is_all && genie_job_ranks(job->kind))
+		part.out = take(all, job->k * sizeof(GenieHit));
+	if (!is_all && job->kind == GENIE_JOB_TOP && part.vectors != NULL)
+		part.bounds = take(all, job->k * sizeof(float));
+	if ((part.out == NULL && job->out != NULL) || (part.bounds == NULL && job->bounds != NULL))
+		return false;
+	return give(all, engine, &part, parts);
+}
+
+/* Gives each engine its part of a job, by views of the image and of the vectors; one of them may be NULL. */
+static bool
+cut_job(GenieEngines *all, const GenieJob *job, const View *image, const View *vectors, JobParts *parts)
+{
+	const GeniePlacement *placement = image != NULL ? image->placement : vectors->placement;
+	uint32_t	end_tile = job->first_tile + job->n_tiles;
+
+	for (uint32_t p = 0; p < placement->n_places; p++)
+	{
+		const GeniePlace *place = &placement->places[p];
+		GenieJob	part = *job;
+
+		if (place->first_tile > part.first_tile)
+			part.first_tile = place->first_tile;
+		if (place->end_tile <= part.first_tile || part.first_tile >= end_tile)
+			continue;
+		part.n_tiles = (place->end_tile < end_tile ? place->end_tile : end_tile) - part.first_tile;
+		if (image != NULL)
+			part.image = image->images[p];
+		part.vectors = vectors == NULL ? NULL : vectors->vectors[p];
+		if (!give_tiles(all, place->engine, part, job, parts))
+			return false;
+	}
+	return true;
+}
+
+/* Cuts a job as its image, or its vectors, are cut.  False: there is no memory. */
+static bool
+cut(GenieEngines *all, const GenieJob *job, JobParts *parts)
+{
+	const View *image;
+	const View *vectors;
+
+	if (job->kind == GENIE_JOB_SCAN)
+		return (vectors = see_vectors(all, job->vectors, NULL)) != NULL && cut_job(all, job, NULL, vectors, parts);
+	if ((image = see_image(all, job->image)) == NULL)
+		return false;
+	if (job->kind != GENIE_JOB_TOP || job->vectors == NULL)
+		return cut_job(all, job, image, NULL, parts);
+	if ((vectors = see_vectors(all, job->vectors, image->placement)) == NULL)
+		return false;
+	return cut_job(all, job, image, alike(image->placement, vectors->placement) ? vectors : NULL, parts);
+}
+
+/* The engine that has fewest jobs in this batch. */
+static uint32_t
+idlest(const GenieEngines *all)
+{
+	uint32_t	best = GENIE_PLACEMENT_ENGINES;
+
+	for (uint32_t e = 0; e < all->n; e++)
+		if (!all->placements.lost[e] &&
+			(best == GENIE_PLACEMENT_ENGINES || all->shares[e].n < all->shares[best].n))
+			best = e;
+	return best;
+}
+
+/* Gives a job, whole or in parts.  False: there is no memory. */
+static bool
+give_job(GenieEngines *all, const GenieJob *job, JobParts *parts)
+{
+	if (!genie_job_has_image(job->kind))
+		return give(all, idlest(all), job, parts);
+
+	/* what is malformed, an engine refuses */
+	if (!genie_job_tiles_fit(job) || job->n_tiles == 0 ||
+		(job->kind == GENIE_JOB_SCAN ? !genie_job_scan_fits(job) : job->image->n_groups == 0))
+		return give(all, genie_placement_emptiest(&all->placements), job, parts);
+	return cut(all, job, parts);
+}
+
+/* ---- running ---- */
+
+/* Runs engines' jobs until there is no engine left that nobody runs. */
+static void
+run_some(GenieEngines *all)
+{
+	for (;;)
+	{
+		uint32_t	i = __atomic_fetch_add(&all->next_busy, 1, __ATOMIC_RELAXED);
+		Share	   *share;
+		GenieEngine *engine;
+
+		if (i >= all->n_busy)
+			break;
+		share = &all->shares[all->busy[i]];
+		engine = all->engines[all->busy[i]];
+		share->status = engine->ops->run(engine, share->n, share->jobs);
+	}
+}
+
+/* GenieCpuHelp */
+static void
+help(void *arg, GenieTileScratch *scratch)
+{
+	(void) scratch;
+	run_some(arg);
+}
+
+static void
+run_all(GenieEngines *all)
+{
+	bool		helped = all->n_busy > 1 && all->threads != NULL;
+
+	all->next_busy = 0;
+	asks = true;
+	if (helped)
+		genie_cpu_threads_begin(all->threads, all->n_busy - 1, help, all);
+	run_some(all);
+	while (helped && !genie_cpu_threads_end(all->threads, ASK_MS))
+		(void) is_stopped();
+	asks = false;
+}
+
+/* ---- merging ---- */
+
+static const GenieJob *
+part_of(const GenieEngines *all, const JobParts *parts, uint32_t p)
+{
+	return &all->shares[parts->parts[p].engine].jobs[parts->parts[p].at];
+}
+
+/* The best k of the parts' hits; of equal keys, those of earlier parts, whose objects have smaller numbers. */
+static void
+merge_hits(const GenieEngines *all, const JobParts *parts, GenieJob *job)
+{
+	uint32_t	next[GENIE_PLACEMENT_ENGINES] = {0};
+	GenieHit   *out = job->out;
+
+	job->has_bounds = true;
+	for (uint32_t p = 0; p < parts->n; p++)
+		job->has_bounds = job->has_bounds && part_of(all, parts, p)->has_bounds;
+	while (job->n_hits < job->k)
+	{
+		const GenieJob *best = NULL;
+		uint32_t	best_part = 0;
+
+		for (uint32_t p = 0; p < parts->n; p++)
+		{
+			const GenieJob *part = part_of(all, parts, p);
+
+			if (next[p] < part->n_hits && (best == NULL || ((const GenieHit *) part->out)[next[p]].key >
+										   ((const GenieHit *) best->out)[next[best_part]].key))
+			{
+				best = part;
+				best_part = p;
+			}
+		}
+		if (best == NULL)
+			break;
+		if (job->has_bounds)
+			job->bounds[job->n_hits] = best->bounds[next[best_part]];
+		out[job->n_hits++] = ((const GenieHit *) best->out)[next[best_part]++];
+	}
+}
+
+static void
+merge_sums(const GenieEngines *all, const JobParts *parts, GenieJob *job)
+{
+	memset(job->out, 0, genie_job_facets_bytes(job));
+	for (uint32_t p = 0; p < parts->n; p++)
+	{
+		const GenieJob *part = part_of(all, parts, p);
+		const uint32_t *sums = part->out;
+
+		job->n_hits |= part->n_hits;
+		if (job->kind == GENIE_JOB_GRID)
+			genie_grid_merge(job->out, part->out, job->grid->n_cells);
+		else
+			for (uint32_t i = 0; i < job->facets.end - job->facets.first; i++)
+				((uint32_t *) job->out)[i] += sums[i];
+	}
+}
+
+/* Is one of the job's parts lost, or, as far as it is known, what is the first failure of any? */
+static GenieStatus
+status_of(const GenieEngines *all, const JobParts *parts)
+{
+	GenieStatus status = GENIE_OK;
+
+	for (uint32_t p = 0; p < parts->n; p++)
+	{
+		GenieStatus of_part = part_of(all, parts, p)->status;
+
+		if (of_part == GENIE_STATUS_LOST || status == GENIE_OK)
+			status = of_part;
+	}
+	return status;
+}
+
+/* All parts have been run. */
+static void
+merge(const GenieEngines *all, const JobParts *parts, GenieJob *job)
+{
+	job->status = status_of(all, parts);
+	job->n_hits = 0;
+	job->has_bounds = false;
+	if (job->status != GENIE_OK)
+		return;
+	if (parts->n == 1)
+	{
+		job->n_hits = part_of(all, parts, 0)->n_hits;
+		job->has_bounds = part_of(all, parts, 0)->has_bounds;
+	}
+	else if (genie_job_ranks(job->kind))
+		merge_hits(all, parts, job);
+	else if (genie_job_adds_up(job->kind))
+		merge_sums(all, parts, job);
+	else
+		for (uint32_t p = 0; p < parts->n; p++)
+			job->n_hits += part_of(all, parts, p)->n_hits;
+}
+
+/* ---- a batch ---- */
+
+/* Takes over what engines say of failures and choices. */
+static void
+report(GenieEngines *all)
+{
+	GenieEngineChoices *choices = &all->engine.choices;
+
+	choices->n_tiles = choices->n_lanes = choices->n_tensor = 0;
+	for (uint32_t e = 0; e < all->n; e++)
+	{
+		const GenieEngine *engine = all->engines[e];
+
+		choices->n_tiles += engine->choices.n_tiles;
+		choices->n_lanes += engine->choices.n_lanes;
+		choices->n_tensor += engine->choices.n_tensor;
+	}
+	for (uint32_t i = 0; i < all->n_busy; i++)
+	{
+		const GenieEngine *engine = all->engines[all->busy[i]];
+
+		if (i == 0 && engine->choices.reason[0] != '\0')
+			memcpy(choices->reason, engine->choices.reason, sizeof(choices->reason));
+		if (engine->error[0] != '\0')
+			snprintf(all->engine.error, sizeof(all->engine.error), "GPU %u: %.*s", all->busy[i],
+					 GENIE_ENGINE_ERROR_MAX - 16, engine->error);
+	}
+}
+
+/* genie_placement_lose()'s function */
+static void
+forget_everywhere(void *arg, uint64_t id)
+{
+	GenieEngines *all = arg;
+
+	for (uint32_t e = 0; e < all->n; e++)
+		if (!all->placements.lost[e])
+			all->engines[e]->ops->forget(all->engines[e], id);
+}
+
+/* Notes engines that this round has lost.  False: none is left. */
+static bool
+note_losses(GenieEngines *all)
+{
+	bool		any = true;
+
+	for (uint32_t i = 0; i < all->n_busy; i++)
+		if (all->shares[all->busy[i]].status == GENIE_STATUS_LOST)
+			any = genie_placement_lose(&all->placements, all->busy[i], forget_everywhere, all);
+	return any;
+}
+
+/*
+ * Does the n jobs whose numbers are in open once; leaves there those that must be done again because an engine was
+ * lost, and returns how many.
+ */
+static uint32_t
+run_round(GenieEngines *all, GenieJob *jobs, uint32_t *open, uint32_t n, JobParts *parts)
+{
+	uint32_t	n_left = 0;
+	bool		failed = false;
+
+	for (uint32_t e = 0; e < all->n; e++)
+		all->shares[e].n = 0;
+	all->n_busy = 0;
+	all->views = NULL;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		parts[i].n = 0;
+		parts[i].failed = !give_job(all, &jobs[open[i]], &parts[i]);
+	}
+	run_all(all);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GenieJob   *job = &jobs[open[i]];
+
+		if (parts[i].failed)
+		{
+			failed = true;		/* its status is RETRY */
+			continue;
+		}
+		merge(all, &parts[i], job);
+		if (job->status == GENIE_STATUS_LOST)
+			open[n_left++] = open[i];
+	}
+	report(all);
+	if (failed)
+		snprintf(all->engine.error, sizeof(all->engine.error), "there is no memory to share a batch between GPUs");
+	return n_left;
+}
+
+static GenieStatus
+engines_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+	uint32_t   *open = take(all, n_jobs * sizeof(uint32_t));
+	JobParts   *parts = take(all, n_jobs * sizeof(JobParts));
+	uint32_t	n = n_jobs;
+	bool		any = true;
+
+	engine->error[0] = '\0';
+	ask_caller = engine->interrupted;
+	__atomic_store_n(&stopped, false, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < n_jobs; i++)
+	{
+		jobs[i].n_hits = 0;
+		jobs[i].has_bounds = false;
+		jobs[i].status = GENIE_STATUS_RETRY;
+		if (open != NULL)
+			open[i] = i;
+	}
+	while (open != NULL && parts != NULL && n > 0 && any)
+	{
+		n = run_round(all, jobs, open, n, parts);
+		any = note_losses(all);
+	}
+	give_back(all);
+	return any ? GENIE_OK : GENIE_STATUS_LOST;
+}
+
+/* ---- the other functions ---- */
+
+static void
+engines_forget(GenieEngine *engine, uint64_t id)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+
+	genie_placement_drop(&all->placements, id);
+	forget_everywhere(all, id);
+}
+
+static void
+engines_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+
+	for (uint32_t e = 0; e < all->n; e++)
+		all->engines[e]->ops->set_memory_limit(all->engines[e], bytes);
+}
+
+static void
+engines_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+
+	for (uint32_t e = 0; e < all->n; e++)
+		all->engines[e]->ops->set_kernels(all->engines[e], choice);
+}
+
+static uint32_t
+engines_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+
+	for (uint32_t e = 0; e < all->n && e < max; e++)
+	{
+		(void) all->engines[e]->ops->devices(all->engines[e], &info[e], 1);
+		info[e].is_lost = all->placements.lost[e];
+	}
+	return all->n;
+}
+
+static void
+engines_close(GenieEngine *engine)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+
+	genie_cpu_threads_close(all->threads);
+	for (uint32_t e = 0; e < all->n; e++)
+	{
+		all->engines[e]->ops->close(all->engines[e]);
+		free(all->shares[e].jobs);
+	}
+	genie_placement_free(&all->placements);
+	free(all);
+}
+
+GenieEngine *
+genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
+{
+	static const GenieEngineOps ops = {
+		.abi = GENIE_ENGINE_ABI,
+		.run = engines_run,
+		.forget = engines_forget,
+		.set_memory_limit = engines_set_memory_limit,
+		.set_kernels = engines_set_kernels,
+		.devices = engines_devices,
+		.close = engines_close,
+	};
+	GenieEngines *all = calloc(1, sizeof(GenieEngines));
+
+	if (all == NULL)
+		return NULL;
+	all->ops = ops;
+	all->ops.name = engines[0]->ops->name;
+	all->engine.ops = &all->ops;
+	all->n = n;
+	all->placements.n_engines = n;
+	all->placements.cut_bytes = cut_bytes;
+	for (uint32_t e = 0; e < n; e++)
+	{
+		all->engines[e] = engines[e];
+		all->engines[e]->interrupted = is_stopped;
+	}
+	memcpy(all->engine.choices.constants, engines[0]->choices.constants, sizeof(all->engine.choices.constants));
+	all->threads = genie_cpu_threads_open(genie_kernels_choose());
+	if (all->threads != NULL)
+		(void) genie_cpu_threads_resize(all->threads, n - 1);
+	return &all->engine;
+}
