@@ -1447,9 +1447,11 @@ CREATE FUNCTION genie_devices(
 	OUT limit_bytes bigint,
 	OUT used_bytes bigint,
 	OUT image_bytes bigint,
+	OUT share float8,
 	OUT uploaded_bytes bigint,
 	OUT upload_time float8,
 	OUT evictions bigint,
+	OUT losses bigint,
 	OUT state text,
 	OUT last_error text,
 	OUT last_error_at timestamptz)

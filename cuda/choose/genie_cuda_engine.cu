@@ -69,6 +69,12 @@ public:
 	GenieCudaEngine(const GenieCudaEngine &) = delete;
 	GenieCudaEngine &operator=(const GenieCudaEngine &) = delete;
 
+	/* The thread's calls of the driver are for this engine's device from now on. */
+	void		select() const
+	{
+		GENIE_CUDA_CHECK(cudaSetDevice(number));
+	}
+
 	GenieStatus run(uint32_t n_jobs, GenieJob *jobs) noexcept;
 	void		forget(uint64_t id);
 	void		set_memory_limit(uint64_t bytes);
@@ -86,6 +92,7 @@ private:
 	std::vector<GenieJob *> run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
+	const int	number;			/* of the device */
 	cudaDeviceProp properties;
 	GenieCudaDevice device;
 	std::unique_ptr<GenieCudaMemory> memory;
@@ -94,7 +101,8 @@ private:
 	std::unique_ptr<GenieCudaContext> context;
 	std::unique_ptr<GenieCudaDispatch> dispatch;
 	uint64_t	n_passes = 0;
-	void	   *registered = nullptr;	/* the arena, if it could be pinned */
+	void	   *registered = nullptr;	/* the arena, if it is pinned, */
+	bool		registers = false;	/* which this engine has done */
 };
 
 /* ---- opening ---- */
@@ -137,7 +145,7 @@ told(const char *variable, bool otherwise)
 }
 
 GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
-	GenieEngine{table, nullptr, "", {}}
+	GenieEngine{table, nullptr, "", {}}, number((int) options.device)
 {
 	const char *pretend = getenv(SHARED_ENVIRONMENT);
 	cudaStream_t stream;
@@ -145,7 +153,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	cudaEvent_t copy_begin;
 	cudaEvent_t copy_end;
 
-	GENIE_CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+	GENIE_CUDA_CHECK(cudaGetDeviceProperties(&properties, number));
 	if (properties.major * 10 + properties.minor < OLDEST_DEVICE)
 		throw GenieCudaFailure(GENIE_STATUS_UNAVAILABLE,
 							   "the GPU is too old: compute capability 7.5 or later is needed");
@@ -161,8 +169,11 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	device.tensor = genie_cuda_tensor_possible(device) ? tensor_use(properties) : GENIE_CUDA_TENSOR_NEVER;
 	if (options.arena != nullptr)
 	{
-		/* if it cannot be pinned, copies are slower */
-		if (cudaHostRegister(options.arena, options.arena_bytes, cudaHostRegisterPortable) == cudaSuccess)
+		/* for all devices; if it cannot be pinned, copies are slower */
+		const cudaError_t code = cudaHostRegister(options.arena, options.arena_bytes, cudaHostRegisterPortable);
+
+		registers = code == cudaSuccess;
+		if (registers || code == cudaErrorHostMemoryAlreadyRegistered)
 			registered = options.arena;
 		(void) cudaGetLastError();
 	}
@@ -181,7 +192,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 GenieCudaEngine::~GenieCudaEngine()
 {
 	(void) cudaDeviceSynchronize();
-	if (registered != nullptr)
+	if (registers)
 		(void) cudaHostUnregister(registered);
 	if (context)
 	{
@@ -534,6 +545,7 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 
 	error[0] = '\0';
 	failure = genie_cuda_guard(error, [&]() {
+		select();
 		images->trim();
 		run_tiles(run_all_but_tiles(n_jobs, jobs, status), status);
 	});
@@ -567,6 +579,7 @@ void
 GenieCudaEngine::describe(GenieDeviceInfo &info) const
 {
 	memset(&info, 0, sizeof(info));
+	info.device = (uint32_t) number;
 	snprintf(info.name, sizeof(info.name), "%.*s", GENIE_DEVICE_NAME_MAX - 1, properties.name);
 	info.memory_bytes = properties.totalGlobalMem;
 	info.limit_bytes = memory->limit();
@@ -588,13 +601,19 @@ genie_cuda_engine_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 static void
 genie_cuda_engine_forget(GenieEngine *engine, uint64_t id)
 {
-	(void) genie_cuda_guard(engine->error, [&]() { engine_of(engine)->forget(id); });
+	(void) genie_cuda_guard(engine->error, [&]() {
+		engine_of(engine)->select();
+		engine_of(engine)->forget(id);
+	});
 }
 
 static void
 genie_cuda_engine_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
-	(void) genie_cuda_guard(engine->error, [&]() { engine_of(engine)->set_memory_limit(bytes); });
+	(void) genie_cuda_guard(engine->error, [&]() {
+		engine_of(engine)->select();
+		engine_of(engine)->set_memory_limit(bytes);
+	});
 }
 
 static void
@@ -614,6 +633,7 @@ genie_cuda_engine_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t m
 static void
 genie_cuda_engine_close(GenieEngine *engine)
 {
+	(void) genie_cuda_guard(engine->error, [&]() { engine_of(engine)->select(); });
 	(void) genie_cuda_guard(engine->error, [&]() { delete engine_of(engine); });
 }
 
@@ -626,23 +646,52 @@ static const GenieEngineOps cuda_ops = {GENIE_ENGINE_ABI,
 										genie_cuda_engine_devices,
 										genie_cuda_engine_close};
 
-/* The driver starts its threads here, in a thread that takes no signals, so neither do they. */
-static cudaError_t
-start_driver()
+/* While this lives, the thread takes no signals; and so neither do the threads that the driver starts. */
+class WithoutSignals
 {
-	sigset_t	all;
-	sigset_t	before;
-	cudaError_t code;
+public:
+	WithoutSignals()
+	{
+		sigset_t	all;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = cudaSetDeviceFlags(cudaDeviceScheduleYield);
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+	}
+
+	~WithoutSignals()
+	{
+		pthread_sigmask(SIG_SETMASK, &before, nullptr);
+	}
+
+private:
+	sigset_t	before;
+};
+
+static cudaError_t
+start_device(int number)
+{
+	const WithoutSignals without_signals;
+	cudaError_t code = cudaSetDevice(number);
+
 	if (code == cudaSuccess)
-		code = cudaSetDevice(0);
+		code = cudaSetDeviceFlags(cudaDeviceScheduleYield);
 	if (code == cudaSuccess)
 		code = cudaFree(nullptr);
-	pthread_sigmask(SIG_SETMASK, &before, nullptr);
 	return code;
+}
+
+static uint32_t
+genie_cuda_n_devices()
+{
+	const WithoutSignals without_signals;
+	int			n = 0;
+
+	if (cudaGetDeviceCount(&n) != cudaSuccess)
+	{
+		(void) cudaGetLastError();
+		return 0;
+	}
+	return (uint32_t) n;
 }
 
 /* Says why the driver did not start, and what to do where that is known. */
@@ -666,7 +715,7 @@ explain_driver(cudaError_t started, char *error)
 static GenieStatus
 genie_cuda_engine_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
 {
-	const cudaError_t started = start_driver();
+	const cudaError_t started = start_device((int) options->device);
 
 	*engine = nullptr;
 	if (started != cudaSuccess)
@@ -680,4 +729,5 @@ genie_cuda_engine_open(const GenieEngineOptions *options, GenieEngine **engine, 
 extern "C" const GenieEngineLibrary genie_engine_library;
 
 extern "C" __attribute__((visibility("default")))
-const GenieEngineLibrary genie_engine_library = {GENIE_ENGINE_LIBRARY_MAGIC, GENIE_ENGINE_ABI, genie_cuda_engine_open};
+const GenieEngineLibrary genie_engine_library = {GENIE_ENGINE_LIBRARY_MAGIC, GENIE_ENGINE_ABI, genie_cuda_n_devices,
+												 genie_cuda_engine_open};

@@ -51,9 +51,12 @@ GenieCudaCopy::upload(size_t part, const void *from, cudaStream_t copy_stream, c
 
 	if (block.uploaded)
 		return 0;
-	GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, from, block.bytes, cudaMemcpyHostToDevice, copy_stream));
-	GENIE_CUDA_CHECK(cudaEventRecord(ready, copy_stream));
-	GENIE_CUDA_CHECK(cudaStreamWaitEvent(stream, ready, 0));
+	if (from != nullptr)
+	{
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, from, block.bytes, cudaMemcpyHostToDevice, copy_stream));
+		GENIE_CUDA_CHECK(cudaEventRecord(ready, copy_stream));
+		GENIE_CUDA_CHECK(cudaStreamWaitEvent(stream, ready, 0));
+	}
 	block.uploaded = true;
 	n_uploaded++;
 	return block.bytes;

@@ -76,7 +76,7 @@ public:
 
 	/*
 	 * Starts copying a part on copy_stream and makes stream wait for it.  Returns the bytes to be copied: 0 if the part
-	 * is there.
+	 * is there.  from is nullptr if it has none.
 	 */
 	uint64_t	upload(size_t part, const void *from, cudaStream_t copy_stream, cudaStream_t stream);
 

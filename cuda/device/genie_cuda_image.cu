@@ -33,7 +33,9 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 {
 	if (!table.uploaded)
 	{
-		std::vector<GenieCudaTile> tiles;
+		/* a part of an image begins with a later tile */
+		const uint32_t first = image.n_groups == 0 ? 0 : image.groups[0]->first_tile;
+		std::vector<GenieCudaTile> tiles(first);
 
 		for (uint32_t i = 0; i < image.n_groups; i++)
 		{
@@ -50,8 +52,9 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 				tiles.push_back(tile);
 			}
 		}
-		if (tiles.size() != image.n_tiles)
-			throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "an image's groups do not have the tiles that they should");
+		if (tiles.size() > image.n_tiles)
+			throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "an image's groups have more tiles than they should");
+		tiles.resize(image.n_tiles);
 
 		/* pageable memory: the call has read it when it returns */
 		GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, tiles.data(), table.bytes, cudaMemcpyHostToDevice, stream));

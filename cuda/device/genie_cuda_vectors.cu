@@ -19,26 +19,39 @@ table_bytes(const GenieQuantizedVectors &vectors)
 	return n_tiles_of(vectors) * sizeof(uint8_t *);
 }
 
+/* How many objects of a tile there are; 0: the vectors lack it. */
+static uint32_t
+n_in_tile(const GenieQuantizedVectors &vectors, uint32_t tile)
+{
+	const uint32_t left = vectors.n_objects - tile * GENIE_TILE_OBJECTS;
+
+	return vectors.tiles[tile] == nullptr ? 0 : std::min<uint32_t>(left, GENIE_TILE_OBJECTS);
+}
+
 uint64_t
 GenieCudaVectors::bytes_of(const GenieQuantizedVectors &vectors)
 {
-	return vectors.n_objects * (uint64_t) genie_value_record_bytes(vectors.metric, vectors.n_dimensions) +
+	uint64_t	n_objects = 0;
+
+	for (uint32_t tile = 0; tile < n_tiles_of(vectors); tile++)
+		n_objects += n_in_tile(vectors, tile);
+	return n_objects * (uint64_t) genie_value_record_bytes(vectors.metric, vectors.n_dimensions) +
 		table_bytes(vectors) + GenieCudaLive::bytes_of(n_tiles_of(vectors));
 }
 
 GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantizedVectors &vectors) :
 	GenieCudaCopy(n_tiles_of(vectors)), bytes(bytes_of(vectors))
 {
-	uint32_t	left = vectors.n_objects;
+	uint32_t	number = 0;
 
 	table.take(memory, table_bytes(vectors));
 	live_bits.take(memory, n_tiles_of(vectors));
 	for (GenieCudaBlock &tile : parts)
 	{
-		const uint32_t n = std::min<uint32_t>(left, GENIE_TILE_OBJECTS);
+		const uint32_t n = n_in_tile(vectors, number++);
 
-		tile.take(memory, n * genie_value_record_bytes(vectors.metric, vectors.n_dimensions));
-		left -= n;
+		if (n > 0)
+			tile.take(memory, n * genie_value_record_bytes(vectors.metric, vectors.n_dimensions));
 	}
 }
 

@@ -77,7 +77,7 @@ void
 GenieCudaTilesPass::run_image(const GenieSegmentImage &image)
 {
 	GenieCudaImage &copy = context.images.acquire(image, number);
-	uint32_t	done = 0;		/* tiles */
+	uint32_t	done = image.n_groups == 0 ? 0 : image.groups[0]->first_tile;
 
 	copy.update(image, context.stream);
 	if (copy.complete() && chunk >= image.n_tiles)

@@ -26,7 +26,7 @@ PG_FUNCTION_INFO_V1(genie_images);
 PG_FUNCTION_INFO_V1(genie_last_scan);
 
 #define GENIE_STAT_COLUMNS 44
-#define GENIE_DEVICE_COLUMNS 12
+#define GENIE_DEVICE_COLUMNS 14
 #define US_PER_MS 1000.0
 
 static const char *const image_states[] = {
@@ -283,7 +283,7 @@ genie_images(PG_FUNCTION_ARGS)
 
 /*
  * genie_devices(): a row for each GPU that the worker counts on.  Where there is none, one row without a name says why.
- * Sizes are in bytes.
+ * Sizes are in bytes; share: of what all of them have of images.
  */
 Datum
 genie_devices(PG_FUNCTION_ARGS)
@@ -292,23 +292,28 @@ genie_devices(PG_FUNCTION_ARGS)
 	GenieStatCounters counters;
 	GenieWorkerReport report = {0};
 	bool		preloaded = genie_stat_read(&counters, &report);
+	uint64		image_bytes = 0;
 
 	InitMaterializedSRF(fcinfo, 0);
+	for (uint32 i = 0; i < report.n_devices; i++)
+		image_bytes += report.devices[i].image_bytes;
 	for (uint32 i = 0; i < report.n_devices; i++)
 	{
 		const GenieDeviceInfo *device = &report.devices[i];
 		GenieRow	row = {0};
 
-		add_value(&row, Int32GetDatum((int32) i));
+		add_value(&row, Int32GetDatum((int32) device->device));
 		add_text(&row, device->name);
 		add_count(&row, device->memory_bytes);
 		add_count(&row, device->limit_bytes);
 		add_count(&row, device->image_bytes + device->scratch_bytes);
 		add_count(&row, device->image_bytes);
+		add_value(&row, Float8GetDatum(image_bytes == 0 ? 0 : (double) device->image_bytes / image_bytes));
 		add_count(&row, device->uploaded_bytes);
 		add_value(&row, Float8GetDatum(device->upload_us / US_PER_MS));
 		add_count(&row, device->n_evictions);
-		add_text(&row, "in use");
+		add_count(&row, report.losses[device->device].n);
+		add_text(&row, device->is_lost ? "lost" : "in use");
 		add_text(&row, report.error);
 		add_time(&row, report.error_at);
 		put_row(result, &row);

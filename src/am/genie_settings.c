@@ -24,6 +24,7 @@
 #include "genie_request.h"
 #include "genie_rerank.h"
 #include "genie_settings.h"
+#include "genie_stat.h"
 #include "genie_worker.h"
 
 #define PENDING_LIMIT_DEFAULT 1024	/* kB: a scan counts this by brute force, about a millisecond */
@@ -159,8 +160,14 @@ static const IntSetting ints[] = {
 		&genie_worker_cpu_threads, 0, 0, CPU_THREADS_MAX, NULL
 	},
 	{
+		"genie.gpu_devices", PGC_SIGHUP, 0,
+		"Sets how many GPUs genie uses at most.",
+		"0: all. CUDA_VISIBLE_DEVICES, in the server's environment, tells which ones.",
+		&genie_worker_gpu_devices, 0, 0, GENIE_DEVICES_MAX, NULL
+	},
+	{
 		"genie.gpu_memory", PGC_SIGHUP, GUC_UNIT_KB,
-		"Sets the maximum amount of GPU memory that genie uses.",
+		"Sets the maximum amount of each GPU's memory that genie uses.",
 		"0: most of what is free when the background worker starts.",
 		&genie_worker_gpu_memory, 0, 0, INT_MAX, NULL
 	},

@@ -343,6 +343,7 @@ typedef struct GenieEngineChoices
 /* A device, as a database administrator sees it. */
 typedef struct GenieDeviceInfo
 {
+	uint32_t	device;			/* its number */
 	char		name[GENIE_DEVICE_NAME_MAX];
 	uint64_t	memory_bytes;	/* the device's */
 	uint64_t	limit_bytes;	/* what the engine may take */

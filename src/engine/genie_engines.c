@@ -87,6 +87,7 @@ typedef struct GenieEngines
 	GenieEngineOps ops;			/* with the name of its engines */
 	uint32_t	n;
 	GenieEngine *engines[GENIE_PLACEMENT_ENGINES];
+	uint32_t	numbers[GENIE_PLACEMENT_ENGINES];	/* of their devices */
 	GeniePlacements placements;
 	GenieCpuThreads *threads;	/* NULL: the caller's thread runs all */
 
@@ -603,7 +604,7 @@ report(GenieEngines *all)
 		if (i == 0 && engine->choices.reason[0] != '\0')
 			memcpy(choices->reason, engine->choices.reason, sizeof(choices->reason));
 		if (engine->error[0] != '\0')
-			snprintf(all->engine.error, sizeof(all->engine.error), "GPU %u: %.*s", all->busy[i],
+			snprintf(all->engine.error, sizeof(all->engine.error), "GPU %u: %.*s", all->numbers[all->busy[i]],
 					 GENIE_ENGINE_ERROR_MAX - 16, engine->error);
 	}
 }
@@ -780,6 +781,10 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 	all->placements.cut_bytes = cut_bytes;
 	for (uint32_t e = 0; e < n; e++)
 	{
+		GenieDeviceInfo info = {.device = e};
+
+		(void) engines[e]->ops->devices(engines[e], &info, 1);
+		all->numbers[e] = info.device;
 		all->engines[e] = engines[e];
 		all->engines[e]->interrupted = is_stopped;
 	}

@@ -14,11 +14,58 @@
 #include "miscadmin.h"
 
 #include "genie_engine_load.h"
+#include "genie_engines.h"
 
 #define LIBDIR "$libdir/"
 
+/* Opens devices of a library; the arguments are genie_engine_load()'s. */
+static GenieStatus
+open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *options, uint32_t max, uint32_t except,
+			 GenieEngine **engine, char *error)
+{
+	uint32_t	n_devices = library->n_devices();
+	GenieEngineOptions of_device = *options;
+	GenieEngine *engines[GENIE_PLACEMENT_ENGINES];
+	GenieStatus status = GENIE_STATUS_UNAVAILABLE;
+	uint32_t	n = 0;
+
+	if (max == 0 || max > GENIE_PLACEMENT_ENGINES)
+		max = GENIE_PLACEMENT_ENGINES;
+	error[0] = '\0';
+	for (uint32_t d = 0; d == 0 || (d < n_devices && d < GENIE_PLACEMENT_ENGINES && n < max); d++)
+	{
+		GenieEngine *opened;
+		char		why[GENIE_ENGINE_ERROR_MAX] = "";
+		GenieStatus of_this;
+
+		if ((except >> d & 1) != 0)
+			continue;
+		of_device.device = d;
+		of_this = library->open(&of_device, &opened, why);
+		if (of_this == GENIE_OK)
+			engines[n++] = opened;
+		else
+		{
+			status = of_this;
+			memcpy(error, why, GENIE_ENGINE_ERROR_MAX);
+		}
+	}
+	if (n == 0 && error[0] == '\0')
+		snprintf(error, GENIE_ENGINE_ERROR_MAX, "all GPUs have been lost too often");
+	if (n == 0)
+		return status;
+	*engine = n == 1 ? engines[0] : genie_engines_open(n, engines, GENIE_ENGINES_CUT_BYTES);
+	if (*engine != NULL)
+		return GENIE_OK;
+	for (uint32_t i = 0; i < n; i++)
+		engines[i]->ops->close(engines[i]);
+	snprintf(error, GENIE_ENGINE_ERROR_MAX, "there is no memory for several GPUs");
+	return GENIE_STATUS_RETRY;
+}
+
 GenieStatus
-genie_engine_load(const char *library, const GenieEngineOptions *options, GenieEngine **engine, char *error)
+genie_engine_load(const char *library, const GenieEngineOptions *options, uint32_t max, uint32_t except,
+				  GenieEngine **engine, char *error)
 {
 	char		path[MAXPGPATH];
 	void	   *handle;
@@ -57,5 +104,5 @@ genie_engine_load(const char *library, const GenieEngineOptions *options, GenieE
 				 path, found->abi, GENIE_ENGINE_ABI);
 		return GENIE_STATUS_UNAVAILABLE;
 	}
-	return found->open(options, engine, error);
+	return open_devices(found, options, max, except, engine, error);
 }

@@ -205,26 +205,26 @@ genie_stat_error(const char *message)
 	SpinLockRelease(&stat_shared->mutex);
 }
 
-uint32
-genie_stat_lost(int window_ms)
+void
+genie_stat_lost(uint32 device, int window_ms)
 {
-	GenieWorkerReport *report = &stat_shared->report;
+	GenieDeviceLosses *losses = &stat_shared->report.losses[device];
 	TimestampTz now = GetCurrentTimestamp();
-	uint32		n;
 
 	SpinLockAcquire(&stat_shared->mutex);
-	if (report->n_losses > 0 && now - report->lost_at > (TimestampTz) window_ms * 1000)
-		report->n_losses = 0;
-	report->lost_at = now;
-	n = ++report->n_losses;
+	if (now - losses->at > (TimestampTz) window_ms * 1000)
+		losses->n_in_row = 0;
+	losses->at = now;
+	losses->n_in_row++;
+	losses->n++;
 	SpinLockRelease(&stat_shared->mutex);
-	return n;
 }
 
 void
 genie_stat_forget_losses(void)
 {
 	SpinLockAcquire(&stat_shared->mutex);
-	stat_shared->report.n_losses = 0;
+	for (int device = 0; device < GENIE_DEVICES_MAX; device++)
+		stat_shared->report.losses[device].n_in_row = 0;
 	SpinLockRelease(&stat_shared->mutex);
 }

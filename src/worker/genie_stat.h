@@ -14,6 +14,7 @@
 #include "datatype/timestamp.h"
 #include "genie_engine.h"
 #include "genie_fallback.h"
+#include "genie_placement.h"
 
 typedef enum GenieCounter
 {
@@ -52,7 +53,15 @@ typedef struct GenieBatchProgress
 	int64		n_done;			/* of these */
 } GenieBatchProgress;
 
-#define GENIE_DEVICES_MAX 8
+#define GENIE_DEVICES_MAX GENIE_PLACEMENT_ENGINES
+
+/* Losses of a device. */
+typedef struct GenieDeviceLosses
+{
+	uint64		n;
+	uint32		n_in_row;		/* each not long after the one before */
+	TimestampTz at;				/* of the last one */
+} GenieDeviceLosses;
 
 /* An engine's reason for its last choice between tiles and lanes; "" before the first. */
 typedef struct GenieStatChoice
@@ -69,8 +78,7 @@ typedef struct GenieWorkerReport
 	char		engine[16];		/* "cuda", "cpu", "" while there is none */
 	char		error[GENIE_ENGINE_ERROR_MAX];	/* the GPU engine's last failure, or why there is none */
 	TimestampTz error_at;		/* 0: never */
-	uint32		n_losses;		/* devices lost in a row, each not long after the one before */
-	TimestampTz lost_at;		/* the last of them */
+	GenieDeviceLosses losses[GENIE_DEVICES_MAX];	/* by the devices' numbers */
 	GenieStatChoice cpu_choice;
 	GenieStatChoice gpu_choice;
 	uint32		n_devices;
@@ -120,8 +128,8 @@ extern void genie_stat_choices(bool is_gpu, const GenieEngineChoices *before, co
 /* Notes a failure of the GPU engine. */
 extern void genie_stat_error(const char *message);
 
-/* Notes that a device was lost; returns how often in a row, each within window_ms of the one before. */
-extern uint32 genie_stat_lost(int window_ms);
+/* Notes that a device was lost; how often in a row: each within window_ms of the one before. */
+extern void genie_stat_lost(uint32 device, int window_ms);
 extern void genie_stat_forget_losses(void);
 
 #endif							/* GENIE_STAT_H */

@@ -28,7 +28,10 @@
  *	(status 0 would mean: never again)
  *
  * On each of the first three a callback (leave) answers all waiting backends, and voids pins.  After LOSSES_MAX losses
- * in a row, each within LOSS_WINDOW_MS of the one before, the GPU is left alone until settings are reloaded.
+ * in a row, each within LOSS_WINDOW_MS of the one before, a GPU is left alone until settings are reloaded.
+ *
+ * Of several GPUs (engine/genie_engines.h), one may be lost while the others do its work.  Then the worker goes on, and
+ * restarts when it has had nothing to do for LOST_IDLE_MS.
  */
 #include "postgres.h"
 
@@ -69,6 +72,7 @@
  * part is pinned: images are copied to the device more slowly, results come back as fast.
  */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
+#define LOST_IDLE_MS 1000		/* a worker that has lost one of its devices restarts after doing nothing for so long */
 #define SWEEP_MS (5 * 1000)		/* images of indexes that are gone are dropped so soon */
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
 #define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
@@ -76,6 +80,7 @@
 int			genie_worker_engine;
 int			genie_worker_kernels;
 int			genie_worker_cpu_threads;
+int			genie_worker_gpu_devices;
 int			genie_worker_gpu_memory;
 char	   *genie_worker_gpu_library;
 
@@ -84,7 +89,10 @@ typedef struct GenieWorker
 {
 	GenieEngine *cpu;
 	GenieEngine *gpu;			/* NULL: none */
-	char		library[MAXPGPATH]; /* that gpu was opened from */
+	char		library[MAXPGPATH]; /* that gpu was opened from, */
+	int			max_devices;	/* and on how many devices at most */
+	uint32		n_devices;
+	uint32		lost;			/* devices, a bit each, that the others do without, until a new process opens them */
 	bool		reopen;			/* try again at reopen_at */
 	bool		reopen_anew;	/* in a new process, because the device was lost while it was opened */
 	TimestampTz reopen_at;
@@ -184,15 +192,30 @@ log_gpu_error(const char *error)
 			 errdetail("The CPU does it instead.")));
 }
 
-/* Says which devices the GPU engine has, as far as there is room for them.  Returns how many these are. */
-static uint32
+/* Says which devices the GPU engine has. */
+static void
 report_devices(GenieDeviceInfo *devices)
 {
-	uint32		n = worker.gpu->ops->devices(worker.gpu, devices, GENIE_DEVICES_MAX);
+	worker.n_devices = worker.gpu->ops->devices(worker.gpu, devices, GENIE_DEVICES_MAX);
+	genie_stat_devices(devices, worker.n_devices);
+}
 
-	n = Min(n, GENIE_DEVICES_MAX);
-	genie_stat_devices(devices, n);
-	return n;
+/* The devices that are not opened because they were lost too often, a bit each. */
+static uint32
+left_alone(const GenieWorkerReport *report)
+{
+	uint32		devices = 0;
+
+	for (uint32 device = 0; device < GENIE_DEVICES_MAX; device++)
+		if (report->losses[device].n_in_row >= LOSSES_MAX)
+		{
+			devices |= UINT32_C(1) << device;
+			ereport(LOG,
+					(errmsg("genie leaves GPU %u alone after %u losses in a row", device,
+							report->losses[device].n_in_row),
+					 errhint("Reload the settings, with SELECT pg_reload_conf(), to try it again.")));
+		}
+	return devices;
 }
 
 static void
@@ -208,29 +231,29 @@ open_gpu(void)
 	if (genie_worker_engine == GENIE_ENGINE_CPU)
 		return;
 	genie_stat_read(&counters, &report);
-	if (report.n_losses >= LOSSES_MAX)
-	{
-		ereport(LOG,
-				(errmsg("genie leaves the GPU alone after %u losses in a row", report.n_losses),
-				 errhint("Reload the settings, with SELECT pg_reload_conf(), to try it again.")));
-		return;
-	}
-
 	strlcpy(worker.library, genie_worker_gpu_library, sizeof(worker.library));
+	worker.max_devices = genie_worker_gpu_devices;
 	options.memory_limit = (uint64) genie_worker_gpu_memory * 1024;
 	genie_arena_block(&options.arena, &options.arena_bytes);
 	if (options.arena_bytes > PINNED_BYTES_MAX)
 		genie_arena_request_block(&options.arena, &options.arena_bytes);
-	status = genie_engine_load(genie_worker_gpu_library, &options, &worker.gpu, error);
+	status = genie_engine_load(genie_worker_gpu_library, &options, (uint32) worker.max_devices, left_alone(&report),
+							   &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
 		GenieDeviceInfo devices[GENIE_DEVICES_MAX];
-		uint32		n = report_devices(devices);
 
+		report_devices(devices);
 		worker.gpu->interrupted = is_interrupted;
 		set_kernels(worker.gpu);
 		ereport(LOG,
-				(errmsg("genie counts on the GPU: %s", n > 0 ? devices[0].name : worker.gpu->ops->name)));
+				(worker.n_devices == 1 ? errmsg("genie counts on the GPU: %s", devices[0].name) :
+				 errmsg("genie counts on %u GPUs: %s", worker.n_devices, devices[0].name)));
+		if (error[0] == '\0')
+			return;
+		genie_stat_error(error);
+		ereport(LOG,
+				(errmsg("a GPU is not used: %s", error)));
 		return;
 	}
 	genie_stat_error(error);
@@ -249,6 +272,7 @@ close_gpu(void)
 		worker.gpu->ops->close(worker.gpu);
 	worker.gpu = NULL;
 	worker.n_given = 0;
+	worker.lost = 0;
 	genie_stat_devices(NULL, 0);
 }
 
@@ -268,7 +292,7 @@ reload(void)
 	set_cpu_threads();
 	set_kernels(worker.cpu);
 	if (worker.gpu != NULL && genie_worker_engine != GENIE_ENGINE_CPU &&
-		strcmp(worker.library, genie_worker_gpu_library) == 0)
+		strcmp(worker.library, genie_worker_gpu_library) == 0 && worker.max_devices == genie_worker_gpu_devices)
 	{
 		worker.gpu->ops->set_memory_limit(worker.gpu, (uint64) genie_worker_gpu_memory * 1024);
 		set_kernels(worker.gpu);
@@ -471,6 +495,40 @@ note_failures(const GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 	return n;
 }
 
+/* Notes losses that were not noted before; all: of all devices.  Is there one? */
+static bool
+note_losses(bool all)
+{
+	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
+	bool		any = false;
+
+	report_devices(devices);
+	for (uint32 i = 0; i < worker.n_devices; i++)
+	{
+		uint32		bit = UINT32_C(1) << devices[i].device;
+
+		if ((!all && !devices[i].is_lost) || (worker.lost & bit) != 0)
+			continue;
+		worker.lost |= bit;
+		genie_stat_lost(devices[i].device, LOSS_WINDOW_MS);
+		any = true;
+	}
+	return any;
+}
+
+/* Of several devices, has one been lost whose work the others have taken over? */
+static void
+look_for_losses(void)
+{
+	if (worker.n_devices < 2 || !note_losses(false))
+		return;
+	genie_stat_add(GENIE_COUNTER_DEVICE_LOST, 1);
+	genie_stat_error(worker.gpu->error);
+	ereport(LOG,
+			(errmsg("a GPU was lost: %s", worker.gpu->error),
+			 errdetail("The other GPUs do its work; the background worker restarts when it has nothing to do.")));
+}
+
 /* Counts all jobs of the batch; gpu_why tells of each that the CPU has done.  False: the device is lost. */
 static bool
 count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
@@ -484,6 +542,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 
 		if (status == GENIE_STATUS_LOST)
 			return false;
+		look_for_losses();
 		if (n_undone > 0 && !is_interrupted())
 			log_gpu_error(worker.gpu->error);
 	}
@@ -600,7 +659,7 @@ run_batch(void)
 	if (lost)
 	{
 		genie_stat_error(worker.gpu->error);
-		genie_stat_lost(LOSS_WINDOW_MS);
+		note_losses(true);
 		ereport(LOG,
 				(errmsg("the GPU was lost: %s", worker.gpu->error),
 				 errdetail("The background worker restarts; queries are counted on the CPU meanwhile.")));
@@ -631,6 +690,7 @@ genie_worker_main(Datum arg)
 {
 	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
 	bool		counted = false;
+	int			events;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
@@ -684,9 +744,11 @@ genie_worker_main(Datum arg)
 			counted = false;
 		}
 		forget_dropped();
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT, SWEEP_MS,
-				  genie_wait_event(GENIE_WAIT_WORKER_MAIN));
+		events = WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
+						   worker.lost != 0 ? LOST_IDLE_MS : SWEEP_MS, genie_wait_event(GENIE_WAIT_WORKER_MAIN));
 		ResetLatch(MyLatch);
+		if (worker.lost != 0 && (events & WL_TIMEOUT) != 0)
+			break;
 	}
 	genie_autoprewarm_keep(&worker.kept, true);
 	proc_exit(1);

@@ -15,10 +15,11 @@ typedef enum GenieEngineSetting
 	GENIE_ENGINE_CUDA
 } GenieEngineSetting;
 
-/* the settings genie.engine, genie.kernels, genie.cpu_threads, genie.gpu_memory, genie.gpu_library */
+/* the settings genie.engine, genie.kernels, genie.cpu_threads, genie.gpu_devices, genie.gpu_memory, genie.gpu_library */
 extern int	genie_worker_engine;	/* GenieEngineSetting */
 extern int	genie_worker_kernels;	/* GenieKernelChoice */
 extern int	genie_worker_cpu_threads;	/* 0: as many as there are processors */
+extern int	genie_worker_gpu_devices;	/* 0: all */
 extern int	genie_worker_gpu_memory;	/* kB; 0: most of what is free */
 extern char *genie_worker_gpu_library;
 

@@ -15,6 +15,8 @@
  *	little				of what is found for exact search, twice as much is said to be as there is room for
  *	bounds				what wants bounds of distances gets them, all 0; else none is given, as by the CPU engine
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
+ *	devices NUMBER		there are so many; it is read when they are opened
+ *	device NUMBER		what the file says holds for that device only
  *	once				what the file says holds for the next batch (or opening) only: the file is emptied then
  *
  * No file, an empty one or no variable: all is well.
@@ -22,7 +24,7 @@
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
  * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "forget ID", "limit BYTES",
- * "close".
+ * "close".  All devices but the first say their number and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
@@ -52,6 +54,7 @@
 typedef struct FakeEngine
 {
 	GenieEngine engine;
+	uint32_t	device;
 	GenieEngine *cpu;			/* does the work */
 	void	   *memory;			/* the CPU engine's */
 	uint64_t	limit;
@@ -68,6 +71,8 @@ typedef struct FakeOrder
 	bool		little;
 	bool		bounds;
 	bool		once;
+	uint32_t	n_devices;
+	long		device;			/* that it is for; -1: all */
 } FakeOrder;
 
 static GenieStatus
@@ -84,10 +89,12 @@ status_named(const char *word)
 	return GENIE_OK;
 }
 
+static const FakeOrder no_order = {.n_devices = 1, .device = -1};
+
 static FakeOrder
-read_order(void)
+read_file(void)
 {
-	FakeOrder	order = {GENIE_OK, GENIE_OK, 0, false, false, false, false};
+	FakeOrder	order = no_order;
 	const char *path = getenv(CONTROL_VARIABLE);
 	FILE	   *file = path == NULL ? NULL : fopen(path, "r");
 	char		text[CONTROL_MAX + 1];
@@ -108,7 +115,11 @@ read_order(void)
 			order.little = true;
 		else if (strcmp(word, "bounds") == 0)
 			order.bounds = true;
-		else if (strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+		else if (strcmp(word, "devices") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.n_devices = (uint32_t) atol(word);
+		else if (word != NULL && strcmp(word, "device") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.device = atol(word);
+		else if (word != NULL && strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.slow_ms = atol(word);
 		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.open = status_named(word);
@@ -116,6 +127,15 @@ read_order(void)
 			order.batch = status_named(word);
 	}
 	return order;
+}
+
+/* What the control file says to a device. */
+static FakeOrder
+read_order(uint32_t device)
+{
+	FakeOrder	order = read_file();
+
+	return order.device < 0 || order.device == (long) device ? order : no_order;
 }
 
 /* Empties the control file of an order that was for once. */
@@ -129,7 +149,7 @@ obeyed(const FakeOrder *order)
 }
 
 static void
-say(const char *format,...)
+say(uint32_t device, const char *format,...)
 {
 	const char *path = getenv(LOG_VARIABLE);
 	FILE	   *file = path == NULL ? NULL : fopen(path, "a");
@@ -137,6 +157,8 @@ say(const char *format,...)
 
 	if (file == NULL)
 		return;
+	if (device > 0)
+		fprintf(file, "%u: ", device);
 	va_start(args, format);
 	vfprintf(file, format, args);
 	va_end(args);
@@ -164,7 +186,9 @@ sentence(GenieStatus status)
 static bool
 take_time(GenieEngine *engine, const FakeOrder *order)
 {
-	for (long ms = 0; ms < order->slow_ms || (order->hold && read_order().hold); ms += SLEEP_MS)
+	uint32_t	device = ((FakeEngine *) (void *) engine)->device;
+
+	for (long ms = 0; ms < order->slow_ms || (order->hold && read_order(device).hold); ms += SLEEP_MS)
 	{
 		struct timespec pause = {0, SLEEP_MS * 1000000L};
 
@@ -194,7 +218,7 @@ count_images(uint32_t n_jobs, const GenieJob *jobs)
 
 /* Says which jobs want bounds, if any do; gives: they get the least that there are. */
 static void
-run_bounds(uint32_t n_jobs, GenieJob *jobs, bool gives)
+run_bounds(const FakeEngine *fake, uint32_t n_jobs, GenieJob *jobs, bool gives)
 {
 	const GenieQuantizedVectors *vectors = NULL;
 	uint32_t	n = 0;
@@ -211,7 +235,7 @@ run_bounds(uint32_t n_jobs, GenieJob *jobs, bool gives)
 		jobs[i].has_bounds = true;
 	}
 	if (n > 0)
-		say("vectors %u %" PRIu64, n, vectors->id);
+		say(fake->device, "vectors %u %" PRIu64, n, vectors->id);
 }
 
 static GenieStatus
@@ -229,12 +253,12 @@ fail_all(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs, GenieStatus statu
 
 /* A job of exact search, by the definition (genie_nearest.h). */
 static void
-run_nearest(GenieJob *job, bool little)
+run_nearest(const FakeEngine *fake, GenieJob *job, bool little)
 {
 	const GenieNearest *nearest = job->nearest;
 	GeniePair  *pairs = job->out;
 
-	say("nearest %u %u", nearest->n_queries, nearest->n_rows);
+	say(fake->device, "nearest %u %u", nearest->n_queries, nearest->n_rows);
 	job->n_hits = 0;
 	for (uint32_t q = 0; q < nearest->n_queries; q++)
 		for (uint32_t r = 0; r < nearest->n_rows; r++)
@@ -261,13 +285,13 @@ run_nearest(GenieJob *job, bool little)
 
 /* A job of hashing, by the functions that it brings. */
 static void
-run_hash(GenieJob *job)
+run_hash(const FakeEngine *fake, GenieJob *job)
 {
 	const GenieHashing *hashing = job->hashing;
 	void	   *memory = malloc(genie_lsh_size(&hashing->parameters));
 	GenieLsh   *lsh;
 
-	say("hash %u %u", hashing->n_vectors, hashing->parameters.n_functions);
+	say(fake->device, "hash %u %u", hashing->n_vectors, hashing->parameters.n_functions);
 	if (memory == NULL)
 	{
 		job->status = GENIE_STATUS_NO_ROOM;
@@ -288,10 +312,10 @@ static GenieStatus
 fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
 	FakeEngine *fake = (FakeEngine *) (void *) engine;
-	FakeOrder	order = read_order();
+	FakeOrder	order = read_order(fake->device);
 	GenieStatus status;
 
-	say("batch %u %u", n_jobs, count_images(n_jobs, jobs));
+	say(fake->device, "batch %u %u", n_jobs, count_images(n_jobs, jobs));
 	engine->error[0] = '\0';
 	obeyed(&order);
 	fake->lost = fake->lost || order.batch == GENIE_STATUS_LOST;
@@ -305,25 +329,24 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	memcpy(engine->error, fake->cpu->error, sizeof(engine->error));
 	for (uint32_t i = 0; i < n_jobs; i++)
 		if (jobs[i].kind == GENIE_JOB_NEAREST)
-			run_nearest(&jobs[i], order.little);
+			run_nearest(fake, &jobs[i], order.little);
 		else if (jobs[i].kind == GENIE_JOB_HASH)
-			run_hash(&jobs[i]);
-	run_bounds(n_jobs, jobs, order.bounds);
+			run_hash(fake, &jobs[i]);
+	run_bounds(fake, n_jobs, jobs, order.bounds);
 	return status;
 }
 
 static void
 fake_forget(GenieEngine *engine, uint64_t id)
 {
-	(void) engine;
-	say("forget %" PRIu64, id);
+	say(((FakeEngine *) (void *) engine)->device, "forget %" PRIu64, id);
 }
 
 static void
 fake_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
 	((FakeEngine *) (void *) engine)->limit = bytes;
-	say("limit %" PRIu64, bytes);
+	say(((FakeEngine *) (void *) engine)->device, "limit %" PRIu64, bytes);
 }
 
 static void
@@ -342,6 +365,7 @@ fake_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 	if (max >= 1)
 	{
 		memset(info, 0, sizeof(GenieDeviceInfo));
+		info->device = ((FakeEngine *) (void *) engine)->device;
 		snprintf(info->name, sizeof(info->name), "fake");
 		info->memory_bytes = DEVICE_BYTES;
 		info->limit_bytes = limit == 0 || limit > DEVICE_BYTES ? DEVICE_BYTES : limit;
@@ -354,7 +378,7 @@ fake_close(GenieEngine *engine)
 {
 	FakeEngine *fake = (FakeEngine *) (void *) engine;
 
-	say("close");
+	say(fake->device, "close");
 	fake->cpu->ops->close(fake->cpu);
 	free(fake->memory);
 	free(fake);
@@ -374,11 +398,11 @@ static const GenieEngineOps fake_ops = {
 static GenieStatus
 fake_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
 {
-	FakeOrder	order = read_order();
+	FakeOrder	order = read_order(options->device);
 	FakeEngine *fake;
 
 	*engine = NULL;
-	say("open");
+	say(options->device, "open");
 	if (order.open != GENIE_OK)
 	{
 		obeyed(&order);
@@ -393,10 +417,17 @@ fake_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
 		return GENIE_STATUS_NO_ROOM;
 	}
 	fake->cpu = genie_cpu_engine_open(fake->memory);
+	fake->device = options->device;
 	fake->limit = options->memory_limit;
 	fake->engine.ops = &fake_ops;
 	*engine = &fake->engine;
 	return GENIE_OK;
+}
+
+static uint32_t
+fake_n_devices(void)
+{
+	return read_file().n_devices;
 }
 
 extern const GenieEngineLibrary genie_engine_library;
@@ -405,5 +436,6 @@ __attribute__((visibility("default")))
 const GenieEngineLibrary genie_engine_library = {
 	.magic = GENIE_ENGINE_LIBRARY_MAGIC,
 	.abi = GENIE_FAKE_ABI,
+	.n_devices = fake_n_devices,
 	.open = fake_open,
 };

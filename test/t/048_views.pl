@@ -25,7 +25,7 @@ my $all = join(' + ', @counters);
 is(sql('SELECT count(*) FROM genie_stat'), 1, 'genie_stat has a row');
 is(sql("SELECT worker_pid, worker_state, engine, queries_per_batch, stats_since, $all FROM genie_stat"), '|not preloaded||||0', 'which says that genie is not preloaded');
 is(sql('SELECT count(*) FROM genie_costs()'), 0, 'no costs were measured');
-is(sql('SELECT * FROM genie_devices()'), '|||||||||genie is not preloaded||', 'and so does genie_devices');
+is(sql('SELECT * FROM genie_devices()'), '|||||||||||genie is not preloaded||', 'and so does genie_devices');
 is(sql('SELECT genie_stat_reset()'), '', 'there is nothing to reset');
 is(sql('SELECT count(*) FROM genie_images()'), 0, 'there are no images');
 sound($node, 'without preload', 4);
@@ -34,10 +34,11 @@ my ($result, $out, $err) = $node->psql('postgres', "SELECT genie_prewarm('t_x')"
 like($err, qr/ERROR:  genie has no shared memory\nHINT:  Add genie to shared_preload_libraries in postgresql\.conf and restart the server\./, 'genie_prewarm says what to do');
 ($result, $out, $err) = $node->psql('postgres', q{LOAD 'genie'; SET genie.worker = off; SHOW genie.worker;
 	SELECT name, boot_val, context FROM pg_settings WHERE name ~ '^genie\.(worker|engine|kernels|max_batch|gpu|cpu)' ORDER BY name});
-is($out, "off\ngenie.cpu_threads|0|sighup\ngenie.engine|auto|sighup\ngenie.gpu_library|\$libdir/genie_cuda|sighup\ngenie.gpu_memory|0|sighup\n"
+is($out, "off\ngenie.cpu_threads|0|sighup\ngenie.engine|auto|sighup\ngenie.gpu_devices|0|sighup\ngenie.gpu_library|\$libdir/genie_cuda|sighup\ngenie.gpu_memory|0|sighup\n"
 	. "genie.kernels|auto|sighup\ngenie.max_batch|1024|sighup\ngenie.worker|on|user", 'the settings have their defaults');
 foreach ([ 'genie.engine', 'gpu', qr/invalid value for parameter "genie\.engine": "gpu"\nHINT:  Available values: auto, cpu, cuda\./ ],
 	[ 'genie.max_batch', '0', qr/0 is outside the valid range for parameter "genie\.max_batch" \(1 \.\. 65536\)/ ],
+	[ 'genie.gpu_devices', '17', qr/17 is outside the valid range for parameter "genie\.gpu_devices" \(0 \.\. 16\)/ ],
 	[ 'genie.gpu_memory', '-1', qr/-1 kB is outside the valid range for parameter "genie\.gpu_memory"/ ])
 {
 	my ($name, $value, $pattern) = @$_;
@@ -57,8 +58,8 @@ $node->restart;
 is(sql("SELECT worker_pid IS NOT NULL, worker_state, engine, worker_starts, queries_per_batch, stats_since BETWEEN pg_postmaster_start_time() - interval '1 s' AND now() FROM genie_stat"),
 	't|idle|fake|1||t', 'a worker, nothing counted yet');
 is(sql('SELECT shared_memory_bytes, images, image_bytes FROM genie_stat'), (16 << 20) . '|0|0', 'the memory for images');
-is(sql('SELECT device, name, memory_bytes, limit_bytes, used_bytes, image_bytes, uploaded_bytes, upload_time, evictions, state, last_error, last_error_at FROM genie_devices()'),
-	'0|fake|1073741824|1073741824|0|0|0|0|0|in use||', 'a device');
+is(sql('SELECT device, name, memory_bytes, limit_bytes, used_bytes, image_bytes, share, uploaded_bytes, upload_time, evictions, losses, state, last_error, last_error_at FROM genie_devices()'),
+	'0|fake|1073741824|1073741824|0|0|0|0|0|0|0|in use||', 'a device');
 my $bytes = sql(q{SELECT genie_prewarm('t_x')});
 is(sql('SELECT images, image_bytes, image_loads FROM genie_stat'), "1|$bytes|1", 'an image that was loaded');
 my $image = "SELECT database, index, database_oid = (SELECT oid FROM pg_database WHERE datname = 'postgres'), filenode = pg_relation_filenode('t_x'),

@@ -15,10 +15,13 @@
 #include <thread>
 
 #include "genie_cuda_data.h"
+#include "genie_engines.h"
 
 extern "C" {
 #include "genie_engine_cpu.h"
 }
+
+uint64_t	image_group_bytes;
 
 static void
 fail(const char *what)
@@ -130,7 +133,8 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::vector<uint32_t> n_in_group;
 	std::vector<void *> memories;
 	std::vector<uint64_t> bytes;
-	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0, 0, (uint32_t) first_ranks.size(), first_ranks.data()};
+	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0, image_group_bytes, (uint32_t) first_ranks.size(),
+						   first_ranks.data()};
 	std::atomic<uint64_t> postings(0);
 
 	lists.resize(n_tiles);
@@ -315,7 +319,7 @@ kill_some(Random &random, TestImage &image, uint32_t one_in)
 }
 
 GenieEngine *
-open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status)
+open_library(const char *path, GenieEngineOptions options, GenieStatus *status, uint32_t n_engines)
 {
 	void	   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const GenieEngineLibrary *library;
@@ -327,10 +331,20 @@ open_library(const char *path, const GenieEngineOptions &options, GenieStatus *s
 	library = (const GenieEngineLibrary *) dlsym(handle, GENIE_ENGINE_LIBRARY_SYMBOL);
 	if (library == nullptr || library->magic != GENIE_ENGINE_LIBRARY_MAGIC || library->abi != GENIE_ENGINE_ABI)
 		fail("the library is not an engine of this ABI");
-	*status = library->open(&options, &engine, error);
-	if (*status != GENIE_OK)
-		printf("the engine did not open (status %d): %s\n", (int) *status, error);
-	return engine;
+	std::vector<GenieEngine *> engines;
+
+	for (uint32_t i = 0; i < n_engines; i++)
+	{
+		options.device = i % std::max(1u, library->n_devices());
+		*status = library->open(&options, &engine, error);
+		if (*status != GENIE_OK)
+		{
+			printf("the engine did not open (status %d): %s\n", (int) *status, error);
+			return nullptr;
+		}
+		engines.push_back(engine);
+	}
+	return n_engines == 1 ? engine : genie_engines_open(n_engines, engines.data(), 1);
 }
 
 double

@@ -150,8 +150,15 @@ extern void kill_some(Random &random, TestImage &image, uint32_t one_in);
 /* Calls body(0) .. body(n - 1) in as many threads as there are processors. */
 extern void parallel(uint32_t n, const std::function<void(uint32_t)> &body);
 
-/* Opens the library as the worker does.  Returns NULL and prints why if it cannot, for example without a GPU. */
-extern GenieEngine *open_library(const char *path, const GenieEngineOptions &options, GenieStatus *status);
+/*
+ * Opens the library as the worker does.  Returns NULL and prints why if it cannot, for example without a GPU.  Several
+ * engines are one, which cuts all images; their devices are the first ones, over and over if there are fewer.
+ */
+extern GenieEngine *open_library(const char *path, GenieEngineOptions options, GenieStatus *status,
+								 uint32_t n_engines = 1);
+
+/* What groups of images that are made from now on aim at; 0: as much as in earnest. */
+extern uint64_t image_group_bytes;
 
 /* Runs the jobs on the CPU engine, by tiles, in n_threads threads; returns the seconds. */
 extern double run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads);

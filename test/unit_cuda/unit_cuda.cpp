@@ -10,8 +10,9 @@
  *		--quick			without large cases, for compute-sanitizer
  *		--tiny			each kernel has a few blocks' work, and costs are not measured: for racecheck, which makes kernels a
  *						thousand times slower, and for kernels that run on the CPU (emulated/)
- *		--pass=N		only pass N of 1 .. 9: all kernels; with tensor cores; without them; as on devices of less
- *						shared memory, four times; lanes by threshold samples, with tensor cores and without
+ *		--pass=N		only pass N of 1 .. 10: all kernels; with tensor cores; without them; as on devices of less
+ *						shared memory, four times; lanes by threshold samples, with tensor cores and without;
+ *						several engines as one
  *		--part=I/N		only the cases I, I + N and so on, counted from 1
  *
  * Everything is seeded, so a difference can be repeated.
@@ -738,9 +739,9 @@ interrupt_case()
 }
 
 static void
-open_engine(const char *shared_bytes)
+open_engine(const char *shared_bytes, uint32_t n_engines = 1)
 {
-	GenieEngineOptions options;
+	GenieEngineOptions options = {};
 	GenieStatus status;
 
 	if (shared_bytes != NULL)
@@ -748,7 +749,7 @@ open_engine(const char *shared_bytes)
 	options.memory_limit = 0;
 	options.arena = shared_bytes == NULL ? arena->memory : NULL;
 	options.arena_bytes = shared_bytes == NULL ? arena->bytes : 0;
-	cuda = open_library(library, options, &status);
+	cuda = open_library(library, options, &status, n_engines);
 	if (cuda == NULL)
 		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
 }
@@ -813,6 +814,29 @@ sample_pass(bool tensor)
 	unsetenv("GENIE_CUDA_SAMPLE");
 }
 
+/* Several engines as one, on as many devices as there are.  Images are cut at small groups. */
+static void
+several_engines_pass()
+{
+	image_group_bytes = 1 << 16;
+	open_engine(NULL, 3);
+	random_cases();
+	bounded_cases();
+	key_cases();
+	ties_case();
+	boundary_cases();
+	paging_case();
+	mixed_case();
+	lanes_cases(scale == WHOLE ? QUICK : scale, false);
+	nearest_cases();
+	hash_cases();
+	scan_cases();
+	facet_cases();
+	interrupt_case();
+	cuda->ops->close(cuda);
+	image_group_bytes = 0;
+}
+
 /* As on devices of less shared memory, with tiles in 2, 4 or 8 parts.  Images are in memory that is not pinned. */
 static void
 little_shared_pass(const char *shared_bytes)
@@ -875,6 +899,7 @@ main(int argc, char **argv)
 		run_pass(n++, [=] { little_shared_pass(shared_bytes); });
 	for (const bool tensor : {true, false})
 		run_pass(n++, [=] { sample_pass(tensor); });
+	run_pass(n++, several_engines_pass);
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }

@@ -7,6 +7,7 @@
  * whole turn moves no thread, all wait for some that never come, and the program ends.
  */
 #include <csetjmp>
+#include <mutex>
 #include <vector>
 
 #include <ucontext.h>
@@ -206,6 +207,9 @@ run_block()
 void
 genie_cuda_emulated_launch(const std::function<void()> &body, dim3 grid, dim3 block, size_t shared, void *)
 {
+	static std::mutex one;		/* engines may launch from several threads */
+	const std::lock_guard<std::mutex> alone(one);
+
 	if (shared > SHARED_BYTES || block.y * block.z != 1)
 		abort();
 	gridDim = grid;
