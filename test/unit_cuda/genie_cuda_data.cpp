@@ -318,19 +318,32 @@ kill_some(Random &random, TestImage &image, uint32_t one_in)
 	image.live_changed();
 }
 
-GenieEngine *
-open_library(const char *path, GenieEngineOptions options, GenieStatus *status, uint32_t n_engines)
+static const GenieEngineLibrary *
+library_of(const char *path)
 {
 	void	   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const GenieEngineLibrary *library;
-	GenieEngine *engine = nullptr;
-	char		error[GENIE_ENGINE_ERROR_MAX] = "";
 
 	if (handle == nullptr)
 		fail(dlerror());
 	library = (const GenieEngineLibrary *) dlsym(handle, GENIE_ENGINE_LIBRARY_SYMBOL);
 	if (library == nullptr || library->magic != GENIE_ENGINE_LIBRARY_MAGIC || library->abi != GENIE_ENGINE_ABI)
 		fail("the library is not an engine of this ABI");
+	return library;
+}
+
+uint32_t
+library_devices(const char *path)
+{
+	return library_of(path)->n_devices();
+}
+
+GenieEngine *
+open_library(const char *path, GenieEngineOptions options, GenieStatus *status, uint32_t n_engines, uint64_t cut_bytes)
+{
+	const GenieEngineLibrary *library = library_of(path);
+	GenieEngine *engine = nullptr;
+	char		error[GENIE_ENGINE_ERROR_MAX] = "";
 	std::vector<GenieEngine *> engines;
 
 	for (uint32_t i = 0; i < n_engines; i++)
@@ -344,7 +357,7 @@ open_library(const char *path, GenieEngineOptions options, GenieStatus *status, 
 		}
 		engines.push_back(engine);
 	}
-	return n_engines == 1 ? engine : genie_engines_open(n_engines, engines.data(), 1);
+	return n_engines == 1 ? engine : genie_engines_open(n_engines, engines.data(), cut_bytes);
 }
 
 double

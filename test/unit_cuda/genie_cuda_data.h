@@ -152,10 +152,12 @@ extern void parallel(uint32_t n, const std::function<void(uint32_t)> &body);
 
 /*
  * Opens the library as the worker does.  Returns NULL and prints why if it cannot, for example without a GPU.  Several
- * engines are one, which cuts all images; their devices are the first ones, over and over if there are fewer.
+ * engines are one, which cuts images of cut_bytes; their devices are the first ones, over and over if there are fewer.
  */
 extern GenieEngine *open_library(const char *path, GenieEngineOptions options, GenieStatus *status,
-								 uint32_t n_engines = 1);
+								 uint32_t n_engines = 1, uint64_t cut_bytes = 1);
+
+extern uint32_t library_devices(const char *path);
 
 /* What groups of images that are made from now on aim at; 0: as much as in earnest. */
 extern uint64_t image_group_bytes;

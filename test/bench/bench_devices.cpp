@@ -1,0 +1,264 @@
+/*
+ * bench_devices.cpp
+ *	  One index on one GPU and on several: the time of a batch, what fits, and that small indexes are no slower.
+ *
+ *		bench_devices LIBRARY [MILLIONS]
+ *
+ * The large image has MILLIONS of objects (46: 10.9 G postings, 36 GB), signatures of 237 functions of 67 buckets, as
+ * the shape sift of bench_cuda has.  A million of them are made, and repeated.  The small one has 262,144.  Queries ask
+ * for the best 10.  Images lie in memory that is not pinned.
+ *
+ * Prints Markdown tables, for 1, 2, 4 ... devices: seconds until the first answer (copying), milliseconds of a batch
+ * (medians), and how many times as fast as one device; then whether the image fits if each device may have little more
+ * than half of its bytes.  Fails if answers differ.
+ */
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "genie_cuda_data.h"
+
+extern "C" {
+#include "genie_engines.h"
+}
+
+constexpr uint32_t FUNCTIONS = 237;
+constexpr uint32_t BUCKETS = 67;
+constexpr uint32_t MADE_TILES = 16;
+constexpr uint32_t SMALL_TILES = 4;
+constexpr uint32_t K = 10;
+constexpr int REPEATS = 9;
+
+struct Large
+{
+	GenieSegmentImage image;
+	std::vector<const GenieImageGroup *> groups;
+	std::vector<uint64_t> live;
+	std::vector<uint64_t> before;
+	uint64_t	n_bytes = 0;
+};
+
+static TileLists
+make_tile(uint32_t tile)
+{
+	std::vector<double> weights;
+	TileLists	lists;
+	std::vector<uint64_t> pairs;
+	Random		random(tile + 1);
+
+	for (uint32_t b = 0; b < BUCKETS; b++)
+	{
+		const double x = ((double) b - (BUCKETS - 1) / 2.0) / 8.56;
+
+		weights.push_back(exp(-x * x / 2));
+	}
+
+	const Draw	draw(weights);
+
+	pairs.reserve((size_t) FUNCTIONS * GENIE_TILE_OBJECTS);
+	for (uint64_t f = 0; f < FUNCTIONS; f++)
+		for (uint64_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+			pairs.push_back((f * BUCKETS + draw.at((uint16_t) random.next())) << 16 | i);
+	lists.set(GENIE_TILE_OBJECTS, pairs);
+	return lists;
+}
+
+/* The image's groups over and over, each time as the next ones. */
+static void
+repeat(const TestImage &from, uint32_t times, Arena &arena, Large &large)
+{
+	const uint32_t n_groups = from.image.n_groups;
+
+	large.image = from.image;
+	large.groups.resize((size_t) n_groups * times);
+	large.live.assign((size_t) MADE_TILES * times * GENIE_TILE_WORDS, ~UINT64_C(0));
+	large.before.assign(from.image.postings_before, from.image.postings_before + from.image.n_keywords + 1);
+	for (uint64_t &before : large.before)
+		before *= times;
+	for (uint32_t i = 0; i < n_groups * times; i++)
+	{
+		const GenieImageGroup *group = from.image.groups[i % n_groups];
+
+		large.groups[i] = (const GenieImageGroup *) arena.take(group->n_bytes);
+		large.n_bytes += group->n_bytes;
+	}
+	parallel(n_groups * times, [&](uint32_t i) {
+		const GenieImageGroup *group = from.image.groups[i % n_groups];
+		GenieImageGroup *copy = (GenieImageGroup *) large.groups[i];
+
+		memcpy(copy, group, group->n_bytes);
+		copy->first_tile += i / n_groups * MADE_TILES;
+	});
+	large.image.id = 1000000;
+	large.image.n_objects *= times;
+	large.image.n_tiles *= times;
+	large.image.n_groups *= times;
+	large.image.groups = large.groups.data();
+	large.image.live = large.live.data();
+	large.image.postings_before = large.before.data();
+}
+
+struct Batch
+{
+	std::vector<GenieRankRange> ranges;
+	std::vector<GenieHit> hits;
+	std::vector<GenieJob> jobs;
+};
+
+static Batch
+make_batch(const GenieSegmentImage &image, uint32_t n)
+{
+	Random		random(n);
+	Batch		batch;
+
+	batch.ranges.resize((size_t) n * FUNCTIONS);
+	batch.hits.resize((size_t) n * K);
+	for (uint32_t q = 0; q < n; q++)
+	{
+		GenieJob	job = {};
+
+		for (uint32_t f = 0; f < FUNCTIONS; f++)
+		{
+			const uint32_t rank = f * BUCKETS + BUCKETS / 2 - 8 + random.below(17);
+
+			batch.ranges[(size_t) q * FUNCTIONS + f] = GenieRankRange{rank, rank + 1};
+		}
+		job.kind = GENIE_JOB_TOP;
+		job.image = &image;
+		job.n_tiles = image.n_tiles;
+		job.query = GenieEngineQuery{FUNCTIONS, &batch.ranges[(size_t) q * FUNCTIONS], FUNCTIONS, nullptr};
+		job.k = K;
+		job.min_key = 1;
+		job.out = &batch.hits[(size_t) q * K];
+		batch.jobs.push_back(job);
+	}
+	return batch;
+}
+
+/* Milliseconds; ends the program if a job fails. */
+static double
+run(GenieEngine *engine, Batch &batch)
+{
+	const double begin = seconds();
+	std::vector<GenieJob> jobs = batch.jobs;
+
+	(void) engine->ops->run(engine, (uint32_t) jobs.size(), jobs.data());
+	for (const GenieJob &job : jobs)
+		if (job.status != GENIE_OK || job.n_hits != K)
+		{
+			printf("a job has status %d: %s\n", (int) job.status, engine->error);
+			exit(1);
+		}
+	return 1000 * (seconds() - begin);
+}
+
+static double
+median(GenieEngine *engine, Batch &batch, int repeats)
+{
+	std::vector<double> took;
+
+	for (int i = 0; i < repeats; i++)
+		took.push_back(run(engine, batch));
+	std::sort(took.begin(), took.end());
+	return took[took.size() / 2];
+}
+
+static GenieEngine *
+open_devices(const char *library, uint32_t n, uint64_t limit)
+{
+	GenieEngineOptions options = {};
+	GenieStatus status;
+	GenieEngine *engine;
+
+	options.memory_limit = limit;
+	engine = open_library(library, options, &status, n, GENIE_ENGINES_CUT_BYTES);
+	if (engine == nullptr)
+		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
+	return engine;
+}
+
+/* Does the image fit n devices of so much memory each? */
+static bool
+fits(const char *library, uint32_t n, uint64_t limit, Batch &batch)
+{
+	GenieEngine *engine = open_devices(library, n, limit);
+	GenieJob	job = batch.jobs[0];
+
+	(void) engine->ops->run(engine, 1, &job);
+	engine->ops->close(engine);
+	return job.status == GENIE_OK;
+}
+
+int
+main(int argc, char **argv)
+{
+	const uint32_t millions = argc > 2 ? (uint32_t) atoi(argv[2]) : 46;
+	const std::vector<uint32_t> sizes = {1, 16, 128, 1024};
+	std::vector<uint32_t> first_ranks;
+	std::vector<Batch> batches;
+	std::vector<std::vector<GenieHit>> answers;
+	std::vector<double> of_one;
+	Large		large;
+	uint32_t	n_devices;
+
+	if (argc < 2 || millions == 0)
+	{
+		fprintf(stderr, "usage: bench_devices LIBRARY [MILLIONS]\n");
+		return 2;
+	}
+	for (uint32_t f = 0; f < FUNCTIONS; f++)
+		first_ranks.push_back(f * BUCKETS);
+
+	/* a posting takes about 3.3 bytes */
+	Arena		arena((size_t) (millions + 2) * MADE_TILES * GENIE_TILE_OBJECTS * FUNCTIONS * 4);
+	const TestImage made(arena, MADE_TILES * GENIE_TILE_OBJECTS, FUNCTIONS * BUCKETS, make_tile, false, first_ranks);
+	const TestImage small(arena, SMALL_TILES * GENIE_TILE_OBJECTS, FUNCTIONS * BUCKETS, make_tile, false, first_ranks);
+
+	repeat(made, millions, arena, large);
+	printf("%u objects, %.1f G postings, %.1f GB\n", large.image.n_objects,
+		   1e-9 * (double) large.before.back(), 1e-9 * (double) large.n_bytes);
+	for (const uint32_t n : sizes)
+		batches.push_back(make_batch(large.image, n));
+	batches.push_back(make_batch(small.image, 1));
+
+	n_devices = library_devices(argv[1]);
+	printf("| devices | first answer, s |");
+	for (const uint32_t n : sizes)
+		printf(" %u queries, ms | |", n);
+	printf(" 262,144 objects, 1 query, ms | |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	for (uint32_t n = 1; n <= n_devices; n *= 2)
+	{
+		GenieEngine *engine = open_devices(argv[1], n, 0);
+
+		printf("| %u | %.1f |", n, 0.001 * run(engine, batches[0]));
+		for (size_t b = 0; b < batches.size(); b++)
+		{
+			const double ms = median(engine, batches[b], b + 1 == batches.size() ? 50 * REPEATS : REPEATS);
+
+			if (n == 1)
+			{
+				of_one.push_back(ms);
+				answers.push_back(batches[b].hits);
+			}
+			printf(" %.3f | %.2f |", ms, of_one[b] / ms);
+			fflush(stdout);
+			if (memcmp(answers[b].data(), batches[b].hits.data(), answers[b].size() * sizeof(GenieHit)) != 0)
+			{
+				printf("answers differ\n");
+				return 1;
+			}
+		}
+		printf("\n");
+		engine->ops->close(engine);
+	}
+	for (uint32_t n = 2; n <= n_devices; n *= 2)
+	{
+		const uint64_t limit = large.n_bytes / n + large.n_bytes / 50 + (UINT64_C(2) << 30);
+
+		printf("%.1f GB a device: %u hold the image: %s; one less: %s\n", 1e-9 * (double) limit, n,
+			   fits(argv[1], n, limit, batches[0]) ? "yes" : "NO", fits(argv[1], n - 1, limit, batches[0]) ? "YES" : "no");
+	}
+	return 0;
+}
