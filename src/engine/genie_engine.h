@@ -426,7 +426,10 @@ typedef struct GenieEngineLibrary
 	/* How many devices there are; 0 where there is none, or no driver: then opening says why. */
 	uint32_t	(*n_devices) (void);
 
-	/* Opens one of them.  On anything but GENIE_OK *engine is NULL and error has one sentence (GENIE_ENGINE_ERROR_MAX bytes). */
+	/*
+	 * Opens one of them.  On anything but GENIE_OK *engine is NULL and error has one sentence (GENIE_ENGINE_ERROR_MAX
+	 * bytes).
+	 */
 	GenieStatus (*open) (const GenieEngineOptions *options, GenieEngine **engine, char *error);
 } GenieEngineLibrary;
 

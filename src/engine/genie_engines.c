@@ -21,7 +21,7 @@
  * batch is for one engine, the caller's thread runs it at once, so that nothing is slower than by that engine alone.
  * Who writes what: a part and its result, the thread that runs its engine; the rest, the caller, before threads begin
  * and after they have ended.  Only the caller's thread asks the callback whether to stop; the others look at the flag
- * that it sets.
+ * that it sets.  Engines of the same device, which only tests have, take turns.
  *
  * Loss.  An engine that is lost gets nothing more.  What was placed there is dropped everywhere, and placed anew
  * between the others; the jobs that had a part there are done again.  Only where no engine is left, the batch is lost.
@@ -89,7 +89,7 @@ typedef struct GenieEngines
 	GenieEngine *engines[GENIE_PLACEMENT_ENGINES];
 	uint32_t	numbers[GENIE_PLACEMENT_ENGINES];	/* of their devices */
 	GeniePlacements placements;
-	GenieCpuThreads *threads;	/* NULL: the caller's thread runs all */
+	GenieCpuThreads *threads;	/* NULL: the caller's thread runs all, one after the other */
 
 	/* of a batch */
 	Taken	   *taken;
@@ -770,6 +770,7 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 		.close = engines_close,
 	};
 	GenieEngines *all = calloc(1, sizeof(GenieEngines));
+	bool		together = true;
 
 	if (all == NULL)
 		return NULL;
@@ -785,11 +786,14 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 
 		(void) engines[e]->ops->devices(engines[e], &info, 1);
 		all->numbers[e] = info.device;
+		for (uint32_t before = 0; before < e; before++)
+			together = together && all->numbers[before] != info.device;
 		all->engines[e] = engines[e];
 		all->engines[e]->interrupted = is_stopped;
 	}
 	memcpy(all->engine.choices.constants, engines[0]->choices.constants, sizeof(all->engine.choices.constants));
-	all->threads = genie_cpu_threads_open(genie_kernels_choose());
+	if (together)
+		all->threads = genie_cpu_threads_open(genie_kernels_choose());
 	if (all->threads != NULL)
 		(void) genie_cpu_threads_resize(all->threads, n - 1);
 	return &all->engine;

@@ -171,6 +171,7 @@ static uint32_t
 device_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 {
 	memset(info, 0, sizeof(GenieDeviceInfo));
+	info->device = (uint32_t) ((Device *) (void *) engine - devices);
 	info->limit_bytes = ((Device *) (void *) engine)->limit;
 	return max > 0;
 }
@@ -307,7 +308,7 @@ test_answers(GenieRandom *random)
 		for (uint32_t d = 0; d < n; d++)
 			n_busy += devices[d].n_jobs > 0;
 		n_cut += cuts[round % 3] == 1 && n_busy > 1;
-		CHECK(cuts[round % 3] < UINT64_MAX || n_busy == 1);	/* small, so together */
+		CHECK(cuts[round % 3] < UINT64_MAX || n_busy == 1); /* small, so together */
 		free_segments(engine, &segments);
 		close_devices(engine, n);
 	}
@@ -505,8 +506,8 @@ test_whole(GenieRandom *random)
 {
 	GenieEngine *engine = open_devices(2, 1);
 	Segments	segments;
-	GenieJob	jobs[4] = {{.kind = GENIE_JOB_NEAREST, .k = 1}, {.kind = GENIE_JOB_HASH}, {.kind = GENIE_JOB_SCAN, .k = 1},
-	{.kind = GENIE_JOB_MASK, .first_tile = 1}};
+	GenieJob	jobs[4] = {{.kind = GENIE_JOB_NEAREST, .k = 1}, {.kind = GENIE_JOB_HASH},
+	{.kind = GENIE_JOB_SCAN, .k = 1}, {.kind = GENIE_JOB_MASK, .first_tile = 1}};
 	GenieDeviceInfo info[2];
 
 	make_segments(random, &segments, 1);
