@@ -138,14 +138,17 @@ static bool
 top_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, GenieTopK *top)
 {
 	GenieTile	rest;
+	uint32_t	n;
 
 	if (job->n_conditions == 0)
 		return genie_tile_search(scratch, tile, &job->query, top);
 
 	if (!genie_tile_may_have(scratch, tile, &job->query, top))
 		return true;
-	if (!genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions, scratch->fulfilling))
+	if (!genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions, scratch->fulfilling, &n))
 		return false;
+	if (n == 0)
+		return true;
 	rest = *tile;
 	rest.live = scratch->fulfilling;
 	return genie_tile_search(scratch, &rest, &job->query, top);
@@ -166,18 +169,33 @@ counts_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob 
 }
 
 static bool
-any_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint32_t t)
+any_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint64_t *out)
 {
-	uint64_t   *out = (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS;
-
 	memset(out, 0, GENIE_TILE_WORDS * sizeof(uint64_t));
 	for (uint32_t c = 0; c < job->n_conditions; c++)
 	{
-		if (!genie_tile_fulfilling(scratch, tile, 1, &job->conditions[c], scratch->fulfilling))
+		uint32_t	n;
+
+		if (!genie_tile_fulfilling(scratch, tile, 1, &job->conditions[c], scratch->fulfilling, &n))
 			return false;
-		for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
+		for (uint32_t w = 0; n > 0 && w < GENIE_TILE_WORDS; w++)
 			out[w] |= scratch->fulfilling[w];
 	}
+	return true;
+}
+
+static bool
+mask_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint32_t t)
+{
+	uint64_t   *out = (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS;
+	uint32_t	n;
+
+	if (job->any)
+		return any_in_tile(scratch, tile, job, out);
+	if (!genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions, out, &n))
+		return false;
+	if (n == 0)
+		memset(out, 0, GENIE_TILE_WORDS * sizeof(uint64_t));
 	return true;
 }
 
@@ -185,10 +203,11 @@ static bool
 tally_in_tile(GenieTileScratch *scratch, const GenieTile *tile, const GenieJob *job, uint64_t *n_tallied)
 {
 	GenieCondition condition = {job->query, job->min_key};
+	uint32_t	n;
 
-	if (!genie_tile_fulfilling(scratch, tile, 1, &condition, scratch->fulfilling))
+	if (!genie_tile_fulfilling(scratch, tile, 1, &condition, scratch->fulfilling, &n))
 		return false;
-	*n_tallied += scratch->kernels->count_both(scratch->fulfilling, scratch->fulfilling, GENIE_TILE_WORDS);
+	*n_tallied += n;
 	return true;
 }
 
@@ -209,10 +228,7 @@ job_in_tile(GenieTileScratch *scratch, GenieTile *tile, uint32_t t, const GenieJ
 		part->repeats |= !genie_tile_grid(scratch, tile, job->grid, part->sums);
 	if (genie_job_adds_up(job->kind))
 		return true;
-	if (job->any)
-		return any_in_tile(scratch, tile, job, t);
-	return genie_tile_fulfilling(scratch, tile, job->n_conditions, job->conditions,
-								 (uint64_t *) job->out + (size_t) (t - job->first_tile) * GENIE_TILE_WORDS);
+	return mask_in_tile(scratch, tile, job, t);
 }
 
 /* ---- a task ---- */
@@ -590,7 +606,7 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThre
 	}
 	if (batch.n_works > 0)
 	{
-		genie_cpu_dispatch(&batch);
+		genie_cpu_dispatch(&batch, scratch);
 		if (genie_cpu_plan(&batch, scratch))
 			do_batch(&batch, scratch, threads);
 		else

@@ -106,7 +106,7 @@ genie_cpu_scans(const GenieCpuWork *work)
 extern GenieTile genie_cpu_tile(const GenieImageGroup *group, uint32_t t);
 
 /* Decides which works are counted by lanes, and puts the works in order.  Without memory all go by tiles. */
-extern void genie_cpu_dispatch(GenieCpuBatch *batch);
+extern void genie_cpu_dispatch(GenieCpuBatch *batch, GenieTileScratch *scratch);
 
 /*
  * Cuts the batch, of at least one work, into tasks; parts, tasks and n_found are then malloc's.  False: there is no

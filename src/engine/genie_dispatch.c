@@ -98,6 +98,8 @@ look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
 	if (query->n_postings <= costs->few_postings * n_tiles)
 		query->tiles_ns = costs->few_ns * (double) query->n_postings + ranges_ns;
 	query->tiles_ns += costs->tile_hit_ns * genie_dispatch_hits(query->job);
+	if (query->job->kind == GENIE_JOB_TALLY && costs->tally_share > 0)
+		query->tiles_ns *= costs->tally_share;
 	query->lane_ns = genie_dispatch_lane_ns(costs, query->job);
 }
 

@@ -8,7 +8,8 @@
  *
  *	tiles	A query costs its postings, which image->postings_before gives exactly.  A list so long that it is a bitmap
  *			costs the same whatever it has.  Each tile adds a piece of work, and finding each range's lists.  In a
- *			tile of few postings each of them costs more, and the piece costs nothing.
+ *			tile of few postings each of them costs more, and the piece costs nothing.  Where zones spare work
+ *			(genie_tile_zones.h), the CPU engine says which share is left.
  *	lanes	Queries go in blocks of n_lanes.  A block costs the same whatever its queries ask for: for each object a
  *			row of the block's table a dimension, and a comparison with all thresholds; plus making the table.  A
  *			row's cost depends on the cache that the table fits.  It is measured for a small table and for a large
@@ -51,6 +52,7 @@ typedef struct GenieDispatchCosts
 	double		few_postings;	/* up to this many in a tile, on average, */
 	double		few_ns;			/* a posting costs this, and nothing else does but the ranges */
 	double		tile_hit_ns;	/* an object offered to a query's best */
+	double		tally_share;	/* of all this, what a TALLY costs where it goes by zones; 0: all */
 
 	/* lanes */
 	uint32_t	n_lanes;		/* queries in a block */

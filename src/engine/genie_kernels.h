@@ -11,6 +11,7 @@
  *	genie_kernels_avx2.c		x86-64 with AVX2
  *	genie_kernels_avx512.c		x86-64 with AVX-512 and its byte permutations (VBMI2)
  *	genie_bitmaps_kernel.h		adding bitmaps, a template by vector that all of these include
+ *	genie_codes_kernel.h		comparing codes, another one
  */
 #ifndef GENIE_KERNELS_H
 #define GENIE_KERNELS_H
@@ -39,6 +40,25 @@ typedef struct GenieBitmap
 	uint32_t	nbytes;			/* at most GENIE_TILE_BITMAP_BYTES */
 } GenieBitmap;
 
+/* bytes of a long row of codes, or of several short ones */
+#define GENIE_CODE_BOUND_BYTES 16
+
+/* The codes of a row, repeated if it is short.  4-bit codes are bytes here: those of low halves, then of high ones. */
+typedef union GenieCodeRow
+{
+	uint8_t		bytes[2][GENIE_CODE_BOUND_BYTES];
+	uint16_t	words[GENIE_CODE_BOUND_BYTES / sizeof(uint16_t)];
+} GenieCodeRow;
+
+/* What each code of a row must be, from low to high: 0 and more where any code will do. */
+typedef struct GenieCodeBounds
+{
+	uint32_t	width;			/* bits of a code: 4, 8, 16 */
+	uint32_t	row_bytes;		/* 4, 8, 16 */
+	GenieCodeRow low;
+	GenieCodeRow high;
+} GenieCodeBounds;
+
 typedef struct GenieKernels
 {
 	const char *name;
@@ -50,6 +70,9 @@ typedef struct GenieKernels
 	 * with runs of about 20 objects: an edge is cheaper than a run, and summing up is a pass over all counters.
 	 */
 	uint32_t	edges_bytes;
+
+	/* Bytes of codes that match_codes compares while a posting is counted, measured with both in memory. */
+	uint32_t	code_bytes;
 
 	/* Makes each of a tile's 65,536 counters the sum, modulo its width, of those up to it. */
 	void		(*sum_up_8) (uint8_t *counters);
@@ -81,6 +104,13 @@ typedef struct GenieKernels
 
 	/* How many objects two bitmaps have in common. */
 	uint32_t	(*count_both) (const uint64_t *a, const uint64_t *b, uint32_t n_words);
+
+	/*
+	 * Leaves those of objects, n_words words of bits, whose codes in rows, a row an object, are within the bounds.
+	 * Where a word is 0, there need be no rows.
+	 */
+	void		(*match_codes) (const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds,
+								uint64_t *objects);
 } GenieKernels;
 
 extern const GenieKernels genie_kernels_portable;

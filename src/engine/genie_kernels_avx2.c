@@ -228,10 +228,37 @@ count_both(const uint64_t *a, const uint64_t *b, uint32_t n_words)
 	return n;
 }
 
+/* ---- codes ---- */
+
+/* A bit for each row of 32 bytes that is all 0. */
+AVX2_INLINE uint32_t
+zero_rows(__m256i rows, const uint32_t row_bytes)
+{
+	const __m256i zero = _mm256_setzero_si256();
+
+	if (row_bytes == 4)
+		return (uint32_t) _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(rows, zero)));
+	if (row_bytes == 8)
+		return (uint32_t) _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(rows, zero)));
+	return (uint32_t) (_mm_testz_si128(_mm256_castsi256_si128(rows), _mm256_castsi256_si128(rows)) |
+					   _mm_testz_si128(_mm256_extracti128_si256(rows, 1), _mm256_extracti128_si256(rows, 1)) << 1);
+}
+
+#define CODES_VECTOR __m256i
+#define CODES_TARGET AVX2
+#define CODES_REPEAT(bytes) _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) (bytes)))
+#define CODES_OVER_8(a, b) _mm256_subs_epu8(a, b)
+#define CODES_OVER_16(a, b) _mm256_subs_epu16(a, b)
+#define CODES_SHIFT(a) _mm256_srli_epi16(a, 4)
+#define CODES_ROWS(a, row_bytes) zero_rows(a, row_bytes)
+
+#include "genie_codes_kernel.h"
+
 const GenieKernels genie_kernels_avx2 = {
 	.name = "avx2",
 	.unpack = &genie_unpack_avx2,
 	.edges_bytes = 4096,
+	.code_bytes = 8,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
 	BITMAP_KERNELS,
@@ -239,6 +266,7 @@ const GenieKernels genie_kernels_avx2 = {
 	.mask_16 = mask_16,
 	.mask_sizes_8 = mask_sizes_8,
 	.count_both = count_both,
+	.match_codes = match_codes,
 };
 
 #else

@@ -197,10 +197,35 @@ count_both(const uint64_t *a, const uint64_t *b, uint32_t n_words)
 	return n;
 }
 
+/* ---- codes ---- */
+
+/* A bit for each row of 64 bytes that is all 0. */
+AVX512_INLINE uint32_t
+zero_rows(__m512i rows, const uint32_t row_bytes)
+{
+	uint32_t	halves;			/* of rows of 16 bytes: a bit for each half that is all 0 */
+
+	if (row_bytes == 4)
+		return _mm512_testn_epi32_mask(rows, rows);
+	halves = _mm512_testn_epi64_mask(rows, rows);
+	return row_bytes == 8 ? halves : _pext_u32(halves & halves >> 1, 0x55);
+}
+
+#define CODES_VECTOR __m512i
+#define CODES_TARGET AVX512
+#define CODES_REPEAT(bytes) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *) (bytes)))
+#define CODES_OVER_8(a, b) _mm512_subs_epu8(a, b)
+#define CODES_OVER_16(a, b) _mm512_subs_epu16(a, b)
+#define CODES_SHIFT(a) _mm512_srli_epi16(a, 4)
+#define CODES_ROWS(a, row_bytes) zero_rows(a, row_bytes)
+
+#include "genie_codes_kernel.h"
+
 const GenieKernels genie_kernels_avx512 = {
 	.name = "avx512",
 	.unpack = &genie_unpack_avx512,
 	.edges_bytes = 1024,
+	.code_bytes = 8,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
 	BITMAP_KERNELS,
@@ -208,6 +233,7 @@ const GenieKernels genie_kernels_avx512 = {
 	.mask_16 = mask_16,
 	.mask_sizes_8 = mask_sizes_8,
 	.count_both = count_both,
+	.match_codes = match_codes,
 };
 
 #else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "genie_bitmaps_kernel.h"
+#include "genie_codes_kernel.h"
 #include "genie_kernels.h"
 
 #define EACH_16(value) ((value) * UINT64_C(0x0001000100010001))
@@ -126,6 +127,7 @@ const GenieKernels genie_kernels_portable = {
 	.name = "portable",
 	.unpack = &genie_unpack_portable,
 	.edges_bytes = 24576,
+	.code_bytes = 3,
 	.sum_up_8 = sum_up_8,
 	.sum_up_16 = sum_up_16,
 	BITMAP_KERNELS,
@@ -133,4 +135,5 @@ const GenieKernels genie_kernels_portable = {
 	.mask_16 = mask_16,
 	.mask_sizes_8 = NULL,
 	.count_both = count_both,
+	.match_codes = match_codes,
 };

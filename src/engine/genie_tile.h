@@ -18,6 +18,14 @@
 #define GENIE_FEW_POSTINGS 384
 
 /*
+ * What counting costs, in postings of a tile of many: about half a nanosecond each.  Measured with bench_engine:
+ * zeroing and looking at all counters of a tile takes 5 us, finding one range's lists 10 ns.
+ */
+#define GENIE_COST_TILE 10000
+#define GENIE_COST_RANGE 20
+#define GENIE_COST_FEW 20		/* a posting of few */
+
+/*
  * Lists, bitmaps not counted, up to which a tile is counted in parts; their places are kept from part to part, each of
  * which costs a list 10 ns.
  */

@@ -2,14 +2,16 @@
  * genie_tile_search.c
  *	  One query in one tile (genie_tile_search.h): find, then count and select.
  *
+ * A condition that is a conjunction goes by zones and codes instead where these are estimated to cost less
+ * (genie_tile_zones.h).  Zones are looked at first: where they exclude the tile, nothing is found or copied.
+ *
  * Where all lists were found in one round, their number bounds every count: a tile that cannot give a wanted count is
  * left out, and one of few postings is counted without looking at all counters.
  */
-#include <string.h>
-
 #include "genie_tile_count.h"
 #include "genie_tile_search.h"
 #include "genie_tile_select.h"
+#include "genie_tile_zones.h"
 
 /* Were all of a query's lists found, and are they few? */
 static inline bool
@@ -85,49 +87,65 @@ genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 		genie_tile_select_dense(scratch, tile, query, threshold, top);
 }
 
-/* Leaves those of objects that fulfil the condition; *any: is one left?  False: a list is malformed. */
+/* What counting the lists that were found costs, in postings; more: at least. */
+static uint64_t
+list_cost(const GenieTileFound *found, bool more)
+{
+	return is_few(found, more) ? found->n_postings * GENIE_COST_FEW : found->n_postings + GENIE_COST_TILE;
+}
+
+/*
+ * Leaves those of objects that fulfil the condition; *n: how many.  first: there are no objects yet, it is those of the
+ * tile that are live.  Where none is left, objects may be anything.  False: a list is malformed.
+ */
 static bool
-filter(GenieTileScratch *scratch, const GenieTile *tile, const GenieCondition *condition,
-	   uint64_t *objects, bool *any)
+filter(GenieTileScratch *scratch, const GenieTile *tile, const GenieCondition *condition, bool first,
+	   uint64_t *objects, uint32_t *n)
 {
 	const GenieEngineQuery *query = &condition->query;
+	GenieTileZones zones;
 	GenieTileFound found = {0};
-	bool		more = genie_tile_find(scratch, tile, query, &found);
+	bool		by_zones = genie_tile_zones(scratch, tile, condition, &zones);
+	bool		more = false;
 
-	*any = false;
-	if (is_out_of_reach(condition->min_count, query, &found, more))
+	*n = 0;
+	if (by_zones && zones.possible == 0)
 		return true;
-	if (is_few(&found, more))
+	if (!by_zones || zones.cost > GENIE_COST_RANGE * query->n_ranges)
+	{
+		more = genie_tile_find(scratch, tile, query, &found);
+		if (is_out_of_reach(condition->min_count, query, &found, more))
+			return true;
+		by_zones = by_zones && zones.cost <= list_cost(&found, more);
+	}
+	if (first)
+		genie_tile_live(tile, objects);
+	if (by_zones)
+		*n = genie_tile_filter_zones(scratch, tile, &zones, objects);
+	else if (is_few(&found, more))
 	{
 		if (!genie_tile_count_few(scratch, tile, &found))
 			return false;
-		*any = genie_tile_filter_few(scratch, condition, objects);
+		*n = genie_tile_filter_few(scratch, condition, objects);
 	}
 	else
 	{
 		if (!genie_tile_count_dense(scratch, tile, query, &found, more))
 			return false;
-		*any = genie_tile_filter_dense(scratch, tile, condition, objects);
+		*n = genie_tile_filter_dense(scratch, tile, condition, objects);
 	}
 	return true;
 }
 
 bool
 genie_tile_fulfilling(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_conditions,
-					  const GenieCondition *conditions, uint64_t *objects)
+					  const GenieCondition *conditions, uint64_t *objects, uint32_t *n)
 {
-	genie_tile_live(tile, objects);
-	for (uint32_t c = 0; c < n_conditions; c++)
-	{
-		bool		any;
-
-		if (!filter(scratch, tile, &conditions[c], objects, &any))
+	*n = tile->n_objects;
+	if (n_conditions == 0)
+		genie_tile_live(tile, objects);
+	for (uint32_t c = 0; c < n_conditions && *n > 0; c++)
+		if (!filter(scratch, tile, &conditions[c], c == 0, objects, n))
 			return false;
-		if (!any)
-		{
-			memset(objects, 0, GENIE_TILE_WORDS * sizeof(uint64_t));
-			break;
-		}
-	}
 	return true;
 }

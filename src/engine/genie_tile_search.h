@@ -24,8 +24,11 @@ extern bool genie_tile_may_have(GenieTileScratch *scratch, const GenieTile *tile
 extern bool genie_tile_search(GenieTileScratch *scratch, const GenieTile *tile,
 							  const GenieEngineQuery *query, GenieTopK *top);
 
-/* A tile's live objects that fulfil all conditions as GENIE_TILE_WORDS words.  False: a list is malformed. */
+/*
+ * A tile's live objects that fulfil all conditions as GENIE_TILE_WORDS words; *n: how many they are, where there is a
+ * condition.  Where they are none, the words may be anything.  False: a list is malformed.
+ */
 extern bool genie_tile_fulfilling(GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_conditions,
-								  const GenieCondition *conditions, uint64_t *objects);
+								  const GenieCondition *conditions, uint64_t *objects, uint32_t *n);
 
 #endif							/* GENIE_TILE_SEARCH_H */

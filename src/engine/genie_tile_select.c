@@ -423,26 +423,23 @@ genie_tile_select_few(GenieTileScratch *scratch, const GenieTile *tile,
 
 /* ---- conditions ---- */
 
-bool
+uint32_t
 genie_tile_filter_dense(GenieTileScratch *scratch, const GenieTile *tile,
 						const GenieCondition *condition, uint64_t *objects)
 {
 	const uint32_t words = n_words(tile);
+	uint32_t	n;
 
 	memcpy(scratch->allowed, objects, words * sizeof(uint64_t));
-	if (mask_at_least(scratch, genie_query_is_wide(&condition->query), 0, words, condition->min_count) == 0)
-	{
-		memset(objects, 0, words * sizeof(uint64_t));
-		return false;
-	}
+	n = mask_at_least(scratch, genie_query_is_wide(&condition->query), 0, words, condition->min_count);
 	memcpy(objects, scratch->mask, words * sizeof(uint64_t));
-	return true;
+	return n;
 }
 
-bool
+uint32_t
 genie_tile_filter_few(GenieTileScratch *scratch, const GenieCondition *condition, uint64_t *objects)
 {
-	uint64_t	any = 0;
+	uint32_t	n = 0;
 
 	for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)
 	{
@@ -458,7 +455,8 @@ genie_tile_filter_few(GenieTileScratch *scratch, const GenieCondition *condition
 		}
 		scratch->touched[w] = 0;
 		objects[w] &= fulfil;
-		any |= objects[w];
+		if (objects[w] != 0)
+			n += (uint32_t) __builtin_popcountll(objects[w]);
 	}
-	return any != 0;
+	return n;
 }

@@ -30,10 +30,10 @@ extern void genie_tile_live(const GenieTile *tile, uint64_t *objects);
 
 /*
  * After genie_tile_count_dense or genie_tile_count_few for a condition's query: leaves those of objects that
- * fulfil it, min_count being at most max_count.  False: none is left.
+ * fulfil it, min_count being at most max_count; returns how many they are.
  */
-extern bool genie_tile_filter_dense(GenieTileScratch *scratch, const GenieTile *tile,
-									const GenieCondition *condition, uint64_t *objects);
-extern bool genie_tile_filter_few(GenieTileScratch *scratch, const GenieCondition *condition, uint64_t *objects);
+extern uint32_t genie_tile_filter_dense(GenieTileScratch *scratch, const GenieTile *tile,
+										const GenieCondition *condition, uint64_t *objects);
+extern uint32_t genie_tile_filter_few(GenieTileScratch *scratch, const GenieCondition *condition, uint64_t *objects);
 
 #endif							/* GENIE_TILE_SELECT_H */

@@ -17,7 +17,8 @@
  *		n_keywords / 64 and the one behind it; each word's two counts are those of all lower ranks, and
  *		the word behind the last bit has the totals.
  *	7.	Bytes that belong to no part (alignment, slack) are zero: equal lists make equal bytes.
- *	8.	In a group with codes each posting is a code and each code a posting (genie_image_codes.c).
+ *	8.	In a group with codes each posting is a code and each code a posting, and zones are what the codes say
+ *		(genie_image_codes.c).
  *
  * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes only ascending ranks, as many lists and postings
  * as planned, and objects that exist; genie_image_group_finish() takes only tiles that got all that was planned.  The
@@ -105,6 +106,8 @@ lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *pl
 	offset += align_up((uint64_t) tile->n_objects * plan->size_width);
 	tile->codes = offset;
 	offset += (uint64_t) genie_code_rows(tile->n_objects) * code_bytes;
+	tile->zones = offset;
+	offset += align_up(genie_zone_bytes(plan->n_dimensions, tile->n_objects));
 	return offset;
 }
 
@@ -441,7 +444,8 @@ part_follows(uint64_t part, uint64_t length, uint64_t n_bytes, uint64_t *offset)
 }
 
 static bool
-parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t code_bytes, uint64_t *offset)
+parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t code_bytes, uint32_t n_planned,
+			uint64_t *offset)
 {
 	uint64_t	n_bytes = group->n_bytes;
 	uint64_t	directory = tile->form == GENIE_DIRECTORY_INDEXED ?
@@ -454,7 +458,8 @@ parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t c
 		part_follows(tile->bitmap_ranks, (uint64_t) tile->n_bitmaps * sizeof(uint32_t), n_bytes, offset) &&
 		part_follows(tile->bitmaps, (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES, n_bytes, offset) &&
 		part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset) &&
-		part_follows(tile->codes, (uint64_t) genie_code_rows(tile->n_objects) * code_bytes, n_bytes, offset);
+		part_follows(tile->codes, (uint64_t) genie_code_rows(tile->n_objects) * code_bytes, n_bytes, offset) &&
+		part_follows(tile->zones, genie_zone_bytes(n_planned, tile->n_objects), n_bytes, offset);
 }
 
 static bool
@@ -567,13 +572,16 @@ directory_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keyw
 	return true;
 }
 
-/* The bytes an object that the group's strips have, in *row_bytes, if the tables lie inside the group. */
+/*
+ * The bytes an object that the group's strips have, in *row_bytes, and the dimensions that have a place there, in
+ * *n_planned, if the tables lie inside the group.  The places remain where codes were dropped.
+ */
 static bool
-strips_valid(const GenieImageGroup *group, uint32_t *row_bytes)
+strips_valid(const GenieImageGroup *group, uint32_t *row_bytes, uint32_t *n_planned)
 {
 	const GenieCodeStrip *strips = genie_image_strips(group);
 
-	*row_bytes = 0;
+	*row_bytes = *n_planned = 0;
 	if (group->n_strips > GENIE_CODE_DIMENSIONS_MAX || group->n_dimensions > GENIE_CODE_DIMENSIONS_MAX ||
 		group->dimensions > group->strips || group->strips % GENIE_IMAGE_ALIGN != 0 ||
 		group->dimensions % GENIE_IMAGE_ALIGN != 0 ||
@@ -586,8 +594,9 @@ strips_valid(const GenieImageGroup *group, uint32_t *row_bytes)
 		if (strips[s].offset != *row_bytes)
 			return false;
 		*row_bytes += strips[s].row_bytes;
+		*n_planned += strips[s].n_codes;
 	}
-	return true;
+	return group->n_dimensions == 0 || group->n_dimensions == *n_planned;
 }
 
 bool
@@ -597,10 +606,11 @@ genie_image_group_valid(const GenieImageGroup *group)
 	const uint8_t *base = (const uint8_t *) group;
 	uint64_t	offset = header_bytes(group->n_tiles);
 	uint32_t	code_bytes;
+	uint32_t	n_planned;
 
 	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
 		group->size_width > 2 || group->max_size < group->min_size || group->n_tiles == 0 || group->n_bytes < offset ||
-		!strips_valid(group, &code_bytes))
+		!strips_valid(group, &code_bytes, &n_planned))
 		return false;
 	for (uint32_t t = 0; t < group->n_tiles; t++)
 	{
@@ -608,7 +618,7 @@ genie_image_group_valid(const GenieImageGroup *group)
 
 		if (tile->n_objects == 0 || tile->n_objects > GENIE_TILE_OBJECTS ||
 			(tile->form != GENIE_DIRECTORY_INDEXED && tile->form != GENIE_DIRECTORY_SORTED) ||
-			!parts_valid(group, tile, code_bytes, &offset) ||
+			!parts_valid(group, tile, code_bytes, n_planned, &offset) ||
 			!directory_valid(base, tile, group->n_keywords) ||
 			!lists_valid(base, tile) ||
 			!bitmaps_valid(base, tile))

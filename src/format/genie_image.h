@@ -26,6 +26,8 @@
  *			sizes			keywords an object less the smallest of the segment, size_width bytes each;
  *							nothing where all are equal (size_width 0)
  *			codes			the objects once more, as rows of codes; only in groups with codes (below)
+ *			zones			the smallest and the largest code of each 1,024 objects; the same; then
+ *							GENIE_ZONE_SLACK bytes that may be read and mean nothing
  *		GenieCodeDimension[], GenieCodeStrip[]		what the codes mean; only in groups with codes
  *
  * Codes.  Where no object has two keywords of one dimension (tuples, LSH signatures), an object is one code a
@@ -37,8 +39,12 @@
  * width may be shorter than 16 bytes.  Unused codes at a strip's end are 0.  The lowest bits of a row's first byte are
  * its first code (little endian).
  *
- * The plan says whether codes are wanted; they are made from the lists when a group is finished.  If it then turns out
- * that an object has two keywords of one dimension, the group has no codes: n_dimensions is 0.
+ * Zones.  A zone is GENIE_ZONE_OBJECTS objects, the tile's last one perhaps fewer.  For each dimension, in rank order,
+ * there are two arrays of genie_zones() numbers of 16 bits: the smallest code of each zone, then the largest one.  Dead
+ * objects count too.  A smallest code of 0 says that an object has no keyword of the dimension.
+ *
+ * The plan says whether codes are wanted; they are made from the lists when a group is finished, and zones from codes.
+ * If it then turns out that an object has two keywords of one dimension, the group has neither: n_dimensions is 0.
  *
  * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of postings; never
  * both.
@@ -74,7 +80,7 @@ extern "C" {
 #endif
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
-#define GENIE_IMAGE_VERSION 3
+#define GENIE_IMAGE_VERSION 4
 #define GENIE_IMAGE_ALIGN	16	/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
@@ -117,10 +123,18 @@ typedef struct GenieImageTile
 	uint64_t	bitmaps;
 	uint64_t	sizes;
 	uint64_t	codes;
+	uint64_t	zones;
 } GenieImageTile;
 
 /* rows of a strip come in multiples of this: engines read whole blocks of objects */
 #define GENIE_CODE_ROWS 64
+
+/* objects of a zone; zones of a full tile, a bit each of a 64-bit word */
+#define GENIE_ZONE_OBJECTS 1024
+#define GENIE_TILE_ZONES (GENIE_TILE_OBJECTS / GENIE_ZONE_OBJECTS)
+
+/* engines read as many zones of a dimension as a full tile has, wherever they begin */
+#define GENIE_ZONE_SLACK (GENIE_TILE_ZONES * sizeof(uint16_t))
 
 /* segments of more dimensions have no codes: the sums of a row must fit bit-sliced counters of 16 bits */
 #define GENIE_CODE_DIMENSIONS_MAX 4096
@@ -209,6 +223,21 @@ GENIE_IMAGE_FUNCTION uint32_t
 genie_code_rows(uint32_t n_objects)
 {
 	return (n_objects + GENIE_CODE_ROWS - 1) / GENIE_CODE_ROWS * GENIE_CODE_ROWS;
+}
+
+/* The zones of a tile. */
+GENIE_IMAGE_FUNCTION uint32_t
+genie_zones(uint32_t n_objects)
+{
+	return (n_objects + GENIE_ZONE_OBJECTS - 1) / GENIE_ZONE_OBJECTS;
+}
+
+/* The smallest codes of a dimension in each zone of a tile; the largest ones lie behind them. */
+static inline const uint16_t *
+genie_image_zones(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t dimension)
+{
+	return (const uint16_t *) (const void *) ((const uint8_t *) group + tile->zones) +
+		(size_t) dimension * 2 * genie_zones(tile->n_objects);
 }
 
 /* Do all groups have codes?  They are of the same dimensions then. */

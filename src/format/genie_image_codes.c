@@ -1,11 +1,13 @@
 /*
  * genie_image_codes.c
- *	  Codes of a group (genie_image_codes.h).
+ *	  Codes and zones of a group (genie_image_codes.h).
  *
  * Codes are made tile by tile from the finished lists, in rank order: the codes of a strip, 1 MB for a full tile, stay
  * in the processor's cache while the lists of its dimensions are walked over.
  *
  * An object with two keywords of one dimension is noticed when the second one finds a code in its place.
+ *
+ * Zones are made of whole strips, all codes of a row at once, when a tile's codes are there.
  */
 #include <string.h>
 
@@ -214,6 +216,120 @@ put_bitmap(const CodeColumn *column, const uint8_t *bitmap, uint32_t code)
 	return before;
 }
 
+/* ---- zones ---- */
+
+/* bytes of a strip that are looked at together, whole rows: so many that compilers take the loops for vectors */
+#define LANE_BYTES 64
+
+/* codes of a byte or of two, or halves of a byte: the smallest and the largest one at each place of LANE_BYTES */
+typedef union CodeExtremes
+{
+	uint8_t		bytes[2][LANE_BYTES];
+	uint16_t	words[LANE_BYTES / sizeof(uint16_t)];
+} CodeExtremes;
+
+#define NOTE_CODE(smallest, largest, code) \
+	do { \
+		(smallest) = (code) < (smallest) ? (code) : (smallest); \
+		(largest) = (code) > (largest) ? (code) : (largest); \
+	} while (0)
+
+/* Notes n <= LANE_BYTES bytes of codes. */
+static inline __attribute__((always_inline)) void
+note_codes(const uint8_t *restrict codes, uint32_t n, const uint32_t width, CodeExtremes *restrict smallest,
+		   CodeExtremes *restrict largest)
+{
+	const uint16_t *words = (const uint16_t *) (const void *) codes;
+
+	if (width == 16)
+		for (uint32_t i = 0; i < n / sizeof(uint16_t); i++)
+			NOTE_CODE(smallest->words[i], largest->words[i], words[i]);
+	else if (width == 8)
+		for (uint32_t i = 0; i < n; i++)
+			NOTE_CODE(smallest->bytes[0][i], largest->bytes[0][i], codes[i]);
+	else
+		for (uint32_t i = 0; i < n; i++)
+		{
+			uint8_t		low = codes[i] & 0xF;
+			uint8_t		high = codes[i] >> 4;
+
+			NOTE_CODE(smallest->bytes[0][i], largest->bytes[0][i], low);
+			NOTE_CODE(smallest->bytes[1][i], largest->bytes[1][i], high);
+		}
+}
+
+/* Notes the n bytes of a strip's rows in a zone. */
+static inline __attribute__((always_inline)) void
+note_rows(const uint8_t *codes, uint32_t n, const uint32_t width, CodeExtremes *smallest, CodeExtremes *largest)
+{
+	memset(smallest, 0xFF, sizeof(CodeExtremes));
+	memset(largest, 0, sizeof(CodeExtremes));
+	for (; n >= LANE_BYTES; n -= LANE_BYTES, codes += LANE_BYTES)
+		note_codes(codes, LANE_BYTES, width, smallest, largest);
+	note_codes(codes, n, width, smallest, largest);
+}
+
+/* The extremes of one slot, out of those of all places. */
+static void
+slot_extremes(const CodeExtremes *smallest, const CodeExtremes *largest, const GenieCodeStrip *strip, uint32_t slot,
+			  uint16_t *low, uint16_t *high)
+{
+	const uint32_t unit = strip->width == 16 ? sizeof(uint16_t) : sizeof(uint8_t);
+	const uint32_t half = strip->width == 4 ? slot % 2 : 0;
+
+	*low = UINT16_MAX;
+	*high = 0;
+	for (uint32_t i = strip->width == 4 ? slot / 2 : slot; i < LANE_BYTES / unit; i += strip->row_bytes / unit)
+	{
+		uint16_t	a = strip->width == 16 ? smallest->words[i] : smallest->bytes[half][i];
+		uint16_t	b = strip->width == 16 ? largest->words[i] : largest->bytes[half][i];
+
+		*low = a < *low ? a : *low;
+		*high = b > *high ? b : *high;
+	}
+}
+
+/* Makes the zones of a strip's dimensions. */
+static void
+fill_zones(GenieImageGroup *group, const GenieImageTile *tile, uint32_t s)
+{
+	const GenieCodeStrip *strip = genie_image_strips(group) + s;
+	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
+	const uint8_t *rows = (const uint8_t *) group + tile->codes +
+		(uint64_t) strip->offset * genie_code_rows(tile->n_objects);
+	const uint32_t n_zones = genie_zones(tile->n_objects);
+	uint16_t	low[GENIE_TILE_ZONES][STRIP_BYTES * 2];
+	uint16_t	high[GENIE_TILE_ZONES][STRIP_BYTES * 2];
+
+	for (uint32_t z = 0; z < n_zones; z++)
+	{
+		uint32_t	first = z * GENIE_ZONE_OBJECTS;
+		uint32_t	n = tile->n_objects - first < GENIE_ZONE_OBJECTS ? tile->n_objects - first : GENIE_ZONE_OBJECTS;
+		const uint8_t *codes = rows + (size_t) first * strip->row_bytes;
+		CodeExtremes smallest;
+		CodeExtremes largest;
+
+		if (strip->width == 16)
+			note_rows(codes, n * strip->row_bytes, 16, &smallest, &largest);
+		else if (strip->width == 8)
+			note_rows(codes, n * strip->row_bytes, 8, &smallest, &largest);
+		else
+			note_rows(codes, n * strip->row_bytes, 4, &smallest, &largest);
+		for (uint32_t slot = 0; slot < strip->n_codes; slot++)
+			slot_extremes(&smallest, &largest, strip, slot, &low[z][slot], &high[z][slot]);
+	}
+	for (uint32_t d = 0; d < group->n_dimensions; d++)
+	{
+		uint16_t   *zones = (uint16_t *) genie_image_zones(group, tile, d);
+
+		for (uint32_t z = 0; z < n_zones && dimensions[d].strip == s; z++)
+		{
+			zones[z] = low[z][dimensions[d].slot];
+			zones[n_zones + z] = high[z][dimensions[d].slot];
+		}
+	}
+}
+
 bool
 genie_codes_fill(GenieImageGroup *group, uint32_t t)
 {
@@ -247,12 +363,29 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 		before = put_bitmap(&column, base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES,
 							bitmap_ranks[b] - dimension->first_rank + 1);
 	}
+	for (uint32_t s = 0; s < group->n_strips && before == 0; s++)
+		fill_zones(group, tile, s);
 	return before == 0;
 }
 
 /* ---- checking ---- */
 
-/* Are there as many codes as postings, none in rows past the end, each of a value that its dimension has? */
+/* Are these the smallest and the largest code of a tile's zone? */
+static bool
+zone_valid(const CodeColumn *column, uint32_t n_objects, uint32_t zone, uint32_t smallest, uint32_t largest)
+{
+	uint32_t	low = UINT16_MAX;
+	uint32_t	high = 0;
+
+	for (uint32_t i = zone * GENIE_ZONE_OBJECTS; i < (zone + 1) * GENIE_ZONE_OBJECTS && i < n_objects; i++)
+		NOTE_CODE(low, high, get_code(column, i));
+	return smallest == low && largest == high;
+}
+
+/*
+ * Are there as many codes as postings, none in rows past the end, each of a value that its dimension has, and are zones
+ * what the codes say?
+ */
 static bool
 tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 {
@@ -269,7 +402,11 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 	for (uint32_t d = 0; d < group->n_dimensions; d++)
 	{
 		CodeColumn	column = column_of(group, tile, &dimensions[d]);
+		const uint16_t *zones = genie_image_zones(group, tile, d);
 
+		for (uint32_t z = 0; z < genie_zones(tile->n_objects); z++)
+			if (!zone_valid(&column, tile->n_objects, z, zones[z], zones[genie_zones(tile->n_objects) + z]))
+				return false;
 		for (uint32_t i = 0; i < genie_code_rows(tile->n_objects); i++)
 		{
 			uint32_t	code = get_code(&column, i);

@@ -1,6 +1,7 @@
 /*
  * genie_image_codes.h
- *	  Codes of a group: their layout, making them from the lists, checking them (genie_image.h).  For genie_image.c.
+ *	  Codes and zones of a group: their layout, making them from the lists, checking them (genie_image.h).  For
+ *	  genie_image.c.
  */
 #ifndef GENIE_IMAGE_CODES_H
 #define GENIE_IMAGE_CODES_H
@@ -18,13 +19,22 @@ typedef struct GenieCodeLayout
 extern GenieCodeLayout genie_codes_layout(const GenieImagePlan *plan, GenieCodeDimension *dimensions,
 										  GenieCodeStrip *strips);
 
+/* The bytes of a tile's zones, slack included. */
+static inline uint64_t
+genie_zone_bytes(uint32_t n_dimensions, uint32_t n_objects)
+{
+	if (n_dimensions == 0)
+		return 0;
+	return (uint64_t) n_dimensions * 2 * genie_zones(n_objects) * sizeof(uint16_t) + GENIE_ZONE_SLACK;
+}
+
 /*
- * Makes the codes of tile number t of the group from its finished lists.  False: an object has two keywords of one
- * dimension.
+ * Makes codes and zones of tile number t of the group from its finished lists.  False: an object has two keywords of
+ * one dimension.
  */
 extern bool genie_codes_fill(GenieImageGroup *group, uint32_t t);
 
-/* Do the codes say what the lists say, and are the tables as the layout would have them? */
+/* Do codes and zones say what the lists say, and are the tables as the layout would have them? */
 extern bool genie_codes_valid(const GenieImageGroup *group);
 
 #endif							/* GENIE_IMAGE_CODES_H */

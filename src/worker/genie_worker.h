@@ -15,9 +15,7 @@ typedef enum GenieEngineSetting
 	GENIE_ENGINE_CUDA
 } GenieEngineSetting;
 
-/*
- * the settings genie.engine, genie.kernels, genie.cpu_threads, genie.gpu_devices, genie.gpu_memory and genie.gpu_library
- */
+/* the settings genie.engine, kernels, cpu_threads, gpu_devices, gpu_memory, gpu_library */
 extern int	genie_worker_engine;	/* GenieEngineSetting */
 extern int	genie_worker_kernels;	/* GenieKernelChoice */
 extern int	genie_worker_cpu_threads;	/* 0: as many as there are processors */

@@ -1,7 +1,7 @@
 /*
  * bench_bitmaps.c
- *	  Cells of an array in a box of its dimensions and a range of an attribute, counted by posting lists and by a bitmap
- *	  index over dimensions and attribute (DimsAtts: chapter 4 of the thesis on compressed GENIE and ArrayBit).
+ *	  Cells of an array in a box of its dimensions and a range of an attribute, counted by the CPU engine and by a
+ *	  bitmap index over dimensions and attribute (DimsAtts: chapter 4 of the thesis on compressed GENIE and ArrayBit).
  *
  *	bench_bitmaps [CELLS [ORDER]]		10 million; all orders
  *
@@ -273,7 +273,7 @@ count_by_bitmaps(const Array *array, const Bitmaps *bitmaps, const Query *query)
 	return n;
 }
 
-/* ---- posting lists ---- */
+/* ---- genie ---- */
 
 static void
 make_image(const Array *array, uint32_t *const *below, GenieSegmentImage *image, GenieModel *model)
@@ -306,7 +306,7 @@ make_image(const Array *array, uint32_t *const *below, GenieSegmentImage *image,
 }
 
 static uint32_t
-count_by_lists(GenieEngine *engine, const Array *array, const GenieSegmentImage *image, const Query *query)
+count_by_engine(GenieEngine *engine, const Array *array, const GenieSegmentImage *image, const Query *query)
 {
 	GenieRankRange ranges[COLUMNS_MAX];
 	GenieJob	job = {.kind = GENIE_JOB_TALLY, .image = image, .n_tiles = image->n_tiles,
@@ -352,15 +352,15 @@ measure(GenieEngine *engine, uint32_t n_dimensions, uint32_t n_wanted, const cha
 		{
 			const Query query = make_query(&array, below, shares[s], q);
 			double		began = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
-			uint32_t	by_lists = count_by_lists(engine, &array, &image, &query);
+			uint32_t	by_engine = count_by_engine(engine, &array, &image, &query);
 			double		between = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
 			uint32_t	by_bitmaps = count_by_bitmaps(&array, bitmaps, &query);
 
 			seconds[0][q] = between - began;
 			seconds[1][q] = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - between;
-			if (by_lists != by_bitmaps)
+			if (by_engine != by_bitmaps)
 			{
-				fprintf(stderr, "%" PRIu32 " cells by lists, %" PRIu32 " by bitmaps\n", by_lists, by_bitmaps);
+				fprintf(stderr, "%" PRIu32 " cells by the engine, %" PRIu32 " by bitmaps\n", by_engine, by_bitmaps);
 				exit(1);
 			}
 		}
@@ -368,7 +368,7 @@ measure(GenieEngine *engine, uint32_t n_dimensions, uint32_t n_wanted, const cha
 			snprintf(text[i] + strlen(text[i]), sizeof(text[i]) - strlen(text[i]), " %.2f |",
 					 1000 * bench_median(seconds[i], QUERIES));
 	}
-	printf("| %u, %s | posting lists |%s %.2f |\n", n_dimensions, order, text[0],
+	printf("| %u, %s | genie |%s %.2f |\n", n_dimensions, order, text[0],
 		   (double) image_bytes / array.n_cells / array.n_columns);
 	printf("| | DimsAtts |%s %.2f |\n", text[1], (BINS - 1) / 8.0);
 	fflush(stdout);

@@ -257,13 +257,23 @@ genie_model_random_objects(GenieRandom *random, uint32_t n_objects, uint32_t *ob
 	return n;
 }
 
+/* The value of an object in dimension d where objects lie in order: runs of equal ones, and stretches of any values. */
+static inline uint32_t
+genie_model_ordered(GenieRandom *random, uint32_t object, uint32_t d, uint32_t n_values)
+{
+	if (object / 3000 % 4 == d % 4)
+		return (uint32_t) genie_random_below(random, n_values);
+	return object / (700 * (d + 1)) % n_values;
+}
+
 /*
- * Begins a model of tuples with codes: in dimension d an object has one of n_values[d] values, small ones more often
- * than large ones, or, once in none_in times (0: never), none.
+ * Begins a model of tuples with codes: in dimension d an object has one of n_values[d] values, or, once in none_in
+ * times (0: never), none.  ordered: objects lie in order, and only in stretches of them have some none; else small
+ * values are more frequent than large ones.
  */
 static inline void
 genie_model_tuples(GenieModel *model, GenieRandom *random, uint32_t n_objects, uint32_t n_dimensions,
-				   const uint32_t *n_values, uint32_t none_in)
+				   const uint32_t *n_values, uint32_t none_in, bool ordered)
 {
 	uint32_t   *values = malloc(n_objects * sizeof(uint32_t));
 	uint32_t   *objects = malloc(n_objects * sizeof(uint32_t));
@@ -280,8 +290,9 @@ genie_model_tuples(GenieModel *model, GenieRandom *random, uint32_t n_objects, u
 		model->first_ranks[d] = first;
 		for (uint32_t i = 0; i < n_objects; i++)
 		{
-			values[i] = (uint32_t) genie_random_below(random, 1 + genie_random_below(random, n_values[d]));
-			if (none_in > 0 && genie_random_below(random, none_in) == 0)
+			values[i] = ordered ? genie_model_ordered(random, i, d, n_values[d]) :
+				(uint32_t) genie_random_below(random, 1 + genie_random_below(random, n_values[d]));
+			if (none_in > 0 && genie_random_below(random, none_in) == 0 && !(ordered && i / 5000 % 2 == 0))
 				values[i] = UINT32_MAX;
 			model->sizes[i] += values[i] != UINT32_MAX;
 		}

@@ -520,7 +520,7 @@ test_validity(GenieRandom *random)
 			/* a boundary moved by more than a list has; by less, it may be another good image */
 			check_flips(random, group, tile->starts, (uint64_t) tile->n_lists * sizeof(uint32_t), 12);
 			check_flips(random, group, offsetof(GenieImageTile, directory) +
-						(uint64_t) ((const uint8_t *) tile - (const uint8_t *) group), 7 * sizeof(uint64_t), 0);
+						(uint64_t) ((const uint8_t *) tile - (const uint8_t *) group), 8 * sizeof(uint64_t), 0);
 		}
 		group->n_keywords = 200;
 		CHECK(!genie_image_group_valid(group));
@@ -589,13 +589,51 @@ check_codes(const GenieModel *model, const GenieSegmentImage *image)
 	}
 }
 
+/* Zones are what the lists say: the smallest and the largest code of each, and 0 where an object has none. */
+static void
+check_zones(const GenieModel *model, const GenieSegmentImage *image)
+{
+	uint16_t   *codes = malloc(model->n_objects * sizeof(uint16_t));
+
+	for (uint32_t d = 0; d < model->n_dimensions; d++)
+	{
+		uint32_t	end = d + 1 < model->n_dimensions ? model->first_ranks[d + 1] : model->n_keywords;
+
+		memset(codes, 0, model->n_objects * sizeof(uint16_t));
+		for (uint32_t rank = model->first_ranks[d]; rank < end; rank++)
+			for (uint32_t i = 0; i < model->lists[rank].n; i++)
+				codes[model->lists[rank].objects[i]] = (uint16_t) (rank - model->first_ranks[d] + 1);
+		for (uint32_t t = 0; t < image->n_tiles; t++)	/* a tile a group */
+		{
+			const GenieImageTile *tile = genie_image_tiles(image->groups[t]);
+			const uint16_t *zones = genie_image_zones(image->groups[t], tile, d);
+
+			for (uint32_t z = 0; z < genie_zones(tile->n_objects); z++)
+			{
+				uint32_t	first = t * GENIE_TILE_OBJECTS + z * GENIE_ZONE_OBJECTS;
+				uint32_t	smallest = UINT16_MAX;
+				uint32_t	largest = 0;
+
+				for (uint32_t i = first; i < first + GENIE_ZONE_OBJECTS && i < model->n_objects; i++)
+				{
+					smallest = codes[i] < smallest ? codes[i] : smallest;
+					largest = codes[i] > largest ? codes[i] : largest;
+				}
+				CHECK_INT(zones[z], smallest);
+				CHECK_INT(zones[genie_zones(tile->n_objects) + z], largest);
+			}
+		}
+	}
+	free(codes);
+}
+
 static void
 test_codes(GenieRandom *random)
 {
 	static const uint32_t n_values[] = {15, 3, 16, 255, 1, 256, 700, 15, 2, 2, 4000, 30, 40, 50, 60, 70, 80, 90, 100,
 	110, 120, 130, 140, 150, 160, 170, 180, 190, 200};
 	static const uint32_t n_dimensions[] = {2, 3, 6, 12, 29};
-	static const uint32_t n_objects[] = {1, 63, 1000, GENIE_TILE_OBJECTS + 1};
+	static const uint32_t n_objects[] = {1, 1063, 1000, GENIE_TILE_OBJECTS + 1};
 
 	for (uint32_t i = 0; i < 20; i++)
 	{
@@ -603,15 +641,19 @@ test_codes(GenieRandom *random)
 		GenieSegmentImage image;
 		GenieImageGroup *group;
 
-		genie_model_tuples(&model, random, n_objects[i % 4], n_dimensions[i % 5], n_values, i % 3 == 0 ? 0 : 5);
+		genie_model_tuples(&model, random, n_objects[i % 4], n_dimensions[i % 5], n_values, i % 3 == 0 ? 0 : 5,
+						   i % 4 >= 2);
 		genie_model_image(&model, 1, 1, &image);
 		group = (GenieImageGroup *) image.groups[0];
 		CHECK(genie_image_group_valid(group));
 		check_codes(&model, &image);
+		check_zones(&model, &image);
 		CHECK_INT(image.postings_before[model.n_keywords], model.n_postings);
 
-		/* a code that does not say what the lists say, and a strip that is not where it is */
+		/* a code that is not what the lists say, a zone that is not what codes say, and a moved strip */
 		check_flips(random, group, genie_image_tiles(group)->codes, 1, 0);
+		check_flips(random, group, genie_image_tiles(group)->zones + i % 2 * sizeof(uint16_t) *
+					genie_zones(genie_image_tiles(group)->n_objects), sizeof(uint16_t), 0);
 		((GenieCodeStrip *) genie_image_strips(group))->offset++;
 		CHECK(!genie_image_group_valid(group));
 		genie_model_free_image(&image);
@@ -631,7 +673,7 @@ test_no_codes(GenieRandom *random)
 		GenieSegmentImage image;
 		GenieModelList *list;
 
-		genie_model_tuples(&model, random, 50000, 2, n_values, 0);
+		genie_model_tuples(&model, random, 50000, 2, n_values, 0, false);
 		list = &model.lists[round == 0 ? 70 : round == 1 ? 0 : 301];
 		memcpy(objects, list->objects, list->n * sizeof(uint32_t));
 		objects[list->n] = 49999;

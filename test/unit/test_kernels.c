@@ -265,6 +265,106 @@ test_masks_by_size(GenieRandom *random, const GenieKernels *kernels)
 	}
 }
 
+/* Code number c of a row, or of a row of bounds, whose halves of bytes lie apart. */
+static uint32_t
+code_at(const uint8_t *row, uint32_t width, uint32_t c, bool apart)
+{
+	uint16_t	word;
+
+	if (width == 8)
+		return row[c];
+	if (width == 4 && apart)
+		return row[c % 2 * GENIE_CODE_BOUND_BYTES + c / 2];
+	if (width == 4)
+		return row[c / 2] >> (c % 2 * 4) & 0xF;
+	memcpy(&word, row + c * sizeof(word), sizeof(word));
+	return word;
+}
+
+static void
+set_bound(GenieCodeRow *row, uint32_t width, uint32_t c, uint32_t code)
+{
+	if (width == 16)
+		row->words[c] = (uint16_t) code;
+	else if (width == 8)
+		row->bytes[0][c] = (uint8_t) code;
+	else
+		row->bytes[c % 2][c / 2] = (uint8_t) code;
+}
+
+/* Bounds of about half of a row's codes. */
+static void
+random_bounds(GenieRandom *random, GenieCodeBounds *bounds)
+{
+	uint32_t	n_codes = bounds->row_bytes * 8 / bounds->width;
+	uint32_t	n_values = 1u << bounds->width;
+
+	memset(&bounds->low, 0, sizeof(bounds->low));
+	memset(&bounds->high, 0xFF, sizeof(bounds->high));
+	for (uint32_t c = 0; c < n_codes; c++)
+	{
+		uint32_t	low = (uint32_t) genie_random_below(random, n_values / 4);
+		uint32_t	high = n_values - 1 - (uint32_t) genie_random_below(random, n_values / 4);
+
+		if (genie_random_below(random, 2) == 0)
+			continue;
+		for (uint32_t i = c; i < GENIE_CODE_BOUND_BYTES * 8 / bounds->width; i += n_codes)
+		{
+			set_bound(&bounds->low, bounds->width, i, low);
+			set_bound(&bounds->high, bounds->width, i, high);
+		}
+	}
+}
+
+static bool
+row_matches(const uint8_t *row, const GenieCodeBounds *bounds)
+{
+	for (uint32_t c = 0; c < bounds->row_bytes * 8 / bounds->width; c++)
+	{
+		uint32_t	code = code_at(row, bounds->width, c, false);
+
+		if (code < code_at(bounds->low.bytes[0], bounds->width, c, true) ||
+			code > code_at(bounds->high.bytes[0], bounds->width, c, true))
+			return false;
+	}
+	return true;
+}
+
+/* Codes of all widths in rows of all lengths, most of them within the bounds; rows end where the memory does. */
+static void
+test_codes(GenieRandom *random, const GenieKernels *kernels)
+{
+	enum {WORDS_MAX = 20};
+
+	for (uint32_t round = 0; round < 360; round++)
+	{
+		uint32_t	n_words = 1 + (uint32_t) genie_random_below(random, WORDS_MAX);
+		GenieCodeBounds bounds = {.width = 4u << round % 3, .row_bytes = 4u << round / 3 % 3};
+		size_t		n_bytes = (size_t) n_words * 64 * bounds.row_bytes;
+		uint8_t    *rows = malloc(n_bytes);
+		uint64_t	objects[WORDS_MAX];
+		uint64_t	matching[WORDS_MAX];
+		uint32_t	n = 0;
+
+		random_bounds(random, &bounds);
+		for (size_t b = 0; b < n_bytes; b++)
+			rows[b] = (uint8_t) (genie_random_below(random, 8) > 0 ?
+								 0x44 + genie_random_below(random, 8) * 0x11 : genie_random(random));
+		for (uint32_t w = 0; w < n_words; w++)
+		{
+			objects[w] = matching[w] = genie_random_below(random, 5) == 0 ? 0 : genie_random(random);
+			n += (uint32_t) __builtin_popcountll(objects[w]);
+		}
+		CHECK_INT(kernels->count_both(objects, objects, n_words), n);
+		kernels->match_codes(rows, n_words, &bounds, objects);
+		for (uint32_t i = 0; i < 64 * n_words; i++)
+			if (!row_matches(rows + (size_t) i * bounds.row_bytes, &bounds))
+				matching[i / 64] &= ~(UINT64_C(1) << (i % 64));
+		CHECK(memcmp(objects, matching, n_words * sizeof(uint64_t)) == 0);
+		free(rows);
+	}
+}
+
 int
 main(void)
 {
@@ -281,6 +381,7 @@ main(void)
 		test_bitmaps(&random, kernels);
 		test_masks(&random, kernels);
 		test_masks_by_size(&random, kernels);
+		test_codes(&random, kernels);
 	}
 	CHECK(genie_kernels_choose() == best);
 	return genie_test_end();

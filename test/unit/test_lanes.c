@@ -256,7 +256,7 @@ test_shape(GenieEngine *engine, GenieRandom *random, const Shape *shape)
 		n_values[d] = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 2) == 0 ? shape->widest :
 														shape->widest < 16 ? shape->widest : 16);
 	genie_model_tuples(&model, random, shape->n_objects, shape->n_dimensions, n_values,
-					   (uint32_t) genie_random_below(random, 4));
+					   (uint32_t) genie_random_below(random, 4), false);
 	for (uint32_t i = 0; i < model.n_objects && dead_in > 0; i++)
 		if (genie_random_below(random, dead_in) == 0)
 			model.live[i / 64] &= ~(UINT64_C(1) << (i % 64));
@@ -301,7 +301,7 @@ test_ties(GenieEngine *engine)
 	uint32_t	n = 70000;
 	uint32_t	seen = 0;
 
-	genie_model_tuples(&model, &random, n, 3, n_values, 0);
+	genie_model_tuples(&model, &random, n, 3, n_values, 0, false);
 	genie_model_image(&model, 8, UINT32_MAX, &image);
 	memset(jobs, 0, sizeof(GenieJob));
 	jobs[0].kind = GENIE_JOB_TOP;
@@ -358,7 +358,7 @@ test_mixed(GenieEngine *engine)
 	uint64_t	n_tiles = engine->choices.n_tiles;
 	uint8_t    *counts = malloc(GENIE_TILE_OBJECTS);
 
-	genie_model_tuples(&model, &random, 5000, 3, n_values, 5);
+	genie_model_tuples(&model, &random, 5000, 3, n_values, 5, false);
 	genie_model_image(&model, 9, UINT32_MAX, &image);
 	random_jobs(&random, &model, &image, 5);
 	for (uint32_t j = 0; j < 5; j++)
@@ -489,7 +489,7 @@ test_dispatch(void)
 	GenieJob	two[2] = {{0}};
 	uint32_t	before = 0;
 
-	genie_model_tuples(&model, &random, 100000, 8, n_values, 0);
+	genie_model_tuples(&model, &random, 100000, 8, n_values, 0, false);
 	genie_model_image(&model, 10, UINT32_MAX, &image);
 
 	CHECK_INT(choose(&model, &image, GENIE_KERNELS_AUTO, 1, 1), 0);
