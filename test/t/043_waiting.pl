@@ -144,9 +144,11 @@ BEGIN
 	END LOOP;
 	RETURN n_caught;
 END $$});
+# a transaction sees what others do as of its first look, unless that is cleared
 my $canceller = start_sql($node, q{DO $$ BEGIN
-	FOR i IN 1 .. 30 LOOP
-		PERFORM pg_sleep(0.05), pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%caught(%' AND wait_event_type = 'Extension' AND pid <> pg_backend_pid();
+	FOR i IN 1 .. 60 LOOP
+		PERFORM pg_sleep(0.05), pg_stat_clear_snapshot();
+		PERFORM pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%caught(%' AND wait_event_type = 'Extension' AND pid <> pg_backend_pid();
 	END LOOP; END $$});
 my $caught = $session->query_safe("SET enable_seqscan = off; SELECT caught(12)");
 cmp_ok($caught, '>', 0, "cancels are caught in PL/pgSQL ($caught times) and the next request works");
