@@ -541,7 +541,7 @@ merge_sums(const GenieEngines *all, const JobParts *parts, GenieJob *job)
 	}
 }
 
-/* Is one of the job's parts lost, or, as far as it is known, what is the first failure of any? */
+/* Lost, if one of the job's parts is; else the first failure, if there is one. */
 static GenieStatus
 status_of(const GenieEngines *all, const JobParts *parts)
 {
