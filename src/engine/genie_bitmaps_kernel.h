@@ -1,6 +1,7 @@
 /*
  * genie_bitmaps_kernel.h
- *	  Adding bitmaps to counters, as a template: a file that defines the vector includes it (genie_kernels.h).
+ *	  Adding bitmaps to counters, and counting their bits, as a template: a file that defines the vector includes it
+ *	  (genie_kernels.h).
  *
  * The bitmaps' bits are summed up in planes, a vector of objects at a time: plane p is bit p of each object's sum.
  * Instruction sets differ in how planes are then added to counters.
@@ -237,6 +238,16 @@ add_bitmaps_16(uint16_t *counters, const GenieBitmap *bitmaps, uint32_t n)
 	add_bitmaps_by_planes(counters, true, bitmaps, n);
 }
 
-#define BITMAP_KERNELS .add_bitmaps_8 = add_bitmaps_8, .add_bitmaps_16 = add_bitmaps_16
+BITMAPS_TARGET static uint32_t
+count_both(const uint64_t *a, const uint64_t *b, uint32_t n_words)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t w = 0; w < n_words; w++)
+		n += (uint32_t) __builtin_popcountll(a[w] & b[w]);
+	return n;
+}
+
+#define BITMAP_KERNELS .add_bitmaps_8 = add_bitmaps_8, .add_bitmaps_16 = add_bitmaps_16, .count_both = count_both
 
 #endif							/* GENIE_BITMAPS_KERNEL_H */

@@ -10,7 +10,7 @@
  *	genie_kernels_portable.c	64-bit words
  *	genie_kernels_avx2.c		x86-64 with AVX2
  *	genie_kernels_avx512.c		x86-64 with AVX-512 and its byte permutations (VBMI2)
- *	genie_bitmaps_kernel.h		adding bitmaps, a template by vector that all of these include
+ *	genie_bitmaps_kernel.h		bitmaps, a template by vector that all of these include
  *	genie_codes_kernel.h		comparing codes, another one
  */
 #ifndef GENIE_KERNELS_H

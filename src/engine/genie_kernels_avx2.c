@@ -218,16 +218,6 @@ mask_sizes_8(const uint8_t *counters, uint32_t n_words, const uint8_t *sizes, co
 	return n;
 }
 
-AVX2 static uint32_t
-count_both(const uint64_t *a, const uint64_t *b, uint32_t n_words)
-{
-	uint32_t	n = 0;
-
-	for (uint32_t w = 0; w < n_words; w++)
-		n += (uint32_t) __builtin_popcountll(a[w] & b[w]);
-	return n;
-}
-
 /* ---- codes ---- */
 
 /* A bit for each row of 32 bytes that is all 0. */
@@ -265,7 +255,6 @@ const GenieKernels genie_kernels_avx2 = {
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
 	.mask_sizes_8 = mask_sizes_8,
-	.count_both = count_both,
 	.match_codes = match_codes,
 };
 

@@ -113,16 +113,6 @@ mask_16(const uint16_t *counters, uint32_t n_words, uint32_t threshold,
 	return n;
 }
 
-static uint32_t
-count_both(const uint64_t *a, const uint64_t *b, uint32_t n_words)
-{
-	uint32_t	n = 0;
-
-	for (uint32_t w = 0; w < n_words; w++)
-		n += (uint32_t) __builtin_popcountll(a[w] & b[w]);
-	return n;
-}
-
 const GenieKernels genie_kernels_portable = {
 	.name = "portable",
 	.unpack = &genie_unpack_portable,
@@ -134,6 +124,5 @@ const GenieKernels genie_kernels_portable = {
 	.mask_8 = mask_8,
 	.mask_16 = mask_16,
 	.mask_sizes_8 = NULL,
-	.count_both = count_both,
 	.match_codes = match_codes,
 };
