@@ -169,11 +169,12 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	device.tensor = genie_cuda_tensor_possible(device) ? tensor_use(properties) : GENIE_CUDA_TENSOR_NEVER;
 	if (options.arena != nullptr)
 	{
-		/* for all devices; if it cannot be pinned, copies are slower */
-		const cudaError_t code = cudaHostRegister(options.arena, options.arena_bytes, cudaHostRegisterPortable);
+		cudaPointerAttributes arena = {};
 
-		registers = code == cudaSuccess;
-		if (registers || code == cudaErrorHostMemoryAlreadyRegistered)
+		/* the first engine pins it for all devices; if it cannot be pinned, copies are slower */
+		if (cudaPointerGetAttributes(&arena, options.arena) != cudaSuccess || arena.type != cudaMemoryTypeHost)
+			registers = cudaHostRegister(options.arena, options.arena_bytes, cudaHostRegisterPortable) == cudaSuccess;
+		if (registers || arena.type == cudaMemoryTypeHost)
 			registered = options.arena;
 		(void) cudaGetLastError();
 	}

@@ -486,7 +486,6 @@ enum cudaError_t
 	cudaErrorInvalidPc,
 	cudaErrorLaunchFailure,
 	cudaErrorDeviceUninitialized,
-	cudaErrorHostMemoryAlreadyRegistered,
 	cudaErrorContextIsDestroyed,
 	cudaErrorUnknown
 };
@@ -502,7 +501,13 @@ enum
 	cudaMemcpyDeviceToDevice,
 	cudaFuncAttributeMaxDynamicSharedMemorySize,
 	cudaFuncAttributePreferredSharedMemoryCarveout,
-	cudaSharedmemCarveoutMaxShared
+	cudaSharedmemCarveoutMaxShared,
+	cudaMemoryTypeHost
+};
+
+struct cudaPointerAttributes
+{
+	int			type;
 };
 
 struct cudaDeviceProp
@@ -566,6 +571,7 @@ genie_cuda_emulated_nothing(ARGUMENTS...)
 #define cudaSetDeviceFlags(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaDeviceSynchronize() genie_cuda_emulated_nothing()
 #define cudaHostRegister(...) genie_cuda_emulated_nothing(__VA_ARGS__)
+#define cudaPointerGetAttributes(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaHostUnregister(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaFuncSetAttribute(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaStreamCreateWithFlags(stream, ...) (*(stream) = nullptr, genie_cuda_emulated_nothing(__VA_ARGS__))
