@@ -7,7 +7,7 @@
 #   make bench-restart  the first queries after a restart; genie_prewarm by several processes (LOADERS="0 2 7")
 #   make bench-lsh      recall of the hash functions by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-pivots   distances that a search in a metric space computes: pivots in a table, GTS's tree (SETS="words sift")
-#   make bench-bitmaps  cells of arrays counted by the CPU engine and by DimsAtts, a bitmap index (test/bench/bench_bitmaps.c)
+#   make bench-bitmaps  cells of arrays counted by the CPU engine and by DimsAtts, a bitmap index: BITMAPS="10000000 all 256" (test/bench/bench_bitmaps.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-scan     scans of quantized vectors on the GPU and the CPU: SHAPE="l2 128 4500000 26" (test/bench/bench_scan.cpp); NVCC= without a GPU
 #   make bench-devices  a large index on one GPU and on several: MILLIONS=46 of objects (test/bench/bench_devices.cpp)
@@ -104,7 +104,7 @@ bench-pivots: build/bench_pivots
 	build/bench_pivots $(or $(GENIE_DATA),../shared/data) $(SETS)
 
 bench-bitmaps: build/bench_bitmaps
-	build/bench_bitmaps
+	build/bench_bitmaps $(BITMAPS)
 
 plots:
 	test/bench/plots/plot

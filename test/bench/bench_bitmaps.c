@@ -3,14 +3,14 @@
  *	  Cells of an array in a box of its dimensions and a range of an attribute, counted by the CPU engine and by a
  *	  bitmap index over dimensions and attribute (DimsAtts: chapter 4 of the thesis on compressed GENIE and ArrayBit).
  *
- *	bench_bitmaps [CELLS [ORDER]]		10 million; all orders
+ *	bench_bitmaps [CELLS [ORDER [BINS]]]		10 million; all orders ("all"); 32
  *
  * The arrays have 2, 3 and 4 dimensions of equal size.  The attribute is a sum of ten Gaussians in 5,000 steps.  Cells
  * are numbered in the order of rows, of a Z curve, or shuffled.  Queries ask for a box and a range, each of which keeps
  * about as much as the others, so that together they keep 0.1, 1, 10 and 50 % of the cells.
  *
- * DimsAtts has 32 bins of equal depth for each dimension and for the attribute, with a bitmap of each cut: cells that
- * are below it.  A range is what is below its upper end and not below its lower one; cells of the bins at its ends are
+ * DimsAtts has bins of equal depth for each dimension and for the attribute, with a bitmap of each cut: cells that are
+ * below it.  A range is what is below its upper end and not below its lower one; cells of the bins at its ends are
  * compared with their values.  Bitmaps are not compressed here (the thesis takes WAH), so words are used as they are,
  * each once for the whole query.
  *
@@ -29,12 +29,14 @@
 #include "genie_engine_cpu.h"
 #include "../unit/genie_test_image.h"
 
-#define BINS 32
+#define BINS_MAX 256
 #define STEPS 5000
 #define GAUSSIANS 10
 #define DIMENSIONS_MAX 4
 #define COLUMNS_MAX (DIMENSIONS_MAX + 1)
 #define QUERIES 20
+
+static uint32_t n_bins = 32;
 
 static const double shares[] = {0.001, 0.01, 0.1, 0.5};
 
@@ -203,8 +205,8 @@ make_query(const Array *array, uint32_t *const *below, double share, uint32_t nu
 /* Of one column: cut[i] and, for each, bits of the cells that are below it; of the first none is, of the last all. */
 typedef struct Bitmaps
 {
-	uint32_t	cuts[BINS + 1];
-	uint64_t   *below[BINS + 1];
+	uint32_t	cuts[BINS_MAX + 1];
+	uint64_t   *below[BINS_MAX + 1];
 } Bitmaps;
 
 static size_t
@@ -216,10 +218,10 @@ words_of(const Array *array)
 static void
 make_bitmaps(const Array *array, uint32_t column, const uint32_t *below, Bitmaps *bitmaps)
 {
-	for (uint32_t b = 0; b <= BINS; b++)
+	for (uint32_t b = 0; b <= n_bins; b++)
 	{
-		bitmaps->cuts[b] = b == 0 ? 0 : b == BINS ? array->n_values[column] :
-			quantile(below, array->n_values[column], (double) array->n_cells * b / BINS);
+		bitmaps->cuts[b] = b == 0 ? 0 : b == n_bins ? array->n_values[column] :
+			quantile(below, array->n_values[column], (double) array->n_cells * b / n_bins);
 		bitmaps->below[b] = calloc(words_of(array), sizeof(uint64_t));
 		for (uint32_t i = 0; i < array->n_cells; i++)
 			bitmaps->below[b][i / 64] |= (uint64_t) (array->columns[column][i] < bitmaps->cuts[b]) << (i % 64);
@@ -235,7 +237,7 @@ count_by_bitmaps(const Array *array, const Bitmaps *bitmaps, const Query *query)
 
 	for (uint32_t c = 0; c < array->n_columns; c++)
 	{
-		uint32_t	low = BINS;
+		uint32_t	low = n_bins;
 		uint32_t	high = 0;
 
 		while (bitmaps[c].cuts[low] > query->low[c])
@@ -370,13 +372,13 @@ measure(GenieEngine *engine, uint32_t n_dimensions, uint32_t n_wanted, const cha
 	}
 	printf("| %u, %s | genie |%s %.2f |\n", n_dimensions, order, text[0],
 		   (double) image_bytes / array.n_cells / array.n_columns);
-	printf("| | DimsAtts |%s %.2f |\n", text[1], (BINS - 1) / 8.0);
+	printf("| | DimsAtts |%s %.2f |\n", text[1], (n_bins - 1) / 8.0);
 	fflush(stdout);
 	genie_model_free_image(&image);
 	genie_model_end(&model);
 	for (uint32_t c = 0; c < array.n_columns; c++)
 	{
-		for (uint32_t b = 0; b <= BINS; b++)
+		for (uint32_t b = 0; b <= n_bins; b++)
 			free(bitmaps[c].below[b]);
 		free(below[c]);
 		free(array.columns[c]);
@@ -391,6 +393,13 @@ main(int argc, char **argv)
 	void	   *memory = NULL;
 	GenieEngine *engine;
 
+	if (argc > 3)
+		n_bins = (uint32_t) strtoul(argv[3], NULL, 10);
+	if (n_bins < 2 || n_bins > BINS_MAX)
+	{
+		fprintf(stderr, "2 to %d bins\n", BINS_MAX);
+		return 1;
+	}
 	if (posix_memalign(&memory, 64, genie_cpu_engine_size()) != 0)
 		return 1;
 	engine = genie_cpu_engine_open(memory);
@@ -399,7 +408,7 @@ main(int argc, char **argv)
 	printf("|---|---|---:|---:|---:|---:|---:|\n");
 	for (uint32_t n_dimensions = 2; n_dimensions <= DIMENSIONS_MAX; n_dimensions++)
 		for (int o = 0; o < 3; o++)
-			if (argc < 3 || strcmp(argv[2], orders[o]) == 0)
+			if (argc < 3 || strcmp(argv[2], "all") == 0 || strcmp(argv[2], orders[o]) == 0)
 				measure(engine, n_dimensions, n_wanted, orders[o]);
 	engine->ops->close(engine);
 	free(memory);
