@@ -4,13 +4,7 @@
  *
  * Each engine has some tiles of an image or of vectors (genie_placement.h).  A job is cut where its image is cut: a
  * *part* is the same job on the tiles that one engine has.  It gets a view of the image that lacks the other groups, or
- * of the vectors that lacks the other tiles; numbers of tiles and objects stay as they are.  So what parts give merges
- * without conversion:
- *
- *		TOP, SCAN		the best k of all parts' hits, by key and object
- *		COUNTS, MASK	parts write to their places in the job's result
- *		TALLY			their sum
- *		FACETS, GRID	added up in object order (genie_grid.h)
+ * of the vectors that lacks the other tiles.  What parts give is merged (genie_job_parts.h).
  *
  * Jobs without an image, and what has one engine, are given whole.
  *
@@ -35,7 +29,7 @@
 
 #include "genie_cpu_threads.h"
 #include "genie_engines.h"
-#include "genie_tile_facets.h"
+#include "genie_job_parts.h"
 
 /* milliseconds between two questions whether to stop, while the caller waits for other threads */
 #define ASK_MS 2
@@ -180,7 +174,7 @@ static const GeniePlacement *
 place_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlacement *like)
 {
 	const GeniePlacement *found = genie_placement_find(&all->placements, vectors->id);
-	uint64_t	n_tiles = ((uint64_t) vectors->n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
+	uint32_t	n_tiles = genie_vectors_tiles(vectors);
 	uint64_t	tile_bytes = (uint64_t) GENIE_TILE_OBJECTS *
 		genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
 	GeniePlacementUnit *units;
@@ -193,7 +187,7 @@ place_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const Gen
 		units[t] = (GeniePlacementUnit) {t + 1, tile_bytes};
 	if (like != NULL)
 		return genie_placement_add_like(&all->placements, vectors->id, tile_bytes, like);
-	return place(all, vectors->id, units, (uint32_t) n_tiles);
+	return place(all, vectors->id, units, n_tiles);
 }
 
 /* ---- views ---- */
@@ -203,28 +197,20 @@ view_of_image(GenieEngines *all, const GenieSegmentImage *image, const GeniePlac
 {
 	GenieSegmentImage *view = take(all, sizeof(GenieSegmentImage));
 
-	if (view == NULL)
-		return NULL;
-	*view = *image;
-	view->groups = image->groups + place->first_unit;
-	view->n_groups = place->end_unit - place->first_unit;
+	if (view != NULL)
+		*view = genie_image_part(image, place->first_unit, place->end_unit - place->first_unit);
 	return view;
 }
 
 static const GenieQuantizedVectors *
-view_of_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlacement *placement,
-				const GeniePlace *place)
+view_of_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlace *place)
 {
-	uint32_t	n_tiles = placement->places[placement->n_places - 1].end_tile;
 	GenieQuantizedVectors *view = take(all, sizeof(GenieQuantizedVectors));
-	const void **tiles = take(all, n_tiles * sizeof(void *));
+	const void **tiles = take(all, genie_vectors_tiles(vectors) * sizeof(void *));
 
 	if (view == NULL || tiles == NULL)
 		return NULL;
-	for (uint32_t t = 0; t < n_tiles; t++)
-		tiles[t] = t >= place->first_tile && t < place->end_tile ? vectors->tiles[t] : NULL;
-	*view = *vectors;
-	view->tiles = tiles;
+	*view = genie_vectors_part(vectors, place->first_tile, place->end_tile, tiles);
 	return view;
 }
 
@@ -296,7 +282,7 @@ see_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const Genie
 	for (uint32_t p = 0; p < view->placement->n_places; p++)
 	{
 		view->vectors[p] = view->placement->n_places == 1 ? vectors :
-			view_of_vectors(all, vectors, view->placement, &view->placement->places[p]);
+			view_of_vectors(all, vectors, &view->placement->places[p]);
 		complete = complete && view->vectors[p] != NULL;
 	}
 	return keep_view(all, view, complete);
@@ -344,26 +330,18 @@ give(GenieEngines *all, uint32_t engine, const GenieJob *job, JobParts *parts)
  * own.  False: there is no memory.
  */
 static bool
-give_tiles(GenieEngines *all, uint32_t engine, GenieJob part, const GenieJob *job, JobParts *parts)
+give_part(GenieEngines *all, uint32_t engine, GenieJob part, const GenieJob *job, JobParts *parts)
 {
-	size_t		skipped = part.first_tile - job->first_tile;
-	bool		is_all = part.n_tiles == job->n_tiles;
+	if (part.n_tiles < job->n_tiles)
+	{
+		size_t		n_bytes = genie_job_part_bytes(job);
 
-	if (job->live != NULL)
-		part.live = job->live + skipped * GENIE_TILE_WORDS;
-	if (job->kind == GENIE_JOB_COUNTS)
-		part.out = (uint8_t *) job->out + skipped * GENIE_TILE_OBJECTS *
-			(job->query.max_count <= GENIE_COUNT_NARROW ? sizeof(uint8_t) : sizeof(uint16_t));
-	else if (job->kind == GENIE_JOB_MASK)
-		part.out = (uint8_t *) job->out + skipped * GENIE_TILE_BITMAP_BYTES;
-	else if (!is_all && genie_job_adds_up(job->kind))
-		part.out = take(all, genie_job_facets_bytes(job));
-	else if (!is_all && genie_job_ranks(job->kind))
-		part.out = take(all, job->k * sizeof(GenieHit));
-	if (!is_all && job->kind == GENIE_JOB_TOP && part.vectors != NULL)
-		part.bounds = take(all, job->k * sizeof(float));
-	if ((part.out == NULL && job->out != NULL) || (part.bounds == NULL && job->bounds != NULL))
-		return false;
+		if (n_bytes > 0 && (part.out = take(all, n_bytes)) == NULL)
+			return false;
+		if (job->kind == GENIE_JOB_TOP && part.vectors != NULL &&
+			(part.bounds = take(all, job->k * sizeof(float))) == NULL)
+			return false;
+	}
 	return give(all, engine, &part, parts);
 }
 
@@ -372,22 +350,18 @@ static bool
 cut_job(GenieEngines *all, const GenieJob *job, const View *image, const View *vectors, JobParts *parts)
 {
 	const GeniePlacement *placement = image != NULL ? image->placement : vectors->placement;
-	uint32_t	end_tile = job->first_tile + job->n_tiles;
 
 	for (uint32_t p = 0; p < placement->n_places; p++)
 	{
 		const GeniePlace *place = &placement->places[p];
-		GenieJob	part = *job;
+		GenieJob	part = genie_job_part(job, place->first_tile, place->end_tile);
 
-		if (place->first_tile > part.first_tile)
-			part.first_tile = place->first_tile;
-		if (place->end_tile <= part.first_tile || part.first_tile >= end_tile)
+		if (part.n_tiles == 0)
 			continue;
-		part.n_tiles = (place->end_tile < end_tile ? place->end_tile : end_tile) - part.first_tile;
 		if (image != NULL)
 			part.image = image->images[p];
 		part.vectors = vectors == NULL ? NULL : vectors->vectors[p];
-		if (!give_tiles(all, place->engine, part, job, parts))
+		if (!give_part(all, place->engine, part, job, parts))
 			return false;
 	}
 	return true;
@@ -489,58 +463,6 @@ part_of(const GenieEngines *all, const JobParts *parts, uint32_t p)
 	return &all->shares[parts->parts[p].engine].jobs[parts->parts[p].at];
 }
 
-/* The best k of the parts' hits; of equal keys, those of earlier parts, whose objects have smaller numbers. */
-static void
-merge_hits(const GenieEngines *all, const JobParts *parts, GenieJob *job)
-{
-	uint32_t	next[GENIE_PLACEMENT_ENGINES] = {0};
-	GenieHit   *out = job->out;
-
-	job->has_bounds = true;
-	for (uint32_t p = 0; p < parts->n; p++)
-		job->has_bounds = job->has_bounds && part_of(all, parts, p)->has_bounds;
-	while (job->n_hits < job->k)
-	{
-		const GenieJob *best = NULL;
-		uint32_t	best_part = 0;
-
-		for (uint32_t p = 0; p < parts->n; p++)
-		{
-			const GenieJob *part = part_of(all, parts, p);
-
-			if (next[p] < part->n_hits && (best == NULL || ((const GenieHit *) part->out)[next[p]].key >
-										   ((const GenieHit *) best->out)[next[best_part]].key))
-			{
-				best = part;
-				best_part = p;
-			}
-		}
-		if (best == NULL)
-			break;
-		if (job->has_bounds)
-			job->bounds[job->n_hits] = best->bounds[next[best_part]];
-		out[job->n_hits++] = ((const GenieHit *) best->out)[next[best_part]++];
-	}
-}
-
-static void
-merge_sums(const GenieEngines *all, const JobParts *parts, GenieJob *job)
-{
-	memset(job->out, 0, genie_job_facets_bytes(job));
-	for (uint32_t p = 0; p < parts->n; p++)
-	{
-		const GenieJob *part = part_of(all, parts, p);
-		const uint32_t *sums = part->out;
-
-		job->n_hits |= part->n_hits;
-		if (job->kind == GENIE_JOB_GRID)
-			genie_grid_merge(job->out, part->out, job->grid->n_cells);
-		else
-			for (uint32_t i = 0; i < job->facets.end - job->facets.first; i++)
-				((uint32_t *) job->out)[i] += sums[i];
-	}
-}
-
 /* Lost, if one of the job's parts is; else the first failure, if there is one. */
 static GenieStatus
 status_of(const GenieEngines *all, const JobParts *parts)
@@ -561,23 +483,22 @@ status_of(const GenieEngines *all, const JobParts *parts)
 static void
 merge(const GenieEngines *all, const JobParts *parts, GenieJob *job)
 {
-	job->status = status_of(all, parts);
+	GenieStatus status = status_of(all, parts);
+
 	job->n_hits = 0;
 	job->has_bounds = false;
-	if (job->status != GENIE_OK)
-		return;
-	if (parts->n == 1)
+	if (status == GENIE_OK && parts->n == 1)
 	{
 		job->n_hits = part_of(all, parts, 0)->n_hits;
 		job->has_bounds = part_of(all, parts, 0)->has_bounds;
 	}
-	else if (genie_job_ranks(job->kind))
-		merge_hits(all, parts, job);
-	else if (genie_job_adds_up(job->kind))
-		merge_sums(all, parts, job);
-	else
+	else if (status == GENIE_OK)
+	{
+		genie_job_merge_begin(job);
 		for (uint32_t p = 0; p < parts->n; p++)
-			job->n_hits += part_of(all, parts, p)->n_hits;
+			genie_job_merge(job, part_of(all, parts, p));
+	}
+	job->status = status;
 }
 
 /* ---- a batch ---- */
