@@ -1,0 +1,757 @@
+/*
+ * genie_multiload.c
+ *	  Counting what is larger than a device's memory, piece by piece (genie_multiload.h).
+ *
+ * The engine below has a device, and keeps copies of images and vectors there.  One that does not fit the device is cut
+ * into *pieces*: some of its groups, or of its tiles of vectors, as an image, or as vectors, with an id of their own.  A
+ * batch's jobs go over the pieces one by one, as parts (genie_job_parts.h), and what parts give is merged at once.  All
+ * other jobs go to the engine below as they come, in one batch, before.
+ *
+ * Order.  Pieces whose copies are on the device come first, then the others in object order.  So a batch copies only
+ * what is not there, and the last pieces that it copies are those with which the next one begins.  (By least recent use
+ * alone, each piece would be dropped just before it is wanted again.)
+ *
+ * Copying overlaps counting: before a piece is counted, the engine below is told to begin copying the next one
+ * (prefetch).  For that there must be room for three pieces: the one that is counted, the one that is copied, and the
+ * one before, whose room the device may not have given back yet.  A piece is a PIECE_PART-th of the room, or a group.
+ * Copies of other images stay: this one drops its own pieces, the one counted longest ago first, and takes others' room
+ * only if it has less than three pieces'.
+ *
+ * Bounds.  Once a job has its k best, later pieces are asked only for keys that are not smaller than the last of them.
+ *
+ * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST before
+ * that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs are declined
+ * (GENIE_STATUS_DECLINED).  Its time is estimated from the lists of some jobs in some tiles, and for lanes as its own
+ * dispatcher does it; all of it is good to a factor of two.  Facets and grids are always declined: one job reads all
+ * lists once, which the CPU does while they would be copied.
+ *
+ * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "genie_job_parts.h"
+#include "genie_multiload.h"
+
+#define PIECE_PART 8			/* a piece is this part of the room for images, */
+#define PIECE_BYTES_MAX (UINT64_C(1) << 30) /* but not more: the first one's copy overlaps nothing */
+#define PIECES_LEAST 3			/* that must have room together */
+#define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
+#define RATE_FIRST 20.0			/* bytes a nanosecond, until RATE_BYTES have been copied */
+#define RATE_BYTES (UINT64_C(256) << 20)
+#define SCAN_RATE 10.0			/* bytes of records that a thread of the rival scans in a nanosecond */
+#define SAMPLE_JOBS 16			/* whose costs are estimated, */
+#define SAMPLE_TILES 4			/* each in so many tiles */
+#define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
+
+/* Groups, or tiles of vectors, [first_unit, end_unit). */
+typedef struct Piece
+{
+	uint32_t	first_tile;
+	uint32_t	end_tile;
+	uint32_t	first_unit;
+	uint32_t	end_unit;
+	uint64_t	n_bytes;
+	uint64_t	id;
+	uint64_t	counted;		/* when it was counted last, by Multiload.clock; 0: its copy was dropped */
+	bool		is_there;		/* a copy was on the device when the batch began, or has been begun since */
+} Piece;
+
+/* An image, or vectors, in pieces. */
+typedef struct Load
+{
+	struct Load *next;
+	uint64_t	id;				/* of the whole */
+	uint64_t	largest;		/* bytes of a piece */
+	uint32_t	n;
+	Piece		pieces[];
+} Load;
+
+typedef struct Multiload
+{
+	GenieEngine engine;
+	GenieEngineOps ops;			/* with the name of the engine below */
+	GenieEngine *below;
+	const GenieRival *rival;
+	Load	   *loads;
+	uint64_t	room;			/* for images on the device, as of this batch */
+	double		rate;			/* bytes a nanosecond */
+	uint64_t	next_id;
+	uint64_t	clock;
+	uint64_t	streamed_bytes;
+} Multiload;
+
+/* What a job is about, as far as it must be on the device; one of the two. */
+typedef struct Subject
+{
+	const GenieSegmentImage *image;
+	const GenieQuantizedVectors *vectors;
+} Subject;
+
+static Multiload *
+multiload_of(GenieEngine *engine)
+{
+	return (Multiload *) (void *) engine;
+}
+
+/* ---- what does not fit ---- */
+
+static Subject
+subject_of(const GenieJob *job)
+{
+	if (job->kind == GENIE_JOB_SCAN)
+		return (Subject) {.vectors = job->vectors};
+	return (Subject) {.image = genie_job_has_image(job->kind) ? job->image : NULL};
+}
+
+static uint64_t
+id_of(Subject subject)
+{
+	return subject.image != NULL ? subject.image->id : subject.vectors->id;
+}
+
+static uint32_t
+n_units(Subject subject)
+{
+	return subject.image != NULL ? subject.image->n_groups : genie_vectors_tiles(subject.vectors);
+}
+
+/* The tile behind a unit. */
+static uint32_t
+end_tile(Subject subject, uint32_t unit)
+{
+	if (subject.image == NULL)
+		return unit + 1;
+	return subject.image->groups[unit]->first_tile + subject.image->groups[unit]->n_tiles;
+}
+
+static uint32_t
+first_tile(Subject subject, uint32_t unit)
+{
+	return subject.image == NULL ? unit : subject.image->groups[unit]->first_tile;
+}
+
+static uint64_t
+unit_bytes(Subject subject, uint32_t unit)
+{
+	uint64_t	more = GENIE_TILE_BITMAP_BYTES + TABLE_BYTES;
+
+	if (subject.image != NULL)
+		return subject.image->groups[unit]->n_bytes + more * subject.image->groups[unit]->n_tiles;
+	if (subject.vectors->tiles[unit] == NULL)
+		return 0;				/* another device's */
+	return more + (uint64_t) GENIE_TILE_OBJECTS *
+		genie_value_record_bytes(subject.vectors->metric, subject.vectors->n_dimensions);
+}
+
+static bool
+is_too_large(const Multiload *all, Subject subject)
+{
+	uint64_t	n_bytes = 0;
+
+	if (subject.image == NULL && subject.vectors == NULL)
+		return false;
+	for (uint32_t u = 0; u < n_units(subject); u++)
+		n_bytes += unit_bytes(subject, u);
+	return n_bytes > all->room;
+}
+
+/* Is the job well-formed enough to be cut?  What is not, the engine below refuses. */
+static bool
+may_cut(const GenieJob *job)
+{
+	if (job->kind == GENIE_JOB_SCAN)
+		return genie_job_scan_fits(job) && job->n_tiles > 0;
+	return genie_job_tiles_fit(job) && job->n_tiles > 0 && genie_job_keys_fit(job);
+}
+
+/* ---- pieces ---- */
+
+static void
+drop_load(Multiload *all, Load **at)
+{
+	Load	   *load = *at;
+
+	for (uint32_t p = 0; p < load->n; p++)
+		all->below->ops->forget(all->below, load->pieces[p].id);
+	*at = load->next;
+	free(load);
+}
+
+/* NULL: it is not in pieces. */
+static Load **
+find_load(Multiload *all, uint64_t id)
+{
+	Load	  **at = &all->loads;
+
+	while (*at != NULL && (*at)->id != id)
+		at = &(*at)->next;
+	return *at == NULL ? NULL : at;
+}
+
+/* Cuts a subject into pieces.  NULL: there is no memory. */
+static Load *
+cut(Multiload *all, Subject subject)
+{
+	uint64_t	aim = all->room / PIECE_PART < PIECE_BYTES_MAX ? all->room / PIECE_PART : PIECE_BYTES_MAX;
+	uint32_t	n = n_units(subject);
+	Load	   *load = calloc(1, sizeof(Load) + n * sizeof(Piece));
+
+	if (load == NULL)
+		return NULL;
+	load->id = id_of(subject);
+	for (uint32_t u = 0; u < n; u++)
+	{
+		uint64_t	n_bytes = unit_bytes(subject, u);
+		Piece	   *piece = load->n == 0 ? NULL : &load->pieces[load->n - 1];
+
+		if (n_bytes == 0)
+			continue;
+		if (piece == NULL || piece->n_bytes + n_bytes > aim || piece->end_unit != u)
+		{
+			piece = &load->pieces[load->n++];
+			*piece = (Piece) {.first_tile = first_tile(subject, u), .first_unit = u, .id = all->next_id++};
+		}
+		piece->end_tile = end_tile(subject, u);
+		piece->end_unit = u + 1;
+		piece->n_bytes += n_bytes;
+		if (piece->n_bytes > load->largest)
+			load->largest = piece->n_bytes;
+	}
+	load->next = all->loads;
+	return all->loads = load;
+}
+
+/* The pieces, cut for the room that there is now.  NULL: there is no memory. */
+static Load *
+pieces_of(Multiload *all, Subject subject)
+{
+	Load	  **found = find_load(all, id_of(subject));
+
+	if (found != NULL && (*found)->largest * PIECES_LEAST <= all->room)
+		return *found;
+	if (found != NULL)
+		drop_load(all, found);	/* the limit was lowered */
+	return cut(all, subject);
+}
+
+/* A piece as an image, or as vectors, in memory of the caller's; tiles: of as many pointers as vectors have tiles. */
+typedef struct View
+{
+	GenieSegmentImage image;
+	GenieQuantizedVectors vectors;
+	const void **tiles;
+} View;
+
+static Subject
+view_piece(Subject subject, const Piece *piece, View *view)
+{
+	if (subject.image != NULL)
+	{
+		view->image = genie_image_part(subject.image, piece->first_unit, piece->end_unit - piece->first_unit);
+		view->image.id = piece->id;
+		return (Subject) {.image = &view->image};
+	}
+	view->vectors = genie_vectors_part(subject.vectors, piece->first_tile, piece->end_tile, view->tiles);
+	view->vectors.id = piece->id;
+	return (Subject) {.vectors = &view->vectors};
+}
+
+/* ---- is it worth it? ---- */
+
+/* What a query costs the rival in a tile, by lists. */
+static double
+tile_ns(const GenieDispatchCosts *costs, const GenieImageGroup *group, const GenieImageTile *tile,
+		const GenieEngineQuery *query)
+{
+	double		ns = costs->piece_ns + costs->range_ns * query->n_ranges;
+
+	for (uint32_t r = 0; r < query->n_ranges; r++)
+	{
+		GenieImageSpan span = genie_image_find((const uint8_t *) group, tile, query->ranges[r].first,
+											   query->ranges[r].end);
+
+		ns += costs->posting_ns * (span.to - span.from) + costs->bitmap_ns * (span.bitmap_to - span.bitmap_from);
+	}
+	return ns;
+}
+
+/* What a job costs the rival in a few tiles, as if all of it were like these. */
+static double
+job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
+{
+	const GenieSegmentImage *image = job->image;
+	double		ns = 0;
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < SAMPLE_TILES; i++)
+	{
+		const GenieImageGroup *group = image->groups[(uint64_t) image->n_groups * i / SAMPLE_TILES];
+		const GenieImageTile *tile = &genie_image_tiles(group)[group->n_tiles / 2];
+
+		if (genie_job_has_query(job->kind))
+			ns += tile_ns(costs, group, tile, &job->query);
+		if (genie_job_has_conditions(job->kind))
+			for (uint32_t c = 0; c < job->n_conditions; c++)
+				ns += tile_ns(costs, group, tile, &job->conditions[c].query);
+		n++;
+	}
+	return ns / n * job->n_tiles;
+}
+
+/* What the rival would take for jobs of one subject, in all its threads together. */
+static double
+rival_ns(const GenieRival *rival, Subject subject, uint32_t n, GenieJob *const *jobs)
+{
+	uint32_t	step = n <= SAMPLE_JOBS ? 1 : n / SAMPLE_JOBS;
+	bool		by_lanes = rival->costs.n_lanes > 0 && subject.image != NULL && genie_image_has_codes(subject.image);
+	uint32_t	n_looked = 0;
+	double		ns = 0;
+
+	for (uint32_t j = 0; j < n; j += step, n_looked++)
+	{
+		if (subject.image == NULL)
+			ns += (double) genie_job_objects(jobs[j]) *
+				genie_value_record_bytes(subject.vectors->metric, subject.vectors->n_dimensions) / SCAN_RATE;
+		else
+			ns += job_ns(&rival->costs, jobs[j]);
+		by_lanes = by_lanes && genie_dispatch_may_use_lanes(jobs[j]);
+	}
+	ns *= (double) n / n_looked;
+	if (by_lanes)
+	{
+		double		block_ns = genie_dispatch_block_ns(&rival->costs, subject.image, genie_job_objects(jobs[0]));
+		double		lanes_ns = block_ns * ((n + rival->costs.n_lanes - 1) / rival->costs.n_lanes);
+
+		if (lanes_ns < ns)
+			ns = lanes_ns;
+	}
+	return ns / rival->n_threads;
+}
+
+static bool
+is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n, GenieJob *const *jobs)
+{
+	uint64_t	n_bytes = 0;
+
+	if (load->largest * PIECES_LEAST > all->room || genie_job_adds_up(jobs[0]->kind))
+		return false;
+	if (all->rival->n_threads == 0)
+		return true;
+	for (uint32_t p = 0; p < load->n; p++)
+		if (!load->pieces[p].is_there)
+			n_bytes += load->pieces[p].n_bytes;
+	return (double) n_bytes / all->rate < rival_ns(all->rival, subject, n, jobs);
+}
+
+/* ---- streaming ---- */
+
+/* Which pieces are counted when: those that are there, then the others. */
+static void
+order_pieces(Multiload *all, Load *load, Piece **order)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t p = 0; p < load->n; p++)
+		load->pieces[p].is_there = load->pieces[p].counted > 0 &&
+			all->below->ops->has(all->below, load->pieces[p].id);
+	for (int there = 1; there >= 0; there--)
+		for (uint32_t p = 0; p < load->n; p++)
+			if (load->pieces[p].is_there == (there == 1))
+				order[n++] = &load->pieces[p];
+}
+
+/* Bytes on the device that the load's pieces may take. */
+static uint64_t
+budget_of(const Multiload *all, const Load *load)
+{
+	GenieDeviceInfo info = {.image_bytes = 0};
+	uint64_t	others;
+
+	(void) all->below->ops->devices(all->below, &info, 1);
+	others = info.image_bytes;
+	for (uint32_t p = 0; p < load->n; p++)
+		if (load->pieces[p].is_there)
+			others -= load->pieces[p].n_bytes < others ? load->pieces[p].n_bytes : others;
+	if (others + PIECES_LEAST * load->largest > all->room)
+		return PIECES_LEAST * load->largest;
+	return all->room - others;
+}
+
+/*
+ * Has the engine below begin to copy a piece, unless it is there.  Drops pieces that this batch has counted, or will
+ * count after this one, until there is room; not the one that is counted now.
+ */
+static void
+load_piece(Multiload *all, Load *load, Subject subject, Piece *piece, const Piece *now, uint64_t budget, View *view)
+{
+	Subject		of_piece;
+	uint64_t	n_bytes = piece->n_bytes;
+
+	if (piece->is_there)
+		return;
+	for (uint32_t p = 0; p < load->n; p++)
+		n_bytes += load->pieces[p].is_there ? load->pieces[p].n_bytes : 0;
+	while (n_bytes > budget)
+	{
+		Piece	   *oldest = NULL;
+
+		for (uint32_t p = 0; p < load->n; p++)
+			if (load->pieces[p].is_there && &load->pieces[p] != now &&
+				(oldest == NULL || load->pieces[p].counted < oldest->counted))
+				oldest = &load->pieces[p];
+		if (oldest == NULL)
+			break;
+		all->below->ops->forget(all->below, oldest->id);
+		oldest->is_there = false;
+		oldest->counted = 0;
+		n_bytes -= oldest->n_bytes;
+	}
+	of_piece = view_piece(subject, piece, view);
+	all->below->ops->prefetch(all->below, of_piece.image, of_piece.vectors);
+	piece->is_there = true;
+	all->streamed_bytes += piece->n_bytes;
+}
+
+/* The part of a job on a piece; out: its own memory, where results are merged. */
+static GenieJob
+part_of(const GenieJob *job, const Piece *piece, Subject of_piece, void *out)
+{
+	GenieJob	part = genie_job_part(job, piece->first_tile, piece->end_tile);
+
+	if (of_piece.image != NULL)
+	{
+		part.image = of_piece.image;
+		part.vectors = NULL;	/* the caller computes bounds */
+		part.bounds = NULL;
+	}
+	else
+		part.vectors = of_piece.vectors;
+	if (genie_job_part_bytes(job) > 0)
+		part.out = out;
+	if (genie_job_ranks(job->kind) && job->n_hits == job->k && ((GenieHit *) job->out)[job->k - 1].key > part.min_key)
+		part.min_key = ((GenieHit *) job->out)[job->k - 1].key;
+	return part;
+}
+
+/* Counts a piece for those of n jobs that are not done with, and merges. */
+static GenieStatus
+count_piece(Multiload *all, const Piece *piece, Subject of_piece, uint32_t n, GenieJob *const *jobs, uint8_t *out,
+			GenieJob *parts, uint32_t *of)
+{
+	uint32_t	n_parts = 0;
+	GenieStatus status;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		GenieJob	part;
+
+		if (jobs[j]->status == GENIE_OK && (part = part_of(jobs[j], piece, of_piece, out)).n_tiles > 0)
+		{
+			of[n_parts] = j;
+			parts[n_parts++] = part;
+		}
+		out += genie_job_part_bytes(jobs[j]);
+	}
+	if (n_parts == 0)
+		return GENIE_OK;
+	status = all->below->ops->run(all->below, n_parts, parts);
+	for (uint32_t p = 0; p < n_parts; p++)
+		if (parts[p].status == GENIE_OK)
+			genie_job_merge(jobs[of[p]], &parts[p]);
+		else
+			jobs[of[p]]->status = parts[p].status;
+	return status;
+}
+
+/* Does n jobs of a subject that is too large. */
+static GenieStatus
+stream(Multiload *all, Load *load, Subject subject, Piece **order, uint32_t n, GenieJob *const *jobs, View *view,
+	   View *next_view, uint8_t *out, GenieJob *parts, uint32_t *of)
+{
+	uint64_t	budget = budget_of(all, load);
+	GenieStatus status = GENIE_OK;
+
+	for (uint32_t j = 0; j < n; j++)
+		genie_job_merge_begin(jobs[j]);
+	for (uint32_t p = 0; p < load->n && status != GENIE_STATUS_LOST; p++)
+	{
+		load_piece(all, load, subject, order[p], NULL, budget, view);
+		if (p + 1 < load->n)
+			load_piece(all, load, subject, order[p + 1], order[p], budget, next_view);
+		order[p]->counted = ++all->clock;
+		status = count_piece(all, order[p], view_piece(subject, order[p], view), n, jobs, out, parts, of);
+	}
+	for (uint32_t j = 0; j < n; j++)
+	{
+		if (status == GENIE_STATUS_LOST)
+			jobs[j]->status = status;
+		if (jobs[j]->status != GENIE_OK || subject.image == NULL)
+			jobs[j]->has_bounds = false;
+		if (jobs[j]->status != GENIE_OK)
+			jobs[j]->n_hits = 0;
+	}
+	return status;
+}
+
+static void
+set_all(uint32_t n, GenieJob *const *jobs, GenieStatus status)
+{
+	for (uint32_t j = 0; j < n; j++)
+		jobs[j]->status = status;
+}
+
+/* Takes memory for that, and decides whether to do it. */
+static GenieStatus
+run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
+{
+	Subject		subject = subject_of(jobs[0]);
+	Load	   *load = pieces_of(all, subject);
+	Piece	  **order = load == NULL ? NULL : malloc(load->n * sizeof(Piece *));
+	uint32_t	n_tiles = subject.image != NULL ? 1 : genie_vectors_tiles(subject.vectors);
+	const void **tiles = malloc(2 * n_tiles * sizeof(void *));
+	View		views[2] = {{.tiles = tiles}, {.tiles = tiles == NULL ? NULL : tiles + n_tiles}};
+	GenieJob   *parts = malloc(n * sizeof(GenieJob));
+	uint32_t   *of = malloc(n * sizeof(uint32_t));
+	uint8_t    *out = NULL;
+	size_t		n_bytes = 1;
+	GenieStatus status = GENIE_OK;
+
+	for (uint32_t j = 0; j < n; j++)
+		n_bytes += genie_job_part_bytes(jobs[j]);
+	if (order != NULL)
+	{
+		order_pieces(all, load, order);
+		if (!is_worth_it(all, subject, load, n, jobs))
+			set_all(n, jobs, GENIE_STATUS_DECLINED);
+		else if (tiles == NULL || parts == NULL || of == NULL || (out = malloc(n_bytes)) == NULL)
+			set_all(n, jobs, GENIE_STATUS_RETRY);
+		else
+			status = stream(all, load, subject, order, n, jobs, &views[0], &views[1], out, parts, of);
+	}
+	else
+		set_all(n, jobs, GENIE_STATUS_RETRY);
+	for (uint32_t j = 0; j < n && all->below->error[0] == '\0'; j++)
+		if (jobs[j]->status == GENIE_STATUS_RETRY)
+			snprintf(all->below->error, sizeof(all->below->error), "there is no memory to load an image in pieces");
+	free(order);
+	free(tiles);
+	free(parts);
+	free(of);
+	free(out);
+	return status;
+}
+
+/* ---- a batch ---- */
+
+/* What the device has room for, and how fast copies have been. */
+static void
+look_at_device(Multiload *all)
+{
+	GenieDeviceInfo info = {.image_limit_bytes = UINT64_MAX};
+
+	(void) all->below->ops->devices(all->below, &info, 1);
+	all->room = info.image_limit_bytes;
+	all->rate = info.uploaded_bytes < RATE_BYTES || info.upload_us == 0 ? RATE_FIRST :
+		(double) info.uploaded_bytes / (1e3 * (double) info.upload_us);
+}
+
+/* Does the jobs of large subjects; of those of one subject together. */
+static GenieStatus
+run_all_large(Multiload *all, uint32_t n, GenieJob **jobs)
+{
+	GenieStatus status = GENIE_OK;
+	uint32_t	done = 0;
+
+	while (done < n)
+	{
+		uint64_t	id = id_of(subject_of(jobs[done]));
+		GenieJobKind kind = jobs[done]->kind;
+		uint32_t	end = done + 1;
+
+		for (uint32_t j = end; j < n; j++)
+			if (id_of(subject_of(jobs[j])) == id &&
+				genie_job_adds_up(jobs[j]->kind) == genie_job_adds_up(kind))
+			{
+				GenieJob   *other = jobs[end];
+
+				jobs[end++] = jobs[j];
+				jobs[j] = other;
+			}
+		if (status == GENIE_STATUS_LOST)
+			set_all(end - done, jobs + done, status);
+		else
+			status = run_large(all, end - done, jobs + done);
+		done = end;
+	}
+	return status;
+}
+
+/* Does a batch of which some jobs are large: the others first. */
+static GenieStatus
+run_mixed(Multiload *all, uint32_t n_jobs, GenieJob *jobs, uint32_t n_large, GenieJob **large)
+{
+	uint32_t	n_small = n_jobs - n_large;
+	GenieJob   *small = malloc((n_small + 1) * sizeof(GenieJob));
+	GenieStatus status = GENIE_OK;
+	uint32_t	at = 0;
+	uint32_t	next = 0;
+
+	if (small == NULL)
+	{
+		for (uint32_t j = 0; j < n_jobs; j++)
+			jobs[j].status = GENIE_STATUS_RETRY;
+		snprintf(all->engine.error, sizeof(all->engine.error), "there is no memory for a batch");
+		return GENIE_OK;
+	}
+	for (uint32_t j = 0; j < n_jobs; j++)
+		if (next < n_large && large[next] == &jobs[j])
+			next++;
+		else
+			small[at++] = jobs[j];
+	if (n_small > 0)
+		status = all->below->ops->run(all->below, n_small, small);
+	at = next = 0;
+	for (uint32_t j = 0; j < n_jobs; j++)
+		if (next < n_large && large[next] == &jobs[j])
+			next++;
+		else
+			jobs[j] = small[at++];
+	free(small);
+	if (status == GENIE_STATUS_LOST)
+		set_all(n_large, large, status);
+	else
+		status = run_all_large(all, n_large, large);
+	return status;
+}
+
+static GenieStatus
+multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	Multiload  *all = multiload_of(engine);
+	GenieJob  **large = NULL;
+	uint32_t	n_large = 0;
+	uint64_t	last_id = 0;	/* of what was looked at last: mostly all jobs are about it */
+	bool		last_is_large = false;
+	GenieStatus status;
+
+	all->below->interrupted = engine->interrupted;
+	all->below->error[0] = '\0';
+	look_at_device(all);
+	for (uint32_t j = 0; j < n_jobs; j++)
+	{
+		Subject		subject = subject_of(&jobs[j]);
+
+		if ((subject.image == NULL && subject.vectors == NULL) || !may_cut(&jobs[j]))
+			continue;
+		if (id_of(subject) != last_id)
+			last_is_large = is_too_large(all, subject);
+		last_id = id_of(subject);
+		if (last_is_large && (large != NULL || (large = malloc(n_jobs * sizeof(GenieJob *))) != NULL))
+			large[n_large++] = &jobs[j];
+	}
+	if (n_large == 0)
+		status = all->below->ops->run(all->below, n_jobs, jobs);
+	else
+		status = run_mixed(all, n_jobs, jobs, n_large, large);
+	free(large);
+	memcpy(engine->error, all->below->error, sizeof(engine->error));
+	engine->choices = all->below->choices;
+	return status;
+}
+
+/* ---- the other functions ---- */
+
+static void
+multiload_forget(GenieEngine *engine, uint64_t id)
+{
+	Multiload  *all = multiload_of(engine);
+	Load	  **found = find_load(all, id);
+
+	if (found != NULL)
+		drop_load(all, found);
+	all->below->ops->forget(all->below, id);
+}
+
+static bool
+multiload_has(GenieEngine *engine, uint64_t id)
+{
+	Multiload  *all = multiload_of(engine);
+
+	return all->below->ops->has(all->below, id);
+}
+
+static void
+multiload_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
+{
+	Multiload  *all = multiload_of(engine);
+
+	all->below->ops->prefetch(all->below, image, vectors);
+}
+
+static void
+multiload_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	Multiload  *all = multiload_of(engine);
+
+	all->below->ops->set_memory_limit(all->below, bytes);
+}
+
+static void
+multiload_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
+{
+	Multiload  *all = multiload_of(engine);
+
+	all->below->ops->set_kernels(all->below, choice);
+}
+
+static uint32_t
+multiload_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
+{
+	Multiload  *all = multiload_of(engine);
+	uint32_t	n = all->below->ops->devices(all->below, info, max);
+
+	if (max > 0 && n > 0)
+		info->streamed_bytes = all->streamed_bytes;
+	return n;
+}
+
+static void
+multiload_close(GenieEngine *engine)
+{
+	Multiload  *all = multiload_of(engine);
+
+	while (all->loads != NULL)
+		drop_load(all, &all->loads);
+	all->below->ops->close(all->below);
+	free(all);
+}
+
+GenieEngine *
+genie_multiload_open(GenieEngine *below, const GenieRival *rival)
+{
+	static const GenieEngineOps ops = {
+		.abi = GENIE_ENGINE_ABI,
+		.run = multiload_run,
+		.forget = multiload_forget,
+		.has = multiload_has,
+		.prefetch = multiload_prefetch,
+		.set_memory_limit = multiload_set_memory_limit,
+		.set_kernels = multiload_set_kernels,
+		.devices = multiload_devices,
+		.close = multiload_close,
+	};
+	Multiload  *all = calloc(1, sizeof(Multiload));
+
+	if (all == NULL)
+		return NULL;
+	all->ops = ops;
+	all->ops.name = below->ops->name;
+	all->engine.ops = &all->ops;
+	all->engine.choices = below->choices;
+	all->below = below;
+	all->rival = rival;
+	all->next_id = IDS_FIRST;
+	return &all->engine;
+}

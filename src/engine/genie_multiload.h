@@ -1,0 +1,33 @@
+/*
+ * genie_multiload.h
+ *	  An engine for images and vectors that are larger than a device's memory: multiple loading (GENIE, section 5.4.2 of
+ *	  the thesis on compressed GENIE).
+ */
+#ifndef GENIE_MULTILOAD_H
+#define GENIE_MULTILOAD_H
+
+#include "genie_dispatch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What another engine, the CPU's, takes for the same jobs. */
+typedef struct GenieRival
+{
+	GenieDispatchCosts costs;
+	uint32_t	n_threads;		/* 0: there is no rival, everything is loaded */
+} GenieRival;
+
+/*
+ * Takes over an engine with a device; closing it closes that one.  The rival stays the caller's, who may change it
+ * between batches.  Errors, choices and devices() are those of the engine below; devices() tells what was streamed.
+ * NULL: there is no memory.
+ */
+extern GenieEngine *genie_multiload_open(GenieEngine *below, const GenieRival *rival);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GENIE_MULTILOAD_H */
