@@ -1450,6 +1450,7 @@ CREATE FUNCTION genie_devices(
 	OUT share float8,
 	OUT uploaded_bytes bigint,
 	OUT upload_time float8,
+	OUT streamed_bytes bigint,
 	OUT evictions bigint,
 	OUT losses bigint,
 	OUT state text,

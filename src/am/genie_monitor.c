@@ -311,6 +311,7 @@ genie_devices(PG_FUNCTION_ARGS)
 		add_value(&row, Float8GetDatum(image_bytes == 0 ? 0 : (double) device->image_bytes / image_bytes));
 		add_count(&row, device->uploaded_bytes);
 		add_value(&row, Float8GetDatum(device->upload_us / US_PER_MS));
+		add_count(&row, device->streamed_bytes);
 		add_count(&row, device->n_evictions);
 		add_count(&row, report.losses[device->device].n);
 		add_text(&row, device->is_lost ? "lost" : "in use");

@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 12
+#define GENIE_ENGINE_ABI 13
 
 typedef enum GenieStatus
 {
@@ -346,11 +346,13 @@ typedef struct GenieDeviceInfo
 	uint32_t	device;			/* its number */
 	char		name[GENIE_DEVICE_NAME_MAX];
 	uint64_t	memory_bytes;	/* the device's */
-	uint64_t	limit_bytes;	/* what the engine may take */
+	uint64_t	limit_bytes;	/* what the engine may take, */
+	uint64_t	image_limit_bytes;	/* and, of that, copies */
 	uint64_t	image_bytes;	/* taken by copies of images, and of quantized vectors */
 	uint64_t	scratch_bytes;	/* taken by batches */
 	uint64_t	uploaded_bytes; /* images and vectors copied to the device since opening */
 	uint64_t	upload_us;		/* and how long that took */
+	uint64_t	streamed_bytes; /* of them, pieces of what is larger than the device's memory (genie_multiload.h) */
 	uint64_t	n_evictions;	/* images and vectors dropped from the device for others */
 	bool		is_lost;		/* the others do its work, until the process restarts */
 } GenieDeviceInfo;
@@ -372,6 +374,16 @@ typedef struct GenieEngineOps
 
 	/* Drops the copy of the image, or of the quantized vectors, with this id, if there is one. */
 	void		(*forget) (GenieEngine *engine, uint64_t id);
+
+	/* Is there a copy of the image, or of the quantized vectors, with this id on the device? */
+	bool		(*has) (GenieEngine *engine, uint64_t id);
+
+	/*
+	 * Begins to copy an image, or quantized vectors (one of the two is NULL), to the device, where the next batch but
+	 * one is about them, and returns before they are there.  If that is not possible, nothing happens.  They stay
+	 * unchanged until they are forgotten.
+	 */
+	void		(*prefetch) (GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors);
 
 	/* Sets the limit of device memory from the next batch on; 0: as much as is sensible. */
 	void		(*set_memory_limit) (GenieEngine *engine, uint64_t bytes);

@@ -150,6 +150,22 @@ cpu_forget(GenieEngine *engine, uint64_t id)
 	(void) id;
 }
 
+static bool
+cpu_has(GenieEngine *engine, uint64_t id)
+{
+	(void) engine;
+	(void) id;
+	return false;
+}
+
+static void
+cpu_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
+{
+	(void) engine;
+	(void) image;
+	(void) vectors;
+}
+
 static void
 cpu_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -186,6 +202,8 @@ static const GenieEngineOps cpu_engine_ops = {
 	.name = "cpu",
 	.run = cpu_run,
 	.forget = cpu_forget,
+	.has = cpu_has,
+	.prefetch = cpu_prefetch,
 	.set_memory_limit = cpu_set_memory_limit,
 	.set_kernels = cpu_set_kernels,
 	.devices = cpu_devices,

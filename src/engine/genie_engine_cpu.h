@@ -43,7 +43,7 @@ extern uint32_t genie_cpu_engine_threads(GenieEngine *engine, uint32_t n);
  */
 extern void genie_cpu_engine_measure(GenieEngine *engine);
 
-/* The engine's policy (genie_cpu_plan.h): for tests and benchmarks. */
+/* The engine's policy (genie_cpu_plan.h), with the costs that were measured. */
 extern struct GenieCpuPolicy *genie_cpu_engine_policy(GenieEngine *engine);
 
 /*

@@ -632,6 +632,26 @@ engines_forget(GenieEngine *engine, uint64_t id)
 	forget_everywhere(all, id);
 }
 
+static bool
+engines_has(GenieEngine *engine, uint64_t id)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+	bool		has = false;
+
+	for (uint32_t e = 0; e < all->n && !has; e++)
+		has = !all->placements.lost[e] && all->engines[e]->ops->has(all->engines[e], id);
+	return has;
+}
+
+/* Each engine copies ahead what is larger than its memory by itself. */
+static void
+engines_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
+{
+	(void) engine;
+	(void) image;
+	(void) vectors;
+}
+
 static void
 engines_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -685,6 +705,8 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 		.abi = GENIE_ENGINE_ABI,
 		.run = engines_run,
 		.forget = engines_forget,
+		.has = engines_has,
+		.prefetch = engines_prefetch,
 		.set_memory_limit = engines_set_memory_limit,
 		.set_kernels = engines_set_kernels,
 		.devices = engines_devices,

@@ -54,7 +54,7 @@ typedef struct Piece
 	uint32_t	end_unit;
 	uint64_t	n_bytes;
 	uint64_t	id;
-	uint64_t	counted;		/* when it was counted last, by Multiload.clock; 0: its copy was dropped */
+	uint64_t	counted;		/* when it was counted last, by Multiload.clock */
 	bool		is_there;		/* a copy was on the device when the batch began, or has been begun since */
 } Piece;
 
@@ -347,6 +347,17 @@ is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n,
 
 /* ---- streaming ---- */
 
+/* Runs jobs below; what was said first of a failure stays. */
+static GenieStatus
+run_below(Multiload *all, uint32_t n, GenieJob *jobs)
+{
+	GenieStatus status = all->below->ops->run(all->below, n, jobs);
+
+	if (all->engine.error[0] == '\0')
+		memcpy(all->engine.error, all->below->error, sizeof(all->engine.error));
+	return status;
+}
+
 /* Which pieces are counted when: those that are there, then the others. */
 static void
 order_pieces(Multiload *all, Load *load, Piece **order)
@@ -354,8 +365,7 @@ order_pieces(Multiload *all, Load *load, Piece **order)
 	uint32_t	n = 0;
 
 	for (uint32_t p = 0; p < load->n; p++)
-		load->pieces[p].is_there = load->pieces[p].counted > 0 &&
-			all->below->ops->has(all->below, load->pieces[p].id);
+		load->pieces[p].is_there = all->below->ops->has(all->below, load->pieces[p].id);
 	for (int there = 1; there >= 0; there--)
 		for (uint32_t p = 0; p < load->n; p++)
 			if (load->pieces[p].is_there == (there == 1))
@@ -405,7 +415,6 @@ load_piece(Multiload *all, Load *load, Subject subject, Piece *piece, const Piec
 			break;
 		all->below->ops->forget(all->below, oldest->id);
 		oldest->is_there = false;
-		oldest->counted = 0;
 		n_bytes -= oldest->n_bytes;
 	}
 	of_piece = view_piece(subject, piece, view);
@@ -456,7 +465,7 @@ count_piece(Multiload *all, const Piece *piece, Subject of_piece, uint32_t n, Ge
 	}
 	if (n_parts == 0)
 		return GENIE_OK;
-	status = all->below->ops->run(all->below, n_parts, parts);
+	status = run_below(all, n_parts, parts);
 	for (uint32_t p = 0; p < n_parts; p++)
 		if (parts[p].status == GENIE_OK)
 			genie_job_merge(jobs[of[p]], &parts[p]);
@@ -487,10 +496,11 @@ stream(Multiload *all, Load *load, Subject subject, Piece **order, uint32_t n, G
 	{
 		if (status == GENIE_STATUS_LOST)
 			jobs[j]->status = status;
-		if (jobs[j]->status != GENIE_OK || subject.image == NULL)
-			jobs[j]->has_bounds = false;
 		if (jobs[j]->status != GENIE_OK)
+		{
+			jobs[j]->has_bounds = false;
 			jobs[j]->n_hits = 0;
+		}
 	}
 	return status;
 }
@@ -532,9 +542,9 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 	}
 	else
 		set_all(n, jobs, GENIE_STATUS_RETRY);
-	for (uint32_t j = 0; j < n && all->below->error[0] == '\0'; j++)
+	for (uint32_t j = 0; j < n && all->engine.error[0] == '\0'; j++)
 		if (jobs[j]->status == GENIE_STATUS_RETRY)
-			snprintf(all->below->error, sizeof(all->below->error), "there is no memory to load an image in pieces");
+			snprintf(all->engine.error, sizeof(all->engine.error), "there is no memory to load an image in pieces");
 	free(order);
 	free(tiles);
 	free(parts);
@@ -611,7 +621,7 @@ run_mixed(Multiload *all, uint32_t n_jobs, GenieJob *jobs, uint32_t n_large, Gen
 		else
 			small[at++] = jobs[j];
 	if (n_small > 0)
-		status = all->below->ops->run(all->below, n_small, small);
+		status = run_below(all, n_small, small);
 	at = next = 0;
 	for (uint32_t j = 0; j < n_jobs; j++)
 		if (next < n_large && large[next] == &jobs[j])
@@ -637,7 +647,7 @@ multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	GenieStatus status;
 
 	all->below->interrupted = engine->interrupted;
-	all->below->error[0] = '\0';
+	engine->error[0] = '\0';
 	look_at_device(all);
 	for (uint32_t j = 0; j < n_jobs; j++)
 	{
@@ -652,11 +662,10 @@ multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 			large[n_large++] = &jobs[j];
 	}
 	if (n_large == 0)
-		status = all->below->ops->run(all->below, n_jobs, jobs);
+		status = run_below(all, n_jobs, jobs);
 	else
 		status = run_mixed(all, n_jobs, jobs, n_large, large);
 	free(large);
-	memcpy(engine->error, all->below->error, sizeof(engine->error));
 	engine->choices = all->below->choices;
 	return status;
 }

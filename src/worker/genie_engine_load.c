@@ -15,13 +15,14 @@
 
 #include "genie_engine_load.h"
 #include "genie_engines.h"
+#include "genie_multiload.h"
 
 #define LIBDIR "$libdir/"
 
 /* Opens devices of a library; the arguments are genie_engine_load()'s. */
 static GenieStatus
-open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *options, uint32_t max, uint32_t except,
-			 GenieEngine **engine, char *error)
+open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *options, const GenieRival *rival,
+			 uint32_t max, uint32_t except, GenieEngine **engine, char *error)
 {
 	uint32_t	n_devices = library->n_devices();
 	GenieEngineOptions of_device = *options;
@@ -35,6 +36,7 @@ open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *option
 	for (uint32_t d = 0; d == 0 || (d < n_devices && d < GENIE_PLACEMENT_ENGINES && n < max); d++)
 	{
 		GenieEngine *opened;
+		GenieEngine *loading;
 		char		why[GENIE_ENGINE_ERROR_MAX] = "";
 		GenieStatus of_this;
 
@@ -42,8 +44,14 @@ open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *option
 			continue;
 		of_device.device = d;
 		of_this = library->open(&of_device, &opened, why);
+		if (of_this == GENIE_OK && (loading = genie_multiload_open(opened, rival)) == NULL)
+		{
+			opened->ops->close(opened);
+			of_this = GENIE_STATUS_RETRY;
+			snprintf(why, sizeof(why), "there is no memory for a GPU's engine");
+		}
 		if (of_this == GENIE_OK)
-			engines[n++] = opened;
+			engines[n++] = loading;
 		else
 		{
 			status = of_this;
@@ -64,8 +72,8 @@ open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *option
 }
 
 GenieStatus
-genie_engine_load(const char *library, const GenieEngineOptions *options, uint32_t max, uint32_t except,
-				  GenieEngine **engine, char *error)
+genie_engine_load(const char *library, const GenieEngineOptions *options, const GenieRival *rival, uint32_t max,
+				  uint32_t except, GenieEngine **engine, char *error)
 {
 	char		path[MAXPGPATH];
 	void	   *handle;
@@ -104,5 +112,5 @@ genie_engine_load(const char *library, const GenieEngineOptions *options, uint32
 				 path, found->abi, GENIE_ENGINE_ABI);
 		return GENIE_STATUS_UNAVAILABLE;
 	}
-	return open_devices(found, options, max, except, engine, error);
+	return open_devices(found, options, rival, max, except, engine, error);
 }

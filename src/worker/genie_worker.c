@@ -52,6 +52,7 @@
 #include "genie_arena.h"
 #include "genie_autoprewarm.h"
 #include "genie_compat.h"
+#include "genie_cpu_plan.h"
 #include "genie_directory.h"
 #include "genie_engine_cpu.h"
 #include "genie_engine_load.h"
@@ -88,6 +89,7 @@ char	   *genie_worker_gpu_library;
 typedef struct GenieWorker
 {
 	GenieEngine *cpu;
+	GenieRival	rival;			/* the same, as the GPU engine sees it */
 	GenieEngine *gpu;			/* NULL: none */
 	char		library[MAXPGPATH]; /* that gpu was opened from, */
 	int			max_devices;	/* and on how many devices at most */
@@ -156,7 +158,7 @@ set_cpu_threads(void)
 
 	if (n == 0)
 		n = Min(Max(sysconf(_SC_NPROCESSORS_ONLN), 1), CPU_THREADS_AUTO);
-	genie_cpu_engine_threads(worker.cpu, (uint32) n);
+	worker.rival.n_threads = genie_cpu_engine_threads(worker.cpu, (uint32) n);
 }
 
 /* Tells the engine how to count, and reports the costs that it measured. */
@@ -237,8 +239,8 @@ open_gpu(void)
 	genie_arena_block(&options.arena, &options.arena_bytes);
 	if (options.arena_bytes > PINNED_BYTES_MAX)
 		genie_arena_request_block(&options.arena, &options.arena_bytes);
-	status = genie_engine_load(genie_worker_gpu_library, &options, (uint32) worker.max_devices, left_alone(&report),
-							   &worker.gpu, error);
+	status = genie_engine_load(genie_worker_gpu_library, &options, &worker.rival, (uint32) worker.max_devices,
+							   left_alone(&report), &worker.gpu, error);
 	if (status == GENIE_OK)
 	{
 		GenieDeviceInfo devices[GENIE_DEVICES_MAX];
@@ -709,6 +711,7 @@ genie_worker_main(Datum arg)
 	report_state(GENIE_WORKER_IDLE);
 	genie_request_worker_up();
 	genie_cpu_engine_measure(worker.cpu);	/* requests wait meanwhile, for some milliseconds */
+	worker.rival.costs = genie_cpu_engine_policy(worker.cpu)->costs;
 	set_kernels(worker.cpu);
 
 	/* All that sets the latch (requests, SIGTERM, SIGHUP) is checked after each reset and before the next wait. */

@@ -17,13 +17,14 @@
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
  *	devices NUMBER		there are so many; it is read when they are opened
  *	device NUMBER		what the file says holds for that device only
+ *	memory BYTES		so many are for copies of images and vectors; it is read at any time
  *	once				what the file says holds for the next batch (or opening) only: the file is emptied then
  *
  * No file, an empty one or no variable: all is well.
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
- * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "forget ID", "limit BYTES",
+ * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "prefetch ID", "forget ID", "limit BYTES",
  * "close".  All devices but the first say their number and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
@@ -73,6 +74,7 @@ typedef struct FakeOrder
 	bool		once;
 	uint32_t	n_devices;
 	long		device;			/* that it is for; -1: all */
+	uint64_t	memory;
 } FakeOrder;
 
 static GenieStatus
@@ -89,7 +91,7 @@ status_named(const char *word)
 	return GENIE_OK;
 }
 
-static const FakeOrder no_order = {.n_devices = 1, .device = -1};
+static const FakeOrder no_order = {.n_devices = 1, .device = -1, .memory = UINT64_MAX};
 
 static FakeOrder
 read_file(void)
@@ -119,6 +121,8 @@ read_file(void)
 			order.n_devices = (uint32_t) atol(word);
 		else if (word != NULL && strcmp(word, "device") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.device = atol(word);
+		else if (word != NULL && strcmp(word, "memory") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.memory = strtoull(word, NULL, 10);
 		else if (word != NULL && strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.slow_ms = atol(word);
 		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
@@ -342,6 +346,21 @@ fake_forget(GenieEngine *engine, uint64_t id)
 	say(((FakeEngine *) (void *) engine)->device, "forget %" PRIu64, id);
 }
 
+/* It keeps no copies. */
+static bool
+fake_has(GenieEngine *engine, uint64_t id)
+{
+	(void) engine;
+	(void) id;
+	return false;
+}
+
+static void
+fake_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
+{
+	say(((FakeEngine *) (void *) engine)->device, "prefetch %" PRIu64, image != NULL ? image->id : vectors->id);
+}
+
 static void
 fake_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -369,6 +388,7 @@ fake_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 		snprintf(info->name, sizeof(info->name), "fake");
 		info->memory_bytes = DEVICE_BYTES;
 		info->limit_bytes = limit == 0 || limit > DEVICE_BYTES ? DEVICE_BYTES : limit;
+		info->image_limit_bytes = read_order(info->device).memory;
 	}
 	return 1;
 }
@@ -389,6 +409,8 @@ static const GenieEngineOps fake_ops = {
 	.name = "fake",
 	.run = fake_run,
 	.forget = fake_forget,
+	.has = fake_has,
+	.prefetch = fake_prefetch,
 	.set_memory_limit = fake_set_memory_limit,
 	.set_kernels = fake_set_kernels,
 	.devices = fake_devices,

@@ -1,0 +1,450 @@
+/*
+ * test_multiload.c
+ *	  Counting what is larger than a device's memory (genie_multiload.h), against what jobs must give
+ *	  (genie_test_jobs.h).
+ *
+ * The engine below counts by the CPU engine, and keeps a list of what was copied to it, as a device would.  It notices
+ * more copies than there is room for, pieces that are counted before they were copied, and ids that change their
+ * meaning.
+ */
+#include <string.h>
+
+#include "genie_engine_cpu.h"
+#include "genie_multiload.h"
+#include "genie_test.h"
+#include "genie_test_jobs.h"
+
+#define ROUNDS 40
+#define JOBS_MAX 24
+#define COPIES_MAX 64
+#define DIMENSIONS 12
+#define PIECES (UINT64_C(1) << 62)	/* ids from here on are of pieces */
+
+typedef struct Copy
+{
+	uint64_t	id;
+	const void *first;
+	uint64_t	n_bytes;
+} Copy;
+
+typedef struct Device
+{
+	GenieEngine engine;
+	GenieEngine *cpu;
+	void	   *memory;
+	uint64_t	room;
+	uint32_t	n_copies;
+	Copy		copies[COPIES_MAX];
+	uint64_t	uploaded;
+	uint32_t	n_batches;
+	uint32_t	fails_after;	/* batches */
+	GenieStatus fails;
+	uint32_t	n_wrong;
+	bool		is_closed;
+} Device;
+
+static Device device;
+static GenieRival rival;
+
+/* ---- the device ---- */
+
+static uint64_t
+bytes_there(void)
+{
+	uint64_t	n_bytes = 0;
+
+	for (uint32_t i = 0; i < device.n_copies; i++)
+		n_bytes += device.copies[i].n_bytes;
+	return n_bytes;
+}
+
+static bool
+device_has(GenieEngine *engine, uint64_t id)
+{
+	(void) engine;
+	for (uint32_t i = 0; i < device.n_copies; i++)
+		if (device.copies[i].id == id)
+			return true;
+	return false;
+}
+
+static void
+device_forget(GenieEngine *engine, uint64_t id)
+{
+	(void) engine;
+	for (uint32_t i = device.n_copies; i > 0; i--)
+		if (device.copies[i - 1].id == id)
+			device.copies[i - 1] = device.copies[--device.n_copies];
+}
+
+static void
+device_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
+{
+	Copy		copy = {image != NULL ? image->id : vectors->id, NULL, 0};
+	uint32_t	n_tiles = vectors == NULL ? 0 : (vectors->n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
+
+	device.n_wrong += device_has(engine, copy.id);
+	for (uint32_t g = 0; image != NULL && g < image->n_groups; g++)
+		copy.n_bytes += image->groups[g]->n_bytes;
+	if (image != NULL)
+		copy.first = image->groups[0];
+	for (uint32_t t = 0; t < n_tiles; t++)
+	{
+		if (vectors->tiles[t] == NULL)
+			continue;
+		copy.first = copy.first == NULL ? vectors->tiles[t] : copy.first;
+		copy.n_bytes += (uint64_t) GENIE_TILE_OBJECTS *
+			genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
+	}
+	if (device.n_copies == COPIES_MAX)
+		abort();
+	device.copies[device.n_copies++] = copy;
+	device.uploaded += copy.n_bytes;
+	device.n_wrong += bytes_there() > device.room;
+}
+
+static void
+check_view(const GenieJob *job)
+{
+	const GenieSegmentImage *image = job->image;
+	uint64_t	id = job->kind == GENIE_JOB_SCAN ? job->vectors->id : image->id;
+	uint32_t	end = job->first_tile + job->n_tiles;
+
+	if (job->n_tiles == 0)
+		return;
+	if (id >= PIECES)
+		device.n_wrong += !device_has(&device.engine, id);
+	for (uint32_t t = job->first_tile; job->kind == GENIE_JOB_SCAN && t < end; t++)
+		device.n_wrong += job->vectors->tiles[t] == NULL;
+	if (job->kind != GENIE_JOB_SCAN)
+		device.n_wrong += image->groups[0]->first_tile > job->first_tile ||
+			image->groups[image->n_groups - 1]->first_tile + image->groups[image->n_groups - 1]->n_tiles < end;
+	for (uint32_t i = 0; i < device.n_copies; i++)
+		if (device.copies[i].id == id)
+			device.n_wrong += device.copies[i].first !=
+				(job->kind == GENIE_JOB_SCAN ? job->vectors->tiles[job->first_tile] : (const void *) image->groups[0]) &&
+				id >= PIECES && job->kind != GENIE_JOB_SCAN;
+}
+
+static GenieStatus
+device_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
+{
+	GenieStatus status;
+
+	device.n_batches++;
+	engine->error[0] = '\0';
+	if (device.fails_after > 0 && --device.fails_after == 0)
+	{
+		for (uint32_t i = 0; i < n_jobs; i++)
+			jobs[i].status = device.fails;
+		snprintf(engine->error, sizeof(engine->error), "it failed");
+		return device.fails == GENIE_STATUS_LOST ? device.fails : GENIE_OK;
+	}
+	for (uint32_t i = 0; i < n_jobs; i++)
+		if (genie_job_has_image(jobs[i].kind))
+			check_view(&jobs[i]);
+	device.cpu->interrupted = engine->interrupted;
+	status = device.cpu->ops->run(device.cpu, n_jobs, jobs);
+	memcpy(engine->error, device.cpu->error, sizeof(engine->error));
+	return status;
+}
+
+static void
+device_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	(void) engine;
+	device.room = bytes;
+}
+
+static void
+device_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
+{
+	(void) engine;
+	device.cpu->ops->set_kernels(device.cpu, choice);
+}
+
+static uint32_t
+device_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
+{
+	(void) engine;
+	if (max == 0)
+		return 1;
+	memset(info, 0, sizeof(GenieDeviceInfo));
+	info->image_limit_bytes = device.room;
+	info->image_bytes = bytes_there();
+	return 1;
+}
+
+static void
+device_close(GenieEngine *engine)
+{
+	(void) engine;
+	device.cpu->ops->close(device.cpu);
+	free(device.memory);
+	device.is_closed = true;
+}
+
+static const GenieEngineOps device_ops = {
+	.abi = GENIE_ENGINE_ABI,
+	.name = "device",
+	.run = device_run,
+	.forget = device_forget,
+	.has = device_has,
+	.prefetch = device_prefetch,
+	.set_memory_limit = device_set_memory_limit,
+	.set_kernels = device_set_kernels,
+	.devices = device_devices,
+	.close = device_close,
+};
+
+static GenieEngine *
+open_device(void)
+{
+	memset(&device, 0, sizeof(device));
+	CHECK(posix_memalign(&device.memory, 64, genie_cpu_engine_size()) == 0);
+	device.cpu = genie_cpu_engine_open(device.memory);
+	device.engine.ops = &device_ops;
+	device.room = UINT64_MAX;
+	return genie_multiload_open(&device.engine, &rival);
+}
+
+static void
+close_device(GenieEngine *engine)
+{
+	engine->ops->close(engine);
+	CHECK(device.is_closed);
+	CHECK_INT(device.n_wrong, 0);
+	CHECK_INT(device.n_copies, 0);
+}
+
+/* ---- images ---- */
+
+static GenieModel model;
+static GenieSegmentImage image;
+
+/* A segment of four tiles, each a group, whose largest is not much larger than the others. */
+static uint64_t
+make_segment(GenieRandom *random, uint64_t id)
+{
+	uint64_t	n_bytes = 0;
+
+	do
+	{
+		random_model(random, &model);
+		genie_model_image(&model, id, 1, &image);
+		if (image.n_groups == 4)
+			break;
+		genie_model_free_image(&image);
+		genie_model_end(&model);
+	} while (true);
+	for (uint32_t g = 0; g < 4; g++)
+		n_bytes += image.groups[g]->n_bytes;
+	return n_bytes;
+}
+
+static void
+free_segment(void)
+{
+	genie_model_free_image(&image);
+	genie_model_end(&model);
+}
+
+/* Runs random jobs and checks them; those of which status `may` is allowed may have it.  Returns how many are right. */
+static uint32_t
+run_random(GenieEngine *engine, GenieRandom *random, GenieStatus may)
+{
+	uint32_t	n_jobs = 1 + (uint32_t) genie_random_below(random, JOBS_MAX);
+	GenieJob	jobs[JOBS_MAX];
+	uint32_t	n_right = 0;
+	GenieStatus status;
+
+	for (uint32_t j = 0; j < n_jobs; j++)
+		random_job(random, &model, &image, &jobs[j]);
+	status = engine->ops->run(engine, n_jobs, jobs);
+	CHECK(status == GENIE_OK || (status == may && may == GENIE_STATUS_LOST));
+	for (uint32_t j = 0; j < n_jobs; j++)
+	{
+		bool		adds_up = genie_job_adds_up(jobs[j].kind);
+
+		/* facets and grids are for the CPU */
+		if (jobs[j].status == GENIE_STATUS_DECLINED && (adds_up || may == GENIE_STATUS_DECLINED))
+			CHECK(jobs[j].n_hits == 0);
+		else if (jobs[j].status != GENIE_OK && jobs[j].status == may)
+			CHECK(engine->error[0] != '\0' || may == GENIE_STATUS_CANCELLED);
+		else if (check_job(&model, &jobs[j]))
+			n_right++;
+		else
+			printf("job %u of kind %d\n", j, (int) jobs[j].kind);
+		free_job(&jobs[j]);
+	}
+	return n_right;
+}
+
+/* All answers are right, whatever is there; pieces that are there are not copied again. */
+static void
+test_answers(GenieRandom *random)
+{
+	uint32_t	n_streamed = 0;
+
+	for (uint32_t round = 0; round < ROUNDS; round++)
+	{
+		GenieEngine *engine = open_device();
+		uint64_t	n_bytes = make_segment(random, round + 1);
+		GenieDeviceInfo info;
+
+		device.room = n_bytes + round % 4 * 1000;
+		for (int batch = 0; batch < 4; batch++)
+		{
+			uint64_t	before = device.uploaded;
+
+			(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+			CHECK(batch == 0 || device.uploaded - before < n_bytes);
+		}
+		(void) engine->ops->devices(engine, &info, 1);
+		n_streamed += info.streamed_bytes >= n_bytes;
+		if (round % 2 == 0)
+			engine->ops->set_memory_limit(engine, UINT64_MAX);	/* now all of it fits */
+		(void) run_random(engine, random, round % 2 == 0 ? GENIE_OK : GENIE_STATUS_DECLINED);
+		engine->ops->set_memory_limit(engine, 1000);	/* and now nothing does */
+		device.n_wrong = 0;
+		CHECK_INT(run_random(engine, random, GENIE_STATUS_DECLINED) > JOBS_MAX, false);
+		engine->ops->forget(engine, round + 1);
+		CHECK_INT(device.n_copies, 0);
+		free_segment();
+		close_device(engine);
+	}
+	CHECK(n_streamed > ROUNDS / 4);
+}
+
+static bool
+stop(void)
+{
+	return true;
+}
+
+static void
+test_failures(GenieRandom *random)
+{
+	static const GenieStatus failures[] = {GENIE_STATUS_RETRY, GENIE_STATUS_NO_ROOM, GENIE_STATUS_LOST};
+
+	for (uint32_t round = 0; round < ROUNDS / 2; round++)
+	{
+		GenieEngine *engine = open_device();
+		GenieStatus failure = failures[round % 3];
+
+		device.room = make_segment(random, 1);
+		device.fails = failure;
+		device.fails_after = 1 + round % 4;
+		for (int batch = 0; batch < 3; batch++)
+			(void) run_random(engine, random, device.fails_after > 0 ? failure : GENIE_STATUS_DECLINED);
+		engine->interrupted = stop;
+		(void) run_random(engine, random, GENIE_STATUS_CANCELLED);
+		engine->interrupted = NULL;
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+		free_segment();
+		close_device(engine);
+	}
+}
+
+/* Where the rival is faster, jobs are declined, and nothing is copied. */
+static void
+test_rival(GenieRandom *random)
+{
+	GenieEngine *engine = open_device();
+
+	do
+	{
+		if (image.n_groups > 0)
+			free_segment();
+		device.room = make_segment(random, 1) + 1000;
+	} while (genie_image_has_codes(&image));
+	rival.n_threads = 1000000;
+	rival.costs.posting_ns = 0.5;
+	for (int batch = 0; batch < 5; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK(device.uploaded == 0);
+	rival.n_threads = 1;
+	rival.costs.piece_ns = 1e12;
+	for (int batch = 0; batch < 20 && device.uploaded == 0; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK(device.uploaded > 0);
+	memset(&rival, 0, sizeof(rival));
+	free_segment();
+	close_device(engine);
+}
+
+/* ---- vectors ---- */
+
+static void
+test_vectors(GenieRandom *random)
+{
+	enum {N_TILES = 6};
+	const GenieValueShape shape = {.metric = GENIE_METRIC_L2, .n_dimensions = DIMENSIONS};
+	size_t		n_bytes = genie_value_record_bytes(shape.metric, DIMENSIONS);
+	uint8_t    *records = malloc(GENIE_TILE_OBJECTS * n_bytes);
+	const void *tiles[N_TILES];
+	uint64_t   *live = malloc(N_TILES * GENIE_TILE_BITMAP_BYTES);
+	GenieQuantizedVectors vectors = {9, shape.metric, DIMENSIONS, N_TILES * GENIE_TILE_OBJECTS - 99, tiles};
+	GenieSegmentImage rows = {.id = 8, .n_objects = vectors.n_objects, .n_tiles = N_TILES, .live = live};
+	GenieValueQuery *scan = malloc(genie_value_query_bytes(shape.metric, DIMENSIONS));
+	static GenieHit hits[2][500];
+	GenieEngine *engine = open_device();
+
+	for (uint32_t i = 0; i < GENIE_TILE_OBJECTS; i++)
+	{
+		float		elements[DIMENSIONS];
+
+		for (uint32_t d = 0; d < DIMENSIONS; d++)
+			elements[d] = (float) genie_random_below(random, 50);
+		genie_value_record(shape, (GenieVector) {elements, DIMENSIONS, false}, records + i * n_bytes);
+	}
+	for (uint32_t t = 0; t < N_TILES; t++)
+	{
+		tiles[t] = malloc(GENIE_TILE_OBJECTS * n_bytes);
+		/* ties over tiles */
+		memcpy((void *) tiles[t], records, GENIE_TILE_OBJECTS * n_bytes);
+	}
+	memset(live, 0xff, N_TILES * GENIE_TILE_BITMAP_BYTES);
+	for (uint32_t i = vectors.n_objects; i < N_TILES * GENIE_TILE_OBJECTS; i++)
+		live[i / 64] &= ~(UINT64_C(1) << (i % 64));
+	device.room = 4 * GENIE_TILE_OBJECTS * n_bytes + 100000;
+	for (uint32_t round = 0; round < 6; round++)
+	{
+		const float elements[GENIE_QUANTIZED_ALIGN] = {(float) round, 2, 3};
+		GenieJob	job = {.kind = GENIE_JOB_SCAN, .image = &rows, .first_tile = round % 2,
+		.n_tiles = N_TILES - round % 3, .k = round == 5 ? 500 : 10, .min_key = 1, .vectors = &vectors, .scan = scan,
+		.scan_bytes = genie_value_query_bytes(shape.metric, DIMENSIONS)};
+
+		job.n_tiles -= job.first_tile;
+		genie_value_query(shape, (GenieVector) {elements, DIMENSIONS, false}, scan);
+		for (uint32_t way = 0; way < 2; way++)
+		{
+			GenieEngine *by = way == 0 ? engine : device.cpu;
+
+			job.out = hits[way];
+			CHECK_INT(by->ops->run(by, 1, &job), GENIE_OK);
+			CHECK_INT(job.status, GENIE_OK);
+			CHECK_INT(job.n_hits, job.k);
+		}
+		CHECK(memcmp(hits[0], hits[1], job.k * sizeof(GenieHit)) == 0);
+	}
+	CHECK(device.uploaded > vectors.n_objects * (uint64_t) n_bytes);
+	for (uint32_t t = 0; t < N_TILES; t++)
+		free((void *) tiles[t]);
+	free(records);
+	free(live);
+	free(scan);
+	close_device(engine);
+}
+
+int
+main(void)
+{
+	GenieRandom random = {20261126};
+
+	test_answers(&random);
+	test_failures(&random);
+	test_rival(&random);
+	test_vectors(&random);
+	return genie_test_end();
+}
