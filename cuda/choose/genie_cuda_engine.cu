@@ -77,6 +77,8 @@ public:
 
 	GenieStatus run(uint32_t n_jobs, GenieJob *jobs) noexcept;
 	void		forget(uint64_t id);
+	bool		has(uint64_t id) const;
+	void		prefetch(const GenieSegmentImage *image, const GenieQuantizedVectors *quantized);
 	void		set_memory_limit(uint64_t bytes);
 	void		set_kernels(GenieKernelChoice choice);
 	void		describe(GenieDeviceInfo &info) const;
@@ -101,6 +103,7 @@ private:
 	std::unique_ptr<GenieCudaContext> context;
 	std::unique_ptr<GenieCudaDispatch> dispatch;
 	uint64_t	n_passes = 0;
+	bool		is_ahead = false;	/* something has been copied ahead since the last batch */
 	void	   *registered = nullptr;	/* the arena, if it is pinned, */
 	bool		registers = false;	/* which this engine has done */
 };
@@ -152,6 +155,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	cudaStream_t copy_stream;
 	cudaEvent_t copy_begin;
 	cudaEvent_t copy_end;
+	GenieCudaAhead ahead[2] = {};
 
 	GENIE_CUDA_CHECK(cudaGetDeviceProperties(&properties, number));
 	if (properties.major * 10 + properties.minor < OLDEST_DEVICE)
@@ -182,11 +186,29 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 	GENIE_CUDA_CHECK(cudaStreamCreateWithFlags(&copy_stream, cudaStreamNonBlocking));
 	GENIE_CUDA_CHECK(cudaEventCreate(&copy_begin));
 	GENIE_CUDA_CHECK(cudaEventCreate(&copy_end));
+	for (GenieCudaAhead &times : ahead)
+	{
+		GENIE_CUDA_CHECK(cudaEventCreate(&times.begin));
+		GENIE_CUDA_CHECK(cudaEventCreate(&times.end));
+	}
 	memory.reset(new GenieCudaMemory(options.memory_limit, free_memory()));
 	vectors.reset(new GenieCudaAllVectors(*memory));
 	images.reset(new GenieCudaImages(*memory, *vectors));
-	context.reset(new GenieCudaContext{this, device, *memory, *images, *vectors, stream, copy_stream, copy_begin,
-									   copy_end, (const uint8_t *) registered, options.arena_bytes, 0, 0});
+	context.reset(new GenieCudaContext{this,
+									   device,
+									   *memory,
+									   *images,
+									   *vectors,
+									   stream,
+									   copy_stream,
+									   copy_begin,
+									   copy_end,
+									   {ahead[0], ahead[1]},
+									   0,
+									   (const uint8_t *) registered,
+									   options.arena_bytes,
+									   0,
+									   0});
 	dispatch.reset(new GenieCudaDispatch(*context, choices, told(MEASURE_ENVIRONMENT, true)));
 }
 
@@ -199,6 +221,11 @@ GenieCudaEngine::~GenieCudaEngine()
 	{
 		(void) cudaEventDestroy(context->copy_begin);
 		(void) cudaEventDestroy(context->copy_end);
+		for (const GenieCudaAhead &times : context->ahead)
+		{
+			(void) cudaEventDestroy(times.begin);
+			(void) cudaEventDestroy(times.end);
+		}
 		(void) cudaStreamDestroy(context->stream);
 		(void) cudaStreamDestroy(context->copy_stream);
 	}
@@ -257,7 +284,7 @@ parts_of(const std::vector<GenieJob *> &jobs, const GenieCudaImages &images)
 		else if (job->kind == GENIE_JOB_MASK && job->n_conditions == 0)
 			memcpy(job->out, job->image->live + (size_t) first * GENIE_TILE_WORDS,
 				   (size_t) n * GENIE_TILE_BITMAP_BYTES);
-		else if (!images.fits(*job->image))
+		else if (n > 0 && !images.fits(*job->image))
 			job->status = GENIE_STATUS_NO_ROOM;
 		else
 			for (uint32_t done = 0; done < n; done += each)
@@ -547,6 +574,9 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 	error[0] = '\0';
 	failure = genie_cuda_guard(error, [&]() {
 		select();
+		if (!is_ahead)
+			memory->keep_given(false);
+		is_ahead = false;
 		images->trim();
 		run_tiles(run_all_but_tiles(n_jobs, jobs, status), status);
 	});
@@ -562,6 +592,25 @@ GenieCudaEngine::forget(uint64_t id)
 	images->forget(id);
 	vectors->forget(id);
 	dispatch->forget(id);
+}
+
+bool
+GenieCudaEngine::has(uint64_t id) const
+{
+	return images->resident(id) || vectors->resident(id);
+}
+
+void
+GenieCudaEngine::prefetch(const GenieSegmentImage *image, const GenieQuantizedVectors *quantized)
+{
+	const uint64_t number = ++n_passes;
+
+	memory->keep_given(true);
+	is_ahead = true;
+	if (image != nullptr)
+		context->prefetch(images->acquire(*image, number), [&](size_t group) { return image->groups[group]; });
+	else if (GenieCudaVectors *copy = vectors->acquire(*quantized, number))
+		context->prefetch(*copy, [&](size_t tile) { return quantized->tiles[tile]; });
 }
 
 void
@@ -584,6 +633,7 @@ GenieCudaEngine::describe(GenieDeviceInfo &info) const
 	snprintf(info.name, sizeof(info.name), "%.*s", GENIE_DEVICE_NAME_MAX - 1, properties.name);
 	info.memory_bytes = properties.totalGlobalMem;
 	info.limit_bytes = memory->limit();
+	info.image_limit_bytes = memory->image_limit();
 	info.image_bytes = memory->image_bytes();
 	info.scratch_bytes = memory->scratch_bytes();
 	info.uploaded_bytes = context->uploaded_bytes;
@@ -606,6 +656,25 @@ genie_cuda_engine_forget(GenieEngine *engine, uint64_t id)
 		engine_of(engine)->select();
 		engine_of(engine)->forget(id);
 	});
+}
+
+static bool
+genie_cuda_engine_has(GenieEngine *engine, uint64_t id)
+{
+	return engine_of(engine)->has(id);
+}
+
+static void
+genie_cuda_engine_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
+{
+	char		error[GENIE_ENGINE_ERROR_MAX];
+
+	/* the batch that wants it copies it then, or says why it cannot */
+	if (genie_cuda_guard(error, [&]() {
+			engine_of(engine)->select();
+			engine_of(engine)->prefetch(image, vectors);
+		}) != GENIE_OK)
+		engine_of(engine)->forget(image != nullptr ? image->id : vectors->id);
 }
 
 static void
@@ -642,6 +711,8 @@ static const GenieEngineOps cuda_ops = {GENIE_ENGINE_ABI,
 										"cuda",
 										genie_cuda_engine_run,
 										genie_cuda_engine_forget,
+										genie_cuda_engine_has,
+										genie_cuda_engine_prefetch,
 										genie_cuda_engine_set_memory_limit,
 										genie_cuda_engine_set_kernels,
 										genie_cuda_engine_devices,

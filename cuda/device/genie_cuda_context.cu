@@ -30,8 +30,9 @@ GenieCudaContext::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 	{
 		if (engine->interrupted != nullptr && engine->interrupted())
 			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-		uploaded_bytes += copy.upload(group, image.groups[group], copy_stream, stream);
+		uploaded_bytes += copy.upload(group, image.groups[group], copy_stream);
 	}
+	copy.join(stream);
 }
 
 void
@@ -42,16 +43,35 @@ GenieCudaContext::upload(const GenieQuantizedVectors &quantized, GenieCudaVector
 	{
 		if (engine->interrupted != nullptr && engine->interrupted())
 			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while vectors were copied to the GPU");
-		uploaded_bytes += copy.upload(tile, quantized.tiles[tile], copy_stream, stream);
+		uploaded_bytes += copy.upload(tile, quantized.tiles[tile], copy_stream);
 	}
+	copy.join(stream);
+}
+
+void
+GenieCudaContext::note(cudaEvent_t begin, cudaEvent_t end)
+{
+	float		upload_ms = 0;
+
+	GENIE_CUDA_CHECK(cudaEventSynchronize(end));
+	GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, begin, end));
+	upload_us += (uint64_t) (upload_ms * 1000);
 }
 
 void
 GenieCudaContext::note_upload()
 {
-	float		upload_ms = 0;
+	note(copy_begin, copy_end);
+}
 
-	GENIE_CUDA_CHECK(cudaEventSynchronize(copy_end));
-	GENIE_CUDA_CHECK(cudaEventElapsedTime(&upload_ms, copy_begin, copy_end));
-	upload_us += (uint64_t) (upload_ms * 1000);
+GenieCudaAhead &
+GenieCudaContext::begin_ahead()
+{
+	GenieCudaAhead &times = ahead[n_ahead++ % 2];
+
+	if (times.is_open)
+		note(times.begin, times.end);
+	times.is_open = false;
+	GENIE_CUDA_CHECK(cudaEventRecord(times.begin, copy_stream));
+	return times;
 }

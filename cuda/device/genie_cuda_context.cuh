@@ -10,6 +10,14 @@
 #include "genie_cuda_device.cuh"
 #include "genie_cuda_image.cuh"
 
+/* A copy ahead: when it began and ended, with timing. */
+struct GenieCudaAhead
+{
+	cudaEvent_t begin;
+	cudaEvent_t end;
+	bool		is_open;		/* its time is not in upload_us yet */
+};
+
 /* What a pass runs on. */
 struct GenieCudaContext
 {
@@ -22,6 +30,8 @@ struct GenieCudaContext
 	cudaStream_t copy_stream;
 	cudaEvent_t copy_begin;		/* with timing */
 	cudaEvent_t copy_end;
+	GenieCudaAhead ahead[2];	/* of copies ahead, in turn: the one before has ended when the next one begins */
+	uint32_t	n_ahead;
 	const uint8_t *arena;		/* of GenieEngineOptions, if it could be pinned; else NULL */
 	size_t		arena_bytes;
 	uint64_t	uploaded_bytes;
@@ -44,8 +54,27 @@ struct GenieCudaContext
 	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
 
+	/*
+	 * Starts copying parts of an image or of vectors that no pass of now is about.  The pass that is waits for nothing.
+	 * from(part) is where on the host a part is.
+	 */
+	template <class FROM>
+	void prefetch(GenieCudaCopy &copy, FROM from)
+	{
+		GenieCudaAhead &times = begin_ahead();
+
+		for (size_t part = 0; !copy.complete(); part++)
+			uploaded_bytes += copy.upload(part, from(part), copy_stream);
+		GENIE_CUDA_CHECK(cudaEventRecord(times.end, copy_stream));
+		times.is_open = true;
+	}
+
 	/* Adds the time between the copy's two events to upload_us. */
 	void		note_upload();
+
+	/* what these two do between them */
+	GenieCudaAhead &begin_ahead();
+	void		note(cudaEvent_t begin, cudaEvent_t end);
 };
 
 struct GenieCudaBytes

@@ -21,12 +21,13 @@ GenieCudaBlock::take(GenieCudaMemory &owner_, size_t bytes_)
 const uint64_t *
 GenieCudaLive::update(const GenieSegmentImage &image, cudaStream_t stream)
 {
-	if (block.bytes != bytes_of(image.n_tiles))
+	if (image.n_tiles < first_tile || block.bytes > bytes_of(image.n_tiles - first_tile))
 		throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "an image does not have the tiles that its copy has");
 	if (!block.uploaded || image_id != image.id || version != image.live_version)
 	{
 		block.uploaded = false;
-		GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, image.live, block.bytes, cudaMemcpyHostToDevice, stream));
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, image.live + (size_t) first_tile * GENIE_TILE_WORDS, block.bytes,
+										 cudaMemcpyHostToDevice, stream));
 		image_id = image.id;
 		version = image.live_version;
 		block.uploaded = true;
@@ -45,7 +46,7 @@ GenieCudaCopy::~GenieCudaCopy()
 }
 
 uint64_t
-GenieCudaCopy::upload(size_t part, const void *from, cudaStream_t copy_stream, cudaStream_t stream)
+GenieCudaCopy::upload(size_t part, const void *from, cudaStream_t copy_stream)
 {
 	GenieCudaBlock &block = parts[part];
 
@@ -55,9 +56,14 @@ GenieCudaCopy::upload(size_t part, const void *from, cudaStream_t copy_stream, c
 	{
 		GENIE_CUDA_CHECK(cudaMemcpyAsync(block.memory, from, block.bytes, cudaMemcpyHostToDevice, copy_stream));
 		GENIE_CUDA_CHECK(cudaEventRecord(ready, copy_stream));
-		GENIE_CUDA_CHECK(cudaStreamWaitEvent(stream, ready, 0));
 	}
 	block.uploaded = true;
 	n_uploaded++;
 	return block.bytes;
+}
+
+void
+GenieCudaCopy::join(cudaStream_t stream) const
+{
+	GENIE_CUDA_CHECK(cudaStreamWaitEvent(stream, ready, 0));
 }

@@ -4,7 +4,7 @@
  *
  * All room of a copy is taken before anything is copied.  Each part is a block of its own, so a large copy needs no
  * room in one piece.  Parts are copied on a stream of their own; a reader waits for the part that it reads and no
- * other.
+ * other.  Or all of them are copied ahead (GenieCudaContext::prefetch()), and a reader waits for the last one.
  *
  *		absent ── room taken ── upload() of each part ──> complete
  *		complete, or room taken and the pass failed ── drop ──> absent
@@ -39,7 +39,7 @@ private:
 	GenieCudaMemory *owner = nullptr;
 };
 
-/* The live bits of an image, GENIE_TILE_WORDS words a tile. */
+/* The live bits of some tiles of an image, GENIE_TILE_WORDS words a tile. */
 class GenieCudaLive
 {
 public:
@@ -48,13 +48,14 @@ public:
 		return (size_t) n_tiles * GENIE_TILE_BITMAP_BYTES;
 	}
 
-	/* Called once.  Throws if the device has no room. */
-	void		take(GenieCudaMemory &memory, uint32_t n_tiles)
+	/* Called once, for n_tiles from first_tile_ on.  Throws if the device has no room. */
+	void		take(GenieCudaMemory &memory, uint32_t first_tile_, uint32_t n_tiles)
 	{
+		first_tile = first_tile_;
 		block.take(memory, bytes_of(n_tiles));
 	}
 
-	/* Starts copying them, if the device has others.  Throws if the image has other tiles than there is room for. */
+	/* Starts copying them, if the device has others.  Throws if the image does not have these tiles. */
 	const uint64_t *update(const GenieSegmentImage &image, cudaStream_t stream);
 
 	const uint64_t *words() const
@@ -64,6 +65,7 @@ public:
 
 private:
 	GenieCudaBlock block;
+	uint32_t	first_tile = 0;
 	uint64_t	image_id = 0;
 	uint64_t	version = 0;
 };
@@ -75,10 +77,13 @@ public:
 	GenieCudaCopy &operator=(const GenieCudaCopy &) = delete;
 
 	/*
-	 * Starts copying a part on copy_stream and makes stream wait for it.  Returns the bytes to be copied: 0 if the part
-	 * is there.  from is nullptr if it has none.
+	 * Starts copying a part on copy_stream.  Returns the bytes to be copied: 0 if the part is there.  from is nullptr
+	 * if it has none.
 	 */
-	uint64_t	upload(size_t part, const void *from, cudaStream_t copy_stream, cudaStream_t stream);
+	uint64_t	upload(size_t part, const void *from, cudaStream_t copy_stream);
+
+	/* Makes stream wait for all parts whose copying has been started. */
+	void		join(cudaStream_t stream) const;
 
 	bool		complete() const
 	{

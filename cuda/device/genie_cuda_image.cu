@@ -4,26 +4,39 @@
  */
 #include "genie_cuda_image.cuh"
 
-static size_t
-table_bytes(const GenieSegmentImage &image)
+/* The first tile that the image has: a part of one begins with a later tile. */
+static uint32_t
+first_tile_of(const GenieSegmentImage &image)
 {
-	return image.n_tiles * sizeof(GenieCudaTile);
+	return image.n_groups == 0 ? 0 : image.groups[0]->first_tile;
+}
+
+static uint32_t
+n_tiles_of(const GenieSegmentImage &image)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < image.n_groups; i++)
+		n += image.groups[i]->n_tiles;
+	return image.n_groups == 0 ? image.n_tiles : n;
 }
 
 uint64_t
 GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 {
-	uint64_t	bytes = table_bytes(image) + GenieCudaLive::bytes_of(image.n_tiles);
+	const uint32_t n_tiles = n_tiles_of(image);
+	uint64_t	bytes = n_tiles * sizeof(GenieCudaTile) + GenieCudaLive::bytes_of(n_tiles);
 
 	for (uint32_t i = 0; i < image.n_groups; i++)
 		bytes += image.groups[i]->n_bytes;
 	return bytes;
 }
 
-GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) : GenieCudaCopy(image.n_groups)
+GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) :
+	GenieCudaCopy(image.n_groups), first_tile(first_tile_of(image)), n_tiles(n_tiles_of(image))
 {
-	table.take(memory, table_bytes(image));
-	live.take(memory, image.n_tiles);
+	table.take(memory, n_tiles * sizeof(GenieCudaTile));
+	live.take(memory, first_tile, n_tiles);
 	for (uint32_t i = 0; i < image.n_groups; i++)
 		parts[i].take(memory, image.groups[i]->n_bytes);
 }
@@ -33,9 +46,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 {
 	if (!table.uploaded)
 	{
-		/* a part of an image begins with a later tile */
-		const uint32_t first = image.n_groups == 0 ? 0 : image.groups[0]->first_tile;
-		std::vector<GenieCudaTile> tiles(first);
+		std::vector<GenieCudaTile> tiles;
 
 		for (uint32_t i = 0; i < image.n_groups; i++)
 		{
@@ -52,15 +63,14 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 				tiles.push_back(tile);
 			}
 		}
-		if (tiles.size() > image.n_tiles)
-			throw GenieCudaFailure(GENIE_STATUS_CORRUPT, "an image's groups have more tiles than they should");
-		tiles.resize(image.n_tiles);
+		tiles.resize(n_tiles);
 
 		/* pageable memory: the call has read it when it returns */
 		GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, tiles.data(), table.bytes, cudaMemcpyHostToDevice, stream));
 		table.uploaded = true;
 	}
 	(void) live.update(image, stream);
+	join(stream);
 }
 
 bool

@@ -3,8 +3,7 @@
  *	  Copies of images on the device.
  *
  * A copy (genie_cuda_copy.cuh) has one part for each group, a block for the live bitmap, and a table of tiles with
- * device addresses.  Of an image that lacks groups, the table has all tiles nevertheless, because jobs name them by
- * their numbers.
+ * device addresses.  Of an image that lacks groups, both are of the tiles that it has.
  *
  * Copies are dropped to make room for others, least recently used first.  A copy that the current pass uses is never
  * dropped: its last_pass is that pass's number.  Quantized vectors are dropped before any image.
@@ -23,14 +22,20 @@ public:
 	/* Bytes of device memory that a copy of the image takes. */
 	static uint64_t bytes_of(const GenieSegmentImage &image);
 
-	/* Starts copying the table of tiles, and the live bitmap if the device has another version of it. */
+	/*
+	 * Starts copying the table of tiles, and the live bitmap if the device has another version of it; makes the stream
+	 * wait for groups that are being copied ahead.
+	 */
 	void		update(const GenieSegmentImage &image, cudaStream_t stream);
 
+	/* The table as if it began with tile 0: jobs name tiles by their numbers.  It has only those of the image. */
 	const GenieCudaTile *tiles() const
 	{
-		return (const GenieCudaTile *) table.memory;
+		return (const GenieCudaTile *) table.memory - first_tile;
 	}
 
+	const uint32_t first_tile;
+	const uint32_t n_tiles;
 	bool		swizzled = false;	/* are its codes in the order that bit lanes need? */
 	uint64_t	n_sampled = 0;	/* queries whose thresholds came from samples */
 	uint64_t	n_misled = 0;	/* those of them that tiles had to count again */

@@ -6,11 +6,21 @@
 
 #include "genie_cuda_memory.cuh"
 
+constexpr size_t BLOCK_STEP = (size_t) 2 << 20;
+constexpr size_t KEPT_LARGER = 4;	/* a kept block that is larger by this part is used */
+
 /* A block grows by at least a half, so that batches of slowly growing size do not allocate each time. */
 static size_t
 grown(size_t now, size_t needed)
 {
 	return std::max(needed, now + now / 2);
+}
+
+/* Large blocks are multiples of what the device gives out, so that the next one may have its size. */
+static size_t
+block_size(size_t bytes)
+{
+	return bytes < BLOCK_STEP / 2 ? bytes : (bytes + BLOCK_STEP - 1) / BLOCK_STEP * BLOCK_STEP;
 }
 
 GenieCudaMemory::GenieCudaMemory(uint64_t limit, uint64_t available_) : available(available_)
@@ -21,6 +31,7 @@ GenieCudaMemory::GenieCudaMemory(uint64_t limit, uint64_t available_) : availabl
 GenieCudaMemory::~GenieCudaMemory()
 {
 	drop_scratch();
+	free_kept();
 	(void) cudaFreeHost(pinned_memory);
 }
 
@@ -51,9 +62,49 @@ GenieCudaMemory::take_image(size_t bytes)
 {
 	void	   *memory = nullptr;
 
-	GENIE_CUDA_CHECK(cudaMalloc(&memory, bytes));
+	const size_t size = block_size(bytes);
+	const auto	found = kept.lower_bound(size);
+
+	if (found != kept.end() && found->first <= size + size / KEPT_LARGER)
+	{
+		memory = found->second;
+		in_kept -= found->first;
+		kept.erase(found);
+	}
+	else
+	{
+		if (in_images + in_kept + size > image_limit())
+			free_kept();
+		if (cudaMalloc(&memory, size) != cudaSuccess)
+		{
+			(void) cudaGetLastError();
+			free_kept();
+			GENIE_CUDA_CHECK(cudaMalloc(&memory, size));
+		}
+		sizes[(uint8_t *) memory] = size;
+	}
 	in_images += bytes;
 	return (uint8_t *) memory;
+}
+
+void
+GenieCudaMemory::free_kept() noexcept
+{
+	for (const auto &block : kept)
+	{
+		sizes.erase(block.second);
+		(void) cudaFree(block.second);
+	}
+	kept.clear();
+	in_kept = 0;
+}
+
+void
+GenieCudaMemory::keep_given(bool keep) noexcept
+{
+	keeps = keep;
+	if (!keep)
+		free_kept();
 }
 
 void
@@ -61,8 +112,17 @@ GenieCudaMemory::give_image(uint8_t *memory, size_t bytes) noexcept
 {
 	if (memory == nullptr)
 		return;
-	(void) cudaFree(memory);
 	in_images -= bytes;
+	if (keeps)
+	{
+		const size_t size = sizes[memory];
+
+		kept.emplace(size, memory);
+		in_kept += size;
+		return;
+	}
+	sizes.erase(memory);
+	(void) cudaFree(memory);
 }
 
 uint8_t *

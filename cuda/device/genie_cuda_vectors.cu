@@ -45,7 +45,7 @@ GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantized
 	uint32_t	number = 0;
 
 	table.take(memory, table_bytes(vectors));
-	live_bits.take(memory, n_tiles_of(vectors));
+	live_bits.take(memory, 0, n_tiles_of(vectors));
 	for (GenieCudaBlock &tile : parts)
 	{
 		const uint32_t n = n_in_tile(vectors, number++);
@@ -60,6 +60,7 @@ GenieCudaVectors::update(cudaStream_t stream)
 {
 	std::vector<uint8_t *> tiles;
 
+	join(stream);
 	if (table.uploaded)
 		return;
 	for (const GenieCudaBlock &tile : parts)

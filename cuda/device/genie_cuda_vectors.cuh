@@ -26,7 +26,7 @@ public:
 	/* Bytes of device memory that a copy takes. */
 	static uint64_t bytes_of(const GenieQuantizedVectors &vectors);
 
-	/* Starts copying the table of tiles, if it is not there. */
+	/* Starts copying the table of tiles, if it is not there; the stream waits for tiles that are being copied ahead. */
 	void		update(cudaStream_t stream);
 
 	const uint8_t *const *tiles() const
@@ -59,6 +59,13 @@ public:
 	void		forget(uint64_t id)
 	{
 		copies.erase(id);
+	}
+
+	bool		resident(uint64_t id) const
+	{
+		const auto	found = copies.find(id);
+
+		return found != copies.end() && found->second->complete();
 	}
 
 	/* Drops the least recently used of the copies that no pass from number pass on has used.  False: there is none. */

@@ -162,7 +162,7 @@ GenieCudaLanesPass::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 	context.upload(image, copy);
 	if (!copy.swizzled)
 	{
-		genie_cuda_lanes_swizzle(layout, copy.tiles(), image.n_tiles, context.stream);
+		genie_cuda_lanes_swizzle(layout, copy.tiles() + copy.first_tile, copy.n_tiles, context.stream);
 		copy.swizzled = true;
 	}
 }

@@ -92,7 +92,8 @@ GenieCudaTilesPass::run_image(const GenieSegmentImage &image)
 		/* copying a large image takes seconds where the host's memory is not pinned */
 		if (context.engine->interrupted != nullptr && context.engine->interrupted())
 			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-		context.uploaded_bytes += copy.upload(i, image.groups[i], context.copy_stream, context.stream);
+		context.uploaded_bytes += copy.upload(i, image.groups[i], context.copy_stream);
+		copy.join(context.stream);
 		for (uint32_t next; done < end; done = next)
 		{
 			next = std::min(end, (done / chunk + 1) * chunk);

@@ -2,7 +2,7 @@
  * bench_devices.cpp
  *	  One index on one GPU and on several: the time of a batch, what fits, and that small indexes are no slower.
  *
- *		bench_devices LIBRARY [MILLIONS]
+ *		bench_devices LIBRARY [MILLIONS [GIGABYTES]]
  *
  * The large image has MILLIONS of objects (46: 10.9 G postings, 36 GB), signatures of 237 functions of 67 buckets, as
  * the shape sift of bench_cuda has.  A million of them are made, and repeated.  The small one has 262,144.  Queries ask
@@ -11,18 +11,24 @@
  * Prints a Markdown table, for 1, 2, 4 ... devices: milliseconds of a batch (medians), how many times as fast as one
  * device, and seconds until the large image's first answer (copying); then whether the image fits if each device may have little more
  * than half of its bytes.  Fails if answers differ.
+ *
+ * With GIGABYTES, each device may have only so many, and the image is loaded in pieces (genie_multiload.h); its memory is
+ * pinned.  Prints for 1, 2, 4 ... devices: the rate of one copy of all that fits, and of each batch its milliseconds
+ * (medians of three), the bytes that it copied in a second, as a part of that rate, and what the CPU engine takes with
+ * as many threads as there are processors, 16 at most.
  */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "genie_cuda_data.h"
 
-extern "C" {
+#include "genie_engine_cpu.h"
 #include "genie_engines.h"
-}
+#include "genie_multiload.h"
 
 constexpr uint32_t FUNCTIONS = 237;
 constexpr uint32_t BUCKETS = 67;
@@ -166,14 +172,20 @@ median(GenieEngine *engine, Batch &batch, int repeats)
 }
 
 static GenieEngine *
-open_devices(const char *library, uint32_t n, uint64_t limit)
+open_devices(const char *library, uint32_t n, uint64_t limit, const Arena *pinned = nullptr)
 {
+	static const GenieRival nobody = {};
 	GenieEngineOptions options = {};
 	GenieStatus status;
 	GenieEngine *engine;
 
 	options.memory_limit = limit;
-	engine = open_library(library, options, &status, n, GENIE_ENGINES_CUT_BYTES);
+	if (pinned != nullptr)
+	{
+		options.arena = pinned->memory;
+		options.arena_bytes = pinned->bytes;
+	}
+	engine = open_library(library, options, &status, n, GENIE_ENGINES_CUT_BYTES, pinned == nullptr ? nullptr : &nobody);
 	if (engine == nullptr)
 		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
 	return engine;
@@ -191,6 +203,91 @@ fits(const char *library, uint32_t n, uint64_t limit, Batch &batch)
 	return job.status == GENIE_OK;
 }
 
+/* Bytes that all devices have copied, and the microseconds that each took. */
+static GenieDeviceInfo
+copied(GenieEngine *engine)
+{
+	GenieDeviceInfo info[GENIE_PLACEMENT_ENGINES] = {};
+	GenieDeviceInfo sum = {};
+	const uint32_t n = engine->ops->devices(engine, info, GENIE_PLACEMENT_ENGINES);
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		sum.uploaded_bytes += info[i].uploaded_bytes;
+		sum.upload_us = std::max(sum.upload_us, info[i].upload_us);
+		sum.streamed_bytes += info[i].streamed_bytes;
+	}
+	return sum;
+}
+
+/* Milliseconds of the CPU engine. */
+static double
+cpu_ms(Batch &batch)
+{
+	void	   *memory = nullptr;
+	GenieEngine *engine;
+	double		ms;
+
+	if (posix_memalign(&memory, 64, genie_cpu_engine_size()) != 0)
+		exit(1);
+	engine = genie_cpu_engine_open(memory);
+	(void) genie_cpu_engine_threads(engine, std::min(16u, std::thread::hardware_concurrency()));
+	genie_cpu_engine_measure(engine);
+	ms = run(engine, batch);
+	engine->ops->close(engine);
+	free(memory);
+	return ms;
+}
+
+/* Batches on an image that is larger than the devices' limits. */
+static bool
+stream(const char *library, uint64_t limit, const Arena &arena, std::vector<Batch> &batches)
+{
+	std::vector<double> of_cpu;
+	std::vector<std::vector<GenieHit>> answers;
+
+	for (Batch &batch : batches)
+	{
+		of_cpu.push_back(cpu_ms(batch));
+		answers.push_back(batch.hits);
+	}
+	printf("| devices | a copy, GB/s | queries | ms | streamed, GB | GB/s | of a copy | CPU, ms | times |\n"
+		   "|---|---|---|---|---|---|---|---|---|\n");
+	for (uint32_t n = 1; n <= library_devices(library); n *= 2)
+	{
+		GenieEngine *engine = open_devices(library, n, 0, &arena);
+		GenieDeviceInfo before;
+		double		rate;
+
+		/* all of it, if it fits */
+		(void) run(engine, batches[0]);
+		before = copied(engine);
+		rate = 1e-3 * (double) before.uploaded_bytes / (double) before.upload_us;
+		engine->ops->close(engine);
+		engine = open_devices(library, n, limit, &arena);
+		(void) run(engine, batches[0]);
+		for (size_t b = 0; b < batches.size(); b++)
+		{
+			double		ms;
+			double		gb;
+
+			before = copied(engine);
+			ms = median(engine, batches[b], 3);
+			gb = 1e-9 * (double) (copied(engine).streamed_bytes - before.streamed_bytes) / 3;
+			printf("| %u | %.1f | %zu | %.0f | %.1f | %.1f | %.2f | %.0f | %.1f |\n", n, rate, batches[b].jobs.size(), ms, gb,
+				   1000 * gb / ms, 1000 * gb / ms / rate, of_cpu[b], of_cpu[b] / ms);
+			fflush(stdout);
+			if (memcmp(answers[b].data(), batches[b].hits.data(), answers[b].size() * sizeof(GenieHit)) != 0)
+			{
+				printf("answers differ\n");
+				return false;
+			}
+		}
+		engine->ops->close(engine);
+	}
+	return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -205,7 +302,7 @@ main(int argc, char **argv)
 
 	if (argc < 2 || millions == 0)
 	{
-		fprintf(stderr, "usage: bench_devices LIBRARY [MILLIONS]\n");
+		fprintf(stderr, "usage: bench_devices LIBRARY [MILLIONS [GIGABYTES]]\n");
 		return 2;
 	}
 	for (uint32_t f = 0; f < FUNCTIONS; f++)
@@ -219,10 +316,13 @@ main(int argc, char **argv)
 	repeat(made, millions, arena, large);
 	printf("%u objects, %.1f G postings, %.1f GB\n", large.image.n_objects,
 		   1e-9 * (double) large.before.back(), 1e-9 * (double) large.n_bytes);
-	batches.push_back(make_batch(small.image, 1));
+	if (argc <= 3)
+		batches.push_back(make_batch(small.image, 1));
 	for (const uint32_t n : sizes)
 		batches.push_back(make_batch(large.image, n));
 
+	if (argc > 3)
+		return !stream(argv[1], (uint64_t) (1e9 * atof(argv[3])), arena, batches);
 	n_devices = library_devices(argv[1]);
 	printf("| devices | 262,144 objects, 1 query, ms | | first answer, s |");
 	for (const uint32_t n : sizes)

@@ -24,8 +24,8 @@
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
- * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "prefetch ID", "forget ID", "limit BYTES",
- * "close".  All devices but the first say their number and a colon before.
+ * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "prefetch ID", "forget ID",
+ * "limit BYTES", "close".  All devices but the first say their number and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */

@@ -119,11 +119,8 @@ check_view(const GenieJob *job)
 	if (job->kind != GENIE_JOB_SCAN)
 		device.n_wrong += image->groups[0]->first_tile > job->first_tile ||
 			image->groups[image->n_groups - 1]->first_tile + image->groups[image->n_groups - 1]->n_tiles < end;
-	for (uint32_t i = 0; i < device.n_copies; i++)
-		if (device.copies[i].id == id)
-			device.n_wrong += device.copies[i].first !=
-				(job->kind == GENIE_JOB_SCAN ? job->vectors->tiles[job->first_tile] : (const void *) image->groups[0]) &&
-				id >= PIECES && job->kind != GENIE_JOB_SCAN;
+	for (uint32_t i = 0; i < device.n_copies && job->kind != GENIE_JOB_SCAN; i++)
+		device.n_wrong += device.copies[i].id == id && device.copies[i].first != image->groups[0];
 }
 
 static GenieStatus

@@ -339,7 +339,8 @@ library_devices(const char *path)
 }
 
 GenieEngine *
-open_library(const char *path, GenieEngineOptions options, GenieStatus *status, uint32_t n_engines, uint64_t cut_bytes)
+open_library(const char *path, GenieEngineOptions options, GenieStatus *status, uint32_t n_engines, uint64_t cut_bytes,
+			 const GenieRival *rival)
 {
 	const GenieEngineLibrary *library = library_of(path);
 	GenieEngine *engine = nullptr;
@@ -355,9 +356,9 @@ open_library(const char *path, GenieEngineOptions options, GenieStatus *status, 
 			printf("the engine did not open (status %d): %s\n", (int) *status, error);
 			return nullptr;
 		}
-		engines.push_back(engine);
+		engines.push_back(rival == nullptr ? engine : genie_multiload_open(engine, rival));
 	}
-	return n_engines == 1 ? engine : genie_engines_open(n_engines, engines.data(), cut_bytes);
+	return n_engines == 1 ? engines[0] : genie_engines_open(n_engines, engines.data(), cut_bytes);
 }
 
 double

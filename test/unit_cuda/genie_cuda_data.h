@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "genie_engine.h"
+#include "genie_multiload.h"
 
 /* A small generator (splitmix64): the same numbers from the same seed everywhere. */
 class Random
@@ -153,9 +153,10 @@ extern void parallel(uint32_t n, const std::function<void(uint32_t)> &body);
 /*
  * Opens the library as the worker does.  Returns NULL and prints why if it cannot, for example without a GPU.  Several
  * engines are one, which cuts images of cut_bytes; their devices are the first ones, over and over if there are fewer.
+ * With a rival, what does not fit is loaded in pieces.
  */
 extern GenieEngine *open_library(const char *path, GenieEngineOptions options, GenieStatus *status,
-								 uint32_t n_engines = 1, uint64_t cut_bytes = 1);
+								 uint32_t n_engines = 1, uint64_t cut_bytes = 1, const GenieRival *rival = nullptr);
 
 extern uint32_t library_devices(const char *path);
 

@@ -13,6 +13,7 @@
  *		--pass=N		only pass N of 1 .. 10: all kernels; with tensor cores; without them; as on devices of less
  *						shared memory, four times; lanes by threshold samples, with tensor cores and without;
  *						several engines as one
+ *						images and vectors that are larger than the device's memory
  *		--part=I/N		only the cases I, I + N and so on, counted from 1
  *
  * Everything is seeded, so a difference can be repeated.
@@ -739,7 +740,7 @@ interrupt_case()
 }
 
 static void
-open_engine(const char *shared_bytes, uint32_t n_engines = 1)
+open_engine(const char *shared_bytes, uint32_t n_engines = 1, const GenieRival *rival = nullptr)
 {
 	GenieEngineOptions options = {};
 	GenieStatus status;
@@ -749,7 +750,7 @@ open_engine(const char *shared_bytes, uint32_t n_engines = 1)
 	options.memory_limit = 0;
 	options.arena = shared_bytes == NULL ? arena->memory : NULL;
 	options.arena_bytes = shared_bytes == NULL ? arena->bytes : 0;
-	cuda = open_library(library, options, &status, n_engines);
+	cuda = open_library(library, options, &status, n_engines, 1, rival);
 	if (cuda == NULL)
 		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
 }
@@ -840,6 +841,86 @@ several_engines_pass()
 	image_group_bytes = 0;
 }
 
+/*
+ * Images of which three fifths fit the device: all answers are right in every batch, whatever of them is there, and
+ * only what is not there is copied.
+ */
+static void
+too_large_case(const char *what, TestImage &image, uint32_t n_jobs)
+{
+	Random		random(5);
+	GenieDeviceInfo info;
+	uint64_t	largest = 0;
+	uint64_t	room;
+	uint64_t	streamed;
+
+	(void) cuda->ops->devices(cuda, &info, 1);
+	streamed = info.streamed_bytes;
+	for (uint32_t g = 0; g < image.image.n_groups; g++)
+		largest = std::max(largest, image.image.groups[g]->n_bytes + image.image.groups[g]->n_tiles * (8192 + 256));
+	room = std::max(largest * 3, image.n_bytes * 3 / 5);
+	report(what, "is too large", room < image.n_bytes ? "" : "it is not");
+	cuda->ops->set_memory_limit(cuda, room * 4 / 3 + 4);
+	for (uint32_t round = 0; round < 4; round++)
+	{
+		Batch		batch;
+
+		add_random_jobs(batch, random, image, n_jobs, Query{1 + random.below(30), 5}, {1, 10, 100});
+		if (round % 2 == 1)
+			add_tile_jobs(batch, random, image, 2, Query{10, 5});
+		check(what, "round " + std::to_string(round), batch);
+		kill_some(random, image, 10);
+		(void) cuda->ops->devices(cuda, &info, 1);
+		report(what, std::to_string(info.streamed_bytes) + " bytes streamed",
+			   info.image_bytes > info.image_limit_bytes ? "more than the limit is there" :
+				   info.streamed_bytes <= streamed       ? "nothing was streamed" :
+				   info.streamed_bytes - streamed > image.n_bytes + image.image.n_tiles * (8192 + 256) ?
+													 "some was streamed twice" :
+													 "");
+		streamed = info.streamed_bytes;
+	}
+	cuda->ops->forget(cuda, image.image.id);
+	(void) cuda->ops->devices(cuda, &info, 1);
+	report(what, "is forgotten", info.image_bytes == 0 ? "" : "some is left");
+	cuda->ops->set_memory_limit(cuda, 0);
+}
+
+static void
+multiload_pass()
+{
+	static const GenieRival nobody = {};
+	const uint32_t n_tiles = by_scale(40u, 12u, 5u);
+
+	image_group_bytes = 1 << 16;
+	open_engine(NULL, 1, &nobody);
+	if (is_mine())
+	{
+		arena->reset();
+		const auto	image = make_uniform_sets(*arena, 9, n_tiles * GENIE_TILE_OBJECTS - 99, 3000, 2, 5);
+
+		too_large_case("larger than the device, sets", *image, by_scale(40u, 20u, 3u));
+	}
+	if (is_mine())
+	{
+		arena->reset();
+		const auto	image = make_uniform_tuples(n_tiles * GENIE_TILE_OBJECTS - 99, 6, 20);
+
+		for (const GenieKernelChoice choice : {GENIE_KERNELS_TILES, GENIE_KERNELS_LANES})
+		{
+			cuda->ops->set_kernels(cuda, choice);
+			too_large_case(choice == GENIE_KERNELS_TILES ? "larger than the device, tuples by tiles" :
+														   "larger than the device, tuples by lanes",
+						   *image, by_scale(200u, 140u, 3u));
+		}
+		cuda->ops->set_kernels(cuda, GENIE_KERNELS_AUTO);
+	}
+	scan_too_large_case();
+	mixed_case();
+	interrupt_case();
+	cuda->ops->close(cuda);
+	image_group_bytes = 0;
+}
+
 /* As on devices of less shared memory, with tiles in 2, 4 or 8 parts.  Images are in memory that is not pinned. */
 static void
 little_shared_pass(const char *shared_bytes)
@@ -903,6 +984,7 @@ main(int argc, char **argv)
 	for (const bool tensor : {true, false})
 		run_pass(n++, [=] { sample_pass(tensor); });
 	run_pass(n++, several_engines_pass);
+	run_pass(n++, multiload_pass);
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }

@@ -74,6 +74,7 @@ extern void hash_failure_case();
 
 /* Scans by quantized vectors (unit_cuda_scan.cpp). */
 extern void scan_cases();
+extern void scan_too_large_case();
 
 /*
  * FACETS and GRID jobs over ranges of tiles (unit_cuda_facets.cpp).  n_dimensions: objects have a keyword of each of so

@@ -288,6 +288,35 @@ states_case()
 	report("scans", "all is given back", info.image_bytes == 0 ? "" : "something is left");
 }
 
+/* Vectors of which two thirds fit the device, by an engine that loads them in pieces. */
+void
+scan_too_large_case()
+{
+	const uint32_t n_tiles = by_scale(12u, 6u, 5u);
+	Random		random(6);
+	GenieDeviceInfo info;
+
+	if (!is_mine())
+		return;
+	Segment		segment(900, GENIE_METRIC_L2, 8, n_tiles * GENIE_TILE_OBJECTS - 99, POOL);
+	const uint64_t tile_bytes = GENIE_TILE_OBJECTS * (uint64_t) genie_value_record_bytes(GENIE_METRIC_L2, 8);
+
+	cuda->ops->set_memory_limit(cuda, (tile_bytes * std::max(3u, n_tiles * 2 / 3) + (UINT64_C(1) << 20)) * 4 / 3);
+	for (uint32_t round = 0; round < 3; round++)
+	{
+		Scans		scans;
+
+		for (uint32_t i = 0; i < by_scale(30u, 10u, 2u); i++)
+			scans.add(random, segment, i == 0 ? 500 : 10);
+		report("scans of vectors larger than the device", "round " + std::to_string(round), scans.wrong());
+	}
+	(void) cuda->ops->devices(cuda, &info, 1);
+	report("scans of vectors larger than the device", std::to_string(info.streamed_bytes) + " bytes streamed",
+		   info.streamed_bytes > tile_bytes * n_tiles ? "" : "they were not");
+	forget(segment);
+	cuda->ops->set_memory_limit(cuda, 0);
+}
+
 void
 scan_cases()
 {
