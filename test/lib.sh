@@ -27,7 +27,10 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/genie.XXXXXX") || exit 1
 chmod 755 "$work"
 installed=						# the build that is installed: release or assert
 finish() {
-	[ ! -f "$work/data/postmaster.pid" ] || as_server "$bindir/pg_ctl" -D "$work/data" -m immediate -s stop
+	local data
+	for data in "$work"/data "$work"/*/data; do			# on_server's, too
+		[ ! -f "$data/postmaster.pid" ] || as_server "$bindir/pg_ctl" -D "$data" -m immediate -s stop
+	done
 	[ "$installed" != assert ] || [ ! -f "$work/release/genie.so" ] || install_build release
 	cd / && rm -rf "$work"
 }
@@ -84,6 +87,12 @@ start_server() {				# start_server: with the settings on standard input; then ps
 
 psql() {						# as the server's superuser, without a .psqlrc
 	(cd / && as_server env PGHOST="$work/socket" PGDATABASE=postgres "$bindir/psql" -X -q -v ON_ERROR_STOP=1 "$@")
+}
+
+on_server() {					# on_server NAME start_server, on_server NAME psql ...: with a server of its own below $work/NAME
+	local work=$work/$1
+	mkdir -p "$work"
+	"${@:2}"
 }
 
 say_platform() {				# when and where figures were measured; asks the running server
