@@ -668,12 +668,13 @@ static void
 genie_cuda_engine_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
 {
 	char		error[GENIE_ENGINE_ERROR_MAX];
+	const GenieStatus status = genie_cuda_guard(error, [&]() {
+		engine_of(engine)->select();
+		engine_of(engine)->prefetch(image, vectors);
+	});
 
 	/* the batch that wants it copies it then, or says why it cannot */
-	if (genie_cuda_guard(error, [&]() {
-			engine_of(engine)->select();
-			engine_of(engine)->prefetch(image, vectors);
-		}) != GENIE_OK)
+	if (status != GENIE_OK)
 		engine_of(engine)->forget(image != nullptr ? image->id : vectors->id);
 }
 

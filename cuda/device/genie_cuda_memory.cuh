@@ -4,8 +4,8 @@
  *
  * Device memory has two categories under one limit: images, and scratch of batches.  Scratch gets a fixed part of the
  * limit, so neither can push the other out.  While images are copied ahead, blocks of images that are given back are
- * kept for the next ones, because freeing one waits for all that the device does.  Scratch and pinned memory are one block each, which is used again from
- * batch to batch and grows when it must.  Growing loses what was in the block.
+ * kept for the next ones, because freeing one waits for all that the device does.  Scratch and pinned memory are one
+ * block each, which is used again from batch to batch and grows when it must.  Growing loses what was in the block.
  */
 #ifndef GENIE_CUDA_MEMORY_CUH
 #define GENIE_CUDA_MEMORY_CUH

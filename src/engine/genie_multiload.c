@@ -2,8 +2,8 @@
  * genie_multiload.c
  *	  Counting what is larger than a device's memory, piece by piece (genie_multiload.h).
  *
- * The engine below has a device, and keeps copies of images and vectors there.  One that does not fit the device is cut
- * into *pieces*: some of its groups, or of its tiles of vectors, as an image, or as vectors, with an id of their own.  A
+ * The engine below has a device, and keeps copies of images and vectors there.  One that does not fit the device is
+ * cut into *pieces*: some of its groups, or of its tiles of vectors, as an image, or as vectors, with an id of their own.  A
  * batch's jobs go over the pieces one by one, as parts (genie_job_parts.h), and what parts give is merged at once.  All
  * other jobs go to the engine below as they come, in one batch, before.
  *
@@ -17,7 +17,8 @@
  * Copies of other images stay: this one drops its own pieces, the one counted longest ago first, and takes others' room
  * only if it has less than three pieces'.
  *
- * Bounds.  Once a job has its k best, later pieces are asked only for keys that are not smaller than the last of them.
+ * Bounds.  Once a job has its k best, later pieces are asked only for keys that are not smaller than the last of
+ * them.
  *
  * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST before
  * that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs are declined
