@@ -3,28 +3,28 @@
  *	  Counting what is larger than a device's memory, piece by piece (genie_multiload.h).
  *
  * The engine below has a device, and keeps copies of images and vectors there.  One that does not fit the device is
- * cut into *pieces*: some of its groups, or of its tiles of vectors, as an image, or as vectors, with an id of their own.  A
- * batch's jobs go over the pieces one by one, as parts (genie_job_parts.h), and what parts give is merged at once.  All
- * other jobs go to the engine below as they come, in one batch, before.
+ * cut into *pieces*: some of its groups, or of its tiles of vectors, as an image, or as vectors, with an id of their
+ * own.  A batch's jobs go over the pieces one by one, as parts (genie_job_parts.h), and what parts give is merged at
+ * once.  All other jobs go to the engine below as they come, in one batch, before.
  *
  * Order.  Pieces whose copies are on the device come first, then the others in object order.  So a batch copies only
- * what is not there, and the last pieces that it copies are those with which the next one begins.  (By least recent use
- * alone, each piece would be dropped just before it is wanted again.)
+ * what is not there, and the last pieces that it copies are those with which the next one begins.  (By least recent
+ * use alone, each piece would be dropped just before it is wanted again.)
  *
  * Copying overlaps counting: before a piece is counted, the engine below is told to begin copying the next one
- * (prefetch).  For that there must be room for three pieces: the one that is counted, the one that is copied, and the
- * one before, whose room the device may not have given back yet.  A piece is a PIECE_PART-th of the room, or a group.
- * Copies of other images stay: this one drops its own pieces, the one counted longest ago first, and takes others' room
- * only if it has less than three pieces'.
+ * (prefetch).  For that there must be room for three pieces: the one that is counted, the one that is copied, and
+ * the one before, whose room the device may not have given back yet.  A piece is a PIECE_PART-th of the room, or a
+ * group. Copies of other images stay: this one drops its own pieces, the one counted longest ago first, and takes
+ * others' room only if it has less than three pieces'.
  *
  * Bounds.  Once a job has its k best, later pieces are asked only for keys that are not smaller than the last of
  * them.
  *
- * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST before
- * that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs are declined
- * (GENIE_STATUS_DECLINED).  Its time is estimated from the lists of some jobs in some tiles, and for lanes as its own
- * dispatcher does it; all of it is good to a factor of two.  Facets and grids are always declined: one job reads all
- * lists once, which the CPU does while they would be copied.
+ * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST
+ * before that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs
+ * are declined (GENIE_STATUS_DECLINED).  Its time is estimated from the lists of some jobs in some tiles, and for
+ * lanes as its own dispatcher does it; all of it is good to a factor of two.  Facets and grids are always declined:
+ * one job reads all lists once, which the CPU does while they would be copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
