@@ -205,6 +205,8 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 									   copy_end,
 									   {ahead[0], ahead[1]},
 									   0,
+									   nullptr,
+									   nullptr,
 									   (const uint8_t *) registered,
 									   options.arena_bytes,
 									   0,
@@ -579,6 +581,7 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 		is_ahead = false;
 		images->trim();
 		run_tiles(run_all_but_tiles(n_jobs, jobs, status), status);
+		context->begin_next(++n_passes);	/* if no pass has */
 	});
 	if (failure != GENIE_OK)
 		for (uint32_t i = 0; i < n_jobs; i++)
@@ -603,14 +606,11 @@ GenieCudaEngine::has(uint64_t id) const
 void
 GenieCudaEngine::prefetch(const GenieSegmentImage *image, const GenieQuantizedVectors *quantized)
 {
-	const uint64_t number = ++n_passes;
-
 	memory->keep_given(true);
 	is_ahead = true;
-	if (image != nullptr)
-		context->prefetch(images->acquire(*image, number), [&](size_t group) { return image->groups[group]; });
-	else if (GenieCudaVectors *copy = vectors->acquire(*quantized, number))
-		context->prefetch(*copy, [&](size_t tile) { return quantized->tiles[tile]; });
+	context->begin_next(++n_passes);
+	context->next_image = image;
+	context->next_vectors = quantized;
 }
 
 void
@@ -668,14 +668,11 @@ static void
 genie_cuda_engine_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
 {
 	char		error[GENIE_ENGINE_ERROR_MAX];
-	const GenieStatus status = genie_cuda_guard(error, [&]() {
+
+	(void) genie_cuda_guard(error, [&]() {
 		engine_of(engine)->select();
 		engine_of(engine)->prefetch(image, vectors);
 	});
-
-	/* the batch that wants it copies it then, or says why it cannot */
-	if (status != GENIE_OK)
-		engine_of(engine)->forget(image != nullptr ? image->id : vectors->id);
 }
 
 static void

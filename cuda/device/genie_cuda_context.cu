@@ -64,8 +64,10 @@ GenieCudaContext::note_upload()
 	note(copy_begin, copy_end);
 }
 
-GenieCudaAhead &
-GenieCudaContext::begin_ahead()
+/* Starts copying all parts; from(part) is where on the host a part is. */
+template <class FROM>
+void
+GenieCudaContext::copy_ahead(GenieCudaCopy &copy, FROM from)
 {
 	GenieCudaAhead &times = ahead[n_ahead++ % 2];
 
@@ -73,5 +75,34 @@ GenieCudaContext::begin_ahead()
 		note(times.begin, times.end);
 	times.is_open = false;
 	GENIE_CUDA_CHECK(cudaEventRecord(times.begin, copy_stream));
-	return times;
+	for (size_t part = 0; !copy.complete(); part++)
+		uploaded_bytes += copy.upload(part, from(part), copy_stream);
+	GENIE_CUDA_CHECK(cudaEventRecord(times.end, copy_stream));
+	times.is_open = true;
+}
+
+void
+GenieCudaContext::begin_next(uint64_t pass)
+{
+	const GenieSegmentImage *image = next_image;
+	const GenieQuantizedVectors *quantized = next_vectors;
+	char		error[GENIE_ENGINE_ERROR_MAX];
+
+	next_image = nullptr;
+	next_vectors = nullptr;
+	if (image == nullptr && quantized == nullptr)
+		return;
+
+	const GenieStatus status = genie_cuda_guard(error, [&]() {
+		if (image != nullptr)
+			copy_ahead(images.acquire(*image, pass), [&](size_t group) { return image->groups[group]; });
+		else if (GenieCudaVectors *copy = vectors.acquire(*quantized, pass))
+			copy_ahead(*copy, [&](size_t tile) { return quantized->tiles[tile]; });
+	});
+
+	/* the batch that wants it copies it then, or says why it cannot */
+	if (status != GENIE_OK && image != nullptr)
+		images.forget(image->id);
+	else if (status != GENIE_OK)
+		vectors.forget(quantized->id);
 }

@@ -32,6 +32,8 @@ struct GenieCudaContext
 	cudaEvent_t copy_end;
 	GenieCudaAhead ahead[2];	/* of copies ahead, in turn: the one before has ended when the next one begins */
 	uint32_t	n_ahead;
+	const GenieSegmentImage *next_image;	/* to be copied ahead, but not begun; or */
+	const GenieQuantizedVectors *next_vectors;
 	const uint8_t *arena;		/* of GenieEngineOptions, if it could be pinned; else NULL */
 	size_t		arena_bytes;
 	uint64_t	uploaded_bytes;
@@ -55,25 +57,17 @@ struct GenieCudaContext
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
 
 	/*
-	 * Starts copying parts of an image or of vectors that no pass of now is about.  The pass that is waits for nothing.
-	 * from(part) is where on the host a part is.
+	 * Starts copying the next image, or vectors, if there are some.  A pass calls it when it has started all that it
+	 * does: what it copies to the device would wait for this.  If they do not fit, nothing happens.
 	 */
-	template <class FROM>
-	void prefetch(GenieCudaCopy &copy, FROM from)
-	{
-		GenieCudaAhead &times = begin_ahead();
-
-		for (size_t part = 0; !copy.complete(); part++)
-			uploaded_bytes += copy.upload(part, from(part), copy_stream);
-		GENIE_CUDA_CHECK(cudaEventRecord(times.end, copy_stream));
-		times.is_open = true;
-	}
+	void		begin_next(uint64_t pass);
 
 	/* Adds the time between the copy's two events to upload_us. */
 	void		note_upload();
 
 	/* what these two do between them */
-	GenieCudaAhead &begin_ahead();
+	template <class FROM>
+	void		copy_ahead(GenieCudaCopy &copy, FROM from);
 	void		note(cudaEvent_t begin, cudaEvent_t end);
 };
 

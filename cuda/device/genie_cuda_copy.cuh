@@ -4,7 +4,7 @@
  *
  * All room of a copy is taken before anything is copied.  Each part is a block of its own, so a large copy needs no
  * room in one piece.  Parts are copied on a stream of their own; a reader waits for the part that it reads and no
- * other.  Or all of them are copied ahead (GenieCudaContext::prefetch()), and a reader waits for the last one.
+ * other.  Or all of them are copied ahead (GenieCudaContext::begin_next()), and a reader waits for the last one.
  *
  *		absent ── room taken ── upload() of each part ──> complete
  *		complete, or room taken and the pass failed ── drop ──> absent

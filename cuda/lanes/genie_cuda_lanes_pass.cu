@@ -346,6 +346,8 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 	if (!tallies)
 		genie_cuda_top_small(queries, n_queries, context.stream);
 	bounds.run();
+	uploads = context.uploaded_bytes > uploaded_before;
+	context.begin_next(number);
 
 	const bool	direct = start_results(jobs, host + bytes.blob, device + bytes.blob, bytes.result);
 

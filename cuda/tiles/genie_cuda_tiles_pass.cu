@@ -151,6 +151,7 @@ GenieCudaTilesPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chu
 	GenieCudaBytes bytes;
 	uint8_t    *host;
 	uint8_t    *device;
+	bool		uploads;
 
 	plan(parts, chunk_tiles);
 	bytes = pack(GenieCudaBytes{}, nullptr, nullptr);
@@ -173,10 +174,12 @@ GenieCudaTilesPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chu
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
 	run_top();
 	bounds.run();
+	uploads = context.uploaded_bytes > uploaded_before;
+	context.begin_next(number);
 	GENIE_CUDA_CHECK(
 		cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost, context.stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
-	if (context.uploaded_bytes > uploaded_before)
+	if (uploads)
 		context.note_upload();
 	give_results();
 }

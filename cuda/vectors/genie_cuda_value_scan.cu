@@ -288,6 +288,7 @@ genie_cuda_value_scan(GenieCudaContext &context, const Jobs &jobs, bool all_keys
 	const uint64_t uploaded_before = context.uploaded_bytes;
 	Layout		layout = {};
 	Jobs		again;
+	bool		uploads;
 
 	layout.way = choose_way(context, jobs, all_keys);
 
@@ -309,10 +310,12 @@ genie_cuda_value_scan(GenieCudaContext &context, const Jobs &jobs, bool all_keys
 	context.upload(*first.vectors, *vectors);
 	GENIE_CUDA_CHECK(cudaEventRecord(context.copy_end, context.copy_stream));
 	launch(layout, stream);
+	uploads = context.uploaded_bytes > uploaded_before;
+	context.begin_next(pass);
 	GENIE_CUDA_CHECK(
 		cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost, stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(stream));
-	if (context.uploaded_bytes > uploaded_before)
+	if (uploads)
 		context.note_upload();
 	for (size_t i = 0; i < jobs.size(); i++)
 	{

@@ -26,7 +26,7 @@ PG_FUNCTION_INFO_V1(genie_images);
 PG_FUNCTION_INFO_V1(genie_last_scan);
 
 #define GENIE_STAT_COLUMNS 44
-#define GENIE_DEVICE_COLUMNS 14
+#define GENIE_DEVICE_COLUMNS 15
 #define US_PER_MS 1000.0
 
 static const char *const image_states[] = {

@@ -379,9 +379,9 @@ typedef struct GenieEngineOps
 	bool		(*has) (GenieEngine *engine, uint64_t id);
 
 	/*
-	 * Begins to copy an image, or quantized vectors (one of the two is NULL), to the device, where the next batch but
-	 * one is about them, and returns before they are there.  If that is not possible, nothing happens.  They stay
-	 * unchanged until they are forgotten.
+	 * Copies an image, or quantized vectors (one of the two is NULL), to the device while the next batch is done, and
+	 * perhaps longer: the one after that is about them.  If that is not possible, nothing happens.  What is given
+	 * stays where it is until the next batch has been done, and the groups or records until they are forgotten.
 	 */
 	void		(*prefetch) (GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors);
 

@@ -487,6 +487,7 @@ stream(Multiload *all, Load *load, Subject subject, Piece **order, uint32_t n, G
 		genie_job_merge_begin(jobs[j]);
 	for (uint32_t p = 0; p < load->n && status != GENIE_STATUS_LOST; p++)
 	{
+		/* the first one; others were begun with the piece before */
 		load_piece(all, load, subject, order[p], NULL, budget, view);
 		if (p + 1 < load->n)
 			load_piece(all, load, subject, order[p + 1], order[p], budget, next_view);
