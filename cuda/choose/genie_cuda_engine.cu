@@ -581,7 +581,7 @@ GenieCudaEngine::run(uint32_t n_jobs, GenieJob *jobs) noexcept
 		is_ahead = false;
 		images->trim();
 		run_tiles(run_all_but_tiles(n_jobs, jobs, status), status);
-		context->begin_next(++n_passes);	/* if no pass has */
+		context->begin_next(n_passes);	/* if no pass has */
 	});
 	if (failure != GENIE_OK)
 		for (uint32_t i = 0; i < n_jobs; i++)
@@ -608,7 +608,7 @@ GenieCudaEngine::prefetch(const GenieSegmentImage *image, const GenieQuantizedVe
 {
 	memory->keep_given(true);
 	is_ahead = true;
-	context->begin_next(++n_passes);
+	context->begin_next(n_passes);
 	context->next_image = image;
 	context->next_vectors = quantized;
 }
