@@ -1,0 +1,96 @@
+# An index that is larger than the GPU's memory is counted in pieces, or by the CPU where that is faster; rows are the same, whatever happens meanwhile.
+#
+# The device is that of the fake engine (test/engine), which counts pieces by the CPU engine.  How images are cut, and what is kept: test/unit/test_multiload.c,
+# and unit_cuda on a GPU.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use GenieTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($cuda, $library) = fake_engine();
+order('');
+my $node = genie_node('larger', conf => worker_settings($cuda, $library, 'genie.shared_memory = 64MB', 'genie.cpu_threads = 1'));
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+# five tiles of some 3 MB
+sql(<<'SQL');
+CREATE EXTENSION genie;
+CREATE TABLE t (id int, s int[]);
+INSERT INTO t SELECT i, ARRAY(SELECT abs(hashint4(i * 32 + d)) % 300 FROM generate_series(1, 20) d) FROM generate_series(1, 300000) i;
+CREATE INDEX t_s ON t USING genie (s);
+VACUUM ANALYZE t;
+CREATE FUNCTION found(n int) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(f::text, ';' ORDER BY query, match_count DESC, tid))
+	FROM genie_search('t_s', ARRAY(SELECT genie_query(s) FROM t WHERE id <= n ORDER BY id), 10) f $$;
+CREATE FUNCTION counted(n int) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(c::text, ';' ORDER BY query))
+	FROM genie_counts('t_s', ARRAY(SELECT genie_with_min_match(genie_query(s), 3) FROM t WHERE id <= n ORDER BY id)) c $$;
+SQL
+my %alone = map { $_ => sql("SET genie.worker = off; SELECT found($_), counted($_)") } (1, 400);
+
+# Are rows and counts right?  And how much more was streamed, and counted by the GPU and by the worker's CPU?
+sub same
+{
+	my ($n, $when) = @_;
+	my $what = 'SELECT (SELECT streamed_bytes FROM genie_devices()), answered_by_gpu, answered_by_worker_cpu FROM genie_stat';
+	my @before = split /\|/, sql($what);
+	is(sql("SELECT found($n), counted($n)"), $alone{$n}, "$n queries: the same rows and counts, $when");
+	wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+	my @after = split /\|/, sql($what);
+	return map { $after[$_] - $before[$_] } 0 .. 2;
+}
+
+cmp_ok(sql("SELECT genie_prewarm('t_s')"), '>', 10_000_000, 'the image is loaded');
+wait_until($node, "SELECT engine = 'fake' FROM genie_stat");
+my ($streamed, $gpu, $cpu) = same(400, 'where all of it fits');
+ok($streamed == 0 && $gpu > 0 && $cpu == 0, 'it is counted as a whole');
+
+my $bytes = sql("SELECT image_bytes FROM genie_index_info('t_s')");
+order('memory ' . int($bytes * 0.8));
+($streamed, $gpu, $cpu) = same(400, 'where not all of it fits');
+cmp_ok($streamed, '>', $bytes * 0.9, 'it is streamed');
+ok($gpu > 0 && $cpu == 0, 'and counted by the GPU');
+like(join("\n", told()), qr/prefetch 4611686018427387\d+/, 'pieces are copied ahead');
+
+($streamed, $gpu, $cpu) = same(1, 'one query');
+ok($streamed == 0 && $gpu == 0 && $cpu > 0, 'which the CPU counts, because that is faster');
+is(sql("SET enable_seqscan = off; SELECT id FROM t ORDER BY s <&> (SELECT s FROM t WHERE id = 5) LIMIT 1"), '5', 'so are scans');
+is(sql("SELECT sum(n) FROM genie_facets('t_s', genie_query('{1}'::int[], 1), '{0}')"),
+	sql("SELECT sum(cardinality(ARRAY(SELECT DISTINCT unnest(s)))) FROM t WHERE s @> '{1}'"), 'facets, by the CPU');
+
+order('memory 1000000');
+($streamed, $gpu, $cpu) = same(400, 'where not even pieces fit');
+ok($streamed == 0 && $gpu == 0 && $cpu > 0, 'the CPU counts');
+
+# ---- in the middle ----
+
+foreach my $status ('retry', 'no_room', 'lost')
+{
+	order('memory ' . int($bytes * 0.8) . " $status once");
+	same(400, "a piece fails: $status");
+}
+wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat");
+order('memory ' . int($bytes * 0.8));
+sql('DELETE FROM t WHERE id % 7 = 3; VACUUM t');
+$alone{400} = sql('SET genie.worker = off; SELECT found(400), counted(400)');
+($streamed) = same(400, 'after VACUUM');
+cmp_ok($streamed, '>', 0, 'it is streamed after VACUUM');
+
+order('memory ' . int($bytes * 0.8) . ' hold');
+my $held = start_sql($node, 'SELECT found(400)');
+wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%found%' AND pid <> pg_backend_pid()");
+wait_until($node, "SELECT worker_state = 'idle' FROM genie_stat");
+pass('a cancelled session ends the stream');
+finish_sql($held);
+order('memory ' . int($bytes * 0.8));
+same(400, 'after a cancelled one');
+sql('DROP INDEX t_s');
+wait_until($node, 'SELECT count(*) = 0 FROM genie_images()');
+
+$node->stop;
+done_testing();
