@@ -79,6 +79,7 @@ public:
 	void		forget(uint64_t id);
 	bool		has(uint64_t id) const;
 	void		prefetch(const GenieSegmentImage *image, const GenieQuantizedVectors *quantized);
+	bool		pin(void *more, size_t bytes);
 	void		set_memory_limit(uint64_t bytes);
 	void		set_kernels(GenieKernelChoice choice);
 	void		describe(GenieDeviceInfo &info) const;
@@ -104,8 +105,8 @@ private:
 	std::unique_ptr<GenieCudaDispatch> dispatch;
 	uint64_t	n_passes = 0;
 	bool		is_ahead = false;	/* something has been copied ahead since the last batch */
-	void	   *registered = nullptr;	/* the arena, if it is pinned, */
-	bool		registers = false;	/* which this engine has done */
+	void	   *registered = nullptr;	/* the arena, if it is pinned */
+	std::vector<void *> pinned; /* blocks that this engine has pinned */
 };
 
 /* ---- opening ---- */
@@ -177,8 +178,8 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 
 		/* the first engine pins it for all devices; if it cannot be pinned, copies are slower */
 		if (cudaPointerGetAttributes(&arena, options.arena) != cudaSuccess || arena.type != cudaMemoryTypeHost)
-			registers = cudaHostRegister(options.arena, options.arena_bytes, cudaHostRegisterPortable) == cudaSuccess;
-		if (registers || arena.type == cudaMemoryTypeHost)
+			(void) pin(options.arena, options.arena_bytes);
+		if (!pinned.empty() || arena.type == cudaMemoryTypeHost)
 			registered = options.arena;
 		(void) cudaGetLastError();
 	}
@@ -217,8 +218,8 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 GenieCudaEngine::~GenieCudaEngine()
 {
 	(void) cudaDeviceSynchronize();
-	if (registers)
-		(void) cudaHostUnregister(registered);
+	for (void *block : pinned)
+		(void) cudaHostUnregister(block);
 	if (context)
 	{
 		(void) cudaEventDestroy(context->copy_begin);
@@ -598,6 +599,18 @@ GenieCudaEngine::forget(uint64_t id)
 }
 
 bool
+GenieCudaEngine::pin(void *more, size_t bytes)
+{
+	if (cudaHostRegister(more, bytes, cudaHostRegisterPortable) == cudaSuccess)
+	{
+		pinned.push_back(more);
+		return true;
+	}
+	(void) cudaGetLastError();
+	return false;
+}
+
+bool
 GenieCudaEngine::has(uint64_t id) const
 {
 	return images->resident(id) || vectors->resident(id);
@@ -675,6 +688,18 @@ genie_cuda_engine_prefetch(GenieEngine *engine, const GenieSegmentImage *image, 
 	});
 }
 
+static bool
+genie_cuda_engine_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	bool		done = false;
+
+	(void) genie_cuda_guard(engine->error, [&]() {
+		engine_of(engine)->select();
+		done = engine_of(engine)->pin(memory, bytes);
+	});
+	return done;
+}
+
 static void
 genie_cuda_engine_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -711,6 +736,7 @@ static const GenieEngineOps cuda_ops = {GENIE_ENGINE_ABI,
 										genie_cuda_engine_forget,
 										genie_cuda_engine_has,
 										genie_cuda_engine_prefetch,
+										genie_cuda_engine_pin,
 										genie_cuda_engine_set_memory_limit,
 										genie_cuda_engine_set_kernels,
 										genie_cuda_engine_devices,

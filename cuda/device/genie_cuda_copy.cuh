@@ -20,6 +20,9 @@
 #include "genie_cuda_memory.cuh"
 #include "genie_image.h"
 
+/* Copies from the host, of which only parts may be pinned, each by itself (GenieEngineOps.pin). */
+extern void genie_cuda_copy_in(void *to, const void *from, size_t bytes, cudaStream_t stream);
+
 /* A block of the memory that is for images, or none yet. */
 struct GenieCudaBlock
 {

@@ -166,6 +166,15 @@ cpu_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQua
 	(void) vectors;
 }
 
+static bool
+cpu_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	(void) engine;
+	(void) memory;
+	(void) bytes;
+	return false;
+}
+
 static void
 cpu_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -204,6 +213,7 @@ static const GenieEngineOps cpu_engine_ops = {
 	.forget = cpu_forget,
 	.has = cpu_has,
 	.prefetch = cpu_prefetch,
+	.pin = cpu_pin,
 	.set_memory_limit = cpu_set_memory_limit,
 	.set_kernels = cpu_set_kernels,
 	.devices = cpu_devices,

@@ -652,6 +652,18 @@ engines_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const Geni
 	(void) vectors;
 }
 
+/* What one has pinned, is pinned for all. */
+static bool
+engines_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+	uint32_t	e = 0;
+
+	while (e < all->n && all->placements.lost[e])
+		e++;
+	return e < all->n && all->engines[e]->ops->pin(all->engines[e], memory, bytes);
+}
+
 static void
 engines_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -707,6 +719,7 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 		.forget = engines_forget,
 		.has = engines_has,
 		.prefetch = engines_prefetch,
+		.pin = engines_pin,
 		.set_memory_limit = engines_set_memory_limit,
 		.set_kernels = engines_set_kernels,
 		.devices = engines_devices,

@@ -701,6 +701,14 @@ multiload_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const Ge
 	all->below->ops->prefetch(all->below, image, vectors);
 }
 
+static bool
+multiload_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	Multiload  *all = multiload_of(engine);
+
+	return all->below->ops->pin(all->below, memory, bytes);
+}
+
 static void
 multiload_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -748,6 +756,7 @@ genie_multiload_open(GenieEngine *below, const GenieRival *rival)
 		.forget = multiload_forget,
 		.has = multiload_has,
 		.prefetch = multiload_prefetch,
+		.pin = multiload_pin,
 		.set_memory_limit = multiload_set_memory_limit,
 		.set_kernels = multiload_set_kernels,
 		.devices = multiload_devices,

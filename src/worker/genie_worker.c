@@ -70,9 +70,10 @@
 #define LOSS_WINDOW_MS (60 * 1000)
 /*
  * Pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop.  Of larger arenas only the requests'
- * part is pinned: images are copied to the device more slowly, results come back as fast.
+ * part is pinned at once, and the images' part in steps, each when the worker has had nothing to do for PIN_IDLE_MS.
  */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
+#define PIN_IDLE_MS 200
 #define LOST_IDLE_MS 1000		/* a worker that has lost one of its devices restarts after doing nothing for so long */
 #define SWEEP_MS (5 * 1000)		/* images of indexes that are gone are dropped so soon */
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
@@ -95,6 +96,8 @@ typedef struct GenieWorker
 	int			max_devices;	/* and on how many devices at most */
 	uint32		n_devices;
 	uint32		lost;			/* devices, a bit each, that the others do without, until a new process opens them */
+	char	   *to_pin;			/* what is left of the images' memory to be pinned; NULL: nothing */
+	Size		to_pin_bytes;
 	bool		reopen;			/* try again at reopen_at */
 	bool		reopen_anew;	/* in a new process, because the device was lost while it was opened */
 	TimestampTz reopen_at;
@@ -237,8 +240,13 @@ open_gpu(void)
 	worker.max_devices = genie_worker_gpu_devices;
 	options.memory_limit = (uint64) genie_worker_gpu_memory * 1024;
 	genie_arena_block(&options.arena, &options.arena_bytes);
+	worker.to_pin = NULL;
 	if (options.arena_bytes > PINNED_BYTES_MAX)
+	{
+		worker.to_pin = options.arena;
+		worker.to_pin_bytes = genie_arena_image_bytes();
 		genie_arena_request_block(&options.arena, &options.arena_bytes);
+	}
 	status = genie_engine_load(genie_worker_gpu_library, &options, &worker.rival, (uint32) worker.max_devices,
 							   left_alone(&report), &worker.gpu, error);
 	if (status == GENIE_OK)
@@ -267,12 +275,33 @@ open_gpu(void)
 			 errmsg("genie counts on the CPU: %s", error)));
 }
 
+/* Pins the next step of the images' memory. */
+static void
+pin_more(void)
+{
+	Size		n = GENIE_ENGINE_PIN_STEP - (uintptr_t) worker.to_pin % GENIE_ENGINE_PIN_STEP;
+
+	n = Min(n, worker.to_pin_bytes);
+	if (!worker.gpu->ops->pin(worker.gpu, worker.to_pin, n))
+	{
+		ereport(LOG,
+				(errmsg("could not pin all of genie's shared memory for the GPU"),
+				 errdetail("Images are copied to the GPU more slowly from the rest of it.")));
+		n = worker.to_pin_bytes;
+	}
+	worker.to_pin += n;
+	worker.to_pin_bytes -= n;
+	if (worker.to_pin_bytes == 0)
+		worker.to_pin = NULL;
+}
+
 static void
 close_gpu(void)
 {
 	if (worker.gpu != NULL)
 		worker.gpu->ops->close(worker.gpu);
 	worker.gpu = NULL;
+	worker.to_pin = NULL;
 	worker.n_given = 0;
 	worker.lost = 0;
 	genie_stat_devices(NULL, 0);
@@ -692,6 +721,7 @@ genie_worker_main(Datum arg)
 {
 	GenieDeviceInfo devices[GENIE_DEVICES_MAX];
 	bool		counted = false;
+	bool		pins;
 	int			events;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -747,11 +777,15 @@ genie_worker_main(Datum arg)
 			counted = false;
 		}
 		forget_dropped();
+		pins = worker.gpu != NULL && worker.to_pin != NULL;
 		events = WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
-						   worker.lost != 0 ? LOST_IDLE_MS : SWEEP_MS, genie_wait_event(GENIE_WAIT_WORKER_MAIN));
+						   worker.lost != 0 ? LOST_IDLE_MS : pins ? PIN_IDLE_MS : SWEEP_MS,
+						   genie_wait_event(GENIE_WAIT_WORKER_MAIN));
 		ResetLatch(MyLatch);
 		if (worker.lost != 0 && (events & WL_TIMEOUT) != 0)
 			break;
+		if (pins && (events & WL_TIMEOUT) != 0)
+			pin_more();
 	}
 	genie_autoprewarm_keep(&worker.kept, true);
 	proc_exit(1);

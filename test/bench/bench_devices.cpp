@@ -180,12 +180,19 @@ open_devices(const char *library, uint32_t n, uint64_t limit, const Arena *pinne
 	GenieEngine *engine;
 
 	options.memory_limit = limit;
-	if (pinned != nullptr)
-	{
-		options.arena = pinned->memory;
-		options.arena_bytes = pinned->bytes;
-	}
 	engine = open_library(library, options, &status, n, GENIE_ENGINES_CUT_BYTES, pinned == nullptr ? nullptr : &nobody);
+	if (engine != nullptr && pinned != nullptr)
+		for (size_t done = 0, step; done < pinned->bytes; done += step)
+		{
+			uint8_t    *from = (uint8_t *) pinned->memory + done;
+
+			step = std::min(pinned->bytes - done, GENIE_ENGINE_PIN_STEP - (uintptr_t) from % GENIE_ENGINE_PIN_STEP);
+			if (!engine->ops->pin(engine, from, step))
+			{
+				printf("memory cannot be pinned\n");
+				exit(1);
+			}
+		}
 	if (engine == nullptr)
 		exit(status == GENIE_STATUS_UNAVAILABLE ? 77 : 1);
 	return engine;

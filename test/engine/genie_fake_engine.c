@@ -24,8 +24,8 @@
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
- * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "prefetch ID", "forget ID",
- * "limit BYTES", "close".  All devices but the first say their number and a colon before.
+ * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "prefetch ID", "pin BYTES",
+ * "forget ID", "limit BYTES", "close".  All devices but the first say their number and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
@@ -361,6 +361,14 @@ fake_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQu
 	say(((FakeEngine *) (void *) engine)->device, "prefetch %" PRIu64, image != NULL ? image->id : vectors->id);
 }
 
+static bool
+fake_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	(void) memory;
+	say(((FakeEngine *) (void *) engine)->device, "pin %zu", bytes);
+	return true;
+}
+
 static void
 fake_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -411,6 +419,7 @@ static const GenieEngineOps fake_ops = {
 	.forget = fake_forget,
 	.has = fake_has,
 	.prefetch = fake_prefetch,
+	.pin = fake_pin,
 	.set_memory_limit = fake_set_memory_limit,
 	.set_kernels = fake_set_kernels,
 	.devices = fake_devices,

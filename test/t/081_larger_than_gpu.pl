@@ -92,5 +92,29 @@ same(400, 'after a cancelled one');
 sql('DROP INDEX t_s');
 wait_until($node, 'SELECT count(*) = 0 FROM genie_images()');
 
+# ---- memory is pinned while there is nothing to do ----
+
+order('');
+my $from = told();
+$node->append_conf('postgresql.conf', "genie.shared_memory = '9GB'\n");
 $node->stop;
+SKIP:
+{
+	skip 'no room for 9 GB of shared memory', 3 unless $node->start(fail_ok => 1);
+	wait_until($node, "SELECT engine = 'fake' FROM genie_stat");
+	my ($pinned, $steps) = (0, 0);
+	for (1 .. 100)
+	{
+		my @bytes = map { /^pin (\d+)$/ ? $1 : () } told($from);
+		$steps = @bytes;
+		$pinned = 0;
+		$pinned += $_ foreach @bytes;
+		last if $pinned >= 8.7 * 2**30;
+		select(undef, undef, undef, 0.1);
+	}
+	cmp_ok($pinned, '>=', 8.7 * 2**30, 'images\' memory is pinned in the end');
+	cmp_ok($steps, '>=', 9, 'in steps');
+	is(sql('SELECT count(*) FROM genie_devices()'), '1', 'and the worker answers');
+	$node->stop;
+}
 done_testing();

@@ -170,6 +170,13 @@ device_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	((Device *) (void *) engine)->limit = bytes;
 }
 
+static bool
+device_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	(void) engine;
+	return memory != NULL && bytes == 17;
+}
+
 static void
 device_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
 {
@@ -203,6 +210,7 @@ static const GenieEngineOps device_ops = {
 	.run = device_run,
 	.forget = device_forget,
 	.has = device_has,
+	.pin = device_pin,
 	.set_memory_limit = device_set_memory_limit,
 	.set_kernels = device_set_kernels,
 	.devices = device_devices,
@@ -537,6 +545,7 @@ test_whole(GenieRandom *random)
 	CHECK(strncmp(engine->error, "GPU ", 4) == 0);
 	CHECK_INT(engine->ops->run(engine, 0, jobs), GENIE_OK);
 	CHECK_INT(strlen(engine->error), 0);
+	CHECK(engine->ops->pin(engine, &segments, 17) && !engine->ops->pin(engine, &segments, 18));
 	engine->ops->set_memory_limit(engine, 12345);
 	CHECK_INT(engine->ops->devices(engine, info, 1), 2);
 	CHECK_INT(engine->ops->devices(engine, info, 2), 2);

@@ -153,6 +153,13 @@ device_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 	device.room = bytes;
 }
 
+static bool
+device_pin(GenieEngine *engine, void *memory, size_t bytes)
+{
+	(void) engine;
+	return memory != NULL && bytes == 17;
+}
+
 static void
 device_set_kernels(GenieEngine *engine, GenieKernelChoice choice)
 {
@@ -188,6 +195,7 @@ static const GenieEngineOps device_ops = {
 	.forget = device_forget,
 	.has = device_has,
 	.prefetch = device_prefetch,
+	.pin = device_pin,
 	.set_memory_limit = device_set_memory_limit,
 	.set_kernels = device_set_kernels,
 	.devices = device_devices,
@@ -355,6 +363,7 @@ test_rival(GenieRandom *random)
 			free_segment();
 		device.room = make_segment(random, 1) + 1000;
 	} while (genie_image_has_codes(&image));
+	CHECK(engine->ops->pin(engine, &model, 17) && !engine->ops->pin(engine, &model, 18));
 	rival.n_threads = 1000000;
 	rival.costs.posting_ns = 0.5;
 	for (int batch = 0; batch < 5; batch++)
