@@ -332,7 +332,8 @@ rival_ns(const GenieRival *rival, Subject subject, uint32_t n, GenieJob *const *
 }
 
 static bool
-is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n, GenieJob *const *jobs)
+is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
+			GenieJob *const *jobs)
 {
 	uint64_t	n_bytes = 0;
 
@@ -340,9 +341,9 @@ is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n,
 		return false;
 	if (all->rival->n_threads == 0)
 		return true;
-	for (uint32_t p = 0; p < load->n; p++)
-		if (!load->pieces[p].is_there)
-			n_bytes += load->pieces[p].n_bytes;
+	for (uint32_t p = 0; p < n_pieces; p++)
+		if (!order[p]->is_there)
+			n_bytes += order[p]->n_bytes;
 	return (double) n_bytes / all->rate < rival_ns(all->rival, subject, n, jobs);
 }
 
@@ -359,9 +360,21 @@ run_below(Multiload *all, uint32_t n, GenieJob *jobs)
 	return status;
 }
 
-/* Which pieces are counted when: those that are there, then the others. */
-static void
-order_pieces(Multiload *all, Load *load, Piece **order)
+/* Is a job that is not done with about the piece?  NULL: any piece. */
+static bool
+is_wanted(const Piece *piece, uint32_t n, GenieJob *const *jobs)
+{
+	for (uint32_t j = 0; j < n; j++)
+		if (jobs[j]->status == GENIE_OK &&
+			(piece == NULL || (piece->first_tile < jobs[j]->first_tile + jobs[j]->n_tiles &&
+							   piece->end_tile > jobs[j]->first_tile)))
+			return true;
+	return false;
+}
+
+/* Which pieces are counted when: those that are there, then the others.  Returns how many jobs are about. */
+static uint32_t
+order_pieces(Multiload *all, Load *load, uint32_t n_jobs, GenieJob *const *jobs, Piece **order)
 {
 	uint32_t	n = 0;
 
@@ -369,8 +382,9 @@ order_pieces(Multiload *all, Load *load, Piece **order)
 		load->pieces[p].is_there = all->below->ops->has(all->below, load->pieces[p].id);
 	for (int there = 1; there >= 0; there--)
 		for (uint32_t p = 0; p < load->n; p++)
-			if (load->pieces[p].is_there == (there == 1))
+			if (load->pieces[p].is_there == (there == 1) && is_wanted(&load->pieces[p], n_jobs, jobs))
 				order[n++] = &load->pieces[p];
+	return n;
 }
 
 /* Bytes on the device that the load's pieces may take. */
@@ -475,24 +489,24 @@ count_piece(Multiload *all, const Piece *piece, Subject of_piece, uint32_t n, Ge
 	return status;
 }
 
-/* Does n jobs of a subject that is too large. */
+/* Does n jobs of a subject that is too large, in views[0] and views[1]. */
 static GenieStatus
-stream(Multiload *all, Load *load, Subject subject, Piece **order, uint32_t n, GenieJob *const *jobs, View *view,
-	   View *next_view, uint8_t *out, GenieJob *parts, uint32_t *of)
+stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *const *order, uint32_t n,
+	   GenieJob *const *jobs, View *views, uint8_t *out, GenieJob *parts, uint32_t *of)
 {
 	uint64_t	budget = budget_of(all, load);
 	GenieStatus status = GENIE_OK;
 
 	for (uint32_t j = 0; j < n; j++)
 		genie_job_merge_begin(jobs[j]);
-	for (uint32_t p = 0; p < load->n && status != GENIE_STATUS_LOST; p++)
+	for (uint32_t p = 0; p < n_pieces && status != GENIE_STATUS_LOST && is_wanted(NULL, n, jobs); p++)
 	{
 		/* the first one; others were begun with the piece before */
-		load_piece(all, load, subject, order[p], NULL, budget, view);
-		if (p + 1 < load->n)
-			load_piece(all, load, subject, order[p + 1], order[p], budget, next_view);
+		load_piece(all, load, subject, order[p], NULL, budget, &views[0]);
+		if (p + 1 < n_pieces)
+			load_piece(all, load, subject, order[p + 1], order[p], budget, &views[1]);
 		order[p]->counted = ++all->clock;
-		status = count_piece(all, order[p], view_piece(subject, order[p], view), n, jobs, out, parts, of);
+		status = count_piece(all, order[p], view_piece(subject, order[p], &views[0]), n, jobs, out, parts, of);
 	}
 	for (uint32_t j = 0; j < n; j++)
 	{
@@ -530,17 +544,19 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 	size_t		n_bytes = 1;
 	GenieStatus status = GENIE_OK;
 
+	set_all(n, jobs, GENIE_OK);
 	for (uint32_t j = 0; j < n; j++)
 		n_bytes += genie_job_part_bytes(jobs[j]);
 	if (order != NULL)
 	{
-		order_pieces(all, load, order);
-		if (!is_worth_it(all, subject, load, n, jobs))
+		uint32_t	n_pieces = order_pieces(all, load, n, jobs, order);
+
+		if (!is_worth_it(all, subject, load, n_pieces, order, n, jobs))
 			set_all(n, jobs, GENIE_STATUS_DECLINED);
 		else if (tiles == NULL || parts == NULL || of == NULL || (out = malloc(n_bytes)) == NULL)
 			set_all(n, jobs, GENIE_STATUS_RETRY);
 		else
-			status = stream(all, load, subject, order, n, jobs, &views[0], &views[1], out, parts, of);
+			status = stream(all, load, subject, n_pieces, order, n, jobs, views, out, parts, of);
 	}
 	else
 		set_all(n, jobs, GENIE_STATUS_RETRY);
@@ -658,7 +674,13 @@ multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 		if ((subject.image == NULL && subject.vectors == NULL) || !may_cut(&jobs[j]))
 			continue;
 		if (id_of(subject) != last_id)
+		{
+			Load	  **found = find_load(all, id_of(subject));
+
 			last_is_large = is_too_large(all, subject);
+			if (!last_is_large && found != NULL)
+				drop_load(all, found);	/* the limit was raised */
+		}
 		last_id = id_of(subject);
 		if (last_is_large && (large != NULL || (large = malloc(n_jobs * sizeof(GenieJob *))) != NULL))
 			large[n_large++] = &jobs[j];

@@ -310,6 +310,7 @@ test_answers(GenieRandom *random)
 		if (round % 2 == 0)
 			engine->ops->set_memory_limit(engine, UINT64_MAX);	/* now all of it fits */
 		(void) run_random(engine, random, round % 2 == 0 ? GENIE_OK : GENIE_STATUS_DECLINED);
+		CHECK(round % 2 == 1 || device.n_copies == 0);
 		engine->ops->set_memory_limit(engine, 1000);	/* and now nothing does */
 		device.n_wrong = 0;
 		CHECK_INT(run_random(engine, random, GENIE_STATUS_DECLINED) > JOBS_MAX, false);
@@ -336,6 +337,7 @@ test_failures(GenieRandom *random)
 	{
 		GenieEngine *engine = open_device();
 		GenieStatus failure = failures[round % 3];
+		uint64_t	before;
 
 		device.room = make_segment(random, 1);
 		device.fails = failure;
@@ -343,7 +345,10 @@ test_failures(GenieRandom *random)
 		for (int batch = 0; batch < 3; batch++)
 			(void) run_random(engine, random, device.fails_after > 0 ? failure : GENIE_STATUS_DECLINED);
 		engine->interrupted = stop;
+		before = device.uploaded;
 		(void) run_random(engine, random, GENIE_STATUS_CANCELLED);
+		/* no more than the first piece and the next */
+		CHECK(2 * (device.uploaded - before) <= device.room);
 		engine->interrupted = NULL;
 		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
 		free_segment();
