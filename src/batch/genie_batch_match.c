@@ -205,7 +205,7 @@ genie_batch_search(PG_FUNCTION_ARGS)
 	return genie_batch_call(fcinfo, genie_match_search, "genie_search_parts()");
 }
 
-/* genie_search_parts(index regclass, queries genie_query[], k int): its second column, part regclass, is the partition */
+/* genie_search_parts(index regclass, queries genie_query[], k int): its second column, part, is the partition */
 Datum
 genie_batch_search_parts(PG_FUNCTION_ARGS)
 {

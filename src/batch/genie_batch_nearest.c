@@ -576,7 +576,7 @@ genie_batch_nearest(PG_FUNCTION_ARGS)
 	return genie_batch_call(fcinfo, genie_nearest_search, "genie_search_parts()");
 }
 
-/* genie_search_parts(index regclass, queries anyarray, k int): its second column, part regclass, is the partition */
+/* genie_search_parts(index regclass, queries anyarray, k int): its second column, part, is the partition */
 Datum
 genie_batch_nearest_parts(PG_FUNCTION_ARGS)
 {
