@@ -1258,6 +1258,48 @@ COMMENT ON FUNCTION genie_search(regclass, float8[], int) IS 'the k nearest rows
 COMMENT ON FUNCTION genie_search(regclass, bit[], int) IS 'the k nearest rows for each query, by an index of an approximate operator class: query is its number in the array, tid is the row''s ctid';
 COMMENT ON FUNCTION genie_search(regclass, genie_object[], int) IS 'the k nearest rows for each query, a set, by an index of an approximate operator class: query is its number in the array, tid is the row''s ctid';
 
+-- The same over all partitions of a partitioned index.
+CREATE FUNCTION genie_search_parts(index regclass, queries genie_query[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, match_count int)
+	AS 'MODULE_PATHNAME', 'genie_batch_search_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries real[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries float8[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries bit[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries genie_object[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries varbit[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries smallint[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries int[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries bigint[], k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+CREATE FUNCTION genie_search_parts(index regclass, queries anyarray, k int DEFAULT 10)
+	RETURNS TABLE (query int, part regclass, tid tid, distance float8)
+	AS 'MODULE_PATHNAME', 'genie_batch_nearest_parts' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION genie_search_parts(regclass, genie_query[], int) IS 'the k rows with the highest match count for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, real[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, float8[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, bit[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, genie_object[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, varbit[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, smallint[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, int[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, bigint[], int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+COMMENT ON FUNCTION genie_search_parts(regclass, anyarray, int) IS 'the k nearest rows for each query, of all partitions, by a partitioned index: query is its number in the array, part is the row''s tableoid, tid its ctid';
+
 CREATE FUNCTION genie_exact_knn(index regclass, queries real[], k int DEFAULT 10, metric text DEFAULT NULL)
 	RETURNS TABLE (query int, tid tid, distance float8)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;

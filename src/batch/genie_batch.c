@@ -42,6 +42,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_batch.h"
 #include "genie_compat.h"
@@ -560,31 +561,17 @@ genie_batch_k(int32 k)
 	return (uint32) k;
 }
 
-/*
- * Results have many rows, and forming a tuple takes longer than all else that is done for a row.  So one tuple is
- * formed, and each row is written over its columns.
- */
-void
-genie_batch_begin_output(GenieBatchOutput *output, FunctionCallInfo fcinfo, Datum *values, Size bytes)
+Datum
+genie_batch_call(FunctionCallInfo fcinfo, GenieBatchSearch search, const char *instead)
 {
-	MinimalTuple tuple;
-	bool		should_free;
+	GenieBatchOutput output;
+	Relation	heap;
+	Relation	index;
 
-	InitMaterializedSRF(fcinfo, 0);
-	output->result = (ReturnSetInfo *) fcinfo->resultinfo;
-	output->slot = MakeSingleTupleTableSlot(output->result->setDesc, &TTSOpsMinimalTuple);
-	memcpy(output->slot->tts_values, values, output->result->setDesc->natts * sizeof(Datum));
-	memset(output->slot->tts_isnull, 0, output->result->setDesc->natts * sizeof(bool));
-	ExecStoreVirtualTuple(output->slot);
-	ExecMaterializeSlot(output->slot);
-	tuple = ExecFetchSlotMinimalTuple(output->slot, &should_free);
-	if (should_free || tuple->t_len != tuple->t_hoff - MINIMAL_TUPLE_OFFSET + bytes)
-		elog(ERROR, "unexpected result tuple");
-	output->columns = (char *) tuple - MINIMAL_TUPLE_OFFSET + tuple->t_hoff;
-}
-
-void
-genie_batch_end_output(GenieBatchOutput *output)
-{
-	ExecDropSingleTupleTableSlot(output->slot);
+	genie_access_open(PG_GETARG_OID(0), instead, &heap, &index);
+	genie_batch_begin_output(&output, fcinfo);
+	search(fcinfo, heap, index, &output);
+	genie_access_close(heap, index);
+	genie_batch_end_output(&output);
+	return (Datum) 0;
 }

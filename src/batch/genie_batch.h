@@ -8,8 +8,9 @@
 
 #include "access/genam.h"
 #include "access/stratnum.h"
-#include "funcapi.h"
+#include "fmgr.h"
 #include "genie_array.h"
+#include "genie_batch_output.h"
 #include "genie_compact.h"
 #include "genie_instrument.h"
 #include "genie_meta.h"
@@ -139,17 +140,16 @@ extern void genie_batch_read_elements(ArrayType *array, GenieArrayCursor *cursor
 /* k, if it is one.  Errors: it is below 1. */
 extern uint32 genie_batch_k(int32 k);
 
-/* A tuple of the result, over whose columns rows are written one by one. */
-typedef struct GenieBatchOutput
-{
-	ReturnSetInfo *result;
-	TupleTableSlot *slot;
-	char	   *columns;
-} GenieBatchOutput;
+/* Searches an index of that table by the call's other arguments, and puts out the rows. */
+typedef void (*GenieBatchSearch) (FunctionCallInfo fcinfo, Relation heap, Relation index, GenieBatchOutput *output);
 
-/* Makes the function's result a tuplestore, and a tuple of these values, whose columns take so many bytes. */
-extern void genie_batch_begin_output(GenieBatchOutput *output, FunctionCallInfo fcinfo, Datum *values, Size bytes);
+/*
+ * Calls a search by the index that is the call's first argument; the result is the SQL function's.  instead: as
+ * genie_access_open() has it.
+ */
+extern Datum genie_batch_call(FunctionCallInfo fcinfo, GenieBatchSearch search, const char *instead);
 
-extern void genie_batch_end_output(GenieBatchOutput *output);
+/* The same by each partition's index (genie_batch_parts.c).  The call's third argument is k. */
+extern Datum genie_batch_call_parts(FunctionCallInfo fcinfo, GenieBatchSearch search);
 
 #endif							/* GENIE_BATCH_H */

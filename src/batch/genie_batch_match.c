@@ -1,6 +1,6 @@
 /*
  * genie_batch_match.c
- *	  genie_search(): the best k rows by match count for each of many queries, by one index, in one call.
+ *	  genie_search() and genie_search_parts(): the best k rows by match count for each of many queries, in one call.
  *
  * For each query it returns what SELECT ... ORDER BY x <&> query LIMIT k returns through the index, in that order:
  * rows that match, then rows of count 0 in TID order, then rows with NULL, as far as the caller's snapshot sees them.
@@ -25,7 +25,6 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-#include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_array.h"
 #include "genie_batch.h"
@@ -33,6 +32,7 @@
 #include "genie_stream.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_search);
+PG_FUNCTION_INFO_V1(genie_batch_search_parts);
 
 /* A visible row of the tail. */
 typedef struct GenieTailRow
@@ -42,19 +42,11 @@ typedef struct GenieTailRow
 	bool		is_null;
 } GenieTailRow;
 
-/* A result row as it lies in a tuple: the columns of genie_search(). */
-typedef struct GenieBatchRow
-{
-	int32		query;
-	ItemPointerData tid;
-	int32		match_count;
-} GenieBatchRow;
-
 typedef struct GenieMatchSearch
 {
 	GenieBatch	batch;
 	uint32		k;
-	GenieBatchOutput output;
+	GenieBatchOutput *output;
 	GenieArrayCursor cursor;
 	uint32		n_output;		/* queries */
 
@@ -103,21 +95,8 @@ genie_match_begin(void *owner)
 static void
 genie_match_put_row(GenieMatchSearch *search, uint64 live, int32 count)
 {
-	GenieBatchRow *row = (GenieBatchRow *) search->output.columns;
-
 	search->batch.instrument.record->n_rows++;
-	row->query = (int32) search->n_output;
-	genie_tid_from_number(live, &row->tid);
-	row->match_count = count;
-	if (count == GENIE_KEY_NULL)
-	{
-		Datum		values[3] = {Int32GetDatum(row->query), PointerGetDatum(&row->tid), (Datum) 0};
-		bool		nulls[3] = {false, false, true};
-
-		tuplestore_putvalues(search->output.result->setResult, search->output.result->setDesc, values, nulls);
-	}
-	else
-		tuplestore_puttupleslot(search->output.result->setResult, search->output.slot);
+	genie_batch_put_row(search->output, search->n_output, live, Int32GetDatum(count), count == GENIE_KEY_NULL);
 }
 
 /* Fills the query up to k rows from the tail, without the rows that it already has. */
@@ -186,30 +165,24 @@ genie_match_next(void *owner)
 static const GenieBatchOps genie_match_ops = {.next = genie_match_next, .begin = genie_match_begin,
 	.put = genie_match_put};
 
-/*
- * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):
- * query is the query's number in the array, from 1 on; tid is the row's ctid; match_count is NULL where the indexed
- * value is NULL.
- */
-Datum
-genie_batch_search(PG_FUNCTION_ARGS)
+static void
+genie_match_search(FunctionCallInfo fcinfo, Relation heap, Relation index, GenieBatchOutput *output)
 {
 	GenieMatchSearch *search = palloc0(sizeof(GenieMatchSearch));
 	GenieBatch *batch = &search->batch;
 	ArrayType  *queries = PG_GETARG_ARRAYTYPE_P(1);
-	ItemPointerData tid = {0};
-	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Int32GetDatum(0)};
 
 	search->k = batch->want = genie_batch_k(PG_GETARG_INT32(2));
+	search->output = output;
 	genie_batch_read_elements(queries, &search->cursor);
 	batch->query_type = ARR_ELEMTYPE(queries);
-	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
+	batch->heap = heap;
+	batch->index = index;
 	batch->ops = &genie_match_ops;
 	batch->owner = search;
 	batch->strategy = GENIE_COUNT_STRATEGY;
 	batch->order_proc = genie_batch_operator_proc(batch, "<&>");
 	batch->n_queries = search->cursor.n;
-	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieBatchRow));
 	batch->kind = GENIE_SCAN_SEARCH;
 	genie_batch_begin(batch);
 	search->tail_capacity = 256;
@@ -219,7 +192,22 @@ genie_batch_search(PG_FUNCTION_ARGS)
 	genie_batch_run(batch);
 	index_endscan(search->tail_scan);
 	genie_batch_end(batch);
-	genie_access_close(batch->heap, batch->index);
-	genie_batch_end_output(&search->output);
-	return (Datum) 0;
+}
+
+/*
+ * genie_search(index regclass, queries genie_query[], k int) returns table (query int, tid tid, match_count int):
+ * query is the query's number in the array, from 1 on; tid is the row's ctid; match_count is NULL where the indexed
+ * value is NULL.
+ */
+Datum
+genie_batch_search(PG_FUNCTION_ARGS)
+{
+	return genie_batch_call(fcinfo, genie_match_search, "genie_search_parts()");
+}
+
+/* genie_search_parts(index regclass, queries genie_query[], k int): its second column, part, is the partition */
+Datum
+genie_batch_search_parts(PG_FUNCTION_ARGS)
+{
+	return genie_batch_call_parts(fcinfo, genie_match_search);
 }

@@ -479,7 +479,7 @@ genie_matches_search(GenieMatches *matches, Oid index, ArrayType *queries, Genie
 
 	genie_batch_read_elements(queries, &matches->cursor);
 	batch->query_type = ARR_ELEMTYPE(queries);
-	genie_access_open(index, &batch->heap, &batch->index);
+	genie_access_open(index, NULL, &batch->heap, &batch->index);
 	batch->ops = &genie_matches_ops;
 	batch->owner = matches;
 	batch->strategy = GENIE_MATCH_STRATEGY;

@@ -1,7 +1,7 @@
 /*
  * genie_batch_nearest.c
- *	  genie_search() by distance: the k nearest rows for each of many queries, by one index, in one call; and
- *	  genie_within(): all rows within a radius of each.
+ *	  genie_search() and genie_search_parts() by distance: the k nearest rows for each of many queries, in one call;
+ *	  and genie_within(): all rows within a radius of each.
  *
  * Of an approximate class, it returns for each query what SELECT ... ORDER BY x <-> query LIMIT k returns in the
  * first round of a scan (genie_rerank.h): of the genie.candidates visible rows that match best, the k nearest ones by
@@ -48,7 +48,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "genie_access.h"
 #include "genie_approximate.h"
 #include "genie_batch_nearest.h"
 #include "genie_candidates.h"
@@ -64,17 +63,10 @@
 #include "genie_vector_value.h"
 
 PG_FUNCTION_INFO_V1(genie_batch_nearest);
+PG_FUNCTION_INFO_V1(genie_batch_nearest_parts);
 PG_FUNCTION_INFO_V1(genie_batch_within);
 
 #define WITHIN_FIRST 16			/* rows for which there is room at first */
-
-/* A result row as it lies in a tuple. */
-typedef struct GenieNearestRow
-{
-	int32		query;
-	ItemPointerData tid;
-	float8		distance;
-} GenieNearestRow;
 
 /* ---- measuring ---- */
 
@@ -443,22 +435,8 @@ genie_nearest_finish(void *owner)
 void
 genie_nearest_put_row(GenieNearestSearch *search, uint64 live, float8 distance, bool is_null)
 {
-	GenieNearestRow *row = (GenieNearestRow *) search->output.columns;
-	const GenieBatchOutput *output = &search->output;
-
 	search->batch.instrument.record->n_rows++;
-	row->query = (int32) search->n_output;
-	genie_tid_from_number(live, &row->tid);
-	row->distance = distance;
-	if (is_null)
-	{
-		Datum		values[3] = {Int32GetDatum(row->query), PointerGetDatum(&row->tid), (Datum) 0};
-		bool		nulls[3] = {false, false, true};
-
-		tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
-	}
-	else
-		tuplestore_puttupleslot(output->result->setResult, output->slot);
+	genie_batch_put_row(search->output, search->n_output, live, Float8GetDatum(distance), is_null);
 }
 
 static void
@@ -557,34 +535,35 @@ genie_nearest_by_metric(const GenieNearestCall *call)
 	return search->n_output;
 }
 
-/* Opens the index and reads the array. */
-static void
-genie_nearest_open(GenieNearestSearch *search, FunctionCallInfo fcinfo)
+/* A search of that index by the call's queries. */
+static GenieNearestSearch *
+genie_nearest_begin_call(FunctionCallInfo fcinfo, Relation heap, Relation index, GenieBatchOutput *output)
 {
+	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
 	GenieBatch *batch = &search->batch;
 
-	genie_access_open(PG_GETARG_OID(0), &batch->heap, &batch->index);
+	search->output = output;
+	batch->heap = heap;
+	batch->index = index;
 	genie_queries_open(search, PG_GETARG_ARRAYTYPE_P(1));
 	batch->kind = GENIE_SCAN_SEARCH;
 	batch->exact = !genie_learns(batch->index) || genie_is_exact(batch->index);
 	batch->ops = &genie_nearest_ops;
 	batch->owner = search;
 	fmgr_info(batch->order_proc, &search->distance);
+	return search;
 }
 
-/* Searches, and closes the index. */
-static Datum
-genie_nearest_finish_call(GenieNearestSearch *search, FunctionCallInfo fcinfo)
+static void
+genie_nearest_search(FunctionCallInfo fcinfo, Relation heap, Relation index, GenieBatchOutput *output)
 {
+	uint32		k = genie_batch_k(PG_GETARG_INT32(2));
+	GenieNearestSearch *search = genie_nearest_begin_call(fcinfo, heap, index, output);
 	GenieBatch *batch = &search->batch;
-	ItemPointerData tid = {0};
-	Datum		columns[] = {Int32GetDatum(0), PointerGetDatum(&tid), Float8GetDatum(0)};
 
-	genie_batch_begin_output(&search->output, fcinfo, columns, sizeof(GenieNearestRow));
+	search->k = k;
+	batch->want = batch->exact ? search->k : Max(search->k, genie_candidates_of(batch->index));
 	genie_nearest_run(search);
-	genie_access_close(batch->heap, batch->index);
-	genie_batch_end_output(&search->output);
-	return (Datum) 0;
 }
 
 /*
@@ -594,13 +573,14 @@ genie_nearest_finish_call(GenieNearestSearch *search, FunctionCallInfo fcinfo)
 Datum
 genie_batch_nearest(PG_FUNCTION_ARGS)
 {
-	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
-	GenieBatch *batch = &search->batch;
+	return genie_batch_call(fcinfo, genie_nearest_search, "genie_search_parts()");
+}
 
-	search->k = genie_batch_k(PG_GETARG_INT32(2));
-	genie_nearest_open(search, fcinfo);
-	batch->want = batch->exact ? search->k : Max(search->k, genie_candidates_of(batch->index));
-	return genie_nearest_finish_call(search, fcinfo);
+/* genie_search_parts(index regclass, queries anyarray, k int): its second column, part, is the partition */
+Datum
+genie_batch_nearest_parts(PG_FUNCTION_ARGS)
+{
+	return genie_batch_call_parts(fcinfo, genie_nearest_search);
 }
 
 /* The radii, of which there must be as many as queries. */
@@ -628,17 +608,12 @@ genie_within_radii(const GenieBatch *batch, ArrayType *array)
 	return radii;
 }
 
-/*
- * genie_within(index regclass, queries anyarray, radii float8[]) returns the same of all rows whose distance from the
- * query is at most its radius, the nearest first.
- */
-Datum
-genie_batch_within(PG_FUNCTION_ARGS)
+static void
+genie_within_search(FunctionCallInfo fcinfo, Relation heap, Relation index, GenieBatchOutput *output)
 {
-	GenieNearestSearch *search = palloc0(sizeof(GenieNearestSearch));
+	GenieNearestSearch *search = genie_nearest_begin_call(fcinfo, heap, index, output);
 	GenieBatch *batch = &search->batch;
 
-	genie_nearest_open(search, fcinfo);
 	if (!batch->exact)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -647,5 +622,15 @@ genie_batch_within(PG_FUNCTION_ARGS)
 				 errhint("Use an index of an exact operator class.")));
 	search->radii = genie_within_radii(batch, PG_GETARG_ARRAYTYPE_P(2));
 	search->k = batch->want = GENIE_WITHIN_HITS;
-	return genie_nearest_finish_call(search, fcinfo);
+	genie_nearest_run(search);
+}
+
+/*
+ * genie_within(index regclass, queries anyarray, radii float8[]) returns the same of all rows whose distance from the
+ * query is at most its radius, the nearest first.
+ */
+Datum
+genie_batch_within(PG_FUNCTION_ARGS)
+{
+	return genie_batch_call(fcinfo, genie_within_search, NULL);
 }

@@ -41,7 +41,7 @@ typedef struct GenieNearestSearch
 {
 	GenieBatch	batch;
 	uint32		k;
-	GenieBatchOutput output;
+	GenieBatchOutput *output;
 	uint32		n_output;		/* queries */
 
 	/* genie_within()'s search: of each query; NULL: this is another */

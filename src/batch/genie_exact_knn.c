@@ -423,7 +423,7 @@ genie_exact_knn(PG_FUNCTION_ARGS)
 				 errmsg("k must be at least 1")));
 	state.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	state.queries = genie_vectors_of_queries(PG_GETARG_ARRAYTYPE_P(1));
-	genie_access_open(PG_GETARG_OID(0), &state.heap, &state.index);
+	genie_access_open(PG_GETARG_OID(0), NULL, &state.heap, &state.index);
 	search(&state, (uint32) k, metric);
 	genie_access_close(state.heap, state.index);
 	return (Datum) 0;

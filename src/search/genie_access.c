@@ -4,6 +4,14 @@
  *	  does the index answer for this transaction?
  *
  * The executor checks this for a statement.  A function that takes an index by name must check it itself.
+ *
+ * Partitions.  As in a statement, privileges and policies are those of the table that is named, here by its index, and
+ * those of its partitions do not matter.  Whether an index answers for this transaction is asked of each partition's.
+ *
+ * Locks.  AccessShareLock on the table, then on the index, as a statement takes them.  The planner locks partitions in
+ * the order of their bounds, each partitioned one before its own, and so does genie_access_open_parts(), with the
+ * index of each leaf behind it.  Indexes of partitioned tables that are not named are not opened: they cannot be
+ * dropped without a lock on their table.  All are held until the call closes them.
  */
 #include "postgres.h"
 
@@ -14,6 +22,7 @@
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
+#include "catalog/partition.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -21,6 +30,7 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "partitioning/partdesc.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -31,9 +41,12 @@
 
 #define GENIE_NAMES_MAX 8		/* names of indexes in a message */
 
-/* A partitioned index has no pages: its partitions' indexes, at whatever depth, have. */
+/*
+ * A partitioned index has no pages: its partitions' indexes, at whatever depth, have.  instead: a function that takes
+ * it; NULL: there is none.
+ */
 static void
-report_partitioned(Relation index)
+report_partitioned(Relation index, const char *instead)
 {
 	List	   *children = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
 	StringInfoData names;
@@ -56,11 +69,13 @@ report_partitioned(Relation index)
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is a partitioned index", RelationGetRelationName(index)),
 			 n == 0 ? errhint("Its table has no partitions.") :
+			 instead != NULL ? errhint("Use %s, or name the index of a partition: %s.", instead, names.data) :
 			 errhint("Name the index of a partition: %s.", names.data)));
 }
 
-Relation
-genie_access_open_index(Oid oid, LOCKMODE mode)
+/* An index of genie's, or a partitioned one. */
+static Relation
+open_any(Oid oid, LOCKMODE mode)
 {
 	Relation	index = relation_open(oid, mode);
 
@@ -71,8 +86,13 @@ genie_access_open_index(Oid oid, LOCKMODE mode)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a genie index", RelationGetRelationName(index)),
 				 errhint("Name an index that was made with CREATE INDEX ... USING genie.")));
-	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		report_partitioned(index);
+	return index;
+}
+
+/* It is no partitioned index. */
+static void
+check_built(Relation index)
+{
 	if (!index->rd_index->indisready)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -82,7 +102,23 @@ genie_access_open_index(Oid oid, LOCKMODE mode)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary indexes of other sessions")));
+}
+
+static Relation
+open_plain(Oid oid, LOCKMODE mode, const char *instead)
+{
+	Relation	index = open_any(oid, mode);
+
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		report_partitioned(index, instead);
+	check_built(index);
 	return index;
+}
+
+Relation
+genie_access_open_index(Oid oid, LOCKMODE mode)
+{
+	return open_plain(oid, mode, NULL);
 }
 
 /* SELECT on the table, or on all columns that the index is made of. */
@@ -166,21 +202,41 @@ check_usable(Relation heap, Relation index)
 		elog(ERROR, "index \"%s\" has no operator family", RelationGetRelationName(index));
 }
 
-void
-genie_access_open_both(Oid index_oid, Relation *heap, Relation *index)
+/* The table of an index that is not open yet; NULL: it is no index, as opening it will say. */
+static Relation
+open_table(Oid index_oid)
 {
 	Oid			table = IndexGetRelation(index_oid, true);
 
-	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
-	*index = genie_access_open_index(index_oid, AccessShareLock);
-	if (*heap == NULL || IndexGetRelation(index_oid, true) != RelationGetRelid(*heap))
-		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(*index));
+	return OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
+}
+
+/* The index may have gone before its table was locked. */
+static void
+check_table(Relation heap, Relation index)
+{
+	if (heap == NULL || IndexGetRelation(RelationGetRelid(index), true) != RelationGetRelid(heap))
+		elog(ERROR, "could not open the table of index \"%s\"", RelationGetRelationName(index));
+}
+
+static void
+open_both(Oid index_oid, const char *instead, Relation *heap, Relation *index)
+{
+	*heap = open_table(index_oid);
+	*index = open_plain(index_oid, AccessShareLock, instead);
+	check_table(*heap, *index);
 }
 
 void
-genie_access_open(Oid index_oid, Relation *heap, Relation *index)
+genie_access_open_both(Oid index_oid, Relation *heap, Relation *index)
 {
-	genie_access_open_both(index_oid, heap, index);
+	open_both(index_oid, NULL, heap, index);
+}
+
+void
+genie_access_open(Oid index_oid, const char *instead, Relation *heap, Relation *index)
+{
+	open_both(index_oid, instead, heap, index);
 	check_access(*heap, *index);
 	check_usable(*heap, *index);
 }
@@ -190,4 +246,96 @@ genie_access_close(Relation heap, Relation index)
 {
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
+}
+
+/* ---- partitions ---- */
+
+/* A table without partitions, and its index. */
+static void
+add_leaf(GenieAccessParts *parts, Relation heap, Relation index)
+{
+	GenieAccessPart *leaf = palloc(sizeof(GenieAccessPart));
+
+	check_usable(heap, index);
+	*leaf = (GenieAccessPart) {heap, index};
+	parts->leaves = lappend(parts->leaves, leaf);
+}
+
+/* The index of a partition that is attached to an index of its parent. */
+static Oid
+find_attached(Relation partition, Oid of_parent)
+{
+	Oid			index;
+
+	if (partition->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot search partition \"%s\": it is a foreign table", RelationGetRelationName(partition)),
+				 errhint("Use SELECT ... ORDER BY ... LIMIT, or name the indexes of the other partitions.")));
+	index = index_get_partition(partition, of_parent);
+	if (!OidIsValid(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" has no index that is attached to \"%s\"", RelationGetRelationName(partition),
+						get_rel_name(of_parent)),
+				 errhint("Create one like it on the partition, and use ALTER INDEX ... ATTACH PARTITION.")));
+	return index;
+}
+
+/* Opens the partitions of a table, and theirs; index is the table's. */
+static void
+open_partitions(GenieAccessParts *parts, Relation table, Oid index)
+{
+	PartitionDesc partitions = RelationGetPartitionDesc(table, true);
+
+	check_stack_depth();
+	for (int i = 0; i < partitions->nparts; i++)
+	{
+		Relation	partition = try_table_open(partitions->oids[i], AccessShareLock);
+		Relation	leaf_index;
+		Oid			attached;
+
+		CHECK_FOR_INTERRUPTS();
+		if (partition == NULL)
+			continue;			/* detached and dropped meanwhile */
+		parts->opened = lcons(partition, parts->opened);
+		attached = find_attached(partition, index);
+		if (partition->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		{
+			open_partitions(parts, partition, attached);
+			continue;
+		}
+		leaf_index = genie_access_open_index(attached, AccessShareLock);
+		parts->opened = lcons(leaf_index, parts->opened);
+		add_leaf(parts, partition, leaf_index);
+	}
+}
+
+void
+genie_access_open_parts(Oid index_oid, GenieAccessParts *parts)
+{
+	Relation	heap = open_table(index_oid);
+	Relation	index = open_any(index_oid, AccessShareLock);
+
+	check_table(heap, index);
+	check_access(heap, index);
+	*parts = (GenieAccessParts) {.opened = list_make2(index, heap)};
+	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		open_partitions(parts, heap, index_oid);
+	else
+	{
+		check_built(index);
+		add_leaf(parts, heap, index);
+	}
+}
+
+void
+genie_access_close_parts(GenieAccessParts *parts)
+{
+	ListCell   *cell;
+
+	foreach(cell, parts->opened)
+		relation_close(lfirst(cell), AccessShareLock);
+	list_free_deep(parts->leaves);
+	list_free(parts->opened);
 }
