@@ -25,7 +25,7 @@ my $all = join(' + ', @counters);
 is(sql('SELECT count(*) FROM genie_stat'), 1, 'genie_stat has a row');
 is(sql("SELECT worker_pid, worker_state, engine, queries_per_batch, stats_since, $all FROM genie_stat"), '|not preloaded||||0', 'which says that genie is not preloaded');
 is(sql('SELECT count(*) FROM genie_costs()'), 0, 'no costs were measured');
-is(sql('SELECT * FROM genie_devices()'), '|||||||||||genie is not preloaded||', 'and so does genie_devices');
+is(sql('SELECT * FROM genie_devices()'), '||||||||||||genie is not preloaded||', 'and so does genie_devices');
 is(sql('SELECT genie_stat_reset()'), '', 'there is nothing to reset');
 is(sql('SELECT count(*) FROM genie_images()'), 0, 'there are no images');
 sound($node, 'without preload', 4);
