@@ -375,7 +375,10 @@ typedef struct GenieEngineOps
 	/* Drops the copy of the image, or of the quantized vectors, with this id, if there is one. */
 	void		(*forget) (GenieEngine *engine, uint64_t id);
 
-	/* Is there a copy of the image, or of the quantized vectors, with this id on the device? */
+	/*
+	 * has, prefetch: of an engine with a device, for genie_multiload.h; others have NULL.  Is there a copy of the
+	 * image, or of the quantized vectors, with this id on the device?
+	 */
 	bool		(*has) (GenieEngine *engine, uint64_t id);
 
 	/*
@@ -388,7 +391,7 @@ typedef struct GenieEngineOps
 	/*
 	 * Pins more memory that images lie in, for faster copies, until the engine is closed; some 0.4 s a GB.  Copies are
 	 * cut at addresses that are multiples of GENIE_ENGINE_PIN_STEP, so what is pinned by itself begins and ends there,
-	 * or where images' memory does.  False: it cannot be pinned.
+	 * or where images' memory does.  False: it cannot be pinned.  NULL: there is no device.
 	 */
 	bool		(*pin) (GenieEngine *engine, void *memory, size_t bytes);
 

@@ -150,31 +150,6 @@ cpu_forget(GenieEngine *engine, uint64_t id)
 	(void) id;
 }
 
-static bool
-cpu_has(GenieEngine *engine, uint64_t id)
-{
-	(void) engine;
-	(void) id;
-	return false;
-}
-
-static void
-cpu_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
-{
-	(void) engine;
-	(void) image;
-	(void) vectors;
-}
-
-static bool
-cpu_pin(GenieEngine *engine, void *memory, size_t bytes)
-{
-	(void) engine;
-	(void) memory;
-	(void) bytes;
-	return false;
-}
-
 static void
 cpu_set_memory_limit(GenieEngine *engine, uint64_t bytes)
 {
@@ -211,9 +186,6 @@ static const GenieEngineOps cpu_engine_ops = {
 	.name = "cpu",
 	.run = cpu_run,
 	.forget = cpu_forget,
-	.has = cpu_has,
-	.prefetch = cpu_prefetch,
-	.pin = cpu_pin,
 	.set_memory_limit = cpu_set_memory_limit,
 	.set_kernels = cpu_set_kernels,
 	.devices = cpu_devices,

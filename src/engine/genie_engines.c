@@ -632,26 +632,6 @@ engines_forget(GenieEngine *engine, uint64_t id)
 	forget_everywhere(all, id);
 }
 
-static bool
-engines_has(GenieEngine *engine, uint64_t id)
-{
-	GenieEngines *all = (GenieEngines *) (void *) engine;
-	bool		has = false;
-
-	for (uint32_t e = 0; e < all->n && !has; e++)
-		has = !all->placements.lost[e] && all->engines[e]->ops->has(all->engines[e], id);
-	return has;
-}
-
-/* Each engine copies ahead what is larger than its memory by itself. */
-static void
-engines_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
-{
-	(void) engine;
-	(void) image;
-	(void) vectors;
-}
-
 /* What one has pinned, is pinned for all. */
 static bool
 engines_pin(GenieEngine *engine, void *memory, size_t bytes)
@@ -717,8 +697,6 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 		.abi = GENIE_ENGINE_ABI,
 		.run = engines_run,
 		.forget = engines_forget,
-		.has = engines_has,
-		.prefetch = engines_prefetch,
 		.pin = engines_pin,
 		.set_memory_limit = engines_set_memory_limit,
 		.set_kernels = engines_set_kernels,

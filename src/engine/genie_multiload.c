@@ -708,22 +708,6 @@ multiload_forget(GenieEngine *engine, uint64_t id)
 }
 
 static bool
-multiload_has(GenieEngine *engine, uint64_t id)
-{
-	Multiload  *all = multiload_of(engine);
-
-	return all->below->ops->has(all->below, id);
-}
-
-static void
-multiload_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
-{
-	Multiload  *all = multiload_of(engine);
-
-	all->below->ops->prefetch(all->below, image, vectors);
-}
-
-static bool
 multiload_pin(GenieEngine *engine, void *memory, size_t bytes)
 {
 	Multiload  *all = multiload_of(engine);
@@ -776,8 +760,6 @@ genie_multiload_open(GenieEngine *below, const GenieRival *rival)
 		.abi = GENIE_ENGINE_ABI,
 		.run = multiload_run,
 		.forget = multiload_forget,
-		.has = multiload_has,
-		.prefetch = multiload_prefetch,
 		.pin = multiload_pin,
 		.set_memory_limit = multiload_set_memory_limit,
 		.set_kernels = multiload_set_kernels,

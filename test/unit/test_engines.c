@@ -154,23 +154,6 @@ device_forget(GenieEngine *engine, uint64_t id)
 }
 
 static bool
-device_has(GenieEngine *engine, uint64_t id)
-{
-	const Device *device = (Device *) (void *) engine;
-	bool		has = false;
-
-	for (uint32_t i = 0; i < device->n_given; i++)
-		has = has || device->given[i].id == id;
-	return has;
-}
-
-static void
-device_set_memory_limit(GenieEngine *engine, uint64_t bytes)
-{
-	((Device *) (void *) engine)->limit = bytes;
-}
-
-static bool
 device_pin(GenieEngine *engine, void *memory, size_t bytes)
 {
 	(void) engine;
@@ -209,7 +192,6 @@ static const GenieEngineOps device_ops = {
 	.name = "device",
 	.run = device_run,
 	.forget = device_forget,
-	.has = device_has,
 	.pin = device_pin,
 	.set_memory_limit = device_set_memory_limit,
 	.set_kernels = device_set_kernels,
@@ -329,12 +311,7 @@ test_answers(GenieRandom *random)
 			n_busy += devices[d].n_jobs > 0;
 		n_cut += cuts[round % 3] == 1 && n_busy > 1;
 		CHECK(cuts[round % 3] < UINT64_MAX || n_busy == 1); /* small, so together */
-		CHECK(engine->ops->has(engine, 100 * round + 1) || engine->ops->has(engine, 100 * round + 2) ||
-			  engine->ops->has(engine, 100 * round + 3));
-		engine->ops->prefetch(engine, &segments.images[0], NULL);
 		free_segments(engine, &segments);
-		for (uint32_t m = 0; m < N_IMAGES; m++)
-			CHECK(!engine->ops->has(engine, 100 * round + 1 + m));
 		close_devices(engine, n);
 	}
 	CHECK(n_cut > 0);
