@@ -153,6 +153,12 @@ device_forget(GenieEngine *engine, uint64_t id)
 			device->given[i - 1] = device->given[--device->n_given];
 }
 
+static void
+device_set_memory_limit(GenieEngine *engine, uint64_t bytes)
+{
+	((Device *) (void *) engine)->limit = bytes;
+}
+
 static bool
 device_pin(GenieEngine *engine, void *memory, size_t bytes)
 {
