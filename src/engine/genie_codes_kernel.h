@@ -10,6 +10,7 @@
  *	CODES_OVER_8(a, b), CODES_OVER_16(a, b)		0 in those fields of 8 or 16 bits in which a <= b, and only there
  *	CODES_SHIFT(a)	each field of 16 bits shifted by 4 bits to the right
  *	CODES_ROWS(a, row_bytes)	for each row of so many bytes a bit: are all of them 0?
+ *	CODES_ZERO_8(a), CODES_ZERO_16(a)	for each field of 8 or 16 bits a bit of 64: is it 0?
  *
  * Without these macros it is the portable instance: 16 bytes at a time.
  */
@@ -31,6 +32,8 @@ typedef uint16_t CodeWords __attribute__((vector_size(GENIE_CODE_BOUND_BYTES)));
 #define CODES_OVER_16(a, b) ((CodeVector) ((CodeWords) (a) > (CodeWords) (b)))
 #define CODES_SHIFT(a) ((CodeVector) ((CodeWords) (a) >> 4))
 #define CODES_ROWS(a, row_bytes) rows_of(a, row_bytes)
+#define CODES_ZERO_8(a) zero_bytes(a)
+#define CODES_ZERO_16(a) zero_words(a)
 
 static inline CodeVector
 load_codes(const uint8_t *bytes)
@@ -56,19 +59,72 @@ rows_of(CodeVector a, const uint32_t row_bytes)
 		bits |= (uint32_t) (words[i] == 0) << i;
 	return bits;
 }
+
+static inline uint64_t
+zero_bytes(CodeVector a)
+{
+	uint64_t	bits = 0;
+
+	for (uint32_t i = 0; i < sizeof(a); i++)
+		bits |= (uint64_t) (a[i] == 0) << i;
+	return bits;
+}
+
+static inline uint64_t
+zero_words(CodeVector a)
+{
+	CodeWords	words = (CodeWords) a;
+	uint64_t	bits = 0;
+
+	for (uint32_t i = 0; i < sizeof(a) / sizeof(words[0]); i++)
+		bits |= (uint64_t) (words[i] == 0) << i;
+	return bits;
+}
 #endif
+
+/* Bounds of a row, as vectors. */
+typedef struct CodeLimits
+{
+	CODES_VECTOR low;
+	CODES_VECTOR high;
+	CODES_VECTOR odd_low;		/* of 4-bit codes: of the high halves of bytes */
+	CODES_VECTOR odd_high;
+} CodeLimits;
+
+static inline __attribute__((always_inline)) CODES_TARGET CodeLimits
+limits_of(const GenieCodeBounds *bounds)
+{
+	return (CodeLimits) {CODES_REPEAT(bounds->low.bytes[0]), CODES_REPEAT(bounds->high.bytes[0]),
+		CODES_REPEAT(bounds->low.bytes[1]), CODES_REPEAT(bounds->high.bytes[1])};
+}
+
+/* Which codes of some rows are outside: 0 for the others.  *odd: those of the high halves, if codes have 4 bits. */
+static inline __attribute__((always_inline)) CODES_TARGET CODES_VECTOR
+outside_of(const uint8_t *rows, const CodeLimits *limits, const uint32_t width, CODES_VECTOR *odd)
+{
+	static const uint8_t halves[] = {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15};
+	const CODES_VECTOR half = CODES_REPEAT(halves);
+	CODES_VECTOR codes;
+
+	memcpy(&codes, rows, sizeof(codes));
+	if (width == 16)
+		return CODES_OVER_16(limits->low, codes) | CODES_OVER_16(codes, limits->high);
+	if (width == 4)
+	{
+		const CODES_VECTOR high_codes = CODES_SHIFT(codes) & half;
+
+		*odd = CODES_OVER_8(limits->odd_low, high_codes) | CODES_OVER_8(high_codes, limits->odd_high);
+		codes &= half;
+	}
+	return CODES_OVER_8(limits->low, codes) | CODES_OVER_8(codes, limits->high);
+}
 
 static inline __attribute__((always_inline)) CODES_TARGET void
 match_rows(const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds, uint64_t *objects,
 		   const uint32_t width, const uint32_t row_bytes)
 {
-	static const uint8_t halves[] = {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15};
 	const uint32_t n_together = sizeof(CODES_VECTOR) / row_bytes;
-	const CODES_VECTOR half = CODES_REPEAT(halves);
-	const CODES_VECTOR low = CODES_REPEAT(bounds->low.bytes[0]);
-	const CODES_VECTOR high = CODES_REPEAT(bounds->high.bytes[0]);
-	const CODES_VECTOR odd_low = CODES_REPEAT(bounds->low.bytes[1]);
-	const CODES_VECTOR odd_high = CODES_REPEAT(bounds->high.bytes[1]);
+	const CodeLimits limits = limits_of(bounds);
 
 	for (uint32_t w = 0; w < n_words; w++)
 	{
@@ -78,45 +134,93 @@ match_rows(const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds,
 			continue;
 		for (uint32_t i = 0; i < 64; i += n_together)
 		{
-			CODES_VECTOR codes;
 			CODES_VECTOR odd;
-			CODES_VECTOR outside;
+			CODES_VECTOR outside = outside_of(rows + (size_t) (64 * w + i) * row_bytes, &limits, width, &odd);
 
-			memcpy(&codes, rows + (size_t) (64 * w + i) * row_bytes, sizeof(codes));
-			odd = CODES_SHIFT(codes) & half;
 			if (width == 4)
-				codes &= half;
-			if (width == 16)
-				outside = CODES_OVER_16(low, codes) | CODES_OVER_16(codes, high);
-			else
-				outside = CODES_OVER_8(low, codes) | CODES_OVER_8(codes, high);
-			if (width == 4)
-				outside |= CODES_OVER_8(odd_low, odd) | CODES_OVER_8(odd, odd_high);
+				outside |= odd;
 			bits |= (uint64_t) CODES_ROWS(outside, row_bytes) << i;
 		}
 		objects[w] &= bits;
 	}
 }
 
-#define MATCH_WIDTH(of_width) \
+/* Adds to the counter of each row how many of its codes are within. */
+#define COUNT_ROWS(counters) \
+	do { \
+		const uint32_t n_together = sizeof(CODES_VECTOR) / row_bytes; \
+		const uint32_t n_fields = row_bytes / (width == 16 ? 2 : 1); \
+		const uint64_t row = (UINT64_C(1) << n_fields) - 1; \
+		const CodeLimits limits = limits_of(bounds); \
+		for (uint32_t i = 0; i < n; i += n_together) \
+		{ \
+			CODES_VECTOR odd; \
+			CODES_VECTOR outside = outside_of(rows + (size_t) i * row_bytes, &limits, width, &odd); \
+			uint64_t	within = width == 16 ? CODES_ZERO_16(outside) : CODES_ZERO_8(outside); \
+			uint64_t	odd_within = width == 4 ? CODES_ZERO_8(odd) : 0; \
+			for (uint32_t j = 0; j < n_together; j++) \
+			{ \
+				uint32_t	n_within = (uint32_t) __builtin_popcountll(within >> (j * n_fields) & row); \
+				if (width == 4) \
+					n_within += (uint32_t) __builtin_popcountll(odd_within >> (j * n_fields) & row); \
+				(counters)[i + j] += n_within; \
+			} \
+		} \
+	} while (0)
+
+static inline __attribute__((always_inline)) CODES_TARGET void
+count_rows_8(const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint8_t *counters,
+			 const uint32_t width, const uint32_t row_bytes)
+{
+	COUNT_ROWS(counters);
+}
+
+static inline __attribute__((always_inline)) CODES_TARGET void
+count_rows_16(const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint16_t *counters,
+			  const uint32_t width, const uint32_t row_bytes)
+{
+	COUNT_ROWS(counters);
+}
+
+#undef COUNT_ROWS
+
+/* One of nine functions, by the width of codes and the bytes of a row. */
+#define OF_ROWS(function, of_width, ...) \
 	do { \
 		if (bounds->row_bytes == 4) \
-			match_rows(rows, n_words, bounds, objects, of_width, 4); \
+			function(__VA_ARGS__, of_width, 4); \
 		else if (bounds->row_bytes == 8) \
-			match_rows(rows, n_words, bounds, objects, of_width, 8); \
+			function(__VA_ARGS__, of_width, 8); \
 		else \
-			match_rows(rows, n_words, bounds, objects, of_width, 16); \
+			function(__VA_ARGS__, of_width, 16); \
+	} while (0)
+
+#define OF_CODES(function, ...) \
+	do { \
+		if (bounds->width == 16) \
+			OF_ROWS(function, 16, __VA_ARGS__); \
+		else if (bounds->width == 8) \
+			OF_ROWS(function, 8, __VA_ARGS__); \
+		else \
+			OF_ROWS(function, 4, __VA_ARGS__); \
 	} while (0)
 
 CODES_TARGET static void
 match_codes(const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds, uint64_t *objects)
 {
-	if (bounds->width == 16)
-		MATCH_WIDTH(16);
-	else if (bounds->width == 8)
-		MATCH_WIDTH(8);
-	else
-		MATCH_WIDTH(4);
+	OF_CODES(match_rows, rows, n_words, bounds, objects);
+}
+
+CODES_TARGET static void
+count_codes_8(const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint8_t *counters)
+{
+	OF_CODES(count_rows_8, rows, n, bounds, counters);
+}
+
+CODES_TARGET static void
+count_codes_16(const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint16_t *counters)
+{
+	OF_CODES(count_rows_16, rows, n, bounds, counters);
 }
 
 #endif							/* GENIE_CODES_KERNEL_H */

@@ -297,6 +297,7 @@ measure_tiles(GenieTileScratch *scratch, GenieCpuPolicy *policy, MeasureImage *s
 	/* where next to none is a hit, and where all are */
 	costs->tile_hit_ns = at_least((with_hits - narrow) / hits_of(small, small->n_objects, K));
 	costs->posting_ns = at_least((wide - narrow) / (COMMON_DIMENSIONS * (COMMON_VALUES / 2 - 1) * (double) list));
+	costs->code_byte_ns = costs->posting_ns / scratch->kernels->code_bytes;
 	costs->bitmap_ns = at_least((all_bitmaps - one_bitmap) / (DENSE_DIMENSIONS * (DENSE_VALUES - 1)));
 	costs->few_postings = GENIE_FEW_POSTINGS;
 	costs->few_ns = at_least(few / FEW_OBJECTS);
@@ -415,7 +416,7 @@ void
 genie_cpu_costs_measure(GenieTileScratch *scratch, GenieCpuPolicy *policy)
 {
 	static const GenieDispatchCosts guess = {
-		.posting_ns = 0.4, .bitmap_ns = 2000, .piece_ns = 5000, .range_ns = 10,
+		.posting_ns = 0.4, .code_byte_ns = 0.1, .bitmap_ns = 2000, .piece_ns = 5000, .range_ns = 10,
 		.few_postings = GENIE_FEW_POSTINGS, .few_ns = 5,
 		.small_bytes = 32768, .small_row_ns = 0.6, .large_bytes = 1048576, .large_row_ns = 1.2,
 		.object_ns = 5, .keyword_ns = 30, .tile_hit_ns = 10, .lane_hit_ns = 25

@@ -62,7 +62,7 @@ genie_cpu_tile(const GenieImageGroup *group, uint32_t t)
 {
 	GenieTile	tile = {0};
 
-	tile.source = &genie_tile_from_image;
+	tile.source = group->form == GENIE_IMAGE_CODES ? &genie_tile_from_codes : &genie_tile_from_image;
 	tile.base = (const uint8_t *) group;
 	tile.image = genie_image_tiles(group) + (t - group->first_tile);
 	tile.first_object = t << GENIE_TILE_SHIFT;

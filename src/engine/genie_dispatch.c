@@ -65,6 +65,24 @@ genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage
 		costs->keyword_ns * image->n_keywords * n_tables;
 }
 
+double
+genie_dispatch_codes_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image, uint32_t n_ranges,
+						uint32_t n_objects)
+{
+	const GenieImageGroup *group = image->groups[0];
+	const GenieCodeStrip *last = genie_image_strips(group) + (group->n_strips - 1);
+	double		share = n_ranges < group->n_strips ? (double) n_ranges / group->n_strips : 1;
+
+	return costs->code_byte_ns * share * (last->offset + last->row_bytes) * n_objects;
+}
+
+/* Can tiles count the image? */
+static bool
+has_tiles(const GenieDispatchCosts *costs, const GenieSegmentImage *image)
+{
+	return costs->code_byte_ns > 0 || !genie_image_is_codes(image);
+}
+
 /* Fills in what the query costs. */
 static void
 look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
@@ -95,7 +113,10 @@ look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
 		}
 	}
 	query->n_postings = (uint64_t) (share * (double) query->n_postings);
-	if (query->n_postings <= costs->few_postings * n_tiles)
+	if (genie_image_is_codes(image))
+		query->tiles_ns = costs->piece_ns * n_tiles +
+			genie_dispatch_codes_ns(costs, image, asked->n_ranges, genie_job_objects(query->job));
+	else if (query->n_postings <= costs->few_postings * n_tiles)
 		query->tiles_ns = costs->few_ns * (double) query->n_postings + ranges_ns;
 	query->tiles_ns += costs->tile_hit_ns * genie_dispatch_hits(query->job);
 	if (query->job->kind == GENIE_JOB_TALLY && costs->tally_share > 0)
@@ -197,6 +218,8 @@ genie_dispatch_choose(const GenieDispatchCosts *costs, GenieKernelChoice setting
 		choice = estimate(costs, block_ns, n, n, queries);
 		fill_blocks(costs, block_ns, queries, &choice);
 	}
+	if (!has_tiles(costs, queries[0].job->image))
+		setting = GENIE_KERNELS_LANES;
 	if (setting == GENIE_KERNELS_TILES)
 	{
 		choice.n_lanes = 0;

@@ -9,7 +9,8 @@
  *	tiles	A query costs its postings, which image->postings_before gives exactly.  A list so long that it is a bitmap
  *			costs the same whatever it has.  Each tile adds a piece of work, and finding each range's lists.  In a
  *			tile of few postings each of them costs more, and the piece costs nothing.  Where zones spare work
- *			(genie_tile_zones.h), the CPU engine says which share is left.
+ *			(genie_tile_zones.h), the CPU engine says which share is left.  In an image of codes alone a query costs
+ *			the bytes of all strips that it asks for.
  *	lanes	Queries go in blocks of n_lanes.  A block costs the same whatever its queries ask for: for each object a
  *			row of the block's table a dimension, and a comparison with all thresholds; plus making the table.  A
  *			row's cost depends on the cache that the table fits.  It is measured for a small table and for a large
@@ -53,6 +54,7 @@ typedef struct GenieDispatchCosts
 	double		few_ns;			/* a posting costs this, and nothing else does but the ranges */
 	double		tile_hit_ns;	/* an object offered to a query's best */
 	double		tally_share;	/* of all this, what a TALLY costs where it goes by zones; 0: all */
+	double		code_byte_ns;	/* instead of lists: a byte of an image of codes alone; 0: tiles cannot count these */
 
 	/* lanes */
 	uint32_t	n_lanes;		/* queries in a block */
@@ -95,7 +97,7 @@ typedef struct GenieDispatchChoice
 } GenieDispatchChoice;
 
 /*
- * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  The caller sets job and number of each and
+ * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  Where tiles cannot count, all go by lanes.  The caller sets job and number of each and
  * zeroes the rest, which is filled in.  The queries that go by lanes are put first; those that save the same stay in
  * the order of their numbers.
  */
@@ -125,6 +127,10 @@ genie_dispatch_may_use_lanes(const GenieJob *job)
 	return genie_dispatch_counts(job) && job->query.keys == NULL &&
 		(job->kind == GENIE_JOB_TALLY || job->n_conditions == 0);
 }
+
+/* What a query of so many ranges costs by tiles on so many objects of an image of codes alone. */
+extern double genie_dispatch_codes_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image,
+									  uint32_t n_ranges, uint32_t n_objects);
 
 /*
  * Objects expected to be offered to a job's best k: all before there are k, then one in i / k of the i-th.  A TALLY

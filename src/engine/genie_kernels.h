@@ -11,7 +11,7 @@
  *	genie_kernels_avx2.c		x86-64 with AVX2
  *	genie_kernels_avx512.c		x86-64 with AVX-512 and its byte permutations (VBMI2)
  *	genie_bitmaps_kernel.h		bitmaps, a template by vector that all of these include
- *	genie_codes_kernel.h		comparing codes, another one
+ *	genie_codes_kernel.h		comparing codes with bounds, another one
  */
 #ifndef GENIE_KERNELS_H
 #define GENIE_KERNELS_H
@@ -71,7 +71,7 @@ typedef struct GenieKernels
 	 */
 	uint32_t	edges_bytes;
 
-	/* Bytes of codes that match_codes compares while a posting is counted, measured with both in memory. */
+	/* Bytes of codes that match_codes or count_codes compare while a posting is counted, measured with both in memory. */
 	uint32_t	code_bytes;
 
 	/* Makes each of a tile's 65,536 counters the sum, modulo its width, of those up to it. */
@@ -111,6 +111,13 @@ typedef struct GenieKernels
 	 */
 	void		(*match_codes) (const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds,
 								uint64_t *objects);
+
+	/*
+	 * Adds to each of n counters, a multiple of GENIE_CODE_ROWS, how many codes of its row are within the bounds: low
+	 * above high where no code will do.
+	 */
+	void		(*count_codes_8) (const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint8_t *counters);
+	void		(*count_codes_16) (const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint16_t *counters);
 } GenieKernels;
 
 extern const GenieKernels genie_kernels_portable;

@@ -234,6 +234,16 @@ zero_rows(__m256i rows, const uint32_t row_bytes)
 					   _mm_testz_si128(_mm256_extracti128_si256(rows, 1), _mm256_extracti128_si256(rows, 1)) << 1);
 }
 
+/* A bit for each word of 16 bits that is 0. */
+AVX2_INLINE uint64_t
+zero_words(__m256i words)
+{
+	const __m256i zero = _mm256_cmpeq_epi16(words, _mm256_setzero_si256());
+
+	return (uint32_t) _mm_movemask_epi8(_mm_packs_epi16(_mm256_castsi256_si128(zero),
+														_mm256_extracti128_si256(zero, 1)));
+}
+
 #define CODES_VECTOR __m256i
 #define CODES_TARGET AVX2
 #define CODES_REPEAT(bytes) _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) (bytes)))
@@ -241,6 +251,8 @@ zero_rows(__m256i rows, const uint32_t row_bytes)
 #define CODES_OVER_16(a, b) _mm256_subs_epu16(a, b)
 #define CODES_SHIFT(a) _mm256_srli_epi16(a, 4)
 #define CODES_ROWS(a, row_bytes) zero_rows(a, row_bytes)
+#define CODES_ZERO_8(a) ((uint32_t) _mm256_movemask_epi8(_mm256_cmpeq_epi8(a, _mm256_setzero_si256())))
+#define CODES_ZERO_16(a) zero_words(a)
 
 #include "genie_codes_kernel.h"
 
@@ -256,6 +268,8 @@ const GenieKernels genie_kernels_avx2 = {
 	.mask_16 = mask_16,
 	.mask_sizes_8 = mask_sizes_8,
 	.match_codes = match_codes,
+	.count_codes_8 = count_codes_8,
+	.count_codes_16 = count_codes_16,
 };
 
 #else

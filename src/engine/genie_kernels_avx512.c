@@ -208,6 +208,8 @@ zero_rows(__m512i rows, const uint32_t row_bytes)
 #define CODES_OVER_16(a, b) _mm512_subs_epu16(a, b)
 #define CODES_SHIFT(a) _mm512_srli_epi16(a, 4)
 #define CODES_ROWS(a, row_bytes) zero_rows(a, row_bytes)
+#define CODES_ZERO_8(a) _mm512_testn_epi8_mask(a, a)
+#define CODES_ZERO_16(a) ((uint64_t) _mm512_testn_epi16_mask(a, a))
 
 #include "genie_codes_kernel.h"
 
@@ -223,6 +225,8 @@ const GenieKernels genie_kernels_avx512 = {
 	.mask_16 = mask_16,
 	.mask_sizes_8 = mask_sizes_8,
 	.match_codes = match_codes,
+	.count_codes_8 = count_codes_8,
+	.count_codes_16 = count_codes_16,
 };
 
 #else

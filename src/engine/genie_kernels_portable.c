@@ -125,4 +125,6 @@ const GenieKernels genie_kernels_portable = {
 	.mask_16 = mask_16,
 	.mask_sizes_8 = NULL,
 	.match_codes = match_codes,
+	.count_codes_8 = count_codes_8,
+	.count_codes_16 = count_codes_16,
 };

@@ -22,9 +22,10 @@
  *
  * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST
  * before that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs
- * are declined (GENIE_STATUS_DECLINED).  Its time is estimated from the lists of some jobs in some tiles, and for
- * lanes as its own dispatcher does it; all of it is good to a factor of two.  Facets and grids are always declined:
- * one job reads all lists once, which the CPU does while they would be copied.
+ * are declined (GENIE_STATUS_DECLINED).  Its time is estimated from the lists of some jobs in some tiles, or from
+ * the codes where there are no lists, and for lanes as its own dispatcher does it; all of it is good to a factor of
+ * two.  Facets and grids are always declined: one job reads all lists once, which the CPU does while they would be
+ * copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
@@ -286,6 +287,14 @@ job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 	double		ns = 0;
 	uint32_t	n = 0;
 
+	if (genie_image_is_codes(image))
+	{
+		if (genie_job_has_query(job->kind))
+			ns += genie_dispatch_codes_ns(costs, image, job->query.n_ranges, genie_job_objects(job));
+		for (uint32_t c = 0; genie_job_has_conditions(job->kind) && c < job->n_conditions; c++)
+			ns += genie_dispatch_codes_ns(costs, image, job->conditions[c].query.n_ranges, genie_job_objects(job));
+		return ns;
+	}
 	for (uint32_t i = 0; i < SAMPLE_TILES; i++)
 	{
 		const GenieImageGroup *group = image->groups[(uint64_t) image->n_groups * i / SAMPLE_TILES];

@@ -54,7 +54,7 @@ typedef struct GenieTile
 	uint32_t	n_lists;
 	const GenieListRef *lists;
 
-	/* of genie_tile_from_image */
+	/* of genie_tile_from_image and genie_tile_from_codes */
 	const uint8_t *base;		/* of the group */
 	const GenieImageTile *image;
 } GenieTile;
@@ -66,11 +66,20 @@ typedef struct GenieListSpan
 	uint32_t	end;
 } GenieListSpan;
 
+/* codes of a dimension that match, from low to high */
+typedef struct GenieCodeSpan
+{
+	uint32_t	dimension;
+	uint32_t	low;
+	uint32_t	high;
+} GenieCodeSpan;
+
 /* One round of finding lists, and where the next one goes on. */
 typedef struct GenieTileFound
 {
 	uint32_t	next_range;		/* of the query */
 	uint32_t	next_list;		/* of the tile, if it has an array of lists; earlier ones are below next_range */
+	uint32_t	next_rank;		/* of that range, if the tile has codes alone; 0: its first */
 	uint32_t	n_spans;
 	uint64_t	max_count;		/* no object can match more of this round's lists */
 	uint64_t	n_bitmaps;		/* of these lists */
@@ -96,6 +105,7 @@ typedef struct GenieTileScratch
 	{
 		GenieListSpan lists[GENIE_SPANS_MAX];
 		GenieImageSpan image[GENIE_SPANS_MAX];
+		GenieCodeSpan codes[GENIE_SPANS_MAX];
 	}			spans;			/* each source has its own */
 	const GenieKernels *kernels;
 

@@ -2,11 +2,14 @@
  * genie_tile_facets.c
  *	  A tile's objects by keyword, and by cell of a grid (genie_tile_facets.h).
  *
+ * A tile of codes alone has no lists: each object is a list of one object there.
+ *
  * A grid takes one pass through the lists of each axis, which adds the list's place to a word an object, and one
  * through the objects (genie_grid.h).  That an object is live is looked at only at the end: most are.
  */
 #include <string.h>
 
+#include "genie_code_bounds.h"
 #include "genie_tile_facets.h"
 
 /* Takes the list of a rank: postings, or else a bitmap. */
@@ -30,8 +33,43 @@ rank_of_list(const GenieTile *tile, uint32_t i, uint32_t *word)
 	return 64 * *word + (uint32_t) __builtin_ctzll(present);
 }
 
+/* Takes the objects of a range of ranks by their codes, dimension by dimension.  False: one was refused. */
+static inline __attribute__((always_inline)) bool
+take_codes(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg)
+{
+	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) tile->base;
+	uint32_t	d = 0;
+
+	while (range.first < range.end)
+	{
+		GenieCodeSpan span = genie_code_span(group, d, range.first, range.end);
+		const GenieCodeDimension *dimension = genie_image_dimensions(group) + span.dimension;
+		const GenieCodeStrip *strip = genie_image_strips(group) + dimension->strip;
+		const uint8_t *rows = genie_code_strip_rows(tile, strip);
+
+		d = span.dimension;
+		for (uint32_t i = 0; i < tile->n_objects; i++, rows += strip->row_bytes)
+		{
+			uint16_t	local = (uint16_t) i;
+			uint32_t	code;
+
+			if (strip->width == 16)
+				code = ((const uint16_t *) (const void *) rows)[dimension->slot];
+			else if (strip->width == 8)
+				code = rows[dimension->slot];
+			else
+				code = rows[dimension->slot / 2] >> (dimension->slot % 2 * 4) & 0xF;
+			if (code >= span.low && code <= span.high &&
+				!take(arg, dimension->first_rank + code - 1, &local, 1, NULL))
+				return false;
+		}
+		range.first = dimension->first_rank + span.high;
+	}
+	return true;
+}
+
 /* Takes all lists of a range of ranks.  False: one was refused. */
-static bool
+static inline __attribute__((always_inline)) bool
 take_lists(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg)
 {
 	GenieImageSpan span = genie_image_find(tile->base, tile->image, range.first, range.end);
@@ -41,6 +79,8 @@ take_lists(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg
 	const uint8_t *bitmaps = tile->base + tile->image->bitmaps;
 	uint32_t	word = range.first / 64;
 
+	if (((const GenieImageGroup *) (const void *) tile->base)->form == GENIE_IMAGE_CODES)
+		return take_codes(tile, range, take, arg);
 	for (uint32_t i = span.first_list; i < span.first_list + span.n_lists; i++)
 		if (!take(arg, rank_of_list(tile, i, &word), postings + starts[i], starts[i + 1] - starts[i], NULL))
 			return false;

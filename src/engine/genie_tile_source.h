@@ -4,6 +4,7 @@
  *
  *	genie_tile_from_lists.c		lists as they are on the pages, in any codec
  *	genie_tile_from_image.c		a tile of an image: plain postings, and bitmaps
+ *	genie_tile_from_codes.c		a tile of an image of codes alone: all codes are compared
  *
  * Only genie_tile_count.c calls a source; it owns the counters, the rounds and the batches of bitmaps.
  */
@@ -45,6 +46,7 @@ typedef struct GenieTileSource
 
 extern const GenieTileSource genie_tile_from_lists;
 extern const GenieTileSource genie_tile_from_image;
+extern const GenieTileSource genie_tile_from_codes;
 
 /* Adds one to the counter of each local. */
 static inline void

@@ -7,65 +7,33 @@
  */
 #include <string.h>
 
+#include "genie_code_bounds.h"
 #include "genie_tile_zones.h"
 
 #define ZONE_WORDS (GENIE_ZONE_OBJECTS / 64)
-
-/* A dimension's codes that match, from low to high. */
-typedef struct CodeRange
-{
-	uint32_t	dimension;
-	uint32_t	low;
-	uint32_t	high;
-} CodeRange;
-
-/* The dimension of a rank, at or behind dimension d. */
-static uint32_t
-dimension_of(const GenieCodeDimension *dimensions, uint32_t d, uint32_t n_dimensions, uint32_t rank)
-{
-	uint32_t	end = n_dimensions;
-
-	while (end - d > 1)
-	{
-		uint32_t	middle = d + (end - d) / 2;
-
-		if (dimensions[middle].first_rank <= rank)
-			d = middle;
-		else
-			end = middle;
-	}
-	return d;
-}
 
 /*
  * Adds what a range of ranks asks for.  False: it has a dimension too many, or one that has a range already, and this
  * one does not follow it.
  */
 static bool
-add_range(const GenieImageGroup *group, const GenieRankRange *range, CodeRange *asked, uint32_t *n, uint32_t most)
+add_range(const GenieImageGroup *group, const GenieRankRange *range, GenieCodeSpan *asked, uint32_t *n, uint32_t most)
 {
-	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
-	uint32_t	d = *n == 0 ? 0 : asked[*n - 1].dimension;
-
 	for (uint32_t rank = range->first; rank < range->end;)
 	{
-		uint32_t	first;
-		uint32_t	end;
+		GenieCodeSpan span = genie_code_span(group, *n == 0 ? 0 : asked[*n - 1].dimension, rank, range->end);
 
-		d = dimension_of(dimensions, d, group->n_dimensions, rank);
-		first = dimensions[d].first_rank;
-		end = first + dimensions[d].n_values < range->end ? first + dimensions[d].n_values : range->end;
-		if (*n == 0 || asked[*n - 1].dimension != d)
+		if (*n == 0 || asked[*n - 1].dimension != span.dimension)
 		{
 			if (*n == most)
 				return false;
-			asked[(*n)++] = (CodeRange) {d, rank - first + 1, end - first};
+			asked[(*n)++] = span;
 		}
-		else if (asked[*n - 1].high != rank - first)
+		else if (asked[*n - 1].high + 1 != span.low)
 			return false;
 		else
-			asked[*n - 1].high = end - first;
-		rank = end;
+			asked[*n - 1].high = span.high;
+		rank = genie_image_dimensions(group)[span.dimension].first_rank + span.high;
 	}
 	return true;
 }
@@ -82,10 +50,10 @@ at_least(const GenieTileScratch *scratch, const uint16_t *codes, uint32_t code, 
 
 /* Compares a dimension's codes in some zones, too.  False: it is in a strip too many. */
 static bool
-compare(const GenieTile *tile, const CodeRange *range, uint64_t in_zones, GenieTileZones *zones)
+compare(const GenieTile *tile, const GenieCodeSpan *span, uint64_t in_zones, GenieTileZones *zones)
 {
 	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) tile->base;
-	const GenieCodeDimension *dimension = genie_image_dimensions(group) + range->dimension;
+	const GenieCodeDimension *dimension = genie_image_dimensions(group) + span->dimension;
 	const GenieCodeStrip *from = genie_image_strips(group) + dimension->strip;
 	GenieZoneStrip *strip = zones->strips;
 
@@ -97,29 +65,11 @@ compare(const GenieTile *tile, const CodeRange *range, uint64_t in_zones, GenieT
 			return false;
 		strip->strip = dimension->strip;
 		strip->zones = 0;
-		strip->rows = tile->base + tile->image->codes + (size_t) from->offset * genie_code_rows(tile->n_objects);
-		strip->bounds.width = from->width;
-		strip->bounds.row_bytes = from->row_bytes;
-		memset(&strip->bounds.low, 0, sizeof(strip->bounds.low));
-		memset(&strip->bounds.high, 0xFF, sizeof(strip->bounds.high));
+		strip->rows = genie_code_strip_rows(tile, from);
+		genie_code_bounds_begin(&strip->bounds, from, true);
 	}
 	strip->zones |= in_zones;
-	if (from->width == 16)
-		for (uint32_t i = dimension->slot; i < GENIE_CODE_BOUND_BYTES / 2; i += from->row_bytes / 2)
-		{
-			strip->bounds.low.words[i] = (uint16_t) range->low;
-			strip->bounds.high.words[i] = (uint16_t) range->high;
-		}
-	else
-	{
-		uint32_t	half = from->width == 4 ? dimension->slot % 2 : 0;
-
-		for (uint32_t i = dimension->slot * from->width / 8; i < GENIE_CODE_BOUND_BYTES; i += from->row_bytes)
-		{
-			strip->bounds.low.bytes[half][i] = (uint8_t) range->low;
-			strip->bounds.high.bytes[half][i] = (uint8_t) range->high;
-		}
-	}
+	genie_code_bounds_set(&strip->bounds, dimension, span);
 	return true;
 }
 
@@ -130,7 +80,7 @@ genie_tile_zones(const GenieTileScratch *scratch, const GenieTile *tile, const G
 	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) tile->base;
 	const GenieEngineQuery *query = &condition->query;
 	const uint32_t n_zones = genie_zones(tile->n_objects);
-	CodeRange	asked[GENIE_ZONE_DIMENSIONS_MAX];
+	GenieCodeSpan asked[GENIE_ZONE_DIMENSIONS_MAX];
 	uint64_t	open[GENIE_ZONE_DIMENSIONS_MAX];	/* zones in which not all codes are within */
 	uint32_t	n = 0;
 

@@ -19,6 +19,7 @@
  *	7.	Bytes that belong to no part (alignment, slack) are zero: equal lists make equal bytes.
  *	8.	In a group with codes each posting is a code and each code a posting, and zones are what the codes say
  *		(genie_image_codes.c).
+ *	9.	A group of codes alone has codes, and its tiles have no list and no bitmap.
  *
  * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes only ascending ranks, as many lists and postings
  * as planned, and objects that exist; genie_image_group_finish() takes only tiles that got all that was planned.  The
@@ -82,6 +83,10 @@ static uint64_t
 lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *planned, uint64_t offset,
 		GenieImageTile *tile)
 {
+	const GenieTilePlan no_lists = {.n_objects = planned->n_objects};
+
+	if (plan->form == GENIE_IMAGE_CODES)
+		planned = &no_lists;
 	memset(tile, 0, sizeof(GenieImageTile));
 	tile->n_objects = planned->n_objects;
 	tile->n_lists = planned->n_lists;
@@ -121,6 +126,7 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 	uint32_t	n = 0;
 
 	assert(first < n_tiles && plan->size_width <= 2);
+	assert(plan->form == GENIE_IMAGE_FULL || plan->n_dimensions > 0);
 
 	*n_bytes = 0;
 	while (first + n < n_tiles)
@@ -162,6 +168,7 @@ genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *
 	group->n_keywords = plan->n_keywords;
 	group->min_size = plan->min_size;
 	group->max_size = plan->max_size;
+	group->form = plan->form;
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
 		offset = lay_out(plan, layout.row_bytes, &tiles[t], offset, &entries[t]);
@@ -203,6 +210,8 @@ has_room(const GenieTileFill *fill, const GenieImageTile *entry, uint32_t rank, 
 
 	if (n == 0 || n > entry->n_objects || rank < fill->next_rank || rank >= group->n_keywords)
 		return false;
+	if (group->form == GENIE_IMAGE_CODES)
+		return true;
 	if (n >= GENIE_IMAGE_DENSE)
 		return fill->bitmap < entry->n_bitmaps;
 	return fill->list < entry->n_lists && n <= entry->n_postings - fill->posting;
@@ -309,6 +318,20 @@ next_postings(const GenieTileFill *fill, const GenieImageTile *tile)
 	return (uint16_t *) (void *) (fill->base + tile->postings) + fill->posting;
 }
 
+/* Codes alone: writes the codes of a list. */
+static void
+take_codes(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n)
+{
+	fill->repeats |= !genie_codes_put((GenieImageGroup *) (void *) fill->base, tile, rank, locals, n, &fill->dimension);
+	fill->next_rank = rank + 1;
+}
+
+static inline bool
+is_codes(const GenieTileFill *fill)
+{
+	return ((const GenieImageGroup *) (const void *) fill->base)->form == GENIE_IMAGE_CODES;
+}
+
 bool
 genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n)
 {
@@ -318,7 +341,9 @@ genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_
 
 	if (!has_room(fill, entry, rank, n) || locals[n - 1] >= entry->n_objects)
 		return false;
-	if (n >= GENIE_IMAGE_DENSE)
+	if (is_codes(fill))
+		take_codes(fill, tile, rank, locals, n);
+	else if (n >= GENIE_IMAGE_DENSE)
 		set_bits(take_bitmap(fill, entry, rank), locals, n);
 	else
 	{
@@ -336,6 +361,13 @@ genie_image_decode(GenieTileFill *fill, uint32_t tile, uint32_t rank, const Geni
 
 	if (!has_room(fill, entry, rank, ref->n))
 		return false;
+	if (is_codes(fill))
+	{
+		if (!genie_list_decode(ref, to) || to[ref->n - 1] >= entry->n_objects)
+			return false;
+		take_codes(fill, tile, rank, to, ref->n);
+		return true;
+	}
 	if (ref->n >= GENIE_IMAGE_DENSE && ref->codec == GENIE_CODEC_BITMAP)
 		return copy_bitmap(take_bitmap(fill, entry, rank), ref, entry->n_objects);
 	if (ref->n >= GENIE_IMAGE_DENSE && ref->codec == GENIE_CODEC_RUNS)
@@ -396,6 +428,11 @@ genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes)
 	GenieImageGroup *group = (GenieImageGroup *) (void *) fill->base;
 	const GenieImageTile *entry = filled_tile(fill, tile);
 
+	if (group->form == GENIE_IMAGE_CODES)
+	{
+		genie_codes_zones(group, tile);
+		return *codes = !fill->repeats;
+	}
 	if (fill->list != entry->n_lists || fill->posting != entry->n_postings || fill->bitmap != entry->n_bitmaps)
 		return false;
 	((uint32_t *) (void *) (fill->base + entry->starts))[entry->n_lists] = entry->n_postings;
@@ -609,6 +646,7 @@ genie_image_group_valid(const GenieImageGroup *group)
 	uint32_t	n_planned;
 
 	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
+		group->form > GENIE_IMAGE_CODES || (group->form == GENIE_IMAGE_CODES && group->n_dimensions == 0) ||
 		group->size_width > 2 || group->max_size < group->min_size || group->n_tiles == 0 || group->n_bytes < offset ||
 		!strips_valid(group, &code_bytes, &n_planned))
 		return false;
@@ -617,6 +655,7 @@ genie_image_group_valid(const GenieImageGroup *group)
 		const GenieImageTile *tile = &tiles[t];
 
 		if (tile->n_objects == 0 || tile->n_objects > GENIE_TILE_OBJECTS ||
+			(group->form == GENIE_IMAGE_CODES && tile->n_lists + tile->n_bitmaps > 0) ||
 			(tile->form != GENIE_DIRECTORY_INDEXED && tile->form != GENIE_DIRECTORY_SORTED) ||
 			!parts_valid(group, tile, code_bytes, n_planned, &offset) ||
 			!directory_valid(base, tile, group->n_keywords) ||

@@ -46,6 +46,10 @@
  * The plan says whether codes are wanted; they are made from the lists when a group is finished, and zones from codes.
  * If it then turns out that an object has two keywords of one dimension, the group has neither: n_dimensions is 0.
  *
+ * Codes alone.  Codes say all that lists say, and a signature takes a third of the room so.  A plan of the form
+ * GENIE_IMAGE_CODES makes groups whose tiles have no lists and no bitmaps.  Codes are then written when a list is added.
+ * Such an image cannot be if an object has two keywords of one dimension.
+ *
  * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of postings; never
  * both.
  *
@@ -80,7 +84,7 @@ extern "C" {
 #endif
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
-#define GENIE_IMAGE_VERSION 4
+#define GENIE_IMAGE_VERSION 5
 #define GENIE_IMAGE_ALIGN	16	/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
@@ -93,6 +97,13 @@ extern "C" {
 
 /* bytes that a group aims at: large enough to copy at full speed, small enough to place anywhere */
 #define GENIE_IMAGE_GROUP_BYTES (UINT64_C(32) << 20)
+
+/* What a group has of its objects; all groups of an image have the same. */
+typedef enum GenieImageForm
+{
+	GENIE_IMAGE_FULL = 0,		/* lists; and codes, where these are worth it */
+	GENIE_IMAGE_CODES = 1		/* codes alone: tiles have no lists */
+} GenieImageForm;
 
 typedef enum GenieDirectoryForm
 {
@@ -177,7 +188,7 @@ typedef struct GenieImageGroup
 	uint32_t	max_size;
 	uint32_t	n_dimensions;	/* 0: no codes */
 	uint32_t	n_strips;
-	uint32_t	reserved;
+	uint32_t	form;			/* GenieImageForm */
 	uint64_t	dimensions;		/* offsets from the group's first byte; dimensions are in rank order */
 	uint64_t	strips;
 } GenieImageGroup;				/* GenieImageTile[n_tiles] follows */
@@ -248,6 +259,13 @@ genie_image_has_codes(const GenieSegmentImage *image)
 		if (image->groups[g]->n_dimensions == 0)
 			return false;
 	return image->n_groups > 0 && image->postings_before != NULL;
+}
+
+/* Has it codes alone? */
+static inline bool
+genie_image_is_codes(const GenieSegmentImage *image)
+{
+	return image->n_groups > 0 && image->groups[0]->form == GENIE_IMAGE_CODES;
 }
 
 /* The sizes of a tile's objects, keywords each, as images and backends keep them. */
@@ -361,8 +379,9 @@ typedef struct GenieImagePlan
 
 	/*
 	 * The dimensions' first ranks, ascending from 0 on, if codes are wanted and possible; n_dimensions 0 if not.  See
-	 * genie_image_wants_codes().
+	 * genie_image_wants_codes().  Without dimensions the form is FULL.
 	 */
+	GenieImageForm form;
 	uint32_t	n_dimensions;
 	const uint32_t *first_ranks;
 } GenieImagePlan;
@@ -391,6 +410,8 @@ typedef struct GenieTileFill
 	uint32_t	posting;
 	uint32_t	bitmap;
 	uint32_t	next_rank;		/* the smallest that may come next */
+	uint32_t	dimension;		/* codes alone: of the last list, or one before it */
+	bool		repeats;		/* codes alone: an object has two keywords of one dimension, which it cannot have there */
 } GenieTileFill;
 
 /*
@@ -408,7 +429,8 @@ extern void genie_image_group_lay_out(void *memory, uint64_t n_bytes, const Geni
 
 /*
  * Several processes may fill a tile at once, each the lists of a range of ranks: it begins with a copy of the tile's
- * fill, moved behind all that is planned of lower ranks.
+ * fill, moved behind all that is planned of lower ranks.  Of codes alone each fills those of whole bytes: see
+ * genie_image_code_cut().
  */
 static inline void
 genie_tile_fill_skip(GenieTileFill *fill, const GenieTilePlan *lower)
@@ -423,6 +445,11 @@ genie_tile_fill_skip(GenieTileFill *fill, const GenieTilePlan *lower)
  * Ranks come in ascending order.  False: this is not what was planned (the pages changed meanwhile, or are damaged).
  */
 extern bool genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n);
+
+/*
+ * The first rank from this one on at which another process may go on filling codes alone; n_keywords if there is none.
+ */
+extern uint32_t genie_image_code_cut(const GenieImagePlan *plan, uint32_t rank);
 
 /*
  * The same from a list's bytes, which are decoded into place.  scratch has room for a tile.  False, and the group is

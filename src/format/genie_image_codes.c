@@ -7,6 +7,11 @@
  *
  * An object with two keywords of one dimension is noticed when the second one finds a code in its place.
  *
+ * Codes alone are written list by list, as lists come from the pages: rows that are far from one another, again for each
+ * keyword of the strip's dimensions.  The addresses are known long before, so processors fetch several rows at a time.
+ * Two processes never write to one byte: they share the dimensions out by genie_image_code_cut(), and two dimensions of
+ * 4 bits that share a byte go to one process.
+ *
  * Zones are made of whole strips, all codes of a row at once, when a tile's codes are there.
  */
 #include <string.h>
@@ -330,6 +335,42 @@ fill_zones(GenieImageGroup *group, const GenieImageTile *tile, uint32_t s)
 	}
 }
 
+void
+genie_codes_zones(GenieImageGroup *group, uint32_t t)
+{
+	for (uint32_t s = 0; s < group->n_strips; s++)
+		fill_zones(group, genie_image_tiles(group) + t, s);
+}
+
+bool
+genie_codes_put(GenieImageGroup *group, uint32_t t, uint32_t rank, const uint16_t *locals, uint32_t n,
+				uint32_t *dimension)
+{
+	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
+	const GenieCodeDimension *of_rank = dimension_of(dimensions + *dimension, rank);
+	CodeColumn	column = column_of(group, genie_image_tiles(group) + t, of_rank);
+	uint32_t	before = 0;
+
+	*dimension = (uint32_t) (of_rank - dimensions);
+	for (uint32_t i = 0; i < n; i++)
+		before |= put_code(&column, locals[i], rank - of_rank->first_rank + 1);
+	return before == 0;
+}
+
+uint32_t
+genie_image_code_cut(const GenieImagePlan *plan, uint32_t rank)
+{
+	uint32_t	n_half = 0;		/* dimensions of 4 bits before */
+
+	for (uint32_t d = 0; d < plan->n_dimensions; d++)
+	{
+		if (plan->first_ranks[d] >= rank && n_half % 2 == 0)
+			return plan->first_ranks[d];
+		n_half += width_of(n_values(plan, d)) == 4;
+	}
+	return plan->n_keywords;
+}
+
 bool
 genie_codes_fill(GenieImageGroup *group, uint32_t t)
 {
@@ -363,8 +404,8 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 		before = put_bitmap(&column, base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES,
 							bitmap_ranks[b] - dimension->first_rank + 1);
 	}
-	for (uint32_t s = 0; s < group->n_strips && before == 0; s++)
-		fill_zones(group, tile, s);
+	if (before == 0)
+		genie_codes_zones(group, t);
 	return before == 0;
 }
 
@@ -383,8 +424,8 @@ zone_valid(const CodeColumn *column, uint32_t n_objects, uint32_t zone, uint32_t
 }
 
 /*
- * Are there as many codes as postings, none in rows past the end, each of a value that its dimension has, and are zones
- * what the codes say?
+ * Are there as many codes as postings, if there are lists, none in rows past the end, each of a value that its dimension
+ * has, and are zones what the codes say?
  */
 static bool
 tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
@@ -444,7 +485,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 					return false;
 			}
 	}
-	return n_codes == n_postings;
+	return n_codes == n_postings || group->form == GENIE_IMAGE_CODES;
 }
 
 bool

@@ -1,7 +1,7 @@
 /*
  * genie_image_codes.h
- *	  Codes and zones of a group: their layout, making them from the lists, checking them (genie_image.h).  For
- *	  genie_image.c.
+ *	  Codes and zones of a group: their layout, making them from the lists or instead of them, checking them
+ *	  (genie_image.h).  For genie_image.c.
  */
 #ifndef GENIE_IMAGE_CODES_H
 #define GENIE_IMAGE_CODES_H
@@ -33,6 +33,16 @@ genie_zone_bytes(uint32_t n_dimensions, uint32_t n_objects)
  * one dimension.
  */
 extern bool genie_codes_fill(GenieImageGroup *group, uint32_t t);
+
+/*
+ * Of codes alone: writes the codes of a rank's n objects in tile number t.  *dimension is that of a rank that is not
+ * larger, and becomes the rank's.  False: an object has a keyword of the dimension already.
+ */
+extern bool genie_codes_put(GenieImageGroup *group, uint32_t t, uint32_t rank, const uint16_t *locals, uint32_t n,
+							uint32_t *dimension);
+
+/* Makes the zones of tile number t, whose codes are there. */
+extern void genie_codes_zones(GenieImageGroup *group, uint32_t t);
 
 /* Do codes and zones say what the lists say, and are the tables as the layout would have them? */
 extern bool genie_codes_valid(const GenieImageGroup *group);

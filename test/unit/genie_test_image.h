@@ -32,6 +32,7 @@ typedef struct GenieModel
 	uint64_t	n_postings;
 	uint32_t	n_dimensions;	/* 0: no codes */
 	uint32_t   *first_ranks;	/* given by the test, freed with the model */
+	GenieImageForm form;		/* of its images; CODES where objects have no two keywords of a dimension */
 } GenieModel;
 
 /* memory of exactly the group's size, aligned to no more than it must be */
@@ -139,7 +140,7 @@ genie_model_plan(const GenieModel *model)
 static inline void
 genie_model_groups(const GenieModel *model, uint32_t tiles_max, GenieTileFill *fills, GenieSegmentImage *image)
 {
-	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size, model->min_size, 0,
+	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size, model->min_size, 0, model->form,
 		model->n_dimensions, model->first_ranks};
 	GenieTilePlan *plans = genie_model_plan(model);
 	const GenieImageGroup **groups = calloc(image->n_tiles, sizeof(*groups));
@@ -173,12 +174,16 @@ genie_model_totals(const GenieModel *model)
 	return totals;
 }
 
-/* Makes the image of the model, to be given to genie_model_free_image(). */
-static inline void
-genie_model_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, GenieSegmentImage *image)
+/*
+ * Makes the image of the model, to be given to genie_model_free_image().  False: it cannot be of codes alone, and is
+ * not finished.
+ */
+static inline bool
+genie_model_try_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, GenieSegmentImage *image)
 {
 	GenieTileFill *fills = calloc(genie_model_tiles(model), sizeof(GenieTileFill));
 	uint16_t   *locals = malloc(GENIE_TILE_OBJECTS * sizeof(uint16_t));
+	bool		finished = true;
 
 	memset(image, 0, sizeof(GenieSegmentImage));
 	image->id = id;
@@ -213,10 +218,17 @@ genie_model_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, Geni
 		}
 	}
 	for (uint32_t g = 0; g < image->n_groups; g++)
-		if (!genie_image_group_finish(fills + image->groups[g]->first_tile, image->groups[g]->n_tiles))
-			abort();
+		finished &= genie_image_group_finish(fills + image->groups[g]->first_tile, image->groups[g]->n_tiles);
 	free(locals);
 	free(fills);
+	return finished;
+}
+
+static inline void
+genie_model_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, GenieSegmentImage *image)
+{
+	if (!genie_model_try_image(model, id, tiles_max, image))
+		abort();
 }
 
 static inline void

@@ -257,6 +257,21 @@ check_job(const GenieModel *model, const GenieJob *job)
 
 /* ---- random segments and jobs ---- */
 
+/* Tuples, whose images have codes, or codes alone. */
+static inline void
+random_tuples(GenieRandom *random, GenieModel *model)
+{
+	uint32_t	n_values[20];
+	uint32_t	n_dimensions = 1 + (uint32_t) genie_random_below(random, 20);
+
+	for (uint32_t d = 0; d < n_dimensions; d++)
+		n_values[d] = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 3) == 0 ? 400 : 20);
+	genie_model_tuples(model, random, 1 + (uint32_t) genie_random_below(random, OBJECTS_MAX), n_dimensions, n_values,
+					   (uint32_t) genie_random_below(random, 2) * 10, genie_random_below(random, 2) == 0);
+	model->form = genie_random_below(random, 3) == 0 ? GENIE_IMAGE_FULL : GENIE_IMAGE_CODES;
+}
+
+/* Of objects of any keywords, without codes, or of tuples. */
 static inline void
 random_model(GenieRandom *random, GenieModel *model)
 {
@@ -265,6 +280,11 @@ random_model(GenieRandom *random, GenieModel *model)
 	uint32_t	n_lists = n_keywords < 50 ? n_keywords : 50;
 	uint16_t	width = (uint16_t) genie_random_below(random, 3);
 
+	if (genie_random_below(random, 3) == 0)
+	{
+		random_tuples(random, model);
+		return;
+	}
 	genie_model_begin(model, 1 + (uint32_t) genie_random_below(random, OBJECTS_MAX), n_keywords);
 	for (uint32_t l = 0; l < n_lists; l++)
 		genie_model_list(model, (uint32_t) ((uint64_t) l * n_keywords / n_lists), objects,

@@ -661,6 +661,72 @@ test_codes(GenieRandom *random)
 	}
 }
 
+/* Codes alone are the codes, zones and sizes of a full image, in less room; no list and no wrong zone passes for one. */
+static void
+check_alone(GenieRandom *random, GenieModel *model, const GenieSegmentImage *full)
+{
+	GenieSegmentImage image;
+	GenieImageGroup *group;
+
+	model->form = GENIE_IMAGE_CODES;
+	genie_model_image(model, 2, 1, &image);
+	CHECK(genie_image_is_codes(&image) && !genie_image_is_codes(full) && genie_image_has_codes(&image));
+	for (uint32_t g = 0; g < image.n_groups; g++)
+	{
+		const uint8_t *a = (const uint8_t *) image.groups[g];
+		const uint8_t *b = (const uint8_t *) full->groups[g];
+		const GenieImageTile *tile = genie_image_tiles(image.groups[g]);
+		const GenieImageTile *same = genie_image_tiles(full->groups[g]);
+
+		CHECK(genie_image_group_valid(image.groups[g]));
+		CHECK(image.groups[g]->n_bytes < full->groups[g]->n_bytes);
+		CHECK(memcmp(a + tile->sizes, b + same->sizes, tile->codes - tile->sizes) == 0);
+		CHECK(memcmp(a + tile->codes, b + same->codes, image.groups[g]->n_bytes - tile->codes) == 0);
+	}
+	check_codes(model, &image);
+	check_zones(model, &image);
+	group = (GenieImageGroup *) image.groups[0];
+	check_flips(random, group, genie_image_tiles(group)->zones, sizeof(uint16_t), 0);
+	((GenieImageTile *) genie_image_tiles(group))->n_lists++;
+	CHECK(!genie_image_group_valid(group));
+	genie_model_free_image(&image);
+	model->form = GENIE_IMAGE_FULL;
+}
+
+static void
+test_codes_alone(GenieRandom *random)
+{
+	static const uint32_t n_values[] = {15, 3, 16, 255, 1, 256, 700, 15, 2, 2, 4000, 30, 40, 50, 60};
+	static const uint32_t n_objects[] = {1, 1063, 1000, GENIE_TILE_OBJECTS + 1};
+
+	for (uint32_t i = 0; i < 12; i++)
+	{
+		GenieModel	model;
+		GenieSegmentImage full;
+		GenieImagePlan plan = {.n_dimensions = 2 + i};
+		uint32_t	n_half = 0;
+
+		genie_model_tuples(&model, random, n_objects[i % 4], 2 + i, n_values, i % 3 == 0 ? 0 : 5, i % 4 >= 2);
+		genie_model_image(&model, 1, 1, &full);
+		check_alone(random, &model, &full);
+
+		/* the next cut is the first dimension that shares no byte with one before it */
+		plan.n_keywords = model.n_keywords;
+		plan.first_ranks = model.first_ranks;
+		for (uint32_t d = 0; d < model.n_dimensions; d++)
+		{
+			if (n_half % 2 == 0)
+				CHECK_INT(genie_image_code_cut(&plan, model.first_ranks[d]), model.first_ranks[d]);
+			else
+				CHECK(genie_image_code_cut(&plan, model.first_ranks[d]) > model.first_ranks[d]);
+			n_half += n_values[d] < 16;
+		}
+		CHECK_INT(genie_image_code_cut(&plan, model.n_keywords), model.n_keywords);
+		genie_model_free_image(&full);
+		genie_model_end(&model);
+	}
+}
+
 /* Two keywords of one dimension in one object: as a list, as a bitmap, and in a 4-bit dimension. */
 static void
 test_no_codes(GenieRandom *random)
@@ -687,6 +753,9 @@ test_no_codes(GenieRandom *random)
 		genie_model_image(&model, 1, 1, &image);
 		CHECK(!genie_image_has_codes(&image));
 		CHECK(genie_image_group_valid(image.groups[0]));
+		genie_model_free_image(&image);
+		model.form = GENIE_IMAGE_CODES;
+		CHECK(!genie_model_try_image(&model, 1, 1, &image));
 		genie_model_free_image(&image);
 		genie_model_end(&model);
 	}
@@ -720,6 +789,7 @@ main(void)
 	test_unplanned_bitmap();
 	test_validity(&random);
 	test_codes(&random);
+	test_codes_alone(&random);
 	test_no_codes(&random);
 	test_wants_codes();
 	return genie_test_end();

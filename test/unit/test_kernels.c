@@ -316,18 +316,48 @@ random_bounds(GenieRandom *random, GenieCodeBounds *bounds)
 	}
 }
 
-static bool
-row_matches(const uint8_t *row, const GenieCodeBounds *bounds)
+/* How many codes of a row are within. */
+static uint32_t
+codes_within(const uint8_t *row, const GenieCodeBounds *bounds)
 {
+	uint32_t	n = 0;
+
 	for (uint32_t c = 0; c < bounds->row_bytes * 8 / bounds->width; c++)
 	{
 		uint32_t	code = code_at(row, bounds->width, c, false);
 
-		if (code < code_at(bounds->low.bytes[0], bounds->width, c, true) ||
-			code > code_at(bounds->high.bytes[0], bounds->width, c, true))
-			return false;
+		n += code >= code_at(bounds->low.bytes[0], bounds->width, c, true) &&
+			code <= code_at(bounds->high.bytes[0], bounds->width, c, true);
 	}
-	return true;
+	return n;
+}
+
+/* Counters grow by what is within, and no other counter changes. */
+static void
+check_code_counts(GenieRandom *random, const GenieKernels *kernels, const uint8_t *rows, uint32_t n,
+				  const GenieCodeBounds *bounds)
+{
+	uint8_t    *narrow = malloc(n + 1);
+	uint16_t   *wide = malloc((n + 1) * sizeof(uint16_t));
+	uint8_t		before[2] = {(uint8_t) genie_random_below(random, 200), 7};
+	bool		same = true;
+
+	memset(narrow, before[0], n);
+	narrow[n] = before[1];
+	for (uint32_t i = 0; i <= n; i++)
+		wide[i] = (uint16_t) (narrow[i] + 1000);
+	kernels->count_codes_8(rows, n, bounds, narrow);
+	kernels->count_codes_16(rows, n, bounds, wide);
+	for (uint32_t i = 0; i <= n; i++)
+	{
+		uint32_t	more = i == n ? before[1] :
+			before[0] + codes_within(rows + (size_t) i * bounds->row_bytes, bounds);
+
+		same = same && narrow[i] == more && wide[i] == more + 1000;
+	}
+	CHECK(same);
+	free(narrow);
+	free(wide);
 }
 
 /* Codes of all widths in rows of all lengths, most of them within the bounds; rows end where the memory does. */
@@ -358,9 +388,12 @@ test_codes(GenieRandom *random, const GenieKernels *kernels)
 		CHECK_INT(kernels->count_both(objects, objects, n_words), n);
 		kernels->match_codes(rows, n_words, &bounds, objects);
 		for (uint32_t i = 0; i < 64 * n_words; i++)
-			if (!row_matches(rows + (size_t) i * bounds.row_bytes, &bounds))
+			if (codes_within(rows + (size_t) i * bounds.row_bytes, &bounds) < bounds.row_bytes * 8 / bounds.width)
 				matching[i / 64] &= ~(UINT64_C(1) << (i % 64));
 		CHECK(memcmp(objects, matching, n_words * sizeof(uint64_t)) == 0);
+		for (uint32_t i = 0; i < GENIE_CODE_BOUND_BYTES && round % 2 == 0; i += bounds.row_bytes)
+			memset(&bounds.low.bytes[0][i], 0xFF, 2);	/* no code will do at a row's first places */
+		check_code_counts(random, kernels, rows, 64 * n_words, &bounds);
 		free(rows);
 	}
 }

@@ -260,6 +260,7 @@ test_shape(GenieEngine *engine, GenieRandom *random, const Shape *shape)
 	for (uint32_t i = 0; i < model.n_objects && dead_in > 0; i++)
 		if (genie_random_below(random, dead_in) == 0)
 			model.live[i / 64] &= ~(UINT64_C(1) << (i % 64));
+	model.form = genie_random_below(random, 2) == 0 ? GENIE_IMAGE_FULL : GENIE_IMAGE_CODES;
 	genie_model_image(&model, 7, 1 + (uint32_t) genie_random_below(random, 2), &image);
 	if (CHECK(genie_image_has_codes(&image)))
 	{

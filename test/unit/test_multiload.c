@@ -227,24 +227,32 @@ close_device(GenieEngine *engine)
 static GenieModel model;
 static GenieSegmentImage image;
 
-/* A segment of four tiles, each a group, whose largest is not much larger than the others. */
+/*
+ * A segment of four tiles, each a group, of which three have room in what all four take, live bits aside.  Returns
+ * that.
+ */
 static uint64_t
 make_segment(GenieRandom *random, uint64_t id)
 {
-	uint64_t	n_bytes = 0;
+	uint64_t	n_bytes;
+	uint64_t	largest;
 
-	do
+	for (;;)
 	{
 		random_model(random, &model);
 		genie_model_image(&model, id, 1, &image);
-		if (image.n_groups == 4)
-			break;
+		n_bytes = largest = 0;
+		for (uint32_t g = 0; g < image.n_groups; g++)
+		{
+			n_bytes += image.groups[g]->n_bytes;
+			if (image.groups[g]->n_bytes > largest)
+				largest = image.groups[g]->n_bytes;
+		}
+		if (image.n_groups == 4 && 3 * (largest + 2 * GENIE_TILE_BITMAP_BYTES) <= n_bytes)
+			return n_bytes;
 		genie_model_free_image(&image);
 		genie_model_end(&model);
-	} while (true);
-	for (uint32_t g = 0; g < 4; g++)
-		n_bytes += image.groups[g]->n_bytes;
-	return n_bytes;
+	}
 }
 
 static void

@@ -240,6 +240,7 @@ test_jobs(GenieRandom *random, GenieEngine *engine)
 		GenieJob	jobs[N_JOBS];
 
 		random_shape(random, &shapes[s % N_SHAPES], &model);
+		model.form = s < N_SHAPES ? GENIE_IMAGE_FULL : GENIE_IMAGE_CODES;
 		genie_model_image(&model, 1 + s, 1 + (uint32_t) genie_random_below(random, 2), &image);
 		for (uint32_t j = 0; j < N_JOBS; j++)
 			random_conjunction_job(random, &model, &image, &jobs[j]);
