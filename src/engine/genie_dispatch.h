@@ -97,9 +97,9 @@ typedef struct GenieDispatchChoice
 } GenieDispatchChoice;
 
 /*
- * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  Where tiles cannot count, all go by lanes.  The caller sets job and number of each and
- * zeroes the rest, which is filled in.  The queries that go by lanes are put first; those that save the same stay in
- * the order of their numbers.
+ * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  Where tiles cannot count, all go by lanes.
+ * The caller sets job and number of each and zeroes the rest, which is filled in.  The queries that go by lanes are
+ * put first; those that save the same stay in the order of their numbers.
  */
 extern GenieDispatchChoice genie_dispatch_choose(const GenieDispatchCosts *costs, GenieKernelChoice setting, uint32_t n,
 												 GenieDispatchQuery *queries);

@@ -71,7 +71,7 @@ typedef struct GenieKernels
 	 */
 	uint32_t	edges_bytes;
 
-	/* Bytes of codes that match_codes or count_codes compare while a posting is counted, measured with both in memory. */
+	/* Bytes of codes that are compared with bounds while a posting is counted, measured with both in memory. */
 	uint32_t	code_bytes;
 
 	/* Makes each of a tile's 65,536 counters the sum, modulo its width, of those up to it. */

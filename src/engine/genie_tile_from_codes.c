@@ -2,9 +2,9 @@
  * genie_tile_from_codes.c
  *	  The source of a tile's matches from codes alone (genie_tile_source.h, genie_image.h).
  *
- * There are no lists.  A query's ranges are codes of dimensions.  For each strip that has such a dimension, the codes of
- * all rows are compared with bounds, and a row's counter grows by how many are within.  Where a query asks a dimension
- * for several ranges, the strip is gone through once for each.
+ * There are no lists.  A query's ranges are codes of dimensions.  For each strip that has such a dimension, the codes
+ * of all rows are compared with bounds, and a row's counter grows by how many are within.  Where a query asks a
+ * dimension for several ranges, the strip is gone through once for each.
  *
  * So a query costs the codes of its strips, whatever it asks for, and no tile has few.
  */
@@ -50,8 +50,8 @@ codes_find(GenieTileScratch *scratch, const GenieTile *tile, const GenieEngineQu
 }
 
 /*
- * The bounds of a strip's dimensions of the spans, in the layer: a dimension's first span is in layer 0, the next one in
- * layer 1.  False: there is none.
+ * The bounds of a strip's dimensions of the spans, in the layer: a dimension's first span is in layer 0, the next one
+ * in layer 1.  False: there is none.
  */
 static bool
 strip_bounds(const GenieTileScratch *scratch, const GenieImageGroup *group, uint32_t s, uint32_t n_spans,

@@ -47,8 +47,8 @@
  * If it then turns out that an object has two keywords of one dimension, the group has neither: n_dimensions is 0.
  *
  * Codes alone.  Codes say all that lists say, and a signature takes a third of the room so.  A plan of the form
- * GENIE_IMAGE_CODES makes groups whose tiles have no lists and no bitmaps.  Codes are then written when a list is added.
- * Such an image cannot be if an object has two keywords of one dimension.
+ * GENIE_IMAGE_CODES makes groups whose tiles have no lists and no bitmaps.  Codes are then written when a list is
+ * added.  Such an image cannot be if an object has two keywords of one dimension.
  *
  * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of postings; never
  * both.
@@ -411,7 +411,7 @@ typedef struct GenieTileFill
 	uint32_t	bitmap;
 	uint32_t	next_rank;		/* the smallest that may come next */
 	uint32_t	dimension;		/* codes alone: of the last list, or one before it */
-	bool		repeats;		/* codes alone: an object has two keywords of one dimension, which it cannot have there */
+	bool		repeats;		/* codes alone: an object has two keywords of one dimension */
 } GenieTileFill;
 
 /*

@@ -7,10 +7,10 @@
  *
  * An object with two keywords of one dimension is noticed when the second one finds a code in its place.
  *
- * Codes alone are written list by list, as lists come from the pages: rows that are far from one another, again for each
- * keyword of the strip's dimensions.  The addresses are known long before, so processors fetch several rows at a time.
- * Two processes never write to one byte: they share the dimensions out by genie_image_code_cut(), and two dimensions of
- * 4 bits that share a byte go to one process.
+ * Codes alone are written list by list, as lists come from the pages: rows that are far from one another, again for
+ * each keyword of the strip's dimensions.  The addresses are known long before, so processors fetch several rows at a
+ * time.  Two processes never write to one byte: they share the dimensions out by genie_image_code_cut(), and two
+ * dimensions of 4 bits that share a byte go to one process.
  *
  * Zones are made of whole strips, all codes of a row at once, when a tile's codes are there.
  */
@@ -424,8 +424,8 @@ zone_valid(const CodeColumn *column, uint32_t n_objects, uint32_t zone, uint32_t
 }
 
 /*
- * Are there as many codes as postings, if there are lists, none in rows past the end, each of a value that its dimension
- * has, and are zones what the codes say?
+ * Are there as many codes as postings, if there are lists, none in rows past the end, each of a value that its
+ * dimension has, and are zones what the codes say?
  */
 static bool
 tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)

@@ -289,11 +289,13 @@ genie_model_tuples(GenieModel *model, GenieRandom *random, uint32_t n_objects, u
 {
 	uint32_t   *values = malloc(n_objects * sizeof(uint32_t));
 	uint32_t   *objects = malloc(n_objects * sizeof(uint32_t));
+	uint32_t   *ends;			/* of each value's objects */
 	uint32_t	n_keywords = 0;
 	uint32_t	first = 0;
 
 	for (uint32_t d = 0; d < n_dimensions; d++)
 		n_keywords += n_values[d];
+	ends = malloc(n_keywords * sizeof(uint32_t));
 	genie_model_begin(model, n_objects, n_keywords);
 	model->n_dimensions = n_dimensions;
 	model->first_ranks = malloc(n_dimensions * sizeof(uint32_t));
@@ -308,18 +310,24 @@ genie_model_tuples(GenieModel *model, GenieRandom *random, uint32_t n_objects, u
 				values[i] = UINT32_MAX;
 			model->sizes[i] += values[i] != UINT32_MAX;
 		}
-		for (uint32_t v = 0; v < n_values[d]; v++)
+		memset(ends, 0, n_keywords * sizeof(uint32_t));
+		for (uint32_t i = 0; i < n_objects; i++)
+			if (values[i] != UINT32_MAX)
+				ends[values[i]]++;
+		for (uint32_t v = 0, n = 0; v < n_values[d]; v++)
 		{
-			uint32_t	n = 0;
-
-			for (uint32_t i = 0; i < n_objects; i++)
-				if (values[i] == v)
-					objects[n++] = i;
-			genie_model_list(model, first + v, objects, n);
+			n += ends[v];
+			ends[v] = n - ends[v];
 		}
+		for (uint32_t i = 0; i < n_objects; i++)
+			if (values[i] != UINT32_MAX)
+				objects[ends[values[i]]++] = i;
+		for (uint32_t v = 0, start = 0; v < n_values[d]; start = ends[v++])
+			genie_model_list(model, first + v, objects + start, ends[v] - start);
 		first += n_values[d];
 	}
 	model->size_width = 2;
+	free(ends);
 	free(objects);
 	free(values);
 }

@@ -661,7 +661,7 @@ test_codes(GenieRandom *random)
 	}
 }
 
-/* Codes alone are the codes, zones and sizes of a full image, in less room; no list and no wrong zone passes for one. */
+/* Codes alone are the codes, zones and sizes of a full image, in less room; a list or a wrong zone is noticed. */
 static void
 check_alone(GenieRandom *random, GenieModel *model, const GenieSegmentImage *full)
 {

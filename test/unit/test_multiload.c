@@ -14,7 +14,7 @@
 #include "genie_test.h"
 #include "genie_test_jobs.h"
 
-#define ROUNDS 40
+#define ROUNDS 30
 #define JOBS_MAX 24
 #define COPIES_MAX 64
 #define DIMENSIONS 12
@@ -240,6 +240,11 @@ make_segment(GenieRandom *random, uint64_t id)
 	for (;;)
 	{
 		random_model(random, &model);
+		if (genie_model_tiles(&model) != 4)
+		{
+			genie_model_end(&model);
+			continue;
+		}
 		genie_model_image(&model, id, 1, &image);
 		n_bytes = largest = 0;
 		for (uint32_t g = 0; g < image.n_groups; g++)
@@ -248,7 +253,7 @@ make_segment(GenieRandom *random, uint64_t id)
 			if (image.groups[g]->n_bytes > largest)
 				largest = image.groups[g]->n_bytes;
 		}
-		if (image.n_groups == 4 && 3 * (largest + 2 * GENIE_TILE_BITMAP_BYTES) <= n_bytes)
+		if (3 * (largest + 2 * GENIE_TILE_BITMAP_BYTES) <= n_bytes)
 			return n_bytes;
 		genie_model_free_image(&image);
 		genie_model_end(&model);
@@ -298,6 +303,7 @@ static void
 test_answers(GenieRandom *random)
 {
 	uint32_t	n_streamed = 0;
+	uint32_t	n_more = 0;		/* batches */
 
 	for (uint32_t round = 0; round < ROUNDS; round++)
 	{
@@ -311,13 +317,15 @@ test_answers(GenieRandom *random)
 			uint64_t	before = device.uploaded;
 
 			(void) run_random(engine, random, GENIE_STATUS_DECLINED);
-			CHECK(batch == 0 || device.uploaded - before < n_bytes);
+			CHECK(before == 0 || device.uploaded - before < n_bytes);
 		}
 		(void) engine->ops->devices(engine, &info, 1);
 		n_streamed += info.streamed_bytes >= n_bytes;
 		if (round % 2 == 0)
 			engine->ops->set_memory_limit(engine, UINT64_MAX);	/* now all of it fits */
-		(void) run_random(engine, random, round % 2 == 0 ? GENIE_OK : GENIE_STATUS_DECLINED);
+		do
+			(void) run_random(engine, random, round % 2 == 0 ? GENIE_OK : GENIE_STATUS_DECLINED);
+		while (round % 2 == 0 && device.n_copies > 0 && ++n_more < ROUNDS); /* a batch of facets changes nothing */
 		CHECK(round % 2 == 1 || device.n_copies == 0);
 		engine->ops->set_memory_limit(engine, 1000);	/* and now nothing does */
 		device.n_wrong = 0;
