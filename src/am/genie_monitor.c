@@ -269,7 +269,7 @@ genie_images(PG_FUNCTION_ARGS)
 		add_oid(&row, image->key.tablespace);
 		add_oid(&row, image->key.storage);
 		add_count(&row, image->key.stamp);
-		add_text(&row, image->key.metric == 0 ? "postings" : "vectors");
+		add_text(&row, image->key.metric != 0 ? "vectors" : image->form == GENIE_IMAGE_CODES ? "codes" : "postings");
 		add_text(&row, image_states[image->state]);
 		add_text(&row, image->why == GENIE_FALLBACK_NONE ? "" : genie_instrument_reason(image->why));
 		add_count(&row, image->bytes);

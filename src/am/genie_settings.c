@@ -18,6 +18,7 @@
 #include "genie_autoprewarm.h"
 #include "genie_candidates.h"
 #include "genie_fault.h"
+#include "genie_image_load.h"
 #include "genie_loader.h"
 #include "genie_options.h"
 #include "genie_quantizer.h"
@@ -195,6 +196,13 @@ static const struct config_enum_entry kernels_options[] = {
 	{NULL, 0, false}
 };
 
+static const struct config_enum_entry image_options[] = {
+	{"auto", GENIE_IMAGE_AUTO, false},
+	{"full", GENIE_IMAGE_LISTS, false},
+	{"small", GENIE_IMAGE_SMALL, false},
+	{NULL, 0, false}
+};
+
 static const EnumSetting enums[] = {
 	{
 		"genie.engine", PGC_SIGHUP, 0,
@@ -208,6 +216,13 @@ static const EnumSetting enums[] = {
 		"tiles: by posting lists; lanes: all queries at once, where the index allows it; "
 		"auto: what the worker expects to be faster.",
 		&genie_worker_kernels, GENIE_KERNELS_AUTO, kernels_options
+	},
+	{
+		"genie.image", PGC_SIGHUP, 0,
+		"Selects what images in shared memory consist of, from the next one on.",
+		"full: posting lists, and codes where rows have one value a dimension; "
+		"small: codes alone where that is possible; auto: full as long as there is free memory for it.",
+		&genie_image_setting, GENIE_IMAGE_AUTO, image_options
 	}
 };
 

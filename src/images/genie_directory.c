@@ -595,6 +595,7 @@ genie_directory_list(GenieImageInfo **images)
 		info[n].key = entry->key;
 		info[n].state = entry->state;
 		info[n].why = entry->state == GENIE_IMAGE_PUT_OFF ? entry->why : GENIE_FALLBACK_NONE;
+		info[n].form = entry->state == GENIE_IMAGE_READY ? entry->parts.form : GENIE_IMAGE_FULL;
 		info[n].bytes = entry->bytes;
 		info[n].last_used = (TimestampTz) pg_atomic_read_u64(&entry->last_used);
 		info[n].n_loads = entry->n_loads;

@@ -93,6 +93,7 @@ typedef struct GenieImageParts
 	uint32		n_tiles;
 	uint32		n_groups;
 	uint32		n_totals;		/* n_keywords + 1, or 0 where there are no codes (genie_image.h) */
+	GenieImageForm form;
 
 	/* of quantized vectors: their groups are tiles' records; they have no tiles, live bits or keywords */
 	uint32		n_dimensions;
@@ -158,6 +159,7 @@ typedef struct GenieImageInfo
 	GenieImageKey key;
 	GenieImageState state;
 	GenieFallback why;			/* PUT_OFF: why; else NONE */
+	GenieImageForm form;		/* READY */
 	uint64		bytes;			/* that it has; PUT_OFF: that it needs, 0 if that is not known */
 	TimestampTz last_used;
 	uint64		n_loads;		/* loads begun, */

@@ -21,6 +21,10 @@
  * each tile, hence where they begin there.  So parts are filled in any order, and the image is the same, byte by byte,
  * whoever made it.  A process that is alone has one part.
  *
+ * Of an image of codes alone, parts are cut anew before FILL, so that no two of them write to the same byte.  That an
+ * object has two keywords of one dimension is noticed only there.  Then there is no image, and the caller begins again
+ * with lists.
+ *
  * Lists lie on the pages in the order of the dictionary, so both passes read them in sequence, a window of many
  * pages at a time.  To plan, the headers of a list's records are enough; few lists are so long that skipping
  * the bytes between headers would save pages.
@@ -72,6 +76,7 @@ typedef enum GenieFillFailure
 	FILL_GOOD,
 	FILL_STALE,
 	FILL_DAMAGED,
+	FILL_REPEATS,				/* an object has two keywords of one dimension, and lists are not wanted */
 	FILL_ENDED					/* the leader wants no image any more */
 } GenieFillFailure;
 
@@ -115,6 +120,7 @@ take_part(void *arg, uint32 tile, const GenieListRef *ref)
 
 	if (tile >= fill->parts.n_tiles)
 		return damaged(fill, "a posting list names an object that does not exist");
+	fill->n_filled += ref->n;
 	if (fill->plans != NULL)
 		genie_tile_plan_add(&fill->plans[tile], ref->n);
 	else if (ref->codec == GENIE_CODEC_RAW)
@@ -364,10 +370,12 @@ skip_part(const GenieImageFill *fill, uint32 part, GenieTileFill *fills)
 		genie_tile_fill_skip(&fills[tile], &planned[tile]);
 }
 
-/* Did all tiles get all that was planned of the part?  ends: where that is. */
+/* Did all tiles get all that was planned of the part?  ends: where that is.  Of codes alone: did all together? */
 static bool
-is_filled(const GenieImageFill *fill, const GenieTileFill *ends)
+is_filled(const GenieImageFill *fill, const GenieFillPart *part, const GenieTileFill *ends)
 {
+	if (fill->plan.form == GENIE_IMAGE_CODES)
+		return fill->n_filled == fill->postings_before[part->end_rank] - fill->postings_before[part->first_rank];
 	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
 		if (fill->fills[tile].list != ends[tile].list || fill->fills[tile].posting != ends[tile].posting ||
 			fill->fills[tile].bitmap != ends[tile].bitmap)
@@ -390,9 +398,13 @@ fill_part(GenieImageFill *fill, uint32 task)
 		skip_part(fill, part, fill->fills);
 	memcpy(ends, fill->fills, bytes);
 	skip_part(fill, task, ends);
+	fill->n_filled = 0;
 	good = read_lists(fill, cursor, &fill->of_part[task]);
-	if (good && !is_filled(fill, ends))
+	if (good && !is_filled(fill, &fill->of_part[task], ends))
 		good = damaged(fill, "posting lists changed while they were read");
+	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
+		fill->repeats |= fill->fills[tile].repeats;
+	good = good && !fill->repeats;
 	pfree(fill->fills);
 	pfree(ends);
 	pfree(cursor);
@@ -495,6 +507,7 @@ is_good(GenieImageFill *fill)
 	}
 	else if (failure == FILL_STALE)
 		fill->segment->stale = true;
+	fill->repeats = failure == FILL_REPEATS;
 	return failure == FILL_GOOD;
 }
 
@@ -511,7 +524,7 @@ run_step(GenieImageFill *fill, GenieFillStep step)
 		CHECK_FOR_INTERRUPTS();
 		GENIE_FAULT("image-task");
 		if (genie_segment_stops(fill->segment) || !tasks[step] (fill, task))
-			fail(fill, fill->damage != NULL ? FILL_DAMAGED : FILL_STALE);
+			fail(fill, fill->damage != NULL ? FILL_DAMAGED : fill->repeats ? FILL_REPEATS : FILL_STALE);
 	}
 	if (fill->team != NULL)
 		genie_image_team_wait(fill->team);
@@ -608,7 +621,31 @@ genie_image_fill_plan(GenieImageFill *fill)
 		return false;
 	plan_tiles(fill);
 	plan_codes(fill);
+	if (fill->codes_alone && fill->plan.n_dimensions > 0)
+		fill->plan.form = GENIE_IMAGE_CODES;
 	return plan_groups(fill);
+}
+
+bool
+genie_image_fill_shrink(GenieImageFill *fill)
+{
+	if (fill->plan.n_dimensions == 0 || fill->plan.form == GENIE_IMAGE_CODES)
+		return false;
+	fill->plan.form = GENIE_IMAGE_CODES;
+	fill->parts.n_groups = 0;
+	return plan_groups(fill);
+}
+
+/* Cuts parts of codes alone where no two of them write to one byte. */
+static void
+cut_codes(GenieImageFill *fill)
+{
+	for (uint32 part = 1; part < fill->shared->n_parts; part++)
+	{
+		uint32		rank = genie_image_code_cut(&fill->plan, fill->of_part[part].first_rank);
+
+		fill->of_part[part - 1].end_rank = fill->of_part[part].first_rank = rank;
+	}
 }
 
 bool
@@ -618,6 +655,8 @@ genie_image_fill(GenieImageFill *fill)
 	fill->shared->n_groups = fill->parts.n_groups;
 	for (uint32 i = 0; i < fill->parts.n_groups; i++)
 		fill->shared->n_bytes += fill->group_bytes[i];
+	if (fill->plan.form == GENIE_IMAGE_CODES)
+		cut_codes(fill);
 	if (!run_step(fill, STEP_ROOM) || !run_step(fill, STEP_ZERO) || !run_step(fill, STEP_LAYOUT))
 		return false;
 	GENIE_FAULT("image-fill");
@@ -626,7 +665,7 @@ genie_image_fill(GenieImageFill *fill)
 		!run_step(fill, STEP_FINISH))
 		return false;
 	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
-		if (fill->plan.n_dimensions > 0 && fill->no_codes[tile])
+		if (fill->plan.n_dimensions > 0 && fill->no_codes[tile])	/* not of codes alone */
 			genie_image_drop_codes(fill->begun[tile].base);
 #ifdef USE_ASSERT_CHECKING
 	for (uint32 i = 0; i < fill->parts.n_groups; i++)

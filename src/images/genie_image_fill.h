@@ -25,10 +25,12 @@ typedef struct GenieImageFill
 	uint32		n_dead;			/* of its objects, by the metapage that lists it */
 	bool		hints;			/* leave out objects with hints */
 	uint32		n_workers;		/* parallel workers that shall help */
+	bool		codes_alone;	/* where there can be codes (genie_image.h) */
 	GenieImagePlan plan;		/* its group_bytes */
 
-	/* why a step returned false: what is malformed; NULL: the segment is stale */
+	/* why a step returned false: what is malformed; NULL: the segment is stale, or it cannot be of codes alone */
 	const char *damage;
+	bool		repeats;
 
 	/* planned; body is the caller's */
 	GenieImageParts parts;
@@ -59,9 +61,13 @@ typedef struct GenieImageFill
 	GenieTilePlan *plans;		/* the part's that is being planned; NULL: it is being filled */
 	GenieTileFill *fills;		/* its tiles, while it is being filled */
 	GenieListWalk *walk;
+	uint64		n_filled;		/* postings of the part */
 } GenieImageFill;
 
 extern bool genie_image_fill_plan(GenieImageFill *fill);
+
+/* Plans once more: codes alone.  False: there cannot be codes, or it was planned so. */
+extern bool genie_image_fill_shrink(GenieImageFill *fill);
 extern bool genie_image_fill(GenieImageFill *fill);
 
 /*

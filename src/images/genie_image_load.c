@@ -10,6 +10,10 @@
  *
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
+ * Codes alone (genie_image.h) take a third of the room, and single queries take longer by them.  genie.image says which
+ * images have lists: full, all; small, those that cannot do without; auto, those that find room with them before others
+ * have to go.
+ *
  * A segment's values, quantized vectors, are loaded by the same steps without reading its lists: the plan follows from
  * their number.  Tile after tile is read from their section.
  *
@@ -38,6 +42,8 @@
 /* a group is no larger than this part of the arena, if tiles allow: small ones find room between others */
 #define GROUPS_IN_ARENA 16
 
+int			genie_image_setting = GENIE_IMAGE_AUTO;
+
 /* A load in progress. */
 typedef struct GenieLoad
 {
@@ -46,6 +52,7 @@ typedef struct GenieLoad
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
 	GenieEvict	evict;
+	bool		may_shrink;		/* to codes alone, if there is no free room for more */
 
 	/* the directory's entry */
 	bool		claimed;		/* it is ours, LOADING */
@@ -75,7 +82,7 @@ planned_bytes(const GenieImageFill *fill)
 
 /* Allocates everything that is planned.  False: no room. */
 static bool
-make_room(GenieLoad *load)
+allocate(GenieLoad *load, GenieEvict evict)
 {
 	GenieImageFill *fill = &load->fill;
 	GenieImageParts *parts = &fill->parts;
@@ -85,11 +92,24 @@ make_room(GenieLoad *load)
 	load->n_bytes = planned_bytes(fill);
 	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
 	pieces[n_groups] = body_bytes(parts);
-	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, load->evict))
+	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, evict))
 		return false;
 	fill->live = parts->body = fill->group_at[n_groups];
 	pfree(pieces);
 	return true;
+}
+
+/* Allocates what is planned, or, where that has no free room and may be, codes alone.  False: no room. */
+static bool
+make_room(GenieLoad *load)
+{
+	if (load->may_shrink && load->fill.plan.n_dimensions > 0)
+	{
+		if (allocate(load, GENIE_EVICT_NONE))
+			return true;
+		(void) genie_image_fill_shrink(&load->fill);
+	}
+	return allocate(load, load->evict);
 }
 
 /* Fills the part of the body behind the live bits: the groups, and the totals. */
@@ -178,6 +198,7 @@ check_alone(const GenieImageFill *fill)
 	alone.segment = fill->segment;
 	alone.n_dead = fill->n_dead;
 	alone.plan.group_bytes = fill->plan.group_bytes;
+	alone.codes_alone = fill->plan.form == GENIE_IMAGE_CODES;
 	if (fill_own(&alone, MaxAllocHugeSize))
 	{
 		Assert(alone.parts.n_groups == fill->parts.n_groups && alone.parts.n_totals == fill->parts.n_totals);
@@ -235,6 +256,7 @@ run_claimed(GenieLoad *load)
 		return GENIE_FALLBACK_NO_ROOM;
 	if (load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
 		return reading_failed(fill);
+	fill->parts.form = fill->plan.form;
 	fill_body(load);
 #ifdef USE_ASSERT_CHECKING
 	if (fill->team != NULL)
@@ -290,15 +312,26 @@ GenieLoadResult
 genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version,
 				 GenieEvict evict, uint32 n_workers)
 {
-	GenieLoad  *load = palloc0(sizeof(GenieLoad));
+	GenieImageSetting setting = genie_image_setting;
+	GenieLoadResult result;
+	GenieLoad  *load;
 
-	load->fill.segment = segment;
-	load->fill.n_dead = n_dead;
-	load->fill.n_workers = n_workers;
-	load->fill.plan.group_bytes = group_bytes();
-	load->tombstone_version = tombstone_version;
-	load->evict = evict;
-	return load_into_arena(load, key);
+	for (;;)
+	{
+		load = palloc0(sizeof(GenieLoad));
+		load->fill.segment = segment;
+		load->fill.n_dead = n_dead;
+		load->fill.n_workers = n_workers;
+		load->fill.codes_alone = setting == GENIE_IMAGE_SMALL;
+		load->fill.plan.group_bytes = group_bytes();
+		load->tombstone_version = tombstone_version;
+		load->evict = evict;
+		load->may_shrink = setting == GENIE_IMAGE_AUTO;
+		result = load_into_arena(load, key);
+		if (!load->fill.repeats)
+			return result;
+		setting = GENIE_IMAGE_LISTS;
+	}
 }
 
 GenieLoadResult
@@ -320,7 +353,8 @@ genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "genie image plan", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieValueShape shape = genie_values_shape(segment);
-	GenieImageFill fill = {.segment = segment, .n_dead = n_dead, .plan.group_bytes = group_bytes()};
+	GenieImageFill fill = {.segment = segment, .n_dead = n_dead, .plan.group_bytes = group_bytes(),
+		.codes_alone = genie_image_setting == GENIE_IMAGE_SMALL};
 	bool		ok = genie_image_fill_plan(&fill);
 
 	*n_bytes = ok ? planned_bytes(&fill) : 0;

@@ -8,6 +8,16 @@
 #include "genie_directory.h"
 #include "genie_segment.h"
 
+/* The setting genie.image: which images have lists, and not codes alone (genie_image.h). */
+typedef enum GenieImageSetting
+{
+	GENIE_IMAGE_AUTO,			/* those that find room with lists before others have to go */
+	GENIE_IMAGE_LISTS,			/* all */
+	GENIE_IMAGE_SMALL			/* those that cannot be without */
+} GenieImageSetting;
+
+extern int	genie_image_setting;	/* for images that are loaded from now on */
+
 typedef struct GenieLoadResult
 {
 	GenieFallback why;			/* NONE: it is loaded; else LOADING, NO_ROOM, LOAD_FAILED or STALE */
