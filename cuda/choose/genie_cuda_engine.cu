@@ -536,6 +536,8 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 		}
 		else if (genie_job_adds_up(job->kind) && job->n_tiles == 0)
 			memset(job->out, 0, genie_job_facets_bytes(job));
+		else if (genie_job_adds_up(job->kind) && genie_image_is_codes(job->image))
+			job->status = GENIE_STATUS_DECLINED;	/* there are no lists to go through */
 		else if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind))
 		{
 			if (status == GENIE_STATUS_LOST)

@@ -59,6 +59,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 				tile.base = parts[i].memory;
 				tile.live = live.words() + tiles.size() * GENIE_TILE_WORDS;
 				tile.size_width = group->size_width;
+				tile.is_codes = group->form == GENIE_IMAGE_CODES;
 				tile.tile = genie_image_tiles(group)[j];
 				tiles.push_back(tile);
 			}

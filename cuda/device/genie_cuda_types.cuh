@@ -16,7 +16,8 @@ struct GenieCudaTile
 {
 	const uint8_t *base;		/* of its group */
 	const uint64_t *live;		/* GENIE_TILE_WORDS words */
-	uint64_t	size_width;
+	uint32_t	size_width;
+	uint32_t	is_codes;		/* it has codes alone */
 	GenieImageTile tile;
 };
 

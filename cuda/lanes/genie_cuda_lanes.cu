@@ -4,6 +4,7 @@
  */
 #include <algorithm>
 
+#include "genie_cuda_codes.cuh"
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
 #include "genie_cuda_lanes_table.cuh"
@@ -51,11 +52,12 @@ lay_out_strips(const GenieImageGroup *group, GenieCudaLaneLayout &layout)
 		const uint32_t words = strip.row_bytes / 4;
 		const uint32_t each = 32 / strip.width;
 		const uint32_t kind = genie_cuda_lane_kind(strip.width, words);
+		const GenieCudaSwizzle swizzle = genie_cuda_swizzle(strip.width, strip.row_bytes);
 		GenieCudaLaneStrip &lane_strip = layout.strips[s];
 
 		lane_strip.row_bytes = strip.row_bytes;
-		lane_strip.swizzle_shift = strip.width == 16 ? 1 : strip.width == 8 ? 2 : 3;
-		lane_strip.swizzle_mask = (uint8_t) (std::min(words, GENIE_CUDA_LANE_SLOTS / each) - 1);
+		lane_strip.swizzle_shift = (uint8_t) swizzle.shift;
+		lane_strip.swizzle_mask = (uint8_t) swizzle.mask;
 		lane_strip.offset = strip.offset;
 		lane_strip.group_bytes = n_rows[s] * GENIE_CUDA_LANE_ROW;
 		bytes.push_back(std::max(1u, words * each / GENIE_CUDA_LANE_SLOTS) * lane_strip.group_bytes);

@@ -20,6 +20,7 @@
  * Everything but addresses and codes is the same in all threads.  It is written so that the compiler sees this, and
  * then costs next to nothing.
  */
+#include "genie_cuda_codes.cuh"
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_lanes.cuh"
 #include "genie_cuda_lanes_add.cuh"
@@ -74,20 +75,6 @@ genie_cuda_lane_begin(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJE
 			genie_cuda_thread();
 }
 
-static __device__ __forceinline__ uint4
-genie_cuda_lane_row(const uint8_t *at, uint32_t row_bytes)
-{
-	if (row_bytes == 16)
-		return __ldg((const uint4 *) at);
-	if (row_bytes == 8)
-	{
-		const uint2 half = __ldg((const uint2 *) at);
-
-		return make_uint4(half.x, half.y, 0, 0);
-	}
-	return make_uint4(__ldg((const uint32_t *) at), 0, 0, 0);
-}
-
 /* Loads the next strip's rows. */
 template <int OBJECTS>
 static __device__ __forceinline__ void
@@ -99,7 +86,7 @@ genie_cuda_lane_load(const GenieCudaLaneLaunch &launch, GenieCudaLaneCodes<OBJEC
 
 #pragma unroll
 	for (int i = 0; i < OBJECTS; i++)
-		rows[i] = genie_cuda_lane_row(at + codes.row[i] * strip.row_bytes, strip.row_bytes);
+		rows[i] = genie_cuda_code_row(at + codes.row[i] * strip.row_bytes, strip.row_bytes);
 	if (++codes.position == launch.layout.n_strips)
 	{
 		codes.position = 0;

@@ -16,6 +16,8 @@
 bool
 GenieCudaLanesPass::can_do(const GenieJob &job)
 {
+	if (job.n_tiles == 0)
+		return false;			/* there is nothing to launch */
 	if (job.kind == GENIE_JOB_TALLY)
 		return true;
 	return job.kind == GENIE_JOB_TOP && job.n_conditions == 0 && job.live == nullptr && job.query.keys == nullptr &&

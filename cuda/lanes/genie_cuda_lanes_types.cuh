@@ -24,7 +24,7 @@
 #ifndef GENIE_CUDA_LANES_TYPES_CUH
 #define GENIE_CUDA_LANES_TYPES_CUH
 
-#include "genie_cuda_types.cuh"
+#include "genie_cuda_codes.cuh"
 
 /* 32-bit words of an entry: 16 bytes, the largest load */
 constexpr int GENIE_CUDA_LANE_WORDS = 4;
@@ -32,6 +32,7 @@ constexpr uint32_t GENIE_CUDA_LANE_QUERIES = 32 * GENIE_CUDA_LANE_WORDS;
 constexpr uint32_t GENIE_CUDA_LANE_ENTRY = 4 * GENIE_CUDA_LANE_WORDS;
 constexpr uint32_t GENIE_CUDA_LANE_ROW = 128;
 constexpr int GENIE_CUDA_LANE_SLOTS = GENIE_CUDA_LANE_ROW / GENIE_CUDA_LANE_ENTRY;
+static_assert(GENIE_CUDA_LANE_SLOTS == GENIE_CUDA_CODE_SLOTS, "codes are swizzled for these slots");
 
 /* lanes do not count images of more strips: the launch would not fit a kernel's parameters */
 constexpr uint32_t GENIE_CUDA_LANE_STRIPS_MAX = 128;

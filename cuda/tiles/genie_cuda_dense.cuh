@@ -30,6 +30,7 @@ struct GenieCudaLaunch
 	uint32_t	n_queries;
 	uint32_t	splits_log2;
 	uint32_t	part_log2;		/* objects of a part */
+	bool		swizzled;		/* the image's codes are (genie_cuda_codes.cuh) */
 	const uint32_t *list;		/* pieces to count; NULL: all */
 	const uint32_t *n_list;
 };

@@ -8,6 +8,7 @@
  * inside the innermost loops.
  */
 #include "genie_cuda_count.cuh"
+#include "genie_cuda_count_codes.cuh"
 #include "genie_cuda_dense.cuh"
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
@@ -55,7 +56,8 @@ __launch_bounds__(GenieCudaPolicy<BITS>::THREADS,
 			shared.threshold = 0;
 		if (WORK == GENIE_CUDA_WORK_TOP_TABLE && threadIdx.x == 0)
 			shared.threshold = shared.floor;
-		if (genie_cuda_count<BITS, THREADS, PARTS, TOP>(piece))
+		if (piece.tile->is_codes ? genie_cuda_count_codes<BITS, THREADS>(piece, launch.swizzled) :
+								   genie_cuda_count<BITS, THREADS, PARTS, TOP>(piece))
 		{
 			/* other pieces may have raised it by now */
 			if (TOP)

@@ -223,7 +223,7 @@ public:
 												GenieCudaShared<THREADS> &shared) :
 		counters(counters_),
 		query(piece.query), sizes(piece.tile->base + piece.tile->tile.sizes + piece.first * piece.tile->size_width),
-		size_width((uint32_t) piece.tile->size_width), threshold(shared.threshold), floor(shared.floor),
+		size_width(piece.tile->size_width), threshold(shared.threshold), floor(shared.floor),
 		least_of_size(genie_cuda_has_least<THREADS>(piece.query) ? genie_cuda_least_of_size<THREADS>(shared) : NULL)
 	{}
 

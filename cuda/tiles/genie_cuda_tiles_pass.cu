@@ -38,6 +38,7 @@ GenieCudaTilesPass::run_launch(const Launch &planned, const GenieCudaImage &copy
 	launch.n_queries = (uint32_t) planned.parts.size();
 	launch.splits_log2 = planned.splits_log2;
 	launch.part_log2 = GENIE_TILE_SHIFT - planned.splits_log2;
+	launch.swizzled = copy.swizzled;
 	n_pieces = (launch.n_tiles << launch.splits_log2) * launch.n_queries;
 	if (sparse)
 	{

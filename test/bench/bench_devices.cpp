@@ -2,7 +2,7 @@
  * bench_devices.cpp
  *	  One index on one GPU and on several: the time of a batch, what fits, and that small indexes are no slower.
  *
- *		bench_devices LIBRARY [MILLIONS [GIGABYTES]]
+ *		bench_devices LIBRARY [MILLIONS [GIGABYTES [codes]]]
  *
  * The large image has MILLIONS of objects (46: 10.9 G postings, 36 GB), signatures of 237 functions of 67 buckets, as
  * the shape sift of bench_cuda has.  A million of them are made, and repeated.  The small one has 262,144.  Queries ask
@@ -16,6 +16,8 @@
  * pinned.  Prints for 1, 2, 4 ... devices: the rate of one copy of all that fits, and of each batch its milliseconds
  * (medians of three), the bytes that it copied in a second, as a part of that rate, and what the CPU engine takes with
  * as many threads as there are processors, 16 at most.
+ *
+ * codes: images of codes alone (genie_image.h).  GIGABYTES is 0 where the image is to fit.
  */
 #include <algorithm>
 #include <cmath>
@@ -299,6 +301,7 @@ int
 main(int argc, char **argv)
 {
 	const uint32_t millions = argc > 2 ? (uint32_t) atoi(argv[2]) : 46;
+	const double gigabytes = argc > 3 ? atof(argv[3]) : 0;
 	const std::vector<uint32_t> sizes = {1, 16, 128, 1024};
 	std::vector<uint32_t> first_ranks;
 	std::vector<Batch> batches;
@@ -309,9 +312,11 @@ main(int argc, char **argv)
 
 	if (argc < 2 || millions == 0)
 	{
-		fprintf(stderr, "usage: bench_devices LIBRARY [MILLIONS [GIGABYTES]]\n");
+		fprintf(stderr, "usage: bench_devices LIBRARY [MILLIONS [GIGABYTES [codes]]]\n");
 		return 2;
 	}
+	if (argc > 4)
+		image_form = GENIE_IMAGE_CODES;
 	for (uint32_t f = 0; f < FUNCTIONS; f++)
 		first_ranks.push_back(f * BUCKETS);
 
@@ -323,13 +328,13 @@ main(int argc, char **argv)
 	repeat(made, millions, arena, large);
 	printf("%u objects, %.1f G postings, %.1f GB\n", large.image.n_objects,
 		   1e-9 * (double) large.before.back(), 1e-9 * (double) large.n_bytes);
-	if (argc <= 3)
+	if (gigabytes <= 0)
 		batches.push_back(make_batch(small.image, 1));
 	for (const uint32_t n : sizes)
 		batches.push_back(make_batch(large.image, n));
 
-	if (argc > 3)
-		return !stream(argv[1], (uint64_t) (1e9 * atof(argv[3])), arena, batches);
+	if (gigabytes > 0)
+		return !stream(argv[1], (uint64_t) (1e9 * gigabytes), arena, batches);
 	n_devices = library_devices(argv[1]);
 	printf("| devices | 262,144 objects, 1 query, ms | | first answer, s |");
 	for (const uint32_t n : sizes)

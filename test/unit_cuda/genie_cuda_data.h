@@ -163,6 +163,9 @@ extern uint32_t library_devices(const char *path);
 /* What groups of images that are made from now on aim at; 0: as much as in earnest. */
 extern uint64_t image_group_bytes;
 
+/* The form of images that are made from now on and have codes. */
+extern GenieImageForm image_form;
+
 /* Runs the jobs on the CPU engine, by tiles, in n_threads threads; returns the seconds. */
 extern double run_on_cpu(std::vector<GenieJob> &jobs, uint32_t n_threads);
 
