@@ -2,8 +2,8 @@
  * genie_cuda_codes.cuh
  *	  Rows of codes (genie_image.h) on the device, for tiles and for bit lanes.
  *
- * Bit lanes swizzle codes in place when they first count an image (genie_cuda_lanes_types.cuh): word i of object o's row
- * is then where word i ^ (o >> shift & mask) was.
+ * Bit lanes swizzle codes in place when they first count an image (genie_cuda_lanes_types.cuh): word i of object o's
+ * row is then where word i ^ (o >> shift & mask) was.
  */
 #ifndef GENIE_CUDA_CODES_CUH
 #define GENIE_CUDA_CODES_CUH

@@ -83,7 +83,8 @@ genie_cuda_count_rows(const GenieCudaPiece &piece, const GenieImageGroup *group,
 		if (strip != strip_number)
 		{
 			const uint32_t row_bytes = strips[strip].row_bytes;
-			const uint8_t *at = base + piece.tile->tile.codes + (size_t) strips[strip].offset * n_rows + row * row_bytes;
+			const uint8_t *codes = base + piece.tile->tile.codes;
+			const uint8_t *at = codes + (size_t) strips[strip].offset * n_rows + row * row_bytes;
 
 #pragma unroll
 			for (uint32_t i = 0; i < 2; i++)

@@ -90,7 +90,8 @@ GenieCudaTilesPass::is_sparse(const Launch &launch) const
 	uint64_t	n_postings = 0;
 	uint64_t	n_bitmaps = 0;
 
-	if (launch.work != GENIE_CUDA_WORK_TOP || genie_image_is_codes(launch.image) || n_queries * launch.n_tiles < GENIE_CUDA_SPARSE_PIECES)
+	if (launch.work != GENIE_CUDA_WORK_TOP || genie_image_is_codes(launch.image) ||
+		n_queries * launch.n_tiles < GENIE_CUDA_SPARSE_PIECES)
 		return false;
 	for (uint32_t i = 0; i < SOME_QUERIES; i++)
 	{

@@ -10,7 +10,7 @@
 #   make bench-bitmaps  cells of arrays counted by the CPU engine and by DimsAtts, a bitmap index: BITMAPS="10000000 all 256" (test/bench/bench_bitmaps.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-scan     scans of quantized vectors on the GPU and the CPU: SHAPE="l2 128 4500000 26" (test/bench/bench_scan.cpp); NVCC= without a GPU
-#   make bench-devices  a large index on one GPU and on several: MILLIONS=46 of objects; GIGABYTES=12 of memory a GPU, which is less (test/bench/bench_devices.cpp)
+#   make bench-devices  a large index on one GPU and on several: MILLIONS=46 of objects; GIGABYTES=12 of memory a GPU, which is less; CODES=1: codes alone (test/bench/bench_devices.cpp)
 #   make bench-engine   the CPU engine's parts: codec, kernels, threads, bit lanes, key tables
 #   make bench-rows     the CPU engine on real rows: ROWS=FILE (test/bench/bench_rows.c)
 #   make plots          plots of the recorded figures, test/bench/results/*.tsv, in build/plots (needs gnuplot)
@@ -68,7 +68,7 @@ build/cuda/bench_devices: test/bench/bench_devices.cpp test/unit_cuda/genie_cuda
 	$(CXX) -std=c++17 $(CUDA_TEST_FLAGS) -O3 -o $@ $(filter %.cpp,$^) $(CUDA_TEST_OBJS) -lpthread -ldl -lm
 
 bench-devices: $(CUDA_LIBRARY) build/cuda/bench_devices
-	build/cuda/bench_devices $(CUDA_LIBRARY) $(or $(MILLIONS),46) $(GIGABYTES)
+	build/cuda/bench_devices $(CUDA_LIBRARY) $(or $(MILLIONS),46) $(or $(GIGABYTES),0) $(if $(CODES),codes)
 
 bench-scan: $(if $(NVCC),$(CUDA_LIBRARY)) build/cuda/bench_scan
 	build/cuda/bench_scan $(if $(NVCC),$(CUDA_LIBRARY),-) $(SHAPE)
