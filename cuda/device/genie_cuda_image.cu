@@ -21,11 +21,41 @@ n_tiles_of(const GenieSegmentImage &image)
 	return image.n_groups == 0 ? image.n_tiles : n;
 }
 
+/* The bases of dimensions, strip by strip: GENIE_CUDA_WARP slots each, which code 0 of dimension 0 fills up. */
+static std::vector<uint32_t>
+code_bases_of(const GenieSegmentImage &image)
+{
+	std::vector<uint32_t> bases;
+
+	if (!genie_image_is_codes(&image))
+		return bases;
+	bases.assign((size_t) image.groups[0]->n_strips * GENIE_CUDA_WARP, 0);
+	for (uint32_t d = 0; d < image.groups[0]->n_dimensions; d++)
+	{
+		const GenieCodeDimension &dimension = genie_image_dimensions(image.groups[0])[d];
+
+		bases[dimension.strip * GENIE_CUDA_WARP + dimension.slot] = dimension.first_rank + d;
+	}
+	return bases;
+}
+
+/* Where they are in the table. */
+static uint64_t
+bases_at(uint32_t n_tiles)
+{
+	return (n_tiles * sizeof(GenieCudaTile) + GENIE_IMAGE_ALIGN - 1) / GENIE_IMAGE_ALIGN * GENIE_IMAGE_ALIGN;
+}
+
+static uint64_t
+table_bytes(const GenieSegmentImage &image)
+{
+	return bases_at(n_tiles_of(image)) + code_bases_of(image).size() * sizeof(uint32_t);
+}
+
 uint64_t
 GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 {
-	const uint32_t n_tiles = n_tiles_of(image);
-	uint64_t	bytes = n_tiles * sizeof(GenieCudaTile) + GenieCudaLive::bytes_of(n_tiles);
+	uint64_t	bytes = table_bytes(image) + GenieCudaLive::bytes_of(n_tiles_of(image));
 
 	for (uint32_t i = 0; i < image.n_groups; i++)
 		bytes += image.groups[i]->n_bytes;
@@ -35,7 +65,7 @@ GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) :
 	GenieCudaCopy(image.n_groups), first_tile(first_tile_of(image)), n_tiles(n_tiles_of(image))
 {
-	table.take(memory, n_tiles * sizeof(GenieCudaTile));
+	table.take(memory, table_bytes(image));
 	live.take(memory, first_tile, n_tiles);
 	for (uint32_t i = 0; i < image.n_groups; i++)
 		parts[i].take(memory, image.groups[i]->n_bytes);
@@ -46,6 +76,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 {
 	if (!table.uploaded)
 	{
+		const std::vector<uint32_t> bases = code_bases_of(image);
 		std::vector<GenieCudaTile> tiles;
 
 		for (uint32_t i = 0; i < image.n_groups; i++)
@@ -60,6 +91,7 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 				tile.live = live.words() + tiles.size() * GENIE_TILE_WORDS;
 				tile.size_width = group->size_width;
 				tile.is_codes = group->form == GENIE_IMAGE_CODES;
+				tile.code_bases = (const uint32_t *) (table.memory + bases_at(n_tiles));
 				tile.tile = genie_image_tiles(group)[j];
 				tiles.push_back(tile);
 			}
@@ -67,7 +99,11 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 		tiles.resize(n_tiles);
 
 		/* pageable memory: the call has read it when it returns */
-		GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, tiles.data(), table.bytes, cudaMemcpyHostToDevice, stream));
+		GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, tiles.data(), n_tiles * sizeof(GenieCudaTile),
+										 cudaMemcpyHostToDevice, stream));
+		if (!bases.empty())
+			GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory + bases_at(n_tiles), bases.data(),
+											 bases.size() * sizeof(uint32_t), cudaMemcpyHostToDevice, stream));
 		table.uploaded = true;
 	}
 	(void) live.update(image, stream);

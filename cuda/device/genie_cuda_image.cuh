@@ -3,7 +3,8 @@
  *	  Copies of images on the device.
  *
  * A copy (genie_cuda_copy.cuh) has one part for each group, a block for the live bitmap, and a table of tiles with
- * device addresses.  Of an image that lacks groups, both are of the tiles that it has.
+ * device addresses.  Of an image that lacks groups, both are of the tiles that it has.  Behind the table, of codes
+ * alone, are the bases of dimensions (tiles/genie_cuda_count_codes.cuh).
  *
  * Copies are dropped to make room for others, least recently used first.  A copy that the current pass uses is never
  * dropped: its last_pass is that pass's number.  Quantized vectors are dropped before any image.

@@ -18,6 +18,7 @@ struct GenieCudaTile
 	const uint64_t *live;		/* GENIE_TILE_WORDS words */
 	uint32_t	size_width;
 	uint32_t	is_codes;		/* it has codes alone */
+	const uint32_t *code_bases; /* of codes alone: GENIE_CUDA_WARP a strip, of the dimensions of its slots */
 	GenieImageTile tile;
 };
 

@@ -2,10 +2,11 @@
  * genie_cuda_count_codes.cuh
  *	  A block counts the matches of one query in one piece of an image of codes alone: genie_cuda_count() without lists.
  *
- * The query is a bit a rank, in shared memory.  A thread takes two neighbouring objects at a time, and adds up the bits
- * of their codes, dimension by dimension; all threads are in the same one.  No two threads write to the same byte of
- * counters, so nothing is atomic.  Where there are more keywords than room for bits, a *window* of ranks is counted
- * after the other.
+ * The query is bits in shared memory.  A code's bit is at the *base* of its dimension plus the code: first_rank + d for
+ * dimension number d, so there is one for code 0, which is never set.  A thread takes four neighbouring objects at a
+ * time, and adds up the bits of their codes, strip by strip; all threads are at the same codes, whose bases they load
+ * four at a time.  No two threads write to the same byte of counters, so nothing is atomic.  Where there are more bits
+ * than room for them, a *window* of bits is counted after the other.
  */
 #ifndef GENIE_CUDA_COUNT_CODES_CUH
 #define GENIE_CUDA_COUNT_CODES_CUH
@@ -17,10 +18,33 @@
 template <int THREADS>
 constexpr uint32_t GENIE_CUDA_CODE_WINDOW = 3 * THREADS * 32;
 
-/* Sets the bits of the query's ranks that are in the window.  All threads call it together. */
+/* objects that a thread counts at a time */
+constexpr uint32_t GENIE_CUDA_CODE_OBJECTS = 4;
+
+/* The bit of a rank. */
+static __device__ __forceinline__ uint32_t
+genie_cuda_code_bit(const GenieCodeDimension *dimensions, uint32_t n_dimensions, uint32_t rank)
+{
+	uint32_t	d = 0;
+	uint32_t	end = n_dimensions;
+
+	while (end - d > 1)
+	{
+		const uint32_t middle = d + (end - d) / 2;
+
+		if (dimensions[middle].first_rank <= rank)
+			d = middle;
+		else
+			end = middle;
+	}
+	return rank + d + 1;
+}
+
+/* Sets the query's bits that are in the window.  All threads call it together. */
 template <int THREADS>
 __device__ __forceinline__ void
-genie_cuda_ask_codes(const GenieCudaQuery *query, uint32_t first_rank, uint32_t *bits)
+genie_cuda_ask_codes(const GenieCudaQuery *query, const GenieCodeDimension *dimensions, uint32_t n_dimensions,
+					 uint32_t window, uint32_t *bits)
 {
 	for (uint32_t i = threadIdx.x; i < GENIE_CUDA_CODE_WINDOW<THREADS> / 32; i += THREADS)
 		bits[i] = 0;
@@ -28,22 +52,38 @@ genie_cuda_ask_codes(const GenieCudaQuery *query, uint32_t first_rank, uint32_t 
 	for (uint32_t r = threadIdx.x; r < query->n_ranges; r += THREADS)
 	{
 		const GenieRankRange range = query->ranges[r];
-		const uint32_t end = min(range.end, first_rank + GENIE_CUDA_CODE_WINDOW<THREADS>);
+		uint32_t	bit;
+		uint32_t	end;
 
-		for (uint32_t rank = max(range.first, first_rank); rank < end;)
+		if (range.first >= range.end)
+			continue;
+		bit = max(genie_cuda_code_bit(dimensions, n_dimensions, range.first), window);
+		end = min(genie_cuda_code_bit(dimensions, n_dimensions, range.end - 1) + 1,
+				  window + GENIE_CUDA_CODE_WINDOW<THREADS>);
+		while (bit < end)
 		{
-			const uint32_t bit = rank - first_rank;
-			const uint32_t n = min(32 - bit % 32, end - rank);
+			const uint32_t at = bit - window;
+			const uint32_t n = min(32 - at % 32, end - bit);
 
-			atomicOr(&bits[bit / 32], (n == 32 ? UINT32_MAX : (1u << n) - 1) << (bit % 32));
-			rank += n;
+			atomicOr(&bits[at / 32], (n == 32 ? UINT32_MAX : (1u << n) - 1) << (at % 32));
+			bit += n;
 		}
+	}
+	__syncthreads();
+
+	/* a range over several dimensions has set bits of code 0 */
+	for (uint32_t d = threadIdx.x; d < n_dimensions; d += THREADS)
+	{
+		const uint32_t at = dimensions[d].first_rank + d - window;
+
+		if (at < GENIE_CUDA_CODE_WINDOW<THREADS>)
+			atomicAnd(&bits[at / 32], ~(1u << (at % 32)));
 	}
 	__syncthreads();
 }
 
 /* A row as it is in the image. */
-__device__ __forceinline__ uint4
+static __device__ __forceinline__ uint4
 genie_cuda_unswizzled(uint4 row, uint32_t object, GenieCudaSwizzle swizzle)
 {
 	const uint32_t by = object >> swizzle.shift & swizzle.mask;
@@ -55,81 +95,110 @@ genie_cuda_unswizzled(uint4 row, uint32_t object, GenieCudaSwizzle swizzle)
 	return row;
 }
 
-/* Adds the matches of two objects, of the tile's rows from row on, in the window to n. */
-template <int THREADS>
+/* Adds the matches of four rows of a strip.  bases: of its codes; window: the window's first bit. */
+template <int THREADS, bool WHOLE, int WIDTH>
 __device__ __forceinline__ void
-genie_cuda_count_rows(const GenieCudaPiece &piece, const GenieImageGroup *group, uint32_t row, uint32_t first_rank,
-					  const uint32_t *bits, bool swizzled, uint32_t (&n)[2])
+genie_cuda_count_strip(const uint4 (&rows)[GENIE_CUDA_CODE_OBJECTS], uint32_t n_words, const uint32_t *bases,
+					   uint32_t window, const uint32_t *bits, uint32_t (&n)[GENIE_CUDA_CODE_OBJECTS])
 {
-	const uint8_t *base = piece.tile->base;
-	const GenieCodeDimension *dimensions = (const GenieCodeDimension *) (base + group->dimensions);
-	const GenieCodeStrip *strips = (const GenieCodeStrip *) (base + group->strips);
-	const uint32_t n_rows = genie_code_rows(piece.tile->tile.n_objects);
-	uint32_t	strip_number = UINT32_MAX;
-	uint4		rows[2] = {};
+	constexpr uint32_t EACH = 32 / WIDTH;	/* codes of a word */
 
-	if (row >= n_rows)
-		return;
-	for (uint32_t d = 0; d < group->n_dimensions; d++)
+#pragma unroll
+	for (uint32_t w = 0; w < 4; w++)
 	{
-		/* a GenieCodeDimension: first_rank, n_values, strip and slot, width */
-		const uint4 dimension = __ldg((const uint4 *) (dimensions + d));
-		const uint32_t strip = dimension.z & 0xFFFF;
-		const uint32_t bit = (dimension.z >> 16) * dimension.w;
-		const uint32_t before = dimension.x - first_rank - 1;	/* of the window: the rank of code 0 */
-
-		if (dimension.x + dimension.y <= first_rank || dimension.x >= first_rank + GENIE_CUDA_CODE_WINDOW<THREADS>)
-			continue;
-		if (strip != strip_number)
+		if (w >= n_words)
+			return;
+#pragma unroll
+		for (uint32_t c = 0; c < EACH; c += 4)
 		{
-			const uint32_t row_bytes = strips[strip].row_bytes;
-			const uint8_t *codes = base + piece.tile->tile.codes;
-			const uint8_t *at = codes + (size_t) strips[strip].offset * n_rows + row * row_bytes;
+			const uint4 four = __ldg((const uint4 *) (bases + (w * EACH + c) / 4 * 4));
+			const uint32_t all[4] = {four.x, four.y, four.z, four.w};
 
 #pragma unroll
-			for (uint32_t i = 0; i < 2; i++)
+			for (uint32_t j = 0; j < 4 && c + j < EACH; j++)
 			{
-				rows[i] = genie_cuda_code_row(at + i * row_bytes, row_bytes);
-				if (swizzled)
-					rows[i] = genie_cuda_unswizzled(rows[i], row + i, genie_cuda_swizzle(dimension.w, row_bytes));
-			}
-			strip_number = strip;
-		}
-#pragma unroll
-		for (uint32_t i = 0; i < 2; i++)
-		{
-			const uint32_t word = bit < 32 ? rows[i].x : bit < 64 ? rows[i].y : bit < 96 ? rows[i].z : rows[i].w;
-			const uint32_t code = word >> (bit % 32) & ((1u << dimension.w) - 1);
-			const uint32_t rank = before + code;
+				const uint32_t base = all[(w * EACH + j) % 4] - window;
 
-			if (code != 0 && rank < GENIE_CUDA_CODE_WINDOW<THREADS>)
-				n[i] += bits[rank / 32] >> (rank % 32) & 1;
+#pragma unroll
+				for (uint32_t i = 0; i < GENIE_CUDA_CODE_OBJECTS; i++)
+				{
+					const uint32_t word = w == 0 ? rows[i].x : w == 1 ? rows[i].y : w == 2 ? rows[i].z : rows[i].w;
+					const uint32_t bit = base + (word >> ((c + j) * WIDTH) & ((1u << WIDTH) - 1));
+
+					if (WHOLE || bit < GENIE_CUDA_CODE_WINDOW<THREADS>)
+						n[i] += bits[bit / 32] >> (bit % 32) & 1;
+				}
+			}
 		}
 	}
 }
 
-/* Sets the counters of two neighbours, or, add, adds to them. */
+/* Adds the matches of four objects, of the tile's rows from row on, in the window. */
+template <int THREADS, bool WHOLE>
+__device__ __forceinline__ void
+genie_cuda_count_rows(const GenieCudaPiece &piece, const GenieImageGroup *group, uint32_t row, uint32_t window,
+					  const uint32_t *bits, bool swizzled, uint32_t (&n)[GENIE_CUDA_CODE_OBJECTS])
+{
+	const GenieCudaTile *tile = piece.tile;
+	const GenieCodeStrip *strips = (const GenieCodeStrip *) (tile->base + group->strips);
+	const uint32_t n_rows = genie_code_rows(tile->tile.n_objects);
+	const uint32_t there = min(row, n_rows - GENIE_CUDA_CODE_OBJECTS);	/* the last ones again */
+
+	for (uint32_t s = 0; s < group->n_strips; s++)
+	{
+		/* a GenieCodeStrip: width and row_bytes, n_codes and offset */
+		const uint2 strip = __ldg((const uint2 *) (strips + s));
+		const uint32_t width = strip.x & 0xFFFF;
+		const uint32_t row_bytes = strip.x >> 16;
+		const uint8_t *at = tile->base + tile->tile.codes + (size_t) (strip.y >> 16) * n_rows + there * row_bytes;
+		const uint32_t *bases = tile->code_bases + s * GENIE_CUDA_WARP;
+		uint4		rows[GENIE_CUDA_CODE_OBJECTS];
+
+#pragma unroll
+		for (uint32_t i = 0; i < GENIE_CUDA_CODE_OBJECTS; i++)
+			rows[i] = genie_cuda_code_row(at + i * row_bytes, row_bytes);
+		if (swizzled)
+		{
+			const GenieCudaSwizzle swizzle = genie_cuda_swizzle(width, row_bytes);
+
+#pragma unroll
+			for (uint32_t i = 0; i < GENIE_CUDA_CODE_OBJECTS; i++)
+				rows[i] = genie_cuda_unswizzled(rows[i], there + i, swizzle);
+		}
+		if (width == 8)
+			genie_cuda_count_strip<THREADS, WHOLE, 8>(rows, row_bytes / 4, bases, window, bits, n);
+		else if (width == 4)
+			genie_cuda_count_strip<THREADS, WHOLE, 4>(rows, row_bytes / 4, bases, window, bits, n);
+		else
+			genie_cuda_count_strip<THREADS, WHOLE, 16>(rows, row_bytes / 4, bases, window, bits, n);
+	}
+	if (row != there)
+		n[0] = n[1] = n[2] = n[3] = 0;
+}
+
+/* Sets the counters of four neighbours, or, add, adds to them. */
 template <int BITS>
 __device__ __forceinline__ void
-genie_cuda_put_counts(uint32_t object, const uint32_t (&n)[2], bool add)
+genie_cuda_put_counts(uint32_t object, const uint32_t (&n)[GENIE_CUDA_CODE_OBJECTS], bool add)
 {
 	if (BITS == 4)
 	{
-		uint8_t    *counters = (uint8_t *) genie_cuda_counters() + object / 2;
+		uint16_t   *counters = (uint16_t *) genie_cuda_counters() + object / GENIE_CUDA_CODE_OBJECTS;
 
-		*counters = (uint8_t) ((n[0] | n[1] << 4) + (add ? *counters : 0));
+		*counters = (uint16_t) ((n[0] | n[1] << 4 | n[2] << 8 | n[3] << 12) + (add ? *counters : 0));
 	}
 	else if (BITS == 8)
 	{
-		uint16_t   *counters = (uint16_t *) genie_cuda_counters() + object / 2;
+		uint32_t   *counters = genie_cuda_counters() + object / GENIE_CUDA_CODE_OBJECTS;
 
-		*counters = (uint16_t) ((n[0] | n[1] << 8) + (add ? *counters : 0));
+		*counters = (n[0] | n[1] << 8 | n[2] << 16 | n[3] << 24) + (add ? *counters : 0);
 	}
 	else
 	{
-		uint32_t   *counters = genie_cuda_counters() + object / 2;
+		uint2	   *counters = (uint2 *) genie_cuda_counters() + object / GENIE_CUDA_CODE_OBJECTS;
+		const uint2 before = add ? *counters : make_uint2(0, 0);
 
-		*counters = (n[0] | n[1] << 16) + (add ? *counters : 0);
+		*counters = make_uint2((n[0] | n[1] << 16) + before.x, (n[2] | n[3] << 16) + before.y);
 	}
 }
 
@@ -140,6 +209,9 @@ genie_cuda_count_codes(const GenieCudaPiece piece, bool swizzled)
 {
 	GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(piece.n);
 	const GenieImageGroup *group = (const GenieImageGroup *) piece.tile->base;
+	const GenieCodeDimension *dimensions = (const GenieCodeDimension *) (piece.tile->base + group->dimensions);
+	const uint32_t n_dimensions = group->n_dimensions;
+	const uint32_t n_bits = group->n_keywords + n_dimensions;
 	uint32_t   *bits = shared.from; /* to and end lie behind it */
 
 	__syncthreads();			/* one thread has set the threshold */
@@ -147,15 +219,20 @@ genie_cuda_count_codes(const GenieCudaPiece piece, bool swizzled)
 		return false;
 	if (threadIdx.x == 0)
 		shared.least = shared.n_later = 0;
-	for (uint32_t first_rank = 0; first_rank < group->n_keywords; first_rank += GENIE_CUDA_CODE_WINDOW<THREADS>)
+	for (uint32_t window = 0; window < n_bits; window += GENIE_CUDA_CODE_WINDOW<THREADS>)
 	{
-		genie_cuda_ask_codes<THREADS>(piece.query, first_rank, bits);
-		for (uint32_t object = 2 * threadIdx.x; object < piece.n; object += 2 * THREADS)
+		genie_cuda_ask_codes<THREADS>(piece.query, dimensions, n_dimensions, window, bits);
+		for (uint32_t first = 0; first < piece.n; first += GENIE_CUDA_CODE_OBJECTS * THREADS)
 		{
-			uint32_t	n[2] = {0, 0};
+			const uint32_t object = first + GENIE_CUDA_CODE_OBJECTS * threadIdx.x;
+			uint32_t	n[GENIE_CUDA_CODE_OBJECTS] = {0, 0, 0, 0};
 
-			genie_cuda_count_rows<THREADS>(piece, group, piece.first + object, first_rank, bits, swizzled, n);
-			genie_cuda_put_counts<BITS>(object, n, first_rank > 0);
+			if (n_bits <= GENIE_CUDA_CODE_WINDOW<THREADS>)
+				genie_cuda_count_rows<THREADS, true>(piece, group, piece.first + object, window, bits, swizzled, n);
+			else
+				genie_cuda_count_rows<THREADS, false>(piece, group, piece.first + object, window, bits, swizzled, n);
+			if (object < piece.n)
+				genie_cuda_put_counts<BITS>(object, n, window > 0);
 		}
 		__syncthreads();
 	}

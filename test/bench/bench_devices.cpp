@@ -320,8 +320,8 @@ main(int argc, char **argv)
 	for (uint32_t f = 0; f < FUNCTIONS; f++)
 		first_ranks.push_back(f * BUCKETS);
 
-	/* a posting takes about 3.3 bytes */
-	Arena		arena((size_t) (millions + 2) * MADE_TILES * GENIE_TILE_OBJECTS * FUNCTIONS * 4);
+	/* a posting takes about 3.3 bytes, or 1.02 */
+	Arena		arena((size_t) ((millions + 2) * (argc > 4 ? 1.1 : 4) * MADE_TILES * GENIE_TILE_OBJECTS * FUNCTIONS));
 	const TestImage made(arena, MADE_TILES * GENIE_TILE_OBJECTS, FUNCTIONS * BUCKETS, make_tile, false, first_ranks);
 	const TestImage small(arena, SMALL_TILES * GENIE_TILE_OBJECTS, FUNCTIONS * BUCKETS, make_tile, false, first_ranks);
 

@@ -1,6 +1,6 @@
 /*
  * bench_lanes.c
- *	  Batches of the CPU engine counted as bit lanes and by posting lists.
+ *	  Batches of the CPU engine counted as bit lanes and by posting lists, or by codes alone.
  *
  *	bench_lanes [THREADS [K [SHAPE]]]		1 thread, k = 100, all shapes
  *
@@ -10,7 +10,8 @@
  *
  * For each instruction set: milliseconds of a block of lanes, microseconds a query, and compares a second (a query's
  * lane and a dimension of an object).  Then batches of 1 .. 1024 through the engine: by lanes, by tiles, what the
- * dispatcher chose, and its regret: the time of its choice divided by the time of the better way.
+ * dispatcher chose, and its regret: the time of its choice divided by the time of the better way.  Then the same
+ * batches on an image of codes alone (genie_image.h), where tiles are counted by codes.
  * Times are the least of several runs: processor time with one thread, wall time with more.
  *
  * The data is seeded: the same on every machine.
@@ -129,9 +130,22 @@ make_data(const Shape *shape, GenieRandom *random, Batch *batch)
 		model->sizes[i] = shape->n_dimensions;
 	free(objects);
 	free(values);
-	genie_model_image(model, 1, UINT32_MAX, &batch->image);
+}
+
+/* Makes the image, and prints what it takes. */
+static void
+make_image(Batch *batch, GenieImageForm form)
+{
+	uint64_t	n_bytes = 0;
+
+	batch->model.form = form;
+	genie_model_image(&batch->model, 1 + form, UINT32_MAX, &batch->image);
 	if (!genie_image_has_codes(&batch->image))
 		abort();
+	for (uint32_t g = 0; g < batch->image.n_groups; g++)
+		n_bytes += batch->image.groups[g]->n_bytes;
+	printf("%s: %.2f bytes a posting\n", form == GENIE_IMAGE_CODES ? "codes alone" : "lists and codes",
+		   (double) n_bytes / (double) batch->model.n_postings);
 }
 
 static void
@@ -332,11 +346,17 @@ main(int argc, char **argv)
 		batch.k = k;
 		batch.n_threads = n_threads;
 		make_data(&shapes[s], &random, &batch);
+		make_image(&batch, GENIE_IMAGE_FULL);
 		make_queries(&shapes[s], &random, &batch);
 		if (n_threads == 1)
 			bench_kernels(&shapes[s], &batch);
 		else
 			printf("\n%s\n", shapes[s].name);
+		bench_engine(engine, &batch);
+		genie_model_free_image(&batch.image);
+		make_image(&batch, GENIE_IMAGE_CODES);
+		for (uint32_t q = 0; q < QUERIES_MAX; q++)
+			batch.jobs[q].n_tiles = batch.image.n_tiles;
 		bench_engine(engine, &batch);
 		for (uint32_t q = 0; q < QUERIES_MAX; q++)
 			free(batch.hits[q]);

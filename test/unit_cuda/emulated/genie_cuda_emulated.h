@@ -263,6 +263,13 @@ atomicOr(T *at, GenieCudaEmulatedValue<T> value)
 
 template <class T>
 static inline T
+atomicAnd(T *at, GenieCudaEmulatedValue<T> value)
+{
+	return genie_cuda_emulated_change(at, [=](T old) { return old & value; });
+}
+
+template <class T>
+static inline T
 atomicCAS(T *at, GenieCudaEmulatedValue<T> expected, GenieCudaEmulatedValue<T> value)
 {
 	return genie_cuda_emulated_change(at, [=](T old) { return old == expected ? value : old; });
