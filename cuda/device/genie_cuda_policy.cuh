@@ -59,7 +59,7 @@ constexpr uint32_t GENIE_CUDA_WARP = 32;
 constexpr uint32_t GENIE_CUDA_CHUNK = 8;
 
 /* bytes of codes, of an image of codes alone, that are counted while a posting is */
-constexpr double GENIE_CUDA_CODE_BYTES = 1;
+constexpr double GENIE_CUDA_CODE_BYTES = 1.2;
 
 /* 16-byte loads of postings that a thread has in flight */
 constexpr uint32_t GENIE_CUDA_LOADS = 2;

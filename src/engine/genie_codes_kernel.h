@@ -11,6 +11,7 @@
  *	CODES_SHIFT(a)	each field of 16 bits shifted by 4 bits to the right
  *	CODES_ROWS(a, row_bytes)	for each row of so many bytes a bit: are all of them 0?
  *	CODES_ZERO_8(a), CODES_ZERO_16(a)	for each field of 8 or 16 bits a bit of 64: is it 0?
+ *	CODES_ADD_FIELDS_8, CODES_ADD_FIELDS_16		as ADD_FIELDS below, to counters of 8 and 16 bits; or not defined
  *
  * Without these macros it is the portable instance: 16 bytes at a time.
  */
@@ -145,26 +146,41 @@ match_rows(const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds,
 	}
 }
 
-/* Adds to the counter of each row how many of its codes are within. */
-#define COUNT_ROWS(counters) \
+/* Adds the number of bits in each field of n_fields bits, of 64 fields, to 64 counters. */
+#define ADD_FIELDS(fields, n_fields, counters) \
+	do { \
+		for (uint32_t i_ = 0; i_ < 64; i_++) \
+			(counters)[i_] += (uint32_t) __builtin_popcountll((fields)[i_ * (n_fields) / 64] >> (i_ * (n_fields) % 64) & \
+															  ((UINT64_C(1) << (n_fields)) - 1)); \
+	} while (0)
+
+#ifndef CODES_ADD_FIELDS_8
+#define CODES_ADD_FIELDS_8(fields, n_fields, counters) ADD_FIELDS(fields, n_fields, counters)
+#define CODES_ADD_FIELDS_16(fields, n_fields, counters) ADD_FIELDS(fields, n_fields, counters)
+#endif
+
+/* Adds to the counter of each row how many of its codes are within, 64 rows at a time: each is a field of bits. */
+#define COUNT_ROWS(counters, add_fields) \
 	do { \
 		const uint32_t n_together = sizeof(CODES_VECTOR) / row_bytes; \
 		const uint32_t n_fields = row_bytes / (width == 16 ? 2 : 1); \
-		const uint64_t row = (UINT64_C(1) << n_fields) - 1; \
 		const CodeLimits limits = limits_of(bounds); \
-		for (uint32_t i = 0; i < n; i += n_together) \
+		for (uint32_t first = 0; first < n; first += 64) \
 		{ \
-			CODES_VECTOR odd; \
-			CODES_VECTOR outside = outside_of(rows + (size_t) i * row_bytes, &limits, width, &odd); \
-			uint64_t	within = width == 16 ? CODES_ZERO_16(outside) : CODES_ZERO_8(outside); \
-			uint64_t	odd_within = width == 4 ? CODES_ZERO_8(odd) : 0; \
-			for (uint32_t j = 0; j < n_together; j++) \
+			uint64_t	within[GENIE_CODE_BOUND_BYTES] = {0}; \
+			uint64_t	odd_within[GENIE_CODE_BOUND_BYTES] = {0}; \
+			for (uint32_t i = 0; i < 64; i += n_together) \
 			{ \
-				uint32_t	n_within = (uint32_t) __builtin_popcountll(within >> (j * n_fields) & row); \
+				CODES_VECTOR odd; \
+				CODES_VECTOR outside = outside_of(rows + (size_t) (first + i) * row_bytes, &limits, width, &odd); \
+				uint32_t	at = i * n_fields; \
+				within[at / 64] |= (uint64_t) (width == 16 ? CODES_ZERO_16(outside) : CODES_ZERO_8(outside)) << (at % 64); \
 				if (width == 4) \
-					n_within += (uint32_t) __builtin_popcountll(odd_within >> (j * n_fields) & row); \
-				(counters)[i + j] += n_within; \
+					odd_within[at / 64] |= (uint64_t) CODES_ZERO_8(odd) << (at % 64); \
 			} \
+			add_fields(within, n_fields, (counters) + first); \
+			if (width == 4) \
+				add_fields(odd_within, n_fields, (counters) + first); \
 		} \
 	} while (0)
 
@@ -172,14 +188,14 @@ static inline __attribute__((always_inline)) CODES_TARGET void
 count_rows_8(const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint8_t *counters,
 			 const uint32_t width, const uint32_t row_bytes)
 {
-	COUNT_ROWS(counters);
+	COUNT_ROWS(counters, CODES_ADD_FIELDS_8);
 }
 
 static inline __attribute__((always_inline)) CODES_TARGET void
 count_rows_16(const uint8_t *rows, uint32_t n, const GenieCodeBounds *bounds, uint16_t *counters,
 			  const uint32_t width, const uint32_t row_bytes)
 {
-	COUNT_ROWS(counters);
+	COUNT_ROWS(counters, CODES_ADD_FIELDS_16);
 }
 
 #undef COUNT_ROWS

@@ -201,6 +201,52 @@ zero_rows(__m512i rows, const uint32_t row_bytes)
 	return row_bytes == 8 ? halves : _pext_u32(halves & halves >> 1, 0x55);
 }
 
+/* How many bits each of 64 fields of n_fields bits has, as bytes. */
+AVX512_INLINE __m512i
+sum_fields(const uint64_t *fields, const uint32_t n_fields)
+{
+	const __m512i bytes = _mm512_loadu_si512(fields);
+	__m512i		sums;
+
+	if (n_fields == 16)
+		return _mm512_inserti64x4(
+			_mm512_castsi256_si512(_mm512_cvtepi16_epi8(_mm512_popcnt_epi16(bytes))),
+			_mm512_cvtepi16_epi8(_mm512_popcnt_epi16(_mm512_loadu_si512(fields + VECTOR_WORDS))), 1);
+	if (n_fields == 8)
+		return _mm512_popcnt_epi8(bytes);
+	/* four bits of each byte come first: byte i makes bytes 2 * i and 2 * i + 1 */
+	if (n_fields == 4)
+		sums = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bytes));
+	else
+	{
+		/* two bits of each byte come first */
+		sums = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
+		sums = _mm512_or_si512(sums, _mm512_slli_epi32(sums, 12));
+		sums = _mm512_and_si512(sums, _mm512_set1_epi32(0x000F000F));
+		sums = _mm512_or_si512(sums, _mm512_slli_epi16(sums, 6));
+		return _mm512_popcnt_epi8(_mm512_and_si512(sums, _mm512_set1_epi8(3)));
+	}
+	sums = _mm512_or_si512(sums, _mm512_slli_epi16(sums, 4));
+	return _mm512_popcnt_epi8(_mm512_and_si512(sums, _mm512_set1_epi8(15)));
+}
+
+AVX512_INLINE void
+add_fields_8(const uint64_t *fields, const uint32_t n_fields, uint8_t *counters)
+{
+	_mm512_storeu_si512(counters, _mm512_add_epi8(_mm512_loadu_si512(counters), sum_fields(fields, n_fields)));
+}
+
+AVX512_INLINE void
+add_fields_16(const uint64_t *fields, const uint32_t n_fields, uint16_t *counters)
+{
+	const __m512i sums = sum_fields(fields, n_fields);
+	const __m512i low = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(sums));
+	const __m512i high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(sums, 1));
+
+	_mm512_storeu_si512(counters, _mm512_add_epi16(_mm512_loadu_si512(counters), low));
+	_mm512_storeu_si512(counters + 32, _mm512_add_epi16(_mm512_loadu_si512(counters + 32), high));
+}
+
 #define CODES_VECTOR __m512i
 #define CODES_TARGET AVX512
 #define CODES_REPEAT(bytes) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *) (bytes)))
@@ -208,6 +254,8 @@ zero_rows(__m512i rows, const uint32_t row_bytes)
 #define CODES_OVER_16(a, b) _mm512_subs_epu16(a, b)
 #define CODES_SHIFT(a) _mm512_srli_epi16(a, 4)
 #define CODES_ROWS(a, row_bytes) zero_rows(a, row_bytes)
+#define CODES_ADD_FIELDS_8(fields, n_fields, counters) add_fields_8(fields, n_fields, counters)
+#define CODES_ADD_FIELDS_16(fields, n_fields, counters) add_fields_16(fields, n_fields, counters)
 #define CODES_ZERO_8(a) _mm512_testn_epi8_mask(a, a)
 #define CODES_ZERO_16(a) ((uint64_t) _mm512_testn_epi16_mask(a, a))
 

@@ -9,9 +9,9 @@
 
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi2,popcnt")))
 #define AVX512_INLINE static inline \
-	__attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")))
+	__attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi2,popcnt")))
 
 /* Inclusive sums of 32 lanes of 16 bits: within each quarter, then from quarter to quarter. */
 AVX512_INLINE __m512i

@@ -20,7 +20,8 @@ has_avx512(void)
 {
 	return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 		__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-		__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
+		__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
+		__builtin_cpu_supports("bmi2");
 }
 
 #endif
