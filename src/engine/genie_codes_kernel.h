@@ -150,8 +150,10 @@ match_rows(const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds,
 #define ADD_FIELDS(fields, n_fields, counters) \
 	do { \
 		for (uint32_t i_ = 0; i_ < 64; i_++) \
-			(counters)[i_] += (uint32_t) __builtin_popcountll((fields)[i_ * (n_fields) / 64] >> (i_ * (n_fields) % 64) & \
-															  ((UINT64_C(1) << (n_fields)) - 1)); \
+		{ \
+			uint64_t	field_ = (fields)[i_ * (n_fields) / 64] >> (i_ * (n_fields) % 64); \
+			(counters)[i_] += (uint32_t) __builtin_popcountll(field_ & ((UINT64_C(1) << (n_fields)) - 1)); \
+		} \
 	} while (0)
 
 #ifndef CODES_ADD_FIELDS_8
@@ -174,7 +176,10 @@ match_rows(const uint8_t *rows, uint32_t n_words, const GenieCodeBounds *bounds,
 				CODES_VECTOR odd; \
 				CODES_VECTOR outside = outside_of(rows + (size_t) (first + i) * row_bytes, &limits, width, &odd); \
 				uint32_t	at = i * n_fields; \
-				within[at / 64] |= (uint64_t) (width == 16 ? CODES_ZERO_16(outside) : CODES_ZERO_8(outside)) << (at % 64); \
+				if (width == 16) \
+					within[at / 64] |= (uint64_t) CODES_ZERO_16(outside) << (at % 64); \
+				else \
+					within[at / 64] |= (uint64_t) CODES_ZERO_8(outside) << (at % 64); \
 				if (width == 4) \
 					odd_within[at / 64] |= (uint64_t) CODES_ZERO_8(odd) << (at % 64); \
 			} \

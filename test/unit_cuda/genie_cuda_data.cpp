@@ -134,8 +134,13 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::vector<uint32_t> n_in_group;
 	std::vector<void *> memories;
 	std::vector<uint64_t> bytes;
-	GenieImagePlan plan = {n_keywords, 0, UINT32_MAX, 0, image_group_bytes,
-						   first_ranks.empty() ? GENIE_IMAGE_FULL : image_form, (uint32_t) first_ranks.size(),
+	GenieImagePlan plan = {n_keywords,
+						   0,
+						   UINT32_MAX,
+						   0,
+						   image_group_bytes,
+						   first_ranks.empty() ? GENIE_IMAGE_FULL : image_form,
+						   (uint32_t) first_ranks.size(),
 						   first_ranks.data()};
 	std::atomic<uint64_t> postings(0);
 

@@ -951,8 +951,9 @@ codes_cases()
 		if (!is_mine())
 			continue;
 		arena->reset();
-		const auto	image = make_uniform_tuples(by_scale(shape.n_objects, shape.n_objects, std::min(shape.n_objects, 9000u)),
-												shape.n_dimensions, shape.n_values);
+		const auto image = make_uniform_tuples(by_scale(shape.n_objects, shape.n_objects,
+														std::min(shape.n_objects, 9000u)),
+											   shape.n_dimensions, shape.n_values);
 
 		kill_some(random, *image, 7);
 		for (const GenieKernelChoice choice : {GENIE_KERNELS_TILES, GENIE_KERNELS_LANES, GENIE_KERNELS_TILES})
