@@ -230,7 +230,7 @@ varint_bytes(uint32_t value)
 
 /* The codec and length that the format's description gives, computed plainly. */
 static size_t
-shortest(uint32_t n, int *codec)
+best_length(uint32_t n, int *codec)
 {
 	size_t		packed = 0;
 	size_t		bitmap = locals[n - 1] / 8 + 1;
@@ -263,12 +263,12 @@ shortest(uint32_t n, int *codec)
 
 	*codec = GENIE_CODEC_PACKED;
 	best = packed;
-	if (bitmap < best)
+	if (2 * bitmap <= 3 * best)	/* it is read faster */
 	{
 		*codec = GENIE_CODEC_BITMAP;
 		best = bitmap;
 	}
-	if (runs < best)
+	if (runs < best && runs < packed)
 	{
 		*codec = GENIE_CODEC_RUNS;
 		best = runs;
@@ -286,7 +286,7 @@ check_tile(uint32_t n)
 	size_t		header_len;
 	size_t		first_len;
 	int			codec;
-	size_t		wanted = shortest(n, &codec);
+	size_t		wanted = best_length(n, &codec);
 
 	for (uint32_t i = 0; i <= GENIE_LOOSE_MAX; i++)
 		objects[i] = i;
