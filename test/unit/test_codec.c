@@ -1,6 +1,6 @@
 /*
  * test_codec.c
- *	  Posting lists and packed integers: what is written reads back, in the shortest codec, and no
+ *	  Posting lists and packed integers: what is written reads back, in the best codec, and no
  *	  bytes whatever make a reader leave its bounds.
  *
  * The encoder is compared with lengths computed here from the format's description; the kernels of each
@@ -218,7 +218,7 @@ test_bits(GenieRandom *random)
 	CHECK_INT(genie_bits_needed(UINT32_MAX), 32);
 }
 
-/* ---- the shortest codec ---- */
+/* ---- the best codec ---- */
 
 static size_t
 varint_bytes(uint32_t value)
