@@ -263,7 +263,7 @@ best_length(uint32_t n, int *codec)
 
 	*codec = GENIE_CODEC_PACKED;
 	best = packed;
-	if (2 * bitmap <= 3 * best)	/* it is read faster */
+	if (2 * bitmap <= 3 * best) /* it is read faster */
 	{
 		*codec = GENIE_CODEC_BITMAP;
 		best = bitmap;
