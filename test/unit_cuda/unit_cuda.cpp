@@ -999,6 +999,7 @@ little_shared_pass(const char *shared_bytes)
 	ties_case();
 	lanes_cases(scale == WHOLE ? QUICK : scale, false);
 	cuda->ops->close(cuda);
+	unsetenv("GENIE_CUDA_SHARED_BYTES");	/* of no later pass */
 }
 
 /* Does pass n if it is asked for, and prints the seconds. */
