@@ -49,7 +49,9 @@ bases_at(uint32_t n_tiles)
 static uint64_t
 table_bytes(const GenieSegmentImage &image)
 {
-	return bases_at(n_tiles_of(image)) + code_bases_of(image).size() * sizeof(uint32_t);
+	const uint32_t n_strips = genie_image_is_codes(&image) ? image.groups[0]->n_strips : 0;
+
+	return bases_at(n_tiles_of(image)) + (uint64_t) n_strips * GENIE_CUDA_WARP * sizeof(uint32_t);
 }
 
 uint64_t

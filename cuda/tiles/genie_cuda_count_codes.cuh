@@ -25,19 +25,7 @@ constexpr uint32_t GENIE_CUDA_CODE_OBJECTS = 4;
 static __device__ __forceinline__ uint32_t
 genie_cuda_code_bit(const GenieCodeDimension *dimensions, uint32_t n_dimensions, uint32_t rank)
 {
-	uint32_t	d = 0;
-	uint32_t	end = n_dimensions;
-
-	while (end - d > 1)
-	{
-		const uint32_t middle = d + (end - d) / 2;
-
-		if (dimensions[middle].first_rank <= rank)
-			d = middle;
-		else
-			end = middle;
-	}
-	return rank + d + 1;
+	return rank + genie_code_dimension_of(dimensions, n_dimensions, 0, rank) + 1;
 }
 
 /* Sets the query's bits that are in the window.  All threads call it together. */

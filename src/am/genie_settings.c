@@ -197,9 +197,9 @@ static const struct config_enum_entry kernels_options[] = {
 };
 
 static const struct config_enum_entry image_options[] = {
-	{"auto", GENIE_IMAGE_AUTO, false},
-	{"full", GENIE_IMAGE_LISTS, false},
-	{"small", GENIE_IMAGE_SMALL, false},
+	{"auto", GENIE_IMAGE_SETTING_AUTO, false},
+	{"full", GENIE_IMAGE_SETTING_FULL, false},
+	{"small", GENIE_IMAGE_SETTING_SMALL, false},
 	{NULL, 0, false}
 };
 
@@ -222,7 +222,7 @@ static const EnumSetting enums[] = {
 		"Selects what images in shared memory consist of, from the next one on.",
 		"full: posting lists, and codes where rows have one value a dimension; "
 		"small: codes alone where that is possible; auto: full as long as there is free memory for it.",
-		&genie_image_setting, GENIE_IMAGE_AUTO, image_options
+		&genie_image_setting, GENIE_IMAGE_SETTING_AUTO, image_options
 	}
 };
 

@@ -10,25 +10,6 @@
 
 #include "genie_tile.h"
 
-/* The dimension of a rank, at or behind dimension d. */
-static inline uint32_t
-genie_code_dimension_of(const GenieImageGroup *group, uint32_t d, uint32_t rank)
-{
-	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
-	uint32_t	end = group->n_dimensions;
-
-	while (end - d > 1)
-	{
-		uint32_t	middle = d + (end - d) / 2;
-
-		if (dimensions[middle].first_rank <= rank)
-			d = middle;
-		else
-			end = middle;
-	}
-	return d;
-}
-
 /* The codes of the ranks [first, end) that are of the first one's dimension, which is d or behind it. */
 static inline GenieCodeSpan
 genie_code_span(const GenieImageGroup *group, uint32_t d, uint32_t first, uint32_t end)
@@ -36,7 +17,7 @@ genie_code_span(const GenieImageGroup *group, uint32_t d, uint32_t first, uint32
 	const GenieCodeDimension *dimension;
 	uint32_t	behind;
 
-	d = genie_code_dimension_of(group, d, first);
+	d = genie_code_dimension_of(genie_image_dimensions(group), group->n_dimensions, d, first);
 	dimension = genie_image_dimensions(group) + d;
 	behind = dimension->first_rank + dimension->n_values;
 	if (behind > end)

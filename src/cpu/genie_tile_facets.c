@@ -44,21 +44,14 @@ take_codes(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg
 	{
 		GenieCodeSpan span = genie_code_span(group, d, range.first, range.end);
 		const GenieCodeDimension *dimension = genie_image_dimensions(group) + span.dimension;
-		const GenieCodeStrip *strip = genie_image_strips(group) + dimension->strip;
-		const uint8_t *rows = genie_code_strip_rows(tile, strip);
+		const GenieCodeColumn column = genie_code_column(group, tile->image, dimension);
 
 		d = span.dimension;
-		for (uint32_t i = 0; i < tile->n_objects; i++, rows += strip->row_bytes)
+		for (uint32_t i = 0; i < tile->n_objects; i++)
 		{
 			uint16_t	local = (uint16_t) i;
-			uint32_t	code;
+			uint32_t	code = genie_code_get(&column, i);
 
-			if (strip->width == 16)
-				code = ((const uint16_t *) (const void *) rows)[dimension->slot];
-			else if (strip->width == 8)
-				code = rows[dimension->slot];
-			else
-				code = rows[dimension->slot / 2] >> (dimension->slot % 2 * 4) & 0xF;
 			if (code >= span.low && code <= span.high &&
 				!take(arg, dimension->first_rank + code - 1, &local, 1, NULL))
 				return false;

@@ -76,13 +76,6 @@ genie_dispatch_codes_ns(const GenieDispatchCosts *costs, const GenieSegmentImage
 	return costs->code_byte_ns * share * (last->offset + last->row_bytes) * n_objects;
 }
 
-/* Can tiles count the image? */
-static bool
-has_tiles(const GenieDispatchCosts *costs, const GenieSegmentImage *image)
-{
-	return costs->code_byte_ns > 0 || !genie_image_is_codes(image);
-}
-
 /* Fills in what the query costs. */
 static void
 look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
@@ -218,8 +211,6 @@ genie_dispatch_choose(const GenieDispatchCosts *costs, GenieKernelChoice setting
 		choice = estimate(costs, block_ns, n, n, queries);
 		fill_blocks(costs, block_ns, queries, &choice);
 	}
-	if (!has_tiles(costs, queries[0].job->image))
-		setting = GENIE_KERNELS_LANES;
 	if (setting == GENIE_KERNELS_TILES)
 	{
 		choice.n_lanes = 0;

@@ -54,7 +54,7 @@ typedef struct GenieDispatchCosts
 	double		few_ns;			/* a posting costs this, and nothing else does but the ranges */
 	double		tile_hit_ns;	/* an object offered to a query's best */
 	double		tally_share;	/* of all this, what a TALLY costs where it goes by zones; 0: all */
-	double		code_byte_ns;	/* instead of lists: a byte of an image of codes alone; 0: tiles cannot count these */
+	double		code_byte_ns;	/* instead of lists: a byte of an image of codes alone */
 
 	/* lanes */
 	uint32_t	n_lanes;		/* queries in a block */
@@ -97,9 +97,9 @@ typedef struct GenieDispatchChoice
 } GenieDispatchChoice;
 
 /*
- * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  Where tiles cannot count, all go by lanes.
- * The caller sets job and number of each and zeroes the rest, which is filled in.  The queries that go by lanes are
- * put first; those that save the same stay in the order of their numbers.
+ * Chooses for n >= 1 jobs of the same tiles of one image that has codes.  The caller sets job and number of each and
+ * zeroes the rest, which is filled in.  The queries that go by lanes are put first; those that save the same stay in
+ * the order of their numbers.
  */
 extern GenieDispatchChoice genie_dispatch_choose(const GenieDispatchCosts *costs, GenieKernelChoice setting, uint32_t n,
 												 GenieDispatchQuery *queries);

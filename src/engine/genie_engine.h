@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI	14
+#define GENIE_ENGINE_ABI 14
 
 typedef enum GenieStatus
 {

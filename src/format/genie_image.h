@@ -236,6 +236,41 @@ genie_code_rows(uint32_t n_objects)
 	return (n_objects + GENIE_CODE_ROWS - 1) / GENIE_CODE_ROWS * GENIE_CODE_ROWS;
 }
 
+/* Where the codes of a dimension lie in a tile. */
+typedef struct GenieCodeColumn
+{
+	uint8_t    *bytes;			/* of the first row's code */
+	uint32_t	stride;
+	uint32_t	width;
+	uint32_t	shift;			/* 4-bit codes: in the byte */
+} GenieCodeColumn;
+
+static inline GenieCodeColumn
+genie_code_column(const GenieImageGroup *group, const GenieImageTile *tile, const GenieCodeDimension *dimension)
+{
+	const GenieCodeStrip *strip = genie_image_strips(group) + dimension->strip;
+	const uint64_t before = (uint64_t) strip->offset * genie_code_rows(tile->n_objects);
+	const uint32_t bit = dimension->slot * dimension->width;
+	GenieCodeColumn column;
+
+	column.bytes = (uint8_t *) group + tile->codes + before + bit / 8;
+	column.stride = strip->row_bytes;
+	column.width = dimension->width;
+	column.shift = bit % 8;
+	return column;
+}
+
+/* An object's code. */
+static inline uint32_t
+genie_code_get(const GenieCodeColumn *column, uint32_t object)
+{
+	const uint8_t *at = column->bytes + (size_t) object * column->stride;
+
+	if (column->width == 16)
+		return *(const uint16_t *) (const void *) at;
+	return column->width == 8 ? *at : *at >> column->shift & 0xF;
+}
+
 /* The zones of a tile. */
 GENIE_IMAGE_FUNCTION uint32_t
 genie_zones(uint32_t n_objects)
@@ -249,6 +284,24 @@ genie_image_zones(const GenieImageGroup *group, const GenieImageTile *tile, uint
 {
 	return (const uint16_t *) (const void *) ((const uint8_t *) group + tile->zones) +
 		(size_t) dimension * 2 * genie_zones(tile->n_objects);
+}
+
+/* The dimension of a rank, at or behind dimension d. */
+GENIE_IMAGE_FUNCTION uint32_t
+genie_code_dimension_of(const GenieCodeDimension *dimensions, uint32_t n_dimensions, uint32_t d, uint32_t rank)
+{
+	uint32_t	end = n_dimensions;
+
+	while (end - d > 1)
+	{
+		uint32_t	middle = d + (end - d) / 2;
+
+		if (dimensions[middle].first_rank <= rank)
+			d = middle;
+		else
+			end = middle;
+	}
+	return d;
 }
 
 /* Do all groups have codes?  They are of the same dimensions then. */

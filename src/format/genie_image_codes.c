@@ -145,29 +145,9 @@ next_rank(ListWalk *walk)
 
 /* ---- one dimension's codes ---- */
 
-/* Where the codes of a dimension lie in a tile. */
-typedef struct CodeColumn
-{
-	uint8_t    *bytes;			/* of the first row's code */
-	uint32_t	stride;
-	uint32_t	width;
-	uint32_t	shift;			/* 4-bit codes: in the byte */
-} CodeColumn;
-
-static CodeColumn
-column_of(const GenieImageGroup *group, const GenieImageTile *tile, const GenieCodeDimension *dimension)
-{
-	const GenieCodeStrip *strip = genie_image_strips(group) + dimension->strip;
-	uint32_t	bit = dimension->slot * dimension->width;
-
-	return (CodeColumn) {(uint8_t *) group + tile->codes +
-		(uint64_t) strip->offset * genie_code_rows(tile->n_objects) + bit / 8,
-		strip->row_bytes, dimension->width, bit % 8};
-}
-
 /* Writes an object's code; returns what was there before. */
 static inline uint32_t
-put_code(const CodeColumn *column, uint32_t object, uint32_t code)
+put_code(const GenieCodeColumn *column, uint32_t object, uint32_t code)
 {
 	uint8_t    *at = column->bytes + (size_t) object * column->stride;
 	uint32_t	before;
@@ -190,16 +170,6 @@ put_code(const CodeColumn *column, uint32_t object, uint32_t code)
 	return before;
 }
 
-static inline uint32_t
-get_code(const CodeColumn *column, uint32_t object)
-{
-	const uint8_t *at = column->bytes + (size_t) object * column->stride;
-
-	if (column->width == 16)
-		return *(const uint16_t *) (const void *) at;
-	return column->width == 8 ? *at : *at >> column->shift & 0xF;
-}
-
 /* The dimension of a rank, ranks coming in ascending order. */
 static const GenieCodeDimension *
 dimension_of(const GenieCodeDimension *dimension, uint32_t rank)
@@ -210,7 +180,7 @@ dimension_of(const GenieCodeDimension *dimension, uint32_t rank)
 }
 
 static uint32_t
-put_bitmap(const CodeColumn *column, const uint8_t *bitmap, uint32_t code)
+put_bitmap(const GenieCodeColumn *column, const uint8_t *bitmap, uint32_t code)
 {
 	const uint64_t *words = (const uint64_t *) (const void *) bitmap;
 	uint32_t	before = 0;
@@ -348,7 +318,7 @@ genie_codes_put(GenieImageGroup *group, uint32_t t, uint32_t rank, const uint16_
 {
 	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
 	const GenieCodeDimension *of_rank = dimension_of(dimensions + *dimension, rank);
-	CodeColumn	column = column_of(group, genie_image_tiles(group) + t, of_rank);
+	GenieCodeColumn	column = genie_code_column(group, genie_image_tiles(group) + t, of_rank);
 	uint32_t	before = 0;
 
 	*dimension = (uint32_t) (of_rank - dimensions);
@@ -387,20 +357,20 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 	{
 		uint32_t	list = walk.list;
 		uint32_t	rank = next_rank(&walk);
-		CodeColumn	column;
+		GenieCodeColumn	column;
 
 		dimension = dimension_of(dimension, rank);
-		column = column_of(group, tile, dimension);
+		column = genie_code_column(group, tile, dimension);
 		for (uint32_t i = starts[list]; i < starts[list + 1]; i++)
 			before |= put_code(&column, postings[i], rank - dimension->first_rank + 1);
 	}
 	dimension = genie_image_dimensions(group);
 	for (uint32_t b = 0; b < tile->n_bitmaps && before == 0; b++)
 	{
-		CodeColumn	column;
+		GenieCodeColumn	column;
 
 		dimension = dimension_of(dimension, bitmap_ranks[b]);
-		column = column_of(group, tile, dimension);
+		column = genie_code_column(group, tile, dimension);
 		before = put_bitmap(&column, base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES,
 							bitmap_ranks[b] - dimension->first_rank + 1);
 	}
@@ -413,13 +383,13 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 
 /* Are these the smallest and the largest code of a tile's zone? */
 static bool
-zone_valid(const CodeColumn *column, uint32_t n_objects, uint32_t zone, uint32_t smallest, uint32_t largest)
+zone_valid(const GenieCodeColumn *column, uint32_t n_objects, uint32_t zone, uint32_t smallest, uint32_t largest)
 {
 	uint32_t	low = UINT16_MAX;
 	uint32_t	high = 0;
 
 	for (uint32_t i = zone * GENIE_ZONE_OBJECTS; i < (zone + 1) * GENIE_ZONE_OBJECTS && i < n_objects; i++)
-		NOTE_CODE(low, high, get_code(column, i));
+		NOTE_CODE(low, high, genie_code_get(column, i));
 	return smallest == low && largest == high;
 }
 
@@ -442,7 +412,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 
 	for (uint32_t d = 0; d < group->n_dimensions; d++)
 	{
-		CodeColumn	column = column_of(group, tile, &dimensions[d]);
+		GenieCodeColumn	column = genie_code_column(group, tile, &dimensions[d]);
 		const uint16_t *zones = genie_image_zones(group, tile, d);
 
 		for (uint32_t z = 0; z < genie_zones(tile->n_objects); z++)
@@ -450,7 +420,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 				return false;
 		for (uint32_t i = 0; i < genie_code_rows(tile->n_objects); i++)
 		{
-			uint32_t	code = get_code(&column, i);
+			uint32_t	code = genie_code_get(&column, i);
 
 			if (code > dimensions[d].n_values || (code != 0 && i >= tile->n_objects))
 				return false;
@@ -461,27 +431,27 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 	{
 		uint32_t	list = walk.list;
 		uint32_t	rank = next_rank(&walk);
-		CodeColumn	column;
+		GenieCodeColumn	column;
 
 		dimension = dimension_of(dimension, rank);
-		column = column_of(group, tile, dimension);
+		column = genie_code_column(group, tile, dimension);
 		for (uint32_t i = starts[list]; i < starts[list + 1]; i++)
-			if (get_code(&column, postings[i]) != rank - dimension->first_rank + 1)
+			if (genie_code_get(&column, postings[i]) != rank - dimension->first_rank + 1)
 				return false;
 	}
 	dimension = dimensions;
 	for (uint32_t b = 0; b < tile->n_bitmaps; b++)
 	{
 		const uint8_t *bitmap = base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES;
-		CodeColumn	column;
+		GenieCodeColumn	column;
 
 		dimension = dimension_of(dimension, bitmap_ranks[b]);
-		column = column_of(group, tile, dimension);
+		column = genie_code_column(group, tile, dimension);
 		for (uint32_t i = 0; i < tile->n_objects; i++)
 			if ((bitmap[i / 8] >> (i % 8) & 1) != 0)
 			{
 				n_postings++;
-				if (get_code(&column, i) != bitmap_ranks[b] - dimension->first_rank + 1)
+				if (genie_code_get(&column, i) != bitmap_ranks[b] - dimension->first_rank + 1)
 					return false;
 			}
 	}

@@ -484,7 +484,7 @@ report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 					   "images.",
 					   (unsigned long long) found.bytes / 1024, (unsigned long long) have / 1024,
 					   (unsigned long long) genie_arena_image_bytes() / 1024),
-			 genie_image_setting == GENIE_IMAGE_LISTS ?
+			 genie_image_setting == GENIE_IMAGE_SETTING_FULL ?
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server, "
 					 "or set genie.image to \"auto\", which takes less where an index allows it.") :
 			 errhint("Raise genie.shared_memory in postgresql.conf and restart the server.")));

@@ -42,7 +42,7 @@
 /* a group is no larger than this part of the arena, if tiles allow: small ones find room between others */
 #define GROUPS_IN_ARENA 16
 
-int			genie_image_setting = GENIE_IMAGE_AUTO;
+int			genie_image_setting = GENIE_IMAGE_SETTING_AUTO;
 
 /* A load in progress. */
 typedef struct GenieLoad
@@ -322,15 +322,15 @@ genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 		load->fill.segment = segment;
 		load->fill.n_dead = n_dead;
 		load->fill.n_workers = n_workers;
-		load->fill.codes_alone = setting == GENIE_IMAGE_SMALL;
+		load->fill.codes_alone = setting == GENIE_IMAGE_SETTING_SMALL;
 		load->fill.plan.group_bytes = group_bytes();
 		load->tombstone_version = tombstone_version;
 		load->evict = evict;
-		load->may_shrink = setting == GENIE_IMAGE_AUTO;
+		load->may_shrink = setting == GENIE_IMAGE_SETTING_AUTO;
 		result = load_into_arena(load, key);
 		if (!load->fill.repeats)
 			return result;
-		setting = GENIE_IMAGE_LISTS;
+		setting = GENIE_IMAGE_SETTING_FULL;
 	}
 }
 
@@ -354,7 +354,7 @@ genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieValueShape shape = genie_values_shape(segment);
 	GenieImageFill fill = {.segment = segment, .n_dead = n_dead, .plan.group_bytes = group_bytes(),
-		.codes_alone = genie_image_setting == GENIE_IMAGE_SMALL};
+		.codes_alone = genie_image_setting == GENIE_IMAGE_SETTING_SMALL};
 	bool		ok = genie_image_fill_plan(&fill);
 
 	*n_bytes = ok ? planned_bytes(&fill) : 0;
