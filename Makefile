@@ -31,7 +31,7 @@ HEADERS = src/format/genie_keyword.h src/math/genie_set_similarity.h src/disk/ge
 DOCS = $(wildcard src/doc/*.md)
 
 # Rooms: includes point from a later one to an earlier one (test/check/layers).  The plain ones know no PostgreSQL.
-PLAIN_ROOMS = format math values engine cpu devices
+PLAIN_ROOMS = format math values engine engine/tiles engine/lanes engine/cpu engine/devices
 ROOMS = $(PLAIN_ROOMS) disk merge images worker types classes vectors search batch am
 SOURCES = $(sort $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
 ALL_HEADERS = $(sort $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.h)))

@@ -318,7 +318,7 @@ genie_codes_put(GenieImageGroup *group, uint32_t t, uint32_t rank, const uint16_
 {
 	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
 	const GenieCodeDimension *of_rank = dimension_of(dimensions + *dimension, rank);
-	GenieCodeColumn	column = genie_code_column(group, genie_image_tiles(group) + t, of_rank);
+	GenieCodeColumn column = genie_code_column(group, genie_image_tiles(group) + t, of_rank);
 	uint32_t	before = 0;
 
 	*dimension = (uint32_t) (of_rank - dimensions);
@@ -357,7 +357,7 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 	{
 		uint32_t	list = walk.list;
 		uint32_t	rank = next_rank(&walk);
-		GenieCodeColumn	column;
+		GenieCodeColumn column;
 
 		dimension = dimension_of(dimension, rank);
 		column = genie_code_column(group, tile, dimension);
@@ -367,7 +367,7 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 	dimension = genie_image_dimensions(group);
 	for (uint32_t b = 0; b < tile->n_bitmaps && before == 0; b++)
 	{
-		GenieCodeColumn	column;
+		GenieCodeColumn column;
 
 		dimension = dimension_of(dimension, bitmap_ranks[b]);
 		column = genie_code_column(group, tile, dimension);
@@ -412,7 +412,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 
 	for (uint32_t d = 0; d < group->n_dimensions; d++)
 	{
-		GenieCodeColumn	column = genie_code_column(group, tile, &dimensions[d]);
+		GenieCodeColumn column = genie_code_column(group, tile, &dimensions[d]);
 		const uint16_t *zones = genie_image_zones(group, tile, d);
 
 		for (uint32_t z = 0; z < genie_zones(tile->n_objects); z++)
@@ -431,7 +431,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 	{
 		uint32_t	list = walk.list;
 		uint32_t	rank = next_rank(&walk);
-		GenieCodeColumn	column;
+		GenieCodeColumn column;
 
 		dimension = dimension_of(dimension, rank);
 		column = genie_code_column(group, tile, dimension);
@@ -443,7 +443,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 	for (uint32_t b = 0; b < tile->n_bitmaps; b++)
 	{
 		const uint8_t *bitmap = base + tile->bitmaps + (uint64_t) b * GENIE_TILE_BITMAP_BYTES;
-		GenieCodeColumn	column;
+		GenieCodeColumn column;
 
 		dimension = dimension_of(dimension, bitmap_ranks[b]);
 		column = genie_code_column(group, tile, dimension);

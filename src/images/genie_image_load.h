@@ -11,9 +11,9 @@
 /* The setting genie.image: which images have lists, and not codes alone (genie_image.h). */
 typedef enum GenieImageSetting
 {
-	GENIE_IMAGE_SETTING_AUTO,			/* those that find room with lists before others have to go */
-	GENIE_IMAGE_SETTING_FULL,			/* all */
-	GENIE_IMAGE_SETTING_SMALL			/* those that cannot be without */
+	GENIE_IMAGE_SETTING_AUTO,	/* those that find room with lists before others have to go */
+	GENIE_IMAGE_SETTING_FULL,	/* all */
+	GENIE_IMAGE_SETTING_SMALL	/* those that cannot be without */
 } GenieImageSetting;
 
 extern int	genie_image_setting;	/* for images that are loaded from now on */

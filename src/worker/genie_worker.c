@@ -30,8 +30,8 @@
  * On each of the first three a callback (leave) answers all waiting backends, and voids pins.  After LOSSES_MAX losses
  * in a row, each within LOSS_WINDOW_MS of the one before, a GPU is left alone until settings are reloaded.
  *
- * Of several GPUs (devices/genie_engines.h), one may be lost while the others do its work.  Then the worker goes on,
- * and restarts when it has had nothing to do for LOST_IDLE_MS.
+ * Of several GPUs (engine/devices/genie_engines.h), one may be lost while the others do its work.  Then the worker goes
+ * on, and restarts when it has had nothing to do for LOST_IDLE_MS.
  */
 #include "postgres.h"
 
