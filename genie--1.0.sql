@@ -810,6 +810,33 @@ CREATE OPERATOR CLASS genie_object_ops DEFAULT FOR TYPE genie_object USING genie
 	FUNCTION 3 genie_jaccard_bound(int2, internal, int, int);
 COMMENT ON OPERATOR CLASS genie_object_ops USING genie IS 'objects: sets of keywords made by genie_tuple() and other functions';
 
+CREATE FUNCTION genie_tuple_decompose(genie_object, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tuple_compile(internal, int2, oid, internal) RETURNS genie_query
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION genie_tuple_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tuple_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tuple_sign(internal, internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_tuple_decompose(genie_object, internal) IS 'genie support: the bins of an object''s keywords';
+COMMENT ON FUNCTION genie_tuple_compile(internal, int2, oid, internal) IS 'genie support: an operator''s right operand as a query over bins';
+COMMENT ON FUNCTION genie_tuple_options(internal) IS 'genie support: options of the class';
+COMMENT ON FUNCTION genie_tuple_train(internal) IS 'genie support: bins of equal depth, from a sample';
+COMMENT ON FUNCTION genie_tuple_sign(internal, internal) IS 'genie support: the bins of an object''s raw keywords';
+
+CREATE OPERATOR CLASS genie_tuple_ops FOR TYPE genie_object USING genie AS
+	OPERATOR 1 <&> (genie_object, genie_object) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 1 <&> (genie_object, genie_query) FOR ORDER BY pg_catalog.integer_ops,
+	OPERATOR 2 @& (genie_object, genie_query),
+	FUNCTION 1 genie_tuple_decompose(genie_object, internal),
+	FUNCTION 2 genie_tuple_compile(internal, int2, oid, internal),
+	FUNCTION 4 genie_tuple_options(internal),
+	FUNCTION 5 genie_tuple_train(internal),
+	FUNCTION 6 genie_tuple_sign(internal, internal);
+COMMENT ON OPERATOR CLASS genie_tuple_ops USING genie IS 'tuples, by bins of attributes with many values';
+
 CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie AS
 	OPERATOR 1 <&> (tsvector, tsvector) FOR ORDER BY pg_catalog.integer_ops,
 	OPERATOR 1 <&> (tsvector, tsquery) FOR ORDER BY pg_catalog.integer_ops,

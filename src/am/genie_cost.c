@@ -8,7 +8,7 @@
  * the heap visits, which the planner adds (uncorrelated, because TIDs come in count order), this decides
  * between the index, good for a LIMIT, and a sequential scan with a sort, good for the whole table.
  *
- * When rows are ordered by a distance, a scan must look at more rows than it returns: they are looked up in the
+ * When rows are ordered by a distance, or by an index that is coarse, a scan must look at more rows than it returns: they are looked up in the
  * table, in batches by TID, and the operators are computed for each.  Those that are needed for the first rows are
  * startup costs.  The executor's visit of a row that is returned, which the planner adds, comes on top.
  *
@@ -41,6 +41,7 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "genie_approximate.h"
 #include "genie_ask.h"
 #include "genie_candidates.h"
 #include "genie_compat.h"
@@ -114,15 +115,21 @@ genie_cost_has(const IndexOptInfo *index, int16 number)
 }
 
 static bool
+genie_cost_is_coarse(const IndexOptInfo *index)
+{
+	return genie_class_is_coarse(index->opfamily[0], index->opcintype[0]);
+}
+
+static bool
 genie_cost_is_approximate(const IndexOptInfo *index)
 {
-	return genie_cost_has(index, GENIE_SIGN_PROC);
+	return genie_cost_has(index, GENIE_SIGN_PROC) && !genie_cost_is_coarse(index);
 }
 
 bool
 genie_cost_is_exact(const IndexOptInfo *index)
 {
-	return genie_cost_has(index, GENIE_TRAIN_PROC) && !genie_cost_is_approximate(index);
+	return genie_cost_has(index, GENIE_TRAIN_PROC) && !genie_cost_has(index, GENIE_SIGN_PROC);
 }
 
 /* ---- visits of a scan by lower bounds ---- */
@@ -291,7 +298,8 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	if (path->indexorderbys != NIL)
 	{
 		row_cost += GENIE_RANKED_ROW_COST;
-		if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID)
+		if (list_length(path->indexorderbys) > 1 || exprType(linitial(path->indexorderbys)) != INT4OID ||
+			genie_cost_is_coarse(index))
 		{
 			double		n_rows = *selectivity * index->tuples;
 			double		n_first = genie_cost_wanted(root, index, n_rows);

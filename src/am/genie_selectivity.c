@@ -25,9 +25,12 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
+#include "genie_approximate.h"
 #include "genie_ask.h"
 #include "genie_cost.h"
 #include "genie_estimate.h"
+#include "genie_learned.h"
+#include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_scan_query.h"
 
@@ -65,6 +68,19 @@ typedef struct MatchQuestion
 	Datum		operand;
 } MatchQuestion;
 
+/* Half-way between the shares that may match and that are sure to. */
+static double
+ask_coarse_share(Relation index, ScanKeyData *key)
+{
+	const bytea *parameters = genie_learned_parameters(index, genie_meta_read(index));
+	double		outer = genie_estimate_share(index, genie_scan_compile(index, key, parameters));
+
+	if (parameters == NULL || outer < 0)
+		return outer;
+	key->sk_strategy = GENIE_INNER_QUERY;
+	return (outer + genie_estimate_share(index, genie_scan_compile(index, key, parameters))) / 2;
+}
+
 static double
 ask_share(Relation index, void *arg)
 {
@@ -76,6 +92,8 @@ ask_share(Relation index, void *arg)
 	op_input_types(question->operator, &left, &right);
 	ScanKeyEntryInitialize(&key, 0, 1, GENIE_MATCH_STRATEGY, right, question->collation,
 						   get_opcode(question->operator), question->operand);
+	if (genie_is_coarse(index))
+		return ask_coarse_share(index, &key);
 	return genie_estimate_share(index, genie_scan_compile(index, &key, NULL));
 }
 

@@ -200,7 +200,7 @@ genie_vacuum_delay(void)
 	vacuum_delay_point(false);
 }
 
-/* Writes down whether what an approximate class has learned fits the table's rows; fit: what is known of it. */
+/* Writes down whether what a class has learned fits the table's rows; fit: what is known of it. */
 static void
 genie_vacuum_judge(Relation index, GenieFit fit)
 {
@@ -224,6 +224,7 @@ genie_vacuum_judge(Relation index, GenieFit fit)
 		ereport(LOG,
 				(errmsg("index \"%s\" has learned from rows that are unlike those in the table now",
 						genie_log_name(index)),
+				 genie_is_coarse(index) ? errhint("REINDEX it, or searches will look at many rows in vain.") :
 				 errhint("REINDEX it, or searches will miss many of the nearest rows.")));
 }
 
@@ -401,7 +402,7 @@ genie_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	old = MemoryContextSwitchTo(context);
 	compaction = genie_vacuum_try_compact(index);
 	stats->pages_newly_deleted += compaction.n_lost;
-	if (genie_is_approximate(index))
+	if (genie_learns(index) && !genie_is_exact(index))
 		genie_vacuum_judge(index, compaction.fit);
 	if (genie_vacuum_truncates(index))
 		while (genie_vacuum_truncate_step(index))

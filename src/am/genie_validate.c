@@ -218,6 +218,7 @@ genie_validate(Oid opclass_oid)
 	Oid			found[GENIE_NPROC + 1] = {InvalidOid};
 	bool		has_operator = false;
 	bool		has_distance = false;
+	bool		has_match = false;
 	bool		is_exact;
 	bool		result;
 
@@ -239,8 +240,16 @@ genie_validate(Oid opclass_oid)
 			continue;
 		has_operator = true;
 		has_distance |= oper->amopstrategy >= GENIE_DISTANCE_STRATEGY && oper->amoppurpose == AMOP_ORDER;
-		if (OidIsValid(found[GENIE_TRAIN_PROC]) && oper->amopstrategy < GENIE_DISTANCE_STRATEGY &&
-			!(is_exact && oper->amopstrategy == GENIE_MATCH_STRATEGY))
+		has_match |= oper->amopstrategy == GENIE_MATCH_STRATEGY;
+	}
+	for (int i = 0; i < opers->n_members; i++)
+	{
+		Form_pg_amop oper = (Form_pg_amop) GETSTRUCT(&opers->members[i]->tuple);
+		bool		is_coarse = OidIsValid(found[GENIE_SIGN_PROC]) && has_match && !has_distance;
+
+		if (oper->amoplefttype == opclass->opcintype &&
+			OidIsValid(found[GENIE_TRAIN_PROC]) && oper->amopstrategy < GENIE_DISTANCE_STRATEGY &&
+			!is_coarse && !(is_exact && oper->amopstrategy == GENIE_MATCH_STRATEGY))
 		{
 			GENIE_INVALID("operator class \"%s\" of access method genie contains operator %s, "
 						  "which counts matches of signatures",

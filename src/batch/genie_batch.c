@@ -159,7 +159,8 @@ genie_batch_open_segments(GenieBatch *batch, const GenieMetaData *meta)
 		return false;
 	batch->parameters = genie_learned_parameters(batch->index, meta);
 	batch->meta = memcpy(palloc(sizeof(GenieMetaData)), meta, sizeof(GenieMetaData));
-	if (batch->exact || batch->vectors != NULL || (batch->signer != NULL && batch->parameters == NULL))
+	if (batch->exact || batch->vectors != NULL ||
+		(batch->signer != NULL && !batch->signer->is_coarse && batch->parameters == NULL))
 		return true;
 	if (!genie_compact_private(batch->index, meta, batch->signer, &batch->pending))
 		return false;
@@ -235,8 +236,13 @@ genie_batch_compile(const GenieBatch *batch, Datum query)
 
 	compiled = genie_scan_compile(batch->index, &key, batch->parameters);
 	if (batch->ops->compiled != NULL)
-		batch->ops->compiled(batch->owner, genie_query_set_size(batch->set), compiled);
+		batch->ops->compiled(batch->owner, genie_query_set_size(batch->set) / genie_batch_each(batch), compiled);
 	genie_batch_add_compiled(batch, compiled);
+	if (genie_batch_each(batch) > 1)
+	{
+		key.sk_strategy = GENIE_INNER_QUERY;
+		genie_batch_add_compiled(batch, genie_scan_compile(batch->index, &key, batch->parameters));
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(batch->query_context);
 }
@@ -389,7 +395,7 @@ genie_batch_run_piece(GenieBatch *batch)
 		return batch->ops->finish(batch->owner);
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{
-		round->searches[s] = palloc(batch->n * sizeof(GenieSegmentQuery *));
+		round->searches[s] = palloc(batch->n * genie_batch_each(batch) * sizeof(GenieSegmentQuery *));
 		if (!genie_segment_query_open_set(batch->sources[s], batch->set, round->searches[s]))
 			return false;
 	}
@@ -397,8 +403,8 @@ genie_batch_run_piece(GenieBatch *batch)
 		return batch->ops->run(batch->owner);
 	for (uint32 i = 0; i < batch->n; i++)
 		genie_round_query(round, i, &batch->states[i]);
-	if (batch->want > GENIE_JOB_K_MAX)
-		return true;
+	if (batch->want > GENIE_JOB_K_MAX || genie_batch_is_coarse(batch))
+		return true;			/* all are scans */
 	return genie_batch_run_rounds(batch) && (batch->ops->finish == NULL || batch->ops->finish(batch->owner));
 }
 

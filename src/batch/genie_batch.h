@@ -64,6 +64,7 @@ struct GenieBatch
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
 	bool		exact;			/* rows are ranked by values, or each query is an index scan: there are no rounds */
+	bool		with_inner;		/* of a coarse class, there is a second query of each, for what is sure to match */
 	GenieSigner *signer;		/* NULL: the operator class does not learn */
 	const GenieVectorType *vectors; /* of its values, of which pending ones are raw; NULL: it is another class */
 	uint32		want;			/* rows that rounds look for, for each query */
@@ -77,7 +78,7 @@ struct GenieBatch
 	uint64		segment_version;
 	uint64		tombstone_version;
 	GenieTypeState types;		/* as the metapage has it */
-	const bytea *parameters;	/* of an approximate class; NULL: untrained */
+	const bytea *parameters;	/* of a class that learns; NULL: untrained */
 	const GenieMetaData *meta;
 	uint32		trainings;		/* of the index, when the piece's queries were compiled */
 	Size		memory;			/* what sources can spare for posting lists */
@@ -116,6 +117,20 @@ extern void genie_batch_begin(GenieBatch *batch);
  * the piece's queries if such a row is visible to the scan.  False: stale.
  */
 extern bool genie_batch_find_conflicts(const GenieBatch *batch, IndexScanDesc scan);
+
+/* Is the operator class coarse, and has the index learned?  Then engines find what may match. */
+static inline bool
+genie_batch_is_coarse(const GenieBatch *batch)
+{
+	return batch->signer != NULL && batch->signer->is_coarse && batch->parameters != NULL;
+}
+
+/* How many compiled queries there are for each query: with the inner one, which comes second, two. */
+static inline uint32
+genie_batch_each(const GenieBatch *batch)
+{
+	return batch->with_inner && genie_batch_is_coarse(batch) ? 2 : 1;
+}
 
 /* Searches for all queries. */
 extern void genie_batch_run(GenieBatch *batch);

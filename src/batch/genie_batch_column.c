@@ -21,7 +21,9 @@
 #include "utils/rel.h"
 
 #include "genie_batch_column.h"
+#include "genie_bins.h"
 #include "genie_object.h"
+#include "genie_tuple_class.h"
 #include "genie_value_text.h"
 
 /* ---- rows ---- */
@@ -323,12 +325,29 @@ genie_column_check_exist(const GenieColumn *column)
 							   list_length(call->args))));
 }
 
+/* What an index keeps by bins, it cannot count by values. */
+static void
+genie_column_check_bins(const GenieColumn *column)
+{
+	const GenieBatch *batch = &column->matches.batch;
+
+	for (uint32 i = 0; i < column->n_attributes && genie_batch_is_coarse(batch); i++)
+		if (!genie_tuple_class_of(batch->index) || genie_bins_has(batch->parameters, column->attributes[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("index \"%s\" does not know the values of attribute %d",
+							RelationGetRelationName(batch->index), column->attributes[i]),
+					 errdetail("Its operator class keeps bins of them."),
+					 errhint("Ask an index of the operator class genie_object_ops.")));
+}
+
 static bool
 genie_column_run(void *owner)
 {
 	GenieColumn *column = owner;
 
 	genie_column_check_exist(column);
+	genie_column_check_bins(column);
 	column->sources = palloc(column->matches.batch.n_sources * sizeof(GenieColumnSource *));
 	column->n_sources = 0;
 	return genie_matches_begin(&column->matches) &&

@@ -8,7 +8,8 @@
  *		FIRST		the sure ones, and the unsure ones whose rows were found visible
  *		SOME		engines do not count: the bits of matching rows are counted here
  *		BOUNDS		sure objects for the lower bound, and live ones for the upper.  The estimate takes the share of the
- *					unsure ones that the table's statistics say are live.
+ *					unsure ones that the table's statistics say are live.  Of a coarse class, those that are sure to
+ *					match, and those that may, of which half are taken to.
  *
  * Where min_match is 0, all objects that are not NULL match.  A query with a threshold is an index scan whose rows the
  * operator judges.
@@ -69,7 +70,7 @@ genie_count_add_all(GenieCountSearch *search, uint32 s)
 static bool
 genie_count_count(GenieCountSearch *search, bool upper)
 {
-	GenieMatchesQuestions questions = genie_matches_questions(&search->matches, 0, search->matches.batch.n);
+	GenieMatchesQuestions questions = genie_matches_questions(&search->matches, 0, search->matches.batch.n, !upper);
 
 	for (uint32 i = 0; i < questions.n && !upper; i++)
 		questions.tallies[i].live = search->matches.sources[questions.sources[i]].counted;
@@ -104,7 +105,7 @@ genie_count_run(void *owner)
 	memset(search->numbers, 0, search->matches.batch.n * sizeof(GenieCountNumber));
 	if (!genie_matches_begin(matches))
 		return false;
-	if (matches->way == GENIE_MATCHES_SOME)
+	if (matches->way == GENIE_MATCHES_SOME || (matches->exact && genie_batch_is_coarse(&matches->batch)))
 		return genie_matches_find(matches, genie_count_take, search);
 	for (uint32 s = 0; s < search->matches.batch.n_sources; s++)
 		if (!genie_count_add_all(search, s))
@@ -148,11 +149,13 @@ static void
 genie_count_put(void *owner, uint32 i)
 {
 	GenieCountSearch *search = owner;
-	bool		is_scan = search->matches.queries[i].has_threshold;
+	bool		is_scan = search->matches.queries[i].is_scan;
 	uint64		lower = is_scan ? genie_count_scan(search, search->matches.batch.queries[i]) : search->numbers[i].lower;
 	bool		is_exact = is_scan || search->matches.way != GENIE_MATCHES_BOUNDS;
 	uint64		upper = is_exact ? lower : Max(search->numbers[i].upper, lower);
-	uint64		likely = (uint64) rint((upper - lower) * genie_count_live_share(&search->matches.batch));
+	double		share = genie_batch_is_coarse(&search->matches.batch) ? 0.5 :
+		genie_count_live_share(&search->matches.batch);
+	uint64		likely = (uint64) rint((upper - lower) * share);
 	Datum		values[4];
 	bool		nulls[4] = {false};
 

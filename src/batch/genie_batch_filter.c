@@ -68,14 +68,14 @@ genie_filter_run(void *owner)
 	return genie_matches_begin(&search->matches) && genie_matches_find(&search->matches, genie_filter_take, search);
 }
 
-/* Adds the rows of query i if it has a threshold.  With the piece's last query all rows that were found are put out. */
+/* Adds the rows of query i if that is a scan.  With the piece's last query all rows that were found are put out. */
 static void
 genie_filter_put(void *owner, uint32 i)
 {
 	GenieFilterSearch *search = owner;
 	GenieBatch *batch = &search->matches.batch;
 
-	if (search->matches.queries[i].has_threshold)
+	if (search->matches.queries[i].is_scan)
 	{
 		search->query = batch->n_taken - batch->n + i + 1;
 		genie_matches_scan(&search->matches, batch->queries[i], genie_filter_take_live, search);

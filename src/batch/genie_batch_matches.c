@@ -20,6 +20,9 @@
  *
  * Queries are taken some at a time, so that their masks are bounded.
  *
+ * Of a coarse class engines tell which objects may match, by the outer query, and which are sure to, by the inner one.
+ * The rows of the others are looked up, and the operator judges them.
+ *
  * A query with a threshold is not asked here: only the operator judges its rows.  Where min_match is 0, all objects
  * that are not NULL match, and no engine is asked.
  */
@@ -32,6 +35,7 @@
 
 #include "genie_access.h"
 #include "genie_all_visible.h"
+#include "genie_approximate.h"
 #include "genie_batch_matches.h"
 #include "genie_fault.h"
 #include "genie_live.h"
@@ -65,7 +69,7 @@ genie_matches_popcount(const uint64 *bits, Size n_words)
 bool
 genie_matches_all(const GenieMatchesQuery *query)
 {
-	return query->min_match == 0 && !query->has_threshold;
+	return query->min_match == 0 && !query->is_scan;
 }
 
 static bool
@@ -202,7 +206,8 @@ genie_matches_choose(GenieMatches *matches)
 			!genie_matches_mark(batch->sources[s], some_sure, pages, n_pages, &matches->sources[s], &n_unsure))
 			return false;
 	}
-	matches->way = n_unsure == 0 ? GENIE_MATCHES_ALL : !matches->exact ? GENIE_MATCHES_BOUNDS :
+	matches->way = !matches->exact && (n_unsure > 0 || genie_batch_is_coarse(batch)) ? GENIE_MATCHES_BOUNDS :
+		n_unsure == 0 ? GENIE_MATCHES_ALL :
 		genie_matches_any_all(matches) || n_unsure <= batch->n * n_tiles * GENIE_MATCHES_MASK_ROWS ?
 		GENIE_MATCHES_FIRST : GENIE_MATCHES_SOME;
 	return true;
@@ -257,14 +262,15 @@ genie_matches_number(GenieMatches *matches, uint32 s, uint64 *n_counted, uint64 
 static bool
 genie_matches_is_asked(const GenieMatchesQuery *query, const GenieSegmentQuery *on_segment)
 {
-	return !query->has_threshold && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
+	return !query->is_scan && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
 		query->min_match <= genie_segment_query_max_count(on_segment);
 }
 
 GenieMatchesQuestions
-genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end)
+genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end, bool inner)
 {
 	const GenieBatch *batch = &matches->batch;
+	uint32		each = genie_batch_each(batch);
 	Size		most = (Size) batch->n_sources * (end - first);
 	GenieMatchesQuestions questions = {0};
 
@@ -275,7 +281,7 @@ genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end)
 		for (uint32 i = first; i < end; i++)
 		{
 			const GenieMatchesQuery *query = &matches->queries[i];
-			GenieSegmentQuery *on_segment = batch->round.searches[s][i];
+			GenieSegmentQuery *on_segment = batch->round.searches[s][i * each + (inner && each > 1)];
 
 			if (!genie_matches_is_asked(query, on_segment))
 				continue;
@@ -309,42 +315,151 @@ genie_matches_visit_matching(GenieMatches *matches, const GenieMatchesQuestions 
 	return true;
 }
 
+/* The masks of questions. */
+typedef struct GenieMatchesMasks
+{
+	GenieMatchesQuestions questions;
+	uint32	   *next;			/* question of each source */
+} GenieMatchesMasks;
+
+/* Asks for the masks of queries from first to end - 1.  False: stale. */
+static bool
+genie_matches_ask(GenieMatches *matches, uint32 first, uint32 end, bool inner, GenieMatchesMasks *masks)
+{
+	GenieMatchesQuestions *questions = &masks->questions;
+
+	*questions = genie_matches_questions(matches, first, end, inner);
+	for (uint32 i = 0; i < questions->n; i++)
+		questions->tallies[i].mask = palloc_extended(matches->sources[questions->sources[i]].n_words * sizeof(uint64),
+													 MCXT_ALLOC_HUGE);
+	if (!genie_segment_query_tallies(questions->tallies, questions->n))
+		return false;
+	masks->next = palloc(matches->batch.n_sources * sizeof(uint32));
+	for (uint32 s = 0, i = 0; s < matches->batch.n_sources; s++)
+	{
+		masks->next[s] = i;
+		while (i < questions->n && questions->sources[i] == s)
+			i++;
+	}
+	return true;
+}
+
+/* The mask of a source and a query, which are asked for in ascending order; NULL: nothing matches. */
+static uint64 *
+genie_matches_mask(GenieMatchesMasks *masks, uint32 s, uint32 i)
+{
+	const GenieMatchesQuestions *questions = &masks->questions;
+	uint32		next = masks->next[s];
+
+	if (next >= questions->n || questions->sources[next] != s || questions->queries[next] != i)
+		return NULL;
+	masks->next[s]++;
+	return questions->tallies[next].mask;
+}
+
+/* ---- rows that a coarse class finds ---- */
+
+typedef struct GenieMatchesJudge
+{
+	GenieRowValue row_value;
+	FmgrInfo	function;		/* @& */
+	MemoryContext row_context;
+	Datum		query;
+	uint64	   *bits;			/* of objects that match */
+} GenieMatchesJudge;
+
+static GenieMatchesJudge *
+genie_matches_begin_judge(const GenieBatch *batch)
+{
+	GenieMatchesJudge *judge = palloc0(sizeof(GenieMatchesJudge));
+
+	genie_row_value_begin(&judge->row_value, batch->index);
+	fmgr_info(batch->order_proc, &judge->function);
+	judge->row_context = AllocSetContextCreate(CurrentMemoryContext, "genie judged row", ALLOCSET_DEFAULT_SIZES);
+	return judge;
+}
+
+/* A visible row, which the operator judges: one that does not fulfil the query is as good as none. */
+static void
+genie_matches_judge_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
+{
+	GenieMatches *matches = arg;
+	GenieMatchesJudge *judge = matches->judge;
+	MemoryContext old = MemoryContextSwitchTo(judge->row_context);
+	bool		is_null;
+	Datum		value = genie_row_value(&judge->row_value, slot, &is_null);
+
+	if (is_null || !DatumGetBool(genie_row_order(&judge->function, matches->batch.index->rd_indcollation[0], value,
+												 judge->query, &is_null)) || is_null)
+		row->live = 0;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(judge->row_context);
+}
+
+static void
+genie_matches_take_judged(void *arg, uint32 object, uint64 live pg_attribute_unused())
+{
+	GenieMatches *matches = arg;
+
+	matches->judge->bits[object / 64] |= UINT64CONST(1) << (object % 64);
+}
+
+/*
+ * Leaves, of the objects of a source that may match query i, those that do.  sure: those that are sure to; NULL: none
+ * is.  False: stale.
+ */
+static bool
+genie_matches_judge(GenieMatches *matches, uint32 i, uint32 s, uint64 *bits, const uint64 *sure)
+{
+	GenieVisitor *visitor = &matches->batch.round.visitor;
+	Size		n_words = matches->sources[s].n_words;
+	uint64	   *unsure = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
+	bool		ok;
+
+	for (Size w = 0; w < n_words; w++)
+	{
+		unsure[w] = bits[w] & (sure == NULL ? ~UINT64CONST(0) : ~sure[w]);
+		bits[w] &= ~unsure[w];
+	}
+	matches->judge->query = matches->batch.queries[i];
+	matches->judge->bits = bits;
+	visitor->found = genie_matches_judge_row;
+	visitor->arg = matches;
+	ok = genie_matches_visit(matches, s, unsure, NULL, genie_matches_take_judged, matches);
+	visitor->found = NULL;
+	pfree(unsure);
+	return ok;
+}
+
 /* Queries from first to end - 1.  False: stale. */
 static bool
 genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMatchesTake take, void *arg)
 {
-	GenieMatchesQuestions questions = genie_matches_questions(matches, first, end);
-	uint32	   *next;			/* question of each source */
+	bool		is_coarse = genie_batch_is_coarse(&matches->batch);
+	GenieMatchesMasks outer;
+	GenieMatchesMasks inner = {0};
 
-	for (uint32 i = 0; i < questions.n; i++)
-		questions.tallies[i].mask = palloc_extended(matches->sources[questions.sources[i]].n_words * sizeof(uint64),
-													MCXT_ALLOC_HUGE);
-	if (!genie_segment_query_tallies(questions.tallies, questions.n) ||
-		(matches->way == GENIE_MATCHES_SOME && !genie_matches_visit_matching(matches, &questions)))
+	if (!genie_matches_ask(matches, first, end, false, &outer) ||
+		(is_coarse && !genie_matches_ask(matches, first, end, true, &inner)) ||
+		(matches->way == GENIE_MATCHES_SOME && !genie_matches_visit_matching(matches, &outer.questions)))
 		return false;
-	next = palloc(matches->batch.n_sources * sizeof(uint32));
-	for (uint32 s = 0, i = 0; s < matches->batch.n_sources; s++)
-	{
-		next[s] = i;
-		while (i < questions.n && questions.sources[i] == s)
-			i++;
-	}
 	for (uint32 i = first; i < end; i++)
 		for (uint32 s = 0; s < matches->batch.n_sources; s++)
 		{
 			const GenieMatchesSource *source = &matches->sources[s];
+			uint64	   *bits;
 
 			if (genie_matches_all(&matches->queries[i]))
 			{
 				if (!take(arg, i, s, source->counted, source->n_words))
 					return false;
 			}
-			else if (next[s] < questions.n && questions.sources[next[s]] == s && questions.queries[next[s]] == i)
+			else if ((bits = genie_matches_mask(&outer, s, i)) != NULL)
 			{
-				uint64	   *bits = questions.tallies[next[s]++].mask;
-
 				for (Size w = 0; w < source->n_words; w++)
 					bits[w] &= source->counted[w];
+				if (is_coarse && !genie_matches_judge(matches, i, s, bits, genie_matches_mask(&inner, s, i)))
+					return false;
 				if (!take(arg, i, s, bits, source->n_words))
 					return false;
 			}
@@ -367,7 +482,7 @@ genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg)
 	{
 		if (matches->sources[s].counted == NULL && !genie_matches_read_live(batch->sources[s], &matches->sources[s]))
 			return false;
-		bytes += matches->sources[s].n_words * sizeof(uint64);
+		bytes += matches->sources[s].n_words * sizeof(uint64) * genie_batch_each(batch);
 	}
 	old = MemoryContextSwitchTo(context);
 	n_together = (uint32) Min(Max(GENIE_MATCHES_MASK_BYTES / bytes, 1), GENIE_PIECE_QUERIES);
@@ -434,10 +549,14 @@ static void
 genie_matches_compiled(void *owner, uint32 i, const GenieQuery *compiled)
 {
 	GenieMatches *matches = owner;
+	uint16		strategy = compiled->distance_strategy;
 
+	/* of a coarse class, what is compiled has none, and operands are queries themselves */
+	if (genie_batch_is_coarse(&matches->batch))
+		strategy = DatumGetGenieQuery(matches->batch.queries[i])->distance_strategy;
 	matches->queries[i].min_match = (uint32) compiled->min_match;
-	matches->queries[i].has_threshold = compiled->distance_strategy != 0;
-	if (matches->queries[i].has_threshold && matches->no_similarity != NULL)
+	matches->queries[i].is_scan = strategy != 0;
+	if (strategy != 0 && matches->no_similarity != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s() does not take a query with a similarity", matches->no_similarity),
@@ -487,12 +606,17 @@ genie_matches_search(GenieMatches *matches, Oid index, ArrayType *queries, Genie
 	batch->n_queries = matches->cursor.n;
 	batch->want = 1;			/* a piece's size is as if it were a hit each */
 	batch->kind = kind;
+	batch->with_inner = true;
 	genie_batch_begin(batch);
+	if (genie_is_coarse(batch->index))
+		matches->judge = genie_matches_begin_judge(batch);
 
 	/* a serializable transaction's lock on the index, against rows that come to match */
 	matches->conflicts = genie_batch_begin_scan(batch);
 	genie_batch_run(batch);
 	index_endscan(matches->conflicts);
+	if (matches->judge != NULL)
+		genie_row_value_end(&matches->judge->row_value);
 	genie_batch_end(batch);
 	genie_access_close(batch->heap, batch->index);
 }

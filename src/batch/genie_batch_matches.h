@@ -34,7 +34,7 @@ typedef struct GenieMatchesSource
 typedef struct GenieMatchesQuery
 {
 	uint32		min_match;
-	bool		has_threshold;
+	bool		is_scan;		/* it has a threshold, and only the operator judges its rows */
 } GenieMatchesQuery;
 
 typedef struct GenieMatches
@@ -51,6 +51,7 @@ typedef struct GenieMatches
 
 	GenieArrayCursor cursor;
 	IndexScanDesc conflicts;	/* in whose name conflicts are looked for */
+	struct GenieMatchesJudge *judge;	/* of rows that a coarse class finds; NULL: it is another class */
 	GenieMatchesQuery queries[GENIE_PIECE_QUERIES];
 
 	/* an attempt at a piece */
@@ -91,10 +92,13 @@ extern bool genie_matches_number(GenieMatches *matches, uint32 s, uint64 *n_coun
 
 extern uint64 genie_matches_popcount(const uint64 *bits, Size n_words);
 
-/* Those of queries from first to end - 1, segment by segment, that an engine must be asked; live and mask are NULL. */
-extern GenieMatchesQuestions genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end);
+/*
+ * Those of queries from first to end - 1, segment by segment, that an engine must be asked; live and mask are NULL.
+ * inner: of a coarse class, what is sure to match, not what may.
+ */
+extern GenieMatchesQuestions genie_matches_questions(GenieMatches *matches, uint32 first, uint32 end, bool inner);
 
-/* The rows that match each of the piece's queries without a threshold, query by query.  False: stale. */
+/* The rows that match each of the piece's queries that are not scans, query by query.  False: stale. */
 extern bool genie_matches_find(GenieMatches *matches, GenieMatchesTake take, void *arg);
 
 /* Takes an object's visible row, whose own TID is live. */
@@ -110,7 +114,7 @@ extern bool genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *w
 /* Takes a row's own TID. */
 typedef void (*GenieMatchesScanRow) (void *arg, uint64 live);
 
-/* The visible rows that fulfil a query with a threshold, by an index scan of its own. */
+/* The visible rows that fulfil a query that is a scan. */
 extern void genie_matches_scan(GenieMatches *matches, Datum query, GenieMatchesScanRow row, void *arg);
 
 #endif							/* GENIE_BATCH_MATCHES_H */

@@ -138,7 +138,7 @@ genie_compact_rows_raw(const GenieCompactRows *rows, const GenieCompactRow *row)
 }
 
 /*
- * Puts the rows into a builder; raw ones are signed by the parameters.  The builder needs no limit, because the rows
+ * Puts the rows into a builder; raw ones are signed by the parameters, or, of a coarse class without any, as they are.  The builder needs no limit, because the rows
  * were limited when they were read.
  */
 static GenieBuilder *
@@ -160,9 +160,10 @@ genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const byte
 		{
 			GenieRaw	raw = genie_compact_rows_raw(rows, row);
 
-			if (signer == NULL || parameters == NULL)
+			if (signer == NULL || (parameters == NULL && !signer->is_coarse))
 				elog(ERROR, "a raw row has nothing to be signed by");
-			signature = signer->sign(signer, parameters, &raw);
+			if (parameters != NULL)
+				signature = signer->sign(signer, parameters, &raw);
 			if (shape.metric != 0)
 				value = signer->value(signer, parameters, &raw);
 		}

@@ -46,6 +46,8 @@ typedef struct GenieSigner GenieSigner;
 
 struct GenieSigner
 {
+	bool		is_coarse;		/* raw rows may stay as they are as long as there are no parameters */
+
 	/*
 	 * Trains on n objects (at least one): the parameters, palloc'd; NULL: the objects are too few, or, if the index
 	 * can wait for more, tell too little.

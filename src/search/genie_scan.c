@@ -19,6 +19,10 @@
  * by that very bound, or by nothing, they are the first keys, and the others are cut off (genie_bound_cut).
  * Otherwise the threshold becomes a condition like any other: the fewest matches that it leaves possible.
  *
+ * Coarse operator classes.  Match counts are bounds, too: the index counts at least as much as the operators.  So
+ * conditions let too much through, and the executor rechecks all rows; genie_frontier.c does the rest.  What the class
+ * has learned is in the metapage, so queries are compiled when the streams are opened.  It learns once.
+ *
  * Approximate operator classes.  Match counts only tell which rows are worth a look: the rows of the streams are
  * candidates.  genie_rerank.c takes them in rounds, looks them up in the table, and returns them by their exact
  * distances.  What the class has learned is in the metapage, so the query is compiled when the streams are opened.
@@ -97,6 +101,7 @@ typedef struct GenieScanState
 	GenieRerank *rerank;		/* of an approximate class; else NULL */
 	GenieFrontier *frontier;	/* of another class, where there is an ORDER BY; else NULL */
 	bool		exact;			/* the class is */
+	bool		coarse;			/* the class is */
 	bool		has_values;		/* it is approximate, and so have all segments, such that rank by the operator */
 	const FmgrInfo *ball;		/* it is exact, and without an ORDER BY: the scan ranks by this condition's center */
 	Datum		center;
@@ -148,6 +153,7 @@ genie_beginscan(Relation index, int n_keys, int n_order_bys)
 	else if (n_order_bys > 0)
 		state->frontier = genie_frontier_begin(scan, genie_scan_candidate, scan);
 	state->exact = genie_is_exact(index);
+	state->coarse = genie_is_coarse(index);
 	scan->opaque = state;
 	return scan;
 }
@@ -328,6 +334,45 @@ genie_scan_add_ball(IndexScanDesc scan, const ScanKeyData *key)
 		state->radius = Min(state->radius, radius);
 }
 
+/* Compiles the conditions, in the current memory context. */
+static void
+genie_scan_compile_conditions(IndexScanDesc scan, const bytea *parameters)
+{
+	GenieScanState *state = scan->opaque;
+
+	state->query.n_conditions = 0;
+	for (int i = 0; i < scan->numberOfKeys; i++)
+	{
+		ScanKey		key = &scan->keyData[i];
+		const GenieQuery *query;
+		GenieQueryView *view;
+
+		state->nothing |= (key->sk_flags & SK_ISNULL) != 0;
+		if (state->nothing)
+			break;
+		if ((key->sk_flags & SK_SEARCHARRAY) != 0)
+		{
+			state->nothing |= !genie_scan_add_any(&state->query, scan->indexRelation, state->exact, key, parameters,
+												  &state->recheck);
+			continue;
+		}
+		if (state->exact)
+		{
+			genie_scan_add_ball(scan, key);
+			continue;
+		}
+		query = genie_scan_compile(scan->indexRelation, key, parameters);
+		view = genie_query_view(query, CurrentMemoryContext);
+		if (view->distance_strategy == 0)
+			genie_scan_add_condition(&state->query, view);
+		else
+		{
+			state->recheck = true;
+			genie_scan_add_threshold(&state->query, scan->indexRelation, scan->numberOfOrderBys > 0, query, view);
+		}
+	}
+}
+
 void
 genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
 {
@@ -344,7 +389,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	memset(&state->query, 0, sizeof(state->query));
 	memset(&state->position, 0, sizeof(state->position));
 	state->nothing = false;
-	state->recheck = false;
+	state->recheck = state->coarse;
 	state->ball = NULL;
 	state->radius = INFINITY;
 	state->is_ordered = false;
@@ -356,40 +401,14 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	old = MemoryContextSwitchTo(state->query_context);
 	if (state->rerank != NULL)
 		genie_scan_begin_rerank(scan);
+	state->query.is_coarse = state->coarse;
+	if (state->coarse)
+		state->query.signer = genie_approximate_signer(scan->indexRelation);
 	genie_scan_compile_order(scan);
 	state->query.excludes_nulls = scan->numberOfKeys > 0;
 	if (scan->numberOfKeys > 0)
 		state->query.conditions = palloc(sizeof(GenieScanCondition) * scan->numberOfKeys);
-	for (int i = 0; i < scan->numberOfKeys; i++)
-	{
-		ScanKey		key = &scan->keyData[i];
-		const GenieQuery *query;
-		GenieQueryView *view;
-
-		state->nothing |= (key->sk_flags & SK_ISNULL) != 0;
-		if (state->nothing)
-			break;
-		if ((key->sk_flags & SK_SEARCHARRAY) != 0)
-		{
-			state->nothing |=
-				!genie_scan_add_any(&state->query, scan->indexRelation, state->exact, key, &state->recheck);
-			continue;
-		}
-		if (state->exact)
-		{
-			genie_scan_add_ball(scan, key);
-			continue;
-		}
-		query = genie_scan_compile(scan->indexRelation, key, NULL);
-		view = genie_query_view(query, CurrentMemoryContext);
-		if (view->distance_strategy == 0)
-			genie_scan_add_condition(&state->query, view);
-		else
-		{
-			state->recheck = true;
-			genie_scan_add_threshold(&state->query, scan->indexRelation, scan->numberOfOrderBys > 0, query, view);
-		}
-	}
+	genie_scan_compile_conditions(scan, NULL);
 	MemoryContextSwitchTo(old);
 }
 
@@ -473,6 +492,28 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 	query->raw_measure = genie_rerank_raw_measure(state->rerank);
 }
 
+/*
+ * Compiles the queries of a coarse class by the parameters of the metapage.  Where it is not trained they stay as they
+ * are.
+ */
+static void
+genie_scan_compile_coarse(IndexScanDesc scan, const GenieMetaData *meta)
+{
+	GenieScanState *state = scan->opaque;
+	GenieScanQuery *query = &state->query;
+	bool		is_ranked = state->rank_by < scan->numberOfOrderBys;
+
+	if (is_ranked && state->position.has_position && meta->trainings != state->trainings)
+		genie_rerank_report_trained(scan->indexRelation);
+	state->trainings = meta->trainings;
+	query->parameters = genie_learned_parameters(scan->indexRelation, meta);
+	if (is_ranked)
+		query->order = genie_query_view(genie_scan_compile(scan->indexRelation, &scan->orderByData[state->rank_by],
+														   query->parameters),
+										CurrentMemoryContext);
+	genie_scan_compile_conditions(scan, query->parameters);
+}
+
 /* Visited rows from which on a sweep is worth its pass over all objects. */
 static double
 genie_scan_sweep_from(const GenieMetaData *meta)
@@ -502,6 +543,8 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 		return false;
 	if (state->rerank != NULL)
 		genie_scan_compile_candidates(scan, meta, sources);
+	else if (state->coarse)
+		genie_scan_compile_coarse(scan, meta);
 	else if (state->exact && (state->ball != NULL || state->rank_by < scan->numberOfOrderBys))
 		genie_scan_compile_values(scan, meta);
 	position = state->position;
@@ -716,7 +759,7 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	else if (state->query.bound == NULL)
 	{
 		candidate->bound = -position->key;
-		candidate->is_exact = state->frontier->is_sole;
+		candidate->is_exact = state->frontier->is_sole && state->query.parameters == NULL;
 	}
 	else
 	{

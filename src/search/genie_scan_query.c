@@ -116,7 +116,8 @@ genie_scan_add_threshold(GenieScanQuery *to, Relation index, bool is_ordered, co
 }
 
 bool
-genie_scan_add_any(GenieScanQuery *to, Relation index, bool is_exact, const ScanKeyData *key, bool *recheck)
+genie_scan_add_any(GenieScanQuery *to, Relation index, bool is_exact, const ScanKeyData *key, const bytea *parameters,
+				   bool *recheck)
 {
 	ArrayType  *array = DatumGetArrayTypeP(key->sk_argument);
 	GenieScanCondition *condition = &to->conditions[to->n_conditions];
@@ -141,7 +142,7 @@ genie_scan_add_any(GenieScanQuery *to, Relation index, bool is_exact, const Scan
 			condition->n++;
 			continue;
 		}
-		query = genie_scan_compile(index, &one, NULL);
+		query = genie_scan_compile(index, &one, parameters);
 		view = genie_query_view(query, CurrentMemoryContext);
 		if (view->distance_strategy != 0)
 		{

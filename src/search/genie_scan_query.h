@@ -10,7 +10,7 @@
 
 /*
  * The right operand of a scan key as a query, in the current memory context: calls the operator class's compile
- * function.  parameters are what an approximate class has learned; NULL: nothing yet, or the class is exact.
+ * function.  parameters are what a coarse or an approximate class has learned; NULL: nothing yet, or it is another one.
  */
 extern const GenieQuery *genie_scan_compile(Relation index, const ScanKeyData *key, const bytea *parameters);
 
@@ -23,7 +23,7 @@ extern void genie_scan_add_condition(GenieScanQuery *to, const GenieQueryView *v
  * no row fulfils it.
  */
 extern bool genie_scan_add_any(GenieScanQuery *to, Relation index, bool is_exact, const ScanKeyData *key,
-							   bool *recheck);
+							   const bytea *parameters, bool *recheck);
 
 /*
  * Takes the threshold of a condition, query and view, into the ranking, or into the condition's min_match.  is_ordered:

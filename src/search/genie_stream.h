@@ -66,9 +66,11 @@ typedef struct GenieScanQuery
 	int			n_conditions;	/* all must hold */
 	GenieScanCondition *conditions;
 
-	/* an approximate operator class: there are no conditions, and the rows are candidates (genie_rerank.h) */
+	/* a coarse operator class, or an approximate one: of that there are no conditions, and the rows are candidates */
+	bool		is_coarse;
 	GenieSigner *signer;		/* NULL: it is another class */
-	const bytea *parameters;	/* as of the metapage that is read; NULL: untrained, raw rows match nothing */
+	const bytea *parameters;	/* as of the metapage that is read; NULL: untrained, raw rows of the latter match
+								 * nothing */
 	const GenieRawMeasure *raw_measure; /* NULL: raw rows are signed, and counted as all others */
 	uint32		first_k;		/* rows that are wanted at once; 0: nobody knows */
 	const GenieQuantizer *quantizer;	/* for bounds of the candidates' distances; NULL: there are none */

@@ -1,7 +1,7 @@
 /*
  * genie_approximate.c
- *	  Operator classes that learn from rows (genie_opclass.h), approximate and exact ones: calling their functions, and
- *	  training in a build.
+ *	  Operator classes that learn from rows (genie_opclass.h), approximate, coarse and exact ones: calling their
+ *	  functions, and training in a build.
  *
  * A build trains before it begins, on a sample of the table: up to GENIE_TRAIN_ROWS random rows of GENIE_TRAIN_BLOCKS
  * random blocks.  It reads them by the same kind of scan that builds use, so a partial index learns from its own rows,
@@ -28,6 +28,7 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
@@ -62,16 +63,37 @@ genie_learns(Relation index)
 	return OidIsValid(index_getprocid(index, 1, GENIE_TRAIN_PROC));
 }
 
-bool
-genie_is_approximate(Relation index)
+static bool
+has_signatures(Relation index)
 {
 	return OidIsValid(index_getprocid(index, 1, GENIE_SIGN_PROC));
 }
 
 bool
+genie_class_is_coarse(Oid family, Oid type)
+{
+	return OidIsValid(get_opfamily_proc(family, type, type, GENIE_SIGN_PROC)) &&
+		OidIsValid(get_opfamily_member(family, type,
+									   get_func_rettype(get_opfamily_proc(family, type, type, GENIE_COMPILE_PROC)),
+									   GENIE_MATCH_STRATEGY));
+}
+
+bool
+genie_is_coarse(Relation index)
+{
+	return genie_class_is_coarse(index->rd_opfamily[0], index->rd_opcintype[0]);
+}
+
+bool
+genie_is_approximate(Relation index)
+{
+	return has_signatures(index) && !genie_is_coarse(index);
+}
+
+bool
 genie_is_exact(Relation index)
 {
-	return genie_learns(index) && !genie_is_approximate(index);
+	return genie_learns(index) && !has_signatures(index);
 }
 
 static bytea *
@@ -222,6 +244,7 @@ genie_approximate_signer(Relation index)
 	class->signer.sign = call_sign;
 	class->signer.shape = call_shape;
 	class->signer.value = call_value;
+	class->signer.is_coarse = genie_is_coarse(index);
 	class->index = index;
 	class->sign = function_of(index, GENIE_SIGN_PROC);
 	if (class->sign == NULL || genie_values_of(index))

@@ -1,7 +1,7 @@
 /*
  * genie_approximate.h
- *	  Operator classes that learn from rows (genie_opclass.h), approximate and exact ones: calling their functions, and
- *	  training in a build.
+ *	  Operator classes that learn from rows (genie_opclass.h), approximate, coarse and exact ones: calling their
+ *	  functions, and training in a build.
  */
 #ifndef GENIE_APPROXIMATE_H
 #define GENIE_APPROXIMATE_H
@@ -11,9 +11,11 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
-/* Does the index's operator class learn?  Then it is approximate or exact. */
+/* Does the index's operator class learn?  Then it is one of the three. */
 extern bool genie_learns(Relation index);
 extern bool genie_is_approximate(Relation index);
+extern bool genie_is_coarse(Relation index);
+extern bool genie_class_is_coarse(Oid family, Oid type);
 extern bool genie_is_exact(Relation index);
 
 /*

@@ -59,7 +59,15 @@
  * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
  * Values of an approximate class spare its scans visits of rows; its segments need not have any.
  *
- * A class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash
+ * A class with functions 5 and 6 whose operators have strategies 1 and 2 is *coarse*.  Its keywords, which sign makes of
+ * raw ones, stand for several of those, as bins do for the values in them.  For each object and query, the match count
+ * by the keywords that decompose or sign gives, and by the query that compile gives with the same parameters, is at
+ * least the operators' match count.  Without parameters raw keywords and the query are counted, and both counts are the
+ * same.  compile gives no threshold.  Scans look rows up, and the operators judge them.  With parameters and strategy 0,
+ * compile gives a query for the other side: the match count by it is at most the operators'.  Such a class has no
+ * values, and no distances.  What is said of parameters below holds for it.
+ *
+ * Any other class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash
  * function, and match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but
  * distances to order by (strategies from 3 on).  A scan takes the rows that match most as candidates, and orders them
  * by the operator's distance of the values in the table (genie_rerank.h).
@@ -103,6 +111,7 @@
 #define GENIE_TOLERANCE_PROC	9
 #define GENIE_NPROC				9
 
+#define GENIE_INNER_QUERY		0	/* no strategy: asks compile of a coarse class for what is sure to match */
 #define GENIE_COUNT_STRATEGY	1
 #define GENIE_MATCH_STRATEGY	2
 #define GENIE_JACCARD_STRATEGY	3

@@ -1,0 +1,138 @@
+-- genie_tuple_ops: tuples by bins of attributes with many values
+CREATE SCHEMA index_bins;
+SET search_path = index_bins, public;
+SET client_min_messages = warning;
+SET jit = off;
+
+CREATE TABLE readings (id int, lat float8, lon numeric, at timestamptz, kind int, name text);
+INSERT INTO readings SELECT i, sin(i) * 90, (cos(i * 0.7) * 180)::numeric(9, 5), '2026-01-01 00:00+00'::timestamptz + i * interval '7 min', i % 5,
+	CASE WHEN i % 11 = 0 THEN NULL ELSE md5(i::text) END FROM generate_series(1, 6000) i;
+CREATE INDEX readings_x ON readings USING genie (genie_tuple(lat, lon, at, kind, name) genie_tuple_ops (bins = 64));
+-- by values, for genie_search(); no scan can take it
+CREATE INDEX readings_y ON readings USING genie (genie_tuple(lat, lon, at, kind, name || ''));
+VACUUM ANALYZE readings;
+SELECT pg_relation_size('readings_x') * 3 < pg_relation_size('readings_y') AS small;
+SELECT * FROM genie_check('readings_x');
+
+-- queries of all sorts: what the operator says is what scans and functions say
+CREATE TABLE asked (n int, query genie_query);
+INSERT INTO asked SELECT i, CASE i % 8
+		WHEN 1 THEN format('{1:float:[%s,%s],2:numeric:(%s,%s)}@2', a, a + 9, a, a + 50)::genie_query
+		WHEN 2 THEN format('{1:float:(%s,),4:int:%s}@2', a, i % 5)::genie_query
+		WHEN 3 THEN format('{1:float:(,%s),2:numeric:[%s,),4:int:%s}@2', a, a, i % 5)::genie_query
+		WHEN 4 THEN format('{5:text:[%s,%s),4:int:[1,3]}@2', substr(md5(i::text), 1, 2), substr(md5(i::text), 1, 1) || 'ff')::genie_query
+		WHEN 5 THEN genie_query(genie_tuple(sin(i) * 90, (cos(i * 0.7) * 180)::numeric(9, 5), NULL::timestamptz, i % 5))
+		WHEN 6 THEN format('{1:float:[%s,%s),1:float:[%s,%s),4:int:[0,4]}@2', a, a + 1, a + 2, a + 2.5)::genie_query
+		ELSE format('{2:numeric:[%s,%s]}@0', a, a)::genie_query END
+	FROM generate_series(1, 64) i, LATERAL (SELECT round((sin(i * 1.3) * 80)::numeric, 3) AS a) v;
+CREATE FUNCTION differences() RETURNS TABLE (scans bigint, bitmaps bigint, counts bigint, bounds bigint, filters bigint, orders bigint, searches bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	one record;
+	truth bigint[];
+	found int[];
+	best int[];
+	order_of int[];
+BEGIN
+	scans = 0; bitmaps = 0; orders = 0;
+	FOR one IN SELECT * FROM asked ORDER BY n LOOP
+		SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on;
+		SELECT array_agg(id ORDER BY id) INTO found FROM readings WHERE genie_tuple(lat, lon, at, kind, name) @& one.query;
+		truth = truth || coalesce(cardinality(found), 0)::bigint;
+		SELECT array_agg(c) INTO best FROM (SELECT genie_match_count(genie_tuple(lat, lon, at, kind, name), one.query) c FROM readings ORDER BY c DESC LIMIT 30) v;
+		SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = on;
+		scans = scans + (found IS DISTINCT FROM (SELECT array_agg(id ORDER BY id) FROM readings WHERE genie_tuple(lat, lon, at, kind, name) @& one.query))::int;
+		SELECT array_agg(c) INTO order_of FROM (SELECT -(genie_tuple(lat, lon, at, kind, name) <&> one.query) c FROM readings
+			ORDER BY genie_tuple(lat, lon, at, kind, name) <&> one.query LIMIT 30) v;
+		orders = orders + (best IS DISTINCT FROM order_of)::int;
+		SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = on;
+		bitmaps = bitmaps + (found IS DISTINCT FROM (SELECT array_agg(id ORDER BY id) FROM readings WHERE genie_tuple(lat, lon, at, kind, name) @& one.query))::int;
+	END LOOP;
+	RESET enable_seqscan; RESET enable_indexscan; RESET enable_bitmapscan;
+	SELECT count(*) FILTER (WHERE lower <> truth[query] OR upper <> lower) INTO counts FROM genie_counts('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked));
+	SELECT count(*) FILTER (WHERE NOT truth[query] BETWEEN lower AND upper) INTO bounds FROM genie_counts('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked), false);
+	SELECT count(*) INTO filters FROM (SELECT a.n, r.id FROM (SELECT query, tid FROM genie_filter('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked))) f
+			JOIN (SELECT row_number() OVER (ORDER BY n) q, n FROM asked) a ON a.q = f.query JOIN readings r ON r.ctid = f.tid) x
+		FULL JOIN (SELECT a.n, r.id FROM asked a JOIN readings r ON genie_tuple(lat, lon, at, kind, name) @& a.query) y USING (n, id) WHERE x.n IS NULL OR y.n IS NULL;
+	SELECT count(*) INTO searches FROM (
+		(TABLE s1 EXCEPT ALL TABLE s2) UNION ALL (TABLE s2 EXCEPT ALL TABLE s1)) d;
+	RETURN NEXT;
+END $$;
+CREATE VIEW s1 AS SELECT * FROM genie_search('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked), 20);
+CREATE VIEW s2 AS SELECT * FROM genie_search('readings_y', (SELECT array_agg(query ORDER BY n) FROM asked), 20);
+SELECT * FROM differences();
+
+-- the bounds are close, and a count of bins alone is one of values
+SELECT bool_and(upper - lower < 700) AS close, bool_and(estimate BETWEEN lower AND upper) AS between FROM genie_counts('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked), false);
+SELECT lower, upper FROM genie_count('readings_x', '{4:int:3}@1', false);
+
+-- changes: pending rows, merged ones, dead ones; values outside all that was learned from
+INSERT INTO readings SELECT i, sin(i) * 120, (cos(i * 0.7) * 300)::numeric(9, 5), '2027-06-01 00:00+00'::timestamptz - i * interval '1 year', i % 7, 'x' || i FROM generate_series(6001, 6400) i;
+UPDATE readings SET kind = kind + 1, lat = -lat WHERE id % 9 = 0;
+DELETE FROM readings WHERE id % 13 = 0;
+SELECT * FROM differences();
+SELECT genie_merge('readings_x');
+SELECT * FROM differences();
+VACUUM readings;
+SELECT * FROM differences();
+SELECT * FROM genie_check('readings_x');
+
+-- x @& ANY, joins, parameters, similarities
+SET enable_seqscan = off;
+SELECT count(*) FROM readings WHERE genie_tuple(lat, lon, at, kind, name) @& ANY (ARRAY['{1:float:[10,11]}@1', NULL, '{1:float:[10.5,12],4:int:2}@2']::genie_query[]);
+SELECT count(*) FROM readings WHERE lat BETWEEN 10 AND 11 OR lat BETWEEN 10.5 AND 12 AND kind = 2;
+CREATE TYPE float8range AS RANGE (subtype = float8);
+PREPARE inside(float8, float8) AS SELECT count(*) FROM readings WHERE genie_tuple(lat, lon, at, kind, name) @& genie_tuple_query(float8range($1, $2));
+EXECUTE inside(3, 4);
+SELECT count(*) FROM readings WHERE lat >= 3 AND lat < 4;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM readings WHERE genie_tuple(lat, lon, at, kind, name) @& '{1:float:[10,11]}@1';
+EXPLAIN (COSTS OFF) SELECT id FROM readings ORDER BY genie_tuple(lat, lon, at, kind, name) <&> '{1:float:[10,11]}@1'::genie_query LIMIT 3;
+RESET enable_seqscan;
+
+-- what has few values is counted by values
+SELECT value, n FROM genie_facets('readings_x', '{1:float:[10,40]}@1', '{4}') ORDER BY value;
+SELECT kind, count(*) FROM readings WHERE lat BETWEEN 10 AND 40 GROUP BY 1 ORDER BY 1;
+SELECT n, sum, min, max FROM genie_aggregate('readings_x', '{2:numeric:[10,40]}@1', 4);
+SELECT count(*), sum(kind), min(kind), max(kind) FROM readings WHERE lon BETWEEN 10 AND 40;
+
+-- refused
+SELECT * FROM genie_facets('readings_x', '{4:int:1}@1', '{1}');
+SELECT * FROM genie_aggregate('readings_x', '{4:int:1}@1', 2);
+SELECT * FROM genie_regrid('readings_x', '{1,2}', '{10,10}', '{4:int:1}@1');
+SELECT count(*) FROM genie_count('readings_x', '{1:int:3}@1');
+CREATE TABLE several (x genie_object);
+INSERT INTO several VALUES ('{1:int:1,1:int:2}');
+CREATE INDEX several_x ON several USING genie (x genie_tuple_ops);
+DELETE FROM several;
+CREATE INDEX several_x ON several USING genie (x genie_tuple_ops);
+INSERT INTO several VALUES ('{1:int:1,1:int:2}');
+INSERT INTO several SELECT genie_tuple('10.0.0.1'::inet);
+CREATE INDEX ON several USING genie (x genie_tuple_ops (bins = 1));
+CREATE INDEX ON several USING genie (x genie_tuple_ops (bins = 1001));
+CREATE INDEX ON several USING genie (x genie_tuple_ops (buckets = 5));
+
+-- few rows, then more: the index learns when it merges
+INSERT INTO several SELECT genie_tuple(i * 1.5::float8, i % 3) FROM generate_series(1, 100) i;
+INSERT INTO several VALUES (NULL);
+SET enable_seqscan = off;
+SELECT training FROM genie_index_info('several_x');
+SELECT count(*) FROM several WHERE x @& '{1:float:[3,30],2:int:1}@2';
+SELECT * FROM genie_count('several_x', '{1:float:[3,30],2:int:1}@2');
+SELECT value, n FROM genie_facets('several_x', '{1:float:[3,30]}@1', '{2}') ORDER BY 1;
+SELECT match_count, count(*) FROM genie_search('several_x', ARRAY['{1:float:[3,30],2:int:1}@2'::genie_query], 200) GROUP BY 1 ORDER BY 1;
+INSERT INTO several SELECT genie_tuple(i * 1.5::float8, i % 3) FROM generate_series(101, 3000) i;
+SELECT genie_merge('several_x');
+SELECT training FROM genie_index_info('several_x');
+SELECT count(*) FROM several WHERE x @& '{1:float:[3,300],2:int:1}@2';
+SELECT * FROM genie_count('several_x', '{1:float:[3,300],2:int:1}@2');
+SELECT match_count, count(*) FROM genie_search('several_x', ARRAY['{1:float:[3,300],2:int:1}@2'::genie_query], 4000) GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM several WHERE x @& genie_jaccard_query(genie_tuple(150::float8, 1), 0.9);
+SELECT * FROM genie_count('several_x', genie_jaccard_query(genie_tuple(150::float8, 1), 0.9));
+RESET enable_seqscan;
+
+-- rows that drift away from the cuts fill the last bin: VACUUM notes it
+INSERT INTO several SELECT genie_tuple((1e6 + i)::float8, i % 3) FROM generate_series(1, 4000) i;
+VACUUM several;
+SELECT training FROM genie_index_info('several_x');
+REINDEX INDEX several_x;
+SELECT training FROM genie_index_info('several_x');
+DROP SCHEMA index_bins CASCADE;

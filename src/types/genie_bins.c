@@ -1,0 +1,389 @@
+/*
+ * genie_bins.c
+ *	  Bins of attributes with many values (genie_bins.h).
+ *
+ * The parameters are the cuts: their number, where each begins, and their keys, ascending, one behind the other.  So a
+ * keyword is placed by a binary search in what the index keeps, and nothing is unpacked.
+ */
+#include "postgres.h"
+
+#include "genie_bins.h"
+#include "genie_query.h"
+
+#define BINS_VERSION 1
+
+/* A bin fits no more if it has so many times its share of the rows, and so many at least. */
+#define MISFIT_DEPTH 16
+#define MISFIT_ROWS 32
+
+typedef struct BinsHeader
+{
+	uint32		version;
+	uint32		n;				/* cuts */
+	uint32		begins[FLEXIBLE_ARRAY_MEMBER];	/* of each key, from the first one on; and the end of the last */
+} BinsHeader;
+
+/* Cuts as they lie in the parameters. */
+typedef struct Bins
+{
+	uint32		n;
+	const uint32 *begins;
+	const uint8 *keys;
+} Bins;
+
+static void
+report_damaged(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("an index has learned what its operator class does not understand"),
+			 errdetail("The index is damaged, or a development version of genie has built it."),
+			 errhint("Please REINDEX it.")));
+}
+
+static Bins
+open_bins(const bytea *parameters)
+{
+	const BinsHeader *header = (const BinsHeader *) VARDATA(parameters);
+	Size		n_bytes = VARSIZE(parameters) - VARHDRSZ;
+	Bins		bins;
+
+	if (n_bytes < offsetof(BinsHeader, begins) + sizeof(uint32) || header->version != BINS_VERSION ||
+		header->n > (n_bytes - offsetof(BinsHeader, begins)) / sizeof(uint32) - 1)
+		report_damaged();
+	bins.n = header->n;
+	bins.begins = header->begins;
+	bins.keys = (const uint8 *) &header->begins[header->n + 1];
+	if (bins.begins[bins.n] != n_bytes - (bins.keys - (const uint8 *) header))
+		report_damaged();
+	return bins;
+}
+
+static GenieKey
+cut(const Bins *bins, uint32 i)
+{
+	GenieKey	key = {bins->keys + bins->begins[i], bins->begins[i + 1] - bins->begins[i]};
+
+	if (bins->begins[i] >= bins->begins[i + 1] || bins->begins[i + 1] > bins->begins[bins->n] || key.len > GENIE_KEY_MAX)
+		report_damaged();
+	return key;
+}
+
+/* Are they of one dimension and family?  n: the length of the first one's prefix of both. */
+static bool
+same_prefix(GenieKey a, uint32 n, GenieKey b)
+{
+	return b.len >= n && memcmp(a.data, b.data, n) == 0;
+}
+
+/*
+ * The cut of the key's bin; false: its dimension and family have none.  *is_first: it is the first cut of these.
+ */
+static bool
+place(const Bins *bins, GenieKey key, uint32 *found, bool *is_first)
+{
+	uint32		prefix = genie_key_prefix_len(key);
+	uint32		first = 0;		/* cuts before it are not above the key */
+	uint32		end = bins->n;	/* those from it on are */
+
+	while (first < end)
+	{
+		uint32		middle = first + (end - first) / 2;
+
+		if (genie_key_cmp(cut(bins, middle), key) <= 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (first > 0 && same_prefix(key, prefix, cut(bins, first - 1)))
+		*found = first - 1;
+	else if (first < bins->n && same_prefix(key, prefix, cut(bins, first)))
+		*found = first;
+	else
+		return false;
+	*is_first = *found == 0 || !same_prefix(key, prefix, cut(bins, *found - 1));
+	return true;
+}
+
+GenieKey
+genie_bins_place(const bytea *parameters, GenieKey key)
+{
+	Bins		bins = open_bins(parameters);
+	uint32		found;
+	bool		is_first;
+
+	return place(&bins, key, &found, &is_first) ? cut(&bins, found) : key;
+}
+
+bool
+genie_bins_has(const bytea *parameters, uint32 dimension)
+{
+	Bins		bins = open_bins(parameters);
+
+	for (uint32 i = 0; i < bins.n; i++)
+	{
+		GenieKey	key = cut(&bins, i);
+		uint32		found;
+
+		if (genie_key_get_dimension(key.data, key.len, &found) != 0 && found == dimension)
+			return true;
+	}
+	return false;
+}
+
+/* ---- learning ---- */
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	return genie_key_cmp(*(const GenieKey *) a, *(const GenieKey *) b);
+}
+
+/* All keys of the objects, ascending, palloc'd. */
+static GenieKey *
+sort_keys(const GenieRaw *objects, uint32 n, uint32 *n_keys)
+{
+	GenieKey   *keys;
+	uint32		at = 0;
+
+	*n_keys = 0;
+	for (uint32 i = 0; i < n; i++)
+		*n_keys += objects[i].n;
+	keys = palloc_extended((*n_keys + (Size) 1) * sizeof(GenieKey), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < n; i++)
+	{
+		const uint8 *next = objects[i].bytes;
+
+		for (uint32 j = 0; j < objects[i].n; j++)
+			keys[at++] = genie_packed_next(&next);
+	}
+	qsort(keys, *n_keys, sizeof(GenieKey), compare_keys);
+	return keys;
+}
+
+/* Writes the cuts of n keys of one dimension and family to cuts, if they need any; returns how many. */
+static uint32
+find_cuts(const GenieKey *keys, uint32 n, uint32 n_bins, GenieKey *cuts)
+{
+	uint32		n_values = 1;
+	uint32		n_cuts = 0;
+
+	for (uint32 i = 1; i < n; i++)
+		n_values += genie_key_cmp(keys[i - 1], keys[i]) != 0;
+	if (n_values <= n_bins || !GENIE_FAMILY_IS_ORDERED(keys[0].data[genie_key_prefix_len(keys[0]) - 1]))
+		return 0;
+	for (uint32 b = 0; b < n_bins; b++)
+	{
+		GenieKey	key = keys[(uint64) b * n / n_bins];
+
+		if (n_cuts == 0 || genie_key_cmp(cuts[n_cuts - 1], key) < 0)
+			cuts[n_cuts++] = key;
+	}
+	return n_cuts;
+}
+
+static bytea *
+make_bins(const GenieKey *cuts, uint32 n)
+{
+	Size		head = offsetof(BinsHeader, begins) + (n + (Size) 1) * sizeof(uint32);
+	Size		n_bytes = head;
+	bytea	   *parameters;
+	BinsHeader *header;
+	uint8	   *at;
+
+	for (uint32 i = 0; i < n; i++)
+		n_bytes += cuts[i].len;
+	parameters = palloc(VARHDRSZ + n_bytes);
+	SET_VARSIZE(parameters, VARHDRSZ + n_bytes);
+	header = (BinsHeader *) VARDATA(parameters);
+	header->version = BINS_VERSION;
+	header->n = n;
+	at = (uint8 *) &header->begins[n + 1];
+	for (uint32 i = 0; i < n; i++)
+	{
+		header->begins[i] = (uint32) (at - ((uint8 *) header + head));
+		memcpy(at, cuts[i].data, cuts[i].len);
+		at += cuts[i].len;
+	}
+	header->begins[n] = (uint32) (at - ((uint8 *) header + head));
+	return parameters;
+}
+
+bytea *
+genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
+{
+	uint32		n_keys;
+	GenieKey   *keys = sort_keys(objects, n, &n_keys);
+	GenieKey   *cuts = palloc_extended((n_keys + (Size) 1) * sizeof(GenieKey), MCXT_ALLOC_HUGE);
+	uint32		n_cuts = 0;
+	bytea	   *bins;
+
+	for (uint32 first = 0, end; first < n_keys; first = end)
+	{
+		uint32		prefix = genie_key_prefix_len(keys[first]);
+
+		for (end = first + 1; end < n_keys && same_prefix(keys[first], prefix, keys[end]);)
+			end++;
+		n_cuts += find_cuts(keys + first, end - first, n_bins, cuts + n_cuts);
+	}
+	bins = make_bins(cuts, n_cuts);
+	pfree(cuts);
+	pfree(keys);
+	return bins;
+}
+
+bool
+genie_bins_misfit(const bytea *parameters, const GenieRaw *objects, uint32 n)
+{
+	Bins		bins = open_bins(parameters);
+	uint32	   *depths = palloc0((bins.n + (Size) 1) * sizeof(uint32));
+	uint32	   *n_of_prefix = palloc0((bins.n + (Size) 1) * sizeof(uint32));	/* cuts, by the first one */
+	bool		misfit = false;
+
+	for (uint32 i = 0, first = 0; i < bins.n; i++)
+	{
+		GenieKey	key = cut(&bins, i);
+
+		if (!same_prefix(key, genie_key_prefix_len(key), cut(&bins, first)))
+			first = i;
+		n_of_prefix[first]++;
+	}
+	for (uint32 i = 1; i < bins.n; i++)
+		if (n_of_prefix[i] == 0)
+			n_of_prefix[i] = n_of_prefix[i - 1];
+	for (uint32 i = 0; i < n; i++)
+	{
+		const uint8 *next = objects[i].bytes;
+
+		for (uint32 j = 0; j < objects[i].n; j++)
+		{
+			GenieKey	key = genie_packed_next(&next);
+			uint32		found;
+			bool		is_first;
+
+			if (place(&bins, key, &found, &is_first) && genie_key_cmp(cut(&bins, found), key) != 0)
+				misfit |= ++depths[found] >= MISFIT_ROWS &&
+					(uint64) depths[found] * n_of_prefix[found] > (uint64) n * MISFIT_DEPTH;
+		}
+	}
+	pfree(n_of_prefix);
+	pfree(depths);
+	return misfit;
+}
+
+/* ---- queries ---- */
+
+/* Is the side of the interval unbounded? */
+static bool
+has_low(const GenieInterval *interval, uint32 prefix)
+{
+	return interval->lo.len > prefix || interval->lo_after;
+}
+
+static bool
+has_high(const GenieInterval *interval, uint32 prefix)
+{
+	return same_prefix(interval->lo, prefix, interval->hi);
+}
+
+/* The same interval, of a dimension and family that has no bins. */
+static void
+add_as_it_is(GenieQueryBuilder *builder, const GenieInterval *interval, uint32 prefix)
+{
+	const GenieKey unbounded = {NULL, 0};
+
+	if (genie_interval_is_point(interval))
+		genie_query_add_point(builder, interval->lo);
+	else
+		genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix},
+							  has_low(interval, prefix) ? interval->lo : unbounded, interval->lo_after,
+							  has_high(interval, prefix) ? interval->hi : unbounded, interval->hi_after);
+}
+
+/* The bins that an interval overlaps. */
+static void
+add_outer(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval)
+{
+	uint32		prefix = genie_key_prefix_len(interval->lo);
+	GenieKey	hi = {NULL, 0};
+	bool		hi_after = false;
+	bool		is_first;
+	uint32		low;
+	uint32		high;
+
+	if (!place(bins, interval->lo, &low, &is_first))
+	{
+		add_as_it_is(builder, interval, prefix);
+		return;
+	}
+	if (has_high(interval, prefix))
+	{
+		(void) place(bins, interval->hi, &high, &is_first);
+		hi = cut(bins, high);
+		hi_after = is_first || interval->hi_after || genie_key_cmp(hi, interval->hi) != 0;
+	}
+	genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix}, cut(bins, low), false, hi, hi_after);
+}
+
+/* The bins that an interval contains. */
+static void
+add_inner(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval)
+{
+	uint32		prefix = genie_key_prefix_len(interval->lo);
+	GenieKey	hi = {NULL, 0};
+	GenieKey	lo;
+	bool		is_first;
+	bool		lo_after = false;
+	uint32		at;
+
+	if (!place(bins, interval->lo, &at, &is_first))
+	{
+		add_as_it_is(builder, interval, prefix);
+		return;
+	}
+	lo = cut(bins, at);
+	if (has_low(interval, prefix))
+		lo_after = is_first || interval->lo_after || genie_key_cmp(lo, interval->lo) != 0;
+	if (has_high(interval, prefix))
+	{
+		(void) place(bins, interval->hi, &at, &is_first);
+		hi = cut(bins, at);
+	}
+	genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix}, lo, lo_after, hi, false);
+}
+
+typedef void (*AddInterval) (GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval);
+
+static GenieQuery *
+convert(const bytea *parameters, const GenieQuery *query, int32 min_match, AddInterval add)
+{
+	Bins		bins = open_bins(parameters);
+	const uint8 *at = query->body;
+	GenieQueryBuilder builder;
+
+	genie_query_begin(&builder);
+	for (uint32 i = 0; i < query->n; i++)
+	{
+		GenieInterval interval = genie_query_next(&at);
+
+		add(&builder, &bins, &interval);
+	}
+	return genie_query_finish(&builder, min_match);
+}
+
+GenieQuery *
+genie_bins_outer(const bytea *bins, const GenieQuery *query)
+{
+	int32		min_match = query->min_match;
+
+	/* a similarity of more than 0 wants a match at least */
+	if (query->distance_strategy != 0 && query->max_distance < 1)
+		min_match = Max(min_match, 1);
+	return convert(bins, query, min_match, add_outer);
+}
+
+GenieQuery *
+genie_bins_inner(const bytea *bins, const GenieQuery *query)
+{
+	return convert(bins, query, query->min_match, add_inner);
+}
