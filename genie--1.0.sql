@@ -835,7 +835,7 @@ CREATE OPERATOR CLASS genie_tuple_ops FOR TYPE genie_object USING genie AS
 	FUNCTION 4 genie_tuple_options(internal),
 	FUNCTION 5 genie_tuple_train(internal),
 	FUNCTION 6 genie_tuple_sign(internal, internal);
-COMMENT ON OPERATOR CLASS genie_tuple_ops USING genie IS 'tuples, by bins of attributes with many values';
+COMMENT ON OPERATOR CLASS genie_tuple_ops USING genie IS 'tuples: attributes with many values are kept as bins';
 
 CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie AS
 	OPERATOR 1 <&> (tsvector, tsvector) FOR ORDER BY pg_catalog.integer_ops,

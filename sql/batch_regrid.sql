@@ -85,6 +85,10 @@ CREATE INDEX times_x ON times USING genie (genie_tuple(t, z, d));
 SELECT cell, n FROM genie_regrid('times_x', '{1}', '{1000}') UNION ALL SELECT cell, n FROM genie_regrid('times_x', '{2}', '{1000}') UNION ALL SELECT cell, n FROM genie_regrid('times_x', '{3}', '{86400}');
 SELECT floor(extract(epoch FROM t) / 1000) AS t, floor(extract(epoch FROM z) / 1000) AS z, floor(extract(epoch FROM d::timestamp) / 86400) AS d FROM times WHERE isfinite(t);
 
+CREATE TABLE line AS SELECT a FROM generate_series(1, 5999) a;
+CREATE INDEX line_x ON line USING genie (genie_tuple(a));
+VACUUM line;
+
 -- what rows have that do not match, or are not there any more, does not matter; nor does a date beyond timestamps
 CREATE TABLE mixed (x genie_object, id int);
 INSERT INTO mixed SELECT genie_tuple(i), i FROM generate_series(1, 10) i;
@@ -101,6 +105,24 @@ SELECT cell, n FROM genie_regrid('mixed_x', '{1}', '{4}');
 INSERT INTO times VALUES (NULL, NULL, '300000-01-01');
 SELECT cell, n FROM genie_regrid('times_x', '{3}', '{864000000}');
 
+-- cells of equal width are width_bucket's; a cell's rows by a scan of its TIDs
+SELECT count(*) AS different FROM (SELECT width_bucket(a, 0, 6000, 60) - 1 AS cell, count(*) AS n FROM generate_series(1, 5999) a GROUP BY 1) b
+	FULL JOIN (SELECT cell[1], n FROM genie_regrid('line_x', '{1}', '{100}')) g USING (cell) WHERE b.n IS DISTINCT FROM g.n;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM line WHERE ctid BETWEEN '(3,1)' AND '(9,4)' AND a >= 700 AND a < 800;
+CREATE FUNCTION rows_of_cells() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	c record;
+	n bigint;
+	different bigint = 0;
+BEGIN
+	FOR c IN SELECT cell[1] AS k, g.n, tid_from, tid_to FROM genie_regrid('line_x', '{1}', '{100}') g LOOP
+		EXECUTE format('SELECT count(*) FROM line WHERE ctid BETWEEN %L AND %L AND a >= %s AND a < %s', c.tid_from, c.tid_to, c.k * 100, c.k * 100 + 100) INTO n;
+		different = different + (n <> c.n)::int;
+	END LOOP;
+	RETURN different;
+END $$;
+SELECT rows_of_cells();
+
 -- what is refused
 SELECT * FROM genie_regrid('odd_x', '{1}', '{1}');
 SELECT * FROM genie_regrid('odd_x', '{2}', '{1}');
@@ -112,6 +134,7 @@ SELECT * FROM genie_regrid('odd_x', '{1,2}', '{1}');
 SELECT * FROM genie_regrid('odd_x', '{}', '{}');
 SELECT * FROM genie_regrid('odd_x', '{-1}', '{1}');
 SELECT * FROM genie_regrid('odd_x', '{1}', '{1}', measured => -1);
+SELECT * FROM genie_regrid('odd_x', '{1}', '{1}', measured => 77);
 SELECT * FROM genie_regrid('odd', '{1}', '{1}');
 CREATE TABLE sets (x int[]);
 INSERT INTO sets VALUES ('{1,2}');
@@ -125,6 +148,15 @@ CREATE ROLE genie_regrid_reader;
 GRANT USAGE ON SCHEMA batch_regrid TO genie_regrid_reader;
 SET ROLE genie_regrid_reader;
 SELECT * FROM genie_regrid('m_x', '{1}', '{1}');
+SELECT * FROM genie_filter('m_x', ARRAY['{}@0'::genie_query]);
+SELECT * FROM genie_aggregate('m_x', '{}@0', 1);
+RESET ROLE;
+GRANT SELECT ON m TO genie_regrid_reader;
+ALTER TABLE m ENABLE ROW LEVEL SECURITY;
+SET ROLE genie_regrid_reader;
+SELECT * FROM genie_regrid('m_x', '{1}', '{1}');
+SELECT * FROM genie_filter('m_x', ARRAY['{}@0'::genie_query]);
+SELECT * FROM genie_facets('m_x', '{}@0', '{1}');
 RESET ROLE;
 DROP SCHEMA batch_regrid CASCADE;
 DROP ROLE genie_regrid_reader;

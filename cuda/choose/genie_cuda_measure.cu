@@ -149,6 +149,7 @@ measure_tiles(GenieCudaContext &context, GenieDispatchCosts &costs)
 	costs.range_ns = per(many - wide, PIECES * (LISTS - WHOLE));
 	costs.posting_ns = per(per(wide - small, PIECES) - costs.range_ns * (WHOLE - 1), LIST * (LISTS - SOME_VALUES));
 	costs.code_byte_ns = costs.posting_ns / GENIE_CUDA_CODE_BYTES;
+	costs.codes_whole = true;
 	costs.piece_ns = per(per(small - nothing, PIECES) - costs.range_ns - costs.posting_ns * LIST * SOME_VALUES, 1);
 	costs.bitmap_ns = per(per(bitmaps - some_bitmaps, PIECES * (BITMAPS - SOME_BITMAPS)) - costs.range_ns, 1);
 	costs.few_postings = GENIE_CUDA_MEASURE_FEW_POSTINGS;
@@ -260,6 +261,7 @@ genie_cuda_nominal_costs(GenieCudaTensorCosts &tensor)
 	costs.tiles_ns = 6e4;
 	costs.posting_ns = 7e-4;
 	costs.code_byte_ns = costs.posting_ns / GENIE_CUDA_CODE_BYTES;
+	costs.codes_whole = true;
 	costs.bitmap_ns = 1.5;
 	costs.piece_ns = 20;
 	costs.range_ns = 0.05;

@@ -8,9 +8,10 @@
  * the heap visits, which the planner adds (uncorrelated, because TIDs come in count order), this decides
  * between the index, good for a LIMIT, and a sequential scan with a sort, good for the whole table.
  *
- * When rows are ordered by a distance, or by an index that is coarse, a scan must look at more rows than it returns: they are looked up in the
- * table, in batches by TID, and the operators are computed for each.  Those that are needed for the first rows are
- * startup costs.  The executor's visit of a row that is returned, which the planner adds, comes on top.
+ * When rows are ordered by a distance, or by an index that is coarse, a scan must look at more rows than it returns:
+ * they are looked up in the table, in batches by TID, and the operators are computed for each.  Those that are needed
+ * for the first rows are startup costs.  The executor's visit of a row that is returned, which the planner adds, comes
+ * on top.
  *
  *	- An approximate operator class looks at its first round of candidates (genie_rerank.h).
  *	- An exact class reads the values of all rows, which are most of the index, and looks at few rows more than are

@@ -128,13 +128,14 @@ Datum
 genie_tuple_train(PG_FUNCTION_ARGS)
 {
 	GenieSample *sample = (GenieSample *) PG_GETARG_POINTER(0);
-	int			n_bins = PG_HAS_OPCLASS_OPTIONS() ? ((TupleOptions *) PG_GET_OPCLASS_OPTIONS())->bins : GENIE_BINS_DEFAULT;
+	const TupleOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (const TupleOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
 
 	if (sample->learned != NULL)
 		sample->misfit = genie_bins_misfit(sample->learned, sample->objects, sample->n);
 	if (sample->learned != NULL || (sample->n < GENIE_TRAIN_MIN && sample->can_wait))
 		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(genie_bins_learn(sample->objects, sample->n, (uint32) n_bins));
+	PG_RETURN_BYTEA_P(genie_bins_learn(sample->objects, sample->n,
+									   options == NULL ? GENIE_BINS_DEFAULT : (uint32) options->bins));
 }
 
 /* support function 6 */

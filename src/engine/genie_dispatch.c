@@ -66,14 +66,30 @@ genie_dispatch_block_ns(const GenieDispatchCosts *costs, const GenieSegmentImage
 }
 
 double
-genie_dispatch_codes_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image, uint32_t n_ranges,
+genie_dispatch_codes_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image, const GenieEngineQuery *query,
 						uint32_t n_objects)
 {
 	const GenieImageGroup *group = image->groups[0];
+	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
 	const GenieCodeStrip *last = genie_image_strips(group) + (group->n_strips - 1);
-	double		share = n_ranges < group->n_strips ? (double) n_ranges / group->n_strips : 1;
+	double		bytes = last->offset + last->row_bytes;
+	double		more_bytes = 0;
+	uint32_t	n_asked = 0;	/* dimensions */
+	uint32_t	d = 0;
 
-	return costs->code_byte_ns * share * (last->offset + last->row_bytes) * n_objects;
+	for (uint32_t r = 0; r < query->n_ranges && !costs->codes_whole; r++)
+	{
+		uint32_t	before = d;
+
+		d = genie_code_dimension_of(dimensions, group->n_dimensions, d, query->ranges[r].first);
+		if (r > 0 && d == before)
+			more_bytes += genie_image_strips(group)[dimensions[d].strip].row_bytes;
+		else
+			n_asked++;
+	}
+	if (n_asked < group->n_strips && !costs->codes_whole)
+		bytes *= (double) n_asked / group->n_strips;
+	return costs->code_byte_ns * (bytes + more_bytes) * n_objects;
 }
 
 /* Fills in what the query costs. */
@@ -108,7 +124,7 @@ look_at(const GenieDispatchCosts *costs, GenieDispatchQuery *query)
 	query->n_postings = (uint64_t) (share * (double) query->n_postings);
 	if (genie_image_is_codes(image))
 		query->tiles_ns = costs->piece_ns * n_tiles +
-			genie_dispatch_codes_ns(costs, image, asked->n_ranges, genie_job_objects(query->job));
+			genie_dispatch_codes_ns(costs, image, asked, genie_job_objects(query->job));
 	else if (query->n_postings <= costs->few_postings * n_tiles)
 		query->tiles_ns = costs->few_ns * (double) query->n_postings + ranges_ns;
 	query->tiles_ns += costs->tile_hit_ns * genie_dispatch_hits(query->job);

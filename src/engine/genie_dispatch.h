@@ -10,7 +10,7 @@
  *			costs the same whatever it has.  Each tile adds a piece of work, and finding each range's lists.  In a
  *			tile of few postings each of them costs more, and the piece costs nothing.  Where zones spare work
  *			(genie_tile_zones.h), the CPU engine says which share is left.  In an image of codes alone a query costs
- *			the bytes of all strips that it asks for.
+ *			the bytes of all strips, or of those that it asks for, once for each of a dimension's ranges.
  *	lanes	Queries go in blocks of n_lanes.  A block costs the same whatever its queries ask for: for each object a
  *			row of the block's table a dimension, and a comparison with all thresholds; plus making the table.  A
  *			row's cost depends on the cache that the table fits.  It is measured for a small table and for a large
@@ -55,6 +55,7 @@ typedef struct GenieDispatchCosts
 	double		tile_hit_ns;	/* an object offered to a query's best */
 	double		tally_share;	/* of all this, what a TALLY costs where it goes by zones; 0: all */
 	double		code_byte_ns;	/* instead of lists: a byte of an image of codes alone */
+	bool		codes_whole;	/* all of its strips are read, once */
 
 	/* lanes */
 	uint32_t	n_lanes;		/* queries in a block */
@@ -128,9 +129,9 @@ genie_dispatch_may_use_lanes(const GenieJob *job)
 		(job->kind == GENIE_JOB_TALLY || job->n_conditions == 0);
 }
 
-/* What a query of so many ranges costs by tiles on so many objects of an image of codes alone. */
+/* What a query costs by tiles on so many objects of an image of codes alone. */
 extern double genie_dispatch_codes_ns(const GenieDispatchCosts *costs, const GenieSegmentImage *image,
-									  uint32_t n_ranges, uint32_t n_objects);
+									  const GenieEngineQuery *query, uint32_t n_objects);
 
 /*
  * Objects expected to be offered to a job's best k: all before there are k, then one in i / k of the i-th.  A TALLY

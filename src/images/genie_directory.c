@@ -16,6 +16,7 @@
 
 #include "genie_arena.h"
 #include "genie_directory_entry.h"
+#include "genie_image_load.h"
 #include "genie_wait_event.h"
 
 /* us until an image is tried again that found everything in use, or whose load failed */
@@ -190,8 +191,9 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->hint_version = (uint32) pg_atomic_read_u64(&entry->hint_version);
 		found->bytes = entry->bytes;
 		found->why = entry->why;
-		found->due = state == GENIE_IMAGE_PUT_OFF && entry->retry_at <= GetCurrentTimestamp() &&
-			genie_eviction_enough(entry->bytes, key);
+		found->due = state == GENIE_IMAGE_PUT_OFF &&
+			(entry->setting != genie_image_setting ||
+			 (entry->retry_at <= GetCurrentTimestamp() && genie_eviction_enough(entry->bytes, key)));
 		if (state == GENIE_IMAGE_READY)
 		{
 			genie_directory_touch(entry);
@@ -326,6 +328,7 @@ genie_directory_put_off(GenieDirectoryEntry *entry, GenieFallback why, uint64 by
 	entry->why = why;
 	entry->bytes = bytes;
 	entry->retry_at = retry_at;
+	entry->setting = genie_image_setting;
 	genie_directory_touch(entry);
 }
 

@@ -30,7 +30,8 @@ typedef struct GenieDirectoryEntry
 	GenieImageParts parts;		/* READY */
 	uint64		bytes;			/* LOADING, READY: of the arena; PUT_OFF: needed, 0 if loading failed */
 	GenieFallback why;			/* PUT_OFF: NO_ROOM or LOAD_FAILED */
-	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: never */
+	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: not before genie.image changes */
+	int			setting;		/* PUT_OFF: what genie.image was */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
 	pg_atomic_uint64 hint_version;	/* READY: hints that have been taken out, too; only ever raised */

@@ -82,6 +82,9 @@ log_no_room(Relation index, const GenieSegment *segment, const GenieLoadResult *
 			 errdetail("A segment of %u rows needs %llu kB; genie.shared_memory has %llu kB for images, and others are "
 					   "in use or of the same index.",
 					   segment->header.n_objects, (unsigned long long) result->n_bytes / 1024, kb),
+			 genie_image_setting == GENIE_IMAGE_SETTING_FULL ?
+			 errhint("Queries on it are counted from the index's pages.  Raise genie.shared_memory, which needs a "
+					 "restart, or set genie.image to \"auto\", to have it in memory.") :
 			 errhint("Queries on it are counted from the index's pages.  Raise genie.shared_memory, which needs a "
 					 "restart, to have it in memory.")));
 }

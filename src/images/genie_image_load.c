@@ -80,9 +80,9 @@ planned_bytes(const GenieImageFill *fill)
 	return n_bytes;
 }
 
-/* Allocates everything that is planned.  False: no room. */
+/* Allocates everything that is planned; lists_go: genie_eviction_allocate().  False: no room. */
 static bool
-allocate(GenieLoad *load, GenieEvict evict)
+allocate(GenieLoad *load, GenieEvict evict, bool lists_go)
 {
 	GenieImageFill *fill = &load->fill;
 	GenieImageParts *parts = &fill->parts;
@@ -92,24 +92,28 @@ allocate(GenieLoad *load, GenieEvict evict)
 	load->n_bytes = planned_bytes(fill);
 	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
 	pieces[n_groups] = body_bytes(parts);
-	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, evict))
+	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, evict, lists_go))
 		return false;
 	fill->live = parts->body = fill->group_at[n_groups];
 	pfree(pieces);
 	return true;
 }
 
-/* Allocates what is planned, or, where that has no free room and may be, codes alone.  False: no room. */
+/*
+ * Allocates what is planned, or, where that has no free room and may be, codes alone.  For these, lists of the index's
+ * other segments go, too: all of an index as codes alone is better than a part of it with lists.  False: no room.
+ */
 static bool
 make_room(GenieLoad *load)
 {
 	if (load->may_shrink && load->fill.plan.n_dimensions > 0)
 	{
-		if (allocate(load, GENIE_EVICT_NONE))
+		if (allocate(load, GENIE_EVICT_NONE, false))
 			return true;
 		(void) genie_image_fill_shrink(&load->fill);
 	}
-	return allocate(load, load->evict);
+	return allocate(load, load->evict, false) ||
+		(load->fill.plan.form == GENIE_IMAGE_CODES && allocate(load, load->evict, true));
 }
 
 /* Fills the part of the body behind the live bits: the groups, and the totals. */

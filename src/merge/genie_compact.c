@@ -138,8 +138,8 @@ genie_compact_rows_raw(const GenieCompactRows *rows, const GenieCompactRow *row)
 }
 
 /*
- * Puts the rows into a builder; raw ones are signed by the parameters, or, of a coarse class without any, as they are.  The builder needs no limit, because the rows
- * were limited when they were read.
+ * Puts the rows into a builder; raw ones are signed by the parameters, or, of a coarse class without any, as they are.
+ * The builder needs no limit, because the rows were limited when they were read.
  */
 static GenieBuilder *
 genie_compact_rows_build(GenieCompactRows *rows, GenieSigner *signer, const bytea *parameters)

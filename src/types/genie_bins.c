@@ -64,7 +64,8 @@ cut(const Bins *bins, uint32 i)
 {
 	GenieKey	key = {bins->keys + bins->begins[i], bins->begins[i + 1] - bins->begins[i]};
 
-	if (bins->begins[i] >= bins->begins[i + 1] || bins->begins[i + 1] > bins->begins[bins->n] || key.len > GENIE_KEY_MAX)
+	if (bins->begins[i] >= bins->begins[i + 1] || bins->begins[i + 1] > bins->begins[bins->n] ||
+		key.len > GENIE_KEY_MAX)
 		report_damaged();
 	return key;
 }

@@ -59,13 +59,13 @@
  * rank rows by lower bounds of their distances, which follow from the values.  It may have function 6 or 8, or both.
  * Values of an approximate class spare its scans visits of rows; its segments need not have any.
  *
- * A class with functions 5 and 6 whose operators have strategies 1 and 2 is *coarse*.  Its keywords, which sign makes of
- * raw ones, stand for several of those, as bins do for the values in them.  For each object and query, the match count
- * by the keywords that decompose or sign gives, and by the query that compile gives with the same parameters, is at
- * least the operators' match count.  Without parameters raw keywords and the query are counted, and both counts are the
- * same.  compile gives no threshold.  Scans look rows up, and the operators judge them.  With parameters and strategy 0,
- * compile gives a query for the other side: the match count by it is at most the operators'.  Such a class has no
- * values, and no distances.  What is said of parameters below holds for it.
+ * A class with functions 5 and 6 whose operators have strategies 1 and 2 is *coarse*.  Its keywords, which sign makes
+ * of raw ones, stand for several of those, as bins do for the values in them.  For each object and query, the match
+ * count by the keywords that decompose or sign gives, and by the query that compile gives with the same parameters, is
+ * at least the operators' match count.  Without parameters raw keywords and the query are counted, and both counts are
+ * the same.  compile gives no threshold.  Scans look rows up, and the operators judge them.  With parameters and
+ * strategy 0, compile gives a query for the other side: the match count by it is at most the operators'.  Such a class
+ * has no values, and no distances.  What is said of parameters below holds for it.
  *
  * Any other class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash
  * function, and match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but

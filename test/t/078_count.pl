@@ -1,4 +1,4 @@
-# genie_counts(), genie_facets() and genie_filter() while other sessions change the table, merge and vacuum, before and after it has marked the rows that are
+# genie_counts(), genie_facets(), genie_filter(), and for tuples genie_aggregate(), genie_regrid() and bins, while other sessions change the table, merge and vacuum, before and after it has marked the rows that are
 # certainly visible; under a load of short transactions; on a standby, and after a crash.
 #
 # The oracle of each count is a sequential scan under the same snapshot.
@@ -42,11 +42,36 @@ CREATE FUNCTION facets_hold() RETURNS boolean LANGUAGE sql SET enable_indexscan 
 CREATE FUNCTION filter_holds() RETURNS boolean LANGUAGE sql SET enable_indexscan = off SET enable_bitmapscan = off AS $$
 	SELECT NOT EXISTS (SELECT FROM (SELECT i, v.ctid FROM questions JOIN v ON v.x @& q) a
 		FULL JOIN genie_filter('v_x', (SELECT array_agg(q ORDER BY i) FROM questions)) b ON a.i = b.query AND a.ctid = b.tid WHERE a.i IS NULL OR b.query IS NULL) $$;
+
+-- tuples, by values and by bins: what functions say, and what sequential scans do
+CREATE TABLE w (id int, a int, b float8);
+CREATE INDEX w_x ON w USING genie (genie_tuple(a, b)) WITH (pending_limit = 64);
+CREATE INDEX w_bins ON w USING genie (genie_tuple(b, a) genie_tuple_ops (bins = 16)) WITH (pending_limit = 64);
+CREATE TABLE asked AS SELECT i, format('{1:int:[%s,%s],2:float:[%s,%s)}@2', i % 5, i % 5 + 3, i * 6.1, i * 6.1 + 25)::genie_query AS q,
+	format('{2:int:[%s,%s],1:float:[%s,%s)}@2', i % 5, i % 5 + 3, i * 6.1, i * 6.1 + 25)::genie_query AS q_bins FROM generate_series(1, 10) i;
+CREATE FUNCTION tuples() RETURNS text LANGUAGE sql SET enable_seqscan = off AS $$
+	SELECT concat_ws('; ', (SELECT string_agg(concat_ws(' ', g.n, g.sum, g.min, g.max), ',' ORDER BY i) FROM asked, genie_aggregate('w_x', q, 1) g),
+		(SELECT string_agg(concat_ws(' ', i, cell[1], cell[2], g.n), ',' ORDER BY i, cell) FROM asked, genie_regrid('w_x', '{1,2}', '{3,10}', q) g),
+		(SELECT count(*) FROM w WHERE genie_tuple(a, b) @& ANY (ARRAY(SELECT q FROM asked))),
+		(SELECT string_agg(CASE WHEN lower = upper THEN lower::text ELSE 'not exact' END, ' ' ORDER BY query) FROM genie_counts('w_bins', (SELECT array_agg(q_bins ORDER BY i) FROM asked))),
+		(SELECT count(*) FROM w WHERE genie_tuple(b, a) @& (SELECT q_bins FROM asked WHERE i = 4)),
+		(SELECT string_agg(c::text, ' ') FROM (SELECT -(genie_tuple(b, a) <&> (SELECT q_bins FROM asked WHERE i = 5)) AS c FROM w ORDER BY genie_tuple(b, a) <&> (SELECT q_bins FROM asked WHERE i = 5) LIMIT 30) s)) $$;
+CREATE FUNCTION tuples_oracle() RETURNS text LANGUAGE sql SET enable_indexscan = off SET enable_bitmapscan = off AS $$
+	SELECT concat_ws('; ', (SELECT string_agg(concat_ws(' ', g.n, g.sum, g.min, g.max), ',' ORDER BY i) FROM asked,
+			LATERAL (SELECT count(a) AS n, sum(a), min(a), max(a) FROM w WHERE genie_tuple(a, b) @& q) g),
+		(SELECT string_agg(concat_ws(' ', i, x, y, n), ',' ORDER BY i, x, y) FROM asked,
+			LATERAL (SELECT floor(a / 3.0)::int AS x, floor(b / 10)::int AS y, count(*) AS n FROM w WHERE genie_tuple(a, b) @& q GROUP BY 1, 2) g),
+		(SELECT count(*) FROM w WHERE EXISTS (SELECT FROM asked WHERE genie_tuple(a, b) @& q)),
+		(SELECT string_agg((SELECT count(*)::text FROM w WHERE genie_tuple(b, a) @& q_bins), ' ' ORDER BY i) FROM asked),
+		(SELECT count(*) FROM w WHERE genie_tuple(b, a) @& (SELECT q_bins FROM asked WHERE i = 4)),
+		(SELECT string_agg(c::text, ' ') FROM (SELECT genie_match_count(genie_tuple(b, a), (SELECT q_bins FROM asked WHERE i = 5)) AS c FROM w ORDER BY c DESC LIMIT 30) s)) $$;
 SQL
 
 # Some pages are all-visible when a count begins, others have dead rows, and some rows are pending.
 sub fresh_table
 {
+	sql('TRUNCATE w; INSERT INTO w SELECT i, i % 9, (i * 37 % 1000) / 10.0 FROM generate_series(1, 2000) i; REINDEX INDEX w_bins');
+	sql('VACUUM w');
 	sql(<<'SQL');
 DROP INDEX IF EXISTS v_x;
 TRUNCATE v;
@@ -141,18 +166,22 @@ my $load = start_load($node, 10, 4,
 	change => [ 2, 'UPDATE v SET x = x || 10 WHERE id = :n * 4;' ],
 	delete => [ 2, 'DELETE FROM v WHERE id = :n * 3;' ],
 	back => [ 1, 'BEGIN; DELETE FROM v WHERE id = :n; INSERT INTO v VALUES (ARRAY[1, 10], :n); ROLLBACK;' ],
+	tuples => [ 4, 'INSERT INTO w VALUES (:n, :n % 11, :n % 997 / 7.0);' ],
+	move => [ 2, 'UPDATE w SET b = b + 13, a = NULLIF(a + 1, 7) WHERE id = :n;' ],
+	leave => [ 2, 'DELETE FROM w WHERE id = :n * 2;' ],
+	ask => [ 2, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 / (tuples_oracle() = tuples())::int; COMMIT;' ],
 	count => [ 2, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 / (oracle() = counts() AND oracle() = one_by_one() AND bounds_hold())::int; SELECT 1 / (facets_hold() AND filter_holds())::int; COMMIT;' ]);
 my $n_vacuums = 0;
 while ($load->{run}->pumpable)
 {
-	sql('VACUUM v');
+	sql('VACUUM v, w');
 	$n_vacuums++;
 	$load->{run}->pump_nb;
 }
 ok($load->{run}->finish, 'each count is right while rows come, go and are vacuumed') or diag($load->{out});
 unlike($load->{out}, qr/ERROR|aborted/, 'no client has failed');
 cmp_ok($n_vacuums, '>', 3, "$n_vacuums times VACUUM");
-is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds()'), 't|t|t|t|t', 'and so they are afterwards');
+is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds(), tuples_oracle() = tuples()'), 't|t|t|t|t|t', 'and so they are afterwards');
 is(sql("SELECT count(*) FROM genie_check('v_x')"), 0, 'genie_check');
 
 # ---- a standby, which does not trust its pages; a crash ----
@@ -161,14 +190,15 @@ $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
-sql('DELETE FROM v WHERE id % 6 = 0; INSERT INTO v SELECT ARRAY[1, 11], i FROM generate_series(1, 100) i; VACUUM (DISABLE_PAGE_SKIPPING) v');
+sql('DELETE FROM v WHERE id % 6 = 0; INSERT INTO v SELECT ARRAY[1, 11], i FROM generate_series(1, 100) i; DELETE FROM w WHERE id % 5 = 0');
+sql('VACUUM (DISABLE_PAGE_SKIPPING) v, w');
 catch_up($node, $standby);
-is($standby->safe_psql('postgres', 'SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds()'), 't|t|t|t|t', 'on a standby');
+is($standby->safe_psql('postgres', 'SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds(), tuples_oracle() = tuples()'), 't|t|t|t|t|t', 'on a standby');
 is($standby->safe_psql('postgres', 'SELECT counts()'), sql('SELECT counts()'), 'as on the primary');
 sql('DELETE FROM v WHERE id % 6 = 1');
 $node->stop('immediate');
 $node->start;
-is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold()'), 't|t|t', 'after a crash');
+is(sql('SELECT oracle() = counts(), oracle() = one_by_one(), bounds_hold(), facets_hold(), filter_holds(), tuples_oracle() = tuples()'), 't|t|t|t|t|t', 'after a crash');
 $standby->stop;
 $node->stop;
 done_testing();

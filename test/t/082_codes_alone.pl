@@ -104,6 +104,27 @@ is(sql('SELECT answers()'), $answers, 'the same answers');
 is(bytes(), $small, 'of the same size');
 restart_with("genie.image = full\n");
 like(($node->psql('postgres', "SELECT genie_prewarm('t_x')"))[2], qr/no room in shared memory for all of genie index "t_x".*HINT: .*genie\.image/s, 'full: there is no room, and a hint says what to do');
+
+# What was put off for its lists is tried again when it may be without.
+sql('ALTER SYSTEM SET genie.image = small');
+sql('SELECT pg_reload_conf()');
+ok($node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM (SELECT genie_search('t_x', ARRAY[genie_tuple_query(1)], 1)) s, genie_images() i WHERE i.index = 't_x'::regclass AND state = 'ready'}),
+	'another setting, and a query loads it');
+is(contents(), 't_x codes', 'small: it fits');
+sql('ALTER SYSTEM RESET genie.image');
+
+# Room for the lists of a large segment, or for the codes of all: all of them.
+restart_with("genie.image = auto\ngenie.shared_memory = 64MB\n");
+sql('CREATE TABLE parts AS SELECT * FROM t');
+sql('CREATE INDEX parts_x ON parts USING genie (genie_tuple(a, b, c, d, e, f, g))');
+sql('INSERT INTO parts SELECT * FROM t');
+cmp_ok(sql("SELECT segments FROM genie_index_info('parts_x')"), '>', 1, 'several segments');
+sql("SELECT genie_prewarm('parts_x')");
+my $lists = sql("SELECT max(bytes) FROM genie_images() WHERE index = 'parts_x'::regclass");
+restart_with("genie.shared_memory = " . int(($lists + $small / 2) / 1024) . "kB\n");
+sql("SELECT genie_prewarm('parts_x')");
+is(sql("SELECT string_agg(DISTINCT contents || ' ' || state, ', ') FROM genie_images() WHERE index = 'parts_x'::regclass"), 'codes ready', 'all segments as codes alone, none with lists');
+sql('DROP TABLE parts');
 restart_with("genie.image = small\ngenie.shared_memory = 64MB\n");
 
 # Dead rows, new segments.

@@ -290,9 +290,9 @@ job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 	if (genie_image_is_codes(image))
 	{
 		if (genie_job_has_query(job->kind))
-			ns += genie_dispatch_codes_ns(costs, image, job->query.n_ranges, genie_job_objects(job));
+			ns += genie_dispatch_codes_ns(costs, image, &job->query, genie_job_objects(job));
 		for (uint32_t c = 0; genie_job_has_conditions(job->kind) && c < job->n_conditions; c++)
-			ns += genie_dispatch_codes_ns(costs, image, job->conditions[c].query.n_ranges, genie_job_objects(job));
+			ns += genie_dispatch_codes_ns(costs, image, &job->conditions[c].query, genie_job_objects(job));
 		return ns;
 	}
 	for (uint32_t i = 0; i < SAMPLE_TILES; i++)
