@@ -338,7 +338,7 @@ genie_column_check_bins(const GenieColumn *column)
 					 errmsg("index \"%s\" does not know the values of attribute %d",
 							RelationGetRelationName(batch->index), column->attributes[i]),
 					 errdetail("Its operator class keeps bins of them."),
-					 errhint("Ask an index of the operator class genie_object_ops.")));
+					 errhint("Ask the table, WHERE ... @& ..., or an index of the operator class genie_object_ops.")));
 }
 
 static bool
