@@ -478,6 +478,45 @@ test_hits(const GenieSegmentImage *image)
 	}
 }
 
+/* Codes alone: a query costs its dimensions' strips, once for each range of a dimension, or all strips once. */
+static void
+test_codes_cost(void)
+{
+	static const uint32_t n_values[] = {100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100};
+	GenieDispatchCosts of_codes = costs;
+	GenieRandom random = {8};
+	GenieModel	model;
+	GenieSegmentImage image;
+	GenieEngineQuery query = {.ranges = ranges[0], .max_count = 17};
+	double		one;
+	double		all;
+
+	genie_model_tuples(&model, &random, 70000, 17, n_values, 0, false);
+	model.form = GENIE_IMAGE_CODES;
+	genie_model_image(&model, 10, UINT32_MAX, &image);
+	CHECK_INT(image.groups[0]->n_strips, 2);
+	of_codes.code_byte_ns = 0.1;
+
+	/* one range in the first dimension, fifty there, one in each dimension */
+	for (uint32_t r = 0; r < 50; r++)
+		ranges[0][r] = (GenieRankRange) {model.first_ranks[0] + 2 * r, model.first_ranks[0] + 2 * r + 1};
+	query.n_ranges = 1;
+	one = genie_dispatch_codes_ns(&of_codes, &image, &query, 1000);
+	query.n_ranges = 50;
+	CHECK(genie_dispatch_codes_ns(&of_codes, &image, &query, 1000) > 30 * one);
+	for (uint32_t d = 0; d < 17; d++)
+		ranges[0][d] = (GenieRankRange) {model.first_ranks[d] + 1, model.first_ranks[d] + 2};
+	query.n_ranges = 17;
+	all = genie_dispatch_codes_ns(&of_codes, &image, &query, 1000);
+	CHECK(all > one && all < 3 * one);
+	of_codes.codes_whole = true;
+	CHECK(genie_dispatch_codes_ns(&of_codes, &image, &query, 1000) == all);
+	query.n_ranges = 1;
+	CHECK(genie_dispatch_codes_ns(&of_codes, &image, &query, 1000) == all);
+	genie_model_free_image(&image);
+	genie_model_end(&model);
+}
+
 static void
 test_dispatch(void)
 {
@@ -529,6 +568,7 @@ test_dispatch(void)
 		CHECK_INT(queries[q].number % 2, 0);
 	CHECK(choice.ns < choice.all_tiles_ns && choice.ns < choice.all_lanes_ns);
 	test_hits(&image);
+	test_codes_cost();
 	genie_model_free_image(&image);
 	genie_model_end(&model);
 }
