@@ -236,13 +236,24 @@ key_of_code(uint8 *buffer, uint32 function, int32 code)
 	return key;
 }
 
+/* Dimensions ascend with functions, so keys are neither compared nor sorted. */
 void
 genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)
 {
-	uint8		buffer[CODE_KEY_MAX];
+	uint8	   *at;
 
+	Assert(keywords->n == 0);
+	genie_keywords_reserve(keywords, (Size) n * (1 + CODE_KEY_MAX));
+	at = keywords->bytes + keywords->nbytes;
 	for (uint32 i = 0; i < n; i++)
-		genie_keywords_add(keywords, key_of_code(buffer, i, codes[i]));
+	{
+		/* keys are written in place, after their lengths */
+		keywords->last = (uint32) (at - keywords->bytes);
+		*at = (uint8) key_of_code(at + 1, i, codes[i]).len;
+		at += 1 + *at;
+	}
+	keywords->nbytes = at - keywords->bytes;
+	keywords->n = n;
 }
 
 /* Dimensions ascend with functions, so the intervals are in the order that a query must have. */
