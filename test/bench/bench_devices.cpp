@@ -9,8 +9,8 @@
  * for the best 10.  Images lie in memory that is not pinned.
  *
  * Prints a Markdown table, for 1, 2, 4 ... devices: milliseconds of a batch (medians), how many times as fast as one
- * device, and seconds until the large image's first answer (copying); then whether the image fits if each device may have little more
- * than half of its bytes.  Fails if answers differ.
+ * device, and seconds until the large image's first answer (copying); then how much of the image fits, where each device may have a
+ * part of its bytes.  Fails if answers differ.
  *
  * With GIGABYTES, each device may have only so many, and the image is loaded in pieces (genie_multiload.h); its memory is
  * pinned.  Prints for 1, 2, 4 ... devices: the rate of one copy of all that fits, and of each batch its milliseconds
@@ -30,6 +30,7 @@
 
 #include "genie_engine_cpu.h"
 #include "genie_engines.h"
+#include "genie_job_parts.h"
 #include "genie_multiload.h"
 
 constexpr uint32_t FUNCTIONS = 237;
@@ -200,16 +201,55 @@ open_devices(const char *library, uint32_t n, uint64_t limit, const Arena *pinne
 	return engine;
 }
 
-/* Does the image fit n devices of so much memory each? */
+/* Do the image's first groups fit the engine's devices?  Nothing of them stays. */
 static bool
-fits(const char *library, uint32_t n, uint64_t limit, Batch &batch)
+fits(GenieEngine *engine, const Large &large, uint32_t n_groups, Batch &batch)
 {
-	GenieEngine *engine = open_devices(library, n, limit);
+	static uint64_t id = 2000000;
+	GenieSegmentImage part = genie_image_part(&large.image, 0, n_groups);
 	GenieJob	job = batch.jobs[0];
 
+	part.id = id++;
+	job.image = &part;
+	job.n_tiles = large.groups[n_groups - 1]->first_tile + large.groups[n_groups - 1]->n_tiles;
 	(void) engine->ops->run(engine, 1, &job);
-	engine->ops->close(engine);
+	engine->ops->forget(engine, part.id);
 	return job.status == GENIE_OK;
+}
+
+/*
+ * Prints how much of the image fits 1, 2, 4 ... devices.  Each may have so little memory that all of them together have
+ * too little, and what it needs for a batch is the same for one and for all.
+ */
+static void
+capacity(const char *library, uint32_t n_devices, const Large &large, Batch &batch)
+{
+	const uint64_t limit = large.n_bytes / (n_devices + 1) * 4 / 3;
+	uint64_t	of_one = 0;
+
+	for (uint32_t n = 1; n <= n_devices; n *= 2)
+	{
+		GenieEngine *engine = open_devices(library, n, limit);
+		GenieDeviceInfo info[GENIE_PLACEMENT_ENGINES] = {};
+		uint32_t	low = 0;	/* so many groups fit, */
+		uint32_t	high = large.image.n_groups + 1;	/* so many do not */
+		uint64_t	n_bytes = 0;
+
+		(void) engine->ops->devices(engine, info, GENIE_PLACEMENT_ENGINES);
+		while (high - low > 1)
+		{
+			const uint32_t middle = low + (high - low) / 2;
+
+			(fits(engine, large, middle, batch) ? low : high) = middle;
+		}
+		for (uint32_t g = 0; g < low; g++)
+			n_bytes += large.groups[g]->n_bytes;
+		if (n == 1)
+			of_one = n_bytes;
+		printf("%u devices of %.1f GB, %.1f for images: %u of %u groups fit, %.2f GB, %.2f times one device's\n", n, 1e-9 * (double) limit,
+			   1e-9 * (double) info[0].image_limit_bytes, low, large.image.n_groups, 1e-9 * (double) n_bytes, (double) n_bytes / (double) of_one);
+		engine->ops->close(engine);
+	}
 }
 
 /* Bytes that all devices have copied, and the microseconds that each took. */
@@ -369,12 +409,6 @@ main(int argc, char **argv)
 		printf("\n");
 		engine->ops->close(engine);
 	}
-	for (uint32_t n = 2; n <= n_devices; n *= 2)
-	{
-		const uint64_t limit = large.n_bytes / n + large.n_bytes / 50 + (UINT64_C(2) << 30);
-
-		printf("%.1f GB a device: %u hold the image: %s; one less: %s\n", 1e-9 * (double) limit, n,
-			   fits(argv[1], n, limit, batches[1]) ? "yes" : "NO", fits(argv[1], n - 1, limit, batches[1]) ? "YES" : "no");
-	}
+	capacity(argv[1], n_devices, large, batches[1]);
 	return 0;
 }
