@@ -482,7 +482,7 @@ test_hits(const GenieSegmentImage *image)
 static void
 test_codes_cost(void)
 {
-	static const uint32_t n_values[] = {100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100};
+	uint32_t	n_values[17];
 	GenieDispatchCosts of_codes = costs;
 	GenieRandom random = {8};
 	GenieModel	model;
@@ -491,6 +491,8 @@ test_codes_cost(void)
 	double		one;
 	double		all;
 
+	for (uint32_t d = 0; d < 17; d++)
+		n_values[d] = 100;
 	genie_model_tuples(&model, &random, 70000, 17, n_values, 0, false);
 	model.form = GENIE_IMAGE_CODES;
 	genie_model_image(&model, 10, UINT32_MAX, &image);
