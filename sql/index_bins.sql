@@ -127,6 +127,10 @@ SELECT * FROM genie_count('several_x', '{1:float:[3,300],2:int:1}@2');
 SELECT match_count, count(*) FROM genie_search('several_x', ARRAY['{1:float:[3,300],2:int:1}@2'::genie_query], 4000) GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM several WHERE x @& genie_jaccard_query(genie_tuple(150::float8, 1), 0.9);
 SELECT * FROM genie_count('several_x', genie_jaccard_query(genie_tuple(150::float8, 1), 0.9));
+-- two empty sets are the same
+INSERT INTO several VALUES ('{}'), ('{}');
+SELECT count(*) FROM several WHERE x @& genie_jaccard_query('{}'::genie_object, 0.5);
+SELECT * FROM genie_count('several_x', genie_jaccard_query('{}'::genie_object, 0.5));
 RESET enable_seqscan;
 
 -- rows that drift away from the cuts fill the last bin: VACUUM notes it

@@ -377,8 +377,8 @@ genie_bins_outer(const bytea *bins, const GenieQuery *query)
 {
 	int32		min_match = query->min_match;
 
-	/* a similarity of more than 0 wants a match at least */
-	if (query->distance_strategy != 0 && query->max_distance < 1)
+	/* a similarity of more than 0 wants a match at least, unless both are empty */
+	if (query->distance_strategy != 0 && query->max_distance < 1 && query->n > 0)
 		min_match = Max(min_match, 1);
 	return convert(bins, query, min_match, add_outer);
 }

@@ -29,7 +29,9 @@ sub catalog
 		my @operators = map { { strategy => $_->[0], purpose => $_->[1], name => $_->[2], right => $_->[3], counts => $_->[4] eq 't' } }
 		  $rows->("SELECT amopstrategy, amoppurpose, oprname, format_type(amoprighttype, NULL), amopsortfamily = (SELECT oid FROM pg_opfamily WHERE opfname = 'integer_ops' AND opfmethod = 403)
 			FROM pg_amop JOIN pg_operator o ON o.oid = amopopr WHERE amopfamily = $family AND amoplefttype = $oid ORDER BY 1, 4");
-		push @classes, { name => $name, type => $type, learns => $learns eq 't', approximate => $approximate eq 't', has_options => $has_options eq 't', operators => \@operators, options => {} };
+		# a coarse class, with signatures and match counts, answers as one that does not learn
+		my $coarse = $approximate eq 't' && grep { $_->{strategy} == 2 } @operators;
+		push @classes, { name => $name, type => $type, learns => $learns eq 't' && !$coarse, approximate => $approximate eq 't' && !$coarse, coarse => $coarse, has_options => $has_options eq 't', operators => \@operators, options => {} };
 	}
 	my %kinds;
 	foreach my $text (map { SoakServer::slurp($_) } glob("$top/src/{types,classes,vectors}/*.c"))

@@ -225,7 +225,7 @@ sub value_source
 	{
 		my $set = set_source($shape, $rows);
 		my $dimensions = pick(1, 5, 40);
-		my $tuples = maybe(0.5);
+		my $tuples = $class->{coarse} || maybe(0.5);
 		$value = sub {
 			my %seen;
 			return '{' . join(',', map { my $d = abs($_) % $dimensions; $tuples && $seen{$d}++ ? () : "$d:" . ($d % 3 == 2 ? "text:\"w$_\"" : "int:$_") } $set->(@_)) . '}';
