@@ -131,7 +131,41 @@ SELECT * FROM genie_count('several_x', genie_jaccard_query(genie_tuple(150::floa
 INSERT INTO several VALUES ('{}'), ('{}');
 SELECT count(*) FROM several WHERE x @& genie_jaccard_query('{}'::genie_object, 0.5);
 SELECT * FROM genie_count('several_x', genie_jaccard_query('{}'::genie_object, 0.5));
+-- where no bin lies inside a range, the query still asks for its type
+CREATE TABLE mixed (x genie_object);
+INSERT INTO mixed SELECT format('{1:int:%s}', i)::genie_object FROM generate_series(1, 3000) i;
+INSERT INTO mixed VALUES ('{1:text:a}');
+CREATE INDEX mixed_x ON mixed USING genie (x genie_tuple_ops (bins = 16));
+SELECT * FROM genie_count('mixed_x', '{1:int:[5,7],1:text:a}@1');
+SELECT count(*) FROM genie_filter('mixed_x', ARRAY['{1:int:[5,7],1:text:a}@1'::genie_query]);
+-- one of many: similarities leave few rows, and the planner knows
+EXPLAIN (COSTS OFF) SELECT count(*) FROM several WHERE x @& genie_jaccard_query(genie_tuple(150::float8, 1), 0.9);
 RESET enable_seqscan;
+
+-- an index that learns from too few rows would keep values
+CREATE TABLE grown (x genie_object);
+CREATE INDEX grown_x ON grown USING genie (x genie_tuple_ops);
+INSERT INTO grown SELECT genie_tuple(i) FROM generate_series(1, 300) i;
+SELECT genie_merge('grown_x');
+SELECT training FROM genie_index_info('grown_x');
+INSERT INTO grown SELECT genie_tuple(i) FROM generate_series(301, 20000) i;
+SELECT genie_merge('grown_x');
+SELECT training, keywords <= 256 AS bins FROM genie_index_info('grown_x');
+-- an attribute that has many values later; few bins, most of which are empty
+TRUNCATE grown;
+INSERT INTO grown SELECT genie_tuple(i % 7, i) FROM generate_series(1, 5000) i;
+REINDEX INDEX grown_x;
+DELETE FROM grown;
+INSERT INTO grown SELECT genie_tuple(i, i) FROM generate_series(1, 5000) i;
+VACUUM grown;
+SELECT training FROM genie_index_info('grown_x');
+DROP INDEX grown_x;
+CREATE INDEX grown_x ON grown USING genie (x genie_tuple_ops (bins = 8));
+VACUUM grown;
+SELECT training FROM genie_index_info('grown_x');
+INSERT INTO grown SELECT genie_tuple(100000 + i, i) FROM generate_series(1, 30000) i;
+VACUUM grown;
+SELECT training FROM genie_index_info('grown_x');
 
 -- rows that drift away from the cuts fill the last bin: VACUUM notes it
 INSERT INTO several SELECT genie_tuple((1e6 + i)::float8, i % 3) FROM generate_series(1, 4000) i;

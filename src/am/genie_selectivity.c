@@ -77,6 +77,10 @@ ask_coarse_share(Relation index, ScanKeyData *key)
 
 	if (parameters == NULL || outer < 0)
 		return outer;
+	/* the inner query knows no threshold */
+	if (key->sk_subtype == get_func_rettype(index_getprocid(index, 1, GENIE_COMPILE_PROC)) &&
+		DatumGetGenieQuery(key->sk_argument)->distance_strategy != 0)
+		return outer / 2;
 	key->sk_strategy = GENIE_INNER_QUERY;
 	return (outer + genie_estimate_share(index, genie_scan_compile(index, key, parameters))) / 2;
 }

@@ -7,6 +7,7 @@
  *		ALL			those that are live
  *		FIRST		the sure ones, and the unsure ones whose rows were found visible
  *		SOME		engines do not count: the bits of matching rows are counted here
+ *					So they are of a coarse class, whatever the way.
  *		BOUNDS		sure objects for the lower bound, and live ones for the upper.  The estimate takes the share of the
  *					unsure ones that the table's statistics say are live.  Of a coarse class, those that are sure to
  *					match, and those that may, of which half are taken to.

@@ -129,13 +129,13 @@ genie_tuple_train(PG_FUNCTION_ARGS)
 {
 	GenieSample *sample = (GenieSample *) PG_GETARG_POINTER(0);
 	const TupleOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (const TupleOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
+	uint32		n_bins = options == NULL ? GENIE_BINS_DEFAULT : (uint32) options->bins;
 
 	if (sample->learned != NULL)
-		sample->misfit = genie_bins_misfit(sample->learned, sample->objects, sample->n);
-	if (sample->learned != NULL || (sample->n < GENIE_TRAIN_MIN && sample->can_wait))
-		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(genie_bins_learn(sample->objects, sample->n,
-									   options == NULL ? GENIE_BINS_DEFAULT : (uint32) options->bins));
+		sample->misfit = genie_bins_misfit(sample->learned, sample->objects, sample->n, n_bins);
+	if (sample->learned != NULL || (sample->n < Max(GENIE_TRAIN_MIN, 2 * n_bins) && sample->can_wait))
+		PG_RETURN_NULL();		/* of few rows, no attribute has many values */
+	PG_RETURN_BYTEA_P(genie_bins_learn(sample->objects, sample->n, n_bins));
 }
 
 /* support function 6 */

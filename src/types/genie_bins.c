@@ -12,7 +12,7 @@
 
 #define BINS_VERSION 1
 
-/* A bin fits no more if it has so many times its share of the rows, and so many at least. */
+/* A bin fits no more if it has so many times its share of the rows, or three quarters, and so many at least. */
 #define MISFIT_DEPTH 16
 #define MISFIT_ROWS 32
 
@@ -217,16 +217,25 @@ genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
 	GenieKey   *keys = sort_keys(objects, n, &n_keys);
 	GenieKey   *cuts = palloc_extended((n_keys + (Size) 1) * sizeof(GenieKey), MCXT_ALLOC_HUGE);
 	uint32		n_cuts = 0;
+	Size		n_bytes;
 	bytea	   *bins;
 
-	for (uint32 first = 0, end; first < n_keys; first = end)
+	do
 	{
-		uint32		prefix = genie_key_prefix_len(keys[first]);
+		n_cuts = 0;
+		n_bytes = sizeof(BinsHeader) + sizeof(uint32);
+		for (uint32 first = 0, end; first < n_keys; first = end)
+		{
+			uint32		prefix = genie_key_prefix_len(keys[first]);
 
-		for (end = first + 1; end < n_keys && same_prefix(keys[first], prefix, keys[end]);)
-			end++;
-		n_cuts += find_cuts(keys + first, end - first, n_bins, cuts + n_cuts);
-	}
+			for (end = first + 1; end < n_keys && same_prefix(keys[first], prefix, keys[end]);)
+				end++;
+			n_cuts += find_cuts(keys + first, end - first, n_bins, cuts + n_cuts);
+		}
+		for (uint32 i = 0; i < n_cuts; i++)
+			n_bytes += sizeof(uint32) + cuts[i].len;
+		n_bins /= 2;
+	} while (n_bytes > GENIE_LEARNED_MAX && n_bins > 0);
 	bins = make_bins(cuts, n_cuts);
 	pfree(cuts);
 	pfree(keys);
@@ -234,24 +243,20 @@ genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
 }
 
 bool
-genie_bins_misfit(const bytea *parameters, const GenieRaw *objects, uint32 n)
+genie_bins_misfit(const bytea *parameters, const GenieRaw *objects, uint32 n, uint32 n_bins)
 {
 	Bins		bins = open_bins(parameters);
-	uint32	   *depths = palloc0((bins.n + (Size) 1) * sizeof(uint32));
-	uint32	   *n_of_prefix = palloc0((bins.n + (Size) 1) * sizeof(uint32));	/* cuts, by the first one */
+	bytea	   *again = genie_bins_learn(objects, n, n_bins);
+	Bins		new_bins = open_bins(again);
+	uint32	   *depths = palloc0((bins.n + (Size) 1) * sizeof(uint32)); /* rows of other values than the cut, */
+	uint32	   *n_rows = palloc0((bins.n + (Size) 1) * sizeof(uint32)); /* and all */
 	bool		misfit = false;
+	bool		is_first;
+	uint32		found;
 
-	for (uint32 i = 0, first = 0; i < bins.n; i++)
-	{
-		GenieKey	key = cut(&bins, i);
-
-		if (!same_prefix(key, genie_key_prefix_len(key), cut(&bins, first)))
-			first = i;
-		n_of_prefix[first]++;
-	}
-	for (uint32 i = 1; i < bins.n; i++)
-		if (n_of_prefix[i] == 0)
-			n_of_prefix[i] = n_of_prefix[i - 1];
+	/* an attribute has many values now */
+	for (uint32 i = 0; i < new_bins.n && !misfit; i++)
+		misfit = !place(&bins, cut(&new_bins, i), &found, &is_first);
 	for (uint32 i = 0; i < n; i++)
 	{
 		const uint8 *next = objects[i].bytes;
@@ -259,16 +264,32 @@ genie_bins_misfit(const bytea *parameters, const GenieRaw *objects, uint32 n)
 		for (uint32 j = 0; j < objects[i].n; j++)
 		{
 			GenieKey	key = genie_packed_next(&next);
-			uint32		found;
-			bool		is_first;
 
-			if (place(&bins, key, &found, &is_first) && genie_key_cmp(cut(&bins, found), key) != 0)
-				misfit |= ++depths[found] >= MISFIT_ROWS &&
-					(uint64) depths[found] * n_of_prefix[found] > (uint64) n * MISFIT_DEPTH;
+			if (place(&bins, key, &found, &is_first))
+			{
+				n_rows[found]++;
+				depths[found] += genie_key_cmp(cut(&bins, found), key) != 0;
+			}
 		}
 	}
-	pfree(n_of_prefix);
+	for (uint32 first = 0, end; first < bins.n; first = end)
+	{
+		GenieKey	key = cut(&bins, first);
+		uint32		prefix = genie_key_prefix_len(key);
+		uint64		n_of_all = n_rows[first];
+		uint32		deepest = depths[first];
+
+		for (end = first + 1; end < bins.n && same_prefix(key, prefix, cut(&bins, end)); end++)
+		{
+			n_of_all += n_rows[end];
+			deepest = Max(deepest, depths[end]);
+		}
+		misfit |= deepest >= MISFIT_ROWS &&
+			((uint64) deepest * (end - first) > n_of_all * MISFIT_DEPTH || (uint64) deepest * 4 > n_of_all * 3);
+	}
+	pfree(n_rows);
 	pfree(depths);
+	pfree(again);
 	return misfit;
 }
 
@@ -326,7 +347,10 @@ add_outer(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *int
 	genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix}, cut(bins, low), false, hi, hi_after);
 }
 
-/* The bins that an interval contains. */
+/*
+ * The bins that an interval contains.  If it contains none, a part of its first bin without the cut is added, which no
+ * bin is in: the query asks for the same type as before.
+ */
 static void
 add_inner(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval)
 {
@@ -335,20 +359,28 @@ add_inner(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *int
 	GenieKey	lo;
 	bool		is_first;
 	bool		lo_after = false;
-	uint32		at;
+	uint32		low;
+	uint32		high;
 
-	if (!place(bins, interval->lo, &at, &is_first))
+	if (!place(bins, interval->lo, &low, &is_first))
 	{
 		add_as_it_is(builder, interval, prefix);
 		return;
 	}
-	lo = cut(bins, at);
+	lo = cut(bins, low);
 	if (has_low(interval, prefix))
 		lo_after = is_first || interval->lo_after || genie_key_cmp(lo, interval->lo) != 0;
 	if (has_high(interval, prefix))
 	{
-		(void) place(bins, interval->hi, &at, &is_first);
-		hi = cut(bins, at);
+		(void) place(bins, interval->hi, &high, &is_first);
+		hi = cut(bins, high);
+		if (high == low)
+		{
+			lo_after = true;
+			hi = low + 1 < bins->n ? cut(bins, low + 1) : (GenieKey) {NULL, 0};
+			if (hi.data != NULL && !same_prefix(lo, prefix, hi))
+				hi = (GenieKey) {NULL, 0};
+		}
 	}
 	genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix}, lo, lo_after, hi, false);
 }
@@ -377,9 +409,10 @@ genie_bins_outer(const bytea *bins, const GenieQuery *query)
 {
 	int32		min_match = query->min_match;
 
-	/* a similarity of more than 0 wants a match at least, unless both are empty */
-	if (query->distance_strategy != 0 && query->max_distance < 1 && query->n > 0)
-		min_match = Max(min_match, 1);
+	/* an object of nothing but what matches is nearest */
+	while (query->distance_strategy != 0 && min_match < (int32) query->n &&
+		   genie_jaccard_distance(min_match, query->n, min_match) > query->max_distance)
+		min_match++;
 	return convert(bins, query, min_match, add_outer);
 }
 

@@ -25,7 +25,10 @@
 #define GENIE_BINS_MIN		2
 #define GENIE_BINS_MAX		1000	/* half the rows of a sample */
 
-/* Cuts of some objects' keywords, palloc'd: of attributes that have more than n_bins values there. */
+/*
+ * Cuts of some objects' keywords, palloc'd: of attributes that have more than n_bins values there.  Fewer bins where the
+ * cuts would be too many to be kept.
+ */
 extern bytea *genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins);
 
 /* The bin of a keyword, or the keyword itself.  Errors: the parameters are damaged. */
@@ -42,9 +45,9 @@ extern GenieQuery *genie_bins_outer(const bytea *bins, const GenieQuery *query);
 extern GenieQuery *genie_bins_inner(const bytea *bins, const GenieQuery *query);
 
 /*
- * Is there a bin with so many of these objects, of other values than its cut, that it had better be divided?  The
- * objects are not those from which the cuts were learned.
+ * Is there a bin with so many of these objects, of other values than its cut, that it had better be divided, or an
+ * attribute without bins that has many values now?  The objects are not those from which the cuts were learned.
  */
-extern bool genie_bins_misfit(const bytea *bins, const GenieRaw *objects, uint32 n);
+extern bool genie_bins_misfit(const bytea *bins, const GenieRaw *objects, uint32 n, uint32 n_bins);
 
 #endif							/* GENIE_BINS_H */
