@@ -26,8 +26,8 @@
 #define GENIE_BINS_MAX		1000	/* half the rows of a sample */
 
 /*
- * Cuts of some objects' keywords, palloc'd: of attributes that have more than n_bins values there.  Fewer bins where the
- * cuts would be too many to be kept.
+ * Cuts of some objects' keywords, palloc'd: of attributes that have more than n_bins values there.  Fewer bins where
+ * the cuts would be too many to be kept.
  */
 extern bytea *genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins);
 
