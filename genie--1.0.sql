@@ -1358,7 +1358,8 @@ CREATE FUNCTION genie_facets(index regclass, query genie_query, attributes integ
 COMMENT ON FUNCTION genie_facets(regclass, genie_query, integer[]) IS 'how many of an index''s rows that fulfil x @& query have each value of these attributes; an array''s elements have attribute 0';
 
 CREATE FUNCTION genie_aggregate(index regclass, query genie_query, attribute integer,
-	OUT n bigint, OUT sum numeric, OUT avg numeric, OUT min text, OUT max text)
+	OUT n bigint, OUT sum numeric, OUT avg numeric, OUT min text, OUT max text,
+	OUT sum_lower numeric, OUT sum_upper numeric, OUT avg_lower numeric, OUT avg_upper numeric)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION genie_aggregate(regclass, genie_query, integer) IS 'number, sum, average, least and greatest of an attribute''s values in an index''s rows that fulfil x @& query';
 

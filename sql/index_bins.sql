@@ -61,6 +61,21 @@ CREATE VIEW s1 AS SELECT * FROM genie_search('readings_x', (SELECT array_agg(que
 CREATE VIEW s2 AS SELECT * FROM genie_search('readings_y', (SELECT array_agg(query ORDER BY n) FROM asked), 20);
 SELECT * FROM differences();
 
+-- aggregates: number, least and greatest are exact, the sum lies between its bounds
+CREATE FUNCTION aggregates() RETURNS TABLE (attribute int, queries bigint, numbers bigint, extremes bigint, bounds bigint, sums bigint, close boolean) LANGUAGE sql AS $$
+	WITH value AS (SELECT genie_tuple(lat, lon, at, kind, name) AS x, CASE a WHEN 1 THEN lat::text::numeric WHEN 2 THEN lon WHEN 4 THEN kind END AS number, CASE a WHEN 3 THEN at END AS time, CASE a WHEN 5 THEN name COLLATE "C" END AS word, a
+			FROM readings, generate_series(1, 5) a),
+		truth AS (SELECT asked.n AS q, a, count(coalesce(number::text, time::text, word)) AS n, sum(number), min(number) AS least, max(number) AS greatest, min(time) AS first, max(time) AS last, min(word) AS head, max(word) AS tail
+			FROM asked CROSS JOIN value WHERE x @& query GROUP BY 1, 2)
+	SELECT a, count(*), count(*) FILTER (WHERE g.n <> t.n),
+		count(*) FILTER (WHERE (CASE a WHEN 3 THEN (min::timestamptz, max::timestamptz) IS DISTINCT FROM (first, last) WHEN 5 THEN (min, max) IS DISTINCT FROM (head, tail) ELSE (min::numeric, max::numeric) IS DISTINCT FROM (least, greatest) END)),
+		count(*) FILTER (WHERE NOT (sum_lower <= t.sum + 1e-6 AND t.sum - 1e-6 <= sum_upper AND avg_lower <= sum_lower / t.n + 1e-6 AND avg_upper >= sum_upper / t.n - 1e-6)),
+		count(*) FILTER (WHERE g.sum IS NOT NULL AND abs(g.sum - t.sum) < 1e-6),
+		bool_and(sum_upper - sum_lower <= t.n * CASE a WHEN 1 THEN 8 WHEN 2 THEN 20 ELSE 0 END)
+	FROM truth t, genie_aggregate('readings_x', (SELECT query FROM asked WHERE asked.n = q), a) g GROUP BY 1 ORDER BY 1
+$$;
+SELECT * FROM aggregates();
+
 -- the bounds are close, and a count of bins alone is one of values
 SELECT bool_and(upper - lower < 700) AS close, bool_and(estimate BETWEEN lower AND upper) AS between FROM genie_counts('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked), false);
 SELECT lower, upper FROM genie_count('readings_x', '{4:int:3}@1', false);
@@ -70,10 +85,13 @@ INSERT INTO readings SELECT i, sin(i) * 120, (cos(i * 0.7) * 300)::numeric(9, 5)
 UPDATE readings SET kind = kind + 1, lat = -lat WHERE id % 9 = 0;
 DELETE FROM readings WHERE id % 13 = 0;
 SELECT * FROM differences();
+SELECT * FROM aggregates();
 SELECT genie_merge('readings_x');
 SELECT * FROM differences();
+SELECT * FROM aggregates();
 VACUUM readings;
 SELECT * FROM differences();
+SELECT * FROM aggregates();
 SELECT * FROM genie_check('readings_x');
 
 -- x @& ANY, joins, parameters, similarities
@@ -96,7 +114,6 @@ SELECT count(*), sum(kind), min(kind), max(kind) FROM readings WHERE lon BETWEEN
 
 -- refused
 SELECT * FROM genie_facets('readings_x', '{4:int:1}@1', '{1}');
-SELECT * FROM genie_aggregate('readings_x', '{4:int:1}@1', 2);
 SELECT * FROM genie_regrid('readings_x', '{1,2}', '{10,10}', '{4:int:1}@1');
 SELECT count(*) FROM genie_count('readings_x', '{1:int:3}@1');
 CREATE TABLE several (x genie_object);
@@ -109,6 +126,23 @@ INSERT INTO several SELECT genie_tuple('10.0.0.1'::inet);
 CREATE INDEX ON several USING genie (x genie_tuple_ops (bins = 1));
 CREATE INDEX ON several USING genie (x genie_tuple_ops (bins = 1001));
 CREATE INDEX ON several USING genie (x genie_tuple_ops (buckets = 5));
+
+-- extremes that are no numbers, or in two families, or cut; a single bin; no bin
+CREATE TABLE odd (f float8, t text, x genie_object);
+INSERT INTO odd SELECT sqrt(i), md5(i::text) || repeat('x', i % 300), CASE WHEN i % 2 = 0 THEN genie_tuple(i) ELSE genie_tuple(i::text) END FROM generate_series(1, 2000) i;
+CREATE INDEX odd_x ON odd USING genie (genie_tuple(f, t) genie_tuple_ops (bins = 16));
+CREATE INDEX odd_y ON odd USING genie (x genie_tuple_ops (bins = 16));
+SELECT n, sum, min::float8 = sqrt(300) AS min, max::float8 = sqrt(400) AS max, sum_lower <= s AND s <= sum_upper AS within FROM genie_aggregate('odd_x', '{1:float:[17.32,20.00000001]}@1', 1), (SELECT sum(sqrt(i)::text::numeric) s FROM generate_series(300, 400) i) v;
+SELECT n, sum = 10 AS exact, sum_lower = sum_upper AS bounds, avg, min, max FROM genie_aggregate('odd_x', '{1:float:10}@1', 1);
+SELECT * FROM genie_aggregate('odd_x', '{1:float:-7}@1', 1);
+SELECT min = (SELECT min(t COLLATE "C") FROM odd) AS min, max = (SELECT max(t COLLATE "C") FROM odd) AS max, sum, sum_lower FROM genie_aggregate('odd_x', '{}@0', 2);
+SELECT n, sum, sum_lower, min FROM genie_aggregate('odd_y', '{}@0', 1);
+INSERT INTO odd VALUES ('Infinity'), ('NaN'), ('-Infinity');
+SELECT n, sum, min, max, sum_lower, sum_upper FROM genie_aggregate('odd_x', '{}@0', 1);
+SELECT n, sum, min, max, sum_lower, sum_upper >= 2 * 44 FROM genie_aggregate('odd_x', '{1:float:[44,inf]}@1', 1);
+SELECT genie_merge('odd_x');
+SELECT n, sum, min, max, sum_lower, sum_upper FROM genie_aggregate('odd_x', '{}@0', 1);
+DROP TABLE odd;
 
 -- few rows, then more: the index learns when it merges
 INSERT INTO several SELECT genie_tuple(i * 1.5::float8, i % 3) FROM generate_series(1, 100) i;

@@ -40,6 +40,7 @@ genie_column_take_rows(void *arg, uint32 i pg_attribute_unused(), uint32 s, cons
 		return true;
 	old = MemoryContextSwitchTo(column->matches.batch.attempt_context);
 	source = palloc(sizeof(GenieColumnSource));
+	source->number = s;
 	source->source = column->matches.batch.sources[s];
 	source->segment = source->source->segment;
 	source->n_words = n_words;
@@ -293,6 +294,85 @@ genie_column_object(GenieColumn *column, GenieColumnSource *source, uint32 *obje
 	return first.found;
 }
 
+/* ---- rows of a value ---- */
+
+typedef struct GenieColumnVisit
+{
+	GenieColumn *column;
+	GenieColumnSource *source;
+	uint64	   *wanted;
+	GenieColumnRow row;
+	void	   *arg;
+} GenieColumnVisit;
+
+static bool
+genie_column_want_part(void *arg, uint32 tile, const GenieListRef *ref)
+{
+	GenieColumnVisit *visit = arg;
+	const uint16 *locals = genie_column_locals(visit->column, visit->source, tile, ref);
+	uint64	   *wanted = visit->wanted + (Size) tile * GENIE_TILE_WORDS;
+
+	for (uint32 i = 0; locals != NULL && i < ref->n; i++)
+		wanted[locals[i] / 64] |= UINT64CONST(1) << (locals[i] % 64);
+	return locals != NULL;
+}
+
+static void
+genie_column_take_row(void *arg, GenieVisitRow *row pg_attribute_unused(), TupleTableSlot *slot)
+{
+	GenieColumnVisit *visit = arg;
+
+	visit->row(visit->arg, slot);
+}
+
+static void
+genie_column_ignore_row(void *arg pg_attribute_unused(), uint32 object pg_attribute_unused(),
+						uint64 live pg_attribute_unused())
+{
+}
+
+/* Those of one source.  False: stale. */
+static bool
+genie_column_visit_source(GenieColumnVisit *visit, GenieKey key)
+{
+	GenieColumn *column = visit->column;
+	GenieColumnSource *source = visit->source;
+	GenieVisitor *visitor = &column->matches.batch.round.visitor;
+	bool		ok;
+
+	if (!genie_dictionary_seek(&source->cursor, key, false))
+		return false;
+	if (!source->cursor.valid || genie_key_cmp(source->cursor.key, key) != 0)
+		return true;
+	visit->wanted = palloc_extended(source->n_words * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	genie_list_walk_begin(&source->walk, source->segment);
+	ok = genie_list_walk(&source->walk, &source->cursor, genie_column_want_part, visit);
+	if (source->walk.damage != NULL)
+		genie_column_corrupt(column, source->walk.damage);
+	for (Size w = 0; w < source->n_words; w++)
+		visit->wanted[w] &= source->bits[w];
+	visitor->found = genie_column_take_row;
+	visitor->arg = visit;
+	ok = ok && genie_matches_visit(&column->matches, source->number, visit->wanted, NULL, genie_column_ignore_row, NULL);
+	visitor->found = NULL;
+	pfree(visit->wanted);
+	return ok;
+}
+
+bool
+genie_column_visit(GenieColumn *column, GenieKey key, GenieColumnRow row, void *arg)
+{
+	GenieColumnVisit visit = {.column = column, .row = row, .arg = arg};
+
+	for (uint32 s = 0; s < column->n_sources; s++)
+	{
+		visit.source = column->sources[s];
+		if (!genie_column_visit_source(&visit, key))
+			return false;
+	}
+	return true;
+}
+
 /* ---- a call ---- */
 
 const FuncExpr *
@@ -332,7 +412,8 @@ genie_column_check_bins(const GenieColumn *column)
 	const GenieBatch *batch = &column->matches.batch;
 
 	for (uint32 i = 0; i < column->n_attributes && genie_batch_is_coarse(batch); i++)
-		if (!genie_tuple_class_of(batch->index) || genie_bins_has(batch->parameters, column->attributes[i]))
+		if (!genie_tuple_class_of(batch->index) ||
+			(!column->takes_bins && genie_bins_has(batch->parameters, column->attributes[i])))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("index \"%s\" does not know the values of attribute %d",

@@ -15,6 +15,7 @@
 /* A segment in which some rows match. */
 typedef struct GenieColumnSource
 {
+	uint32		number;			/* among the batch's */
 	GenieSource *source;
 	GenieSegment *segment;
 	GenieDictionaryCursor cursor;
@@ -37,6 +38,7 @@ typedef struct GenieColumn
 	/* the caller's: all attributes whose values are wanted */
 	uint32		n_attributes;
 	const int32 *attributes;
+	bool		takes_bins;		/* they may be kept by bins (genie_bins.h), whose cuts are the values then */
 
 	/* an attempt: segments in which some rows match */
 	GenieColumnSource **sources;
@@ -88,6 +90,12 @@ extern bool genie_column_walk(GenieColumn *column, uint32 attribute, const Genie
  * counted.  False: stale.
  */
 extern bool genie_column_object(GenieColumn *column, GenieColumnSource *source, uint32 *object);
+
+/* Takes a row. */
+typedef void (*GenieColumnRow) (void *arg, TupleTableSlot *slot);
+
+/* Looks up the rows that match and have a keyword, and gives them.  False: stale. */
+extern bool genie_column_visit(GenieColumn *column, GenieKey key, GenieColumnRow row, void *arg);
 
 /* The call of genie_tuple() that an index is on; NULL: it is on something else. */
 extern const FuncExpr *genie_column_tuple(Relation index);

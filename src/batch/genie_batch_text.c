@@ -132,3 +132,12 @@ genie_batch_text(GenieColumn *column, GenieColumnSource *source, uint32 object, 
 	*text = search.text;
 	return ok;
 }
+
+char *
+genie_batch_text_of_row(Relation index, GenieKey key, TupleTableSlot *slot)
+{
+	GenieBatchText search = {.index = index, .key = key, .context = CurrentMemoryContext};
+
+	genie_batch_text_row(&search, NULL, slot);
+	return search.text;
+}

@@ -13,4 +13,7 @@
  */
 extern bool genie_batch_text(GenieColumn *column, GenieColumnSource *source, uint32 object, char **text);
 
+/* The same from a row that is at hand, palloc'd; NULL as above. */
+extern char *genie_batch_text_of_row(Relation index, GenieKey key, TupleTableSlot *slot);
+
 #endif							/* GENIE_BATCH_TEXT_H */

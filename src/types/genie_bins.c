@@ -117,6 +117,21 @@ genie_bins_place(const bytea *parameters, GenieKey key)
 }
 
 bool
+genie_bins_end(const bytea *parameters, GenieKey key, GenieKey *end)
+{
+	Bins		bins = open_bins(parameters);
+	uint32		found;
+	bool		is_first;
+
+	if (!place(&bins, key, &found, &is_first) || genie_key_cmp(cut(&bins, found), key) != 0)
+		return false;
+	*end = found + 1 < bins.n ? cut(&bins, found + 1) : (GenieKey) {NULL, 0};
+	if (end->len > 0 && !same_prefix(key, genie_key_prefix_len(key), *end))
+		end->len = 0;
+	return true;
+}
+
+bool
 genie_bins_has(const bytea *parameters, uint32 dimension)
 {
 	Bins		bins = open_bins(parameters);

@@ -34,6 +34,9 @@ extern bytea *genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
 /* The bin of a keyword, or the keyword itself.  Errors: the parameters are damaged. */
 extern GenieKey genie_bins_place(const bytea *bins, GenieKey key);
 
+/* Is a key the cut of a bin?  *end: the next cut of its dimension and family; its length is 0: there is none. */
+extern bool genie_bins_end(const bytea *bins, GenieKey key, GenieKey *end);
+
 /* Is a dimension kept by bins? */
 extern bool genie_bins_has(const bytea *bins, uint32 dimension);
 

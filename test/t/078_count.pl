@@ -55,6 +55,7 @@ CREATE FUNCTION tuples() RETURNS text LANGUAGE sql SET enable_seqscan = off AS $
 		(SELECT count(*) FROM w WHERE genie_tuple(a, b) @& ANY (ARRAY(SELECT q FROM asked))),
 		(SELECT string_agg(CASE WHEN lower = upper THEN lower::text ELSE 'not exact' END, ' ' ORDER BY query) FROM genie_counts('w_bins', (SELECT array_agg(q_bins ORDER BY i) FROM asked))),
 		(SELECT count(*) FROM w WHERE genie_tuple(b, a) @& (SELECT q_bins FROM asked WHERE i = 4)),
+		(SELECT string_agg(concat_ws(' ', g.n, g.min, g.max, e.sum BETWEEN g.sum_lower AND g.sum_upper), ',' ORDER BY i) FROM asked, genie_aggregate('w_bins', q_bins, 1) g, genie_aggregate('w_x', q, 2) e),
 		(SELECT string_agg(c::text, ' ') FROM (SELECT -(genie_tuple(b, a) <&> (SELECT q_bins FROM asked WHERE i = 5)) AS c FROM w ORDER BY genie_tuple(b, a) <&> (SELECT q_bins FROM asked WHERE i = 5) LIMIT 30) s)) $$;
 CREATE FUNCTION tuples_oracle() RETURNS text LANGUAGE sql SET enable_indexscan = off SET enable_bitmapscan = off AS $$
 	SELECT concat_ws('; ', (SELECT string_agg(concat_ws(' ', g.n, g.sum, g.min, g.max), ',' ORDER BY i) FROM asked,
@@ -64,6 +65,8 @@ CREATE FUNCTION tuples_oracle() RETURNS text LANGUAGE sql SET enable_indexscan =
 		(SELECT count(*) FROM w WHERE EXISTS (SELECT FROM asked WHERE genie_tuple(a, b) @& q)),
 		(SELECT string_agg((SELECT count(*)::text FROM w WHERE genie_tuple(b, a) @& q_bins), ' ' ORDER BY i) FROM asked),
 		(SELECT count(*) FROM w WHERE genie_tuple(b, a) @& (SELECT q_bins FROM asked WHERE i = 4)),
+		(SELECT string_agg(concat_ws(' ', g.n, g.min, g.max, CASE WHEN g.n > 0 THEN true END), ',' ORDER BY i) FROM asked,
+			LATERAL (SELECT count(b) AS n, min(b), max(b) FROM w WHERE genie_tuple(b, a) @& q_bins) g),
 		(SELECT string_agg(c::text, ' ') FROM (SELECT genie_match_count(genie_tuple(b, a), (SELECT q_bins FROM asked WHERE i = 5)) AS c FROM w ORDER BY c DESC LIMIT 30) s)) $$;
 SQL
 
