@@ -4,10 +4,10 @@
  *
  * Where keywords are values, the rows that have each are counted (genie_batch_value.h), and no row is read.
  *
- * Where they are bins (types/genie_bins.h), so are the rows in each bin.  Then the rows in the lowest and in the highest
- * bin that have any are looked up.  They have the least and the greatest value.  So these are exact, and the sum has
- * bounds: a row in another bin has a value between its cut and the next one.  Bins belong to a family, and each family
- * has such two bins.
+ * Where they are bins (types/genie_bins.h), so are the rows in each bin.  Then the rows in the lowest and in the
+ * highest bin that have any are looked up.  They have the least and the greatest value.  So these are exact, and the
+ * sum has bounds: a row in another bin has a value between its cut and the next one.  Bins belong to a family, and each
+ * family has such two bins.
  */
 #include "postgres.h"
 

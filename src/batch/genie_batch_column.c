@@ -353,7 +353,8 @@ genie_column_visit_source(GenieColumnVisit *visit, GenieKey key)
 		visit->wanted[w] &= source->bits[w];
 	visitor->found = genie_column_take_row;
 	visitor->arg = visit;
-	ok = ok && genie_matches_visit(&column->matches, source->number, visit->wanted, NULL, genie_column_ignore_row, NULL);
+	ok = ok &&
+		genie_matches_visit(&column->matches, source->number, visit->wanted, NULL, genie_column_ignore_row, NULL);
 	visitor->found = NULL;
 	pfree(visit->wanted);
 	return ok;
