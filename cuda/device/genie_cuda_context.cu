@@ -4,6 +4,11 @@
  */
 #include "genie_cuda_context.cuh"
 
+#include <chrono>
+#include <thread>
+
+#define WAIT_US 50				/* between two looks at what the device does */
+
 uint8_t *
 GenieCudaContext::scratch(size_t bytes) const
 {
@@ -46,6 +51,20 @@ GenieCudaContext::upload(const GenieQuantizedVectors &quantized, GenieCudaVector
 		uploaded_bytes += copy.upload(tile, quantized.tiles[tile], copy_stream);
 	}
 	copy.join(stream);
+}
+
+void
+GenieCudaContext::wait() const
+{
+	cudaError_t code = cudaErrorNotReady;
+
+	while (engine->streams && engine->interrupted != nullptr && (code = cudaStreamQuery(stream)) == cudaErrorNotReady)
+	{
+		std::this_thread::sleep_for(std::chrono::microseconds(WAIT_US));
+		(void) engine->interrupted();	/* the next pass is told */
+	}
+	(void) cudaGetLastError();	/* "not ready" is none */
+	GENIE_CUDA_CHECK(code == cudaErrorNotReady ? cudaStreamSynchronize(stream) : code);
 }
 
 void

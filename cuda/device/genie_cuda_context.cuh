@@ -56,6 +56,9 @@ struct GenieCudaContext
 	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
 
+	/* Waits for the stream.  While the engine streams, it asks its caller meanwhile, who may use the time. */
+	void		wait() const;
+
 	/*
 	 * Starts copying the next image, or vectors, if there are some.  A pass calls it when it has started all that it
 	 * does: what it copies to the device would wait for this.  If they do not fit, nothing happens.

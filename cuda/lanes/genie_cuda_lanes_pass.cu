@@ -353,7 +353,7 @@ GenieCudaLanesPass::run(const std::vector<GenieJob *> &jobs, uint64_t number)
 
 	const bool	direct = start_results(jobs, host + bytes.blob, device + bytes.blob, bytes.result);
 
-	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
+	context.wait();
 	if (context.uploaded_bytes > uploaded_before)
 		context.note_upload();
 	return give_results(jobs, direct, copy);

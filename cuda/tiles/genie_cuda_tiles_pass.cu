@@ -179,7 +179,7 @@ GenieCudaTilesPass::run(const std::vector<GenieCudaJobPart> &parts, uint32_t chu
 	context.begin_next(number);
 	GENIE_CUDA_CHECK(
 		cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost, context.stream));
-	GENIE_CUDA_CHECK(cudaStreamSynchronize(context.stream));
+	context.wait();
 	if (uploads)
 		context.note_upload();
 	give_results();

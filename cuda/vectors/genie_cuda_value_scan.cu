@@ -314,7 +314,7 @@ genie_cuda_value_scan(GenieCudaContext &context, const Jobs &jobs, bool all_keys
 	context.begin_next(pass);
 	GENIE_CUDA_CHECK(
 		cudaMemcpyAsync(host + bytes.blob, device + bytes.blob, bytes.result, cudaMemcpyDeviceToHost, stream));
-	GENIE_CUDA_CHECK(cudaStreamSynchronize(stream));
+	context.wait();
 	if (uploads)
 		context.note_upload();
 	for (size_t i = 0; i < jobs.size(); i++)

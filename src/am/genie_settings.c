@@ -26,7 +26,7 @@
 #include "genie_rerank.h"
 #include "genie_settings.h"
 #include "genie_stat.h"
-#include "genie_worker.h"
+#include "genie_worker_engines.h"
 
 #define PENDING_LIMIT_DEFAULT 1024	/* kB: a scan counts this by brute force, about a millisecond */
 

@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 14
+#define GENIE_ENGINE_ABI 15
 
 typedef enum GenieStatus
 {
@@ -416,6 +416,7 @@ struct GenieEngine
 
 	char		error[GENIE_ENGINE_ERROR_MAX];	/* about the last failure, "" if there was none */
 	GenieEngineChoices choices; /* kept by the engine */
+	bool		streams;		/* kept by the engine: it copies what is larger than its device, which takes long */
 };
 
 #define GENIE_ENGINE_RESULT_ALIGN 16

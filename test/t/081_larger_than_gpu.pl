@@ -89,6 +89,68 @@ pass('a cancelled session ends the stream');
 finish_sql($held);
 order('memory ' . int($bytes * 0.8));
 same(400, 'after a cancelled one');
+
+# ---- meanwhile ----
+
+# The device holds; another index's query is done at once, by the CPU; what would take it long waits, and is right; what wants the GPU alone waits, too.
+sql('CREATE TABLE little AS SELECT i AS id, ARRAY[i % 10, 10 + i % 7] AS s FROM generate_series(1, 2000) i; CREATE INDEX little_s ON little USING genie (s)');
+sql("SELECT genie_prewarm('little_s')");
+my $little = q{SELECT count(*), min(match_count), sum(match_count) FROM genie_search('little_s', ARRAY[genie_query('{3,11}'::int[])], 100)};
+my $little_alone = sql("SET genie.worker = off; $little");
+order('memory ' . int($bytes * 0.8) . ' hold');
+$held = start_sql($node, 'SELECT found(400)');
+wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+my $cpu_before = stat_of($node, 'answered_by_worker_cpu');
+foreach my $time (1 .. 3)
+{
+	is(sql($little), $little_alone, "another index is asked meanwhile, $time");
+}
+is(stat_of($node, 'answered_by_worker_cpu') - $cpu_before, 3, 'by the CPU');
+is(sql("SET enable_seqscan = off; SET genie.worker = on; SELECT count(*) FROM (SELECT id FROM little ORDER BY s <&> '{3,11}'::int[] LIMIT 5) q"), '5', 'an index scan, too');
+is(stat_of($node, 'worker_state'), 'counting', 'the stream goes on');
+my @waiting = map { start_sql($node, "SELECT found(400)") } 1 .. 2;
+my $facets = start_sql($node, "SELECT sum(n) FROM genie_facets('little_s', '{}\@0', '{0}')");
+wait_until($node, "SELECT count(*) = 4 FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()");
+is(sql($little), $little_alone, 'also while others wait');
+sql(q{SELECT pg_cancel_backend(min(pid)) FROM (SELECT pid FROM pg_stat_activity WHERE query LIKE '%found(400)%' AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1) q});
+is(sql($little), $little_alone, 'and when one of these was cancelled');
+order('memory ' . int($bytes * 0.8));
+foreach my $session ($held, $waiting[0])
+{
+	finish_sql($session);
+	is($session->{out}, (split /\|/, $alone{400})[0] . "\n", 'what had to wait has its rows');
+}
+ok(!finish_sql($waiting[1]), 'but for the cancelled one');
+finish_sql($facets);
+is($facets->{out}, "4000\n", 'facets are right');
+same(400, 'after that');
+
+# An ERROR meanwhile ends the worker, and costs nobody an answer.
+sub fault
+{
+	my $from_here = -s $node->logfile;
+	sql("ALTER SYSTEM SET $_") foreach @_;
+	sql('SELECT pg_reload_conf()');
+	$node->wait_for_log(qr/received SIGHUP/, $from_here);
+	sql('SELECT pg_sleep(0.3)');	# the worker looks at once
+	return;
+}
+fault("genie.fault_point = 'worker-meanwhile'", "genie.fault_action = 'error'");
+order('memory ' . int($bytes * 0.8) . ' hold');
+my $pid = stat_of($node, 'worker_pid');
+my $at = -s $node->logfile;
+$held = start_sql($node, 'SELECT found(400)');
+wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+is(sql($little), $little_alone, 'an error meanwhile: the session counts by itself');
+finish_sql($held);
+is($held->{out}, (split /\|/, $alone{400})[0] . "\n", 'and so does the one that streamed');
+ok($node->log_contains(qr/ERROR:  fault point "worker-meanwhile" reached/, $at), 'it is logged');
+fault("genie.fault_point = ''", "genie.fault_action = ''");
+order('memory ' . int($bytes * 0.8));
+wait_until($node, "SELECT worker_state = 'idle' AND engine = 'fake' AND worker_pid <> $pid FROM genie_stat");
+same(400, 'by the next worker');
+sql('DROP TABLE little');
+
 sql('DROP INDEX t_s');
 wait_until($node, 'SELECT count(*) = 0 FROM genie_images()');
 

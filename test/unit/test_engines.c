@@ -477,9 +477,12 @@ check_vectors(GenieRandom *random, uint64_t cut_bytes, bool scan_first)
 
 static uint32_t n_asked;
 
+static GenieEngine *asked;		/* the engine of engines */
+
 static bool
 stop_soon(void)
 {
+	CHECK(asked->streams == devices[1].engine.streams);
 	return ++n_asked > 5;
 }
 
@@ -492,6 +495,8 @@ test_interrupt(GenieRandom *random)
 
 	make_segments(random, &segments, 1);
 	devices[0].waits = devices[1].waits = true;
+	devices[1].engine.streams = true;
+	asked = engine;
 	engine->interrupted = stop_soon;
 	do
 		random_job(random, &segments.models[0], &segments.images[0], &job);
@@ -499,7 +504,7 @@ test_interrupt(GenieRandom *random)
 	CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);
 	CHECK_INT(job.status, GENIE_STATUS_CANCELLED);
 	CHECK(n_asked > 5);
-	devices[0].waits = devices[1].waits = false;
+	devices[0].waits = devices[1].waits = devices[1].engine.streams = false;
 	engine->interrupted = NULL;
 	CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);
 	CHECK(check_job(&segments.models[0], &job));

@@ -113,7 +113,7 @@ check_view(const GenieJob *job)
 	if (job->n_tiles == 0)
 		return;
 	if (id >= PIECES)
-		device.n_wrong += !device_has(&device.engine, id);
+		device.n_wrong += !device_has(&device.engine, id) || !device.engine.streams;
 	for (uint32_t t = job->first_tile; job->kind == GENIE_JOB_SCAN && t < end; t++)
 		device.n_wrong += job->vectors->tiles[t] == NULL;
 	if (job->kind != GENIE_JOB_SCAN)
@@ -280,6 +280,7 @@ run_random(GenieEngine *engine, GenieRandom *random, GenieStatus may)
 		random_job(random, &model, &image, &jobs[j]);
 	status = engine->ops->run(engine, n_jobs, jobs);
 	CHECK(status == GENIE_OK || (status == may && may == GENIE_STATUS_LOST));
+	CHECK(!engine->streams && !device.engine.streams);
 	for (uint32_t j = 0; j < n_jobs; j++)
 	{
 		bool		adds_up = genie_job_adds_up(jobs[j].kind);

@@ -96,7 +96,7 @@ typedef struct GenieEngines
 
 /* ---- whether to stop ---- */
 
-static bool (*ask_caller) (void);
+static GenieEngines *running;	/* that the caller has called */
 static bool stopped;			/* atomic */
 static _Thread_local bool asks; /* this is the caller's thread */
 
@@ -104,8 +104,14 @@ static _Thread_local bool asks; /* this is the caller's thread */
 static bool
 is_stopped(void)
 {
-	if (asks && ask_caller != NULL && ask_caller())
-		__atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
+	if (asks && running->engine.interrupted != NULL)
+	{
+		running->engine.streams = false;
+		for (uint32_t e = 0; e < running->n; e++)
+			running->engine.streams |= __atomic_load_n(&running->engines[e]->streams, __ATOMIC_RELAXED);
+		if (running->engine.interrupted())
+			__atomic_store_n(&stopped, true, __ATOMIC_RELAXED);
+	}
 	return __atomic_load_n(&stopped, __ATOMIC_RELAXED);
 }
 
@@ -602,7 +608,7 @@ engines_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	bool		any = true;
 
 	engine->error[0] = '\0';
-	ask_caller = engine->interrupted;
+	running = all;
 	__atomic_store_n(&stopped, false, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{

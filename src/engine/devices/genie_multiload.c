@@ -22,10 +22,8 @@
  *
  * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST
  * before that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs
- * are declined (GENIE_STATUS_DECLINED).  Its time is estimated from the lists of some jobs in some tiles, or from
- * the codes where there are no lists, and for lanes as its own dispatcher does it; all of it is good to a factor of
- * two.  Facets and grids are always declined: one job reads all lists once, which the CPU does while they would be
- * copied.
+ * are declined (GENIE_STATUS_DECLINED).  Its time is an estimate (genie_rival.h).  Facets and grids are always
+ * declined: one job reads all lists once, which the CPU does while they would be copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
@@ -42,9 +40,6 @@
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
 #define RATE_FIRST 20.0			/* bytes a nanosecond, until RATE_BYTES have been copied */
 #define RATE_BYTES (UINT64_C(256) << 20)
-#define SCAN_RATE 10.0			/* bytes of records that a thread of the rival scans in a nanosecond */
-#define SAMPLE_JOBS 16			/* whose costs are estimated, */
-#define SAMPLE_TILES 4			/* each in so many tiles */
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
 /* Groups, or tiles of vectors, [first_unit, end_unit). */
@@ -262,84 +257,6 @@ view_piece(Subject subject, const Piece *piece, View *view)
 
 /* ---- is it worth it? ---- */
 
-/* What a query costs the rival in a tile, by lists. */
-static double
-tile_ns(const GenieDispatchCosts *costs, const GenieImageGroup *group, const GenieImageTile *tile,
-		const GenieEngineQuery *query)
-{
-	double		ns = costs->piece_ns + costs->range_ns * query->n_ranges;
-
-	for (uint32_t r = 0; r < query->n_ranges; r++)
-	{
-		GenieImageSpan span = genie_image_find((const uint8_t *) group, tile, query->ranges[r].first,
-											   query->ranges[r].end);
-
-		ns += costs->posting_ns * (span.to - span.from) + costs->bitmap_ns * (span.bitmap_to - span.bitmap_from);
-	}
-	return ns;
-}
-
-/* What a job costs the rival in a few tiles, as if all of it were like these. */
-static double
-job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
-{
-	const GenieSegmentImage *image = job->image;
-	double		ns = 0;
-	uint32_t	n = 0;
-
-	if (genie_image_is_codes(image))
-	{
-		if (genie_job_has_query(job->kind))
-			ns += genie_dispatch_codes_ns(costs, image, &job->query, genie_job_objects(job));
-		for (uint32_t c = 0; genie_job_has_conditions(job->kind) && c < job->n_conditions; c++)
-			ns += genie_dispatch_codes_ns(costs, image, &job->conditions[c].query, genie_job_objects(job));
-		return ns;
-	}
-	for (uint32_t i = 0; i < SAMPLE_TILES; i++)
-	{
-		const GenieImageGroup *group = image->groups[(uint64_t) image->n_groups * i / SAMPLE_TILES];
-		const GenieImageTile *tile = &genie_image_tiles(group)[group->n_tiles / 2];
-
-		if (genie_job_has_query(job->kind))
-			ns += tile_ns(costs, group, tile, &job->query);
-		if (genie_job_has_conditions(job->kind))
-			for (uint32_t c = 0; c < job->n_conditions; c++)
-				ns += tile_ns(costs, group, tile, &job->conditions[c].query);
-		n++;
-	}
-	return ns / n * job->n_tiles;
-}
-
-/* What the rival would take for jobs of one subject, in all its threads together. */
-static double
-rival_ns(const GenieRival *rival, Subject subject, uint32_t n, GenieJob *const *jobs)
-{
-	uint32_t	step = n <= SAMPLE_JOBS ? 1 : n / SAMPLE_JOBS;
-	bool		by_lanes = rival->costs.n_lanes > 0 && subject.image != NULL && genie_image_has_codes(subject.image);
-	uint32_t	n_looked = 0;
-	double		ns = 0;
-
-	for (uint32_t j = 0; j < n; j += step, n_looked++)
-	{
-		if (subject.image == NULL)
-			ns += (double) genie_job_objects(jobs[j]) *
-				genie_value_record_bytes(subject.vectors->metric, subject.vectors->n_dimensions) / SCAN_RATE;
-		else
-			ns += job_ns(&rival->costs, jobs[j]);
-		by_lanes = by_lanes && genie_dispatch_may_use_lanes(jobs[j]);
-	}
-	ns *= (double) n / n_looked;
-	if (by_lanes)
-	{
-		double		block_ns = genie_dispatch_block_ns(&rival->costs, subject.image, genie_job_objects(jobs[0]));
-		double		lanes_ns = block_ns * ((n + rival->costs.n_lanes - 1) / rival->costs.n_lanes);
-
-		if (lanes_ns < ns)
-			ns = lanes_ns;
-	}
-	return ns / rival->n_threads;
-}
-
 static bool
 is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
 			GenieJob *const *jobs)
@@ -353,7 +270,7 @@ is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_
 	for (uint32_t p = 0; p < n_pieces; p++)
 		if (!order[p]->is_there)
 			n_bytes += order[p]->n_bytes;
-	return (double) n_bytes / all->rate < rival_ns(all->rival, subject, n, jobs);
+	return (double) n_bytes / all->rate < genie_rival_ns(all->rival, n, jobs);
 }
 
 /* ---- streaming ---- */
@@ -498,6 +415,14 @@ count_piece(Multiload *all, const Piece *piece, Subject of_piece, uint32_t n, Ge
 	return status;
 }
 
+/* Another device's thread may look. */
+static void
+set_streams(Multiload *all, bool streams)
+{
+	__atomic_store_n(&all->engine.streams, streams, __ATOMIC_RELAXED);
+	__atomic_store_n(&all->below->streams, streams, __ATOMIC_RELAXED);
+}
+
 /* Does n jobs of a subject that is too large, in views[0] and views[1]. */
 static GenieStatus
 stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *const *order, uint32_t n,
@@ -506,6 +431,7 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 	uint64_t	budget = budget_of(all, load);
 	GenieStatus status = GENIE_OK;
 
+	set_streams(all, true);
 	for (uint32_t j = 0; j < n; j++)
 		genie_job_merge_begin(jobs[j]);
 	for (uint32_t p = 0; p < n_pieces && status != GENIE_STATUS_LOST && is_wanted(NULL, n, jobs); p++)
@@ -517,6 +443,7 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 		order[p]->counted = ++all->clock;
 		status = count_piece(all, order[p], view_piece(subject, order[p], &views[0]), n, jobs, out, parts, of);
 	}
+	set_streams(all, false);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		if (status == GENIE_STATUS_LOST)

@@ -6,18 +6,11 @@
 #ifndef GENIE_MULTILOAD_H
 #define GENIE_MULTILOAD_H
 
-#include "genie_dispatch.h"
+#include "genie_rival.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What another engine, the CPU's, takes for the same jobs. */
-typedef struct GenieRival
-{
-	GenieDispatchCosts costs;
-	uint32_t	n_threads;		/* 0: there is no rival, everything is loaded */
-} GenieRival;
 
 /*
  * Takes over an engine with a device; closing it closes that one.  The rival stays the caller's, who may change it

@@ -478,6 +478,7 @@ enum cudaError_t
 {
 	cudaSuccess,
 	cudaErrorMemoryAllocation,
+	cudaErrorNotReady,
 	cudaErrorCudartUnloading,
 	cudaErrorInsufficientDriver,
 	cudaErrorDevicesUnavailable,
@@ -584,6 +585,7 @@ genie_cuda_emulated_nothing(ARGUMENTS...)
 #define cudaStreamCreateWithFlags(stream, ...) (*(stream) = nullptr, genie_cuda_emulated_nothing(__VA_ARGS__))
 #define cudaStreamDestroy(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaStreamSynchronize(...) genie_cuda_emulated_nothing(__VA_ARGS__)
+#define cudaStreamQuery(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaStreamWaitEvent(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaEventCreate(event) (*(event) = nullptr, genie_cuda_emulated_nothing())
 #define cudaEventCreateWithFlags(event, ...) (*(event) = nullptr, genie_cuda_emulated_nothing(__VA_ARGS__))

@@ -1,0 +1,87 @@
+/*
+ * genie_rival.c
+ *	  What another engine would take (genie_rival.h).
+ */
+#include "genie_rival.h"
+
+#define SCAN_RATE 10.0			/* bytes of records that a thread scans in a nanosecond */
+#define SAMPLE_JOBS 16			/* whose costs are estimated, */
+#define SAMPLE_TILES 4			/* each in so many tiles */
+
+/* What a query costs the rival in a tile, by lists. */
+static double
+tile_ns(const GenieDispatchCosts *costs, const GenieImageGroup *group, const GenieImageTile *tile,
+		const GenieEngineQuery *query)
+{
+	double		ns = costs->piece_ns + costs->range_ns * query->n_ranges;
+
+	for (uint32_t r = 0; r < query->n_ranges; r++)
+	{
+		GenieImageSpan span = genie_image_find((const uint8_t *) group, tile, query->ranges[r].first,
+											   query->ranges[r].end);
+
+		ns += costs->posting_ns * (span.to - span.from) + costs->bitmap_ns * (span.bitmap_to - span.bitmap_from);
+	}
+	return ns;
+}
+
+/* What a job costs the rival in a few tiles, as if all of it were like these. */
+static double
+job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
+{
+	const GenieSegmentImage *image = job->image;
+	double		ns = 0;
+	uint32_t	n = 0;
+
+	if (genie_image_is_codes(image))
+	{
+		if (genie_job_has_query(job->kind))
+			ns += genie_dispatch_codes_ns(costs, image, &job->query, genie_job_objects(job));
+		for (uint32_t c = 0; genie_job_has_conditions(job->kind) && c < job->n_conditions; c++)
+			ns += genie_dispatch_codes_ns(costs, image, &job->conditions[c].query, genie_job_objects(job));
+		return ns;
+	}
+	for (uint32_t i = 0; i < SAMPLE_TILES; i++)
+	{
+		const GenieImageGroup *group = image->groups[(uint64_t) image->n_groups * i / SAMPLE_TILES];
+		const GenieImageTile *tile = &genie_image_tiles(group)[group->n_tiles / 2];
+
+		if (genie_job_has_query(job->kind))
+			ns += tile_ns(costs, group, tile, &job->query);
+		if (genie_job_has_conditions(job->kind))
+			for (uint32_t c = 0; c < job->n_conditions; c++)
+				ns += tile_ns(costs, group, tile, &job->conditions[c].query);
+		n++;
+	}
+	return ns / n * job->n_tiles;
+}
+
+double
+genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
+{
+	const bool	is_scan = jobs[0]->kind == GENIE_JOB_SCAN;
+	uint32_t	step = n <= SAMPLE_JOBS ? 1 : n / SAMPLE_JOBS;
+	bool		by_lanes = rival->costs.n_lanes > 0 && !is_scan && genie_image_has_codes(jobs[0]->image);
+	uint32_t	n_looked = 0;
+	double		ns = 0;
+
+	for (uint32_t j = 0; j < n; j += step, n_looked++)
+	{
+		if (is_scan)
+			ns += (double) genie_job_objects(jobs[j]) *
+				genie_value_record_bytes(jobs[j]->vectors->metric, jobs[j]->vectors->n_dimensions) / SCAN_RATE;
+		else
+			ns += job_ns(&rival->costs, jobs[j]);
+		by_lanes = by_lanes && genie_dispatch_may_use_lanes(jobs[j]);
+	}
+	ns *= (double) n / n_looked;
+	if (by_lanes)
+	{
+		double		block_ns = genie_dispatch_block_ns(&rival->costs, jobs[0]->image, genie_job_objects(jobs[0]));
+		double		lanes_ns = block_ns * ((n + rival->costs.n_lanes - 1) / rival->costs.n_lanes);
+
+		if (lanes_ns < ns)
+			ns = lanes_ns;
+	}
+	return ns / rival->n_threads;
+}
