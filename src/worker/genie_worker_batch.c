@@ -10,11 +10,11 @@
  * and go along with the job; if an engine has counted without bounds, the CPU's threads compute them afterwards.
  *
  * Meanwhile.  What is larger than a GPU's memory is copied through it, piece by piece
- * (engine/devices/genie_multiload.h), which takes hundreds of milliseconds, and the CPU has nothing to do.  So when
- * the GPU engine asks whether to stop, requests that have come are taken, and those that the CPU is expected to do at
- * once are done by the CPU engine, in a batch of their own inside the other one.  The rest is held, and is the first
- * of the next batch.  An ERROR there must not pass through the GPU engine: it is logged, and the worker ends as it
- * does on any other.
+ * (engine/devices/genie_multiload.h), or, where that is expected to be faster, counted by the CPU.  Either takes
+ * hundreds of milliseconds, in which the other engine has nothing to do.  So when the engine that works asks whether to
+ * stop, requests that have come are taken, and those that the idle engine is expected to do at once are done by it, in
+ * a batch of their own inside the other one.  The rest is held, and is the first of the next batch.  An ERROR there
+ * must not pass through the engine that asks: it is logged, and the worker ends as it does on any other.
  */
 #include "postgres.h"
 
@@ -33,16 +33,20 @@
 #include "genie_worker_batch.h"
 #include "genie_worker_engines.h"
 
-/* What the CPU does meanwhile: requests that take it so long at most, and so long together, in nanoseconds. */
+/* Requests that are done meanwhile take the CPU so long at most, and so long together, in nanoseconds; */
 #define MEANWHILE_REQUEST_NS 5e6
 #define MEANWHILE_NS 20e6
+#define MEANWHILE_ON_GPU 10		/* if the GPU does them, so many times as long; */
+#define MEANWHILE_AFTER_MS 5	/* if it waits for the CPU, which has worked for so long */
 
 /* One a process. */
 typedef struct GenieWorkerBatches
 {
 	const GenieTaken *only;		/* the one request of the batch, if it is one */
-	bool		on_gpu;			/* the GPU engine runs */
-	bool		is_meanwhile;	/* and the CPU engine, for others */
+	GenieEngine *running;		/* what counts the batch just now; NULL: nothing */
+	instr_time	running_since;
+	bool		is_meanwhile;	/* and the other one counts, too */
+	bool		is_lost;		/* the GPU was lost meanwhile */
 	MemoryContext held_context; /* of requests that were taken meanwhile */
 	MemoryContext meanwhile_context;
 	GenieTaken *held;			/* of them, those that wait for the next batch; room for all slots */
@@ -93,8 +97,7 @@ add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, uin
 			repalloc(pins->pins, pins->capacity * sizeof(GeniePin));
 	}
 	pins->pins[pins->n++] = (GeniePin) {*ref, image, tombstone_version, vectors};
-	if (!own.is_meanwhile)
-		genie_worker_note_given(ref);
+	genie_worker_note_given(ref);
 }
 
 /* Finds or pins the image of a job.  NULL: it has gone, or is too old. */
@@ -206,6 +209,19 @@ note_failures(const GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 	return n;
 }
 
+/* The same, while the other engine has nothing to do. */
+static GenieStatus
+run_alone(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered)
+{
+	GenieStatus status;
+
+	own.running = engine;
+	INSTR_TIME_SET_CURRENT(own.running_since);
+	status = run_engine(engine, jobs, n_jobs, n_answered);
+	own.running = NULL;
+	return status;
+}
+
 /* Counts all jobs of the batch; gpu_why tells of each that the CPU has done.  False: the device is lost. */
 static bool
 count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
@@ -217,9 +233,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 		GenieStatus status;
 		uint32		n_undone;
 
-		own.on_gpu = true;
-		status = run_engine(genie_worker_gpu(), jobs, n_jobs, &own.n_on_gpu);
-		own.on_gpu = false;
+		status = run_alone(genie_worker_gpu(), jobs, n_jobs, &own.n_on_gpu);
 		n_undone = note_failures(jobs, n_jobs, gpu_why);
 		if (status == GENIE_STATUS_LOST)
 			return false;
@@ -227,7 +241,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 		if (n_undone > 0 && !genie_worker_is_interrupted())
 			genie_worker_log_gpu_error(genie_worker_gpu()->error);
 	}
-	run_engine(genie_worker_cpu(), jobs, n_jobs, &own.n_on_cpu);
+	run_alone(genie_worker_cpu(), jobs, n_jobs, &own.n_on_cpu);
 	return true;
 }
 
@@ -308,8 +322,7 @@ pin_jobs(GeniePins *pins, GenieTaken *taken)
 
 		if (genie_job_has_image(job->kind))
 			job->image = pin_image(pins, &taken->refs[i]);
-		if (job->image != NULL)
-			job->vectors = pin_vectors(pins, &taken->refs[i]);
+		job->vectors = job->image != NULL ? pin_vectors(pins, &taken->refs[i]) : NULL;
 	}
 }
 
@@ -379,7 +392,7 @@ genie_worker_run_batch(void)
 		pin_jobs(&batch.pins, &batch.taken[t]);
 	GENIE_FAULT("worker-pinned");
 	begin_batch(&batch);
-	lost = !count_jobs(batch.jobs, batch.n_jobs, batch.gpu_why);
+	lost = !count_jobs(batch.jobs, batch.n_jobs, batch.gpu_why) || own.is_lost;
 	bound_jobs(batch.jobs, batch.n_jobs);
 	end_batch(&batch);
 	if (lost)
@@ -436,10 +449,59 @@ estimate(const GenieTaken *taken)
 	return n == 0 ? ns : ns + genie_rival_ns(genie_worker_rival(), n, jobs);
 }
 
-/* Takes what has come, and has the CPU do what it does at once. */
+/* Of the batch, holds those requests that the GPU has not done all of; they were never begun. */
 static void
-count_meanwhile(void)
+hold_undone(Batch *batch)
 {
+	GenieJob   *jobs = batch->jobs;
+	uint32		n_taken = 0;
+	uint32		n_jobs = 0;
+
+	for (uint32 t = 0; t < batch->n_taken; t++)
+	{
+		GenieTaken *taken = &batch->taken[t];
+		bool		done = true;
+
+		for (uint32 i = 0; i < taken->n_jobs; i++)
+			done = done && !is_open(genie_worker_gpu(), &jobs[i]);
+		if (done)
+		{
+			memmove(batch->jobs + n_jobs, jobs, taken->n_jobs * sizeof(GenieJob));
+			n_jobs += taken->n_jobs;
+			batch->taken[n_taken++] = *taken;
+		}
+		else
+			own.held[own.n_held++] = *taken;
+		jobs += taken->n_jobs;
+	}
+	batch->n_taken = n_taken;
+	batch->n_jobs = n_jobs;
+}
+
+/* Counts what was taken meanwhile, whose images are pinned. */
+static void
+count_taken(Batch *batch, GenieEngine *idle)
+{
+	const bool	by_gpu = idle == genie_worker_gpu();
+
+	GENIE_FAULT("worker-meanwhile");
+	begin_batch(batch);
+	for (uint32 i = 0; i < batch->n_jobs; i++)
+		batch->gpu_why[i] = by_gpu ? GENIE_GPU_FALLBACK_NONE : GENIE_GPU_FALLBACK_DECLINED;
+	if (run_engine(idle, batch->jobs, batch->n_jobs, by_gpu ? &own.n_on_gpu : &own.n_on_cpu) == GENIE_STATUS_LOST)
+		own.is_lost = true;
+	if (by_gpu)
+		hold_undone(batch);
+	else
+		bound_jobs(batch->jobs, batch->n_jobs);
+	end_batch(batch);
+}
+
+/* Takes what has come, and has the idle engine do what it does at once. */
+static void
+count_meanwhile(GenieEngine *idle)
+{
+	const double times = idle == genie_worker_gpu() ? MEANWHILE_ON_GPU : 1;
 	uint32		n_slots = genie_request_slots();
 	GenieTaken *taken = palloc(n_slots * sizeof(GenieTaken));
 	Batch		batch = {.taken = palloc(n_slots * sizeof(GenieTaken))};
@@ -448,15 +510,13 @@ count_meanwhile(void)
 	double		all_ns = 0;
 
 	MemoryContextSwitchTo(old);
-	if (n_taken == 0)
-		return;
 	for (uint32 t = 0; t < n_taken; t++)
 	{
 		double		ns;
 
 		pin_jobs(&batch.pins, &taken[t]);
 		ns = estimate(&taken[t]);
-		if (ns > MEANWHILE_REQUEST_NS || all_ns + ns > MEANWHILE_NS)
+		if (ns > MEANWHILE_REQUEST_NS * times || all_ns + ns > MEANWHILE_NS * times)
 		{
 			own.held[own.n_held++] = taken[t];
 			continue;
@@ -464,23 +524,15 @@ count_meanwhile(void)
 		all_ns += ns;
 		batch.taken[batch.n_taken++] = taken[t];
 	}
-	if (batch.n_taken == 0)
-	{
+	if (batch.n_taken > 0)
+		count_taken(&batch, idle);
+	else
 		unpin_all(&batch.pins);
-		return;
-	}
-	GENIE_FAULT("worker-meanwhile");
-	begin_batch(&batch);
-	for (uint32 i = 0; i < batch.n_jobs; i++)
-		batch.gpu_why[i] = GENIE_GPU_FALLBACK_DECLINED;
-	run_engine(genie_worker_cpu(), batch.jobs, batch.n_jobs, &own.n_on_cpu);
-	bound_jobs(batch.jobs, batch.n_jobs);
-	end_batch(&batch);
 }
 
 /* The same, in a memory context of its own, and whatever happens. */
 static void
-run_meanwhile(void)
+run_meanwhile(GenieEngine *idle)
 {
 	const GenieTaken *only = own.only;
 	MemoryContext old = CurrentMemoryContext;
@@ -495,7 +547,7 @@ run_meanwhile(void)
 	MemoryContextSwitchTo(own.meanwhile_context);
 	PG_TRY();
 	{
-		count_meanwhile();
+		count_meanwhile(idle);
 	}
 	PG_CATCH();
 	{
@@ -511,11 +563,28 @@ run_meanwhile(void)
 	own.only = only;
 }
 
+/* The engine that has nothing to do, for a while.  NULL: there is none. */
+static GenieEngine *
+idle_engine(void)
+{
+	instr_time	now;
+
+	if (own.running == NULL || genie_worker_gpu() == NULL || own.is_lost)
+		return NULL;
+	if (own.running == genie_worker_gpu())
+		return own.running->streams ? genie_worker_cpu() : NULL;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, own.running_since);
+	return INSTR_TIME_GET_MILLISEC(now) >= MEANWHILE_AFTER_MS ? genie_worker_gpu() : NULL;
+}
+
 bool
 genie_worker_is_interrupted(void)
 {
-	if (own.on_gpu && !own.is_meanwhile && genie_worker_gpu()->streams)
-		run_meanwhile();
+	GenieEngine *idle = own.is_meanwhile ? NULL : idle_engine();
+
+	if (idle != NULL)
+		run_meanwhile(idle);
 	return ShutdownRequestPending || (own.only != NULL && genie_request_is_abandoned(own.only));
 }
 

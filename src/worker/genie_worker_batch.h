@@ -8,7 +8,7 @@
 /* Counts and answers the requests that are ready.  False: there was none.  Ends the process if the GPU is lost. */
 extern bool genie_worker_run_batch(void);
 
-/* Engines ask this now and then: shall they stop?  While the GPU's asks, other requests may be done. */
+/* Engines ask this now and then: shall they stop?  Meanwhile other requests may be done. */
 extern bool genie_worker_is_interrupted(void);
 
 /* Logs how much was done. */

@@ -145,10 +145,38 @@ is(sql($little), $little_alone, 'an error meanwhile: the session counts by itsel
 finish_sql($held);
 is($held->{out}, (split /\|/, $alone{400})[0] . "\n", 'and so does the one that streamed');
 ok($node->log_contains(qr/ERROR:  fault point "worker-meanwhile" reached/, $at), 'it is logged');
-fault("genie.fault_point = ''", "genie.fault_action = ''");
+fault("genie.fault_point = ''", "genie.fault_action = ''", 'genie.max_batch = 4096');
 order('memory ' . int($bytes * 0.8));
 wait_until($node, "SELECT worker_state = 'idle' AND engine = 'fake' AND worker_pid <> $pid FROM genie_stat");
 same(400, 'by the next worker');
+
+# The CPU counts what is larger than the GPU; meanwhile the GPU does what fits it.
+order('memory 1000000');
+is(sql($little), $little_alone, 'another index fits the GPU');
+$alone{2000} = sql('SET genie.worker = off; SELECT found(2000)');
+my $by = 'SELECT answered_by_gpu, answered_by_worker_cpu FROM genie_stat';
+my @before = split /\|/, sql($by);
+$held = start_sql($node, 'SELECT found(2000)');
+wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+my ($first, $second, $then) = split /\n/, sql("$little; $little; $by");
+is($first, $little_alone, 'and is asked while the CPU counts');
+is($second, $little_alone, 'and again');
+is($then, $before[0] + 2 . "|$before[1]", 'the GPU answers before the CPU has ended');
+finish_sql($held);
+is($held->{out}, "$alone{2000}\n", 'which is right');
+
+# The GPU fails meanwhile, or is lost.
+foreach my $status ('retry', 'no_room', 'lost')
+{
+	$held = start_sql($node, 'SELECT found(2000)');
+	wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+	order("memory 1000000 $status once");
+	is(sql($little), $little_alone, "$status meanwhile");
+	finish_sql($held);
+	is($held->{out}, "$alone{2000}\n", 'what the CPU counts is right');
+	order('memory 1000000');
+	wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat");
+}
 sql('DROP TABLE little');
 
 sql('DROP INDEX t_s');

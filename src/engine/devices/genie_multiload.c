@@ -38,7 +38,7 @@
 #define PIECE_BYTES_MAX (UINT64_C(1) << 30) /* but not more: the first one's copy overlaps nothing */
 #define PIECES_LEAST 3			/* that must have room together */
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
-#define RATE_FIRST 20.0			/* bytes a nanosecond, until RATE_BYTES have been copied */
+#define RATE_FIRST 50.0			/* bytes a nanosecond, until RATE_BYTES have been copied: a fast bus, to learn better */
 #define RATE_BYTES (UINT64_C(256) << 20)
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
