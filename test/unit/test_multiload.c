@@ -36,6 +36,8 @@ typedef struct Device
 	uint32_t	n_copies;
 	Copy		copies[COPIES_MAX];
 	uint64_t	uploaded;
+	uint64_t	told_bytes;		/* what it says of its copies */
+	uint64_t	told_us;
 	uint32_t	n_batches;
 	uint32_t	fails_after;	/* batches */
 	GenieStatus fails;
@@ -176,6 +178,8 @@ device_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 	memset(info, 0, sizeof(GenieDeviceInfo));
 	info->image_limit_bytes = device.room;
 	info->image_bytes = bytes_there();
+	info->uploaded_bytes = device.told_bytes;
+	info->upload_us = device.told_us;
 	return 1;
 }
 
@@ -378,6 +382,7 @@ static void
 test_rival(GenieRandom *random)
 {
 	GenieEngine *engine = open_device();
+	uint64_t	n_uploaded;
 
 	do
 	{
@@ -396,6 +401,26 @@ test_rival(GenieRandom *random)
 	for (int batch = 0; batch < 20 && device.uploaded == 0; batch++)
 		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
 	CHECK(device.uploaded > 0);
+
+	/* copies have become slow: a batch is declined, and some later one is not */
+	rival.costs.piece_ns = 1e6;
+	n_uploaded = device.uploaded;
+	device.told_bytes = UINT64_C(1) << 30;
+	device.told_us = 2000000000;
+	for (int batch = 0; batch < 20; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK(device.uploaded == n_uploaded);
+	for (int batch = 0; batch < 300 && device.uploaded == n_uploaded; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK(device.uploaded > n_uploaded);
+
+	/* and are fast */
+	device.told_bytes *= 2;
+	device.told_us += 20000;
+	n_uploaded = device.uploaded;
+	for (int batch = 0; batch < 20 && device.uploaded == n_uploaded; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK(device.uploaded > n_uploaded);
 	memset(&rival, 0, sizeof(rival));
 	free_segment();
 	close_device(engine);

@@ -20,10 +20,12 @@
  * Bounds.  Once a job has its k best, later pieces are asked only for keys that are not smaller than the last of
  * them.
  *
- * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown (RATE_FIRST
- * before that).  A rival, the CPU, needs no copies.  Where it is expected to be faster, as for a few queries, jobs
- * are declined (GENIE_STATUS_DECLINED).  Its time is an estimate (genie_rival.h).  Facets and grids are always
- * declined: one job reads all lists once, which the CPU does while they would be copied.
+ * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown last (RATE_FIRST
+ * before that).  That was slow, perhaps, because memory was not pinned yet, or because of what others copied.  So with
+ * each batch that is declined it is believed less, until one tries again.  A rival, the CPU, needs no copies.  Where it
+ * is expected to be faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its time is an estimate
+ * (genie_rival.h).  Facets and grids are always declined: one job reads all lists once, which the CPU does while they
+ * would be copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
@@ -39,6 +41,7 @@
 #define PIECES_LEAST 3			/* that must have room together */
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
 #define RATE_FIRST 50.0			/* bytes a nanosecond, until RATE_BYTES have been copied: a fast bus, to learn better */
+#define RATE_DOUBT 1.05			/* the rate may be so much higher than it was, after a batch was declined for it */
 #define RATE_BYTES (UINT64_C(256) << 20)
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
@@ -73,7 +76,9 @@ typedef struct Multiload
 	const GenieRival *rival;
 	Load	   *loads;
 	uint64_t	room;			/* for images on the device, as of this batch */
-	double		rate;			/* bytes a nanosecond */
+	double		rate;			/* bytes a nanosecond, as it was when these */
+	uint64_t	rate_bytes;		/* bytes had been copied, */
+	uint64_t	rate_us;		/* in so long */
 	uint64_t	next_id;
 	uint64_t	clock;
 	uint64_t	streamed_bytes;
@@ -258,10 +263,11 @@ view_piece(Subject subject, const Piece *piece, View *view)
 /* ---- is it worth it? ---- */
 
 static bool
-is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
+is_worth_it(Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
 			GenieJob *const *jobs)
 {
 	uint64_t	n_bytes = 0;
+	bool		worth;
 
 	if (load->largest * PIECES_LEAST > all->room || genie_job_adds_up(jobs[0]->kind))
 		return false;
@@ -270,7 +276,10 @@ is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_
 	for (uint32_t p = 0; p < n_pieces; p++)
 		if (!order[p]->is_there)
 			n_bytes += order[p]->n_bytes;
-	return (double) n_bytes / all->rate < genie_rival_ns(all->rival, n, jobs);
+	worth = (double) n_bytes / all->rate < genie_rival_ns(all->rival, n, jobs);
+	if (!worth && all->rate < RATE_FIRST)
+		all->rate *= RATE_DOUBT;
+	return worth;
 }
 
 /* ---- streaming ---- */
@@ -517,8 +526,12 @@ look_at_device(Multiload *all)
 
 	(void) all->below->ops->devices(all->below, &info, 1);
 	all->room = info.image_limit_bytes;
-	all->rate = info.uploaded_bytes < RATE_BYTES || info.upload_us == 0 ? RATE_FIRST :
-		(double) info.uploaded_bytes / (1e3 * (double) info.upload_us);
+	if (info.uploaded_bytes - all->rate_bytes >= RATE_BYTES && info.upload_us > all->rate_us)
+	{
+		all->rate = (double) (info.uploaded_bytes - all->rate_bytes) / (1e3 * (double) (info.upload_us - all->rate_us));
+		all->rate_bytes = info.uploaded_bytes;
+		all->rate_us = info.upload_us;
+	}
 }
 
 /* Does the jobs of large subjects; of those of one subject together. */
@@ -712,6 +725,7 @@ genie_multiload_open(GenieEngine *below, const GenieRival *rival)
 	all->engine.choices = below->choices;
 	all->below = below;
 	all->rival = rival;
+	all->rate = RATE_FIRST;
 	all->next_id = IDS_FIRST;
 	return &all->engine;
 }
