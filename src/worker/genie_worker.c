@@ -52,7 +52,8 @@
 #include "genie_worker_engines.h"
 
 #define RESTART_SECONDS 2
-#define PIN_IDLE_MS 200			/* a step of the images' memory is pinned after doing nothing for so long */
+#define PIN_IDLE_MS 200			/* a step of the images' memory is pinned after doing nothing for so long, */
+#define PIN_BUSY_MS 3000		/* or so long after the one before */
 #define LOST_IDLE_MS 1000		/* a worker that has lost one of its devices restarts after doing nothing for so long */
 #define SWEEP_MS (5 * 1000)		/* images of indexes that are gone are dropped so soon */
 
@@ -95,6 +96,7 @@ void
 genie_worker_main(Datum arg)
 {
 	TimestampTz swept_at = 0;
+	TimestampTz pinned_at = GetCurrentTimestamp();
 	GenieAutoprewarm kept = {0};
 	MemoryContext batch_context;
 	bool		counted = false;
@@ -135,6 +137,11 @@ genie_worker_main(Datum arg)
 		if (genie_worker_run_batch())
 		{
 			counted = true;
+			if (genie_worker_is_to_pin() && TimestampDifferenceExceeds(pinned_at, GetCurrentTimestamp(), PIN_BUSY_MS))
+			{
+				genie_worker_pin_more();
+				pinned_at = GetCurrentTimestamp();
+			}
 			continue;
 		}
 		if (counted)
@@ -152,7 +159,10 @@ genie_worker_main(Datum arg)
 		if (genie_worker_has_lost() && (events & WL_TIMEOUT) != 0)
 			break;
 		if (pins && (events & WL_TIMEOUT) != 0)
+		{
 			genie_worker_pin_more();
+			pinned_at = GetCurrentTimestamp();
+		}
 	}
 	genie_autoprewarm_keep(&kept, true);
 	proc_exit(1);

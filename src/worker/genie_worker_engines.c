@@ -27,7 +27,8 @@
 #define LOSS_WINDOW_MS (60 * 1000)
 /*
  * Pinning takes 0.4 s a GB, in which the worker does nothing else, not even stop.  Of larger arenas only the requests'
- * part is pinned at once, and the images' part in steps, each when the worker has had nothing to do for a while.
+ * part is pinned at once, and the images' part in steps, each when the worker has had nothing to do for a while, or too
+ * much for too long.
  */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */

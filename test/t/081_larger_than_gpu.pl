@@ -190,8 +190,18 @@ $node->append_conf('postgresql.conf', "genie.shared_memory = '9GB'\n");
 $node->stop;
 SKIP:
 {
-	skip 'no room for 9 GB of shared memory', 3 unless $node->start(fail_ok => 1);
+	skip 'no room for 9 GB of shared memory', 4 unless $node->start(fail_ok => 1);
 	wait_until($node, "SELECT engine = 'fake' FROM genie_stat");
+
+	# also if it always has something to do
+	sql('CREATE TABLE busy AS SELECT ARRAY[i % 10] AS s FROM generate_series(1, 500) i; CREATE INDEX busy_s ON busy USING genie (s)');
+	my $busy = start_sql($node, q{DO $$ DECLARE until timestamptz = clock_timestamp() + '9 s'; BEGIN
+		WHILE clock_timestamp() < until LOOP PERFORM count(*) FROM genie_search('busy_s', ARRAY[genie_query('{3}'::int[])], 5); END LOOP; END $$});
+	wait_until($node, "SELECT answered_by_gpu > 0 FROM genie_stat");
+	my $busy_from = told();
+	select(undef, undef, undef, 7.5);
+	cmp_ok(scalar(grep { /^pin \d+$/ } told($busy_from)), '>=', 2, 'a busy worker pins memory, too');
+	finish_sql($busy);
 	my ($pinned, $steps) = (0, 0);
 	for (1 .. 100)
 	{

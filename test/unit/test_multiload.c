@@ -407,7 +407,7 @@ test_rival(GenieRandom *random)
 	n_uploaded = device.uploaded;
 	device.told_bytes = UINT64_C(1) << 30;
 	device.told_us = 2000000000;
-	for (int batch = 0; batch < 20; batch++)
+	for (int batch = 0; batch < 4; batch++)
 		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
 	CHECK(device.uploaded == n_uploaded);
 	for (int batch = 0; batch < 300 && device.uploaded == n_uploaded; batch++)

@@ -41,7 +41,7 @@
 #define PIECES_LEAST 3			/* that must have room together */
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
 #define RATE_FIRST 50.0			/* bytes a nanosecond, until RATE_BYTES have been copied: a fast bus, to learn better */
-#define RATE_DOUBT 1.05			/* the rate may be so much higher than it was, after a batch was declined for it */
+#define RATE_DOUBT 1.2			/* the rate may be so much higher than it was, after a batch was declined for it */
 #define RATE_BYTES (UINT64_C(256) << 20)
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
