@@ -69,7 +69,8 @@ typedef struct GenieAggregate
 	GenieAggregateBin *bins;
 	uint32		n_bins;
 	uint32		n_bins_room;
-	GenieRowValue row_value;	/* while rows of a bin are looked up */
+	GenieRowValue row_value;	/* while rows of a bin are looked up: */
+	TupleTableSlot *row;		/* the row of the counted value; NULL: there is none at hand */
 } GenieAggregate;
 
 /* ---- sums ---- */
@@ -132,6 +133,34 @@ genie_aggregate_sum(const GenieAggregateSum *of)
 
 /* ---- values ---- */
 
+/* The key of the counted value, in bytes (room for GENIE_KEY_MAX). */
+static GenieKey
+genie_aggregate_key(const GenieAggregate *search, uint8 *bytes)
+{
+	GenieKey	value = search->count.value;
+	uint32		prefix = (uint32) genie_key_put_dimension(bytes, (uint32) search->attribute);
+
+	bytes[prefix++] = (uint8) search->count.family;
+	memcpy(bytes + prefix, value.data, value.len);
+	return (GenieKey) {bytes, prefix + value.len};
+}
+
+/* Appends the counted value: what the row at hand has, where its keyword does not tell. */
+static void
+genie_aggregate_print(const GenieAggregate *search, StringInfo out)
+{
+	const char *text = NULL;
+	uint8		bytes[GENIE_KEY_MAX];
+
+	if (search->row != NULL && !genie_value_is_readable(search->count.family, search->count.value.len))
+		text = genie_batch_text_of_row(search->column.matches.batch.index, genie_aggregate_key(search, bytes),
+									   search->row);
+	if (text != NULL)
+		appendStringInfoString(out, text);
+	else
+		genie_batch_value_print(&search->count, out);
+}
+
 /* Takes the counted value for the least or the greatest one, if it is beyond that. */
 static void
 genie_aggregate_extend(GenieAggregate *search, GenieAggregateExtreme *extreme, int direction)
@@ -149,7 +178,7 @@ genie_aggregate_extend(GenieAggregate *search, GenieAggregateExtreme *extreme, i
 	}
 	old = MemoryContextSwitchTo(search->call_context);
 	initStringInfo(&text);
-	genie_batch_value_print(&search->count, &text);
+	genie_aggregate_print(search, &text);
 	extreme->text = text.data;
 	extreme->len = value.len;
 	memcpy(extreme->value, value.data, value.len);
@@ -182,55 +211,43 @@ genie_aggregate_take_value(GenieAggregate *search)
 
 /* ---- bins ---- */
 
-/* The key of a value of the attribute, palloc'd. */
-static GenieKey
-genie_aggregate_key(const GenieAggregate *search, GenieFamily family, GenieKey value)
-{
-	uint8	   *bytes = palloc(GENIE_KEY_MAX);
-	uint32		prefix = (uint32) genie_key_put_dimension(bytes, (uint32) search->attribute);
-
-	bytes[prefix++] = (uint8) family;
-	memcpy(bytes + prefix, value.data, value.len);
-	return (GenieKey) {bytes, prefix + value.len};
-}
-
 static void
 genie_aggregate_keep_bin(GenieAggregate *search, GenieKey key)
 {
+	MemoryContext old = MemoryContextSwitchTo(search->column.matches.batch.attempt_context);
+	uint8	   *bytes = palloc(key.len);
+
+	memcpy(bytes, key.data, key.len);
 	if (search->n_bins == search->n_bins_room)
 	{
 		search->n_bins_room = Max(256, search->n_bins_room * 2);
 		search->bins = search->bins == NULL ? palloc(search->n_bins_room * sizeof(GenieAggregateBin)) :
 			repalloc_huge(search->bins, search->n_bins_room * sizeof(GenieAggregateBin));
 	}
-	search->bins[search->n_bins++] = (GenieAggregateBin) {key, search->count.n_rows};
+	search->bins[search->n_bins++] = (GenieAggregateBin) {{bytes, key.len}, search->count.n_rows};
+	MemoryContextSwitchTo(old);
 }
 
 static void
 genie_aggregate_end_value(void *arg)
 {
 	GenieAggregate *search = arg;
-	GenieBatch *batch = &search->column.matches.batch;
-	MemoryContext old;
+	const GenieBatch *batch = &search->column.matches.batch;
+	uint8		bytes[GENIE_KEY_MAX];
+	GenieKey	key = genie_aggregate_key(search, bytes);
 	GenieKey	end;
+	MemoryContext old;
 
 	if (search->count.n_rows == 0)
 		return;
-	old = MemoryContextSwitchTo(batch->attempt_context);
-	if (genie_batch_is_coarse(batch))
+	if (genie_batch_is_coarse(batch) && genie_bins_end(batch->parameters, key, &end))
+		genie_aggregate_keep_bin(search, key);
+	else
 	{
-		GenieKey	key = genie_aggregate_key(search, search->count.family, search->count.value);
-
-		if (genie_bins_end(batch->parameters, key, &end))
-		{
-			genie_aggregate_keep_bin(search, key);
-			MemoryContextSwitchTo(old);
-			return;
-		}
+		old = MemoryContextSwitchTo(search->count.context);
+		genie_aggregate_take_value(search);
+		MemoryContextSwitchTo(old);
 	}
-	MemoryContextSwitchTo(search->count.context);
-	genie_aggregate_take_value(search);
-	MemoryContextSwitchTo(old);
 	MemoryContextReset(search->count.context);
 }
 
@@ -257,10 +274,10 @@ genie_aggregate_take_row(void *arg, TupleTableSlot *slot)
 			continue;
 		genie_batch_value_begin(&search->count, family, value);
 		search->count.n_rows = 1;
-		if (!genie_value_is_readable(family, value.len))
-			search->count.text = genie_batch_text_of_row(search->column.matches.batch.index, key, slot);
+		search->row = slot;
 		genie_aggregate_take_value(search);
 	}
+	search->row = NULL;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(search->count.context);
 }
@@ -332,6 +349,7 @@ genie_aggregate_take(void *owner)
 	memset(&search->low, 0, sizeof(search->low));
 	memset(&search->high, 0, sizeof(search->high));
 	search->min.text = search->max.text = NULL;
+	search->row = NULL;
 	search->bins = NULL;
 	search->n_bins = search->n_bins_room = 0;
 	if (!genie_column_ask(&search->column, true) ||

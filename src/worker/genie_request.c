@@ -535,6 +535,12 @@ genie_request_is_abandoned(const GenieTaken *taken)
 }
 
 void
+genie_request_drop(const GenieTaken *taken)
+{
+	finish_slot(slot_at(taken->slot));
+}
+
+void
 genie_request_answer(GenieTaken *taken, const GenieAnswer *answers, uint64 count_us)
 {
 	genie_wire_answer(taken->wire, taken, answers, count_us);

@@ -82,8 +82,9 @@ typedef struct GenieTaken
  */
 extern uint32 genie_request_take(GenieTaken *taken, uint32 max_requests, uint32 max_jobs);
 
-/* Has the backend given the request up? */
+/* Has the backend given the request up?  Then it may be dropped instead of answered. */
 extern bool genie_request_is_abandoned(const GenieTaken *taken);
+extern void genie_request_drop(const GenieTaken *taken);
 
 /* Who has done a job. */
 typedef struct GenieAnswer

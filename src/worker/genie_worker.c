@@ -113,6 +113,7 @@ genie_worker_main(Datum arg)
 	genie_request_worker_down();	/* answers requests that an earlier worker left */
 	genie_directory_unpin_all();
 	batch_context = AllocSetContextCreate(TopMemoryContext, "genie batch", ALLOCSET_DEFAULT_SIZES);
+	genie_worker_batches_begin();
 	genie_worker_engines_open(genie_worker_is_interrupted);
 	MemoryContextSwitchTo(batch_context);
 	genie_autoprewarm_begin();

@@ -9,12 +9,14 @@
  * distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too,
  * and go along with the job; if an engine has counted without bounds, the CPU's threads compute them afterwards.
  *
- * Meanwhile.  What is larger than a GPU's memory is copied through it, piece by piece
- * (engine/devices/genie_multiload.h), or, where that is expected to be faster, counted by the CPU.  Either takes
- * hundreds of milliseconds, in which the other engine has nothing to do.  So when the engine that works asks whether to
- * stop, requests that have come are taken, and those that the idle engine is expected to do at once are done by it, in
- * a batch of their own inside the other one.  The rest is held, and is the first of the next batch.  An ERROR there
- * must not pass through the engine that asks: it is logged, and the worker ends as it does on any other.
+ * Meanwhile.  A batch may take hundreds of milliseconds: what is larger than a GPU's memory is copied through it,
+ * piece by piece (engine/devices/genie_multiload.h), or counted by the CPU, where that is expected to be faster or
+ * there is no GPU.  Others do not wait for it.  When the engine that works asks whether to stop, requests that have
+ * come are taken, and those that are expected to be done at once are done, in a batch of their own inside the other
+ * one: by the engine that has nothing to do, or else by a CPU engine of one thread.  That gets no more than half of the
+ * time, for the thread that drives the other engine does it.  A GPU gets only what it has a copy of.  Larger requests
+ * are held, and are the first of the next batch.  An ERROR there must not pass through the engine that asks: it is
+ * logged, and the worker ends as it does on any other.
  */
 #include "postgres.h"
 
@@ -30,27 +32,40 @@
 #include "genie_engine_cpu.h"
 #include "genie_fault.h"
 #include "genie_request.h"
+#include "genie_wire.h"
 #include "genie_worker_batch.h"
 #include "genie_worker_engines.h"
 
 /* Requests that are done meanwhile take the CPU so long at most, and so long together, in nanoseconds; */
 #define MEANWHILE_REQUEST_NS 5e6
 #define MEANWHILE_NS 20e6
-#define MEANWHILE_ON_GPU 10		/* if the GPU does them, so many times as long; */
-#define MEANWHILE_AFTER_MS 5	/* if it waits for the CPU, which has worked for so long */
+#define MEANWHILE_ON_GPU 10		/* if the GPU does them, so many times as long */
+#define MEANWHILE_AFTER_MS 5	/* the CPU works alone for so long before anything is done meanwhile */
+#define MEANWHILE_LOOK_MS 0.05	/* from one look to the next, at least */
+
+/* Requests that wait for the next batch; those of this one are read in the other context. */
+typedef struct HeldRequests
+{
+	MemoryContext contexts[2];
+	uint32		turn;			/* in this one now */
+	GenieTaken *taken;			/* room for all slots */
+	uint32		n;
+	uint32		n_jobs;
+} HeldRequests;
 
 /* One a process. */
 typedef struct GenieWorkerBatches
 {
 	const GenieTaken *only;		/* the one request of the batch, if it is one */
 	GenieEngine *running;		/* what counts the batch just now; NULL: nothing */
-	instr_time	running_since;
-	bool		is_meanwhile;	/* and the other one counts, too */
+	instr_time	alone_since;	/* it has counted without anything done meanwhile, */
+	double		alone_ms;		/* and nothing is for so long */
+	bool		is_meanwhile;	/* something else counts, too */
 	bool		is_lost;		/* the GPU was lost meanwhile */
-	MemoryContext held_context; /* of requests that were taken meanwhile */
+	uint64		meanwhile_us;	/* what the batch has spent on others */
 	MemoryContext meanwhile_context;
-	GenieTaken *held;			/* of them, those that wait for the next batch; room for all slots */
-	uint32		n_held;
+	GenieTaken *meanwhile;		/* what is done then; room for all slots */
+	HeldRequests held;
 	uint64		n_batches;
 	uint64		n_on_gpu;		/* queries on a segment */
 	uint64		n_on_cpu;
@@ -216,7 +231,8 @@ run_alone(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered
 	GenieStatus status;
 
 	own.running = engine;
-	INSTR_TIME_SET_CURRENT(own.running_since);
+	INSTR_TIME_SET_CURRENT(own.alone_since);
+	own.alone_ms = engine == genie_worker_cpu() ? MEANWHILE_AFTER_MS : 0;
 	status = run_engine(engine, jobs, n_jobs, n_answered);
 	own.running = NULL;
 	return status;
@@ -246,11 +262,11 @@ count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 }
 
 /*
- * The CPU's threads compute bounds of the hits' distances, where they are wanted and the engine that has counted did
- * not give them.  If they are interrupted, the jobs stay without.
+ * The CPU engine's threads compute bounds of the hits' distances, where they are wanted and the engine that has counted
+ * did not give them.  If they are interrupted, the jobs stay without.
  */
 static void
-bound_jobs(GenieJob *jobs, uint32 n_jobs)
+bound_jobs(GenieEngine *cpu, GenieJob *jobs, uint32 n_jobs)
 {
 	GenieBoundsJob *bounds = palloc(n_jobs * sizeof(GenieBoundsJob));
 	GenieJob  **of = palloc(n_jobs * sizeof(GenieJob *));
@@ -265,7 +281,7 @@ bound_jobs(GenieJob *jobs, uint32 n_jobs)
 		of[n] = job;
 		bounds[n++] = (GenieBoundsJob) {*job->vectors, job->vector, job->out, job->n_hits, job->bounds};
 	}
-	if (n == 0 || !genie_cpu_engine_bounds(genie_worker_cpu(), bounds, n))
+	if (n == 0 || !genie_cpu_engine_bounds(cpu, bounds, n))
 		return;
 	for (uint32 i = 0; i < n; i++)
 		of[i]->has_bounds = true;
@@ -351,36 +367,54 @@ begin_batch(Batch *batch)
 	INSTR_TIME_SET_CURRENT(batch->started);
 }
 
+/* others_us: of the time since it began, what was not for this batch. */
 static void
-end_batch(Batch *batch)
+end_batch(Batch *batch, uint64 others_us)
 {
 	instr_time	took;
+	uint64		count_us;
 
 	INSTR_TIME_SET_CURRENT(took);
 	INSTR_TIME_SUBTRACT(took, batch->started);
+	count_us = INSTR_TIME_GET_MICROSEC(took) - Min(others_us, INSTR_TIME_GET_MICROSEC(took));
 	own.only = NULL;
 	unpin_all(&batch->pins);
 	own.n_batches++;
 	genie_stat_add(GENIE_COUNTER_BATCHES, 1);
 	genie_stat_add(GENIE_COUNTER_BATCHED, batch->n_jobs);
-	genie_stat_add(GENIE_COUNTER_COUNT_US, INSTR_TIME_GET_MICROSEC(took));
-	answer(batch->taken, batch->n_taken, batch->jobs, batch->gpu_why, INSTR_TIME_GET_MICROSEC(took));
+	genie_stat_add(GENIE_COUNTER_COUNT_US, count_us);
+	answer(batch->taken, batch->n_taken, batch->jobs, batch->gpu_why, count_us);
+}
+
+/* The requests that wait for the batch, but for those whose backend has gone.  Returns how many jobs they have. */
+static uint32
+take_held(Batch *batch)
+{
+	uint32		n_jobs = 0;
+
+	for (uint32 t = 0; t < own.held.n; t++)
+	{
+		if (genie_request_is_abandoned(&own.held.taken[t]))
+		{
+			genie_request_drop(&own.held.taken[t]);
+			continue;
+		}
+		n_jobs += own.held.taken[t].n_jobs;
+		batch->taken[batch->n_taken++] = own.held.taken[t];
+	}
+	own.held.n = own.held.n_jobs = 0;
+	own.held.turn ^= 1;
+	return n_jobs;
 }
 
 bool
 genie_worker_run_batch(void)
 {
 	uint32		n_slots = genie_request_slots();
-	Batch		batch = {.taken = palloc(n_slots * sizeof(GenieTaken)), .n_taken = own.n_held};
-	uint32		n_jobs = 0;
+	Batch		batch = {.taken = palloc(n_slots * sizeof(GenieTaken))};
+	uint32		n_jobs = take_held(&batch);
 	bool		lost;
 
-	for (uint32 t = 0; t < own.n_held; t++)
-	{
-		batch.taken[t] = own.held[t];
-		n_jobs += own.held[t].n_jobs;
-	}
-	own.n_held = 0;
 	if (n_jobs < (uint32) genie_request_max_batch)
 		batch.n_taken += genie_request_take(batch.taken + batch.n_taken, n_slots - batch.n_taken,
 											(uint32) genie_request_max_batch - n_jobs);
@@ -391,10 +425,11 @@ genie_worker_run_batch(void)
 	for (uint32 t = 0; t < batch.n_taken; t++)
 		pin_jobs(&batch.pins, &batch.taken[t]);
 	GENIE_FAULT("worker-pinned");
+	own.meanwhile_us = 0;
 	begin_batch(&batch);
 	lost = !count_jobs(batch.jobs, batch.n_jobs, batch.gpu_why) || own.is_lost;
-	bound_jobs(batch.jobs, batch.n_jobs);
-	end_batch(&batch);
+	bound_jobs(genie_worker_cpu(), batch.jobs, batch.n_jobs);
+	end_batch(&batch, own.meanwhile_us);
 	if (lost)
 	{
 		genie_stat_error(genie_worker_gpu()->error);
@@ -404,8 +439,7 @@ genie_worker_run_batch(void)
 				 errdetail("The background worker restarts; queries are counted on the CPU meanwhile.")));
 		proc_exit(1);
 	}
-	if (own.n_held == 0 && own.held_context != NULL)
-		MemoryContextReset(own.held_context);
+	MemoryContextReset(own.held.contexts[own.held.turn ^ 1]);
 	return true;
 }
 
@@ -449,6 +483,37 @@ estimate(const GenieTaken *taken)
 	return n == 0 ? ns : ns + genie_rival_ns(genie_worker_rival(), n, jobs);
 }
 
+/* Has the GPU a copy of all that a request is about? */
+static bool
+is_on_gpu(const GenieTaken *taken)
+{
+	GenieEngine *gpu = genie_worker_gpu();
+
+	for (uint32 i = 0; i < taken->n_jobs; i++)
+	{
+		const GenieJob *job = &taken->jobs[i];
+
+		if (job->image == NULL || (job->kind == GENIE_JOB_SCAN && job->vectors == NULL))
+			continue;			/* it has gone */
+		if (!gpu->ops->has(gpu, job->kind == GENIE_JOB_SCAN ? job->vectors->id : job->image->id))
+			return false;
+	}
+	return true;
+}
+
+/* The request waits for the next batch: it is read once more, for this time its memory is the next batch's. */
+static void
+hold(const GenieTaken *taken)
+{
+	MemoryContext old = MemoryContextSwitchTo(own.held.contexts[own.held.turn]);
+	GenieTaken *held = &own.held.taken[own.held.n++];
+
+	*held = *taken;
+	genie_wire_read(held->wire, held);
+	own.held.n_jobs += held->n_jobs;
+	MemoryContextSwitchTo(old);
+}
+
 /* Of the batch, holds those requests that the GPU has not done all of; they were never begun. */
 static void
 hold_undone(Batch *batch)
@@ -471,7 +536,7 @@ hold_undone(Batch *batch)
 			batch->taken[n_taken++] = *taken;
 		}
 		else
-			own.held[own.n_held++] = *taken;
+			hold(taken);
 		jobs += taken->n_jobs;
 	}
 	batch->n_taken = n_taken;
@@ -487,42 +552,46 @@ count_taken(Batch *batch, GenieEngine *idle)
 	GENIE_FAULT("worker-meanwhile");
 	begin_batch(batch);
 	for (uint32 i = 0; i < batch->n_jobs; i++)
-		batch->gpu_why[i] = by_gpu ? GENIE_GPU_FALLBACK_NONE : GENIE_GPU_FALLBACK_DECLINED;
+		batch->gpu_why[i] = by_gpu ? GENIE_GPU_FALLBACK_NONE :
+			genie_worker_gpu() != NULL ? GENIE_GPU_FALLBACK_DECLINED : GENIE_GPU_FALLBACK_NO_GPU;
 	if (run_engine(idle, batch->jobs, batch->n_jobs, by_gpu ? &own.n_on_gpu : &own.n_on_cpu) == GENIE_STATUS_LOST)
+	{
 		own.is_lost = true;
+		genie_stat_add(GENIE_COUNTER_DEVICE_LOST, 1);
+	}
+	else if (by_gpu)
+		genie_worker_look_for_losses();
 	if (by_gpu)
 		hold_undone(batch);
 	else
-		bound_jobs(batch->jobs, batch->n_jobs);
-	end_batch(batch);
+		bound_jobs(idle, batch->jobs, batch->n_jobs);
+	end_batch(batch, 0);
 }
 
-/* Takes what has come, and has the idle engine do what it does at once. */
+/* Takes what has come, until it is enough, and has the engine do what it does at once. */
 static void
 count_meanwhile(GenieEngine *idle)
 {
-	const double times = idle == genie_worker_gpu() ? MEANWHILE_ON_GPU : 1;
-	uint32		n_slots = genie_request_slots();
-	GenieTaken *taken = palloc(n_slots * sizeof(GenieTaken));
-	Batch		batch = {.taken = palloc(n_slots * sizeof(GenieTaken))};
-	MemoryContext old = MemoryContextSwitchTo(own.held_context);
-	uint32		n_taken = genie_request_take(taken, n_slots - own.n_held, (uint32) genie_request_max_batch);
+	const double times = idle == genie_worker_gpu() ? MEANWHILE_ON_GPU :
+		idle == genie_worker_side() ? 1.0 / genie_worker_rival()->n_threads : 1;
+	Batch		batch = {.taken = own.meanwhile};
+	GenieTaken	taken;
 	double		all_ns = 0;
 
-	MemoryContextSwitchTo(old);
-	for (uint32 t = 0; t < n_taken; t++)
+	while (all_ns < MEANWHILE_NS * times && own.held.n_jobs < (uint32) genie_request_max_batch &&
+		   own.held.n + batch.n_taken < genie_request_slots() && genie_request_take(&taken, 1, 1) > 0)
 	{
 		double		ns;
 
-		pin_jobs(&batch.pins, &taken[t]);
-		ns = estimate(&taken[t]);
-		if (ns > MEANWHILE_REQUEST_NS * times || all_ns + ns > MEANWHILE_NS * times)
+		pin_jobs(&batch.pins, &taken);
+		ns = estimate(&taken);
+		if (ns > MEANWHILE_REQUEST_NS * times || (idle == genie_worker_gpu() && !is_on_gpu(&taken)))
 		{
-			own.held[own.n_held++] = taken[t];
+			hold(&taken);
 			continue;
 		}
 		all_ns += ns;
-		batch.taken[batch.n_taken++] = taken[t];
+		batch.taken[batch.n_taken++] = taken;
 	}
 	if (batch.n_taken > 0)
 		count_taken(&batch, idle);
@@ -535,16 +604,11 @@ static void
 run_meanwhile(GenieEngine *idle)
 {
 	const GenieTaken *only = own.only;
-	MemoryContext old = CurrentMemoryContext;
+	MemoryContext old = MemoryContextSwitchTo(own.meanwhile_context);
+	instr_time	started;
 
-	if (own.held_context == NULL)
-	{
-		own.held_context = AllocSetContextCreate(TopMemoryContext, "genie held requests", ALLOCSET_DEFAULT_SIZES);
-		own.meanwhile_context = AllocSetContextCreate(TopMemoryContext, "genie meanwhile", ALLOCSET_DEFAULT_SIZES);
-		own.held = MemoryContextAlloc(TopMemoryContext, genie_request_slots() * sizeof(GenieTaken));
-	}
+	INSTR_TIME_SET_CURRENT(started);
 	own.is_meanwhile = true;
-	MemoryContextSwitchTo(own.meanwhile_context);
 	PG_TRY();
 	{
 		count_meanwhile(idle);
@@ -557,31 +621,52 @@ run_meanwhile(GenieEngine *idle)
 		ShutdownRequestPending = true;
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(own.meanwhile_context);
 	own.is_meanwhile = false;
 	own.only = only;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(own.meanwhile_context);
+	INSTR_TIME_SET_CURRENT(own.alone_since);
+	own.alone_ms = INSTR_TIME_GET_MILLISEC(own.alone_since) - INSTR_TIME_GET_MILLISEC(started);
+	own.meanwhile_us += (uint64) (own.alone_ms * 1000);
+	own.alone_ms = Max(own.alone_ms, MEANWHILE_LOOK_MS);
 }
 
-/* The engine that has nothing to do, for a while.  NULL: there is none. */
+/* What may count meanwhile.  NULL: nothing. */
 static GenieEngine *
 idle_engine(void)
 {
 	instr_time	now;
 
-	if (own.running == NULL || genie_worker_gpu() == NULL || own.is_lost)
+	if (own.running == NULL || own.is_meanwhile || ShutdownRequestPending ||
+		(own.running == genie_worker_gpu() && !own.running->streams))
+		return NULL;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, own.alone_since);
+	if (INSTR_TIME_GET_MILLISEC(now) < own.alone_ms)
 		return NULL;
 	if (own.running == genie_worker_gpu())
-		return own.running->streams ? genie_worker_cpu() : NULL;
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, own.running_since);
-	return INSTR_TIME_GET_MILLISEC(now) >= MEANWHILE_AFTER_MS ? genie_worker_gpu() : NULL;
+		return genie_worker_cpu();
+	return genie_worker_gpu() == NULL || own.is_lost ? genie_worker_side() : genie_worker_gpu();
+}
+
+/* ---- for the worker ---- */
+
+void
+genie_worker_batches_begin(void)
+{
+	const Size	n_bytes = genie_request_slots() * sizeof(GenieTaken);
+
+	own.meanwhile_context = AllocSetContextCreate(TopMemoryContext, "genie meanwhile", ALLOCSET_DEFAULT_SIZES);
+	own.meanwhile = MemoryContextAlloc(TopMemoryContext, n_bytes);
+	own.held.taken = MemoryContextAlloc(TopMemoryContext, n_bytes);
+	for (uint32 i = 0; i < 2; i++)
+		own.held.contexts[i] = AllocSetContextCreate(TopMemoryContext, "genie held requests", ALLOCSET_DEFAULT_SIZES);
 }
 
 bool
 genie_worker_is_interrupted(void)
 {
-	GenieEngine *idle = own.is_meanwhile ? NULL : idle_engine();
+	GenieEngine *idle = idle_engine();
 
 	if (idle != NULL)
 		run_meanwhile(idle);

@@ -5,6 +5,9 @@
 #ifndef GENIE_WORKER_BATCH_H
 #define GENIE_WORKER_BATCH_H
 
+/* Before the first batch. */
+extern void genie_worker_batches_begin(void);
+
 /* Counts and answers the requests that are ready.  False: there was none.  Ends the process if the GPU is lost. */
 extern bool genie_worker_run_batch(void);
 

@@ -47,6 +47,7 @@ typedef struct GenieWorkerEngines
 	bool		(*interrupted) (void);
 	GenieEngine *cpu;
 	GenieRival	rival;			/* the same, as the GPU engine sees it */
+	GenieEngine *side;			/* another one, of one thread */
 	GenieEngine *gpu;			/* NULL: none */
 	char		library[MAXPGPATH]; /* that gpu was opened from, */
 	int			max_devices;	/* and on how many devices at most */
@@ -85,15 +86,23 @@ set_kernels(GenieEngine *engine)
 	genie_stat_choices(engine != own.cpu, &engine->choices, &engine->choices);
 }
 
-static void
+static GenieEngine *
 open_cpu(void)
 {
 	char	   *memory = MemoryContextAllocHuge(TopMemoryContext, genie_cpu_engine_size() + 64);
+	GenieEngine *engine = genie_cpu_engine_open((void *) TYPEALIGN(64, memory));
 
-	own.cpu = genie_cpu_engine_open((void *) TYPEALIGN(64, memory));
-	own.cpu->interrupted = own.interrupted;
+	engine->interrupted = own.interrupted;
+	return engine;
+}
+
+/* The CPU engines count as the settings say, and the one on the side knows what the other one has measured. */
+static void
+set_cpu(void)
+{
 	set_cpu_threads();
 	set_kernels(own.cpu);
+	*genie_cpu_engine_policy(own.side) = *genie_cpu_engine_policy(own.cpu);
 }
 
 void
@@ -240,8 +249,7 @@ genie_worker_reload(void)
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	genie_stat_forget_losses();
-	set_cpu_threads();
-	set_kernels(own.cpu);
+	set_cpu();
 	if (own.gpu != NULL && genie_worker_engine != GENIE_ENGINE_CPU &&
 		strcmp(own.library, genie_worker_gpu_library) == 0 && own.max_devices == genie_worker_gpu_devices)
 	{
@@ -331,7 +339,9 @@ void
 genie_worker_engines_open(bool (*interrupted) (void))
 {
 	own.interrupted = interrupted;
-	open_cpu();
+	own.cpu = open_cpu();
+	own.side = open_cpu();
+	set_cpu();
 	open_gpu();
 }
 
@@ -340,7 +350,7 @@ genie_worker_measure_cpu(void)
 {
 	genie_cpu_engine_measure(own.cpu);
 	own.rival.costs = genie_cpu_engine_policy(own.cpu)->costs;
-	set_kernels(own.cpu);
+	set_cpu();
 }
 
 void
@@ -370,6 +380,12 @@ GenieEngine *
 genie_worker_cpu(void)
 {
 	return own.cpu;
+}
+
+GenieEngine *
+genie_worker_side(void)
+{
+	return own.side;
 }
 
 GenieEngine *

@@ -638,6 +638,18 @@ engines_forget(GenieEngine *engine, uint64_t id)
 	forget_everywhere(all, id);
 }
 
+/* A part of an image is enough: it is copied to all devices at once. */
+static bool
+engines_has(GenieEngine *engine, uint64_t id)
+{
+	GenieEngines *all = (GenieEngines *) (void *) engine;
+	uint32_t	e = 0;
+
+	while (e < all->n && !all->engines[e]->ops->has(all->engines[e], id))
+		e++;
+	return e < all->n;
+}
+
 /* What one has pinned, is pinned for all. */
 static bool
 engines_pin(GenieEngine *engine, void *memory, size_t bytes)
@@ -703,6 +715,7 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 		.abi = GENIE_ENGINE_ABI,
 		.run = engines_run,
 		.forget = engines_forget,
+		.has = engines_has,
 		.pin = engines_pin,
 		.set_memory_limit = engines_set_memory_limit,
 		.set_kernels = engines_set_kernels,

@@ -21,17 +21,19 @@
  * them.
  *
  * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown last (RATE_FIRST
- * before that).  That was slow, perhaps, because memory was not pinned yet, or because of what others copied.  So with
- * each batch that is declined it is believed less, until one tries again.  A rival, the CPU, needs no copies.  Where it
- * is expected to be faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its time is an estimate
- * (genie_rival.h).  Facets and grids are always declined: one job reads all lists once, which the CPU does while they
- * would be copied.
+ * before that).  That was slow, perhaps, because memory was not pinned yet, or because of what others copied.  So it is
+ * believed to double with each genie_multiload_doubt_s seconds, until some batch tries again.  A rival, the CPU, needs
+ * no copies.  Where it is expected to be faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its
+ * time is an estimate (genie_rival.h).  Facets and grids are always declined: one job reads all lists once, which the
+ * CPU does while they would be copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "genie_job_parts.h"
 #include "genie_multiload.h"
@@ -41,7 +43,6 @@
 #define PIECES_LEAST 3			/* that must have room together */
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
 #define RATE_FIRST 50.0			/* bytes a nanosecond, until RATE_BYTES have been copied: a fast bus, to learn better */
-#define RATE_DOUBT 1.2			/* the rate may be so much higher than it was, after a batch was declined for it */
 #define RATE_BYTES (UINT64_C(256) << 20)
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
@@ -78,11 +79,15 @@ typedef struct Multiload
 	uint64_t	room;			/* for images on the device, as of this batch */
 	double		rate;			/* bytes a nanosecond, as it was when these */
 	uint64_t	rate_bytes;		/* bytes had been copied, */
-	uint64_t	rate_us;		/* in so long */
+	uint64_t	rate_us;		/* in so long, */
+	double		rate_at;		/* then, in seconds */
+	double		believed;		/* what it may be now */
 	uint64_t	next_id;
 	uint64_t	clock;
 	uint64_t	streamed_bytes;
 } Multiload;
+
+double		genie_multiload_doubt_s = 30;
 
 /* What a job is about, as far as it must be on the device; one of the two. */
 typedef struct Subject
@@ -263,11 +268,10 @@ view_piece(Subject subject, const Piece *piece, View *view)
 /* ---- is it worth it? ---- */
 
 static bool
-is_worth_it(Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
+is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
 			GenieJob *const *jobs)
 {
 	uint64_t	n_bytes = 0;
-	bool		worth;
 
 	if (load->largest * PIECES_LEAST > all->room || genie_job_adds_up(jobs[0]->kind))
 		return false;
@@ -276,10 +280,7 @@ is_worth_it(Multiload *all, Subject subject, const Load *load, uint32_t n_pieces
 	for (uint32_t p = 0; p < n_pieces; p++)
 		if (!order[p]->is_there)
 			n_bytes += order[p]->n_bytes;
-	worth = (double) n_bytes / all->rate < genie_rival_ns(all->rival, n, jobs);
-	if (!worth && all->rate < RATE_FIRST)
-		all->rate *= RATE_DOUBT;
-	return worth;
+	return (double) n_bytes / all->believed < genie_rival_ns(all->rival, n, jobs);
 }
 
 /* ---- streaming ---- */
@@ -518,6 +519,15 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 
 /* ---- a batch ---- */
 
+static double
+now_s(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
 /* What the device has room for, and how fast copies have been. */
 static void
 look_at_device(Multiload *all)
@@ -531,7 +541,13 @@ look_at_device(Multiload *all)
 		all->rate = (double) (info.uploaded_bytes - all->rate_bytes) / (1e3 * (double) (info.upload_us - all->rate_us));
 		all->rate_bytes = info.uploaded_bytes;
 		all->rate_us = info.upload_us;
+		all->rate_at = now_s();
 	}
+	all->believed = all->rate;
+	if (all->rate < RATE_FIRST)
+		all->believed *= exp2((now_s() - all->rate_at) / genie_multiload_doubt_s);
+	if (all->believed > RATE_FIRST && all->rate < RATE_FIRST)
+		all->believed = RATE_FIRST;
 }
 
 /* Does the jobs of large subjects; of those of one subject together. */
@@ -657,6 +673,14 @@ multiload_forget(GenieEngine *engine, uint64_t id)
 }
 
 static bool
+multiload_has(GenieEngine *engine, uint64_t id)
+{
+	Multiload  *all = multiload_of(engine);
+
+	return all->below->ops->has(all->below, id);
+}
+
+static bool
 multiload_pin(GenieEngine *engine, void *memory, size_t bytes)
 {
 	Multiload  *all = multiload_of(engine);
@@ -709,6 +733,7 @@ genie_multiload_open(GenieEngine *below, const GenieRival *rival)
 		.abi = GENIE_ENGINE_ABI,
 		.run = multiload_run,
 		.forget = multiload_forget,
+		.has = multiload_has,
 		.pin = multiload_pin,
 		.set_memory_limit = multiload_set_memory_limit,
 		.set_kernels = multiload_set_kernels,

@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+/* Seconds in which a slow rate of copies is believed to double, as long as nothing is copied.  Tests set it. */
+extern double genie_multiload_doubt_s;
+
 /*
  * Takes over an engine with a device; closing it closes that one.  The rival stays the caller's, who may change it
  * between batches.  Errors, choices and devices() are those of the engine below; devices() tells what was streamed.
