@@ -167,7 +167,6 @@ genie_aggregate_extend(GenieAggregate *search, GenieAggregateExtreme *extreme, i
 {
 	GenieKey	known = {extreme->value, extreme->len};
 	GenieKey	value = search->count.value;
-	MemoryContext old;
 	StringInfoData text;
 
 	if (extreme->text != NULL)
@@ -176,13 +175,11 @@ genie_aggregate_extend(GenieAggregate *search, GenieAggregateExtreme *extreme, i
 			return;
 		pfree(extreme->text);
 	}
-	old = MemoryContextSwitchTo(search->call_context);
 	initStringInfo(&text);
 	genie_aggregate_print(search, &text);
-	extreme->text = text.data;
+	extreme->text = MemoryContextStrdup(search->call_context, text.data);
 	extreme->len = value.len;
 	memcpy(extreme->value, value.data, value.len);
-	MemoryContextSwitchTo(old);
 }
 
 static void

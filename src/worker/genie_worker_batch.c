@@ -50,7 +50,6 @@ typedef struct HeldRequests
 	uint32		turn;			/* in this one now */
 	GenieTaken *taken;			/* room for all slots */
 	uint32		n;
-	uint32		n_jobs;
 } HeldRequests;
 
 /* One a process. */
@@ -386,24 +385,44 @@ end_batch(Batch *batch, uint64 others_us)
 	answer(batch->taken, batch->n_taken, batch->jobs, batch->gpu_why, count_us);
 }
 
-/* The requests that wait for the batch, but for those whose backend has gone.  Returns how many jobs they have. */
+/* The request waits for the next batch: it is read once more, for this time its memory is the next batch's. */
+static void
+hold(const GenieTaken *taken)
+{
+	MemoryContext old = MemoryContextSwitchTo(own.held.contexts[own.held.turn]);
+	GenieTaken *held = &own.held.taken[own.held.n++];
+
+	*held = *taken;
+	genie_wire_read(held->wire, held);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * The requests that wait for the batch, but for those whose backend has gone, and as many as are counted at once.
+ * Returns how many jobs they have.
+ */
 static uint32
 take_held(Batch *batch)
 {
+	uint32		n_held = own.held.n;
 	uint32		n_jobs = 0;
 
-	for (uint32 t = 0; t < own.held.n; t++)
-	{
-		if (genie_request_is_abandoned(&own.held.taken[t]))
-		{
-			genie_request_drop(&own.held.taken[t]);
-			continue;
-		}
-		n_jobs += own.held.taken[t].n_jobs;
-		batch->taken[batch->n_taken++] = own.held.taken[t];
-	}
-	own.held.n = own.held.n_jobs = 0;
+	own.held.n = 0;
 	own.held.turn ^= 1;
+	for (uint32 t = 0; t < n_held; t++)
+	{
+		const GenieTaken taken = own.held.taken[t];
+
+		if (genie_request_is_abandoned(&taken))
+			genie_request_drop(&taken);
+		else if (n_jobs >= (uint32) genie_request_max_batch)
+			hold(&taken);
+		else
+		{
+			n_jobs += taken.n_jobs;
+			batch->taken[batch->n_taken++] = taken;
+		}
+	}
 	return n_jobs;
 }
 
@@ -495,23 +514,12 @@ is_on_gpu(const GenieTaken *taken)
 
 		if (job->image == NULL || (job->kind == GENIE_JOB_SCAN && job->vectors == NULL))
 			continue;			/* it has gone */
-		if (!gpu->ops->has(gpu, job->kind == GENIE_JOB_SCAN ? job->vectors->id : job->image->id))
+		if (job->kind != GENIE_JOB_SCAN && !gpu->ops->has(gpu, job->image->id))
+			return false;
+		if (job->vectors != NULL && !gpu->ops->has(gpu, job->vectors->id))
 			return false;
 	}
 	return true;
-}
-
-/* The request waits for the next batch: it is read once more, for this time its memory is the next batch's. */
-static void
-hold(const GenieTaken *taken)
-{
-	MemoryContext old = MemoryContextSwitchTo(own.held.contexts[own.held.turn]);
-	GenieTaken *held = &own.held.taken[own.held.n++];
-
-	*held = *taken;
-	genie_wire_read(held->wire, held);
-	own.held.n_jobs += held->n_jobs;
-	MemoryContextSwitchTo(old);
 }
 
 /* Of the batch, holds those requests that the GPU has not done all of; they were never begun. */
@@ -563,8 +571,7 @@ count_taken(Batch *batch, GenieEngine *idle)
 		genie_worker_look_for_losses();
 	if (by_gpu)
 		hold_undone(batch);
-	else
-		bound_jobs(idle, batch->jobs, batch->n_jobs);
+	bound_jobs(by_gpu ? genie_worker_side() : idle, batch->jobs, batch->n_jobs);
 	end_batch(batch, 0);
 }
 
@@ -578,8 +585,8 @@ count_meanwhile(GenieEngine *idle)
 	GenieTaken	taken;
 	double		all_ns = 0;
 
-	while (all_ns < MEANWHILE_NS * times && own.held.n_jobs < (uint32) genie_request_max_batch &&
-		   own.held.n + batch.n_taken < genie_request_slots() && genie_request_take(&taken, 1, 1) > 0)
+	while (all_ns < MEANWHILE_NS * times && own.held.n + batch.n_taken < genie_request_slots() &&
+		   genie_request_take(&taken, 1, 1) > 0)
 	{
 		double		ns;
 

@@ -103,6 +103,7 @@ set_cpu(void)
 	set_cpu_threads();
 	set_kernels(own.cpu);
 	*genie_cpu_engine_policy(own.side) = *genie_cpu_engine_policy(own.cpu);
+	own.side->choices = own.cpu->choices;
 }
 
 void

@@ -35,19 +35,21 @@ my $by = 'SELECT answered_by_worker_cpu, worker_state FROM genie_stat';
 
 foreach my $threads (1, 3)
 {
-	sql("ALTER SYSTEM SET genie.cpu_threads = $threads; SELECT pg_reload_conf()");
+	sql("ALTER SYSTEM SET genie.cpu_threads = $threads");
+	sql('ALTER SYSTEM SET genie.max_batch = 1024') if $threads == 3;
+	sql('SELECT pg_reload_conf()');
 	is(sql($little), $little_alone, "$threads threads: alone");
-	my ($session, $in_time);
+	my (@large, $in_time);
 	for (1 .. 10)	# a batch may end before the session here has begun
 	{
-		$session = start_sql($node, 'SELECT found(4000)');
+		@large = map { start_sql($node, 'SELECT found(4000)') } 1 .. 2;	# one of them waits
 		wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
 		my @out = split /\n/, sql("$by; $little; $little; $by");
 		my ($before, $then) = map { [split /\|/] } @out[0, 3];
 		is("@out[1, 2]", "$little_alone $little_alone", "$threads threads: while a batch is counted");
 		$in_time = $then->[0] - $before->[0] == 2 && $then->[1] eq 'counting';
 		last if $in_time;
-		finish_sql($session);
+		finish_sql($_) foreach @large;
 	}
 	ok($in_time, "$threads threads: small ones are answered before it ends");
 
@@ -56,8 +58,11 @@ foreach my $threads (1, 3)
 	my @small = map { start_sql($node, "SELECT count(*), count(DISTINCT n) FROM (SELECT near(20) AS n FROM generate_series(1, 200)) s") } 1 .. 4;
 	wait_until($node, "SELECT count(*) >= 2 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%found(4000)%' AND pid <> pg_backend_pid()");
 	sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%found(4000)%' AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1});
-	ok(finish_sql($session), "$threads threads: the large one ends") or diag($session->{err});
-	is($session->{out}, "$alone\n", "$threads threads: with its rows");
+	foreach my $session (@large)
+	{
+		ok(finish_sql($session), "$threads threads: a large one ends") or diag($session->{err});
+		is($session->{out}, "$alone\n", "$threads threads: with its rows");
+	}
 	foreach my $one (@small)
 	{
 		finish_sql($one);

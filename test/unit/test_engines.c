@@ -42,6 +42,7 @@ typedef struct Device
 	GenieStatus fails;			/* all jobs get this; GENIE_OK: none */
 	bool		gives_bounds;
 	bool		waits;			/* until it is told to stop */
+	bool		has_none;		/* it has dropped all copies */
 	uint32_t	n_jobs;			/* done */
 	uint32_t	n_bounded;
 	uint32_t	n_given;
@@ -193,11 +194,24 @@ device_close(GenieEngine *engine)
 	device->is_closed = true;
 }
 
+/* Was it given that, and not told to forget it? */
+static bool
+device_has(GenieEngine *engine, uint64_t id)
+{
+	const Device *device = (const Device *) (void *) engine;
+	bool		has = false;
+
+	for (uint32_t i = 0; i < device->n_given; i++)
+		has = has || device->given[i].id == id;
+	return has && !device->has_none;
+}
+
 static const GenieEngineOps device_ops = {
 	.abi = GENIE_ENGINE_ABI,
 	.name = "device",
 	.run = device_run,
 	.forget = device_forget,
+	.has = device_has,
 	.pin = device_pin,
 	.set_memory_limit = device_set_memory_limit,
 	.set_kernels = device_set_kernels,
@@ -509,6 +523,18 @@ test_interrupt(GenieRandom *random)
 	CHECK_INT(engine->ops->run(engine, 1, &job), GENIE_OK);
 	CHECK(check_job(&segments.models[0], &job));
 	free_job(&job);
+
+	/* Whose copies are where?  A segment of two groups or more is on both. */
+	CHECK(!engine->ops->has(engine, 999999));
+	for (uint32_t i = 0; i < 2; i++)
+	{
+		bool		has = engine->ops->has(engine, segments.images[0].id);
+
+		devices[i].has_none = true;
+		CHECK(!engine->ops->has(engine, segments.images[0].id) || segments.images[0].n_groups < 2);
+		devices[i].has_none = false;
+		CHECK(has == engine->ops->has(engine, segments.images[0].id));
+	}
 	free_segments(engine, &segments);
 	close_devices(engine, 2);
 }

@@ -638,16 +638,21 @@ engines_forget(GenieEngine *engine, uint64_t id)
 	forget_everywhere(all, id);
 }
 
-/* A part of an image is enough: it is copied to all devices at once. */
+/* All that have a part of it have a copy of that. */
 static bool
 engines_has(GenieEngine *engine, uint64_t id)
 {
 	GenieEngines *all = (GenieEngines *) (void *) engine;
-	uint32_t	e = 0;
+	const GeniePlacement *placement = genie_placement_find(&all->placements, id);
 
-	while (e < all->n && !all->engines[e]->ops->has(all->engines[e], id))
-		e++;
-	return e < all->n;
+	for (uint32_t p = 0; placement != NULL && p < placement->n_places; p++)
+	{
+		GenieEngine *of_place = all->engines[placement->places[p].engine];
+
+		if (!of_place->ops->has(of_place, id))
+			return false;
+	}
+	return placement != NULL;
 }
 
 /* What one has pinned, is pinned for all. */

@@ -4,7 +4,8 @@
  */
 #include "genie_rival.h"
 
-#define SCAN_RATE 10.0			/* bytes of records that a thread scans in a nanosecond */
+#define SCAN_RATE 10.0			/* bytes of records that a thread scans in a nanosecond; */
+#define TEXT_RATE 4.5			/* of texts, for each 64 characters of the query */
 #define SAMPLE_JOBS 16			/* whose costs are estimated, */
 #define SAMPLE_TILES 4			/* each in so many tiles */
 
@@ -56,6 +57,17 @@ job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 	return ns / n * job->n_tiles;
 }
 
+static double
+scan_ns(const GenieJob *job)
+{
+	double		rate = SCAN_RATE;
+
+	if (job->vectors->metric == GENIE_METRIC_EDIT)
+		rate = TEXT_RATE / (job->scan->norm > 64 ? 2 : 1);
+	return (double) genie_job_objects(job) *
+		genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions) / rate;
+}
+
 double
 genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 {
@@ -68,8 +80,7 @@ genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 	for (uint32_t j = 0; j < n; j += step, n_looked++)
 	{
 		if (is_scan)
-			ns += (double) genie_job_objects(jobs[j]) *
-				genie_value_record_bytes(jobs[j]->vectors->metric, jobs[j]->vectors->n_dimensions) / SCAN_RATE;
+			ns += scan_ns(jobs[j]);
 		else
 			ns += job_ns(&rival->costs, jobs[j]);
 		by_lanes = by_lanes && genie_dispatch_may_use_lanes(jobs[j]);
