@@ -108,11 +108,11 @@ foreach my $time (1 .. 3)
 is(stat_of($node, 'answered_by_worker_cpu') - $cpu_before, 3, 'by the CPU');
 is(sql("SET enable_seqscan = off; SET genie.worker = on; SELECT count(*) FROM (SELECT id FROM little ORDER BY s <&> '{3,11}'::int[] LIMIT 5) q"), '5', 'an index scan, too');
 is(stat_of($node, 'worker_state'), 'counting', 'the stream goes on');
-my @waiting = map { start_sql($node, "SELECT found(400)") } 1 .. 2;
+my @waiting = map { start_sql($node, "SELECT found(400) AS waiting_$_") } 1 .. 2;
 my $facets = start_sql($node, "SELECT sum(n) FROM genie_facets('little_s', '{}\@0', '{0}')");
 wait_until($node, "SELECT count(*) = 4 FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()");
 is(sql($little), $little_alone, 'also while others wait');
-sql(q{SELECT pg_cancel_backend(min(pid)) FROM (SELECT pid FROM pg_stat_activity WHERE query LIKE '%found(400)%' AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1) q});
+sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%AS waiting_2' AND pid <> pg_backend_pid()});
 is(sql($little), $little_alone, 'and when one of these was cancelled');
 order('memory ' . int($bytes * 0.8));
 foreach my $session ($held, $waiting[0])

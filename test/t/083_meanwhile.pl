@@ -54,10 +54,10 @@ foreach my $threads (1, 3)
 	ok($in_time, "$threads threads: small ones are answered before it ends");
 
 	# others in the way: equally large ones wait, many small ones do not keep it from ending, and one is cancelled while it waits
-	my @others = map { start_sql($node, 'SELECT found(4000)') } 1 .. 2;
+	my @others = map { start_sql($node, "SELECT found(4000) AS large_$_") } 1 .. 2;
 	my @small = map { start_sql($node, "SELECT count(*), count(DISTINCT n) FROM (SELECT near(20) AS n FROM generate_series(1, 200)) s") } 1 .. 4;
-	wait_until($node, "SELECT count(*) >= 2 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%found(4000)%' AND pid <> pg_backend_pid()");
-	sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%found(4000)%' AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1});
+	wait_until($node, "SELECT count(*) >= 2 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%found(4000) AS large%' AND pid <> pg_backend_pid()");
+	sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%AS large_2' AND pid <> pg_backend_pid()});
 	foreach my $session (@large)
 	{
 		ok(finish_sql($session), "$threads threads: a large one ends") or diag($session->{err});
