@@ -325,12 +325,6 @@ genie_column_take_row(void *arg, GenieVisitRow *row pg_attribute_unused(), Tuple
 	visit->row(visit->arg, slot);
 }
 
-static void
-genie_column_ignore_row(void *arg pg_attribute_unused(), uint32 object pg_attribute_unused(),
-						uint64 live pg_attribute_unused())
-{
-}
-
 /* Those of one source.  False: stale. */
 static bool
 genie_column_visit_source(GenieColumnVisit *visit, GenieKey key)
@@ -353,8 +347,7 @@ genie_column_visit_source(GenieColumnVisit *visit, GenieKey key)
 		visit->wanted[w] &= source->bits[w];
 	visitor->found = genie_column_take_row;
 	visitor->arg = visit;
-	ok = ok &&
-		genie_matches_visit(&column->matches, source->number, visit->wanted, NULL, genie_column_ignore_row, NULL);
+	ok = ok && genie_matches_visit(&column->matches, source->number, visit->wanted, NULL, NULL, NULL);
 	visitor->found = NULL;
 	pfree(visit->wanted);
 	return ok;

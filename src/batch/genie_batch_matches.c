@@ -104,7 +104,7 @@ genie_matches_visit_some(GenieMatches *matches, uint32 s, const uint32 *objects,
 		pointers[i] = &rows[i];
 	}
 	genie_visit(&batch->round.visitor, pointers, n);
-	for (uint32 i = 0; i < n; i++)
+	for (uint32 i = 0; i < n && row != NULL; i++)
 		if (rows[i].live != 0)
 			row(arg, objects[i], rows[i].live);
 	pfree(pointers);

@@ -106,7 +106,7 @@ typedef void (*GenieMatchesRow) (void *arg, uint32 object, uint64 live);
 
 /*
  * Looks up the rows of objects of a source that are set in wanted, and not in except (NULL: none is), and gives those
- * that are visible.  False: stale.
+ * that are visible; row is NULL if the batch's visitor takes them.  False: stale.
  */
 extern bool genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const uint64 *except,
 								GenieMatchesRow row, void *arg);

@@ -31,6 +31,7 @@
 
 #include "genie_engine_cpu.h"
 #include "genie_fault.h"
+#include "genie_job_parts.h"
 #include "genie_request.h"
 #include "genie_wire.h"
 #include "genie_worker_batch.h"
@@ -464,17 +465,6 @@ genie_worker_run_batch(void)
 
 /* ---- meanwhile ---- */
 
-/* Is it known what the CPU would take? */
-static bool
-has_estimate(const GenieJob *job)
-{
-	if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind))
-		return false;
-	if (job->kind == GENIE_JOB_SCAN)
-		return genie_job_scan_fits(job) && job->n_tiles > 0;
-	return genie_job_tiles_fit(job) && job->n_tiles > 0 && genie_job_keys_fit(job);
-}
-
 /* What the CPU is expected to take for a request, in nanoseconds; infinity: it is not known. */
 static double
 estimate(const GenieTaken *taken)
@@ -490,7 +480,7 @@ estimate(const GenieTaken *taken)
 		if (genie_job_has_image(job->kind) &&
 			(job->image == NULL || (job->kind == GENIE_JOB_SCAN && job->vectors == NULL)))
 			continue;			/* it has gone, which takes no time to say */
-		if (!has_estimate(job))
+		if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind) || !genie_job_may_cut(job))
 			return INFINITY;
 		if (n > 0 && (jobs[0]->image != job->image || jobs[0]->kind != job->kind || jobs[0]->vectors != job->vectors))
 		{

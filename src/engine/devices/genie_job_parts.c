@@ -7,6 +7,14 @@
 #include "genie_job_parts.h"
 #include "genie_tile_facets.h"
 
+bool
+genie_job_may_cut(const GenieJob *job)
+{
+	if (job->kind == GENIE_JOB_SCAN)
+		return genie_job_scan_fits(job) && job->n_tiles > 0;
+	return genie_job_tiles_fit(job) && job->n_tiles > 0 && genie_job_keys_fit(job);
+}
+
 GenieJob
 genie_job_part(const GenieJob *job, uint32_t first_tile, uint32_t end_tile)
 {

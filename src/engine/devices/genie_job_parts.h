@@ -19,6 +19,9 @@
 extern "C" {
 #endif
 
+/* Is a job about an image, or about vectors, well-formed enough to be cut?  What is not, an engine refuses. */
+extern bool genie_job_may_cut(const GenieJob *job);
+
 /*
  * The job on those of its tiles that lie in [first_tile, end_tile), perhaps none.  Of COUNTS and MASK, out is where
  * the part writes.  Of other kinds out, and bounds, are still the job's: a part that is to be merged needs its own.

@@ -164,15 +164,6 @@ is_too_large(const Multiload *all, Subject subject)
 	return n_bytes > all->room;
 }
 
-/* Is the job well-formed enough to be cut?  What is not, the engine below refuses. */
-static bool
-may_cut(const GenieJob *job)
-{
-	if (job->kind == GENIE_JOB_SCAN)
-		return genie_job_scan_fits(job) && job->n_tiles > 0;
-	return genie_job_tiles_fit(job) && job->n_tiles > 0 && genie_job_keys_fit(job);
-}
-
 /* ---- pieces ---- */
 
 static void
@@ -636,7 +627,7 @@ multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	{
 		Subject		subject = subject_of(&jobs[j]);
 
-		if ((subject.image == NULL && subject.vectors == NULL) || !may_cut(&jobs[j]))
+		if ((subject.image == NULL && subject.vectors == NULL) || !genie_job_may_cut(&jobs[j]))
 			continue;
 		if (id_of(subject) != last_id)
 		{

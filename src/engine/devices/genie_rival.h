@@ -18,9 +18,9 @@ typedef struct GenieRival
 } GenieRival;
 
 /*
- * Nanoseconds that a rival with threads takes for n > 0 jobs of one image, or of one set of vectors, that are neither
- * FACETS nor GRID: from the lists of some jobs in some tiles, or from the codes where there are no lists, and for lanes
- * as its own dispatcher does it.  Good to a factor of two.
+ * Nanoseconds that a rival with threads takes for n > 0 jobs of one image, or of one set of vectors, that may be cut
+ * (genie_job_parts.h) and are neither FACETS nor GRID: from the lists of some jobs in some tiles, or from the codes
+ * where there are no lists, and for lanes as its own dispatcher does it.  Good to a factor of two.
  */
 extern double genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs);
 
