@@ -820,11 +820,14 @@ CREATE FUNCTION genie_tuple_train(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_tuple_sign(internal, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_tuple_value(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION genie_tuple_decompose(genie_object, internal) IS 'genie support: the bins of an object''s keywords';
 COMMENT ON FUNCTION genie_tuple_compile(internal, int2, oid, internal) IS 'genie support: an operator''s right operand as a query over bins';
 COMMENT ON FUNCTION genie_tuple_options(internal) IS 'genie support: options of the class';
 COMMENT ON FUNCTION genie_tuple_train(internal) IS 'genie support: bins of equal depth, from a sample';
 COMMENT ON FUNCTION genie_tuple_sign(internal, internal) IS 'genie support: the bins of an object''s raw keywords';
+COMMENT ON FUNCTION genie_tuple_value(internal) IS 'genie support: where in its bins an object lies';
 
 CREATE OPERATOR CLASS genie_tuple_ops FOR TYPE genie_object USING genie AS
 	OPERATOR 1 <&> (genie_object, genie_object) FOR ORDER BY pg_catalog.integer_ops,
@@ -834,7 +837,8 @@ CREATE OPERATOR CLASS genie_tuple_ops FOR TYPE genie_object USING genie AS
 	FUNCTION 2 genie_tuple_compile(internal, int2, oid, internal),
 	FUNCTION 4 genie_tuple_options(internal),
 	FUNCTION 5 genie_tuple_train(internal),
-	FUNCTION 6 genie_tuple_sign(internal, internal);
+	FUNCTION 6 genie_tuple_sign(internal, internal),
+	FUNCTION 8 genie_tuple_value(internal);
 COMMENT ON OPERATOR CLASS genie_tuple_ops USING genie IS 'tuples: attributes with many values are kept as bins';
 
 CREATE OPERATOR CLASS genie_tsvector_ops DEFAULT FOR TYPE tsvector USING genie AS

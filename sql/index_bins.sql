@@ -11,7 +11,9 @@ CREATE INDEX readings_x ON readings USING genie (genie_tuple(lat, lon, at, kind,
 -- by values, for genie_search(); no scan can take it
 CREATE INDEX readings_y ON readings USING genie (genie_tuple(lat, lon, at, kind, name || ''));
 VACUUM ANALYZE readings;
-SELECT pg_relation_size('readings_x') * 3 < pg_relation_size('readings_y') AS small;
+CREATE INDEX readings_z ON readings USING genie (genie_tuple(lat, lon, at, kind, name) genie_tuple_ops (bins = 64)) WITH (values = off);
+SELECT pg_relation_size('readings_z') * 3 < pg_relation_size('readings_y') AS small, pg_relation_size('readings_x') - pg_relation_size('readings_z') BETWEEN 6000 * 16 AND 6000 * 18 AS scalars;
+DROP INDEX readings_z;
 SELECT * FROM genie_check('readings_x');
 
 -- queries of all sorts: what the operator says is what scans and functions say
@@ -79,6 +81,12 @@ SELECT * FROM aggregates();
 -- the bounds are close, and a count of bins alone is one of values
 SELECT bool_and(upper - lower < 700) AS close, bool_and(estimate BETWEEN lower AND upper) AS between FROM genie_counts('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked), false);
 SELECT lower, upper FROM genie_count('readings_x', '{4:int:3}@1', false);
+
+-- where in its bin a row lies is in the index: none is looked up
+SELECT sum(upper - lower) FROM genie_counts('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked WHERE n % 8 IN (1, 2, 6)));
+SELECT rows_visited FROM genie_last_scan() WHERE kind = 'genie_counts';
+SELECT count(*) > 100 AS some FROM genie_filter('readings_x', (SELECT array_agg(query ORDER BY n) FROM asked WHERE n % 8 IN (1, 6)));
+SELECT rows_visited = rows_returned AS only_those FROM genie_last_scan() WHERE kind = 'genie_filter';
 
 -- changes: pending rows, merged ones, dead ones; values outside all that was learned from
 INSERT INTO readings SELECT i, sin(i) * 120, (cos(i * 0.7) * 300)::numeric(9, 5), '2027-06-01 00:00+00'::timestamptz - i * interval '1 year', i % 7, 'x' || i FROM generate_series(6001, 6400) i;
@@ -175,6 +183,66 @@ SELECT count(*) FROM genie_filter('mixed_x', ARRAY['{1:int:[5,7],1:text:a}@1'::g
 -- one of many: similarities leave few rows, and the planner knows
 EXPLAIN (COSTS OFF) SELECT count(*) FROM several WHERE x @& genie_jaccard_query(genie_tuple(150::float8, 1), 0.9);
 RESET enable_seqscan;
+
+-- data of many shapes, and bounds that are values: what scalars say is what the operator says
+CREATE TABLE shapes AS SELECT n, CASE WHEN n % 3 = 0 THEN 77 ELSE n % 1000 - 500 END AS a, (n - 2000) * 9000000000000 AS b, CASE n % 50 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' WHEN 2 THEN '-Infinity' ELSE round(sin(n)::numeric, 2)::float8 END AS c,
+		exp(n % 90 - 45)::float4 AS d, CASE WHEN n % 40 = 0 THEN 'NaN' ELSE (n % 1500)::numeric ^ 3 - 1e8 END AS e, repeat('prefix', 5) || lpad((n * 7 % 900)::text, 4, '0') || CASE WHEN n % 5 = 0 THEN '' ELSE n::text END AS f,
+		CASE WHEN n % 2 = 0 THEN repeat('x', n % 120) ELSE repeat('long', 25) || n END AS g, '2000-01-01'::date + n * 37 % 9000 AS h, '1999-12-31'::timestamp + (n % 700) * interval '1.5 s' AS i, (n * 1000003::int8 % 4294967296)::oid AS j,
+		md5(n::text)::uuid AS k, '00:00'::time + n % 800 * interval '1 min' AS l, n % 2 = 0 AS m
+	FROM generate_series(1, 3000) n;
+CREATE FUNCTION tuple_of(s shapes) RETURNS genie_object LANGUAGE sql IMMUTABLE AS $$ SELECT genie_tuple(s.a, s.b, s.c, s.d, s.e, s.f, s.g, s.h, s.i, s.j, s.k, s.l, s.m) $$;
+CREATE INDEX shapes_x ON shapes USING genie (tuple_of(shapes) genie_tuple_ops (bins = 20));
+VACUUM ANALYZE shapes;
+SET datestyle = 'ISO';
+CREATE TABLE bounds AS SELECT k, type, '"' || v || '"' AS v, r FROM (
+	SELECT 1 AS k, 'int' AS type, a::text AS v, row_number() OVER (ORDER BY a) AS r FROM shapes UNION ALL SELECT 2, 'int', b::text, row_number() OVER (ORDER BY b) FROM shapes UNION ALL
+	SELECT 3, 'float', c::text, row_number() OVER (ORDER BY c) FROM shapes UNION ALL SELECT 4, 'float', d::float8::text, row_number() OVER (ORDER BY d) FROM shapes UNION ALL
+	SELECT 5, 'numeric', e::text, row_number() OVER (ORDER BY e) FROM shapes UNION ALL SELECT 6, 'text', f, row_number() OVER (ORDER BY f COLLATE "C") FROM shapes UNION ALL
+	SELECT 7, 'text', g, row_number() OVER (ORDER BY g COLLATE "C") FROM shapes UNION ALL SELECT 8, 'timestamp', h::text, row_number() OVER (ORDER BY h) FROM shapes UNION ALL
+	SELECT 9, 'timestamp', i::text, row_number() OVER (ORDER BY i) FROM shapes UNION ALL SELECT 10, 'oid', j::text, row_number() OVER (ORDER BY j) FROM shapes UNION ALL
+	SELECT 11, 'uuid', k::text, row_number() OVER (ORDER BY k) FROM shapes UNION ALL SELECT 12, 'time', l::text, row_number() OVER (ORDER BY l) FROM shapes) b;
+CREATE INDEX ON bounds (k, r);
+-- each side open, closed, or missing; or a point
+CREATE FUNCTION range_of(i int, attribute int) RETURNS text LANGUAGE sql AS $$
+	SELECT format('%s:%s:', k, type) || CASE WHEN low.v = high.v OR i % 7 = 0 THEN low.v ELSE
+		CASE WHEN i % 2 = 0 THEN '[' ELSE '(' END || CASE WHEN i % 5 = 0 THEN '' ELSE low.v END || ',' || CASE WHEN i % 11 = 0 THEN '' ELSE high.v END || CASE WHEN i % 3 = 0 THEN ']' ELSE ')' END END
+	FROM bounds low JOIN bounds high USING (k, type) WHERE k = attribute AND low.r = i * 1237 % 3000 + 1 AND high.r = least(low.r + i * 677 % 2000, 3000) $$;
+CREATE TABLE ranges AS SELECT i AS q, kind, format('{%s}@%s', string_agg(DISTINCT range_of(i * n, (i + n * (i % 5 + 1)) % 12 + 1), ','), CASE kind WHEN 'any' THEN 1 WHEN 'most' THEN 2 ELSE count(DISTINCT (i + n * (i % 5 + 1)) % 12) END)::genie_query AS query
+	FROM generate_series(1, 300) i, LATERAL (SELECT CASE i % 6 WHEN 0 THEN 'any' WHEN 1 THEN 'most' ELSE 'all' END AS kind) v, LATERAL generate_series(1, CASE kind WHEN 'most' THEN 3 ELSE i % 4 + 1 END) n GROUP BY i, kind;
+CREATE FUNCTION wrong() RETURNS TABLE (kind text, queries bigint, found boolean, counts bigint, bounds bigint, filters bigint) LANGUAGE sql SET enable_indexscan = off SET enable_bitmapscan = off AS $$
+	WITH truth AS MATERIALIZED (SELECT q, ranges.kind, shapes.ctid, tuple_of(shapes) @& query AS holds FROM shapes CROSS JOIN ranges),
+		numbers AS (SELECT q, truth.kind, count(*) FILTER (WHERE holds) AS n FROM truth GROUP BY 1, 2),
+		given AS (SELECT query AS q, tid FROM genie_filter('shapes_x', (SELECT array_agg(query ORDER BY q) FROM ranges)))
+	SELECT numbers.kind, count(*), sum(n) > 1000, count(*) FILTER (WHERE c.lower <> n OR c.upper <> n), count(*) FILTER (WHERE n NOT BETWEEN b.lower AND b.upper),
+		(SELECT count(*) FROM (SELECT q, ctid FROM truth t WHERE holds AND t.kind = numbers.kind) t FULL JOIN (SELECT q, tid AS ctid FROM given JOIN ranges r USING (q) WHERE r.kind = numbers.kind) g USING (q, ctid) WHERE t IS NULL OR g IS NULL)
+	FROM numbers JOIN genie_counts('shapes_x', (SELECT array_agg(query ORDER BY q) FROM ranges)) c ON c.query = q JOIN genie_counts('shapes_x', (SELECT array_agg(query ORDER BY q) FROM ranges), false) b ON b.query = q
+	GROUP BY 1 ORDER BY 1 $$;
+SELECT * FROM wrong();
+-- each conjunction alone
+SELECT count(*), count(*) FILTER (WHERE c.lower <> d.lower) AS differ FROM ranges, genie_count('shapes_x', query) c, genie_counts('shapes_x', (SELECT array_agg(query ORDER BY q) FROM ranges)) d WHERE d.query = q AND kind = 'all';
+-- conjunctions by engines alone; numbers of one bin told exactly
+SELECT sum(upper - lower) FROM genie_counts('shapes_x', (SELECT array_agg(query ORDER BY q) FROM ranges WHERE kind = 'all' AND query::text !~ '[567]:|1[12]:'));
+SELECT rows_visited < rows_returned * 40 AS few_visited FROM genie_last_scan() WHERE kind = 'genie_counts';
+SELECT lower, upper FROM genie_count('shapes_x', '{1:int:[-3,99]}@1');
+SELECT rows_visited FROM genie_last_scan() WHERE kind = 'genie_counts';
+-- pending rows, dead ones, values beyond all others; segments with scalars and without
+INSERT INTO shapes SELECT n, n * 1000, -n * 9000000000000, n * 1e100, -n, n * 1e30::numeric, 'zz' || n, '', '1900-01-01'::date + n, '2300-01-01'::timestamp + n * interval '1 h', 4294967295, NULL, '23:59', NULL FROM generate_series(1, 300) n;
+DELETE FROM shapes WHERE n % 7 = 0;
+SELECT * FROM wrong();
+SELECT genie_merge('shapes_x');
+ALTER INDEX shapes_x SET (values = off);
+INSERT INTO shapes (n, a, c, f) SELECT n, n % 200, n / 150.0, 'prefixprefix' || n FROM generate_series(1, 300) n;
+SELECT * FROM wrong();
+SELECT genie_merge('shapes_x');
+SELECT * FROM wrong();
+ALTER INDEX shapes_x RESET (values);
+UPDATE shapes SET a = a - 1, f = f || 'y' WHERE n % 4 = 0;
+SELECT genie_merge('shapes_x');
+VACUUM shapes;
+SELECT * FROM wrong();
+SELECT * FROM genie_check('shapes_x');
+DROP TABLE shapes CASCADE;
+RESET datestyle;
 
 -- an index that learns from too few rows would keep values
 CREATE TABLE grown (x genie_object);

@@ -59,9 +59,10 @@ struct GenieBuildRuns
 	uint32		n_waiting;
 	GenieBuildRow *waiting;
 	double		n_rows;
-	bool		untrained;		/* rows are raw */
+	bool		untrained;		/* rows are raw, and wait for what there is to learn */
 	GenieSigner *signer;		/* of a class that learns */
-	bool		exact;			/* rows have a value, and no keywords */
+	const bytea *parameters;	/* that it has learned */
+	bool		raw;			/* rows are decomposed raw, and signed: values are made of raw ones */
 	double		n_raw_rows;
 	GenieSpillPlace place;
 	GenieRuns  *spilled;
@@ -90,15 +91,17 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	runs->keywords.index = index;
 	if (genie_learns(index))
 	{
-		runs->keywords.parameters = genie_learned_parameters(index, genie_meta_read(index));
-		runs->untrained = runs->keywords.parameters == NULL;
+		runs->parameters = genie_learned_parameters(index, genie_meta_read(index));
+		runs->untrained = runs->parameters == NULL;
 		runs->signer = genie_approximate_signer(index);
-		shape = runs->signer->shape(runs->signer, runs->keywords.parameters);
-		runs->exact = runs->keywords.raw = !runs->untrained && genie_is_exact(index);
+		shape = runs->signer->shape(runs->signer, runs->parameters);
+		runs->keywords.raw = !runs->untrained && genie_is_exact(index);
+		runs->raw = runs->keywords.raw || (genie_is_coarse(index) && shape.metric != 0);
+		runs->keywords.parameters = runs->raw && !runs->keywords.raw ? NULL : runs->parameters;
 	}
-	if (genie_lsh_block_possible(index, runs->keywords.parameters))
+	if (genie_lsh_block_possible(index, runs->parameters))
 	{
-		runs->block = genie_lsh_block_begin(index, runs->keywords.parameters, shape, GENIE_BUILD_AHEAD,
+		runs->block = genie_lsh_block_begin(index, runs->parameters, shape, GENIE_BUILD_AHEAD,
 											memory / GENIE_BUILD_AHEAD_PART);
 		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuildRow));
 		memory -= Min(genie_lsh_block_bytes(runs->block), memory / GENIE_BUILD_AHEAD_PART);
@@ -146,38 +149,44 @@ genie_build_runs_append_raw(GenieBuildRuns *runs, const ItemPointerData *tid)
 	runs->n_rows++;
 }
 
-/* Makes a value of the raw keywords of a row, which go. */
-static const void *
-genie_build_runs_value(GenieBuildRuns *runs)
+/* The keywords of the row in hand. */
+static GenieSignature
+genie_build_runs_keywords(const GenieBuildRuns *runs)
 {
-	GenieKeywords *keywords = &runs->keywords;
-	GenieRaw	raw;
-	const void *value;
+	const GenieKeywords *keywords = &runs->keywords;
 
-	genie_keywords_finish(keywords);
-	raw = (GenieRaw) {.bytes = keywords->bytes, .n = keywords->n, .size = genie_keywords_own_size(keywords)};
-	value = runs->signer->value(runs->signer, keywords->parameters, &raw);
-	genie_keywords_reset(keywords);
-	return value;
+	return (GenieSignature) {.bytes = keywords->bytes, .n = keywords->n, .size = genie_keywords_own_size(keywords)};
 }
 
-/* Adds a row that was decomposed.  value: its record; NULL: it has none. */
+/* Adds a row.  value: its record; NULL: it has none. */
 static void
-genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null, const void *value)
+genie_build_runs_add(GenieBuildRuns *runs, uint64 tid, bool is_null, GenieSignature row, const void *value)
 {
-	GenieKeywords *keywords = &runs->keywords;
-	int32		size = genie_keywords_own_size(keywords);
-
 	if (genie_builder_full(runs->builder))
 		genie_build_runs_spill(runs);
-	if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size, value))
+	if (!genie_builder_add(runs->builder, tid, is_null, row.bytes, row.n, row.size, value))
 	{
 		/* the table access method goes backwards */
 		genie_build_runs_spill(runs);
-		if (!genie_builder_add(runs->builder, tid, is_null, keywords->bytes, keywords->n, size, value))
+		if (!genie_builder_add(runs->builder, tid, is_null, row.bytes, row.n, row.size, value))
 			elog(ERROR, "an empty builder refused a row");
 	}
 	runs->n_rows++;
+}
+
+/* Adds the row in hand, whose keywords are raw: what it is signed by, and its value. */
+static void
+genie_build_runs_add_raw(GenieBuildRuns *runs, uint64 tid)
+{
+	GenieSigner *signer = runs->signer;
+	GenieKeywords *keywords = &runs->keywords;
+	GenieRaw	raw;
+	GenieSignature signature;
+
+	genie_keywords_finish(keywords);
+	raw = (GenieRaw) {.bytes = keywords->bytes, .n = keywords->n, .size = genie_keywords_own_size(keywords)};
+	signature = signer->sign(signer, runs->parameters, &raw);
+	genie_build_runs_add(runs, tid, false, signature, signer->value(signer, runs->parameters, &raw));
 }
 
 /* Adds the waiting rows. */
@@ -199,7 +208,7 @@ genie_build_runs_add_waiting(GenieBuildRuns *runs)
 			value = genie_lsh_block_value(runs->block, n_vectors);
 			genie_lsh_block_keywords(runs->block, n_vectors++, &runs->keywords);
 		}
-		genie_build_runs_add(runs, row->tid, row->is_null, value);
+		genie_build_runs_add(runs, row->tid, row->is_null, genie_build_runs_keywords(runs), value);
 	}
 	genie_lsh_block_clear(runs->block);
 	runs->n_waiting = 0;
@@ -233,8 +242,10 @@ genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls
 	}
 	if (runs->untrained && !nulls[0])
 		genie_build_runs_append_raw(runs, tid);
+	else if (runs->raw && !nulls[0])
+		genie_build_runs_add_raw(runs, number);
 	else
-		genie_build_runs_add(runs, number, nulls[0], runs->exact && !nulls[0] ? genie_build_runs_value(runs) : NULL);
+		genie_build_runs_add(runs, number, nulls[0], genie_build_runs_keywords(runs), NULL);
 }
 
 double

@@ -38,6 +38,7 @@ typedef struct GenieInsertCache
 {
 	MemoryContext context;		/* of one row */
 	bool		learns;			/* the operator class does */
+	bool		coarse;			/* and its rows wait raw, so that nobody asks for its parameters */
 	bool		raw;			/* its rows wait raw, even when it has parameters */
 	GenieTypeState types;		/* as the metapage has it */
 	List	   *type_list;		/* if the keywords depend on types */
@@ -55,9 +56,10 @@ genie_insert_cache(Relation index, IndexInfo *info)
 		info->ii_AmCache = cache = MemoryContextAllocZero(info->ii_Context, sizeof(GenieInsertCache));
 		cache->context = AllocSetContextCreate(info->ii_Context, "genie insert", ALLOCSET_DEFAULT_SIZES);
 		cache->learns = genie_learns(index);
+		cache->coarse = genie_is_coarse(index);
 		cache->raw = genie_vector_type_of_class(index) != NULL;
 	}
-	if (is_new || (cache->learns && cache->parameters == NULL))
+	if (is_new || (cache->learns && !cache->coarse && cache->parameters == NULL))
 	{
 		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
 		GenieMetaData *meta = genie_meta_read(index);
@@ -67,7 +69,8 @@ genie_insert_cache(Relation index, IndexInfo *info)
 			cache->types = meta->types;
 			cache->type_list = genie_type_state_types(index);
 		}
-		cache->parameters = genie_learned_parameters(index, meta);
+		if (!cache->coarse)
+			cache->parameters = genie_learned_parameters(index, meta);
 		pfree(meta);
 		MemoryContextSwitchTo(old);
 	}

@@ -7,10 +7,12 @@
  *		ALL			those that are live
  *		FIRST		the sure ones, and the unsure ones whose rows were found visible
  *		SOME		engines do not count: the bits of matching rows are counted here
- *					So they are of a coarse class, whatever the way.
  *		BOUNDS		sure objects for the lower bound, and live ones for the upper.  The estimate takes the share of the
  *					unsure ones that the table's statistics say are live.  Of a coarse class, those that are sure to
  *					match, and those that may, of which half are taken to.
+ *
+ * Of a coarse class, where ALL or FIRST, those that are sure to match are counted so, and of the others those that do
+ * (genie_batch_edges.h), or it is as SOME.
  *
  * Where min_match is 0, all objects that are not NULL match.  A query with a threshold is an index scan whose rows the
  * operator judges.
@@ -26,6 +28,7 @@
 #include "funcapi.h"
 #include "utils/array.h"
 
+#include "genie_batch_edges.h"
 #include "genie_batch_matches.h"
 
 PG_FUNCTION_INFO_V1(genie_counts);
@@ -96,23 +99,44 @@ genie_count_take(void *arg, uint32 i, uint32 source pg_attribute_unused(), const
 	return true;
 }
 
+/* Adds to the queries' numbers the rows in bins that they cut.  False: stale. */
+static bool
+genie_count_edges(GenieCountSearch *search)
+{
+	uint32		n = search->matches.batch.n;
+	uint64	   *most = palloc(n * sizeof(uint64));
+	uint64	   *numbers = palloc0(n * sizeof(uint64));
+
+	for (uint32 i = 0; i < n; i++)
+		most[i] = search->numbers[i].upper - Min(search->numbers[i].lower, search->numbers[i].upper);
+	if (!genie_batch_edges_count(&search->matches, most, numbers))
+		return false;
+	for (uint32 i = 0; i < n; i++)
+		search->numbers[i].lower += numbers[i];
+	pfree(numbers);
+	pfree(most);
+	return true;
+}
+
 /* A piece's queries, without those that are index scans.  False: stale. */
 static bool
 genie_count_run(void *owner)
 {
 	GenieCountSearch *search = owner;
 	GenieMatches *matches = &search->matches;
+	bool		by_edges = matches->exact && genie_batch_is_coarse(&matches->batch);
 
 	memset(search->numbers, 0, search->matches.batch.n * sizeof(GenieCountNumber));
 	if (!genie_matches_begin(matches))
 		return false;
-	if (matches->way == GENIE_MATCHES_SOME || (matches->exact && genie_batch_is_coarse(&matches->batch)))
+	if (matches->way == GENIE_MATCHES_SOME || (by_edges && !genie_batch_edges_can(matches)))
 		return genie_matches_find(matches, genie_count_take, search);
 	for (uint32 s = 0; s < search->matches.batch.n_sources; s++)
 		if (!genie_count_add_all(search, s))
 			return false;
 	return genie_count_count(search, false) &&
-		(matches->way != GENIE_MATCHES_BOUNDS || genie_count_count(search, true));
+		((matches->way != GENIE_MATCHES_BOUNDS && !by_edges) || genie_count_count(search, true)) &&
+		(!by_edges || genie_count_edges(search));
 }
 
 /* Counts a row of a query with a threshold. */

@@ -21,7 +21,8 @@
  * Queries are taken some at a time, so that their masks are bounded.
  *
  * Of a coarse class engines tell which objects may match, by the outer query, and which are sure to, by the inner one.
- * The rows of the others are looked up, and the operator judges them.
+ * Of the others scalars tell most (genie_batch_scalars.h).  The rows of what is left are looked up, and the operator
+ * judges them.
  *
  * A query with a threshold is not asked here: only the operator judges its rows.  Where min_match is 0, all objects
  * that are not NULL match, and no engine is asked.
@@ -37,11 +38,13 @@
 #include "genie_all_visible.h"
 #include "genie_approximate.h"
 #include "genie_batch_matches.h"
+#include "genie_batch_scalars.h"
 #include "genie_fault.h"
 #include "genie_live.h"
 #include "genie_object_table.h"
 #include "genie_row.h"
 #include "genie_scan.h"
+#include "genie_values.h"
 
 #define GENIE_MATCHES_MASK_BYTES ((Size) 32 << 20)	/* of queries that are taken at a time, unless it is one */
 #define GENIE_MATCHES_VISITS 16384	/* rows that are looked up at a time */
@@ -315,46 +318,64 @@ genie_matches_visit_matching(GenieMatches *matches, const GenieMatchesQuestions 
 	return true;
 }
 
-/* The masks of questions. */
+/* What is known of queries from first to end - 1: of each source one after the other, a question for each. */
 typedef struct GenieMatchesMasks
 {
-	GenieMatchesQuestions questions;
-	uint32	   *next;			/* question of each source */
+	uint32		first;
+	uint32		end;
+	GenieScalarsQuestion *questions;
 } GenieMatchesMasks;
 
-/* Asks for the masks of queries from first to end - 1.  False: stale. */
-static bool
-genie_matches_ask(GenieMatches *matches, uint32 first, uint32 end, bool inner, GenieMatchesMasks *masks)
+static GenieScalarsQuestion *
+genie_matches_question(const GenieMatchesMasks *masks, uint32 s, uint32 i)
 {
-	GenieMatchesQuestions *questions = &masks->questions;
-
-	*questions = genie_matches_questions(matches, first, end, inner);
-	for (uint32 i = 0; i < questions->n; i++)
-		questions->tallies[i].mask = palloc_extended(matches->sources[questions->sources[i]].n_words * sizeof(uint64),
-													 MCXT_ALLOC_HUGE);
-	if (!genie_segment_query_tallies(questions->tallies, questions->n))
-		return false;
-	masks->next = palloc(matches->batch.n_sources * sizeof(uint32));
-	for (uint32 s = 0, i = 0; s < matches->batch.n_sources; s++)
-	{
-		masks->next[s] = i;
-		while (i < questions->n && questions->sources[i] == s)
-			i++;
-	}
-	return true;
+	return &masks->questions[(Size) s * (masks->end - masks->first) + (i - masks->first)];
 }
 
-/* The mask of a source and a query, which are asked for in ascending order; NULL: nothing matches. */
-static uint64 *
-genie_matches_mask(GenieMatchesMasks *masks, uint32 s, uint32 i)
+/* Asks for masks; unless inner, looks up unsure rows where these are SOME.  False: stale. */
+static bool
+genie_matches_ask(GenieMatches *matches, bool inner, GenieMatchesMasks *masks)
 {
-	const GenieMatchesQuestions *questions = &masks->questions;
-	uint32		next = masks->next[s];
+	GenieMatchesQuestions questions = genie_matches_questions(matches, masks->first, masks->end, inner);
 
-	if (next >= questions->n || questions->sources[next] != s || questions->queries[next] != i)
-		return NULL;
-	masks->next[s]++;
-	return questions->tallies[next].mask;
+	for (uint32 i = 0; i < questions.n; i++)
+	{
+		GenieScalarsQuestion *question = genie_matches_question(masks, questions.sources[i], questions.queries[i]);
+		uint64	   *mask = palloc_extended(matches->sources[questions.sources[i]].n_words * sizeof(uint64),
+										   MCXT_ALLOC_HUGE);
+
+		questions.tallies[i].mask = *(inner ? &question->inner : &question->outer) = mask;
+	}
+	return genie_segment_query_tallies(questions.tallies, questions.n) &&
+		(inner || matches->way != GENIE_MATCHES_SOME || genie_matches_visit_matching(matches, &questions));
+}
+
+/* Tells, of a coarse class, what scalars can.  False: stale. */
+static bool
+genie_matches_tell(GenieMatches *matches, const GenieMatchesMasks *masks)
+{
+	const GenieBatch *batch = &matches->batch;
+	uint32		n_told = 0;
+	bool		ok = true;
+
+	for (uint32 s = 0; s < batch->n_sources; s++)
+		n_told += genie_values_scalars(batch->sources[s]->segment) > 0;
+	if (n_told == 0)
+		return true;
+	for (uint32 i = masks->first; i < masks->end; i++)
+	{
+		const GenieScalarQuery *query = genie_scalars_query(batch->parameters,
+															DatumGetGenieQuery(batch->queries[i]));
+
+		for (uint32 s = 0; s < batch->n_sources; s++)
+			genie_matches_question(masks, s, i)->query = query;
+	}
+	for (uint32 s = 0; s < batch->n_sources && ok; s++)
+		ok = genie_values_scalars(batch->sources[s]->segment) != genie_bins_slots(batch->parameters) ||
+			genie_batch_scalars_tell(batch->sources[s]->segment, genie_matches_question(masks, s, masks->first),
+									 masks->end - masks->first, matches->sources[s].counted,
+									 matches->sources[s].n_words);
+	return ok;
 }
 
 /* ---- rows that a coarse class finds ---- */
@@ -404,11 +425,7 @@ genie_matches_take_judged(void *arg, uint32 object, uint64 live pg_attribute_unu
 	matches->judge->bits[object / 64] |= UINT64CONST(1) << (object % 64);
 }
 
-/*
- * Leaves, of the objects of a source that may match query i, those that do.  sure: those that are sure to; NULL: none
- * is.  False: stale.
- */
-static bool
+bool
 genie_matches_judge(GenieMatches *matches, uint32 i, uint32 s, uint64 *bits, const uint64 *sure)
 {
 	GenieVisitor *visitor = &matches->batch.round.visitor;
@@ -436,29 +453,30 @@ static bool
 genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMatchesTake take, void *arg)
 {
 	bool		is_coarse = genie_batch_is_coarse(&matches->batch);
-	GenieMatchesMasks outer;
-	GenieMatchesMasks inner = {0};
+	GenieMatchesMasks masks = {.first = first, .end = end};
 
-	if (!genie_matches_ask(matches, first, end, false, &outer) ||
-		(is_coarse && !genie_matches_ask(matches, first, end, true, &inner)) ||
-		(matches->way == GENIE_MATCHES_SOME && !genie_matches_visit_matching(matches, &outer.questions)))
+	masks.questions = palloc0((Size) matches->batch.n_sources * (end - first) * sizeof(GenieScalarsQuestion));
+	if (!genie_matches_ask(matches, false, &masks) ||
+		(is_coarse && !genie_matches_ask(matches, true, &masks)) ||
+		(is_coarse && !genie_matches_tell(matches, &masks)))
 		return false;
 	for (uint32 i = first; i < end; i++)
 		for (uint32 s = 0; s < matches->batch.n_sources; s++)
 		{
 			const GenieMatchesSource *source = &matches->sources[s];
-			uint64	   *bits;
+			const GenieScalarsQuestion *question = genie_matches_question(&masks, s, i);
+			uint64	   *bits = question->outer;
 
 			if (genie_matches_all(&matches->queries[i]))
 			{
 				if (!take(arg, i, s, source->counted, source->n_words))
 					return false;
 			}
-			else if ((bits = genie_matches_mask(&outer, s, i)) != NULL)
+			else if (bits != NULL)
 			{
 				for (Size w = 0; w < source->n_words; w++)
 					bits[w] &= source->counted[w];
-				if (is_coarse && !genie_matches_judge(matches, i, s, bits, genie_matches_mask(&inner, s, i)))
+				if (is_coarse && !genie_matches_judge(matches, i, s, bits, question->inner))
 					return false;
 				if (!take(arg, i, s, bits, source->n_words))
 					return false;

@@ -111,6 +111,12 @@ typedef void (*GenieMatchesRow) (void *arg, uint32 object, uint64 live);
 extern bool genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *wanted, const uint64 *except,
 								GenieMatchesRow row, void *arg);
 
+/*
+ * Of a coarse class: leaves, of the objects of a source that may match query i, those that do.  sure: those that are
+ * sure to; NULL: none is.  False: stale.
+ */
+extern bool genie_matches_judge(GenieMatches *matches, uint32 i, uint32 s, uint64 *bits, const uint64 *sure);
+
 /* Takes a row's own TID. */
 typedef void (*GenieMatchesScanRow) (void *arg, uint64 live);
 

@@ -4,7 +4,7 @@
  *
  * The class is coarse (types/genie_opclass.h): the index keeps bins, scans find what may match, and the operators judge
  * the rows.  An object has one keyword of a dimension at most, because counting bins would count two values of one bin
- * as one.
+ * as one.  Beside its bins the index keeps where in them its values lie (types/genie_scalars.h).
  */
 #include "postgres.h"
 
@@ -12,7 +12,9 @@
 #include "genie_bins.h"
 #include "genie_object.h"
 #include "genie_query.h"
+#include "genie_scalars.h"
 #include "genie_tuple_class.h"
+#include "genie_vector.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -21,6 +23,7 @@ PG_FUNCTION_INFO_V1(genie_tuple_compile);
 PG_FUNCTION_INFO_V1(genie_tuple_options);
 PG_FUNCTION_INFO_V1(genie_tuple_train);
 PG_FUNCTION_INFO_V1(genie_tuple_sign);
+PG_FUNCTION_INFO_V1(genie_tuple_value);
 
 typedef struct TupleOptions
 {
@@ -146,5 +149,18 @@ genie_tuple_sign(PG_FUNCTION_ARGS)
 	GenieKeywords *keywords = (GenieKeywords *) PG_GETARG_POINTER(1);
 
 	add_bins(raw->bytes, raw->n, keywords->parameters, keywords);
+	PG_RETURN_VOID();
+}
+
+/* support function 8 */
+Datum
+genie_tuple_value(PG_FUNCTION_ARGS)
+{
+	GenieValueCall *call = (GenieValueCall *) PG_GETARG_POINTER(0);
+
+	call->n_dimensions = genie_bins_slots(call->parameters);
+	call->metric = call->n_dimensions == 0 ? 0 : GENIE_METRIC_NONE;
+	if (call->raw != NULL && call->n_dimensions > 0)
+		genie_scalars_record(call->parameters, call->raw, call->record);
 	PG_RETURN_VOID();
 }

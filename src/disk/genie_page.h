@@ -193,7 +193,7 @@ typedef enum GenieSectionKind
 	GENIE_SECTION_POSTINGS = 4, /* their posting lists (genie_codec.h) */
 	GENIE_SECTION_TOMBSTONES = 5,	/* one bit an object; changed by VACUUM */
 	GENIE_SECTION_HINTS = 6,	/* one bit an object; changed by scans, not logged (genie_hint.h) */
-	GENIE_SECTION_VALUES = 7,	/* quantized vectors, bits (genie_values.h) */
+	GENIE_SECTION_VALUES = 7,	/* quantized vectors, bits, scalars (genie_values.h) */
 	GENIE_SECTION_LEARNED = 8	/* the long part of parameters (genie_learned.h), in a segment without objects */
 } GenieSectionKind;
 

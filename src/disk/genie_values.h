@@ -1,7 +1,7 @@
 /*
  * genie_values.h
  *	  The section VALUES of a segment: the quantized vector of each object (values/genie_quantized.h), or its bits
- *	  (values/genie_value_bits.h).
+ *	  (values/genie_value_bits.h), or where in their bins its attributes lie (values/genie_value_scalars.h).
  *
  * Records of one length lie one behind the other, in the order of the objects; that of an object which is NULL is
  * unknown.  The section's parameters are the metric by which they were quantized and the number of dimensions.  A
@@ -24,6 +24,24 @@ genie_value_bytes(GenieValueShape shape)
 }
 
 extern GenieValueShape genie_values_shape(const GenieSegment *segment);
+
+/* The metric by which scans rank objects, if values in shared memory are wanted for that; 0: there is none. */
+static inline GenieMetric
+genie_values_metric(const GenieSegment *segment)
+{
+	GenieMetric metric = genie_values_shape(segment).metric;
+
+	return metric == GENIE_METRIC_NONE ? (GenieMetric) 0 : metric;
+}
+
+/* How many scalars an object has; 0: values are no scalars. */
+static inline uint32
+genie_values_scalars(const GenieSegment *segment)
+{
+	GenieValueShape shape = genie_values_shape(segment);
+
+	return shape.metric == GENIE_METRIC_NONE ? shape.n_dimensions : 0;
+}
 
 /* Has the segment objects, not all of them NULL, but no values? */
 extern bool genie_values_missing(const GenieSegment *segment);

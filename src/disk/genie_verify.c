@@ -370,6 +370,12 @@ genie_verify_is_unknown(GenieValueShape shape, const void *at)
 	const GenieQuantized *record = at;
 	const uint8 *bytes = at;
 
+	if (shape.metric == GENIE_METRIC_NONE)
+	{
+		const uint32 *scalars = at;
+
+		return shape.n_dimensions == 0 || scalars[0] == GENIE_SCALAR_UNKNOWN;
+	}
 	if (shape.metric == GENIE_METRIC_EDIT)
 		return ((const GenieValueString *) at)->length == GENIE_VALUE_STRING_UNKNOWN && genie_value_string_valid(0, at);
 	if (shape.metric != GENIE_METRIC_HAMMING)
@@ -392,6 +398,8 @@ genie_verify_value(GenieValueShape shape, const void *at)
 		return genie_value_bits_valid(shape.n_dimensions, at);
 	if (shape.metric == GENIE_METRIC_EDIT)
 		return genie_value_string_valid(shape.n_dimensions, at);
+	if (shape.metric == GENIE_METRIC_NONE)
+		return genie_value_scalars_valid(shape.n_dimensions, at);
 	for (uint32 i = 0; i < shape.n_dimensions; i++)
 		squares += (uint32) codes[i] * codes[i];
 	if (!(isfinite(record->offset) && record->scale >= 0 && !isinf(record->scale) && record->error >= 0))

@@ -223,6 +223,20 @@ genie_interval_is_point(const GenieInterval *interval)
 		 memcmp(interval->lo.data, interval->hi.data, interval->lo.len) == 0);
 }
 
+bool
+genie_interval_has_low(const GenieInterval *interval)
+{
+	return interval->lo_after || interval->lo.len > genie_key_prefix_len(interval->lo);
+}
+
+bool
+genie_interval_has_high(const GenieInterval *interval)
+{
+	uint32_t	prefix = genie_key_prefix_len(interval->lo);
+
+	return interval->hi.len >= prefix && memcmp(interval->hi.data, interval->lo.data, prefix) == 0;
+}
+
 int
 genie_interval_cmp(const void *a, const void *b)
 {

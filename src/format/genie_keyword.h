@@ -332,6 +332,10 @@ extern int	genie_cut_cmp(GenieKey a, bool a_after, GenieKey b, bool b_after);
 /* is the interval one single key? */
 extern bool genie_interval_is_point(const GenieInterval *interval);
 
+/* has the interval, which is of one dimension and family, a bound there? */
+extern bool genie_interval_has_low(const GenieInterval *interval);
+extern bool genie_interval_has_high(const GenieInterval *interval);
+
 /* order of two GenieIntervals by where they begin, for a sort */
 extern int	genie_interval_cmp(const void *a, const void *b);
 

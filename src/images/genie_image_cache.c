@@ -329,7 +329,7 @@ GenieFallback
 genie_image_cache_values(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 n_queries,
 						 GenieImageRef *ref)
 {
-	return find_or_load(index, meta, segment, genie_values_shape(segment).metric, 0, Max(n_queries, 1), ref);
+	return find_or_load(index, meta, segment, genie_values_metric(segment), 0, Max(n_queries, 1), ref);
 }
 
 /* ---- for loaders ---- */
@@ -368,7 +368,7 @@ genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict e
 		if (is_due(&key, evict) && load_listed(index, segment, &key, evict) == GENIE_FALLBACK_NONE &&
 			evict == GENIE_EVICT_NONE)
 			genie_directory_set_unused(&key, rank);
-		values.metric = genie_values_shape(segment).metric;
+		values.metric = genie_values_metric(segment);
 		if (values.metric != 0 && !segment->stale && is_due(&values, evict) &&
 			load_listed(index, segment, &values, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
 			genie_directory_set_unused(&values, rank);
@@ -539,7 +539,7 @@ prewarm_values(Relation index, const GenieMetaData *meta, const GenieSegmentEntr
 			   bool *lacks_room)
 {
 	GenieSegment *segment = genie_segment_open(index, entry);
-	GenieMetric metric = segment == NULL ? 0 : genie_values_shape(segment).metric;
+	GenieMetric metric = segment == NULL ? 0 : genie_values_metric(segment);
 
 	return segment != NULL &&
 		(metric == 0 || prewarm_image(index, meta, segment, metric, n_bytes, lacks_room));

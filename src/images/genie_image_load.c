@@ -363,7 +363,7 @@ genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes)
 
 	*n_bytes = ok ? planned_bytes(&fill) : 0;
 	genie_image_fill_end(&fill);
-	if (ok && shape.metric != 0)
+	if (ok && genie_values_metric(segment) != 0)
 	{
 		GenieImageFill values = {.segment = segment};
 

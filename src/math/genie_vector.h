@@ -46,7 +46,8 @@ typedef enum GenieMetric
 	GENIE_METRIC_INNER,			/* sum a b: not a distance, the largest is the nearest */
 	GENIE_METRIC_HAMMING,		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
 	GENIE_METRIC_PIVOTS,		/* max |a - b| of distances to pivots, which a distance is at least: values alone */
-	GENIE_METRIC_EDIT			/* the edit distance of texts: values alone (genie_value_string.h) */
+	GENIE_METRIC_EDIT,			/* the edit distance of texts: values alone (genie_value_string.h) */
+	GENIE_METRIC_NONE			/* nothing is measured: values are scalars (genie_value_scalars.h) */
 } GenieMetric;
 
 /*

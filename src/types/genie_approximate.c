@@ -249,7 +249,7 @@ genie_approximate_signer(Relation index)
 	class->sign = function_of(index, GENIE_SIGN_PROC);
 	if (class->sign == NULL || genie_values_of(index))
 		class->value = function_of(index, GENIE_VALUE_PROC);
-	if (class->sign != NULL && class->value != NULL)
+	if (class->sign != NULL && class->value != NULL && !class->signer.is_coarse)
 		class->signer.raw = call_raw;
 	class->collation = index->rd_indcollation[0];
 	class->context = AllocSetContextCreate(CurrentMemoryContext, "genie signing", ALLOCSET_DEFAULT_SIZES);

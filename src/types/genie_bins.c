@@ -3,14 +3,15 @@
  *	  Bins of attributes with many values (genie_bins.h).
  *
  * The parameters are the cuts: their number, where each begins, and their keys, ascending, one behind the other.  So a
- * keyword is placed by a binary search in what the index keeps, and nothing is unpacked.
+ * keyword is placed by a binary search in what the index keeps, and nothing is unpacked.  Before them is the first cut
+ * of each slot.
  */
 #include "postgres.h"
 
 #include "genie_bins.h"
 #include "genie_query.h"
 
-#define BINS_VERSION 1
+#define BINS_VERSION 2
 
 /* A bin fits no more if it has so many times its share of the rows, or three quarters, and so many at least. */
 #define MISFIT_DEPTH 16
@@ -20,14 +21,17 @@ typedef struct BinsHeader
 {
 	uint32		version;
 	uint32		n;				/* cuts */
-	uint32		begins[FLEXIBLE_ARRAY_MEMBER];	/* of each key, from the first one on; and the end of the last */
+	uint32		n_slots;
+	uint32		numbers[FLEXIBLE_ARRAY_MEMBER]; /* see Bins: first of slots, then begins, each with an end behind it */
 } BinsHeader;
 
 /* Cuts as they lie in the parameters. */
 typedef struct Bins
 {
 	uint32		n;
-	const uint32 *begins;
+	uint32		n_slots;
+	const uint32 *slots;		/* the first cut of each */
+	const uint32 *begins;		/* of each cut's key, from the first one on */
 	const uint8 *keys;
 } Bins;
 
@@ -48,13 +52,16 @@ open_bins(const bytea *parameters)
 	Size		n_bytes = VARSIZE(parameters) - VARHDRSZ;
 	Bins		bins;
 
-	if (n_bytes < offsetof(BinsHeader, begins) + sizeof(uint32) || header->version != BINS_VERSION ||
-		header->n > (n_bytes - offsetof(BinsHeader, begins)) / sizeof(uint32) - 1)
+	if (n_bytes < offsetof(BinsHeader, numbers) + 2 * sizeof(uint32) || header->version != BINS_VERSION ||
+		header->n_slots > header->n ||
+		header->n + (uint64) header->n_slots > (n_bytes - offsetof(BinsHeader, numbers)) / sizeof(uint32) - 2)
 		report_damaged();
 	bins.n = header->n;
-	bins.begins = header->begins;
-	bins.keys = (const uint8 *) &header->begins[header->n + 1];
-	if (bins.begins[bins.n] != n_bytes - (bins.keys - (const uint8 *) header))
+	bins.n_slots = header->n_slots;
+	bins.slots = header->numbers;
+	bins.begins = bins.slots + bins.n_slots + 1;
+	bins.keys = (const uint8 *) (bins.begins + bins.n + 1);
+	if (bins.slots[bins.n_slots] != bins.n || bins.begins[bins.n] != n_bytes - (bins.keys - (const uint8 *) header))
 		report_damaged();
 	return bins;
 }
@@ -106,6 +113,41 @@ place(const Bins *bins, GenieKey key, uint32 *found, bool *is_first)
 	return true;
 }
 
+/* The slot of a cut. */
+static uint32
+slot_of(const Bins *bins, uint32 i)
+{
+	uint32		slot = 0;
+
+	while (slot + 1 < bins->n_slots && bins->slots[slot + 1] <= i)
+		slot++;
+	if (bins->slots[slot] > i || bins->slots[slot + 1] <= i)
+		report_damaged();
+	return slot;
+}
+
+uint32
+genie_bins_slots(const bytea *parameters)
+{
+	return open_bins(parameters).n_slots;
+}
+
+bool
+genie_bins_find(const bytea *parameters, GenieKey key, GenieBin *bin)
+{
+	Bins		bins = open_bins(parameters);
+	uint32		found;
+	bool		is_first;
+
+	if (!place(&bins, key, &found, &is_first))
+		return false;
+	bin->slot = slot_of(&bins, found);
+	bin->number = found - bins.slots[bin->slot];
+	bin->cut = cut(&bins, found);
+	bin->next = found + 1 < bins.slots[bin->slot + 1] ? cut(&bins, found + 1) : (GenieKey) {NULL, 0};
+	return true;
+}
+
 GenieKey
 genie_bins_place(const bytea *parameters, GenieKey key)
 {
@@ -119,15 +161,11 @@ genie_bins_place(const bytea *parameters, GenieKey key)
 bool
 genie_bins_end(const bytea *parameters, GenieKey key, GenieKey *end)
 {
-	Bins		bins = open_bins(parameters);
-	uint32		found;
-	bool		is_first;
+	GenieBin	bin;
 
-	if (!place(&bins, key, &found, &is_first) || genie_key_cmp(cut(&bins, found), key) != 0)
+	if (!genie_bins_find(parameters, key, &bin) || genie_key_cmp(bin.cut, key) != 0)
 		return false;
-	*end = found + 1 < bins.n ? cut(&bins, found + 1) : (GenieKey) {NULL, 0};
-	if (end->len > 0 && !same_prefix(key, genie_key_prefix_len(key), *end))
-		end->len = 0;
+	*end = bin.next;
 	return true;
 }
 
@@ -136,9 +174,9 @@ genie_bins_has(const bytea *parameters, uint32 dimension)
 {
 	Bins		bins = open_bins(parameters);
 
-	for (uint32 i = 0; i < bins.n; i++)
+	for (uint32 i = 0; i < bins.n_slots; i++)
 	{
-		GenieKey	key = cut(&bins, i);
+		GenieKey	key = cut(&bins, bins.slots[i]);
 		uint32		found;
 
 		if (genie_key_get_dimension(key.data, key.len, &found) != 0 && found == dimension)
@@ -198,15 +236,27 @@ find_cuts(const GenieKey *keys, uint32 n, uint32 n_bins, GenieKey *cuts)
 	return n_cuts;
 }
 
+/* Does cut i begin a slot? */
+static bool
+begins_slot(const GenieKey *cuts, uint32 i)
+{
+	return i == 0 || !same_prefix(cuts[i], genie_key_prefix_len(cuts[i]), cuts[i - 1]);
+}
+
 static bytea *
 make_bins(const GenieKey *cuts, uint32 n)
 {
-	Size		head = offsetof(BinsHeader, begins) + (n + (Size) 1) * sizeof(uint32);
-	Size		n_bytes = head;
+	uint32		n_slots = 0;
+	Size		head;
+	Size		n_bytes;
 	bytea	   *parameters;
 	BinsHeader *header;
+	uint32	   *numbers;
 	uint8	   *at;
 
+	for (uint32 i = 0; i < n; i++)
+		n_slots += begins_slot(cuts, i);
+	head = n_bytes = offsetof(BinsHeader, numbers) + (n + n_slots + (Size) 2) * sizeof(uint32);
 	for (uint32 i = 0; i < n; i++)
 		n_bytes += cuts[i].len;
 	parameters = palloc(VARHDRSZ + n_bytes);
@@ -214,14 +264,20 @@ make_bins(const GenieKey *cuts, uint32 n)
 	header = (BinsHeader *) VARDATA(parameters);
 	header->version = BINS_VERSION;
 	header->n = n;
-	at = (uint8 *) &header->begins[n + 1];
+	header->n_slots = n_slots;
+	numbers = header->numbers;
+	for (uint32 i = 0; i < n; i++)
+		if (begins_slot(cuts, i))
+			*numbers++ = i;
+	*numbers++ = n;
+	at = (uint8 *) header + head;
 	for (uint32 i = 0; i < n; i++)
 	{
-		header->begins[i] = (uint32) (at - ((uint8 *) header + head));
+		*numbers++ = (uint32) (at - ((uint8 *) header + head));
 		memcpy(at, cuts[i].data, cuts[i].len);
 		at += cuts[i].len;
 	}
-	header->begins[n] = (uint32) (at - ((uint8 *) header + head));
+	*numbers = (uint32) (at - ((uint8 *) header + head));
 	return parameters;
 }
 
@@ -238,7 +294,7 @@ genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
 	do
 	{
 		n_cuts = 0;
-		n_bytes = sizeof(BinsHeader) + sizeof(uint32);
+		n_bytes = sizeof(BinsHeader) + 2 * sizeof(uint32);
 		for (uint32 first = 0, end; first < n_keys; first = end)
 		{
 			uint32		prefix = genie_key_prefix_len(keys[first]);
@@ -246,6 +302,7 @@ genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
 			for (end = first + 1; end < n_keys && same_prefix(keys[first], prefix, keys[end]);)
 				end++;
 			n_cuts += find_cuts(keys + first, end - first, n_bins, cuts + n_cuts);
+			n_bytes += sizeof(uint32);
 		}
 		for (uint32 i = 0; i < n_cuts; i++)
 			n_bytes += sizeof(uint32) + cuts[i].len;
@@ -310,19 +367,6 @@ genie_bins_misfit(const bytea *parameters, const GenieRaw *objects, uint32 n, ui
 
 /* ---- queries ---- */
 
-/* Is the side of the interval unbounded? */
-static bool
-has_low(const GenieInterval *interval, uint32 prefix)
-{
-	return interval->lo.len > prefix || interval->lo_after;
-}
-
-static bool
-has_high(const GenieInterval *interval, uint32 prefix)
-{
-	return same_prefix(interval->lo, prefix, interval->hi);
-}
-
 /* The same interval, of a dimension and family that has no bins. */
 static void
 add_as_it_is(GenieQueryBuilder *builder, const GenieInterval *interval, uint32 prefix)
@@ -333,8 +377,8 @@ add_as_it_is(GenieQueryBuilder *builder, const GenieInterval *interval, uint32 p
 		genie_query_add_point(builder, interval->lo);
 	else
 		genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix},
-							  has_low(interval, prefix) ? interval->lo : unbounded, interval->lo_after,
-							  has_high(interval, prefix) ? interval->hi : unbounded, interval->hi_after);
+							  genie_interval_has_low(interval) ? interval->lo : unbounded, interval->lo_after,
+							  genie_interval_has_high(interval) ? interval->hi : unbounded, interval->hi_after);
 }
 
 /* The bins that an interval overlaps. */
@@ -353,7 +397,7 @@ add_outer(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *int
 		add_as_it_is(builder, interval, prefix);
 		return;
 	}
-	if (has_high(interval, prefix))
+	if (genie_interval_has_high(interval))
 	{
 		(void) place(bins, interval->hi, &high, &is_first);
 		hi = cut(bins, high);
@@ -383,9 +427,9 @@ add_inner(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *int
 		return;
 	}
 	lo = cut(bins, low);
-	if (has_low(interval, prefix))
+	if (genie_interval_has_low(interval))
 		lo_after = is_first || interval->lo_after || genie_key_cmp(lo, interval->lo) != 0;
-	if (has_high(interval, prefix))
+	if (genie_interval_has_high(interval))
 	{
 		(void) place(bins, interval->hi, &high, &is_first);
 		hi = cut(bins, high);
@@ -435,4 +479,53 @@ GenieQuery *
 genie_bins_inner(const bytea *bins, const GenieQuery *query)
 {
 	return convert(bins, query, query->min_match, add_inner);
+}
+
+/* The bins that an interval overlaps and does not contain, at most two; returns how many. */
+static uint32
+add_edges(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval)
+{
+	uint32		n = 0;
+	bool		is_first;
+	uint32		low;
+	uint32		high;
+
+	if (!place(bins, interval->lo, &low, &is_first))
+		return 0;
+	if (genie_interval_has_low(interval) &&
+		(is_first || interval->lo_after || genie_key_cmp(cut(bins, low), interval->lo) != 0))
+	{
+		genie_query_add_point(builder, cut(bins, low));
+		n++;
+	}
+	if (genie_interval_has_high(interval) && place(bins, interval->hi, &high, &is_first) &&
+		(is_first || interval->hi_after || genie_key_cmp(cut(bins, high), interval->hi) != 0))
+	{
+		genie_query_add_point(builder, cut(bins, high));
+		n++;
+	}
+	return n;
+}
+
+GenieQuery *
+genie_bins_edge(const bytea *parameters, const GenieQuery *query, uint32 slot)
+{
+	Bins		bins = open_bins(parameters);
+	const uint8 *at = query->body;
+	GenieQueryBuilder builder;
+	uint32		n = 0;
+
+	genie_query_begin(&builder);
+	for (uint32 i = 0; i < query->n; i++)
+	{
+		GenieInterval interval = genie_query_next(&at);
+		bool		is_first;
+		uint32		low;
+
+		if (place(&bins, interval.lo, &low, &is_first) && slot_of(&bins, low) == slot)
+			n += add_edges(&builder, &bins, &interval);
+		else
+			add_outer(&builder, &bins, &interval);
+	}
+	return n == 0 ? NULL : genie_query_finish(&builder, query->min_match);
 }

@@ -13,6 +13,8 @@
  * keyword there.  Objects have one keyword of a dimension at most.  So a match count by values is not above the one by
  * the outer query, and not below the one by the inner one.
  *
+ * A dimension and family with cuts is a *slot*; slots are numbered in the order of the cuts, from 0 on.
+ *
  * Cuts are of equal depth: each bin has about as many of the rows from which they were learned (equi-depth histograms:
  * Piatetsky-Shapiro and Connell, SIGMOD 1984).
  */
@@ -34,6 +36,20 @@ extern bytea *genie_bins_learn(const GenieRaw *objects, uint32 n, uint32 n_bins)
 /* The bin of a keyword, or the keyword itself.  Errors: the parameters are damaged. */
 extern GenieKey genie_bins_place(const bytea *bins, GenieKey key);
 
+/* A bin. */
+typedef struct GenieBin
+{
+	uint32		slot;
+	uint32		number;			/* of its slot's, from 0 on */
+	GenieKey	cut;
+	GenieKey	next;			/* the next bin's cut; its length is 0: the slot has none */
+} GenieBin;
+
+extern uint32 genie_bins_slots(const bytea *bins);
+
+/* Finds the bin of a keyword; false: its dimension and family have none. */
+extern bool genie_bins_find(const bytea *bins, GenieKey key, GenieBin *bin);
+
 /* Is a key the cut of a bin?  *end: the next cut of its dimension and family; its length is 0: there is none. */
 extern bool genie_bins_end(const bytea *bins, GenieKey key, GenieKey *end);
 
@@ -46,6 +62,13 @@ extern bool genie_bins_has(const bytea *bins, uint32 dimension);
  */
 extern GenieQuery *genie_bins_outer(const bytea *bins, const GenieQuery *query);
 extern GenieQuery *genie_bins_inner(const bytea *bins, const GenieQuery *query);
+
+/*
+ * The outer query, but of one slot only the bins that an interval cuts, palloc'd; NULL: it cuts none of them.  Of a
+ * conjunction of all its dimensions, what is in the outer query and not in the inner one is in such a query of some
+ * slot.
+ */
+extern GenieQuery *genie_bins_edge(const bytea *bins, const GenieQuery *query, uint32 slot);
 
 /*
  * Is there a bin with so many of these objects, of other values than its cut, that it had better be divided, or an

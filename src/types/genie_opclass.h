@@ -65,7 +65,8 @@
  * at least the operators' match count.  Without parameters raw keywords and the query are counted, and both counts are
  * the same.  compile gives no threshold.  Scans look rows up, and the operators judge them.  With parameters and
  * strategy 0, compile gives a query for the other side: the match count by it is at most the operators'.  Such a class
- * has no values, and no distances.  What is said of parameters below holds for it.
+ * has no distances, and, of genie's own alone, scalars as values (genie_scalars.h).  Its rows wait raw in the pending
+ * list, and are signed by whoever reads them.  What is said of parameters below holds for it.
  *
  * Any other class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash
  * function, and match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but

@@ -1,13 +1,14 @@
 /*
  * genie_value_record.h
- *	  The record of a value, by its metric: a quantized vector (genie_quantized.h), bits (genie_value_bits.h), or a
- *	  short text (genie_value_string.h).
+ *	  The record of a value, by its metric: a quantized vector (genie_quantized.h), bits (genie_value_bits.h), a short
+ *	  text (genie_value_string.h), or scalars (genie_value_scalars.h).
  */
 #ifndef GENIE_VALUE_RECORD_H
 #define GENIE_VALUE_RECORD_H
 
 #include "genie_quantized.h"
 #include "genie_value_bits.h"
+#include "genie_value_scalars.h"
 #include "genie_value_string.h"
 
 #ifdef __cplusplus
@@ -19,10 +20,11 @@ static inline size_t
 genie_value_record_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
 	return metric == GENIE_METRIC_HAMMING ? genie_value_bits_bytes(n_dimensions) :
-		metric == GENIE_METRIC_EDIT ? genie_value_string_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
+		metric == GENIE_METRIC_EDIT ? genie_value_string_bytes(n_dimensions) :
+		metric == GENIE_METRIC_NONE ? genie_value_scalars_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
 }
 
-/* Writes a record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
+/* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
 static inline void
 genie_value_record(GenieValueShape shape, GenieVector vector, void *record)
 {
@@ -42,6 +44,8 @@ genie_value_record_unknown(GenieMetric metric, uint32_t n_dimensions, void *reco
 		memset(record, 0, genie_value_bits_bytes(n_dimensions));
 	else if (metric == GENIE_METRIC_EDIT)
 		genie_value_string_unknown(n_dimensions, record);
+	else if (metric == GENIE_METRIC_NONE)
+		genie_value_scalars_unknown(n_dimensions, record);
 	else
 		genie_quantize_unknown(n_dimensions, record);
 }

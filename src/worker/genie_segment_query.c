@@ -143,7 +143,8 @@ top_from_pages(GenieSegmentTop *top)
 	if (ok)
 		inprocess = lists_of(query, &memory);
 	ok = inprocess != NULL &&
-		genie_inprocess_top(inprocess, qualified, top->k, 1, top->has_after ? &top->after : NULL, hits, &top->n_hits);
+		genie_inprocess_top(inprocess, qualified, top->k, Max(top->min_key, 1), top->has_after ? &top->after : NULL,
+							hits, &top->n_hits);
 	genie_instrument_counted(query->source->instrument, since);
 	if (ok)
 		memcpy(top->hits, hits, top->n_hits * sizeof(GenieHit));
