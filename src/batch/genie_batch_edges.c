@@ -4,8 +4,8 @@
  *
  * An object that may match a conjunction and is not sure to lies, in some slot, in a bin that the query cuts.  So it is
  * an answer to an *edge* query (genie_bins_edge()), of which there is one for each slot that is cut.  Engines give all
- * answers to these, as the best k, page by page.  They are few, and counts of what is sure to match need no masks, which
- * take longer than all else.
+ * answers to these, as the best k, page by page.  They are few, and counts of what is sure to match need no masks,
+ * which take longer than all else.
  *
  * A query's answers are told by their scalars.  Each lies in a page of its own, nearly, so those of many queries are
  * sorted by object first: then a page is read once for all of them.  What scalars do not tell is looked up.

@@ -6,8 +6,8 @@
  * A bin's values share the first bytes of its cut and of the next one.  What comes behind them, eight bytes as a
  * number, is in the order of the values; of integers it is the value.  A scalar has the number of the bin in its slot,
  * and the distance of that number from the cut's, as a float of 17 significant bits: a value next to the cut is told
- * exactly, and of two that are far from it one that is further by a 65,536th.  Below a slot's first cut the distance counts
- * downwards.  The cut itself has a scalar of its own.
+ * exactly, and of two that are far from it one that is further by a 65,536th.  Below a slot's first cut the distance
+ * counts downwards.  The cut itself has a scalar of its own.
  *
  * So scalars are in the order of the values, and values with the same one lie next to each other.  Of these an
  * interval's bound may be one: then the objects that have it are not told, unless no other value can have it.
