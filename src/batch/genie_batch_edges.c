@@ -7,8 +7,9 @@
  * answers to these, as the best k, page by page.  They are few, and counts of what is sure to match need no masks,
  * which take longer than all else.
  *
- * A query's answers are told by their scalars.  Each lies in a page of its own, nearly, so those of many queries are
- * sorted by object first: then a page is read once for all of them.  What scalars do not tell is looked up.
+ * A query's answers are told by their scalars.  Each lies in a page of its own, nearly.  So those of many queries are
+ * sorted by object first, and a page is copied once for all of them; of few queries the scalars alone are copied.  What
+ * they do not tell is looked up.
  *
  *	1. Edge queries are compiled against each segment.
  *	2. For some queries at a time, so that their answers are bounded: pages of answers are asked for until there are no
@@ -28,6 +29,7 @@
 
 #define GENIE_EDGE_HITS (1 << 21)	/* of queries that are taken at a time, unless it is one */
 #define GENIE_EDGE_QUERY_BITS 12	/* of a key */
+#define GENIE_EDGE_SPARSE	2		/* fewer answers a page are read one by one */
 
 StaticAssertDecl(GENIE_PIECE_QUERIES <= 1 << GENIE_EDGE_QUERY_BITS, "a key has room for the query's number");
 
@@ -193,6 +195,7 @@ genie_batch_edges_tell(GenieEdges *edges, const uint64 *keys, uint32 n, uint64 *
 
 	*n_left = 0;
 	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
+	reader->apart = n * (uint64) GENIE_PAGE_PAYLOAD < segment->header.n_objects * (uint64) bytes * GENIE_EDGE_SPARSE;
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint64		key = keys[i];

@@ -210,6 +210,7 @@ genie_section_reader(GenieSectionReader *reader, GenieSegment *segment, GenieSec
 {
 	reader->segment = segment;
 	reader->kind = kind;
+	reader->apart = false;
 	reader->cached = -1;
 	reader->used = 0;
 }
@@ -317,13 +318,13 @@ genie_section_read(GenieSectionReader *reader, uint64 position, Size n, void *ou
 		uint32		page = (uint32) (position / GENIE_PAGE_PAYLOAD);
 		uint32		from = (uint32) (position % GENIE_PAGE_PAYLOAD);
 		Size		part = Min(n, GENIE_PAGE_PAYLOAD - from);
-		bool		whole = part == GENIE_PAGE_PAYLOAD && reader->cached != page &&
+		bool		direct = (part == GENIE_PAGE_PAYLOAD || reader->apart) && reader->cached != page &&
 			reader->segment->index != NULL;
 		uint32		used;
 
-		if (whole)
+		if (direct)
 		{
-			int64		copied = genie_section_copy(reader, page, 0, part, to);
+			int64		copied = genie_section_copy(reader, page, from, part, to);
 
 			if (copied < 0)
 				return false;

@@ -103,6 +103,7 @@ typedef struct GenieSectionReader
 {
 	GenieSegment *segment;
 	GenieSectionKind kind;
+	bool		apart;			/* what is read lies apart: pages are not cached for it.  False at first */
 	int64		cached;			/* page number in data, -1: none */
 	uint32		used;			/* its bytes */
 	union

@@ -65,7 +65,7 @@ typedef struct Setting
 	const char *title;
 	double		width;			/* of the unit; for COSINE, HAMMING bits of a code; L2 0: the paper's 67 buckets */
 	uint32_t	probes;
-	uint32_t	n_buckets;
+	uint32_t	n_buckets;		/* with probes: codes are taken modulo this, and windows go round; 0: they are not */
 	bool		normalised;		/* hashes vectors of length 1 */
 } Setting;
 
@@ -358,7 +358,7 @@ static GenieLsh *
 make_functions(const Data *data, const Setting *setting, double width)
 {
 	GenieLshParameters parameters = {.family = setting->family, .n_functions = FUNCTIONS,
-	.n_buckets = setting->n_buckets, .seed = 1, .width = width};
+	.n_buckets = setting->probes > 0 ? 0 : setting->n_buckets, .seed = 1, .width = width};
 	GenieLsh   *lsh;
 
 	if (setting->family == GENIE_LSH_HAMMING)
@@ -436,9 +436,20 @@ narrow_width(Bench *bench, const Setting *setting, double unit)
 
 /* ---- counting ---- */
 
+/* Is a code in the query's window? */
+static bool
+is_near(int32_t code, int32_t of_query, const Setting *setting)
+{
+	int64_t		above = (int64_t) code - of_query + setting->probes;
+
+	if (setting->probes > 0 && setting->n_buckets > 0)
+		above = (above % setting->n_buckets + setting->n_buckets) % setting->n_buckets;
+	return above >= 0 && above <= 2 * (int64_t) setting->probes;
+}
+
 /* Match counts by the first functions, as many as each checkpoint says. */
 static void
-count(Bench *bench, uint32_t probes)
+count(Bench *bench, const Setting *setting)
 {
 	const size_t n_rows = bench->data.n_rows;
 	const size_t n_all = n_rows + QUERIES;
@@ -455,10 +466,9 @@ count(Bench *bench, uint32_t probes)
 			for (uint32_t f = 0; f < FUNCTIONS; f++)
 			{
 				const int32_t *codes = bench->codes + f * n_all + begin;
-				GenieLshWindow window = genie_lsh_window(codes[n_rows - begin + q], probes);
 
 				for (size_t i = 0; i < n; i++)
-					counts[i] += codes[i] >= window.least && codes[i] <= window.greatest;
+					counts[i] += is_near(codes[i], codes[n_rows - begin + q], setting);
 				if (f + 1 == checkpoints[checkpoint])
 					memcpy(bench->counts + (checkpoint++ * QUERIES + q) * n_rows + begin, counts,
 						   n * sizeof(uint16_t));
@@ -505,7 +515,7 @@ measure(Bench *bench, const Setting *setting, double unit)
 	double		width = narrow ? narrow_width(bench, setting, unit) : setting->width * unit;
 	double		microseconds = hash(bench, setting, width);
 
-	count(bench, setting->probes);
+	count(bench, setting);
 	for (uint32_t i = 0; i < N_CHECKPOINTS; i++)
 	{
 		double		recall[N_CANDIDATES] = {0};
@@ -527,26 +537,32 @@ measure(Bench *bench, const Setting *setting, double unit)
 /* ---- studies ---- */
 
 #define L2(width, probes)			{GENIE_LSH_L2, "l2", width, probes, 0, false}
+#define L2_ROUND(width, n_buckets)	{GENIE_LSH_L2, "l2", width, 1, n_buckets, false}
 #define L1(width, probes)			{GENIE_LSH_L1, "l1", width, probes, 0, false}
+#define L1_ROUND(width, n_buckets)	{GENIE_LSH_L1, "l1", width, 1, n_buckets, false}
 #define LAPLACIAN(sigma, n_buckets)	{GENIE_LSH_LAPLACIAN, "laplacian", sigma, 0, n_buckets, false}
 #define UNIT_L2(width, probes)		{GENIE_LSH_L2, "l2 of length 1", width, probes, 0, true}
+#define UNIT_ROUND(width, n_buckets) {GENIE_LSH_L2, "l2 of length 1", width, 1, n_buckets, true}
 #define SIGNS(bits)					{GENIE_LSH_COSINE, "signs", bits, 0, 0, false}
 #define MINHASH(n_buckets)			{GENIE_LSH_MINHASH, "minhash", 0, 0, n_buckets, false}
 #define HAMMING(bits)				{GENIE_LSH_HAMMING, "sampled bits", bits, 0, 0, false}
 
 static const Setting l2_settings[] = {
 	L2(0, 0), L2(0.25, 0), L2(0.5, 0), L2(1, 0), L2(1.5, 0), L2(2, 0), L2(0.25, 3), L2(0.35, 2), L2(0.5, 1), L2(0.5, 2),
-	L2(0.6, 1), L2(0.75, 1), L2(0.9, 1), L2(1, 1)
+	L2(0.6, 1), L2(0.75, 1), L2(0.9, 1), L2(1, 1), L2_ROUND(0.75, 16), L2_ROUND(0.75, 14), L2_ROUND(0.75, 12),
+	L2_ROUND(0.75, 10)
 };
 static const Setting l1_settings[] = {
-	L1(0.125, 0), L1(0.25, 0), L1(0.5, 0), L1(1, 0), L1(0.25, 1), L1(0.35, 1), L1(0.5, 1), L1(0.7, 1)
+	L1(0.125, 0), L1(0.25, 0), L1(0.5, 0), L1(1, 0), L1(0.25, 1), L1(0.35, 1), L1(0.5, 1), L1(0.7, 1),
+	L1_ROUND(0.5, 16), L1_ROUND(0.5, 14)
 };
 static const Setting laplacian_settings[] = {
 	LAPLACIAN(0.1, 0), LAPLACIAN(0.2, 0), LAPLACIAN(0.3, 0), LAPLACIAN(0.4, 0), LAPLACIAN(0.5, 0), LAPLACIAN(0.7, 0),
 	LAPLACIAN(1, 0), LAPLACIAN(2, 0), LAPLACIAN(0.4, 8192), LAPLACIAN(0.4, 256), LAPLACIAN(0.4, 16)
 };
 static const Setting cosine_settings[] = {
-	SIGNS(1), SIGNS(2), SIGNS(4), SIGNS(8), UNIT_L2(1, 0), UNIT_L2(0.5, 1), UNIT_L2(0.75, 1), UNIT_L2(1, 1)
+	SIGNS(1), SIGNS(2), SIGNS(4), SIGNS(8), UNIT_L2(1, 0), UNIT_L2(0.5, 1), UNIT_L2(0.75, 1), UNIT_L2(1, 1),
+	UNIT_ROUND(0.75, 16), UNIT_ROUND(0.75, 14)
 };
 static const Setting minhash_settings[] = {MINHASH(0), MINHASH(2), MINHASH(4), MINHASH(16), MINHASH(256)};
 static const Setting hamming_settings[] = {HAMMING(1), HAMMING(2), HAMMING(4), HAMMING(8), HAMMING(16)};
