@@ -36,7 +36,7 @@ genie_value_scalars_unknown(uint32_t n, void *record)
 static inline bool
 genie_value_scalars_valid(uint32_t n, const void *record)
 {
-	const uint32_t *scalars = record;
+	const uint32_t *scalars = (const uint32_t *) record;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (scalars[i] == GENIE_SCALAR_UNKNOWN)
