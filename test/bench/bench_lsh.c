@@ -415,6 +415,25 @@ hash(Bench *bench, const Setting *setting, double width)
 	return seconds / (double) n_all * 1e6;
 }
 
+/* From the least code of a function to the greatest, or, where they go round, all. */
+static uint32_t
+values_of(const Bench *bench, const Setting *setting, uint32_t function)
+{
+	const size_t n_all = (size_t) bench->data.n_rows + QUERIES;
+	const int32_t *codes = bench->codes + function * n_all;
+	int32_t		least = INT32_MAX;
+	int32_t		greatest = INT32_MIN;
+	int64_t		n;
+
+	for (size_t i = 0; i < n_all; i++)
+	{
+		least = codes[i] < least ? codes[i] : least;
+		greatest = codes[i] > greatest ? codes[i] : greatest;
+	}
+	n = (int64_t) greatest - least + 1;
+	return (uint32_t) (setting->n_buckets > 0 && n > setting->n_buckets ? setting->n_buckets : n);
+}
+
 /* The width for which the first function's codes take 67 values. */
 static double
 narrow_width(Bench *bench, const Setting *setting, double unit)
@@ -514,7 +533,16 @@ measure(Bench *bench, const Setting *setting, double unit)
 	const bool	narrow = setting->family == GENIE_LSH_L2 && setting->width == 0;
 	double		width = narrow ? narrow_width(bench, setting, unit) : setting->width * unit;
 	double		microseconds = hash(bench, setting, width);
+	uint32_t	n_most = 0;
+	uint32_t	n_narrow = 0;	/* functions whose codes have four bits */
 
+	for (uint32_t f = 0; f < FUNCTIONS; f++)
+	{
+		uint32_t	n = values_of(bench, setting, f);
+
+		n_most = n > n_most ? n : n_most;
+		n_narrow += n <= 15;
+	}
 	count(bench, setting);
 	for (uint32_t i = 0; i < N_CHECKPOINTS; i++)
 	{
@@ -525,8 +553,8 @@ measure(Bench *bench, const Setting *setting, double unit)
 		printf("| %s | ", setting->title);
 		if (setting->family != GENIE_LSH_MINHASH)
 			printf("%.2f", width / unit);
-		printf(" | %u | %u | %u | %.2f |", setting->probes, setting->n_buckets, checkpoints[i],
-			   microseconds * checkpoints[i] / FUNCTIONS);
+		printf(" | %u | %u | %u | %u | %u | %.2f |", setting->probes, setting->n_buckets, n_most, n_narrow,
+			   checkpoints[i], microseconds * checkpoints[i] / FUNCTIONS);
 		for (uint32_t c = 0; c < N_CANDIDATES; c++)
 			printf(" %.3f |", recall[c]);
 		printf("\n");
@@ -550,7 +578,7 @@ measure(Bench *bench, const Setting *setting, double unit)
 static const Setting l2_settings[] = {
 	L2(0, 0), L2(0.25, 0), L2(0.5, 0), L2(1, 0), L2(1.5, 0), L2(2, 0), L2(0.25, 3), L2(0.35, 2), L2(0.5, 1), L2(0.5, 2),
 	L2(0.6, 1), L2(0.75, 1), L2(0.9, 1), L2(1, 1), L2_ROUND(0.75, 16), L2_ROUND(0.75, 14), L2_ROUND(0.75, 12),
-	L2_ROUND(0.75, 10)
+	L2_ROUND(0.75, 10), L2_ROUND(0.25, 14)
 };
 static const Setting l1_settings[] = {
 	L1(0.125, 0), L1(0.25, 0), L1(0.5, 0), L1(1, 0), L1(0.25, 1), L1(0.35, 1), L1(0.5, 1), L1(0.7, 1),
@@ -609,10 +637,10 @@ run(const char *folder, const Study *study)
 		find_truth(bench, study->distance);
 		printf("\n%s: %u rows, %d queries; recall@%d by candidates\n\n", study->name, bench->data.n_rows, QUERIES,
 			   NEAREST);
-		printf("| functions | width | probes | buckets | hashes | us a row |");
+		printf("| functions | width | probes | buckets | most values | of %u functions 4 bits | hashes | us a row |", FUNCTIONS);
 		for (uint32_t c = 0; c < N_CANDIDATES; c++)
 			printf(" %u |", candidates[c]);
-		printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+		printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
 		for (uint32_t i = 0; i < study->n_settings; i++)
 			measure(bench, &study->settings[i], unit_of(&bench->data, &study->settings[i]));
 	}
