@@ -29,6 +29,7 @@
 #include "genie_builder.h"
 #include "genie_learned.h"
 #include "genie_lsh_block.h"
+#include "genie_lsh_signature.h"
 #include "genie_merge.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -40,13 +41,6 @@
 #define GENIE_BUILD_AHEAD 4096	/* rows that wait to be hashed, at most */
 #define GENIE_BUILD_AHEAD_PART 8	/* they have this part of the memory, an eighth, unless one vector takes more */
 
-/* A waiting row.  The vectors, and the values, of those that are not NULL are in the block, in the same order. */
-typedef struct GenieBuildRow
-{
-	uint64		tid;
-	bool		is_null;
-} GenieBuildRow;
-
 struct GenieBuildRuns
 {
 	Relation	index;
@@ -57,7 +51,7 @@ struct GenieBuildRuns
 	GenieBuilder *builder;
 	GenieLshBlock *block;		/* NULL: rows do not wait */
 	uint32		n_waiting;
-	GenieBuildRow *waiting;
+	GenieBuilderRow *waiting;	/* the block has the vectors and values of those that are not NULL, in this order */
 	double		n_rows;
 	bool		untrained;		/* rows are raw, and wait for what there is to learn */
 	GenieSigner *signer;		/* of a class that learns */
@@ -103,7 +97,7 @@ genie_build_runs_begin(Relation index, Size memory, FileSet *files, int process)
 	{
 		runs->block = genie_lsh_block_begin(index, runs->parameters, shape, GENIE_BUILD_AHEAD,
 											memory / GENIE_BUILD_AHEAD_PART);
-		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuildRow));
+		runs->waiting = palloc(GENIE_BUILD_AHEAD * sizeof(GenieBuilderRow));
 		memory -= Min(genie_lsh_block_bytes(runs->block), memory / GENIE_BUILD_AHEAD_PART);
 	}
 	runs->builder = genie_builder_begin(memory, shape);
@@ -189,27 +183,73 @@ genie_build_runs_add_raw(GenieBuildRuns *runs, uint64 tid)
 	genie_build_runs_add(runs, tid, false, signature, signer->value(signer, runs->parameters, &raw));
 }
 
-/* Adds the waiting rows. */
+/* Adds waiting rows from first to end - 1, one by one.  *vector: the number of the next one's vector. */
 static void
-genie_build_runs_add_waiting(GenieBuildRuns *runs)
+genie_build_runs_add_each(GenieBuildRuns *runs, uint32 first, uint32 end, uint32 *vector)
 {
-	uint32		n_vectors = 0;
-
-	genie_lsh_block_hash(runs->block);
-	for (uint32 i = 0; i < runs->n_waiting; i++)
+	for (uint32 i = first; i < end; i++)
 	{
-		const GenieBuildRow *row = &runs->waiting[i];
+		const GenieBuilderRow *row = &runs->waiting[i];
 		const void *value = NULL;
 
 		CHECK_FOR_INTERRUPTS();
 		genie_keywords_reset(&runs->keywords);
 		if (!row->is_null)
 		{
-			value = genie_lsh_block_value(runs->block, n_vectors);
-			genie_lsh_block_keywords(runs->block, n_vectors++, &runs->keywords);
+			value = genie_lsh_block_value(runs->block, *vector);
+			genie_lsh_block_keywords(runs->block, (*vector)++, &runs->keywords);
 		}
 		genie_build_runs_add(runs, row->tid, row->is_null, genie_build_runs_keywords(runs), value);
 	}
+}
+
+/* Adds waiting rows from first to end - 1 together, if the builder takes them so. */
+static bool
+genie_build_runs_add_together(GenieBuildRuns *runs, uint32 first, uint32 end, uint32 *vector)
+{
+	uint32		n_functions;
+	const int32 *codes = genie_lsh_block_codes(runs->block, *vector, &n_functions);
+
+	if (genie_builder_full(runs->builder))
+		genie_build_runs_spill(runs);
+	if (!genie_builder_add_codes(runs->builder, runs->waiting + first, end - first, codes, n_functions,
+								 genie_lsh_block_value(runs->block, *vector), genie_lsh_key_of_code))
+		return false;
+	for (uint32 i = first; i < end; i++)
+		*vector += !runs->waiting[i].is_null;
+	runs->n_rows += end - first;
+	return true;
+}
+
+/* The end of the rows that are on the heap page of row first. */
+static uint32
+genie_build_runs_page_end(const GenieBuildRuns *runs, uint32 first)
+{
+	uint32		end = first;
+
+	while (end < runs->n_waiting && runs->waiting[end].tid >> 16 == runs->waiting[first].tid >> 16)
+		end++;
+	return end;
+}
+
+/*
+ * Adds the waiting rows: those of the first heap page and of the last one, which may have others that came before or
+ * will come, one by one, and the rest together.
+ */
+static void
+genie_build_runs_add_waiting(GenieBuildRuns *runs)
+{
+	uint32		vector = 0;
+	uint32		first = genie_build_runs_page_end(runs, 0);
+	uint32		end = runs->n_waiting;
+
+	genie_lsh_block_hash(runs->block);
+	while (end > first && runs->waiting[end - 1].tid >> 16 == runs->waiting[runs->n_waiting - 1].tid >> 16)
+		end--;
+	genie_build_runs_add_each(runs, 0, first, &vector);
+	if (!genie_build_runs_add_together(runs, first, end, &vector))
+		genie_build_runs_add_each(runs, first, end, &vector);
+	genie_build_runs_add_each(runs, end, runs->n_waiting, &vector);
 	genie_lsh_block_clear(runs->block);
 	runs->n_waiting = 0;
 }
@@ -225,7 +265,7 @@ genie_build_runs_row(Relation index, ItemPointer tid, Datum *values, bool *nulls
 	{
 		if (!nulls[0])
 			genie_lsh_block_add(runs->block, values[0]);
-		runs->waiting[runs->n_waiting++] = (GenieBuildRow) {number, nulls[0]};
+		runs->waiting[runs->n_waiting++] = (GenieBuilderRow) {number, nulls[0]};
 		if (genie_lsh_block_room(runs->block) == 0 || runs->n_waiting == GENIE_BUILD_AHEAD)
 			genie_build_runs_add_waiting(runs);
 		return;

@@ -11,6 +11,10 @@
  * So a slot of the hash table is 16 bytes and holds short keys (all integers) whole.  What will be touched is
  * prefetched: a row's slots before the first one is looked at, a page's lists a few postings ahead.
  *
+ * Signatures.  Rows that are codes, one a function, come many at a time (genie_builder_add_codes()).  A function's
+ * codes are sorted by counting, and a list is found and appended to once for all rows that have its code.  So keys are
+ * not made, and hardly any are looked up.
+ *
  * Numbering.  The objects of the current heap page wait in `rows`, with their keyword
  * numbers in `page_lists`.  When the next page begins they are sorted by TID and get object numbers.  Only then
  * are postings appended.  So every list ascends, and a keyword that an object has twice
@@ -141,6 +145,8 @@ struct GenieBuilder
 };
 
 #define GENIE_TID_NULL (UINT64CONST(1) << 63)
+#define GENIE_CODE_COLUMNS 16	/* functions whose codes are taken out of rows at a time: a line of the cache */
+#define GENIE_CODE_RANGE 4096	/* codes that are sorted by counting */
 
 void
 genie_report_too_many_keywords(void)
@@ -364,6 +370,40 @@ genie_builder_row_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Makes room for n objects more. */
+static void
+genie_builder_reserve_objects(GenieBuilder *builder, uint32 n)
+{
+	if (builder->n_objects + n <= builder->objects_capacity)
+		return;
+	builder->objects_capacity = Max(builder->objects_capacity * 2, builder->n_objects + n);
+	builder->tids = repalloc_huge(builder->tids, (Size) builder->objects_capacity * sizeof(uint64));
+	builder->sizes = repalloc_huge(builder->sizes, (Size) builder->objects_capacity * sizeof(uint16));
+	if (builder->values != NULL)
+		builder->values = repalloc_huge(builder->values,
+										builder->objects_capacity * genie_value_bytes(builder->shape));
+}
+
+/* Adds an object of n keywords, whose postings are appended by the caller. */
+static void
+genie_builder_new_object(GenieBuilder *builder, uint64 tid, bool is_null, uint32 n, uint32 size, const char *value)
+{
+	uint32		object = builder->n_objects++;
+	Size		value_bytes = genie_value_bytes(builder->shape);
+
+	builder->n_postings += n;
+	builder->tids[object] = tid | (is_null ? GENIE_TID_NULL : 0);
+	builder->sizes[object] = (uint16) size;
+	if (value_bytes > 0)
+		memcpy(builder->values + object * value_bytes, value, value_bytes);
+	if (is_null)
+		return;
+	builder->min_size = Min(builder->min_size, size);
+	builder->max_size = Max(builder->max_size, size);
+	builder->max_keywords = Max(builder->max_keywords, n);
+	builder->own_sizes |= size != n;
+}
+
 /* Numbers the objects of the current heap page, and appends their postings. */
 static void
 genie_builder_flush_page(GenieBuilder *builder)
@@ -373,24 +413,13 @@ genie_builder_flush_page(GenieBuilder *builder)
 
 	if (!builder->page_sorted)
 		qsort(builder->rows, builder->n_rows, sizeof(GeniePageRow), genie_builder_row_cmp);
-	if (builder->n_objects + builder->n_rows > builder->objects_capacity)
-	{
-		builder->objects_capacity = Max(builder->objects_capacity * 2,
-										builder->n_objects + builder->n_rows);
-		builder->tids = repalloc_huge(builder->tids,
-									  (Size) builder->objects_capacity * sizeof(uint64));
-		builder->sizes = repalloc_huge(builder->sizes,
-									   (Size) builder->objects_capacity * sizeof(uint16));
-		if (builder->values != NULL)
-			builder->values = repalloc_huge(builder->values, builder->objects_capacity * value_bytes);
-	}
+	genie_builder_reserve_objects(builder, builder->n_rows);
 	for (uint32 i = 0; i < builder->n_rows; i++)
 	{
 		const GeniePageRow *row = &builder->rows[i];
 		const uint32 *lists = builder->page_lists + row->first_list;
 		uint32		object = builder->n_objects;
 		uint32		n = 0;
-		uint32		size;
 
 		/* the same TID twice on a page: the line pointer of a pending row was used again */
 		if (i + 1 < builder->n_rows && builder->rows[i + 1].tid == row->tid)
@@ -404,21 +433,8 @@ genie_builder_flush_page(GenieBuilder *builder)
 		}
 		if (n > GENIE_OBJECT_KEYWORDS_MAX)
 			genie_report_too_many_keywords();
-		size = row->size >= 0 ? (uint32) row->size : n;
-		builder->n_postings += n;
-		builder->tids[object] = row->tid | (row->is_null ? GENIE_TID_NULL : 0);
-		builder->sizes[object] = (uint16) size;
-		if (value_bytes > 0)
-			memcpy(builder->values + object * value_bytes, builder->page_values + row->value * value_bytes,
-				   value_bytes);
-		if (!row->is_null)
-		{
-			builder->min_size = Min(builder->min_size, size);
-			builder->max_size = Max(builder->max_size, size);
-			builder->max_keywords = Max(builder->max_keywords, n);
-			builder->own_sizes |= size != n;
-		}
-		builder->n_objects++;
+		genie_builder_new_object(builder, row->tid, row->is_null, n, row->size >= 0 ? (uint32) row->size : n,
+								 builder->page_values + row->value * value_bytes);
 	}
 	builder->n_rows = 0;
 	builder->n_page_lists = 0;
@@ -487,6 +503,161 @@ genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 		builder->page_lists[builder->n_page_lists++] =
 			genie_builder_list(builder, genie_packed_next(&at), builder->row_words[i]);
 	return true;
+}
+
+/* ---- signatures ---- */
+
+/* Do the rows ascend, and lie behind the page at hand? */
+static bool
+genie_builder_follow(const GenieBuilder *builder, const GenieBuilderRow *rows, uint32 n)
+{
+	for (uint32 i = 1; i < n; i++)
+		if (rows[i].tid <= rows[i - 1].tid)
+			return false;
+	return !builder->has_page || (BlockNumber) (rows[0].tid >> 16) > builder->block;
+}
+
+/* Appends n objects, ascending, which the list does not have; gaps of one byte while its last chunk has room. */
+static inline void
+genie_builder_append_many(GenieBuilder *builder, GenieBuildList *list, const uint32 *objects, uint32 n)
+{
+	for (uint32 i = 0; i < n;)
+	{
+		uint8	   *to = list->to;
+		uint32		last = list->last;
+		uint32		end = list->n == 0 ? i : i + Min(list->room, n - i);
+		uint32		first = i;
+
+		for (; i < end && objects[i] - last < 0x80; i++)
+		{
+			*to++ = (uint8) (objects[i] - last);
+			last = objects[i];
+		}
+		list->to = to;
+		list->last = last;
+		list->room -= i - first;
+		list->total += i - first;
+		list->n += i - first;
+		if (i < n)
+			genie_builder_append(builder, list, objects[i++]);
+	}
+}
+
+/* Appends n objects, ascending, to the list of a function's code. */
+static void
+genie_builder_append_code(GenieBuilder *builder, GenieCodeKey key, uint32 function, int32 code, const uint32 *objects,
+						  uint32 n)
+{
+	uint8		buffer[GENIE_KEY_MAX];
+	GenieKey	of_code = key(buffer, function, code);
+	uint32		number = genie_builder_list(builder, of_code, genie_builder_key_word(of_code));
+
+	genie_builder_append_many(builder, &builder->lists[number], objects, n);
+}
+
+/* Appends n objects to the lists of a function's codes.  sorted: room for n. */
+static void
+genie_builder_append_function(GenieBuilder *builder, GenieCodeKey key, uint32 function, const int32 *codes,
+							  const uint32 *objects, uint32 n, uint32 *sorted)
+{
+	uint32		at[GENIE_CODE_RANGE];
+	int32		least = codes[0];
+	int32		greatest = codes[0];
+	int64		n_codes;
+	uint32		before = 0;
+
+	for (uint32 i = 1; i < n; i++)
+	{
+		least = Min(least, codes[i]);
+		greatest = Max(greatest, codes[i]);
+	}
+	n_codes = (int64) greatest - least + 1;
+	if (n_codes > GENIE_CODE_RANGE)
+	{
+		for (uint32 i = 0; i < n; i++)
+			genie_builder_append_code(builder, key, function, codes[i], &objects[i], 1);
+		return;
+	}
+	memset(at, 0, (Size) n_codes * sizeof(uint32));
+	for (uint32 i = 0; i < n; i++)
+		at[codes[i] - least]++;
+	for (int64 c = 0; c < n_codes; c++)
+	{
+		uint32		count = at[c];
+
+		at[c] = before;
+		before += count;
+	}
+	for (uint32 i = 0; i < n; i++)
+		sorted[at[codes[i] - least]++] = objects[i];
+	before = 0;
+	for (int64 c = 0; c < n_codes; c++)
+		if (at[c] > before)
+		{
+			genie_builder_append_code(builder, key, function, (int32) (least + c), sorted + before, at[c] - before);
+			before = at[c];
+		}
+}
+
+/* Appends n objects to the lists of their codes, n_functions each. */
+static void
+genie_builder_append_codes(GenieBuilder *builder, const int32 *codes, uint32 n_functions, const uint32 *objects,
+						   uint32 n, GenieCodeKey key)
+{
+	int32	   *columns = palloc_extended((Size) n * GENIE_CODE_COLUMNS * sizeof(int32), MCXT_ALLOC_HUGE);
+	uint32	   *sorted = palloc(n * sizeof(uint32));
+
+	for (uint32 first = 0; first < n_functions; first += GENIE_CODE_COLUMNS)
+	{
+		uint32		n_columns = Min(n_functions - first, GENIE_CODE_COLUMNS);
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < n; i++)
+			for (uint32 c = 0; c < n_columns; c++)
+				columns[c * n + i] = codes[(Size) i * n_functions + first + c];
+		for (uint32 c = 0; c < n_columns; c++)
+			genie_builder_append_function(builder, key, first + c, columns + c * n, objects, n, sorted);
+	}
+	pfree(sorted);
+	pfree(columns);
+}
+
+bool
+genie_builder_add_codes(GenieBuilder *builder, const GenieBuilderRow *rows, uint32 n, const int32 *codes,
+						uint32 n_functions, const char *values, GenieCodeKey key)
+{
+	Size		value_bytes = genie_value_bytes(builder->shape);
+	char	   *unknown = palloc(value_bytes + 1);
+	uint32	   *objects = palloc((n + 1) * sizeof(uint32));
+	uint32		n_coded = 0;
+	bool		follow = n == 0 || genie_builder_follow(builder, rows, n);
+
+	if (value_bytes > 0)
+		genie_value_record_unknown(builder->shape.metric, builder->shape.n_dimensions, unknown);
+	if (follow && n > 0)
+	{
+		genie_builder_flush_page(builder);
+		genie_builder_reserve_objects(builder, n);
+		for (uint32 i = 0; i < n; i++)
+		{
+			bool		is_null = rows[i].is_null;
+			uint32		n_keywords = is_null ? 0 : n_functions;
+
+			if (!is_null)
+				objects[n_coded] = builder->n_objects;
+			genie_builder_new_object(builder, rows[i].tid, is_null, n_keywords, n_keywords,
+									 is_null ? unknown : values + n_coded * value_bytes);
+			n_coded += !is_null;
+		}
+		if (n_coded > 0)
+			genie_builder_append_codes(builder, codes, n_functions, objects, n_coded, key);
+		builder->has_page = true;
+		builder->page_sorted = true;
+		builder->block = (BlockNumber) (rows[n - 1].tid >> 16);
+	}
+	pfree(objects);
+	pfree(unknown);
+	return follow;
 }
 
 bool

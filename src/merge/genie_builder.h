@@ -27,6 +27,25 @@ extern GenieBuilder *genie_builder_begin(Size memory, GenieValueShape shape);
 extern bool genie_builder_add(GenieBuilder *builder, uint64 tid, bool is_null,
 							  const uint8 *packed, uint32 n, int32 size, const void *value);
 
+/* A row, and its keywords, which are codes: one a function. */
+typedef struct GenieBuilderRow
+{
+	uint64		tid;
+	bool		is_null;		/* it has no codes */
+} GenieBuilderRow;
+
+/* Writes the key of a function's code to buffer, of GENIE_KEY_MAX bytes. */
+typedef GenieKey (*GenieCodeKey) (uint8 *buffer, uint32 function, int32 code);
+
+/*
+ * Adds n rows with their codes, n_functions for each that is not NULL, row after row, and their values' records, if
+ * objects have values.  All rows of their heap pages are among them, or were never added and never will be.  The same
+ * as genie_builder_add() for each, and faster for many.  Returns false and adds nothing if the rows do not ascend, or
+ * do not lie behind the last one's heap page.
+ */
+extern bool genie_builder_add_codes(GenieBuilder *builder, const GenieBuilderRow *rows, uint32 n, const int32 *codes,
+									uint32 n_functions, const char *values, GenieCodeKey key);
+
 /* Is the memory used up?  Cheap enough to ask before each add. */
 extern bool genie_builder_full(const GenieBuilder *builder);
 

@@ -118,10 +118,18 @@ static uint32
 slot_of(const Bins *bins, uint32 i)
 {
 	uint32		slot = 0;
+	uint32		end = bins->n_slots;
 
-	while (slot + 1 < bins->n_slots && bins->slots[slot + 1] <= i)
-		slot++;
-	if (bins->slots[slot] > i || bins->slots[slot + 1] <= i)
+	while (end - slot > 1)
+	{
+		uint32		middle = slot + (end - slot) / 2;
+
+		if (bins->slots[middle] <= i)
+			slot = middle;
+		else
+			end = middle;
+	}
+	if (end == 0 || bins->slots[slot] > i || bins->slots[slot + 1] <= i)
 		report_damaged();
 	return slot;
 }

@@ -211,10 +211,18 @@ genie_lsh_block_keywords(const GenieLshBlock *block, uint32 i, GenieKeywords *ke
 	genie_lsh_add_codes(codes_at(block, i), block->parameters.functions.n_functions, keywords);
 }
 
+const int32 *
+genie_lsh_block_codes(const GenieLshBlock *block, uint32 i, uint32 *n_functions)
+{
+	Assert(i <= block->n);
+	*n_functions = block->parameters.functions.n_functions;
+	return block->codes + (Size) i * *n_functions;
+}
+
 const void *
 genie_lsh_block_value(const GenieLshBlock *block, uint32 i)
 {
-	Assert(i < block->n);
+	Assert(i <= block->n);
 	return block->shape.metric != 0 ? value_at(block, i) : NULL;
 }
 

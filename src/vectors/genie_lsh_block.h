@@ -42,6 +42,9 @@ extern GenieQuery *genie_lsh_block_query(const GenieLshBlock *block, uint32 i);
 /* Adds the keywords that support function 1 adds for vector i, which is hashed. */
 extern void genie_lsh_block_keywords(const GenieLshBlock *block, uint32 i, GenieKeywords *keywords);
 
+/* The codes of vector i and those behind it, which are hashed, *n_functions for each. */
+extern const int32 *genie_lsh_block_codes(const GenieLshBlock *block, uint32 i, uint32 *n_functions);
+
 /* The record of vector i, hashed or not; NULL: values are not made. */
 extern const void *genie_lsh_block_value(const GenieLshBlock *block, uint32 i);
 

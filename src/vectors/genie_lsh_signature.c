@@ -236,6 +236,12 @@ key_of_code(uint8 *buffer, uint32 function, int32 code)
 	return key;
 }
 
+GenieKey
+genie_lsh_key_of_code(uint8 *buffer, uint32 function, int32 code)
+{
+	return key_of_code(buffer, function, code);
+}
+
 /* Dimensions ascend with functions, so keys are neither compared nor sorted. */
 void
 genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords)

@@ -59,6 +59,9 @@ extern int32 *genie_lsh_codes_of_bits(const GenieLshParameters *parameters, cons
 /* Adds the signature: for each function a keyword, whose dimension is the function and whose value is the code. */
 extern void genie_lsh_add_codes(const int32 *codes, uint32 n, GenieKeywords *keywords);
 
+/* Writes the key of a function's code, at most GENIE_KEY_MAX bytes. */
+extern GenieKey genie_lsh_key_of_code(uint8 *buffer, uint32 function, int32 code);
+
 /* The query that each function matches with the code itself and with so many neighbouring codes on each side. */
 extern GenieQuery *genie_lsh_query_of_codes(const int32 *codes, uint32 n, uint32 probes);
 
