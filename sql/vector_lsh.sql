@@ -231,6 +231,23 @@ SELECT id, v <-> '{7000.1,14000,3}' < 6 AS near FROM flat ORDER BY v <-> '{7000.
 SELECT p, p <+> '{70.1,40.3,7,9}' < 2 AS near FROM flat ORDER BY p <+> '{70.1,40.3,7,9}' LIMIT 5;
 RESET enable_seqscan;
 
+-- rows come into lists many at a time: as one by one, which little memory makes of nearly all; NULLs and HOT chains among them
+CREATE TABLE many (id int, v real[]) WITH (fillfactor = 70);
+INSERT INTO many SELECT i, CASE WHEN i % 7 > 0 THEN (SELECT array_agg(sin(i * d * 0.37) * (1 + i % 5)) FROM generate_series(1, 24) d) END FROM generate_series(1, 9000) i;
+UPDATE many SET id = -id WHERE id % 11 = 0;
+DELETE FROM many WHERE id % 1000 < 60;
+CREATE INDEX many_v ON many USING genie (v genie_l2_ops (hashes = 512));
+SET maintenance_work_mem = '1MB';
+CREATE INDEX many_few ON many USING genie (v genie_l2_ops (hashes = 512));
+RESET maintenance_work_mem;
+SELECT a.objects, a.postings = 512 * (SELECT count(v) FROM many) AS all, a.posting_bytes = b.posting_bytes AS lists, a.keywords = b.keywords AS keywords, a.value_bytes = b.value_bytes AS values, a.parameters = b.parameters AS parameters
+	FROM genie_index_info('many_v') a, genie_index_info('many_few') b;
+SELECT * FROM genie_check('many_v');
+SELECT * FROM genie_check('many_few');
+SELECT count(*) AS differ FROM (SELECT (genie_search('many_v', (SELECT array_agg(v) FROM (SELECT v FROM many WHERE v IS NOT NULL ORDER BY abs(id) LIMIT 200) q), 10)).* EXCEPT
+	SELECT (genie_search('many_few', (SELECT array_agg(v) FROM (SELECT v FROM many WHERE v IS NOT NULL ORDER BY abs(id) LIMIT 200) q), 10)).*) d;
+DROP TABLE many;
+
 DROP TABLE vectors, found, growing, late, odd, mixed, bits, waiting, mixed_few, flat CASCADE;
 DROP FUNCTION vector_of, agree;
 DROP PROCEDURE find, find_all, grow;
