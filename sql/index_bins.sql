@@ -244,6 +244,25 @@ SELECT * FROM genie_check('shapes_x');
 DROP TABLE shapes CASCADE;
 RESET datestyle;
 
+-- many rows in bins that are cut: answers of several groups of queries, of which an object may be two; by masks where they are too many
+CREATE TABLE crowded AS SELECT i * 7919 % 1000003 AS a, i * 104729::int8 % 1000003 AS b, i * 15485863::int8 % 1000003 AS c FROM generate_series(1, 80000) i;
+CREATE INDEX crowded_x ON crowded USING genie (genie_tuple(a, b, c) genie_tuple_ops (bins = 4));
+CREATE INDEX crowded_y ON crowded USING genie (genie_tuple(a, b, c) genie_tuple_ops (bins = 2));
+VACUUM ANALYZE crowded;
+CREATE TABLE crowd AS SELECT n, n * 1000 AS la, 900000 + n * 100 AS ha, n * 1500 AS lb, n * 700 AS lc FROM generate_series(1, 25) n;
+SELECT sum(x.lower - t.n) AS differ_x, sum(y.lower - t.n) AS differ_y, count(*) FROM (SELECT array_agg(format('{1:int:[%s,%s],2:int:[%s,950000],3:int:[%s,970000]}@3', la, ha, lb, lc)::genie_query ORDER BY n) AS queries FROM crowd) q,
+	LATERAL genie_counts('crowded_x', queries) x JOIN LATERAL genie_counts('crowded_y', queries) y USING (query) JOIN LATERAL (SELECT crowd.n AS query, count(*) AS n FROM crowd JOIN crowded ON a BETWEEN la AND ha AND b BETWEEN lb AND 950000 AND c BETWEEN lc AND 970000 GROUP BY 1) t USING (query);
+SELECT query, lower FROM genie_counts('crowded_x', '{"{1:int:[0,5000]}@1", "{1:int:[5,5000],2:int:[77,7777]}@1", "{}@0", "{1:int:[7,]}@3", "{1:int:[100,200000],3:int:(500,700000]}@2"}');
+SELECT count(*) FILTER (WHERE a BETWEEN 0 AND 5000), count(*) FILTER (WHERE a BETWEEN 5 AND 5000 OR b BETWEEN 77 AND 7777), count(*), 0, count(*) FILTER (WHERE a BETWEEN 100 AND 200000 AND c > 500 AND c <= 700000) FROM crowded;
+DROP TABLE crowded, crowd;
+-- too many attributes with many values for scalars
+CREATE TABLE wide (x genie_object);
+INSERT INTO wide SELECT format('{%s}', string_agg(format('%s:int:%s', d, i * d % 997), ','))::genie_object FROM generate_series(1, 600) i, generate_series(1, 70) d GROUP BY i;
+CREATE INDEX wide_x ON wide USING genie (x genie_tuple_ops (bins = 8));
+SELECT value_bytes FROM genie_index_info('wide_x');
+SELECT lower, (SELECT count(*) FROM wide WHERE x @& '{3:int:[5,500],70:int:[7,700]}@2') AS truth FROM genie_count('wide_x', '{3:int:[5,500],70:int:[7,700]}@2');
+DROP TABLE wide;
+
 -- an index that learns from too few rows would keep values
 CREATE TABLE grown (x genie_object);
 CREATE INDEX grown_x ON grown USING genie (x genie_tuple_ops);

@@ -10,7 +10,8 @@
  * The parameters of a class that learns are read once a statement, or with each row as long as there are none.  A row
  * that is appended raw because there were none may come behind the rows that the class was trained on (genie_signer.h).
  * Vectors are always appended raw: scans measure them at once, and a merge signs them.  So it does no harm that a class
- * of vectors may learn again meanwhile (genie_retrain.c).  Other classes never do.
+ * of vectors may learn again meanwhile (genie_retrain.c).  Other classes never do.  Rows of a coarse class are always
+ * raw, too, and its parameters are not read.
  */
 #include "postgres.h"
 

@@ -11,8 +11,8 @@
  *					unsure ones that the table's statistics say are live.  Of a coarse class, those that are sure to
  *					match, and those that may, of which half are taken to.
  *
- * Of a coarse class, where ALL or FIRST, those that are sure to match are counted so, and of the others those that do
- * (genie_batch_edges.h), or it is as SOME.
+ * Of a coarse class, where ALL or FIRST, those that are sure to match and those that may are counted so, and of the
+ * objects between those that do match (genie_batch_edges.h), or the query is counted as with SOME.
  *
  * Where min_match is 0, all objects that are not NULL match.  A query with a threshold is an index scan whose rows the
  * operator judges.
@@ -99,23 +99,33 @@ genie_count_take(void *arg, uint32 i, uint32 source pg_attribute_unused(), const
 	return true;
 }
 
-/* Adds to the queries' numbers the rows in bins that they cut.  False: stale. */
+/* Of a coarse class: adds to the queries' numbers the rows in bins that they cut.  False: stale. */
 static bool
-genie_count_edges(GenieCountSearch *search)
+genie_count_cut(GenieCountSearch *search)
 {
 	uint32		n = search->matches.batch.n;
 	uint64	   *most = palloc(n * sizeof(uint64));
 	uint64	   *numbers = palloc0(n * sizeof(uint64));
+	uint32		n_left = 0;
 
 	for (uint32 i = 0; i < n; i++)
 		most[i] = search->numbers[i].upper - Min(search->numbers[i].lower, search->numbers[i].upper);
 	if (!genie_batch_edges_count(&search->matches, most, numbers))
 		return false;
 	for (uint32 i = 0; i < n; i++)
+	{
+		GenieMatchesQuery *query = &search->matches.queries[i];
+
 		search->numbers[i].lower += numbers[i];
+		query->is_done |= query->is_scan || query->min_match == 0;
+		if (query->is_done)
+			continue;
+		search->numbers[i].lower = 0;
+		n_left++;
+	}
 	pfree(numbers);
 	pfree(most);
-	return true;
+	return n_left == 0 || genie_matches_find(&search->matches, genie_count_take, search);
 }
 
 /* A piece's queries, without those that are index scans.  False: stale. */
@@ -124,19 +134,19 @@ genie_count_run(void *owner)
 {
 	GenieCountSearch *search = owner;
 	GenieMatches *matches = &search->matches;
-	bool		by_edges = matches->exact && genie_batch_is_coarse(&matches->batch);
+	bool		is_cut = matches->exact && genie_batch_is_coarse(&matches->batch);
 
 	memset(search->numbers, 0, search->matches.batch.n * sizeof(GenieCountNumber));
 	if (!genie_matches_begin(matches))
 		return false;
-	if (matches->way == GENIE_MATCHES_SOME || (by_edges && !genie_batch_edges_can(matches)))
+	if (matches->way == GENIE_MATCHES_SOME)
 		return genie_matches_find(matches, genie_count_take, search);
 	for (uint32 s = 0; s < search->matches.batch.n_sources; s++)
 		if (!genie_count_add_all(search, s))
 			return false;
 	return genie_count_count(search, false) &&
-		((matches->way != GENIE_MATCHES_BOUNDS && !by_edges) || genie_count_count(search, true)) &&
-		(!by_edges || genie_count_edges(search));
+		((matches->way != GENIE_MATCHES_BOUNDS && !is_cut) || genie_count_count(search, true)) &&
+		(!is_cut || genie_count_cut(search));
 }
 
 /* Counts a row of a query with a threshold. */

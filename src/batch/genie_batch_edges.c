@@ -4,18 +4,18 @@
  *
  * An object that may match a conjunction and is not sure to lies, in some slot, in a bin that the query cuts.  So it is
  * an answer to an *edge* query (genie_bins_edge()), of which there is one for each slot that is cut.  Engines give all
- * answers to these, as the best k, page by page.  They are few, and counts of what is sure to match need no masks,
- * which take longer than all else.
+ * answers to these, as the best k, page by page.  Counts of what is sure to match need no masks then, which take longer
+ * than all else, unless answers are many: a page counts the whole segment.
  *
  * A query's answers are told by their scalars.  Each lies in a page of its own, nearly.  So those of many queries are
  * sorted by object first, and a page is copied once for all of them; of few queries the scalars alone are copied.  What
  * they do not tell is looked up.
  *
- *	1. Edge queries are compiled against each segment.
+ *	1. Edge queries are made of those queries that are counted so, and compiled against each segment.
  *	2. For some queries at a time, so that their answers are bounded: pages of answers are asked for until there are no
- *	   more; each is a key, (object, query).  An object of two edges comes twice.
+ *	   more; each is a key, (object, query).  An object of two edges comes twice: a query's edges are taken together.
  *	3. Keys are sorted, and told.
- *	4. Those that are not told are set in a query's bits, of which the operator judges the rows (genie_matches_judge()).
+ *	4. The operator judges the rows of those that are not told (genie_matches_judge_objects()).
  */
 #include "postgres.h"
 
@@ -27,13 +27,16 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#define GENIE_EDGE_HITS (1 << 21)	/* of queries that are taken at a time, unless it is one */
+#define GENIE_EDGE_HITS (1 << 21)	/* answers to queries that are taken at a time, unless it is one */
+#define GENIE_EDGE_HITS_QUERY (4 * GENIE_JOB_K_MAX) /* more are not asked for: masks are faster */
+#define GENIE_EDGE_INTERVALS 1024	/* of a query's edge queries, at most */
+#define GENIE_EDGE_INTERRUPT 64 /* answers between two looks at whether the call was cancelled */
 #define GENIE_EDGE_QUERY_BITS 12	/* of a key */
-#define GENIE_EDGE_SPARSE	2		/* fewer answers a page are read one by one */
+#define GENIE_EDGE_SPARSE	2	/* fewer answers a page are read one by one */
 
 StaticAssertDecl(GENIE_PIECE_QUERIES <= 1 << GENIE_EDGE_QUERY_BITS, "a key has room for the query's number");
 
-/* An edge query, and the answers to it that are still wanted. */
+/* An edge query. */
 typedef struct GenieEdge
 {
 	uint32		query;
@@ -45,75 +48,92 @@ typedef struct GenieEdges
 	GenieMatches *matches;
 	const uint64 *most;
 	uint64	   *numbers;
-	const GenieScalarQuery **scalars;	/* of each query; NULL: engines are not asked */
+	const GenieScalarQuery **scalars;	/* of each query; NULL: it is not counted here */
 	GenieQuerySet *set;
 	GenieEdge  *edges;			/* ascending by query */
 	uint32		n_edges;
+	uint32		capacity;
 
 	/* of one segment */
 	uint32		source;
 	GenieSegmentQuery **searches;
 	uint64	   *keys;
-	uint32		n_keys;
-	uint32		capacity;
+	Size		n_keys;
+	Size		keys_capacity;
 } GenieEdges;
 
 /* ---- edge queries ---- */
 
+/* Have all segments scalars? */
 static bool
-genie_batch_edges_is_asked(const GenieMatchesQuery *query)
+genie_batch_edges_have_scalars(const GenieBatch *batch)
 {
-	return !query->is_scan && query->min_match > 0;
-}
-
-bool
-genie_batch_edges_can(const GenieMatches *matches)
-{
-	const GenieBatch *batch = &matches->batch;
-
 	for (uint32 s = 0; s < batch->n_sources; s++)
-		if (genie_values_scalars(batch->sources[s]->segment) != genie_bins_slots(batch->parameters))
+	{
+		uint32		n = genie_values_scalars(batch->sources[s]->segment);
+
+		if (n == 0 || n != genie_bins_slots(batch->parameters))
 			return false;
-	for (uint32 i = 0; i < batch->n; i++)
-		if (genie_batch_edges_is_asked(&matches->queries[i]) &&
-			!genie_scalars_is_conjunction(genie_scalars_query(batch->parameters,
-															  DatumGetGenieQuery(batch->queries[i]))))
-			return false;
+	}
 	return true;
 }
 
-/* Makes the edge queries of query i. */
+/* Makes the edge queries of query i, of these slots. */
 static void
-genie_batch_edges_add(GenieEdges *edges, uint32 i)
+genie_batch_edges_add(GenieEdges *edges, uint32 i, const GenieQuery *query, const uint32 *slots, uint32 n_slots)
 {
-	const GenieBatch *batch = &edges->matches->batch;
-	const GenieQuery *query = DatumGetGenieQuery(batch->queries[i]);
-	uint32		n_slots = genie_bins_slots(batch->parameters);
-
-	edges->scalars[i] = genie_scalars_query(batch->parameters, query);
-	for (uint32 slot = 0; slot < n_slots; slot++)
+	for (uint32 j = 0; j < n_slots; j++)
 	{
-		const GenieQuery *edge = genie_bins_edge(batch->parameters, query, slot);
+		const GenieQuery *edge = genie_bins_edge(edges->matches->batch.parameters, query, slots[j]);
 
 		if (edge == NULL)
 			continue;
+		if (edges->n_edges == edges->capacity)
+		{
+			edges->capacity *= 2;
+			edges->edges = repalloc_huge(edges->edges, edges->capacity * sizeof(GenieEdge));
+		}
 		genie_query_set_add(edges->set, edge->body, VARSIZE(edge) - offsetof(GenieQuery, body), edge->n);
 		edges->edges[edges->n_edges++] = (GenieEdge) {i, query->min_match};
 	}
+}
+
+/* Makes the edge queries of query i, if it is counted here. */
+static void
+genie_batch_edges_take_query(GenieEdges *edges, uint32 i)
+{
+	const GenieBatch *batch = &edges->matches->batch;
+	const GenieQuery *query = DatumGetGenieQuery(batch->queries[i]);
+	const GenieScalarQuery *scalars = genie_scalars_query(batch->parameters, query);
+	uint32		slots[GENIE_SCALARS_MAX];
+	uint32		n_slots = genie_scalars_slots(scalars, slots);
+
+	if (!genie_scalars_is_conjunction(scalars) || edges->most[i] * n_slots > GENIE_EDGE_HITS_QUERY ||
+		(uint64) query->n * n_slots > GENIE_EDGE_INTERVALS)
+		return;
+	edges->scalars[i] = scalars;
+	edges->matches->queries[i].is_done = true;
+	if (edges->most[i] > 0)
+		genie_batch_edges_add(edges, i, query, slots, n_slots);
 }
 
 static void
 genie_batch_edges_make(GenieEdges *edges)
 {
 	const GenieBatch *batch = &edges->matches->batch;
-	Size		most = (Size) batch->n * genie_bins_slots(batch->parameters);
 
 	edges->scalars = palloc0(batch->n * sizeof(GenieScalarQuery *));
-	edges->edges = palloc_extended((most + 1) * sizeof(GenieEdge), MCXT_ALLOC_HUGE);
+	edges->capacity = 1024;
+	edges->edges = palloc(edges->capacity * sizeof(GenieEdge));
 	edges->set = genie_query_set_begin();
 	for (uint32 i = 0; i < batch->n; i++)
-		if (genie_batch_edges_is_asked(&edges->matches->queries[i]) && edges->most[i] > 0)
-			genie_batch_edges_add(edges, i);
+	{
+		const GenieMatchesQuery *query = &edges->matches->queries[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!query->is_scan && query->min_match > 0)
+			genie_batch_edges_take_query(edges, i);
+	}
 	genie_query_set_end(edges->set);
 }
 
@@ -125,10 +145,10 @@ genie_batch_edges_take(GenieEdges *edges, uint32 query, const GenieHit *hits, ui
 {
 	const uint64 *counted = edges->matches->sources[edges->source].counted;
 
-	while (edges->n_keys + n > edges->capacity)
+	while (edges->n_keys + n > edges->keys_capacity)
 	{
-		edges->capacity *= 2;
-		edges->keys = repalloc_huge(edges->keys, edges->capacity * sizeof(uint64));
+		edges->keys_capacity *= 2;
+		edges->keys = repalloc_huge(edges->keys, edges->keys_capacity * sizeof(uint64));
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -203,7 +223,7 @@ genie_batch_edges_tell(GenieEdges *edges, const uint64 *keys, uint32 n, uint64 *
 		uint32		query = key % (1 << GENIE_EDGE_QUERY_BITS);
 		GenieScalarVerdict verdict;
 
-		if (i % 65536 == 0)
+		if (i % GENIE_EDGE_INTERRUPT == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (i > 0 && keys[i - 1] == key)
 			continue;			/* of another edge */
@@ -223,21 +243,19 @@ genie_batch_edges_tell(GenieEdges *edges, const uint64 *keys, uint32 n, uint64 *
 static bool
 genie_batch_edges_judge(GenieEdges *edges, const uint64 *keys, uint32 n)
 {
-	Size		n_words = edges->matches->sources[edges->source].n_words;
-	uint64	   *bits = palloc_extended(n_words * sizeof(uint64), MCXT_ALLOC_HUGE);
+	uint32	   *objects = palloc(n * sizeof(uint32));
 	bool		ok = true;
 
 	for (uint32 first = 0, end; ok && first < n; first = end)
 	{
 		uint32		query = (uint32) (keys[first] >> 32);
 
-		memset(bits, 0, n_words * sizeof(uint64));
 		for (end = first; end < n && keys[end] >> 32 == query; end++)
-			bits[(uint32) keys[end] / 64] |= UINT64CONST(1) << (keys[end] % 64);
-		ok = genie_matches_judge(edges->matches, query, edges->source, bits, NULL);
-		edges->numbers[query] += genie_matches_popcount(bits, n_words);
+			objects[end - first] = (uint32) keys[end];
+		ok = genie_matches_judge_objects(edges->matches, query, edges->source, objects, end - first,
+										 &edges->numbers[query]);
 	}
-	pfree(bits);
+	pfree(objects);
 	return ok;
 }
 
@@ -248,20 +266,35 @@ genie_batch_edges_count_some(GenieEdges *edges, uint32 first, uint32 end)
 	uint64	   *scratch;
 	uint64	   *keys;
 	uint64	   *left;
+	uint32		n;
 	uint32		n_left;
 
 	edges->n_keys = 0;
-	edges->capacity = 1024;
-	edges->keys = palloc(edges->capacity * sizeof(uint64));
+	edges->keys_capacity = 1024;
+	edges->keys = palloc(edges->keys_capacity * sizeof(uint64));
 	if (!genie_batch_edges_ask(edges, first, end))
 		return false;
-	scratch = palloc_extended((edges->n_keys + (Size) 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-	keys = genie_radix_sort(edges->keys, scratch, edges->n_keys, 0);
+	n = (uint32) edges->n_keys;
+	scratch = palloc_extended((n + (Size) 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	keys = genie_radix_sort(edges->keys, scratch, n, 0);
 	left = keys == scratch ? edges->keys : scratch;
-	if (!genie_batch_edges_tell(edges, keys, edges->n_keys, left, &n_left))
+	if (!genie_batch_edges_tell(edges, keys, n, left, &n_left))
 		return false;
 	keys = genie_radix_sort(left, left == scratch ? edges->keys : scratch, n_left, 0);
 	return n_left == 0 || genie_batch_edges_judge(edges, keys, n_left);
+}
+
+/* The end of some queries' edges from first on, all of each query's. */
+static uint32
+genie_batch_edges_end(const GenieEdges *edges, uint32 first)
+{
+	uint32		end = first;
+	uint64		hits = 0;
+
+	while (end < edges->n_edges &&
+		   (hits < GENIE_EDGE_HITS || edges->edges[end].query == edges->edges[end - 1].query))
+		hits += edges->most[edges->edges[end++].query];
+	return end;
 }
 
 /* All edge queries on the segment.  False: stale. */
@@ -278,10 +311,7 @@ genie_batch_edges_count_segment(GenieEdges *edges)
 	MemoryContextSwitchTo(context);
 	for (uint32 first = 0, end; ok && first < edges->n_edges; first = end)
 	{
-		uint64		hits = 0;
-
-		for (end = first; end < edges->n_edges && (end == first || hits < GENIE_EDGE_HITS); end++)
-			hits += Min(edges->most[edges->edges[end].query], GENIE_JOB_K_MAX);
+		end = genie_batch_edges_end(edges, first);
 		ok = genie_batch_edges_count_some(edges, first, end);
 		MemoryContextReset(context);
 	}
@@ -295,6 +325,8 @@ genie_batch_edges_count(GenieMatches *matches, const uint64 *most, uint64 *numbe
 {
 	GenieEdges	edges = {.matches = matches, .most = most, .numbers = numbers};
 
+	if (!genie_batch_edges_have_scalars(&matches->batch))
+		return true;
 	genie_batch_edges_make(&edges);
 	for (; edges.source < matches->batch.n_sources && edges.n_edges > 0; edges.source++)
 		if (!genie_batch_edges_count_segment(&edges))

@@ -8,13 +8,10 @@
 #include "genie_batch_matches.h"
 
 /*
- * Can the piece's queries be counted so?  All that engines are asked are conjunctions, and all segments have scalars.
- */
-extern bool genie_batch_edges_can(const GenieMatches *matches);
-
-/*
- * Adds to numbers, one for each of the piece's queries, the objects that match and are not sure to.  most: how many
- * there are of them and of those that do not match, at most.  False: stale.
+ * Of those of the piece's queries that it counts: adds to numbers, one for each query, the objects that match and are
+ * not sure to, and marks the query as done.  most, of each query: how many such objects there are, matching or not, at
+ * most.  It leaves queries that are no conjunctions, those with many such objects, for which masks are faster, and all
+ * if some segment has no scalars.  False: stale.
  */
 extern bool genie_batch_edges_count(GenieMatches *matches, const uint64 *most, uint64 *numbers);
 

@@ -241,6 +241,8 @@ genie_matches_prepare(GenieMatches *matches)
 bool
 genie_matches_begin(GenieMatches *matches)
 {
+	for (uint32 i = 0; i < matches->batch.n; i++)
+		matches->queries[i].is_done = false;
 	if (!genie_matches_choose(matches))
 		return false;
 	GENIE_FAULT("count-marked");
@@ -265,7 +267,7 @@ genie_matches_number(GenieMatches *matches, uint32 s, uint64 *n_counted, uint64 
 static bool
 genie_matches_is_asked(const GenieMatchesQuery *query, const GenieSegmentQuery *on_segment)
 {
-	return !query->is_scan && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
+	return !query->is_scan && !query->is_done && query->min_match > 0 && genie_segment_query_matches(on_segment) &&
 		query->min_match <= genie_segment_query_max_count(on_segment);
 }
 
@@ -425,7 +427,11 @@ genie_matches_take_judged(void *arg, uint32 object, uint64 live pg_attribute_unu
 	matches->judge->bits[object / 64] |= UINT64CONST(1) << (object % 64);
 }
 
-bool
+/*
+ * Leaves, of the objects of a source that may match query i, those that do.  sure: those that are sure to; NULL: none
+ * is.  False: stale.
+ */
+static bool
 genie_matches_judge(GenieMatches *matches, uint32 i, uint32 s, uint64 *bits, const uint64 *sure)
 {
 	GenieVisitor *visitor = &matches->batch.round.visitor;
@@ -448,6 +454,29 @@ genie_matches_judge(GenieMatches *matches, uint32 i, uint32 s, uint64 *bits, con
 	return ok;
 }
 
+static void
+genie_matches_count_judged(void *arg, uint32 object pg_attribute_unused(), uint64 live pg_attribute_unused())
+{
+	(*(uint64 *) arg)++;
+}
+
+bool
+genie_matches_judge_objects(GenieMatches *matches, uint32 i, uint32 s, const uint32 *objects, uint32 n_objects,
+							uint64 *n)
+{
+	GenieVisitor *visitor = &matches->batch.round.visitor;
+	bool		ok = true;
+
+	matches->judge->query = matches->batch.queries[i];
+	visitor->found = genie_matches_judge_row;
+	visitor->arg = matches;
+	for (uint32 first = 0; ok && first < n_objects; first += GENIE_MATCHES_VISITS)
+		ok = genie_matches_visit_some(matches, s, objects + first, Min(n_objects - first, GENIE_MATCHES_VISITS),
+									  genie_matches_count_judged, n);
+	visitor->found = NULL;
+	return ok;
+}
+
 /* Queries from first to end - 1.  False: stale. */
 static bool
 genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMatchesTake take, void *arg)
@@ -467,6 +496,8 @@ genie_matches_find_some(GenieMatches *matches, uint32 first, uint32 end, GenieMa
 			const GenieScalarsQuestion *question = genie_matches_question(&masks, s, i);
 			uint64	   *bits = question->outer;
 
+			if (matches->queries[i].is_done)
+				continue;
 			if (genie_matches_all(&matches->queries[i]))
 			{
 				if (!take(arg, i, s, source->counted, source->n_words))

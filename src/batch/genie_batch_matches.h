@@ -35,6 +35,7 @@ typedef struct GenieMatchesQuery
 {
 	uint32		min_match;
 	bool		is_scan;		/* it has a threshold, and only the operator judges its rows */
+	bool		is_done;		/* the caller has its answer: it is not asked any more in this attempt */
 } GenieMatchesQuery;
 
 typedef struct GenieMatches
@@ -112,10 +113,11 @@ extern bool genie_matches_visit(GenieMatches *matches, uint32 s, const uint64 *w
 								GenieMatchesRow row, void *arg);
 
 /*
- * Of a coarse class: leaves, of the objects of a source that may match query i, those that do.  sure: those that are
- * sure to; NULL: none is.  False: stale.
+ * Of a coarse class: adds to *n how many of n_objects objects of a source, ascending, have rows that fulfil query i.
+ * False: stale.
  */
-extern bool genie_matches_judge(GenieMatches *matches, uint32 i, uint32 s, uint64 *bits, const uint64 *sure);
+extern bool genie_matches_judge_objects(GenieMatches *matches, uint32 i, uint32 s, const uint32 *objects,
+										uint32 n_objects, uint64 *n);
 
 /* Takes a row's own TID. */
 typedef void (*GenieMatchesScanRow) (void *arg, uint64 live);

@@ -159,6 +159,8 @@ genie_tuple_value(PG_FUNCTION_ARGS)
 	GenieValueCall *call = (GenieValueCall *) PG_GETARG_POINTER(0);
 
 	call->n_dimensions = genie_bins_slots(call->parameters);
+	if (call->n_dimensions > GENIE_SCALARS_MAX)
+		call->n_dimensions = 0;
 	call->metric = call->n_dimensions == 0 ? 0 : GENIE_METRIC_NONE;
 	if (call->raw != NULL && call->n_dimensions > 0)
 		genie_scalars_record(call->parameters, call->raw, call->record);

@@ -32,7 +32,7 @@
 #define GENIE_FRAGMENT_NULL		0x01
 #define GENIE_FRAGMENT_DEAD		0x02	/* set by ambulkdelete */
 #define GENIE_FRAGMENT_MORE		0x04	/* the row goes on in the next fragment */
-#define GENIE_FRAGMENT_RAW		0x08	/* raw keywords of an approximate class (genie_signer.h) */
+#define GENIE_FRAGMENT_RAW		0x08	/* raw keywords of a class that learns (genie_signer.h) */
 #define GENIE_FRAGMENT_SAME_SIZE	0x10	/* of a raw row: all raw rows of the index must have its size */
 
 typedef struct GeniePendingFragment

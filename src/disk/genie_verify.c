@@ -373,8 +373,11 @@ genie_verify_is_unknown(GenieValueShape shape, const void *at)
 	if (shape.metric == GENIE_METRIC_NONE)
 	{
 		const uint32 *scalars = at;
+		uint32		n = 0;
 
-		return shape.n_dimensions == 0 || scalars[0] == GENIE_SCALAR_UNKNOWN;
+		while (n < shape.n_dimensions && scalars[n] == GENIE_SCALAR_UNKNOWN)
+			n++;
+		return n == shape.n_dimensions;
 	}
 	if (shape.metric == GENIE_METRIC_EDIT)
 		return ((const GenieValueString *) at)->length == GENIE_VALUE_STRING_UNKNOWN && genie_value_string_valid(0, at);

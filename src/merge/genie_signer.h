@@ -15,8 +15,9 @@
  * The pending list of a trained index may have raw rows, too.  Vectors always wait raw (am/genie_insert.c): their raw
  * keywords are their elements, so that scans measure them at once, which takes less time than to count signatures.
  * So a class of vectors has no signatures in the list.  Rows of a coarse class wait raw, too: values are made of
- * raw ones, and an insert need not read what the class has learned.  Of another class, an insert that read the metapage
- * before that flip may append a raw row behind it; its readers sign it.  Merges sign all of them.
+ * raw ones, scans count them as they are, and an insert need not read what the class has learned.  Of another class, an
+ * insert that read the metapage before that flip may append a raw row behind it; its readers sign it.  Merges sign all
+ * of them.
  *
  * The class's functions are called through this table, because merge/ knows no operator classes.
  * types/genie_approximate.c fills it.

@@ -11,8 +11,8 @@
  *
  * A raw row of an exact class is ranked by the key that it will have in a segment: its value is made here.
  *
- * A raw row of a coarse class is signed, and counted as all others; in an untrained index it is counted as it is, by a
- * query that was compiled for that.
+ * A raw row of a coarse class is counted as all others: a query that was compiled for bins counts a raw keyword as its
+ * bin.
  *
  * A raw row of an approximate class (genie_signer.h) is not counted.  If it is a vector, its distance is computed from
  * the record, and it comes before all rows that are counted.  Otherwise it is signed, and its signature counted.  In an
@@ -82,22 +82,6 @@ genie_pending_rank_value(const GenieValueScan *values, const GeniePendingRow *ro
 	return (int32) key;
 }
 
-/* Makes a raw row of a coarse class one that is counted.  Its keywords last until the next one. */
-static void
-genie_pending_sign(const GenieScanQuery *query, GeniePendingRow *row)
-{
-	row->flags &= ~GENIE_FRAGMENT_RAW;
-	if (query->parameters != NULL)
-	{
-		GenieRaw	raw = {.bytes = row->packed, .n = row->n, .size = row->size};
-		GenieSignature signature = query->signer->sign(query->signer, query->parameters, &raw);
-
-		row->packed = signature.bytes;
-		row->n = signature.n;
-		row->count = -1;
-	}
-}
-
 /* Keeps the row if it fulfils the conditions. */
 static void
 genie_pending_take(GeniePendingStream *stream, const GenieScanQuery *query, const GeniePendingRow *row,
@@ -165,8 +149,8 @@ genie_pending_stream_open(GeniePendingStream *stream, Relation index, const Geni
 		stream->n_read++;
 		if ((row.flags & GENIE_FRAGMENT_DEAD) != 0)
 			continue;
-		if (query->is_coarse && (row.flags & GENIE_FRAGMENT_RAW) != 0)
-			genie_pending_sign(query, &row);
+		if (query->is_coarse)
+			row.flags &= ~GENIE_FRAGMENT_RAW;
 		genie_pending_take(stream, query, &row, conflicts);
 	}
 	stale = scan->stale;

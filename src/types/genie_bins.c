@@ -69,8 +69,11 @@ open_bins(const bytea *parameters)
 static GenieKey
 cut(const Bins *bins, uint32 i)
 {
-	GenieKey	key = {bins->keys + bins->begins[i], bins->begins[i + 1] - bins->begins[i]};
+	GenieKey	key;
 
+	if (i >= bins->n)
+		report_damaged();
+	key = (GenieKey) {bins->keys + bins->begins[i], bins->begins[i + 1] - bins->begins[i]};
 	if (bins->begins[i] >= bins->begins[i + 1] || bins->begins[i + 1] > bins->begins[bins->n] ||
 		key.len > GENIE_KEY_MAX)
 		report_damaged();
@@ -389,13 +392,14 @@ add_as_it_is(GenieQueryBuilder *builder, const GenieInterval *interval, uint32 p
 							  genie_interval_has_high(interval) ? interval->hi : unbounded, interval->hi_after);
 }
 
-/* The bins that an interval overlaps. */
+/* The bins that an interval overlaps, and all keywords that are placed in them. */
 static void
 add_outer(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval)
 {
+	const GenieKey unbounded = {NULL, 0};
 	uint32		prefix = genie_key_prefix_len(interval->lo);
-	GenieKey	hi = {NULL, 0};
-	bool		hi_after = false;
+	GenieKey	lo = unbounded;
+	GenieKey	hi = unbounded;
 	bool		is_first;
 	uint32		low;
 	uint32		high;
@@ -405,13 +409,17 @@ add_outer(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *int
 		add_as_it_is(builder, interval, prefix);
 		return;
 	}
+	if (!is_first)
+		lo = cut(bins, low);
 	if (genie_interval_has_high(interval))
 	{
 		(void) place(bins, interval->hi, &high, &is_first);
-		hi = cut(bins, high);
-		hi_after = is_first || interval->hi_after || genie_key_cmp(hi, interval->hi) != 0;
+		if (is_first || interval->hi_after || genie_key_cmp(cut(bins, high), interval->hi) != 0)
+			high++;
+		if (high < bins->n && same_prefix(interval->lo, prefix, cut(bins, high)))
+			hi = cut(bins, high);
 	}
-	genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix}, cut(bins, low), false, hi, hi_after);
+	genie_query_add_range(builder, (GenieKey) {interval->lo.data, prefix}, lo, false, hi, false);
 }
 
 /*
@@ -491,7 +499,7 @@ genie_bins_inner(const bytea *bins, const GenieQuery *query)
 
 /* The bins that an interval overlaps and does not contain, at most two; returns how many. */
 static uint32
-add_edges(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *interval)
+find_edges(const Bins *bins, const GenieInterval *interval, uint32 *edges)
 {
 	uint32		n = 0;
 	bool		is_first;
@@ -502,17 +510,37 @@ add_edges(GenieQueryBuilder *builder, const Bins *bins, const GenieInterval *int
 		return 0;
 	if (genie_interval_has_low(interval) &&
 		(is_first || interval->lo_after || genie_key_cmp(cut(bins, low), interval->lo) != 0))
-	{
-		genie_query_add_point(builder, cut(bins, low));
-		n++;
-	}
+		edges[n++] = low;
 	if (genie_interval_has_high(interval) && place(bins, interval->hi, &high, &is_first) &&
 		(is_first || interval->hi_after || genie_key_cmp(cut(bins, high), interval->hi) != 0))
-	{
-		genie_query_add_point(builder, cut(bins, high));
-		n++;
-	}
+		edges[n++] = high;
 	return n;
+}
+
+/* Is the interval of the slot? */
+static bool
+is_of_slot(const Bins *bins, const GenieInterval *interval, uint32 slot)
+{
+	uint32		low;
+	bool		is_first;
+
+	return place(bins, interval->lo, &low, &is_first) && slot_of(bins, low) == slot;
+}
+
+static bool
+cuts_slot(const Bins *bins, const GenieQuery *query, uint32 slot)
+{
+	const uint8 *at = query->body;
+	uint32		edges[2];
+
+	for (uint32 i = 0; i < query->n; i++)
+	{
+		GenieInterval interval = genie_query_next(&at);
+
+		if (is_of_slot(bins, &interval, slot) && find_edges(bins, &interval, edges) > 0)
+			return true;
+	}
+	return false;
 }
 
 GenieQuery *
@@ -521,19 +549,21 @@ genie_bins_edge(const bytea *parameters, const GenieQuery *query, uint32 slot)
 	Bins		bins = open_bins(parameters);
 	const uint8 *at = query->body;
 	GenieQueryBuilder builder;
-	uint32		n = 0;
+	uint32		edges[2];
 
+	if (!cuts_slot(&bins, query, slot))
+		return NULL;
 	genie_query_begin(&builder);
 	for (uint32 i = 0; i < query->n; i++)
 	{
 		GenieInterval interval = genie_query_next(&at);
-		bool		is_first;
-		uint32		low;
+		bool		is_edge = is_of_slot(&bins, &interval, slot);
+		uint32		n = is_edge ? find_edges(&bins, &interval, edges) : 0;
 
-		if (place(&bins, interval.lo, &low, &is_first) && slot_of(&bins, low) == slot)
-			n += add_edges(&builder, &bins, &interval);
-		else
+		for (uint32 j = 0; j < n; j++)
+			genie_query_add_point(&builder, cut(&bins, edges[j]));
+		if (!is_edge)
 			add_outer(&builder, &bins, &interval);
 	}
-	return n == 0 ? NULL : genie_query_finish(&builder, query->min_match);
+	return genie_query_finish(&builder, query->min_match);
 }

@@ -57,8 +57,8 @@ extern bool genie_bins_end(const bytea *bins, GenieKey key, GenieKey *end);
 extern bool genie_bins_has(const bytea *bins, uint32 dimension);
 
 /*
- * The outer and the inner query, palloc'd.  min_match stays; a threshold does not: the fewest matches that it leaves
- * possible are in the outer one's min_match.
+ * The outer and the inner query, palloc'd.  By the outer one a keyword counts as its bin does.  min_match stays; a
+ * threshold does not: the fewest matches that it leaves possible are in the outer one's min_match.
  */
 extern GenieQuery *genie_bins_outer(const bytea *bins, const GenieQuery *query);
 extern GenieQuery *genie_bins_inner(const bytea *bins, const GenieQuery *query);

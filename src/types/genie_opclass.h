@@ -63,10 +63,11 @@
  * of raw ones, stand for several of those, as bins do for the values in them.  For each object and query, the match
  * count by the keywords that decompose or sign gives, and by the query that compile gives with the same parameters, is
  * at least the operators' match count.  Without parameters raw keywords and the query are counted, and both counts are
- * the same.  compile gives no threshold.  Scans look rows up, and the operators judge them.  With parameters and
+ * the same.  By the query that compile gives, raw keywords have the match count of what sign makes of them.  compile
+ * gives no threshold.  Scans look rows up, and the operators judge them.  With parameters and
  * strategy 0, compile gives a query for the other side: the match count by it is at most the operators'.  Such a class
  * has no distances, and, of genie's own alone, scalars as values (genie_scalars.h).  Its rows wait raw in the pending
- * list, and are signed by whoever reads them.  What is said of parameters below holds for it.
+ * list.  What is said of parameters below holds for it.
  *
  * Any other class with functions 5 and 6 is *approximate*.  Its keywords are signatures, one dimension for each hash
  * function, and match counts estimate a similarity.  Such a class has function 6, no function 3, and no operators but

@@ -195,6 +195,14 @@ genie_scalars_is_conjunction(const GenieScalarQuery *query)
 	return query->min_match == query->n_slots + query->n_others;
 }
 
+uint32
+genie_scalars_slots(const GenieScalarQuery *query, uint32 *slots)
+{
+	for (uint32 i = 0; i < query->n_slots; i++)
+		slots[i] = query->slots[i].slot;
+	return query->n_slots;
+}
+
 /* The first interval of a slot that does not end below a scalar; NULL: there is none. */
 static const ScalarInterval *
 find_interval(const ScalarSlot *slot, uint32 scalar)

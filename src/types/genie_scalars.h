@@ -21,6 +21,8 @@
 #include "genie_bins.h"
 #include "genie_value_scalars.h"
 
+#define GENIE_SCALARS_MAX	64	/* slots: where there are more, objects have no scalars, which would be mostly 0 */
+
 /* Writes the record of an object's raw keywords: the scalar of each slot. */
 extern void genie_scalars_record(const bytea *bins, const GenieRaw *raw, uint32 *record);
 
@@ -31,6 +33,9 @@ extern GenieScalarQuery *genie_scalars_query(const bytea *bins, const GenieQuery
 
 /* Must an object match in each dimension that the query asks? */
 extern bool genie_scalars_is_conjunction(const GenieScalarQuery *query);
+
+/* The slots that the query asks, ascending; returns how many, at most that many as bins have. */
+extern uint32 genie_scalars_slots(const GenieScalarQuery *query, uint32 *slots);
 
 typedef enum GenieScalarVerdict
 {

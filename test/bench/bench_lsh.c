@@ -637,7 +637,8 @@ run(const char *folder, const Study *study)
 		find_truth(bench, study->distance);
 		printf("\n%s: %u rows, %d queries; recall@%d by candidates\n\n", study->name, bench->data.n_rows, QUERIES,
 			   NEAREST);
-		printf("| functions | width | probes | buckets | most values | of %u functions 4 bits | hashes | us a row |", FUNCTIONS);
+		printf("| functions | width | probes | buckets | most values | of %u functions 4 bits | hashes | us a row |",
+			   FUNCTIONS);
 		for (uint32_t c = 0; c < N_CANDIDATES; c++)
 			printf(" %u |", candidates[c]);
 		printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
