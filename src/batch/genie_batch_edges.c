@@ -64,7 +64,7 @@ typedef struct GenieEdges
 
 /* ---- edge queries ---- */
 
-/* Have all segments scalars? */
+/* Have all segments scalars?  The class is genie_tuple_ops then, if there is a segment. */
 static bool
 genie_batch_edges_have_scalars(const GenieBatch *batch)
 {
@@ -72,10 +72,10 @@ genie_batch_edges_have_scalars(const GenieBatch *batch)
 	{
 		uint32		n = genie_values_scalars(batch->sources[s]->segment);
 
-		if (n == 0 || n != genie_bins_slots(batch->parameters))
+		if (n == 0 || n > GENIE_SCALARS_MAX || n != genie_bins_slots(batch->parameters))
 			return false;
 	}
-	return true;
+	return batch->n_sources > 0;
 }
 
 /* Makes the edge queries of query i, of these slots. */
