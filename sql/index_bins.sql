@@ -190,7 +190,7 @@ CREATE TABLE shapes AS SELECT n, CASE WHEN n % 3 = 0 THEN 77 ELSE n % 1000 - 500
 		CASE WHEN n % 2 = 0 THEN repeat('x', n % 120) ELSE repeat('long', 25) || n END AS g, '2000-01-01'::date + n * 37 % 9000 AS h, '1999-12-31'::timestamp + (n % 700) * interval '1.5 s' AS i, (n * 1000003::int8 % 4294967296)::oid AS j,
 		md5(n::text)::uuid AS k, '00:00'::time + n % 800 * interval '1 min' AS l, n % 2 = 0 AS m
 	FROM generate_series(1, 3000) n;
-CREATE FUNCTION tuple_of(s shapes) RETURNS genie_object LANGUAGE sql IMMUTABLE AS $$ SELECT genie_tuple(s.a, s.b, s.c, s.d, s.e, s.f, s.g, s.h, s.i, s.j, s.k, s.l, s.m) $$;
+CREATE FUNCTION tuple_of(s shapes) RETURNS genie_object LANGUAGE sql IMMUTABLE AS $$ SELECT public.genie_tuple(s.a, s.b, s.c, s.d, s.e, s.f, s.g, s.h, s.i, s.j, s.k, s.l, s.m) $$;
 CREATE INDEX shapes_x ON shapes USING genie (tuple_of(shapes) genie_tuple_ops (bins = 20));
 VACUUM ANALYZE shapes;
 SET datestyle = 'ISO';
