@@ -7,7 +7,7 @@
  *
  * Vectors of an approximate operator class are not decomposed one by one.  Rows wait until there are
  * GENIE_BUILD_AHEAD of them, or as many as fit their part of the memory, and are hashed together (genie_lsh_block.h),
- * their values beside them.
+ * their values beside them.  Whole heap pages of them come into lists together, too (genie_builder_add_codes()).
  *
  * A run has its rows in TID order.  A scan that goes backwards, which a table access method may do, begins a new run.
  * A parallel scan hands out pieces of the table in ascending order.  So the pieces of one process ascend,

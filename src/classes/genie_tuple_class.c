@@ -161,7 +161,7 @@ genie_tuple_value(PG_FUNCTION_ARGS)
 	call->n_dimensions = genie_bins_slots(call->parameters);
 	if (call->n_dimensions > GENIE_SCALARS_MAX)
 		call->n_dimensions = 0;
-	call->metric = call->n_dimensions == 0 ? 0 : GENIE_METRIC_NONE;
+	call->metric = call->n_dimensions == 0 ? 0 : GENIE_METRIC_SCALARS;
 	if (call->raw != NULL && call->n_dimensions > 0)
 		genie_scalars_record(call->parameters, call->raw, call->record);
 	PG_RETURN_VOID();

@@ -31,7 +31,7 @@ genie_values_metric(const GenieSegment *segment)
 {
 	GenieMetric metric = genie_values_shape(segment).metric;
 
-	return metric == GENIE_METRIC_NONE ? (GenieMetric) 0 : metric;
+	return metric == GENIE_METRIC_SCALARS ? (GenieMetric) 0 : metric;
 }
 
 /* How many scalars an object has; 0: values are no scalars. */
@@ -40,7 +40,7 @@ genie_values_scalars(const GenieSegment *segment)
 {
 	GenieValueShape shape = genie_values_shape(segment);
 
-	return shape.metric == GENIE_METRIC_NONE ? shape.n_dimensions : 0;
+	return shape.metric == GENIE_METRIC_SCALARS ? shape.n_dimensions : 0;
 }
 
 /* Has the segment objects, not all of them NULL, but no values? */

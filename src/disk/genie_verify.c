@@ -370,7 +370,7 @@ genie_verify_is_unknown(GenieValueShape shape, const void *at)
 	const GenieQuantized *record = at;
 	const uint8 *bytes = at;
 
-	if (shape.metric == GENIE_METRIC_NONE)
+	if (shape.metric == GENIE_METRIC_SCALARS)
 	{
 		const uint32 *scalars = at;
 		uint32		n = 0;
@@ -401,7 +401,7 @@ genie_verify_value(GenieValueShape shape, const void *at)
 		return genie_value_bits_valid(shape.n_dimensions, at);
 	if (shape.metric == GENIE_METRIC_EDIT)
 		return genie_value_string_valid(shape.n_dimensions, at);
-	if (shape.metric == GENIE_METRIC_NONE)
+	if (shape.metric == GENIE_METRIC_SCALARS)
 		return genie_value_scalars_valid(shape.n_dimensions, at);
 	for (uint32 i = 0; i < shape.n_dimensions; i++)
 		squares += (uint32) codes[i] * codes[i];

@@ -47,7 +47,7 @@ typedef enum GenieMetric
 	GENIE_METRIC_HAMMING,		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
 	GENIE_METRIC_PIVOTS,		/* max |a - b| of distances to pivots, which a distance is at least: values alone */
 	GENIE_METRIC_EDIT,			/* the edit distance of texts: values alone (genie_value_string.h) */
-	GENIE_METRIC_NONE			/* nothing is measured: values are scalars (genie_value_scalars.h) */
+	GENIE_METRIC_SCALARS		/* nothing is measured: values are scalars (genie_value_scalars.h) */
 } GenieMetric;
 
 /*

@@ -21,7 +21,7 @@ genie_value_record_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
 	return metric == GENIE_METRIC_HAMMING ? genie_value_bits_bytes(n_dimensions) :
 		metric == GENIE_METRIC_EDIT ? genie_value_string_bytes(n_dimensions) :
-		metric == GENIE_METRIC_NONE ? genie_value_scalars_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
+		metric == GENIE_METRIC_SCALARS ? genie_value_scalars_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
 }
 
 /* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
@@ -44,7 +44,7 @@ genie_value_record_unknown(GenieMetric metric, uint32_t n_dimensions, void *reco
 		memset(record, 0, genie_value_bits_bytes(n_dimensions));
 	else if (metric == GENIE_METRIC_EDIT)
 		genie_value_string_unknown(n_dimensions, record);
-	else if (metric == GENIE_METRIC_NONE)
+	else if (metric == GENIE_METRIC_SCALARS)
 		genie_value_scalars_unknown(n_dimensions, record);
 	else
 		genie_quantize_unknown(n_dimensions, record);
