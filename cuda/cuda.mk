@@ -52,7 +52,7 @@ $$(EMULATED)/$(1).o: $$(EMULATED)/$(1:_$(lastword $(subst _, ,$(1)))=).cu $$(EMU
 endef
 
 # the choice between tiles and lanes; and the code that makes probes (genie_cuda_probe.cpp), with the codec and its kernels
-CUDA_SHARED_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_image*.c src/format/genie_unpack*.c)) \
+CUDA_SHARED_OBJS = $(patsubst src/%.c,build/cuda/%.o,$(sort $(wildcard src/format/genie_chunk.c src/format/genie_image*.c src/format/genie_unpack*.c)) \
 	src/format/genie_bits.c src/format/genie_codec.c src/engine/genie_dispatch.c)
 CUDA_PLAIN_OBJS = build/cuda/choose/genie_cuda_probe.o $(CUDA_SHARED_OBJS)
 CUDA_PLAIN_FLAGS = -O2 -DNDEBUG -ffp-contract=off -fPIC -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter $(CUDA_INCLUDES)

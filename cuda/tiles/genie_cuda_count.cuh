@@ -12,12 +12,16 @@
  *		is one atomic addition in shared memory.  A run begins and ends inside chunks; a mask leaves out the postings
  *		outside.
  *
+ * 4.	Tight tiles.  Runs of chunks are then numbered through in the same way, and a thread decodes a chunk
+ *		(genie_cuda_chunk.cuh).
+ *
  * Parts.  A piece that is not a whole tile counts the objects [first, first + n) and leaves out all other postings.  A
- * run that is one list is cut by bisection; a run of several lists is read as a whole once for each part.
+ * run that is one plain list is cut by bisection; all others are read as a whole once for each part.
  */
 #ifndef GENIE_CUDA_COUNT_CUH
 #define GENIE_CUDA_COUNT_CUH
 
+#include "genie_cuda_chunk.cuh"
 #include "genie_cuda_piece.cuh"
 #include "genie_cuda_planes.cuh"
 
@@ -30,6 +34,8 @@ struct GenieCudaFound
 	uint32_t	total_bitmaps;
 	uint32_t	total_chunks;
 	uint32_t	total_lists;	/* with bitmaps; no object matches more often */
+	uint32_t	chunk_from;		/* of a tight tile: chunks [from, to) of this thread's range */
+	uint32_t	chunk_to;
 };
 
 /* The first of the ascending postings [low, high) that is at least local. */
@@ -60,6 +66,7 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	uint32_t	totals[3];
 	GenieCudaFound found;
 
+	found.chunk_from = found.chunk_to = 0;
 	if (number < piece.query->n_ranges)
 	{
 		const GenieRankRange range = piece.query->ranges[number];
@@ -72,13 +79,21 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 			span.from = genie_cuda_posting_bound(postings, span.from, span.to, piece.first);
 			span.to = genie_cuda_posting_bound(postings, span.from, span.to, piece.first + piece.n);
 		}
+		if (genie_tile_has_chunks(tile))
+		{
+			const GenieImageSpan chunked = genie_image_find_chunks(piece.tile->base, tile, range.first, range.end);
+
+			found.chunk_from = chunked.from;
+			found.chunk_to = chunked.to;
+			sums[2] = chunked.n_lists;
+		}
 	}
 	if (span.to > span.from)
 		sums[0] = (span.to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - span.from / GENIE_CUDA_CHUNK;
 	found.bitmap = span.bitmap_from;
 	found.n_bitmaps = span.bitmap_to - span.bitmap_from;
 	sums[1] = found.n_bitmaps;
-	sums[2] = span.n_lists + found.n_bitmaps;
+	sums[2] += span.n_lists + found.n_bitmaps;
 
 	shared.from[threadIdx.x] = span.from;
 	shared.to[threadIdx.x] = span.to;
@@ -217,7 +232,7 @@ genie_cuda_add_posting(uint32_t object, uint32_t once)
 	atomicAdd(genie_cuda_counters() + object % GENIE_TILE_OBJECTS / PER_WORD, addend);
 }
 
-/* Adds a chunk's postings that belong to the part and whose bit in valid is set; ALL: all bits are. */
+/* Adds 16 bytes of postings that belong to the part and whose bit in valid is set; ALL: all bits are. */
 template <int BITS, bool PARTS, bool ALL>
 __device__ __forceinline__ void
 genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, uint32_t valid)
@@ -246,6 +261,19 @@ genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, u
 			genie_cuda_add_posting<BITS>(words[i] >> 16, high_once);
 		}
 	}
+}
+
+/* Adds the locals of a chunk that belong to the part. */
+template <int BITS, bool PARTS>
+__device__ __forceinline__ void
+genie_cuda_add_decoded(uint32_t part_first, uint32_t part_n, const uint4 &chunk)
+{
+	genie_cuda_take_chunk(chunk, [=](uint32_t local, uint32_t once) {
+		if (!PARTS)
+			genie_cuda_add_posting<BITS>(local, once);
+		else if (local - part_first < part_n)
+			genie_cuda_add_posting<BITS>(local - part_first, once);
+	});
 }
 
 /*
@@ -317,8 +345,8 @@ genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, uint32_t *at,
 	return chunk < end ? valid : 0;
 }
 
-/* Adds the postings of the runs found. */
-template <int BITS, int THREADS, bool PARTS>
+/* Adds the postings of the runs found; DECODE: these are chunks. */
+template <int BITS, int THREADS, bool PARTS, bool DECODE>
 __device__ __noinline__ void
 genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t part_first, uint32_t part_n)
 {
@@ -355,12 +383,33 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 #pragma unroll
 		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
 		{
-			if (all[i])
+			if (DECODE)
+			{
+				if (valid[i] != 0)
+					genie_cuda_add_decoded<BITS, PARTS>(part_first, part_n, data[i]);
+			}
+			else if (all[i])
 				genie_cuda_add_chunk<BITS, PARTS, true>(part_first, part_n, data[i], valid[i]);
 			else if (first + GENIE_CUDA_WARP * i < end)
 				genie_cuda_add_chunk<BITS, PARTS, false>(part_first, part_n, data[i], valid[i]);
 		}
 	}
+}
+
+/* Numbers the chunks found through, as postings in runs of 16 bytes.  Returns how many there are. */
+template <int THREADS>
+__device__ __forceinline__ uint32_t
+genie_cuda_number_chunks(const GenieCudaFound &found, GenieCudaShared<THREADS> &shared)
+{
+	uint32_t	sums[1] = {found.chunk_to - found.chunk_from};
+	uint32_t	totals[1];
+
+	shared.from[threadIdx.x] = found.chunk_from * GENIE_CUDA_CHUNK;
+	shared.to[threadIdx.x] = found.chunk_to * GENIE_CUDA_CHUNK;
+	genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
+	shared.end[threadIdx.x] = sums[0] + found.chunk_to - found.chunk_from;
+	__syncthreads();
+	return totals[0];
 }
 
 /*
@@ -433,7 +482,7 @@ genie_cuda_count(const GenieCudaPiece &piece)
 		if (n_ranges <= THREADS && found.total_lists < threshold)
 			return false;
 		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps < threshold &&
-			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW &&
+			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW && !genie_tile_has_chunks(&piece.tile->tile) &&
 			genie_cuda_rare(found.total_chunks, piece.n, threshold - found.total_bitmaps))
 			what = GENIE_CUDA_BITMAPS_LATER;
 		if (LATER && threadIdx.x == 0)
@@ -442,9 +491,19 @@ genie_cuda_count(const GenieCudaPiece &piece)
 			shared.n_later = found.total_bitmaps;
 		}
 		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, what);
-		genie_cuda_add_postings<BITS, THREADS, PARTS>((const uint4 *) (piece.tile->base + piece.tile->tile.postings),
-													  found.total_chunks, piece.first, piece.n);
+		genie_cuda_add_postings<BITS, THREADS, PARTS, false>((const uint4 *) (piece.tile->base +
+																			  piece.tile->tile.postings),
+															 found.total_chunks, piece.first, piece.n);
 		__syncthreads();
+		if (genie_tile_has_chunks(&piece.tile->tile))
+		{
+			const uint32_t total_chunks = genie_cuda_number_chunks<THREADS>(found, shared);
+
+			genie_cuda_add_postings<BITS, THREADS, PARTS, true>((const uint4 *) (piece.tile->base +
+																				 piece.tile->tile.chunks),
+																total_chunks, piece.first, piece.n);
+			__syncthreads();
+		}
 		first_range += THREADS;
 	}
 	while (first_range < n_ranges);

@@ -10,6 +10,7 @@
  *			At the end a thread an object: of the objects of a warp that lie in the same cell, one adds all to it.
  *			The first object is kept as its complement, so that zero stands for none.
  */
+#include "genie_cuda_chunk.cuh"
 #include "genie_cuda_facets.cuh"
 #include "genie_cuda_find.cuh"
 
@@ -60,6 +61,24 @@ bitmap_of(const GenieCudaTile &tile, uint32_t number)
 	return (const uint32_t *) (tile.base + tile.tile.bitmaps + (size_t) number * GENIE_TILE_BITMAP_BYTES);
 }
 
+/* A warp calls take(local) for each local of a rank's chunked list, if it has one. */
+template <class Take>
+static __device__ __forceinline__ void
+take_chunks(const GenieCudaTile &tile, uint32_t rank, const Take &take)
+{
+	const uint4 *chunks = (const uint4 *) (tile.base + tile.tile.chunks);
+	GenieImageSpan span;
+
+	if (!genie_tile_has_chunks(&tile.tile))
+		return;
+	span = genie_image_find_chunks(tile.base, &tile.tile, rank, rank + 1);
+	for (uint32_t i = span.from + threadIdx.x % GENIE_CUDA_WARP; i < span.to; i += GENIE_CUDA_WARP)
+		genie_cuda_take_chunk(chunks[i], [&](uint32_t local, uint32_t once) {
+			if (once != 0)
+				take(local);
+		});
+}
+
 /* A warp counts the live objects of a list. */
 static __device__ __forceinline__ void
 count_list(const GenieCudaFacets &facets, const GenieCudaTile &tile, const uint32_t *live, uint32_t rank)
@@ -71,6 +90,7 @@ count_list(const GenieCudaFacets &facets, const GenieCudaTile &tile, const uint3
 
 	for (uint32_t i = span.from + thread; i < span.to; i += GENIE_CUDA_WARP)
 		n += is_set(live, postings[i]);
+	take_chunks(tile, rank, [&](uint32_t local) { n += is_set(live, local); });
 	if (span.bitmap_from < span.bitmap_to)
 		for (uint32_t w = thread; w < TILE_WORDS; w += GENIE_CUDA_WARP)
 			n += (uint32_t) __popc(bitmap_of(tile, span.bitmap_from)[w] & live[w]);
@@ -105,6 +125,9 @@ place_list(const GenieCudaFacets &facets, const GenieCudaTile &tile, const uint3
 
 	for (uint32_t i = span.from + thread; i < span.to; i += GENIE_CUDA_WARP)
 		add_place(facets, live, objects, postings[i], place + GENIE_GRID_ON_AXIS);
+	if (place != GENIE_GRID_NOWHERE)
+		take_chunks(tile, rank,
+					[&](uint32_t local) { add_place(facets, live, objects, local, place + GENIE_GRID_ON_AXIS); });
 	if (span.bitmap_from < span.bitmap_to)
 		for (uint32_t local = thread; local < GENIE_TILE_OBJECTS; local += GENIE_CUDA_WARP)
 			if (is_set(bitmap_of(tile, span.bitmap_from), local))

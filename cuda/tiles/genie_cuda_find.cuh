@@ -15,14 +15,14 @@ static __device__ __forceinline__ GenieImageSpan
 genie_cuda_look_up(const GenieCudaTile *tile, GenieRankRange range)
 {
 	const uint8_t *base = tile->base;
-	const GenieImageWord *words = (const GenieImageWord *) (base + tile->tile.directory);
-	const uint32_t *starts = (const uint32_t *) (base + tile->tile.starts);
+	const GenieImageWord *words = (const GenieImageWord *) (base + tile->tile.plain.directory);
+	const uint32_t *starts = (const uint32_t *) (base + tile->tile.plain.starts);
 	const uint32_t bit = range.first % 64;
 	GenieImageSpan span = {0, 0, 0, 0, 0};
 	uint4		word;
 	uint64_t	present;
 
-	if (range.end != range.first + 1 || tile->tile.form != GENIE_DIRECTORY_INDEXED)
+	if (range.end != range.first + 1 || tile->tile.plain.form != GENIE_DIRECTORY_INDEXED)
 		return genie_image_find(base, &tile->tile, range.first, range.end);
 
 	/* a GenieImageWord: the bits' two halves, lists before, bitmaps before */

@@ -7,7 +7,7 @@
  * so many blocks run at a time and hide each other's latency, and no counter can be too narrow.
  *
  * 1.	Each thread looks up a range.  It sees a short run of postings by itself.  A longer run is cut into segments,
- *		one chunk for each thread of a warp, which the warps then take one by one.
+ *		16 bytes for each thread of a warp, which the warps then take one by one.  So do runs of chunks.
  * 2.	To *see* a posting is to set its object's bit.  If the bit was set before, the object is noted as seen again.
  * 3.	The objects seen again are counted in a small hash table; their matches by postings are that count and one.
  *		Their bits in the bitmaps are looked up if the sum may reach the threshold.
@@ -21,14 +21,18 @@
  * costs little as long as it is rare.  So a query's first tile, before there is a bound, should not come here, and the
  * caller estimates the postings.
  */
+#include "genie_cuda_chunk.cuh"
 #include "genie_cuda_epilogue.cuh"
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_find.cuh"
 #include "genie_cuda_slots.cuh"
 #include "genie_cuda_sparse.cuh"
 
-/* postings of a segment at most: a chunk for each thread of a warp */
+/* postings of a segment at most: 16 bytes for each thread of a warp */
 constexpr uint32_t SEGMENT = GENIE_CUDA_WARP * GENIE_CUDA_CHUNK;
+
+/* no tile has so many postings or chunks */
+constexpr uint32_t DECODE = 1u << 31;
 
 /* planes hold the sum of all bitmaps and of the bits seen */
 constexpr int PLANES = 4;
@@ -44,7 +48,7 @@ struct SparseShared
 		uint16_t	again[GENIE_CUDA_SPARSE_AGAIN];	/* locals */
 		uint32_t	wanted[GENIE_CUDA_SPARSE_WANTED];	/* key << 16 | (65,535 - local): larger ranks first */
 	};
-	uint2		segments[GENIE_CUDA_SPARSE_SEGMENTS];	/* postings [x, y) */
+	uint2		segments[GENIE_CUDA_SPARSE_SEGMENTS];	/* postings [x, y); with DECODE in x: chunks */
 	const uint8_t *bitmaps[GENIE_CUDA_SPARSE_BITMAPS];
 	uint32_t	n_lists;		/* bitmaps too */
 	uint32_t	n_bitmaps;
@@ -92,12 +96,29 @@ see_chunk(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShar
 	}
 }
 
+/* Sees the locals of a chunk of a list. */
+static __device__ __forceinline__ void
+see_decoded(const uint4 &data, SparseShared &shared)
+{
+	genie_cuda_take_chunk(data, [&shared](uint32_t local, uint32_t once) {
+		const uint32_t bit = __funnelshift_l(0, once, local);
+
+		if (once != 0 && (atomicOr(&shared.seen[local % GENIE_TILE_OBJECTS / 32], bit) & bit) != 0)
+		{
+			const uint32_t place = atomicAdd(&shared.n_again, 1);
+
+			if (place < GENIE_CUDA_SPARSE_AGAIN)
+				shared.again[place] = (uint16_t) local;
+		}
+	});
+}
+
 /* Sees the postings [from, to), which are few, by one thread. */
 static __device__ __forceinline__ void
-see_short_run(const uint4 *chunks, uint32_t from, uint32_t to, SparseShared &shared)
+see_short_run(const uint4 *postings, uint32_t from, uint32_t to, SparseShared &shared)
 {
 	for (uint32_t at = from / GENIE_CUDA_CHUNK; at * GENIE_CUDA_CHUNK < to; at++)
-		see_chunk(__ldg(chunks + at), at, from, to, shared);
+		see_chunk(__ldg(postings + at), at, from, to, shared);
 }
 
 /* Cuts the postings [from, to) into segments. */
@@ -111,6 +132,26 @@ add_segments(uint32_t from, uint32_t to, SparseShared &shared)
 	if (place + n <= GENIE_CUDA_SPARSE_SEGMENTS)
 		for (uint32_t i = 0; i < n; i++)
 			shared.segments[place + i] = make_uint2(max(from, first + i * SEGMENT), min(to, first + (i + 1) * SEGMENT));
+}
+
+/* Sees the chunks [from, to), if they are few, or cuts them into segments. */
+static __device__ __forceinline__ void
+see_chunks(const uint4 *chunks, uint32_t from, uint32_t to, SparseShared &shared)
+{
+	const uint32_t n = (to - from + GENIE_CUDA_WARP - 1) / GENIE_CUDA_WARP;
+	uint32_t	place;
+
+	if (to - from <= GENIE_CUDA_SPARSE_SHORT / GENIE_CHUNK_MEAN)
+	{
+		for (uint32_t at = from; at < to; at++)
+			see_decoded(__ldg(chunks + at), shared);
+		return;
+	}
+	place = atomicAdd(&shared.n_segments, n);
+	if (place + n <= GENIE_CUDA_SPARSE_SEGMENTS)
+		for (uint32_t i = 0; i < n; i++)
+			shared.segments[place + i] = make_uint2(DECODE | (from + i * GENIE_CUDA_WARP),
+													min(to, from + (i + 1) * GENIE_CUDA_WARP));
 }
 
 enum Seen
@@ -128,7 +169,8 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 	const uint32_t n_ranges = piece.query->n_ranges;
 	const GenieRankRange *ranges = piece.query->ranges;
 	const uint8_t *bitmaps = piece.tile->base + piece.tile->tile.bitmaps;
-	const uint4 *chunks = (const uint4 *) (piece.tile->base + piece.tile->tile.postings);
+	const uint4 *postings = (const uint4 *) (piece.tile->base + piece.tile->tile.postings);
+	const uint4 *chunks = (const uint4 *) (piece.tile->base + piece.tile->tile.chunks);
 	uint32_t	done = 0;		/* segments */
 
 	__syncthreads();
@@ -153,7 +195,16 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 			if (span.to - span.from > GENIE_CUDA_SPARSE_SHORT)
 				add_segments(span.from, span.to, shared);
 			else
-				see_short_run(chunks, span.from, span.to, shared);
+				see_short_run(postings, span.from, span.to, shared);
+			if (genie_tile_has_chunks(&piece.tile->tile))
+			{
+				const GenieRankRange range = ranges[first + threadIdx.x];
+				const GenieImageSpan chunked = genie_image_find_chunks(piece.tile->base, &piece.tile->tile, range.first,
+																	   range.end);
+
+				n_lists += chunked.n_lists;
+				see_chunks(chunks, chunked.from, chunked.to, shared);
+			}
 		}
 		__syncwarp();
 		n_lists = genie_cuda_warp_sum(n_lists);
@@ -170,9 +221,12 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 		{
 			const uint2 segment = shared.segments[i];
 			const uint32_t at = segment.x / GENIE_CUDA_CHUNK + genie_cuda_thread();
+			const uint32_t chunk = (segment.x & ~DECODE) + genie_cuda_thread();
 
-			if (at * GENIE_CUDA_CHUNK < segment.y)
-				see_chunk(__ldg(chunks + at), at, segment.x, segment.y, shared);
+			if ((segment.x & DECODE) != 0 && chunk < segment.y)
+				see_decoded(__ldg(chunks + chunk), shared);
+			else if ((segment.x & DECODE) == 0 && at * GENIE_CUDA_CHUNK < segment.y)
+				see_chunk(__ldg(postings + at), at, segment.x, segment.y, shared);
 		}
 		done = n_segments;
 		__syncthreads();

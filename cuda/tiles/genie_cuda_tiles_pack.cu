@@ -105,6 +105,13 @@ GenieCudaTilesPass::is_sparse(const Launch &launch) const
 
 			n_postings += (uint64_t) step * (span.to - span.from);
 			n_bitmaps += (uint64_t) step * (span.bitmap_to - span.bitmap_from);
+			if (genie_tile_has_chunks(tile))
+			{
+				const GenieImageSpan chunked = genie_image_find_chunks((const uint8_t *) group, tile,
+																	   query.ranges[j].first, query.ranges[j].end);
+
+				n_postings += (uint64_t) step * (chunked.to - chunked.from) * GENIE_CHUNK_MEAN;
+			}
 		}
 	}
 	return n_postings <= (uint64_t) SOME_QUERIES * GENIE_CUDA_SPARSE_POSTINGS &&

@@ -29,6 +29,13 @@ PG_FUNCTION_INFO_V1(genie_last_scan);
 #define GENIE_DEVICE_COLUMNS 15
 #define US_PER_MS 1000.0
 
+/* what an image has, by its form */
+static const char *const image_forms[] = {
+	[GENIE_IMAGE_FULL] = "postings",
+	[GENIE_IMAGE_CODES] = "codes",
+	[GENIE_IMAGE_TIGHT] = "chunks"
+};
+
 static const char *const image_states[] = {
 	[GENIE_IMAGE_LOADING] = "loading",
 	[GENIE_IMAGE_READY] = "ready",
@@ -269,7 +276,7 @@ genie_images(PG_FUNCTION_ARGS)
 		add_oid(&row, image->key.tablespace);
 		add_oid(&row, image->key.storage);
 		add_count(&row, image->key.stamp);
-		add_text(&row, image->key.metric != 0 ? "vectors" : image->form == GENIE_IMAGE_CODES ? "codes" : "postings");
+		add_text(&row, image->key.metric != 0 ? "vectors" : image_forms[image->form]);
 		add_text(&row, image_states[image->state]);
 		add_text(&row, image->why == GENIE_FALLBACK_NONE ? "" : genie_instrument_reason(image->why));
 		add_count(&row, image->bytes);

@@ -9,13 +9,15 @@
  * Invariants of a finished group (genie_image_group_valid() checks them all):
  *
  *	1.	Each part of each tile lies inside the group, aligned, behind the part before it.
- *	2.	starts has n_lists + 1 entries, strictly ascending from 0 to n_postings: no list is empty.
- *	3.	A list has fewer than GENIE_IMAGE_DENSE postings, ascending and below the tile's n_objects.
+ *	2.	starts has an entry for each list and one more, strictly ascending from 0 to n_postings, or n_chunks: no list is
+ *		empty.
+ *	3.	A plain list has fewer than GENIE_IMAGE_DENSE postings, ascending and below the tile's n_objects.  A chunked one
+ *		is what genie_chunks_write() makes of such locals, and only in a tight group, where that is shorter.
  *	4.	A bitmap has at least GENIE_IMAGE_DENSE objects, none past n_objects.
- *	5.	Ranks are below n_keywords, ascending in lists and in bitmaps, and no rank has both.
+ *	5.	Ranks are below n_keywords, ascending in lists of each kind and in bitmaps, and no rank has two of these.
  *	6.	INDEXED: the words cover ranks 0 .. n_keywords + 64 at least, so that genie_image_find may read word
  *		n_keywords / 64 and the one behind it; each word's two counts are those of all lower ranks, and
- *		the word behind the last bit has the totals.
+ *		the word behind the last bit has the totals.  That of chunked lists counts no bitmaps.
  *	7.	Bytes that belong to no part (alignment, slack) are zero: equal lists make equal bytes.
  *	8.	In a group with codes each posting is a code and each code a posting, and zones are what the codes say
  *		(genie_image_codes.c).
@@ -33,6 +35,7 @@
 #include "genie_codec.h"
 #include "genie_image_codes.h"
 #include "genie_list_reader.h"
+#include "genie_unpack.h"
 
 /* an INDEXED directory of up to this many bytes is always taken: it is nothing next to a tile's postings */
 #define INDEX_SMALL_BYTES 4096
@@ -53,10 +56,10 @@ n_words(uint32_t n_keywords)
 }
 
 static GenieDirectoryForm
-directory_form(const GenieImagePlan *plan, const GenieTilePlan *tile)
+directory_form(uint32_t n_keywords, uint32_t n_lists)
 {
-	uint64_t	indexed = n_words(plan->n_keywords) * sizeof(GenieImageWord);
-	uint64_t	sorted = (uint64_t) tile->n_lists * sizeof(uint32_t);
+	uint64_t	indexed = n_words(n_keywords) * sizeof(GenieImageWord);
+	uint64_t	sorted = (uint64_t) n_lists * sizeof(uint32_t);
 
 	if (indexed <= INDEX_SMALL_BYTES || indexed <= INDEX_WORTH * sorted)
 		return GENIE_DIRECTORY_INDEXED;
@@ -78,6 +81,21 @@ trailer_bytes(uint32_t n_dimensions, uint32_t n_strips)
 		align_up((uint64_t) n_strips * sizeof(GenieCodeStrip));
 }
 
+/* Gives n lists their directory and starts from offset on; returns the offset behind them. */
+static uint64_t
+lay_out_lists(uint32_t n_keywords, uint32_t n, uint64_t offset, GenieImageLists *lists)
+{
+	lists->n = n;
+	lists->form = directory_form(n_keywords, n);
+	lists->directory = offset;
+	if (lists->form == GENIE_DIRECTORY_INDEXED)
+		offset += align_up(n_words(n_keywords) * sizeof(GenieImageWord));
+	else
+		offset += align_up((uint64_t) n * sizeof(uint32_t));
+	lists->starts = offset;
+	return offset + align_up(((uint64_t) n + 1) * sizeof(uint32_t));
+}
+
 /* Gives the tile's parts their places from offset on; returns the offset behind them.  code_bytes: of an object. */
 static uint64_t
 lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *planned, uint64_t offset,
@@ -89,20 +107,17 @@ lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *pl
 		planned = &no_lists;
 	memset(tile, 0, sizeof(GenieImageTile));
 	tile->n_objects = planned->n_objects;
-	tile->n_lists = planned->n_lists;
 	tile->n_bitmaps = planned->n_bitmaps;
 	tile->n_postings = (uint32_t) planned->n_postings;
-	tile->form = directory_form(plan, planned);
+	tile->n_chunks = (uint32_t) planned->n_chunks;
 
-	tile->directory = offset;
-	if (tile->form == GENIE_DIRECTORY_INDEXED)
-		offset += align_up(n_words(plan->n_keywords) * sizeof(GenieImageWord));
-	else
-		offset += align_up((uint64_t) tile->n_lists * sizeof(uint32_t));
-	tile->starts = offset;
-	offset += align_up(((uint64_t) tile->n_lists + 1) * sizeof(uint32_t));
+	offset = lay_out_lists(plan->n_keywords, planned->n_lists, offset, &tile->plain);
 	tile->postings = offset;
 	offset += align_up(planned->n_postings * sizeof(uint16_t) + GENIE_IMAGE_SLACK);
+	if (plan->form == GENIE_IMAGE_TIGHT)
+		offset = lay_out_lists(plan->n_keywords, planned->n_chunked, offset, &tile->chunked);
+	tile->chunks = offset;
+	offset += planned->n_chunks * sizeof(GenieChunk);
 	tile->bitmap_ranks = offset;
 	offset += align_up((uint64_t) tile->n_bitmaps * sizeof(uint32_t));
 	tile->bitmaps = offset;
@@ -126,7 +141,7 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 	uint32_t	n = 0;
 
 	assert(first < n_tiles && plan->size_width <= 2);
-	assert(plan->form == GENIE_IMAGE_FULL || plan->n_dimensions > 0);
+	assert(plan->form == GENIE_IMAGE_FULL || (plan->form == GENIE_IMAGE_CODES) == (plan->n_dimensions > 0));
 
 	*n_bytes = 0;
 	while (first + n < n_tiles)
@@ -134,7 +149,7 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 		GenieImageTile tile;
 		uint64_t	more;
 
-		if (tiles[first + n].n_postings > UINT32_MAX)
+		if (tiles[first + n].n_postings > UINT32_MAX || tiles[first + n].n_chunks > INT32_MAX)
 			return 0;
 		more = lay_out(plan, layout.row_bytes, &tiles[first + n], 0, &tile);
 		if (n > 0 && header_bytes(n + 1) + parts + more > aim)
@@ -202,9 +217,9 @@ filled_tile(const GenieTileFill *fill, uint32_t tile)
 	return (GenieImageTile *) (void *) (fill->base + sizeof(GenieImageGroup)) + tile;
 }
 
-/* Is there room for n postings of the rank, and are they what was planned next? */
+/* Is there room for the rank's list, of n postings and n_chunks chunks, and is it what was planned next? */
 static bool
-has_room(const GenieTileFill *fill, const GenieImageTile *entry, uint32_t rank, uint32_t n)
+has_room(const GenieTileFill *fill, const GenieImageTile *entry, uint32_t rank, uint32_t n, uint32_t n_chunks)
 {
 	const GenieImageGroup *group = (const GenieImageGroup *) (const void *) fill->base;
 
@@ -212,9 +227,11 @@ has_room(const GenieTileFill *fill, const GenieImageTile *entry, uint32_t rank, 
 		return false;
 	if (group->form == GENIE_IMAGE_CODES)
 		return true;
+	if (n_chunks > 0)
+		return fill->chunked < entry->chunked.n && n_chunks <= entry->n_chunks - fill->chunk;
 	if (n >= GENIE_IMAGE_DENSE)
 		return fill->bitmap < entry->n_bitmaps;
-	return fill->list < entry->n_lists && n <= entry->n_postings - fill->posting;
+	return fill->list < entry->plain.n && n <= entry->n_postings - fill->posting;
 }
 
 /* The next bitmap, which is the rank's. */
@@ -294,22 +311,39 @@ set_runs(uint8_t *bitmap, const GenieListRef *ref, uint32_t n_objects)
 }
 
 /*
- * Notes the rank of the next list, whose n postings are in place.  Where several processes fill a tile, they have
- * everything apart but the word in which the ranks of one end and those of the next begin.
+ * Notes the rank of list number n, and where it begins.  Where several processes fill a tile, they have everything apart
+ * but the word in which the ranks of one end and those of the next begin.
  */
 static void
-take_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, uint32_t n)
+note_list(GenieTileFill *fill, const GenieImageLists *lists, uint32_t n, uint32_t rank, uint32_t start)
 {
-	uint8_t    *directory = fill->base + tile->directory;
+	uint8_t    *directory = fill->base + lists->directory;
 
-	if (tile->form == GENIE_DIRECTORY_INDEXED)
+	if (lists->form == GENIE_DIRECTORY_INDEXED)
 		__atomic_fetch_or(&((GenieImageWord *) (void *) directory)[rank / 64].present, UINT64_C(1) << (rank % 64),
 						  __ATOMIC_RELAXED);
 	else
-		((uint32_t *) (void *) directory)[fill->list] = rank;
-	((uint32_t *) (void *) (fill->base + tile->starts))[fill->list++] = fill->posting;
-	fill->posting += n;
+		((uint32_t *) (void *) directory)[n] = rank;
+	((uint32_t *) (void *) (fill->base + lists->starts))[n] = start;
 	fill->next_rank = rank + 1;
+}
+
+/* Notes the rank of the next plain list, whose n postings are in place. */
+static void
+take_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, uint32_t n)
+{
+	note_list(fill, &tile->plain, fill->list++, rank, fill->posting);
+	fill->posting += n;
+}
+
+/* Writes the next chunked list. */
+static void
+take_chunks(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const uint16_t *locals, uint32_t n,
+			uint32_t n_chunks)
+{
+	genie_chunks_write(locals, n, (GenieChunk *) (void *) (fill->base + tile->chunks) + fill->chunk);
+	note_list(fill, &tile->chunked, fill->chunked++, rank, fill->chunk);
+	fill->chunk += n_chunks;
 }
 
 static inline uint16_t *
@@ -326,23 +360,35 @@ take_codes(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *lo
 	fill->next_rank = rank + 1;
 }
 
-static inline bool
-is_codes(const GenieTileFill *fill)
+static inline GenieImageForm
+form_of(const GenieTileFill *fill)
 {
-	return ((const GenieImageGroup *) (const void *) fill->base)->form == GENIE_IMAGE_CODES;
+	return ((const GenieImageGroup *) (const void *) fill->base)->form;
+}
+
+uint32_t
+genie_image_list_chunks(const uint16_t *locals, uint32_t n)
+{
+	uint32_t	n_chunks = genie_chunks_count(locals, n);
+	uint64_t	bytes = (uint64_t) n_chunks * sizeof(GenieChunk);
+
+	return bytes < (n >= GENIE_IMAGE_DENSE ? GENIE_IMAGE_TIGHT_BITMAP : n * sizeof(uint16_t)) ? n_chunks : 0;
 }
 
 bool
 genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n)
 {
 	const GenieImageTile *entry = filled_tile(fill, tile);
+	uint32_t	n_chunks = form_of(fill) == GENIE_IMAGE_TIGHT && n > 0 ? genie_image_list_chunks(locals, n) : 0;
 
 	assert(tile < ((const GenieImageGroup *) (const void *) fill->base)->n_tiles);
 
-	if (!has_room(fill, entry, rank, n) || locals[n - 1] >= entry->n_objects)
+	if (!has_room(fill, entry, rank, n, n_chunks) || locals[n - 1] >= entry->n_objects)
 		return false;
-	if (is_codes(fill))
+	if (form_of(fill) == GENIE_IMAGE_CODES)
 		take_codes(fill, tile, rank, locals, n);
+	else if (n_chunks > 0)
+		take_chunks(fill, entry, rank, locals, n, n_chunks);
 	else if (n >= GENIE_IMAGE_DENSE)
 		set_bits(take_bitmap(fill, entry, rank), locals, n);
 	else
@@ -359,15 +405,11 @@ genie_image_decode(GenieTileFill *fill, uint32_t tile, uint32_t rank, const Geni
 	const GenieImageTile *entry = filled_tile(fill, tile);
 	uint16_t   *to = scratch;
 
-	if (!has_room(fill, entry, rank, ref->n))
+	if (form_of(fill) != GENIE_IMAGE_FULL)
+		return ref->n <= entry->n_objects && genie_list_decode(ref, scratch) &&
+			genie_image_add(fill, tile, rank, scratch, ref->n);
+	if (!has_room(fill, entry, rank, ref->n, 0))
 		return false;
-	if (is_codes(fill))
-	{
-		if (!genie_list_decode(ref, to) || to[ref->n - 1] >= entry->n_objects)
-			return false;
-		take_codes(fill, tile, rank, to, ref->n);
-		return true;
-	}
 	if (ref->n >= GENIE_IMAGE_DENSE && ref->codec == GENIE_CODEC_BITMAP)
 		return copy_bitmap(take_bitmap(fill, entry, rank), ref, entry->n_objects);
 	if (ref->n >= GENIE_IMAGE_DENSE && ref->codec == GENIE_CODEC_RUNS)
@@ -403,22 +445,25 @@ genie_image_sizes(GenieTileFill *fill, uint32_t tile, const uint32_t *sizes)
 	}
 }
 
-/* Fills in the counts of an INDEXED directory from its bits and the bitmaps' ranks. */
+/* Where the lists end; and the counts of an INDEXED directory, from its bits and the ranks of n_bitmaps bitmaps. */
 static void
-finish_index(uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
+finish_lists(uint8_t *base, const GenieImageLists *lists, uint32_t end, const uint32_t *bitmap_ranks,
+			 uint32_t n_bitmaps, uint32_t n_keywords)
 {
-	GenieImageWord *words = (GenieImageWord *) (void *) (base + tile->directory);
-	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
-	uint32_t	n_lists = 0;
-	uint32_t	n_bitmaps = 0;
+	GenieImageWord *words = (GenieImageWord *) (void *) (base + lists->directory);
+	uint32_t	lists_before = 0;
+	uint32_t	bitmaps_before = 0;
 
+	((uint32_t *) (void *) (base + lists->starts))[lists->n] = end;
+	if (lists->form != GENIE_DIRECTORY_INDEXED)
+		return;
 	for (uint64_t w = 0; w < n_words(n_keywords); w++)
 	{
-		words[w].lists_before = n_lists;
-		words[w].bitmaps_before = n_bitmaps;
-		n_lists += GENIE_POPCOUNT(words[w].present);
-		while (n_bitmaps < tile->n_bitmaps && bitmap_ranks[n_bitmaps] / 64 == w)
-			n_bitmaps++;
+		words[w].lists_before = lists_before;
+		words[w].bitmaps_before = bitmaps_before;
+		lists_before += GENIE_POPCOUNT(words[w].present);
+		while (bitmaps_before < n_bitmaps && bitmap_ranks[bitmaps_before] / 64 == w)
+			bitmaps_before++;
 	}
 }
 
@@ -433,11 +478,14 @@ genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes)
 		genie_codes_zones(group, tile);
 		return *codes = !fill->repeats;
 	}
-	if (fill->list != entry->n_lists || fill->posting != entry->n_postings || fill->bitmap != entry->n_bitmaps)
+	if (fill->list != entry->plain.n || fill->posting != entry->n_postings || fill->bitmap != entry->n_bitmaps ||
+		fill->chunked != entry->chunked.n || fill->chunk != entry->n_chunks)
 		return false;
-	((uint32_t *) (void *) (fill->base + entry->starts))[entry->n_lists] = entry->n_postings;
-	if (entry->form == GENIE_DIRECTORY_INDEXED)
-		finish_index(fill->base, entry, group->n_keywords);
+	finish_lists(fill->base, &entry->plain, entry->n_postings,
+				 (const uint32_t *) (const void *) (fill->base + entry->bitmap_ranks), entry->n_bitmaps,
+				 group->n_keywords);
+	if (group->form == GENIE_IMAGE_TIGHT)
+		finish_lists(fill->base, &entry->chunked, entry->n_chunks, NULL, 0, group->n_keywords);
 	*codes = group->n_dimensions > 0 && genie_codes_fill(group, tile);
 	return true;
 }
@@ -481,17 +529,29 @@ part_follows(uint64_t part, uint64_t length, uint64_t n_bytes, uint64_t *offset)
 }
 
 static bool
+lists_follow(const GenieImageLists *lists, uint32_t n_keywords, uint64_t n_bytes, uint64_t *offset)
+{
+	uint64_t	directory = lists->form == GENIE_DIRECTORY_INDEXED ? n_words(n_keywords) * sizeof(GenieImageWord) :
+		(uint64_t) lists->n * sizeof(uint32_t);
+
+	return (lists->form == GENIE_DIRECTORY_INDEXED || lists->form == GENIE_DIRECTORY_SORTED) &&
+		part_follows(lists->directory, directory, n_bytes, offset) &&
+		part_follows(lists->starts, ((uint64_t) lists->n + 1) * sizeof(uint32_t), n_bytes, offset);
+}
+
+static bool
 parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t code_bytes, uint32_t n_planned,
 			uint64_t *offset)
 {
+	static const GenieImageLists none = {0};
 	uint64_t	n_bytes = group->n_bytes;
-	uint64_t	directory = tile->form == GENIE_DIRECTORY_INDEXED ?
-		n_words(group->n_keywords) * sizeof(GenieImageWord) : (uint64_t) tile->n_lists * sizeof(uint32_t);
 
-	return part_follows(tile->directory, directory, n_bytes, offset) &&
-		part_follows(tile->starts, ((uint64_t) tile->n_lists + 1) * sizeof(uint32_t), n_bytes, offset) &&
+	return lists_follow(&tile->plain, group->n_keywords, n_bytes, offset) &&
 		part_follows(tile->postings, (uint64_t) tile->n_postings * sizeof(uint16_t) + GENIE_IMAGE_SLACK,
 					 n_bytes, offset) &&
+		(group->form == GENIE_IMAGE_TIGHT ? lists_follow(&tile->chunked, group->n_keywords, n_bytes, offset) :
+		 tile->n_chunks == 0 && memcmp(&tile->chunked, &none, sizeof(none)) == 0) &&
+		part_follows(tile->chunks, (uint64_t) tile->n_chunks * sizeof(GenieChunk), n_bytes, offset) &&
 		part_follows(tile->bitmap_ranks, (uint64_t) tile->n_bitmaps * sizeof(uint32_t), n_bytes, offset) &&
 		part_follows(tile->bitmaps, (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES, n_bytes, offset) &&
 		part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset) &&
@@ -499,23 +559,54 @@ parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t c
 		part_follows(tile->zones, genie_zone_bytes(n_planned, tile->n_objects), n_bytes, offset);
 }
 
+/* Do the lists' starts ascend from 0 to end? */
+static bool
+starts_valid(const uint8_t *base, const GenieImageLists *lists, uint32_t end)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + lists->starts);
+
+	if (starts[0] != 0 || starts[lists->n] != end)
+		return false;
+	for (uint32_t list = 0; list < lists->n; list++)
+		if (starts[list + 1] <= starts[list] || starts[list + 1] > end)
+			return false;
+	return true;
+}
+
 static bool
 lists_valid(const uint8_t *base, const GenieImageTile *tile)
 {
-	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->plain.starts);
 	const uint16_t *postings = (const uint16_t *) (const void *) (base + tile->postings);
 
-	if (starts[0] != 0 || starts[tile->n_lists] != tile->n_postings)
+	if (!starts_valid(base, &tile->plain, tile->n_postings))
 		return false;
-	for (uint32_t list = 0; list < tile->n_lists; list++)
+	for (uint32_t list = 0; list < tile->plain.n; list++)
 	{
-		if (starts[list + 1] <= starts[list] || starts[list + 1] > tile->n_postings ||
-			starts[list + 1] - starts[list] >= GENIE_IMAGE_DENSE)
+		if (starts[list + 1] - starts[list] >= GENIE_IMAGE_DENSE)
 			return false;
 		for (uint32_t i = starts[list]; i < starts[list + 1]; i++)
 			if (postings[i] >= tile->n_objects || (i > starts[list] && postings[i] <= postings[i - 1]))
 				return false;
 	}
+	return true;
+}
+
+static bool
+chunks_valid(const uint8_t *base, const GenieImageTile *tile)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->chunked.starts);
+	const GenieChunk *chunks = (const GenieChunk *) (const void *) (base + tile->chunks);
+	uint16_t	locals[GENIE_IMAGE_TIGHT_BITMAP / GENIE_CHUNK_BYTES * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE];
+	uint32_t	n;
+
+	if (!starts_valid(base, &tile->chunked, tile->n_chunks))
+		return false;
+	for (uint32_t list = 0; list < tile->chunked.n; list++)
+		if ((starts[list + 1] - starts[list]) * GENIE_CHUNK_BYTES > GENIE_IMAGE_TIGHT_BITMAP ||
+			!genie_chunks_read(chunks + starts[list], starts[list + 1] - starts[list], tile->n_objects, locals, &n) ||
+			genie_image_list_chunks(locals, n) == 0)
+			return false;
 	return true;
 }
 
@@ -551,25 +642,25 @@ ranks_ascend(const uint32_t *ranks, uint32_t n, uint32_t n_keywords)
 	return true;
 }
 
-/* Has the rank a list?  The bitmaps' ranks are known to be good. */
+/* Has the rank one of the lists, whose directory is known to be good? */
 static bool
-has_list(const uint8_t *base, const GenieImageTile *tile, uint32_t rank)
+has_list(const uint8_t *base, const GenieImageLists *lists, uint32_t rank)
 {
-	const uint8_t *directory = base + tile->directory;
+	const uint8_t *directory = base + lists->directory;
 	const uint32_t *ranks = (const uint32_t *) (const void *) directory;
 	uint32_t	at;
 
-	if (tile->form == GENIE_DIRECTORY_INDEXED)
+	if (lists->form == GENIE_DIRECTORY_INDEXED)
 		return (((const GenieImageWord *) (const void *) directory)[rank / 64].present >> (rank % 64) & 1) != 0;
-	at = genie_rank_lower_bound(ranks, 0, tile->n_lists, rank);
-	return at < tile->n_lists && ranks[at] == rank;
+	at = genie_rank_lower_bound(ranks, 0, lists->n, rank);
+	return at < lists->n && ranks[at] == rank;
 }
 
 static bool
-index_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
+index_valid(const uint8_t *base, const GenieImageLists *lists, const uint32_t *bitmap_ranks, uint32_t n_bitmaps,
+			uint32_t n_keywords)
 {
-	const GenieImageWord *words = (const GenieImageWord *) (const void *) (base + tile->directory);
-	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	const GenieImageWord *words = (const GenieImageWord *) (const void *) (base + lists->directory);
 	uint64_t	last = n_words(n_keywords) - 1;
 	uint32_t	n_lists = 0;
 
@@ -578,33 +669,44 @@ index_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords
 		uint64_t	first = 64 * w;
 		uint64_t	exists = first >= n_keywords ? 0 :
 			n_keywords - first >= 64 ? UINT64_MAX : (UINT64_C(1) << (n_keywords - first)) - 1;
-		uint32_t	below = first > UINT32_MAX ? tile->n_bitmaps :
-			genie_rank_lower_bound(bitmap_ranks, 0, tile->n_bitmaps, (uint32_t) first);
+		uint32_t	below = first > UINT32_MAX ? n_bitmaps :
+			genie_rank_lower_bound(bitmap_ranks, 0, n_bitmaps, (uint32_t) first);
 
 		if (words[w].lists_before != n_lists || words[w].bitmaps_before != below ||
 			(words[w].present & ~exists) != 0)
 			return false;
 		n_lists += GENIE_POPCOUNT(words[w].present);
 	}
-	return n_lists == tile->n_lists;
+	return n_lists == lists->n;
 }
 
 static bool
-directory_valid(const uint8_t *base, const GenieImageTile *tile, uint32_t n_keywords)
+directory_valid(const uint8_t *base, const GenieImageLists *lists, const uint32_t *bitmap_ranks, uint32_t n_bitmaps,
+				uint32_t n_keywords)
 {
-	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	if (lists->form == GENIE_DIRECTORY_INDEXED)
+		return index_valid(base, lists, bitmap_ranks, n_bitmaps, n_keywords);
+	return ranks_ascend((const uint32_t *) (const void *) (base + lists->directory), lists->n, n_keywords);
+}
 
-	if (!ranks_ascend(bitmap_ranks, tile->n_bitmaps, n_keywords))
-		return false;
-	if (tile->form == GENIE_DIRECTORY_INDEXED)
-	{
-		if (!index_valid(base, tile, n_keywords))
-			return false;
-	}
-	else if (!ranks_ascend((const uint32_t *) (const void *) (base + tile->directory), tile->n_lists, n_keywords))
+/* Are both directories good, and has no rank two lists? */
+static bool
+directories_valid(const GenieImageGroup *group, const GenieImageTile *tile)
+{
+	const uint8_t *base = (const uint8_t *) group;
+	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
+	const bool	is_tight = group->form == GENIE_IMAGE_TIGHT;
+
+	if (!ranks_ascend(bitmap_ranks, tile->n_bitmaps, group->n_keywords) ||
+		!directory_valid(base, &tile->plain, bitmap_ranks, tile->n_bitmaps, group->n_keywords) ||
+		(is_tight && !directory_valid(base, &tile->chunked, NULL, 0, group->n_keywords)))
 		return false;
 	for (uint32_t b = 0; b < tile->n_bitmaps; b++)
-		if (has_list(base, tile, bitmap_ranks[b]))
+		if (has_list(base, &tile->plain, bitmap_ranks[b]) ||
+			(is_tight && has_list(base, &tile->chunked, bitmap_ranks[b])))
+			return false;
+	for (uint32_t rank = 0; is_tight && rank < group->n_keywords; rank++)
+		if (has_list(base, &tile->plain, rank) && has_list(base, &tile->chunked, rank))
 			return false;
 	return true;
 }
@@ -646,7 +748,8 @@ genie_image_group_valid(const GenieImageGroup *group)
 	uint32_t	n_planned;
 
 	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
-		group->form > GENIE_IMAGE_CODES || (group->form == GENIE_IMAGE_CODES && group->n_dimensions == 0) ||
+		group->form > GENIE_IMAGE_TIGHT ||
+		(group->form != GENIE_IMAGE_FULL && (group->form == GENIE_IMAGE_CODES) != (group->n_dimensions > 0)) ||
 		group->size_width > 2 || group->max_size < group->min_size || group->n_tiles == 0 || group->n_bytes < offset ||
 		!strips_valid(group, &code_bytes, &n_planned))
 		return false;
@@ -655,11 +758,11 @@ genie_image_group_valid(const GenieImageGroup *group)
 		const GenieImageTile *tile = &tiles[t];
 
 		if (tile->n_objects == 0 || tile->n_objects > GENIE_TILE_OBJECTS ||
-			(group->form == GENIE_IMAGE_CODES && tile->n_lists + tile->n_bitmaps > 0) ||
-			(tile->form != GENIE_DIRECTORY_INDEXED && tile->form != GENIE_DIRECTORY_SORTED) ||
+			(group->form == GENIE_IMAGE_CODES && tile->plain.n + tile->n_bitmaps > 0) ||
 			!parts_valid(group, tile, code_bytes, n_planned, &offset) ||
-			!directory_valid(base, tile, group->n_keywords) ||
+			!directories_valid(group, tile) ||
 			!lists_valid(base, tile) ||
+			(group->form == GENIE_IMAGE_TIGHT && !chunks_valid(base, tile)) ||
 			!bitmaps_valid(base, tile))
 			return false;
 	}

@@ -21,6 +21,8 @@
  *			starts			uint32[n_lists + 1]: where each list begins in postings, and the end
  *			postings		uint16[n_postings], list after list by rank, ascending inside a list; then
  *							GENIE_IMAGE_SLACK bytes that may be read and mean nothing
+ *			directory, starts	of chunked lists; the same, with starts in chunks.  Only in tight groups
+ *			chunks			GenieChunk[n_chunks] (genie_chunk.h), list after list by rank; the same
  *			bitmap_ranks	uint32[n_bitmaps], ascending
  *			bitmaps			GENIE_TILE_BITMAP_BYTES each, bit i of byte i / 8 (LSB first) is object i
  *			sizes			keywords an object less the smallest of the segment, size_width bytes each;
@@ -50,8 +52,13 @@
  * GENIE_IMAGE_CODES makes groups whose tiles have no lists and no bitmaps.  Codes are then written when a list is
  * added.  Such an image cannot be if an object has two keywords of one dimension.
  *
+ * Tight.  Where there cannot be codes, a plan of the form GENIE_IMAGE_TIGHT takes less room, too: it has no codes, and
+ * lists are chunked where that is shorter.  (Compressed lists of an inverted index on the GPU are thesis 5.4.1.  Its
+ * codecs need a scan of a block to decode; a chunk needs one thread, and postings are still counted as they are read.)
+ *
  * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of postings; never
- * both.
+ * both.  In a tight group it is a run of chunks if these are shorter than the run of postings, or, instead of a bitmap,
+ * if they are less than GENIE_IMAGE_TIGHT_BITMAP of it.
  *
  * An image is made in two passes over the lists in rank order: the first plans (how many lists, postings and bitmaps
  * each tile has, hence how many bytes), the second fills.
@@ -65,6 +72,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "genie_chunk.h"
 #include "genie_posting.h"
 
 #ifdef __cplusplus
@@ -84,7 +92,7 @@ extern "C" {
 #endif
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
-#define GENIE_IMAGE_VERSION 5
+#define GENIE_IMAGE_VERSION 6
 #define GENIE_IMAGE_ALIGN	16	/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
@@ -95,6 +103,9 @@ extern "C" {
  */
 #define GENIE_IMAGE_DENSE	(GENIE_TILE_OBJECTS / 24)
 
+/* Of a tight group, bytes of chunks from which on a list is a bitmap, which is counted in a fraction of the time. */
+#define GENIE_IMAGE_TIGHT_BITMAP (GENIE_TILE_BITMAP_BYTES * 2 / 3)
+
 /* bytes that a group aims at: large enough to copy at full speed, small enough to place anywhere */
 #define GENIE_IMAGE_GROUP_BYTES (UINT64_C(32) << 20)
 
@@ -102,7 +113,8 @@ extern "C" {
 typedef enum GenieImageForm
 {
 	GENIE_IMAGE_FULL = 0,		/* lists; and codes, where these are worth it */
-	GENIE_IMAGE_CODES = 1		/* codes alone: tiles have no lists */
+	GENIE_IMAGE_CODES = 1,		/* codes alone: tiles have no lists */
+	GENIE_IMAGE_TIGHT = 2		/* lists alone, chunked where that is shorter */
 } GenieImageForm;
 
 typedef enum GenieDirectoryForm
@@ -119,17 +131,25 @@ typedef struct GenieImageWord
 	uint32_t	bitmaps_before; /* bitmaps of lower words */
 } GenieImageWord;
 
+/* Lists of one kind, by rank. */
+typedef struct GenieImageLists
+{
+	uint32_t	n;
+	uint32_t	form;			/* GenieDirectoryForm */
+	uint64_t	directory;		/* offsets from the group's first byte */
+	uint64_t	starts;
+} GenieImageLists;
+
 typedef struct GenieImageTile
 {
 	uint32_t	n_objects;		/* 1 .. 65,536 */
-	uint32_t	n_lists;		/* without bitmaps */
 	uint32_t	n_bitmaps;
-	uint32_t	n_postings;		/* of the lists */
-	uint32_t	form;			/* GenieDirectoryForm */
-	uint32_t	reserved;
-	uint64_t	directory;		/* offsets from the group's first byte */
-	uint64_t	starts;
-	uint64_t	postings;
+	uint32_t	n_postings;		/* of the plain lists */
+	uint32_t	n_chunks;
+	GenieImageLists plain;
+	GenieImageLists chunked;	/* its directory knows no bitmaps */
+	uint64_t	postings;		/* offsets, as above */
+	uint64_t	chunks;
 	uint64_t	bitmap_ranks;
 	uint64_t	bitmaps;
 	uint64_t	sizes;
@@ -314,6 +334,13 @@ genie_image_has_codes(const GenieSegmentImage *image)
 	return image->n_groups > 0 && image->postings_before != NULL;
 }
 
+/* Has the tile chunked lists?  Only then need genie_image_find_chunks() be asked. */
+GENIE_IMAGE_FUNCTION bool
+genie_tile_has_chunks(const GenieImageTile *tile)
+{
+	return tile->n_chunks > 0;
+}
+
 /* Has it codes alone? */
 static inline bool
 genie_image_is_codes(const GenieSegmentImage *image)
@@ -330,10 +357,13 @@ typedef struct GenieTileSizes
 	const uint8_t *above;		/* n_objects times width bytes: size - smallest */
 } GenieTileSizes;
 
-/* The lists of a range of ranks in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to). */
+/*
+ * The lists of a range of ranks in a tile: postings [from, to), bitmaps [bitmap_from, bitmap_to).  Of chunked lists:
+ * chunks [from, to), and no bitmaps.
+ */
 typedef struct GenieImageSpan
 {
-	uint32_t	first_list;		/* of the tile: where in starts the postings' lists begin */
+	uint32_t	first_list;		/* of the tile: where in starts they begin */
 	uint32_t	n_lists;		/* how many lists the postings are of */
 	uint32_t	from;
 	uint32_t	to;
@@ -357,37 +387,74 @@ genie_rank_lower_bound(const uint32_t *ranks, uint32_t low, uint32_t high, uint3
 	return low;
 }
 
+/* Of an INDEXED directory: the lists of ranks below this one. */
+GENIE_IMAGE_FUNCTION uint32_t
+genie_lists_below(const GenieImageWord *words, uint32_t rank)
+{
+	const GenieImageWord *word = words + rank / 64;
+
+	return word->lists_before + GENIE_POPCOUNT(word->present & ((UINT64_C(1) << (rank % 64)) - 1));
+}
+
 /*
- * Finds the lists of ranks [first, end), end <= n_keywords, in a tile of a group that begins at base.
+ * Finds the plain lists and the bitmaps of ranks [first, end), end <= n_keywords, in a tile of a group that begins at
+ * base.
  */
 GENIE_IMAGE_FUNCTION GenieImageSpan
 genie_image_find(const uint8_t *base, const GenieImageTile *tile, uint32_t first, uint32_t end)
 {
-	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->plain.starts);
 	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
 	GenieImageSpan span;
 	uint32_t	low;
 	uint32_t	high;
 
-	if (tile->form == GENIE_DIRECTORY_INDEXED)
+	if (tile->plain.form == GENIE_DIRECTORY_INDEXED)
 	{
-		const GenieImageWord *words = (const GenieImageWord *) (const void *) (base + tile->directory);
+		const GenieImageWord *words = (const GenieImageWord *) (const void *) (base + tile->plain.directory);
 		const GenieImageWord *a = words + first / 64;
 		const GenieImageWord *b = words + end / 64;
 
-		low = a->lists_before + GENIE_POPCOUNT(a->present & ((UINT64_C(1) << (first % 64)) - 1));
-		high = b->lists_before + GENIE_POPCOUNT(b->present & ((UINT64_C(1) << (end % 64)) - 1));
+		low = genie_lists_below(words, first);
+		high = genie_lists_below(words, end);
 		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, a->bitmaps_before, a[1].bitmaps_before, first);
 		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, b->bitmaps_before, b[1].bitmaps_before, end);
 	}
 	else
 	{
-		const uint32_t *ranks = (const uint32_t *) (const void *) (base + tile->directory);
+		const uint32_t *ranks = (const uint32_t *) (const void *) (base + tile->plain.directory);
 
-		low = genie_rank_lower_bound(ranks, 0, tile->n_lists, first);
-		high = genie_rank_lower_bound(ranks, low, tile->n_lists, end);
+		low = genie_rank_lower_bound(ranks, 0, tile->plain.n, first);
+		high = genie_rank_lower_bound(ranks, low, tile->plain.n, end);
 		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, 0, tile->n_bitmaps, first);
 		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, span.bitmap_from, tile->n_bitmaps, end);
+	}
+	span.first_list = low;
+	span.n_lists = high - low;
+	span.from = starts[low];
+	span.to = starts[high];
+	return span;
+}
+
+/* Finds the chunked lists. */
+GENIE_IMAGE_FUNCTION GenieImageSpan
+genie_image_find_chunks(const uint8_t *base, const GenieImageTile *tile, uint32_t first, uint32_t end)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->chunked.starts);
+	const uint8_t *directory = base + tile->chunked.directory;
+	GenieImageSpan span = {0, 0, 0, 0, 0, 0};
+	uint32_t	low;
+	uint32_t	high;
+
+	if (tile->chunked.form == GENIE_DIRECTORY_INDEXED)
+	{
+		low = genie_lists_below((const GenieImageWord *) (const void *) directory, first);
+		high = genie_lists_below((const GenieImageWord *) (const void *) directory, end);
+	}
+	else
+	{
+		low = genie_rank_lower_bound((const uint32_t *) (const void *) directory, 0, tile->chunked.n, first);
+		high = genie_rank_lower_bound((const uint32_t *) (const void *) directory, low, tile->chunked.n, end);
 	}
 	span.first_list = low;
 	span.n_lists = high - low;
@@ -406,9 +473,11 @@ typedef struct GenieTilePlan
 	uint32_t	n_lists;
 	uint32_t	n_bitmaps;
 	uint64_t	n_postings;
+	uint32_t	n_chunked;		/* lists */
+	uint64_t	n_chunks;
 } GenieTilePlan;
 
-/* Notes a list of n postings, 1 .. 65,536, in the tile. */
+/* Notes a list of n postings, 1 .. 65,536, in a tile that is not tight. */
 static inline void
 genie_tile_plan_add(GenieTilePlan *plan, uint32_t n)
 {
@@ -418,6 +487,24 @@ genie_tile_plan_add(GenieTilePlan *plan, uint32_t n)
 	{
 		plan->n_lists++;
 		plan->n_postings += n;
+	}
+}
+
+/* How many chunks a list of n ascending locals is in a tight group; 0: it is none there. */
+extern uint32_t genie_image_list_chunks(const uint16_t *locals, uint32_t n);
+
+/* Notes a list in a tile that is tight. */
+static inline void
+genie_tile_plan_add_tight(GenieTilePlan *plan, const uint16_t *locals, uint32_t n)
+{
+	uint32_t	n_chunks = genie_image_list_chunks(locals, n);
+
+	if (n_chunks == 0)
+		genie_tile_plan_add(plan, n);
+	else
+	{
+		plan->n_chunked++;
+		plan->n_chunks += n_chunks;
 	}
 }
 
@@ -432,7 +519,7 @@ typedef struct GenieImagePlan
 
 	/*
 	 * The dimensions' first ranks, ascending from 0 on, if codes are wanted and possible; n_dimensions 0 if not.  See
-	 * genie_image_wants_codes().  Without dimensions the form is FULL.
+	 * genie_image_wants_codes().  Without dimensions the form is FULL or TIGHT.  TIGHT has none.
 	 */
 	GenieImageForm form;
 	uint32_t	n_dimensions;
@@ -448,7 +535,7 @@ extern bool genie_image_wants_codes(uint32_t n_dimensions, const uint32_t *first
 
 /*
  * How many of the tiles from plans[first] on make a group of about plan->group_bytes, at least one, and
- * its bytes in *n_bytes.  0: a tile has more postings than an image can hold (2^32 - 1).
+ * its bytes in *n_bytes.  0: a tile has more postings (2^32 - 1) or chunks (2^31 - 1) than an image can hold.
  */
 extern uint32_t genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, uint32_t first,
 									   uint32_t n_tiles, uint64_t *n_bytes);
@@ -459,9 +546,11 @@ extern uint32_t genie_image_group_plan(const GenieImagePlan *plan, const GenieTi
 typedef struct GenieTileFill
 {
 	uint8_t    *base;			/* of its group */
-	uint32_t	list;
+	uint32_t	list;			/* plain */
 	uint32_t	posting;
 	uint32_t	bitmap;
+	uint32_t	chunked;		/* list */
+	uint32_t	chunk;
 	uint32_t	next_rank;		/* the smallest that may come next */
 	uint32_t	dimension;		/* codes alone: of the last list, or one before it */
 	bool		repeats;		/* codes alone: an object has two keywords of one dimension */
@@ -491,6 +580,8 @@ genie_tile_fill_skip(GenieTileFill *fill, const GenieTilePlan *lower)
 	fill->list += lower->n_lists;
 	fill->posting += (uint32_t) lower->n_postings;
 	fill->bitmap += lower->n_bitmaps;
+	fill->chunked += lower->n_chunked;
+	fill->chunk += (uint32_t) lower->n_chunks;
 }
 
 /*

@@ -121,8 +121,8 @@ walk_lists(const uint8_t *base, const GenieImageTile *tile)
 {
 	ListWalk	walk = {base, tile, 0, 0, 0};
 
-	if (tile->form == GENIE_DIRECTORY_INDEXED)
-		walk.present = ((const GenieImageWord *) (const void *) (base + tile->directory))->present;
+	if (tile->plain.form == GENIE_DIRECTORY_INDEXED)
+		walk.present = ((const GenieImageWord *) (const void *) (base + tile->plain.directory))->present;
 	return walk;
 }
 
@@ -130,10 +130,10 @@ walk_lists(const uint8_t *base, const GenieImageTile *tile)
 static uint32_t
 next_rank(ListWalk *walk)
 {
-	const uint8_t *directory = walk->base + walk->tile->directory;
+	const uint8_t *directory = walk->base + walk->tile->plain.directory;
 	uint32_t	rank;
 
-	if (walk->tile->form == GENIE_DIRECTORY_SORTED)
+	if (walk->tile->plain.form == GENIE_DIRECTORY_SORTED)
 		return ((const uint32_t *) (const void *) directory)[walk->list++];
 	while (walk->present == 0)
 		walk->present = ((const GenieImageWord *) (const void *) directory)[++walk->word].present;
@@ -347,13 +347,13 @@ genie_codes_fill(GenieImageGroup *group, uint32_t t)
 	const uint8_t *base = (const uint8_t *) group;
 	const GenieImageTile *tile = genie_image_tiles(group) + t;
 	const GenieCodeDimension *dimension = genie_image_dimensions(group);
-	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->plain.starts);
 	const uint16_t *postings = (const uint16_t *) (const void *) (base + tile->postings);
 	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
 	ListWalk	walk = walk_lists(base, tile);
 	uint32_t	before = 0;
 
-	while (walk.list < tile->n_lists && before == 0)
+	while (walk.list < tile->plain.n && before == 0)
 	{
 		uint32_t	list = walk.list;
 		uint32_t	rank = next_rank(&walk);
@@ -403,7 +403,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 	const GenieCodeDimension *dimensions = genie_image_dimensions(group);
 	const uint8_t *base = (const uint8_t *) group;
 	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
-	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->starts);
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->plain.starts);
 	const uint16_t *postings = (const uint16_t *) (const void *) (base + tile->postings);
 	const GenieCodeDimension *dimension = dimensions;
 	ListWalk	walk = walk_lists(base, tile);
@@ -427,7 +427,7 @@ tile_valid(const GenieImageGroup *group, const GenieImageTile *tile)
 			n_codes += code != 0;
 		}
 	}
-	while (walk.list < tile->n_lists)
+	while (walk.list < tile->plain.n)
 	{
 		uint32_t	list = walk.list;
 		uint32_t	rank = next_rank(&walk);

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "genie_chunk.h"
 #include "genie_posting.h"
 
 #ifdef __cplusplus
@@ -28,6 +29,9 @@ extern "C" {
  * are read 16 bytes at a time.
  */
 #define GENIE_UNPACK_READ_BYTES (GENIE_BLOCK_VALUES * 2 + 16)
+
+/* locals that chunks() may write behind the last one */
+#define GENIE_UNPACK_SPARE 32
 
 /* ends of runs that edges() writes at most */
 #define GENIE_EDGES_MAX 32
@@ -57,6 +61,12 @@ typedef struct GenieUnpackKernels
 	 * equal to *matches.  It may stop earlier.
 	 */
 	uint32_t	(*codes) (const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint32_t n, uint32_t *matches);
+
+	/*
+	 * The locals of n chunks.  Returns how many, at most GENIE_CHUNK_LOCALS each; writes up to GENIE_UNPACK_SPARE
+	 * more, without meaning.
+	 */
+	uint32_t	(*chunks) (const GenieChunk *chunks, uint32_t n, uint16_t *locals);
 } GenieUnpackKernels;
 
 extern const GenieUnpackKernels genie_unpack_portable;
@@ -74,6 +84,9 @@ extern const GenieUnpackKernels *genie_unpack_choose(void);
 /* edges() of the sets that have nothing better */
 extern uint32_t genie_unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *edges,
 								   size_t *n_bytes);
+
+/* chunks() of the sets that have nothing better */
+extern uint32_t genie_unpack_chunks(const GenieChunk *chunks, uint32_t n, uint16_t *locals);
 
 #if defined(__x86_64__)
 /* codes() of AVX2 and AVX-512 */

@@ -154,6 +154,7 @@ const GenieUnpackKernels genie_unpack_avx2 = {
 	.locals = unpack_locals,
 	.edges = genie_unpack_edges,
 	.codes = genie_unpack_codes_avx2,
+	.chunks = genie_unpack_chunks,
 };
 
 #else

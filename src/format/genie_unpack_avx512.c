@@ -142,11 +142,62 @@ unpack_edges(const uint8_t *data, const uint8_t *end, uint32_t base, uint16_t *e
 	return n;
 }
 
+/* ---- chunks ---- */
+
+/*
+ * A chunk's gaps become 32 lanes of 16 bits, the first local before them, and are summed up; lanes that are no locals
+ * are pressed out.  One byte permutation brings the gaps into their order: of bytes, or of the lower halves (0 .. 15)
+ * and the upper ones (16 .. 31).
+ */
+AVX512 static uint32_t
+unpack_chunks(const GenieChunk *chunks, uint32_t n, uint16_t *locals)
+{
+	static const uint8_t halves[32] = {
+		0, 2, 3, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30,
+	};
+	static const uint8_t bytes[32] = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+	const __mmask32 halves_in = (1u << 28) - 1;
+	const __mmask32 bytes_in = (1u << 14) - 1;
+	const __m256i order_halves = _mm256_loadu_si256((const __m256i *) (const void *) halves);
+	const __m256i order_bytes = _mm256_loadu_si256((const __m256i *) (const void *) bytes);
+	const __m128i half = _mm_set1_epi8(0x0F);
+	uint16_t   *to = locals;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const __m128i chunk = _mm_loadu_si128((const __m128i *) (const void *) &chunks[i]);
+		__m256i		gaps;
+		__mmask32	skips;
+		__mmask32	in;
+		__m512i		sums;
+
+		if (genie_chunk_width(&chunks[i]) == 8)
+		{
+			gaps = _mm256_maskz_permutexvar_epi8(bytes_in, order_bytes, _mm256_castsi128_si256(chunk));
+			skips = _mm256_cmpeq_epi8_mask(gaps, _mm256_set1_epi8(-1));
+		}
+		else
+		{
+			gaps = _mm256_set_m128i(_mm_and_si128(_mm_srli_epi16(chunk, 4), half), _mm_and_si128(chunk, half));
+			gaps = _mm256_maskz_permutexvar_epi8(halves_in, order_halves, gaps);
+			skips = _mm256_cmpeq_epi8_mask(gaps, _mm256_set1_epi8(15));
+		}
+		in = _mm256_test_epi8_mask(gaps, gaps) & ~skips;
+		gaps = _mm256_mask_add_epi8(gaps, skips, gaps, _mm256_set1_epi8(-1));
+		sums = _mm512_mask_set1_epi16(_mm512_cvtepu8_epi16(gaps), 1, (short) genie_chunk_first(&chunks[i]));
+		in |= 1;
+		_mm512_storeu_si512(to, _mm512_maskz_compress_epi16(in, sum_lanes_16(sums)));
+		to += (uint32_t) __builtin_popcount(in);
+	}
+	return (uint32_t) (to - locals);
+}
+
 const GenieUnpackKernels genie_unpack_avx512 = {
 	.name = "avx512",
 	.locals = unpack_locals,
 	.edges = unpack_edges,
 	.codes = genie_unpack_codes_avx2,
+	.chunks = unpack_chunks,
 };
 
 #else

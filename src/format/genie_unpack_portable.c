@@ -122,9 +122,77 @@ unpack_codes(const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint
 	return done;
 }
 
+/* ---- chunks ---- */
+
+/*
+ * Adds the gap that is the lowest byte of gaps, or what stands for none, to *local.  A place for the local is taken in
+ * any case; returns whether it is one.
+ */
+static inline __attribute__((always_inline)) uint32_t
+take_gap(uint32_t gap, uint32_t largest, uint32_t *local, uint16_t *to)
+{
+	*local += gap - (gap == largest);
+	*to = (uint16_t) *local;
+	return gap - 1 < largest - 1;
+}
+
+/* A word's four gaps of 8 bits, or n. */
+static inline __attribute__((always_inline)) uint16_t *
+take_gaps(uint32_t gaps, uint32_t n, uint32_t largest, uint32_t *local, uint16_t *to)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to += take_gap(gaps >> (8 * i) & 0xFF, largest, local, to);
+	return to;
+}
+
+/* A word's gaps of 4 bits: n in lower halves, then m in upper ones. */
+static inline __attribute__((always_inline)) uint16_t *
+take_halves(uint32_t gaps, uint32_t n, uint32_t m, uint32_t *local, uint16_t *to)
+{
+	to = take_gaps(gaps & 0x0F0F0F0F, n, 15, local, to);
+	return take_gaps(gaps >> 4 & 0x0F0F0F0F, m, 15, local, to);
+}
+
+uint32_t
+genie_unpack_chunks(const GenieChunk *chunks, uint32_t n, uint16_t *locals)
+{
+	uint16_t   *to = locals;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	words[4];
+		uint32_t	local;
+
+		for (uint32_t w = 0; w < 4; w++)
+		{
+			const uint8_t *at = chunks[i].bytes + 4 * w;
+
+			words[w] = at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 | (uint32_t) at[3] << 24;
+		}
+		local = words[0] & 0xFFFF;
+		*to++ = (uint16_t) local;
+		if (genie_chunk_width(&chunks[i]) == 8)
+		{
+			to = take_gaps(words[0] >> 16, 2, 255, &local, to);
+			to = take_gaps(words[1], 4, 255, &local, to);
+			to = take_gaps(words[2], 4, 255, &local, to);
+			to = take_gaps(words[3], 3, 255, &local, to);
+		}
+		else
+		{
+			to = take_halves(words[0] >> 16, 2, 2, &local, to);
+			to = take_halves(words[1], 4, 4, &local, to);
+			to = take_halves(words[2], 4, 4, &local, to);
+			to = take_halves(words[3], 4, 3, &local, to);
+		}
+	}
+	return (uint32_t) (to - locals);
+}
+
 const GenieUnpackKernels genie_unpack_portable = {
 	.name = "portable",
 	.locals = unpack_locals,
 	.edges = genie_unpack_edges,
 	.codes = unpack_codes,
+	.chunks = genie_unpack_chunks,
 };

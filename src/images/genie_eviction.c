@@ -40,14 +40,14 @@
 
 /* ---- who goes ---- */
 
-/* May the entry be evicted for one of the index of key?  lists_go: genie_eviction_allocate().  Under the lock. */
+/* May the entry be evicted for one of the index of key?  full_go: genie_eviction_allocate().  Under the lock. */
 static bool
-genie_eviction_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, TimestampTz used_before, bool lists_go)
+genie_eviction_evictable(GenieDirectoryEntry *entry, const GenieImageKey *key, TimestampTz used_before, bool full_go)
 {
 	if (entry->state != GENIE_IMAGE_READY || entry->pins != 0)
 		return false;
-	if (lists_go && genie_directory_same_index(&entry->key, key) && entry->key.metric == 0 &&
-		entry->parts.form == GENIE_IMAGE_FULL && entry->parts.n_totals > 0)
+	if (full_go && genie_directory_same_index(&entry->key, key) && entry->key.metric == 0 &&
+		entry->parts.form == GENIE_IMAGE_FULL)
 		return true;
 	if (key->metric == 0 && entry->key.metric != 0)
 		return true;
@@ -90,13 +90,13 @@ genie_eviction_victim(const GenieImageKey *key, GenieEvict evict)
 
 /* Would evicting make room for so many bytes?  Under the lock. */
 static bool
-genie_eviction_would_suffice(uint64 bytes, const GenieImageKey *key, TimestampTz used_before, bool lists_go)
+genie_eviction_would_suffice(uint64 bytes, const GenieImageKey *key, TimestampTz used_before, bool full_go)
 {
 	uint64		limit = genie_arena_image_bytes();
 	uint64		room = limit - Min(genie_directory->image_bytes, limit);
 
 	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
-		if (genie_eviction_evictable(&genie_directory->entries[i], key, used_before, lists_go))
+		if (genie_eviction_evictable(&genie_directory->entries[i], key, used_before, full_go))
 			room += genie_directory->entries[i].bytes;
 	return room >= bytes;
 }
@@ -191,7 +191,7 @@ genie_eviction_place(GenieDirectoryEntry *entry, uint64 bytes, const uint32 *vic
 /* Allocates all pieces, or none, evicting what may go if that is enough.  victims has room for all entries. */
 static bool
 genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, GenieEvict evict,
-							bool lists_go, uint32 *victims)
+							bool full_go, uint32 *victims)
 {
 	TimestampTz used_before = genie_eviction_used_before(evict);
 	uint32		n_victims = 0;
@@ -204,12 +204,12 @@ genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint
 	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
 	entry = genie_directory_of(ref);
 	Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING);
-	ok = evict == GENIE_EVICT_NONE || genie_eviction_would_suffice(bytes, &entry->key, used_before, lists_go);
+	ok = evict == GENIE_EVICT_NONE || genie_eviction_would_suffice(bytes, &entry->key, used_before, full_go);
 	for (uint32 i = 0; i < n && ok; i++)
 	{
 		n_victims = 0;
 		for (uint32 j = 0; evict != GENIE_EVICT_NONE && j < GENIE_IMAGES_MAX; j++)
-			if (genie_eviction_evictable(&genie_directory->entries[j], &entry->key, used_before, lists_go))
+			if (genie_eviction_evictable(&genie_directory->entries[j], &entry->key, used_before, full_go))
 				victims[n_victims++] = j;
 		qsort(victims, n_victims, sizeof(uint32), genie_eviction_compare_victims);
 		at[i] = genie_eviction_place(entry, pieces[i], victims, n_victims);
@@ -223,7 +223,7 @@ genie_eviction_try_allocate(const GenieImageRef *ref, const uint64 *pieces, uint
 
 bool
 genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at, GenieEvict evict,
-						bool lists_go)
+						bool full_go)
 {
 	uint32	   *victims = palloc(GENIE_IMAGES_MAX * sizeof(uint32));
 	bool		ok = genie_eviction_try_allocate(ref, pieces, n, at, GENIE_EVICT_NONE, false, victims);
@@ -231,7 +231,7 @@ genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n
 	if (!ok)
 	{
 		genie_eviction_sweep();
-		ok = genie_eviction_try_allocate(ref, pieces, n, at, evict, lists_go, victims);
+		ok = genie_eviction_try_allocate(ref, pieces, n, at, evict, full_go, victims);
 	}
 	pfree(victims);
 	return ok;

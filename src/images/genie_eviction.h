@@ -11,12 +11,12 @@
  * Allocates n pieces of so many bytes for a LOADING entry, pieces[i] at at[i], evicting what is in the way.  Images of
  * indexes that are gone go first, then the least recently used.  Images of the same index stay, and, as evict
  * says, those that were used a moment ago, or all; but quantized vectors go for any image.  Quantized vectors
- * themselves evict only quantized vectors.  lists_go: the image is codes alone, and those of the same index that have
- * lists beside codes may go, too: they come back as codes alone.  False: there is not enough, and nothing is evicted;
- * or what may be evicted is in pieces that are too small.  The memory is the entry's and goes with it.
+ * themselves evict only quantized vectors.  full_go: the image is of a small form, and full ones of the same index may
+ * go, too: they come back in a small form.  False: there is not enough, and nothing is evicted; or what may be evicted
+ * is in pieces that are too small.  The memory is the entry's and goes with it.
  */
 extern bool genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at,
-									GenieEvict evict, bool lists_go);
+									GenieEvict evict, bool full_go);
 
 /* The bytes of the arena that a piece takes. */
 extern uint64 genie_eviction_piece_bytes(uint64 bytes);

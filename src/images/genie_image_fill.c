@@ -9,8 +9,10 @@
  *			pages
  *	PLAN	one pass over dictionary and posting lists: how many lists, postings and bitmaps each tile has, and each
  *			keyword's dimension; a task is a part of the keywords
- *	ROOM	the leader alone: adds the parts up, decides whether objects get codes (genie_image.h), cuts tiles into
- *			groups, and gets memory
+ *	DECIDE	the leader alone: adds the parts up, decides on codes, and whether the image is to be tight (genie_image.h)
+ *	AGAIN	of a tight image: the same pass once more, which decodes all lists, because how many chunks a list takes
+ *			follows from its locals; tasks as in PLAN
+ *	ROOM	the leader alone: cuts tiles into groups, and gets memory
  *	ZERO	the memory; a task is a slice of it.  Most of the time goes to the kernel, for pages touched for the first
  *			time
  *	LAYOUT	of the groups
@@ -23,7 +25,7 @@
  *
  * Of an image of codes alone, parts are cut anew before FILL, so that no two of them write to the same byte.  That an
  * object has two keywords of one dimension is noticed only there.  Then there is no image, and the caller begins again
- * with lists.
+ * with a tight one.
  *
  * Lists lie on the pages in the order of the dictionary, so both passes read them in sequence, a window of many
  * pages at a time.  To plan, the headers of a list's records are enough; few lists are so long that skipping
@@ -62,6 +64,8 @@ typedef enum GenieFillStep
 {
 	STEP_VERIFY,
 	STEP_PLAN,
+	STEP_DECIDE,
+	STEP_AGAIN,
 	STEP_ROOM,
 	STEP_ZERO,
 	STEP_LAYOUT,
@@ -96,7 +100,7 @@ struct GenieFillShared
 	char		damage[DAMAGE_TEXT_MAX];	/* under the mutex */
 	uint32		n_parts;
 
-	/* by the leader, before the steps behind ROOM */
+	/* by the leader, before AGAIN, where it says only the form, and before the steps behind ROOM */
 	GenieImagePlan plan;		/* without first_ranks */
 	uint32		n_groups;
 	uint64		n_bytes;		/* of all groups */
@@ -112,6 +116,27 @@ damaged(GenieImageFill *fill, const char *what)
 
 /* ---- posting lists ---- */
 
+/* Plans a list's part in a tile.  False: damaged. */
+static bool
+plan_list(GenieImageFill *fill, GenieTilePlan *plan, const GenieListRef *ref)
+{
+	const uint16 *locals = (const uint16 *) ref->data;
+
+	if (fill->plan.form != GENIE_IMAGE_TIGHT)
+	{
+		genie_tile_plan_add(plan, ref->n);
+		return true;
+	}
+	if (ref->codec != GENIE_CODEC_RAW)
+	{
+		locals = fill->walk->locals;
+		if (!genie_list_decode(ref, fill->walk->locals))
+			return damaged(fill, "malformed posting list");
+	}
+	genie_tile_plan_add_tight(plan, locals, ref->n);
+	return true;
+}
+
 /* Plans, or adds, a list's part in a tile.  False: damaged. */
 static bool
 take_part(void *arg, uint32 tile, const GenieListRef *ref)
@@ -122,8 +147,8 @@ take_part(void *arg, uint32 tile, const GenieListRef *ref)
 		return damaged(fill, "a posting list names an object that does not exist");
 	fill->n_filled += ref->n;
 	if (fill->plans != NULL)
-		genie_tile_plan_add(&fill->plans[tile], ref->n);
-	else if (ref->codec == GENIE_CODEC_RAW)
+		return plan_list(fill, &fill->plans[tile], ref);
+	if (ref->codec == GENIE_CODEC_RAW)
 	{
 		if (!genie_image_add(&fill->fills[tile], fill->in_group[tile], ref->rank, (const uint16 *) ref->data, ref->n))
 			return damaged(fill, "a posting list names an object that does not exist");
@@ -159,7 +184,7 @@ read_lists(GenieImageFill *fill, GenieDictionaryCursor *cursor, const GenieFillP
 	uint32		rank = part->first_rank;
 
 	genie_list_walk_begin(fill->walk, fill->segment);
-	fill->walk->headers = fill->plans != NULL;	/* to plan, they are enough */
+	fill->walk->headers = fill->plans != NULL && fill->plan.form != GENIE_IMAGE_TIGHT;	/* they are enough then */
 	if (part->first_rank < part->end_rank && !genie_dictionary_leaf(cursor, part->leaf))
 		return false;
 	while (cursor->valid && cursor->rank < part->first_rank)
@@ -169,7 +194,8 @@ read_lists(GenieImageFill *fill, GenieDictionaryCursor *cursor, const GenieFillP
 	{
 		if (cursor->rank != rank++)
 			return damaged(fill, "keywords are not numbered in sequence");
-		if (fill->plans != NULL && fill->dimensions != NULL && !note_keyword(fill, cursor))
+		if (fill->plans != NULL && fill->dimensions != NULL && fill->plan.form != GENIE_IMAGE_TIGHT &&
+			!note_keyword(fill, cursor))
 			return false;
 		if (!read_list(fill, cursor) || !genie_dictionary_next(cursor))
 			return false;
@@ -234,6 +260,7 @@ plan_part(GenieImageFill *fill, uint32 task)
 
 	genie_dictionary_cursor(cursor, fill->segment);
 	fill->plans = fill->planned + (Size) task * fill->parts.n_tiles;
+	memset(fill->plans, 0, fill->parts.n_tiles * sizeof(GenieTilePlan));
 	good = find_cut(fill, cursor, task, &part->leaf, &part->first_rank) &&
 		find_cut(fill, cursor, task + 1, &end_leaf, &part->end_rank);
 	cursor->valid = false;
@@ -249,12 +276,16 @@ plan_tiles(GenieImageFill *fill)
 {
 	const GenieTilePlan *planned = fill->planned;
 
+	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
+		fill->tiles[tile] = (GenieTilePlan) {.n_objects = fill->tiles[tile].n_objects};
 	for (uint32 part = 0; part < fill->shared->n_parts; part++)
 		for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++, planned++)
 		{
 			fill->tiles[tile].n_lists += planned->n_lists;
 			fill->tiles[tile].n_bitmaps += planned->n_bitmaps;
 			fill->tiles[tile].n_postings += planned->n_postings;
+			fill->tiles[tile].n_chunked += planned->n_chunked;
+			fill->tiles[tile].n_chunks += planned->n_chunks;
 		}
 }
 
@@ -378,7 +409,8 @@ is_filled(const GenieImageFill *fill, const GenieFillPart *part, const GenieTile
 		return fill->n_filled == fill->postings_before[part->end_rank] - fill->postings_before[part->first_rank];
 	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
 		if (fill->fills[tile].list != ends[tile].list || fill->fills[tile].posting != ends[tile].posting ||
-			fill->fills[tile].bitmap != ends[tile].bitmap)
+			fill->fills[tile].bitmap != ends[tile].bitmap || fill->fills[tile].chunked != ends[tile].chunked ||
+			fill->fills[tile].chunk != ends[tile].chunk)
 			return false;
 	return true;
 }
@@ -444,6 +476,7 @@ static bool (*const tasks[STEPS]) (GenieImageFill *fill, uint32 task) =
 {
 	[STEP_VERIFY] = verify_pages,
 		[STEP_PLAN] = plan_part,
+		[STEP_AGAIN] = plan_part,
 		[STEP_ZERO] = zero_slice,
 		[STEP_LAYOUT] = lay_out_group,
 		[STEP_FILL] = fill_part,
@@ -461,12 +494,15 @@ count_tasks(const GenieImageFill *fill, GenieFillStep step)
 		case STEP_PLAN:
 		case STEP_FILL:
 			return fill->shared->n_parts;
+		case STEP_AGAIN:
+			return fill->plan.form == GENIE_IMAGE_TIGHT ? fill->shared->n_parts : 0;
 		case STEP_ZERO:
 			return (uint32) ((fill->shared->n_bytes + SLICE_BYTES - 1) / SLICE_BYTES);
 		case STEP_LAYOUT:
 			return fill->parts.n_groups;
 		case STEP_FINISH:
 			return fill->parts.n_tiles;
+		case STEP_DECIDE:
 		case STEP_ROOM:
 		case STEPS:
 			break;
@@ -621,18 +657,37 @@ genie_image_fill_plan(GenieImageFill *fill)
 		return false;
 	plan_tiles(fill);
 	plan_codes(fill);
-	if (fill->codes_alone && fill->plan.n_dimensions > 0)
-		fill->plan.form = GENIE_IMAGE_CODES;
+	if (fill->wanted != GENIE_IMAGE_FULL)
+		return genie_image_fill_shrink(fill);
 	return plan_groups(fill);
+}
+
+/* The steps after which nothing depends on the form any more but memory.  False: stale, or damaged. */
+static bool
+decide(GenieImageFill *fill)
+{
+	if (fill->is_decided)
+		return true;
+	fill->is_decided = true;
+	fill->shared->plan = fill->plan;
+	return run_step(fill, STEP_DECIDE) && run_step(fill, STEP_AGAIN);
 }
 
 bool
 genie_image_fill_shrink(GenieImageFill *fill)
 {
-	if (fill->plan.n_dimensions == 0 || fill->plan.form == GENIE_IMAGE_CODES)
-		return false;
-	fill->plan.form = GENIE_IMAGE_CODES;
 	fill->parts.n_groups = 0;
+	if (fill->plan.n_dimensions > 0 && fill->wanted != GENIE_IMAGE_TIGHT)
+		fill->plan.form = GENIE_IMAGE_CODES;
+	else
+	{
+		fill->plan.form = GENIE_IMAGE_TIGHT;
+		fill->plan.n_dimensions = 0;
+		fill->parts.n_totals = 0;
+		if (!decide(fill))
+			return false;
+		plan_tiles(fill);
+	}
 	return plan_groups(fill);
 }
 
@@ -651,6 +706,8 @@ cut_codes(GenieImageFill *fill)
 bool
 genie_image_fill(GenieImageFill *fill)
 {
+	if (!decide(fill))
+		return false;
 	fill->shared->plan = fill->plan;
 	fill->shared->n_groups = fill->parts.n_groups;
 	for (uint32 i = 0; i < fill->parts.n_groups; i++)
@@ -712,7 +769,9 @@ genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_proc
 	GENIE_FAULT("image-worker");
 	for (; step < STEPS; step++)
 	{
-		if (step > STEP_ROOM)
+		if (step == STEP_AGAIN)
+			fill->plan.form = fill->shared->plan.form;
+		else if (step > STEP_ROOM)
 		{
 			fill->plan = fill->shared->plan;
 			fill->plan.first_ranks = fill->first_ranks;

@@ -25,7 +25,7 @@ typedef struct GenieImageFill
 	uint32		n_dead;			/* of its objects, by the metapage that lists it */
 	bool		hints;			/* leave out objects with hints */
 	uint32		n_workers;		/* parallel workers that shall help */
-	bool		codes_alone;	/* where there can be codes (genie_image.h) */
+	GenieImageForm wanted;		/* CODES: where there can be codes, else TIGHT (genie_image.h) */
 	GenieImagePlan plan;		/* its group_bytes */
 
 	/* why a step returned false: what is malformed; NULL: the segment is stale, or it cannot be of codes alone */
@@ -46,6 +46,7 @@ typedef struct GenieImageFill
 	 * tasks' share of it.
 	 */
 	GenieImageTeam *team;		/* NULL: this process is alone */
+	bool		is_decided;		/* the form is */
 	GenieFillShared *shared;
 	GenieFillPart *of_part;		/* each part's ranks */
 	GenieTilePlan *planned;		/* of each part: each tile's */
@@ -66,7 +67,7 @@ typedef struct GenieImageFill
 
 extern bool genie_image_fill_plan(GenieImageFill *fill);
 
-/* Plans once more: codes alone.  False: there cannot be codes, or it was planned so. */
+/* Plans once more what was planned FULL: codes alone, or, without codes, tight.  To be called once. */
 extern bool genie_image_fill_shrink(GenieImageFill *fill);
 extern bool genie_image_fill(GenieImageFill *fill);
 

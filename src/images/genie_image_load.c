@@ -10,9 +10,9 @@
  *
  * An image of the backend's own is 2 and 4 alone, in memory of the current context.
  *
- * Codes alone (genie_image.h) take a third of the room, and single queries take longer by them.  genie.image says which
- * images have lists: full, all; small, those that cannot do without; auto, those that find room with them before others
- * have to go.
+ * Codes alone (genie_image.h) take a third of the room, and single queries take longer by them.  Where there cannot be
+ * codes, tight images take 0.5 to 0.9 of it.  genie.image says which images are full: full, all; small, none; auto,
+ * those that find room so before others have to go.
  *
  * A segment's values, quantized vectors, are loaded by the same steps without reading its lists: the plan follows from
  * their number.  Tile after tile is read from their section.
@@ -52,7 +52,7 @@ typedef struct GenieLoad
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
 	GenieEvict	evict;
-	bool		may_shrink;		/* to codes alone, if there is no free room for more */
+	bool		may_shrink;		/* to codes alone, or tight, if there is no free room for more */
 
 	/* the directory's entry */
 	bool		claimed;		/* it is ours, LOADING */
@@ -80,9 +80,9 @@ planned_bytes(const GenieImageFill *fill)
 	return n_bytes;
 }
 
-/* Allocates everything that is planned; lists_go: genie_eviction_allocate().  False: no room. */
+/* Allocates everything that is planned; full_go: genie_eviction_allocate().  False: no room. */
 static bool
-allocate(GenieLoad *load, GenieEvict evict, bool lists_go)
+allocate(GenieLoad *load, GenieEvict evict, bool full_go)
 {
 	GenieImageFill *fill = &load->fill;
 	GenieImageParts *parts = &fill->parts;
@@ -92,28 +92,39 @@ allocate(GenieLoad *load, GenieEvict evict, bool lists_go)
 	load->n_bytes = planned_bytes(fill);
 	memcpy(pieces, fill->group_bytes, n_groups * sizeof(uint64));
 	pieces[n_groups] = body_bytes(parts);
-	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, evict, lists_go))
+	if (!genie_eviction_allocate(&load->ref, pieces, n_groups + 1, fill->group_at, evict, full_go))
 		return false;
 	fill->live = parts->body = fill->group_at[n_groups];
 	pfree(pieces);
 	return true;
 }
 
+/* Why a step of reading returned false. */
+static GenieFallback
+reading_failed(const GenieImageFill *fill)
+{
+	return fill->damage != NULL ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_STALE;
+}
+
 /*
- * Allocates what is planned, or, where that has no free room and may be, codes alone.  For these, lists of the index's
- * other segments go, too: all of an index as codes alone is better than a part of it with lists.  False: no room.
+ * Allocates what is planned, or, where that has no free room and may be, what takes less.  For that, full images of the
+ * index's other segments go, too: all of an index in a small form is better than a part of it in a large one.  Returns
+ * why not: no room, or what reading gave.
  */
-static bool
+static GenieFallback
 make_room(GenieLoad *load)
 {
-	if (load->may_shrink && load->fill.plan.n_dimensions > 0)
+	if (load->may_shrink)
 	{
 		if (allocate(load, GENIE_EVICT_NONE, false))
-			return true;
-		(void) genie_image_fill_shrink(&load->fill);
+			return GENIE_FALLBACK_NONE;
+		if (!genie_image_fill_shrink(&load->fill))
+			return reading_failed(&load->fill);
 	}
-	return allocate(load, load->evict, false) ||
-		(load->fill.plan.form == GENIE_IMAGE_CODES && allocate(load, load->evict, true));
+	if (allocate(load, load->evict, false) ||
+		(load->fill.plan.form != GENIE_IMAGE_FULL && allocate(load, load->evict, true)))
+		return GENIE_FALLBACK_NONE;
+	return GENIE_FALLBACK_NO_ROOM;
 }
 
 /* Fills the part of the body behind the live bits: the groups, and the totals. */
@@ -202,7 +213,7 @@ check_alone(const GenieImageFill *fill)
 	alone.segment = fill->segment;
 	alone.n_dead = fill->n_dead;
 	alone.plan.group_bytes = fill->plan.group_bytes;
-	alone.codes_alone = fill->plan.form == GENIE_IMAGE_CODES;
+	alone.wanted = fill->plan.form;
 	if (fill_own(&alone, MaxAllocHugeSize))
 	{
 		Assert(alone.parts.n_groups == fill->parts.n_groups && alone.parts.n_totals == fill->parts.n_totals);
@@ -239,25 +250,20 @@ cleanup(int code, Datum arg)
 	load->claimed = false;
 }
 
-/* Why a step of reading returned false. */
-static GenieFallback
-reading_failed(const GenieImageFill *fill)
-{
-	return fill->damage != NULL ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_STALE;
-}
-
 /* Steps 2 to 4. */
 static GenieFallback
 run_claimed(GenieLoad *load)
 {
 	GenieImageFill *fill = &load->fill;
+	GenieFallback why;
 
 	if (load->is_vectors)
 		plan_vectors(fill, genie_values_shape(fill->segment));
 	else if (!genie_image_fill_plan(fill))
 		return reading_failed(fill);
-	if (!make_room(load))
-		return GENIE_FALLBACK_NO_ROOM;
+	why = make_room(load);
+	if (why != GENIE_FALLBACK_NONE)
+		return why;
 	if (load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
 		return reading_failed(fill);
 	fill->parts.form = fill->plan.form;
@@ -312,11 +318,17 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 	return result;
 }
 
+static GenieImageForm
+wanted_form(void)
+{
+	return genie_image_setting == GENIE_IMAGE_SETTING_SMALL ? GENIE_IMAGE_CODES : GENIE_IMAGE_FULL;
+}
+
 GenieLoadResult
 genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead, uint64 tombstone_version,
 				 GenieEvict evict, uint32 n_workers)
 {
-	GenieImageSetting setting = genie_image_setting;
+	GenieImageForm wanted = wanted_form();
 	GenieLoadResult result;
 	GenieLoad  *load;
 
@@ -326,15 +338,15 @@ genie_image_load(GenieSegment *segment, const GenieImageKey *key, uint32 n_dead,
 		load->fill.segment = segment;
 		load->fill.n_dead = n_dead;
 		load->fill.n_workers = n_workers;
-		load->fill.codes_alone = setting == GENIE_IMAGE_SETTING_SMALL;
+		load->fill.wanted = wanted;
 		load->fill.plan.group_bytes = group_bytes();
 		load->tombstone_version = tombstone_version;
 		load->evict = evict;
-		load->may_shrink = setting == GENIE_IMAGE_SETTING_AUTO;
+		load->may_shrink = genie_image_setting == GENIE_IMAGE_SETTING_AUTO && wanted == GENIE_IMAGE_FULL;
 		result = load_into_arena(load, key);
 		if (!load->fill.repeats)
 			return result;
-		setting = GENIE_IMAGE_SETTING_FULL;
+		wanted = GENIE_IMAGE_TIGHT;
 	}
 }
 
@@ -358,7 +370,7 @@ genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GenieValueShape shape = genie_values_shape(segment);
 	GenieImageFill fill = {.segment = segment, .n_dead = n_dead, .plan.group_bytes = group_bytes(),
-		.codes_alone = genie_image_setting == GENIE_IMAGE_SETTING_SMALL};
+		.wanted = wanted_form()};
 	bool		ok = genie_image_fill_plan(&fill);
 
 	*n_bytes = ok ? planned_bytes(&fill) : 0;

@@ -11,6 +11,7 @@
  *							sizes, k
  *		--k=N				the best N instead of the shape's k
  *		--scale=X			so many times the objects
+ *		--form=FORM			of images: full, codes, tight (genie_image.h); full
  *		--budget=SECONDS	a figure that would take longer is left out (1)
  *		--arena=GB			memory for images (6)
  *		--record=FILE		the figures for plots, a line each: figure, shape, engine, x, value, tab-separated
@@ -83,6 +84,13 @@ check_names(const std::vector<std::string> &given, const std::vector<std::string
 			wrong_usage((std::string("no ") + kind + " \"" + name + "\"").c_str());
 }
 
+static GenieImageForm
+form_of(const std::string &name)
+{
+	check_names({name}, {"full", "codes", "tight"}, "form");
+	return name == "full" ? GENIE_IMAGE_FULL : name == "codes" ? GENIE_IMAGE_CODES : GENIE_IMAGE_TIGHT;
+}
+
 static Options
 read_options(int argc, char **argv)
 {
@@ -110,6 +118,8 @@ read_options(int argc, char **argv)
 			for (std::string name; std::getline(names, name, ',');)
 				options.parts.push_back(name);
 		}
+		else if ((value = option(argv[i], "--form")) != nullptr)
+			image_form = form_of(value);
 		else if (strcmp(argv[i], "--profile") == 0)
 			options.profile = true;
 		else if (options.library == nullptr)

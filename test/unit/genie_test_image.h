@@ -110,12 +110,20 @@ genie_model_tile_end(const GenieModelList *list, uint32_t start, uint16_t *local
 	return end;
 }
 
+/* Have its images codes, or would have if objects have no two keywords of a dimension? */
+static inline bool
+genie_model_has_codes(const GenieModel *model)
+{
+	return model->n_dimensions > 0 && model->form != GENIE_IMAGE_TIGHT;
+}
+
 /* What each tile has; the caller frees it. */
 static inline GenieTilePlan *
 genie_model_plan(const GenieModel *model)
 {
 	uint32_t	n_tiles = genie_model_tiles(model);
 	GenieTilePlan *plans = calloc(n_tiles, sizeof(GenieTilePlan));
+	uint16_t   *locals = malloc(GENIE_TILE_OBJECTS * sizeof(uint16_t));
 
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
@@ -129,10 +137,16 @@ genie_model_plan(const GenieModel *model)
 
 		for (uint32_t start = 0, end; start < list->n; start = end)
 		{
-			end = genie_model_tile_end(list, start, NULL);
-			genie_tile_plan_add(&plans[list->objects[start] >> GENIE_TILE_SHIFT], end - start);
+			GenieTilePlan *plan = &plans[list->objects[start] >> GENIE_TILE_SHIFT];
+
+			end = genie_model_tile_end(list, start, locals);
+			if (model->form == GENIE_IMAGE_TIGHT)
+				genie_tile_plan_add_tight(plan, locals, end - start);
+			else
+				genie_tile_plan_add(plan, end - start);
 		}
 	}
+	free(locals);
 	return plans;
 }
 
@@ -141,7 +155,7 @@ static inline void
 genie_model_groups(const GenieModel *model, uint32_t tiles_max, GenieTileFill *fills, GenieSegmentImage *image)
 {
 	GenieImagePlan plan = {model->n_keywords, model->size_width, model->min_size, model->min_size, 0, model->form,
-		model->n_dimensions, model->first_ranks};
+		genie_model_has_codes(model) ? model->n_dimensions : 0, model->first_ranks};
 	GenieTilePlan *plans = genie_model_plan(model);
 	const GenieImageGroup **groups = calloc(image->n_tiles, sizeof(*groups));
 	uint32_t	n;
@@ -191,7 +205,7 @@ genie_model_try_image(const GenieModel *model, uint64_t id, uint32_t tiles_max, 
 	image->n_keywords = model->n_keywords;
 	image->n_tiles = genie_model_tiles(model);
 	image->live = model->live;
-	if (model->n_dimensions > 0)
+	if (genie_model_has_codes(model))
 		image->postings_before = genie_model_totals(model);
 	genie_model_groups(model, tiles_max, fills, image);
 	for (uint32_t g = 0; g < image->n_groups; g++)

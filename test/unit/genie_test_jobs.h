@@ -257,7 +257,7 @@ check_job(const GenieModel *model, const GenieJob *job)
 
 /* ---- random segments and jobs ---- */
 
-/* Tuples, whose images have codes, or codes alone. */
+/* Tuples, whose images are of any form. */
 static inline void
 random_tuples(GenieRandom *random, GenieModel *model)
 {
@@ -268,10 +268,10 @@ random_tuples(GenieRandom *random, GenieModel *model)
 		n_values[d] = 1 + (uint32_t) genie_random_below(random, genie_random_below(random, 3) == 0 ? 400 : 20);
 	genie_model_tuples(model, random, 1 + (uint32_t) genie_random_below(random, OBJECTS_MAX), n_dimensions, n_values,
 					   (uint32_t) genie_random_below(random, 2) * 10, genie_random_below(random, 2) == 0);
-	model->form = genie_random_below(random, 3) == 0 ? GENIE_IMAGE_FULL : GENIE_IMAGE_CODES;
+	model->form = (GenieImageForm) genie_random_below(random, 3);
 }
 
-/* Of objects of any keywords, without codes, or of tuples. */
+/* Of objects of any keywords, without codes, tight or not, or of tuples. */
 static inline void
 random_model(GenieRandom *random, GenieModel *model)
 {
@@ -286,6 +286,7 @@ random_model(GenieRandom *random, GenieModel *model)
 		return;
 	}
 	genie_model_begin(model, 1 + (uint32_t) genie_random_below(random, OBJECTS_MAX), n_keywords);
+	model->form = genie_random_below(random, 2) == 0 ? GENIE_IMAGE_FULL : GENIE_IMAGE_TIGHT;
 	for (uint32_t l = 0; l < n_lists; l++)
 		genie_model_list(model, (uint32_t) ((uint64_t) l * n_keywords / n_lists), objects,
 						 genie_model_random_objects(random, model->n_objects, objects));

@@ -11,6 +11,7 @@
 #include "genie_bits.h"
 #include "genie_codec.h"
 #include "genie_test.h"
+#include "genie_unpack.h"
 #include "genie_varint.h"
 
 #define BUFFER_BYTES (1 << 22)
@@ -276,6 +277,61 @@ best_length(uint32_t n, int *codec)
 	return best;
 }
 
+/* How many gaps of a width n locals take, and how many chunks, by the format's description. */
+static uint32_t
+chunks_of_width(uint32_t n, uint32_t width)
+{
+	const uint32_t room = width == 8 ? 13 : 27;
+	const uint32_t most = width == 8 ? 254 : 14;
+	uint32_t	n_chunks = 1;
+	uint32_t	used = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+	{
+		uint32_t	needed = 1;
+
+		for (uint32_t gap = (uint32_t) locals[i] - locals[i - 1]; gap > most; gap -= most)
+			needed++;
+		used += needed;
+		if (used > room)
+		{
+			n_chunks++;
+			used = 0;
+		}
+	}
+	return n_chunks;
+}
+
+/* The locals as chunks: no more than needed, the same by every kernel, and no change of a byte goes unnoticed. */
+static void
+check_chunks(uint32_t n)
+{
+	static uint16_t decoded[GENIE_TILE_OBJECTS * 2 + GENIE_UNPACK_SPARE];
+	uint32_t	of_8 = chunks_of_width(n, 8);
+	uint32_t	of_4 = chunks_of_width(n, 4);
+	uint32_t	n_chunks = genie_chunks_count(locals, n);
+	GenieChunk *chunks = calloc(n_chunks, sizeof(GenieChunk));
+	uint32_t	n_read;
+
+	CHECK_INT(n_chunks, of_8 <= of_4 ? of_8 : of_4);
+	genie_chunks_write(locals, n, chunks);
+	CHECK_INT(genie_chunk_width(chunks), of_8 <= of_4 ? 8 : 4);
+	for (uint32_t i = 0; genie_unpack_nth(i) != NULL; i++)
+	{
+		uint32_t	last = n_chunks / 2;
+
+		CHECK_INT(genie_unpack_nth(i)->chunks(chunks, n_chunks, decoded), n);
+		CHECK(memcmp(decoded, locals, n * sizeof(uint16_t)) == 0);
+
+		/* by itself: a chunk in the middle */
+		n_read = genie_unpack_nth(i)->chunks(chunks + last, 1, decoded);
+		CHECK(n_read >= 1 && n_read <= GENIE_CHUNK_LOCALS && decoded[0] == genie_chunk_first(&chunks[last]));
+	}
+	CHECK(genie_chunks_read(chunks, n_chunks, locals[n - 1] + 1u, decoded, &n_read) && n_read == n);
+	CHECK(!genie_chunks_read(chunks, n_chunks, locals[n - 1], decoded, &n_read));
+	free(chunks);
+}
+
 /* n locals in locals[], in tile 3, behind 65 objects of tile 0 that make the list tiled */
 static void
 check_tile(uint32_t n)
@@ -287,6 +343,8 @@ check_tile(uint32_t n)
 	size_t		first_len;
 	int			codec;
 	size_t		wanted = best_length(n, &codec);
+
+	check_chunks(n);
 
 	for (uint32_t i = 0; i <= GENIE_LOOSE_MAX; i++)
 		objects[i] = i;
@@ -361,6 +419,51 @@ test_tiles(GenieRandom *random)
 				local = locals[i] + 1u;
 			}
 			check_tile(count);
+		}
+	}
+}
+
+/* Any bytes as chunks: every kernel says the same, and what is taken for a list is one. */
+static void
+test_hostile_chunks(GenieRandom *random)
+{
+	for (uint32_t round = 0; round < 100000; round++)
+	{
+		uint32_t	n_chunks = 1 + (uint32_t) genie_random_below(random, 3);
+		GenieChunk	chunks[3];
+		uint16_t	first[3 * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE];
+		uint16_t	other[3 * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE];
+		uint32_t	n = 1 + (uint32_t) genie_random_below(random, 20);
+		uint32_t	n_read;
+
+		memset(chunks, 0, sizeof(chunks));
+		if (round % 2 == 0)
+			for (uint32_t i = 0; i < sizeof(chunks); i++)
+				chunks[i / GENIE_CHUNK_BYTES].bytes[i % GENIE_CHUNK_BYTES] = (uint8_t) genie_random_below(random, 256);
+		else
+		{
+			/* of a list, and changed */
+			for (uint32_t i = 0, local = 0; i < n; i++)
+				locals[i] = (uint16_t) (local += 1 + (uint32_t) genie_random_below(random, round % 4 == 1 ? 14 : 500));
+			if (genie_chunks_count(locals, n) > 3)
+				continue;
+			genie_chunks_write(locals, n, chunks);
+			n_chunks = genie_chunks_count(locals, n);
+			((uint8_t *) chunks)[genie_random_below(random, n_chunks * GENIE_CHUNK_BYTES)] ^=
+				(uint8_t) (1 << genie_random_below(random, 8));
+		}
+		n = genie_unpack_portable.chunks(chunks, n_chunks, first);
+		CHECK(n >= n_chunks && n <= n_chunks * GENIE_CHUNK_LOCALS);
+		for (uint32_t i = 1; genie_unpack_nth(i) != NULL; i++)
+			CHECK(genie_unpack_nth(i)->chunks(chunks, n_chunks, other) == n &&
+				  memcmp(first, other, n * sizeof(uint16_t)) == 0);
+		if (genie_chunks_read(chunks, n_chunks, GENIE_TILE_OBJECTS, other, &n_read))
+		{
+			GenieChunk	again[3] = {{{0}}};
+
+			CHECK_INT(genie_chunks_count(other, n_read), n_chunks);
+			genie_chunks_write(other, n_read, again);
+			CHECK(memcmp(again, chunks, n_chunks * sizeof(GenieChunk)) == 0);
 		}
 	}
 }
@@ -568,6 +671,7 @@ main(void)
 	test_lists(&random);
 	test_hostile_tiles(&random);
 	test_hostile_headers(&random);
+	test_hostile_chunks(&random);
 	test_hostile_loose(&random);
 	return genie_test_end();
 }

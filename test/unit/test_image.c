@@ -8,6 +8,7 @@
 #include "genie_image.h"
 #include "genie_test.h"
 #include "genie_test_image.h"
+#include "genie_unpack.h"
 
 #define OBJECTS_MAX (5 * GENIE_TILE_OBJECTS)
 
@@ -28,6 +29,21 @@ model_locals(const GenieModel *model, uint32_t rank, uint32_t tile, uint16_t *lo
 	return n;
 }
 
+/* Do the chunks have just these locals? */
+static bool
+has_chunks(const uint8_t *base, const GenieImageTile *tile, const GenieImageSpan *span, const uint16_t *locals,
+		   uint32_t n)
+{
+	const GenieChunk *chunks = (const GenieChunk *) (const void *) (base + tile->chunks) + span->from;
+	uint32_t	n_chunks = span->to - span->from;
+	uint16_t   *decoded = malloc((n_chunks * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE) * sizeof(uint16_t));
+	bool		same = genie_unpack_choose()->chunks(chunks, n_chunks, decoded) == n &&
+		memcmp(decoded, locals, n * sizeof(uint16_t)) == 0;
+
+	free(decoded);
+	return same;
+}
+
 /* One rank's list in one tile: found where it should be, with what it should have. */
 static bool
 check_rank(const GenieModel *model, const GenieImageGroup *group, uint32_t t, uint32_t rank)
@@ -37,7 +53,20 @@ check_rank(const GenieModel *model, const GenieImageGroup *group, uint32_t t, ui
 	const GenieImageTile *tile = genie_image_tiles(group) + t;
 	GenieImageSpan span = genie_image_find(base, tile, rank, rank + 1);
 	uint32_t	n = model_locals(model, rank, group->first_tile + t, locals);
+	uint32_t	n_chunks = group->form == GENIE_IMAGE_TIGHT && n > 0 ? genie_image_list_chunks(locals, n) : 0;
 
+	if (genie_tile_has_chunks(tile))
+	{
+		GenieImageSpan chunked = genie_image_find_chunks(base, tile, rank, rank + 1);
+
+		if (chunked.n_lists != (n_chunks > 0) || chunked.to - chunked.from != n_chunks)
+			return false;
+		if (n_chunks > 0)
+			return span.n_lists == 0 && span.from == span.to && span.bitmap_from == span.bitmap_to &&
+				has_chunks(base, tile, &chunked, locals, n);
+	}
+	else if (n_chunks > 0)
+		return false;
 	if (n >= GENIE_IMAGE_DENSE)
 	{
 		const uint8_t *bitmap = base + tile->bitmaps + (size_t) span.bitmap_from * GENIE_TILE_BITMAP_BYTES;
@@ -54,6 +83,26 @@ check_rank(const GenieModel *model, const GenieImageGroup *group, uint32_t t, ui
 	}
 	return span.n_lists == (n > 0) && span.bitmap_from == span.bitmap_to && span.to - span.from == n &&
 		memcmp(base + tile->postings + (size_t) span.from * sizeof(uint16_t), locals, n * sizeof(uint16_t)) == 0;
+}
+
+/* The same of chunked lists. */
+static bool
+check_chunk_range(const uint8_t *base, const GenieImageTile *tile, uint32_t first, uint32_t end)
+{
+	GenieImageSpan span = genie_image_find_chunks(base, tile, first, end);
+	uint32_t	n_lists = 0;
+	uint32_t	from = span.from;
+
+	for (uint32_t rank = first; rank < end; rank++)
+	{
+		GenieImageSpan one = genie_image_find_chunks(base, tile, rank, rank + 1);
+
+		if (one.from != from || one.first_list != span.first_list + n_lists)
+			return false;
+		n_lists += one.n_lists;
+		from = one.to;
+	}
+	return span.n_lists == n_lists && span.to == from;
 }
 
 /* A range of ranks is all of its ranks, one behind the other. */
@@ -77,7 +126,8 @@ check_range(const GenieImageGroup *group, uint32_t t, uint32_t first, uint32_t e
 		from = one.to;
 		bitmap = one.bitmap_to;
 	}
-	return span.n_lists == n_lists && span.to == from && span.bitmap_to == bitmap;
+	return span.n_lists == n_lists && span.to == from && span.bitmap_to == bitmap &&
+		(!genie_tile_has_chunks(tile) || check_chunk_range(base, tile, first, end));
 }
 
 static bool
@@ -101,7 +151,7 @@ check_sizes(const GenieModel *model, const GenieImageGroup *group, uint32_t t)
 }
 
 static void
-check_image(GenieRandom *random, const GenieModel *model, uint32_t tiles_max)
+check_form(GenieRandom *random, const GenieModel *model, uint32_t tiles_max)
 {
 	GenieSegmentImage image;
 	uint32_t	tile = 0;
@@ -145,6 +195,17 @@ check_image(GenieRandom *random, const GenieModel *model, uint32_t tiles_max)
 	}
 	CHECK_INT(tile, image.n_tiles);
 	genie_model_free_image(&image);
+}
+
+/* As lists, then tight. */
+static void
+check_image(GenieRandom *random, const GenieModel *model, uint32_t tiles_max)
+{
+	GenieModel	tight = *model;
+
+	check_form(random, model, tiles_max);
+	tight.form = GENIE_IMAGE_TIGHT;
+	check_form(random, &tight, tiles_max);
 }
 
 static void
@@ -232,7 +293,7 @@ test_forms(GenieRandom *random)
 			genie_model_list(&model, (uint32_t) ((uint64_t) l * cases[c].n_keywords / cases[c].n_lists), objects, n);
 		}
 		genie_model_image(&model, 1, 1, &image);
-		CHECK_INT(genie_image_tiles(image.groups[0])->form, cases[c].form);
+		CHECK_INT(genie_image_tiles(image.groups[0])->plain.form, cases[c].form);
 		genie_model_free_image(&image);
 		check_image(random, &model, 1);
 		genie_model_end(&model);
@@ -287,7 +348,7 @@ static void *
 small_group(GenieTileFill *fills)
 {
 	GenieImagePlan plan = {.n_keywords = 70};
-	GenieTilePlan tiles[2] = {{100, 2, 0, 6}, {50, 2, 0, 6}};
+	GenieTilePlan tiles[2] = {{100, 2, 0, 6, 0, 0}, {50, 2, 0, 6, 0, 0}};
 	uint64_t	n_bytes;
 	void	   *memory;
 
@@ -339,7 +400,7 @@ test_unplanned_bitmap(void)
 {
 	static uint16_t locals[GENIE_IMAGE_DENSE];
 	GenieImagePlan plan = {.n_keywords = 10};
-	GenieTilePlan tiles[2] = {{GENIE_TILE_OBJECTS, 1, 0, GENIE_IMAGE_DENSE}, {GENIE_TILE_OBJECTS, 0, 1, 0}};
+	GenieTilePlan tiles[2] = {{GENIE_TILE_OBJECTS, 1, 0, GENIE_IMAGE_DENSE, 0, 0}, {GENIE_TILE_OBJECTS, 0, 1, 0, 0, 0}};
 	GenieTileFill fills[2];
 	uint64_t	n_bytes;
 	void	   *memory;
@@ -365,21 +426,28 @@ emit_bytes(void *arg, const uint8_t *bytes, size_t n)
 	*(uint8_t **) arg += n;
 }
 
-/* One tile with one list: the group, or NULL where the list is refused.  bytes: its payload, or NULL to add locals. */
+/*
+ * One tile with one list, planned by its locals: the group, or NULL where the list is refused.  ref: its bytes, or NULL
+ * to add the locals.
+ */
 static GenieImageGroup *
-one_list(const uint16_t *locals, const GenieListRef *ref, uint32_t n_objects, uint64_t *n_bytes)
+one_list(GenieImageForm form, const uint16_t *locals, uint32_t n, const GenieListRef *ref, uint32_t n_objects,
+		 uint64_t *n_bytes)
 {
 	static uint16_t scratch[GENIE_TILE_OBJECTS];
-	GenieImagePlan plan = {.n_keywords = 10};
+	GenieImagePlan plan = {.n_keywords = 10, .form = form};
 	GenieTilePlan tile = {.n_objects = n_objects};
 	GenieTileFill fill;
 	void	   *memory;
 
-	genie_tile_plan_add(&tile, ref->n);
+	if (form == GENIE_IMAGE_TIGHT)
+		genie_tile_plan_add_tight(&tile, locals, n);
+	else
+		genie_tile_plan_add(&tile, n);
 	genie_image_group_plan(&plan, &tile, 0, 1, n_bytes);
 	memory = genie_model_memory(*n_bytes);
 	genie_image_group_begin(memory, *n_bytes, &plan, &tile, 0, 1, &fill);
-	if ((locals != NULL ? genie_image_add(&fill, 0, 3, locals, ref->n) :
+	if ((ref == NULL ? genie_image_add(&fill, 0, 3, locals, n) :
 		 genie_image_decode(&fill, 0, 3, ref, scratch)) && genie_image_group_finish(&fill, 1))
 		return memory;
 	free(memory);
@@ -388,7 +456,7 @@ one_list(const uint16_t *locals, const GenieListRef *ref, uint32_t n_objects, ui
 
 /* The same image by locals and by bytes; bytes with a bit flipped give nothing, or an image that is valid. */
 static void
-check_decode(GenieRandom *random, const uint16_t *locals, uint32_t n, GenieCodec codec)
+check_decode(GenieRandom *random, GenieImageForm form, const uint16_t *locals, uint32_t n, GenieCodec codec)
 {
 	static GenieListEncoder encoder;
 	static uint8_t bytes[GENIE_TILE_HEADER_MAX + GENIE_TILE_PAYLOAD_MAX + 1];
@@ -408,25 +476,25 @@ check_decode(GenieRandom *random, const uint16_t *locals, uint32_t n, GenieCodec
 	CHECK(genie_tile_header(bytes + 1, end, -1, &tile, &ref, &header_len));
 	ref.data = bytes + 1 + header_len;
 	CHECK_INT(ref.codec, codec);
-	by_locals = one_list(locals, &ref, n_objects, &n_bytes);
-	by_bytes = one_list(NULL, &ref, n_objects, &n_bytes);
+	by_locals = one_list(form, locals, n, NULL, n_objects, &n_bytes);
+	by_bytes = one_list(form, locals, n, &ref, n_objects, &n_bytes);
 	CHECK(by_locals != NULL && by_bytes != NULL && memcmp(by_locals, by_bytes, n_bytes) == 0);
 	free(by_locals);
 	free(by_bytes);
-	CHECK(n_objects == 1 || one_list(NULL, &ref, n_objects - 1, &n_bytes) == NULL);
+	CHECK(n_objects == 1 || one_list(form, locals, n, &ref, n_objects - 1, &n_bytes) == NULL);
 	for (int i = 0; i < 300; i++)
 	{
 		uint8_t    *byte = bytes + 1 + header_len + genie_random_below(random, ref.nbytes);
 		uint8_t		before = *byte;
 
 		*byte ^= (uint8_t) (1 << genie_random_below(random, 8));
-		by_bytes = one_list(NULL, &ref, n_objects, &n_bytes);
+		by_bytes = one_list(form, locals, n, &ref, n_objects, &n_bytes);
 		CHECK(by_bytes == NULL || genie_image_group_valid(by_bytes));
 		free(by_bytes);
 		*byte = before;
 	}
 	ref.nbytes--;
-	CHECK(one_list(NULL, &ref, n_objects, &n_bytes) == NULL);
+	CHECK(one_list(form, locals, n, &ref, n_objects, &n_bytes) == NULL);
 }
 
 static void
@@ -460,7 +528,8 @@ test_decode(GenieRandom *random)
 					for (uint32_t i = at; i < at + kinds[kind].run && i < kinds[kind].span; i++)
 						locals[n++] = (uint16_t) i;
 			CHECK(n > GENIE_LOOSE_MAX);
-			check_decode(random, locals, n, kinds[kind].codec);
+			check_decode(random, GENIE_IMAGE_FULL, locals, n, kinds[kind].codec);
+			check_decode(random, GENIE_IMAGE_TIGHT, locals, n, kinds[kind].codec);
 		}
 }
 
@@ -474,7 +543,7 @@ static void
 check_flips(GenieRandom *random, GenieImageGroup *group, uint64_t from, uint64_t length, uint32_t lowest)
 {
 	uint64_t	n_bits = length * 8;
-	uint64_t	step = n_bits < 4000 ? 1 : n_bits / 4000;
+	uint64_t	step = n_bits < 1000 ? 1 : n_bits / 1000;
 
 	for (uint64_t bit = genie_random_below(random, step); bit < n_bits; bit += step)
 	{
@@ -491,17 +560,47 @@ check_flips(GenieRandom *random, GenieImageGroup *group, uint64_t from, uint64_t
 	CHECK(genie_image_group_valid(group));
 }
 
+/* A flipped bit of a chunk is noticed, or the chunks are those of another list; then they have other locals. */
+static void
+check_chunk_flips(GenieRandom *random, GenieImageGroup *group, const GenieImageTile *tile)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) ((const uint8_t *) group + tile->chunked.starts);
+	GenieChunk *chunks = (GenieChunk *) (void *) ((uint8_t *) group + tile->chunks);
+	static uint16_t before[GENIE_TILE_OBJECTS + GENIE_UNPACK_SPARE];
+	static uint16_t after[GENIE_TILE_OBJECTS + GENIE_UNPACK_SPARE];
+
+	for (int i = 0; i < 500; i++)
+	{
+		uint32_t	list = (uint32_t) genie_random_below(random, tile->chunked.n);
+		uint32_t	n_chunks = starts[list + 1] - starts[list];
+		uint8_t    *byte = (uint8_t *) &chunks[starts[list]] + genie_random_below(random, n_chunks * GENIE_CHUNK_BYTES);
+		uint8_t		flip = (uint8_t) (1 << genie_random_below(random, 8));
+		uint32_t	n_before = genie_unpack_choose()->chunks(chunks + starts[list], n_chunks, before);
+		uint32_t	n;
+
+		*byte ^= flip;
+		if (genie_image_group_valid(group))
+		{
+			n = genie_unpack_choose()->chunks(chunks + starts[list], n_chunks, after);
+			CHECK(n != n_before || memcmp(before, after, n * sizeof(uint16_t)) != 0);
+		}
+		*byte ^= flip;
+	}
+	CHECK(genie_image_group_valid(group));
+}
+
 static void
 test_validity(GenieRandom *random)
 {
-	for (int round = 0; round < 2; round++)
+	for (int round = 0; round < 4; round++)
 	{
 		GenieModel	model;
 		GenieSegmentImage image;
 		GenieImageGroup *group;
 
-		/* INDEXED, then SORTED */
-		genie_model_begin(&model, GENIE_TILE_OBJECTS + 30, round == 0 ? 300 : 30000);
+		/* INDEXED, then SORTED; the same, tight */
+		genie_model_begin(&model, 2 * GENIE_TILE_OBJECTS, round % 2 == 0 ? 300 : 30000);
+		model.form = round < 2 ? GENIE_IMAGE_FULL : GENIE_IMAGE_TIGHT;
 		for (uint32_t rank = 0; rank < 300; rank += 3)
 			genie_model_list(&model, rank, objects, genie_model_random_objects(random, model.n_objects, objects));
 		genie_model_image(&model, 1, 2, &image);
@@ -512,15 +611,22 @@ test_validity(GenieRandom *random)
 		{
 			const GenieImageTile *tile = genie_image_tiles(group) + t;
 
-			CHECK_INT(tile->form, round == 0 ? GENIE_DIRECTORY_INDEXED : GENIE_DIRECTORY_SORTED);
-			CHECK(tile->n_lists > 10);
-			if (round == 0)
-				check_flips(random, group, tile->directory, (300 / 64 + 2) * sizeof(GenieImageWord), 0);
-			check_flips(random, group, (uint64_t) ((const uint8_t *) tile - (const uint8_t *) group) + 4, 16, 0);
+			CHECK_INT(tile->plain.form, round % 2 == 0 ? GENIE_DIRECTORY_INDEXED : GENIE_DIRECTORY_SORTED);
+			CHECK(tile->plain.n > 10 || round >= 2);
+			CHECK((tile->chunked.n > 10 && tile->n_chunks > 10) == (round >= 2));
+			if (round % 2 == 0)
+				check_flips(random, group, tile->plain.directory, (300 / 64 + 2) * sizeof(GenieImageWord), 0);
+			if (round == 2)
+				check_flips(random, group, tile->chunked.directory, (300 / 64 + 2) * sizeof(GenieImageWord), 0);
+			check_flips(random, group, (uint64_t) ((const uint8_t *) tile - (const uint8_t *) group) + 4,
+						sizeof(GenieImageTile) - 4, 0);
 			/* a boundary moved by more than a list has; by less, it may be another good image */
-			check_flips(random, group, tile->starts, (uint64_t) tile->n_lists * sizeof(uint32_t), 12);
-			check_flips(random, group, offsetof(GenieImageTile, directory) +
-						(uint64_t) ((const uint8_t *) tile - (const uint8_t *) group), 8 * sizeof(uint64_t), 0);
+			check_flips(random, group, tile->plain.starts, (uint64_t) tile->plain.n * sizeof(uint32_t), 12);
+			if (round >= 2)
+			{
+				check_flips(random, group, tile->chunked.starts, (uint64_t) tile->chunked.n * sizeof(uint32_t), 9);
+				check_chunk_flips(random, group, tile);
+			}
 		}
 		group->n_keywords = 200;
 		CHECK(!genie_image_group_valid(group));
@@ -687,7 +793,7 @@ check_alone(GenieRandom *random, GenieModel *model, const GenieSegmentImage *ful
 	check_zones(model, &image);
 	group = (GenieImageGroup *) image.groups[0];
 	check_flips(random, group, genie_image_tiles(group)->zones, sizeof(uint16_t), 0);
-	((GenieImageTile *) genie_image_tiles(group))->n_lists++;
+	((GenieImageTile *) genie_image_tiles(group))->plain.n++;
 	CHECK(!genie_image_group_valid(group));
 	genie_model_free_image(&image);
 	model->form = GENIE_IMAGE_FULL;

@@ -134,14 +134,12 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	std::vector<uint32_t> n_in_group;
 	std::vector<void *> memories;
 	std::vector<uint64_t> bytes;
-	GenieImagePlan plan = {n_keywords,
-						   0,
-						   UINT32_MAX,
-						   0,
-						   image_group_bytes,
-						   first_ranks.empty() ? GENIE_IMAGE_FULL : image_form,
-						   (uint32_t) first_ranks.size(),
-						   first_ranks.data()};
+	/* codes alone only where there are codes */
+	const GenieImageForm form = first_ranks.empty() && image_form == GENIE_IMAGE_CODES ? GENIE_IMAGE_FULL : image_form;
+	const bool	has_codes = !first_ranks.empty() && form != GENIE_IMAGE_TIGHT;
+	GenieImagePlan plan =
+		{n_keywords,        0, UINT32_MAX, 0, image_group_bytes, form, has_codes ? (uint32_t) first_ranks.size() : 0,
+		 first_ranks.data()};
 	std::atomic<uint64_t> postings(0);
 
 	lists.resize(n_tiles);
@@ -149,7 +147,14 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 		lists[t] = maker(t);
 		plans[t].n_objects = lists[t].n_objects;
 		for (size_t i = 0; i < lists[t].ranks.size(); i++)
-			genie_tile_plan_add(&plans[t], lists[t].starts[i + 1] - lists[t].starts[i]);
+		{
+			const uint32_t n = lists[t].starts[i + 1] - lists[t].starts[i];
+
+			if (form == GENIE_IMAGE_TIGHT)
+				genie_tile_plan_add_tight(&plans[t], &lists[t].locals[lists[t].starts[i]], n);
+			else
+				genie_tile_plan_add(&plans[t], n);
+		}
 		postings += lists[t].locals.size();
 	});
 	n_postings = postings;
@@ -208,7 +213,7 @@ TestImage::TestImage(Arena &arena, uint32_t n_objects, uint32_t n_keywords, cons
 	image.groups = groups.data();
 	image.live = live.data();
 	image.live_version = 1;
-	if (!first_ranks.empty())
+	if (has_codes)
 	{
 		totals.assign((size_t) n_keywords + 1, 0);
 		for (const TileLists &tile : lists)

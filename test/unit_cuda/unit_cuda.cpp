@@ -895,12 +895,18 @@ multiload_pass()
 
 	image_group_bytes = 1 << 16;
 	open_engine(NULL, 1, &nobody);
-	if (is_mine())
+	for (const GenieImageForm form : {GENIE_IMAGE_FULL, GENIE_IMAGE_TIGHT})
 	{
+		if (!is_mine())
+			continue;
 		arena->reset();
+		image_form = form;
 		const auto	image = make_uniform_sets(*arena, 9, n_tiles * GENIE_TILE_OBJECTS - 99, 3000, 2, 5);
 
-		too_large_case("larger than the device, sets", *image, by_scale(40u, 20u, 3u));
+		image_form = GENIE_IMAGE_FULL;
+		too_large_case(form == GENIE_IMAGE_TIGHT ? "larger than the device, sets, tight" :
+												   "larger than the device, sets",
+					   *image, by_scale(40u, 20u, 3u));
 	}
 	for (const GenieImageForm form : {GENIE_IMAGE_FULL, GENIE_IMAGE_CODES})
 	{
@@ -985,6 +991,37 @@ codes_pass()
 	image_form = GENIE_IMAGE_FULL;
 }
 
+/* Tight images: all that counts in lists, in whole tiles and in parts of them. */
+static void
+tight_pass()
+{
+	image_form = GENIE_IMAGE_TIGHT;
+	for (const char *shared_bytes : {(const char *) NULL, "49152"})
+	{
+		open_engine(shared_bytes);
+		boundary_cases();
+		if (shared_bytes == NULL)
+		{
+			random_cases();
+			facet_cases();
+		}
+		if (scale != TINY)
+			ties_case();
+		if (scale != TINY && shared_bytes == NULL)
+		{
+			bounded_cases();
+			key_cases();
+			bounded_key_case();
+			empty_tiles_case();
+			paging_case();
+			mixed_case();
+		}
+		cuda->ops->close(cuda);
+	}
+	unsetenv("GENIE_CUDA_SHARED_BYTES");
+	image_form = GENIE_IMAGE_FULL;
+}
+
 /* As on devices of less shared memory, with tiles in 2, 4 or 8 parts.  Images are in memory that is not pinned. */
 static void
 little_shared_pass(const char *shared_bytes)
@@ -1051,6 +1088,7 @@ main(int argc, char **argv)
 	run_pass(n++, several_engines_pass);
 	run_pass(n++, multiload_pass);
 	run_pass(n++, codes_pass);
+	run_pass(n++, tight_pass);
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }

@@ -22,6 +22,11 @@ tile_ns(const GenieDispatchCosts *costs, const GenieImageGroup *group, const Gen
 											   query->ranges[r].end);
 
 		ns += costs->posting_ns * (span.to - span.from) + costs->bitmap_ns * (span.bitmap_to - span.bitmap_from);
+		if (genie_tile_has_chunks(tile))
+		{
+			span = genie_image_find_chunks((const uint8_t *) group, tile, query->ranges[r].first, query->ranges[r].end);
+			ns += costs->posting_ns * GENIE_CHUNK_MEAN * (span.to - span.from);
+		}
 	}
 	return ns;
 }

@@ -66,6 +66,13 @@ typedef struct GenieListSpan
 	uint32_t	end;
 } GenieListSpan;
 
+/* what an image's tile has of a range of ranks */
+typedef struct GenieTileSpan
+{
+	GenieImageSpan plain;		/* and bitmaps */
+	GenieImageSpan chunked;
+} GenieTileSpan;
+
 /* codes of a dimension that match, from low to high */
 typedef struct GenieCodeSpan
 {
@@ -83,7 +90,8 @@ typedef struct GenieTileFound
 	uint32_t	n_spans;
 	uint64_t	max_count;		/* no object can match more of this round's lists */
 	uint64_t	n_bitmaps;		/* of these lists */
-	uint64_t	n_postings;		/* a bitmap counts for GENIE_IMAGE_DENSE, the fewest it has */
+	uint64_t	n_postings;		/* a bitmap counts for GENIE_IMAGE_DENSE, the fewest it has; a chunk for
+								 * GENIE_CHUNK_MEAN */
 } GenieTileFound;
 
 /* Scratch of one engine; its kernels must be set and all else zero at the start. */
@@ -104,7 +112,7 @@ typedef struct GenieTileScratch
 	union
 	{
 		GenieListSpan lists[GENIE_SPANS_MAX];
-		GenieImageSpan image[GENIE_SPANS_MAX];
+		GenieTileSpan image[GENIE_SPANS_MAX];
 		GenieCodeSpan codes[GENIE_SPANS_MAX];
 	}			spans;			/* each source has its own */
 	const GenieKernels *kernels;

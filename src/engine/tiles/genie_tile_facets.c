@@ -11,19 +11,20 @@
 
 #include "genie_code_bounds.h"
 #include "genie_tile_facets.h"
+#include "genie_tile_source.h"
 
 /* Takes the list of a rank: postings, or else a bitmap. */
 typedef bool (*TakeList) (void *arg, uint32_t rank, const uint16_t *locals, uint32_t n, const uint64_t *bitmap);
 
-/* The number of the rank of a tile's i-th list; lists come in ascending order, and *word with them. */
+/* The rank of the i-th of a tile's lists of a kind; these come in ascending order, and *word with them. */
 static uint32_t
-rank_of_list(const GenieTile *tile, uint32_t i, uint32_t *word)
+rank_of_list(const GenieTile *tile, const GenieImageLists *lists, uint32_t i, uint32_t *word)
 {
-	const uint8_t *directory = tile->base + tile->image->directory;
+	const uint8_t *directory = tile->base + lists->directory;
 	const GenieImageWord *words = (const GenieImageWord *) (const void *) directory;
 	uint64_t	present;
 
-	if (tile->image->form == GENIE_DIRECTORY_SORTED)
+	if (lists->form == GENIE_DIRECTORY_SORTED)
 		return ((const uint32_t *) (const void *) directory)[i];
 	while (words[*word].lists_before + (uint32_t) __builtin_popcountll(words[*word].present) <= i)
 		(*word)++;
@@ -61,12 +62,36 @@ take_codes(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg
 	return true;
 }
 
+/* Takes the chunked lists of a range of ranks, each in several pieces if it is long.  False: one was refused. */
+static inline __attribute__((always_inline)) bool
+take_chunks(const GenieKernels *kernels, const GenieTile *tile, GenieRankRange range, TakeList take, void *arg)
+{
+	GenieImageSpan span = genie_image_find_chunks(tile->base, tile->image, range.first, range.end);
+	const uint32_t *starts = (const uint32_t *) (const void *) (tile->base + tile->image->chunked.starts);
+	uint32_t	word = range.first / 64;
+	uint16_t	locals[GENIE_CHUNKS_BATCH_LOCALS];
+
+	for (uint32_t i = span.first_list; i < span.first_list + span.n_lists; i++)
+	{
+		uint32_t	rank = rank_of_list(tile, &tile->image->chunked, i, &word);
+
+		for (uint32_t at = starts[i]; at < starts[i + 1];)
+		{
+			uint32_t	n = genie_tile_next_chunks(kernels, tile, &at, starts[i + 1], locals);
+
+			if (!take(arg, rank, locals, n, NULL))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* Takes all lists of a range of ranks.  False: one was refused. */
 static inline __attribute__((always_inline)) bool
-take_lists(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg)
+take_lists(const GenieKernels *kernels, const GenieTile *tile, GenieRankRange range, TakeList take, void *arg)
 {
 	GenieImageSpan span = genie_image_find(tile->base, tile->image, range.first, range.end);
-	const uint32_t *starts = (const uint32_t *) (const void *) (tile->base + tile->image->starts);
+	const uint32_t *starts = (const uint32_t *) (const void *) (tile->base + tile->image->plain.starts);
 	const uint16_t *postings = (const uint16_t *) (const void *) (tile->base + tile->image->postings);
 	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (tile->base + tile->image->bitmap_ranks);
 	const uint8_t *bitmaps = tile->base + tile->image->bitmaps;
@@ -75,13 +100,14 @@ take_lists(const GenieTile *tile, GenieRankRange range, TakeList take, void *arg
 	if (((const GenieImageGroup *) (const void *) tile->base)->form == GENIE_IMAGE_CODES)
 		return take_codes(tile, range, take, arg);
 	for (uint32_t i = span.first_list; i < span.first_list + span.n_lists; i++)
-		if (!take(arg, rank_of_list(tile, i, &word), postings + starts[i], starts[i + 1] - starts[i], NULL))
+		if (!take(arg, rank_of_list(tile, &tile->image->plain, i, &word), postings + starts[i],
+				  starts[i + 1] - starts[i], NULL))
 			return false;
 	for (uint32_t b = span.bitmap_from; b < span.bitmap_to; b++)
 		if (!take(arg, bitmap_ranks[b], NULL, 0,
 				  (const uint64_t *) (const void *) (bitmaps + (size_t) b * GENIE_TILE_BITMAP_BYTES)))
 			return false;
-	return true;
+	return !genie_tile_has_chunks(tile->image) || take_chunks(kernels, tile, range, take, arg);
 }
 
 static inline bool
@@ -119,7 +145,7 @@ genie_tile_facets(const GenieTileScratch *scratch, const GenieTile *tile, GenieR
 {
 	Facets		facets = {scratch->kernels, tile->live, range.first, sums};
 
-	(void) take_lists(tile, range, take_facet, &facets);
+	(void) take_lists(scratch->kernels, tile, range, take_facet, &facets);
 }
 
 /* ---- grids ---- */
@@ -173,7 +199,7 @@ genie_tile_grid(GenieTileScratch *scratch, const GenieTile *tile, const GenieGri
 
 		places.axis = axis;
 		places.before = a;
-		if (!take_lists(tile, (GenieRankRange) {axis->first_rank, axis->first_rank + axis->n_ranks}, take_place,
+		if (!take_lists(scratch->kernels, tile, (GenieRankRange) {axis->first_rank, axis->first_rank + axis->n_ranks}, take_place,
 						&places))
 			return false;
 	}

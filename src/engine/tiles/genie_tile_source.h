@@ -3,7 +3,7 @@
  *	  Where a tile's lists come from: a source finds them and adds them to the counters.
  *
  *	genie_tile_from_lists.c		lists as they are on the pages, in any codec
- *	genie_tile_from_image.c		a tile of an image: plain postings, and bitmaps
+ *	genie_tile_from_image.c		a tile of an image: plain postings, chunks, and bitmaps
  *	genie_tile_from_codes.c		a tile of an image of codes alone: all codes are compared
  *
  * Only genie_tile_count.c calls a source; it owns the counters, the rounds and the batches of bitmaps.
@@ -43,6 +43,22 @@ typedef struct GenieTileSource
 	/* add for few postings: each through genie_tile_touch(). */
 	bool		(*touch) (GenieTileScratch *scratch, const GenieTile *tile, uint32_t n_spans);
 } GenieTileSource;
+
+/* chunks that are decoded at a time: their locals stay in the fastest cache, and there are many to count */
+#define GENIE_CHUNKS_BATCH 64
+#define GENIE_CHUNKS_BATCH_LOCALS (GENIE_CHUNKS_BATCH * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE)
+
+/* Decodes the next batch of chunks [*from, to), which moves behind it; returns how many locals. */
+static inline uint32_t
+genie_tile_next_chunks(const GenieKernels *kernels, const GenieTile *tile, uint32_t *from, uint32_t to,
+					   uint16_t *locals)
+{
+	const GenieChunk *chunks = (const GenieChunk *) (const void *) (tile->base + tile->image->chunks);
+	uint32_t	n = to - *from < GENIE_CHUNKS_BATCH ? to - *from : GENIE_CHUNKS_BATCH;
+
+	*from += n;
+	return kernels->unpack->chunks(chunks + *from - n, n, locals);
+}
 
 extern const GenieTileSource genie_tile_from_lists;
 extern const GenieTileSource genie_tile_from_image;

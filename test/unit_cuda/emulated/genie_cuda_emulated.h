@@ -344,6 +344,17 @@ __byte_perm(uint32_t low, uint32_t high, uint32_t selector)
 	return genie_cuda_emulated_permute(low, high, selector & 0x7777);
 }
 
+/* 0xFF in the bytes that are equal */
+static inline uint32_t
+__vcmpeq4(uint32_t a, uint32_t b)
+{
+	uint32_t	equal = 0;
+
+	for (uint32_t i = 0; i < 32; i += 8)
+		equal |= (a >> i & 0xFF) == (b >> i & 0xFF) ? 0xFFu << i : 0;
+	return equal;
+}
+
 static inline uint32_t
 __dp4a(uint32_t a, uint32_t b, uint32_t sum)
 {

@@ -1,5 +1,5 @@
-# Images of codes alone (genie.image): the same rows and numbers as with lists and as without the worker, in less memory; who gets
-# them; objects that they cannot be of; several processes that load one.
+# Small images (genie.image), of codes alone or of chunks: the same rows and numbers as by full ones and as without the worker, in
+# less memory; who gets them; objects that cannot be codes; several processes that load one.
 use strict;
 use warnings;
 use FindBin;
@@ -9,7 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = genie_node('codes', conf => worker_settings("genie.cpu_threads = 3\ngenie.loaders = 3\nautovacuum = off\nmax_parallel_workers_per_gather = 3\n"));
+my $node = genie_node('codes', conf => worker_settings("genie.shared_memory = 32MB\ngenie.cpu_threads = 3\ngenie.loaders = 3\nautovacuum = off\nmax_parallel_workers_per_gather = 3\n"));
 sub sql { return $node->safe_psql('postgres', @_); }
 
 # Codes of 4, 8 and 16 bits; an attribute that not all rows have; objects of which a few have two keywords of a dimension; LSH.
@@ -24,6 +24,9 @@ CREATE TABLE twice (id int, x genie_object);
 INSERT INTO twice SELECT i, CASE WHEN i % 1000 = 0 THEN genie_object('{0:int:1, 0:int:2, 1:int:3}')
 	ELSE genie_object(format('{0:int:%s, 1:int:%s, 2:int:%s}', i % 5, i % 7, i % 9)) END FROM generate_series(1, 5000) i;
 CREATE INDEX twice_x ON twice USING genie (x);
+CREATE TABLE s (id int, x int[]);
+INSERT INTO s SELECT i, ARRAY(SELECT DISTINCT (3000 ^ ((j * 0.618 + i * (0.01 + j * 0.000037)) % 1))::int FROM generate_series(1, 28) j) FROM generate_series(1, 140000) i;
+CREATE INDEX s_x ON s USING genie (x);
 CREATE TABLE v (id int, x float4[]);
 INSERT INTO v SELECT i, ARRAY(SELECT ((i * j) % 97 + random())::float4 FROM generate_series(1, 8) j) FROM generate_series(1, 5000) i;
 CREATE INDEX v_x ON v USING genie (x genie_l2_ops);
@@ -51,12 +54,19 @@ CREATE FUNCTION answers() RETURNS SETOF text LANGUAGE sql AS $$
 			ORDER BY genie_tuple(a, b, c, d, e, f, g) <%> '{0:int:1, 2:int:5, 5:int:7}'::genie_object LIMIT 30) s) r
 	UNION ALL SELECT 'twice ' || md5(string_agg(id::text, ' ' ORDER BY n)) FROM (SELECT id, row_number() OVER () AS n FROM
 		(SELECT id FROM twice ORDER BY x <&> genie_query('{0:int:[1,2], 1:int:3}') LIMIT 700) s) r
+	UNION ALL SELECT 'sets ' || md5(string_agg(concat_ws(' ', s.query, s.tid, s.match_count), ',' ORDER BY n)) FROM (SELECT array_agg(genie_query(x) ORDER BY id) AS all FROM s WHERE id % 7000 = 5) queries,
+		genie_search('s_x', queries.all, 30) WITH ORDINALITY s (query, tid, match_count, n)
+	UNION ALL SELECT 'ranges ' || md5(string_agg(concat_ws(' ', s.query, s.tid, s.match_count), ',' ORDER BY n)) FROM genie_search('s_x', ARRAY['{0:int:[1,5]}', '{0:int:[20,90], 0:int:7, 0:int:[400,3000]}',
+		'{0:int:[0,3000]}']::genie_query[], 70000) WITH ORDINALITY s (query, tid, match_count, n)
+	UNION ALL SELECT 'jaccard ' || string_agg(id::text, ' ' ORDER BY n) FROM (SELECT id, row_number() OVER () AS n FROM
+		(SELECT id FROM s ORDER BY x <%> (SELECT x FROM s WHERE id = 1234) LIMIT 50) s) r
+	UNION ALL SELECT 'set counts ' || string_agg(lower::text, ' ' ORDER BY query) FROM genie_counts('s_x', ARRAY['{0:int:1, 0:int:2, 0:int:5}@2', '{0:int:[30,60], 0:int:1}@2', '{0:int:3000, 0:int:1}@2']::genie_query[])
 	UNION ALL SELECT 'vectors ' || string_agg(id::text, ' ' ORDER BY n) FROM (SELECT id, row_number() OVER () AS n FROM
 		(SELECT id FROM v ORDER BY x <-> (SELECT x FROM v WHERE id = 17) LIMIT 40) s) r $$;
 SQL
 
 sub contents { return sql(q{SELECT string_agg(DISTINCT concat_ws(' ', index, contents), ', ' ORDER BY concat_ws(' ', index, contents)) FROM genie_images() WHERE state = 'ready'}); }
-sub bytes { return sql(q{SELECT sum(bytes) FROM genie_images() WHERE index = 't_x'::regclass}); }
+sub bytes { return sql(q{SELECT sum(bytes) FROM genie_images() WHERE index = '} . ($_[0] // 't_x') . q{'::regclass}); }
 
 sub restart_with
 {
@@ -71,11 +81,12 @@ sub check
 {
 	my ($settings, $kind, $expected, $when) = @_;
 	restart_with($settings);
-	sql("SELECT genie_prewarm('$_')") foreach ('t_x', 'twice_x', 'v_x');
+	sql("SELECT genie_prewarm('$_')") foreach ('s_x', 't_x', 'twice_x', 'v_x');
+	my $lists = $kind eq 'codes' ? 'chunks' : 'postings';
 	my $before = sql('SELECT fallback_no_image + fallback_no_room + fallback_failed FROM genie_stat');
 	is(sql('SELECT answers()'), $expected, "$when: the same answers");
 	is(sql('SELECT fallback_no_image + fallback_no_room + fallback_failed FROM genie_stat'), $before, "$when: the worker counted all");
-	is(contents(), "t_x $kind, twice_x postings, v_x $kind, v_x vectors", "$when: what is in memory");
+	is(contents(), "s_x $lists, t_x $kind, twice_x $lists, v_x $kind, v_x vectors", "$when: what is in memory");
 	return bytes();
 }
 
@@ -83,8 +94,11 @@ restart_with("genie.autoprewarm = off\n");
 sub answers_without_worker { return sql('SET genie.worker = off; SELECT answers()'); }
 my $answers = answers_without_worker();
 my $full = check("genie.image = full\n", 'postings', $answers, 'full');
+my $full_sets = bytes('s_x');
 my $small = check("genie.image = small\n", 'codes', $answers, 'small');
 cmp_ok($small, '<', 0.6 * $full, 'codes alone take less');
+my $small_sets = bytes('s_x');
+cmp_ok($small_sets, '<', 0.8 * $full_sets, 'chunks take less');
 is(check("genie.image = auto\n", 'postings', $answers, 'auto, with room'), $full, 'with room for lists, there are lists');
 is(sql(q{SELECT image_bytes FROM genie_index_info('t_x')}) > $small, 1, 'genie_index_info tells what would be loaded');
 
@@ -104,6 +118,15 @@ is(sql('SELECT answers()'), $answers, 'the same answers');
 is(bytes(), $small, 'of the same size');
 restart_with("genie.image = full\n");
 like(($node->psql('postgres', "SELECT genie_prewarm('t_x')"))[2], qr/no room in shared memory for all of genie index "t_x".*HINT: .*genie\.image/s, 'full: there is no room, and a hint says what to do');
+
+# The same of sets, which have no codes.
+restart_with("genie.image = auto\ngenie.shared_memory = " . (int($small_sets / 1024) + 1280) . "kB\n");
+sql("SELECT genie_prewarm('s_x')");
+is(contents(), 's_x chunks', 'auto, with less room for sets: chunks');
+is(sql('SELECT answers()'), $answers, 'the same answers');
+is(bytes('s_x'), $small_sets, 'of the same size');
+restart_with("genie.image = full\ngenie.shared_memory = " . int(($small + $full) / 2 / 1024) . "kB\n");
+like(($node->psql('postgres', "SELECT genie_prewarm('t_x')"))[2], qr/no room/, 'full: there is no room');
 
 # What was put off for its lists is tried again when it may be without.
 sql('ALTER SYSTEM SET genie.image = small');

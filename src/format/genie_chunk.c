@@ -1,0 +1,134 @@
+/*
+ * genie_chunk.c
+ *	  Writing and checking chunks (genie_chunk.h).  What counts them reads them by a kernel (genie_unpack.h).
+ */
+#include <string.h>
+
+#include "genie_chunk.h"
+#include "genie_unpack.h"
+
+#define GAPS_8 13
+#define GAPS_4 27
+
+static uint32_t
+gaps_of(uint32_t width)
+{
+	return width == 8 ? GAPS_8 : GAPS_4;
+}
+
+/* Puts gap number i where it belongs. */
+static void
+put_gap(GenieChunk *chunk, uint32_t width, uint32_t i, uint32_t gap)
+{
+	uint32_t	word;
+	uint32_t	n_bytes;
+
+	if (width == 8)
+	{
+		chunk->bytes[2 + i] = (uint8_t) gap;
+		return;
+	}
+	word = i < 4 ? 2 : 4 + (i - 4) / 8 * 4;
+	n_bytes = i < 4 ? 2 : 4;
+	i = i < 4 ? i : (i - 4) % 8;
+	chunk->bytes[word + i % n_bytes] |= (uint8_t) (gap << (i / n_bytes * 4));
+}
+
+/*
+ * How many of n locals the first chunk has; writes it unless it is NULL.  What the last gap of a chunk would only begin
+ * is left to the next chunk.
+ */
+static uint32_t
+put_chunk(const uint16_t *locals, uint32_t n, uint32_t width, GenieChunk *chunk)
+{
+	const uint32_t skip = (1u << width) - 2;
+	uint32_t	used = 0;
+	uint32_t	i;
+
+	if (chunk != NULL)
+	{
+		chunk->bytes[0] = (uint8_t) locals[0];
+		chunk->bytes[1] = (uint8_t) (locals[0] >> 8);
+		chunk->bytes[GENIE_CHUNK_BYTES - 1] = (uint8_t) (width << 4);
+	}
+	for (i = 1; i < n; i++)
+	{
+		uint32_t	gap = (uint32_t) locals[i] - locals[i - 1];
+		uint32_t	n_skips = (gap - 1) / skip;
+
+		if (n_skips >= gaps_of(width) - used)
+			break;
+		for (uint32_t s = 0; s < n_skips; s++, used++)
+			if (chunk != NULL)
+				put_gap(chunk, width, used, skip + 1);
+		if (chunk != NULL)
+			put_gap(chunk, width, used, gap - n_skips * skip);
+		used++;
+	}
+	return i;
+}
+
+static uint32_t
+count_of(const uint16_t *locals, uint32_t n, uint32_t width)
+{
+	uint32_t	n_chunks = 0;
+
+	for (uint32_t i = 0; i < n; i += put_chunk(locals + i, n - i, width, NULL))
+		n_chunks++;
+	return n_chunks;
+}
+
+/* The width that takes fewer chunks; *n_chunks: how many. */
+static uint32_t
+choose_width(const uint16_t *locals, uint32_t n, uint32_t *n_chunks)
+{
+	uint32_t	of_4 = count_of(locals, n, 4);
+
+	*n_chunks = count_of(locals, n, 8);
+	if (*n_chunks <= of_4)
+		return 8;
+	*n_chunks = of_4;
+	return 4;
+}
+
+uint32_t
+genie_chunks_count(const uint16_t *locals, uint32_t n)
+{
+	uint32_t	n_chunks;
+
+	(void) choose_width(locals, n, &n_chunks);
+	return n_chunks;
+}
+
+void
+genie_chunks_write(const uint16_t *locals, uint32_t n, GenieChunk *chunks)
+{
+	uint32_t	n_chunks;
+	uint32_t	width = choose_width(locals, n, &n_chunks);
+
+	for (uint32_t i = 0; i < n; chunks++)
+		i += put_chunk(locals + i, n - i, width, chunks);
+}
+
+bool
+genie_chunks_read(const GenieChunk *chunks, uint32_t n_chunks, uint32_t n_objects, uint16_t *locals, uint32_t *n)
+{
+	uint32_t	width;
+	uint32_t	wanted;
+	uint32_t	at = 0;			/* of the chunks written again */
+
+	*n = genie_unpack_portable.chunks(chunks, n_chunks, locals);
+	for (uint32_t i = 0; i < *n; i++)
+		if (locals[i] >= n_objects || (i > 0 && locals[i] <= locals[i - 1]))
+			return false;
+	width = choose_width(locals, *n, &wanted);
+	for (uint32_t i = 0; i < *n && wanted == n_chunks; at++)
+	{
+		GenieChunk	again = {{0}};
+
+		i += put_chunk(locals + i, *n - i, width, &again);
+		if (memcmp(&again, &chunks[at], sizeof(GenieChunk)) != 0)
+			return false;
+	}
+	return at == n_chunks;
+}
