@@ -34,8 +34,10 @@ struct GenieCudaFound
 	uint32_t	total_bitmaps;
 	uint32_t	total_chunks;
 	uint32_t	total_lists;	/* with bitmaps; no object matches more often */
-	uint32_t	chunk_from;		/* of a tight tile: chunks [from, to) of this thread's range */
+	uint32_t	chunk_from;		/* of a tight tile: chunks [from, to) of this thread's range, */
 	uint32_t	chunk_to;
+	uint32_t	chunk_end;		/* the sum of chunks up to there, and over the block */
+	uint32_t	total_decoded;
 };
 
 /* The first of the ascending postings [low, high) that is at least local. */
@@ -54,6 +56,19 @@ genie_cuda_posting_bound(const uint16_t *postings, uint32_t low, uint32_t high, 
 	return low;
 }
 
+/* Sums the chunks of the block's ranges up. */
+template <int THREADS>
+__device__ __forceinline__ void
+genie_cuda_sum_chunks(GenieCudaFound &found, GenieCudaShared<THREADS> &shared)
+{
+	uint32_t	sums[1] = {found.chunk_to - found.chunk_from};
+	uint32_t	totals[1];
+
+	genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
+	found.chunk_end = sums[0] + found.chunk_to - found.chunk_from;
+	found.total_decoded = totals[0];
+}
+
 /* Looks up the query's ranges [first_range, first_range + THREADS). */
 template <int THREADS, bool PARTS>
 __device__ __forceinline__ GenieCudaFound
@@ -66,7 +81,7 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	uint32_t	totals[3];
 	GenieCudaFound found;
 
-	found.chunk_from = found.chunk_to = 0;
+	found.chunk_from = found.chunk_to = found.chunk_end = found.total_decoded = 0;
 	if (number < piece.query->n_ranges)
 	{
 		const GenieRankRange range = piece.query->ranges[number];
@@ -111,6 +126,8 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	found.total_chunks = totals[0];
 	found.total_bitmaps = totals[1];
 	found.total_lists = totals[2];
+	if (genie_tile_has_chunks(tile))
+		genie_cuda_sum_chunks<THREADS>(found, shared);
 	return found;
 }
 
@@ -396,20 +413,15 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 	}
 }
 
-/* Numbers the chunks found through, as postings in runs of 16 bytes.  Returns how many there are. */
+/* The chunks found take the place of the runs of postings, as if each had as many as 16 bytes hold. */
 template <int THREADS>
-__device__ __forceinline__ uint32_t
-genie_cuda_number_chunks(const GenieCudaFound &found, GenieCudaShared<THREADS> &shared)
+__device__ __forceinline__ void
+genie_cuda_put_chunks(const GenieCudaFound &found, GenieCudaShared<THREADS> &shared)
 {
-	uint32_t	sums[1] = {found.chunk_to - found.chunk_from};
-	uint32_t	totals[1];
-
 	shared.from[threadIdx.x] = found.chunk_from * GENIE_CUDA_CHUNK;
 	shared.to[threadIdx.x] = found.chunk_to * GENIE_CUDA_CHUNK;
-	genie_cuda_block_scan<THREADS, 1>(sums, totals, shared.sums);
-	shared.end[threadIdx.x] = sums[0] + found.chunk_to - found.chunk_from;
+	shared.end[threadIdx.x] = found.chunk_end;
 	__syncthreads();
-	return totals[0];
 }
 
 /*
@@ -445,9 +457,9 @@ genie_cuda_complete(const GenieCudaPiece &piece, uint32_t unit, uint32_t at_leas
  * postings as objects.
  */
 __device__ __forceinline__ bool
-genie_cuda_rare(uint32_t n_chunks, uint32_t n_objects, uint32_t least)
+genie_cuda_rare(uint32_t n_postings, uint32_t n_objects, uint32_t least)
 {
-	const float mean = (float) n_chunks * GENIE_CUDA_CHUNK / (float) n_objects;
+	const float mean = (float) n_postings / (float) n_objects;
 	float		part = 1;
 
 	if (mean > 1)
@@ -482,8 +494,9 @@ genie_cuda_count(const GenieCudaPiece &piece)
 		if (n_ranges <= THREADS && found.total_lists < threshold)
 			return false;
 		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps < threshold &&
-			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW && !genie_tile_has_chunks(&piece.tile->tile) &&
-			genie_cuda_rare(found.total_chunks, piece.n, threshold - found.total_bitmaps))
+			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW &&
+			genie_cuda_rare(found.total_chunks * GENIE_CUDA_CHUNK + found.total_decoded * GENIE_CHUNK_MEAN, piece.n,
+							threshold - found.total_bitmaps))
 			what = GENIE_CUDA_BITMAPS_LATER;
 		if (LATER && threadIdx.x == 0)
 		{
@@ -497,11 +510,10 @@ genie_cuda_count(const GenieCudaPiece &piece)
 		__syncthreads();
 		if (genie_tile_has_chunks(&piece.tile->tile))
 		{
-			const uint32_t total_chunks = genie_cuda_number_chunks<THREADS>(found, shared);
-
+			genie_cuda_put_chunks<THREADS>(found, shared);
 			genie_cuda_add_postings<BITS, THREADS, PARTS, true>((const uint4 *) (piece.tile->base +
 																				 piece.tile->tile.chunks),
-																total_chunks, piece.first, piece.n);
+																found.total_decoded, piece.first, piece.n);
 			__syncthreads();
 		}
 		first_range += THREADS;
