@@ -2,8 +2,8 @@
  * genie_chunk.h
  *	  Posting lists of an image in chunks of 16 bytes, each of which decodes by itself.
  *
- * A chunk is its first local and the gaps to the next ones.  So a thread decodes a chunk without any other, and a run of
- * lists is a run of chunks.
+ * A chunk is its first local and the gaps to the next ones.  So a thread decodes a chunk without any other, and a run
+ * of lists is a run of chunks.
  *
  *		byte 0, 1		the first local (little endian)
  *		byte 2 .. 14	gaps

@@ -311,8 +311,8 @@ set_runs(uint8_t *bitmap, const GenieListRef *ref, uint32_t n_objects)
 }
 
 /*
- * Notes the rank of list number n, and where it begins.  Where several processes fill a tile, they have everything apart
- * but the word in which the ranks of one end and those of the next begin.
+ * Notes the rank of list number n, and where it begins.  Where several processes fill a tile, they have everything
+ * apart but the word in which the ranks of one end and those of the next begin.
  */
 static void
 note_list(GenieTileFill *fill, const GenieImageLists *lists, uint32_t n, uint32_t rank, uint32_t start)

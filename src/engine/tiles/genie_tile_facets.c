@@ -196,11 +196,11 @@ genie_tile_grid(GenieTileScratch *scratch, const GenieTile *tile, const GenieGri
 	for (uint32_t a = 0; a < grid->n_axes; a++)
 	{
 		const GenieGridAxis *axis = &grid->axes[a];
+		const GenieRankRange range = {axis->first_rank, axis->first_rank + axis->n_ranks};
 
 		places.axis = axis;
 		places.before = a;
-		if (!take_lists(scratch->kernels, tile, (GenieRankRange) {axis->first_rank, axis->first_rank + axis->n_ranks}, take_place,
-						&places))
+		if (!take_lists(scratch->kernels, tile, range, take_place, &places))
 			return false;
 	}
 	for (uint32_t w = 0; w < GENIE_TILE_WORDS; w++)

@@ -3,8 +3,8 @@
  *	  The source of a tile's lists from an image (genie_tile_source.h).
  *
  * A range's lists are a run of postings, which is counted as it is, in tight images a run of chunks, too, which is
- * decoded some chunks at a time, and bitmaps, one behind the other.  Nothing is checked here: images are made from lists
- * that were checked when they were decoded (genie_image.c).
+ * decoded some chunks at a time, and bitmaps, one behind the other.  Nothing is checked here: images are made from
+ * lists that were checked when they were decoded (genie_image.c).
  */
 #include "genie_tile_source.h"
 
