@@ -386,7 +386,7 @@ sql('DROP TABLE granted');
 
 # ---- more than fits ----
 
-restart_with('genie.shared_memory = 4MB');
+restart_with('genie.shared_memory = 4MB', 'genie.image = full');
 sql(<<'SQL');
 SELECT format('CREATE TABLE many_%1$s AS SELECT ARRAY(SELECT (i * 7 + j * j * %1$s) %% 600 FROM generate_series(1, 8) j WHERE i > 0) AS x FROM generate_series(1, 40000) i', n),
 	format('CREATE INDEX many_%1$s_x ON many_%1$s USING genie (x)', n) FROM generate_series(1, 6) n \gexec

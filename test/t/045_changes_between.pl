@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = genie_node('changes', conf => worker_settings(fake_engine(), 'genie.shared_memory = 4MB'));
+my $node = genie_node('changes', conf => worker_settings(fake_engine(), 'genie.shared_memory = 4MB', 'genie.image = full'));
 create_table($node, 4000, 0.45);
 
 sub sql { return $node->safe_psql('postgres', @_); }
