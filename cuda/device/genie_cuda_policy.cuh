@@ -56,7 +56,7 @@ constexpr int GENIE_CUDA_RESIDENT_THREADS = 1536;
 constexpr uint32_t GENIE_CUDA_WARP = 32;
 
 /* postings of a 16-byte load */
-constexpr uint32_t GENIE_CUDA_CHUNK = 8;
+constexpr uint32_t GENIE_CUDA_LOAD_POSTINGS = 8;
 
 /* bytes of codes, of an image of codes alone, that are counted while a posting is */
 constexpr double GENIE_CUDA_CODE_BYTES = 1.2;
@@ -120,7 +120,7 @@ constexpr int GENIE_CUDA_SPARSE_RESIDENT = GENIE_CUDA_RESIDENT_THREADS;
 constexpr uint32_t GENIE_CUDA_SPARSE_POSTINGS = 8192;
 constexpr uint32_t GENIE_CUDA_SPARSE_SEGMENTS = 192;
 
-/* postings of a run that one thread sees alone: two or three chunks */
+/* postings of a run that one thread sees alone: two or three loads */
 constexpr uint32_t GENIE_CUDA_SPARSE_SHORT = 16;
 
 /* bitmaps: their sum and one more fit four planes */

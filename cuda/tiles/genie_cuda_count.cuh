@@ -7,9 +7,9 @@
  * 1.	Each thread looks up one range in the tile's directory: a run of postings and some bitmaps.
  * 2.	Bitmaps.  Each thread takes 32 objects at a time, adds all bitmaps in planes in registers, and stores the sums
  *		as counters.  This also sets counters to zero where there is no bitmap, so it comes first.
- * 3.	Postings.  The runs are cut into chunks of 16 bytes, which are numbered through, and each warp takes as many
- *		chunks as any other.  So one list of 60,000 postings and a hundred lists of 600 take the same time.  A posting
- *		is one atomic addition in shared memory.  A run begins and ends inside chunks; a mask leaves out the postings
+ * 3.	Postings.  The runs are cut into loads of 16 bytes, which are numbered through, and each warp takes as many
+ *		loads as any other.  So one list of 60,000 postings and a hundred lists of 600 take the same time.  A posting
+ *		is one atomic addition in shared memory.  A run begins and ends inside loads; a mask leaves out the postings
  *		outside.
  *
  * 4.	Tight tiles.  Runs of chunks are then numbered through in the same way, and a thread decodes a chunk
@@ -32,7 +32,7 @@ struct GenieCudaFound
 	uint32_t	n_bitmaps;
 	uint32_t	bitmaps_before; /* of the threads below */
 	uint32_t	total_bitmaps;
-	uint32_t	total_chunks;
+	uint32_t	total_loads;
 	uint32_t	total_lists;	/* with bitmaps; no object matches more often */
 	uint32_t	chunk_from;		/* of a tight tile: chunks [from, to) of this thread's range, */
 	uint32_t	chunk_to;
@@ -104,7 +104,8 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 		}
 	}
 	if (span.to > span.from)
-		sums[0] = (span.to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - span.from / GENIE_CUDA_CHUNK;
+		sums[0] = (span.to + GENIE_CUDA_LOAD_POSTINGS - 1) / GENIE_CUDA_LOAD_POSTINGS -
+			span.from / GENIE_CUDA_LOAD_POSTINGS;
 	found.bitmap = span.bitmap_from;
 	found.n_bitmaps = span.bitmap_to - span.bitmap_from;
 	sums[1] = found.n_bitmaps;
@@ -123,7 +124,7 @@ genie_cuda_find(const GenieCudaPiece &piece, uint32_t first_range, GenieCudaShar
 	}
 	shared.end[threadIdx.x] += sums[0];
 	found.bitmaps_before = sums[1];
-	found.total_chunks = totals[0];
+	found.total_loads = totals[0];
 	found.total_bitmaps = totals[1];
 	found.total_lists = totals[2];
 	if (genie_tile_has_chunks(tile))
@@ -252,9 +253,9 @@ genie_cuda_add_posting(uint32_t object, uint32_t once)
 /* Adds 16 bytes of postings that belong to the part and whose bit in valid is set; ALL: all bits are. */
 template <int BITS, bool PARTS, bool ALL>
 __device__ __forceinline__ void
-genie_cuda_add_chunk(uint32_t part_first, uint32_t part_n, const uint4 &chunk, uint32_t valid)
+genie_cuda_add_load(uint32_t part_first, uint32_t part_n, const uint4 &load, uint32_t valid)
 {
-	const uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+	const uint32_t words[4] = {load.x, load.y, load.z, load.w};
 
 #pragma unroll
 	for (int i = 0; i < 4; i++)
@@ -294,7 +295,7 @@ genie_cuda_add_decoded(uint32_t part_first, uint32_t part_n, const uint4 &chunk)
 }
 
 /*
- * A warp's place among the runs, the same in all its threads.  The chunks [inner, inner_end) lie wholly in the run, so
+ * A warp's place among the runs, the same in all its threads.  The loads [inner, inner_end) lie wholly in the run, so
  * nothing needs to be looked up for them.
  */
 struct GenieCudaWalk
@@ -302,26 +303,26 @@ struct GenieCudaWalk
 	uint32_t	run;
 	uint32_t	inner;
 	uint32_t	inner_end;
-	uint32_t	first_chunk;	/* a chunk's place in the postings minus its number */
+	uint32_t	first_load;	/* a load's place in the postings minus its number */
 };
 
-/* The first run of [low, THREADS) whose end is above chunk. */
+/* The first run of [low, THREADS) whose end is above load. */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
-genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &shared)
+genie_cuda_run_of(uint32_t load, uint32_t low, const GenieCudaShared<THREADS> &shared)
 {
 	uint32_t	high = THREADS - 1;
 
 	/* mostly it is this run or the next one; if runs are short, bisection skips many */
-	if (shared.end[low] > chunk)
+	if (shared.end[low] > load)
 		return low;
-	if (shared.end[++low] > chunk)
+	if (shared.end[++low] > load)
 		return low;
 	for (low++; low < high;)
 	{
 		const uint32_t middle = (low + high) / 2;
 
-		if (shared.end[middle] <= chunk)
+		if (shared.end[middle] <= load)
 			low = middle + 1;
 		else
 			high = middle;
@@ -330,48 +331,48 @@ genie_cuda_run_of(uint32_t chunk, uint32_t low, const GenieCudaShared<THREADS> &
 }
 
 /*
- * Finds the run of each thread's chunk, which may be behind the walk's.  Writes the chunk's place in the postings to
- * *at and returns a bit for each of its 8 postings: does it lie in the run?  None does in chunks from end on.  The walk
+ * Finds the run of each thread's load, which may be behind the walk's.  Writes the load's place in the postings to
+ * *at and returns a bit for each of its 8 postings: does it lie in the run?  None does in loads from end on.  The walk
  * goes on to the last thread's run.  All threads of the warp call it together.
  */
 template <int THREADS>
 __device__ __forceinline__ uint32_t
-genie_cuda_walk(GenieCudaWalk &walk, uint32_t chunk, uint32_t end, uint32_t *at, const GenieCudaShared<THREADS> &shared)
+genie_cuda_walk(GenieCudaWalk &walk, uint32_t load, uint32_t end, uint32_t *at, const GenieCudaShared<THREADS> &shared)
 {
-	const uint32_t run = genie_cuda_run_of<THREADS>(min(chunk, end - 1), walk.run, shared);
+	const uint32_t run = genie_cuda_run_of<THREADS>(min(load, end - 1), walk.run, shared);
 	const uint32_t from = shared.from[run];
 	const uint32_t to = shared.to[run];
 	const uint32_t run_end = shared.end[run];
-	const uint32_t first_chunk = (to + GENIE_CUDA_CHUNK - 1) / GENIE_CUDA_CHUNK - run_end;
-	const uint32_t inner = from / GENIE_CUDA_CHUNK - first_chunk + (from % GENIE_CUDA_CHUNK != 0);
-	const int	head = (int) (from - (chunk + first_chunk) * GENIE_CUDA_CHUNK);
-	const uint32_t tail = to - (chunk + first_chunk) * GENIE_CUDA_CHUNK;
+	const uint32_t first_load = (to + GENIE_CUDA_LOAD_POSTINGS - 1) / GENIE_CUDA_LOAD_POSTINGS - run_end;
+	const uint32_t inner = from / GENIE_CUDA_LOAD_POSTINGS - first_load + (from % GENIE_CUDA_LOAD_POSTINGS != 0);
+	const int	head = (int) (from - (load + first_load) * GENIE_CUDA_LOAD_POSTINGS);
+	const uint32_t tail = to - (load + first_load) * GENIE_CUDA_LOAD_POSTINGS;
 	uint32_t	valid = 0xFF;
 
 	if (head > 0)
 		valid <<= head;
-	if (tail < GENIE_CUDA_CHUNK)
+	if (tail < GENIE_CUDA_LOAD_POSTINGS)
 		valid &= (1u << tail) - 1;
-	*at = chunk + first_chunk;
+	*at = load + first_load;
 
 	walk.run = __shfl_sync(GENIE_CUDA_WHOLE_WARP, run, GENIE_CUDA_WARP - 1);
 	walk.inner = __shfl_sync(GENIE_CUDA_WHOLE_WARP, inner, GENIE_CUDA_WARP - 1);
-	walk.inner_end = __shfl_sync(GENIE_CUDA_WHOLE_WARP, min(run_end - (to % GENIE_CUDA_CHUNK != 0), end),
+	walk.inner_end = __shfl_sync(GENIE_CUDA_WHOLE_WARP, min(run_end - (to % GENIE_CUDA_LOAD_POSTINGS != 0), end),
 								 GENIE_CUDA_WARP - 1);
-	walk.first_chunk = __shfl_sync(GENIE_CUDA_WHOLE_WARP, first_chunk, GENIE_CUDA_WARP - 1);
-	return chunk < end ? valid : 0;
+	walk.first_load = __shfl_sync(GENIE_CUDA_WHOLE_WARP, first_load, GENIE_CUDA_WARP - 1);
+	return load < end ? valid : 0;
 }
 
 /* Adds the postings of the runs found; DECODE: these are chunks. */
 template <int BITS, int THREADS, bool PARTS, bool DECODE>
 __device__ __noinline__ void
-genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t part_first, uint32_t part_n)
+genie_cuda_add_postings(const uint4 *loads, uint32_t total_loads, uint32_t part_first, uint32_t part_n)
 {
 	constexpr uint32_t WARPS = THREADS / GENIE_CUDA_WARP;
 	const GenieCudaShared<THREADS> &shared = genie_cuda_shared<BITS, THREADS>(part_n);
-	const uint32_t share = ((total_chunks + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
-	const uint32_t end = min(total_chunks, (genie_cuda_warp() + 1) * share);
-	/* for chunks that are not there: 0 is added to a word of counters that each thread has for itself, so none waits */
+	const uint32_t share = ((total_loads + WARPS - 1) / WARPS + GENIE_CUDA_WARP - 1) & ~(GENIE_CUDA_WARP - 1);
+	const uint32_t end = min(total_loads, (genie_cuda_warp() + 1) * share);
+	/* for loads that are not there: 0 is added to a word of counters that each thread has for itself, so none waits */
 	const uint32_t own = genie_cuda_thread() * (32 / BITS) * 0x10001u + part_first * 0x10001u;
 	const uint4 nothing = make_uint4(own, own, own, own);
 	GenieCudaWalk walk = {0, 1, 0, 0};
@@ -385,17 +386,17 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 #pragma unroll
 		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
 		{
-			const uint32_t warp_chunk = first + GENIE_CUDA_WARP * i;
-			const uint32_t chunk = warp_chunk + genie_cuda_thread();
-			uint32_t	at = chunk + walk.first_chunk;
+			const uint32_t warp_load = first + GENIE_CUDA_WARP * i;
+			const uint32_t load = warp_load + genie_cuda_thread();
+			uint32_t	at = load + walk.first_load;
 
-			all[i] = warp_chunk >= walk.inner && warp_chunk + GENIE_CUDA_WARP <= walk.inner_end;
+			all[i] = warp_load >= walk.inner && warp_load + GENIE_CUDA_WARP <= walk.inner_end;
 			valid[i] = 0xFF;
-			if (warp_chunk >= end)
+			if (warp_load >= end)
 				valid[i] = 0;
 			else if (!all[i])
-				valid[i] = genie_cuda_walk<THREADS>(walk, chunk, end, &at, shared);
-			data[i] = valid[i] == 0 ? nothing : __ldg(chunks + at);
+				valid[i] = genie_cuda_walk<THREADS>(walk, load, end, &at, shared);
+			data[i] = valid[i] == 0 ? nothing : __ldg(loads + at);
 		}
 #pragma unroll
 		for (uint32_t i = 0; i < GENIE_CUDA_LOADS; i++)
@@ -406,20 +407,20 @@ genie_cuda_add_postings(const uint4 *chunks, uint32_t total_chunks, uint32_t par
 					genie_cuda_add_decoded<BITS, PARTS>(part_first, part_n, data[i]);
 			}
 			else if (all[i])
-				genie_cuda_add_chunk<BITS, PARTS, true>(part_first, part_n, data[i], valid[i]);
+				genie_cuda_add_load<BITS, PARTS, true>(part_first, part_n, data[i], valid[i]);
 			else if (first + GENIE_CUDA_WARP * i < end)
-				genie_cuda_add_chunk<BITS, PARTS, false>(part_first, part_n, data[i], valid[i]);
+				genie_cuda_add_load<BITS, PARTS, false>(part_first, part_n, data[i], valid[i]);
 		}
 	}
 }
 
-/* The chunks found take the place of the runs of postings, as if each had as many as 16 bytes hold. */
+/* The chunks found take the place of the runs of postings: a chunk is a load, as if of so many postings. */
 template <int THREADS>
 __device__ __forceinline__ void
 genie_cuda_put_chunks(const GenieCudaFound &found, GenieCudaShared<THREADS> &shared)
 {
-	shared.from[threadIdx.x] = found.chunk_from * GENIE_CUDA_CHUNK;
-	shared.to[threadIdx.x] = found.chunk_to * GENIE_CUDA_CHUNK;
+	shared.from[threadIdx.x] = found.chunk_from * GENIE_CUDA_LOAD_POSTINGS;
+	shared.to[threadIdx.x] = found.chunk_to * GENIE_CUDA_LOAD_POSTINGS;
 	shared.end[threadIdx.x] = found.chunk_end;
 	__syncthreads();
 }
@@ -457,9 +458,9 @@ genie_cuda_complete(const GenieCudaPiece &piece, uint32_t unit, uint32_t at_leas
  * postings as objects.
  */
 __device__ __forceinline__ bool
-genie_cuda_rare(uint32_t n_postings, uint32_t n_objects, uint32_t least)
+genie_cuda_rare(float n_postings, uint32_t n_objects, uint32_t least)
 {
-	const float mean = (float) n_postings / (float) n_objects;
+	const float mean = n_postings / (float) n_objects;
 	float		part = 1;
 
 	if (mean > 1)
@@ -495,8 +496,9 @@ genie_cuda_count(const GenieCudaPiece &piece)
 			return false;
 		if (LATER && n_ranges <= THREADS && found.total_bitmaps > 0 && found.total_bitmaps < threshold &&
 			found.total_bitmaps <= GENIE_CUDA_BITMAP_WINDOW &&
-			genie_cuda_rare(found.total_chunks * GENIE_CUDA_CHUNK + found.total_decoded * GENIE_CHUNK_MEAN, piece.n,
-							threshold - found.total_bitmaps))
+			genie_cuda_rare((float) found.total_loads * GENIE_CUDA_LOAD_POSTINGS +
+								(float) found.total_decoded * GENIE_CHUNK_MEAN,
+							piece.n, threshold - found.total_bitmaps))
 			what = GENIE_CUDA_BITMAPS_LATER;
 		if (LATER && threadIdx.x == 0)
 		{
@@ -506,7 +508,7 @@ genie_cuda_count(const GenieCudaPiece &piece)
 		genie_cuda_add_bitmaps<BITS, THREADS>(piece, found, what);
 		genie_cuda_add_postings<BITS, THREADS, PARTS, false>((const uint4 *) (piece.tile->base +
 																			  piece.tile->tile.postings),
-															 found.total_chunks, piece.first, piece.n);
+															 found.total_loads, piece.first, piece.n);
 		__syncthreads();
 		if (genie_tile_has_chunks(&piece.tile->tile))
 		{

@@ -29,10 +29,7 @@
 #include "genie_cuda_sparse.cuh"
 
 /* postings of a segment at most: 16 bytes for each thread of a warp */
-constexpr uint32_t SEGMENT = GENIE_CUDA_WARP * GENIE_CUDA_CHUNK;
-
-/* no tile has so many postings or chunks */
-constexpr uint32_t DECODE = 1u << 31;
+constexpr uint32_t SEGMENT = GENIE_CUDA_WARP * GENIE_CUDA_LOAD_POSTINGS;
 
 /* planes hold the sum of all bitmaps and of the bits seen */
 constexpr int PLANES = 4;
@@ -48,7 +45,7 @@ struct SparseShared
 		uint16_t	again[GENIE_CUDA_SPARSE_AGAIN];	/* locals */
 		uint32_t	wanted[GENIE_CUDA_SPARSE_WANTED];	/* key << 16 | (65,535 - local): larger ranks first */
 	};
-	uint2		segments[GENIE_CUDA_SPARSE_SEGMENTS];	/* postings [x, y); with DECODE in x: chunks */
+	uint2		segments[GENIE_CUDA_SPARSE_SEGMENTS];	/* postings [x, y); or, where y is below x, chunks [y, x) */
 	const uint8_t *bitmaps[GENIE_CUDA_SPARSE_BITMAPS];
 	uint32_t	n_lists;		/* bitmaps too */
 	uint32_t	n_bitmaps;
@@ -61,22 +58,22 @@ struct SparseShared
 
 /* ---- seeing postings ---- */
 
-/* Sees the postings of chunk number at that lie in [from, to). */
+/* Sees the postings of load number at that lie in [from, to). */
 static __device__ __forceinline__ void
-see_chunk(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShared &shared)
+see_load(const uint4 &data, uint32_t at, uint32_t from, uint32_t to, SparseShared &shared)
 {
 	const uint32_t words[4] = {data.x, data.y, data.z, data.w};
-	const int	head = (int) (from - at * GENIE_CUDA_CHUNK);
-	const uint32_t tail = to - at * GENIE_CUDA_CHUNK;
+	const int	head = (int) (from - at * GENIE_CUDA_LOAD_POSTINGS);
+	const uint32_t tail = to - at * GENIE_CUDA_LOAD_POSTINGS;
 	uint32_t	valid = 0xFF;
 	uint32_t	again = 0;
 
 	if (head > 0)
 		valid <<= head;
-	if (tail < GENIE_CUDA_CHUNK)
+	if (tail < GENIE_CUDA_LOAD_POSTINGS)
 		valid &= (1u << tail) - 1;
 #pragma unroll
-	for (uint32_t i = 0; i < GENIE_CUDA_CHUNK; i++)
+	for (uint32_t i = 0; i < GENIE_CUDA_LOAD_POSTINGS; i++)
 	{
 		const uint32_t local = i % 2 == 0 ? words[i / 2] : words[i / 2] >> 16;
 		const uint32_t bit = __funnelshift_l(0, 1, local);	/* which takes its amount modulo 32 */
@@ -117,15 +114,15 @@ see_decoded(const uint4 &data, SparseShared &shared)
 static __device__ __forceinline__ void
 see_short_run(const uint4 *postings, uint32_t from, uint32_t to, SparseShared &shared)
 {
-	for (uint32_t at = from / GENIE_CUDA_CHUNK; at * GENIE_CUDA_CHUNK < to; at++)
-		see_chunk(__ldg(postings + at), at, from, to, shared);
+	for (uint32_t at = from / GENIE_CUDA_LOAD_POSTINGS; at * GENIE_CUDA_LOAD_POSTINGS < to; at++)
+		see_load(__ldg(postings + at), at, from, to, shared);
 }
 
 /* Cuts the postings [from, to) into segments. */
 static __device__ __forceinline__ void
 add_segments(uint32_t from, uint32_t to, SparseShared &shared)
 {
-	const uint32_t first = from & ~(GENIE_CUDA_CHUNK - 1);
+	const uint32_t first = from & ~(GENIE_CUDA_LOAD_POSTINGS - 1);
 	const uint32_t n = (to - first + SEGMENT - 1) / SEGMENT;
 	const uint32_t place = atomicAdd(&shared.n_segments, n);
 
@@ -150,8 +147,8 @@ see_chunks(const uint4 *chunks, uint32_t from, uint32_t to, SparseShared &shared
 	place = atomicAdd(&shared.n_segments, n);
 	if (place + n <= GENIE_CUDA_SPARSE_SEGMENTS)
 		for (uint32_t i = 0; i < n; i++)
-			shared.segments[place + i] = make_uint2(DECODE | (from + i * GENIE_CUDA_WARP),
-													min(to, from + (i + 1) * GENIE_CUDA_WARP));
+			shared.segments[place + i] = make_uint2(min(to, from + (i + 1) * GENIE_CUDA_WARP),
+													from + i * GENIE_CUDA_WARP);
 }
 
 enum Seen
@@ -220,13 +217,13 @@ see_ranges(const GenieCudaPiece &piece, SparseShared &shared)
 		for (uint32_t i = done + genie_cuda_warp(); i < n_segments; i += THREADS / GENIE_CUDA_WARP)
 		{
 			const uint2 segment = shared.segments[i];
-			const uint32_t at = segment.x / GENIE_CUDA_CHUNK + genie_cuda_thread();
-			const uint32_t chunk = (segment.x & ~DECODE) + genie_cuda_thread();
+			const uint32_t at = segment.x / GENIE_CUDA_LOAD_POSTINGS + genie_cuda_thread();
+			const uint32_t chunk = segment.y + genie_cuda_thread();
 
-			if ((segment.x & DECODE) != 0 && chunk < segment.y)
+			if (segment.y < segment.x && chunk < segment.x)
 				see_decoded(__ldg(chunks + chunk), shared);
-			else if ((segment.x & DECODE) == 0 && at * GENIE_CUDA_CHUNK < segment.y)
-				see_chunk(__ldg(postings + at), at, segment.x, segment.y, shared);
+			else if (segment.x < segment.y && at * GENIE_CUDA_LOAD_POSTINGS < segment.y)
+				see_load(__ldg(postings + at), at, segment.x, segment.y, shared);
 		}
 		done = n_segments;
 		__syncthreads();
