@@ -78,34 +78,19 @@ count_of(const uint16_t *locals, uint32_t n, uint32_t width)
 	return n_chunks;
 }
 
-/* The width that takes fewer chunks; *n_chunks: how many. */
-static uint32_t
-choose_width(const uint16_t *locals, uint32_t n, uint32_t *n_chunks)
+uint32_t
+genie_chunks_count(const uint16_t *locals, uint32_t n, uint32_t *width)
 {
+	uint32_t	of_8 = count_of(locals, n, 8);
 	uint32_t	of_4 = count_of(locals, n, 4);
 
-	*n_chunks = count_of(locals, n, 8);
-	if (*n_chunks <= of_4)
-		return 8;
-	*n_chunks = of_4;
-	return 4;
-}
-
-uint32_t
-genie_chunks_count(const uint16_t *locals, uint32_t n)
-{
-	uint32_t	n_chunks;
-
-	(void) choose_width(locals, n, &n_chunks);
-	return n_chunks;
+	*width = of_8 <= of_4 ? 8 : 4;
+	return of_8 <= of_4 ? of_8 : of_4;
 }
 
 void
-genie_chunks_write(const uint16_t *locals, uint32_t n, GenieChunk *chunks)
+genie_chunks_write(const uint16_t *locals, uint32_t n, uint32_t width, GenieChunk *chunks)
 {
-	uint32_t	n_chunks;
-	uint32_t	width = choose_width(locals, n, &n_chunks);
-
 	for (uint32_t i = 0; i < n; chunks++)
 		i += put_chunk(locals + i, n - i, width, chunks);
 }
@@ -114,15 +99,15 @@ bool
 genie_chunks_read(const GenieChunk *chunks, uint32_t n_chunks, uint32_t n_objects, uint16_t *locals, uint32_t *n)
 {
 	uint32_t	width;
-	uint32_t	wanted;
-	uint32_t	at = 0;			/* of the chunks written again */
+	uint32_t	i = 0;
 
 	*n = genie_unpack_portable.chunks(chunks, n_chunks, locals);
-	for (uint32_t i = 0; i < *n; i++)
-		if (locals[i] >= n_objects || (i > 0 && locals[i] <= locals[i - 1]))
+	for (uint32_t j = 0; j < *n; j++)
+		if (locals[j] >= n_objects || (j > 0 && locals[j] <= locals[j - 1]))
 			return false;
-	width = choose_width(locals, *n, &wanted);
-	for (uint32_t i = 0; i < *n && wanted == n_chunks; at++)
+	if (genie_chunks_count(locals, *n, &width) != n_chunks)
+		return false;
+	for (uint32_t at = 0; at < n_chunks; at++)
 	{
 		GenieChunk	again = {{0}};
 
@@ -130,5 +115,5 @@ genie_chunks_read(const GenieChunk *chunks, uint32_t n_chunks, uint32_t n_object
 		if (memcmp(&again, &chunks[at], sizeof(GenieChunk)) != 0)
 			return false;
 	}
-	return at == n_chunks;
+	return true;
 }

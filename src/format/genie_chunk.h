@@ -50,15 +50,15 @@ genie_chunk_width(const GenieChunk *chunk)
 	return chunk->bytes[GENIE_CHUNK_BYTES - 1] >> 4;
 }
 
-/* How many chunks n ascending locals take, at least one. */
-extern uint32_t genie_chunks_count(const uint16_t *locals, uint32_t n);
+/* How many chunks n ascending locals take, at least one, and of what width. */
+extern uint32_t genie_chunks_count(const uint16_t *locals, uint32_t n, uint32_t *width);
 
 /* Writes them; the chunks must be zero. */
-extern void genie_chunks_write(const uint16_t *locals, uint32_t n, GenieChunk *chunks);
+extern void genie_chunks_write(const uint16_t *locals, uint32_t n, uint32_t width, GenieChunk *chunks);
 
 /*
  * Are these the chunks that some list below n_objects has?  locals: room for GENIE_CHUNK_LOCALS each.  *n: how many
- * there are.
+ * there are; there is room for GENIE_UNPACK_SPARE more (genie_unpack.h).
  */
 extern bool genie_chunks_read(const GenieChunk *chunks, uint32_t n_chunks, uint32_t n_objects, uint16_t *locals,
 							  uint32_t *n);

@@ -149,7 +149,7 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 		GenieImageTile tile;
 		uint64_t	more;
 
-		if (tiles[first + n].n_postings > UINT32_MAX || tiles[first + n].n_chunks > INT32_MAX)
+		if (tiles[first + n].n_postings > UINT32_MAX || tiles[first + n].n_chunks > GENIE_TILE_CHUNKS_MAX)
 			return 0;
 		more = lay_out(plan, layout.row_bytes, &tiles[first + n], 0, &tile);
 		if (n > 0 && header_bytes(n + 1) + parts + more > aim)
@@ -339,9 +339,9 @@ take_list(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, uint32
 /* Writes the next chunked list. */
 static void
 take_chunks(GenieTileFill *fill, const GenieImageTile *tile, uint32_t rank, const uint16_t *locals, uint32_t n,
-			uint32_t n_chunks)
+			uint32_t width, uint32_t n_chunks)
 {
-	genie_chunks_write(locals, n, (GenieChunk *) (void *) (fill->base + tile->chunks) + fill->chunk);
+	genie_chunks_write(locals, n, width, (GenieChunk *) (void *) (fill->base + tile->chunks) + fill->chunk);
 	note_list(fill, &tile->chunked, fill->chunked++, rank, fill->chunk);
 	fill->chunk += n_chunks;
 }
@@ -367,19 +367,20 @@ form_of(const GenieTileFill *fill)
 }
 
 uint32_t
-genie_image_list_chunks(const uint16_t *locals, uint32_t n)
+genie_image_list_chunks(const uint16_t *locals, uint32_t n, uint32_t *width)
 {
-	uint32_t	n_chunks = genie_chunks_count(locals, n);
-	uint64_t	bytes = (uint64_t) n_chunks * sizeof(GenieChunk);
+	uint64_t	bytes = n >= GENIE_IMAGE_DENSE ? GENIE_IMAGE_TIGHT_BITMAP : n * sizeof(uint16_t);
+	uint32_t	n_chunks = bytes <= sizeof(GenieChunk) ? 0 : genie_chunks_count(locals, n, width);
 
-	return bytes < (n >= GENIE_IMAGE_DENSE ? GENIE_IMAGE_TIGHT_BITMAP : n * sizeof(uint16_t)) ? n_chunks : 0;
+	return n_chunks * sizeof(GenieChunk) < bytes ? n_chunks : 0;
 }
 
 bool
 genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_t *locals, uint32_t n)
 {
 	const GenieImageTile *entry = filled_tile(fill, tile);
-	uint32_t	n_chunks = form_of(fill) == GENIE_IMAGE_TIGHT && n > 0 ? genie_image_list_chunks(locals, n) : 0;
+	uint32_t	width = 0;
+	uint32_t	n_chunks = form_of(fill) == GENIE_IMAGE_TIGHT ? genie_image_list_chunks(locals, n, &width) : 0;
 
 	assert(tile < ((const GenieImageGroup *) (const void *) fill->base)->n_tiles);
 
@@ -388,7 +389,7 @@ genie_image_add(GenieTileFill *fill, uint32_t tile, uint32_t rank, const uint16_
 	if (form_of(fill) == GENIE_IMAGE_CODES)
 		take_codes(fill, tile, rank, locals, n);
 	else if (n_chunks > 0)
-		take_chunks(fill, entry, rank, locals, n, n_chunks);
+		take_chunks(fill, entry, rank, locals, n, width, n_chunks);
 	else if (n >= GENIE_IMAGE_DENSE)
 		set_bits(take_bitmap(fill, entry, rank), locals, n);
 	else
@@ -598,6 +599,7 @@ chunks_valid(const uint8_t *base, const GenieImageTile *tile)
 	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->chunked.starts);
 	const GenieChunk *chunks = (const GenieChunk *) (const void *) (base + tile->chunks);
 	uint16_t	locals[GENIE_IMAGE_TIGHT_BITMAP / GENIE_CHUNK_BYTES * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE];
+	uint32_t	width;
 	uint32_t	n;
 
 	if (!starts_valid(base, &tile->chunked, tile->n_chunks))
@@ -605,7 +607,7 @@ chunks_valid(const uint8_t *base, const GenieImageTile *tile)
 	for (uint32_t list = 0; list < tile->chunked.n; list++)
 		if ((starts[list + 1] - starts[list]) * GENIE_CHUNK_BYTES > GENIE_IMAGE_TIGHT_BITMAP ||
 			!genie_chunks_read(chunks + starts[list], starts[list + 1] - starts[list], tile->n_objects, locals, &n) ||
-			genie_image_list_chunks(locals, n) == 0)
+			genie_image_list_chunks(locals, n, &width) == 0)
 			return false;
 	return true;
 }

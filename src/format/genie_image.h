@@ -57,8 +57,8 @@
  * codecs need a scan of a block to decode; a chunk needs one thread, and postings are still counted as they are read.)
  *
  * A keyword's list in a tile is a bitmap if it has GENIE_IMAGE_DENSE postings or more, else a run of postings; never
- * both.  In a tight group it is a run of chunks if these are shorter than the run of postings, or, instead of a bitmap,
- * if they are less than GENIE_IMAGE_TIGHT_BITMAP of it.
+ * both.  In a tight group it is a run of chunks if these are shorter than the run of postings would be, or, instead of
+ * a bitmap, if they take less than GENIE_IMAGE_TIGHT_BITMAP bytes.
  *
  * An image is made in two passes over the lists in rank order: the first plans (how many lists, postings and bitmaps
  * each tile has, hence how many bytes), the second fills.
@@ -102,6 +102,9 @@ extern "C" {
  * 2.3 bytes a posting.
  */
 #define GENIE_IMAGE_DENSE	(GENIE_TILE_OBJECTS / 24)
+
+/* chunks of a tile: as many as their bytes, counted as postings, have numbers of 32 bits */
+#define GENIE_TILE_CHUNKS_MAX (UINT32_MAX / (GENIE_CHUNK_BYTES / 2))
 
 /* Of a tight group, bytes of chunks from which on a list is a bitmap, which is counted in a fraction of the time. */
 #define GENIE_IMAGE_TIGHT_BITMAP (GENIE_TILE_BITMAP_BYTES * 2 / 3)
@@ -396,18 +399,39 @@ genie_lists_below(const GenieImageWord *words, uint32_t rank)
 	return word->lists_before + GENIE_POPCOUNT(word->present & ((UINT64_C(1) << (rank % 64)) - 1));
 }
 
-/*
- * Finds the plain lists and the bitmaps of ranks [first, end), end <= n_keywords, in a tile of a group that begins at
- * base.
- */
+/* Finds the lists of one kind of ranks [first, end), end <= n_keywords, of a group that begins at base. */
+GENIE_IMAGE_FUNCTION GenieImageSpan
+genie_lists_find(const uint8_t *base, const GenieImageLists *lists, uint32_t first, uint32_t end)
+{
+	const uint32_t *starts = (const uint32_t *) (const void *) (base + lists->starts);
+	const uint8_t *directory = base + lists->directory;
+	GenieImageSpan span = {0, 0, 0, 0, 0, 0};
+	uint32_t	high;
+
+	if (lists->form == GENIE_DIRECTORY_INDEXED)
+	{
+		span.first_list = genie_lists_below((const GenieImageWord *) (const void *) directory, first);
+		high = genie_lists_below((const GenieImageWord *) (const void *) directory, end);
+	}
+	else
+	{
+		const uint32_t *ranks = (const uint32_t *) (const void *) directory;
+
+		span.first_list = genie_rank_lower_bound(ranks, 0, lists->n, first);
+		high = genie_rank_lower_bound(ranks, span.first_list, lists->n, end);
+	}
+	span.n_lists = high - span.first_list;
+	span.from = starts[span.first_list];
+	span.to = starts[high];
+	return span;
+}
+
+/* Finds the plain lists and the bitmaps in a tile. */
 GENIE_IMAGE_FUNCTION GenieImageSpan
 genie_image_find(const uint8_t *base, const GenieImageTile *tile, uint32_t first, uint32_t end)
 {
-	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->plain.starts);
 	const uint32_t *bitmap_ranks = (const uint32_t *) (const void *) (base + tile->bitmap_ranks);
-	GenieImageSpan span;
-	uint32_t	low;
-	uint32_t	high;
+	GenieImageSpan span = genie_lists_find(base, &tile->plain, first, end);
 
 	if (tile->plain.form == GENIE_DIRECTORY_INDEXED)
 	{
@@ -415,24 +439,14 @@ genie_image_find(const uint8_t *base, const GenieImageTile *tile, uint32_t first
 		const GenieImageWord *a = words + first / 64;
 		const GenieImageWord *b = words + end / 64;
 
-		low = genie_lists_below(words, first);
-		high = genie_lists_below(words, end);
 		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, a->bitmaps_before, a[1].bitmaps_before, first);
 		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, b->bitmaps_before, b[1].bitmaps_before, end);
 	}
 	else
 	{
-		const uint32_t *ranks = (const uint32_t *) (const void *) (base + tile->plain.directory);
-
-		low = genie_rank_lower_bound(ranks, 0, tile->plain.n, first);
-		high = genie_rank_lower_bound(ranks, low, tile->plain.n, end);
 		span.bitmap_from = genie_rank_lower_bound(bitmap_ranks, 0, tile->n_bitmaps, first);
 		span.bitmap_to = genie_rank_lower_bound(bitmap_ranks, span.bitmap_from, tile->n_bitmaps, end);
 	}
-	span.first_list = low;
-	span.n_lists = high - low;
-	span.from = starts[low];
-	span.to = starts[high];
 	return span;
 }
 
@@ -440,27 +454,7 @@ genie_image_find(const uint8_t *base, const GenieImageTile *tile, uint32_t first
 GENIE_IMAGE_FUNCTION GenieImageSpan
 genie_image_find_chunks(const uint8_t *base, const GenieImageTile *tile, uint32_t first, uint32_t end)
 {
-	const uint32_t *starts = (const uint32_t *) (const void *) (base + tile->chunked.starts);
-	const uint8_t *directory = base + tile->chunked.directory;
-	GenieImageSpan span = {0, 0, 0, 0, 0, 0};
-	uint32_t	low;
-	uint32_t	high;
-
-	if (tile->chunked.form == GENIE_DIRECTORY_INDEXED)
-	{
-		low = genie_lists_below((const GenieImageWord *) (const void *) directory, first);
-		high = genie_lists_below((const GenieImageWord *) (const void *) directory, end);
-	}
-	else
-	{
-		low = genie_rank_lower_bound((const uint32_t *) (const void *) directory, 0, tile->chunked.n, first);
-		high = genie_rank_lower_bound((const uint32_t *) (const void *) directory, low, tile->chunked.n, end);
-	}
-	span.first_list = low;
-	span.n_lists = high - low;
-	span.from = starts[low];
-	span.to = starts[high];
-	return span;
+	return genie_lists_find(base, &tile->chunked, first, end);
 }
 
 #ifndef __CUDACC__
@@ -490,14 +484,15 @@ genie_tile_plan_add(GenieTilePlan *plan, uint32_t n)
 	}
 }
 
-/* How many chunks a list of n ascending locals is in a tight group; 0: it is none there. */
-extern uint32_t genie_image_list_chunks(const uint16_t *locals, uint32_t n);
+/* How many chunks a list of n ascending locals is in a tight group, and of what width; 0: it is none there. */
+extern uint32_t genie_image_list_chunks(const uint16_t *locals, uint32_t n, uint32_t *width);
 
 /* Notes a list in a tile that is tight. */
 static inline void
 genie_tile_plan_add_tight(GenieTilePlan *plan, const uint16_t *locals, uint32_t n)
 {
-	uint32_t	n_chunks = genie_image_list_chunks(locals, n);
+	uint32_t	width;
+	uint32_t	n_chunks = genie_image_list_chunks(locals, n, &width);
 
 	if (n_chunks == 0)
 		genie_tile_plan_add(plan, n);
@@ -535,7 +530,8 @@ extern bool genie_image_wants_codes(uint32_t n_dimensions, const uint32_t *first
 
 /*
  * How many of the tiles from plans[first] on make a group of about plan->group_bytes, at least one, and
- * its bytes in *n_bytes.  0: a tile has more postings (2^32 - 1) or chunks (2^31 - 1) than an image can hold.
+ * its bytes in *n_bytes.  0: a tile has more postings (2^32 - 1) or chunks (GENIE_TILE_CHUNKS_MAX) than an image can
+ * hold.
  */
 extern uint32_t genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, uint32_t first,
 									   uint32_t n_tiles, uint64_t *n_bytes);

@@ -125,8 +125,7 @@ unpack_codes(const uint8_t *data, const uint8_t *end, const uint8_t *codes, uint
 /* ---- chunks ---- */
 
 /*
- * Adds the gap that is the lowest byte of gaps, or what stands for none, to *local.  A place for the local is taken in
- * any case; returns whether it is one.
+ * Adds a gap, or what stands for none, to *local.  The local is written in any case; returns 1 if it is one, else 0.
  */
 static inline __attribute__((always_inline)) uint32_t
 take_gap(uint32_t gap, uint32_t largest, uint32_t *local, uint16_t *to)

@@ -7,6 +7,7 @@
  *	0	a list as it is on disk, form byte first; a loose list's number of postings is the byte before it
  *	1	one tile's list: codec, n (two bytes), payload; decoded, and counted by the engine
  *	2	gaps of objects, one varint each: written, read back and compared
+ *	3	chunks of 16 bytes: read by all kernels, and written again if they are a list
  *
  * Anything that a reader accepts must keep what the reader promises, or the target aborts.
  */
@@ -201,6 +202,35 @@ write_list(const uint8_t *data, size_t size)
 		require(written.n == 0);
 }
 
+/* Any bytes as chunks: all kernels say the same, and what is taken for a list is written so. */
+static void
+read_chunks(const uint8_t *data, size_t size)
+{
+	enum {CHUNKS_MAX = 64, LOCALS_MAX = CHUNKS_MAX * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE};
+	GenieChunk	chunks[CHUNKS_MAX];
+	GenieChunk	again[CHUNKS_MAX] = {{{0}}};
+	uint16_t	locals[LOCALS_MAX];
+	uint16_t	others[LOCALS_MAX];
+	uint32_t	n_chunks = (uint32_t) (size / GENIE_CHUNK_BYTES < CHUNKS_MAX ? size / GENIE_CHUNK_BYTES : CHUNKS_MAX);
+	uint32_t	width;
+	uint32_t	n_read;
+	uint32_t	n;
+
+	if (n_chunks == 0)
+		return;
+	memcpy(chunks, data, n_chunks * sizeof(GenieChunk));
+	n = genie_unpack_portable.chunks(chunks, n_chunks, locals);
+	require(n >= n_chunks && n <= n_chunks * GENIE_CHUNK_LOCALS);
+	for (uint32_t i = 1; genie_unpack_nth(i) != NULL; i++)
+		require(genie_unpack_nth(i)->chunks(chunks, n_chunks, others) == n &&
+				memcmp(locals, others, n * sizeof(uint16_t)) == 0);
+	if (!genie_chunks_read(chunks, n_chunks, GENIE_TILE_OBJECTS, locals, &n_read))
+		return;
+	require(n_read == n && genie_chunks_count(locals, n, &width) == n_chunks);
+	genie_chunks_write(locals, n, width, again);
+	require(memcmp(again, chunks, n_chunks * sizeof(GenieChunk)) == 0);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -216,6 +246,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 2:
 			write_list(data + 1, size - 1);
+			break;
+		case 3:
+			read_chunks(data + 1, size - 1);
 			break;
 	}
 	return 0;

@@ -2,10 +2,10 @@
  * fuzz_image.c
  *	  Fuzz target for making an image of lists that come from damaged pages.
  *
- * The input: the segment's objects (two bytes), its keywords, its lists; then the lists: rank, codec, n (two bytes), by
- * how much n differs from what was planned, the payload's length (two bytes), payload.  Whatever they are, the builder
- * takes what was planned or refuses.  An image that it finished is consistent where codecs promise that objects ascend,
- * and a search in it gives objects that exist.
+ * The input: the segment's objects (two bytes), its keywords, its lists and 64 for a tight image; then the lists: rank,
+ * codec, n (two bytes), by how much n differs from what was planned, the payload's length (two bytes), payload.
+ * Whatever they are, the builder takes what was planned or refuses.  An image that it finished is consistent where
+ * codecs promise that objects ascend, and a search in it gives objects that exist.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +76,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tile.n_objects = 1 + (data[0] | (uint32_t) data[1] << 8);
 	plan.n_keywords = data[2];
 	n_lists = data[3] % LISTS_MAX;
+	plan.form = (data[3] & LISTS_MAX) != 0 ? GENIE_IMAGE_TIGHT : GENIE_IMAGE_FULL;
 	for (data += 4; n < n_lists && end - data >= 7; n++)
 	{
 		GenieListRef *list = &lists[n];
@@ -87,7 +88,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (list->nbytes > end - data - 7)
 			list->nbytes = (uint32_t) (end - data - 7);
 		list->data = data + 7;
-		genie_tile_plan_add(&tile, 1 + (list->n - 1 + data[4]) % GENIE_TILE_OBJECTS);
+		if (plan.form == GENIE_IMAGE_TIGHT && data[4] == 0 && genie_list_decode(list, scratch))
+			genie_tile_plan_add_tight(&tile, scratch, list->n);
+		else
+			genie_tile_plan_add(&tile, 1 + (list->n - 1 + data[4]) % GENIE_TILE_OBJECTS);
 		ascends = ascends && list->codec != GENIE_CODEC_RAW;
 		data += 7 + list->nbytes;
 	}

@@ -309,13 +309,15 @@ check_chunks(uint32_t n)
 	static uint16_t decoded[GENIE_TILE_OBJECTS * 2 + GENIE_UNPACK_SPARE];
 	uint32_t	of_8 = chunks_of_width(n, 8);
 	uint32_t	of_4 = chunks_of_width(n, 4);
-	uint32_t	n_chunks = genie_chunks_count(locals, n);
+	uint32_t	width;
+	uint32_t	n_chunks = genie_chunks_count(locals, n, &width);
 	GenieChunk *chunks = calloc(n_chunks, sizeof(GenieChunk));
 	uint32_t	n_read;
 
 	CHECK_INT(n_chunks, of_8 <= of_4 ? of_8 : of_4);
-	genie_chunks_write(locals, n, chunks);
-	CHECK_INT(genie_chunk_width(chunks), of_8 <= of_4 ? 8 : 4);
+	CHECK_INT(width, of_8 <= of_4 ? 8 : 4);
+	genie_chunks_write(locals, n, width, chunks);
+	CHECK_INT(genie_chunk_width(chunks), width);
 	for (uint32_t i = 0; genie_unpack_nth(i) != NULL; i++)
 	{
 		uint32_t	last = n_chunks / 2;
@@ -434,6 +436,7 @@ test_hostile_chunks(GenieRandom *random)
 		uint16_t	first[3 * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE];
 		uint16_t	other[3 * GENIE_CHUNK_LOCALS + GENIE_UNPACK_SPARE];
 		uint32_t	n = 1 + (uint32_t) genie_random_below(random, 20);
+		uint32_t	width;
 		uint32_t	n_read;
 
 		memset(chunks, 0, sizeof(chunks));
@@ -445,10 +448,10 @@ test_hostile_chunks(GenieRandom *random)
 			/* of a list, and changed */
 			for (uint32_t i = 0, local = 0; i < n; i++)
 				locals[i] = (uint16_t) (local += 1 + (uint32_t) genie_random_below(random, round % 4 == 1 ? 14 : 500));
-			if (genie_chunks_count(locals, n) > 3)
+			n_chunks = genie_chunks_count(locals, n, &width);
+			if (n_chunks > 3)
 				continue;
-			genie_chunks_write(locals, n, chunks);
-			n_chunks = genie_chunks_count(locals, n);
+			genie_chunks_write(locals, n, width, chunks);
 			((uint8_t *) chunks)[genie_random_below(random, n_chunks * GENIE_CHUNK_BYTES)] ^=
 				(uint8_t) (1 << genie_random_below(random, 8));
 		}
@@ -461,8 +464,8 @@ test_hostile_chunks(GenieRandom *random)
 		{
 			GenieChunk	again[3] = {{{0}}};
 
-			CHECK_INT(genie_chunks_count(other, n_read), n_chunks);
-			genie_chunks_write(other, n_read, again);
+			CHECK_INT(genie_chunks_count(other, n_read, &width), n_chunks);
+			genie_chunks_write(other, n_read, width, again);
 			CHECK(memcmp(again, chunks, n_chunks * sizeof(GenieChunk)) == 0);
 		}
 	}

@@ -53,7 +53,8 @@ check_rank(const GenieModel *model, const GenieImageGroup *group, uint32_t t, ui
 	const GenieImageTile *tile = genie_image_tiles(group) + t;
 	GenieImageSpan span = genie_image_find(base, tile, rank, rank + 1);
 	uint32_t	n = model_locals(model, rank, group->first_tile + t, locals);
-	uint32_t	n_chunks = group->form == GENIE_IMAGE_TIGHT && n > 0 ? genie_image_list_chunks(locals, n) : 0;
+	uint32_t	width;
+	uint32_t	n_chunks = group->form == GENIE_IMAGE_TIGHT ? genie_image_list_chunks(locals, n, &width) : 0;
 
 	if (genie_tile_has_chunks(tile))
 	{
