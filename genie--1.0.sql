@@ -1485,6 +1485,7 @@ CREATE FUNCTION genie_images(
 	OUT state text,
 	OUT reason text,
 	OUT bytes bigint,
+	OUT gpu_bytes bigint,
 	OUT last_used timestamptz,
 	OUT loads bigint,
 	OUT hits bigint)

@@ -5,7 +5,7 @@
  * Batches.  A batch is done in this order:
  *
  * 1.	Jobs without an image, exact search and hashing, one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
- *		So are facets and grids (genie_cuda_facets.cuh).
+ *		So are facets and grids (genie_cuda_facets.cuh), and copies that stay (GenieCudaContext::stage()).
  *		Then scans, those of the same vectors together (genie_cuda_value_scan.cuh).
  * 2.	The jobs that genie_cuda_dispatch.cuh gives to bit lanes, those of the same tiles together
  *		(genie_cuda_lanes_pass.cuh).
@@ -347,14 +347,14 @@ GenieCudaEngine::run_tiles(const std::vector<GenieJob *> &jobs, GenieStatus &sta
 		{
 			const GenieCudaJobPart &part = all[next];
 			const GenieSegmentImage &image = *part.job->image;
-			const uint64_t more = parts.empty() || image.id != image_id ? GenieCudaImage::bytes_of(image) : 0;
+			const bool	is_new = parts.empty() || image.id != image_id;
+			const uint64_t more = is_new && !genie_image_is_on_device(&image) ? GenieCudaImage::bytes_of(image) : 0;
 
 			/* the jobs of a batch are mostly alike */
 			if (parts.empty() || !same_room(part, parts.back()))
 				bytes = GenieCudaTilesPass::bytes_of(*context, part, UINT32_MAX);
 			if (!parts.empty() &&
-				(image_bytes + more > memory->image_limit() ||
-				 sum.device() + bytes.device() > memory->scratch_limit() ||
+				(image_bytes + more > images->room() || sum.device() + bytes.device() > memory->scratch_limit() ||
 				 sum.blob + bytes.blob > GENIE_CUDA_BLOB_MAX || sum.result + bytes.result > GENIE_CUDA_RESULT_MAX))
 				break;
 			if (parts.empty())
@@ -404,7 +404,7 @@ GenieCudaEngine::run_lanes_pass(const std::vector<GenieJob *> &jobs, const Genie
 	return status;
 }
 
-/* Does a job that is done by itself: exact search, hashing, facets or a grid; gives it its status. */
+/* Does a job that is done by itself: exact search, hashing, facets, a grid, or staging; gives it its status. */
 GenieStatus
 GenieCudaEngine::run_alone(GenieJob &job) noexcept
 {
@@ -420,6 +420,8 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 			genie_cuda_nearest(*context, job);
 		else if (job.kind == GENIE_JOB_HASH)
 			genie_cuda_hash(*context, job);
+		else if (job.kind == GENIE_JOB_STAGE)
+			job.n_hits = context->stage(*job.image, job.first_tile, job.first_tile + job.n_tiles);
 		else
 			genie_cuda_facets(*context, job, ++n_passes);
 	});
@@ -538,7 +540,12 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			memset(job->out, 0, genie_job_facets_bytes(job));
 		else if (genie_job_adds_up(job->kind) && genie_image_is_codes(job->image))
 			job->status = GENIE_STATUS_DECLINED;	/* there are no lists to go through */
-		else if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind))
+		else if (job->kind == GENIE_JOB_STAGE && !genie_job_tiles_fit(job))
+		{
+			job->status = GENIE_STATUS_CORRUPT;
+			snprintf(error, sizeof(error), "groups that do not exist are to be copied");
+		}
+		else if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind) || job->kind == GENIE_JOB_STAGE)
 		{
 			if (status == GENIE_STATUS_LOST)
 				job->status = status;
@@ -648,7 +655,8 @@ GenieCudaEngine::describe(GenieDeviceInfo &info) const
 	snprintf(info.name, sizeof(info.name), "%.*s", GENIE_DEVICE_NAME_MAX - 1, properties.name);
 	info.memory_bytes = properties.totalGlobalMem;
 	info.limit_bytes = memory->limit();
-	info.image_limit_bytes = memory->image_limit();
+	info.image_limit_bytes = images->room();
+	info.staying_bytes = images->staying_bytes();
 	info.image_bytes = memory->image_bytes();
 	info.scratch_bytes = memory->scratch_bytes();
 	info.uploaded_bytes = context->uploaded_bytes;

@@ -53,6 +53,33 @@ GenieCudaContext::upload(const GenieQuantizedVectors &quantized, GenieCudaVector
 	copy.join(stream);
 }
 
+uint32_t
+GenieCudaContext::stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile)
+{
+	GenieCudaImage &copy = images.stage(image);
+	const uint64_t before = uploaded_bytes;
+	uint32_t	n = 0;
+
+	GENIE_CUDA_CHECK(cudaEventRecord(copy_begin, copy_stream));
+	for (uint32_t g = 0; g < image.n_groups; g++)
+	{
+		const GenieImageGroup *group = image.groups[g];
+
+		if (group->first_tile < first_tile || group->first_tile + group->n_tiles > end_tile)
+			continue;
+		if (engine->interrupted != nullptr && engine->interrupted())
+			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
+		if (!genie_image_is_head(group))
+			uploaded_bytes += copy.upload(g, group, copy_stream);
+		n += copy.has_part(g);
+	}
+	GENIE_CUDA_CHECK(cudaEventRecord(copy_end, copy_stream));
+	GENIE_CUDA_CHECK(cudaStreamSynchronize(copy_stream));
+	if (uploaded_bytes > before)
+		note_upload();
+	return n;
+}
+
 void
 GenieCudaContext::wait() const
 {

@@ -56,6 +56,12 @@ struct GenieCudaContext
 	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
 
+	/*
+	 * Copies the groups of a range of tiles that are no heads, to stay, and waits.  Returns how many of the range are
+	 * on the device.  Throws if the engine is interrupted.
+	 */
+	uint32_t	stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile);
+
 	/* Waits for the stream.  While the engine streams, it asks its caller meanwhile, who may use the time. */
 	void		wait() const;
 

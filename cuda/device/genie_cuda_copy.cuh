@@ -8,6 +8,9 @@
  *
  *		absent ── room taken ── upload() of each part ──> complete
  *		complete, or room taken and the pass failed ── drop ──> absent
+ *
+ * A copy that *stays* is the only one (genie_engine.h, "On the device alone").  It is dropped when it is forgotten, or
+ * the limit is lowered.
  */
 #ifndef GENIE_CUDA_COPY_CUH
 #define GENIE_CUDA_COPY_CUH
@@ -93,7 +96,13 @@ public:
 		return n_uploaded == parts.size();
 	}
 
+	bool has_part(size_t part) const
+	{
+		return parts[part].uploaded;
+	}
+
 	uint64_t	last_pass = 0;	/* the last one that used it */
+	bool		stays = false;
 
 protected:
 	explicit GenieCudaCopy(size_t n_parts);
@@ -110,15 +119,19 @@ private:
 template <class COPY>
 using GenieCudaCopies = std::map<uint64_t, std::unique_ptr<COPY>>;
 
-/* Drops the least recently used of the copies that no pass from number pass on has used.  False: there is none. */
+/*
+ * Drops the least recently used of the copies, of those that stay or of the others, that no pass from number pass on
+ * has used.  False: there is none.
+ */
 template <class COPY>
 bool
-genie_cuda_drop_oldest(GenieCudaCopies<COPY> &copies, uint64_t pass)
+genie_cuda_drop_oldest(GenieCudaCopies<COPY> &copies, uint64_t pass, bool stays = false)
 {
 	auto		oldest = copies.end();
 
 	for (auto i = copies.begin(); i != copies.end(); ++i)
-		if (i->second->last_pass < pass && (oldest == copies.end() || i->second->last_pass < oldest->second->last_pass))
+		if (i->second->stays == stays && i->second->last_pass < pass &&
+			(oldest == copies.end() || i->second->last_pass < oldest->second->last_pass))
 			oldest = i;
 	if (oldest == copies.end())
 		return false;
@@ -131,7 +144,7 @@ void
 genie_cuda_drop_incomplete(GenieCudaCopies<COPY> &copies)
 {
 	for (auto i = copies.begin(); i != copies.end();)
-		i = i->second->complete() ? std::next(i) : copies.erase(i);
+		i = i->second->complete() || i->second->stays ? std::next(i) : copies.erase(i);
 }
 
 #endif							/* GENIE_CUDA_COPY_CUH */

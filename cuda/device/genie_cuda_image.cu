@@ -65,7 +65,8 @@ GenieCudaImage::bytes_of(const GenieSegmentImage &image)
 }
 
 GenieCudaImage::GenieCudaImage(GenieCudaMemory &memory, const GenieSegmentImage &image) :
-	GenieCudaCopy(image.n_groups), first_tile(first_tile_of(image)), n_tiles(n_tiles_of(image))
+	GenieCudaCopy(image.n_groups), first_tile(first_tile_of(image)), n_tiles(n_tiles_of(image)),
+	n_bytes(bytes_of(image))
 {
 	table.take(memory, table_bytes(image));
 	live.take(memory, first_tile, n_tiles);
@@ -115,7 +116,19 @@ GenieCudaImage::update(const GenieSegmentImage &image, cudaStream_t stream)
 bool
 GenieCudaImages::fits(const GenieSegmentImage &image) const
 {
-	return GenieCudaImage::bytes_of(image) <= memory.image_limit();
+	if (genie_image_is_on_device(&image))
+		return resident(image.id);
+	return GenieCudaImage::bytes_of(image) <= room();
+}
+
+uint64_t
+GenieCudaImages::staying_bytes() const
+{
+	uint64_t	bytes = 0;
+
+	for (const auto &copy : copies)
+		bytes += copy.second->stays ? copy.second->n_bytes : 0;
+	return bytes;
 }
 
 bool
@@ -138,17 +151,12 @@ GenieCudaImages::evict_one(uint64_t pass)
 	return is_one;
 }
 
+/* Takes room for a copy. */
 GenieCudaImage &
-GenieCudaImages::acquire(const GenieSegmentImage &image, uint64_t pass)
+GenieCudaImages::add(const GenieSegmentImage &image, uint64_t pass)
 {
-	const auto	found = copies.find(image.id);
 	const uint64_t bytes = GenieCudaImage::bytes_of(image);
 
-	if (found != copies.end())
-	{
-		found->second->last_pass = pass;
-		return *found->second;
-	}
 	while (memory.image_bytes() + bytes > memory.image_limit())
 		if (!evict_one(pass))
 			throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "an image does not fit the limit of GPU memory");
@@ -159,7 +167,6 @@ GenieCudaImages::acquire(const GenieSegmentImage &image, uint64_t pass)
 		{
 			std::unique_ptr<GenieCudaImage> copy(new GenieCudaImage(memory, image));
 
-			copy->last_pass = pass;
 			return *(copies[image.id] = std::move(copy));
 		}
 		catch (const GenieCudaError &failure)
@@ -172,10 +179,42 @@ GenieCudaImages::acquire(const GenieSegmentImage &image, uint64_t pass)
 	}
 }
 
+GenieCudaImage &
+GenieCudaImages::acquire(const GenieSegmentImage &image, uint64_t pass)
+{
+	const auto	found = copies.find(image.id);
+
+	if (found == copies.end() && genie_image_is_on_device(&image))
+		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "an image is not on the GPU any more");
+
+	GenieCudaImage &copy = found != copies.end() ? *found->second : add(image, pass);
+
+	copy.last_pass = pass;
+	return copy;
+}
+
+GenieCudaImage &
+GenieCudaImages::stage(const GenieSegmentImage &image)
+{
+	const auto	found = copies.find(image.id);
+	const uint64_t limit = memory.image_limit() - memory.image_limit() / GENIE_CUDA_OTHERS_PART;
+
+	if (found != copies.end())
+		return *found->second;
+	if (GenieCudaImage::bytes_of(image) + staying_bytes() > limit)
+		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "an image that shall be on the GPU alone does not fit its limit");
+
+	GenieCudaImage &copy = add(image, UINT64_MAX);
+
+	copy.stays = true;
+	return copy;
+}
+
 void
 GenieCudaImages::trim()
 {
-	while (memory.image_bytes() > memory.image_limit() && evict_one(UINT64_MAX))
+	while (memory.image_bytes() > memory.image_limit() &&
+		   (evict_one(UINT64_MAX) || genie_cuda_drop_oldest(copies, UINT64_MAX, true)))
 		;
 }
 

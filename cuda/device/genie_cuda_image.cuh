@@ -8,9 +8,13 @@
  *
  * Copies are dropped to make room for others, least recently used first.  A copy that the current pass uses is never
  * dropped: its last_pass is that pass's number.  Quantized vectors are dropped before any image.
+ *
+ * Images that are on the device alone leave others a part of the room (GENIE_CUDA_OTHERS_PART).
  */
 #ifndef GENIE_CUDA_IMAGE_CUH
 #define GENIE_CUDA_IMAGE_CUH
+
+#include <algorithm>
 
 #include "genie_cuda_types.cuh"
 #include "genie_cuda_vectors.cuh"
@@ -37,6 +41,7 @@ public:
 
 	const uint32_t first_tile;
 	const uint32_t n_tiles;
+	const uint64_t n_bytes;
 	bool		swizzled = false;	/* are its codes in the order that bit lanes need? */
 	uint64_t	n_sampled = 0;	/* queries whose thresholds came from samples */
 	uint64_t	n_misled = 0;	/* those of them that tiles had to count again */
@@ -61,6 +66,9 @@ public:
 	 */
 	GenieCudaImage &acquire(const GenieSegmentImage &image, uint64_t pass);
 
+	/* The same for one that stays, whatever passes use; it may be made of heads. */
+	GenieCudaImage &stage(const GenieSegmentImage &image);
+
 	void		forget(uint64_t id)
 	{
 		copies.erase(id);
@@ -77,8 +85,16 @@ public:
 		return n_evictions;
 	}
 
+	/* Bytes of copies that stay, and the room for others. */
+	uint64_t	staying_bytes() const;
+	uint64_t	room() const
+	{
+		return memory.image_limit() - std::min(memory.image_limit(), staying_bytes());
+	}
+
 private:
 	bool		evict_one(uint64_t pass);
+	GenieCudaImage &add(const GenieSegmentImage &image, uint64_t pass);
 
 	GenieCudaMemory &memory;
 	GenieCudaAllVectors &vectors;

@@ -358,6 +358,9 @@ constexpr uint64_t GENIE_CUDA_FREE_PERCENT = 80;
 constexpr uint64_t GENIE_CUDA_SCRATCH_PART = 4;
 constexpr uint64_t GENIE_CUDA_SCRATCH_MAX = UINT64_C(1) << 30;
 
+/* one OTHERS_PART-th of the room for images is not for those that are on the device alone */
+constexpr uint64_t GENIE_CUDA_OTHERS_PART = 8;
+
 /* tiles of a COUNTS or MASK job done at a time: 32 MB of 16-bit counts */
 constexpr uint32_t GENIE_CUDA_OUT_TILES = 256;
 

@@ -14,6 +14,7 @@
 #include "genie_cost.h"
 #include "genie_explain.h"
 #include "genie_insert.h"
+#include "genie_offload.h"
 #include "genie_opclass.h"
 #include "genie_options.h"
 #include "genie_property.h"
@@ -36,6 +37,7 @@ _PG_init(void)
 	genie_settings_define();
 	genie_options_init();
 	genie_shmem_init();
+	genie_offload_init();
 	genie_worker_register();
 	genie_explain_init();
 }

@@ -280,6 +280,7 @@ genie_images(PG_FUNCTION_ARGS)
 		add_text(&row, image_states[image->state]);
 		add_text(&row, image->why == GENIE_FALLBACK_NONE ? "" : genie_instrument_reason(image->why));
 		add_count(&row, image->bytes);
+		add_count(&row, image->device_bytes);
 		add_time(&row, image->last_used);
 		add_count(&row, image->n_loads);
 		add_count(&row, image->n_hits);

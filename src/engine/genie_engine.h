@@ -38,6 +38,11 @@
  * An image may lack groups, and vectors tiles (NULL): their jobs name only tiles that they have.  So an engine may do
  * what of an image is its part (genie_engines.h).
  *
+ * On the device alone.  What is larger than the host's memory comes by STAGE jobs, some groups at a time, the others
+ * being heads (genie_image.h).  The first one takes room for all.  Such a copy is the only one: it stays until it is
+ * forgotten, or the limit of device memory is lowered.  Once it is complete, jobs bring an image of heads.  An engine
+ * that has no such copy says GENIE_STATUS_NO_ROOM.
+ *
  * An engine may keep copies of images and of quantized vectors as a cache, until the caller tells it to forget them.
  * It knows them by their ids; no image or set of vectors has the id of another.
  * One process, one thread calls an engine.
@@ -58,7 +63,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 15
+#define GENIE_ENGINE_ABI 16
 
 typedef enum GenieStatus
 {
@@ -122,7 +127,8 @@ typedef enum GenieJobKind
 	GENIE_JOB_GRID,				/* how many live objects lie in each cell of a grid */
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
 	GENIE_JOB_HASH,				/* the codes of vectors */
-	GENIE_JOB_SCAN				/* the best k by keys of their quantized vectors */
+	GENIE_JOB_SCAN,				/* the best k by keys of their quantized vectors */
+	GENIE_JOB_STAGE				/* copies groups to a device, which keeps them */
 } GenieJobKind;
 
 /* Is a job of that kind about an image?  Others are for engines with a device. */
@@ -199,15 +205,16 @@ typedef struct GenieJob
 	/*
 	 * TOP, SCAN: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past
 	 * the segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
-	 * uint64_t a tile.  TALLY: nothing.  FACETS: uint32_t of each rank.  GRID: GenieGridCell[n_cells].  NEAREST:
+	 * uint64_t a tile.  TALLY, STAGE: nothing.  FACETS: uint32_t of each rank.  GRID: GenieGridCell[n_cells]. NEAREST:
 	 * GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of each function, vector by
 	 * vector.
 	 */
 	void	   *out;
 
 	/*
-	 * How many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY.  GRID: not 0 if a live object has
-	 * two keywords on an axis, and one on each axis before; out is undefined then.
+	 * How many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY; STAGE: groups that lie in the job's
+	 * tiles and are on the device now.  GRID: not 0 if a live object has two keywords on an axis, and one on each axis
+	 * before; out is undefined then.
 	 */
 	uint32_t	n_hits;
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
@@ -219,6 +226,14 @@ static inline bool
 genie_job_tiles_fit(const GenieJob *job)
 {
 	return job->first_tile <= job->image->n_tiles && job->n_tiles <= job->image->n_tiles - job->first_tile;
+}
+
+/* Does the job count groups that are on a device alone?  (A scan takes live bits of its image, no more.) */
+static inline bool
+genie_job_is_on_device(const GenieJob *job)
+{
+	return genie_job_has_image(job->kind) && job->kind != GENIE_JOB_SCAN && job->kind != GENIE_JOB_STAGE &&
+		genie_image_is_on_device(job->image);
 }
 
 #define GENIE_JOB_K_MAX 65536	/* a result is a page; the next one continues after its last hit */
@@ -347,7 +362,8 @@ typedef struct GenieDeviceInfo
 	char		name[GENIE_DEVICE_NAME_MAX];
 	uint64_t	memory_bytes;	/* the device's */
 	uint64_t	limit_bytes;	/* what the engine may take, */
-	uint64_t	image_limit_bytes;	/* and, of that, copies */
+	uint64_t	image_limit_bytes;	/* and, of that, copies, beside those that stay */
+	uint64_t	staying_bytes;	/* of images that are on the device alone */
 	uint64_t	image_bytes;	/* taken by copies of images, and of quantized vectors */
 	uint64_t	scratch_bytes;	/* taken by batches */
 	uint64_t	uploaded_bytes; /* images and vectors copied to the device since opening */

@@ -161,20 +161,18 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 	return n;
 }
 
-void
-genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
-						  const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
-						  GenieTileFill *fills)
+/* Lays out the header and the tiles' entries of a group of n_bytes; returns the offset behind the last tile. */
+static uint64_t
+lay_out_tiles(GenieImageGroup *group, uint32_t magic, uint64_t n_bytes, const GenieImagePlan *plan,
+			  const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles)
 {
-	uint8_t    *group_bytes = memory;
-	GenieImageGroup *group = memory;
 	GenieImageTile *entries = (GenieImageTile *) (void *) (group + 1);
 	GenieCodeLayout layout = genie_codes_layout(plan, NULL, NULL);
 	uint64_t	offset = header_bytes(n_tiles);
 
-	assert((uintptr_t) memory % GENIE_IMAGE_ALIGN == 0);
+	assert((uintptr_t) group % GENIE_IMAGE_ALIGN == 0);
 
-	group->magic = GENIE_IMAGE_MAGIC;
+	group->magic = magic;
 	group->version = GENIE_IMAGE_VERSION;
 	group->size_width = plan->size_width;
 	group->n_bytes = n_bytes;
@@ -184,20 +182,55 @@ genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *
 	group->min_size = plan->min_size;
 	group->max_size = plan->max_size;
 	group->form = plan->form;
+	group->n_dimensions = plan->n_dimensions;
+	group->n_strips = layout.n_strips;
+	for (uint32_t t = 0; t < n_tiles; t++)
+		offset = lay_out(plan, layout.row_bytes, &tiles[t], offset, &entries[t]);
+	return offset;
+}
+
+/* Lays out the dimensions and strips from offset on; returns the offset behind them. */
+static uint64_t
+lay_out_dimensions(GenieImageGroup *group, const GenieImagePlan *plan, uint64_t offset)
+{
+	uint8_t    *base = (uint8_t *) group;
+
+	group->dimensions = offset;
+	group->strips = offset + align_up((uint64_t) plan->n_dimensions * sizeof(GenieCodeDimension));
+	(void) genie_codes_layout(plan, (GenieCodeDimension *) (void *) (base + group->dimensions),
+							  (GenieCodeStrip *) (void *) (base + group->strips));
+	return offset + trailer_bytes(plan->n_dimensions, group->n_strips);
+}
+
+void
+genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+						  const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
+						  GenieTileFill *fills)
+{
+	uint64_t	end = lay_out_tiles(memory, GENIE_IMAGE_MAGIC, n_bytes, plan, tiles, first_tile, n_tiles);
+
+	end = lay_out_dimensions(memory, plan, end);
+	assert(end == n_bytes);
+	(void) end;
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
-		offset = lay_out(plan, layout.row_bytes, &tiles[t], offset, &entries[t]);
 		memset(&fills[t], 0, sizeof(GenieTileFill));
 		fills[t].base = memory;
 	}
-	group->n_dimensions = plan->n_dimensions;
-	group->n_strips = layout.n_strips;
-	group->dimensions = offset;
-	group->strips = offset + align_up((uint64_t) plan->n_dimensions * sizeof(GenieCodeDimension));
-	offset += trailer_bytes(plan->n_dimensions, layout.n_strips);
-	genie_codes_layout(plan, (GenieCodeDimension *) (void *) (group_bytes + group->dimensions),
-					   (GenieCodeStrip *) (void *) (group_bytes + group->strips));
-	assert(offset == n_bytes);
+}
+
+uint64_t
+genie_image_head_bytes(const GenieImagePlan *plan, uint32_t n_tiles)
+{
+	return header_bytes(n_tiles) + trailer_bytes(plan->n_dimensions, genie_codes_layout(plan, NULL, NULL).n_strips);
+}
+
+void
+genie_image_head_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *plan, const GenieTilePlan *tiles,
+						 uint32_t first_tile, uint32_t n_tiles)
+{
+	(void) lay_out_tiles(memory, GENIE_IMAGE_HEAD_MAGIC, n_bytes, plan, tiles, first_tile, n_tiles);
+	(void) lay_out_dimensions(memory, plan, header_bytes(n_tiles));
 }
 
 void

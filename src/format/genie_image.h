@@ -60,6 +60,9 @@
  * both.  In a tight group it is a run of chunks if these are shorter than the run of postings would be, or, instead of
  * a bitmap, if they take less than GENIE_IMAGE_TIGHT_BITMAP bytes.
  *
+ * Heads.  Where an image is on a device alone, the host has only the *head* of each group: the header, the tiles'
+ * entries, and the dimensions and strips, which lie right behind these there.  All other offsets are the group's.
+ *
  * An image is made in two passes over the lists in rank order: the first plans (how many lists, postings and bitmaps
  * each tile has, hence how many bytes), the second fills.
  *
@@ -92,6 +95,7 @@ extern "C" {
 #endif
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
+#define GENIE_IMAGE_HEAD_MAGIC 0x48474947	/* "GIGH": of a head */
 #define GENIE_IMAGE_VERSION 6
 #define GENIE_IMAGE_ALIGN	16	/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
@@ -224,7 +228,7 @@ typedef struct GenieSegmentImage
 	uint32_t	n_keywords;
 	uint32_t	n_tiles;
 	uint32_t	n_groups;
-	const GenieImageGroup *const *groups;	/* in object order */
+	const GenieImageGroup *const *groups;	/* in object order; or heads */
 	const uint64_t *live;		/* GENIE_TILE_WORDS words a tile; bits past n_objects are clear */
 	uint64_t	live_version;	/* another number whenever live is another */
 
@@ -342,6 +346,20 @@ GENIE_IMAGE_FUNCTION bool
 genie_tile_has_chunks(const GenieImageTile *tile)
 {
 	return tile->n_chunks > 0;
+}
+
+/* Is it the head of a group that is not here? */
+static inline bool
+genie_image_is_head(const GenieImageGroup *group)
+{
+	return group->magic == GENIE_IMAGE_HEAD_MAGIC;
+}
+
+/* Is the image on a device alone? */
+static inline bool
+genie_image_is_on_device(const GenieSegmentImage *image)
+{
+	return image->n_groups > 0 && genie_image_is_head(image->groups[0]);
 }
 
 /* Has it codes alone? */
@@ -579,6 +597,11 @@ genie_tile_fill_skip(GenieTileFill *fill, const GenieTilePlan *lower)
 	fill->chunked += lower->n_chunked;
 	fill->chunk += (uint32_t) lower->n_chunks;
 }
+
+/* The bytes of a group's head; and lays one out, in memory that is zero.  The group has n_bytes. */
+extern uint64_t genie_image_head_bytes(const GenieImagePlan *plan, uint32_t n_tiles);
+extern void genie_image_head_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *plan,
+									 const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles);
 
 /*
  * Adds the list of a rank: n ascending locals.  tile: the tile's number in its group; fill: its entry, &fills[tile].

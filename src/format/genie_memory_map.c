@@ -6,6 +6,8 @@
 
 #include "genie_memory_map.h"
 
+#define NOBODY UINT32_MAX		/* no owner */
+
 size_t
 genie_memory_map_bytes(uint32_t n_pages)
 {
@@ -113,6 +115,13 @@ genie_memory_map_release(GenieMemoryMap *map, uint32_t owner)
 			map->runs[before].n_pages = next - before;
 		page = next;
 	}
+}
+
+void
+genie_memory_map_release_run(GenieMemoryMap *map, uint32_t first)
+{
+	map->runs[first].owner = NOBODY;
+	genie_memory_map_release(map, NOBODY);
 }
 
 bool

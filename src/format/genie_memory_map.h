@@ -49,8 +49,9 @@ extern uint32_t genie_memory_map_owner(const GenieMemoryMap *map, uint32_t page,
 /* Gives the owner n pages that are free. */
 extern void genie_memory_map_take(GenieMemoryMap *map, uint32_t first, uint32_t n, uint32_t owner);
 
-/* Frees all runs of the owner. */
+/* Frees all runs of the owner; or only the one that begins with this page, as it was taken. */
 extern void genie_memory_map_release(GenieMemoryMap *map, uint32_t owner);
+extern void genie_memory_map_release_run(GenieMemoryMap *map, uint32_t first);
 
 /* Do the runs fill the block, and are no two free ones neighbours?  For tests and assertions. */
 extern bool genie_memory_map_valid(const GenieMemoryMap *map);

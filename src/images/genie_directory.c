@@ -22,6 +22,9 @@
 /* us until an image is tried again that found everything in use, or whose load failed */
 #define GENIE_RETRY_US INT64CONST(10000000)
 
+/* the same if it was for devices: finding out that these have no room takes long */
+#define GENIE_DEVICE_RETRY_US INT64CONST(600000000)
+
 /* ms after which a waiter looks again although no load has ended: there may have been no entry to load into */
 #define GENIE_LOAD_WAIT_MS 1000
 
@@ -170,6 +173,7 @@ genie_directory_forget(GenieDirectoryEntry *entry)
 	entry->state = GENIE_IMAGE_FREE;
 	entry->id = 0;
 	entry->bytes = 0;
+	entry->device_bytes = 0;
 }
 
 /* ---- for backends: finding and claiming ---- */
@@ -190,6 +194,7 @@ genie_directory_find(const GenieImageKey *key, GenieFound *found)
 		found->live_version = pg_atomic_read_u64(&entry->live_version);
 		found->hint_version = (uint32) pg_atomic_read_u64(&entry->hint_version);
 		found->bytes = entry->bytes;
+		found->device_bytes = entry->device_bytes;
 		found->why = entry->why;
 		found->due = state == GENIE_IMAGE_PUT_OFF &&
 			(entry->setting != genie_image_setting ||
@@ -276,6 +281,9 @@ genie_directory_claim(const GenieImageKey *key, GenieEvict evict, GenieImageRef 
 		entry->n_loads++;
 		entry->id = genie_directory->next_id++;
 		entry->bytes = 0;
+		entry->device_bytes = 0;
+		entry->has_failed = false;
+		entry->parts.body = NULL;
 		entry->pins = 0;
 		ref->entry = (uint32) (entry - genie_directory->entries);
 		ref->id = entry->id;
@@ -301,6 +309,14 @@ genie_directory_loading(const GenieImageRef *ref)
 }
 
 void
+genie_directory_stage(const GenieImageRef *ref, const GenieImageParts *parts)
+{
+	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
+	genie_directory_loading(ref)->parts = *parts;
+	LWLockRelease(&genie_directory->lock);
+}
+
+void
 genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version)
 {
 	GenieDirectoryEntry *entry;
@@ -318,31 +334,40 @@ genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, 
 	ConditionVariableBroadcast(&genie_directory->load_ended);
 }
 
-/* LOADING to PUT_OFF, under the exclusive lock. */
+/* LOADING to what a load that failed is, under the exclusive lock, as soon as it is not pinned. */
 static void
-genie_directory_put_off(GenieDirectoryEntry *entry, GenieFallback why, uint64 bytes, TimestampTz retry_at)
+genie_directory_put_off(GenieDirectoryEntry *entry)
 {
+	if (entry->pins > 0)
+		return;
+	if (entry->device_bytes > 0)	/* there may be copies */
+		pg_atomic_fetch_add_u64(&genie_directory->generation, 1);
+	if (entry->why == GENIE_FALLBACK_STALE)
+	{
+		genie_directory_forget(entry);
+		return;
+	}
 	genie_directory_release(entry);
-	genie_directory->n_no_room += why == GENIE_FALLBACK_NO_ROOM;
+	entry->device_bytes = 0;
+	entry->bytes = entry->needed;
 	entry->state = GENIE_IMAGE_PUT_OFF;
-	entry->why = why;
-	entry->bytes = bytes;
-	entry->retry_at = retry_at;
-	entry->setting = genie_image_setting;
 	genie_directory_touch(entry);
 }
 
 void
 genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes)
 {
-	uint64		needed = why == GENIE_FALLBACK_NO_ROOM ? bytes : 0;
-	TimestampTz retry_at = needed > genie_arena_image_bytes() ? PG_INT64_MAX : GetCurrentTimestamp() + GENIE_RETRY_US;
+	GenieDirectoryEntry *entry;
 
 	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
-	if (why == GENIE_FALLBACK_STALE)
-		genie_directory_forget(genie_directory_loading(ref));
-	else
-		genie_directory_put_off(genie_directory_loading(ref), why, needed, retry_at);
+	entry = genie_directory_loading(ref);
+	genie_directory->n_no_room += why == GENIE_FALLBACK_NO_ROOM;
+	entry->has_failed = true;
+	entry->why = why;
+	entry->needed = why == GENIE_FALLBACK_NO_ROOM ? bytes : 0;
+	entry->retry_at = GetCurrentTimestamp() + (entry->device_bytes > 0 ? GENIE_DEVICE_RETRY_US : GENIE_RETRY_US);
+	entry->setting = genie_image_setting;
+	genie_directory_put_off(entry);
 	LWLockRelease(&genie_directory->lock);
 	ConditionVariableBroadcast(&genie_directory->load_ended);
 }
@@ -466,16 +491,11 @@ genie_directory_group_addresses(const GenieImageParts *parts)
 	return memcpy(palloc(bytes), genie_directory_groups(parts), bytes);
 }
 
-bool
-genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image)
+/* Describes a pinned entry but for its live bits' version. */
+static void
+genie_directory_describe(const GenieDirectoryEntry *entry, GenieSegmentImage *image)
 {
-	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version);
-
-	if (entry == NULL)
-		return false;
-	image->id = ref->id;
-	/* both are only ever raised, so the sum is another whenever the bits are */
-	image->live_version = *tombstone_version + pg_atomic_read_u64(&entry->hint_version);
+	image->id = entry->id;
 	image->n_objects = entry->parts.n_objects;
 	image->n_keywords = entry->parts.n_keywords;
 	image->n_tiles = entry->parts.n_tiles;
@@ -484,6 +504,37 @@ genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSe
 	image->groups = (const GenieImageGroup *const *) genie_directory_group_addresses(&entry->parts);
 	image->postings_before = entry->parts.n_totals == 0 ? NULL :
 		(const uint64 *) (const void *) (genie_directory_groups(&entry->parts) + image->n_groups);
+}
+
+bool
+genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image)
+{
+	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, tombstone_version);
+
+	if (entry == NULL)
+		return false;
+	/* both are only ever raised, so the sum is another whenever the bits are */
+	image->live_version = *tombstone_version + pg_atomic_read_u64(&entry->hint_version);
+	genie_directory_describe(entry, image);
+	return true;
+}
+
+bool
+genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	entry = genie_directory_of(ref);
+	if (entry != NULL && (entry->state != GENIE_IMAGE_LOADING || entry->has_failed || entry->parts.body == NULL))
+		entry = NULL;
+	if (entry != NULL)
+		entry->pins++;
+	LWLockRelease(&genie_directory->lock);
+	if (entry == NULL)
+		return false;
+	image->live_version = 0;
+	genie_directory_describe(entry, image);
 	return true;
 }
 
@@ -507,12 +558,23 @@ void
 genie_directory_unpin(const GenieImageRef *ref)
 {
 	GenieDirectoryEntry *entry;
+	bool		has_failed = false;
 
 	LWLockAcquire(&genie_directory->lock, LW_SHARED);
-	entry = genie_directory_ready(ref);
+	entry = genie_directory_of(ref);
 	Assert(entry != NULL && entry->pins > 0);
 	if (entry != NULL)
+	{
 		entry->pins--;
+		has_failed = entry->state == GENIE_IMAGE_LOADING && entry->has_failed;
+	}
+	LWLockRelease(&genie_directory->lock);
+	if (!has_failed)
+		return;
+	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_of(ref);
+	if (entry != NULL && entry->state == GENIE_IMAGE_LOADING && entry->has_failed)
+		genie_directory_put_off(entry);
 	LWLockRelease(&genie_directory->lock);
 }
 
@@ -521,17 +583,56 @@ genie_directory_unpin_all(void)
 {
 	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
 	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
-		genie_directory->entries[i].pins = 0;
+	{
+		GenieDirectoryEntry *entry = &genie_directory->entries[i];
+
+		entry->pins = 0;
+		if (entry->state == GENIE_IMAGE_LOADING && entry->has_failed)
+			genie_directory_put_off(entry);
+	}
+	LWLockRelease(&genie_directory->lock);
+	genie_directory_set_device_room(0);
+}
+
+void
+genie_directory_set_device_room(uint64 bytes)
+{
+	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX && genie_directory->device_room != bytes; i++)
+	{
+		GenieDirectoryEntry *entry = &genie_directory->entries[i];
+
+		if (bytes == 0 && entry->state == GENIE_IMAGE_READY && entry->parts.on_device && entry->pins == 0)
+			genie_directory_forget(entry);
+		else if (bytes > genie_directory->device_room && entry->state == GENIE_IMAGE_PUT_OFF)
+			entry->retry_at = 0;
+	}
+	genie_directory->device_room = bytes;
+	LWLockRelease(&genie_directory->lock);
+}
+
+void
+genie_directory_drop(const GenieImageRef *ref)
+{
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_ready(ref);
+	if (entry != NULL && entry->pins == 0)
+		genie_directory_forget(entry);
 	LWLockRelease(&genie_directory->lock);
 }
 
 bool
 genie_directory_has(const GenieImageRef *ref)
 {
+	GenieDirectoryEntry *entry;
 	bool		there;
 
 	LWLockAcquire(&genie_directory->lock, LW_SHARED);
-	there = genie_directory_ready(ref) != NULL;
+	entry = genie_directory_of(ref);
+	there = entry != NULL && (entry->state == GENIE_IMAGE_READY ||
+							  (entry->state == GENIE_IMAGE_LOADING && !entry->has_failed));
 	LWLockRelease(&genie_directory->lock);
 	return there;
 }
@@ -600,6 +701,7 @@ genie_directory_list(GenieImageInfo **images)
 		info[n].why = entry->state == GENIE_IMAGE_PUT_OFF ? entry->why : GENIE_FALLBACK_NONE;
 		info[n].form = entry->state == GENIE_IMAGE_READY ? entry->parts.form : GENIE_IMAGE_FULL;
 		info[n].bytes = entry->bytes;
+		info[n].device_bytes = entry->device_bytes;
 		info[n].last_used = (TimestampTz) pg_atomic_read_u64(&entry->last_used);
 		info[n].n_loads = entry->n_loads;
 		info[n++].n_hits = pg_atomic_read_u64(&entry->n_hits);

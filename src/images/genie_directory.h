@@ -18,8 +18,13 @@
  *			exit (PUT_OFF).
  *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
- *	PUT_OFF it did not fit: needs more than the arena has (never tried again), or everything else was in use,
- *			or loading failed (both tried again after a while).  Holds no memory.
+ *	PUT_OFF it did not fit: needs more than there is, or everything else was in use; or loading failed.  It is tried
+ *			again after a while, if there may be room by then.  Holds no memory.
+ *
+ * On devices alone.  An image that finds no room in the arena may find some on the GPUs: then the arena has its body
+ * and its groups' heads (genie_image.h).  It comes there while it is LOADING, some groups at a time, by requests to the
+ * worker, which pins it for them.  If the load fails meanwhile, its memory stays until it is unpinned.  What the GPUs
+ * have room for, the worker says.  READY, it is like any other image, but the worker drops it if GPUs have lost it.
  *
  * When a process ends: its exit puts off what it loads; the worker's pins are void
  * once a new worker has called genie_directory_unpin_all().  A crash of any process restarts the server, and
@@ -94,6 +99,7 @@ typedef struct GenieImageParts
 	uint32		n_groups;
 	uint32		n_totals;		/* n_keywords + 1, or 0 where there are no codes (genie_image.h) */
 	GenieImageForm form;
+	bool		on_device;		/* alone: groups are heads */
 
 	/* of quantized vectors: their groups are tiles' records; they have no tiles, live bits or keywords */
 	uint32		n_dimensions;
@@ -132,14 +138,23 @@ extern void genie_directory_shmem_init(void *memory);
  */
 extern bool genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image);
 
+/* The same for one that is being staged, without a version. */
+extern bool genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image);
+
 /* The same for quantized vectors; vectors->tiles is palloc'd. */
 extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors);
 extern void genie_directory_unpin(const GenieImageRef *ref);
 
-/* A new worker begins: pins of a dead one are void. */
+/* A worker begins or ends: its pins are void, and so are images on devices alone; there is no room for any. */
 extern void genie_directory_unpin_all(void);
 
-/* Is the image still there?  If not, an engine may forget its copy. */
+/* The devices have so much room for images that are there alone; 0: none, and there are none any more. */
+extern void genie_directory_set_device_room(uint64 bytes);
+
+/* The devices have lost an image that was there alone; it is not pinned. */
+extern void genie_directory_drop(const GenieImageRef *ref);
+
+/* Is the image there, or being loaded?  If not, an engine may forget its copy. */
 extern bool genie_directory_has(const GenieImageRef *ref);
 
 /* A number that grows whenever an image goes; cheap to read. */
@@ -161,6 +176,7 @@ typedef struct GenieImageInfo
 	GenieFallback why;			/* PUT_OFF: why; else NONE */
 	GenieImageForm form;		/* READY */
 	uint64		bytes;			/* that it has; PUT_OFF: that it needs, 0 if that is not known */
+	uint64		device_bytes;	/* that it has on devices alone */
 	TimestampTz last_used;
 	uint64		n_loads;		/* loads begun, */
 	uint64		n_hits;			/* and scans that found it, since it is in the directory */
@@ -181,6 +197,7 @@ typedef struct GenieFound
 	uint64		live_version;
 	uint32		hint_version;	/* of the hints that have been taken out; 0: none */
 	uint64		bytes;
+	uint64		device_bytes;	/* on devices alone */
 	GenieFallback why;
 	bool		due;
 } GenieFound;
@@ -202,11 +219,14 @@ extern bool genie_directory_has_index(const GenieImageKey *key);
  */
 extern bool genie_directory_claim(const GenieImageKey *key, GenieEvict evict, GenieImageRef *ref, bool *first);
 
+/* A load goes on by requests: the worker may pin the image, whose groups may lie elsewhere with each of them. */
+extern void genie_directory_stage(const GenieImageRef *ref, const GenieImageParts *parts);
+
 extern void genie_directory_publish(const GenieImageRef *ref, const GenieImageParts *parts, uint64 live_version);
 
 /*
  * The load ended without an image.  STALE: the entry is FREE.  NO_ROOM for the bytes, LOAD_FAILED: it is PUT_OFF, not
- * tried again for a while, or every scan would fail in the same way; never again if the arena is too small.
+ * tried again for a while, or every scan would fail in the same way.
  */
 extern void genie_directory_fail(const GenieImageRef *ref, GenieFallback why, uint64 bytes);
 

@@ -27,10 +27,13 @@ typedef struct GenieDirectoryEntry
 	GenieImageState state;
 	uint32		pins;			/* the worker writes it, holding the lock in share mode; read exclusively */
 	uint64		id;
-	GenieImageParts parts;		/* READY */
+	GenieImageParts parts;		/* READY; LOADING, once it is being staged */
 	uint64		bytes;			/* LOADING, READY: of the arena; PUT_OFF: needed, 0 if loading failed */
+	uint64		device_bytes;	/* LOADING, READY: of the devices alone; else 0 */
+	bool		has_failed;		/* LOADING: it ends as the next four say as soon as it is not pinned */
 	GenieFallback why;			/* PUT_OFF: NO_ROOM or LOAD_FAILED */
-	TimestampTz retry_at;		/* PUT_OFF; PG_INT64_MAX: not before genie.image changes */
+	uint64		needed;			/* bytes, PUT_OFF */
+	TimestampTz retry_at;		/* PUT_OFF */
 	int			setting;		/* PUT_OFF: what genie.image was */
 	pg_atomic_uint64 last_used; /* TimestampTz */
 	pg_atomic_uint64 live_version;	/* READY: all that was dead by this tombstone version is cleared */
@@ -51,6 +54,7 @@ typedef struct GenieDirectory
 	uint64		n_images;		/* READY */
 	uint64		n_vectors;		/* READY: quantized vectors */
 	uint64		image_bytes;	/* READY and LOADING */
+	uint64		device_room;	/* for images on devices alone */
 	uint64		n_loads;
 	uint64		n_evictions;
 	uint64		n_no_room;
@@ -82,7 +86,7 @@ extern void genie_directory_forget(GenieDirectoryEntry *entry);
  */
 extern GenieDirectoryEntry *genie_eviction_victim(const GenieImageKey *key, GenieEvict evict);
 
-/* Would evicting what was not used a moment ago make room for so many bytes?  Under the lock. */
+/* Would evicting what was not used a moment ago make room for so many bytes, here or on devices?  Under the lock. */
 extern bool genie_eviction_enough(uint64 bytes, const GenieImageKey *key);
 
 #endif							/* GENIE_DIRECTORY_ENTRY_H */

@@ -11,8 +11,12 @@
  * the worker has pinned; other images of the index that is being loaded, because the same scan wants them again (an
  * index larger than the arena would replace itself for ever); and, unless the administrator asks, images that were used
  * within GENIE_IMAGE_KEEP_US, so that scans which take turns on two indexes do not spend all their time loading.
+ * Images that are on devices alone (genie_directory.h) take long to load and little room here, so they go last.
  * Quantized vectors only save time: they go for any image, before all images and whenever they were used, and
  * themselves evict only quantized vectors.
+ *
+ * On devices.  An image that is to be on devices alone takes bytes of their room, which is a sum: where each group lies
+ * is the engines' business (engine/devices).  Others of these images go for it by the same rules.
  *
  * Indexes that are gone.  Nobody is told of DROP INDEX, REINDEX, TRUNCATE, ROLLBACK or DROP DATABASE here; but the
  * index's file is truncated when their transaction ends, and a standby's replay unlinks it.  So files are looked at:
@@ -62,6 +66,8 @@ genie_eviction_goes_first(GenieDirectoryEntry *entry, GenieDirectoryEntry *other
 {
 	if ((entry->key.metric != 0) != (other->key.metric != 0))
 		return entry->key.metric != 0;
+	if (entry->parts.on_device != other->parts.on_device)
+		return other->parts.on_device;
 	return pg_atomic_read_u64(&entry->last_used) < pg_atomic_read_u64(&other->last_used);
 }
 
@@ -101,11 +107,53 @@ genie_eviction_would_suffice(uint64 bytes, const GenieImageKey *key, TimestampTz
 	return room >= bytes;
 }
 
+/* The bytes of devices' room that nobody has.  Under the lock. */
+static uint64
+genie_eviction_device_room(void)
+{
+	uint64		room = genie_directory->device_room;
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+		room -= Min(room, genie_directory->entries[i].device_bytes);
+	return room;
+}
+
+/* The entry that is evicted next for one that is to be on devices alone; NULL: none may be.  Under the lock. */
+static GenieDirectoryEntry *
+genie_eviction_device_victim(const GenieImageKey *key, TimestampTz used_before)
+{
+	GenieDirectoryEntry *first = NULL;
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX; i++)
+	{
+		GenieDirectoryEntry *entry = &genie_directory->entries[i];
+
+		if (entry->device_bytes > 0 && genie_eviction_evictable(entry, key, used_before, false) &&
+			(first == NULL || genie_eviction_goes_first(entry, first)))
+			first = entry;
+	}
+	return first;
+}
+
+/* Would evicting make so much room on devices?  Under the lock. */
+static bool
+genie_eviction_would_suffice_on_device(uint64 bytes, const GenieImageKey *key, TimestampTz used_before)
+{
+	uint64		room = genie_eviction_device_room();
+
+	for (uint32 i = 0; i < GENIE_IMAGES_MAX && room < bytes; i++)
+		if (genie_eviction_evictable(&genie_directory->entries[i], key, used_before, false))
+			room += genie_directory->entries[i].device_bytes;
+	return room >= bytes;
+}
+
 bool
 genie_eviction_enough(uint64 bytes, const GenieImageKey *key)
 {
-	return genie_eviction_would_suffice(bytes, key, genie_eviction_used_before(GENIE_EVICT_UNUSED),
-										genie_image_setting != GENIE_IMAGE_SETTING_FULL);
+	TimestampTz used_before = genie_eviction_used_before(GENIE_EVICT_UNUSED);
+
+	return genie_eviction_would_suffice(bytes, key, used_before, genie_image_setting != GENIE_IMAGE_SETTING_FULL) ||
+		(key->metric == 0 && genie_eviction_would_suffice_on_device(bytes, key, used_before));
 }
 
 /* ---- room ---- */
@@ -234,6 +282,43 @@ genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n
 		ok = genie_eviction_try_allocate(ref, pieces, n, at, evict, full_go, victims);
 	}
 	pfree(victims);
+	return ok;
+}
+
+void
+genie_eviction_give_back(const GenieImageRef *ref, void *at, uint64 bytes)
+{
+	uint64		piece = genie_eviction_piece_bytes(bytes);
+	char	   *base;
+	GenieMemoryMap *map = genie_arena_images(&base);
+	GenieDirectoryEntry *entry;
+
+	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_of(ref);
+	Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING && entry->bytes >= piece);
+	genie_memory_map_release_run(map, (uint32) (((char *) at - base) / GENIE_ARENA_PAGE));
+	Assert(genie_memory_map_valid(map));
+	entry->bytes -= piece;
+	genie_directory->image_bytes -= piece;
+	LWLockRelease(&genie_directory->lock);
+}
+
+bool
+genie_eviction_allocate_on_device(const GenieImageRef *ref, uint64 bytes, GenieEvict evict)
+{
+	TimestampTz used_before = evict == GENIE_EVICT_NONE ? 0 : genie_eviction_used_before(evict);
+	GenieDirectoryEntry *entry;
+	bool		ok;
+
+	LWLockAcquire(&genie_directory->lock, LW_EXCLUSIVE);
+	entry = genie_directory_of(ref);
+	Assert(entry != NULL && entry->state == GENIE_IMAGE_LOADING && entry->device_bytes == 0);
+	ok = genie_eviction_would_suffice_on_device(bytes, &entry->key, used_before);
+	while (ok && genie_eviction_device_room() < bytes)
+		genie_directory_forget(genie_eviction_device_victim(&entry->key, used_before));
+	if (ok)
+		entry->device_bytes = bytes;
+	LWLockRelease(&genie_directory->lock);
 	return ok;
 }
 

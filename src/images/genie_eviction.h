@@ -18,6 +18,15 @@
 extern bool genie_eviction_allocate(const GenieImageRef *ref, const uint64 *pieces, uint32 n, void **at,
 									GenieEvict evict, bool full_go);
 
+/* Gives one of an entry's pieces back. */
+extern void genie_eviction_give_back(const GenieImageRef *ref, void *at, uint64 bytes);
+
+/*
+ * Takes so many bytes of devices' room for a LOADING entry that shall be there alone, evicting others of these as
+ * above.  They are the entry's and go with it.  False: there is not enough, and nothing is evicted.
+ */
+extern bool genie_eviction_allocate_on_device(const GenieImageRef *ref, uint64 bytes, GenieEvict evict);
+
 /* The bytes of the arena that a piece takes. */
 extern uint64 genie_eviction_piece_bytes(uint64 bytes);
 

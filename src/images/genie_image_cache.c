@@ -520,7 +520,7 @@ prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, 
 	if (why != GENIE_FALLBACK_NONE)
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)
-		*n_bytes += found.bytes;
+		*n_bytes += found.bytes + found.device_bytes;
 	return true;
 }
 

@@ -19,6 +19,9 @@
  *	FILL	a second pass over the lists decodes them into the groups; tasks as in PLAN
  *	FINISH	sizes, counts and codes of a tile
  *
+ * An image that is larger than the memory for it is filled in spans: some groups at a time, with ROOM to FINISH for
+ * each.  Each span reads all lists once more, and decodes its part of them.
+ *
  * Parts have about equally many bytes of posting lists.  The plan says how many lists and postings each part has in
  * each tile, hence where they begin there.  So parts are filled in any order, and the image is the same, byte by byte,
  * whoever made it.  A process that is alone has one part.
@@ -103,7 +106,9 @@ struct GenieFillShared
 	/* by the leader, before AGAIN, where it says only the form, and before the steps behind ROOM */
 	GenieImagePlan plan;		/* without first_ranks */
 	uint32		n_groups;
-	uint64		n_bytes;		/* of all groups */
+	uint32		first_group;	/* of the span */
+	uint32		end_group;
+	uint64		n_bytes;		/* of the span's groups */
 };
 
 /* Notes that the pages are malformed, and how.  Always false. */
@@ -112,6 +117,19 @@ damaged(GenieImageFill *fill, const char *what)
 {
 	fill->damage = what;
 	return false;
+}
+
+/* The tiles of the span. */
+static inline uint32
+first_tile(const GenieImageFill *fill)
+{
+	return fill->first_tile[fill->first_group];
+}
+
+static inline uint32
+end_tile(const GenieImageFill *fill)
+{
+	return fill->first_tile[fill->end_group];
 }
 
 /* ---- posting lists ---- */
@@ -148,6 +166,8 @@ take_part(void *arg, uint32 tile, const GenieListRef *ref)
 	fill->n_filled += ref->n;
 	if (fill->plans != NULL)
 		return plan_list(fill, &fill->plans[tile], ref);
+	if (tile < first_tile(fill) || tile >= end_tile(fill))
+		return true;
 	if (ref->codec == GENIE_CODEC_RAW)
 	{
 		if (!genie_image_add(&fill->fills[tile], fill->in_group[tile], ref->rank, (const uint16 *) ref->data, ref->n))
@@ -362,7 +382,7 @@ zero(uint8 *memory, Size n)
 	memset(memory, 0, n);
 }
 
-/* A slice of all groups' bytes, as if they lay one behind another. */
+/* A slice of the span's groups' bytes, as if they lay one behind another. */
 static bool
 zero_slice(GenieImageFill *fill, uint32 task)
 {
@@ -370,7 +390,7 @@ zero_slice(GenieImageFill *fill, uint32 task)
 	uint64		end = from + SLICE_BYTES;
 	uint64		at = 0;
 
-	for (uint32 i = 0; i < fill->parts.n_groups && at < end; i++)
+	for (uint32 i = fill->first_group; i < fill->end_group && at < end; i++)
 	{
 		uint64		group_end = at + fill->group_bytes[i];
 
@@ -384,10 +404,11 @@ zero_slice(GenieImageFill *fill, uint32 task)
 static bool
 lay_out_group(GenieImageFill *fill, uint32 task)
 {
-	uint32		first = fill->first_tile[task];
+	uint32		group = fill->first_group + task;
+	uint32		first = fill->first_tile[group];
 
-	genie_image_group_lay_out(fill->group_at[task], fill->group_bytes[task], &fill->plan, fill->tiles + first, first,
-							  fill->first_tile[task + 1] - first, fill->begun + first);
+	genie_image_group_lay_out(fill->group_at[group], fill->group_bytes[group], &fill->plan, fill->tiles + first,
+							  first, fill->first_tile[group + 1] - first, fill->begun + first);
 	return true;
 }
 
@@ -401,13 +422,16 @@ skip_part(const GenieImageFill *fill, uint32 part, GenieTileFill *fills)
 		genie_tile_fill_skip(&fills[tile], &planned[tile]);
 }
 
-/* Did all tiles get all that was planned of the part?  ends: where that is.  Of codes alone: did all together? */
+/*
+ * Did all of the span's tiles get all that was planned of the part?  ends: where that is.  Of codes alone: did all
+ * tiles together?
+ */
 static bool
 is_filled(const GenieImageFill *fill, const GenieFillPart *part, const GenieTileFill *ends)
 {
 	if (fill->plan.form == GENIE_IMAGE_CODES)
 		return fill->n_filled == fill->postings_before[part->end_rank] - fill->postings_before[part->first_rank];
-	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
+	for (uint32 tile = first_tile(fill); tile < end_tile(fill); tile++)
 		if (fill->fills[tile].list != ends[tile].list || fill->fills[tile].posting != ends[tile].posting ||
 			fill->fills[tile].bitmap != ends[tile].bitmap || fill->fills[tile].chunked != ends[tile].chunked ||
 			fill->fills[tile].chunk != ends[tile].chunk)
@@ -449,20 +473,21 @@ finish_tile(GenieImageFill *fill, uint32 task)
 {
 	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
 	uint32	   *sizes = palloc(GENIE_TILE_OBJECTS * sizeof(uint32));
-	GenieTileFill filled = fill->begun[task];
+	uint32		tile = first_tile(fill) + task;
+	GenieTileFill filled = fill->begun[tile];
 	bool		codes;
 	bool		good;
 
-	genie_tile_fill_skip(&filled, &fill->tiles[task]);	/* each part was */
+	genie_tile_fill_skip(&filled, &fill->tiles[tile]);	/* each part was */
 	genie_section_reader(reader, fill->segment, GENIE_SECTION_SIZES);
-	good = genie_object_table_sizes(reader, task * GENIE_TILE_OBJECTS, fill->tiles[task].n_objects, sizes);
+	good = genie_object_table_sizes(reader, tile * GENIE_TILE_OBJECTS, fill->tiles[tile].n_objects, sizes);
 	if (good)
 	{
-		genie_image_sizes(&filled, fill->in_group[task], sizes);
-		if (!genie_image_tile_finish(&filled, fill->in_group[task], &codes))
+		genie_image_sizes(&filled, fill->in_group[tile], sizes);
+		if (!genie_image_tile_finish(&filled, fill->in_group[tile], &codes))
 			good = damaged(fill, "posting lists changed while they were read");
 		else
-			fill->no_codes[task] = !codes;
+			fill->no_codes[tile] = !codes;
 	}
 	pfree(sizes);
 	pfree(reader);
@@ -499,9 +524,9 @@ count_tasks(const GenieImageFill *fill, GenieFillStep step)
 		case STEP_ZERO:
 			return (uint32) ((fill->shared->n_bytes + SLICE_BYTES - 1) / SLICE_BYTES);
 		case STEP_LAYOUT:
-			return fill->parts.n_groups;
+			return fill->end_group - fill->first_group;
 		case STEP_FINISH:
-			return fill->parts.n_tiles;
+			return end_tile(fill) - first_tile(fill);
 		case STEP_DECIDE:
 		case STEP_ROOM:
 		case STEPS:
@@ -703,32 +728,73 @@ cut_codes(GenieImageFill *fill)
 	}
 }
 
+void
+genie_image_fill_heads(const GenieImageFill *fill, void **heads)
+{
+	for (uint32 i = 0; i < fill->parts.n_groups; i++)
+	{
+		uint32		first = fill->first_tile[i];
+
+		genie_image_head_lay_out(heads[i], fill->group_bytes[i], &fill->plan, fill->tiles + first, first,
+								 fill->first_tile[i + 1] - first);
+	}
+}
+
+uint64
+genie_image_fill_head_bytes(const GenieImageFill *fill, uint32 group)
+{
+	return genie_image_head_bytes(&fill->plan, fill->first_tile[group + 1] - fill->first_tile[group]);
+}
+
+/* The leader says what the next span is. */
+static void
+begin_span(GenieImageFill *fill, uint32 first_group, uint32 end_group)
+{
+	GenieFillShared *shared = fill->shared;
+
+	shared->plan = fill->plan;
+	shared->n_groups = fill->parts.n_groups;
+	fill->first_group = shared->first_group = first_group;
+	fill->end_group = shared->end_group = end_group;
+	shared->n_bytes = 0;
+	for (uint32 i = first_group; i < end_group; i++)
+		shared->n_bytes += fill->group_bytes[i];
+	if (first_group == 0)
+		return;
+	/* all are done with the steps of the span before */
+	for (int step = STEP_ROOM; step < STEPS; step++)
+		pg_atomic_write_u32(&shared->next_task[step], 0);
+}
+
 bool
-genie_image_fill(GenieImageFill *fill)
+genie_image_fill_span(GenieImageFill *fill, uint32 first_group, uint32 end_group)
 {
 	if (!decide(fill))
 		return false;
-	fill->shared->plan = fill->plan;
-	fill->shared->n_groups = fill->parts.n_groups;
-	for (uint32 i = 0; i < fill->parts.n_groups; i++)
-		fill->shared->n_bytes += fill->group_bytes[i];
-	if (fill->plan.form == GENIE_IMAGE_CODES)
+	begin_span(fill, first_group, end_group);
+	if (first_group == 0 && fill->plan.form == GENIE_IMAGE_CODES)
 		cut_codes(fill);
 	if (!run_step(fill, STEP_ROOM) || !run_step(fill, STEP_ZERO) || !run_step(fill, STEP_LAYOUT))
 		return false;
 	GENIE_FAULT("image-fill");
 	if (!run_step(fill, STEP_FILL) ||
-		!genie_live_read(fill->segment, fill->n_dead, fill->hints, fill->live, NULL) ||
+		(first_group == 0 && !genie_live_read(fill->segment, fill->n_dead, fill->hints, fill->live, NULL)) ||
 		!run_step(fill, STEP_FINISH))
 		return false;
-	for (uint32 tile = 0; tile < fill->parts.n_tiles; tile++)
+	for (uint32 tile = first_tile(fill); tile < end_tile(fill); tile++)
 		if (fill->plan.n_dimensions > 0 && fill->no_codes[tile])	/* not of codes alone */
 			genie_image_drop_codes(fill->begun[tile].base);
 #ifdef USE_ASSERT_CHECKING
-	for (uint32 i = 0; i < fill->parts.n_groups; i++)
+	for (uint32 i = first_group; i < end_group; i++)
 		Assert(genie_image_group_valid(fill->group_at[i]));
 #endif
 	return true;
+}
+
+bool
+genie_image_fill(GenieImageFill *fill)
+{
+	return genie_image_fill_span(fill, 0, fill->parts.n_groups);
 }
 
 void
@@ -757,8 +823,15 @@ genie_image_fill_abort(GenieImageFill *fill)
 		genie_image_team_abort(team);
 }
 
+/* The step that processes do in a phase of their barrier: those of spans come again and again. */
+static GenieFillStep
+step_of(int phase)
+{
+	return phase < STEPS ? phase : STEP_ROOM + (phase - STEP_ROOM) % (STEPS - STEP_ROOM);
+}
+
 void
-genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_processes, void *memory, int step)
+genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_processes, void *memory, int phase)
 {
 	GenieImageFill *fill = palloc0(sizeof(GenieImageFill));
 
@@ -767,8 +840,10 @@ genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_proc
 	begin_process(fill);
 	(void) find_arrays(fill, memory, PARTS_A_PROCESS * n_processes);
 	GENIE_FAULT("image-worker");
-	for (; step < STEPS; step++)
+	for (;; phase++)
 	{
+		GenieFillStep step = step_of(phase);
+
 		if (step == STEP_AGAIN)
 			fill->plan.form = fill->shared->plan.form;
 		else if (step > STEP_ROOM)
@@ -776,8 +851,10 @@ genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_proc
 			fill->plan = fill->shared->plan;
 			fill->plan.first_ranks = fill->first_ranks;
 			fill->parts.n_groups = fill->shared->n_groups;
+			fill->first_group = fill->shared->first_group;
+			fill->end_group = fill->shared->end_group;
 		}
-		if (!run_step(fill, step))
+		if (!run_step(fill, step) || (step == STEP_FINISH && fill->end_group == fill->parts.n_groups))
 			break;
 	}
 }

@@ -3,8 +3,9 @@
  *	  From a segment's pages to the groups of an image, in memory that the caller gives.
  *
  * In two steps: genie_image_fill_plan() says what the image takes; the caller gets the memory, and genie_image_fill()
- * writes it.  Both read all posting lists.  Both return false where the segment is damaged or stale
- * (genie_segment.h).  All that they allocate themselves is in the current memory context.
+ * writes it, or genie_image_fill_span() some groups at a time.  All read all posting lists.  They return false where
+ * the segment is damaged or stale (genie_segment.h).  All that they allocate themselves is in the current memory
+ * context.
  */
 #ifndef GENIE_IMAGE_FILL_H
 #define GENIE_IMAGE_FILL_H
@@ -47,6 +48,8 @@ typedef struct GenieImageFill
 	 */
 	GenieImageTeam *team;		/* NULL: this process is alone */
 	bool		is_decided;		/* the form is */
+	uint32		first_group;	/* of the span that is being filled */
+	uint32		end_group;
 	GenieFillShared *shared;
 	GenieFillPart *of_part;		/* each part's ranks */
 	GenieTilePlan *planned;		/* of each part: each tile's */
@@ -71,6 +74,13 @@ extern bool genie_image_fill_plan(GenieImageFill *fill);
 extern bool genie_image_fill_shrink(GenieImageFill *fill);
 extern bool genie_image_fill(GenieImageFill *fill);
 
+/* Fills groups [first_group, end_group), the live bits with the first ones; to be called for all, in order. */
+extern bool genie_image_fill_span(GenieImageFill *fill, uint32 first_group, uint32 end_group);
+
+/* Of an image that is planned: a group's head (genie_image.h), and all of them, in memory that is zero. */
+extern uint64 genie_image_fill_head_bytes(const GenieImageFill *fill, uint32 group);
+extern void genie_image_fill_heads(const GenieImageFill *fill, void **heads);
+
 /*
  * To be called in any case but an ERROR: workers end; frees the larger part of what the steps have allocated, which the
  * image does not need.  With workers, what they share is gone: all arrays above.
@@ -80,8 +90,8 @@ extern void genie_image_fill_end(GenieImageFill *fill);
 /* To be called after an ERROR: when it returns, no worker writes to the image any more. */
 extern void genie_image_fill_abort(GenieImageFill *fill);
 
-/* A worker of a team of so many processes takes part from a step on. */
+/* A worker of a team of so many processes takes part from a phase of its barrier on. */
 extern void genie_image_fill_help(GenieSegment *segment, GenieImageTeam *team, uint32 n_processes, void *memory,
-								  int step);
+								  int phase);
 
 #endif							/* GENIE_IMAGE_FILL_H */

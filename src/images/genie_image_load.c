@@ -14,6 +14,13 @@
  * codes, tight images take 0.5 to 0.9 of it.  genie.image says which images are full: full, all; small, none; auto,
  * those that find room so before others have to go.
  *
+ * On devices alone.  Where no form finds room, the GPUs may have some (genie_directory.h).  Then 3 gets room for the
+ * body and the groups' heads, and a *staging area*.  4 fills as many groups as that holds, has the worker copy them to
+ * the devices, and goes on with the next ones there.  Each round reads all lists, so the area is as large as may be,
+ * but leaves the most of the arena to others.  The first request, of heads alone, takes the room on the devices; the
+ * last one sees that nothing was lost there meanwhile.  These images are of a small form, so there are none where
+ * genie.image says full.
+ *
  * A segment's values, quantized vectors, are loaded by the same steps without reading its lists: the plan follows from
  * their number.  Tile after tile is read from their section.
  *
@@ -42,7 +49,12 @@
 /* a group is no larger than this part of the arena, if tiles allow: small ones find room between others */
 #define GROUPS_IN_ARENA 16
 
+/* the staging area is no larger than this part of the arena, and a request copies about so many bytes: others wait */
+#define STAGING_IN_ARENA 4
+#define STAGE_BYTES (UINT64CONST(256) << 20)
+
 int			genie_image_setting = GENIE_IMAGE_SETTING_AUTO;
+const GenieImageStager *genie_image_stager = NULL;
 
 /* A load in progress. */
 typedef struct GenieLoad
@@ -53,6 +65,11 @@ typedef struct GenieLoad
 	uint64		n_bytes;		/* of the arena */
 	GenieEvict	evict;
 	bool		may_shrink;		/* to codes alone, or tight, if there is no free room for more */
+
+	/* on devices alone */
+	void	  **heads;			/* of the groups; NULL: not there */
+	uint8	   *staging;
+	uint64		staging_bytes;
 
 	/* the directory's entry */
 	bool		claimed;		/* it is ours, LOADING */
@@ -99,6 +116,66 @@ allocate(GenieLoad *load, GenieEvict evict, bool full_go)
 	return true;
 }
 
+/* Places groups from one on in the staging area, as many as fit, at least one; returns where they end. */
+static uint32
+place_span(const GenieLoad *load, uint32 first)
+{
+	uint64		used = 0;
+	uint32		end = first;
+
+	for (; end < load->fill.parts.n_groups; end++)
+	{
+		if (used + load->fill.group_bytes[end] > load->staging_bytes)
+			break;
+		load->fill.group_at[end] = load->staging + used;
+		used += TYPEALIGN64(OWN_ALIGN, load->fill.group_bytes[end]);
+	}
+	return end;
+}
+
+/* Allocates what an image on devices alone takes here, and there.  False: no room. */
+static bool
+allocate_staged(GenieLoad *load)
+{
+	GenieImageFill *fill = &load->fill;
+	uint32		n_groups = fill->parts.n_groups;
+	uint64		device_bytes = 0;
+	uint64		largest = 0;
+	uint64		pieces[3] = {body_bytes(&fill->parts), 0, 0};
+	void	   *at[3];
+	uint8	   *head;
+
+	if (load->is_vectors || fill->plan.form == GENIE_IMAGE_FULL || n_groups == 0)
+		return false;
+	for (uint32 i = 0; i < n_groups; i++)
+	{
+		device_bytes += fill->group_bytes[i];
+		largest = Max(largest, fill->group_bytes[i]);
+		pieces[1] += genie_image_fill_head_bytes(fill, i);
+	}
+	if (!genie_eviction_allocate_on_device(&load->ref, device_bytes, load->evict))
+		return false;
+	pieces[2] = Max(largest, Min(device_bytes, genie_arena_image_bytes() / STAGING_IN_ARENA));
+	while (!genie_eviction_allocate(&load->ref, pieces, 3, at, load->evict, false))
+	{
+		if (pieces[2] == largest)
+			return false;
+		pieces[2] = Max(largest, pieces[2] / 2);
+	}
+	fill->live = fill->parts.body = at[0];
+	load->staging = at[2];
+	load->staging_bytes = pieces[2];
+	load->heads = palloc((Size) n_groups * sizeof(void *));
+	head = memset(at[1], 0, pieces[1]);
+	for (uint32 i = 0; i < n_groups; i++)
+	{
+		load->heads[i] = head;
+		head += genie_image_fill_head_bytes(fill, i);
+	}
+	genie_image_fill_heads(fill, load->heads);
+	return true;
+}
+
 /* Why a step of reading returned false. */
 static GenieFallback
 reading_failed(const GenieImageFill *fill)
@@ -122,21 +199,92 @@ make_room(GenieLoad *load)
 			return reading_failed(&load->fill);
 	}
 	if (allocate(load, load->evict, false) ||
-		(load->fill.plan.form != GENIE_IMAGE_FULL && allocate(load, load->evict, true)))
+		(load->fill.plan.form != GENIE_IMAGE_FULL && allocate(load, load->evict, true)) ||
+		allocate_staged(load))
 		return GENIE_FALLBACK_NONE;
 	return GENIE_FALLBACK_NO_ROOM;
 }
 
+/* The body's addresses of groups, behind the live bits. */
+static void **
+body_groups(const GenieLoad *load)
+{
+	return (void **) (load->fill.live + (Size) load->fill.parts.n_tiles * GENIE_TILE_WORDS);
+}
+
 /* Fills the part of the body behind the live bits: the groups, and the totals. */
 static void
-fill_body(GenieLoad *load)
+fill_body(GenieLoad *load, void *const *group_at)
 {
 	const GenieImageParts *parts = &load->fill.parts;
-	void	  **groups = (void **) (load->fill.live + (Size) parts->n_tiles * GENIE_TILE_WORDS);
+	void	  **groups = body_groups(load);
 
-	memcpy(groups, load->fill.group_at, parts->n_groups * sizeof(void *));
+	memcpy(groups, group_at, parts->n_groups * sizeof(void *));
 	if (parts->n_totals > 0)
 		memcpy(groups + parts->n_groups, load->fill.postings_before, parts->n_totals * sizeof(uint64));
+}
+
+/* ---- on devices alone ---- */
+
+/* Has those of groups [first, end) copied that are no heads.  False: then not so many are there. */
+static bool
+stage(GenieLoad *load, uint32 first, uint32 end, uint32 there)
+{
+	const uint32 *first_tile = load->fill.first_tile;
+	uint32		n_tiles = first_tile[end] - first_tile[first];
+	uint32		n = 0;
+
+	return genie_image_stager->stage(&load->ref, first_tile[first], n_tiles, &n) && n == there;
+}
+
+/* Has the groups of a span copied, which lie in the staging area. */
+static bool
+stage_span(GenieLoad *load, uint32 first, uint32 end)
+{
+	void	  **groups = body_groups(load);
+	bool		good = true;
+
+	memcpy(groups + first, load->fill.group_at + first, (end - first) * sizeof(void *));
+	while (good && first < end)
+	{
+		uint64		n_bytes = 0;
+		uint32		next = first;
+
+		while (next < end && n_bytes < STAGE_BYTES)
+			n_bytes += load->fill.group_bytes[next++];
+		good = stage(load, first, next, next - first);
+		memcpy(groups + first, load->heads + first, (next - first) * sizeof(void *));
+		GENIE_FAULT("image-staged");
+		first = next;
+	}
+	return good;
+}
+
+/* Fills the groups by way of the staging area. */
+static GenieFallback
+fill_staged(GenieLoad *load)
+{
+	GenieImageFill *fill = &load->fill;
+	uint32		n_groups = fill->parts.n_groups;
+	uint32		end;
+
+	fill_body(load, load->heads);
+	genie_directory_stage(&load->ref, &fill->parts);
+	if (!stage(load, 0, n_groups, 0))
+		return GENIE_FALLBACK_NO_ROOM;
+	for (uint32 first = 0; first < n_groups; first = end)
+	{
+		end = place_span(load, first);
+		if (!genie_image_fill_span(fill, first, end))
+			return reading_failed(fill);
+		if (!stage_span(load, first, end))
+			return GENIE_FALLBACK_NO_ROOM;
+	}
+	if (!stage(load, 0, n_groups, n_groups))
+		return GENIE_FALLBACK_NO_ROOM;
+	genie_eviction_give_back(&load->ref, load->staging, load->staging_bytes);
+	fill->parts.on_device = true;
+	return GENIE_FALLBACK_NONE;
 }
 
 /* ---- quantized vectors ---- */
@@ -262,12 +410,14 @@ run_claimed(GenieLoad *load)
 	else if (!genie_image_fill_plan(fill))
 		return reading_failed(fill);
 	why = make_room(load);
+	fill->parts.form = fill->plan.form;
 	if (why != GENIE_FALLBACK_NONE)
 		return why;
+	if (load->heads != NULL)
+		return fill_staged(load);
 	if (load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
 		return reading_failed(fill);
-	fill->parts.form = fill->plan.form;
-	fill_body(load);
+	fill_body(load, fill->group_at);
 #ifdef USE_ASSERT_CHECKING
 	if (fill->team != NULL)
 		check_alone(fill);
@@ -306,6 +456,7 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 {
 	GenieLoadResult result;
 
+	genie_image_stager->prepare();
 	PG_ENSURE_ERROR_CLEANUP(cleanup, PointerGetDatum(load));
 	{
 		result.why = run(load, key);

@@ -18,6 +18,20 @@ typedef enum GenieImageSetting
 
 extern int	genie_image_setting;	/* for images that are loaded from now on */
 
+/* How images come to devices: by worker/genie_offload.c. */
+typedef struct GenieImageStager
+{
+	void		(*prepare) (void);	/* to be called before a load: it may register an exit callback */
+
+	/*
+	 * Has the worker copy those groups that lie in n_tiles tiles from first_tile on to devices (GENIE_JOB_STAGE);
+	 * *n_groups: how many of them are there now.  False: it did not.
+	 */
+	bool		(*stage) (const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_groups);
+} GenieImageStager;
+
+extern const GenieImageStager *genie_image_stager;
+
 typedef struct GenieLoadResult
 {
 	GenieFallback why;			/* NONE: it is loaded; else LOADING, NO_ROOM, LOAD_FAILED or STALE */

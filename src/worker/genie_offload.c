@@ -1,9 +1,10 @@
 /*
  * genie_offload.c
- *	  Work for the worker's GPU (genie_offload.h): requests of one job, without an image.
+ *	  Work for the worker's GPU (genie_offload.h): requests of one job.
  */
 #include "postgres.h"
 
+#include "genie_image_load.h"
 #include "genie_offload.h"
 #include "genie_request.h"
 
@@ -66,4 +67,29 @@ genie_offload_hash(const GenieHashing *hashing, int32 *codes)
 	request.job.hashing = hashing;
 	request.result = codes;
 	return run(&request, NULL);
+}
+
+/* GenieImageStager */
+static bool
+stage(const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_groups)
+{
+	GenieRequestJob request = {0};
+
+	if (genie_request_possible() != GENIE_FALLBACK_NONE || genie_stat_n_devices() == 0)
+		return false;
+	request.job.kind = GENIE_JOB_STAGE;
+	request.image = *image;
+	request.job.first_tile = first_tile;
+	request.job.n_tiles = n_tiles;
+	(void) genie_request_run(&request, 1);
+	*n_groups = request.job.n_hits;
+	return request.why == GENIE_FALLBACK_NONE;
+}
+
+void
+genie_offload_init(void)
+{
+	static const GenieImageStager stager = {genie_request_prepare, stage};
+
+	genie_image_stager = &stager;
 }

@@ -1,10 +1,11 @@
 /*
  * genie_offload.h
  *	  Work that a backend gives to the worker's GPU, beside counting: for exact search, which rows of a panel may be
- *	  near to which queries; for hashing, the codes of many vectors.
+ *	  near to which queries; for hashing, the codes of many vectors; for images on devices alone, copying their groups.
  *
  * Only a GPU gets it: on the CPU the backend is as fast as the worker would be, and need not bring anything to it.  If
- * it is not done, the backend does it itself (genie_knn.h, genie_lsh.h), with the same answer.
+ * it is not done, the backend does it itself (genie_knn.h, genie_lsh.h), with the same answer; but for images, of which
+ * there is none then.
  */
 #ifndef GENIE_OFFLOAD_H
 #define GENIE_OFFLOAD_H
@@ -29,5 +30,8 @@ extern GenieFallback genie_offload_nearest(const GenieNearest *nearest, GeniePai
 
 /* Hashing: for each vector a code of each function. */
 extern GenieFallback genie_offload_hash(const GenieHashing *hashing, int32 *codes);
+
+/* The library is loaded: loads of images know how to have groups copied (images/genie_image_load.h). */
+extern void genie_offload_init(void);
 
 #endif							/* GENIE_OFFLOAD_H */

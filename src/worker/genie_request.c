@@ -421,10 +421,19 @@ count_in_request(const GenieRequestJob *jobs, uint32 n_jobs, uint32 max_jobs)
 	return n;
 }
 
+void
+genie_request_prepare(void)
+{
+	static bool exit_registered = false;
+
+	if (!exit_registered)
+		before_shmem_exit(give_up_at_exit, 0);
+	exit_registered = true;
+}
+
 uint64
 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 {
-	static bool exit_registered = false;
 	uint32		most = Max(genie_request_max_batch, GENIE_REQUEST_JOBS);
 	uint64		count_us = 0;
 	uint32		n;
@@ -434,11 +443,7 @@ genie_request_run(GenieRequestJob *jobs, uint32 n_jobs)
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
 		return 0;
 	}
-	if (!exit_registered)
-	{
-		before_shmem_exit(give_up_at_exit, 0);
-		exit_registered = true;
-	}
+	genie_request_prepare();
 	if (pg_atomic_read_u32(&slot_at(MyProcNumber)->state) != SLOT_IDLE)
 	{
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);

@@ -56,6 +56,12 @@ extern GenieFallback genie_request_possible(void);
 /* Bytes of shared memory that a request has at most, unless one job alone needs more; genie was preloaded. */
 extern Size genie_request_bytes(void);
 
+/*
+ * To be called before genie_request_run() is called within PG_ENSURE_ERROR_CLEANUP(): the first call registers an exit
+ * callback.
+ */
+extern void genie_request_prepare(void);
+
 /* Returns the time, in us, that the worker has counted, other backends' queries included. */
 extern uint64 genie_request_run(GenieRequestJob *jobs, uint32 n_jobs);
 

@@ -169,6 +169,7 @@ result_bytes(const GenieJob *job)
 		case GENIE_JOB_MASK:
 			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
 		case GENIE_JOB_TALLY:
+		case GENIE_JOB_STAGE:
 			return 0;
 		case GENIE_JOB_FACETS:
 		case GENIE_JOB_GRID:

@@ -4,7 +4,8 @@
  *
  * Images are pinned as long as the batch runs, so that they are not evicted; a job whose image has gone, or is older
  * than the scan that asks, is answered "gone".  Jobs that the GPU engine could not do (it failed, or the image does
- * not fit the device) the CPU engine does in the same batch.  No lock is held meanwhile.  A job of exact search or of
+ * not fit the device) the CPU engine does in the same batch, unless the image is on the device alone: then the backend
+ * counts from the pages.  Images that devices have lost go.  No lock is held meanwhile.  A job of exact search or of
  * hashing has no image and is for the GPU engine alone; if that fails, the backend does it.  Where a search by
  * distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too,
  * and go along with the job; if an engine has counted without bounds, the CPU's threads compute them afterwards.
@@ -115,9 +116,22 @@ add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, uin
 	genie_worker_note_given(ref);
 }
 
+/* Have devices lost a pinned image that is there alone?  Then it goes. */
+static bool
+goes_with_device(const GenieImageRef *ref, const GenieSegmentImage *image)
+{
+	GenieEngine *gpu = genie_worker_gpu();
+
+	if (!genie_image_is_on_device(image) || (gpu != NULL && gpu->ops->has(gpu, image->id)))
+		return false;
+	genie_directory_unpin(ref);
+	genie_directory_drop(ref);
+	return true;
+}
+
 /* Finds or pins the image of a job.  NULL: it has gone, or is too old. */
 static const GenieSegmentImage *
-pin_image(GeniePins *pins, const GenieRequestJob *wanted)
+pin_image(GeniePins *pins, GenieJobKind kind, const GenieRequestJob *wanted)
 {
 	const GeniePin *pin = find_pin(pins, &wanted->image);
 	GenieSegmentImage *image;
@@ -126,7 +140,8 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 	if (pin != NULL)
 		return pin->tombstone_version >= tombstone_version ? pin->image : NULL;
 	image = palloc(sizeof(GenieSegmentImage));
-	if (!genie_directory_pin(&wanted->image, &tombstone_version, image))
+	if (kind == GENIE_JOB_STAGE ? !genie_directory_pin_staged(&wanted->image, image) :
+		!genie_directory_pin(&wanted->image, &tombstone_version, image) || goes_with_device(&wanted->image, image))
 		return NULL;
 	add_pin(pins, &wanted->image, image, tombstone_version, NULL);
 	return image;
@@ -161,7 +176,10 @@ is_open(const GenieEngine *engine, const GenieJob *job)
 		return false;
 	if (job->kind == GENIE_JOB_SCAN && job->vectors == NULL)
 		return false;
-	return genie_job_has_image(job->kind) ? job->image != NULL : engine == genie_worker_gpu();
+	if (genie_job_has_image(job->kind) && job->image == NULL)
+		return false;
+	return engine == genie_worker_gpu() ||
+		(genie_job_has_image(job->kind) && job->kind != GENIE_JOB_STAGE && !genie_job_is_on_device(job));
 }
 
 /* Has an engine do those jobs that are still to be done. */
@@ -337,7 +355,7 @@ pin_jobs(GeniePins *pins, GenieTaken *taken)
 		GenieJob   *job = &taken->jobs[i];
 
 		if (genie_job_has_image(job->kind))
-			job->image = pin_image(pins, &taken->refs[i]);
+			job->image = pin_image(pins, job->kind, &taken->refs[i]);
 		job->vectors = job->image != NULL ? pin_vectors(pins, &taken->refs[i]) : NULL;
 	}
 }
@@ -465,9 +483,12 @@ genie_worker_run_batch(void)
 
 /* ---- meanwhile ---- */
 
-/* What the CPU is expected to take for a request, in nanoseconds; infinity: it is not known. */
+/*
+ * What the CPU is expected to take for a request, in nanoseconds; infinity: it is not known, or the idle engine cannot
+ * do it.
+ */
 static double
-estimate(const GenieTaken *taken)
+estimate(const GenieTaken *taken, const GenieEngine *idle)
 {
 	GenieJob  **jobs = palloc(taken->n_jobs * sizeof(GenieJob *));
 	double		ns = 0;
@@ -480,8 +501,15 @@ estimate(const GenieTaken *taken)
 		if (genie_job_has_image(job->kind) &&
 			(job->image == NULL || (job->kind == GENIE_JOB_SCAN && job->vectors == NULL)))
 			continue;			/* it has gone, which takes no time to say */
-		if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind) || !genie_job_may_cut(job))
+		if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind) || job->kind == GENIE_JOB_STAGE ||
+			!genie_job_may_cut(job))
 			return INFINITY;
+		if (genie_job_is_on_device(job))
+		{
+			if (idle != genie_worker_gpu())
+				return INFINITY;
+			continue;			/* soon */
+		}
 		if (n > 0 && (jobs[0]->image != job->image || jobs[0]->kind != job->kind || jobs[0]->vectors != job->vectors))
 		{
 			ns += genie_rival_ns(genie_worker_rival(), n, jobs);
@@ -581,7 +609,7 @@ count_meanwhile(GenieEngine *idle)
 		double		ns;
 
 		pin_jobs(&batch.pins, &taken);
-		ns = estimate(&taken);
+		ns = estimate(&taken, idle);
 		if (ns > MEANWHILE_REQUEST_NS * times || (idle == genie_worker_gpu() && !is_on_gpu(&taken)))
 		{
 			hold(&taken);

@@ -31,6 +31,7 @@
  * much for too long.
  */
 #define PINNED_BYTES_MAX (UINT64CONST(8) << 30)
+#define OTHERS_PART 8			/* one so many-th of the devices' room is not for images that are there alone */
 #define REOPEN_MS (60 * 1000)	/* a device that was full, or failed to open, is tried again after this */
 #define SAME_ERROR_MS (60 * 1000)	/* the same error is logged again after this */
 
@@ -52,6 +53,7 @@ typedef struct GenieWorkerEngines
 	char		library[MAXPGPATH]; /* that gpu was opened from, */
 	int			max_devices;	/* and on how many devices at most */
 	uint32		n_devices;
+	uint64		device_room;	/* for images that are there alone, as the directory knows it */
 	uint32		lost;			/* devices, a bit each, that the others do without, until a new process opens them */
 	char	   *to_pin;			/* what is left of the images' memory to be pinned; NULL: nothing */
 	Size		to_pin_bytes;
@@ -120,12 +122,27 @@ genie_worker_log_gpu_error(const char *error)
 			 errdetail("The CPU does it instead.")));
 }
 
+/* Says what room there is for images on devices alone. */
+static void
+set_device_room(uint64 bytes)
+{
+	if (bytes != own.device_room)
+		genie_directory_set_device_room(bytes);
+	own.device_room = bytes;
+}
+
 /* Reports which devices the GPU engine has. */
 static void
 report_into(GenieDeviceInfo *devices)
 {
+	uint64		room = 0;
+
 	own.n_devices = own.gpu->ops->devices(own.gpu, devices, GENIE_DEVICES_MAX);
 	genie_stat_devices(devices, own.n_devices);
+	for (uint32 i = 0; i < own.n_devices; i++)
+		if (!devices[i].is_lost)
+			room += Min(devices[i].image_limit_bytes, devices[i].memory_bytes) + devices[i].staying_bytes;
+	set_device_room(room - room / OTHERS_PART);
 }
 
 void
@@ -236,6 +253,7 @@ close_gpu(void)
 	own.n_given = 0;
 	own.lost = 0;
 	genie_stat_devices(NULL, 0);
+	set_device_room(0);
 }
 
 void
@@ -256,6 +274,7 @@ genie_worker_reload(void)
 	{
 		own.gpu->ops->set_memory_limit(own.gpu, (uint64) genie_worker_gpu_memory * 1024);
 		set_kernels(own.gpu);
+		genie_worker_report_devices();
 	}
 	else
 	{

@@ -17,15 +17,17 @@
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
  *	devices NUMBER		there are so many; it is read when they are opened
  *	device NUMBER		what the file says holds for that device only
- *	memory BYTES		so many are for copies of images and vectors; it is read at any time
+ *	memory BYTES		so many are for copies of images and vectors; it is read at any time.  If what is on the device
+ *						alone (GENIE_JOB_STAGE) has more, it is dropped
  *	once				what the file says holds for the next batch (or opening) only: the file is emptied then
  *
  * No file, an empty one or no variable: all is well.
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
- * "nearest QUERIES ROWS" and "hash VECTORS FUNCTIONS" for each such job that is done, "prefetch ID", "pin BYTES",
- * "forget ID", "limit BYTES", "close".  All devices but the first say their number and a colon before.
+ * "nearest QUERIES ROWS", "hash VECTORS FUNCTIONS" and "stage ID GROUPS" (those that are copied) for each such job that
+ * is done, "prefetch ID", "pin BYTES", "forget ID", "limit BYTES", "close".  All devices but the first say their number
+ * and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
@@ -52,6 +54,18 @@
 #define MEMORY_ALIGNMENT 64
 #define SLEEP_MS 5				/* between two looks at the interrupts */
 
+/* An image that is here alone. */
+typedef struct FakeImage
+{
+	struct FakeImage *next;
+	uint64_t	id;
+	uint64_t	n_bytes;		/* of all its groups */
+	bool		dropped;		/* there was no room for it any more */
+	uint32_t	n_groups;
+	uint32_t	n_there;
+	GenieImageGroup *groups[];	/* NULL: not there yet */
+} FakeImage;
+
 typedef struct FakeEngine
 {
 	GenieEngine engine;
@@ -60,6 +74,7 @@ typedef struct FakeEngine
 	void	   *memory;			/* the CPU engine's */
 	uint64_t	limit;
 	bool		lost;
+	FakeImage  *images;
 } FakeEngine;
 
 /* What the control file says. */
@@ -312,6 +327,116 @@ run_hash(const FakeEngine *fake, GenieJob *job)
 	job->status = GENIE_OK;
 }
 
+/* ---- images that are here alone ---- */
+
+static FakeImage *
+find_image(const FakeEngine *fake, uint64_t id)
+{
+	FakeImage  *image = fake->images;
+
+	while (image != NULL && image->id != id)
+		image = image->next;
+	return image;
+}
+
+static uint64_t
+staying_bytes(const FakeEngine *fake)
+{
+	uint64_t	n_bytes = 0;
+
+	for (const FakeImage *image = fake->images; image != NULL; image = image->next)
+		n_bytes += image->dropped ? 0 : image->n_bytes;
+	return n_bytes;
+}
+
+/* The image as it is to be here, with room for its groups.  NULL: there is none. */
+static FakeImage *
+stage_image(FakeEngine *fake, const GenieSegmentImage *image, uint64_t room)
+{
+	FakeImage  *found = find_image(fake, image->id);
+	uint64_t	n_bytes = 0;
+
+	if (found != NULL)
+		return found->dropped ? NULL : found;
+	for (uint32_t g = 0; g < image->n_groups; g++)
+		n_bytes += image->groups[g]->n_bytes;
+	if (n_bytes + staying_bytes(fake) > room)
+		return NULL;
+	found = calloc(1, sizeof(FakeImage) + image->n_groups * sizeof(GenieImageGroup *));
+	if (found == NULL)
+		return NULL;
+	found->id = image->id;
+	found->n_bytes = n_bytes;
+	found->n_groups = image->n_groups;
+	found->next = fake->images;
+	return fake->images = found;
+}
+
+static void
+run_stage(FakeEngine *fake, GenieJob *job, uint64_t room)
+{
+	FakeImage  *to = stage_image(fake, job->image, room);
+	uint32_t	n_copied = 0;
+
+	job->n_hits = 0;
+	job->status = to == NULL ? GENIE_STATUS_NO_ROOM : GENIE_OK;
+	for (uint32_t g = 0; to != NULL && g < to->n_groups; g++)
+	{
+		const GenieImageGroup *group = job->image->groups[g];
+		void	   *memory;
+
+		if (group->first_tile < job->first_tile ||
+			group->first_tile + group->n_tiles > job->first_tile + job->n_tiles)
+			continue;
+		if (!genie_image_is_head(group) && to->groups[g] == NULL &&
+			posix_memalign(&memory, MEMORY_ALIGNMENT, group->n_bytes) == 0)
+		{
+			to->groups[g] = memcpy(memory, group, group->n_bytes);
+			to->n_there++;
+			n_copied++;
+		}
+		job->n_hits += to->groups[g] != NULL;
+	}
+	say(fake->device, "stage %" PRIu64 " %u", job->image->id, n_copied);
+}
+
+/* Drops what is here alone if it has more than the room. */
+static void
+drop_images(FakeEngine *fake, uint64_t room)
+{
+	bool		full = staying_bytes(fake) > room;
+
+	for (FakeImage *image = fake->images; image != NULL; image = image->next)
+		image->dropped = image->dropped || full;
+}
+
+/* Has the CPU engine count jobs; those of images of heads by the copies. */
+static GenieStatus
+run_by_cpu(FakeEngine *fake, uint32_t n_jobs, GenieJob *jobs)
+{
+	GenieSegmentImage *images = calloc(n_jobs + 1, sizeof(GenieSegmentImage));
+	const GenieSegmentImage **given = calloc(n_jobs + 1, sizeof(GenieSegmentImage *));
+	GenieStatus status;
+
+	for (uint32_t i = 0; i < n_jobs && images != NULL && given != NULL; i++)
+	{
+		const FakeImage *here = jobs[i].image == NULL ? NULL : find_image(fake, jobs[i].image->id);
+
+		given[i] = jobs[i].image;
+		if (here == NULL || here->dropped || here->n_there < here->n_groups)
+			continue;
+		images[i] = *jobs[i].image;
+		images[i].groups = (const GenieImageGroup *const *) here->groups;
+		jobs[i].image = &images[i];
+	}
+	status = fake->cpu->ops->run(fake->cpu, n_jobs, jobs);
+	for (uint32_t i = 0; i < n_jobs && images != NULL && given != NULL; i++)
+		jobs[i].image = given[i];
+	free(images);
+	free(given);
+	return status;
+}
+
 static GenieStatus
 fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
@@ -329,13 +454,16 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 		return fail_all(engine, n_jobs, jobs, fake->lost ? GENIE_STATUS_LOST : order.batch);
 
 	fake->cpu->interrupted = engine->interrupted;
-	status = fake->cpu->ops->run(fake->cpu, n_jobs, jobs);
+	drop_images(fake, order.memory);
+	status = run_by_cpu(fake, n_jobs, jobs);
 	memcpy(engine->error, fake->cpu->error, sizeof(engine->error));
 	for (uint32_t i = 0; i < n_jobs; i++)
 		if (jobs[i].kind == GENIE_JOB_NEAREST)
 			run_nearest(fake, &jobs[i], order.little);
 		else if (jobs[i].kind == GENIE_JOB_HASH)
 			run_hash(fake, &jobs[i]);
+		else if (jobs[i].kind == GENIE_JOB_STAGE)
+			run_stage(fake, &jobs[i], order.memory);
 	run_bounds(fake, n_jobs, jobs, order.bounds);
 	return status;
 }
@@ -343,14 +471,35 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 static void
 fake_forget(GenieEngine *engine, uint64_t id)
 {
-	say(((FakeEngine *) (void *) engine)->device, "forget %" PRIu64, id);
+	FakeEngine *fake = (FakeEngine *) (void *) engine;
+
+	say(fake->device, "forget %" PRIu64, id);
+	for (FakeImage **at = &fake->images; *at != NULL;)
+	{
+		FakeImage  *image = *at;
+
+		if (image->id != id)
+		{
+			at = &image->next;
+			continue;
+		}
+		*at = image->next;
+		for (uint32_t g = 0; g < image->n_groups; g++)
+			free(image->groups[g]);
+		free(image);
+	}
 }
 
-/* It keeps no pieces (genie_multiload.c), and says that it has a copy of all else. */
+/* It keeps no pieces (genie_multiload.c), and says that it has a copy of all else, but for what it dropped. */
 static bool
 fake_has(GenieEngine *engine, uint64_t id)
 {
-	(void) engine;
+	FakeEngine *fake = (FakeEngine *) (void *) engine;
+	const FakeImage *image = find_image(fake, id);
+
+	drop_images(fake, read_order(fake->device).memory);
+	if (image != NULL)
+		return !image->dropped && image->n_there == image->n_groups;
 	return id < UINT64_C(1) << 62;
 }
 
@@ -395,7 +544,11 @@ fake_devices(GenieEngine *engine, GenieDeviceInfo *info, uint32_t max)
 		snprintf(info->name, sizeof(info->name), "fake");
 		info->memory_bytes = DEVICE_BYTES;
 		info->limit_bytes = limit == 0 || limit > DEVICE_BYTES ? DEVICE_BYTES : limit;
+		info->staying_bytes = staying_bytes((FakeEngine *) (void *) engine);
 		info->image_limit_bytes = read_order(info->device).memory;
+		if (info->image_limit_bytes < UINT64_MAX)
+			info->image_limit_bytes -= info->staying_bytes < info->image_limit_bytes ? info->staying_bytes :
+				info->image_limit_bytes;
 	}
 	return 1;
 }
@@ -406,6 +559,8 @@ fake_close(GenieEngine *engine)
 	FakeEngine *fake = (FakeEngine *) (void *) engine;
 
 	say(fake->device, "close");
+	while (fake->images != NULL)
+		fake_forget(engine, fake->images->id);
 	fake->cpu->ops->close(fake->cpu);
 	free(fake->memory);
 	free(fake);

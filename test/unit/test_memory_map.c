@@ -39,6 +39,22 @@ release(GenieMemoryMap *map, uint32_t owner)
 			owner_of[page] = GENIE_MEMORY_FREE;
 }
 
+/* Frees the run that the page is in, unless it is free. */
+static void
+release_run(GenieMemoryMap *map, uint32_t page)
+{
+	uint32_t	end;
+	uint32_t	first = 0;
+
+	if (genie_memory_map_owner(map, page, &end) == GENIE_MEMORY_FREE)
+		return;
+	for (uint32_t next = 0; next <= page; (void) genie_memory_map_owner(map, first, &next))
+		first = next;
+	genie_memory_map_release_run(map, first);
+	for (page = first; page < end; page++)
+		owner_of[page] = GENIE_MEMORY_FREE;
+}
+
 /* The map says what the model says. */
 static void
 compare(const GenieMemoryMap *map)
@@ -95,6 +111,8 @@ main(void)
 			may_go[i] = i != owner && genie_random(&random) % 3 == 0;
 		if (genie_random(&random) % 4 == 0)
 			release(map, owner);
+		else if (genie_random(&random) % 6 == 0)
+			release_run(map, genie_random(&random) % PAGES);
 		else
 			allocate(map, 1 + genie_random(&random) % (genie_random(&random) % 8 == 0 ? PAGES + 5 : 30), owner, may_go);
 		compare(map);

@@ -235,6 +235,26 @@ TestImage::set_live(uint32_t object, bool is_live)
 	live[object / 64] = is_live ? live[object / 64] | bit : live[object / 64] & ~bit;
 }
 
+const GenieImageGroup *
+TestImage::head_of(uint32_t group, std::vector<uint8_t> &memory) const
+{
+	const GenieImageGroup *whole = image.groups[group];
+	const size_t n_first = sizeof(GenieImageGroup) + whole->n_tiles * sizeof(GenieImageTile);
+	const size_t n_dimensions = whole->n_dimensions * sizeof(GenieCodeDimension);
+	const size_t n_strips = whole->n_strips * sizeof(GenieCodeStrip);
+	GenieImageGroup *head;
+
+	memory.resize(n_first + n_dimensions + n_strips);
+	memcpy(memory.data(), whole, n_first);
+	memcpy(memory.data() + n_first, genie_image_dimensions(whole), n_dimensions);
+	memcpy(memory.data() + n_first + n_dimensions, genie_image_strips(whole), n_strips);
+	head = (GenieImageGroup *) memory.data();
+	head->magic = GENIE_IMAGE_HEAD_MAGIC;
+	head->dimensions = n_first;
+	head->strips = n_first + n_dimensions;
+	return head;
+}
+
 GenieSegmentImage
 TestImage::first_groups(uint32_t n) const
 {

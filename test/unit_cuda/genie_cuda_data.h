@@ -111,6 +111,9 @@ public:
 		image.live_version++;
 	}
 
+	/* The head of a group (genie_image.h), in memory. */
+	const GenieImageGroup *head_of(uint32_t group, std::vector<uint8_t> &memory) const;
+
 	/* The first n groups as an image of its own, with fewer objects; valid as long as this one. */
 	GenieSegmentImage first_groups(uint32_t n) const;
 

@@ -10,10 +10,10 @@
  *		--quick			without large cases, for compute-sanitizer
  *		--tiny			each kernel has a few blocks' work, and costs are not measured: for racecheck, which makes kernels a
  *						thousand times slower, and for kernels that run on the CPU (emulated/)
- *		--pass=N		only pass N of 1 .. 12: all kernels; with tensor cores; without them; as on devices of less
+ *		--pass=N		only pass N of 1 .. 14: all kernels; with tensor cores; without them; as on devices of less
  *						shared memory, four times; lanes by threshold samples, with tensor cores and without;
  *						several engines as one; images and vectors that are larger than the device's memory; images of
- *						codes alone
+ *						codes alone; tight ones; images that are on the device alone
  *		--part=I/N		only the cases I, I + N and so on, counted from 1
  *
  * Everything is seeded, so a difference can be repeated.
@@ -1022,6 +1022,136 @@ tight_pass()
 	image_form = GENIE_IMAGE_FULL;
 }
 
+/* Has the engine copy the groups of some tiles, to stay.  How many of them are there then; -1: it did not. */
+static int
+stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile)
+{
+	GenieJob	job = {};
+
+	job.kind = GENIE_JOB_STAGE;
+	job.image = &image;
+	job.first_tile = first_tile;
+	job.n_tiles = end_tile - first_tile;
+	(void) cuda->ops->run(cuda, 1, &job);
+	return job.status == GENIE_OK ? (int) job.n_hits : -1;
+}
+
+/*
+ * An image that is on the device alone: it comes group by group, is counted by heads, stays beside what needs room, and
+ * goes when it is forgotten or there is less room.
+ */
+static void
+on_device_case(const char *what, TestImage &image, const Query &query, uint32_t n_dimensions)
+{
+	Random		random(14);
+	const uint32_t n_groups = image.image.n_groups;
+	const GenieImageGroup *const *whole = image.image.groups;
+	std::vector<std::vector<uint8_t>> memory(n_groups);
+	std::vector<const GenieImageGroup *> groups;
+	GenieSegmentImage alone = image.image;
+	GenieDeviceInfo info;
+	bool		good = true;
+
+	for (uint32_t g = 0; g < n_groups; g++)
+		groups.push_back(image.head_of(g, memory[g]));
+	alone.groups = groups.data();
+	report(what, "room is taken", stage(alone, 0, alone.n_tiles) == 0 ? "" : "there is none");
+	for (uint32_t g = 0; g < n_groups; g++)
+	{
+		const std::vector<uint8_t> moved((const uint8_t *) whole[g], (const uint8_t *) whole[g] + whole[g]->n_bytes);
+
+		good = good && !cuda->ops->has(cuda, alone.id);
+		groups[g] = (const GenieImageGroup *) moved.data();
+		good = good && stage(alone, whole[g]->first_tile, whole[g]->first_tile + whole[g]->n_tiles) == 1;
+		groups[g] = (const GenieImageGroup *) memory[g].data();
+	}
+	report(what, std::to_string(n_groups) + " groups are copied",
+		   good && cuda->ops->has(cuda, alone.id) ? "" : "not one by one");
+	report(what, "all are there", stage(alone, 0, alone.n_tiles) == (int) n_groups ? "" : "some are not");
+
+	/* by heads, with another image that wants to be there, and without room for more of them */
+	for (uint32_t round = 0; round < 3; round++)
+	{
+		Batch		batch;
+		std::vector<std::vector<uint8_t>> outs;
+		std::vector<std::vector<uint8_t>> outs_cuda;
+		std::string differs;
+
+		(void) cuda->ops->devices(cuda, &info, 1);
+		cuda->ops->set_memory_limit(cuda, round == 1 ? info.staying_bytes * 2 : 0);
+		add_random_jobs(batch, random, image, by_scale(40u, 20u, 6u), query, {1, 10, 100});
+		add_tile_jobs(batch, random, image, by_scale(8u, 4u, 2u), query);
+		add_facet_jobs(batch, random, image, 2, n_dimensions);
+
+		std::vector<GenieJob> by_cpu = jobs_of(batch, outs);
+		std::vector<GenieJob> by_cuda = jobs_of(batch, outs_cuda);
+
+		(void) run_on_cpu(by_cpu, 2);
+		for (GenieJob &job : by_cuda)
+			job.image = &alone;
+		(void) cuda->ops->run(cuda, (uint32_t) by_cuda.size(), by_cuda.data());
+		for (size_t j = 0; j < by_cpu.size() && differs.empty(); j++)
+			if (!genie_job_adds_up(by_cpu[j].kind) || image_form != GENIE_IMAGE_CODES)	/* no facets of codes */
+				differs = difference(by_cpu[j], by_cuda[j]);
+		report(what, "counted by heads, round " + std::to_string(round), differs);
+		kill_some(random, image, 5);
+		alone.live_version = image.image.live_version;
+	}
+	cuda->ops->set_memory_limit(cuda, 0);
+
+	/* less room than it has */
+	(void) cuda->ops->devices(cuda, &info, 1);
+	cuda->ops->set_memory_limit(cuda, info.staying_bytes / 2);
+	{
+		GenieJob	job = {};
+		std::vector<uint8_t> counts(2 * GENIE_TILE_OBJECTS);
+		const GenieRankRange range = {0, 1};
+
+		job.kind = GENIE_JOB_COUNTS;
+		job.image = &alone;
+		job.n_tiles = 1;
+		job.query = {1, &range, 1, nullptr};
+		job.out = counts.data();
+		(void) cuda->ops->run(cuda, 1, &job);
+		report(what, "there is less room",
+			   job.status == GENIE_STATUS_NO_ROOM && !cuda->ops->has(cuda, alone.id) ? "" : "it is there");
+	}
+	report(what, "nor for it again", stage(alone, 0, alone.n_tiles) == -1 ? "" : "there is");
+	cuda->ops->set_memory_limit(cuda, 0);
+	report(what, "room again", stage(alone, 0, alone.n_tiles) == 0 ? "" : "there is none");
+	cuda->ops->forget(cuda, alone.id);
+	(void) cuda->ops->devices(cuda, &info, 1);
+	report(what, "is forgotten", info.image_bytes == 0 ? "" : "some is left");
+}
+
+/* Images that are on devices alone: of lists, and of codes by tiles and lanes; on one engine, and on several. */
+static void
+on_device_pass()
+{
+	static const GenieRival nobody = {};
+	const uint32_t n_objects = by_scale(12u, 6u, 2u) * GENIE_TILE_OBJECTS - 99;
+
+	image_group_bytes = 1 << 16;
+	for (const uint32_t n_engines : {1u, 3u})
+	{
+		open_engine(NULL, n_engines, &nobody);
+		arena->reset();
+		image_form = GENIE_IMAGE_TIGHT;
+		on_device_case("on the device alone, sets", *make_uniform_sets(*arena, 9, n_objects, 3000, 2, 5), Query{20, 5},
+					   0);
+		for (const GenieKernelChoice choice : {GENIE_KERNELS_TILES, GENIE_KERNELS_LANES})
+		{
+			arena->reset();
+			image_form = GENIE_IMAGE_CODES;
+			cuda->ops->set_kernels(cuda, choice);
+			on_device_case("on the device alone, codes", *make_uniform_tuples(n_objects, 6, 20), Query{10, 5}, 6);
+		}
+		image_form = GENIE_IMAGE_FULL;
+		cuda->ops->close(cuda);
+	}
+	image_group_bytes = 0;
+}
+
 /* As on devices of less shared memory, with tiles in 2, 4 or 8 parts.  Images are in memory that is not pinned. */
 static void
 little_shared_pass(const char *shared_bytes)
@@ -1089,6 +1219,7 @@ main(int argc, char **argv)
 	run_pass(n++, multiload_pass);
 	run_pass(n++, codes_pass);
 	run_pass(n++, tight_pass);
+	run_pass(n++, on_device_pass);
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }

@@ -119,6 +119,17 @@ job_valid(const GenieJob *job)
 	return true;
 }
 
+/* What a job is before it is begun: cancelled, if it can be done. */
+static GenieStatus
+status_before(const GenieJob *job)
+{
+	if (job->kind == GENIE_JOB_STAGE)
+		return GENIE_STATUS_DECLINED;
+	if (genie_job_is_on_device(job))
+		return GENIE_STATUS_NO_ROOM;
+	return job_valid(job) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
+}
+
 /* Says in engine->error why the last one of the failed jobs failed. */
 static void
 explain(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
@@ -129,6 +140,8 @@ explain(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
 			snprintf(engine->error, sizeof(engine->error), "a job is malformed, or counts more than it says");
 		else if (jobs[i].status == GENIE_STATUS_RETRY)
 			snprintf(engine->error, sizeof(engine->error), "there is no memory for the results of a batch");
+		else if (jobs[i].status == GENIE_STATUS_NO_ROOM)
+			snprintf(engine->error, sizeof(engine->error), "an image is on a device alone");
 	}
 }
 
@@ -600,7 +613,7 @@ genie_cpu_batch_run(GenieEngine *engine, GenieTileScratch *scratch, GenieCpuThre
 		jobs[i].status = GENIE_STATUS_RETRY;
 		if (batch.works == NULL)
 			continue;
-		jobs[i].status = job_valid(&jobs[i]) ? GENIE_STATUS_CANCELLED : GENIE_STATUS_CORRUPT;
+		jobs[i].status = status_before(&jobs[i]);
 		if (jobs[i].status == GENIE_STATUS_CANCELLED)
 			batch.works[batch.n_works++] = (GenieCpuWork) {.job = &jobs[i], .lane = GENIE_CPU_NO_LANE};
 	}

@@ -7,7 +7,7 @@
  *
  *		TOP, SCAN		the best k of all parts' hits, by key and object
  *		COUNTS, MASK	parts write to their places in the job's result
- *		TALLY			their sum
+ *		TALLY, STAGE	their sum
  *		FACETS, GRID	added up in object order (genie_grid.h)
  */
 #ifndef GENIE_JOB_PARTS_H

@@ -112,6 +112,14 @@ subject_of(const GenieJob *job)
 	return (Subject) {.image = genie_job_has_image(job->kind) ? job->image : NULL};
 }
 
+/* Is a job about what may be cut into pieces?  What is, or is to be, on the device alone is not. */
+static bool
+may_load(const GenieJob *job)
+{
+	return genie_job_has_image(job->kind) && job->kind != GENIE_JOB_STAGE && !genie_job_is_on_device(job) &&
+		genie_job_may_cut(job);
+}
+
 static uint64_t
 id_of(Subject subject)
 {
@@ -157,8 +165,6 @@ is_too_large(const Multiload *all, Subject subject)
 {
 	uint64_t	n_bytes = 0;
 
-	if (subject.image == NULL && subject.vectors == NULL)
-		return false;
 	for (uint32_t u = 0; u < n_units(subject); u++)
 		n_bytes += unit_bytes(subject, u);
 	return n_bytes > all->room;
@@ -322,7 +328,7 @@ budget_of(const Multiload *all, const Load *load)
 	uint64_t	others;
 
 	(void) all->below->ops->devices(all->below, &info, 1);
-	others = info.image_bytes;
+	others = info.image_bytes - info.staying_bytes; /* the room is beside those */
 	for (uint32_t p = 0; p < load->n; p++)
 		if (load->pieces[p].is_there)
 			others -= load->pieces[p].n_bytes < others ? load->pieces[p].n_bytes : others;
@@ -627,7 +633,7 @@ multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 	{
 		Subject		subject = subject_of(&jobs[j]);
 
-		if ((subject.image == NULL && subject.vectors == NULL) || !genie_job_may_cut(&jobs[j]))
+		if (!may_load(&jobs[j]))
 			continue;
 		if (id_of(subject) != last_id)
 		{
