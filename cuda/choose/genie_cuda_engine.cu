@@ -421,7 +421,9 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 		else if (job.kind == GENIE_JOB_HASH)
 			genie_cuda_hash(*context, job);
 		else if (job.kind == GENIE_JOB_STAGE)
-			job.n_hits = context->stage(*job.image, job.first_tile, job.first_tile + job.n_tiles);
+			job.n_hits = job.vectors != nullptr ?
+				context->stage(*job.vectors, job.first_tile, job.first_tile + job.n_tiles) :
+				context->stage(*job.image, job.first_tile, job.first_tile + job.n_tiles);
 		else
 			genie_cuda_facets(*context, job, ++n_passes);
 	});
@@ -540,10 +542,11 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			memset(job->out, 0, genie_job_facets_bytes(job));
 		else if (genie_job_adds_up(job->kind) && genie_image_is_codes(job->image))
 			job->status = GENIE_STATUS_DECLINED;	/* there are no lists to go through */
-		else if (job->kind == GENIE_JOB_STAGE && !genie_job_tiles_fit(job))
+		else if (job->kind == GENIE_JOB_STAGE &&
+				 !(job->vectors != nullptr ? genie_job_vectors_fit(job) : genie_job_tiles_fit(job)))
 		{
 			job->status = GENIE_STATUS_CORRUPT;
-			snprintf(error, sizeof(error), "groups that do not exist are to be copied");
+			snprintf(error, sizeof(error), "what does not exist is to be copied");
 		}
 		else if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind) || job->kind == GENIE_JOB_STAGE)
 		{

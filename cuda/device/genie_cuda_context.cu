@@ -53,31 +53,53 @@ GenieCudaContext::upload(const GenieQuantizedVectors &quantized, GenieCudaVector
 	copy.join(stream);
 }
 
+/* Copies parts [first, end), and waits; from(part) is where on the host a part is, NULL: not there. */
+template <class FROM>
 uint32_t
-GenieCudaContext::stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile)
+GenieCudaContext::stage_parts(GenieCudaCopy &copy, uint32_t first, uint32_t end, FROM from)
 {
-	GenieCudaImage &copy = images.stage(image);
 	const uint64_t before = uploaded_bytes;
 	uint32_t	n = 0;
 
 	GENIE_CUDA_CHECK(cudaEventRecord(copy_begin, copy_stream));
-	for (uint32_t g = 0; g < image.n_groups; g++)
+	for (uint32_t part = first; part < end; part++)
 	{
-		const GenieImageGroup *group = image.groups[g];
+		const void *memory = from(part);
 
-		if (group->first_tile < first_tile || group->first_tile + group->n_tiles > end_tile)
-			continue;
 		if (engine->interrupted != nullptr && engine->interrupted())
 			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-		if (!genie_image_is_head(group))
-			uploaded_bytes += copy.upload(g, group, copy_stream);
-		n += copy.has_part(g);
+		if (memory != nullptr)
+			uploaded_bytes += copy.upload(part, memory, copy_stream);
+		n += copy.has_part(part);
 	}
 	GENIE_CUDA_CHECK(cudaEventRecord(copy_end, copy_stream));
 	GENIE_CUDA_CHECK(cudaStreamSynchronize(copy_stream));
 	if (uploaded_bytes > before)
 		note_upload();
 	return n;
+}
+
+uint32_t
+GenieCudaContext::stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile)
+{
+	uint32_t	first = 0;
+	uint32_t	end;
+
+	while (first < image.n_groups && image.groups[first]->first_tile < first_tile)
+		first++;
+	for (end = first; end < image.n_groups; end++)
+		if (image.groups[end]->first_tile + image.groups[end]->n_tiles > end_tile)
+			break;
+	return stage_parts(images.stage(image), first, end, [&](uint32_t group) -> const void * {
+		return genie_image_is_head(image.groups[group]) ? nullptr : image.groups[group];
+	});
+}
+
+uint32_t
+GenieCudaContext::stage(const GenieQuantizedVectors &quantized, uint32_t first_tile, uint32_t end_tile)
+{
+	return stage_parts(images.stage(quantized), first_tile, end_tile,
+					   [&](uint32_t tile) { return quantized.tiles[tile]; });
 }
 
 void

@@ -57,10 +57,11 @@ struct GenieCudaContext
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
 
 	/*
-	 * Copies the groups of a range of tiles that are no heads, to stay, and waits.  Returns how many of the range are
-	 * on the device.  Throws if the engine is interrupted.
+	 * Copies the groups of a range of tiles that are no heads, or those of the tiles of vectors that are there, to
+	 * stay, and waits.  Returns how many of the range are on the device.  Throws if the engine is interrupted.
 	 */
 	uint32_t	stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile);
+	uint32_t	stage(const GenieQuantizedVectors &quantized, uint32_t first_tile, uint32_t end_tile);
 
 	/* Waits for the stream.  While the engine streams, it asks its caller meanwhile, who may use the time. */
 	void		wait() const;
@@ -78,6 +79,8 @@ struct GenieCudaContext
 	template <class FROM>
 	void		copy_ahead(GenieCudaCopy &copy, FROM from);
 	void		note(cudaEvent_t begin, cudaEvent_t end);
+	template <class FROM>
+	uint32_t	stage_parts(GenieCudaCopy &copy, uint32_t first, uint32_t end, FROM from);
 };
 
 struct GenieCudaBytes

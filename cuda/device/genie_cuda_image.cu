@@ -124,7 +124,7 @@ GenieCudaImages::fits(const GenieSegmentImage &image) const
 uint64_t
 GenieCudaImages::staying_bytes() const
 {
-	uint64_t	bytes = 0;
+	uint64_t	bytes = vectors.staying_bytes();
 
 	for (const auto &copy : copies)
 		bytes += copy.second->stays ? copy.second->n_bytes : 0;
@@ -151,12 +151,11 @@ GenieCudaImages::evict_one(uint64_t pass)
 	return is_one;
 }
 
-/* Takes room for a copy. */
-GenieCudaImage &
-GenieCudaImages::add(const GenieSegmentImage &image, uint64_t pass)
+/* Drops others until take() has taken so many bytes; returns what it made. */
+template <class COPY, class TAKE>
+COPY &
+GenieCudaImages::take_room(uint64_t bytes, uint64_t pass, TAKE take)
 {
-	const uint64_t bytes = GenieCudaImage::bytes_of(image);
-
 	while (memory.image_bytes() + bytes > memory.image_limit())
 		if (!evict_one(pass))
 			throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "an image does not fit the limit of GPU memory");
@@ -165,9 +164,7 @@ GenieCudaImages::add(const GenieSegmentImage &image, uint64_t pass)
 	{
 		try
 		{
-			std::unique_ptr<GenieCudaImage> copy(new GenieCudaImage(memory, image));
-
-			return *(copies[image.id] = std::move(copy));
+			return take();
 		}
 		catch (const GenieCudaError &failure)
 		{
@@ -177,6 +174,17 @@ GenieCudaImages::add(const GenieSegmentImage &image, uint64_t pass)
 			(void) cudaGetLastError();
 		}
 	}
+}
+
+/* Takes room for a copy. */
+GenieCudaImage &
+GenieCudaImages::add(const GenieSegmentImage &image, uint64_t pass)
+{
+	return take_room<GenieCudaImage>(GenieCudaImage::bytes_of(image), pass, [&]() -> GenieCudaImage & {
+		std::unique_ptr<GenieCudaImage> copy(new GenieCudaImage(memory, image));
+
+		return *(copies[image.id] = std::move(copy));
+	});
 }
 
 GenieCudaImage &
@@ -193,18 +201,40 @@ GenieCudaImages::acquire(const GenieSegmentImage &image, uint64_t pass)
 	return copy;
 }
 
+/* Throws if so many bytes more may not be on the device alone. */
+void
+GenieCudaImages::may_stay(uint64_t bytes) const
+{
+	if (bytes + staying_bytes() > memory.image_limit() - memory.image_limit() / GENIE_CUDA_OTHERS_PART)
+		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "what shall be on the GPU alone does not fit its limit");
+}
+
 GenieCudaImage &
 GenieCudaImages::stage(const GenieSegmentImage &image)
 {
 	const auto	found = copies.find(image.id);
-	const uint64_t limit = memory.image_limit() - memory.image_limit() / GENIE_CUDA_OTHERS_PART;
 
 	if (found != copies.end())
 		return *found->second;
-	if (GenieCudaImage::bytes_of(image) + staying_bytes() > limit)
-		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "an image that shall be on the GPU alone does not fit its limit");
+	may_stay(GenieCudaImage::bytes_of(image));
 
 	GenieCudaImage &copy = add(image, UINT64_MAX);
+
+	copy.stays = true;
+	return copy;
+}
+
+GenieCudaVectors &
+GenieCudaImages::stage(const GenieQuantizedVectors &quantized)
+{
+	const uint64_t bytes = GenieCudaVectors::bytes_of(quantized);
+
+	if (GenieCudaVectors *found = vectors.staged(quantized.id))
+		return *found;
+	may_stay(bytes);
+
+	GenieCudaVectors &copy = take_room<GenieCudaVectors>(
+		bytes, UINT64_MAX, [&]() -> GenieCudaVectors & { return vectors.add(quantized); });
 
 	copy.stays = true;
 	return copy;
@@ -214,7 +244,8 @@ void
 GenieCudaImages::trim()
 {
 	while (memory.image_bytes() > memory.image_limit() &&
-		   (evict_one(UINT64_MAX) || genie_cuda_drop_oldest(copies, UINT64_MAX, true)))
+		   (evict_one(UINT64_MAX) || vectors.evict_one(UINT64_MAX, true) ||
+			genie_cuda_drop_oldest(copies, UINT64_MAX, true)))
 		;
 }
 

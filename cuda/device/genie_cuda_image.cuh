@@ -9,7 +9,7 @@
  * Copies are dropped to make room for others, least recently used first.  A copy that the current pass uses is never
  * dropped: its last_pass is that pass's number.  Quantized vectors are dropped before any image.
  *
- * Images that are on the device alone leave others a part of the room (GENIE_CUDA_OTHERS_PART).
+ * Images and vectors that are on the device alone leave others a part of the room (GENIE_CUDA_OTHERS_PART).
  */
 #ifndef GENIE_CUDA_IMAGE_CUH
 #define GENIE_CUDA_IMAGE_CUH
@@ -66,8 +66,9 @@ public:
 	 */
 	GenieCudaImage &acquire(const GenieSegmentImage &image, uint64_t pass);
 
-	/* The same for one that stays, whatever passes use; it may be made of heads. */
+	/* The same for one that stays, whatever passes use; it may be made of heads, or NULLs. */
 	GenieCudaImage &stage(const GenieSegmentImage &image);
+	GenieCudaVectors &stage(const GenieQuantizedVectors &quantized);
 
 	void		forget(uint64_t id)
 	{
@@ -94,7 +95,10 @@ public:
 
 private:
 	bool		evict_one(uint64_t pass);
+	template <class COPY, class TAKE>
+	COPY &take_room(uint64_t bytes, uint64_t pass, TAKE take);
 	GenieCudaImage &add(const GenieSegmentImage &image, uint64_t pass);
+	void		may_stay(uint64_t bytes) const;
 
 	GenieCudaMemory &memory;
 	GenieCudaAllVectors &vectors;

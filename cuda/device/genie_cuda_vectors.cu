@@ -19,22 +19,13 @@ table_bytes(const GenieQuantizedVectors &vectors)
 	return n_tiles_of(vectors) * sizeof(uint8_t *);
 }
 
-/* How many objects of a tile there are; 0: the vectors lack it. */
-static uint32_t
-n_in_tile(const GenieQuantizedVectors &vectors, uint32_t tile)
-{
-	const uint32_t left = vectors.n_objects - tile * GENIE_TILE_OBJECTS;
-
-	return vectors.tiles[tile] == nullptr ? 0 : std::min<uint32_t>(left, GENIE_TILE_OBJECTS);
-}
-
 uint64_t
 GenieCudaVectors::bytes_of(const GenieQuantizedVectors &vectors)
 {
 	uint64_t	n_objects = 0;
 
 	for (uint32_t tile = 0; tile < n_tiles_of(vectors); tile++)
-		n_objects += n_in_tile(vectors, tile);
+		n_objects += genie_vectors_in_tile(&vectors, tile);
 	return n_objects * (uint64_t) genie_value_record_bytes(vectors.metric, vectors.n_dimensions) +
 		table_bytes(vectors) + GenieCudaLive::bytes_of(n_tiles_of(vectors));
 }
@@ -42,16 +33,16 @@ GenieCudaVectors::bytes_of(const GenieQuantizedVectors &vectors)
 GenieCudaVectors::GenieCudaVectors(GenieCudaMemory &memory, const GenieQuantizedVectors &vectors) :
 	GenieCudaCopy(n_tiles_of(vectors)), bytes(bytes_of(vectors))
 {
-	uint32_t	number = 0;
-
 	table.take(memory, table_bytes(vectors));
 	live_bits.take(memory, 0, n_tiles_of(vectors));
-	for (GenieCudaBlock &tile : parts)
+	for (uint32_t tile = 0; tile < parts.size(); tile++)
 	{
-		const uint32_t n = n_in_tile(vectors, number++);
+		const uint32_t n = genie_vectors_in_tile(&vectors, tile);
 
 		if (n > 0)
-			tile.take(memory, n * genie_value_record_bytes(vectors.metric, vectors.n_dimensions));
+			parts[tile].take(memory, n * genie_value_record_bytes(vectors.metric, vectors.n_dimensions));
+		else
+			(void) upload(tile, nullptr, nullptr);
 	}
 }
 
@@ -70,10 +61,28 @@ GenieCudaVectors::update(cudaStream_t stream)
 	table.uploaded = true;
 }
 
-bool
-GenieCudaAllVectors::evict_one(uint64_t pass)
+GenieCudaVectors &
+GenieCudaAllVectors::add(const GenieQuantizedVectors &vectors)
 {
-	const bool	is_one = genie_cuda_drop_oldest(copies, pass);
+	std::unique_ptr<GenieCudaVectors> copy(new GenieCudaVectors(memory, vectors));
+
+	return *(copies[vectors.id] = std::move(copy));
+}
+
+uint64_t
+GenieCudaAllVectors::staying_bytes() const
+{
+	uint64_t	bytes = 0;
+
+	for (const auto &copy : copies)
+		bytes += copy.second->stays ? copy.second->bytes : 0;
+	return bytes;
+}
+
+bool
+GenieCudaAllVectors::evict_one(uint64_t pass, bool stays)
+{
+	const bool	is_one = genie_cuda_drop_oldest(copies, pass, stays);
 
 	n_evictions += is_one;
 	return is_one;
@@ -86,7 +95,7 @@ GenieCudaAllVectors::make_room(uint64_t bytes, uint64_t pass)
 	uint64_t	n_old = 0;
 
 	for (const auto &copy : copies)
-		n_old += copy.second->last_pass < pass ? copy.second->bytes : 0;
+		n_old += copy.second->last_pass < pass && !copy.second->stays ? copy.second->bytes : 0;
 	if (memory.image_bytes() - n_old + bytes > memory.image_limit())
 		return false;
 	while (memory.image_bytes() + bytes > memory.image_limit())
@@ -100,21 +109,21 @@ GenieCudaAllVectors::acquire(const GenieQuantizedVectors &vectors, uint64_t pass
 	const auto	found = copies.find(vectors.id);
 	const uint64_t long_ago = pass - std::min(pass, GENIE_CUDA_VECTORS_STAY);
 
-	if (found != copies.end())
+	if (found != copies.end() && (found->second->complete() || !found->second->stays))
 	{
 		found->second->last_pass = pass;
 		return found->second.get();
 	}
-	if (vectors.n_objects == 0 || pass < no_room_until || !make_room(GenieCudaVectors::bytes_of(vectors), long_ago))
+	if (genie_vectors_on_device(&vectors) || vectors.n_objects == 0 || pass < no_room_until || !make_room(GenieCudaVectors::bytes_of(vectors), long_ago))
 		return nullptr;
 	for (;;)
 	{
 		try
 		{
-			std::unique_ptr<GenieCudaVectors> copy(new GenieCudaVectors(memory, vectors));
+			GenieCudaVectors &copy = add(vectors);
 
-			copy->last_pass = pass;
-			return (copies[vectors.id] = std::move(copy)).get();
+			copy.last_pass = pass;
+			return &copy;
 		}
 		catch (const GenieCudaError &failure)
 		{

@@ -11,6 +11,8 @@
  * if those were not used for GENIE_CUDA_VECTORS_STAY passes: copying takes as long as the CPU needs for several
  * batches, so two copies that drop each other in turn would be slower than none.  If the device had less room than the
  * limit says, it is not asked again for as many passes.
+ *
+ * Vectors that are on the device alone are no cache: they take room as images do (GenieCudaImages::stage()).
  */
 #ifndef GENIE_CUDA_VECTORS_CUH
 #define GENIE_CUDA_VECTORS_CUH
@@ -68,8 +70,24 @@ public:
 		return found != copies.end() && found->second->complete();
 	}
 
-	/* Drops the least recently used of the copies that no pass from number pass on has used.  False: there is none. */
-	bool		evict_one(uint64_t pass);
+	/* Takes room for a copy.  Throws if the device has none. */
+	GenieCudaVectors &add(const GenieQuantizedVectors &vectors);
+
+	/* One that stays, whatever has been copied.  NULL: there is none. */
+	GenieCudaVectors *staged(uint64_t id) const
+	{
+		const auto	found = copies.find(id);
+
+		return found != copies.end() && found->second->stays ? found->second.get() : nullptr;
+	}
+
+	uint64_t	staying_bytes() const;
+
+	/*
+	 * Drops the least recently used of the copies, of those that stay or of the others, that no pass from number pass
+	 * on has used.  False: there is none.
+	 */
+	bool		evict_one(uint64_t pass, bool stays = false);
 
 	/* Drops incomplete copies, after a pass that failed. */
 	void		drop_incomplete()

@@ -297,6 +297,8 @@ genie_cuda_value_scan(GenieCudaContext &context, const Jobs &jobs, bool all_keys
 	uint8_t    *device = context.scratch(bytes.device());
 	GenieCudaVectors *vectors = context.vectors.acquire(*first.vectors, pass);
 
+	if (vectors == nullptr && genie_vectors_on_device(first.vectors))
+		throw GenieCudaFailure(GENIE_STATUS_NO_ROOM, "vectors are not on the GPU any more");
 	if (vectors == nullptr)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "the limit of GPU memory has no room for vectors");
 	(void) pack(jobs, bytes, host, device, layout);

@@ -35,13 +35,14 @@
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
  *
- * An image may lack groups, and vectors tiles (NULL): their jobs name only tiles that they have.  So an engine may do
- * what of an image is its part (genie_engines.h).
+ * An image may lack groups, and vectors tiles: their jobs name only tiles that they have.  So an engine may do what of
+ * an image is its part (genie_engines.h).
  *
  * On the device alone.  What is larger than the host's memory comes by STAGE jobs, some groups at a time, the others
- * being heads (genie_image.h).  The first one takes room for all.  Such a copy is the only one: it stays until it is
- * forgotten, or the limit of device memory is lowered.  Once it is complete, jobs bring an image of heads.  An engine
- * that has no such copy says GENIE_STATUS_NO_ROOM.
+ * being heads (genie_image.h), or some tiles of vectors, the others NULL.  The first job takes room for all.  Such a
+ * copy is the only one: it stays until it is forgotten, or the limit of device memory is lowered.  Once it is complete,
+ * jobs bring an image of heads, or vectors of NULLs.  An engine that has no such copy says GENIE_STATUS_NO_ROOM, or
+ * gives no bounds.
  *
  * An engine may keep copies of images and of quantized vectors as a cache, until the caller tells it to forget them.
  * It knows them by their ids; no image or set of vectors has the id of another.
@@ -63,7 +64,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 16
+#define GENIE_ENGINE_ABI 17
 
 typedef enum GenieStatus
 {
@@ -128,7 +129,7 @@ typedef enum GenieJobKind
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
 	GENIE_JOB_HASH,				/* the codes of vectors */
 	GENIE_JOB_SCAN,				/* the best k by keys of their quantized vectors */
-	GENIE_JOB_STAGE				/* copies groups to a device, which keeps them */
+	GENIE_JOB_STAGE				/* copies groups, or tiles of vectors, to a device, which keeps them */
 } GenieJobKind;
 
 /* Is a job of that kind about an image?  Others are for engines with a device. */
@@ -191,7 +192,7 @@ typedef struct GenieJob
 	bool		has_after;		/* only objects that rank below after */
 	GenieHit	after;
 
-	/* SCAN; TOP: bounds of the hits' distances, which go to bounds: room for k */
+	/* SCAN; TOP: bounds of the hits' distances, which go to bounds: room for k; STAGE: NULL: the image is copied */
 	const GenieQuantizedVectors *vectors;	/* of the image's objects; TOP: NULL: bounds are not wanted */
 	GenieQuantizedQuery vector; /* of genie_quantized_elements() of the vectors' n_dimensions */
 	float	   *bounds;
@@ -212,8 +213,8 @@ typedef struct GenieJob
 	void	   *out;
 
 	/*
-	 * How many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY; STAGE: groups that lie in the job's
-	 * tiles and are on the device now.  GRID: not 0 if a live object has two keywords on an axis, and one on each axis
+	 * How many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY; STAGE: groups, or tiles of vectors,
+	 * that lie in the job's tiles and are on the device now.  GRID: not 0 if a live object has two keywords on an axis, and one on each axis
 	 * before; out is undefined then.
 	 */
 	uint32_t	n_hits;
@@ -228,12 +229,29 @@ genie_job_tiles_fit(const GenieJob *job)
 	return job->first_tile <= job->image->n_tiles && job->n_tiles <= job->image->n_tiles - job->first_tile;
 }
 
-/* Does the job count groups that are on a device alone?  (A scan takes live bits of its image, no more.) */
+/* Is the job about vectors, and not about its image's groups? */
+static inline bool
+genie_job_is_of_vectors(const GenieJob *job)
+{
+	return job->kind == GENIE_JOB_SCAN || (job->kind == GENIE_JOB_STAGE && job->vectors != NULL);
+}
+
+/* Does the job need what is on a device alone? */
 static inline bool
 genie_job_is_on_device(const GenieJob *job)
 {
-	return genie_job_has_image(job->kind) && job->kind != GENIE_JOB_SCAN && job->kind != GENIE_JOB_STAGE &&
-		genie_image_is_on_device(job->image);
+	if (job->kind == GENIE_JOB_SCAN)
+		return job->vectors != NULL && genie_vectors_on_device(job->vectors);
+	return genie_job_has_image(job->kind) && job->kind != GENIE_JOB_STAGE && genie_image_is_on_device(job->image);
+}
+
+/* Have the vectors that the job brings the tiles that it names, of the same objects as its image? */
+static inline bool
+genie_job_vectors_fit(const GenieJob *job)
+{
+	return genie_job_tiles_fit(job) && job->vectors->n_objects == job->image->n_objects &&
+		(job->n_tiles == 0 || (job->first_tile >= job->vectors->first_tile &&
+							   job->first_tile + job->n_tiles <= job->vectors->end_tile));
 }
 
 #define GENIE_JOB_K_MAX 65536	/* a result is a page; the next one continues after its last hit */
@@ -244,10 +262,10 @@ genie_job_scan_fits(const GenieJob *job)
 {
 	const GenieQuantizedVectors *vectors = job->vectors;
 
-	return genie_job_tiles_fit(job) && job->k >= 1 && job->k <= GENIE_JOB_K_MAX && job->min_key >= 1 &&
-		vectors != NULL && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
+	return job->k >= 1 && job->k <= GENIE_JOB_K_MAX && job->min_key >= 1 && vectors != NULL &&
+		genie_job_vectors_fit(job) && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
 		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
-		vectors->n_objects == job->image->n_objects && job->n_conditions == 0;
+		job->n_conditions == 0;
 }
 
 /* Is a FACETS or GRID job well-formed? */

@@ -506,6 +506,14 @@ genie_directory_describe(const GenieDirectoryEntry *entry, GenieSegmentImage *im
 		(const uint64 *) (const void *) (genie_directory_groups(&entry->parts) + image->n_groups);
 }
 
+/* The same of quantized vectors. */
+static void
+genie_directory_describe_vectors(const GenieDirectoryEntry *entry, GenieQuantizedVectors *vectors)
+{
+	*vectors = genie_vectors(entry->id, entry->parts.metric, entry->parts.n_dimensions, entry->parts.n_objects,
+							 genie_directory_group_addresses(&entry->parts));
+}
+
 bool
 genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image)
 {
@@ -520,7 +528,7 @@ genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSe
 }
 
 bool
-genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image)
+genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image, GenieQuantizedVectors **vectors)
 {
 	GenieDirectoryEntry *entry;
 
@@ -533,8 +541,16 @@ genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image)
 	LWLockRelease(&genie_directory->lock);
 	if (entry == NULL)
 		return false;
-	image->live_version = 0;
-	genie_directory_describe(entry, image);
+	*vectors = NULL;
+	if (entry->key.metric == 0)
+	{
+		image->live_version = 0;
+		genie_directory_describe(entry, image);
+		return true;
+	}
+	*vectors = palloc(sizeof(GenieQuantizedVectors));
+	genie_directory_describe_vectors(entry, *vectors);
+	*image = (GenieSegmentImage) {.id = entry->id, .n_objects = (*vectors)->n_objects, .n_tiles = (*vectors)->end_tile};
 	return true;
 }
 
@@ -546,11 +562,7 @@ genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vec
 
 	if (entry == NULL)
 		return false;
-	vectors->id = ref->id;
-	vectors->metric = entry->parts.metric;
-	vectors->n_dimensions = entry->parts.n_dimensions;
-	vectors->n_objects = entry->parts.n_objects;
-	vectors->tiles = genie_directory_group_addresses(&entry->parts);
+	genie_directory_describe_vectors(entry, vectors);
 	return true;
 }
 

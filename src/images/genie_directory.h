@@ -22,7 +22,7 @@
  *			again after a while, if there may be room by then.  Holds no memory.
  *
  * On devices alone.  An image that finds no room in the arena may find some on the GPUs: then the arena has its body
- * and its groups' heads (genie_image.h).  It comes there while it is LOADING, some groups at a time, by requests to the
+ * and its groups' heads (genie_image.h), and of quantized vectors nothing but addresses, NULL.  It comes there while it is LOADING, some groups at a time, by requests to the
  * worker, which pins it for them.  If the load fails meanwhile, its memory stays until it is unpinned.  What the GPUs
  * have room for, the worker says.  READY, it is like any other image, but the worker drops it if GPUs have lost it.
  *
@@ -99,7 +99,7 @@ typedef struct GenieImageParts
 	uint32		n_groups;
 	uint32		n_totals;		/* n_keywords + 1, or 0 where there are no codes (genie_image.h) */
 	GenieImageForm form;
-	bool		on_device;		/* alone: groups are heads */
+	bool		on_device;		/* alone: groups are heads, or of vectors NULL */
 
 	/* of quantized vectors: their groups are tiles' records; they have no tiles, live bits or keywords */
 	uint32		n_dimensions;
@@ -138,8 +138,12 @@ extern void genie_directory_shmem_init(void *memory);
  */
 extern bool genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSegmentImage *image);
 
-/* The same for one that is being staged, without a version. */
-extern bool genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image);
+/*
+ * The same for one that is being staged, without a version.  *vectors: the quantized vectors, palloc'd, if it is these;
+ * then the image has only their number.  Else NULL.
+ */
+extern bool genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image,
+									   GenieQuantizedVectors **vectors);
 
 /* The same for quantized vectors; vectors->tiles is palloc'd. */
 extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors);

@@ -153,7 +153,7 @@ genie_eviction_enough(uint64 bytes, const GenieImageKey *key)
 	TimestampTz used_before = genie_eviction_used_before(GENIE_EVICT_UNUSED);
 
 	return genie_eviction_would_suffice(bytes, key, used_before, genie_image_setting != GENIE_IMAGE_SETTING_FULL) ||
-		(key->metric == 0 && genie_eviction_would_suffice_on_device(bytes, key, used_before));
+		genie_eviction_would_suffice_on_device(bytes, key, used_before);
 }
 
 /* ---- room ---- */

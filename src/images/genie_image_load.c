@@ -22,7 +22,7 @@
  * genie.image says full.
  *
  * A segment's values, quantized vectors, are loaded by the same steps without reading its lists: the plan follows from
- * their number.  Tile after tile is read from their section.
+ * their number.  Tile after tile is read from their section.  On devices alone, a tile is as a group, without a head.
  *
  * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit), the entry says that loading failed, and its
  * memory is free again.  No lock is held during any of it.
@@ -67,7 +67,7 @@ typedef struct GenieLoad
 	bool		may_shrink;		/* to codes alone, or tight, if there is no free room for more */
 
 	/* on devices alone */
-	void	  **heads;			/* of the groups; NULL: not there */
+	void	  **heads;			/* of the groups, each NULL of vectors; NULL: not there */
 	uint8	   *staging;
 	uint64		staging_bytes;
 
@@ -133,6 +133,23 @@ place_span(const GenieLoad *load, uint32 first)
 	return end;
 }
 
+/* May it be on devices alone? */
+static bool
+may_stage(const GenieLoad *load)
+{
+	if (load->fill.parts.n_groups == 0)
+		return false;
+	return load->is_vectors ? genie_image_setting != GENIE_IMAGE_SETTING_FULL :
+		load->fill.plan.form != GENIE_IMAGE_FULL;
+}
+
+/* Bytes of the head of a group. */
+static uint64
+head_bytes(const GenieLoad *load, uint32 group)
+{
+	return load->is_vectors ? 0 : genie_image_fill_head_bytes(&load->fill, group);
+}
+
 /* Allocates what an image on devices alone takes here, and there.  False: no room. */
 static bool
 allocate_staged(GenieLoad *load)
@@ -145,13 +162,13 @@ allocate_staged(GenieLoad *load)
 	void	   *at[3];
 	uint8	   *head;
 
-	if (load->is_vectors || fill->plan.form == GENIE_IMAGE_FULL || n_groups == 0)
+	if (!may_stage(load))
 		return false;
 	for (uint32 i = 0; i < n_groups; i++)
 	{
 		device_bytes += fill->group_bytes[i];
 		largest = Max(largest, fill->group_bytes[i]);
-		pieces[1] += genie_image_fill_head_bytes(fill, i);
+		pieces[1] += head_bytes(load, i);
 	}
 	if (!genie_eviction_allocate_on_device(&load->ref, device_bytes, load->evict))
 		return false;
@@ -169,10 +186,11 @@ allocate_staged(GenieLoad *load)
 	head = memset(at[1], 0, pieces[1]);
 	for (uint32 i = 0; i < n_groups; i++)
 	{
-		load->heads[i] = head;
-		head += genie_image_fill_head_bytes(fill, i);
+		load->heads[i] = load->is_vectors ? NULL : head;
+		head += head_bytes(load, i);
 	}
-	genie_image_fill_heads(fill, load->heads);
+	if (!load->is_vectors)
+		genie_image_fill_heads(fill, load->heads);
 	return true;
 }
 
@@ -222,6 +240,50 @@ fill_body(GenieLoad *load, void *const *group_at)
 	memcpy(groups, group_at, parts->n_groups * sizeof(void *));
 	if (parts->n_totals > 0)
 		memcpy(groups + parts->n_groups, load->fill.postings_before, parts->n_totals * sizeof(uint64));
+}
+
+/* ---- quantized vectors ---- */
+
+static void
+plan_vectors(GenieImageFill *fill, GenieValueShape shape)
+{
+	GenieImageParts *parts = &fill->parts;
+	uint64		record = genie_value_bytes(shape);
+
+	parts->n_objects = fill->segment->header.n_objects;
+	parts->n_dimensions = shape.n_dimensions;
+	parts->metric = shape.metric;
+	parts->n_groups = genie_object_table_tiles(fill->segment);
+	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
+	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
+	fill->first_tile = palloc((Size) (parts->n_groups + 1) * sizeof(uint32));
+	for (uint32 tile = 0; tile <= parts->n_groups; tile++)
+		fill->first_tile[tile] = tile;
+	for (uint32 tile = 0; tile < parts->n_groups; tile++)
+		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
+}
+
+/* Reads some tiles from the section of values, whose checksums are verified.  False: stale. */
+static bool
+read_vectors(GenieImageFill *fill, uint32 first_tile, uint32 end_tile)
+{
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	GenieSegment *segment = fill->segment;
+	bool		verify = segment->verify;
+	uint64		at = first_tile * fill->group_bytes[0];
+	bool		ok = true;
+
+	segment->verify = true;
+	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
+	for (uint32 tile = first_tile; ok && tile < end_tile; tile++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ok = genie_section_read(reader, at, fill->group_bytes[tile], fill->group_at[tile]);
+		at += fill->group_bytes[tile];
+	}
+	segment->verify = verify;
+	pfree(reader);
+	return ok;
 }
 
 /* ---- on devices alone ---- */
@@ -275,7 +337,7 @@ fill_staged(GenieLoad *load)
 	for (uint32 first = 0; first < n_groups; first = end)
 	{
 		end = place_span(load, first);
-		if (!genie_image_fill_span(fill, first, end))
+		if (load->is_vectors ? !read_vectors(fill, first, end) : !genie_image_fill_span(fill, first, end))
 			return reading_failed(fill);
 		if (!stage_span(load, first, end))
 			return GENIE_FALLBACK_NO_ROOM;
@@ -285,47 +347,6 @@ fill_staged(GenieLoad *load)
 	genie_eviction_give_back(&load->ref, load->staging, load->staging_bytes);
 	fill->parts.on_device = true;
 	return GENIE_FALLBACK_NONE;
-}
-
-/* ---- quantized vectors ---- */
-
-static void
-plan_vectors(GenieImageFill *fill, GenieValueShape shape)
-{
-	GenieImageParts *parts = &fill->parts;
-	uint64		record = genie_value_bytes(shape);
-
-	parts->n_objects = fill->segment->header.n_objects;
-	parts->n_dimensions = shape.n_dimensions;
-	parts->metric = shape.metric;
-	parts->n_groups = genie_object_table_tiles(fill->segment);
-	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
-	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
-	for (uint32 tile = 0; tile < parts->n_groups; tile++)
-		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
-}
-
-/* Reads them from the section of values, whose checksums are verified.  False: stale. */
-static bool
-read_vectors(GenieImageFill *fill)
-{
-	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
-	GenieSegment *segment = fill->segment;
-	bool		verify = segment->verify;
-	uint64		at = 0;
-	bool		ok = true;
-
-	segment->verify = true;
-	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
-	for (uint32 tile = 0; ok && tile < fill->parts.n_groups; tile++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ok = genie_section_read(reader, at, fill->group_bytes[tile], fill->group_at[tile]);
-		at += fill->group_bytes[tile];
-	}
-	segment->verify = verify;
-	pfree(reader);
-	return ok;
 }
 
 /* ---- in the process's own memory ---- */
@@ -415,7 +436,7 @@ run_claimed(GenieLoad *load)
 		return why;
 	if (load->heads != NULL)
 		return fill_staged(load);
-	if (load->is_vectors ? !read_vectors(fill) : !genie_image_fill(fill))
+	if (load->is_vectors ? !read_vectors(fill, 0, fill->parts.n_groups) : !genie_image_fill(fill))
 		return reading_failed(fill);
 	fill_body(load, fill->group_at);
 #ifdef USE_ASSERT_CHECKING

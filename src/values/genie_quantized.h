@@ -31,6 +31,7 @@
 #define GENIE_QUANTIZED_H
 
 #include "genie_hit.h"
+#include "genie_posting.h"
 #include "genie_value_shape.h"
 
 #ifdef __cplusplus
@@ -59,7 +60,7 @@ typedef struct GenieQuantized
 
 /*
  * The vectors of a segment's objects, or their bits (genie_value_bits.h): GENIE_TILE_OBJECTS records a tile, which end
- * with the last object's.
+ * with the last object's.  Of some tiles, perhaps, which are a part of them (genie_vectors_part()).
  */
 typedef struct GenieQuantizedVectors
 {
@@ -67,8 +68,55 @@ typedef struct GenieQuantizedVectors
 	GenieMetric metric;
 	uint32_t	n_dimensions;
 	uint32_t	n_objects;
-	const void *const *tiles;
+	uint32_t	first_tile;		/* there are the tiles [first_tile, end_tile), */
+	uint32_t	end_tile;
+	const void *const *tiles;	/* by their numbers; NULL: it is on a device alone (genie_engine.h) */
 } GenieQuantizedVectors;
+
+/* The vectors of all objects. */
+static inline GenieQuantizedVectors
+genie_vectors(uint64_t id, GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, const void *const *tiles)
+{
+	GenieQuantizedVectors vectors;
+
+	vectors.id = id;
+	vectors.metric = metric;
+	vectors.n_dimensions = n_dimensions;
+	vectors.n_objects = n_objects;
+	vectors.first_tile = 0;
+	vectors.end_tile = (uint32_t) (((uint64_t) n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS);
+	vectors.tiles = tiles;
+	return vectors;
+}
+
+/* Those of some of their tiles, and no others. */
+static inline GenieQuantizedVectors
+genie_vectors_part(const GenieQuantizedVectors *vectors, uint32_t first_tile, uint32_t end_tile)
+{
+	GenieQuantizedVectors part = *vectors;
+
+	part.first_tile = first_tile;
+	part.end_tile = end_tile;
+	return part;
+}
+
+/* How many objects of a tile there are; 0: the vectors lack it. */
+static inline uint32_t
+genie_vectors_in_tile(const GenieQuantizedVectors *vectors, uint32_t tile)
+{
+	uint32_t	left = vectors->n_objects - tile * GENIE_TILE_OBJECTS;
+
+	if (tile < vectors->first_tile || tile >= vectors->end_tile)
+		return 0;
+	return left < GENIE_TILE_OBJECTS ? left : GENIE_TILE_OBJECTS;
+}
+
+/* Are they on a device alone? */
+static inline bool
+genie_vectors_on_device(const GenieQuantizedVectors *vectors)
+{
+	return vectors->first_tile < vectors->end_tile && vectors->tiles[vectors->first_tile] == NULL;
+}
 
 typedef struct GenieQuantizedQuery
 {

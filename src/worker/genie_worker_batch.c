@@ -116,13 +116,13 @@ add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, uin
 	genie_worker_note_given(ref);
 }
 
-/* Have devices lost a pinned image that is there alone?  Then it goes. */
+/* Have devices lost a pinned image, or pinned vectors, that are there alone?  Then these go. */
 static bool
-goes_with_device(const GenieImageRef *ref, const GenieSegmentImage *image)
+goes_with_device(const GenieImageRef *ref)
 {
 	GenieEngine *gpu = genie_worker_gpu();
 
-	if (!genie_image_is_on_device(image) || (gpu != NULL && gpu->ops->has(gpu, image->id)))
+	if (gpu != NULL && gpu->ops->has(gpu, ref->id))
 		return false;
 	genie_directory_unpin(ref);
 	genie_directory_drop(ref);
@@ -131,7 +131,7 @@ goes_with_device(const GenieImageRef *ref, const GenieSegmentImage *image)
 
 /* Finds or pins the image of a job.  NULL: it has gone, or is too old. */
 static const GenieSegmentImage *
-pin_image(GeniePins *pins, GenieJobKind kind, const GenieRequestJob *wanted)
+pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 {
 	const GeniePin *pin = find_pin(pins, &wanted->image);
 	GenieSegmentImage *image;
@@ -140,8 +140,8 @@ pin_image(GeniePins *pins, GenieJobKind kind, const GenieRequestJob *wanted)
 	if (pin != NULL)
 		return pin->tombstone_version >= tombstone_version ? pin->image : NULL;
 	image = palloc(sizeof(GenieSegmentImage));
-	if (kind == GENIE_JOB_STAGE ? !genie_directory_pin_staged(&wanted->image, image) :
-		!genie_directory_pin(&wanted->image, &tombstone_version, image) || goes_with_device(&wanted->image, image))
+	if (!genie_directory_pin(&wanted->image, &tombstone_version, image) ||
+		(genie_image_is_on_device(image) && goes_with_device(&wanted->image)))
 		return NULL;
 	add_pin(pins, &wanted->image, image, tombstone_version, NULL);
 	return image;
@@ -161,11 +161,27 @@ pin_vectors(GeniePins *pins, const GenieRequestJob *wanted)
 	else
 	{
 		vectors = palloc(sizeof(GenieQuantizedVectors));
-		if (!genie_directory_pin_vectors(&wanted->vectors, vectors))
+		if (!genie_directory_pin_vectors(&wanted->vectors, vectors) ||
+			(genie_vectors_on_device(vectors) && goes_with_device(&wanted->vectors)))
 			return NULL;
 		add_pin(pins, &wanted->vectors, NULL, 0, vectors);
 	}
 	return genie_quantized_elements(vectors->n_dimensions) == wanted->n_elements ? vectors : NULL;
+}
+
+/* The same for what a job stages, an image or vectors. */
+static void
+pin_staged(GeniePins *pins, const GenieRequestJob *wanted, GenieJob *job)
+{
+	GenieSegmentImage *image = palloc(sizeof(GenieSegmentImage));
+	GenieQuantizedVectors *vectors;
+
+	job->image = NULL;
+	if (!genie_directory_pin_staged(&wanted->image, image, &vectors))
+		return;
+	add_pin(pins, &wanted->image, image, 0, vectors);
+	job->image = image;
+	job->vectors = vectors;
 }
 
 /* Is the job still to be done, and can the engine do it? */
@@ -281,7 +297,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 
 /*
  * The CPU engine's threads compute bounds of the hits' distances, where they are wanted and the engine that has counted
- * did not give them.  If they are interrupted, the jobs stay without.
+ * did not give them.  If they are interrupted, or the vectors are on devices alone, the jobs stay without.
  */
 static void
 bound_jobs(GenieEngine *cpu, GenieJob *jobs, uint32 n_jobs)
@@ -294,7 +310,8 @@ bound_jobs(GenieEngine *cpu, GenieJob *jobs, uint32 n_jobs)
 	{
 		GenieJob   *job = &jobs[i];
 
-		if (job->kind != GENIE_JOB_TOP || job->status != GENIE_OK || job->vectors == NULL || job->has_bounds)
+		if (job->kind != GENIE_JOB_TOP || job->status != GENIE_OK || job->vectors == NULL || job->has_bounds ||
+			genie_vectors_on_device(job->vectors))
 			continue;
 		of[n] = job;
 		bounds[n++] = (GenieBoundsJob) {*job->vectors, job->vector, job->out, job->n_hits, job->bounds};
@@ -354,8 +371,13 @@ pin_jobs(GeniePins *pins, GenieTaken *taken)
 	{
 		GenieJob   *job = &taken->jobs[i];
 
+		if (job->kind == GENIE_JOB_STAGE)
+		{
+			pin_staged(pins, &taken->refs[i], job);
+			continue;
+		}
 		if (genie_job_has_image(job->kind))
-			job->image = pin_image(pins, job->kind, &taken->refs[i]);
+			job->image = pin_image(pins, &taken->refs[i]);
 		job->vectors = job->image != NULL ? pin_vectors(pins, &taken->refs[i]) : NULL;
 	}
 }

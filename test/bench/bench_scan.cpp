@@ -121,7 +121,7 @@ struct Segment
 		for (const std::vector<uint64_t> &tile : records)
 			tiles.push_back(tile.data());
 		live.assign((size_t) n_tiles * GENIE_TILE_WORDS, UINT64_MAX);
-		vectors = GenieQuantizedVectors{2, shape.metric, shape.n_dimensions, shape.n_rows, tiles.data()};
+		vectors = genie_vectors(2, shape.metric, shape.n_dimensions, shape.n_rows, tiles.data());
 		image.id = 1;
 		image.n_objects = shape.n_rows;
 		image.n_tiles = n_tiles;

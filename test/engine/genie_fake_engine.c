@@ -25,8 +25,8 @@
  *
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
- * "nearest QUERIES ROWS", "hash VECTORS FUNCTIONS" and "stage ID GROUPS" (those that are copied) for each such job that
- * is done, "prefetch ID", "pin BYTES", "forget ID", "limit BYTES", "close".  All devices but the first say their number
+ * "nearest QUERIES ROWS", "hash VECTORS FUNCTIONS" and "stage ID GROUPS" (or tiles of vectors, those that are copied)
+ * for each such job that is done, "prefetch ID", "pin BYTES", "forget ID", "limit BYTES", "close".  All devices but the first say their number
  * and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
@@ -54,16 +54,17 @@
 #define MEMORY_ALIGNMENT 64
 #define SLEEP_MS 5				/* between two looks at the interrupts */
 
-/* An image that is here alone. */
+/* An image, or vectors, that are here alone. */
 typedef struct FakeImage
 {
 	struct FakeImage *next;
 	uint64_t	id;
-	uint64_t	n_bytes;		/* of all its groups */
+	uint64_t	n_bytes;		/* of all its parts */
 	bool		dropped;		/* there was no room for it any more */
-	uint32_t	n_groups;
+	uint32_t	n_parts;		/* groups, or tiles of vectors */
+	uint32_t	n_wanted;		/* that are to be here */
 	uint32_t	n_there;
-	GenieImageGroup *groups[];	/* NULL: not there yet */
+	void	   *parts[];		/* NULL: not there (yet) */
 } FakeImage;
 
 typedef struct FakeEngine
@@ -349,25 +350,61 @@ staying_bytes(const FakeEngine *fake)
 	return n_bytes;
 }
 
-/* The image as it is to be here, with room for its groups.  NULL: there is none. */
-static FakeImage *
-stage_image(FakeEngine *fake, const GenieSegmentImage *image, uint64_t room)
+/* Bytes of a part of what is staged; 0: it is not for this device. */
+static size_t
+part_bytes(const GenieJob *job, uint32_t part)
 {
-	FakeImage  *found = find_image(fake, image->id);
+	if (job->vectors == NULL)
+		return job->image->groups[part]->n_bytes;
+	return genie_vectors_in_tile(job->vectors, part) *
+		genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
+}
+
+/* Where it is; NULL: not here. */
+static const void *
+part_given(const GenieJob *job, uint32_t part)
+{
+	if (job->vectors != NULL)
+		return job->vectors->tiles[part];
+	return genie_image_is_head(job->image->groups[part]) ? NULL : job->image->groups[part];
+}
+
+/* Is it in the job's tiles? */
+static bool
+part_is_wanted(const GenieJob *job, uint32_t part)
+{
+	uint32_t	first = job->vectors != NULL ? part : job->image->groups[part]->first_tile;
+	uint32_t	n = job->vectors != NULL ? 1 : job->image->groups[part]->n_tiles;
+
+	return first >= job->first_tile && first + n <= job->first_tile + job->n_tiles;
+}
+
+/* What a job stages as it is to be here, with room for its parts.  NULL: there is none. */
+static FakeImage *
+stage_image(FakeEngine *fake, const GenieJob *job, uint64_t room)
+{
+	uint64_t	id = job->vectors != NULL ? job->vectors->id : job->image->id;
+	uint32_t	n_parts = job->vectors != NULL ? job->vectors->end_tile : job->image->n_groups;
+	FakeImage  *found = find_image(fake, id);
 	uint64_t	n_bytes = 0;
+	uint32_t	n_wanted = 0;
 
 	if (found != NULL)
 		return found->dropped ? NULL : found;
-	for (uint32_t g = 0; g < image->n_groups; g++)
-		n_bytes += image->groups[g]->n_bytes;
+	for (uint32_t p = 0; p < n_parts; p++)
+	{
+		n_bytes += part_bytes(job, p);
+		n_wanted += part_bytes(job, p) > 0;
+	}
 	if (n_bytes + staying_bytes(fake) > room)
 		return NULL;
-	found = calloc(1, sizeof(FakeImage) + image->n_groups * sizeof(GenieImageGroup *));
+	found = calloc(1, sizeof(FakeImage) + n_parts * sizeof(void *));
 	if (found == NULL)
 		return NULL;
-	found->id = image->id;
+	found->id = id;
 	found->n_bytes = n_bytes;
-	found->n_groups = image->n_groups;
+	found->n_parts = n_parts;
+	found->n_wanted = n_wanted;
 	found->next = fake->images;
 	return fake->images = found;
 }
@@ -375,27 +412,25 @@ stage_image(FakeEngine *fake, const GenieSegmentImage *image, uint64_t room)
 static void
 run_stage(FakeEngine *fake, GenieJob *job, uint64_t room)
 {
-	FakeImage  *to = stage_image(fake, job->image, room);
+	FakeImage  *to = stage_image(fake, job, room);
 	uint32_t	n_copied = 0;
 
 	job->n_hits = 0;
 	job->status = to == NULL ? GENIE_STATUS_NO_ROOM : GENIE_OK;
-	for (uint32_t g = 0; to != NULL && g < to->n_groups; g++)
+	for (uint32_t p = 0; to != NULL && p < to->n_parts; p++)
 	{
-		const GenieImageGroup *group = job->image->groups[g];
 		void	   *memory;
 
-		if (group->first_tile < job->first_tile ||
-			group->first_tile + group->n_tiles > job->first_tile + job->n_tiles)
+		if (part_bytes(job, p) == 0 || !part_is_wanted(job, p))
 			continue;
-		if (!genie_image_is_head(group) && to->groups[g] == NULL &&
-			posix_memalign(&memory, MEMORY_ALIGNMENT, group->n_bytes) == 0)
+		if (part_given(job, p) != NULL && to->parts[p] == NULL &&
+			posix_memalign(&memory, MEMORY_ALIGNMENT, part_bytes(job, p)) == 0)
 		{
-			to->groups[g] = memcpy(memory, group, group->n_bytes);
+			to->parts[p] = memcpy(memory, part_given(job, p), part_bytes(job, p));
 			to->n_there++;
 			n_copied++;
 		}
-		job->n_hits += to->groups[g] != NULL;
+		job->n_hits += to->parts[p] != NULL;
 	}
 	say(fake->device, "stage %" PRIu64 " %u", job->image->id, n_copied);
 }
@@ -410,29 +445,51 @@ drop_images(FakeEngine *fake, uint64_t room)
 		image->dropped = image->dropped || full;
 }
 
-/* Has the CPU engine count jobs; those of images of heads by the copies. */
+/* What is here of it, whole.  NULL: nothing. */
+static const FakeImage *
+whole_image(const FakeEngine *fake, uint64_t id)
+{
+	const FakeImage *image = find_image(fake, id);
+
+	return image == NULL || image->dropped || image->n_there < image->n_wanted ? NULL : image;
+}
+
+/* Has the CPU engine count jobs; those of heads, or of vectors that are NULL, by the copies. */
 static GenieStatus
 run_by_cpu(FakeEngine *fake, uint32_t n_jobs, GenieJob *jobs)
 {
 	GenieSegmentImage *images = calloc(n_jobs + 1, sizeof(GenieSegmentImage));
-	const GenieSegmentImage **given = calloc(n_jobs + 1, sizeof(GenieSegmentImage *));
+	GenieQuantizedVectors *vectors = calloc(n_jobs + 1, sizeof(GenieQuantizedVectors));
+	GenieJob   *given = calloc(n_jobs + 1, sizeof(GenieJob));
 	GenieStatus status;
 
-	for (uint32_t i = 0; i < n_jobs && images != NULL && given != NULL; i++)
+	for (uint32_t i = 0; i < n_jobs && images != NULL && vectors != NULL && given != NULL; i++)
 	{
-		const FakeImage *here = jobs[i].image == NULL ? NULL : find_image(fake, jobs[i].image->id);
+		const FakeImage *of_image = jobs[i].image == NULL ? NULL : whole_image(fake, jobs[i].image->id);
+		const FakeImage *of_vectors = jobs[i].vectors == NULL ? NULL : whole_image(fake, jobs[i].vectors->id);
 
-		given[i] = jobs[i].image;
-		if (here == NULL || here->dropped || here->n_there < here->n_groups)
-			continue;
-		images[i] = *jobs[i].image;
-		images[i].groups = (const GenieImageGroup *const *) here->groups;
-		jobs[i].image = &images[i];
+		given[i] = jobs[i];
+		if (of_image != NULL)
+		{
+			images[i] = *jobs[i].image;
+			images[i].groups = (const GenieImageGroup *const *) of_image->parts;
+			jobs[i].image = &images[i];
+		}
+		if (of_vectors != NULL)
+		{
+			vectors[i] = *jobs[i].vectors;
+			vectors[i].tiles = (const void *const *) of_vectors->parts;
+			jobs[i].vectors = &vectors[i];
+		}
 	}
 	status = fake->cpu->ops->run(fake->cpu, n_jobs, jobs);
-	for (uint32_t i = 0; i < n_jobs && images != NULL && given != NULL; i++)
-		jobs[i].image = given[i];
+	for (uint32_t i = 0; i < n_jobs && images != NULL && vectors != NULL && given != NULL; i++)
+	{
+		jobs[i].image = given[i].image;
+		jobs[i].vectors = given[i].vectors;
+	}
 	free(images);
+	free(vectors);
 	free(given);
 	return status;
 }
@@ -484,8 +541,8 @@ fake_forget(GenieEngine *engine, uint64_t id)
 			continue;
 		}
 		*at = image->next;
-		for (uint32_t g = 0; g < image->n_groups; g++)
-			free(image->groups[g]);
+		for (uint32_t p = 0; p < image->n_parts; p++)
+			free(image->parts[p]);
 		free(image);
 	}
 }
@@ -499,7 +556,7 @@ fake_has(GenieEngine *engine, uint64_t id)
 
 	drop_images(fake, read_order(fake->device).memory);
 	if (image != NULL)
-		return !image->dropped && image->n_there == image->n_groups;
+		return whole_image(fake, id) != NULL;
 	return id < UINT64_C(1) << 62;
 }
 

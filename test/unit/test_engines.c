@@ -402,7 +402,7 @@ random_vectors(GenieRandom *random, uint64_t id, uint32_t n_objects, GenieValueS
 		}
 		tiles[t] = records;
 	}
-	return (GenieQuantizedVectors) {id, shape.metric, shape.n_dimensions, n_objects, tiles};
+	return genie_vectors(id, shape.metric, shape.n_dimensions, n_objects, tiles);
 }
 
 static void

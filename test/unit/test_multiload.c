@@ -83,7 +83,7 @@ static void
 device_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const GenieQuantizedVectors *vectors)
 {
 	Copy		copy = {image != NULL ? image->id : vectors->id, NULL, 0};
-	uint32_t	n_tiles = vectors == NULL ? 0 : (vectors->n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS;
+	uint32_t	n_tiles = vectors == NULL ? 0 : vectors->end_tile;
 
 	device.n_wrong += device_has(engine, copy.id);
 	for (uint32_t g = 0; image != NULL && g < image->n_groups; g++)
@@ -92,7 +92,7 @@ device_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const Genie
 		copy.first = image->groups[0];
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
-		if (vectors->tiles[t] == NULL)
+		if (genie_vectors_in_tile(vectors, t) == 0)
 			continue;
 		copy.first = copy.first == NULL ? vectors->tiles[t] : copy.first;
 		copy.n_bytes += (uint64_t) GENIE_TILE_OBJECTS *
@@ -117,7 +117,7 @@ check_view(const GenieJob *job)
 	if (id >= PIECES)
 		device.n_wrong += !device_has(&device.engine, id) || !device.engine.streams;
 	for (uint32_t t = job->first_tile; job->kind == GENIE_JOB_SCAN && t < end; t++)
-		device.n_wrong += job->vectors->tiles[t] == NULL;
+		device.n_wrong += genie_vectors_in_tile(job->vectors, t) == 0;
 	if (job->kind != GENIE_JOB_SCAN)
 		device.n_wrong += image->groups[0]->first_tile > job->first_tile ||
 			image->groups[image->n_groups - 1]->first_tile + image->groups[image->n_groups - 1]->n_tiles < end;
@@ -439,7 +439,7 @@ test_vectors(GenieRandom *random)
 	uint8_t    *records = malloc(GENIE_TILE_OBJECTS * n_bytes);
 	const void *tiles[N_TILES];
 	uint64_t   *live = malloc(N_TILES * GENIE_TILE_BITMAP_BYTES);
-	GenieQuantizedVectors vectors = {9, shape.metric, DIMENSIONS, N_TILES * GENIE_TILE_OBJECTS - 99, tiles};
+	GenieQuantizedVectors vectors = genie_vectors(9, shape.metric, DIMENSIONS, N_TILES * GENIE_TILE_OBJECTS - 99, tiles);
 	GenieSegmentImage rows = {.id = 8, .n_objects = vectors.n_objects, .n_tiles = N_TILES, .live = live};
 	GenieValueQuery *scan = malloc(genie_value_query_bytes(shape.metric, DIMENSIONS));
 	static GenieHit hits[2][500];

@@ -195,7 +195,7 @@ quantize(Quantized *quantized, GenieMetric metric)
 		genie_quantize(shape_of(metric), vectors[r], quantized->records + r * n_bytes);
 	genie_quantize_unknown(n_dimensions, quantized->records + UNKNOWN * n_bytes);
 	quantized->tiles[0] = quantized->records;
-	quantized->vectors = (GenieQuantizedVectors) {1, metric, n_dimensions, ROWS + 1, quantized->tiles};
+	quantized->vectors = genie_vectors(1, metric, n_dimensions, ROWS + 1, quantized->tiles);
 
 	quantized->elements = malloc(QUERIES * n_elements * sizeof(float));
 	memset(quantized->elements, 0xAA, QUERIES * n_elements * sizeof(float));
@@ -514,7 +514,7 @@ make_many(GenieQuantizedVectors *many, const void **tiles, GenieRandom *random)
 		tiles[t] = records;
 		n = MANY_OBJECTS - GENIE_TILE_OBJECTS;
 	}
-	*many = (GenieQuantizedVectors) {1, GENIE_METRIC_L2, MANY_DIMENSIONS, MANY_OBJECTS, tiles};
+	*many = genie_vectors(1, GENIE_METRIC_L2, MANY_DIMENSIONS, MANY_OBJECTS, tiles);
 }
 
 /* Jobs of many sizes, some of no hits, and one of most; wanted: their bounds by the caller. */

@@ -104,9 +104,8 @@ make_segment(GenieRandom *random, Segment *segment, GenieMetric metric, uint32_t
 	segment->image = (GenieSegmentImage) {
 		.id = id, .n_objects = n_objects, .n_tiles = n_tiles, .live = segment->live, .live_version = 1
 	};
-	segment->vectors = (GenieQuantizedVectors) {
-		id + 1000, metric, n_dimensions, n_objects, (const void *const *) segment->tiles
-	};
+	segment->vectors = genie_vectors(id + 1000, metric, n_dimensions, n_objects,
+									 (const void *const *) segment->tiles);
 }
 
 static void
@@ -340,6 +339,12 @@ spoil(GenieJob *job, GenieQuantizedVectors *vectors, GenieValueQuery *query, int
 		case 12:
 			query->metric = 9;
 			break;
+		case 13:
+			vectors->first_tile = 1;
+			break;
+		case 14:
+			vectors->end_tile = 0;
+			break;
 		default:
 			job->n_conditions = 1;
 			job->conditions = &condition;
@@ -347,7 +352,34 @@ spoil(GenieJob *job, GenieQuantizedVectors *vectors, GenieValueQuery *query, int
 	}
 }
 
-#define N_FAULTS 14
+#define N_FAULTS 16
+
+/* What is on a device alone is no job for the CPU. */
+static void
+test_on_device(GenieEngine *engine, GenieRandom *random)
+{
+	static const void *const nowhere[TILES_MAX];
+	static Segment segment;
+	GenieQuantizedVectors vectors;
+	GenieJob	jobs[2];
+
+	make_segment(random, &segment, GENIE_METRIC_L2, 3000, 7, 1);
+	vectors = segment.vectors;
+	vectors.tiles = nowhere;
+	make_job(random, &segment, 10, &jobs[0]);
+	make_job(random, &segment, 10, &jobs[1]);
+	jobs[0].vectors = &vectors;
+	run(engine, 2, jobs);
+	CHECK_INT(jobs[0].status, GENIE_STATUS_NO_ROOM);
+	CHECK_INT(jobs[0].n_hits, 0);
+	check_job(&jobs[1]);
+	jobs[1].kind = GENIE_JOB_STAGE;
+	run(engine, 2, jobs);
+	CHECK_INT(jobs[1].status, GENIE_STATUS_DECLINED);
+	free_job(&jobs[0]);
+	free_job(&jobs[1]);
+	free_segment(&segment);
+}
 
 /* What is malformed fails alone. */
 static void
@@ -433,6 +465,7 @@ main(void)
 
 		test_random(engine, &random);
 		test_pages(engine, &random);
+		test_on_device(engine, &random);
 		test_malformed(engine, &random);
 		test_interrupts(engine, &random);
 	}

@@ -1022,14 +1022,14 @@ tight_pass()
 	image_form = GENIE_IMAGE_FULL;
 }
 
-/* Has the engine copy the groups of some tiles, to stay.  How many of them are there then; -1: it did not. */
-static int
-stage(const GenieSegmentImage &image, uint32_t first_tile, uint32_t end_tile)
+int
+stage(const GenieSegmentImage &image, const GenieQuantizedVectors *vectors, uint32_t first_tile, uint32_t end_tile)
 {
 	GenieJob	job = {};
 
 	job.kind = GENIE_JOB_STAGE;
 	job.image = &image;
+	job.vectors = vectors;
 	job.first_tile = first_tile;
 	job.n_tiles = end_tile - first_tile;
 	(void) cuda->ops->run(cuda, 1, &job);
@@ -1055,19 +1055,19 @@ on_device_case(const char *what, TestImage &image, const Query &query, uint32_t 
 	for (uint32_t g = 0; g < n_groups; g++)
 		groups.push_back(image.head_of(g, memory[g]));
 	alone.groups = groups.data();
-	report(what, "room is taken", stage(alone, 0, alone.n_tiles) == 0 ? "" : "there is none");
+	report(what, "room is taken", stage(alone, nullptr, 0, alone.n_tiles) == 0 ? "" : "there is none");
 	for (uint32_t g = 0; g < n_groups; g++)
 	{
 		const std::vector<uint8_t> moved((const uint8_t *) whole[g], (const uint8_t *) whole[g] + whole[g]->n_bytes);
 
 		good = good && !cuda->ops->has(cuda, alone.id);
 		groups[g] = (const GenieImageGroup *) moved.data();
-		good = good && stage(alone, whole[g]->first_tile, whole[g]->first_tile + whole[g]->n_tiles) == 1;
+		good = good && stage(alone, nullptr, whole[g]->first_tile, whole[g]->first_tile + whole[g]->n_tiles) == 1;
 		groups[g] = (const GenieImageGroup *) memory[g].data();
 	}
 	report(what, std::to_string(n_groups) + " groups are copied",
 		   good && cuda->ops->has(cuda, alone.id) ? "" : "not one by one");
-	report(what, "all are there", stage(alone, 0, alone.n_tiles) == (int) n_groups ? "" : "some are not");
+	report(what, "all are there", stage(alone, nullptr, 0, alone.n_tiles) == (int) n_groups ? "" : "some are not");
 
 	/* by heads, with another image that wants to be there, and without room for more of them */
 	for (uint32_t round = 0; round < 3; round++)
@@ -1116,15 +1116,15 @@ on_device_case(const char *what, TestImage &image, const Query &query, uint32_t 
 		report(what, "there is less room",
 			   job.status == GENIE_STATUS_NO_ROOM && !cuda->ops->has(cuda, alone.id) ? "" : "it is there");
 	}
-	report(what, "nor for it again", stage(alone, 0, alone.n_tiles) == -1 ? "" : "there is");
+	report(what, "nor for it again", stage(alone, nullptr, 0, alone.n_tiles) == -1 ? "" : "there is");
 	cuda->ops->set_memory_limit(cuda, 0);
-	report(what, "room again", stage(alone, 0, alone.n_tiles) == 0 ? "" : "there is none");
+	report(what, "room again", stage(alone, nullptr, 0, alone.n_tiles) == 0 ? "" : "there is none");
 	cuda->ops->forget(cuda, alone.id);
 	(void) cuda->ops->devices(cuda, &info, 1);
 	report(what, "is forgotten", info.image_bytes == 0 ? "" : "some is left");
 }
 
-/* Images that are on devices alone: of lists, and of codes by tiles and lanes; on one engine, and on several. */
+/* What is on devices alone: images of lists, and of codes by tiles and lanes, and vectors; on one engine, and on several. */
 static void
 on_device_pass()
 {
@@ -1147,6 +1147,7 @@ on_device_pass()
 			on_device_case("on the device alone, codes", *make_uniform_tuples(n_objects, 6, 20), Query{10, 5}, 6);
 		}
 		image_form = GENIE_IMAGE_FULL;
+		scan_on_device_case();
 		cuda->ops->close(cuda);
 	}
 	image_group_bytes = 0;

@@ -75,6 +75,14 @@ extern void hash_failure_case();
 /* Scans by quantized vectors (unit_cuda_scan.cpp). */
 extern void scan_cases();
 extern void scan_too_large_case();
+extern void scan_on_device_case();
+
+/*
+ * Has the engine copy the groups of some tiles, or of vectors these tiles, to stay.  How many of them are there then;
+ * -1: it did not.
+ */
+extern int	stage(const GenieSegmentImage &image, const GenieQuantizedVectors *vectors, uint32_t first_tile,
+				  uint32_t end_tile);
 
 /*
  * FACETS and GRID jobs over ranges of tiles (unit_cuda_facets.cpp).  n_dimensions: objects have a keyword of each of so

@@ -43,7 +43,7 @@ struct Vectors
 	GenieQuantizedVectors of;
 
 	Vectors(uint64_t id, GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects) :
-		of{id, metric, n_dimensions, n_objects, nullptr}
+		of(genie_vectors(id, metric, n_dimensions, n_objects, nullptr))
 	{
 		const size_t n_bytes = genie_quantized_bytes(n_dimensions);
 		Random		random(id);

@@ -55,7 +55,7 @@ struct Segment
 
 	/* pool: how many different vectors there are; 0: all are different */
 	Segment(uint64_t id, GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool) :
-		image(), vectors{id + 1, metric, n_dimensions, n_objects, nullptr}
+		image(), vectors(genie_vectors(id + 1, metric, n_dimensions, n_objects, nullptr))
 	{
 		const size_t n_bytes = genie_value_record_bytes(metric, n_dimensions);
 		Random		random(id + n_dimensions);
@@ -163,13 +163,15 @@ struct Scans
 		return of;
 	}
 
-	/* Runs the jobs on both engines. */
-	std::string wrong(std::vector<GenieJob> *done = nullptr)
+	/* Runs the jobs on both engines; on the GPU by other vectors, if there are some. */
+	std::string wrong(std::vector<GenieJob> *done = nullptr, const GenieQuantizedVectors *others = nullptr)
 	{
 		std::vector<std::vector<uint8_t>> cpu_outs;
 		std::vector<GenieJob> cpu_jobs = with_outs(cpu_outs);
 		std::vector<GenieJob> gpu_jobs = with_outs(outs);
 
+		for (GenieJob &job : gpu_jobs)
+			job.vectors = others != nullptr ? others : job.vectors;
 		(void) run_on_cpu(cpu_jobs, 2);
 		if (cuda->ops->run(cuda, (uint32_t) gpu_jobs.size(), gpu_jobs.data()) != GENIE_OK)
 			return std::string("the batch failed: ") + cuda->error;
@@ -315,6 +317,73 @@ scan_too_large_case()
 		   info.streamed_bytes > tile_bytes * n_tiles ? "" : "they were not");
 	forget(segment);
 	cuda->ops->set_memory_limit(cuda, 0);
+}
+
+void
+scan_on_device_case()
+{
+	const char *const what = "vectors on the device alone";
+	const uint32_t n_tiles = by_scale(12u, 6u, 4u);
+	Random		random(7);
+	Segment		segment(950, GENIE_METRIC_L2, 8, n_tiles * GENIE_TILE_OBJECTS - 99, POOL);
+	GenieQuantizedVectors alone = segment.vectors;
+	std::vector<const void *> here(n_tiles);
+	std::vector<GenieJob> done;
+	std::vector<GenieDeviceInfo> info(8);
+	uint64_t	most = 0;		/* bytes on a device */
+	uint64_t	all = 0;
+	Scans		scans;
+	bool		good;
+
+	alone.tiles = here.data();
+	for (uint32_t i = 0; i < by_scale(30u, 10u, 2u); i++)
+		scans.add(random, segment, i == 0 ? 500 : 10);
+	report(what, "room is taken", stage(segment.image, &alone, 0, n_tiles) == 0 ? "" : "there is none");
+	good = !cuda->ops->has(cuda, alone.id);
+	for (uint32_t t = n_tiles; t > 0 && good; t--)
+	{
+		const std::vector<uint8_t> moved = segment.records[t - 1];
+
+		here[t - 1] = moved.data();
+		good = stage(segment.image, &alone, t - 1, t) == 1 && cuda->ops->has(cuda, alone.id) == (t == 1);
+		here[t - 1] = nullptr;
+	}
+	report(what, std::to_string(n_tiles) + " tiles are copied", good ? "" : "not one by one");
+	report(what, "all are there", stage(segment.image, &alone, 0, n_tiles) == (int) n_tiles ? "" : "some are not");
+	report(what, "scanned", scans.wrong(nullptr, &alone));
+	segment.live[5] = 0;
+	segment.image.live_version++;
+	scans.jobs[0].first_tile = 1;
+	scans.jobs[0].n_tiles = n_tiles - 2;
+
+	/* others want the room, and may find some */
+	info.resize(cuda->ops->devices(cuda, info.data(), (uint32_t) info.size()));
+	for (const GenieDeviceInfo &device : info)
+		most = std::max(most, device.staying_bytes);
+	cuda->ops->set_memory_limit(cuda, 2 * most + (UINT64_C(1) << 20));
+	{
+		Segment		other(960, GENIE_METRIC_L2, 8, n_tiles * GENIE_TILE_OBJECTS, POOL);
+		Scans		of_other;
+
+		of_other.add(random, other, 10);
+		(void) of_other.wrong();
+		forget(other);
+	}
+	report(what, "scanned again", scans.wrong(nullptr, &alone));
+
+	/* less room than they have */
+	cuda->ops->set_memory_limit(cuda, most / 2);
+	(void) scans.wrong(&done, &alone);
+	report(what, "there is less room",
+		   done[0].status == GENIE_STATUS_NO_ROOM && !cuda->ops->has(cuda, alone.id) ? "" : "they are there");
+	report(what, "nor for them again", stage(segment.image, &alone, 0, n_tiles) == -1 ? "" : "there is");
+	cuda->ops->set_memory_limit(cuda, 0);
+	report(what, "room again", stage(segment.image, &alone, 0, n_tiles) == 0 ? "" : "there is none");
+	forget(segment);
+	(void) cuda->ops->devices(cuda, info.data(), (uint32_t) info.size());
+	for (const GenieDeviceInfo &device : info)
+		all += device.image_bytes;
+	report(what, "are forgotten", all == 0 ? "" : "some are left");
 }
 
 void

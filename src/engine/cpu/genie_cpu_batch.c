@@ -141,7 +141,7 @@ explain(GenieEngine *engine, uint32_t n_jobs, const GenieJob *jobs)
 		else if (jobs[i].status == GENIE_STATUS_RETRY)
 			snprintf(engine->error, sizeof(engine->error), "there is no memory for the results of a batch");
 		else if (jobs[i].status == GENIE_STATUS_NO_ROOM)
-			snprintf(engine->error, sizeof(engine->error), "an image is on a device alone");
+			snprintf(engine->error, sizeof(engine->error), "an image, or vectors, are on a device alone");
 	}
 }
 

@@ -180,7 +180,7 @@ static const GeniePlacement *
 place_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlacement *like)
 {
 	const GeniePlacement *found = genie_placement_find(&all->placements, vectors->id);
-	uint32_t	n_tiles = genie_vectors_tiles(vectors);
+	uint32_t	n_tiles = vectors->end_tile;
 	uint64_t	tile_bytes = (uint64_t) GENIE_TILE_OBJECTS *
 		genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
 	GeniePlacementUnit *units;
@@ -212,11 +212,9 @@ static const GenieQuantizedVectors *
 view_of_vectors(GenieEngines *all, const GenieQuantizedVectors *vectors, const GeniePlace *place)
 {
 	GenieQuantizedVectors *view = take(all, sizeof(GenieQuantizedVectors));
-	const void **tiles = take(all, genie_vectors_tiles(vectors) * sizeof(void *));
 
-	if (view == NULL || tiles == NULL)
-		return NULL;
-	*view = genie_vectors_part(vectors, place->first_tile, place->end_tile, tiles);
+	if (view != NULL)
+		*view = genie_vectors_part(vectors, place->first_tile, place->end_tile);
 	return view;
 }
 
@@ -380,7 +378,7 @@ cut(GenieEngines *all, const GenieJob *job, JobParts *parts)
 	const View *image;
 	const View *vectors;
 
-	if (job->kind == GENIE_JOB_SCAN)
+	if (genie_job_is_of_vectors(job))
 		return (vectors = see_vectors(all, job->vectors, NULL)) != NULL && cut_job(all, job, NULL, vectors, parts);
 	if ((image = see_image(all, job->image)) == NULL)
 		return false;
@@ -413,7 +411,8 @@ give_job(GenieEngines *all, const GenieJob *job, JobParts *parts)
 
 	/* what is malformed, an engine refuses */
 	if (!genie_job_tiles_fit(job) || job->n_tiles == 0 ||
-		(job->kind == GENIE_JOB_SCAN ? !genie_job_scan_fits(job) : job->image->n_groups == 0))
+		(job->kind == GENIE_JOB_SCAN ? !genie_job_scan_fits(job) :
+		 genie_job_is_of_vectors(job) ? !genie_job_vectors_fit(job) : job->image->n_groups == 0))
 		return give(all, genie_placement_emptiest(&all->placements), job, parts);
 	return cut(all, job, parts);
 }

@@ -108,14 +108,3 @@ genie_job_merge(GenieJob *job, const GenieJob *part)
 	else
 		job->n_hits += part->n_hits;
 }
-
-GenieQuantizedVectors
-genie_vectors_part(const GenieQuantizedVectors *vectors, uint32_t first_tile, uint32_t end_tile, const void **tiles)
-{
-	GenieQuantizedVectors part = *vectors;
-
-	for (uint32_t t = 0; t < genie_vectors_tiles(vectors); t++)
-		tiles[t] = t >= first_tile && t < end_tile ? vectors->tiles[t] : NULL;
-	part.tiles = tiles;
-	return part;
-}

@@ -51,17 +51,6 @@ genie_image_part(const GenieSegmentImage *image, uint32_t first, uint32_t n)
 	return part;
 }
 
-/* Copies the vectors' table of tiles to tiles, without those that are not in [first_tile, end_tile). */
-extern GenieQuantizedVectors genie_vectors_part(const GenieQuantizedVectors *vectors, uint32_t first_tile,
-												uint32_t end_tile, const void **tiles);
-
-/* The tiles that vectors have. */
-static inline uint32_t
-genie_vectors_tiles(const GenieQuantizedVectors *vectors)
-{
-	return (uint32_t) (((uint64_t) vectors->n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS);
-}
-
 #ifdef __cplusplus
 }
 #endif

@@ -107,7 +107,7 @@ multiload_of(GenieEngine *engine)
 static Subject
 subject_of(const GenieJob *job)
 {
-	if (job->kind == GENIE_JOB_SCAN)
+	if (genie_job_is_of_vectors(job))
 		return (Subject) {.vectors = job->vectors};
 	return (Subject) {.image = genie_job_has_image(job->kind) ? job->image : NULL};
 }
@@ -129,7 +129,7 @@ id_of(Subject subject)
 static uint32_t
 n_units(Subject subject)
 {
-	return subject.image != NULL ? subject.image->n_groups : genie_vectors_tiles(subject.vectors);
+	return subject.image != NULL ? subject.image->n_groups : subject.vectors->end_tile;
 }
 
 /* The tile behind a unit. */
@@ -154,7 +154,7 @@ unit_bytes(Subject subject, uint32_t unit)
 
 	if (subject.image != NULL)
 		return subject.image->groups[unit]->n_bytes + more * subject.image->groups[unit]->n_tiles;
-	if (subject.vectors->tiles[unit] == NULL)
+	if (genie_vectors_in_tile(subject.vectors, unit) == 0)
 		return 0;				/* another device's */
 	return more + (uint64_t) GENIE_TILE_OBJECTS *
 		genie_value_record_bytes(subject.vectors->metric, subject.vectors->n_dimensions);
@@ -240,12 +240,11 @@ pieces_of(Multiload *all, Subject subject)
 	return cut(all, subject);
 }
 
-/* A piece as an image, or as vectors, in memory of the caller's; tiles: of as many pointers as vectors have tiles. */
+/* A piece as an image, or as vectors, in memory of the caller's. */
 typedef struct View
 {
 	GenieSegmentImage image;
 	GenieQuantizedVectors vectors;
-	const void **tiles;
 } View;
 
 static Subject
@@ -257,7 +256,7 @@ view_piece(Subject subject, const Piece *piece, View *view)
 		view->image.id = piece->id;
 		return (Subject) {.image = &view->image};
 	}
-	view->vectors = genie_vectors_part(subject.vectors, piece->first_tile, piece->end_tile, view->tiles);
+	view->vectors = genie_vectors_part(subject.vectors, piece->first_tile, piece->end_tile);
 	view->vectors.id = piece->id;
 	return (Subject) {.vectors = &view->vectors};
 }
@@ -478,9 +477,7 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 	Subject		subject = subject_of(jobs[0]);
 	Load	   *load = pieces_of(all, subject);
 	Piece	  **order = load == NULL ? NULL : malloc(load->n * sizeof(Piece *));
-	uint32_t	n_tiles = subject.image != NULL ? 1 : genie_vectors_tiles(subject.vectors);
-	const void **tiles = malloc(2 * n_tiles * sizeof(void *));
-	View		views[2] = {{.tiles = tiles}, {.tiles = tiles == NULL ? NULL : tiles + n_tiles}};
+	View		views[2];
 	GenieJob   *parts = malloc(n * sizeof(GenieJob));
 	uint32_t   *of = malloc(n * sizeof(uint32_t));
 	uint8_t    *out = NULL;
@@ -496,7 +493,7 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 
 		if (!is_worth_it(all, subject, load, n_pieces, order, n, jobs))
 			set_all(n, jobs, GENIE_STATUS_DECLINED);
-		else if (tiles == NULL || parts == NULL || of == NULL || (out = malloc(n_bytes)) == NULL)
+		else if (parts == NULL || of == NULL || (out = malloc(n_bytes)) == NULL)
 			set_all(n, jobs, GENIE_STATUS_RETRY);
 		else
 			status = stream(all, load, subject, n_pieces, order, n, jobs, views, out, parts, of);
@@ -507,7 +504,6 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 		if (jobs[j]->status == GENIE_STATUS_RETRY)
 			snprintf(all->engine.error, sizeof(all->engine.error), "there is no memory to load an image in pieces");
 	free(order);
-	free(tiles);
 	free(parts);
 	free(of);
 	free(out);
