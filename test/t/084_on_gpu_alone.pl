@@ -30,6 +30,9 @@ CREATE INDEX s_x ON s USING genie (x);
 CREATE TABLE small (id int, x int[]);
 INSERT INTO small SELECT i, ARRAY[i % 10, 10 + i % 11] FROM generate_series(1, 2000) i;
 CREATE INDEX small_x ON small USING genie (x);
+CREATE TABLE v (id int, x real[]);
+INSERT INTO v SELECT i, ARRAY[sin(i), cos(i * 0.7), random(), i % 7, sin(i * 0.01), random() * 3, i % 13, 1]::real[] FROM generate_series(1, 150000) i;
+CREATE INDEX v_x ON v USING genie (x genie_l2_exact_ops);
 CREATE TABLE q AS SELECT i, CASE i % 3
 		WHEN 0 THEN genie_tuple_query(i % 7, i % 12, i % 90, i, i % 3, i % 200, i % 13)
 		WHEN 1 THEN genie_tuple_query(int4range(0, 3), ARRAY[1, 3, 5, i % 12], NULL, int4range(i, i + 100))
@@ -53,8 +56,15 @@ CREATE FUNCTION sets() RETURNS SETOF text LANGUAGE sql AS $$
 		(SELECT id FROM s ORDER BY x <%> (SELECT x FROM s WHERE id = 1234) LIMIT 50) f) r $$;
 SQL
 
+sql(<<'SQL');
+CREATE FUNCTION vectors() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT 'best ' || md5(string_agg(concat_ws(' ', f.query, f.tid, f.distance), ',' ORDER BY n)) FROM (SELECT array_agg(x ORDER BY id) AS all FROM v WHERE id % 5000 = 5) queries,
+		genie_search('v_x', queries.all, 30) WITH ORDINALITY f (query, tid, distance, n)
+	UNION ALL SELECT 'scan ' || string_agg(id::text, ' ' ORDER BY i, n) FROM generate_series(1, 5) i, LATERAL (SELECT id, row_number() OVER () AS n FROM
+		(SELECT id FROM v ORDER BY x <-> ARRAY[i, 0, 0.5, i, 0, 1, i + 3, 1]::real[] LIMIT 40) s) r $$;
+SQL
 my %right;
-sub look { $right{$_} = sql("SET genie.worker = off; SELECT $_()") foreach ('tuples', 'sets'); return; }
+sub look { $right{$_} = sql("SET genie.worker = off; SELECT $_()") foreach ('tuples', 'sets', 'vectors'); return; }
 look();
 
 # Rows are right; how many queries on segments went by the GPU, by the worker's CPU and by the session?
@@ -69,7 +79,7 @@ sub same
 	return map { $after[$_] - $before[$_] } 0 .. 2;
 }
 sub state { return sql("SELECT string_agg(concat_ws(' ', contents, state, gpu_bytes > bytes, gpu_bytes > 3500000), ', ') FROM genie_images() WHERE index = '$_[0]_x'::regclass"); }
-sub prewarm { return ($node->psql('postgres', "SET statement_timeout = '60s'; SELECT genie_prewarm('$_[0]_x')"))[2]; }
+sub prewarm { my $index = $_[1] // "$_[0]_x"; return ($node->psql('postgres', "SET statement_timeout = '60s'; SELECT genie_prewarm('$index')"))[2]; }
 sub restart { $node->append_conf('postgresql.conf', $_[0]); $node->restart; wait_until($node, q{SELECT worker_state = 'idle' FROM genie_stat}); return; }
 
 wait_until($node, "SELECT engine = 'fake' FROM genie_stat");
@@ -192,6 +202,51 @@ ok(finish_sql($session) || $session->{err} =~ /no room/, 'the GPU is lost while 
 wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat");
 is(prewarm('s'), '', 'it is loaded again');
 same('sets', 'loaded again');
+
+# ---- vectors ----
+
+restart('');
+is(prewarm('v'), '', 'vectors of an exact class are loaded');
+is(sql(q{SELECT string_agg(concat_ws(' ', contents, state, bytes < 100000, gpu_bytes), ', ' ORDER BY contents) FROM genie_images() WHERE index = 'v_x'::regclass}),
+	'postings ready t 0, vectors ready t 4800000', 'onto the GPU alone');
+($gpu, $cpu, $backend) = same('vectors', 'on the GPU alone');
+ok($gpu > 0 && $cpu == 0 && $backend == 0, 'scanned there, all of it') or diag("$gpu $cpu $backend");
+sql('DELETE FROM v WHERE id % 3 = 1; VACUUM v');
+look();
+same('vectors', 'after VACUUM');
+is(prewarm('s'), '', 'an image beside them');
+same('sets', 'beside vectors');
+($gpu, $cpu, $backend) = same('vectors', 'beside an image');
+ok($gpu > 0 && $backend == 0, 'still scanned there');
+order('retry once');
+($gpu, $cpu, $backend) = same('vectors', 'as the GPU fails');
+ok($backend > 0 && $cpu == 0, 'the session scans');
+order('lost once');
+same('vectors', 'as the GPU is lost');
+wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat");
+wait_until($node, q{SELECT (SELECT count(*) FROM genie_search('v_x', ARRAY['{1,2,3,4,5,6,7,8}'::real[]], 1)) > 0 AND
+	EXISTS (SELECT FROM genie_images() WHERE index = 'v_x'::regclass AND contents = 'vectors' AND state = 'ready')});
+($gpu, $cpu, $backend) = same('vectors', 'loaded again');
+ok($gpu > 0 && $backend == 0, 'and scanned there again');
+order('memory 100000');
+same('vectors', 'where the GPU has dropped them');
+is(sql("SELECT count(*) FROM genie_images() WHERE index = 'v_x'::regclass AND contents = 'vectors' AND state = 'ready'"), 0, 'they are gone');
+order('');
+restart('');
+like(($node->psql('postgres', "$fault 'error'; SET genie.fault_skip = 1; SELECT genie_prewarm('v_x')"))[2], qr/fault point "image-staged" reached/, 'an error between two pieces');
+cmp_ok(sql('SELECT image_bytes FROM genie_stat'), '<', 100000, 'the memory of vectors is free');
+is(prewarm('v'), '', 'and they are loaded');
+same('vectors', 'after an error');
+
+# an approximate class: without bounds of distances, and by scans that go on behind the first round
+sql('CREATE INDEX v_near ON v USING genie (x genie_l2_ops (hashes = 8))');
+my $near = q{SET enable_seqscan = off; SELECT string_agg(id::text, ' ') FROM (SELECT id FROM v ORDER BY x <-> '{0.5,0.2,0.4,3,0,1,6,1}' LIMIT 300) s};
+sql('DROP INDEX v_x');
+my $rows = sql("SET genie.worker = off; $near");
+restart("genie.image = small\n");
+is(prewarm('v', 'v_near'), '', 'vectors of an approximate class');
+is(sql("SELECT count(*) FROM genie_images() WHERE index = 'v_near'::regclass AND contents = 'vectors' AND state = 'ready' AND gpu_bytes > 0"), 1, 'come onto the GPU alone');
+is(sql($near), $rows, 'and rows are the same');
 
 # ---- several GPUs; no room for two; another engine ----
 
