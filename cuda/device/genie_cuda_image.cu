@@ -233,8 +233,9 @@ GenieCudaImages::stage(const GenieQuantizedVectors &quantized)
 		return *found;
 	may_stay(bytes);
 
-	GenieCudaVectors &copy = take_room<GenieCudaVectors>(
-		bytes, UINT64_MAX, [&]() -> GenieCudaVectors & { return vectors.add(quantized); });
+	GenieCudaVectors &copy = take_room<GenieCudaVectors>(bytes, UINT64_MAX, [&]() -> GenieCudaVectors & {
+		return vectors.add(quantized);
+	});
 
 	copy.stays = true;
 	return copy;

@@ -114,7 +114,8 @@ GenieCudaAllVectors::acquire(const GenieQuantizedVectors &vectors, uint64_t pass
 		found->second->last_pass = pass;
 		return found->second.get();
 	}
-	if (genie_vectors_on_device(&vectors) || vectors.n_objects == 0 || pass < no_room_until || !make_room(GenieCudaVectors::bytes_of(vectors), long_ago))
+	if (genie_vectors_on_device(&vectors) || vectors.n_objects == 0 || pass < no_room_until ||
+		!make_room(GenieCudaVectors::bytes_of(vectors), long_ago))
 		return nullptr;
 	for (;;)
 	{

@@ -214,8 +214,8 @@ typedef struct GenieJob
 
 	/*
 	 * How many there are.  TOP, SCAN: <= k; NEAREST: it may be more than k; TALLY; STAGE: groups, or tiles of vectors,
-	 * that lie in the job's tiles and are on the device now.  GRID: not 0 if a live object has two keywords on an axis, and one on each axis
-	 * before; out is undefined then.
+	 * that lie in the job's tiles and are on the device now.  GRID: not 0 if a live object has two keywords on an
+	 * axis, and one on each axis before; out is undefined then.
 	 */
 	uint32_t	n_hits;
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */

@@ -22,9 +22,10 @@
  *			again after a while, if there may be room by then.  Holds no memory.
  *
  * On devices alone.  An image that finds no room in the arena may find some on the GPUs: then the arena has its body
- * and its groups' heads (genie_image.h), and of quantized vectors nothing but addresses, NULL.  It comes there while it is LOADING, some groups at a time, by requests to the
- * worker, which pins it for them.  If the load fails meanwhile, its memory stays until it is unpinned.  What the GPUs
- * have room for, the worker says.  READY, it is like any other image, but the worker drops it if GPUs have lost it.
+ * and its groups' heads (genie_image.h), and of quantized vectors nothing but addresses, NULL.  It comes there while it
+ * is LOADING, some groups at a time, by requests to the worker, which pins it for them.  If the load fails meanwhile,
+ * its memory stays until it is unpinned.  What the GPUs have room for, the worker says.  READY, it is like any other
+ * image, but the worker drops it if GPUs have lost it.
  *
  * When a process ends: its exit puts off what it loads; the worker's pins are void
  * once a new worker has called genie_directory_unpin_all().  A crash of any process restarts the server, and

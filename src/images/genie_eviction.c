@@ -15,8 +15,8 @@
  * Quantized vectors only save time: they go for any image, before all images and whenever they were used, and
  * themselves evict only quantized vectors.
  *
- * On devices.  An image that is to be on devices alone takes bytes of their room, which is a sum: where each group lies
- * is the engines' business (engine/devices).  Others of these images go for it by the same rules.
+ * On devices.  An image, or vectors, that are to be on devices alone take bytes of their room, which is a sum: where
+ * each group lies is the engines' business (engine/devices).  Others of these images go for it by the same rules.
  *
  * Indexes that are gone.  Nobody is told of DROP INDEX, REINDEX, TRUNCATE, ROLLBACK or DROP DATABASE here; but the
  * index's file is truncated when their transaction ends, and a standby's replay unlinks it.  So files are looked at:

@@ -26,8 +26,8 @@
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
  * "nearest QUERIES ROWS", "hash VECTORS FUNCTIONS" and "stage ID GROUPS" (or tiles of vectors, those that are copied)
- * for each such job that is done, "prefetch ID", "pin BYTES", "forget ID", "limit BYTES", "close".  All devices but the first say their number
- * and a colon before.
+ * for each such job that is done, "prefetch ID", "pin BYTES", "forget ID", "limit BYTES", "close".  All devices but the
+ * first say their number and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */

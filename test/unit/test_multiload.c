@@ -439,7 +439,8 @@ test_vectors(GenieRandom *random)
 	uint8_t    *records = malloc(GENIE_TILE_OBJECTS * n_bytes);
 	const void *tiles[N_TILES];
 	uint64_t   *live = malloc(N_TILES * GENIE_TILE_BITMAP_BYTES);
-	GenieQuantizedVectors vectors = genie_vectors(9, shape.metric, DIMENSIONS, N_TILES * GENIE_TILE_OBJECTS - 99, tiles);
+	GenieQuantizedVectors vectors = genie_vectors(9, shape.metric, DIMENSIONS, N_TILES * GENIE_TILE_OBJECTS - 99,
+												  tiles);
 	GenieSegmentImage rows = {.id = 8, .n_objects = vectors.n_objects, .n_tiles = N_TILES, .live = live};
 	GenieValueQuery *scan = malloc(genie_value_query_bytes(shape.metric, DIMENSIONS));
 	static GenieHit hits[2][500];

@@ -82,7 +82,7 @@ extern void scan_on_device_case();
  * -1: it did not.
  */
 extern int	stage(const GenieSegmentImage &image, const GenieQuantizedVectors *vectors, uint32_t first_tile,
-				  uint32_t end_tile);
+				 uint32_t end_tile);
 
 /*
  * FACETS and GRID jobs over ranges of tiles (unit_cuda_facets.cpp).  n_dimensions: objects have a keyword of each of so
