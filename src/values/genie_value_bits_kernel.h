@@ -135,7 +135,7 @@ keys_of_records(const GenieValueQuery *query, const void *records, uint32_t n, u
 }
 
 #define KERNEL_OF(name) KERNEL_OF_(name)
-#define KERNEL_OF_(name) const GenieValueKernel genie_value_bits_##name = {#name, keys_of_records}
+#define KERNEL_OF_(name) const GenieValueKernel genie_value_bits_##name = {#name, keys_of_records, NULL}
 KERNEL_OF(BITS_NAME);
 
 #endif							/* GENIE_VALUE_BITS_KERNEL_H */

@@ -315,6 +315,42 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 		add_base(centre, vector, query);
 }
 
+void
+genie_value_query_of_record(GenieMetric metric, uint32_t n_dimensions, const void *record, GenieValueQuery *query)
+{
+	const GenieQuantized *of = record;
+	const uint8_t *codes = (const uint8_t *) (of + 1);
+	int8_t	   *to = (int8_t *) (query + 1);
+	int32_t		sum = 0;
+	int64_t		squares = 0;
+
+	metric = metric == GENIE_METRIC_L1 ? metric : GENIE_METRIC_L2;
+	memset(query, 0, sizeof(GenieValueQuery));
+	query->metric = metric;
+	query->n_dimensions = n_dimensions;
+	query->roundings = 2 * (n_dimensions + 16) * ROUNDING;
+	query->scale = of->scale;
+	if (metric == GENIE_METRIC_L1)
+	{
+		query->offset = of->offset;
+		memcpy(to, codes, genie_quantized_elements(n_dimensions));
+		return;
+	}
+	/* a code without a sign is one with a sign, 128 more */
+	query->offset = of->offset + 128 * (double) of->scale;
+	for (uint32_t i = 0; i < n_dimensions; i++)
+	{
+		int32_t		code = codes[i] - 128;
+
+		to[i] = (int8_t) code;
+		sum += code;
+		squares += code * code;
+	}
+	memset(to + n_dimensions, 0, genie_quantized_elements(n_dimensions) - n_dimensions);
+	query->sum = query->scale * sum;
+	query->squares = query->scale * query->scale * (double) squares;
+}
+
 /* ---- keys of records ---- */
 
 uint32_t
@@ -355,4 +391,10 @@ void
 genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys)
 {
 	genie_value_keys_by(best_kernel(query->metric), query, records, n, keys);
+}
+
+void
+genie_value_keys_at(const GenieValueQuery *query, const void *const *places, uint32_t n, uint32_t *keys)
+{
+	best_kernel(query->metric)->keys_at(query, places, n, keys);
 }

@@ -107,6 +107,16 @@ genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
 /* keys[i]: that of record i of n, genie_value_record_bytes() from one to the next; all of the query's metric. */
 extern void genie_value_keys(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys);
 
+/* The same of vectors' records that lie anywhere, of a query of which something is known. */
+extern void genie_value_keys_at(const GenieValueQuery *query, const void *const *places, uint32_t n, uint32_t *keys);
+
+/*
+ * The query for the vector v' of a record of which something is known, exactly, aligned to GENIE_QUANTIZED_ALIGN
+ * bytes: by L2 for cosine and inner product, else of the metric, L2 or L1.
+ */
+extern void genie_value_query_of_record(GenieMetric metric, uint32_t n_dimensions, const void *record,
+										GenieValueQuery *query);
+
 /* The key of a lower bound; of NaN, that of -infinity. */
 extern uint32_t genie_value_key(double bound);
 
@@ -121,6 +131,9 @@ typedef struct GenieValueKernel
 
 	/* genie_value_keys(), of a query of which something is known */
 	void		(*keys) (const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys);
+
+	/* genie_value_keys_at(); NULL: only of vectors */
+	void		(*keys_at) (const GenieValueQuery *query, const void *const *places, uint32_t n, uint32_t *keys);
 } GenieValueKernel;
 
 extern const GenieValueKernel genie_value_portable;

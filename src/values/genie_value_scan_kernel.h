@@ -10,8 +10,8 @@
  *	VALUE_SUM_GROUP(block, place, records, codes, n_elements)	a group's sums and headers, to a block, from place on
  *	VALUE_DIFFER_GROUP	the same for L1
  *
- * Records are taken in groups (genie_value_scan_group.h).  The last one repeats its last record, so that it needs no
- * code of its own.
+ * Records are taken in groups (genie_value_scan_group.h), which lie one behind the other, or anywhere.  The last group
+ * repeats its last record, so that it needs no code of its own.
  */
 #ifndef GENIE_VALUE_SCAN_KERNEL_H
 #define GENIE_VALUE_SCAN_KERNEL_H
@@ -102,8 +102,10 @@ keys_of_block(const GenieMetric metric, const GenieValueConstants *constants, co
 	}
 }
 
+/* Records are at the places, or, where places is NULL, from at on. */
 INLINE void
-sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, uint32_t n, GenieValueBlock *block)
+sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, const void *const *places, uint32_t n,
+	   GenieValueBlock *block)
 {
 	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
 	uint32_t	n_elements = genie_quantized_elements(query->n_dimensions);
@@ -115,6 +117,8 @@ sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at
 
 		for (uint32_t r = 0; r < GENIE_VALUE_GROUP; r++)
 		{
+			if (places != NULL)
+				at = places[place + r < n ? place + r : n - 1];
 			records[r] = (const void *) at;
 			at += place + r + 1 < n ? n_bytes : 0;
 		}
@@ -128,7 +132,8 @@ sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at
 }
 
 INLINE void
-keys_of(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, uint32_t n, uint32_t *keys)
+keys_of(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, const void *const *places, uint32_t n,
+		uint32_t *keys)
 {
 	GenieValueConstants constants = genie_value_constants(query);
 	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
@@ -137,42 +142,59 @@ keys_of(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *a
 
 	for (; n >= GENIE_VALUE_BLOCK; n -= GENIE_VALUE_BLOCK)
 	{
-		sum_up(metric, query, at, GENIE_VALUE_BLOCK, &block);
+		sum_up(metric, query, at, places, GENIE_VALUE_BLOCK, &block);
 		keys_of_block(metric, &constants, &block, GENIE_VALUE_BLOCK, keys);
-		at += GENIE_VALUE_BLOCK * n_bytes;
+		at += places == NULL ? GENIE_VALUE_BLOCK * n_bytes : 0;
+		places += places == NULL ? 0 : GENIE_VALUE_BLOCK;
 		keys += GENIE_VALUE_BLOCK;
 	}
-	sum_up(metric, query, at, n, &block);
+	if (n == 0)
+		return;
+	sum_up(metric, query, at, places, n, &block);
 	keys_of_block(metric, &constants, &block, n, last_keys);
 	memcpy(keys, last_keys, n * sizeof(uint32_t));
 }
 
-VALUE_TARGET
-static void
-keys_by_metric(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys)
+INLINE void
+keys_by_metric(const GenieValueQuery *query, const void *records, const void *const *places, uint32_t n,
+			   uint32_t *keys)
 {
 	switch (query->metric)
 	{
 		case GENIE_METRIC_L2:
-			keys_of(GENIE_METRIC_L2, query, records, n, keys);
+			keys_of(GENIE_METRIC_L2, query, records, places, n, keys);
 			break;
 		case GENIE_METRIC_L1:
-			keys_of(GENIE_METRIC_L1, query, records, n, keys);
+			keys_of(GENIE_METRIC_L1, query, records, places, n, keys);
 			break;
 		case GENIE_METRIC_PIVOTS:
-			keys_of(GENIE_METRIC_PIVOTS, query, records, n, keys);
+			keys_of(GENIE_METRIC_PIVOTS, query, records, places, n, keys);
 			break;
 		case GENIE_METRIC_COSINE:
-			keys_of(GENIE_METRIC_COSINE, query, records, n, keys);
+			keys_of(GENIE_METRIC_COSINE, query, records, places, n, keys);
 			break;
 		default:
-			keys_of(GENIE_METRIC_INNER, query, records, n, keys);
+			keys_of(GENIE_METRIC_INNER, query, records, places, n, keys);
 			break;
 	}
 }
 
+VALUE_TARGET
+static void
+keys_of_records(const GenieValueQuery *query, const void *records, uint32_t n, uint32_t *keys)
+{
+	keys_by_metric(query, records, NULL, n, keys);
+}
+
+VALUE_TARGET
+static void
+keys_of_places(const GenieValueQuery *query, const void *const *places, uint32_t n, uint32_t *keys)
+{
+	keys_by_metric(query, NULL, places, n, keys);
+}
+
 #define KERNEL_OF(name) KERNEL_OF_(name)
-#define KERNEL_OF_(name) const GenieValueKernel genie_value_##name = {#name, keys_by_metric}
+#define KERNEL_OF_(name) const GenieValueKernel genie_value_##name = {#name, keys_of_records, keys_of_places}
 KERNEL_OF(VALUE_NAME);
 
 #endif							/* GENIE_VALUE_SCAN_KERNEL_H */

@@ -164,7 +164,7 @@ keys_of_records(const GenieValueQuery *query, const void *records, uint32_t n, u
 }
 
 #define KERNEL_OF(name) KERNEL_OF_(name)
-#define KERNEL_OF_(name) const GenieValueKernel genie_value_string_##name = {#name, keys_of_records}
+#define KERNEL_OF_(name) const GenieValueKernel genie_value_string_##name = {#name, keys_of_records, NULL}
 KERNEL_OF(TEXT_NAME);
 
 #endif							/* GENIE_VALUE_STRING_KERNEL_H */

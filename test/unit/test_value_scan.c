@@ -300,6 +300,24 @@ nothing_known(GenieMetric metric)
 	return metric == GENIE_METRIC_INNER ? -INFINITY : 0;
 }
 
+/* Are keys of records that lie anywhere, the last ones first, the same?  Up to one. */
+static bool
+same_anywhere(const GenieValueKernel *kernel, const GenieValueQuery *query, const uint8_t *records, uint32_t upto,
+			  const uint32_t *keys)
+{
+	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
+	const void *places[ROWS + 1] = {NULL};
+	uint32_t	again[ROWS + 1];
+	bool		same = true;
+
+	for (uint32_t i = 0; i < upto; i++)
+		places[i] = records + (upto - 1 - i) * n_bytes;
+	kernel->keys_at(query, places, upto, again);
+	for (uint32_t i = 0; i < upto; i++)
+		same = same && again[i] == keys[upto - 1 - i];
+	return same;
+}
+
 /* The keys of the rows and of an unknown record are the same by all kernels, and those of fewer records, too. */
 static void
 check_kernels(const GenieValueQuery *query, const uint8_t *records, uint32_t *keys)
@@ -317,6 +335,7 @@ check_kernels(const GenieValueQuery *query, const uint8_t *records, uint32_t *ke
 			genie_value_keys_by(genie_value_kernel_nth(k), query, records + first * n_bytes, n, again);
 			same = same && memcmp(again, keys + first, n * sizeof(uint32_t)) == 0;
 			free(again);
+			same = same && (query->error > FLT_MAX || same_anywhere(genie_value_kernel_nth(k), query, records, first, keys));
 		}
 	if (!CHECK(same))
 		printf("  metric %u, %u dimensions\n", query->metric, query->n_dimensions);

@@ -1,0 +1,50 @@
+/*
+ * genie_proximity_build.h
+ *	  Building a proximity graph (genie_proximity.h) of a segment's vectors.
+ */
+#ifndef GENIE_PROXIMITY_BUILD_H
+#define GENIE_PROXIMITY_BUILD_H
+
+#include "genie_proximity.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Objects of which nothing is known, from which on there is no graph: each search would have to give them. */
+#define GENIE_PROXIMITY_UNKNOWN_MAX 1024
+
+/*
+ * How the caller has blocks of work done: do_block(work, block) for each block, in any order, by any threads.  False: it
+ * shall end.
+ */
+typedef struct GenieProximityWorkers
+{
+	void	   *arg;
+	bool		(*for_each) (void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work);
+} GenieProximityWorkers;
+
+typedef enum GenieProximityResult
+{
+	GENIE_PROXIMITY_BUILT,
+	GENIE_PROXIMITY_STOPPED,	/* the workers said so */
+	GENIE_PROXIMITY_NO_MEMORY,
+	GENIE_PROXIMITY_UNSUITABLE	/* too much is unknown, or there are not two objects */
+} GenieProximityResult;
+
+/* Bytes of the head of a graph, at most. */
+extern size_t genie_proximity_head_bytes(void);
+
+/*
+ * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result is the same whatever the workers.
+ * Takes about 600 bytes an object from malloc meanwhile.
+ */
+extern GenieProximityResult genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree,
+												  const GenieProximityWorkers *workers, uint32_t *const *tiles,
+												  GenieProximityHead *head);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GENIE_PROXIMITY_BUILD_H */
