@@ -276,7 +276,7 @@ genie_images(PG_FUNCTION_ARGS)
 		add_oid(&row, image->key.tablespace);
 		add_oid(&row, image->key.storage);
 		add_count(&row, image->key.stamp);
-		add_text(&row, image->key.metric != 0 ? "vectors" : image_forms[image->form]);
+		add_text(&row, image->key.graph != 0 ? "graph" : image->key.metric != 0 ? "vectors" : image_forms[image->form]);
 		add_text(&row, image_states[image->state]);
 		add_text(&row, image->why == GENIE_FALLBACK_NONE ? "" : genie_instrument_reason(image->why));
 		add_count(&row, image->bytes);

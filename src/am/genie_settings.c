@@ -161,6 +161,12 @@ static const IntSetting ints[] = {
 		&genie_worker_cpu_threads, 0, 0, CPU_THREADS_MAX, NULL
 	},
 	{
+		"genie.graph_queue", PGC_USERSET, 0,
+		"Sets how long the queue of a search in a proximity graph is.",
+		"The longer, the more of the nearest rows are found. 0: 100, or twice as many as are wanted.",
+		&genie_graph_queue, 0, 0, GENIE_PROXIMITY_QUEUE_MAX, NULL
+	},
+	{
 		"genie.gpu_devices", PGC_SIGHUP, 0,
 		"Sets how many GPUs genie uses at most.",
 		"0: all. CUDA_VISIBLE_DEVICES, in the server's environment, tells which ones.",

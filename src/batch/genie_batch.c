@@ -385,13 +385,14 @@ genie_batch_run_piece(GenieBatch *batch)
 	GenieRound *round = &batch->round;
 
 	batch->states = palloc0(batch->n * sizeof(GenieRoundQuery));
+	batch->by_graph = false;
 	round->tombstone_version = batch->tombstone_version;
 	round->n_sources = batch->n_sources;
 	round->sources = batch->sources;
 	round->searches = palloc((batch->n_sources + 1) * sizeof(GenieSegmentQuery **));
 	if (!batch->ops->begin(batch->owner))
 		return false;
-	if (batch->exact)
+	if (batch->exact || batch->by_graph)
 		return batch->ops->finish(batch->owner);
 	for (uint32 s = 0; s < batch->n_sources; s++)
 	{

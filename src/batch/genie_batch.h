@@ -64,6 +64,7 @@ struct GenieBatch
 	RegProcedure order_proc;	/* and its function */
 	uint32		n_queries;		/* in all */
 	bool		exact;			/* rows are ranked by values, or each query is an index scan: there are no rounds */
+	bool		by_graph;		/* nor are there in this piece: its candidates come from graphs of the values */
 	bool		with_inner;		/* of a coarse class, there is a second query of each, for what is sure to match */
 	GenieSigner *signer;		/* NULL: the operator class does not learn */
 	const GenieVectorType *vectors; /* of its values, of which pending ones are raw; NULL: it is another class */

@@ -3,7 +3,9 @@
  *	  Ranking by values for many queries: the k nearest rows for each of them, or those within a radius, exactly.
  *
  * It is genie_search() by an index of an exact operator class, which returns for each query what SELECT ... ORDER BY x
- * <-> query LIMIT k returns, and genie_exact_knn() where an index has values of its metric.
+ * <-> query LIMIT k returns, and genie_exact_knn() where an index has values of its metric.  And it is genie_search()
+ * by an index of an approximate class that has graphs: then the first hits are what searches of graphs find, and there
+ * are no more.
  *
  *	1. first	The best hits of each query in each segment are asked for together, by the keys of lower bounds
  *				(genie_value_scan.h): k, and some more.
@@ -139,6 +141,7 @@ genie_exact_ask(GenieExactPiece *piece)
 		tops[l].source = list->source;
 		tops[l].values = piece->queries[list->query];
 		tops[l].k = piece->ask;
+		tops[l].graph_queue = piece->search->batch.by_graph ? piece->ask : 0;
 		if (piece->search->radii != NULL)
 			tops[l].min_key = genie_value_key(genie_nearest_radius(piece->search, list->query));
 		tops[l].has_after = list->top.n_hits > 0;
@@ -396,7 +399,7 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 	if (!genie_exact_begin_lists(&piece))
 		return false;
 	genie_nearest_begin_pairs(&piece.pairs, search, GENIE_NEAREST_PAIRS);
-	piece.ask = search->k + GENIE_EXACT_MORE;
+	piece.ask = batch->by_graph ? genie_quantizer_graph_queue(search->k) : search->k + GENIE_EXACT_MORE;
 	for (bool is_first = true; (is_first || piece.n_lists > 0) && piece.ask <= GENIE_JOB_K_MAX; is_first = false)
 	{
 		uint32	   *first_hit = palloc0((piece.n_lists + 1) * sizeof(uint32));
@@ -409,13 +412,14 @@ genie_batch_exact_piece(GenieNearestSearch *search)
 		if (is_first && !genie_exact_measure_pending(&piece, metric))
 			return false;
 		genie_exact_drop_done(&piece);
+		piece.n_lists = batch->by_graph ? 0 : piece.n_lists;
 		piece.ask *= GENIE_EXACT_GROWTH;
 		CHECK_FOR_INTERRUPTS();
 	}
 	for (uint32 i = 0; i < batch->n; i++)
 		if (search->radii != NULL ? search->n_nearest[i] != GENIE_WITHIN_OVER :
 			search->n_nearest[i] == search->k || search->call.metric != 0)
-			batch->states[i].n_found = search->k;
+			batch->states[i].n_found = batch->want;
 	for (uint32 l = 0; l < piece.n_lists; l++)
 		batch->states[piece.lists[l].query].n_found = 0;
 	return true;

@@ -16,6 +16,9 @@
  * Where segments have values, quantized vectors (genie_quantizer.c), the worker gives a lower bound of each
  * candidate's distance, and most candidates are never fetched (genie_round_measure.c).  The k nearest are the same.
  *
+ * Where segments have graphs of their values (genie_proximity.h), candidates come from searches of these instead, and
+ * are measured as those of an exact class are (genie_batch_exact.c).
+ *
  * Vectors of the pending list are raw.  When the rounds are over, the list is read once, and each vector's distances
  * to all queries are computed.  Few are nearer than the k nearest of the rounds, and only these are visited.
  *
@@ -58,6 +61,7 @@
 #include "genie_quantizer.h"
 #include "genie_radix.h"
 #include "genie_row.h"
+#include "genie_value_order.h"
 #include "genie_vector_distance.h"
 #include "genie_vector_type.h"
 #include "genie_vector_value.h"
@@ -276,6 +280,18 @@ genie_nearest_has_quantizer(GenieNearestSearch *search)
 	return search->has_quantizer;
 }
 
+/* May the piece's candidates come from graphs?  False: stale. */
+static bool
+genie_nearest_find_graphs(GenieNearestSearch *search)
+{
+	GenieBatch *batch = &search->batch;
+
+	if (search->radii != NULL || search->call.metric != 0 || search->k > GENIE_PROXIMITY_QUEUE_MAX ||
+		!genie_value_order_possible(&search->quantizer, batch->sources, batch->n_sources))
+		return true;
+	return genie_quantizer_find_graphs(batch->sources, batch->n_sources, batch->index, batch->meta, &batch->by_graph);
+}
+
 /* A piece's queries have no rows yet.  Where k is too large for rounds, there will be none. */
 static bool
 genie_nearest_begin(void *owner)
@@ -296,7 +312,9 @@ genie_nearest_begin(void *owner)
 			fmgr_info_copy(&search->distances[i], &search->distance, CurrentMemoryContext);
 	}
 	search->batch.round.vectors = NULL;
-	return room == 0 || batch->exact || !genie_nearest_has_quantizer(search) || genie_nearest_find_values(search);
+	if (room == 0 || batch->exact || !genie_nearest_has_quantizer(search))
+		return true;
+	return genie_nearest_find_graphs(search) && (batch->by_graph || genie_nearest_find_values(search));
 }
 
 /* ---- pending vectors ---- */
@@ -405,7 +423,7 @@ genie_nearest_finish(void *owner)
 	GeniePendingRow row;
 	bool		stale;
 
-	if (batch->exact)
+	if (batch->exact || batch->by_graph)
 		return batch->vectors == NULL || genie_batch_exact_piece(search);
 	if (batch->vectors == NULL || batch->parameters == NULL || batch->meta->pending_pages == 0)
 		return true;

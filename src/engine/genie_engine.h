@@ -31,6 +31,8 @@
  * Scans.  A SCAN job ranks all objects of its tiles by the keys of their quantized vectors (genie_value_scan.h), which
  * are the same bits by every engine, so that another one may go on behind a cursor.  Its image gives the live bits, and
  * may have no keywords.  There are no conditions.  Bit strings (genie_value_bits.h) are scanned in the same way.
+ * A SCAN job may bring a proximity graph of its vectors (genie_proximity.h).  It allows an engine to look at fewer
+ * objects, and to miss some of the best.
  *
  * Dead objects (tombstones, NULLs) are clear bits in the image's live bitmap, and objects that fail a
  * condition are treated the same; they are masked before anything is ranked, or they would push live objects out.
@@ -55,6 +57,7 @@
 #include "genie_hashing.h"
 #include "genie_image.h"
 #include "genie_nearest.h"
+#include "genie_proximity.h"
 #include "genie_quantized.h"
 #include "genie_topk.h"
 #include "genie_value_record.h"
@@ -202,6 +205,8 @@ typedef struct GenieJob
 
 	const GenieValueQuery *scan;	/* SCAN: of the vectors' metric and dimensions */
 	size_t		scan_bytes;		/* genie_value_query_bytes() of it */
+	const GenieProximityGraph *graph;	/* SCAN: of the vectors; NULL: all objects are looked at */
+	uint32_t	graph_queue;	/* how long its queue is, 1 .. GENIE_PROXIMITY_QUEUE_MAX */
 
 	/*
 	 * TOP, SCAN: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past

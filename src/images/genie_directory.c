@@ -34,7 +34,7 @@ typedef struct GenieKeyEntry
 	uint32		entry;
 } GenieKeyEntry;
 
-StaticAssertDecl(sizeof(GenieImageKey) == 4 * sizeof(uint32) + 3 * sizeof(uint64), "keys must have no padding");
+StaticAssertDecl(sizeof(GenieImageKey) == 4 * sizeof(uint32) + 4 * sizeof(uint64), "keys must have no padding");
 
 GenieDirectory *genie_directory = NULL;
 static HTAB *directory_keys = NULL;
@@ -155,6 +155,8 @@ genie_directory_release(GenieDirectoryEntry *entry)
 static uint64 *
 genie_directory_number(const GenieDirectoryEntry *entry)
 {
+	if (entry->key.graph != 0)
+		return &genie_directory->n_graphs;
 	return entry->key.metric != 0 ? &genie_directory->n_vectors : &genie_directory->n_images;
 }
 
@@ -563,6 +565,23 @@ genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vec
 	if (entry == NULL)
 		return false;
 	genie_directory_describe_vectors(entry, vectors);
+	return true;
+}
+
+bool
+genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph)
+{
+	uint64		tombstone_version = 0;
+	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, &tombstone_version);
+	const void **groups;
+
+	if (entry == NULL)
+		return false;
+	groups = genie_directory_group_addresses(&entry->parts);
+	*graph = (GenieProximityGraph) {
+		.id = entry->id, .n_objects = entry->parts.n_objects, .head = groups[entry->parts.n_groups - 1],
+		.tiles = (const uint32 *const *) groups
+	};
 	return true;
 }
 

@@ -44,6 +44,7 @@
 
 #include "genie_fallback.h"
 #include "genie_image.h"
+#include "genie_proximity.h"
 #include "genie_quantized.h"
 
 /*
@@ -54,9 +55,9 @@
 
 /*
  * Names a segment: its index, by storage and build, and the segment's stamp.  Its quantized vectors
- * (genie_quantized.h) are an image of their own.  A database's number may be used again (CREATE DATABASE ... OID), with
- * files copied from the same template; the transaction id of its row in pg_database tells the databases apart.  No
- * padding: it is hashed as bytes.
+ * (genie_quantized.h) are an image of their own, and so is their proximity graph (genie_proximity.h).  A database's
+ * number may be used again (CREATE DATABASE ...  OID), with files copied from the same template; the transaction id of
+ * its row in pg_database tells the databases apart.  No padding: it is hashed as bytes.
  */
 typedef struct GenieImageKey
 {
@@ -67,6 +68,7 @@ typedef struct GenieImageKey
 	uint64		build_id;
 	uint64		stamp;
 	uint64		metric;			/* GenieMetric: vectors, quantized for that metric; 0: the segment's image */
+	uint64		graph;			/* of these vectors, of so many edges an object; 0: the vectors themselves */
 } GenieImageKey;
 
 /* Which images of other indexes a load may evict. */
@@ -102,7 +104,10 @@ typedef struct GenieImageParts
 	GenieImageForm form;
 	bool		on_device;		/* alone: groups are heads, or of vectors NULL */
 
-	/* of quantized vectors: their groups are tiles' records; they have no tiles, live bits or keywords */
+	/*
+	 * of quantized vectors: their groups are tiles' records; they have no tiles, live bits or keywords.  So it is of a
+	 * graph, whose groups are tiles' edges, and at last its head.
+	 */
 	uint32		n_dimensions;
 	GenieMetric metric;
 
@@ -148,6 +153,9 @@ extern bool genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentIma
 
 /* The same for quantized vectors; vectors->tiles is palloc'd. */
 extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vectors);
+
+/* The same for a proximity graph; graph->tiles is palloc'd. */
+extern bool genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph);
 extern void genie_directory_unpin(const GenieImageRef *ref);
 
 /* A worker begins or ends: its pins are void, and so are images on devices alone; there is no room for any. */

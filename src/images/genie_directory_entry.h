@@ -53,6 +53,7 @@ typedef struct GenieDirectory
 	uint64		next_id;
 	uint64		n_images;		/* READY */
 	uint64		n_vectors;		/* READY: quantized vectors */
+	uint64		n_graphs;		/* READY: their graphs */
 	uint64		image_bytes;	/* READY and LOADING */
 	uint64		device_room;	/* for images on devices alone */
 	uint64		n_loads;

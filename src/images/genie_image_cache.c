@@ -8,7 +8,8 @@
  * and the scan counts from the pages at once, as do others until it is there.  If no loader can be had, the scan
  * loads whatever it takes, unless statement_timeout leaves no time.  genie_prewarm loads large segments with parallel
  * workers (genie_image_team.c), has loaders load others, loads what no loader has begun with, and waits for the rest.
- * A merge has loaders load its segments if the index had images.
+ * A merge has loaders load its segments if the index had images.  Graphs (genie_image_values.c) are built by loaders
+ * and by genie_prewarm only, since that takes long; scans go without meanwhile.
  *
  * Whoever loads, loads only segments that the metapage lists now, and drops images of the index's segments that it does
  * not list any more.  A segment that a merge replaced is read only by scans that are older than the merge; they count
@@ -50,6 +51,7 @@
 #include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
+#include "genie_options.h"
 #include "genie_tombstone.h"
 #include "genie_values.h"
 
@@ -58,6 +60,7 @@
  * (test/bench/RESULTS.md).
  */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
+#define GENIE_LOAD_GRAPH_PER_MS 10	/* objects, of a graph that is built */
 
 /* ms that a query may wait for a load that its scan does itself; a query from the pages takes some, too */
 #define GENIE_LOAD_WAIT_MS 10
@@ -198,6 +201,7 @@ key_of(Relation index, const GenieMetaData *meta, uint64 stamp)
 	key.build_id = meta->build_id;
 	key.stamp = stamp;
 	key.metric = 0;
+	key.graph = 0;
 	ReleaseSysCache(tuple);
 	return key;
 }
@@ -255,7 +259,7 @@ is_listed(Relation index, uint64 stamp)
 static GenieFallback
 leave_load(Relation index, const GenieSegment *segment, const GenieImageKey *key, uint32 n_queries)
 {
-	uint64		ms = key->metric != 0 ?
+	uint64		ms = key->graph != 0 ? segment->header.n_objects / GENIE_LOAD_GRAPH_PER_MS : key->metric != 0 ?
 		segment->sections[GENIE_SECTION_VALUES].entry.length / GENIE_LOAD_VALUES_PER_MS :
 		segment->header.n_postings / GENIE_LOAD_POSTINGS_PER_MS;
 
@@ -267,17 +271,18 @@ leave_load(Relation index, const GenieSegment *segment, const GenieImageKey *key
 
 /*
  * The segment's image, fresh as of meta, and without the objects that have hints up to a version, or, with a metric,
- * its values.  n_queries: of the scan; 0: the administrator asks, and waits.
+ * its values, or their graph of so many edges an object.  n_queries: of the scan; 0: the administrator asks, and waits.
  */
 static GenieFallback
-find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint32 hint_version,
-			 uint32 n_queries, GenieImageRef *ref)
+find_or_load(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint32 graph,
+			 uint32 hint_version, uint32 n_queries, GenieImageRef *ref)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
 	GenieFallback why;
 
 	key.metric = metric;
+	key.graph = graph;
 
 	for (;;)
 	{
@@ -322,14 +327,45 @@ genie_image_cache_get(Relation index, const GenieMetaData *meta, GenieSegment *s
 		return GENIE_FALLBACK_TEMPORARY;
 	if (!genie_hints_allowed() && !genie_directory_settle_hints(false))
 		return GENIE_FALLBACK_GONE;
-	return find_or_load(index, meta, segment, 0, hint_version, Max(n_queries, 1), ref);
+	return find_or_load(index, meta, segment, 0, 0, hint_version, Max(n_queries, 1), ref);
 }
 
 GenieFallback
 genie_image_cache_values(Relation index, const GenieMetaData *meta, GenieSegment *segment, uint32 n_queries,
 						 GenieImageRef *ref)
 {
-	return find_or_load(index, meta, segment, genie_values_metric(segment), 0, Max(n_queries, 1), ref);
+	return find_or_load(index, meta, segment, genie_values_metric(segment), 0, 0, Max(n_queries, 1), ref);
+}
+
+uint32
+genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
+{
+	/* exact classes have no keywords */
+	return segment->header.n_keywords > 0 && segment->header.n_objects >= GENIE_PROXIMITY_OBJECTS_MIN &&
+		genie_proximity_serves(genie_values_metric(segment)) ? genie_graph_of(index) : 0;
+}
+
+GenieFallback
+genie_image_cache_graph(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieImageRef *ref)
+{
+	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
+	GenieFound	found;
+	GenieImageState state;
+
+	key.metric = genie_values_metric(segment);
+	key.graph = genie_image_cache_graph_degree(index, segment);
+	if (key.graph == 0)
+		return GENIE_FALLBACK_OFF;
+	state = genie_directory_find(&key, &found);
+	*ref = found.ref;
+	if (state == GENIE_IMAGE_READY)
+		return GENIE_FALLBACK_NONE;
+	if (state == GENIE_IMAGE_LOADING)
+		return GENIE_FALLBACK_LOADING;
+	if ((state == GENIE_IMAGE_FREE || found.due) && is_listed(index, key.stamp) &&
+		genie_loader_want(&key, GENIE_EVICT_UNUSED))
+		return GENIE_FALLBACK_LOADING;
+	return state == GENIE_IMAGE_PUT_OFF ? found.why : GENIE_FALLBACK_NO_ROOM;
 }
 
 /* ---- for loaders ---- */
@@ -370,6 +406,10 @@ genie_image_cache_load(Relation index, const GenieImageKey *wanted, GenieEvict e
 			genie_directory_set_unused(&key, rank);
 		values.metric = genie_values_metric(segment);
 		if (values.metric != 0 && !segment->stale && is_due(&values, evict) &&
+			load_listed(index, segment, &values, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
+			genie_directory_set_unused(&values, rank);
+		values.graph = genie_image_cache_graph_degree(index, segment);
+		if (values.graph != 0 && !segment->stale && is_due(&values, evict) &&
 			load_listed(index, segment, &values, evict) == GENIE_FALLBACK_NONE && evict == GENIE_EVICT_NONE)
 			genie_directory_set_unused(&values, rank);
 	}
@@ -494,22 +534,23 @@ report_no_room(Relation index, const GenieImageKey *key, uint64 have)
 }
 
 /*
- * One segment's image, or, with a metric, its values; *lacks_room: there is none for it.  False: the index changed
- * meanwhile, start again.
+ * One segment's image, or, with a metric, its values, or their graph; *lacks_room: there is none for it.  False: the
+ * index changed meanwhile, start again.
  */
 static bool
-prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint64 *n_bytes,
-			  bool *lacks_room)
+prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, GenieMetric metric, uint32 graph,
+			  uint64 *n_bytes, bool *lacks_room)
 {
 	GenieImageKey key = key_of(index, meta, segment->entry.stamp);
 	GenieFound	found;
 	GenieImageRef ref;
 	GenieFallback why;
 
-	while ((why = find_or_load(index, meta, segment, metric, 0, 0, &ref)) == GENIE_FALLBACK_LOADING)
+	while ((why = find_or_load(index, meta, segment, metric, graph, 0, 0, &ref)) == GENIE_FALLBACK_LOADING)
 		genie_directory_wait();
 	genie_directory_wait_end();
 	key.metric = metric;
+	key.graph = graph;
 	if (why == GENIE_FALLBACK_NO_ROOM && lacks_room == NULL)
 		report_no_room(index, &key, *n_bytes);
 	if (why == GENIE_FALLBACK_NO_ROOM)
@@ -530,19 +571,21 @@ prewarm_segment(Relation index, const GenieMetaData *meta, const GenieSegmentEnt
 {
 	GenieSegment *segment = genie_segment_open(index, entry);
 
-	return segment != NULL && prewarm_image(index, meta, segment, 0, n_bytes, NULL);
+	return segment != NULL && prewarm_image(index, meta, segment, 0, 0, n_bytes, NULL);
 }
 
-/* The segment's values, if it has some.  False: likewise. */
+/* The segment's values, if it has some, and their graph, if it shall have one.  False: likewise. */
 static bool
 prewarm_values(Relation index, const GenieMetaData *meta, const GenieSegmentEntry *entry, uint64 *n_bytes,
 			   bool *lacks_room)
 {
 	GenieSegment *segment = genie_segment_open(index, entry);
 	GenieMetric metric = segment == NULL ? 0 : genie_values_metric(segment);
+	uint32		graph = segment == NULL ? 0 : genie_image_cache_graph_degree(index, segment);
 
 	return segment != NULL &&
-		(metric == 0 || prewarm_image(index, meta, segment, metric, n_bytes, lacks_room));
+		(metric == 0 || prewarm_image(index, meta, segment, metric, 0, n_bytes, lacks_room)) &&
+		(graph == 0 || prewarm_image(index, meta, segment, metric, graph, n_bytes, lacks_room));
 }
 
 /*

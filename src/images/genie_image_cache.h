@@ -26,6 +26,16 @@ extern GenieFallback genie_image_cache_values(Relation index, const GenieMetaDat
 											  uint32 n_queries, GenieImageRef *ref);
 
 /*
+ * Edges of an object in the proximity graph of the segment's values, as the index's parameter graph says; 0: the
+ * segment shall have none.  A graph is for approximate classes, and for segments with enough objects.
+ */
+extern uint32 genie_image_cache_graph_degree(Relation index, const GenieSegment *segment);
+
+/* The segment's graph.  If there is none, but shall be, a loader builds it, and the result is not NONE. */
+extern GenieFallback genie_image_cache_graph(Relation index, const GenieMetaData *meta, GenieSegment *segment,
+											 GenieImageRef *ref);
+
+/*
  * Loads all segments, together with loaders, waiting for other backends that load them, and their values; returns the
  * bytes that they have.  Without shared memory, for temporary indexes and without room: ERROR.  But if lacks_values is
  * not NULL, values need no room: it is set if they found none.

@@ -23,6 +23,7 @@
  *
  * A segment's values, quantized vectors, are loaded by the same steps without reading its lists: the plan follows from
  * their number.  Tile after tile is read from their section.  On devices alone, a tile is as a group, without a head.
+ * Their proximity graph is planned in the same way, and built in step 4 (genie_image_values.c).
  *
  * Whatever ends a load before 5 (an ERROR, a cancel, the backend's exit), the entry says that loading failed, and its
  * memory is free again.  No lock is held during any of it.
@@ -38,6 +39,7 @@
 #include "genie_fault.h"
 #include "genie_image_fill.h"
 #include "genie_image_load.h"
+#include "genie_image_values.h"
 #include "genie_object_table.h"
 #include "genie_values.h"
 
@@ -60,7 +62,8 @@ const GenieImageStager *genie_image_stager = NULL;
 typedef struct GenieLoad
 {
 	GenieImageFill fill;		/* of values only their plan and where they are to be filled */
-	bool		is_vectors;		/* values, not an image */
+	bool		is_vectors;		/* values, not an image, */
+	uint32		degree;			/* or a graph of them, of so many edges an object; 0: not */
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
 	GenieEvict	evict;
@@ -137,7 +140,7 @@ place_span(const GenieLoad *load, uint32 first)
 static bool
 may_stage(const GenieLoad *load)
 {
-	if (load->fill.parts.n_groups == 0)
+	if (load->fill.parts.n_groups == 0 || load->degree > 0)
 		return false;
 	return load->is_vectors ? genie_image_setting != GENIE_IMAGE_SETTING_FULL :
 		load->fill.plan.form != GENIE_IMAGE_FULL;
@@ -242,50 +245,6 @@ fill_body(GenieLoad *load, void *const *group_at)
 		memcpy(groups + parts->n_groups, load->fill.postings_before, parts->n_totals * sizeof(uint64));
 }
 
-/* ---- quantized vectors ---- */
-
-static void
-plan_vectors(GenieImageFill *fill, GenieValueShape shape)
-{
-	GenieImageParts *parts = &fill->parts;
-	uint64		record = genie_value_bytes(shape);
-
-	parts->n_objects = fill->segment->header.n_objects;
-	parts->n_dimensions = shape.n_dimensions;
-	parts->metric = shape.metric;
-	parts->n_groups = genie_object_table_tiles(fill->segment);
-	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
-	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
-	fill->first_tile = palloc((Size) (parts->n_groups + 1) * sizeof(uint32));
-	for (uint32 tile = 0; tile <= parts->n_groups; tile++)
-		fill->first_tile[tile] = tile;
-	for (uint32 tile = 0; tile < parts->n_groups; tile++)
-		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
-}
-
-/* Reads some tiles from the section of values, whose checksums are verified.  False: stale. */
-static bool
-read_vectors(GenieImageFill *fill, uint32 first_tile, uint32 end_tile)
-{
-	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
-	GenieSegment *segment = fill->segment;
-	bool		verify = segment->verify;
-	uint64		at = first_tile * fill->group_bytes[0];
-	bool		ok = true;
-
-	segment->verify = true;
-	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
-	for (uint32 tile = first_tile; ok && tile < end_tile; tile++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ok = genie_section_read(reader, at, fill->group_bytes[tile], fill->group_at[tile]);
-		at += fill->group_bytes[tile];
-	}
-	segment->verify = verify;
-	pfree(reader);
-	return ok;
-}
-
 /* ---- on devices alone ---- */
 
 /* Has those of groups [first, end) copied that are no heads.  False: then not so many are there. */
@@ -337,7 +296,7 @@ fill_staged(GenieLoad *load)
 	for (uint32 first = 0; first < n_groups; first = end)
 	{
 		end = place_span(load, first);
-		if (load->is_vectors ? !read_vectors(fill, first, end) : !genie_image_fill_span(fill, first, end))
+		if (load->is_vectors ? !genie_image_values_read(fill, first, end) : !genie_image_fill_span(fill, first, end))
 			return reading_failed(fill);
 		if (!stage_span(load, first, end))
 			return GENIE_FALLBACK_NO_ROOM;
@@ -414,6 +373,7 @@ cleanup(int code, Datum arg)
 	GenieLoad  *load = (GenieLoad *) DatumGetPointer(arg);
 
 	genie_image_fill_abort(&load->fill);	/* before its memory is free */
+	genie_image_graph_abort();
 	if (load->claimed)
 		genie_directory_fail(&load->ref, GENIE_FALLBACK_LOAD_FAILED, 0);
 	load->claimed = false;
@@ -426,8 +386,10 @@ run_claimed(GenieLoad *load)
 	GenieImageFill *fill = &load->fill;
 	GenieFallback why;
 
-	if (load->is_vectors)
-		plan_vectors(fill, genie_values_shape(fill->segment));
+	if (load->degree > 0)
+		genie_image_graph_plan(fill, genie_values_shape(fill->segment), load->degree);
+	else if (load->is_vectors)
+		genie_image_values_plan(fill, genie_values_shape(fill->segment));
 	else if (!genie_image_fill_plan(fill))
 		return reading_failed(fill);
 	why = make_room(load);
@@ -436,8 +398,12 @@ run_claimed(GenieLoad *load)
 		return why;
 	if (load->heads != NULL)
 		return fill_staged(load);
-	if (load->is_vectors ? !read_vectors(fill, 0, fill->parts.n_groups) : !genie_image_fill(fill))
-		return reading_failed(fill);
+	if (load->degree > 0)
+		why = genie_image_graph_build(fill, genie_values_shape(fill->segment), load->degree);
+	else if (load->is_vectors ? !genie_image_values_read(fill, 0, fill->parts.n_groups) : !genie_image_fill(fill))
+		why = reading_failed(fill);
+	if (why != GENIE_FALLBACK_NONE)
+		return why;
 	fill_body(load, fill->group_at);
 #ifdef USE_ASSERT_CHECKING
 	if (fill->team != NULL)
@@ -529,6 +495,7 @@ genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEv
 
 	load->fill.segment = segment;
 	load->is_vectors = true;
+	load->degree = (uint32) key->graph;
 	load->evict = evict;
 	return load_into_arena(load, key);
 }
@@ -551,7 +518,7 @@ genie_image_load_bytes(GenieSegment *segment, uint32 n_dead, uint64 *n_bytes)
 	{
 		GenieImageFill values = {.segment = segment};
 
-		plan_vectors(&values, shape);
+		genie_image_values_plan(&values, shape);
 		*n_bytes += planned_bytes(&values);
 	}
 	MemoryContextSwitchTo(old);

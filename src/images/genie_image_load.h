@@ -50,7 +50,7 @@ extern GenieLoadResult genie_image_load(GenieSegment *segment, const GenieImageK
 
 /*
  * The same for the segment's section of values (genie_values.h), which it has.  They stay until the segment goes: what
- * an object's value is does not change when it dies.
+ * an object's value is does not change when it dies.  A key of a graph: their proximity graph, which is built.
  */
 extern GenieLoadResult genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEvict evict);
 

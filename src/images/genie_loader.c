@@ -159,7 +159,7 @@ find_wanted(const GenieImageKey *key)
 	{
 		GenieWanted *wanted = &shared->wanted[i];
 
-		if (wanted->key.stamp == key->stamp && wanted->key.metric == key->metric &&
+		if (wanted->key.stamp == key->stamp && wanted->key.metric == key->metric && wanted->key.graph == key->graph &&
 			genie_directory_same_index(&wanted->key, key))
 			return wanted;
 	}

@@ -13,9 +13,12 @@
  */
 #include "postgres.h"
 
+#include "genie_image_cache.h"
+#include "genie_options.h"
 #include "genie_quantizer.h"
 #include "genie_vector_value.h"
 
+int			genie_graph_queue;
 bool		genie_quantized_vectors;
 
 bool
@@ -53,4 +56,43 @@ genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *eleme
 	quantized->elements = elements;
 	quantized->error = genie_quantized_query(quantizer->shape, vector, elements);
 	return true;
+}
+
+/* ---- graphs ---- */
+
+bool
+genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_sources, Relation index, const GenieMetaData *meta,
+							bool *found)
+{
+	uint32		n = 0;
+	bool		all = true;
+
+	*found = false;
+	if (genie_graph_of(index) == 0)
+		return true;
+	for (uint32 i = 0; i < n_sources; i++)
+	{
+		GenieSource *source = sources[i];
+
+		if (genie_values_shape(source->segment).metric == 0)
+			continue;			/* all objects are NULL */
+		if (!genie_source_find_values(source, index, meta))
+			return false;
+		all &= source->values_why == GENIE_FALLBACK_NONE;
+		if (genie_image_cache_graph_degree(index, source->segment) == 0)
+			continue;			/* there are few: a scan */
+		genie_source_find_graph(source, index, meta);
+		all &= source->graph_why == GENIE_FALLBACK_NONE;
+		n++;
+	}
+	*found = all && n > 0;
+	return true;
+}
+
+uint32
+genie_quantizer_graph_queue(uint32 k)
+{
+	uint32		queue = genie_graph_queue > 0 ? (uint32) genie_graph_queue : Max(GENIE_GRAPH_QUEUE, 2 * k);
+
+	return Min(Max(queue, k), GENIE_PROXIMITY_QUEUE_MAX);
 }

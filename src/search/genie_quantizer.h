@@ -14,6 +14,12 @@
 /* the setting genie.quantized_vectors: may values be used, and be loaded for that? */
 extern bool genie_quantized_vectors;
 
+/* the setting genie.graph_queue: how long the queue of a search in a proximity graph is; 0: GENIE_GRAPH_QUEUE */
+extern int	genie_graph_queue;
+
+/* finds 0.99 of the 10 nearest and more of what was measured (test/bench/RESULTS.md) */
+#define GENIE_GRAPH_QUEUE 100
+
 typedef struct GenieQuantizer
 {
 	const GenieVectorType *type;
@@ -31,6 +37,16 @@ extern bool genie_quantizer_begin(GenieQuantizer *quantizer, Relation index, con
 /* Looks for the segment's values, if it has such (genie_source_find_values()).  False: stale. */
 extern bool genie_quantizer_find_values(const GenieQuantizer *quantizer, GenieSource *source, Relation index,
 										const GenieMetaData *meta);
+
+/*
+ * Looks for the graphs of all segments that shall have one, as the index's parameter says, and for the values of all.
+ * *found: they are there, at least one.  False: stale.
+ */
+extern bool genie_quantizer_find_graphs(GenieSource *const *sources, uint32 n_sources, Relation index,
+										const GenieMetaData *meta, bool *found);
+
+/* How long a search's queue is that shall find k rows, at least; 0: nobody knows. */
+extern uint32 genie_quantizer_graph_queue(uint32 k);
 
 /* Prepares the right operand of the distance; elements has room for n_elements.  False: it is of another length. */
 extern bool genie_quantizer_query(const GenieQuantizer *quantizer, Datum query, float *elements,

@@ -14,6 +14,10 @@
  * If the scan opens the index again then, candidates come again from the first one on.  Rows have one order, by
  * (distances, tid), so a row that is not behind the last one given was given before, and is passed over.
  *
+ * Graphs.  Where segments have graphs of their values (genie_proximity.h), the first round's candidates are what
+ * searches of these find, by ascending bounds, instead of those that match best.  They are few, and most of the
+ * nearest.  All others come in exact order, as above.
+ *
  * Without values, the next round takes twice as many of the candidates that are left, and so on, until there are none.
  * Rows whose value is NULL come last, in TID order.  So every row is given once, whatever the setting.  Rows that
  * match nothing are candidates, too, the last.
@@ -120,7 +124,8 @@ struct GenieRerank
 
 	/* candidates */
 	bool		strict;			/* no row is nearer than one before */
-	bool		at_end;			/* there are none any more */
+	bool		at_end;			/* there are none any more, */
+	bool		by_graph;		/* of the first round */
 	bool		has_null;		/* but NULL rows, of which this is the first that was not given */
 	uint64		null_tid;
 
@@ -444,7 +449,7 @@ genie_rerank_rescan(GenieRerank *rerank, uint32 n_candidates, bool strict, bool 
 	rerank->n_rounds = rerank->n_opened = 0;
 	rerank->extras.n = rerank->given.n = 0;
 	rerank->may_order = may_order;
-	rerank->at_end = rerank->has_null = rerank->has_last = rerank->is_ordered = false;
+	rerank->at_end = rerank->by_graph = rerank->has_null = rerank->has_last = rerank->is_ordered = false;
 }
 
 bool
@@ -458,6 +463,25 @@ genie_rerank_quantizer(const GenieRerank *rerank, const bytea *parameters, Genie
 		quantizer->type->elements(key->sk_argument).n == genie_value_shape_elements(quantizer->shape);
 }
 
+/* Are bounds of the scan's only operator of use?  Where no row is certain to be visible, all of them are visited. */
+static bool
+genie_rerank_may_bound(const GenieRerank *rerank)
+{
+	const GenieFrontier *frontier = rerank->frontier;
+
+	return frontier->is_open && frontier->n_orders == 1 && (rerank->scan->orderByData[0].sk_flags & SK_ISNULL) == 0 &&
+		genie_visit_trusts_pages(&frontier->visitor);
+}
+
+void
+genie_rerank_by_graph(GenieRerank *rerank, uint64 tombstone_version)
+{
+	rerank->n_opened++;
+	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
+	rerank->by_graph = true;
+	rerank->has_bounds = genie_rerank_may_bound(rerank);
+}
+
 const GenieQuantizer *
 genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombstone_version,
 					GenieQuantizedQuery *vector, uint32 *n_elements)
@@ -468,9 +492,7 @@ genie_rerank_vector(GenieRerank *rerank, const bytea *parameters, uint64 tombsto
 
 	rerank->n_opened++;
 	rerank->tombstone_version = Min(rerank->tombstone_version, tombstone_version);
-	/* where no row is certain to be visible, all of them are visited, whatever their bounds */
-	if (!frontier->is_open || frontier->n_orders != 1 || (key->sk_flags & SK_ISNULL) != 0 ||
-		!genie_visit_trusts_pages(&frontier->visitor))
+	if (!genie_rerank_may_bound(rerank))
 		return NULL;
 	if (!rerank->has_bounds)
 		rerank->has_bounds = genie_quantizer_begin(quantizer, rerank->scan->indexRelation, &frontier->functions[0],
@@ -538,7 +560,7 @@ genie_rerank_next(GenieRerank *rerank)
 		}
 		if (rerank->is_ordered)
 			return false;
-		if (rerank->at_end)
+		if (rerank->at_end && !(rerank->by_graph && rerank->may_order))
 			return genie_rerank_next_null(rerank);
 		if (rerank->n_rounds > 0 && rerank->may_order)
 			genie_rerank_order(rerank);

@@ -48,6 +48,12 @@ extern const GenieQuantizer *genie_rerank_vector(GenieRerank *rerank, const byte
 												 uint64 tombstone_version, GenieQuantizedQuery *vector,
 												 uint32 *n_elements);
 
+/*
+ * The scan opens segments under a tombstone version, and its candidates come from searches of graphs: with bounds, and
+ * not all of them.  Those of the first round are; then exact order takes its place.
+ */
+extern void genie_rerank_by_graph(GenieRerank *rerank, uint64 tombstone_version);
+
 /* How the scan measures raw rows of a trained index; NULL: the class cannot. */
 extern const GenieRawMeasure *genie_rerank_raw_measure(GenieRerank *rerank);
 

@@ -107,6 +107,9 @@ typedef struct GenieScanState
 	Datum		center;
 	double		radius;			/* rows whose bound is above it are not wanted */
 	bool		is_ordered;		/* it is approximate, and the scan ranks by values: rows are in exact order */
+	bool		may_use_graphs; /* it is, and the first round may take what searches of graphs find: */
+	bool		by_graph;		/* it does, */
+	bool		graph_is_over;	/* and has no more of it, for segments were opened again */
 	GenieValueScan values;		/* by which the scan ranks */
 	GenieQuantizer quantizer;	/* of an approximate class that has_values */
 	uint32		trainings;		/* of the index, as of the metapage that was read last */
@@ -282,6 +285,7 @@ genie_scan_begin_rerank(IndexScanDesc scan)
 	state->query.signer = genie_approximate_signer(scan->indexRelation);
 	state->query.first_k = genie_candidates_of(scan->indexRelation);
 	genie_rerank_rescan(state->rerank, state->query.first_k, genie_strict_order, true);
+	state->may_use_graphs = !genie_strict_order;
 }
 
 void
@@ -290,6 +294,7 @@ genie_scan_want(IndexScanDesc scan, uint32 n_rows)
 	GenieScanState *state = scan->opaque;
 
 	state->query.first_k = n_rows;
+	state->may_use_graphs = false;
 	genie_rerank_rescan(state->rerank, n_rows, false, false);
 }
 
@@ -393,6 +398,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	state->ball = NULL;
 	state->radius = INFINITY;
 	state->is_ordered = false;
+	state->may_use_graphs = state->by_graph = state->graph_is_over = false;
 	state->started = false;
 	state->is_noted = false;
 	state->streams = NULL;
@@ -438,10 +444,33 @@ genie_scan_compile_bounds(GenieScanState *state, const GenieMetaData *meta, Geni
 }
 
 /*
- * Has the scan of an approximate class rank by values, in the current memory context, if it shall and can.  Once it
- * does, it goes on, whatever becomes of settings, and even if there are segments without values.
+ * Has the first round take what searches of graphs find, if they are there.  If the scan opens segments again in that
+ * round, it gets no more of it, because a search may find other objects then: what it has missed comes in exact order.
+ * False: stale.
  */
-static void
+static bool
+genie_scan_use_graphs(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
+{
+	GenieScanState *state = scan->opaque;
+
+	state->query.graph_queue = 0;
+	if (state->is_ordered || !state->may_use_graphs || !state->has_values)
+		return true;
+	if (state->by_graph)
+		state->graph_is_over = true;
+	else if (!state->position.has_position &&
+			 !genie_quantizer_find_graphs(sources, meta->n_segments, scan->indexRelation, meta, &state->by_graph))
+		return false;
+	if (state->by_graph)
+		state->query.graph_queue = genie_quantizer_graph_queue(0);
+	return true;
+}
+
+/*
+ * Has the scan of an approximate class rank by values, in the current memory context, if it shall and can.  Once it
+ * does, it goes on, whatever becomes of settings, and even if there are segments without values.  False: stale.
+ */
+static bool
 genie_scan_rank_by_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
 {
 	GenieScanState *state = scan->opaque;
@@ -454,17 +483,20 @@ genie_scan_rank_by_values(IndexScanDesc scan, const GenieMetaData *meta, GenieSo
 			genie_value_order_possible(quantizer, sources, meta->n_segments);
 		state->is_ordered &= state->has_values;
 	}
-	if (!state->is_ordered)
-		return;
+	if (!genie_scan_use_graphs(scan, meta, sources))
+		return false;
+	if (!state->is_ordered && !state->by_graph)
+		return true;
 	genie_value_order_begin(&state->values, scan->indexRelation, quantizer->type, quantizer->shape.metric,
 							state->query.parameters,
 							scan->orderByData[state->rank_by].sk_argument);
 	state->query.values = &state->values;
 	state->position.has_position = false;
+	return true;
 }
 
-/* Compiles the ranking query of an approximate class by the parameters of the metapage. */
-static void
+/* Compiles the ranking query of an approximate class by the parameters of the metapage.  False: stale. */
+static bool
 genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, GenieSource **sources)
 {
 	GenieScanState *state = scan->opaque;
@@ -478,9 +510,12 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 	query->parameters = state->untrained ? NULL : genie_learned_parameters(scan->indexRelation, meta);
 	query->order = NULL;
 	query->quantizer = NULL;
-	genie_scan_rank_by_values(scan, meta, sources);
-	if (state->is_ordered)
-		return;
+	if (!genie_scan_rank_by_values(scan, meta, sources))
+		return false;
+	if (state->by_graph && !state->is_ordered)
+		genie_rerank_by_graph(state->rerank, meta->tombstone_version);
+	if (state->is_ordered || state->by_graph)
+		return true;
 	if (is_lost)
 		genie_rerank_report_trained(scan->indexRelation);
 	if (state->rank_by < scan->numberOfOrderBys)
@@ -490,6 +525,7 @@ genie_scan_compile_candidates(IndexScanDesc scan, const GenieMetaData *meta, Gen
 	query->quantizer = genie_rerank_vector(state->rerank, query->parameters, meta->tombstone_version, &query->vector,
 										   &query->n_elements);
 	query->raw_measure = genie_rerank_raw_measure(state->rerank);
+	return true;
 }
 
 /*
@@ -541,8 +577,15 @@ genie_scan_open_streams(IndexScanDesc scan, const GenieMetaData *meta)
 	state->n_streams = 0;
 	if (!genie_source_open_all(scan->indexRelation, meta, &state->memory, 1, state->instrument, sources))
 		return false;
+	if (state->rerank != NULL && !genie_scan_compile_candidates(scan, meta, sources))
+		return false;
+	if (state->graph_is_over && !state->is_ordered)
+	{
+		state->pending.n = 0;
+		return true;
+	}
 	if (state->rerank != NULL)
-		genie_scan_compile_candidates(scan, meta, sources);
+		;
 	else if (state->coarse)
 		genie_scan_compile_coarse(scan, meta);
 	else if (state->exact && (state->ball != NULL || state->rank_by < scan->numberOfOrderBys))
@@ -746,7 +789,7 @@ genie_scan_candidate(void *arg, GenieCandidate *candidate)
 	candidate->is_raw = state->query.parameters == NULL;
 	candidate->is_extra = position->key == GENIE_KEY_RAW;
 	candidate->is_exact = false;
-	if (state->rerank != NULL && !state->is_ordered)
+	if (state->rerank != NULL && state->query.values == NULL)
 		candidate->bound = state->nearest;
 	else if (candidate->is_null)
 		candidate->is_exact = true;

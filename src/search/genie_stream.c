@@ -17,6 +17,7 @@
  *			then NULLS.
  *
  * A ranking by values (genie_value_scan.h) goes on with pages: behind GENIE_TOP_LIMIT comes one of all that is left.
+ * Where its candidates come from graphs, the first page is the last one, and there are no NULL rows.
  * Where a segment of an approximate class has no values, nothing is known of its objects: they are a level of their
  * own, above all others.
  *
@@ -219,7 +220,7 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 	stream->null_query = query->order == NULL && !query->excludes_nulls;
 	stream->null_query &= query->values == NULL;
 	stream->wants_nulls = (query->order != NULL || query->values != NULL) && !query->excludes_nulls &&
-		stream->segment->header.n_nulls > 0;
+		query->graph_queue == 0 && stream->segment->header.n_nulls > 0;
 
 	if (query->order != NULL)
 	{
@@ -249,7 +250,8 @@ genie_stream_open(GenieStream *stream, GenieSource *source, const GenieScanQuery
 		genie_stream_start_nulls(stream, 0);
 		return !position->has_position || position->key != GENIE_KEY_NULL || genie_stream_place(stream, position);
 	}
-	stream->k = Min(Max(query->first_k, GENIE_FIRST_K), GENIE_TOP_LIMIT);
+	stream->k = query->graph_queue > 0 ? query->graph_queue :
+		Min(Max(query->first_k, GENIE_FIRST_K), GENIE_TOP_LIMIT);
 	if (query->values != NULL)
 		genie_stream_bound(stream, GENIE_VALUE_KEY_MAX);
 	else if (stream->bound != NULL)
@@ -269,7 +271,10 @@ genie_stream_ask(GenieStream *stream, GenieSegmentTop *top)
 	top->source = stream->source;
 	top->query = stream->search;
 	if (stream->query->values != NULL)
+	{
 		top->values = stream->query->values->query;
+		top->graph_queue = stream->query->graph_queue;
+	}
 	top->k = stream->k;
 	top->has_after = stream->has_after;
 	top->after = stream->after;
@@ -364,6 +369,12 @@ genie_stream_settle_top(GenieStream *stream)
 
 	if (stream->hit < stream->n_hits)
 		return genie_stream_show_hit(stream);
+
+	if (stream->hits != NULL && stream->query->graph_queue > 0)
+	{
+		genie_stream_start_nulls(stream, 0);
+		return true;
+	}
 
 	/* a page that was not full was the last: only count 0 is left */
 	if (stream->hits != NULL && stream->n_hits < stream->k)

@@ -15,8 +15,8 @@
  * one.  (As in a hierarchical navigable small world: Malkov and Yashunin, TPAMI 2018; here each level is built by
  * itself.)
  *
- * What is near is told by keys (genie_value_scan.h).  So what a search gives is what a scan would give, less the objects
- * that it has not seen.  The queue is bounded: what does not fit it is forgotten, and seen no more.
+ * What is near is told by keys (genie_value_scan.h).  So what a search gives is what a scan would give, less the
+ * objects that it has not seen.  The queue is bounded: what does not fit it is forgotten, and seen no more.
  *
  * Objects of which nothing is known have no edges.  Each search gives them, with their key, which is the largest.
  * Objects that are dead are gone through, and not given.

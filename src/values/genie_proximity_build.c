@@ -5,14 +5,14 @@
  * 1. Neighbours.  Each object has a list of the NEIGHBOURS nearest objects that are known so far, at first of random
  *	  ones.  The neighbours of neighbours are looked at, round by round, until few lists change: NN-descent (Dong,
  *	  Charikar and Li, "Efficient k-nearest neighbor graph construction for generic similarity measures", WWW 2011).
- *	  A round has two parts.  First, of each object some neighbours are drawn that are new to its list, and some that are
- *	  not; and as many objects that have it as a neighbour (the reverse ones).  These are written down.  Then each
+ *	  A round has two parts.  First, of each object some neighbours are drawn that are new to its list, and some that
+ *	  are not; and as many objects that have it as a neighbour (the reverse ones).  These are written down.  Then each
  *	  object looks at what was written down by those that it has written down, and changes its own list only.  So the
  *	  blocks of objects that threads take do not touch each other, and what a round gives does not depend on them.
- *	  (Dong et al. compare each pair once and change both lists, under locks; here each object computes what it needs
- *	  as one query with many records, which is what kernels of keys are good at.)
+ *	  (Dong et al. compare each pair once and change both lists, under locks; here each object computes what it needs as
+ *	  one query with many records, which is what kernels of keys are good at.)
  *
- * 2. Pruning.  A list's best edges lead to much the same objects.  An edge is worth the less, the more detours there are:
+ * 2. Pruning.  A list's best edges lead to much the same objects.  An edge is worth the less, the more detours it has:
  *	  two edges by way of a nearer neighbour, both of lower ranks than the edge.  The degree edges with the fewest
  *	  detours are kept, in the order of their ranks.  (By ranks, without distances: Ootomo et al., "CAGRA: highly
  *	  parallel graph construction and approximate nearest neighbor search for GPUs", ICDE 2024.)
@@ -31,7 +31,8 @@
  * Ties.  Of many equal objects, all lists would have the same few.  So ties are broken at random, by the object's own
  * order of all numbers: number ^ salt.
  *
- * Random numbers are functions of the object, the level and the round (genie_draw.h), so a graph is a function of its vectors.
+ * Random numbers are functions of the object, the level and the round (genie_draw.h), so a graph is a function of its
+ * vectors.
  */
 #include <float.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@
 #include "genie_value_record.h"
 
 #define NEIGHBOURS 48			/* of a list */
-#define DRAWN 12				/* new neighbours that are written down, and old ones, and as many reverse ones of each */
+#define DRAWN 12				/* new neighbours that are written down; old ones; and reverse ones of each */
 #define ROUNDS_MAX 16
 #define CHANGES_MIN 0.002		/* of all neighbours, in a round: with fewer, it was the last one */
 #define BLOCK_OBJECTS 256

@@ -15,8 +15,8 @@ extern "C" {
 #define GENIE_PROXIMITY_UNKNOWN_MAX 1024
 
 /*
- * How the caller has blocks of work done: do_block(work, block) for each block, in any order, by any threads.  False: it
- * shall end.
+ * How the caller has blocks of work done: do_block(work, block) for each block, in any order, by any threads.  False:
+ * it shall end.
  */
 typedef struct GenieProximityWorkers
 {
@@ -36,8 +36,8 @@ typedef enum GenieProximityResult
 extern size_t genie_proximity_head_bytes(void);
 
 /*
- * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result is the same whatever the workers.
- * Takes about 600 bytes an object from malloc meanwhile.
+ * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result
+ * is the same whatever the workers.  Takes about 600 bytes an object from malloc meanwhile.
  */
 extern GenieProximityResult genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree,
 												  const GenieProximityWorkers *workers, uint32_t *const *tiles,

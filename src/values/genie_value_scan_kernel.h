@@ -132,8 +132,8 @@ sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at
 }
 
 INLINE void
-keys_of(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, const void *const *places, uint32_t n,
-		uint32_t *keys)
+keys_of(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, const void *const *places,
+		uint32_t n, uint32_t *keys)
 {
 	GenieValueConstants constants = genie_value_constants(query);
 	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);

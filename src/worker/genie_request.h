@@ -44,6 +44,8 @@ typedef struct GenieRequestJob
 	GenieImageRef vectors;
 	float	   *bounds;			/* room for k; not if result is NULL */
 
+	GenieImageRef graph;		/* SCAN: of the vectors, with the job's graph_queue; id 0: none */
+
 	/* the answer */
 	GenieFallback why;			/* NONE: it is done, */
 	GenieGpuFallback gpu_why;	/* and this tells where */
@@ -78,8 +80,8 @@ typedef struct GenieTaken
 	dsa_pointer memory;
 	void	   *wire;			/* the request itself, in shared memory */
 	uint32		n_jobs;
-	GenieJob   *jobs;			/* as the engine wants them; images and vectors are not set */
-	GenieRequestJob *refs;		/* their image, tombstone_version, vectors, n_elements (0: no bounds are wanted) */
+	GenieJob   *jobs;			/* as the engine wants them; images, vectors and graphs are not set */
+	GenieRequestJob *refs;		/* what they are about, tombstone_version, n_elements (0: no bounds are wanted) */
 } GenieTaken;
 
 /*

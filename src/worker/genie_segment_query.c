@@ -407,6 +407,11 @@ genie_segment_query_tops(GenieSegmentTop *tops, uint32 n)
 			request->job.scan = tops[i].values;
 			request->job.scan_bytes = genie_value_query_bytes(tops[i].values->metric, tops[i].values->n_dimensions);
 			request->vectors = source->vectors;
+			if (tops[i].graph_queue > 0 && source->graph_why == GENIE_FALLBACK_NONE)
+			{
+				request->graph = source->graph;
+				request->job.graph_queue = tops[i].graph_queue;
+			}
 			of[n_requests++] = &tops[i];
 			continue;
 		}

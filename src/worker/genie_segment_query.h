@@ -42,13 +42,15 @@ extern void genie_segment_query_rank_by(GenieSegmentQuery *query, const GenieKey
 /*
  * One question for the best k objects by (match count desc, object asc), or by (key desc, object asc): of those that
  * qualify (genie_source.h), have a match or a key, and rank below after.  Or, of a source with values, by the keys of
- * lower bounds of the distances from a vector (genie_value_scan.h).
+ * lower bounds of the distances from a vector (genie_value_scan.h); perhaps only some of the best, those that a search
+ * of the segment's graph finds (genie_proximity.h).
  */
 typedef struct GenieSegmentTop
 {
 	GenieSource *source;
 	GenieSegmentQuery *query;	/* of that source; NULL: by values */
 	const GenieValueQuery *values;
+	uint32		graph_queue;	/* by values: of a search, where there is a graph; 0: all objects are looked at */
 	uint32		k;
 	uint32		min_key;		/* smaller keys are not wanted; 0: all are */
 	bool		has_after;

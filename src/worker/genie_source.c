@@ -37,7 +37,7 @@ genie_source_of_pages(GenieSegment *segment, Size *memory)
 	source->context = CurrentMemoryContext;
 	source->segment = segment;
 	source->memory = memory;
-	source->why = source->values_why = GENIE_FALLBACK_OFF;
+	source->why = source->values_why = source->graph_why = GENIE_FALLBACK_OFF;
 	return source;
 }
 
@@ -101,6 +101,14 @@ genie_source_find_values(GenieSource *source, Relation index, const GenieMetaDat
 		genie_instrument_waited(source->instrument, since, 0);
 	}
 	return !source->segment->stale;
+}
+
+void
+genie_source_find_graph(GenieSource *source, Relation index, const GenieMetaData *meta)
+{
+	source->graph_why = source->values_why;
+	if (source->values_why == GENIE_FALLBACK_NONE)
+		source->graph_why = genie_image_cache_graph(index, meta, source->segment, &source->graph);
 }
 
 void

@@ -41,6 +41,8 @@ typedef struct GenieSource
 	GenieImageRef image;
 	GenieFallback values_why;	/* GENIE_FALLBACK_NONE: its values, quantized vectors, are beside the image: */
 	GenieImageRef vectors;
+	GenieFallback graph_why;	/* GENIE_FALLBACK_NONE: there is a graph of them: */
+	GenieImageRef graph;
 	bool		is_private;		/* not of the index, so that the worker cannot have it */
 	GenieSegmentImage *own;		/* an image in the backend's memory; NULL: none */
 	bool		has_tried_own;
@@ -78,6 +80,9 @@ extern bool genie_source_find_image(GenieSource *source, Relation index, const G
  * (genie_image_cache.c says who does).  False: stale.
  */
 extern bool genie_source_find_values(GenieSource *source, Relation index, const GenieMetaData *meta);
+
+/* Looks for the graph of the values, of a segment that shall have one, beside these; a loader builds it if not. */
+extern void genie_source_find_graph(GenieSource *source, Relation index, const GenieMetaData *meta);
 
 /* A source that the backend counts itself, whatever there is in shared memory. */
 extern GenieSource *genie_source_of_pages(GenieSegment *segment, Size *memory);

@@ -98,6 +98,8 @@ typedef struct WireJob
 	WireHashing hashing;
 	Size		scan;			/* GenieValueQuery of scan_bytes */
 	Size		scan_bytes;
+	GenieImageRef graph;
+	uint32		graph_queue;
 	Size		out;			/* where the result goes */
 
 	/* the vectors that are scanned, or bounds of the hits */
@@ -522,6 +524,8 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, co
 	{
 		to->vectors = request->vectors;
 		to->scan_bytes = job->scan_bytes;
+		to->graph = request->graph;
+		to->graph_queue = job->graph_queue;
 		to->scan = write_part(base, at, job->scan, job->scan_bytes);
 	}
 	to->facets = job->facets;
@@ -730,6 +734,8 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 		{
 			job->scan = (const GenieValueQuery *) (base + from->scan);
 			job->scan_bytes = from->scan_bytes;
+			job->graph_queue = from->graph_queue;
+			taken->refs[i].graph = from->graph;
 			taken->refs[i].vectors = from->vectors;
 			taken->refs[i].n_elements = genie_quantized_elements(job->scan->n_dimensions);
 		}

@@ -76,13 +76,14 @@ static GenieWorkerBatches own;
 
 /* ---- pins ---- */
 
-/* A pinned image, or pinned quantized vectors.  They are searched one by one: a batch uses few. */
+/* A pinned image, or pinned quantized vectors, or their graph.  They are searched one by one: a batch uses few. */
 typedef struct GeniePin
 {
 	GenieImageRef ref;
 	GenieSegmentImage *image;
 	uint64		tombstone_version;	/* of the image's live bits */
 	GenieQuantizedVectors *vectors;
+	GenieProximityGraph *graph;
 } GeniePin;
 
 typedef struct GeniePins
@@ -103,8 +104,7 @@ find_pin(const GeniePins *pins, const GenieImageRef *ref)
 }
 
 static void
-add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, uint64 tombstone_version,
-		GenieQuantizedVectors *vectors)
+add_pin(GeniePins *pins, GeniePin pin)
 {
 	if (pins->n == pins->capacity)
 	{
@@ -112,8 +112,8 @@ add_pin(GeniePins *pins, const GenieImageRef *ref, GenieSegmentImage *image, uin
 		pins->pins = pins->pins == NULL ? palloc(pins->capacity * sizeof(GeniePin)) :
 			repalloc(pins->pins, pins->capacity * sizeof(GeniePin));
 	}
-	pins->pins[pins->n++] = (GeniePin) {*ref, image, tombstone_version, vectors};
-	genie_worker_note_given(ref);
+	pins->pins[pins->n++] = pin;
+	genie_worker_note_given(&pin.ref);
 }
 
 /* Have devices lost a pinned image, or pinned vectors, that are there alone?  Then these go. */
@@ -143,7 +143,7 @@ pin_image(GeniePins *pins, const GenieRequestJob *wanted)
 	if (!genie_directory_pin(&wanted->image, &tombstone_version, image) ||
 		(genie_image_is_on_device(image) && goes_with_device(&wanted->image)))
 		return NULL;
-	add_pin(pins, &wanted->image, image, tombstone_version, NULL);
+	add_pin(pins, (GeniePin) {.ref = wanted->image, .image = image, .tombstone_version = tombstone_version});
 	return image;
 }
 
@@ -164,9 +164,25 @@ pin_vectors(GeniePins *pins, const GenieRequestJob *wanted)
 		if (!genie_directory_pin_vectors(&wanted->vectors, vectors) ||
 			(genie_vectors_on_device(vectors) && goes_with_device(&wanted->vectors)))
 			return NULL;
-		add_pin(pins, &wanted->vectors, NULL, 0, vectors);
+		add_pin(pins, (GeniePin) {.ref = wanted->vectors, .vectors = vectors});
 	}
 	return genie_quantized_elements(vectors->n_dimensions) == wanted->n_elements ? vectors : NULL;
+}
+
+/* The same for the graph.  NULL: none is wanted, or it has gone: then all objects are looked at. */
+static const GenieProximityGraph *
+pin_graph(GeniePins *pins, const GenieRequestJob *wanted)
+{
+	const GeniePin *pin = find_pin(pins, &wanted->graph);
+	GenieProximityGraph *graph;
+
+	if (wanted->graph.id == 0 || pin != NULL)
+		return pin == NULL ? NULL : pin->graph;
+	graph = palloc(sizeof(GenieProximityGraph));
+	if (!genie_directory_pin_graph(&wanted->graph, graph))
+		return NULL;
+	add_pin(pins, (GeniePin) {.ref = wanted->graph, .graph = graph});
+	return graph;
 }
 
 /* The same for what a job stages, an image or vectors. */
@@ -179,7 +195,7 @@ pin_staged(GeniePins *pins, const GenieRequestJob *wanted, GenieJob *job)
 	job->image = NULL;
 	if (!genie_directory_pin_staged(&wanted->image, image, &vectors))
 		return;
-	add_pin(pins, &wanted->image, image, 0, vectors);
+	add_pin(pins, (GeniePin) {.ref = wanted->image, .image = image, .vectors = vectors});
 	job->image = image;
 	job->vectors = vectors;
 }
@@ -379,6 +395,7 @@ pin_jobs(GeniePins *pins, GenieTaken *taken)
 		if (genie_job_has_image(job->kind))
 			job->image = pin_image(pins, &taken->refs[i]);
 		job->vectors = job->image != NULL ? pin_vectors(pins, &taken->refs[i]) : NULL;
+		job->graph = job->vectors != NULL ? pin_graph(pins, &taken->refs[i]) : NULL;
 	}
 }
 

@@ -60,7 +60,8 @@ typedef enum Kind
 static void
 draw(GenieRandom *random, Kind kind, uint32_t n_dimensions, uint32_t of, uint32_t n, float *to)
 {
-	uint32_t	cluster = kind == CLUSTERS ? of / 50 : kind == TWO ? of >= n / 2 : (uint32_t) genie_random_below(random, 500);
+	uint32_t	cluster = kind == CLUSTERS ? of / 50 : kind == TWO ? of >= n / 2 :
+		(uint32_t) genie_random_below(random, 500);
 	GenieRandom centre = {1000 + cluster};
 
 	for (uint32_t i = 0; i < n_dimensions; i++)

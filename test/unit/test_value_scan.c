@@ -335,7 +335,8 @@ check_kernels(const GenieValueQuery *query, const uint8_t *records, uint32_t *ke
 			genie_value_keys_by(genie_value_kernel_nth(k), query, records + first * n_bytes, n, again);
 			same = same && memcmp(again, keys + first, n * sizeof(uint32_t)) == 0;
 			free(again);
-			same = same && (query->error > FLT_MAX || same_anywhere(genie_value_kernel_nth(k), query, records, first, keys));
+			same = same && (query->error > FLT_MAX ||
+							same_anywhere(genie_value_kernel_nth(k), query, records, first, keys));
 		}
 	if (!CHECK(same))
 		printf("  metric %u, %u dimensions\n", query->metric, query->n_dimensions);

@@ -15,6 +15,8 @@
  * Scans.  SCAN jobs of the same vectors are a block, too: a task is such a block in a range of objects.  It takes so
  * many records at a time as stay in a core's cache, for all of its jobs.
  *
+ * Graphs.  A SCAN job that searches a graph is a task of its own: one thread does it from end to end.
+ *
  * Planning: genie_cpu_plan.c.
  *
  * Doing.  Threads take tasks by adding one to next_task.  Who writes what:
@@ -290,7 +292,8 @@ finish_top(GenieCpuWork *work)
 	GenieJob   *job = work->job;
 	GenieTopK  *top = &genie_cpu_part(work, 0)->top;
 
-	genie_cpu_floor_take(&work->floor, top);
+	if (!work->by_graph)		/* which gives them in order */
+		genie_cpu_floor_take(&work->floor, top);
 	for (uint32_t p = 1; p < work->n_parts; p++)
 	{
 		const GenieTopK *next = &genie_cpu_part(work, p)->top;
@@ -298,7 +301,7 @@ finish_top(GenieCpuWork *work)
 		for (uint32_t i = 0; i < next->n; i++)
 			genie_topk_offer(top, next->hits[i].key, next->hits[i].object);
 	}
-	job->n_hits = genie_topk_finish(top);
+	job->n_hits = work->by_graph ? top->n : genie_topk_finish(top);
 	memcpy(job->out, top->hits, job->n_hits * sizeof(GenieHit));
 }
 
@@ -487,6 +490,28 @@ scan_task(GenieCpuBatch *batch, bool asks, const GenieCpuTask *task)
 	return true;
 }
 
+/* A task of a job that searches a graph.  False: the batch is to stop. */
+static bool
+search_task(GenieCpuBatch *batch, bool asks, const GenieCpuTask *task)
+{
+	const GenieJob *job = task->works[0].job;
+	GenieCpuPart *part = genie_cpu_part(&task->works[0], task->part);
+	uint64_t	n_seen;
+	int64_t		n;
+
+	if (is_stopped(batch, asks))
+		return false;
+	if (part->status != GENIE_STATUS_CANCELLED)
+		return true;
+	n = genie_proximity_search(job->graph, job->vectors, job->scan, genie_job_live(job, 0), job->k, job->min_key,
+							   job->graph_queue, part->top.hits, &n_seen);
+	if (n < 0)
+		part->status = GENIE_STATUS_RETRY;
+	else
+		part->top.n = (uint32_t) n;
+	return true;
+}
+
 /* Has an object more matches than the job says is possible?  If so, it is among the best. */
 static bool
 exceeds(const GenieJob *job, const GenieTopK *top)
@@ -531,7 +556,9 @@ do_task(GenieCpuBatch *batch, GenieTileScratch *scratch, bool asks, const GenieC
 		block = open_lanes(batch, task, queries);
 	if (scans)
 		done = scan_task(batch, asks, task);
-	for (uint32_t g = 0; g < image->n_groups && done && !scans; g++)
+	else if (task->works[0].by_graph)
+		done = search_task(batch, asks, task);
+	for (uint32_t g = 0; g < image->n_groups && done && !scans && !task->works[0].by_graph; g++)
 	{
 		const GenieImageGroup *group = image->groups[g];
 		uint32_t	end = group->first_tile + group->n_tiles;

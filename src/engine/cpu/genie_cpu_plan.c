@@ -6,8 +6,10 @@
  * into about TASKS_PER_THREAD tasks a thread, of similar cost.  Jobs that cost less are put together; one that costs
  * more is cut into *parts*, ranges of its tiles or of their slices (a small table has fewer tiles than there are
  * threads, and the last one is hardly ever full).  No task is smaller than what waking a thread is worth, so the caller
- * does a tiny batch alone.  Estimates decide only which thread does what, never the result.
+ * does a tiny batch alone.  Estimates decide only which thread does what, never the result, but for SCAN jobs that
+ * bring a graph: they search it where that is expected to be faster than a scan.  Such a job is a task.
  */
+#include <float.h>
 #include <stdlib.h>
 
 #include "genie_cpu_plan.h"
@@ -23,6 +25,12 @@
 /* Of SCAN jobs, measured with AVX-512 on records of 128 to 1,536 dimensions: a record costs like so many bytes more. */
 #define COST_SCAN_BYTES 350
 #define SCAN_BYTES_A_COST 56
+
+/* A search by a graph sees so many objects, and so many for each place of its queue; an object costs so much. */
+#define GRAPH_SEEN 600
+#define GRAPH_SEEN_A_PLACE 22
+#define COST_GRAPH_OBJECT 50
+
 #define COST_TEXT_BYTES 25		/* a byte of a text's record, by 64 rows of its query, costs like so many */
 
 /*
@@ -158,6 +166,13 @@ compare_tiles(const GenieJob *a, const GenieJob *b)
 	return (a->live > b->live) - (a->live < b->live);
 }
 
+/* A number for each way that a work goes, by which they are ordered. */
+static uint32_t
+way_of(const GenieCpuWork *work)
+{
+	return genie_cpu_scans(work) ? 2 : work->by_graph ? 1 : 0;
+}
+
 /* Are these SCAN jobs of the same records? */
 static bool
 scan_together(const GenieCpuWork *a, const GenieCpuWork *b)
@@ -166,7 +181,7 @@ scan_together(const GenieCpuWork *a, const GenieCpuWork *b)
 		a->job->vectors->id == b->job->vectors->id;
 }
 
-/* by tiles, those by lanes first, SCAN jobs last and by vectors, else in the caller's order */
+/* by tiles, those by lanes first, then those by graphs, scans last and by vectors, else in the caller's order */
 static int
 compare_works(const void *a, const void *b)
 {
@@ -178,8 +193,8 @@ compare_works(const void *a, const void *b)
 		return order;
 	if (x->lane != y->lane)
 		return x->lane < y->lane ? -1 : 1;
-	if (genie_cpu_scans(x) != genie_cpu_scans(y))
-		return genie_cpu_scans(y) ? -1 : 1;
+	if (way_of(x) != way_of(y))
+		return way_of(x) < way_of(y) ? -1 : 1;
 	if (genie_cpu_scans(x) && x->job->vectors->id != y->job->vectors->id)
 		return x->job->vectors->id < y->job->vectors->id ? -1 : 1;
 	return (x->job > y->job) - (x->job < y->job);
@@ -237,6 +252,38 @@ dispatch_tiles(GenieCpuBatch *batch, GenieTileScratch *scratch, uint32_t start, 
 	genie_dispatch_explain(&choice, policy->choice, "bit lanes", batch->engine->choices.reason);
 }
 
+static uint64_t
+scan_cost(const GenieJob *job)
+{
+	uint64_t	n_bytes = genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
+
+	if (job->vectors->metric == GENIE_METRIC_EDIT)
+		n_bytes *= COST_TEXT_BYTES * (job->scan->norm > 64 ? 2 : 1);
+	n_bytes += COST_SCAN_BYTES;
+	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST;
+}
+
+static uint64_t
+graph_cost(const GenieJob *job)
+{
+	uint64_t	queue = job->graph_queue < job->k ? job->k : job->graph_queue;
+
+	return (GRAPH_SEEN + GRAPH_SEEN_A_PLACE * queue) * COST_GRAPH_OBJECT;
+}
+
+/* Is a SCAN job's graph of all that it is about, and expected to be faster? */
+static bool
+searches(const GenieJob *job)
+{
+	const GenieProximityGraph *graph = job->graph;
+
+	return job->kind == GENIE_JOB_SCAN && graph != NULL && graph->head->n_levels > 0 && !job->has_after &&
+		job->first_tile == 0 && job->n_tiles == job->image->n_tiles && graph->n_objects == job->vectors->n_objects &&
+		genie_proximity_serves(job->vectors->metric) && job->scan->error <= FLT_MAX &&
+		job->k <= GENIE_PROXIMITY_QUEUE_MAX && job->graph_queue <= GENIE_PROXIMITY_QUEUE_MAX &&
+		graph_cost(job) < scan_cost(job);
+}
+
 void
 genie_cpu_dispatch(GenieCpuBatch *batch, GenieTileScratch *scratch)
 {
@@ -244,6 +291,8 @@ genie_cpu_dispatch(GenieCpuBatch *batch, GenieTileScratch *scratch)
 	uint32_t	n_counted = 0;
 	uint32_t	end;
 
+	for (uint32_t w = 0; w < batch->n_works; w++)
+		batch->works[w].by_graph = searches(batch->works[w].job);
 	qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
 	for (uint32_t start = 0; start < batch->n_works && queries != NULL; start = end)
 	{
@@ -314,17 +363,6 @@ sums_cost(const GenieJob *job)
 	return cost + (job->kind == GENIE_JOB_GRID ? COST_OBJECT_CELL * (uint64_t) genie_job_objects(job) : 0);
 }
 
-static uint64_t
-scan_cost(const GenieJob *job)
-{
-	uint64_t	n_bytes = genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
-
-	if (job->vectors->metric == GENIE_METRIC_EDIT)
-		n_bytes *= COST_TEXT_BYTES * (job->scan->norm > 64 ? 2 : 1);
-	n_bytes += COST_SCAN_BYTES;
-	return genie_job_objects(job) * n_bytes / SCAN_BYTES_A_COST;
-}
-
 /* Shares what a block of lanes costs between its jobs, from the first one on; returns behind the last one. */
 static uint32_t
 estimate_block(GenieCpuBatch *batch, uint32_t start)
@@ -365,6 +403,8 @@ estimate(GenieCpuBatch *batch, GenieTileScratch *scratch)
 			;					/* estimated with its block */
 		else if (work->cost > 0)
 			;					/* what the dispatcher took it to be */
+		else if (work->by_graph)
+			work->cost = graph_cost(work->job);
 		else if (genie_cpu_scans(work))
 			work->cost = scan_cost(work->job);
 		else if (genie_job_adds_up(work->job->kind))
@@ -487,12 +527,12 @@ cut(GenieCpuBatch *batch)
 		if (genie_job_adds_up(first->job->kind) && most > SUMS_BYTES_MAX / (genie_job_facets_bytes(first->job) + 1))
 			most = SUMS_BYTES_MAX / (genie_job_facets_bytes(first->job) + 1);
 		n_parts = batch->n_wanted == 0 ? 1 : cost * (by_lanes ? n_lane_tasks : batch->n_wanted) / batch->cost;
-		if (n_parts > most)
-			n_parts = most;
+		if (n_parts > most || first->by_graph)
+			n_parts = first->by_graph ? 1 : most;
 		if (n_parts < 2)
 		{
 			n_parts = 1;
-			for (; !by_block && end < batch->n_works && !genie_cpu_scans(&batch->works[end]) &&
+			for (; !by_block && way_of(first) == 0 && end < batch->n_works && way_of(&batch->works[end]) == 0 &&
 				 compare_tiles(batch->works[end].job, first->job) == 0 &&
 				 cost + batch->works[end].cost <= task_cost; end++)
 				cost += batch->works[end].cost;

@@ -54,6 +54,7 @@ typedef struct GenieCpuWork
 	GenieJob   *job;
 	uint64_t	cost;
 	uint32_t	lane;			/* which of the image's, block after block; GENIE_CPU_NO_LANE: by tiles */
+	bool		by_graph;		/* SCAN: one thread searches the graph */
 	uint32_t	n_parts;
 	uint32_t	parts_left;		/* atomic */
 	GenieCpuFloor floor;		/* of a job in parts */
@@ -99,7 +100,7 @@ genie_cpu_part(const GenieCpuWork *work, uint32_t part)
 static inline bool
 genie_cpu_scans(const GenieCpuWork *work)
 {
-	return work->job->kind == GENIE_JOB_SCAN;
+	return work->job->kind == GENIE_JOB_SCAN && !work->by_graph;
 }
 
 /* Tile number t of an image; group is the one that it lies in. */

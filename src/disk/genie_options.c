@@ -9,12 +9,14 @@
 #include "utils/rel.h"
 
 #include "genie_options.h"
+#include "genie_proximity.h"
 
 typedef struct GenieOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pending_limit;	/* kB; -1, which cannot be given: genie.pending_limit */
 	bool		values;
+	int			graph;			/* edges of an object; 0: none */
 } GenieOptions;
 
 int			genie_pending_limit;
@@ -31,6 +33,9 @@ genie_options_init(void)
 	add_bool_reloption(genie_relopt_kind, "values",
 					   "Keeps quantized vectors in an index of an approximate operator class.", true,
 					   AccessExclusiveLock);
+	add_int_reloption(genie_relopt_kind, "graph",
+					  "Edges of a row in the proximity graph that an approximate operator class searches; 0: none.",
+					  0, 0, GENIE_PROXIMITY_DEGREE_MAX, ShareUpdateExclusiveLock);
 }
 
 bytea *
@@ -38,7 +43,8 @@ genie_reloptions(Datum options, bool validate)
 {
 	static const relopt_parse_elt table[] = {
 		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(GenieOptions, pending_limit)},
-		{.optname = "values", .opttype = RELOPT_TYPE_BOOL, .offset = offsetof(GenieOptions, values)}
+		{.optname = "values", .opttype = RELOPT_TYPE_BOOL, .offset = offsetof(GenieOptions, values)},
+		{.optname = "graph", .opttype = RELOPT_TYPE_INT, .offset = offsetof(GenieOptions, graph)}
 	};
 
 	return build_reloptions(options, validate, genie_relopt_kind, sizeof(GenieOptions), table,
@@ -60,4 +66,12 @@ genie_values_of(Relation index)
 	const GenieOptions *options = (const GenieOptions *) index->rd_options;
 
 	return options == NULL || options->values;
+}
+
+uint32
+genie_graph_of(Relation index)
+{
+	const GenieOptions *options = (const GenieOptions *) index->rd_options;
+
+	return options == NULL || options->graph == 0 ? 0 : (uint32) Max(options->graph, GENIE_PROXIMITY_DEGREE_MIN);
 }

@@ -24,4 +24,10 @@ extern int	genie_pending_limit_of(Relation index);
 /* the index's parameter values: does an approximate class write quantized vectors into new segments? */
 extern bool genie_values_of(Relation index);
 
+/*
+ * The index's parameter graph: edges of an object in the proximity graphs (genie_proximity.h) that are made of the
+ * values of an approximate class; 0: none are.
+ */
+extern uint32 genie_graph_of(Relation index);
+
 #endif							/* GENIE_OPTIONS_H */

@@ -1,0 +1,203 @@
+/*
+ * genie_image_values.c
+ *	  A segment's values, and their proximity graph, for a load (genie_image_values.h).
+ *
+ * A graph is built from a copy of the values in the process's own memory: images in shared memory are for the worker
+ * alone.  So building it takes as much memory as the values have, and what genie_proximity_build.h says, until it is
+ * done; and it takes long.  Threads help.  They know nothing of PostgreSQL; this thread takes blocks of work, too, and
+ * looks after each one whether it shall end.  A cancel is not heard in between (HOLD_CANCEL_INTERRUPTS), for an ERROR
+ * would leave memory behind: the build ends as if it had been told to stop, and then the cancel is heard.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+
+#include "genie_cpu_threads.h"
+#include "genie_fault.h"
+#include "genie_image_values.h"
+#include "genie_object_table.h"
+#include "genie_proximity_build.h"
+#include "genie_values.h"
+
+#define WAIT_MS 10				/* for threads, between two looks whether to end */
+
+/* ---- values ---- */
+
+void
+genie_image_values_plan(GenieImageFill *fill, GenieValueShape shape)
+{
+	GenieImageParts *parts = &fill->parts;
+	uint64		record = genie_value_bytes(shape);
+
+	parts->n_objects = fill->segment->header.n_objects;
+	parts->n_dimensions = shape.n_dimensions;
+	parts->metric = shape.metric;
+	parts->n_groups = genie_object_table_tiles(fill->segment);
+	fill->group_bytes = palloc((Size) (parts->n_groups + 1) * sizeof(uint64));
+	fill->group_at = palloc((Size) (parts->n_groups + 1) * sizeof(void *));
+	fill->first_tile = palloc((Size) (parts->n_groups + 1) * sizeof(uint32));
+	for (uint32 tile = 0; tile <= parts->n_groups; tile++)
+		fill->first_tile[tile] = tile;
+	for (uint32 tile = 0; tile < parts->n_groups; tile++)
+		fill->group_bytes[tile] = Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS) * record;
+}
+
+bool
+genie_image_values_read(GenieImageFill *fill, uint32 first_tile, uint32 end_tile)
+{
+	GenieSectionReader *reader = palloc(sizeof(GenieSectionReader));
+	GenieSegment *segment = fill->segment;
+	bool		verify = segment->verify;
+	uint64		at = first_tile * fill->group_bytes[0];
+	bool		ok = true;
+
+	segment->verify = true;
+	genie_section_reader(reader, segment, GENIE_SECTION_VALUES);
+	for (uint32 tile = first_tile; ok && tile < end_tile; tile++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ok = genie_section_read(reader, at, fill->group_bytes[tile], fill->group_at[tile]);
+		at += fill->group_bytes[tile];
+	}
+	segment->verify = verify;
+	pfree(reader);
+	return ok;
+}
+
+/* ---- graphs ---- */
+
+/* What threads do just now. */
+typedef struct Team
+{
+	GenieCpuThreads *threads;	/* NULL: there are none, or no build */
+	GenieSegment *segment;
+	void		(*do_block) (void *work, uint32_t block);
+	void	   *work;
+	uint32		n_blocks;
+	uint32		next;			/* atomic */
+	bool		stopped;		/* atomic */
+} Team;
+
+static Team team;
+
+/* GenieCpuHelp */
+static void
+help(void *arg, GenieTileScratch *scratch)
+{
+	(void) arg;
+	(void) scratch;
+	for (uint32 i; !__atomic_load_n(&team.stopped, __ATOMIC_RELAXED) &&
+		 (i = __atomic_fetch_add(&team.next, 1, __ATOMIC_RELAXED)) < team.n_blocks;)
+		team.do_block(team.work, i);
+}
+
+/* Shall the build go on?  If not, no thread takes another block. */
+static void
+look_whether_to_end(void)
+{
+	CHECK_FOR_INTERRUPTS();		/* all but a cancel */
+	if (QueryCancelPending || genie_segment_stops(team.segment))
+		__atomic_store_n(&team.stopped, true, __ATOMIC_RELAXED);
+}
+
+static void
+join_threads(void)
+{
+	while (team.threads != NULL && !genie_cpu_threads_end(team.threads, WAIT_MS))
+		;
+}
+
+/* GenieProximityWorkers */
+static bool
+for_each_block(void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work)
+{
+	(void) arg;
+	team.do_block = do_block;
+	team.work = work;
+	team.n_blocks = n_blocks;
+	team.next = 0;
+	GENIE_FAULT("graph-built");
+	if (team.threads != NULL)
+		genie_cpu_threads_begin(team.threads, genie_cpu_threads_count(team.threads), help, NULL);
+	for (uint32 i; !team.stopped && (i = __atomic_fetch_add(&team.next, 1, __ATOMIC_RELAXED)) < n_blocks;)
+	{
+		do_block(work, i);
+		look_whether_to_end();
+	}
+	join_threads();
+	return !team.stopped;
+}
+
+static void
+end_team(void)
+{
+	genie_cpu_threads_close(team.threads);
+	team.threads = NULL;
+}
+
+void
+genie_image_graph_abort(void)
+{
+	if (team.threads == NULL)
+		return;
+	__atomic_store_n(&team.stopped, true, __ATOMIC_RELAXED);
+	join_threads();
+	end_team();
+}
+
+void
+genie_image_graph_plan(GenieImageFill *fill, GenieValueShape shape, uint32 degree)
+{
+	GenieImageParts *parts = &fill->parts;
+	uint32		n_levels;
+
+	genie_image_values_plan(fill, shape);
+	n_levels = genie_proximity_levels(parts->n_objects);
+	for (uint32 tile = 0; tile < parts->n_groups; tile++)
+		fill->group_bytes[tile] = (uint64) degree * sizeof(uint32) *
+			genie_proximity_in_tile(Min(parts->n_objects - tile * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS), n_levels);
+	/* the plan of values has room for one more */
+	fill->group_bytes[parts->n_groups++] = genie_proximity_head_bytes();
+}
+
+/* The segment's values, in memory of the current context.  False: stale. */
+static bool
+read_own_values(GenieSegment *segment, GenieValueShape shape, GenieQuantizedVectors *vectors)
+{
+	GenieImageFill fill = {.segment = segment};
+
+	genie_image_values_plan(&fill, shape);
+	for (uint32 tile = 0; tile < fill.parts.n_groups; tile++)
+		fill.group_at[tile] = (void *) TYPEALIGN(PG_CACHE_LINE_SIZE,
+												 MemoryContextAllocHuge(CurrentMemoryContext, fill.group_bytes[tile] +
+																		PG_CACHE_LINE_SIZE));
+	*vectors = genie_vectors(0, shape.metric, shape.n_dimensions, fill.parts.n_objects,
+							 (const void *const *) fill.group_at);
+	return genie_image_values_read(&fill, 0, fill.parts.n_groups);
+}
+
+GenieFallback
+genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degree)
+{
+	static const GenieProximityWorkers workers = {NULL, for_each_block};
+	GenieProximityHead *head = fill->group_at[fill->parts.n_groups - 1];
+	GenieQuantizedVectors vectors;
+	GenieProximityResult result;
+
+	if (!read_own_values(fill->segment, shape, &vectors))
+		return GENIE_FALLBACK_STALE;
+	team = (Team) {.segment = fill->segment};
+	team.threads = genie_cpu_threads_open(genie_kernels_choose());
+	if (team.threads != NULL)
+		(void) genie_cpu_threads_resize(team.threads, (uint32) max_parallel_maintenance_workers);
+	HOLD_CANCEL_INTERRUPTS();
+	result = genie_proximity_build(&vectors, degree, &workers, (uint32 *const *) fill->group_at, head);
+	RESUME_CANCEL_INTERRUPTS();
+	end_team();
+	CHECK_FOR_INTERRUPTS();
+	if (result == GENIE_PROXIMITY_UNSUITABLE)
+		*head = (GenieProximityHead) {.degree = degree};
+	return result == GENIE_PROXIMITY_STOPPED ? GENIE_FALLBACK_STALE :
+		result == GENIE_PROXIMITY_NO_MEMORY ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_NONE;
+}
