@@ -56,6 +56,9 @@ INSERT INTO vector_methods VALUES
 INSERT INTO vector_methods
 	SELECT 12 + row_number() OVER (), 'sift', 'l2', 'hnsw-' || n, format('pgvector, HNSW, ef_search = %s', n), 'rows_pgvector', 'USING hnsw (v vector_l2_ops)', '<->',
 		format('-c enable_seqscan=off -c hnsw.ef_search=%s', n), NULL, true FROM unnest(ARRAY[40, 100, 200]) n
+	UNION ALL SELECT 40 + row_number() OVER (), 'sift', 'l2', 'graph-' || n, format('genie_l2_ops, graph = 32, a queue of %s', n), 'rows', 'USING genie (v genie_l2_ops) WITH (graph = 32)', '<->',
+		format('%s -c genie.graph_queue=%s', :'worker', n), :'search', false FROM unnest(ARRAY[30, 60, 100, 200]) n
+	UNION ALL SELECT 46, 'made', 'l2', 'graph', 'genie_l2_ops, graph = 32', 'rows', 'USING genie (v genie_l2_ops) WITH (graph = 32)', '<->', :'worker', :'search', false
 	UNION ALL SELECT 16, 'sift', 'l2', 'ivfflat-10', 'pgvector, IVFFlat, 100 lists, 10 probes', 'rows_pgvector', 'USING ivfflat (v vector_l2_ops)', '<->',
 		'-c enable_seqscan=off -c ivfflat.probes=10', NULL, true;
 
