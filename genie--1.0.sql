@@ -1509,6 +1509,7 @@ CREATE FUNCTION genie_last_scan(
 	OUT candidates bigint,
 	OUT rows_visited bigint,
 	OUT rows_returned bigint,
+	OUT by_graph bigint,
 	OUT wait_time float8,
 	OUT count_time float8)
 	RETURNS SETOF record

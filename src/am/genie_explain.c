@@ -55,6 +55,11 @@ show_as_text(const GenieScanRecord *record, ExplainState *es)
 	appendStringInfo(es->str, " segments=%u pending=" UINT64_FORMAT " rounds=" UINT64_FORMAT
 					 " candidates=" UINT64_FORMAT " visited=" UINT64_FORMAT "\n",
 					 record->n_segments, record->n_pending, record->n_rounds, record->n_candidates, record->n_visited);
+	if (record->n_by_graph > 0)
+	{
+		ExplainIndentText(es);
+		appendStringInfo(es->str, "Genie Graphs: " UINT64_FORMAT "\n", record->n_by_graph);
+	}
 	if (es->timing)
 	{
 		ExplainIndentText(es);
@@ -70,6 +75,7 @@ show_as_properties(const GenieScanRecord *record, ExplainState *es)
 	ExplainPropertyUInteger("Answered by GPU", NULL, record->n_by_gpu, es);
 	ExplainPropertyUInteger("Answered by Worker CPU", NULL, record->n_by_worker_cpu, es);
 	ExplainPropertyUInteger("Answered by Backend", NULL, record->n_by_backend, es);
+	ExplainPropertyUInteger("By Graph", NULL, record->n_by_graph, es);
 	ExplainPropertyText("Fallback Reasons", genie_instrument_reasons(record), es);
 	ExplainPropertyUInteger("Segments", NULL, record->n_segments, es);
 	ExplainPropertyUInteger("Pending Rows", NULL, record->n_pending, es);

@@ -373,6 +373,7 @@ genie_last_scan(PG_FUNCTION_ARGS)
 		add_count(&row, record->n_candidates);
 		add_count(&row, record->n_visited);
 		add_count(&row, record->n_rows);
+		add_count(&row, record->n_by_graph);
 		add_value(&row, Float8GetDatum(record->wait_us / US_PER_MS));
 		add_value(&row, Float8GetDatum(record->count_us / US_PER_MS));
 		put_row(result, &row);

@@ -224,6 +224,7 @@ typedef struct GenieJob
 	 */
 	uint32_t	n_hits;
 	bool		has_bounds;		/* TOP: are n_hits bounds there?  False whenever vectors is NULL */
+	bool		by_graph;		/* SCAN: was the graph searched? */
 	GenieStatus status;
 } GenieJob;
 

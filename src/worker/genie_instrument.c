@@ -115,7 +115,7 @@ genie_instrument_begin(GenieInstrument *instrument, Oid index, GenieScanKind kin
 }
 
 void
-genie_instrument_by_worker(const GenieInstrument *instrument, GenieGpuFallback why)
+genie_instrument_by_worker(const GenieInstrument *instrument, GenieGpuFallback why, bool by_graph)
 {
 	if (instrument == NULL)
 		return;
@@ -124,6 +124,7 @@ genie_instrument_by_worker(const GenieInstrument *instrument, GenieGpuFallback w
 	else
 	{
 		instrument->record->n_by_worker_cpu++;
+		instrument->record->n_by_graph += by_graph;
 		instrument->record->gpu_fallbacks |= 1 << why;
 	}
 }

@@ -42,6 +42,7 @@ typedef struct GenieScanRecord
 	uint64		n_by_gpu;		/* queries on a segment, by who answered */
 	uint64		n_by_worker_cpu;
 	uint64		n_by_backend;
+	uint64		n_by_graph;		/* of those that the worker's CPU has answered, what it searched graphs for */
 	uint32		fallbacks;		/* bit GenieFallback: why the session, */
 	uint32		gpu_fallbacks;	/* bit GenieGpuFallback: why the worker's CPU */
 	uint64		wait_us;		/* for images, and for the worker to begin */
@@ -83,7 +84,7 @@ genie_instrument_visit(const GenieInstrument *instrument, uint64 n)
 }
 
 /* The queries on a segment that someone has answered, and why not somebody better.  NULL: nobody wants to know. */
-extern void genie_instrument_by_worker(const GenieInstrument *instrument, GenieGpuFallback why);
+extern void genie_instrument_by_worker(const GenieInstrument *instrument, GenieGpuFallback why, bool by_graph);
 extern void genie_instrument_by_backend(const GenieInstrument *instrument, GenieFallback why);
 
 /* Only why: not the worker, or, if that is NONE, not its GPU. */

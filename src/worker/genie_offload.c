@@ -33,7 +33,7 @@ run(GenieRequestJob *request, const GenieInstrument *instrument)
 
 	genie_instrument_waited(instrument, since, counted);
 	if (request->why == GENIE_FALLBACK_NONE)
-		genie_instrument_by_worker(instrument, request->gpu_why);
+		genie_instrument_by_worker(instrument, request->gpu_why, false);
 	else
 	{
 		genie_stat_fallback(request->why);

@@ -120,7 +120,7 @@ genie_source_run(const GenieSource *source, GenieRequestJob *requests, uint32 n)
 	genie_instrument_waited(source->instrument, since, counted);
 	for (uint32 i = 0; i < n; i++)
 		if (requests[i].why == GENIE_FALLBACK_NONE)
-			genie_instrument_by_worker(source->instrument, requests[i].gpu_why);
+			genie_instrument_by_worker(source->instrument, requests[i].gpu_why, requests[i].job.by_graph);
 }
 
 void

@@ -115,6 +115,7 @@ typedef struct WireJob
 	GenieGpuFallback gpu_why;
 	uint32		n_hits;
 	bool		has_bounds;
+	bool		by_graph;
 } WireJob;
 
 struct GenieWire
@@ -600,6 +601,7 @@ genie_wire_read_answer(GenieWire *wire, bool stays, GenieRequestJob *jobs)
 			continue;
 		jobs[i].gpu_why = from->gpu_why;
 		jobs[i].job.n_hits = from->n_hits;
+		jobs[i].job.by_graph = from->by_graph;
 		jobs[i].result = read_part(base + from->out, answer_bytes(&jobs[i].job), stays, jobs[i].result);
 		jobs[i].has_bounds = from->has_bounds;
 		if (from->has_bounds)
@@ -759,6 +761,7 @@ genie_wire_answer(GenieWire *wire, const GenieTaken *taken, const GenieAnswer *a
 	{
 		wire->jobs[i].n_hits = taken->jobs[i].n_hits;
 		wire->jobs[i].has_bounds = taken->jobs[i].has_bounds;
+		wire->jobs[i].by_graph = taken->jobs[i].by_graph;
 		wire->jobs[i].why = answers[i].why;
 		wire->jobs[i].gpu_why = answers[i].gpu_why;
 	}

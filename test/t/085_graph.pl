@@ -43,14 +43,16 @@ END $$;
 CREATE INDEX v_x ON v USING genie (x genie_l2_ops (hashes = 16)) WITH (graph = 32);
 SQL
 
-# The same, in words: was a graph asked?  A scan by one has as many candidates as its queue, of each segment.
+# A call finds such a share of the nearest rows, and asks a graph.
 sub finds
 {
 	my ($least, $when, $k) = @_;
-	my $share = sql("SELECT recall('v_x', " . ($k // 10) . ')');
+	my ($share, $by_graph) = split /\n/, sql("SELECT recall('v_x', " . ($k // 10) . ')', q{SELECT sum(by_graph) >= 40 FROM genie_last_scan() WHERE kind = 'genie_search'});
 	cmp_ok($share, '>=', $least, "$when: recall");
+	is($by_graph, 't', "$when: by a graph");
 	return;
 }
+# A scan by a graph has as many candidates as the queue is long, of each segment.
 sub candidates { return sql("SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <-> vec(77, 1) LIMIT 3) s; SELECT candidates FROM genie_last_scan()") =~ /(\d+)$/ ? $1 : -1; }
 
 # All rows come by an index scan, once each, and those that are nearest first, behind the first round at least.
@@ -73,7 +75,7 @@ like(cancelled('SET genie.graph_queue = 4097'), qr/4097 is outside the valid ran
 my @kinds = ('spread rows', 'clusters', 'equal rows', 'two clusters');
 foreach my $kind (0 .. 3)
 {
-	sql("SELECT fill($kind, 10000)", 'VACUUM v');
+	sql("SELECT fill($kind, 30000)", 'REINDEX INDEX v_x', 'VACUUM v');
 	is(cancelled("SELECT genie_prewarm('v_x')"), '', "$kinds[$kind]: loaded");
 	is(state_of('v_x'), 'graph ready', "$kinds[$kind]: with a graph");
 	finds(0.95, $kinds[$kind]);
@@ -83,8 +85,9 @@ foreach my $kind (0 .. 3)
 
 # ---- the queue ----
 
-sql('SELECT fill(1, 10000)', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 is(candidates(), 100, 'a scan by the graph has 100 candidates');
+is(sql("SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3, 1), vec(4, 1)], 3)", 'SELECT by_graph FROM genie_last_scan()'), "6\n2", 'two searches of a graph');
 is(sql("SET genie.graph_queue = 7; SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <-> vec(77, 1) LIMIT 3) s; SELECT candidates FROM genie_last_scan()"), "3\n7", 'or as many as the queue is long');
 is(sql("SET genie.graph_queue = 7; SET enable_seqscan = off; SELECT count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <-> vec(77, 1) LIMIT 300) s"), 300, 'more rows come all the same');
 isnt(sql("SET genie.strict_order = on; SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <-> vec(77, 1) LIMIT 3) s; SELECT candidates FROM genie_last_scan()"), "3\n100", 'none is asked where rows must be in order');
@@ -122,24 +125,24 @@ sql('VACUUM v');
 finds(0.95, 'and vacuumed');
 complete('and vacuumed');
 is(sql("SELECT count(*) FROM genie_search('v_x', ARRAY(SELECT x FROM v LIMIT 1), 10)"), 10, 'as many rows as wanted');
-sql('INSERT INTO v SELECT 20000 + i, 1, vec(20000 + i, 1) FROM generate_series(1, 500) i');
-is(sql("SET enable_seqscan = off; SELECT id FROM v ORDER BY x <-> vec(20100, 1) LIMIT 1"), '20100', 'a row that waits in the pending list');
-is(sql("SELECT id FROM genie_search('v_x', ARRAY(SELECT x FROM v WHERE id = 20100), 1) s JOIN v ON v.ctid = s.tid"), '20100', 'by a call, too');
+sql('INSERT INTO v SELECT 200000 + i, 1, vec(200000 + i, 1) FROM generate_series(1, 500) i');
+is(sql("SET enable_seqscan = off; SELECT id FROM v ORDER BY x <-> vec(200100, 1) LIMIT 1"), '200100', 'a row that waits in the pending list');
+is(sql("SELECT id FROM genie_search('v_x', ARRAY(SELECT x FROM v WHERE id = 200100), 1) s JOIN v ON v.ctid = s.tid"), '200100', 'by a call, too');
 finds(0.95, 'with pending rows');
 complete('with pending rows');
-sql('INSERT INTO v SELECT 30000 + i, 1, vec(30000 + i, 1) FROM generate_series(1, 25000) i', q{SELECT genie_merge('v_x')});
+sql('INSERT INTO v SELECT 300000 + i, 1, vec(300000 + i, 1) FROM generate_series(1, 25000) i', q{SELECT genie_merge('v_x')});
 complete('after inserts in the order of clusters');
 is(cancelled("SELECT genie_prewarm('v_x')"), '', 'loaded again');
 finds(0.95, 'after inserts in the order of clusters');
-sql('INSERT INTO v (id) SELECT 95000 + i FROM generate_series(1, 50) i', q{SELECT genie_merge('v_x')}, q{SELECT genie_prewarm('v_x')});
+sql('INSERT INTO v (id) SELECT 950000 + i FROM generate_series(1, 50) i', q{SELECT genie_merge('v_x')}, q{SELECT genie_prewarm('v_x')});
 complete('with rows that are NULL');
-sql(q{INSERT INTO v SELECT 90000 + i, 1, ARRAY[1e30, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]::real[] FROM generate_series(1, 3) i}, q{SELECT genie_merge('v_x')}, q{SELECT genie_prewarm('v_x')});
+sql(q{INSERT INTO v SELECT 900000 + i, 1, ARRAY[1e30, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]::real[] FROM generate_series(1, 3) i}, q{SELECT genie_merge('v_x')}, q{SELECT genie_prewarm('v_x')});
 complete('with rows of a very large element');
 finds(0.95, 'with rows of a very large element');
 
 # ---- loaders build it when a query wants it ----
 
-sql('SELECT fill(1, 10000)', 'VACUUM v');
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v');
 $node->restart;
 wait_until($node, q{SELECT worker_state = 'idle' FROM genie_stat});
 wait_until($node, q{SELECT (SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3, 1)], 3)) = 3 AND EXISTS (SELECT FROM genie_images() WHERE contents = 'graph' AND state = 'ready')});
@@ -148,7 +151,7 @@ is(candidates(), 100, 'and scans use it');
 sql('ALTER INDEX v_x SET (graph = 0)');
 isnt(candidates(), 100, 'until the index shall have none');
 sql('ALTER INDEX v_x SET (graph = 12)');
-wait_until($node, q{SELECT (SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3, 1)], 3)) = 3 AND EXISTS (SELECT FROM genie_images() WHERE contents = 'graph' AND state = 'ready' AND bytes < 1000000)});
+wait_until($node, q{SELECT (SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3, 1)], 3)) = 3 AND EXISTS (SELECT FROM genie_images() WHERE contents = 'graph' AND state = 'ready' AND bytes < 2000000)});
 finds(0.9, 'with 12 edges');
 sql('ALTER INDEX v_x SET (graph = 32)');
 
@@ -173,7 +176,7 @@ finds(0.95, 'after a crash');
 
 # ---- no room for a graph ----
 
-sql('SELECT fill(1, 30000)', 'VACUUM v');
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v');
 $node->append_conf('postgresql.conf', "genie.shared_memory = 4MB\n");
 fresh();
 $node->psql('postgres', "SELECT genie_prewarm('v_x')");
@@ -182,7 +185,7 @@ is(sql("SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3, 1)], 3)"), 3, 'row
 complete('without room');
 $node->append_conf('postgresql.conf', "genie.shared_memory = 64MB\n");
 fresh();
-sql('SELECT fill(1, 10000)', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
+sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 
 # ---- distances ----
 
@@ -202,7 +205,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 wait_until($standby, q{SELECT worker_state = 'idle' FROM genie_stat});
 is($standby->safe_psql('postgres', q{SELECT genie_prewarm('v_x') > 0; SELECT count(*) FROM genie_images() WHERE contents = 'graph' AND state = 'ready'}), "t\n1", 'a standby builds its own');
-is($standby->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <=> vec(5, 1)) s'), 10000, 'and gives all rows');
+is($standby->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <=> vec(5, 1)) s'), 30000, 'and gives all rows');
 $standby->stop;
 $node->stop;
 done_testing();

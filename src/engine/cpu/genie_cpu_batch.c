@@ -301,6 +301,7 @@ finish_top(GenieCpuWork *work)
 		for (uint32_t i = 0; i < next->n; i++)
 			genie_topk_offer(top, next->hits[i].key, next->hits[i].object);
 	}
+	job->by_graph = work->by_graph;
 	job->n_hits = work->by_graph ? top->n : genie_topk_finish(top);
 	memcpy(job->out, top->hits, job->n_hits * sizeof(GenieHit));
 }
