@@ -196,8 +196,6 @@ genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degr
 	RESUME_CANCEL_INTERRUPTS();
 	end_team();
 	CHECK_FOR_INTERRUPTS();
-	if (result == GENIE_PROXIMITY_UNSUITABLE)
-		*head = (GenieProximityHead) {.degree = degree};
 	return result == GENIE_PROXIMITY_STOPPED ? GENIE_FALLBACK_STALE :
 		result == GENIE_PROXIMITY_NO_MEMORY ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_NONE;
 }

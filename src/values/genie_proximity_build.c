@@ -768,6 +768,8 @@ genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree, con
 		result = head->n_unknown > GENIE_PROXIMITY_UNKNOWN_MAX ? GENIE_PROXIMITY_UNSUITABLE :
 			build_levels(&build, members, head);
 	}
+	if (result != GENIE_PROXIMITY_BUILT)
+		*head = (GenieProximityHead) {.degree = degree};
 	free(build.is_known);
 	free(members);
 	return result;

@@ -37,7 +37,8 @@ extern size_t genie_proximity_head_bytes(void);
 
 /*
  * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result
- * is the same whatever the workers.  Takes about 600 bytes an object from malloc meanwhile.
+ * is the same whatever the workers.  If it is not BUILT, the head has no levels.  Takes about 600 bytes an object from
+ * malloc meanwhile.
  */
 extern GenieProximityResult genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree,
 												  const GenieProximityWorkers *workers, uint32_t *const *tiles,

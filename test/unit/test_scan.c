@@ -8,6 +8,7 @@
 
 #include "genie_cpu_batch.h"
 #include "genie_engine_cpu.h"
+#include "genie_proximity_build.h"
 #include "genie_test.h"
 #include "genie_test_hits.h"
 #include "genie_value_filter.h"
@@ -354,6 +355,89 @@ spoil(GenieJob *job, GenieQuantizedVectors *vectors, GenieValueQuery *query, int
 
 #define N_FAULTS 16
 
+static bool
+build_alone(void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work)
+{
+	(void) arg;
+	for (uint32_t i = 0; i < n_blocks; i++)
+		do_block(work, i);
+	return true;
+}
+
+/* Is a hit of a graph's search live, with its key, behind the one before? */
+static void
+check_graph_hits(const GenieJob *job)
+{
+	const GenieHit *hits = job->out;
+
+	(void) rank_plainly(job);
+	CHECK_INT(job->n_hits, job->k);
+	for (uint32_t i = 0; i < job->n_hits; i++)
+		if (hits[i].key != all_keys[hits[i].object] ||
+			(job->image->live[hits[i].object / 64] >> hits[i].object % 64 & 1) == 0 ||
+			(i > 0 && genie_test_compare_hits(&hits[i - 1], &hits[i]) >= 0))
+			CHECK(!"a hit of a graph is wrong");
+	CHECK(hits[0].key == wanted[0].key);
+}
+
+/* Jobs that bring a graph search it, but not behind a cursor, nor in some tiles, nor where a scan is as fast. */
+static void
+test_graph(GenieEngine *engine, GenieRandom *random)
+{
+	enum {N_OBJECTS = 40000, DEGREE = 16, N_JOBS = 24};
+	static const GenieProximityWorkers alone = {NULL, build_alone};
+	static Segment segment;
+	static GenieJob jobs[N_JOBS];
+	uint32_t   *edges = malloc((size_t) genie_proximity_in_tile(N_OBJECTS, genie_proximity_levels(N_OBJECTS)) *
+							   DEGREE * sizeof(uint32_t));
+	GenieProximityHead *head = malloc(genie_proximity_head_bytes());
+	GenieProximityGraph graph = {99, N_OBJECTS, head, (const uint32_t *const *) &edges};
+	uint32_t	n_by_graph = 0;
+	size_t		n_bytes = genie_value_record_bytes(GENIE_METRIC_L2, 20);
+
+	make_segment(random, &segment, GENIE_METRIC_L2, N_OBJECTS, 20, 5);
+	for (uint32_t i = 1; i < N_OBJECTS; i++)
+	{
+		uint8_t    *record = (uint8_t *) segment.tiles[0] + i * n_bytes;
+
+		/* few are unknown */
+		if (((GenieQuantized *) (void *) record)->error == INFINITY && i > 3000)
+			memcpy(record, record - n_bytes, n_bytes);
+	}
+	CHECK_INT(genie_proximity_build(&segment.vectors, DEGREE, &alone, &edges, head), GENIE_PROXIMITY_BUILT);
+	for (uint32_t j = 0; j < N_JOBS; j++)
+	{
+		make_job(random, &segment, j % 6 == 4 ? 5000 : 1 + (uint32_t) genie_random_below(random, 60), &jobs[j]);
+		jobs[j].graph = j % 6 == 0 ? NULL : &graph;
+		jobs[j].graph_queue = 64;
+		jobs[j].has_after = j % 6 == 5;
+		jobs[j].after = (GenieHit) {GENIE_VALUE_KEY_MAX / 2, 7};
+	}
+	run(engine, N_JOBS, jobs);
+	for (uint32_t j = 0; j < N_JOBS; j++)
+	{
+		CHECK_INT(jobs[j].status, GENIE_OK);
+		n_by_graph += jobs[j].by_graph;
+		if (jobs[j].by_graph && CHECK(j % 6 > 0 && j % 6 < 4))
+			check_graph_hits(&jobs[j]);
+		else
+			check_job(&jobs[j]);
+		free_job(&jobs[j]);
+	}
+	CHECK(n_by_graph > N_JOBS / 4);
+	head->n_levels = 0;			/* as of one that cannot be */
+	make_job(random, &segment, 10, &jobs[0]);
+	jobs[0].graph = &graph;
+	jobs[0].graph_queue = 64;
+	run(engine, 1, jobs);
+	CHECK(!jobs[0].by_graph);
+	check_job(&jobs[0]);
+	free_job(&jobs[0]);
+	free(edges);
+	free(head);
+	free_segment(&segment);
+}
+
 /* What is on a device alone is no job for the CPU. */
 static void
 test_on_device(GenieEngine *engine, GenieRandom *random)
@@ -466,6 +550,7 @@ main(void)
 		test_random(engine, &random);
 		test_pages(engine, &random);
 		test_on_device(engine, &random);
+		test_graph(engine, &random);
 		test_malformed(engine, &random);
 		test_interrupts(engine, &random);
 	}
