@@ -642,6 +642,17 @@ genie_directory_set_device_room(uint64 bytes)
 	LWLockRelease(&genie_directory->lock);
 }
 
+bool
+genie_directory_has_devices(void)
+{
+	bool		has;
+
+	LWLockAcquire(&genie_directory->lock, LW_SHARED);
+	has = genie_directory->device_room > 0;
+	LWLockRelease(&genie_directory->lock);
+	return has;
+}
+
 void
 genie_directory_drop(const GenieImageRef *ref)
 {

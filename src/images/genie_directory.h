@@ -164,6 +164,9 @@ extern void genie_directory_unpin_all(void);
 /* The devices have so much room for images that are there alone; 0: none, and there are none any more. */
 extern void genie_directory_set_device_room(uint64 bytes);
 
+/* Has the worker devices? */
+extern bool genie_directory_has_devices(void);
+
 /* The devices have lost an image that was there alone; it is not pinned. */
 extern void genie_directory_drop(const GenieImageRef *ref);
 

@@ -340,9 +340,11 @@ genie_image_cache_values(Relation index, const GenieMetaData *meta, GenieSegment
 uint32
 genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
 {
+	uint32		degree = genie_graph_of(index);
+
 	/* exact classes have no keywords */
-	return segment->header.n_keywords > 0 && segment->header.n_objects >= GENIE_PROXIMITY_OBJECTS_MIN &&
-		genie_proximity_serves(genie_values_metric(segment)) ? genie_graph_of(index) : 0;
+	return degree > 0 && segment->header.n_keywords > 0 && segment->header.n_objects >= GENIE_PROXIMITY_OBJECTS_MIN &&
+		genie_proximity_serves(genie_values_metric(segment)) && !genie_directory_has_devices() ? degree : 0;
 }
 
 GenieFallback

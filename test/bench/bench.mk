@@ -7,6 +7,7 @@
 #   make bench-restart  the first queries after a restart; genie_prewarm by several processes (LOADERS="0 2 7")
 #   make bench-lsh      recall of the hash functions by their settings: STUDIES="l2 cosine" (test/bench/bench_lsh.c)
 #   make bench-pivots   distances that a search in a metric space computes: pivots in a table, GTS's tree (SETS="words sift")
+#   make bench-graph    proximity graphs of vectors: building, recall and time: GRAPHS="crowded 300000" (test/bench/bench_graph.c)
 #   make bench-bitmaps  cells of arrays counted by the CPU engine and by DimsAtts, a bitmap index: BITMAPS="10000000 all 256" (test/bench/bench_bitmaps.c)
 #   make bench-cuda     the papers' shapes on the GPU and the CPU
 #   make bench-scan     scans of quantized vectors on the GPU and the CPU: SHAPE="l2 128 4500000 26" (test/bench/bench_scan.cpp); NVCC= without a GPU
@@ -77,7 +78,7 @@ build/bench_engine: test/bench/bench_engine.c test/bench/bench_time.h $(PLAIN_SO
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lm -lpthread
 
-build/bench_bitmaps build/bench_lanes build/bench_keys build/bench_pivots: build/%: test/bench/%.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
+build/bench_bitmaps build/bench_graph build/bench_lanes build/bench_keys build/bench_pivots: build/%: test/bench/%.c test/bench/bench_time.h $(PLAIN_SOURCES) $(ALL_HEADERS)
 	@mkdir -p build
 	$(CC) -std=gnu99 -O3 -DNDEBUG -Wall -Wextra -Wno-unused-parameter $(PLAIN_INCLUDES) -o $@ $< $(PLAIN_SOURCES) -lm -lpthread
 
@@ -103,10 +104,13 @@ bench-lsh: build/bench_lsh
 bench-pivots: build/bench_pivots
 	build/bench_pivots $(or $(GENIE_DATA),../shared/data) $(SETS)
 
+bench-graph: build/bench_graph
+	build/bench_graph $(GRAPHS)
+
 bench-bitmaps: build/bench_bitmaps
 	build/bench_bitmaps $(BITMAPS)
 
 plots:
 	test/bench/plots/plot
 
-.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-restart bench-worst bench-engine bench-rows bench-lsh bench-pivots bench-bitmaps bench-devices plots
+.PHONY: bench bench-papers bench-cuda bench-sql bench-distance bench-vector bench-restart bench-worst bench-engine bench-rows bench-lsh bench-pivots bench-graph bench-bitmaps bench-devices plots

@@ -9,8 +9,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+my ($cuda, $library) = fake_engine();
+order('');
 my $node = genie_node('graph', init => { allows_streaming => 1 },
-	conf => worker_settings('genie.shared_memory = 64MB', 'genie.cpu_threads = 2', 'genie.loaders = 1', 'autovacuum = off', 'max_parallel_maintenance_workers = 1'));
+	conf => worker_settings($library, 'genie.shared_memory = 64MB', 'genie.cpu_threads = 2', 'genie.loaders = 1', 'autovacuum = off', 'max_parallel_maintenance_workers = 1'));
 sub sql { return $node->safe_psql('postgres', join('; ', @_)); }
 sub state_of { return sql("SELECT coalesce(string_agg(contents || ' ' || state, ', ' ORDER BY contents), 'none') FROM genie_images() WHERE index = '$_[0]'::regclass AND contents = 'graph'"); }
 sub cancelled { return ($node->psql('postgres', $_[0]))[2]; }
@@ -196,6 +198,18 @@ foreach my $class (['genie_l1_ops', '<+>'], ['genie_cosine_ops', '<=>'])
 	my $found = sql(qq{SELECT count(*) FROM generate_series(1, 20) i, LATERAL (SELECT id FROM v ORDER BY x $class->[1] vec(i * 400, 1) LIMIT 1) s WHERE id = i * 400});
 	cmp_ok($found, '>=', 18, "$class->[0]: rows find themselves");
 }
+
+# ---- with a GPU there is none ----
+
+sql("ALTER SYSTEM SET genie.engine = 'cuda'");
+$node->restart;
+wait_until($node, q{SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat});
+is(cancelled("SELECT genie_prewarm('v_x')"), '', 'with a GPU all is loaded');
+is(state_of('v_x'), 'none', 'but a graph');
+is(sql('SET enable_seqscan = off', 'SELECT count(*) FROM (SELECT id FROM v ORDER BY x <=> vec(5, 1) LIMIT 5) s', 'SELECT by_graph FROM genie_last_scan()'), "5\n0", 'nor is one asked');
+sql('ALTER SYSTEM RESET genie.engine');
+$node->restart;
+wait_until($node, q{SELECT engine = 'cpu' AND worker_state = 'idle' FROM genie_stat});
 
 # ---- a standby ----
 
