@@ -27,7 +27,7 @@ CREATE FUNCTION vec(i int, kind int) RETURNS real[] LANGUAGE sql IMMUTABLE SET s
 CREATE TABLE v (id int, kind int, x real[]);
 CREATE FUNCTION fill(kind int, n int) RETURNS void LANGUAGE sql AS $$
 	TRUNCATE v; INSERT INTO v SELECT i, i % 100, vec(i, kind) FROM generate_series(1, n) i $$;
--- the share of the k nearest rows that a call finds, by their distances, of 40 rows as queries
+-- the share of the k nearest rows that a call finds, by their distances, of 40 rows as queries, one by one: many are scanned together, exactly
 CREATE FUNCTION recall(index regclass, k int) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
 	queries real[];
@@ -40,12 +40,12 @@ BEGIN
 	PERFORM set_config('enable_indexscan', 'off', true);
 	exact = (SELECT array_agg((SELECT max(d) FROM (SELECT x <-> ARRAY(SELECT unnest(queries[i:i])) AS d FROM v ORDER BY d LIMIT k) s) ORDER BY i) FROM generate_series(1, n) i);
 	PERFORM set_config('enable_indexscan', 'on', true);
-	RETURN (SELECT round(count(*) FILTER (WHERE distance <= exact[query])::numeric / (n * k), 3) FROM genie_search(index, queries, k));
+	RETURN (SELECT round(count(*) FILTER (WHERE distance <= exact[i])::numeric / (n * k), 3) FROM generate_series(1, n) i, genie_search(index, queries[i:i], k));
 END $$;
 CREATE INDEX v_x ON v USING genie (x genie_l2_ops (hashes = 16)) WITH (graph = 32);
 SQL
 
-# A call finds such a share of the nearest rows, and asks a graph.
+# Calls find such a share of the nearest rows, and ask a graph.
 sub finds
 {
 	my ($least, $when, $k) = @_;
@@ -89,6 +89,7 @@ foreach my $kind (0 .. 3)
 
 sql('SELECT fill(1, 30000)', 'REINDEX INDEX v_x', 'VACUUM v', q{SELECT genie_prewarm('v_x')});
 is(candidates(), 100, 'a scan by the graph has 100 candidates');
+is(sql(q{SELECT count(*) FROM genie_search('v_x', ARRAY(SELECT x FROM v LIMIT 50), 3)}, 'SELECT by_graph FROM genie_last_scan()'), "150\n0", 'so many are scanned');
 is(sql("SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3, 1), vec(4, 1)], 3)", 'SELECT by_graph FROM genie_last_scan()'), "6\n2", 'two searches of a graph');
 is(sql("SET genie.graph_queue = 7; SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <-> vec(77, 1) LIMIT 3) s; SELECT candidates FROM genie_last_scan()"), "3\n7", 'or as many as the queue is long');
 is(sql("SET genie.graph_queue = 7; SET enable_seqscan = off; SELECT count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <-> vec(77, 1) LIMIT 300) s"), 300, 'more rows come all the same');

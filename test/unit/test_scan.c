@@ -413,7 +413,13 @@ test_graph(GenieEngine *engine, GenieRandom *random)
 		jobs[j].has_after = j % 6 == 5;
 		jobs[j].after = (GenieHit) {GENIE_VALUE_KEY_MAX / 2, 7};
 	}
+	/* many together are scanned */
 	run(engine, N_JOBS, jobs);
+	for (uint32_t j = 0; j < N_JOBS; j++)
+		if (CHECK(!jobs[j].by_graph))
+			check_job(&jobs[j]);
+	for (uint32_t j = 0; j < N_JOBS; j += 6)
+		run(engine, 6, jobs + j);
 	for (uint32_t j = 0; j < N_JOBS; j++)
 	{
 		CHECK_INT(jobs[j].status, GENIE_OK);

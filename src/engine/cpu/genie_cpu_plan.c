@@ -16,6 +16,7 @@
 #include "genie_tile_count.h"
 #include "genie_tile_source.h"
 #include "genie_tile_zones.h"
+#include "genie_value_filter.h"
 
 /* Costs are in postings (genie_tile.h). */
 #define COSTS_A_NS 2
@@ -30,6 +31,10 @@
 #define GRAPH_SEEN 600
 #define GRAPH_SEEN_A_PLACE 22
 #define COST_GRAPH_OBJECT 50
+
+/* So many SCAN jobs of the same records cost a part each of what one costs by itself (genie_value_filter.h). */
+#define SCANS_TOGETHER 8
+#define SHARE_SCANS 5
 
 #define COST_TEXT_BYTES 25		/* a byte of a text's record, by 64 rows of its query, costs like so many */
 
@@ -271,17 +276,18 @@ graph_cost(const GenieJob *job)
 	return (GRAPH_SEEN + GRAPH_SEEN_A_PLACE * queue) * COST_GRAPH_OBJECT;
 }
 
-/* Is a SCAN job's graph of all that it is about, and expected to be faster? */
+/* Is a SCAN job's graph of all that it is about, and expected to be faster than a scan, beside so many others? */
 static bool
-searches(const GenieJob *job)
+searches(const GenieJob *job, uint32_t n_scans)
 {
 	const GenieProximityGraph *graph = job->graph;
+	uint32_t	share = n_scans >= SCANS_TOGETHER ? SHARE_SCANS : 1;
 
 	return job->kind == GENIE_JOB_SCAN && graph != NULL && graph->head->n_levels > 0 && !job->has_after &&
 		job->first_tile == 0 && job->n_tiles == job->image->n_tiles && graph->n_objects == job->vectors->n_objects &&
 		genie_proximity_serves(job->vectors->metric) && job->scan->error <= FLT_MAX &&
 		job->k <= GENIE_PROXIMITY_QUEUE_MAX && job->graph_queue <= GENIE_PROXIMITY_QUEUE_MAX &&
-		graph_cost(job) < scan_cost(job);
+		graph_cost(job) < scan_cost(job) / (genie_value_filter_serves(job->vectors->metric) ? share : 1);
 }
 
 void
@@ -289,10 +295,13 @@ genie_cpu_dispatch(GenieCpuBatch *batch, GenieTileScratch *scratch)
 {
 	GenieDispatchQuery *queries = malloc(batch->n_works * sizeof(GenieDispatchQuery));
 	uint32_t	n_counted = 0;
+	uint32_t	n_scans = 0;
 	uint32_t	end;
 
 	for (uint32_t w = 0; w < batch->n_works; w++)
-		batch->works[w].by_graph = searches(batch->works[w].job);
+		n_scans += genie_cpu_scans(&batch->works[w]);
+	for (uint32_t w = 0; w < batch->n_works; w++)
+		batch->works[w].by_graph = searches(batch->works[w].job, n_scans);
 	qsort(batch->works, batch->n_works, sizeof(GenieCpuWork), compare_works);
 	for (uint32_t start = 0; start < batch->n_works && queries != NULL; start = end)
 	{
