@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 
 #include "genie_cpu_threads.h"
 #include "genie_fault.h"
