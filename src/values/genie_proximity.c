@@ -19,7 +19,6 @@
 #include "genie_proximity.h"
 #include "genie_value_record.h"
 
-#define CACHE_LINE 64
 #define GONE_ON UINT64_C(1)		/* in a rank: the search went on from it */
 #define OBJECT_SHIFT 1
 #define KEY_SHIFT 33
@@ -132,15 +131,7 @@ make_room(Search *search, uint32_t n)
 static inline const void *
 record_of(const Search *search, uint32_t object)
 {
-	return (const uint8_t *) search->vectors->tiles[object >> GENIE_TILE_SHIFT] +
-		(object & (GENIE_TILE_OBJECTS - 1)) * search->n_bytes;
-}
-
-static inline void
-fetch(const void *from, size_t n_bytes)
-{
-	for (uintptr_t at = (uintptr_t) from / CACHE_LINE * CACHE_LINE; at < (uintptr_t) from + n_bytes; at += CACHE_LINE)
-		__builtin_prefetch((const void *) at);
+	return genie_vectors_record(search->vectors, search->n_bytes, object);
 }
 
 static inline bool
@@ -165,7 +156,7 @@ see(Search *search, const uint32_t *objects, uint32_t n)
 		if (objects[i] >= search->graph->n_objects || !add_seen(search, objects[i]))
 			continue;
 		places[n_fresh] = record_of(search, objects[i]);
-		fetch(places[n_fresh], search->n_bytes);
+		genie_vectors_fetch(places[n_fresh], search->n_bytes);
 		fresh[n_fresh++] = objects[i];
 	}
 	if (n_fresh == 0)
@@ -246,8 +237,8 @@ go_on(Search *search)
 		for (uint32_t next = at + 1; next < queue->n; next++)
 			if ((queue->ranks[next] & GONE_ON) == 0)
 			{
-				fetch(genie_proximity_edges(graph, search->level, object_of(queue->ranks[next])),
-					  graph->head->degree * sizeof(uint32_t));
+				genie_vectors_fetch(genie_proximity_edges(graph, search->level, object_of(queue->ranks[next])),
+									graph->head->degree * sizeof(uint32_t));
 				break;
 			}
 		if (!make_room(search, graph->head->degree))

@@ -103,10 +103,7 @@ is_known(const Build *build, uint32_t index)
 static inline const void *
 record_of(const Build *build, uint32_t index)
 {
-	const uint32_t object = member_of(build, index);
-
-	return (const uint8_t *) build->vectors->tiles[object >> GENIE_TILE_SHIFT] +
-		(object & (GENIE_TILE_OBJECTS - 1)) * build->n_bytes;
+	return genie_vectors_record(build->vectors, build->n_bytes, member_of(build, index));
 }
 
 static inline uint32_t *

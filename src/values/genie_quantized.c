@@ -70,8 +70,6 @@
 #define FLOAT_SQUARES_MIN 1e-25
 #define FLOAT_SQUARES_MAX 1e30
 
-#define CACHE_LINE	64
-
 /* bytes of records that are fetched ahead: a little more than a core can wait for at a time */
 #define AHEAD_BYTES 2048
 
@@ -312,22 +310,7 @@ genie_quantized_query(GenieValueShape shape, GenieVector vector, float *elements
 static inline const GenieQuantized *
 record_of(const GenieQuantizedVectors *vectors, size_t n_bytes, uint32_t object)
 {
-	const char *tile;
-
-	if (object >= vectors->n_objects)
-		return NULL;
-	tile = vectors->tiles[object >> GENIE_TILE_SHIFT];
-	return (const void *) (tile + (object & (GENIE_TILE_OBJECTS - 1)) * n_bytes);
-}
-
-/* Prefetches the lines of a record. */
-static inline void
-fetch(const GenieQuantized *record, size_t n_bytes)
-{
-	uintptr_t	end = (uintptr_t) record + n_bytes;
-
-	for (uintptr_t at = (uintptr_t) record / CACHE_LINE * CACHE_LINE; at < end; at += CACHE_LINE)
-		__builtin_prefetch((const void *) at);
+	return object >= vectors->n_objects ? NULL : genie_vectors_record(vectors, n_bytes, object);
 }
 
 void
@@ -351,7 +334,7 @@ genie_quantized_bounds_by(const GenieQuantizedKernel *kernel, const GenieQuantiz
 		const GenieQuantized *record = i < n ? record_of(vectors, n_bytes, hits[i].object) : NULL;
 
 		if (record != NULL)
-			fetch(record, n_bytes);
+			genie_vectors_fetch(record, n_bytes);
 		if (i < ahead)
 			continue;
 		record = record_of(vectors, n_bytes, hits[i - ahead].object);

@@ -111,6 +111,24 @@ genie_vectors_in_tile(const GenieQuantizedVectors *vectors, uint32_t tile)
 	return left < GENIE_TILE_OBJECTS ? left : GENIE_TILE_OBJECTS;
 }
 
+/* The record, of n_bytes, of an object that they have here. */
+static inline const void *
+genie_vectors_record(const GenieQuantizedVectors *vectors, size_t n_bytes, uint32_t object)
+{
+	return (const uint8_t *) vectors->tiles[object >> GENIE_TILE_SHIFT] +
+		(object & (GENIE_TILE_OBJECTS - 1)) * n_bytes;
+}
+
+/* Has the processor fetch the lines of a record, or of other memory, that is read soon. */
+static inline void
+genie_vectors_fetch(const void *from, size_t n_bytes)
+{
+	const uintptr_t line = 64;
+
+	for (uintptr_t at = (uintptr_t) from / line * line; at < (uintptr_t) from + n_bytes; at += line)
+		__builtin_prefetch((const void *) at);
+}
+
 /* Are they on a device alone? */
 static inline bool
 genie_vectors_on_device(const GenieQuantizedVectors *vectors)

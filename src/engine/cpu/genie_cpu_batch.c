@@ -440,9 +440,7 @@ static void
 scan_records(const GenieCpuTask *task, uint32_t first, uint32_t n)
 {
 	const GenieQuantizedVectors *vectors = task->works[0].job->vectors;
-	const char *tile = vectors->tiles[first >> GENIE_TILE_SHIFT];
-	size_t		at = (first & (GENIE_TILE_OBJECTS - 1)) *
-		genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
+	size_t		n_bytes = genie_value_record_bytes(vectors->metric, vectors->n_dimensions);
 	const GenieValueQuery *queries[GENIE_CPU_SCAN_JOBS];
 	GenieTopK  *tops[GENIE_CPU_SCAN_JOBS];
 	uint32_t	n_queries = 0;
@@ -459,7 +457,8 @@ scan_records(const GenieCpuTask *task, uint32_t first, uint32_t n)
 		queries[n_queries] = work->job->scan;
 		tops[n_queries++] = &part->top;
 	}
-	genie_value_offer(queries, tops, n_queries, tile + at, n, first, task->works[0].job->image->live);
+	genie_value_offer(queries, tops, n_queries, genie_vectors_record(vectors, n_bytes, first), n, first,
+					  task->works[0].job->image->live);
 	for (uint32_t w = 0; w < task->n_works; w++)
 	{
 		GenieCpuPart *part = genie_cpu_part(&task->works[w], task->part);
