@@ -67,7 +67,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 17
+#define GENIE_ENGINE_ABI 18
 
 typedef enum GenieStatus
 {

@@ -3,8 +3,8 @@
  *	  Planning, laying out, filling and checking groups of an image (genie_image.h).
  *
  * A group's layout follows from its plans alone: the header and the tiles' entries, then the parts of tile after tile
- * in the order of genie_image.h, each aligned.  The planner adds up the same sizes that lay_out() gives out, so a
- * group takes exactly the planned bytes.
+ * in the order of genie_image.h, each aligned.  The planner adds up the same sizes that lay_out_lists_of() and
+ * lay_out_objects_of() give out, so a group takes exactly the planned bytes.
  *
  * Invariants of a finished group (genie_image_group_valid() checks them all):
  *
@@ -22,6 +22,8 @@
  *	8.	In a group with codes each posting is a code and each code a posting, and zones are what the codes say
  *		(genie_image_codes.c).
  *	9.	A group of codes alone has codes, and its tiles have no list and no bitmap.
+ *	10.	The group of codes alone in a group with lists is one, of the same tiles, and ends with it.  Where codes were
+ *		dropped, it has none either.
  *
  * The builder keeps 2 to 6 by what it refuses: genie_image_add() takes only ascending ranks, as many lists and postings
  * as planned, and objects that exist; genie_image_group_finish() takes only tiles that got all that was planned.  The
@@ -96,10 +98,9 @@ lay_out_lists(uint32_t n_keywords, uint32_t n, uint64_t offset, GenieImageLists 
 	return offset + align_up(((uint64_t) n + 1) * sizeof(uint32_t));
 }
 
-/* Gives the tile's parts their places from offset on; returns the offset behind them.  code_bytes: of an object. */
+/* Gives the tile's lists their places from offset on; returns the offset behind them. */
 static uint64_t
-lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *planned, uint64_t offset,
-		GenieImageTile *tile)
+lay_out_lists_of(const GenieImagePlan *plan, const GenieTilePlan *planned, uint64_t offset, GenieImageTile *tile)
 {
 	const GenieTilePlan no_lists = {.n_objects = planned->n_objects};
 
@@ -121,14 +122,36 @@ lay_out(const GenieImagePlan *plan, uint32_t code_bytes, const GenieTilePlan *pl
 	tile->bitmap_ranks = offset;
 	offset += align_up((uint64_t) tile->n_bitmaps * sizeof(uint32_t));
 	tile->bitmaps = offset;
-	offset += (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES;
+	return offset + (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES;
+}
+
+/* The same for what it has by object; code_bytes: of one. */
+static uint64_t
+lay_out_objects_of(const GenieImagePlan *plan, uint32_t code_bytes, uint64_t offset, GenieImageTile *tile)
+{
 	tile->sizes = offset;
 	offset += align_up((uint64_t) tile->n_objects * plan->size_width);
 	tile->codes = offset;
 	offset += (uint64_t) genie_code_rows(tile->n_objects) * code_bytes;
 	tile->zones = offset;
-	offset += align_up(genie_zone_bytes(plan->n_dimensions, tile->n_objects));
-	return offset;
+	return offset + align_up(genie_zone_bytes(plan->n_dimensions, tile->n_objects));
+}
+
+/* Is there a group of codes alone in each group? */
+static bool
+has_alone(const GenieImagePlan *plan)
+{
+	return plan->form == GENIE_IMAGE_FULL && plan->n_dimensions > 0;
+}
+
+/* The plan of those. */
+static GenieImagePlan
+alone_plan(const GenieImagePlan *plan)
+{
+	GenieImagePlan alone = *plan;
+
+	alone.form = GENIE_IMAGE_CODES;
+	return alone;
 }
 
 uint32_t
@@ -138,6 +161,8 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 	uint64_t	aim = plan->group_bytes != 0 ? plan->group_bytes : GENIE_IMAGE_GROUP_BYTES;
 	GenieCodeLayout layout = genie_codes_layout(plan, NULL, NULL);
 	uint64_t	parts = trailer_bytes(plan->n_dimensions, layout.n_strips);
+	uint32_t	n_headers = has_alone(plan) ? 2 : 1;
+	GenieImagePlan alone = alone_plan(plan);
 	uint32_t	n = 0;
 
 	assert(first < n_tiles && plan->size_width <= 2);
@@ -151,14 +176,24 @@ genie_image_group_plan(const GenieImagePlan *plan, const GenieTilePlan *tiles, u
 
 		if (tiles[first + n].n_postings > UINT32_MAX || tiles[first + n].n_chunks > GENIE_TILE_CHUNKS_MAX)
 			return 0;
-		more = lay_out(plan, layout.row_bytes, &tiles[first + n], 0, &tile);
-		if (n > 0 && header_bytes(n + 1) + parts + more > aim)
+		more = lay_out_lists_of(plan, &tiles[first + n], 0, &tile);
+		if (has_alone(plan))
+			more = lay_out_lists_of(&alone, &tiles[first + n], more, &tile);
+		more = lay_out_objects_of(plan, layout.row_bytes, more, &tile);
+		if (n > 0 && n_headers * header_bytes(n + 1) + parts + more > aim)
 			break;
 		parts += more;
 		n++;
 	}
-	*n_bytes = header_bytes(n) + parts;
+	*n_bytes = n_headers * header_bytes(n) + parts;
 	return n;
+}
+
+/* The group of codes alone in a group that was planned with one, even if codes were dropped. */
+static GenieImageGroup *
+inner_group(const GenieImageGroup *group)
+{
+	return (GenieImageGroup *) (void *) ((uint8_t *) group + group->alone);
 }
 
 /* Lays out the header and the tiles' entries of a group of n_bytes; returns the offset behind the last tile. */
@@ -185,7 +220,23 @@ lay_out_tiles(GenieImageGroup *group, uint32_t magic, uint64_t n_bytes, const Ge
 	group->n_dimensions = plan->n_dimensions;
 	group->n_strips = layout.n_strips;
 	for (uint32_t t = 0; t < n_tiles; t++)
-		offset = lay_out(plan, layout.row_bytes, &tiles[t], offset, &entries[t]);
+	{
+		offset = lay_out_lists_of(plan, &tiles[t], offset, &entries[t]);
+		if (!has_alone(plan))
+			offset = lay_out_objects_of(plan, layout.row_bytes, offset, &entries[t]);
+	}
+	if (!has_alone(plan))
+		return offset;
+	group->alone = offset;
+	offset += header_bytes(n_tiles);
+	for (uint32_t t = 0; t < n_tiles; t++)
+	{
+		GenieImagePlan alone = alone_plan(plan);
+		GenieImageTile tile;
+
+		offset = lay_out_lists_of(&alone, &tiles[t], offset, &tile);
+		offset = lay_out_objects_of(plan, layout.row_bytes, offset, &entries[t]);
+	}
 	return offset;
 }
 
@@ -207,11 +258,21 @@ genie_image_group_lay_out(void *memory, uint64_t n_bytes, const GenieImagePlan *
 						  const GenieTilePlan *tiles, uint32_t first_tile, uint32_t n_tiles,
 						  GenieTileFill *fills)
 {
-	uint64_t	end = lay_out_tiles(memory, GENIE_IMAGE_MAGIC, n_bytes, plan, tiles, first_tile, n_tiles);
+	GenieImageGroup *group = memory;
+	uint64_t	end = lay_out_tiles(group, GENIE_IMAGE_MAGIC, n_bytes, plan, tiles, first_tile, n_tiles);
 
-	end = lay_out_dimensions(memory, plan, end);
+	end = lay_out_dimensions(group, plan, end);
 	assert(end == n_bytes);
 	(void) end;
+	if (has_alone(plan))
+	{
+		GenieImageGroup *alone = inner_group(group);
+		GenieImagePlan its_plan = alone_plan(plan);
+
+		(void) lay_out_tiles(alone, GENIE_IMAGE_MAGIC, n_bytes - group->alone, &its_plan, tiles, first_tile, n_tiles);
+		alone->dimensions = group->dimensions - group->alone;
+		alone->strips = group->strips - group->alone;
+	}
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
 		memset(&fills[t], 0, sizeof(GenieTileFill));
@@ -525,9 +586,13 @@ genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes)
 }
 
 void
-genie_image_drop_codes(void *group)
+genie_image_drop_codes(void *memory)
 {
-	((GenieImageGroup *) group)->n_dimensions = 0;
+	GenieImageGroup *group = memory;
+
+	group->n_dimensions = 0;
+	if (group->alone != 0)
+		inner_group(group)->n_dimensions = 0;
 }
 
 bool
@@ -573,9 +638,9 @@ lists_follow(const GenieImageLists *lists, uint32_t n_keywords, uint64_t n_bytes
 		part_follows(lists->starts, ((uint64_t) lists->n + 1) * sizeof(uint32_t), n_bytes, offset);
 }
 
+/* Do the places of a tile's lists follow one another? */
 static bool
-parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t code_bytes, uint32_t n_planned,
-			uint64_t *offset)
+lists_of_follow(const GenieImageGroup *group, const GenieImageTile *tile, uint64_t *offset)
 {
 	static const GenieImageLists none = {0};
 	uint64_t	n_bytes = group->n_bytes;
@@ -587,8 +652,17 @@ parts_valid(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t c
 		 tile->n_chunks == 0 && memcmp(&tile->chunked, &none, sizeof(none)) == 0) &&
 		part_follows(tile->chunks, (uint64_t) tile->n_chunks * sizeof(GenieChunk), n_bytes, offset) &&
 		part_follows(tile->bitmap_ranks, (uint64_t) tile->n_bitmaps * sizeof(uint32_t), n_bytes, offset) &&
-		part_follows(tile->bitmaps, (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES, n_bytes, offset) &&
-		part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset) &&
+		part_follows(tile->bitmaps, (uint64_t) tile->n_bitmaps * GENIE_TILE_BITMAP_BYTES, n_bytes, offset);
+}
+
+/* The same of what it has by object. */
+static bool
+objects_of_follow(const GenieImageGroup *group, const GenieImageTile *tile, uint32_t code_bytes, uint32_t n_planned,
+				  uint64_t *offset)
+{
+	uint64_t	n_bytes = group->n_bytes;
+
+	return part_follows(tile->sizes, (uint64_t) tile->n_objects * group->size_width, n_bytes, offset) &&
 		part_follows(tile->codes, (uint64_t) genie_code_rows(tile->n_objects) * code_bytes, n_bytes, offset) &&
 		part_follows(tile->zones, genie_zone_bytes(n_planned, tile->n_objects), n_bytes, offset);
 }
@@ -773,8 +847,44 @@ strips_valid(const GenieImageGroup *group, uint32_t *row_bytes, uint32_t *n_plan
 	return group->n_dimensions == 0 || group->n_dimensions == *n_planned;
 }
 
-bool
-genie_image_group_valid(const GenieImageGroup *group)
+static bool group_valid(const GenieImageGroup *group, bool is_inner);
+
+/*
+ * Is the group of codes alone in a group, which is to begin at *offset, a good one of the same tiles, objects and
+ * codes?  Moves *offset behind its last tile.
+ */
+static bool
+inner_valid(const GenieImageGroup *group, uint64_t *offset)
+{
+	const uint64_t alone = group->alone;
+	const GenieImageGroup *inner;
+
+	if (alone != *offset || alone > group->n_bytes || group->n_bytes - alone < header_bytes(group->n_tiles))
+		return false;
+	inner = inner_group(group);
+	if (inner->n_bytes != group->n_bytes - alone || inner->form != GENIE_IMAGE_CODES || inner->alone != 0 ||
+		inner->size_width != group->size_width || inner->first_tile != group->first_tile ||
+		inner->n_tiles != group->n_tiles || inner->n_keywords != group->n_keywords ||
+		inner->min_size != group->min_size || inner->max_size != group->max_size ||
+		inner->n_dimensions != group->n_dimensions || inner->n_strips != group->n_strips ||
+		inner->dimensions != group->dimensions - alone || inner->strips != group->strips - alone ||
+		!group_valid(inner, true))
+		return false;
+	for (uint32_t t = 0; t < group->n_tiles; t++)
+	{
+		const GenieImageTile *tile = genie_image_tiles(group) + t;
+		const GenieImageTile *same = genie_image_tiles(inner) + t;
+
+		if (same->n_objects != tile->n_objects || same->sizes != tile->sizes - alone ||
+			same->codes != tile->codes - alone || same->zones != tile->zones - alone)
+			return false;
+	}
+	*offset = group->dimensions;
+	return true;
+}
+
+static bool
+group_valid(const GenieImageGroup *group, bool is_inner)
 {
 	const GenieImageTile *tiles = genie_image_tiles(group);
 	const uint8_t *base = (const uint8_t *) group;
@@ -784,9 +894,11 @@ genie_image_group_valid(const GenieImageGroup *group)
 
 	if (group->magic != GENIE_IMAGE_MAGIC || group->version != GENIE_IMAGE_VERSION ||
 		group->form > GENIE_IMAGE_TIGHT ||
-		(group->form != GENIE_IMAGE_FULL && (group->form == GENIE_IMAGE_CODES) != (group->n_dimensions > 0)) ||
+		(group->form != GENIE_IMAGE_FULL && !is_inner &&
+		 (group->form == GENIE_IMAGE_CODES) != (group->n_dimensions > 0)) ||
 		group->size_width > 2 || group->max_size < group->min_size || group->n_tiles == 0 || group->n_bytes < offset ||
-		!strips_valid(group, &code_bytes, &n_planned))
+		!strips_valid(group, &code_bytes, &n_planned) ||
+		(group->alone != 0) != (group->form == GENIE_IMAGE_FULL && group->n_strips > 0))
 		return false;
 	for (uint32_t t = 0; t < group->n_tiles; t++)
 	{
@@ -794,12 +906,20 @@ genie_image_group_valid(const GenieImageGroup *group)
 
 		if (tile->n_objects == 0 || tile->n_objects > GENIE_TILE_OBJECTS ||
 			(group->form == GENIE_IMAGE_CODES && tile->plain.n + tile->n_bitmaps > 0) ||
-			!parts_valid(group, tile, code_bytes, n_planned, &offset) ||
+			!lists_of_follow(group, tile, &offset) ||
+			(group->alone == 0 && !objects_of_follow(group, tile, code_bytes, n_planned, &offset)) ||
 			!directories_valid(group, tile) ||
 			!lists_valid(base, tile) ||
 			(group->form == GENIE_IMAGE_TIGHT && !chunks_valid(base, tile)) ||
 			!bitmaps_valid(base, tile))
 			return false;
 	}
-	return offset == group->dimensions && (group->n_dimensions == 0 || genie_codes_valid(group));
+	return (group->alone == 0 || inner_valid(group, &offset)) && offset == group->dimensions &&
+		(group->n_dimensions == 0 || genie_codes_valid(group));
+}
+
+bool
+genie_image_group_valid(const GenieImageGroup *group)
+{
+	return group_valid(group, false);
 }

@@ -32,6 +32,9 @@
  *							GENIE_ZONE_SLACK bytes that may be read and mean nothing
  *		GenieCodeDimension[], GenieCodeStrip[]		what the codes mean; only in groups with codes
  *
+ * Where a group has lists and codes, all of sizes, codes, zones and what these mean lies behind all lists, as a group
+ * of codes alone (below) that begins at the offset `alone`.  So who needs only codes copies only those.
+ *
  * Codes.  Where no object has two keywords of one dimension (tuples, LSH signatures), an object is one code a
  * dimension: 0 for no keyword, else the keyword's number in its dimension, from 1 on.  Bit lanes read codes: object by
  * object, all queries of a batch at once.  A code takes 4, 8 or 16 bits by how many keywords its dimension has.
@@ -96,7 +99,7 @@ extern "C" {
 
 #define GENIE_IMAGE_MAGIC	0x474D4947	/* "GIMG" */
 #define GENIE_IMAGE_HEAD_MAGIC 0x48474947	/* "GIGH": of a head */
-#define GENIE_IMAGE_VERSION 6
+#define GENIE_IMAGE_VERSION 7
 #define GENIE_IMAGE_ALIGN	16	/* bytes: a vector load */
 #define GENIE_IMAGE_SLACK	16
 
@@ -218,6 +221,7 @@ typedef struct GenieImageGroup
 	uint32_t	form;			/* GenieImageForm */
 	uint64_t	dimensions;		/* offsets from the group's first byte; dimensions are in rank order */
 	uint64_t	strips;
+	uint64_t	alone;			/* of a group with lists and codes: the group of codes alone in it; else 0 */
 } GenieImageGroup;				/* GenieImageTile[n_tiles] follows */
 
 /* A segment's image as an engine gets it.  Everything stays where it is during a call. */
@@ -255,6 +259,15 @@ static inline const GenieCodeStrip *
 genie_image_strips(const GenieImageGroup *group)
 {
 	return (const GenieCodeStrip *) (const void *) ((const uint8_t *) group + group->strips);
+}
+
+/* The group of codes alone that a group with lists and codes has in it; NULL: it has none. */
+static inline const GenieImageGroup *
+genie_image_alone(const GenieImageGroup *group)
+{
+	if (group->alone == 0 || group->n_dimensions == 0)
+		return NULL;
+	return (const GenieImageGroup *) (const void *) ((const uint8_t *) group + group->alone);
 }
 
 GENIE_IMAGE_FUNCTION uint32_t
@@ -632,7 +645,7 @@ extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
  * dropped once all tiles are finished.
  */
 extern bool genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes);
-extern void genie_image_drop_codes(void *group);
+extern void genie_image_drop_codes(void *memory);
 
 /* Is the group consistent (genie_image.c lists the invariants)?  For tests and assertions. */
 extern bool genie_image_group_valid(const GenieImageGroup *group);

@@ -17,7 +17,8 @@
  * (medians of three), the bytes that it copied in a second, as a part of that rate, and what the CPU engine takes with
  * as many threads as there are processors, 16 at most.
  *
- * codes: images of codes alone (genie_image.h).  GIGABYTES is 0 where the image is to fit.
+ * codes: images of codes alone (genie_image.h).  GIGABYTES is 0 where the image is to fit.  Of an image of lists and
+ * codes, pieces are of its codes, as in a server.
  */
 #include <algorithm>
 #include <cmath>
@@ -99,6 +100,8 @@ repeat(const TestImage &from, uint32_t times, Arena &arena, Large &large)
 
 		memcpy(copy, group, group->n_bytes);
 		copy->first_tile += i / n_groups * MADE_TILES;
+		if (copy->alone != 0)
+			((GenieImageGroup *) genie_image_alone(copy))->first_tile = copy->first_tile;
 	});
 	large.image.id = 1000000;
 	large.image.n_objects *= times;

@@ -757,10 +757,12 @@ test_codes(GenieRandom *random)
 		check_zones(&model, &image);
 		CHECK_INT(image.postings_before[model.n_keywords], model.n_postings);
 
-		/* a code that is not what the lists say, a zone that is not what codes say, and a moved strip */
+		/* a code that is not what the lists say, a zone that is not what codes say, other codes alone, a moved strip */
 		check_flips(random, group, genie_image_tiles(group)->codes, 1, 0);
 		check_flips(random, group, genie_image_tiles(group)->zones + i % 2 * sizeof(uint16_t) *
 					genie_zones(genie_image_tiles(group)->n_objects), sizeof(uint16_t), 0);
+		check_flips(random, group, group->alone, sizeof(GenieImageGroup) + sizeof(GenieImageTile), 0);
+		check_flips(random, group, offsetof(GenieImageGroup, alone), sizeof(group->alone), 0);
 		((GenieCodeStrip *) genie_image_strips(group))->offset++;
 		CHECK(!genie_image_group_valid(group));
 		genie_model_free_image(&image);
@@ -789,6 +791,12 @@ check_alone(GenieRandom *random, GenieModel *model, const GenieSegmentImage *ful
 		CHECK(image.groups[g]->n_bytes < full->groups[g]->n_bytes);
 		CHECK(memcmp(a + tile->sizes, b + same->sizes, tile->codes - tile->sizes) == 0);
 		CHECK(memcmp(a + tile->codes, b + same->codes, image.groups[g]->n_bytes - tile->codes) == 0);
+
+		/* the full group has this one in it */
+		CHECK(genie_image_alone(image.groups[g]) == NULL);
+		CHECK(genie_image_alone(full->groups[g]) != NULL);
+		CHECK_INT(full->groups[g]->alone, full->groups[g]->n_bytes - image.groups[g]->n_bytes);
+		CHECK(memcmp(genie_image_alone(full->groups[g]), a, image.groups[g]->n_bytes) == 0);
 	}
 	check_codes(model, &image);
 	check_zones(model, &image);
@@ -858,7 +866,7 @@ test_no_codes(GenieRandom *random)
 			genie_model_list(&model, round == 0 ? 71 : round == 1 ? 1 : 302, objects, 1);
 		}
 		genie_model_image(&model, 1, 1, &image);
-		CHECK(!genie_image_has_codes(&image));
+		CHECK(!genie_image_has_codes(&image) && genie_image_alone(image.groups[0]) == NULL);
 		CHECK(genie_image_group_valid(image.groups[0]));
 		genie_model_free_image(&image);
 		model.form = GENIE_IMAGE_CODES;

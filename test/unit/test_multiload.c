@@ -4,8 +4,8 @@
  *	  (genie_test_jobs.h).
  *
  * The engine below counts by the CPU engine, and keeps a list of what was copied to it, as a device would.  It notices
- * more copies than there is room for, pieces that are counted before they were copied, and ids that change their
- * meaning.
+ * more copies than there is room for, pieces that are counted before they were copied, lists that are copied although
+ * there are codes, and ids that change their meaning.
  */
 #include <string.h>
 
@@ -42,6 +42,7 @@ typedef struct Device
 	uint32_t	fails_after;	/* batches */
 	GenieStatus fails;
 	uint32_t	n_wrong;
+	uint32_t	n_codes;		/* copies of codes */
 	bool		is_closed;
 } Device;
 
@@ -89,7 +90,11 @@ device_prefetch(GenieEngine *engine, const GenieSegmentImage *image, const Genie
 	for (uint32_t g = 0; image != NULL && g < image->n_groups; g++)
 		copy.n_bytes += image->groups[g]->n_bytes;
 	if (image != NULL)
+	{
 		copy.first = image->groups[0];
+		device.n_wrong += copy.id >= PIECES && genie_image_has_codes(image) && !genie_image_is_codes(image);
+		device.n_codes += genie_image_is_codes(image);
+	}
 	for (uint32_t t = 0; t < n_tiles; t++)
 	{
 		if (genie_vectors_in_tile(vectors, t) == 0)
@@ -308,6 +313,7 @@ static void
 test_answers(GenieRandom *random)
 {
 	uint32_t	n_streamed = 0;
+	uint32_t	n_codes = 0;
 	uint32_t	n_more = 0;		/* batches */
 
 	for (uint32_t round = 0; round < ROUNDS; round++)
@@ -326,6 +332,7 @@ test_answers(GenieRandom *random)
 		}
 		(void) engine->ops->devices(engine, &info, 1);
 		n_streamed += info.streamed_bytes >= n_bytes;
+		n_codes += device.n_codes > 0;
 		if (round % 2 == 0)
 			engine->ops->set_memory_limit(engine, UINT64_MAX);	/* now all of it fits */
 		do
@@ -341,6 +348,7 @@ test_answers(GenieRandom *random)
 		close_device(engine);
 	}
 	CHECK(n_streamed > ROUNDS / 4);
+	CHECK(n_codes > 0 && n_codes < ROUNDS);
 }
 
 static bool

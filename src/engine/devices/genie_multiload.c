@@ -7,6 +7,10 @@
  * own.  A batch's jobs go over the pieces one by one, as parts (genie_job_parts.h), and what parts give is merged at
  * once.  All other jobs go to the engine below as they come, in one batch, before.
  *
+ * Sections.  Groups with lists and codes have groups of codes alone in them, a third of the bytes.  Pieces are of
+ * those: bit lanes, which do large batches, read nothing else, and few queries go to the CPU, which has the lists.
+ * So it may be that the pieces of what is too large have room together; they are then copied once.
+ *
  * Order.  Pieces whose copies are on the device come first, then the others in object order.  So a batch copies only
  * what is not there, and the last pieces that it copies are those with which the next one begins.  (By least recent
  * use alone, each piece would be dropped just before it is wanted again.)
@@ -65,6 +69,7 @@ typedef struct Load
 	struct Load *next;
 	uint64_t	id;				/* of the whole */
 	uint64_t	largest;		/* bytes of a piece */
+	const GenieImageGroup **alone;	/* the image's groups as pieces have them; NULL: as the image has them */
 	uint32_t	n;
 	Piece		pieces[];
 } Load;
@@ -147,13 +152,20 @@ first_tile(Subject subject, uint32_t unit)
 	return subject.image == NULL ? unit : subject.image->groups[unit]->first_tile;
 }
 
+/* What a unit takes on the device; in pieces of a load, NULL: as it is. */
 static uint64_t
-unit_bytes(Subject subject, uint32_t unit)
+unit_bytes(const Load *load, Subject subject, uint32_t unit)
 {
 	uint64_t	more = GENIE_TILE_BITMAP_BYTES + TABLE_BYTES;
 
 	if (subject.image != NULL)
-		return subject.image->groups[unit]->n_bytes + more * subject.image->groups[unit]->n_tiles;
+	{
+		const GenieImageGroup *group = subject.image->groups[unit];
+
+		if (load != NULL && load->alone != NULL)
+			group = load->alone[unit];
+		return group->n_bytes + more * group->n_tiles;
+	}
 	if (genie_vectors_in_tile(subject.vectors, unit) == 0)
 		return 0;				/* another device's */
 	return more + (uint64_t) GENIE_TILE_OBJECTS *
@@ -166,11 +178,26 @@ is_too_large(const Multiload *all, Subject subject)
 	uint64_t	n_bytes = 0;
 
 	for (uint32_t u = 0; u < n_units(subject); u++)
-		n_bytes += unit_bytes(subject, u);
+		n_bytes += unit_bytes(NULL, subject, u);
 	return n_bytes > all->room;
 }
 
 /* ---- pieces ---- */
+
+/*
+ * Groups of codes alone for all of an image's, if it has both lists and codes; else NULL.  False: there is no memory.
+ */
+static bool
+find_alone(const GenieSegmentImage *image, const GenieImageGroup ***alone)
+{
+	*alone = NULL;
+	if (image == NULL || !genie_image_has_codes(image) || genie_image_alone(image->groups[0]) == NULL)
+		return true;
+	*alone = malloc(image->n_groups * sizeof(GenieImageGroup *));
+	for (uint32_t g = 0; g < image->n_groups && *alone != NULL; g++)
+		(*alone)[g] = genie_image_alone(image->groups[g]);
+	return *alone != NULL;
+}
 
 static void
 drop_load(Multiload *all, Load **at)
@@ -180,6 +207,7 @@ drop_load(Multiload *all, Load **at)
 	for (uint32_t p = 0; p < load->n; p++)
 		all->below->ops->forget(all->below, load->pieces[p].id);
 	*at = load->next;
+	free(load->alone);
 	free(load);
 }
 
@@ -202,12 +230,15 @@ cut(Multiload *all, Subject subject)
 	uint32_t	n = n_units(subject);
 	Load	   *load = calloc(1, sizeof(Load) + n * sizeof(Piece));
 
-	if (load == NULL)
+	if (load == NULL || !find_alone(subject.image, &load->alone))
+	{
+		free(load);
 		return NULL;
+	}
 	load->id = id_of(subject);
 	for (uint32_t u = 0; u < n; u++)
 	{
-		uint64_t	n_bytes = unit_bytes(subject, u);
+		uint64_t	n_bytes = unit_bytes(load, subject, u);
 		Piece	   *piece = load->n == 0 ? NULL : &load->pieces[load->n - 1];
 
 		if (n_bytes == 0)
@@ -248,11 +279,14 @@ typedef struct View
 } View;
 
 static Subject
-view_piece(Subject subject, const Piece *piece, View *view)
+view_piece(const Load *load, Subject subject, const Piece *piece, View *view)
 {
 	if (subject.image != NULL)
 	{
-		view->image = genie_image_part(subject.image, piece->first_unit, piece->end_unit - piece->first_unit);
+		view->image = *subject.image;
+		if (load->alone != NULL)
+			view->image.groups = load->alone;
+		view->image = genie_image_part(&view->image, piece->first_unit, piece->end_unit - piece->first_unit);
 		view->image.id = piece->id;
 		return (Subject) {.image = &view->image};
 	}
@@ -364,7 +398,7 @@ load_piece(Multiload *all, Load *load, Subject subject, Piece *piece, const Piec
 		oldest->is_there = false;
 		n_bytes -= oldest->n_bytes;
 	}
-	of_piece = view_piece(subject, piece, view);
+	of_piece = view_piece(load, subject, piece, view);
 	all->below->ops->prefetch(all->below, of_piece.image, of_piece.vectors);
 	piece->is_there = true;
 	all->streamed_bytes += piece->n_bytes;
@@ -447,7 +481,7 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 		if (p + 1 < n_pieces)
 			load_piece(all, load, subject, order[p + 1], order[p], budget, &views[1]);
 		order[p]->counted = ++all->clock;
-		status = count_piece(all, order[p], view_piece(subject, order[p], &views[0]), n, jobs, out, parts, of);
+		status = count_piece(all, order[p], view_piece(load, subject, order[p], &views[0]), n, jobs, out, parts, of);
 	}
 	set_streams(all, false);
 	for (uint32_t j = 0; j < n; j++)
