@@ -2,22 +2,7 @@
  * genie_cuda_copy.cu
  *	  Blocks of device memory, copied one by one.
  */
-#include <algorithm>
-
 #include "genie_cuda_copy.cuh"
-#include "genie_engine.h"
-
-void
-genie_cuda_copy_in(void *to, const void *from, size_t bytes, cudaStream_t stream)
-{
-	for (size_t done = 0, n; done < bytes; done += n)
-	{
-		const uint8_t *at = (const uint8_t *) from + done;
-
-		n = std::min(bytes - done, GENIE_ENGINE_PIN_STEP - (uintptr_t) at % GENIE_ENGINE_PIN_STEP);
-		GENIE_CUDA_CHECK(cudaMemcpyAsync((uint8_t *) to + done, at, n, cudaMemcpyHostToDevice, stream));
-	}
-}
 
 GenieCudaBlock::~GenieCudaBlock()
 {
@@ -41,7 +26,7 @@ GenieCudaLive::update(const GenieSegmentImage &image, cudaStream_t stream)
 	if (!block.uploaded || image_id != image.id || version != image.live_version)
 	{
 		block.uploaded = false;
-		genie_cuda_copy_in(block.memory, image.live + (size_t) first_tile * GENIE_TILE_WORDS, block.bytes, stream);
+		block.copy_in(image.live + (size_t) first_tile * GENIE_TILE_WORDS, stream);
 		image_id = image.id;
 		version = image.live_version;
 		block.uploaded = true;
@@ -68,7 +53,7 @@ GenieCudaCopy::upload(size_t part, const void *from, cudaStream_t copy_stream)
 		return 0;
 	if (from != nullptr)
 	{
-		genie_cuda_copy_in(block.memory, from, block.bytes, copy_stream);
+		block.copy_in(from, copy_stream);
 		GENIE_CUDA_CHECK(cudaEventRecord(ready, copy_stream));
 	}
 	block.uploaded = true;

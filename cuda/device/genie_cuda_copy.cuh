@@ -23,9 +23,6 @@
 #include "genie_cuda_memory.cuh"
 #include "genie_image.h"
 
-/* Copies from the host, of which only parts may be pinned, each by itself (GenieEngineOps.pin). */
-extern void genie_cuda_copy_in(void *to, const void *from, size_t bytes, cudaStream_t stream);
-
 /* A block of the memory that is for images, or none yet. */
 struct GenieCudaBlock
 {
@@ -36,6 +33,12 @@ struct GenieCudaBlock
 
 	/* Called once.  Throws if the device has no room. */
 	void		take(GenieCudaMemory &owner_, size_t bytes_);
+
+	/* Starts copying all of it from the host. */
+	void		copy_in(const void *from, cudaStream_t stream)
+	{
+		owner->copy_in(memory, from, bytes, stream);
+	}
 
 	uint8_t    *memory = nullptr;
 	size_t		bytes = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "genie_cuda_memory.cuh"
+#include "genie_engine.h"
 
 constexpr size_t BLOCK_STEP = (size_t) 2 << 20;
 constexpr size_t KEPT_LARGER = 4;	/* a kept block that is larger by this part is used */
@@ -160,4 +161,27 @@ GenieCudaMemory::pinned(size_t bytes)
 		pinned_size = size;
 	}
 	return pinned_memory;
+}
+
+static bool
+is_pinned(const void *memory)
+{
+	cudaPointerAttributes attributes = {};
+	const bool	is = cudaPointerGetAttributes(&attributes, memory) == cudaSuccess && attributes.type == cudaMemoryTypeHost;
+
+	(void) cudaGetLastError();
+	return is;
+}
+
+void
+GenieCudaMemory::copy_in(void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+	for (size_t done = 0, n; done < bytes; done += n)
+	{
+		const uint8_t *at = (const uint8_t *) from + done;
+
+		n = std::min(bytes - done, GENIE_ENGINE_PIN_STEP - (uintptr_t) at % GENIE_ENGINE_PIN_STEP);
+		if (n < GENIE_CUDA_RING_LEAST || is_pinned(at) || !ring.copy((uint8_t *) to + done, at, n, stream))
+			GENIE_CUDA_CHECK(cudaMemcpyAsync((uint8_t *) to + done, at, n, cudaMemcpyHostToDevice, stream));
+	}
 }

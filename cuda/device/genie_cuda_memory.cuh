@@ -14,6 +14,7 @@
 
 #include "genie_cuda_error.cuh"
 #include "genie_cuda_policy.cuh"
+#include "genie_cuda_ring.cuh"
 
 class GenieCudaMemory
 {
@@ -43,6 +44,9 @@ public:
 		drop_scratch();
 	}
 	uint8_t    *pinned(size_t bytes);
+
+	/* Starts copying from the host, of which only parts may be pinned, each by itself (GenieEngineOps.pin). */
+	void		copy_in(void *to, const void *from, size_t bytes, cudaStream_t stream);
 
 	uint64_t	limit() const
 	{
@@ -77,6 +81,7 @@ private:
 	size_t		scratch_size = 0;
 	uint8_t    *pinned_memory = nullptr;
 	size_t		pinned_size = 0;
+	GenieCudaRing ring;
 };
 
 #endif							/* GENIE_CUDA_MEMORY_CUH */

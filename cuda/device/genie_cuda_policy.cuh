@@ -367,6 +367,14 @@ constexpr uint32_t GENIE_CUDA_OUT_TILES = 256;
 /* jobs done at a time; keeps the numbers of pieces below 2^31: 65,536 tiles of 8 parts */
 constexpr uint32_t GENIE_CUDA_PASS_JOBS = 2048;
 
+/*
+ * Copies from memory that is not pinned (genie_cuda_ring.cuh): threads, bytes of a block, of which each has two, and
+ * bytes of a copy from which on they are used.
+ */
+constexpr uint32_t GENIE_CUDA_RING_THREADS = 4;
+constexpr size_t GENIE_CUDA_RING_BYTES = (size_t) 4 << 20;
+constexpr size_t GENIE_CUDA_RING_LEAST = (size_t) 1 << 20;
+
 /* bytes of results copied to the host at a time: pinned memory is lost to all other processes */
 constexpr uint64_t GENIE_CUDA_RESULT_MAX = UINT64_C(64) << 20;
 

@@ -43,6 +43,7 @@ typedef struct Device
 	GenieStatus fails;
 	uint32_t	n_wrong;
 	uint32_t	n_codes;		/* copies of codes */
+	uint32_t	n_counted;		/* jobs on pieces */
 	bool		is_closed;
 } Device;
 
@@ -119,6 +120,7 @@ check_view(const GenieJob *job)
 
 	if (job->n_tiles == 0)
 		return;
+	device.n_counted += id >= PIECES;
 	if (id >= PIECES)
 		device.n_wrong += !device_has(&device.engine, id) || !device.engine.streams;
 	for (uint32_t t = job->first_tile; job->kind == GENIE_JOB_SCAN && t < end; t++)
@@ -436,6 +438,38 @@ test_rival(GenieRandom *random)
 	close_device(engine);
 }
 
+/* Where nothing has to be copied, but counting has been slower than the rival, jobs are declined, too; not for ever. */
+static void
+test_slow_counting(GenieRandom *random)
+{
+	GenieEngine *engine = open_device();
+	uint32_t	n_counted;
+
+	genie_multiload_doubt_s = 1e9;
+	do
+	{
+		if (image.n_groups > 0)
+			free_segment();
+		device.room = make_segment(random, 1) - 1;
+	} while (!genie_image_has_codes(&image) || genie_image_is_codes(&image));
+	for (int batch = 0; batch < 40; batch++)	/* of all numbers of jobs; the codes have room together */
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	rival.n_threads = 1000000;
+	rival.costs.posting_ns = 0.001;
+	n_counted = device.n_counted;
+	for (int batch = 0; batch < 20; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK_INT(device.n_counted, n_counted);
+	genie_multiload_doubt_s = 1e-9;
+	for (int batch = 0; batch < 20 && device.n_counted == n_counted; batch++)
+		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
+	CHECK(device.n_counted > n_counted);
+	genie_multiload_doubt_s = 30;
+	memset(&rival, 0, sizeof(rival));
+	free_segment();
+	close_device(engine);
+}
+
 /* ---- vectors ---- */
 
 static void
@@ -509,6 +543,7 @@ main(void)
 	test_answers(&random);
 	test_failures(&random);
 	test_rival(&random);
+	test_slow_counting(&random);
 	test_vectors(&random);
 	return genie_test_end();
 }

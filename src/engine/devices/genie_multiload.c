@@ -26,9 +26,10 @@
  *
  * Is it worth it?  Copying takes the bytes that are not there at the rate that the device has shown last (RATE_FIRST
  * before that).  That was slow, perhaps, because memory was not pinned yet, or because of what others copied.  So it is
- * believed to double with each genie_multiload_doubt_s seconds, until some batch tries again.  A rival, the CPU, needs
- * no copies.  Where it is expected to be faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its
- * time is an estimate (genie_rival.h).  Facets and grids are always declined: one job reads all lists once, which the
+ * believed to double with each genie_multiload_doubt_s seconds, until some batch tries again.  Counting takes what it
+ * took last for about as many jobs, by the byte, when nothing was copied; that is believed to halve in the same way.
+ * A rival, the CPU, needs no copies, and has the lists of what pieces have only codes of.  Where it is expected to be
+ * faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its time is an estimate (genie_rival.h).  Facets and grids are always declined: one job reads all lists once, which the
  * CPU does while they would be copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
@@ -48,6 +49,7 @@
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
 #define RATE_FIRST 50.0			/* bytes a nanosecond, until RATE_BYTES have been copied: a fast bus, to learn better */
 #define RATE_BYTES (UINT64_C(256) << 20)
+#define COUNTINGS 20				/* numbers of jobs that are told apart, each twice the one before */
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
 /* Groups, or tiles of vectors, [first_unit, end_unit). */
@@ -87,6 +89,8 @@ typedef struct Multiload
 	uint64_t	rate_us;		/* in so long, */
 	double		rate_at;		/* then, in seconds */
 	double		believed;		/* what it may be now */
+	double		count_ns[COUNTINGS];	/* of a byte, by the logarithm of the number of jobs; 0: not known */
+	double		count_at[COUNTINGS];	/* in seconds */
 	uint64_t	next_id;
 	uint64_t	clock;
 	uint64_t	streamed_bytes;
@@ -297,20 +301,64 @@ view_piece(const Load *load, Subject subject, const Piece *piece, View *view)
 
 /* ---- is it worth it? ---- */
 
+static double
+now_s(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* How many times something that was measured then may have changed twofold since. */
+static double
+doubts(double then)
+{
+	return (now_s() - then) / genie_multiload_doubt_s;
+}
+
+/* So many jobs, in count_ns. */
+static uint32_t
+counting_of(uint32_t n_jobs)
+{
+	uint32_t	log = 31 - (uint32_t) __builtin_clz(n_jobs);
+
+	return log < COUNTINGS ? log : COUNTINGS - 1;
+}
+
+/* Notes how long it took to count so many bytes that were there. */
+static void
+note_counting(Multiload *all, uint32_t n_jobs, uint64_t n_bytes, double seconds)
+{
+	all->count_ns[counting_of(n_jobs)] = 1e9 * seconds / (double) n_bytes;
+	all->count_at[counting_of(n_jobs)] = now_s();
+}
+
+static double
+counting_ns(const Multiload *all, uint32_t n_jobs, uint64_t n_bytes)
+{
+	uint32_t	c = counting_of(n_jobs);
+
+	return all->count_ns[c] == 0 ? 0 : all->count_ns[c] * (double) n_bytes / exp2(doubts(all->count_at[c]));
+}
+
 static bool
 is_worth_it(const Multiload *all, Subject subject, const Load *load, uint32_t n_pieces, Piece *const *order, uint32_t n,
 			GenieJob *const *jobs)
 {
 	uint64_t	n_bytes = 0;
+	uint64_t	n_copied = 0;
 
 	if (load->largest * PIECES_LEAST > all->room || genie_job_adds_up(jobs[0]->kind))
 		return false;
 	if (all->rival->n_threads == 0)
 		return true;
 	for (uint32_t p = 0; p < n_pieces; p++)
-		if (!order[p]->is_there)
-			n_bytes += order[p]->n_bytes;
-	return (double) n_bytes / all->believed < genie_rival_ns(all->rival, n, jobs);
+	{
+		n_bytes += order[p]->n_bytes;
+		n_copied += order[p]->is_there ? 0 : order[p]->n_bytes;
+	}
+	return fmax((double) n_copied / all->believed, counting_ns(all, n, n_bytes)) < genie_rival_ns(all->rival, n, jobs);
 }
 
 /* ---- streaming ---- */
@@ -469,6 +517,9 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 	   GenieJob *const *jobs, View *views, uint8_t *out, GenieJob *parts, uint32_t *of)
 {
 	uint64_t	budget = budget_of(all, load);
+	uint64_t	streamed = all->streamed_bytes;
+	uint64_t	n_bytes = 0;	/* counted */
+	double		begin = now_s();
 	GenieStatus status = GENIE_OK;
 
 	set_streams(all, true);
@@ -482,8 +533,11 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 			load_piece(all, load, subject, order[p + 1], order[p], budget, &views[1]);
 		order[p]->counted = ++all->clock;
 		status = count_piece(all, order[p], view_piece(load, subject, order[p], &views[0]), n, jobs, out, parts, of);
+		n_bytes += order[p]->n_bytes;
 	}
 	set_streams(all, false);
+	if (all->streamed_bytes == streamed && status == GENIE_OK && n_bytes > 0)
+		note_counting(all, n, n_bytes, now_s() - begin);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		if (status == GENIE_STATUS_LOST)
@@ -546,15 +600,6 @@ run_large(Multiload *all, uint32_t n, GenieJob *const *jobs)
 
 /* ---- a batch ---- */
 
-static double
-now_s(void)
-{
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
-
 /* What the device has room for, and how fast copies have been. */
 static void
 look_at_device(Multiload *all)
@@ -572,7 +617,7 @@ look_at_device(Multiload *all)
 	}
 	all->believed = all->rate;
 	if (all->rate < RATE_FIRST)
-		all->believed *= exp2((now_s() - all->rate_at) / genie_multiload_doubt_s);
+		all->believed *= exp2(doubts(all->rate_at));
 	if (all->believed > RATE_FIRST && all->rate < RATE_FIRST)
 		all->believed = RATE_FIRST;
 }

@@ -587,6 +587,7 @@ genie_cuda_emulated_nothing(ARGUMENTS...)
 
 #define cudaGetLastError() genie_cuda_emulated_nothing()
 #define cudaSetDevice(...) genie_cuda_emulated_nothing(__VA_ARGS__)
+#define cudaGetDevice(device) (*(device) = 0, genie_cuda_emulated_nothing())
 #define cudaSetDeviceFlags(...) genie_cuda_emulated_nothing(__VA_ARGS__)
 #define cudaDeviceSynchronize() genie_cuda_emulated_nothing()
 #define cudaHostRegister(...) genie_cuda_emulated_nothing(__VA_ARGS__)
