@@ -6,7 +6,8 @@
  *
  * 1.	Jobs without an image, exact search and hashing, one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
  *		So are facets and grids (genie_cuda_facets.cuh), and copies that stay (GenieCudaContext::stage()).
- *		Then scans, those of the same vectors together (genie_cuda_value_scan.cuh).
+ *		Then scans, those of the same vectors together (genie_cuda_value_scan.cuh), or searches in their graph
+ *		(genie_cuda_graph.cuh).
  * 2.	The jobs that genie_cuda_dispatch.cuh gives to bit lanes, those of the same tiles together
  *		(genie_cuda_lanes_pass.cuh).
  * 3.	All other jobs, by tiles (genie_cuda_tiles_pass.cuh).  Images that are on the device come first.
@@ -39,6 +40,7 @@
 
 #include "genie_cuda_dispatch.cuh"
 #include "genie_cuda_facets.cuh"
+#include "genie_cuda_graph.cuh"
 #include "genie_cuda_hash.cuh"
 #include "genie_cuda_nearest.cuh"
 #include "genie_cuda_tensor.cuh"
@@ -92,6 +94,7 @@ private:
 	void		run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *> &left, GenieStatus &status);
 	GenieStatus run_alone(GenieJob &job) noexcept;
 	void		run_scans(std::vector<GenieJob *> jobs, bool all_keys, GenieStatus &status);
+	void		run_graphs(std::vector<GenieJob *> jobs, GenieStatus &status);
 	std::vector<GenieJob *> run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus &status);
 	uint32_t	chunk_for(const GenieCudaJobPart &part, const GenieCudaBytes &whole) const;
 
@@ -475,6 +478,36 @@ GenieCudaEngine::run_scans(std::vector<GenieJob *> jobs, bool all_keys, GenieSta
 		run_scans(again, true, status);
 }
 
+/* Does SCAN jobs of the same vectors and graph by the graph, in passes, or as scans where that is better. */
+void
+GenieCudaEngine::run_graphs(std::vector<GenieJob *> jobs, GenieStatus &status)
+{
+	while (!jobs.empty() && status == GENIE_OK && genie_cuda_graph_pays(*context, jobs) &&
+		   (interrupted == nullptr || !interrupted()))
+	{
+		const uint32_t n = genie_cuda_graph_jobs(*context, jobs);
+		const std::vector<GenieJob *> now(jobs.begin(), jobs.begin() + n);
+		const uint64_t number = ++n_passes;
+		GenieStatus done = GENIE_STATUS_DECLINED;
+
+		if (n > 0)
+			done = genie_cuda_guard(error, [&]() { genie_cuda_graph(*context, now, number); });
+		if (done != GENIE_OK)
+			images->drop_incomplete();
+		if (done == GENIE_STATUS_DECLINED)
+		{
+			error[0] = '\0';
+			break;
+		}
+		if (done == GENIE_STATUS_LOST)
+			status = done;
+		for (GenieJob *job : now)
+			job->status = done;
+		jobs.erase(jobs.begin(), jobs.begin() + n);
+	}
+	run_scans(jobs, false, status);
+}
+
 /* Does as many jobs of the same tiles by bit lanes as is best, in passes; adds those that tiles have to do to left. */
 void
 GenieCudaEngine::run_lanes(std::vector<GenieJob *> &jobs, std::vector<GenieJob *> &left, GenieStatus &status)
@@ -514,6 +547,7 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 	std::map<std::tuple<uint64_t, GenieJobKind, uint32_t, uint32_t, const uint64_t *>, std::vector<GenieJob *>>
 		for_lanes;
 	std::map<std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>, std::vector<GenieJob *>> scans; /* and by vectors */
+	std::map<std::tuple<uint64_t, uint64_t, uint64_t>, std::vector<GenieJob *>> graphs;	/* and these */
 	std::vector<GenieJob *> left;
 
 	for (uint32_t i = 0; i < n_jobs; i++)
@@ -522,6 +556,7 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 
 		job->n_hits = 0;
 		job->has_bounds = false;
+		job->by_graph = false;
 		job->status = GENIE_OK;
 		if (job->kind == GENIE_JOB_SCAN)
 		{
@@ -530,6 +565,8 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 				job->status = GENIE_STATUS_CORRUPT;
 				snprintf(error, sizeof(error), "a scan is malformed");
 			}
+			else if (genie_job_may_use_graph(job))
+				graphs[{job->image->id, job->vectors->id, job->graph->id}].push_back(job);
 			else if (job->n_tiles > 0)
 				scans[{job->image->id, job->vectors->id, job->first_tile, job->n_tiles}].push_back(job);
 		}
@@ -573,6 +610,8 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 			left.push_back(job);
 		}
 	}
+	for (const auto &of_graph : graphs)
+		run_graphs(of_graph.second, status);
 	for (const auto &of_vectors : scans)
 		run_scans(of_vectors.second, false, status);
 	for (auto &of_tiles : for_lanes)

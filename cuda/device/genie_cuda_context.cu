@@ -27,30 +27,39 @@ GenieCudaContext::scratch(size_t bytes) const
 	}
 }
 
+/* Starts copying all parts that are not there; from(part) is where on the host a part is. */
+template <class FROM>
+void
+GenieCudaContext::upload_parts(GenieCudaCopy &copy, FROM from)
+{
+	for (uint32_t part = 0; !copy.complete(); part++)
+	{
+		if (engine->interrupted != nullptr && engine->interrupted())
+			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
+		uploaded_bytes += copy.upload(part, from(part), copy_stream);
+	}
+	copy.join(stream);
+}
+
 void
 GenieCudaContext::upload(const GenieSegmentImage &image, GenieCudaImage &copy)
 {
 	copy.update(image, stream);
-	for (uint32_t group = 0; !copy.complete(); group++)
-	{
-		if (engine->interrupted != nullptr && engine->interrupted())
-			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while an image was copied to the GPU");
-		uploaded_bytes += copy.upload(group, image.groups[group], copy_stream);
-	}
-	copy.join(stream);
+	upload_parts(copy, [&](uint32_t group) { return image.groups[group]; });
 }
 
 void
 GenieCudaContext::upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy)
 {
 	copy.update(stream);
-	for (uint32_t tile = 0; !copy.complete(); tile++)
-	{
-		if (engine->interrupted != nullptr && engine->interrupted())
-			throw GenieCudaFailure(GENIE_STATUS_CANCELLED, "interrupted while vectors were copied to the GPU");
-		uploaded_bytes += copy.upload(tile, quantized.tiles[tile], copy_stream);
-	}
-	copy.join(stream);
+	upload_parts(copy, [&](uint32_t tile) { return quantized.tiles[tile]; });
+}
+
+void
+GenieCudaContext::upload(const GenieProximityGraph &graph, GenieCudaGraph &copy)
+{
+	copy.update(graph, stream);
+	upload_parts(copy, [&](uint32_t tile) { return graph.tiles[tile]; });
 }
 
 /* Copies parts [first, end), and waits; from(part) is where on the host a part is, NULL: not there. */

@@ -55,6 +55,7 @@ struct GenieCudaContext
 	/* Start copying what is not on the device.  Throw if the engine is interrupted. */
 	void		upload(const GenieSegmentImage &image, GenieCudaImage &copy);
 	void		upload(const GenieQuantizedVectors &quantized, GenieCudaVectors &copy);
+	void		upload(const GenieProximityGraph &graph, GenieCudaGraph &copy);
 
 	/*
 	 * Copies the groups of a range of tiles that are no heads, or those of the tiles of vectors that are there, to
@@ -75,7 +76,9 @@ struct GenieCudaContext
 	/* Adds the time between the copy's two events to upload_us. */
 	void		note_upload();
 
-	/* what these two do between them */
+	/* what these do between them */
+	template <class FROM>
+	void		upload_parts(GenieCudaCopy &copy, FROM from);
 	template <class FROM>
 	void		copy_ahead(GenieCudaCopy &copy, FROM from);
 	void		note(cudaEvent_t begin, cudaEvent_t end);

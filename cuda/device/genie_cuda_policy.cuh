@@ -318,6 +318,24 @@ constexpr uint32_t GENIE_CUDA_VALUE_UNITS = 8;
 /* jobs of a pass at most */
 constexpr uint32_t GENIE_CUDA_VALUE_JOBS = 1024;
 
+/* ---- proximity graphs (genie_cuda_graph_search.cu) ---- */
+
+/* warps of a block, each with a query; and places of a warp's table, which is to be no more than its share of L1 */
+constexpr uint32_t GENIE_CUDA_GRAPH_WARPS = 2;
+constexpr uint32_t GENIE_CUDA_GRAPH_TABLE = 1024;
+
+/* jobs of a pass at most */
+constexpr uint32_t GENIE_CUDA_GRAPH_JOBS = 16384;
+
+/*
+ * What they take: a place of a search's queue, by itself; and a place of any of many queues, on one multiprocessor.
+ * What a scan takes: bytes of records a nanosecond for one query, and for each of many.
+ */
+constexpr double GENIE_CUDA_GRAPH_STEP_NS = 2000;
+constexpr double GENIE_CUDA_GRAPH_QUEUED_NS = 60;
+constexpr double GENIE_CUDA_GRAPH_SCAN_RATE = 3000;
+constexpr double GENIE_CUDA_GRAPH_SCANS_RATE = 60000;
+
 /*
  * A filter is used for FILTER_JOBS or more.  A floor comes from every stride-th object, and leaves some stride * k
  * objects; one of these costs about as much as FILTER_COST of the sample.  FILTER_MORE are added to k, so that how many

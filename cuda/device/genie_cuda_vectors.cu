@@ -3,6 +3,7 @@
  *	  Copies of quantized vectors on the device: making room, copying, dropping.
  */
 #include <algorithm>
+#include <cstring>
 
 #include "genie_cuda_vectors.cuh"
 #include "genie_value_record.h"
@@ -61,6 +62,68 @@ GenieCudaVectors::update(cudaStream_t stream)
 	table.uploaded = true;
 }
 
+/* ---- graphs ---- */
+
+static uint32_t
+n_tiles_of(const GenieProximityGraph &graph)
+{
+	return (uint32_t) (((uint64_t) graph.n_objects + GENIE_TILE_OBJECTS - 1) / GENIE_TILE_OBJECTS);
+}
+
+/* The bytes of a tile's edges. */
+static size_t
+edge_bytes(const GenieProximityGraph &graph, uint32_t tile)
+{
+	const uint32_t n = std::min(graph.n_objects - tile * GENIE_TILE_OBJECTS, (uint32_t) GENIE_TILE_OBJECTS);
+
+	return (size_t) genie_proximity_in_tile(n, graph.head->n_levels) * graph.head->degree * sizeof(uint32_t);
+}
+
+static size_t
+table_bytes(const GenieProximityGraph &graph)
+{
+	return n_tiles_of(graph) * sizeof(uint32_t *) +
+		((size_t) graph.head->n_entries + graph.head->n_unknown) * sizeof(uint32_t);
+}
+
+uint64_t
+GenieCudaGraph::bytes_of(const GenieProximityGraph &graph)
+{
+	uint64_t	bytes = table_bytes(graph);
+
+	for (uint32_t tile = 0; tile < n_tiles_of(graph); tile++)
+		bytes += edge_bytes(graph, tile);
+	return bytes;
+}
+
+GenieCudaGraph::GenieCudaGraph(GenieCudaMemory &memory, const GenieProximityGraph &graph) :
+	GenieCudaCopy(n_tiles_of(graph)), bytes(bytes_of(graph))
+{
+	table.take(memory, table_bytes(graph));
+	for (uint32_t tile = 0; tile < parts.size(); tile++)
+		parts[tile].take(memory, edge_bytes(graph, tile));
+}
+
+void
+GenieCudaGraph::update(const GenieProximityGraph &graph, cudaStream_t stream)
+{
+	std::vector<uint8_t> bytes(table.bytes);
+	uint8_t   **tiles = (uint8_t **) bytes.data();
+
+	join(stream);
+	if (table.uploaded)
+		return;
+	for (const GenieCudaBlock &tile : parts)
+		*tiles++ = tile.memory;
+	memcpy(tiles, genie_proximity_entries(graph.head),
+		   ((size_t) graph.head->n_entries + graph.head->n_unknown) * sizeof(uint32_t));
+	/* pageable memory: the call has read it when it returns */
+	GENIE_CUDA_CHECK(cudaMemcpyAsync(table.memory, bytes.data(), table.bytes, cudaMemcpyHostToDevice, stream));
+	table.uploaded = true;
+}
+
+/* ---- all copies ---- */
+
 GenieCudaVectors &
 GenieCudaAllVectors::add(const GenieQuantizedVectors &vectors)
 {
@@ -82,7 +145,7 @@ GenieCudaAllVectors::staying_bytes() const
 bool
 GenieCudaAllVectors::evict_one(uint64_t pass, bool stays)
 {
-	const bool	is_one = genie_cuda_drop_oldest(copies, pass, stays);
+	const bool	is_one = genie_cuda_drop_oldest(graphs, pass, stays) || genie_cuda_drop_oldest(copies, pass, stays);
 
 	n_evictions += is_one;
 	return is_one;
@@ -96,6 +159,8 @@ GenieCudaAllVectors::make_room(uint64_t bytes, uint64_t pass)
 
 	for (const auto &copy : copies)
 		n_old += copy.second->last_pass < pass && !copy.second->stays ? copy.second->bytes : 0;
+	for (const auto &graph : graphs)
+		n_old += graph.second->last_pass < pass ? graph.second->bytes : 0;
 	if (memory.image_bytes() - n_old + bytes > memory.image_limit())
 		return false;
 	while (memory.image_bytes() + bytes > memory.image_limit())
@@ -103,28 +168,23 @@ GenieCudaAllVectors::make_room(uint64_t bytes, uint64_t pass)
 	return true;
 }
 
-GenieCudaVectors *
-GenieCudaAllVectors::acquire(const GenieQuantizedVectors &vectors, uint64_t pass)
+/* Takes room for a copy.  nullptr: there is none. */
+template <class COPY, class SUBJECT>
+COPY *
+GenieCudaAllVectors::take(GenieCudaCopies<COPY> &of, const SUBJECT &subject, uint64_t pass)
 {
-	const auto	found = copies.find(vectors.id);
 	const uint64_t long_ago = pass - std::min(pass, GENIE_CUDA_VECTORS_STAY);
 
-	if (found != copies.end() && (found->second->complete() || !found->second->stays))
-	{
-		found->second->last_pass = pass;
-		return found->second.get();
-	}
-	if (genie_vectors_on_device(&vectors) || vectors.n_objects == 0 || pass < no_room_until ||
-		!make_room(GenieCudaVectors::bytes_of(vectors), long_ago))
+	if (subject.n_objects == 0 || pass < no_room_until || !make_room(COPY::bytes_of(subject), long_ago))
 		return nullptr;
 	for (;;)
 	{
 		try
 		{
-			GenieCudaVectors &copy = add(vectors);
+			std::unique_ptr<COPY> copy(new COPY(memory, subject));
 
-			copy.last_pass = pass;
-			return &copy;
+			copy->last_pass = pass;
+			return (of[subject.id] = std::move(copy)).get();
 		}
 		catch (const GenieCudaError &failure)
 		{
@@ -138,4 +198,28 @@ GenieCudaAllVectors::acquire(const GenieQuantizedVectors &vectors, uint64_t pass
 			return nullptr;
 		}
 	}
+}
+
+GenieCudaVectors *
+GenieCudaAllVectors::acquire(const GenieQuantizedVectors &vectors, uint64_t pass)
+{
+	const auto	found = copies.find(vectors.id);
+
+	if (found != copies.end() && (found->second->complete() || !found->second->stays))
+	{
+		found->second->last_pass = pass;
+		return found->second.get();
+	}
+	return genie_vectors_on_device(&vectors) ? nullptr : take(copies, vectors, pass);
+}
+
+GenieCudaGraph *
+GenieCudaAllVectors::acquire(const GenieProximityGraph &graph, uint64_t pass)
+{
+	const auto	found = graphs.find(graph.id);
+
+	if (found == graphs.end())
+		return take(graphs, graph, pass);
+	found->second->last_pass = pass;
+	return found->second.get();
 }

@@ -53,6 +53,8 @@
 #ifndef GENIE_ENGINE_H
 #define GENIE_ENGINE_H
 
+#include <float.h>
+
 #include "genie_grid.h"
 #include "genie_hashing.h"
 #include "genie_image.h"
@@ -272,6 +274,25 @@ genie_job_scan_fits(const GenieJob *job)
 		genie_job_vectors_fit(job) && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
 		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
 		job->n_conditions == 0;
+}
+
+/* May an engine search the graph that a well-formed SCAN job brings?  It is of all that the job is about. */
+static inline bool
+genie_job_may_use_graph(const GenieJob *job)
+{
+	const GenieProximityGraph *graph = job->graph;
+
+	return job->kind == GENIE_JOB_SCAN && graph != NULL && graph->head->n_levels > 0 && !job->has_after &&
+		job->first_tile == 0 && job->n_tiles == job->image->n_tiles && graph->n_objects == job->vectors->n_objects &&
+		genie_proximity_serves(job->vectors->metric) && job->scan->error <= FLT_MAX &&
+		job->k <= GENIE_PROXIMITY_QUEUE_MAX && job->graph_queue >= 1 && job->graph_queue <= GENIE_PROXIMITY_QUEUE_MAX;
+}
+
+/* How long the queue of a search is then. */
+static inline uint32_t
+genie_job_graph_queue(const GenieJob *job)
+{
+	return job->graph_queue < job->k ? job->k : job->graph_queue;
 }
 
 /* Is a FACETS or GRID job well-formed? */

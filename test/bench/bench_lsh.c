@@ -586,13 +586,13 @@ static const Setting l1_settings[] = {
 };
 static const Setting laplacian_settings[] = {
 	LAPLACIAN(0.1, 0), LAPLACIAN(0.2, 0), LAPLACIAN(0.3, 0), LAPLACIAN(0.4, 0), LAPLACIAN(0.5, 0), LAPLACIAN(0.7, 0),
-	LAPLACIAN(1, 0), LAPLACIAN(2, 0), LAPLACIAN(0.4, 8192), LAPLACIAN(0.4, 256), LAPLACIAN(0.4, 16)
+	LAPLACIAN(1, 0), LAPLACIAN(2, 0), LAPLACIAN(0.72, 0), LAPLACIAN(0.4, 8192), LAPLACIAN(0.4, 256), LAPLACIAN(0.4, 15), LAPLACIAN(0.72, 256), LAPLACIAN(0.72, 15)
 };
 static const Setting cosine_settings[] = {
 	SIGNS(1), SIGNS(2), SIGNS(4), SIGNS(8), UNIT_L2(1, 0), UNIT_L2(0.5, 1), UNIT_L2(0.75, 1), UNIT_L2(1, 1),
 	UNIT_ROUND(0.75, 16), UNIT_ROUND(0.75, 14)
 };
-static const Setting minhash_settings[] = {MINHASH(0), MINHASH(2), MINHASH(4), MINHASH(16), MINHASH(256)};
+static const Setting minhash_settings[] = {MINHASH(0), MINHASH(2), MINHASH(4), MINHASH(15), MINHASH(256)};
 static const Setting hamming_settings[] = {HAMMING(1), HAMMING(2), HAMMING(4), HAMMING(8), HAMMING(16)};
 
 typedef struct Study

@@ -779,6 +779,7 @@ whole_device_pass()
 	hash_cases();
 	hash_failure_case();
 	scan_cases();
+	graph_cases();
 	facet_cases();
 	if (scale == WHOLE)
 		memory_cases();

@@ -74,6 +74,7 @@ extern void hash_failure_case();
 
 /* Scans by quantized vectors (unit_cuda_scan.cpp). */
 extern void scan_cases();
+extern void graph_cases();
 extern void scan_too_large_case();
 extern void scan_on_device_case();
 

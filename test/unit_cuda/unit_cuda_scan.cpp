@@ -5,8 +5,10 @@
  * Segments have no keywords, as those of an index of vectors alone.
  */
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
+#include "genie_proximity_build.h"
 #include "unit_cuda.h"
 
 constexpr uint32_t POOL = 61;		/* vectors of a segment: objects have the same ones, so keys are equal often */
@@ -384,6 +386,129 @@ scan_on_device_case()
 	for (const GenieDeviceInfo &device : info)
 		all += device.image_bytes;
 	report(what, "are forgotten", all == 0 ? "" : "some are left");
+}
+
+/* ---- graphs ---- */
+
+static bool
+build_alone(void *, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work)
+{
+	for (uint32_t block = 0; block < n_blocks; block++)
+		do_block(work, block);
+	return true;
+}
+
+/* A segment's graph. */
+struct Graph
+{
+	GenieProximityGraph graph = {};
+	std::vector<uint8_t> head;
+	std::vector<std::vector<uint32_t>> edges;
+	std::vector<const uint32_t *> tiles;
+	bool		is_built;
+
+	Graph(const Segment &segment, uint32_t degree) : head(genie_proximity_head_bytes())
+	{
+		const GenieProximityWorkers alone = {nullptr, build_alone};
+		const uint32_t n_objects = segment.vectors.n_objects;
+		std::vector<uint32_t *> to;
+
+		for (uint32_t first = 0; first < n_objects; first += GENIE_TILE_OBJECTS)
+			edges.emplace_back((size_t) degree * genie_proximity_in_tile(std::min(n_objects - first, GENIE_TILE_OBJECTS),
+																		 genie_proximity_levels(n_objects)));
+		for (std::vector<uint32_t> &tile : edges)
+		{
+			to.push_back(tile.data());
+			tiles.push_back(tile.data());
+		}
+		is_built = genie_proximity_build(&segment.vectors, degree, &alone, to.data(),
+										 (GenieProximityHead *) head.data()) == GENIE_PROXIMITY_BUILT;
+		graph.id = segment.vectors.id + 1;
+		graph.n_objects = n_objects;
+		graph.head = (const GenieProximityHead *) head.data();
+		graph.tiles = tiles.data();
+	}
+	Graph(const Graph &) = delete;
+};
+
+/* What a search in the graph finds on the GPU is what it finds on the CPU, of dead and unknown objects, too. */
+static void
+graph_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t degree, uint32_t n_jobs)
+{
+	const std::string what = "graphs, metric " + std::to_string(metric) + ", " + std::to_string(n_dimensions) +
+		" dimensions, degree " + std::to_string(degree);
+	Random		random(n_dimensions);
+	Segment		segment(3000, metric, n_dimensions, n_objects, 0);
+
+	/* few are unknown */
+	for (uint32_t i = 0, n_bytes = (uint32_t) genie_value_record_bytes(metric, n_dimensions); i < n_objects; i++)
+	{
+		std::vector<uint8_t> &tile = segment.records[i / GENIE_TILE_OBJECTS];
+		uint8_t    *record = tile.data() + (size_t) (i % GENIE_TILE_OBJECTS) * n_bytes;
+
+		if (i > 3000 && ((GenieQuantized *) record)->error > FLT_MAX)
+			memcpy(record, segment.records[0].data() + (size_t) (i % 9) * n_bytes, n_bytes);
+	}
+
+	Graph		graph(segment, degree);
+	std::vector<GenieHit> hits(GENIE_PROXIMITY_QUEUE_MAX);
+	std::string wrong;
+
+	report(what.c_str(), std::to_string(graph.graph.head->n_unknown) + " unknown objects", graph.is_built ? "" : "not built");
+	setenv("GENIE_CUDA_GRAPH", "1", 1);
+	for (uint32_t round = 0; round < 3 && graph.is_built; round++)
+	{
+		Scans		scans;
+
+		for (uint32_t i = 0; i < n_jobs; i++)
+		{
+			GenieJob   &job = scans.add(random, segment, i % 5 == 4 ? 1 + random.below(200) : 1 + random.below(20));
+
+			job.first_tile = 0;
+			job.n_tiles = segment.image.n_tiles;
+			job.has_after = false;
+			job.graph = &graph.graph;
+			job.graph_queue = 1 + random.below(i % 3 == 0 ? 300 : 70);
+		}
+
+		std::vector<GenieJob> jobs = scans.with_outs(scans.outs);
+
+		(void) cuda->ops->run(cuda, n_jobs, jobs.data());
+		wrong = "";
+		for (const GenieJob &job : jobs)
+		{
+			uint64_t	n_seen;
+			const int64_t n = job.scan->error > FLT_MAX ? -1 :
+				genie_proximity_search(&graph.graph, &segment.vectors, job.scan, segment.live.data(), job.k,
+									   job.min_key, job.graph_queue, hits.data(), &n_seen);
+
+			if (job.status != GENIE_OK)
+				wrong = "status " + std::to_string(job.status);
+			else if (job.by_graph != (n >= 0))
+				wrong = "by_graph is wrong";
+			else if (n >= 0 && (job.n_hits != n || memcmp(job.out, hits.data(), n * sizeof(GenieHit)) != 0))
+				wrong = "other hits";
+		}
+		report(what.c_str(), "round " + std::to_string(round), wrong);
+		if (round == 1)			/* from now on none is dead */
+			for (uint32_t i = 0; i < n_objects; i++)
+				segment.live[i / 64] |= UINT64_C(1) << i % 64;
+		segment.image.live_version++;
+	}
+	unsetenv("GENIE_CUDA_GRAPH");
+	cuda->ops->forget(cuda, graph.graph.id);
+	forget(segment);
+}
+
+void
+graph_cases()
+{
+	for (const GenieMetric metric : {GENIE_METRIC_L2, GENIE_METRIC_L1, GENIE_METRIC_COSINE, GENIE_METRIC_INNER})
+		for (const uint32_t n : {7u, 60u, 200u})
+			if (is_mine())
+				graph_case(metric, n, by_scale(30000u, 8000u, 1500u), n == 60 ? 33 : 16, by_scale(200u, 60u, 9u));
+	if (is_mine())
+		graph_case(GENIE_METRIC_L2, 16, by_scale(100000u, 70000u, 3000u), 64, by_scale(300u, 100u, 9u));
 }
 
 void

@@ -271,22 +271,16 @@ scan_cost(const GenieJob *job)
 static uint64_t
 graph_cost(const GenieJob *job)
 {
-	uint64_t	queue = job->graph_queue < job->k ? job->k : job->graph_queue;
-
-	return (GRAPH_SEEN + GRAPH_SEEN_A_PLACE * queue) * COST_GRAPH_OBJECT;
+	return (GRAPH_SEEN + GRAPH_SEEN_A_PLACE * (uint64_t) genie_job_graph_queue(job)) * COST_GRAPH_OBJECT;
 }
 
-/* Is a SCAN job's graph of all that it is about, and expected to be faster than a scan, beside so many others? */
+/* May a job's graph be searched, and is that expected to be faster than a scan, beside so many others? */
 static bool
 searches(const GenieJob *job, uint32_t n_scans)
 {
-	const GenieProximityGraph *graph = job->graph;
 	uint32_t	share = n_scans >= SCANS_TOGETHER ? SHARE_SCANS : 1;
 
-	return job->kind == GENIE_JOB_SCAN && graph != NULL && graph->head->n_levels > 0 && !job->has_after &&
-		job->first_tile == 0 && job->n_tiles == job->image->n_tiles && graph->n_objects == job->vectors->n_objects &&
-		genie_proximity_serves(job->vectors->metric) && job->scan->error <= FLT_MAX &&
-		job->k <= GENIE_PROXIMITY_QUEUE_MAX && job->graph_queue <= GENIE_PROXIMITY_QUEUE_MAX &&
+	return genie_job_may_use_graph(job) &&
 		graph_cost(job) < scan_cost(job) / (genie_value_filter_serves(job->vectors->metric) ? share : 1);
 }
 
