@@ -2,23 +2,31 @@
  * bench_scan.cpp
  *	  SCAN jobs by engine: the best k objects by keys of quantized vectors, for 1 to 1,024 queries.
  *
- *	bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]	(l2 128 4500000 26)
+ *	bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K [DEGREE [FOLDER]]]]]]	(l2 128 4500000 26 0)
  *
  * Vectors are whole numbers around one of 4,096 centres, as descriptors of images are; queries are more of them.  METRIC
  * edit is of texts of DIMENSIONS letters at most, 14, 30, ..., 126; pivots is of half as many distances.
  * LIBRARY is the CUDA engine's; with - the CPU engine alone is measured, on all processors.  A line is a number of
  * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
  * the same, or the exit status is 1.
+ *
+ * DEGREE, if not 0: a proximity graph of so many edges is built by all processors, and the GPU searches it, for 1 to
+ * 10,000 queries and queues of 32 to 512.  A line has the time of a scan by the GPU, that of the searches, and which
+ * share of what the scan finds these find.  The CPU must find the same by the same graph.  FOLDER: the rows, and the
+ * queries in turn, are those of sift100k there.
  */
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "genie_cuda_data.h"
 #include "genie_engine_cpu.h"
+#include "genie_proximity_build.h"
 #include "genie_value_record.h"
 #include "genie_value_scan.h"
 
@@ -35,10 +43,41 @@ struct Shape
 	uint32_t	k;
 };
 
-/* Vector number v, from a seed of its own. */
+constexpr uint64_t QUERY = UINT64_C(1) << 40;	/* vectors from this number on are queries */
+
+/* What a folder has. */
+static std::vector<std::vector<float>> given_rows;
+static std::vector<std::vector<float>> given_queries;
+
+static void
+read_vectors(const char *folder, const char *name, std::vector<std::vector<float>> &to)
+{
+	const std::string command = std::string("gzip -dc '") + folder + "/" + name + ".tsv.gz'";
+	FILE	   *file = popen(command.c_str(), "r");
+	std::vector<char> line(1 << 16);
+
+	while (file != NULL && fgets(line.data(), (int) line.size(), file) != NULL)
+	{
+		char	   *at = strchr(line.data(), '{');
+
+		to.emplace_back();
+		while (at != NULL && (*at == '{' || *at == ','))
+			to.back().push_back(strtof(at + 1, &at));
+	}
+	if (file == NULL || pclose(file) != 0 || to.empty())
+	{
+		fprintf(stderr, "cannot read %s\n", name);
+		exit(1);
+	}
+}
+
+/* Vector number v, from a seed of its own, or as it is given. */
 static std::vector<float>
 draw(const Shape &shape, uint64_t v)
 {
+	if (!given_rows.empty())
+		return v >= QUERY ? given_queries[(v - QUERY) % given_queries.size()] : given_rows[v];
+
 	Random		random(v * 7919 + 1);
 	Random		centre(random.below(CENTRES));
 	std::vector<float> elements(shape.n_dimensions);
@@ -142,7 +181,7 @@ struct Queries
 
 		for (uint32_t i = 0; i < n; i++)
 		{
-			std::vector<float> elements = draw(shape, UINT64_C(1) << 40 | i);
+			std::vector<float> elements = draw(shape, QUERY | i);
 			GenieJob	job = {};
 
 			memory.emplace_back(n_bytes / sizeof(double));
@@ -193,6 +232,121 @@ struct Queries
 	}
 };
 
+/* ---- graphs ---- */
+
+static bool
+for_each_block(void *, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work)
+{
+	std::atomic<uint32_t> next(0);
+	std::vector<std::thread> threads;
+
+	for (uint32_t t = 0; t < std::max(1u, std::thread::hardware_concurrency()); t++)
+		threads.emplace_back([&]() {
+			for (uint32_t block; (block = next++) < n_blocks;)
+				do_block(work, block);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	return true;
+}
+
+/* Do some of the jobs' searches by the CPU find the same? */
+static bool
+same_by_cpu(const Queries &queries, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && i < queries.jobs.size(); i++)
+	{
+		const GenieJob &job = queries.jobs[i];
+		std::vector<GenieHit> hits(job.k);
+		uint64_t	n_seen;
+		const int64_t n_hits = genie_proximity_search(job.graph, job.vectors, job.scan, job.image->live, job.k,
+													  job.min_key, job.graph_queue, hits.data(), &n_seen);
+
+		if (!job.by_graph || n_hits != job.n_hits || memcmp(hits.data(), job.out, job.n_hits * sizeof(GenieHit)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The share of what a scan finds that is found. */
+static double
+recall(const Queries &found, const Queries &scan)
+{
+	uint64_t	n_found = 0;
+	uint64_t	n = 0;
+
+	for (size_t q = 0; q < scan.jobs.size(); q++)
+	{
+		const GenieHit *truth = (const GenieHit *) scan.jobs[q].out;
+		const GenieHit *hits = (const GenieHit *) found.jobs[q].out;
+
+		n += scan.jobs[q].n_hits;
+		for (uint32_t i = 0; i < scan.jobs[q].n_hits; i++)
+			n_found += std::any_of(hits, hits + found.jobs[q].n_hits,
+								   [&](const GenieHit &hit) { return hit.object == truth[i].object; });
+	}
+	return (double) n_found / (double) n;
+}
+
+static bool
+measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint32_t degree)
+{
+	const GenieProximityWorkers workers = {NULL, for_each_block};
+	std::vector<uint8_t> head(genie_proximity_head_bytes());
+	std::vector<std::vector<uint32_t>> edges;
+	std::vector<uint32_t *> to;
+	std::vector<const uint32_t *> tiles;
+	GenieProximityGraph graph = {3, shape.n_rows, (const GenieProximityHead *) head.data(), NULL};
+	const auto	begin = std::chrono::steady_clock::now();
+	bool		same = true;
+
+	for (uint32_t first = 0; first < shape.n_rows; first += GENIE_TILE_OBJECTS)
+		edges.emplace_back((size_t) degree *
+						   genie_proximity_in_tile(std::min(shape.n_rows - first, (uint32_t) GENIE_TILE_OBJECTS),
+												   genie_proximity_levels(shape.n_rows)));
+	for (std::vector<uint32_t> &tile : edges)
+	{
+		to.push_back(tile.data());
+		tiles.push_back(tile.data());
+	}
+	graph.tiles = tiles.data();
+	if (genie_proximity_build(&segment.vectors, degree, &workers, to.data(), (GenieProximityHead *) head.data()) !=
+		GENIE_PROXIMITY_BUILT)
+		return false;
+	printf("graph of %u edges built in %.1f s\n", degree,
+		   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+	printf("%8s %12s", "queries", "scan ms");
+	for (const uint32_t queue : {32u, 64u, 128u, 256u, 512u})
+		printf("      %3u: ms recall", queue);
+	printf("\n");
+	for (const uint32_t n : {1u, 32u, 1000u, 1024u, 10000u})
+	{
+		Queries		scan(shape, segment, n);
+		Queries		search(shape, segment, n);
+
+		setenv("GENIE_CUDA_GRAPH", "0", 1);
+		printf("%8u %12.3f", n, scan.measure(gpu, RUNS));
+		setenv("GENIE_CUDA_GRAPH", "1", 1);
+		for (const uint32_t queue : {32u, 64u, 128u, 256u, 512u})
+		{
+			double		ms;
+
+			for (GenieJob &job : search.jobs)
+			{
+				job.graph = &graph;
+				job.graph_queue = queue;
+			}
+			ms = search.measure(gpu, RUNS);
+			printf("  %9.3f  %.3f", ms, recall(search, scan));
+			same = same && same_by_cpu(search, 100);
+			fflush(stdout);
+		}
+		printf("\n");
+	}
+	printf("the CPU finds %s\n", same ? "the same" : "OTHERS");
+	return same;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -206,7 +360,7 @@ main(int argc, char **argv)
 
 	if (argc < 2)
 	{
-		fprintf(stderr, "usage: bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K]]]]\n");
+		fprintf(stderr, "usage: bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K [DEGREE [FOLDER]]]]]]\n");
 		return 2;
 	}
 	for (uint32_t m = GENIE_METRIC_L2; argc > 2 && m < sizeof(metrics) / sizeof(metrics[0]); m++)
@@ -215,6 +369,13 @@ main(int argc, char **argv)
 	shape.n_dimensions = argc > 3 ? (uint32_t) strtoul(argv[3], NULL, 10) : shape.n_dimensions;
 	shape.n_rows = argc > 4 ? (uint32_t) strtoul(argv[4], NULL, 10) : shape.n_rows;
 	shape.k = argc > 5 ? (uint32_t) strtoul(argv[5], NULL, 10) : shape.k;
+	if (argc > 7)
+	{
+		read_vectors(argv[7], "sift100k", given_rows);
+		read_vectors(argv[7], "sift100k_query", given_queries);
+		shape.n_rows = (uint32_t) given_rows.size();
+		shape.n_dimensions = (uint32_t) given_rows[0].size();
+	}
 	if (strcmp(argv[1], "-") != 0 && (gpu = open_library(argv[1], options, &status)) == NULL)
 		return 1;
 
@@ -229,6 +390,14 @@ main(int argc, char **argv)
 
 	printf("%s, %u dimensions, %u rows, k = %u; %u threads\n", metrics[shape.metric], shape.n_dimensions, shape.n_rows,
 		   shape.k, n_threads);
+	if (gpu != NULL && argc > 6 && strtoul(argv[6], NULL, 10) > 0)
+	{
+		same = measure_graph(shape, segment, gpu, (uint32_t) strtoul(argv[6], NULL, 10));
+		gpu->ops->close(gpu);
+		cpu->ops->close(cpu);
+		free(memory);
+		return same ? 0 : 1;
+	}
 	printf("%8s %12s %12s %8s\n", "queries", "CPU ms", "GPU ms", "ratio");
 	for (const uint32_t n : {1u, 4u, 16u, 64u, 256u, 1024u})
 	{
