@@ -126,7 +126,8 @@ build/unit/fuzz_%: test/fuzz/fuzz_%.c test/fuzz/fuzz_main.c $(UNIT_OBJS) $(UNIT_
 	$(CC) $(UNIT_CFLAGS) $(SANITIZE) -o $@ $< test/fuzz/fuzz_main.c $(UNIT_OBJS) -lm -lpthread
 
 # Those that use threads once more, under ThreadSanitizer, which excludes the others.
-RACE_PROGRAMS = build/race/test_threads build/race/test_batch build/race/test_scan build/race/test_proximity
+RACE_PROGRAMS = build/race/test_threads build/race/test_batch build/race/test_scan build/race/test_proximity \
+	build/race/test_engines
 RACE_OBJS = $(PLAIN_SOURCES:src/%.c=build/race/%.o)
 
 build/race/%.o: src/%.c $(UNIT_HEADERS) Makefile
