@@ -66,6 +66,43 @@ order('memory 1000000');
 ($streamed, $gpu, $cpu) = same(400, 'where not even pieces fit');
 ok($streamed == 0 && $gpu == 0 && $cpu > 0, 'the CPU counts');
 
+# ---- lists and codes ----
+
+# Of tuples and of signatures, whose images have both, codes alone are streamed.
+order('');
+sql(<<'SQL');
+CREATE TABLE u (id int, a int, b int, c int, d int, e int, f int, g int, h int);
+INSERT INTO u SELECT i, i % 7, hashint4(i) & 15, hashint4(i + 1000000) & 63, i / 100 % 900, hashint4(i + 2000000) & 3, hashint4(i + 3000000) & 255, i % 13, hashint4(i + 4000000) & 127
+	FROM generate_series(1, 520000) i;
+CREATE INDEX u_x ON u USING genie (genie_tuple(a, b, c, d, e, f, g, h));
+CREATE TABLE v AS SELECT i AS id, ARRAY(SELECT (hashint4(i * 8 + d) & 255)::real FROM generate_series(1, 8) d) AS x FROM generate_series(1, 270000) i;
+CREATE INDEX v_x ON v USING genie (x genie_l2_ops (hashes = 32));
+VACUUM ANALYZE u, v;
+CREATE FUNCTION found_u(n int) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(f::text, ';' ORDER BY query, match_count DESC, tid))
+	FROM genie_search('u_x', ARRAY(SELECT genie_tuple_query(int4range(a, a + 2), b, ARRAY[c, c + 1], int4range(d, d + 50), e, f, g, h) FROM u WHERE id <= n ORDER BY id), 10) f $$;
+CREATE FUNCTION found_v(n int) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(f::text, ';' ORDER BY query, distance, tid))
+	FROM genie_search('v_x', ARRAY(SELECT x FROM v WHERE id <= n ORDER BY id), 10) f $$;
+SQL
+foreach my $of ('u', 'v')
+{
+	my $alone = sql("SET genie.worker = off; SELECT found_$of(300)");
+	sql("SELECT genie_prewarm('${of}_x')");
+	my ($full, $contents) = split /\|/, sql("SELECT bytes, contents FROM genie_images() WHERE index = '${of}_x'::regclass AND contents <> 'vectors'");
+	is($contents, 'postings', "the image of $of has lists");
+	foreach my $part (0.9, 0.42)
+	{
+		order('memory ' . int($full * $part));
+		my ($before, $gpu_before) = split /\|/, sql('SELECT (SELECT streamed_bytes FROM genie_devices()), answered_by_gpu FROM genie_stat');
+		is(sql("SELECT found_$of(300)"), $alone, "rows of $of, where the device has room for $part of its image");
+		my ($after, $gpu_after) = split /\|/, sql('SELECT (SELECT streamed_bytes FROM genie_devices()), answered_by_gpu FROM genie_stat');
+		cmp_ok($gpu_after, '>', $gpu_before, 'counted by the GPU');
+		cmp_ok($after - $before, '>', 0.3 * $full, 'it is streamed');
+		cmp_ok($after - $before, '<', 0.6 * $full, 'its codes alone');
+	}
+}
+
 # ---- in the middle ----
 
 foreach my $status ('retry', 'no_room', 'lost')
@@ -155,11 +192,25 @@ order('memory 1000000');
 is(sql($little), $little_alone, 'another index fits the GPU');
 $alone{2000} = sql('SET genie.worker = off; SELECT found(2000)');
 my $by = 'SELECT answered_by_gpu, answered_by_worker_cpu, worker_state FROM genie_stat';
+# A session whose batch the CPU counts now.  It may have ended before it is seen; then another one begins.
+sub start_counting
+{
+	for (1 .. 50)
+	{
+		my $session = start_sql($node, 'SELECT found(2000)');
+		while ($session->{out} eq '' && $session->{err} eq '')
+		{
+			return $session if stat_of($node, 'worker_state') eq 'counting';
+			$session->{run}->pump_nb;
+		}
+		finish_sql($session);
+	}
+	die 'no batch was seen';
+}
 my $in_time = 0;
 for (1 .. 10)	# a batch may end before the session here has begun
 {
-	$held = start_sql($node, 'SELECT found(2000)');
-	wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+	$held = start_counting();
 	my @out = split /\n/, sql("$by; $little; $little; $by");
 	my ($before, $then) = map { [split /\|/] } @out[0, 3];
 	is("@out[1, 2]", "$little_alone $little_alone", 'and is asked while the CPU counts');
@@ -173,8 +224,7 @@ ok($in_time, 'the GPU answers before the CPU has ended');
 # The GPU fails meanwhile, or is lost.
 foreach my $status ('retry', 'no_room', 'lost')
 {
-	$held = start_sql($node, 'SELECT found(2000)');
-	wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+	$held = start_counting();
 	order("memory 1000000 $status once");
 	is(sql($little), $little_alone, "$status meanwhile");
 	finish_sql($held);
@@ -182,8 +232,35 @@ foreach my $status ('retry', 'no_room', 'lost')
 	order('memory 1000000');
 	wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat");
 }
-sql('DROP TABLE little');
+sql('DROP TABLE little, v');
 
+# ---- VACUUM ----
+
+# VACUUM does not wait for a stream.  Rows are those of the stream's snapshot, without the ones that take the TIDs of dead rows.
+foreach my $of ([ 't', 't_s', 0.8, 'found(400)' ], [ 'u', 'u_x', 0.42, 'found_u(300)' ])
+{
+	my ($table, $index, $part, $call) = @$of;
+	my $room = 'memory ' . int($part * sql("SELECT image_bytes FROM genie_index_info('$index')"));
+	sql("DELETE FROM $table WHERE id % 40 = 5");
+	my $before = sql("SET genie.worker = off; SELECT $call");
+	order("$room hold");
+	my $session = start_sql($node, "SELECT $call");
+	wait_until($node, "SELECT worker_state = 'counting' FROM genie_stat");
+	sql("DELETE FROM $table WHERE id % 40 = 6");
+	sql("SET statement_timeout = '60s'; VACUUM $table");
+	sql("CREATE TEMP TABLE again AS SELECT * FROM $table WHERE id <= 8000; UPDATE again SET id = 1000000 + id; INSERT INTO $table SELECT * FROM again");
+	cmp_ok(sql("SELECT count(*) FROM $table WHERE id > 1000000 AND ctid < (SELECT max(ctid) FROM $table WHERE id <= 1000000)"), '>', 2000, "$table: TIDs are used again while it is streamed");
+	is(stat_of($node, 'worker_state'), 'counting', 'the stream goes on');
+	order($room);
+	finish_sql($session);
+	is($session->{out}, "$before\n", 'and has the rows of its snapshot');
+	is(sql("SELECT $call"), sql("SET genie.worker = off; SELECT $call"), 'the next one has the new rows');
+	sql("VACUUM $table");
+	is(sql("SELECT $call"), sql("SET genie.worker = off; SELECT $call"), 'and after another VACUUM');
+	is(sql("SELECT * FROM genie_check('$index')"), '', 'the index is well-formed');
+}
+
+sql('DROP TABLE u');
 sql('DROP INDEX t_s');
 wait_until($node, 'SELECT count(*) = 0 FROM genie_images()');
 
