@@ -9,8 +9,9 @@
  * end still.  So the queue is the visited set, as with SONG's selected insertion and visited deletion, and the table
  * only saves work.
  *
- * Keys.  TEAM lanes have a record, a unit of 16 bytes each, so a warp reads TEAMS records at a time, each in one piece.
- * The sums come to the lane that has the object, and all lanes make keys of them at once.
+ * Keys.  TEAM lanes have a record, a unit of 16 bytes each, so a warp reads TEAMS records at a time, each in one piece;
+ * and it asks for all of them before it uses the first, because it waits for nothing as long as for these.  The sums
+ * come to the lane that has the object, and all lanes make keys of them at once.
  *
  * Queue.  An array in shared memory, sorted by rank, which is an object's key, its number, and whether the search went
  * on from it.  What the lanes have is merged into it: each finds its place by a binary search, and elements behind the
@@ -25,6 +26,7 @@ constexpr uint32_t WARP = GENIE_CUDA_WARP;
 constexpr uint32_t ALL = UINT32_MAX;	/* lanes */
 constexpr uint32_t TEAM = 8;
 constexpr uint32_t TEAMS = WARP / TEAM;
+constexpr uint32_t LOADS = WARP / TEAMS;	/* that a lane has on their way */
 constexpr uint32_t WARPS = GENIE_CUDA_GRAPH_WARPS;
 constexpr uint32_t TABLE = GENIE_CUDA_GRAPH_TABLE;
 constexpr uint64_t GONE_ON = 1; /* in a rank */
@@ -180,41 +182,52 @@ rank_objects(const GenieCudaGraphSearch &search, const GenieCudaGraphQuery &quer
 	uint4		head = make_uint4(0, 0, 0, 0);
 	int			sum = 0;
 	uint32_t	codes = 0;
+	Products<FORM> of_team[LOADS] = {};
+	uint32_t	codes_of_team[LOADS] = {};
 
 	if (lane < n)
 		head = __ldg(record_of(search, warp.objects[lane]));
-	for (uint32_t first = 0; first < n; first += TEAMS)
+	for (uint32_t unit = 1 + lane % TEAM; unit - lane % TEAM < search.n_units; unit += TEAM)
 	{
-		const uint32_t i = first + lane / TEAM;
-		Products<FORM> of_team = {0};
-		uint32_t	codes_of_team = 0;
+		const bool	is_there = unit < search.n_units;
+		uint4		chunks[LOADS];
 
-		if (i < n)
+#pragma unroll
+		for (uint32_t r = 0; r < LOADS; r++)
 		{
-			const uint4 *record = record_of(search, warp.objects[i]);
+			const uint32_t i = r * TEAMS + lane / TEAM;
 
-			for (uint32_t unit = 1 + lane % TEAM; unit < search.n_units; unit += TEAM)
-			{
-				const uint4 chunk = __ldg(record + unit);
-
-				of_team.add(chunk, warp.body + unit - 1);
-				if (FORM == PRODUCT)
-					codes_of_team = add_codes(chunk, codes_of_team);
-			}
+			chunks[r] = make_uint4(0, 0, 0, 0);
+			if (i < n && is_there)
+				chunks[r] = __ldg(record_of(search, warp.objects[i]) + unit);
 		}
+#pragma unroll
+		for (uint32_t r = 0; r < LOADS; r++)
+			if (r * TEAMS < n && is_there)
+			{
+				of_team[r].add(chunks[r], warp.body + unit - 1);
+				if (FORM == PRODUCT)
+					codes_of_team[r] = add_codes(chunks[r], codes_of_team[r]);
+			}
+	}
+#pragma unroll
+	for (uint32_t r = 0; r < LOADS; r++)
+	{
+		if (r * TEAMS >= n)
+			break;
 #pragma unroll
 		for (uint32_t other = TEAM / 2; other > 0; other /= 2)
 		{
-			of_team.sum += (int) __shfl_xor_sync(ALL, (uint32_t) of_team.sum, other);
+			of_team[r].sum += (int) __shfl_xor_sync(ALL, (uint32_t) of_team[r].sum, other);
 			if (FORM == PRODUCT)
-				codes_of_team += __shfl_xor_sync(ALL, codes_of_team, other);
+				codes_of_team[r] += __shfl_xor_sync(ALL, codes_of_team[r], other);
 		}
 
 		const uint32_t team = lane % TEAMS * TEAM;
-		const int	sum_here = (int) __shfl_sync(ALL, (uint32_t) of_team.sum, team);
-		const uint32_t codes_here = FORM == PRODUCT ? __shfl_sync(ALL, codes_of_team, team) : 0;
+		const int	sum_here = (int) __shfl_sync(ALL, (uint32_t) of_team[r].sum, team);
+		const uint32_t codes_here = FORM == PRODUCT ? __shfl_sync(ALL, codes_of_team[r], team) : 0;
 
-		if (lane - first < TEAMS)
+		if (lane / TEAMS == r)
 		{
 			sum = sum_here;
 			codes = codes_here;
