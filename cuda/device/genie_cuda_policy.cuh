@@ -328,13 +328,20 @@ constexpr uint32_t GENIE_CUDA_GRAPH_TABLE = 1024;
 constexpr uint32_t GENIE_CUDA_GRAPH_JOBS = 16384;
 
 /*
- * What they take: a place of a search's queue, by itself; and a place of any of many queues, on one multiprocessor.
- * What a scan takes: bytes of records a nanosecond for one query, and for each of many.
+ * What they take, in nanoseconds (bench_scan, 128 dimensions): a search that waits for itself, and each place of its
+ * queue; and, on one of the multiprocessors, each of many searches, and each place of its queue.
  */
-constexpr double GENIE_CUDA_GRAPH_STEP_NS = 2000;
-constexpr double GENIE_CUDA_GRAPH_QUEUED_NS = 60;
-constexpr double GENIE_CUDA_GRAPH_SCAN_RATE = 3000;
-constexpr double GENIE_CUDA_GRAPH_SCANS_RATE = 60000;
+constexpr double GENIE_CUDA_GRAPH_NS = 150000;
+constexpr double GENIE_CUDA_GRAPH_PLACE_NS = 5000;
+constexpr double GENIE_CUDA_GRAPH_EACH_NS = 20000;
+constexpr double GENIE_CUDA_GRAPH_EACH_PLACE_NS = 400;
+
+/* What a scan takes: at least; each of many queries, on the device; and bytes of records in a nanosecond: once, and for
+ * each query. */
+constexpr double GENIE_CUDA_SCAN_NS = 70000;
+constexpr double GENIE_CUDA_SCAN_EACH_NS = 450;
+constexpr double GENIE_CUDA_SCAN_RATE = 3000;
+constexpr double GENIE_CUDA_SCAN_EACH_RATE = 116000;
 
 /*
  * A filter is used for FILTER_JOBS or more.  A floor comes from every stride-th object, and leaves some stride * k

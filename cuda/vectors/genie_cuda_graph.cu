@@ -136,13 +136,15 @@ genie_cuda_graph_pays(const GenieCudaContext &context, const Jobs &jobs)
 		queues += genie_job_graph_queue(job);
 
 	/* a search by itself waits for one load after the other; many share the device */
-	const double waits = GENIE_CUDA_GRAPH_STEP_NS * (double) queues / (double) jobs.size();
+	const double n = (double) jobs.size();
 	const double bytes = (double) first.vectors->n_objects * record_units(*first.vectors) * sizeof(uint4);
-	const double all = GENIE_CUDA_GRAPH_QUEUED_NS * (double) queues / context.device.n_multiprocessors;
-	const double scan = bytes * std::max(1 / GENIE_CUDA_GRAPH_SCAN_RATE,
-										 (double) jobs.size() / GENIE_CUDA_GRAPH_SCANS_RATE);
+	const double one = GENIE_CUDA_GRAPH_NS + GENIE_CUDA_GRAPH_PLACE_NS * (double) queues / n;
+	const double all = (GENIE_CUDA_GRAPH_EACH_NS * n + GENIE_CUDA_GRAPH_EACH_PLACE_NS * (double) queues) /
+		context.device.n_multiprocessors;
+	const double scan = std::max(bytes / GENIE_CUDA_SCAN_RATE,
+								 n * (GENIE_CUDA_SCAN_EACH_NS + bytes / GENIE_CUDA_SCAN_EACH_RATE));
 
-	return std::max(waits, all) < scan;
+	return one + all < GENIE_CUDA_SCAN_NS + scan;
 }
 
 void

@@ -41,6 +41,7 @@
 #include "genie_flip.h"
 #include "genie_meta.h"
 #include "genie_opclass.h"
+#include "genie_options.h"
 #include "genie_type_state.h"
 #include "genie_value.h"
 #include "genie_wal.h"
@@ -126,6 +127,24 @@ genie_build_alone(Relation heap, Relation index, IndexInfo *info, IndexBuildResu
 	genie_build_runs_end(runs);
 }
 
+/* An index that cannot have proximity graphs must not ask for them. */
+static void
+check_graph(Relation index)
+{
+	bool		is_approximate = OidIsValid(index_getprocid(index, 1, GENIE_SIGN_PROC));
+
+	if (genie_graph_of(index) == 0 ||
+		(is_approximate && OidIsValid(index_getprocid(index, 1, GENIE_VALUE_PROC)) && genie_values_of(index)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("index \"%s\" cannot have proximity graphs", RelationGetRelationName(index)),
+			 is_approximate && !genie_values_of(index) ?
+			 errdetail("They are made of quantized vectors, which the storage parameter \"values\" leaves out.") :
+			 errdetail("They are for approximate operator classes of vectors."),
+			 errhint("Leave the storage parameter \"graph\" out, or use genie_l2_ops, genie_l1_ops, genie_cosine_ops or genie_laplacian_ops.")));
+}
+
 IndexBuildResult *
 genie_build(Relation heap, Relation index, IndexInfo *info)
 {
@@ -138,6 +157,7 @@ genie_build(Relation heap, Relation index, IndexInfo *info)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
 	genie_build_check_type(index);
+	check_graph(index);
 	genie_meta_create(index, &types);
 	untrained = false;
 	if (genie_learns(index))

@@ -46,8 +46,8 @@
  * jobs bring an image of heads, or vectors of NULLs.  An engine that has no such copy says GENIE_STATUS_NO_ROOM, or
  * gives no bounds.
  *
- * An engine may keep copies of images and of quantized vectors as a cache, until the caller tells it to forget them.
- * It knows them by their ids; no image or set of vectors has the id of another.
+ * An engine may keep copies of images, of quantized vectors and of graphs as a cache, until the caller tells it to
+ * forget them.  It knows them by their ids; none of them has the id of another.
  * One process, one thread calls an engine.
  */
 #ifndef GENIE_ENGINE_H

@@ -343,8 +343,10 @@ genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
 	uint32		degree = genie_graph_of(index);
 
 	/* exact classes have no keywords */
-	return degree > 0 && segment->header.n_keywords > 0 && segment->header.n_objects >= GENIE_PROXIMITY_OBJECTS_MIN &&
-		genie_proximity_serves(genie_values_metric(segment)) && !genie_directory_has_devices() ? degree : 0;
+	if (degree == 0 || segment->header.n_keywords == 0 || segment->header.n_objects < GENIE_PROXIMITY_OBJECTS_MIN ||
+		!genie_proximity_serves(genie_values_metric(segment)))
+		return 0;
+	return segment->header.n_objects < GENIE_PROXIMITY_DEVICE_MIN && genie_directory_has_devices() ? 0 : degree;
 }
 
 GenieFallback

@@ -27,8 +27,8 @@ extern GenieFallback genie_image_cache_values(Relation index, const GenieMetaDat
 
 /*
  * Edges of an object in the proximity graph of the segment's values, as the index's parameter graph says; 0: the
- * segment shall have none.  A graph is for approximate classes, for segments with enough objects, and for the CPU:
- * where there are GPUs, there is none.
+ * segment shall have none.  A graph is for approximate classes, and for segments with enough objects, which are more
+ * where there are GPUs.
  */
 extern uint32 genie_image_cache_graph_degree(Relation index, const GenieSegment *segment);
 

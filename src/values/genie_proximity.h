@@ -36,6 +36,7 @@ extern "C" {
 #endif
 
 #define GENIE_PROXIMITY_OBJECTS_MIN 8192	/* of fewer, a scan is as fast */
+#define GENIE_PROXIMITY_DEVICE_MIN 262144	/* of fewer, a GPU's scan is, but for batches of thousands */
 #define GENIE_PROXIMITY_NONE UINT32_MAX /* an edge that is not there: none follow */
 #define GENIE_PROXIMITY_DEGREE_MIN 8	/* edges of an object */
 #define GENIE_PROXIMITY_DEGREE_MAX 64

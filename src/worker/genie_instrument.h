@@ -42,7 +42,7 @@ typedef struct GenieScanRecord
 	uint64		n_by_gpu;		/* queries on a segment, by who answered */
 	uint64		n_by_worker_cpu;
 	uint64		n_by_backend;
-	uint64		n_by_graph;		/* of those that the worker's CPU has answered, what it searched graphs for */
+	uint64		n_by_graph;		/* of those that the worker has answered, what it searched graphs for */
 	uint32		fallbacks;		/* bit GenieFallback: why the session, */
 	uint32		gpu_fallbacks;	/* bit GenieGpuFallback: why the worker's CPU */
 	uint64		wait_us;		/* for images, and for the worker to begin */

@@ -200,13 +200,18 @@ foreach my $class (['genie_l1_ops', '<+>'], ['genie_cosine_ops', '<=>'])
 	cmp_ok($found, '>=', 18, "$class->[0]: rows find themselves");
 }
 
-# ---- with a GPU there is none ----
+# ---- not of all classes ----
+
+like(cancelled('CREATE INDEX v_exact ON v USING genie (x genie_l2_exact_ops) WITH (graph = 32)'), qr/cannot have proximity graphs.*approximate operator classes/s, 'none of an exact class');
+like(cancelled('CREATE INDEX v_bare ON v USING genie (x genie_l2_ops) WITH (graph = 32, values = off)'), qr/cannot have proximity graphs.*"values" leaves out/s, 'none without values');
+
+# ---- with a GPU small segments have none ----
 
 sql("ALTER SYSTEM SET genie.engine = 'cuda'");
 $node->restart;
 wait_until($node, q{SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat});
 is(cancelled("SELECT genie_prewarm('v_x')"), '', 'with a GPU all is loaded');
-is(state_of('v_x'), 'none', 'but a graph');
+is(state_of('v_x'), 'none', 'but a graph of few rows');
 is(sql('SET enable_seqscan = off', 'SELECT count(*) FROM (SELECT id FROM v ORDER BY x <=> vec(5, 1) LIMIT 5) s', 'SELECT by_graph FROM genie_last_scan()'), "5\n0", 'nor is one asked');
 sql('ALTER SYSTEM RESET genie.engine');
 $node->restart;

@@ -51,6 +51,7 @@ genie_job_merge_begin(GenieJob *job)
 {
 	job->n_hits = 0;
 	job->has_bounds = job->kind == GENIE_JOB_TOP && job->vectors != NULL;
+	job->by_graph = false;
 	job->status = GENIE_OK;
 	if (genie_job_adds_up(job->kind))
 		memset(job->out, 0, genie_job_facets_bytes(job));
@@ -95,6 +96,7 @@ merge_hits(GenieJob *job, const GenieJob *part)
 void
 genie_job_merge(GenieJob *job, const GenieJob *part)
 {
+	job->by_graph |= part->by_graph;
 	if (genie_job_ranks(job->kind))
 		merge_hits(job, part);
 	else if (job->kind == GENIE_JOB_GRID)
