@@ -10,10 +10,10 @@
  *		--quick			without large cases, for compute-sanitizer
  *		--tiny			each kernel has a few blocks' work, and costs are not measured: for racecheck, which makes kernels a
  *						thousand times slower, and for kernels that run on the CPU (emulated/)
- *		--pass=N		only pass N of 1 .. 14: all kernels; with tensor cores; without them; as on devices of less
+ *		--pass=N		only pass N of 1 .. 15: all kernels; with tensor cores; without them; as on devices of less
  *						shared memory, four times; lanes by threshold samples, with tensor cores and without;
  *						several engines as one; images and vectors that are larger than the device's memory; images of
- *						codes alone; tight ones; images that are on the device alone
+ *						codes alone; tight ones; images that are on the device alone; proximity graphs
  *		--part=I/N		only the cases I, I + N and so on, counted from 1
  *
  * Everything is seeded, so a difference can be repeated.
@@ -779,7 +779,6 @@ whole_device_pass()
 	hash_cases();
 	hash_failure_case();
 	scan_cases();
-	graph_cases();
 	facet_cases();
 	if (scale == WHOLE)
 		memory_cases();
@@ -1186,6 +1185,15 @@ little_shared_pass(const char *shared_bytes)
 	unsetenv("GENIE_CUDA_SHARED_BYTES");	/* of no later pass */
 }
 
+/* Searches in graphs, on the device as it is. */
+static void
+graph_pass()
+{
+	open_engine(NULL);
+	graph_cases();
+	cuda->ops->close(cuda);
+}
+
 /* Does pass n if it is asked for, and prints the seconds. */
 static void
 run_pass(int n, const std::function<void()> &pass)
@@ -1237,6 +1245,7 @@ main(int argc, char **argv)
 	run_pass(n++, codes_pass);
 	run_pass(n++, tight_pass);
 	run_pass(n++, on_device_pass);
+	run_pass(n++, graph_pass);
 	printf("%u cases, %u failed\n", n_cases, n_failed);
 	return n_failed > 0;
 }
