@@ -258,12 +258,9 @@ static __device__ __forceinline__ uint32_t
 see(const GenieCudaGraphSearch &search, const GenieCudaGraphQuery &query, Search &warp, uint32_t object)
 {
 	uint32_t   *place = warp.table + object * 2654435769u / (UINT32_MAX / TABLE + 1);
-	const bool	wanted = object < search.n_objects && *place != object;
-	uint32_t	n;
+	const bool	wanted = object < search.n_objects && atomicExch(place, object) != object;
+	const uint32_t n = gather(warp, object, wanted);
 
-	if (wanted)
-		*place = object;
-	n = gather(warp, object, wanted);
 	if (n == 0)
 		return warp.queue.capacity;
 

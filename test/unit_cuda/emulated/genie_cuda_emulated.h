@@ -275,6 +275,13 @@ atomicCAS(T *at, GenieCudaEmulatedValue<T> expected, GenieCudaEmulatedValue<T> v
 	return genie_cuda_emulated_change(at, [=](T old) { return old == expected ? value : old; });
 }
 
+template <class T>
+static inline T
+atomicExch(T *at, GenieCudaEmulatedValue<T> value)
+{
+	return genie_cuda_emulated_change(at, [=](T) { return value; });
+}
+
 /* Adds a product of bits to counts, as the instruction of genie_cuda_tensor.cu does for the threads of a warp. */
 extern void genie_cuda_emulated_product(int (&count)[4], const uint32_t (&objects)[4], uint32_t queries_low,
 										uint32_t queries_high);
