@@ -119,12 +119,12 @@ genie_instrument_by_worker(const GenieInstrument *instrument, GenieGpuFallback w
 {
 	if (instrument == NULL)
 		return;
+	instrument->record->n_by_graph += by_graph;
 	if (why == GENIE_GPU_FALLBACK_NONE)
 		instrument->record->n_by_gpu++;
 	else
 	{
 		instrument->record->n_by_worker_cpu++;
-		instrument->record->n_by_graph += by_graph;
 		instrument->record->gpu_fallbacks |= 1 << why;
 	}
 }
