@@ -78,6 +78,17 @@ CREATE SCHEMA apart;
 CREATE EXTENSION genie SCHEMA apart;
 SELECT expression, result, result(expression) FROM numbers_without WHERE result IS DISTINCT FROM result(expression);
 SELECT '{1,0}'::real[] OPERATOR(apart.<=>) '{0,1}' AS apart;
+
+-- an index, though nothing of genie is in the search path
+CREATE TABLE apart_sets AS SELECT i AS id, ARRAY[i % 7, 10 + i % 11, 30 + i % 13] AS s FROM generate_series(1, 2000) i;
+CREATE INDEX apart_sets_s ON apart_sets USING genie (s);
+SET enable_seqscan = off;
+SELECT id, s FROM apart_sets ORDER BY s OPERATOR(apart.<&>) apart.genie_query('{3,14,36}'::int[]) LIMIT 2;
+SELECT count(*) FROM apart.genie_search('apart_sets_s', ARRAY[apart.genie_query('{3,14,36}'::int[])], 5);
+INSERT INTO apart_sets VALUES (0, '{3,14,36}');
+SELECT id FROM apart_sets WHERE s OPERATOR(apart.@&) apart.genie_with_min_match(apart.genie_query('{3,14,36}'::int[]), 3) ORDER BY id LIMIT 3;
+RESET enable_seqscan;
+DROP TABLE apart_sets;
 DROP EXTENSION genie;
 DROP SCHEMA apart;
 CREATE EXTENSION genie;

@@ -167,7 +167,8 @@ static bool
 is_pinned(const void *memory)
 {
 	cudaPointerAttributes attributes = {};
-	const bool	is = cudaPointerGetAttributes(&attributes, memory) == cudaSuccess && attributes.type == cudaMemoryTypeHost;
+	const bool is = cudaPointerGetAttributes(&attributes, memory) == cudaSuccess &&
+		attributes.type == cudaMemoryTypeHost;
 
 	(void) cudaGetLastError();
 	return is;

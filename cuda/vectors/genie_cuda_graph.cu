@@ -97,8 +97,13 @@ pack(const Jobs &jobs, size_t blob_bytes, uint8_t *host_memory, uint8_t *device,
 			continue;
 		host_constants[i] = genie_value_constants(job.scan);
 		memcpy(host_bodies + i * body_bytes, genie_value_query_body(job.scan), body_bytes);
-		queries[i] = GenieCudaGraphQuery{constants + i, (const uint4 *) (bodies + i * body_bytes), job.k, job.min_key,
-										 genie_job_graph_queue(&job), hits, n_hits};
+		queries[i] = GenieCudaGraphQuery{constants + i,
+										 (const uint4 *) (bodies + i * body_bytes),
+										 job.k,
+										 job.min_key,
+										 genie_job_graph_queue(&job),
+										 hits,
+										 n_hits};
 	}
 	return GenieCudaBytes{blob.used, result.used, 0};
 }

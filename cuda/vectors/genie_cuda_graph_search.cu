@@ -79,8 +79,7 @@ object_of(uint64_t rank)
 static __device__ __forceinline__ uint64_t
 rank_of_lane(uint64_t rank, uint32_t lane)
 {
-	return (uint64_t) __shfl_sync(ALL, (uint32_t) (rank >> 32), lane) << 32 |
-		__shfl_sync(ALL, (uint32_t) rank, lane);
+	return (uint64_t) __shfl_sync(ALL, (uint32_t) (rank >> 32), lane) << 32 | __shfl_sync(ALL, (uint32_t) rank, lane);
 }
 
 /* How many of n sorted ranks are above one. */
@@ -329,8 +328,8 @@ go_on(const GenieCudaGraphSearch &search, const GenieCudaGraphQuery &query, Sear
 			warp.queue.ranks[at] = rank | GONE_ON;
 		__syncwarp();
 		for (uint32_t i = lane; i - lane < search.degree; i += WARP)
-			first = min(first, see<FORM>(search, query, warp, i < search.degree ? __ldg(edges + i) :
-																				   GENIE_PROXIMITY_NONE));
+			first = min(first,
+						see<FORM>(search, query, warp, i < search.degree ? __ldg(edges + i) : GENIE_PROXIMITY_NONE));
 		at = first <= at ? first : at + 1;
 	}
 }
@@ -429,10 +428,9 @@ launch(const GenieCudaGraphSearch &search, cudaStream_t stream)
 {
 	const uint32_t shared = WARPS * search.warp_bytes;
 
-	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_graph_kernel<FORM>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) shared));
-	genie_cuda_graph_kernel<FORM>
-		<<<(search.n_queries + WARPS - 1) / WARPS, WARPS * WARP, shared, stream>>>(search);
+	GENIE_CUDA_CHECK(
+		cudaFuncSetAttribute(genie_cuda_graph_kernel<FORM>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared));
+	genie_cuda_graph_kernel<FORM><<<(search.n_queries + WARPS - 1) / WARPS, WARPS * WARP, shared, stream>>>(search);
 	genie_cuda_check_launch("genie_cuda_graph_kernel");
 }
 

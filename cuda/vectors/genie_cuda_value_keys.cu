@@ -108,8 +108,9 @@ __launch_bounds__(THREADS) genie_cuda_value_keys_kernel(GenieCudaValueScan scan,
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 			const uint32_t i = first + threadIdx.x;
 
-			genie_cuda_value_put(scan, query, i, key_of_object<FORM>(scan.metric, query.is_known, query.constants, head, codes,
-													  products[q].sum));
+			genie_cuda_value_put(scan, query, i,
+								 key_of_object<FORM>(scan.metric, query.is_known, query.constants, head, codes,
+													 products[q].sum));
 		}
 }
 

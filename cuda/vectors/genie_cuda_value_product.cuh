@@ -76,8 +76,8 @@ add_codes(const uint4 &codes, uint32_t sum)
 /* The key of an object from its header, the sum of its codes, and products (L1: differences). */
 template <Form FORM>
 static __device__ __forceinline__ uint32_t
-key_of_object(GenieMetric metric, bool is_known, const GenieValueConstants *constants, const uint4 &head, uint32_t codes,
-			  int products)
+key_of_object(GenieMetric metric, bool is_known, const GenieValueConstants *constants, const uint4 &head,
+			  uint32_t codes, int products)
 {
 	ValueTerms	terms;
 	ValueNumber bound = metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;

@@ -647,7 +647,7 @@ extern bool genie_image_group_finish(GenieTileFill *fills, uint32_t n_tiles);
 extern bool genie_image_tile_finish(const GenieTileFill *fill, uint32_t tile, bool *codes);
 extern void genie_image_drop_codes(void *memory);
 
-/* Is the group consistent (genie_image.c lists the invariants)?  For tests and assertions. */
+/* Is the group consistent (genie_image_valid.c lists the invariants)?  For tests and assertions. */
 extern bool genie_image_group_valid(const GenieImageGroup *group);
 
 #endif							/* __CUDACC__ */

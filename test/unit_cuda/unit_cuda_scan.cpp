@@ -391,7 +391,7 @@ scan_on_device_case()
 /* ---- graphs ---- */
 
 static bool
-build_alone(void *, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work)
+build_alone(void *, uint32_t n_blocks, void (*do_block)(void *work, uint32_t block), void *work)
 {
 	for (uint32_t block = 0; block < n_blocks; block++)
 		do_block(work, block);
@@ -414,8 +414,9 @@ struct Graph
 		std::vector<uint32_t *> to;
 
 		for (uint32_t first = 0; first < n_objects; first += GENIE_TILE_OBJECTS)
-			edges.emplace_back((size_t) degree * genie_proximity_in_tile(std::min(n_objects - first, GENIE_TILE_OBJECTS),
-																		 genie_proximity_levels(n_objects)));
+			edges.emplace_back((size_t) degree *
+							   genie_proximity_in_tile(std::min(n_objects - first, GENIE_TILE_OBJECTS),
+													   genie_proximity_levels(n_objects)));
 		for (std::vector<uint32_t> &tile : edges)
 		{
 			to.push_back(tile.data());
@@ -454,7 +455,8 @@ graph_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32
 	std::vector<GenieHit> hits(GENIE_PROXIMITY_QUEUE_MAX);
 	std::string wrong;
 
-	report(what.c_str(), std::to_string(graph.graph.head->n_unknown) + " unknown objects", graph.is_built ? "" : "not built");
+	report(what.c_str(), std::to_string(graph.graph.head->n_unknown) + " unknown objects",
+		   graph.is_built ? "" : "not built");
 	setenv("GENIE_CUDA_GRAPH", "1", 1);
 	for (uint32_t round = 0; round < 3 && graph.is_built; round++)
 	{
@@ -478,7 +480,8 @@ graph_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32
 		for (const GenieJob &job : jobs)
 		{
 			uint64_t	n_seen;
-			const int64_t n = job.scan->error > FLT_MAX ? -1 :
+			const int64_t n = job.scan->error > FLT_MAX ?
+				-1 :
 				genie_proximity_search(&graph.graph, &segment.vectors, job.scan, segment.live.data(), job.k,
 									   job.min_key, job.graph_queue, hits.data(), &n_seen);
 

@@ -29,8 +29,8 @@
  * believed to double with each genie_multiload_doubt_s seconds, until some batch tries again.  Counting takes what it
  * took last for about as many jobs, by the byte, when nothing was copied; that is believed to halve in the same way.
  * A rival, the CPU, needs no copies, and has the lists of what pieces have only codes of.  Where it is expected to be
- * faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its time is an estimate (genie_rival.h).  Facets and grids are always declined: one job reads all lists once, which the
- * CPU does while they would be copied.
+ * faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its time is an estimate (genie_rival.h).
+ * Facets and grids are always declined: one job reads all lists once, which the CPU does while they would be copied.
  *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
@@ -49,7 +49,7 @@
 #define TABLE_BYTES 256			/* of a tile: what a device keeps beside groups and live bits, at most */
 #define RATE_FIRST 50.0			/* bytes a nanosecond, until RATE_BYTES have been copied: a fast bus, to learn better */
 #define RATE_BYTES (UINT64_C(256) << 20)
-#define COUNTINGS 20				/* numbers of jobs that are told apart, each twice the one before */
+#define COUNTINGS 20			/* numbers of jobs that are told apart, each twice the one before */
 #define IDS_FIRST (UINT64_C(1) << 62)	/* of pieces: the caller's are below */
 
 /* Groups, or tiles of vectors, [first_unit, end_unit). */

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Seconds in which a slow rate, of copies or of counting, is believed to double, as long as nothing is done.  Tests set it. */
+/* Seconds in which a slow rate, of copies or of counting, is believed to double while nothing is done; for tests. */
 extern double genie_multiload_doubt_s;
 
 /*
