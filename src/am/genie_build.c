@@ -142,7 +142,7 @@ check_graph(Relation index)
 			 is_approximate && !genie_values_of(index) ?
 			 errdetail("They are made of quantized vectors, which the storage parameter \"values\" leaves out.") :
 			 errdetail("They are for approximate operator classes of vectors."),
-			 errhint("Leave the storage parameter \"graph\" out, or use a class such as genie_l2_ops or genie_cosine_ops.")));
+			 errhint("Leave \"graph\" out, or use a class such as genie_l2_ops or genie_cosine_ops.")));
 }
 
 IndexBuildResult *
