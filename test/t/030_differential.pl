@@ -361,4 +361,5 @@ my $reached = $node->safe_psql('postgres',
 is($reached, 't|t|t|t|t', 'indexes had many segments, several tiles, tombstones, pending rows, and nothing at all');
 
 $node->stop;
-done_testing();
+done_testing() unless $ENV{GENIE_TEST_GOES_ON};
+1;
