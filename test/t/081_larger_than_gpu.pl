@@ -190,14 +190,14 @@ same(400, 'by the next worker');
 # The CPU counts what is larger than the GPU; meanwhile the GPU does what fits it.
 order('memory 1000000');
 is(sql($little), $little_alone, 'another index fits the GPU');
-$alone{2000} = sql('SET genie.worker = off; SELECT found(2000)');
+$alone{8000} = sql('SET genie.worker = off; SELECT found(8000)');
 my $by = 'SELECT answered_by_gpu, answered_by_worker_cpu, worker_state FROM genie_stat';
 # A session whose batch the CPU counts now.  It may have ended before it is seen; then another one begins.
 sub start_counting
 {
 	for (1 .. 50)
 	{
-		my $session = start_sql($node, 'SELECT found(2000)');
+		my $session = start_sql($node, 'SELECT found(8000)');
 		while ($session->{out} eq '' && $session->{err} eq '')
 		{
 			return $session if stat_of($node, 'worker_state') eq 'counting';
@@ -215,7 +215,7 @@ for (1 .. 10)	# a batch may end before the session here has begun
 	my ($before, $then) = map { [split /\|/] } @out[0, 3];
 	is("@out[1, 2]", "$little_alone $little_alone", 'and is asked while the CPU counts');
 	finish_sql($held);
-	is($held->{out}, "$alone{2000}\n", 'which is right');
+	is($held->{out}, "$alone{8000}\n", 'which is right');
 	$in_time = $then->[0] - $before->[0] == 2 && $then->[1] == $before->[1] && $then->[2] eq 'counting';
 	last if $in_time;
 }
@@ -228,7 +228,7 @@ foreach my $status ('retry', 'no_room', 'lost')
 	order("memory 1000000 $status once");
 	is(sql($little), $little_alone, "$status meanwhile");
 	finish_sql($held);
-	is($held->{out}, "$alone{2000}\n", 'what the CPU counts is right');
+	is($held->{out}, "$alone{8000}\n", 'what the CPU counts is right');
 	order('memory 1000000');
 	wait_until($node, "SELECT engine = 'fake' AND worker_state = 'idle' FROM genie_stat");
 }
