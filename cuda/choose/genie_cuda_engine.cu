@@ -878,4 +878,4 @@ extern "C" const GenieEngineLibrary genie_engine_library;
 
 extern "C" __attribute__((visibility("default")))
 const GenieEngineLibrary genie_engine_library = {GENIE_ENGINE_LIBRARY_MAGIC, GENIE_ENGINE_ABI, genie_cuda_n_devices,
-												 genie_cuda_engine_open};
+												 genie_cuda_engine_open, nullptr};

@@ -69,7 +69,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 18
+#define GENIE_ENGINE_ABI 19
 
 typedef enum GenieStatus
 {
@@ -516,6 +516,9 @@ typedef struct GenieEngineLibrary
 	 * bytes).
 	 */
 	GenieStatus (*open) (const GenieEngineOptions *options, GenieEngine **engine, char *error);
+
+	/* Bytes from which on images and vectors are cut between devices; NULL: 256 MB (devices/genie_engines.h). */
+	uint64_t	(*cut_bytes) (void);
 } GenieEngineLibrary;
 
 #ifdef __cplusplus

@@ -62,7 +62,8 @@ open_devices(const GenieEngineLibrary *library, const GenieEngineOptions *option
 		snprintf(error, GENIE_ENGINE_ERROR_MAX, "all GPUs have been lost too often");
 	if (n == 0)
 		return status;
-	*engine = n == 1 ? engines[0] : genie_engines_open(n, engines, GENIE_ENGINES_CUT_BYTES);
+	*engine = n == 1 ? engines[0] :
+		genie_engines_open(n, engines, library->cut_bytes == NULL ? GENIE_ENGINES_CUT_BYTES : library->cut_bytes());
 	if (*engine != NULL)
 		return GENIE_OK;
 	for (uint32_t i = 0; i < n; i++)

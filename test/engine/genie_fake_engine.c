@@ -16,6 +16,7 @@
  *	bounds				what wants bounds of distances gets them, all 0; else none is given, as by the CPU engine
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
  *	devices NUMBER		there are so many; it is read when they are opened
+ *	cut BYTES			images and vectors from this size on are cut between devices; it is read when they are opened
  *	device NUMBER		what the file says holds for that device only
  *	memory BYTES		so many are for copies of images and vectors; it is read at any time.  If what is on the device
  *						alone (GENIE_JOB_STAGE) has more, it is dropped
@@ -42,6 +43,7 @@
 #include <time.h>
 
 #include "genie_engine_cpu.h"
+#include "genie_engines.h"
 
 #ifndef GENIE_FAKE_ABI
 #define GENIE_FAKE_ABI GENIE_ENGINE_ABI
@@ -91,6 +93,7 @@ typedef struct FakeOrder
 	uint32_t	n_devices;
 	long		device;			/* that it is for; -1: all */
 	uint64_t	memory;
+	uint64_t	cut;
 } FakeOrder;
 
 static GenieStatus
@@ -107,7 +110,8 @@ status_named(const char *word)
 	return GENIE_OK;
 }
 
-static const FakeOrder no_order = {.n_devices = 1, .device = -1, .memory = UINT64_MAX};
+static const FakeOrder no_order = {.n_devices = 1, .device = -1, .memory = UINT64_MAX,
+	.cut = GENIE_ENGINES_CUT_BYTES};
 
 static FakeOrder
 read_file(void)
@@ -139,6 +143,8 @@ read_file(void)
 			order.device = atol(word);
 		else if (word != NULL && strcmp(word, "memory") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.memory = strtoull(word, NULL, 10);
+		else if (word != NULL && strcmp(word, "cut") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.cut = strtoull(word, NULL, 10);
 		else if (word != NULL && strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.slow_ms = atol(word);
 		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
@@ -672,6 +678,12 @@ fake_n_devices(void)
 	return read_file().n_devices;
 }
 
+static uint64_t
+fake_cut_bytes(void)
+{
+	return read_file().cut;
+}
+
 extern const GenieEngineLibrary genie_engine_library;
 
 __attribute__((visibility("default")))
@@ -680,4 +692,5 @@ const GenieEngineLibrary genie_engine_library = {
 	.abi = GENIE_FAKE_ABI,
 	.n_devices = fake_n_devices,
 	.open = fake_open,
+	.cut_bytes = fake_cut_bytes,
 };

@@ -212,7 +212,7 @@ read_chunks(const uint8_t *data, size_t size)
 	uint16_t	locals[LOCALS_MAX];
 	uint16_t	others[LOCALS_MAX];
 	uint32_t	n_chunks = (uint32_t) (size / GENIE_CHUNK_BYTES < CHUNKS_MAX ? size / GENIE_CHUNK_BYTES : CHUNKS_MAX);
-	uint32_t	width;
+	uint32_t	width = 0;
 	uint32_t	n_read;
 	uint32_t	n;
 

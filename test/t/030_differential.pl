@@ -19,7 +19,7 @@ use lib $FindBin::RealBin;
 use GenieRandom;
 use Test::More;
 
-my $node = random_node('differential', 586805);
+my $node = random_node($ENV{GENIE_TEST_NAME} // 'differential', 586805);
 
 # compare() returns no row where both scans agree.
 $node->safe_psql('postgres', <<'SQL');

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $lock = 714100;
 my $node = genie_node('images', conf => "shared_preload_libraries = ''\nrestart_after_crash = on\n", init => { allows_streaming => 1, %{ without_checksums() } });
 create_table($node, 3000, 0.3);

@@ -13,6 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
+once();
 my $query = "'{1,2,3,4,5,60,70}'::int[]";
 my @fake = fake_engine();
 my $node = genie_node('worker', conf => worker_settings());

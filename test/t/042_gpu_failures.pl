@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $query = "'{1,2,3,4,5,60,70}'::int[]";
 my ($cuda, $library) = fake_engine();
 my $node = genie_node('gpu', conf => worker_settings());

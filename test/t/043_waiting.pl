@@ -13,6 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
+once();
 my $query = "'{1,2,3,4,5,60,70}'::int[]";
 my $node = genie_node('waiting', conf => worker_settings(fake_engine(), 'genie.shared_memory = 4MB'));
 create_table($node, 3000, 0.43);

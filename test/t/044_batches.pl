@@ -13,6 +13,7 @@ use PostgreSQL::Test::Utils;
 use Time::HiRes qw(usleep);
 use Test::More;
 
+once();
 my $sessions = 200;
 my $node = genie_node('batches', conf => worker_settings(fake_engine(), 'max_connections = 230', 'genie.shared_memory = 32MB'));
 create_table($node, 3000, 0.44);

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $node = genie_node('changes', conf => worker_settings(fake_engine(), 'genie.shared_memory = 4MB', 'genie.image = full'));
 create_table($node, 4000, 0.45);
 

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $primary = genie_node('primary', init => { allows_streaming => 1 }, conf => worker_settings(fake_engine()));
 create_table($primary, 3000, 0.46);
 $primary->backup('base');

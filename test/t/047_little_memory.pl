@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $node = genie_node('little', conf => worker_settings('genie.shared_memory = 4MB', "work_mem = '4MB'"));
 my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; SET enable_indexscan = on';
 my $by_bitmap = 'SET enable_seqscan = off; SET enable_bitmapscan = on; SET enable_indexscan = off';

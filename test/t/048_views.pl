@@ -9,6 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $query = "'{1,2,3,4,5,60,70}'::int[]";
 my $asks = question('by_index', $query, 50);
 my ($cuda, $library) = fake_engine();

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $node = genie_node('kernels', conf => worker_settings('genie.cpu_threads = 3'));
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION genie;

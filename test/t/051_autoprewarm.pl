@@ -9,6 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $node = genie_node('autoprewarm', conf => <<'CONF', init => { allows_streaming => 1 });
 shared_preload_libraries = 'genie'
 genie.worker = on

@@ -10,6 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
+once();
 my $node = genie_node('loaders', conf => <<'CONF', init => { allows_streaming => 1 });
 shared_preload_libraries = 'genie'
 genie.worker = on

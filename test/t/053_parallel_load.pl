@@ -10,6 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
+once();
 my $node = genie_node('parallel_load', init => without_checksums(), conf => <<'CONF');
 shared_preload_libraries = 'genie'
 genie.worker = on

@@ -10,6 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my ($cuda, $library) = fake_engine();
 my $node = genie_node('hashing', conf => worker_settings($cuda, $library));
 

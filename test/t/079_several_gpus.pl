@@ -10,6 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $query = "'{1,2,3,4,5,60,70}'::int[]";
 my ($cuda, $library) = fake_engine();
 order('devices 3');

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my ($cuda, $library) = fake_engine();
 order('');
 my $node = genie_node('larger', conf => worker_settings($cuda, $library, 'genie.shared_memory = 64MB', 'genie.cpu_threads = 1'));

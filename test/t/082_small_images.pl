@@ -9,6 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $node = genie_node('codes', conf => worker_settings("genie.shared_memory = 32MB\ngenie.cpu_threads = 3\ngenie.loaders = 3\nautovacuum = off\nmax_parallel_workers_per_gather = 3\n"));
 sub sql { return $node->safe_psql('postgres', @_); }
 

@@ -10,6 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my $node = genie_node('meanwhile', conf => "shared_preload_libraries = genie\ngenie.engine = cpu\ngenie.shared_memory = 128MB\ngenie.max_batch = 8192\n");
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 

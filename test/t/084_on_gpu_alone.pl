@@ -10,6 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my ($cuda, $library) = fake_engine();
 order('');
 my $node = genie_node('alone', conf => worker_settings($cuda, $library, "genie.shared_memory = 4MB\ngenie.cpu_threads = 1\ngenie.loaders = 2\n" .

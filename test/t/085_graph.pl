@@ -9,6 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my ($cuda, $library) = fake_engine();
 order('');
 my $node = genie_node('graph', init => { allows_streaming => 1 },

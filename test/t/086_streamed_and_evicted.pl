@@ -8,6 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+once();
 my ($cuda, $library) = fake_engine();
 order('');
 my $node = genie_node('evicted', conf => worker_settings($cuda, $library, 'genie.shared_memory = 96MB', 'genie.cpu_threads = 1', 'genie.image = full', 'genie.autoprewarm = off'));

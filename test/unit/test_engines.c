@@ -254,7 +254,7 @@ close_devices(GenieEngine *engine, uint32_t n)
 
 /* ---- answers ---- */
 
-enum {N_IMAGES = 3, N_JOBS = 24};
+enum {N_IMAGES = 3, N_JOBS = 48};
 
 typedef struct Segments
 {

@@ -13,8 +13,9 @@
  *
  * Threads.  An engine's jobs are run by one thread: the caller's, or one that helps (genie_cpu_threads.h).  Where a
  * batch is for one engine, the caller's thread runs it at once, so that nothing is slower than by that engine alone.
- * Who writes what: a part and its result, the thread that runs its engine; the rest, the caller, before threads begin
- * and after they have ended.  Only the caller's thread asks the callback whether to stop; the others look at the flag
+ * When all engines are done, the same threads merge, each some jobs.  Who writes what: a part and its result, the thread
+ * that runs its engine; a job's result, the thread that merges it; the rest, the caller, before threads begin and after
+ * they have ended.  Only the caller's thread asks the callback whether to stop; the others look at the flag
  * that it sets.  Engines of the same device, which only tests have, take turns.
  *
  * Loss.  An engine that is lost gets nothing more.  What was placed there is dropped everywhere, and placed anew
@@ -33,6 +34,7 @@
 
 /* milliseconds between two questions whether to stop, while the caller waits for other threads */
 #define ASK_MS 2
+#define MERGED_AT_ONCE 16		/* jobs that a thread takes; fewer than two times as many are merged by the caller */
 
 /* Memory that lasts as long as a batch. */
 typedef struct Taken
@@ -92,6 +94,10 @@ typedef struct GenieEngines
 	uint32_t	busy[GENIE_PLACEMENT_ENGINES];
 	uint32_t	next_busy;		/* and the next one to be run; atomic */
 	View	   *views;			/* of this round; the latest one first */
+	uint32_t	n_open;			/* jobs of this round */
+	GenieJob  **open;
+	JobParts   *parts;			/* of each of them */
+	uint32_t	next_open;		/* the next one to be merged; atomic */
 } GenieEngines;
 
 /* ---- whether to stop ---- */
@@ -439,7 +445,7 @@ run_some(GenieEngines *all)
 
 /* GenieCpuHelp */
 static void
-help(void *arg, GenieTileScratch *scratch)
+help_run(void *arg, GenieTileScratch *scratch)
 {
 	(void) scratch;
 	run_some(arg);
@@ -453,7 +459,7 @@ run_all(GenieEngines *all)
 	all->next_busy = 0;
 	asks = true;
 	if (helped)
-		genie_cpu_threads_begin(all->threads, all->n_busy - 1, help, all);
+		genie_cpu_threads_begin(all->threads, all->n_busy - 1, help_run, all);
 	run_some(all);
 	while (helped && !genie_cpu_threads_end(all->threads, ASK_MS))
 		(void) is_stopped();
@@ -496,6 +502,7 @@ merge(const GenieEngines *all, const JobParts *parts, GenieJob *job)
 	{
 		job->n_hits = part_of(all, parts, 0)->n_hits;
 		job->has_bounds = part_of(all, parts, 0)->has_bounds;
+		job->by_graph = part_of(all, parts, 0)->by_graph;
 	}
 	else if (status == GENIE_OK)
 	{
@@ -504,6 +511,44 @@ merge(const GenieEngines *all, const JobParts *parts, GenieJob *job)
 			genie_job_merge(job, part_of(all, parts, p));
 	}
 	job->status = status;
+}
+
+/* Merges jobs until there is none left that nobody merges. */
+static void
+merge_some(GenieEngines *all)
+{
+	for (;;)
+	{
+		uint32_t	i = __atomic_fetch_add(&all->next_open, MERGED_AT_ONCE, __ATOMIC_RELAXED);
+		uint32_t	end = i + MERGED_AT_ONCE < all->n_open ? i + MERGED_AT_ONCE : all->n_open;
+
+		if (i >= all->n_open)
+			break;
+		for (; i < end; i++)
+			if (!all->parts[i].failed)
+				merge(all, &all->parts[i], all->open[i]);
+	}
+}
+
+/* GenieCpuHelp */
+static void
+help_merge(void *arg, GenieTileScratch *scratch)
+{
+	(void) scratch;
+	merge_some(arg);
+}
+
+static void
+merge_all(GenieEngines *all)
+{
+	bool		helped = all->n_busy > 1 && all->threads != NULL && all->n_open >= 2 * MERGED_AT_ONCE;
+
+	all->next_open = 0;
+	if (helped)
+		genie_cpu_threads_begin(all->threads, all->n_busy - 1, help_merge, all);
+	merge_some(all);
+	while (helped && !genie_cpu_threads_end(all->threads, ASK_MS))
+		;
 }
 
 /* ---- a batch ---- */
@@ -558,12 +603,9 @@ note_losses(GenieEngines *all)
 	return any;
 }
 
-/*
- * Does the n jobs whose numbers are in open once; leaves there those that must be done again because an engine was
- * lost, and returns how many.
- */
-static uint32_t
-run_round(GenieEngines *all, GenieJob *jobs, uint32_t *open, uint32_t n, JobParts *parts)
+/* Does the open jobs once.  Those that must be done again, because an engine was lost, stay open. */
+static void
+run_round(GenieEngines *all)
 {
 	uint32_t	n_left = 0;
 	bool		failed = false;
@@ -572,54 +614,46 @@ run_round(GenieEngines *all, GenieJob *jobs, uint32_t *open, uint32_t n, JobPart
 		all->shares[e].n = 0;
 	all->n_busy = 0;
 	all->views = NULL;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < all->n_open; i++)
 	{
-		parts[i].n = 0;
-		parts[i].failed = !give_job(all, &jobs[open[i]], &parts[i]);
+		all->parts[i].n = 0;
+		all->parts[i].failed = !give_job(all, all->open[i], &all->parts[i]);
+		failed |= all->parts[i].failed; /* its status is RETRY */
 	}
 	run_all(all);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		GenieJob   *job = &jobs[open[i]];
-
-		if (parts[i].failed)
-		{
-			failed = true;		/* its status is RETRY */
-			continue;
-		}
-		merge(all, &parts[i], job);
-		if (job->status == GENIE_STATUS_LOST)
-			open[n_left++] = open[i];
-	}
+	merge_all(all);
+	for (uint32_t i = 0; i < all->n_open; i++)
+		if (!all->parts[i].failed && all->open[i]->status == GENIE_STATUS_LOST)
+			all->open[n_left++] = all->open[i];
+	all->n_open = n_left;
 	report(all);
 	if (failed)
 		snprintf(all->engine.error, sizeof(all->engine.error), "there is no memory to share a batch between GPUs");
-	return n_left;
 }
 
 static GenieStatus
 engines_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
 	GenieEngines *all = (GenieEngines *) (void *) engine;
-	uint32_t   *open = take(all, n_jobs * sizeof(uint32_t));
-	JobParts   *parts = take(all, n_jobs * sizeof(JobParts));
-	uint32_t	n = n_jobs;
 	bool		any = true;
 
 	engine->error[0] = '\0';
 	running = all;
 	__atomic_store_n(&stopped, false, __ATOMIC_RELAXED);
+	all->open = take(all, n_jobs * sizeof(GenieJob *));
+	all->parts = take(all, n_jobs * sizeof(JobParts));
+	all->n_open = all->open != NULL && all->parts != NULL ? n_jobs : 0;
 	for (uint32_t i = 0; i < n_jobs; i++)
 	{
 		jobs[i].n_hits = 0;
 		jobs[i].has_bounds = false;
 		jobs[i].status = GENIE_STATUS_RETRY;
-		if (open != NULL)
-			open[i] = i;
+		if (all->n_open > 0)
+			all->open[i] = &jobs[i];
 	}
-	while (open != NULL && parts != NULL && n > 0 && any)
+	while (all->n_open > 0 && any)
 	{
-		n = run_round(all, jobs, open, n, parts);
+		run_round(all);
 		any = note_losses(all);
 	}
 	give_back(all);
