@@ -33,6 +33,12 @@ public:
 		images.erase(image_id);
 	}
 
+	/* Nanoseconds of any batch. */
+	double		batch_ns() const
+	{
+		return costs.tiles_ns;
+	}
+
 	GenieKernelChoice setting = GENIE_KERNELS_AUTO;
 
 private:

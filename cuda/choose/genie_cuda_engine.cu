@@ -216,6 +216,7 @@ GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineO
 									   0,
 									   0});
 	dispatch.reset(new GenieCudaDispatch(*context, choices, told(MEASURE_ENVIRONMENT, true)));
+	batch_ns = dispatch->batch_ns();
 }
 
 GenieCudaEngine::~GenieCudaEngine()

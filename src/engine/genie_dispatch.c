@@ -279,9 +279,9 @@ void
 genie_dispatch_describe(const GenieDispatchCosts *costs, char *text)
 {
 	snprintf(text, GENIE_ENGINE_REASON_MAX,
-			 "ns: posting %.3g, few %.3g, bitmap %.4g, query in a tile %.4g, range %.3g; "
+			 "ns: batch %.3g, posting %.3g, few %.3g, bitmap %.4g, query in a tile %.4g, range %.3g; "
 			 "row of %u lanes %.3g to %.3g, object %.3g, keyword %.3g; hits %.3g and %.3g",
-			 costs->posting_ns, costs->few_ns, costs->bitmap_ns, costs->piece_ns, costs->range_ns,
+			 costs->tiles_ns, costs->posting_ns, costs->few_ns, costs->bitmap_ns, costs->piece_ns, costs->range_ns,
 			 costs->n_lanes, costs->small_row_ns, costs->large_row_ns, costs->object_ns, costs->keyword_ns,
 			 costs->tile_hit_ns, costs->lane_hit_ns);
 }

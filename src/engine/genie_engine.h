@@ -388,7 +388,7 @@ typedef enum GenieKernelChoice
 	GENIE_KERNELS_LANES			/* where they can: for tests */
 } GenieKernelChoice;
 
-#define GENIE_ENGINE_REASON_MAX 256
+#define GENIE_ENGINE_REASON_MAX 320
 
 /* What was chosen since opening, and why. */
 typedef struct GenieEngineChoices
@@ -478,6 +478,7 @@ struct GenieEngine
 	char		error[GENIE_ENGINE_ERROR_MAX];	/* about the last failure, "" if there was none */
 	GenieEngineChoices choices; /* kept by the engine */
 	bool		streams;		/* kept by the engine: it copies what is larger than its device, which takes long */
+	double		batch_ns;		/* what the engine has measured for a batch, whatever is in it; 0: nothing */
 };
 
 #define GENIE_ENGINE_RESULT_ALIGN 16

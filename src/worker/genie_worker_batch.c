@@ -288,6 +288,41 @@ run_alone(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered
 	return status;
 }
 
+/*
+ * The CPU does what is left.  If the GPU has declined that, and it is of one image or of one set of vectors, notes how
+ * long it takes.
+ */
+static void
+run_cpu(GenieJob *jobs, uint32 n_jobs, const GenieGpuFallback *gpu_why)
+{
+	GenieJob  **left = palloc(n_jobs * sizeof(GenieJob *));
+	bool		is_noted = genie_worker_gpu() != NULL;
+	uint64		others_us = own.meanwhile_us;
+	uint32		n = 0;
+	instr_time	started;
+	instr_time	now;
+
+	for (uint32 i = 0; i < n_jobs; i++)
+	{
+		if (!is_open(genie_worker_cpu(), &jobs[i]))
+			continue;
+		left[n++] = &jobs[i];
+		is_noted = is_noted && gpu_why[i] == GENIE_GPU_FALLBACK_DECLINED && genie_job_may_cut(&jobs[i]) &&
+			!genie_job_adds_up(jobs[i].kind) && left[0]->image == jobs[i].image && left[0]->kind == jobs[i].kind &&
+			left[0]->vectors == jobs[i].vectors;
+	}
+	INSTR_TIME_SET_CURRENT(started);
+	run_alone(genie_worker_cpu(), jobs, n_jobs, &own.n_on_cpu);
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, started);
+	for (uint32 i = 0; i < n; i++)
+		is_noted = is_noted && left[i]->status == GENIE_OK;
+	if (is_noted && n > 0)
+		genie_rival_note(genie_worker_rival(), n, left,
+						 1e3 * (INSTR_TIME_GET_MICROSEC(now) - (double) (own.meanwhile_us - others_us)));
+	pfree(left);
+}
+
 /* Counts all jobs of the batch; gpu_why tells of each that the CPU has done.  False: the device is lost. */
 static bool
 count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
@@ -307,7 +342,7 @@ count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 		if (n_undone > 0 && !genie_worker_is_interrupted())
 			genie_worker_log_gpu_error(genie_worker_gpu()->error);
 	}
-	run_alone(genie_worker_cpu(), jobs, n_jobs, &own.n_on_cpu);
+	run_cpu(jobs, n_jobs, gpu_why);
 	return true;
 }
 

@@ -78,6 +78,7 @@ set_cpu_threads(void)
 	if (n == 0)
 		n = Min(Max(sysconf(_SC_NPROCESSORS_ONLN), 1), CPU_THREADS_AUTO);
 	own.rival.n_threads = genie_cpu_engine_threads(own.cpu, (uint32) n);
+	own.rival.takes_little = genie_worker_engine == GENIE_ENGINE_AUTO;
 }
 
 /* Tells the engine how to count, and reports the costs that it measured. */
@@ -414,7 +415,7 @@ genie_worker_gpu(void)
 	return own.gpu;
 }
 
-const GenieRival *
+GenieRival *
 genie_worker_rival(void)
 {
 	return &own.rival;

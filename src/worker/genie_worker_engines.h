@@ -32,7 +32,7 @@ extern void genie_worker_engines_open(bool (*interrupted) (void));
 extern GenieEngine *genie_worker_cpu(void);
 extern GenieEngine *genie_worker_gpu(void); /* NULL: none */
 extern GenieEngine *genie_worker_side(void);	/* a CPU engine of one thread, for use while the other one works */
-extern const GenieRival *genie_worker_rival(void);	/* the CPU engine's costs */
+extern GenieRival *genie_worker_rival(void);	/* the CPU engine, as the GPU engine sees it */
 
 /* Measures the CPU engine's costs, which takes some milliseconds. */
 extern void genie_worker_measure_cpu(void);

@@ -32,9 +32,9 @@ wait_for() {					# wait_for SECONDS SQL: until it is true
 	return 1
 }
 
-count_with() {					# count_with ENGINE: the worker does, from now on; false if there is none
+count_with() {					# count_with ENGINE: the worker does, from now on; false if there is none; auto: whichever is faster, where there is a GPU
 	psql -c "ALTER SYSTEM SET genie.engine = $1" -c "SELECT pg_reload_conf()" >/dev/null
-	wait_for 20 "SELECT engine = '$1' FROM genie_stat"
+	wait_for 20 "SELECT engine = '${1/auto/cuda}' FROM genie_stat"
 }
 
 # COMMAND ... FIRST N of all parts of N things from FIRST on at once, by as many processes as there are cores.

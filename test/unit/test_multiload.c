@@ -7,6 +7,7 @@
  * more copies than there is room for, pieces that are counted before they were copied, lists that are copied although
  * there are codes, and ids that change their meaning.
  */
+#include <math.h>
 #include <string.h>
 
 #include "genie_engine_cpu.h"
@@ -402,11 +403,12 @@ test_rival(GenieRandom *random)
 	} while (genie_image_has_codes(&image));
 	CHECK(engine->ops->pin(engine, &model, 17) && !engine->ops->pin(engine, &model, 18));
 	rival.n_threads = 1000000;
-	rival.costs.posting_ns = 0.5;
+	rival.costs.posting_ns = 1e-4;
 	for (int batch = 0; batch < 5; batch++)
 		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
 	CHECK(device.uploaded == 0);
 	rival.n_threads = 1;
+	rival.costs.posting_ns = 0.5;
 	rival.costs.piece_ns = 1e12;
 	for (int batch = 0; batch < 20 && device.uploaded == 0; batch++)
 		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
@@ -465,6 +467,102 @@ test_slow_counting(GenieRandom *random)
 		(void) run_random(engine, random, GENIE_STATUS_DECLINED);
 	CHECK(device.n_counted > n_counted);
 	genie_multiload_doubt_s = 30;
+	memset(&rival, 0, sizeof(rival));
+	free_segment();
+	close_device(engine);
+}
+
+/* A segment that has lists, and a job about it that ranks all objects by lists alone. */
+static void
+make_plain(GenieRandom *random, GenieJob *job)
+{
+	do
+	{
+		if (image.n_groups > 0)
+			free_segment();
+		(void) make_segment(random, 1);
+	} while (genie_image_is_codes(&image));
+	for (;;)
+	{
+		random_job(random, &model, &image, job);
+		if (job->kind == GENIE_JOB_TOP && job->n_conditions == 0 && job->n_tiles == 4)
+			break;
+		free_job(job);
+	}
+}
+
+/* What the rival took is remembered, of the images that it did last. */
+static void
+test_rival_learns(GenieRandom *random)
+{
+	GenieJob	job;
+	GenieJob   *jobs[] = {&job};
+	GenieSegmentImage other;
+	double		ns;
+
+	make_plain(random, &job);
+	rival = (GenieRival) {.n_threads = 3, .costs = {.posting_ns = 0.5, .piece_ns = 1e5}};
+	ns = genie_rival_ns(&rival, 1, jobs);
+	CHECK(ns >= 4e5 / 3);
+	genie_rival_note(&rival, 1, jobs, 7 * ns);
+	CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 7) < 0.1);	/* a little is forgotten at once */
+	genie_rival_note(&rival, 1, jobs, ns / 3);
+	CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 1) < 1e-9);
+	genie_rival_note(&rival, 1, jobs, 5 * ns);
+	other = image;
+	job.image = &other;
+	for (uint32_t i = 0; i < GENIE_RIVAL_NOTES; i++)
+	{
+		other.id++;
+		CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 1) < 1e-9);
+		if (i == GENIE_RIVAL_NOTES - 1)
+		{
+			other.id = image.id;
+			CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 5) < 0.1);
+			other.id += GENIE_RIVAL_NOTES;
+		}
+		genie_rival_note(&rival, 1, jobs, 2 * ns);
+	}
+	other.id = image.id;
+	CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 1) < 1e-9);
+	free_job(&job);
+	memset(&rival, 0, sizeof(rival));
+	free_segment();
+}
+
+/* A batch that the rival has done before a device would have begun is declined, if the rival takes such. */
+static void
+test_little(GenieRandom *random)
+{
+	GenieEngine *engine = open_device();
+	GenieJob	jobs[2];
+	GenieJob   *job = &jobs[0];
+
+	device.room = UINT64_MAX;
+	make_plain(random, job);
+	jobs[1] = jobs[0];
+	rival = (GenieRival) {.n_threads = 3, .takes_little = true, .costs = {.posting_ns = 1e-9, .piece_ns = 1e6}};
+	for (uint32_t n = 1; n <= 2; n++)
+	{
+		/* a device that takes little longer than the rival is asked; one that takes several times as long is not */
+		device.engine.batch_ns = 1e6 * n * job->n_tiles * 1.5;
+		jobs[0].status = GENIE_STATUS_RETRY;
+		CHECK_INT(engine->ops->run(engine, 1, job), GENIE_OK);
+		CHECK_INT(job->status, n == 1 ? GENIE_OK : GENIE_STATUS_DECLINED);
+		device.engine.batch_ns *= 2;
+		CHECK_INT(engine->ops->run(engine, n, jobs), GENIE_OK);
+		CHECK_INT(jobs[0].status, GENIE_STATUS_DECLINED);
+		CHECK_INT(jobs[n - 1].status, GENIE_STATUS_DECLINED);
+		CHECK_INT(jobs[0].n_hits, 0);
+	}
+	rival.takes_little = false;
+	CHECK_INT(engine->ops->run(engine, 1, job), GENIE_OK);
+	CHECK(check_job(&model, job));
+	rival.takes_little = true;
+	rival.n_threads = 0;
+	CHECK_INT(engine->ops->run(engine, 1, job), GENIE_OK);
+	CHECK(check_job(&model, job));
+	free_job(job);
 	memset(&rival, 0, sizeof(rival));
 	free_segment();
 	close_device(engine);
@@ -544,6 +642,8 @@ main(void)
 	test_failures(&random);
 	test_rival(&random);
 	test_slow_counting(&random);
+	test_rival_learns(&random);
+	test_little(&random);
 	test_vectors(&random);
 	return genie_test_end();
 }

@@ -13,9 +13,9 @@
  *
  * Threads.  An engine's jobs are run by one thread: the caller's, or one that helps (genie_cpu_threads.h).  Where a
  * batch is for one engine, the caller's thread runs it at once, so that nothing is slower than by that engine alone.
- * When all engines are done, the same threads merge, each some jobs.  Who writes what: a part and its result, the thread
- * that runs its engine; a job's result, the thread that merges it; the rest, the caller, before threads begin and after
- * they have ended.  Only the caller's thread asks the callback whether to stop; the others look at the flag
+ * When all engines are done, the same threads merge, each some jobs.  Who writes what: a part and its result, the
+ * thread that runs its engine; a job's result, the thread that merges it; the rest, the caller, before threads begin
+ * and after they have ended.  Only the caller's thread asks the callback whether to stop; the others look at the flag
  * that it sets.  Engines of the same device, which only tests have, take turns.
  *
  * Loss.  An engine that is lost gets nothing more.  What was placed there is dropped everywhere, and placed anew

@@ -2,12 +2,19 @@
  * genie_rival.c
  *	  What another engine would take (genie_rival.h).
  */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "genie_job_parts.h"
 #include "genie_rival.h"
 
 #define SCAN_RATE 10.0			/* bytes of records that a thread scans in a nanosecond; */
 #define TEXT_RATE 4.5			/* of texts, for each 64 characters of the query */
 #define SAMPLE_JOBS 16			/* whose costs are estimated, */
 #define SAMPLE_TILES 4			/* each in so many tiles */
+#define FIRST_TIMES 2			/* so many times faster than a device, by the estimate, is surely faster */
+#define OBJECT_NS_LEAST 0.5		/* for each object of a job, to be looked at at all */
 
 /* What a query costs the rival in a tile, by lists. */
 static double
@@ -37,7 +44,7 @@ job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 {
 	const GenieSegmentImage *image = job->image;
 	double		ns = 0;
-	uint32_t	n = 0;
+	uint32_t	n_groups = image->n_groups < SAMPLE_TILES ? image->n_groups : SAMPLE_TILES;
 
 	if (genie_image_is_codes(image))
 	{
@@ -47,9 +54,9 @@ job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 			ns += genie_dispatch_codes_ns(costs, image, &job->conditions[c].query, genie_job_objects(job));
 		return ns;
 	}
-	for (uint32_t i = 0; i < SAMPLE_TILES; i++)
+	for (uint32_t i = 0; i < n_groups; i++)
 	{
-		const GenieImageGroup *group = image->groups[(uint64_t) image->n_groups * i / SAMPLE_TILES];
+		const GenieImageGroup *group = image->groups[(uint64_t) image->n_groups * i / n_groups];
 		const GenieImageTile *tile = &genie_image_tiles(group)[group->n_tiles / 2];
 
 		if (genie_job_has_query(job->kind))
@@ -57,11 +64,11 @@ job_ns(const GenieDispatchCosts *costs, const GenieJob *job)
 		if (genie_job_has_conditions(job->kind))
 			for (uint32_t c = 0; c < job->n_conditions; c++)
 				ns += tile_ns(costs, group, tile, &job->conditions[c].query);
-		n++;
 	}
-	return ns / n * job->n_tiles;
+	return ns / n_groups * job->n_tiles;
 }
 
+/* What a scan costs a thread. */
 static double
 scan_ns(const GenieJob *job)
 {
@@ -73,13 +80,67 @@ scan_ns(const GenieJob *job)
 		genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions) / rate;
 }
 
-double
-genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
+/* ---- what it took ---- */
+
+static double
+now_s(void)
+{
+	struct timespec now;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static uint64_t
+id_of(const GenieJob *job)
+{
+	return job->kind == GENIE_JOB_SCAN ? job->vectors->id : job->image->id;
+}
+
+/* Its number, or that of the oldest note. */
+static uint32_t
+find_note(const GenieRival *rival, uint64_t id)
+{
+	uint32_t	i = 0;
+
+	while (i < GENIE_RIVAL_NOTES - 1 && rival->notes[i].id != id)
+		i++;
+	return i;
+}
+
+static double
+correction(const GenieRival *rival, uint64_t id)
+{
+	const GenieRivalNote *note = &rival->notes[find_note(rival, id)];
+
+	if (note->id != id)
+		return 1;
+	return fmax(1, note->times / exp2((now_s() - note->at) / GENIE_RIVAL_DOUBT_S));
+}
+
+static double estimate(const GenieRival *rival, uint32_t n, GenieJob *const *jobs);
+
+void
+genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns)
+{
+	uint64_t	id = id_of(jobs[0]);
+	uint32_t	at = find_note(rival, id);
+
+	memmove(rival->notes + 1, rival->notes, at * sizeof(GenieRivalNote));
+	rival->notes[0] = (GenieRivalNote) {id, fmax(1, ns / fmax(1, estimate(rival, n, jobs))), now_s()};
+}
+
+/* ---- what it would take ---- */
+
+/* Without corrections. */
+static double
+estimate(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 {
 	const bool	is_scan = jobs[0]->kind == GENIE_JOB_SCAN;
 	uint32_t	step = n <= SAMPLE_JOBS ? 1 : n / SAMPLE_JOBS;
 	bool		by_lanes = rival->costs.n_lanes > 0 && !is_scan && genie_image_has_codes(jobs[0]->image);
 	uint32_t	n_looked = 0;
+	double		n_parts;
 	double		ns = 0;
 
 	for (uint32_t j = 0; j < n; j += step, n_looked++)
@@ -99,5 +160,35 @@ genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 		if (lanes_ns < ns)
 			ns = lanes_ns;
 	}
-	return ns / rival->n_threads;
+	n_parts = (double) n * jobs[0]->n_tiles;
+	return ns / fmin(rival->n_threads, n_parts);
+}
+
+double
+genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
+{
+	return estimate(rival, n, jobs) * correction(rival, id_of(jobs[0]));
+}
+
+bool
+genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, const GenieJob *jobs)
+{
+	const double most = batch_ns / FIRST_TIMES;
+	double		least = 0;
+	double		ns = 0;
+
+	if (!rival->takes_little || rival->n_threads == 0)
+		return false;
+	for (uint32_t j = 0; j < n && least <= most; j++)
+	{
+		if ((jobs[j].kind != GENIE_JOB_TOP && jobs[j].kind != GENIE_JOB_SCAN) || jobs[j].n_conditions > 0 ||
+			genie_job_is_on_device(&jobs[j]) || !genie_job_may_cut(&jobs[j]))
+			return false;
+		least += OBJECT_NS_LEAST * genie_job_objects(&jobs[j]);
+		if (jobs[j].kind == GENIE_JOB_TOP)
+			least += (rival->costs.piece_ns + rival->costs.range_ns * jobs[j].query.n_ranges) * jobs[j].n_tiles;
+	}
+	for (uint32_t j = 0; j < n && least <= most && ns <= most; j++)
+		ns += jobs[j].kind == GENIE_JOB_SCAN ? scan_ns(&jobs[j]) : job_ns(&rival->costs, &jobs[j]);
+	return least <= most && ns <= most;
 }

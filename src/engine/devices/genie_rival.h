@@ -1,6 +1,14 @@
 /*
  * genie_rival.h
- *	  What another engine, the CPU's, would take for jobs that a device has to wait for.
+ *	  What another engine, the CPU's, would take for jobs that a device is asked for.
+ *
+ * Two cases in which a device leaves jobs to it: what the device has to copy first (genie_multiload.h), and what is so
+ * little that the rival is done before a device has begun.
+ *
+ * Learning.  What the CPU takes is estimated from its costs, which are measured while its caches hold all.  On images
+ * and sets of vectors that they do not hold, it takes longer by a factor that depends on them.  So whoever has the
+ * rival do jobs that a device declined notes how long it took, and estimates about the same image are corrected by
+ * that.  A correction is believed to halve with each GENIE_RIVAL_DOUBT_S seconds, as others may have been at work then.
  */
 #ifndef GENIE_RIVAL_H
 #define GENIE_RIVAL_H
@@ -11,10 +19,23 @@
 extern "C" {
 #endif
 
+#define GENIE_RIVAL_DOUBT_S 60.0
+#define GENIE_RIVAL_NOTES 16	/* images and sets of vectors that are remembered */
+
+/* How many times as long as estimated it took on an image or a set of vectors, at least 1. */
+typedef struct GenieRivalNote
+{
+	uint64_t	id;
+	double		times;
+	double		at;				/* seconds */
+} GenieRivalNote;
+
 typedef struct GenieRival
 {
 	GenieDispatchCosts costs;
-	uint32_t	n_threads;		/* 0: there is no rival, everything is loaded */
+	uint32_t	n_threads;		/* 0: there is no rival, devices do everything */
+	bool		takes_little;	/* what is done before a device has begun */
+	GenieRivalNote notes[GENIE_RIVAL_NOTES];	/* the latest first */
 } GenieRival;
 
 /*
@@ -23,6 +44,15 @@ typedef struct GenieRival
  * where there are no lists, and for lanes as its own dispatcher does it.  Good to a factor of two.
  */
 extern double genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs);
+
+/* Notes that n such jobs took the rival so many nanoseconds. */
+extern void genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns);
+
+/*
+ * Is a batch so little that one thread of a rival has done it long before a device that takes batch_ns for any batch?
+ * Lists are looked up only where it may be.
+ */
+extern bool genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, const GenieJob *jobs);
 
 #ifdef __cplusplus
 }
