@@ -48,6 +48,8 @@
 #define CHANGES_MIN 0.002		/* of all neighbours, in a round: with fewer, it was the last one */
 #define BLOCK_OBJECTS 256
 #define BRIDGES 2				/* places for edges to what cannot be reached otherwise */
+#define AHEAD 4					/* lists that are asked for before they are needed */
+#define CACHE_LINE 64
 #define LOOK_MAX (4 * DRAWN * 4 * DRAWN)
 #define SET_PLACES 4096			/* a power of 2, above LOOK_MAX and a list */
 #define BRIDGE_QUEUE 64			/* of the search for an object to bridge from */
@@ -141,6 +143,14 @@ static inline uint32_t
 neighbour_of(uint64_t rank, uint32_t salt)
 {
 	return (uint32_t) (rank >> 1) ^ salt;
+}
+
+/* Asks for memory that is needed soon. */
+static inline void
+prefetch(const void *memory, size_t n_bytes)
+{
+	for (size_t at = 0; at < n_bytes; at += CACHE_LINE)
+		__builtin_prefetch((const char *) memory + at);
 }
 
 /* ---- one object's list ---- */
@@ -380,6 +390,9 @@ look_around(void *work, uint32_t block)
 
 		if (!is_known(build, object))
 			continue;
+		for (uint32_t i = 0; i < 4 * DRAWN; i++)
+			if (drawn[i] != GENIE_PROXIMITY_NONE)
+				prefetch(drawn_of(build, drawn[i]), 4 * DRAWN * sizeof(uint32_t));
 		look_from(build, look, object);
 		for (uint32_t i = 0; i < build->n_neighbours && list[i] != 0; i++)
 			(void) look_first(look, neighbour_of(list[i], salt));
@@ -457,6 +470,8 @@ prune(void *work, uint32_t block)
 			const uint64_t *of_neighbour = list_of(build, objects[i]);
 			uint32_t	its_salt = salt_of(objects[i]);
 
+			if (i + AHEAD < n)
+				prefetch(list_of(build, objects[i + AHEAD]), build->n_neighbours * sizeof(uint64_t));
 			/* an edge of rank j has a detour if this neighbour has it at a rank below j */
 			for (uint32_t r = 0; r < n - 1 && of_neighbour[r] != 0; r++)
 			{
