@@ -18,8 +18,9 @@ extern bool genie_image_values_read(GenieImageFill *fill, uint32 first_tile, uin
 extern void genie_image_graph_plan(GenieImageFill *fill, GenieValueShape shape, uint32 degree);
 
 /*
- * Builds it from the segment's values, with as many threads as there are processes in a parallel build.  Returns NONE,
- * STALE, or LOAD_FAILED: there is no memory.  A graph that cannot be has no levels (genie_proximity.h).
+ * Builds it from the segment's values, with as many threads as there are processes in a parallel build.  Returns NONE
+ * or STALE.  A graph that cannot be has no levels (genie_proximity.h).  So it is, too, where a build would take more
+ * than half of the memory that the machine has free, lest a process is killed for that; the log says so.
  */
 extern GenieFallback genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degree);
 

@@ -652,19 +652,24 @@ reach_all(Build *build, const uint32_t *above, uint32_t n_above)
 
 /* ---- levels ---- */
 
+/* Of an object's list; kept and reverse edges come in its place. */
+static size_t
+list_bytes(uint32_t degree)
+{
+	size_t		n_bytes = NEIGHBOURS * sizeof(uint64_t);
+	size_t		edge_bytes = 2 * (degree - BRIDGES) * sizeof(uint32_t);
+
+	return n_bytes < edge_bytes ? edge_bytes : n_bytes;
+}
+
 /* Takes memory for a level, and builds it. */
 static GenieProximityResult
 build_level(Build *build, const uint32_t *above, uint32_t n_above)
 {
-	uint32_t	n_edges = build->degree - BRIDGES;
-	size_t		list_bytes = NEIGHBOURS * sizeof(uint64_t);
 	GenieProximityResult result = GENIE_PROXIMITY_NO_MEMORY;
 
-	/* kept and reverse edges come in the lists' place */
-	if (list_bytes < 2 * n_edges * sizeof(uint32_t))
-		list_bytes = 2 * n_edges * sizeof(uint32_t);
 	build->n_neighbours = build->n - 1 < NEIGHBOURS ? build->n - 1 : NEIGHBOURS;
-	build->lists = malloc(list_bytes * build->n);
+	build->lists = malloc(list_bytes(build->degree) * build->n);
 	build->drawn = malloc((size_t) build->n * 4 * DRAWN * sizeof(uint32_t));
 	build->n_reverse = malloc(2 * (size_t) build->n);
 	if (build->lists != NULL && build->drawn != NULL && build->n_reverse != NULL)
@@ -740,6 +745,14 @@ genie_proximity_head_bytes(void)
 {
 	return sizeof(GenieProximityHead) +
 		((size_t) GENIE_PROXIMITY_ENTRIES_MAX + GENIE_PROXIMITY_UNKNOWN_MAX) * sizeof(uint32_t);
+}
+
+uint64_t
+genie_proximity_build_bytes(uint32_t n_objects, uint32_t degree)
+{
+	/* lists, what is drawn, reverse ones of two kinds, what is known, members; of reach_all(), less */
+	return n_objects * (uint64_t) (list_bytes(degree) + 4 * DRAWN * sizeof(uint32_t) + 2 + sizeof(bool)) +
+		n_objects / 8 * sizeof(uint32_t);
 }
 
 /* How many objects are unknown. */

@@ -35,10 +35,12 @@ typedef enum GenieProximityResult
 /* Bytes of the head of a graph, at most. */
 extern size_t genie_proximity_head_bytes(void);
 
+/* Bytes that a build takes from malloc meanwhile: some 600 an object. */
+extern uint64_t genie_proximity_build_bytes(uint32_t n_objects, uint32_t degree);
+
 /*
  * Writes the edges, to tiles of degree edges for each of genie_proximity_in_tile() objects, and the head.  The result
- * is the same whatever the workers.  If it is not BUILT, the head has no levels.  Takes about 600 bytes an object from
- * malloc meanwhile.
+ * is the same whatever the workers.  If it is not BUILT, the head has no levels.
  */
 extern GenieProximityResult genie_proximity_build(const GenieQuantizedVectors *vectors, uint32_t degree,
 												  const GenieProximityWorkers *workers, uint32_t *const *tiles,

@@ -12,6 +12,7 @@ use Test::More;
 once();
 my ($cuda, $library) = fake_engine();
 order('');
+my $meminfo = $ENV{GENIE_MEMINFO} = PostgreSQL::Test::Utils::tempdir() . '/meminfo';	# is not there at first
 my $node = genie_node('graph', init => { allows_streaming => 1 },
 	conf => worker_settings($library, 'genie.shared_memory = 64MB', 'genie.cpu_threads = 2', 'genie.loaders = 1', 'autovacuum = off', 'max_parallel_maintenance_workers = 1'));
 sub sql { return $node->safe_psql('postgres', join('; ', @_)); }
@@ -85,6 +86,15 @@ foreach my $kind (0 .. 3)
 	finds(0.95, "$kinds[$kind], 50 rows", 50);
 	complete($kinds[$kind]);
 }
+
+# ---- little memory: no graph, and the rows are right ----
+
+append_to_file($meminfo, "MemTotal: 900000 kB\nMemAvailable:    30000 kB\nBuffers: 1 kB\n");
+sql('REINDEX INDEX v_x');
+like(cancelled("SELECT genie_prewarm('v_x')"), qr/WARNING:  there is no memory to build a proximity graph of genie index "v_x".*30000 rows it takes 17 MB for a time.*REINDEX/s, 'who asks for a graph is told that there is no memory for it');
+is(sql("SELECT recall('v_x', 10) > 0.9", q{SELECT sum(by_graph) FROM genie_last_scan() WHERE kind = 'genie_search'}), "t\n0", 'all values are searched instead');
+complete('without a graph');
+unlink($meminfo) or die "unlink: $!";
 
 # ---- the queue ----
 
