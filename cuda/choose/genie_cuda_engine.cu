@@ -152,7 +152,7 @@ told(const char *variable, bool otherwise)
 }
 
 GenieCudaEngine::GenieCudaEngine(const GenieEngineOps *table, const GenieEngineOptions &options) :
-	GenieEngine{table, nullptr, "", {}, false}, number((int) options.device)
+	GenieEngine{table, nullptr, "", {}, false, 0}, number((int) options.device)
 {
 	const char *pretend = getenv(SHARED_ENVIRONMENT);
 	cudaStream_t stream;

@@ -206,8 +206,8 @@ report_no_memory(GenieSegment *segment, uint64 needed)
 			(errcode(ERRCODE_OUT_OF_MEMORY),
 			 errmsg("there is no memory to build a proximity graph of genie index \"%s\"",
 					genie_log_name(segment->index)),
-			 errdetail("For a segment of %u rows it takes %llu MB for a time, and no more than half of what the machine "
-					   "has free.",
+			 errdetail("For a segment of %u rows it takes %llu MB for a time, and no more than half of what the "
+					   "machine has free.",
 					   segment->header.n_objects, (unsigned long long) (needed >> 20)),
 			 errhint("Searches go through all values instead.  When there is more memory, build the index anew with "
 					 "REINDEX, or restart the server.")));
