@@ -288,10 +288,7 @@ run_alone(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered
 	return status;
 }
 
-/*
- * The CPU does what is left.  If the GPU has declined that, and it is of one image or of one set of vectors, notes how
- * long it takes.
- */
+/* The CPU does what is left.  If all of that is what the GPU has declined, notes how long it takes. */
 static void
 run_cpu(GenieJob *jobs, uint32 n_jobs, const GenieGpuFallback *gpu_why)
 {
@@ -308,8 +305,7 @@ run_cpu(GenieJob *jobs, uint32 n_jobs, const GenieGpuFallback *gpu_why)
 			continue;
 		left[n++] = &jobs[i];
 		is_noted = is_noted && gpu_why[i] == GENIE_GPU_FALLBACK_DECLINED && genie_job_may_cut(&jobs[i]) &&
-			!genie_job_adds_up(jobs[i].kind) && left[0]->image == jobs[i].image && left[0]->kind == jobs[i].kind &&
-			left[0]->vectors == jobs[i].vectors;
+			!genie_job_adds_up(jobs[i].kind);
 	}
 	INSTR_TIME_SET_CURRENT(started);
 	run_alone(genie_worker_cpu(), jobs, n_jobs, &own.n_on_cpu);

@@ -496,14 +496,16 @@ static void
 test_rival_learns(GenieRandom *random)
 {
 	GenieJob	job;
+	GenieJob	second;
 	GenieJob   *jobs[] = {&job};
+	GenieJob   *both[] = {&job, &second};
 	GenieSegmentImage other;
 	double		ns;
 
 	make_plain(random, &job);
-	rival = (GenieRival) {.n_threads = 3, .costs = {.posting_ns = 0.5, .piece_ns = 1e5}};
+	rival = (GenieRival) {.n_threads = 3, .costs = {.posting_ns = 0.5, .piece_ns = 3e6}};
 	ns = genie_rival_ns(&rival, 1, jobs);
-	CHECK(ns >= 4e5 / 3);
+	CHECK(ns >= 4e6);
 	genie_rival_note(&rival, 1, jobs, 7 * ns);
 	CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 7) < 0.1);	/* a little is forgotten at once */
 	genie_rival_note(&rival, 1, jobs, ns / 3);
@@ -525,6 +527,18 @@ test_rival_learns(GenieRandom *random)
 	}
 	other.id = image.id;
 	CHECK(fabs(genie_rival_ns(&rival, 1, jobs) / ns - 1) < 1e-9);
+
+	/* of two images together, both; of what took little time, none */
+	second = job;
+	second.image = &image;
+	other.id++;
+	memset(rival.notes, 0, sizeof(rival.notes));
+	genie_rival_note(&rival, 2, both, 3 * 2 * ns);
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK(fabs(genie_rival_ns(&rival, 1, &both[i]) / ns - 3) < 0.1);
+	memset(rival.notes, 0, sizeof(rival.notes));
+	genie_rival_note(&rival, 2, both, GENIE_RIVAL_NOTE_NS / 2);
+	CHECK_INT(rival.notes[0].id, 0);
 	free_job(&job);
 	memset(&rival, 0, sizeof(rival));
 	free_segment();

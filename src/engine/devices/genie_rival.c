@@ -118,18 +118,6 @@ correction(const GenieRival *rival, uint64_t id)
 	return fmax(1, note->times / exp2((now_s() - note->at) / GENIE_RIVAL_DOUBT_S));
 }
 
-static double estimate(const GenieRival *rival, uint32_t n, GenieJob *const *jobs);
-
-void
-genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns)
-{
-	uint64_t	id = id_of(jobs[0]);
-	uint32_t	at = find_note(rival, id);
-
-	memmove(rival->notes + 1, rival->notes, at * sizeof(GenieRivalNote));
-	rival->notes[0] = (GenieRivalNote) {id, fmax(1, ns / fmax(1, estimate(rival, n, jobs))), now_s()};
-}
-
 /* ---- what it would take ---- */
 
 /* Without corrections. */
@@ -164,6 +152,39 @@ estimate(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 	return ns / fmin(rival->n_threads, n_parts);
 }
 
+/* How many jobs from the first on are of one kind, and of one image or set of vectors. */
+static uint32_t
+alike(uint32_t n, GenieJob *const *jobs)
+{
+	uint32_t	end = 1;
+
+	while (end < n && jobs[end]->kind == jobs[0]->kind && id_of(jobs[end]) == id_of(jobs[0]))
+		end++;
+	return end;
+}
+
+void
+genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns)
+{
+	double		estimated = 0;
+
+	if (ns < GENIE_RIVAL_NOTE_NS)
+		return;
+	for (uint32_t j = 0, of = 0; j < n; j += of)
+	{
+		of = alike(n - j, jobs + j);
+		estimated += estimate(rival, of, jobs + j);
+	}
+	for (uint32_t j = 0; j < n; j += alike(n - j, jobs + j))
+	{
+		uint64_t	id = id_of(jobs[j]);
+		uint32_t	at = find_note(rival, id);
+
+		memmove(rival->notes + 1, rival->notes, at * sizeof(GenieRivalNote));
+		rival->notes[0] = (GenieRivalNote) {id, fmax(1, ns / fmax(1, estimated)), now_s()};
+	}
+}
+
 double
 genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 {
@@ -182,7 +203,7 @@ genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, const
 	for (uint32_t j = 0; j < n && least <= most; j++)
 	{
 		if ((jobs[j].kind != GENIE_JOB_TOP && jobs[j].kind != GENIE_JOB_SCAN) || jobs[j].n_conditions > 0 ||
-			genie_job_is_on_device(&jobs[j]) || !genie_job_may_cut(&jobs[j]))
+			genie_job_is_on_device(&jobs[j]) || !genie_job_may_cut(&jobs[j]) || jobs[j].image->n_groups == 0)
 			return false;
 		least += OBJECT_NS_LEAST * genie_job_objects(&jobs[j]);
 		if (jobs[j].kind == GENIE_JOB_TOP)

@@ -20,7 +20,8 @@ extern "C" {
 #endif
 
 #define GENIE_RIVAL_DOUBT_S 60.0
-#define GENIE_RIVAL_NOTES 16	/* images and sets of vectors that are remembered */
+#define GENIE_RIVAL_NOTES 16	/* images and sets of vectors that are remembered, */
+#define GENIE_RIVAL_NOTE_NS 1e6 /* if they took so many nanoseconds at least */
 
 /* How many times as long as estimated it took on an image or a set of vectors, at least 1. */
 typedef struct GenieRivalNote
@@ -45,7 +46,7 @@ typedef struct GenieRival
  */
 extern double genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs);
 
-/* Notes that n such jobs took the rival so many nanoseconds. */
+/* Notes that n > 0 such jobs, of any images and sets of vectors, took the rival so many nanoseconds together. */
 extern void genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns);
 
 /*
