@@ -48,6 +48,7 @@
 #include "genie_hint.h"
 #include "genie_image_cache.h"
 #include "genie_image_team.h"
+#include "genie_image_values.h"
 #include "genie_loader.h"
 #include "genie_meta.h"
 #include "genie_object_table.h"
@@ -109,6 +110,28 @@ report_damage(Relation index, const GenieSegment *segment, const char *damage, G
 			 errhint("Look through the index with genie_check(), and build it anew with REINDEX.")));
 }
 
+/*
+ * There is no memory to build the segment's graph, which whoever asked for it is told, and else the log, once.  It is
+ * tried again when a search wants it after a while.
+ */
+static void
+report_no_memory(Relation index, GenieSegment *segment, const GenieImageKey *key, const GenieLoadResult *result,
+				 GenieEvict evict)
+{
+	bool		asked = evict == GENIE_EVICT_USED && segment->stop == NULL;
+	uint64		needed = genie_image_graph_needs(segment->header.n_objects, genie_values_shape(segment), key->graph);
+
+	if (!asked && !result->first)
+		return;
+	ereport(asked ? WARNING : LOG,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("there is no memory to build a proximity graph of genie index \"%s\"", genie_log_name(index)),
+			 errdetail("For a segment of %u rows it takes %llu MB for a time, which is more than a quarter of what the "
+					   "machine has free.",
+					   segment->header.n_objects, (unsigned long long) (needed >> 20)),
+			 errhint("Searches go by signatures instead, until there is more memory.")));
+}
+
 /* Workers for the segment's load if the administrator asks for it: a query's load is short, and loaders have none. */
 static uint32
 count_workers(const GenieSegmentEntry *entry)
@@ -139,7 +162,9 @@ load_listed(Relation index, GenieSegment *segment, const GenieImageKey *key, Gen
 		result = key->metric != 0 ? genie_image_load_values(segment, key, evict) :
 			genie_image_load(segment, key, entry->n_dead, meta->tombstone_version, evict,
 							 evict == GENIE_EVICT_USED && segment->stop == NULL ? count_workers(entry) : 0);
-		if (result.why == GENIE_FALLBACK_LOAD_FAILED)
+		if (result.why == GENIE_FALLBACK_LOAD_FAILED && key->graph != 0)
+			report_no_memory(index, segment, key, &result, evict);
+		else if (result.why == GENIE_FALLBACK_LOAD_FAILED)
 			report_damage(index, segment, result.damage, evict);
 		if (result.why == GENIE_FALLBACK_NO_ROOM && result.first && evict == GENIE_EVICT_UNUSED)
 			log_no_room(index, segment, &result);
@@ -562,6 +587,8 @@ prewarm_image(Relation index, const GenieMetaData *meta, GenieSegment *segment, 
 		*lacks_room = true;
 		return true;
 	}
+	if (why == GENIE_FALLBACK_LOAD_FAILED && graph != 0)
+		return true;			/* there is no memory to build it, which was said */
 	if (why != GENIE_FALLBACK_NONE)
 		return false;
 	if (genie_directory_find(&key, &found) == GENIE_IMAGE_READY)

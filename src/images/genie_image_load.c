@@ -387,7 +387,13 @@ run_claimed(GenieLoad *load)
 	GenieFallback why;
 
 	if (load->degree > 0)
-		genie_image_graph_plan(fill, genie_values_shape(fill->segment), load->degree);
+	{
+		GenieValueShape shape = genie_values_shape(fill->segment);
+
+		genie_image_graph_plan(fill, shape, load->degree);
+		if (!genie_image_graph_has_memory(fill, shape, load->degree))
+			return GENIE_FALLBACK_LOAD_FAILED;
+	}
 	else if (load->is_vectors)
 		genie_image_values_plan(fill, genie_values_shape(fill->segment));
 	else if (!genie_image_fill_plan(fill))

@@ -20,11 +20,11 @@
 #include "genie_fault.h"
 #include "genie_image_values.h"
 #include "genie_object_table.h"
-#include "genie_page.h"
 #include "genie_proximity_build.h"
 #include "genie_values.h"
 
 #define WAIT_MS 10				/* for threads, between two looks whether to end */
+#define MEMORY_PART 4			/* of what is free, a build takes this part at most */
 #define MEMINFO_ENVIRONMENT "GENIE_MEMINFO" /* for tests: a file to read in the place of /proc/meminfo */
 
 /* ---- values ---- */
@@ -199,18 +199,16 @@ available_bytes(void)
 	return kb >= UINT64_MAX / 1024 ? UINT64_MAX : kb * 1024;
 }
 
-static void
-report_no_memory(GenieSegment *segment, uint64 needed)
+uint64
+genie_image_graph_needs(uint32 n_objects, GenieValueShape shape, uint32 degree)
 {
-	ereport(MyBackendType == B_BACKEND ? WARNING : LOG,
-			(errcode(ERRCODE_OUT_OF_MEMORY),
-			 errmsg("there is no memory to build a proximity graph of genie index \"%s\"",
-					genie_log_name(segment->index)),
-			 errdetail("For a segment of %u rows it takes %llu MB for a time, and no more than half of what the "
-					   "machine has free.",
-					   segment->header.n_objects, (unsigned long long) (needed >> 20)),
-			 errhint("Searches go through all values instead.  When there is more memory, build the index anew with "
-					 "REINDEX, or restart the server.")));
+	return genie_proximity_build_bytes(n_objects, degree) + (uint64) n_objects * genie_value_bytes(shape);
+}
+
+bool
+genie_image_graph_has_memory(const GenieImageFill *fill, GenieValueShape shape, uint32 degree)
+{
+	return genie_image_graph_needs(fill->parts.n_objects, shape, degree) <= available_bytes() / MEMORY_PART;
 }
 
 GenieFallback
@@ -220,16 +218,7 @@ genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degr
 	GenieProximityHead *head = fill->group_at[fill->parts.n_groups - 1];
 	GenieQuantizedVectors vectors;
 	GenieProximityResult result;
-	uint32		n_objects = fill->parts.n_objects;
-	uint64		needed = genie_proximity_build_bytes(n_objects, degree) +
-		(uint64) n_objects * genie_value_record_bytes(shape.metric, shape.n_dimensions);
 
-	if (needed > available_bytes() / 2)
-	{
-		*head = (GenieProximityHead) {.degree = degree};
-		report_no_memory(fill->segment, needed);
-		return GENIE_FALLBACK_NONE;
-	}
 	if (!read_own_values(fill->segment, shape, &vectors))
 		return GENIE_FALLBACK_STALE;
 	team = (Team) {.segment = fill->segment};
@@ -241,7 +230,6 @@ genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degr
 	RESUME_CANCEL_INTERRUPTS();
 	end_team();
 	CHECK_FOR_INTERRUPTS();
-	if (result == GENIE_PROXIMITY_NO_MEMORY)
-		report_no_memory(fill->segment, needed);
-	return result == GENIE_PROXIMITY_STOPPED ? GENIE_FALLBACK_STALE : GENIE_FALLBACK_NONE;
+	return result == GENIE_PROXIMITY_STOPPED ? GENIE_FALLBACK_STALE :
+		result == GENIE_PROXIMITY_NO_MEMORY ? GENIE_FALLBACK_LOAD_FAILED : GENIE_FALLBACK_NONE;
 }

@@ -18,9 +18,18 @@ extern bool genie_image_values_read(GenieImageFill *fill, uint32 first_tile, uin
 extern void genie_image_graph_plan(GenieImageFill *fill, GenieValueShape shape, uint32 degree);
 
 /*
- * Builds it from the segment's values, with as many threads as there are processes in a parallel build.  Returns NONE
- * or STALE.  A graph that cannot be has no levels (genie_proximity.h).  So it is, too, where a build would take more
- * than half of the memory that the machine has free, lest a process is killed for that; the log says so.
+ * May a build of the planned graph take the memory that it needs?  No more than a part of what the machine has free,
+ * for several processes may build at a time, and a process that takes what is not there is killed, and all sessions
+ * end with it.  What a container may have is not known.
+ */
+extern bool genie_image_graph_has_memory(const GenieImageFill *fill, GenieValueShape shape, uint32 degree);
+
+/* The bytes, besides those of the graph. */
+extern uint64 genie_image_graph_needs(uint32 n_objects, GenieValueShape shape, uint32 degree);
+
+/*
+ * Builds it from the segment's values, with as many threads as there are processes in a parallel build.  Returns NONE,
+ * STALE, or LOAD_FAILED: there is no memory.  A graph that cannot be has no levels (genie_proximity.h).
  */
 extern GenieFallback genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degree);
 

@@ -14,10 +14,10 @@
  * piece by piece (engine/devices/genie_multiload.h), or counted by the CPU, where that is expected to be faster or
  * there is no GPU.  Others do not wait for it.  When the engine that works asks whether to stop, requests that have
  * come are taken, and those that are expected to be done at once are done, in a batch of their own inside the other
- * one: by the engine that has nothing to do, or else by a CPU engine of one thread.  That gets no more than half of the
- * time, for the thread that drives the other engine does it.  A GPU gets only what it has a copy of.  Larger requests
- * are held, and are the first of the next batch.  An ERROR there must not pass through the engine that asks: it is
- * logged, and the worker ends as it does on any other.
+ * one: by the engine that has nothing to do, or else, and what is too little for a GPU, by a CPU engine of one thread.
+ * That gets no more than half of the time, for the thread that drives the other engine does it.  A GPU gets only what
+ * it has a copy of.  Larger requests are held, and are the first of the next batch.  An ERROR there must not pass
+ * through the engine that asks: it is logged, and the worker ends as it does on any other.
  */
 #include "postgres.h"
 
@@ -288,7 +288,10 @@ run_alone(GenieEngine *engine, GenieJob *jobs, uint32 n_jobs, uint64 *n_answered
 	return status;
 }
 
-/* The CPU does what is left.  If all of that is what the GPU has declined, notes how long it takes. */
+/*
+ * The CPU does what is left.  If all of that is what the GPU has declined, notes how long it takes.  (For what was done
+ * meanwhile, one thread of them was away.)
+ */
 static void
 run_cpu(GenieJob *jobs, uint32 n_jobs, const GenieGpuFallback *gpu_why)
 {
@@ -315,17 +318,36 @@ run_cpu(GenieJob *jobs, uint32 n_jobs, const GenieGpuFallback *gpu_why)
 		is_noted = is_noted && left[i]->status == GENIE_OK;
 	if (is_noted && n > 0)
 		genie_rival_note(genie_worker_rival(), n, left,
-						 1e3 * (INSTR_TIME_GET_MICROSEC(now) - (double) (own.meanwhile_us - others_us)));
+						 1e3 * (INSTR_TIME_GET_MICROSEC(now) -
+								(double) (own.meanwhile_us - others_us) / genie_worker_rival()->n_threads));
 	pfree(left);
+}
+
+/* Are all jobs that are open so little that the CPU has done them before a GPU would have begun? */
+static bool
+are_little(GenieJob *jobs, uint32 n_jobs)
+{
+	GenieJob  **open = palloc(n_jobs * sizeof(GenieJob *));
+	uint32		n = 0;
+	bool		little;
+
+	for (uint32 i = 0; i < n_jobs; i++)
+		if (is_open(genie_worker_gpu(), &jobs[i]))
+			open[n++] = &jobs[i];
+	little = n > 0 && genie_rival_is_first(genie_worker_rival(), genie_worker_gpu()->batch_ns, n, open);
+	pfree(open);
+	return little;
 }
 
 /* Counts all jobs of the batch; gpu_why tells of each that the CPU has done.  False: the device is lost. */
 static bool
 count_jobs(GenieJob *jobs, uint32 n_jobs, GenieGpuFallback *gpu_why)
 {
+	const bool	little = genie_worker_gpu() != NULL && are_little(jobs, n_jobs);
+
 	for (uint32 i = 0; i < n_jobs; i++)
-		gpu_why[i] = GENIE_GPU_FALLBACK_NO_GPU;
-	if (genie_worker_gpu() != NULL)
+		gpu_why[i] = little ? GENIE_GPU_FALLBACK_DECLINED : GENIE_GPU_FALLBACK_NO_GPU;
+	if (genie_worker_gpu() != NULL && !little)
 	{
 		GenieStatus status;
 		uint32		n_undone;
@@ -676,8 +698,21 @@ count_meanwhile(GenieEngine *idle)
 	while (all_ns < MEANWHILE_NS * times && own.held.n + batch.n_taken < genie_request_slots() &&
 		   genie_request_take(&taken, 1, 1) > 0)
 	{
+		Batch		little = {.taken = &taken, .n_taken = 1};
 		double		ns;
 
+		if (idle == genie_worker_gpu())
+		{
+			/* of that a GPU never gets a copy */
+			pin_jobs(&little.pins, &taken);
+			if (are_little(taken.jobs, taken.n_jobs))
+			{
+				count_taken(&little, genie_worker_side());
+				all_ns += genie_worker_gpu()->batch_ns * MEANWHILE_ON_GPU;
+				continue;
+			}
+			unpin_all(&little.pins);
+		}
 		pin_jobs(&batch.pins, &taken);
 		ns = estimate(&taken, idle);
 		if (ns > MEANWHILE_REQUEST_NS * times || (idle == genie_worker_gpu() && !is_on_gpu(&taken)))

@@ -17,6 +17,7 @@
  *	open STATUS			opening fails: unavailable, no_room, lost or retry
  *	devices NUMBER		there are so many; it is read when they are opened
  *	cut BYTES			images and vectors from this size on are cut between devices; it is read when they are opened
+ *	batch_ns NUMBER		what it says that any batch takes; it is read when it is opened
  *	device NUMBER		what the file says holds for that device only
  *	memory BYTES		so many are for copies of images and vectors; it is read at any time.  If what is on the device
  *						alone (GENIE_JOB_STAGE) has more, it is dropped
@@ -94,6 +95,7 @@ typedef struct FakeOrder
 	long		device;			/* that it is for; -1: all */
 	uint64_t	memory;
 	uint64_t	cut;
+	double		batch_ns;
 } FakeOrder;
 
 static GenieStatus
@@ -145,6 +147,8 @@ read_file(void)
 			order.memory = strtoull(word, NULL, 10);
 		else if (word != NULL && strcmp(word, "cut") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.cut = strtoull(word, NULL, 10);
+		else if (word != NULL && strcmp(word, "batch_ns") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
+			order.batch_ns = atof(word);
 		else if (word != NULL && strcmp(word, "slow") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
 			order.slow_ms = atol(word);
 		else if (word != NULL && strcmp(word, "open") == 0 && (word = strtok_r(rest, " \t\r\n", &rest)) != NULL)
@@ -668,6 +672,7 @@ fake_open(const GenieEngineOptions *options, GenieEngine **engine, char *error)
 	fake->device = options->device;
 	fake->limit = options->memory_limit;
 	fake->engine.ops = &fake_ops;
+	fake->engine.batch_ns = read_file().batch_ns;
 	*engine = &fake->engine;
 	return GENIE_OK;
 }

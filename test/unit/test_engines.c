@@ -288,11 +288,13 @@ free_segments(GenieEngine *engine, Segments *segments)
 static void
 run_random(GenieEngine *engine, GenieRandom *random, Segments *segments, GenieStatus failed)
 {
-	uint32_t	n_jobs = 1 + (uint32_t) genie_random_below(random, N_JOBS);
+	/* all of them often, so that threads merge */
+	uint32_t	n_jobs = 1 + (uint32_t) genie_random_below(random, N_JOBS + N_JOBS / 4);
 	GenieJob	jobs[N_JOBS];
 	uint32_t	of[N_JOBS];
 	uint32_t	n_failed = 0;
 
+	n_jobs = n_jobs < N_JOBS ? n_jobs : N_JOBS;
 	for (uint32_t j = 0; j < n_jobs; j++)
 	{
 		of[j] = (uint32_t) genie_random_below(random, N_IMAGES);

@@ -768,6 +768,7 @@ genie_engines_open(uint32_t n, GenieEngine *const *engines, uint64_t cut_bytes)
 	all->ops = ops;
 	all->ops.name = engines[0]->ops->name;
 	all->engine.ops = &all->ops;
+	all->engine.batch_ns = engines[0]->batch_ns;
 	all->n = n;
 	all->placements.n_engines = n;
 	all->placements.cut_bytes = cut_bytes;

@@ -32,8 +32,6 @@
  * faster, as for a few queries, jobs are declined (GENIE_STATUS_DECLINED).  Its time is an estimate (genie_rival.h).
  * Facets and grids are always declined: one job reads all lists once, which the CPU does while they would be copied.
  *
- * What fits the device is counted there, unless the whole batch is so little that the rival is first.
- *
  * Failures.  A job whose part fails has failed, and is not counted in later pieces.  A lost device ends the batch.
  */
 #include <math.h>
@@ -705,16 +703,6 @@ multiload_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 
 	all->below->interrupted = engine->interrupted;
 	engine->error[0] = '\0';
-	if (all->below->batch_ns > 0 && genie_rival_is_first(all->rival, all->below->batch_ns, n_jobs, jobs))
-	{
-		for (uint32_t j = 0; j < n_jobs; j++)
-		{
-			jobs[j].status = GENIE_STATUS_DECLINED;
-			jobs[j].n_hits = 0;
-			jobs[j].has_bounds = false;
-		}
-		return GENIE_OK;
-	}
 	look_at_device(all);
 	for (uint32_t j = 0; j < n_jobs; j++)
 	{
@@ -832,6 +820,7 @@ genie_multiload_open(GenieEngine *below, const GenieRival *rival)
 	all->ops.name = below->ops->name;
 	all->engine.ops = &all->ops;
 	all->engine.choices = below->choices;
+	all->engine.batch_ns = below->batch_ns;
 	all->below = below;
 	all->rival = rival;
 	all->rate = RATE_FIRST;

@@ -152,30 +152,53 @@ estimate(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 	return ns / fmin(rival->n_threads, n_parts);
 }
 
+static bool
+are_alike(const GenieJob *job, const GenieJob *other)
+{
+	return job->kind == other->kind && id_of(job) == id_of(other);
+}
+
 /* How many jobs from the first on are of one kind, and of one image or set of vectors. */
 static uint32_t
-alike(uint32_t n, GenieJob *const *jobs)
+n_alike(uint32_t n, GenieJob *const *jobs)
 {
 	uint32_t	end = 1;
 
-	while (end < n && jobs[end]->kind == jobs[0]->kind && id_of(jobs[end]) == id_of(jobs[0]))
+	while (end < n && are_alike(jobs[0], jobs[end]))
 		end++;
 	return end;
 }
 
+/* Puts all that are like the first one behind it; returns how many there are. */
+static uint32_t
+gather_alike(uint32_t n, GenieJob **jobs)
+{
+	uint32_t	end = 1;
+
+	for (uint32_t j = 1; j < n; j++)
+		if (are_alike(jobs[0], jobs[j]))
+		{
+			GenieJob   *other = jobs[end];
+
+			jobs[end++] = jobs[j];
+			jobs[j] = other;
+		}
+	return end;
+}
+
 void
-genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns)
+genie_rival_note(GenieRival *rival, uint32_t n, GenieJob **jobs, double ns)
 {
 	double		estimated = 0;
 
 	if (ns < GENIE_RIVAL_NOTE_NS)
 		return;
-	for (uint32_t j = 0, of = 0; j < n; j += of)
+	for (uint32_t j = 0, n_of; j < n; j += n_of)
 	{
-		of = alike(n - j, jobs + j);
-		estimated += estimate(rival, of, jobs + j);
+		n_of = gather_alike(n - j, jobs + j);
+		estimated += estimate(rival, n_of, jobs + j);
 	}
-	for (uint32_t j = 0; j < n; j += alike(n - j, jobs + j))
+	for (uint32_t j = 0; j < n; j += n_alike(n - j, jobs + j))
 	{
 		uint64_t	id = id_of(jobs[j]);
 		uint32_t	at = find_note(rival, id);
@@ -191,8 +214,20 @@ genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs)
 	return estimate(rival, n, jobs) * correction(rival, id_of(jobs[0]));
 }
 
+/* Can its lists be looked up?  Engines check that themselves, later. */
+static bool
+has_ranges(const GenieJob *job)
+{
+	bool		ok = job->image->n_groups > 0;
+
+	for (uint32_t r = 0; r < job->query.n_ranges; r++)
+		ok = ok && job->query.ranges[r].first <= job->query.ranges[r].end &&
+			job->query.ranges[r].end <= job->image->n_keywords;
+	return ok;
+}
+
 bool
-genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, const GenieJob *jobs)
+genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, GenieJob *const *jobs)
 {
 	const double most = batch_ns / FIRST_TIMES;
 	double		least = 0;
@@ -202,14 +237,19 @@ genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, const
 		return false;
 	for (uint32_t j = 0; j < n && least <= most; j++)
 	{
-		if ((jobs[j].kind != GENIE_JOB_TOP && jobs[j].kind != GENIE_JOB_SCAN) || jobs[j].n_conditions > 0 ||
-			genie_job_is_on_device(&jobs[j]) || !genie_job_may_cut(&jobs[j]) || jobs[j].image->n_groups == 0)
+		const GenieJob *job = jobs[j];
+
+		if ((job->kind != GENIE_JOB_TOP && job->kind != GENIE_JOB_SCAN) || job->n_conditions > 0 ||
+			!genie_job_may_cut(job) || genie_job_is_on_device(job))
 			return false;
-		least += OBJECT_NS_LEAST * genie_job_objects(&jobs[j]);
-		if (jobs[j].kind == GENIE_JOB_TOP)
-			least += (rival->costs.piece_ns + rival->costs.range_ns * jobs[j].query.n_ranges) * jobs[j].n_tiles;
+		least += OBJECT_NS_LEAST * genie_job_objects(job);
+		if (job->kind == GENIE_JOB_TOP)
+			least += (rival->costs.piece_ns + rival->costs.range_ns * job->query.n_ranges) * job->n_tiles;
 	}
 	for (uint32_t j = 0; j < n && least <= most && ns <= most; j++)
-		ns += jobs[j].kind == GENIE_JOB_SCAN ? scan_ns(&jobs[j]) : job_ns(&rival->costs, &jobs[j]);
+		if (jobs[j]->kind == GENIE_JOB_SCAN)
+			ns += scan_ns(jobs[j]);
+		else
+			ns += has_ranges(jobs[j]) ? job_ns(&rival->costs, jobs[j]) : INFINITY;
 	return least <= most && ns <= most;
 }

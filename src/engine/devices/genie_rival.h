@@ -2,13 +2,14 @@
  * genie_rival.h
  *	  What another engine, the CPU's, would take for jobs that a device is asked for.
  *
- * Two cases in which a device leaves jobs to it: what the device has to copy first (genie_multiload.h), and what is so
- * little that the rival is done before a device has begun.
+ * Two cases in which jobs are left to it: what a device has to copy first (genie_multiload.h), and what is so little
+ * that the rival is done before a device has begun, of which the caller of devices asks.
  *
  * Learning.  What the CPU takes is estimated from its costs, which are measured while its caches hold all.  On images
  * and sets of vectors that they do not hold, it takes longer by a factor that depends on them.  So whoever has the
- * rival do jobs that a device declined notes how long it took, and estimates about the same image are corrected by
- * that.  A correction is believed to halve with each GENIE_RIVAL_DOUBT_S seconds, as others may have been at work then.
+ * rival do jobs that a device declined notes how long it took, and in the first case estimates about the same image
+ * are corrected by that.  A correction is believed to halve with each GENIE_RIVAL_DOUBT_S seconds, as others may have
+ * been at work then.
  */
 #ifndef GENIE_RIVAL_H
 #define GENIE_RIVAL_H
@@ -46,14 +47,17 @@ typedef struct GenieRival
  */
 extern double genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *const *jobs);
 
-/* Notes that n > 0 such jobs, of any images and sets of vectors, took the rival so many nanoseconds together. */
-extern void genie_rival_note(GenieRival *rival, uint32_t n, GenieJob *const *jobs, double ns);
+/*
+ * Notes that n > 0 such jobs, of any images and sets of vectors, took the rival so many nanoseconds together.  Puts
+ * those of the same one behind one another.
+ */
+extern void genie_rival_note(GenieRival *rival, uint32_t n, GenieJob **jobs, double ns);
 
 /*
- * Is a batch so little that one thread of a rival has done it long before a device that takes batch_ns for any batch?
- * Lists are looked up only where it may be.
+ * Are all jobs of a batch together so little that one thread of a rival has done them long before a device that takes
+ * batch_ns for any batch?  Lists are looked up only where it may be.
  */
-extern bool genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, const GenieJob *jobs);
+extern bool genie_rival_is_first(const GenieRival *rival, double batch_ns, uint32_t n, GenieJob *const *jobs);
 
 #ifdef __cplusplus
 }
