@@ -107,7 +107,7 @@ BEGIN
 	END IF;
 END $$;
 SQL
-order('slow 100');
+order('slow 300');
 $from = told();
 my ($requests, $starts) = split /\|/, stat_of($node, 'requests, worker_starts');
 $node->pgbench("--no-vacuum --client=$sessions --jobs=2 --transactions=5", 0, [qr/processed: 1000\/1000/], [qr/^$/], "$sessions sessions at once",
