@@ -1,7 +1,7 @@
 # The differential test (030) twice more, on devices (test/engine): images small, which is codes alone or lists in chunks, and full.
 # Both times an image of 100,000 bytes or more is cut between several devices.  Shared memory has room for few images at a
-# time, so that some are evicted while others are asked.  Where devices have little memory too, what fits nowhere is counted by
-# the worker's CPU, or streamed if a batch is large enough.  Images that live on devices alone: 084.
+# time, so that some are evicted while others are asked.  Nothing is streamed here, for a few queries on images this small are
+# faster by the CPU: 081, 086.  Images that live on devices alone: 084.
 use strict;
 use warnings;
 use FindBin;
