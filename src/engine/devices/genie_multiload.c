@@ -38,7 +38,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "genie_job_parts.h"
 #include "genie_multiload.h"
@@ -301,20 +300,11 @@ view_piece(const Load *load, Subject subject, const Piece *piece, View *view)
 
 /* ---- is it worth it? ---- */
 
-static double
-now_s(void)
-{
-	struct timespec now;
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
-
 /* How many times something that was measured then may have changed twofold since. */
 static double
 doubts(double then)
 {
-	return (now_s() - then) / genie_multiload_doubt_s;
+	return (genie_rival_clock_s() - then) / genie_multiload_doubt_s;
 }
 
 /* So many jobs, in count_ns. */
@@ -331,7 +321,7 @@ static void
 note_counting(Multiload *all, uint32_t n_jobs, uint64_t n_bytes, double seconds)
 {
 	all->count_ns[counting_of(n_jobs)] = 1e9 * seconds / (double) n_bytes;
-	all->count_at[counting_of(n_jobs)] = now_s();
+	all->count_at[counting_of(n_jobs)] = genie_rival_clock_s();
 }
 
 static double
@@ -519,7 +509,7 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 	uint64_t	budget = budget_of(all, load);
 	uint64_t	streamed = all->streamed_bytes;
 	uint64_t	n_bytes = 0;	/* counted */
-	double		begin = now_s();
+	double		begin = genie_rival_clock_s();
 	GenieStatus status = GENIE_OK;
 
 	set_streams(all, true);
@@ -537,7 +527,7 @@ stream(Multiload *all, Load *load, Subject subject, uint32_t n_pieces, Piece *co
 	}
 	set_streams(all, false);
 	if (all->streamed_bytes == streamed && status == GENIE_OK && n_bytes > 0)
-		note_counting(all, n, n_bytes, now_s() - begin);
+		note_counting(all, n, n_bytes, genie_rival_clock_s() - begin);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		if (status == GENIE_STATUS_LOST)
@@ -613,7 +603,7 @@ look_at_device(Multiload *all)
 		all->rate = (double) (info.uploaded_bytes - all->rate_bytes) / (1e3 * (double) (info.upload_us - all->rate_us));
 		all->rate_bytes = info.uploaded_bytes;
 		all->rate_us = info.upload_us;
-		all->rate_at = now_s();
+		all->rate_at = genie_rival_clock_s();
 	}
 	all->believed = all->rate;
 	if (all->rate < RATE_FIRST)

@@ -82,8 +82,8 @@ scan_ns(const GenieJob *job)
 
 /* ---- what it took ---- */
 
-static double
-now_s(void)
+double
+genie_rival_clock_s(void)
 {
 	struct timespec now;
 
@@ -115,7 +115,7 @@ correction(const GenieRival *rival, uint64_t id)
 
 	if (note->id != id)
 		return 1;
-	return fmax(1, note->times / exp2((now_s() - note->at) / GENIE_RIVAL_DOUBT_S));
+	return fmax(1, note->times / exp2((genie_rival_clock_s() - note->at) / GENIE_RIVAL_DOUBT_S));
 }
 
 /* ---- what it would take ---- */
@@ -204,7 +204,7 @@ genie_rival_note(GenieRival *rival, uint32_t n, GenieJob **jobs, double ns)
 		uint32_t	at = find_note(rival, id);
 
 		memmove(rival->notes + 1, rival->notes, at * sizeof(GenieRivalNote));
-		rival->notes[0] = (GenieRivalNote) {id, fmax(1, ns / fmax(1, estimated)), now_s()};
+		rival->notes[0] = (GenieRivalNote) {id, fmax(1, ns / fmax(1, estimated)), genie_rival_clock_s()};
 	}
 }
 

@@ -53,6 +53,9 @@ extern double genie_rival_ns(const GenieRival *rival, uint32_t n, GenieJob *cons
  */
 extern void genie_rival_note(GenieRival *rival, uint32_t n, GenieJob **jobs, double ns);
 
+/* Seconds since some moment. */
+extern double genie_rival_clock_s(void);
+
 /*
  * Are all jobs of a batch together so little that one thread of a rival has done them long before a device that takes
  * batch_ns for any batch?  Lists are looked up only where it may be.
