@@ -19,7 +19,13 @@
 
 #define GENIE_DRAW_GAMMA	UINT64_C(0x9E3779B97F4A7C15)
 
-static inline uint64_t
+#ifdef __CUDACC__
+#define GENIE_DRAW_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define GENIE_DRAW_FUNCTION static inline
+#endif
+
+GENIE_DRAW_FUNCTION uint64_t
 genie_draw_mix(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -28,7 +34,7 @@ genie_draw_mix(uint64_t z)
 }
 
 /* where the draws of a purpose and a row begin */
-static inline uint64_t
+GENIE_DRAW_FUNCTION uint64_t
 genie_draw_begin(uint64_t seed, uint32_t purpose, uint32_t row)
 {
 	uint64_t	state = genie_draw_mix(seed + GENIE_DRAW_GAMMA);
@@ -36,7 +42,7 @@ genie_draw_begin(uint64_t seed, uint32_t purpose, uint32_t row)
 	return genie_draw_mix(state + GENIE_DRAW_GAMMA * (((uint64_t) purpose << 32 | row) + 1));
 }
 
-static inline uint64_t
+GENIE_DRAW_FUNCTION uint64_t
 genie_draw_bits(uint64_t begin, uint64_t counter)
 {
 	return genie_draw_mix(begin + GENIE_DRAW_GAMMA * (counter + 1));
@@ -50,7 +56,7 @@ genie_draw_uniform(uint64_t begin, uint64_t counter)
 }
 
 /* 0 .. n - 1, n > 0: each as likely as any other within n / 2^64 */
-static inline uint32_t
+GENIE_DRAW_FUNCTION uint32_t
 genie_draw_below(uint64_t begin, uint64_t counter, uint32_t n)
 {
 	return (uint32_t) (genie_draw_bits(begin, counter) % n);
