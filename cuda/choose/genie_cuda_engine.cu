@@ -408,7 +408,7 @@ GenieCudaEngine::run_lanes_pass(const std::vector<GenieJob *> &jobs, const Genie
 	return status;
 }
 
-/* Does a job that is done by itself: exact search, hashing, facets, a grid, or staging; gives it its status. */
+/* Does a job that is done by itself: exact search, hashing, facets, a grid, a graph's level, or staging. */
 GenieStatus
 GenieCudaEngine::run_alone(GenieJob &job) noexcept
 {
@@ -424,6 +424,8 @@ GenieCudaEngine::run_alone(GenieJob &job) noexcept
 			genie_cuda_nearest(*context, job);
 		else if (job.kind == GENIE_JOB_HASH)
 			genie_cuda_hash(*context, job);
+		else if (job.kind == GENIE_JOB_LEVEL)
+			genie_cuda_graph_build(*context, job, ++n_passes);
 		else if (job.kind == GENIE_JOB_STAGE)
 			job.n_hits = job.vectors != nullptr ?
 				context->stage(*job.vectors, job.first_tile, job.first_tile + job.n_tiles) :
@@ -570,6 +572,11 @@ GenieCudaEngine::run_all_but_tiles(uint32_t n_jobs, GenieJob *jobs, GenieStatus 
 				graphs[{job->image->id, job->vectors->id, job->graph->id}].push_back(job);
 			else if (job->n_tiles > 0)
 				scans[{job->image->id, job->vectors->id, job->first_tile, job->n_tiles}].push_back(job);
+		}
+		else if (job->kind == GENIE_JOB_LEVEL && !genie_job_level_fits(job))
+		{
+			job->status = GENIE_STATUS_CORRUPT;
+			snprintf(error, sizeof(error), "a level of a graph is malformed");
 		}
 		else if (genie_job_adds_up(job->kind) && !genie_job_facets_fit(job))
 		{

@@ -327,6 +327,9 @@ constexpr uint32_t GENIE_CUDA_GRAPH_TABLE = 1024;
 /* jobs of a pass at most */
 constexpr uint32_t GENIE_CUDA_GRAPH_JOBS = 16384;
 
+/* threads of a block where an object of a graph that is built has a thread, or waits for little */
+constexpr uint32_t GENIE_CUDA_GRAPH_BUILD_THREADS = 128;
+
 /*
  * What they take, in nanoseconds (bench_scan, 128 dimensions): a search that waits for itself, and each place of its
  * queue; and, on one of the multiprocessors, each of many searches, and each place of its queue.

@@ -51,6 +51,12 @@ extern bool genie_cuda_graph_pays(const GenieCudaContext &context, const std::ve
 /* Does so many jobs.  Throws if anything fails; GENIE_STATUS_DECLINED: the device has no room for the graph. */
 extern void genie_cuda_graph(GenieCudaContext &context, const std::vector<GenieJob *> &jobs, uint64_t pass);
 
+/*
+ * Does a LEVEL job: writes the edges of a level of a graph.  Throws if anything fails, or the engine is interrupted;
+ * GENIE_STATUS_DECLINED: the device has no room for it.
+ */
+extern void genie_cuda_graph_build(GenieCudaContext &context, const GenieJob &job, uint64_t pass);
+
 /* Starts the kernel. */
 extern void genie_cuda_graph_search(const GenieCudaGraphSearch &search, cudaStream_t stream);
 

@@ -3,46 +3,24 @@
  *	  The search in a proximity graph by a warp (genie_cuda_graph.cuh), in SONG's three stages: the objects at the edges
  *	  of the best object that the warp has not gone on from, their keys, and the queue.
  *
- * Candidates.  Each lane has an edge.  Those that were seen lately are left out: a table in shared memory has one
- * object in each place, the one seen last.  So it *forgets*, needs no probing, and is never full.  What it forgets is
- * looked at again, and changes nothing: it is in the queue already, which is noticed, or it is worse than the queue's
- * end still.  So the queue is the visited set, as with SONG's selected insertion and visited deletion, and the table
- * only saves work.
+ * Candidates.  Each lane has an edge.  Those that were seen lately are left out.  What the table forgets is looked at
+ * again, and changes nothing: it is in the queue already, which is noticed, or it is worse than the queue's end still.
+ * So the queue is the visited set, as with SONG's selected insertion and visited deletion, and the table only saves
+ * work.
  *
- * Keys.  TEAM lanes have a record, a unit of 16 bytes each, so a warp reads TEAMS records at a time, each in one piece;
- * and it asks for all of them before it uses the first, because it waits for nothing as long as for these.  The sums
- * come to the lane that has the object, and all lanes make keys of them at once.
- *
- * Queue.  An array in shared memory, sorted by rank, which is an object's key, its number, and whether the search went
- * on from it.  What the lanes have is merged into it: each finds its place by a binary search, and elements behind the
- * first place move, the last ones first.
- *
- * The best live objects are kept in an array of their own where some are dead, as on the CPU.
+ * The queue is the best objects that were seen, and the mark in a rank says whether the search went on from it.  The
+ * best live objects are kept in an array of their own where some are dead, as on the CPU.
  */
 #include "genie_cuda_graph.cuh"
-#include "genie_cuda_value_product.cuh"
+#include "genie_cuda_graph_warp.cuh"
 
-constexpr uint32_t WARP = GENIE_CUDA_WARP;
-constexpr uint32_t ALL = UINT32_MAX;	/* lanes */
-constexpr uint32_t TEAM = 8;
-constexpr uint32_t TEAMS = WARP / TEAM;
-constexpr uint32_t LOADS = WARP / TEAMS;	/* that a lane has on their way */
 constexpr uint32_t WARPS = GENIE_CUDA_GRAPH_WARPS;
-constexpr uint32_t TABLE = GENIE_CUDA_GRAPH_TABLE;
-constexpr uint64_t GONE_ON = 1; /* in a rank */
+constexpr uint64_t GONE_ON = MARK;
 constexpr uint32_t OBJECT_SHIFT = 1;
 constexpr uint32_t KEY_SHIFT = 33;
 constexpr uint32_t UPPER_QUEUE = 32;	/* as genie_proximity.c's */
 
 extern __shared__ uint4 genie_cuda_memory[];
-
-/* Sorted ranks, the best first; all lanes know n. */
-struct Best
-{
-	uint64_t   *ranks;
-	uint32_t	n;
-	uint32_t	capacity;
-};
 
 /* What a warp has in shared memory. */
 struct Search
@@ -76,96 +54,6 @@ object_of(uint64_t rank)
 	return UINT32_MAX - (uint32_t) (rank >> OBJECT_SHIFT);
 }
 
-static __device__ __forceinline__ uint64_t
-rank_of_lane(uint64_t rank, uint32_t lane)
-{
-	return (uint64_t) __shfl_sync(ALL, (uint32_t) (rank >> 32), lane) << 32 | __shfl_sync(ALL, (uint32_t) rank, lane);
-}
-
-/* How many of n sorted ranks are above one. */
-static __device__ __forceinline__ uint32_t
-n_above(const uint64_t *ranks, uint32_t n, uint64_t rank)
-{
-	uint32_t	low = 0;
-
-	while (low < n)
-	{
-		const uint32_t middle = (low + n) / 2;
-
-		if (ranks[middle] > rank)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
-}
-
-/*
- * Adds each lane's rank, 0: it has none, unless it is there or is not among the best.  No two lanes have the same.
- * Returns the first place where there is another one now; capacity: there is none.
- */
-static __device__ uint32_t
-insert(Best &best, uint64_t *fresh, uint64_t rank)
-{
-	const uint32_t lane = threadIdx.x % WARP;
-	uint32_t	place = 0;		/* ranks before it: of the array, */
-	uint32_t	before = 0;		/* and of other lanes */
-	bool		wanted = rank != 0;
-
-	if (wanted && best.n == best.capacity)
-		wanted = rank > best.ranks[best.n - 1];
-	if (wanted)
-	{
-		place = n_above(best.ranks, best.n, rank | GONE_ON);
-		wanted = place == best.n || (best.ranks[place] | GONE_ON) != (rank | GONE_ON);
-	}
-
-	const uint32_t mask = __ballot_sync(ALL, wanted);
-	const uint32_t n = __popc(mask);
-
-	if (n == 0)
-		return best.capacity;
-	for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
-		before += rank_of_lane(rank, __ffs((int) rest) - 1) > rank;
-	if (wanted)
-		fresh[before] = rank;
-
-	const uint32_t best_lane = __ballot_sync(ALL, wanted && before == 0);
-	const uint32_t first = __shfl_sync(ALL, place, __ffs((int) best_lane) - 1);
-
-	__syncwarp();
-	for (uint32_t end = best.n; end > first;)
-	{
-		const uint32_t begin = max(first, (end - 1) / WARP * WARP);
-		const uint32_t at = begin + lane;
-		uint64_t	moved = 0;
-		uint32_t	to = best.capacity;
-
-		if (at < end)
-		{
-			moved = best.ranks[at];
-			to = at + n_above(fresh, n, moved | GONE_ON);
-		}
-		__syncwarp();
-		if (to < best.capacity)
-			best.ranks[to] = moved;
-		__syncwarp();
-		end = begin;
-	}
-	if (wanted && place + before < best.capacity)
-		best.ranks[place + before] = rank;
-	best.n = min(best.n + n, best.capacity);
-	__syncwarp();
-	return first;
-}
-
-static __device__ __forceinline__ const uint4 *
-record_of(const GenieCudaGraphSearch &search, uint32_t object)
-{
-	return (const uint4 *) search.tiles[object >> GENIE_TILE_SHIFT] +
-		(size_t) (object & (GENIE_TILE_OBJECTS - 1)) * search.n_units;
-}
-
 static __device__ __forceinline__ bool
 is_live(const GenieCudaGraphSearch &search, uint32_t object)
 {
@@ -178,63 +66,10 @@ static __device__ __forceinline__ uint64_t
 rank_objects(const GenieCudaGraphSearch &search, const GenieCudaGraphQuery &query, const Search &warp, uint32_t n)
 {
 	const uint32_t lane = threadIdx.x % WARP;
-	uint4		head = make_uint4(0, 0, 0, 0);
-	int			sum = 0;
-	uint32_t	codes = 0;
-	Products<FORM> of_team[LOADS] = {};
-	uint32_t	codes_of_team[LOADS] = {};
+	const Records records = {search.tiles, search.n_units, search.metric};
+	const uint32_t key = key_objects<FORM>(records, query.constants, warp.body, warp.objects, n);
 
-	if (lane < n)
-		head = __ldg(record_of(search, warp.objects[lane]));
-	for (uint32_t unit = 1 + lane % TEAM; unit - lane % TEAM < search.n_units; unit += TEAM)
-	{
-		const bool	is_there = unit < search.n_units;
-		uint4		chunks[LOADS];
-
-#pragma unroll
-		for (uint32_t r = 0; r < LOADS; r++)
-		{
-			const uint32_t i = r * TEAMS + lane / TEAM;
-
-			chunks[r] = make_uint4(0, 0, 0, 0);
-			if (i < n && is_there)
-				chunks[r] = __ldg(record_of(search, warp.objects[i]) + unit);
-		}
-#pragma unroll
-		for (uint32_t r = 0; r < LOADS; r++)
-			if (r * TEAMS < n && is_there)
-			{
-				of_team[r].add(chunks[r], warp.body + unit - 1);
-				if (FORM == PRODUCT)
-					codes_of_team[r] = add_codes(chunks[r], codes_of_team[r]);
-			}
-	}
-#pragma unroll
-	for (uint32_t r = 0; r < LOADS; r++)
-	{
-		if (r * TEAMS >= n)
-			break;
-#pragma unroll
-		for (uint32_t other = TEAM / 2; other > 0; other /= 2)
-		{
-			of_team[r].sum += (int) __shfl_xor_sync(ALL, (uint32_t) of_team[r].sum, other);
-			if (FORM == PRODUCT)
-				codes_of_team[r] += __shfl_xor_sync(ALL, codes_of_team[r], other);
-		}
-
-		const uint32_t team = lane % TEAMS * TEAM;
-		const int	sum_here = (int) __shfl_sync(ALL, (uint32_t) of_team[r].sum, team);
-		const uint32_t codes_here = FORM == PRODUCT ? __shfl_sync(ALL, codes_of_team[r], team) : 0;
-
-		if (lane / TEAMS == r)
-		{
-			sum = sum_here;
-			codes = codes_here;
-		}
-	}
-	if (lane >= n)
-		return 0;
-	return rank_of(key_of_object<FORM>(search.metric, true, query.constants, head, codes, sum), warp.objects[lane]);
+	return lane < n ? rank_of(key, warp.objects[lane]) : 0;
 }
 
 /* Lays the lanes' objects that are wanted behind one another; returns how many. */
@@ -256,8 +91,7 @@ template <Form FORM>
 static __device__ __forceinline__ uint32_t
 see(const GenieCudaGraphSearch &search, const GenieCudaGraphQuery &query, Search &warp, uint32_t object)
 {
-	uint32_t   *place = warp.table + object * 2654435769u / (UINT32_MAX / TABLE + 1);
-	const bool	wanted = object < search.n_objects && atomicExch(place, object) != object;
+	const bool	wanted = object < search.n_objects && see_first(warp.table, object);
 	const uint32_t n = gather(warp, object, wanted);
 
 	if (n == 0)

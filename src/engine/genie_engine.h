@@ -10,9 +10,10 @@
  * their sums, the best k by merging hits.  There are two engines: the CPU engine (genie_engine_cpu.h), which tests take
  * as the oracle, and the CUDA engine (cuda/); and several of one kind are an engine, too (genie_engines.h).
  *
- * Two kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
- * (genie_hashing.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as fast by
- * itself, and copies nothing.
+ * Three kinds of jobs have no image: GENIE_JOB_NEAREST brings rows of its own (genie_nearest.h), GENIE_JOB_HASH vectors
+ * (genie_hashing.h), and GENIE_JOB_LEVEL is about vectors, and writes into a graph that is built of them
+ * (genie_proximity_level.h).  They are for a GPU engine.  The CPU engine calls them malformed: a backend does them as
+ * fast by itself, and copies nothing.
  *
  * Data flows one way: the caller owns every byte of images and jobs and keeps them unchanged during
  * a call; the engine writes only results: job->out, job->n_hits, job->status.  Engines know objects by
@@ -59,7 +60,7 @@
 #include "genie_hashing.h"
 #include "genie_image.h"
 #include "genie_nearest.h"
-#include "genie_proximity.h"
+#include "genie_proximity_level.h"
 #include "genie_quantized.h"
 #include "genie_topk.h"
 #include "genie_value_record.h"
@@ -69,7 +70,7 @@
 extern "C" {
 #endif
 
-#define GENIE_ENGINE_ABI 19
+#define GENIE_ENGINE_ABI 20
 
 typedef enum GenieStatus
 {
@@ -134,14 +135,15 @@ typedef enum GenieJobKind
 	GENIE_JOB_NEAREST,			/* which of some rows may be near to which queries */
 	GENIE_JOB_HASH,				/* the codes of vectors */
 	GENIE_JOB_SCAN,				/* the best k by keys of their quantized vectors */
-	GENIE_JOB_STAGE				/* copies groups, or tiles of vectors, to a device, which keeps them */
+	GENIE_JOB_STAGE,			/* copies groups, or tiles of vectors, to a device, which keeps them */
+	GENIE_JOB_LEVEL				/* makes the edges of a level of a proximity graph */
 } GenieJobKind;
 
 /* Is a job of that kind about an image?  Others are for engines with a device. */
 static inline bool
 genie_job_has_image(GenieJobKind kind)
 {
-	return kind != GENIE_JOB_NEAREST && kind != GENIE_JOB_HASH;
+	return kind != GENIE_JOB_NEAREST && kind != GENIE_JOB_HASH && kind != GENIE_JOB_LEVEL;
 }
 
 /* Does a job of that kind count by its query, beside its conditions? */
@@ -207,15 +209,17 @@ typedef struct GenieJob
 
 	const GenieValueQuery *scan;	/* SCAN: of the vectors' metric and dimensions */
 	size_t		scan_bytes;		/* genie_value_query_bytes() of it */
-	const GenieProximityGraph *graph;	/* SCAN: of the vectors; NULL: all objects are looked at */
+	const GenieProximityGraph *graph;	/* SCAN: of the vectors; NULL: all objects are looked at; LEVEL: its tiles are
+										 * written */
 	uint32_t	graph_queue;	/* how long its queue is, 1 .. GENIE_PROXIMITY_QUEUE_MAX */
+	const GenieProximityLevel *level;	/* LEVEL: of the graph */
 
 	/*
 	 * TOP, SCAN: GenieHit[k], the best first.  COUNTS: of each object of each tile, 65,536 entries a tile, those past
 	 * the segment's end 0: uint8_t if query.max_count <= GENIE_COUNT_NARROW, else uint16_t.  MASK: GENIE_TILE_WORDS
-	 * uint64_t a tile.  TALLY, STAGE: nothing.  FACETS: uint32_t of each rank.  GRID: GenieGridCell[n_cells]. NEAREST:
-	 * GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of each function, vector by
-	 * vector.
+	 * uint64_t a tile.  TALLY, STAGE, LEVEL: nothing.  FACETS: uint32_t of each rank.  GRID: GenieGridCell[n_cells].
+	 * NEAREST: GeniePair[k], in no order, and any of them where there are more.  HASH: int32_t of each function,
+	 * vector by vector.
 	 */
 	void	   *out;
 
@@ -274,6 +278,28 @@ genie_job_scan_fits(const GenieJob *job)
 		genie_job_vectors_fit(job) && job->scan != NULL && genie_value_query_valid(job->scan, job->scan_bytes) &&
 		vectors->metric == job->scan->metric && vectors->n_dimensions == job->scan->n_dimensions &&
 		job->n_conditions == 0;
+}
+
+/* Is a LEVEL job well-formed, and is what it brings about the same objects? */
+static inline bool
+genie_job_level_fits(const GenieJob *job)
+{
+	const GenieQuantizedVectors *vectors = job->vectors;
+	const GenieProximityGraph *graph = job->graph;
+	const GenieProximityLevel *level = job->level;
+	uint32_t	shift;
+	bool		good = true;
+
+	if (vectors == NULL || graph == NULL || level == NULL || !genie_proximity_serves(vectors->metric) ||
+		vectors->n_objects != graph->n_objects || level->degree != graph->head->degree ||
+		level->degree < GENIE_PROXIMITY_DEGREE_MIN || level->degree > GENIE_PROXIMITY_DEGREE_MAX ||
+		level->level >= graph->head->n_levels || level->n < 2 || (level->level > 0) != (level->members != NULL) ||
+		level->n != genie_proximity_in_level(graph->n_objects, level->level))
+		return false;
+	shift = GENIE_PROXIMITY_LEVEL_SHIFT * level->level;
+	for (uint32_t i = 0; level->members != NULL && i < level->n; i++)
+		good = good && level->members[i] >> shift == i && level->members[i] < graph->n_objects;
+	return good;
 }
 
 /* May an engine search the graph that a well-formed SCAN job brings?  It is of all that the job is about. */

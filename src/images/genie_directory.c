@@ -529,8 +529,9 @@ genie_directory_pin(const GenieImageRef *ref, uint64 *tombstone_version, GenieSe
 	return true;
 }
 
-bool
-genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image, GenieQuantizedVectors **vectors)
+/* Pins an entry that is LOADING and has its parts, which then stay.  NULL: it is not. */
+static GenieDirectoryEntry *
+genie_directory_pin_loading(const GenieImageRef *ref)
 {
 	GenieDirectoryEntry *entry;
 
@@ -541,6 +542,14 @@ genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image, G
 	if (entry != NULL)
 		entry->pins++;
 	LWLockRelease(&genie_directory->lock);
+	return entry;
+}
+
+bool
+genie_directory_pin_staged(const GenieImageRef *ref, GenieSegmentImage *image, GenieQuantizedVectors **vectors)
+{
+	GenieDirectoryEntry *entry = genie_directory_pin_loading(ref);
+
 	if (entry == NULL)
 		return false;
 	*vectors = NULL;
@@ -568,20 +577,38 @@ genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantizedVectors *vec
 	return true;
 }
 
+/* The same of a proximity graph. */
+static void
+genie_directory_describe_graph(const GenieDirectoryEntry *entry, GenieProximityGraph *graph)
+{
+	const void **groups = genie_directory_group_addresses(&entry->parts);
+
+	*graph = (GenieProximityGraph) {
+		.id = entry->id, .n_objects = entry->parts.n_objects, .head = groups[entry->parts.n_groups - 1],
+		.tiles = (const uint32 *const *) groups
+	};
+}
+
 bool
 genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph)
 {
 	uint64		tombstone_version = 0;
 	GenieDirectoryEntry *entry = genie_directory_pin_entry(ref, &tombstone_version);
-	const void **groups;
 
 	if (entry == NULL)
 		return false;
-	groups = genie_directory_group_addresses(&entry->parts);
-	*graph = (GenieProximityGraph) {
-		.id = entry->id, .n_objects = entry->parts.n_objects, .head = groups[entry->parts.n_groups - 1],
-		.tiles = (const uint32 *const *) groups
-	};
+	genie_directory_describe_graph(entry, graph);
+	return true;
+}
+
+bool
+genie_directory_pin_unfinished_graph(const GenieImageRef *ref, GenieProximityGraph *graph)
+{
+	GenieDirectoryEntry *entry = genie_directory_pin_loading(ref);
+
+	if (entry == NULL)
+		return false;
+	genie_directory_describe_graph(entry, graph);
 	return true;
 }
 

@@ -156,6 +156,9 @@ extern bool genie_directory_pin_vectors(const GenieImageRef *ref, GenieQuantized
 
 /* The same for a proximity graph; graph->tiles is palloc'd. */
 extern bool genie_directory_pin_graph(const GenieImageRef *ref, GenieProximityGraph *graph);
+
+/* The same for one that is being built. */
+extern bool genie_directory_pin_unfinished_graph(const GenieImageRef *ref, GenieProximityGraph *graph);
 extern void genie_directory_unpin(const GenieImageRef *ref);
 
 /* A worker begins or ends: its pins are void, and so are images on devices alone; there is no room for any. */

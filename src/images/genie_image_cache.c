@@ -60,6 +60,7 @@
  * A load gets through at least this many postings in a millisecond, if pages are cached: a tenth of the measured speed
  * (test/bench/RESULTS.md).
  */
+#define DEVICE_MIN_ENVIRONMENT "GENIE_GRAPH_DEVICE_MIN"	/* for tests: of GENIE_PROXIMITY_DEVICE_MIN */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
 #define GENIE_LOAD_GRAPH_PER_MS 10	/* objects, of a graph that is built */
 
@@ -362,6 +363,15 @@ genie_image_cache_values(Relation index, const GenieMetaData *meta, GenieSegment
 	return find_or_load(index, meta, segment, genie_values_metric(segment), 0, 0, Max(n_queries, 1), ref);
 }
 
+/* With a GPU segments of so many objects have a graph. */
+static uint32
+device_objects_min(void)
+{
+	const char *told = getenv(DEVICE_MIN_ENVIRONMENT);
+
+	return told == NULL ? GENIE_PROXIMITY_DEVICE_MIN : (uint32) strtoul(told, NULL, 10);
+}
+
 uint32
 genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
 {
@@ -371,7 +381,7 @@ genie_image_cache_graph_degree(Relation index, const GenieSegment *segment)
 	if (degree == 0 || segment->header.n_keywords == 0 || segment->header.n_objects < GENIE_PROXIMITY_OBJECTS_MIN ||
 		!genie_proximity_serves(genie_values_metric(segment)))
 		return 0;
-	return segment->header.n_objects < GENIE_PROXIMITY_DEVICE_MIN && genie_directory_has_devices() ? 0 : degree;
+	return genie_directory_has_devices() && segment->header.n_objects < device_objects_min() ? 0 : degree;
 }
 
 GenieFallback

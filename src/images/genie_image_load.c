@@ -63,6 +63,7 @@ typedef struct GenieLoad
 {
 	GenieImageFill fill;		/* of values only their plan and where they are to be filled */
 	bool		is_vectors;		/* values, not an image, */
+	const GenieImageKey *key;	/* of values */
 	uint32		degree;			/* or a graph of them, of so many edges an object; 0: not */
 	uint64		tombstone_version;
 	uint64		n_bytes;		/* of the arena */
@@ -405,7 +406,12 @@ run_claimed(GenieLoad *load)
 	if (load->heads != NULL)
 		return fill_staged(load);
 	if (load->degree > 0)
-		why = genie_image_graph_build(fill, genie_values_shape(fill->segment), load->degree);
+	{
+		/* the worker writes to it */
+		fill_body(load, fill->group_at);
+		genie_directory_stage(&load->ref, &fill->parts);
+		why = genie_image_graph_build(fill, genie_values_shape(fill->segment), load->key, &load->ref);
+	}
 	else if (load->is_vectors ? !genie_image_values_read(fill, 0, fill->parts.n_groups) : !genie_image_fill(fill))
 		why = reading_failed(fill);
 	if (why != GENIE_FALLBACK_NONE)
@@ -501,6 +507,7 @@ genie_image_load_values(GenieSegment *segment, const GenieImageKey *key, GenieEv
 
 	load->fill.segment = segment;
 	load->is_vectors = true;
+	load->key = key;
 	load->degree = (uint32) key->graph;
 	load->evict = evict;
 	return load_into_arena(load, key);

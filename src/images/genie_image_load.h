@@ -6,6 +6,7 @@
 #define GENIE_IMAGE_LOAD_H
 
 #include "genie_directory.h"
+#include "genie_proximity_level.h"
 #include "genie_segment.h"
 
 /* The setting genie.image: which images have lists, and not codes alone (genie_image.h). */
@@ -18,7 +19,7 @@ typedef enum GenieImageSetting
 
 extern int	genie_image_setting;	/* for images that are loaded from now on */
 
-/* How images come to devices: by worker/genie_offload.c. */
+/* What devices do for a load: by worker/genie_offload.c. */
 typedef struct GenieImageStager
 {
 	void		(*prepare) (void);	/* to be called before a load: it may register an exit callback */
@@ -28,6 +29,13 @@ typedef struct GenieImageStager
 	 * *n_groups: how many of them are there now.  False: it did not.
 	 */
 	bool		(*stage) (const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_groups);
+
+	/*
+	 * Has the worker's GPU make a level of a graph that is being loaded, of vectors that are (GENIE_JOB_LEVEL). False:
+	 * it did not.
+	 */
+	bool		(*make_level) (const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_dimensions,
+							   const GenieProximityLevel *level);
 } GenieImageStager;
 
 extern const GenieImageStager *genie_image_stager;

@@ -2,11 +2,13 @@
  * genie_image_values.c
  *	  A segment's values, and their proximity graph, for a load (genie_image_values.h).
  *
- * A graph is built from a copy of the values in the process's own memory: images in shared memory are for the worker
- * alone.  So building it takes as much memory as the values have, and what genie_proximity_build.h says, until it is
- * done; and it takes long.  Threads help.  They know nothing of PostgreSQL; this thread takes blocks of work, too, and
- * looks after each one whether it shall end.  A cancel is not heard in between (HOLD_CANCEL_INTERRUPTS), for an ERROR
- * would leave memory behind: the build ends as if it had been told to stop, and then the cancel is heard.
+ * A level of a graph is made by the worker's GPU, or, if it has none, or no room, by this process.  Both give the same
+ * edges.  What is left, and all of it without a GPU, is done from a copy of the values in the process's own memory:
+ * images in shared memory are for the worker alone.  So building a graph takes as much memory as the values have, and
+ * what genie_proximity_build.h says, until it is done; and it takes long.  Threads help.  They know nothing of
+ * PostgreSQL; this thread takes blocks of work, too, and looks after each one whether it shall end.  A cancel is not
+ * heard in between (HOLD_CANCEL_INTERRUPTS), nor while the GPU works, for an ERROR would leave memory behind: the build
+ * ends as if it had been told to stop, and then the cancel is heard.
  */
 #include "postgres.h"
 
@@ -18,12 +20,14 @@
 
 #include "genie_cpu_threads.h"
 #include "genie_fault.h"
+#include "genie_image_load.h"
 #include "genie_image_values.h"
 #include "genie_object_table.h"
 #include "genie_proximity_build.h"
 #include "genie_values.h"
 
 #define WAIT_MS 10				/* for threads, between two looks whether to end */
+#define DEVICE_OBJECTS 4096		/* a level of fewer is made as fast without a GPU */
 #define MEMORY_PART 4			/* of what is free, a build takes this part at most */
 #define MEMINFO_ENVIRONMENT "GENIE_MEMINFO" /* for tests: a file to read in the place of /proc/meminfo */
 
@@ -82,6 +86,9 @@ typedef struct Team
 	uint32		n_blocks;
 	uint32		next;			/* atomic */
 	bool		stopped;		/* atomic */
+	const GenieImageKey *key;	/* of the graph; */
+	const GenieImageRef *ref;
+	uint32		n_dimensions;
 } Team;
 
 static Team team;
@@ -132,6 +139,23 @@ for_each_block(void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint3
 	}
 	join_threads();
 	return !team.stopped;
+}
+
+/* GenieProximityWorkers */
+static bool
+make_level(void *arg, const GenieProximityLevel *level)
+{
+	GenieImageKey values = *team.key;
+	GenieFound	found;
+	bool		made;
+
+	(void) arg;
+	values.graph = 0;
+	if (level->n < DEVICE_OBJECTS || genie_directory_find(&values, &found) != GENIE_IMAGE_READY)
+		return false;
+	made = genie_image_stager->make_level(team.ref, &found.ref, team.n_dimensions, level);
+	look_whether_to_end();
+	return made;
 }
 
 static void
@@ -212,21 +236,21 @@ genie_image_graph_has_memory(const GenieImageFill *fill, GenieValueShape shape, 
 }
 
 GenieFallback
-genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degree)
+genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, const GenieImageKey *key, const GenieImageRef *ref)
 {
-	static const GenieProximityWorkers workers = {NULL, for_each_block};
+	static const GenieProximityWorkers workers = {NULL, for_each_block, make_level};
 	GenieProximityHead *head = fill->group_at[fill->parts.n_groups - 1];
 	GenieQuantizedVectors vectors;
 	GenieProximityResult result;
 
 	if (!read_own_values(fill->segment, shape, &vectors))
 		return GENIE_FALLBACK_STALE;
-	team = (Team) {.segment = fill->segment};
+	team = (Team) {.segment = fill->segment, .key = key, .ref = ref, .n_dimensions = shape.n_dimensions};
 	team.threads = genie_cpu_threads_open(genie_kernels_choose());
 	if (team.threads != NULL)
 		(void) genie_cpu_threads_resize(team.threads, (uint32) max_parallel_maintenance_workers);
 	HOLD_CANCEL_INTERRUPTS();
-	result = genie_proximity_build(&vectors, degree, &workers, (uint32 *const *) fill->group_at, head);
+	result = genie_proximity_build(&vectors, (uint32) key->graph, &workers, (uint32 *const *) fill->group_at, head);
 	RESUME_CANCEL_INTERRUPTS();
 	end_team();
 	CHECK_FOR_INTERRUPTS();

@@ -5,6 +5,7 @@
 #ifndef GENIE_IMAGE_VALUES_H
 #define GENIE_IMAGE_VALUES_H
 
+#include "genie_directory.h"
 #include "genie_image_fill.h"
 #include "genie_value_shape.h"
 
@@ -28,10 +29,13 @@ extern bool genie_image_graph_has_memory(const GenieImageFill *fill, GenieValueS
 extern uint64 genie_image_graph_needs(uint32 n_objects, GenieValueShape shape, uint32 degree);
 
 /*
- * Builds it from the segment's values, with as many threads as there are processes in a parallel build.  Returns NONE,
- * STALE, or LOAD_FAILED: there is no memory.  A graph that cannot be has no levels (genie_proximity.h).
+ * Builds it from the segment's values: by the worker's GPU, if it has one, and the values are in shared memory, or on
+ * devices alone; else with as many threads as there are processes in a parallel build.  ref: the entry that is loaded
+ * under the key, and has the graph's parts.  Returns NONE, STALE, or LOAD_FAILED: there is no memory.  A graph that
+ * cannot be has no levels (genie_proximity.h).
  */
-extern GenieFallback genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, uint32 degree);
+extern GenieFallback genie_image_graph_build(GenieImageFill *fill, GenieValueShape shape, const GenieImageKey *key,
+											 const GenieImageRef *ref);
 
 /* After an ERROR, and before the process ends: when it returns, no thread writes to a graph any more. */
 extern void genie_image_graph_abort(void);

@@ -50,19 +50,6 @@ edges_of(const Build *build, uint32_t index)
 
 /* ---- reaching all ---- */
 
-/* From indexes to numbers of objects, in the edges. */
-static void
-name_objects(const Build *build)
-{
-	for (uint32_t index = 0; index < build->level.n && build->level.members != NULL; index++)
-	{
-		uint32_t   *edges = edges_of(build, index);
-
-		for (uint32_t e = 0; e < build->level.degree && edges[e] != GENIE_PROXIMITY_NONE; e++)
-			edges[e] = build->level.members[edges[e]];
-	}
-}
-
 static inline uint32_t
 index_of(const Build *build, uint32_t object)
 {
@@ -155,12 +142,17 @@ reach_all(Build *build, const uint32_t *above, uint32_t n_above)
 static GenieProximityResult
 build_level(Build *build, const uint32_t *above, uint32_t n_above)
 {
-	GenieProximityResult result = genie_proximity_level_edges(&build->level, build->vectors, build->is_known,
-															  build->workers, &build->graph);
+	const GenieProximityWorkers *workers = build->workers;
 
-	if (result != GENIE_PROXIMITY_BUILT)
-		return result;
-	name_objects(build);
+	if (workers->make_level == NULL || !workers->make_level(workers->arg, &build->level))
+	{
+		GenieProximityResult result = genie_proximity_level_edges(&build->level, build->vectors, build->is_known,
+																  workers, &build->graph);
+
+		if (result != GENIE_PROXIMITY_BUILT)
+			return result;
+		genie_proximity_name_edges(&build->level, &build->graph);
+	}
 	return reach_all(build, above, n_above) ? GENIE_PROXIMITY_BUILT : GENIE_PROXIMITY_NO_MEMORY;
 }
 

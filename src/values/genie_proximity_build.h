@@ -14,14 +14,21 @@ extern "C" {
 /* Objects of which nothing is known, from which on there is no graph: each search would have to give them. */
 #define GENIE_PROXIMITY_UNKNOWN_MAX 1024
 
-/*
- * How the caller has blocks of work done: do_block(work, block) for each block, in any order, by any threads.  False:
- * it shall end.
- */
+struct GenieProximityLevel;
+
+/* How the caller has work done. */
 typedef struct GenieProximityWorkers
 {
 	void	   *arg;
+
+	/* do_block(work, block) for each block, in any order, by any threads.  False: it shall end. */
 	bool		(*for_each) (void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work);
+
+	/*
+	 * The edges of a level (genie_proximity_level.h), as numbers of objects, by a GPU, to the tiles.  False: it has
+	 * not made them; threads shall.  NULL: there is none.
+	 */
+	bool		(*make_level) (void *arg, const struct GenieProximityLevel *level);
 } GenieProximityWorkers;
 
 typedef enum GenieProximityResult

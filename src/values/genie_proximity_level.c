@@ -607,3 +607,15 @@ genie_proximity_level_edges(const GenieProximityLevel *level, const GenieQuantiz
 	free(build.drawn);
 	return result;
 }
+
+void
+genie_proximity_name_edges(const GenieProximityLevel *level, const GenieProximityGraph *graph)
+{
+	for (uint32_t index = 0; index < level->n && level->members != NULL; index++)
+	{
+		uint32_t   *edges = (uint32_t *) genie_proximity_edges(graph, level->level, level->members[index]);
+
+		for (uint32_t e = 0; e < level->degree && edges[e] != GENIE_PROXIMITY_NONE; e++)
+			edges[e] = level->members[edges[e]];
+	}
+}

@@ -27,7 +27,7 @@
  *
  * Random numbers are functions of the object, the level and the round (genie_draw.h); and where several objects want
  * one place, it is the one that a random number prefers that gets it, not the first.  So a level is a function of its
- * vectors, whoever makes it.
+ * vectors, and CPU and GPU (cuda/vectors/genie_cuda_graph_build.cu) make the same one, edge by edge.
  */
 #ifndef GENIE_PROXIMITY_LEVEL_H
 #define GENIE_PROXIMITY_LEVEL_H
@@ -102,6 +102,9 @@ extern GenieProximityResult genie_proximity_level_edges(const GenieProximityLeve
 														const GenieQuantizedVectors *vectors, const bool *is_known,
 														const GenieProximityWorkers *workers,
 														const GenieProximityGraph *graph);
+
+/* Writes objects' numbers in the place of the indexes. */
+extern void genie_proximity_name_edges(const GenieProximityLevel *level, const GenieProximityGraph *graph);
 
 #ifdef __cplusplus
 }

@@ -86,10 +86,28 @@ stage(const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_g
 	return request.why == GENIE_FALLBACK_NONE;
 }
 
+/* GenieImageStager */
+static bool
+make_level(const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_dimensions,
+		   const GenieProximityLevel *level)
+{
+	GenieRequestJob request = {0};
+
+	if (genie_request_possible() != GENIE_FALLBACK_NONE || genie_stat_n_devices() == 0)
+		return false;
+	request.job.kind = GENIE_JOB_LEVEL;
+	request.job.level = level;
+	request.graph = *graph;
+	request.vectors = *vectors;
+	request.n_elements = genie_quantized_elements(n_dimensions);
+	(void) genie_request_run(&request, 1);
+	return request.why == GENIE_FALLBACK_NONE;
+}
+
 void
 genie_offload_init(void)
 {
-	static const GenieImageStager stager = {genie_request_prepare, stage};
+	static const GenieImageStager stager = {genie_request_prepare, stage, make_level};
 
 	genie_image_stager = &stager;
 }

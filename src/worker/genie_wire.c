@@ -100,6 +100,10 @@ typedef struct WireJob
 	Size		scan_bytes;
 	GenieImageRef graph;
 	uint32		graph_queue;
+	uint32		level;			/* of a LEVEL: GenieProximityLevel, */
+	uint32		degree;
+	uint32		n_members;
+	Size		members;		/* and uint32[n_members]; 0: NULL */
 	Size		out;			/* where the result goes */
 
 	/* the vectors that are scanned, or bounds of the hits */
@@ -173,6 +177,7 @@ result_bytes(const GenieJob *job)
 			return (Size) job->n_tiles * GENIE_TILE_WORDS * sizeof(uint64);
 		case GENIE_JOB_TALLY:
 		case GENIE_JOB_STAGE:
+		case GENIE_JOB_LEVEL:
 			return 0;
 		case GENIE_JOB_FACETS:
 		case GENIE_JOB_GRID:
@@ -323,6 +328,12 @@ hashing_bytes(const GenieHashing *hashing)
 }
 
 static Size
+members_bytes(const GenieProximityLevel *level)
+{
+	return level->members == NULL ? 0 : (Size) level->n * sizeof(uint32);
+}
+
+static Size
 places_bytes(const GenieGridAxis *axis)
 {
 	return (Size) axis->n_ranks * sizeof(uint32);
@@ -364,6 +375,8 @@ genie_wire_plan_add(GenieWirePlan *plan, const GenieRequestJob *request)
 		plan->part_bytes += hashing_bytes(job->hashing);
 	if (job->kind == GENIE_JOB_SCAN)
 		plan->part_bytes += align_part(job->scan_bytes);
+	if (job->kind == GENIE_JOB_LEVEL)
+		plan->part_bytes += align_part(members_bytes(job->level));
 	if (job->kind == GENIE_JOB_GRID)
 		plan->part_bytes += grid_bytes(job->grid);
 	if (job->live != NULL && job->live != plan->live)
@@ -485,6 +498,20 @@ write_grid(char *base, Size *at, const GenieGrid *grid, WireJob *to)
 	}
 }
 
+static void
+write_level(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
+{
+	const GenieProximityLevel *level = request->job.level;
+
+	to->vectors = request->vectors;
+	to->n_elements = request->n_elements;
+	to->graph = request->graph;
+	to->level = level->level;
+	to->degree = level->degree;
+	to->n_members = level->n;
+	to->members = level->members == NULL ? 0 : write_part(base, at, level->members, members_bytes(level));
+}
+
 /* The vector. */
 static void
 write_vector(char *base, Size *at, const GenieRequestJob *request, WireJob *to)
@@ -529,6 +556,8 @@ write_job(char *base, Size *at, const GenieRequestJob *request, uint32 table, co
 		to->graph_queue = job->graph_queue;
 		to->scan = write_part(base, at, job->scan, job->scan_bytes);
 	}
+	if (job->kind == GENIE_JOB_LEVEL)
+		write_level(base, at, request, to);
 	to->facets = job->facets;
 	if (job->kind == GENIE_JOB_GRID)
 		write_grid(base, at, job->grid, to);
@@ -665,6 +694,20 @@ read_grid(char *base, const WireJob *wire)
 	return grid;
 }
 
+static void
+read_level(char *base, const WireJob *wire, GenieJob *job, GenieRequestJob *ref)
+{
+	GenieProximityLevel *level = palloc(sizeof(GenieProximityLevel));
+
+	*level = (GenieProximityLevel) {
+		wire->level, wire->degree, wire->n_members, wire->members == 0 ? NULL : (const uint32 *) (base + wire->members)
+	};
+	job->level = level;
+	ref->vectors = wire->vectors;
+	ref->n_elements = wire->n_elements;
+	ref->graph = wire->graph;
+}
+
 /* The engine's input for bounds, and which quantized vectors it gets. */
 static void
 read_bounds(char *base, const WireJob *wire, GenieJob *job, GenieRequestJob *ref)
@@ -741,6 +784,8 @@ genie_wire_read(GenieWire *wire, GenieTaken *taken)
 			taken->refs[i].vectors = from->vectors;
 			taken->refs[i].n_elements = genie_quantized_elements(job->scan->n_dimensions);
 		}
+		if (from->kind == GENIE_JOB_LEVEL)
+			read_level(base, from, job, &taken->refs[i]);
 		job->k = from->k;
 		job->min_key = from->min_key;
 		job->has_after = from->has_after;

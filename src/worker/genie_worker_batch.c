@@ -18,6 +18,9 @@
  * That gets no more than half of the time, for the thread that drives the other engine does it.  A GPU gets only what
  * it has a copy of.  Larger requests are held, and are the first of the next batch.  An ERROR there must not pass
  * through the engine that asks: it is logged, and the worker ends as it does on any other.
+ *
+ * A level of a proximity graph may take a GPU seconds (GENIE_JOB_LEVEL).  Such a request is a batch by itself, so that
+ * no other is answered only with it, and the CPU does what comes meanwhile.
  */
 #include "postgres.h"
 
@@ -59,6 +62,7 @@ typedef struct GenieWorkerBatches
 {
 	const GenieTaken *only;		/* the one request of the batch, if it is one */
 	GenieEngine *running;		/* what counts the batch just now; NULL: nothing */
+	bool		takes_long;		/* the batch is a request that does */
 	instr_time	alone_since;	/* it has counted without anything done meanwhile, */
 	double		alone_ms;		/* and nothing is for so long */
 	bool		is_meanwhile;	/* something else counts, too */
@@ -185,6 +189,18 @@ pin_graph(GeniePins *pins, const GenieRequestJob *wanted)
 	return graph;
 }
 
+/* The same for a graph that is being built. */
+static const GenieProximityGraph *
+pin_unfinished_graph(GeniePins *pins, const GenieRequestJob *wanted)
+{
+	GenieProximityGraph *graph = palloc(sizeof(GenieProximityGraph));
+
+	if (!genie_directory_pin_unfinished_graph(&wanted->graph, graph))
+		return NULL;
+	add_pin(pins, (GeniePin) {.ref = wanted->graph, .graph = graph});
+	return graph;
+}
+
 /* The same for what a job stages, an image or vectors. */
 static void
 pin_staged(GeniePins *pins, const GenieRequestJob *wanted, GenieJob *job)
@@ -200,15 +216,20 @@ pin_staged(GeniePins *pins, const GenieRequestJob *wanted, GenieJob *job)
 	job->vectors = vectors;
 }
 
+/* Has what the job is about gone? */
+static bool
+is_gone(const GenieJob *job)
+{
+	return (genie_job_has_image(job->kind) && job->image == NULL) ||
+		(job->vectors == NULL && (job->kind == GENIE_JOB_SCAN || job->kind == GENIE_JOB_LEVEL)) ||
+		(job->graph == NULL && job->kind == GENIE_JOB_LEVEL);
+}
+
 /* Is the job still to be done, and can the engine do it? */
 static bool
 is_open(const GenieEngine *engine, const GenieJob *job)
 {
-	if (job->status == GENIE_OK)
-		return false;
-	if (job->kind == GENIE_JOB_SCAN && job->vectors == NULL)
-		return false;
-	if (genie_job_has_image(job->kind) && job->image == NULL)
+	if (job->status == GENIE_OK || is_gone(job))
 		return false;
 	return engine == genie_worker_gpu() ||
 		(genie_job_has_image(job->kind) && job->kind != GENIE_JOB_STAGE && !genie_job_is_on_device(job));
@@ -397,8 +418,7 @@ reason_of(const GenieJob *job)
 {
 	if (job->status == GENIE_OK)
 		return GENIE_FALLBACK_NONE;
-	if ((job->image == NULL && genie_job_has_image(job->kind)) ||
-		(job->vectors == NULL && job->kind == GENIE_JOB_SCAN))
+	if (is_gone(job))
 		return GENIE_FALLBACK_GONE;
 	return job->status == GENIE_STATUS_CANCELLED ? GENIE_FALLBACK_NO_WORKER : GENIE_FALLBACK_FAILED;
 }
@@ -443,6 +463,12 @@ pin_jobs(GeniePins *pins, GenieTaken *taken)
 		if (job->kind == GENIE_JOB_STAGE)
 		{
 			pin_staged(pins, &taken->refs[i], job);
+			continue;
+		}
+		if (job->kind == GENIE_JOB_LEVEL)
+		{
+			job->vectors = pin_vectors(pins, &taken->refs[i]);
+			job->graph = pin_unfinished_graph(pins, &taken->refs[i]);
 			continue;
 		}
 		if (genie_job_has_image(job->kind))
@@ -537,6 +563,37 @@ take_held(Batch *batch)
 	return n_jobs;
 }
 
+static bool
+takes_long(const GenieTaken *taken)
+{
+	return taken->n_jobs == 1 && taken->jobs[0].kind == GENIE_JOB_LEVEL;
+}
+
+/* Is there something in the batch, and does all of it take long? */
+static bool
+all_take_long(const Batch *batch)
+{
+	for (uint32 t = 0; t < batch->n_taken; t++)
+		if (!takes_long(&batch->taken[t]))
+			return false;
+	return batch->n_taken > 0;
+}
+
+/* Holds requests that take long; if there are no others, all but the first. */
+static void
+keep_apart(Batch *batch)
+{
+	bool		is_one = all_take_long(batch);
+	uint32		n = 0;
+
+	for (uint32 t = 0; t < batch->n_taken; t++)
+		if (takes_long(&batch->taken[t]) && !(is_one && n == 0))
+			hold(&batch->taken[t]);
+		else
+			batch->taken[n++] = batch->taken[t];
+	batch->n_taken = n;
+}
+
 bool
 genie_worker_run_batch(void)
 {
@@ -545,11 +602,13 @@ genie_worker_run_batch(void)
 	uint32		n_jobs = take_held(&batch);
 	bool		lost;
 
-	if (n_jobs < (uint32) genie_request_max_batch)
+	if (!all_take_long(&batch) && n_jobs < (uint32) genie_request_max_batch)
 		batch.n_taken += genie_request_take(batch.taken + batch.n_taken, n_slots - batch.n_taken,
 											(uint32) genie_request_max_batch - n_jobs);
 	if (batch.n_taken == 0)
 		return false;
+	keep_apart(&batch);
+	own.takes_long = all_take_long(&batch);
 	genie_worker_report_state(GENIE_WORKER_COUNTING);
 	genie_worker_forget_dropped();
 	for (uint32 t = 0; t < batch.n_taken; t++)
@@ -590,9 +649,8 @@ estimate(const GenieTaken *taken, const GenieEngine *idle)
 	{
 		GenieJob   *job = &taken->jobs[i];
 
-		if (genie_job_has_image(job->kind) &&
-			(job->image == NULL || (job->kind == GENIE_JOB_SCAN && job->vectors == NULL)))
-			continue;			/* it has gone, which takes no time to say */
+		if (is_gone(job))
+			continue;			/* which takes no time to say */
 		if (!genie_job_has_image(job->kind) || genie_job_adds_up(job->kind) || job->kind == GENIE_JOB_STAGE ||
 			!genie_job_may_cut(job))
 			return INFINITY;
@@ -768,7 +826,7 @@ idle_engine(void)
 	instr_time	now;
 
 	if (own.running == NULL || own.is_meanwhile || ShutdownRequestPending ||
-		(own.running == genie_worker_gpu() && !own.running->streams))
+		(own.running == genie_worker_gpu() && !own.running->streams && !own.takes_long))
 		return NULL;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, own.alone_since);

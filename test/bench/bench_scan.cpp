@@ -10,8 +10,8 @@
  * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
  * the same, or the exit status is 1.
  *
- * DEGREE, if not 0: a proximity graph of so many edges is built by all processors, and the GPU searches it, for 1 to
- * 10,000 queries and queues of 32 to 512.  A line has the time of a scan by the GPU, that of the searches, and which
+ * DEGREE, if not 0: a proximity graph of so many edges is built by the GPU and by all processors, which must give the
+ * same, and the GPU searches it, for 1 to 10,000 queries and queues of 32 to 512.  A line has the time of a scan by the GPU, that of the searches, and which
  * share of what the scan finds these find.  The CPU must find the same by the same graph.  FOLDER: the rows, and the
  * queries in turn, are those of sift100k there.
  */
@@ -34,6 +34,7 @@ constexpr uint32_t CENTRES = 4096;
 constexpr uint32_t RUNS = 7;
 constexpr uint32_t SPREAD = 40;
 constexpr uint32_t RANGE = 219;
+constexpr uint32_t DEVICE_LEVEL = 8192;
 
 struct Shape
 {
@@ -288,16 +289,46 @@ recall(const Queries &found, const Queries &scan)
 	return (double) n_found / (double) n;
 }
 
+/* What builds a graph: the GPU's engine, for levels of DEVICE_LEVEL objects or more; nullptr: processors alone. */
+struct Builder
+{
+	GenieEngine *gpu;
+	const GenieQuantizedVectors *vectors;
+	const GenieProximityGraph *graph;
+	double		ms;				/* in the engine */
+};
+
+static bool
+make_level(void *arg, const GenieProximityLevel *level)
+{
+	Builder    *by = (Builder *) arg;
+	const auto	begin = std::chrono::steady_clock::now();
+	GenieJob	job = {};
+
+	if (by->gpu == nullptr || level->n < DEVICE_LEVEL)
+		return false;
+	job.kind = GENIE_JOB_LEVEL;
+	job.vectors = by->vectors;
+	job.graph = by->graph;
+	job.level = level;
+	(void) by->gpu->ops->run(by->gpu, 1, &job);
+	by->ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+	if (job.status != GENIE_OK)
+		printf("level %u of %u objects: status %d, %s\n", level->level, level->n, (int) job.status, by->gpu->error);
+	return job.status == GENIE_OK;
+}
+
 static bool
 measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint32_t degree)
 {
-	const GenieProximityWorkers workers = {NULL, for_each_block};
+	Builder		by = {};
+	const GenieProximityWorkers workers = {&by, for_each_block, make_level};
 	std::vector<uint8_t> head(genie_proximity_head_bytes());
 	std::vector<std::vector<uint32_t>> edges;
 	std::vector<uint32_t *> to;
 	std::vector<const uint32_t *> tiles;
 	GenieProximityGraph graph = {3, shape.n_rows, (const GenieProximityHead *) head.data(), NULL};
-	const auto	begin = std::chrono::steady_clock::now();
+	std::vector<std::vector<uint32_t>> by_gpu;
 	bool		same = true;
 
 	for (uint32_t first = 0; first < shape.n_rows; first += GENIE_TILE_OBJECTS)
@@ -310,11 +341,22 @@ measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint
 		tiles.push_back(tile.data());
 	}
 	graph.tiles = tiles.data();
-	if (genie_proximity_build(&segment.vectors, degree, &workers, to.data(), (GenieProximityHead *) head.data()) !=
-		GENIE_PROXIMITY_BUILT)
-		return false;
-	printf("graph of %u edges built in %.1f s\n", degree,
-		   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+	for (GenieEngine *engine : {gpu, (GenieEngine *) nullptr})
+	{
+		const auto	begin = std::chrono::steady_clock::now();
+
+		by = {engine, &segment.vectors, &graph, 0};
+		if (genie_proximity_build(&segment.vectors, degree, &workers, to.data(), (GenieProximityHead *) head.data()) !=
+			GENIE_PROXIMITY_BUILT)
+			return false;
+		printf("graph of %u edges built in %.2f s, %.2f s of it by the GPU\n", degree,
+			   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), by.ms / 1000);
+		if (engine != nullptr)
+			by_gpu = edges;
+	}
+	if (by_gpu != edges)
+		printf("graphs differ\n");
+	same = by_gpu == edges;
 	printf("%8s %12s", "queries", "scan ms");
 	for (const uint32_t queue : {32u, 64u, 128u, 256u, 512u})
 		printf("      %3u: ms recall", queue);

@@ -28,8 +28,8 @@
  * GENIE_FAKE_ENGINE_LOG names a file to which a line is appended for each thing that the engine is told:
  * "open", "batch JOBS IMAGES", "vectors JOBS ID" after it if some jobs want bounds, with the id of one's vectors,
  * "nearest QUERIES ROWS", "hash VECTORS FUNCTIONS" and "stage ID GROUPS" (or tiles of vectors, those that are copied)
- * for each such job that is done, "prefetch ID", "pin BYTES", "forget ID", "limit BYTES", "close".  All devices but the
- * first say their number and a colon before.
+ * for each such job that is done, "level LEVEL OBJECTS", "prefetch ID", "pin BYTES", "forget ID", "limit BYTES",
+ * "close".  All devices but the first say their number and a colon before.
  *
  * Compiled with GENIE_FAKE_ABI it says that it has that ABI, to be refused.
  */
@@ -504,6 +504,43 @@ run_by_cpu(FakeEngine *fake, uint32_t n_jobs, GenieJob *jobs)
 	return status;
 }
 
+static bool
+each_block(void *arg, uint32_t n_blocks, void (*do_block) (void *work, uint32_t block), void *work)
+{
+	const GenieEngine *engine = arg;
+
+	for (uint32_t block = 0; block < n_blocks; block++)
+	{
+		if (engine->interrupted != NULL && engine->interrupted())
+			return false;
+		do_block(work, block);
+	}
+	return true;
+}
+
+/* Makes a level of a graph as the CPU does. */
+static void
+run_level(FakeEngine *fake, GenieJob *job)
+{
+	const GenieProximityWorkers workers = {&fake->engine, each_block, NULL};
+	const GenieProximityLevel *level = job->level;
+	size_t		n_bytes = genie_value_record_bytes(job->vectors->metric, job->vectors->n_dimensions);
+	bool	   *is_known = malloc(job->vectors->n_objects * sizeof(bool));
+
+	if (!genie_job_level_fits(job) || job->vectors->tiles[0] == NULL || is_known == NULL)
+		job->status = GENIE_STATUS_DECLINED;
+	else
+	{
+		for (uint32_t i = 0; i < job->vectors->n_objects; i++)
+			is_known[i] = ((const GenieQuantized *) genie_vectors_record(job->vectors, n_bytes, i))->error <= FLT_MAX;
+		job->status = genie_proximity_level_edges(level, job->vectors, is_known, &workers, job->graph) ==
+			GENIE_PROXIMITY_BUILT ? GENIE_OK : GENIE_STATUS_CANCELLED;
+		genie_proximity_name_edges(level, job->graph);
+		say(fake->device, "level %u %u", level->level, level->n);
+	}
+	free(is_known);
+}
+
 static GenieStatus
 fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 {
@@ -531,6 +568,8 @@ fake_run(GenieEngine *engine, uint32_t n_jobs, GenieJob *jobs)
 			run_hash(fake, &jobs[i]);
 		else if (jobs[i].kind == GENIE_JOB_STAGE)
 			run_stage(fake, &jobs[i], order.memory);
+		else if (jobs[i].kind == GENIE_JOB_LEVEL)
+			run_level(fake, &jobs[i]);
 	run_bounds(fake, n_jobs, jobs, order.bounds);
 	return status;
 }

@@ -398,7 +398,30 @@ build_alone(void *, uint32_t n_blocks, void (*do_block)(void *work, uint32_t blo
 	return true;
 }
 
-/* A segment's graph. */
+/* Of a graph that is built by the engine, if vectors are not NULL. */
+struct ByEngine
+{
+	const GenieQuantizedVectors *vectors;
+	const GenieProximityGraph *graph;
+	uint32_t	n_levels;		/* that the engine has made */
+};
+
+static bool
+make_level(void *arg, const GenieProximityLevel *level)
+{
+	ByEngine   *by = (ByEngine *) arg;
+	GenieJob	job = {};
+
+	job.kind = GENIE_JOB_LEVEL;
+	job.vectors = by->vectors;
+	job.graph = by->graph;
+	job.level = level;
+	(void) cuda->ops->run(cuda, 1, &job);
+	by->n_levels += job.status == GENIE_OK;
+	return job.status == GENIE_OK;
+}
+
+/* A segment's graph, by the CPU or by the engine. */
 struct Graph
 {
 	GenieProximityGraph graph = {};
@@ -407,9 +430,10 @@ struct Graph
 	std::vector<const uint32_t *> tiles;
 	bool		is_built;
 
-	Graph(const Segment &segment, uint32_t degree) : head(genie_proximity_head_bytes())
+	Graph(const Segment &segment, uint32_t degree, bool by_engine = false) : head(genie_proximity_head_bytes())
 	{
-		const GenieProximityWorkers alone = {nullptr, build_alone};
+		ByEngine	by = {&segment.vectors, &graph, 0};
+		const GenieProximityWorkers workers = {&by, build_alone, by_engine ? make_level : nullptr};
 		const uint32_t n_objects = segment.vectors.n_objects;
 		std::vector<uint32_t *> to;
 
@@ -422,12 +446,13 @@ struct Graph
 			to.push_back(tile.data());
 			tiles.push_back(tile.data());
 		}
-		is_built = genie_proximity_build(&segment.vectors, degree, &alone, to.data(),
-										 (GenieProximityHead *) head.data()) == GENIE_PROXIMITY_BUILT;
 		graph.id = segment.vectors.id + 1;
 		graph.n_objects = n_objects;
 		graph.head = (const GenieProximityHead *) head.data();
 		graph.tiles = tiles.data();
+		is_built = genie_proximity_build(&segment.vectors, degree, &workers, to.data(),
+										 (GenieProximityHead *) head.data()) == GENIE_PROXIMITY_BUILT &&
+			by.n_levels == (by_engine ? graph.head->n_levels : 0);
 	}
 	Graph(const Graph &) = delete;
 };
@@ -457,6 +482,14 @@ graph_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32
 
 	report(what.c_str(), std::to_string(graph.graph.head->n_unknown) + " unknown objects",
 		   graph.is_built ? "" : "not built");
+	{
+		const Graph	by_engine(segment, degree, true);
+
+		report(what.c_str(), "built by the engine",
+			   !by_engine.is_built ? "not built" :
+				   by_engine.head == graph.head && by_engine.edges == graph.edges ? "" :
+																					"other edges");
+	}
 	setenv("GENIE_CUDA_GRAPH", "1", 1);
 	for (uint32_t round = 0; round < 3 && graph.is_built; round++)
 	{

@@ -408,10 +408,22 @@ idlest(const GenieEngines *all)
 	return best;
 }
 
+/* Gives a LEVEL job to the engine that has its vectors, or, if several have parts of them, none.  The same. */
+static bool
+give_level(GenieEngines *all, const GenieJob *job, JobParts *parts)
+{
+	const View *view = see_vectors(all, job->vectors, NULL);
+
+	return view != NULL &&
+		(view->placement->n_places != 1 || give(all, view->placement->places[0].engine, job, parts));
+}
+
 /* Gives a job, whole or in parts.  False: there is no memory. */
 static bool
 give_job(GenieEngines *all, const GenieJob *job, JobParts *parts)
 {
+	if (job->kind == GENIE_JOB_LEVEL && genie_job_level_fits(job))
+		return give_level(all, job, parts);
 	if (!genie_job_has_image(job->kind))
 		return give(all, idlest(all), job, parts);
 
@@ -474,11 +486,11 @@ part_of(const GenieEngines *all, const JobParts *parts, uint32_t p)
 	return &all->shares[parts->parts[p].engine].jobs[parts->parts[p].at];
 }
 
-/* Lost, if one of the job's parts is; else the first failure, if there is one. */
+/* Declined, if there are no parts; lost, if one of them is; else the first failure, if there is one. */
 static GenieStatus
 status_of(const GenieEngines *all, const JobParts *parts)
 {
-	GenieStatus status = GENIE_OK;
+	GenieStatus status = parts->n == 0 ? GENIE_STATUS_DECLINED : GENIE_OK;
 
 	for (uint32_t p = 0; p < parts->n; p++)
 	{
