@@ -142,11 +142,10 @@ foreach my $failure ('retry', 'no_room', 'lost')
 # ---- the worker is killed ----
 
 $session = begin_build('');
+kill 'KILL', sql('SELECT worker_pid FROM genie_stat');
 order('');
-kill 'KILL', sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'genie worker'});
 finish_sql($session);
-$node->poll_query_until('postgres', 'SELECT true');
-wait_until($node, q{SELECT worker_state = 'idle' FROM genie_stat});
+$node->poll_query_until('postgres', q{SELECT worker_state = 'idle' FROM genie_stat}) or die 'the server does not come back';
 is(said("SELECT genie_prewarm('v_x')"), '', 'built after a crash of the worker');
 is(sql($rows), $by_cpu, 'the same');
 $node->stop;
