@@ -10,8 +10,8 @@
  * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
  * the same, or the exit status is 1.
  *
- * DEGREE, if not 0: a proximity graph of so many edges is built by the GPU and by all processors, which must give the
- * same, and the GPU searches it, for 1 to 10,000 queries and queues of 32 to 512.  A line has the time of a scan by the GPU, that of the searches, and which
+ * DEGREE, if not 0: a proximity graph of so many edges is built by the GPU and, of up to 5,000,000 rows, by all
+ * processors, which must give the same, and the GPU searches it, for 1 to 10,000 queries and queues of 32 to 512.  A line has the time of a scan by the GPU, that of the searches, and which
  * share of what the scan finds these find.  The CPU must find the same by the same graph.  FOLDER: the rows, and the
  * queries in turn, are those of sift100k there.
  */
@@ -35,6 +35,7 @@ constexpr uint32_t RUNS = 7;
 constexpr uint32_t SPREAD = 40;
 constexpr uint32_t RANGE = 219;
 constexpr uint32_t DEVICE_LEVEL = 8192;
+constexpr uint32_t CPU_BUILD_ROWS = 5000000;
 
 struct Shape
 {
@@ -343,6 +344,8 @@ measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint
 	graph.tiles = tiles.data();
 	for (GenieEngine *engine : {gpu, (GenieEngine *) nullptr})
 	{
+		if (engine == nullptr && shape.n_rows > CPU_BUILD_ROWS)
+			continue;
 		const auto	begin = std::chrono::steady_clock::now();
 
 		by = {engine, &segment.vectors, &graph, 0};
@@ -351,12 +354,14 @@ measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint
 			return false;
 		printf("graph of %u edges built in %.2f s, %.2f s of it by the GPU\n", degree,
 			   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), by.ms / 1000);
-		if (engine != nullptr)
+		if (engine != nullptr && shape.n_rows <= CPU_BUILD_ROWS)
 			by_gpu = edges;
 	}
-	if (by_gpu != edges)
+	if (shape.n_rows <= CPU_BUILD_ROWS && by_gpu != edges)
+	{
 		printf("graphs differ\n");
-	same = by_gpu == edges;
+		same = false;
+	}
 	printf("%8s %12s", "queries", "scan ms");
 	for (const uint32_t queue : {32u, 64u, 128u, 256u, 512u})
 		printf("      %3u: ms recall", queue);
