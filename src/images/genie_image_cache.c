@@ -60,7 +60,7 @@
  * A load gets through at least this many postings in a millisecond, if pages are cached: a tenth of the measured speed
  * (test/bench/RESULTS.md).
  */
-#define DEVICE_MIN_ENVIRONMENT "GENIE_GRAPH_DEVICE_MIN"	/* for tests: of GENIE_PROXIMITY_DEVICE_MIN */
+#define DEVICE_MIN_ENVIRONMENT "GENIE_GRAPH_DEVICE_MIN" /* for tests: of GENIE_PROXIMITY_DEVICE_MIN */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
 #define GENIE_LOAD_GRAPH_PER_MS 10	/* objects, of a graph that is built */
 
