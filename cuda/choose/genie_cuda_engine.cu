@@ -4,7 +4,8 @@
  *
  * Batches.  A batch is done in this order:
  *
- * 1.	Jobs without an image, exact search and hashing, one by one (genie_cuda_nearest.cuh, genie_cuda_hash.cuh).
+ * 1.	Jobs without an image, exact search, hashing, and levels of graphs, one by one (genie_cuda_nearest.cuh,
+ *		genie_cuda_hash.cuh, genie_cuda_graph.cuh).
  *		So are facets and grids (genie_cuda_facets.cuh), and copies that stay (GenieCudaContext::stage()).
  *		Then scans, those of the same vectors together (genie_cuda_value_scan.cuh), or searches in their graph
  *		(genie_cuda_graph.cuh).

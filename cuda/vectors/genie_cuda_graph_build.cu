@@ -5,12 +5,16 @@
  * A warp has an object.  It takes what others have written down 32 at a time, leaves out what it has seen lately, and
  * merges the others into the object's list, which is in shared memory meanwhile.
  *
- * Steps 1 and 2 have lists and what is drawn, 576 bytes an object; step 3 sorts kept edges by where they lead, in their
- * place.  All of it is memory that images might have; if there is none, the CPU builds the graph.
+ * Steps 1 and 2 have lists and what is drawn, 576 bytes an object; step 3 sorts kept edges by where they lead, 16 bytes
+ * each, in their place.  All of it is memory that images might have, 830 bytes an object of 32 edges; if there is none,
+ * the CPU builds the graph.
  *
- * While it waits for the device, which may take seconds, it asks the caller, who may use the time.
+ * While it waits for the device, which may take seconds, it asks the caller, who may use the time.  So what comes back
+ * goes to pinned memory: a copy to any other would wait by itself.  Nor need a copy then mind where the caller's memory
+ * is pinned (GenieEngineOps.pin).
  */
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -568,8 +572,8 @@ genie_cuda_graph_edges_kernel(Level level, const uint32_t *from)
 struct Memory
 {
 	uint32_t   *members;
-	uint32_t   *sort_to[2];
-	uint32_t   *sort_from[2];
+	cub::DoubleBuffer<uint32_t> to;	/* of kept edges: where they lead; */
+	cub::DoubleBuffer<uint32_t> from;	/* and who kept them */
 	uint8_t    *temporary;
 	size_t		temporary_bytes;
 	size_t		bytes;
@@ -580,9 +584,7 @@ struct Memory
 		const uint64_t n_pairs = (uint64_t) level.n * level.n_edges;
 
 		temporary_bytes = 0;
-		GENIE_CUDA_CHECK(cub::DeviceRadixSort::SortPairs((void *) nullptr, temporary_bytes, (const uint32_t *) nullptr,
-														 (uint32_t *) nullptr, (const uint32_t *) nullptr,
-														 (uint32_t *) nullptr, n_pairs));
+		GENIE_CUDA_CHECK(cub::DeviceRadixSort::SortPairs((void *) nullptr, temporary_bytes, to, from, n_pairs));
 		members = own.take<uint32_t>(has_members ? level.n : 0);
 		level.members = has_members ? members : nullptr;
 		level.known = own.take<uint8_t>(level.n);
@@ -599,8 +601,8 @@ struct Memory
 		level.drawn = lists.take<uint32_t>((size_t) level.n * 4 * DRAWN);
 		for (uint32_t i = 0; i < 2; i++)
 		{
-			sort_to[i] = sorted.take<uint32_t>(n_pairs);
-			sort_from[i] = sorted.take<uint32_t>(n_pairs);
+			to.d_buffers[i] = sorted.take<uint32_t>(n_pairs);
+			from.d_buffers[i] = sorted.take<uint32_t>(n_pairs);
 		}
 		temporary = sorted.take<uint8_t>(temporary_bytes);
 		bytes = own.used + std::max(lists.used, sorted.used);
@@ -637,7 +639,7 @@ find_neighbours(const GenieCudaContext &context, const Level &level)
 	const uint32_t warp_bytes = look_bytes(level.records.n_units);
 	const uint32_t shared = WARPS * warp_bytes;
 	const uint32_t n_blocks = blocks_of(level.n, WARPS);
-	unsigned long long n_changes = 0;
+	unsigned long long *n_changes = (unsigned long long *) context.memory.pinned(sizeof(unsigned long long));
 
 	GENIE_CUDA_CHECK(cudaFuncSetAttribute(genie_cuda_graph_first_kernel<FORM>,
 										  cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared));
@@ -647,16 +649,18 @@ find_neighbours(const GenieCudaContext &context, const Level &level)
 	genie_cuda_check_launch("genie_cuda_graph_first_kernel");
 	for (uint32_t round = 0; round < GENIE_PROXIMITY_ROUNDS_MAX; round++)
 	{
-		GENIE_CUDA_CHECK(cudaMemsetAsync(level.n_changes, 0, sizeof(n_changes), stream));
+		GENIE_CUDA_CHECK(cudaMemsetAsync(level.n_changes, 0, sizeof(*n_changes), stream));
 		genie_cuda_graph_draw_kernel<<<blocks_of(level.n, THREADS), THREADS, 0, stream>>>(level);
+		genie_cuda_check_launch("genie_cuda_graph_draw_kernel");
 		genie_cuda_graph_reverse_kernel<<<blocks_of((uint64_t) level.n * 2 * DRAWN, THREADS), THREADS, 0,
 										  stream>>>(level, round);
+		genie_cuda_check_launch("genie_cuda_graph_reverse_kernel");
 		genie_cuda_graph_around_kernel<FORM><<<n_blocks, WARPS * WARP, shared, stream>>>(level, warp_bytes);
 		genie_cuda_check_launch("genie_cuda_graph_around_kernel");
 		GENIE_CUDA_CHECK(
-			cudaMemcpyAsync(&n_changes, level.n_changes, sizeof(n_changes), cudaMemcpyDeviceToHost, stream));
+			cudaMemcpyAsync(n_changes, level.n_changes, sizeof(*n_changes), cudaMemcpyDeviceToHost, stream));
 		wait(context);
-		if ((double) n_changes < GENIE_PROXIMITY_CHANGES_MIN * level.n * level.n_neighbours)
+		if ((double) *n_changes < GENIE_PROXIMITY_CHANGES_MIN * level.n * level.n_neighbours)
 			break;
 	}
 }
@@ -665,14 +669,19 @@ find_neighbours(const GenieCudaContext &context, const Level &level)
 static void
 bring_edges(const GenieCudaContext &context, const Level &level, const GenieProximityGraph &graph)
 {
+	const size_t n_bytes = level.degree * sizeof(uint32_t);
+	uint8_t    *pinned = context.memory.pinned(
+		genie_proximity_in_level(std::min(graph.n_objects, GENIE_TILE_OBJECTS), level.level) * n_bytes);
+
 	for (uint32_t first = 0; first < graph.n_objects; first += std::min(graph.n_objects - first, GENIE_TILE_OBJECTS))
 	{
 		const uint32_t n = genie_proximity_in_level(std::min(graph.n_objects - first, GENIE_TILE_OBJECTS), level.level);
 		const size_t at = (size_t) (first >> GENIE_PROXIMITY_LEVEL_SHIFT * level.level) * level.degree;
 
-		GENIE_CUDA_CHECK(cudaMemcpyAsync((void *) genie_proximity_edges(&graph, level.level, first), level.edges + at,
-										 (size_t) n * level.degree * sizeof(uint32_t), cudaMemcpyDeviceToHost,
-										 context.stream));
+		GENIE_CUDA_CHECK(
+			cudaMemcpyAsync(pinned, level.edges + at, n * n_bytes, cudaMemcpyDeviceToHost, context.stream));
+		wait(context);
+		memcpy((void *) genie_proximity_edges(&graph, level.level, first), pinned, n * n_bytes);
 	}
 }
 
@@ -719,9 +728,11 @@ genie_cuda_graph_build(GenieCudaContext &context, const GenieJob &job, uint64_t 
 	level.n_edges = of.degree - GENIE_PROXIMITY_BRIDGES;
 	if (WARPS * look_bytes(level.records.n_units) > context.device.shared_of_block)
 		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "records are too long");
+	if ((uint64_t) level.n * level.n_edges > UINT32_MAX)
+		throw GenieCudaFailure(GENIE_STATUS_DECLINED, "a level of a graph has too many edges");
 	take_memory(context, Memory(level, of.members != nullptr, nullptr).bytes, block);
 
-	const Memory memory(level, of.members != nullptr, block.memory);
+	Memory		memory(level, of.members != nullptr, block.memory);
 	const uint64_t n_pairs = (uint64_t) level.n * level.n_edges;
 	size_t		temporary_bytes = memory.temporary_bytes;
 	int			bits = 1;
@@ -736,24 +747,25 @@ genie_cuda_graph_build(GenieCudaContext &context, const GenieJob &job, uint64_t 
 		GENIE_CUDA_CHECK(
 			cudaMemcpyAsync(memory.members, of.members, level.n * sizeof(uint32_t), cudaMemcpyHostToDevice, stream));
 	genie_cuda_graph_known_kernel<<<blocks_of(level.n, THREADS), THREADS, 0, stream>>>(level);
+	genie_cuda_check_launch("genie_cuda_graph_known_kernel");
 	if (quantized.metric == GENIE_METRIC_L1)
 		find_neighbours<DIFFERENCES>(context, level);
 	else
 		find_neighbours<PRODUCT>(context, level);
 	genie_cuda_graph_prune_kernel<<<blocks_of(level.n, THREADS / WARP), THREADS, 0, stream>>>(level);
-	genie_cuda_graph_pairs_kernel<<<blocks_of(n_pairs, THREADS), THREADS, 0, stream>>>(level, memory.sort_to[0],
-																					   memory.sort_from[0]);
-	GENIE_CUDA_CHECK(cub::DeviceRadixSort::SortPairs((void *) memory.temporary, temporary_bytes,
-													 (const uint32_t *) memory.sort_to[0], memory.sort_to[1],
-													 (const uint32_t *) memory.sort_from[0], memory.sort_from[1],
+	genie_cuda_check_launch("genie_cuda_graph_prune_kernel");
+	genie_cuda_graph_pairs_kernel<<<blocks_of(n_pairs, THREADS), THREADS, 0, stream>>>(level, memory.to.Current(),
+																					   memory.from.Current());
+	genie_cuda_check_launch("genie_cuda_graph_pairs_kernel");
+	GENIE_CUDA_CHECK(cub::DeviceRadixSort::SortPairs((void *) memory.temporary, temporary_bytes, memory.to, memory.from,
 													 n_pairs, 0, bits, stream));
 	GENIE_CUDA_CHECK(cudaMemsetAsync(level.begins, 0, 2 * (size_t) level.n * sizeof(uint32_t), stream));
-	genie_cuda_graph_parts_kernel<<<blocks_of(n_pairs, THREADS), THREADS, 0, stream>>>(level, memory.sort_to[1],
+	genie_cuda_graph_parts_kernel<<<blocks_of(n_pairs, THREADS), THREADS, 0, stream>>>(level, memory.to.Current(),
 																					   n_pairs);
-	genie_cuda_graph_edges_kernel<<<blocks_of(level.n, THREADS), THREADS, 0, stream>>>(level, memory.sort_from[1]);
+	genie_cuda_check_launch("genie_cuda_graph_parts_kernel");
+	genie_cuda_graph_edges_kernel<<<blocks_of(level.n, THREADS), THREADS, 0, stream>>>(level, memory.from.Current());
 	genie_cuda_check_launch("genie_cuda_graph_edges_kernel");
 	bring_edges(context, level, *job.graph);
-	wait(context);
 	if (context.uploaded_bytes > uploaded_before)
 		context.note_upload();
 }

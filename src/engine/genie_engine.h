@@ -16,8 +16,9 @@
  * fast by itself, and copies nothing.
  *
  * Data flows one way: the caller owns every byte of images and jobs and keeps them unchanged during
- * a call; the engine writes only results: job->out, job->n_hits, job->status.  Engines know objects by
- * number and keywords by rank (number in the segment's sorted dictionary); no page, no TID, no PostgreSQL.
+ * a call; the engine writes only results: job->out, job->n_hits, job->status; and the tiles of a LEVEL job's graph.
+ * Engines know objects by number and keywords by rank (number in the segment's sorted dictionary); no page, no TID, no
+ * PostgreSQL.
  *
  * Ranking.  Objects are ranked by (key descending, object ascending).  The key is the match
  * count, or, where the query brings a key table, keys[size class of the object][count]; then objects without

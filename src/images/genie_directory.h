@@ -13,9 +13,10 @@
  *
  *	FREE	nothing is known; a process that holds the lock exclusively may take it.
  *	LOADING one process, the owner, allocates and fills: a backend or a loader.  Other processes read and write
- *			nothing but the state.  It ends by publish or by fail: the segment is stale, or a loader gives way
- *			(FREE); there is no room, pages are damaged, or the load ended by an ERROR, a cancel or the process's
- *			exit (PUT_OFF).
+ *			nothing but the state; but for the worker, which pins it (below) to do what the owner asks for: it
+ *			copies groups to devices, and writes the edges of a graph.  It ends by publish or by fail: the segment is
+ *			stale, or a loader gives way (FREE); there is no room, pages are damaged, or the load ended by an ERROR,
+ *			a cancel or the process's exit (PUT_OFF).
  *	READY	groups do not change any more.  Only the worker reads them, between pin and unpin.  Live bits
  *			are only ever cleared, by any backend, atomically, holding the lock in share mode.
  *	PUT_OFF it did not fit: needs more than there is, or everything else was in use; or loading failed.  It is tried

@@ -60,9 +60,10 @@
  * A load gets through at least this many postings in a millisecond, if pages are cached: a tenth of the measured speed
  * (test/bench/RESULTS.md).
  */
-#define DEVICE_MIN_ENVIRONMENT "GENIE_GRAPH_DEVICE_MIN" /* for tests: of GENIE_PROXIMITY_DEVICE_MIN */
 #define GENIE_LOAD_POSTINGS_PER_MS 20000
 #define GENIE_LOAD_GRAPH_PER_MS 10	/* objects, of a graph that is built */
+
+#define DEVICE_MIN_ENVIRONMENT "GENIE_GRAPH_DEVICE_MIN" /* for tests: of GENIE_PROXIMITY_DEVICE_MIN */
 
 /* ms that a query may wait for a load that its scan does itself; a query from the pages takes some, too */
 #define GENIE_LOAD_WAIT_MS 10

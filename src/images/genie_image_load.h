@@ -32,10 +32,10 @@ typedef struct GenieImageStager
 
 	/*
 	 * Has the worker's GPU make a level of a graph that is being loaded, of vectors that are (GENIE_JOB_LEVEL). False:
-	 * it did not.
+	 * it did not, or stops() said that nobody waits any more.
 	 */
 	bool		(*make_level) (const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_dimensions,
-							   const GenieProximityLevel *level);
+							   const GenieProximityLevel *level, bool (*stops) (void));
 } GenieImageStager;
 
 extern const GenieImageStager *genie_image_stager;

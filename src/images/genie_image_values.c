@@ -7,8 +7,9 @@
  * images in shared memory are for the worker alone.  So building a graph takes as much memory as the values have, and
  * what genie_proximity_build.h says, until it is done; and it takes long.  Threads help.  They know nothing of
  * PostgreSQL; this thread takes blocks of work, too, and looks after each one whether it shall end.  A cancel is not
- * heard in between (HOLD_CANCEL_INTERRUPTS), nor while the GPU works, for an ERROR would leave memory behind: the build
- * ends as if it had been told to stop, and then the cancel is heard.
+ * heard in between (HOLD_CANCEL_INTERRUPTS), for an ERROR would leave memory behind: the build ends as if it had been
+ * told to stop, and then the cancel is heard.  (If there is no memory for a request to the GPU, an ERROR does leave
+ * 1.3 bytes an object behind.)
  */
 #include "postgres.h"
 
@@ -113,6 +114,13 @@ look_whether_to_end(void)
 		__atomic_store_n(&team.stopped, true, __ATOMIC_RELAXED);
 }
 
+static bool
+has_to_end(void)
+{
+	look_whether_to_end();
+	return team.stopped;
+}
+
 static void
 join_threads(void)
 {
@@ -151,11 +159,12 @@ make_level(void *arg, const GenieProximityLevel *level)
 
 	(void) arg;
 	values.graph = 0;
-	if (level->n < DEVICE_OBJECTS || genie_directory_find(&values, &found) != GENIE_IMAGE_READY)
+	if (team.stopped || level->n < DEVICE_OBJECTS || genie_directory_find(&values, &found) != GENIE_IMAGE_READY)
 		return false;
-	made = genie_image_stager->make_level(team.ref, &found.ref, team.n_dimensions, level);
-	look_whether_to_end();
-	return made;
+	made = genie_image_stager->make_level(team.ref, &found.ref, team.n_dimensions, level, has_to_end);
+
+	/* if it shall end, no thread takes a block of it, either */
+	return made && !has_to_end();
 }
 
 static void

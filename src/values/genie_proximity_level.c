@@ -41,7 +41,7 @@ typedef struct Build
 	/* step 3, in the place of lists and of what is drawn */
 	uint32_t   *kept;			/* n_edges indexes an object */
 	uint64_t   *back;			/* of each kept edge rank << 32 | the object that kept it, by where it leads */
-	uint32_t   *end_back;		/* of each object, where its part of these ends; atomic while they come */
+	uint64_t   *end_back;		/* of each object, where its part of these ends; atomic while they come */
 } Build;
 
 /* ---- the members of a level, by index ---- */
@@ -489,7 +489,7 @@ best_back(const Build *build, uint32_t object, uint64_t *best)
 {
 	uint32_t	n = 0;
 
-	for (uint32_t i = object == 0 ? 0 : build->end_back[object - 1]; i < build->end_back[object]; i++)
+	for (uint64_t i = object == 0 ? 0 : build->end_back[object - 1]; i < build->end_back[object]; i++)
 	{
 		uint64_t	one = build->back[i];
 		uint32_t	at = n;
@@ -544,18 +544,18 @@ static bool
 reverse_edges(Build *build)
 {
 	size_t		n_kept = (size_t) build->n * build->n_edges;
-	uint32_t	before = 0;
+	uint64_t	before = 0;
 
 	build->back = build->lists;
 	build->kept = (uint32_t *) (build->back + n_kept);
-	build->end_back = build->drawn;
-	memset(build->end_back, 0, build->n * sizeof(uint32_t));
+	build->end_back = (uint64_t *) build->drawn;
+	memset(build->end_back, 0, build->n * sizeof(uint64_t));
 	if (!for_each_block(build, count_back))
 		return false;
 	/* at first, where each part begins */
 	for (uint32_t object = 0; object < build->n; object++)
 	{
-		uint32_t	n = build->end_back[object];
+		uint64_t	n = build->end_back[object];
 
 		build->end_back[object] = before;
 		before += n;

@@ -89,7 +89,7 @@ stage(const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_g
 /* GenieImageStager */
 static bool
 make_level(const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_dimensions,
-		   const GenieProximityLevel *level)
+		   const GenieProximityLevel *level, bool (*stops) (void))
 {
 	GenieRequestJob request = {0};
 
@@ -100,6 +100,7 @@ make_level(const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_di
 	request.graph = *graph;
 	request.vectors = *vectors;
 	request.n_elements = genie_quantized_elements(n_dimensions);
+	request.stops = stops;
 	(void) genie_request_run(&request, 1);
 	return request.why == GENIE_FALLBACK_NONE;
 }

@@ -78,6 +78,7 @@
 
 /* looks again this often although the latch is not set, in case that the postmaster was too busy to signal */
 #define GENIE_WAIT_MS 1000
+#define GENIE_STOPS_MS 100		/* so often it asks whether to stop, where somebody is to be asked */
 
 typedef enum GenieSlotState
 {
@@ -226,18 +227,21 @@ give_up_at_exit(int code, Datum arg)
 	give_up();
 }
 
-/* Waits until the worker has answered.  An ERROR may leave it. */
-static void
-wait_for_answer(GenieSlot *slot)
+/* Waits until the worker has answered.  False: stops(), which may be NULL, said so.  An ERROR may leave it. */
+static bool
+wait_for_answer(GenieSlot *slot, bool (*stops) (void))
 {
 	while (pg_atomic_read_u32(&slot->state) != SLOT_DONE)
 	{
-		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, GENIE_WAIT_MS,
-				  genie_wait_event(GENIE_WAIT_REQUEST));
+		WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+				  stops != NULL ? GENIE_STOPS_MS : GENIE_WAIT_MS, genie_wait_event(GENIE_WAIT_REQUEST));
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
+		if (stops != NULL && stops())
+			return false;
 	}
 	pg_memory_barrier();
+	return true;
 }
 
 /* Hands the request over.  False: there is no worker. */
@@ -306,7 +310,7 @@ may_stay(const GenieRequestJob *jobs, uint32 n_jobs, Size nbytes)
 	Size		arena = genie_arena_request_bytes();
 
 	for (uint32 i = 0; i < n_jobs; i++)
-		if (jobs[i].result != NULL)
+		if (jobs[i].result != NULL || jobs[i].job.kind == GENIE_JOB_LEVEL)
 			return false;
 	if (nbytes > arena / GENIE_REQUEST_KEPT_PART)
 		return false;
@@ -346,7 +350,11 @@ ask_and_read(GenieSlot *slot, GenieRequestJob *jobs, uint32 n_jobs, Size nbytes,
 		all_undone(jobs, n_jobs, GENIE_FALLBACK_NO_WORKER);
 		return 0;
 	}
-	wait_for_answer(slot);
+	if (!wait_for_answer(slot, jobs[0].stops))
+	{
+		all_undone(jobs, n_jobs, GENIE_FALLBACK_BUSY);	/* what the slot is until the worker has noticed */
+		return 0;
+	}
 	stays = whole && may_stay(jobs, n_jobs, nbytes);
 	count_us = genie_wire_read_answer(dsa_get_address(genie_arena_requests(), asked), stays, jobs);
 	if (stays)

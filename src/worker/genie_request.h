@@ -44,7 +44,10 @@ typedef struct GenieRequestJob
 	GenieImageRef vectors;
 	float	   *bounds;			/* room for k; not if result is NULL */
 
-	GenieImageRef graph;		/* SCAN: of the vectors, with the job's graph_queue; id 0: none */
+	GenieImageRef graph;		/* SCAN: of the vectors, with the job's graph_queue; id 0: none; LEVEL */
+
+	/* LEVEL: is the answer not wanted any more?  Asked now and then; NULL: it is. */
+	bool		(*stops) (void);
 
 	/* the answer */
 	GenieFallback why;			/* NONE: it is done, */

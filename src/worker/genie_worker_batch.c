@@ -5,10 +5,11 @@
  * Images are pinned as long as the batch runs, so that they are not evicted; a job whose image has gone, or is older
  * than the scan that asks, is answered "gone".  Jobs that the GPU engine could not do (it failed, or the image does
  * not fit the device) the CPU engine does in the same batch, unless the image is on the device alone: then the backend
- * counts from the pages.  Images that devices have lost go.  No lock is held meanwhile.  A job of exact search or of
- * hashing has no image and is for the GPU engine alone; if that fails, the backend does it.  Where a search by
- * distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are pinned, too,
- * and go along with the job; if an engine has counted without bounds, the CPU's threads compute them afterwards.
+ * counts from the pages.  Images that devices have lost go.  No lock is held meanwhile.  A job of exact search, of
+ * hashing or of a graph's level has no image and is for the GPU engine alone; if that fails, the backend does it.
+ * Where a search by distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are
+ * pinned, too, and go along with the job; if an engine has counted without bounds, the CPU's threads compute them
+ * afterwards.
  *
  * Meanwhile.  A batch may take hundreds of milliseconds: what is larger than a GPU's memory is copied through it,
  * piece by piece (engine/devices/genie_multiload.h), or counted by the CPU, where that is expected to be faster or
@@ -20,7 +21,8 @@
  * through the engine that asks: it is logged, and the worker ends as it does on any other.
  *
  * A level of a proximity graph may take a GPU seconds (GENIE_JOB_LEVEL).  Such a request is a batch by itself, so that
- * no other is answered only with it, and the CPU does what comes meanwhile.
+ * no other is answered only with it, and the CPU does what comes meanwhile.  It is put off while there are others, for
+ * some batches.
  */
 #include "postgres.h"
 
@@ -47,6 +49,7 @@
 #define MEANWHILE_ON_GPU 10		/* if the GPU does them, so many times as long */
 #define MEANWHILE_AFTER_MS 5	/* the CPU works alone for so long before anything is done meanwhile */
 #define MEANWHILE_LOOK_MS 0.05	/* from one look to the next, at least */
+#define PUT_OFF_MAX 4			/* batches for which a request that takes long waits for others */
 
 /* Requests that wait for the next batch; those of this one are read in the other context. */
 typedef struct HeldRequests
@@ -63,6 +66,7 @@ typedef struct GenieWorkerBatches
 	const GenieTaken *only;		/* the one request of the batch, if it is one */
 	GenieEngine *running;		/* what counts the batch just now; NULL: nothing */
 	bool		takes_long;		/* the batch is a request that does */
+	uint32		put_off;		/* batches that such a request has waited for others */
 	instr_time	alone_since;	/* it has counted without anything done meanwhile, */
 	double		alone_ms;		/* and nothing is for so long */
 	bool		is_meanwhile;	/* something else counts, too */
@@ -569,29 +573,37 @@ takes_long(const GenieTaken *taken)
 	return taken->n_jobs == 1 && taken->jobs[0].kind == GENIE_JOB_LEVEL;
 }
 
-/* Is there something in the batch, and does all of it take long? */
+/* Is the batch to be its first request that takes long?  It has no others, or that one has waited for long. */
 static bool
-all_take_long(const Batch *batch)
+is_to_take_long(const Batch *batch)
 {
+	uint32		n_long = 0;
+
 	for (uint32 t = 0; t < batch->n_taken; t++)
-		if (!takes_long(&batch->taken[t]))
-			return false;
-	return batch->n_taken > 0;
+		n_long += takes_long(&batch->taken[t]);
+	return n_long > 0 && (n_long == batch->n_taken || own.put_off >= PUT_OFF_MAX);
 }
 
-/* Holds requests that take long; if there are no others, all but the first. */
+/* Holds all that is not to be in the batch. */
 static void
 keep_apart(Batch *batch)
 {
-	bool		is_one = all_take_long(batch);
 	uint32		n = 0;
+	bool		puts_off = false;
 
+	own.takes_long = is_to_take_long(batch);
 	for (uint32 t = 0; t < batch->n_taken; t++)
-		if (takes_long(&batch->taken[t]) && !(is_one && n == 0))
-			hold(&batch->taken[t]);
-		else
+	{
+		bool		is_long = takes_long(&batch->taken[t]);
+
+		if (own.takes_long ? is_long && n == 0 : !is_long)
 			batch->taken[n++] = batch->taken[t];
+		else
+			hold(&batch->taken[t]);
+		puts_off |= is_long;
+	}
 	batch->n_taken = n;
+	own.put_off = puts_off && !own.takes_long ? own.put_off + 1 : 0;
 }
 
 bool
@@ -602,13 +614,12 @@ genie_worker_run_batch(void)
 	uint32		n_jobs = take_held(&batch);
 	bool		lost;
 
-	if (!all_take_long(&batch) && n_jobs < (uint32) genie_request_max_batch)
+	if (!is_to_take_long(&batch) && n_jobs < (uint32) genie_request_max_batch)
 		batch.n_taken += genie_request_take(batch.taken + batch.n_taken, n_slots - batch.n_taken,
 											(uint32) genie_request_max_batch - n_jobs);
 	if (batch.n_taken == 0)
 		return false;
 	keep_apart(&batch);
-	own.takes_long = all_take_long(&batch);
 	genie_worker_report_state(GENIE_WORKER_COUNTING);
 	genie_worker_forget_dropped();
 	for (uint32 t = 0; t < batch.n_taken; t++)

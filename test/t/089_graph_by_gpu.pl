@@ -62,8 +62,10 @@ fresh();
 sql("SELECT genie_prewarm('v_x')");
 is(graph(), 'ready', 'the CPU builds a graph');
 my $by_cpu = sql($rows);
+isnt($by_cpu, sql($rows =~ s/genie.graph_queue = 12/genie.strict_order = on/r), 'whose edges decide what is found');
 my $others = sql($other);
-is(sql("SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <-> vec(77) LIMIT 3) s; SELECT candidates FROM genie_last_scan()"), "3\n100", 'which scans ask');
+sub candidates { return sql("SET enable_seqscan = off; SELECT count(*) FROM (SELECT id FROM v ORDER BY x <-> vec(77) LIMIT 3) s; SELECT candidates FROM genie_last_scan()"); }
+is(candidates(), "3\n100", 'which scans ask');
 sql('ALTER SYSTEM RESET genie.engine');
 foreach my $devices ('', 'devices 2')
 {
@@ -71,6 +73,7 @@ foreach my $devices ('', 'devices 2')
 	is(said("SELECT genie_prewarm('v_x')"), '', 'a GPU builds it');
 	is(levels(), '0 20000;', 'its large level');
 	is(graph(), 'ready', 'it is there');
+	is(candidates(), "3\n100", 'and asked');
 	is(sql($rows), $by_cpu, 'the same graph');
 }
 sql('CREATE TABLE w AS SELECT i, ARRAY[i % 1000, hashint4(i) % 1000, hashint4(-i) % 1000]::real[] AS x FROM generate_series(1, 70000) i',
@@ -109,11 +112,12 @@ is(sql($rows), $by_cpu, 'the same as ever');
 # ---- ends early ----
 
 $session = begin_build('SET statement_timeout = 500;');
-sleep 1;
-order('');
 finish_sql($session);
-like($session->{err}, qr/canceling statement due to statement timeout/, 'a timeout is heard behind the level');
+like($session->{err}, qr/canceling statement due to statement timeout/, 'a timeout is heard while the level is made');
 isnt(graph(), 'ready', 'no graph');
+is(levels(), '', 'nor a level');
+order('');
+wait_until($node, q{SELECT worker_state = 'idle' FROM genie_stat});
 is(said("SELECT genie_prewarm('v_x')"), '', 'the next one builds it');
 is(sql($rows), $by_cpu, 'the same');
 
@@ -138,6 +142,17 @@ foreach my $failure ('retry', 'no_room', 'lost')
 	wait_until($node, q{SELECT worker_state = 'idle' FROM genie_stat});
 	is(sql($rows), $by_cpu, "$failure: the same");
 }
+
+# ---- a loader gives way ----
+
+fresh('');
+sql("SELECT genie_prewarm('s_x')");
+order('hold');
+start_sql($node, q{SELECT count(*) FROM genie_search('v_x', ARRAY[vec(3)], 3)});
+wait_until($node, q{SELECT EXISTS (SELECT FROM genie_images() WHERE contents = 'graph' AND state = 'loading') AND worker_state = 'counting' FROM genie_stat});
+is(said("SET lock_timeout = '5s'; ALTER INDEX v_x RENAME TO v_y"), '', 'who wants the index has it at once');
+order('');
+sql('ALTER INDEX v_y RENAME TO v_x');
 
 # ---- the worker is killed ----
 

@@ -489,6 +489,20 @@ graph_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32
 			   !by_engine.is_built ? "not built" :
 				   by_engine.head == graph.head && by_engine.edges == graph.edges ? "" :
 																					"other edges");
+		cuda->interrupted = stop_at_once;
+		{
+			const Graph	interrupted(segment, degree, true);
+
+			report(what.c_str(), "interrupted", interrupted.is_built ? "levels were made" : "");
+		}
+		cuda->interrupted = NULL;
+		cuda->ops->set_memory_limit(cuda, segment.vectors.n_objects);
+		{
+			const Graph	no_room(segment, degree, true);
+
+			report(what.c_str(), "no room", no_room.is_built ? "levels were made" : "");
+		}
+		cuda->ops->set_memory_limit(cuda, 0);
 	}
 	setenv("GENIE_CUDA_GRAPH", "1", 1);
 	for (uint32_t round = 0; round < 3 && graph.is_built; round++)
