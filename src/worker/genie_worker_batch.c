@@ -7,8 +7,8 @@
  * not fit the device) the CPU engine does in the same batch, unless the image is on the device alone: then the backend
  * counts from the pages.  Images that devices have lost go.  No lock is held meanwhile.  A job of exact search, of
  * hashing or of a graph's level has no image and is for the GPU engine alone; if that fails, the backend does it.
- * Where a search by distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors are
- * pinned, too, and go along with the job; if an engine has counted without bounds, the CPU's threads compute them
+ * Where a search by distance wants bounds of the hits' distances (genie_quantized.h), the segment's quantized vectors
+ * are pinned, too, and go along with the job; if an engine has counted without bounds, the CPU's threads compute them
  * afterwards.
  *
  * Meanwhile.  A batch may take hundreds of milliseconds: what is larger than a GPU's memory is copied through it,
