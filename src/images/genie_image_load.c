@@ -56,7 +56,7 @@
 #define STAGE_BYTES (UINT64CONST(256) << 20)
 
 int			genie_image_setting = GENIE_IMAGE_SETTING_AUTO;
-const GenieImageStager *genie_image_stager = NULL;
+const GenieLoadDevices *genie_load_devices = NULL;
 
 /* A load in progress. */
 typedef struct GenieLoad
@@ -256,7 +256,7 @@ stage(GenieLoad *load, uint32 first, uint32 end, uint32 there)
 	uint32		n_tiles = first_tile[end] - first_tile[first];
 	uint32		n = 0;
 
-	return genie_image_stager->stage(&load->ref, first_tile[first], n_tiles, &n) && n == there;
+	return genie_load_devices->stage(&load->ref, first_tile[first], n_tiles, &n) && n == there;
 }
 
 /* Has the groups of a span copied, which lie in the staging area. */
@@ -455,7 +455,7 @@ load_into_arena(GenieLoad *load, const GenieImageKey *key)
 {
 	GenieLoadResult result;
 
-	genie_image_stager->prepare();
+	genie_load_devices->prepare();
 	PG_ENSURE_ERROR_CLEANUP(cleanup, PointerGetDatum(load));
 	{
 		result.why = run(load, key);

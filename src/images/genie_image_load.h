@@ -20,7 +20,7 @@ typedef enum GenieImageSetting
 extern int	genie_image_setting;	/* for images that are loaded from now on */
 
 /* What devices do for a load: by worker/genie_offload.c. */
-typedef struct GenieImageStager
+typedef struct GenieLoadDevices
 {
 	void		(*prepare) (void);	/* to be called before a load: it may register an exit callback */
 
@@ -36,9 +36,9 @@ typedef struct GenieImageStager
 	 */
 	bool		(*make_level) (const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_dimensions,
 							   const GenieProximityLevel *level, bool (*stops) (void));
-} GenieImageStager;
+} GenieLoadDevices;
 
-extern const GenieImageStager *genie_image_stager;
+extern const GenieLoadDevices *genie_load_devices;
 
 typedef struct GenieLoadResult
 {

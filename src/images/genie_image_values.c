@@ -161,7 +161,7 @@ make_level(void *arg, const GenieProximityLevel *level)
 	values.graph = 0;
 	if (team.stopped || level->n < DEVICE_OBJECTS || genie_directory_find(&values, &found) != GENIE_IMAGE_READY)
 		return false;
-	made = genie_image_stager->make_level(team.ref, &found.ref, team.n_dimensions, level, has_to_end);
+	made = genie_load_devices->make_level(team.ref, &found.ref, team.n_dimensions, level, has_to_end);
 
 	/* if it shall end, no thread takes a block of it, either */
 	return made && !has_to_end();

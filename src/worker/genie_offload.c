@@ -69,7 +69,7 @@ genie_offload_hash(const GenieHashing *hashing, int32 *codes)
 	return run(&request, NULL);
 }
 
-/* GenieImageStager */
+/* GenieLoadDevices */
 static bool
 stage(const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_groups)
 {
@@ -86,7 +86,7 @@ stage(const GenieImageRef *image, uint32 first_tile, uint32 n_tiles, uint32 *n_g
 	return request.why == GENIE_FALLBACK_NONE;
 }
 
-/* GenieImageStager */
+/* GenieLoadDevices */
 static bool
 make_level(const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_dimensions,
 		   const GenieProximityLevel *level, bool (*stops) (void))
@@ -108,7 +108,7 @@ make_level(const GenieImageRef *graph, const GenieImageRef *vectors, uint32 n_di
 void
 genie_offload_init(void)
 {
-	static const GenieImageStager stager = {genie_request_prepare, stage, make_level};
+	static const GenieLoadDevices devices = {genie_request_prepare, stage, make_level};
 
-	genie_image_stager = &stager;
+	genie_load_devices = &devices;
 }
