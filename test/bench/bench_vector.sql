@@ -56,6 +56,8 @@ INSERT INTO vector_methods VALUES
 INSERT INTO vector_methods
 	SELECT 12 + row_number() OVER (), 'sift', 'l2', 'hnsw-' || n, format('pgvector, HNSW, ef_search = %s', n), 'rows_pgvector', 'USING hnsw (v vector_l2_ops)', '<->',
 		format('-c enable_seqscan=off -c hnsw.ef_search=%s', n), NULL, true FROM unnest(ARRAY[40, 100, 200]) n
+	UNION ALL SELECT 46 + row_number() OVER (), 'sift', 'l2', 'hnsw32-' || n, format('pgvector, HNSW, m = 32, ef_search = %s', n), 'rows_pgvector', 'USING hnsw (v vector_l2_ops) WITH (m = 32)', '<->',
+		format('-c enable_seqscan=off -c hnsw.ef_search=%s', n), NULL, true FROM unnest(ARRAY[40, 100, 200]) n
 	UNION ALL SELECT 40 + row_number() OVER (), 'sift', 'l2', 'graph-' || n, format('genie_l2_ops, graph = 32, a queue of %s', n), 'rows', 'USING genie (v genie_l2_ops) WITH (graph = 32)', '<->',
 		format('%s -c genie.graph_queue=%s', :'worker', n), :'search', false FROM unnest(ARRAY[30, 60, 100, 200]) n
 	UNION ALL SELECT 46, 'made', 'l2', 'graph', 'genie_l2_ops, graph = 32', 'rows', 'USING genie (v genie_l2_ops) WITH (graph = 32)', '<->', :'worker', :'search', false
@@ -65,7 +67,7 @@ INSERT INTO vector_methods
 CREATE TABLE vector_truth (measure text, query int, distances float8[]);		-- the nearest, of the rows as they are
 CREATE TABLE vector_answers (query int, distances float8[]);
 CREATE TABLE vector_builds (place int, index text, seconds float8, mebibytes float8, loaded float8);	-- loaded: seconds for the image
-CREATE TABLE vector_results (place int, title text, recall10 float8, recall100 float8, ratio10 float8, ratio100 float8, p50 float8, per_second float8,
+CREATE TABLE vector_results (place int, title text, recall10 float8, recall100 float8, ratio10 float8, ratio100 float8, p50 float8, per_second float8, together float8,
 	batch10 float8, batch100 float8, call_ms float8, counting_ms float8);
 CREATE TABLE vector_digests (candidates int, digest text);		-- of all answers of a call
 

@@ -4,14 +4,14 @@
 cores=$(nproc)
 loaders=${LOADERS:-$cores}		# processes that generate and copy rows
 
-worker_settings() {				# worker_settings: of a server; images get SHARED_MEMORY
+worker_settings() {				# worker_settings: of a server; images get SHARED_MEMORY, builds MAINTENANCE_MEMORY
 	local memory
 	memory=$(awk '/^MemTotal/ { print int($2 / 1048576) }' /proc/meminfo)
 	cat <<CONF
 shared_preload_libraries = 'genie'
 genie.shared_memory = ${SHARED_MEMORY:-$((memory >= 64 ? 12 : 2))GB}
 shared_buffers = $((memory >= 64 ? 16 : memory >= 16 ? 4 : 1))GB
-maintenance_work_mem = 1GB
+maintenance_work_mem = ${MAINTENANCE_MEMORY:-1GB}
 max_parallel_maintenance_workers = $cores
 max_worker_processes = $((cores + 8))
 max_parallel_workers = $cores
