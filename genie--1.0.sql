@@ -1176,6 +1176,67 @@ CREATE OPERATOR CLASS genie_ip_exact_float8_ops FOR TYPE float8[] USING genie AS
 	FUNCTION 8 genie_vector_value(internal);
 COMMENT ON OPERATOR CLASS genie_ip_exact_float8_ops USING genie IS 'vectors: largest inner products, exactly';
 
+CREATE FUNCTION genie_rabitq_l2_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_rabitq_cosine_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION genie_rabitq_ip_train(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION genie_rabitq_l2_train(internal) IS 'genie support: how long the vectors are, and where';
+COMMENT ON FUNCTION genie_rabitq_cosine_train(internal) IS 'genie support: how long the vectors are, and where';
+COMMENT ON FUNCTION genie_rabitq_ip_train(internal) IS 'genie support: how long the vectors are, and where';
+
+CREATE OPERATOR CLASS genie_l2_rabitq_ops FOR TYPE real[] USING genie AS
+	OPERATOR 5 <-> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 5 <->^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_rabitq_l2_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_l2_rabitq_ops USING genie IS 'vectors: nearest by Euclidean distance, by a bit a dimension, approximately';
+
+CREATE OPERATOR CLASS genie_cosine_rabitq_ops FOR TYPE real[] USING genie AS
+	OPERATOR 7 <=> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 7 <=>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_rabitq_cosine_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_cosine_rabitq_ops USING genie IS 'vectors: nearest by cosine distance, by a bit a dimension, approximately';
+
+CREATE OPERATOR CLASS genie_ip_rabitq_ops FOR TYPE real[] USING genie AS
+	OPERATOR 9 <#> (real[], real[]) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 9 <#>^ (real[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(real[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_rabitq_ip_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_ip_rabitq_ops USING genie IS 'vectors: largest inner products, by a bit a dimension, approximately';
+
+CREATE OPERATOR CLASS genie_l2_rabitq_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 5 <-> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_rabitq_l2_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_l2_rabitq_float8_ops USING genie IS 'vectors: nearest by Euclidean distance, by a bit a dimension, approximately';
+
+CREATE OPERATOR CLASS genie_cosine_rabitq_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 7 <=> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_rabitq_cosine_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_cosine_rabitq_float8_ops USING genie IS 'vectors: nearest by cosine distance, by a bit a dimension, approximately';
+
+CREATE OPERATOR CLASS genie_ip_rabitq_float8_ops FOR TYPE float8[] USING genie AS
+	OPERATOR 9 <#> (float8[], float8[]) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 genie_lsh_vector_decompose(float8[], internal),
+	FUNCTION 2 genie_lsh_vector_compile(internal, int2, oid, internal),
+	FUNCTION 5 genie_rabitq_ip_train(internal),
+	FUNCTION 8 genie_vector_value(internal);
+COMMENT ON OPERATOR CLASS genie_ip_rabitq_float8_ops USING genie IS 'vectors: largest inner products, by a bit a dimension, approximately';
+
 CREATE FUNCTION genie_exact_text_decompose(text, internal) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION genie_exact_text_compile(internal, int2, oid, internal) RETURNS genie_query

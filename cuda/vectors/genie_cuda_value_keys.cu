@@ -12,7 +12,7 @@
  * Blocks of the same records are neighbours: the first one brings them to L2.  For one query the kernel is bound by
  * memory, for many by the products and by the doubles of the epilogue.
  *
- * The epilogue is genie_value_bound.h.
+ * The epilogue is genie_value_bound.h.  Values of other forms have files of their own.
  */
 #include "genie_cuda_async.cuh"
 #include "genie_cuda_value_product.cuh"
@@ -180,6 +180,8 @@ genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream)
 		launch_by_queries<DIFFERENCES>(scan, stream);
 	else if (scan.metric == GENIE_METRIC_PIVOTS)
 		genie_cuda_value_pivots(scan, stream);
+	else if (genie_rabitq_serves(scan.metric))
+		genie_cuda_value_rabitq(scan, stream);
 	else
 		launch_by_queries<PRODUCT>(scan, stream);
 }

@@ -80,7 +80,7 @@ key_of_object(GenieMetric metric, bool is_known, const GenieValueConstants *cons
 			  uint32_t codes, int products)
 {
 	ValueTerms	terms;
-	ValueNumber bound = metric == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
+	ValueNumber bound = genie_rabitq_measured(metric) == GENIE_METRIC_INNER ? -(double) INFINITY : 0.0;
 
 	terms.offset = (double) __uint_as_float(head.x);
 	terms.scale = (double) __uint_as_float(head.y);

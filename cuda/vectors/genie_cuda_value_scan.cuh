@@ -207,8 +207,9 @@ struct GenieCudaValueFilter
 extern void genie_cuda_value_keys(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_keys_of_objects(const GenieCudaValueScan &scan, cudaStream_t stream);
 
-/* genie_cuda_value_keys() of distances to pivots, of bit strings, and of texts */
+/* genie_cuda_value_keys() of distances to pivots, of vectors with a bit a dimension, of bit strings, and of texts */
 extern void genie_cuda_value_pivots(const GenieCudaValueScan &scan, cudaStream_t stream);
+extern void genie_cuda_value_rabitq(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_bits(const GenieCudaValueScan &scan, cudaStream_t stream);
 extern void genie_cuda_value_string(const GenieCudaValueScan &scan, cudaStream_t stream);
 

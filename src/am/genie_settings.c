@@ -26,6 +26,7 @@
 #include "genie_rerank.h"
 #include "genie_settings.h"
 #include "genie_stat.h"
+#include "genie_value_order.h"
 #include "genie_worker_engines.h"
 
 #define PENDING_LIMIT_DEFAULT 1024	/* kB: a scan counts this by brute force, about a millisecond */
@@ -38,6 +39,7 @@
 #define SHARED_MEMORY_MIN 4096
 #define SHARED_MEMORY_MAX (1024 * 1024 * 1024 - 1)
 
+#define EPSILON_MAX 256.0		/* of more than the root of their number, dimensions allow for all errors */
 #define MAX_BATCH_MAX 65536
 #define CPU_THREADS_MAX 256
 #define LOADERS_DEFAULT 2		/* of the 8 of max_worker_processes */
@@ -67,6 +69,19 @@ typedef struct IntSetting
 	int			max;
 	GucIntCheckHook check;
 } IntSetting;
+
+typedef struct RealSetting
+{
+	const char *name;
+	GucContext	context;
+	int			flags;
+	const char *text;
+	const char *more;
+	double	   *variable;
+	double		standard;
+	double		min;
+	double		max;
+} RealSetting;
 
 typedef struct EnumSetting
 {
@@ -209,6 +224,15 @@ static const struct config_enum_entry image_options[] = {
 	{NULL, 0, false}
 };
 
+static const RealSetting reals[] = {
+	{
+		"genie.rabitq_epsilon", PGC_USERSET, 0,
+		"Sets how many errors of vectors with a bit a dimension their bounds allow for.",
+		"The more, the fewer of the nearest rows are missed, and the more rows are looked up.",
+		&genie_rabitq_epsilon, GENIE_RABITQ_EPSILON, 0, EPSILON_MAX
+	}
+};
+
 static const EnumSetting enums[] = {
 	{
 		"genie.engine", PGC_SIGHUP, 0,
@@ -284,6 +308,10 @@ genie_settings_define(void)
 		DefineCustomIntVariable(ints[i].name, ints[i].text, ints[i].more, ints[i].variable, ints[i].standard,
 								ints[i].min, ints[i].max, context_of(ints[i].context), ints[i].flags,
 								ints[i].check, NULL, NULL);
+	for (int i = 0; i < lengthof(reals); i++)
+		DefineCustomRealVariable(reals[i].name, reals[i].text, reals[i].more, reals[i].variable, reals[i].standard,
+								 reals[i].min, reals[i].max, context_of(reals[i].context), reals[i].flags,
+								 NULL, NULL, NULL);
 	for (int i = 0; i < lengthof(enums); i++)
 		DefineCustomEnumVariable(enums[i].name, enums[i].text, enums[i].more, enums[i].variable, enums[i].standard,
 								 enums[i].options, context_of(enums[i].context), enums[i].flags, NULL, NULL, NULL);

@@ -66,7 +66,7 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 	const GenieVectorType *type = batch->vectors;
 
 	*metric = piece->search->call.metric != 0 ? piece->search->call.metric :
-		type->metric(&piece->search->distance, batch->strategy);
+		genie_value_order_metric(type->metric(&piece->search->distance, batch->strategy), batch->parameters);
 	if (piece->search->call.metric != 0)
 		type = piece->search->type;
 	if (*metric == 0)

@@ -32,6 +32,6 @@ genie_values_valid(const GenieSegment *segment)
 	GenieValueShape shape = genie_values_shape(segment);
 	uint64		length = segment->sections[GENIE_SECTION_VALUES].entry.length;
 
-	return shape.metric <= GENIE_METRIC_SCALARS && shape.n_dimensions <= GENIE_OBJECT_KEYWORDS_MAX &&
+	return shape.metric <= GENIE_METRIC_LAST && shape.n_dimensions <= GENIE_OBJECT_KEYWORDS_MAX &&
 		length == segment->header.n_objects * (uint64) genie_value_bytes(shape);
 }

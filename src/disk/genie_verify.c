@@ -403,6 +403,8 @@ genie_verify_value(GenieValueShape shape, const void *at)
 		return genie_value_string_valid(shape.n_dimensions, at);
 	if (shape.metric == GENIE_METRIC_SCALARS)
 		return genie_value_scalars_valid(shape.n_dimensions, at);
+	if (genie_rabitq_serves(shape.metric))
+		return genie_rabitq_valid(shape.n_dimensions, at);
 	for (uint32 i = 0; i < shape.n_dimensions; i++)
 		squares += (uint32) codes[i] * codes[i];
 	if (!(isfinite(record->offset) && record->scale >= 0 && !isinf(record->scale) && record->error >= 0))

@@ -47,7 +47,12 @@ typedef enum GenieMetric
 	GENIE_METRIC_HAMMING,		/* how many bits differ, of vectors of bits: values alone (genie_value_bits.h) */
 	GENIE_METRIC_PIVOTS,		/* max |a - b| of distances to pivots, which a distance is at least: values alone */
 	GENIE_METRIC_EDIT,			/* the edit distance of texts: values alone (genie_value_string.h) */
-	GENIE_METRIC_SCALARS		/* nothing is measured: values are scalars (genie_value_scalars.h) */
+	GENIE_METRIC_SCALARS,		/* nothing is measured: values are scalars (genie_value_scalars.h) */
+	/* those of values with a bit a dimension (genie_rabitq.h): values alone */
+	GENIE_METRIC_L2_RABITQ,
+	GENIE_METRIC_COSINE_RABITQ,
+	GENIE_METRIC_INNER_RABITQ,
+	GENIE_METRIC_LAST = GENIE_METRIC_INNER_RABITQ
 } GenieMetric;
 
 /*

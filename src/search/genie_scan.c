@@ -211,6 +211,7 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 	GenieValueShape before = state->values.shape;
 	Datum		operand = state->center;
 	GenieMetric metric = type == NULL || state->ball == NULL ? 0 : type->ball_metric(state->ball);
+	const bytea *parameters;
 
 	if (state->ball == NULL)
 	{
@@ -227,11 +228,16 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 				 errmsg("index \"%s\" cannot be scanned by this operator",
 						RelationGetRelationName(scan->indexRelation)),
 				 errdetail("Its operator class is exact: genie must know the operator's arithmetic.")));
-	genie_value_order_begin(&state->values, scan->indexRelation, type, metric,
-							genie_learned_parameters(scan->indexRelation, meta),
-							operand);
-	/* on a standby, the index may have learned meanwhile; a position means nothing by other keys */
-	if (state->position.has_position && ((before.centre != NULL) != (state->values.shape.centre != NULL) ||
+	parameters = genie_learned_parameters(scan->indexRelation, meta);
+	genie_value_order_begin(&state->values, scan->indexRelation, type,
+							genie_value_order_metric(metric, parameters), parameters, operand);
+	/* a position means nothing by other keys */
+	if (!state->position.has_position)
+		state->values.epsilon = state->values.query->epsilon;
+	state->values.query->epsilon = state->values.epsilon;
+	/* on a standby, the index may have learned meanwhile */
+	if (state->position.has_position && (before.metric != state->values.shape.metric ||
+										 (before.centre != NULL) != (state->values.shape.centre != NULL) ||
 										 before.step != state->values.shape.step ||
 										 before.n_dimensions != state->values.shape.n_dimensions))
 		genie_rerank_report_trained(scan->indexRelation);

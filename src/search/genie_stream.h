@@ -44,6 +44,7 @@ typedef struct GenieValueScan
 {
 	GenieValueShape shape;		/* of values that the query asks for */
 	GenieValueQuery *query;
+	float		epsilon;		/* of the query, as the scan began with */
 	void	   *record;			/* room for a row's */
 	Relation	index;			/* of a class of a metric, */
 	const bytea *parameters;	/* and what it has learned; NULL: nothing yet */

@@ -64,9 +64,10 @@ typedef struct GenieValueCheck
 static double
 measure(GenieMetric metric, GenieVector a, GenieVector b)
 {
-	double		result = genie_vector_measure(metric, a, b);
+	GenieMetric measured = genie_rabitq_measured(metric);
+	double		result = genie_vector_measure(measured, a, b);
 
-	return metric == GENIE_METRIC_INNER ? -result : result;
+	return measured == GENIE_METRIC_INNER ? -result : result;
 }
 
 /* Says so if the object's bound for a query is above the distance. */
@@ -109,6 +110,7 @@ check_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
 		vector = check->type->elements(value);
 		query = genie_vector_value_query(check->type, check->shape, value);
+		query->epsilon = (float) genie_rabitq_all(query->n_dimensions);
 		if (!genie_vector_value_fits(check->shape, query))
 			query = NULL;		/* its record is unknown */
 		if (query != NULL)

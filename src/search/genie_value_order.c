@@ -16,8 +16,19 @@
 
 #include "genie_meta.h"
 #include "genie_pivots.h"
+#include "genie_rerank.h"
 #include "genie_value_order.h"
 #include "genie_vector_value.h"
+
+double		genie_rabitq_epsilon = GENIE_RABITQ_EPSILON;
+
+GenieMetric
+genie_value_order_metric(GenieMetric measured, const bytea *parameters)
+{
+	GenieMetric metric = genie_rabitq_metric(measured);
+
+	return parameters != NULL && metric != 0 && genie_vector_value_shape(parameters).metric == metric ? metric : measured;
+}
 
 GenieValueShape
 genie_value_order_shape(GenieMetric metric, const bytea *parameters)
@@ -51,8 +62,13 @@ GenieValueQuery *
 genie_value_order_query(const GenieVectorType *type, Relation index, const bytea *parameters, GenieValueShape shape,
 						Datum operand)
 {
-	return type->is_metric ? genie_value_order_by_pivots(index, parameters, shape, operand) :
-		genie_vector_value_query(type, shape, operand);
+	GenieValueQuery *query;
+
+	if (type->is_metric)
+		return genie_value_order_by_pivots(index, parameters, shape, operand);
+	query = genie_vector_value_query(type, shape, operand);
+	query->epsilon = (float) (genie_strict_order ? genie_rabitq_all(query->n_dimensions) : genie_rabitq_epsilon);
+	return query;
 }
 
 bool

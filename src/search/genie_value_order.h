@@ -9,6 +9,15 @@
 #include "genie_stream.h"
 
 /*
+ * The setting genie.rabitq_epsilon: how many errors of values with a bit a dimension bounds allow for (genie_rabitq.h).
+ * Where genie.strict_order is on, they allow for all.
+ */
+extern double genie_rabitq_epsilon;
+
+/* The metric of the values that an index has for an operator of that metric; parameters: as below. */
+extern GenieMetric genie_value_order_metric(GenieMetric measured, const bytea *parameters);
+
+/*
  * Prepares a scan for the right operand of a distance of that metric, in the current memory context; parameters: what
  * the index has learned, or NULL, as long as values lives.  Errors: those of genie_vector_value_query().
  */

@@ -41,7 +41,7 @@ typedef struct ValueTerms
 	ValueNumber squares;		/* L1: beyond */
 	ValueNumber products;		/* of the codes of the query and the record; L1: the sum of differences, with a minus;
 								 * pivots: the largest */
-	ValueNumber codes;			/* the sum of the record's */
+	ValueNumber codes;			/* the sum of the record's; not of bits */
 } ValueTerms;
 
 /* |q' - v'|, no larger but for relative roundings */
@@ -84,12 +84,52 @@ genie_value_inner_bound(const GenieValueConstants *query, ValueTerms v)
 	return VALUE_LARGER(bound, -(double) INFINITY);
 }
 
+/*
+ * Of the negative inner product of vectors with a bit a dimension (genie_rabitq.h): offset is the length, scale an
+ * element of v', squares the number of ones, and error that of a query of length 1.
+ */
+VALUE_FUNCTION ValueNumber
+genie_value_rabitq_inner_bound(const GenieValueConstants *query, ValueTerms v, ValueNumber product)
+{
+	ValueNumber length = v.offset * (1 + GENIE_RABITQ_ROUNDING);
+	ValueNumber lengths = length * (query->norm + query->error);
+	ValueNumber lost = length * query->error + lengths * query->roundings;
+	ValueNumber bound = 0.0 - product - lost - query->base;
+
+	bound = VALUE_UPTO(lengths, query->inner_max, bound, -(double) INFINITY);
+	bound = VALUE_UPTO(v.error, (double) FLT_MAX, bound, -(double) INFINITY);
+	return VALUE_LARGER(bound, -(double) INFINITY);
+}
+
+/* Of vectors with a bit a dimension. */
+VALUE_FUNCTION ValueNumber
+genie_value_rabitq_bound(GenieMetric metric, const GenieValueConstants *query, ValueTerms v)
+{
+	ValueNumber ones = query->offset * (v.squares + v.squares - query->n);
+	ValueNumber products = query->scale * (v.products + v.products);
+	ValueNumber product = v.scale * (ones + (products - query->sum)) + (v.error * query->epsilon) * query->norm;
+	ValueNumber own = v.offset * v.offset + query->norm * query->norm;
+	ValueNumber sum = own * (1 - GENIE_RABITQ_ROUNDING) - (product + product);
+	ValueNumber bound;
+
+	if (metric == GENIE_METRIC_INNER_RABITQ)
+		return genie_value_rabitq_inner_bound(query, v, product);
+	bound = VALUE_SQRT(VALUE_LARGER(sum, 0.0));
+	bound = VALUE_LARGER(bound * query->keep - query->error, 0.0);
+	bound = VALUE_UPTO(v.error, (double) FLT_MAX, bound, 0.0);
+	if (metric == GENIE_METRIC_L2_RABITQ)
+		return bound;
+	return VALUE_LARGER((bound * bound) * (0.5 - 0x1p-23) - query->cosine_error, 0.0);
+}
+
 VALUE_FUNCTION ValueNumber
 genie_value_bound(GenieMetric metric, const GenieValueConstants *query, ValueTerms v)
 {
 	ValueNumber error = v.error + query->error;
 	ValueNumber bound;
 
+	if (genie_rabitq_serves(metric))
+		return genie_value_rabitq_bound(metric, query, v);
 	if (metric == GENIE_METRIC_INNER)
 		return genie_value_inner_bound(query, v);
 	if (metric == GENIE_METRIC_L1)

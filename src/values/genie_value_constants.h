@@ -31,6 +31,7 @@ typedef struct GenieValueConstants
 	double		total_size;		/* what this sum's two terms are without their signs */
 	double		offset_size;
 	double		base;			/* as in GenieValueQuery */
+	double		epsilon;
 	double		inner_max;		/* products of lengths above which nothing is known */
 } GenieValueConstants;
 
@@ -54,6 +55,7 @@ genie_value_constants(const GenieValueQuery *query)
 	constants.total_size = fabs(n * query->offset) + fabs(query->sum);
 	constants.offset_size = fabs(query->offset);
 	constants.base = query->base;
+	constants.epsilon = query->epsilon;
 	constants.inner_max = GENIE_VALUE_INNER_MAX - query->reach;
 	return constants;
 }

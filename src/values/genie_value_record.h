@@ -1,12 +1,13 @@
 /*
  * genie_value_record.h
- *	  The record of a value, by its metric: a quantized vector (genie_quantized.h), bits (genie_value_bits.h), a short
- *	  text (genie_value_string.h), or scalars (genie_value_scalars.h).
+ *	  The record of a value, by its metric: a quantized vector (genie_quantized.h, genie_rabitq.h), bits (genie_value_bits.h), a
+ *	  short text (genie_value_string.h), or scalars (genie_value_scalars.h).
  */
 #ifndef GENIE_VALUE_RECORD_H
 #define GENIE_VALUE_RECORD_H
 
 #include "genie_quantized.h"
+#include "genie_rabitq.h"
 #include "genie_value_bits.h"
 #include "genie_value_scalars.h"
 #include "genie_value_string.h"
@@ -21,7 +22,8 @@ genie_value_record_bytes(GenieMetric metric, uint32_t n_dimensions)
 {
 	return metric == GENIE_METRIC_HAMMING ? genie_value_bits_bytes(n_dimensions) :
 		metric == GENIE_METRIC_EDIT ? genie_value_string_bytes(n_dimensions) :
-		metric == GENIE_METRIC_SCALARS ? genie_value_scalars_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
+		metric == GENIE_METRIC_SCALARS ? genie_value_scalars_bytes(n_dimensions) :
+		genie_rabitq_serves(metric) ? genie_rabitq_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
 }
 
 /* Writes a vector's record, aligned to GENIE_QUANTIZED_ALIGN bytes. */
@@ -32,6 +34,8 @@ genie_value_record(GenieValueShape shape, GenieVector vector, void *record)
 		genie_value_bits(vector, record);
 	else if (shape.metric == GENIE_METRIC_EDIT)
 		genie_value_string(shape.n_dimensions, vector, record);
+	else if (genie_rabitq_serves(shape.metric))
+		genie_rabitq(shape, vector, record);
 	else
 		genie_quantize(shape, vector, record);
 }
@@ -46,6 +50,8 @@ genie_value_record_unknown(GenieMetric metric, uint32_t n_dimensions, void *reco
 		genie_value_string_unknown(n_dimensions, record);
 	else if (metric == GENIE_METRIC_SCALARS)
 		genie_value_scalars_unknown(n_dimensions, record);
+	else if (genie_rabitq_serves(metric))
+		genie_rabitq_unknown(n_dimensions, record);
 	else
 		genie_quantize_unknown(n_dimensions, record);
 }

@@ -250,6 +250,20 @@ quantize(GenieValueShape shape, GenieVector vector, GenieValueQuery *query)
 	return error * GENIE_QUANTIZED_GROWTH;
 }
 
+/* Of vectors with a bit a dimension. */
+static double
+quantize_rotated(GenieValueShape shape, GenieVector vector, GenieValueQuery *query)
+{
+	float		elements[GENIE_RABITQ_DIMENSIONS_MAX];
+	GenieVector rotated = {.elements = elements, .n = vector.n};
+	double		error;
+
+	genie_rabitq_rotate(shape, vector, elements);
+	query->epsilon = (float) GENIE_RABITQ_EPSILON;
+	error = quantize((GenieValueShape) {.metric = GENIE_METRIC_L2, .n_dimensions = vector.n}, rotated, query);
+	return error + (query->norm + error) * GENIE_RABITQ_ROUNDING;
+}
+
 /* The product of a query with the centre of the records. */
 static void
 add_base(const float *centre, GenieVector vector, GenieValueQuery *query)
@@ -277,7 +291,7 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 	const float *centre = shape.centre;
 	uint32_t	n_dimensions = metric == GENIE_METRIC_EDIT ? shape.n_dimensions : genie_quantized_codes(shape, vector);
 
-	if (metric == GENIE_METRIC_INNER)
+	if (genie_rabitq_measured(metric) == GENIE_METRIC_INNER)
 		shape.centre = NULL;
 	memset(query, 0, genie_value_query_bytes(metric, n_dimensions));
 	query->metric = metric;
@@ -302,7 +316,7 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 	}
 	else
 		query->error = metric == GENIE_METRIC_L1 ? quantize_in_range(shape, vector, query) :
-			quantize(shape, vector, query);
+			genie_rabitq_serves(metric) ? quantize_rotated(shape, vector, query) : quantize(shape, vector, query);
 	if (!(query->error <= FLT_MAX))
 	{
 		memset(query, 0, genie_value_query_bytes(metric, n_dimensions));
@@ -311,7 +325,7 @@ genie_value_query(GenieValueShape shape, GenieVector vector, GenieValueQuery *qu
 		query->error = INFINITY;
 	}
 	query->roundings = 2 * (n_dimensions + 16) * ROUNDING;
-	if (metric == GENIE_METRIC_INNER && centre != NULL && query->error != INFINITY)
+	if (genie_rabitq_measured(metric) == GENIE_METRIC_INNER && centre != NULL && query->error != INFINITY)
 		add_base(centre, vector, query);
 }
 
@@ -358,7 +372,7 @@ genie_value_unknown_key(const GenieValueQuery *query)
 {
 	if (query->error <= FLT_MAX)
 		return 0;
-	return genie_value_key(query->metric == GENIE_METRIC_INNER ? -INFINITY : 0);
+	return genie_value_key(genie_rabitq_measured((GenieMetric) query->metric) == GENIE_METRIC_INNER ? -INFINITY : 0);
 }
 
 void

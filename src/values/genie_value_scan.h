@@ -15,7 +15,8 @@
  *	  larger, the nearer;
  *	- from sums to bounds there is a fixed sequence of operations of doubles (genie_value_bound.h).
  *
- * Bit strings (genie_value_bits.h) are compared as they are: their bounds are the distances.
+ * Bit strings (genie_value_bits.h) are compared as they are: their bounds are the distances.  Those of vectors with a
+ * bit a dimension (genie_rabitq.h) hold for most of them; a query has a byte a dimension there, too, and is rotated.
  *
  * Bounds hold for genie_vector_measure(), and for pgvector's operators on vectors of floats, as those of
  * genie_quantized.h do; genie_value_scan.c proves it.  For inner products they are of the negative one.  Where nothing
@@ -25,6 +26,7 @@
 #define GENIE_VALUE_SCAN_H
 
 #include "genie_quantized.h"
+#include "genie_rabitq.h"
 #include "genie_value_bits.h"
 #include "genie_value_string.h"
 
@@ -68,7 +70,8 @@ typedef struct GenieValueQuery
 
 	/* The length that the vector should have had; 0: the one that it has.  Scans do not need it. */
 	uint32_t	expected;
-	uint32_t	unused[3];		/* 0 */
+	float		epsilon;		/* of values with a bit a dimension: how many of their errors bounds allow for */
+	uint32_t	unused[2];		/* 0 */
 } GenieValueQuery;
 
 static inline const void *
@@ -85,6 +88,8 @@ genie_value_query_bytes(GenieMetric metric, uint32_t n_dimensions)
 		n_dimensions = (uint32_t) genie_value_bits_bytes(n_dimensions);
 	if (metric == GENIE_METRIC_EDIT)
 		n_dimensions = GENIE_VALUE_PATTERN_MAX;
+	if (genie_rabitq_serves(metric))
+		n_dimensions = genie_rabitq_elements(n_dimensions);
 	return sizeof(GenieValueQuery) + genie_quantized_elements(n_dimensions);
 }
 
@@ -96,7 +101,7 @@ static inline bool
 genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
 {
 	return n_bytes >= sizeof(GenieValueQuery) &&
-		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_EDIT &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_LAST && query->metric != GENIE_METRIC_SCALARS &&
 		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
 		(query->metric != GENIE_METRIC_EDIT ||
 		 (query->n_dimensions <= GENIE_VALUE_STRING_MAX &&

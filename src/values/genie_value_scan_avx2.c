@@ -7,6 +7,7 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "genie_value_scan_group.h"
 
@@ -19,6 +20,7 @@
 #define VALUE_STORE_KEYS(at, bounds) store_keys(at, (__m256d) (bounds))
 #define VALUE_SUM_GROUP sum_group
 #define VALUE_DIFFER_GROUP differ_group
+#define VALUE_BITS_GROUP bits_group
 
 #define AVX2 __attribute__((always_inline)) VALUE_TARGET static inline
 
@@ -116,6 +118,37 @@ differ_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const
 		}
 		/* the upper halves of the sums are zeros */
 		block->products[place + r] = -sum_of_ints(sum);
+	}
+	genie_value_group_headers(block, place, records);
+}
+
+/* A byte of 32 is all ones where its bit is 1: the query's code is taken, whatever its sign. */
+AVX2 void
+bits_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records, const int8_t *query,
+		   uint32_t n_elements)
+{
+	const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+											2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+	const __m256i places = _mm256_set1_epi64x((int64_t) UINT64_C(0x8040201008040201));
+
+	for (uint32_t r = 0; r < GENIE_VALUE_GROUP; r++)
+	{
+		const uint8_t *bits = (const uint8_t *) (records[r] + 1);
+		__m256i		products = _mm256_setzero_si256();
+
+		for (uint32_t i = 0; i < n_elements; i += 32)
+		{
+			__m256i		q = _mm256_loadu_si256((const __m256i *) (const void *) (query + i));
+			int32_t		word;
+			__m256i		ones;
+
+			memcpy(&word, bits + i / 8, sizeof(word));
+			ones = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(word), spread), places);
+			q = _mm256_and_si256(q, _mm256_cmpeq_epi8(ones, places));
+			q = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), q), _mm256_set1_epi16(1));
+			products = _mm256_add_epi32(products, q);
+		}
+		block->products[place + r] = sum_of_ints(products);
 	}
 	genie_value_group_headers(block, place, records);
 }

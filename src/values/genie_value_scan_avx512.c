@@ -10,6 +10,7 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "genie_value_scan_group.h"
 
@@ -22,6 +23,7 @@
 #define VALUE_STORE_KEYS(at, bounds) store_keys(at, (__m512d) (bounds))
 #define VALUE_SUM_GROUP sum_group
 #define VALUE_DIFFER_GROUP differ_group
+#define VALUE_BITS_GROUP bits_group
 
 #define AVX512 __attribute__((always_inline)) VALUE_TARGET static inline
 
@@ -186,6 +188,38 @@ differ_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const
 		group_sums[four] = fold_ints(sums);
 	}
 	_mm512_store_si512(block->products + place, fold_quarters(group_sums));
+	transpose_headers(block, place, records);
+}
+
+/* A bit is a mask's: those that are 0 add nothing. */
+AVX512 void
+bits_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records, const int8_t *query,
+		   uint32_t n_elements)
+{
+	size_t		n_bytes = 4 * (sizeof(GenieQuantized) + n_elements / 8);
+	__m512i		group_products[4];
+
+	for (uint32_t four = 0; four < 4; four++)
+	{
+		__m512i		products[4] = {_mm512_setzero_si512()};
+
+		if (n_bytes > LONG_ELEMENTS)
+			fetch((uintptr_t) records[4 * four] + n_bytes, n_bytes);
+		for (uint32_t i = 0; i < n_elements; i += REGISTER)
+		{
+			__m512i		q = _mm512_loadu_si512(query + i);
+
+			for (uint32_t r = 0; r < 4; r++)
+			{
+				__mmask64	bits;
+
+				memcpy(&bits, (const uint8_t *) (records[4 * four + r] + 1) + i / 8, sizeof(bits));
+				products[r] = _mm512_dpbusd_epi32(products[r], _mm512_maskz_set1_epi8(bits, 1), q);
+			}
+		}
+		group_products[four] = fold_ints(products);
+	}
+	_mm512_store_si512(block->products + place, fold_quarters(group_products));
 	transpose_headers(block, place, records);
 }
 

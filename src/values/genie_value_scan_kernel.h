@@ -9,6 +9,7 @@
  *	VALUE_STORE_KEYS(at, bounds)	their keys
  *	VALUE_SUM_GROUP(block, place, records, codes, n_elements)	a group's sums and headers, to a block, from place on
  *	VALUE_DIFFER_GROUP	the same for L1
+ *	VALUE_BITS_GROUP	the same for vectors with a bit a dimension (genie_rabitq.h)
  *
  * Records are taken in groups (genie_value_scan_group.h), which lie one behind the other, or anywhere.  The last group
  * repeats its last record, so that it needs no code of its own.
@@ -28,6 +29,7 @@
 #define VALUE_STORE_KEYS(at, bounds) (*(at) = genie_value_key(bounds))
 #define VALUE_SUM_GROUP sum_group
 #define VALUE_DIFFER_GROUP differ_group
+#define VALUE_BITS_GROUP bits_group
 #define VALUE_IS_PORTABLE
 #endif
 
@@ -73,6 +75,22 @@ differ_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const
 	}
 	genie_value_group_headers(block, place, records);
 }
+
+INLINE void
+bits_group(GenieValueBlock *block, uint32_t place, const GenieQuantized *const *records, const int8_t *query,
+		   uint32_t n_elements)
+{
+	for (uint32_t r = 0; r < GENIE_VALUE_GROUP; r++)
+	{
+		const uint8_t *bits = (const uint8_t *) (records[r] + 1);
+		int32_t		products = 0;
+
+		for (uint32_t i = 0; i < n_elements; i++)
+			products += -(bits[i / 8] >> i % 8 & 1) & query[i];
+		block->products[place + r] = products;
+	}
+	genie_value_group_headers(block, place, records);
+}
 #endif
 
 /* ---- keys ---- */
@@ -96,10 +114,17 @@ keys_of_block(const GenieMetric metric, const GenieValueConstants *constants, co
 		else
 		{
 			terms.squares = VALUE_FROM_UNSIGNED(block->squares + r);
-			terms.codes = VALUE_FROM_INTS(block->codes + r);
+			if (!genie_rabitq_serves(metric))
+				terms.codes = VALUE_FROM_INTS(block->codes + r);
 		}
 		VALUE_STORE_KEYS(keys + r, genie_value_bound(metric, constants, terms));
 	}
+}
+
+INLINE size_t
+record_bytes(const GenieMetric metric, uint32_t n_dimensions)
+{
+	return genie_rabitq_serves(metric) ? genie_rabitq_bytes(n_dimensions) : genie_quantized_bytes(n_dimensions);
 }
 
 /* Records are at the places, or, where places is NULL, from at on. */
@@ -107,8 +132,10 @@ INLINE void
 sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at, const void *const *places, uint32_t n,
 	   GenieValueBlock *block)
 {
-	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
-	uint32_t	n_elements = genie_quantized_elements(query->n_dimensions);
+	bool		is_bits = genie_rabitq_serves(metric);
+	size_t		n_bytes = record_bytes(metric, query->n_dimensions);
+	uint32_t	n_elements = is_bits ? genie_rabitq_elements(query->n_dimensions) :
+		genie_quantized_elements(query->n_dimensions);
 	const void *body = genie_value_query_body(query);
 
 	for (uint32_t place = 0; place < n; place += GENIE_VALUE_GROUP)
@@ -126,6 +153,8 @@ sum_up(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *at
 			genie_value_group_largest(block, place, records, body, n_elements);
 		else if (metric == GENIE_METRIC_L1)
 			VALUE_DIFFER_GROUP(block, place, records, body, n_elements);
+		else if (is_bits)
+			VALUE_BITS_GROUP(block, place, records, body, n_elements);
 		else
 			VALUE_SUM_GROUP(block, place, records, body, n_elements);
 	}
@@ -136,7 +165,7 @@ keys_of(const GenieMetric metric, const GenieValueQuery *query, const uint8_t *a
 		uint32_t n, uint32_t *keys)
 {
 	GenieValueConstants constants = genie_value_constants(query);
-	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
+	size_t		n_bytes = record_bytes(metric, query->n_dimensions);
 	GenieValueBlock block;
 	uint32_t	last_keys[GENIE_VALUE_BLOCK];
 
@@ -172,6 +201,15 @@ keys_by_metric(const GenieValueQuery *query, const void *records, const void *co
 			break;
 		case GENIE_METRIC_COSINE:
 			keys_of(GENIE_METRIC_COSINE, query, records, places, n, keys);
+			break;
+		case GENIE_METRIC_L2_RABITQ:
+			keys_of(GENIE_METRIC_L2_RABITQ, query, records, places, n, keys);
+			break;
+		case GENIE_METRIC_COSINE_RABITQ:
+			keys_of(GENIE_METRIC_COSINE_RABITQ, query, records, places, n, keys);
+			break;
+		case GENIE_METRIC_INNER_RABITQ:
+			keys_of(GENIE_METRIC_INNER_RABITQ, query, records, places, n, keys);
 			break;
 		default:
 			keys_of(GENIE_METRIC_INNER, query, records, places, n, keys);

@@ -1,13 +1,18 @@
 /*
  * genie_exact_class.c
- *	  The exact operator classes of vectors and bit strings (genie_opclass.h): what they learn.
+ *	  The operator classes of vectors and bit strings that have values alone (genie_opclass.h): what they learn.
  *
  *		genie_l2_exact_ops, genie_l2_exact_float8_ops			real[], float8[]	<->
  *		genie_l1_exact_ops, genie_l1_exact_float8_ops			real[], float8[]	<+>
  *		genie_cosine_exact_ops, genie_cosine_exact_float8_ops	real[], float8[]	<=>
  *		genie_ip_exact_ops, genie_ip_exact_float8_ops			real[], float8[]	<#>
  *
- * those of pgvector's type (genie_pgvector.c), and genie_hamming_exact_ops (genie_exact_bits.c).
+ * those of pgvector's type (genie_pgvector.c), and genie_hamming_exact_ops (genie_exact_bits.c).  Approximate ones that
+ * work in the same way, but by values with a bit a dimension, whose bounds hold for most rows (values/genie_rabitq.h):
+ *
+ *		genie_l2_rabitq_ops, genie_l2_rabitq_float8_ops			real[], float8[]	<->
+ *		genie_cosine_rabitq_ops, genie_cosine_rabitq_float8_ops	real[], float8[]	<=>
+ *		genie_ip_rabitq_ops, genie_ip_rabitq_float8_ops			real[], float8[]	<#>
  *
  * A row has no keywords.  Its value (genie_vector_value.c) is all that the index has of it.  Lower bounds of its
  * distance follow from that (values/genie_value_scan.h).  A scan visits rows in the order of their bounds until no row
@@ -28,6 +33,9 @@ PG_FUNCTION_INFO_V1(genie_exact_l1_train);
 PG_FUNCTION_INFO_V1(genie_exact_cosine_train);
 PG_FUNCTION_INFO_V1(genie_exact_ip_train);
 PG_FUNCTION_INFO_V1(genie_exact_hamming_train);
+PG_FUNCTION_INFO_V1(genie_rabitq_l2_train);
+PG_FUNCTION_INFO_V1(genie_rabitq_cosine_train);
+PG_FUNCTION_INFO_V1(genie_rabitq_ip_train);
 
 static bytea *
 learn(FunctionCallInfo fcinfo, GenieMetric metric)
@@ -70,4 +78,22 @@ Datum
 genie_exact_hamming_train(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_HAMMING));
+}
+
+Datum
+genie_rabitq_l2_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_L2_RABITQ));
+}
+
+Datum
+genie_rabitq_cosine_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_COSINE_RABITQ));
+}
+
+Datum
+genie_rabitq_ip_train(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(learn(fcinfo, GENIE_METRIC_INNER_RABITQ));
 }

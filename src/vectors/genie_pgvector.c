@@ -81,7 +81,7 @@ typedef struct ClassOfVector
 	const char *name;
 	const char *operator;
 	int			strategy;
-	const char *options;		/* support function 4; NULL: the class is exact */
+	const char *options;		/* support function 4; NULL: the class has values alone */
 	const char *train;			/* support function 5 */
 	bool		is_default;
 	const char *comment;
@@ -117,6 +117,18 @@ static const ClassOfVector classes[] = {
 	"vectors of halves: nearest by cosine distance, exactly"},
 	{PG_HALFVEC, "genie_halfvec_ip_exact_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_exact_ip_train", false,
 	"vectors of halves: largest inner products, exactly"},
+	{PG_VECTOR, "genie_vector_l2_rabitq_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_rabitq_l2_train", false,
+	"vectors: nearest by Euclidean distance, by a bit a dimension, approximately"},
+	{PG_VECTOR, "genie_vector_cosine_rabitq_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_rabitq_cosine_train", false,
+	"vectors: nearest by cosine distance, by a bit a dimension, approximately"},
+	{PG_VECTOR, "genie_vector_ip_rabitq_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_rabitq_ip_train", false,
+	"vectors: largest inner products, by a bit a dimension, approximately"},
+	{PG_HALFVEC, "genie_halfvec_l2_rabitq_ops", "<->", GENIE_L2_STRATEGY, NULL, "genie_rabitq_l2_train", false,
+	"vectors of halves: nearest by Euclidean distance, by a bit a dimension, approximately"},
+	{PG_HALFVEC, "genie_halfvec_cosine_rabitq_ops", "<=>", GENIE_COSINE_STRATEGY, NULL, "genie_rabitq_cosine_train", false,
+	"vectors of halves: nearest by cosine distance, by a bit a dimension, approximately"},
+	{PG_HALFVEC, "genie_halfvec_ip_rabitq_ops", "<#>", GENIE_INNER_STRATEGY, NULL, "genie_rabitq_ip_train", false,
+	"vectors of halves: largest inner products, by a bit a dimension, approximately"},
 	{PG_BIT, "genie_bit_hamming_exact_ops", "<~>", GENIE_HAMMING_STRATEGY, NULL, "genie_exact_hamming_train", false,
 	"bit strings: nearest by Hamming distance, exactly"},
 };

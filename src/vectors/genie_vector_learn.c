@@ -5,7 +5,8 @@
  * A record has 256 steps between the least element of its vector and the largest.  If dimensions have means that
  * differ, as the few large ones of many embeddings do, most steps are spent on what all vectors have in common.  The
  * mean of a sample is that.  It is learned where records of the sample have errors that are much smaller by it.  They
- * may be larger, too: whole numbers from 0 on, as SIFT's, have shorter ranges without it.
+ * may be larger, too: whole numbers from 0 on, as SIFT's, have shorter ranges without it.  With a bit a dimension errors
+ * are as the lengths of what is left, and any gain is taken.
  *
  * By L1, all records have one range, so that their codes can be compared.  A wide one has long steps, and all errors
  * are larger; a narrow one leaves elements out, of which only the sum is kept.  So some ranges are tried, without a
@@ -82,7 +83,7 @@ mean_of(const Vectors *vectors, GenieMetric metric, uint32 n_dimensions, float *
 
 	for (uint32 v = 0; v < vectors->n; v++)
 	{
-		double		factor = genie_quantized_factor(metric, vectors->vectors[v]);
+		double		factor = genie_quantized_factor(genie_rabitq_measured(metric), vectors->vectors[v]);
 
 		if (isnan(factor))
 			continue;
@@ -128,13 +129,13 @@ static double
 errors_of(const Vectors *vectors, GenieValueShape shape)
 {
 	uint32		n = n_sampled(vectors, shape.n_dimensions);
-	GenieQuantized *record = make_record(genie_quantized_bytes(shape.n_dimensions));
+	GenieQuantized *record = make_record(genie_value_record_bytes(shape.metric, shape.n_dimensions));
 	double		sum = 0;
 
 	for (uint32 v = 0; v < n; v++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		genie_quantize(shape, sampled(vectors, v, n), record);
+		genie_value_record(shape, sampled(vectors, v, n), record);
 		if (!isinf(record->error))
 			sum += record->error;
 	}
@@ -366,7 +367,8 @@ learn(GenieMetric metric, uint32 n_dimensions, bool may_split, const GenieSample
 			with : without;
 	}
 	return mean_of(&vectors, metric, n_dimensions, centre) &&
-		errors_of(&vectors, with) <= errors_of(&vectors, without) * WORTH ? with : without;
+		errors_of(&vectors, with) <= errors_of(&vectors, without) * (genie_rabitq_serves(metric) ? 1 : WORTH) ?
+		with : without;
 }
 
 static bytea *

@@ -1,0 +1,267 @@
+/*
+ * test_rabitq.c
+ *	  Vectors with a bit a dimension (genie_rabitq.h): records, the same keys by all kernels, and bounds: that hold for all
+ *	  where they allow for it, and for most by default, whatever the vectors are.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "genie_test.h"
+#include "genie_value_record.h"
+#include "genie_value_scan.h"
+
+#define VECTORS 300
+#define QUERIES 12
+#define DIMENSIONS_MAX 1600
+
+static const GenieMetric metrics[] = {GENIE_METRIC_L2_RABITQ, GENIE_METRIC_COSINE_RABITQ, GENIE_METRIC_INNER_RABITQ};
+static const uint32_t dimensions[] = {1, 2, 3, 17, 64, 127, 128, 129, 784, 1000, 1600};
+
+/* what vectors are like */
+typedef enum Shape
+{
+	NORMAL,
+	EQUAL,						/* all the same */
+	FAR,						/* near to each other, far from zero */
+	SCALES,						/* one dimension is a thousand times as wide */
+	LARGE,						/* near what floats hold */
+	SMALL,
+	SPARSE,						/* of few elements, many of them zero vectors */
+	SHAPES
+} Shape;
+
+static float vectors[VECTORS][DIMENSIONS_MAX];
+static float queries[QUERIES][DIMENSIONS_MAX];
+static float centre[DIMENSIONS_MAX];
+
+static GenieRandom random_numbers = {20261128};
+
+static float
+draw_normal(void)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < 12; i++)
+		sum += (double) genie_random(&random_numbers) / 0x1p64;
+	return (float) (sum - 6);
+}
+
+static float
+draw_element(Shape shape, uint32_t i)
+{
+	float		x = draw_normal();
+
+	return shape == FAR ? 1000 + x : shape == SCALES && i == 0 ? 1000 * x : shape == LARGE ? x * 1e37f :
+		shape == SMALL ? x * 1e-30f : shape == SPARSE && genie_random(&random_numbers) % 50 != 0 ? 0 : x;
+}
+
+static void
+draw(Shape shape, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double		sum = 0;
+
+		for (uint32_t v = 0; v < VECTORS; v++)
+		{
+			vectors[v][i] = shape == EQUAL && v > 0 ? vectors[0][i] : draw_element(shape, i);
+			sum += vectors[v][i];
+		}
+		centre[i] = (float) (sum / VECTORS);
+		/* some queries are near a vector, or are one */
+		for (uint32_t q = 0; q < QUERIES; q++)
+			queries[q][i] = q % 3 == 0 ? draw_element(shape, i) :
+				vectors[q * 7][i] * (q % 3 == 1 ? 1 : 1 + draw_normal() / 100);
+	}
+}
+
+static GenieVector
+vector_of(const float *elements, uint32_t n)
+{
+	return (GenieVector) {.elements = elements, .n = n};
+}
+
+static void *
+allocate(size_t n_bytes)
+{
+	void	   *memory = malloc(n_bytes);
+
+	CHECK(memory != NULL);
+	return memory;
+}
+
+/* Checks a shape's bounds; returns how many of the default's are above what is measured, of *n. */
+static uint32_t
+check_bounds(GenieValueShape shape, uint64_t *n)
+{
+	size_t		n_bytes = genie_value_record_bytes(shape.metric, shape.n_dimensions);
+	uint8_t    *records = allocate(VECTORS * n_bytes);
+	GenieValueQuery *query = allocate(genie_value_query_bytes(shape.metric, shape.n_dimensions));
+	uint32_t	wrong = 0;
+
+	for (uint32_t v = 0; v < VECTORS; v++)
+	{
+		genie_value_record(shape, vector_of(vectors[v], shape.n_dimensions), records + v * n_bytes);
+		CHECK(((GenieQuantized *) (records + v * n_bytes))->error == INFINITY || genie_rabitq_valid(shape.n_dimensions, records + v * n_bytes));
+	}
+	for (uint32_t q = 0; q < QUERIES; q++)
+	{
+		uint32_t	keys[VECTORS];
+		uint32_t	others[VECTORS];
+		GenieVector asked = vector_of(queries[q], shape.n_dimensions);
+
+		genie_value_query(shape, asked, query);
+		CHECK(genie_value_query_valid(query, genie_value_query_bytes(shape.metric, shape.n_dimensions)));
+		for (uint32_t all = 0; all < 2; all++)
+		{
+			query->epsilon = (float) (all ? genie_rabitq_all(shape.n_dimensions) : GENIE_RABITQ_EPSILON);
+			genie_value_keys_by(&genie_value_portable, query, records, VECTORS, keys);
+			for (uint32_t i = 1; genie_value_kernel_nth(i) != NULL; i++)
+			{
+				/* any number of records, so that groups are not whole */
+				uint32_t	some = VECTORS - (uint32_t) (genie_random(&random_numbers) % 140);
+
+				genie_value_keys_by(genie_value_kernel_nth(i), query, records, some, others);
+				CHECK(memcmp(keys, others, some * sizeof(uint32_t)) == 0);
+			}
+			for (uint32_t v = 0; v < VECTORS; v++)
+			{
+				GenieMetric measured = genie_rabitq_measured(shape.metric);
+				double		distance = genie_vector_measure(measured, asked, vector_of(vectors[v], shape.n_dimensions));
+				bool		above;
+
+				if (measured == GENIE_METRIC_INNER)
+					distance = -distance;
+				above = genie_value_key_bound(keys[v]) > distance;
+				CHECK(!(all && above));
+				wrong += !all && above;
+				*n += !all;
+			}
+		}
+	}
+	free(query);
+	free(records);
+	return wrong;
+}
+
+static void
+test_bounds(void)
+{
+	for (uint32_t m = 0; m < 3; m++)
+	{
+		uint64_t	n = 0;
+		uint64_t	wrong = 0;
+
+		for (uint32_t d = 0; d < sizeof(dimensions) / sizeof(dimensions[0]); d++)
+			for (Shape s = 0; s < SHAPES; s++)
+				for (uint32_t centred = 0; centred < 2; centred++)
+				{
+					draw(s, dimensions[d]);
+					wrong += check_bounds((GenieValueShape) {
+						.metric = metrics[m], .n_dimensions = dimensions[d], .centre = centred ? centre : NULL
+					}, &n);
+				}
+		/* 2.9 % of normally distributed errors are above 1.9 */
+		CHECK(wrong * 25 < n);
+		CHECK(wrong > 0);
+	}
+}
+
+/* Bounds must say something: of far vectors they are not far below the distances. */
+static void
+test_tight(void)
+{
+	const uint32_t n = 784;
+	GenieValueShape shape = {.metric = GENIE_METRIC_L2_RABITQ, .n_dimensions = n};
+	size_t		n_bytes = genie_value_record_bytes(shape.metric, n);
+	uint8_t    *records = allocate(VECTORS * n_bytes);
+	GenieValueQuery *query = allocate(genie_value_query_bytes(shape.metric, n));
+	uint32_t	keys[VECTORS];
+	double		ratio = 0;
+
+	draw(NORMAL, n);
+	for (uint32_t v = 0; v < VECTORS; v++)
+		genie_value_record(shape, vector_of(vectors[v], n), records + v * n_bytes);
+	genie_value_query(shape, vector_of(queries[0], n), query);
+	genie_value_keys(query, records, VECTORS, keys);
+	for (uint32_t v = 0; v < VECTORS; v++)
+		ratio += genie_value_key_bound(keys[v]) /
+			genie_vector_measure(GENIE_METRIC_L2, vector_of(queries[0], n), vector_of(vectors[v], n)) / VECTORS;
+	CHECK(ratio > 0.95 && ratio < 1);
+	CHECK(n_bytes == 16 + 784 / 8 + 14);
+	free(query);
+	free(records);
+}
+
+/* Nothing is known: bounds are the least that there are. */
+static void
+test_unknown(void)
+{
+	const uint32_t n = 100;
+
+	for (uint32_t m = 0; m < 3; m++)
+	{
+		GenieValueShape shape = {.metric = metrics[m], .n_dimensions = n};
+		size_t		n_bytes = genie_value_record_bytes(shape.metric, n);
+		uint8_t    *records = allocate(3 * n_bytes);
+		GenieValueQuery *query = allocate(genie_value_query_bytes(shape.metric, n));
+		double		least = metrics[m] == GENIE_METRIC_INNER_RABITQ ? -INFINITY : 0;
+		uint32_t	keys[3];
+
+		draw(NORMAL, n);
+		genie_value_record(shape, vector_of(vectors[0], n), records);
+		genie_value_record_unknown(shape.metric, n, records + n_bytes);
+		vectors[1][7] = NAN;
+		genie_value_record(shape, vector_of(vectors[1], n), records + 2 * n_bytes);
+		for (float epsilon = 0; epsilon < 3; epsilon += 1.9f)
+		{
+			genie_value_query(shape, vector_of(queries[0], n), query);
+			query->epsilon = epsilon;
+			for (uint32_t i = 0; genie_value_kernel_nth(i) != NULL; i++)
+			{
+				genie_value_keys_by(genie_value_kernel_nth(i), query, records, 3, keys);
+				CHECK(genie_value_key_bound(keys[0]) > least);
+				CHECK(genie_value_key_bound(keys[1]) == least && keys[1] == keys[2]);
+			}
+		}
+		queries[0][3] = INFINITY;
+		genie_value_query(shape, vector_of(queries[0], n), query);
+		genie_value_keys(query, records, 1, keys);
+		CHECK(genie_value_key_bound(keys[0]) == least);
+		free(query);
+		free(records);
+	}
+}
+
+static void
+test_valid(void)
+{
+	const uint32_t n = 130;
+	uint8_t		record[256] __attribute__((aligned(16)));
+	GenieQuantized *header = (GenieQuantized *) record;
+
+	draw(NORMAL, n);
+	genie_rabitq((GenieValueShape) {.metric = GENIE_METRIC_L2_RABITQ, .n_dimensions = n}, vector_of(vectors[0], n),
+				 record);
+	CHECK(genie_rabitq_valid(n, record));
+	record[16 + 17] |= 0x80;
+	CHECK(!genie_rabitq_valid(n, record));
+	record[16 + 17] &= 0x7F;
+	record[16] ^= 1;
+	CHECK(!genie_rabitq_valid(n, record));
+	record[16] ^= 1;
+	header->offset = -1;
+	CHECK(!genie_rabitq_valid(n, record));
+}
+
+int
+main(void)
+{
+	test_bounds();
+	test_tight();
+	test_unknown();
+	test_valid();
+	return genie_test_end();
+}
