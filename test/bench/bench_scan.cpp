@@ -5,15 +5,16 @@
  *	bench_scan LIBRARY|- [METRIC [DIMENSIONS [ROWS [K [DEGREE [FOLDER]]]]]]	(l2 128 4500000 26 0)
  *
  * Vectors are whole numbers around one of 4,096 centres, as descriptors of images are; queries are more of them.  METRIC
- * edit is of texts of DIMENSIONS letters at most, 14, 30, ..., 126; pivots is of half as many distances.
+ * edit is of texts of DIMENSIONS letters at most, 14, 30, ..., 126; pivots is of half as many distances; rabitq is l2 by a
+ * bit a dimension.
  * LIBRARY is the CUDA engine's; with - the CPU engine alone is measured, on all processors.  A line is a number of
  * queries: the median of the runs' milliseconds by each engine, and how much faster the GPU is.  Both engines must find
  * the same, or the exit status is 1.
  *
  * DEGREE, if not 0: a proximity graph of so many edges is built by the GPU and, of up to 5,000,000 rows, by all
- * processors, which must give the same, and the GPU searches it, for 1 to 10,000 queries and queues of 32 to 512.  A line has the time of a scan by the GPU, that of the searches, and which
- * share of what the scan finds these find.  The CPU must find the same by the same graph.  FOLDER: the rows, and the
- * queries in turn, are those of sift100k there.
+ * processors, which must give the same, and the GPU searches it, for 1 to 10,000 queries and queues of 32 to 512.  A
+ * line has the time of a scan by the GPU, that of the searches, and which share of what the scan finds these find.  The
+ * CPU must find the same by the same graph.  FOLDER: the rows, and the queries in turn, are those of sift100k there.
  */
 #include <algorithm>
 #include <atomic>
@@ -397,7 +398,8 @@ measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint
 int
 main(int argc, char **argv)
 {
-	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits", "pivots", "edit"};
+	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits", "pivots", "edit", "scalars",
+									"rabitq"};
 	Shape		shape = {GENIE_METRIC_L2, 128, 4500000, 26};
 	GenieEngineOptions options = {};
 	GenieStatus status;

@@ -210,7 +210,8 @@ test_random(GenieEngine *engine, GenieRandom *random)
 
 		for (uint32_t s = 0; s < 2; s++)
 		{
-			GenieMetric metric = (GenieMetric) (1 + genie_random_below(random, 7));
+			uint32_t	drawn = 1 + (uint32_t) genie_random_below(random, 10);
+			GenieMetric metric = drawn < GENIE_METRIC_SCALARS ? (GenieMetric) drawn : (GenieMetric) (drawn + 1);
 			uint32_t	n_objects = 1 + (uint32_t) genie_random_below(random, round == 0 ? 3000 : OBJECTS_MAX);
 			uint32_t	n_dimensions = 1 + (uint32_t) genie_random_below(random, 20);
 

@@ -579,6 +579,18 @@ scan_cases()
 			scan_case(metric, 10, by_scale(3 * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS + 1000, 5000u), POOL, 6,
 					  by_scale(65536u, 5000u, 4000u));
 	}
+	/* bits that fill a unit, and one more; what a block has of queries at a time, and more */
+	for (const GenieMetric metric : {GENIE_METRIC_L2_RABITQ, GENIE_METRIC_COSINE_RABITQ, GENIE_METRIC_INNER_RABITQ})
+	{
+		for (const uint32_t n : {1u, 100u, 128u, 129u, 1024u, 1100u})
+			if (is_mine())
+				scan_case(metric, n, few, n == 100 ? POOL : 0, by_scale(21u, 11u, 9u), 150);
+		if (is_mine())
+			scan_case(metric, 300, few, 0, 1, by_scale(2000u, 1000u, 300u));
+		if (is_mine())
+			scan_case(metric, 130, by_scale(3 * GENIE_TILE_OBJECTS, GENIE_TILE_OBJECTS + 1000, 5000u), 0,
+					  by_scale(300u, 40u, 9u), 20);
+	}
 	if (is_mine())
 		scan_case(GENIE_METRIC_L2, 5, GENIE_TILE_OBJECTS + 500, 3, 2, 500);
 	/* whole bytes of bits, whatever they are; words that fill a block's memory, and more */
