@@ -88,6 +88,9 @@ SELECT count(*) AS n, avg((s.distance <= t.distance * (1 + 1e-9))::int) >= 0.95 
 	JOIN (SELECT query, max(distance) FROM genie_exact_knn('v_l2', (SELECT array_agg(vec(i)) FROM generate_series(1, 4500, 101) i), 10) GROUP BY 1) t (query, distance) USING (query);
 SELECT bool_and(k.distance = (SELECT max(d) FROM (SELECT x <-> vec(k.i) AS d FROM v ORDER BY 1 LIMIT 10) s)) AS exact
 	FROM (SELECT 1 + (query - 1) * 1501 AS i, max(distance) AS distance FROM genie_exact_knn('v_l2', (SELECT array_agg(vec(i)) FROM generate_series(1, 4500, 1501) i), 10) GROUP BY query) k;
+-- within a distance, all rows are found
+SELECT query, count(*) = (SELECT count(*) FROM v WHERE x <-> vec(query * 7) <= 25) AS "all", count(*) > 20 AS many
+	FROM genie_within('v_l2', (SELECT array_agg(vec(i * 7)) FROM generate_series(1, 3) i), array_fill(25::float8, ARRAY[3])) GROUP BY query ORDER BY query;
 
 -- pending rows, deletes, updates, VACUUM, merges
 INSERT INTO v SELECT i, CASE WHEN i % 5 <> 0 THEN vec(i) END FROM generate_series(4001, 4300) i;

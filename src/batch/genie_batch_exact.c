@@ -77,8 +77,13 @@ genie_exact_take_queries(GenieExactPiece *piece, GenieMetric *metric)
 	piece->shape = genie_value_order_shape(*metric, batch->parameters);
 	piece->queries = palloc(batch->n * sizeof(GenieValueQuery *));
 	for (uint32 i = 0; i < batch->n; i++)
+	{
 		piece->queries[i] = genie_value_order_query(type, batch->index, batch->parameters, piece->shape,
 													batch->queries[i]);
+		/* all rows within a radius are just that */
+		if (piece->search->radii != NULL)
+			piece->queries[i]->epsilon = (float) genie_rabitq_all(piece->queries[i]->n_dimensions);
+	}
 }
 
 /* Can genie_exact_knn() ask all segments for the piece's queries? */
