@@ -1,10 +1,10 @@
 -- Classes of vectors with a bit a dimension: nearly all of the nearest rows; where bounds allow for every error, the rows of a sequential scan, in its order.
 SET client_min_messages = warning;
-CREATE FUNCTION vec(i int, n int DEFAULT 256) RETURNS real[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
+CREATE FUNCTION rabitq_vec(i int, n int DEFAULT 256) RETURNS real[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
 	AS $$SELECT array_agg((sin(i % 40 * j * 0.7) + (hashint4(i * 1009 + j)::float8 + hashint4(i * 2003 - j) + hashint4(i - j * 3001)) / 3e9)::real) FROM generate_series(1, n) j$$;
 
 -- queries, literals, of which the rows by an index scan, in their order, are not those of a sequential scan
-CREATE FUNCTION wrong(tab text, op text, queries text, k int) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION rabitq_wrong(tab text, op text, queries text, k int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	q text;
 	by_index text[];
@@ -28,7 +28,7 @@ BEGIN
 END $$;
 
 -- the part of the k nearest rows of the queries that index scans find
-CREATE FUNCTION found(tab text, op text, queries text, k int) RETURNS float8 LANGUAGE plpgsql AS $$
+CREATE FUNCTION rabitq_found(tab text, op text, queries text, k int) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	q text;
 	farthest float8;
@@ -48,74 +48,74 @@ BEGIN
 	RETURN sum / n;
 END $$;
 
-CREATE TABLE v (id int PRIMARY KEY, x real[]) WITH (autovacuum_enabled = off);
-INSERT INTO v SELECT i, CASE WHEN i % 97 <> 0 THEN vec(i) END FROM generate_series(1, 4000) i;
-CREATE INDEX v_l2 ON v USING genie (x genie_l2_rabitq_ops);
-CREATE INDEX v_cosine ON v USING genie (x genie_cosine_rabitq_ops);
-CREATE INDEX v_ip ON v USING genie (x genie_ip_rabitq_ops);
-SELECT segments, objects, keywords, training FROM genie_index_info('v_l2');
-EXPLAIN (COSTS OFF) SELECT id FROM v ORDER BY x <-> (SELECT vec(5)) LIMIT 10;
-CREATE INDEX v_exact ON v USING genie (x genie_l2_exact_ops);
-SELECT pg_relation_size('v_l2') < pg_relation_size('v_exact') / 3 AS small;
-DROP INDEX v_exact;
-SELECT op, found('v', op, 'SELECT vec(i) AS v FROM generate_series(1, 4500, 101) i', 10) >= 0.95 AS most FROM unnest('{<->,<=>,<#>}'::text[]) op;
+CREATE TABLE rabitq_rows (id int PRIMARY KEY, x real[]) WITH (autovacuum_enabled = off);
+INSERT INTO rabitq_rows SELECT i, CASE WHEN i % 97 <> 0 THEN rabitq_vec(i) END FROM generate_series(1, 4000) i;
+CREATE INDEX rabitq_l2 ON rabitq_rows USING genie (x genie_l2_rabitq_ops);
+CREATE INDEX rabitq_cosine ON rabitq_rows USING genie (x genie_cosine_rabitq_ops);
+CREATE INDEX rabitq_ip ON rabitq_rows USING genie (x genie_ip_rabitq_ops);
+SELECT segments, objects, keywords, training FROM genie_index_info('rabitq_l2');
+EXPLAIN (COSTS OFF) SELECT id FROM rabitq_rows ORDER BY x <-> (SELECT rabitq_vec(5)) LIMIT 10;
+CREATE INDEX rabitq_exact ON rabitq_rows USING genie (x genie_l2_exact_ops);
+SELECT pg_relation_size('rabitq_l2') < pg_relation_size('rabitq_exact') / 3 AS small;
+DROP INDEX rabitq_exact;
+SELECT op, rabitq_found('rabitq_rows', op, 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 101) i', 10) >= 0.95 AS most FROM unnest('{<->,<=>,<#>}'::text[]) op;
 SET enable_seqscan = off;
-SELECT id FROM v ORDER BY x <-> vec(71) LIMIT 1;
+SELECT id FROM rabitq_rows ORDER BY x <-> rabitq_vec(71) LIMIT 1;
 SELECT rows_visited < 400 AS few FROM genie_last_scan();
 -- no errors are allowed for: fewer rows are looked up, and fewer found
 SET genie.rabitq_epsilon = 0;
-SELECT id FROM v ORDER BY x <-> vec(71) LIMIT 10 \g /dev/null
+SELECT id FROM rabitq_rows ORDER BY x <-> rabitq_vec(71) LIMIT 10 \g /dev/null
 SELECT rows_visited < 100 AS fewer FROM genie_last_scan();
-SELECT found('v', '<->', 'SELECT vec(i) AS v FROM generate_series(1, 4500, 101) i', 10) BETWEEN 0.3 AND 0.95 AS fewer;
+SELECT rabitq_found('rabitq_rows', '<->', 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 101) i', 10) BETWEEN 0.3 AND 0.95 AS fewer;
 RESET genie.rabitq_epsilon;
 -- no row is lost
-SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM v ORDER BY x <-> vec(5)) s;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM rabitq_rows ORDER BY x <-> rabitq_vec(5)) s;
 RESET enable_seqscan;
 -- every error is allowed for
 SET genie.strict_order = on;
-SELECT op, wrong('v', op, 'SELECT vec(i) AS v FROM generate_series(1, 4500, 501) i', 10) FROM unnest('{<->,<=>,<#>}'::text[]) op;
-SELECT wrong('v', '<->', 'SELECT vec(i)::float8[] AS v FROM generate_series(1, 4500, 901) i', 10);
-SELECT wrong('v', '<->', 'SELECT vec(17) AS v', 5000);
+SELECT op, rabitq_wrong('rabitq_rows', op, 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 501) i', 10) FROM unnest('{<->,<=>,<#>}'::text[]) op;
+SELECT rabitq_wrong('rabitq_rows', '<->', 'SELECT rabitq_vec(i)::float8[] AS v FROM generate_series(1, 4500, 901) i', 10);
+SELECT rabitq_wrong('rabitq_rows', '<->', 'SELECT rabitq_vec(17) AS v', 5000);
 RESET genie.strict_order;
 SET genie.rabitq_epsilon = 16;
-SELECT op, wrong('v', op, 'SELECT vec(i) AS v FROM generate_series(1, 4500, 501) i', 10) FROM unnest('{<->,<=>,<#>}'::text[]) op;
+SELECT op, rabitq_wrong('rabitq_rows', op, 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 501) i', 10) FROM unnest('{<->,<=>,<#>}'::text[]) op;
 RESET genie.rabitq_epsilon;
 SET genie.rabitq_epsilon = -1;
 
 -- batches; exact ones measure all rows
 SELECT count(*) AS n, avg((s.distance <= t.distance * (1 + 1e-9))::int) >= 0.95 AS most
-	FROM genie_search('v_l2', (SELECT array_agg(vec(i)) FROM generate_series(1, 4500, 101) i), 10) WITH ORDINALITY s (query, tid, distance, i)
-	JOIN (SELECT query, max(distance) FROM genie_exact_knn('v_l2', (SELECT array_agg(vec(i)) FROM generate_series(1, 4500, 101) i), 10) GROUP BY 1) t (query, distance) USING (query);
-SELECT bool_and(k.distance = (SELECT max(d) FROM (SELECT x <-> vec(k.i) AS d FROM v ORDER BY 1 LIMIT 10) s)) AS exact
-	FROM (SELECT 1 + (query - 1) * 1501 AS i, max(distance) AS distance FROM genie_exact_knn('v_l2', (SELECT array_agg(vec(i)) FROM generate_series(1, 4500, 1501) i), 10) GROUP BY query) k;
+	FROM genie_search('rabitq_l2', (SELECT array_agg(rabitq_vec(i)) FROM generate_series(1, 4500, 101) i), 10) WITH ORDINALITY s (query, tid, distance, i)
+	JOIN (SELECT query, max(distance) FROM genie_exact_knn('rabitq_l2', (SELECT array_agg(rabitq_vec(i)) FROM generate_series(1, 4500, 101) i), 10) GROUP BY 1) t (query, distance) USING (query);
+SELECT bool_and(k.distance = (SELECT max(d) FROM (SELECT x <-> rabitq_vec(k.i) AS d FROM rabitq_rows ORDER BY 1 LIMIT 10) s)) AS exact
+	FROM (SELECT 1 + (query - 1) * 1501 AS i, max(distance) AS distance FROM genie_exact_knn('rabitq_l2', (SELECT array_agg(rabitq_vec(i)) FROM generate_series(1, 4500, 1501) i), 10) GROUP BY query) k;
 -- within a distance, all rows are found
-SELECT query, count(*) = (SELECT count(*) FROM v WHERE x <-> vec(query * 7) <= 25) AS "all", count(*) > 20 AS many
-	FROM genie_within('v_l2', (SELECT array_agg(vec(i * 7)) FROM generate_series(1, 3) i), array_fill(25::float8, ARRAY[3])) GROUP BY query ORDER BY query;
+SELECT query, count(*) = (SELECT count(*) FROM rabitq_rows WHERE x <-> rabitq_vec(query * 7) <= 25) AS "all", count(*) > 20 AS many
+	FROM genie_within('rabitq_l2', (SELECT array_agg(rabitq_vec(i * 7)) FROM generate_series(1, 3) i), array_fill(25::float8, ARRAY[3])) GROUP BY query ORDER BY query;
 
 -- pending rows, deletes, updates, VACUUM, merges
-INSERT INTO v SELECT i, CASE WHEN i % 5 <> 0 THEN vec(i) END FROM generate_series(4001, 4300) i;
-DELETE FROM v WHERE id % 7 = 3;
-UPDATE v SET x = vec(id + 10000) WHERE id % 11 = 5;
-SELECT pending_rows > 0 AS pending FROM genie_index_info('v_l2');
-SELECT op, found('v', op, 'SELECT vec(i) AS v FROM generate_series(1, 4500, 301) i', 10) >= 0.95 AS most FROM unnest('{<->,<=>,<#>}'::text[]) op;
-VACUUM v;
-SELECT pending_rows, tombstones FROM genie_index_info('v_l2');
-SELECT op, found('v', op, 'SELECT vec(i) AS v FROM generate_series(1, 4500, 301) i', 10) >= 0.95 AS most FROM unnest('{<->,<=>,<#>}'::text[]) op;
+INSERT INTO rabitq_rows SELECT i, CASE WHEN i % 5 <> 0 THEN rabitq_vec(i) END FROM generate_series(4001, 4300) i;
+DELETE FROM rabitq_rows WHERE id % 7 = 3;
+UPDATE rabitq_rows SET x = rabitq_vec(id + 10000) WHERE id % 11 = 5;
+SELECT pending_rows > 0 AS pending FROM genie_index_info('rabitq_l2');
+SELECT op, rabitq_found('rabitq_rows', op, 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 301) i', 10) >= 0.95 AS most FROM unnest('{<->,<=>,<#>}'::text[]) op;
+VACUUM rabitq_rows;
+SELECT pending_rows, tombstones FROM genie_index_info('rabitq_l2');
+SELECT op, rabitq_found('rabitq_rows', op, 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 301) i', 10) >= 0.95 AS most FROM unnest('{<->,<=>,<#>}'::text[]) op;
 SET genie.strict_order = on;
-SELECT op, wrong('v', op, 'SELECT vec(i) AS v FROM generate_series(1, 4500, 901) i', 10) FROM unnest('{<->,<=>,<#>}'::text[]) op;
-SELECT genie_merge('v_l2') FROM generate_series(1, 3);
-SELECT wrong('v', '<->', 'SELECT vec(i) AS v FROM generate_series(1, 4500, 901) i', 10);
-SELECT count(*) AS violations FROM (SELECT genie_check(i::regclass) FROM unnest('{v_l2,v_cosine,v_ip}'::text[]) i) s;
+SELECT op, rabitq_wrong('rabitq_rows', op, 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 901) i', 10) FROM unnest('{<->,<=>,<#>}'::text[]) op;
+SELECT genie_merge('rabitq_l2') FROM generate_series(1, 3);
+SELECT rabitq_wrong('rabitq_rows', '<->', 'SELECT rabitq_vec(i) AS v FROM generate_series(1, 4500, 901) i', 10);
+SELECT count(*) AS violations FROM (SELECT genie_check(i::regclass) FROM unnest('{rabitq_l2,rabitq_cosine,rabitq_ip}'::text[]) i) s;
 
 -- a cursor keeps the bounds that it began with
 BEGIN;
 RESET genie.strict_order;
 SET LOCAL enable_seqscan = off;
-DECLARE c CURSOR FOR SELECT id FROM v ORDER BY x <-> vec(650);
+DECLARE c CURSOR FOR SELECT id FROM rabitq_rows ORDER BY x <-> rabitq_vec(650);
 FETCH 1 FROM c;
 SET LOCAL genie.rabitq_epsilon = 0;
-INSERT INTO v SELECT i, vec(i) FROM generate_series(6001, 6010) i;
-SELECT genie_merge('v_l2');
+INSERT INTO rabitq_rows SELECT i, rabitq_vec(i) FROM generate_series(6001, 6010) i;
+SELECT genie_merge('rabitq_l2');
 DO $$
 DECLARE
 	c refcursor = 'c';
@@ -127,7 +127,7 @@ BEGIN
 		EXIT WHEN NOT FOUND;
 		ids = ids || id;
 	END LOOP;
-	IF (SELECT count(DISTINCT i) FROM unnest(ids) i) <> cardinality(ids) OR cardinality(ids) <> (SELECT count(*) - 1 FROM v WHERE v.id < 6000) THEN
+	IF (SELECT count(DISTINCT i) FROM unnest(ids) i) <> cardinality(ids) OR cardinality(ids) <> (SELECT count(*) - 1 FROM rabitq_rows WHERE rabitq_rows.id < 6000) THEN
 		RAISE WARNING 'rows are lost or come twice: %', cardinality(ids);
 	END IF;
 END $$;
@@ -136,25 +136,25 @@ ROLLBACK;
 SET genie.strict_order = on;
 
 -- an index that begins empty, of few rows, and then of more; one dimension
-CREATE TABLE w (id serial, x real[]) WITH (autovacuum_enabled = off);
-CREATE INDEX w_x ON w USING genie (x genie_l2_rabitq_ops);
-SELECT wrong('w', '<->', 'SELECT vec(1, 4) AS v', 10);
-INSERT INTO w (x) SELECT vec(i % 7, 4) FROM generate_series(1, 50) i;
-SELECT wrong('w', '<->', 'SELECT vec(i, 4) AS v FROM generate_series(1, 9) i', 30), training FROM genie_index_info('w_x');
-INSERT INTO w (x) SELECT vec(i % 7, 4) FROM generate_series(1, 2000) i;
-INSERT INTO w (x) VALUES (NULL);
-VACUUM w;
-SELECT wrong('w', '<->', 'SELECT vec(i, 4) AS v FROM generate_series(1, 9) i', 300), segments, pending_rows, training FROM genie_index_info('w_x');
+CREATE TABLE rabitq_few (id serial, x real[]) WITH (autovacuum_enabled = off);
+CREATE INDEX rabitq_few_x ON rabitq_few USING genie (x genie_l2_rabitq_ops);
+SELECT rabitq_wrong('rabitq_few', '<->', 'SELECT rabitq_vec(1, 4) AS v', 10);
+INSERT INTO rabitq_few (x) SELECT rabitq_vec(i % 7, 4) FROM generate_series(1, 50) i;
+SELECT rabitq_wrong('rabitq_few', '<->', 'SELECT rabitq_vec(i, 4) AS v FROM generate_series(1, 9) i', 30), training FROM genie_index_info('rabitq_few_x');
+INSERT INTO rabitq_few (x) SELECT rabitq_vec(i % 7, 4) FROM generate_series(1, 2000) i;
+INSERT INTO rabitq_few (x) VALUES (NULL);
+VACUUM rabitq_few;
+SELECT rabitq_wrong('rabitq_few', '<->', 'SELECT rabitq_vec(i, 4) AS v FROM generate_series(1, 9) i', 300), segments, pending_rows, training FROM genie_index_info('rabitq_few_x');
 SET enable_seqscan = off;
-SELECT id FROM w ORDER BY x <-> vec(1, 5) LIMIT 1;
-INSERT INTO w (x) VALUES (vec(1, 5));
+SELECT id FROM rabitq_few ORDER BY x <-> rabitq_vec(1, 5) LIMIT 1;
+INSERT INTO rabitq_few (x) VALUES (rabitq_vec(1, 5));
 RESET enable_seqscan;
-CREATE TABLE one AS SELECT ARRAY[i % 100]::real[] AS x FROM generate_series(1, 1000) i;
-CREATE INDEX ON one USING genie (x genie_l2_rabitq_ops);
-SELECT wrong('one', '<->', 'SELECT ARRAY[i]::real[] AS v FROM generate_series(-5, 120, 25) i', 30);
+CREATE TABLE rabitq_one AS SELECT ARRAY[i % 100]::real[] AS x FROM generate_series(1, 1000) i;
+CREATE INDEX ON rabitq_one USING genie (x genie_l2_rabitq_ops);
+SELECT rabitq_wrong('rabitq_one', '<->', 'SELECT ARRAY[i]::real[] AS v FROM generate_series(-5, 120, 25) i', 30);
 
 -- hard data: far from the origin with small differences, two scales, mostly zeros, constant, double precision that floats cannot hold
-CREATE FUNCTION hard(kind text, i int) RETURNS float8[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
+CREATE FUNCTION rabitq_hard(kind text, i int) RETURNS float8[] LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
 	SELECT array_agg(CASE kind
 		WHEN 'far' THEN 1e6 + j + sin(i * j) * 1e-3
 		WHEN 'scales' THEN sin(i * 0.7 * j) * CASE WHEN j <= 3 THEN 50 ELSE 1 END
@@ -170,15 +170,15 @@ DECLARE
 	n bigint;
 BEGIN
 	FOREACH k IN ARRAY '{far,scales,sparse,constant,tiny,huge,fine}'::text[] LOOP
-		EXECUTE format('CREATE TABLE h_%1$s AS SELECT hard(%1$L, i) AS x FROM generate_series(1, 600) i', k);
-		EXECUTE format('CREATE INDEX ON h_%1$s USING genie (x genie_l2_rabitq_float8_ops); CREATE INDEX ON h_%1$s USING genie (x genie_cosine_rabitq_float8_ops); CREATE INDEX ON h_%1$s USING genie (x genie_ip_rabitq_float8_ops)', k);
+		EXECUTE format('CREATE TABLE rabitq_%1$s AS SELECT rabitq_hard(%1$L, i) AS x FROM generate_series(1, 600) i', k);
+		EXECUTE format('CREATE INDEX ON rabitq_%1$s USING genie (x genie_l2_rabitq_float8_ops); CREATE INDEX ON rabitq_%1$s USING genie (x genie_cosine_rabitq_float8_ops); CREATE INDEX ON rabitq_%1$s USING genie (x genie_ip_rabitq_float8_ops)', k);
 		FOREACH op IN ARRAY '{<->,<=>,<#>}'::text[] LOOP
-			n = wrong('h_' || k, op, format('SELECT hard(%L, i) AS v FROM generate_series(1, 700, 77) i', k), 12);
+			n = rabitq_wrong('rabitq_' || k, op, format('SELECT rabitq_hard(%L, i) AS v FROM generate_series(1, 700, 77) i', k), 12);
 			IF n > 0 THEN
 				RAISE WARNING '% %: % wrong', k, op, n;
 			END IF;
 		END LOOP;
 	END LOOP;
 END $$;
-DROP TABLE v, w, one;
-DROP FUNCTION vec, wrong, found;
+DROP TABLE rabitq_rows, rabitq_few, rabitq_one, rabitq_far, rabitq_scales, rabitq_sparse, rabitq_constant, rabitq_tiny, rabitq_huge, rabitq_fine;
+DROP FUNCTION rabitq_vec, rabitq_wrong, rabitq_found, rabitq_hard;
