@@ -2,9 +2,10 @@
  * genie_cuda_value_rabitq.cu
  *	  The keys of a scan's vectors with a bit a dimension for its queries (genie_rabitq.h): the same bits as the CPU's.
  *
- * A block has THREADS records, a thread each, and up to QUERIES queries, whose codes it has in shared memory, UNITS units
- * of GENIE_RABITQ_UNIT dimensions at a time.  Four bits become four codes of 0 or 1 by one product, once for all queries,
- * and are multiplied with four codes of a query by one instruction.  Lines of records stay in L1 from unit to unit.
+ * A block has THREADS records, a thread each, and up to QUERIES queries, whose codes it has in shared memory, UNITS
+ * units of GENIE_RABITQ_UNIT dimensions at a time.  Four bits become four codes of 0 or 1 by one product, once for all
+ * queries, and are multiplied with four codes of a query by one instruction.  Lines of records stay in L1 from unit to
+ * unit.
  */
 #include "genie_cuda_value_product.cuh"
 
@@ -89,7 +90,8 @@ __launch_bounds__(THREADS) genie_cuda_value_rabitq_kernel(GenieCudaValueScan sca
 			const GenieCudaValueQuery &query = scan.queries[first_query + q];
 
 			genie_cuda_value_put(scan, query, i,
-								 key_of_object<PRODUCT>(scan.metric, query.is_known, query.constants, head, 0, sums[q]));
+								 key_of_object<PRODUCT>(scan.metric, query.is_known, query.constants, head, 0,
+														sums[q]));
 		}
 }
 

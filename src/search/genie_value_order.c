@@ -27,7 +27,8 @@ genie_value_order_metric(GenieMetric measured, const bytea *parameters)
 {
 	GenieMetric metric = genie_rabitq_metric(measured);
 
-	return parameters != NULL && metric != 0 && genie_vector_value_shape(parameters).metric == metric ? metric : measured;
+	return parameters != NULL && metric != 0 && genie_vector_value_shape(parameters).metric == metric ?
+		metric : measured;
 }
 
 GenieValueShape

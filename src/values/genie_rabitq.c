@@ -2,8 +2,8 @@
  * genie_rabitq.c
  *	  Vectors with a bit a dimension (genie_rabitq.h): the rotation, and records.
  *
- * Elements are floats from the first step on.  A step of a transform is a sum or a difference, rounded once, so that what
- * a rotation loses is at most 4 (log2 n + 3) 2^-24 of the vector's length, and GENIE_RABITQ_ROUNDING is more.
+ * Elements are floats from the first step on.  A step of a transform is a sum or a difference, rounded once, so that
+ * what a rotation loses is at most 4 (log2 n + 3) 2^-24 of the vector's length, and GENIE_RABITQ_ROUNDING is more.
  */
 #include <float.h>
 #include <math.h>

@@ -12,8 +12,8 @@
  *
  *		|q - v|^2  >=  |q|^2 + |v|^2 - 2 <v', q> - 2 epsilon |q| |v| sqrt((1 - f^2) / (f^2 (n - 1)))
  *
- * for all but a few: of 1.9 epsilons, a row in thirty may be nearer than its bound.  Of sqrt(n - 1) or more it holds for
- * all (Cauchy, Schwarz).  Which vectors there are does not matter: the chance is in the rotation.
+ * for all but a few: with an epsilon of 1.9, a row in thirty may be nearer than its bound.  With sqrt(n - 1) or more it
+ * holds for all (Cauchy, Schwarz).  Which vectors there are does not matter: the chance is in the rotation.
  *
  * Metrics of such values are of their own: those of GenieMetric that end with RABITQ.  Cosine: vectors have length 1
  * before the centre is taken away, and their squared distance is twice the cosine's.  Inner products: of v' and the
@@ -68,7 +68,7 @@ genie_rabitq_metric(GenieMetric measured)
  *
  *		offset		|v|
  *		scale		|v| / (f sqrt(n)), an element of v'
- *		error		|v| sqrt((1 - f^2) / (f^2 (n - 1))), what an epsilon is of a query of length 1; infinite: nothing is known
+ *		error		|v| sqrt((1 - f^2) / (f^2 (n - 1))), of a query of length 1; infinite: nothing is known
  *		squares		how many bits are 1
  */
 static inline uint32_t
@@ -100,7 +100,7 @@ extern void genie_rabitq_unknown(uint32_t n_dimensions, void *record);
 extern bool genie_rabitq_valid(uint32_t n_dimensions, const void *record);
 
 /*
- * Writes a query's elements, rotated, less the centre but for inner products.  Some are not finite if they are too large.
+ * Writes a vector's elements, rotated, less the shape's centre.  Some are not finite if they are too large.
  */
 extern void genie_rabitq_rotate(GenieValueShape shape, GenieVector vector, float *elements);
 

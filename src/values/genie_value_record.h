@@ -1,7 +1,7 @@
 /*
  * genie_value_record.h
- *	  The record of a value, by its metric: a quantized vector (genie_quantized.h, genie_rabitq.h), bits (genie_value_bits.h), a
- *	  short text (genie_value_string.h), or scalars (genie_value_scalars.h).
+ *	  The record of a value, by its metric: a quantized vector (genie_quantized.h, genie_rabitq.h), bits
+ *	  (genie_value_bits.h), a short text (genie_value_string.h), or scalars (genie_value_scalars.h).
  */
 #ifndef GENIE_VALUE_RECORD_H
 #define GENIE_VALUE_RECORD_H

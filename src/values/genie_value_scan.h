@@ -101,7 +101,8 @@ static inline bool
 genie_value_query_valid(const GenieValueQuery *query, size_t n_bytes)
 {
 	return n_bytes >= sizeof(GenieValueQuery) &&
-		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_LAST && query->metric != GENIE_METRIC_SCALARS &&
+		query->metric >= GENIE_METRIC_L2 && query->metric <= GENIE_METRIC_LAST &&
+		query->metric != GENIE_METRIC_SCALARS &&
 		query->n_dimensions >= 1 && query->n_dimensions <= GENIE_VALUE_DIMENSIONS_MAX &&
 		(query->metric != GENIE_METRIC_EDIT ||
 		 (query->n_dimensions <= GENIE_VALUE_STRING_MAX &&

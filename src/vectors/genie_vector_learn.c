@@ -5,8 +5,8 @@
  * A record has 256 steps between the least element of its vector and the largest.  If dimensions have means that
  * differ, as the few large ones of many embeddings do, most steps are spent on what all vectors have in common.  The
  * mean of a sample is that.  It is learned where records of the sample have errors that are much smaller by it.  They
- * may be larger, too: whole numbers from 0 on, as SIFT's, have shorter ranges without it.  With a bit a dimension errors
- * are as the lengths of what is left, and any gain is taken.
+ * may be larger, too: whole numbers from 0 on, as SIFT's, have shorter ranges without it.  With a bit a dimension,
+ * errors are as the lengths of what is left, and any gain is taken.
  *
  * By L1, all records have one range, so that their codes can be compared.  A wide one has long steps, and all errors
  * are larger; a narrow one leaves elements out, of which only the sum is kept.  So some ranges are tried, without a

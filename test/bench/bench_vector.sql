@@ -51,6 +51,7 @@ INSERT INTO vector_methods VALUES
 	(80, 'made', 'l2', 'exact-worker', 'genie_l2_exact_ops', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'worker', :'search'),
 	(81, 'made', 'l2', 'exact-off', 'genie_l2_exact_ops, without the worker', 'rows', 'USING genie (v genie_l2_exact_ops)', '<->', :'alone', :'search'),
 	(82, 'made', 'l2', 'exact', 'genie_exact_knn, by an approximate class', 'rows', 'USING genie (v genie_l2_ops)', NULL, '', :'exact'),
+	(84, 'made', 'l2', 'rabitq-worker', 'genie_l2_rabitq_ops', 'rows', 'USING genie (v genie_l2_rabitq_ops)', '<->', :'worker', :'search'),
 	(83, 'made', 'l2', 'seq', 'sequential scan, 2 parallel workers', 'rows', NULL, '<->', :'scan', NULL),
 	(60, 'sift-like', 'l2', 'worker', 'genie_l2_ops', 'rows', 'USING genie (v genie_l2_ops)', '<->', :'worker', :'search');
 INSERT INTO vector_methods

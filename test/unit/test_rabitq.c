@@ -1,7 +1,7 @@
 /*
  * test_rabitq.c
- *	  Vectors with a bit a dimension (genie_rabitq.h): records, the same keys by all kernels, and bounds: that hold for all
- *	  where they allow for it, and for most by default, whatever the vectors are.
+ *	  Vectors with a bit a dimension (genie_rabitq.h): records, the same keys by all kernels, and bounds: they hold for
+ *	  all where they allow for it, and for most by default, whatever the vectors are.
  */
 #include <float.h>
 #include <math.h>
@@ -104,7 +104,8 @@ check_bounds(GenieValueShape shape, uint64_t *n)
 	for (uint32_t v = 0; v < VECTORS; v++)
 	{
 		genie_value_record(shape, vector_of(vectors[v], shape.n_dimensions), records + v * n_bytes);
-		CHECK(((GenieQuantized *) (records + v * n_bytes))->error == INFINITY || genie_rabitq_valid(shape.n_dimensions, records + v * n_bytes));
+		CHECK(((GenieQuantized *) (records + v * n_bytes))->error == INFINITY ||
+			  genie_rabitq_valid(shape.n_dimensions, records + v * n_bytes));
 	}
 	for (uint32_t q = 0; q < QUERIES; q++)
 	{
