@@ -386,7 +386,7 @@ static void
 test_graph(GenieEngine *engine, GenieRandom *random)
 {
 	enum {N_OBJECTS = 40000, DEGREE = 16, N_JOBS = 24};
-	static const GenieProximityWorkers alone = {NULL, build_alone};
+	static const GenieProximityWorkers alone = {.for_each = build_alone};
 	static Segment segment;
 	static GenieJob jobs[N_JOBS];
 	uint32_t   *edges = malloc((size_t) genie_proximity_in_tile(N_OBJECTS, genie_proximity_levels(N_OBJECTS)) *
