@@ -91,6 +91,20 @@ SELECT bool_and(k.distance = (SELECT max(d) FROM (SELECT x <-> rabitq_vec(k.i) A
 -- within a distance, all rows are found
 SELECT query, count(*) = (SELECT count(*) FROM rabitq_rows WHERE x <-> rabitq_vec(query * 7) <= 25) AS "all", count(*) > 20 AS many
 	FROM genie_within('rabitq_l2', (SELECT array_agg(rabitq_vec(i * 7)) FROM generate_series(1, 3) i), array_fill(25::float8, ARRAY[3])) GROUP BY query ORDER BY query;
+-- also where it does not fit work_mem
+SET work_mem = '64kB';
+SELECT count(*) = (SELECT count(*) FROM rabitq_rows WHERE x <-> rabitq_vec(7) <= 29) AS "all", count(*) > 1500 AS many
+	FROM genie_within('rabitq_l2', ARRAY[rabitq_vec(7)], ARRAY[29]);
+RESET work_mem;
+-- more rows than there are: all of them, in order
+SELECT count(*), bool_and(distance >= before) AS sorted FROM (SELECT distance, lag(distance) OVER () AS before FROM genie_search('rabitq_l2', ARRAY[rabitq_vec(7)], 5000)) s;
+CREATE TABLE rabitq_parts (id int, x real[]) PARTITION BY RANGE (id);
+CREATE TABLE rabitq_part1 PARTITION OF rabitq_parts FOR VALUES FROM (0) TO (300);
+CREATE TABLE rabitq_part2 PARTITION OF rabitq_parts FOR VALUES FROM (300) TO (600);
+INSERT INTO rabitq_parts SELECT i, rabitq_vec(i) FROM generate_series(0, 599) i;
+CREATE INDEX rabitq_parts_x ON rabitq_parts USING genie (x genie_l2_rabitq_ops);
+SELECT max(distance) = (SELECT max(d) FROM (SELECT x <-> rabitq_vec(7) AS d FROM rabitq_parts ORDER BY 1 LIMIT 400) s) AS "all", count(*) FROM genie_search_parts('rabitq_parts_x', ARRAY[rabitq_vec(7)], 400);
+DROP TABLE rabitq_parts;
 
 -- pending rows, deletes, updates, VACUUM, merges
 INSERT INTO rabitq_rows SELECT i, CASE WHEN i % 5 <> 0 THEN rabitq_vec(i) END FROM generate_series(4001, 4300) i;

@@ -15,7 +15,7 @@
  *
  *	- An approximate operator class looks at its first round of candidates (genie_rerank.h).
  *	- An exact class reads the values of all rows, which are most of the index, and looks at few rows more than are
- *	  wanted.
+ *	  wanted; by a bit a dimension, at more, and if every error is allowed for, at a large part.
  *	- Otherwise rows are looked at while their bounds are not above the distance of the last row that is wanted.
  *	  How many that takes depends on the data and on the query.  Where more than a few rows are wanted, it is
  *	  estimated from the column's statistics (genie_estimate_visits.c); else bounds are taken to be close, as they
@@ -52,6 +52,8 @@
 #include "genie_meta.h"
 #include "genie_opclass.h"
 #include "genie_pivots.h"
+#include "genie_rerank.h"
+#include "genie_vector_value.h"
 
 /* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
 #define GENIE_QUERY_SHARE 0.1
@@ -63,6 +65,10 @@
  */
 #define GENIE_EXACT_PAGE_SHARE 0.25
 #define GENIE_EXACT_MORE 16
+
+/* The same of vectors with a bit a dimension: measured, 40 to 400; the share of rows if all errors are allowed for. */
+#define GENIE_RABITQ_MORE 150
+#define GENIE_RABITQ_SHARE 0.5
 
 /* the share of rows that bounds by pivots leave, where nothing is known */
 #define GENIE_PIVOTS_SHARE 0.3
@@ -210,16 +216,25 @@ genie_cost_ask_pivots(Relation index, void *arg)
 	return parameters == NULL ? 1 : genie_pivots_info(parameters).share;
 }
 
-/* The share of all rows that a scan of a class of a metric looks at; of other classes, 0. */
 static double
-genie_cost_by_pivots(const IndexOptInfo *index)
+genie_cost_ask_rabitq(Relation index, void *arg)
 {
-	double		share;
+	return genie_rabitq_index(index);
+}
 
-	if (!genie_cost_has(index, GENIE_METRIC_PROC))
-		return 0;
-	share = index->hypothetical ? -1 : genie_ask_index(index->indexoid, genie_cost_ask_pivots, NULL);
-	return share < 0 ? GENIE_PIVOTS_SHARE : share;
+/* How many rows more than are wanted a scan of an exact class looks at, or of one that has values alone. */
+static double
+genie_cost_exact_more(const IndexOptInfo *index)
+{
+	if (genie_cost_has(index, GENIE_METRIC_PROC))
+	{
+		double		share = index->hypothetical ? -1 : genie_ask_index(index->indexoid, genie_cost_ask_pivots, NULL);
+
+		return GENIE_EXACT_MORE + (share < 0 ? GENIE_PIVOTS_SHARE : share) * index->tuples;
+	}
+	if (index->hypothetical || genie_ask_index(index->indexoid, genie_cost_ask_rabitq, NULL) <= 0)
+		return GENIE_EXACT_MORE;
+	return genie_strict_order ? GENIE_RABITQ_SHARE * index->tuples : GENIE_RABITQ_MORE;
 }
 
 /* How many of the n rows that fulfil the index's conditions the query wants, as far as that is known. */
@@ -309,7 +324,7 @@ genie_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 			if (genie_cost_is_approximate(index))
 				n_first = Min(genie_candidates_for(index->tuples), n_rows);
 			else if (genie_cost_is_exact(index))
-				n_first = Min(n_first + GENIE_EXACT_MORE + genie_cost_by_pivots(index) * index->tuples, n_rows);
+				n_first = Min(n_first + genie_cost_exact_more(index), n_rows);
 			else
 				n_first = genie_cost_visits(root, path, n_first, n_rows);
 			first = genie_cost_candidates(root, path, n_first);

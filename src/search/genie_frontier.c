@@ -8,7 +8,8 @@
  * The rule.  Candidates come by (bound, TID), and no row's value is less than its bound.  So a measured row that
  * comes before (bound, TID) of the next candidate comes before all candidates that are left.  Where several operators
  * sort, the next candidate may come before all rows of its bound, whatever their TIDs.  Then a measured row must have
- * a smaller value than that bound.
+ * a smaller value than that bound.  Of vectors with a bit a dimension, a value may be less than its bound, where a scan
+ * does not allow for every error (values/genie_rabitq.h): then such a row comes later than it should, and is not lost.
  *
  * Candidates.  An exact one (a match count; a distance that count and sizes tell) needs no visit.  Others are visited
  * in batches: GENIE_FRONTIER_FIRST at first, and twice as many each time.  A batch has only candidates that come

@@ -111,6 +111,7 @@ typedef struct GenieScanState
 	bool		by_graph;		/* it does, */
 	bool		graph_is_over;	/* and has no more of it, for segments were opened again */
 	GenieValueScan values;		/* by which the scan ranks */
+	bool		all_errors;		/* bounds allow for every error (genie_rabitq.h) */
 	GenieQuantizer quantizer;	/* of an approximate class that has_values */
 	uint32		trainings;		/* of the index, as of the metapage that was read last */
 	bool		untrained;		/* the index was, when the scan gave its first candidate: every row counts 0 */
@@ -233,7 +234,8 @@ genie_scan_compile_values(IndexScanDesc scan, const GenieMetaData *meta)
 							genie_value_order_metric(metric, parameters), parameters, operand);
 	/* a position means nothing by other keys */
 	if (!state->position.has_position)
-		state->values.epsilon = state->values.query->epsilon;
+		state->values.epsilon = state->all_errors ?
+			(float) genie_rabitq_all(state->values.query->n_dimensions) : state->values.query->epsilon;
 	state->values.query->epsilon = state->values.epsilon;
 	/* on a standby, the index may have learned meanwhile */
 	if (state->position.has_position && (before.metric != state->values.shape.metric ||
@@ -302,6 +304,12 @@ genie_scan_want(IndexScanDesc scan, uint32 n_rows)
 	state->query.first_k = n_rows;
 	state->may_use_graphs = false;
 	genie_rerank_rescan(state->rerank, n_rows, false, false);
+}
+
+void
+genie_scan_allow_all_errors(IndexScanDesc scan)
+{
+	((GenieScanState *) scan->opaque)->all_errors = true;
 }
 
 uint32

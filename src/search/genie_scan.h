@@ -32,6 +32,12 @@ extern void genie_scan_is_part(IndexScanDesc scan, const GenieInstrument *whole)
 extern void genie_scan_want(IndexScanDesc scan, uint32 n_rows);
 
 /*
+ * After a rescan: the bounds of a scan by values with a bit a dimension allow for every error, whatever the settings
+ * are.  Other scans are as they were.
+ */
+extern void genie_scan_allow_all_errors(IndexScanDesc scan);
+
+/*
  * How many rows such a scan has taken beside those that it wants (GenieCandidate): known from its first row on.  A scan
  * of another class takes none.
  */

@@ -7,11 +7,11 @@
  * here alone: it would hide its row from searches.
  *
  * A sample of each segment's objects is looked up, OBJECTS of them, evenly spread.  Where the row is visible, its
- * vector is a query, and so is the vector of the row before it in the sample.  The key of the object's record by
- * these queries stands for a bound, which is compared with the measured distance.  (That to itself is what another
- * row's record fails.)  For vectors that genie knows the arithmetic of, no function of a user runs.  So an index on
- * an expression is not sampled, nor is one of a metric: to evaluate it would be to run it with the rights of whoever
- * checks.
+ * vector is a query, and so is the vector of the row before it in the sample.  The key of the object's record by these
+ * queries stands for a bound, which is compared with the measured distance.  (That to itself is what another row's
+ * record fails; with a bit a dimension, if the rows differ by more than EPSILON errors.)  For vectors that genie knows
+ * the arithmetic of, no function of a user runs.  So an index on an expression is not sampled, nor is one of a metric:
+ * to evaluate it would be to run it with the rights of whoever checks.
  *
  * Which row has this TID?  The snapshot is older than what is read of the index.  A TID that is used again was freed by
  * VACUUM, after it had set a tombstone or removed the object.  If our snapshot sees the new row, that was before the
@@ -38,6 +38,7 @@
 #include "genie_visit.h"
 
 #define OBJECTS 256				/* of a segment that are looked up */
+#define EPSILON 8.0				/* of values with a bit a dimension: one in a thousand million million is farther off */
 
 typedef struct GenieValueCheck
 {
@@ -110,7 +111,7 @@ check_row(void *arg, GenieVisitRow *row, TupleTableSlot *slot)
 		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
 		vector = check->type->elements(value);
 		query = genie_vector_value_query(check->type, check->shape, value);
-		query->epsilon = (float) genie_rabitq_all(query->n_dimensions);
+		query->epsilon = (float) fmin(genie_rabitq_all(query->n_dimensions), EPSILON);
 		if (!genie_vector_value_fits(check->shape, query))
 			query = NULL;		/* its record is unknown */
 		if (query != NULL)

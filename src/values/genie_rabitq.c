@@ -4,6 +4,8 @@
  *
  * Elements are floats from the first step on.  A step of a transform is a sum or a difference, rounded once, so that
  * what a rotation loses is at most 4 (log2 n + 3) 2^-24 of the vector's length, and GENIE_RABITQ_ROUNDING is more.
+ * What is lost below the normal range of a float is less than n 2^-73, as in genie_quantized.c.  Both are in a record's
+ * error, which bounds take times epsilon; so where that is 1 or more, roundings make no bound wrong.
  */
 #include <float.h>
 #include <math.h>
@@ -119,13 +121,14 @@ genie_rabitq(GenieValueShape shape, GenieVector vector, void *at)
 		genie_rabitq_unknown(vector.n, record);
 		return;
 	}
+	record->error = (float) (vector.n * GENIE_QUANTIZED_VANISHING);
 	if (sizes == 0)
 		return;
 	/* f = sizes / (sqrt(n) length), so |v| sqrt(1 - f^2) / f = length sqrt(n squares - sizes^2) / sizes */
 	error = length * sqrt(fmax(vector.n * squares - sizes * sizes, 0)) / sizes / sqrt(vector.n > 1 ? vector.n - 1 : 1);
 	record->offset = (float) length;
 	record->scale = (float) (squares / sizes);
-	record->error = (float) (error + length * GENIE_RABITQ_ROUNDING);
+	record->error += (float) (error + length * GENIE_RABITQ_ROUNDING);
 	if (!(record->error <= FLT_MAX && record->scale <= FLT_MAX))
 		genie_rabitq_unknown(vector.n, record);
 }

@@ -27,6 +27,7 @@
 #include "genie_lsh_class.h"
 #include "genie_opclass.h"
 #include "genie_vector_learn.h"
+#include "genie_vector_value.h"
 
 PG_FUNCTION_INFO_V1(genie_exact_l2_train);
 PG_FUNCTION_INFO_V1(genie_exact_l1_train);
@@ -47,6 +48,14 @@ learn(FunctionCallInfo fcinfo, GenieMetric metric)
 	parameters.functions.n_dimensions = (uint32) sample->objects[0].size;
 	parameters.functions.width = metric;
 	return genie_vector_learn(&parameters, metric, sample);
+}
+
+bool
+genie_rabitq_index(Relation index)
+{
+	PGFunction	train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC)->fn_addr;
+
+	return train == genie_rabitq_l2_train || train == genie_rabitq_cosine_train || train == genie_rabitq_ip_train;
 }
 
 /* Support functions 5. */

@@ -24,6 +24,9 @@ extern GenieValueShape genie_vector_value_shape(const bytea *parameters);
  */
 extern bool genie_vector_value_raw(GenieValueShape shape, const GenieRaw *raw, void *record);
 
+/* Are the values of the index's class vectors with a bit a dimension? */
+extern bool genie_rabitq_index(Relation index);
+
 /*
  * A query for values of that shape, palloc'd, from the right operand of an exact class's operator.  If this has another
  * length than vectors, or bit strings, must have, the query fits no values of the shape.  Errors: those of the class's

@@ -398,7 +398,7 @@ measure_graph(const Shape &shape, const Segment &segment, GenieEngine *gpu, uint
 int
 main(int argc, char **argv)
 {
-	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits", "pivots", "edit", "scalars",
+	static const char *const metrics[] = {"", "l2", "l1", "cosine", "ip", "bits", "pivots", "edit", "",
 									"rabitq"};
 	Shape		shape = {GENIE_METRIC_L2, 128, 4500000, 26};
 	GenieEngineOptions options = {};

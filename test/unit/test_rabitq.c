@@ -28,6 +28,7 @@ typedef enum Shape
 	SCALES,						/* one dimension is a thousand times as wide */
 	LARGE,						/* near what floats hold */
 	SMALL,
+	VANISHING,					/* below the normal range, beside queries that are not */
 	SPARSE,						/* of few elements, many of them zero vectors */
 	SHAPES
 } Shape;
@@ -54,7 +55,8 @@ draw_element(Shape shape, uint32_t i)
 	float		x = draw_normal();
 
 	return shape == FAR ? 1000 + x : shape == SCALES && i == 0 ? 1000 * x : shape == LARGE ? x * 1e37f :
-		shape == SMALL ? x * 1e-30f : shape == SPARSE && genie_random(&random_numbers) % 50 != 0 ? 0 : x;
+		shape == SMALL ? x * 1e-30f : shape == VANISHING ? x * 1e-45f :
+		shape == SPARSE && genie_random(&random_numbers) % 50 != 0 ? 0 : x;
 }
 
 static void
@@ -74,6 +76,8 @@ draw(Shape shape, uint32_t n)
 		for (uint32_t q = 0; q < QUERIES; q++)
 			queries[q][i] = q % 3 == 0 ? draw_element(shape, i) :
 				vectors[q * 7][i] * (q % 3 == 1 ? 1 : 1 + draw_normal() / 100);
+		for (uint32_t q = 0; shape == VANISHING && q < QUERIES; q++)
+			queries[q][i] = draw_normal() * 1e30f;
 	}
 }
 

@@ -201,7 +201,8 @@ forget(const Segment &segment)
 static void
 scan_case(GenieMetric metric, uint32_t n_dimensions, uint32_t n_objects, uint32_t pool, uint32_t n_jobs, uint32_t k)
 {
-	static const char *const names[] = {"", "l2", "l1", "cosine", "inner product", "bits", "pivots", "texts"};
+	static const char *const names[] = {"",       "l2",    "l1", "cosine",    "inner product", "bits",
+										"pivots", "texts", "",   "l2 rabitq", "cosine rabitq", "inner product rabitq"};
 	const Segment segment(700 + metric, metric, n_dimensions, n_objects, pool);
 	Random		random(n_dimensions + n_objects);
 	Scans		scans;
