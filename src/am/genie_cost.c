@@ -53,6 +53,7 @@
 #include "genie_opclass.h"
 #include "genie_pivots.h"
 #include "genie_rerank.h"
+#include "genie_value_order.h"
 #include "genie_vector_value.h"
 
 /* the share of the index that a query reads, a guess: its lists, a path through the dictionary, tombstones */
@@ -69,6 +70,7 @@
 /* The same of vectors with a bit a dimension: measured, 40 to 400; the share of rows if all errors are allowed for. */
 #define GENIE_RABITQ_MORE 150
 #define GENIE_RABITQ_SHARE 0.5
+#define GENIE_RABITQ_STRICT 8.0 /* so many are nearly all */
 
 /* the share of rows that bounds by pivots leave, where nothing is known */
 #define GENIE_PIVOTS_SHARE 0.3
@@ -234,7 +236,8 @@ genie_cost_exact_more(const IndexOptInfo *index)
 	}
 	if (index->hypothetical || genie_ask_index(index->indexoid, genie_cost_ask_rabitq, NULL) <= 0)
 		return GENIE_EXACT_MORE;
-	return genie_strict_order ? GENIE_RABITQ_SHARE * index->tuples : GENIE_RABITQ_MORE;
+	return genie_strict_order || genie_rabitq_epsilon >= GENIE_RABITQ_STRICT ?
+		GENIE_RABITQ_SHARE * index->tuples : GENIE_RABITQ_MORE;
 }
 
 /* How many of the n rows that fulfil the index's conditions the query wants, as far as that is known. */

@@ -20,6 +20,7 @@
 #include "genie_batch_nearest.h"
 #include "genie_object_table.h"
 #include "genie_scan.h"
+#include "genie_vector_value.h"
 
 /* ---- of an approximate class: its candidates, sorted ---- */
 
@@ -82,7 +83,8 @@ genie_scans_put_sorted(GenieNearestSearch *search, IndexScanDesc scan)
 	TupleDescInitEntry(rows, 3, "tid", TIDOID, -1, 0);
 	slot = MakeSingleTupleTableSlot(rows, &TTSOpsMinimalTuple);
 	sort = genie_scans_begin_sort(rows, search->k);
-	genie_scan_want(scan, search->batch.want);
+	if (!search->batch.exact)
+		genie_scan_want(scan, search->batch.want);
 	genie_scans_sort(search, scan, sort, slot);
 	for (uint32 i = 0; i < search->k && tuplesort_gettupleslot(sort, true, false, slot, NULL); i++)
 	{
@@ -102,7 +104,8 @@ genie_scans_put_ordered(GenieNearestSearch *search, IndexScanDesc scan, uint32 i
 	uint64		tid;
 	uint64		live;
 
-	genie_scan_allow_all_errors(scan);
+	if (search->radii != NULL)
+		genie_scan_allow_all_errors(scan);
 	for (uint32 n = 0; search->radii != NULL || n < search->k; n++)
 	{
 		bool		is_null;
@@ -124,7 +127,8 @@ genie_scans_put(GenieNearestSearch *search, uint32 i)
 	GenieBatch *batch = &search->batch;
 	IndexScanDesc scan = genie_batch_own_scan(batch, batch->queries[i]);
 
-	if (batch->exact)
+	/* with a bit a dimension, a row may come behind one that is farther */
+	if (batch->exact && (search->radii != NULL || !genie_rabitq_index(batch->index)))
 		genie_scans_put_ordered(search, scan, i);
 	else
 		genie_scans_put_sorted(search, scan);

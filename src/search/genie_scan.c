@@ -411,7 +411,7 @@ genie_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, in
 	state->recheck = state->coarse;
 	state->ball = NULL;
 	state->radius = INFINITY;
-	state->is_ordered = false;
+	state->is_ordered = state->all_errors = false;
 	state->may_use_graphs = state->by_graph = state->graph_is_over = false;
 	state->started = false;
 	state->is_noted = false;

@@ -20,6 +20,8 @@
 
 PG_FUNCTION_INFO_V1(genie_vector_value);
 
+StaticAssertDecl(GENIE_LSH_DIMENSIONS_MAX <= GENIE_RABITQ_DIMENSIONS_MAX, "all vectors can be rotated");
+
 GenieMetric
 genie_vector_value_metric(const GenieLshClassParameters *parameters)
 {
