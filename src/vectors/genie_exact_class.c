@@ -53,8 +53,11 @@ learn(FunctionCallInfo fcinfo, GenieMetric metric)
 bool
 genie_rabitq_index(Relation index)
 {
-	PGFunction	train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC)->fn_addr;
+	PGFunction	train;
 
+	if (!OidIsValid(index_getprocid(index, 1, GENIE_TRAIN_PROC)))
+		return false;
+	train = index_getprocinfo(index, 1, GENIE_TRAIN_PROC)->fn_addr;
 	return train == genie_rabitq_l2_train || train == genie_rabitq_cosine_train || train == genie_rabitq_ip_train;
 }
 
