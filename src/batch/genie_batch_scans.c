@@ -22,7 +22,7 @@
 #include "genie_scan.h"
 #include "genie_vector_value.h"
 
-/* ---- of an approximate class: its candidates, sorted ---- */
+/* ---- of an approximate class: its first rows, sorted ---- */
 
 /* A sort of rows (distance, TID in the index, own TID), NULL last, of which only the first k are wanted. */
 static Tuplesortstate *
@@ -68,8 +68,9 @@ genie_scans_sort(GenieNearestSearch *search, IndexScanDesc scan, Tuplesortstate 
 }
 
 /*
- * A scan has the same candidates as rounds would have, but gives them in several parts where work_mem is small.  So
- * they are sorted, which spills to disk.
+ * A scan has the same candidates as rounds would have, but gives them in several parts where work_mem is small.  With
+ * a bit a dimension, a row may come behind one that is farther (genie_rabitq.h).  So they are sorted, which spills to
+ * disk.
  */
 static void
 genie_scans_put_sorted(GenieNearestSearch *search, IndexScanDesc scan)
@@ -127,7 +128,6 @@ genie_scans_put(GenieNearestSearch *search, uint32 i)
 	GenieBatch *batch = &search->batch;
 	IndexScanDesc scan = genie_batch_own_scan(batch, batch->queries[i]);
 
-	/* with a bit a dimension, a row may come behind one that is farther */
 	if (batch->exact && (search->radii != NULL || !genie_rabitq_index(batch->index)))
 		genie_scans_put_ordered(search, scan, i);
 	else

@@ -47,7 +47,8 @@ extern "C" {
  * A query: q' = offset + scale * code, less the centre but for inner products.  Behind it are
  * genie_quantized_elements() codes (int8_t, or for L1 and pivots uint8_t; zeros behind the last dimension).  Of bits,
  * there are the bits as in a record, of a text GENIE_VALUE_PATTERN_MAX codes; only metric and n_dimensions mean
- * something, and its length.  It has no pointers: it is copied from process to process.
+ * something, and its length.  With a bit a dimension, the query is rotated, and there are genie_rabitq_elements() codes
+ * (int8_t).  It has no pointers: it is copied from process to process.
  */
 typedef struct GenieValueQuery
 {

@@ -7,7 +7,7 @@
  * and the one by pgvector's <~> (genie_pgvector.c).
  *
  * A row's value is its bits (values/genie_value_bits.h), as that of a vector is its quantized vector
- * (genie_exact_class.c).  But from bits follows the distance itself, so a scan visits no row to measure it.  Only the
+ * (genie_value_class.c).  But from bits follows the distance itself, so a scan visits no row to measure it.  Only the
  * executor fetches rows, and sees which are visible.
  *
  * Raw keywords, of rows in the pending list, are the bits in pieces, as a vector's elements are (genie_lsh_class.c).

@@ -5,7 +5,7 @@
  *		genie_edit_exact_ops			text		<~>, @& genie_edit_query
  *
  * A row's value is its length and the codes of its first characters (values/genie_value_string.h), as that of a
- * vector is its quantized vector (genie_exact_class.c).  A bound of the edit distance follows from that, which is
+ * vector is its quantized vector (genie_value_class.c).  A bound of the edit distance follows from that, which is
  * mostly the distance itself.  Rows of the same bound are visited in the order of their TIDs, until there are as many
  * as are wanted.
  *

@@ -16,7 +16,7 @@
  *		genie_bit_hamming_exact_ops		<~> of bit, from pgvector 0.7 on
  *
  * with pgvector's operators, and the hash functions or values of the classes of real[] and bit (genie_lsh_class.c,
- * genie_exact_class.c, genie_exact_bits.c).  An operator is pgvector's if it is in the type's schema.
+ * genie_value_class.c, genie_exact_bits.c).  An operator is pgvector's if it is in the type's schema.
  *
  * Values have the layout of pgvector's files vector.h and halfvec.h: after the length word the number of dimensions and
  * an unused number, two bytes each, then the elements, as floats or as halves (binary16 of IEEE 754).  If another type

@@ -1,5 +1,5 @@
 /*
- * genie_exact_class.c
+ * genie_value_class.c
  *	  The operator classes of vectors and bit strings that have values alone (genie_opclass.h): what they learn.
  *
  *		genie_l2_exact_ops, genie_l2_exact_float8_ops			real[], float8[]	<->
