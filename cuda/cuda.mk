@@ -34,9 +34,11 @@ CUDA_TARGETS = $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch),code=s
 NVCC_FLAGS = -std=c++17 -O3 -t0 -cudart static $(CUDA_INCLUDES) \
 	-Xcompiler -ffp-contract=off,-fPIC,-Wall,-Wextra,-fvisibility=hidden $(CUDA_TARGETS)
 
+# What objects are compiled by.  Of nvcc, its version: sudo may find it under another name.
 build/cuda/flags: FORCE
 	@mkdir -p build/cuda
-	@echo '$(NVCC) $(NVCC_FLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCC_FLAGS)' >$@
+	@{ $(NVCC) --version | tail -n 1; echo '$(NVCC_FLAGS)'; } >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 build/cuda/%.o: cuda/%.cu $(CUDA_HEADERS) build/cuda/flags
 	@mkdir -p $(@D)
