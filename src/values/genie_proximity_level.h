@@ -27,7 +27,9 @@
  *
  * Random numbers are functions of the object, the level and the round (genie_draw.h); and where several objects want
  * one place, it is the one that a random number prefers that gets it, not the first.  So a level is a function of its
- * vectors, and CPU and GPU (cuda/vectors/genie_cuda_graph_build.cu) make the same one, edge by edge.
+ * vectors, and CPU and GPU (cuda/vectors/genie_cuda_graph_build.cu) make the same one, edge by edge.  A merge's graph
+ * does not begin with the edges of the segments that it replaces: it would be another one than the one that a restart
+ * makes, in a fifth less time (test/bench/RESULTS.md).
  */
 #ifndef GENIE_PROXIMITY_LEVEL_H
 #define GENIE_PROXIMITY_LEVEL_H

@@ -13,6 +13,7 @@
 
 #include <immintrin.h>
 
+#include "genie_rabitq_filter.h"
 #include "genie_value_filter_memory.h"
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2")))
@@ -70,26 +71,34 @@ pair(__m512i *x)
 	}
 }
 
+/* Up to 64 codes of a record, from the i-th on, and zeros. */
+AVX512 static inline __m512i
+load_codes(GenieMetric metric, const char *record, uint32_t i, uint32_t n)
+{
+	const char *codes = record + sizeof(GenieQuantized);
+	uint64_t	bits;
+
+	if (!genie_rabitq_serves(metric))
+		return _mm512_maskz_loadu_epi8(n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1, codes + i);
+	memcpy(&bits, codes + i / 8, sizeof(bits));
+	return _mm512_maskz_set1_epi8(bits, 1);
+}
+
 AVX512 static void
 prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, uint32_t n, double middle,
 			  GenieValueFilterGroup *group, int32_t *sums, __m512i *codes)
 {
-	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
-	uint32_t	n_elements = genie_quantized_elements(n_dimensions);
+	size_t		n_bytes = genie_value_record_bytes(metric, n_dimensions);
+	uint32_t	n_elements = genie_value_filter_elements(metric, n_dimensions);
 	__m512i		sum = _mm512_setzero_si512();
 
 	for (uint32_t i = 0; i < n_elements; i += 64)
 	{
-		__mmask64	mask = n_elements - i >= 64 ? UINT64_MAX : (UINT64_C(1) << (n_elements - i)) - 1;
 		uint32_t	n_registers = (n_elements - i >= 64 ? 64 : n_elements - i) / 4;
 		__m512i		rows[GROUP];
 
 		for (uint32_t r = 0; r < GROUP; r++)
-		{
-			const char *record = records + (r < n ? r : n - 1) * n_bytes;
-
-			rows[r] = _mm512_maskz_loadu_epi8(mask, record + sizeof(GenieQuantized) + i);
-		}
+			rows[r] = load_codes(metric, records + (r < n ? r : n - 1) * n_bytes, i, n_elements - i);
 		transpose(rows);
 		if (metric == GENIE_METRIC_L1)
 			pair(rows);
@@ -103,7 +112,9 @@ prepare_group(GenieMetric metric, uint32_t n_dimensions, const char *records, ui
 	for (uint32_t r = 0; r < GROUP; r++)
 	{
 		const GenieQuantized *header = (const void *) (records + (r < n ? r : n - 1) * n_bytes);
-		GenieValueFilterRecord record = genie_value_filter_record(metric, n_dimensions, middle, header, sums[r]);
+		GenieValueFilterRecord record = genie_rabitq_serves(metric) ?
+			genie_rabitq_filter_record(metric, n_dimensions, header) :
+			genie_value_filter_record(metric, n_dimensions, middle, header, sums[r]);
 
 		for (uint32_t i = 0; i < GENIE_VALUE_FILTER_TERMS; i++)
 			group->of[i][r] = record.of[i];
@@ -116,7 +127,7 @@ genie_value_filter_prepare(GenieMetric metric, uint32_t n_dimensions, double mid
 						   uint32_t n, void *at)
 {
 	GenieValueFilterMemory *memory = at;
-	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
+	size_t		n_bytes = genie_value_record_bytes(metric, n_dimensions);
 
 	for (uint32_t g = 0; g < GROUPS; g++)
 	{

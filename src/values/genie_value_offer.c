@@ -4,19 +4,21 @@
  *
  * Most records are far from being wanted.  Where there are many queries, a filter looks at some records for all of
  * them: what it prepares once pays for itself, and products of bytes are all that it does for each query and record,
- * but for a comparison.  Records that pass get their keys, which decide.  Few queries, bits and distances to pivots
- * get the keys of all records.
+ * but for a comparison.  Records that pass get their keys, which decide.  Few queries, bit strings, texts and distances
+ * to pivots get the keys of all records.
  *
  * Both depend on a floor that most records are below.  So a top is compacted long before it is full, as soon as its
  * k-th key is of twice as many: of records in any order, that is once for each doubling of their number.
  */
 #include <stdlib.h>
 
+#include "genie_rabitq_filter.h"
 #include "genie_value_bound.h"
 #include "genie_value_filter_memory.h"
 #include "genie_value_record.h"
 
 #define FILTER_QUERIES 4		/* from which on preparing pays */
+#define FILTER_BITS_QUERIES 8	/* the same of a bit a dimension */
 #define KEYS_TOGETHER 1024		/* records */
 #define LEFT_FEW 8				/* records that a filter leaves: of more, the keys of all take less time */
 #define COMPACT_MORE 64			/* hits more than k at least, for which a top is compacted */
@@ -93,7 +95,7 @@ static void
 offer_left(const GenieValueQuery *query, const GenieValueConstants *constants, GenieTopK *top, const char *records,
 		   uint64_t left, const int32_t *products, const int32_t *codes, uint32_t first_object, const uint64_t *live)
 {
-	size_t		n_bytes = genie_quantized_bytes(query->n_dimensions);
+	size_t		n_bytes = genie_value_record_bytes((GenieMetric) query->metric, query->n_dimensions);
 	bool		is_l1 = query->metric == GENIE_METRIC_L1;
 
 	for (; left != 0; left &= left - 1)
@@ -147,9 +149,13 @@ offer_filtered(const Offer *offer, uint32_t q, const int32_t *products, const ch
 	}
 	if (filtered->floor != top->floor)
 	{
+		GenieMetric metric = (GenieMetric) query->metric;
+		double		limit = genie_value_key_bound(top->floor - 1);
+
 		filtered->floor = top->floor;
-		filtered->numbers = genie_value_filter_query((GenieMetric) query->metric, &filtered->constants, offer->middle,
-													 genie_value_key_bound(top->floor - 1));
+		filtered->numbers = genie_rabitq_serves(metric) ?
+			genie_rabitq_filter_query(metric, &filtered->constants, limit) :
+			genie_value_filter_query(metric, &filtered->constants, offer->middle, limit);
 	}
 	left = offer->filter->left(&filtered->numbers, offer->memory, products);
 	left &= n == GENIE_VALUE_FILTER_RECORDS ? UINT64_MAX : (UINT64_C(1) << n) - 1;
@@ -182,19 +188,29 @@ offer_to_all(const Offer *offer, const char *records, uint32_t n, uint32_t first
 	}
 }
 
+/* Does a filter take products or differences of such codes, and pay for so many queries? */
+static inline bool
+pays(GenieMetric metric, uint32_t n_queries)
+{
+	return genie_rabitq_serves(metric) ? n_queries >= FILTER_BITS_QUERIES :
+		genie_value_filter_serves(metric) && n_queries >= FILTER_QUERIES;
+}
+
 void
 genie_value_offer_by(const GenieValueFilter *filter, const GenieValueQuery *const *queries, GenieTopK *const *tops,
 					 uint32_t n_queries, const void *records, uint32_t n, uint32_t first_object, const uint64_t *live)
 {
 	Offer		offer = {.filter = filter, .queries = queries, .tops = tops, .n_queries = n_queries};
 	uint32_t	n_dimensions = n_queries == 0 ? 0 : queries[0]->n_dimensions;
-	size_t		n_bytes = genie_quantized_bytes(n_dimensions);
+	GenieMetric metric = n_queries == 0 ? (GenieMetric) 0 : (GenieMetric) queries[0]->metric;
+	size_t		n_bytes = 0;
 	void	   *memory = NULL;
 
-	if (filter != NULL && n_queries >= FILTER_QUERIES && genie_value_filter_serves((GenieMetric) queries[0]->metric))
+	if (filter != NULL && pays(metric, n_queries))
 	{
 		offer.filtered = malloc(n_queries * sizeof(Filtered));
-		if (posix_memalign(&memory, 64, genie_value_filter_bytes(n_dimensions, n_queries)) != 0)
+		n_bytes = genie_value_record_bytes(metric, n_dimensions);
+		if (posix_memalign(&memory, 64, genie_value_filter_bytes(metric, n_dimensions, n_queries)) != 0)
 			memory = NULL;
 	}
 	if (memory == NULL || offer.filtered == NULL)

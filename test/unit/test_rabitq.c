@@ -1,14 +1,17 @@
 /*
  * test_rabitq.c
  *	  Vectors with a bit a dimension (genie_rabitq.h): records, the same keys by all kernels, and bounds: they hold for
- *	  all where they allow for it, and for most by default, whatever the vectors are.
+ *	  all where they allow for it, and for most by default, whatever the vectors are; offers to many queries, which get
+ *	  what has a wanted key by all filters.
  */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "genie_rabitq_filter.h"
 #include "genie_test.h"
+#include "genie_value_offer.h"
 #include "genie_value_record.h"
 #include "genie_value_scan.h"
 
@@ -36,6 +39,9 @@ typedef enum Shape
 static float vectors[VECTORS][DIMENSIONS_MAX];
 static float queries[QUERIES][DIMENSIONS_MAX];
 static float centre[DIMENSIONS_MAX];
+
+static uint64_t n_unwanted;		/* records of ordinary vectors that a filter was asked for and that are not wanted, */
+static uint64_t n_passed_over;	/* and of these, what it passed over */
 
 static GenieRandom random_numbers = {20261128};
 
@@ -174,6 +180,130 @@ test_bounds(void)
 	}
 }
 
+/* No record of a key that is at least the floor is passed over. */
+static bool
+filter_holds(const GenieValueQuery *query, const uint8_t *records, const uint32_t *keys, uint32_t floor, bool counts)
+{
+	GenieMetric metric = (GenieMetric) query->metric;
+	uint32_t	n = query->n_dimensions;
+	GenieValueConstants constants = genie_value_constants(query);
+	GenieValueFilterQuery numbers = genie_rabitq_filter_query(metric, &constants, genie_value_key_bound(floor - 1));
+	const int8_t *codes = genie_value_query_body(query);
+	bool		holds = true;
+
+	for (uint32_t v = 0; v < VECTORS; v++)
+	{
+		const GenieQuantized *header = (const void *) (records + v * genie_rabitq_bytes(n));
+		const uint8_t *bits = (const uint8_t *) (header + 1);
+		GenieValueFilterRecord record = genie_rabitq_filter_record(metric, n, header);
+		int32_t		product = 0;
+		bool		passed_over;
+
+		for (uint32_t i = 0; i < n; i++)
+			product += bits[i / 8] >> i % 8 & 1 ? codes[i] : 0;
+		passed_over = genie_value_filtered(&record, &numbers, (float) product);
+		holds = holds && !(passed_over && keys[v] >= floor);
+		n_unwanted += counts && keys[v] < floor;
+		n_passed_over += counts && passed_over;
+	}
+	return holds;
+}
+
+/* Each of n queries' tops gets the live records that have the keys that it wants. */
+static void
+check_offers(const GenieValueFilter *filter, GenieValueQuery *const *asked, const uint8_t *records, bool counts)
+{
+	enum
+	{
+		FIRST = 70
+	};
+	uint64_t	live[(FIRST + VECTORS) / 64 + 1] = {0};
+	GenieTopK	tops[QUERIES];
+	GenieTopK  *of[QUERIES];
+	static uint32_t keys[QUERIES][VECTORS];
+	bool		same = true;
+
+	for (uint32_t v = 0; v < VECTORS; v++)
+		live[(FIRST + v) / 64] |= (uint64_t) (v % 5 != 3) << (FIRST + v) % 64;
+	for (uint32_t q = 0; q < QUERIES; q++)
+	{
+		uint32_t	least;
+
+		genie_value_keys(asked[q], records, VECTORS, keys[q]);
+		/* a record's key, the next one, or all */
+		least = q % 4 == 3 ? 1 : keys[q][q * 5] + (q % 4 == 2);
+		of[q] = &tops[q];
+		genie_topk_init(of[q], allocate(genie_topk_capacity(VECTORS) * sizeof(GenieHit)), VECTORS, least, NULL);
+		if (genie_value_unknown_key(asked[q]) == 0 && least > 1)
+			same = filter_holds(asked[q], records, keys[q], least, counts) && same;
+	}
+	genie_value_offer_by(filter, (const GenieValueQuery *const *) asked, of, QUERIES, records, VECTORS, FIRST, live);
+	for (uint32_t q = 0; q < QUERIES; q++)
+	{
+		uint32_t	n = 0;
+
+		for (uint32_t v = 0; v < VECTORS; v++)
+		{
+			bool		wanted = v % 5 != 3 && keys[q][v] >= tops[q].min_key;
+
+			same = same && (!wanted || (n < tops[q].n && tops[q].hits[n].object == FIRST + v &&
+										tops[q].hits[n].key == keys[q][v]));
+			n += wanted;
+		}
+		same = same && n == tops[q].n;
+		free(tops[q].hits);
+	}
+	if (!CHECK(same))
+		printf("  offers by %s: metric %u, %u dimensions\n", filter == NULL ? "keys" : filter->name, asked[0]->metric,
+			   asked[0]->n_dimensions);
+}
+
+/* By all filters, of vectors that are drawn. */
+static void
+check_filters(GenieValueShape shape, bool allows_all, bool counts)
+{
+	uint32_t	n = shape.n_dimensions;
+	size_t		n_bytes = genie_value_record_bytes(shape.metric, n);
+	uint8_t    *records = allocate(VECTORS * n_bytes);
+	GenieValueQuery *asked[QUERIES];
+
+	for (uint32_t v = 0; v < VECTORS; v++)
+		genie_value_record(shape, vector_of(vectors[v], n), records + v * n_bytes);
+	for (uint32_t q = 0; q < QUERIES; q++)
+	{
+		asked[q] = allocate(genie_value_query_bytes(shape.metric, n));
+		genie_value_query(shape, vector_of(queries[q], n), asked[q]);
+		asked[q]->epsilon = (float) (allows_all ? genie_rabitq_all(n) : GENIE_RABITQ_EPSILON);
+	}
+	for (uint32_t i = 0; genie_value_filter_nth(i) != NULL; i++)
+		check_offers(genie_value_filter_nth(i), asked, records, counts);
+	check_offers(NULL, asked, records, false);
+	for (uint32_t q = 0; q < QUERIES; q++)
+		free(asked[q]);
+	free(records);
+}
+
+static void
+test_offers(void)
+{
+	for (uint32_t m = 0; m < 3; m++)
+		for (uint32_t d = 0; d < sizeof(dimensions) / sizeof(dimensions[0]); d++)
+			for (Shape s = 0; s < SHAPES; s++)
+			{
+				GenieValueShape shape = {.metric = metrics[m], .n_dimensions = dimensions[d]};
+
+				draw(s, shape.n_dimensions);
+				shape.centre = s == FAR ? centre : NULL;
+				vectors[8][shape.n_dimensions / 2] = NAN;	/* what is unknown is always wanted */
+				queries[5][0] = s == SMALL ? INFINITY : queries[5][0];
+				check_filters(shape, false, s == NORMAL && shape.n_dimensions > 64);
+				check_filters(shape, true, false);
+			}
+	/* a filter that passes over nothing would be right, too */
+	if (genie_value_filter_nth(0) != NULL && !CHECK(n_unwanted > 1000 && n_passed_over >= n_unwanted / 100 * 95))
+		printf("  %llu of %llu passed over\n", (unsigned long long) n_passed_over, (unsigned long long) n_unwanted);
+}
+
 /* Bounds must say something: of far vectors they are not far below the distances. */
 static void
 test_tight(void)
@@ -265,6 +395,7 @@ int
 main(void)
 {
 	test_bounds();
+	test_offers();
 	test_tight();
 	test_unknown();
 	test_valid();
