@@ -3,7 +3,7 @@
  *	  The comparison of genie_value_filter.h for vectors with a bit a dimension (genie_rabitq.h).
  *
  * What a filter looks at are the same four products of floats.  With the names of genie_value_filter.h, s an element
- * of v', k of its n bits ones, X the sum of the query's codes at these, and S of all, t times,
+ * of v', k of its n bits ones, X the sum of the query's codes at these, and S t times the sum of all codes,
  *
  *		<v', q> is about P = s (p (2 k - n) + 2 t X - S),	and a bound allows for epsilon |q| e more
  *
@@ -79,7 +79,7 @@ genie_rabitq_filter_query(GenieMetric metric, const GenieValueConstants *query, 
 	part = 2 * (query->squares > 0 ? query->scale : sqrt(size));
 	if (!(size <= GENIE_VALUE_FILTER_LARGEST * GENIE_VALUE_FILTER_LARGEST &&
 		  size >= GENIE_VALUE_FILTER_SMALLEST * GENIE_VALUE_FILTER_SMALLEST &&
-		  part * part >= GENIE_VALUE_FILTER_SCALE * GENIE_VALUE_FILTER_SCALE * size &&
+		  part * part >= 4 * GENIE_VALUE_FILTER_SCALE * GENIE_VALUE_FILTER_SCALE * size &&
 		  fabs(upto) <= GENIE_VALUE_FILTER_LARGEST * GENIE_VALUE_FILTER_LARGEST &&
 		  query->inner_max >= 0x1p110))
 		return numbers;

@@ -1,8 +1,7 @@
 /*
  * genie_value_filter_avx512.c
- *	  The filter of genie_value_offer.h, for x86-64 with AVX-512 and its instructions for products of bytes (VNNI),
- *	and for
- *	  sums of their differences.
+ *	  The filter of genie_value_offer.h, for x86-64 with AVX-512 and its instructions for products of bytes (VNNI), and
+ *	  for sums of their differences.
  *
  * Records are interleaved (genie_value_filter_memory.h).  So the products of a query with a group are one instruction
  * for four dimensions, the query's codes being a broadcast, and no sum is left to be folded.

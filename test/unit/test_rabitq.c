@@ -16,7 +16,9 @@
 #include "genie_value_scan.h"
 
 #define VECTORS 300
-#define QUERIES 12
+#define QUERIES 19				/* not a multiple of what a filter takes together */
+#define FEW 7					/* so many get the keys of all records */
+#define NEAREST 5
 #define DIMENSIONS_MAX 1600
 
 static const GenieMetric metrics[] = {GENIE_METRIC_L2_RABITQ, GENIE_METRIC_COSINE_RABITQ, GENIE_METRIC_INNER_RABITQ};
@@ -32,6 +34,8 @@ typedef enum Shape
 	LARGE,						/* near what floats hold */
 	SMALL,
 	VANISHING,					/* below the normal range, beside queries that are not */
+	WIDE,						/* near the largest that a filter takes */
+	NARROW,						/* near the smallest */
 	SPARSE,						/* of few elements, many of them zero vectors */
 	SHAPES
 } Shape;
@@ -61,7 +65,8 @@ draw_element(Shape shape, uint32_t i)
 	float		x = draw_normal();
 
 	return shape == FAR ? 1000 + x : shape == SCALES && i == 0 ? 1000 * x : shape == LARGE ? x * 1e37f :
-		shape == SMALL ? x * 1e-30f : shape == VANISHING ? x * 1e-45f :
+		shape == SMALL ? x * 1e-30f :
+		shape == WIDE ? x * 0x1p45f : shape == NARROW ? x * 0x1p-33f : shape == VANISHING ? x * 1e-45f :
 		shape == SPARSE && genie_random(&random_numbers) % 50 != 0 ? 0 : x;
 }
 
@@ -209,23 +214,25 @@ filter_holds(const GenieValueQuery *query, const uint8_t *records, const uint32_
 	return holds;
 }
 
+enum
+{
+	FIRST = 70
+};
+
 /* Each of n queries' tops gets the live records that have the keys that it wants. */
 static void
-check_offers(const GenieValueFilter *filter, GenieValueQuery *const *asked, const uint8_t *records, bool counts)
+check_offers(const GenieValueFilter *filter, GenieValueQuery *const *asked, uint32_t n_asked, const uint8_t *records,
+			 bool counts)
 {
-	enum
-	{
-		FIRST = 70
-	};
 	uint64_t	live[(FIRST + VECTORS) / 64 + 1] = {0};
 	GenieTopK	tops[QUERIES];
-	GenieTopK  *of[QUERIES];
+	GenieTopK  *of[QUERIES] = {0};
 	static uint32_t keys[QUERIES][VECTORS];
 	bool		same = true;
 
 	for (uint32_t v = 0; v < VECTORS; v++)
 		live[(FIRST + v) / 64] |= (uint64_t) (v % 5 != 3) << (FIRST + v) % 64;
-	for (uint32_t q = 0; q < QUERIES; q++)
+	for (uint32_t q = 0; q < n_asked; q++)
 	{
 		uint32_t	least;
 
@@ -237,8 +244,8 @@ check_offers(const GenieValueFilter *filter, GenieValueQuery *const *asked, cons
 		if (genie_value_unknown_key(asked[q]) == 0 && least > 1)
 			same = filter_holds(asked[q], records, keys[q], least, counts) && same;
 	}
-	genie_value_offer_by(filter, (const GenieValueQuery *const *) asked, of, QUERIES, records, VECTORS, FIRST, live);
-	for (uint32_t q = 0; q < QUERIES; q++)
+	genie_value_offer_by(filter, (const GenieValueQuery *const *) asked, of, n_asked, records, VECTORS, FIRST, live);
+	for (uint32_t q = 0; q < n_asked; q++)
 	{
 		uint32_t	n = 0;
 
@@ -258,9 +265,61 @@ check_offers(const GenieValueFilter *filter, GenieValueQuery *const *asked, cons
 			   asked[0]->n_dimensions);
 }
 
+/* Of tops that want the nearest alone, and say so while they are offered more. */
+static void
+check_nearest(const GenieValueFilter *filter, GenieValueQuery *const *asked, const uint8_t *records)
+{
+	GenieTopK	tops[QUERIES];
+	GenieTopK  *of[QUERIES] = {0};
+	static uint32_t keys[VECTORS];
+	bool		same = true;
+
+	for (uint32_t q = 0; q < QUERIES; q++)
+	{
+		of[q] = &tops[q];
+		genie_topk_init(of[q], allocate(genie_topk_capacity(NEAREST) * sizeof(GenieHit)), NEAREST, 1, NULL);
+	}
+	genie_value_offer_by(filter, (const GenieValueQuery *const *) asked, of, QUERIES, records, VECTORS / 2, 0, NULL);
+	genie_value_offer_by(filter, (const GenieValueQuery *const *) asked, of, QUERIES,
+						 records + VECTORS / 2 * genie_rabitq_bytes(asked[0]->n_dimensions), VECTORS / 2, VECTORS / 2,
+						 NULL);
+	for (uint32_t q = 0; q < QUERIES; q++)
+	{
+		same = genie_topk_finish(of[q]) == NEAREST && same;
+		genie_value_keys(asked[q], records, VECTORS, keys);
+		for (uint32_t i = 0; i < NEAREST && same; i++)
+		{
+			uint32_t	best = 0;
+
+			for (uint32_t v = 1; v < VECTORS; v++)
+				best = keys[v] > keys[best] ? v : best;
+			same = tops[q].hits[i].object == best && tops[q].hits[i].key == keys[best];
+			keys[best] = 0;
+		}
+		free(tops[q].hits);
+	}
+	if (!CHECK(same))
+		printf("  nearest by %s: metric %u, %u dimensions\n", filter == NULL ? "keys" : filter->name, asked[0]->metric,
+			   asked[0]->n_dimensions);
+}
+
+static const GenieValueFilter *counted; /* by this one, what counted_left() leaves */
+static uint64_t n_left;
+static uint64_t n_looked_at;
+
+static uint64_t
+counted_left(const GenieValueFilterQuery *numbers, const void *memory, const int32_t *products)
+{
+	uint64_t	left = counted->left(numbers, memory, products);
+
+	n_left += (uint64_t) __builtin_popcountll(left);
+	n_looked_at += 64;
+	return left;
+}
+
 /* By all filters, of vectors that are drawn. */
 static void
-check_filters(GenieValueShape shape, bool allows_all, bool counts)
+check_filters(GenieValueShape shape, double epsilon, bool counts)
 {
 	uint32_t	n = shape.n_dimensions;
 	size_t		n_bytes = genie_value_record_bytes(shape.metric, n);
@@ -273,11 +332,19 @@ check_filters(GenieValueShape shape, bool allows_all, bool counts)
 	{
 		asked[q] = allocate(genie_value_query_bytes(shape.metric, n));
 		genie_value_query(shape, vector_of(queries[q], n), asked[q]);
-		asked[q]->epsilon = (float) (allows_all ? genie_rabitq_all(n) : GENIE_RABITQ_EPSILON);
+		asked[q]->epsilon = (float) epsilon;
 	}
 	for (uint32_t i = 0; genie_value_filter_nth(i) != NULL; i++)
-		check_offers(genie_value_filter_nth(i), asked, records, counts);
-	check_offers(NULL, asked, records, false);
+	{
+		GenieValueFilter filter = *genie_value_filter_nth(i);
+
+		counted = genie_value_filter_nth(i);
+		filter.left = counted_left;
+		check_offers(counts ? &filter : counted, asked, QUERIES, records, counts);
+		check_offers(counted, asked, FEW, records, false);
+		check_nearest(counted, asked, records);
+	}
+	check_offers(NULL, asked, QUERIES, records, false);
 	for (uint32_t q = 0; q < QUERIES; q++)
 		free(asked[q]);
 	free(records);
@@ -294,14 +361,18 @@ test_offers(void)
 
 				draw(s, shape.n_dimensions);
 				shape.centre = s == FAR ? centre : NULL;
-				vectors[8][shape.n_dimensions / 2] = NAN;	/* what is unknown is always wanted */
+				vectors[9][shape.n_dimensions / 2] = NAN;	/* what is unknown is always wanted */
 				queries[5][0] = s == SMALL ? INFINITY : queries[5][0];
-				check_filters(shape, false, s == NORMAL && shape.n_dimensions > 64);
-				check_filters(shape, true, false);
+				check_filters(shape, GENIE_RABITQ_EPSILON, s == NORMAL && shape.n_dimensions > 64);
+				check_filters(shape, genie_rabitq_all(shape.n_dimensions), false);
+				check_filters(shape, 0, false);
 			}
 	/* a filter that passes over nothing would be right, too */
 	if (genie_value_filter_nth(0) != NULL && !CHECK(n_unwanted > 1000 && n_passed_over >= n_unwanted / 100 * 95))
 		printf("  %llu of %llu passed over\n", (unsigned long long) n_passed_over, (unsigned long long) n_unwanted);
+	/* and it is asked: floors of these queries are in the middle, so half of all is left, and what fills blocks up */
+	if (counted != NULL && !CHECK(n_looked_at > 10000 && n_left < n_looked_at / 3 * 2))
+		printf("  %llu of %llu left\n", (unsigned long long) n_left, (unsigned long long) n_looked_at);
 }
 
 /* Bounds must say something: of far vectors they are not far below the distances. */
